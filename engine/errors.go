@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Code says what kind of failure an Error is. The spelling is the one API
+// clients see.
+type Code string
+
+// The codes the engine returns.
+const (
+	CodeModelNotFound     Code = "model_not_found"
+	CodeModelNotSupported Code = "model_not_supported" // the model exists but is of another kind
+	CodeContextLength     Code = "context_length_exceeded"
+	CodeTemplate          Code = "template_error"
+	CodeMissingParam      Code = "missing_required_parameter" // no model named and no default
+	CodeInvalidValue      Code = "invalid_value"              // Param names the field
+	CodeUnsupportedParam  Code = "unsupported_parameter"
+	CodeQueueFull         Code = "queue_full"
+	CodeOutOfMemory       Code = "out_of_memory"
+	CodeShuttingDown      Code = "shutting_down"
+	CodeLoadTimeout       Code = "load_timeout"
+	CodeEngineFailure     Code = "engine_failure"
+)
+
+// An Error is a failure a client can be told about. Message says what to
+// change and never holds paths of this machine.
+type Error struct {
+	Code       Code
+	Param      string // request field at fault, "" when none
+	Message    string
+	RetryAfter time.Duration // with CodeQueueFull and CodeShuttingDown
+	Err        error         // cause, for the log; may be nil
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func errorf(code Code, param, format string, args ...any) *Error {
+	return &Error{Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,61 @@
+package graph
+
+import (
+	"context"
+	"io"
+
+	"quern/kernels/quant"
+)
+
+// A Batch is the input of one step: one row per token, from one or more
+// sequences. Rows of one sequence are consecutive and in ascending position.
+type Batch struct {
+	Tokens    []int32   // (rows)
+	Positions []int32   // (rows) place of the token in its sequence, from 0
+	Seq       []int32   // (rows) index into Tables
+	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
+	Want      []int32   // rows whose results are read, ascending
+}
+
+// A Backend runs Programs on one device.
+type Backend interface {
+	// Compile prepares p. Weights are placed once, by identity, however many
+	// Programs use them.
+	Compile(p *Program) (Exec, error)
+	// NewCache reserves a KV cache. Its memory is counted at once.
+	NewCache(CacheSpec) (Cache, error)
+	io.Closer
+}
+
+// An Exec is a Program ready to run. It is not safe for concurrent use.
+type Exec interface {
+	// Run computes the Program's results for in, which has at most
+	// Program.Rows rows and Program.Want wanted rows. Result i is row-major,
+	// (len(in.Want), width of result i); it is valid until the next Run.
+	//
+	// Attention writes keys and values of the batch's rows to kv and reads the
+	// earlier ones through in.Tables. Run returns early, with ctx's error, when
+	// ctx ends between two steps of the Program.
+	Run(ctx context.Context, in *Batch, kv Cache) ([][]float32, error)
+	io.Closer
+}
+
+// A CacheSpec sizes a paged key/value cache.
+type CacheSpec struct {
+	Layers    int
+	KVHeads   int
+	HeadDim   int        // width of one key head and one value head
+	Blocks    int        // number of blocks in the pool
+	BlockSize int        // tokens per block
+	Type      quant.Type // F32, F16 or Q8_0
+}
+
+// A Cache holds keys and values in blocks of BlockSize tokens. A block number
+// in a Batch's table names the same block in every layer.
+type Cache interface {
+	// Copy copies all layers of block src to block dst.
+	Copy(dst, src int32)
+	// Bytes is the memory the cache occupies.
+	Bytes() int64
+	io.Closer
+}

@@ -1,0 +1,155 @@
+package graph
+
+import (
+	"fmt"
+
+	"quern/formats/weights"
+)
+
+// A Value is the result of a recorded op, or an input of the Program. The zero
+// Value is what every method returns after an error.
+type Value struct {
+	n     handle
+	shape Shape
+}
+
+// Shape returns the value's shape, nil after an error.
+func (v Value) Shape() Shape { return v.shape }
+
+// A Builder records ops. Its first error sticks and Compile returns it, so
+// models need no error handling.
+type Builder struct {
+	rec        recorder
+	rows, want int
+	err        error
+
+	tokens, positions, wanted Value
+}
+
+// A recorder keeps what was recorded. The default build keeps it in a gorgonia
+// ExprGraph; see exprgraph.go and inorder.go.
+type recorder interface {
+	input(name string, s Shape) handle
+	apply(op Op, out Shape, in []handle) (handle, error)
+	// nodes returns everything recorded in recording order, which is an order
+	// of execution too.
+	nodes() []recorded
+	// dot renders the recording for Graphviz.
+	dot() ([]byte, error)
+}
+
+// A handle names a recorded node by its place in recording order.
+type handle int
+
+// A recorded node is an input (op nil) or an op applied to earlier nodes.
+type recorded struct {
+	name  string // of an input
+	op    Op
+	in    []handle
+	shape Shape
+}
+
+// NewBuilder starts the recording of a pass over at most rows rows, of which
+// the results of at most want are read.
+func NewBuilder(rows, want int) *Builder {
+	return newBuilder(rows, want, newRecorder())
+}
+
+func newBuilder(rows, want int, rec recorder) *Builder {
+	if rows < 1 || want < 1 {
+		panic(fmt.Sprintf("graph: a pass over %d rows with %d wanted", rows, want))
+	}
+	return &Builder{rec: rec, rows: rows, want: want}
+}
+
+// Names of the inputs every batch brings.
+const (
+	inTokens    = "tokens"
+	inPositions = "positions"
+	inWanted    = "wanted"
+)
+
+func (b *Builder) input(v *Value, name string, n int) Value {
+	if v.shape == nil {
+		s := Shape{n}
+		*v = Value{b.rec.input(name, s), s}
+	}
+	return *v
+}
+
+// Tokens is the batch's token ids, (rows).
+func (b *Builder) Tokens() Value { return b.input(&b.tokens, inTokens, b.rows) }
+
+// Positions is each row's place in its sequence, (rows).
+func (b *Builder) Positions() Value { return b.input(&b.positions, inPositions, b.rows) }
+
+// Wanted is the numbers of the rows whose results are read, (want).
+func (b *Builder) Wanted() Value { return b.input(&b.wanted, inWanted, b.want) }
+
+func (b *Builder) apply(op Op, in ...Value) Value {
+	if b.err != nil {
+		return Value{}
+	}
+	shapes := make([]Shape, len(in))
+	nodes := make([]handle, len(in))
+	for i, v := range in {
+		if v.shape == nil {
+			return b.fail(fmt.Errorf("%T: input %d was never recorded", op, i))
+		}
+		shapes[i], nodes[i] = v.shape, v.n
+	}
+	out, err := op.Out(shapes...)
+	if err != nil {
+		return b.fail(err)
+	}
+	n, err := b.rec.apply(op, out, nodes)
+	if err != nil {
+		return b.fail(err)
+	}
+	return Value{n, out}
+}
+
+func (b *Builder) fail(err error) Value {
+	b.err = err
+	return Value{}
+}
+
+// Fail makes err the Builder's error unless it has one already. Models use it
+// for weights that are missing.
+func (b *Builder) Fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// The recording methods; the ops of the same names say what they compute.
+
+func (b *Builder) Embed(tokens Value, w *weights.Tensor) Value {
+	return b.apply(Embed{w}, tokens)
+}
+
+func (b *Builder) Take(x, rows Value) Value { return b.apply(Take{}, x, rows) }
+
+func (b *Builder) RMSNorm(x Value, w *weights.Tensor, eps float32) Value {
+	return b.apply(RMSNorm{w, eps}, x)
+}
+
+func (b *Builder) Linear(x Value, w, bias *weights.Tensor) Value {
+	return b.apply(Linear{w, bias}, x)
+}
+
+func (b *Builder) Add(x, y Value) Value { return b.apply(Add{}, x, y) }
+
+func (b *Builder) Gate(gate, up Value, act Act) Value { return b.apply(Gate{act}, gate, up) }
+
+func (b *Builder) Rope(x, positions Value, o Rope) Value { return b.apply(o, x, positions) }
+
+func (b *Builder) Attention(q, k, v Value, o Attention) Value { return b.apply(o, q, k, v) }
+
+// Dot renders the recording as Graphviz.
+func (b *Builder) Dot() ([]byte, error) {
+	if b.err != nil {
+		return nil, fmt.Errorf("graph: %w", b.err)
+	}
+	return b.rec.dot()
+}

@@ -1,0 +1,142 @@
+package graph
+
+import "fmt"
+
+// A Program is a forward pass in execution order with its buffers assigned.
+// It runs any number of rows up to Rows: Lead says which count a value's
+// leading dimension follows.
+type Program struct {
+	Rows, Want int // the most rows of a batch, and the most wanted ones
+	Values     []ValueInfo
+	Steps      []Step
+	Buffers    []int // float32 elements of each buffer at full size
+	Results    []int // values Run returns
+}
+
+// A Lead says what the leading dimension of a value counts.
+type Lead uint8
+
+// The leading dimensions.
+const (
+	PerRow  Lead = iota // rows of the batch
+	PerWant             // wanted rows
+)
+
+// A ValueInfo describes a value of a Program.
+type ValueInfo struct {
+	Shape  Shape // at full size
+	Lead   Lead
+	Buffer int    // index into Program.Buffers, -1 for inputs
+	Input  string // "tokens", "positions" or "wanted" for inputs
+}
+
+// Width returns the elements per leading index.
+func (v *ValueInfo) Width() int { return Shape(v.Shape[1:]).Elems() }
+
+// A Step applies Op to the values In and writes value Out. Out never shares a
+// buffer with one of In.
+type Step struct {
+	Op  Op
+	In  []int
+	Out int
+}
+
+// Compile orders the recording and assigns buffers, so that values which are
+// never alive together share one. Values no result needs are dropped.
+func (b *Builder) Compile(results ...Value) (*Program, error) {
+	if b.err != nil {
+		return nil, fmt.Errorf("graph: %w", b.err)
+	}
+	nodes := b.rec.nodes()
+	p := &Program{Rows: b.rows, Want: b.want}
+	needed := make([]bool, len(nodes))
+	for _, r := range results {
+		if r.shape == nil {
+			return nil, fmt.Errorf("graph: a result was never recorded")
+		}
+		needed[r.n] = true
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if needed[i] {
+			for _, in := range nodes[i].in {
+				needed[in] = true
+			}
+		}
+	}
+	value := make([]int, len(nodes)) // node → value
+	for i, n := range nodes {
+		if !needed[i] {
+			continue
+		}
+		v := ValueInfo{Shape: n.shape, Buffer: -1}
+		value[i] = len(p.Values)
+		if n.op == nil {
+			v.Input = n.name
+			if n.name == inWanted {
+				v.Lead = PerWant
+			}
+			p.Values = append(p.Values, v)
+			continue
+		}
+		st := Step{Op: n.op, Out: value[i]}
+		for _, in := range n.in {
+			st.In = append(st.In, value[in])
+		}
+		// Take leads with its second input; every other op keeps its first
+		// input's leading dimension.
+		lead := st.In[0]
+		if _, ok := n.op.(Take); ok {
+			lead = st.In[1]
+		}
+		v.Lead = p.Values[lead].Lead
+		p.Values = append(p.Values, v)
+		p.Steps = append(p.Steps, st)
+	}
+	for _, r := range results {
+		p.Results = append(p.Results, value[r.n])
+	}
+	p.assign()
+	return p, nil
+}
+
+// assign gives every computed value a buffer: the smallest free one that
+// holds it, else a new one. Results keep theirs to the end.
+func (p *Program) assign() {
+	last := make([]int, len(p.Values)) // step of the last use
+	for i, s := range p.Steps {
+		last[s.Out] = i
+		for _, v := range s.In {
+			last[v] = i
+		}
+	}
+	for _, r := range p.Results {
+		last[r] = len(p.Steps)
+	}
+	var free []int
+	for i, s := range p.Steps {
+		n := p.Values[s.Out].Shape.Elems()
+		best := -1
+		for k, f := range free {
+			if p.Buffers[f] >= n && (best < 0 || p.Buffers[f] < p.Buffers[free[best]]) {
+				best = k
+			}
+		}
+		if best < 0 {
+			p.Values[s.Out].Buffer = len(p.Buffers)
+			p.Buffers = append(p.Buffers, n)
+		} else {
+			p.Values[s.Out].Buffer = free[best]
+			free = append(free[:best], free[best+1:]...)
+		}
+		release := func(v int) {
+			if last[v] == i && p.Values[v].Buffer >= 0 {
+				free = append(free, p.Values[v].Buffer)
+				last[v] = -1 // an input used twice is freed once
+			}
+		}
+		for _, v := range s.In {
+			release(v)
+		}
+		release(s.Out) // only a value nobody reads
+	}
+}

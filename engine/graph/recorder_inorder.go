@@ -1,0 +1,5 @@
+//go:build js || cuda
+
+package graph
+
+func newRecorder() recorder { return new(inorder) }

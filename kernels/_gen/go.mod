@@ -1,0 +1,3 @@
+module quern-gen
+
+go 1.26

@@ -1,0 +1,38 @@
+// Command _gen writes the amd64 assembly of quern's kernels.
+//
+// Run it from this directory: go run . ; its output is checked in, and CI
+// checks that it is current.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	const root, tags = "..", "amd64 && !noasm"
+	for _, g := range []struct {
+		path, pkg string
+		gen       func(*file)
+	}{
+		{"quant/dot_amd64", "quant", genDots},
+		{"pause_amd64", "kernels", genPause},
+	} {
+		f := newFile(g.path, tags)
+		g.gen(f)
+		if err := f.write(root, g.pkg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+func genPause(a *file) {
+	a.function("pause", "n uint32", 4, "pause spins for n PAUSE instructions; n is at least 1.")
+	a.f("MOVL n+0(FP), CX")
+	a.l("spin")
+	a.f("PAUSE")
+	a.f("DECL CX")
+	a.f("JNZ spin")
+	a.f("RET")
+}

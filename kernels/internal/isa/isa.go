@@ -1,0 +1,82 @@
+// Package isa knows which instruction sets this CPU has and lets tests force
+// every level below it.
+//
+// A level names a set of instructions that kernels are written for, not a CPU
+// model. QUERN_CPU lowers the level for a whole process.
+package isa
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+)
+
+// A Level is a step on the ladder of kernels. Higher levels include lower ones.
+type Level int32
+
+// The levels. Generic is plain Go and exists everywhere.
+const (
+	Generic Level = iota
+	// AVX2: AVX2, FMA and F16C.
+	AVX2
+	// AVX512: AVX-512 F, BW, DQ, VL, VBMI and VNNI.
+	AVX512
+)
+
+var names = [...]string{"generic", "avx2", "avx512"}
+
+func (l Level) String() string {
+	if l < 0 || int(l) >= len(names) {
+		return fmt.Sprintf("Level(%d)", int32(l))
+	}
+	return names[l]
+}
+
+// host is the highest level this CPU and operating system run.
+var host = detect()
+
+// current is the level in force: host, lowered by QUERN_CPU or by a test.
+// It is the one package variable that may change after start.
+var current atomic.Int32
+
+// envErr says what is wrong with QUERN_CPU, if anything.
+var envErr = fromEnv()
+
+func fromEnv() error {
+	current.Store(int32(host))
+	v := os.Getenv("QUERN_CPU")
+	if v == "" {
+		return nil
+	}
+	for i, n := range names {
+		if strings.EqualFold(v, n) {
+			if Level(i) > host {
+				return fmt.Errorf("QUERN_CPU=%s: this CPU reaches only %s", v, host)
+			}
+			current.Store(int32(i))
+			return nil
+		}
+	}
+	return fmt.Errorf("QUERN_CPU=%s: not one of %s", v, strings.Join(names[:], ", "))
+}
+
+// Current returns the level in force.
+func Current() Level { return Level(current.Load()) }
+
+// Err returns what is wrong with QUERN_CPU, nil when it is absent or sound.
+// Programs report it at start; the level is the host's then.
+func Err() error { return envErr }
+
+// Set forces level l, which the host must have, and returns a function that
+// undoes it. Tests and benchmarks use it, never two at once.
+func Set(l Level) (undo func()) {
+	if l < Generic || l > host {
+		panic(fmt.Sprintf("isa: level %s on a %s host", l, host))
+	}
+	was := current.Swap(int32(l))
+	return func() { current.Store(was) }
+}
+
+// Host returns the highest level this machine has.
+func Host() Level { return host }

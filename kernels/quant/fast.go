@@ -1,0 +1,151 @@
+package quant
+
+import (
+	"fmt"
+	"unsafe"
+
+	"quern/kernels/internal/isa"
+)
+
+// A dotKernel multiplies rows of n weights at w with one or four activation
+// rows; see kernels/_gen/dot.go.
+type dotKernel func(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// A fastDot is the assembly for one type at one level. Four may be nil.
+type fastDot struct {
+	one, four dotKernel
+	lanes     int // n must be a multiple; the rest is done in Go
+}
+
+// DotRows multiplies weight rows with activation rows:
+//
+//	dst[b·dstStride + r] = Σ_i w[r][i] · x[b][i]   for r < rows, b < batch
+//
+// w holds rows·t.Size(n) bytes; activation row b is the ActBytes(With, n) bytes
+// at b·xStride, of the type t's Layout pairs with. dst may not overlap x.
+//
+// Integer sums within a block are exact at every level; blocks are added in
+// float32 in an order that depends on the level only, so results differ from
+// Dot's by no more than rounding: relative to Σ|w·x|, at most 2⁻²³ times the
+// number of blocks (of elements, for floating-point types).
+func (t Type) DotRows(dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
+	l := t.Layout()
+	rowBytes, ok := t.Size(n)
+	actBytes := ActBytes(l.With, n)
+	if !ok || len(w) < rows*rowBytes || rows < 0 || batch < 0 ||
+		rows > 0 && batch > 0 && (len(dst) < (batch-1)*dstStride+rows || len(x) < (batch-1)*xStride+actBytes) {
+		panic(fmt.Sprintf("quant: DotRows of %d×%d %v in %d bytes with %d activation rows in %d bytes, stride %d, into %d floats, stride %d",
+			rows, n, t, len(w), batch, len(x), xStride, len(dst), dstStride))
+	}
+	if rows == 0 || batch == 0 {
+		return
+	}
+	f := fastest(t)
+	if f.one == nil || n < f.lanes {
+		for b := range batch {
+			xb := x[b*xStride : b*xStride+actBytes]
+			for r := range rows {
+				dst[b*dstStride+r] = l.Dot(n, w[r*rowBytes:(r+1)*rowBytes], xb)
+			}
+		}
+		return
+	}
+	if rest := n % f.lanes; rest != 0 {
+		t.dotRest(f, dst, dstStride, w, rows, n, rest, x, xStride, batch)
+		return
+	}
+	b := 0
+	if f.four != nil {
+		for ; b+4 <= batch; b += 4 {
+			f.four(&w[0], n, rows, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)
+		}
+	}
+	for ; b < batch; b++ {
+		f.one(&w[0], n, rows, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)
+	}
+}
+
+// fastest returns the kernel of the highest level in force that has one.
+func fastest(t Type) fastDot {
+	for level := isa.Current(); level > isa.Generic; level-- {
+		if f := fast[level][t]; f.one != nil {
+			return f
+		}
+	}
+	return fastDot{}
+}
+
+// dotRest is DotRows where the last rest weights of each row are no whole
+// vector: rows are done one by one.
+func (t Type) dotRest(f fastDot, dst []float32, dstStride int, w []byte, rows, n, rest int, x []byte, xStride, batch int) {
+	l := t.Layout()
+	rowBytes, _ := t.Size(n)
+	head, _ := t.Size(n - rest)
+	xHead := ActBytes(l.With, n-rest)
+	for b := range batch {
+		xb := x[b*xStride:]
+		for r := range rows {
+			wr := w[r*rowBytes : (r+1)*rowBytes]
+			var sum float32
+			f.one(&wr[0], n-rest, 1, &xb[0], xStride, &sum, dstStride)
+			dst[b*dstStride+r] = sum + l.Dot(rest, wr[head:], xb[xHead:xHead+ActBytes(l.With, rest)])
+		}
+	}
+}
+
+// AddRows adds weighted rows to dst:
+//
+//	dst[i] += Σ_r p[r] · w[r][i]
+//
+// Row r is the t.Size(len(dst)) bytes at r·stride of w. Rows are added in
+// ascending order. Attention sums values with it.
+func (t Type) AddRows(dst []float32, w []byte, stride int, p []float32) {
+	rowBytes, ok := t.Size(len(dst))
+	if !ok || len(p) > 0 && len(w) < (len(p)-1)*stride+rowBytes {
+		panic(fmt.Sprintf("quant: AddRows of %d rows of %v in %d bytes, stride %d, into %d floats", len(p), t, len(w), stride, len(dst)))
+	}
+	if len(p) == 0 || len(dst) == 0 {
+		return
+	}
+	n := len(dst)
+	if s := sums[isa.Current()][t]; s.f != nil {
+		if n = n / s.lanes * s.lanes; n > 0 {
+			s.f(&dst[0], n, &w[0], len(p), stride, &p[0])
+		}
+		if n == len(dst) {
+			return
+		}
+		done, _ := t.Size(n)
+		dst, w, rowBytes = dst[n:], w[done:], rowBytes-done
+	}
+	t.addRowsGo(dst, w, stride, rowBytes, p)
+}
+
+func (t Type) addRowsGo(dst []float32, w []byte, stride, rowBytes int, p []float32) {
+	l := t.Layout()
+	var block [256]float32
+	for r, f := range p {
+		row := w[r*stride : r*stride+rowBytes]
+		for i := 0; i < len(dst); i += len(block) {
+			v := block[:min(len(block), len(dst)-i)]
+			bytes, _ := t.Size(len(v))
+			at, _ := t.Size(i)
+			l.Decode(v, row[at:at+bytes])
+			for k, x := range v {
+				dst[i+k] += f * x
+			}
+		}
+	}
+}
+
+// Floats views src as the bytes DotRows takes for F32 activations. They alias
+// src. Machines quern runs on are little-endian, as the files are.
+func Floats(src []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(src))), 4*len(src))
+}
+
+// A fastSum is the assembly of AddRows for one type at one level.
+type fastSum struct {
+	f     func(dst *float32, n int, w *byte, rows, stride int, p *float32)
+	lanes int // columns it takes at a time
+}

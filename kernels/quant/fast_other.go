@@ -1,0 +1,8 @@
+//go:build !amd64 || noasm
+
+package quant
+
+var (
+	fast [3][count]fastDot
+	sums [3][count]fastSum
+)
