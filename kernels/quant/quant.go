@@ -43,15 +43,22 @@ type Layout struct {
 	GGML  uint32 // type number in GGUF files; NoGGML for activation types
 	Block int    // weights per block
 	Bytes int    // bytes per block
-	With  Type   // the Type activations take for Dot
+	With  Type   // the Type activations take for Dot; Invalid for those types
 
 	// Decode writes len(dst) weights; len(dst) is a multiple of Block and src
-	// holds exactly the blocks for them.
+	// holds exactly the blocks for them. Every value is the one GGML decodes,
+	// bit for bit, on every machine.
 	Decode func(dst []float32, src []byte)
-	// Encode is the inverse, nil where we only read.
+	// Encode is the inverse, nil where we only read. src must be finite. It
+	// writes the same bytes on every machine; magnitudes beyond what an F16
+	// scale reaches saturate.
 	Encode func(dst []byte, src []float32)
 	// Dot returns the inner product of n weights w and n activations x, x being
-	// of type With. It is the reference: plain Go, sums in a fixed order.
+	// the ActBytes(With, n) bytes of type With; nil for activation types. It is
+	// the reference: plain Go, the same bits on every machine. The sum over a
+	// block is exact in integers and becomes one float32 term; terms are added
+	// in float32 in the order of the blocks, nothing fused. F32, F16 and BF16
+	// keep four sums, element i going to sum i mod 4, and add them in pairs.
 	Dot func(n int, w, x []byte) float32
 }
 

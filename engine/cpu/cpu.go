@@ -1,0 +1,182 @@
+// Package cpu runs Programs on the processor.
+package cpu
+
+import (
+	"context"
+	"fmt"
+
+	"quern/engine/graph"
+	"quern/formats/weights"
+	"quern/kernels"
+)
+
+// A Backend owns the worker pool. Its Execs share the pool, so only one of
+// them may run at a time.
+type Backend struct {
+	pool    *kernels.Pool
+	vectors map[*weights.Tensor][]float32
+}
+
+// Open starts a backend with the given number of compute threads.
+func Open(threads int) *Backend {
+	return &Backend{
+		pool:    kernels.NewPool(max(1, threads)),
+		vectors: make(map[*weights.Tensor][]float32),
+	}
+}
+
+// Close stops the workers. Execs and caches must be closed before.
+func (b *Backend) Close() error {
+	b.pool.Close()
+	return nil
+}
+
+// vector returns a small weight (a norm, a bias) as float32, decoded once.
+// Matrices are used from the mapped file as they are.
+func (b *Backend) vector(t *weights.Tensor) []float32 {
+	if t == nil {
+		return nil
+	}
+	v, ok := b.vectors[t]
+	if !ok {
+		v = make([]float32, t.Elems())
+		t.Type.Layout().Decode(v, t.Data)
+		b.vectors[t] = v
+	}
+	return v
+}
+
+// NewCache implements graph.Backend. Memory is taken from the operating system
+// as it is first written.
+func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
+	kv, err := kernels.NewKV(s.Type, s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
+	if err != nil {
+		return nil, err
+	}
+	data, free, err := reserve(kv.Size())
+	if err != nil {
+		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)
+	}
+	kv.Data = data
+	return &cache{kv: kv, free: free}, nil
+}
+
+type cache struct {
+	kv   *kernels.KV
+	free func() error
+}
+
+func (c *cache) Copy(dst, src int32) { c.kv.Copy(dst, src) }
+func (c *cache) Bytes() int64        { return int64(c.kv.Size()) }
+func (c *cache) Close() error {
+	c.kv.Data = nil
+	return c.free()
+}
+
+// An exec is a Program with its buffers and its steps bound to kernels.
+type exec struct {
+	b       *Backend
+	p       *graph.Program
+	buffers [][]float32
+	steps   []func()
+	results [][]float32
+	acts    acts
+	tables  []*ropeTable
+	vocab   int // tokens are below it; 0 when the Program embeds none
+
+	// The run in progress.
+	in *graph.Batch
+	kv *kernels.KV
+	n  [2]int // rows by graph.Lead
+}
+
+// Compile implements graph.Backend.
+func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
+	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results))}
+	for _, n := range p.Buffers {
+		e.buffers = append(e.buffers, make([]float32, n))
+	}
+	for _, s := range p.Steps {
+		if err := e.lower(s); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (e *exec) Close() error {
+	e.buffers, e.steps, e.acts = nil, nil, acts{}
+	return nil
+}
+
+// Run implements graph.Exec.
+func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]float32, error) {
+	e.kv = nil
+	if c != nil {
+		e.kv = c.(*cache).kv
+	}
+	if err := e.check(in); err != nil {
+		return nil, err
+	}
+	e.in, e.n = in, [2]int{graph.PerRow: len(in.Tokens), graph.PerWant: len(in.Want)}
+	for _, t := range e.tables {
+		t.fill(in.Positions)
+	}
+	for _, step := range e.steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	for i, v := range e.p.Results {
+		e.results[i] = e.floats(v)
+	}
+	return e.results, nil
+}
+
+// check keeps a wrong batch from reading outside the cache.
+func (e *exec) check(in *graph.Batch) error {
+	rows := len(in.Tokens)
+	if rows == 0 || rows > e.p.Rows || len(in.Positions) != rows || len(in.Seq) != rows || len(in.Want) > e.p.Want {
+		return fmt.Errorf("cpu: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
+			rows, len(in.Positions), len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
+	}
+	for i, id := range in.Tokens {
+		if id < 0 || e.vocab > 0 && int(id) >= e.vocab {
+			return fmt.Errorf("cpu: row %d is token %d of a vocabulary of %d", i, id, e.vocab)
+		}
+	}
+	for _, w := range in.Want {
+		if w < 0 || int(w) >= rows {
+			return fmt.Errorf("cpu: row %d wanted of %d", w, rows)
+		}
+	}
+	if e.kv == nil {
+		return nil
+	}
+	for i, pos := range in.Positions {
+		s := in.Seq[i]
+		if s < 0 || int(s) >= len(in.Tables) || pos < 0 || int(pos)/e.kv.BlockSize >= len(in.Tables[s]) {
+			return fmt.Errorf("cpu: row %d is at position %d of sequence %d, which has no block there", i, pos, s)
+		}
+	}
+	for _, table := range in.Tables {
+		for _, b := range table {
+			if b < 0 || int(b) >= e.kv.Blocks {
+				return fmt.Errorf("cpu: block %d of %d", b, e.kv.Blocks)
+			}
+		}
+	}
+	return nil
+}
+
+// rows is how many leading indices of value v this run has.
+func (e *exec) rows(v int) int { return e.n[e.p.Values[v].Lead] }
+
+// width is the elements per leading index of value v.
+func (e *exec) width(v int) int { return e.p.Values[v].Width() }
+
+// floats is value v of this run.
+func (e *exec) floats(v int) []float32 {
+	return e.buffers[e.p.Values[v].Buffer][:e.rows(v)*e.width(v)]
+}

@@ -1,0 +1,209 @@
+package cpu
+
+import (
+	"fmt"
+
+	"quern/engine/graph"
+	"quern/kernels"
+	"quern/kernels/quant"
+)
+
+// lower binds one step of the Program to its kernel. All that a step needs is
+// allocated here; running it allocates nothing.
+func (e *exec) lower(s graph.Step) error {
+	switch op := s.Op.(type) {
+	case graph.Embed:
+		return e.embed(op, s)
+	case graph.Take:
+		e.take(s)
+	case graph.RMSNorm:
+		w, x, eps := e.b.vector(op.Weight), s.In[0], op.Eps
+		e.byRow(s.Out, func(r0, r1 int) {
+			n := e.width(x)
+			kernels.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, eps)
+		})
+	case graph.Linear:
+		return e.linear(op, s)
+	case graph.Add:
+		e.byRow(s.Out, func(r0, r1 int) {
+			n := e.width(s.Out)
+			kernels.Add(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
+		})
+	case graph.Gate:
+		if op.Act != graph.SiLU {
+			return fmt.Errorf("cpu: no kernel for activation %v", op.Act)
+		}
+		e.byRow(s.Out, func(r0, r1 int) {
+			n := e.width(s.Out)
+			kernels.SiLUGate(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
+		})
+	case graph.Rope:
+		e.rope(op, s)
+	case graph.Attention:
+		e.attention(op, s)
+	default:
+		return fmt.Errorf("cpu: no kernel for %T", op)
+	}
+	return nil
+}
+
+// grain is the number of floats a chunk of row-wise work should have to be
+// worth handing to another thread.
+const grain = 8 << 10
+
+// byRow adds a step that does f for row ranges of value v, in parallel when
+// there is enough to do.
+func (e *exec) byRow(v int, f func(r0, r1 int)) {
+	per := max(1, grain/e.width(v))
+	region := &kernels.Region{F: func(_, c int) { f(c*per, min((c+1)*per, e.rows(v))) }}
+	e.steps = append(e.steps, func() { e.b.pool.Run((e.rows(v)+per-1)/per, region) })
+}
+
+func (e *exec) embed(op graph.Embed, s graph.Step) error {
+	w := op.Weight
+	width := w.Shape[1]
+	row, ok := w.Type.Size(width)
+	if !ok {
+		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", width, w.Name, w.Type)
+	}
+	if e.vocab == 0 || w.Shape[0] < e.vocab {
+		e.vocab = w.Shape[0]
+	}
+	decode := w.Type.Layout().Decode
+	e.byRow(s.Out, func(r0, r1 int) {
+		dst := e.floats(s.Out)
+		for r := r0; r < r1; r++ {
+			id := int(e.in.Tokens[r])
+			decode(dst[r*width:(r+1)*width], w.Data[id*row:(id+1)*row])
+		}
+	})
+	return nil
+}
+
+func (e *exec) take(s graph.Step) {
+	n := e.width(s.Out)
+	e.steps = append(e.steps, func() {
+		dst, src := e.floats(s.Out), e.floats(s.In[0])
+		for i, r := range e.in.Want {
+			copy(dst[i*n:(i+1)*n], src[int(r)*n:])
+		}
+	})
+}
+
+// acts is the scratch that activations are quantised to, one per type. It
+// remembers the value it holds, so that the projections of one value (query,
+// key and value; gate and up) quantise it once.
+type acts struct {
+	x32, x256 act
+}
+
+type act struct {
+	bytes []byte
+	held  int // value quantised here while lowering, plus one
+}
+
+func (a *acts) of(t quant.Type) *act {
+	if t == quant.X32 {
+		return &a.x32
+	}
+	return &a.x256
+}
+
+func (e *exec) linear(op graph.Linear, s graph.Step) error {
+	w := op.Weight
+	out, in := w.Shape[0], w.Shape[1]
+	if _, ok := w.Type.Size(in); !ok {
+		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", in, w.Name, w.Type)
+	}
+	m := kernels.NewMatMul(w.Type, w.Data, out, in, e.b.vector(op.Bias))
+	x, with := s.In[0], m.With()
+	if with == quant.F32 {
+		e.steps = append(e.steps, func() {
+			m.Run(e.b.pool, e.floats(s.Out), quant.Floats(e.floats(x)), 4*in, e.rows(x))
+		})
+		return nil
+	}
+	a := e.acts.of(with)
+	stride := quant.ActBytes(with, in)
+	if need := e.p.Values[x].Shape[0] * stride; len(a.bytes) < need {
+		a.bytes = make([]byte, need)
+	}
+	if a.held != x+1 {
+		a.held = x + 1
+		e.byRow(x, func(r0, r1 int) {
+			kernels.Quantize(a.bytes[r0*stride:r1*stride], with, e.floats(x)[r0*in:r1*in], in)
+		})
+	}
+	e.steps = append(e.steps, func() {
+		m.Run(e.b.pool, e.floats(s.Out), a.bytes, stride, e.rows(x))
+	})
+	return nil
+}
+
+// A ropeTable holds the rotations of a batch's positions for one set of
+// frequencies. Every layer of a model uses the same one.
+type ropeTable struct {
+	freqs     []float64
+	magnitude float32
+	cos, sin  []float32 // (rows, pairs)
+}
+
+func (t *ropeTable) fill(positions []int32) {
+	n := len(t.freqs)
+	for i, p := range positions {
+		kernels.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], p, t.freqs, t.magnitude)
+	}
+}
+
+func (e *exec) ropeTable(op graph.Rope) *ropeTable {
+	for _, t := range e.tables {
+		if &t.freqs[0] == &op.Freqs[0] && len(t.freqs) == len(op.Freqs) && t.magnitude == op.Magnitude {
+			return t
+		}
+	}
+	n := e.p.Rows * len(op.Freqs)
+	t := &ropeTable{freqs: op.Freqs, magnitude: op.Magnitude, cos: make([]float32, n), sin: make([]float32, n)}
+	e.tables = append(e.tables, t)
+	return t
+}
+
+func (e *exec) rope(op graph.Rope, s graph.Step) {
+	t, pairs := e.ropeTable(op), len(op.Freqs)
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(s.Out)
+		dst, x := e.floats(s.Out), e.floats(s.In[0])
+		for r := r0; r < r1; r++ {
+			kernels.Rope(dst[r*n:(r+1)*n], x[r*n:(r+1)*n], op.HeadDim,
+				t.cos[r*pairs:(r+1)*pairs], t.sin[r*pairs:(r+1)*pairs], op.Interleaved)
+		}
+	})
+}
+
+// attention first stores the batch's keys and values, then attends: a row may
+// read what another row of the batch has stored.
+func (e *exec) attention(op graph.Attention, s graph.Step) {
+	q, k, v := s.In[0], s.In[1], s.In[2]
+	group, kvWidth := op.Heads/op.KVHeads, op.KVHeads*op.HeadDim
+	e.byRow(k, func(r0, r1 int) {
+		ks, vs := e.floats(k), e.floats(v)
+		for r := r0; r < r1; r++ {
+			pos := int(e.in.Positions[r])
+			block := e.in.Tables[e.in.Seq[r]][pos/e.kv.BlockSize]
+			e.kv.Put(op.Layer, block, pos%e.kv.BlockSize, ks[r*kvWidth:(r+1)*kvWidth], vs[r*kvWidth:(r+1)*kvWidth])
+		}
+	})
+	scratch := make([]*kernels.Scratch, e.b.pool.Workers())
+	n := group * op.HeadDim
+	region := &kernels.Region{F: func(worker, c int) {
+		sc := scratch[worker]
+		if sc == nil || !sc.Fits(e.kv, group) { // first run, or another cache
+			sc = kernels.NewScratch(e.kv, group)
+			scratch[worker] = sc
+		}
+		r, head := c/op.KVHeads, c%op.KVHeads
+		at := c * n
+		e.kv.Attend(e.floats(s.Out)[at:at+n], e.floats(q)[at:at+n], op.Layer, head,
+			e.in.Tables[e.in.Seq[r]], int(e.in.Positions[r])+1, op.Scale, sc)
+	}}
+	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*op.KVHeads, region) })
+}

@@ -1,0 +1,174 @@
+package graph
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// matrix is a float32 tensor of small values that differ by name and place.
+func matrix(name string, shape ...int) *weights.Tensor {
+	t := &weights.Tensor{Name: name, Type: quant.F32, Shape: shape}
+	f := make([]float32, t.Elems())
+	for i := range f {
+		f[i] = float32(math.Sin(float64(i*len(name)+len(name)))) / 4
+	}
+	t.Data = append([]byte(nil), quant.Floats(f)...)
+	return t
+}
+
+// record makes a pass with every op in it: two blocks of attention and a gated
+// feed-forward layer.
+func record(b *Builder, attention bool) Value {
+	const hidden, ff, vocab = 8, 12, 20
+	freqs := []float64{1, 0.1}
+	x := b.Embed(b.Tokens(), matrix("embed", vocab, hidden))
+	for _, l := range []string{"a", "bb"} {
+		h := b.RMSNorm(x, matrix(l+"norm", hidden), 1e-5)
+		q := b.Rope(b.Linear(h, matrix(l+"q", hidden, hidden), matrix(l+"qb", hidden)), b.Positions(), Rope{HeadDim: 4, Freqs: freqs, Magnitude: 1})
+		if attention {
+			k, v := b.Linear(h, matrix(l+"k", 4, hidden), nil), b.Linear(h, matrix(l+"v", 4, hidden), nil)
+			q = b.Attention(q, k, v, Attention{Layer: len(l) - 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5})
+		}
+		x = b.Add(x, b.Linear(q, matrix(l+"o", hidden, hidden), nil))
+		g := b.Gate(b.Linear(x, matrix(l+"gate", ff, hidden), nil), b.Linear(x, matrix(l+"up", ff, hidden), nil), SiLU)
+		x = b.Add(x, b.Linear(g, matrix(l+"down", hidden, ff), nil))
+	}
+	x = b.Add(x, x)
+	return b.Linear(b.Take(x, b.Wanted()), matrix("out", vocab, hidden), nil)
+}
+
+func TestProgram(t *testing.T) {
+	b := NewBuilder(6, 2)
+	p, err := b.Compile(record(b, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The value a buffer holds must be the one every step expects.
+	holds := make([]int, len(p.Buffers))
+	for i := range holds {
+		holds[i] = -1
+	}
+	read := func(step, v int) {
+		if buf := p.Values[v].Buffer; buf >= 0 && holds[buf] != v {
+			t.Fatalf("step %d reads value %d from buffer %d, which holds %d", step, v, buf, holds[buf])
+		}
+	}
+	for i, s := range p.Steps {
+		out := p.Values[s.Out]
+		for _, v := range s.In {
+			read(i, v)
+			if p.Values[v].Buffer == out.Buffer {
+				t.Fatalf("step %d writes the buffer of its input %d", i, v)
+			}
+		}
+		if out.Shape.Elems() > p.Buffers[out.Buffer] {
+			t.Fatalf("step %d: shape %v in a buffer of %d", i, out.Shape, p.Buffers[out.Buffer])
+		}
+		holds[out.Buffer] = s.Out
+	}
+	read(len(p.Steps), p.Results[0])
+	if got, want := p.Values[p.Results[0]], (ValueInfo{Shape: Shape{2, 20}, Lead: PerWant, Buffer: p.Values[p.Results[0]].Buffer}); !reflect.DeepEqual(got, want) {
+		t.Errorf("result is %+v, want %+v", got, want)
+	}
+	if len(p.Buffers) > 8 {
+		t.Errorf("%d steps take %d buffers; they should share", len(p.Steps), len(p.Buffers))
+	}
+}
+
+func TestUnusedStepsAreDropped(t *testing.T) {
+	b := NewBuilder(4, 1)
+	x := b.Embed(b.Tokens(), matrix("embed", 5, 8))
+	y := b.Add(x, x)
+	b.Linear(y, matrix("unused", 3, 8), nil)
+	p, err := b.Compile(y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Steps) != 2 {
+		t.Errorf("%d steps, want 2", len(p.Steps))
+	}
+}
+
+func TestBuilderErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		build      func(b *Builder) Value
+	}{
+		{"linear width", "linear: w [3 7] on input of shape [4 8]", func(b *Builder) Value {
+			return b.Linear(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 3, 7), nil)
+		}},
+		{"bias", "bias v [2] for w [3 8]", func(b *Builder) Value {
+			return b.Linear(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 3, 8), matrix("v", 2))
+		}},
+		{"no weight", "embed: weight must be a matrix, got nothing", func(b *Builder) Value { return b.Embed(b.Tokens(), nil) }},
+		{"norm", "rmsnorm: w [3] over rows", func(b *Builder) Value {
+			return b.RMSNorm(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 3), 1)
+		}},
+		{"add", "shapes [4 8] and [1 8] differ", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Add(x, b.Take(x, b.Wanted()))
+		}},
+		{"gate", "gate: shapes", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Gate(x, b.Take(x, b.Wanted()), SiLU)
+		}},
+		{"rope", "rope: 3 pairs in a head of 4", func(b *Builder) Value {
+			return b.Rope(b.Embed(b.Tokens(), matrix("e", 5, 8)), b.Positions(), Rope{HeadDim: 4, Freqs: make([]float64, 3)})
+		}},
+		{"attention", "attention: 3 heads of 4 share 2 key heads", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Attention(x, x, x, Attention{Heads: 3, KVHeads: 2, HeadDim: 4})
+		}},
+		{"zero value", "input 0 was never recorded", func(b *Builder) Value { return b.Add(Value{}, Value{}) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := NewBuilder(4, 1)
+			v := tt.build(b)
+			b.Add(v, v) // later ops must not replace the first error
+			if _, err := b.Compile(v); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one about %q", err, tt.want)
+			}
+			if _, err := b.Dot(); err == nil {
+				t.Error("Dot of a failed recording gave no error")
+			}
+		})
+	}
+}
+
+func TestDot(t *testing.T) {
+	for name, rec := range map[string]recorder{"default": newRecorder(), "inorder": new(inorder)} {
+		b := newBuilder(2, 1, rec)
+		record(b, true)
+		dot, err := b.Dot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"digraph", "aq", "Attention"} {
+			if !strings.Contains(string(dot), want) {
+				t.Errorf("%s: no %q in the drawing", name, want)
+			}
+		}
+	}
+}
+
+func TestOpsIsComplete(t *testing.T) {
+	listed, recorded := map[reflect.Type]bool{}, map[reflect.Type]bool{}
+	for _, op := range Ops() {
+		listed[reflect.TypeOf(op)] = true
+	}
+	b := newBuilder(2, 1, new(inorder))
+	record(b, true)
+	for _, n := range b.rec.nodes() {
+		if n.op != nil {
+			recorded[reflect.TypeOf(n.op)] = true
+		}
+	}
+	if !reflect.DeepEqual(listed, recorded) {
+		t.Errorf("Ops lists %v, the recording of these tests has %v", listed, recorded)
+	}
+}

@@ -1,0 +1,100 @@
+// Package model holds the architectures quern runs, one file each. A model
+// records its forward pass into a graph.Builder; it never computes and never
+// mentions a device.
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quern/engine/graph"
+	"quern/formats/weights"
+)
+
+// The two ways a file can be of no use.
+var (
+	// ErrFormat: the file contradicts itself or misses something.
+	ErrFormat = errors.New("malformed model")
+	// ErrUnsupported: the file is sound but asks for what quern does not have.
+	ErrUnsupported = errors.New("unsupported model")
+)
+
+// An LM is a language model of one architecture with its weights.
+type LM interface {
+	Config() *Config
+	// Hidden records the pass up to the last norm. The result has one row per
+	// wanted row, shape (want, Config.Hidden).
+	Hidden(b *graph.Builder) graph.Value
+	// Logits records the projection of Hidden's result to the vocabulary,
+	// shape (want, Config.Vocab).
+	Logits(b *graph.Builder, hidden graph.Value) graph.Value
+}
+
+// archs is every architecture, by GGUF's general.architecture.
+var archs = map[string]func(*weights.Set) (LM, error){
+	"llama": newLlama,
+}
+
+// Known lists the architectures in alphabetical order.
+func Known() []string {
+	var names []string
+	for n := range archs {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Open finds the architecture of a file and checks that every weight it needs
+// is there with the right shape.
+func Open(set *weights.Set) (LM, error) {
+	arch := set.Meta.String("general.architecture")
+	if arch == "" {
+		return nil, fmt.Errorf("%w: it names no architecture", ErrFormat)
+	}
+	open, ok := archs[arch]
+	if !ok {
+		return nil, fmt.Errorf("%w: architecture %q is not known; quern knows %s", ErrUnsupported, arch, strings.Join(Known(), ", "))
+	}
+	return open(set)
+}
+
+// Graphviz draws the recorded pass of a model over one row.
+func Graphviz(set *weights.Set) ([]byte, error) {
+	m, err := Open(set)
+	if err != nil {
+		return nil, err
+	}
+	b := graph.NewBuilder(1, 1)
+	m.Logits(b, m.Hidden(b))
+	return b.Dot()
+}
+
+// A tensors finds the weights of a model. Its first error sticks.
+type tensors struct {
+	set *weights.Set
+	err error
+}
+
+// need returns the tensor called name, which must have the given shape.
+func (t *tensors) need(name string, shape ...int) *weights.Tensor {
+	w := t.maybe(name, shape...)
+	if w == nil && t.err == nil {
+		t.err = fmt.Errorf("%w: tensor %s is missing", ErrFormat, name)
+	}
+	return w
+}
+
+// maybe is need for a tensor that may be absent.
+func (t *tensors) maybe(name string, shape ...int) *weights.Tensor {
+	w, ok := t.set.Tensor(name)
+	if !ok {
+		return nil
+	}
+	if !slices.Equal(w.Shape, shape) && t.err == nil {
+		t.err = fmt.Errorf("%w: tensor %s has shape %v, want %v", ErrFormat, name, w.Shape, shape)
+	}
+	return w
+}

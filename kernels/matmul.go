@@ -1,0 +1,106 @@
+package kernels
+
+import (
+	"fmt"
+
+	"quern/kernels/quant"
+)
+
+// A MatMul multiplies activations with one weight matrix. It is made once per
+// matrix and is not safe for concurrent use.
+type MatMul struct {
+	w       []byte
+	typ     quant.Type
+	out, in int
+	row     int       // bytes of a weight row
+	bias    []float32 // (out) or nil
+
+	// The call in progress.
+	dst     []float32
+	x       []byte
+	xStride int
+	batch   int
+	rows    int // weight rows a chunk takes
+	region  Region
+}
+
+// NewMatMul prepares x · Wᵀ + bias for w, a matrix (out, in) of type t. bias
+// may be nil. w and bias are kept, not copied.
+func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
+	row, ok := t.Size(in)
+	if !ok || len(w) != out*row || bias != nil && len(bias) != out {
+		panic(fmt.Sprintf("kernels: a %d×%d matrix of %v in %d bytes with %d biases", out, in, t, len(w), len(bias)))
+	}
+	m := &MatMul{w: w, typ: t, out: out, in: in, row: row, bias: bias}
+	m.region.F = m.chunk
+	return m
+}
+
+// With returns the type activations must have.
+func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
+
+// Bytes returns the bytes of weights one Run reads.
+func (m *MatMul) Bytes() int { return len(m.w) }
+
+// How many bytes of weights a chunk takes. For one to four activation rows the
+// weights stream from memory and a chunk only has to be worth claiming; above,
+// the chunk is read again for every four rows and must stay in the first-level
+// cache beside them.
+const (
+	streamChunk = 64 << 10
+	cachedChunk = 16 << 10
+)
+
+// Run writes batch rows of out floats to dst. Activation row b is at b·xStride
+// of x, quantised as With says.
+func (m *MatMul) Run(p *Pool, dst []float32, x []byte, xStride, batch int) {
+	if len(dst) != batch*m.out {
+		panic(fmt.Sprintf("kernels: %d×%d result in %d floats", batch, m.out, len(dst)))
+	}
+	if batch == 0 {
+		return
+	}
+	size := streamChunk
+	if batch > 4 {
+		size = cachedChunk
+	}
+	m.rows = max(1, min(size/m.row, (m.out+p.Workers()-1)/p.Workers()))
+	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
+	p.Run((m.out+m.rows-1)/m.rows, &m.region)
+	m.dst, m.x = nil, nil
+}
+
+func (m *MatMul) chunk(_, c int) {
+	r0 := c * m.rows
+	r1 := min(r0+m.rows, m.out)
+	m.typ.DotRows(m.dst[r0:], m.out, m.w[r0*m.row:r1*m.row], r1-r0, m.in, m.x, m.xStride, m.batch)
+	if m.bias == nil {
+		return
+	}
+	for b := range m.batch {
+		row := m.dst[b*m.out+r0 : b*m.out+r1]
+		for i, v := range m.bias[r0:r1] {
+			row[i] += v
+		}
+	}
+}
+
+// Quantize writes rows of n activations from src to dst as type with. Row i
+// goes to i·quant.ActBytes(with, n). F32 is copied.
+func Quantize(dst []byte, with quant.Type, src []float32, n int) {
+	stride := quant.ActBytes(with, n)
+	if n == 0 || len(src)%n != 0 || len(dst) < len(src)/n*stride {
+		panic(fmt.Sprintf("kernels: quantising %d floats in rows of %d to %v in %d bytes", len(src), n, with, len(dst)))
+	}
+	for i := 0; i < len(src); i += n {
+		row := dst[i/n*stride : i/n*stride+stride]
+		switch with {
+		case quant.X32:
+			quant.QuantizeX32(row, src[i:i+n])
+		case quant.X256:
+			quant.QuantizeX256(row, src[i:i+n])
+		default:
+			copy(row, quant.Floats(src[i:i+n]))
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package kernels
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestPool(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8} {
+		p := NewPool(n)
+		if got := p.Workers(); got != n {
+			t.Errorf("Workers() = %d, want %d", got, n)
+		}
+		counts := make([]atomic.Int32, 300)
+		r := &Region{F: func(_, c int) { counts[c].Add(1) }}
+		const rounds = 500
+		for i := range rounds {
+			p.Run(i%len(counts), r)
+			if i%100 == 0 {
+				time.Sleep(time.Millisecond) // long enough for workers to park
+			}
+		}
+		for c := range counts {
+			want := 0
+			for i := range rounds {
+				if c < i%len(counts) {
+					want++
+				}
+			}
+			if got := int(counts[c].Load()); got != want {
+				t.Fatalf("%d workers: chunk %d ran %d times, want %d", n, c, got, want)
+			}
+		}
+		p.Close()
+		p.Close()
+	}
+}
+
+func TestPoolAllocates(t *testing.T) {
+	p := NewPool(2)
+	defer p.Close()
+	var sum atomic.Int64
+	r := &Region{F: func(_, c int) { sum.Add(int64(c)) }}
+	if n := testing.AllocsPerRun(100, func() { p.Run(16, r) }); n != 0 {
+		t.Errorf("Run allocates %v times", n)
+	}
+}
+
+func TestPoolCloseStopsWorkers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	NewPool(6).Close()
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+func BenchmarkPoolRegion(b *testing.B) {
+	p := NewPool(Threads(2))
+	defer p.Close()
+	r := &Region{F: func(int, int) {}}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Run(2, r)
+	}
+}

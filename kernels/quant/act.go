@@ -1,0 +1,191 @@
+package quant
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Both activation types store groups of 256 values in 320 bytes, so kernels
+// for either share their strides:
+//
+//	X256:  0  256 int8     q
+//	     256   16 int16    sums of 16 consecutive q
+//	     288    8 int16    sums of 32 consecutive q
+//	     304      float32  d
+//	     308   12 bytes    zero
+//
+//	X32:   0  256 int8     q
+//	     256    8 float32  d, one per 32 values
+//	     288    8 float32  d·Σq over the same 32
+//
+// The value is d·q. With m the largest magnitude that shares a d, d is m/127
+// and q is x·(1/d) rounded to nearest even, all in float32; so |q| ≤ 127 and
+// |x − d·q| ≤ d/2 but for that arithmetic's rounding. Two cases are set apart:
+// where d would be below 2⁻¹²⁶, whose inverse overflows, d and q are zero; and
+// where an x is infinite or NaN, d is NaN and q zero, so that a broken
+// activation shows in the result of every dot product it is part of.
+const (
+	groupLen   = 256
+	groupBytes = 320
+
+	x256Sum16 = 256
+	x256Sum32 = 288
+	x256Scale = 304
+	x32Scale  = 256
+	x32Sum    = 288
+)
+
+// A group is one group of X32 or X256.
+type group = [groupBytes]byte
+
+// ActBytes returns the bytes n activations take as t, which is a Layout's With:
+// F32, X32 or X256. A row that is not a whole number of groups is padded to one.
+func ActBytes(t Type, n int) int {
+	switch t {
+	case F32:
+		return 4 * n
+	case X32, X256:
+		return (n + groupLen - 1) / groupLen * groupBytes
+	}
+	panic(fmt.Sprintf("quant: %v is not an activation type", t))
+}
+
+// QuantizeX32 writes src to dst with a scale for every 32 values. dst is
+// ActBytes(X32, len(src)) long; the last group is padded with zeros.
+func QuantizeX32(dst []byte, src []float32) {
+	checkAct(X32, dst, len(src))
+	for len(dst) > 0 {
+		g := (*group)(dst)
+		for j := range groupLen / 32 {
+			v := src[:min(32, len(src))]
+			src = src[len(v):]
+			d := roundInto((*[32]byte)(g[32*j:])[:], v)
+			var sum int32
+			for _, q := range g[32*j : 32*j+32] {
+				sum += int32(int8(q))
+			}
+			putFloat(g[x32Scale+4*j:], d)
+			putFloat(g[x32Sum+4*j:], d*float32(sum))
+		}
+		dst = dst[groupBytes:]
+	}
+}
+
+// QuantizeX256 writes src to dst with a scale for every 256 values. dst is
+// ActBytes(X256, len(src)) long; the last group is padded with zeros.
+func QuantizeX256(dst []byte, src []float32) {
+	checkAct(X256, dst, len(src))
+	for len(dst) > 0 {
+		g := (*group)(dst)
+		v := src[:min(groupLen, len(src))]
+		src = src[len(v):]
+		d := roundInto(g[:groupLen], v)
+		for j := range groupLen / 32 {
+			var lo, hi int32
+			for i, q := range g[32*j : 32*j+16] {
+				lo += int32(int8(q))
+				hi += int32(int8(g[32*j+16+i]))
+			}
+			binary.LittleEndian.PutUint16(g[x256Sum16+4*j:], uint16(lo))
+			binary.LittleEndian.PutUint16(g[x256Sum16+4*j+2:], uint16(hi))
+			binary.LittleEndian.PutUint16(g[x256Sum32+2*j:], uint16(lo+hi))
+		}
+		putFloat(g[x256Scale:], d)
+		clear(g[x256Scale+4:])
+		dst = dst[groupBytes:]
+	}
+}
+
+// roundInto writes v as multiples of the scale it returns, and zeros behind.
+func roundInto(q []byte, v []float32) (d float32) {
+	// Magnitudes of floats order as their bits do, NaN above infinity, so one
+	// integer maximum finds the largest and anything that is not a number.
+	var top uint32
+	for _, x := range v {
+		top = max(top, math.Float32bits(x)&^(1<<31))
+	}
+	if top >= 0x7f800000 {
+		clear(q)
+		return float32(math.NaN())
+	}
+	d = math.Float32frombits(top) / 127
+	if d < 0x1p-126 {
+		clear(q)
+		return 0
+	}
+	id := 1 / d
+	for i, x := range v {
+		// Adding 1.5·2²³ leaves no bits below one: the hardware rounds to
+		// nearest even and the low byte of the sum is q in two's complement.
+		q[i] = byte(math.Float32bits(float32(x*id) + 0x1.8p23))
+	}
+	clear(q[len(v):])
+	return d
+}
+
+func decodeX32(dst []float32, src []byte) {
+	for b := range checkDecode(X32, len(dst), len(src), groupLen, groupBytes) {
+		g := (*group)(src[b*groupBytes:])
+		y := (*[groupLen]float32)(dst[b*groupLen:])
+		for i := range y {
+			y[i] = getFloat(g[x32Scale+i/32*4:]) * float32(int8(g[i]))
+		}
+	}
+}
+
+func decodeX256(dst []float32, src []byte) {
+	for b := range checkDecode(X256, len(dst), len(src), groupLen, groupBytes) {
+		g := (*group)(src[b*groupBytes:])
+		y := (*[groupLen]float32)(dst[b*groupLen:])
+		d := getFloat(g[x256Scale:])
+		for i := range y {
+			y[i] = d * float32(int8(g[i]))
+		}
+	}
+}
+
+// part32 returns block b of a row of X32: its 32 quants, scale and d·Σq.
+func part32(x []byte, b int) (q *[32]byte, d, sum float32) {
+	g := (*group)(x[b/8*groupBytes:])
+	j := b % 8
+	return (*[32]byte)(g[32*j:]), getFloat(g[x32Scale+4*j:]), getFloat(g[x32Sum+4*j:])
+}
+
+// part256 returns group b of a row of X256 and its scale.
+func part256(x []byte, b int) (g *group, d float32) {
+	g = (*group)(x[b*groupBytes:])
+	return g, getFloat(g[x256Scale:])
+}
+
+// sum16 and sum32 return the j-th sum of 16 or 32 quants of a group of X256.
+func sum16(g *group, j int) int32 {
+	return int32(int16(binary.LittleEndian.Uint16(g[x256Sum16+2*j:])))
+}
+
+func sum32(g *group, j int) int32 {
+	return int32(int16(binary.LittleEndian.Uint16(g[x256Sum32+2*j:])))
+}
+
+func getFloat(p []byte) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(p))
+}
+
+func putFloat(p []byte, f float32) {
+	binary.LittleEndian.PutUint32(p, math.Float32bits(f))
+}
+
+// getHalf reads the F16 scale most blocks begin or end with.
+func getHalf(p []byte) float32 {
+	return F16ToF32(binary.LittleEndian.Uint16(p))
+}
+
+func putHalf(p []byte, f float32) {
+	binary.LittleEndian.PutUint16(p, F32ToF16(f))
+}
+
+func checkAct(t Type, dst []byte, n int) {
+	if len(dst) != ActBytes(t, n) {
+		panic(fmt.Sprintf("quant: %d values as %v into %d bytes", n, t, len(dst)))
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package kernels
+
+import "runtime"
+
+func osYield() { runtime.Gosched() }
