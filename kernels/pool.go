@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,14 +167,4 @@ func (p *Pool) park(w *worker, last uint64) {
 		<-w.wake
 	}
 	w.parked.Store(false)
-}
-
-// Threads returns the default number of workers: the cores this process may
-// use, at most max when max is positive.
-func Threads(max int) int {
-	n := runtime.NumCPU()
-	if max > 0 && n > max {
-		n = max
-	}
-	return n
 }

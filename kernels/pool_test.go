@@ -61,11 +61,17 @@ func TestPoolCloseStopsWorkers(t *testing.T) {
 }
 
 func BenchmarkPoolRegion(b *testing.B) {
-	p := NewPool(Threads(2))
+	p := NewPool(2)
 	defer p.Close()
 	r := &Region{F: func(int, int) {}}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Run(2, r)
+	}
+}
+
+func TestCores(t *testing.T) {
+	if n := Cores(); n < 1 || n > runtime.NumCPU() {
+		t.Errorf("Cores() = %d of %d CPUs", n, runtime.NumCPU())
 	}
 }

@@ -140,3 +140,14 @@ func (p *Program) assign() {
 		release(s.Out) // only a value nobody reads
 	}
 }
+
+// WeightBytes is how many bytes of matrices one run over a single row reads.
+func (p *Program) WeightBytes() int64 {
+	var n int64
+	for _, s := range p.Steps {
+		if l, ok := s.Op.(Linear); ok {
+			n += int64(len(l.Weight.Data))
+		}
+	}
+	return n
+}

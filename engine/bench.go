@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/formats"
+	"quern/kernels"
+	"quern/kernels/quant"
+)
+
+// BenchOptions say what Bench measures. Zero fields take the defaults given.
+type BenchOptions struct {
+	Path      string
+	Threads   int        // 0: physical cores
+	Device    string     // "": the best there is
+	Prompt    int        // tokens of prefill; 0: 512
+	Generate  int        // decode steps; 0: 128
+	Batch     int        // sequences decoded together; 0: 1
+	Reps      int        // repetitions of each, after one to warm up; 0: 3
+	CacheType quant.Type // F16 when Invalid
+
+	// Progress, when not nil, is told of each repetition done.
+	Progress func(done, of int)
+}
+
+// A BenchResult is what Bench measured. Speeds are medians.
+type BenchResult struct {
+	PromptPerSecond   float64
+	GeneratePerSecond float64 // of all sequences together
+	PromptRuns        []float64
+	GenerateRuns      []float64
+
+	Load                      time.Duration // opening, checking and compiling
+	WeightBytes               int64         // of the whole file
+	ReadBytesPerSecond        float64       // weights and keys read while decoding
+	MachineReadBytesPerSecond float64       // what the machine can read, measured after
+	Threads                   int
+	CPULevel                  string
+	Device                    string
+}
+
+// Bench measures prefill and decode speed of a model file with random tokens,
+// without scheduler, sampler or HTTP.
+func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
+	def := func(p *int, v int) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	def(&o.Threads, kernels.Cores())
+	def(&o.Prompt, 512)
+	def(&o.Generate, 128)
+	def(&o.Batch, 1)
+	def(&o.Reps, 3)
+	if o.CacheType == quant.Invalid {
+		o.CacheType = quant.F16
+	}
+
+	start := time.Now()
+	set, err := formats.Open(o.Path)
+	if err != nil {
+		return BenchResult{}, err
+	}
+	defer set.Close()
+	m, err := model.Open(set)
+	if err != nil {
+		return BenchResult{}, err
+	}
+	backend, name, err := openDevice(o.Device, o.Threads)
+	if err != nil {
+		return BenchResult{}, err
+	}
+	defer backend.Close()
+	b := graph.NewBuilder(max(defaultBatch, o.Batch), o.Batch)
+	p, err := b.Compile(m.Logits(b, m.Hidden(b)))
+	if err != nil {
+		return BenchResult{}, err
+	}
+	exec, err := backend.Compile(p)
+	if err != nil {
+		return BenchResult{}, err
+	}
+	defer exec.Close()
+	res := BenchResult{Load: time.Since(start), WeightBytes: set.Bytes(), Threads: o.Threads, CPULevel: kernels.Level(), Device: name}
+
+	// Prefill fills sequence 0; decoding continues all sequences from position
+	// 0, as the usual tg test of other engines does.
+	c := m.Config()
+	per := (max(o.Prompt, o.Generate+1) + blockSize - 1) / blockSize
+	cache, err := backend.NewCache(graph.CacheSpec{
+		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
+		Blocks: per * o.Batch, BlockSize: blockSize, Type: o.CacheType,
+	})
+	if err != nil {
+		return BenchResult{}, err
+	}
+	defer cache.Close()
+	tables := make([][]int32, o.Batch)
+	for s := range tables {
+		for i := range per {
+			tables[s] = append(tables[s], int32(s*per+i))
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	prefill := func() error {
+		for at := 0; at < o.Prompt; at += p.Rows {
+			in := &graph.Batch{Tables: tables}
+			for i := at; i < min(o.Prompt, at+p.Rows); i++ {
+				in.Tokens, in.Positions, in.Seq = append(in.Tokens, random.Int32N(int32(c.Vocab))), append(in.Positions, int32(i)), append(in.Seq, 0)
+			}
+			if at+p.Rows >= o.Prompt {
+				in.Want = []int32{int32(len(in.Tokens) - 1)}
+			}
+			if _, err := exec.Run(ctx, in, cache); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	decode := func() error {
+		in := &graph.Batch{Tables: tables}
+		for s := range o.Batch {
+			in.Tokens, in.Positions = append(in.Tokens, 0), append(in.Positions, 0)
+			in.Seq, in.Want = append(in.Seq, int32(s)), append(in.Want, int32(s))
+		}
+		for i := range o.Generate {
+			for s := range in.Tokens {
+				in.Tokens[s], in.Positions[s] = random.Int32N(int32(c.Vocab)), int32(i)
+			}
+			if _, err := exec.Run(ctx, in, cache); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for r := range o.Reps + 1 {
+		for _, phase := range []struct {
+			run    func() error
+			tokens int
+			to     *[]float64
+		}{{prefill, o.Prompt, &res.PromptRuns}, {decode, o.Generate * o.Batch, &res.GenerateRuns}} {
+			start := time.Now()
+			if err := phase.run(); err != nil {
+				return BenchResult{}, fmt.Errorf("bench: %w", err)
+			}
+			if r > 0 {
+				*phase.to = append(*phase.to, float64(phase.tokens)/time.Since(start).Seconds())
+			}
+		}
+		if o.Progress != nil {
+			o.Progress(r+1, o.Reps+1)
+		}
+	}
+	res.PromptPerSecond, res.GeneratePerSecond = median(res.PromptRuns), median(res.GenerateRuns)
+	// Each step reads every weight once, and on average half of the final keys
+	// and values of every sequence.
+	kv := float64(cache.Bytes()) / float64(per*o.Batch*blockSize) * float64(o.Generate) / 2 * float64(o.Batch)
+	res.ReadBytesPerSecond = res.GeneratePerSecond / float64(o.Batch) * (float64(p.WeightBytes()) + kv)
+	if r, ok := backend.(interface{ ReadBandwidth() float64 }); ok {
+		res.MachineReadBytesPerSecond = r.ReadBandwidth()
+	}
+	return res, nil
+}
+
+func median(x []float64) float64 {
+	s := slices.Sorted(slices.Values(x))
+	if len(s)%2 == 1 {
+		return s[len(s)/2]
+	}
+	return (s[len(s)/2-1] + s[len(s)/2]) / 2
+}
+
+const (
+	defaultBatch = 512 // rows of one step
+	blockSize    = 32  // tokens per KV block
+)
