@@ -1,13 +1,19 @@
+// Package engine loads models and answers requests with them.
+//
+// Its callers speak of texts, vectors and events; tokens, batches and devices
+// stay inside. Every call that works for a request takes its context: when
+// that ends the work stops before the next step and its memory is free again.
+// Failures a client can be told about are *Error.
 package engine
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"iter"
 	"log/slog"
+	"sync"
 	"time"
 
-	"quern/engine/token"
+	"quern/engine/graph"
 	"quern/kernels/quant"
 )
 
@@ -62,53 +68,118 @@ type Sampling struct {
 }
 
 // An Engine owns the loaded models.
-type Engine struct{}
+type Engine struct {
+	o      Options
+	log    *slog.Logger
+	ctx    context.Context // of all work; ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup // loads and schedulers
 
-// New makes an Engine. It opens no model file beyond reading headers of what
-// Options lists; models marked Preload are loaded by Preload.
-func New(o Options) (*Engine, error) { return nil, errors.New("engine: being written") }
+	backend graph.Backend
+	device  string
 
-// Preload loads the models marked so. Readiness waits for it.
-func (e *Engine) Preload(ctx context.Context) error { return nil }
+	mu      sync.Mutex
+	fixed   []*entry // configured, in order
+	folders []*folder
+	builtin *entry
+	listed  []*entry // what catalog found last
+	scanned time.Time
+}
 
-// Close cancels all work, waits for it and releases every model.
-func (e *Engine) Close() error { return nil }
+// New makes an Engine. It reads the headers of what Options lists and loads
+// nothing; models marked Preload are loaded by Preload.
+func New(o Options) (*Engine, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
+	if o.MemoryLimit <= 0 {
+		o.MemoryLimit = totalMemory()
+	}
+	e := &Engine{o: o, log: o.Log}
+	if err := e.configure(); err != nil {
+		return nil, err
+	}
+	backend, name, err := openDevice(o.Device, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	e.backend, e.device = backend, name
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for to := range o.Aliases {
+		if e.find(o.Aliases[to]) == nil {
+			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
+		}
+	}
+	return e, nil
+}
 
-// Models lists what is configured and found on disk, aliases too. It loads
-// nothing and is cheap.
-func (e *Engine) Models() []ModelInfo { return nil }
+// Device names what models run on: "cpu" or "cuda".
+func (e *Engine) Device() string { return e.device }
 
-// Resolve finds the model a request means: exact id, alias, id without its
-// ":quant" part when unambiguous, then without regard to case. An empty name
-// is the default model of kind. kind "" accepts any.
-func (e *Engine) Resolve(name string, kind Kind) (ModelInfo, error) { return ModelInfo{}, nil }
+// Preload loads the models marked so, one after another. Readiness waits for
+// it.
+func (e *Engine) Preload(ctx context.Context) error {
+	for _, n := range e.catalog() {
+		if !n.o.Preload {
+			continue
+		}
+		if err := e.Load(ctx, n.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Load makes a model resident, waiting at most Options.LoadTimeout. Loads of
 // one model are shared. The other calls load by themselves; this one exists so
 // that a caller's own deadline can start after loading.
-func (e *Engine) Load(ctx context.Context, model string) error { return nil }
-
-// Defaults returns a model's default sampling values.
-func (e *Engine) Defaults(model string) Sampling { return Sampling{} }
-
-// Generate answers a prompt. Breaking out of the loop cancels the work; so
-// does ctx. Errors are *Error or ctx's; an error is the last thing yielded.
-func (e *Engine) Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error] { return nil }
-
-// Embed turns texts into vectors.
-func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error) {
-	return EmbedResult{}, nil
+func (e *Engine) Load(ctx context.Context, name string) error {
+	_, release, err := e.acquire(ctx, name, "")
+	if err != nil {
+		return err
+	}
+	release()
+	return nil
 }
 
-// Tokenize shows the tokens of a prompt.
-func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error) {
-	return TokenizeResult{}, nil
+// Close cancels all work, waits for it and releases every model.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.cancel()
+	e.mu.Unlock()
+	e.mu.Lock()
+	var loaded []*textModel
+	for _, n := range e.allLocked() {
+		if n.text != nil {
+			loaded = append(loaded, n.text)
+			n.text = nil
+		}
+		if n.idle != nil {
+			n.idle.Stop()
+			n.idle = nil
+		}
+	}
+	e.mu.Unlock()
+	for _, m := range loaded {
+		m.close()
+	}
+	e.work.Wait()
+	return e.backend.Close()
 }
 
-// Detokenize returns the text of tokens, control tokens spelled out.
-func (e *Engine) Detokenize(ctx context.Context, model string, ids []token.ID) (string, error) {
-	return "", nil
+// Stats takes a snapshot of the resident models.
+func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var s Stats
+	for _, n := range e.catalogLocked() {
+		if n.text != nil {
+			s.Models = append(s.Models, n.text.stats(n))
+		}
+	}
+	return s
 }
-
-// Stats takes a snapshot.
-func (e *Engine) Stats() Stats { return Stats{} }

@@ -12,22 +12,17 @@ func elem(t string) int {
 	return 4
 }
 
-// loadZ reads 16 weights at disp into zmm r.
-func loadZ(a *file, t string, disp, r int) {
-	if t == "F16" {
-		a.f("VCVTPH2PS %d(%s), %s", disp, rW, z(r))
-	} else {
-		a.f("VMOVUPS %d(%s), %s", disp, rW, z(r))
-	}
-}
+// loadZ reads 16 weights from m into zmm r.
+func loadZ(a *file, t, m string, r int) { a.f("%s %s, %s", loadOp(t), m, z(r)) }
 
-// loadY reads 8 weights at disp into ymm r.
-func loadY(a *file, t string, disp, r int) {
+// loadY reads 8 weights from m into ymm r.
+func loadY(a *file, t, m string, r int) { a.f("%s %s, %s", loadOp(t), m, y(r)) }
+
+func loadOp(t string) string {
 	if t == "F16" {
-		a.f("VCVTPH2PS %d(%s), %s", disp, rW, y(r))
-	} else {
-		a.f("VMOVUPS %d(%s), %s", disp, rW, y(r))
+		return "VCVTPH2PS"
 	}
+	return "VMOVUPS"
 }
 
 func floatsAVX512(a *file, t string, batch int) {
@@ -38,10 +33,12 @@ func floatsAVX2(a *file, t string, batch int) {
 	floatDot(a, t, "AVX2", batch, 8, loadY, y, sumY)
 }
 
-// floatDot takes four vectors a step, then single ones. One row keeps four
-// running sums to hide the latency of FMA; four rows keep one each.
+// floatDot keeps one running sum per result, whatever it does at a time, so a
+// result's bits do not depend on the batch. The latency of FMA is hidden by
+// doing four results at once: four activation rows with one weight row, or four
+// weight rows with one activation row (what is left of them one by one).
 func floatDot(a *file, t, level string, batch, lanes int,
-	load func(*file, string, int, int), v func(int) string, sum func(*file, int, int)) {
+	load func(*file, string, string, int), v func(int) string, sum func(*file, int, int)) {
 	a.function(name(t, level, batch), dotParams, 56, doc(t, level, batch))
 	shift := 3
 	if lanes == 16 {
@@ -49,59 +46,73 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	}
 	prologue(a, batch, shift)
 	size := elem(t)
-	a.f("MOVQ %s, R14", rN)
-	a.f("ANDQ $3, R14")
-	a.f("SHRQ $2, %s", rN)
-	a.l("row")
-	a.f("MOVQ %s, %s", rX, rXP)
-	for r := range 4 {
-		a.f("VXORPS %s, %s, %s", v(r), v(r), v(r))
-	}
-	a.f("MOVQ %s, %s", rN, rC)
-	a.f("TESTQ %s, %s", rC, rC)
-	a.f("JZ single")
-	a.l("block")
-	prefetch(a, 2048, 4*lanes*size)
-	for i := range 4 {
-		load(a, t, i*lanes*size, 4+i)
+	if batch == 4 {
+		a.l("row")
+		a.f("MOVQ %s, %s", rX, rXP)
+		a.f("MOVQ %s, %s", rN, rC)
 		for b := range batch {
-			acc := b
-			if batch == 1 {
-				acc = i
-			}
-			a.f("VFMADD231PS %s, %s, %s", xmem(b, 4*i*lanes), v(4+i), v(acc))
+			a.f("VXORPS %s, %s, %s", v(b), v(b), v(b))
 		}
+		a.l("block")
+		a.f("PREFETCHT0 2048(%s)", rW)
+		load(a, t, mem(0, rW), 4)
+		for b := range batch {
+			a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(4), v(b))
+		}
+		a.f("ADDQ $%d, %s", lanes*size, rW)
+		a.f("ADDQ $%d, %s", 4*lanes, rXP)
+		a.f("DECQ %s", rC)
+		a.f("JNZ block")
+		for b := range batch {
+			sum(a, b, 5)
+			store(a, b, x(b))
+		}
+		a.f("ADDQ $4, %s", rOut)
+		a.f("DECQ %s", rRows)
+		a.f("JNZ row")
+		a.f("VZEROUPPER")
+		a.f("RET")
+		return
 	}
-	a.f("ADDQ $%d, %s", 4*lanes*size, rW)
-	a.f("ADDQ $%d, %s", 16*lanes, rXP)
-	a.f("DECQ %s", rC)
-	a.f("JNZ block")
-	a.l("single")
-	a.f("MOVQ R14, %s", rC)
-	a.f("TESTQ %s, %s", rC, rC)
-	a.f("JZ fold")
-	a.l("one")
-	load(a, t, 0, 4)
-	for b := range batch {
-		a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(4), v(b))
+	// R8 is a weight row's bytes, R9 three times that.
+	a.f("MOVQ %s, R8", rN)
+	a.f("IMULQ $%d, R8", lanes*size)
+	a.f("LEAQ (R8)(R8*2), R9")
+	for _, rows := range []int{4, 1} {
+		row, block, done := fmt.Sprintf("row%d", rows), fmt.Sprintf("block%d", rows), fmt.Sprintf("done%d", rows)
+		at := []string{mem(0, rW), fmt.Sprintf("(%s)(R8*1)", rW), fmt.Sprintf("(%s)(R8*2)", rW), fmt.Sprintf("(%s)(R9*1)", rW)}
+		ahead := []string{mem(2048, rW), fmt.Sprintf("2048(%s)(R8*1)", rW), fmt.Sprintf("2048(%s)(R8*2)", rW), fmt.Sprintf("2048(%s)(R9*1)", rW)}
+		a.l(row)
+		a.f("CMPQ %s, $%d", rRows, rows)
+		a.f("JLT %s", done)
+		a.f("MOVQ %s, %s", rX, rXP)
+		a.f("MOVQ %s, %s", rN, rC)
+		for r := range rows {
+			a.f("VXORPS %s, %s, %s", v(r), v(r), v(r))
+		}
+		a.l(block)
+		a.f("VMOVUPS (%s), %s", rXP, v(4))
+		for r := range rows {
+			a.f("PREFETCHT0 %s", ahead[r])
+			load(a, t, at[r], 5)
+			a.f("VFMADD231PS %s, %s, %s", v(4), v(5), v(r))
+		}
+		a.f("ADDQ $%d, %s", lanes*size, rW)
+		a.f("ADDQ $%d, %s", 4*lanes, rXP)
+		a.f("DECQ %s", rC)
+		a.f("JNZ %s", block)
+		for r := range rows {
+			sum(a, r, 5)
+			a.f("VMOVSS %s, %d(%s)", x(r), 4*r, rOut)
+		}
+		if rows == 4 {
+			a.f("ADDQ R9, %s", rW)
+		}
+		a.f("ADDQ $%d, %s", 4*rows, rOut)
+		a.f("SUBQ $%d, %s", rows, rRows)
+		a.f("JMP %s", row)
+		a.l(done)
 	}
-	a.f("ADDQ $%d, %s", lanes*size, rW)
-	a.f("ADDQ $%d, %s", 4*lanes, rXP)
-	a.f("DECQ %s", rC)
-	a.f("JNZ one")
-	a.l("fold")
-	if batch == 1 {
-		a.f("VADDPS %s, %s, %s", v(1), v(0), v(0))
-		a.f("VADDPS %s, %s, %s", v(3), v(2), v(2))
-		a.f("VADDPS %s, %s, %s", v(2), v(0), v(0))
-	}
-	for b := range batch {
-		sum(a, b, 5)
-		store(a, b, x(b))
-	}
-	a.f("ADDQ $4, %s", rOut)
-	a.f("DECQ %s", rRows)
-	a.f("JNZ row")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
@@ -116,7 +127,7 @@ const sumParams = "dst *float32, n int, w *byte, rows, stride int, p *float32"
 func sumRowsAVX512(a *file, t string) { sumRows(a, t, "AVX512", 16, loadZ, z) }
 func sumRowsAVX2(a *file, t string)   { sumRows(a, t, "AVX2", 8, loadY, y) }
 
-func sumRows(a *file, t, level string, lanes int, load func(*file, string, int, int), v func(int) string) {
+func sumRows(a *file, t, level string, lanes int, load func(*file, string, string, int), v func(int) string) {
 	fn := "sumRows" + t + level
 	a.function(fn, sumParams, 48, fmt.Sprintf("%s adds rows of %s to dst, each times its factor in p.", fn, t))
 	size := elem(t)
@@ -141,7 +152,7 @@ func sumRows(a *file, t, level string, lanes int, load func(*file, string, int, 
 		a.l(row)
 		a.f("VBROADCASTSS (BX), %s", v(4))
 		for i := range strip {
-			load(a, t, i*lanes*size, 5+i)
+			load(a, t, mem(i*lanes*size, rW), 5+i)
 			a.f("VFMADD231PS %s, %s, %s", v(5+i), v(4), v(i))
 		}
 		a.f("ADDQ R8, %s", rW)

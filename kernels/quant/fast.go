@@ -132,7 +132,7 @@ func (t Type) addRowsGo(dst []float32, w []byte, stride, rowBytes int, p []float
 			at, _ := t.Size(i)
 			l.Decode(v, row[at:at+bytes])
 			for k, x := range v {
-				dst[i+k] += f * x
+				dst[i+k] += float32(f * x) // no fused multiply-add: the same bits everywhere
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func TestDotRows(t *testing.T) {
 					continue
 				}
 				for _, batch := range []int{0, 1, 2, 4, 5, 9} {
-					for _, rows := range []int{0, 1, 3} {
+					for _, rows := range []int{0, 1, 3, 6} {
 						checkDotRows(t, r, typ, n, batch, rows)
 					}
 				}
@@ -104,6 +104,17 @@ func checkDotRows(t *testing.T, r *rand.Rand, typ Type, n, batch, rows int) {
 		dst[i] = guard
 	}
 	typ.DotRows(dst, rows+2, w, rows, n, x, xs, batch)
+	// Bits must not depend on the batch, nor on which rows are done together.
+	for b := range batch {
+		one := make([]float32, 1)
+		for i := range rows {
+			size, _ := typ.Size(n)
+			typ.DotRows(one, 1, w[i*size:], 1, n, x[b*xs:], xs, 1)
+			if got := dst[b*(rows+2)+i]; math.Float32bits(one[0]) != math.Float32bits(got) {
+				t.Fatalf("%v n=%d rows=%d batch=%d: row %d of %d = %g in a batch, %g alone", typ, n, rows, batch, i, b, got, one[0])
+			}
+		}
+	}
 	rowBytes, _ := typ.Size(n)
 	wf, xf := make([]float32, n), make([]float32, (n+255)/256*256)
 	for b := range batch {

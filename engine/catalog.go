@@ -1,0 +1,456 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quern/engine/builtin"
+	"quern/engine/model"
+	"quern/formats"
+	"quern/formats/gguf"
+	"quern/formats/weights"
+)
+
+// An entry is a model the engine can serve: configured, found in a folder, or
+// built in. What describes it never changes; resident is guarded by Engine.mu.
+type entry struct {
+	id      string
+	o       ModelOptions
+	path    string // "" for the built-in model
+	created time.Time
+	size    int64
+	head    header
+
+	resident
+}
+
+// A header is what a model's metadata tells without loading it.
+type header struct {
+	kind    Kind
+	arch    string
+	format  string
+	quant   string
+	context int
+}
+
+// open opens the weights of a model.
+func (n *entry) open() (*weights.Set, error) {
+	if n.path == "" {
+		return gguf.Parse(builtin.GGUF())
+	}
+	return formats.Open(n.path)
+}
+
+// newEntry reads a model's header. path "" is the built-in model.
+func newEntry(id, path string, o ModelOptions) (*entry, error) {
+	n := &entry{id: id, path: path, o: o}
+	if path == "" {
+		n.size = int64(len(builtin.GGUF()))
+	} else {
+		st, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		n.created = st.ModTime()
+	}
+	set, err := n.open()
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	if n.size == 0 {
+		n.size = set.Bytes()
+	}
+	lm, err := model.Open(set)
+	if err != nil {
+		return nil, err
+	}
+	c := lm.Config()
+	n.head = header{kind: KindCompletion, arch: c.Arch, format: strings.ToLower(set.Source.String()), quant: quantization(set), context: n.o.contextLength(c)}
+	if set.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "" {
+		n.head.kind = KindChat
+	}
+	return n, nil
+}
+
+// contextLength is what one request of a model gets.
+func (o *ModelOptions) contextLength(c *model.Config) int {
+	if o.ContextLength > 0 {
+		return o.ContextLength
+	}
+	return min(c.Context, 8192)
+}
+
+// fileTypes names general.file_type of GGUF files.
+var fileTypes = map[int64]string{
+	0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K",
+	11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S", 17: "Q5_K_M",
+	18: "Q6_K", 21: "Q2_K_S", 25: "IQ4_NL", 30: "IQ4_XS", 32: "BF16", 38: "MXFP4_MOE",
+}
+
+// quantization names a file's mixture of number types, or the type most of its
+// bytes have.
+func quantization(set *weights.Set) string {
+	if n, ok := set.Meta.Int("general.file_type"); ok && fileTypes[n] != "" {
+		return fileTypes[n]
+	}
+	bytes := map[string]int{}
+	best := ""
+	for t := range set.All() {
+		name := t.Type.String()
+		bytes[name] += len(t.Data)
+		if best == "" || bytes[name] > bytes[best] {
+			best = name
+		}
+	}
+	return best
+}
+
+// capabilities lists what a kind of model can be asked for.
+var capabilities = map[Kind][]string{
+	KindChat:       {"chat", "completion", "embedding"},
+	KindCompletion: {"completion", "embedding"},
+	KindEmbedding:  {"embedding"},
+}
+
+// serves says whether a model of kind k answers requests for want.
+func (k Kind) serves(want Kind) bool {
+	return want == "" || slices.Contains(capabilities[k], string(want))
+}
+
+// A folder is a directory of model files. It is read again when it has changed.
+type folder struct {
+	path    string
+	stamp   time.Time
+	entries map[string]*entry // by path; nil for files that are of no use
+}
+
+// maxDepth bounds how deep below a model folder files are looked for:
+// owner/repository/file and one more.
+const maxDepth = 4
+
+// scan lists the folder's models. Files that cannot be served are logged once.
+func (f *folder) scan(e *Engine) []*entry {
+	found := map[string]*entry{}
+	err := filepath.WalkDir(f.path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(f.path, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || strings.Count(filepath.ToSlash(rel), "/") >= maxDepth) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.EqualFold(filepath.Ext(path), ".gguf") {
+			return nil
+		}
+		if _, no, _, ok := gguf.ShardName(path); ok && no > 1 {
+			return nil
+		}
+		if n, ok := f.entries[path]; ok && n != nil {
+			if st, err := d.Info(); err == nil && st.ModTime().Equal(n.created) {
+				found[path] = n
+				return nil
+			}
+		}
+		n, err := newEntry(fileID(rel), path, e.o.Defaulted)
+		if err != nil {
+			if _, known := f.entries[path]; !known {
+				e.log.Warn("model file skipped", "file", path, "err", err)
+			}
+			n = nil
+		}
+		found[path] = n
+		return nil
+	})
+	if err != nil {
+		e.log.Warn("model folder cannot be read", "folder", f.path, "err", err)
+	}
+	f.entries = found
+	var list []*entry
+	for _, n := range found {
+		if n != nil {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.id, b.id) })
+	return list
+}
+
+// fileID makes a model id of a file's path below its folder: without extension
+// and shard number, with slashes.
+func fileID(rel string) string {
+	rel = filepath.ToSlash(rel)
+	if prefix, _, _, ok := gguf.ShardName(rel); ok {
+		return prefix
+	}
+	return strings.TrimSuffix(rel, filepath.Ext(rel))
+}
+
+// rescanEvery bounds how often folders are looked at: clients list models often.
+const rescanEvery = 2 * time.Second
+
+// catalog returns every entry: configured ones first, then folders, then the
+// built-in model. Of two with one id the first counts.
+func (e *Engine) catalog() []*entry {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.catalogLocked()
+}
+
+func (e *Engine) catalogLocked() []*entry {
+	if e.listed != nil && (len(e.folders) == 0 || time.Since(e.scanned) < rescanEvery) {
+		return e.listed
+	}
+	var list []*entry
+	seen := map[string]bool{}
+	add := func(n *entry) {
+		if !seen[n.id] {
+			seen[n.id] = true
+			list = append(list, n)
+		}
+	}
+	for _, n := range e.fixed {
+		add(n)
+	}
+	for _, f := range e.folders {
+		for _, n := range f.scan(e) {
+			add(n)
+		}
+	}
+	if e.builtin != nil && (e.o.Builtin || len(list) == 0) {
+		add(e.builtin)
+	}
+	e.listed, e.scanned = list, time.Now()
+	return list
+}
+
+// configure makes the entries Options names.
+func (e *Engine) configure() error {
+	for _, o := range e.o.Models {
+		o = o.or(e.o.Defaulted)
+		id := o.Name
+		if id == "" {
+			id = fileID(filepath.Base(filepath.Clean(o.Path)))
+		}
+		n, err := newEntry(id, o.Path, o)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("model %q: there is no file %s", id, o.Path)
+			}
+			return fmt.Errorf("model %q: %w", id, err)
+		}
+		for _, other := range e.fixed {
+			if other.id == id {
+				return fmt.Errorf("two models are called %q; give one of them another name", id)
+			}
+		}
+		e.fixed = append(e.fixed, n)
+	}
+	for _, dir := range e.o.Dirs {
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return fmt.Errorf("model folder %s: not a folder that can be read", dir)
+		}
+		e.folders = append(e.folders, &folder{path: dir})
+	}
+	n, err := newEntry(builtin.Name, "", e.o.Defaulted)
+	if err != nil {
+		return fmt.Errorf("the built-in model: %w", err)
+	}
+	e.builtin = n
+	return nil
+}
+
+// or fills zero fields from d.
+func (o ModelOptions) or(d ModelOptions) ModelOptions {
+	o.ContextLength = cmp.Or(o.ContextLength, d.ContextLength)
+	o.Slots = cmp.Or(o.Slots, d.Slots)
+	o.Queue = cmp.Or(o.Queue, d.Queue)
+	o.Batch = cmp.Or(o.Batch, d.Batch)
+	o.CacheType = cmp.Or(o.CacheType, d.CacheType)
+	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
+	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
+	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)
+	o.Preload = o.Preload || d.Preload
+	o.Sampling = o.Sampling.or(d.Sampling)
+	return o
+}
+
+func (s Sampling) or(d Sampling) Sampling {
+	s.Temperature = cmp.Or(s.Temperature, d.Temperature)
+	s.TopP = cmp.Or(s.TopP, d.TopP)
+	s.TopK = cmp.Or(s.TopK, d.TopK)
+	s.MinP = cmp.Or(s.MinP, d.MinP)
+	s.RepeatPenalty = cmp.Or(s.RepeatPenalty, d.RepeatPenalty)
+	s.MaxTokens = cmp.Or(s.MaxTokens, d.MaxTokens)
+	return s
+}
+
+// info describes an entry. Engine.mu is held.
+func (n *entry) info() ModelInfo {
+	return ModelInfo{
+		ID: n.id, Kind: n.head.kind, Capabilities: capabilities[n.head.kind],
+		Created: n.created, ContextLength: n.head.context, Status: n.status(),
+		Format: n.head.format, Quantization: n.head.quant, Architecture: n.head.arch,
+		SizeBytes: n.size, Fingerprint: n.fingerprint,
+	}
+}
+
+// Models lists what is configured and found on disk, aliases too. It loads
+// nothing and is cheap.
+func (e *Engine) Models() []ModelInfo {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []ModelInfo
+	for _, n := range e.catalogLocked() {
+		list = append(list, n.info())
+	}
+	for _, alias := range slices.Sorted(func(yield func(string) bool) {
+		for a := range e.o.Aliases {
+			if !yield(a) {
+				return
+			}
+		}
+	}) {
+		if n := e.find(e.o.Aliases[alias]); n != nil {
+			i := n.info()
+			i.ID, i.AliasOf = alias, n.id
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// find returns the entry with exactly this id. Engine.mu is held.
+func (e *Engine) find(id string) *entry {
+	for _, n := range e.catalogLocked() {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// lookup is Resolve down to the entry. Engine.mu is held.
+func (e *Engine) lookup(name string, kind Kind) (*entry, error) {
+	if name == "" {
+		return e.defaultFor(kind)
+	}
+	n := e.find(name)
+	if n == nil {
+		if to, ok := e.o.Aliases[name]; ok {
+			n = e.find(to)
+		}
+	}
+	list := e.catalogLocked()
+	only := func(match func(*entry) bool) {
+		if n != nil {
+			return
+		}
+		count := 0
+		for _, c := range list {
+			if match(c) {
+				n, count = c, count+1
+			}
+		}
+		if count != 1 {
+			n = nil
+		}
+	}
+	base := func(id string) string { // id without its ":quant" part
+		if i := strings.LastIndexByte(id, ':'); i > 0 {
+			return id[:i]
+		}
+		return id
+	}
+	only(func(c *entry) bool { return base(c.id) == name })
+	only(func(c *entry) bool { return strings.EqualFold(c.id, name) })
+	if n == nil {
+		return nil, e.notFound(name, list)
+	}
+	if !n.head.kind.serves(kind) {
+		return nil, errorf(CodeModelNotSupported, "model", "model %q is a %s model and cannot be used for %s", name, n.head.kind, kind)
+	}
+	return n, nil
+}
+
+func (e *Engine) defaultFor(kind Kind) (*entry, error) {
+	if id := e.o.Defaults[kind]; id != "" {
+		return e.lookup(id, kind)
+	}
+	var one *entry
+	for _, n := range e.catalogLocked() {
+		if !n.head.kind.serves(kind) {
+			continue
+		}
+		if one != nil {
+			return nil, errorf(CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, KindChat))
+		}
+		one = n
+	}
+	if one == nil {
+		return nil, errorf(CodeMissingParam, "model", "no %s model is served", kind)
+	}
+	return one, nil
+}
+
+// notFound names the models closest to what was asked for.
+func (e *Engine) notFound(name string, list []*entry) error {
+	var close []string
+	low := strings.ToLower(name)
+	for _, n := range list {
+		if id := strings.ToLower(n.id); strings.Contains(id, low) || strings.Contains(low, id) {
+			close = append(close, n.id)
+		}
+	}
+	if len(close) == 0 {
+		for _, n := range list {
+			close = append(close, n.id)
+		}
+	}
+	const most = 5
+	more := ""
+	if len(close) > most {
+		close, more = close[:most], ", …"
+	}
+	if len(name) > 100 {
+		name = name[:100] + "…"
+	}
+	return errorf(CodeModelNotFound, "model", "model %q does not exist; there is %s%s", name, strings.Join(close, ", "), more)
+}
+
+// Resolve finds the model a request means: exact id, alias, id without its
+// ":quant" part when unambiguous, then without regard to case. An empty name
+// is the default model of kind. kind "" accepts any.
+func (e *Engine) Resolve(name string, kind Kind) (ModelInfo, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.lookup(name, kind)
+	if err != nil {
+		return ModelInfo{}, err
+	}
+	return n.info(), nil
+}
+
+// Defaults returns a model's default sampling values.
+func (e *Engine) Defaults(name string) Sampling {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.lookup(name, "")
+	if err != nil {
+		return Sampling{}
+	}
+	return n.o.Sampling
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/engine/token"
+)
+
+// Embed turns texts into vectors.
+func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error) {
+	m, release, err := e.acquire(ctx, r.Model, KindEmbedding)
+	if err != nil {
+		return EmbedResult{}, err
+	}
+	defer release()
+	c := m.lm.Config()
+	if r.Dimensions != 0 && r.Dimensions != c.Hidden {
+		return EmbedResult{}, errorf(CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others", m.id, c.Hidden)
+	}
+	var res EmbedResult
+	inputs := make([][]token.ID, len(r.Inputs))
+	for i, in := range r.Inputs {
+		param := "input"
+		if len(r.Inputs) > 1 {
+			param = fmt.Sprintf("input[%d]", i)
+		}
+		ids := in.Tokens
+		if ids == nil {
+			ids = m.vocab.EncodeSequence(nil, in.Text, false)
+		} else if err := m.known(ids, param); err != nil {
+			return EmbedResult{}, err
+		}
+		if len(ids) == 0 {
+			return EmbedResult{}, errorf(CodeInvalidValue, param, "%s has no tokens", param)
+		}
+		if len(ids) > m.context {
+			if !r.Truncate {
+				return EmbedResult{}, m.tooLong(param, len(ids))
+			}
+			ids = ids[:m.context]
+		}
+		inputs[i] = ids
+		res.PromptTokens += len(ids)
+	}
+	if res.Vectors, err = m.embedder.run(ctx, inputs); err != nil {
+		if ctx.Err() != nil {
+			return EmbedResult{}, ctx.Err()
+		}
+		return EmbedResult{}, &Error{Code: CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+	}
+	for i, v := range res.Vectors {
+		if !finite(v) {
+			return EmbedResult{}, errorf(CodeEngineFailure, "", "the vector of input %d is not finite", i)
+		}
+		if !r.Raw {
+			normalise(v)
+		}
+	}
+	return res, nil
+}
+
+// known checks that ids are tokens of the model.
+func (m *textModel) known(ids []token.ID, param string) error {
+	size := token.ID(m.lm.Config().Vocab)
+	for _, id := range ids {
+		if id < 0 || id >= size {
+			return errorf(CodeInvalidValue, param, "%s holds token %d; the vocabulary has %d tokens", param, id, size)
+		}
+	}
+	return nil
+}
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// normalise scales v to length 1. A zero vector stays.
+func normalise(v []float32) {
+	var ss float64
+	for _, x := range v {
+		ss += float64(x) * float64(x)
+	}
+	if ss == 0 {
+		return
+	}
+	f := float32(1 / math.Sqrt(ss))
+	for i := range v {
+		v[i] *= f
+	}
+}
+
+// An embedder runs texts through a model up to its last norm and pools the
+// rows. Several short texts share a step; a long one takes several. Its cache
+// is its own: embeddings need keys and values only while they run.
+type embedder struct {
+	backend graph.Backend
+	m       *textModel
+	spec    graph.CacheSpec
+	rows    int
+
+	mu    sync.Mutex
+	exec  graph.Exec
+	cache graph.Cache
+}
+
+// open compiles the Program on first use. mu is held.
+func (d *embedder) open() error {
+	if d.exec != nil {
+		return nil
+	}
+	b := graph.NewBuilder(d.rows, d.rows)
+	p, err := b.Compile(d.m.lm.Hidden(b))
+	if err != nil {
+		return err
+	}
+	// Room for one text of full length, or a step full of texts of one token.
+	d.spec.Blocks = max((d.m.context+d.spec.BlockSize-1)/d.spec.BlockSize, d.rows)
+	if d.cache, err = d.backend.NewCache(d.spec); err != nil {
+		return err
+	}
+	d.exec, err = d.backend.Compile(p)
+	return err
+}
+
+func (d *embedder) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exec != nil {
+		d.exec.Close()
+	}
+	if d.cache != nil {
+		d.cache.Close()
+	}
+	d.exec, d.cache = nil, nil
+}
+
+func (d *embedder) run(ctx context.Context, inputs [][]token.ID) ([][]float32, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(inputs))
+	for i := 0; i < len(inputs); {
+		// As many whole texts as fit a step, or one that does not.
+		n, rows := i+1, len(inputs[i])
+		for n < len(inputs) && rows+len(inputs[n]) <= d.rows {
+			rows += len(inputs[n])
+			n++
+		}
+		if err := d.wave(ctx, inputs[i:n], out[i:n]); err != nil {
+			return nil, err
+		}
+		i = n
+	}
+	return out, nil
+}
+
+// wave runs texts that together fit one step, or a single longer one.
+func (d *embedder) wave(ctx context.Context, texts [][]token.ID, out [][]float32) error {
+	c := d.m.lm.Config()
+	var tables [][]int32
+	next := int32(0)
+	for i, t := range texts {
+		var table []int32
+		for range (len(t) + d.spec.BlockSize - 1) / d.spec.BlockSize {
+			table = append(table, next)
+			next++
+		}
+		tables = append(tables, table)
+		out[i] = make([]float32, c.Hidden)
+	}
+	in := &graph.Batch{Tables: tables}
+	flush := func() error {
+		res, err := d.exec.Run(ctx, in, d.cache)
+		if err != nil {
+			return err
+		}
+		for r, s := range in.Seq {
+			pool(out[s], res[0][r*c.Hidden:(r+1)*c.Hidden], c.Pooling, int(in.Positions[r]), len(texts[s]))
+		}
+		*in = graph.Batch{Tables: tables}
+		return nil
+	}
+	for s, t := range texts {
+		for pos, id := range t {
+			in.Want = append(in.Want, int32(len(in.Tokens)))
+			in.Tokens, in.Positions, in.Seq = append(in.Tokens, id), append(in.Positions, int32(pos)), append(in.Seq, int32(s))
+			if len(in.Tokens) == d.rows {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(in.Tokens) > 0 {
+		return flush()
+	}
+	return nil
+}
+
+// pool adds the row at position pos of a text of n tokens to its vector. Models
+// that do not say how they pool take the mean.
+func pool(dst, row []float32, p model.Pooling, pos, n int) {
+	switch {
+	case p == model.PoolLast && pos != n-1, p == model.PoolCLS && pos != 0:
+		return
+	case p == model.PoolLast, p == model.PoolCLS:
+		copy(dst, row)
+		return
+	}
+	for i, x := range row {
+		dst[i] += x / float32(n)
+	}
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"quern/engine/model"
+	"quern/engine/token"
+)
+
+// A resident is the part of an entry that changes: whether the model is
+// loaded, who uses it, and when it may go. Engine.mu guards it.
+type resident struct {
+	text        *textModel
+	loading     *load
+	failed      bool
+	fingerprint string
+	users       int
+	used        time.Time   // when the last user left
+	idle        *time.Timer // unloads after keep-alive; nil while in use
+}
+
+// A load is one attempt to make a model resident, shared by all who wait.
+type load struct {
+	done chan struct{}
+	err  error
+}
+
+func (r *resident) status() string {
+	switch {
+	case r.text != nil:
+		return "loaded"
+	case r.loading != nil:
+		return "loading"
+	case r.failed:
+		return "failed"
+	}
+	return "unloaded"
+}
+
+// acquire makes the model resident and keeps it so until release is called.
+// It waits for a load at most Options.LoadTimeout; the load itself goes on.
+func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m *textModel, release func(), err error) {
+	deadline := time.NewTimer(e.o.LoadTimeout)
+	defer deadline.Stop()
+	for {
+		e.mu.Lock()
+		if e.ctx.Err() != nil {
+			e.mu.Unlock()
+			return nil, nil, errShuttingDown()
+		}
+		n, err := e.lookup(name, kind)
+		if err != nil {
+			e.mu.Unlock()
+			return nil, nil, err
+		}
+		if n.text != nil {
+			n.users++
+			if n.idle != nil {
+				n.idle.Stop()
+				n.idle = nil
+			}
+			m := n.text
+			e.mu.Unlock()
+			return m, func() { e.release(n) }, nil
+		}
+		l := n.loading
+		if l == nil {
+			l = &load{done: make(chan struct{})}
+			n.loading = l
+			e.work.Add(1)
+			go func() {
+				defer e.work.Done()
+				e.load(n, l)
+			}()
+		}
+		e.mu.Unlock()
+		select {
+		case <-l.done:
+			if l.err != nil {
+				return nil, nil, l.err
+			}
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-deadline.C:
+			return nil, nil, errorf(CodeLoadTimeout, "", "model %q was not loaded within load_timeout (%s); it goes on loading", n.id, e.o.LoadTimeout)
+		}
+	}
+}
+
+func errShuttingDown() error {
+	return &Error{Code: CodeShuttingDown, Message: "the server is shutting down", RetryAfter: 5 * time.Second}
+}
+
+func (e *Engine) release(n *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n.users--
+	n.used = time.Now()
+	if n.users == 0 {
+		e.keep(n)
+	}
+}
+
+// keep starts the idle time of a model nobody uses. Engine.mu is held.
+func (e *Engine) keep(n *entry) {
+	after := n.o.KeepAlive
+	if after == 0 {
+		after = e.o.KeepAlive
+	}
+	if after < 0 || n.text == nil {
+		return
+	}
+	m := n.text
+	n.idle = time.AfterFunc(after, func() {
+		e.mu.Lock()
+		gone := n.users == 0 && n.text == m
+		if gone {
+			n.text, n.idle = nil, nil
+		}
+		e.mu.Unlock()
+		if gone {
+			m.close()
+			e.log.Info("model unloaded", "model", n.id, "idle", after)
+		}
+	})
+}
+
+// load makes n resident. It runs in a goroutine of its own.
+func (e *Engine) load(n *entry, l *load) {
+	start := time.Now()
+	m, err := e.openText(n)
+	e.mu.Lock()
+	if err == nil && e.ctx.Err() != nil { // Close has collected what was loaded before
+		e.mu.Unlock()
+		m.close()
+		e.mu.Lock()
+		err = errShuttingDown()
+	}
+	n.loading = nil
+	n.failed = err != nil
+	if err == nil {
+		n.text, n.fingerprint = m, m.fingerprint
+		e.keep(n)
+	}
+	e.mu.Unlock()
+	if err != nil {
+		e.log.Error("model not loaded", "model", n.id, "err", err)
+		l.err = loadError(n.id, err)
+	} else {
+		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "context", m.context, "kv_bytes", m.cache.Bytes(), "took", time.Since(start))
+	}
+	close(l.done)
+}
+
+// loadError is what clients hear of a failed load. Messages of our own readers
+// name tensors and keys, never paths; the system's messages name paths.
+func loadError(id string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	why := "the server's log says why"
+	for _, own := range []error{model.ErrFormat, model.ErrUnsupported, token.ErrFormat, token.ErrUnsupported} {
+		if errors.Is(err, own) {
+			why = err.Error()
+		}
+	}
+	return &Error{Code: CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", id, why), Err: err}
+}
+
+// makeRoom unloads idle models, the longest unused first, until need more bytes
+// fit the memory limit. A model in use is never unloaded.
+func (e *Engine) makeRoom(id string, need int64) error {
+	for {
+		e.mu.Lock()
+		var total int64
+		var oldest *entry
+		for _, n := range e.allLocked() {
+			if n.text == nil {
+				continue
+			}
+			total += n.text.bytes()
+			if n.users == 0 && (oldest == nil || n.used.Before(oldest.used)) {
+				oldest = n
+			}
+		}
+		if total+need <= e.o.MemoryLimit {
+			e.mu.Unlock()
+			return nil
+		}
+		if oldest == nil {
+			e.mu.Unlock()
+			return errorf(CodeOutOfMemory, "", "model %q needs %s and %s of memory_limit (%s) are in use; lower context_length, slots or cache_memory, or raise memory_limit",
+				id, mebibytes(need), mebibytes(total), mebibytes(e.o.MemoryLimit))
+		}
+		m := oldest.text
+		oldest.text = nil
+		if oldest.idle != nil {
+			oldest.idle.Stop()
+			oldest.idle = nil
+		}
+		e.mu.Unlock()
+		m.close()
+		e.log.Info("model unloaded", "model", oldest.id, "to make room for", id)
+	}
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
+
+// allLocked returns every entry that may be resident. Engine.mu is held.
+func (e *Engine) allLocked() []*entry {
+	list := append([]*entry(nil), e.fixed...)
+	for _, f := range e.folders {
+		for _, n := range f.entries {
+			if n != nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return append(list, e.builtin)
+}

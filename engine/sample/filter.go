@@ -1,0 +1,372 @@
+package sample
+
+import (
+	"math"
+
+	"quern/engine/token"
+)
+
+// A cand is a token that may still be drawn.
+type cand struct {
+	id    token.ID
+	logit float32
+	key   float64 // what selections order by: smaller first, then smaller id
+	w     float64 // e^(logit - largest logit), later with temperature
+}
+
+func (a *cand) before(b *cand) bool {
+	return a.key < b.key || a.key == b.key && a.id < b.id
+}
+
+// sumBlock is how many weights share one partial sum in drawAll.
+const sumBlock = 512
+
+// drawAll draws from all logits, which it overwrites: one pass to find the
+// largest, one for the weights, and a look at the sums to find the token.
+func (s *Sampler) drawAll(logits []float32, scale float64) (token.ID, error) {
+	best, top, err := argmax(logits)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for block := logits; len(block) > 0; {
+		n := min(sumBlock, len(block))
+		part := 0.0
+		for i, v := range block[:n] {
+			w := float32(exp((float64(v) - float64(top)) * scale))
+			block[i] = w
+			part += float64(w)
+		}
+		sum += part
+		block = block[n:]
+	}
+	// Sums are taken again rather than kept: additions are cheap, and the
+	// search stops half way on average.
+	r := s.uniform() * sum
+	for start := 0; start < len(logits); start += sumBlock {
+		block := logits[start:min(start+sumBlock, len(logits))]
+		part := 0.0
+		for _, w := range block {
+			part += float64(w)
+		}
+		if r >= part {
+			r -= part
+			continue
+		}
+		for i, w := range block {
+			if r -= float64(w); r < 0 {
+				return token.ID(start + i), nil
+			}
+		}
+	}
+	return best, nil // rounding ate the last weight
+}
+
+// filters says which filters are on.
+type filters struct{ topK, typical, topP, minP bool }
+
+func (p *Params) filters(vocab int) filters {
+	return filters{
+		topK:    p.TopK > 0 && p.TopK < vocab,
+		typical: p.TypicalP > 0 && p.TypicalP < 1,
+		topP:    p.TopP > 0 && p.TopP < 1,
+		minP:    p.MinP > 0,
+	}
+}
+
+// filter returns the tokens the filters leave, in no particular order, with
+// their weights at the temperature 1/scale, the sum of those, and the place of
+// the likeliest.
+func (s *Sampler) filter(logits []float32, scale float64, f filters) (c []cand, sum float64, best int, err error) {
+	p := &s.p
+	// sum is the weight of the distribution the next filter sees, which may
+	// have more tokens than c.
+	switch {
+	case f.topK:
+		c, err = topCands(s.buf.cands[:0], logits, p.TopK)
+		if err == nil {
+			sum = weigh(c)
+		}
+	case f.typical:
+		c, sum, err = gather(s.buf.cands[:0], logits, math.Inf(-1))
+	case f.topP:
+		c, sum, err = gatherMass(s.buf.cands[:0], logits, float64(p.TopP))
+	default:
+		// The margin leaves the exact comparison to keepMin.
+		c, sum, err = gather(s.buf.cands[:0], logits, math.Log(min(float64(p.MinP), 1))-1e-3)
+	}
+	if cap(c) > cap(s.buf.cands) {
+		s.buf.cands = c
+	}
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if f.typical {
+		c, sum = keepTypical(c, sum, float64(p.TypicalP))
+	}
+	if f.topP {
+		c = keepMass(c, sum*float64(p.TopP))
+	}
+	if f.minP {
+		c = keepMin(c, float64(p.MinP))
+	}
+	for i := range c {
+		if c[i].logit > c[best].logit {
+			best = i
+		}
+	}
+	sum = 0
+	for i := range c {
+		c[i].w = exp((float64(c[i].logit) - float64(c[best].logit)) * scale)
+		sum += c[i].w
+	}
+	return c, sum, best, nil
+}
+
+// drawFiltered draws from what the filters leave.
+func (s *Sampler) drawFiltered(logits []float32, scale float64, f filters) (token.ID, error) {
+	c, sum, best, err := s.filter(logits, scale, f)
+	if err != nil {
+		return 0, err
+	}
+	r := s.uniform() * sum
+	for i := range c {
+		if r -= c[i].w; r < 0 {
+			return c[i].id, nil
+		}
+	}
+	return c[best].id, nil // rounding ate the last weight
+}
+
+// topCands appends the k largest logits to c, in no particular order and
+// without weights. Only about 2k candidates are held at any time.
+func topCands(c []cand, logits []float32, k int) ([]cand, error) {
+	limit := max(2*k, 64)
+	floor := float32(math.Inf(-1))
+	for i, v := range logits {
+		// Ids ascend, so a logit that only equals the floor comes too late.
+		if v <= floor {
+			continue
+		}
+		if bad(v) {
+			return c, badLogit(i, v)
+		}
+		c = append(c, cand{id: token.ID(i), logit: v, key: -float64(v)})
+		if len(c) == limit {
+			selectFirst(c, k)
+			c = c[:k]
+			floor = c[k-1].logit
+		}
+	}
+	if len(c) == 0 {
+		return c, ErrBarred
+	}
+	if len(c) > k {
+		selectFirst(c, k)
+		c = c[:k]
+	}
+	return c, nil
+}
+
+// weigh sets the weights of c and returns their sum.
+func weigh(c []cand) (sum float64) {
+	top := c[0].logit
+	for i := range c {
+		top = max(top, c[i].logit)
+	}
+	for i := range c {
+		c[i].w = exp(float64(c[i].logit) - float64(top))
+		sum += c[i].w
+	}
+	return sum
+}
+
+// gather appends every possible token whose logit is at least floor above the
+// largest (floor is negative). sum is that of all weights, also of the tokens
+// left out; it is not computed when floor is finite.
+func gather(c []cand, logits []float32, floor float64) (_ []cand, sum float64, err error) {
+	_, top, err := argmax(logits)
+	if err != nil {
+		return c, 0, err
+	}
+	least := float32(max(float64(top)+floor, -math.MaxFloat32))
+	for i, v := range logits {
+		if v < least {
+			continue
+		}
+		w := exp(float64(v) - float64(top))
+		sum += w
+		c = append(c, cand{token.ID(i), v, -float64(v), w})
+	}
+	return c, sum, nil
+}
+
+// gatherMass appends at least the likeliest tokens that together have the share
+// p of the whole mass, and returns the weight of that whole.
+func gatherMass(c []cand, logits []float32, p float64) (_ []cand, sum float64, err error) {
+	_, top, err := argmax(logits)
+	if err != nil {
+		return c, 0, err
+	}
+	sum = expSum(logits, top)
+	// All tokens below e^-bound of the best together weigh less than
+	// n·e^-bound; with this bound, that is the share nobody asked for.
+	bound := math.Log(float64(len(logits))/((1-p)*sum)) + 1e-3
+	// Most distributions have their nucleus much nearer to the best token.
+	// Passes without an exponential are cheap, candidates are not.
+	mass, upper := 0.0, float32(math.Inf(1))
+	for t := 4.0; ; t *= 2 {
+		lower := float32(max(float64(top)-min(t, bound), -math.MaxFloat32))
+		for i, v := range logits {
+			if v >= lower && v < upper {
+				w := exp(float64(v) - float64(top))
+				mass += w
+				c = append(c, cand{token.ID(i), v, -float64(v), w})
+			}
+		}
+		if mass >= p*sum || t >= bound {
+			return c, sum, nil
+		}
+		upper = lower
+	}
+}
+
+// expSum returns the sum of e^(logit - top) over all logits.
+func expSum(logits []float32, top float32) (sum float64) {
+	for _, v := range logits {
+		sum += exp(float64(v) - float64(top))
+	}
+	return sum
+}
+
+// keepTypical keeps the tokens whose surprise is nearest to the entropy of the
+// distribution, up to the mass p, and returns their weight.
+//
+// Meister et al., "Locally Typical Sampling", 2023, section 3.
+func keepTypical(c []cand, sum, p float64) ([]cand, float64) {
+	if len(c) == 0 {
+		return c, 0
+	}
+	top := c[0].logit
+	for i := range c {
+		top = max(top, c[i].logit)
+	}
+	// With x = logit - top the surprise of a token is ln(sum) - x, and the
+	// entropy is ln(sum) less the mean of x. Their difference needs no sum.
+	mean := 0.0
+	for i := range c {
+		mean += c[i].w * (float64(c[i].logit) - float64(top))
+	}
+	mean /= sum
+	for i := range c {
+		c[i].key = math.Abs(float64(c[i].logit) - float64(top) - mean)
+	}
+	c = keepMass(c, p*sum)
+	sum = 0
+	for i := range c {
+		c[i].key = -float64(c[i].logit)
+		sum += c[i].w
+	}
+	return c, sum
+}
+
+// keepMass keeps the shortest run of first tokens that weighs at least mass.
+func keepMass(c []cand, mass float64) []cand {
+	// Like selectFirst, but the place to split at is found by weight.
+	lo, hi := 0, len(c)
+	for hi-lo > small {
+		m := partition(c, lo, hi)
+		left := 0.0
+		for i := lo; i < m; i++ {
+			left += c[i].w
+		}
+		if left >= mass {
+			hi = m
+		} else {
+			lo, mass = m, mass-left
+		}
+	}
+	insertionSort(c[lo:hi])
+	for i := lo; i < hi; i++ {
+		if mass -= c[i].w; mass <= 0 {
+			return c[:i+1]
+		}
+	}
+	return c[:hi]
+}
+
+// keepMin keeps tokens at least p times as likely as the likeliest.
+func keepMin(c []cand, p float64) []cand {
+	top := 0.0
+	for i := range c {
+		top = max(top, c[i].w)
+	}
+	// A p above 1 keeps the likeliest all the same.
+	least := top * min(p, 1)
+	n := 0
+	for i := range c {
+		if c[i].w >= least {
+			c[n] = c[i]
+			n++
+		}
+	}
+	return c[:n]
+}
+
+// small is the length at which sorting beats splitting.
+const small = 16
+
+// selectFirst reorders c so that its k first tokens come first, the last of
+// them at k-1.
+func selectFirst(c []cand, k int) {
+	lo, hi := 0, len(c)
+	for hi-lo > small {
+		m := partition(c, lo, hi)
+		if k <= m {
+			hi = m
+		} else {
+			lo = m
+		}
+	}
+	insertionSort(c[lo:hi])
+}
+
+// partition splits c[lo:hi], which has more than two tokens, into two parts
+// that are not empty, everything in the first before everything in the second,
+// and returns where the second starts.
+func partition(c []cand, lo, hi int) int {
+	// Hoare's scheme with a median of three, which runs in order are kind to.
+	a, b, d := &c[lo], &c[lo+(hi-lo)/2], &c[hi-1]
+	if b.before(a) {
+		*a, *b = *b, *a
+	}
+	if d.before(b) {
+		*b, *d = *d, *b
+		if b.before(a) {
+			*a, *b = *b, *a
+		}
+	}
+	pivot := *b
+	i, j := lo, hi-1
+	for {
+		for i++; c[i].before(&pivot); i++ {
+		}
+		for j--; pivot.before(&c[j]); j-- {
+		}
+		if i >= j {
+			return j + 1
+		}
+		c[i], c[j] = c[j], c[i]
+	}
+}
+
+func insertionSort(c []cand) {
+	for i := 1; i < len(c); i++ {
+		x := c[i]
+		j := i
+		for ; j > 0 && x.before(&c[j-1]); j-- {
+			c[j] = c[j-1]
+		}
+		c[j] = x
+	}
+}

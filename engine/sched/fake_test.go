@@ -1,0 +1,355 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"quern/engine/graph"
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// A fakeCache keeps, for every slot of every block, the token and the position
+// that were written there, where a real one keeps keys and values.
+type fakeCache struct {
+	size   int
+	tokens []int32
+	places []int32
+}
+
+func newFakeCache(blocks, size int) *fakeCache {
+	return &fakeCache{size, make([]int32, blocks*size), slices.Repeat([]int32{-1}, blocks*size)}
+}
+
+func (c *fakeCache) Copy(dst, src int32) {
+	n := c.size
+	copy(c.tokens[int(dst)*n:][:n], c.tokens[int(src)*n:][:n])
+	copy(c.places[int(dst)*n:][:n], c.places[int(src)*n:][:n])
+}
+
+func (c *fakeCache) Bytes() int64 { return 0 }
+func (c *fakeCache) Close() error { return nil }
+
+// fakeVocab is small, so that stop tokens come up.
+const fakeVocab = 31
+
+// A fakeExec is a model whose logits are a hash of all tokens so far. It reads
+// them from the cache through the block tables, so whatever goes wrong with
+// tables, copies, eviction or reuse changes what is drawn.
+type fakeExec struct {
+	o      *Options
+	cache  *fakeCache
+	logits []float32
+	fail   func(in *graph.Batch) error // may panic; nil: all is well
+	steps  int
+}
+
+func (e *fakeExec) Close() error { return nil }
+
+func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	if err := e.check(in); err != nil {
+		panic(err) // the run is then not what was asked for, and tests notice
+	}
+	c := kv.(*fakeCache)
+	for i, tok := range in.Tokens {
+		at := slot(c, in, i, in.Positions[i])
+		c.tokens[at], c.places[at] = tok, in.Positions[i]
+	}
+	e.steps++
+	if e.fail != nil {
+		if err := e.fail(in); err != nil {
+			return nil, err
+		}
+	}
+	e.logits = e.logits[:0]
+	for _, r := range in.Want {
+		h := uint64(1)
+		for p := int32(0); p <= in.Positions[r]; p++ {
+			at := slot(c, in, int(r), p)
+			if c.places[at] != p {
+				return nil, fmt.Errorf("position %d reads what position %d wrote", p, c.places[at])
+			}
+			h = step(h, c.tokens[at])
+		}
+		e.logits = appendLogits(e.logits, h)
+	}
+	return [][]float32{e.logits}, nil
+}
+
+func slot(c *fakeCache, in *graph.Batch, row int, position int32) int {
+	table := in.Tables[in.Seq[row]]
+	return int(table[int(position)/c.size])*c.size + int(position)%c.size
+}
+
+// check checks what graph.Batch promises.
+func (e *fakeExec) check(in *graph.Batch) error {
+	n := len(in.Tokens)
+	switch {
+	case n == 0 || n > e.o.Budget || len(in.Want) > e.o.MaxWant:
+		return fmt.Errorf("%d rows of %d, %d wanted of %d", n, e.o.Budget, len(in.Want), e.o.MaxWant)
+	case len(in.Positions) != n || len(in.Seq) != n:
+		return fmt.Errorf("%d tokens, %d positions, %d sequences", n, len(in.Positions), len(in.Seq))
+	case !slices.IsSorted(in.Want):
+		return fmt.Errorf("wanted rows %v", in.Want)
+	}
+	for i := range n {
+		q := in.Seq[i]
+		if i == 0 && q != 0 || i > 0 && q != in.Seq[i-1] && q != in.Seq[i-1]+1 {
+			return fmt.Errorf("sequences %v", in.Seq)
+		}
+		if i > 0 && q == in.Seq[i-1] && in.Positions[i] != in.Positions[i-1]+1 {
+			return fmt.Errorf("positions %v of sequences %v", in.Positions, in.Seq)
+		}
+		if int(in.Positions[i])/e.cache.size >= len(in.Tables[q]) {
+			return fmt.Errorf("position %d in a table of %d", in.Positions[i], len(in.Tables[q]))
+		}
+	}
+	if int(in.Seq[n-1]) != len(in.Tables)-1 || len(in.Tables) > e.o.Slots {
+		return fmt.Errorf("%d tables, last sequence %d, %d slots", len(in.Tables), in.Seq[n-1], e.o.Slots)
+	}
+	return nil
+}
+
+func step(h uint64, tok int32) uint64 {
+	h = (h ^ uint64(uint32(tok)+1)) * 0x9e3779b97f4a7c15
+	return h ^ h>>31
+}
+
+func appendLogits(dst []float32, h uint64) []float32 {
+	for range fakeVocab {
+		h = step(h, 7)
+		dst = append(dst, float32(h>>40)/(1<<21)-4) // 24 bits: -4 to 4
+	}
+	return dst
+}
+
+func logitsAfter(tokens []token.ID) []float32 {
+	h := uint64(1)
+	for _, t := range tokens {
+		h = step(h, t)
+	}
+	return appendLogits(nil, h)
+}
+
+// A reply is all that becomes of one sequence.
+type reply struct {
+	tokens []sample.Token
+	reason Reason
+	stopID token.ID
+}
+
+func (r reply) equal(o reply) bool {
+	return r.reason == o.reason && r.stopID == o.stopID && slices.EqualFunc(r.tokens, o.tokens, equalTokens)
+}
+
+func equalTokens(a, b sample.Token) bool {
+	return a.ID == b.ID && a.Logprob == b.Logprob && slices.Equal(a.Top, b.Top)
+}
+
+// oracle answers sequence index of r all alone and in the plainest way.
+func oracle(o *Options, r Request, index int) reply {
+	if r.NoTokens {
+		return reply{reason: Length, stopID: token.None}
+	}
+	most := min(o.Context-len(r.Prompt), o.Blocks*o.BlockSize-len(r.Prompt)+1)
+	if r.Max > 0 {
+		most = min(most, r.Max)
+	}
+	p := r.Sample
+	p.Seed = seedOf(p.Seed, index)
+	var mask sample.Mask
+	if r.Mask != nil {
+		mask = r.Mask()
+	}
+	s := sample.New(p, r.Prompt, mask)
+	var out reply
+	tokens := slices.Clone(r.Prompt)
+	for len(out.tokens) < most {
+		var ban []token.ID
+		if r.IgnoreEOS || len(out.tokens) < r.Min {
+			ban = append(ban, r.EOG...)
+		}
+		if len(out.tokens) < r.Min {
+			ban = append(ban, r.StopIDs...)
+		}
+		t, err := s.Next(logitsAfter(tokens), ban)
+		if errors.Is(err, sample.ErrBarred) {
+			out.reason, out.stopID = Stop, token.None
+			return out
+		}
+		if err != nil {
+			panic(err)
+		}
+		if slices.Contains(r.EOG, t.ID) || slices.Contains(r.StopIDs, t.ID) {
+			out.reason, out.stopID = Stop, t.ID
+			return out
+		}
+		out.tokens = append(out.tokens, t)
+		tokens = append(tokens, t.ID)
+	}
+	out.reason, out.stopID = Length, token.None
+	return out
+}
+
+// scores is what PromptLogprobs should give.
+func scores(r Request) []sample.Token {
+	if !r.PromptLogprobs {
+		return nil
+	}
+	out := []sample.Token{{ID: r.Prompt[0]}}
+	for i := 1; i < len(r.Prompt); i++ {
+		out = append(out, sample.Logprobs(logitsAfter(r.Prompt[:i]), r.Prompt[i], r.Sample.Top))
+	}
+	return out
+}
+
+// An alphabet is a Mask that allows tokens of one residue, the next one after
+// each token, and after a while nothing but the end-of-generation token 0.
+type alphabet struct{ n, left int }
+
+func (a *alphabet) Apply(logits []float32) {
+	for i := range logits {
+		if i%3 != a.n%3 || a.left == 0 && i != 0 {
+			logits[i] = float32(math.Inf(-1))
+		}
+	}
+	if a.left == 0 {
+		logits[0] = 1
+	}
+}
+
+func (a *alphabet) Accept(id token.ID) error {
+	if a.left > 0 && int(id)%3 != a.n%3 {
+		return fmt.Errorf("token %d after %d", id, a.n)
+	}
+	a.n++
+	a.left--
+	return nil
+}
+
+// newFake returns a Scheduler with a fake model.
+func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
+	t.Helper()
+	c := newFakeCache(o.Blocks, o.BlockSize)
+	e := &fakeExec{cache: c}
+	o.Cache, o.Exec = c, e
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.o = &s.o
+	return s, e
+}
+
+// audit checks every invariant of blocks, tables and lists.
+func (s *Scheduler) audit() error {
+	p := s.pool
+	refs := make([]int32, len(p.refs))
+	for _, q := range s.running {
+		if q.state != running || q.computed >= len(q.tokens) || q.computed > len(q.table)*p.size {
+			return fmt.Errorf("running sequence in state %d: %d of %d tokens in %d blocks", q.state, q.computed, len(q.tokens), len(q.table))
+		}
+		for _, b := range q.table {
+			refs[b]++
+		}
+	}
+	for _, q := range slices.Concat(s.running, s.waiting) {
+		if n := q.st.queued[q.index].Load(); int(n) > s.o.StreamDepth {
+			return fmt.Errorf("%d tokens are queued, at most %d may be", n, s.o.StreamDepth)
+		}
+	}
+	fresh := 0
+	for _, q := range s.waiting {
+		if q.state != waiting || len(q.table) > 0 || q.computed > 0 {
+			return fmt.Errorf("waiting sequence in state %d has %d blocks", q.state, len(q.table))
+		}
+		if !q.seen {
+			fresh++
+		}
+	}
+	older := func(a, b *sequence) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	}
+	if fresh != s.fresh || len(s.running) > s.o.Slots || !slices.IsSortedFunc(s.running, older) || !slices.IsSortedFunc(s.waiting, older) {
+		return fmt.Errorf("%d fresh, want %d; %d of %d slots; or out of order", s.fresh, fresh, len(s.running), s.o.Slots)
+	}
+	if !slices.Equal(refs, p.refs) {
+		return fmt.Errorf("references %v, tables have %v", p.refs, refs)
+	}
+	// A block that several tables hold must be complete for all of them.
+	for _, q := range s.running {
+		for k, b := range q.table {
+			if refs[b] > 1 && (k+1)*p.size > q.computed {
+				return fmt.Errorf("block %d is shared and not computed", b)
+			}
+		}
+	}
+	where := make([]string, len(p.refs))
+	for b, n := range refs {
+		if n > 0 {
+			where[b] = "used"
+		}
+	}
+	for _, b := range p.free {
+		if where[b] != "" || p.prefix.has(b) {
+			return fmt.Errorf("block %d is free and %s, cached %v", b, where[b], p.prefix.has(b))
+		}
+		where[b] = "free"
+	}
+	end := int32(len(p.refs))
+	place := map[uint64]int{} // serial number → age
+	n := 0
+	for b := p.newer[end]; b != end; b = p.newer[b] {
+		if where[b] != "" || !p.prefix.has(b) || p.older[p.newer[b]] != b {
+			return fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], p.prefix.has(b))
+		}
+		where[b] = "idle"
+		n++
+		place[p.prefix.id[b]] = n
+	}
+	if n != p.idles || slices.Contains(where, "") {
+		return fmt.Errorf("%d idle blocks, want %d: %q", p.idles, n, where)
+	}
+	if got := p.used() + p.available(); got != s.o.Blocks {
+		return fmt.Errorf("%d blocks of %d", got, s.o.Blocks)
+	}
+	// A cached block's predecessor is used or will be evicted later, so no
+	// leaf is ever orphaned, and contents are what they are said to be.
+	owner := map[uint64]int32{}
+	for b := range end {
+		if p.prefix.has(b) {
+			owner[p.prefix.id[b]] = b
+		}
+	}
+	c := s.o.Cache.(*fakeCache)
+	for b := range end {
+		if !p.prefix.has(b) {
+			continue
+		}
+		if !slices.Equal(c.tokens[int(b)*c.size:][:c.size], p.prefix.of(b)) {
+			return fmt.Errorf("block %d is cached as %v and holds %v", b, p.prefix.of(b), c.tokens[int(b)*c.size:][:c.size])
+		}
+		depth := 0
+		for id := p.prefix.parent[b]; id != 0; depth++ {
+			up, ok := owner[id]
+			if !ok {
+				return fmt.Errorf("block %d outlived its predecessor", b)
+			}
+			if where[up] == "idle" && (where[b] != "idle" || place[id] < place[p.prefix.id[b]]) {
+				return fmt.Errorf("block %d would be evicted before its successor %d", up, b)
+			}
+			id = p.prefix.parent[up]
+		}
+		if got := c.places[int(b)*c.size]; int(got) != depth*c.size {
+			return fmt.Errorf("block %d, the %dth of its chain, holds position %d", b, depth, got)
+		}
+	}
+	return nil
+}

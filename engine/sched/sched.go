@@ -1,0 +1,289 @@
+// Package sched runs one text model for many requests at once.
+//
+// A Scheduler owns the model's KV blocks and its batch. One goroutine, Run,
+// does everything: each turn of its loop drops what was cancelled, admits what
+// has room, plans some rows of every sequence, runs them as one step and hands
+// out the tokens. Prefill and decode are not modes: a sequence simply has some
+// rows whose keys and values are still to be computed.
+package sched
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/engine/graph"
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// Errors of Submit and Stream.Events.
+var (
+	ErrQueueFull = errors.New("sched: the queue is full")      // a *QueueFullError has the details
+	ErrTooLong   = errors.New("sched: the prompt is too long") // a *TooLongError has the details
+	ErrNoPrompt  = errors.New("sched: the prompt is empty")
+	ErrStopped   = errors.New("sched: the scheduler has stopped")
+)
+
+// A QueueFullError says how long a request might have waited.
+type QueueFullError struct {
+	Waiting int           // requests queued
+	Wait    time.Duration // estimate of when the last of them starts, from how long requests have been taking
+}
+
+func (e *QueueFullError) Error() string {
+	return fmt.Sprintf("%v: %d requests are waiting", ErrQueueFull, e.Waiting)
+}
+
+// Unwrap returns ErrQueueFull.
+func (e *QueueFullError) Unwrap() error { return ErrQueueFull }
+
+// A TooLongError says what would have fitted.
+type TooLongError struct {
+	Tokens int // of the prompt
+	Limit  int // tokens a prompt may have
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("%v: %d tokens, at most %d fit", ErrTooLong, e.Tokens, e.Limit)
+}
+
+// Unwrap returns ErrTooLong.
+func (e *TooLongError) Unwrap() error { return ErrTooLong }
+
+// Options configure a Scheduler. Exec, Cache, Blocks and BlockSize are needed.
+type Options struct {
+	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller
+	Cache graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
+
+	Blocks    int
+	BlockSize int
+	Budget    int // rows of one step; 0 means 512
+	MaxWant   int // wanted rows of one step; 0 means Budget
+	Slots     int // sequences running together; 0 means 64; at most Budget and MaxWant
+	Queue     int // requests waiting beyond those with a slot in sight; 0 means 64, negative none
+	Context   int // tokens of one sequence, prompt and reply; 0 means what the blocks hold
+
+	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
+
+	Log *slog.Logger // nil discards
+}
+
+// A Scheduler serves one loaded model. Submit and Stats may be called from any
+// goroutine, before and during Run.
+type Scheduler struct {
+	o    Options
+	log  *slog.Logger
+	wake chan struct{} // holds one token: look again
+	// dirty is set when a Stream was cancelled or told to stop.
+	dirty atomic.Bool
+	stats counters
+	ran   atomic.Bool
+
+	// box is how requests reach the loop. It guards nothing else.
+	box struct {
+		sync.Mutex
+		jobs    []*job
+		stopped bool
+		serial  uint64
+		waiting int           // jobs not yet admitted, those in box excluded
+		spare   int           // slots that could take them at once
+		running int           // sequences running
+		service time.Duration // how long jobs take from admission to end, a running mean
+	}
+
+	// All below belongs to the loop.
+	pool    *pool
+	running []*sequence // oldest first
+	waiting []*sequence // oldest first
+	fresh   int         // of waiting, those never admitted
+	blocked *sequence   // head of waiting that did not fit when last tried
+	left    bool        // a sequence left running since the last turn
+	now     time.Time   // of the last step's start or end
+
+	service time.Duration
+	loads   []load
+	rows    []int
+	batch   graph.Batch
+	steps   []stepped
+	scratch []*sequence
+	row     []float32 // copy of logits that several sequences draw from
+	buffers sample.Buffers
+}
+
+// A stepped is a sequence's part of one step.
+type stepped struct {
+	q           *sequence
+	rows, wants int
+}
+
+// Stats is a snapshot of a Scheduler.
+type Stats struct {
+	Waiting int // sequences and requests queued
+	Running int // sequences with a place in the batch
+
+	Blocks     int // KV blocks in the pool
+	BlocksUsed int // of them held by running sequences
+	BlockSize  int // tokens per block
+
+	Steps           int64
+	PromptTokens    int64 // evaluated or taken from the cache
+	GeneratedTokens int64
+	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
+	PrefixHits      int64 // of them found
+	Preemptions     int64
+}
+
+type counters struct {
+	waiting, running, used                            atomic.Int64
+	steps, prompt, generated, queries, hits, preempts atomic.Int64
+}
+
+// New checks o and returns a Scheduler whose Run is to be called.
+func New(o Options) (*Scheduler, error) {
+	if o.Exec == nil || o.Cache == nil || o.Blocks <= 0 || o.Blocks > math.MaxInt32 || o.BlockSize <= 0 {
+		return nil, fmt.Errorf("sched: %d blocks of %d tokens, Exec %T, Cache %T: all are needed", o.Blocks, o.BlockSize, o.Exec, o.Cache)
+	}
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.Budget, 512)
+	def(&o.MaxWant, o.Budget)
+	def(&o.Slots, 64)
+	def(&o.Queue, 64)
+	def(&o.Context, o.Blocks*o.BlockSize)
+	def(&o.StreamDepth, 32)
+	// With more sequences than rows some of them would never run.
+	o.Slots = min(o.Slots, o.Budget, o.MaxWant)
+	o.Queue = max(o.Queue, 0)
+	if o.Slots < 1 || o.Context < 1 || o.StreamDepth < 1 {
+		return nil, fmt.Errorf("sched: budget %d, wanted rows %d, slots %d, context %d, stream depth %d: none may be negative",
+			o.Budget, o.MaxWant, o.Slots, o.Context, o.StreamDepth)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Scheduler{
+		o:       o,
+		log:     o.Log,
+		wake:    make(chan struct{}, 1),
+		pool:    newPool(o.Blocks, o.BlockSize),
+		running: make([]*sequence, 0, o.Slots),
+	}
+	s.box.spare = o.Slots
+	return s, nil
+}
+
+// Submit queues r and returns its Stream. It does not wait. ctx is watched for
+// as long as the request lives.
+//
+// Errors: ErrQueueFull, ErrTooLong, ErrNoPrompt, ErrStopped, or ctx's.
+func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	limit := min(s.o.Context, s.o.Blocks*s.o.BlockSize)
+	if !r.NoTokens {
+		limit = min(limit, s.o.Context-1)
+	}
+	switch {
+	case len(r.Prompt) == 0:
+		return nil, ErrNoPrompt
+	case len(r.Prompt) > limit:
+		return nil, &TooLongError{Tokens: len(r.Prompt), Limit: limit}
+	}
+	j := s.newJob(r)
+
+	s.box.Lock()
+	defer s.box.Unlock()
+	if s.box.stopped {
+		return nil, ErrStopped
+	}
+	if waiting := s.box.waiting + len(s.box.jobs); waiting >= s.o.Queue+s.box.spare {
+		// Slots become free one by one, each after its share of the mean.
+		wait := s.box.service * time.Duration(waiting+1) / time.Duration(max(1, s.box.running))
+		return nil, &QueueFullError{Waiting: waiting, Wait: wait}
+	}
+	j.serial = s.box.serial
+	s.box.serial++
+	j.st.detach = context.AfterFunc(ctx, func() { j.st.cancel(ctx.Err()) })
+	s.box.jobs = append(s.box.jobs, j)
+	s.nudge()
+	return j.st, nil
+}
+
+// reserve bounds how far ahead memory for a reply is set aside.
+const reserve = 1024
+
+func (s *Scheduler) newJob(r Request) *job {
+	n := max(r.N, 1)
+	rest := s.o.Context - len(r.Prompt)
+	if r.Max <= 0 || r.Max > rest {
+		r.Max = rest
+	}
+	j := &job{Request: r, n: n, live: n, prompt: len(r.Prompt), submitted: time.Now()}
+	if r.Min > 0 {
+		j.early = slices.Concat(r.EOG, r.StopIDs)
+	}
+	j.st = &Stream{
+		s:      s,
+		events: make(chan Event, 1+n*(s.o.StreamDepth+1)),
+		queued: make([]atomic.Int32, n),
+		stop:   make([]atomic.Bool, n),
+		gone:   make(chan struct{}),
+	}
+	j.seqs = []*sequence{s.newSequence(j, 0, r.Prompt)}
+	j.Prompt = nil // the sequences have it
+	return j
+}
+
+func (s *Scheduler) newSequence(j *job, index int, prompt []token.ID) *sequence {
+	q := &sequence{job: j, index: index}
+	room := len(prompt) + min(j.Max, reserve)
+	q.tokens = append(make([]token.ID, 0, room), prompt...)
+	q.table = make([]int32, 0, s.pool.blocksFor(room))
+	if j.IgnoreEOS {
+		q.ban = j.EOG
+	}
+	return q
+}
+
+// Stats takes a snapshot.
+func (s *Scheduler) Stats() Stats {
+	c := &s.stats
+	return Stats{
+		Waiting:         int(c.waiting.Load()),
+		Running:         int(c.running.Load()),
+		Blocks:          s.o.Blocks,
+		BlocksUsed:      int(c.used.Load()),
+		BlockSize:       s.o.BlockSize,
+		Steps:           c.steps.Load(),
+		PromptTokens:    c.prompt.Load(),
+		GeneratedTokens: c.generated.Load(),
+		PrefixQueries:   c.queries.Load(),
+		PrefixHits:      c.hits.Load(),
+		Preemptions:     c.preempts.Load(),
+	}
+}
+
+// nudge makes the loop look again if it is waiting.
+func (s *Scheduler) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// changed makes the loop look for cancelled and stopped Streams.
+func (s *Scheduler) changed() {
+	s.dirty.Store(true)
+	s.nudge()
+}

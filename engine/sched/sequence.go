@@ -1,0 +1,135 @@
+package sched
+
+import (
+	"slices"
+	"time"
+
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// A Request asks for replies to one prompt.
+type Request struct {
+	Prompt []token.ID // at least one token; copied
+	N      int        // sequences; 0 means 1
+
+	Max       int        // tokens of each sequence; 0 means the rest of the context, and more than that is clamped
+	Min       int        // EOG and StopIDs are barred before this many
+	EOG       []token.ID // end-of-generation tokens
+	IgnoreEOS bool       // EOG is barred
+	StopIDs   []token.ID // further tokens that end a sequence
+	NoTokens  bool       // evaluate the prompt and generate nothing
+
+	Sample         sample.Params      // sequence 0 has its Seed, the others have seeds made from it
+	Mask           func() sample.Mask // called once for each sequence; nil means none
+	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
+	NoPromptCache  bool               // neither read nor fill the prefix cache
+}
+
+// A job is what the sequences of one Request share.
+type job struct {
+	Request
+	st     *Stream
+	serial uint64 // order of arrival
+	n      int    // sequences
+	prompt int    // its tokens
+	early  []token.ID
+	live   int         // sequences that have not finished
+	seqs   []*sequence // the first only, until the prompt is done
+
+	seen   bool // was admitted once
+	done   bool // the prompt is done
+	cached int  // prompt tokens taken from the prefix cache
+	scored int  // prompt rows that have their log-probabilities
+	scores []sample.Token
+
+	submitted, admitted, started, first, last time.Time
+}
+
+// A sequence is one reply, running or waiting for room.
+type sequence struct {
+	*job
+	index     int
+	state     state
+	tokens    []token.ID // prompt and reply
+	generated int
+	computed  int     // tokens whose keys and values are in the blocks of table
+	table     []int32 // KV blocks; none while waiting
+	full      bool    // was stalled when this turn gave out blocks
+	sampler   *sample.Sampler
+	ban       []token.ID // what is barred once Min is reached
+}
+
+type state uint8
+
+const (
+	waiting state = iota
+	running
+	ended
+)
+
+// before orders sequences by age.
+func (q *sequence) before(other *sequence) bool {
+	if q.serial != other.serial {
+		return q.serial < other.serial
+	}
+	return q.index < other.index
+}
+
+// stalled says whether the reader is so far behind that q must wait for it.
+func (q *sequence) stalled() bool {
+	return int(q.st.queued[q.index].Load()) >= q.st.s.o.StreamDepth
+}
+
+// reads says whether q may take blocks from the prefix cache.
+func (q *sequence) reads() bool {
+	return !q.NoPromptCache && (!q.PromptLogprobs || q.done)
+}
+
+// load describes q to plan.
+func (q *sequence) load() load {
+	l := load{rows: len(q.tokens) - q.computed, last: !q.NoTokens, full: q.full}
+	if q.PromptLogprobs && !q.done {
+		l.from = max(0, q.scored-q.computed)
+		l.to = max(l.from, q.prompt-1-q.computed)
+	}
+	return l
+}
+
+// barred returns the tokens that must not be drawn now.
+func (q *sequence) barred() []token.ID {
+	if q.generated < q.Min {
+		return q.early
+	}
+	return q.ban
+}
+
+// stops says whether id ends the sequence.
+func (q *sequence) stops(id token.ID) bool {
+	return slices.Contains(q.EOG, id) || slices.Contains(q.StopIDs, id)
+}
+
+// insert puts q in its place in list, which is in order of age.
+func insert(list []*sequence, q *sequence) []*sequence {
+	i := len(list)
+	for i > 0 && q.before(list[i-1]) {
+		i--
+	}
+	return slices.Insert(list, i, q)
+}
+
+func remove(list []*sequence, q *sequence) []*sequence {
+	i := slices.Index(list, q)
+	return slices.Delete(list, i, i+1)
+}
+
+// seedOf returns the seed of one of several sequences. Sequence 1 of seed 5 must
+// not be sequence 0 of seed 6.
+func seedOf(seed uint64, index int) uint64 {
+	if index == 0 {
+		return seed
+	}
+	x := (seed + uint64(index)) * 0xd6e8feb86659fd93
+	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	return x ^ x>>32
+}

@@ -1,0 +1,152 @@
+package sched
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// An EventType says which fields of an Event are set.
+type EventType uint8
+
+// The events of a request, in the order they come: one PromptDone, then Tokens
+// and one Finish for each sequence. Those of different sequences interleave.
+const (
+	PromptDone EventType = iota + 1 // sets Prompt
+	Token                           // sets Seq and Token
+	Finish                          // sets Seq, Reason, StopID and Tokens
+)
+
+// A Reason says why a sequence ended.
+type Reason string
+
+// The reasons.
+const (
+	Stop   Reason = "stop"   // a stop token was drawn, or Stream.Stop was called
+	Length Reason = "length" // token limit, end of the context or of the KV cache
+)
+
+// An Event is one piece of a reply.
+type Event struct {
+	Type   EventType
+	Seq    int // sequence, from 0
+	Token  sample.Token
+	Reason Reason
+	StopID token.ID // the stop token that ended the sequence, which is no Token event; else token.None
+	Tokens int      // how many Token events the sequence was given
+	Prompt *Prompt
+}
+
+// A Prompt tells how evaluating a prompt went.
+type Prompt struct {
+	Cached   int            // tokens taken from the prefix cache
+	Queue    time.Duration  // from Submit to the first step
+	Took     time.Duration  // from the first step to the end of the prompt
+	Logprobs []sample.Token // with Request.PromptLogprobs: one for each token; the first has only its ID
+}
+
+// Timings says where the time of a request went.
+type Timings struct {
+	Queue   time.Duration // from Submit to the first step
+	Prompt  time.Duration // from the first step to the first token
+	First   time.Duration // from Submit to the first token
+	Predict time.Duration // from the first token to the last
+}
+
+// A Stream is the reply to one request. It must be read, closed, or its context
+// ended, or it keeps its place and its memory.
+type Stream struct {
+	s *Scheduler
+	// events holds all that may be queued at once, so that sending never
+	// blocks: a sequence has at most depth Tokens and a Finish in it.
+	events chan Event
+	queued []atomic.Int32 // Tokens in events, for each sequence
+	stop   []atomic.Bool  // set by Stop
+
+	once   sync.Once
+	gone   chan struct{} // closed by cancel
+	cause  error         // of cancel; readable once gone is closed
+	detach func() bool   // ends the watch over the request's context
+
+	// Written by the loop before it closes events.
+	err     error
+	timings Timings
+}
+
+// Events returns the events as they come. An error is the last thing yielded:
+// the error of Submit's context when that ended, ErrStopped when the Scheduler
+// did, or what went wrong. Breaking out of the loop cancels the request before
+// the next step. Events is to be used once.
+func (st *Stream) Events() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		defer st.Close()
+		for {
+			select {
+			case ev, ok := <-st.events:
+				if !ok {
+					if st.err != nil {
+						yield(Event{}, st.err)
+					}
+					return
+				}
+				if !st.took(&ev) {
+					continue
+				}
+				if !yield(ev, nil) {
+					return
+				}
+			case <-st.gone:
+				yield(Event{}, st.cause)
+				return
+			}
+		}
+	}
+}
+
+// took notes that ev left the queue and says whether its reader wants it.
+func (st *Stream) took(ev *Event) bool {
+	if ev.Type != Token {
+		return true
+	}
+	if int(st.queued[ev.Seq].Add(-1)) == st.s.o.StreamDepth-1 {
+		st.s.nudge() // the sequence was not planned for want of room
+	}
+	return !st.stop[ev.Seq].Load()
+}
+
+// Stop ends sequence seq before the next step, for a reader that has seen
+// enough. No more Tokens of it are yielded; its Finish is. Stop is safe for
+// concurrent use.
+func (st *Stream) Stop(seq int) {
+	st.stop[seq].Store(true)
+	st.s.changed()
+}
+
+// Close cancels what has not ended. It may be called more than once, at any
+// time.
+func (st *Stream) Close() { st.cancel(context.Canceled) }
+
+// Timings is to be called after Events has yielded its last without an error.
+func (st *Stream) Timings() Timings { return st.timings }
+
+func (st *Stream) cancel(err error) {
+	st.once.Do(func() {
+		st.cause = err
+		close(st.gone)
+		st.s.changed()
+	})
+}
+
+func (st *Stream) cancelled() bool {
+	select {
+	case <-st.gone:
+		return true
+	default:
+		return false
+	}
+}
