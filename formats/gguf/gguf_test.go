@@ -399,3 +399,24 @@ func TestOpen(t *testing.T) {
 		t.Error("Open of a directory: no error")
 	}
 }
+
+// BenchmarkParse opens a model with the vocabulary of Llama 3.
+func BenchmarkParse(b *testing.B) {
+	var m weights.Meta
+	tokens, types := make([]string, 128256), make([]int64, 128256)
+	for i := range tokens {
+		tokens[i] = strings.Repeat("x", 1+i%9)
+		types[i] = 1
+	}
+	m.Set("tokenizer.ggml.tokens", tokens)
+	m.Set("tokenizer.ggml.token_type", types)
+	m.Set("tokenizer.ggml.merges", append(tokens, tokens...))
+	data := write(b, &m)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := gguf.Parse(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

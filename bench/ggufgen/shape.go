@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"quern/formats/gguf"
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// A shape is the hyperparameters of a model.
+type shape struct {
+	name                     string
+	layers                   int
+	width, ff                int
+	heads, kvHeads, headDim  int
+	vocab, context           int
+	ropeBase, eps            float64
+	tied                     bool    // the output matrix is the embedding
+	ropeFactor, ropeOriginal float64 // of Llama 3's frequency scaling, 0 for none
+}
+
+var shapes = []shape{
+	{
+		name: "smollm2-135m", layers: 30, width: 576, ff: 1536, heads: 9, kvHeads: 3, headDim: 64,
+		vocab: 49152, context: 8192, ropeBase: 1e5, eps: 1e-5, tied: true,
+	},
+	{
+		name: "tinyllama-1.1b", layers: 22, width: 2048, ff: 5632, heads: 32, kvHeads: 4, headDim: 64,
+		vocab: 32000, context: 2048, ropeBase: 1e4, eps: 1e-5,
+	},
+	{
+		name: "llama-3.2-1b", layers: 16, width: 2048, ff: 8192, heads: 32, kvHeads: 8, headDim: 64,
+		vocab: 128256, context: 131072, ropeBase: 5e5, eps: 1e-5, tied: true, ropeFactor: 32, ropeOriginal: 8192,
+	},
+	{
+		name: "llama-3.1-8b", layers: 32, width: 4096, ff: 14336, heads: 32, kvHeads: 8, headDim: 128,
+		vocab: 128256, context: 131072, ropeBase: 5e5, eps: 1e-5, ropeFactor: 8, ropeOriginal: 8192,
+	},
+}
+
+// A mix says which number type each matrix gets.
+type mix struct {
+	name     string
+	fileType int64      // general.file_type, llama.cpp's number of the mixture
+	base     quant.Type // of most matrices
+	more     quant.Type // of attn_v and ffn_down in the layers moreBits picks
+	output   quant.Type // of the output matrix, or the embedding where tied
+}
+
+var mixes = []mix{
+	{"Q4_K_M", 15, quant.Q4_K, quant.Q6_K, quant.Q6_K},
+	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0},
+	{"Q6_K", 18, quant.Q6_K, quant.Q6_K, quant.Q6_K},
+	{"Q4_0", 2, quant.Q4_0, quant.Q4_0, quant.Q6_K},
+	{"F16", 1, quant.F16, quant.F16, quant.F16},
+}
+
+// moreBits reports whether layer i of n is one that llama.cpp's mixtures store
+// more precisely: the first and last eighth, and every third between.
+func moreBits(i, n int) bool {
+	return i < n/8 || i >= 7*n/8 || (i-n/8)%3 == 2
+}
+
+// narrow returns the type that stands in for t where rows of n weights are no
+// whole number of t's blocks.
+func narrow(t quant.Type, n int) quant.Type {
+	if n%t.Layout().Block == 0 {
+		return t
+	}
+	switch t {
+	case quant.Q4_K:
+		return quant.Q5_0
+	case quant.Q6_K:
+		return quant.Q8_0
+	}
+	return quant.F16
+}
+
+// tensors lists the model's tensors. Each draws from a generator of its own,
+// so its data depends on nothing but its name, its type and the seed.
+func tensors(s shape, m mix, seed uint64) []gguf.Stream {
+	var out []gguf.Stream
+	matrix := func(name string, t quant.Type, rows, cols int) {
+		t = narrow(t, cols)
+		// Weights of this size keep the variance of what they multiply.
+		std := 1 / math.Sqrt(float64(cols))
+		out = append(out, stream(name+".weight", t, []int{rows, cols}, std, seed))
+	}
+	vector := func(name string, n int) {
+		out = append(out, gguf.Stream{Name: name + ".weight", Type: quant.F32, Shape: []int{n}, Data: norm(name, n, seed)})
+	}
+	if s.tied {
+		matrix("token_embd", m.output, s.vocab, s.width)
+	} else {
+		matrix("token_embd", m.base, s.vocab, s.width)
+		matrix("output", m.output, s.vocab, s.width)
+	}
+	vector("output_norm", s.width)
+	if s.ropeFactor > 0 {
+		out = append(out, ropeFreqs(s))
+	}
+	q, kv := s.heads*s.headDim, s.kvHeads*s.headDim
+	for i := range s.layers {
+		more := m.base
+		if moreBits(i, s.layers) {
+			more = m.more
+		}
+		blk := fmt.Sprintf("blk.%d.", i)
+		vector(blk+"attn_norm", s.width)
+		matrix(blk+"attn_q", m.base, q, s.width)
+		matrix(blk+"attn_k", m.base, kv, s.width)
+		matrix(blk+"attn_v", more, kv, s.width)
+		matrix(blk+"attn_output", m.base, s.width, q)
+		vector(blk+"ffn_norm", s.width)
+		matrix(blk+"ffn_gate", m.base, s.ff, s.width)
+		matrix(blk+"ffn_up", m.base, s.ff, s.width)
+		matrix(blk+"ffn_down", more, s.width, s.ff)
+	}
+	return out
+}
+
+// ropeFreqs returns what divides the rotary frequencies: nothing for waves a
+// quarter of the original context long or shorter, ropeFactor for those longer
+// than it, and a blend between.
+func ropeFreqs(s shape) gguf.Stream {
+	f := make([]float32, s.headDim/2)
+	for i := range f {
+		wave := 2 * math.Pi * math.Pow(s.ropeBase, float64(2*i)/float64(s.headDim))
+		// 1 where the short waves end, 0 where the long ones begin.
+		blend := min(1, max(0, (s.ropeOriginal/wave-1)/3))
+		f[i] = float32(1 / ((1-blend)/s.ropeFactor + blend))
+	}
+	return gguf.Stream{Name: "rope_freqs.weight", Type: quant.F32, Shape: []int{len(f)}, Data: floats(f)}
+}
+
+// chatTemplate needs no tokens of its own: the vocabulary has none for roles.
+const chatTemplate = "{% for message in messages %}{{ '[' + message['role'] + ']\\n' + message['content'] + '\\n' }}{% endfor %}" +
+	"{% if add_generation_prompt %}{{ '[assistant]\\n' }}{% endif %}"
+
+func metadata(s shape, m mix) *weights.Meta {
+	meta := new(weights.Meta)
+	meta.Set("general.architecture", "llama")
+	meta.Set("general.type", "model")
+	meta.Set("general.name", s.name+" with random weights")
+	meta.Set("general.file_type", m.fileType)
+	meta.Set("general.quantization_version", int64(2))
+	meta.Set("llama.vocab_size", int64(s.vocab))
+	meta.Set("llama.context_length", int64(s.context))
+	meta.Set("llama.embedding_length", int64(s.width))
+	meta.Set("llama.block_count", int64(s.layers))
+	meta.Set("llama.feed_forward_length", int64(s.ff))
+	meta.Set("llama.attention.head_count", int64(s.heads))
+	meta.Set("llama.attention.head_count_kv", int64(s.kvHeads))
+	meta.Set("llama.attention.layer_norm_rms_epsilon", s.eps)
+	meta.Set("llama.rope.dimension_count", int64(s.headDim))
+	meta.Set("llama.rope.freq_base", s.ropeBase)
+	v := vocabulary(s.vocab)
+	meta.Set("tokenizer.ggml.model", "llama")
+	meta.Set("tokenizer.ggml.pre", "default")
+	meta.Set("tokenizer.ggml.tokens", v.tokens)
+	meta.Set("tokenizer.ggml.scores", v.scores)
+	meta.Set("tokenizer.ggml.token_type", v.types)
+	meta.Set("tokenizer.ggml.unknown_token_id", int64(unknownID))
+	meta.Set("tokenizer.ggml.bos_token_id", int64(bosID))
+	meta.Set("tokenizer.ggml.eos_token_id", int64(eosID))
+	meta.Set("tokenizer.ggml.add_bos_token", true)
+	meta.Set("tokenizer.ggml.add_eos_token", false)
+	meta.Set("tokenizer.ggml.add_space_prefix", true)
+	meta.Set("tokenizer.chat_template", chatTemplate)
+	return meta
+}

@@ -1,0 +1,117 @@
+// Measures llama.cpp, as node-llama-cpp runs it on the CPU, and prints one JSON
+// object with the names `quern bench --json` uses.
+//
+//   node llama.mjs FILE [--threads N] [--pp 512] [--tg 128] [--batch 1] [--reps 3]
+//
+// Install with `npm ci --ignore-scripts`: the prebuilt library is used and
+// nothing is compiled or fetched at run time. PEER_DIR names another folder that
+// holds node_modules.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    threads: { type: 'string', default: String(os.availableParallelism()) },
+    pp: { type: 'string', default: '512' },
+    tg: { type: 'string', default: '128' },
+    batch: { type: 'string', default: '1' },
+    reps: { type: 'string', default: '3' },
+  },
+});
+const number = (name) => {
+  const n = Number(values[name]);
+  if (!Number.isInteger(n) || n < 1) throw new Error(`--${name} must be a whole number from 1 up, got ${values[name]}`);
+  return n;
+};
+if (positionals.length !== 1) throw new Error('want one model file');
+const file = positionals[0];
+const threads = number('threads'), pp = number('pp'), tg = number('tg'), batch = number('batch'), reps = number('reps');
+
+const home = process.env.PEER_DIR ?? path.dirname(fileURLToPath(import.meta.url));
+const entry = createRequire(path.join(home, 'package.json')).resolve('node-llama-cpp');
+const { getLlama, LlamaLogLevel } = await import(pathToFileURL(entry));
+
+const llama = await getLlama({
+  gpu: false, build: 'never', skipDownload: true, progressLogs: false,
+  maxThreads: threads, logLevel: LlamaLogLevel.error,
+});
+const begin = performance.now();
+const model = await llama.loadModel({ modelPath: file, gpuLayers: 0 });
+const load = (performance.now() - begin) / 1000;
+const context = await model.createContext({
+  contextSize: Math.max(pp, tg + 1) + 64, batchSize: Math.max(512, batch), sequences: batch, threads,
+});
+const sequences = Array.from({ length: batch }, () => context.getSequence());
+
+// Random tokens from the middle of the vocabulary, where no control tokens are.
+// A fixed generator makes every run ask the same.
+const vocab = model.fileInfo.metadata.tokenizer.ggml.tokens.length;
+let state = 12345;
+function randomToken() {
+  state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+  const low = Math.min(300, vocab >> 2);
+  return low + (state % Math.max(1, Math.min(vocab, 30000) - 2 * low));
+}
+
+async function prefill() {
+  const [s] = sequences;
+  await s.clearHistory();
+  const tokens = Array.from({ length: pp }, randomToken);
+  const t = performance.now();
+  await s.evaluateWithoutGeneratingNewTokens(tokens);
+  return pp / (performance.now() - t) * 1000;
+}
+
+// decode returns tokens per second of all sequences together. The first token of
+// each is not timed: it comes with the prompt.
+async function decode() {
+  const streams = [];
+  for (const s of sequences) {
+    await s.clearHistory();
+    const it = s.evaluate([randomToken()], { temperature: 0, yieldEogToken: true })[Symbol.asyncIterator]();
+    streams.push(it);
+  }
+  await Promise.all(streams.map((it) => it.next()));
+  const t = performance.now();
+  await Promise.all(streams.map(async (it) => {
+    for (let n = 0; n < tg; n++) {
+      if ((await it.next()).done) throw new Error(`the reply ended after ${n} tokens`);
+    }
+  }));
+  const speed = batch * tg / (performance.now() - t) * 1000;
+  await Promise.all(streams.map((it) => it.return()));
+  return speed;
+}
+
+function median(list) {
+  const s = [...list].sort((a, b) => a - b);
+  return (s[(s.length - 1) >> 1] + s[s.length >> 1]) / 2;
+}
+
+const ppRuns = [], tgRuns = [];
+for (let r = 0; r <= reps; r++) { // the first does not count
+  const p = await prefill(), g = await decode();
+  if (r > 0) { ppRuns.push(p); tgRuns.push(g); }
+}
+
+// Linux says what was resident and which variant of the library was chosen.
+const status = fs.existsSync('/proc/self/status') ? fs.readFileSync('/proc/self/status', 'utf8') : '';
+const maps = fs.existsSync('/proc/self/maps') ? fs.readFileSync('/proc/self/maps', 'utf8') : '';
+console.log(JSON.stringify({
+  model: path.basename(file),
+  pp_tokens_per_s: median(ppRuns),
+  tg_tokens_per_s: median(tgRuns),
+  load_s: load,
+  peak_rss_bytes: 1024 * Number(status.match(/VmHWM:\s+(\d+)/)?.[1] ?? 0),
+  threads,
+  cpu_level: maps.match(/libggml-cpu-([a-z0-9]+)\.so/)?.[1] ?? '',
+  pp, tg, batch,
+  pp_runs: ppRuns,
+  tg_runs: tgRuns,
+}));
+process.exit(0); // node-llama-cpp keeps threads alive
