@@ -21,13 +21,37 @@ func SiLUGate(dst, gate, up []float32) {
 	if len(dst) != len(gate) || len(dst) != len(up) {
 		panic(fmt.Sprintf("kernels: SiLUGate of %d and %d floats into %d", len(gate), len(up), len(dst)))
 	}
-	for i, g := range gate {
+	done := 0
+	if v := vectors(); v.siluGate != nil {
+		if done = len(dst) &^ (v.lanes - 1); done > 0 {
+			v.siluGate(&dst[0], &gate[0], &up[0], done)
+		}
+	}
+	for i := done; i < len(dst); i++ {
+		g := gate[i]
 		dst[i] = g / (1 + exp(-g)) * up[i]
 	}
 }
 
+// expSum replaces every x by exp(x - top) and returns their sum, taken in an
+// order that depends on the length and the CPU level only.
+func expSum(x []float32, top float32) float32 {
+	done, sum := 0, float32(0)
+	if v := vectors(); v.expSum != nil {
+		if done = len(x) &^ (v.lanes - 1); done > 0 {
+			sum = v.expSum(&x[0], done, top)
+		}
+	}
+	for i := done; i < len(x); i++ {
+		x[i] = exp(x[i] - top)
+		sum += x[i]
+	}
+	return sum
+}
+
 // exp returns eˣ with a relative error below 2·2⁻²³: 0 below -87.3 where the
-// result would be subnormal, +Inf above 88.7, NaN for NaN.
+// result would be subnormal, +Inf above 88.7, NaN for NaN. The vector forms
+// stop at e^-87.3 and e^88.7 instead.
 //
 // x = k·ln 2 + r with |r| ≤ ln 2 / 2; eʳ is its Taylor polynomial of degree 7,
 // whose remainder there is below 2⁻²⁶.

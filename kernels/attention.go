@@ -140,12 +140,7 @@ func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, n int, sc
 				}
 				s.top[g] = top
 			}
-			sum := s.sum[g]
-			for i, v := range p {
-				p[i] = exp(v - top)
-				sum += p[i]
-			}
-			s.sum[g] = sum
+			s.sum[g] += expSum(p, top)
 			kv.Type.AddRows(out, values, kv.token, p)
 		}
 	}

@@ -50,22 +50,58 @@ func TestExp(t *testing.T) {
 	}
 }
 
-func TestSiLUGate(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	g, u := floats(r, 1000), floats(r, 1000)
-	g[0], g[1], g[2] = 90, -90, -1000
-	dst := make([]float32, len(g))
-	SiLUGate(dst, g, u)
-	for i := range g {
-		want := float64(g[i]) / (1 + math.Exp(-float64(g[i]))) * float64(u[i])
-		within(t, fmt.Sprintf("silu(%g)·%g", g[i], u[i]), dst[i], want, math.Abs(want)*8*0x1p-23+1e-35)
-	}
-	SiLUGate(g, g, u)
-	for i := range g {
-		if g[i] != dst[i] {
-			t.Fatalf("in place: [%d] = %g, want %g", i, g[i], dst[i])
+func TestExpSum(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 7))
+		for _, n := range []int{0, 1, 7, 8, 9, 15, 16, 17, 33, 200} {
+			x := floats(r, n)
+			for i := range x {
+				x[i] *= 20
+			}
+			y := append([]float32(nil), x...)
+			var want float64
+			got := expSum(y, 3)
+			for i := range x {
+				e := math.Exp(float64(x[i] - 3))
+				want += e
+				within(t, fmt.Sprintf("n=%d exp(%g)", n, x[i]-3), y[i], e, e*2*0x1p-23+1e-37)
+			}
+			within(t, fmt.Sprintf("sum of %d", n), got, want, want*float64(n+3)*0x1p-23)
 		}
-	}
+		// A broken score must not be smoothed over.
+		x := make([]float32, 32)
+		x[5] = float32(math.NaN())
+		if sum := expSum(x, 0); sum == sum || x[5] == x[5] {
+			t.Errorf("exp(NaN) = %g, sum %g", x[5], sum)
+		}
+		inf := float32(math.Inf(-1))
+		for i := range x {
+			x[i] = inf
+		}
+		if sum := expSum(x, 0); sum > 1e-30 {
+			t.Errorf("sum of exp(-Inf) = %g", sum)
+		}
+	})
+}
+
+func TestSiLUGate(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 1))
+		g, u := floats(r, 1003), floats(r, 1003)
+		copy(g, []float32{80, -80, -1000, 1000, 0})
+		dst := make([]float32, len(g))
+		SiLUGate(dst, g, u)
+		for i := range g {
+			want := float64(g[i]) / (1 + math.Exp(-float64(g[i]))) * float64(u[i])
+			within(t, fmt.Sprintf("silu(%g)·%g", g[i], u[i]), dst[i], want, math.Abs(want)*8*0x1p-23+1e-33)
+		}
+		SiLUGate(g, g, u)
+		for i := range g {
+			if g[i] != dst[i] {
+				t.Fatalf("in place: [%d] = %g, want %g", i, g[i], dst[i])
+			}
+		}
+	})
 }
 
 func TestRMSNorm(t *testing.T) {

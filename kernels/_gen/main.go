@@ -17,6 +17,7 @@ func main() {
 	}{
 		{"quant/dot_amd64", "quant", genDots},
 		{"pause_amd64", "kernels", genPause},
+		{"vec_amd64", "kernels", genVec},
 	} {
 		f := newFile(g.path, tags)
 		g.gen(f)
