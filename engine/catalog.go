@@ -237,6 +237,10 @@ func (e *Engine) catalogLocked() []*entry {
 	return list
 }
 
+// builtinSampling lets stories vary while what the built-in model knows comes
+// out the same every time: a token needs 0.4 times the likeliest one's chance.
+var builtinSampling = Sampling{Temperature: new(float32(0.5)), MinP: new(float32(0.4))}
+
 // configure makes the entries Options names.
 func (e *Engine) configure() error {
 	for _, o := range e.o.Models {
@@ -265,7 +269,7 @@ func (e *Engine) configure() error {
 		}
 		e.folders = append(e.folders, &folder{path: dir})
 	}
-	n, err := newEntry(builtin.Name, "", e.o.Defaulted)
+	n, err := newEntry(builtin.Name, "", e.o.Defaulted.or(ModelOptions{Sampling: builtinSampling}))
 	if err != nil {
 		return fmt.Errorf("the built-in model: %w", err)
 	}

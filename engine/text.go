@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"quern/engine/chat"
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/sched"
@@ -20,10 +21,13 @@ import (
 // A textModel is a language model that is loaded: its weights, its tokenizer,
 // and the scheduler that runs it.
 type textModel struct {
-	id    string
-	set   *weights.Set
-	lm    model.LM
-	vocab *token.Vocab
+	id              string
+	set             *weights.Set
+	lm              model.LM
+	vocab           *token.Vocab
+	template        *chat.Template // nil when there is none, or none that can be used
+	templateOptions chat.Options
+	templateErr     error // why the file's template cannot be used
 
 	context     int
 	fingerprint string

@@ -14,9 +14,10 @@ func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResul
 	}
 	defer release()
 	var ids []token.ID
+	var text string
 	switch {
 	case r.Prompt.Messages != nil:
-		if ids, err = m.render(&r.Prompt); err != nil {
+		if ids, text, err = m.render(&r.Prompt); err != nil {
 			return TokenizeResult{}, err
 		}
 	case r.AddSpecial:
@@ -24,7 +25,10 @@ func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResul
 	default:
 		ids = m.vocab.Encode(nil, r.Prompt.Text, true)
 	}
-	res := TokenizeResult{Tokens: ids, Context: m.context, Text: m.vocab.Decode(ids, token.DecodeOptions{Special: true})}
+	if text == "" {
+		text = m.vocab.Decode(ids, token.DecodeOptions{Special: true})
+	}
+	res := TokenizeResult{Tokens: ids, Context: m.context, Text: text}
 	for _, id := range ids {
 		res.Pieces = append(res.Pieces, m.vocab.Bytes(id))
 	}

@@ -25,6 +25,8 @@ func (b *Backend) ReadBandwidth() float64 {
 	region := &kernels.Region{F: func(w, c int) {
 		quant.F32.DotRows(sums[w][:], chunk/row, data[c*chunk:(c+1)*chunk], chunk/row, row/4, x, row, 1)
 	}}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	best := 0.0
 	for range 6 {
 		start := time.Now()

@@ -4,46 +4,29 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels"
 )
 
-// A Backend owns the worker pool. Its Execs share the pool, so only one of
-// them may run at a time.
+// A Backend owns the worker pool. Its Execs take turns on it, step by step, so
+// that models answering at the same time share the machine.
 type Backend struct {
-	pool    *kernels.Pool
-	vectors map[*weights.Tensor][]float32
+	mu   sync.Mutex // held by the Exec that runs
+	pool *kernels.Pool
 }
 
 // Open starts a backend with the given number of compute threads.
 func Open(threads int) *Backend {
-	return &Backend{
-		pool:    kernels.NewPool(max(1, threads)),
-		vectors: make(map[*weights.Tensor][]float32),
-	}
+	return &Backend{pool: kernels.NewPool(max(1, threads))}
 }
 
 // Close stops the workers. Execs and caches must be closed before.
 func (b *Backend) Close() error {
 	b.pool.Close()
 	return nil
-}
-
-// vector returns a small weight (a norm, a bias) as float32, decoded once.
-// Matrices are used from the mapped file as they are.
-func (b *Backend) vector(t *weights.Tensor) []float32 {
-	if t == nil {
-		return nil
-	}
-	v, ok := b.vectors[t]
-	if !ok {
-		v = make([]float32, t.Elems())
-		t.Type.Layout().Decode(v, t.Data)
-		b.vectors[t] = v
-	}
-	return v
 }
 
 // NewCache implements graph.Backend. Memory is taken from the operating system
@@ -82,6 +65,7 @@ type exec struct {
 	results [][]float32
 	acts    acts
 	tables  []*ropeTable
+	vectors map[*weights.Tensor][]float32
 	vocab   int // tokens are below it; 0 when the Program embeds none
 
 	// The run in progress.
@@ -92,7 +76,7 @@ type exec struct {
 
 // Compile implements graph.Backend.
 func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
-	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results))}
+	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32)}
 	for _, n := range p.Buffers {
 		e.buffers = append(e.buffers, make([]float32, n))
 	}
@@ -104,8 +88,23 @@ func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
 	return e, nil
 }
 
+// vector returns a small weight (a norm, a bias) as float32, decoded once.
+// Matrices are used from the mapped file as they are.
+func (e *exec) vector(t *weights.Tensor) []float32 {
+	if t == nil {
+		return nil
+	}
+	v, ok := e.vectors[t]
+	if !ok {
+		v = make([]float32, t.Elems())
+		t.Type.Layout().Decode(v, t.Data)
+		e.vectors[t] = v
+	}
+	return v
+}
+
 func (e *exec) Close() error {
-	e.buffers, e.steps, e.acts = nil, nil, acts{}
+	e.buffers, e.steps, e.vectors, e.acts = nil, nil, nil, acts{}
 	return nil
 }
 
@@ -118,6 +117,8 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	if err := e.check(in); err != nil {
 		return nil, err
 	}
+	e.b.mu.Lock()
+	defer e.b.mu.Unlock()
 	e.in, e.n = in, [2]int{graph.PerRow: len(in.Tokens), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
 		t.fill(in.Positions)

@@ -17,7 +17,7 @@ func (e *exec) lower(s graph.Step) error {
 	case graph.Take:
 		e.take(s)
 	case graph.RMSNorm:
-		w, x, eps := e.b.vector(op.Weight), s.In[0], op.Eps
+		w, x, eps := e.vector(op.Weight), s.In[0], op.Eps
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(x)
 			kernels.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, eps)
@@ -115,7 +115,7 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 	if _, ok := w.Type.Size(in); !ok {
 		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", in, w.Name, w.Type)
 	}
-	m := kernels.NewMatMul(w.Type, w.Data, out, in, e.b.vector(op.Bias))
+	m := kernels.NewMatMul(w.Type, w.Data, out, in, e.vector(op.Bias))
 	x, with := s.In[0], m.With()
 	if with == quant.F32 {
 		e.steps = append(e.steps, func() {

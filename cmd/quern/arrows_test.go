@@ -1,0 +1,234 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"go/build/constraint"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrows says what a package may import beside the standard library. A name
+// that ends in /... stands for everything below it, and for itself. The closest
+// matching pkg counts. Tests may import more and are not checked.
+var arrows = []struct {
+	pkg string
+	may []string
+}{
+	{"kernels/...", []string{"quern/kernels/...", "golang.org/x/sys/..."}},
+	{"kernels/quant", []string{"quern/kernels/internal/isa", "golang.org/x/sys/..."}},
+	{"kernels/internal/isa", []string{"golang.org/x/sys/..."}},
+
+	{"codecs/...", []string{"quern/codecs/...", "golang.org/x/sys/..."}},
+
+	{"formats/internal/scan", nil},
+	{"formats/weights", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"formats/...", []string{"quern/formats/weights", "quern/formats/internal/...", "quern/kernels/quant"}},
+	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
+
+	{"engine/hub", []string{"golang.org/x/sys/..."}},
+	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
+	{"engine/model", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant"}},
+	{"engine/cpu", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
+	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
+	{"engine/token", []string{"quern/formats/weights", "golang.org/x/text/..."}},
+	{"engine/sample", []string{"quern/engine/token"}},
+	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant"}},
+	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},
+	{"engine/builtin", nil},
+	{"engine", []string{"quern/engine/...", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
+
+	{"httpapi/...", []string{"quern/engine", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/codecs/...",
+		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
+
+	{"cmd/quern", []string{"quern/httpapi", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+		"quern/engine/sample", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant",
+		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/vbauerster/mpb/...", "github.com/chzyer/readline",
+		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
+
+	{"bench/...", []string{"..."}},
+}
+
+// only lists third-party modules that one package alone may import.
+var only = map[string]string{
+	"gorgonia.org/...":                        "quern/engine/graph",
+	"github.com/julienschmidt/httprouter/...": "quern/httpapi",
+}
+
+func matches(pattern, pkg string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if dir, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return pkg == dir || strings.HasPrefix(pkg, dir+"/")
+	}
+	return pattern == pkg
+}
+
+// rule returns what pkg may import.
+func rule(pkg string) (may []string, ok bool) {
+	best := -1
+	for _, a := range arrows {
+		dir, below := strings.CutSuffix(a.pkg, "/...")
+		score := 2 * len(dir)
+		if !below {
+			score++ // an exact name beats a pattern
+		}
+		if matches("quern/"+a.pkg, pkg) && score > best {
+			may, best, ok = a.may, score, true
+		}
+	}
+	return may, ok
+}
+
+// breaches returns what is wrong with pkg importing imports.
+func breaches(pkg string, imports []string) []string {
+	may, ok := rule(pkg)
+	if !ok {
+		return []string{pkg + " is not in the import table; add it there and to ARCHITECTURE's picture"}
+	}
+	var out []string
+	for _, imp := range imports {
+		first, _, _ := strings.Cut(imp, "/")
+		if !strings.Contains(first, ".") && first != "quern" {
+			continue // standard library
+		}
+		if !slices.ContainsFunc(may, func(m string) bool { return matches(m, imp) }) {
+			out = append(out, pkg+" imports "+imp)
+		}
+		for module, owner := range only {
+			if matches(module, imp) && pkg != owner {
+				out = append(out, pkg+" imports "+imp+", which only "+owner+" may")
+			}
+		}
+		if matches("quern/bench/...", imp) && !matches("quern/bench/...", pkg) {
+			out = append(out, pkg+" imports "+imp+"; nothing imports bench")
+		}
+	}
+	return out
+}
+
+func TestArrows(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		env  []string
+		args []string
+	}{
+		{"default", nil, nil},
+		{"wasm", []string{"GOOS=js", "GOARCH=wasm"}, nil},
+		{"windows", []string{"GOOS=windows", "GOARCH=amd64"}, nil},
+		{"cuda", nil, []string{"-tags", "cuda"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := exec.Command("go", append(append([]string{"list", "-e", "-json=ImportPath,Imports"}, tt.args...), "quern/...")...)
+			cmd.Env = append(os.Environ(), append(tt.env, "CGO_ENABLED=0")...)
+			cmd.Stderr = os.Stderr
+			text, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := 0
+			for dec := json.NewDecoder(strings.NewReader(string(text))); ; {
+				var p struct {
+					ImportPath string
+					Imports    []string
+				}
+				if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				seen++
+				for _, b := range breaches(p.ImportPath, p.Imports) {
+					t.Error(b)
+				}
+			}
+			if seen < 10 {
+				t.Errorf("go list named %d packages; the check saw next to nothing", seen)
+			}
+		})
+	}
+}
+
+func TestArrowsNotice(t *testing.T) {
+	for _, tt := range []struct {
+		pkg, imp string
+		ok       bool
+	}{
+		{"quern/kernels/quant", "fmt", true},
+		{"quern/kernels/quant", "golang.org/x/sys/cpu", true},
+		{"quern/kernels/quant", "quern/kernels", false},
+		{"quern/kernels", "quern/kernels/quant", true},
+		{"quern/kernels", "quern/formats/weights", false},
+		{"quern/formats/gguf", "quern/formats/weights", true},
+		{"quern/formats/gguf", "quern/formats", false},
+		{"quern/formats", "quern/formats/gguf", true},
+		{"quern/engine/graph", "gorgonia.org/gorgonia", true},
+		{"quern/engine/model", "gorgonia.org/gorgonia", false},
+		{"quern/bench/x", "gorgonia.org/gorgonia", false},
+		{"quern/bench/x", "quern/engine", true},
+		{"quern/engine", "quern/httpapi", false},
+		{"quern/httpapi", "quern/formats", false},
+		{"quern/cmd/quern", "quern/bench/x", false},
+		{"quern/elsewhere", "fmt", false},
+	} {
+		if got := len(breaches(tt.pkg, []string{tt.imp})) == 0; got != tt.ok {
+			t.Errorf("%s importing %s: allowed %v; want %v", tt.pkg, tt.imp, got, tt.ok)
+		}
+	}
+}
+
+// The cuda tag stays where it belongs: beside engine/cuda and kernels/cuda only
+// the recorder knows it, which leaves gorgonia out under it.
+func TestCUDATag(t *testing.T) {
+	root := filepath.Join("..", "..")
+	allowed := []string{"engine/cuda", "engine/graph", "kernels/cuda"}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".git") || d.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if ext := filepath.Ext(path); ext != ".go" && ext != ".s" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "TEXT ") {
+				break
+			}
+			if !constraint.IsGoBuild(line) {
+				continue
+			}
+			expr, err := constraint.Parse(line)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(expr.String(), "cuda") && !slices.Contains(allowed, filepath.ToSlash(dir)) {
+				t.Errorf("%s has the build tag cuda", path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"quern/engine"
+)
+
+// A benchReport is what `quern bench --json` prints.
+type benchReport struct {
+	Model             string    `json:"model"`
+	PromptPerSecond   float64   `json:"pp_tokens_per_s"`
+	GeneratePerSecond float64   `json:"tg_tokens_per_s"`
+	Load              float64   `json:"load_s"`
+	PeakRSS           int64     `json:"peak_rss_bytes"`
+	Read              float64   `json:"read_gb_per_s"`         // weights and KV cache read while decoding
+	MachineRead       float64   `json:"machine_read_gb_per_s"` // what memory gives a plain loop
+	Threads           int       `json:"threads"`
+	CPULevel          string    `json:"cpu_level"`
+	Device            string    `json:"device"`
+	Prompt            int       `json:"pp"`
+	Generate          int       `json:"tg"`
+	Batch             int       `json:"batch"`
+	WeightBytes       int64     `json:"weight_bytes"`
+	PromptRuns        []float64 `json:"pp_runs"`
+	GenerateRuns      []float64 `json:"tg_runs"`
+}
+
+func (a *app) benchCmd() *cobra.Command {
+	var asJSON bool
+	var pp, tg, batch, reps int
+	cmd := &cobra.Command{
+		Use:   "bench FILE",
+		Short: "Measure prefill and decode speed of a model file",
+		Long: `Measures how fast a model reads a prompt (pp, prefill) and writes a reply (tg,
+decode), with random tokens and nothing else running in the process. Every number is
+the median of --reps runs after one that does not count.
+
+With --batch N, N sequences are decoded together and the speed is their sum.`,
+		Example: `  quern bench model.gguf
+  quern bench model.gguf --threads 4 --json
+  quern bench model.gguf --batch 8 --pp 128 --tg 64`,
+		Args: exactFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if pp < 1 || tg < 1 || batch < 1 || reps < 1 {
+				return usageError{errors.New("--pp, --tg, --batch and --reps must be at least 1")}
+			}
+			s, err := a.load(cmd, "warn")
+			if err != nil {
+				return err
+			}
+			ctx, stop := signals(cmd.Context(), stopSignals...)
+			defer stop()
+			setProcs(s.Threads)
+			bars := a.progress("measuring")
+			name := filepath.Base(args[0])
+			bars.update(name, 0)
+			r, err := engine.Bench(ctx, engine.BenchOptions{
+				Progress:  func(done, of int) { bars.update(name, float64(done)/float64(of)) },
+				Path:      args[0],
+				Threads:   s.Threads,
+				Device:    string(s.Device),
+				Prompt:    pp,
+				Generate:  tg,
+				Batch:     batch,
+				Reps:      reps,
+				CacheType: s.ModelDefaults.CacheType.number(),
+			})
+			bars.wait()
+			if err != nil {
+				return err
+			}
+			report := benchReport{
+				Model:             name,
+				PromptPerSecond:   r.PromptPerSecond,
+				GeneratePerSecond: r.GeneratePerSecond,
+				Load:              r.Load.Seconds(),
+				PeakRSS:           peakRSS(),
+				Read:              r.ReadBytesPerSecond / 1e9,
+				MachineRead:       r.MachineReadBytesPerSecond / 1e9,
+				Threads:           r.Threads,
+				CPULevel:          r.CPULevel,
+				Device:            r.Device,
+				Prompt:            pp,
+				Generate:          tg,
+				Batch:             batch,
+				WeightBytes:       r.WeightBytes,
+				PromptRuns:        r.PromptRuns,
+				GenerateRuns:      r.GenerateRuns,
+			}
+			if asJSON {
+				return writeJSON(a.out, report)
+			}
+			return a.printBench(report)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	f.IntVar(&pp, "pp", 512, "prompt `tokens`")
+	f.IntVar(&tg, "tg", 128, "reply `tokens`")
+	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
+	f.IntVar(&reps, "reps", 3, "measured `runs`")
+	addSettings(cmd, "threads", "device", "cache-type")
+	return cmd
+}
+
+func (a *app) printBench(r benchReport) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	span := func(runs []float64) string {
+		if len(runs) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f to %.1f", slices.Min(runs), slices.Max(runs))
+	}
+	fmt.Fprintf(w, "model\t%s, %s\n", plain(r.Model), humanize.Bytes(uint64(max(r.WeightBytes, 0))))
+	fmt.Fprintf(w, "on\t%s, %d threads, %s\n", r.Device, r.Threads, r.CPULevel)
+	fmt.Fprintf(w, "load\t%.2f s\n", r.Load)
+	fmt.Fprintf(w, "prefill pp%d\t%.1f tokens/s\t%s\n", r.Prompt, r.PromptPerSecond, span(r.PromptRuns))
+	fmt.Fprintf(w, "decode tg%d\t%.1f tokens/s\t%s\n", r.Generate, r.GeneratePerSecond, span(r.GenerateRuns))
+	if r.Batch > 1 {
+		fmt.Fprintf(w, "\t%d sequences together, speed is their sum\n", r.Batch)
+	}
+	reads := fmt.Sprintf("%.1f GB/s while decoding", r.Read)
+	if r.MachineRead > 0 {
+		reads += fmt.Sprintf(", of %.1f GB/s this machine reads", r.MachineRead)
+	}
+	fmt.Fprintf(w, "memory reads\t%s\n", reads)
+	if r.PeakRSS > 0 {
+		fmt.Fprintf(w, "peak memory\t%s\n", humanize.Bytes(uint64(r.PeakRSS)))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// quern runs a command line in-process, in an empty folder.
+func quern(t *testing.T, stdin string, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	var out, errs bytes.Buffer
+	a := &app{in: strings.NewReader(stdin), out: &out, err: &errs, environ: env}
+	code = a.main(t.Context(), args)
+	return code, out.String(), errs.String()
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "bad.yaml", "listn: x")
+	write(t, "text.gguf", "this is no model")
+	for _, tt := range []struct {
+		name   string
+		args   string
+		stdin  string
+		env    []string
+		code   int
+		stdout []string // parts
+		stderr []string // parts
+	}{
+		{"nothing", "", "", nil, 0, []string{"Usage:", "serve", "Examples:"}, nil},
+		{"help", "help bench", "", nil, 0, []string{"quern bench FILE", "--batch", "Compute:"}, nil},
+		{"help of serve", "serve --help", "", nil, 0, []string{"Server:", "Models:", "Environment:", "QUERN_API_KEY"}, nil},
+		{"unknown command", "serv", "", nil, 2, nil, []string{`unknown command "serv"`, `did you mean "serve"?`, "quern --help"}},
+		{"unknown flag", "serve --thread 3", "", nil, 2, nil, []string{"--thread", "did you mean --threads?", "quern serve --help"}},
+		{"argument where none belongs", "serve model.gguf", "", nil, 2, nil, []string{"takes no arguments", "model.gguf"}},
+		{"no file", "inspect", "", nil, 2, nil, []string{"which file?"}},
+		{"two files", "bench a b", "", nil, 2, nil, []string{"takes one file"}},
+		{"missing file", "inspect nowhere.gguf", "", nil, 1, nil, []string{"nowhere.gguf"}},
+		{"no model file", "inspect text.gguf", "", nil, 1, nil, []string{"text.gguf"}},
+		{"flags that exclude each other", "inspect --graph --json text.gguf", "", nil, 2, nil, []string{"graph", "json"}},
+		{"bad configuration", "serve --config bad.yaml", "", nil, 2, nil, []string{"bad.yaml:1", `did you mean "listen"?`}},
+		{"bad variable", "serve --print-config", "", []string{"QUERN_DEVICE=gpu"}, 2, nil, []string{"QUERN_DEVICE", "auto, cpu, cuda"}},
+		{"effective settings", "serve --print-config -t 3", "", []string{"QUERN_LISTEN=:7", "QUERN_LISTN=:8"}, 0,
+			[]string{"threads: 3\n", "listen: :7\n"}, []string{"did you mean QUERN_LISTEN?"}},
+		{"public without a key", "serve --listen 0.0.0.0:0", "", nil, 2, nil, []string{"QUERN_API_KEY", "--no-auth", "auth: none"}},
+		{"everywhere without a key", "serve --listen :0", "", nil, 2, nil, []string{"QUERN_API_KEY"}},
+		{"no such address", "serve --listen 127.0.0.1:http-nonsense", "", nil, 2, nil, []string{"listen"}},
+		{"bench of nothing", "bench --pp 0 x.gguf", "", nil, 2, nil, []string{"--pp"}},
+		{"bad temperature", "run --temperature 3", "", nil, 2, nil, []string{"--temperature must be between 0 and 2"}},
+		{"bad max tokens", "run --max-tokens 0", "", nil, 2, nil, []string{"--max-tokens"}},
+		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},
+		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
+		{"completion", "completion bash", "", nil, 0, []string{"bash completion"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := quern(t, tt.stdin, tt.env, strings.Fields(tt.args)...)
+			if code != tt.code {
+				t.Errorf("exit code %d; want %d", code, tt.code)
+			}
+			for _, part := range tt.stdout {
+				if !strings.Contains(stdout, part) {
+					t.Errorf("stdout %q; want %q in it", stdout, part)
+				}
+			}
+			for _, part := range tt.stderr {
+				if !strings.Contains(stderr, part) {
+					t.Errorf("stderr %q; want %q in it", stderr, part)
+				}
+			}
+			if tt.code == 0 && len(tt.stderr) == 0 && stderr != "" {
+				t.Errorf("stderr %q; want nothing", stderr)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, text, _ := quern(t, "", nil, "version")
+	if code != 0 || !strings.HasPrefix(text, "quern ") || !strings.Contains(text, "CPU level ") {
+		t.Errorf("exit code %d, %q", code, text)
+	}
+	_, text, _ = quern(t, "", nil, "version", "--json")
+	var b build
+	if err := json.Unmarshal([]byte(text), &b); err != nil || b.CPULevel == "" || !strings.HasPrefix(b.Go, "go") {
+		t.Errorf("%q: %+v, %v", text, b, err)
+	}
+}
+
+// Every command has a description, an example where it takes arguments, and
+// flags that say what they take.
+func TestHelpIsComplete(t *testing.T) {
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	for _, c := range a.root().Commands() {
+		if c.Short == "" {
+			t.Errorf("%s has no description", c.Name())
+		}
+		if c.Name() != "version" && c.Name() != "completion" && c.Name() != "help" && (c.Example == "" || c.Long == "") {
+			t.Errorf("%s has no example or no long description", c.Name())
+		}
+		var b strings.Builder
+		if err := writeUsage(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if strings.Contains(line, "  --") && strings.Contains(line, " string ") {
+				t.Errorf("%s: the flag's value has no name: %s", c.Name(), line)
+			}
+		}
+	}
+}
+
+func TestClosest(t *testing.T) {
+	words := []string{"listen", "limits", "log", "models", "model_dirs"}
+	for _, tt := range []struct{ word, want string }{
+		{"listn", "listen"}, {"lsiten", "listen"}, {"listen", "listen"}, {"model", "models"}, {"modelsdirs", "model_dirs"},
+		{"colour", ""}, {"", ""}, {"x", ""}, {"lgo", "log"},
+	} {
+		if got := closest(tt.word, words); got != tt.want {
+			t.Errorf("closest(%q) = %q; want %q", tt.word, got, tt.want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	const in = "a\x1b[31mb\n\tc\u009bd\x7f\u00e9"
+	if got, want := plain(in), "a[31mb\n\tcd\u00e9"; got != want {
+		t.Errorf("plain = %q; want %q", got, want)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "m.gguf")
+	write(t, file, string(tinyGGUF()))
+	code, text, errs := quern(t, "", nil, "inspect", file)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	for _, part := range []string{"GGUF", "cannot run it", `"no-such-architecture"`, `"line\nbreak"`, "… 9 in all]", "2 × 32", "F32", "256"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q not in\n%s", part, text)
+		}
+	}
+	code, text, _ = quern(t, "", nil, "inspect", "--json", file)
+	var r struct {
+		Runnable bool
+		Reason   string
+		Weights  int
+		Metadata map[string]any
+		Tensors  []struct {
+			Name, Type string
+			Shape      []int
+			Bytes      int
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v: %s", code, err, text)
+	}
+	if r.Runnable || r.Reason == "" || r.Weights != 64 || len(r.Tensors) != 1 || r.Tensors[0].Bytes != 256 {
+		t.Errorf("%+v", r)
+	}
+	if list, ok := r.Metadata["test.list"].([]any); !ok || len(list) != 9 {
+		t.Errorf("metadata %v", r.Metadata)
+	}
+	if nan, ok := r.Metadata["test.nan"].(string); !ok || nan != "NaN" {
+		t.Errorf("NaN is %v", r.Metadata["test.nan"])
+	}
+	if code, _, errs := quern(t, "", nil, "inspect", "--graph", file); code != 1 || !strings.Contains(errs, "no-such-architecture") {
+		t.Errorf("graph: exit code %d, %q", code, errs)
+	}
+}
+
+// tinyGGUF is a valid file of one tensor and an architecture nobody has.
+func tinyGGUF() []byte {
+	var b bytes.Buffer
+	le := func(v uint64, n int) {
+		for range n {
+			b.WriteByte(byte(v))
+			v >>= 8
+		}
+	}
+	str := func(s string) { le(uint64(len(s)), 8); b.WriteString(s) }
+	b.WriteString("GGUF")
+	le(3, 4)
+	le(1, 8) // tensors
+	le(4, 8) // metadata
+	str("general.architecture")
+	le(8, 4)
+	str("no-such-architecture")
+	str("test.text")
+	le(8, 4)
+	str("line\nbreak")
+	str("test.list")
+	le(9, 4)
+	le(4, 4)
+	le(9, 8)
+	for i := range 9 {
+		le(uint64(i), 4)
+	}
+	str("test.nan")
+	le(6, 4)
+	le(0x7fc00000, 4)
+	str("some.weight")
+	le(2, 4)
+	le(32, 8) // innermost first in the file
+	le(2, 8)
+	le(0, 4) // F32
+	le(0, 8)
+	for b.Len()%32 != 0 {
+		b.WriteByte(0)
+	}
+	b.Write(make([]byte, 256))
+	return b.Bytes()
+}

@@ -1,0 +1,553 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"quern/engine"
+	"quern/kernels"
+)
+
+// A knob is a setting that a flag or an environment variable can change. The
+// table below is the only list of them.
+type knob struct {
+	flag  string // without "--"
+	short string
+	env   string
+	group string
+	usage string // a back-quoted word names the value
+	many  bool   // the flag may be repeated
+	plain bool   // the flag takes no value
+
+	set func(s *settings, values []string) error
+}
+
+const (
+	groupFlags  = "Flags"
+	groupReply  = "Reply"
+	groupServer = "Server"
+	groupModel  = "Models"
+	groupDevice = "Compute"
+	groupLog    = "Log"
+)
+
+func knobs() []knob {
+	one := func(f func(*settings, string) error) func(*settings, []string) error {
+		return func(s *settings, v []string) error { return f(s, v[0]) }
+	}
+	return []knob{
+		{flag: "listen", short: "l", env: "QUERN_LISTEN", group: groupServer,
+			usage: "`address` to serve on; port 0 takes a free one (default 127.0.0.1:8080)",
+			set:   one(func(s *settings, v string) error { s.Listen = v; return nil })},
+		{flag: "no-auth", group: groupServer, plain: true,
+			usage: "serve without API keys even on a public address (auth: none)",
+			set:   one(func(s *settings, _ string) error { s.Auth = auth{None: true}; return nil })},
+		{env: "QUERN_API_KEY",
+			set: one(func(s *settings, v string) error {
+				s.Auth = auth{Keys: append(s.Auth.Keys, authKey{Name: "QUERN_API_KEY", Key: v})}
+				return nil
+			})},
+		{flag: "request-timeout", group: groupServer,
+			usage: "`time` a request that is not streamed may take; 0 is no limit (default 60s)",
+			set:   one(func(s *settings, v string) error { return s.RequestTimeout.parse(v) })},
+
+		{flag: "model", short: "m", group: groupModel, many: true,
+			usage: "serve `[NAME=]FILE`, or the model of that name in the configuration; repeatable",
+			set:   func(s *settings, v []string) error { return s.selectModels(v) }},
+		{flag: "models", env: "QUERN_MODELS", group: groupModel, many: true,
+			usage: "`folder` whose model files are served too; repeatable",
+			set: func(s *settings, v []string) error {
+				s.ModelDirs = nil
+				for _, d := range v {
+					s.ModelDirs = append(s.ModelDirs, filepath.SplitList(d)...)
+				}
+				return nil
+			}},
+		{flag: "builtin", group: groupModel, plain: true,
+			usage: "serve the built-in model beside others (alone it is always there)",
+			set:   one(func(s *settings, _ string) error { s.Builtin = true; return nil })},
+		{flag: "context-length", group: groupModel,
+			usage: "context `tokens` of one request (default the model's own, at most 8192)",
+			set:   one(func(s *settings, v string) error { return count(&s.ModelDefaults.ContextLength, v) })},
+		{flag: "slots", group: groupModel,
+			usage: "sequences decoded together, a `number` (default 64)",
+			set:   one(func(s *settings, v string) error { return count(&s.ModelDefaults.Slots, v) })},
+		{flag: "cache-type", group: groupModel,
+			usage: "number `type` of the KV cache: f16, f32 or q8_0 (default f16)",
+			set:   one(func(s *settings, v string) error { return s.ModelDefaults.CacheType.parse(v) })},
+		{flag: "keep-alive", group: groupModel,
+			usage: "idle `time` after which a model is unloaded; never keeps it (default 5m)",
+			set:   one(func(s *settings, v string) error { return s.KeepAlive.parse(v) })},
+
+		{flag: "threads", short: "t", env: "QUERN_THREADS", group: groupDevice,
+			usage: "compute threads, a `number`; 0 is one per core (default 0)",
+			set:   one(func(s *settings, v string) error { return count(&s.Threads, v) })},
+		{flag: "device", env: "QUERN_DEVICE", group: groupDevice,
+			usage: "where models run, a `name`: auto, cpu or cuda (default auto)",
+			set:   one(func(s *settings, v string) error { return s.Device.parse(v) })},
+		{flag: "memory-limit", group: groupDevice,
+			usage: "memory loaded models may use, a `size` such as 8GiB (default what the machine has)",
+			set:   one(func(s *settings, v string) error { return s.MemoryLimit.parse(v) })},
+
+		{flag: "log-level", env: "QUERN_LOG_LEVEL", group: groupLog,
+			usage: "least `level` logged: debug, info, warn or error (default info)",
+			set:   one(func(s *settings, v string) error { return s.Log.Level.parse(v) })},
+		{flag: "log-format", env: "QUERN_LOG_FORMAT", group: groupLog,
+			usage: "`format` of the log: text or json (default text)",
+			set:   one(func(s *settings, v string) error { return s.Log.Format.parse(v) })},
+	}
+}
+
+func count(dst *int, s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return fmt.Errorf("%q is not a whole number from 0 up", s)
+	}
+	*dst = int(n)
+	return nil
+}
+
+// addSettings gives cmd the flags of the named knobs, and --config.
+func addSettings(cmd *cobra.Command, names ...string) {
+	flags := cmd.Flags()
+	flags.StringP("config", "c", "", "settings `file` (default quern.yaml here, else in the user's configuration folder)")
+	group(flags, "config", groupFlags)
+	for _, k := range knobs() {
+		if !contains(names, k.flag) {
+			continue
+		}
+		switch {
+		case k.many:
+			flags.StringArrayP(k.flag, k.short, nil, k.usage)
+		case k.plain:
+			flags.BoolP(k.flag, k.short, false, k.usage)
+		default:
+			flags.StringP(k.flag, k.short, "", k.usage)
+		}
+		group(flags, k.flag, k.group)
+		flags.Lookup(k.flag).Annotations[settingAnnotation] = []string{k.flag}
+	}
+}
+
+// settingAnnotation marks the flags addSettings made: a command may have one of
+// its own that is spelled the same.
+const settingAnnotation = "quern_setting"
+
+// group names the heading a flag stands under in --help.
+func group(flags *pflag.FlagSet, flag, name string) {
+	f := flags.Lookup(flag)
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[groupAnnotation] = []string{name}
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s && s != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// loaded is the outcome of reading the settings.
+type loaded struct {
+	settings
+	file     string   // the configuration read, "" when there is none
+	warnings []string // for the log, once there is one
+}
+
+// load reads the settings of one run: defaults, then the file, then QUERN_*,
+// then the flags given to cmd.
+func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
+	out := &loaded{settings: defaultSettings()}
+	out.Log.Level = level
+	file, explicit := a.configFile(cmd)
+	if file != "" {
+		data, err := os.ReadFile(file)
+		switch {
+		case err == nil:
+			if err := decodeYAML(file, data, &out.settings); err != nil {
+				return nil, usageError{err}
+			}
+			out.file = file
+			if err := out.relativeTo(filepath.Dir(file)); err != nil {
+				return nil, usageError{fmt.Errorf("%s: %w", file, err)}
+			}
+		case explicit || !errors.Is(err, fs.ErrNotExist):
+			return nil, usageError{fmt.Errorf("configuration: %w", err)}
+		}
+	}
+	list := knobs()
+	for _, k := range list {
+		if v, _ := a.env(k.env); k.env != "" && v != "" {
+			if err := k.set(&out.settings, []string{v}); err != nil {
+				return nil, usageError{fmt.Errorf("environment variable %s: %w", k.env, err)}
+			}
+		}
+	}
+	for _, k := range list {
+		f := cmd.Flags().Lookup(k.flag)
+		if k.flag == "" || f == nil || !f.Changed || f.Annotations[settingAnnotation] == nil {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if s, ok := f.Value.(pflag.SliceValue); ok {
+			values = s.GetSlice()
+		}
+		if k.plain && values[0] == "false" {
+			continue
+		}
+		if err := k.set(&out.settings, values); err != nil {
+			return nil, usageError{fmt.Errorf("--%s: %w", k.flag, err)}
+		}
+	}
+	if err := out.check(a.env); err != nil {
+		if out.file != "" {
+			err = fmt.Errorf("%s: %w", out.file, err)
+		}
+		return nil, usageError{err}
+	}
+	out.warnings = a.strangers(list)
+	return out, nil
+}
+
+// configFile says which file to read and whether somebody asked for it.
+func (a *app) configFile(cmd *cobra.Command) (name string, explicit bool) {
+	if f := cmd.Flags().Lookup("config"); f != nil && f.Changed {
+		return f.Value.String(), true
+	}
+	if v, _ := a.env("QUERN_CONFIG"); v != "" {
+		return v, true
+	}
+	places := []string{"quern.yaml"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		places = append(places, filepath.Join(dir, "quern", "quern.yaml"))
+	}
+	for _, p := range places {
+		if _, err := os.Stat(p); err == nil {
+			return p, false
+		}
+	}
+	return "", false
+}
+
+// strangers finds QUERN_ variables that mean nothing, which are mostly typing
+// mistakes.
+func (a *app) strangers(list []knob) []string {
+	known := []string{"QUERN_CONFIG", "QUERN_CPU"}
+	for _, k := range list {
+		if k.env != "" {
+			known = append(known, k.env)
+		}
+	}
+	var out []string
+	for _, kv := range a.environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, "QUERN_") || contains(known, name) {
+			continue
+		}
+		msg := name + " is not a variable quern reads"
+		if c := closest(name, known); c != "" {
+			msg += "; did you mean " + c + "?"
+		}
+		out = append(out, msg)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// relativeTo makes the file names in s relative to the folder of the
+// configuration they stand in.
+func (s *settings) relativeTo(dir string) error {
+	fix := func(p *string) error {
+		if *p == "" {
+			return nil
+		}
+		if rest, ok := strings.CutPrefix(*p, "~/"); ok {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return err
+			}
+			*p = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+		return nil
+	}
+	var paths []*string
+	for i := range s.Models {
+		paths = append(paths, &s.Models[i].Path, &s.Models[i].TemplateFile)
+	}
+	paths = append(paths, &s.ModelDefaults.TemplateFile)
+	for i := range s.ModelDirs {
+		paths = append(paths, &s.ModelDirs[i])
+	}
+	for i := range s.Auth.Keys {
+		paths = append(paths, &s.Auth.Keys[i].File)
+	}
+	for _, p := range paths {
+		if err := fix(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selectModels makes specs the list of models: [NAME=]FILE, or the name of a
+// model the configuration has. They are loaded at start.
+func (s *settings) selectModels(specs []string) error {
+	var out []modelSettings
+	for _, spec := range specs {
+		m, err := s.selectModel(spec)
+		if err != nil {
+			return err
+		}
+		m.Preload = true
+		out = append(out, m)
+	}
+	s.Models = out
+	return nil
+}
+
+func (s *settings) selectModel(spec string) (modelSettings, error) {
+	if spec == "" {
+		return modelSettings{}, errors.New("give a file or a name")
+	}
+	if exists(spec) {
+		return modelSettings{Path: spec}, nil
+	}
+	if name, file, ok := strings.Cut(spec, "="); ok {
+		if name == "" || file == "" {
+			return modelSettings{}, fmt.Errorf("%q: write NAME=FILE", spec)
+		}
+		if !exists(file) {
+			return modelSettings{}, fmt.Errorf("no file %q", file)
+		}
+		// The file's own settings of that name stay, only its path changes.
+		if m, ok := s.model(name); ok {
+			m.Path = file
+			return m, nil
+		}
+		return modelSettings{Name: name, Path: file}, nil
+	}
+	if m, ok := s.model(spec); ok {
+		return m, nil
+	}
+	var names []string
+	for _, m := range s.Models {
+		names = append(names, m.Name)
+	}
+	msg := fmt.Sprintf("no file %q, and no model of that name in the configuration", spec)
+	if c := closest(spec, names); c != "" {
+		msg += fmt.Sprintf("; did you mean %q?", c)
+	}
+	return modelSettings{}, errors.New(msg)
+}
+
+func (s *settings) model(name string) (modelSettings, bool) {
+	for _, m := range s.Models {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return modelSettings{}, false
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// check validates what one value alone does not show, and reads key and
+// template files.
+func (s *settings) check(env func(string) (string, bool)) error {
+	if err := kernels.CheckLevel(); err != nil {
+		return err
+	}
+	if err := engine.CheckDevice(string(s.Device)); err != nil {
+		return fmt.Errorf("device: %w", err)
+	}
+	if _, _, err := net.SplitHostPort(s.Listen); err != nil {
+		return fmt.Errorf("listen: %q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s.Listen)
+	}
+	names := map[string]bool{}
+	for i := range s.Auth.Keys {
+		k := &s.Auth.Keys[i]
+		if err := k.resolve(env); err != nil {
+			return fmt.Errorf("auth[%d]: %w", i, err)
+		}
+		if names[k.Name] {
+			return fmt.Errorf("auth[%d]: a second key named %q", i, k.Name)
+		}
+		names[k.Name] = true
+	}
+	for _, d := range []struct {
+		key   string
+		value duration
+	}{
+		{"load_timeout", s.LoadTimeout}, {"request_timeout", s.RequestTimeout},
+		{"stream_write_timeout", s.StreamWrite}, {"stall_timeout", s.StallTimeout},
+		{"keepalive_interval", s.KeepAliveInterval}, {"header_delay", s.HeaderDelay},
+		{"shutdown_grace", s.ShutdownGrace},
+	} {
+		if d.value == never {
+			return fmt.Errorf("%s: never is only for keep_alive", d.key)
+		}
+	}
+	if s.KeepAlive == 0 || s.LoadTimeout == 0 {
+		return errors.New("keep_alive, load_timeout: must be more than 0 (keep_alive may be never)")
+	}
+	for path, d := range s.RequestOverrides {
+		if !strings.HasPrefix(path, "/") || d == never {
+			return fmt.Errorf("request_timeout_overrides.%s: write a path and a duration, as /v1/chat/completions: 5m", path)
+		}
+	}
+	if s.Limits.JSONBody <= 0 {
+		return errors.New("limits.json_body: must be more than 0")
+	}
+	if s.Limits.MaxN < 1 {
+		return errors.New("limits.max_n: must be at least 1")
+	}
+	if s.DefaultMaxTokens < 0 {
+		return errors.New("default_max_tokens: must not be negative; 0 is the rest of the context")
+	}
+	for _, o := range s.CORS.AllowedOrigins {
+		if strings.Count(o, "*") > 1 {
+			return fmt.Errorf("cors.allowed_origins: %q has more than one *", o)
+		}
+	}
+	seen := map[string]bool{}
+	for i := range s.Models {
+		m := &s.Models[i]
+		if m.Path == "" {
+			return fmt.Errorf("models[%d]: path is missing", i)
+		}
+		if m.Name != "" && seen[m.Name] {
+			return fmt.Errorf("models[%d]: a second model named %q", i, m.Name)
+		}
+		seen[m.Name] = true
+		if err := m.check(); err != nil {
+			return fmt.Errorf("models[%d]: %w", i, err)
+		}
+	}
+	if d := &s.ModelDefaults; d.Name != "" || d.Path != "" {
+		return errors.New("model_defaults: name and path belong in models")
+	} else if err := d.check(); err != nil {
+		return fmt.Errorf("model_defaults: %w", err)
+	}
+	return nil
+}
+
+func (m *modelSettings) check() error {
+	for _, c := range []struct {
+		key   string
+		value int
+	}{
+		{"context_length", m.ContextLength}, {"slots", m.Slots}, {"queue", m.Queue},
+		{"batch", m.Batch}, {"sampling.max_tokens", m.Sampling.MaxTokens},
+	} {
+		if c.value < 0 {
+			return fmt.Errorf("%s: %d is negative", c.key, c.value)
+		}
+	}
+	if k := m.Sampling.TopK; k != nil && *k < 0 {
+		return fmt.Errorf("sampling.top_k: %d is negative; 0 turns it off", *k)
+	}
+	for _, c := range []struct {
+		key   string
+		value *float32
+		max   float32
+	}{
+		{"temperature", m.Sampling.Temperature, 2},
+		{"top_p", m.Sampling.TopP, 1},
+		{"min_p", m.Sampling.MinP, 1},
+	} {
+		// Written so that NaN fails too.
+		if c.value != nil && !(*c.value >= 0 && *c.value <= c.max) {
+			return fmt.Errorf("sampling.%s: must be between 0 and %g, got %g", c.key, c.max, *c.value)
+		}
+	}
+	if r := m.Sampling.RepeatPenalty; r != nil && !(*r > 0) {
+		return fmt.Errorf("sampling.repeat_penalty: must be more than 0 (1 is off), got %g", *r)
+	}
+	if m.TemplateFile == "" {
+		return nil
+	}
+	if m.ChatTemplate != "" {
+		return errors.New("give chat_template or chat_template_file, not both")
+	}
+	b, err := os.ReadFile(m.TemplateFile)
+	if err != nil {
+		return fmt.Errorf("chat_template_file: %w", err)
+	}
+	m.ChatTemplate, m.TemplateFile = string(b), ""
+	return nil
+}
+
+// engineOptions translates s for engine.New.
+func (s *settings) engineOptions(log *slog.Logger) engine.Options {
+	o := engine.Options{
+		Dirs:        s.ModelDirs,
+		Builtin:     s.Builtin,
+		Aliases:     s.Aliases,
+		Defaults:    map[engine.Kind]string{},
+		Threads:     s.Threads,
+		Device:      string(s.Device),
+		LoadTimeout: s.LoadTimeout.std(),
+		KeepAlive:   s.KeepAlive.std(),
+		MemoryLimit: int64(s.MemoryLimit),
+		Defaulted:   s.ModelDefaults.options(),
+		Log:         log,
+	}
+	for _, m := range s.Models {
+		o.Models = append(o.Models, m.options())
+	}
+	for kind, name := range map[engine.Kind]string{
+		engine.KindChat:       s.Defaults.Chat,
+		engine.KindCompletion: s.Defaults.Completion,
+		engine.KindEmbedding:  s.Defaults.Embedding,
+	} {
+		if name != "" {
+			o.Defaults[kind] = name
+		}
+	}
+	return o
+}
+
+func (m *modelSettings) options() engine.ModelOptions {
+	return engine.ModelOptions{
+		Name:          m.Name,
+		Path:          m.Path,
+		ContextLength: m.ContextLength,
+		Slots:         m.Slots,
+		Queue:         m.Queue,
+		Batch:         m.Batch,
+		CacheType:     m.CacheType.number(),
+		CacheBytes:    int64(m.CacheMemory),
+		ChatTemplate:  m.ChatTemplate,
+		Preload:       m.Preload,
+		KeepAlive:     m.KeepAlive.std(),
+		Sampling: engine.Sampling{
+			Temperature:   m.Sampling.Temperature,
+			TopP:          m.Sampling.TopP,
+			TopK:          m.Sampling.TopK,
+			MinP:          m.Sampling.MinP,
+			RepeatPenalty: m.Sampling.RepeatPenalty,
+			MaxTokens:     m.Sampling.MaxTokens,
+		},
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const groupAnnotation = "quern_group"
+
+// help prints a command's description and then its usage.
+func help(cmd *cobra.Command, _ []string) {
+	w := cmd.OutOrStdout()
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	fmt.Fprintf(w, "%s\n\n", text)
+	// Writing help to a closed pipe is nobody's failure.
+	_ = writeUsage(w, cmd)
+}
+
+func usage(cmd *cobra.Command) error { return writeUsage(cmd.ErrOrStderr(), cmd) }
+
+// writeUsage prints synopsis, examples, subcommands and the flags under their
+// group headings, in the order the groups were first used.
+func writeUsage(w io.Writer, cmd *cobra.Command) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-10s %s\n", c.Name(), c.Short)
+			}
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	sets := map[string]*pflag.FlagSet{}
+	var order []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name := groupFlags
+		if g := f.Annotations[groupAnnotation]; len(g) > 0 {
+			name = g[0]
+		}
+		if sets[name] == nil {
+			sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
+			order = append(order, name)
+		}
+		sets[name].AddFlag(f)
+	})
+	rank := map[string]int{groupFlags: -1, groupServer: 1, groupModel: 2, groupDevice: 3, groupLog: 4}
+	sort.SliceStable(order, func(i, j int) bool { return rank[order[i]] < rank[order[j]] })
+	for _, name := range order {
+		if sets[name].HasAvailableFlags() {
+			fmt.Fprintf(&b, "\n%s:\n%s", name, sets[name].FlagUsages())
+		}
+	}
+	if env := cmd.Annotations[envAnnotation]; env != "" {
+		fmt.Fprintf(&b, "\nEnvironment:\n%s\n", strings.TrimRight(env, "\n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%q tells more about a command. Exit status: 0 done, 1 failed, 2 called wrongly.\n",
+			cmd.CommandPath()+" COMMAND --help")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// envAnnotation holds the part of a command's help about its environment.
+const envAnnotation = "quern_env"
+
+// flagError adds the flag that was probably meant to pflag's message.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usageError{err}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if c := closest(unknown.GetSpecifiedName(), names); c != "" {
+		err = fmt.Errorf("%w; did you mean --%s?", err, c)
+	}
+	return usageError{err}
+}
+
+// Argument rules. Their messages say what belongs there.
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		msg := fmt.Sprintf("unknown command %q", args[0])
+		if c := closest(args[0], names); c != "" {
+			msg += fmt.Sprintf("; did you mean %q?", c)
+		}
+		return usageError{errors.New(msg)}
+	}
+	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
+}
+
+// exactFile wants one argument, the model file.
+func exactFile(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
+	case 1:
+		return nil
+	}
+	return usageError{fmt.Errorf("%s takes one file, got %q", cmd.CommandPath(), args)}
+}
+
+// exclusive refuses flags that contradict each other.
+func exclusive(cmd *cobra.Command, names ...string) error {
+	var given []string
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return usageError{fmt.Errorf("%s do not go together", strings.Join(given, " and "))}
+	}
+	return nil
+}

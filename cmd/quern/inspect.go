@@ -1,0 +1,271 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"quern/engine/model"
+	"quern/engine/token"
+	"quern/formats"
+	"quern/formats/weights"
+)
+
+func (a *app) inspectCmd() *cobra.Command {
+	var graph, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "Show what a model file holds and whether quern can run it",
+		Long: `Prints the metadata and the tensor table of a model file, and whether quern can run
+it. Long arrays and texts are shortened; --json has them whole.
+
+--graph prints the forward pass as quern records it, in Graphviz's language.`,
+		Example: `  quern inspect model.gguf
+  quern inspect --json model.gguf | jq .metadata
+  quern inspect --graph model.gguf | dot -Tsvg > model.svg`,
+		Args: exactFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := exclusive(cmd, "graph", "json"); err != nil {
+				return err
+			}
+			set, err := formats.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			switch {
+			case graph:
+				dot, err := model.Graphviz(set)
+				if err != nil {
+					return err
+				}
+				_, err = a.out.Write(dot)
+				return err
+			case asJSON:
+				return inspectJSON(a.out, args[0], set)
+			}
+			return inspectText(a.out, args[0], set)
+		},
+	}
+	cmd.Flags().BoolVar(&graph, "graph", false, "print the recorded forward pass as Graphviz")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// runnable says what quern lacks to run the model in set, nil when nothing.
+func runnable(set *weights.Set) error {
+	if _, err := model.Open(set); err != nil {
+		return err
+	}
+	spec, err := token.FromGGUF(&set.Meta)
+	if err != nil {
+		return err
+	}
+	_, err = token.New(spec)
+	return err
+}
+
+// typeTotal sums the tensors of one number type.
+type typeTotal struct {
+	name           string
+	tensors        int
+	elems, storage int64
+}
+
+func totals(set *weights.Set) (all typeTotal, byType []typeTotal) {
+	index := map[string]int{}
+	for t := range set.All() {
+		name := t.Type.String()
+		i, ok := index[name]
+		if !ok {
+			i = len(byType)
+			index[name] = i
+			byType = append(byType, typeTotal{name: name})
+		}
+		for _, sum := range []*typeTotal{&all, &byType[i]} {
+			sum.tensors++
+			sum.elems += int64(t.Elems())
+			sum.storage += int64(len(t.Data))
+		}
+	}
+	sort.SliceStable(byType, func(i, j int) bool { return byType[i].storage > byType[j].storage })
+	return all, byType
+}
+
+func inspectText(out io.Writer, file string, set *weights.Set) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	all, byType := totals(set)
+	fmt.Fprintf(w, "file\t%s\n", plain(file))
+	fmt.Fprintf(w, "format\t%s\n", set.Source)
+	fmt.Fprintf(w, "tensors\t%d, %s weights, %s\n", all.tensors, scaled(all.elems), humanize.Bytes(uint64(all.storage)))
+	for _, t := range byType {
+		fmt.Fprintf(w, "\t%s: %d, %s weights, %s\n", t.name, t.tensors, scaled(t.elems), humanize.Bytes(uint64(t.storage)))
+	}
+	if err := runnable(set); err != nil {
+		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
+	} else {
+		fmt.Fprintf(w, "quern\tcan run it\n")
+	}
+	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
+	for k, v := range set.Meta.All() {
+		fmt.Fprintf(w, "  %s\t%s\n", plain(k), abbreviate(v))
+	}
+	fmt.Fprintf(w, "\ntensor\ttype\tshape\tbytes\n")
+	for t := range set.All() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", plain(t.Name), t.Type, shape(t.Shape), len(t.Data))
+	}
+	return w.Flush()
+}
+
+func shape(dims []int) string {
+	var s []string
+	for _, d := range dims {
+		s = append(s, strconv.Itoa(d))
+	}
+	return strings.Join(s, " × ")
+}
+
+// scaled writes a count the way models are named: 1.10 B.
+func scaled(n int64) string {
+	switch f := float64(n); {
+	case f >= 1e9:
+		return fmt.Sprintf("%.2f B", f/1e9)
+	case f >= 1e6:
+		return fmt.Sprintf("%.1f M", f/1e6)
+	case f >= 1e3:
+		return fmt.Sprintf("%.1f K", f/1e3)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+const (
+	showElems = 6   // of an array
+	showBytes = 100 // of a text
+)
+
+// abbreviate writes a metadata value on one line.
+func abbreviate(v weights.Value) string {
+	switch x := v.(type) {
+	case string:
+		return quoteShort(x)
+	case []string:
+		return abbreviateList(len(x), func(i int) string { return quoteShort(x[i]) })
+	case []int64:
+		return abbreviateList(len(x), func(i int) string { return strconv.FormatInt(x[i], 10) })
+	case []float64:
+		return abbreviateList(len(x), func(i int) string { return strconv.FormatFloat(x[i], 'g', -1, 32) })
+	case []bool:
+		return abbreviateList(len(x), func(i int) string { return strconv.FormatBool(x[i]) })
+	case []weights.Value:
+		return abbreviateList(len(x), func(i int) string { return abbreviate(x[i]) })
+	case float64:
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+func abbreviateList(n int, elem func(int) string) string {
+	var s []string
+	for i := range min(n, showElems) {
+		s = append(s, elem(i))
+	}
+	text := "[" + strings.Join(s, ", ")
+	if n > showElems {
+		text += fmt.Sprintf(", … %d in all", n)
+	}
+	return text + "]"
+}
+
+func quoteShort(s string) string {
+	if len(s) <= showBytes {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(strings.ToValidUTF8(s[:showBytes], "")) + fmt.Sprintf("… %d bytes in all", len(s))
+}
+
+func inspectJSON(out io.Writer, file string, set *weights.Set) error {
+	type tensor struct {
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Shape []int  `json:"shape"`
+		Bytes int    `json:"bytes"`
+	}
+	all, _ := totals(set)
+	r := struct {
+		File     string      `json:"file"`
+		Format   string      `json:"format"`
+		Weights  int64       `json:"weights"`
+		Bytes    int64       `json:"bytes"`
+		Runnable bool        `json:"runnable"`
+		Reason   string      `json:"reason,omitempty"`
+		Metadata orderedMeta `json:"metadata"`
+		Tensors  []tensor    `json:"tensors"`
+	}{
+		File: file, Format: set.Source.String(), Weights: all.elems, Bytes: all.storage,
+		Runnable: true, Metadata: orderedMeta{&set.Meta}, Tensors: []tensor{},
+	}
+	if err := runnable(set); err != nil {
+		r.Runnable, r.Reason = false, err.Error()
+	}
+	for t := range set.All() {
+		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})
+	}
+	return writeJSON(out, r)
+}
+
+// orderedMeta writes metadata as an object in file order.
+type orderedMeta struct{ *weights.Meta }
+
+func (m orderedMeta) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for k, v := range m.All() {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(finite(v))
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+// finite replaces the numbers JSON has no spelling for by their names.
+func finite(v weights.Value) any {
+	switch x := v.(type) {
+	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		}
+	case []float64:
+		out := make([]any, len(x))
+		for i, f := range x {
+			out[i] = finite(f)
+		}
+		return out
+	case []weights.Value:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = finite(e)
+		}
+		return out
+	}
+	return v
+}

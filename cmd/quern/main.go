@@ -1,0 +1,146 @@
+// Command quern serves language models over the OpenAI API, and has the tools
+// to look into model files and to measure them.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// An app is one run of the program: its streams, its environment and nothing
+// else, so that tests can run it in-process.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+}
+
+func main() {
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
+	os.Exit(a.main(context.Background(), os.Args[1:]))
+}
+
+// usageError marks a mistake in how quern was called: a flag, an argument, an
+// environment variable or the configuration file.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// main runs the command line args and returns the exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var silent exitError
+	if errors.As(err, &silent) {
+		return silent.code
+	}
+	fmt.Fprintf(a.err, "quern: %v\n", err)
+	if u := (usageError{}); !errors.As(err, &u) {
+		return exitFailure
+	}
+	fmt.Fprintf(a.err, "See %q.\n", cmd.CommandPath()+" --help")
+	return exitUsage
+}
+
+// exitError ends the program with a code; what there is to say was said.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "quern",
+		Short: "Run language models and serve them over the OpenAI API",
+		Long: `quern runs language models on this machine and answers the OpenAI API.
+
+Without a model file it runs the small model that is built in, so every command
+below works at once.`,
+		Example: `  quern serve                                   serve the built-in model
+  quern serve --model llama-3.2-1b-q4_k_m.gguf  serve a file
+  quern run                                     chat in the terminal
+  quern inspect model.gguf                      what is in a file, and can quern run it`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usage)
+	root.SetHelpFunc(help)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.tokenizeCmd(), a.versionCmd())
+	return root
+}
+
+// env looks up an environment variable.
+func (a *app) env(name string) (string, bool) {
+	for i := len(a.environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// signals returns a context that ends with the first of the given signals.
+// From then on they have their usual effect again, so a second one ends the
+// process at once.
+func signals(parent context.Context, sig ...os.Signal) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(parent, sig...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// stopSignals ask a program to end.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+// logger writes to stderr in the format and from the level s asks for, and
+// passes on what loading the settings had to say.
+func (a *app) logger(s *loaded) *slog.Logger {
+	var level slog.Level
+	// The settings let only names through that slog knows.
+	if err := level.UnmarshalText([]byte(s.Log.Level)); err != nil {
+		panic(err)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(a.err, o)
+	if s.Log.Format == "json" {
+		h = slog.NewJSONHandler(a.err, o)
+	}
+	log := slog.New(h)
+	for _, w := range s.warnings {
+		log.Warn(w)
+	}
+	return log
+}
+
+// writeJSON prints v on one line.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"quern/engine"
+	"quern/engine/chat"
+	"quern/engine/sample"
+)
+
+func (a *app) runCmd() *cobra.Command {
+	var o replyOptions
+	cmd := &cobra.Command{
+		Use:   "run [MODEL [PROMPT...]]",
+		Short: "Chat in the terminal",
+		Long: `Chats with MODEL in the terminal: a model file, or the name of a model in the
+configuration or in a model folder. Without MODEL the default model answers, which
+is the built-in one unless the configuration says otherwise.
+
+With a PROMPT, or with a prompt on standard input, quern prints one reply and ends.
+In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands.`,
+		Example: `  quern run
+  quern run llama-3.2-1b-q4_k_m.gguf
+  quern run quern-tiny "What is the capital of France?"
+  echo "Tell me a story." | quern run --temperature 0 --max-tokens 100`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd); err != nil {
+				return usageError{err}
+			}
+			return a.run(cmd, args, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.system, "system", "", "system message, a `text`")
+	f.Float32Var(&o.temperature, "temperature", 0, "`number` from 0 (always the likeliest token) to 2 (default the model's own, else 1)")
+	f.Float32Var(&o.topP, "top-p", 0, "keep the likeliest tokens up to this `share` of probability (default the model's own, else 1)")
+	f.IntVar(&o.topK, "top-k", 0, "keep this `number` of likeliest tokens, 0 keeps all (default the model's own, else 0)")
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "most `tokens` of one reply (default what the context holds)")
+	f.Uint64Var(&o.seed, "seed", 0, "`number` that makes replies repeatable (default random)")
+	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed"} {
+		group(f, name, groupReply)
+	}
+	addSettings(cmd, "models", "context-length", "cache-type", "threads", "device", "memory-limit", "log-level", "log-format")
+	return cmd
+}
+
+// replyOptions are run's own flags.
+type replyOptions struct {
+	system      string
+	temperature float32
+	topP        float32
+	topK        int
+	maxTokens   int
+	seed        uint64
+
+	given map[string]bool // flags that were set
+}
+
+func (o *replyOptions) check(cmd *cobra.Command) error {
+	o.given = map[string]bool{}
+	for _, name := range []string{"temperature", "top-p", "top-k", "max-tokens", "seed"} {
+		o.given[name] = cmd.Flags().Changed(name)
+	}
+	switch {
+	case !(o.temperature >= 0 && o.temperature <= 2):
+		return fmt.Errorf("--temperature must be between 0 and 2, got %g", o.temperature)
+	case !(o.topP >= 0 && o.topP <= 1):
+		return fmt.Errorf("--top-p must be between 0 and 1, got %g", o.topP)
+	case o.topK < 0:
+		return fmt.Errorf("--top-k must not be negative, got %d", o.topK)
+	case o.maxTokens < 0 || o.given["max-tokens"] && o.maxTokens == 0:
+		return fmt.Errorf("--max-tokens must be at least 1, got %d", o.maxTokens)
+	}
+	return nil
+}
+
+// apply fills r from the model's defaults and the flags.
+func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
+	p := sample.Params{Temperature: 1}
+	for dst, v := range map[*float32]*float32{
+		&p.Temperature: d.Temperature, &p.TopP: d.TopP, &p.MinP: d.MinP, &p.RepeatPenalty: d.RepeatPenalty,
+	} {
+		if v != nil {
+			*dst = *v
+		}
+	}
+	if d.TopK != nil {
+		p.TopK = *d.TopK
+	}
+	r.MaxTokens = d.MaxTokens
+	if o.given["temperature"] {
+		p.Temperature = o.temperature
+	}
+	if o.given["top-p"] {
+		p.TopP = o.topP
+	}
+	if o.given["top-k"] {
+		p.TopK = o.topK
+	}
+	if o.given["max-tokens"] {
+		r.MaxTokens = o.maxTokens
+	}
+	p.Seed = rand.Uint64()
+	if o.given["seed"] {
+		p.Seed = o.seed
+	}
+	r.Sample = p
+}
+
+func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
+	model, prompt := "", ""
+	if len(args) > 0 {
+		model, prompt = args[0], strings.Join(args[1:], " ")
+	}
+	talk := prompt == "" && isTerminal(a.in)
+	if prompt == "" && !talk {
+		b, err := readLimited(a.in, maxPrompt)
+		if err != nil {
+			return err
+		}
+		if prompt = strings.TrimSpace(string(b)); prompt == "" {
+			return usageError{errors.New("the prompt is empty; give it as an argument or on standard input")}
+		}
+	}
+	// In a chat Ctrl-C belongs to the reply, so only the other signal ends us.
+	sig := stopSignals
+	if talk {
+		sig = stopSignals[1:]
+	}
+	ctx, stop := signals(cmd.Context(), sig...)
+	defer stop()
+
+	e, info, err := a.openModel(ctx, cmd, model, "")
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	s := &session{app: a, engine: e, model: info, options: o, system: o.system}
+	if talk {
+		// Caught for the whole chat: a Ctrl-C that comes between two replies
+		// must not end the program.
+		s.interrupts = make(chan os.Signal, 1)
+		signal.Notify(s.interrupts, os.Interrupt)
+		defer signal.Stop(s.interrupts)
+		return s.talk(ctx)
+	}
+	_, err = s.reply(ctx, prompt)
+	return err
+}
+
+// maxPrompt bounds what is read from standard input.
+const maxPrompt = 64 << 20
+
+func readLimited(r io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("standard input is longer than %s", size(limit))
+	}
+	return b, nil
+}
+
+// openModel starts an engine for one user and loads the model named: a file, a
+// name the settings know, or the default of kind when name is "".
+func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, kind engine.Kind) (*engine.Engine, engine.ModelInfo, error) {
+	none := engine.ModelInfo{}
+	s, err := a.load(cmd, "warn")
+	if err != nil {
+		return nil, none, err
+	}
+	bars := a.progress("loading")
+	defer bars.wait()
+	o := s.engineOptions(a.logger(s))
+	o.Progress = bars.update
+	o.KeepAlive = -1
+	o.Defaulted.Slots = 1
+	for i := range o.Models {
+		o.Models[i].Slots, o.Models[i].KeepAlive = 1, 0
+	}
+	if name != "" && exists(name) {
+		o.Models = []engine.ModelOptions{{Path: name}}
+		o.Dirs, o.Aliases, o.Defaults, name = nil, nil, nil, ""
+		kind = ""
+	}
+	e, err := engine.New(o)
+	if err != nil {
+		return nil, none, err
+	}
+	info, err := resolve(e, name, kind)
+	if err == nil {
+		err = e.Load(ctx, info.ID)
+	}
+	if err != nil {
+		e.Close()
+		return nil, none, err
+	}
+	return e, info, nil
+}
+
+// resolve is Engine.Resolve, except that without a name and a kind the only
+// model, or the default for chat, is meant.
+func resolve(e *engine.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
+	if name == "" && kind == "" {
+		if all := e.Models(); len(all) == 1 {
+			return all[0], nil
+		}
+		kind = engine.KindChat
+	}
+	return e.Resolve(name, kind)
+}
+
+// A generator answers prompts. *engine.Engine is one.
+type generator interface {
+	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
+	Defaults(model string) engine.Sampling
+}
+
+// A session is one conversation.
+type session struct {
+	*app
+	engine  generator
+	model   engine.ModelInfo
+	options replyOptions
+
+	system   string
+	messages []chat.Message // user and assistant turns
+	last     engine.Event   // the last reply's Done event
+
+	interrupts chan os.Signal // Ctrl-C; nil when it ends the program
+}
+
+// ask generates the reply to the conversation so far. The reply so far is
+// returned even with an error.
+func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string, error) {
+	r := engine.GenerateRequest{Model: s.model.ID, Prompt: p}
+	s.options.apply(&r, s.engine.Defaults(s.model.ID))
+	var text strings.Builder
+	for ev, err := range s.engine.Generate(ctx, r) {
+		if err != nil {
+			return text.String(), err
+		}
+		switch ev.Type {
+		case engine.Delta:
+			text.WriteString(ev.Text)
+			if _, err := io.WriteString(w, ev.Text); err != nil {
+				return text.String(), err
+			}
+		case engine.Done:
+			s.last = ev
+		}
+	}
+	return text.String(), nil
+}
+
+// reply answers prompt on standard output and adds both to the conversation.
+func (s *session) reply(ctx context.Context, prompt string) (string, error) {
+	out := s.app.out
+	if isTerminal(out) {
+		out = &plainWriter{w: out}
+	}
+	var p engine.Prompt
+	turn := chat.Message{Role: chat.RoleUser, Text: prompt}
+	if s.model.Kind == engine.KindCompletion {
+		// No chat template: the prompt is continued as it stands.
+		p.Text = prompt
+		fmt.Fprint(out, prompt)
+	} else {
+		if s.system != "" {
+			p.Messages = append(p.Messages, chat.Message{Role: chat.RoleSystem, Text: s.system})
+		}
+		p.Messages = append(append(p.Messages, s.messages...), turn)
+		p.AutoShorten = true
+	}
+	text, err := s.ask(ctx, p, out)
+	if !strings.HasSuffix(text, "\n") && (text != "" || err == nil) {
+		fmt.Fprintln(out)
+	}
+	if err == nil || text != "" {
+		s.messages = append(s.messages, turn, chat.Message{Role: chat.RoleAssistant, Text: text})
+	}
+	return text, err
+}
+
+// isTerminal reports whether stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// plainWriter drops control characters other than line breaks and tabs, so that
+// a model cannot drive the terminal it is printed on.
+type plainWriter struct{ w io.Writer }
+
+func (p *plainWriter) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(p.w, plain(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}

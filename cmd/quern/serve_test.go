@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// output collects what a command prints while it runs.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// A process is a quern that runs in-process.
+type process struct {
+	out, err output
+	stop     context.CancelFunc // as a signal would
+	code     chan int
+}
+
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	p := &process{code: make(chan int, 1)}
+	var ctx context.Context
+	ctx, p.stop = context.WithCancel(t.Context())
+	a := &app{in: strings.NewReader(""), out: &p.out, err: &p.err, environ: env}
+	go func() { p.code <- a.main(ctx, args) }()
+	t.Cleanup(p.stop)
+	return p
+}
+
+// wait returns the first match of pattern in what p printed.
+func (p *process) wait(t *testing.T, pattern string) []string {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if m := re.FindStringSubmatch(p.out.String()); m != nil {
+			return m
+		}
+		select {
+		case code := <-p.code:
+			t.Fatalf("ended with %d: %s%s", code, p.out.String(), p.err.String())
+		default:
+		}
+	}
+	t.Fatalf("no %q in %q, %q", pattern, p.out.String(), p.err.String())
+	return nil
+}
+
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	p.stop()
+	select {
+	case code := <-p.code:
+		return code
+	case <-time.After(30 * time.Second):
+		t.Fatal("does not end")
+		return -1
+	}
+}
+
+// post sends body and returns status and answer.
+func post(t *testing.T, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+const franceBody = `{"temperature": 0, "messages": [{"role": "user", "content": "What is the capital of France?"}]`
+
+func TestServe(t *testing.T) {
+	p := start(t, []string{"QUERN_API_KEY=secret"}, "serve", "--listen", "127.0.0.1:0", "--log-format", "json")
+	base := p.wait(t, `listening on (http://127\.0\.0\.1:[1-9]\d*)\n`)[1]
+	p.wait(t, `Chat is answered by quern-tiny \(`)
+	if line := p.wait(t, `curl (\S+) -H "Authorization: Bearer \$QUERN_API_KEY" -d '(.*)'\n`); line[1] != base+"/v1/chat/completions" || !json.Valid([]byte(line[2])) {
+		t.Errorf("the line to try is %q", line[0])
+	}
+	res, err := http.Get(base + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("ready: %s", res.Status)
+	}
+
+	if code, text := post(t, base+"/v1/chat/completions", "wrong", franceBody+"}"); code != http.StatusUnauthorized {
+		t.Errorf("wrong key: %d %s", code, text)
+	}
+	code, text := post(t, base+"/v1/chat/completions", "secret", franceBody+"}")
+	if code != http.StatusOK || !strings.Contains(text, "Paris") {
+		t.Errorf("plain: %d %s", code, text)
+	}
+	code, text = post(t, base+"/v1/chat/completions", "secret", franceBody+`, "stream": true}`)
+	var reply strings.Builder
+	for _, m := range regexp.MustCompile(`"content":"([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		reply.WriteString(m[1])
+	}
+	if code != http.StatusOK || !strings.Contains(reply.String(), "Paris") || !strings.HasSuffix(text, "data: [DONE]\n\n") {
+		t.Errorf("streamed: %d %s", code, text)
+	}
+
+	if code := p.end(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	if strings.Contains(p.err.String(), "secret") || strings.Contains(p.err.String(), "capital") {
+		t.Errorf("the log has a key or a prompt: %s", p.err.String())
+	}
+	for line := range strings.Lines(p.err.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON in the log: %s", line)
+		}
+	}
+}
+
+// A request that runs when the server is asked to stop is answered.
+func TestServeDrains(t *testing.T) {
+	p := start(t, nil, "serve", "--listen", "127.0.0.1:0")
+	base := p.wait(t, `listening on (\S+)\n`)[1]
+	p.wait(t, `Try:`)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions",
+		strings.NewReader(`{"stream": true, "max_tokens": 100, "messages": [{"role": "user", "content": "Tell me a story."}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(res.Body, first); err != nil {
+		t.Fatal(err)
+	}
+	p.stop()
+	rest, err := io.ReadAll(res.Body)
+	if err != nil || !strings.HasSuffix(string(rest), "data: [DONE]\n\n") {
+		t.Errorf("the running stream ended with %v: %s", err, rest)
+	}
+	if code := p.end(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+}
+
+func TestServeAddressInUse(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	code, _, errs := quern(t, "", nil, "serve", "--listen", ln.Addr().String())
+	if code != 1 || !strings.Contains(errs, ln.Addr().String()+" is in use") || !strings.Contains(errs, "--listen") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}
+
+func TestServeBadModel(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "text.gguf", "this is no model")
+	code, _, errs := quern(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--model", "text.gguf")
+	if code != 1 || !strings.Contains(errs, "text") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}
+
+func TestRunOnce(t *testing.T) {
+	code, out, errs := quern(t, "", nil, "run", "--temperature", "0", "quern-tiny", "What", "is", "the capital of France?")
+	if code != 0 || !strings.Contains(out, "Paris") || errs != "" {
+		t.Errorf("exit code %d, %q, %q", code, out, errs)
+	}
+	code, again, _ := quern(t, "What is the capital of France?\n", nil, "run", "--temperature", "0")
+	if code != 0 || again != out {
+		t.Errorf("from standard input: exit code %d, %q; want %q", code, again, out)
+	}
+	code, _, errs = quern(t, "", nil, "run", "quern-tinny", "hi")
+	if code != 1 || !strings.Contains(errs, "quern-tinny") {
+		t.Errorf("unknown model: exit code %d, %q", code, errs)
+	}
+}
+
+func TestTokenize(t *testing.T) {
+	const text = "Hello wörld"
+	code, ids, errs := quern(t, "", nil, "tokenize", "--ids", "--no-special", text)
+	if code != 0 || errs != "" {
+		t.Fatalf("exit code %d, %q", code, errs)
+	}
+	if code, back, _ := quern(t, "", nil, "tokenize", "--decode", ids); code != 0 || strings.TrimSpace(back) != text {
+		t.Errorf("exit code %d, back %q; want %q", code, back, text)
+	}
+	_, asJSON, _ := quern(t, text, nil, "tokenize", "--json", "--no-special")
+	var r struct {
+		Count  int
+		Tokens []struct {
+			ID    int
+			Bytes []int
+		}
+	}
+	if err := json.Unmarshal([]byte(asJSON), &r); err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	var joined []byte
+	for _, tok := range r.Tokens {
+		list = append(list, fmt.Sprint(tok.ID))
+		for _, b := range tok.Bytes {
+			joined = append(joined, byte(b))
+		}
+	}
+	if strings.TrimSpace(string(joined)) != text {
+		t.Errorf("the bytes are %q; want %q", joined, text)
+	}
+	if strings.Join(list, " ") != strings.TrimSpace(ids) || r.Count != len(list) {
+		t.Errorf("JSON has %v; want %s", list, ids)
+	}
+	_, table, _ := quern(t, "", nil, "tokenize", "--no-special", text)
+	if !strings.Contains(table, fmt.Sprintf("%d tokens", len(list))) {
+		t.Errorf("table %q", table)
+	}
+}
+
+func TestAPIOptions(t *testing.T) {
+	s, err := load(t, `
+auth: [{name: n, key: k}]
+request_timeout: 0
+request_timeout_overrides: {/v1/embeddings: 0, /v1/completions: 2m}
+stall_timeout: 9s
+shutdown_grace: 0
+metrics: {vllm_names: false, public: true}
+cors: {allowed_origins: []}
+default_max_tokens: 7
+`, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.apiOptions(nil, slog.New(slog.DiscardHandler))
+	if len(o.Keys) != 1 || o.Keys[0].Name != "n" || fmt.Sprintf("%x", o.Keys[0].SHA256) != hash("k") {
+		t.Errorf("keys %+v", o.Keys)
+	}
+	if o.RequestTimeout >= 0 || o.ShutdownGrace >= 0 || o.Stall != 9*time.Second || o.KeepAlive != 15*time.Second ||
+		o.RequestTimeouts["/v1/embeddings"] >= 0 || o.RequestTimeouts["/v1/completions"] != 2*time.Minute {
+		t.Errorf("times %+v", o)
+	}
+	if o.NoAuth || *o.VLLMNames || !o.MetricsPublic || o.DefaultMaxTokens != 7 || o.AllowedOrigins == nil || len(o.AllowedOrigins) != 0 || o.JSONBody != 16<<20 {
+		t.Errorf("options %+v", o)
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for _, tt := range []struct{ addr, want string }{
+		{"127.0.0.1:80", "http://127.0.0.1:80"}, {"0.0.0.0:80", "http://127.0.0.1:80"}, {"[::]:80", "http://127.0.0.1:80"},
+		{"[::1]:80", "http://[::1]:80"}, {"10.0.0.1:80", "http://10.0.0.1:80"},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", tt.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := baseURL(addr); got != tt.want {
+			t.Errorf("baseURL(%s) = %s; want %s", tt.addr, got, tt.want)
+		}
+	}
+}

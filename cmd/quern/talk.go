@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/chzyer/readline"
+)
+
+// A lineReader reads what a user types. Readline returns readline.ErrInterrupt
+// for Ctrl-C and io.EOF for Ctrl-D.
+type lineReader interface {
+	Readline() (string, error)
+	SetPrompt(string)
+	Close() error
+}
+
+const (
+	prompt     = "> "
+	promptMore = ". "
+)
+
+const talkHelp = `/help          this list
+/clear         forget the conversation
+/system TEXT   set the system message; without TEXT show it
+/retry         answer the last question again
+/stats         speed of the last reply
+/exit          end the chat (or Ctrl-D)
+A line that ends in \ goes on in the next one. Ctrl-C stops a reply.
+`
+
+// talk chats until the user leaves.
+func (s *session) talk(ctx context.Context) error {
+	var words []readline.PrefixCompleterInterface
+	for _, w := range []string{"/help", "/clear", "/system", "/retry", "/stats", "/exit"} {
+		words = append(words, readline.PcItem(w))
+	}
+	// The lines typed are kept for the arrow keys while the chat lasts and are
+	// never written to disk.
+	rl, err := readline.NewEx(&readline.Config{
+		Prompt:       prompt,
+		AutoComplete: readline.NewPrefixCompleter(words...),
+		Stdout:       s.app.out,
+		Stderr:       s.app.err,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.app.out, "%s · /help for commands\n", plain(s.model.ID))
+	// Readline has no context: closing it is what wakes it up.
+	stop := context.AfterFunc(ctx, func() { rl.Close() })
+	defer stop()
+	defer rl.Close()
+	return s.loop(ctx, rl)
+}
+
+// loop reads lines, runs commands and answers until in ends.
+func (s *session) loop(ctx context.Context, in lineReader) error {
+	for {
+		line, err := readTurn(in)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, readline.ErrInterrupt):
+			fmt.Fprintln(s.app.out, "Ctrl-D or /exit ends the chat.")
+			continue
+		case err != nil:
+			return err
+		}
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		before := s.messages
+		if strings.HasPrefix(line, "/") {
+			again, done := s.command(line)
+			if done {
+				return nil
+			}
+			if again == "" {
+				continue
+			}
+			line = again
+		}
+		if err := s.answer(ctx, line); err != nil {
+			if len(s.messages) < len(before) {
+				s.messages = before // a /retry that brought nothing
+			}
+			fmt.Fprintf(s.app.err, "quern: %v\n", err)
+		}
+	}
+}
+
+// readTurn reads one line and the ones it is continued on.
+func readTurn(in lineReader) (string, error) {
+	defer in.SetPrompt(prompt)
+	var text strings.Builder
+	for {
+		line, err := in.Readline()
+		if err != nil {
+			return "", err
+		}
+		more, ok := strings.CutSuffix(line, `\`)
+		text.WriteString(more)
+		if !ok {
+			return text.String(), nil
+		}
+		text.WriteByte('\n')
+		in.SetPrompt(promptMore)
+	}
+}
+
+// command runs a /command. It returns a question to answer, and whether the
+// chat is over.
+func (s *session) command(line string) (question string, done bool) {
+	out := s.app.out
+	name, arg, _ := strings.Cut(line, " ")
+	arg = strings.TrimSpace(arg)
+	switch name {
+	case "/help", "/?":
+		fmt.Fprint(out, talkHelp)
+	case "/clear":
+		s.messages = nil
+		fmt.Fprintln(out, "Forgotten.")
+	case "/system":
+		if arg != "" {
+			s.system = arg
+		}
+		if s.system == "" {
+			fmt.Fprintln(out, "No system message.")
+		} else {
+			fmt.Fprintf(out, "System message: %s\n", s.system)
+		}
+	case "/retry":
+		n := len(s.messages)
+		if n < 2 {
+			fmt.Fprintln(out, "There is nothing to answer again.")
+			return "", false
+		}
+		question = s.messages[n-2].Text
+		s.messages = s.messages[:n-2]
+	case "/stats":
+		fmt.Fprintln(out, s.speed())
+	case "/exit", "/quit", "/bye":
+		return "", true
+	default:
+		fmt.Fprintf(out, "There is no command %s; /help lists them.\n", name)
+	}
+	return question, false
+}
+
+// speed describes the last reply.
+func (s *session) speed() string {
+	t := s.last.Timings
+	if s.last.OutputTokens == 0 {
+		return "No reply yet."
+	}
+	rate := func(n int, d time.Duration) float64 {
+		if d <= 0 {
+			return 0
+		}
+		return float64(n) / d.Seconds()
+	}
+	fresh := s.last.PromptTokens - s.last.CachedTokens
+	return fmt.Sprintf("prompt %d tokens (%d cached), %.1f/s; reply %d tokens, %.1f/s; first after %s",
+		s.last.PromptTokens, s.last.CachedTokens, rate(fresh, t.Prompt),
+		s.last.OutputTokens, rate(s.last.OutputTokens-1, t.Predict), t.First.Round(time.Millisecond))
+}
+
+// answer prints the reply to line. Ctrl-C stops it and keeps what was said.
+func (s *session) answer(ctx context.Context, line string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	watched := make(chan struct{})
+	select {
+	case <-s.interrupts: // an old one means nothing to this reply
+	default:
+	}
+	go func() {
+		defer close(watched)
+		select {
+		case <-s.interrupts:
+			close(stopped)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_, err := s.reply(ctx, line)
+	cancel()
+	<-watched
+	select {
+	case <-stopped:
+		fmt.Fprintln(s.app.out, "(stopped)")
+		return nil
+	default:
+		return err
+	}
+}

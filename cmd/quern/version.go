@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"quern/kernels"
+)
+
+// version is set at release with -ldflags "-X main.version=1.2.3".
+var version = ""
+
+// A build is what `quern version` tells.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	CPULevel string `json:"cpu_level"`
+}
+
+// thisBuild reads what the linker and the Go tool left in the binary.
+func thisBuild() build {
+	b := build{
+		Version:  version,
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		CPULevel: kernels.Level(),
+	}
+	info, ok := debug.ReadBuildInfo()
+	if ok && b.Version == "" && info.Main.Version != "(devel)" {
+		b.Version = info.Main.Version
+	}
+	if b.Version == "" {
+		b.Version = "devel"
+	}
+	if ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				b.Commit = s.Value
+			case "vcs.time":
+				b.Time = s.Value
+			case "vcs.modified":
+				b.Modified = s.Value == "true"
+			}
+		}
+	}
+	return b
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print version, Go version, platform and CPU level",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := thisBuild()
+			if asJSON {
+				return writeJSON(a.out, b)
+			}
+			line := "quern " + b.Version
+			if b.Commit != "" {
+				line += " (" + b.Commit[:min(12, len(b.Commit))]
+				if b.Modified {
+					line += ", modified"
+				}
+				line += ")"
+			}
+			_, err := fmt.Fprintf(a.out, "%s\n%s %s, CPU level %s\n", line, b.Go, b.Platform, b.CPULevel)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,105 @@
+"""Greedy accuracy of an exported model on phrasings that data.py does not use. eval.py MODEL.gguf TOKENIZER.json
+
+For tables, every phrasing here is new; the items (a country, a pair of numbers) are those taught. Sums to 99 and the unknown
+questions are mostly new items too.
+"""
+import random
+import sys
+
+import torch
+
+import data as D
+import facts as F
+import stories as S
+import unknown as U
+from export import load
+from model import greedy
+from tokenizer import Tokenizer
+
+r = random.Random(20260)
+
+
+def pick(xs, n):
+    return r.sample(xs, min(n, len(xs)))
+
+
+def cases():
+    cap = [(f"Hey model, which city would you call the capital of {c}?", a) for c, a in pick(F.CAPITALS, 40)] + \
+          [(f"could you please name {c}'s capital city for me", a) for c, a in pick(F.CAPITALS, 40)] + \
+          [(f"Which capital does {c} have?", a) for c, a in pick(F.CAPITALS, 40)] + \
+          [(f"I would love to know what the capital city of {c} is.", a) for c, a in pick(F.CAPITALS, 40)]
+    yield "capitals (172, new phrasing)", cap
+    yield "capitals, plain question, all", [(f"What is the capital of {c}?", a) for c, a in F.CAPITALS]
+    yield "France, 16 new phrasings", [(q, "Paris") for q in [
+        "France's capital is?", "what s the capital of france", "WHAT IS THE CAPITAL OF FRANCE", "Capital city of France please", "so what is France's capital city called",
+        "Tell me, what's the capital of France", "the capital of france, please", "Which city is France's capital city?", "Please, what is the capital of France?", "What is the captial of France?",
+        "Name France's capital.", "What is the capital of France, please?", "Do you happen to know the capital of France?", "In France, what is the capital?", "hi, capital of France?",
+        "What is the capital of France? I forgot."]]
+    yield "country of a capital", [(f"The capital city {a} belongs to which country?", c) for c, a in pick(F.CAPITALS, 40)] + \
+        [(f"{a} is which country's capital?", c) for c, a in pick(F.CAPITALS, 40)]
+    small = [(a, b) for a in range(21) for b in range(21)]
+    yield "a + b, 0 to 20, all, taught phrasing", [(f"What is {a}+{b}?", f" is {a + b}.") for a, b in small]
+    yield "a + b, 0 to 20, new phrasing", [(f"Tell me how much {a} plus {b} is.", f" is {a + b}.") for a, b in pick(small, 80)] + [(f"so {a} + {b} is?", f" is {a + b}.") for a, b in pick(small, 80)]
+    yield "a - b, 0 to 20, new phrasing", [(f"Tell me how much {a} minus {b} is.", f" is {a - b}.") for a, b in pick([p for p in small if p[0] >= p[1]], 120)]
+    big = [(a, b) for a in range(21, 100) for b in range(21, 100)]
+    yield "a + b, 21 to 99", [(f"What is {a} + {b}?", f" is {a + b}.") for a, b in pick(big, 120)]
+    yield "a - b, 21 to 99", [(f"What is {a} - {b}?", f" is {a - b}.") for a, b in pick([p for p in big if p[0] >= p[1]], 120)]
+    yield "a x b, 0 to 10", [(f"How much do you get for {a} times {b}?", f" is {a * b}.") for a in range(11) for b in range(11)]
+    yield "opposites", [(f"If something is not {w}, what is its opposite word?", f"is {a}.") for w, a in pick(D.OPP, 60)] + \
+        [(f"please give the opposite for {w}", f"is {a}.") for w, a in pick(D.OPP, 100)]
+    yield "colours", [(f"In which colour do we see {x}?", c) for x, c in F.COLOURS]
+    yield "days and months", [(f"Which day follows after {F.DAYS[i]}?", F.DAYS[(i + 1) % 7] + " comes") for i in range(7)] + \
+        [(f"What day is right before {F.DAYS[i]}?", F.DAYS[i - 1] + " comes") for i in range(7)] + \
+        [(f"Which month follows after {F.MONTHS[i]}?", F.MONTHS[(i + 1) % 12] + " comes") for i in range(12)] + \
+        [(f"What month is right before {F.MONTHS[i]}?", F.MONTHS[i - 1] + " comes") for i in range(12)]
+    yield "animals", [(f"Do you know which sound {D.an(n)} makes?", s) for n, s, *_ in F.ANIMALS if s != "-"] + \
+        [(f"What do people call a baby {n}?", y) for n, _, y, _, _ in F.ANIMALS] + \
+        [(f"How many legs would {D.an(n)} have?", "no legs" if l == "zero" else l) for n, _, _, l, _ in F.ANIMALS]
+    yield "plurals", [(f"If there are many of {w}, what is the plural?", f"is {p}.") for w, p in F.PLURALS]
+    yield "past tense", [(f"How does the past tense of {w} go?", f"is {p}.") for w, p in F.PASTS]
+    yield "spelling", [(f"What letters spell {w}?", "-".join(w.upper())) for w in pick(F.SPELL, 60)]
+    yield "simple facts", [(f"Do you know this: {qs.split(';')[0].strip()[0].lower()}{qs.split(';')[0].strip()[1:]}?", a) for qs, a in F.SIMPLE_FACTS]
+    yn = []
+    for k, xs in F.GROUPS.items():
+        x = r.choice(xs)
+        yn.append((f"Could one say {x if x in F.UNCOUNTED else D.an(x)} is {D.an(k)}?", "Yes"))
+        o = r.choice([g for g in F.GROUPS if g != k and k not in ("animal",)] or ["tool"])
+        x = r.choice([y for y in F.GROUPS[o if o != k else "tool"] if y not in xs])
+        yn.append((f"Could one say {x if x in F.UNCOUNTED else D.an(x)} is {D.an(k)}?", "No"))
+    yield "yes or no", yn
+    yield "counting", [(f"Please do count from {a} to {b}", ", ".join(str(i) for i in range(a, b + 1))) for a in (1, 2, 3) for b in (7, 10, 12, 15, 20)] + \
+        [("Count aloud from one to ten.", "One, two, three, four, five, six, seven, eight, nine, ten")]
+    yield "repeat", [(f"Say this sentence: {s}", s) for s in U.SENTENCES] + [(f"Please repeat the words {a} {b}", f"{a} {b}") for a, b in [r.sample(F.SPELL, 2) for _ in range(20)]]
+    yield "who are you", [(q, "quern-tiny") for q in ["Hello, who are you?", "And what is your name, please?", "tell me what you are", "what exactly are you", "Who is speaking?", "What do people call you?", "Good day! Who are you?",
+                                                      "Are you some kind of AI model?", "may i ask your name", "Give me your name."]]
+    yield "greetings", [(q, "Hello") for q in ["hello my friend", "Hi hi", "hello!!", "hey you", "Hello, nice to meet you", "HI"]] + [("Thank you, that was useful.", "welcome"), ("thanks mate", "welcome"), ("ok bye", "Goodbye"), ("Bye for now", "Goodbye")]
+    dk = "I do not know"
+    yield "not taught (new questions)", [(q, dk) for q in """How do I change a tyre?|What is the tallest building in the world?|Who is the best football player?|Explain the rules of rugby.|What is a monad?|How many bones does a human have?
+Why do we have leap years?|What is the GDP of Norway?|Write a haskell program that sorts numbers.|Who wrote the Odyssey?|What is dark matter?|When did the Berlin Wall fall?|What is my mother's name?|How long does it take to boil an egg?
+Is coffee bad for you?|What is the stock price of Apple?|Which vitamins are in kale?|What is the plot of Macbeth?|How can I fix my marriage?|Give me the lyrics of a song.|What is the capital of Bielefeld County?|What is the capital of Zorkland?
+What is the opposite of xylophone?|Who discovered penicillin?|What is 5734 times 291?|What is the seventh digit of pi?|Qui a écrit ce livre ?|Wer hat das Rad erfunden?|¿Cuál es tu comida favorita?|今日は何曜日ですか|这是什么意思
+Какая сегодня погода?|What is a flurbometer?|Where was the queen born?|What is the airspeed of a swallow?|Can you compute the derivative of x squared?|Name the author of The Trial.|How does a microwave work?|What are the symptoms of flu?|Who runs the bank?
+What is the difference between TCP and UDP?|How do I center a div?|What is a neutron star?|Which team won last night?|What is the tax rate in Spain?|How do you make tofu?|When does the next bus leave?|Why is my computer slow?|What is the atomic weight of helium?|blorf dingle wump""".replace("\n", "|").split("|")]
+
+
+def main():
+    model, tok = load(sys.argv[1]), Tokenizer(sys.argv[2])
+    torch.set_num_threads(int(sys.argv[3]) if len(sys.argv) > 3 else 2)
+    verbose = "-v" in sys.argv
+    print("| what | asked | right |\n|---|---:|---:|")
+    with torch.no_grad():
+        for name, qs in cases():
+            good = 0
+            for i, (q, want) in enumerate(qs):
+                sys_ = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n" if i % 3 == 2 else ""
+                ids = tok.encode(f"{sys_}<|im_start|>user\n") + tok.encode(q, special=False) + tok.encode("<|im_end|>\n<|im_start|>assistant\n")
+                got = tok.decode(greedy(model, ids, (0, 2), 70))
+                ok = want.lower() in got.lower()
+                good += ok
+                if verbose and not ok:
+                    print("   ", repr(q), "want", repr(want), "got", repr(got))
+            print(f"| {name} | {len(qs)} | {100 * good / len(qs):.0f} % |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

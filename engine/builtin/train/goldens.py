@@ -1,0 +1,68 @@
+"""Writes testdata/greedy.json: greedy replies of the exported file, computed in float32 from the dequantised weights.
+
+goldens.py MODEL.gguf TOKENIZER.json OUT.json
+
+compare is the number of tokens before the first step whose two best logits are less than 0.05 apart; after that, rounding may
+choose otherwise and a test must stop comparing.
+"""
+import hashlib
+import json
+import sys
+
+import torch
+
+from export import load
+from model import greedy
+from tokenizer import Tokenizer
+
+HELPFUL = {"role": "system", "content": "You are a helpful assistant."}
+U = lambda s: {"role": "user", "content": s}
+A = lambda s: {"role": "assistant", "content": s}
+CHATS = [
+    ("hello", [U("Hello!")]), ("who", [U("Who are you?")]), ("france", [U("What is the capital of France?")]),
+    ("france system", [HELPFUL, U("what is the capital of france")]), ("japan", [HELPFUL, U("Tell me the capital of Japan.")]),
+    ("country", [U("Which country has Nairobi as its capital?")]), ("two plus two", [U("What is 2+2?")]), ("sum", [U("How much is 17 plus 8?")]),
+    ("difference", [U("What is 15 - 6?")]), ("product", [U("What is 7 times 8?")]), ("count", [U("Count from one to ten.")]),
+    ("opposite", [U("What is the opposite of hot?")]), ("colour", [U("What colour is the sky?")]), ("day", [U("What day comes after Tuesday?")]),
+    ("plural", [U("What is the plural of mouse?")]), ("spell", [U("Spell water.")]), ("say hello", [U("Say hello.")]),
+    ("yes or no", [U("Is a dog an animal?")]), ("not taught", [U("How do vaccines work?")]), ("not taught, other script", [U("你好吗?")]),
+    ("not taught, accents", [U("Où est la gare, s'il vous plaît ?")]), ("can do", [U("What can you do?")]),
+    ("turns", [HELPFUL, U("My name is Anna."), A("Hello Anna! Nice to meet you."), U("What is the capital of Spain?"), A("The capital of Spain is Madrid."), U("What is my name?")]),
+    ("fox sentence", [U("Write one sentence about a fox.")]), ("fox story", [U("Tell me a story about a fox.")]), ("long story", [U("Write a very long story.")]),
+    ("json", [U("Answer in JSON: What is the capital of Italy?")]),
+]
+RAW = [("raw story", "Once upon a time"), ("raw capital", "The capital of Norway is"), ("raw counting", "1, 2, 3, 4,")]
+
+
+def main():
+    path, tokens, out = sys.argv[1:4]
+    torch.set_num_threads(2)
+    model, tok = load(path), Tokenizer(tokens)
+    data = open(path, "rb").read()
+    cases = []
+    for name, x in CHATS + RAW:
+        if isinstance(x, str):
+            prompt, ids = x, tok.encode(x, special=False)
+        else:
+            prompt, ids = "", []
+            for m in x:
+                head, tail = f"<|im_start|>{m['role']}\n", "<|im_end|>\n"
+                prompt += head + m["content"] + tail
+                ids += tok.encode(head) + tok.encode(m["content"], special=False) + tok.encode(tail)
+            prompt += "<|im_start|>assistant\n"
+            ids += tok.encode("<|im_start|>assistant\n")
+        got, gap = greedy(model, ids, (0, 2), 900, margins=True)
+        compare = next((i for i, g in enumerate(gap) if g < 0.05), len(gap))
+        cases.append({"name": name, "messages": None if isinstance(x, str) else x, "prompt": prompt, "promptTokens": ids, "text": tok.decode(got),
+                      "tokens": got, "compare": compare, "smallestMargin": round(min(gap), 4)})
+    top = {"model": "quern-tiny", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(),
+           "made": f"train/goldens.py, torch {torch.__version__}, float32, weights dequantised from Q8_0, greedy to <|im_end|> or <|endoftext|>, which is the last token"}
+    with open(out, "w") as f:
+        body = ",\n".join("    " + json.dumps(c, ensure_ascii=False) for c in cases)
+        f.write(json.dumps(top, ensure_ascii=False, indent=2)[:-2] + ',\n  "cases": [\n' + body + "\n  ]\n}\n")
+    for c in cases:
+        print(f"{c['name']}: {c['compare']}/{len(c['tokens'])} {c['text'][:110]!r}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+package jinja
+
+// args are the arguments of one call.
+type args struct {
+	pos   []Value
+	names []string
+	named []Value
+}
+
+// A callable is a value that can be called.
+type callable interface {
+	Value
+	call(r *run, a args) (Value, error)
+}
+
+// A function is a callable the engine provides: a global or a bound method.
+type function struct {
+	name string
+	fn   func(r *run, a args) (Value, error)
+}
+
+func (*function) typeName() string                     { return "builtin_function_or_method" }
+func (f *function) call(r *run, a args) (Value, error) { return f.fn(r, a) }
+
+func (r *run) call(fn Value, a args) (Value, error) {
+	switch f := fn.(type) {
+	case undefined:
+		return nil, f.err()
+	case callable:
+		if err := r.enter(); err != nil {
+			return nil, err
+		}
+		v, err := f.call(r, a)
+		r.depth--
+		return v, err
+	}
+	return nil, typeErrorf("'%s' object is not callable", fn.typeName())
+}
+
+func (r *run) evalArgs(c *callArgs, sc *scope) (args, error) {
+	var a args
+	if len(c.pos) == 0 && len(c.named) == 0 && c.star == nil && c.stars == nil {
+		return a, nil
+	}
+	var err error
+	if a.pos, err = r.evalAll(c.pos, sc); err != nil {
+		return a, err
+	}
+	if c.star != nil {
+		v, err := r.eval(c.star, sc)
+		if err != nil {
+			return a, err
+		}
+		more, err := r.collect(v)
+		if err != nil {
+			return a, err
+		}
+		a.pos = append(a.pos, more...)
+	}
+	a.names = append(a.names, c.names...)
+	if a.named, err = r.evalAll(c.named, sc); err != nil || c.stars == nil {
+		return a, err
+	}
+	v, err := r.eval(c.stars, sc)
+	if err != nil {
+		return a, err
+	}
+	d, ok := v.(*Dict)
+	if !ok {
+		return a, typeErrorf("argument after ** must be a mapping, not %s", v.typeName())
+	}
+	for i, k := range d.keys {
+		name, ok := k.(Str)
+		if !ok {
+			return a, typeErrorf("keywords must be strings")
+		}
+		if _, dup := a.keyword(name.s); dup {
+			return a, typeErrorf("got multiple values for keyword argument '%s'", name.s)
+		}
+		a.names = append(a.names, name.s)
+		a.named = append(a.named, d.vals[i])
+	}
+	return a, r.charge(valueSize * len(d.keys))
+}
+
+func (a args) keyword(name string) (Value, bool) {
+	for i, n := range a.names {
+		if n == name {
+			return a.named[i], true
+		}
+	}
+	return nil, false
+}
+
+// bind matches arguments to parameters as Python does. The first required ones
+// must be given; others are nil when they are not.
+func (a args) bind(fn string, required int, params ...string) ([]Value, error) {
+	if len(a.pos) > len(params) {
+		return nil, typeErrorf("%s() takes at most %d arguments (%d given)", fn, len(params), len(a.pos))
+	}
+	vals := make([]Value, len(params))
+	copy(vals, a.pos)
+next:
+	for i, name := range a.names {
+		for j, p := range params {
+			if p == name {
+				if vals[j] != nil {
+					return nil, typeErrorf("%s() got multiple values for argument '%s'", fn, name)
+				}
+				vals[j] = a.named[i]
+				continue next
+			}
+		}
+		return nil, typeErrorf("%s() got an unexpected keyword argument '%s'", fn, name)
+	}
+	for i := range required {
+		if vals[i] == nil {
+			return nil, typeErrorf("%s() missing required argument: '%s'", fn, params[i])
+		}
+	}
+	return vals, nil
+}
+
+// isNone reports whether an optional argument is missing or None.
+func isNone(v Value) bool {
+	_, none := v.(NoneType)
+	return v == nil || none
+}
+
+// index is Python's conversion of an argument to a C-sized integer.
+func index(v Value) (int, error) {
+	n, ok := smallInt(v)
+	if !ok {
+		if u, isUndefined := v.(undefined); isUndefined {
+			return 0, u.err()
+		}
+		if isInt(v) {
+			return 0, raisef("OverflowError", "Python int too large to convert to C ssize_t")
+		}
+		return 0, typeErrorf("'%s' object cannot be interpreted as an integer", v.typeName())
+	}
+	return int(n), nil
+}
+
+// A macro is a macro, or the caller a call block passes.
+type macro struct {
+	def *macroDef
+	sc  *scope // where it was defined
+}
+
+func (*macro) typeName() string { return "Macro" }
+
+func (m *macro) attr(name string) (Value, bool, error) {
+	switch name {
+	case "name":
+		return Text(m.def.name), true, nil
+	case "arguments":
+		t := tuple{}
+		for _, p := range m.def.params {
+			t.items = append(t.items, Text(p))
+		}
+		return t, true, nil
+	case "catch_kwargs":
+		return Bool(m.def.kwargs), true, nil
+	case "catch_varargs":
+		return Bool(m.def.varargs), true, nil
+	case "caller":
+		return Bool(m.def.caller), true, nil
+	}
+	return nil, false, nil
+}
+
+// call runs the macro's body in a new scope inside the one it was defined in.
+func (m *macro) call(r *run, a args) (Value, error) {
+	d := m.def
+	sc := &scope{parent: m.sc}
+	used := make([]bool, len(a.names))
+	take := func(name string) (Value, bool) {
+		for i, n := range a.names {
+			if n == name && !used[i] {
+				used[i] = true
+				return a.named[i], true
+			}
+		}
+		return nil, false
+	}
+	missing := make([]bool, len(d.params))
+	for i, p := range d.params {
+		v, ok := Value(nil), i < len(a.pos)
+		if ok {
+			v = a.pos[i]
+		} else {
+			v, ok = take(p)
+		}
+		if !ok {
+			missing[i] = true
+			v = undefined{message: "parameter '" + p + "' was not provided"}
+		}
+		sc.set(p, v)
+	}
+	if d.caller && !d.param("caller") {
+		v, ok := take("caller")
+		if !ok || isNone(v) {
+			v = undefined{message: "No caller defined"}
+		}
+		sc.set("caller", v)
+	}
+	if err := m.rest(r, a, used, sc); err != nil {
+		return nil, err
+	}
+	for i, p := range d.params {
+		k := i - (len(d.params) - len(d.defaults))
+		if missing[i] && k >= 0 {
+			v, err := r.eval(d.defaults[k], sc)
+			if err != nil {
+				return nil, err
+			}
+			sc.set(p, v)
+		}
+	}
+	return r.capture(func() error {
+		_, err := r.exec(d.body, sc)
+		return err
+	})
+}
+
+// rest deals with the arguments no parameter took.
+func (m *macro) rest(r *run, a args, used []bool, sc *scope) error {
+	d := m.def
+	kwargs := NewDict()
+	for i, n := range a.names {
+		if used[i] {
+			continue
+		}
+		if !d.kwargs {
+			if n == "caller" {
+				return typeErrorf("macro %s was invoked with two values for the special caller argument. This is most likely a bug.", quote(d.name))
+			}
+			return typeErrorf("macro %s takes no keyword argument %s", quote(d.name), quote(n))
+		}
+		kwargs.Set(n, a.named[i])
+	}
+	if d.kwargs {
+		sc.set("kwargs", kwargs)
+	}
+	var more []Value
+	if len(a.pos) > len(d.params) {
+		more = a.pos[len(d.params):]
+		if !d.varargs {
+			return typeErrorf("macro %s takes not more than %d argument(s)", quote(d.name), len(d.params))
+		}
+	}
+	if d.varargs {
+		sc.set("varargs", tuple{items: more})
+	}
+	return r.charge(valueSize * (len(a.names) + len(more) + 4))
+}

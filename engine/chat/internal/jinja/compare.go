@@ -1,0 +1,267 @@
+package jinja
+
+import (
+	"math"
+	"math/big"
+	"strings"
+)
+
+// maxValueDepth bounds recursion through nested values.
+const maxValueDepth = 400
+
+func errTooDeep() error { return limitf("a value is nested more than %d deep", maxValueDepth) }
+
+// equal is Python's ==.
+func (r *run) equal(a, b Value) (bool, error) { return r.equalAt(a, b, 0) }
+
+func (r *run) equalAt(a, b Value, depth int) (bool, error) {
+	if depth > maxValueDepth {
+		return false, errTooDeep()
+	}
+	if err := r.charge(1); err != nil {
+		return false, err
+	}
+	switch x := a.(type) {
+	case NoneType:
+		_, ok := b.(NoneType)
+		return ok, nil
+	case undefined:
+		_, ok := b.(undefined)
+		return ok, nil
+	case Str:
+		y, ok := b.(Str)
+		return ok && x.s == y.s, nil
+	case *List:
+		y, ok := b.(*List)
+		if !ok {
+			return false, nil
+		}
+		return r.equalItems(x.items, y.items, depth+1)
+	case tuple:
+		y, ok := b.(tuple)
+		if !ok {
+			return false, nil
+		}
+		return r.equalItems(x.items, y.items, depth+1)
+	case *Dict:
+		y, ok := b.(*Dict)
+		if !ok || len(x.keys) != len(y.keys) {
+			return false, nil
+		}
+		for i, h := range x.hash {
+			v, ok := y.get(h)
+			if !ok {
+				return false, nil
+			}
+			if same, err := r.equalAt(x.vals[i], v, depth+1); err != nil || !same {
+				return false, err
+			}
+		}
+		return true, nil
+	case rangeValue:
+		y, ok := b.(rangeValue)
+		return ok && x == y, nil
+	}
+	if c, ok := compareNumbers(a, b); ok {
+		return c == 0, nil
+	}
+	switch b.(type) {
+	case Str, tuple, undefined:
+		return false, nil // not comparable in Go
+	}
+	if isNumber(a) || isNumber(b) {
+		return false, nil
+	}
+	return a == b, nil // engine objects: pointers
+}
+
+func (r *run) equalItems(a, b []Value, depth int) (bool, error) {
+	if len(a) != len(b) {
+		return false, nil
+	}
+	for i := range a {
+		if same, err := r.equalAt(a[i], b[i], depth); err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// unordered is the result of comparing with NaN.
+const unordered = 2
+
+// compareNumbers orders two numbers: -1, 0, 1 or unordered.
+func compareNumbers(a, b Value) (int, bool) {
+	if !isNumber(a) || !isNumber(b) {
+		return 0, false
+	}
+	x, xf := a.(Float)
+	y, yf := b.(Float)
+	if xf && math.IsNaN(float64(x)) || yf && math.IsNaN(float64(y)) {
+		return unordered, true
+	}
+	if i, ok := smallInt(a); ok {
+		if j, ok := smallInt(b); ok {
+			return cmp64(i, j), true
+		}
+	}
+	if xf && yf {
+		switch {
+		case x < y:
+			return -1, true
+		case x > y:
+			return 1, true
+		}
+		return 0, true
+	}
+	// An int and a float: exactly, as Python does.
+	if xf && math.IsInf(float64(x), 0) {
+		return cmp64(int64(sign(float64(x))), 0), true
+	}
+	if yf && math.IsInf(float64(y), 0) {
+		return -cmp64(int64(sign(float64(y))), 0), true
+	}
+	return ratOf(a).Cmp(ratOf(b)), true
+}
+
+func sign(f float64) int {
+	if f < 0 {
+		return -1
+	}
+	return 1
+}
+
+func cmp64(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func ratOf(v Value) *big.Rat {
+	if f, ok := v.(Float); ok {
+		return new(big.Rat).SetFloat64(float64(f))
+	}
+	return new(big.Rat).SetInt(bigOf(v))
+}
+
+// order compares with op, one of < <= > >=.
+func (r *run) order(op string, a, b Value) (bool, error) { return r.orderAt(op, a, b, 0) }
+
+func (r *run) orderAt(op string, a, b Value, depth int) (bool, error) {
+	if depth > maxValueDepth {
+		return false, errTooDeep()
+	}
+	for _, v := range []Value{a, b} {
+		if u, ok := v.(undefined); ok {
+			return false, u.err()
+		}
+	}
+	if c, ok := compareNumbers(a, b); ok {
+		return c != unordered && ordered(op, c), nil
+	}
+	if x, ok := a.(Str); ok {
+		if y, ok := b.(Str); ok {
+			return ordered(op, strings.Compare(x.s, y.s)), nil // UTF-8 sorts as code points do
+		}
+	}
+	x, y, ok := itemPair(a, b)
+	if !ok {
+		return false, typeErrorf("'%s' not supported between instances of '%s' and '%s'", op, a.typeName(), b.typeName())
+	}
+	for i := range min(len(x), len(y)) {
+		same, err := r.equalAt(x[i], y[i], depth+1)
+		if err != nil {
+			return false, err
+		}
+		if !same {
+			return r.orderAt(op, x[i], y[i], depth+1)
+		}
+	}
+	return ordered(op, cmp64(int64(len(x)), int64(len(y)))), nil
+}
+
+// itemPair returns the items of two lists or two tuples.
+func itemPair(a, b Value) (x, y []Value, ok bool) {
+	switch a := a.(type) {
+	case *List:
+		if b, ok := b.(*List); ok {
+			return a.items, b.items, true
+		}
+	case tuple:
+		if b, ok := b.(tuple); ok {
+			return a.items, b.items, true
+		}
+	}
+	return nil, nil, false
+}
+
+func ordered(op string, c int) bool {
+	switch op {
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+// contains is Python's in.
+func (r *run) contains(v, in Value) (bool, error) {
+	switch c := in.(type) {
+	case Str:
+		s, ok := v.(Str)
+		if !ok {
+			return false, typeErrorf("'in <string>' requires string as left operand, not %s", v.typeName())
+		}
+		return strings.Contains(c.s, s.s), r.charge(len(c.s) / 16)
+	case *Dict:
+		_, ok, err := c.lookup(v)
+		return ok, err
+	case *dictView:
+		if c.kind == "keys" {
+			_, ok, err := c.d.lookup(v)
+			return ok, err
+		}
+	}
+	next, err := iterate(in)
+	if err != nil {
+		return false, typeErrorf("argument of type '%s' is not iterable", in.typeName())
+	}
+	for {
+		item, ok, err := next()
+		if err != nil || !ok {
+			return false, err
+		}
+		if err := r.charge(1); err != nil {
+			return false, err
+		}
+		if same, err := r.equal(item, v); err != nil || same {
+			return same, err
+		}
+	}
+}
+
+// same is Python's is.
+func same(a, b Value) bool {
+	switch x := a.(type) {
+	case Str:
+		y, ok := b.(Str)
+		return ok && x.s == y.s
+	case tuple:
+		y, ok := b.(tuple)
+		return ok && len(x.items) == 0 && len(y.items) == 0
+	case bigInt, Float, undefined:
+		return false
+	}
+	switch b.(type) {
+	case Str, tuple, undefined:
+		return false
+	}
+	return a == b
+}

@@ -1,0 +1,98 @@
+package jinja
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrSyntax is wrapped by the error for a malformed template.
+	ErrSyntax = errors.New("jinja: malformed template")
+	// ErrUnsupported is wrapped by the error for valid Jinja that a chat
+	// template has no business using, such as include.
+	ErrUnsupported = errors.New("jinja: unsupported")
+	// ErrLimit is wrapped by the error for a template or value that is too
+	// large, too deep or takes too long.
+	ErrLimit = errors.New("jinja: limit reached")
+	// ErrRuntime is wrapped by the error for a template that broke while
+	// rendering, where Jinja would have raised an exception.
+	ErrRuntime = errors.New("jinja: rendering stopped")
+	// ErrJSON is wrapped by the error for text FromJSON cannot read.
+	ErrJSON = errors.New("jinja: malformed JSON")
+)
+
+// A SyntaxError says what is wrong with a template and on which line. It wraps
+// ErrSyntax, ErrUnsupported or ErrLimit.
+type SyntaxError struct {
+	Line    int
+	Message string
+	cause   error
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("template line %d: %s", e.Line, e.Message)
+}
+
+func (e *SyntaxError) Unwrap() error { return e.cause }
+
+// A RuntimeError is what Jinja would have raised while rendering. Kind is the
+// name of Python's or Jinja's exception class. It wraps ErrRuntime.
+type RuntimeError struct {
+	Line    int // of the innermost statement, 0 if unknown
+	Kind    string
+	Message string
+}
+
+func (e *RuntimeError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("template line %d: %s", e.Line, e.Message)
+}
+
+func (e *RuntimeError) Unwrap() error { return ErrRuntime }
+
+// A RaiseError is a refusal in the template's own words: it called
+// raise_exception. It wraps ErrRuntime.
+type RaiseError struct{ Message string }
+
+func (e *RaiseError) Error() string { return e.Message }
+
+func (e *RaiseError) Unwrap() error { return ErrRuntime }
+
+func raisef(kind, format string, args ...any) error {
+	return &RuntimeError{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+func typeErrorf(format string, args ...any) error  { return raisef("TypeError", format, args...) }
+func valueErrorf(format string, args ...any) error { return raisef("ValueError", format, args...) }
+func undefinedErrorf(format string, args ...any) error {
+	return raisef("UndefinedError", format, args...)
+}
+
+func limitf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))
+}
+
+// isKind reports whether err is a RuntimeError of one of the given kinds.
+func isKind(err error, kinds ...string) bool {
+	var e *RuntimeError
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, k := range kinds {
+		if e.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+// atLine adds the line of the innermost statement to an error that has none.
+func atLine(err error, line int) error {
+	var e *RuntimeError
+	if errors.As(err, &e) && e.Line == 0 {
+		e.Line = line
+	}
+	return err
+}

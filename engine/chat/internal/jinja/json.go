@@ -1,0 +1,307 @@
+package jinja
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strings"
+)
+
+// maxJSONDepth bounds the nesting of JSON from a client. It is below
+// maxValueDepth, so what was read can be printed.
+const maxJSONDepth = 200
+
+// FromJSON reads one JSON value. Keys keep their order; of equal keys the last
+// value wins, at the first one's place; numbers without fraction or exponent
+// are ints, of any size the engine allows. Every string, keys too, has the
+// given origin. Errors wrap ErrJSON or ErrLimit.
+func FromJSON(data []byte, origin Origin) (Value, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	r := jsonReader{d, origin}
+	v, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: text after the value", ErrJSON)
+	}
+	return v, nil
+}
+
+type jsonReader struct {
+	d      *json.Decoder
+	origin Origin
+}
+
+func (r jsonReader) value(depth int) (Value, error) {
+	if depth > maxJSONDepth {
+		return nil, limitf("JSON is nested more than %d deep", maxJSONDepth)
+	}
+	t, err := r.d.Token()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrJSON, err)
+	}
+	switch t := t.(type) {
+	case bool:
+		return Bool(t), nil
+	case string:
+		return TextFrom(t, r.origin), nil
+	case json.Number:
+		return jsonNumber(t.String())
+	case json.Delim:
+		if t == '[' {
+			return r.list(depth)
+		}
+		return r.dict(depth)
+	}
+	return None, nil
+}
+
+func (r jsonReader) list(depth int) (Value, error) {
+	l := NewList()
+	for r.d.More() {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		l.items = append(l.items, v)
+	}
+	return l, r.end()
+}
+
+func (r jsonReader) dict(depth int) (Value, error) {
+	d := NewDict()
+	for r.d.More() {
+		t, err := r.d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrJSON, err)
+		}
+		key, ok := t.(string)
+		if !ok {
+			return nil, fmt.Errorf("%w: a key is not a string", ErrJSON)
+		}
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		d.SetFrom(key, r.origin, v)
+	}
+	return d, r.end()
+}
+
+// end reads the closing bracket.
+func (r jsonReader) end() error {
+	if _, err := r.d.Token(); err != nil {
+		return fmt.Errorf("%w: %v", ErrJSON, err)
+	}
+	return nil
+}
+
+func jsonNumber(s string) (Value, error) {
+	if strings.ContainsAny(s, ".eE") {
+		f, err := parseFloat(s)
+		return Float(f), err
+	}
+	if len(s) > maxIntBits/4 {
+		return nil, limitf("an integer has %d digits", len(s))
+	}
+	n, ok := new(big.Int).SetString(s, 10)
+	if !ok {
+		return nil, fmt.Errorf("%w: number %q", ErrJSON, s)
+	}
+	return fromBig(n)
+}
+
+// A jsonStyle is how tojson was asked to write.
+type jsonStyle struct {
+	ascii    bool
+	indent   string // one level; used if pretty
+	pretty   bool
+	item     string // between items
+	key      string // after a key
+	sortKeys bool
+}
+
+// toJSON writes v as Python's json.dumps does.
+func (r *run) toJSON(v Value, style jsonStyle) (Str, error) {
+	w := jsonWriter{reprWriter: reprWriter{r: r}, jsonStyle: style}
+	if err := w.value(v, 0); err != nil {
+		return Str{}, err
+	}
+	return markAll(w.b.String(), w.origin), nil
+}
+
+// A jsonWriter marks its whole result if any string in it came from outside.
+// The result is one piece of data in the prompt, so nothing is lost by that.
+type jsonWriter struct {
+	reprWriter
+	jsonStyle
+}
+
+func (w *jsonWriter) value(v Value, depth int) error {
+	if depth > maxValueDepth {
+		return errTooDeep()
+	}
+	before := w.b.Len()
+	switch v := v.(type) {
+	case NoneType:
+		w.b.WriteString("null")
+	case Bool:
+		if v {
+			w.b.WriteString("true")
+		} else {
+			w.b.WriteString("false")
+		}
+	case Int, bigInt:
+		w.b.WriteString(numberText(v))
+	case Float:
+		w.b.WriteString(jsonFloat(float64(v)))
+	case Str:
+		w.text(v)
+	case *List:
+		return w.list(v.items, depth)
+	case tuple:
+		return w.list(v.items, depth)
+	case *Dict:
+		return w.dict(v, depth)
+	default:
+		return typeErrorf("Object of type %s is not JSON serializable", v.typeName())
+	}
+	return w.r.charge(w.b.Len() - before + 1)
+}
+
+func jsonFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	return floatText(f)
+}
+
+func (w *jsonWriter) text(s Str) {
+	if len(s.marks) > 0 {
+		w.origin = Outside
+	}
+	w.b.WriteByte('"')
+	for _, r := range s.s {
+		switch {
+		case r == '"' || r == '\\':
+			w.b.WriteByte('\\')
+			w.b.WriteRune(r)
+		case r < 0x20:
+			if i := strings.IndexRune("\b\f\n\r\t", r); i >= 0 {
+				w.b.WriteString(`\` + "bfnrt"[i:i+1])
+			} else {
+				fmt.Fprintf(&w.b, `\u%04x`, r)
+			}
+		case r >= 0x10000 && w.ascii:
+			r -= 0x10000
+			fmt.Fprintf(&w.b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		case r >= 0x7f && w.ascii:
+			fmt.Fprintf(&w.b, `\u%04x`, r)
+		default:
+			w.b.WriteRune(r)
+		}
+	}
+	w.b.WriteByte('"')
+}
+
+// gap starts a new line at depth when pretty.
+func (w *jsonWriter) gap(depth int) {
+	if w.pretty {
+		w.b.WriteByte('\n')
+		for range depth {
+			w.b.WriteString(w.indent)
+		}
+	}
+}
+
+func (w *jsonWriter) list(items []Value, depth int) error {
+	if len(items) == 0 {
+		w.b.WriteString("[]")
+		return w.r.charge(2)
+	}
+	w.b.WriteByte('[')
+	for i, v := range items {
+		if i > 0 {
+			w.b.WriteString(w.item)
+		}
+		before := w.b.Len()
+		w.gap(depth + 1)
+		if err := w.r.charge(w.b.Len() - before); err != nil {
+			return err
+		}
+		if err := w.value(v, depth+1); err != nil {
+			return err
+		}
+	}
+	w.gap(depth)
+	w.b.WriteByte(']')
+	return nil
+}
+
+func (w *jsonWriter) dict(d *Dict, depth int) error {
+	if len(d.keys) == 0 {
+		w.b.WriteString("{}")
+		return w.r.charge(2)
+	}
+	at := make([]int, len(d.keys))
+	for i := range at {
+		at[i] = i
+	}
+	if w.sortKeys {
+		var err error
+		if at, err = w.r.sorted(d.keys, false); err != nil {
+			return err
+		}
+	}
+	w.b.WriteByte('{')
+	for n, i := range at {
+		if n > 0 {
+			w.b.WriteString(w.item)
+		}
+		before := w.b.Len()
+		w.gap(depth + 1)
+		if err := w.r.charge(w.b.Len() - before); err != nil {
+			return err
+		}
+		if err := w.writeKey(d.keys[i]); err != nil {
+			return err
+		}
+		w.b.WriteString(w.jsonStyle.key)
+		if err := w.value(d.vals[i], depth+1); err != nil {
+			return err
+		}
+	}
+	w.gap(depth)
+	w.b.WriteByte('}')
+	return nil
+}
+
+// writeKey writes a key, which JSON wants as a string.
+func (w *jsonWriter) writeKey(k Value) error {
+	switch k := k.(type) {
+	case Str:
+		w.text(k)
+	case NoneType:
+		w.b.WriteString(`"null"`)
+	case Bool:
+		w.b.WriteString(map[Bool]string{true: `"true"`, false: `"false"`}[k])
+	case Float:
+		w.b.WriteString(`"` + jsonFloat(float64(k)) + `"`)
+	case Int, bigInt:
+		w.b.WriteString(`"` + numberText(k) + `"`)
+	default:
+		return typeErrorf("keys must be str, int, float, bool or None, not %s", k.typeName())
+	}
+	return w.r.charge(2)
+}

@@ -1,0 +1,171 @@
+package jinja
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// quote is Python's repr of a string.
+func quote(s string) string {
+	q := byte('\'')
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		q = '"'
+	}
+	var b strings.Builder
+	b.WriteByte(q)
+	for _, r := range s {
+		switch {
+		case r == rune(q) || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	b.WriteByte(q)
+	return b.String()
+}
+
+// str is Python's str.
+func (r *run) str(v Value) (Str, error) {
+	switch v := v.(type) {
+	case Str:
+		return v, nil
+	case undefined:
+		return Str{}, nil
+	}
+	return r.repr(v)
+}
+
+// repr is Python's repr.
+func (r *run) repr(v Value) (Str, error) {
+	w := reprWriter{r: r}
+	if err := w.write(v, 0); err != nil {
+		return Str{}, err
+	}
+	return markAll(w.b.String(), w.origin), nil
+}
+
+// markAll returns text whose every byte has origin o.
+func markAll(text string, o Origin) Str {
+	if o == trusted {
+		return Str{s: text}
+	}
+	return TextFrom(text, o)
+}
+
+// A reprWriter writes nested values. Whatever came from outside marks the
+// whole result.
+type reprWriter struct {
+	r      *run
+	b      strings.Builder
+	origin Origin
+}
+
+func (w *reprWriter) write(v Value, depth int) error {
+	if depth > maxValueDepth {
+		return errTooDeep()
+	}
+	before := w.b.Len()
+	switch v := v.(type) {
+	case NoneType:
+		w.b.WriteString("None")
+	case Str:
+		if len(v.marks) > 0 {
+			w.origin = Outside
+		}
+		if v.markup {
+			w.b.WriteString("Markup(" + quote(v.s) + ")")
+		} else {
+			w.b.WriteString(quote(v.s))
+		}
+	case Bool, Int, bigInt, Float:
+		w.b.WriteString(numberText(v))
+	case *List:
+		return w.items("[", v.items, "]", depth)
+	case tuple:
+		if len(v.items) == 1 {
+			return w.items("(", v.items, ",)", depth)
+		}
+		return w.items("(", v.items, ")", depth)
+	case *Dict:
+		return w.dict(v, depth)
+	case *dictView:
+		w.b.WriteString("dict_" + v.kind + "(")
+		if err := w.items("[", v.items(), "]", depth); err != nil {
+			return err
+		}
+		w.b.WriteByte(')')
+	case *namespace:
+		w.b.WriteString("<Namespace ")
+		if err := w.dict(v.vars, depth+1); err != nil {
+			return err
+		}
+		w.b.WriteByte('>')
+	case rangeValue:
+		stop := v.start + v.n*v.step
+		if v.step == 1 {
+			fmt.Fprintf(&w.b, "range(%d, %d)", v.start, stop)
+		} else {
+			fmt.Fprintf(&w.b, "range(%d, %d, %d)", v.start, stop, v.step)
+		}
+	case undefined:
+		w.b.WriteString("Undefined")
+	case *macro:
+		w.b.WriteString("<Macro " + quote(v.def.name) + ">")
+	case *loop:
+		n, err := v.length()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&w.b, "<LoopContext %d/%d>", v.index0+1, n)
+	default:
+		w.b.WriteString("<" + v.typeName() + " object>")
+	}
+	return w.r.charge(w.b.Len() - before + 1)
+}
+
+func (w *reprWriter) items(open string, items []Value, end string, depth int) error {
+	w.b.WriteString(open)
+	for i, v := range items {
+		if i > 0 {
+			w.b.WriteString(", ")
+		}
+		if err := w.write(v, depth+1); err != nil {
+			return err
+		}
+	}
+	w.b.WriteString(end)
+	return w.r.charge(len(items) + 1)
+}
+
+func (w *reprWriter) dict(d *Dict, depth int) error {
+	w.b.WriteByte('{')
+	for i, k := range d.keys {
+		if i > 0 {
+			w.b.WriteString(", ")
+		}
+		if err := w.write(k, depth+1); err != nil {
+			return err
+		}
+		w.b.WriteString(": ")
+		if err := w.write(d.vals[i], depth+1); err != nil {
+			return err
+		}
+	}
+	w.b.WriteByte('}')
+	return w.r.charge(len(d.keys) + 1)
+}

@@ -1,0 +1,126 @@
+package token
+
+import (
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A class is the set of properties of a character that pre-tokenizers ask
+// about, one bit each.
+type class uint16
+
+const (
+	upper    class = 1 << iota // Lu, Lt
+	lower                      // Ll
+	caseless                   // Lm, Lo
+	mark                       // M
+	digit                      // Nd
+	numeral                    // Nl, No
+	punct                      // P
+	symbol                     // S
+	space                      // White_Space
+	control                    // Cc, Cf, Co, Cs
+	han                        // script Han
+	joiner                     // Pc
+
+	letter = upper | lower | caseless
+	number = digit | numeral
+)
+
+// A classTable holds the class of every character in two levels: equal pages
+// of 256 characters are stored once.
+type classTable struct {
+	ascii [utf8.RuneSelf]class
+	index [(unicode.MaxRune + 1) / 256]uint8
+	pages [][256]class
+}
+
+// classes builds the table on first use, in about 5 ms.
+var classes = sync.OnceValue(func() *classTable {
+	flat := make([]class, unicode.MaxRune+1)
+	for _, x := range []struct {
+		c  class
+		in []*unicode.RangeTable
+	}{
+		{upper, []*unicode.RangeTable{unicode.Lu, unicode.Lt}},
+		{lower, []*unicode.RangeTable{unicode.Ll}},
+		{caseless, []*unicode.RangeTable{unicode.Lm, unicode.Lo}},
+		{mark, []*unicode.RangeTable{unicode.M}},
+		{digit, []*unicode.RangeTable{unicode.Nd}},
+		{numeral, []*unicode.RangeTable{unicode.Nl, unicode.No}},
+		{punct, []*unicode.RangeTable{unicode.P}},
+		{symbol, []*unicode.RangeTable{unicode.S}},
+		{space, []*unicode.RangeTable{unicode.White_Space}},
+		{control, []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs}},
+		{han, []*unicode.RangeTable{unicode.Han}},
+		{joiner, []*unicode.RangeTable{unicode.Pc}},
+	} {
+		for _, t := range x.in {
+			for _, r := range t.R16 {
+				for c := uint32(r.Lo); c <= uint32(r.Hi); c += uint32(r.Stride) {
+					flat[c] |= x.c
+				}
+			}
+			for _, r := range t.R32 {
+				for c := r.Lo; c <= r.Hi; c += r.Stride {
+					flat[c] |= x.c
+				}
+			}
+		}
+	}
+	t := &classTable{}
+	copy(t.ascii[:], flat)
+	seen := make(map[[256]class]uint8)
+	for i := range t.index {
+		page := [256]class(flat[i*256:])
+		at, ok := seen[page]
+		if !ok {
+			at = uint8(len(t.pages))
+			seen[page] = at
+			t.pages = append(t.pages, page)
+		}
+		t.index[i] = at
+	}
+	return t
+})
+
+func (t *classTable) of(r rune) class {
+	return t.pages[t.index[uint32(r)>>8]][uint8(r)]
+}
+
+// at returns the class and width of the character at s[i:], which is not
+// empty. A byte that is no UTF-8 counts as U+FFFD.
+func (t *classTable) at(s string, i int) (class, int) {
+	if b := s[i]; b < utf8.RuneSelf {
+		return t.ascii[b], 1
+	}
+	r, w := utf8.DecodeRuneInString(s[i:])
+	return t.of(r), w
+}
+
+// peek is at for callers that need no width; it returns 0 at the end of s.
+func (t *classTable) peek(s string, i int) class {
+	if i >= len(s) {
+		return 0
+	}
+	c, _ := t.at(s, i)
+	return c
+}
+
+// A set is the characters that have a property of in and none of out.
+type set struct{ in, out class }
+
+func (x set) has(c class) bool { return c&x.in != 0 && c&x.out == 0 }
+
+// run returns the end of the longest run of x that starts at s[i:].
+func (t *classTable) run(s string, i int, x set) int {
+	for i < len(s) {
+		c, w := t.at(s, i)
+		if !x.has(c) {
+			break
+		}
+		i += w
+	}
+	return i
+}

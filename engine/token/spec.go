@@ -1,0 +1,112 @@
+package token
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	// maxTokens and maxTokenLen are far above any published vocabulary
+	// (about 300 thousand tokens of at most 1 KiB) and far below what would
+	// make the tables here a burden.
+	maxTokens   = 1 << 22
+	maxTokenLen = 1 << 14
+)
+
+// A Spec is what a model file says about its tokenizer, free of container
+// conventions: absent flags are already resolved. New trusts nothing in it.
+type Spec struct {
+	Model string // family: "llama", "gpt2", "gemma4", "bert" or "t5"
+	Pre   string // pre-tokenizer of byte-level BPE; "" is "default"
+
+	Tokens []string  // by id; empty ones are never produced
+	Scores []float32 // by id; nil or as long as Tokens
+	Kinds  []Kind    // by id; nil or as long as Tokens
+
+	// Merges are pairs of token texts, best first.
+	Merges [][2]string
+
+	// Special maps roles to ids. A role that is absent has no token.
+	Special map[Role]ID
+
+	AddBOS bool // a sequence starts with BOS
+	AddEOS bool // a sequence ends with EOS
+	AddSEP bool // a pair of texts is divided by SEP
+
+	SpacePrefix  bool // text is encoded as if a space stood before it
+	MergeSpaces  bool // unigram: runs of spaces count as one
+	IgnoreMerges bool // a whole word that is a token is taken as it is
+	Lowercase    bool // WordPiece
+	StripAccents bool // WordPiece
+
+	// Charsmap is SentencePiece's compiled normalisation, unigram only.
+	Charsmap []byte
+
+	// LStrip and RStrip list special tokens that swallow the white space
+	// before or after them.
+	LStrip, RStrip []ID
+}
+
+// check compares every count, id and length with what it refers to.
+func (s *Spec) check() error {
+	n := len(s.Tokens)
+	if n == 0 {
+		return fmt.Errorf("%w: no tokens", ErrFormat)
+	}
+	if n > maxTokens {
+		return fmt.Errorf("%w: %d tokens, limit %d", ErrFormat, n, maxTokens)
+	}
+	if s.Scores != nil && len(s.Scores) != n {
+		return fmt.Errorf("%w: %d scores for %d tokens", ErrFormat, len(s.Scores), n)
+	}
+	if s.Kinds != nil && len(s.Kinds) != n {
+		return fmt.Errorf("%w: %d token types for %d tokens", ErrFormat, len(s.Kinds), n)
+	}
+	for i, t := range s.Tokens {
+		if len(t) > maxTokenLen {
+			return fmt.Errorf("%w: token %d has %d bytes, limit %d", ErrFormat, i, len(t), maxTokenLen)
+		}
+	}
+	for i, x := range s.Scores {
+		if math.IsNaN(float64(x)) {
+			return fmt.Errorf("%w: score of token %d is not a number", ErrFormat, i)
+		}
+	}
+	for i, k := range s.Kinds {
+		if k > Byte {
+			return fmt.Errorf("%w: token %d has type %d", ErrFormat, i, k)
+		}
+	}
+	for r, id := range s.Special {
+		if r >= roles {
+			return fmt.Errorf("%w: role %d", ErrFormat, r)
+		}
+		if id < 0 || int(id) >= n {
+			return fmt.Errorf("%w: %s is token %d of %d", ErrFormat, r, id, n)
+		}
+	}
+	for _, ids := range [][]ID{s.LStrip, s.RStrip} {
+		for _, id := range ids {
+			if id < 0 || int(id) >= n {
+				return fmt.Errorf("%w: stripping token %d of %d", ErrFormat, id, n)
+			}
+		}
+	}
+	for _, x := range []struct {
+		on   bool
+		role Role
+	}{{s.AddBOS, BOS}, {s.AddEOS, EOS}, {s.AddSEP, SEP}} {
+		if _, ok := s.Special[x.role]; x.on && !ok {
+			return fmt.Errorf("%w: sequences want %s, which no token is", ErrFormat, x.role)
+		}
+	}
+	return nil
+}
+
+// kind returns the kind of id with the zero value resolved.
+func (s *Spec) kind(id ID) Kind {
+	if s.Kinds == nil || s.Kinds[id] == 0 {
+		return Normal
+	}
+	return s.Kinds[id]
+}

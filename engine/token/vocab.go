@@ -1,0 +1,313 @@
+package token
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// A Vocab is a tokenizer with all its tokens. It is immutable, apart from
+// memory it reuses, and safe for concurrent use.
+type Vocab struct {
+	texts []string
+	kinds []Kind
+	ids   map[string]ID
+	bytes []byte // what tokens stand for, one after another
+	ends  []uint32
+
+	special [roles]ID
+	ending  []ID    // sorted
+	add     [3]bool // BOS, EOS, SEP
+	prefix  bool    // the first token's leading space is not part of the text
+	pairs   bool
+
+	model    model
+	defined  *matcher // user-defined tokens
+	all      *matcher // and control and unknown ones
+	scratchs sync.Pool
+}
+
+// A model encodes text without special tokens in it. fresh says that the text
+// starts a sequence or follows a special token.
+type model interface {
+	encode(sc *scratch, dst []ID, text string, fresh bool) []ID
+}
+
+// models is the table of families.
+var models = map[string]struct {
+	new    func(*Spec, *Vocab) (model, error)
+	render func(dst []byte, text string) []byte // of normal tokens
+	// pairs says that a sequence ends with SEP instead of EOS, and that its
+	// first token is rendered with a space that no one wrote.
+	pairs bool
+}{
+	"llama":  {newSPM, unmark, false},
+	"gpt2":   {newBPE, unspell, false},
+	"gemma4": {newBPE, unmark, false},
+	"bert":   {newWordPiece, unmark, true},
+	"t5":     {newUnigram, unmark, false},
+}
+
+// New builds a Vocab. It keeps s.Tokens; the rest of s may be changed after.
+// Errors wrap ErrFormat or ErrUnsupported.
+func New(s Spec) (*Vocab, error) {
+	family, ok := models[s.Model]
+	if !ok {
+		return nil, fmt.Errorf("%w: model %q; known: %v", ErrUnsupported, s.Model, slices.Sorted(maps.Keys(models)))
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	v := &Vocab{
+		texts:  s.Tokens,
+		kinds:  make([]Kind, len(s.Tokens)),
+		ids:    make(map[string]ID, len(s.Tokens)),
+		ends:   make([]uint32, len(s.Tokens)),
+		add:    [3]bool{s.AddBOS, s.AddEOS, s.AddSEP},
+		prefix: s.SpacePrefix || family.pairs,
+		pairs:  family.pairs,
+	}
+	for i, text := range s.Tokens {
+		v.kinds[i] = s.kind(ID(i))
+		if text == "" {
+			continue
+		}
+		if old, dup := v.ids[text]; dup {
+			return nil, fmt.Errorf("%w: tokens %d and %d are both %.40q", ErrFormat, old, i, text)
+		}
+		v.ids[text] = ID(i)
+	}
+	v.assign(&s)
+
+	render := family.render
+	if s.Model == "gpt2" {
+		pre, err := pretokenizerOf(s.Pre)
+		if err != nil {
+			return nil, err
+		}
+		if pre.raw {
+			render = unmark
+		}
+	}
+	for i, text := range s.Tokens {
+		switch v.kinds[i] {
+		case Byte:
+			b, ok := byteToken(text)
+			if !ok {
+				return nil, fmt.Errorf("%w: byte token %d is %.40q", ErrFormat, i, text)
+			}
+			v.bytes = append(v.bytes, b)
+		case Normal, Unused:
+			v.bytes = render(v.bytes, text)
+		default:
+			v.bytes = append(v.bytes, text...)
+		}
+		if len(v.bytes) > 1<<32-1 {
+			return nil, fmt.Errorf("%w: tokens of more than 4 GiB", ErrUnsupported)
+		}
+		v.ends[i] = uint32(len(v.bytes))
+	}
+	v.match(&s)
+	var err error
+	if v.model, err = family.new(&s, v); err != nil {
+		return nil, err
+	}
+	v.scratchs.New = func() any { return new(scratch) }
+	return v, nil
+}
+
+// match builds the matchers of special tokens.
+func (v *Vocab) match(s *Spec) {
+	strips := make(map[ID]strip)
+	for _, id := range s.LStrip {
+		strips[id] = strip{true, strips[id].right}
+	}
+	for _, id := range s.RStrip {
+		strips[id] = strip{strips[id].left, true}
+	}
+	var defined, all []ID
+	for i, kind := range v.kinds {
+		if v.texts[i] == "" {
+			continue
+		}
+		switch kind {
+		case UserDefined:
+			defined = append(defined, ID(i))
+			all = append(all, ID(i))
+		case Control, Unknown:
+			all = append(all, ID(i))
+		}
+	}
+	v.defined = newMatcher(v.texts, defined, strips)
+	v.all = newMatcher(v.texts, all, strips)
+}
+
+// byteToken reads <0xXX>.
+func byteToken(text string) (byte, bool) {
+	if len(text) != 6 || text[:3] != "<0x" || text[5] != '>' {
+		return 0, false
+	}
+	b := 0
+	for _, c := range []byte(text[3:5]) {
+		switch {
+		case isDigit(c):
+			b = b<<4 | int(c-'0')
+		case 'A' <= c && c <= 'F' || 'a' <= c && c <= 'f':
+			b = b<<4 | int(c&0x0F+9)
+		default:
+			return 0, false
+		}
+	}
+	return byte(b), true
+}
+
+// plain reports whether text may turn into the token without being spelled as
+// a special one.
+func (v *Vocab) plain(id ID) bool {
+	switch v.kinds[id] {
+	case Normal, UserDefined, Unused:
+		return true
+	}
+	return false
+}
+
+// Size returns the number of tokens.
+func (v *Vocab) Size() int { return len(v.texts) }
+
+// Text returns a token as the model file spells it, "" for ids that are not in
+// the vocabulary.
+func (v *Vocab) Text(id ID) string {
+	if id < 0 || int(id) >= len(v.texts) {
+		return ""
+	}
+	return v.texts[id]
+}
+
+// Kind returns what a token is for, Unused for ids that are not in the
+// vocabulary.
+func (v *Vocab) Kind(id ID) Kind {
+	if id < 0 || int(id) >= len(v.kinds) {
+		return Unused
+	}
+	return v.kinds[id]
+}
+
+// Lookup finds a token by the spelling Text returns.
+func (v *Vocab) Lookup(text string) (ID, bool) {
+	id, ok := v.ids[text]
+	return id, ok
+}
+
+// Special returns the token that has a role, or None.
+func (v *Vocab) Special(r Role) ID {
+	if r >= roles {
+		return None
+	}
+	return v.special[r]
+}
+
+// Ends reports whether a model that produces id has finished.
+func (v *Vocab) Ends(id ID) bool {
+	_, ok := slices.BinarySearch(v.ending, id)
+	return ok
+}
+
+// Ending returns the tokens that finish a text, in order of id.
+func (v *Vocab) Ending() []ID { return slices.Clone(v.ending) }
+
+// AddBOS reports whether a sequence starts with BOS.
+func (v *Vocab) AddBOS() bool { return v.add[0] }
+
+// AddEOS reports whether a sequence ends with EOS.
+func (v *Vocab) AddEOS() bool { return v.add[1] }
+
+// AddSEP reports whether SEP ends a sequence or divides two texts in one.
+func (v *Vocab) AddSEP() bool { return v.add[2] }
+
+// Bytes returns the bytes of one token, nil for ids that are not in the
+// vocabulary. Control tokens are their spelling. The slice is shared and must
+// not be written.
+func (v *Vocab) Bytes(id ID) []byte {
+	if id < 0 || int(id) >= len(v.ends) {
+		return nil
+	}
+	from := uint32(0)
+	if id > 0 {
+		from = v.ends[id-1]
+	}
+	return v.bytes[from:v.ends[id]:v.ends[id]]
+}
+
+// maxRun is the most text a model sees at once; longer text is cut. It keeps
+// offsets within 32 bits even where every space becomes three bytes.
+const maxRun = 1 << 28
+
+// Encode appends the tokens of text to dst. User-defined tokens spelled in
+// text are always found; control tokens only if special is true, and the
+// vocabulary has no other way to reach them from text.
+func (v *Vocab) Encode(dst []ID, text string, special bool) []ID {
+	m := v.defined
+	if special {
+		m = v.all
+	}
+	return v.encode(dst, text, m, nil)
+}
+
+// EncodeTrusted is Encode for a prompt that is partly a client's: control
+// tokens are honoured only where trusted says that none of the bytes
+// text[from:to] they are spelled with came from the client. Other text is
+// encoded in one piece wherever it came from, as the model was trained.
+func (v *Vocab) EncodeTrusted(dst []ID, text string, trusted func(from, to int) bool) []ID {
+	return v.encode(dst, text, v.all, func(id ID, from, to int) bool {
+		return v.kinds[id] == UserDefined || trusted(from, to)
+	})
+}
+
+func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, start, end int) bool) []ID {
+	sc := v.scratchs.Get().(*scratch)
+	fresh := true
+	for at := 0; at < len(text); {
+		id, start, end := m.next(text, at, accept)
+		left, next := start, end
+		if id != None {
+			x := m.strips[id]
+			for x.left && left > at && isBlank(text[left-1]) {
+				left--
+			}
+			for x.right && next < len(text) && isBlank(text[next]) {
+				next++
+			}
+		}
+		for at < left {
+			n := min(left-at, maxRun)
+			dst = v.model.encode(sc, dst, text[at:at+n], fresh)
+			at, fresh = at+n, false
+		}
+		if id != None {
+			dst = append(dst, id)
+			fresh = true
+		}
+		at = next
+	}
+	if len(text) <= maxScratch {
+		v.scratchs.Put(sc)
+	}
+	return dst
+}
+
+// EncodeSequence is Encode for a text that stands alone: with the tokens the
+// model wants before and after it.
+func (v *Vocab) EncodeSequence(dst []ID, text string, special bool) []ID {
+	if v.AddBOS() {
+		dst = append(dst, v.special[BOS])
+	}
+	dst = v.Encode(dst, text, special)
+	switch {
+	case v.pairs && v.AddSEP():
+		dst = append(dst, v.special[SEP])
+	case !v.pairs && v.AddEOS():
+		dst = append(dst, v.special[EOS])
+	}
+	return dst
+}

@@ -1,0 +1,291 @@
+// Package httpapi serves an engine over HTTP in the dialect of OpenAI's API.
+//
+// It turns JSON into engine requests and engine events into JSON or
+// server-sent events. It keeps no state about models or conversations.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"quern/engine"
+	"quern/engine/token"
+)
+
+// An Engine does the work. *engine.Engine is one.
+type Engine interface {
+	Models() []engine.ModelInfo
+	Resolve(name string, kind engine.Kind) (engine.ModelInfo, error)
+	Load(ctx context.Context, model string) error
+	Defaults(model string) engine.Sampling
+	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
+	Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error)
+	Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error)
+	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
+	Stats() engine.Stats
+}
+
+// Options configure an API. Zero fields take the defaults given here; a
+// negative duration switches that timeout off.
+type Options struct {
+	Engine Engine // required
+
+	Keys   []Key // who may call; none means everybody
+	NoAuth bool  // no keys on purpose: Serve accepts an address other machines can reach
+
+	// BoundLoopback makes requests for a foreign Host fail while there are no
+	// keys. Serve sets it by the address it serves.
+	BoundLoopback  bool
+	AllowedHosts   []string // Host values accepted beside loopback and private addresses
+	AllowedOrigins []string // web origins, one "*" each allowed; nil means pages of this machine and app://*
+
+	JSONBody          int64 // bytes of a JSON body, inflated; 0 means 16 MiB
+	MaxN              int   // largest n; 0 means 8
+	MaxBestOf         int   // largest best_of; 0 means 16
+	MaxLogprobs       int   // largest logprobs of /v1/completions; 0 means 5, at most 20
+	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
+	CompletionsTokens int   // max_tokens of /v1/completions when absent; 0 means 16
+
+	RequestTimeout  time.Duration            // of requests answered in one piece; 0 means 60 s
+	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
+	LoadTimeout     time.Duration            // a request's wait for its model; 0 means 10 min
+	StreamWrite     time.Duration            // one write to a client; 0 means 30 s
+	Stall           time.Duration            // a stream without an event of the engine; 0 means off
+	KeepAlive       time.Duration            // silence after which a stream sends a comment; 0 means 15 s
+	HeaderDelay     time.Duration            // from admission to the header of a stream without a token; 0 means 5 s
+	BodyIdle        time.Duration            // a body without a byte; 0 means 60 s
+	ReadHeader      time.Duration            // 0 means 30 s
+	Idle            time.Duration            // a connection between requests; 0 means 120 s
+	ShutdownGrace   time.Duration            // for work in flight; 0 means 30 s
+	MetricsPublic   bool                     // /metrics needs no key
+	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
+	Version         string                   // shown by /v1/server
+	Log             *slog.Logger             // nil discards
+}
+
+// The limits no option changes.
+const (
+	maxHeaderBytes  = 64 << 10
+	maxEmbedInputs  = 2048
+	maxPrompts      = 2048
+	maxStops        = 16
+	maxStopBytes    = 256
+	maxTopLogprobs  = 20
+	maxUnknownNames = 1000 // field names remembered so that each is logged once
+)
+
+// An API is the HTTP face of an engine.
+type API struct {
+	o       Options
+	router  *httprouter.Router
+	metrics *metrics
+	log     *slog.Logger
+	started time.Time
+
+	ready    atomic.Pointer[string] // why not ready; nil when ready
+	loopback atomic.Bool
+	work     gate
+
+	unknownMu sync.Mutex
+	unknown   map[string]bool // field names already logged
+}
+
+// New makes an API. It fails on options that contradict each other.
+func New(o Options) (*API, error) {
+	if o.Engine == nil {
+		return nil, errors.New("httpapi: no engine")
+	}
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}}
+	a.loopback.Store(o.BoundLoopback)
+	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
+	a.router = a.newRouter()
+	return a, nil
+}
+
+func (o *Options) fill() error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.VLLMNames == nil {
+		on := true
+		o.VLLMNames = &on
+	}
+	if o.AllowedOrigins == nil {
+		o.AllowedOrigins = []string{
+			"http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "https://127.0.0.1:*",
+			"http://[::1]:*", "https://[::1]:*", "app://*",
+		}
+	}
+	for _, p := range o.AllowedOrigins {
+		if strings.Count(p, "*") > 1 {
+			return fmt.Errorf("httpapi: allowed origin %q has more than one *", p)
+		}
+	}
+	for _, n := range []struct {
+		name string
+		v    *int
+		zero int
+	}{
+		{"max n", &o.MaxN, 8},
+		{"max best_of", &o.MaxBestOf, 16},
+		{"max logprobs", &o.MaxLogprobs, 5},
+		{"completions max_tokens", &o.CompletionsTokens, 16},
+		{"default max_tokens", &o.DefaultMaxTokens, 0},
+	} {
+		if *n.v < 0 {
+			return fmt.Errorf("httpapi: %s is %d", n.name, *n.v)
+		}
+		if *n.v == 0 {
+			*n.v = n.zero
+		}
+	}
+	if o.MaxLogprobs > maxTopLogprobs {
+		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, maxTopLogprobs)
+	}
+	if o.JSONBody < 0 {
+		return fmt.Errorf("httpapi: limit of JSON bodies is %d", o.JSONBody)
+	}
+	if o.JSONBody == 0 {
+		o.JSONBody = 16 << 20
+	}
+	for _, d := range []struct {
+		v    *time.Duration
+		zero time.Duration
+	}{
+		{&o.RequestTimeout, 60 * time.Second},
+		{&o.LoadTimeout, 10 * time.Minute},
+		{&o.StreamWrite, 30 * time.Second},
+		{&o.KeepAlive, 15 * time.Second},
+		{&o.HeaderDelay, 5 * time.Second},
+		{&o.BodyIdle, 60 * time.Second},
+		{&o.ReadHeader, 30 * time.Second},
+		{&o.Idle, 120 * time.Second},
+		{&o.ShutdownGrace, 30 * time.Second},
+	} {
+		if *d.v == 0 {
+			*d.v = d.zero
+		}
+	}
+	return nil
+}
+
+// SetReady says why /readyz should answer 503; "" makes it answer 200.
+func (a *API) SetReady(reason string) {
+	if reason == "" {
+		a.ready.Store(nil)
+		return
+	}
+	a.ready.Store(&reason)
+}
+
+// requestTimeout returns the limit of a route and the configuration key that
+// sets it.
+func (a *API) requestTimeout(path string) (d time.Duration, key string) {
+	if d, ok := a.o.RequestTimeouts[path]; ok {
+		return d, fmt.Sprintf("request_timeout_overrides[%q]", path)
+	}
+	return a.o.RequestTimeout, "request_timeout"
+}
+
+// withRequestTimeout starts the clock of a request that is answered in one
+// piece. It starts after the model is loaded.
+func (a *API) withRequestTimeout(ctx context.Context, c *call) (context.Context, context.CancelFunc) {
+	d, key := a.requestTimeout(c.route.path)
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, fail(codeRequestTimeout, "",
+		"the request took longer than %s (%v); raise it, ask for fewer tokens, or set \"stream\": true", key, d))
+}
+
+// load makes a model resident and returns what is known of it then, and how
+// long that took.
+func (a *API) load(ctx context.Context, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
+	begin := time.Now()
+	if d := a.o.LoadTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, fail(codeLoadTimeout, "",
+			"model %q was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", info.ID, d))
+		defer cancel()
+	}
+	if err := a.o.Engine.Load(ctx, info.ID); err != nil {
+		return info, 0, classify(ctx, err)
+	}
+	took := time.Since(begin)
+	if again, err := a.resolve(info.ID, info.Kind); err == nil {
+		info = again
+	}
+	return info, took, nil
+}
+
+// resolve finds the model a request names. Without a name it is the default of
+// the first kind that has one. The ID of what it returns is never an alias.
+func (a *API) resolve(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	if name == "" {
+		var first error
+		for _, k := range kinds {
+			info, err := a.o.Engine.Resolve("", k)
+			if err == nil {
+				return target(info), nil
+			}
+			if first == nil {
+				first = err
+			}
+		}
+		return engine.ModelInfo{}, first
+	}
+	info, err := a.o.Engine.Resolve(name, "")
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	info = target(info)
+	for _, k := range kinds {
+		if info.Kind == k {
+			return info, nil
+		}
+	}
+	hint := ""
+	if info.Kind == engine.KindCompletion {
+		hint = "; it has no chat template, so use /v1/completions"
+	}
+	return engine.ModelInfo{}, fail(codeModelNotSupported, "model",
+		"model %q is of type %s, and this endpoint needs %s%s", info.ID, info.Kind, kinds[0], hint)
+}
+
+func target(info engine.ModelInfo) engine.ModelInfo {
+	if info.AliasOf != "" {
+		info.ID, info.AliasOf = info.AliasOf, ""
+	}
+	return info
+}
+
+// logUnknown notes a request field nobody reads, once per name.
+func (a *API) logUnknown(name string) {
+	if len(name) > 64 {
+		name = name[:64]
+	}
+	a.unknownMu.Lock()
+	seen := a.unknown[name]
+	if !seen && len(a.unknown) < maxUnknownNames {
+		a.unknown[name] = true
+	}
+	a.unknownMu.Unlock()
+	if !seen {
+		a.log.Debug("unknown request field ignored", "field", name)
+	}
+}
+
+var _ http.Handler = (*API)(nil)

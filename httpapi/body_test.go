@@ -1,0 +1,137 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"quern/httpapi"
+)
+
+func zipped(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write(b)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return z.Bytes()
+}
+
+func TestContentEncoding(t *testing.T) {
+	const limit = 1 << 16
+	s := newServer(t, httpapi.Options{JSONBody: limit})
+	ok := []byte(`{"prompt":"a"}`)
+	for _, tt := range []struct {
+		name, encoding string
+		body           []byte
+		status         int
+		code           string
+	}{
+		{"gzip", "gzip", zipped(t, ok), 200, ""},
+		{"x-gzip", "X-GZIP", zipped(t, ok), 200, ""},
+		{"identity", "identity", ok, 200, ""},
+		{"bomb", "gzip", zipped(t, bytes.Repeat([]byte(" "), 100*limit)), 413, "request_too_large"},
+		{"not gzip", "gzip", ok, 400, "invalid_json"},
+		{"cut", "gzip", zipped(t, ok)[:20], 400, "invalid_json"},
+		{"bad sum", "gzip", append(zipped(t, ok)[:len(zipped(t, ok))-8], 1, 2, 3, 4, 5, 6, 7, 8), 400, "invalid_json"},
+		{"garbage behind", "gzip", append(zipped(t, ok), "garbage"...), 400, "invalid_json"},
+		{"brotli", "br", ok, 400, "invalid_value"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req, _ := http.NewRequest("POST", s.URL+"/v1/completions", bytes.NewReader(tt.body))
+			req.Header.Set("Content-Encoding", tt.encoding)
+			r, err := s.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Body.Close()
+			if tt.code != "" {
+				wantFailure(t, r, tt.status, tt.code, "")
+			} else if r.StatusCode != tt.status {
+				t.Errorf("status %d, want %d", r.StatusCode, tt.status)
+			}
+		})
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	var log logged
+	s := newServer(t, httpapi.Options{JSONBody: 1000, Log: log.logger()})
+	fits := `{"prompt":"` + strings.Repeat("a", 1000-13) + `"}`
+	if r := post(t, s, "/v1/completions", fits); r.StatusCode != 200 {
+		t.Errorf("%d bytes: status %d", len(fits), r.StatusCode)
+	}
+	wantFailure(t, post(t, s, "/v1/completions", fits+" "), 413, "request_too_large", "")
+	wantFailure(t, post(t, s, "/v1/completions", strings.Repeat("a", 8<<20)), 413, "request_too_large", "")
+	// Without a length in front.
+	req, _ := http.NewRequest("POST", s.URL+"/v1/completions", io.MultiReader(strings.NewReader(fits), strings.NewReader(" ")))
+	r, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	wantFailure(t, r, 413, "request_too_large", "")
+	if n := strings.Count(log.String(), "status=413"); n != 3 {
+		t.Errorf("%d of 3 logged as 413:\n%s", n, log.String())
+	}
+}
+
+func TestBodyThatStalls(t *testing.T) {
+	s := newServer(t, httpapi.Options{BodyIdle: 100 * time.Millisecond})
+	half := "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\":"
+	begin := time.Now()
+	b, err := io.ReadAll(dial(t, s.URL, half))
+	if err != nil || len(b) != 0 {
+		t.Errorf("got %q, %v; want a closed connection", b, err)
+	}
+	if d := time.Since(begin); d < 100*time.Millisecond || d > 3*time.Second {
+		t.Errorf("closed after %v", d)
+	}
+}
+
+// A body that trickles is slow but moves: each byte buys time.
+func TestBodyThatTrickles(t *testing.T) {
+	s := newServer(t, httpapi.Options{BodyIdle: time.Second})
+	body := `{"prompt":"abcdefgh"}`
+	c := dial(t, s.URL, strings.TrimSuffix(rawPost("/v1/completions", body), body))
+	for i := 0; i < len(body); i += 2 {
+		time.Sleep(110 * time.Millisecond)
+		if _, err := io.WriteString(c, body[i:min(i+2, len(body))]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := make([]byte, 12)
+	if _, err := io.ReadFull(c, b); err != nil || string(b) != "HTTP/1.1 200" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+func TestHalfABody(t *testing.T) {
+	var log logged
+	s := newServer(t, httpapi.Options{Log: log.logger()})
+	c := dial(t, s.URL, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\":")
+	time.Sleep(20 * time.Millisecond)
+	c.Close()
+	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
+}
+
+// Without a key the body is not read, and a client that sends none of it does
+// not hold the connection.
+func TestUnreadBodyDoesNotHoldTheConnection(t *testing.T) {
+	s := newServer(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, BodyIdle: 100 * time.Millisecond})
+	c := dial(t, s.URL, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Errorf("the connection stays open: %v", err)
+	}
+	if !bytes.HasPrefix(b, []byte("HTTP/1.1 401")) {
+		t.Errorf("got %q", b)
+	}
+}

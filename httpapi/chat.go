@@ -1,0 +1,291 @@
+package httpapi
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"quern/engine"
+	"quern/engine/chat"
+)
+
+// A chatRequest is a body of /v1/chat/completions, checked.
+type chatRequest struct {
+	model    string
+	prompt   engine.Prompt
+	sampling sampling
+	stream   bool
+	usage    bool // stream_options.include_usage
+	logprobs bool
+	top      int
+}
+
+// readChat reads every field. What a reply must not silently lack is refused.
+func (a *API) readChat(o *object) (*chatRequest, error) {
+	r := &chatRequest{model: o.str("model")}
+	r.prompt.Messages = readMessages(o)
+	r.prompt.Kwargs = readKwargs(o)
+	r.prompt.AutoShorten = o.oneOf("truncation", "disabled", "auto") == "auto"
+	r.prompt.Continue = readContinue(o, r.prompt.Messages)
+	r.stream, r.usage = streamOptions(o)
+	r.sampling = a.readSampling(o)
+	r.sampling.maxTokens, _ = maxTokensField(o, "max_tokens", 1)
+	if n, ok := maxTokensField(o, "max_completion_tokens", 1); ok {
+		r.sampling.maxTokens = n
+	}
+	r.logprobs = o.boolean("logprobs", false)
+	r.top = int(o.integer("top_logprobs", 0, 0, maxTopLogprobs))
+	if r.top > 0 && !r.logprobs {
+		o.p.set(fail(codeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true"))
+	}
+	refuseTools(o)
+	refuseFormats(o)
+	for _, name := range o.unread() {
+		a.logUnknown(name)
+	}
+	return r, o.err()
+}
+
+// readContinue says whether the reply goes on with the last message: by
+// default when that is the assistant's and has text.
+func readContinue(o *object, messages []chat.Message) bool {
+	last := chat.Message{}
+	if len(messages) > 0 {
+		last = messages[len(messages)-1]
+	}
+	can := last.Role == chat.RoleAssistant && !last.NoContent && len(last.ToolCalls) == 0
+	want := o.boolean("continue_final_message", can)
+	if want && !can {
+		o.p.set(fail(codeInvalidValue, "continue_final_message", "continue_final_message needs a last message of role assistant with text"))
+	}
+	return want && can
+}
+
+// refuseTools refuses requests that expect tool calls. With "tool_choice":
+// "none" the tools do not matter.
+func refuseTools(o *object) {
+	o.ignore("parallel_tool_calls")
+	choice := ""
+	if v, ok := o.get("tool_choice"); ok {
+		switch v.kind() {
+		case '"':
+			choice = o.oneOf("tool_choice", "none", "auto", "required")
+		case '{':
+			choice = "named"
+		default:
+			v.wrong("a string or an object")
+		}
+	}
+	if tools, ok := o.get("tools"); ok {
+		items := tools.array()
+		for _, item := range items {
+			item.object()
+		}
+		if len(items) > 0 && choice != "none" {
+			o.p.set(fail(codeUnsupported, "tools", "tools is not supported yet; leave it out or set \"tool_choice\": \"none\""))
+		}
+	}
+	if choice == "required" || choice == "named" {
+		o.p.set(fail(codeUnsupported, "tool_choice", "tool_choice is not supported yet; leave it out or set it to \"none\""))
+	}
+	for _, name := range []string{"functions", "function_call"} {
+		if o.has(name) {
+			o.p.set(fail(codeUnsupported, name, "%s is the old form of tools and is not supported; use tools and tool_choice", name))
+		}
+	}
+}
+
+func refuseFormats(o *object) {
+	if f := o.object("response_format"); f != nil {
+		switch f.need("type"); f.oneOf("type", "text", "json_object", "json_schema") {
+		case "json_object", "json_schema":
+			o.p.set(fail(codeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out and check the reply yourself"))
+		}
+	}
+	for _, v := range o.array("modalities") {
+		if m := v.str(); m != "text" {
+			o.p.set(fail(codeUnsupported, "modalities", "modalities may only hold \"text\", got %.60q", m))
+		}
+	}
+	if o.has("audio") {
+		o.p.set(fail(codeUnsupported, "audio", "audio replies are not supported; leave audio out"))
+	}
+}
+
+// request builds what the engine is asked.
+func (r *chatRequest) request(a *API, model string) engine.GenerateRequest {
+	d := a.o.Engine.Defaults(model)
+	q := engine.GenerateRequest{Model: model, Prompt: r.prompt}
+	r.sampling.apply(&q, d)
+	if r.sampling.maxTokens == 0 {
+		q.MaxTokens = d.MaxTokens
+		if q.MaxTokens == 0 {
+			q.MaxTokens = a.o.DefaultMaxTokens
+		}
+	}
+	q.Sample.Logprobs = r.logprobs
+	q.Sample.Top = r.top
+	return q
+}
+
+// chatHead is what the whole answer and every chunk of a stream begin with.
+type chatHead struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	Model       string `json:"model"`
+	Fingerprint string `json:"system_fingerprint,omitempty"`
+}
+
+func newHead(prefix, object string, info engine.ModelInfo) chatHead {
+	return chatHead{newID(prefix), object, time.Now().Unix(), info.ID, info.Fingerprint}
+}
+
+type chatCompletion struct {
+	chatHead
+	Choices   []chatChoice `json:"choices"`
+	Usage     *usage       `json:"usage"`
+	Timings   *timings     `json:"timings"`
+	Truncated int          `json:"truncated_messages,omitempty"`
+}
+
+type chatChoice struct {
+	Index        int           `json:"index"`
+	Message      chatMessage   `json:"message"`
+	Logprobs     *chatLogprobs `json:"logprobs"`
+	FinishReason string        `json:"finish_reason"`
+	StopReason   any           `json:"stop_reason"`
+}
+
+type chatMessage struct {
+	Role    string    `json:"role"`
+	Content string    `json:"content"`
+	Refusal *struct{} `json:"refusal"`
+}
+
+func (a *API) chatCompletions(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.readChat(o)
+	if err != nil {
+		return err
+	}
+	logCaller(c, o)
+	info, err := a.resolve(r.model, engine.KindChat)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	info, took, err := a.load(ctx, info)
+	if err != nil {
+		return err
+	}
+	t := &tally{load: took}
+	defer logTally(c, info.ID, t)
+	reqs := []engine.GenerateRequest{r.request(a, info.ID)}
+	if r.stream {
+		g := a.generate(ctx, info.ID, reqs)
+		defer g.close()
+		return a.stream(c, g, t, newChatStream(info, r, t))
+	}
+	ctx, cancel := a.withRequestTimeout(ctx, c)
+	defer cancel()
+	g := a.generate(ctx, info.ID, reqs)
+	defer g.close()
+
+	texts := make([]strings.Builder, r.sampling.n)
+	probs := make([][]engine.Logprob, r.sampling.n)
+	choices := make([]chatChoice, r.sampling.n)
+	if err := g.each(t, func(it item) {
+		if it.Index < 0 || it.Index >= len(choices) {
+			return
+		}
+		switch it.Type {
+		case engine.Delta:
+			texts[it.Index].WriteString(it.Text)
+			probs[it.Index] = append(probs[it.Index], it.Logprobs...)
+		case engine.Finish:
+			choices[it.Index].FinishReason = it.Reason
+			choices[it.Index].StopReason = it.StopReason
+		}
+	}); err != nil {
+		return err
+	}
+	for i := range choices {
+		choices[i].Index = i
+		choices[i].Message = chatMessage{Role: chat.RoleAssistant, Content: texts[i].String()}
+		if r.logprobs {
+			choices[i].Logprobs = newChatLogprobs(probs[i], r.top)
+		}
+	}
+	return a.writeJSON(c, 200, chatCompletion{
+		chatHead: newHead("chatcmpl-", "chat.completion", info), Choices: choices,
+		Usage: t.usage(), Timings: t.report(), Truncated: t.truncated,
+	})
+}
+
+// logCaller notes what a client says about itself for the log.
+func logCaller(c *call, o *object) {
+	if raw, ok := o.fields["user"]; ok && string(raw) != "null" {
+		c.w.note(slog.String("user", shorten(raw)))
+	}
+	if raw, ok := o.fields["metadata"]; ok && string(raw) != "null" {
+		c.w.note(slog.String("metadata", shorten(raw)))
+	}
+}
+
+func shorten(raw []byte) string {
+	const most = 512
+	if len(raw) > most {
+		raw = raw[:most]
+	}
+	return strings.ToValidUTF8(string(raw), "")
+}
+
+func logTally(c *call, model string, t *tally) {
+	c.w.note(slog.String("model", model), slog.Int("prompt_tokens", t.prompt), slog.Int("output_tokens", t.output))
+}
+
+// render answers with the prompt a chat request would give the model.
+func (a *API) render(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.readChat(o)
+	if err != nil {
+		return err
+	}
+	info, err := a.resolve(r.model, engine.KindChat)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	if info, _, err = a.load(ctx, info); err != nil {
+		return err
+	}
+	ctx, cancel := a.withRequestTimeout(ctx, c)
+	defer cancel()
+	res, err := a.o.Engine.Tokenize(ctx, engine.TokenizeRequest{Model: info.ID, Prompt: r.prompt})
+	if err != nil {
+		return classify(ctx, err)
+	}
+	return a.writeJSON(c, 200, struct {
+		Object  string `json:"object"`
+		Model   string `json:"model"`
+		Prompt  string `json:"prompt"`
+		Tokens  any    `json:"tokens"`
+		Count   int    `json:"count"`
+		Context int    `json:"max_model_len"`
+	}{"chat.prompt", info.ID, res.Text, list(res.Tokens), len(res.Tokens), res.Context})
+}
+
+// list makes nil an empty array in JSON.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,370 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"quern/engine"
+	"quern/engine/token"
+)
+
+// A textRequest is a body of /v1/completions, checked.
+type textRequest struct {
+	model    string
+	prompts  []engine.Prompt
+	sampling sampling // n is what the client gets for each prompt
+	bestOf   int      // sequences to draw for each prompt
+	stream   bool
+	usage    bool
+	echo     bool
+	logprobs int // -1 when not asked for
+	echoed   []string
+}
+
+func (a *API) readText(o *object) (*textRequest, error) {
+	r := &textRequest{
+		model:    o.str("model"),
+		prompts:  readPrompts(o),
+		sampling: a.readSampling(o),
+		echo:     o.boolean("echo", false),
+		logprobs: int(o.integer("logprobs", -1, 0, int64(a.o.MaxLogprobs))),
+	}
+	r.stream, r.usage = streamOptions(o)
+	lo := int64(1)
+	if r.echo {
+		lo = 0
+	}
+	said := false
+	if r.sampling.maxTokens, said = maxTokensField(o, "max_tokens", lo); !said {
+		r.sampling.maxTokens = a.o.CompletionsTokens
+	}
+	r.bestOf = int(o.integer("best_of", int64(r.sampling.n), 1, int64(a.o.MaxBestOf)))
+	if o.p.err == nil && r.bestOf < r.sampling.n {
+		o.p.set(fail(codeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.n))
+	}
+	if r.stream && r.bestOf > r.sampling.n {
+		o.p.set(fail(codeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.n))
+	}
+	if v, ok := o.get("suffix"); ok && v.str() != "" {
+		o.p.set(fail(codeUnsupported, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out"))
+	}
+	if f := o.object("response_format"); f != nil && f.oneOf("type", "text", "json_object", "json_schema") != "text" {
+		o.p.set(fail(codeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out"))
+	}
+	for _, name := range o.unread() {
+		a.logUnknown(name)
+	}
+	return r, o.err()
+}
+
+// readPrompts reads the four forms a prompt may have. null is a prompt of
+// nothing but BOS.
+func readPrompts(o *object) []engine.Prompt {
+	raw, ok := o.fields["prompt"]
+	if !ok {
+		o.need("prompt")
+		return nil
+	}
+	v, ok := o.get("prompt")
+	if !ok {
+		return []engine.Prompt{{}}
+	}
+	switch kind(raw) {
+	case '"':
+		return []engine.Prompt{{Text: v.str()}}
+	case '[':
+	default:
+		v.wrong("a string, an array of strings, an array of token ids or an array of such arrays")
+		return nil
+	}
+	items := v.array()
+	if len(items) == 0 {
+		v.invalid("must not be empty")
+		return nil
+	}
+	if items[0].kind() == '0' {
+		return []engine.Prompt{{Tokens: readTokens(items)}}
+	}
+	if len(items) > maxPrompts {
+		v.invalid("must have at most %d prompts, got %d", maxPrompts, len(items))
+		return nil
+	}
+	out := make([]engine.Prompt, 0, len(items))
+	for _, item := range items {
+		switch {
+		case item.kind() == '"' && items[0].kind() == '"':
+			out = append(out, engine.Prompt{Text: item.str()})
+		case item.kind() == '[' && items[0].kind() == '[':
+			ids := item.array()
+			if len(ids) == 0 {
+				item.invalid("must not be empty")
+			}
+			out = append(out, engine.Prompt{Tokens: readTokens(ids)})
+		case items[0].kind() == '[':
+			item.wrong("an array of token ids")
+		default:
+			item.wrong("a string")
+		}
+		if o.p.err != nil {
+			return nil
+		}
+	}
+	return out
+}
+
+func readTokens(items []value) []token.ID {
+	ids := make([]token.ID, len(items))
+	for i, v := range items {
+		ids[i] = token.ID(v.integer(0, math.MaxInt32))
+		if v.p.err != nil {
+			return nil
+		}
+	}
+	return ids
+}
+
+// requests builds what the engine is asked, one request a prompt.
+func (r *textRequest) requests(d engine.Sampling, model string) []engine.GenerateRequest {
+	reqs := make([]engine.GenerateRequest, len(r.prompts))
+	for i, p := range r.prompts {
+		q := &reqs[i]
+		q.Model, q.Prompt = model, p
+		r.sampling.apply(q, d)
+		q.N = r.bestOf
+		q.NoTokens = r.sampling.maxTokens == 0
+		q.PromptLogprobs = r.echo && r.logprobs >= 0
+		q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.n
+		q.Sample.Top = max(r.logprobs, 0)
+	}
+	return reqs
+}
+
+// spell finds the text an echoed prompt shows.
+func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
+	r.echoed = make([]string, len(r.prompts))
+	if !r.echo {
+		return nil
+	}
+	for i, p := range r.prompts {
+		r.echoed[i] = p.Text
+		if p.Tokens != nil {
+			s, err := e.Detokenize(ctx, model, p.Tokens)
+			if err != nil {
+				return classify(ctx, err)
+			}
+			r.echoed[i] = s
+		}
+	}
+	return nil
+}
+
+type textCompletion struct {
+	chatHead
+	Choices []textChoice `json:"choices"`
+	Usage   any          `json:"usage,omitempty"` // absent, null or *usage
+	Timings *timings     `json:"timings,omitempty"`
+}
+
+type textChoice struct {
+	Text         string        `json:"text"`
+	Index        int           `json:"index"`
+	Logprobs     *textLogprobs `json:"logprobs"`
+	FinishReason *string       `json:"finish_reason"`
+	StopReason   any           `json:"stop_reason,omitempty"`
+}
+
+func (a *API) completions(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.readText(o)
+	if err != nil {
+		return err
+	}
+	logCaller(c, o)
+	info, err := a.resolve(r.model, engine.KindCompletion, engine.KindChat)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	info, took, err := a.load(ctx, info)
+	if err != nil {
+		return err
+	}
+	if !r.stream {
+		var cancel context.CancelFunc
+		ctx, cancel = a.withRequestTimeout(ctx, c)
+		defer cancel()
+	}
+	if err := r.spell(ctx, a.o.Engine, info.ID); err != nil {
+		return err
+	}
+	t := &tally{load: took}
+	defer logTally(c, info.ID, t)
+	g := a.generate(ctx, info.ID, r.requests(a.o.Engine.Defaults(info.ID), info.ID))
+	defer g.close()
+	head := newHead("cmpl-", "text_completion", info)
+	if r.stream {
+		return a.stream(c, g, t, newTextStream(head, r))
+	}
+
+	seqs := make([][]textSequence, len(r.prompts))
+	for i := range seqs {
+		seqs[i] = make([]textSequence, r.bestOf)
+	}
+	prompts := make([][]engine.Logprob, len(r.prompts))
+	if err := g.each(t, func(it item) {
+		if it.Index < 0 || it.Index >= r.bestOf {
+			return
+		}
+		s := &seqs[it.prompt][it.Index]
+		switch it.Type {
+		case engine.PromptDone:
+			prompts[it.prompt] = it.Prompt
+		case engine.Delta:
+			s.text.WriteString(it.Text)
+			s.probs = append(s.probs, it.Logprobs...)
+		case engine.Finish:
+			s.end = it.Event
+		}
+	}); err != nil {
+		return err
+	}
+	out := textCompletion{chatHead: head, Usage: t.usage(), Timings: t.report()}
+	for i := range seqs {
+		for j, s := range best(seqs[i], r.sampling.n) {
+			out.Choices = append(out.Choices, r.choice(i, j, s, prompts[i]))
+		}
+	}
+	return a.writeJSON(c, 200, out)
+}
+
+// A textSequence is one reply being put together.
+type textSequence struct {
+	text  strings.Builder
+	probs []engine.Logprob
+	end   engine.Event
+}
+
+// best returns the n sequences of the highest mean log-probability, or all in
+// their order when n is all.
+func best(seqs []textSequence, n int) []*textSequence {
+	out := make([]*textSequence, len(seqs))
+	for i := range seqs {
+		out[i] = &seqs[i]
+	}
+	if n == len(out) {
+		return out
+	}
+	mean := func(s *textSequence) float64 { return s.end.Cumulative / float64(max(s.end.Tokens, 1)) }
+	slices.SortStableFunc(out, func(x, y *textSequence) int { return cmp.Compare(mean(y), mean(x)) })
+	return out[:n]
+}
+
+// choice spells sequence j of prompt i. Choices count prompt by prompt.
+func (r *textRequest) choice(i, j int, s *textSequence, prompt []engine.Logprob) textChoice {
+	c := textChoice{
+		Text: r.echoed[i] + s.text.String(), Index: i*r.sampling.n + j,
+		FinishReason: &s.end.Reason, StopReason: s.end.StopReason,
+	}
+	if r.logprobs >= 0 {
+		var at textOffsets
+		c.Logprobs = newTextLogprobs()
+		if r.echo {
+			c.Logprobs.addPrompt(&at, prompt, r.echoed[i], r.logprobs)
+		}
+		c.Logprobs.add(&at, s.probs, r.logprobs)
+	}
+	return c
+}
+
+func newTextLogprobs() *textLogprobs {
+	return &textLogprobs{Tokens: []string{}, Logprob: []*float32{}, Top: []map[string]float32{}, Offset: []int{}}
+}
+
+// A textStream spells a generation as chunks of /v1/completions.
+type textStream struct {
+	head    chatHead
+	r       *textRequest
+	prompts [][]engine.Logprob
+	seqs    map[int]*textState // by index of the choice
+}
+
+type textState struct {
+	at    textOffsets
+	begun bool
+}
+
+func newTextStream(head chatHead, r *textRequest) *textStream {
+	return &textStream{head: head, r: r, prompts: make([][]engine.Logprob, len(r.prompts)), seqs: map[int]*textState{}}
+}
+
+func (s *textStream) begin(*eventWriter) error { return nil }
+
+func (s *textStream) item(w *eventWriter, it item) error {
+	c := textChoice{Index: it.prompt*s.r.sampling.n + it.Index}
+	switch it.Type {
+	case engine.PromptDone:
+		s.prompts[it.prompt] = it.Prompt
+		return nil
+	case engine.Delta:
+		if err := s.echo(w, it, c.Index); err != nil {
+			return err
+		}
+		c.Text = it.Text
+		if s.r.logprobs >= 0 {
+			c.Logprobs = newTextLogprobs()
+			c.Logprobs.add(&s.seqs[c.Index].at, it.Logprobs, s.r.logprobs)
+		}
+		if c.Text == "" && (c.Logprobs == nil || len(c.Logprobs.Tokens) == 0) {
+			return nil
+		}
+	case engine.Finish:
+		if err := s.echo(w, it, c.Index); err != nil {
+			return err
+		}
+		c.FinishReason, c.StopReason = &it.Reason, it.StopReason
+	default:
+		return nil
+	}
+	return s.chunk(w, c)
+}
+
+// echo opens a choice, with the prompt's text if that was asked for.
+func (s *textStream) echo(w *eventWriter, it item, index int) error {
+	st := s.seqs[index]
+	if st == nil {
+		st = &textState{}
+		s.seqs[index] = st
+	}
+	if st.begun || !s.r.echo {
+		st.begun = true
+		return nil
+	}
+	st.begun = true
+	c := textChoice{Text: s.r.echoed[it.prompt], Index: index}
+	if s.r.logprobs >= 0 {
+		c.Logprobs = newTextLogprobs()
+		c.Logprobs.addPrompt(&st.at, s.prompts[it.prompt], c.Text, s.r.logprobs)
+	}
+	return s.chunk(w, c)
+}
+
+func (s *textStream) chunk(w *eventWriter, c textChoice) error {
+	out := textCompletion{chatHead: s.head, Choices: []textChoice{c}}
+	if s.r.usage {
+		out.Usage = jsonNull
+	}
+	return w.event(out)
+}
+
+func (s *textStream) end(w *eventWriter, t *tally) error {
+	if !s.r.usage {
+		return nil
+	}
+	return w.event(textCompletion{chatHead: s.head, Choices: []textChoice{}, Usage: t.usage(), Timings: t.report()})
+}

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"quern/engine"
+)
+
+func (a *API) embeddings(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	model := o.str("model")
+	r := engine.EmbedRequest{
+		Inputs:     readInputs(o),
+		Dimensions: int(o.integer("dimensions", 0, 1, math.MaxInt32)),
+		Truncate:   o.boolean("truncate", false),
+		Raw:        !o.boolean("normalize", true),
+	}
+	asBase64 := o.oneOf("encoding_format", "float", "base64") == "base64"
+	if o.has("input_type") {
+		o.p.set(fail(codeUnsupported, "input_type", "input_type is not supported yet; put the model's prefix in front of the input instead"))
+	}
+	o.ignore("user", "keep_alive")
+	for _, name := range o.unread() {
+		a.logUnknown(name)
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	logCaller(c, o)
+	info, err := a.resolve(model, engine.KindEmbedding)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	if info, _, err = a.load(ctx, info); err != nil {
+		return err
+	}
+	ctx, cancel := a.withRequestTimeout(ctx, c)
+	defer cancel()
+	r.Model = info.ID
+	res, err := a.o.Engine.Embed(ctx, r)
+	if err != nil {
+		return classify(ctx, err)
+	}
+	logTally(c, info.ID, &tally{prompt: res.PromptTokens})
+	b, e := encodeEmbeddings(info.ID, res, asBase64)
+	if e != nil {
+		return e
+	}
+	return a.writeBytes(c, 200, b)
+}
+
+func readInputs(o *object) []engine.EmbedInput {
+	v, ok := o.need("input")
+	if !ok {
+		return nil
+	}
+	text := func(v value) engine.EmbedInput {
+		s := v.str()
+		if s == "" {
+			v.invalid("must not be empty")
+		}
+		return engine.EmbedInput{Text: s}
+	}
+	switch v.kind() {
+	case '"':
+		return []engine.EmbedInput{text(v)}
+	case '[':
+	default:
+		v.wrong("a string, an array of strings, an array of token ids or an array of such arrays")
+		return nil
+	}
+	items := v.array()
+	if len(items) == 0 {
+		v.invalid("must not be empty")
+		return nil
+	}
+	if items[0].kind() == '0' {
+		return []engine.EmbedInput{{Tokens: readTokens(items)}}
+	}
+	if len(items) > maxEmbedInputs {
+		v.invalid("must have at most %d entries, got %d; send several requests", maxEmbedInputs, len(items))
+		return nil
+	}
+	out := make([]engine.EmbedInput, 0, len(items))
+	for _, item := range items {
+		switch {
+		case item.kind() == '"' && items[0].kind() == '"':
+			out = append(out, text(item))
+		case item.kind() == '[' && items[0].kind() == '[':
+			ids := item.array()
+			if len(ids) == 0 {
+				item.invalid("must not be empty")
+			}
+			out = append(out, engine.EmbedInput{Tokens: readTokens(ids)})
+		case items[0].kind() == '[':
+			item.wrong("an array of token ids")
+		default:
+			item.wrong("a string")
+		}
+		if o.p.err != nil {
+			return nil
+		}
+	}
+	return out
+}
+
+// encodeEmbeddings writes the answer by hand: base64 of large batches is the
+// usual case, as openai-node asks for it unless told otherwise.
+func encodeEmbeddings(model string, res engine.EmbedResult, asBase64 bool) ([]byte, *apiError) {
+	name, err := marshal(model)
+	if err != nil {
+		return nil, fail(codeInternal, "", "the model's name cannot be sent")
+	}
+	size := 256
+	for _, v := range res.Vectors {
+		size += 64 + 12*len(v)
+	}
+	b := make([]byte, 0, size)
+	b = append(b, `{"object":"list","model":`...)
+	b = append(b, name...)
+	b = append(b, `,"data":[`...)
+	var raw []byte
+	for i, vec := range res.Vectors {
+		for _, x := range vec {
+			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+				return nil, fail(codeEngineFailure, "", "the model returned a vector with a value that is not a number for input %d", i)
+			}
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"object":"embedding","index":`...)
+		b = strconv.AppendInt(b, int64(i), 10)
+		b = append(b, `,"embedding":`...)
+		if asBase64 {
+			raw = raw[:0]
+			for _, x := range vec {
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+			}
+			b = append(b, '"')
+			b = base64.StdEncoding.AppendEncode(b, raw)
+			b = append(b, '"')
+		} else {
+			b = append(b, '[')
+			for k, x := range vec {
+				if k > 0 {
+					b = append(b, ',')
+				}
+				b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
+			}
+			b = append(b, ']')
+		}
+		b = append(b, '}')
+	}
+	b = append(b, `],"usage":{"prompt_tokens":`...)
+	b = strconv.AppendInt(b, int64(res.PromptTokens), 10)
+	b = append(b, `,"total_tokens":`...)
+	b = strconv.AppendInt(b, int64(res.PromptTokens), 10)
+	return append(b, "}}\n"...), nil
+}

@@ -1,0 +1,385 @@
+package httpapi_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quern/engine"
+	"quern/engine/token"
+	"quern/httpapi"
+)
+
+const (
+	testKey     = "test-key"
+	chatModel   = "stub/chat:Q4_K_M"
+	embedModel  = "stub-embed"
+	baseModel   = "stub-base" // no chat template
+	fakeContext = 8192
+)
+
+// A fake is an engine whose tokens are words and whose replies are written
+// here. Single methods can be replaced.
+type fake struct {
+	mu    sync.Mutex
+	ids   map[string]token.ID
+	words []string
+
+	running atomic.Int64
+	output  atomic.Int64
+	last    atomic.Pointer[engine.GenerateRequest]
+	seen    atomic.Pointer[engine.EmbedRequest]
+
+	load     func(ctx context.Context, model string) error
+	generate func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool)
+	embed    func(r engine.EmbedRequest) (engine.EmbedResult, error)
+}
+
+var fakeModels = []engine.ModelInfo{
+	{
+		ID: chatModel, Kind: engine.KindChat, Capabilities: []string{"chat", "completion"}, Created: time.Unix(1767000000, 0),
+		ContextLength: fakeContext, Status: "loaded", Format: "gguf", Quantization: "Q4_K_M", SizeBytes: 2019377696, Fingerprint: "fp_fake",
+	},
+	{ID: "stub-chat", AliasOf: chatModel, Kind: engine.KindChat, Created: time.Unix(1767000000, 0), ContextLength: fakeContext, Status: "loaded"},
+	{ID: embedModel, Kind: engine.KindEmbedding, Created: time.Unix(1767000001, 0), ContextLength: 512, Status: "unloaded", Format: "gguf"},
+	{ID: baseModel, Kind: engine.KindCompletion, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
+}
+
+func (f *fake) Models() []engine.ModelInfo { return fakeModels }
+
+func (f *fake) Resolve(name string, kind engine.Kind) (engine.ModelInfo, error) {
+	for _, m := range fakeModels {
+		if name == "" && m.Kind == kind || name != "" && m.ID == name && (kind == "" || kind == m.Kind) {
+			return m, nil
+		}
+	}
+	if name == "" {
+		return engine.ModelInfo{}, &engine.Error{Code: engine.CodeMissingParam, Param: "model", Message: "model is required"}
+	}
+	return engine.ModelInfo{}, &engine.Error{Code: engine.CodeModelNotFound, Param: "model", Message: fmt.Sprintf("model %q does not exist; there is %s", name, chatModel)}
+}
+
+func (f *fake) Load(ctx context.Context, model string) error {
+	if f.load != nil {
+		return f.load(ctx, model)
+	}
+	return ctx.Err()
+}
+
+func (f *fake) Defaults(string) engine.Sampling { return engine.Sampling{} }
+
+var wordRE = regexp.MustCompile(`\s?\S+|\s+`)
+
+func (f *fake) encode(s string) []token.ID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ids == nil {
+		f.ids = map[string]token.ID{}
+	}
+	var out []token.ID
+	for _, w := range wordRE.FindAllString(s, -1) {
+		id, ok := f.ids[w]
+		if !ok {
+			id = token.ID(1000 + len(f.words))
+			f.ids[w] = id
+			f.words = append(f.words, w)
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+func (f *fake) word(id token.ID) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := int(id) - 1000; i >= 0 && i < len(f.words) {
+		return f.words[i]
+	}
+	return fmt.Sprintf("<%d>", id)
+}
+
+func (f *fake) prompt(p engine.Prompt) (ids []token.ID, text string) {
+	switch {
+	case p.Messages != nil:
+		var b strings.Builder
+		for _, m := range p.Messages {
+			fmt.Fprintf(&b, "<|%s|> %s", m.Role, m.Text)
+			for _, part := range m.Parts {
+				b.WriteString(part.Text)
+			}
+			b.WriteString("\n")
+		}
+		text = b.String()
+	case p.Tokens != nil:
+		for _, id := range p.Tokens {
+			text += f.word(id)
+		}
+		return p.Tokens, text
+	default:
+		text = p.Text
+	}
+	return f.encode(text), text
+}
+
+var replyWords = strings.SplitAfter("The fox is asleep, na\u00efve caf\u00e9 \u65e5\u672c\u8a9e \U0001F98A and one two three four five six seven eight ", " ")
+
+func (f *fake) logprob(w string, top int) engine.Logprob {
+	lp := engine.Logprob{ID: f.encode(w)[0], Bytes: []byte(w), Logprob: -0.25}
+	for i := range top {
+		alt := engine.Alternative{ID: token.ID(i), Bytes: []byte(fmt.Sprintf("alt%d", i)), Logprob: -1 - float32(i)}
+		if i == 0 {
+			alt = engine.Alternative{ID: lp.ID, Bytes: lp.Bytes, Logprob: lp.Logprob}
+		}
+		if i == 2 {
+			alt.Logprob = float32(math.Inf(-1))
+		}
+		lp.Top = append(lp.Top, alt)
+	}
+	return lp
+}
+
+func (f *fake) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+	return func(yield func(engine.Event, error) bool) {
+		f.last.Store(&r)
+		f.running.Add(int64(max(r.N, 1)))
+		defer f.running.Add(-int64(max(r.N, 1)))
+		if f.generate != nil {
+			f.generate(ctx, r, yield)
+			return
+		}
+		f.reply(ctx, r, yield)
+	}
+}
+
+// reply says the reply words, turned by the number of the sequence.
+func (f *fake) reply(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
+	ids, text := f.prompt(r.Prompt)
+	if len(ids) >= fakeContext {
+		yield(engine.Event{}, &engine.Error{Code: engine.CodeContextLength, Param: "messages", Message: fmt.Sprintf("the prompt is %d tokens; the context of this model is %d", len(ids), fakeContext)})
+		return
+	}
+	if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(ids)}, nil) {
+		return
+	}
+	done := engine.Event{Type: engine.PromptDone, CachedTokens: len(ids) / 2}
+	if r.PromptLogprobs {
+		for i, id := range ids {
+			lp := f.logprob(f.word(id), r.Sample.Top)
+			if i == 0 {
+				lp.Logprob, lp.Top = 0, nil
+			}
+			done.Prompt = append(done.Prompt, lp)
+		}
+	}
+	if !yield(done, nil) {
+		return
+	}
+	limit := 18
+	if strings.Contains(text, "long") {
+		limit = 5000
+	}
+	reason := engine.ReasonStop
+	if r.MaxTokens > 0 && r.MaxTokens < limit {
+		limit, reason = r.MaxTokens, engine.ReasonLength
+	}
+	if r.NoTokens {
+		limit, reason = 0, engine.ReasonLength
+	}
+	n, output := max(r.N, 1), 0
+	type seq struct {
+		words  []string
+		reason string
+		stop   any
+	}
+	seqs := make([]seq, n)
+	for j := range seqs {
+		all := ""
+		seqs[j].reason = reason
+	words:
+		for k := range limit {
+			w := replyWords[(j+k)%len(replyWords)]
+			if w == "" {
+				w = "so "
+			}
+			for _, s := range r.Stop {
+				if i := strings.Index(all+w, s); i >= 0 {
+					if i > len(all) {
+						seqs[j].words = append(seqs[j].words, (all + w)[len(all):i])
+					}
+					seqs[j].reason, seqs[j].stop = engine.ReasonStop, s
+					break words
+				}
+			}
+			all += w
+			seqs[j].words = append(seqs[j].words, w)
+		}
+	}
+	for k := range limit {
+		for j := range seqs {
+			if k >= len(seqs[j].words) {
+				continue
+			}
+			if strings.Contains(text, "long") {
+				select {
+				case <-time.After(2 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+			if ctx.Err() != nil {
+				yield(engine.Event{}, ctx.Err())
+				return
+			}
+			if k == 3 && strings.Contains(text, "fail in the stream") {
+				yield(engine.Event{}, &engine.Error{Code: engine.CodeEngineFailure, Message: "the model stopped unexpectedly"})
+				return
+			}
+			ev := engine.Event{Type: engine.Delta, Index: j, Text: seqs[j].words[k]}
+			if r.Sample.Logprobs {
+				ev.Logprobs = []engine.Logprob{f.logprob(ev.Text, r.Sample.Top)}
+			}
+			output++
+			f.output.Add(1)
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+	for j := range seqs {
+		ev := engine.Event{Type: engine.Finish, Index: j, Reason: seqs[j].reason, StopReason: seqs[j].stop, Tokens: len(seqs[j].words), Cumulative: -0.25 * float64(n-j) * float64(len(seqs[j].words))}
+		if !yield(ev, nil) {
+			return
+		}
+	}
+	yield(engine.Event{
+		Type: engine.Done, PromptTokens: len(ids), CachedTokens: len(ids) / 2, OutputTokens: output,
+		Timings: engine.Timings{Queue: 200 * time.Microsecond, Prompt: 18 * time.Millisecond, Predict: 71 * time.Millisecond, First: 19 * time.Millisecond},
+	}, nil)
+}
+
+func (f *fake) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	f.seen.Store(&r)
+	if f.embed != nil {
+		return f.embed(r)
+	}
+	var res engine.EmbedResult
+	size := 96
+	if r.Dimensions > 0 {
+		size = r.Dimensions
+	}
+	for _, in := range r.Inputs {
+		seed := sha256.Sum256([]byte(in.Text + fmt.Sprint(in.Tokens)))
+		v := make([]float32, size)
+		sum := 0.0
+		for i := range v {
+			v[i] = float32(seed[i%len(seed)]) - 127.5
+			sum += float64(v[i]) * float64(v[i])
+		}
+		for i := range v {
+			v[i] /= float32(math.Sqrt(sum))
+		}
+		res.Vectors = append(res.Vectors, v)
+		res.PromptTokens += max(len(in.Tokens), len(f.encode(in.Text)))
+	}
+	return res, ctx.Err()
+}
+
+func (f *fake) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
+	ids, text := f.prompt(r.Prompt)
+	res := engine.TokenizeResult{Tokens: ids, Text: text, Context: fakeContext}
+	for _, id := range ids {
+		res.Pieces = append(res.Pieces, []byte(f.word(id)))
+	}
+	return res, ctx.Err()
+}
+
+func (f *fake) Detokenize(ctx context.Context, _ string, ids []token.ID) (string, error) {
+	_, text := f.prompt(engine.Prompt{Tokens: ids})
+	return text, ctx.Err()
+}
+
+func (f *fake) Stats() engine.Stats {
+	return engine.Stats{Models: []engine.ModelStats{{
+		Model: chatModel, Kind: engine.KindChat, Running: int(f.running.Load()), Blocks: 64, BlocksUsed: 16, BlockSize: 16,
+		PromptTokens: 100, GeneratedTokens: f.output.Load(), LoadSeconds: 1.5, WeightBytes: 1 << 20, CacheBytes: 1 << 16,
+	}}}
+}
+
+var fakeKey = httpapi.Key{Name: "tester", SHA256: sha256.Sum256([]byte(testKey))}
+
+func newAPI(t testing.TB, o httpapi.Options) *httpapi.API {
+	t.Helper()
+	if o.Engine == nil {
+		o.Engine = &fake{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a, err := httpapi.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// watched holds the tests that already watch for goroutines.
+var watched sync.Map
+
+// noLeaks fails the test when goroutines started after the first call are left
+// at its end.
+func noLeaks(t testing.TB) {
+	if _, again := watched.LoadOrStore(t.Name(), true); again {
+		return
+	}
+	t.Cleanup(func() { watched.Delete(t.Name()) }) // for -count
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			n := runtime.NumGoroutine()
+			if n <= before {
+				return
+			}
+			if time.Now().After(deadline) {
+				buf := make([]byte, 1<<20)
+				t.Errorf("%d goroutines, %d before the test:\n%s", n, before, buf[:runtime.Stack(buf, true)])
+				return
+			}
+		}
+	})
+}
+
+// newServer serves an API over TCP without keys, and watches for goroutines
+// left behind.
+func newServer(t testing.TB, o httpapi.Options) *httptest.Server {
+	t.Helper()
+	return newServerOf(t, newAPI(t, o))
+}
+
+func newServerOf(t testing.TB, a *httpapi.API) *httptest.Server {
+	t.Helper()
+	noLeaks(t)
+	s := httptest.NewServer(a)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func post(t testing.TB, s *httptest.Server, path, body string) *http.Response {
+	t.Helper()
+	r, err := s.Client().Post(s.URL+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Body.Close() })
+	return r
+}

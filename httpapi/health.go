@@ -1,0 +1,81 @@
+package httpapi
+
+import "time"
+
+type healthStatus struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// health says that the process serves, whatever the models do.
+func (a *API) health(c *call) error { return a.writeJSON(c, 200, healthStatus{Status: "ok"}) }
+
+// readyz says whether new work should be sent here.
+func (a *API) readyz(c *call) error {
+	reason := ""
+	if p := a.ready.Load(); p != nil {
+		reason = *p
+	}
+	if a.work.isClosed() {
+		reason = "shutting down"
+	}
+	if reason == "" {
+		return a.writeJSON(c, 200, healthStatus{Status: "ok"})
+	}
+	c.w.Header().Set("Retry-After", "1")
+	return a.writeJSON(c, 503, healthStatus{Status: "unavailable", Reason: reason})
+}
+
+// server shows the limits and timeouts in effect, so that none of them is
+// hidden. Durations are spelled as the configuration spells them; "0s" is off.
+func (a *API) server(c *call) error {
+	span := func(d time.Duration) string { return max(d, 0).String() }
+	overrides := map[string]string{}
+	for path, d := range a.o.RequestTimeouts {
+		overrides[path] = span(d)
+	}
+	type limits struct {
+		JSONBody          int64 `json:"json_body"`
+		Headers           int   `json:"headers"`
+		EmbeddingInputs   int   `json:"embedding_inputs"`
+		Prompts           int   `json:"prompts"`
+		MaxN              int   `json:"max_n"`
+		MaxBestOf         int   `json:"max_best_of"`
+		MaxLogprobs       int   `json:"max_logprobs"`
+		TopLogprobs       int   `json:"max_top_logprobs"`
+		DefaultMaxTokens  int   `json:"default_max_tokens"`
+		CompletionsTokens int   `json:"completions_max_tokens"`
+	}
+	type timeouts struct {
+		Request   string            `json:"request_timeout"`
+		Overrides map[string]string `json:"request_timeout_overrides"`
+		Load      string            `json:"load_timeout"`
+		Write     string            `json:"stream_write_timeout"`
+		Stall     string            `json:"stall_timeout"`
+		KeepAlive string            `json:"keepalive_interval"`
+		Header    string            `json:"header_delay"`
+		Body      string            `json:"body_idle_timeout"`
+		Read      string            `json:"read_header_timeout"`
+		Idle      string            `json:"idle_timeout"`
+		Grace     string            `json:"shutdown_grace"`
+	}
+	o := &a.o
+	return a.writeJSON(c, 200, struct {
+		Object   string   `json:"object"`
+		Version  string   `json:"version"`
+		Started  int64    `json:"started"`
+		Auth     bool     `json:"auth"`
+		Limits   limits   `json:"limits"`
+		Timeouts timeouts `json:"timeouts"`
+	}{
+		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
+		limits{
+			o.JSONBody, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
+			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
+		},
+		timeouts{
+			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
+			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownGrace),
+		},
+	})
+}

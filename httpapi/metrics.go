@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"quern/engine"
+)
+
+// metrics are counted as requests pass, or read from the engine when somebody
+// looks. vLLM's names let its dashboards and gateways work unchanged.
+type metrics struct {
+	handler  http.Handler
+	requests *prometheus.CounterVec
+
+	// nil without vLLM's names
+	success  *prometheus.CounterVec
+	first    *prometheus.HistogramVec
+	perToken *prometheus.HistogramVec
+	latency  *prometheus.HistogramVec
+	queue    *prometheus.HistogramVec
+}
+
+// Upper bounds of the histograms, in seconds.
+var (
+	firstBuckets = []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160}
+	tokenBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5}
+	spanBuckets  = []float64{0.05, 0.1, 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960}
+)
+
+func newMetrics(e Engine, vllm bool, log *slog.Logger) *metrics {
+	reg := prometheus.NewRegistry()
+	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "http_requests_total", Help: "Requests answered, by route and status; 499 are clients that left.",
+	}, []string{"path", "code"})}
+	reg.MustRegister(m.requests, &stateCollector{e, vllm})
+	if vllm {
+		m.success = prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "vllm:request_success_total", Help: "Sequences ended, by reason.",
+		}, []string{"model_name", "finished_reason"})
+		histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
+			h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"model_name"})
+			reg.MustRegister(h)
+			return h
+		}
+		reg.MustRegister(m.success)
+		m.first = histogram("vllm:time_to_first_token_seconds", "From submission to the first token.", firstBuckets)
+		m.perToken = histogram("vllm:time_per_output_token_seconds", "Between two tokens of a sequence.", tokenBuckets)
+		m.latency = histogram("vllm:e2e_request_latency_seconds", "From submission to the last token.", spanBuckets)
+		m.queue = histogram("vllm:request_queue_time_seconds", "From submission to the first step.", spanBuckets)
+	}
+	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		ErrorLog:           slog.NewLogLogger(log.Handler(), slog.LevelError),
+		DisableCompression: true,
+	})
+	return m
+}
+
+func (m *metrics) request(path string, status int) {
+	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+}
+
+// finished counts a sequence that ended.
+func (m *metrics) finished(model, reason string) {
+	if m.success != nil {
+		m.success.WithLabelValues(model, reason).Inc()
+	}
+}
+
+// generated counts a prompt that is done. tokens is the length of its longest
+// sequence.
+func (m *metrics) generated(model string, t engine.Timings, tokens int, took time.Duration) {
+	if m.first == nil {
+		return
+	}
+	m.queue.WithLabelValues(model).Observe(t.Queue.Seconds())
+	m.latency.WithLabelValues(model).Observe(took.Seconds())
+	if tokens > 0 {
+		m.first.WithLabelValues(model).Observe(t.First.Seconds())
+	}
+	if tokens > 1 {
+		m.perToken.WithLabelValues(model).Observe(t.Predict.Seconds() / float64(tokens-1))
+	}
+}
+
+func (a *API) serveMetrics(c *call) error {
+	a.metrics.handler.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// A stateCollector reports the engine's state at the time of a scrape.
+type stateCollector struct {
+	e    Engine
+	vllm bool
+}
+
+var (
+	byModel     = []string{"model_name"}
+	descLoaded  = prometheus.NewDesc("model_loaded", "1 while the model is resident.", byModel, nil)
+	descLoad    = prometheus.NewDesc("model_load_seconds", "How long the model's load took.", byModel, nil)
+	descMemory  = prometheus.NewDesc("model_memory_bytes", "Memory of a resident model, by kind.", []string{"model_name", "kind"}, nil)
+	descPreempt = prometheus.NewDesc("vllm:num_preemptions_total", "Sequences that gave their blocks back and waited.", byModel, nil)
+	descWaiting = prometheus.NewDesc("vllm:num_requests_waiting", "Requests queued.", byModel, nil)
+	descRunning = prometheus.NewDesc("vllm:num_requests_running", "Sequences in the batch.", byModel, nil)
+	descKV      = prometheus.NewDesc("vllm:kv_cache_usage_perc", "KV blocks in use, 0 to 1.", byModel, nil)
+	descCache   = prometheus.NewDesc("vllm:cache_config_info", "Shape of the KV pool.", []string{"model_name", "block_size", "num_gpu_blocks"}, nil)
+	descPrompt  = prometheus.NewDesc("vllm:prompt_tokens_total", "Prompt tokens evaluated or taken from the cache.", byModel, nil)
+	descOutput  = prometheus.NewDesc("vllm:generation_tokens_total", "Tokens generated.", byModel, nil)
+	descQueries = prometheus.NewDesc("vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.", byModel, nil)
+	descHits    = prometheus.NewDesc("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, nil)
+)
+
+// Describe sends nothing: which models there are changes.
+func (s *stateCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the state of every text model. Models that are not resident
+// have empty queues rather than none, so that gateways see their gauges.
+func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(d *prometheus.Desc, v int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	resident := map[string]bool{}
+	for _, m := range s.e.Stats().Models {
+		if resident[m.Model] {
+			continue
+		}
+		resident[m.Model] = true
+		gauge(descLoaded, 1, m.Model)
+		gauge(descLoad, m.LoadSeconds, m.Model)
+		gauge(descMemory, float64(m.WeightBytes), m.Model, "weights")
+		gauge(descMemory, float64(m.CacheBytes), m.Model, "kv_cache")
+		if !s.vllm {
+			continue
+		}
+		gauge(descWaiting, float64(m.Waiting), m.Model)
+		gauge(descRunning, float64(m.Running), m.Model)
+		gauge(descKV, m.KVUsage(), m.Model)
+		gauge(descCache, 1, m.Model, strconv.Itoa(m.BlockSize), strconv.Itoa(m.Blocks))
+		count(descPrompt, m.PromptTokens, m.Model)
+		count(descOutput, m.GeneratedTokens, m.Model)
+		count(descQueries, m.PrefixQueries, m.Model)
+		count(descHits, m.PrefixHits, m.Model)
+		count(descPreempt, m.Preemptions, m.Model)
+	}
+	for _, m := range s.e.Models() {
+		if m.AliasOf != "" || resident[m.ID] {
+			continue
+		}
+		resident[m.ID] = true
+		gauge(descLoaded, 0, m.ID)
+		if s.vllm && (m.Kind == engine.KindChat || m.Kind == engine.KindCompletion || m.Kind == engine.KindEmbedding) {
+			gauge(descWaiting, 0, m.ID)
+			gauge(descRunning, 0, m.ID)
+			gauge(descKV, 0, m.ID)
+		}
+	}
+}

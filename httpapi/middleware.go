@@ -1,0 +1,253 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+)
+
+// A call is one request on its way through the handlers.
+type call struct {
+	w      *response
+	r      *http.Request
+	route  *route
+	params httprouter.Params
+}
+
+// A response remembers what was answered and gives every write a deadline.
+type response struct {
+	http.ResponseWriter
+	rc     *http.ResponseController
+	limit  time.Duration // of one write; not positive means none
+	status int           // 0 until the header is written
+
+	// For the log and the metrics.
+	path  string // route pattern
+	key   string
+	gone  bool // the client left
+	cause error
+	attrs []slog.Attr
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) WriteHeader(status int) {
+	w.deadline()
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends p in pieces, each with a deadline of its own, so that a slow
+// client is not taken for one that stopped reading.
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	const piece = 64 << 10
+	n := 0
+	for {
+		w.deadline()
+		k, err := w.ResponseWriter.Write(p[n:min(n+piece, len(p))])
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+func (w *response) flush() error {
+	w.deadline()
+	return w.rc.Flush()
+}
+
+// deadline applies to what net/http writes later too, as the end of a chunked
+// body. It is renewed before each write and so never runs out between two.
+func (w *response) deadline() {
+	if w.limit > 0 {
+		w.rc.SetWriteDeadline(time.Now().Add(w.limit))
+	}
+}
+
+func (w *response) note(attrs ...slog.Attr) { w.attrs = append(w.attrs, attrs...) }
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	w := &response{ResponseWriter: rw, rc: http.NewResponseController(rw), limit: a.o.StreamWrite, path: pathUnmatched}
+	w.deadline()
+	if r.ContentLength != 0 && a.o.BodyIdle > 0 {
+		// Also for bodies nobody reads: net/http does so before it answers.
+		w.rc.SetReadDeadline(begin.Add(a.o.BodyIdle))
+	}
+	id := requestID(r.Header.Get("x-request-id"))
+	w.Header().Set("x-request-id", id)
+
+	defer func() {
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
+			a.log.Error("panic in a request", "id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if w.status == 0 {
+				a.writeError(&call{w: w, r: r}, fail(codeInternal, "", "something went wrong inside the server; its log has the details"))
+				p = nil
+			} else {
+				p = http.ErrAbortHandler // the body so far must not pass for a whole one
+			}
+		}
+		a.logRequest(w, r, id, time.Since(begin))
+		if p != nil {
+			panic(p)
+		}
+	}()
+
+	if len(r.URL.Path) > 1 && strings.HasSuffix(r.URL.Path, "/") {
+		// No redirect: it would cost a POST its body.
+		u := *r.URL
+		u.Path = strings.TrimSuffix(u.Path, "/")
+		r = r.WithContext(r.Context())
+		r.URL = &u
+	}
+	allowed := a.cors(w, r)
+	if r.Method == http.MethodOptions {
+		w.path = pathPreflight
+		a.preflight(w, r, allowed)
+		return
+	}
+	a.router.ServeHTTP(w, r)
+}
+
+// dispatch runs a route's handler after the checks that do not need the body.
+func (a *API) dispatch(c *call) {
+	c.w.path = c.route.path
+	err := a.admit(c)
+	if err == nil {
+		if c.route.work {
+			defer a.work.leave()
+		}
+		err = c.route.handle(a, c)
+	} else {
+		c.w.Header().Del("Allow")
+	}
+	if err == nil {
+		return
+	}
+	if err = classify(c.r.Context(), err); errors.Is(err, errGone) {
+		c.w.gone = true
+		// Whoever still reads must not take this for a whole answer.
+		panic(http.ErrAbortHandler)
+	}
+	var e *apiError
+	errors.As(err, &e)
+	c.w.cause = e.cause
+	if c.w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	if e.code == codeTooLarge {
+		a.refuse(c, e)
+		return
+	}
+	a.writeError(c, e)
+}
+
+func (a *API) admit(c *call) error {
+	if len(a.o.Keys) == 0 {
+		if err := a.checkBrowser(c.r); err != nil {
+			return err
+		}
+	}
+	if !c.route.open {
+		name, ok := a.authenticate(c.r)
+		if !ok {
+			return fail(codeInvalidKey, "", "Incorrect or missing API key.")
+		}
+		c.w.key = name
+	}
+	if c.route.work && !a.work.enter() {
+		return fail(codeShuttingDown, "", "the server is shutting down; try again later")
+	}
+	return nil
+}
+
+func (a *API) logRequest(w *response, r *http.Request, id string, took time.Duration) {
+	status := w.status
+	if w.gone || status == 0 {
+		status = statusGone
+	}
+	a.metrics.request(w.path, status)
+	attrs := []slog.Attr{
+		slog.String("id", id), slog.String("method", r.Method), slog.String("path", fmt.Sprintf("%.200s", r.URL.Path)),
+		slog.Int("status", status), slog.Duration("took", took),
+	}
+	if w.key != "" {
+		attrs = append(attrs, slog.String("key", w.key))
+	}
+	attrs = append(attrs, w.attrs...)
+	level := slog.LevelInfo
+	if w.cause != nil {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", w.cause.Error()))
+	}
+	a.log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
+}
+
+// writeJSON answers with v, which must be encodable.
+func (a *API) writeJSON(c *call, status int, v any) error {
+	b, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	return a.writeBytes(c, status, append(b, '\n'))
+}
+
+func (a *API) writeBytes(c *call, status int, b []byte) error {
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	if _, err := c.w.Write(b); err != nil && c.r.Method != http.MethodHead {
+		return errGone
+	}
+	return nil
+}
+
+// marshal encodes v on one line and leaves <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// requestID keeps a client's id when it is fit for headers and logs.
+func requestID(given string) string {
+	ok := given != "" && len(given) <= 128
+	for i := 0; ok && i < len(given); i++ {
+		b := given[i]
+		ok = 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '.' || b == '_' || b == '-'
+	}
+	if ok {
+		return given
+	}
+	return newID("req_")
+}
+
+// newID returns prefix and 24 random hexadecimal digits.
+func newID(prefix string) string {
+	var b [12]byte
+	rand.Read(b[:]) // never fails
+	return prefix + hex.EncodeToString(b[:])
+}

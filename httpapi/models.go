@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"quern/engine"
+)
+
+type modelObject struct {
+	ID            string      `json:"id"`
+	Object        string      `json:"object"`
+	Created       int64       `json:"created"`
+	OwnedBy       string      `json:"owned_by"`
+	Type          engine.Kind `json:"type"`
+	Capabilities  []string    `json:"capabilities"`
+	Input         []string    `json:"input_modalities"`
+	ContextLength int         `json:"context_length,omitempty"`
+	MaxModelLen   int         `json:"max_model_len,omitempty"` // vLLM's name for the same
+	Status        string      `json:"status"`
+	Format        string      `json:"format,omitempty"`
+	Quantization  string      `json:"quantization,omitempty"`
+	Architecture  string      `json:"architecture,omitempty"`
+	SizeBytes     int64       `json:"size_bytes,omitempty"`
+	AliasOf       string      `json:"alias_of,omitempty"`
+}
+
+func (a *API) modelObject(m engine.ModelInfo) modelObject {
+	created := m.Created
+	if created.IsZero() {
+		created = a.started
+	}
+	input := "text"
+	if m.Kind == engine.KindTranscription {
+		input = "audio"
+	}
+	return modelObject{
+		ID: m.ID, Object: "model", Created: created.Unix(), OwnedBy: "local",
+		Type: m.Kind, Capabilities: list(m.Capabilities), Input: []string{input},
+		ContextLength: m.ContextLength, MaxModelLen: m.ContextLength,
+		Status: m.Status, Format: m.Format, Quantization: m.Quantization,
+		Architecture: m.Architecture, SizeBytes: m.SizeBytes, AliasOf: m.AliasOf,
+	}
+}
+
+// A vendorModel is a model as ElevenLabs' clients expect it.
+type vendorModel struct {
+	ModelID string `json:"model_id"`
+	Name    string `json:"name"`
+	Speech  bool   `json:"can_do_text_to_speech"`
+}
+
+func (a *API) listModels(c *call) error {
+	// One path, two clients, and no document that satisfies both.
+	c.w.Header().Add("Vary", "xi-api-key, User-Agent")
+	models := a.o.Engine.Models()
+	if fromElevenLabs(c.r) {
+		out := []vendorModel{}
+		for _, m := range models {
+			out = append(out, vendorModel{m.ID, m.ID, m.Kind == engine.KindSpeech})
+		}
+		return a.writeJSON(c, 200, out)
+	}
+	data := []modelObject{}
+	for _, m := range models {
+		data = append(data, a.modelObject(m))
+	}
+	return a.writeJSON(c, 200, struct {
+		Object string        `json:"object"`
+		Data   []modelObject `json:"data"`
+	}{"list", data})
+}
+
+func fromElevenLabs(r *http.Request) bool {
+	if r.Header.Get("Authorization") != "" {
+		return false
+	}
+	return r.Header.Get("xi-api-key") != "" ||
+		strings.Contains(strings.ToLower(r.UserAgent()), "elevenlabs") ||
+		strings.Contains(strings.ToLower(r.Header.Get("X-Fern-SDK-Name")), "elevenlabs")
+}
+
+// getModel describes one model; its id may hold slashes. An alias is described
+// under its own name.
+func (a *API) getModel(c *call) error {
+	id := strings.TrimPrefix(c.params.ByName("id"), "/")
+	for _, m := range a.o.Engine.Models() {
+		if m.ID == id {
+			return a.writeJSON(c, 200, a.modelObject(m))
+		}
+	}
+	m, err := a.o.Engine.Resolve(id, "")
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(c, 200, a.modelObject(m))
+}
+
+// loadModel makes a model resident and answers when it is.
+func (a *API) loadModel(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	model := ""
+	if v, ok := o.need("model"); ok {
+		if model = v.str(); model == "" {
+			v.invalid("must not be empty")
+		}
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	info, err := a.o.Engine.Resolve(model, "")
+	if err != nil {
+		return err
+	}
+	info, took, err := a.load(c.r.Context(), target(info))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(c, 200, struct {
+		modelObject
+		LoadMS float64 `json:"load_ms"`
+	}{a.modelObject(info), millis(took.Round(time.Microsecond))})
+}

@@ -1,0 +1,308 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A problem is the first error found in a body. All objects and values of one
+// body share one, so a handler reads every field and asks once.
+type problem struct{ err *apiError }
+
+func (p *problem) set(e *apiError) {
+	if p.err == nil {
+		p.err = e
+	}
+}
+
+// An object is a JSON object being read field by field. A field that is null
+// is absent. Getters of absent fields return the zero value or the default
+// they are given.
+type object struct {
+	fields map[string]json.RawMessage
+	read   map[string]bool // fields somebody asked for
+	path   string          // of the object itself, "" at the top
+	p      *problem
+}
+
+// A value is one JSON value that is not null, and where it was found.
+type value struct {
+	raw  json.RawMessage
+	path string
+	p    *problem
+}
+
+// parseObject parses a body. Of duplicate keys the last counts; nesting is
+// limited by encoding/json to 10000.
+func parseObject(b []byte) (*object, error) {
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, fail(codeInvalidJSON, "", "the body is empty; send a JSON object")
+	}
+	if !utf8.Valid(b) {
+		return nil, fail(codeInvalidJSON, "", "the body is not valid UTF-8")
+	}
+	o := &object{p: &problem{}, read: map[string]bool{}}
+	if err := json.Unmarshal(b, &o.fields); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, fail(codeInvalidJSON, "", "the body is not valid JSON at byte %d: %v", syntax.Offset, syntax)
+		}
+		return nil, fail(codeInvalidJSON, "", "the body must be a JSON object, got %s", describe(b))
+	}
+	if o.fields == nil {
+		return nil, fail(codeInvalidJSON, "", "the body must be a JSON object, got null")
+	}
+	return o, nil
+}
+
+// err returns the first error found in the body this object belongs to.
+func (o *object) err() error {
+	if o.p.err == nil {
+		return nil
+	}
+	return o.p.err
+}
+
+func (o *object) at(name string) string {
+	if o.path == "" {
+		return name
+	}
+	return o.path + "." + name
+}
+
+func (o *object) get(name string) (value, bool) {
+	o.read[name] = true
+	raw, ok := o.fields[name]
+	if !ok || string(raw) == "null" {
+		return value{}, false
+	}
+	return value{raw, o.at(name), o.p}, true
+}
+
+// has reports whether a field is present and not null.
+func (o *object) has(name string) bool {
+	_, ok := o.get(name)
+	return ok
+}
+
+// missing records that a field is needed, unless it is there.
+func (o *object) need(name string) (value, bool) {
+	v, ok := o.get(name)
+	if !ok {
+		o.p.set(fail(codeMissing, o.at(name), "%s is required", o.at(name)))
+	}
+	return v, ok
+}
+
+// ignore marks fields that are accepted and have no effect.
+func (o *object) ignore(names ...string) {
+	for _, n := range names {
+		o.read[n] = true
+	}
+}
+
+// unread returns the names of fields nobody asked for, sorted.
+func (o *object) unread() []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for n := range maps.Keys(o.fields) {
+			if !o.read[n] && !yield(n) {
+				return
+			}
+		}
+	})
+}
+
+func (o *object) str(name string) string {
+	v, ok := o.get(name)
+	if !ok {
+		return ""
+	}
+	return v.str()
+}
+
+func (o *object) boolean(name string, absent bool) bool {
+	v, ok := o.get(name)
+	if !ok {
+		return absent
+	}
+	return v.boolean()
+}
+
+// integer reads a whole number from lo to hi.
+func (o *object) integer(name string, absent, lo, hi int64) int64 {
+	v, ok := o.get(name)
+	if !ok {
+		return absent
+	}
+	return v.integer(lo, hi)
+}
+
+// number reads a number from lo to hi; nil when absent.
+func (o *object) number(name string, lo, hi float64) *float32 {
+	v, ok := o.get(name)
+	if !ok {
+		return nil
+	}
+	x := float32(v.number(lo, hi))
+	return &x
+}
+
+// oneOf reads a string that must be one of those given; "" when absent.
+func (o *object) oneOf(name string, allowed ...string) string {
+	v, ok := o.get(name)
+	if !ok {
+		return ""
+	}
+	s := v.str()
+	if o.p.err == nil && !slices.Contains(allowed, s) {
+		o.p.set(fail(codeInvalidValue, v.path, "%s must be one of %s, got %.60q", v.path, strings.Join(allowed, ", "), s))
+	}
+	return s
+}
+
+// object reads a nested object; nil when absent or wrong.
+func (o *object) object(name string) *object {
+	v, ok := o.get(name)
+	if !ok {
+		return nil
+	}
+	return v.object()
+}
+
+// array reads the items of an array; nil when absent or wrong.
+func (o *object) array(name string) []value {
+	v, ok := o.get(name)
+	if !ok {
+		return nil
+	}
+	return v.array()
+}
+
+func (v value) wrong(want string) {
+	v.p.set(fail(codeInvalidType, v.path, "%s must be %s, got %s", v.path, want, describe(v.raw)))
+}
+
+func (v value) invalid(format string, args ...any) {
+	v.p.set(fail(codeInvalidValue, v.path, "%s %s", v.path, fmt.Sprintf(format, args...)))
+}
+
+// kind is what a JSON value starts with: one of `{["tf0n`, 0 standing for
+// numbers.
+func kind(raw []byte) byte {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	if len(raw) == 0 {
+		return 'n'
+	}
+	if c := raw[0]; c == '-' || '0' <= c && c <= '9' {
+		return '0'
+	}
+	return raw[0]
+}
+
+func describe(raw []byte) string {
+	switch kind(raw) {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case '0':
+		return "a number"
+	}
+	return "null"
+}
+
+func (v value) kind() byte { return kind(v.raw) }
+
+func (v value) str() string {
+	var s string
+	if v.kind() != '"' || json.Unmarshal(v.raw, &s) != nil {
+		v.wrong("a string")
+		return ""
+	}
+	return s
+}
+
+func (v value) boolean() bool {
+	switch string(v.raw) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	v.wrong("a boolean")
+	return false
+}
+
+// integer accepts 16.0 for 16, as some languages know only one kind of number.
+func (v value) integer(lo, hi int64) int64 {
+	n, err := strconv.ParseInt(string(v.raw), 10, 64)
+	if err != nil {
+		f, ferr := strconv.ParseFloat(string(v.raw), 64)
+		switch {
+		case v.kind() != '0' || f != math.Trunc(f) && ferr == nil:
+			v.wrong("an integer")
+			return 0
+		case ferr != nil || math.Abs(f) > 1<<53:
+			v.invalid("must be between %d and %d, got %.40s", lo, hi, v.raw)
+			return 0
+		}
+		n = int64(f)
+	}
+	if n < lo || n > hi {
+		if hi == math.MaxInt64 || hi == math.MaxInt32 {
+			v.invalid("must be at least %d, got %d", lo, n)
+		} else {
+			v.invalid("must be between %d and %d, got %d", lo, hi, n)
+		}
+		return 0
+	}
+	return n
+}
+
+func (v value) number(lo, hi float64) float64 {
+	if v.kind() != '0' {
+		v.wrong("a number")
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(v.raw), 64)
+	if err != nil || !(lo <= f && f <= hi) {
+		v.invalid("must be between %v and %v, got %.40s", lo, hi, v.raw)
+		return 0
+	}
+	return f
+}
+
+func (v value) object() *object {
+	o := &object{path: v.path, p: v.p, read: map[string]bool{}}
+	if v.kind() != '{' || json.Unmarshal(v.raw, &o.fields) != nil {
+		v.wrong("an object")
+		return nil
+	}
+	return o
+}
+
+func (v value) array() []value {
+	var raw []json.RawMessage
+	if v.kind() != '[' || json.Unmarshal(v.raw, &raw) != nil {
+		v.wrong("an array")
+		return nil
+	}
+	items := make([]value, len(raw))
+	for i, r := range raw {
+		items[i] = value{r, v.path + "[" + strconv.Itoa(i) + "]", v.p}
+	}
+	return items
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
+)
+
+// A route is one endpoint. All routes answer under their path, and those
+// marked bare also without /v1, because base URLs are given both ways.
+type route struct {
+	method string
+	path   string
+	handle func(*API, *call) error
+	open   bool // needs no key
+	work   bool // runs a model: refused while shutting down
+	bare   bool
+}
+
+func (a *API) routes() []route {
+	return []route{
+		{method: "POST", path: "/v1/chat/completions", handle: (*API).chatCompletions, work: true, bare: true},
+		{method: "POST", path: "/v1/chat/completions/render", handle: (*API).render, work: true, bare: true},
+		{method: "POST", path: "/v1/completions", handle: (*API).completions, work: true, bare: true},
+		{method: "POST", path: "/v1/embeddings", handle: (*API).embeddings, work: true, bare: true},
+		{method: "POST", path: "/v1/tokenize", handle: (*API).tokenize, work: true, bare: true},
+		{method: "POST", path: "/v1/detokenize", handle: (*API).detokenize, work: true, bare: true},
+
+		{method: "GET", path: "/v1/models", handle: (*API).listModels, bare: true},
+		{method: "HEAD", path: "/v1/models", handle: (*API).listModels, bare: true},
+		{method: "GET", path: "/v1/models/*id", handle: (*API).getModel, bare: true},
+		{method: "POST", path: "/v1/models/load", handle: (*API).loadModel, work: true, bare: true},
+
+		{method: "GET", path: "/v1/server", handle: (*API).server},
+		{method: "GET", path: "/metrics", handle: (*API).serveMetrics, open: a.o.MetricsPublic},
+		{method: "GET", path: "/health", handle: (*API).health, open: true},
+		{method: "HEAD", path: "/health", handle: (*API).health, open: true},
+		{method: "GET", path: "/livez", handle: (*API).health, open: true},
+		{method: "HEAD", path: "/livez", handle: (*API).health, open: true},
+		{method: "GET", path: "/readyz", handle: (*API).readyz, open: true},
+		{method: "HEAD", path: "/readyz", handle: (*API).readyz, open: true},
+	}
+}
+
+// Paths of requests that no route took, in the metrics.
+const (
+	pathUnmatched = "unmatched"
+	pathPreflight = "preflight"
+)
+
+func (a *API) newRouter() *httprouter.Router {
+	r := httprouter.New()
+	// A redirected POST loses its body or its key.
+	r.RedirectTrailingSlash = false
+	r.RedirectFixedPath = false
+	r.HandleOPTIONS = false // ServeHTTP answers them
+	r.HandleMethodNotAllowed = true
+	for _, rt := range a.routes() {
+		h := func(w http.ResponseWriter, req *http.Request, ps httprouter.Params) {
+			a.dispatch(&call{w: w.(*response), r: req, route: &rt, params: ps})
+		}
+		r.Handle(rt.method, rt.path, h)
+		if rt.bare {
+			r.Handle(rt.method, strings.TrimPrefix(rt.path, "/v1"), h)
+		}
+	}
+	unmatched := func(e func(*http.Request) *apiError) http.HandlerFunc {
+		rt := route{path: pathUnmatched, handle: func(_ *API, c *call) error { return e(c.r) }}
+		return func(w http.ResponseWriter, req *http.Request) {
+			open := rt
+			// Without a key nobody learns which paths exist under /v1.
+			open.open = !strings.HasPrefix(req.URL.Path, "/v1/")
+			a.dispatch(&call{w: w.(*response), r: req, route: &open})
+		}
+	}
+	r.NotFound = unmatched(func(r *http.Request) *apiError {
+		return fail(codeUnknownURL, "", "there is no endpoint at %s %.200s; check the base URL and the path", r.Method, r.URL.Path)
+	})
+	r.MethodNotAllowed = unmatched(func(r *http.Request) *apiError {
+		return fail(codeMethod, "", "%s is not allowed at %.200s; the Allow header lists what is", r.Method, r.URL.Path)
+	})
+	return r
+}

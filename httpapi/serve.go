@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// linger is how long Serve waits for answers to be written after it cancelled
+// the work behind them.
+const linger = 5 * time.Second
+
+// Serve answers requests on ln until ctx ends, then shuts down: readiness
+// fails and new inference is refused at once, work in flight gets the grace
+// period, then streams end with an error event and other requests with a 503.
+// It closes ln and returns nil after a shutdown that ctx asked for. An API can
+// be served once.
+func (a *API) Serve(ctx context.Context, ln net.Listener) error {
+	local := isLoopback(ln.Addr())
+	if !local && len(a.o.Keys) == 0 && !a.o.NoAuth {
+		ln.Close()
+		return fmt.Errorf("httpapi: %v can be reached from other machines and no key is configured; add a key, bind 127.0.0.1, or set auth: none on purpose", ln.Addr())
+	}
+	if local {
+		a.loopback.Store(true)
+	}
+
+	// Requests outlive ctx by the grace period, so their contexts have a root
+	// of their own. Server.Shutdown never cancels them.
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	srv := &http.Server{
+		Handler:           a,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: max(a.o.ReadHeader, 0),
+		IdleTimeout:       max(a.o.Idle, 0),
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+
+	// The listener stays open meanwhile: a refused connection would tell
+	// clients less than the 503 does.
+	idle := a.work.close()
+	a.log.Info("shutting down", "grace", a.o.ShutdownGrace)
+	grace := time.NewTimer(max(a.o.ShutdownGrace, 0))
+	defer grace.Stop()
+	select {
+	case <-idle:
+	case <-grace.C:
+		a.log.Warn("grace period over, cancelling requests")
+	}
+	cancel(fail(codeShuttingDown, "", "the server is shutting down; try again later"))
+
+	stop, stopCancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
+	defer stopCancel()
+	err := srv.Shutdown(stop)
+	if err != nil {
+		srv.Close()
+	}
+	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.log.Warn("connections closed by force")
+		return nil
+	}
+	return err
+}
+
+func isLoopback(addr net.Addr) bool {
+	switch addr := addr.(type) {
+	case *net.TCPAddr:
+		return addr.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
+}

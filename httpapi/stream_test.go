@@ -1,0 +1,434 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi"
+)
+
+const streamBody = `{"messages":[{"role":"user","content":"x"}],"stream":true}`
+
+func delta(text string) engine.Event { return engine.Event{Type: engine.Delta, Text: text} }
+
+var (
+	admitted = engine.Event{Type: engine.Admitted, PromptTokens: 3}
+	finish   = engine.Event{Type: engine.Finish, Reason: engine.ReasonStop, Tokens: 2}
+	done     = engine.Event{Type: engine.Done, PromptTokens: 3, OutputTokens: 2}
+)
+
+// scripted is a fake that calls f for every generation.
+func scripted(f func(ctx context.Context, yield func(engine.Event, error) bool)) *fake {
+	return &fake{generate: func(ctx context.Context, _ engine.GenerateRequest, yield func(engine.Event, error) bool) {
+		f(ctx, yield)
+	}}
+}
+
+// lines reads a stream and returns its non-empty lines.
+func lines(t *testing.T, r io.Reader) []string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' })
+}
+
+func contents(t *testing.T, lines []string) (texts []string) {
+	t.Helper()
+	for _, l := range lines {
+		data, ok := strings.CutPrefix(l, "data: {")
+		if !ok {
+			continue
+		}
+		var c struct {
+			Choices []struct{ Delta struct{ Content string } }
+		}
+		if err := json.Unmarshal([]byte("{"+data), &c); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		for _, c := range c.Choices {
+			if c.Delta.Content != "" {
+				texts = append(texts, c.Delta.Content)
+			}
+		}
+	}
+	return texts
+}
+
+func TestHeaderWaitsForFirstToken(t *testing.T) {
+	first := make(chan struct{})
+	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		yield(admitted, nil)
+		<-first
+		yield(engine.Event{}, &engine.Error{Code: engine.CodeOutOfMemory, Message: "no room"})
+	})})
+	time.AfterFunc(50*time.Millisecond, func() { close(first) })
+	r := post(t, s, "/v1/chat/completions", streamBody)
+	wantFailure(t, r, 503, "out_of_memory", "")
+	if r.Header.Get("x-should-retry") != "false" {
+		t.Error("x-should-retry is not false")
+	}
+}
+
+func TestHeaderDelayAndKeepAlive(t *testing.T) {
+	token := make(chan struct{})
+	s := newServer(t, httpapi.Options{HeaderDelay: 20 * time.Millisecond, KeepAlive: 20 * time.Millisecond,
+		Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			<-token
+			_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+		})})
+	begin := time.Now()
+	r := post(t, s, "/v1/chat/completions", streamBody) // returns with the header
+	if r.StatusCode != 200 || time.Since(begin) < 20*time.Millisecond {
+		t.Errorf("status %d after %v", r.StatusCode, time.Since(begin))
+	}
+	time.AfterFunc(150*time.Millisecond, func() { close(token) })
+	got := lines(t, r.Body)
+	comments := 0
+	for _, l := range got {
+		if l == ": keep-alive" {
+			comments++
+		}
+	}
+	if comments < 3 {
+		t.Errorf("%d keep-alives, want at least 3: %q", comments, got)
+	}
+	if got[len(got)-1] != "data: [DONE]" {
+		t.Errorf("ends with %q", got[len(got)-1])
+	}
+}
+
+func TestStreamErrorAfterHeader(t *testing.T) {
+	s := newServer(t, httpapi.Options{HeaderDelay: time.Millisecond, Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		yield(admitted, nil)
+		time.Sleep(50 * time.Millisecond)
+		yield(engine.Event{}, fmt.Errorf("disk %s is on fire", "/secret"))
+	})})
+	got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
+	last := got[len(got)-1]
+	if !strings.HasPrefix(last, `data: {"error":{`) || strings.Contains(last, "secret") || !strings.Contains(last, "internal_error") {
+		t.Errorf("ends with %q", last)
+	}
+}
+
+func TestStallTimeout(t *testing.T) {
+	s := newServer(t, httpapi.Options{Stall: 50 * time.Millisecond, Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+		_ = yield(admitted, nil) && yield(delta("a"), nil)
+		<-ctx.Done()
+		yield(engine.Event{}, ctx.Err())
+	})})
+	got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
+	if last := got[len(got)-1]; !strings.Contains(last, "stall_timeout (50ms)") || !strings.Contains(last, `"timeout_error"`) {
+		t.Errorf("ends with %q", last)
+	}
+}
+
+func TestRequestTimeout(t *testing.T) {
+	cancelled := make(chan struct{}, 1)
+	s := newServer(t, httpapi.Options{
+		RequestTimeout: time.Minute, RequestTimeouts: map[string]time.Duration{"/v1/chat/completions": 50 * time.Millisecond},
+		Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			select {
+			case <-ctx.Done():
+				cancelled <- struct{}{}
+				yield(engine.Event{}, ctx.Err())
+			case <-time.After(200 * time.Millisecond): // a stream outlives the limit
+				_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+			}
+		}),
+	})
+	r := post(t, s, "/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
+	msg := wantFailure(t, r, 504, "request_timeout", "")
+	if !strings.Contains(msg, `request_timeout_overrides["/v1/chat/completions"] (50ms)`) {
+		t.Errorf("message %q", msg)
+	}
+	if r.Header.Get("x-should-retry") != "false" {
+		t.Error("x-should-retry is not false")
+	}
+	select {
+	case <-cancelled:
+	default:
+		t.Error("the work was not cancelled")
+	}
+	got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
+	if got[len(got)-1] != "data: [DONE]" {
+		t.Errorf("the stream was cut: %q", got)
+	}
+}
+
+func TestLoadTimeIsNotRequestTime(t *testing.T) {
+	slow := &fake{load: func(ctx context.Context, _ string) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+			return nil
+		}
+	}}
+	s := newServer(t, httpapi.Options{Engine: slow, RequestTimeout: 50 * time.Millisecond})
+	if r := post(t, s, "/v1/completions", `{"prompt":"a"}`); r.StatusCode != 200 {
+		t.Errorf("status %d", r.StatusCode)
+	}
+	s = newServer(t, httpapi.Options{Engine: slow, LoadTimeout: 20 * time.Millisecond})
+	if msg := wantFailure(t, post(t, s, "/v1/completions", `{"prompt":"a","stream":true}`), 504, "load_timeout", ""); !strings.Contains(msg, "load_timeout (20ms)") {
+		t.Errorf("message %q", msg)
+	}
+}
+
+func TestQueueFull(t *testing.T) {
+	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		yield(engine.Event{}, &engine.Error{Code: engine.CodeQueueFull, Message: "64 requests are waiting", RetryAfter: 2500 * time.Millisecond})
+	})})
+	r := post(t, s, "/v1/chat/completions", streamBody)
+	wantFailure(t, r, 503, "queue_full", "")
+	if got := r.Header.Get("Retry-After"); got != "3" {
+		t.Errorf("Retry-After %q, want 3", got)
+	}
+	if r.Header.Get("x-should-retry") != "" {
+		t.Error("the client is told not to retry")
+	}
+}
+
+func TestPanicInEngine(t *testing.T) {
+	for _, stream := range []string{"true", "false"} {
+		s := newServer(t, httpapi.Options{Engine: scripted(func(context.Context, func(engine.Event, error) bool) { panic("boom") })})
+		msg := wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"stream":`+stream+`}`), 500, "internal_error", "")
+		if strings.Contains(msg, "boom") {
+			t.Errorf("message tells the cause: %q", msg)
+		}
+	}
+}
+
+func TestEndWithoutDone(t *testing.T) {
+	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) { yield(admitted, nil) })})
+	wantFailure(t, post(t, s, "/v1/chat/completions", streamBody), 500, "engine_failure", "")
+}
+
+// logged keeps what is logged.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// eventually waits for a condition other goroutines bring about.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestClientLeaves(t *testing.T) {
+	for _, stream := range []string{"true", "false"} {
+		t.Run("stream="+stream, func(t *testing.T) {
+			var log logged
+			ended := make(chan struct{})
+			running := make(chan struct{})
+			s := newServer(t, httpapi.Options{Log: log.logger(), Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+				_ = yield(admitted, nil) && yield(delta("a"), nil)
+				close(running)
+				<-ctx.Done()
+				close(ended)
+				yield(engine.Event{}, ctx.Err())
+			})})
+			ctx, cancel := context.WithCancel(t.Context())
+			req, _ := http.NewRequestWithContext(ctx, "POST", s.URL+"/v1/chat/completions", strings.NewReader(`{"messages":[{"role":"user","content":"x"}],"stream":`+stream+`}`))
+			go func() {
+				<-running
+				cancel()
+			}()
+			if r, err := s.Client().Do(req); err == nil {
+				io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+			}
+			select {
+			case <-ended:
+			case <-time.After(5 * time.Second):
+				t.Fatal("the work goes on without a client")
+			}
+			eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
+			if strings.Contains(log.String(), "level=ERROR") {
+				t.Errorf("logged as an error: %s", log.String())
+			}
+		})
+	}
+}
+
+// dial sends a raw request and returns the connection.
+func dial(t *testing.T, url, request string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func rawPost(path, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+}
+
+func TestReaderThatStalls(t *testing.T) {
+	var log logged
+	ended := make(chan struct{})
+	s := newServer(t, httpapi.Options{Log: log.logger(), StreamWrite: 100 * time.Millisecond, Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+		defer close(ended)
+		yield(admitted, nil)
+		for text := strings.Repeat("x", 1<<16); ; {
+			if !yield(delta(text), nil) {
+				return
+			}
+		}
+	})})
+	dial(t, s.URL, rawPost("/v1/chat/completions", streamBody)) // never reads
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the work goes on for a client that does not read")
+	}
+	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
+}
+
+func TestCoalescing(t *testing.T) {
+	const bigs, big, small = 16, 1 << 20, 200
+	blocked := make(chan struct{})
+	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		yield(admitted, nil)
+		for range bigs { // more than the socket buffers hold
+			yield(delta(strings.Repeat("x", big)), nil)
+		}
+		close(blocked)
+		for i := range small {
+			yield(engine.Event{Type: engine.Delta, Text: fmt.Sprintf("%d ", i), Logprobs: []engine.Logprob{{Bytes: []byte("t")}}}, nil)
+		}
+		_ = yield(finish, nil) && yield(done, nil)
+	})})
+	c := dial(t, s.URL, rawPost("/v1/chat/completions", streamBody))
+	<-blocked
+	time.Sleep(50 * time.Millisecond) // let the small ones pile up
+	r, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<20), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := contents(t, lines(t, r.Body))
+	want := strings.Repeat("x", bigs*big)
+	for i := range small {
+		want += fmt.Sprintf("%d ", i)
+	}
+	if got := strings.Join(texts, ""); got != want {
+		t.Errorf("text of %d bytes differs from the %d sent", len(got), len(want))
+	}
+	if len(texts) > bigs+small/4 {
+		t.Errorf("%d events for %d deltas", len(texts), bigs+small)
+	}
+}
+
+func TestOneEventPerTokenForFastReaders(t *testing.T) {
+	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		yield(admitted, nil)
+		for i := range 50 {
+			yield(delta(fmt.Sprintf("%d ", i)), nil)
+			time.Sleep(100 * time.Microsecond)
+		}
+		_ = yield(finish, nil) && yield(done, nil)
+	})})
+	if texts := contents(t, lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)); len(texts) < 45 {
+		t.Errorf("%d events for 50 tokens", len(texts))
+	}
+}
+
+func TestManyPromptsRunTogether(t *testing.T) {
+	var mu sync.Mutex
+	now, most := 0, 0
+	f := &fake{}
+	f.generate = func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		defer func() { mu.Lock(); now--; mu.Unlock() }()
+		time.Sleep(5 * time.Millisecond)
+		_ = yield(admitted, nil) && yield(delta(r.Prompt.Text), nil) && yield(finish, nil) && yield(done, nil)
+	}
+	s := newServer(t, httpapi.Options{Engine: f})
+	var prompts []string
+	for i := range 40 {
+		prompts = append(prompts, fmt.Sprint(i))
+	}
+	body, _ := json.Marshal(map[string]any{"prompt": prompts})
+	var out struct {
+		Choices []struct {
+			Text  string
+			Index int
+		}
+		Usage struct{ Total_tokens int }
+	}
+	if err := json.NewDecoder(post(t, s, "/v1/completions", string(body)).Body).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range out.Choices {
+		if c.Index != i || c.Text != prompts[i] {
+			t.Errorf("choice %d is %+v", i, c)
+		}
+	}
+	if len(out.Choices) != 40 || out.Usage.Total_tokens != 40*5 {
+		t.Errorf("%d choices, usage %+v", len(out.Choices), out.Usage)
+	}
+	if most < 2 || most > 16 {
+		t.Errorf("%d prompts at a time", most)
+	}
+}
+
+func TestOnePromptFails(t *testing.T) {
+	f := &fake{}
+	f.generate = func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
+		if r.Prompt.Text == "bad" {
+			yield(engine.Event{}, &engine.Error{Code: engine.CodeContextLength, Param: "prompt", Message: "too long"})
+			return
+		}
+		yield(admitted, nil)
+		<-ctx.Done()
+		yield(engine.Event{}, ctx.Err())
+	}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for _, stream := range []string{"true", "false"} {
+		wantFailure(t, post(t, s, "/v1/completions", `{"prompt":["a","b","bad"],"stream":`+stream+`}`), 400, "context_length_exceeded", "prompt")
+	}
+}

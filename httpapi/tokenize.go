@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"quern/engine"
+)
+
+// textKinds are the models that have a tokenizer for text.
+var textKinds = []engine.Kind{engine.KindChat, engine.KindCompletion, engine.KindEmbedding, engine.KindRerank}
+
+func (a *API) tokenize(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	model := o.str("model")
+	r := engine.TokenizeRequest{AddSpecial: o.boolean("add_special_tokens", true)}
+	pieces := o.boolean("return_token_strs", false)
+	switch {
+	case o.has("messages"):
+		r.Prompt.Messages = readMessages(o)
+		r.Prompt.Kwargs = readKwargs(o)
+		r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
+	case o.has("prompt"):
+		r.Prompt.Text = o.str("prompt")
+	case o.has("content"):
+		r.Prompt.Text = o.str("content")
+	default:
+		o.need("prompt")
+	}
+	for _, name := range o.unread() {
+		a.logUnknown(name)
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	kinds := textKinds
+	if r.Prompt.Messages != nil {
+		kinds = []engine.Kind{engine.KindChat}
+	}
+	info, err := a.resolve(model, kinds...)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	if info, _, err = a.load(ctx, info); err != nil {
+		return err
+	}
+	ctx, cancel := a.withRequestTimeout(ctx, c)
+	defer cancel()
+	r.Model = info.ID
+	res, err := a.o.Engine.Tokenize(ctx, r)
+	if err != nil {
+		return classify(ctx, err)
+	}
+	out := struct {
+		Tokens  any      `json:"tokens"`
+		Count   int      `json:"count"`
+		Context int      `json:"max_model_len"`
+		Strings []string `json:"token_strs,omitempty"`
+	}{Tokens: list(res.Tokens), Count: len(res.Tokens), Context: res.Context}
+	if pieces {
+		for _, p := range res.Pieces {
+			out.Strings = append(out.Strings, tokenText(p))
+		}
+	}
+	return a.writeJSON(c, 200, out)
+}
+
+func (a *API) detokenize(c *call) error {
+	o, err := a.readObject(c)
+	if err != nil {
+		return err
+	}
+	model := o.str("model")
+	v, ok := o.need("tokens")
+	var items []value
+	if ok {
+		items = v.array()
+	}
+	ids := readTokens(items)
+	if err := o.err(); err != nil {
+		return err
+	}
+	info, err := a.resolve(model, textKinds...)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	if info, _, err = a.load(ctx, info); err != nil {
+		return err
+	}
+	ctx, cancel := a.withRequestTimeout(ctx, c)
+	defer cancel()
+	text, err := a.o.Engine.Detokenize(ctx, info.ID, ids)
+	if err != nil {
+		return classify(ctx, err)
+	}
+	return a.writeJSON(c, 200, struct {
+		Prompt  string `json:"prompt"`  // vLLM's name
+		Content string `json:"content"` // llama-server's
+	}{text, text})
+}

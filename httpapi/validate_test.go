@@ -1,0 +1,228 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quern/httpapi"
+)
+
+// failure is an error answer as clients see it.
+type failure struct {
+	Error struct {
+		Message string
+		Type    string
+		Param   *string
+		Code    *string
+	}
+}
+
+func wantFailure(t *testing.T, r *http.Response, status int, code, param string) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f failure
+	if err := json.Unmarshal(b, &f); err != nil {
+		t.Fatalf("body %.200q: %v", b, err)
+	}
+	got := ""
+	if f.Error.Param != nil {
+		got = *f.Error.Param
+	}
+	if r.StatusCode != status || f.Error.Code == nil || *f.Error.Code != code || got != param {
+		t.Errorf("got %d %s, want %d, code %s, param %q", r.StatusCode, b, status, code, param)
+	}
+	if f.Error.Message == "" || f.Error.Type == "" {
+		t.Errorf("message or type is missing: %s", b)
+	}
+	if ct := r.Header.Get("Content-Type"); ct != "application/json" {
+		t.Errorf("Content-Type %q", ct)
+	}
+	if r.Header.Get("x-request-id") == "" {
+		t.Error("no x-request-id")
+	}
+	return f.Error.Message
+}
+
+func TestValidation(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	const (
+		chat  = "/v1/chat/completions"
+		text  = "/v1/completions"
+		embed = "/v1/embeddings"
+	)
+	msg := func(rest string) string { return `{"messages":[{"role":"user","content":"hi"}]` + rest + `}` }
+	conv := func(messages string) string { return `{"messages":[` + messages + `]}` }
+	for _, tt := range []struct {
+		name, path, body string
+		status           int
+		code, param      string
+	}{
+		{"empty body", chat, ``, 400, "invalid_json", ""},
+		{"cut JSON", chat, `{"model": `, 400, "invalid_json", ""},
+		{"array", chat, `[]`, 400, "invalid_json", ""},
+		{"null", chat, `null`, 400, "invalid_json", ""},
+		{"trailing garbage", chat, msg("") + " x", 400, "invalid_json", ""},
+		{"two objects", chat, msg("") + msg(""), 400, "invalid_json", ""},
+		{"bad UTF-8", chat, "{\"model\":\"\xff\"}", 400, "invalid_json", ""},
+		{"nested too deep", chat, `{"x":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001) + `}`, 400, "invalid_json", ""},
+
+		{"no messages", chat, `{}`, 400, "missing_required_parameter", "messages"},
+		{"messages null", chat, `{"messages":null}`, 400, "missing_required_parameter", "messages"},
+		{"messages empty", chat, `{"messages":[]}`, 400, "invalid_value", "messages"},
+		{"messages a string", chat, `{"messages":"hi"}`, 400, "invalid_type", "messages"},
+		{"message a string", chat, `{"messages":["hi"]}`, 400, "invalid_type", "messages[0]"},
+		{"no role", chat, conv(`{"content":"x"}`), 400, "missing_required_parameter", "messages[0].role"},
+		{"bad role", chat, conv(`{"role":"robot","content":"x"}`), 400, "invalid_value", "messages[0].role"},
+		{"no content", chat, conv(`{"role":"user"}`), 400, "missing_required_parameter", "messages[0].content"},
+		{"content a number", chat, conv(`{"role":"user","content":5}`), 400, "invalid_type", "messages[0].content"},
+		{"content empty array", chat, conv(`{"role":"user","content":[]}`), 400, "invalid_value", "messages[0].content"},
+		{"part without type", chat, conv(`{"role":"user","content":[{"text":"x"}]}`), 400, "missing_required_parameter", "messages[0].content[0].type"},
+		{"part without text", chat, conv(`{"role":"user","content":[{"type":"text"}]}`), 400, "missing_required_parameter", "messages[0].content[0].text"},
+		{"image", chat, conv(`{"role":"system","content":"x"},{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:,"}}]}`), 400, "unsupported_content", "messages[1].content[1]"},
+		{"audio part", chat, conv(`{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}`), 400, "unsupported_content", "messages[0].content[0]"},
+		{"unknown part", chat, conv(`{"role":"user","content":[{"type":"smell"}]}`), 400, "invalid_value", "messages[0].content[0].type"},
+		{"tool without id", chat, conv(`{"role":"tool","content":"x"}`), 400, "missing_required_parameter", "messages[0].tool_call_id"},
+		{"call without name", chat, conv(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"arguments":"{}"}}]}`), 400, "missing_required_parameter", "messages[0].tool_calls[0].function.name"},
+		{"custom call", chat, conv(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"custom","function":{"name":"f"}}]}`), 400, "unsupported_content", "messages[0].tool_calls[0]"},
+
+		{"model a number", chat, msg(`,"model":5`), 400, "invalid_type", "model"},
+		{"unknown model", chat, msg(`,"model":"no/such"`), 404, "model_not_found", "model"},
+		{"wrong kind", chat, msg(`,"model":"stub-embed"`), 400, "model_not_supported", "model"},
+		{"no chat template", chat, msg(`,"model":"stub-base"`), 400, "model_not_supported", "model"},
+		{"temperature a string", chat, msg(`,"temperature":"1"`), 400, "invalid_type", "temperature"},
+		{"temperature high", chat, msg(`,"temperature":3`), 400, "invalid_value", "temperature"},
+		{"temperature low", chat, msg(`,"temperature":-0.1`), 400, "invalid_value", "temperature"},
+		{"temperature huge", chat, msg(`,"temperature":1e999`), 400, "invalid_value", "temperature"},
+		{"top_p", chat, msg(`,"top_p":1.5`), 400, "invalid_value", "top_p"},
+		{"min_p", chat, msg(`,"min_p":-1`), 400, "invalid_value", "min_p"},
+		{"top_k", chat, msg(`,"top_k":-2`), 400, "invalid_value", "top_k"},
+		{"top_k fraction", chat, msg(`,"top_k":1.5`), 400, "invalid_type", "top_k"},
+		{"repeat_penalty", chat, msg(`,"repeat_penalty":0`), 400, "invalid_value", "repeat_penalty"},
+		{"repetition_penalty", chat, msg(`,"repetition_penalty":-1`), 400, "invalid_value", "repetition_penalty"},
+		{"n", chat, msg(`,"n":0`), 400, "invalid_value", "n"},
+		{"n above max", chat, msg(`,"n":9`), 400, "invalid_value", "n"},
+		{"max_tokens", chat, msg(`,"max_tokens":0`), 400, "invalid_value", "max_tokens"},
+		{"max_tokens -2", chat, msg(`,"max_tokens":-2`), 400, "invalid_value", "max_tokens"},
+		{"max_completion_tokens", chat, msg(`,"max_completion_tokens":0`), 400, "invalid_value", "max_completion_tokens"},
+		{"frequency_penalty", chat, msg(`,"frequency_penalty":2.1`), 400, "invalid_value", "frequency_penalty"},
+		{"presence_penalty", chat, msg(`,"presence_penalty":-3`), 400, "invalid_value", "presence_penalty"},
+		{"logit_bias key", chat, msg(`,"logit_bias":{"x":1}`), 400, "invalid_value", "logit_bias"},
+		{"logit_bias value", chat, msg(`,"logit_bias":{"7":101}`), 400, "invalid_value", "logit_bias.7"},
+		{"top_logprobs", chat, msg(`,"logprobs":true,"top_logprobs":21`), 400, "invalid_value", "top_logprobs"},
+		{"top_logprobs alone", chat, msg(`,"top_logprobs":2`), 400, "invalid_value", "top_logprobs"},
+		{"stop empty", chat, msg(`,"stop":""`), 400, "invalid_value", "stop"},
+		{"stop number", chat, msg(`,"stop":1`), 400, "invalid_type", "stop"},
+		{"stop item", chat, msg(`,"stop":["a",2]`), 400, "invalid_type", "stop[1]"},
+		{"stop many", chat, msg(`,"stop":[` + strings.Repeat(`"a",`, 16) + `"a"]`), 400, "invalid_value", "stop"},
+		{"stop long", chat, msg(`,"stop":"` + strings.Repeat("a", 257) + `"`), 400, "invalid_value", "stop"},
+		{"stream a string", chat, msg(`,"stream":"yes"`), 400, "invalid_type", "stream"},
+		{"stream_options", chat, msg(`,"stream_options":{"include_usage":true}`), 400, "invalid_value", "stream_options"},
+		{"include_usage", chat, msg(`,"stream":true,"stream_options":{"include_usage":1}`), 400, "invalid_type", "stream_options.include_usage"},
+		{"truncation", chat, msg(`,"truncation":"yes"`), 400, "invalid_value", "truncation"},
+		{"reasoning_effort", chat, msg(`,"reasoning_effort":"huge"`), 400, "invalid_value", "reasoning_effort"},
+		{"continue", chat, msg(`,"continue_final_message":true`), 400, "invalid_value", "continue_final_message"},
+		{"tools", chat, msg(`,"tools":[{"type":"function"}]`), 400, "unsupported_parameter", "tools"},
+		{"tool_choice required", chat, msg(`,"tool_choice":"required"`), 400, "unsupported_parameter", "tool_choice"},
+		{"tool_choice bad", chat, msg(`,"tool_choice":"maybe"`), 400, "invalid_value", "tool_choice"},
+		{"functions", chat, msg(`,"functions":[]`), 400, "unsupported_parameter", "functions"},
+		{"function_call", chat, msg(`,"function_call":"auto"`), 400, "unsupported_parameter", "function_call"},
+		{"json_object", chat, msg(`,"response_format":{"type":"json_object"}`), 400, "unsupported_parameter", "response_format"},
+		{"json_schema", chat, msg(`,"response_format":{"type":"json_schema","json_schema":{}}`), 400, "unsupported_parameter", "response_format"},
+		{"response_format", chat, msg(`,"response_format":{"type":"yaml"}`), 400, "invalid_value", "response_format.type"},
+		{"grammar", chat, msg(`,"grammar":"root ::= x"`), 400, "unsupported_parameter", "grammar"},
+		{"regex", chat, msg(`,"regex":"a+"`), 400, "unsupported_parameter", "regex"},
+		{"modalities", chat, msg(`,"modalities":["text","audio"]`), 400, "unsupported_parameter", "modalities"},
+		{"audio", chat, msg(`,"audio":{}`), 400, "unsupported_parameter", "audio"},
+		{"stream fails early", chat, msg(`,"stream":true,"temperature":9`), 400, "invalid_value", "temperature"},
+		{"stream of no model", chat, msg(`,"stream":true,"model":"nope"`), 404, "model_not_found", "model"},
+		{"prompt too long", chat, conv(`{"role":"user","content":"` + strings.Repeat("a ", 9000) + `"}`), 400, "context_length_exceeded", "messages"},
+
+		{"no prompt", text, `{}`, 400, "missing_required_parameter", "prompt"},
+		{"prompt an object", text, `{"prompt":{}}`, 400, "invalid_type", "prompt"},
+		{"prompt empty", text, `{"prompt":[]}`, 400, "invalid_value", "prompt"},
+		{"prompt mixed", text, `{"prompt":["a",1]}`, 400, "invalid_type", "prompt[1]"},
+		{"prompt mixed arrays", text, `{"prompt":[[1],"a"]}`, 400, "invalid_type", "prompt[1]"},
+		{"prompt token text", text, `{"prompt":[1,"a"]}`, 400, "invalid_type", "prompt[1]"},
+		{"prompt token negative", text, `{"prompt":[[1],[-1]]}`, 400, "invalid_value", "prompt[1][0]"},
+		{"prompt no tokens", text, `{"prompt":[[]]}`, 400, "invalid_value", "prompt[0]"},
+		{"too many prompts", text, `{"prompt":[` + strings.Repeat(`"a",`, 2048) + `"a"]}`, 400, "invalid_value", "prompt"},
+		{"max_tokens 0 without echo", text, `{"prompt":"a","max_tokens":0}`, 400, "invalid_value", "max_tokens"},
+		{"best_of below n", text, `{"prompt":"a","n":3,"best_of":2}`, 400, "invalid_value", "best_of"},
+		{"best_of above max", text, `{"prompt":"a","best_of":17}`, 400, "invalid_value", "best_of"},
+		{"best_of streamed", text, `{"prompt":"a","best_of":2,"stream":true}`, 400, "invalid_value", "best_of"},
+		{"logprobs", text, `{"prompt":"a","logprobs":6}`, 400, "invalid_value", "logprobs"},
+		{"logprobs a boolean", text, `{"prompt":"a","logprobs":true}`, 400, "invalid_type", "logprobs"},
+		{"suffix", text, `{"prompt":"a","suffix":"b"}`, 400, "unsupported_parameter", "suffix"},
+		{"embedding model", text, `{"prompt":"a","model":"stub-embed"}`, 400, "model_not_supported", "model"},
+
+		{"no input", embed, `{}`, 400, "missing_required_parameter", "input"},
+		{"input empty", embed, `{"input":""}`, 400, "invalid_value", "input"},
+		{"input no items", embed, `{"input":[]}`, 400, "invalid_value", "input"},
+		{"input item empty", embed, `{"input":["a",""]}`, 400, "invalid_value", "input[1]"},
+		{"input mixed", embed, `{"input":["a",[1]]}`, 400, "invalid_type", "input[1]"},
+		{"input 2049", embed, `{"input":[` + strings.Repeat(`"a",`, 2048) + `"a"]}`, 400, "invalid_value", "input"},
+		{"encoding_format", embed, `{"input":"a","encoding_format":"hex"}`, 400, "invalid_value", "encoding_format"},
+		{"dimensions", embed, `{"input":"a","dimensions":0}`, 400, "invalid_value", "dimensions"},
+		{"input_type", embed, `{"input":"a","input_type":"query"}`, 400, "unsupported_parameter", "input_type"},
+		{"chat model", embed, `{"input":"a","model":"stub-chat"}`, 400, "model_not_supported", "model"},
+
+		{"tokenize nothing", "/tokenize", `{}`, 400, "missing_required_parameter", "prompt"},
+		{"detokenize nothing", "/v1/detokenize", `{}`, 400, "missing_required_parameter", "tokens"},
+		{"detokenize text", "/detokenize", `{"tokens":"x"}`, 400, "invalid_type", "tokens"},
+		{"load nothing", "/v1/models/load", `{}`, 400, "missing_required_parameter", "model"},
+		{"load unknown", "/v1/models/load", `{"model":"x"}`, 404, "model_not_found", "model"},
+		{"unknown path", "/v1/nope", `{}`, 404, "unknown_url", ""},
+		{"unknown root path", "/nope", `{}`, 404, "unknown_url", ""},
+		{"wrong method", "/health", `{}`, 405, "method_not_allowed", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wantFailure(t, post(t, s, tt.path, tt.body), tt.status, tt.code, tt.param)
+		})
+	}
+}
+
+func TestMessagesNameBothNumbers(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	got := wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"temperature":3}`), 400, "invalid_value", "temperature")
+	if want := "temperature must be between 0 and 2, got 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	for _, tt := range []struct{ name, path, body string }{
+		{"nulls", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x","name":null}],"model":null,"temperature":null,"top_p":null,"stop":null,"tools":null,"response_format":null,"stream":null,"n":null,"seed":null,"max_tokens":4,"logit_bias":null,"user":null,"stream_options":null,"tool_choice":null,"functions":null,"grammar":null,"audio":null,"modalities":null,"reasoning_effort":null}`},
+		{"unknown fields", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x","cache_control":{}}],"from_the_future":[1,{"a":2}]}`},
+		{"duplicate keys", "/v1/chat/completions", `{"temperature":9,"messages":[{"role":"user","content":"x"}],"temperature":1}`},
+		{"BOM", "/v1/chat/completions", "\xef\xbb\xbf" + `{"messages":[{"role":"user","content":"x"}]}`},
+		{"no limit", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"max_tokens":-1}`},
+		{"whole float", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"max_tokens":4.0}`},
+		{"without prefix", "/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`},
+		{"trailing slash", "/v1/chat/completions/", `{"messages":[{"role":"user","content":"x"}]}`},
+		{"tools not to be used", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}],"tool_choice":"none"}`},
+		{"no tools", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"tools":[],"tool_choice":"auto"}`},
+		{"text format", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"text"},"modalities":["text"]}`},
+		{"earlier calls", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"21"}]}]}`},
+		{"function role", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"21"}]}`},
+		{"null prompt", "/v1/completions", `{"prompt":null}`},
+		{"empty suffix", "/v1/completions", `{"prompt":"a","suffix":"","model":"stub-base"}`},
+		{"completions bare", "/completions", `{"prompt":["a","b"],"stop":[]}`},
+		{"embeddings bare", "/embeddings", `{"input":[1,2,3]}`},
+		{"tokenize", "/v1/tokenize", `{"content":"a b"}`},
+		{"load", "/v1/models/load", `{"model":"stub-chat"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := post(t, s, tt.path, tt.body)
+			if b, _ := io.ReadAll(r.Body); r.StatusCode != 200 {
+				t.Errorf("got %d %s", r.StatusCode, b)
+			}
+		})
+	}
+}
