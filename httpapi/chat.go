@@ -77,11 +77,12 @@ func refuseTools(o *object) {
 		}
 	}
 	if tools, ok := o.get("tools"); ok {
-		items := tools.array()
-		for _, item := range items {
+		n := 0
+		for item := range tools.items() {
 			item.object()
+			n++
 		}
-		if len(items) > 0 && choice != "none" {
+		if n > 0 && choice != "none" {
 			o.p.set(fail(codeUnsupported, "tools", "tools is not supported yet; leave it out or set \"tool_choice\": \"none\""))
 		}
 	}
@@ -102,7 +103,7 @@ func refuseFormats(o *object) {
 			o.p.set(fail(codeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out and check the reply yourself"))
 		}
 	}
-	for _, v := range o.array("modalities") {
+	for v := range o.items("modalities") {
 		if m := v.str(); m != "text" {
 			o.p.set(fail(codeUnsupported, "modalities", "modalities may only hold \"text\", got %.60q", m))
 		}

@@ -3,12 +3,10 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
 	"quern/engine"
-	"quern/engine/token"
 )
 
 // A textRequest is a body of /v1/completions, checked.
@@ -63,67 +61,19 @@ func (a *API) readText(o *object) (*textRequest, error) {
 // readPrompts reads the four forms a prompt may have. null is a prompt of
 // nothing but BOS.
 func readPrompts(o *object) []engine.Prompt {
-	raw, ok := o.fields["prompt"]
+	v, ok := o.get("prompt")
 	if !ok {
+		if _, null := o.fields["prompt"]; null {
+			return []engine.Prompt{{}}
+		}
 		o.need("prompt")
 		return nil
 	}
-	v, ok := o.get("prompt")
-	if !ok {
-		return []engine.Prompt{{}}
-	}
-	switch kind(raw) {
-	case '"':
-		return []engine.Prompt{{Text: v.str()}}
-	case '[':
-	default:
-		v.wrong("a string, an array of strings, an array of token ids or an array of such arrays")
-		return nil
-	}
-	items := v.array()
-	if len(items) == 0 {
-		v.invalid("must not be empty")
-		return nil
-	}
-	if items[0].kind() == '0' {
-		return []engine.Prompt{{Tokens: readTokens(items)}}
-	}
-	if len(items) > maxPrompts {
-		v.invalid("must have at most %d prompts, got %d", maxPrompts, len(items))
-		return nil
-	}
-	out := make([]engine.Prompt, 0, len(items))
-	for _, item := range items {
-		switch {
-		case item.kind() == '"' && items[0].kind() == '"':
-			out = append(out, engine.Prompt{Text: item.str()})
-		case item.kind() == '[' && items[0].kind() == '[':
-			ids := item.array()
-			if len(ids) == 0 {
-				item.invalid("must not be empty")
-			}
-			out = append(out, engine.Prompt{Tokens: readTokens(ids)})
-		case items[0].kind() == '[':
-			item.wrong("an array of token ids")
-		default:
-			item.wrong("a string")
-		}
-		if o.p.err != nil {
-			return nil
-		}
+	var out []engine.Prompt
+	for _, in := range v.texts(maxPrompts) {
+		out = append(out, engine.Prompt{Text: in.Text, Tokens: in.Tokens})
 	}
 	return out
-}
-
-func readTokens(items []value) []token.ID {
-	ids := make([]token.ID, len(items))
-	for i, v := range items {
-		ids[i] = token.ID(v.integer(0, math.MaxInt32))
-		if v.p.err != nil {
-			return nil
-		}
-	}
-	return ids
 }
 
 // requests builds what the engine is asked, one request a prompt.

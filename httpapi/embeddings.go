@@ -61,54 +61,17 @@ func readInputs(o *object) []engine.EmbedInput {
 	if !ok {
 		return nil
 	}
-	text := func(v value) engine.EmbedInput {
-		s := v.str()
-		if s == "" {
-			v.invalid("must not be empty")
-		}
-		return engine.EmbedInput{Text: s}
-	}
-	switch v.kind() {
-	case '"':
-		return []engine.EmbedInput{text(v)}
-	case '[':
-	default:
-		v.wrong("a string, an array of strings, an array of token ids or an array of such arrays")
-		return nil
-	}
-	items := v.array()
-	if len(items) == 0 {
-		v.invalid("must not be empty")
-		return nil
-	}
-	if items[0].kind() == '0' {
-		return []engine.EmbedInput{{Tokens: readTokens(items)}}
-	}
-	if len(items) > maxEmbedInputs {
-		v.invalid("must have at most %d entries, got %d; send several requests", maxEmbedInputs, len(items))
-		return nil
-	}
-	out := make([]engine.EmbedInput, 0, len(items))
-	for _, item := range items {
-		switch {
-		case item.kind() == '"' && items[0].kind() == '"':
-			out = append(out, text(item))
-		case item.kind() == '[' && items[0].kind() == '[':
-			ids := item.array()
-			if len(ids) == 0 {
-				item.invalid("must not be empty")
+	inputs := v.texts(maxEmbedInputs)
+	for i, in := range inputs {
+		if in.Tokens == nil && in.Text == "" {
+			at := v
+			if v.kind() == '[' {
+				at = value{name: v.path(), index: i, p: v.p}
 			}
-			out = append(out, engine.EmbedInput{Tokens: readTokens(ids)})
-		case items[0].kind() == '[':
-			item.wrong("an array of token ids")
-		default:
-			item.wrong("a string")
-		}
-		if o.p.err != nil {
-			return nil
+			at.invalid("must not be empty")
 		}
 	}
-	return out
+	return inputs
 }
 
 // encodeEmbeddings writes the answer by hand: base64 of large batches is the

@@ -157,9 +157,6 @@ func (e *apiError) body() errorBody {
 // writeError answers with e, which must come before anything else was written.
 func (a *API) writeError(c *call, e *apiError) {
 	h := c.w.Header()
-	// What a handler prepared describes the answer that now is not sent.
-	h.Del("Content-Length")
-	h.Del("Content-Encoding")
 	if e.status >= 500 && !e.retry {
 		h.Set("x-should-retry", "false")
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -359,6 +360,10 @@ func noLeaks(t testing.TB) {
 	})
 }
 
+// socketBuffer keeps the kernel from holding much, so that tests of slow
+// readers need not send much.
+const socketBuffer = 64 << 10
+
 // newServer serves an API over TCP without keys, and watches for goroutines
 // left behind.
 func newServer(t testing.TB, o httpapi.Options) *httptest.Server {
@@ -369,7 +374,13 @@ func newServer(t testing.TB, o httpapi.Options) *httptest.Server {
 func newServerOf(t testing.TB, a *httpapi.API) *httptest.Server {
 	t.Helper()
 	noLeaks(t)
-	s := httptest.NewServer(a)
+	s := httptest.NewUnstartedServer(a)
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			c.(*net.TCPConn).SetWriteBuffer(socketBuffer)
+		}
+	}
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }

@@ -13,21 +13,14 @@ func readMessages(o *object) []chat.Message {
 	if !ok {
 		return nil
 	}
-	items := v.array()
-	if len(items) == 0 {
-		v.invalid("must have at least one message")
-		return nil
+	var out []chat.Message
+	for item := range v.items() {
+		if m := item.object(); m != nil {
+			out = append(out, readMessage(m))
+		}
 	}
-	out := make([]chat.Message, 0, len(items))
-	for _, item := range items {
-		m := item.object()
-		if m == nil {
-			return nil
-		}
-		out = append(out, readMessage(m))
-		if o.p.err != nil {
-			return nil
-		}
+	if len(out) == 0 && v.p.err == nil {
+		v.invalid("must have at least one message")
 	}
 	return out
 }
@@ -90,19 +83,15 @@ func readContent(o *object, m *chat.Message) {
 	case '"':
 		m.Text = v.str()
 	case '[':
-		items := v.array()
-		if len(items) == 0 {
-			if len(m.ToolCalls) == 0 {
-				v.invalid("must have at least one part")
-			}
-			m.NoContent = true
-			return
-		}
-		for _, item := range items {
+		for item := range v.items() {
 			if p := item.object(); p != nil {
 				m.Parts = append(m.Parts, readPart(p, m.Role))
 			}
 		}
+		if m.Parts == nil && len(m.ToolCalls) == 0 {
+			v.invalid("must have at least one part")
+		}
+		m.NoContent = m.Parts == nil
 	default:
 		v.wrong("a string or an array of parts")
 	}
@@ -131,7 +120,7 @@ func readPart(o *object, role string) chat.Part {
 // in the one from before tools.
 func readCalls(o *object) []chat.Call {
 	var calls []chat.Call
-	for _, item := range o.array("tool_calls") {
+	for item := range o.items("tool_calls") {
 		c := item.object()
 		if c == nil {
 			return nil

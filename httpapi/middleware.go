@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -213,7 +214,9 @@ func (a *API) writeJSON(c *call, status int, v any) error {
 }
 
 func (a *API) writeBytes(c *call, status int, b []byte) error {
-	c.w.Header().Set("Content-Type", "application/json")
+	h := c.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(b)))
 	c.w.WriteHeader(status)
 	if _, err := c.w.Write(b); err != nil && c.r.Method != http.MethodHead {
 		return errGone

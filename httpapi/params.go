@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"quern/engine"
+	"quern/engine/token"
 )
 
 // A problem is the first error found in a body. All objects and values of one
@@ -33,11 +37,21 @@ type object struct {
 	p      *problem
 }
 
-// A value is one JSON value that is not null, and where it was found.
+// A value is one JSON value and where it was found: under a name, or at an
+// index of the array of that name. Arrays can have millions of items, so the
+// path is only spelled when somebody is told.
 type value struct {
-	raw  json.RawMessage
-	path string
-	p    *problem
+	raw   json.RawMessage
+	name  string
+	index int // -1 when not of an array
+	p     *problem
+}
+
+func (v value) path() string {
+	if v.index < 0 {
+		return v.name
+	}
+	return v.name + "[" + strconv.Itoa(v.index) + "]"
 }
 
 // parseObject parses a body. Of duplicate keys the last counts; nesting is
@@ -85,7 +99,7 @@ func (o *object) get(name string) (value, bool) {
 	if !ok || string(raw) == "null" {
 		return value{}, false
 	}
-	return value{raw, o.at(name), o.p}, true
+	return value{raw, o.at(name), -1, o.p}, true
 }
 
 // has reports whether a field is present and not null.
@@ -164,7 +178,7 @@ func (o *object) oneOf(name string, allowed ...string) string {
 	}
 	s := v.str()
 	if o.p.err == nil && !slices.Contains(allowed, s) {
-		o.p.set(fail(codeInvalidValue, v.path, "%s must be one of %s, got %.60q", v.path, strings.Join(allowed, ", "), s))
+		o.p.set(fail(codeInvalidValue, v.path(), "%s must be one of %s, got %.60q", v.path(), strings.Join(allowed, ", "), s))
 	}
 	return s
 }
@@ -178,21 +192,21 @@ func (o *object) object(name string) *object {
 	return v.object()
 }
 
-// array reads the items of an array; nil when absent or wrong.
-func (o *object) array(name string) []value {
+// items yields the items of an array; none when it is absent or wrong.
+func (o *object) items(name string) iter.Seq[value] {
 	v, ok := o.get(name)
 	if !ok {
-		return nil
+		return func(func(value) bool) {}
 	}
-	return v.array()
+	return v.items()
 }
 
 func (v value) wrong(want string) {
-	v.p.set(fail(codeInvalidType, v.path, "%s must be %s, got %s", v.path, want, describe(v.raw)))
+	v.p.set(fail(codeInvalidType, v.path(), "%s must be %s, got %s", v.path(), want, describe(v.raw)))
 }
 
 func (v value) invalid(format string, args ...any) {
-	v.p.set(fail(codeInvalidValue, v.path, "%s %s", v.path, fmt.Sprintf(format, args...)))
+	v.p.set(fail(codeInvalidValue, v.path(), "%s %s", v.path(), fmt.Sprintf(format, args...)))
 }
 
 // kind is what a JSON value starts with: one of `{["tf0n`, 0 standing for
@@ -286,7 +300,7 @@ func (v value) number(lo, hi float64) float64 {
 }
 
 func (v value) object() *object {
-	o := &object{path: v.path, p: v.p, read: map[string]bool{}}
+	o := &object{path: v.path(), p: v.p, read: map[string]bool{}}
 	if v.kind() != '{' || json.Unmarshal(v.raw, &o.fields) != nil {
 		v.wrong("an object")
 		return nil
@@ -294,15 +308,97 @@ func (v value) object() *object {
 	return o
 }
 
-func (v value) array() []value {
-	var raw []json.RawMessage
-	if v.kind() != '[' || json.Unmarshal(v.raw, &raw) != nil {
-		v.wrong("an array")
+// items yields the items of an array without listing them first: a body can
+// hold a hundred times its size in items. It ends at the first error found in
+// the body.
+func (v value) items() iter.Seq[value] {
+	return func(yield func(value) bool) {
+		if v.kind() != '[' {
+			v.wrong("an array")
+			return
+		}
+		// The body was parsed before, so this only has to find the commas
+		// that are not inside something.
+		name := v.path()
+		depth, start, index := 0, 1, 0
+		inString := false
+		for i := 1; i < len(v.raw); i++ {
+			switch c := v.raw[i]; {
+			case inString:
+				switch c {
+				case '\\':
+					i++
+				case '"':
+					inString = false
+				}
+			case c == '"':
+				inString = true
+			case c == '[' || c == '{':
+				depth++
+			case (c == ']' || c == '}') && depth > 0:
+				depth--
+			case c == ']' || c == ',' && depth == 0:
+				raw := bytes.TrimSpace(v.raw[start:i])
+				if len(raw) == 0 {
+					return // of an empty array
+				}
+				if !yield(value{raw, name, index, v.p}) || v.p.err != nil {
+					return
+				}
+				start = i + 1
+				index++
+			}
+		}
+	}
+}
+
+// tokens reads an array of token ids, which may not be empty.
+func (v value) tokens() []token.ID {
+	ids := []token.ID{}
+	for item := range v.items() {
+		ids = append(ids, token.ID(item.integer(0, math.MaxInt32)))
+	}
+	if len(ids) == 0 && v.p.err == nil {
+		v.invalid("must not be empty")
+	}
+	return ids
+}
+
+// texts reads what stands for one or several texts: a string, strings, one
+// array of token ids, or several.
+func (v value) texts(most int) []engine.EmbedInput {
+	const want = "a string, an array of strings, an array of token ids or an array of such arrays"
+	switch v.kind() {
+	case '"':
+		return []engine.EmbedInput{{Text: v.str()}}
+	case '[':
+	default:
+		v.wrong(want)
 		return nil
 	}
-	items := make([]value, len(raw))
-	for i, r := range raw {
-		items[i] = value{r, v.path + "[" + strconv.Itoa(i) + "]", v.p}
+	var out []engine.EmbedInput
+	first := byte(0)
+	for item := range v.items() {
+		if item.index == 0 {
+			first = item.kind()
+		}
+		switch {
+		case first == '0':
+			return []engine.EmbedInput{{Tokens: v.tokens()}}
+		case len(out) == most:
+			v.invalid("must have at most %d entries; send several requests", most)
+		case first != '"' && first != '[':
+			v.invalid("must be %s", want)
+		case item.kind() != first && first == '[':
+			item.wrong("an array of token ids")
+		case first == '[':
+			out = append(out, engine.EmbedInput{Tokens: item.tokens()})
+		default:
+			out = append(out, engine.EmbedInput{Text: item.str()})
+		}
 	}
-	return items
+	if len(out) == 0 && v.p.err == nil {
+		v.invalid("must not be empty")
+	}
+	return out
 }

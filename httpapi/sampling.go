@@ -62,7 +62,7 @@ func (a *API) readSampling(o *object) sampling {
 		s.presencePenalty = *p
 	}
 	s.stop = readStop(o)
-	for _, v := range o.array("stop_token_ids") {
+	for v := range o.items("stop_token_ids") {
 		s.stopIDs = append(s.stopIDs, token.ID(v.integer(0, math.MaxInt32)))
 	}
 	// Known, and without effect here.
@@ -71,8 +71,8 @@ func (a *API) readSampling(o *object) sampling {
 	// These ask for a reply of a certain form. A reply of any form would be
 	// worse than none.
 	for _, name := range []string{"grammar", "json_schema", "regex", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs"} {
-		if v, ok := o.get(name); ok {
-			o.p.set(fail(codeUnsupported, v.path, "%s is not supported yet; leave it out and check the reply yourself", v.path))
+		if o.has(name) {
+			o.p.set(fail(codeUnsupported, name, "%s is not supported yet; leave it out and check the reply yourself", name))
 		}
 	}
 	return s
@@ -139,26 +139,27 @@ func readStop(o *object) []string {
 	if !ok {
 		return nil
 	}
-	var items []value
-	switch v.kind() {
-	case '"':
-		items = []value{v}
-	case '[':
-		items = v.array()
-	default:
-		v.wrong("a string or an array of strings")
-	}
-	if len(items) > maxStops {
-		v.invalid("must have at most %d entries, got %d", maxStops, len(items))
-		return nil
-	}
 	var stop []string
-	for _, v := range items {
+	one := func(v value) {
 		s := v.str()
 		if len(s) == 0 || len(s) > maxStopBytes {
 			v.invalid("must be 1 to %d bytes long, got %d", maxStopBytes, len(s))
 		}
 		stop = append(stop, s)
+	}
+	switch v.kind() {
+	case '"':
+		one(v)
+	case '[':
+		for item := range v.items() {
+			if len(stop) == maxStops {
+				v.invalid("must have at most %d entries", maxStops)
+				break
+			}
+			one(item)
+		}
+	default:
+		v.wrong("a string or an array of strings")
 	}
 	return stop
 }

@@ -45,6 +45,8 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	go func() { failed <- srv.Serve(ln) }()
 	select {
 	case err := <-failed:
+		cancel(fail(codeShuttingDown, "", "the server is shutting down; try again later"))
+		srv.Close()
 		return err
 	case <-ctx.Done():
 	}

@@ -154,6 +154,9 @@ func (a *API) stream(c *call, g *generation, t *tally, out wire) error {
 		case <-s.quiet.c():
 			err = s.comment()
 		case <-stall.c():
+			if len(g.items) > 0 {
+				break // it is the client that was slow
+			}
 			err = fail(codeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", a.o.Stall)
 		case <-g.ended:
 			err = g.over()

@@ -140,21 +140,21 @@ func TestStallTimeout(t *testing.T) {
 func TestRequestTimeout(t *testing.T) {
 	cancelled := make(chan struct{}, 1)
 	s := newServer(t, httpapi.Options{
-		RequestTimeout: time.Minute, RequestTimeouts: map[string]time.Duration{"/v1/chat/completions": 50 * time.Millisecond},
+		RequestTimeout: time.Minute, RequestTimeouts: map[string]time.Duration{"/v1/chat/completions": 100 * time.Millisecond},
 		Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
 			yield(admitted, nil)
 			select {
 			case <-ctx.Done():
 				cancelled <- struct{}{}
 				yield(engine.Event{}, ctx.Err())
-			case <-time.After(200 * time.Millisecond): // a stream outlives the limit
+			case <-time.After(time.Second): // a stream outlives the limit
 				_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
 			}
 		}),
 	})
 	r := post(t, s, "/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
 	msg := wantFailure(t, r, 504, "request_timeout", "")
-	if !strings.Contains(msg, `request_timeout_overrides["/v1/chat/completions"] (50ms)`) {
+	if !strings.Contains(msg, `request_timeout_overrides["/v1/chat/completions"] (100ms)`) {
 		t.Errorf("message %q", msg)
 	}
 	if r.Header.Get("x-should-retry") != "false" {
@@ -176,15 +176,19 @@ func TestLoadTimeIsNotRequestTime(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(600 * time.Millisecond):
 			return nil
 		}
 	}}
-	s := newServer(t, httpapi.Options{Engine: slow, RequestTimeout: 50 * time.Millisecond})
+	s := newServer(t, httpapi.Options{Engine: slow, RequestTimeout: 500 * time.Millisecond})
 	if r := post(t, s, "/v1/completions", `{"prompt":"a"}`); r.StatusCode != 200 {
 		t.Errorf("status %d", r.StatusCode)
 	}
-	s = newServer(t, httpapi.Options{Engine: slow, LoadTimeout: 20 * time.Millisecond})
+	never := &fake{load: func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	s = newServer(t, httpapi.Options{Engine: never, LoadTimeout: 20 * time.Millisecond})
 	if msg := wantFailure(t, post(t, s, "/v1/completions", `{"prompt":"a","stream":true}`), 504, "load_timeout", ""); !strings.Contains(msg, "load_timeout (20ms)") {
 		t.Errorf("message %q", msg)
 	}
@@ -295,6 +299,7 @@ func dial(t *testing.T, url, request string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
+	c.(*net.TCPConn).SetReadBuffer(socketBuffer)
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +332,7 @@ func TestReaderThatStalls(t *testing.T) {
 }
 
 func TestCoalescing(t *testing.T) {
-	const bigs, big, small = 16, 1 << 20, 200
+	const bigs, big, small = 16, socketBuffer, 200
 	blocked := make(chan struct{})
 	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
 		yield(admitted, nil)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"quern/engine"
+	"quern/engine/token"
 )
 
 // textKinds are the models that have a tokenizer for text.
@@ -72,12 +73,10 @@ func (a *API) detokenize(c *call) error {
 		return err
 	}
 	model := o.str("model")
-	v, ok := o.need("tokens")
-	var items []value
-	if ok {
-		items = v.array()
+	var ids []token.ID
+	if v, ok := o.need("tokens"); ok {
+		ids = v.tokens()
 	}
-	ids := readTokens(items)
 	if err := o.err(); err != nil {
 		return err
 	}

@@ -226,3 +226,33 @@ func TestAccepted(t *testing.T) {
 		})
 	}
 }
+
+// A body of many small items must not cost many times its size.
+func TestManyItems(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f, JSONBody: 8 << 20})
+	ids := strings.Repeat("7,", 2<<20) + "8"
+	post(t, s, "/v1/embeddings", `{"input":[`+ids+`]}`)
+	if n := len(f.seen.Load().Inputs[0].Tokens); n != 2<<20+1 {
+		t.Errorf("%d tokens", n)
+	}
+	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[[`+ids+`,"x"]]}`), 400, "invalid_type", "prompt[0][2097153]")
+	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[`+strings.Repeat(`"",`, 2<<20)+`"x"]}`), 400, "invalid_value", "prompt")
+}
+
+func TestAwkwardArrays(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	post(t, s, "/v1/embeddings", `{"input" : [ "a]\\", "\"[,{" , "x\ty" ] }`)
+	var got []string
+	for _, in := range f.seen.Load().Inputs {
+		got = append(got, in.Text)
+	}
+	if want := "a]\\|\"[,{|x\ty"; strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	post(t, s, "/v1/embeddings", `{"input":[ [ 1 , 2 ] , [3] ]}`)
+	if in := f.seen.Load().Inputs; len(in) != 2 || len(in[0].Tokens) != 2 || in[1].Tokens[0] != 3 {
+		t.Errorf("got %+v", in)
+	}
+}

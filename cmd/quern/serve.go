@@ -187,7 +187,11 @@ func baseURL(addr net.Addr) string {
 // greet says which model answers, and how to ask it.
 func (a *app) greet(e *engine.Engine, addr net.Addr, s *loaded) {
 	path, body := "/v1/chat/completions", map[string]any{}
-	question := []map[string]string{{"role": "user", "content": "What is the capital of France?"}}
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	question := []message{{"user", "What is the capital of France?"}}
 	info, err := e.Resolve("", engine.KindChat)
 	switch {
 	case err == nil:

@@ -188,7 +188,7 @@ func (t *Template) render(base *jinja.Dict, messages []Message, end End) (*Promp
 		}
 		list[i] = t.wants.message(m, origin)
 	}
-	out, err := t.run(base, list, jinja.Options{Now: t.opt.Now})
+	out, err := t.run(base, list, jinja.Options{Now: t.opt.Now, MaxMemory: memory(messages)})
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +202,21 @@ func (t *Template) render(base *jinja.Dict, messages []Message, end End) (*Promp
 
 func (t *Template) run(base *jinja.Dict, messages []jinja.Value, opt jinja.Options) (jinja.Str, error) {
 	return t.jinja.Render(base.With("messages", jinja.NewList(messages...)), opt)
+}
+
+// memory is how many bytes a template may make in rendering messages. Some
+// collect the prompt in a variable and so copy all of it for each piece they
+// add.
+func memory(messages []Message) int {
+	const base, most = 256 << 20, 2 << 30
+	size := 0
+	for _, m := range messages {
+		size += len(m.text()) + len(m.Reasoning)
+	}
+	if size > most/8/len(messages) {
+		return most
+	}
+	return min(base+8*size*len(messages), most)
 }
 
 // A resumption knows where a prompt that continues a message has to end.

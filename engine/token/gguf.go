@@ -261,6 +261,10 @@ func (r *ggufReader) flags(s *Spec) {
 			*x.add = false
 		}
 	}
+	// Published Gemma 4 files deny the BOS that the model cannot do without.
+	if s.Model == "gemma4" || s.Pre == "gemma4" {
+		_, s.AddBOS = s.Special[BOS]
+	}
 }
 
 // stripping names the tokens that swallow white space, which GGUF does not

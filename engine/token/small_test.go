@@ -113,3 +113,17 @@ func smallUnigram() *builder {
 	}
 	return b
 }
+
+// smallRaw is a vocabulary of BPE over characters, as Gemma 4 has.
+func smallRaw() *builder {
+	b := &builder{token.Spec{Model: "gemma4"}}
+	b.role(token.BOS, b.add("<bos>", token.Control, 0))
+	for i := range 256 {
+		b.add(fmt.Sprintf("<0x%02X>", i), token.Byte, 0)
+	}
+	for _, text := range []string{"▁", "a", "b", "▁a", "▁ab", "\n", "\n\n", "▁▁", "b▁"} {
+		b.add(text, token.Normal, 0)
+	}
+	b.Merges = [][2]string{{"▁", "a"}, {"▁a", "b"}, {"▁", "▁"}, {"b", "▁"}}
+	return b
+}

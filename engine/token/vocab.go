@@ -22,10 +22,10 @@ type Vocab struct {
 	prefix  bool    // the first token's leading space is not part of the text
 	pairs   bool
 
-	model    model
-	defined  *matcher // user-defined tokens
-	all      *matcher // and control and unknown ones
-	scratchs sync.Pool
+	model     model
+	defined   *matcher // user-defined tokens
+	all       *matcher // and control and unknown ones
+	scratches sync.Pool
 }
 
 // A model encodes text without special tokens in it. fresh says that the text
@@ -41,12 +41,14 @@ var models = map[string]struct {
 	// pairs says that a sequence ends with SEP instead of EOS, and that its
 	// first token is rendered with a space that no one wrote.
 	pairs bool
+	// prefix says that SpacePrefix means something.
+	prefix bool
 }{
-	"llama":  {newSPM, unmark, false},
-	"gpt2":   {newBPE, unspell, false},
-	"gemma4": {newBPE, unmark, false},
-	"bert":   {newWordPiece, unmark, true},
-	"t5":     {newUnigram, unmark, false},
+	"llama":  {new: newSPM, render: unmark, prefix: true},
+	"gpt2":   {new: newBPE, render: unspell},
+	"gemma4": {new: newBPE, render: unmark},
+	"bert":   {new: newWordPiece, render: unmark, pairs: true},
+	"t5":     {new: newUnigram, render: unmark, prefix: true},
 }
 
 // New builds a Vocab. It keeps s.Tokens; the rest of s may be changed after.
@@ -65,7 +67,7 @@ func New(s Spec) (*Vocab, error) {
 		ids:    make(map[string]ID, len(s.Tokens)),
 		ends:   make([]uint32, len(s.Tokens)),
 		add:    [3]bool{s.AddBOS, s.AddEOS, s.AddSEP},
-		prefix: s.SpacePrefix || family.pairs,
+		prefix: family.pairs || family.prefix && s.SpacePrefix,
 		pairs:  family.pairs,
 	}
 	for i, text := range s.Tokens {
@@ -113,7 +115,7 @@ func New(s Spec) (*Vocab, error) {
 	if v.model, err = family.new(&s, v); err != nil {
 		return nil, err
 	}
-	v.scratchs.New = func() any { return new(scratch) }
+	v.scratches.New = func() any { return new(scratch) }
 	return v, nil
 }
 
@@ -265,7 +267,7 @@ func (v *Vocab) EncodeTrusted(dst []ID, text string, trusted func(from, to int) 
 }
 
 func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, start, end int) bool) []ID {
-	sc := v.scratchs.Get().(*scratch)
+	sc := v.scratches.Get().(*scratch)
 	fresh := true
 	for at := 0; at < len(text); {
 		id, start, end := m.next(text, at, accept)
@@ -291,7 +293,7 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 		at = next
 	}
 	if len(text) <= maxScratch {
-		v.scratchs.Put(sc)
+		v.scratches.Put(sc)
 	}
 	return dst
 }

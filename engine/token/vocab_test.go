@@ -61,6 +61,12 @@ func TestEncode(t *testing.T) {
 		{"control word is no text", whole, "ende", false, "e n d e"},
 		{"control merge is no text", spelled, "lo", false, "l o"},
 
+		{"raw", smallRaw(), " ab a", false, "▁ab ▁a"},
+		{"raw across spaces", smallRaw(), "b b", false, "b▁ b"},
+		{"raw bytes", smallRaw(), "é", false, "<0xC3> <0xA9>"},
+		{"raw lines", smallRaw(), "a\n\nb", false, "a \n\n b"},
+		{"raw many lines", smallRaw(), "\n\n\n", false, "\n \n \n"},
+
 		{"spm", smallSPM(), "hello world", false, "▁hello ▁world"},
 		{"spm spaces", smallSPM(), "  hello", false, "▁▁ ▁hello"},
 		{"spm bytes", smallSPM(), "hé", false, "▁h <0xC3> <0xA9>"},
@@ -263,7 +269,7 @@ func TestNewErrors(t *testing.T) {
 
 // TestEmptyToken says that tokens without text do no harm.
 func TestEmptyToken(t *testing.T) {
-	for _, b := range []*builder{smallBPE(), smallSPM(), smallBERT(), smallUnigram()} {
+	for _, b := range []*builder{smallBPE(), smallRaw(), smallSPM(), smallBERT(), smallUnigram()} {
 		for _, k := range []token.Kind{token.Normal, token.Control, token.UserDefined} {
 			b.add("", k, 1)
 		}
@@ -336,7 +342,7 @@ func TestLongWords(t *testing.T) {
 }
 
 func TestConcurrent(t *testing.T) {
-	for _, b := range []*builder{smallBPE(), smallSPM(), smallBERT(), smallUnigram()} {
+	for _, b := range []*builder{smallBPE(), smallRaw(), smallSPM(), smallBERT(), smallUnigram()} {
 		v := newVocab(t, b.Spec)
 		var wg sync.WaitGroup
 		for g := range 4 {

@@ -2,9 +2,25 @@ package jinja
 
 // args are the arguments of one call.
 type args struct {
-	pos   []Value
-	names []string
-	named []Value
+	pos     []Value
+	names   []string
+	named   []Value
+	outside bool // some names came from outside, through **
+}
+
+// setNamed sets the keyword arguments in d.
+func (a args) setNamed(d *Dict) {
+	for i, n := range a.names {
+		a.setName(d, n, a.named[i])
+	}
+}
+
+func (a args) setName(d *Dict, name string, v Value) {
+	if a.outside {
+		d.SetFrom(name, Outside, v)
+	} else {
+		d.Set(name, v)
+	}
 }
 
 // A callable is a value that can be called.
@@ -79,6 +95,7 @@ func (r *run) evalArgs(c *callArgs, sc *scope) (args, error) {
 		}
 		a.names = append(a.names, name.s)
 		a.named = append(a.named, d.vals[i])
+		a.outside = a.outside || len(name.marks) > 0
 	}
 	return a, r.charge(valueSize * len(d.keys))
 }
@@ -238,7 +255,7 @@ func (m *macro) rest(r *run, a args, used []bool, sc *scope) error {
 			}
 			return typeErrorf("macro %s takes no keyword argument %s", quote(d.name), quote(n))
 		}
-		kwargs.Set(n, a.named[i])
+		a.setName(kwargs, n, a.named[i])
 	}
 	if d.kwargs {
 		sc.set("kwargs", kwargs)

@@ -66,10 +66,6 @@ func raisef(kind, format string, args ...any) error {
 
 func typeErrorf(format string, args ...any) error  { return raisef("TypeError", format, args...) }
 func valueErrorf(format string, args ...any) error { return raisef("ValueError", format, args...) }
-func undefinedErrorf(format string, args ...any) error {
-	return raisef("UndefinedError", format, args...)
-}
-
 func limitf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))
 }

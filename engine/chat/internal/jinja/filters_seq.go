@@ -388,7 +388,8 @@ func filterMap(r *run, v Value, a args) (Value, error) {
 		if !ok {
 			early = raisef("TemplateRuntimeError", "No filter named %s.", a.pos[0].typeName())
 		}
-		rest := args{a.pos[1:], a.names, a.named}
+		rest := a
+		rest.pos = a.pos[1:]
 		apply = func(item Value) (Value, error) { return r.filter(name.s, item, rest) }
 	}
 	return r.lazily(v, early, func(item Value) (Value, bool, error) {

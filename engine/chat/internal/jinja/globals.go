@@ -94,9 +94,7 @@ func (r *run) makeDict(fn string, a args) (Value, error) {
 			}
 		}
 	}
-	for i, n := range a.names {
-		d.Set(n, a.named[i])
-	}
+	a.setNamed(d)
 	return d, r.charge(4 * valueSize * len(d.keys))
 }
 

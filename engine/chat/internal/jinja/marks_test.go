@@ -75,6 +75,9 @@ func TestMarks(t *testing.T) {
 		{"{{ [c]|map('trim')|first }}{{ [c]|sort|first }}{{ [c]|unique|list|last }}{{ [c, 'x']|min }}", "[ClientClientClientClient]"},
 		{"{{ c|string }}{{ c|safe }}{{ c|default('x') }}{{ nope|default(c) }}{{ c or 'x' }}", "[ClientClientClientClientClient]"},
 		{"{{ d.get('z', c) }}{{ d.values()|first }}", "[Clientv]"},
+		{"{% for k in dict(**obj) %}{{ k }}{% endfor %}{{ namespace(**obj) }}", "[keyn<Namespace {'key': 1, 'n': 2}>]"},
+		{"{% macro m() %}{{ kwargs|first }}{% endmacro %}{{ m(**obj) }}", "[key]"},
+		{"{{ '%s'|format(**obj) }}", "[{'key': 1, 'n': 2}]"},
 		// Rewriting marks everything.
 		{"{{ ('x' ~ c)|upper }}", "[XCLIENT]"},
 		{"{{ ('x' ~ c)|title }}{{ ('x' ~ c).swapcase() }}", "[XclientXcLIENT]"},

@@ -34,9 +34,7 @@ func filterFormat(r *run, v Value, a args) (Value, error) {
 		return r.percent(s, tuple{items: a.pos})
 	}
 	d := NewDict()
-	for i, n := range a.names {
-		d.Set(n, a.named[i])
-	}
+	a.setNamed(d)
 	return r.percent(s, d)
 }
 

@@ -44,7 +44,7 @@ type (
 // NewList returns a list of items, which it keeps.
 func NewList(items ...Value) *List { return &List{items} }
 
-// A None prints as "None".
+// typeName is the name of the Python type.
 func (NoneType) typeName() string  { return "NoneType" }
 func (Bool) typeName() string      { return "bool" }
 func (Int) typeName() string       { return "int" }

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Write golden.json: what Jinja prints or raises for each snippet below.
 
 The environment is set up as Hugging Face's renderer sets it up. Made with
