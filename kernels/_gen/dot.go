@@ -3,7 +3,8 @@ package main
 import "fmt"
 
 // A dot kernel multiplies rows of weights with one activation row, or with
-// four at once, sharing the unpacked weights.
+// four or eight at once, sharing the unpacked weights. What it does for one of
+// several rows is what it does for one alone, so bits do not depend on that.
 //
 //	func name(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 //
@@ -22,6 +23,7 @@ const (
 	rN    = "R12" // blocks per row
 	rC    = "CX"  // block counter
 	rXP   = "R13" // activations of this block, row 0
+	rXP4  = "BX"  // and row 4
 )
 
 // prologue loads the arguments; shift turns n into a count of blocks.
@@ -42,32 +44,65 @@ func prologue(a *file, batch, shift int) {
 	}
 }
 
-// xmem addresses disp bytes into activation row b of this block.
-func xmem(b, disp int) string {
-	switch b {
-	case 0:
-		return mem(disp, rXP)
-	case 1:
-		return fmt.Sprintf("%d(%s)(%s*1)", disp, rXP, rXS)
-	case 2:
-		return fmt.Sprintf("%d(%s)(%s*2)", disp, rXP, rXS)
+// startRow points at the first activations and counts the row's blocks.
+func startRow(a *file, batch int) {
+	a.f("MOVQ %s, %s", rX, rXP)
+	if batch > 4 {
+		a.f("LEAQ (%s)(%s*4), %s", rXP, rXS, rXP4)
 	}
-	return fmt.Sprintf("%d(%s)(%s*1)", disp, rXP, rXS3)
+	a.f("MOVQ %s, %s", rN, rC)
 }
 
-// store writes scalar xmm s of activation row b to its output.
-func store(a *file, b int, s string) {
+// nextBlock goes on by a block of weights and bytes of activations.
+func nextBlock(a *file, batch, weights, act int) {
+	a.f("ADDQ $%d, %s", weights, rW)
+	advance(a, batch, act)
+	a.f("DECQ %s", rC)
+}
+
+func advance(a *file, batch, act int) {
+	a.f("ADDQ $%d, %s", act, rXP)
+	if batch > 4 {
+		a.f("ADDQ $%d, %s", act, rXP4)
+	}
+}
+
+// nextRow goes on to the next weight row, or returns.
+func nextRow(a *file) {
+	a.f("ADDQ $4, %s", rOut)
+	a.f("DECQ %s", rRows)
+	a.f("JNZ row")
+	a.f("VZEROUPPER")
+	a.f("RET")
+}
+
+// xmem addresses disp bytes into activation row b of this block.
+func xmem(b, disp int) string {
+	base := rXP
+	if b >= 4 {
+		base, b = rXP4, b-4
+	}
 	switch b {
 	case 0:
-		a.f("VMOVSS %s, (%s)", s, rOut)
+		return mem(disp, base)
 	case 1:
-		a.f("VMOVSS %s, (%s)(%s*1)", s, rOut, rOS)
+		return fmt.Sprintf("%d(%s)(%s*1)", disp, base, rXS)
 	case 2:
-		a.f("VMOVSS %s, (%s)(%s*2)", s, rOut, rOS)
-	case 3:
-		a.f("LEAQ (%s)(%s*2), AX", rOut, rOS)
-		a.f("VMOVSS %s, (AX)(%s*1)", s, rOS)
+		return fmt.Sprintf("%d(%s)(%s*2)", disp, base, rXS)
 	}
+	return fmt.Sprintf("%d(%s)(%s*1)", disp, base, rXS3)
+}
+
+// store writes scalar xmm s of activation row b to its output. Rows are stored
+// in ascending order; AX walks over them.
+func store(a *file, b int, s string) {
+	if b == 0 {
+		a.f("VMOVSS %s, (%s)", s, rOut)
+		a.f("MOVQ %s, AX", rOut)
+		return
+	}
+	a.f("ADDQ %s, AX", rOS)
+	a.f("VMOVSS %s, (AX)", s)
 }
 
 // sumZ adds the 16 floats of zmm v into the low float of xmm v; t is scratch.
@@ -101,19 +136,29 @@ func prefetch(a *file, dist, bytes int) {
 }
 
 func genDots(a *file) {
-	for _, batch := range []int{1, 4} {
-		q4kAVX512(a, batch)
-		q6kAVX512(a, batch)
-		q80AVX512(a, batch)
-		floatsAVX512(a, "F16", batch)
-		floatsAVX512(a, "F32", batch)
-		floatsAVX2(a, "F16", batch)
-		floatsAVX2(a, "F32", batch)
+	for _, batch := range []int{1, 4, 8} {
+		for _, k := range superblocks {
+			k.gen(a, k, batch)
+		}
 	}
-	q4kAVX2(a)
-	q6kAVX2(a)
-	q80AVX2(a)
-	for _, t := range []string{"F16", "F32"} {
+	for _, batch := range []int{1, 4} {
+		for _, b := range blocks32 {
+			b.avx512(a, batch)
+		}
+		iq4xsAVX512(a, batch)
+		for _, t := range floatTypes {
+			floatsAVX512(a, t, batch)
+			floatsAVX2(a, t, batch)
+		}
+	}
+	q4kAVX2(a, 0)
+	q4kAVX2(a, 1)
+	k16AVX2(a)
+	for _, b := range blocks32 {
+		b.avx2(a)
+	}
+	iq4xsAVX2(a)
+	for _, t := range floatTypes {
 		sumRowsAVX512(a, t)
 		sumRowsAVX2(a, t)
 	}

@@ -5,24 +5,31 @@ import "fmt"
 // Floating-point weights meet float32 activations. n is a multiple of the
 // vector; the Go wrapper adds what is left over.
 
+var floatTypes = []string{"F16", "BF16", "F32"}
+
 func elem(t string) int {
-	if t == "F16" {
-		return 2
+	if t == "F32" {
+		return 4
 	}
-	return 4
+	return 2
 }
 
 // loadZ reads 16 weights from m into zmm r.
-func loadZ(a *file, t, m string, r int) { a.f("%s %s, %s", loadOp(t), m, z(r)) }
+func loadZ(a *file, t, m string, r int) { loadFloats(a, t, m, z(r)) }
 
 // loadY reads 8 weights from m into ymm r.
-func loadY(a *file, t, m string, r int) { a.f("%s %s, %s", loadOp(t), m, y(r)) }
+func loadY(a *file, t, m string, r int) { loadFloats(a, t, m, y(r)) }
 
-func loadOp(t string) string {
-	if t == "F16" {
-		return "VCVTPH2PS"
+func loadFloats(a *file, t, m, r string) {
+	switch t {
+	case "F16":
+		a.f("VCVTPH2PS %s, %s", m, r)
+	case "BF16": // the upper half of a float32
+		a.f("VPMOVZXWD %s, %s", m, r)
+		a.f("VPSLLD $16, %s, %s", r, r)
+	default:
+		a.f("VMOVUPS %s, %s", m, r)
 	}
-	return "VMOVUPS"
 }
 
 func floatsAVX512(a *file, t string, batch int) {
