@@ -7,14 +7,15 @@ import (
 	"quern/kernels/internal/isa"
 )
 
-// A dotKernel multiplies rows of n weights at w with one or four activation
-// rows; see kernels/_gen/dot.go.
+// A dotKernel multiplies rows of n weights at w with a fixed number of
+// activation rows; see kernels/_gen/dot.go.
 type dotKernel func(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// A fastDot is the assembly for one type at one level. Four may be nil.
+// A fastDot is the assembly for one type at one level, for one, four and eight
+// activation rows. Four and eight may be nil.
 type fastDot struct {
-	one, four dotKernel
-	lanes     int // n must be a multiple; the rest is done in Go
+	one, four, eight dotKernel
+	lanes            int // n must be a multiple; the rest is done in Go
 }
 
 // DotRows multiplies weight rows with activation rows:
@@ -55,6 +56,11 @@ func (t Type) DotRows(dst []float32, dstStride int, w []byte, rows, n int, x []b
 		return
 	}
 	b := 0
+	if f.eight != nil {
+		for ; b+8 <= batch; b += 8 {
+			f.eight(&w[0], n, rows, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)
+		}
+	}
 	if f.four != nil {
 		for ; b+4 <= batch; b += 4 {
 			f.four(&w[0], n, rows, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)

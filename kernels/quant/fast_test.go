@@ -206,9 +206,9 @@ func checkAddRows(t *testing.T, r *rand.Rand, typ Type, n, rows int) {
 
 func BenchmarkDotRows(b *testing.B) {
 	const n, rows = 2048, 2048 // beyond the second-level cache
-	for _, typ := range []Type{Q4_K, Q6_K, Q8_0, F16, F32} {
+	for typ := F32; typ < X32; typ++ {
 		for l := isa.Generic; l <= isa.Host(); l++ {
-			for _, batch := range []int{1, 4} {
+			for _, batch := range []int{1, 4, 8} {
 				b.Run(fmt.Sprintf("%v/%v/batch=%d", typ, l, batch), func(b *testing.B) {
 					defer isa.Set(l)()
 					r := rand.New(rand.NewPCG(1, 2))
