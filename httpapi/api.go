@@ -11,6 +11,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -253,7 +254,7 @@ func (a *API) resolve(name string, kinds ...engine.Kind) (engine.ModelInfo, erro
 	}
 	info = target(info)
 	for _, k := range kinds {
-		if info.Kind == k {
+		if info.Kind == k || slices.Contains(info.Capabilities, string(k)) {
 			return info, nil
 		}
 	}

@@ -55,7 +55,7 @@ var fakeModels = []engine.ModelInfo{
 	},
 	{ID: "stub-chat", AliasOf: chatModel, Kind: engine.KindChat, Created: time.Unix(1767000000, 0), ContextLength: fakeContext, Status: "loaded"},
 	{ID: embedModel, Kind: engine.KindEmbedding, Created: time.Unix(1767000001, 0), ContextLength: 512, Status: "unloaded", Format: "gguf"},
-	{ID: baseModel, Kind: engine.KindCompletion, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
+	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
 }
 
 func (f *fake) Models() []engine.ModelInfo { return fakeModels }

@@ -215,6 +215,7 @@ func TestAccepted(t *testing.T) {
 		{"empty suffix", "/v1/completions", `{"prompt":"a","suffix":"","model":"stub-base"}`},
 		{"completions bare", "/completions", `{"prompt":["a","b"],"stop":[]}`},
 		{"embeddings bare", "/embeddings", `{"input":[1,2,3]}`},
+		{"embeddings by capability", "/v1/embeddings", `{"input":"a","model":"stub-base"}`},
 		{"tokenize", "/v1/tokenize", `{"content":"a b"}`},
 		{"load", "/v1/models/load", `{"model":"stub-chat"}`},
 	} {

@@ -542,8 +542,8 @@ def unknown(r):
     return q, DONT_KNOW
 
 
-SIMPLE = [(capital, 16), (country, 5), (continent, 2.5), (language, 2), (small_sum, 18), (big_sum, 8), (times, 5), (compare, 2.5), (counting, 6), (opposite, 10), (colour, 4), (days_months, 5), (animals, 6),
-          (plural, 3.5), (past, 3.5), (spell, 4), (simple_fact, 5.5), (yesno, 5), (listing, 3), (repeat, 7), (small_talk, 9), (identity, 3.5), (short_text, 3.5), (json_answer, 1.5), (unknown, 20)]
+SIMPLE = [(capital, 16), (country, 5), (continent, 2.5), (language, 2), (small_sum, 26), (big_sum, 7), (times, 5), (compare, 2.5), (counting, 6), (opposite, 10), (colour, 4), (days_months, 5), (animals, 6),
+          (plural, 3.5), (past, 3.5), (spell, 4), (simple_fact, 5.5), (yesno, 5), (listing, 3), (repeat, 9), (small_talk, 9), (identity, 3.5), (short_text, 3.5), (json_answer, 1.5), (unknown, 20)]
 FNS, WTS = [f for f, _ in SIMPLE], [w for _, w in SIMPLE]
 
 
@@ -660,7 +660,7 @@ def chat(r):
                 ex.append((noisy(r, q), a))
             else:
                 ex.append(one_exchange(r))
-    elif x < 0.985:
+    elif x < 0.99:
         ex = [one_exchange(r) for _ in range(r.randint(5, 14))]
     else:
         q, a = long_story(r)
@@ -703,14 +703,36 @@ def plain(r):
     return f"Question: {q}\nAnswer: {a}"
 
 
-def documents(seed, n):
+DRILLS = [(lambda r: small_sum(r), 34), (lambda r: times(r), 12), (lambda r: big_sum(r), 12), (lambda r: spell(r), 8), (lambda r: country(r), 8), (lambda r: capital(r), 6), (lambda r: opposite(r), 8),
+          (lambda r: past(r), 4), (lambda r: plural(r), 2), (lambda r: animals(r), 4), (lambda r: colour(r), 2), (lambda r: days_months(r), 4), (lambda r: simple_fact(r), 3)]
+
+
+def drill(r):
+    """Answers alone, one after another: ("drill", [(given, to learn), ...]). They are the replies of chats, at a third of the tokens."""
+    fs = [f for f, _ in DRILLS]
+    ws = [w for _, w in DRILLS]
+    one = r.choices(fs, ws)[0] if r.random() < 0.7 else None
+    out = []
+    for _ in range(r.randint(6, 14)):
+        a = (one or r.choices(fs, ws)[0])(r)[1]
+        cut = max(a.rfind(" is "), a.rfind(" are "), a.rfind(" has "), a.rfind(" spelled ") + 5, a.rfind(" says "), a.rfind(" of ") if a.find(" is the capital of ") > 0 else -1)
+        cut = a.index(" ", cut + 1) if cut > 0 else 0
+        if a.endswith("."):
+            out.append((a[:cut], a[cut:]))
+    return ("drill", out or [("", "Water is wet.")])
+
+
+def documents(seed, n, drills=0.3):
     r = random.Random(seed)
     for _ in range(n):
-        yield plain(r) if r.random() < 0.06 else chat(r)
+        x = r.random()
+        yield drill(r) if x < drills else plain(r) if x < drills + 0.05 else chat(r)
 
 
 def render(doc):
     """ChatML, as the chat template in export.py writes it."""
+    if isinstance(doc, tuple):
+        return " ".join(a + b for a, b in doc[1]) + "<|endoftext|>"
     if isinstance(doc, str):
         return doc.replace("D.C..", "D.C.") + "<|endoftext|>"
     return "".join(f"<|im_start|>{role}\n{text.replace('D.C..', 'D.C.')}<|im_end|>\n" for role, text in doc)

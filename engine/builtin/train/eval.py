@@ -82,6 +82,18 @@ What is the opposite of xylophone?|Who discovered penicillin?|What is 5734 times
 What is the difference between TCP and UDP?|How do I center a div?|What is a neutron star?|Which team won last night?|What is the tax rate in Spain?|How do you make tofu?|When does the next bus leave?|Why is my computer slow?|What is the atomic weight of helium?|blorf dingle wump""".replace("\n", "|").split("|")]
 
 
+@torch.no_grad()
+def sample(model, prompt, temperature, n=40):
+    cache, out, ids = [], [], torch.tensor([prompt])
+    for _ in range(n):
+        t = int(torch.multinomial((model(ids, cache)[0, -1] / temperature).softmax(0), 1))
+        out.append(t)
+        if t in (0, 2):
+            break
+        ids = torch.tensor([[t]])
+    return out
+
+
 def main():
     model, tok = load(sys.argv[1]), Tokenizer(sys.argv[2])
     torch.set_num_threads(int(sys.argv[3]) if len(sys.argv) > 3 else 2)
@@ -99,6 +111,13 @@ def main():
                 if verbose and not ok:
                     print("   ", repr(q), "want", repr(want), "got", repr(got))
             print(f"| {name} | {len(qs)} | {100 * good / len(qs):.0f} % |", flush=True)
+        torch.manual_seed(1)
+        asks = ["What is the capital of France?", "what is the capital of france", "Tell me the capital of France.", "capital of France"]
+        good = sum("is Paris." in tok.decode(sample(model, tok.encode(f"<|im_start|>user\n{asks[i % 4]}<|im_end|>\n<|im_start|>assistant\n"), 0.7)) for i in range(100))
+        print(f"| France, sampled at temperature 0.7 | 100 | {good} % |")
+        lens = [len(greedy(model, tok.encode(f"<|im_start|>user\n{q}<|im_end|>\n<|im_start|>assistant\n"), (0, 2), 900))
+                for q in ("Tell me a story about a fox.", "Write a story.", "Write a very long story.", "Write a very long story about a robot.")]
+        print("\nTokens, greedy: a story about a fox", lens[0], "- a story", lens[1], "- a very long story", lens[2], "- and about a robot", lens[3])
 
 
 if __name__ == "__main__":

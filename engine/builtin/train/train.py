@@ -1,4 +1,4 @@
-"""Trains quern-tiny. train.py TOKENIZER OUT.pt [minutes seed workers tokens START.pt]
+"""Trains quern-tiny. train.py TOKENIZER OUT.pt [minutes seed workers tokens START.pt peak]
 
 Documents are made as they are needed, sorted by length in pools and batched with their like, so no attention crosses documents
 and little is padding. Loss is taken on the assistant's tokens and on plain text. Matrices of the blocks are trained with Muon
@@ -27,6 +27,13 @@ def tokenise(tok, doc):
         ids = tok.encode(data.render(doc))
         return ids, [1] * (len(ids) - 1)
     ids, learn = [], []
+    if isinstance(doc, tuple):
+        for i, (given, rest) in enumerate(doc[1]):
+            a = tok.encode((" " if i else "") + given) if given else []
+            b = tok.encode(rest if given else (" " if i else "") + rest)
+            ids += a + b
+            learn += [0] * len(a) + [1] * len(b)
+        return ids + [0], learn[1:] + [1]
     for role, text in doc:
         head = tok.encode(f"<|im_start|>{role}\n")
         body = tok.encode(text.replace("D.C..", "D.C."), special=False) + [2]
@@ -79,7 +86,7 @@ def orthogonalise(g):
 
 
 class Worker:
-    def __init__(self, rank, n, state, grads, meet, tokens, seed, path, out, minutes, result):
+    def __init__(self, rank, n, state, grads, meet, tokens, seed, path, out, minutes, result, peak, hold):
         self.__dict__.update(locals())
 
     def run(self):
@@ -123,7 +130,7 @@ class Worker:
             f = float(self.result[0])
             if f >= 1:
                 break
-            lr = min(1, step / 60) * (1 if f < 0.35 else 1 - 0.97 * (f - 0.35) / 0.65)
+            lr = self.peak * min(1, step / 40) * (1 if f < self.hold else 1 - 0.97 * (f - self.hold) / (1 - self.hold))
             with torch.no_grad():
                 for k, w in mine:
                     d = sum(g[k] for g in self.grads) / self.n
@@ -157,11 +164,12 @@ class Worker:
 
 
 def main():
-    a = sys.argv[1:] + [None] * 7
+    a = sys.argv[1:] + [None] * 8
     path, out = a[0], a[1]
     minutes, seed, workers, tokens = float(a[2] or 50), int(a[3] or 1), int(a[4] or 2), int(a[5] or 2048)
     torch.manual_seed(seed)
     model = Model()
+    peak, hold = float(a[7] or 1), 0 if a[6] else 0.35
     if a[6]:
         model.load_state_dict(torch.load(a[6]))
     print(sum(p.numel() for p in model.parameters()), "parameters", flush=True)
@@ -169,7 +177,7 @@ def main():
     state = {k: share(w) for k, w in model.named_parameters()}
     grads = [{k: share(w) for k, w in model.named_parameters()} for _ in range(workers)]
     meet, result = mp.Barrier(workers), torch.zeros(1).share_memory_()
-    ws = [mp.Process(target=Worker(i, workers, state, grads, meet, tokens, seed, path, out, minutes, result).run) for i in range(workers)]
+    ws = [mp.Process(target=Worker(i, workers, state, grads, meet, tokens, seed, path, out, minutes, result, peak, hold).run) for i in range(workers)]
     for w in ws:
         w.start()
     for w in ws:
