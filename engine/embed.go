@@ -18,6 +18,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 		return EmbedResult{}, err
 	}
 	defer release()
+	e.setKeepAlive(m, r.KeepAlive)
 	c := m.lm.Config()
 	if r.Dimensions != 0 && r.Dimensions != c.Hidden {
 		return EmbedResult{}, errorf(CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others", m.id, c.Hidden)

@@ -338,6 +338,19 @@ func TestKeepAliveAndEviction(t *testing.T) {
 	if got := status("kept"); got != "loaded" {
 		t.Errorf("kept is %s", got)
 	}
+	// A request's own keep_alive wins; 0 is at once.
+	if _, err := gather(t.Context(), e, GenerateRequest{Model: "kept", Prompt: Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(time.Duration)}); err != nil {
+		t.Fatal(err)
+	}
+	for status("kept") != "unloaded" {
+		if time.Now().After(deadline) {
+			t.Fatal("kept was not unloaded")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, err := gather(t.Context(), e, GenerateRequest{Model: "kept", Prompt: Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(-time.Second)}); err != nil {
+		t.Fatal(err)
+	}
 	// A limit that holds one model: loading the other evicts it.
 	e.o.MemoryLimit = 48 << 20
 	if err := e.Load(t.Context(), "short"); err != nil {
@@ -355,6 +368,9 @@ func TestKeepAliveAndEviction(t *testing.T) {
 	var known *Error
 	if err := e.Load(t.Context(), "kept"); !errors.As(err, &known) || known.Code != CodeOutOfMemory {
 		t.Errorf("loading beside a busy model: %v", err)
+	}
+	if err := e.Unload("short"); !errors.As(err, &known) || known.Param != "model" {
+		t.Errorf("unloading a busy model: %v", err)
 	}
 }
 

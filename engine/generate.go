@@ -25,6 +25,7 @@ func (e *Engine) Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Even
 			return
 		}
 		defer release()
+		e.setKeepAlive(m, r.KeepAlive)
 		prompt, dropped, err := m.prompt(&r.Prompt)
 		if err != nil {
 			yield(Event{}, err)

@@ -56,6 +56,10 @@ type GenerateRequest struct {
 	Sample         sample.Params
 	PromptLogprobs bool // report the prompt's own log-probabilities (Sample.Top of them)
 	NoPromptCache  bool // neither read nor fill the prefix cache
+
+	// KeepAlive, when not nil, is from now on the idle time after which the
+	// model is unloaded; negative never.
+	KeepAlive *time.Duration
 }
 
 // An EventType says which fields of an Event are set.
@@ -137,6 +141,8 @@ type EmbedRequest struct {
 	Dimensions int  // 0 means the model's own; other values only for models trained for it
 	Truncate   bool // keep the head of inputs that are too long instead of refusing them
 	Raw        bool // do not normalise to length 1
+
+	KeepAlive *time.Duration // as GenerateRequest's
 }
 
 // An EmbedInput is text or, when Tokens is not nil, tokens.

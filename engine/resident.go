@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,9 @@ type resident struct {
 	failed      bool
 	fingerprint string
 	users       int
-	used        time.Time   // when the last user left
-	idle        *time.Timer // unloads after keep-alive; nil while in use
+	used        time.Time      // when the last user left
+	idle        *time.Timer    // unloads after keep-alive; nil while in use
+	keepFor     *time.Duration // what the last request asked for; nil: as configured
 }
 
 // A load is one attempt to make a model resident, shared by all who wait.
@@ -106,9 +108,9 @@ func (e *Engine) release(n *entry) {
 
 // keep starts the idle time of a model nobody uses. Engine.mu is held.
 func (e *Engine) keep(n *entry) {
-	after := n.o.KeepAlive
-	if after == 0 {
-		after = e.o.KeepAlive
+	after := cmp.Or(n.o.KeepAlive, e.o.KeepAlive)
+	if n.keepFor != nil {
+		after = *n.keepFor
 	}
 	if after < 0 || n.text == nil {
 		return
@@ -126,6 +128,46 @@ func (e *Engine) keep(n *entry) {
 			e.log.Info("model unloaded", "model", n.id, "idle", after)
 		}
 	})
+}
+
+// setKeepAlive notes how long a request wants its model to stay. The model is in
+// use.
+func (e *Engine) setKeepAlive(m *textModel, d *time.Duration) {
+	if d == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := e.find(m.id); n != nil {
+		n.keepFor = d
+	}
+}
+
+// Unload releases a model's memory. A model in use is refused; one that is not
+// loaded is no error.
+func (e *Engine) Unload(name string) error {
+	e.mu.Lock()
+	n, err := e.lookup(name, "")
+	if err != nil {
+		e.mu.Unlock()
+		return err
+	}
+	if n.users > 0 || n.loading != nil {
+		e.mu.Unlock()
+		return errorf(CodeInvalidValue, "model", "model %q is in use; unload it when its requests have ended", n.id)
+	}
+	m := n.text
+	n.text = nil
+	if n.idle != nil {
+		n.idle.Stop()
+		n.idle = nil
+	}
+	e.mu.Unlock()
+	if m != nil {
+		m.close()
+		e.log.Info("model unloaded", "model", n.id, "on", "request")
+	}
+	return nil
 }
 
 // load makes n resident. It runs in a goroutine of its own.

@@ -8,10 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"quern/formats/gguf"
+	"quern/formats/safetensors"
 	"quern/formats/weights"
 )
 
@@ -23,7 +23,7 @@ var (
 )
 
 // Open opens a model: a file, any file of a split model, or a directory that
-// holds one model. Files are mapped, so the time it takes does not grow with
+// holds one model, such as Hugging Face's with config.json and SafeTensors. Files are mapped, so the time it takes does not grow with
 // the weights. The caller closes the Set.
 func Open(path string) (*weights.Set, error) {
 	st, err := os.Stat(path)
@@ -34,6 +34,9 @@ func Open(path string) (*weights.Set, error) {
 		if path, err = find(path); err != nil {
 			return nil, err
 		}
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.HasSuffix(path, ".safetensors.index.json") {
+		return safetensors.Open(path)
 	}
 	head, err := readHead(path)
 	if err != nil {
@@ -62,13 +65,14 @@ func readHead(path string) ([]byte, error) {
 }
 
 // find returns the model file of a directory, the first one where a model is
-// split.
+// split, or the directory itself where its files are SafeTensors.
 func find(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", err
 	}
 	var models []string // one name for each model
+	var tensors []string
 	var others []string // files that look like models of other formats
 	split := make(map[string]bool)
 	for _, e := range entries { // sorted, so a split model's first file comes first
@@ -86,7 +90,9 @@ func find(dir string) (string, error) {
 				split[key] = true
 			}
 			models = append(models, name)
-		case ".safetensors", ".onnx", ".bin", ".pt", ".pth", ".ckpt", ".h5":
+		case ".safetensors":
+			tensors = append(tensors, name)
+		case ".onnx", ".bin", ".pt", ".pth", ".ckpt", ".h5":
 			others = append(others, name)
 		}
 	}
@@ -95,11 +101,12 @@ func find(dir string) (string, error) {
 		return filepath.Join(dir, models[0]), nil
 	case len(models) > 1:
 		return "", fmt.Errorf("%w: %s holds several models, name one of them: %s", ErrUnsupported, dir, strings.Join(models, ", "))
+	case len(tensors) > 0:
+		// Such directories often hold the same weights as a pickle too.
+		return dir, nil
 	case len(others) > 0:
-		// Opening one of them tells what it is. SafeTensors first: such
-		// directories often hold the same weights as a pickle too.
-		i := slices.IndexFunc(others, func(s string) bool { return strings.EqualFold(filepath.Ext(s), ".safetensors") })
-		return filepath.Join(dir, others[max(i, 0)]), nil
+		// Opening one of them tells what it is.
+		return filepath.Join(dir, others[0]), nil
 	}
 	return "", fmt.Errorf("%w: %s holds no model file", ErrFormat, dir)
 }

@@ -95,8 +95,8 @@ func TestDirectoryErrors(t *testing.T) {
 		{"a model and a split one", map[string]string{"a.gguf": one, "b-00001-of-00002.gguf": half, "b-00002-of-00002.gguf": half},
 			"name one of them: a.gguf, b-00001-of-00002.gguf", formats.ErrUnsupported},
 		{"half a model", map[string]string{"m-00002-of-00002.gguf": half}, "m-00001-of-00002.gguf", os.ErrNotExist},
-		{"SafeTensors", map[string]string{"config.json": "{}", "pytorch_model.bin": "\x80\x02}", "model.safetensors": "\x08\x00\x00\x00\x00\x00\x00\x00{\"a\":{} }"},
-			"model.safetensors is a SafeTensors file", formats.ErrUnsupported},
+		{"SafeTensors", map[string]string{"config.json": "{}", "pytorch_model.bin": "\x80\x02}", "model.safetensors": "\x08\x00\x00\x00\x00\x00\x00\x00{\"a\":{}}"},
+			"model.safetensors: malformed model file: tensor \"a\" lacks", formats.ErrFormat},
 		{"pickle", map[string]string{"config.json": "{}", "pytorch_model.bin": "\x80\x02}q\x00"}, "pytorch_model.bin is a Python pickle", formats.ErrUnsupported},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,8 +120,7 @@ func TestSniff(t *testing.T) {
 	}{
 		{"broken GGUF", "GGUF\x03\x00\x00\x00", "header is cut short", formats.ErrFormat},
 		{"GGUF of the future", "GGUF\x09\x00\x00\x00", "GGUF version 9", formats.ErrUnsupported},
-		{"SafeTensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\":1}       ", "a SafeTensors file, not supported yet by this build", formats.ErrUnsupported},
-		{"empty SafeTensors", "\x02\x00\x00\x00\x00\x00\x00\x00{}", "a SafeTensors file", formats.ErrUnsupported},
+		{"SafeTensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\":1}         ", "tensor \"a\" is 1, want an object", formats.ErrFormat},
 		{"ONNX", "\x08\x08\x12\x07pytorch\x1a\x052.1.0", "an ONNX model, not supported yet by this build", formats.ErrUnsupported},
 		{"ONNX graph first", "\x08\x03\x3a\x80\x01", "an ONNX model", formats.ErrUnsupported},
 		{"ggml", "lmgg\x00\x7d\x00\x00", "a ggml file from before GGUF", formats.ErrUnsupported},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"quern/formats/gguf"
+	"quern/formats/safetensors"
 	"quern/formats/weights"
 )
 
@@ -37,7 +38,7 @@ const notYet = "not supported yet by this build; use a GGUF file of the model"
 
 var kinds = []kind{
 	{is: prefix("GGUF"), open: gguf.Open},
-	{is: isSafeTensors, err: ErrUnsupported, what: says("a SafeTensors file, " + notYet)},
+	{is: isSafeTensors, open: safetensors.Open},
 	{is: isONNX, err: ErrUnsupported, what: says("an ONNX model, " + notYet)},
 
 	// Other programs' models. ggml's early formats wrote their magic as a

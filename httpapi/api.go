@@ -28,6 +28,7 @@ type Engine interface {
 	Models() []engine.ModelInfo
 	Resolve(name string, kind engine.Kind) (engine.ModelInfo, error)
 	Load(ctx context.Context, model string) error
+	Unload(model string) error
 	Defaults(model string) engine.Sampling
 	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
 	Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error)

@@ -25,7 +25,8 @@ func (a *API) embeddings(c *call) error {
 	if o.has("input_type") {
 		o.p.set(fail(codeUnsupported, "input_type", "input_type is not supported yet; put the model's prefix in front of the input instead"))
 	}
-	o.ignore("user", "keep_alive")
+	r.KeepAlive = readKeepAlive(o)
+	o.ignore("user")
 	for _, name := range o.unread() {
 		a.logUnknown(name)
 	}

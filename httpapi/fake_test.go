@@ -38,6 +38,8 @@ type fake struct {
 	ids   map[string]token.ID
 	words []string
 
+	unloaded []string // models Unload was called for
+
 	running atomic.Int64
 	output  atomic.Int64
 	last    atomic.Pointer[engine.GenerateRequest]
@@ -70,6 +72,13 @@ func (f *fake) Resolve(name string, kind engine.Kind) (engine.ModelInfo, error) 
 		return engine.ModelInfo{}, &engine.Error{Code: engine.CodeMissingParam, Param: "model", Message: "model is required"}
 	}
 	return engine.ModelInfo{}, &engine.Error{Code: engine.CodeModelNotFound, Param: "model", Message: fmt.Sprintf("model %q does not exist; there is %s", name, chatModel)}
+}
+
+func (f *fake) Unload(model string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unloaded = append(f.unloaded, model)
+	return nil
 }
 
 func (f *fake) Load(ctx context.Context, model string) error {

@@ -97,11 +97,11 @@ func (a *API) getModel(c *call) error {
 	return a.writeJSON(c, 200, a.modelObject(m))
 }
 
-// loadModel makes a model resident and answers when it is.
-func (a *API) loadModel(c *call) error {
+// namedModel finds the model a load or unload request names.
+func (a *API) namedModel(c *call) (engine.ModelInfo, error) {
 	o, err := a.readObject(c)
 	if err != nil {
-		return err
+		return engine.ModelInfo{}, err
 	}
 	model := ""
 	if v, ok := o.need("model"); ok {
@@ -110,13 +110,19 @@ func (a *API) loadModel(c *call) error {
 		}
 	}
 	if err := o.err(); err != nil {
-		return err
+		return engine.ModelInfo{}, err
 	}
 	info, err := a.o.Engine.Resolve(model, "")
+	return target(info), err
+}
+
+// loadModel makes a model resident and answers when it is.
+func (a *API) loadModel(c *call) error {
+	info, err := a.namedModel(c)
 	if err != nil {
 		return err
 	}
-	info, took, err := a.load(c.r.Context(), target(info))
+	info, took, err := a.load(c.r.Context(), info)
 	if err != nil {
 		return err
 	}
@@ -124,4 +130,19 @@ func (a *API) loadModel(c *call) error {
 		modelObject
 		LoadMS float64 `json:"load_ms"`
 	}{a.modelObject(info), millis(took.Round(time.Microsecond))})
+}
+
+// unloadModel releases a model's memory.
+func (a *API) unloadModel(c *call) error {
+	info, err := a.namedModel(c)
+	if err != nil {
+		return err
+	}
+	if err := a.o.Engine.Unload(info.ID); err != nil {
+		return err
+	}
+	if again, err := a.o.Engine.Resolve(info.ID, ""); err == nil {
+		info = target(again)
+	}
+	return a.writeJSON(c, 200, a.modelObject(info))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+	"time"
 
 	"quern/engine"
 	"quern/engine/chat"
@@ -63,7 +64,7 @@ func TestRequestReachesEngine(t *testing.T) {
 	})
 	check("everything", `{`+hi+`,"temperature":0.5,"top_p":0.9,"top_k":40,"min_p":0.05,"typical_p":0.95,"repetition_penalty":1.1,"repeat_last_n":32,
 		"frequency_penalty":0.1,"presence_penalty":-0.2,"logit_bias":{"7":-100,"9":1.5},"seed":42,"n":2,"max_tokens":30,"max_completion_tokens":20,"min_tokens":3,
-		"stop":["a","b"],"stop_token_ids":[5],"ignore_eos":true,"cache_prompt":false,"logprobs":true,"top_logprobs":4,"truncation":"auto"}`,
+		"stop":["a","b"],"stop_token_ids":[5],"ignore_eos":true,"cache_prompt":false,"keep_alive":"90s","logprobs":true,"top_logprobs":4,"truncation":"auto"}`,
 		func(t *testing.T, r engine.GenerateRequest) {
 			p := r.Sample
 			equal(t, "temperature", p.Temperature, float32(0.5))
@@ -85,6 +86,9 @@ func TestRequestReachesEngine(t *testing.T) {
 			equal(t, "stop", r.Stop, []string{"a", "b"})
 			equal(t, "stop ids", r.StopIDs, []token.ID{5})
 			equal(t, "ignore_eos", r.IgnoreEOS, true)
+			if r.KeepAlive == nil || *r.KeepAlive != 90*time.Second {
+				t.Errorf("keep_alive is %v, want 90s", r.KeepAlive)
+			}
 			equal(t, "no cache", r.NoPromptCache, true)
 			equal(t, "shorten", r.Prompt.AutoShorten, true)
 		})

@@ -31,6 +31,7 @@ func (a *API) routes() []route {
 		{method: "HEAD", path: "/v1/models", handle: (*API).listModels, bare: true},
 		{method: "GET", path: "/v1/models/*id", handle: (*API).getModel, bare: true},
 		{method: "POST", path: "/v1/models/load", handle: (*API).loadModel, work: true, bare: true},
+		{method: "POST", path: "/v1/models/unload", handle: (*API).unloadModel, bare: true},
 
 		{method: "GET", path: "/v1/server", handle: (*API).server},
 		{method: "GET", path: "/metrics", handle: (*API).serveMetrics, open: a.o.MetricsPublic},

@@ -21,6 +21,7 @@ type sampling struct {
 	stopIDs   []token.ID
 	ignoreEOS bool
 	noCache   bool
+	keepAlive *time.Duration
 
 	temperature, topP, minP, typicalP, repeatPenalty *float32
 	topK, repeatLastN                                *int
@@ -67,7 +68,8 @@ func (a *API) readSampling(o *object) sampling {
 	}
 	// Known, and without effect here.
 	o.ignore("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_options",
-		"prompt_cache_retention", "verbosity", "prediction", "web_search_options", "moderation", "keep_alive")
+		"prompt_cache_retention", "verbosity", "prediction", "web_search_options", "moderation")
+	s.keepAlive = readKeepAlive(o)
 	// These ask for a reply of a certain form. A reply of any form would be
 	// worse than none.
 	for _, name := range []string{"grammar", "json_schema", "regex", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs"} {
@@ -76,6 +78,26 @@ func (a *API) readSampling(o *object) sampling {
 		}
 	}
 	return s
+}
+
+// readKeepAlive reads how long the model stays loaded after the request: seconds
+// as a number, or a duration as "5m". Negative means for ever, 0 not at all.
+func readKeepAlive(o *object) *time.Duration {
+	v, ok := o.get("keep_alive")
+	if !ok {
+		return nil
+	}
+	var d time.Duration
+	if len(v.raw) > 0 && v.raw[0] == '"' {
+		var err error
+		if d, err = time.ParseDuration(v.str()); err != nil {
+			v.invalid("must be seconds or a duration such as \"5m\", got %.40s", v.raw)
+			return nil
+		}
+	} else {
+		d = time.Duration(v.number(-1, 1e9) * float64(time.Second))
+	}
+	return &d
 }
 
 // maxTokensField reads a limit of at least lo, or -1 for none.
@@ -173,6 +195,7 @@ func (s sampling) apply(r *engine.GenerateRequest, d engine.Sampling) {
 	r.Stop = s.stop
 	r.StopIDs = s.stopIDs
 	r.IgnoreEOS = s.ignoreEOS
+	r.KeepAlive = s.keepAlive
 	r.NoPromptCache = s.noCache
 
 	p := &r.Sample

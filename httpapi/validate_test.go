@@ -176,6 +176,8 @@ func TestValidation(t *testing.T) {
 		{"detokenize nothing", "/v1/detokenize", `{}`, 400, "missing_required_parameter", "tokens"},
 		{"detokenize text", "/detokenize", `{"tokens":"x"}`, 400, "invalid_type", "tokens"},
 		{"load nothing", "/v1/models/load", `{}`, 400, "missing_required_parameter", "model"},
+		{"unload nothing", "/v1/models/unload", `{}`, 400, "missing_required_parameter", "model"},
+		{"unload unknown", "/v1/models/unload", `{"model":"x"}`, 404, "model_not_found", "model"},
 		{"load unknown", "/v1/models/load", `{"model":"x"}`, 404, "model_not_found", "model"},
 		{"unknown path", "/v1/nope", `{}`, 404, "unknown_url", ""},
 		{"unknown root path", "/nope", `{}`, 404, "unknown_url", ""},
@@ -218,6 +220,7 @@ func TestAccepted(t *testing.T) {
 		{"embeddings by capability", "/v1/embeddings", `{"input":"a","model":"stub-base"}`},
 		{"tokenize", "/v1/tokenize", `{"content":"a b"}`},
 		{"load", "/v1/models/load", `{"model":"stub-chat"}`},
+		{"unload", "/v1/models/unload", `{"model":"stub-chat"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := post(t, s, tt.path, tt.body)
