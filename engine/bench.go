@@ -39,7 +39,7 @@ type BenchResult struct {
 	Load                      time.Duration // opening, checking and compiling
 	WeightBytes               int64         // of the whole file
 	ReadBytesPerSecond        float64       // weights and keys read while decoding
-	MachineReadBytesPerSecond float64       // what the machine can read, measured after
+	MachineReadBytesPerSecond float64       // how fast the same weights can be read, measured after
 	Threads                   int
 	CPULevel                  string
 	Device                    string
@@ -162,8 +162,14 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	// and values of every sequence.
 	kv := float64(cache.Bytes()) / float64(per*o.Batch*blockSize) * float64(o.Generate) / 2 * float64(o.Batch)
 	res.ReadBytesPerSecond = res.GeneratePerSecond / float64(o.Batch) * (float64(p.WeightBytes()) + kv)
-	if r, ok := backend.(interface{ ReadBandwidth() float64 }); ok {
-		res.MachineReadBytesPerSecond = r.ReadBandwidth()
+	if r, ok := backend.(interface {
+		ReadBandwidth(data [][]byte) float64
+	}); ok {
+		var data [][]byte
+		for t := range set.All() {
+			data = append(data, t.Data)
+		}
+		res.MachineReadBytesPerSecond = r.ReadBandwidth(data)
 	}
 	return res, nil
 }
