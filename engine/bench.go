@@ -72,6 +72,9 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
+	if err := set.Fill(); err != nil {
+		return BenchResult{}, err
+	}
 	backend, name, err := openDevice(o.Device, o.Threads)
 	if err != nil {
 		return BenchResult{}, err

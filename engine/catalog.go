@@ -125,10 +125,9 @@ func (k Kind) serves(want Kind) bool {
 	return want == "" || slices.Contains(capabilities[k], string(want))
 }
 
-// A folder is a directory of model files. It is read again when it has changed.
+// A folder is a directory of model files. It is read again now and then.
 type folder struct {
 	path    string
-	stamp   time.Time
 	entries map[string]*entry // by path; nil for files that are of no use
 }
 
@@ -151,9 +150,13 @@ func (f *folder) scan(e *Engine) []*entry {
 			if rel != "." && (strings.HasPrefix(d.Name(), ".") || strings.Count(filepath.ToSlash(rel), "/") >= maxDepth) {
 				return fs.SkipDir
 			}
-			return nil
-		}
-		if !strings.EqualFold(filepath.Ext(path), ".gguf") {
+			if !isModelDir(path) {
+				return nil
+			}
+			if rel == "." {
+				rel = filepath.Base(f.path)
+			}
+		} else if !strings.EqualFold(filepath.Ext(path), ".gguf") {
 			return nil
 		}
 		if _, no, _, ok := gguf.ShardName(path); ok && no > 1 {
@@ -165,7 +168,11 @@ func (f *folder) scan(e *Engine) []*entry {
 				return nil
 			}
 		}
-		n, err := newEntry(fileID(rel), path, e.o.Defaulted)
+		id := fileID(rel)
+		if d.IsDir() {
+			id = filepath.ToSlash(rel)
+		}
+		n, err := newEntry(id, path, e.o.Defaulted)
 		if err != nil {
 			if _, known := f.entries[path]; !known {
 				e.log.Warn("model file skipped", "file", path, "err", err)
@@ -197,6 +204,25 @@ func fileID(rel string) string {
 		return prefix
 	}
 	return strings.TrimSuffix(rel, filepath.Ext(rel))
+}
+
+// isModelDir reports whether a directory is one model of Hugging Face's form:
+// config.json beside SafeTensors files, and no GGUF file.
+func isModelDir(dir string) bool {
+	if st, err := os.Stat(filepath.Join(dir, "config.json")); err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	entries, err := os.ReadDir(dir)
+	found := false
+	for _, e := range entries {
+		switch strings.ToLower(filepath.Ext(e.Name())) {
+		case ".safetensors":
+			found = true
+		case ".gguf":
+			return false
+		}
+	}
+	return found && err == nil
 }
 
 // rescanEvery bounds how often folders are looked at: clients list models often.
@@ -247,7 +273,10 @@ func (e *Engine) configure() error {
 		o = o.or(e.o.Defaulted)
 		id := o.Name
 		if id == "" {
-			id = fileID(filepath.Base(filepath.Clean(o.Path)))
+			id = filepath.Base(filepath.Clean(o.Path))
+			if st, err := os.Stat(o.Path); err != nil || !st.IsDir() {
+				id = fileID(id)
+			}
 		}
 		n, err := newEntry(id, o.Path, o)
 		if err != nil {

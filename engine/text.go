@@ -61,6 +61,9 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	if m.lm, err = model.Open(m.set); err != nil {
 		return m, err
 	}
+	if err = m.set.Fill(); err != nil {
+		return m, err
+	}
 	c := m.lm.Config()
 	if err = m.openVocab(c); err != nil {
 		return m, err
@@ -127,7 +130,7 @@ func (e *Engine) progress(id string, done float64) {
 }
 
 func (m *textModel) openVocab(c *model.Config) error {
-	spec, err := token.FromGGUF(&m.set.Meta)
+	spec, err := token.From(&m.set.Meta)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,157 @@ func SiLUGate(dst, gate, up []float32) {
 	}
 }
 
+// Bias writes x + v to dst, row by row of len(v) values. dst may be x.
+func Bias(dst, x, v []float32) {
+	n := len(v)
+	if len(dst) != len(x) || n == 0 || len(x)%n != 0 {
+		panic(fmt.Sprintf("kernels: Bias of %d floats by %d into %d", len(x), n, len(dst)))
+	}
+	for i := 0; i < len(x); i += n {
+		Add(dst[i:i+n], x[i:i+n], v)
+	}
+}
+
+// Scale writes x · by to dst. dst may be x.
+func Scale(dst, x []float32, by float32) {
+	if len(dst) != len(x) {
+		panic(fmt.Sprintf("kernels: Scale of %d floats into %d", len(x), len(dst)))
+	}
+	for i, v := range x {
+		dst[i] = v * by
+	}
+}
+
+// Weigh multiplies each row of x by the sigmoid of its weight. dst and x are
+// (len(weight), width); dst may be x. The sigmoid's relative error is below
+// 4·2⁻²³.
+func Weigh(dst, x, weight []float32) {
+	if len(dst) != len(x) || len(weight) == 0 || len(x)%len(weight) != 0 {
+		panic(fmt.Sprintf("kernels: Weigh of %d floats by %d into %d", len(x), len(weight), len(dst)))
+	}
+	n := len(x) / len(weight)
+	for i, w := range weight {
+		Scale(dst[i*n:(i+1)*n], x[i*n:(i+1)*n], 1/(1+exp(-w)))
+	}
+}
+
+// span is how many values the functions below hand to expSum at a time. Its
+// vectors divide it, so a value's bits do not depend on what stands beside it
+// in other rows as long as calls begin at a row.
+const span = 128
+
+// SoftCap writes limit · tanh(x / limit) to dst, within limit · 4·2⁻²³. dst may
+// be x. tanh x = 1 - 2/(1 + e²ˣ).
+func SoftCap(dst, x []float32, limit float32) {
+	if len(dst) != len(x) {
+		panic(fmt.Sprintf("kernels: SoftCap of %d floats into %d", len(x), len(dst)))
+	}
+	var buf [span]float32
+	for len(x) > 0 {
+		e := buf[:min(span, len(x))]
+		for i := range e {
+			e[i] = 2 * x[i] / limit
+		}
+		expSum(e, 0)
+		for i, v := range e {
+			dst[i] = limit * (1 - 2/(1+v))
+		}
+		x, dst = x[len(e):], dst[len(e):]
+	}
+}
+
+// GELU writes x · Φ(x) · up to dst; a nil up stands for ones. The others have
+// one length; dst may be x or up. Φ is within 2·10⁻⁷ of the normal distribution.
+//
+// Hendrycks & Gimpel, "Gaussian Error Linear Units", 2016, §2; the error
+// function is formula 7.1.26 of Abramowitz & Stegun, 1964.
+func GELU(dst, x, up []float32) {
+	checkGate("GELU", dst, x, up)
+	const p, a1, a2, a3, a4, a5 = 0.3275911, 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429
+	var buf [span]float32
+	for at := 0; at < len(x); at += span {
+		e := buf[:min(span, len(x)-at)]
+		for i := range e {
+			v := x[at+i]
+			e[i] = v * v * -0.5
+		}
+		expSum(e, 0)
+		for i, ex := range e {
+			v := x[at+i]
+			t := 1 / (1 + float32(p/math.Sqrt2)*abs(v))
+			// tail is 1 - erf(|x|/√2), so half of it is Φ(-|x|).
+			tail := ((((a5*t+a4)*t+a3)*t+a2)*t + a1) * t * ex
+			phi := 0.5 * tail
+			if v > 0 {
+				phi = 1 - phi
+			}
+			e[i] = v * phi
+		}
+		store(dst[at:], e, up, at)
+	}
+}
+
+// GELUTanh is GELU by its approximation x/2 · (1 + tanh(√(2/π)·(x + 0.044715x³))),
+// as the paper has it, with a relative error below 16·2⁻²³ where |x| < 8.
+// x/2 · (1 + tanh u) = x / (1 + e⁻²ᵘ).
+func GELUTanh(dst, x, up []float32) {
+	checkGate("GELUTanh", dst, x, up)
+	const root = 0.797884560802865355879892119868763737 // √(2/π)
+	var buf [span]float32
+	for at := 0; at < len(x); at += span {
+		e := buf[:min(span, len(x)-at)]
+		for i := range e {
+			v := x[at+i]
+			e[i] = -2 * root * v * (1 + 0.044715*v*v)
+		}
+		expSum(e, 0)
+		for i, ex := range e {
+			e[i] = x[at+i] / (1 + ex)
+		}
+		store(dst[at:], e, up, at)
+	}
+}
+
+// SwiGLUClamped writes g · sigmoid(1.702·g) · (u + 1) to dst, where g is gate
+// but at most 7 and u is up limited to [-7, 7]. The three have one length; dst
+// may be gate or up. The sigmoid's relative error is below 8·2⁻²³.
+//
+// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025, §2.2.
+func SwiGLUClamped(dst, gate, up []float32) {
+	checkGate("SwiGLUClamped", dst, gate, up)
+	const alpha, limit = 1.702, 7
+	var buf [span]float32
+	for at := 0; at < len(gate); at += span {
+		e := buf[:min(span, len(gate)-at)]
+		for i := range e {
+			e[i] = -alpha * min(gate[at+i], limit)
+		}
+		expSum(e, 0)
+		for i, ex := range e {
+			dst[at+i] = min(gate[at+i], limit) / (1 + ex) * (max(-limit, min(up[at+i], limit)) + 1)
+		}
+	}
+}
+
+func checkGate(name string, dst, x, up []float32) {
+	if len(dst) != len(x) || up != nil && len(up) != len(x) {
+		panic(fmt.Sprintf("kernels: %s of %d and %d floats into %d", name, len(x), len(up), len(dst)))
+	}
+}
+
+// store writes e, times up from place at on where there is one, to dst.
+func store(dst, e, up []float32, at int) {
+	if up == nil {
+		copy(dst, e)
+		return
+	}
+	for i, v := range e {
+		dst[i] = v * up[at+i]
+	}
+}
+
+func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
+
 // expSum replaces every x by exp(x - top) and returns their sum, taken in an
 // order that depends on the length and the CPU level only.
 func expSum(x []float32, top float32) float32 {

@@ -96,19 +96,27 @@ func (s *Scratch) Fits(kv *KV, group int) bool {
 		len(s.q) == group*quant.ActBytes(kv.Type.Layout().With, kv.HeadDim)
 }
 
-// Attend writes softmax(scale · q·Kᵀ) · V over the first n tokens of a
+// AttendOptions say how a row attends.
+type AttendOptions struct {
+	Scale   float32   // of the scores
+	SoftCap float32   // above 0: scores become SoftCap · tanh(score / SoftCap)
+	Sinks   []float32 // (group) scores without a value, or nil
+}
+
+// Attend writes softmax(scale · q·Kᵀ) · V over tokens first to n-1 of a
 // sequence to dst, for the query heads that share key head head. dst and q are
-// (group, headDim); table names the sequence's blocks in order.
+// (group, headDim); table names the sequence's blocks in order. Blocks before
+// first's are not read.
 //
 // The softmax is taken block by block with a running maximum, so any n needs
 // the same scratch. Milakov & Gimelshein, "Online normalizer calculation for
-// softmax", 2018, algorithm 3; GQA: Ainslie et al., 2023. Against float64 the
-// result is within (headDim + n)·2⁻²³ of Σ|p·v|, plus what the cache's type
-// lost.
-func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, n int, scale float32, s *Scratch) {
+// softmax", 2018, algorithm 3; GQA: Ainslie et al., 2023; sinks: Xiao et al.,
+// 2023. Against float64 the result is within (headDim + n)·2⁻²³ of Σ|p·v|, plus
+// what the cache's type and the soft cap lost.
+func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n int, o AttendOptions, s *Scratch) {
 	group, dim := len(s.top), kv.HeadDim
-	if len(dst) != group*dim || len(q) != group*dim || n <= 0 || (n-1)/kv.BlockSize >= len(table) {
-		panic(fmt.Sprintf("kernels: attention of %d floats into %d over %d tokens in %d blocks", len(q), len(dst), n, len(table)))
+	if len(dst) != group*dim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group {
+		panic(fmt.Sprintf("kernels: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks", len(q), len(dst), first, n, len(table), len(o.Sinks)))
 	}
 	with := kv.Type.Layout().With
 	act, stride := quant.Floats(q), 4*dim
@@ -119,18 +127,25 @@ func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, n int, sc
 	clear(dst)
 	for g := range group {
 		s.top[g], s.sum[g] = float32(math.Inf(-1)), 0
+		if o.Sinks != nil {
+			s.top[g], s.sum[g] = o.Sinks[g], 1
+		}
 	}
 	size := kv.BlockSize
-	for b := 0; b*size < n; b++ {
-		tokens := min(size, n-b*size)
-		kv.Type.DotRows(s.scores, size, kv.keys(layer, table[b], head), tokens, dim, act, stride, group)
-		values := kv.values(layer, table[b], head)
+	for b := first / size; b*size < n; b++ {
+		skip := max(0, first-b*size)
+		tokens := min(size, n-b*size) - skip
+		kv.Type.DotRows(s.scores, size, kv.keys(layer, table[b], head)[skip*kv.token:], tokens, dim, act, stride, group)
+		values := kv.values(layer, table[b], head)[skip*kv.token:]
 		for g := range group {
 			p, out := s.scores[g*size:g*size+tokens], dst[g*dim:(g+1)*dim]
+			Scale(p, p, o.Scale)
+			if o.SoftCap > 0 {
+				SoftCap(p, p, o.SoftCap)
+			}
 			top := s.top[g]
-			for i, v := range p {
-				p[i] = v * scale
-				top = max(top, p[i])
+			for _, v := range p {
+				top = max(top, v)
 			}
 			if top > s.top[g] {
 				f := exp(s.top[g] - top)

@@ -266,7 +266,7 @@ func TestAttend(t *testing.T) {
 			for _, n := range []int{1, 7, 8, 9, 40} {
 				for head := range kvHeads {
 					q, dst := floats(r, group*tt.dim), make([]float32, group*tt.dim)
-					kv.Attend(dst, q, 1, head, table, n, 0.3, s)
+					kv.Attend(dst, q, 1, head, table, 0, n, AttendOptions{Scale: 0.3}, s)
 					for g := range group {
 						var hk, hv [][]float32
 						for i := range n {
@@ -318,6 +318,6 @@ func BenchmarkAttend(b *testing.B) {
 	b.SetBytes(int64(2 * blocks * size * dim * 2))
 	b.ReportAllocs()
 	for b.Loop() {
-		kv.Attend(dst, q, 0, 0, table, blocks*size, 0.125, s)
+		kv.Attend(dst, q, 0, 0, table, 0, blocks*size, AttendOptions{Scale: 0.125}, s)
 	}
 }

@@ -28,6 +28,37 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	}
 }
 
+// LayerNorm writes (x - mean) / √(variance + eps) · w + bias to dst, row by row
+// of len(w) values. dst may be x; bias may be nil. Mean and variance are summed
+// in float64.
+//
+// Ba, Kiros & Hinton, "Layer Normalization", 2016, eq. 4.
+func LayerNorm(dst, x, w, bias []float32, eps float32) {
+	n := len(w)
+	if len(dst) != len(x) || n == 0 || len(x)%n != 0 || bias != nil && len(bias) != n {
+		panic(fmt.Sprintf("kernels: LayerNorm of %d floats by %d and %d into %d", len(x), n, len(bias), len(dst)))
+	}
+	for i := 0; i < len(x); i += n {
+		row, out := x[i:i+n], dst[i:i+n]
+		var sum, ss float64
+		for _, v := range row {
+			sum += float64(v)
+		}
+		mean := sum / float64(n)
+		for _, v := range row {
+			d := float64(v) - mean
+			ss += d * d
+		}
+		shift, scale := float32(mean), float32(1/math.Sqrt(ss/float64(n)+float64(eps)))
+		for k, v := range row {
+			out[k] = (v - shift) * scale * w[k]
+		}
+		if bias != nil {
+			Add(out, out, bias)
+		}
+	}
+}
+
 func sumSquares(x []float32) float32 {
 	var s [8]float32
 	for len(x) >= 8 {

@@ -7,8 +7,9 @@
 // func pause(n uint32)
 TEXT ·pause(SB), NOSPLIT, $0-4
 	MOVL n+0(FP), CX
+
 spin:
 	PAUSE
 	DECL CX
-	JNZ spin
+	JNZ  spin
 	RET

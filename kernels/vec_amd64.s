@@ -126,92 +126,96 @@ TEXT ·siluGateAVX512(SB), NOSPLIT, $0-32
 	MOVQ gate+8(FP), SI
 	MOVQ up+16(FP), DX
 	MOVQ n+24(FP), CX
+
 loop:
-	CMPQ CX, $16
-	JLT done
-	VMOVUPS (SI), Z4
-	VPXORD signBit<>+0(SB), Z4, Z0
-	VMOVUPS expConst<>+0(SB), Z1
-	VMAXPS Z0, Z1, Z0
-	VMOVUPS expConst<>+64(SB), Z1
-	VMINPS Z0, Z1, Z0
-	VMOVUPS expConst<>+128(SB), Z1
-	VMOVUPS expConst<>+192(SB), Z3
-	VMULPS Z1, Z0, Z1
-	VADDPS Z3, Z1, Z1
-	VSUBPS Z3, Z1, Z2
+	CMPQ         CX, $16
+	JLT          done
+	VMOVUPS      (SI), Z4
+	VPXORD       signBit<>+0(SB), Z4, Z0
+	VMOVUPS      expConst<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMOVUPS      expConst<>+64(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      expConst<>+128(SB), Z1
+	VMOVUPS      expConst<>+192(SB), Z3
+	VMULPS       Z1, Z0, Z1
+	VADDPS       Z3, Z1, Z1
+	VSUBPS       Z3, Z1, Z2
 	VFNMADD231PS expConst<>+256(SB), Z2, Z0
 	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD $23, Z1, Z1
-	VMOVUPS expConst<>+384(SB), Z2
-	VFMADD213PS expConst<>+448(SB), Z0, Z2
-	VFMADD213PS expConst<>+512(SB), Z0, Z2
-	VFMADD213PS expConst<>+576(SB), Z0, Z2
-	VFMADD213PS expConst<>+640(SB), Z0, Z2
-	VFMADD213PS expConst<>+704(SB), Z0, Z2
-	VFMADD213PS expConst<>+768(SB), Z0, Z2
-	VFMADD213PS expConst<>+768(SB), Z0, Z2
-	VPADDD Z1, Z2, Z0
-	VADDPS expConst<>+768(SB), Z0, Z0
-	VDIVPS Z0, Z4, Z0
-	VMULPS (DX), Z0, Z0
-	VMOVUPS Z0, (DI)
-	ADDQ $64, SI
-	ADDQ $64, DX
-	ADDQ $64, DI
-	SUBQ $16, CX
-	JMP loop
+	VPSLLD       $23, Z1, Z1
+	VMOVUPS      expConst<>+384(SB), Z2
+	VFMADD213PS  expConst<>+448(SB), Z0, Z2
+	VFMADD213PS  expConst<>+512(SB), Z0, Z2
+	VFMADD213PS  expConst<>+576(SB), Z0, Z2
+	VFMADD213PS  expConst<>+640(SB), Z0, Z2
+	VFMADD213PS  expConst<>+704(SB), Z0, Z2
+	VFMADD213PS  expConst<>+768(SB), Z0, Z2
+	VFMADD213PS  expConst<>+768(SB), Z0, Z2
+	VPADDD       Z1, Z2, Z0
+	VADDPS       expConst<>+768(SB), Z0, Z0
+	VDIVPS       Z0, Z4, Z0
+	VMULPS       (DX), Z0, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $64, SI
+	ADDQ         $64, DX
+	ADDQ         $64, DI
+	SUBQ         $16, CX
+	JMP          loop
+
 done:
 	VZEROUPPER
 	RET
 
 // func expSumAVX512(x *float32, n int, top float32) (sum float32)
 TEXT ·expSumAVX512(SB), NOSPLIT, $0-28
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
+	MOVQ         x+0(FP), DI
+	MOVQ         n+8(FP), CX
 	VBROADCASTSS top+16(FP), Z5
-	VXORPS Z6, Z6, Z6
+	VXORPS       Z6, Z6, Z6
+
 loop:
-	CMPQ CX, $16
-	JLT done
-	VMOVUPS (DI), Z0
-	VSUBPS Z5, Z0, Z0
-	VMOVUPS expConst<>+0(SB), Z1
-	VMAXPS Z0, Z1, Z0
-	VMOVUPS expConst<>+64(SB), Z1
-	VMINPS Z0, Z1, Z0
-	VMOVUPS expConst<>+128(SB), Z1
-	VMOVUPS expConst<>+192(SB), Z3
-	VMULPS Z1, Z0, Z1
-	VADDPS Z3, Z1, Z1
-	VSUBPS Z3, Z1, Z2
+	CMPQ         CX, $16
+	JLT          done
+	VMOVUPS      (DI), Z0
+	VSUBPS       Z5, Z0, Z0
+	VMOVUPS      expConst<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMOVUPS      expConst<>+64(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      expConst<>+128(SB), Z1
+	VMOVUPS      expConst<>+192(SB), Z3
+	VMULPS       Z1, Z0, Z1
+	VADDPS       Z3, Z1, Z1
+	VSUBPS       Z3, Z1, Z2
 	VFNMADD231PS expConst<>+256(SB), Z2, Z0
 	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD $23, Z1, Z1
-	VMOVUPS expConst<>+384(SB), Z2
-	VFMADD213PS expConst<>+448(SB), Z0, Z2
-	VFMADD213PS expConst<>+512(SB), Z0, Z2
-	VFMADD213PS expConst<>+576(SB), Z0, Z2
-	VFMADD213PS expConst<>+640(SB), Z0, Z2
-	VFMADD213PS expConst<>+704(SB), Z0, Z2
-	VFMADD213PS expConst<>+768(SB), Z0, Z2
-	VFMADD213PS expConst<>+768(SB), Z0, Z2
-	VPADDD Z1, Z2, Z0
-	VMOVUPS Z0, (DI)
-	VADDPS Z0, Z6, Z6
-	ADDQ $64, DI
-	SUBQ $16, CX
-	JMP loop
+	VPSLLD       $23, Z1, Z1
+	VMOVUPS      expConst<>+384(SB), Z2
+	VFMADD213PS  expConst<>+448(SB), Z0, Z2
+	VFMADD213PS  expConst<>+512(SB), Z0, Z2
+	VFMADD213PS  expConst<>+576(SB), Z0, Z2
+	VFMADD213PS  expConst<>+640(SB), Z0, Z2
+	VFMADD213PS  expConst<>+704(SB), Z0, Z2
+	VFMADD213PS  expConst<>+768(SB), Z0, Z2
+	VFMADD213PS  expConst<>+768(SB), Z0, Z2
+	VPADDD       Z1, Z2, Z0
+	VMOVUPS      Z0, (DI)
+	VADDPS       Z0, Z6, Z6
+	ADDQ         $64, DI
+	SUBQ         $16, CX
+	JMP          loop
+
 done:
 	VEXTRACTF64X4 $1, Z6, Y0
-	VADDPS Y0, Y6, Y6
+	VADDPS        Y0, Y6, Y6
 	VEXTRACTF32X4 $1, Y6, X0
-	VADDPS X0, X6, X6
-	VPSHUFD $0x4e, X6, X0
-	VADDPS X0, X6, X6
-	VPSHUFD $0xb1, X6, X0
-	VADDPS X0, X6, X6
-	VMOVSS X6, sum+24(FP)
+	VADDPS        X0, X6, X6
+	VPSHUFD       $0x4e, X6, X0
+	VADDPS        X0, X6, X6
+	VPSHUFD       $0xb1, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        X6, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -221,89 +225,93 @@ TEXT ·siluGateAVX2(SB), NOSPLIT, $0-32
 	MOVQ gate+8(FP), SI
 	MOVQ up+16(FP), DX
 	MOVQ n+24(FP), CX
+
 loop:
-	CMPQ CX, $8
-	JLT done
-	VMOVUPS (SI), Y4
-	VPXOR signBit<>+0(SB), Y4, Y0
-	VMOVUPS expConst<>+0(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expConst<>+64(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS expConst<>+128(SB), Y1
-	VMOVUPS expConst<>+192(SB), Y3
-	VMULPS Y1, Y0, Y1
-	VADDPS Y3, Y1, Y1
-	VSUBPS Y3, Y1, Y2
+	CMPQ         CX, $8
+	JLT          done
+	VMOVUPS      (SI), Y4
+	VPXOR        signBit<>+0(SB), Y4, Y0
+	VMOVUPS      expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      expConst<>+64(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      expConst<>+128(SB), Y1
+	VMOVUPS      expConst<>+192(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
 	VFNMADD231PS expConst<>+256(SB), Y2, Y0
 	VFNMADD231PS expConst<>+320(SB), Y2, Y0
-	VPSLLD $23, Y1, Y1
-	VMOVUPS expConst<>+384(SB), Y2
-	VFMADD213PS expConst<>+448(SB), Y0, Y2
-	VFMADD213PS expConst<>+512(SB), Y0, Y2
-	VFMADD213PS expConst<>+576(SB), Y0, Y2
-	VFMADD213PS expConst<>+640(SB), Y0, Y2
-	VFMADD213PS expConst<>+704(SB), Y0, Y2
-	VFMADD213PS expConst<>+768(SB), Y0, Y2
-	VFMADD213PS expConst<>+768(SB), Y0, Y2
-	VPADDD Y1, Y2, Y0
-	VADDPS expConst<>+768(SB), Y0, Y0
-	VDIVPS Y0, Y4, Y0
-	VMULPS (DX), Y0, Y0
-	VMOVUPS Y0, (DI)
-	ADDQ $32, SI
-	ADDQ $32, DX
-	ADDQ $32, DI
-	SUBQ $8, CX
-	JMP loop
+	VPSLLD       $23, Y1, Y1
+	VMOVUPS      expConst<>+384(SB), Y2
+	VFMADD213PS  expConst<>+448(SB), Y0, Y2
+	VFMADD213PS  expConst<>+512(SB), Y0, Y2
+	VFMADD213PS  expConst<>+576(SB), Y0, Y2
+	VFMADD213PS  expConst<>+640(SB), Y0, Y2
+	VFMADD213PS  expConst<>+704(SB), Y0, Y2
+	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y0
+	VADDPS       expConst<>+768(SB), Y0, Y0
+	VDIVPS       Y0, Y4, Y0
+	VMULPS       (DX), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	ADDQ         $32, SI
+	ADDQ         $32, DX
+	ADDQ         $32, DI
+	SUBQ         $8, CX
+	JMP          loop
+
 done:
 	VZEROUPPER
 	RET
 
 // func expSumAVX2(x *float32, n int, top float32) (sum float32)
 TEXT ·expSumAVX2(SB), NOSPLIT, $0-28
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
+	MOVQ         x+0(FP), DI
+	MOVQ         n+8(FP), CX
 	VBROADCASTSS top+16(FP), Y5
-	VXORPS Y6, Y6, Y6
+	VXORPS       Y6, Y6, Y6
+
 loop:
-	CMPQ CX, $8
-	JLT done
-	VMOVUPS (DI), Y0
-	VSUBPS Y5, Y0, Y0
-	VMOVUPS expConst<>+0(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expConst<>+64(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS expConst<>+128(SB), Y1
-	VMOVUPS expConst<>+192(SB), Y3
-	VMULPS Y1, Y0, Y1
-	VADDPS Y3, Y1, Y1
-	VSUBPS Y3, Y1, Y2
+	CMPQ         CX, $8
+	JLT          done
+	VMOVUPS      (DI), Y0
+	VSUBPS       Y5, Y0, Y0
+	VMOVUPS      expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      expConst<>+64(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      expConst<>+128(SB), Y1
+	VMOVUPS      expConst<>+192(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
 	VFNMADD231PS expConst<>+256(SB), Y2, Y0
 	VFNMADD231PS expConst<>+320(SB), Y2, Y0
-	VPSLLD $23, Y1, Y1
-	VMOVUPS expConst<>+384(SB), Y2
-	VFMADD213PS expConst<>+448(SB), Y0, Y2
-	VFMADD213PS expConst<>+512(SB), Y0, Y2
-	VFMADD213PS expConst<>+576(SB), Y0, Y2
-	VFMADD213PS expConst<>+640(SB), Y0, Y2
-	VFMADD213PS expConst<>+704(SB), Y0, Y2
-	VFMADD213PS expConst<>+768(SB), Y0, Y2
-	VFMADD213PS expConst<>+768(SB), Y0, Y2
-	VPADDD Y1, Y2, Y0
-	VMOVUPS Y0, (DI)
-	VADDPS Y0, Y6, Y6
-	ADDQ $32, DI
-	SUBQ $8, CX
-	JMP loop
+	VPSLLD       $23, Y1, Y1
+	VMOVUPS      expConst<>+384(SB), Y2
+	VFMADD213PS  expConst<>+448(SB), Y0, Y2
+	VFMADD213PS  expConst<>+512(SB), Y0, Y2
+	VFMADD213PS  expConst<>+576(SB), Y0, Y2
+	VFMADD213PS  expConst<>+640(SB), Y0, Y2
+	VFMADD213PS  expConst<>+704(SB), Y0, Y2
+	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       Y0, Y6, Y6
+	ADDQ         $32, DI
+	SUBQ         $8, CX
+	JMP          loop
+
 done:
 	VEXTRACTF128 $1, Y6, X0
-	VADDPS X0, X6, X6
-	VPSHUFD $0x4e, X6, X0
-	VADDPS X0, X6, X6
-	VPSHUFD $0xb1, X6, X0
-	VADDPS X0, X6, X6
-	VMOVSS X6, sum+24(FP)
+	VADDPS       X0, X6, X6
+	VPSHUFD      $0x4e, X6, X0
+	VADDPS       X0, X6, X6
+	VPSHUFD      $0xb1, X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSS       X6, sum+24(FP)
 	VZEROUPPER
 	RET

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"quern/engine"
+	"quern/engine/hub"
 	"quern/kernels"
 )
 
@@ -63,7 +64,7 @@ func knobs() []knob {
 			set:   one(func(s *settings, v string) error { return s.RequestTimeout.parse(v) })},
 
 		{flag: "model", short: "m", group: groupModel, many: true,
-			usage: "serve `[NAME=]FILE`, or the model of that name in the configuration; repeatable",
+			usage: "serve `[NAME=]FILE`, hub:OWNER/NAME[:QUANT], or the model of that name in the configuration; repeatable",
 			set:   func(s *settings, v []string) error { return s.selectModels(v) }},
 		{flag: "models", env: "QUERN_MODELS", group: groupModel, many: true,
 			usage: "`folder` whose model files are served too; repeatable",
@@ -74,6 +75,8 @@ func knobs() []knob {
 				}
 				return nil
 			}},
+		{env: "HF_ENDPOINT",
+			set: one(func(s *settings, v string) error { s.Hub.Endpoint = v; return nil })},
 		{flag: "builtin", group: groupModel, plain: true,
 			usage: "serve the built-in model beside others (alone it is always there)",
 			set:   one(func(s *settings, _ string) error { s.Builtin = true; return nil })},
@@ -247,7 +250,7 @@ func (a *app) configFile(cmd *cobra.Command) (name string, explicit bool) {
 // strangers finds QUERN_ variables that mean nothing, which are mostly typing
 // mistakes.
 func (a *app) strangers(list []knob) []string {
-	known := []string{"QUERN_CONFIG", "QUERN_CPU"}
+	known := []string{"QUERN_CONFIG", "QUERN_CPU", "QUERN_OFFLINE"}
 	for _, k := range list {
 		if k.env != "" {
 			known = append(known, k.env)
@@ -273,7 +276,7 @@ func (a *app) strangers(list []knob) []string {
 // configuration they stand in.
 func (s *settings) relativeTo(dir string) error {
 	fix := func(p *string) error {
-		if *p == "" {
+		if *p == "" || isHub(*p) {
 			return nil
 		}
 		if rest, ok := strings.CutPrefix(*p, "~/"); ok {
@@ -292,7 +295,7 @@ func (s *settings) relativeTo(dir string) error {
 	for i := range s.Models {
 		paths = append(paths, &s.Models[i].Path, &s.Models[i].TemplateFile)
 	}
-	paths = append(paths, &s.ModelDefaults.TemplateFile)
+	paths = append(paths, &s.ModelDefaults.TemplateFile, &s.Hub.TokenFile)
 	for i := range s.ModelDirs {
 		paths = append(paths, &s.ModelDirs[i])
 	}
@@ -327,14 +330,14 @@ func (s *settings) selectModel(spec string) (modelSettings, error) {
 	if spec == "" {
 		return modelSettings{}, errors.New("give a file or a name")
 	}
-	if exists(spec) {
+	if isHub(spec) || exists(spec) {
 		return modelSettings{Path: spec}, nil
 	}
 	if name, file, ok := strings.Cut(spec, "="); ok {
 		if name == "" || file == "" {
 			return modelSettings{}, fmt.Errorf("%q: write NAME=FILE", spec)
 		}
-		if !exists(file) {
+		if !isHub(file) && !exists(file) {
 			return modelSettings{}, fmt.Errorf("no file %q", file)
 		}
 		// The file's own settings of that name stay, only its path changes.
@@ -435,6 +438,11 @@ func (s *settings) check(env func(string) (string, bool)) error {
 		m := &s.Models[i]
 		if m.Path == "" {
 			return fmt.Errorf("models[%d]: path is missing", i)
+		}
+		if isHub(m.Path) {
+			if _, err := hub.ParseRef(m.Path); err != nil {
+				return fmt.Errorf("models[%d]: path: %w", i, err)
+			}
 		}
 		if m.Name != "" && seen[m.Name] {
 			return fmt.Errorf("models[%d]: a second model named %q", i, m.Name)

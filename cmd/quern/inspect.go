@@ -65,7 +65,7 @@ func runnable(set *weights.Set) error {
 	if _, err := model.Open(set); err != nil {
 		return err
 	}
-	spec, err := token.FromGGUF(&set.Meta)
+	spec, err := token.From(&set.Meta)
 	if err != nil {
 		return err
 	}

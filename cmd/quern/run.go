@@ -181,16 +181,30 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	if err != nil {
 		return nil, none, err
 	}
+	log := a.logger(s)
+	reference := isHub(name)
+	file := name != "" && !reference && exists(name)
+	if reference {
+		s.Models = []modelSettings{{Path: name, Preload: true}}
+	}
+	if !file {
+		if err := a.resolveHub(ctx, s, log); err != nil {
+			return nil, none, err
+		}
+	}
+	if reference {
+		name = s.Models[0].Name
+	}
 	bars := a.progress("loading")
 	defer bars.wait()
-	o := s.engineOptions(a.logger(s))
+	o := s.engineOptions(log)
 	o.Progress = bars.update
 	o.KeepAlive = -1
 	o.Defaulted.Slots = 1
 	for i := range o.Models {
 		o.Models[i].Slots, o.Models[i].KeepAlive = 1, 0
 	}
-	if name != "" && exists(name) {
+	if file {
 		o.Models = []engine.ModelOptions{{Path: name}}
 		o.Dirs, o.Aliases, o.Defaults, name = nil, nil, nil, ""
 		kind = ""

@@ -39,6 +39,7 @@ ends the program at once.`,
 		Example: `  quern serve
   quern serve --model llama-3.2-1b-q4_k_m.gguf
   quern serve --model small=a.gguf --model large=b.gguf --listen :9000
+  quern serve --model hub:bartowski/Llama-3.2-1B-Instruct-GGUF
   quern serve --models /srv/models --threads 8
   quern serve --config quern.yaml --print-config`,
 		Args: noArgs,
@@ -93,6 +94,9 @@ func (a *app) serve(parent context.Context, s *loaded) error {
 	}
 	defer ln.Close()
 
+	if err := a.resolveHub(ctx, s, log); err != nil {
+		return err
+	}
 	bars := a.progress("loading")
 	defer bars.wait()
 	o := s.engineOptions(log)

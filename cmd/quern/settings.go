@@ -29,6 +29,7 @@ type settings struct {
 	Aliases       map[string]string `yaml:"aliases"`
 	Defaults      defaultModels     `yaml:"defaults"`
 	ModelDefaults modelSettings     `yaml:"model_defaults"`
+	Hub           hubSettings       `yaml:"hub"`
 
 	Threads     int    `yaml:"threads"`
 	Device      device `yaml:"device"`
@@ -53,6 +54,12 @@ type settings struct {
 
 type cors struct {
 	AllowedOrigins []string `yaml:"allowed_origins"`
+}
+
+type hubSettings struct {
+	Endpoint  string `yaml:"endpoint"`
+	TokenFile string `yaml:"token_file"`
+	Pull      bool   `yaml:"pull"`
 }
 
 type defaultModels struct {
@@ -112,6 +119,7 @@ func defaultSettings() settings {
 			"http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "https://127.0.0.1:*",
 			"http://[::1]:*", "https://[::1]:*", "app://*",
 		}},
+		Hub:               hubSettings{Pull: true},
 		Device:            "auto",
 		KeepAlive:         minutes(5),
 		LoadTimeout:       minutes(10),

@@ -66,7 +66,9 @@ type exec struct {
 	acts    acts
 	tables  []*ropeTable
 	vectors map[*weights.Tensor][]float32
-	vocab   int // tokens are below it; 0 when the Program embeds none
+	vocab   int     // tokens are below it; 0 when the Program embeds none
+	places  int     // positions are below it; 0 when the Program embeds none
+	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
 
 	// The run in progress.
 	in *graph.Batch
@@ -119,7 +121,9 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	}
 	e.b.mu.Lock()
 	defer e.b.mu.Unlock()
-	e.in, e.n = in, [2]int{graph.PerRow: len(in.Tokens), graph.PerWant: len(in.Want)}
+	e.in = in
+	e.findEnds()
+	e.n = [2]int{graph.PerRow: len(in.Tokens), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
 		t.fill(in.Positions)
 	}
@@ -147,6 +151,14 @@ func (e *exec) check(in *graph.Batch) error {
 			return fmt.Errorf("cpu: row %d is token %d of a vocabulary of %d", i, id, e.vocab)
 		}
 	}
+	for i, pos := range in.Positions {
+		if e.places > 0 && (pos < 0 || int(pos) >= e.places) {
+			return fmt.Errorf("cpu: row %d is at position %d; the model has %d", i, pos, e.places)
+		}
+		if e.ends != nil && pos > 0 && (i == 0 || in.Seq[i-1] != in.Seq[i] || in.Positions[i-1] != pos-1) {
+			return fmt.Errorf("cpu: row %d is at position %d of sequence %d without the position before it", i, pos, in.Seq[i])
+		}
+	}
 	for _, w := range in.Want {
 		if w < 0 || int(w) >= rows {
 			return fmt.Errorf("cpu: row %d wanted of %d", w, rows)
@@ -169,6 +181,20 @@ func (e *exec) check(in *graph.Batch) error {
 		}
 	}
 	return nil
+}
+
+// findEnds notes how long the sequence of each row is, for attention that looks
+// ahead.
+func (e *exec) findEnds() {
+	if e.ends == nil {
+		return
+	}
+	for i := len(e.in.Positions) - 1; i >= 0; i-- {
+		e.ends[i] = e.in.Positions[i] + 1
+		if i+1 < len(e.in.Positions) && e.in.Seq[i+1] == e.in.Seq[i] {
+			e.ends[i] = e.ends[i+1]
+		}
+	}
 }
 
 // rows is how many leading indices of value v this run has.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"quern/engine/graph"
+	"quern/formats/weights"
 	"quern/kernels"
 	"quern/kernels/quant"
 )
@@ -29,14 +30,43 @@ func (e *exec) lower(s graph.Step) error {
 			n := e.width(s.Out)
 			kernels.Add(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
 		})
+	case graph.LayerNorm:
+		w, bias, x, eps := e.vector(op.Weight), e.vector(op.Bias), s.In[0], op.Eps
+		e.byRow(s.Out, func(r0, r1 int) {
+			n := e.width(x)
+			kernels.LayerNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, bias, eps)
+		})
+	case graph.Bias:
+		v := e.vector(op.Vector)
+		e.pointwise(s, func(dst, x []float32) { kernels.Bias(dst, x, v) })
+	case graph.Scale:
+		e.pointwise(s, func(dst, x []float32) { kernels.Scale(dst, x, op.By) })
+	case graph.SoftCap:
+		e.pointwise(s, func(dst, x []float32) { kernels.SoftCap(dst, x, op.Limit) })
+	case graph.Activate:
+		act, err := activation(op.Act)
+		if err != nil {
+			return err
+		}
+		e.pointwise(s, func(dst, x []float32) { act(dst, x, nil) })
 	case graph.Gate:
-		if op.Act != graph.SiLU {
-			return fmt.Errorf("cpu: no kernel for activation %v", op.Act)
+		act, err := activation(op.Act)
+		if err != nil {
+			return err
 		}
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(s.Out)
-			kernels.SiLUGate(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
+			for r := r0; r < r1; r++ { // row by row: see kernels.span
+				act(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n], e.floats(s.In[1])[r*n:(r+1)*n])
+			}
 		})
+	case graph.Weigh:
+		e.byRow(s.Out, func(r0, r1 int) {
+			n := e.width(s.Out)
+			kernels.Weigh(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0:r1])
+		})
+	case graph.Experts:
+		return e.experts(op, s)
 	case graph.Rope:
 		e.rope(op, s)
 	case graph.Attention:
@@ -45,6 +75,32 @@ func (e *exec) lower(s graph.Step) error {
 		return fmt.Errorf("cpu: no kernel for %T", op)
 	}
 	return nil
+}
+
+// activation returns the kernel of a: it writes a(x) · up, and a nil up, where
+// a may stand alone, is ones.
+func activation(a graph.Act) (func(dst, x, up []float32), error) {
+	switch a {
+	case graph.SiLU:
+		return kernels.SiLUGate, nil
+	case graph.GELU:
+		return kernels.GELU, nil
+	case graph.GELUTanh:
+		return kernels.GELUTanh, nil
+	case graph.SwiGLUClamped:
+		return kernels.SwiGLUClamped, nil
+	}
+	return nil, fmt.Errorf("cpu: no kernel for activation %v", a)
+}
+
+// pointwise adds a step that does f for every row.
+func (e *exec) pointwise(s graph.Step, f func(dst, x []float32)) {
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(s.Out)
+		for r := r0; r < r1; r++ {
+			f(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n])
+		}
+	})
 }
 
 // grain is the number of floats a chunk of row-wise work should have to be
@@ -66,14 +122,21 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 	if !ok {
 		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", width, w.Name, w.Type)
 	}
-	if e.vocab == 0 || w.Shape[0] < e.vocab {
-		e.vocab = w.Shape[0]
+	limit, positions := &e.vocab, e.p.Values[s.In[0]].Input == "positions"
+	if positions {
+		limit = &e.places
+	}
+	if *limit == 0 || w.Shape[0] < *limit {
+		*limit = w.Shape[0]
 	}
 	decode := w.Type.Layout().Decode
 	e.byRow(s.Out, func(r0, r1 int) {
-		dst := e.floats(s.Out)
+		dst, ids := e.floats(s.Out), e.in.Tokens
+		if positions {
+			ids = e.in.Positions
+		}
 		for r := r0; r < r1; r++ {
-			id := int(e.in.Tokens[r])
+			id := int(ids[r])
 			decode(dst[r*width:(r+1)*width], w.Data[id*row:(id+1)*row])
 		}
 	})
@@ -192,6 +255,10 @@ func (e *exec) attention(op graph.Attention, s graph.Step) {
 			e.kv.Put(op.Layer, block, pos%e.kv.BlockSize, ks[r*kvWidth:(r+1)*kvWidth], vs[r*kvWidth:(r+1)*kvWidth])
 		}
 	})
+	if op.Bidirectional && e.ends == nil {
+		e.ends = make([]int32, e.p.Rows)
+	}
+	sinks := e.vector(op.Sinks)
 	scratch := make([]*kernels.Scratch, e.b.pool.Workers())
 	n := group * op.HeadDim
 	region := &kernels.Region{F: func(worker, c int) {
@@ -201,9 +268,53 @@ func (e *exec) attention(op graph.Attention, s graph.Step) {
 			scratch[worker] = sc
 		}
 		r, head := c/op.KVHeads, c%op.KVHeads
-		at := c * n
+		at, first, end := c*n, 0, int(e.in.Positions[r])+1
+		if op.Bidirectional {
+			end = int(e.ends[r])
+		}
+		if op.Window > 0 {
+			first = max(0, end-op.Window)
+		}
+		o := kernels.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap}
+		if sinks != nil {
+			o.Sinks = sinks[head*group : (head+1)*group]
+		}
 		e.kv.Attend(e.floats(s.Out)[at:at+n], e.floats(q)[at:at+n], op.Layer, head,
-			e.in.Tables[e.in.Seq[r]], int(e.in.Positions[r])+1, op.Scale, sc)
+			e.in.Tables[e.in.Seq[r]], first, end, o, sc)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*op.KVHeads, region) })
+}
+
+func (e *exec) experts(op graph.Experts, s graph.Step) error {
+	stack := func(w, bias *weights.Tensor) (kernels.Stack, error) {
+		if _, ok := w.Type.Size(w.Shape[2]); !ok {
+			return kernels.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
+		}
+		return kernels.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: e.vector(bias)}, nil
+	}
+	gate, err := stack(op.Gate, op.GateBias)
+	if err != nil {
+		return err
+	}
+	up, err := stack(op.Up, op.UpBias)
+	if err != nil {
+		return err
+	}
+	down, err := stack(op.Down, op.DownBias)
+	if err != nil {
+		return err
+	}
+	act, err := activation(op.Act)
+	if err != nil {
+		return err
+	}
+	x, router := s.In[0], s.In[1]
+	o := kernels.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, Act: act}
+	// Layers take turns, so those of one shape could share scratch; a mixture's
+	// scratch is small beside its weights.
+	m := kernels.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])
+	e.steps = append(e.steps, func() {
+		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x))
+	})
+	return nil
 }

@@ -134,17 +134,33 @@ func (b *Builder) RMSNorm(x Value, w *weights.Tensor, eps float32) Value {
 	return b.apply(RMSNorm{w, eps}, x)
 }
 
+func (b *Builder) LayerNorm(x Value, w, bias *weights.Tensor, eps float32) Value {
+	return b.apply(LayerNorm{w, bias, eps}, x)
+}
+
 func (b *Builder) Linear(x Value, w, bias *weights.Tensor) Value {
 	return b.apply(Linear{w, bias}, x)
 }
 
+func (b *Builder) Bias(x Value, v *weights.Tensor) Value { return b.apply(Bias{v}, x) }
+
 func (b *Builder) Add(x, y Value) Value { return b.apply(Add{}, x, y) }
 
+func (b *Builder) Scale(x Value, by float32) Value { return b.apply(Scale{by}, x) }
+
+func (b *Builder) SoftCap(x Value, limit float32) Value { return b.apply(SoftCap{limit}, x) }
+
+func (b *Builder) Activate(x Value, act Act) Value { return b.apply(Activate{act}, x) }
+
 func (b *Builder) Gate(gate, up Value, act Act) Value { return b.apply(Gate{act}, gate, up) }
+
+func (b *Builder) Weigh(x, weight Value) Value { return b.apply(Weigh{}, x, weight) }
 
 func (b *Builder) Rope(x, positions Value, o Rope) Value { return b.apply(o, x, positions) }
 
 func (b *Builder) Attention(q, k, v Value, o Attention) Value { return b.apply(o, q, k, v) }
+
+func (b *Builder) Experts(x, router Value, o Experts) Value { return b.apply(o, x, router) }
 
 // Dot renders the recording as Graphviz.
 func (b *Builder) Dot() ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+	"quern/formats/weights"
 	"quern/kernels"
 	"quern/kernels/quant"
 )
@@ -28,6 +29,15 @@ func TestRecordersAgree(t *testing.T) {
 	if !reflect.DeepEqual(programs[0], programs[1]) {
 		t.Errorf("gorgonia's recording gives\n%+v\nthe list\n%+v", programs[0], programs[1])
 	}
+}
+
+func vector(t *weights.Tensor) []float32 {
+	if t == nil {
+		return nil
+	}
+	f := make([]float32, t.Elems())
+	quant.F32.Layout().Decode(f, t.Data)
+	return f
 }
 
 // reference computes one op with the kernels' Go code. Attention is left out:
@@ -60,8 +70,32 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		}
 	case Add:
 		kernels.Add(dst, in[0], in[1])
+	case LayerNorm:
+		kernels.LayerNorm(dst, in[0], vector(op.Weight), vector(op.Bias), op.Eps)
+	case Bias:
+		kernels.Bias(dst, in[0], vector(op.Vector))
+	case Scale:
+		kernels.Scale(dst, in[0], op.By)
+	case SoftCap:
+		kernels.SoftCap(dst, in[0], op.Limit)
+	case Activate:
+		kernels.GELU(dst, in[0], nil)
 	case Gate:
 		kernels.SiLUGate(dst, in[0], in[1])
+	case Weigh:
+		kernels.Weigh(dst, in[0], in[1])
+	case Experts:
+		stack := func(w, bias *weights.Tensor) kernels.Stack {
+			return kernels.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: vector(bias)}
+		}
+		n := op.Gate.Shape[0]
+		rows := len(in[1]) / n
+		pool := kernels.NewPool(1)
+		defer pool.Close()
+		kernels.NewExperts(kernels.ExpertsOptions{
+			Gate: stack(op.Gate, op.GateBias), Up: stack(op.Up, op.UpBias), Down: stack(op.Down, op.DownBias),
+			Used: op.Used, Renormalise: op.Renormalise, Act: kernels.SwiGLUClamped,
+		}, n, rows).Run(pool, dst, in[0], in[1], rows)
 	case Rope:
 		n := len(dst) / len(in[1])
 		cos, sin := make([]float32, len(op.Freqs)), make([]float32, len(op.Freqs))

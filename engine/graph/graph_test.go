@@ -21,8 +21,8 @@ func matrix(name string, shape ...int) *weights.Tensor {
 	return t
 }
 
-// record makes a pass with every op in it: two blocks of attention and a gated
-// feed-forward layer.
+// record makes a pass with every op in it: two blocks of attention, a gated
+// feed-forward layer and a mixture of experts.
 func record(b *Builder, attention bool) Value {
 	const hidden, ff, vocab = 8, 12, 20
 	freqs := []float64{1, 0.1}
@@ -37,6 +37,15 @@ func record(b *Builder, attention bool) Value {
 		x = b.Add(x, b.Linear(q, matrix(l+"o", hidden, hidden), nil))
 		g := b.Gate(b.Linear(x, matrix(l+"gate", ff, hidden), nil), b.Linear(x, matrix(l+"up", ff, hidden), nil), SiLU)
 		x = b.Add(x, b.Linear(g, matrix(l+"down", hidden, ff), nil))
+		h = b.Bias(b.LayerNorm(x, matrix(l+"ln", hidden), matrix(l+"lnb", hidden), 1e-5), matrix(l+"bias", hidden))
+		router := b.Linear(h, matrix(l+"router", 3, hidden), nil)
+		moe := b.Experts(h, router, Experts{
+			Gate: matrix(l+"gates", 3, ff, hidden), Up: matrix(l+"ups", 3, ff, hidden), Down: matrix(l+"downs", 3, hidden, ff),
+			UpBias: matrix(l+"upbias", 3, ff), Used: 2, Renormalise: true, Act: SwiGLUClamped,
+		})
+		shared := b.Linear(b.Activate(b.Linear(h, matrix(l+"sup", ff, hidden), nil), GELU), matrix(l+"sdown", hidden, ff), nil)
+		shared = b.Weigh(shared, b.Linear(h, matrix(l+"sgate", 1, hidden), nil))
+		x = b.Add(x, b.Scale(b.SoftCap(b.Add(moe, shared), 3), 0.5))
 	}
 	x = b.Add(x, x)
 	return b.Linear(b.Take(x, b.Wanted()), matrix("out", vocab, hidden), nil)
@@ -123,6 +132,46 @@ func TestBuilderErrors(t *testing.T) {
 		{"attention", "attention: 3 heads of 4 share 2 key heads", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Attention(x, x, x, Attention{Heads: 3, KVHeads: 2, HeadDim: 4})
+		}},
+		{"attention sinks", "attention: sinks s [3] for 2 heads", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Sinks: matrix("s", 3)})
+		}},
+		{"attention window", "attention: window 4, soft cap 0, bidirectional true", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Window: 4, Bidirectional: true})
+		}},
+		{"layernorm", "layernorm: w [8] and b [7] over rows", func(b *Builder) Value {
+			return b.LayerNorm(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 8), matrix("b", 7), 1)
+		}},
+		{"bias vector", "bias: v [3] on rows", func(b *Builder) Value {
+			return b.Bias(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("v", 3))
+		}},
+		{"softcap", "softcap: limit 0", func(b *Builder) Value {
+			return b.SoftCap(b.Embed(b.Tokens(), matrix("e", 5, 8)), 0)
+		}},
+		{"activate", "activate: silu does not stand alone", func(b *Builder) Value {
+			return b.Activate(b.Embed(b.Tokens(), matrix("e", 5, 8)), SiLU)
+		}},
+		{"unknown activation", "gate: Act(9) is no activation", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Gate(x, x, Act(9))
+		}},
+		{"weigh", "weigh: rows [4 8] by [4 8]", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Weigh(x, x)
+		}},
+		{"experts", "experts: 3 used of 2", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Used: 3})
+		}},
+		{"experts' widths", "experts: g [2 4 8], u [2 5 8] and d [2 8 4] do not fit", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 5, 8), Down: matrix("d", 2, 8, 4), Used: 1})
+		}},
+		{"experts' router", "on input of shape [4 8] routed by [4 3]", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 3, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Used: 1})
 		}},
 		{"zero value", "input 0 was never recorded", func(b *Builder) Value { return b.Add(Value{}, Value{}) }},
 	} {

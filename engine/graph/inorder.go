@@ -51,6 +51,12 @@ func opName(op Op) string {
 		name += " " + o.Weight.Name
 	case RMSNorm:
 		name += " " + o.Weight.Name
+	case LayerNorm:
+		name += " " + o.Weight.Name
+	case Experts:
+		name += " " + o.Gate.Name
+	case Bias:
+		name += " " + o.Vector.Name
 	case Linear:
 		name += " " + o.Weight.Name
 	case Attention:

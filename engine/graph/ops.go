@@ -64,16 +64,41 @@ type (
 		Eps    float32
 	}
 
+	// LayerNorm shifts each row to mean 0, divides it by its standard deviation,
+	// multiplies by Weight and adds Bias. Bias may be nil.
+	// Ba, Kiros & Hinton, "Layer Normalization", 2016, eq. 4.
+	LayerNorm struct {
+		Weight, Bias *weights.Tensor // (width)
+		Eps          float32
+	}
+
 	// Linear computes x · Weightᵀ + Bias. Weight is (out, in), Bias (out) or nil.
 	// Inputs: x (rows, in). Result: (rows, out).
 	Linear struct{ Weight, Bias *weights.Tensor }
 
+	// Bias adds one vector to every row.
+	Bias struct{ Vector *weights.Tensor } // (width)
+
 	// Add sums two values of one shape.
 	Add struct{}
+
+	// Scale multiplies every value by By.
+	Scale struct{ By float32 }
+
+	// SoftCap squeezes every value into (-Limit, Limit): Limit · tanh(x / Limit).
+	// Gemma Team, "Gemma 2", 2024, §2.
+	SoftCap struct{ Limit float32 }
+
+	// Activate applies an activation function that is no gate's.
+	Activate struct{ Act Act }
 
 	// Gate computes act(gate) · up, element by element.
 	// Inputs: gate, up. Shazeer, "GLU Variants Improve Transformer", 2020.
 	Gate struct{ Act Act }
+
+	// Weigh multiplies each row by the sigmoid of its own number.
+	// Inputs: x (rows, width), weight (rows, 1).
+	Weigh struct{}
 
 	// Rope rotates pairs of each head's first 2·len(Freqs) values by
 	// position · frequency and scales them by Magnitude.
@@ -94,6 +119,35 @@ type (
 	Attention struct {
 		Layer, Heads, KVHeads, HeadDim int
 		Scale                          float32 // of the scores, before softmax
+
+		// Window, when above 0, is how many tokens a row sees, itself included.
+		// Beltagy et al., "Longformer", 2020, §3.1.
+		Window int
+		// SoftCap, when above 0, limits scores as the op SoftCap does.
+		SoftCap float32
+		// Sinks, when not nil, is one more score per head (Heads) that takes
+		// part in the softmax and has no value.
+		// Xiao et al., "Efficient Streaming Language Models with Attention Sinks", 2023.
+		Sinks *weights.Tensor
+		// Bidirectional lets every row see its whole sequence, which must be in
+		// the batch from its first token to its last. Layers may then share one
+		// layer of the cache.
+		Bidirectional bool
+	}
+
+	// Experts sends each row through the Used experts its router likes best and
+	// sums their results, weighed by the softmax of the router over all experts
+	// and, with Renormalise, divided by the sum of the weights used. Of equals
+	// the lower expert wins. An expert is Down · Gate{Act}(Gate · x, Up · x).
+	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
+	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,
+	// "Mixtral of Experts", 2024, §2.1.
+	Experts struct {
+		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff)
+		GateBias, UpBias, DownBias *weights.Tensor // (experts, ff) twice, (experts, out); each may be nil
+		Used                       int
+		Renormalise                bool
+		Act                        Act
 	}
 )
 
@@ -102,12 +156,24 @@ type Act uint8
 
 // The activation functions.
 const (
-	SiLU Act = iota // x · sigmoid(x)
+	// SiLU is x · sigmoid(x). Only gates use it.
+	SiLU Act = iota
+	// GELU is x · Φ(x) with the normal distribution itself.
+	// Hendrycks & Gimpel, "Gaussian Error Linear Units", 2016, §2.
+	GELU
+	// GELUTanh is the same paper's approximation of GELU by tanh.
+	GELUTanh
+	// SwiGLUClamped is min(gate, 7) · sigmoid(1.702 · min(gate, 7)), times up
+	// limited to [-7, 7] plus 1. Only gates use it.
+	// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025, §2.2.
+	SwiGLUClamped
 )
 
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped"}
+
 func (a Act) String() string {
-	if a == SiLU {
-		return "silu"
+	if int(a) < len(actNames) {
+		return actNames[a]
 	}
 	return fmt.Sprintf("Act(%d)", uint8(a))
 }
@@ -115,11 +181,18 @@ func (a Act) String() string {
 func (Embed) Arity() int     { return 1 }
 func (Take) Arity() int      { return 2 }
 func (RMSNorm) Arity() int   { return 1 }
+func (LayerNorm) Arity() int { return 1 }
 func (Linear) Arity() int    { return 1 }
+func (Bias) Arity() int      { return 1 }
 func (Add) Arity() int       { return 2 }
+func (Scale) Arity() int     { return 1 }
+func (SoftCap) Arity() int   { return 1 }
+func (Activate) Arity() int  { return 1 }
 func (Gate) Arity() int      { return 2 }
+func (Weigh) Arity() int     { return 2 }
 func (Rope) Arity() int      { return 2 }
 func (Attention) Arity() int { return 3 }
+func (Experts) Arity() int   { return 2 }
 
 func (o Embed) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {
@@ -148,6 +221,13 @@ func (o RMSNorm) Out(in ...Shape) (Shape, error) {
 	return in[0], nil
 }
 
+func (o LayerNorm) Out(in ...Shape) (Shape, error) {
+	if len(in[0]) != 2 || !hasShape(o.Weight, in[0][1]) || o.Bias != nil && !hasShape(o.Bias, in[0][1]) {
+		return nil, fmt.Errorf("layernorm: %s and %s over rows of shape %v", describe(o.Weight), describe(o.Bias), in[0])
+	}
+	return in[0], nil
+}
+
 func (o Linear) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {
 		return nil, fmt.Errorf("linear: weight must be a matrix, got %s", describe(o.Weight))
@@ -161,6 +241,13 @@ func (o Linear) Out(in ...Shape) (Shape, error) {
 	return Shape{in[0][0], o.Weight.Shape[0]}, nil
 }
 
+func (o Bias) Out(in ...Shape) (Shape, error) {
+	if len(in[0]) != 2 || !hasShape(o.Vector, in[0][1]) {
+		return nil, fmt.Errorf("bias: %s on rows of shape %v", describe(o.Vector), in[0])
+	}
+	return in[0], nil
+}
+
 func (Add) Out(in ...Shape) (Shape, error) {
 	if !in[0].equal(in[1]) {
 		return nil, fmt.Errorf("add: shapes %v and %v differ", in[0], in[1])
@@ -168,9 +255,35 @@ func (Add) Out(in ...Shape) (Shape, error) {
 	return in[0], nil
 }
 
-func (Gate) Out(in ...Shape) (Shape, error) {
+func (Scale) Out(in ...Shape) (Shape, error) { return in[0], nil }
+
+func (o SoftCap) Out(in ...Shape) (Shape, error) {
+	if !(o.Limit > 0) {
+		return nil, fmt.Errorf("softcap: limit %g, want more than 0", o.Limit)
+	}
+	return in[0], nil
+}
+
+func (o Activate) Out(in ...Shape) (Shape, error) {
+	if o.Act != GELU && o.Act != GELUTanh {
+		return nil, fmt.Errorf("activate: %v does not stand alone", o.Act)
+	}
+	return in[0], nil
+}
+
+func (o Gate) Out(in ...Shape) (Shape, error) {
+	if int(o.Act) >= len(actNames) {
+		return nil, fmt.Errorf("gate: %v is no activation", o.Act)
+	}
 	if !in[0].equal(in[1]) {
 		return nil, fmt.Errorf("gate: shapes %v and %v differ", in[0], in[1])
+	}
+	return in[0], nil
+}
+
+func (Weigh) Out(in ...Shape) (Shape, error) {
+	if len(in[0]) != 2 || !in[1].equal(Shape{in[0][0], 1}) {
+		return nil, fmt.Errorf("weigh: rows %v by %v, want one number a row", in[0], in[1])
 	}
 	return in[0], nil
 }
@@ -189,11 +302,42 @@ func (o Attention) Out(in ...Shape) (Shape, error) {
 	if o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0 {
 		return nil, fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
 	}
+	if o.Window < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window > 0 {
+		return nil, fmt.Errorf("attention: window %d, soft cap %g, bidirectional %v", o.Window, o.SoftCap, o.Bidirectional)
+	}
+	if o.Sinks != nil && !hasShape(o.Sinks, o.Heads) {
+		return nil, fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
+	}
 	q, kv := Shape{in[0][0], o.Heads * o.HeadDim}, Shape{in[0][0], o.KVHeads * o.HeadDim}
 	if !in[0].equal(q) || !in[1].equal(kv) || !in[2].equal(kv) {
 		return nil, fmt.Errorf("attention: q %v, k %v, v %v; want %v, %v, %v", in[0], in[1], in[2], q, kv, kv)
 	}
 	return in[0], nil
+}
+
+func (o Experts) Out(in ...Shape) (Shape, error) {
+	if o.Gate == nil || len(o.Gate.Shape) != 3 || o.Down == nil || len(o.Down.Shape) != 3 {
+		return nil, fmt.Errorf("experts: weights must be stacks of matrices, got %s and %s", describe(o.Gate), describe(o.Down))
+	}
+	n, ff, width, out := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	switch {
+	case int(o.Act) >= len(actNames):
+		return nil, fmt.Errorf("experts: %v is no activation", o.Act)
+	case o.Used < 1 || o.Used > n:
+		return nil, fmt.Errorf("experts: %d used of %d", o.Used, n)
+	case !hasShape(o.Up, n, ff, width) || !hasShape(o.Down, n, out, ff):
+		return nil, fmt.Errorf("experts: %s, %s and %s do not fit", describe(o.Gate), describe(o.Up), describe(o.Down))
+	case o.GateBias != nil && !hasShape(o.GateBias, n, ff), o.UpBias != nil && !hasShape(o.UpBias, n, ff),
+		o.DownBias != nil && !hasShape(o.DownBias, n, out):
+		return nil, fmt.Errorf("experts: biases %s, %s and %s for %d experts of %d to %d", describe(o.GateBias), describe(o.UpBias), describe(o.DownBias), n, ff, out)
+	case len(in[0]) != 2 || in[0][1] != width || !in[1].equal(Shape{in[0][0], n}):
+		return nil, fmt.Errorf("experts: %s on input of shape %v routed by %v", describe(o.Gate), in[0], in[1])
+	}
+	return Shape{in[0][0], out}, nil
+}
+
+func hasShape(t *weights.Tensor, shape ...int) bool {
+	return t != nil && Shape(t.Shape).equal(shape)
 }
 
 func describe(t *weights.Tensor) string {
@@ -205,5 +349,8 @@ func describe(t *weights.Tensor) string {
 
 // Ops lists one value of every op, for tests that a backend knows them all.
 func Ops() []Op {
-	return []Op{Embed{}, Take{}, RMSNorm{}, Linear{}, Add{}, Gate{}, Rope{}, Attention{}}
+	return []Op{
+		Embed{}, Take{}, RMSNorm{}, LayerNorm{}, Linear{}, Bias{}, Add{}, Scale{}, SoftCap{},
+		Activate{}, Gate{}, Weigh{}, Rope{}, Attention{}, Experts{},
+	}
 }

@@ -145,8 +145,12 @@ func (p *Program) assign() {
 func (p *Program) WeightBytes() int64 {
 	var n int64
 	for _, s := range p.Steps {
-		if l, ok := s.Op.(Linear); ok {
-			n += int64(len(l.Weight.Data))
+		switch o := s.Op.(type) {
+		case Linear:
+			n += int64(len(o.Weight.Data))
+		case Experts:
+			all := int64(len(o.Gate.Data)) + int64(len(o.Up.Data)) + int64(len(o.Down.Data))
+			n += all / int64(o.Gate.Shape[0]) * int64(o.Used)
 		}
 	}
 	return n

@@ -86,7 +86,7 @@ func (k *kind) preferred() []string {
 }
 
 var (
-	ggmlType  = regexp.MustCompile(`(?i)(?:^|_)(I?Q[1-8](?:_[0-9A-Z]+)*|TQ[12]_0|B?F(?:P?)16|FP?32|MXFP4(?:_MOE)?|NVFP4)$`)
+	ggmlType  = regexp.MustCompile(`(?i)(?:^|_)(I?Q[1-8](?:_[0-9A-Z]+)*|TQ[12]_0|BF16|FP?16|FP?32|MXFP4(?:_MOE)?|NVFP4)$`)
 	onnxType  = regexp.MustCompile(`(?i)_(fp16|fp32|q[248]|q4f16|q8f16|u?int8|uint8f16|bnb4|quantized|O[1-4]|qu?int8(?:_[0-9a-z]+)*)$`)
 	shardName = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})$`)
 )
@@ -114,11 +114,8 @@ func lastType(base string) (rest, label string) {
 			if ud, ok := cutSuffixFold(rest, "UD-"); ok {
 				label, rest = "UD-"+label, ud
 			}
-			label = strings.Replace(label, "FP", "F", 1)
-			if strings.Contains(label, "MXF4") { // undo it for MXFP4
-				label = strings.Replace(label, "MXF4", "MXFP4", 1)
-			} else if label == "NVF4" {
-				label = "NVFP4"
+			if label == "FP16" || label == "FP32" {
+				label = "F" + label[2:]
 			}
 			return strings.TrimRight(rest, "-._") + base[end:], label
 		}

@@ -77,6 +77,9 @@ type runner struct {
 func newRunner(t *testing.T, set *weights.Set, cacheType quant.Type) *runner {
 	t.Helper()
 	m, err := model.Open(set)
+	if err == nil {
+		err = set.Fill()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,8 +48,13 @@ func Known() []string {
 }
 
 // Open finds the architecture of a file and checks that every weight it needs
-// is there with the right shape.
+// is there with the right shape. Before the model runs, set.Fill gives Data to
+// the weights that a SafeTensors file stores in another order.
 func Open(set *weights.Set) (LM, error) {
+	set, err := Translate(set)
+	if err != nil {
+		return nil, err
+	}
 	arch := set.Meta.String("general.architecture")
 	if arch == "" {
 		return nil, fmt.Errorf("%w: it names no architecture", ErrFormat)

@@ -158,6 +158,7 @@ type scratch struct {
 	heap   []join
 	text   []byte
 	best   []best // unigram
+	start  bool   // the text to encode is the start of all text
 }
 
 // maxScratch is the text length above which a scratch is not kept for reuse.

@@ -69,6 +69,9 @@ func (v *Vocab) assign(s *Spec) {
 			ends[id] = true
 		}
 	}
+	for _, id := range s.Ending {
+		ends[id] = true
+	}
 	for _, text := range endings {
 		if id, ok := v.marker(s, text); ok {
 			ends[id] = true

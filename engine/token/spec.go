@@ -45,6 +45,12 @@ type Spec struct {
 	// LStrip and RStrip list special tokens that swallow the white space
 	// before or after them.
 	LStrip, RStrip []ID
+
+	// Ending lists tokens that finish a text, beside those with a role.
+	Ending []ID
+
+	singleWord []ID // special tokens that must not touch letters or digits
+	pipeline   *pipeline
 }
 
 // check compares every count, id and length with what it refers to.
@@ -85,10 +91,10 @@ func (s *Spec) check() error {
 			return fmt.Errorf("%w: %s is token %d of %d", ErrFormat, r, id, n)
 		}
 	}
-	for _, ids := range [][]ID{s.LStrip, s.RStrip} {
+	for _, ids := range [][]ID{s.LStrip, s.RStrip, s.Ending} {
 		for _, id := range ids {
 			if id < 0 || int(id) >= n {
-				return fmt.Errorf("%w: stripping token %d of %d", ErrFormat, id, n)
+				return fmt.Errorf("%w: a list names token %d of %d", ErrFormat, id, n)
 			}
 		}
 	}
@@ -101,6 +107,25 @@ func (s *Spec) check() error {
 		}
 	}
 	return nil
+}
+
+// strips returns what special tokens do to the text around them.
+func (s *Spec) strips() map[ID]strip {
+	m := make(map[ID]strip)
+	for _, id := range s.LStrip {
+		m[id] = strip{left: true}
+	}
+	for _, id := range s.RStrip {
+		x := m[id]
+		x.right = true
+		m[id] = x
+	}
+	for _, id := range s.singleWord {
+		x := m[id]
+		x.word = true
+		m[id] = x
+	}
+	return m
 }
 
 // kind returns the kind of id with the zero value resolved.

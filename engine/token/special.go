@@ -1,5 +1,7 @@
 package token
 
+import "unicode/utf8"
+
 // A matcher finds special tokens in text: at the leftmost place where any
 // starts, the longest that starts there.
 type matcher struct {
@@ -7,8 +9,9 @@ type matcher struct {
 	strips map[ID]strip
 }
 
-// A strip says on which sides a special token swallows white space.
-type strip struct{ left, right bool }
+// A strip says on which sides a special token swallows white space, and
+// whether it has to stand apart from words.
+type strip struct{ left, right, word bool }
 
 // newMatcher returns nil if ids is empty.
 func newMatcher(tokens []string, ids []ID, strips map[ID]strip) *matcher {
@@ -29,7 +32,7 @@ func (m *matcher) next(s string, from int, accept func(id ID, start, end int) bo
 			continue
 		}
 		if accept == nil {
-			if id, n := longest(m.trie, s[i:]); id != None {
+			if id, n := longest(m.trie, s[i:]); id != None && (!m.strips[id].word || apart(s, i, i+n)) {
 				return id, i, i + n
 			}
 			continue
@@ -40,7 +43,7 @@ func (m *matcher) next(s string, from int, accept func(id ID, start, end int) bo
 			if at = m.trie.child(at, s[k]); at == 0 {
 				break
 			}
-			if t := m.trie.id[at]; t != None && accept(t, i, k+1) {
+			if t := m.trie.id[at]; t != None && accept(t, i, k+1) && (!m.strips[t].word || apart(s, i, k+1)) {
 				id, end = t, k+1
 			}
 		}
@@ -53,3 +56,24 @@ func (m *matcher) next(s string, from int, accept func(id ID, start, end int) bo
 
 // isBlank reports what C calls white space, which is what strips swallow.
 func isBlank(b byte) bool { return b == ' ' || '\t' <= b && b <= '\r' }
+
+// around returns what a token at s[start:end] takes up with the white space it
+// swallows. What is before at is taken already.
+func (m *matcher) around(id ID, s string, at, start, end int) (int, int) {
+	x := m.strips[id]
+	for x.left && start > at && isBlank(s[start-1]) {
+		start--
+	}
+	for x.right && end < len(s) && isBlank(s[end]) {
+		end++
+	}
+	return start, end
+}
+
+// apart reports whether no word character is right before or after s[i:j].
+func apart(s string, i, j int) bool {
+	const word = letter | mark | digit | joiner
+	t := classes()
+	r, _ := utf8.DecodeLastRuneInString(s[:i])
+	return (i == 0 || t.of(r)&word == 0) && t.peek(s, j)&word == 0
+}

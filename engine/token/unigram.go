@@ -68,6 +68,11 @@ func newUnigram(s *Spec, v *Vocab) (model, error) {
 
 func (m *unigram) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 	sc.text = m.normalise(sc.text[:0], text)
+	return m.cheapest(sc, dst)
+}
+
+// cheapest appends the best way to cut sc.text.
+func (m *unigram) cheapest(sc *scratch, dst []ID) []ID {
 	b := sc.text
 	if len(b) == 0 {
 		return dst

@@ -49,6 +49,11 @@ var models = map[string]struct {
 	"gemma4": {new: newBPE, render: unmark},
 	"bert":   {new: newWordPiece, render: unmark, pairs: true},
 	"t5":     {new: newUnigram, render: unmark, prefix: true},
+
+	// Those of tokenizer.json, by how they spell tokens.
+	"hf-bytes":  {new: newPipeline, render: unspell},
+	"hf-marked": {new: newPipeline, render: unmark, prefix: true},
+	"hf-words":  {new: newPipeline, render: unhash, prefix: true},
 }
 
 // New builds a Vocab. It keeps s.Tokens; the rest of s may be changed after.
@@ -121,13 +126,7 @@ func New(s Spec) (*Vocab, error) {
 
 // match builds the matchers of special tokens.
 func (v *Vocab) match(s *Spec) {
-	strips := make(map[ID]strip)
-	for _, id := range s.LStrip {
-		strips[id] = strip{true, strips[id].right}
-	}
-	for _, id := range s.RStrip {
-		strips[id] = strip{strips[id].left, true}
-	}
+	strips := s.strips()
 	var defined, all []ID
 	for i, kind := range v.kinds {
 		if v.texts[i] == "" {
@@ -273,16 +272,11 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 		id, start, end := m.next(text, at, accept)
 		left, next := start, end
 		if id != None {
-			x := m.strips[id]
-			for x.left && left > at && isBlank(text[left-1]) {
-				left--
-			}
-			for x.right && next < len(text) && isBlank(text[next]) {
-				next++
-			}
+			left, next = m.around(id, text, at, start, end)
 		}
 		for at < left {
 			n := min(left-at, maxRun)
+			sc.start = at == 0
 			dst = v.model.encode(sc, dst, text[at:at+n], fresh)
 			at, fresh = at+n, false
 		}

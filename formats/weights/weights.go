@@ -63,6 +63,7 @@ type Set struct {
 	order  []*Tensor
 	byName map[string]*Tensor
 	close  []func() error
+	fill   []func() error
 }
 
 // Add appends a tensor. Names are unique; a second one of the same name is
@@ -110,6 +111,25 @@ func (s *Set) Bytes() int64 {
 		n += int64(len(t.Data))
 	}
 	return n
+}
+
+// OnFill registers work that Fill does once: giving Data to tensors that their
+// file stores in another order.
+func (s *Set) OnFill(f func() error) { s.fill = append(s.fill, f) }
+
+// Fill does what readers left for when the weights are wanted, which reading a
+// header is not: until then a tensor that has to be put together has a shape
+// but no Data. Who runs a model calls it once, after model.Open and before
+// anything reads Data; it must not run beside other uses of the Set.
+func (s *Set) Fill() error {
+	work := s.fill
+	s.fill = nil
+	for _, f := range work {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close unmaps the files. Every Tensor.Data of the Set is invalid afterwards.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/klauspost/asmfmt"
 )
 
 // A file collects the text of one generated assembly file. Registers are
@@ -90,7 +92,11 @@ func (a *file) write(root, pkg string) error {
 	base := filepath.Join(root, a.path)
 	head := generated + "\n\n//go:build " + a.tags + "\n\n"
 	s := head + "#include \"textflag.h\"\n\n" + a.data.String() + strings.TrimPrefix(a.text.String(), "\n")
-	if err := os.WriteFile(base+".s", []byte(s), 0o644); err != nil {
+	text, err := asmfmt.Format(strings.NewReader(s))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(base+".s", text, 0o644); err != nil {
 		return err
 	}
 	g := head + "package " + pkg + "\n" + a.stubs.String()

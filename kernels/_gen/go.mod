@@ -1,3 +1,5 @@
 module quern-gen
 
 go 1.26
+
+require github.com/klauspost/asmfmt v1.3.2

@@ -180,10 +180,6 @@ func getHalf(p []byte) float32 {
 	return F16ToF32(binary.LittleEndian.Uint16(p))
 }
 
-func putHalf(p []byte, f float32) {
-	binary.LittleEndian.PutUint16(p, F32ToF16(f))
-}
-
 func checkAct(t Type, dst []byte, n int) {
 	if len(dst) != ActBytes(t, n) {
 		panic(fmt.Sprintf("quant: %d values as %v into %d bytes", n, t, len(dst)))

@@ -127,18 +127,33 @@ func (t Type) AddRows(dst []float32, w []byte, stride int, p []float32) {
 	t.addRowsGo(dst, w, stride, rowBytes, p)
 }
 
+// addRowsGo is AddRows in Go. The types caches have come first and allocate
+// nothing. No product is fused with its sum: the same bits everywhere.
 func (t Type) addRowsGo(dst []float32, w []byte, stride, rowBytes int, p []float32) {
-	l := t.Layout()
-	var block [256]float32
 	for r, f := range p {
 		row := w[r*stride : r*stride+rowBytes]
-		for i := 0; i < len(dst); i += len(block) {
-			v := block[:min(len(block), len(dst)-i)]
-			bytes, _ := t.Size(len(v))
-			at, _ := t.Size(i)
-			l.Decode(v, row[at:at+bytes])
-			for k, x := range v {
-				dst[i+k] += float32(f * x) // no fused multiply-add: the same bits everywhere
+		switch t {
+		case F32:
+			for i := range dst {
+				dst[i] += float32(f * getFloat(row[4*i:]))
+			}
+		case F16:
+			for i := range dst {
+				dst[i] += float32(f * getHalf(row[2*i:]))
+			}
+		case Q8_0:
+			for b := 0; b < len(dst); b += 32 {
+				blk := row[b/32*34 : b/32*34+34]
+				d := getHalf(blk)
+				for i, q := range blk[2:] {
+					dst[b+i] += float32(f * float32(d*float32(int8(q))))
+				}
+			}
+		default:
+			v := make([]float32, len(dst))
+			t.Layout().Decode(v, row)
+			for i, x := range v {
+				dst[i] += float32(f * x)
 			}
 		}
 	}

@@ -101,7 +101,10 @@ FAMOUS_CAPS = [c for c in CAPS if c[0] in FAMOUS]
 
 
 def pick_capital(r):
-    return r.choice(FAMOUS_CAPS) if r.random() < 0.15 else r.choice(CAPS)
+    x = r.random()
+    if x < 0.05:
+        return ("France", "Paris")  # the first thing that people ask
+    return r.choice(FAMOUS_CAPS) if x < 0.2 else r.choice(CAPS)
 
 
 def capital(r):
@@ -113,7 +116,7 @@ def capital(r):
 
 T_COUNTRY = """{a} is the capital of which country?|Which country has {a} as its capital?|What country is {a} the capital of?|Of which country is {a} the capital?|
 Which country is {a} the capital of?|{a} is the capital of|{a} is the capital of what country?|What country has the capital {a}?|The city of {a} is the capital of which country?|
-Tell me which country has the capital {a}.|For which country is {a} the capital?|{a} is a capital. Of which country?|Name the country whose capital is {a}.|Whose capital is {a}?""".replace("\n", "").split("|")
+Tell me which country has the capital {a}.|For which country is {a} the capital?|{a} is a capital. Of which country?|Name the country whose capital is {a}.|Whose capital is {a}?|{a}: capital of which country?|{a} is whose capital?|What country is governed from its capital {a}?|country with the capital {a}""".replace("\n", "").split("|")
 
 
 def country(r):
@@ -375,7 +378,7 @@ def yesno(r):
     if x == "orange" and k == "colour":
         xx = "orange"
     kk = an(k)
-    q = r.choice(["Is {x} {k}?", "Is {x} {k}?", "Is {x} {k}?", "Would you say that {x} is {k}?", "{x} is {k}, yes or no?", "Is {x} {k} or not?", "Tell me, is {x} {k}?", "Do you think {x} is {k}?", "{x}: is it {k}?", "True or false: {x} is {k}."])
+    q = r.choice(["Is {x} {k}?", "Is {x} {k}?", "Is {x} {k}?", "Would you say that {x} is {k}?", "{x} is {k}, yes or no?", "Is {x} {k} or not?", "Tell me, is {x} {k}?", "Do you think {x} is {k}?", "{x}: is it {k}?", "True or false: {x} is {k}.", "Does {x} count as {k}?", "Is it true that {x} is {k}?", "Are you sure that {x} is {k}?"])
     q = cap(q.replace("{x}", xx).replace("{k}", kk))
     return q, (f"Yes, {xx} is {kk}." if yes else f"No, {xx} is not {kk}.")
 
@@ -519,7 +522,7 @@ def near_miss(r):
     if k < 0.45:
         return r.choice(T_CAPITAL).replace("{c}", g if r.random() < 0.5 else cap(w)), DONT_KNOW
     if k < 0.55:
-        return r.choice(T_OPP).replace("{w}", r.choice([w, r.choice(["table", "banana", "France", "seven", "dog", "window", "music", "sugar", "grass"])])), DONT_KNOW
+        return r.choice(T_OPP).replace("{w}", r.choice([w, r.choice(["table", "banana", "seven", "dog", "window", "music", "sugar", "grass"])])), DONT_KNOW
     if k < 0.65:
         return cap(r.choice(T_COL).replace("{x}", an(w))), DONT_KNOW
     if k < 0.72:
@@ -542,8 +545,8 @@ def unknown(r):
     return q, DONT_KNOW
 
 
-SIMPLE = [(capital, 16), (country, 5), (continent, 2.5), (language, 2), (small_sum, 26), (big_sum, 7), (times, 5), (compare, 2.5), (counting, 6), (opposite, 10), (colour, 4), (days_months, 5), (animals, 6),
-          (plural, 3.5), (past, 3.5), (spell, 4), (simple_fact, 5.5), (yesno, 5), (listing, 3), (repeat, 9), (small_talk, 9), (identity, 3.5), (short_text, 3.5), (json_answer, 1.5), (unknown, 20)]
+SIMPLE = [(capital, 18), (country, 8), (continent, 2.5), (language, 2), (small_sum, 32), (big_sum, 13), (times, 12), (compare, 2.5), (counting, 6), (opposite, 11), (colour, 4), (days_months, 5), (animals, 5),
+          (plural, 3), (past, 6), (spell, 6), (simple_fact, 6), (yesno, 8), (listing, 3), (repeat, 12), (small_talk, 12), (identity, 7), (short_text, 3), (json_answer, 1.5), (unknown, 25)]
 FNS, WTS = [f for f, _ in SIMPLE], [w for _, w in SIMPLE]
 
 
@@ -722,7 +725,7 @@ def drill(r):
     return ("drill", out or [("", "Water is wet.")])
 
 
-def documents(seed, n, drills=0.3):
+def documents(seed, n, drills=0.15):
     r = random.Random(seed)
     for _ in range(n):
         x = r.random()

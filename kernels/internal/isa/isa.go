@@ -8,6 +8,7 @@ package isa
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 )
@@ -15,16 +16,41 @@ import (
 // A Level is a step on the ladder of kernels. Higher levels include lower ones.
 type Level int32
 
-// The levels. Generic is plain Go and exists everywhere.
+// Generic is plain Go and exists everywhere.
+const Generic Level = 0
+
+// The levels of amd64.
 const (
-	Generic Level = iota
+	_ Level = iota
 	// AVX2: AVX2, FMA and F16C.
 	AVX2
 	// AVX512: AVX-512 F, BW, DQ, VL, VBMI and VNNI.
 	AVX512
 )
 
-var names = [...]string{"generic", "avx2", "avx512"}
+// The levels of arm64.
+const (
+	_ Level = iota
+	// NEON: Advanced SIMD as every 64-bit Arm processor has it.
+	NEON
+	// DotProd: SDOT, optional from Armv8.2.
+	DotProd
+	// I8MM: SMMLA, optional from Armv8.2 too.
+	I8MM
+)
+
+// names spell the levels of this architecture, lowest first.
+var names = levelNames()
+
+func levelNames() []string {
+	switch runtime.GOARCH {
+	case "amd64":
+		return []string{"generic", "avx2", "avx512"}
+	case "arm64":
+		return []string{"generic", "neon", "dotprod", "i8mm"}
+	}
+	return []string{"generic"}
+}
 
 func (l Level) String() string {
 	if l < 0 || int(l) >= len(names) {
@@ -58,7 +84,7 @@ func fromEnv() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("QUERN_CPU=%s: not one of %s", v, strings.Join(names[:], ", "))
+	return fmt.Errorf("QUERN_CPU=%s: not one of %s", v, strings.Join(names, ", "))
 }
 
 // Current returns the level in force.

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"quern/engine/hub"
+)
+
+// hubEnv is the part of a command's help about what the hub's own tools read
+// too.
+const hubEnv = `  QUERN_MODELS      the store is its first folder; without it, the user's data folder
+  QUERN_OFFLINE     1 keeps quern from asking the hub (or HF_HUB_OFFLINE)
+  HF_TOKEN          token for gated and private repositories (or hub.token_file)
+  HF_ENDPOINT       another hub, a mirror (or hub.endpoint)
+  HF_HOME           where the hub's own tools keep tokens and files`
+
+func (a *app) pullCmd() *cobra.Command {
+	var dryRun, force bool
+	var revision string
+	cmd := &cobra.Command{
+		Use:   "pull MODEL...",
+		Short: "Fetch models from the hub",
+		Long: `Fetches models from the Hugging Face hub into the model store. MODEL is OWNER/NAME,
+OWNER/NAME:QUANT or OWNER/NAME/FILE, with @REVISION after it for another than the
+main branch. Without QUANT the sensible one is taken, Q4_K_M where there is one, and
+quern says which. All parts of a split model come along, and what a model of several
+files needs: SafeTensors, ONNX, Whisper and Kokoro repositories.
+
+A pull that was interrupted goes on where it stopped. Files appear when they are whole
+and their hashes are right. Files in the Hugging Face cache are not fetched again.`,
+		Example: `  quern pull bartowski/Llama-3.2-1B-Instruct-GGUF
+  quern pull bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
+  quern pull ggerganov/whisper.cpp/ggml-base.en.bin
+  quern pull --dry-run Qwen/Qwen2.5-0.5B-Instruct@main`,
+		Args:        someModels,
+		Annotations: map[string]string{envAnnotation: hubEnv},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			refs, err := parseRefs(args, revision)
+			if err != nil {
+				return err
+			}
+			s, err := a.load(cmd, "warn")
+			if err != nil {
+				return err
+			}
+			ctx, stop := signals(cmd.Context(), stopSignals...)
+			defer stop()
+			for _, r := range refs {
+				if err := a.pull(ctx, s, r, dryRun, force); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&dryRun, "dry-run", false, "say what would be fetched and end")
+	f.BoolVar(&force, "force", false, "fetch again what is there")
+	f.StringVar(&revision, "revision", "", "`branch`, tag or commit (default main)")
+	addSettings(cmd, "models", "log-level", "log-format")
+	return cmd
+}
+
+// someModels wants at least one reference.
+func someModels(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{fmt.Errorf("%s: which model? Write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE", cmd.CommandPath())}
+	}
+	return nil
+}
+
+func parseRefs(args []string, revision string) ([]hub.Ref, error) {
+	var refs []hub.Ref
+	for _, arg := range args {
+		r, err := hub.ParseRef(arg)
+		if err == nil && revision != "" {
+			if r.Revision != "" && r.Revision != revision {
+				return nil, usageError{fmt.Errorf("%q and --revision %s do not go together", arg, revision)}
+			}
+			// Read as if it had been written with the reference.
+			r.Revision = ""
+			r, err = hub.ParseRef(r.String() + "@" + revision)
+		}
+		if err != nil {
+			return nil, usageError{err}
+		}
+		refs = append(refs, r)
+	}
+	return refs, nil
+}
+
+// storeDir is the folder models are pulled into.
+func (a *app) storeDir(s *loaded) (string, error) {
+	for _, d := range s.ModelDirs {
+		if d != "" {
+			return filepath.Abs(d)
+		}
+	}
+	home, err := os.UserHomeDir()
+	data, _ := a.env("XDG_DATA_HOME")
+	switch {
+	case runtime.GOOS == "windows":
+		data, err = os.UserCacheDir() // %LocalAppData%
+	case runtime.GOOS == "darwin":
+		data = filepath.Join(home, "Library", "Application Support")
+	case filepath.IsAbs(data):
+		err = nil
+	default:
+		data = filepath.Join(home, ".local", "share")
+	}
+	if err != nil {
+		return "", fmt.Errorf("no folder for models: %w; name one with --models or QUERN_MODELS", err)
+	}
+	return filepath.Join(data, "quern", "models"), nil
+}
+
+// hubClient makes the client the settings ask for.
+func (a *app) hubClient(s *loaded, log *slog.Logger, progress func(hub.Progress)) (*hub.Client, error) {
+	dir, err := a.storeDir(s)
+	if err != nil {
+		return nil, err
+	}
+	o := hub.Options{Store: hub.Store{Dir: dir}, Cache: hub.CacheDir(a.env), Endpoint: s.Hub.Endpoint,
+		Agent: "quern/" + thisBuild().Version, Log: log, Progress: progress}
+	for _, name := range []string{"QUERN_OFFLINE", "HF_HUB_OFFLINE"} {
+		if v, _ := a.env(name); truthy(v) {
+			o.Offline = name + " is set"
+			return hub.New(o)
+		}
+	}
+	// A token nobody can send need not be read.
+	if o.Token, err = hub.FindToken(a.env, s.Hub.TokenFile); err != nil {
+		return nil, fmt.Errorf("token of the hub: %w", err)
+	}
+	return hub.New(o)
+}
+
+// truthy reads switches of the environment as the hub's own tools do.
+func truthy(v string) bool {
+	switch strings.ToLower(v) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}
+
+func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool) error {
+	bars := a.pullBars()
+	defer bars.wait()
+	c, err := a.hubClient(s, a.logger(s), bars.update)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p, err := c.Plan(ctx, r, force)
+	if errors.Is(err, hub.ErrOffline) && !force {
+		m, found := c.Find(r)
+		if found == nil {
+			fmt.Fprintf(a.out, "%s is here: %s\n", r, plain(m.Path))
+			a.next(m)
+			return nil
+		}
+	}
+	bars.wait()
+	if err != nil {
+		return err
+	}
+	if err := a.printPlan(p); err != nil || dryRun {
+		return err
+	}
+	m, err := c.Fetch(ctx, p)
+	bars.wait()
+	if err != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintln(a.err, "Stopped. The same command goes on from here.")
+		}
+		return err
+	}
+	fmt.Fprintf(a.out, "%s is in %s\n", m.Ref, plain(m.Path))
+	a.next(m)
+	return nil
+}
+
+// next says how to use what was pulled.
+func (a *app) next(m hub.Model) {
+	fmt.Fprintf(a.out, "Serve it:\n  quern serve --model %s%s\n", hub.Prefix, m.Ref)
+}
+
+// maxRows bounds the table of a pull; voices come in dozens.
+const maxRows = 20
+
+func (a *app) printPlan(p *hub.Plan) error {
+	what := p.Kind
+	if p.Quant != "" {
+		what = p.Quant + ", " + what
+	}
+	fmt.Fprintf(a.out, "%s at %.12s: %s, %s\n", p.Ref, p.Commit, what, humanize.Bytes(uint64(p.Bytes)))
+	if p.Chosen {
+		fmt.Fprintf(a.out, "Taking %s", p.Quant)
+		if len(p.Others) > 0 {
+			fmt.Fprintf(a.out, "; there is also %s", strings.Join(p.Others, ", "))
+		}
+		fmt.Fprintf(a.out, " (write %s:QUANT)\n", p.Ref.Repo())
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	rows := p.Files
+	if len(rows) > maxRows {
+		// The weights come last and are what matters.
+		rows = rows[len(rows)-maxRows:]
+		fmt.Fprintf(w, "  %d small files\t\t\n", len(p.Files)-maxRows)
+	}
+	for _, f := range rows {
+		state := string(f.State)
+		if f.State == hub.Partial {
+			state = fmt.Sprintf("to finish, %s are there", humanize.Bytes(uint64(f.Have)))
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", plain(f.Path), humanize.Bytes(uint64(f.Size)), state)
+	}
+	fmt.Fprintf(w, "  to download\t%s\t\n", humanize.Bytes(uint64(p.Fetch)))
+	return w.Flush()
+}
+
+// resolveHub replaces hub: references in the settings by files, and pulls what
+// is not here: always where a reference was given on the command line, for
+// models of the configuration when hub.pull allows it.
+func (a *app) resolveHub(ctx context.Context, s *loaded, log *slog.Logger) error {
+	for i := range s.Models {
+		m := &s.Models[i]
+		if !isHub(m.Path) {
+			continue
+		}
+		if err := a.resolveModel(ctx, s, m, log); err != nil {
+			return fmt.Errorf("model %s: %w", m.Path, err)
+		}
+	}
+	return nil
+}
+
+func isHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
+
+func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log *slog.Logger) error {
+	r, err := hub.ParseRef(m.Path)
+	if err != nil {
+		return usageError{err}
+	}
+	bars := a.pullBars()
+	defer bars.wait()
+	c, err := a.hubClient(s, log, bars.update)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	found, err := c.Find(r)
+	if errors.Is(err, hub.ErrNotHere) {
+		if !s.Hub.Pull && !m.Preload {
+			return fmt.Errorf("%w, and hub.pull is false; fetch it with: quern pull %s", err, r)
+		}
+		var p *hub.Plan
+		if p, err = c.Plan(ctx, r, false); err == nil {
+			log.Info("pulling model", "model", r.String(), "quant", p.Quant, "bytes", p.Fetch, "commit", p.Commit)
+			found, err = c.Fetch(ctx, p)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	m.Path = found.Path
+	if m.Name == "" {
+		m.Name = found.Ref.String()
+	}
+	return nil
+}
+
+// pullBars draws a bar for every file on its way and one for all of them. On
+// anything but a terminal it draws nothing.
+type pullBars struct {
+	w   io.Writer
+	tty bool
+
+	mu    sync.Mutex
+	pool  *mpb.Progress
+	files map[string]*mpb.Bar
+	all   *mpb.Bar
+}
+
+func (a *app) pullBars() *pullBars {
+	return &pullBars{w: a.err, tty: isTerminal(a.err), files: map[string]*mpb.Bar{}}
+}
+
+// update draws p.
+func (b *pullBars) update(p hub.Progress) {
+	if !b.tty {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pool == nil {
+		b.pool = mpb.New(mpb.WithOutput(b.w), mpb.WithWidth(40), mpb.WithAutoRefresh())
+	}
+	if b.all == nil && p.AllSize > 0 {
+		b.all = b.add("total", p.AllSize, mpb.BarPriority(1<<30))
+	}
+	if b.all != nil {
+		// Never full before wait: mpb ends a bar that is.
+		b.all.SetTotal(p.AllSize+1, false)
+		b.all.SetCurrent(p.AllDone)
+	}
+	bar := b.files[p.File]
+	if p.State == hub.Present {
+		if bar != nil {
+			bar.Abort(true)
+			delete(b.files, p.File)
+		}
+		return
+	}
+	if bar == nil {
+		bar = b.add(p.File, p.Size+1, mpb.BarRemoveOnComplete())
+		b.files[p.File] = bar
+	}
+	bar.SetCurrent(p.Done)
+}
+
+func (b *pullBars) add(name string, size int64, o ...mpb.BarOption) *mpb.Bar {
+	return b.pool.AddBar(size, append(o,
+		mpb.PrependDecorators(decor.Name(plain(shorten(name))+" ", decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.CountersKiloByte("% .1f / % .1f"), decor.Percentage(decor.WCSyncSpace)))...)
+}
+
+// shorten keeps the end of a path, which tells files apart.
+func shorten(name string) string {
+	const most = 40
+	if r := []rune(name); len(r) > most {
+		return "…" + string(r[len(r)-most+1:])
+	}
+	return name
+}
+
+// wait clears the bars.
+func (b *pullBars) wait() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pool == nil {
+		return
+	}
+	for _, bar := range b.files {
+		bar.Abort(true)
+	}
+	if b.all != nil {
+		b.all.Abort(true)
+	}
+	b.pool.Wait()
+	b.pool, b.all, b.files = nil, nil, map[string]*mpb.Bar{}
+}

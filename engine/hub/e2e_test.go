@@ -1,0 +1,135 @@
+package hub
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"quern/engine"
+	"quern/engine/sample"
+)
+
+const childEnv = "QUERN_HUB_TEST_CHILD" // ENDPOINT STORE
+
+// TestChild is not a test: TestKilled runs it in a process of its own.
+func TestChild(t *testing.T) {
+	endpoint, dir, ok := strings.Cut(os.Getenv(childEnv), " ")
+	if !ok {
+		t.Skip("only as a child")
+	}
+	c, err := New(Options{Store: Store{Dir: dir}, Endpoint: endpoint, Chunk: 64 << 10, Parallel: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ParseRef("owner/tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Pull(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A pull is killed half way; the next one goes on from there, and the model it
+// brings answers.
+func TestKilled(t *testing.T) {
+	data, err := os.ReadFile("../model/testdata/smollm2-F32.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "tiny-F32.gguf"
+	h := newFakeHub(t, map[string][]byte{name: data})
+	half := make(chan struct{})
+	given := 0
+	h.give = func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+		h.mu.Lock()
+		given++
+		n := given
+		h.mu.Unlock()
+		if n < 6 {
+			return false
+		}
+		if n == 6 {
+			close(half)
+		}
+		<-r.Context().Done() // the rest never comes
+		return true
+	}
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command(exe, "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), childEnv+"="+h.hub.URL+" "+dir)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	select {
+	case <-half:
+	case <-time.After(30 * time.Second):
+		t.Error("the child does not come half way")
+	}
+	// Both workers wait now; what they had before is on disk when two records
+	// in a row say the same.
+	part := filepath.Join(dir, "owner", "tiny", name)
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if b, err := os.ReadFile(part + sideSuffix); err == nil && bytes.Count(b, []byte("327680")) > 0 {
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatalf("the child ended by itself: %s", out.String())
+	}
+
+	store := Store{Dir: dir}
+	holds(t, store, "owner/tiny/.hub.json", "owner/tiny/.pull.lock", "owner/tiny/"+name+".part", "owner/tiny/"+name+".part.json")
+	if list, err := store.List(); err != nil || len(list) != 0 {
+		t.Errorf("half a model is listed: %v, %v", list, err)
+	}
+	h.mu.Lock()
+	h.give, h.log, h.sent = nil, nil, 0
+	h.mu.Unlock()
+	c, err := New(Options{Store: store, Endpoint: h.hub.URL, Chunk: 64 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := c.Pull(t.Context(), ref(t, "owner/tiny"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.requests("bytes=0-") > 0 || h.requests("bytes=327680-") == 0 || h.sent > int64(len(data))-5*64<<10+4096 {
+		t.Errorf("it did not go on: %d bytes sent, %q", h.sent, h.log)
+	}
+	if got, err := os.ReadFile(m.Path); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("wrong bytes, %v", err)
+	}
+	holds(t, store, "owner/tiny/.hub.json", "owner/tiny/"+name)
+
+	e, err := engine.New(engine.Options{Dirs: []string{dir}, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	text := ""
+	for ev, err := range e.Generate(t.Context(), engine.GenerateRequest{Model: m.ID, Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 4, IgnoreEOS: true, Sample: sample.Params{}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += ev.Text
+	}
+	if text == "" {
+		t.Error("the model says nothing")
+	}
+}

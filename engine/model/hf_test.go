@@ -1,0 +1,272 @@
+package model_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"quern/engine/model"
+	"quern/formats/safetensors"
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// openHF opens a directory, with another file as its config.json if config is
+// not empty.
+func openHF(t *testing.T, dir, config string) *weights.Set {
+	t.Helper()
+	set, err := safetensors.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	if config == "" && set.Meta.String("hf.config") == "" {
+		config = filepath.Join(filepath.Dir(dir), "hf", "config.json") // the type's twins share one
+	}
+	if config != "" {
+		text, err := os.ReadFile(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Meta.Set("hf.config", string(text))
+	}
+	return set
+}
+
+func decode(w *weights.Tensor) []float32 {
+	x := make([]float32, w.Elems())
+	w.Type.Layout().Decode(x, w.Data)
+	return x
+}
+
+// permute orders the rows of each head as GGUF files of llama's architecture
+// do: from the two halves alternately.
+func permute(x []float32, rows, headDim int) []float32 {
+	n := len(x) / rows
+	out := make([]float32, 0, len(x))
+	for r := range rows {
+		head, i := r/headDim, r%headDim
+		from := head*headDim + i/2 + i%2*headDim/2
+		out = append(out, x[from*n:(from+1)*n]...)
+	}
+	return out
+}
+
+// TestTranslate holds every Hugging Face twin against the GGUF file a
+// converter made of it: the same tensors, bit for bit, and for each key of the
+// GGUF file the same value.
+func TestTranslate(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(fixtures(t), "llm", "*", "hf"))
+	if err != nil || len(dirs) < 20 {
+		t.Fatalf("%d directories, %v", len(dirs), err)
+	}
+	for _, dir := range dirs {
+		configs, err := filepath.Glob(filepath.Join(dir, "config*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, config := range configs {
+			if strings.Contains(config, "swa16") {
+				continue // no GGUF file of it
+			}
+			t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(config), func(t *testing.T) {
+				sameAsGGUF(t, openHF(t, dir, config), open(t, filepath.Join(filepath.Dir(dir), "model.gguf")))
+			})
+		}
+	}
+}
+
+func sameAsGGUF(t *testing.T, set, want *weights.Set) {
+	got, err := model.Translate(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Fill(); err != nil {
+		t.Fatal(err)
+	}
+	arch := want.Meta.String("general.architecture")
+	if a := got.Meta.String("general.architecture"); a != arch {
+		t.Fatalf("architecture %q, want %q", a, arch)
+	}
+	skip := []string{"vocab_size", "tensor_data_layout"}
+	if n, ok := want.Meta.Int(arch + ".attention.sliding_window"); ok && n == 0 {
+		skip = append(skip, "attention.sliding_window") // none
+	}
+	for k, v := range want.Meta.All() {
+		if !strings.HasPrefix(k, arch+".") || slices.Contains(skip, strings.TrimPrefix(k, arch+".")) {
+			continue
+		}
+		g, ok := got.Meta.Lookup(k)
+		if !ok || !reflect.DeepEqual(g, v) && !(math.Abs(toFloat(g)-toFloat(v)) <= 1e-6*math.Abs(toFloat(v))) {
+			t.Errorf("%s = %v, want %v", k, g, v)
+		}
+	}
+	for w := range want.All() {
+		g, ok := got.Tensor(w.Name)
+		if !ok {
+			t.Errorf("no tensor %s", w.Name)
+			continue
+		}
+		x, y := decode(g), decode(w)
+		if (arch == "llama" || arch == "smollm3") && (strings.Contains(w.Name, "attn_q.") || strings.Contains(w.Name, "attn_k.")) {
+			dim, _ := want.Meta.Int(arch + ".rope.dimension_count")
+			x = permute(x, w.Shape[0], int(dim))
+		}
+		limit := 0.0
+		if strings.HasPrefix(w.Name, "rope_") {
+			limit = 1e-6
+		}
+		if !slices.Equal(g.Shape, w.Shape) {
+			t.Errorf("%s has shape %v, want %v", w.Name, g.Shape, w.Shape)
+			continue
+		}
+		for i := range y {
+			if d := math.Abs(float64(x[i] - y[i])); d > limit*math.Abs(float64(y[i])) {
+				t.Errorf("%s differs at %d: %g, want %g", w.Name, i, x[i], y[i])
+				break
+			}
+		}
+	}
+	for g := range got.All() {
+		if _, ok := want.Tensor(g.Name); !ok {
+			t.Errorf("a tensor too many: %s", g.Name)
+		}
+	}
+}
+
+func toFloat(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// TestGoldenSafeTensors holds every decoder's SafeTensors files against a
+// float64 computation from the same files with Hugging Face's semantics, and
+// those that differ from GGUF files in nothing against llama.cpp's output.
+func TestGoldenSafeTensors(t *testing.T) {
+	dir := filepath.Join(fixtures(t), "llm")
+	type test struct{ dir, config, golden string }
+	tests := []test{
+		{"llama-mha/hf-sharded", "", "golden-hf-f64.json"},
+		{"llama-mha/hf-sharded", "", "golden.json"},
+		{"llama-mha/hf-bf16", "", "golden-bf16.json"},
+		{"llama-mha/hf-f16", "", "golden-f16.json"},
+		{"llama3-gqa-tied/hf", "", "golden-long.json"},
+		{"mistral/hf", "config-swa16.json", "golden-swa16-f64.json"},
+	}
+	for _, name := range []string{"llama-mha", "llama3-gqa-tied", "smollm2", "falcon3", "mistral"} {
+		tests = append(tests, test{name + "/hf", "", "golden.json"})
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "*", "golden-hf-f64.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		name := filepath.Base(filepath.Dir(path))
+		tests = append(tests, test{name + "/hf", "", "golden-hf-f64.json"})
+		if isFile(filepath.Join(filepath.Dir(path), "hf", "config-v5.json")) {
+			tests = append(tests, test{name + "/hf", "config-v5.json", "golden-hf-f64.json"})
+		}
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join([]string{tt.dir, tt.config, tt.golden}, " "), func(t *testing.T) {
+			at := filepath.Join(dir, filepath.FromSlash(tt.dir))
+			config := ""
+			if tt.config != "" {
+				config = filepath.Join(at, tt.config)
+			}
+			set := openHF(t, at, config)
+			g := readGolden(t, filepath.Join(filepath.Dir(at), tt.golden))
+			translated, err := model.Translate(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if arch := translated.Meta.String("general.architecture"); !slices.Contains(model.Known(), arch) {
+				t.Skipf("quern has no architecture %s", arch)
+			}
+			limit := 1e-4
+			switch {
+			case len(g.Last) == 0:
+				t.Skip("an embedding model")
+			case len(g.Greedy) == 0:
+				compareLogits(t, set, g, limit)
+				return
+			case len(g.Prompt) > 100:
+				limit = 2e-4
+			}
+			compare(t, set, g, limit, 1e-2)
+		})
+	}
+}
+
+// compareLogits is compare for a golden without generated tokens.
+func compareLogits(t *testing.T, set *weights.Set, g *golden, limit float64) {
+	t.Helper()
+	var want []int32
+	var ref [][]float64
+	for p, x := range g.Pos {
+		n, err := strconv.Atoi(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, ref = append(want, int32(n)), append(ref, x)
+	}
+	want, ref = append(want, int32(len(g.Prompt)-1)), append(ref, g.Last)
+	for i, got := range newRunner(t, set, quant.F32).feed(g.Prompt, want...) {
+		if d := distance(got, ref[i]); !(d <= limit) {
+			t.Errorf("position %d: logits are off by %.3g of their rms, want at most %.3g", want[i], d, limit)
+		}
+	}
+}
+
+// TestHFErrors holds what a directory cannot have.
+func TestHFErrors(t *testing.T) {
+	const base = `"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":1,"max_position_embeddings":8,"rms_norm_eps":1e-5,"intermediate_size":8`
+	for _, tt := range []struct {
+		name, config, tensor string
+		is                   error
+		want                 string
+	}{
+		{"no config", "", "", model.ErrFormat, "no config.json"},
+		{"not JSON", "{", "", model.ErrFormat, "config.json"},
+		{"unknown type", `{"model_type":"mamba"}`, "", model.ErrUnsupported, `model_type "mamba" is not known; quern knows `},
+		{"quantised", `{"model_type":"llama","quantization_config":{"quant_method":"gptq"},` + base + `}`, "", model.ErrUnsupported, `quantised with "gptq"`},
+		{"unknown scaling", `{"model_type":"llama","rope_scaling":{"rope_type":"fancy"},` + base + `}`, "", model.ErrUnsupported, `rope scaling "fancy"`},
+		{"scaling without factor", `{"model_type":"llama","rope_scaling":{"rope_type":"linear"},` + base + `}`, "", model.ErrFormat, "factor"},
+		{"unknown tensor", `{"model_type":"llama",` + base + `}`, "model.layers.0.self_attn.lora_A", model.ErrUnsupported, "lora_A"},
+		{"layer beyond reason", `{"model_type":"llama",` + base + `}`, "model.layers.99999999.mlp.up_proj.weight", model.ErrUnsupported, "99999999"},
+		{"expert missing", `{"model_type":"mixtral",` + base + `}`, "model.layers.0.block_sparse_moe.experts.1.w1.weight", model.ErrFormat, "expert 0 is missing"},
+		{"missing tensors", `{"model_type":"llama",` + base + `}`, "model.embed_tokens.weight", model.ErrFormat, "is missing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := &weights.Set{Source: weights.SafeTensors}
+			if tt.config != "" {
+				set.Meta.Set("hf.config", tt.config)
+			}
+			if tt.tensor != "" {
+				if err := set.Add(&weights.Tensor{Name: tt.tensor, Type: quant.F32, Shape: []int{8, 8}, Data: make([]byte, 256)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := model.Open(set); !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Open: %v; want %q and %v", err, tt.want, tt.is)
+			}
+		})
+	}
+	set := &weights.Set{Source: weights.SafeTensors}
+	set.Meta.Set("hf.config", `{"model_type":"llama",`+base+`}`)
+	set.Meta.Set("safetensors.other", []string{"embeddings.position_ids: I64", "model.embed_tokens.weight: F8_E4M3"})
+	if _, err := model.Open(set); !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "model.embed_tokens.weight is F8_E4M3") {
+		t.Errorf("8-bit weights: %v", err)
+	}
+}

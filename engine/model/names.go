@@ -1,0 +1,333 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// Translate returns set in GGUF's terms: its names of keys and tensors, its
+// fused and stacked tensors. A GGUF file's Set is returned as it is. Query and
+// key rows stay as the container has them, which the result's Source tells.
+//
+// Tensors alias those of set where they can. Those that have to be put
+// together have no Data until set.Fill.
+func Translate(set *weights.Set) (*weights.Set, error) {
+	if set.Source != weights.SafeTensors {
+		return set, nil
+	}
+	c, f, meta, extra, err := hfMeta(set)
+	if err != nil {
+		return nil, err
+	}
+	tr := &translation{
+		from: set, c: c, f: f,
+		to:     &weights.Set{Source: set.Source, Meta: *meta},
+		stacks: make(map[string]*stack),
+	}
+	for _, other := range set.Meta.Strings(otherTensors) {
+		name, dtype, _ := strings.Cut(other, ": ")
+		if to, _, err := tr.name(name); err != nil || to != "" {
+			return nil, fmt.Errorf("%w: tensor %s is %s; quern reads F32, F16 and BF16", ErrUnsupported, name, dtype)
+		}
+	}
+	for t := range set.All() {
+		if err := tr.add(t); err != nil {
+			return nil, err
+		}
+	}
+	if err := tr.finish(); err != nil {
+		return nil, err
+	}
+	for _, t := range extra {
+		if err := tr.to.Add(t); err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrFormat, err)
+		}
+	}
+	return tr.to, nil
+}
+
+// otherTensors is where the reader lists tensors of types it does not read.
+const otherTensors = "safetensors.other"
+
+// hfGlobal names the tensors outside layers, without ".weight" and ".bias".
+var hfGlobal = map[string]string{
+	"embed_tokens":                     "token_embd",
+	"word_embeddings":                  "token_embd",
+	"embeddings.word_embeddings":       "token_embd",
+	"embeddings.position_embeddings":   "position_embd",
+	"embeddings.token_type_embeddings": "token_types",
+	"embeddings.LayerNorm":             "token_embd_norm",
+	"emb_ln":                           "token_embd_norm",
+	"norm":                             "output_norm",
+	"final_layernorm":                  "output_norm",
+	"ln_f":                             "output_norm",
+	"lm_head":                          "output",
+}
+
+// hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
+// such tensors are stacked.
+var hfLayer = map[string]string{
+	"input_layernorm":             "attn_norm",
+	"self_attn.q_proj":            "attn_q",
+	"self_attn.k_proj":            "attn_k",
+	"self_attn.v_proj":            "attn_v",
+	"self_attn.o_proj":            "attn_output",
+	"self_attn.dense":             "attn_output",
+	"self_attn.qkv_proj":          "attn_qkv",
+	"self_attn.q_norm":            "attn_q_norm",
+	"self_attn.k_norm":            "attn_k_norm",
+	"post_attention_layernorm":    "ffn_norm",
+	"pre_feedforward_layernorm":   "ffn_norm",
+	"post_feedforward_layernorm":  "post_ffw_norm",
+	"mlp.gate_proj":               "ffn_gate",
+	"mlp.up_proj":                 "ffn_up",
+	"mlp.down_proj":               "ffn_down",
+	"mlp.gate_up_proj":            "ffn_up",
+	"mlp.fc1":                     "ffn_up",
+	"mlp.fc2":                     "ffn_down",
+	"mlp.c_fc":                    "ffn_up",
+	"mlp.c_proj":                  "ffn_down",
+	"block_sparse_moe.gate":       "ffn_gate_inp",
+	"mlp.gate":                    "ffn_gate_inp",
+	"mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+	"mlp.shared_expert.up_proj":   "ffn_up_shexp",
+	"mlp.shared_expert.down_proj": "ffn_down_shexp",
+	"mlp.shared_expert_gate":      "ffn_gate_inp_shexp",
+
+	"block_sparse_moe.experts.EXPERT.w1": "ffn_gate_exps",
+	"block_sparse_moe.experts.EXPERT.w2": "ffn_down_exps",
+	"block_sparse_moe.experts.EXPERT.w3": "ffn_up_exps",
+	"mlp.experts.EXPERT.gate_proj":       "ffn_gate_exps",
+	"mlp.experts.EXPERT.down_proj":       "ffn_down_exps",
+	"mlp.experts.EXPERT.up_proj":         "ffn_up_exps",
+
+	// Falcon.
+	"self_attention.query_key_value": "attn_qkv",
+	"self_attention.dense":           "attn_output",
+	"mlp.dense_h_to_4h":              "ffn_up",
+	"mlp.dense_4h_to_h":              "ffn_down",
+
+	// BERT.
+	"attention.self.query":       "attn_q",
+	"attention.self.key":         "attn_k",
+	"attention.self.value":       "attn_v",
+	"attention.output.dense":     "attn_output",
+	"attention.output.LayerNorm": "attn_output_norm",
+	"intermediate.dense":         "ffn_up",
+	"output.dense":               "ffn_down",
+	"output.LayerNorm":           "layer_output_norm",
+
+	// nomic-bert, whose second half of the first product is the gate.
+	"attn.Wqkv":     "attn_qkv",
+	"attn.out_proj": "attn_output",
+	"norm1":         "attn_output_norm",
+	"norm2":         "layer_output_norm",
+	"mlp.fc11":      "ffn_up",
+	"mlp.fc12":      "ffn_gate",
+}
+
+// hfUnused are parts of names that text generation and embedding do without:
+// numbers that follow from others, and the heads and senses of larger models.
+var hfUnused = []string{
+	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
+	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.",
+}
+
+// A translation is a Set on its way to GGUF's terms.
+type translation struct {
+	from, to *weights.Set
+	c        *hfConfig
+	f        hfFamily
+	stacks   map[string]*stack
+}
+
+// A stack is the tensors of one kind of all experts of a layer.
+type stack struct {
+	name  string
+	parts map[int]*weights.Tensor
+}
+
+// name returns what a tensor is called in GGUF files, "" for one that is not
+// needed, and the expert it belongs to, -1 for none.
+func (tr *translation) name(hf string) (name string, expert int, err error) {
+	expert = -1
+	for _, part := range hfUnused {
+		if strings.HasPrefix(hf, part) || strings.Contains(hf, "."+part) {
+			return "", expert, nil
+		}
+	}
+	rest := hf
+	for _, p := range []string{"language_model.", "model.", "language_model.", "transformer.", "bert.", "roberta."} {
+		rest = strings.TrimPrefix(rest, p)
+	}
+	kind := "weight"
+	if i := strings.LastIndexByte(rest, '.'); i > 0 && (rest[i+1:] == "weight" || rest[i+1:] == "bias") {
+		rest, kind = rest[:i], rest[i+1:]
+	}
+	if to, ok := hfGlobal[rest]; ok {
+		if to == "output" && tr.c.flag("tie_word_embeddings") {
+			return "", expert, nil // a copy of the embedding
+		}
+		return to + "." + kind, expert, nil
+	}
+	unknown := fmt.Errorf("%w: tensor %.100q is none that quern knows in a model of type %s", ErrUnsupported, hf, tr.c.kind)
+	for _, p := range []string{"layers.", "h.", "encoder.layer.", "encoder.layers."} {
+		tail, ok := strings.CutPrefix(rest, p)
+		if !ok {
+			continue
+		}
+		number, tail, _ := strings.Cut(tail, ".")
+		layer, err := strconv.Atoi(number)
+		if err != nil || layer < 0 || layer >= maxLayers {
+			return "", expert, unknown
+		}
+		if before, after, ok := strings.Cut(tail, ".experts."); ok {
+			number, after, _ := strings.Cut(after, ".")
+			if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
+				return "", -1, unknown
+			}
+			tail = before + ".experts.EXPERT." + after
+		}
+		to, ok := tr.f.names[tail]
+		if !ok {
+			to, ok = hfLayer[tail]
+		}
+		if !ok {
+			break
+		}
+		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
+	}
+	return "", expert, unknown
+}
+
+// maxExperts is far above what any published model has.
+const maxExperts = 1 << 12
+
+func (tr *translation) add(t *weights.Tensor) error {
+	name, expert, err := tr.name(t.Name)
+	if err != nil || name == "" {
+		return err
+	}
+	if expert >= 0 {
+		s := tr.stacks[name]
+		if s == nil {
+			s = &stack{name: name, parts: make(map[int]*weights.Tensor)}
+			tr.stacks[name] = s
+		}
+		if s.parts[expert] != nil {
+			return fmt.Errorf("%w: two tensors are %s of expert %d", ErrFormat, name, expert)
+		}
+		s.parts[expert] = t
+		return nil
+	}
+	to := &weights.Tensor{Name: name, Type: t.Type, Shape: t.Shape, Data: t.Data}
+	switch {
+	case tr.f.plusOne && strings.HasSuffix(name, "norm.weight"):
+		x := make([]float32, t.Elems())
+		t.Type.Layout().Decode(x, t.Data)
+		for i := range x {
+			x[i]++
+		}
+		to = floats(name, x)
+		to.Shape = t.Shape
+	case tr.f.arch == "falcon" && strings.Contains(name, ".attn_qkv."):
+		if err := tr.ungroup(to); err != nil {
+			return err
+		}
+	case strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") && len(t.Shape) == 2 && t.Shape[0] == 1:
+		to.Shape = t.Shape[1:] // one row
+	}
+	return tr.put(to)
+}
+
+func (tr *translation) put(t *weights.Tensor) error {
+	if err := tr.to.Add(t); err != nil {
+		return fmt.Errorf("%w: %v", ErrFormat, err)
+	}
+	return nil
+}
+
+// ungroup puts falcon's query rows before its key rows and those before its
+// value rows. The file has them by key-value head: its query heads, its key
+// head, its value head.
+func (tr *translation) ungroup(t *weights.Tensor) error {
+	heads, _ := tr.to.Meta.Int("falcon.attention.head_count")
+	kv := tr.c.falconKV()
+	if tr.c.err != nil {
+		return tr.c.err
+	}
+	if kv == 1 {
+		return nil
+	}
+	if kv < 1 || heads%kv != 0 || len(t.Shape) == 0 || int64(t.Shape[0])%(heads+2*kv) != 0 {
+		return fmt.Errorf("%w: tensor %s has shape %v, for %d heads of %d", ErrFormat, t.Name, t.Shape, heads, kv)
+	}
+	src := t.Data
+	head := len(src) / int(heads+2*kv) // bytes of one head's rows
+	group := int(heads / kv)
+	t.Data = nil
+	tr.from.OnFill(func() error {
+		t.Data = make([]byte, len(src))
+		for g := range int(kv) {
+			from := src[g*(group+2)*head:]
+			copy(t.Data[g*group*head:], from[:group*head])
+			copy(t.Data[(int(heads)+g)*head:], from[group*head:(group+1)*head])
+			copy(t.Data[(int(heads+kv)+g)*head:], from[(group+1)*head:(group+2)*head])
+		}
+		return nil
+	})
+	return nil
+}
+
+// finish stacks the experts: shape (experts, out, in).
+func (tr *translation) finish() error {
+	names := make([]string, 0, len(tr.stacks))
+	for name := range tr.stacks {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		parts := tr.stacks[name].parts
+		first := parts[0]
+		if first == nil {
+			return fmt.Errorf("%w: %s of expert 0 is missing", ErrFormat, name)
+		}
+		list := make([]*weights.Tensor, len(parts))
+		for i := range list {
+			p := parts[i]
+			if p == nil {
+				return fmt.Errorf("%w: %s of expert %d is missing", ErrFormat, name, i)
+			}
+			if p.Type != first.Type || !slices.Equal(p.Shape, first.Shape) {
+				return fmt.Errorf("%w: tensors %s and %s differ in type or shape", ErrFormat, first.Name, p.Name)
+			}
+			list[i] = p
+		}
+		if err := tr.put(tr.join(name, first.Type, append([]int{len(list)}, first.Shape...), list)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join is the tensor of the parts one after another.
+func (tr *translation) join(name string, typ quant.Type, shape []int, parts []*weights.Tensor) *weights.Tensor {
+	t := &weights.Tensor{Name: name, Type: typ, Shape: shape}
+	tr.from.OnFill(func() error {
+		size := 0
+		for _, p := range parts {
+			size += len(p.Data)
+		}
+		t.Data = make([]byte, 0, size)
+		for _, p := range parts {
+			t.Data = append(t.Data, p.Data...)
+		}
+		return nil
+	})
+	return t
+}

@@ -1,0 +1,567 @@
+package token
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// A pipeline is a tokenizer of tokenizer.json between its special tokens:
+// normalizers, pre-tokenizers, and a model that encodes words.
+type pipeline struct {
+	normalizers []normalizer
+	cuts        []cut
+	bytes       bool // words are encoded byte by byte, in GPT-2's spelling
+	spelled     bool // cuts yield words already spelled
+	normalized  []ID // added tokens that are matched in normalised text
+
+	table   *classTable
+	special *matcher // of normalized
+	build   func(s *Spec, v *Vocab) (wordModel, error)
+	model   wordModel
+}
+
+// A wordModel encodes one word.
+type wordModel interface {
+	word(sc *scratch, dst []ID, word string) []ID
+}
+
+// newPipeline is the families' constructor: the Spec holds most of it.
+func newPipeline(s *Spec, v *Vocab) (model, error) {
+	if s.pipeline == nil {
+		return nil, fmt.Errorf("%w: model %q without its tokenizer.json", ErrFormat, s.Model)
+	}
+	p := *s.pipeline
+	p.table = classes()
+	var err error
+	if p.model, err = p.build(s, v); err != nil {
+		return nil, err
+	}
+	if len(p.normalized) > 0 {
+		// Their spelling is normalised as the text is.
+		texts := make([]string, len(s.Tokens))
+		seen := make(map[string]bool)
+		var ids []ID
+		for _, id := range p.normalized {
+			texts[id] = p.normalize(s.Tokens[id])
+			if texts[id] != "" && !seen[texts[id]] {
+				seen[texts[id]] = true
+				ids = append(ids, id)
+			}
+		}
+		p.special = newMatcher(texts, ids, s.strips())
+	}
+	return &p, nil
+}
+
+func (p *pipeline) normalize(s string) string {
+	for _, n := range p.normalizers {
+		s = n(s)
+	}
+	return s
+}
+
+func (p *pipeline) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
+	first := sc.start
+	text = p.normalize(text)
+	for at := 0; at < len(text); {
+		id, start, end := p.special.next(text, at, nil)
+		if id != None {
+			start, end = p.special.around(id, text, at, start, end)
+		}
+		if at < start {
+			p.words(0, text[at:start], first, func(word string) { dst = p.model.word(sc, dst, word) })
+		}
+		if id != None {
+			dst = append(dst, id)
+		}
+		at, first = end, false
+	}
+	return dst
+}
+
+// words hands what the cuts from number i on make of s to emit.
+func (p *pipeline) words(i int, s string, first bool, emit func(string)) {
+	switch {
+	case s == "":
+	case i < len(p.cuts):
+		p.cuts[i](p.table, s, first, func(s string, first bool) { p.words(i+1, s, first, emit) })
+	case p.spelled:
+		emit(string(unspell(nil, s)))
+	default:
+		emit(s)
+	}
+}
+
+// spell writes every byte as GPT-2 does.
+func spell(s string) string {
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		b = utf8.AppendRune(b, spelling[s[i]])
+	}
+	return string(b)
+}
+
+// spelling is the inverse of byteOf.
+var spelling = func() (t [256]rune) {
+	for r, b := range byteOf {
+		if b >= 0 {
+			t[b] = rune(r)
+		}
+	}
+	return t
+}()
+
+// readModel reads the vocabulary. Older files do not name the model's type.
+func readModel(f *hfFile, s *Spec) error {
+	var kind struct {
+		Type   string          `json:"type"`
+		Vocab  json.RawMessage `json:"vocab"`
+		Merges json.RawMessage `json:"merges"`
+		Prefix *string         `json:"continuing_subword_prefix"`
+	}
+	if err := json.Unmarshal(f.Model, &kind); err != nil {
+		return fmt.Errorf("%w: the model of tokenizer.json: %v", ErrFormat, err)
+	}
+	if kind.Type == "" {
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(string(kind.Vocab)), "["):
+			kind.Type = "Unigram"
+		case len(kind.Merges) > 0:
+			kind.Type = "BPE"
+		case kind.Prefix != nil:
+			kind.Type = "WordPiece"
+		}
+	}
+	switch kind.Type {
+	case "BPE":
+		return readBPE(f.Model, s)
+	case "Unigram":
+		return readUnigram(f.Model, s)
+	case "WordPiece":
+		return readWordPiece(f.Model, s)
+	}
+	return fmt.Errorf("%w: model %q of tokenizer.json", ErrUnsupported, kind.Type)
+}
+
+// place stores a vocabulary by id.
+func (s *Spec) place(vocab map[string]int64) error {
+	top := int64(-1)
+	for text, id := range vocab {
+		if id < 0 || id >= maxTokens {
+			return fmt.Errorf("%w: token %.40q is number %d", ErrFormat, text, id)
+		}
+		top = max(top, id)
+	}
+	// Ids may have holes, but not so many that memory is lost on them.
+	if top >= int64(len(vocab))+1<<16 {
+		return fmt.Errorf("%w: %d tokens with numbers up to %d", ErrFormat, len(vocab), top)
+	}
+	s.Tokens = make([]string, top+1)
+	s.Kinds = make([]Kind, top+1)
+	for i := range s.Kinds {
+		s.Kinds[i] = Unused
+	}
+	for text, id := range vocab {
+		if s.Tokens[id] != "" {
+			return fmt.Errorf("%w: token %d is %.40q and %.40q", ErrFormat, id, s.Tokens[id], text)
+		}
+		s.Tokens[id], s.Kinds[id] = text, Normal
+	}
+	return nil
+}
+
+// byteTokens marks the tokens that stand for single bytes.
+func (s *Spec) byteTokens() {
+	for i, t := range s.Tokens {
+		if _, ok := byteToken(t); ok && s.Kinds[i] == Normal {
+			s.Kinds[i] = Byte
+		}
+	}
+}
+
+// unknown sets the token for text that cannot be spelled.
+func (s *Spec) unknown(text string) error {
+	if text == "" {
+		return nil
+	}
+	id, ok := s.find(text)
+	if !ok {
+		return fmt.Errorf("%w: the unknown token %.40q is none of the vocabulary", ErrFormat, text)
+	}
+	s.Special[UNK] = id
+	return nil
+}
+
+// An hfMerge is a pair of tokens: "A B", or ["A", "B"].
+type hfMerge [2]string
+
+func (m *hfMerge) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		l, r, ok := strings.Cut(text, " ")
+		if !ok || strings.Contains(r, " ") {
+			return fmt.Errorf("the merge %.40q is no pair", text)
+		}
+		*m = hfMerge{l, r}
+		return nil
+	}
+	return json.Unmarshal(b, (*[2]string)(m))
+}
+
+func readBPE(text json.RawMessage, s *Spec) error {
+	var m struct {
+		Vocab        map[string]int64 `json:"vocab"`
+		Merges       []hfMerge        `json:"merges"`
+		Unknown      *string          `json:"unk_token"`
+		Prefix       *string          `json:"continuing_subword_prefix"`
+		Suffix       *string          `json:"end_of_word_suffix"`
+		FuseUnknown  bool             `json:"fuse_unk"`
+		ByteFallback bool             `json:"byte_fallback"`
+		IgnoreMerges bool             `json:"ignore_merges"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return fmt.Errorf("%w: the model of tokenizer.json: %v", ErrFormat, err)
+	}
+	if m.Prefix != nil && *m.Prefix != "" || m.Suffix != nil && *m.Suffix != "" {
+		return fmt.Errorf("%w: a BPE model that marks the inside or the end of words", ErrUnsupported)
+	}
+	if err := s.place(m.Vocab); err != nil {
+		return err
+	}
+	if m.Unknown != nil {
+		if err := s.unknown(*m.Unknown); err != nil {
+			return err
+		}
+	}
+	if m.ByteFallback {
+		s.byteTokens()
+	}
+	s.pipeline.build = func(s *Spec, v *Vocab) (wordModel, error) {
+		h := &hfBPE{bytewise: s.pipeline.bytes, fuse: m.FuseUnknown, unk: None}
+		if m.Unknown != nil {
+			h.unk = v.Special(UNK)
+		}
+		return h, h.init(s, v, m.Merges, m.ByteFallback, m.IgnoreMerges)
+	}
+	return nil
+}
+
+// hfBPE is byte pair encoding over the bytes of a word or its characters.
+type hfBPE struct {
+	bpe
+	bytewise bool
+	fuse     bool // neighbouring unknown characters are one token
+	unk      ID   // None: unknown characters are left out
+}
+
+func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool) error {
+	m.pairs = make(map[uint64]uint64, len(merges))
+	var joined []byte
+	for i, x := range merges {
+		l, ok := v.ids[x[0]]
+		r, ok2 := v.ids[x[1]]
+		joined = append(append(joined[:0], x[0]...), x[1]...)
+		into, ok3 := v.ids[string(joined)]
+		if !ok || !ok2 || !ok3 {
+			return fmt.Errorf("%w: merge %d joins %.40q and %.40q, but not all three are tokens", ErrFormat, i, x[0], x[1])
+		}
+		// Text must not be able to spell a control token.
+		if v.plain(l) && v.plain(r) && v.plain(into) {
+			// A pair listed twice counts the last time.
+			m.pairs[uint64(uint32(l))<<32|uint64(uint32(r))] = uint64(i)<<32 | uint64(uint32(into))
+		}
+	}
+	for i := range m.bytes {
+		m.bytes[i] = None
+	}
+	m.chars = make(map[string]ID)
+	if ignore {
+		m.words = make(map[string]ID)
+	}
+	for i, text := range s.Tokens {
+		id := ID(i)
+		switch {
+		case v.kinds[id] == Byte:
+			if fallback {
+				m.bytes[v.Bytes(id)[0]] = id
+			}
+		case text == "" || !v.plain(id):
+		case m.bytewise:
+			b := unspell(nil, text)
+			if len(b) == 1 && utf8.RuneCountInString(text) == 1 && byteOf0(text) {
+				m.bytes[b[0]] = id
+			}
+			if m.words != nil {
+				m.words[string(b)] = id
+			}
+		default:
+			if utf8.RuneCountInString(text) == 1 {
+				m.chars[text] = id
+			}
+			if m.words != nil {
+				m.words[text] = id
+			}
+		}
+	}
+	return nil
+}
+
+// byteOf0 reports whether text starts with a character that spells a byte.
+func byteOf0(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return int(r) < len(byteOf) && byteOf[r] >= 0
+}
+
+func (m *hfBPE) word(sc *scratch, dst []ID, word string) []ID {
+	if id, ok := m.words[word]; ok {
+		return append(dst, id)
+	}
+	dst, slot, ok := get(&m.cache, dst, word)
+	if ok {
+		return dst
+	}
+	from := len(dst)
+	a := sc.pieces[:0]
+	for i := 0; i < len(word); {
+		w, id := 1, None
+		if m.bytewise {
+			id = m.bytes[word[i]]
+		} else {
+			_, w = utf8.DecodeRuneInString(word[i:])
+			if x, ok := m.chars[word[i:i+w]]; ok {
+				id = x
+			} else if m.spelled(word[i : i+w]) {
+				for j := i; j < i+w; j++ {
+					a = append(a, piece{start: int32(j), end: int32(j) + 1, id: m.bytes[word[j]]})
+				}
+				i += w
+				continue
+			}
+		}
+		switch n := len(a); {
+		case id != None:
+			a = append(a, piece{start: int32(i), end: int32(i + w), id: id})
+		case m.unk == None:
+		case m.fuse && n > 0 && a[n-1].id == m.unk:
+			a[n-1].end = int32(i + w)
+		default:
+			a = append(a, piece{start: int32(i), end: int32(i + w), id: m.unk})
+		}
+		i += w
+	}
+	sc.pieces = a
+	for _, p := range sc.merge(m, nil, a) {
+		dst = append(dst, p.id)
+	}
+	put(&m.cache, slot, word, dst[from:])
+	return dst
+}
+
+// spelled reports whether there is a token for each byte of s.
+func (m *hfBPE) spelled(s string) bool {
+	for i := range len(s) {
+		if m.bytes[s[i]] == None {
+			return false
+		}
+	}
+	return true
+}
+
+func readUnigram(text json.RawMessage, s *Spec) error {
+	var m struct {
+		Vocab        []hfScored `json:"vocab"`
+		Unknown      *int64     `json:"unk_id"`
+		ByteFallback bool       `json:"byte_fallback"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return fmt.Errorf("%w: the model of tokenizer.json: %v", ErrFormat, err)
+	}
+	low := math.Inf(1)
+	scores := make([]float64, len(m.Vocab))
+	for i, t := range m.Vocab {
+		s.Tokens = append(s.Tokens, t.text)
+		s.Kinds = append(s.Kinds, Normal)
+		scores[i] = t.score
+		low = min(low, t.score)
+	}
+	if m.Unknown != nil {
+		if *m.Unknown < 0 || *m.Unknown >= int64(len(s.Tokens)) {
+			return fmt.Errorf("%w: the unknown token is number %d of %d", ErrFormat, *m.Unknown, len(s.Tokens))
+		}
+		s.Special[UNK] = ID(*m.Unknown)
+	}
+	if m.ByteFallback {
+		s.byteTokens()
+	}
+	s.pipeline.build = func(s *Spec, v *Vocab) (wordModel, error) {
+		h := &hfUnigram{fallback: m.ByteFallback}
+		h.scores, h.unk, h.unknown = scores, v.Special(UNK), low-unknownPenalty
+		for i := range h.bytes {
+			h.bytes[i] = None
+		}
+		var ids []ID
+		for i := range scores {
+			id := ID(i)
+			if v.kinds[id] == Byte {
+				h.bytes[v.Bytes(id)[0]] = id
+			} else if s.Tokens[i] != "" && v.plain(id) {
+				ids = append(ids, id)
+			}
+		}
+		h.trie = newTrie(s.Tokens, ids)
+		return h, nil
+	}
+	return nil
+}
+
+// An hfScored is ["TEXT", SCORE].
+type hfScored struct {
+	text  string
+	score float64
+}
+
+func (t *hfScored) UnmarshalJSON(b []byte) error {
+	return json.Unmarshal(b, &[]any{&t.text, &t.score})
+}
+
+// hfUnigram is unigram over words that are already normalised.
+type hfUnigram struct {
+	unigram
+	fallback bool // unknown characters are spelled in byte tokens, if all are there
+	bytes    [256]ID
+}
+
+func (m *hfUnigram) word(sc *scratch, dst []ID, word string) []ID {
+	sc.text = append(sc.text[:0], word...)
+	if !m.fallback {
+		return m.cheapest(sc, dst)
+	}
+	from := len(dst)
+	dst = m.cheapest(sc, dst)
+	for i := from; i < len(dst); i++ {
+		if dst[i] == m.unk {
+			return m.spell(sc, dst[:from])
+		}
+	}
+	return dst
+}
+
+// spell writes the way sc.best holds with bytes for what is unknown.
+func (m *hfUnigram) spell(sc *scratch, dst []ID) []ID {
+	var ends []int32
+	for i := int32(len(sc.text)); i > 0; i = sc.best[i].from {
+		ends = append(ends, i)
+	}
+	for k := len(ends) - 1; k >= 0; k-- {
+		at := sc.best[ends[k]]
+		if at.id != m.unk {
+			dst = append(dst, at.id)
+			continue
+		}
+		// A run of unknown characters is one.
+		start := at.from
+		for k > 0 && sc.best[ends[k-1]].id == m.unk {
+			k--
+		}
+		n, known := len(dst), true
+		for _, b := range sc.text[start:ends[k]] {
+			known = known && m.bytes[b] != None
+			dst = append(dst, m.bytes[b])
+		}
+		if !known {
+			dst = append(dst[:n], m.unk)
+		}
+	}
+	return dst
+}
+
+func readWordPiece(text json.RawMessage, s *Spec) error {
+	var m struct {
+		Vocab   map[string]int64 `json:"vocab"`
+		Unknown string           `json:"unk_token"`
+		Prefix  *string          `json:"continuing_subword_prefix"`
+		Longest *int64           `json:"max_input_chars_per_word"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return fmt.Errorf("%w: the model of tokenizer.json: %v", ErrFormat, err)
+	}
+	prefix, longest := "##", 100
+	if m.Prefix != nil {
+		prefix = *m.Prefix
+	}
+	if m.Longest != nil {
+		longest = int(max(0, min(*m.Longest, 1<<20)))
+	}
+	if err := s.place(m.Vocab); err != nil {
+		return err
+	}
+	if err := s.unknown(m.Unknown); err != nil {
+		return err
+	}
+	if prefix != "##" {
+		return fmt.Errorf("%w: a WordPiece model that marks the inside of words with %.10q", ErrUnsupported, prefix)
+	}
+	s.Model = "hf-words"
+	s.pipeline.build = func(s *Spec, v *Vocab) (wordModel, error) {
+		h := &hfWordPiece{unk: v.Special(UNK), longest: longest}
+		var starts, inner []ID
+		texts := make([]string, len(s.Tokens))
+		for i, t := range s.Tokens {
+			if t == "" || !v.plain(ID(i)) {
+				continue
+			}
+			starts = append(starts, ID(i))
+			if tail, ok := strings.CutPrefix(t, prefix); ok && tail != "" {
+				texts[i] = tail
+				inner = append(inner, ID(i))
+			}
+		}
+		h.starts, h.inner = newTrie(s.Tokens, starts), newTrie(texts, inner)
+		return h, nil
+	}
+	return nil
+}
+
+// hfWordPiece is WordPiece with the spelling of Hugging Face: tokens inside a
+// word begin with "##".
+type hfWordPiece struct {
+	starts, inner *trie
+	unk           ID
+	longest       int // characters of a word; longer ones are unknown
+}
+
+func (m *hfWordPiece) word(_ *scratch, dst []ID, word string) []ID {
+	from := len(dst)
+	if utf8.RuneCountInString(word) <= m.longest {
+		t := m.starts
+		rest := word
+		for rest != "" {
+			id, n := longest(t, rest)
+			if id == None {
+				break
+			}
+			dst = append(dst, id)
+			rest, t = rest[n:], m.inner
+		}
+		if rest == "" {
+			return dst
+		}
+	}
+	dst = dst[:from]
+	if m.unk != None {
+		dst = append(dst, m.unk)
+	}
+	return dst
+}
+
+// unhash appends what a WordPiece token stands for: a space before all that do
+// not continue a word.
+func unhash(dst []byte, text string) []byte {
+	if tail, ok := strings.CutPrefix(text, "##"); ok && tail != "" {
+		return append(dst, tail...)
+	}
+	return append(append(dst, ' '), text...)
+}

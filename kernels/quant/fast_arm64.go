@@ -1,0 +1,46 @@
+//go:build !noasm
+
+package quant
+
+import "quern/kernels/internal/isa"
+
+// fast holds the assembly by level and type. A type a level lacks takes what
+// the level below has.
+var fast = [isa.I8MM + 1][count]fastDot{
+	isa.NEON: {
+		Q4_K:   {one: dotQ4KNEON, four: dotQ4KNEONx4, lanes: 256},
+		Q5_K:   {one: dotQ5KNEON, four: dotQ5KNEONx4, lanes: 256},
+		Q6_K:   {one: dotQ6KNEON, four: dotQ6KNEONx4, lanes: 256},
+		Q3_K:   {one: dotQ3KNEON, four: dotQ3KNEONx4, lanes: 256},
+		Q2_K:   {one: dotQ2KNEON, four: dotQ2KNEONx4, lanes: 256},
+		IQ4_XS: {one: dotIQ4XSNEON, four: dotIQ4XSNEONx4, lanes: 256},
+		Q8_0:   {one: dotQ80NEON, four: dotQ80NEONx4, lanes: 32},
+		Q4_0:   {one: dotQ40NEON, four: dotQ40NEONx4, lanes: 32},
+		Q5_0:   {one: dotQ50NEON, four: dotQ50NEONx4, lanes: 32},
+		IQ4_NL: {one: dotIQ4NLNEON, four: dotIQ4NLNEONx4, lanes: 32},
+		MXFP4:  {one: dotMXFP4NEON, four: dotMXFP4NEONx4, lanes: 32},
+		F32:    {one: dotF32NEON, four: dotF32NEONx4, lanes: 16},
+		F16:    {one: dotF16NEON, four: dotF16NEONx4, lanes: 16},
+		BF16:   {one: dotBF16NEON, four: dotBF16NEONx4, lanes: 16},
+	},
+	isa.DotProd: {
+		Q4_K:   {one: dotQ4KDotProd, four: dotQ4KDotProdx4, lanes: 256},
+		Q5_K:   {one: dotQ5KDotProd, four: dotQ5KDotProdx4, lanes: 256},
+		Q6_K:   {one: dotQ6KDotProd, four: dotQ6KDotProdx4, lanes: 256},
+		Q3_K:   {one: dotQ3KDotProd, four: dotQ3KDotProdx4, lanes: 256},
+		Q2_K:   {one: dotQ2KDotProd, four: dotQ2KDotProdx4, lanes: 256},
+		IQ4_XS: {one: dotIQ4XSDotProd, four: dotIQ4XSDotProdx4, lanes: 256},
+		Q8_0:   {one: dotQ80DotProd, four: dotQ80DotProdx4, lanes: 32},
+		Q4_0:   {one: dotQ40DotProd, four: dotQ40DotProdx4, lanes: 32},
+		Q5_0:   {one: dotQ50DotProd, four: dotQ50DotProdx4, lanes: 32},
+		IQ4_NL: {one: dotIQ4NLDotProd, four: dotIQ4NLDotProdx4, lanes: 32},
+		MXFP4:  {one: dotMXFP4DotProd, four: dotMXFP4DotProdx4, lanes: 32},
+	},
+}
+
+// Sums of floats are the same at every level.
+var sums = [isa.I8MM + 1][count]fastSum{
+	isa.NEON:    {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
+	isa.DotProd: {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
+	isa.I8MM:    {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
+}

@@ -1,0 +1,14 @@
+//go:build !noasm
+
+package kernels
+
+import "quern/kernels/internal/isa"
+
+// vectors returns the vector kernels of the level in force; every level above
+// the first has the same.
+func vectors() vector {
+	if isa.Current() == isa.Generic {
+		return vector{}
+	}
+	return vector{lanes: 8, siluGate: siluGateNEON, expSum: expSumNEON}
+}
