@@ -74,7 +74,10 @@ func newEntry(id, path string, o ModelOptions) (*entry, error) {
 	}
 	c := lm.Config()
 	n.head = header{kind: KindCompletion, arch: c.Arch, format: strings.ToLower(set.Source.String()), quant: quantization(set), context: n.o.contextLength(c)}
-	if set.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "" {
+	switch {
+	case c.Encoder, c.Pooling != model.PoolNone:
+		n.head.kind = KindEmbedding
+	case set.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
 		n.head.kind = KindChat
 	}
 	return n, nil
@@ -83,6 +86,9 @@ func newEntry(id, path string, o ModelOptions) (*entry, error) {
 // contextLength is what one request of a model gets.
 func (o *ModelOptions) contextLength(c *model.Config) int {
 	if o.ContextLength > 0 {
+		if c.Encoder { // there are no positions beyond
+			return min(o.ContextLength, c.Context)
+		}
 		return o.ContextLength
 	}
 	return min(c.Context, 8192)

@@ -9,6 +9,7 @@ import (
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/token"
+	"quern/kernels/quant"
 )
 
 // Embed turns texts into vectors.
@@ -114,7 +115,30 @@ type embedder struct {
 	cache graph.Cache
 }
 
-// open compiles the Program on first use. mu is held.
+// plan sizes the embedder of m; nothing is allocated until open.
+func (d *embedder) plan(backend graph.Backend, m *textModel, o ModelOptions) {
+	c := m.lm.Config()
+	d.backend, d.m, d.rows = backend, m, o.Batch
+	d.spec = graph.CacheSpec{
+		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, BlockSize: blockSize, Type: o.CacheType,
+	}
+	if c.Encoder {
+		// A text must fit one step, and every layer uses the cache's first. It is
+		// small, so it need not round.
+		d.rows = max(d.rows, m.context)
+		d.spec.Layers, d.spec.Type = 1, quant.F32
+	}
+	// Room for one text of full length, or a step full of texts of one token.
+	d.spec.Blocks = max((m.context+blockSize-1)/blockSize, d.rows)
+}
+
+// bytes is the memory the cache takes.
+func (d *embedder) bytes() int64 {
+	row, _ := d.spec.Type.Size(d.spec.HeadDim)
+	return int64(2*d.spec.Layers*d.spec.KVHeads*row) * int64(d.spec.Blocks) * int64(d.spec.BlockSize)
+}
+
+// open compiles the Program on first use. mu is held, or nobody else knows d.
 func (d *embedder) open() error {
 	if d.exec != nil {
 		return nil
@@ -124,10 +148,10 @@ func (d *embedder) open() error {
 	if err != nil {
 		return err
 	}
-	// Room for one text of full length, or a step full of texts of one token.
-	d.spec.Blocks = max((d.m.context+d.spec.BlockSize-1)/d.spec.BlockSize, d.rows)
-	if d.cache, err = d.backend.NewCache(d.spec); err != nil {
-		return err
+	if d.cache == nil {
+		if d.cache, err = d.backend.NewCache(d.spec); err != nil {
+			return err
+		}
 	}
 	d.exec, err = d.backend.Compile(p)
 	return err

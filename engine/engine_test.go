@@ -374,6 +374,38 @@ func TestKeepAliveAndEviction(t *testing.T) {
 	}
 }
 
+// An encoder serves embeddings and nothing else.
+func TestEncoder(t *testing.T) {
+	e := open(t, Options{Models: []ModelOptions{{Name: "bert", Path: "model/testdata/bert-mean-Q8_0.gguf", Batch: 16}}})
+	if list := e.Models(); len(list) == 0 || list[0].Kind != KindEmbedding {
+		t.Fatalf("models are %+v", list)
+	}
+	text := strings.Repeat("word ", 60) // more tokens than Batch: one step all the same
+	in := []EmbedInput{{Text: "a"}, {Text: text}, {Text: "a"}}
+	res, err := e.Embed(t.Context(), EmbedRequest{Model: "bert", Inputs: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range in {
+		alone, err := e.Embed(t.Context(), EmbedRequest{Model: "bert", Inputs: []EmbedInput{v}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, x := range alone.Vectors[0] {
+			if x != res.Vectors[i][k] {
+				t.Fatalf("text %d: value %d is %g alone, %g with others", i, k, x, res.Vectors[i][k])
+			}
+		}
+	}
+	var known *Error
+	if _, err := gather(t.Context(), e, GenerateRequest{Model: "bert", Prompt: Prompt{Text: "a"}}); !errors.As(err, &known) || known.Code != CodeModelNotSupported {
+		t.Errorf("generation gave %v", err)
+	}
+	if s := e.Stats(); len(s.Models) != 1 || s.Models[0].CacheBytes == 0 {
+		t.Errorf("stats are %+v", s.Models)
+	}
+}
+
 func TestEmbed(t *testing.T) {
 	e := open(t, Options{Models: []ModelOptions{{Name: "small", Path: small, Batch: 16}}})
 	long := strings.Repeat("a longer text ", 12) // several steps of 16 rows

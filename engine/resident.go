@@ -192,7 +192,7 @@ func (e *Engine) load(n *entry, l *load) {
 		e.log.Error("model not loaded", "model", n.id, "err", err)
 		l.err = loadError(n.id, err)
 	} else {
-		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "context", m.context, "kv_bytes", m.cache.Bytes(), "took", time.Since(start))
+		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "context", m.context, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
 	}
 	close(l.done)
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // A textModel is a language model that is loaded: its weights, its tokenizer,
-// and the scheduler that runs it.
+// and the scheduler that runs it. One that only makes embeddings has no
+// scheduler, and so no cache, exec and done of its own.
 type textModel struct {
 	id              string
 	set             *weights.Set
@@ -73,12 +74,25 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	}
 	e.progress(n.id, 0.4)
 	m.context = n.o.contextLength(c)
+	c.Served = m.context
 	if m.context > c.Context {
 		e.log.Warn("context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
 	}
 	m.fingerprint = fingerprint(m.set, n.head.quant)
 
 	o := n.o.or(ModelOptions{Slots: 64, Batch: defaultBatch, CacheType: quant.F16})
+	if n.head.kind == KindEmbedding {
+		m.embedder.plan(e.backend, m, o)
+		if err = e.makeRoom(n.id, m.set.Bytes()+m.embedder.bytes()); err != nil {
+			return m, err
+		}
+		if err = m.embedder.open(); err != nil {
+			return m, err
+		}
+		m.took = time.Since(start)
+		e.progress(n.id, 1)
+		return m, nil
+	}
 	spec, err := m.cacheSpec(e, o)
 	if err != nil {
 		return m, err
@@ -106,7 +120,7 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.embedder = embedder{backend: e.backend, m: m, spec: spec.CacheSpec, rows: o.Batch}
+	m.embedder.plan(e.backend, m, o)
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(e.ctx)
 	m.done = make(chan struct{})
@@ -197,17 +211,27 @@ func fingerprint(set *weights.Set, quantization string) string {
 }
 
 // bytes is the memory the model occupies.
-func (m *textModel) bytes() int64 { return m.set.Bytes() + m.cache.Bytes() }
+func (m *textModel) bytes() int64 { return m.set.Bytes() + m.cacheBytes() }
+
+// cacheBytes is the memory of the keys and values.
+func (m *textModel) cacheBytes() int64 {
+	if m.cache == nil {
+		return m.embedder.bytes()
+	}
+	return m.cache.Bytes()
+}
 
 // close stops the scheduler, waits for it and releases everything.
 func (m *textModel) close() {
-	m.cancel()
-	<-m.done
-	m.embedder.close()
+	if m.sched != nil {
+		m.cancel()
+		<-m.done
+	}
 	m.free()
 }
 
 func (m *textModel) free() {
+	m.embedder.close()
 	if m.exec != nil {
 		m.exec.Close()
 	}
@@ -220,13 +244,16 @@ func (m *textModel) free() {
 }
 
 func (m *textModel) stats(n *entry) ModelStats {
-	s := m.sched.Stats()
+	var s sched.Stats
+	if m.sched != nil {
+		s = m.sched.Stats()
+	}
 	return ModelStats{
 		Model: m.id, Kind: n.head.kind,
 		Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.set.Bytes(), CacheBytes: m.cache.Bytes(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.set.Bytes(), CacheBytes: m.cacheBytes(),
 	}
 }

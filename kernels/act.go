@@ -67,7 +67,7 @@ func Weigh(dst, x, weight []float32) {
 	}
 }
 
-// span is how many values the functions below hand to expSum at a time. Its
+// span is how many values the functions below hand to exps at a time. Its
 // vectors divide it, so a value's bits do not depend on what stands beside it
 // in other rows as long as calls begin at a row.
 const span = 128
@@ -84,7 +84,7 @@ func SoftCap(dst, x []float32, limit float32) {
 		for i := range e {
 			e[i] = 2 * x[i] / limit
 		}
-		expSum(e, 0)
+		exps(e)
 		for i, v := range e {
 			dst[i] = limit * (1 - 2/(1+v))
 		}
@@ -107,7 +107,7 @@ func GELU(dst, x, up []float32) {
 			v := x[at+i]
 			e[i] = v * v * -0.5
 		}
-		expSum(e, 0)
+		exps(e)
 		for i, ex := range e {
 			v := x[at+i]
 			t := 1 / (1 + float32(p/math.Sqrt2)*abs(v))
@@ -136,7 +136,7 @@ func GELUTanh(dst, x, up []float32) {
 			v := x[at+i]
 			e[i] = -2 * root * v * (1 + 0.044715*v*v)
 		}
-		expSum(e, 0)
+		exps(e)
 		for i, ex := range e {
 			e[i] = x[at+i] / (1 + ex)
 		}
@@ -158,7 +158,7 @@ func SwiGLUClamped(dst, gate, up []float32) {
 		for i := range e {
 			e[i] = -alpha * min(gate[at+i], limit)
 		}
-		expSum(e, 0)
+		exps(e)
 		for i, ex := range e {
 			dst[at+i] = min(gate[at+i], limit) / (1 + ex) * (max(-limit, min(up[at+i], limit)) + 1)
 		}

@@ -320,6 +320,8 @@ func (s *settings) selectModels(specs []string) error {
 			return err
 		}
 		m.Preload = true
+		// Named on the command line, it is wanted here and now.
+		s.Hub.Pull = s.Hub.Pull || isHub(m.Path)
 		out = append(out, m)
 	}
 	s.Models = out

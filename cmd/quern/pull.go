@@ -267,7 +267,7 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 	defer c.Close()
 	found, err := c.Find(r)
 	if errors.Is(err, hub.ErrNotHere) {
-		if !s.Hub.Pull && !m.Preload {
+		if !s.Hub.Pull {
 			return fmt.Errorf("%w, and hub.pull is false; fetch it with: quern pull %s", err, r)
 		}
 		var p *hub.Plan
@@ -299,7 +299,7 @@ type pullBars struct {
 }
 
 func (a *app) pullBars() *pullBars {
-	return &pullBars{w: a.err, tty: isTerminal(a.err), files: map[string]*mpb.Bar{}}
+	return &pullBars{w: a.err, tty: isTerminal(a.err)}
 }
 
 // update draws p.
@@ -310,6 +310,7 @@ func (b *pullBars) update(p hub.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pool == nil {
+		b.files = map[string]*mpb.Bar{}
 		b.pool = mpb.New(mpb.WithOutput(b.w), mpb.WithWidth(40), mpb.WithAutoRefresh())
 	}
 	if b.all == nil && p.AllSize > 0 {
@@ -364,5 +365,5 @@ func (b *pullBars) wait() {
 		b.all.Abort(true)
 	}
 	b.pool.Wait()
-	b.pool, b.all, b.files = nil, nil, map[string]*mpb.Bar{}
+	b.pool, b.all, b.files = nil, nil, nil
 }

@@ -185,7 +185,7 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	reference := isHub(name)
 	file := name != "" && !reference && exists(name)
 	if reference {
-		s.Models = []modelSettings{{Path: name, Preload: true}}
+		s.Models, s.Hub.Pull = []modelSettings{{Path: name, Preload: true}}, true
 	}
 	if !file {
 		if err := a.resolveHub(ctx, s, log); err != nil {

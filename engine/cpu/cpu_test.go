@@ -47,10 +47,18 @@ func tiny(t testing.TB, b *Backend, typ quant.Type, rows, want int) graph.Exec {
 		q := g.Rope(g.Linear(h, tensor(r, "q", typ, heads*headDim, hidden), tensor(r, "qb", quant.F32, heads*headDim)), g.Positions(), rope)
 		k := g.Rope(g.Linear(h, tensor(r, "k", typ, kvHeads*headDim, hidden), nil), g.Positions(), rope)
 		v := g.Linear(h, tensor(r, "v", typ, kvHeads*headDim, hidden), nil)
-		a := g.Attention(q, k, v, graph.Attention{Layer: i, Heads: heads, KVHeads: kvHeads, HeadDim: headDim, Scale: 0.25})
+		a := g.Attention(q, k, v, graph.Attention{Layer: i, Heads: heads, KVHeads: kvHeads, HeadDim: headDim, Scale: 0.25, Window: 5 * i, SoftCap: float32(4 * i), Sinks: tensor(r, "sinks", quant.F32, heads)})
 		x = g.Add(x, g.Linear(a, tensor(r, "o", typ, hidden, heads*headDim), nil))
 		h = g.Gate(g.Linear(x, tensor(r, "gate", typ, ff, hidden), nil), g.Linear(x, tensor(r, "up", typ, ff, hidden), nil), graph.SiLU)
 		x = g.Add(x, g.Linear(h, tensor(r, "down", typ, hidden, ff), nil))
+		h = g.Bias(g.LayerNorm(x, tensor(r, "ln", quant.F32, hidden), tensor(r, "lnb", quant.F32, hidden), 1e-5), tensor(r, "bias", quant.F32, hidden))
+		moe := g.Experts(h, g.Linear(h, tensor(r, "router", quant.F32, 4, hidden), nil), graph.Experts{
+			Gate: tensor(r, "gates", typ, 4, ff, hidden), Up: tensor(r, "ups", typ, 4, ff, hidden), Down: tensor(r, "downs", typ, 4, hidden, ff),
+			UpBias: tensor(r, "upbias", quant.F32, 4, ff), Used: 2, Act: graph.SwiGLUClamped,
+		})
+		u := g.Linear(g.Activate(g.Linear(h, tensor(r, "u", typ, ff, hidden), nil), graph.GELUTanh), tensor(r, "d", typ, hidden, ff), nil)
+		u = g.Weigh(u, g.Linear(h, tensor(r, "w", quant.F32, 1, hidden), nil))
+		x = g.Add(x, g.Scale(g.SoftCap(g.Add(moe, u), 3), 0.5))
 	}
 	p, err := g.Compile(g.Linear(g.Take(x, g.Wanted()), tensor(r, "out", typ, vocab, hidden), nil))
 	if err != nil {
@@ -120,6 +128,66 @@ func TestBatchingChangesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Rows of a bidirectional pass see their whole sequence, and their bits do not
+// depend on the sequences beside it.
+func TestBidirectional(t *testing.T) {
+	b := Open(2)
+	defer b.Close()
+	r := rand.New(rand.NewPCG(8, 8))
+	g := graph.NewBuilder(16, 16)
+	const width, places = heads * headDim, 8
+	x := g.Add(g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, width)), g.Embed(g.Positions(), tensor(r, "places", quant.F32, places, width)))
+	a := g.Attention(x, x, x, graph.Attention{Heads: heads, KVHeads: heads, HeadDim: headDim, Scale: 0.25, Bidirectional: true})
+	p, err := g.Compile(g.Take(a, g.Wanted()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := b.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.NewCache(graph.CacheSpec{Layers: 1, KVHeads: heads, HeadDim: headDim, Blocks: 8, BlockSize: 4, Type: quant.F32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	run := func(texts ...[]int32) []float32 {
+		t.Helper()
+		in := &graph.Batch{}
+		for s, text := range texts {
+			in.Tables = append(in.Tables, []int32{int32(2 * s), int32(2*s + 1)})
+			for i, id := range text {
+				in.Want = append(in.Want, int32(len(in.Tokens)))
+				in.Tokens, in.Positions, in.Seq = append(in.Tokens, id), append(in.Positions, int32(i)), append(in.Seq, int32(s))
+			}
+		}
+		out, err := e.Run(context.Background(), in, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]float32(nil), out[0]...)
+	}
+	one, two := []int32{3, 1, 4, 1, 5}, []int32{9, 2, 6}
+	together := run(one, two)
+	alone := append(run(one), run(two)...)
+	for i := range alone {
+		if together[i] != alone[i] {
+			t.Fatalf("[%d] = %g together, %g alone", i, together[i], alone[i])
+		}
+	}
+	if changed := run([]int32{3, 1, 4, 1, 6}); changed[0] == alone[0] {
+		t.Error("the first row does not see the last")
+	}
+	for name, in := range map[string]*graph.Batch{
+		"a sequence from its middle": {Tokens: []int32{1}, Positions: []int32{1}, Seq: []int32{0}, Tables: [][]int32{{0}}},
+		"a position too far":         {Tokens: []int32{1}, Positions: []int32{8}, Seq: []int32{0}, Tables: [][]int32{{0, 1, 2}}},
+	} {
+		if _, err := e.Run(context.Background(), in, c); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }
 

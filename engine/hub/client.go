@@ -3,11 +3,13 @@ package hub
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -186,7 +188,11 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			return nil, &again{err: fmt.Errorf("%s: %w", u.Host, bare(err))}
+			err = fmt.Errorf("%s: %w", u.Host, bare(err))
+			if final(err) {
+				return nil, err
+			}
+			return nil, &again{err: err}
 		}
 		if a.own {
 			a.linked.note(resp.Header)
@@ -209,6 +215,14 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 		u = next
 	}
 	return nil, fmt.Errorf("%w: %s redirects more than %d times", ErrFormat, c.base.Host, maxHops)
+}
+
+// final says that trying again will not help: the name does not exist, or the
+// certificate is not good.
+func final(err error) bool {
+	var name *net.DNSError
+	var cert *tls.CertificateVerificationError
+	return errors.As(err, &name) && name.IsNotFound || errors.As(err, &cert)
 }
 
 // bare takes the address out of an error of net/http.

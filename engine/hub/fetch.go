@@ -55,9 +55,13 @@ func (c *Client) transfer(parent context.Context, root *os.Root, p *Plan, rec *r
 	var items []*item
 	defer func() {
 		for _, it := range items {
-			if it.p != nil && it.p.f != nil {
+			switch {
+			case it.p == nil || it.p.f == nil:
+			case it.p.have() > 0 || err == nil:
 				// What arrived is kept for the next time.
 				err = errors.Join(err, it.p.save(), it.p.f.Close())
+			default:
+				err = errors.Join(err, it.p.f.Close(), it.p.remove())
 			}
 		}
 	}()
@@ -124,13 +128,18 @@ func (t *transfer) work(ctx context.Context, j job) error {
 	if err := t.piece(ctx, j.it, j.at); err != nil {
 		return fmt.Errorf("%s: %w", j.it.name, err)
 	}
+	if j.at != (span{0, j.it.Size}) {
+		// A pull that is killed forgets no more than it had in hand.
+		if err := j.it.p.save(); err != nil {
+			return err
+		}
+	}
 	j.it.mu.Lock()
 	j.it.jobs--
 	last := j.it.jobs == 0
 	j.it.mu.Unlock()
 	if !last {
-		// A pull that is killed forgets no more than it had in hand.
-		return j.it.p.save()
+		return nil
 	}
 	if err := t.finish(ctx, j.it); err != nil {
 		return fmt.Errorf("%s: %w", j.it.name, err)

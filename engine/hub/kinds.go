@@ -16,6 +16,7 @@ type kind struct {
 	not     []string // what weights match by accident
 	label   func(stem string) (rest, label string)
 	merge   bool     // files that differ in rest alone belong together: encoder and decoder
+	several bool     // a repository holds models of different sizes
 	folder  bool     // the folder is the model, not the file
 	beside  []string // what comes along when it is there
 }
@@ -67,6 +68,7 @@ var kinds = []kind{
 		name:    "ggml",
 		weights: []string{"ggml-*.bin"},
 		label:   ggmlLabel,
+		several: true,
 	},
 }
 

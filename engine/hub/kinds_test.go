@@ -31,7 +31,7 @@ func TestPick(t *testing.T) {
 		{"a quant by name", "o/n:q8_0", gguf, "x-Q8_0.gguf", false, nil, ""},
 		{"fp16", "o/n:F16", gguf, "x-f16.gguf", false, nil, ""},
 		{"a dynamic quant without its prefix", "o/n:Q4_K_XL", gguf, "x-UD-Q4_K_XL.gguf", false, nil, ""},
-		{"no such quant", "o/n:Q2_K", gguf, "", false, ErrNoModel, "there is F16, IQ4_XS, Q4_K_M"},
+		{"no such quant", "o/n:Q2_K", gguf, "", false, ErrNoModel, "there is IQ4_XS, Q4_K_M"},
 		{"a file", "o/n/x-IQ4_XS.gguf", gguf, "x-IQ4_XS.gguf", false, nil, ""},
 		{"a file of no kind", "o/n/mmproj-x-f16.gguf", gguf, "mmproj-x-f16.gguf", false, nil, ""},
 		{"no such file", "o/n/y.gguf", gguf, "", false, ErrNoModel, "x-Q8_0.gguf"},

@@ -83,6 +83,10 @@ func pickAny(r Ref, all []*variant) (v *variant, chosen bool, err error) {
 	}
 	first := whole[0].kind
 	fit := slices.DeleteFunc(whole, func(v *variant) bool { return v.kind != first })
+	if first.several && slices.ContainsFunc(fit, func(v *variant) bool { return v.rest != fit[0].rest }) {
+		_, err := oneOf(r, fit)
+		return nil, false, err
+	}
 	for _, want := range first.preferred() {
 		same := slices.DeleteFunc(slices.Clone(fit), func(v *variant) bool { return v.label != want })
 		if v, err := oneOf(r, same); v != nil || err != nil {

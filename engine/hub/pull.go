@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 )
 
 // A State says how far a file of a pull is.
@@ -44,8 +45,9 @@ type Plan struct {
 	Bytes  int64 // of all files
 	Fetch  int64 // of these, what has to come over the network
 
-	v     *variant
-	force bool
+	v        *variant
+	force    bool
+	verified map[string]held // files no record told of, that were read and found right
 }
 
 // A PlanFile is one file of a plan.
@@ -98,7 +100,7 @@ func (c *Client) Plan(ctx context.Context, r Ref, force bool) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Ref: r, Commit: in.SHA, Kind: v.kind.name, Quant: v.label, Chosen: chosen, v: v, force: force}
+	p := &Plan{Ref: r, Commit: in.SHA, Kind: v.kind.name, Quant: v.label, Chosen: chosen, v: v, force: force, verified: map[string]held{}}
 	for _, o := range v.kind.variants(files) {
 		if o.label != v.label && o.complete() && !slices.Contains(p.Others, o.label) && o.label != "" {
 			p.Others = append(p.Others, o.label)
@@ -127,6 +129,9 @@ func (c *Client) compare(ctx context.Context, root *os.Root, p *Plan) error {
 	var rec *record
 	if root != nil {
 		rec = readRecord(root, p.Ref.Repo())
+		for name, h := range p.verified {
+			rec.Files[name] = h
+		}
 	}
 	for i := range p.Files {
 		f := &p.Files[i]
@@ -142,6 +147,8 @@ func (c *Client) compare(ctx context.Context, root *os.Root, p *Plan) error {
 				return err
 			}
 			if ok {
+				// Large files are not read twice: Fetch compares again.
+				p.verified[f.Path] = rec.Files[f.Path]
 				f.State, f.Have = Present, f.Size
 				continue
 			}
@@ -182,11 +189,15 @@ func (c *Client) present(ctx context.Context, root *os.Root, name string, f File
 		return false, err
 	}
 	defer r.Close()
-	return verify(ctx, r, f, func(done int64) {
+	ok, err := verify(ctx, r, f, func(done int64) {
 		if c.o.Progress != nil {
 			c.o.Progress(Progress{File: f.Path, State: Verifying, Done: done, Size: f.Size})
 		}
 	})
+	if ok {
+		rec.Files[f.Path] = held{Size: f.Size, SHA256: f.SHA256, Blob: f.Blob, Time: st.ModTime()}
+	}
+	return ok, err
 }
 
 // Fetch does what p says, and continues where an earlier Fetch ended. A file
@@ -207,9 +218,16 @@ func (c *Client) Fetch(ctx context.Context, p *Plan) (Model, error) {
 		return Model{}, err
 	}
 	err = c.fetch(ctx, root, p)
+	if err != nil {
+		tidy(root, repo)
+	}
 	l.release()
 	if err != nil {
-		prune(root, repo, nil) // a folder made for nothing
+		var names []string
+		for _, f := range p.Files {
+			names = append(names, path.Join(repo, f.Path))
+		}
+		prune(root, repo, names)
 		return Model{}, err
 	}
 	have, err := scan(root, repo)
@@ -217,6 +235,14 @@ func (c *Client) Fetch(ctx context.Context, p *Plan) (Model, error) {
 		return Model{}, err
 	}
 	return c.o.Store.model(have, p.Ref, p.v), nil
+}
+
+// tidy removes the record of a repository that has nothing else.
+func tidy(root *os.Root, repo string) {
+	have, err := scan(root, repo)
+	if err == nil && len(have.files) == 0 && !slices.ContainsFunc(have.junk, func(j string) bool { return strings.HasSuffix(j, partSuffix) }) {
+		_ = root.Remove(path.Join(repo, recordName))
+	}
 }
 
 // fetch is Fetch under the repository's lock.

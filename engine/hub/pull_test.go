@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -545,6 +547,94 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("error %v; want %v that says %q", err, tt.want, tt.says)
 			}
 		})
+	}
+}
+
+// The listing of a gated repository is public, its files are not. A pull that
+// gets nothing leaves nothing.
+func TestGatedFiles(t *testing.T) {
+	h := newFakeHub(t, map[string][]byte{"m.gguf": noise(big, 1)})
+	h.resolve = func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("X-Error-Code", "GatedRepo")
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	}
+	c, s := h.client(t, nil)
+	_, err := c.Pull(t.Context(), ref(t, "o/n"))
+	if !errors.Is(err, ErrAccess) || !strings.Contains(err.Error(), h.hub.URL+"/o/n") {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(s.Dir); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// What is there and right without a record of it is kept.
+func TestAdopt(t *testing.T) {
+	data := noise(big, 1)
+	h := newFakeHub(t, map[string][]byte{"m.gguf": data})
+	c, s := h.client(t, nil)
+	put(t, s, "o/n/m.gguf", string(data))
+	p, err := c.Plan(t.Context(), ref(t, "o/n"), false)
+	if err != nil || p.Fetch != 0 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if m, err := c.Fetch(t.Context(), p); err != nil || m.Commit != testCommit || h.requests("resolve") != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for _, tt := range []struct {
+		text     string
+		from, to time.Duration
+	}{
+		{"", 0, 0}, {"7", 7 * time.Second, 7 * time.Second}, {"-1", 0, 0}, {"soon", 0, 0},
+		{time.Now().Add(time.Minute).UTC().Format(http.TimeFormat), 50 * time.Second, time.Minute},
+		{time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat), 0, 0},
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {tt.text}}); got < tt.from || got > tt.to {
+			t.Errorf("retryAfter(%q) = %v; want %v to %v", tt.text, got, tt.from, tt.to)
+		}
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"https://h", "https://h:443/x", true}, {"https://H", "https://h", true}, {"http://h", "http://h:80", true},
+		{"https://h", "http://h", false}, {"https://h", "https://h:8443", false}, {"https://h", "https://cdn.h", false}, {"https://h", "https://h.evil", false},
+	} {
+		a, err1 := url.Parse(tt.a)
+		b, err2 := url.Parse(tt.b)
+		if err1 != nil || err2 != nil || sameOrigin(a, b) != tt.want {
+			t.Errorf("sameOrigin(%s, %s) is not %v", tt.a, tt.b, tt.want)
+		}
+	}
+	for _, bad := range []string{"ftp://h", "h", "https://user:s3cret@h", "https://h?x=1", "https://", "https://%zz"} {
+		if _, err := New(Options{Endpoint: bad}); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("endpoint %q: %v", bad, err)
+		}
+	}
+}
+
+// What https gave is not fetched over http.
+func TestDowngrade(t *testing.T) {
+	plain := newFakeHub(t, nil)
+	s := httptest.NewTLSServer(http.RedirectHandler(plain.hub.URL, http.StatusFound))
+	defer s.Close()
+	c, _ := plain.client(t, func(o *Options) { o.Endpoint = s.URL })
+	if _, err := c.Plan(t.Context(), ref(t, "o/n"), false); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate nobody vouches for: %v", err)
+	}
+	c.http.Transport = s.Client().Transport
+	if _, err := c.Plan(t.Context(), ref(t, "o/n"), false); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "from https to http") {
+		t.Errorf("error %v", err)
+	}
+	if n := plain.requests("hub"); n != 0 {
+		t.Errorf("%d requests over http", n)
 	}
 }
 

@@ -132,6 +132,9 @@ func (s Store) model(r *repo, ref Ref, v *variant) Model {
 		m.Revision, m.Commit = p.Revision, p.Commit
 	}
 	m.Path, m.ID, m.Ref = v.place(filepath.Join(s.Dir, filepath.FromSlash(r.name)), m.Ref)
+	if _, _, err := pick(m.Ref, r.usable()); errors.Is(err, ErrAmbiguous) && !v.kind.folder {
+		m.Ref.Quant, m.Ref.File = "", v.files[0].Path
+	}
 	return m
 }
 
@@ -444,8 +447,8 @@ func (s Store) remove(root *os.Root, r Ref) (Removal, error) {
 
 // prune removes the folders of files that are empty now, up to OWNER.
 func prune(root *os.Root, repo string, files []string) {
-	dirs := map[string]bool{repo: true}
-	for _, f := range files {
+	dirs := map[string]bool{}
+	for _, f := range append(slices.Clone(files), path.Join(repo, recordName)) {
 		for d := path.Dir(f); d != "." && d != "/"; d = path.Dir(d) {
 			dirs[d] = true
 		}

@@ -24,12 +24,13 @@ func TestStoreList(t *testing.T) {
 		"loose.gguf", "a/other.gguf", "notes.txt",
 		"o/n/x-Q8_0.gguf", "o/n/x-Q4_0.gguf", "o/n/half-Q5_0.gguf.part", "o/n/half-Q5_0.gguf.part.json",
 		"o/split/y-Q8_0-00001-of-00002.gguf", "o/split/y-Q8_0-00002-of-00002.gguf", "o/torn/z-00001-of-00002.gguf",
-		"o/st/config.json", "o/st/model.safetensors", ".hidden/n/x.gguf", "o/.hidden/x.gguf", "bad--owner/n/x.gguf",
+		"o/two/a-Q8_0.gguf", "o/two/b-Q8_0.gguf", "o/st/config.json", "o/st/model.safetensors", ".hidden/n/x.gguf", "o/.hidden/x.gguf", "bad--owner/n/x.gguf",
 	} {
 		put(t, s, name, "12345")
 	}
 	list, err := s.List()
-	want := "a/other=/ loose=/ o/n/x-Q4_0=o/n:Q4_0 o/n/x-Q8_0=o/n:Q8_0 o/split/y-Q8_0=o/split:Q8_0 o/st=o/st"
+	want := "a/other=/ loose=/ o/n/x-Q4_0=o/n:Q4_0 o/n/x-Q8_0=o/n:Q8_0 o/split/y-Q8_0=o/split:Q8_0 o/st=o/st " +
+		"o/two/a-Q8_0=o/two/a-Q8_0.gguf o/two/b-Q8_0=o/two/b-Q8_0.gguf"
 	if got := ids(list); err != nil || got != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
 	}
@@ -159,6 +160,31 @@ func TestReplacing(t *testing.T) {
 	if m, err := s.Find(ref(t, "o/n@main")); err != nil || m.Commit != testCommit {
 		t.Errorf("%+v, %v", m, err)
 	}
+}
+
+// A damaged side record is refused or describes bytes the part can hold.
+func FuzzSide(f *testing.F) {
+	file := File{Path: "m.gguf", Size: 10, SHA256: strings.Repeat("a", 64)}
+	f.Add(`{"size":10,"hash":"` + file.hash() + `","done":[[0,4],[6,10]]}`)
+	f.Add(`{"size":10,"hash":"` + file.hash() + `","done":[[4,2],[-1,9]]}`)
+	s := Store{Dir: f.TempDir()}
+	root, err := s.root(true)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.WriteFile("m.gguf.part", make([]byte, 10), 0o644); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := root.WriteFile("m.gguf.part.json", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		done := readSide(root, "m.gguf", file)
+		if n := total(done) + total(gaps(done, file.Size, 3)); n != file.Size {
+			t.Fatalf("%q: %v, %d bytes in all", text, done, n)
+		}
+	})
 }
 
 func TestSpans(t *testing.T) {

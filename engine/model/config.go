@@ -21,6 +21,16 @@ type Config struct {
 	Eps     float32
 	Rope    RopeConfig
 	Pooling Pooling // of embeddings, when the file says so
+	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
+	Window  int     // tokens a layer with a sliding window sees, 0 when the file has none
+
+	// Of a mixture of experts: how many a layer has, how many a token uses, and
+	// the width inside one, which is FF when the file does not say.
+	Experts, Used, ExpertFF int
+
+	// Served is the longest sequence the recording is for, 0 for Context. Whoever
+	// records may set it: Phi-3's long files rotate by it.
+	Served int
 }
 
 // A Pooling turns the rows of a text into one vector.
@@ -82,6 +92,14 @@ func (r *reader) countOr(key string, max, def int) int {
 		return def
 	}
 	return r.count(key, max)
+}
+
+// upTo reads an integer in [0, max], 0 when it is absent.
+func (r *reader) upTo(key string, max int) int {
+	if n, ok := r.meta.Int(r.prefix + key); ok && n == 0 {
+		return 0
+	}
+	return r.countOr(key, max, 0)
 }
 
 // perLayer reads an integer, or an array of one integer per layer that are all
@@ -146,6 +164,7 @@ const (
 	maxWidth   = 1 << 20
 	maxHeads   = 1 << 12
 	maxContext = 1 << 28
+	maxExperts = 1 << 12
 )
 
 // ggufConfig reads the keys all GGUF text models share. The vocabulary's size
@@ -169,9 +188,25 @@ func ggufConfig(set *weights.Set) (Config, error) {
 	if c.Heads%c.KVHeads != 0 {
 		r.fail("attention.head_count_kv", "is %d for %d heads", c.KVHeads, c.Heads)
 	}
-	c.Eps = float32(r.positive("attention.layer_norm_rms_epsilon", 1e-5))
+	eps := "attention.layer_norm_rms_epsilon"
+	if _, ok := set.Meta.Lookup(r.prefix + eps); !ok {
+		eps = "attention.layer_norm_epsilon"
+	}
+	c.Eps = float32(r.positive(eps, 1e-5))
+	c.Window = r.upTo("attention.sliding_window", maxContext)
+	c.Experts = r.upTo("expert_count", maxExperts)
+	if c.Experts > 0 {
+		c.Used = r.count("expert_used_count", c.Experts)
+		c.ExpertFF = r.countOr("expert_feed_forward_length", maxWidth, c.FF)
+		if f := r.float("expert_weights_scale", 1); f != 0 && f != 1 && r.err == nil {
+			r.err = fmt.Errorf("%w: expert weights scaled by %g", ErrUnsupported, f)
+		}
+	}
 	c.Rope = r.rope(&c)
-	c.Pooling = Pooling(r.float("pooling_type", 0))
+	c.Pooling = Pooling(r.upTo("pooling_type", maxHeads))
+	if c.Pooling > PoolLast && r.err == nil {
+		r.err = fmt.Errorf("%w: pooling of type %d", ErrUnsupported, c.Pooling)
+	}
 	if e, ok := set.Tensor("token_embd.weight"); ok && len(e.Shape) == 2 {
 		c.Vocab = e.Shape[0]
 	} else if r.err == nil {
@@ -200,6 +235,7 @@ func (r *reader) rope(c *Config) RopeConfig {
 		if f := r.positive("rope.scale_linear", 1); f != 1 {
 			rc.Scaling, rc.Factor = "linear", f
 		}
+	case "longrope": // its factors are tensors
 	case "linear", "yarn":
 		rc.Scaling, rc.Factor = kind, r.positive("rope.scaling.factor", 1)
 	default:

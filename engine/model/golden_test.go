@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +30,15 @@ type golden struct {
 	Margin     []float64            `json:"greedy_margin"`
 	FinalStep  []float64            `json:"logits_final_step"`
 	Dequantise *golden              `json:"dequantised_f32"`
+
+	// Of files with two sets of rotary factors: a short prompt run with the set
+	// for short contexts.
+	Short *golden `json:"short"`
+
+	// Of embedding models.
+	Embedding []float64            `json:"embedding"`
+	Pooling   string               `json:"pooling"`
+	Rows      map[string][]float64 `json:"token_embedding"`
 }
 
 func readGolden(t *testing.T, path string) *golden {
@@ -76,6 +87,11 @@ type runner struct {
 
 func newRunner(t *testing.T, set *weights.Set, cacheType quant.Type) *runner {
 	t.Helper()
+	return newRunnerOf(t, openModel(t, set), cacheType, model.LM.Logits)
+}
+
+func openModel(t *testing.T, set *weights.Set) model.LM {
+	t.Helper()
 	m, err := model.Open(set)
 	if err == nil {
 		err = set.Fill()
@@ -83,8 +99,14 @@ func newRunner(t *testing.T, set *weights.Set, cacheType quant.Type) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := graph.NewBuilder(512, 16)
-	p, err := b.Compile(m.Logits(b, m.Hidden(b)))
+	return m
+}
+
+// newRunnerOf runs what result makes of m's hidden rows.
+func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(model.LM, *graph.Builder, graph.Value) graph.Value) *runner {
+	t.Helper()
+	b := graph.NewBuilder(512, 64)
+	p, err := b.Compile(result(m, b, m.Hidden(b)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +207,133 @@ func compare(t *testing.T, set *weights.Set, g *golden, limit, tie float64) {
 	t.Logf("worst distance %.2g of %.2g", worst, limit)
 }
 
+// logits are g's vectors by position of its prompt.
+func (g *golden) logits(t *testing.T) map[int32][]float64 {
+	t.Helper()
+	rows := byPosition(t, g.Pos)
+	rows[int32(len(g.Prompt)-1)] = g.Last
+	return rows
+}
+
+func byPosition(t *testing.T, m map[string][]float64) map[int32][]float64 {
+	t.Helper()
+	rows := make(map[int32][]float64)
+	for p, x := range m {
+		n, err := strconv.Atoi(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[int32(n)] = x
+	}
+	return rows
+}
+
+// compareRows runs a prompt and compares the rows at some of its positions.
+func compareRows(t *testing.T, r *runner, prompt []int32, rows map[int32][]float64, limit float64) {
+	t.Helper()
+	want := slices.Sorted(maps.Keys(rows))
+	worst := 0.0
+	for i, got := range r.feed(prompt, want...) {
+		d := distance(got, rows[want[i]])
+		worst = max(worst, d)
+		if !(d <= limit) {
+			t.Errorf("position %d is off by %.3g of its rms, want at most %.3g", want[i], d, limit)
+		}
+	}
+	t.Logf("worst distance %.2g of %.2g", worst, limit)
+}
+
+// compareEmbedding checks the rows and the pooled vector of a text.
+func compareEmbedding(t *testing.T, set *weights.Set, g *golden, pooling model.Pooling, limit float64) {
+	t.Helper()
+	m := openModel(t, set)
+	if got := m.Config().Pooling; got != pooling {
+		t.Fatalf("pooling is %v, want %v", got, pooling)
+	}
+	r := newRunnerOf(t, m, quant.F32, func(_ model.LM, _ *graph.Builder, h graph.Value) graph.Value { return h })
+	var all []int32
+	for i := range g.Prompt {
+		all = append(all, int32(i))
+	}
+	rows := r.feed(g.Prompt, all...)
+	worst := 0.0
+	for pos, want := range byPosition(t, g.Rows) {
+		worst = max(worst, distance(rows[pos], want))
+	}
+	pooled := rows[0]
+	switch pooling {
+	case model.PoolLast:
+		pooled = rows[len(rows)-1]
+	case model.PoolMean:
+		pooled = make([]float32, len(rows[0]))
+		for _, row := range rows {
+			for i, v := range row {
+				pooled[i] += v / float32(len(rows))
+			}
+		}
+	}
+	worst = max(worst, distance(pooled, g.Embedding))
+	if !(worst <= limit) {
+		t.Errorf("off by %.3g, want at most %.3g", worst, limit)
+	}
+	t.Logf("worst distance %.2g of %.2g", worst, limit)
+}
+
+// TestGoldenEmbeddings holds the rows of embedding models and their pooled
+// vectors against llama.cpp and, with the activation as it is defined, float64.
+func TestGoldenEmbeddings(t *testing.T) {
+	dir := filepath.Join(fixtures(t), "llm")
+	for _, tt := range []struct {
+		name    string
+		pooling model.Pooling
+		limit   float64
+	}{
+		{"bert-cls", model.PoolCLS, 5e-3},
+		{"bert-mean", model.PoolMean, 5e-3},
+		{"qwen3-embedding", model.PoolLast, 1e-4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			at := filepath.Join(dir, tt.name)
+			set := open(t, filepath.Join(at, "model.gguf"))
+			compareEmbedding(t, set, readGolden(t, filepath.Join(at, "golden.json")), tt.pooling, tt.limit)
+			compareEmbedding(t, set, readGolden(t, filepath.Join(at, "golden-hf-f64.json")), tt.pooling, 1e-4)
+		})
+	}
+}
+
+// TestGoldenMade holds the architectures without llama.cpp's output against
+// testdata/make_golden.py.
+func TestGoldenMade(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		limit float64
+	}{
+		{"llama-bias-linear", 1e-5},
+		{"falcon-40b", 1e-5},
+		{"qwen2moe", 1e-5},
+		{"qwen3moe", 1e-5},
+		{"phimoe", 1e-5},
+		{"olmo2", 1e-5},
+		{"granite", 1e-5},
+		{"gpt-oss", 1e-5},
+		{"gpt-oss-MXFP4", 0.15}, // activations of 8 bits
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := readGolden(t, filepath.Join("testdata", tt.name+".golden.json"))
+			r := newRunner(t, open(t, filepath.Join("testdata", tt.name+".gguf")), quant.F32)
+			compareRows(t, r, g.Prompt, g.logits(t), tt.limit)
+		})
+	}
+	t.Run("nomic-bert", func(t *testing.T) {
+		g := readGolden(t, "testdata/nomic-bert.golden.json")
+		compareEmbedding(t, open(t, "testdata/nomic-bert.gguf"), g, model.PoolMean, 1e-5)
+	})
+	t.Run("bert-mean-Q8_0", func(t *testing.T) { // llama.cpp's
+		g := readGolden(t, "testdata/bert-mean-Q8_0.golden.json")
+		compareEmbedding(t, open(t, "testdata/bert-mean-Q8_0.gguf"), g, model.PoolMean, 0.15)
+	})
+}
+
 func open(t *testing.T, path string) *weights.Set {
 	t.Helper()
 	set, err := gguf.Open(path)
@@ -197,12 +346,50 @@ func open(t *testing.T, path string) *weights.Set {
 
 func TestGoldenF32(t *testing.T) {
 	dir := filepath.Join(fixtures(t), "llm")
-	for _, name := range []string{"llama-mha", "llama3-gqa-tied", "smollm2", "falcon3", "mistral"} {
-		t.Run(name, func(t *testing.T) {
-			set := open(t, filepath.Join(dir, name, "model.gguf"))
-			compare(t, set, readGolden(t, filepath.Join(dir, name, "golden.json")), 1e-4, 1e-2)
-			if long := filepath.Join(dir, name, "golden-long.json"); isFile(long) {
-				compare(t, set, readGolden(t, long), 2e-4, 1e-2)
+	for _, tt := range []struct {
+		name, file string
+		limit      float64 // against llama.cpp; 5e-3 where it looks GELU up in a table
+	}{
+		{"llama-mha", "", 1e-4},
+		{"llama3-gqa-tied", "", 1e-4},
+		{"smollm2", "", 1e-4},
+		{"falcon3", "", 1e-4},
+		{"mistral", "", 1e-4},
+		{"mixtral", "", 1e-4},
+		{"qwen2", "", 1e-4},
+		{"qwen3", "", 1e-4},
+		{"phi3", "", 1e-4},
+		{"phi3-longrope", "", 1e-4},
+		{"phi4-mini", "", 1e-4},
+		{"phi2", "", 5e-3},
+		{"phi2", "model-fused-qkv.gguf", 5e-3},
+		{"falcon-7b-style", "", 5e-3},
+		{"smollm3", "", 1e-4},
+		{"starcoder2", "", 5e-3},
+		{"gemma2", "", 5e-3},
+		{"gemma3", "", 5e-3},
+	} {
+		t.Run(tt.name+tt.file, func(t *testing.T) {
+			at := filepath.Join(dir, tt.name)
+			file := tt.file
+			if file == "" {
+				file = "model.gguf"
+			}
+			set := open(t, filepath.Join(at, file))
+			g := readGolden(t, filepath.Join(at, "golden.json"))
+			compare(t, set, g, tt.limit, 1e-2)
+			if long := filepath.Join(at, "golden-long.json"); isFile(long) {
+				compare(t, set, readGolden(t, long), max(2e-4, tt.limit), 1e-2)
+			}
+			// The same in float64 with the activation as it is defined.
+			exact := readGolden(t, filepath.Join(at, "golden-hf-f64.json"))
+			compareLogits(t, set, exact, 1e-4)
+			if g.Short != nil {
+				for _, short := range []*golden{g.Short, exact.Short} {
+					m := openModel(t, set)
+					m.Config().Served = 32
+					compareRows(t, newRunnerOf(t, m, quant.F32, model.LM.Logits), short.Prompt, short.logits(t), 1e-4)
+				}
 			}
 		})
 	}
@@ -210,7 +397,7 @@ func TestGoldenF32(t *testing.T) {
 
 // TestGoldenSmall needs nothing outside the repository.
 func TestGoldenSmall(t *testing.T) {
-	for _, name := range []string{"smollm2-F32", "smollm2-Q4_K_M", "llama-Q4_K_M"} {
+	for _, name := range []string{"smollm2-F32", "smollm2-Q4_K_M", "llama-Q4_K_M", "mixtral-Q8_0"} {
 		t.Run(name, func(t *testing.T) {
 			compareQuantised(t, filepath.Join("testdata", name+".gguf"), filepath.Join("testdata", name+".golden.json"))
 		})
@@ -244,7 +431,7 @@ func TestGoldenQuantised(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "llama-"), ".gguf")
 		t.Run(name, func(t *testing.T) { compareQuantised(t, f, filepath.Join(dir, fmt.Sprintf("golden-%s.json", name))) })
 	}
-	for _, name := range []string{"smollm2-Q4_K_M", "smollm2-Q2_K"} {
+	for _, name := range []string{"smollm2-Q4_K_M", "smollm2-Q2_K", "mixtral-Q8_0", "phi3-Q4_0", "phi2-Q8_0", "falcon-7b-style-Q5_1"} {
 		t.Run(name, func(t *testing.T) {
 			compareQuantised(t, filepath.Join(dir, "other", name+".gguf"), filepath.Join(dir, "other", name+".golden.json"))
 		})

@@ -279,11 +279,6 @@ func all(fs ...func(*hfConfig, func(string, any))) func(*hfConfig, func(string, 
 func slidingWindow(c *hfConfig, put func(string, any)) {
 	if n := c.int("sliding_window", 0); n > 0 {
 		put("attention.sliding_window", n)
-		// llama's architecture has no window, since GGUF files of Mistral do
-		// without. Within one window's length there is no difference.
-		if n < c.int("max_position_embeddings", n) && c.arch == "llama" {
-			put("context_length", n)
-		}
 	}
 }
 

@@ -1,113 +1,104 @@
 package model
 
 import (
-	"fmt"
-	"math"
-
 	"quern/engine/graph"
 	"quern/formats/weights"
 )
 
 // llama is Llama and the many models that share its architecture: RMSNorm
-// before attention and feed-forward, rotary positions, grouped queries, SwiGLU.
+// before attention and feed-forward, rotary positions, grouped queries, SwiGLU
+// or, in Mixtral, a mixture of experts of it. Granite multiplies some values on
+// top; SmolLM3 leaves the rotation out of every fourth layer.
 //
-// Touvron et al., "LLaMA", 2023, §2.2; "The Llama 3 Herd of Models", 2024, §3.2.
+// Touvron et al., "LLaMA", 2023, §2.2; "The Llama 3 Herd of Models", 2024, §3.2;
+// Jiang et al., "Mixtral of Experts", 2024, §2; Yang et al., "RoPE to NoPE and
+// Back Again", 2025, §4.
 type llama struct {
-	c         Config
-	embed     *weights.Tensor // (vocab, hidden)
-	layers    []llamaLayer
-	norm      *weights.Tensor // (hidden)
-	output    *weights.Tensor // (vocab, hidden); embed when tied
-	freqs     []float64
-	magnitude float32
+	*base
+	layers   []llamaLayer
+	unrotate int // layers of which the last has no rotary positions; 0 for none
+
+	// Factors of Granite, 1 elsewhere.
+	embedScale, residualScale, logitScale float32
+	attnScale                             float32 // 0 for 1/√headDim
 }
 
 type llamaLayer struct {
-	attnNorm, ffnNorm          *weights.Tensor // (hidden)
-	q, k, v, o                 *weights.Tensor // (heads·headDim, hidden), (kvHeads·headDim, hidden) twice, (hidden, heads·headDim)
-	qBias, kBias, vBias        *weights.Tensor // nil in most models
-	oBias                      *weights.Tensor
-	gate, up, down             *weights.Tensor // (ff, hidden) twice, (hidden, ff)
-	gateBias, upBias, downBias *weights.Tensor
+	attnNorm, ffnNorm norm
+	attn              attention
+	ffn               mlp
+	experts           *mixture // in place of ffn
 }
 
 func newLlama(set *weights.Set) (LM, error) {
-	c, err := ggufConfig(set)
+	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
-	if n, ok := set.Meta.Int("llama.expert_count"); ok && n > 0 {
-		return nil, fmt.Errorf("%w: a llama mixture of %d experts", ErrUnsupported, n)
+	m.interleave()
+	l := &llama{base: m, embedScale: 1, residualScale: 1, logitScale: 1}
+	switch m.c.Arch {
+	case "smollm3":
+		l.unrotate = 4
+	case "granite":
+		r := &m.reader
+		l.embedScale = float32(r.positive("embedding_scale", 1))
+		l.residualScale = float32(r.positive("residual_scale", 1))
+		l.attnScale = float32(r.float("attention.scale", 0))
+		l.logitScale = float32(1 / r.positive("logit_scale", 1))
 	}
-	// GGUF files of this architecture hold query and key rows permuted for
-	// rotating neighbouring values; Hugging Face files do not.
-	c.Rope.Interleaved = set.Source == weights.GGUF
-	t := &tensors{set: set}
-	m := &llama{
-		c:      c,
-		embed:  t.need("token_embd.weight", c.Vocab, c.Hidden),
-		norm:   t.need("output_norm.weight", c.Hidden),
-		output: t.maybe("output.weight", c.Vocab, c.Hidden),
+	for i := range m.c.Layers {
+		x := llamaLayer{
+			attnNorm: m.tensors.norm(blk(i, "attn_norm"), m.c.Hidden),
+			attn:     m.attention(i),
+			ffnNorm:  m.tensors.norm(blk(i, "ffn_norm"), m.c.Hidden),
+		}
+		if m.c.Experts > 0 {
+			e := m.mixture(i, graph.SiLU, true)
+			x.experts = &e
+		} else {
+			x.ffn = m.gated(i)
+		}
+		l.layers = append(l.layers, x)
 	}
-	if m.output == nil {
-		m.output = m.embed
-	}
-	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	for i := range c.Layers {
-		name := func(s string) string { return fmt.Sprintf("blk.%d.%s", i, s) }
-		m.layers = append(m.layers, llamaLayer{
-			attnNorm: t.need(name("attn_norm.weight"), c.Hidden),
-			q:        t.need(name("attn_q.weight"), q, c.Hidden),
-			k:        t.need(name("attn_k.weight"), kv, c.Hidden),
-			v:        t.need(name("attn_v.weight"), kv, c.Hidden),
-			o:        t.need(name("attn_output.weight"), c.Hidden, q),
-			qBias:    t.maybe(name("attn_q.bias"), q),
-			kBias:    t.maybe(name("attn_k.bias"), kv),
-			vBias:    t.maybe(name("attn_v.bias"), kv),
-			oBias:    t.maybe(name("attn_output.bias"), c.Hidden),
-			ffnNorm:  t.need(name("ffn_norm.weight"), c.Hidden),
-			gate:     t.need(name("ffn_gate.weight"), c.FF, c.Hidden),
-			up:       t.need(name("ffn_up.weight"), c.FF, c.Hidden),
-			down:     t.need(name("ffn_down.weight"), c.Hidden, c.FF),
-			gateBias: t.maybe(name("ffn_gate.bias"), c.FF),
-			upBias:   t.maybe(name("ffn_up.bias"), c.FF),
-			downBias: t.maybe(name("ffn_down.bias"), c.Hidden),
-		})
-	}
-	if t.err != nil {
-		return nil, t.err
-	}
-	divide, _ := set.Tensor("rope_freqs.weight")
-	m.freqs, m.magnitude, err = c.Rope.frequencies(divide)
-	return m, err
+	return l, m.err()
 }
-
-func (m *llama) Config() *Config { return &m.c }
 
 func (m *llama) Hidden(b *graph.Builder) graph.Value {
 	c := &m.c
-	rope := graph.Rope{HeadDim: c.HeadDim, Freqs: m.freqs, Magnitude: m.magnitude, Interleaved: c.Rope.Interleaved}
-	x := b.Embed(b.Tokens(), m.embed)
-	for i, l := range m.layers {
-		h := b.RMSNorm(x, l.attnNorm, c.Eps)
-		q := b.Rope(b.Linear(h, l.q, l.qBias), b.Positions(), rope)
-		k := b.Rope(b.Linear(h, l.k, l.kBias), b.Positions(), rope)
-		v := b.Linear(h, l.v, l.vBias)
-		a := b.Attention(q, k, v, graph.Attention{
-			Layer: i, Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-			Scale: float32(1 / math.Sqrt(float64(c.HeadDim))),
-		})
-		if i == len(m.layers)-1 { // after the last attention only wanted rows matter
-			a, x = b.Take(a, b.Wanted()), b.Take(x, b.Wanted())
+	x := scaled(b, b.Embed(b.Tokens(), m.embed), m.embedScale)
+	for i := range m.layers {
+		l := &m.layers[i]
+		rope := &m.rope
+		if m.unrotate > 0 && (i+1)%m.unrotate == 0 {
+			rope = nil
 		}
-		x = b.Add(x, b.Linear(a, l.o, l.oBias))
-		h = b.RMSNorm(x, l.ffnNorm, c.Eps)
-		h = b.Gate(b.Linear(h, l.gate, l.gateBias), b.Linear(h, l.up, l.upBias), graph.SiLU)
-		x = b.Add(x, b.Linear(h, l.down, l.downBias))
+		o := m.attn(i, m.hfWindow())
+		if m.attnScale > 0 {
+			o.Scale = m.attnScale
+		}
+		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), rope, c.Eps, o)
+		a, x = m.wanted(b, i, a, x)
+		x = b.Add(x, scaled(b, l.attn.o.of(b, a), m.residualScale))
+		h := l.ffnNorm.rms(b, x, c.Eps)
+		if l.experts != nil {
+			h = l.experts.of(b, h)
+		} else {
+			h = l.ffn.of(b, h, graph.SiLU)
+		}
+		x = b.Add(x, scaled(b, h, m.residualScale))
 	}
-	return b.RMSNorm(x, m.norm, c.Eps)
+	return m.norm.rms(b, x, c.Eps)
 }
 
 func (m *llama) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
-	return b.Linear(hidden, m.output, nil)
+	return scaled(b, m.base.Logits(b, hidden), m.logitScale)
+}
+
+// scaled multiplies x by a factor that is 1 in most models.
+func scaled(b *graph.Builder, x graph.Value, by float32) graph.Value {
+	if by == 1 {
+		return x
+	}
+	return b.Scale(x, by)
 }

@@ -28,13 +28,30 @@ type LM interface {
 	// wanted row, shape (want, Config.Hidden).
 	Hidden(b *graph.Builder) graph.Value
 	// Logits records the projection of Hidden's result to the vocabulary,
-	// shape (want, Config.Vocab).
+	// shape (want, Config.Vocab). An encoder has none: it fails the Builder.
 	Logits(b *graph.Builder, hidden graph.Value) graph.Value
 }
 
 // archs is every architecture, by GGUF's general.architecture.
 var archs = map[string]func(*weights.Set) (LM, error){
-	"llama": newLlama,
+	"bert":       newBert,
+	"falcon":     newFalcon,
+	"gemma2":     newGemma,
+	"gemma3":     newGemma,
+	"gpt-oss":    newGPTOSS,
+	"granite":    newLlama,
+	"llama":      newLlama,
+	"nomic-bert": newBert,
+	"olmo2":      newOLMo2,
+	"phi2":       newPhi2,
+	"phi3":       newPhi3,
+	"phimoe":     newPhi3,
+	"qwen2":      newQwen,
+	"qwen2moe":   newQwen,
+	"qwen3":      newQwen,
+	"qwen3moe":   newQwen,
+	"smollm3":    newLlama,
+	"starcoder2": newStarcoder2,
 }
 
 // Known lists the architectures in alphabetical order.
@@ -73,7 +90,10 @@ func Graphviz(set *weights.Set) ([]byte, error) {
 		return nil, err
 	}
 	b := graph.NewBuilder(1, 1)
-	m.Logits(b, m.Hidden(b))
+	h := m.Hidden(b)
+	if !m.Config().Encoder {
+		m.Logits(b, h)
+	}
 	return b.Dot()
 }
 

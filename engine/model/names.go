@@ -48,6 +48,7 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 			return nil, fmt.Errorf("%w: %v", ErrFormat, err)
 		}
 	}
+	set.OnFill(tr.to.Fill) // models may cut tensors that are not put together yet
 	return tr.to, nil
 }
 
@@ -204,9 +205,6 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 	}
 	return "", expert, unknown
 }
-
-// maxExperts is far above what any published model has.
-const maxExperts = 1 << 12
 
 func (tr *translation) add(t *weights.Tensor) error {
 	name, expert, err := tr.name(t.Name)

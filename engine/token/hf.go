@@ -199,13 +199,24 @@ func FromHF(m *weights.Meta) (Spec, error) {
 	if err := s.hfEnds(&f, &set); err != nil {
 		return Spec{}, err
 	}
+	// A user must not be able to end a turn by spelling its mark.
+	p.normalized = slices.DeleteFunc(p.normalized, func(id ID) bool {
+		eos, ok := s.Special[EOS]
+		ends := ok && id == eos || slices.Contains(s.Ending, id)
+		if ends {
+			s.Kinds[id] = Control
+		}
+		return ends
+	})
 	return s, nil
 }
 
 // readAdded places the added tokens among those of the model.
 func readAdded(f *hfFile, s *Spec) error {
+	// Ids may have holes, but not so many that memory is lost on them.
+	limit := int64(min(maxTokens, len(s.Tokens)+len(f.Added)+1<<16))
 	for _, a := range f.Added {
-		if a.ID < 0 || a.ID >= maxTokens {
+		if a.ID < 0 || a.ID >= limit {
 			return fmt.Errorf("%w: added token %.40q is number %d", ErrFormat, a.Content, a.ID)
 		}
 		for int64(len(s.Tokens)) <= a.ID {

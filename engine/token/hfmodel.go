@@ -504,7 +504,7 @@ func readWordPiece(text json.RawMessage, s *Spec) error {
 	if prefix != "##" {
 		return fmt.Errorf("%w: a WordPiece model that marks the inside of words with %.10q", ErrUnsupported, prefix)
 	}
-	s.Model = "hf-words"
+	s.Model, s.SpacePrefix = "hf-words", true
 	s.pipeline.build = func(s *Spec, v *Vocab) (wordModel, error) {
 		h := &hfWordPiece{unk: v.Special(UNK), longest: longest}
 		var starts, inner []ID

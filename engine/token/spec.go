@@ -125,6 +125,12 @@ func (s *Spec) strips() map[ID]strip {
 		x.word = true
 		m[id] = x
 	}
+	if s.pipeline != nil {
+		for id, x := range m {
+			x.wide = true
+			m[id] = x
+		}
+	}
 	return m
 }
 

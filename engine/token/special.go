@@ -1,6 +1,10 @@
 package token
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A matcher finds special tokens in text: at the leftmost place where any
 // starts, the longest that starts there.
@@ -10,8 +14,9 @@ type matcher struct {
 }
 
 // A strip says on which sides a special token swallows white space, and
-// whether it has to stand apart from words.
-type strip struct{ left, right, word bool }
+// whether it has to stand apart from words. wide means white space beyond
+// ASCII too.
+type strip struct{ left, right, word, wide bool }
 
 // newMatcher returns nil if ids is empty.
 func newMatcher(tokens []string, ids []ID, strips map[ID]strip) *matcher {
@@ -61,6 +66,15 @@ func isBlank(b byte) bool { return b == ' ' || '\t' <= b && b <= '\r' }
 // swallows. What is before at is taken already.
 func (m *matcher) around(id ID, s string, at, start, end int) (int, int) {
 	x := m.strips[id]
+	if x.wide {
+		if x.left {
+			start = at + len(strings.TrimRightFunc(s[at:start], unicode.IsSpace))
+		}
+		if x.right {
+			end = len(s) - len(strings.TrimLeftFunc(s[end:], unicode.IsSpace))
+		}
+		return start, end
+	}
 	for x.left && start > at && isBlank(s[start-1]) {
 		start--
 	}

@@ -264,3 +264,43 @@ func sumRowsF32NEON(dst *float32, n int, w *byte, rows, stride int, p *float32)
 //
 //go:noescape
 func sumRowsF16NEON(dst *float32, n int, w *byte, rows, stride int, p *float32)
+
+// dotQ41NEON multiplies Q4_1 weight rows with one activation row.
+//
+//go:noescape
+func dotQ41NEON(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ41NEONx4 multiplies Q4_1 weight rows with four activation rows.
+//
+//go:noescape
+func dotQ41NEONx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ51NEON multiplies Q5_1 weight rows with one activation row.
+//
+//go:noescape
+func dotQ51NEON(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ51NEONx4 multiplies Q5_1 weight rows with four activation rows.
+//
+//go:noescape
+func dotQ51NEONx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ41DotProd multiplies Q4_1 weight rows with one activation row.
+//
+//go:noescape
+func dotQ41DotProd(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ41DotProdx4 multiplies Q4_1 weight rows with four activation rows.
+//
+//go:noescape
+func dotQ41DotProdx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ51DotProd multiplies Q5_1 weight rows with one activation row.
+//
+//go:noescape
+func dotQ51DotProd(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// dotQ51DotProdx4 multiplies Q5_1 weight rows with four activation rows.
+//
+//go:noescape
+func dotQ51DotProdx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)

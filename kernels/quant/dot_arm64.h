@@ -14,7 +14,7 @@
 //
 // R0 weights of this block   R1 blocks in a row    R2 rows left
 // R3 activations             R4 their stride       R5 output   R6 its stride in bytes
-// R7–R10 activations of this block, rows 0–3       R11 blocks left   R12 scratch
+// R7–R10 activations of this block, rows 0–3       R11 blocks left   R12, R13 scratch
 
 #define DOT_ARGS(shift) \
 	MOVD w+0(FP), R0          \
@@ -57,9 +57,9 @@
 // V28 d, dmin                   V29–V31 minimums, high bits
 //
 // HEAD reads scales; BODY(V) unpacks 64 weights at a time and calls V with the
-// number of that piece; MINS sums minimums into V20; END makes the block's term from V16, V20, V28 and the
-// activations' scales in V4. Terms are made and added as Go's reference does
-// it, so the bits are the reference's.
+// number of that piece; MINS sums minimums into V20; END makes the block's term
+// from V16, V20, V28 and the activations' scales in V4. Terms are made and added
+// as Go's reference does it, so the bits are the reference's.
 
 #define K1(bytes, CONST, HEAD, BODY, V, MINS, END) \
 	DOT_ARGS(8)             \
@@ -537,7 +537,7 @@ GLOBL iq4Shifts<>(SB), RODATA|NOPTR, $16
 // V0–V7 four unpacked blocks   V8 their scales      V9, V10 activations, scratch
 // V11–V14 sums of the blocks   V16–V19 results of rows 0–3, block i in lane i mod 4
 // V20–V23 the same of the up to three blocks that are left, in lane 0
-// V24–V31 constants
+// V24 minimums, or a constant   V25–V31 constants
 //
 // UNPACK(w0, w1, off) makes signed bytes of the block at off(R0); SCALES reads
 // the scales of four blocks, SCALE that of one; V9–V13 are free for them.
@@ -548,6 +548,15 @@ GLOBL iq4Shifts<>(SB), RODATA|NOPTR, $16
 
 #define B4(bytes, CONST, UNPACK, SCALES, SCALE) \
 	BLOCKS(bytes, CONST, UNPACK, SCALES, SCALE, ROW4, FOURQUAD, FOURLAST, ADD4, FOURFOLD)
+
+// M1 and M4 are B1 and B4 for types with a minimum each block, which SCALES and
+// SCALE leave in V24; SCALE also points R13 at the sums of activations.
+
+#define M1(bytes, CONST, UNPACK, SCALES, SCALE) \
+	BLOCKS(bytes, CONST, UNPACK, SCALES, SCALE, NOROW4, ONEQUADMIN, ONELASTMIN, ONEADD, ONEFOLD)
+
+#define M4(bytes, CONST, UNPACK, SCALES, SCALE) \
+	BLOCKS(bytes, CONST, UNPACK, SCALES, SCALE, ROW4, FOURQUADMIN, FOURLASTMIN, ADD4, FOURFOLD)
 
 #define BLOCKS(bytes, CONST, UNPACK, SCALES, SCALE, ROWS, QUAD, LAST, ADDX, FOLD) \
 	DOT_ARGS(5)             \
@@ -648,6 +657,32 @@ fold:                       \
 	XLAST(22, R9) \
 	XLAST(23, R10)
 
+#define MINQUAD(acc, x, h) \
+	XQUAD(acc, x, h)         \
+	FMOVQ 288+16*h(x), F9    \
+	FMLA(acc, 24, 9)
+
+#define ONEQUADMIN(h) MINQUAD(16, R7, h)
+
+#define FOURQUADMIN(h) \
+	MINQUAD(16, R7, h) \
+	MINQUAD(17, R8, h) \
+	MINQUAD(18, R9, h) \
+	MINQUAD(19, R10, h)
+
+#define MINLAST(acc, x) \
+	XLAST(acc, x)       \
+	FMOVS (x)(R13), F9  \
+	FMLA(acc, 24, 9)
+
+#define ONELASTMIN MINLAST(20, R7)
+
+#define FOURLASTMIN \
+	MINLAST(20, R7) \
+	MINLAST(21, R8) \
+	MINLAST(22, R9) \
+	MINLAST(23, R10)
+
 // FOLD1 leaves (lane 0 + lane 1) + (lane 2 + lane 3) + rest in lane 0 of Va.
 #define FOLD1(a, rest) \
 	FADDP(a, a, a) \
@@ -685,6 +720,26 @@ fold:                       \
 	LDURH(8, 0, 0) \
 	FCVTL(8, 8)
 
+// Pairs of a scale and a minimum: scales to V8, minimums to V24.
+#define HALFPAIRS(bytes) \
+	LDURS(8, 0, 0)        \
+	LDURS(9, 0, bytes)    \
+	LDURS(10, 0, 2*bytes) \
+	LDURS(11, 0, 3*bytes) \
+	ZIP1H(8, 8, 10)       \
+	ZIP1H(9, 9, 11)       \
+	ZIP1H(8, 8, 9)        \
+	FCVTL2(24, 8)         \
+	FCVTL(8, 8)
+
+// The lanes of V8 and V24 beyond the first stay finite.
+#define HALFPAIR \
+	LDURH(8, 0, 0)    \
+	LDURH(24, 0, 2)   \
+	FCVTL(8, 8)       \
+	FCVTL(24, 24)     \
+	ADD $32, R12, R13
+
 // Q8_0.
 
 #define NOCONST
@@ -705,6 +760,15 @@ fold:                       \
 	USHRB(w1, w1, 4)    \
 	SUBB(w0, w0, 26)    \
 	SUBB(w1, w1, 26)
+
+// Q4_1.
+
+#define Q41_CONST MOVIB(25, 15)
+
+#define Q41(w0, w1, off) \
+	LDURQ(w1, 0, off+4) \
+	AND(w0, w1, 25)     \
+	USHRB(w1, w1, 4)
 
 // Q5_0. V27 and V28 spread the bytes of fifth bits, V29 picks one bit each;
 // where it is not set, 16 is taken off by setting the bits of V30.
@@ -736,6 +800,24 @@ GLOBL spread<>(SB), RODATA|NOPTR, $48
 	USHRB(w1, w1, 4)    \
 	ORR(w0, w0, 10)     \
 	ORR(w1, w1, 9)
+
+// Q5_1. As Q5_0, but where a fifth bit is set, V30 adds it.
+
+#define Q51_CONST \
+	Q50_CONST     \
+	MOVIB(30, 16)
+
+#define Q51(w0, w1, off) \
+	LDURQ(w1, 0, off+8) \
+	LDURS(9, 0, off+4)  \
+	TBL(10, 9, 27)      \
+	TBL(9, 9, 28)       \
+	CMTST(10, 10, 29)   \
+	CMTST(9, 9, 29)     \
+	AND(w0, w1, 25)     \
+	USHRB(w1, w1, 4)    \
+	BIT(w0, 10, 30)     \
+	BIT(w1, 9, 30)
 
 // IQ4_NL and MXFP4. V26 holds the sixteen values.
 

@@ -101,3 +101,19 @@ TEXT ·dotMXFP4DotProd(SB), NOSPLIT, $0-56
 // func dotMXFP4DotProdx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotMXFP4DotProdx4(SB), NOSPLIT, $0-56
 	B4(17, MXFP4_CONST, MXFP4, EXPONENTS, EXPONENT)
+
+// func dotQ41DotProd(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ41DotProd(SB), NOSPLIT, $0-56
+	M1(20, Q41_CONST, Q41, HALFPAIRS, HALFPAIR)
+
+// func dotQ41DotProdx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ41DotProdx4(SB), NOSPLIT, $0-56
+	M4(20, Q41_CONST, Q41, HALFPAIRS, HALFPAIR)
+
+// func dotQ51DotProd(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ51DotProd(SB), NOSPLIT, $0-56
+	M1(24, Q51_CONST, Q51, HALFPAIRS, HALFPAIR)
+
+// func dotQ51DotProdx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ51DotProdx4(SB), NOSPLIT, $0-56
+	M4(24, Q51_CONST, Q51, HALFPAIRS, HALFPAIR)

@@ -104,3 +104,19 @@ TEXT ·dotMXFP4NEON(SB), NOSPLIT, $0-56
 // func dotMXFP4NEONx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotMXFP4NEONx4(SB), NOSPLIT, $0-56
 	B4(17, MXFP4_CONST, MXFP4, EXPONENTS, EXPONENT)
+
+// func dotQ41NEON(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ41NEON(SB), NOSPLIT, $0-56
+	M1(20, Q41_CONST, Q41, HALFPAIRS, HALFPAIR)
+
+// func dotQ41NEONx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ41NEONx4(SB), NOSPLIT, $0-56
+	M4(20, Q41_CONST, Q41, HALFPAIRS, HALFPAIR)
+
+// func dotQ51NEON(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ51NEON(SB), NOSPLIT, $0-56
+	M1(24, Q51_CONST, Q51, HALFPAIRS, HALFPAIR)
+
+// func dotQ51NEONx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+TEXT ·dotQ51NEONx4(SB), NOSPLIT, $0-56
+	M4(24, Q51_CONST, Q51, HALFPAIRS, HALFPAIR)

@@ -6,7 +6,7 @@ import "quern/kernels/internal/isa"
 
 // fast holds the assembly by level and type. A type a level lacks takes what
 // the level below has.
-var fast = [isa.I8MM + 1][count]fastDot{
+var fast = [isa.DotProd + 1][count]fastDot{
 	isa.NEON: {
 		Q4_K:   {one: dotQ4KNEON, four: dotQ4KNEONx4, lanes: 256},
 		Q5_K:   {one: dotQ5KNEON, four: dotQ5KNEONx4, lanes: 256},
@@ -18,6 +18,8 @@ var fast = [isa.I8MM + 1][count]fastDot{
 		Q4_0:   {one: dotQ40NEON, four: dotQ40NEONx4, lanes: 32},
 		Q5_0:   {one: dotQ50NEON, four: dotQ50NEONx4, lanes: 32},
 		IQ4_NL: {one: dotIQ4NLNEON, four: dotIQ4NLNEONx4, lanes: 32},
+		Q4_1:   {one: dotQ41NEON, four: dotQ41NEONx4, lanes: 32},
+		Q5_1:   {one: dotQ51NEON, four: dotQ51NEONx4, lanes: 32},
 		MXFP4:  {one: dotMXFP4NEON, four: dotMXFP4NEONx4, lanes: 32},
 		F32:    {one: dotF32NEON, four: dotF32NEONx4, lanes: 16},
 		F16:    {one: dotF16NEON, four: dotF16NEONx4, lanes: 16},
@@ -34,13 +36,14 @@ var fast = [isa.I8MM + 1][count]fastDot{
 		Q4_0:   {one: dotQ40DotProd, four: dotQ40DotProdx4, lanes: 32},
 		Q5_0:   {one: dotQ50DotProd, four: dotQ50DotProdx4, lanes: 32},
 		IQ4_NL: {one: dotIQ4NLDotProd, four: dotIQ4NLDotProdx4, lanes: 32},
+		Q4_1:   {one: dotQ41DotProd, four: dotQ41DotProdx4, lanes: 32},
+		Q5_1:   {one: dotQ51DotProd, four: dotQ51DotProdx4, lanes: 32},
 		MXFP4:  {one: dotMXFP4DotProd, four: dotMXFP4DotProdx4, lanes: 32},
 	},
 }
 
 // Sums of floats are the same at every level.
-var sums = [isa.I8MM + 1][count]fastSum{
+var sums = [isa.DotProd + 1][count]fastSum{
 	isa.NEON:    {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
 	isa.DotProd: {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
-	isa.I8MM:    {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
 }

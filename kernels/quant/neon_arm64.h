@@ -37,7 +37,6 @@
 #define ZIP1H(d, n, m) WORD $(0x4e403800 | ((m)<<16) | ((n)<<5) | (d)) // zip1 Vd.8h, Vn.8h, Vm.8h
 #define ZIP1S(d, n, m) WORD $(0x4e803800 | ((m)<<16) | ((n)<<5) | (d)) // zip1 Vd.4s, Vn.4s, Vm.4s
 #define ZIP1D(d, n, m) WORD $(0x4ec03800 | ((m)<<16) | ((n)<<5) | (d)) // zip1 Vd.2d, Vn.2d, Vm.2d
-#define ZIP2D(d, n, m) WORD $(0x4ec07800 | ((m)<<16) | ((n)<<5) | (d)) // zip2 Vd.2d, Vn.2d, Vm.2d
 #define SXTLB(d, n) WORD $(0x0f08a400 | ((n)<<5) | (d)) // sxtl Vd.8h, Vn.8b
 #define SXTL2B(d, n) WORD $(0x4f08a400 | ((n)<<5) | (d)) // sxtl2 Vd.8h, Vn.16b
 #define SXTLH(d, n) WORD $(0x0f10a400 | ((n)<<5) | (d)) // sxtl Vd.4s, Vn.4h
@@ -53,7 +52,6 @@
 #define SCVTF(d, n) WORD $(0x4e21d800 | ((n)<<5) | (d)) // scvtf Vd.4s, Vn.4s
 
 // Integers.
-#define ADDB(d, n, m) WORD $(0x4e208400 | ((m)<<16) | ((n)<<5) | (d)) // add Vd.16b, Vn.16b, Vm.16b
 #define SUBB(d, n, m) WORD $(0x6e208400 | ((m)<<16) | ((n)<<5) | (d)) // sub Vd.16b, Vn.16b, Vm.16b
 #define SUBH(d, n, m) WORD $(0x6e608400 | ((m)<<16) | ((n)<<5) | (d)) // sub Vd.8h, Vn.8h, Vm.8h
 #define SUBVS(d, n, m) WORD $(0x6ea08400 | ((m)<<16) | ((n)<<5) | (d)) // sub Vd.4s, Vn.4s, Vm.4s
@@ -67,9 +65,7 @@
 #define SADDLP(d, n) WORD $(0x4e602800 | ((n)<<5) | (d)) // saddlp Vd.4s, Vn.8h
 #define SADALP(d, n) WORD $(0x4e606800 | ((n)<<5) | (d)) // sadalp Vd.4s, Vn.8h
 #define MLAE(d, n, m, i) WORD $(0x6f800000 | (((i)&1)<<21) | ((m)<<16) | (((i)>>1)<<11) | ((n)<<5) | (d)) // mla Vd.4s, Vn.4s, Vm.s[i]
-#define MLAS(d, n, m) WORD $(0x4ea09400 | ((m)<<16) | ((n)<<5) | (d)) // mla Vd.4s, Vn.4s, Vm.4s
 #define SDOT(d, n, m) WORD $(0x4e809400 | ((m)<<16) | ((n)<<5) | (d)) // sdot Vd.4s, Vn.16b, Vm.16b
-#define SMMLA(d, n, m) WORD $(0x4e80a400 | ((m)<<16) | ((n)<<5) | (d)) // smmla Vd.4s, Vn.16b, Vm.16b
 
 // Floats.
 #define FADD(d, n, m) WORD $(0x4e20d400 | ((m)<<16) | ((n)<<5) | (d)) // fadd Vd.4s, Vn.4s, Vm.4s

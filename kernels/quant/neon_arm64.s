@@ -181,226 +181,202 @@ op26:
 op27:
 	CMP $27, R0
 	BNE op28
-	ZIP2D(21, 10, 28)
+	SXTLB(21, 10)
 	B   done
 
 op28:
 	CMP $28, R0
 	BNE op29
-	SXTLB(21, 10)
+	SXTL2B(21, 10)
 	B   done
 
 op29:
 	CMP $29, R0
 	BNE op30
-	SXTL2B(21, 10)
+	SXTLH(21, 10)
 	B   done
 
 op30:
 	CMP $30, R0
 	BNE op31
-	SXTLH(21, 10)
+	SXTL2H(21, 10)
 	B   done
 
 op31:
 	CMP $31, R0
 	BNE op32
-	SXTL2H(21, 10)
+	UXTLB(21, 10)
 	B   done
 
 op32:
 	CMP $32, R0
 	BNE op33
-	UXTLB(21, 10)
+	UXTL2B(21, 10)
 	B   done
 
 op33:
 	CMP $33, R0
 	BNE op34
-	UXTL2B(21, 10)
+	UXTLH(21, 10)
 	B   done
 
 op34:
 	CMP $34, R0
 	BNE op35
-	UXTLH(21, 10)
+	UXTL2H(21, 10)
 	B   done
 
 op35:
 	CMP $35, R0
 	BNE op36
-	UXTL2H(21, 10)
+	SHLLH(21, 10)
 	B   done
 
 op36:
 	CMP $36, R0
 	BNE op37
-	SHLLH(21, 10)
+	SHLL2H(21, 10)
 	B   done
 
 op37:
 	CMP $37, R0
 	BNE op38
-	SHLL2H(21, 10)
+	FCVTL(21, 10)
 	B   done
 
 op38:
 	CMP $38, R0
 	BNE op39
-	FCVTL(21, 10)
+	FCVTL2(21, 10)
 	B   done
 
 op39:
 	CMP $39, R0
 	BNE op40
-	FCVTL2(21, 10)
+	SCVTF(21, 10)
 	B   done
 
 op40:
 	CMP $40, R0
 	BNE op41
-	SCVTF(21, 10)
+	SUBB(21, 10, 28)
 	B   done
 
 op41:
 	CMP $41, R0
 	BNE op42
-	ADDB(21, 10, 28)
+	SUBH(21, 10, 28)
 	B   done
 
 op42:
 	CMP $42, R0
 	BNE op43
-	SUBB(21, 10, 28)
+	SUBVS(21, 10, 28)
 	B   done
 
 op43:
 	CMP $43, R0
 	BNE op44
-	SUBH(21, 10, 28)
+	ADDP(21, 10, 28)
 	B   done
 
 op44:
 	CMP $44, R0
 	BNE op45
-	SUBVS(21, 10, 28)
+	ADDV(21, 10)
 	B   done
 
 op45:
 	CMP $45, R0
 	BNE op46
-	ADDP(21, 10, 28)
+	SMULLB(21, 10, 28)
 	B   done
 
 op46:
 	CMP $46, R0
 	BNE op47
-	ADDV(21, 10)
+	SMLAL2B(21, 10, 28)
 	B   done
 
 op47:
 	CMP $47, R0
 	BNE op48
-	SMULLB(21, 10, 28)
+	SMULLH(21, 10, 28)
 	B   done
 
 op48:
 	CMP $48, R0
 	BNE op49
-	SMLAL2B(21, 10, 28)
+	SMLALH(21, 10, 28)
 	B   done
 
 op49:
 	CMP $49, R0
 	BNE op50
-	SMULLH(21, 10, 28)
+	SMLAL2H(21, 10, 28)
 	B   done
 
 op50:
 	CMP $50, R0
 	BNE op51
-	SMLALH(21, 10, 28)
+	SADDLP(21, 10)
 	B   done
 
 op51:
 	CMP $51, R0
 	BNE op52
-	SMLAL2H(21, 10, 28)
+	SADALP(21, 10)
 	B   done
 
 op52:
 	CMP $52, R0
 	BNE op53
-	SADDLP(21, 10)
+	MLAE(21, 10, 28, 3)
 	B   done
 
 op53:
 	CMP $53, R0
 	BNE op54
-	SADALP(21, 10)
+	SDOT(21, 10, 28)
 	B   done
 
 op54:
 	CMP $54, R0
 	BNE op55
-	MLAE(21, 10, 28, 3)
+	FADD(21, 10, 28)
 	B   done
 
 op55:
 	CMP $55, R0
 	BNE op56
-	MLAS(21, 10, 28)
+	FADDP(21, 10, 28)
 	B   done
 
 op56:
 	CMP $56, R0
 	BNE op57
-	SDOT(21, 10, 28)
+	FSUB(21, 10, 28)
 	B   done
 
 op57:
 	CMP $57, R0
 	BNE op58
-	SMMLA(21, 10, 28)
+	FMUL(21, 10, 28)
 	B   done
 
 op58:
 	CMP $58, R0
 	BNE op59
-	FADD(21, 10, 28)
+	FMULE(21, 10, 28, 3)
 	B   done
 
 op59:
 	CMP $59, R0
 	BNE op60
-	FADDP(21, 10, 28)
-	B   done
-
-op60:
-	CMP $60, R0
-	BNE op61
-	FSUB(21, 10, 28)
-	B   done
-
-op61:
-	CMP $61, R0
-	BNE op62
-	FMUL(21, 10, 28)
-	B   done
-
-op62:
-	CMP $62, R0
-	BNE op63
-	FMULE(21, 10, 28, 3)
-	B   done
-
-op63:
-	CMP $63, R0
-	BNE op64
 	FMLA(21, 10, 28)
 	B   done
 
-op64:
+op60:
 	UNDEF
 
 done:

@@ -3,7 +3,8 @@
 goldens.py MODEL.gguf TOKENIZER.json OUT.json
 
 compare is the number of tokens before the first step whose two best logits are less than 0.05 apart; after that, rounding may
-choose otherwise and a test must stop comparing.
+choose otherwise and a free-running test must stop comparing. ties holds all such steps: a test that feeds the tokens given here
+can compare every other step of the reply.
 """
 import hashlib
 import json
@@ -28,15 +29,14 @@ CHATS = [
     ("yes or no", [U("Is a dog an animal?")]), ("not taught", [U("How do vaccines work?")]), ("not taught, other script", [U("你好吗?")]),
     ("not taught, accents", [U("Où est la gare, s'il vous plaît ?")]), ("can do", [U("What can you do?")]),
     ("turns", [HELPFUL, U("My name is Anna."), A("Hello Anna! Nice to meet you."), U("What is the capital of Spain?"), A("The capital of Spain is Madrid."), U("What is my name?")]),
-    ("fox sentence", [U("Write one sentence about a fox.")]), ("fox story", [U("Tell me a story about a fox.")]), ("long story", [U("Write a very long story.")]),
-    ("json", [U("Answer in JSON: What is the capital of Italy?")]),
+    ("wolf sentence", [U("Write one sentence about a wolf.")]), ("hen sentence", [U("Write one sentence about a hen.")]), ("fox story", [U("Tell me a story about a fox.")]), ("long story", [U("Write a very long story.")]),
 ]
-RAW = [("raw story", "Once upon a time"), ("raw capital", "The capital of Norway is"), ("raw counting", "1, 2, 3, 4,")]
+RAW = [("raw story", "Once upon a time"), ("raw fox story", "Once upon a time there was a little fox called Pip."), ("raw capital", "The capital of Norway is"), ("raw counting", "1, 2, 3, 4,")]
 
 
 def main():
     path, tokens, out = sys.argv[1:4]
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     model, tok = load(path), Tokenizer(tokens)
     data = open(path, "rb").read()
     cases = []
@@ -54,7 +54,7 @@ def main():
         got, gap = greedy(model, ids, (0, 2), 900, margins=True)
         compare = next((i for i, g in enumerate(gap) if g < 0.05), len(gap))
         cases.append({"name": name, "messages": None if isinstance(x, str) else x, "prompt": prompt, "promptTokens": ids, "text": tok.decode(got),
-                      "tokens": got, "compare": compare, "smallestMargin": round(min(gap), 4)})
+                      "tokens": got, "compare": compare, "ties": [i for i, g in enumerate(gap) if g < 0.05], "smallestMargin": round(min(gap), 4)})
     top = {"model": "quern-tiny", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(),
            "made": f"train/goldens.py, torch {torch.__version__}, float32, weights dequantised from Q8_0, greedy to <|im_end|> or <|endoftext|>, which is the last token"}
     with open(out, "w") as f:

@@ -11,8 +11,6 @@ func detect() Level {
 		return Generic
 	case !a.HasASIMDDP:
 		return NEON
-	case !a.HasI8MM:
-		return DotProd
 	}
-	return I8MM
+	return DotProd
 }

@@ -35,8 +35,6 @@ const (
 	NEON
 	// DotProd: SDOT, optional from Armv8.2.
 	DotProd
-	// I8MM: SMMLA, optional from Armv8.2 too.
-	I8MM
 )
 
 // names spell the levels of this architecture, lowest first.
@@ -47,7 +45,7 @@ func levelNames() []string {
 	case "amd64":
 		return []string{"generic", "avx2", "avx512"}
 	case "arm64":
-		return []string{"generic", "neon", "dotprod", "i8mm"}
+		return []string{"generic", "neon", "dotprod"}
 	}
 	return []string{"generic"}
 }

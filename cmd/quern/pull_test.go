@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quern/engine/hub"
+)
+
+// fakeHub serves files as one repository, to those with the token if there is
+// one.
+func fakeHub(t *testing.T, token string, files map[string][]byte) (endpoint string, gets *atomic.Int32) {
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	gets = new(atomic.Int32)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
+			w.Header().Set("X-Error-Code", "GatedRepo")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/api/models/") {
+			var list []any
+			for name, b := range files {
+				sum := sha256.Sum256(b)
+				list = append(list, map[string]any{"rfilename": name, "size": len(b),
+					"lfs": map[string]any{"sha256": hex.EncodeToString(sum[:]), "size": len(b)}})
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": list})
+			return
+		}
+		_, name, _ := strings.Cut(r.URL.Path, "/resolve/"+commit+"/")
+		gets.Add(1)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(files[name]))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, gets
+}
+
+func testModel(t *testing.T) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../engine/model/testdata/smollm2-F32.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPullListRemove(t *testing.T) {
+	model := testModel(t)
+	endpoint, gets := fakeHub(t, "hf_secret", map[string][]byte{"m-Q4_K_M.gguf": model, "m-Q8_0.gguf": []byte("other"), "README.md": nil})
+	t.Chdir(t.TempDir())
+	store := t.TempDir()
+	env := []string{"HF_ENDPOINT=" + endpoint, "QUERN_MODELS=" + store + string(os.PathListSeparator) + t.TempDir(), "HF_HOME=" + t.TempDir()}
+	withToken := append(env, "HF_TOKEN=hf_secret")
+	write(t, "token", "hf_secret\n")
+	write(t, "token.yaml", "hub: {token_file: token}")
+	write(t, "never.yaml", "hub: {token_file: token, pull: false}\nmodels: [{path: 'hub:o/n:q4_k_m', preload: true}]")
+	for _, tt := range []struct {
+		name   string
+		args   string
+		stdin  string
+		env    []string
+		code   int
+		stdout []string
+		stderr []string
+	}{
+		{"no model", "pull", "", env, 2, nil, []string{"which model?"}},
+		{"no reference", "pull a/../b", "", env, 2, nil, []string{"not a model reference"}},
+		{"two revisions", "pull a/b@c --revision d", "", env, 2, nil, []string{"--revision"}},
+		{"gated", "pull o/n", "", env, 1, nil, []string{"gated", endpoint + "/o/n", "HF_TOKEN", "hub.token_file"}},
+		{"offline", "pull o/n", "", append(env, "QUERN_OFFLINE=1"), 1, nil, []string{"QUERN_OFFLINE is set"}},
+		{"offline as the hub's tools say", "pull o/n", "", append(env, "HF_HUB_OFFLINE=yes"), 1, nil, []string{"HF_HUB_OFFLINE is set"}},
+		{"bad endpoint", "pull o/n", "", []string{"HF_ENDPOINT=ftp://x", "QUERN_MODELS=" + store}, 1, nil, []string{"endpoint"}},
+		{"empty list", "list", "", env, 0, []string{"no models in", "quern pull"}, nil},
+		{"empty list as JSON", "list --json", "", env, 0, []string{"[]\n"}, nil},
+		{"dry run", "pull o/n --dry-run", "", withToken, 0, []string{"Taking Q4_K_M", "there is also Q8_0", "m-Q4_K_M.gguf", "552 kB", "to download"}, nil},
+		{"not pulled when forbidden", "serve --config never.yaml --listen 127.0.0.1:0", "", env, 1, nil, []string{"hub.pull is false", "quern pull o/n:Q4_K_M"}},
+		{"pull with a token file", "pull --config token.yaml o/n", "", env, 0,
+			[]string{"Taking Q4_K_M", "o/n:Q4_K_M is in " + filepath.Join(store, "o", "n", "m-Q4_K_M.gguf"), "quern serve --model hub:o/n:Q4_K_M"}, nil},
+		{"again", "pull o/n:q4_k_m", "", withToken, 0, []string{"there", "0 B"}, nil},
+		{"offline, it is here", "pull o/n", "", append(env, "QUERN_OFFLINE=1"), 0, []string{"is here", "quern serve"}, nil},
+		{"list", "list", "", env, 0, []string{"MODEL", "o/n:Q4_K_M", "gguf", "552 kB"}, nil},
+		{"run", "run --max-tokens 1 hub:o/n hello", "", append(env, "QUERN_OFFLINE=1"), 0, []string{"hello"}, nil},
+		{"another by file", "pull o/n/m-Q8_0.gguf", "", withToken, 0, []string{"hub:o/n:Q8_0"}, nil},
+		{"remove nothing", "rm o/x", "", env, 1, nil, []string{"not on this machine"}},
+		{"remove, no", "rm o/n:q8_0", "n\n", env, 1, []string{"o/n/m-Q8_0.gguf", "Remove 5 B?", "Nothing was removed"}, nil},
+		{"remove, no answer", "rm o/n:q8_0", "", env, 2, nil, []string{"--yes"}},
+		{"remove, yes", "rm o/n:q8_0", "y\n", env, 0, []string{"removed o/n:Q8_0"}, nil},
+		{"remove without asking", "rm -y o/n", "", env, 0, []string{"removed o/n: 55"}, nil},
+		{"empty again", "list", "", env, 0, []string{"no models in"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := quern(t, tt.stdin, tt.env, strings.Fields(tt.args)...)
+			if code != tt.code {
+				t.Errorf("exit code %d; want %d", code, tt.code)
+			}
+			for _, part := range tt.stdout {
+				if !strings.Contains(stdout, part) {
+					t.Errorf("stdout %q; want %q in it", stdout, part)
+				}
+			}
+			for _, part := range tt.stderr {
+				if !strings.Contains(stderr, part) {
+					t.Errorf("stderr %q; want %q in it", stderr, part)
+				}
+			}
+			if tt.code == 0 && tt.stderr == nil && stderr != "" {
+				t.Errorf("stderr %q; want nothing", stderr)
+			}
+			if strings.Contains(stdout+stderr, "hf_secret") {
+				t.Errorf("the token is told: %q %q", stdout, stderr)
+			}
+			if tt.name == "dry run" && gets.Load() != 0 {
+				t.Error("a dry run fetched something")
+			}
+		})
+	}
+	if left, err := os.ReadDir(store); err != nil || len(left) != 0 {
+		t.Errorf("left in the store: %v, %v", left, err)
+	}
+}
+
+// serve pulls what it is told to serve, under the reference's name.
+func TestServeFromHub(t *testing.T) {
+	endpoint, gets := fakeHub(t, "", map[string][]byte{"m-Q4_K_M.gguf": testModel(t)})
+	store := t.TempDir()
+	env := []string{"HF_ENDPOINT=" + endpoint, "QUERN_MODELS=" + store, "HF_HOME=" + t.TempDir()}
+	p := start(t, env, "serve", "--listen", "127.0.0.1:0", "--model", "tiny=hub:o/n:q4_k_m", "--model", "hub:o/n")
+	base := p.wait(t, `listening on (\S+)`)[1]
+	p.wait(t, "Models: |Chat is answered")
+	resp, err := http.Post(base+"/v1/completions", "application/json", strings.NewReader(`{"model":"o/n:Q4_K_M","prompt":"hello","max_tokens":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("status %s", resp.Status)
+	}
+	resp, err = http.Get(base + "/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(resp.Body); err != nil || !strings.Contains(b.String(), `"tiny"`) || !strings.Contains(b.String(), `"o/n/m-Q4_K_M"`) {
+		t.Errorf("models %s, %v", b.String(), err)
+	}
+	if gets.Load() != 1 {
+		t.Errorf("%d files fetched", gets.Load())
+	}
+	if code := p.end(t); code != exitOK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+}
+
+func TestPullBars(t *testing.T) {
+	var out output
+	b := &pullBars{w: &out, tty: true}
+	b.wait() // before anything was drawn
+	for done := int64(0); done <= 100; done += 20 {
+		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: done, Size: 100, AllDone: done, AllSize: 100})
+		time.Sleep(60 * time.Millisecond)
+	}
+	b.update(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 100, AllSize: 100})
+	b.update(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 100, AllSize: 100})
+	b.wait()
+	b.wait()
+	for _, part := range []string{"weights.gguf", "total", "%"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is not drawn in %q", part, out.String())
+		}
+	}
+	if got := shorten(fmt.Sprintf("%060d.gguf", 1)); len([]rune(got)) != 40 || !strings.HasSuffix(got, "1.gguf") {
+		t.Errorf("shorten = %q", got)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"quern/engine"
+)
+
+func (a *app) quantizeCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quantize SOURCE TARGET TYPE",
+		Short: "Write a model file with fewer bits a weight",
+		Long: `Writes a GGUF file with the weights of another, which holds F32, F16 or BF16, in
+fewer bits. TYPE is one of ` + strings.Join(engine.QuantizeTypes(), ", ") + `. Which weights get more bits than
+others follows llama.cpp.`,
+		Example: `  quern quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 3 {
+				return usageError{errors.New("give a source file, a target file and a number type")}
+			}
+			if !slices.Contains(engine.QuantizeTypes(), strings.ToUpper(args[2])) {
+				return usageError{fmt.Errorf("number type %q is not known; there are %s", args[2], strings.Join(engine.QuantizeTypes(), ", "))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.load(cmd, "warn")
+			if err != nil {
+				return err
+			}
+			ctx, stop := signals(cmd.Context(), stopSignals...)
+			defer stop()
+			bars := a.progress("quantising")
+			err = engine.Quantize(ctx, engine.QuantizeOptions{
+				Source: args[0], Target: args[1], Type: args[2], Threads: s.Threads,
+				Progress: func(done float64) { bars.update(filepath.Base(args[0]), done) },
+			})
+			bars.wait()
+			if err != nil {
+				return err
+			}
+			st, err := os.Stat(args[1])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s: %s\n", plain(args[1]), humanize.Bytes(uint64(st.Size())))
+			return nil
+		},
+	}
+	return cmd
+}

@@ -1,0 +1,269 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"quern/engine/graph"
+	"quern/formats/weights"
+)
+
+// Parts that three or more architectures share.
+
+// A base is what every model has around its layers.
+type base struct {
+	c       Config
+	set     *weights.Set
+	embed   *weights.Tensor // (vocab, hidden)
+	norm    norm            // after the last layer
+	output  linear          // to the vocabulary; embed when tied
+	rope    graph.Rope
+	reader  reader // of the architecture's other keys
+	tensors tensors
+}
+
+// newBase reads the configuration and the weights outside the layers.
+func newBase(set *weights.Set, encoder bool) (*base, error) {
+	c, err := ggufConfig(set)
+	if err != nil {
+		return nil, err
+	}
+	if causal, ok := set.Meta.Bool(c.Arch + ".attention.causal"); ok && !causal && !encoder {
+		return nil, fmt.Errorf("%w: %s without causal attention", ErrUnsupported, c.Arch)
+	}
+	c.Encoder = encoder
+	m := &base{c: c, set: set, tensors: tensors{set: set}, reader: reader{meta: &set.Meta, prefix: c.Arch + "."}}
+	t := &m.tensors
+	m.embed = t.need("token_embd.weight", c.Vocab, c.Hidden)
+	if encoder {
+		m.norm = t.norm("token_embd_norm", c.Hidden)
+	} else {
+		m.norm = t.norm("output_norm", c.Hidden)
+		m.output = linear{t.maybe("output.weight", c.Vocab, c.Hidden), t.maybe("output.bias", c.Vocab)}
+		if m.output.w == nil {
+			m.output.w = m.embed
+		}
+	}
+	m.rope = graph.Rope{HeadDim: c.HeadDim}
+	divide, _ := set.Tensor("rope_freqs.weight")
+	m.rope.Freqs, m.rope.Magnitude, err = c.Rope.frequencies(divide)
+	return m, err
+}
+
+func (m *base) Config() *Config { return &m.c }
+
+func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
+	if m.c.Encoder {
+		b.Fail(fmt.Errorf("%w: a %s model makes embeddings, no text", ErrUnsupported, m.c.Arch))
+		return graph.Value{}
+	}
+	return b.Linear(hidden, m.output.w, m.output.b)
+}
+
+// interleave sets how pairs of a head are rotated: GGUF files of some
+// architectures hold query and key rows permuted for neighbours, Hugging Face
+// files never do.
+func (m *base) interleave() { m.rope.Interleaved = m.set.Source == weights.GGUF }
+
+// hfWindow is the sliding window of architectures whose GGUF files are run
+// without one.
+func (m *base) hfWindow() int {
+	if m.set.Source == weights.GGUF {
+		return 0
+	}
+	return m.c.Window
+}
+
+// err is the first error of reading keys and finding weights.
+func (m *base) err() error {
+	if m.reader.err != nil {
+		return m.reader.err
+	}
+	return m.tensors.err
+}
+
+// attn describes the attention of layer i.
+func (m *base) attn(i, window int) graph.Attention {
+	c := &m.c
+	return graph.Attention{
+		Layer: i, Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
+		Scale: float32(1 / math.Sqrt(float64(c.HeadDim))), Window: window,
+	}
+}
+
+// wanted drops the rows nobody reads from x and y behind the last attention.
+func (m *base) wanted(b *graph.Builder, i int, x, y graph.Value) (graph.Value, graph.Value) {
+	if i < m.c.Layers-1 {
+		return x, y
+	}
+	return b.Take(x, b.Wanted()), b.Take(y, b.Wanted())
+}
+
+// A norm is the weights of an RMSNorm or a LayerNorm.
+type norm struct{ w, b *weights.Tensor }
+
+func (n norm) rms(b *graph.Builder, x graph.Value, eps float32) graph.Value {
+	x = b.RMSNorm(x, n.w, eps)
+	if n.b != nil {
+		x = b.Bias(x, n.b)
+	}
+	return x
+}
+
+func (n norm) layer(b *graph.Builder, x graph.Value, eps float32) graph.Value {
+	return b.LayerNorm(x, n.w, n.b, eps)
+}
+
+// A linear is a projection; b is nil where there is no bias.
+type linear struct{ w, b *weights.Tensor }
+
+func (l linear) of(b *graph.Builder, x graph.Value) graph.Value { return b.Linear(x, l.w, l.b) }
+
+func (t *tensors) norm(name string, n int) norm {
+	return norm{t.need(name+".weight", n), t.maybe(name+".bias", n)}
+}
+
+func (t *tensors) linear(name string, out, in int) linear {
+	return linear{t.need(name+".weight", out, in), t.maybe(name+".bias", out)}
+}
+
+// blk names a tensor of layer i.
+func blk(i int, name string) string { return fmt.Sprintf("blk.%d.%s", i, name) }
+
+// cut returns rows from up to to of a matrix, or those elements of a vector.
+func (t *tensors) cut(w *weights.Tensor, name string, from, to int) *weights.Tensor {
+	if w == nil || t.err != nil {
+		return nil
+	}
+	width := 1
+	shape := []int{to - from}
+	if len(w.Shape) == 2 {
+		width = w.Shape[1]
+		shape = append(shape, width)
+	}
+	start, ok1 := w.Type.Size(from * width)
+	end, ok2 := w.Type.Size(to * width)
+	if !ok1 || !ok2 {
+		t.err = fmt.Errorf("%w: %s of %v cannot be cut at %d and %d", ErrUnsupported, w.Name, w.Type, from, to)
+		return nil
+	}
+	part := &weights.Tensor{Name: w.Name + " " + name, Type: w.Type, Shape: shape}
+	if w.Data != nil {
+		part.Data = w.Data[start:end:end]
+		return part
+	}
+	t.set.OnFill(func() error {
+		part.Data = w.Data[start:end:end]
+		return nil
+	})
+	return part
+}
+
+// split cuts a fused projection into parts of the given numbers of rows.
+func (t *tensors) split(l linear, names []string, rows ...int) []linear {
+	parts := make([]linear, len(rows))
+	at := 0
+	for i, n := range rows {
+		parts[i].w = t.cut(l.w, names[i], at, at+n)
+		parts[i].b = t.cut(l.b, names[i], at, at+n)
+		at += n
+	}
+	return parts
+}
+
+// An attention is the weights of one layer's attention.
+type attention struct {
+	q, k, v, o   linear
+	qNorm, kNorm *weights.Tensor // per head or over all heads; nil in most models
+}
+
+// attention finds the projections of layer i, fused in attn_qkv or apart.
+func (m *base) attention(i int) attention {
+	c, t := &m.c, &m.tensors
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	a := attention{o: t.linear(blk(i, "attn_output"), c.Hidden, q)}
+	if _, ok := t.set.Tensor(blk(i, "attn_qkv.weight")); ok {
+		parts := t.split(t.linear(blk(i, "attn_qkv"), q+2*kv, c.Hidden), []string{"q", "k", "v"}, q, kv, kv)
+		a.q, a.k, a.v = parts[0], parts[1], parts[2]
+		return a
+	}
+	a.q = t.linear(blk(i, "attn_q"), q, c.Hidden)
+	a.k = t.linear(blk(i, "attn_k"), kv, c.Hidden)
+	a.v = t.linear(blk(i, "attn_v"), kv, c.Hidden)
+	return a
+}
+
+// headNorms finds the norms of query and key heads.
+func (m *base) headNorms(i int, a *attention) {
+	a.qNorm = m.tensors.need(blk(i, "attn_q_norm.weight"), m.c.HeadDim)
+	a.kNorm = m.tensors.need(blk(i, "attn_k_norm.weight"), m.c.HeadDim)
+}
+
+// of records attention over h up to the output projection. A nil rope rotates
+// nothing.
+func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps float32, o graph.Attention) graph.Value {
+	q, k, v := a.q.of(b, h), a.k.of(b, h), a.v.of(b, h)
+	if a.qNorm != nil {
+		q, k = b.RMSNorm(q, a.qNorm, eps), b.RMSNorm(k, a.kNorm, eps)
+	}
+	if rope != nil {
+		q, k = b.Rope(q, b.Positions(), *rope), b.Rope(k, b.Positions(), *rope)
+	}
+	return b.Attention(q, k, v, o)
+}
+
+// An mlp is a feed-forward block; one without a gate has only up and down.
+type mlp struct{ gate, up, down linear }
+
+// gated finds a block with a gate, whose rows may come before up's in ffn_up.
+func (m *base) gated(i int) mlp {
+	c, t := &m.c, &m.tensors
+	f := mlp{down: t.linear(blk(i, "ffn_down"), c.Hidden, c.FF)}
+	if _, ok := t.set.Tensor(blk(i, "ffn_gate.weight")); ok {
+		f.gate, f.up = t.linear(blk(i, "ffn_gate"), c.FF, c.Hidden), t.linear(blk(i, "ffn_up"), c.FF, c.Hidden)
+		return f
+	}
+	parts := t.split(t.linear(blk(i, "ffn_up"), 2*c.FF, c.Hidden), []string{"gate", "up"}, c.FF, c.FF)
+	f.gate, f.up = parts[0], parts[1]
+	return f
+}
+
+// plain finds a block without a gate.
+func (m *base) plain(i int) mlp {
+	c, t := &m.c, &m.tensors
+	return mlp{up: t.linear(blk(i, "ffn_up"), c.FF, c.Hidden), down: t.linear(blk(i, "ffn_down"), c.Hidden, c.FF)}
+}
+
+func (f *mlp) of(b *graph.Builder, h graph.Value, act graph.Act) graph.Value {
+	if f.gate.w == nil {
+		return f.down.of(b, b.Activate(f.up.of(b, h), act))
+	}
+	return f.down.of(b, b.Gate(f.gate.of(b, h), f.up.of(b, h), act))
+}
+
+// A mixture is the weights of a layer of experts.
+type mixture struct {
+	router linear
+	o      graph.Experts
+}
+
+func (m *base) mixture(i int, act graph.Act, renormalise bool) mixture {
+	c, t := &m.c, &m.tensors
+	if c.Experts == 0 {
+		m.reader.fail("expert_count", "is missing")
+	}
+	n, ff := c.Experts, c.ExpertFF
+	return mixture{
+		router: t.linear(blk(i, "ffn_gate_inp"), n, c.Hidden),
+		o: graph.Experts{
+			Gate: t.need(blk(i, "ffn_gate_exps.weight"), n, ff, c.Hidden), GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
+			Up: t.need(blk(i, "ffn_up_exps.weight"), n, ff, c.Hidden), UpBias: t.maybe(blk(i, "ffn_up_exps.bias"), n, ff),
+			Down: t.need(blk(i, "ffn_down_exps.weight"), n, c.Hidden, ff), DownBias: t.maybe(blk(i, "ffn_down_exps.bias"), n, c.Hidden),
+			Used: c.Used, Renormalise: renormalise, Act: act,
+		},
+	}
+}
+
+func (x *mixture) of(b *graph.Builder, h graph.Value) graph.Value {
+	return b.Experts(h, x.router.of(b, h), x.o)
+}

@@ -1,0 +1,122 @@
+package model_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/formats/gguf"
+	"quern/formats/weights"
+)
+
+// FuzzOpen spoils one metadata value of a small file: Open and recording must
+// fail with one of the two sentinels or succeed, and may not allocate by what
+// the value says.
+func FuzzOpen(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.gguf")
+	if err != nil || len(files) == 0 {
+		f.Fatal(len(files), err)
+	}
+	var data [][]byte
+	for i, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		data = append(data, b)
+		f.Add(uint8(i), uint16(5), int64(-1), 1e30, uint8(0))
+		f.Add(uint8(i), uint16(8), int64(1)<<40, 0.0, uint8(1))
+		f.Add(uint8(i), uint16(11), int64(3), -1.5, uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, file uint8, key uint16, n int64, x float64, kind uint8) {
+		set, err := gguf.Parse(data[int(file)%len(data)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		var keys []string
+		for k := range set.Meta.All() {
+			if !strings.HasPrefix(k, "tokenizer.") {
+				keys = append(keys, k)
+			}
+		}
+		spoilt := &weights.Set{Source: set.Source}
+		for k, v := range set.Meta.All() {
+			if k == keys[int(key)%len(keys)] {
+				v = []weights.Value{n, x, "yarn", n%2 == 0, []int64{n, n}}[int(kind)%5]
+			}
+			spoilt.Meta.Set(k, v)
+		}
+		for w := range set.All() {
+			if err := spoilt.Add(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m, err := model.Open(spoilt)
+		if err == nil {
+			b := graph.NewBuilder(2, 1)
+			h := m.Hidden(b)
+			if !m.Config().Encoder {
+				h = m.Logits(b, h)
+			}
+			_, err = b.Compile(h)
+		} else if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
+			t.Errorf("error %v wraps no sentinel", err)
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+			t.Errorf("%d bytes allocated (error %v)", used, err)
+		}
+	})
+}
+
+// What is sound but not run is refused by name.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, key string
+		value           weights.Value
+		want            string
+		err             error
+	}{
+		{"architecture", "smollm2-F32", "general.architecture", "mamba", `architecture "mamba" is not known; quern knows bert, falcon, gemma2`, model.ErrUnsupported},
+		{"causal", "qwen3moe", "qwen3moe.attention.causal", false, "qwen3moe without causal attention", model.ErrUnsupported},
+		{"pooling", "nomic-bert", "nomic-bert.pooling_type", int64(4), "pooling of type 4", model.ErrUnsupported},
+		{"expert weights", "qwen2moe", "qwen2moe.expert_weights_scale", 2.5, "expert weights scaled by 2.5", model.ErrUnsupported},
+		{"rope scaling", "granite", "granite.rope.scaling.type", "new", `rope scaling "new"`, model.ErrUnsupported},
+		{"experts used", "phimoe", "phimoe.expert_used_count", int64(5), "phimoe.expert_used_count is 5, outside 1 to 4", model.ErrFormat},
+		{"no experts", "gpt-oss", "gpt-oss.expert_count", int64(0), "gpt-oss.expert_count is missing", model.ErrFormat},
+		{"heads", "olmo2", "olmo2.attention.head_count", int64(2), "attn_output.weight has shape [32 64], want [32 32]", model.ErrFormat},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join("testdata", tt.file+".gguf"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set, err := gguf.Parse(bytes.Clone(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set.Meta.Set(tt.key, tt.value)
+			if _, err := model.Open(set); !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %v about %q", err, tt.err, tt.want)
+			}
+		})
+	}
+}
+
+// An encoder has no logits.
+func TestEncoderHasNoLogits(t *testing.T) {
+	m := openModel(t, open(t, "testdata/nomic-bert.gguf"))
+	b := graph.NewBuilder(1, 1)
+	if _, err := b.Compile(m.Logits(b, m.Hidden(b))); !errors.Is(err, model.ErrUnsupported) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,135 @@
+package model
+
+import (
+	"fmt"
+
+	"quern/engine/graph"
+	"quern/formats/weights"
+)
+
+// phi2 is Phi 1, 1.5 and 2: attention and feed-forward side by side behind one
+// LayerNorm, biases everywhere, part of each head rotated.
+//
+// Li et al., "Textbooks Are All You Need II: phi-1.5", 2023, §2.1.
+type phi2 struct {
+	*base
+	layers []phi2Layer
+}
+
+type phi2Layer struct {
+	norm norm
+	attn attention
+	ffn  mlp
+}
+
+func newPhi2(set *weights.Set) (LM, error) {
+	m, err := newBase(set, false)
+	if err != nil {
+		return nil, err
+	}
+	p := &phi2{base: m}
+	for i := range m.c.Layers {
+		p.layers = append(p.layers, phi2Layer{m.tensors.norm(blk(i, "attn_norm"), m.c.Hidden), m.attention(i), m.plain(i)})
+	}
+	return p, m.err()
+}
+
+func (m *phi2) Hidden(b *graph.Builder) graph.Value {
+	c := &m.c
+	x := b.Embed(b.Tokens(), m.embed)
+	for i := range m.layers {
+		l := &m.layers[i]
+		h := l.norm.layer(b, x, c.Eps)
+		a := l.attn.of(b, h, &m.rope, c.Eps, m.attn(i, 0))
+		if i == c.Layers-1 {
+			h = b.Take(h, b.Wanted())
+		}
+		a, x = m.wanted(b, i, a, x)
+		x = b.Add(x, b.Add(l.attn.o.of(b, a), l.ffn.of(b, h, graph.GELUTanh)))
+	}
+	return m.norm.layer(b, x, c.Eps)
+}
+
+// phi3 is Phi 3 to 4: Llama's blocks with fused projections, and rotation by
+// one of two sets of factors, for sequences within the original context or
+// beyond it. phimoe, which is Phi 3.5 MoE, has biases and a mixture of experts.
+//
+// "Phi-3 Technical Report", 2024, §2; Ding et al., "LongRoPE", 2024, §3.
+type phi3 struct {
+	*base
+	layers      []phi3Layer
+	long, short *weights.Tensor // (rotated values / 2), or nil
+}
+
+type phi3Layer struct {
+	attnNorm, ffnNorm norm
+	attn              attention
+	ffn               mlp
+	experts           *mixture // of phimoe
+}
+
+func newPhi3(set *weights.Set) (LM, error) {
+	m, err := newBase(set, false)
+	if err != nil {
+		return nil, err
+	}
+	c, t := &m.c, &m.tensors
+	if c.Arch == "phimoe" && set.Source != weights.GGUF {
+		return nil, fmt.Errorf("%w: phimoe in SafeTensors, whose norms and routing differ from GGUF's; convert it", ErrUnsupported)
+	}
+	p := &phi3{
+		base: m,
+		long: t.maybe("rope_factors_long.weight", c.Rope.Dim/2), short: t.maybe("rope_factors_short.weight", c.Rope.Dim/2),
+	}
+	if (p.long == nil) != (p.short == nil) {
+		return nil, fmt.Errorf("%w: one of rope_factors_long and rope_factors_short is missing", ErrFormat)
+	}
+	for i := range c.Layers {
+		x := phi3Layer{
+			attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),
+			attn:     m.attention(i),
+			ffnNorm:  t.norm(blk(i, "ffn_norm"), c.Hidden),
+		}
+		if c.Arch == "phimoe" {
+			e := m.mixture(i, graph.SiLU, true)
+			x.experts = &e
+		} else {
+			x.ffn = m.gated(i)
+		}
+		p.layers = append(p.layers, x)
+	}
+	return p, m.err()
+}
+
+func (m *phi3) Hidden(b *graph.Builder) graph.Value {
+	c := &m.c
+	rope := m.rope
+	if m.long != nil {
+		factors, served := m.short, c.Context
+		if c.Served > 0 {
+			served = c.Served
+		}
+		if served > c.Rope.Original {
+			factors = m.long
+		}
+		var err error
+		if rope.Freqs, rope.Magnitude, err = c.Rope.frequencies(factors); err != nil {
+			b.Fail(err)
+		}
+	}
+	x := b.Embed(b.Tokens(), m.embed)
+	for i := range m.layers {
+		l := &m.layers[i]
+		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), &rope, c.Eps, m.attn(i, m.hfWindow()))
+		a, x = m.wanted(b, i, a, x)
+		x = b.Add(x, l.attn.o.of(b, a))
+		h := l.ffnNorm.rms(b, x, c.Eps)
+		if l.experts != nil {
+			h = l.experts.of(b, h)
+		} else {
+			h = l.ffn.of(b, h, graph.SiLU)
+		}
+		x = b.Add(x, h)
+	}
+	return m.norm.rms(b, x, c.Eps)
+}

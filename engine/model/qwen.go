@@ -1,0 +1,102 @@
+package model
+
+import (
+	"quern/engine/graph"
+	"quern/formats/weights"
+)
+
+// qwen is Qwen 2 to 3: Llama's blocks with biases of query, key and value (2)
+// or norms of query and key heads (3). The mixtures of 2 have a shared expert
+// beside the chosen ones, weighed by a sigmoid of its own.
+//
+// "Qwen2 Technical Report", 2024, §2.2; "Qwen3 Technical Report", 2025, §2.
+type qwen struct {
+	*base
+	layers []qwenLayer
+}
+
+type qwenLayer struct {
+	attnNorm, ffnNorm norm
+	attn              attention
+	ffn               mlp             // of qwen2moe the shared expert
+	experts           *mixture        // nil in dense models
+	shared            *weights.Tensor // (1, hidden); nil without a shared expert
+}
+
+func newQwen(set *weights.Set) (LM, error) {
+	m, err := newBase(set, false)
+	if err != nil {
+		return nil, err
+	}
+	q := &qwen{base: m}
+	c, t := &m.c, &m.tensors
+	for i := range c.Layers {
+		x := qwenLayer{
+			attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),
+			attn:     m.attention(i),
+			ffnNorm:  t.norm(blk(i, "ffn_norm"), c.Hidden),
+		}
+		if c.Arch == "qwen3" || c.Arch == "qwen3moe" {
+			m.headNorms(i, &x.attn)
+		}
+		switch c.Arch {
+		case "qwen2moe":
+			norm, _ := set.Meta.Bool("qwen2moe.expert_weights_norm")
+			e := m.mixture(i, graph.SiLU, norm)
+			x.experts = &e
+			ff := m.reader.countOr("expert_shared_feed_forward_length", maxWidth, c.FF)
+			x.ffn = mlp{
+				gate: t.linear(blk(i, "ffn_gate_shexp"), ff, c.Hidden),
+				up:   t.linear(blk(i, "ffn_up_shexp"), ff, c.Hidden),
+				down: t.linear(blk(i, "ffn_down_shexp"), c.Hidden, ff),
+			}
+			x.shared = t.row(t.need(blk(i, "ffn_gate_inp_shexp.weight"), c.Hidden))
+		case "qwen3moe":
+			// Every published model normalises; Hugging Face files may say no.
+			norm, ok := set.Meta.Bool("qwen3moe.expert_weights_norm")
+			e := m.mixture(i, graph.SiLU, norm || !ok)
+			x.experts = &e
+		default:
+			x.ffn = m.gated(i)
+		}
+		q.layers = append(q.layers, x)
+	}
+	return q, m.err()
+}
+
+// row is a vector as a matrix of one row.
+func (t *tensors) row(w *weights.Tensor) *weights.Tensor {
+	if w == nil || t.err != nil {
+		return nil
+	}
+	m := &weights.Tensor{Name: w.Name, Type: w.Type, Shape: []int{1, w.Shape[0]}, Data: w.Data}
+	if w.Data == nil {
+		t.set.OnFill(func() error {
+			m.Data = w.Data
+			return nil
+		})
+	}
+	return m
+}
+
+func (m *qwen) Hidden(b *graph.Builder) graph.Value {
+	c := &m.c
+	x := b.Embed(b.Tokens(), m.embed)
+	for i := range m.layers {
+		l := &m.layers[i]
+		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), &m.rope, c.Eps, m.attn(i, 0))
+		a, x = m.wanted(b, i, a, x)
+		x = b.Add(x, l.attn.o.of(b, a))
+		h := l.ffnNorm.rms(b, x, c.Eps)
+		if l.experts == nil {
+			x = b.Add(x, l.ffn.of(b, h, graph.SiLU))
+			continue
+		}
+		y := l.experts.of(b, h)
+		if l.shared != nil {
+			y = b.Add(y, b.Weigh(l.ffn.of(b, h, graph.SiLU), b.Linear(h, l.shared, nil)))
+		}
+		x = b.Add(x, y)
+	}
+	return m.norm.rms(b, x, c.Eps)
+}

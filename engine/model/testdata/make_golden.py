@@ -1,0 +1,473 @@
+#!/usr/bin/env python3
+"""Makes NAME.gguf and NAME.golden.json of this folder for the architectures
+that the team's fixtures do not cover: tiny random models, and their outputs
+computed in float64 from the definitions alone, sharing no code with quern.
+
+Made with Python 3.11 and numpy 1.24.2; run it in this folder.
+"""
+
+import json
+import math
+import struct
+
+import numpy as np
+
+HIDDEN, HEADS, KV, DIM, FF, VOCAB, LAYERS, EXPERTS, USED = 32, 4, 2, 16, 32, 48, 2, 4, 2
+POSITIONS = [0, 7, 23]
+F32, F16, MXFP4 = 0, 1, 39
+
+
+class Model:
+    """Collects keys and tensors; self[name] is a tensor's value in float64."""
+
+    def __init__(self, arch, seed):
+        self.arch, self.rng = arch, np.random.default_rng(seed)
+        self.keys, self.tensors, self.values = [], [], {}
+        self.key("general.architecture", arch)
+        for k, v in {"context_length": 64, "embedding_length": HIDDEN, "block_count": LAYERS, "feed_forward_length": FF,
+                     "attention.head_count": HEADS, "attention.head_count_kv": KV}.items():
+            self.key(arch + "." + k, v)
+
+    def own(self, key, value):
+        self.key(self.arch + "." + key, value)
+
+    def key(self, key, value):
+        self.keys.append((key, value))
+
+    def add(self, name, *shape, kind=None, mean=0.0, scale=None):
+        if kind is None:
+            kind = F32 if len(shape) == 1 or "gate_inp" in name or ".bias" in name else F16
+        if scale is None:
+            scale = 0.3 if len(shape) == 1 or ".bias" in name else 1.5 / math.sqrt(shape[-1])
+        x = (mean + scale * self.rng.standard_normal(shape)).astype(np.float32)
+        if kind == F32:
+            data = x.tobytes()
+        elif kind == F16:
+            x = x.astype(np.float16)
+            data = x.tobytes()
+        else:
+            x, data = mxfp4(x)
+        self.values[name] = x.astype(np.float64)
+        self.tensors.append((name, shape, kind, data))
+
+    def norm(self, name, n, bias=False):
+        self.add(name + ".weight", n, mean=1.0)
+        if bias:
+            self.add(name + ".bias", n)
+
+    def linear(self, name, out, n, bias=False):
+        self.add(name + ".weight", out, n)
+        if bias:
+            self.add(name + ".bias", out)
+
+    def __getitem__(self, name):
+        return self.values[name]
+
+    def get(self, name):
+        return self.values.get(name)
+
+    def apply(self, name, x):
+        y = x @ self[name + ".weight"].T
+        b = self.get(name + ".bias")
+        return y if b is None else y + b
+
+    def write(self, name, golden):
+        with open(name + ".gguf", "wb") as f:
+            f.write(b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.keys)))
+            for k, v in self.keys:
+                f.write(text(k))
+                if isinstance(v, bool):
+                    f.write(struct.pack("<IB", 7, v))
+                elif isinstance(v, int):
+                    f.write(struct.pack("<II", 4, v))
+                elif isinstance(v, float):
+                    f.write(struct.pack("<If", 6, v))
+                else:
+                    f.write(struct.pack("<I", 8) + text(v))
+            at = 0
+            for n, shape, kind, data in self.tensors:
+                f.write(text(n) + struct.pack("<I", len(shape)))
+                for d in reversed(shape):
+                    f.write(struct.pack("<Q", d))
+                f.write(struct.pack("<IQ", kind, at))
+                at += (len(data) + 31) // 32 * 32
+            f.write(bytes(-f.tell() % 32))
+            for _, _, _, data in self.tensors:
+                f.write(data + bytes(-len(data) % 32))
+        with open(name + ".golden.json", "w") as f:
+            json.dump(golden, f)
+            f.write("\n")
+
+
+def text(s):
+    b = s.encode()
+    return struct.pack("<Q", len(b)) + b
+
+
+def mxfp4(x):
+    """OCP Microscaling Formats, 2023: 32 numbers of 4 bits under one power of two."""
+    grid = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    grid = np.concatenate([grid, -grid])
+    data, back = bytearray(), np.empty(x.size)
+    for i, block in enumerate(x.reshape(-1, 32).astype(np.float64)):
+        exp = math.floor(math.log2(np.abs(block).max())) - 2
+        q = np.abs(block[:, None] / 2.0**exp - grid).argmin(axis=1)
+        data.append(exp + 127)
+        data += bytes((q[:16] | q[16:] << 4).astype(np.uint8))
+        back[32 * i:32 * i + 32] = grid[q] * 2.0**exp
+    return back.reshape(x.shape), bytes(data)
+
+
+def rms(x, w, eps):
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * w
+
+
+def layer(x, w, b, eps):
+    d = x - x.mean(axis=-1, keepdims=True)
+    return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + eps) * w + b
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def silu(x):
+    return x * sigmoid(x)
+
+
+def gelu(x):
+    return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+
+
+def swiglu_clamped(g, u):
+    g, u = np.minimum(g, 7), np.clip(u, -7, 7)
+    return g * sigmoid(1.702 * g) * (u + 1)
+
+
+def freqs(base, dim=DIM):
+    return base ** (-np.arange(0, dim, 2) / dim)
+
+
+def rope(x, f, neighbours=False, magnitude=1.0):
+    """x is (tokens, heads, dim); the first 2·len(f) values of a head turn."""
+    angle = np.arange(len(x))[:, None, None] * f
+    c, s = np.cos(angle) * magnitude, np.sin(angle) * magnitude
+    y, n = x.copy(), len(f)
+    i, j = (slice(0, 2 * n, 2), slice(1, 2 * n, 2)) if neighbours else (slice(0, n), slice(n, 2 * n))
+    y[..., i], y[..., j] = x[..., i] * c - x[..., j] * s, x[..., j] * c + x[..., i] * s
+    return y
+
+
+def attend(q, k, v, scale, causal=True, window=0, sinks=None):
+    n, group = len(q), q.shape[1] // k.shape[1]
+    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    seen = (j <= i) if causal else np.ones((n, n), bool)
+    if window:
+        seen &= i - j < window
+    out = []
+    for h in range(q.shape[1]):
+        s = np.where(seen, q[:, h] @ k[:, h // group].T * scale, -np.inf)
+        if sinks is not None:
+            s = np.concatenate([s, np.full((n, 1), sinks[h])], axis=1)
+        out.append(softmax(s)[:, :n] @ v[:, h // group])
+    return np.concatenate(out, axis=1)
+
+
+def heads(x, n):
+    return x.reshape(len(x), n, -1)
+
+
+def experts(m, p, h, norm, act):
+    """Row by row, as the mixture is defined."""
+    probability = softmax(m.apply(p + "ffn_gate_inp", h))
+    y = np.zeros_like(h)
+    for r in range(len(h)):
+        best = sorted(range(EXPERTS), key=lambda e: -probability[r, e])[:USED]
+        w = probability[r, best]
+        if norm:
+            w = w / w.sum()
+        for e, we in zip(best, w):
+            part = {}
+            for k in ("gate", "up"):
+                part[k] = m[f"{p}ffn_{k}_exps.weight"][e] @ h[r]
+                if m.get(f"{p}ffn_{k}_exps.bias") is not None:
+                    part[k] = part[k] + m[f"{p}ffn_{k}_exps.bias"][e]
+            z = m[p + "ffn_down_exps.weight"][e] @ act(part["gate"], part["up"])
+            if m.get(p + "ffn_down_exps.bias") is not None:
+                z = z + m[p + "ffn_down_exps.bias"][e]
+            y[r] += we * z
+    return y
+
+
+def swiglu(g, u):
+    return silu(g) * u
+
+
+def add_experts(m, p, bias=False, kind=F16):
+    m.linear(p + "ffn_gate_inp", EXPERTS, HIDDEN, bias)
+    for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+        m.add(f"{p}ffn_{k}_exps.weight", EXPERTS, out, n, kind=kind)
+        if bias:
+            m.add(f"{p}ffn_{k}_exps.bias", EXPERTS, out)
+
+
+def add_attention(m, p, bias=False, out_bias=False, dim=DIM):
+    m.linear(p + "attn_q", HEADS * dim, HIDDEN, bias)
+    m.linear(p + "attn_k", KV * dim, HIDDEN, bias)
+    m.linear(p + "attn_v", KV * dim, HIDDEN, bias)
+    m.linear(p + "attn_output", HIDDEN, HEADS * dim, out_bias)
+
+
+def qkv(m, p, h):
+    return [heads(m.apply(p + "attn_" + k, h), n) for k, n in (("q", HEADS), ("k", KV), ("v", KV))]
+
+
+def finish(m, name, ids, logits):
+    m.write(name, {
+        "prompt_ids": ids, "logits_last": logits[-1].tolist(),
+        "logits_pos": {str(p): logits[p].tolist() for p in POSITIONS},
+    })
+
+
+def start(arch, seed, tied=False, bias=False, eps="attention.layer_norm_rms_epsilon", dim=DIM):
+    m = Model(arch, seed)
+    m.own(eps, 1e-3)
+    m.own("attention.key_length", dim)
+    m.own("attention.value_length", dim)
+    ids = m.rng.integers(0, VOCAB, 24).tolist()
+    m.add("token_embd.weight", VOCAB, HIDDEN, scale=1.0)
+    m.norm("output_norm", HIDDEN, bias)
+    if not tied:
+        m.add("output.weight", VOCAB, HIDDEN)
+    return m, ids
+
+
+def llama_bias_linear():
+    m, ids = start("llama", 1)
+    m.own("rope.freq_base", 5000.0)
+    m.own("rope.scaling.type", "linear")
+    m.own("rope.scaling.factor", 4.0)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN)
+        add_attention(m, p, bias=True, out_bias=True)
+        m.norm(p + "ffn_norm", HIDDEN)
+        for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, out, n)
+        q, k, v = qkv(m, p, rms(x, m[p + "attn_norm.weight"], 1e-3))
+        f = freqs(5000.0) / 4
+        x = x + m.apply(p + "attn_output", attend(rope(q, f, True), rope(k, f, True), v, DIM**-0.5))
+        h = rms(x, m[p + "ffn_norm.weight"], 1e-3)
+        x = x + m.apply(p + "ffn_down", silu(m.apply(p + "ffn_gate", h)) * m.apply(p + "ffn_up", h))
+    finish(m, "llama-bias-linear", ids, m.apply("output", rms(x, m["output_norm.weight"], 1e-3)))
+
+
+def falcon_40b():
+    dim = HIDDEN // HEADS
+    m, ids = start("falcon", 2, bias=True, eps="attention.layer_norm_epsilon", dim=dim)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN, True)
+        m.norm(p + "attn_norm_2", HIDDEN, True)
+        m.linear(p + "attn_qkv", (HEADS + 2 * KV) * dim, HIDDEN)
+        m.linear(p + "attn_output", HIDDEN, HEADS * dim)
+        m.linear(p + "ffn_up", FF, HIDDEN)
+        m.linear(p + "ffn_down", HIDDEN, FF)
+        h = layer(x, m[p + "attn_norm_2.weight"], m[p + "attn_norm_2.bias"], 1e-3)
+        all = heads(m.apply(p + "attn_qkv", h), HEADS + 2 * KV)
+        q, k, v = all[:, :HEADS], all[:, HEADS:HEADS + KV], all[:, HEADS + KV:]
+        f = freqs(10000.0, dim)
+        a = m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, dim**-0.5))
+        h = layer(x, m[p + "attn_norm.weight"], m[p + "attn_norm.bias"], 1e-3)
+        x = x + a + m.apply(p + "ffn_down", gelu(m.apply(p + "ffn_up", h)))
+    finish(m, "falcon-40b", ids, m.apply("output", layer(x, m["output_norm.weight"], m["output_norm.bias"], 1e-3)))
+
+
+def qwen_moe(arch, seed):
+    m, ids = start(arch, seed)
+    two = arch == "qwen2moe"
+    m.own("rope.freq_base", 1e6)
+    m.own("expert_count", EXPERTS)
+    m.own("expert_used_count", USED)
+    m.own("expert_feed_forward_length", FF)
+    shared = 48
+    if two:
+        m.own("expert_shared_feed_forward_length", shared)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN)
+        add_attention(m, p, bias=two)
+        if not two:
+            m.norm(p + "attn_q_norm", DIM)
+            m.norm(p + "attn_k_norm", DIM)
+        m.norm(p + "ffn_norm", HIDDEN)
+        add_experts(m, p)
+        q, k, v = qkv(m, p, rms(x, m[p + "attn_norm.weight"], 1e-3))
+        if not two:
+            q, k = rms(q, m[p + "attn_q_norm.weight"], 1e-3), rms(k, m[p + "attn_k_norm.weight"], 1e-3)
+        f = freqs(1e6)
+        x = x + m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, DIM**-0.5))
+        h = rms(x, m[p + "ffn_norm.weight"], 1e-3)
+        y = experts(m, p, h, not two, swiglu)
+        if two:
+            m.add(p + "ffn_gate_inp_shexp.weight", HIDDEN)
+            for k, out, n in (("gate", shared, HIDDEN), ("up", shared, HIDDEN), ("down", HIDDEN, shared)):
+                m.linear(f"{p}ffn_{k}_shexp", out, n)
+            z = m.apply(p + "ffn_down_shexp", silu(m.apply(p + "ffn_gate_shexp", h)) * m.apply(p + "ffn_up_shexp", h))
+            y = y + sigmoid(h @ m[p + "ffn_gate_inp_shexp.weight"])[:, None] * z
+        x = x + y
+    finish(m, arch, ids, m.apply("output", rms(x, m["output_norm.weight"], 1e-3)))
+
+
+def phimoe():
+    """As GGUF files of it are run: RMS norms with a bias, softmax routing."""
+    m, ids = start("phimoe", 5, bias=True)
+    m.add("output.bias", VOCAB)
+    m.own("expert_count", EXPERTS)
+    m.own("expert_used_count", USED)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN, True)
+        add_attention(m, p, bias=True, out_bias=True)
+        m.norm(p + "ffn_norm", HIDDEN, True)
+        add_experts(m, p)
+        q, k, v = qkv(m, p, rms(x, m[p + "attn_norm.weight"], 1e-3) + m[p + "attn_norm.bias"])
+        f = freqs(10000.0)
+        x = x + m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, DIM**-0.5))
+        x = x + experts(m, p, rms(x, m[p + "ffn_norm.weight"], 1e-3) + m[p + "ffn_norm.bias"], True, swiglu)
+    finish(m, "phimoe", ids, m.apply("output", rms(x, m["output_norm.weight"], 1e-3) + m["output_norm.bias"]))
+
+
+def olmo2():
+    m, ids = start("olmo2", 6)
+    m.own("rope.freq_base", 500000.0)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        add_attention(m, p)
+        m.norm(p + "attn_q_norm", HEADS * DIM)
+        m.norm(p + "attn_k_norm", KV * DIM)
+        m.norm(p + "post_attention_norm", HIDDEN)
+        m.norm(p + "post_ffw_norm", HIDDEN)
+        for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, out, n)
+        q = heads(rms(m.apply(p + "attn_q", x), m[p + "attn_q_norm.weight"], 1e-3), HEADS)
+        k = heads(rms(m.apply(p + "attn_k", x), m[p + "attn_k_norm.weight"], 1e-3), KV)
+        v = heads(m.apply(p + "attn_v", x), KV)
+        f = freqs(500000.0)
+        a = m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, DIM**-0.5))
+        x = x + rms(a, m[p + "post_attention_norm.weight"], 1e-3)
+        h = m.apply(p + "ffn_down", silu(m.apply(p + "ffn_gate", x)) * m.apply(p + "ffn_up", x))
+        x = x + rms(h, m[p + "post_ffw_norm.weight"], 1e-3)
+    finish(m, "olmo2", ids, m.apply("output", rms(x, m["output_norm.weight"], 1e-3)))
+
+
+def granite():
+    m, ids = start("granite", 7, tied=True)
+    m.own("embedding_scale", 12.0)
+    m.own("residual_scale", 0.25)
+    m.own("attention.scale", 0.125)
+    m.own("logit_scale", 8.0)
+    x = 12 * m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN)
+        add_attention(m, p)
+        m.norm(p + "ffn_norm", HIDDEN)
+        for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, out, n)
+        q, k, v = qkv(m, p, rms(x, m[p + "attn_norm.weight"], 1e-3))
+        f = freqs(10000.0)
+        x = x + 0.25 * m.apply(p + "attn_output", attend(rope(q, f, True), rope(k, f, True), v, 0.125))
+        h = rms(x, m[p + "ffn_norm.weight"], 1e-3)
+        x = x + 0.25 * m.apply(p + "ffn_down", silu(m.apply(p + "ffn_gate", h)) * m.apply(p + "ffn_up", h))
+    finish(m, "granite", ids, m.apply("token_embd", rms(x, m["output_norm.weight"], 1e-3)) / 8)
+
+
+def yarn(base, factor, original, fast, slow):
+    """Peng et al., "YaRN", 2023, with the ends of its ramp rounded outwards."""
+    def pair(turns):
+        return DIM * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
+    low, high = max(0, math.floor(pair(fast))), min(DIM - 1, math.ceil(pair(slow)))
+    f = freqs(base)
+    keep = 1 - np.clip((np.arange(len(f)) - low) / max(0.001, high - low), 0, 1)
+    return f / factor * (1 - keep) + f * keep, 1 + 0.1 * math.log(factor)
+
+
+def gpt_oss(name, kind):
+    m, ids = start("gpt-oss", 8)
+    for k, v in {"rope.freq_base": 1000.0, "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0,
+                 "rope.scaling.original_context_length": 512, "attention.sliding_window": 8,
+                 "expert_count": EXPERTS, "expert_used_count": USED, "expert_feed_forward_length": FF}.items():
+        m.own(k, v)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN)
+        add_attention(m, p, bias=True, out_bias=True)
+        m.add(p + "attn_sinks.weight", HEADS, scale=1.0)
+        m.norm(p + "post_attention_norm", HIDDEN)
+        add_experts(m, p, bias=True, kind=kind)
+        q, k, v = qkv(m, p, rms(x, m[p + "attn_norm.weight"], 1e-3))
+        f, size = yarn(1000.0, 4.0, 512, 32, 1)
+        a = attend(rope(q, f, magnitude=size), rope(k, f, magnitude=size), v, DIM**-0.5,
+                   window=8 if i % 2 == 0 else 0, sinks=m[p + "attn_sinks.weight"])
+        x = x + m.apply(p + "attn_output", a)
+        x = x + experts(m, p, rms(x, m[p + "post_attention_norm.weight"], 1e-3), True, swiglu_clamped)
+    finish(m, name, ids, m.apply("output", rms(x, m["output_norm.weight"], 1e-3)))
+
+
+def nomic_bert():
+    dim = HIDDEN // HEADS
+    m = Model("nomic-bert", 9)
+    m.own("attention.layer_norm_epsilon", 1e-3)
+    m.own("rope.freq_base", 1000.0)
+    m.own("attention.causal", False)
+    m.own("pooling_type", 1)
+    m.keys = [(k, HEADS if k.endswith("head_count_kv") else v) for k, v in m.keys]
+    ids = m.rng.integers(0, VOCAB, 24).tolist()
+    m.add("token_embd.weight", VOCAB, HIDDEN, scale=1.0)
+    m.add("token_types.weight", 2, HIDDEN, kind=F32)
+    m.norm("token_embd_norm", HIDDEN, True)
+    x = m["token_embd.weight"][ids] + m["token_types.weight"][0]
+    x = layer(x, m["token_embd_norm.weight"], m["token_embd_norm.bias"], 1e-3)
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.linear(p + "attn_qkv", 3 * HIDDEN, HIDDEN)
+        m.linear(p + "attn_output", HIDDEN, HIDDEN)
+        m.norm(p + "attn_output_norm", HIDDEN, True)
+        for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, out, n)
+        m.norm(p + "layer_output_norm", HIDDEN, True)
+        q, k, v = (heads(y, HEADS) for y in np.split(m.apply(p + "attn_qkv", x), 3, axis=1))
+        f = freqs(1000.0, dim)
+        x = x + m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, dim**-0.5, causal=False))
+        x = layer(x, m[p + "attn_output_norm.weight"], m[p + "attn_output_norm.bias"], 1e-3)
+        x = x + m.apply(p + "ffn_down", silu(m.apply(p + "ffn_gate", x)) * m.apply(p + "ffn_up", x))
+        x = layer(x, m[p + "layer_output_norm.weight"], m[p + "layer_output_norm.bias"], 1e-3)
+    m.write("nomic-bert", {
+        "prompt_ids": ids, "embedding": x.mean(axis=0).tolist(),
+        "token_embedding": {str(p): x[p].tolist() for p in POSITIONS},
+    })
+
+
+if __name__ == "__main__":
+    llama_bias_linear()
+    falcon_40b()
+    qwen_moe("qwen2moe", 3)
+    qwen_moe("qwen3moe", 4)
+    phimoe()
+    olmo2()
+    granite()
+    gpt_oss("gpt-oss", F16)
+    gpt_oss("gpt-oss-MXFP4", MXFP4)
+    nomic_bert()
