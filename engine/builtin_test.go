@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"quern/engine/builtin"
 	"quern/engine/chat"
+	"quern/engine/sample"
+	"quern/kernels/quant"
 )
 
 // The built-in model answers what it was taught, through the whole engine.
@@ -84,5 +88,66 @@ func TestAutoShorten(t *testing.T) {
 	}
 	if n := res.events[0].Truncated; n == 0 || n%2 != 0 || n >= len(p.Messages) {
 		t.Errorf("%d of %d messages dropped", n, len(p.Messages))
+	}
+}
+
+// The goldens were made by PyTorch from the same file. A case is compared up to
+// its first near tie; the model says a whole answer by then in most.
+func TestBuiltinGreedy(t *testing.T) {
+	b, err := os.ReadFile("builtin/testdata/greedy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Cases []struct {
+			Name                 string
+			Messages             []struct{ Role, Content string }
+			Prompt               string
+			PromptTokens, Tokens []int32
+			Compare              int
+		}
+	}
+	if err := json.Unmarshal(b, &golden); err != nil {
+		t.Fatal(err)
+	}
+	if len(golden.Cases) < 25 {
+		t.Fatalf("%d cases", len(golden.Cases))
+	}
+	e := open(t, Options{Defaulted: ModelOptions{CacheType: quant.F32}})
+	compared := 0
+	for _, c := range golden.Cases {
+		p := Prompt{Text: c.Prompt}
+		for _, m := range c.Messages {
+			p.Messages = append(p.Messages, chat.Message{Role: m.Role, Text: m.Content})
+		}
+		toks, err := e.Tokenize(t.Context(), TokenizeRequest{Prompt: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !equal(toks.Tokens, c.PromptTokens) {
+			t.Errorf("%s: prompt tokens %v, want %v", c.Name, toks.Tokens, c.PromptTokens)
+			continue
+		}
+		want := c.Tokens[:min(c.Compare, len(c.Tokens)-1)] // the last is the stop token
+		if len(want) == 0 {
+			continue
+		}
+		res, err := gather(t.Context(), e, GenerateRequest{Prompt: p, MaxTokens: len(want), Sample: sample.Params{Logprobs: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int32
+		for _, ev := range res.events {
+			for _, l := range ev.Logprobs {
+				got = append(got, l.ID)
+			}
+		}
+		if !equal(got, want) {
+			t.Errorf("%s: tokens %v, want %v (%q)", c.Name, got, want, res.text[0])
+		}
+		compared += len(want)
+	}
+	if compared < 300 {
+		t.Errorf("only %d tokens compared", compared)
 	}
 }
