@@ -152,7 +152,9 @@ loop:
 	VFMADD213PS  expConst<>+704(SB), Z0, Z2
 	VFMADD213PS  expConst<>+768(SB), Z0, Z2
 	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z0
+	VPADDD       Z1, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VFMADD213PS  Z2, Z3, Z0
 	VADDPS       expConst<>+768(SB), Z0, Z0
 	VDIVPS       Z0, Z4, Z0
 	VMULPS       (DX), Z0, Z0
@@ -199,7 +201,9 @@ loop:
 	VFMADD213PS  expConst<>+704(SB), Z0, Z2
 	VFMADD213PS  expConst<>+768(SB), Z0, Z2
 	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z0
+	VPADDD       Z1, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VFMADD213PS  Z2, Z3, Z0
 	VMOVUPS      Z0, (DI)
 	VADDPS       Z0, Z6, Z6
 	ADDQ         $64, DI
@@ -251,7 +255,9 @@ loop:
 	VFMADD213PS  expConst<>+704(SB), Y0, Y2
 	VFMADD213PS  expConst<>+768(SB), Y0, Y2
 	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VPADDD       Y1, Y2, Y0
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
 	VADDPS       expConst<>+768(SB), Y0, Y0
 	VDIVPS       Y0, Y4, Y0
 	VMULPS       (DX), Y0, Y0
@@ -298,7 +304,9 @@ loop:
 	VFMADD213PS  expConst<>+704(SB), Y0, Y2
 	VFMADD213PS  expConst<>+768(SB), Y0, Y2
 	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VPADDD       Y1, Y2, Y0
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
 	VMOVUPS      Y0, (DI)
 	VADDPS       Y0, Y6, Y6
 	ADDQ         $32, DI

@@ -4,7 +4,7 @@
 // with the same number of threads, takes the median of each and writes the table
 // to bench/results. Run it from the root of the repository:
 //
-//	(cd bench/peers && npm ci --ignore-scripts)
+//	(cd bench/peers && npm install --ignore-scripts)
 //	go run ./bench/ggufgen -shape tinyllama-1.1b -type Q4_K_M -o tinyllama.gguf
 //	go run ./bench/cpu tinyllama.gguf
 package main

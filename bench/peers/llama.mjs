@@ -3,7 +3,7 @@
 //
 //   node llama.mjs FILE [--threads N] [--pp 512] [--tg 128] [--batch 1] [--reps 3]
 //
-// Install with `npm ci --ignore-scripts`: the prebuilt library is used and
+// Install with `npm install --ignore-scripts`: the prebuilt library is used and
 // nothing is compiled or fetched at run time. PEER_DIR names another folder that
 // holds node_modules.
 import fs from 'node:fs';

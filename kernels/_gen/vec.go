@@ -80,7 +80,10 @@ func expOf(a *file, v vec, v0, v1, v2, v3 int) {
 	a.f("VFMADD213PS %s, %s, %s", k(cOne), r(v0), r(v2))
 	// 2ᵏ is put on by adding to the exponent. k reaches 128 while eʳ may be
 	// below one, so only the sum has to be an exponent.
-	a.f("VPADDD %s, %s, %s", r(v1), r(v2), r(v0))
+	a.f("VPADDD %s, %s, %s", r(v1), r(v2), r(v2))
+	// The integer sum may have made a number of a NaN; r·0 brings it back.
+	a.f("VXORPS %s, %s, %s", r(v3), r(v3), r(v3))
+	a.f("VFMADD213PS %s, %s, %s", r(v2), r(v3), r(v0))
 }
 
 func siluGate(a *file, v vec) {
