@@ -1,0 +1,25 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A real, tiny model continues as llama2.c and llama.cpp do.
+func TestStories(t *testing.T) {
+	path := filepath.Join("..", "..", "shared", "fixtures", "real", "stories260K.gguf")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no shared/fixtures beside the checkout")
+	}
+	e := open(t, Options{Models: []ModelOptions{{Name: "stories", Path: path}}})
+	res, err := gather(t.Context(), e, GenerateRequest{Model: "stories", Prompt: Prompt{Text: "Once upon a time"}, MaxTokens: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = ", there was a little girl named Lily. She loved to play outside in the park. One day, she saw a big, red ball. She wanted to play with it, but it was too high."
+	if !strings.HasPrefix(res.text[0], want) {
+		t.Errorf("the story goes %q, want it to begin %q", res.text[0], want)
+	}
+}
