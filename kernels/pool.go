@@ -17,12 +17,26 @@ type Pool struct {
 	stop    atomic.Bool
 
 	_      [64]byte
-	state  atomic.Uint64 // generation<<32 | next chunk to claim
+	state  atomic.Uint64 // generation, chunks and the next one to claim; see pack
 	_      [56]byte
 	left   atomic.Int64 // chunks not finished
 	_      [56]byte
-	chunks atomic.Int64
+	first  atomic.Int64 // number of the generation's first chunk
 	region atomic.Pointer[Region]
+}
+
+// A Pool's state is one word, so that claiming a chunk checks everything at
+// once: a worker that comes late to a generation finds it used up, whatever the
+// next one looks like, because a generation's count is claimed against itself.
+const (
+	chunkBits = 20
+	maxChunks = 1<<chunkBits - 1
+)
+
+func pack(gen uint64, chunks int) uint64 { return gen<<(2*chunkBits) | uint64(chunks)<<chunkBits }
+
+func unpack(state uint64) (gen uint64, chunks, next int) {
+	return state >> (2 * chunkBits), int(state >> chunkBits & maxChunks), int(state & maxChunks)
 }
 
 // A Region is a piece of parallel work: F is called once for each chunk, from
@@ -91,17 +105,24 @@ func (p *Pool) Run(chunks int, r *Region) {
 		}
 		return
 	}
-	gen := p.state.Load()>>32 + 1
+	for first := 0; first < chunks; first += maxChunks {
+		p.run(first, min(chunks-first, maxChunks), r)
+	}
+}
+
+// run is Run for chunks that fit one generation.
+func (p *Pool) run(first, chunks int, r *Region) {
+	gen, _, _ := unpack(p.state.Load())
 	p.region.Store(r)
-	p.chunks.Store(int64(chunks))
+	p.first.Store(int64(first))
 	p.left.Store(int64(chunks))
-	p.state.Store(gen << 32) // publishes the stores above
+	p.state.Store(pack(gen+1, chunks)) // publishes the stores above
 	for _, w := range p.workers {
 		if w.parked.Load() {
 			w.signal()
 		}
 	}
-	p.claim(gen, 0)
+	p.claim(0)
 	for i := 0; p.left.Load() > 0; i++ {
 		pause(pauses)
 		if i > yieldAfter { // the other thread is not running: give it the CPU
@@ -110,19 +131,19 @@ func (p *Pool) Run(chunks int, r *Region) {
 	}
 }
 
-// claim runs chunks of generation gen until none is left. A worker that comes
-// late finds another generation and leaves: it cannot touch the next region's
-// chunks with this one's function.
-func (p *Pool) claim(gen uint64, worker int) {
-	n := uint64(p.chunks.Load())
-	r := p.region.Load()
+// claim runs chunks of the generation in force until none is left to claim. A
+// claim that succeeds proves that the generation is not over, so region and
+// first, stored before it was published, are its own.
+func (p *Pool) claim(worker int) {
 	for {
 		s := p.state.Load()
-		if s>>32 != gen&0xffffffff || s&0xffffffff >= n {
+		_, chunks, next := unpack(s)
+		if next >= chunks {
 			return
 		}
+		r, first := p.region.Load(), int(p.first.Load())
 		if p.state.CompareAndSwap(s, s+1) {
-			r.F(worker, int(s&0xffffffff))
+			r.F(worker, first+next)
 			p.left.Add(-1)
 		}
 	}
@@ -134,8 +155,8 @@ func (p *Pool) work(w *worker) {
 	for {
 		var start time.Time
 		for i := 0; ; i++ {
-			if g := p.state.Load() >> 32; g != last {
-				last = g
+			if gen, _, _ := unpack(p.state.Load()); gen != last {
+				last = gen
 				break
 			}
 			if p.stop.Load() {
@@ -155,7 +176,7 @@ func (p *Pool) work(w *worker) {
 				start, i = time.Time{}, 0
 			}
 		}
-		p.claim(last, w.id)
+		p.claim(w.id)
 	}
 }
 
@@ -163,7 +184,7 @@ func (p *Pool) work(w *worker) {
 // parked is set: a Run that did not see it set has changed the state before.
 func (p *Pool) park(w *worker, last uint64) {
 	w.parked.Store(true)
-	if p.state.Load()>>32 == last && !p.stop.Load() {
+	if gen, _, _ := unpack(p.state.Load()); gen == last && !p.stop.Load() {
 		<-w.wake
 	}
 	w.parked.Store(false)

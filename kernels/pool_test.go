@@ -38,6 +38,57 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// Regions of ever changing length, one right after the other: a worker that
+// comes late to one must not take chunks of the next.
+func TestPoolLateWorkers(t *testing.T) {
+	p := NewPool(4)
+	defer p.Close()
+	var inside atomic.Int32
+	counts := make([]atomic.Int32, 64)
+	long := &Region{F: func(_, c int) { inside.Add(1); counts[c].Add(1); inside.Add(-1) }}
+	short := &Region{F: func(_, c int) { inside.Add(1); counts[c].Add(1); inside.Add(-1) }}
+	rounds := 30_000
+	if testing.Short() {
+		rounds = 3_000
+	}
+	for i := range rounds {
+		r, n := short, 2+i%3
+		if i%2 == 0 {
+			r, n = long, 8+i%50
+		}
+		p.Run(n, r)
+		if inside.Load() != 0 {
+			t.Fatalf("round %d: a chunk still runs after Run", i)
+		}
+		for c := range counts {
+			want := int32(0)
+			if c < n {
+				want = 1
+			}
+			if got := counts[c].Swap(0); got != want {
+				t.Fatalf("round %d: chunk %d of %d ran %d times", i, c, n, got)
+			}
+		}
+	}
+}
+
+func TestPoolManyChunks(t *testing.T) {
+	p := NewPool(2)
+	defer p.Close()
+	const n = maxChunks + 10
+	seen := make([]atomic.Bool, n)
+	p.Run(n, &Region{F: func(_, c int) {
+		if seen[c].Swap(true) {
+			t.Errorf("chunk %d ran twice", c)
+		}
+	}})
+	for c := range seen {
+		if !seen[c].Load() {
+			t.Fatalf("chunk %d did not run", c)
+		}
+	}
+}
+
 func TestPoolAllocates(t *testing.T) {
 	p := NewPool(2)
 	defer p.Close()
