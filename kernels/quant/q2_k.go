@@ -21,7 +21,7 @@ func decodeQ2_K(dst []float32, src []byte) {
 			scale, m := float32(d*float32(s&15)), float32(dmin*float32(s>>4))
 			// Four quants, four values: a table saves the conversions.
 			t := [4]float32{
-				0 - m,
+				float32(scale*0) - m, // not a number where the scale is none
 				scale - m,
 				float32(scale*2) - m,
 				float32(scale*3) - m,
