@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,9 +127,19 @@ func (p *Pool) run(first, chunks int, r *Region) {
 	for i := 0; p.left.Load() > 0; i++ {
 		pause(pauses)
 		if i > yieldAfter { // the other thread is not running: give it the CPU
-			osYield()
+			yield()
 		}
 	}
+}
+
+// yield gives the CPU to other threads, and then the goroutine's place to the Go
+// scheduler. The latter is what lets the collector stop the world: a loop of
+// pauses and system calls has no point at which Go can preempt it, and a worker
+// that was stopped with a chunk in hand would be waited for until by luck a
+// signal hit between them. Under load that took half a minute.
+func yield() {
+	osYield()
+	runtime.Gosched()
 }
 
 // claim runs chunks of the generation in force until none is left to claim. A
@@ -164,7 +175,7 @@ func (p *Pool) work(w *worker) {
 			}
 			pause(pauses)
 			if i > yieldAfter {
-				osYield()
+				yield()
 			}
 			if i&63 != 63 {
 				continue

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,6 +72,39 @@ func TestPoolLateWorkers(t *testing.T) {
 		}
 	}
 }
+
+// The collector must be able to stop the world while Run waits for a worker.
+func TestPoolLetsTheWorldStop(t *testing.T) {
+	p := NewPool(4)
+	defer p.Close()
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	wg.Go(func() {
+		r := &Region{F: func(_, c int) {
+			x := 0
+			for i := range 20_000 {
+				x += i * c
+			}
+			sink.Store(int64(x))
+		}}
+		for !stop.Load() {
+			p.Run(8, r)
+		}
+	})
+	var worst time.Duration
+	for range 30 {
+		start := time.Now()
+		runtime.GC()
+		worst = max(worst, time.Since(start))
+	}
+	stop.Store(true)
+	wg.Wait()
+	if worst > 3*time.Second {
+		t.Errorf("a collection took %v", worst)
+	}
+}
+
+var sink atomic.Int64
 
 func TestPoolManyChunks(t *testing.T) {
 	p := NewPool(2)
