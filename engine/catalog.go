@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -356,13 +357,7 @@ func (e *Engine) Models() []ModelInfo {
 	for _, n := range e.catalogLocked() {
 		list = append(list, n.info())
 	}
-	for _, alias := range slices.Sorted(func(yield func(string) bool) {
-		for a := range e.o.Aliases {
-			if !yield(a) {
-				return
-			}
-		}
-	}) {
+	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
 		if n := e.find(e.o.Aliases[alias]); n != nil {
 			i := n.info()
 			i.ID, i.AliasOf = alias, n.id

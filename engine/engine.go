@@ -150,17 +150,10 @@ func (e *Engine) Load(ctx context.Context, name string) error {
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.cancel()
-	e.mu.Unlock()
-	e.mu.Lock()
 	var loaded []*textModel
 	for _, n := range e.allLocked() {
-		if n.text != nil {
-			loaded = append(loaded, n.text)
-			n.text = nil
-		}
-		if n.idle != nil {
-			n.idle.Stop()
-			n.idle = nil
+		if m := n.detach(); m != nil {
+			loaded = append(loaded, m)
 		}
 	}
 	e.mu.Unlock()

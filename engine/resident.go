@@ -24,6 +24,18 @@ type resident struct {
 	keepFor     *time.Duration // what the last request asked for; nil: as configured
 }
 
+// detach takes the loaded model, if any, from its entry and returns it; the
+// caller closes it without Engine.mu, which is held now.
+func (r *resident) detach() *textModel {
+	m := r.text
+	r.text = nil
+	if r.idle != nil {
+		r.idle.Stop()
+		r.idle = nil
+	}
+	return m
+}
+
 // A load is one attempt to make a model resident, shared by all who wait.
 type load struct {
 	done chan struct{}
@@ -156,12 +168,7 @@ func (e *Engine) Unload(name string) error {
 		e.mu.Unlock()
 		return errorf(CodeInvalidValue, "model", "model %q is in use; unload it when its requests have ended", n.id)
 	}
-	m := n.text
-	n.text = nil
-	if n.idle != nil {
-		n.idle.Stop()
-		n.idle = nil
-	}
+	m := n.detach()
 	e.mu.Unlock()
 	if m != nil {
 		m.close()
@@ -238,12 +245,7 @@ func (e *Engine) makeRoom(id string, need int64) error {
 			return errorf(CodeOutOfMemory, "", "model %q needs %s and %s of memory_limit (%s) are in use; lower context_length, slots or cache_memory, or raise memory_limit",
 				id, mebibytes(need), mebibytes(total), mebibytes(e.o.MemoryLimit))
 		}
-		m := oldest.text
-		oldest.text = nil
-		if oldest.idle != nil {
-			oldest.idle.Stop()
-			oldest.idle = nil
-		}
+		m := oldest.detach()
 		e.mu.Unlock()
 		m.close()
 		e.log.Info("model unloaded", "model", oldest.id, "to make room for", id)

@@ -39,9 +39,6 @@ func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
 // With returns the type activations must have.
 func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 
-// Bytes returns the bytes of weights one Run reads.
-func (m *MatMul) Bytes() int { return len(m.w) }
-
 // How many bytes of weights a chunk takes. For one to four activation rows the
 // weights stream from memory and a chunk only has to be worth claiming; above,
 // the chunk is read again for every four rows and must stay in the first-level
