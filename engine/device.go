@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/kernels"
@@ -22,34 +20,35 @@ var devices = []struct {
 	{"cpu", device{open: func(threads int) (graph.Backend, error) { return cpu.Open(threads), nil }, auto: true}},
 }
 
-// openDevice opens the named device, or for "auto" and "" the best one there is.
-func openDevice(name string, threads int) (graph.Backend, string, error) {
-	if threads <= 0 {
-		threads = kernels.Cores()
-	}
-	for _, d := range devices {
+// findDevice returns the place of the named device in the table, or for "auto"
+// and "" of the best one there is.
+func findDevice(name string) (int, error) {
+	for i, d := range devices {
 		if name == d.name || d.auto && (name == "" || name == "auto") {
-			b, err := d.open(threads)
-			return b, d.name, err
+			return i, nil
 		}
 	}
 	if name == "cuda" {
-		return nil, "", errorf(CodeInvalidValue, "device", "this build of quern has no CUDA support; use device auto or cpu")
+		return 0, errorf(CodeInvalidValue, "device", "this build of quern has no CUDA support; use device auto or cpu")
 	}
-	return nil, "", errorf(CodeInvalidValue, "device", "device %q is not known; use auto or cpu", name)
+	return 0, errorf(CodeInvalidValue, "device", "device %q is not known; use auto or cpu", name)
+}
+
+func openDevice(name string, threads int) (graph.Backend, string, error) {
+	i, err := findDevice(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if threads <= 0 {
+		threads = kernels.Cores()
+	}
+	b, err := devices[i].open(threads)
+	return b, devices[i].name, err
 }
 
 // CheckDevice reports what is wrong with a device's name, before anything is
 // loaded.
 func CheckDevice(name string) error {
-	if name == "" || name == "auto" {
-		return nil
-	}
-	for _, d := range devices {
-		if d.name == name {
-			return nil
-		}
-	}
-	_, _, err := openDevice(name, 1)
-	return fmt.Errorf("%w", err)
+	_, err := findDevice(name)
+	return err
 }
