@@ -1,0 +1,53 @@
+package formant
+
+// A Voice is a throat: the numbers that make two speakers differ.
+type Voice struct {
+	ID          string
+	Name        string
+	British     bool // only says which pronunciation suits the voice
+	Female      bool
+	Description string
+
+	Pitch  float64 // Hz, where a statement's declination ends up in the middle
+	Range  float64 // excursion of the accents, 1 = neutral
+	Tract  float64 // formant frequencies relative to a 17 cm vocal tract
+	Open   float64 // share of the glottal cycle with open folds
+	Tilt   float64 // pole of the source's low-pass: more is softer
+	Breath float64 // noise in the voice
+	Rate   float64 // tempo, 1 = neutral
+	Gain   float64 // loudness, so that all ten sound equally loud
+}
+
+// Voices are the ten voices, under the ids of the product.
+var Voices = []Voice{
+	{ID: "af_bella", Name: "Bella", Female: true, Description: "American female, warm",
+		Pitch: 190, Range: 1.1, Tract: 1.15, Open: 0.62, Tilt: 0.50, Breath: 1.0, Rate: 0.98, Gain: 0.87},
+	{ID: "af_sarah", Name: "Sarah", Female: true, Description: "American female, clear",
+		Pitch: 205, Range: 1.0, Tract: 1.17, Open: 0.55, Tilt: 0.38, Breath: 0.6, Rate: 1.0, Gain: 0.86},
+	{ID: "af_nicole", Name: "Nicole", Female: true, Description: "American female, soft and breathy",
+		Pitch: 175, Range: 0.8, Tract: 1.14, Open: 0.72, Tilt: 0.62, Breath: 3.0, Rate: 0.92, Gain: 0.89},
+	{ID: "af_sky", Name: "Sky", Female: true, Description: "American female, bright and young",
+		Pitch: 225, Range: 1.2, Tract: 1.21, Open: 0.55, Tilt: 0.35, Breath: 0.8, Rate: 1.04, Gain: 0.80},
+	{ID: "am_adam", Name: "Adam", Description: "American male, deep",
+		Pitch: 98, Range: 0.9, Tract: 0.96, Open: 0.52, Tilt: 0.25, Breath: 0.5, Rate: 0.97, Gain: 1.15},
+	{ID: "am_michael", Name: "Michael", Description: "American male, even",
+		Pitch: 116, Range: 1.0, Tract: 1.0, Open: 0.50, Tilt: 0.10, Breath: 0.5, Rate: 1.0, Gain: 1.02},
+	{ID: "bf_emma", Name: "Emma", British: true, Female: true, Description: "British female, composed",
+		Pitch: 198, Range: 1.0, Tract: 1.16, Open: 0.58, Tilt: 0.42, Breath: 0.8, Rate: 0.97, Gain: 0.86},
+	{ID: "bf_isabella", Name: "Isabella", British: true, Female: true, Description: "British female, lively",
+		Pitch: 214, Range: 1.25, Tract: 1.19, Open: 0.60, Tilt: 0.45, Breath: 0.7, Rate: 1.03, Gain: 0.85},
+	{ID: "bm_george", Name: "George", British: true, Description: "British male, measured",
+		Pitch: 104, Range: 0.85, Tract: 0.98, Open: 0.55, Tilt: 0.25, Breath: 0.6, Rate: 0.94, Gain: 1.11},
+	{ID: "bm_lewis", Name: "Lewis", British: true, Description: "British male, brisk",
+		Pitch: 128, Range: 1.15, Tract: 1.03, Open: 0.50, Tilt: 0.10, Breath: 0.4, Rate: 1.06, Gain: 0.91},
+}
+
+// Find returns the voice with the given id.
+func Find(id string) (*Voice, bool) {
+	for i := range Voices {
+		if Voices[i].ID == id {
+			return &Voices[i], true
+		}
+	}
+	return nil, false
+}
