@@ -1,0 +1,194 @@
+package kokoro
+
+import (
+	"fmt"
+	"math"
+
+	"quern/kernels"
+	"quern/kernels/quant"
+)
+
+// A bert is ALBERT: embeddings of their own width, and one layer applied layers
+// times over.
+//
+// Lan et al., "ALBERT: A Lite BERT for Self-supervised Learning of Language
+// Representations", 2020.
+type bert struct {
+	word, pos, kind      []float32
+	embed                int
+	embedNorm, embedBias []float32
+	input                *dense
+	heads, layers        int
+	q, k, v, out         *dense
+	attnNorm, attnBias   []float32
+	up, down             *dense
+	fullNorm, fullBias   []float32
+	positions            int
+}
+
+const bertEps = 1e-12
+
+func (l *loader) bert(cfg *config) *bert {
+	const e, g = "bert.embeddings.", "bert.encoder.albert_layer_groups.0.albert_layers.0."
+	b := &bert{input: l.linear("bert.encoder.embedding_hidden_mapping_in", 0)}
+	if l.err != nil {
+		return nil
+	}
+	b.embed = b.input.in
+	hidden := b.input.out
+	b.word = l.vector(cfg.Tokens*b.embed, e+"word_embeddings.weight")
+	b.pos = l.vector(0, e+"position_embeddings.weight")
+	b.positions = len(b.pos) / b.embed
+	b.kind = l.vector(0, e+"token_type_embeddings.weight")
+	b.embedNorm, b.embedBias = l.vector(b.embed, e+"LayerNorm.weight"), l.vector(b.embed, e+"LayerNorm.bias")
+	b.q, b.k, b.v = l.linear(g+"attention.query", hidden), l.linear(g+"attention.key", hidden), l.linear(g+"attention.value", hidden)
+	b.out = l.linear(g+"attention.dense", hidden)
+	b.attnNorm, b.attnBias = l.vector(hidden, g+"attention.LayerNorm.weight"), l.vector(hidden, g+"attention.LayerNorm.bias")
+	b.up = l.linear(g+"ffn", hidden)
+	if l.err != nil {
+		return nil
+	}
+	b.down = l.linear(g+"ffn_output", b.up.out)
+	b.fullNorm, b.fullBias = l.vector(hidden, g+"full_layer_layer_norm.weight"), l.vector(hidden, g+"full_layer_layer_norm.bias")
+	b.heads, b.layers = cfg.Bert.Heads, cfg.Bert.Layers
+	if b.heads <= 0 || hidden%b.heads != 0 {
+		l.fail("%d attention heads do not divide %d", b.heads, hidden)
+	}
+	if b.layers <= 0 || b.layers > 100 {
+		l.fail("%d layers of ALBERT", b.layers)
+	}
+	if b.positions*b.embed != len(b.pos) || len(b.kind) < b.embed {
+		l.fail("the embeddings of ALBERT have a wrong shape")
+	}
+	for _, d := range []*dense{b.q, b.k, b.v, b.out, b.down} {
+		if l.err == nil && d.out != hidden {
+			l.fail("a layer of ALBERT has %d outputs; want %d", d.out, hidden)
+		}
+	}
+	return b
+}
+
+// apply returns the hidden states (ids, hidden).
+func (b *bert) apply(c *call, ids []int) (plane, error) {
+	rows, hidden := len(ids), b.input.out
+	y := c.arena.matrix(rows, hidden)
+	m := c.arena.mark()
+	defer c.arena.release(m)
+	x := c.arena.matrix(rows, b.embed)
+	for t, id := range ids {
+		row := x.data[t*b.embed : (t+1)*b.embed]
+		for i := range row {
+			row[i] = b.word[id*b.embed+i] + b.kind[i] + b.pos[t*b.embed+i]
+		}
+	}
+	kernels.LayerNorm(x.data, x.data, b.embedNorm, b.embedBias, bertEps)
+	b.input.run(c, y.data, x.data, b.embed, rows)
+	for range b.layers {
+		if err := c.ctx.Err(); err != nil {
+			return plane{}, err
+		}
+		inner := c.arena.mark()
+		a := b.attend(c, y)
+		a = b.out.apply(c, a)
+		kernels.Add(a.data, a.data, y.data)
+		kernels.LayerNorm(a.data, a.data, b.attnNorm, b.attnBias, bertEps)
+		f := b.up.apply(c, a)
+		c.each(rows, func(_, from, to int) {
+			part := f.data[from*f.cols : to*f.cols]
+			kernels.GELUTanh(part, part, nil)
+		})
+		f = b.down.apply(c, f)
+		kernels.Add(f.data, f.data, a.data)
+		kernels.LayerNorm(y.data, f.data, b.fullNorm, b.fullBias, bertEps)
+		c.arena.release(inner)
+	}
+	return y, nil
+}
+
+// attend is self-attention without a mask; Vaswani et al. 2017, eq. 1.
+func (b *bert) attend(c *call, x plane) plane {
+	q, k, v := b.q.apply(c, x), b.k.apply(c, x), b.v.apply(c, x)
+	y := c.arena.matrix(x.rows, x.cols)
+	rows, dim := x.rows, x.cols/b.heads
+	keys, values := c.arena.floats(rows*dim), c.arena.floats(rows*dim)
+	scores, mixed := c.arena.matrix(rows, rows), c.arena.matrix(rows, dim)
+	scale := float32(1 / math.Sqrt(float64(dim)))
+	score := kernels.NewMatMul(quant.F32, asBytes(keys), rows, dim, nil)
+	mix := kernels.NewMatMul(quant.F32, asBytes(values), dim, rows, nil)
+	for h := range b.heads {
+		for t := range rows {
+			copy(keys[t*dim:(t+1)*dim], k.data[t*x.cols+h*dim:])
+			for i := range dim {
+				values[i*rows+t] = v.data[t*x.cols+h*dim+i]
+			}
+		}
+		score.Run(c.pool, scores.data, asBytes(q.data[h*dim:]), 4*x.cols, rows)
+		c.each(rows, func(_, from, to int) {
+			for t := from; t < to; t++ {
+				softmax(scores.data[t*rows:(t+1)*rows], scale)
+			}
+		})
+		mix.Run(c.pool, mixed.data, asBytes(scores.data), 4*rows, rows)
+		for t := range rows {
+			copy(y.data[t*x.cols+h*dim:], mixed.data[t*dim:(t+1)*dim])
+		}
+	}
+	return y
+}
+
+func softmax(x []float32, scale float32) {
+	top := x[0]
+	for _, v := range x {
+		top = max(top, v)
+	}
+	var sum float32
+	for i, v := range x {
+		e := float32(math.Exp(float64((v - top) * scale)))
+		x[i] = e
+		sum += e
+	}
+	for i := range x {
+		x[i] /= sum
+	}
+}
+
+// A textEncoder turns symbols into what the decoder speaks: an embedding, three
+// convolutions and a recurrent layer.
+type textEncoder struct {
+	embed []float32
+	width int
+	conv  []*conv
+	gamma [][]float32
+	beta  [][]float32
+	lstm  *lstm
+}
+
+func (l *loader) textEncoder(cfg *config) *textEncoder {
+	e := &textEncoder{embed: l.vector(0, "text_encoder.embedding.weight")}
+	if l.err != nil || len(e.embed)%cfg.Tokens != 0 {
+		l.fail("the symbol embedding has %d values for %d symbols", len(e.embed), cfg.Tokens)
+		return nil
+	}
+	e.width = len(e.embed) / cfg.Tokens
+	for i := range l.count("text_encoder.cnn") {
+		name := fmt.Sprintf("text_encoder.cnn.%d.", i)
+		e.conv = append(e.conv, l.conv(name+"0", e.width, 1, 1, same))
+		e.gamma = append(e.gamma, l.vector(e.width, name+"1.gamma", name+"1.weight"))
+		e.beta = append(e.beta, l.vector(e.width, name+"1.beta", name+"1.bias"))
+	}
+	e.lstm = l.lstm("text_encoder.lstm", e.width)
+	return e
+}
+
+func (e *textEncoder) apply(c *call, ids []int) plane {
+	x := c.arena.matrix(len(ids), e.width)
+	for t, id := range ids {
+		copy(x.data[t*e.width:(t+1)*e.width], e.embed[id*e.width:])
+	}
+	for i, v := range e.conv {
+		x = v.apply(c, padded(c, x, v.pad))
+		kernels.LayerNorm(x.data, x.data, e.gamma[i], e.beta[i], 1e-5)
+		leak(x.data, 0.2)
+	}
+	return e.lstm.apply(c, x)
+}

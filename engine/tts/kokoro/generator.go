@@ -1,0 +1,132 @@
+package kokoro
+
+import "fmt"
+
+// A generator makes sound: it raises the rate in stages, adds the harmonic
+// source to each, and ends in the inverse of a short-time Fourier transform.
+//
+// Kaneko et al., "iSTFTNet: Fast and Lightweight Mel-spectrogram Vocoder
+// Incorporating Inverse Short-time Fourier Transform", 2022.
+type generator struct {
+	stages []stage
+	post   *conv
+	source source
+	stft   *transform
+}
+
+type stage struct {
+	up     *convT
+	branch *conv // of the source's spectrum
+	noise  *snakeBlock
+	blocks []*snakeBlock
+}
+
+func (l *loader) generator(cfg *config, in, style int) *generator {
+	const name = "decoder.generator."
+	g := &generator{}
+	size := cfg.ISTFT.Size
+	hop := cfg.ISTFT.Hop
+	if size < 4 || size > 4096 || size%2 != 0 || hop < 1 || size%hop != 0 {
+		l.fail("an inverse transform of %d samples every %d", size, hop)
+		return nil
+	}
+	g.stft = newTransform(size, hop)
+	bins := g.stft.bins()
+	n := l.count(name + "ups")
+	if n == 0 {
+		l.fail("the generator has no stages")
+		return nil
+	}
+	per := l.count(name+"resblocks") / n
+	rate := 1
+	for i := range n {
+		s := stage{up: l.convT(fmt.Sprintf("%sups.%d", name, i), in)}
+		if l.err != nil {
+			return nil
+		}
+		in = s.up.width
+		rate *= s.up.stride
+		s.noise = l.snakeBlock(fmt.Sprintf("%snoise_res.%d", name, i), in, style)
+		for j := range per {
+			s.blocks = append(s.blocks, l.snakeBlock(fmt.Sprintf("%sresblocks.%d", name, i*per+j), in, style))
+		}
+		g.stages = append(g.stages, s)
+	}
+	// The source's spectrum comes at the last rate; earlier stages step over it.
+	left := rate
+	for i := range g.stages {
+		s := &g.stages[i]
+		left /= s.up.stride
+		pad := 0
+		if left > 1 {
+			pad = (left + 1) / 2
+		}
+		s.branch = l.conv(fmt.Sprintf("%snoise_convs.%d", name, i), 2*bins, left, 1, pad)
+		if l.err == nil && (s.branch.out != s.up.width || left > 1 && s.branch.kernel != 2*left || left == 1 && s.branch.kernel != 1) {
+			l.fail("source branch %d has %d channels and a kernel of %d", i, s.branch.out, s.branch.kernel)
+		}
+	}
+	g.post = l.conv(name+"conv_post", in, 1, 1, same)
+	if l.err == nil && g.post.out != 2*bins {
+		l.fail("the generator ends in %d channels; want %d", g.post.out, 2*bins)
+	}
+	g.source = source{mix: l.vector(harmonics, name+"m_source.l_linear.weight"), hold: rate * hop}
+	if b := l.vector(1, name+"m_source.l_linear.bias"); b != nil {
+		g.source.bias = b[0]
+	}
+	return g
+}
+
+// apply returns x.rows · source.hold samples from the decoder's output and the
+// source's spectrum.
+func (g *generator) apply(c *call, x, spectrum plane, s []float32) ([]float32, error) {
+	out := make([]float32, x.rows*g.source.hold)
+	for i := range g.stages {
+		st := &g.stages[i]
+		last := i == len(g.stages)-1
+		slope := float32(0.1)
+		leak(x.flat(), slope)
+		branch := st.branch.apply(c, padded(c, spectrum, st.branch.pad))
+		sum := c.arena.matrix(branch.rows, branch.cols)
+		if err := st.noise.add(c, sum, branch, s, true); err != nil {
+			return nil, err
+		}
+		up := st.up.apply(c, padded(c, x, 1))
+		// At the last rate one reflected step goes in front.
+		skip := 0
+		if last {
+			skip = 1
+		}
+		if up.rows+skip != sum.rows {
+			return nil, fmt.Errorf("kokoro: stage %d has %d steps and its source %d", i, up.rows+skip, sum.rows)
+		}
+		w := up.cols
+		add := func(dst, src []float32) {
+			for k, v := range src {
+				dst[k] += v
+			}
+		}
+		if last {
+			add(sum.data[:w], up.data[min(1, up.rows-1)*w:][:w])
+		}
+		c.each(up.rows, func(_, from, to int) {
+			add(sum.data[(from+skip)*w:(to+skip)*w], up.data[from*w:to*w])
+		})
+		mean := c.arena.matrix(sum.rows, sum.cols)
+		for j, b := range st.blocks {
+			if err := b.add(c, mean, sum, s, j == 0); err != nil {
+				return nil, err
+			}
+		}
+		by := 1 / float32(len(st.blocks))
+		for k := range mean.data {
+			mean.data[k] *= by
+		}
+		x = mean
+	}
+	leak(x.flat(), 0.01)
+	y := g.post.apply(c, padded(c, x, g.post.pad))
+	c.seam("decoder.generator.conv_post", y)
+	g.stft.inverse(c, out, y)
+	return out, nil
+}

@@ -1,0 +1,211 @@
+// Package kokoro runs Kokoro-82M, a StyleTTS 2 text-to-speech network with an
+// iSTFTNet generator, from phonemes to samples.
+//
+// It calls kernels itself instead of recording into a graph.Builder: the lengths
+// of all later tensors are numbers the network predicts half way through, and a
+// Program's shapes depend on its row count alone.
+//
+// Li et al., "StyleTTS 2: Towards Human-Level Text-to-Speech through Style
+// Diffusion and Adversarial Training with Large Speech Language Models", 2023.
+package kokoro
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"quern/formats/weights"
+	"quern/kernels"
+)
+
+// MaxSymbols is the longest utterance the network reads.
+const MaxSymbols = 510
+
+// maxFrames bounds the length of one utterance: 75 s in frames of 25 ms. The
+// predictor of a damaged file could ask for fifty frames a symbol.
+const maxFrames = 3000
+
+// keepFloats is how much scratch memory a model keeps between utterances: what
+// 10 s of speech need.
+const keepFloats = 48 << 20
+
+// A Model is a loaded network. It is safe for concurrent use; utterances are
+// made one at a time.
+type Model struct {
+	style     int // values of each half of a style vector
+	ids       map[rune]int
+	bert      *bert
+	text      *textEncoder
+	predictor *predictor
+	decoder   *decoder
+	generator *generator
+
+	turn  sync.Mutex
+	pool  Pool
+	arena arena
+}
+
+// A Pool runs parallel work; see kernels.Pool. Do calls f while nobody else uses
+// the threads.
+type Pool interface {
+	Do(ctx context.Context, f func(*kernels.Pool)) error
+}
+
+// A call is one utterance on its way through the network.
+type call struct {
+	ctx   context.Context
+	pool  *kernels.Pool
+	arena *arena
+	trace func(name string, x plane)
+}
+
+func (c *call) seam(name string, x plane) {
+	if c.trace != nil {
+		c.trace(name, x)
+	}
+}
+
+// New makes a model of the tensors of set, named <part>.<key> as flat SafeTensors
+// files and, after their own prefix, the published .pth have them. config is the
+// text of config.json, or nil for the published sizes. The weights are copied:
+// set may be closed afterwards.
+//
+// Errors wrap weights.ErrFormat.
+func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
+	cfg, err := readConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	for t := range set.All() {
+		if !decodable(t.Type) {
+			return nil, fmt.Errorf("%w: tensor %q is %v; Kokoro is read in F32, F16 and BF16", weights.ErrUnsupported, t.Name, t.Type)
+		}
+	}
+	m := &Model{pool: pool}
+	if m.ids, err = cfg.ids(); err != nil {
+		return nil, err
+	}
+	l := &loader{set: set}
+	// Any style layer tells the width of a style.
+	if w, shape := l.find("decoder.encode.norm1.fc.weight"); w != nil && len(shape) == 2 {
+		m.style = shape[1]
+	}
+	if m.style == 0 {
+		return nil, fmt.Errorf("%w: no tensor \"decoder.encode.norm1.fc.weight\": this is not Kokoro", weights.ErrFormat)
+	}
+	m.bert = l.bert(cfg)
+	m.predictor = l.predictor(m.bert, m.style)
+	m.text = l.textEncoder(cfg)
+	if l.err == nil {
+		m.decoder = l.decoder(2*m.text.lstm.hidden, m.style)
+	}
+	if l.err == nil {
+		m.generator = l.generator(cfg, m.decoder.decode[len(m.decoder.decode)-1].out, m.style)
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	if m.bert.positions < 3 {
+		return nil, fmt.Errorf("%w: ALBERT has %d positions", weights.ErrFormat, m.bert.positions)
+	}
+	return m, nil
+}
+
+// Style returns how many values a style vector has: timbre, then prosody.
+func (m *Model) Style() int { return 2 * m.style }
+
+// Has reports whether the network knows a symbol.
+func (m *Model) Has(r rune) bool { return m.ids[r] != 0 }
+
+// Speak renders phonemes, one symbol a code point; symbols the network does not
+// know make no sound. style comes from a Voice. Speed divides the durations.
+//
+// It returns samples in about [-1, 1] at Rate, and how many belong to each
+// symbol: spans[0] is the lead-in, spans[1+i] belongs to symbols[i], the last to
+// the lead-out. Equal arguments give equal samples; seed moves the noise.
+func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, speed float64, seed uint64) (samples []float32, spans []int, err error) {
+	if len(style) != 2*m.style {
+		return nil, nil, fmt.Errorf("kokoro: a style of %d values; want %d", len(style), 2*m.style)
+	}
+	if !(speed >= 0.25 && speed <= 4) {
+		return nil, nil, fmt.Errorf("kokoro: speed %g is outside 0.25 to 4", speed)
+	}
+	ids := []int{0}
+	at := make([]int, len(phonemes)) // place of each symbol in ids, or 0
+	for i, r := range phonemes {
+		if id := m.ids[r]; id != 0 {
+			at[i] = len(ids)
+			ids = append(ids, id)
+		}
+	}
+	ids = append(ids, 0)
+	if limit := min(MaxSymbols+2, m.bert.positions); len(ids) > limit {
+		return nil, nil, fmt.Errorf("kokoro: an utterance of %d symbols; the longest is %d", len(ids)-2, limit-2)
+	}
+	var durations []int
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	if doErr := m.pool.Do(ctx, func(pool *kernels.Pool) {
+		c := &call{ctx: ctx, pool: pool, arena: &m.arena}
+		samples, durations, err = m.forward(c, ids, style, speed, seed)
+		m.arena.trim(keepFloats)
+	}); doErr != nil {
+		return nil, nil, doErr
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	frame := len(samples)
+	if total := sum(durations); total > 0 {
+		frame = len(samples) / total
+	}
+	spans = make([]int, len(phonemes)+2)
+	spans[0] = durations[0] * frame
+	for i, k := range at {
+		if k > 0 {
+			spans[1+i] = durations[k] * frame
+		}
+	}
+	spans[len(spans)-1] = durations[len(durations)-1] * frame
+	return samples, spans, nil
+}
+
+func sum(x []int) int {
+	n := 0
+	for _, v := range x {
+		n += v
+	}
+	return n
+}
+
+// forward is the network: ids to samples and the frames every id lasts.
+func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed uint64) ([]float32, []int, error) {
+	timbre, prosody := style[:m.style], style[m.style:]
+	hidden, err := m.bert.apply(c, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	encoded, durations := m.predictor.durations(c, hidden, prosody, speed)
+	frames := sum(durations)
+	if frames > maxFrames {
+		return nil, nil, fmt.Errorf("kokoro: %d symbols would last %.0f s; the longest utterance is %.0f s",
+			len(ids)-2, float64(frames)*0.025, float64(maxFrames)*0.025)
+	}
+	f0, n, err := m.predictor.curves(c, repeat(c, encoded, durations, frames), prosody)
+	if err != nil {
+		return nil, nil, err
+	}
+	text := m.text.apply(c, ids)
+	c.seam("F0_proj", plane{rows: len(f0), cols: 1, phases: 1, data: f0})
+	c.seam("N_proj", plane{rows: len(n), cols: 1, phases: 1, data: n})
+	c.seam("text_encoder", text)
+	x, err := m.decoder.apply(c, repeat(c, text, durations, frames), f0, n, timbre)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.seam("decoder", x)
+	wave := m.generator.source.apply(c, f0, seed)
+	spectrum := m.generator.stft.forward(c, wave)
+	samples, err := m.generator.apply(c, x, spectrum, timbre)
+	return samples, durations, err
+}

@@ -1,0 +1,265 @@
+package kokoro
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// A loader takes tensors out of a file and turns them into layers. Its first
+// error sticks.
+type loader struct {
+	set *weights.Set
+	err error
+}
+
+func (l *loader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf("%w: "+format, append([]any{weights.ErrFormat}, args...)...)
+	}
+}
+
+// find returns a tensor's floats and shape, or nil.
+func (l *loader) find(name string) ([]float32, []int) {
+	t, ok := l.set.Tensor(name)
+	if !ok {
+		return nil, nil
+	}
+	data, err := t.Read()
+	if err != nil {
+		if l.err == nil {
+			l.err = fmt.Errorf("tensor %q: %w", name, err)
+		}
+		return nil, nil
+	}
+	x := make([]float32, t.Elems())
+	t.Type.Layout().Decode(x, data)
+	return x, t.Shape
+}
+
+// vector returns a tensor that must have n values, of any shape. With n ≤ 0 any
+// number will do. The first name that exists counts.
+func (l *loader) vector(n int, names ...string) []float32 {
+	for _, name := range names {
+		if x, shape := l.find(name); x != nil {
+			if n > 0 && len(x) != n {
+				l.fail("tensor %q has shape %v; it should hold %d values", name, shape, n)
+				return make([]float32, n)
+			}
+			return x
+		}
+	}
+	l.fail("tensor %q is missing", names[0])
+	return make([]float32, max(n, 1))
+}
+
+// optional is vector for what files may leave out.
+func (l *loader) optional(n int, name string) []float32 {
+	if _, ok := l.set.Tensor(name); !ok {
+		return nil
+	}
+	return l.vector(n, name)
+}
+
+// weight returns a weight with its normalisation folded in, g·v/‖v‖, where the
+// norm is over all axes but the first; see Salimans & Kingma, "Weight
+// Normalization", 2016, eq. 2.
+func (l *loader) weight(name string) ([]float32, []int) {
+	for _, pair := range [][2]string{
+		{".weight_g", ".weight_v"},
+		{".parametrizations.weight.original0", ".parametrizations.weight.original1"},
+	} {
+		v, shape := l.find(name + pair[1])
+		if v == nil {
+			continue
+		}
+		if len(shape) == 0 || shape[0] == 0 {
+			l.fail("tensor %q has shape %v", name+pair[1], shape)
+			return nil, nil
+		}
+		g := l.vector(shape[0], name+pair[0])
+		n := len(v) / shape[0]
+		for i, scale := range g {
+			var sum float64
+			row := v[i*n : (i+1)*n]
+			for _, x := range row {
+				sum += float64(x) * float64(x)
+			}
+			by := float32(float64(scale) / math.Sqrt(sum))
+			for k := range row {
+				row[k] *= by
+			}
+		}
+		return v, shape
+	}
+	w, shape := l.find(name + ".weight")
+	if w == nil {
+		l.fail("tensor %q is missing", name+".weight")
+	}
+	return w, shape
+}
+
+// cube returns a convolution's weight as (a, b, k), whatever of the layouts
+// (a, b, k) and (a, k, b) the file has; b decides.
+func (l *loader) cube(name string, b int) (w []float32, a, k int) {
+	w, shape := l.weight(name)
+	if l.err != nil {
+		return []float32{0}, 1, 1
+	}
+	if len(shape) != 3 || shape[1] != b && shape[2] != b {
+		l.fail("the weight of %q has shape %v; one side should be %d", name, shape, b)
+		return []float32{0}, 1, 1
+	}
+	if shape[1] == b {
+		return w, shape[0], shape[2]
+	}
+	// (a, k, b), as MLX keeps it.
+	a, k = shape[0], shape[1]
+	out := make([]float32, len(w))
+	for i := range a {
+		for t := range k {
+			for c := range b {
+				out[(i*b+c)*k+t] = w[(i*k+t)*b+c]
+			}
+		}
+	}
+	return out, a, k
+}
+
+// conv loads a convolution of in channels.
+func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
+	w, out, k := l.cube(name, in)
+	if l.err != nil {
+		return nil
+	}
+	// (out, in, k) → (out, k, in): a window of k rows is one row of input.
+	r := make([]float32, len(w))
+	for o := range out {
+		for c := range in {
+			for t := range k {
+				r[(o*k+t)*in+c] = w[(o*in+c)*k+t]
+			}
+		}
+	}
+	if pad < 0 {
+		pad = (k - 1) / 2 // in steps of a phase: dilation does not matter
+	}
+	return &conv{dense: newDense(r, out, k*in, l.optional(out, name+".bias")), kernel: k, stride: stride, dilation: dilation, pad: pad, in: in}
+}
+
+// same is pad for a convolution that keeps the length.
+const same = -1
+
+// convT loads a transposed convolution whose kernel is twice its stride.
+func (l *loader) convT(name string, in int) *convT {
+	// Its weight is (in, out, k): normalisation is per input channel.
+	w, shape := l.weight(name)
+	if l.err != nil {
+		return nil
+	}
+	if len(shape) != 3 || shape[0] != in {
+		l.fail("the weight of %q has shape %v; the first side should be %d", name, shape, in)
+		return nil
+	}
+	out, k := shape[1], shape[2]
+	if k%2 != 0 || k < 2 {
+		l.fail("%q has a kernel of %d; it should be even", name, k)
+		return nil
+	}
+	s := k / 2
+	// Output step i·s + j sees input i with tap j and input i-1 with tap s+j.
+	r := make([]float32, s*out*2*in)
+	for j := range s {
+		for o := range out {
+			row := r[(j*out+o)*2*in:][:2*in]
+			for c := range in {
+				row[c] = w[(c*out+o)*k+s+j]
+				row[in+c] = w[(c*out+o)*k+j]
+			}
+		}
+	}
+	bias := l.optional(out, name+".bias")
+	var all []float32
+	if bias != nil {
+		for range s {
+			all = append(all, bias...)
+		}
+	}
+	return &convT{dense: newDense(r, s*out, 2*in, all), stride: s, width: out}
+}
+
+// linear loads a matrix (out, in); in ≤ 0 takes what the file has.
+func (l *loader) linear(name string, in int) *dense {
+	w, shape := l.weight(name)
+	if l.err != nil {
+		return nil
+	}
+	if len(shape) != 2 || in > 0 && shape[1] != in {
+		l.fail("the weight of %q has shape %v; it should have %d columns", name, shape, in)
+		return nil
+	}
+	return newDense(w, shape[0], shape[1], l.optional(shape[0], name+".bias"))
+}
+
+// lstm loads one bidirectional layer.
+func (l *loader) lstm(name string, in int) *lstm {
+	var out lstm
+	for dir, suffix := range [2]string{"", "_reverse"} {
+		wi, si := l.find(name + ".weight_ih_l0" + suffix)
+		wh, sh := l.find(name + ".weight_hh_l0" + suffix)
+		if wi == nil || wh == nil {
+			l.fail("the weights of %q are missing", name)
+			return nil
+		}
+		if len(si) != 2 || len(sh) != 2 || si[1] != in || si[0] != sh[0] || sh[0] != 4*sh[1] {
+			l.fail("the weights of %q have shapes %v and %v; %d inputs are expected", name, si, sh, in)
+			return nil
+		}
+		h := sh[1]
+		bias := l.vector(4*h, name+".bias_ih_l0"+suffix)
+		for i, v := range l.vector(4*h, name+".bias_hh_l0"+suffix) {
+			bias[i] += v
+		}
+		out.hidden = h
+		out.input[dir] = newDense(wi, 4*h, in, bias)
+		out.state[dir] = newDense(wh, 4*h, h, nil)
+	}
+	return &out
+}
+
+// affine loads the style layer of a normalisation over cols channels.
+func (l *loader) affine(name string, cols, style int) *affine {
+	w, shape := l.weight(name + ".fc")
+	if l.err == nil && (len(shape) != 2 || shape[0] != 2*cols || shape[1] != style) {
+		l.fail("the weight of %q has shape %v; it should be %d×%d", name+".fc", shape, 2*cols, style)
+	}
+	a := &affine{w: w, cols: cols, style: style, b: l.vector(2*cols, name+".fc.bias")}
+	a.gain, a.bias = l.optional(cols, name+".norm.weight"), l.optional(cols, name+".norm.bias")
+	return a
+}
+
+// count returns how many numbers i from 0 on have a tensor that begins with
+// name and i.
+func (l *loader) count(name string) int {
+	n := 0
+	for l.has(fmt.Sprintf("%s.%d.", name, n)) {
+		n++
+	}
+	return n
+}
+
+// has reports whether a tensor's name begins with prefix.
+func (l *loader) has(prefix string) bool {
+	for t := range l.set.All() {
+		if strings.HasPrefix(t.Name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// decodable reports whether a tensor's type is one of plain numbers.
+func decodable(t quant.Type) bool { return t == quant.F32 || t == quant.F16 || t == quant.BF16 }
