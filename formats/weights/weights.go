@@ -6,6 +6,7 @@
 package weights
 
 import (
+	"context"
 	"fmt"
 	"iter"
 
@@ -22,6 +23,7 @@ const (
 	GGUF Source = iota + 1
 	SafeTensors
 	ONNX
+	Torch
 )
 
 func (s Source) String() string {
@@ -32,6 +34,8 @@ func (s Source) String() string {
 		return "SafeTensors"
 	case ONNX:
 		return "ONNX"
+	case Torch:
+		return "PyTorch"
 	}
 	return fmt.Sprintf("Source(%d)", uint8(s))
 }
@@ -42,6 +46,17 @@ type Tensor struct {
 	Name  string
 	Type  quant.Type
 	Shape []int // row-major, outermost first, whatever the file's own order
+	Data  []byte
+
+	compose func(dst []byte) error
+}
+
+// A Raw is a stored tensor of a number type that has no quant.Type: masks that
+// models do without, or weights whose scales are tensors of their own.
+type Raw struct {
+	Name  string
+	DType string // as the file spells it: "F8_E4M3"
+	Shape []int
 	Data  []byte
 }
 
@@ -54,6 +69,37 @@ func (t *Tensor) Elems() int {
 	return n
 }
 
+// Size returns the bytes of the tensor's data, whether Data is there or not.
+func (t *Tensor) Size() int {
+	n, _ := t.Type.Size(t.Elems())
+	return n
+}
+
+// Later says how t's data is put together where no file has it in one piece.
+// compose writes all of dst, which has t.Size() bytes; it may run more than
+// once, but never beside itself.
+func (t *Tensor) Later(compose func(dst []byte) error) { t.Data, t.compose = nil, compose }
+
+// Read returns t's data. What has not been put together yet is put together in
+// memory of its own, which the Set does not keep: one tensor at a time can be
+// read of a model larger than memory.
+func (t *Tensor) Read() ([]byte, error) {
+	if t.Data != nil || t.compose == nil {
+		return t.Data, nil
+	}
+	data := make([]byte, t.Size())
+	return data, t.compose(data)
+}
+
+// ReadTo is Read into dst, which has t.Size() bytes.
+func (t *Tensor) ReadTo(dst []byte) error {
+	if t.Data != nil || t.compose == nil {
+		copy(dst, t.Data)
+		return nil
+	}
+	return t.compose(dst)
+}
+
 // A Set is every tensor and every metadata value of one model. It is immutable
 // once a reader has returned it, and safe for concurrent use until Close.
 type Set struct {
@@ -64,6 +110,7 @@ type Set struct {
 	byName map[string]*Tensor
 	close  []func() error
 	fill   []func() error
+	raws   []*Raw
 }
 
 // Add appends a tensor. Names are unique; a second one of the same name is
@@ -104,24 +151,58 @@ func (s *Set) All() iter.Seq[*Tensor] {
 // Len returns the number of tensors.
 func (s *Set) Len() int { return len(s.order) }
 
-// Bytes returns the size of all tensor data.
+// AddRaw appends a tensor of a type quant does not have. Only readers call it.
+func (s *Set) AddRaw(r *Raw) { s.raws = append(s.raws, r) }
+
+// Raws lists the tensors of types quant does not have, in file order. Neither
+// Tensor nor All finds them.
+func (s *Set) Raws() []*Raw { return s.raws }
+
+// Bytes returns the size of all tensor data, of that too which is still to be
+// put together.
 func (s *Set) Bytes() int64 {
 	var n int64
 	for _, t := range s.order {
-		n += int64(len(t.Data))
+		n += int64(t.Size())
 	}
 	return n
 }
 
-// OnFill registers work that Fill does once: giving Data to tensors that their
-// file stores in another order.
+// OnFill registers work that Fill does once, after the tensors have their data.
 func (s *Set) OnFill(f func() error) { s.fill = append(s.fill, f) }
 
-// Fill does what readers left for when the weights are wanted, which reading a
-// header is not: until then a tensor that has to be put together has a shape
-// but no Data. Who runs a model calls it once, after model.Open and before
-// anything reads Data; it must not run beside other uses of the Set.
-func (s *Set) Fill() error {
+// Fill is FillContext without an end and without progress.
+func (s *Set) Fill() error { return s.FillContext(context.Background(), nil) }
+
+// FillContext does what readers left for when the weights are wanted, which
+// reading a header is not: until then a tensor that has to be put together has
+// a shape but no Data. Who runs a model calls it once, after model.Open and
+// before anything reads Data; it must not run beside other uses of the Set.
+// progress, when not nil, is told how many of the bytes to put together are.
+func (s *Set) FillContext(ctx context.Context, progress func(done, total int64)) error {
+	var done, total int64
+	for _, t := range s.order {
+		if t.compose != nil {
+			total += int64(t.Size())
+		}
+	}
+	for _, t := range s.order {
+		if t.compose == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := t.Read()
+		if err != nil {
+			return err
+		}
+		t.Data, t.compose = data, nil
+		done += int64(len(data))
+		if progress != nil {
+			progress(done, total)
+		}
+	}
 	work := s.fill
 	s.fill = nil
 	for _, f := range work {
