@@ -51,3 +51,30 @@ func Find(id string) (*Voice, bool) {
 	}
 	return nil, false
 }
+
+// Mix returns a voice between others: every number is the weighted sum of
+// theirs, kept within what a throat can do. Weights add up to 1.
+func Mix(voices []*Voice, weight []float64) *Voice {
+	var out Voice
+	for i, v := range voices {
+		w := weight[i]
+		out.Pitch += w * v.Pitch
+		out.Range += w * v.Range
+		out.Tract += w * v.Tract
+		out.Open += w * v.Open
+		out.Tilt += w * v.Tilt
+		out.Breath += w * v.Breath
+		out.Rate += w * v.Rate
+		out.Gain += w * v.Gain
+	}
+	limit := func(x *float64, least, most float64) { *x = min(max(*x, least), most) }
+	limit(&out.Pitch, 60, 400)
+	limit(&out.Range, 0, 2)
+	limit(&out.Tract, 0.85, 1.35)
+	limit(&out.Open, 0.3, 0.9)
+	limit(&out.Tilt, 0, 0.9)
+	limit(&out.Breath, 0, 5)
+	limit(&out.Rate, 0.7, 1.4)
+	limit(&out.Gain, 0.5, 1.5)
+	return &out
+}

@@ -25,6 +25,9 @@ const MaxSymbols = 510
 // predictor of a damaged file could ask for fifty frames a symbol.
 const maxFrames = 3000
 
+// Signature is a tensor every Kokoro model has and no other model does.
+const Signature = "decoder.generator.m_source.l_linear.weight"
+
 // keepFloats is how much scratch memory a model keeps between utterances: what
 // 10 s of speech need.
 const keepFloats = 48 << 20

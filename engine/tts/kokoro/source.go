@@ -171,7 +171,7 @@ func (t *transform) inverse(c *call, dst []float32, x plane) {
 	c.each(len(dst), func(_, from, to int) {
 		for s := from; s < to; s++ {
 			at := s + half // position before the cut of half a window
-			first := 0 // frame that still reaches here
+			first := 0     // frame that still reaches here
 			if at >= t.size {
 				first = (at-t.size)/t.hop + 1
 			}

@@ -1,0 +1,243 @@
+// Package tts turns text into speech: pronunciation, the split into utterances,
+// a synthesiser, and the joins. Two synthesisers exist: Kokoro, a neural network
+// whose weights are a file, and a formant synthesiser that needs none.
+package tts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"quern/engine/tts/formant"
+	"quern/engine/tts/kokoro"
+	"quern/formats/safetensors"
+	"quern/formats/torch"
+	"quern/formats/weights"
+)
+
+// A Synth renders utterances. Its methods are safe for concurrent use.
+type Synth interface {
+	// Name is the engine's own name: "kokoro", "quern-formant".
+	Name() string
+	// Rate is the sample rate of everything it makes, in Hz.
+	Rate() int
+	// Limit is how many symbols an utterance may have.
+	Limit() int
+	// Voices lists its speakers.
+	Voices() []Voice
+	// Speak renders phonemes, one symbol a code point, in a voice or mixture. It
+	// returns mono samples and how many of them belong to the lead-in, each
+	// symbol, and the lead-out. Equal arguments give equal samples.
+	Speak(ctx context.Context, symbols []rune, voice string, speed float64, seed uint64) (samples []float32, spans []int, err error)
+}
+
+// Formant returns the built-in synthesiser.
+func Formant() Synth { return formantSynth{} }
+
+type formantSynth struct{}
+
+func (formantSynth) Name() string { return "quern-formant" }
+func (formantSynth) Rate() int    { return formant.Rate }
+func (formantSynth) Limit() int   { return 400 }
+
+func (formantSynth) Voices() []Voice {
+	out := make([]Voice, len(formant.Voices))
+	for i, v := range formant.Voices {
+		out[i] = describe(v.ID)
+		out[i].Name, out[i].Description = v.Name, v.Description
+	}
+	return out
+}
+
+func (s formantSynth) Speak(ctx context.Context, symbols []rune, voice string, speed float64, seed uint64) ([]float32, []int, error) {
+	shares, err := resolve(voice, s.Voices())
+	if err != nil {
+		return nil, nil, err
+	}
+	var voices []*formant.Voice
+	var weight []float64
+	for _, sh := range shares {
+		v, _ := formant.Find(sh.id)
+		voices, weight = append(voices, v), append(weight, sh.weight)
+	}
+	v := voices[0]
+	if len(voices) > 1 {
+		v = formant.Mix(voices, weight)
+	}
+	return v.Speak(ctx, symbols, speed, seed)
+}
+
+// resolve reads a voice or mixture of the given voices and the names that stand
+// for them.
+func resolve(voice string, voices []Voice) ([]share, error) {
+	ids := make(map[string]string, 2*len(voices))
+	for _, s := range Stands(voices) {
+		ids[s.Name] = s.Voice
+	}
+	for _, v := range voices {
+		ids[v.ID] = v.ID
+	}
+	return parseVoice(voice, func(name string) (string, bool) {
+		id, ok := ids[name]
+		return id, ok
+	})
+}
+
+// Check reports whether s can speak in a voice or mixture: nil, or a
+// *VoiceError.
+func Check(s Synth, voice string) error {
+	_, err := resolve(voice, s.Voices())
+	return err
+}
+
+// First returns the description of the voice that leads a mixture: it decides
+// the pronunciation.
+func First(s Synth, voice string) (Voice, error) {
+	voices := s.Voices()
+	shares, err := resolve(voice, voices)
+	if err != nil {
+		return Voice{}, err
+	}
+	for _, v := range voices {
+		if v.ID == shares[0].id {
+			return v, nil
+		}
+	}
+	return Voice{}, &VoiceError{voice, "there is no such voice"}
+}
+
+type kokoroSynth struct {
+	model *kokoro.Model
+	packs *packs
+}
+
+// OpenKokoro opens a Kokoro model: its file (.pth or .safetensors), or the
+// directory that holds it. config.json and the voices lie beside it.
+//
+// Errors wrap weights.ErrFormat or weights.ErrUnsupported.
+func OpenKokoro(path string, pool kokoro.Pool) (Synth, error) {
+	file, err := findKokoro(path)
+	if err != nil {
+		return nil, err
+	}
+	set, err := openWeights(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	defer set.Close()
+	dir := filepath.Dir(file)
+	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	m, err := kokoro.New(set, config, pool)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	p, err := openPacks(dir, m.Style())
+	if err != nil {
+		return nil, err
+	}
+	return &kokoroSynth{m, p}, nil
+}
+
+// IsKokoro reports whether path is a Kokoro model or a directory with one.
+func IsKokoro(path string) bool {
+	_, err := findKokoro(path)
+	return err == nil
+}
+
+// findKokoro returns the file of weights.
+func findKokoro(path string) (string, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	candidates := []string{path}
+	if st.IsDir() {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return "", err
+		}
+		candidates = nil
+		for _, ending := range []string{".safetensors", ".pth", ".pt"} {
+			for _, e := range entries {
+				if !e.IsDir() && strings.HasSuffix(e.Name(), ending) {
+					candidates = append(candidates, filepath.Join(path, e.Name()))
+				}
+			}
+		}
+	}
+	for _, c := range candidates {
+		set, err := openWeights(c)
+		if err != nil {
+			continue
+		}
+		_, ok := set.Tensor(kokoro.Signature)
+		set.Close()
+		if ok {
+			return c, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %s holds no Kokoro model (.pth or .safetensors)", weights.ErrFormat, path)
+}
+
+// openWeights opens a checkpoint or a SafeTensors file by what it begins with.
+func openWeights(path string) (*weights.Set, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 256)
+	n, err := io.ReadFull(f, head)
+	f.Close()
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if head = head[:n]; bytes.HasPrefix(head, []byte("PK")) {
+		return torch.Open(path)
+	}
+	return safetensors.Open(path)
+}
+
+func (s *kokoroSynth) Name() string { return "kokoro" }
+func (s *kokoroSynth) Rate() int    { return kokoro.Rate }
+
+// Limit is below what the network reads: long utterances are rushed.
+func (s *kokoroSynth) Limit() int { return 400 }
+
+func (s *kokoroSynth) Voices() []Voice {
+	out := make([]Voice, len(s.packs.names))
+	for i, n := range s.packs.names {
+		out[i] = describe(n)
+	}
+	return out
+}
+
+func (s *kokoroSynth) Speak(ctx context.Context, symbols []rune, voice string, speed float64, seed uint64) ([]float32, []int, error) {
+	shares, err := resolve(voice, s.Voices())
+	if err != nil {
+		return nil, nil, err
+	}
+	var voices []*kokoro.Voice
+	var weight []float64
+	for _, sh := range shares {
+		v, err := s.packs.voice(sh.id)
+		if err != nil {
+			return nil, nil, err
+		}
+		voices, weight = append(voices, v), append(weight, sh.weight)
+	}
+	v := voices[0]
+	if len(voices) > 1 {
+		if v, err = kokoro.Mix(voices, weight); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s.model.Speak(ctx, symbols, v.Style(len(symbols)), speed, seed)
+}

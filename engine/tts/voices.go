@@ -1,0 +1,158 @@
+package tts
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Voice describes one speaker of an engine.
+type Voice struct {
+	ID          string
+	Name        string
+	Language    string // "en-us", "en-gb", or another code where only its letter is known
+	Gender      string // "female" or "male"
+	Description string
+}
+
+// British reports whether the voice takes British pronunciation.
+func (v *Voice) British() bool { return v.Language == "en-gb" }
+
+// languages are the first letters of Kokoro's voice ids.
+var languages = map[byte]struct{ code, name string }{
+	'a': {"en-us", "American"}, 'b': {"en-gb", "British"}, 'e': {"es", "Spanish"}, 'f': {"fr", "French"},
+	'h': {"hi", "Hindi"}, 'i': {"it", "Italian"}, 'j': {"ja", "Japanese"}, 'p': {"pt-br", "Brazilian"}, 'z': {"zh", "Chinese"},
+}
+
+// describe tells from an id like "af_bella" what it says about the voice.
+func describe(id string) Voice {
+	v := Voice{ID: id, Name: id, Language: "en-us"}
+	prefix, name, ok := strings.Cut(id, "_")
+	if !ok || len(prefix) != 2 || name == "" {
+		return v
+	}
+	v.Name = strings.ToUpper(name[:1]) + name[1:]
+	kind := "female"
+	if prefix[1] == 'm' {
+		kind = "male"
+	}
+	if l, ok := languages[prefix[0]]; ok {
+		v.Language, v.Gender, v.Description = l.code, kind, l.name+" "+kind
+	}
+	return v
+}
+
+// stands lists the names OpenAI's clients send, with what speaks for them: the
+// first of the voices an engine has.
+var stands = []struct {
+	name   string
+	voices []string
+}{
+	{"alloy", []string{"af_alloy", "af_sarah"}},
+	{"echo", []string{"am_echo", "am_adam"}},
+	{"fable", []string{"bm_fable", "bm_george"}},
+	{"onyx", []string{"am_onyx", "am_michael"}},
+	{"nova", []string{"af_nova", "af_nicole"}},
+	{"shimmer", []string{"af_sky"}},
+	{"ash", []string{"am_michael"}},
+	{"ballad", []string{"bm_lewis"}},
+	{"coral", []string{"af_bella"}},
+	{"sage", []string{"bf_emma"}},
+	{"verse", []string{"am_adam"}},
+	{"marin", []string{"bf_isabella"}},
+	{"cedar", []string{"bm_george"}},
+}
+
+// Stand is a name and the voice that speaks for it.
+type Stand struct{ Name, Voice string }
+
+// Stands returns the OpenAI names voices can stand for.
+func Stands(voices []Voice) []Stand {
+	var out []Stand
+	for _, s := range stands {
+		for _, id := range s.voices {
+			if slices.ContainsFunc(voices, func(v Voice) bool { return v.ID == id }) {
+				out = append(out, Stand{s.name, id})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// A share is one voice of a mixture.
+type share struct {
+	id     string
+	weight float64
+}
+
+// maxMix bounds how many voices one mixture names.
+const maxMix = 16
+
+// A VoiceError says that a voice is not known or a mixture is not understood.
+type VoiceError struct{ Voice, Reason string }
+
+func (e *VoiceError) Error() string { return fmt.Sprintf("voice %q: %s", e.Voice, e.Reason) }
+
+// parseVoice reads a voice or a mixture: "af_bella", "af_bella(2)+af_sky(1)",
+// "af_bella,af_sky" and "af_sky.4+af_nicole.5" as Kokoro's servers spell them.
+// Weights are made to add up to 1. known tells which names are voices and
+// replaces those that stand for one.
+func parseVoice(text string, known func(string) (string, bool)) ([]share, error) {
+	fail := func(format string, args ...any) ([]share, error) {
+		return nil, &VoiceError{text, fmt.Sprintf(format, args...)}
+	}
+	if id, ok := known(text); ok {
+		return []share{{id, 1}}, nil
+	}
+	var out []share
+	sum := 0.0
+	for rest, sign := text, 1.0; ; {
+		end := strings.IndexAny(rest, "+-,")
+		part := rest
+		if end >= 0 {
+			part = rest[:end]
+		}
+		name, weight := strings.TrimSpace(part), 1.0
+		if i := strings.IndexByte(name, '('); i >= 0 && strings.HasSuffix(name, ")") {
+			w, err := strconv.ParseFloat(name[i+1:len(name)-1], 64)
+			if err != nil {
+				return fail("%q is no weight", name[i+1:len(name)-1])
+			}
+			name, weight = name[:i], w
+		} else if i := strings.IndexByte(name, '.'); i > 0 {
+			if w, err := strconv.ParseFloat("0"+name[i:], 64); err == nil {
+				name, weight = name[:i], w
+			}
+		}
+		id, ok := known(name)
+		if !ok {
+			return fail("there is no voice %q", name)
+		}
+		if !(weight > 0 && weight <= 100) {
+			return fail("a weight of %g is outside 0 to 100", weight)
+		}
+		out = append(out, share{id, sign * weight})
+		sum += sign * weight
+		if len(out) > maxMix {
+			return fail("more than %d voices in a mixture", maxMix)
+		}
+		if end < 0 {
+			break
+		}
+		sign = 1
+		if rest[end] == '-' {
+			sign = -1
+		}
+		rest = rest[end+1:]
+	}
+	if math.Abs(sum) < 1e-6 {
+		return fail("the weights add up to nothing")
+	}
+	for i := range out {
+		out[i].weight /= sum
+	}
+	return out, nil
+}
