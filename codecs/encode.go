@@ -1,0 +1,159 @@
+package codecs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"quern/codecs/flac"
+	"quern/codecs/mp3"
+	"quern/codecs/ogg"
+	"quern/codecs/opus"
+	"quern/codecs/pcm"
+	"quern/codecs/resample"
+	"quern/codecs/wav"
+)
+
+// ErrEncoding is wrapped by the error for an encoding that is not offered, or
+// not with these options.
+var ErrEncoding = errors.New("encoding not offered")
+
+// EncodeOptions says what Create makes. Zero fields have a default.
+type EncodeOptions struct {
+	Rate    int  // of the output, in Hz; the input's
+	Bitrate int  // in bit/s, where the encoding is lossy; the encoding's own default
+	Speech  bool // tune for speech where the encoding can
+
+	// Streamed says that output must not wait for Close. A WAV file is then one
+	// header without sizes; otherwise it is held in memory for true ones, unless
+	// the destination can seek.
+	Streamed bool
+}
+
+// Encoding is a kind of output.
+type Encoding struct {
+	Name string // as clients ask for it
+	MIME string
+	Ext  string // with the dot
+
+	create func(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error)
+}
+
+// encodings lists what is written. AAC is not offered: there is no encoder in Go
+// under a licence that could be used, and every client can do without.
+var encodings = []Encoding{
+	{"mp3", "audio/mpeg", ".mp3", createMP3},
+	{"wav", "audio/wav", ".wav", createWAV},
+	{"flac", "audio/flac", ".flac", func(w io.Writer, rate, channels int, _ EncodeOptions) (Encoder, error) {
+		return flac.NewWriter(w, rate, channels)
+	}},
+	{"opus", "audio/ogg", ".opus", createOpus},
+	{"pcm", "audio/pcm", ".pcm", createPCM(pcm.S16)},
+	{"mulaw", "audio/basic", ".ulaw", createPCM(pcm.MuLaw)},
+	{"alaw", "audio/x-alaw-basic", ".alaw", createPCM(pcm.ALaw)},
+}
+
+// Encodings returns what Create offers, in a fixed order.
+func Encodings() []Encoding { return append([]Encoding(nil), encodings...) }
+
+// EncodingByName returns the encoding of that name.
+func EncodingByName(name string) (Encoding, error) {
+	for _, e := range encodings {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return Encoding{}, fmt.Errorf("%w: %q", ErrEncoding, name)
+}
+
+// Create returns an Encoder that writes to w what it is given at rate and
+// channels. Errors that the options cause wrap ErrEncoding.
+func (e Encoding) Create(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	if rate <= 0 || channels <= 0 {
+		panic(fmt.Sprintf("codecs: Create with %d Hz, %d channels", rate, channels))
+	}
+	if o.Rate == 0 {
+		o.Rate = rate
+	}
+	conv, err := resample.New(rate, o.Rate, channels)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrEncoding, e.Name, err)
+	}
+	enc, err := e.create(w, o.Rate, channels, o)
+	if err != nil {
+		for _, option := range []error{opus.ErrOption, flac.ErrOption, mp3.ErrUnsupported} {
+			if errors.Is(err, option) {
+				return nil, fmt.Errorf("%w: %s: %w", ErrEncoding, e.Name, err)
+			}
+		}
+		return nil, err
+	}
+	if o.Rate == rate {
+		return enc, nil
+	}
+	return &converted{enc: enc, conv: conv}, nil
+}
+
+// createMP3 takes 64 kbit/s a channel by default, which every rate of MPEG-1 and
+// MPEG-2 has, and is transparent for speech.
+func createMP3(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	kbps := o.Bitrate / 1000
+	if o.Bitrate == 0 {
+		kbps = 64 * channels
+	}
+	return mp3.NewWriter(w, rate, channels, kbps)
+}
+
+func createWAV(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	if _, ok := w.(io.Seeker); ok || o.Streamed {
+		return wav.NewWriter(w, rate, channels, pcm.S16), nil
+	}
+	return wav.NewBufferedWriter(w, rate, channels, pcm.S16), nil
+}
+
+func createOpus(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	app := opus.Audio
+	if o.Speech {
+		app = opus.VoIP
+	}
+	return ogg.NewOpusWriter(w, rate, channels, o.Bitrate, app)
+}
+
+// createPCM returns a constructor of encoders without a header.
+func createPCM(f pcm.Format) func(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	return func(w io.Writer, _, _ int, _ EncodeOptions) (Encoder, error) {
+		return &rawEncoder{w: w, format: f}, nil
+	}
+}
+
+// rawEncoder writes samples and nothing else.
+type rawEncoder struct {
+	w      io.Writer
+	format pcm.Format
+	buf    []byte
+}
+
+func (e *rawEncoder) Write(x []float32) error {
+	e.buf = pcm.Encode(e.buf[:0], x, e.format)
+	_, err := e.w.Write(e.buf)
+	return err
+}
+
+func (e *rawEncoder) Close() error { return nil }
+
+// converted changes the rate in front of an encoder.
+type converted struct {
+	enc  Encoder
+	conv *resample.Resampler
+	buf  []float32
+}
+
+func (e *converted) Write(x []float32) error {
+	e.buf = e.conv.Process(e.buf[:0], x)
+	return e.enc.Write(e.buf)
+}
+
+func (e *converted) Close() error {
+	e.buf = e.conv.Flush(e.buf[:0])
+	return errors.Join(e.enc.Write(e.buf), e.enc.Close())
+}

@@ -1,0 +1,27 @@
+// Package mp3 reads and writes MPEG audio layer III: MPEG-1 (32, 44.1 and 48
+// kHz), MPEG-2 (16, 22.05 and 24 kHz) and the unofficial MPEG-2.5 (8, 11.025
+// and 12 kHz).
+//
+// ISO/IEC 11172-3:1993 and ISO/IEC 13818-3:1998; in comments, "the standard".
+package mp3
+
+import "errors"
+
+var (
+	// ErrFormat marks input that is no MPEG audio, or is broken beyond use.
+	ErrFormat = errors.New("malformed MP3")
+	// ErrUnsupported marks valid MPEG audio that this package does not read: layers
+	// I and II, and a sample rate that changes on the way.
+	ErrUnsupported = errors.New("unsupported MPEG audio")
+)
+
+// DecoderDelay is the number of samples by which any decoder's output lags
+// behind what the encoder's delay alone would explain: 481 of the two filter
+// banks, rounded up to the 528 that encoders assume, and one.
+const DecoderDelay = 528 + 1
+
+const (
+	lines    = 576 // spectral lines of a granule, and samples it stands for
+	maxFrame = 3456
+	maxSide  = 32
+)

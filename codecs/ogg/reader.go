@@ -1,0 +1,230 @@
+package ogg
+
+import (
+	"fmt"
+	"io"
+)
+
+// A Reader decodes the first audio stream of an Ogg file and, when files were
+// chained, of every link. Links must agree in rate; a mono link after a stereo
+// one, or the other way round, comes out with the channels of the first.
+type Reader struct {
+	pages          pageReader
+	codec          string
+	rate, channels int
+
+	// The link being read.
+	link    link
+	serial  uint32
+	pack    packets
+	data    bool  // a page after the first ones was seen
+	audio   bool  // the headers are read
+	last    bool  // the last page was seen
+	decoded int64 // frames
+	start   int64 // granule position of the first frame
+	started bool  // start is known
+	skip    int   // frames still to drop
+	limit   int64 // frames that count, -1 when all do
+
+	granule int64    // of the page in queue
+	queue   [][]byte // packets of one page that wait
+	store   []byte   // their bytes
+
+	buf  []float32 // decoded, not yet read
+	next int
+	good bool  // some packet decoded
+	bad  error // the first that did not
+	note error // why the first stream that was passed over was
+	err  error // what ended the stream
+}
+
+// NewReader reads up to the first packet of audio.
+func NewReader(r io.Reader) (*Reader, error) {
+	d := &Reader{pages: newPageReader(r)}
+	for len(d.queue) == 0 {
+		err := d.readPage()
+		if err == io.EOF {
+			err = d.nothing()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// nothing says why there is no audio up to the end of the input.
+func (d *Reader) nothing() error {
+	switch {
+	case d.link != nil:
+		return fmt.Errorf("%w: the %s stream ends before its first packet of audio", ErrFormat, d.codec)
+	case d.note != nil:
+		return d.note
+	case d.data:
+		return fmt.Errorf("%w: the first page is missing (a later MediaRecorder slice)", ErrUnsupported)
+	}
+	return fmt.Errorf("%w: no page", ErrFormat)
+}
+
+// Codec returns "Opus", "Vorbis" or "FLAC".
+func (d *Reader) Codec() string { return d.codec }
+
+// Rate returns the sampling rate in Hz, 48000 for Opus.
+func (d *Reader) Rate() int { return d.rate }
+
+// Channels returns the number of channels; more than two come in WAVE order.
+func (d *Reader) Channels() int { return d.channels }
+
+// Read fills dst with whole frames, interleaved. Packets that do not decode are
+// dropped; when none decodes, the stream ends with the first one's error.
+func (d *Reader) Read(dst []float32) (int, error) {
+	dst = dst[:len(dst)/d.channels*d.channels]
+	for d.next == len(d.buf) {
+		d.buf, d.next = d.buf[:0], 0
+		switch {
+		case len(d.queue) > 0:
+			d.decode()
+		case d.err == nil:
+			d.err = d.readPage()
+		case d.err == io.EOF && !d.good && d.bad != nil:
+			return 0, d.bad
+		default:
+			return 0, d.err
+		}
+	}
+	n := copy(dst, d.buf[d.next:])
+	d.next += n
+	return n, nil
+}
+
+// readPage takes the next page and queues its packets of audio.
+func (d *Reader) readPage() error {
+	p, err := d.pages.next()
+	if err != nil {
+		return err
+	}
+	if p.flags&flagFirst != 0 {
+		if d.data {
+			d.link, d.data = nil, false
+		}
+		if d.link == nil {
+			d.openLink(p)
+		}
+		return nil
+	}
+	d.data = true
+	if d.link == nil || p.serial != d.serial || d.last {
+		return nil
+	}
+	var ends []int
+	d.store = d.store[:0]
+	err = d.pack.add(p, func(packet []byte) error {
+		if !d.audio {
+			if wanted, err := d.link.header(packet); wanted || err != nil {
+				return err
+			}
+			if err := d.begin(); err != nil {
+				return err
+			}
+		}
+		d.store = append(d.store, packet...)
+		ends = append(ends, len(d.store))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	from := 0
+	for _, end := range ends {
+		d.queue = append(d.queue, d.store[from:end])
+		from = end
+	}
+	d.granule = p.granule
+	if d.last = p.flags&flagLast != 0; d.last {
+		// A position before the page itself makes no sense: it is ignored.
+		if end := p.granule - d.start; end >= d.decoded {
+			d.limit = end
+		}
+	}
+	return nil
+}
+
+// openLink starts a link with the packet on its first page, unless that is not
+// for us.
+func (d *Reader) openLink(p page) {
+	l, codec, err := openLink(p.body)
+	if err != nil {
+		if d.note == nil {
+			d.note = err
+		}
+		return
+	}
+	*d = Reader{
+		pages: d.pages, codec: d.codec, rate: d.rate, channels: d.channels,
+		link: l, serial: p.serial, limit: -1,
+		queue: d.queue, store: d.store, pack: packets{partial: d.pack.partial[:0]},
+		buf: d.buf, good: d.good, bad: d.bad, note: d.note,
+	}
+	if d.codec == "" {
+		d.codec = codec
+	}
+}
+
+// begin is called between the headers of a link and its first packet of audio.
+func (d *Reader) begin() error {
+	rate, channels := d.link.Rate(), d.link.Channels()
+	if d.rate == 0 {
+		d.rate, d.channels = rate, channels
+	}
+	if rate != d.rate || channels != d.channels && (channels > 2 || d.channels > 2) {
+		return fmt.Errorf("%w: a link of %d Hz and %d channels follows one of %d Hz and %d",
+			ErrUnsupported, rate, channels, d.rate, d.channels)
+	}
+	d.audio, d.skip = true, d.link.preSkip()
+	return nil
+}
+
+// decode puts the next packet of the queue into buf.
+func (d *Reader) decode() {
+	packet := d.queue[0]
+	d.queue = append(d.queue[:0], d.queue[1:]...)
+	var err error
+	if d.buf, err = d.link.Decode(d.buf, packet); err != nil {
+		if d.bad == nil {
+			d.bad = err
+		}
+	} else {
+		d.good = true
+	}
+	channels := d.link.Channels()
+	n := len(d.buf) / channels
+	if d.limit >= 0 {
+		n = int(min(int64(n), max(d.limit-d.decoded, 0)))
+	}
+	d.decoded += int64(n)
+	if len(d.queue) == 0 && !d.started && d.granule >= 0 {
+		// A stream cut from a longer one does not start at 0.
+		d.start, d.started = max(d.granule-d.decoded, 0), true
+	}
+	drop := min(n, d.skip)
+	d.skip -= drop
+	d.buf = rechannel(d.buf[drop*channels:n*channels], channels, d.channels)
+}
+
+// rechannel turns mono into stereo or stereo into mono, in place if it can.
+func rechannel(x []float32, from, to int) []float32 {
+	switch {
+	case from < to:
+		out := make([]float32, 0, 2*len(x))
+		for _, v := range x {
+			out = append(out, v, v)
+		}
+		return out
+	case from > to:
+		for i := range len(x) / 2 {
+			x[i] = (x[2*i] + x[2*i+1]) / 2
+		}
+		return x[:len(x)/2]
+	}
+	return x
+}
