@@ -87,6 +87,15 @@ func openPacks(dir string, width int) (*packs, error) {
 	return p, nil
 }
 
+// voices describes the voices.
+func (p *packs) voices() []Voice {
+	out := make([]Voice, len(p.names))
+	for i, n := range p.names {
+		out[i] = describe(n)
+	}
+	return out
+}
+
 func (p *packs) add(name string, from pack) {
 	if _, dup := p.from[name]; !dup {
 		p.from[name] = from

@@ -30,6 +30,8 @@ type Synth interface {
 	Limit() int
 	// Voices lists its speakers.
 	Voices() []Voice
+	// Bytes is about how much memory it occupies.
+	Bytes() int64
 	// Speak renders phonemes, one symbol a code point, in a voice or mixture. It
 	// returns mono samples and how many of them belong to the lead-in, each
 	// symbol, and the lead-out. Equal arguments give equal samples.
@@ -44,6 +46,7 @@ type formantSynth struct{}
 func (formantSynth) Name() string { return "quern-formant" }
 func (formantSynth) Rate() int    { return formant.Rate }
 func (formantSynth) Limit() int   { return 400 }
+func (formantSynth) Bytes() int64 { return 0 }
 
 func (formantSynth) Voices() []Voice {
 	out := make([]Voice, len(formant.Voices))
@@ -88,10 +91,10 @@ func resolve(voice string, voices []Voice) ([]share, error) {
 	})
 }
 
-// Check reports whether s can speak in a voice or mixture: nil, or a
+// Check reports whether a voice or mixture can be made of voices: nil, or a
 // *VoiceError.
-func Check(s Synth, voice string) error {
-	_, err := resolve(voice, s.Voices())
+func Check(voices []Voice, voice string) error {
+	_, err := resolve(voice, voices)
 	return err
 }
 
@@ -207,16 +210,24 @@ func openWeights(path string) (*weights.Set, error) {
 
 func (s *kokoroSynth) Name() string { return "kokoro" }
 func (s *kokoroSynth) Rate() int    { return kokoro.Rate }
+func (s *kokoroSynth) Bytes() int64 { return s.model.Bytes() }
 
 // Limit is below what the network reads: long utterances are rushed.
 func (s *kokoroSynth) Limit() int { return 400 }
 
-func (s *kokoroSynth) Voices() []Voice {
-	out := make([]Voice, len(s.packs.names))
-	for i, n := range s.packs.names {
-		out[i] = describe(n)
+func (s *kokoroSynth) Voices() []Voice { return s.packs.voices() }
+
+// KokoroVoices lists the voices beside a model without opening it.
+func KokoroVoices(path string) ([]Voice, error) {
+	file, err := findKokoro(path)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	p, err := openPacks(filepath.Dir(file), 0)
+	if err != nil {
+		return nil, err
+	}
+	return p.voices(), nil
 }
 
 func (s *kokoroSynth) Speak(ctx context.Context, symbols []rune, voice string, speed float64, seed uint64) ([]float32, []int, error) {

@@ -64,7 +64,7 @@ func TestStands(t *testing.T) {
 		t.Errorf("%v; want %v", got, want)
 	}
 	for _, name := range []string{"alloy", "echo", "fable", "onyx", "nova", "shimmer", "af_bella", "af_bella+bm_lewis(2)"} {
-		if err := Check(Formant(), name); err != nil {
+		if err := Check(Formant().Voices(), name); err != nil {
 			t.Error(err)
 		}
 	}

@@ -12,7 +12,6 @@ package kokoro
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"quern/formats/weights"
 	"quern/kernels"
@@ -35,7 +34,8 @@ const keepFloats = 48 << 20
 // A Model is a loaded network. It is safe for concurrent use; utterances are
 // made one at a time.
 type Model struct {
-	style     int // values of each half of a style vector
+	style     int   // values of each half of a style vector
+	weights   int64 // numbers
 	ids       map[rune]int
 	bert      *bert
 	text      *textEncoder
@@ -43,21 +43,22 @@ type Model struct {
 	decoder   *decoder
 	generator *generator
 
-	turn  sync.Mutex
+	turn  chan struct{} // holds one value while nobody uses what follows
 	pool  Pool
 	arena arena
 }
 
-// A Pool runs parallel work; see kernels.Pool. Do calls f while nobody else uses
-// the threads.
+// A Pool runs parallel work. Do calls f while nobody else uses the threads; f
+// calls yield between its steps, so that others get their turn.
 type Pool interface {
-	Do(ctx context.Context, f func(*kernels.Pool)) error
+	Do(ctx context.Context, f func(pool *kernels.Pool, yield func())) error
 }
 
 // A call is one utterance on its way through the network.
 type call struct {
 	ctx   context.Context
 	pool  *kernels.Pool
+	yield func()
 	arena *arena
 	trace func(name string, x plane)
 }
@@ -79,12 +80,14 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	m := &Model{pool: pool, turn: make(chan struct{}, 1)}
+	m.turn <- struct{}{}
 	for t := range set.All() {
+		m.weights += int64(t.Elems())
 		if !decodable(t.Type) {
 			return nil, fmt.Errorf("%w: tensor %q is %v; Kokoro is read in F32, F16 and BF16", weights.ErrUnsupported, t.Name, t.Type)
 		}
 	}
-	m := &Model{pool: pool}
 	if m.ids, err = cfg.ids(); err != nil {
 		return nil, err
 	}
@@ -117,6 +120,10 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 // Style returns how many values a style vector has: timbre, then prosody.
 func (m *Model) Style() int { return 2 * m.style }
 
+// Bytes is about how much memory the model occupies: its weights as float32, and
+// the scratch memory it keeps.
+func (m *Model) Bytes() int64 { return 4 * (m.weights + keepFloats) }
+
 // Has reports whether the network knows a symbol.
 func (m *Model) Has(r rune) bool { return m.ids[r] != 0 }
 
@@ -146,10 +153,14 @@ func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, spe
 		return nil, nil, fmt.Errorf("kokoro: an utterance of %d symbols; the longest is %d", len(ids)-2, limit-2)
 	}
 	var durations []int
-	m.turn.Lock()
-	defer m.turn.Unlock()
-	if doErr := m.pool.Do(ctx, func(pool *kernels.Pool) {
-		c := &call{ctx: ctx, pool: pool, arena: &m.arena}
+	select {
+	case <-m.turn:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	defer func() { m.turn <- struct{}{} }()
+	if doErr := m.pool.Do(ctx, func(pool *kernels.Pool, yield func()) {
+		c := &call{ctx: ctx, pool: pool, yield: yield, arena: &m.arena}
 		samples, durations, err = m.forward(c, ids, style, speed, seed)
 		m.arena.trim(keepFloats)
 	}); doErr != nil {

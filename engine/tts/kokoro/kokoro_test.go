@@ -18,11 +18,11 @@ import (
 // threads is a Pool for tests.
 type threads struct{ pool *kernels.Pool }
 
-func (t threads) Do(ctx context.Context, f func(*kernels.Pool)) error {
+func (t threads) Do(ctx context.Context, f func(*kernels.Pool, func())) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f(t.pool)
+	f(t.pool, func() {})
 	return nil
 }
 
@@ -118,7 +118,7 @@ func TestSeams(t *testing.T) {
 	ids, style := numbers(t, set, "input_ids"), golden(t, set, "ref_s")
 	const seed = 42
 	seams := map[string][]float32{}
-	c := &call{ctx: context.Background(), pool: m.pool.(threads).pool, arena: &m.arena}
+	c := &call{ctx: context.Background(), pool: m.pool.(threads).pool, yield: func() {}, arena: &m.arena}
 	c.trace = func(name string, x plane) { seams[name] = slices.Clone(x.flat()) }
 	samples, durations, err := m.forward(c, ids, style, 1, seed)
 	if err != nil {

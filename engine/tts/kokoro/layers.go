@@ -26,6 +26,7 @@ func newDense(w []float32, out, in int, bias []float32) *dense {
 func (d *dense) run(c *call, dst, x []float32, stride, rows int) {
 	for at := 0; at < rows; at += blockRows {
 		n := min(blockRows, rows-at)
+		c.yield()
 		d.m.Run(c.pool, dst[at*d.out:(at+n)*d.out], asBytes(x[at*stride:]), 4*stride, n)
 	}
 }
