@@ -1,12 +1,15 @@
 package mp3
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // analysis is the encoder's filter bank of one channel: polyphase, then MDCT.
 type analysis struct {
 	past [512]float32 // the last input samples, newest first
-	// Subband samples: of the granule before the frame, of the frame's granules,
-	// and of the one after, by which block types are chosen.
+	// Subband samples of the granule before the frame, of the frame's own (one or
+	// two), and of the one after, which has its say in the last one's block type.
 	sub [4][18][subbands]float32
 }
 
@@ -18,7 +21,7 @@ type analysisTables struct {
 	short  [6][12]float32
 }
 
-func newAnalysisTables() *analysisTables {
+var analysisShared = sync.OnceValue(func() *analysisTables {
 	t := new(analysisTables)
 	for i := range t.window {
 		v := synthWindow[min(i, 512-i)]
@@ -47,7 +50,7 @@ func newAnalysisTables() *analysisTables {
 		}
 	}
 	return t
-}
+})
 
 // polyphase splits 576 samples of x, step apart, into 18 of every subband.
 //

@@ -1,5 +1,7 @@
 package mp3
 
+import "sync"
+
 // Counting what quantised lines cost in Huffman codes, and choosing the
 // cheapest tables and regions for them.
 
@@ -17,7 +19,7 @@ var tableGroups = [7]struct {
 // min(x, 15)·16 + min(y, 15); 0 where the table lacks it.
 type lengths [32][256]uint8
 
-func newLengths() *lengths {
+var lengthsShared = sync.OnceValue(func() *lengths {
 	l := new(lengths)
 	for t, c := range codebooks {
 		if t >= len(l) {
@@ -29,7 +31,7 @@ func newLengths() *lengths {
 		}
 	}
 	return l
-}
+})
 
 // plain are the tables that are counted: all but those that only add linbits.
 var plain = [...]int{1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 24}
@@ -115,10 +117,11 @@ func (c *counter) count(ix *[lines]uint16, edges []int, implicit int) coding {
 	r.bigValues = big
 
 	var quads [2]int
+	a := codebooks[32].bits // table B has 4 bits for all
 	for i := big; i < big+4*r.count1; i += 4 {
 		v := ix[i]<<3 | ix[i+1]<<2 | ix[i+2]<<1 | ix[i+3]
 		ones := int(ix[i] + ix[i+1] + ix[i+2] + ix[i+3])
-		quads[0] += int(codebooks[32].bits[v]) + ones
+		quads[0] += int(a[v]) + ones
 		quads[1] += 4 + ones
 	}
 	if quads[1] < quads[0] {

@@ -128,11 +128,11 @@ func (w *bitWriter) lines(p *part) {
 		} else if t >= 16 {
 			book = 16
 		}
+		b := codebooks[book]
 		for ; i < min(end, c.bigValues); i += 2 {
 			if t == 0 {
 				continue
 			}
-			b := codebooks[book]
 			x, y := int(p.ix[i]), int(p.ix[i+1])
 			at := min(x, 15)*b.size + min(y, 15)
 			w.write(uint(b.words[at]), uint(b.bits[at]))

@@ -63,7 +63,7 @@ func (h header) rate() int {
 
 // bands is the index of the stream's rate in sfBands.
 func (h header) bands() int {
-	return h.rateCode() + map[int]int{mpeg1: 0, mpeg2: 3, mpeg25: 6}[h.version()]
+	return h.rateCode() + [4]int{mpeg1: 0, mpeg2: 3, mpeg25: 6}[h.version()]
 }
 
 func (h header) channels() int {

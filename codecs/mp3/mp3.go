@@ -15,13 +15,14 @@ var (
 	ErrUnsupported = errors.New("unsupported MPEG audio")
 )
 
-// DecoderDelay is the number of samples by which any decoder's output lags
-// behind what the encoder's delay alone would explain: 481 of the two filter
-// banks, rounded up to the 528 that encoders assume, and one.
+// DecoderDelay is how many samples a decoder's filter banks add in front, as
+// encoders and the LAME tag count it: 528 and one.
 const DecoderDelay = 528 + 1
 
 const (
-	lines    = 576 // spectral lines of a granule, and samples it stands for
+	lines = 576 // spectral lines of a granule, and samples it stands for
+	// maxFrame is the longest frame read, in bytes: mpg123 has the same bound for free
+	// format; others end at 1441.
 	maxFrame = 3456
 	maxSide  = 32
 )

@@ -218,6 +218,51 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestTags changes the tag of a stream.
+func TestTags(t *testing.T) {
+	stream := lame(t, music(44100, 44100, 2), 44100, 2, "-b", "128")
+	at := bytes.Index(stream, []byte("Info"))
+	const flags, frames, name = 4, 8, 8 + 4 + 4 + 100 + 4
+	for _, tt := range []struct {
+		name string
+		edit func(tag []byte)
+		want int64 // Frames
+	}{
+		{"whole", func([]byte) {}, 44100},
+		{"another encoder", func(tag []byte) { copy(tag[name:], "Lavf\x00\x00") }, 44100},
+		{"without LAME's part", func(tag []byte) { clear(tag[name : name+36]) }, 40*1152 - mp3.DecoderDelay},
+		{"without frames", func(tag []byte) {
+			tag[flags+3] &^= 1
+			copy(tag[frames:], slices.Clone(tag[frames+4:frames+290]))
+		}, -1},
+		{"no tag", func(tag []byte) { tag[0] = 'J' }, -1},
+		{"padding of everything", func(tag []byte) { tag[frames+3] = 1 }, 1152},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			data := slices.Clone(stream)
+			tt.edit(data[at:])
+			r, err := mp3.NewReader(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Frames() != tt.want {
+				t.Errorf("Frames = %d, want %d", r.Frames(), tt.want)
+			}
+			if tt.name != "padding of everything" { // mpg123 plays all of that
+				same(t, data)
+			}
+		})
+	}
+	vbri := slices.Clone(stream)
+	clear(vbri[4:160])
+	copy(vbri[4+32:], "VBRI\x00\x01\x02\x00\x00\x64")
+	vbri[4+32+17] = 40
+	r, err := mp3.NewReader(bytes.NewReader(vbri))
+	if err != nil || r.Frames() != 40*1152 {
+		t.Errorf("VBRI: %v frames, %v; want %d", r.Frames(), err, 40*1152)
+	}
+}
+
 // TestHole takes bytes out of a stream and puts junk in: all frames come, and
 // after the few around the place they are what they were.
 func TestHole(t *testing.T) {

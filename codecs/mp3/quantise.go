@@ -32,7 +32,9 @@ func (p *part) setPow() {
 }
 
 // estimate returns the factor on all targets at which the parts should need
-// about the given number of bits.
+// about the given number of bits: half a bit for each factor of two by which a
+// line's energy exceeds its noise, and a third of one for its sign and code. It only
+// has to be near enough for choosing scalefactors.
 func estimate(parts []*part, budget int) float64 {
 	lo, hi := -80.0, 40.0 // log2
 	for range 20 {

@@ -12,6 +12,8 @@ type info struct {
 
 // parseInfo reads the tag in frame f; false means that it holds sound.
 //
+// mpg123 plays VBRI's as one frame of silence.
+//
 // Layout as LAME's "mp3 info tag" revision 1 and Fraunhofer's VBRI header give it.
 func parseInfo(f []byte, h header) (in info, ok bool) {
 	in = info{delay: -1, padding: -1}
@@ -38,8 +40,9 @@ func parseInfo(f []byte, h header) (in info, ok bool) {
 		}
 		f = f[size:]
 	}
-	// LAME's part: 9 bytes of name, 12 of settings, then delay and padding.
-	if len(f) >= 24 && f[0] != 0 {
+	// LAME's part: 9 bytes of name, 12 of settings, then delay and padding. An encoder
+	// that leaves them zero has none, as mpg123 takes it.
+	if len(f) >= 24 {
 		v := int(f[21])<<16 | int(f[22])<<8 | int(f[23])
 		in.delay, in.padding = v>>12, v&0xFFF
 	}

@@ -50,10 +50,10 @@ func NewWriter(w io.Writer, rate, channels, kbps int) (*Writer, error) {
 		return nil, err
 	}
 	r := h.bands()
-	e := &Writer{dst: w, head: h, kbps: kbps, t: newAnalysisTables(), layouts: &shared().layouts[r]}
+	e := &Writer{dst: w, head: h, kbps: kbps, t: analysisShared(), layouts: &shared().layouts[r]}
 	e.edges = sfBands[r].long[:]
 	e.spread = [2]*spreading{newSpreading(&e.layouts[kindLong], rate), newSpreading(&e.layouts[kindShort], rate)}
-	e.counter.lengths = newLengths()
+	e.counter.lengths = lengthsShared()
 	e.in = make([]float32, 0, h.granules()*lines*channels)
 	e.limit = min(int(cutoff(kbps/channels)*2*lines/float64(rate))+1, lines)
 	return e, nil

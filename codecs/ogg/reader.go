@@ -5,6 +5,10 @@ import (
 	"io"
 )
 
+// maxLinks bounds the links of a chain. A link of a few hundred bytes can ask
+// for a decoder whose tables take milliseconds to build.
+const maxLinks = 1000
+
 // A Reader decodes the first audio stream of an Ogg file and, when files were
 // chained, of every link. Links must agree in rate; a mono link after a stereo
 // one, or the other way round, comes out with the channels of the first.
@@ -14,6 +18,7 @@ type Reader struct {
 	rate, channels int
 
 	// The link being read.
+	links   int // with those before
 	link    link
 	serial  uint32
 	pack    packets
@@ -107,9 +112,13 @@ func (d *Reader) readPage() error {
 		if d.data {
 			d.link, d.data = nil, false
 		}
-		if d.link == nil {
-			d.openLink(p)
+		if d.link != nil {
+			return nil
 		}
+		if d.links++; d.links > maxLinks {
+			return fmt.Errorf("%w: more than %d streams one after the other", ErrUnsupported, maxLinks)
+		}
+		d.openLink(p)
 		return nil
 	}
 	d.data = true
@@ -161,7 +170,7 @@ func (d *Reader) openLink(p page) {
 	}
 	*d = Reader{
 		pages: d.pages, codec: d.codec, rate: d.rate, channels: d.channels,
-		link: l, serial: p.serial, limit: -1,
+		links: d.links, link: l, serial: p.serial, limit: -1,
 		queue: d.queue, store: d.store, pack: packets{partial: d.pack.partial[:0]},
 		buf: d.buf, good: d.good, bad: d.bad, note: d.note,
 	}

@@ -191,3 +191,18 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
+
+// A chain may not build decoders without end.
+func TestManyLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a thousand decoders")
+	}
+	link := audiotest.ReadFile(t, filepath.Join("testdata", "vorbis.ogg"))
+	d, err := ogg.NewReader(bytes.NewReader(bytes.Repeat(link, 1001)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := audiotest.ReadAll(d); !errors.Is(err, ogg.ErrUnsupported) || len(x) != 1000*1600 {
+		t.Errorf("%d frames of 1001 links: %v, want %d and %v", len(x), err, 1000*1600, ogg.ErrUnsupported)
+	}
+}

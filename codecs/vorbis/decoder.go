@@ -38,7 +38,7 @@ func NewDecoder(ident, setup []byte) (d *Decoder, err error) {
 	if err := checkIdent(ident); err != nil {
 		return nil, err
 	}
-	if err := checkSetup(setup); err != nil {
+	if setup, err = checkSetup(setup); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -27,9 +27,14 @@ var (
 	ErrUnsupported = errors.New("unsupported WAV")
 )
 
-// unknownSize in a chunk of 32-bit sizes stands for a stream without an end, or
-// for a size that RF64's ds64 chunk holds.
-const unknownSize = math.MaxUint32
+const (
+	// unknownSize stands for a stream without an end, or for a size that RF64's
+	// ds64 chunk holds.
+	unknownSize = math.MaxUint32
+
+	// soxSize is what sox writes to a pipe.
+	soxSize = 0x7ffff000
+)
 
 // A Reader decodes one WAV file.
 type Reader struct {
@@ -106,7 +111,7 @@ func (d *Reader) start(size, longData, fact int64) error {
 	switch {
 	case size == unknownSize && longData > 0:
 		d.left = longData
-	case size == unknownSize || size == 0:
+	case size == unknownSize, size == soxSize, size == 0:
 		// A program that could not seek back. An empty file says so by its end.
 		d.left = -1
 	}

@@ -143,6 +143,7 @@ func TestSizes(t *testing.T) {
 		{"true sizes", whole, 100},
 		{"data size 0", patch(data, 0), 100},
 		{"data size 0xFFFFFFFF", patch(data, 0xffffffff), 100},
+		{"data size of sox", patch(data, 0x7ffff000), 100},
 		{"data size larger than the file", patch(data, 1<<20), 100},
 		{"data size smaller than the file", patch(data, 50), 25},
 		{"half a frame at the end", patch(data, 51), 25},

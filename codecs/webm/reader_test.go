@@ -81,6 +81,7 @@ func TestMade(t *testing.T) {
 		{"AAC", "AAC", []string{"-c:a", "aac", "-aac_pns", "0"}, 100},
 		{"MP3", "MP3", []string{"-c:a", "libmp3lame"}, 90},
 		{"Vorbis 5.0", "Vorbis", []string{"-c:a", "libvorbis", "-af", "pan=5.0|c0=c0|c1=c1|c2=.3*c0|c3=.5*c1|c4=.5*c0"}, 120},
+		{"Vorbis 5.1", "Vorbis", []string{"-c:a", "libvorbis", "-af", "pan=5.1|c0=c0|c1=c1|c2=.3*c0|c3=.1*c1|c4=.5*c1|c5=.5*c0"}, 120},
 		{"Opus 5.1", "Opus", []string{"-c:a", "libopus", "-af", "pan=5.1|c0=c0|c1=c1|c2=.3*c0|c3=.1*c1|c4=.5*c1|c5=.5*c0"}, 70},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
