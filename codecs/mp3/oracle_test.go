@@ -94,6 +94,22 @@ func same(t *testing.T, data []byte) {
 	}
 }
 
+// TestGolden needs no other decoder.
+func TestGolden(t *testing.T) {
+	for _, name := range []string{"joint44", "crc24", "ms8"} {
+		t.Run(name, func(t *testing.T) {
+			want := floats(audiotest.ReadFile(t, filepath.Join("testdata", name+".f32")))
+			got, _, _, err := decode(audiotest.ReadFile(t, filepath.Join("testdata", name+".mp3")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := snr(got, want); v < 110 || len(got) != len(want) {
+				t.Errorf("%d samples at %.1f dB, want %d at 110", len(got), v, len(want))
+			}
+		})
+	}
+}
+
 func TestFixtures(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(fixtures, "*.mp3"))
 	if len(files) == 0 {

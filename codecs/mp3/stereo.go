@@ -12,8 +12,9 @@ func midSide(l, r []float32) {
 	}
 }
 
-// isRatios are the factors of left and right by intensity position in MPEG-1;
-// position 6 is left alone. The standard, 2.4.3.4.9.3.
+// isRatios are the factors of left and right by intensity position in MPEG-1; 6
+// is all left. The standard, 2.4.3.4.9.3; it has no positions above 7, and decoders
+// continue the formula.
 var isRatios = func() (r [16][2]float32) {
 	for i := range r {
 		t := math.Tan(float64(i) * math.Pi / 12)

@@ -108,7 +108,7 @@ func TestEvery(t *testing.T) {
 	decoders := os.Getenv("QUERN_MP3_DECODERS") != ""
 	for _, rate := range []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000} {
 		for channels := 1; channels <= 2; channels++ {
-			x := music(rate/4, rate, channels)
+			x := music(rate/8, rate, channels)
 			kbps := mpeg2
 			if rate >= 32000 {
 				kbps = mpeg1

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+
+	"quern/codecs"
+)
+
+// writeSamples writes to dir what chromium.mjs plays: two seconds of a chord in
+// the encodings a browser gets, and samples.json that tells their length.
+func writeSamples(dir string) error {
+	const rate, seconds = 24000, 2
+	x := make([]float32, rate*seconds)
+	for i := range x {
+		t := float64(i) / rate
+		x[i] = float32(0.2 * (math.Sin(2*math.Pi*220*t) + math.Sin(2*math.Pi*330*t)))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		name, encoding string
+		streamed       bool
+	}{
+		{"speech.mp3", "mp3", true},
+		{"speech.wav", "wav", false},
+		{"streamed.wav", "wav", true},
+	} {
+		if err := writeSample(filepath.Join(dir, s.name), s.encoding, x, rate, s.streamed); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(map[string]int{"seconds": seconds})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "samples.json"), b, 0o644)
+}
+
+func writeSample(path, encoding string, x []float32, rate int, streamed bool) error {
+	e, err := codecs.EncodingByName(encoding)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// The file can seek; only Write is passed on, so that the header stays as it is sent.
+	enc, err := e.Create(onlyWriter{f}, rate, 1, codecs.EncodeOptions{Streamed: streamed})
+	if err != nil {
+		return err
+	}
+	if err := enc.Write(x); err != nil {
+		return err
+	}
+	if err := enc.Close(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+type onlyWriter struct{ f *os.File }
+
+func (w onlyWriter) Write(b []byte) (int, error) { return w.f.Write(b) }
