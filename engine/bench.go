@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"quern/engine/graph"
-	"quern/engine/model"
 	"quern/formats"
 	"quern/kernels"
 	"quern/kernels/quant"
@@ -24,7 +23,10 @@ type BenchOptions struct {
 	Batch     int        // sequences decoded together; 0: 1
 	Reps      int        // repetitions of each, after one to warm up; 0: 3
 	CacheType quant.Type // F16 when Invalid
+	Quantize  string     // as ModelOptions.Quantize
 
+	// Loading, when not nil, is told how far the load is, 0 to 1.
+	Loading func(done float64)
 	// Progress, when not nil, is told of each repetition done.
 	Progress func(done, of int)
 }
@@ -63,16 +65,22 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	}
 
 	start := time.Now()
-	set, err := formats.Open(o.Path)
+	file, err := formats.Open(o.Path)
 	if err != nil {
 		return BenchResult{}, err
 	}
-	defer set.Close()
-	m, err := model.Open(set)
-	if err != nil {
+	defer file.Close()
+	opened := &textModel{id: o.Path, file: file}
+	if err := opened.open(ctx, ModelOptions{Quantize: o.Quantize}, o.Threads); err != nil {
 		return BenchResult{}, err
 	}
-	if err := set.Fill(); err != nil {
+	m, set := opened.lm, opened.set
+	err = set.FillContext(ctx, func(done, total int64) {
+		if o.Loading != nil {
+			o.Loading(float64(done) / float64(max(1, total)))
+		}
+	})
+	if err != nil {
 		return BenchResult{}, err
 	}
 	backend, name, err := openDevice(o.Device, o.Threads)

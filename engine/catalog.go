@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,11 +21,13 @@ import (
 )
 
 // An entry is a model the engine can serve: configured, found in a folder, or
-// built in. What describes it never changes; resident is guarded by Engine.mu.
+// built in. What describes it changes only when it is fetched; that and resident
+// are guarded by Engine.mu.
 type entry struct {
 	id      string
 	o       ModelOptions
-	path    string // "" for the built-in model
+	path    string // "" for the built-in model, and for one that is not fetched yet
+	remote  bool   // not fetched yet: head is a guess
 	created time.Time
 	size    int64
 	head    header
@@ -39,6 +42,7 @@ type header struct {
 	format  string
 	quant   string
 	context int
+	embed   embedding
 }
 
 // open opens the weights of a model.
@@ -61,24 +65,25 @@ func newEntry(id, path string, o ModelOptions) (*entry, error) {
 		}
 		n.created = st.ModTime()
 	}
-	set, err := n.open()
+	file, err := n.open()
 	if err != nil {
 		return nil, err
 	}
-	defer set.Close()
+	defer file.Close()
+	m := &textModel{id: id, file: file}
+	if err := m.open(context.Background(), o, 0); err != nil {
+		return nil, err
+	}
 	if n.size == 0 {
-		n.size = set.Bytes()
+		n.size = m.set.Bytes()
 	}
-	lm, err := model.Open(set)
-	if err != nil {
-		return nil, err
-	}
-	c := lm.Config()
-	n.head = header{kind: KindCompletion, arch: c.Arch, format: strings.ToLower(set.Source.String()), quant: quantization(set), context: n.o.contextLength(c)}
+	c := m.lm.Config()
+	n.head = header{kind: KindCompletion, arch: c.Arch, format: strings.ToLower(file.Source.String()), quant: quantization(m.set), context: n.o.contextLength(c)}
+	n.head.embed = embeddingOf(&file.Meta, id, path, &o)
 	switch {
-	case c.Encoder, c.Pooling != model.PoolNone:
+	case embeds(c):
 		n.head.kind = KindEmbedding
-	case set.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
+	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
 		n.head.kind = KindChat
 	}
 	return n, nil
@@ -112,7 +117,7 @@ func quantization(set *weights.Set) string {
 	best := ""
 	for t := range set.All() {
 		name := t.Type.String()
-		bytes[name] += len(t.Data)
+		bytes[name] += t.Size()
 		if best == "" || bytes[name] > bytes[best] {
 			best = name
 		}
@@ -277,7 +282,14 @@ var builtinSampling = Sampling{Temperature: new(float32(0.5)), MinP: new(float32
 // configure makes the entries Options names.
 func (e *Engine) configure() error {
 	for _, o := range e.o.Models {
+		explicit := o.Quantize
 		o = o.or(e.o.Defaulted)
+		if o.Path == "" && o.Fetch != nil {
+			if err := e.addFixed(&entry{id: o.Name, o: o, remote: true, head: header{kind: KindChat}}); err != nil {
+				return err
+			}
+			continue
+		}
 		id := o.Name
 		if id == "" {
 			id = filepath.Base(filepath.Clean(o.Path))
@@ -286,18 +298,18 @@ func (e *Engine) configure() error {
 			}
 		}
 		n, err := newEntry(id, o.Path, o)
+		if err == nil && explicit != "" && !strings.EqualFold(n.head.quant, explicit) {
+			err = fmt.Errorf("its weights are %s already; quantize wants those of the original model", n.head.quant)
+		}
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("model %q: there is no file %s", id, o.Path)
 			}
 			return fmt.Errorf("model %q: %w", id, err)
 		}
-		for _, other := range e.fixed {
-			if other.id == id {
-				return fmt.Errorf("two models are called %q; give one of them another name", id)
-			}
+		if err := e.addFixed(n); err != nil {
+			return err
 		}
-		e.fixed = append(e.fixed, n)
 	}
 	for _, dir := range e.o.Dirs {
 		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
@@ -313,6 +325,16 @@ func (e *Engine) configure() error {
 	return nil
 }
 
+func (e *Engine) addFixed(n *entry) error {
+	for _, other := range e.fixed {
+		if other.id == n.id {
+			return fmt.Errorf("two models are called %q; give one of them another name", n.id)
+		}
+	}
+	e.fixed = append(e.fixed, n)
+	return nil
+}
+
 // or fills zero fields from d.
 func (o ModelOptions) or(d ModelOptions) ModelOptions {
 	o.ContextLength = cmp.Or(o.ContextLength, d.ContextLength)
@@ -322,7 +344,11 @@ func (o ModelOptions) or(d ModelOptions) ModelOptions {
 	o.CacheType = cmp.Or(o.CacheType, d.CacheType)
 	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
 	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
+	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
 	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)
+	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)
+	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, d.DocumentPrefix)
+	o.Matryoshka = cmp.Or(o.Matryoshka, d.Matryoshka)
 	o.Preload = o.Preload || d.Preload
 	o.Sampling = o.Sampling.or(d.Sampling)
 	return o
@@ -344,7 +370,7 @@ func (n *entry) info() ModelInfo {
 		ID: n.id, Kind: n.head.kind, Capabilities: capabilities[n.head.kind],
 		Created: n.created, ContextLength: n.head.context, Status: n.status(),
 		Format: n.head.format, Quantization: n.head.quant, Architecture: n.head.arch,
-		SizeBytes: n.size, Fingerprint: n.fingerprint,
+		SizeBytes: n.size, Fingerprint: n.fingerprint, InputTypes: n.head.embed.known,
 	}
 }
 
@@ -414,7 +440,7 @@ func (e *Engine) lookup(name string, kind Kind) (*entry, error) {
 	if n == nil {
 		return nil, e.notFound(name, list)
 	}
-	if !n.head.kind.serves(kind) {
+	if !n.remote && !n.head.kind.serves(kind) {
 		return nil, errorf(CodeModelNotSupported, "model", "model %q is a %s model and cannot be used for %s", name, n.head.kind, kind)
 	}
 	return n, nil

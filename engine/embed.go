@@ -21,9 +21,17 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 	defer release()
 	e.setKeepAlive(m, r.KeepAlive)
 	c := m.lm.Config()
-	if r.Dimensions != 0 && r.Dimensions != c.Hidden {
-		return EmbedResult{}, errorf(CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others", m.id, c.Hidden)
+	switch {
+	case r.Dimensions == 0 || r.Dimensions == c.Hidden:
+	case !m.embed.matryoshka:
+		return EmbedResult{}, errorf(CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others (matryoshka: true says it was)", m.id, c.Hidden)
+	case r.Dimensions > c.Hidden || r.Dimensions < 0:
+		return EmbedResult{}, errorf(CodeInvalidValue, "dimensions", "model %q makes vectors of at most %d dimensions, not %d", m.id, c.Hidden, r.Dimensions)
 	}
+	if r.InputType != "" && !m.embed.known {
+		return EmbedResult{}, errorf(CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.id, r.InputType)
+	}
+	prefix := m.embed.prefix(r.InputType)
 	var res EmbedResult
 	inputs := make([][]token.ID, len(r.Inputs))
 	for i, in := range r.Inputs {
@@ -33,7 +41,9 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 		}
 		ids := in.Tokens
 		if ids == nil {
-			ids = m.vocab.EncodeSequence(nil, in.Text, false)
+			ids = m.vocab.EncodeSequence(nil, prefix+in.Text, false)
+		} else if prefix != "" {
+			return EmbedResult{}, errorf(CodeInvalidValue, param, "%s is tokens, before which input_type cannot put a text", param)
 		} else if err := m.known(ids, param); err != nil {
 			return EmbedResult{}, err
 		}
@@ -58,6 +68,10 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 	for i, v := range res.Vectors {
 		if !finite(v) {
 			return EmbedResult{}, errorf(CodeEngineFailure, "", "the vector of input %d is not finite", i)
+		}
+		if r.Dimensions > 0 {
+			v = v[:r.Dimensions]
+			res.Vectors[i] = v
 		}
 		if !r.Raw {
 			normalise(v)
@@ -116,9 +130,9 @@ type embedder struct {
 }
 
 // plan sizes the embedder of m; nothing is allocated until open.
-func (d *embedder) plan(backend graph.Backend, m *textModel, o ModelOptions) {
+func (d *embedder) plan(m *textModel, o ModelOptions) {
 	c := m.lm.Config()
-	d.backend, d.m, d.rows = backend, m, o.Batch
+	d.m, d.rows = m, o.Batch
 	d.spec = graph.CacheSpec{
 		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, BlockSize: blockSize, Type: o.CacheType,
 	}

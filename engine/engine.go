@@ -30,7 +30,7 @@ type Options struct {
 
 	LoadTimeout time.Duration // how long a request waits for its model; 0 means 10 minutes
 	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means 5 minutes, negative never
-	MemoryLimit int64         // bytes resident models may use; 0 means what the machine has
+	MemoryLimit int64         // bytes resident models may use; 0 means what is free at start
 
 	Defaulted ModelOptions // what a ModelOptions field left zero falls back to (Name and Path unused)
 
@@ -46,6 +46,11 @@ type ModelOptions struct {
 	Name string // public id; "" means the file's name without extension
 	Path string // file or directory
 
+	// Fetch, with Path "", brings a model that is not on this machine when it is
+	// first asked for, and returns its path. It is told progress in bytes. A
+	// *Error it returns is told to clients. Name must be set.
+	Fetch func(ctx context.Context, progress func(done, total int64)) (path string, err error)
+
 	ContextLength int        // tokens one request gets; 0 means the model's own, at most 8192 unless asked for
 	Slots         int        // sequences decoded together; 0 means 64
 	Queue         int        // requests that may wait; 0 means 64
@@ -53,9 +58,15 @@ type ModelOptions struct {
 	CacheType     quant.Type // KV cache: F16 (default), F32 or Q8_0
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
+	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
 	Preload       bool       // load at start
 	KeepAlive     time.Duration
 	Sampling      Sampling // the model's own defaults for requests that do not say
+
+	// Of embeddings: what stands before queries and documents, and whether
+	// vectors may be cut. nil is what the file or the table of models says.
+	QueryPrefix, DocumentPrefix *string
+	Matryoshka                  *bool
 }
 
 // Sampling holds a model's default sampling values; nil means not set.
@@ -82,6 +93,7 @@ type Engine struct {
 	fixed   []*entry // configured, in order
 	folders []*folder
 	builtin *entry
+	voice   *entry   // built in
 	listed  []*entry // what catalog found last
 	scanned time.Time
 }
@@ -95,7 +107,7 @@ func New(o Options) (*Engine, error) {
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
 	if o.MemoryLimit <= 0 {
-		o.MemoryLimit = totalMemory()
+		o.MemoryLimit = availableMemory()
 	}
 	e := &Engine{o: o, log: o.Log}
 	if err := e.configure(); err != nil {

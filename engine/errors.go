@@ -19,6 +19,7 @@ const (
 	CodeInvalidValue      Code = "invalid_value"              // Param names the field
 	CodeUnsupportedParam  Code = "unsupported_parameter"
 	CodeQueueFull         Code = "queue_full"
+	CodeModelLoading      Code = "model_loading" // it is being fetched and will take a while
 	CodeOutOfMemory       Code = "out_of_memory"
 	CodeShuttingDown      Code = "shutting_down"
 	CodeLoadTimeout       Code = "load_timeout"
@@ -31,7 +32,7 @@ type Error struct {
 	Code       Code
 	Param      string // request field at fault, "" when none
 	Message    string
-	RetryAfter time.Duration // with CodeQueueFull and CodeShuttingDown
+	RetryAfter time.Duration // with CodeQueueFull, CodeModelLoading and CodeShuttingDown
 	Err        error         // cause, for the log; may be nil
 }
 

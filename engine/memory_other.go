@@ -2,5 +2,5 @@
 
 package engine
 
-// totalMemory stands for what the machine has where we do not ask it.
-func totalMemory() int64 { return assumedMemory }
+// availableMemory stands for what the machine has where we do not ask it.
+func availableMemory() int64 { return assumedMemory }

@@ -14,7 +14,7 @@ import (
 func (m *textModel) openTemplate(e *Engine, n *entry) error {
 	source := n.o.ChatTemplate
 	if source == "" {
-		source = m.set.Meta.String("tokenizer.chat_template")
+		source = m.file.Meta.String("tokenizer.chat_template")
 	}
 	if source == "" {
 		return nil

@@ -138,9 +138,10 @@ type Timings struct {
 type EmbedRequest struct {
 	Model      string
 	Inputs     []EmbedInput
-	Dimensions int  // 0 means the model's own; other values only for models trained for it
-	Truncate   bool // keep the head of inputs that are too long instead of refusing them
-	Raw        bool // do not normalise to length 1
+	InputType  string // "query" or "document" puts the model's text for it before each input; "" puts none
+	Dimensions int    // 0 means the model's own; fewer only for models trained for it
+	Truncate   bool   // keep the head of inputs that are too long instead of refusing them
+	Raw        bool   // do not normalise to length 1
 
 	KeepAlive *time.Duration // as GenerateRequest's
 }
@@ -185,5 +186,6 @@ type ModelInfo struct {
 	Quantization  string // "Q4_K_M"; "" when unknown
 	Architecture  string
 	SizeBytes     int64
+	InputTypes    bool   // the texts that EmbedRequest.InputType puts before inputs are known
 	Fingerprint   string // "fp_…": hash of file, quantisation and build; "" before loading
 }

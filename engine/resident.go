@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"quern/engine/model"
@@ -40,6 +41,25 @@ func (r *resident) detach() *textModel {
 type load struct {
 	done chan struct{}
 	err  error
+
+	// Of a model that is being fetched: since when, and how many bytes.
+	fetching       atomic.Bool
+	start          time.Time
+	fetched, total atomic.Int64
+}
+
+// waiting is what a request hears that has waited for as long as it may.
+func (l *load) waiting(id string, timeout time.Duration) error {
+	if !l.fetching.Load() {
+		return errorf(CodeLoadTimeout, "", "model %q was not loaded within load_timeout (%s); it goes on loading", id, timeout)
+	}
+	done, total := l.fetched.Load(), max(1, l.total.Load())
+	left := time.Minute
+	if done > 0 {
+		left = time.Duration(float64(time.Since(l.start)) * float64(total-done) / float64(done))
+	}
+	return &Error{Code: CodeModelLoading, RetryAfter: min(max(left, 5*time.Second), 5*time.Minute).Round(time.Second),
+		Message: fmt.Sprintf("model %q is being fetched, %d %% of %s are here; try again later", id, done*100/total, mebibytes(total))}
 }
 
 func (r *resident) status() string {
@@ -57,7 +77,9 @@ func (r *resident) status() string {
 // acquire makes the model resident and keeps it so until release is called.
 // It waits for a load at most Options.LoadTimeout; the load itself goes on.
 func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m *textModel, release func(), err error) {
-	deadline := time.NewTimer(e.o.LoadTimeout)
+	// A little less, since callers have deadlines of the same length and know
+	// less of what is waited for.
+	deadline := time.NewTimer(e.o.LoadTimeout - e.o.LoadTimeout/100)
 	defer deadline.Stop()
 	for {
 		e.mu.Lock()
@@ -82,7 +104,7 @@ func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m *textMo
 		}
 		l := n.loading
 		if l == nil {
-			l = &load{done: make(chan struct{})}
+			l = &load{done: make(chan struct{}), start: time.Now()}
 			n.loading = l
 			e.work.Add(1)
 			go func() {
@@ -99,7 +121,7 @@ func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m *textMo
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		case <-deadline.C:
-			return nil, nil, errorf(CodeLoadTimeout, "", "model %q was not loaded within load_timeout (%s); it goes on loading", n.id, e.o.LoadTimeout)
+			return nil, nil, l.waiting(n.id, e.o.LoadTimeout)
 		}
 	}
 }
@@ -180,7 +202,11 @@ func (e *Engine) Unload(name string) error {
 // load makes n resident. It runs in a goroutine of its own.
 func (e *Engine) load(n *entry, l *load) {
 	start := time.Now()
-	m, err := e.openText(n)
+	err := e.fetch(n, l)
+	var m *textModel
+	if err == nil {
+		m, err = e.openText(n)
+	}
 	e.mu.Lock()
 	if err == nil && e.ctx.Err() != nil { // Close has collected what was loaded before
 		e.mu.Unlock()
@@ -202,6 +228,35 @@ func (e *Engine) load(n *entry, l *load) {
 		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "context", m.context, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
 	}
 	close(l.done)
+}
+
+// fetch brings a model to this machine that is not here yet.
+func (e *Engine) fetch(n *entry, l *load) error {
+	if !n.remote { // only fetch, which runs once at a time, changes it
+		return nil
+	}
+	e.log.Info("fetching model", "model", n.id)
+	l.fetching.Store(true)
+	defer l.fetching.Store(false)
+	path, err := n.o.Fetch(e.ctx, func(done, total int64) {
+		l.fetched.Store(done)
+		l.total.Store(total)
+		if total > 0 {
+			e.progress(n.id, loadStart*float64(done)/float64(total))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	here, err := newEntry(n.id, path, n.o)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	n.path, n.remote, n.created, n.size, n.head = here.path, false, here.created, here.size, here.head
+	e.mu.Unlock()
+	e.log.Info("model fetched", "model", n.id, "bytes", here.size, "took", time.Since(l.start))
+	return nil
 }
 
 // loadError is what clients hear of a failed load. Messages of our own readers

@@ -15,7 +15,6 @@ import (
 	"quern/engine/sched"
 	"quern/engine/token"
 	"quern/formats/weights"
-	"quern/kernels/quant"
 )
 
 // A textModel is a language model that is loaded: its weights, its tokenizer,
@@ -23,7 +22,8 @@ import (
 // scheduler, and so no cache, exec and done of its own.
 type textModel struct {
 	id              string
-	set             *weights.Set
+	file            *weights.Set // as it was opened
+	set             *weights.Set // what runs: file's weights in GGUF's terms, quantised where asked for
 	lm              model.LM
 	vocab           *token.Vocab
 	template        *chat.Template // nil when there is none, or none that can be used
@@ -31,6 +31,7 @@ type textModel struct {
 	templateErr     error // why the file's template cannot be used
 
 	context     int
+	estimate    Estimate
 	fingerprint string
 	took        time.Duration // of loading
 
@@ -41,28 +42,32 @@ type textModel struct {
 	done   chan struct{} // closed when sched.Run has returned
 
 	embedder embedder
+	embed    embedding
 }
 
 // wantRows bounds the rows of a step whose logits are read: one per decoding
 // sequence, and prompt chunks whose log-probabilities are asked for.
 const wantRows = 64
 
+// How far a load is when its parts end.
+const (
+	loadStart    = 0.1
+	loadFilled   = 0.9
+	loadCompiled = 0.95
+)
+
 func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	start := time.Now()
-	m = &textModel{id: n.id}
+	m = &textModel{id: n.id, embed: n.head.embed}
 	defer func() {
 		if err != nil {
 			m.free()
 		}
 	}()
-	if m.set, err = n.open(); err != nil {
+	if m.file, err = n.open(); err != nil {
 		return m, err
 	}
-	e.progress(n.id, 0.1)
-	if m.lm, err = model.Open(m.set); err != nil {
-		return m, err
-	}
-	if err = m.set.Fill(); err != nil {
+	if err = m.open(e.ctx, n.o, e.o.Threads); err != nil {
 		return m, err
 	}
 	c := m.lm.Config()
@@ -72,20 +77,35 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	if err = m.openTemplate(e, n); err != nil {
 		return m, err
 	}
-	e.progress(n.id, 0.4)
-	m.context = n.o.contextLength(c)
-	c.Served = m.context
 	if m.context > c.Context {
 		e.log.Warn("context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
 	}
+	if n.o.Quantize != "" && isQuantised(m.file) {
+		e.log.Warn("quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
+	}
+	o := n.o.defaulted()
+	p, err := m.plan(o, e.o.MemoryLimit)
+	if err != nil {
+		return m, err
+	}
+	m.estimate = p.Estimate
+	e.log.Info("loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.context)
+	if err = m.fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
+		return m, err
+	}
+	if err = e.makeRoom(n.id, p.Total()); err != nil {
+		return m, err
+	}
+	e.progress(n.id, loadStart)
+	err = m.set.FillContext(e.ctx, func(done, total int64) {
+		e.progress(n.id, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
+	})
+	if err != nil {
+		return m, err
+	}
 	m.fingerprint = fingerprint(m.set, n.head.quant)
-
-	o := n.o.or(ModelOptions{Slots: 64, Batch: defaultBatch, CacheType: quant.F16})
+	m.embedder.backend = e.backend
 	if n.head.kind == KindEmbedding {
-		m.embedder.plan(e.backend, m, o)
-		if err = e.makeRoom(n.id, m.set.Bytes()+m.embedder.bytes()); err != nil {
-			return m, err
-		}
 		if err = m.embedder.open(); err != nil {
 			return m, err
 		}
@@ -93,34 +113,21 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 		e.progress(n.id, 1)
 		return m, nil
 	}
-	spec, err := m.cacheSpec(e, o)
-	if err != nil {
+	if m.cache, err = e.backend.NewCache(p.cache); err != nil {
 		return m, err
 	}
-	if err = e.makeRoom(n.id, m.set.Bytes()+spec.bytes); err != nil {
+	if m.exec, err = e.backend.Compile(p.program); err != nil {
 		return m, err
 	}
-	if m.cache, err = e.backend.NewCache(spec.CacheSpec); err != nil {
-		return m, err
-	}
-	b := graph.NewBuilder(o.Batch, min(o.Batch, wantRows))
-	p, err := b.Compile(m.lm.Logits(b, m.lm.Hidden(b)))
-	if err != nil {
-		return m, err
-	}
-	if m.exec, err = e.backend.Compile(p); err != nil {
-		return m, err
-	}
-	e.progress(n.id, 0.9)
+	e.progress(n.id, loadCompiled)
 	m.sched, err = sched.New(sched.Options{
-		Exec: m.exec, Cache: m.cache, Blocks: spec.Blocks, BlockSize: spec.BlockSize,
-		Budget: p.Rows, MaxWant: p.Want, Slots: o.Slots, Queue: o.Queue, Context: m.context,
+		Exec: m.exec, Cache: m.cache, Blocks: p.cache.Blocks, BlockSize: p.cache.BlockSize,
+		Budget: p.program.Rows, MaxWant: p.program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.context,
 		Log: e.log.With("model", n.id),
 	})
 	if err != nil {
 		return m, err
 	}
-	m.embedder.plan(e.backend, m, o)
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(e.ctx)
 	m.done = make(chan struct{})
@@ -144,7 +151,7 @@ func (e *Engine) progress(id string, done float64) {
 }
 
 func (m *textModel) openVocab(c *model.Config) error {
-	spec, err := token.From(&m.set.Meta)
+	spec, err := token.From(&m.file.Meta)
 	if err != nil {
 		return err
 	}
@@ -155,40 +162,6 @@ func (m *textModel) openVocab(c *model.Config) error {
 		return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings", model.ErrFormat, m.vocab.Size(), c.Vocab)
 	}
 	return nil
-}
-
-// A cachePlan is a cache with its size in bytes.
-type cachePlan struct {
-	graph.CacheSpec
-	bytes int64
-}
-
-// cacheSpec sizes the KV pool: what the options say, else room for every slot's
-// full context, but no more than a quarter of the memory.
-func (m *textModel) cacheSpec(e *Engine, o ModelOptions) (cachePlan, error) {
-	c := m.lm.Config()
-	row, ok := o.CacheType.Size(c.HeadDim)
-	if !ok {
-		return cachePlan{}, errorf(CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.id, c.HeadDim, o.CacheType)
-	}
-	perBlock := int64(2*c.Layers*c.KVHeads*row) * blockSize
-	one := int64((m.context + blockSize - 1) / blockSize)
-	blocks := one * int64(o.Slots)
-	switch {
-	case o.CacheBytes > 0:
-		blocks = o.CacheBytes / perBlock
-	case blocks*perBlock > e.o.MemoryLimit/4:
-		blocks = max(one, e.o.MemoryLimit/4/perBlock)
-	}
-	if blocks < one {
-		return cachePlan{}, errorf(CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
-			m.id, mebibytes(o.CacheBytes), blocks*blockSize, m.context, mebibytes(one*perBlock))
-	}
-	blocks = min(blocks, 1<<30)
-	return cachePlan{bytes: blocks * perBlock, CacheSpec: graph.CacheSpec{
-		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-		Blocks: int(blocks), BlockSize: blockSize, Type: o.CacheType,
-	}}, nil
 }
 
 // fingerprint hashes what makes replies repeatable: the weights (their table
@@ -211,7 +184,7 @@ func fingerprint(set *weights.Set, quantization string) string {
 }
 
 // bytes is the memory the model occupies.
-func (m *textModel) bytes() int64 { return m.set.Bytes() + m.cacheBytes() }
+func (m *textModel) bytes() int64 { return m.estimate.Total() }
 
 // cacheBytes is the memory of the keys and values.
 func (m *textModel) cacheBytes() int64 {
@@ -238,8 +211,8 @@ func (m *textModel) free() {
 	if m.cache != nil {
 		m.cache.Close()
 	}
-	if m.set != nil {
-		m.set.Close()
+	if m.file != nil {
+		m.file.Close()
 	}
 }
 

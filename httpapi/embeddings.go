@@ -23,7 +23,7 @@ func (a *API) embeddings(c *call) error {
 	}
 	asBase64 := o.oneOf("encoding_format", "float", "base64") == "base64"
 	if o.has("input_type") {
-		o.p.set(fail(codeUnsupported, "input_type", "input_type is not supported yet; put the model's prefix in front of the input instead"))
+		r.InputType = o.oneOf("input_type", "query", "document")
 	}
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("user")
@@ -41,6 +41,15 @@ func (a *API) embeddings(c *call) error {
 	ctx := c.r.Context()
 	if info, _, err = a.load(ctx, info); err != nil {
 		return err
+	}
+	if r.InputType != "" {
+		// Asked again: what had to be fetched is only known now.
+		if info, err = a.resolve(info.ID, engine.KindEmbedding); err != nil {
+			return err
+		}
+		if !info.InputTypes {
+			return fail(codeUnsupported, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
+		}
 	}
 	ctx, cancel := a.withRequestTimeout(ctx, c)
 	defer cancel()

@@ -10,8 +10,13 @@ func Add(dst, x, y []float32) {
 	if len(dst) != len(x) || len(dst) != len(y) {
 		panic(fmt.Sprintf("kernels: Add of %d and %d floats into %d", len(x), len(y), len(dst)))
 	}
-	for i, v := range x {
-		dst[i] = v + y[i]
+	v := vectors()
+	done := v.whole(len(x))
+	for at := 0; at < done; at += mostPoints {
+		v.add(&dst[at], &x[at], &y[at], min(mostPoints, done-at))
+	}
+	for i := done; i < len(x); i++ {
+		dst[i] = x[i] + y[i]
 	}
 }
 
@@ -49,8 +54,13 @@ func Scale(dst, x []float32, by float32) {
 	if len(dst) != len(x) {
 		panic(fmt.Sprintf("kernels: Scale of %d floats into %d", len(x), len(dst)))
 	}
-	for i, v := range x {
-		dst[i] = v * by
+	v := vectors()
+	done := v.whole(len(x))
+	for at := 0; at < done; at += mostPoints {
+		v.scale(&dst[at], &x[at], min(mostPoints, done-at), by)
+	}
+	for i := done; i < len(x); i++ {
+		dst[i] = x[i] * by
 	}
 }
 
@@ -99,9 +109,16 @@ func SoftCap(dst, x []float32, limit float32) {
 // function is formula 7.1.26 of Abramowitz & Stegun, 1964.
 func GELU(dst, x, up []float32) {
 	checkGate("GELU", dst, x, up)
+	done := 0
+	if v := vectors(); v.points != nil {
+		done = v.whole(len(x))
+		for at := 0; at < done; at += mostPoints {
+			v.gelu(&dst[at], &x[at], first(up[min(at, len(up)):]), min(mostPoints, done-at))
+		}
+	}
 	const p, a1, a2, a3, a4, a5 = 0.3275911, 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429
 	var buf [span]float32
-	for at := 0; at < len(x); at += span {
+	for at := done; at < len(x); at += span {
 		e := buf[:min(span, len(x)-at)]
 		for i := range e {
 			v := x[at+i]
@@ -128,9 +145,16 @@ func GELU(dst, x, up []float32) {
 // x/2 · (1 + tanh u) = x / (1 + e⁻²ᵘ).
 func GELUTanh(dst, x, up []float32) {
 	checkGate("GELUTanh", dst, x, up)
+	done := 0
+	if v := vectors(); v.points != nil {
+		done = v.whole(len(x))
+		for at := 0; at < done; at += mostPoints {
+			v.geluTanh(&dst[at], &x[at], first(up[min(at, len(up)):]), min(mostPoints, done-at))
+		}
+	}
 	const root = 0.797884560802865355879892119868763737 // √(2/π)
 	var buf [span]float32
-	for at := 0; at < len(x); at += span {
+	for at := done; at < len(x); at += span {
 		e := buf[:min(span, len(x)-at)]
 		for i := range e {
 			v := x[at+i]

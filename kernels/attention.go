@@ -20,6 +20,19 @@ type KV struct {
 	token, head, block, layerBytes int // strides in bytes
 }
 
+// spanTokens is how many tokens the scores of a span are taken of at a time,
+// and partSpans how many spans a part has.
+const (
+	spanTokens = 256
+	partSpans  = 8
+)
+
+// span returns the tokens of a span: whole blocks.
+func (kv *KV) span() int { return max(1, spanTokens/kv.BlockSize) * kv.BlockSize }
+
+// part returns the tokens of a part.
+func (kv *KV) part() int { return partSpans * kv.span() }
+
 // NewKV lays out a cache; the caller sets Data to Size bytes. It fails when
 // the sizes do not fit the type or an int.
 func NewKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim int) (*KV, error) {
@@ -74,28 +87,6 @@ func (kv *KV) Put(layer int, block int32, slot int, k, v []float32) {
 	}
 }
 
-// Scratch is what one worker needs to attend; see NewScratch.
-type Scratch struct {
-	scores, top, sum []float32
-	q                []byte
-}
-
-// NewScratch makes scratch for groups of heads sharing one key head.
-func NewScratch(kv *KV, group int) *Scratch {
-	return &Scratch{
-		scores: make([]float32, group*kv.BlockSize),
-		top:    make([]float32, group),
-		sum:    make([]float32, group),
-		q:      make([]byte, group*quant.ActBytes(kv.Type.Layout().With, kv.HeadDim)),
-	}
-}
-
-// Fits reports whether s serves kv and group.
-func (s *Scratch) Fits(kv *KV, group int) bool {
-	return len(s.top) == group && len(s.scores) == group*kv.BlockSize &&
-		len(s.q) == group*quant.ActBytes(kv.Type.Layout().With, kv.HeadDim)
-}
-
 // AttendOptions say how a row attends.
 type AttendOptions struct {
 	Scale   float32   // of the scores
@@ -108,62 +99,28 @@ type AttendOptions struct {
 // (group, headDim); table names the sequence's blocks in order. Blocks before
 // first's are not read.
 //
-// The softmax is taken block by block with a running maximum, so any n needs
-// the same scratch. Milakov & Gimelshein, "Online normalizer calculation for
-// softmax", 2018, algorithm 3; GQA: Ainslie et al., 2023; sinks: Xiao et al.,
-// 2023. Against float64 the result is within (headDim + n)·2⁻²³ of Σ|p·v|, plus
-// what the cache's type and the soft cap lost.
+// The softmax is taken in spans of a few blocks with a running maximum, and
+// parts of a few spans are taken apart and put together in order; both begin at
+// multiples of their length. So any n needs the same scratch, a long sequence
+// can be cut over threads, and bits depend on neither. Milakov & Gimelshein,
+// "Online normalizer calculation for softmax", 2018, algorithm 3 and §3.1; GQA:
+// Ainslie et al., 2023; sinks: Xiao et al., 2023. Against float64 the result is
+// within (headDim + n)·2⁻²³ of Σ|p·v|, plus what the cache's type and the soft
+// cap lost.
 func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n int, o AttendOptions, s *Scratch) {
-	group, dim := len(s.top), kv.HeadDim
+	group, dim := s.group, kv.HeadDim
 	if len(dst) != group*dim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group {
 		panic(fmt.Sprintf("kernels: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks", len(q), len(dst), first, n, len(table), len(o.Sinks)))
 	}
-	with := kv.Type.Layout().With
-	act, stride := quant.Floats(q), 4*dim
-	if with != quant.F32 {
-		act, stride = s.q, quant.ActBytes(with, dim)
-		Quantize(act, with, q, dim)
+	s.begin(kv, 1)
+	copy(s.q, q)
+	s.ask(kv)
+	s.reach[0] = reach{first, n}
+	s.clear(&s.total, o.Sinks)
+	for part := first / kv.part(); part*kv.part() < n; part++ {
+		kv.attendPart(s, layer, head, table, part, o)
+		s.total.merge(&s.part, group)
 	}
-	clear(dst)
-	for g := range group {
-		s.top[g], s.sum[g] = float32(math.Inf(-1)), 0
-		if o.Sinks != nil {
-			s.top[g], s.sum[g] = o.Sinks[g], 1
-		}
-	}
-	size := kv.BlockSize
-	for b := first / size; b*size < n; b++ {
-		skip := max(0, first-b*size)
-		tokens := min(size, n-b*size) - skip
-		kv.Type.DotRows(s.scores, size, kv.keys(layer, table[b], head)[skip*kv.token:], tokens, dim, act, stride, group)
-		values := kv.values(layer, table[b], head)[skip*kv.token:]
-		for g := range group {
-			p, out := s.scores[g*size:g*size+tokens], dst[g*dim:(g+1)*dim]
-			Scale(p, p, o.Scale)
-			if o.SoftCap > 0 {
-				SoftCap(p, p, o.SoftCap)
-			}
-			top := s.top[g]
-			for _, v := range p {
-				top = max(top, v)
-			}
-			if top > s.top[g] {
-				f := exp(s.top[g] - top)
-				s.sum[g] *= f
-				for i := range out {
-					out[i] *= f
-				}
-				s.top[g] = top
-			}
-			s.sum[g] += expSum(p, top)
-			kv.Type.AddRows(out, values, kv.token, p)
-		}
-	}
-	for g := range group {
-		f := 1 / s.sum[g]
-		out := dst[g*dim : (g+1)*dim]
-		for i := range out {
-			out[i] *= f
-		}
-	}
+	s.total.finish(group)
+	copy(dst, s.total.out)
 }

@@ -229,14 +229,12 @@ func (e *Experts) collectChunk(_, c int) {
 	}
 }
 
-// cut decides how many weight rows a chunk takes; see MatMul.
+// cut decides how many weight rows a chunk takes; see MatMul. An expert's batch
+// is taken to be the average one.
 func (e *Experts) cut(p *Pool, s *Stack) {
-	size := streamChunk
-	if e.count*e.o.Used > 4*len(e.active) {
-		size = cachedChunk
-	}
+	batch := (e.count*e.o.Used + len(e.active) - 1) / len(e.active)
 	share := (s.Out*len(e.active) + p.Workers() - 1) / p.Workers()
-	e.tile = max(1, min(size/s.rowBytes(), share, s.Out))
+	e.tile = min(chunkRows(s.rowBytes(), share, batch), s.Out)
 	e.tiles = (s.Out + e.tile - 1) / e.tile
 }
 

@@ -39,14 +39,26 @@ func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
 // With returns the type activations must have.
 func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 
-// How many bytes of weights a chunk takes. For one to four activation rows the
-// weights stream from memory and a chunk only has to be worth claiming; above,
-// the chunk is read again for every four rows and must stay in the first-level
-// cache beside them.
+// How many bytes of weights a chunk takes: enough to be worth claiming. Several
+// activation rows meet weight rows in groups of rowGroup (quant's panels have
+// eight or sixteen, tiles of floats four), so a chunk holds whole groups then; a
+// group is much work already, and more than a few would leave workers idle at
+// the end.
 const (
 	streamChunk = 64 << 10
-	cachedChunk = 16 << 10
+	groupChunk  = 32 << 10
+	rowGroup    = 16
 )
+
+// chunkRows returns how many weight rows of that many bytes a chunk takes, when
+// a worker's share is share rows and they meet batch activation rows.
+func chunkRows(bytes, share, batch int) int {
+	if batch <= 1 {
+		return max(1, min(streamChunk/bytes, share))
+	}
+	groups := max(1, groupChunk/bytes/rowGroup)
+	return rowGroup * min(groups, (share+rowGroup-1)/rowGroup)
+}
 
 // Run writes batch rows of out floats to dst. Activation row b is at b·xStride
 // of x, quantised as With says.
@@ -57,11 +69,7 @@ func (m *MatMul) Run(p *Pool, dst []float32, x []byte, xStride, batch int) {
 	if batch == 0 {
 		return
 	}
-	size := streamChunk
-	if batch > 4 {
-		size = cachedChunk
-	}
-	m.rows = max(1, min(size/m.row, (m.out+p.Workers()-1)/p.Workers()))
+	m.rows = chunkRows(m.row, (m.out+p.Workers()-1)/p.Workers(), batch)
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
 	p.Run((m.out+m.rows-1)/m.rows, &m.region)
 	m.dst, m.x = nil, nil

@@ -8,8 +8,9 @@ import (
 // RMSNorm writes x / rms(x) · w to dst, group by group.
 //
 // dst and x have one shape, a multiple of len(w) values; dst may be x. Sums
-// are kept in float32 in a fixed order: eight running sums, then those in
-// order, so the error is at most (len(w)/8 + 8)·2⁻²⁴ of the sum of squares.
+// are kept in float32 in an order the CPU level fixes: eight running sums or
+// more, then those, so the error is at most (len(w)/8 + 8)·2⁻²⁴ of the sum of
+// squares.
 //
 // Zhang & Sennrich, "Root Mean Square Layer Normalization", 2019, eq. 4.
 func RMSNorm(dst, x, w []float32, eps float32) {
@@ -19,18 +20,30 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	}
 	for i := 0; i < len(x); i += n {
 		row := x[i : i+n]
-		mean := sumSquares(row) / float32(n)
+		mean := squares(row, 0) / float32(n)
 		scale := float32(1 / math.Sqrt(float64(mean+eps)))
-		out := dst[i : i+n]
-		for k, v := range row {
-			out[k] = v * scale * w[k]
+		normal(dst[i:i+n], row, w, nil, 0, scale)
+	}
+}
+
+// normal writes (x - less)·by·w + bias to dst; a nil bias is zeros.
+func normal(dst, x, w, bias []float32, less, by float32) {
+	v := vectors()
+	done := v.whole(len(x))
+	if done > 0 {
+		v.normal(&dst[0], &x[0], &w[0], first(bias), done, less, by)
+	}
+	for i := done; i < len(x); i++ {
+		dst[i] = float32(float32(x[i]-less)*by) * w[i]
+		if bias != nil {
+			dst[i] += bias[i]
 		}
 	}
 }
 
 // LayerNorm writes (x - mean) / √(variance + eps) · w + bias to dst, row by row
-// of len(w) values. dst may be x; bias may be nil. Mean and variance are summed
-// in float64.
+// of len(w) values. dst may be x; bias may be nil. Sums are kept as RMSNorm's
+// are; the variance is that of what the mean leaves.
 //
 // Ba, Kiros & Hinton, "Layer Normalization", 2016, eq. 4.
 func LayerNorm(dst, x, w, bias []float32, eps float32) {
@@ -39,43 +52,64 @@ func LayerNorm(dst, x, w, bias []float32, eps float32) {
 		panic(fmt.Sprintf("kernels: LayerNorm of %d floats by %d and %d into %d", len(x), n, len(bias), len(dst)))
 	}
 	for i := 0; i < len(x); i += n {
-		row, out := x[i:i+n], dst[i:i+n]
-		var sum, ss float64
-		for _, v := range row {
-			sum += float64(v)
-		}
-		mean := sum / float64(n)
-		for _, v := range row {
-			d := float64(v) - mean
-			ss += d * d
-		}
-		shift, scale := float32(mean), float32(1/math.Sqrt(ss/float64(n)+float64(eps)))
-		for k, v := range row {
-			out[k] = (v - shift) * scale * w[k]
-		}
-		if bias != nil {
-			Add(out, out, bias)
-		}
+		row := x[i : i+n]
+		mean := sum(row) / float32(n)
+		variance := squares(row, mean) / float32(n)
+		normal(dst[i:i+n], row, w, bias, mean, float32(1/math.Sqrt(float64(variance)+float64(eps))))
 	}
 }
 
-func sumSquares(x []float32) float32 {
+// sum returns the sum of x.
+func sum(x []float32) float32 {
+	v := vectors()
+	done, s := v.whole(len(x)), float32(0)
+	if done > 0 {
+		s = v.sum(&x[0], done)
+	}
+	return s + sumGo(x[done:])
+}
+
+func sumGo(x []float32) float32 {
 	var s [8]float32
 	for len(x) >= 8 {
-		v := (*[8]float32)(x)
-		s[0] += v[0] * v[0]
-		s[1] += v[1] * v[1]
-		s[2] += v[2] * v[2]
-		s[3] += v[3] * v[3]
-		s[4] += v[4] * v[4]
-		s[5] += v[5] * v[5]
-		s[6] += v[6] * v[6]
-		s[7] += v[7] * v[7]
+		for i, v := range (*[8]float32)(x) {
+			s[i] += v
+		}
 		x = x[8:]
 	}
 	for i, v := range x {
-		s[i] += v * v
+		s[i] += v
 	}
+	return fold(&s)
+}
+
+// squares returns the sum of (x - less)².
+func squares(x []float32, less float32) float32 {
+	v := vectors()
+	done, s := v.whole(len(x)), float32(0)
+	if done > 0 {
+		s = v.squares(&x[0], done, less)
+	}
+	return s + squaresGo(x[done:], less)
+}
+
+func squaresGo(x []float32, less float32) float32 {
+	var s [8]float32
+	for len(x) >= 8 {
+		for i, v := range (*[8]float32)(x) {
+			d := v - less
+			s[i] += float32(d * d)
+		}
+		x = x[8:]
+	}
+	for i, v := range x {
+		d := v - less
+		s[i] += float32(d * d)
+	}
+	return fold(&s)
+}
+
+func fold(s *[8]float32) float32 {
 	var sum float32
 	for _, v := range s {
 		sum += v

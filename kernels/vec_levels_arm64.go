@@ -6,9 +6,11 @@ import "quern/kernels/internal/isa"
 
 // vectors returns the vector kernels of the level in force; every level above
 // the first has the same.
-func vectors() vector {
+func vectors() *vector {
 	if isa.Current() == isa.Generic {
-		return vector{}
+		return &vectorLevels[0]
 	}
-	return vector{lanes: 8, siluGate: siluGateNEON, expSum: expSumNEON}
+	return &vectorLevels[1]
 }
+
+var vectorLevels = [...]vector{{}, {lanes: 8, siluGate: siluGateNEON, expSum: expSumNEON}}

@@ -26,6 +26,10 @@ var arrows = []struct {
 	{"kernels/internal/isa", []string{"golang.org/x/sys/..."}},
 
 	{"codecs/...", []string{"quern/codecs/...", "golang.org/x/sys/..."}},
+	{"codecs/flac", []string{"quern/codecs/...", "github.com/mewkiz/flac/..."}},
+	{"codecs/mp4", []string{"quern/codecs/...", "github.com/mycophonic/saprobe-alac"}},
+	{"codecs/opus", []string{"quern/codecs/...", "github.com/thesyncim/gopus"}},
+	{"codecs/vorbis", []string{"quern/codecs/...", "github.com/jfreymuth/vorbis"}},
 
 	{"formats/internal/scan", nil},
 	{"formats/weights", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
@@ -41,6 +45,8 @@ var arrows = []struct {
 	{"engine/sample", []string{"quern/engine/token"}},
 	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},
+	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
+	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
 	{"engine/builtin", nil},
 	{"engine", []string{"quern/engine/...", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 

@@ -34,23 +34,32 @@ type benchReport struct {
 }
 
 func (a *app) benchCmd() *cobra.Command {
-	var asJSON bool
-	var pp, tg, batch, reps int
+	var asJSON, quality bool
+	var against string
+	var pp, tg, batch, reps, window int
 	cmd := &cobra.Command{
-		Use:   "bench FILE",
-		Short: "Measure prefill and decode speed of a model file",
+		Use:   "bench FILE [TEXT]",
+		Short: "Measure speed of a model file, or how well it predicts a text",
 		Long: `Measures how fast a model reads a prompt (pp, prefill) and writes a reply (tg,
 decode), with random tokens and nothing else running in the process. Every number is
 the median of --reps runs after one that does not count.
 
-With --batch N, N sequences are decoded together and the speed is their sum.`,
+With --batch N, N sequences are decoded together and the speed is their sum.
+
+With --quality the perplexity of the model on the file TEXT is measured instead, and
+with --against how far its predictions are from those of another file: that of the
+same model before it was quantised.`,
 		Example: `  quern bench model.gguf
   quern bench model.gguf --threads 4 --json
-  quern bench model.gguf --batch 8 --pp 128 --tg 64`,
-		Args: exactFile,
+  quern bench model.gguf --batch 8 --pp 128 --tg 64
+  quern bench --quality model-q4_k_m.gguf book.txt --against model-f16.gguf`,
+		Args: benchArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if pp < 1 || tg < 1 || batch < 1 || reps < 1 {
-				return usageError{errors.New("--pp, --tg, --batch and --reps must be at least 1")}
+			if pp < 1 || tg < 1 || batch < 1 || reps < 1 || window < 1 {
+				return usageError{errors.New("--pp, --tg, --batch, --reps and --window must be at least 1")}
+			}
+			if against != "" && !quality {
+				return usageError{errors.New("--against belongs to --quality")}
 			}
 			s, err := a.load(cmd, "warn")
 			if err != nil {
@@ -59,11 +68,15 @@ With --batch N, N sequences are decoded together and the speed is their sum.`,
 			ctx, stop := signals(cmd.Context(), stopSignals...)
 			defer stop()
 			setProcs(s.Threads)
-			bars := a.progress("measuring")
+			if quality {
+				return a.quality(ctx, s, args[0], args[1], against, window, asJSON)
+			}
+			bars, loading := a.progress("measuring"), a.progress("loading")
+			defer loading.wait()
 			name := filepath.Base(args[0])
-			bars.update(name, 0)
 			r, err := engine.Bench(ctx, engine.BenchOptions{
 				Progress:  func(done, of int) { bars.update(name, float64(done)/float64(of)) },
+				Loading:   func(done float64) { loading.update(name, done) },
 				Path:      args[0],
 				Threads:   s.Threads,
 				Device:    string(s.Device),
@@ -72,6 +85,7 @@ With --batch N, N sequences are decoded together and the speed is their sum.`,
 				Batch:     batch,
 				Reps:      reps,
 				CacheType: s.ModelDefaults.CacheType.number(),
+				Quantize:  string(s.ModelDefaults.Quantize),
 			})
 			bars.wait()
 			if err != nil {
@@ -103,11 +117,14 @@ With --batch N, N sequences are decoded together and the speed is their sum.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	f.BoolVar(&quality, "quality", false, "measure how well the model predicts TEXT")
+	f.StringVar(&against, "against", "", "with --quality, the reference `file`")
+	f.IntVar(&window, "window", 512, "with --quality, `tokens` predicted from one another")
 	f.IntVar(&pp, "pp", 512, "prompt `tokens`")
 	f.IntVar(&tg, "tg", 128, "reply `tokens`")
 	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
 	f.IntVar(&reps, "reps", 3, "measured `runs`")
-	addSettings(cmd, "threads", "device", "cache-type")
+	addSettings(cmd, "threads", "device", "cache-type", "quantize")
 	return cmd
 }
 

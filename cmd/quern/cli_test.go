@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern/engine/builtin"
 )
 
 // quern runs a command line in-process, in an empty folder.
@@ -24,6 +26,8 @@ func TestCommandLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "bad.yaml", "listn: x")
 	write(t, "text.gguf", "this is no model")
+	write(t, "tiny.gguf", string(builtin.GGUF()))
+	write(t, "story.txt", strings.Repeat("Once upon a time there was a little fox who lived in a green forest. ", 20))
 	for _, tt := range []struct {
 		name   string
 		args   string
@@ -52,6 +56,15 @@ func TestCommandLine(t *testing.T) {
 		{"everywhere without a key", "serve --listen :0", "", nil, 2, nil, []string{"QUERN_API_KEY"}},
 		{"no such address", "serve --listen 127.0.0.1:http-nonsense", "", nil, 2, nil, []string{"listen"}},
 		{"bench of nothing", "bench --pp 0 x.gguf", "", nil, 2, nil, []string{"--pp"}},
+		{"quality without a text", "bench --quality x.gguf", "", nil, 2, nil, []string{"a model file and a text file"}},
+		{"a reference without quality", "bench x.gguf --against y.gguf", "", nil, 2, nil, []string{"--against belongs to --quality"}},
+		{"quality", "bench --quality tiny.gguf story.txt --against tiny.gguf --window 64", "", nil, 0,
+			[]string{"perplexity", " ± ", "against", "tiny.gguf", "mean 0.00000", "same first choice  100.00 %"}, nil},
+		{"quality as JSON", "bench --quality tiny.gguf story.txt --json --window 64", "", nil, 0, []string{`"model":"tiny.gguf"`, `"window":64`, `"perplexity":`}, nil},
+		{"memory", "inspect tiny.gguf", "", nil, 0, []string{"can run it", "memory", "KV cache", "for a request of 1024 tokens"}, nil},
+		{"bad mixture", "serve --quantize q9", "", nil, 2, nil, []string{"--quantize", `"q9" is not known`, "Q4_K_M"}},
+		{"quantised at load", "run --quantize q4_k_m --max-tokens 1 tiny.gguf hello", "", nil, 0, nil, []string{"quantize has no effect", "Q8_0"}},
+		{"quantised already", "quantize tiny.gguf x.gguf q4_0", "", nil, 1, nil, []string{"Q8_0 already"}},
 		{"bad temperature", "run --temperature 3", "", nil, 2, nil, []string{"--temperature must be between 0 and 2"}},
 		{"bad max tokens", "run --max-tokens 0", "", nil, 2, nil, []string{"--max-tokens"}},
 		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},

@@ -89,6 +89,9 @@ func knobs() []knob {
 		{flag: "cache-type", group: groupModel,
 			usage: "number `type` of the KV cache: f16, f32 or q8_0 (default f16)",
 			set:   one(func(s *settings, v string) error { return s.ModelDefaults.CacheType.parse(v) })},
+		{flag: "quantize", group: groupModel,
+			usage: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …",
+			set:   one(func(s *settings, v string) error { return s.ModelDefaults.Quantize.parse(v) })},
 		{flag: "keep-alive", group: groupModel,
 			usage: "idle `time` after which a model is unloaded; never keeps it (default 5m)",
 			set:   one(func(s *settings, v string) error { return s.KeepAlive.parse(v) })},
@@ -100,7 +103,7 @@ func knobs() []knob {
 			usage: "where models run, a `name`: auto, cpu or cuda (default auto)",
 			set:   one(func(s *settings, v string) error { return s.Device.parse(v) })},
 		{flag: "memory-limit", group: groupDevice,
-			usage: "memory loaded models may use, a `size` such as 8GiB (default what the machine has)",
+			usage: "memory loaded models may use, a `size` such as 8GiB (default what is free at start)",
 			set:   one(func(s *settings, v string) error { return s.MemoryLimit.parse(v) })},
 
 		{flag: "log-level", env: "QUERN_LOG_LEVEL", group: groupLog,
@@ -542,6 +545,7 @@ func (m *modelSettings) options() engine.ModelOptions {
 	return engine.ModelOptions{
 		Name:          m.Name,
 		Path:          m.Path,
+		Fetch:         m.fetch,
 		ContextLength: m.ContextLength,
 		Slots:         m.Slots,
 		Queue:         m.Queue,
@@ -549,8 +553,11 @@ func (m *modelSettings) options() engine.ModelOptions {
 		CacheType:     m.CacheType.number(),
 		CacheBytes:    int64(m.CacheMemory),
 		ChatTemplate:  m.ChatTemplate,
+		Quantize:      string(m.Quantize),
 		Preload:       m.Preload,
 		KeepAlive:     m.KeepAlive.std(),
+
+		QueryPrefix: m.QueryPrefix, DocumentPrefix: m.DocumentPrefix, Matryoshka: m.Matryoshka,
 		Sampling: engine.Sampling{
 			Temperature:   m.Sampling.Temperature,
 			TopP:          m.Sampling.TopP,

@@ -167,6 +167,7 @@ func TestBadSettings(t *testing.T) {
 		{"no body", "limits: {json_body: 0}", nil, nil, []string{"limits.json_body"}},
 		{"bad device", "device: gpu", nil, nil, []string{`"gpu" is not one of auto, cpu, cuda`}},
 		{"no GPU support", "device: cuda", nil, nil, []string{"device: ", "auto or cpu"}},
+		{"bad mixture", "models: [{path: a, quantize: q9}]", nil, nil, []string{"models[0].quantize", "Q4_K_M"}},
 		{"bad cache type", "models: [{path: a, cache_type: q4}]", nil, nil, []string{"models[0].cache_type", "f16, f32, q8_0"}},
 		{"bad listen", "listen: localhost", nil, nil, []string{"quern.yaml", "listen", "HOST:PORT"}},
 		{"bad auth", "auth: all", nil, nil, []string{`auth: want none or a list of keys, got "all"`}},
@@ -338,7 +339,7 @@ stall_timeout: 0
 
 func TestEngineOptions(t *testing.T) {
 	s, err := load(t, `
-models: [{name: m, path: /m.gguf, cache_type: f32, cache_memory: 1MiB, preload: true, keep_alive: 1m, sampling: {top_k: 4}}]
+models: [{name: m, path: /m.gguf, cache_type: f32, cache_memory: 1MiB, quantize: Q8_0, preload: true, keep_alive: 1m, sampling: {top_k: 4}}]
 defaults: {chat: m}
 aliases: {a: m}
 keep_alive: never
@@ -349,7 +350,7 @@ threads: 3
 	}
 	o := s.engineOptions(nil)
 	four := 4
-	want := []engine.ModelOptions{{Name: "m", Path: "/m.gguf", CacheType: quant.F32, CacheBytes: 1 << 20,
+	want := []engine.ModelOptions{{Name: "m", Path: "/m.gguf", CacheType: quant.F32, CacheBytes: 1 << 20, Quantize: "q8_0",
 		Preload: true, KeepAlive: 60e9, Sampling: engine.Sampling{TopK: &four}}}
 	if !reflect.DeepEqual(o.Models, want) {
 		t.Errorf("models %+v; want %+v", o.Models, want)

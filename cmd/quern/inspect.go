@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/engine"
 	"quern/engine/model"
 	"quern/engine/token"
 	"quern/formats"
@@ -82,8 +83,7 @@ type typeTotal struct {
 
 func totals(set *weights.Set) (all typeTotal, byType []typeTotal) {
 	index := map[string]int{}
-	for t := range set.All() {
-		name := t.Type.String()
+	add := func(name string, elems, storage int) {
 		i, ok := index[name]
 		if !ok {
 			i = len(byType)
@@ -92,9 +92,19 @@ func totals(set *weights.Set) (all typeTotal, byType []typeTotal) {
 		}
 		for _, sum := range []*typeTotal{&all, &byType[i]} {
 			sum.tensors++
-			sum.elems += int64(t.Elems())
-			sum.storage += int64(len(t.Data))
+			sum.elems += int64(elems)
+			sum.storage += int64(storage)
 		}
+	}
+	for t := range set.All() {
+		add(t.Type.String(), t.Elems(), len(t.Data))
+	}
+	for _, r := range set.Raws() {
+		elems := 1
+		for _, d := range r.Shape {
+			elems *= d
+		}
+		add(r.DType, elems, len(r.Data))
 	}
 	sort.SliceStable(byType, func(i, j int) bool { return byType[i].storage > byType[j].storage })
 	return all, byType
@@ -113,6 +123,10 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
+		if e, err := engine.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
+				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
+		}
 	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
@@ -122,8 +136,13 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	for t := range set.All() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", plain(t.Name), t.Type, shape(t.Shape), len(t.Data))
 	}
+	for _, r := range set.Raws() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", plain(r.Name), r.DType, shape(r.Shape), len(r.Data))
+	}
 	return w.Flush()
 }
+
+func readable(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
 func shape(dims []int) string {
 	var s []string
@@ -191,6 +210,14 @@ func quoteShort(s string) string {
 	return strconv.Quote(strings.ToValidUTF8(s[:showBytes], "")) + fmt.Sprintf("… %d bytes in all", len(s))
 }
 
+// memory is what one request needs, in bytes.
+type memory struct {
+	Weights int64 `json:"weights"`
+	Cache   int64 `json:"kv_cache"`
+	Compute int64 `json:"compute"`
+	Context int   `json:"context_length"`
+}
+
 func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	type tensor struct {
 		Name  string `json:"name"`
@@ -206,6 +233,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Bytes    int64       `json:"bytes"`
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
+		Memory   *memory     `json:"memory,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
 	}{
@@ -214,9 +242,14 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	}
 	if err := runnable(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
+	} else if e, err := engine.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
 	}
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})
+	}
+	for _, t := range set.Raws() {
+		r.Tensors = append(r.Tensors, tensor{t.Name, t.DType, t.Shape, len(t.Data)})
 	}
 	return writeJSON(out, r)
 }

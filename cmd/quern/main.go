@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,8 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
+
+	pulling sync.Mutex // held while a model is pulled that a request asked for
 }
 
 func main() {

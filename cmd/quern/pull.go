@@ -12,12 +12,14 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"quern/engine"
 	"quern/engine/hub"
 )
 
@@ -235,9 +237,9 @@ func (a *app) printPlan(p *hub.Plan) error {
 	return w.Flush()
 }
 
-// resolveHub replaces hub: references in the settings by files, and pulls what
-// is not here: always where a reference was given on the command line, for
-// models of the configuration when hub.pull allows it.
+// resolveHub replaces hub: references in the settings by files. What is not here
+// is pulled at once where it is preloaded, as all models of the command line
+// are, and when it is first asked for otherwise; hub.pull may forbid it.
 func (a *app) resolveHub(ctx context.Context, s *loaded, log *slog.Logger) error {
 	for i := range s.Models {
 		m := &s.Models[i]
@@ -270,11 +272,15 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 		if !s.Hub.Pull {
 			return fmt.Errorf("%w, and hub.pull is false; fetch it with: quern pull %s", err, r)
 		}
-		var p *hub.Plan
-		if p, err = c.Plan(ctx, r, false); err == nil {
-			log.Info("pulling model", "model", r.String(), "quant", p.Quant, "bytes", p.Fetch, "commit", p.Commit)
-			found, err = c.Fetch(ctx, p)
+		if !m.Preload {
+			m.fetch = a.fetchLater(s, r, log)
+			m.Path = ""
+			if m.Name == "" {
+				m.Name = r.String()
+			}
+			return nil
 		}
+		found, err = pullNow(ctx, c, r, log)
 	}
 	if err != nil {
 		return err
@@ -284,6 +290,62 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 		m.Name = found.Ref.String()
 	}
 	return nil
+}
+
+func pullNow(ctx context.Context, c *hub.Client, r hub.Ref, log *slog.Logger) (hub.Model, error) {
+	p, err := c.Plan(ctx, r, false)
+	if err != nil {
+		return hub.Model{}, err
+	}
+	log.Info("pulling model", "model", r.String(), "quant", p.Quant, "bytes", p.Fetch, "commit", p.Commit)
+	return c.Fetch(ctx, p)
+}
+
+// logEvery bounds how often a pull nobody watches is logged.
+const logEvery = 10 * time.Second
+
+// fetchLater pulls r when it is called. Pulls come one after another: they would
+// only share the line.
+func (a *app) fetchLater(s *loaded, r hub.Ref, log *slog.Logger) func(context.Context, func(done, total int64)) (string, error) {
+	return func(ctx context.Context, progress func(done, total int64)) (string, error) {
+		a.pulling.Lock()
+		defer a.pulling.Unlock()
+		var mu sync.Mutex // the client tells of several files at a time
+		logged := time.Now()
+		c, err := a.hubClient(s, log, func(p hub.Progress) {
+			progress(p.AllDone, p.AllSize)
+			mu.Lock()
+			defer mu.Unlock()
+			if time.Since(logged) >= logEvery {
+				logged = time.Now()
+				log.Info("pulling model", "model", r.String(), "done", p.AllDone, "of", p.AllSize)
+			}
+		})
+		if err != nil {
+			return "", err
+		}
+		defer c.Close()
+		m, err := c.Find(r) // it may have come in the meantime
+		if errors.Is(err, hub.ErrNotHere) {
+			m, err = pullNow(ctx, c, r, log)
+		}
+		if err != nil {
+			return "", fetchError(r, err)
+		}
+		return m.Path, nil
+	}
+}
+
+// fetchError is what clients hear of a failed pull: what the hub keeps from us
+// or does not have, and nothing of this machine's disks and networks.
+func fetchError(r hub.Ref, err error) error {
+	for _, told := range []error{hub.ErrAccess, hub.ErrNotFound, hub.ErrNoModel, hub.ErrAmbiguous, hub.ErrOffline} {
+		if errors.Is(err, told) {
+			return &engine.Error{Code: engine.CodeEngineFailure, Message: err.Error(), Err: err}
+		}
+	}
+	return &engine.Error{Code: engine.CodeEngineFailure, Err: err,
+		Message: fmt.Sprintf("model %q cannot be fetched from the hub: the server's log says why", r.String())}
 }
 
 // pullBars draws a bar for every file on its way and one for all of them. On

@@ -164,6 +164,32 @@ func TestServeFromHub(t *testing.T) {
 	}
 }
 
+// A model of the configuration is pulled when it is first asked for.
+func TestServePullsOnFirstUse(t *testing.T) {
+	endpoint, gets := fakeHub(t, "", map[string][]byte{"m-Q4_K_M.gguf": testModel(t)})
+	config := filepath.Join(t.TempDir(), "quern.yaml")
+	write(t, config, "models: [{path: 'hub:o/n:Q4_K_M'}, {name: gone, path: 'hub:o/n:Q9_9'}]")
+	env := []string{"HF_ENDPOINT=" + endpoint, "QUERN_MODELS=" + t.TempDir(), "HF_HOME=" + t.TempDir()}
+	p := start(t, env, "serve", "--listen", "127.0.0.1:0", "--config", config)
+	base := p.wait(t, `listening on (\S+)`)[1]
+	p.wait(t, "Models: |Chat is answered")
+	if gets.Load() != 0 {
+		t.Errorf("%d files fetched before anybody asked", gets.Load())
+	}
+	if code, text := post(t, base+"/v1/completions", "", `{"model":"o/n","prompt":"hello","max_tokens":2}`); code != http.StatusOK || gets.Load() != 1 {
+		t.Errorf("status %d after %d files: %s", code, gets.Load(), text)
+	}
+	if log := p.err.String(); !strings.Contains(log, "model fetched") {
+		t.Errorf("log %q; want that the model was fetched", log)
+	}
+	if code, text := post(t, base+"/v1/completions", "", `{"model":"gone","prompt":"hello"}`); code != http.StatusInternalServerError || !strings.Contains(text, "has no Q9_9; there is Q4_K_M") {
+		t.Errorf("status %d: %s", code, text)
+	}
+	if code := p.end(t); code != exitOK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+}
+
 func TestPullBars(t *testing.T) {
 	var out output
 	b := &pullBars{w: &out, tty: true}

@@ -17,11 +17,15 @@ import (
 func (a *app) quantizeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quantize SOURCE TARGET TYPE",
-		Short: "Write a model file with fewer bits a weight",
-		Long: `Writes a GGUF file with the weights of another, which holds F32, F16 or BF16, in
-fewer bits. TYPE is one of ` + strings.Join(engine.QuantizeTypes(), ", ") + `. Which weights get more bits than
-others follows llama.cpp.`,
-		Example: `  quern quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M`,
+		Short: "Write a model as a GGUF file with fewer bits a weight",
+		Long: `Writes a GGUF file with the weights of a model in fewer bits. SOURCE is a GGUF file
+that holds F32, F16 or BF16, or a directory of SafeTensors, whose tokenizer and chat
+template come along. TYPE is one of
+` + strings.Join(engine.QuantizeTypes(), ", ") + `.
+Which weights get more bits than others follows llama.cpp, which reads the file too.
+"quern bench --quality" tells what was lost.`,
+		Example: `  quern quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M
+  quern quantize Qwen2.5-0.5B-Instruct/ qwen-q8_0.gguf Q8_0`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 3 {
 				return usageError{errors.New("give a source file, a target file and a number type")}

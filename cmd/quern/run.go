@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -51,7 +52,7 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
 	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed"} {
 		group(f, name, groupReply)
 	}
-	addSettings(cmd, "models", "context-length", "cache-type", "threads", "device", "memory-limit", "log-level", "log-format")
+	addSettings(cmd, "models", "context-length", "cache-type", "quantize", "threads", "device", "memory-limit", "log-level", "log-format")
 	return cmd
 }
 
@@ -200,6 +201,7 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	o := s.engineOptions(log)
 	o.Progress = bars.update
 	o.KeepAlive = -1
+	o.LoadTimeout = 1000 * time.Hour // whoever waits can press Ctrl-C
 	o.Defaulted.Slots = 1
 	for i := range o.Models {
 		o.Models[i].Slots, o.Models[i].KeepAlive = 1, 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"quern/engine"
 	"quern/kernels/quant"
 )
 
@@ -78,11 +80,18 @@ type modelSettings struct {
 	Batch         int       `yaml:"batch,omitempty"`
 	CacheType     cacheType `yaml:"cache_type,omitempty"`
 	CacheMemory   size      `yaml:"cache_memory,omitempty"`
+	Quantize      mixture   `yaml:"quantize,omitempty"`
 	ChatTemplate  string    `yaml:"chat_template,omitempty"`
 	TemplateFile  string    `yaml:"chat_template_file,omitempty"`
 	Preload       bool      `yaml:"preload,omitempty"`
 	KeepAlive     duration  `yaml:"keep_alive,omitempty"`
 	Sampling      sampling  `yaml:"sampling,omitempty"`
+
+	QueryPrefix    *string `yaml:"query_prefix,omitempty"`
+	DocumentPrefix *string `yaml:"document_prefix,omitempty"`
+	Matryoshka     *bool   `yaml:"matryoshka,omitempty"`
+
+	fetch func(context.Context, func(done, total int64)) (string, error) // of a hub model that is not here yet
 }
 
 type sampling struct {
@@ -320,6 +329,17 @@ func (c cacheType) number() quant.Type {
 		return quant.Q8_0
 	}
 	return quant.Invalid
+}
+
+// A mixture is what weights are quantised to when they are loaded.
+type mixture string
+
+func (m *mixture) parse(s string) error {
+	if err := engine.CheckQuantize(s); err != nil {
+		return err
+	}
+	*m = mixture(strings.ToLower(s))
+	return nil
 }
 
 func oneOf(dst *string, s string, allowed ...string) error {

@@ -23,8 +23,8 @@ func (b *Backend) ReadBandwidth(data [][]byte) float64 {
 	region := &kernels.Region{F: func(w, c int) {
 		quant.F32.DotRows(sums[w][:], chunk/row, chunks[c], chunk/row, row/4, x, row, 1)
 	}}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.turn.take()
+	defer b.turn.give()
 	best := 0.0
 	for range 4 {
 		start := time.Now()

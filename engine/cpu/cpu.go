@@ -4,23 +4,23 @@ package cpu
 import (
 	"context"
 	"fmt"
-	"sync"
+	"time"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels"
 )
 
-// A Backend owns the worker pool. Its Execs take turns on it, step by step, so
-// that models answering at the same time share the machine.
+// A Backend owns the worker pool. Its Execs take turns on it, so that models
+// answering at the same time share the machine.
 type Backend struct {
-	mu   sync.Mutex // held by the Exec that runs
+	turn *turn // held by the Exec that runs
 	pool *kernels.Pool
 }
 
 // Open starts a backend with the given number of compute threads.
 func Open(threads int) *Backend {
-	return &Backend{pool: kernels.NewPool(max(1, threads))}
+	return &Backend{turn: newTurn(), pool: kernels.NewPool(max(1, threads))}
 }
 
 // Close stops the workers. Execs and caches must be closed before.
@@ -70,6 +70,16 @@ type exec struct {
 	places  int     // positions are below it; 0 when the Program embeds none
 	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
 
+	batched map[[2]int]*kernels.BatchAttention // by heads and key heads
+	queries []kernels.Query                    // (rows) of the attention at work
+
+	// Of encoders and of those that attend to what they found.
+	encodes  bool
+	features int                                // width of the features; 0 without them
+	memory   int                                // tokens cross-attention reads; 0 without it
+	panels   []panels                           // by worker
+	dense    map[[2]int]*kernels.DenseAttention // by heads and their width
+
 	// The run in progress.
 	in *graph.Batch
 	kv *kernels.KV
@@ -78,7 +88,12 @@ type exec struct {
 
 // Compile implements graph.Backend.
 func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
-	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32)}
+	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32), encodes: p.Encodes()}
+	for i := range p.Values {
+		if p.Values[i].Input == "features" {
+			e.features = p.Values[i].Width()
+		}
+	}
 	for _, n := range p.Buffers {
 		e.buffers = append(e.buffers, make([]float32, n))
 	}
@@ -119,18 +134,20 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	if err := e.check(in); err != nil {
 		return nil, err
 	}
-	e.b.mu.Lock()
-	defer e.b.mu.Unlock()
+	e.b.turn.take()
+	defer e.b.turn.give()
 	e.in = in
 	e.findEnds()
-	e.n = [2]int{graph.PerRow: len(in.Tokens), graph.PerWant: len(in.Want)}
+	e.n = [2]int{graph.PerRow: in.Rows(), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
 		t.fill(in.Positions)
 	}
+	start := time.Now()
 	for _, step := range e.steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		start = e.b.turn.yield(start)
 		step()
 	}
 	for i, v := range e.p.Results {
@@ -141,10 +158,14 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 
 // check keeps a wrong batch from reading outside the cache.
 func (e *exec) check(in *graph.Batch) error {
-	rows := len(in.Tokens)
-	if rows == 0 || rows > e.p.Rows || len(in.Positions) != rows || len(in.Seq) != rows || len(in.Want) > e.p.Want {
+	rows := in.Rows()
+	if rows == 0 || rows > e.p.Rows || len(in.Seq) != rows || len(in.Want) > e.p.Want ||
+		len(in.Tokens) != rows && (in.Tokens != nil || e.vocab > 0) {
 		return fmt.Errorf("cpu: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
-			rows, len(in.Positions), len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
+			len(in.Tokens), rows, len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
+	}
+	if len(in.Features) != rows*e.features {
+		return fmt.Errorf("cpu: %d features for %d rows of %d", len(in.Features), rows, e.features)
 	}
 	for i, id := range in.Tokens {
 		if id < 0 || e.vocab > 0 && int(id) >= e.vocab {
@@ -164,8 +185,11 @@ func (e *exec) check(in *graph.Batch) error {
 			return fmt.Errorf("cpu: row %d wanted of %d", w, rows)
 		}
 	}
-	if e.kv == nil {
-		return nil
+	if e.dense != nil && (rows != e.p.Rows || in.Seq[0] != in.Seq[rows-1]) {
+		return fmt.Errorf("cpu: a batch of %d rows from sequence %d to %d; dense attention wants one of %d", rows, in.Seq[0], in.Seq[rows-1], e.p.Rows)
+	}
+	if err := e.checkMemory(in); err != nil || e.kv == nil {
+		return err
 	}
 	for i, pos := range in.Positions {
 		s := in.Seq[i]
@@ -205,5 +229,8 @@ func (e *exec) width(v int) int { return e.p.Values[v].Width() }
 
 // floats is value v of this run.
 func (e *exec) floats(v int) []float32 {
+	if e.p.Values[v].Buffer < 0 {
+		return e.in.Features
+	}
 	return e.buffers[e.p.Values[v].Buffer][:e.rows(v)*e.width(v)]
 }

@@ -24,6 +24,9 @@ func (e *exec) lower(s graph.Step) error {
 			kernels.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, eps)
 		})
 	case graph.Linear:
+		if e.encodes {
+			return e.encodeLinear(op, s)
+		}
 		return e.linear(op, s)
 	case graph.Add:
 		e.byRow(s.Out, func(r0, r1 int) {
@@ -71,6 +74,16 @@ func (e *exec) lower(s graph.Step) error {
 		e.rope(op, s)
 	case graph.Attention:
 		e.attention(op, s)
+	case graph.Conv1D:
+		return e.conv(op, s)
+	case graph.DenseAttention:
+		e.denseAttention(op, s)
+	case graph.Store:
+		e.store(op, s)
+	case graph.CrossAttention:
+		e.crossAttention(op, s)
+	case graph.CrossScores:
+		e.crossScores(op, s)
 	default:
 		return fmt.Errorf("cpu: no kernel for %T", op)
 	}
@@ -245,8 +258,8 @@ func (e *exec) rope(op graph.Rope, s graph.Step) {
 // attention first stores the batch's keys and values, then attends: a row may
 // read what another row of the batch has stored.
 func (e *exec) attention(op graph.Attention, s graph.Step) {
-	q, k, v := s.In[0], s.In[1], s.In[2]
-	group, kvWidth := op.Heads/op.KVHeads, op.KVHeads*op.HeadDim
+	k, v := s.In[1], s.In[2]
+	kvWidth := op.KVHeads * op.HeadDim
 	e.byRow(k, func(r0, r1 int) {
 		ks, vs := e.floats(k), e.floats(v)
 		for r := r0; r < r1; r++ {
@@ -258,31 +271,38 @@ func (e *exec) attention(op graph.Attention, s graph.Step) {
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
-	sinks := e.vector(op.Sinks)
-	scratch := make([]*kernels.Scratch, e.b.pool.Workers())
-	n := group * op.HeadDim
-	region := &kernels.Region{F: func(worker, c int) {
-		sc := scratch[worker]
-		if sc == nil || !sc.Fits(e.kv, group) { // first run, or another cache
-			sc = kernels.NewScratch(e.kv, group)
-			scratch[worker] = sc
-		}
-		r, head := c/op.KVHeads, c%op.KVHeads
-		at, first, end := c*n, 0, int(e.in.Positions[r])+1
+	o := kernels.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
+	e.batchAttention(op.Heads, op.KVHeads, op.Layer, s, o, func(row int) kernels.Query {
+		r := kernels.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
 		if op.Bidirectional {
-			end = int(e.ends[r])
+			r.End = int(e.ends[row])
 		}
 		if op.Window > 0 {
-			first = max(0, end-op.Window)
+			r.First = max(0, r.End-op.Window)
 		}
-		o := kernels.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap}
-		if sinks != nil {
-			o.Sinks = sinks[head*group : (head+1)*group]
+		return r
+	})
+}
+
+// batchAttention adds a step in which every row attends to what ask says.
+// Layers take turns with the scratch.
+func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o kernels.AttendOptions, ask func(row int) kernels.Query) {
+	key := [2]int{heads, kvHeads}
+	a := e.batched[key]
+	if a == nil {
+		if e.batched == nil {
+			e.batched = make(map[[2]int]*kernels.BatchAttention)
 		}
-		e.kv.Attend(e.floats(s.Out)[at:at+n], e.floats(q)[at:at+n], op.Layer, head,
-			e.in.Tables[e.in.Seq[r]], first, end, o, sc)
-	}}
-	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*op.KVHeads, region) })
+		a = kernels.NewBatchAttention(heads, kvHeads)
+		e.batched[key] = a
+	}
+	e.steps = append(e.steps, func() {
+		e.queries = e.queries[:0]
+		for r := range e.rows(s.In[0]) {
+			e.queries = append(e.queries, ask(r))
+		}
+		a.Run(e.b.pool, e.kv, layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
+	})
 }
 
 func (e *exec) experts(op graph.Experts, s graph.Step) error {

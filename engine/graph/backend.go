@@ -15,7 +15,16 @@ type Batch struct {
 	Seq       []int32   // (rows) index into Tables
 	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
 	Want      []int32   // rows whose results are read, ascending
+
+	// Of encoders: (rows, width) numbers. Tokens may be nil then.
+	Features []float32
+	// Of decoders with cross-attention: (seqs) KV blocks that hold what a
+	// sequence attends to beside itself.
+	Memory [][]int32
 }
+
+// Rows returns the number of rows.
+func (b *Batch) Rows() int { return len(b.Positions) }
 
 // A Backend runs Programs on one device.
 type Backend interface {
@@ -31,7 +40,7 @@ type Backend interface {
 type Exec interface {
 	// Run computes the Program's results for in, which has at most
 	// Program.Rows rows and Program.Want wanted rows. Result i is row-major,
-	// (len(in.Want), width of result i); it is valid until the next Run.
+	// (rows or len(in.Want), width of result i); it is valid until the next Run.
 	//
 	// Attention writes keys and values of the batch's rows to kv and reads the
 	// earlier ones through in.Tables. Run returns early, with ctx's error, when

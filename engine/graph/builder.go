@@ -23,7 +23,7 @@ type Builder struct {
 	rows, want int
 	err        error
 
-	tokens, positions, wanted Value
+	tokens, positions, wanted, features Value
 }
 
 // A recorder keeps what was recorded. The default build keeps it in a gorgonia
@@ -67,11 +67,11 @@ const (
 	inTokens    = "tokens"
 	inPositions = "positions"
 	inWanted    = "wanted"
+	inFeatures  = "features"
 )
 
-func (b *Builder) input(v *Value, name string, n int) Value {
+func (b *Builder) input(v *Value, name string, s ...int) Value {
 	if v.shape == nil {
-		s := Shape{n}
 		*v = Value{b.rec.input(name, s), s}
 	}
 	return *v
@@ -85,6 +85,17 @@ func (b *Builder) Positions() Value { return b.input(&b.positions, inPositions, 
 
 // Wanted is the numbers of the rows whose results are read, (want).
 func (b *Builder) Wanted() Value { return b.input(&b.wanted, inWanted, b.want) }
+
+// Features is numbers a batch brings instead of tokens, (rows, width). A Program
+// that has them is an encoder: it is run seldom and over many rows at once, and
+// a backend may spend a little on each weight that pays off over rows.
+func (b *Builder) Features(width int) Value {
+	v := b.input(&b.features, inFeatures, b.rows, width)
+	if v.shape[1] != width {
+		return b.fail(fmt.Errorf("features of %d and of %d", v.shape[1], width))
+	}
+	return v
+}
 
 func (b *Builder) apply(op Op, in ...Value) Value {
 	if b.err != nil {

@@ -48,6 +48,15 @@ func record(b *Builder, attention bool) Value {
 		x = b.Add(x, b.Scale(b.SoftCap(b.Add(moe, shared), 3), 0.5))
 	}
 	x = b.Add(x, x)
+	if attention {
+		// An encoder of the same width, and a decoder's look at it.
+		e := b.Activate(b.Conv1D(b.Features(6), Conv1D{Weight: matrix("conv", hidden, 3, 3), Bias: matrix("convb", hidden, 1), Steps: 2, Stride: 2}), GELU)
+		e = b.DenseAttention(e, e, e, DenseAttention{Heads: 2, HeadDim: 4, Scale: 0.5})
+		x = b.Store(x, e, e, 0)
+		cross := CrossAttention{Heads: 2, HeadDim: 4, Tokens: 8, Scale: 0.5}
+		x = b.Add(x, b.CrossAttention(x, cross))
+		x = b.CrossScores(x, CrossScores{cross, []int{1}})
+	}
 	return b.Linear(b.Take(x, b.Wanted()), matrix("out", vocab, hidden), nil)
 }
 
@@ -172,6 +181,31 @@ func TestBuilderErrors(t *testing.T) {
 		{"experts' router", "on input of shape [4 8] routed by [4 3]", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Experts(x, b.Linear(x, matrix("r", 3, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Used: 1})
+		}},
+		{"conv width", "conv1d: w [4 3 3] over 2 steps a row of shape [4 8]", func(b *Builder) Value {
+			return b.Conv1D(b.Features(8), Conv1D{Weight: matrix("w", 4, 3, 3), Steps: 2, Stride: 1})
+		}},
+		{"conv stride", "conv1d: 3 taps over 2 steps a row, stride 3", func(b *Builder) Value {
+			return b.Conv1D(b.Features(8), Conv1D{Weight: matrix("w", 4, 4, 3), Steps: 2, Stride: 3})
+		}},
+		{"conv bias", "conv1d: bias b [3] for w [4 4 3]", func(b *Builder) Value {
+			return b.Conv1D(b.Features(8), Conv1D{Weight: matrix("w", 4, 4, 3), Bias: matrix("b", 3), Steps: 2, Stride: 1})
+		}},
+		{"two kinds of features", "features of 8 and of 6", func(b *Builder) Value { b.Features(8); return b.Features(6) }},
+		{"dense attention", "dense attention: q [4 8], k [4 8], v [4 6]; want [4 8]", func(b *Builder) Value {
+			x := b.Features(8)
+			y := b.Linear(x, matrix("w", 6, 8), nil)
+			return b.DenseAttention(x, x, y, DenseAttention{Heads: 2, HeadDim: 4})
+		}},
+		{"store", "store: k [4 8] and v [1 8] beside rows [4 8]", func(b *Builder) Value {
+			x := b.Features(8)
+			return b.Store(x, x, b.Take(x, b.Wanted()), 0)
+		}},
+		{"cross attention", "cross attention: q [4 8] for 3 heads of 4", func(b *Builder) Value {
+			return b.CrossAttention(b.Features(8), CrossAttention{Heads: 3, HeadDim: 4, Tokens: 2})
+		}},
+		{"cross scores", "cross scores: head 2 of 2", func(b *Builder) Value {
+			return b.CrossScores(b.Features(8), CrossScores{CrossAttention{Heads: 2, HeadDim: 4, Tokens: 2}, []int{2}})
 		}},
 		{"zero value", "input 0 was never recorded", func(b *Builder) Value { return b.Add(Value{}, Value{}) }},
 	} {

@@ -59,6 +59,14 @@ func opName(op Op) string {
 		name += " " + o.Vector.Name
 	case Linear:
 		name += " " + o.Weight.Name
+	case Conv1D:
+		name += " " + o.Weight.Name
+	case Store:
+		name += fmt.Sprintf(" layer %d", o.Layer)
+	case CrossAttention:
+		name += fmt.Sprintf(" layer %d", o.Layer)
+	case CrossScores:
+		name += fmt.Sprintf(" layer %d", o.Layer)
 	case Attention:
 		name += fmt.Sprintf(" layer %d", o.Layer)
 	}

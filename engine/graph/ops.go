@@ -352,5 +352,6 @@ func Ops() []Op {
 	return []Op{
 		Embed{}, Take{}, RMSNorm{}, LayerNorm{}, Linear{}, Bias{}, Add{}, Scale{}, SoftCap{},
 		Activate{}, Gate{}, Weigh{}, Rope{}, Attention{}, Experts{},
+		Conv1D{}, DenseAttention{}, Store{}, CrossAttention{}, CrossScores{},
 	}
 }

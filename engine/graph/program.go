@@ -27,11 +27,21 @@ type ValueInfo struct {
 	Shape  Shape // at full size
 	Lead   Lead
 	Buffer int    // index into Program.Buffers, -1 for inputs
-	Input  string // "tokens", "positions" or "wanted" for inputs
+	Input  string // "tokens", "positions", "wanted" or "features" for inputs
 }
 
 // Width returns the elements per leading index.
 func (v *ValueInfo) Width() int { return Shape(v.Shape[1:]).Elems() }
+
+// Encodes reports whether p reads features; see Builder.Features.
+func (p *Program) Encodes() bool {
+	for i := range p.Values {
+		if p.Values[i].Input == inFeatures {
+			return true
+		}
+	}
+	return false
+}
 
 // A Step applies Op to the values In and writes value Out. Out never shares a
 // buffer with one of In.

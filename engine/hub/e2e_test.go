@@ -48,6 +48,7 @@ func TestKilled(t *testing.T) {
 	const have = 5 * 64 << 10 // what the child gets
 	half := make(chan struct{})
 	given := 0
+	h.mu.Lock() // the child's requests come from another process
 	h.give = func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
 		h.mu.Lock()
 		given++
@@ -62,6 +63,7 @@ func TestKilled(t *testing.T) {
 		<-r.Context().Done() // the rest never comes
 		return true
 	}
+	h.mu.Unlock()
 	dir := t.TempDir()
 	exe, err := os.Executable()
 	if err != nil {

@@ -44,8 +44,8 @@ func newFakeHub(t *testing.T, files map[string][]byte) *fakeHub {
 	h := &fakeHub{files: files, revision: "main", lfs: func(name string) bool {
 		return strings.HasSuffix(name, ".gguf") || strings.HasSuffix(name, ".safetensors") || strings.HasSuffix(name, ".onnx") || strings.HasSuffix(name, ".bin")
 	}}
+	h.storage = httptest.NewServer(http.HandlerFunc(h.serveStorage)) // first: the hub's answers name it
 	h.hub = httptest.NewServer(http.HandlerFunc(h.serveHub))
-	h.storage = httptest.NewServer(http.HandlerFunc(h.serveStorage))
 	t.Cleanup(h.hub.Close)
 	t.Cleanup(h.storage.Close)
 	return h

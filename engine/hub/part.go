@@ -39,6 +39,8 @@ type part struct {
 	f     *os.File
 	done  []span // sorted, apart from each other
 	saved time.Time
+
+	saving sync.Mutex // held by save, so that no older record replaces a newer one
 }
 
 func (f File) hash() string {
@@ -114,6 +116,8 @@ func (p *part) writeAt(b []byte, off int64) error {
 
 // save writes the side record. The bytes it speaks of reach the disk first.
 func (p *part) save() error {
+	p.saving.Lock()
+	defer p.saving.Unlock()
 	p.mu.Lock()
 	s := side{Size: p.file.Size, Hash: p.file.hash(), Done: slices.Clone(p.done)}
 	p.mu.Unlock()

@@ -56,6 +56,7 @@ type RopeConfig struct {
 	ExtFactor   float64 // how much yarn extrapolates, 1 unless the file says otherwise
 	BetaFast    float64
 	BetaSlow    float64
+	Exact       bool // yarn's bounds are not rounded to whole pairs
 }
 
 // A reader takes typed values out of metadata under one prefix. Its first
@@ -225,6 +226,10 @@ func (r *reader) rope(c *Config) RopeConfig {
 		ExtFactor:  r.float("rope.scaling.yarn_ext_factor", 1),
 		BetaFast:   r.positive("rope.scaling.yarn_beta_fast", 32),
 		BetaSlow:   r.positive("rope.scaling.yarn_beta_slow", 1),
+	}
+	// No key of GGUF's: llama.cpp always rounds, and so does quern with its files.
+	if round, ok := r.meta.Bool(r.prefix + "rope.scaling.yarn_truncate"); ok {
+		rc.Exact = !round
 	}
 	if rc.Dim%2 != 0 {
 		r.fail("rope.dimension_count", "is %d, want an even number", rc.Dim)

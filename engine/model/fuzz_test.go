@@ -13,6 +13,7 @@ import (
 	"quern/engine/model"
 	"quern/formats/gguf"
 	"quern/formats/weights"
+	"quern/kernels/quant"
 )
 
 // FuzzOpen spoils one metadata value of a small file: Open and recording must
@@ -119,4 +120,64 @@ func TestEncoderHasNoLogits(t *testing.T) {
 	if _, err := b.Compile(m.Logits(b, m.Hidden(b))); !errors.Is(err, model.ErrUnsupported) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// FuzzTranslate reads directories of one tensor and its scales: whatever they
+// say, translating fails with one of the sentinels or the result can be put
+// together.
+func FuzzTranslate(f *testing.F) {
+	dtypes := []string{"F32", "F16", "F8_E4M3", "F8_E5M2", "U8", "F8_E8M0", "I64"}
+	f.Add(`{`+tinyLlama+`,"quantization_config":{"quant_method":"fp8","weight_block_size":[2,2]}}`, "model.layers.0.mlp.up_proj.weight", uint8(2), uint8(3), uint8(4), uint8(0), "_scale_inv", uint8(0), uint8(2), uint8(2))
+	f.Add(`{"model_type":"gpt_oss","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":2}`, "model.layers.0.mlp.experts.gate_up_proj_blocks", uint8(4), uint8(2), uint8(1), uint8(16), "", uint8(4), uint8(2), uint8(1))
+	f.Add(`{"model_type":"gpt_oss","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":2}`, "model.layers.0.mlp.experts.down_proj", uint8(1), uint8(2), uint8(3), uint8(4), "_bias", uint8(0), uint8(2), uint8(4))
+	f.Add(`{"model_type":"falcon","hidden_size":4,"n_head":4,"num_kv_heads":2,"new_decoder_architecture":true}`, "transformer.h.0.self_attention.query_key_value.weight", uint8(2), uint8(8), uint8(4), uint8(0), "_scale", uint8(0), uint8(1), uint8(0))
+	f.Add(`{"model_type":"gemma2","hidden_size":4}`, "model.norm.weight", uint8(3), uint8(4), uint8(0), uint8(0), "_scale", uint8(5), uint8(1), uint8(0))
+	f.Add(`{"model_type":"mixtral","hidden_size":4}`, "model.layers.0.block_sparse_moe.experts.0.w1.weight", uint8(2), uint8(4), uint8(4), uint8(0), "_scale", uint8(0), uint8(4), uint8(1))
+	f.Fuzz(func(t *testing.T, config, name string, dtype, a, b, c uint8, suffix string, scaleType, sa, sb uint8) {
+		set := &weights.Set{Source: weights.SafeTensors}
+		set.Meta.Set("hf.config", config)
+		add := func(name string, dtype uint8, dims ...uint8) {
+			d := dtypes[int(dtype)%len(dtypes)]
+			n := 1
+			var shape []int
+			for _, x := range dims {
+				if x > 0 {
+					shape = append(shape, int(x))
+					n *= int(x)
+				}
+			}
+			switch d {
+			case "F32", "F16":
+				typ, size := quant.F32, 4
+				if d == "F16" {
+					typ, size = quant.F16, 2
+				}
+				_ = set.Add(&weights.Tensor{Name: name, Type: typ, Shape: shape, Data: make([]byte, n*size)})
+			case "I64":
+				set.AddRaw(&weights.Raw{Name: name, DType: d, Shape: shape, Data: make([]byte, 8*n)})
+			default:
+				set.AddRaw(&weights.Raw{Name: name, DType: d, Shape: shape, Data: make([]byte, n)})
+			}
+		}
+		add(name, dtype, a, b, c)
+		add(name+suffix, scaleType, sa, sb)
+		if base, ok := strings.CutSuffix(name, "_blocks"); ok {
+			add(base+"_scales", scaleType, sa, sb)
+		}
+		got, err := model.Translate(set)
+		if err == nil {
+			err = set.Fill()
+		}
+		if err == nil {
+			for w := range got.All() {
+				if n, ok := w.Type.Size(w.Elems()); !ok || n != len(w.Data) {
+					t.Errorf("%s of %v %v has %d bytes", w.Name, w.Type, w.Shape, len(w.Data))
+				}
+			}
+			_, err = model.ToGGUF(set)
+		}
+		if err != nil && !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
+			t.Errorf("error %v wraps no sentinel", err)
+		}
+	})
 }

@@ -138,6 +138,32 @@ func sameAsGGUF(t *testing.T, set, want *weights.Set) {
 			t.Errorf("a tensor too many: %s", g.Name)
 		}
 	}
+	// In the order of GGUF files rows are equal too, and numbers of the kind
+	// llama.cpp insists on.
+	file, err := model.ToGGUF(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range want.Meta.All() {
+		if g, ok := file.Meta.Lookup(k); ok && strings.HasPrefix(k, arch+".") && reflect.TypeOf(g) != reflect.TypeOf(v) {
+			t.Errorf("%s is %T, want %T", k, g, v)
+		}
+	}
+	for w := range want.All() {
+		g, ok := file.Tensor(w.Name)
+		if !ok || strings.HasPrefix(w.Name, "rope_") {
+			continue
+		}
+		data, err := g.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float32, g.Elems())
+		g.Type.Layout().Decode(x, data)
+		if !slices.Equal(x, decode(w)) {
+			t.Errorf("%s has rows in another order", w.Name)
+		}
+	}
 }
 
 func toFloat(v any) float64 {
@@ -249,8 +275,9 @@ func TestHFErrors(t *testing.T) {
 	}
 	set := &weights.Set{Source: weights.SafeTensors}
 	set.Meta.Set("hf.config", `{"model_type":"llama",`+base+`}`)
-	set.Meta.Set("safetensors.other", []string{"embeddings.position_ids: I64", "model.embed_tokens.weight: F8_E4M3"})
-	if _, err := model.Open(set); !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "model.embed_tokens.weight is F8_E4M3") {
+	set.AddRaw(&weights.Raw{Name: "embeddings.position_ids", DType: "I64"})
+	set.AddRaw(&weights.Raw{Name: "model.embed_tokens.weight", DType: "I8"})
+	if _, err := model.Open(set); !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "model.embed_tokens.weight is I8") {
 		t.Errorf("8-bit weights: %v", err)
 	}
 }

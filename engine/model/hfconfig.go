@@ -48,6 +48,7 @@ var hfFamilies = map[string]hfFamily{
 	"starcoder2":  {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
 	"olmo2":       {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
 	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite},
+	"gpt_oss":     {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
 	"bert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional},
 	"nomic_bert":  {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: bidirectional, defaults: map[string]any{"rotary_emb_base": 10000.0}},
 }
@@ -256,16 +257,6 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		return bad(c.err)
 	}
 	return c, f, meta, extra, nil
-}
-
-// refuseQuantised names the methods whose tensors are not plain numbers.
-func (c *hfConfig) refuseQuantised() {
-	q, ok := c.m["quantization_config"].(map[string]any)
-	if !ok {
-		return
-	}
-	method, _ := q["quant_method"].(string)
-	c.refuse("weights quantised with %q; use the original model, or a GGUF file of it", method)
 }
 
 func all(fs ...func(*hfConfig, func(string, any))) func(*hfConfig, func(string, any)) {
@@ -491,6 +482,9 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 		put("rope.scaling.type", "linear")
 		put("rope.scaling.factor", float("factor", 0))
 	case "yarn":
+		if exact, ok := rope["truncate"].(bool); ok {
+			put("rope.scaling.yarn_truncate", exact)
+		}
 		factor := float("factor", 0)
 		put("rope.scaling.type", "yarn")
 		put("rope.scaling.factor", factor)

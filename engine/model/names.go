@@ -17,7 +17,7 @@ import (
 // Tensors alias those of set where they can. Those that have to be put
 // together have no Data until set.Fill.
 func Translate(set *weights.Set) (*weights.Set, error) {
-	if set.Source != weights.SafeTensors {
+	if set.Source != weights.SafeTensors || set.Meta.String("general.architecture") != "" {
 		return set, nil
 	}
 	c, f, meta, extra, err := hfMeta(set)
@@ -29,13 +29,19 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 		to:     &weights.Set{Source: set.Source, Meta: *meta},
 		stacks: make(map[string]*stack),
 	}
-	for _, other := range set.Meta.Strings(otherTensors) {
-		name, dtype, _ := strings.Cut(other, ": ")
-		if to, _, err := tr.name(name); err != nil || to != "" {
-			return nil, fmt.Errorf("%w: tensor %s is %s; quern reads F32, F16 and BF16", ErrUnsupported, name, dtype)
-		}
+	raws, err := tr.readRaws()
+	if err != nil {
+		return nil, err
 	}
 	for t := range set.All() {
+		if isScale(t.Name) {
+			continue // belongs to another tensor, or to arithmetic in eight bits
+		}
+		if err := tr.add(t); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range raws {
 		if err := tr.add(t); err != nil {
 			return nil, err
 		}
@@ -51,9 +57,6 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 	set.OnFill(tr.to.Fill) // models may cut tensors that are not put together yet
 	return tr.to, nil
 }
-
-// otherTensors is where the reader lists tensors of types it does not read.
-const otherTensors = "safetensors.other"
 
 // hfGlobal names the tensors outside layers, without ".weight" and ".bias".
 var hfGlobal = map[string]string{
@@ -187,6 +190,12 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if err != nil || layer < 0 || layer >= maxLayers {
 			return "", expert, unknown
 		}
+		if to, ok := tr.f.names[tail]; ok {
+			if strings.HasSuffix(to, ".bias") {
+				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
+			}
+			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
+		}
 		if before, after, ok := strings.Cut(tail, ".experts."); ok {
 			number, after, _ := strings.Cut(after, ".")
 			if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
@@ -194,10 +203,7 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 			}
 			tail = before + ".experts.EXPERT." + after
 		}
-		to, ok := tr.f.names[tail]
-		if !ok {
-			to, ok = hfLayer[tail]
-		}
+		to, ok := hfLayer[tail]
 		if !ok {
 			break
 		}
@@ -223,11 +229,15 @@ func (tr *translation) add(t *weights.Tensor) error {
 		s.parts[expert] = t
 		return nil
 	}
-	to := &weights.Tensor{Name: name, Type: t.Type, Shape: t.Shape, Data: t.Data}
+	to := alias(name, t)
 	switch {
 	case tr.f.plusOne && strings.HasSuffix(name, "norm.weight"):
+		data, err := t.Read()
+		if err != nil {
+			return err
+		}
 		x := make([]float32, t.Elems())
-		t.Type.Layout().Decode(x, t.Data)
+		t.Type.Layout().Decode(x, data)
 		for i := range x {
 			x[i]++
 		}
@@ -237,10 +247,21 @@ func (tr *translation) add(t *weights.Tensor) error {
 		if err := tr.ungroup(to); err != nil {
 			return err
 		}
+	case tr.f.arch == "gpt-oss" && strings.Contains(name, "_exps."):
+		return tr.gptOSSExperts(to)
 	case strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
 	return tr.put(to)
+}
+
+// alias is t under another name.
+func alias(name string, t *weights.Tensor) *weights.Tensor {
+	to := &weights.Tensor{Name: name, Type: t.Type, Shape: t.Shape, Data: t.Data}
+	if t.Data == nil {
+		to.Later(t.ReadTo)
+	}
+	return to
 }
 
 func (tr *translation) put(t *weights.Tensor) error {
@@ -265,17 +286,19 @@ func (tr *translation) ungroup(t *weights.Tensor) error {
 	if kv < 1 || heads%kv != 0 || len(t.Shape) == 0 || int64(t.Shape[0])%(heads+2*kv) != 0 {
 		return fmt.Errorf("%w: tensor %s has shape %v, for %d heads of %d", ErrFormat, t.Name, t.Shape, heads, kv)
 	}
-	src := t.Data
-	head := len(src) / int(heads+2*kv) // bytes of one head's rows
+	src := *t
+	head := t.Size() / int(heads+2*kv) // bytes of one head's rows
 	group := int(heads / kv)
-	t.Data = nil
-	tr.from.OnFill(func() error {
-		t.Data = make([]byte, len(src))
+	t.Later(func(dst []byte) error {
+		data, err := src.Read()
+		if err != nil {
+			return err
+		}
 		for g := range int(kv) {
-			from := src[g*(group+2)*head:]
-			copy(t.Data[g*group*head:], from[:group*head])
-			copy(t.Data[(int(heads)+g)*head:], from[group*head:(group+1)*head])
-			copy(t.Data[(int(heads+kv)+g)*head:], from[(group+1)*head:(group+2)*head])
+			from := data[g*(group+2)*head:]
+			copy(dst[g*group*head:], from[:group*head])
+			copy(dst[(int(heads)+g)*head:], from[group*head:(group+1)*head])
+			copy(dst[(int(heads+kv)+g)*head:], from[(group+1)*head:(group+2)*head])
 		}
 		return nil
 	})
@@ -306,7 +329,7 @@ func (tr *translation) finish() error {
 			}
 			list[i] = p
 		}
-		if err := tr.put(tr.join(name, first.Type, append([]int{len(list)}, first.Shape...), list)); err != nil {
+		if err := tr.put(join(name, first.Type, append([]int{len(list)}, first.Shape...), list)); err != nil {
 			return err
 		}
 	}
@@ -314,16 +337,15 @@ func (tr *translation) finish() error {
 }
 
 // join is the tensor of the parts one after another.
-func (tr *translation) join(name string, typ quant.Type, shape []int, parts []*weights.Tensor) *weights.Tensor {
+func join(name string, typ quant.Type, shape []int, parts []*weights.Tensor) *weights.Tensor {
 	t := &weights.Tensor{Name: name, Type: typ, Shape: shape}
-	tr.from.OnFill(func() error {
-		size := 0
+	t.Later(func(dst []byte) error {
 		for _, p := range parts {
-			size += len(p.Data)
-		}
-		t.Data = make([]byte, 0, size)
-		for _, p := range parts {
-			t.Data = append(t.Data, p.Data...)
+			n := p.Size()
+			if err := p.ReadTo(dst[:n:n]); err != nil {
+				return err
+			}
+			dst = dst[n:]
 		}
 		return nil
 	})

@@ -58,7 +58,9 @@ func (rc *RopeConfig) yarnRange() (low, high float64) {
 	pair := func(turns float64) float64 {
 		return float64(rc.Dim) * math.Log(float64(rc.Original)/(turns*2*math.Pi)) / (2 * math.Log(rc.Base))
 	}
-	low = max(0, math.Floor(pair(rc.BetaFast)))
-	high = min(float64(rc.Dim-1), math.Ceil(pair(rc.BetaSlow)))
-	return low, high
+	low, high = pair(rc.BetaFast), pair(rc.BetaSlow)
+	if !rc.Exact {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	return max(0, low), min(float64(rc.Dim-1), high)
 }

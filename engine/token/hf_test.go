@@ -244,5 +244,8 @@ func FuzzHF(f *testing.F) {
 				t.Fatalf("token %d of %d", id, v.Size())
 			}
 		}
+		if _, err := token.ToGGUF(hfMeta(tokenizer, "", ""), v.Size()+1); err != nil && !errors.Is(err, token.ErrFormat) && !errors.Is(err, token.ErrUnsupported) {
+			t.Errorf("ToGGUF: %v; wraps no sentinel", err)
+		}
 	})
 }

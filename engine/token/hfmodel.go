@@ -18,7 +18,8 @@ type pipeline struct {
 	normalized  []ID // added tokens that are matched in normalised text
 
 	table   *classTable
-	special *matcher // of normalized
+	special *matcher   // of normalized
+	unigram []hfScored // its vocabulary with scores, nil for the others
 	build   func(s *Spec, v *Vocab) (wordModel, error)
 	model   wordModel
 }
@@ -379,6 +380,7 @@ func readUnigram(text json.RawMessage, s *Spec) error {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return fmt.Errorf("%w: the model of tokenizer.json: %v", ErrFormat, err)
 	}
+	s.pipeline.unigram = m.Vocab
 	low := math.Inf(1)
 	scores := make([]float64, len(m.Vocab))
 	for i, t := range m.Vocab {

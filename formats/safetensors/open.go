@@ -35,6 +35,7 @@ var companions = []struct {
 	{"chat_template.json", "hf.chat_template_json", 1 << 20},
 	{"1_Pooling/config.json", "hf.pooling", 1 << 20},
 	{"sentence_bert_config.json", "hf.sentence_bert_config", 1 << 20},
+	{"config_sentence_transformers.json", "hf.sentence_transformers", 1 << 20},
 	{"tokenizer.json", "hf.tokenizer", 128 << 20},
 }
 

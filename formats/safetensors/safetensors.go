@@ -46,14 +46,9 @@ const (
 	maxShards = 4096
 )
 
-// KeyOther is the metadata key under which a Set lists the tensors that are of
-// a type quern has no use for, as "NAME: DTYPE": masks and position numbers
-// that a model does without, and weights it cannot do without. Which is which
-// the architecture knows.
-const KeyOther = "safetensors.other"
-
-// dtypes are the number types of the format. typ is Invalid for those that are
-// not read.
+// dtypes are the number types of the format. Tensors of those whose typ is
+// Invalid become weights.Raw: which of them a model cannot do without, and how
+// to read them, the architecture knows.
 var dtypes = map[string]struct {
 	bits int
 	typ  quant.Type
@@ -78,11 +73,10 @@ var dtypes = map[string]struct {
 func Parse(data []byte, more ...[]byte) (*weights.Set, error) {
 	set := &weights.Set{Source: weights.SafeTensors}
 	names := make(map[string]bool)
-	var other []string
 	for i, d := range append([][]byte{data}, more...) {
 		f, err := parse(d)
 		if err == nil {
-			err = f.addTo(set, names, &other)
+			err = f.addTo(set, names)
 		}
 		if err != nil {
 			if len(more) > 0 {
@@ -90,9 +84,6 @@ func Parse(data []byte, more ...[]byte) (*weights.Set, error) {
 			}
 			return nil, err
 		}
-	}
-	if len(other) > 0 {
-		set.Meta.Set(KeyOther, other)
 	}
 	return set, nil
 }
@@ -112,7 +103,7 @@ type info struct {
 	from, to uint64
 }
 
-func (f *file) addTo(set *weights.Set, names map[string]bool, other *[]string) error {
+func (f *file) addTo(set *weights.Set, names map[string]bool) error {
 	for _, kv := range f.meta {
 		set.Meta.Set("safetensors."+kv[0], kv[1])
 	}
@@ -123,7 +114,7 @@ func (f *file) addTo(set *weights.Set, names map[string]bool, other *[]string) e
 		names[in.name] = true
 		t := dtypes[in.dtype].typ
 		if t == quant.Invalid {
-			*other = append(*other, in.name+": "+in.dtype)
+			set.AddRaw(&weights.Raw{Name: in.name, DType: in.dtype, Shape: in.shape, Data: f.data[in.from:in.to:in.to]})
 			continue
 		}
 		if err := set.Add(&weights.Tensor{Name: in.name, Type: t, Shape: in.shape, Data: f.data[in.from:in.to:in.to]}); err != nil {

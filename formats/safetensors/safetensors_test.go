@@ -46,8 +46,8 @@ func TestParse(t *testing.T) {
 	if z, ok := set.Tensor("z"); !ok || z.Elems() != 0 || len(z.Data) != 0 {
 		t.Errorf("z = %+v, want no elements", z)
 	}
-	if got := set.Meta.Strings(safetensors.KeyOther); !slices.Equal(got, []string{"mask: BOOL"}) {
-		t.Errorf("others = %q, want the mask", got)
+	if r := set.Raws(); len(r) != 1 || r[0].Name != "mask" || r[0].DType != "BOOL" || string(r[0].Data) != "\x00" {
+		t.Errorf("raws = %+v, want the mask", r)
 	}
 	if got := set.Meta.String("safetensors.format"); got != "pt" {
 		t.Errorf("format = %q, want pt", got)

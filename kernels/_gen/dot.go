@@ -136,16 +136,14 @@ func prefetch(a *file, dist, bytes int) {
 }
 
 func genDots(a *file) {
-	for _, batch := range []int{1, 4, 8} {
-		for _, k := range superblocks {
-			k.gen(a, k, batch)
-		}
+	for _, k := range superblocks {
+		k.gen(a, k)
 	}
+	for _, b := range blocks32 {
+		b.avx512(a)
+	}
+	iq4xsAVX512(a)
 	for _, batch := range []int{1, 4} {
-		for _, b := range blocks32 {
-			b.avx512(a, batch)
-		}
-		iq4xsAVX512(a, batch)
 		for _, t := range floatTypes {
 			floatsAVX512(a, t, batch)
 			floatsAVX2(a, t, batch)

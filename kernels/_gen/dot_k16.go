@@ -14,15 +14,9 @@ func k16Idx(a *file) string {
 }
 
 // A k16 lays out registers for the three: Z0–3 scale indices, Z4–Z7 the type's
-// constants, Y8 scale words, Z9 and Z10 weights, Z11 and Z12 scratch, Z13 scale
-// words of a vector, Z14 scratch; Z15+2b sum of row b, Z16+2b this block.
-type k16 struct {
-	a     *file
-	batch int
-}
-
-func (k k16) sum(b int) int { return 15 + 2*b }
-func (k k16) blk(b int) int { return 16 + 2*b }
+// constants, Y8 scale words, X9 d, Z12 and Z16–Z18 weights, Z10, Z11 and Z13
+// scratch; X14 sum of the row, Z15 this block.
+type k16 struct{ a *file }
 
 func (k k16) start() {
 	a := k.a
@@ -36,23 +30,18 @@ func (k k16) start() {
 
 func (k k16) row() {
 	k.a.l("row")
-	startRow(k.a, k.batch)
-	for b := range k.batch {
-		k.a.f("VPXORQ %s, %s, %s", z(k.sum(b)), z(k.sum(b)), z(k.sum(b)))
-	}
+	startRow(k.a, 1)
+	k.a.f("VPXOR X14, X14, X14")
 }
 
 // offset starts each block with minus the weights' offset, 1<<shift, times
 // Σ scale·x, through the sums of 16 activations.
 func (k k16) offset(shift int) {
 	a := k.a
-	a.f("VPXORQ Z11, Z11, Z11")
-	for b := range k.batch {
-		blk := k.blk(b)
-		a.f("VPMADDWD %s, Y8, %s", xmem(b, 256), y(blk))
-		a.f("VPSLLD $%d, %s, %s", shift, y(blk), y(blk))
-		a.f("VPSUBD %s, Z11, %s", z(blk), z(blk))
-	}
+	a.f("VPXOR Y11, Y11, Y11")
+	a.f("VPMADDWD %s, Y8, Y15", xmem(0, 256))
+	a.f("VPSLLD $%d, Y15, Y15", shift)
+	a.f("VPSUBD Z15, Z11, Z15")
 }
 
 // dot multiplies the weights in register v, vector p of the block. VPDPBUSD
@@ -61,42 +50,23 @@ func (k k16) offset(shift int) {
 func (k k16) dot(p, v int) {
 	a := k.a
 	a.f("VPERMW.Z Z8, %s, K1, Z13", z(p))
-	for b := range k.batch {
-		a.f("VPXORQ Z14, Z14, Z14")
-		a.f("VPDPBUSD %s, %s, Z14", xmem(b, 64*p), z(v))
-		a.f("VPDPWSSD Z14, Z13, %s", z(k.blk(b)))
-	}
-}
-
-// scale adds each block times d·dx, d a half at disp.
-func (k k16) scale(disp int) {
-	a := k.a
-	a.f("MOVWLZX %d(%s), AX", disp, rW)
-	a.f("VMOVD AX, X9")
-	a.f("VCVTPH2PS X9, X9")
-	for b := range k.batch {
-		a.f("VCVTDQ2PS %s, %s", z(k.blk(b)), z(k.blk(b)))
-		a.f("VMULSS %s, X9, X14", xmem(b, 304))
-		a.f("VBROADCASTSS X14, Z14")
-		a.f("VFMADD231PS %s, Z14, %s", z(k.blk(b)), z(k.sum(b)))
-	}
+	a.f("VPXORQ Z10, Z10, Z10")
+	a.f("VPDPBUSD %s, %s, Z10", xmem(0, 64*p), z(v))
+	a.f("VPDPWSSD Z10, Z13, Z15")
 }
 
 func (k k16) end(bytes int) {
 	a := k.a
-	nextBlock(a, k.batch, bytes, 320)
+	nextBlock(a, 1, bytes, 320)
 	a.f("JNZ block")
-	for b := range k.batch {
-		sumZ(a, k.sum(b), 11)
-		store(a, b, x(k.sum(b)))
-	}
+	store(a, 0, "X14")
 	nextRow(a)
 }
 
-func q6kAVX512(a *file, t superblock, batch int) {
-	a.function(name(t.name, "AVX512", batch), dotParams, 56, doc(t.name, "AVX512", batch))
-	prologue(a, batch, 8)
-	k := k16{a, batch}
+func q6kAVX512(a *file, t superblock) {
+	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	prologue(a, 1, 8)
+	k := k16{a}
 	shl := a.bytes("shl42", words(32, func(i int) uint16 { return uint16(4 - i/16*2) }))
 	shr := a.bytes("shr02", words(32, func(i int) uint16 { return uint16(i / 16 * 2) }))
 	k.start()
@@ -114,17 +84,18 @@ func q6kAVX512(a *file, t superblock, batch int) {
 	for h := range 2 {
 		a.f("VMOVDQU64 %d(%s), Z11", 64*h, rW)
 		a.f("VBROADCASTI32X8 %d(%s), Z12", 128+32*h, rW)
-		a.f("VPANDD Z4, Z11, Z9")
-		a.f("VPSRLW $4, Z11, Z10")
-		a.f("VPANDD Z4, Z10, Z10")
+		a.f("VPANDD Z4, Z11, Z16")
+		a.f("VPSRLW $4, Z11, Z17")
+		a.f("VPANDD Z4, Z17, Z17")
 		a.f("VPSLLVW Z6, Z12, Z11")
 		a.f("VPSRLVW Z7, Z12, Z12")
-		a.f("VPTERNLOGD $0xF8, Z5, Z11, Z9")
-		a.f("VPTERNLOGD $0xF8, Z5, Z12, Z10")
-		k.dot(2*h, 9)
-		k.dot(2*h+1, 10)
+		a.f("VPTERNLOGD $0xF8, Z5, Z11, Z16")
+		a.f("VPTERNLOGD $0xF8, Z5, Z12, Z17")
+		k.dot(2*h, 16)
+		k.dot(2*h+1, 17)
 	}
-	k.scale(208)
+	loadHalf(a, 208)
+	plainZ(a)
 	k.end(t.bytes)
 }
 
@@ -156,10 +127,10 @@ func q3kScales(a *file, disp int) {
 	a.f("VPSUBB %s, X8, X8", sym(k32, 0))
 }
 
-func q3kAVX512(a *file, t superblock, batch int) {
-	a.function(name(t.name, "AVX512", batch), dotParams, 56, doc(t.name, "AVX512", batch))
-	prologue(a, batch, 8)
-	k := k16{a, batch}
+func q3kAVX512(a *file, t superblock) {
+	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	prologue(a, 1, 8)
+	k := k16{a}
 	shifts, high := twoBits(a), highBits(a)
 	four := a.bytes("four", bytes.Repeat([]byte{4}, 64))
 	k.start()
@@ -179,21 +150,22 @@ func q3kAVX512(a *file, t superblock, batch int) {
 		a.f("VBROADCASTI32X8 %d(%s), Z12", 32+32*h, rW)
 		for j := range 2 {
 			p := 2*h + j
-			a.f("VPSRLVW %s, Z12, Z9", sym(shifts, 64*j))
-			a.f("VPANDD Z5, Z9, Z9")
+			a.f("VPSRLVW %s, Z12, Z16", sym(shifts, 64*j))
+			a.f("VPANDD Z5, Z16, Z16")
 			a.f("VPTESTMB %s, Z7, K2", sym(high, 64*p))
-			a.f("VPADDB Z6, Z9, K2, Z9")
-			k.dot(p, 9)
+			a.f("VPADDB Z6, Z16, K2, Z16")
+			k.dot(p, 16)
 		}
 	}
-	k.scale(108)
+	loadHalf(a, 108)
+	plainZ(a)
 	k.end(t.bytes)
 }
 
-func q2kAVX512(a *file, t superblock, batch int) {
-	a.function(name(t.name, "AVX512", batch), dotParams, 56, doc(t.name, "AVX512", batch))
-	prologue(a, batch, 8)
-	k := k16{a, batch}
+func q2kAVX512(a *file, t superblock) {
+	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	prologue(a, 1, 8)
+	k := k16{a}
 	shifts := twoBits(a)
 	k.start()
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
@@ -209,28 +181,19 @@ func q2kAVX512(a *file, t superblock, batch int) {
 	a.f("VPAND X4, X7, X7")
 	a.f("VPMOVZXBW X8, Y8") // scales
 	a.f("VPMOVZXBW X7, Y7") // minimums
-	for b := range batch {
-		a.f("VPXORQ %s, %s, %s", z(k.blk(b)), z(k.blk(b)), z(k.blk(b)))
-	}
+	a.f("VPXOR Y15, Y15, Y15")
 	for h := range 2 {
 		a.f("VBROADCASTI32X8 %d(%s), Z12", 16+32*h, rW)
 		for j := range 2 {
-			a.f("VPSRLVW %s, Z12, Z9", sym(shifts, 64*j))
-			a.f("VPANDD Z5, Z9, Z9")
-			k.dot(2*h+j, 9)
+			a.f("VPSRLVW %s, Z12, Z16", sym(shifts, 64*j))
+			a.f("VPANDD Z5, Z16, Z16")
+			k.dot(2*h+j, 16)
 		}
 	}
-	k.scale(80)
-	a.f("MOVWLZX 82(%s), AX", rW)
-	a.f("VMOVD AX, X9")
-	a.f("VCVTPH2PS X9, X9")
-	for b := range batch {
-		a.f("VPMADDWD %s, Y7, Y11", xmem(b, 256)) // clears the rest of Z11
-		a.f("VCVTDQ2PS Y11, Y11")
-		a.f("VMULSS %s, X9, X14", xmem(b, 304))
-		a.f("VBROADCASTSS X14, Z14")
-		a.f("VFNMADD231PS Z11, Z14, %s", z(k.sum(b)))
-	}
+	sums16(a, 7, 11)
+	a.f("VCVTPH2PS 76(%s), X9", rW) // d and dmin are the block's last
+	a.f("VPSHUFD $0x4e, X9, X9")
+	termZ(a)
 	k.end(t.bytes)
 }
 
@@ -242,8 +205,8 @@ func k16AVX2(a *file) {
 			d[16*v+l] = byte(2*v + l/8)
 		}
 	}
-	// Y0 sum, Y1 low nibbles, Y2 threes, X3 scale bytes, Y4 block, Y5 Y6 Y7 Y8
-	// scratch, Y9 third bits, Y10 fours, Y11 minimums.
+	// X0 sum, Y1 low nibbles, Y2 threes, X3 scale bytes, Y4 block, Y5 Y6 Y7 Y8
+	// Y10 Y11 scratch, Y9 third bits, then X9 d, Y12 minimums, Y13 fours.
 	for _, t := range superblocks[2:] {
 		a.function(name(t.name, "AVX2", 1), dotParams, 56, doc(t.name, "AVX2", 1))
 		prologue(a, 1, 8)
@@ -255,11 +218,11 @@ func k16AVX2(a *file) {
 		a.f("VMOVQ AX, X2")
 		a.f("VPBROADCASTQ X2, Y2")
 		a.f("MOVQ $0x0404040404040404, AX")
-		a.f("VMOVQ AX, X10")
-		a.f("VPBROADCASTQ X10, Y10")
+		a.f("VMOVQ AX, X13")
+		a.f("VPBROADCASTQ X13, Y13")
 		a.l("row")
 		startRow(a, 1)
-		a.f("VPXOR Y0, Y0, Y0")
+		a.f("VPXOR X0, X0, X0")
 		a.l("block")
 		prefetch(a, 1536, (t.bytes+63)/64*64)
 		offset := 0
@@ -275,9 +238,9 @@ func k16AVX2(a *file) {
 			offset = 2
 		case "Q2K":
 			a.f("VMOVDQU (%s), X3", rW)
-			a.f("VPSRLW $4, X3, X11")
-			a.f("VPAND X1, X11, X11")
-			a.f("VPMOVZXBW X11, Y11")
+			a.f("VPSRLW $4, X3, X12")
+			a.f("VPAND X1, X12, X12")
+			a.f("VPMOVZXBW X12, Y12")
 			a.f("VPAND X1, X3, X3")
 		}
 		a.f("VPXOR Y4, Y4, Y4")
@@ -319,7 +282,7 @@ func k16AVX2(a *file) {
 					} else {
 						a.f("VPSRLW $%d, Y9, Y7", v-2)
 					}
-					a.f("VPAND Y10, Y7, Y7")
+					a.f("VPAND Y13, Y7, Y7")
 					a.f("VPOR Y7, Y6, Y6")
 				}
 			}
@@ -329,27 +292,27 @@ func k16AVX2(a *file) {
 			a.f("VPMADDWD Y8, Y6, Y6")
 			a.f("VPADDD Y6, Y4, Y4")
 		}
-		a.f("VCVTDQ2PS Y4, Y4")
-		a.f("MOVWLZX %d(%s), AX", map[string]int{"Q6K": 208, "Q3K": 108, "Q2K": 80}[t.name], rW)
-		a.f("VMOVD AX, X6")
-		a.f("VCVTPH2PS X6, X6")
-		a.f("VMULSS %s, X6, X6", xmem(0, 304))
-		a.f("VBROADCASTSS X6, Y6")
-		a.f("VFMADD231PS Y4, Y6, Y0")
-		if t.name == "Q2K" {
-			a.f("MOVWLZX 82(%s), AX", rW)
-			a.f("VMOVD AX, X6")
-			a.f("VCVTPH2PS X6, X6")
-			a.f("VMULSS %s, X6, X6", xmem(0, 304))
-			a.f("VBROADCASTSS X6, Y6")
-			a.f("VPMADDWD %s, Y11, Y7", xmem(0, 256))
-			a.f("VCVTDQ2PS Y7, Y7")
-			a.f("VFNMADD231PS Y7, Y6, Y0")
+		switch t.name {
+		case "Q2K":
+			sums16(a, 12, 11)
+			a.f("VCVTPH2PS 76(%s), X9", rW) // d and dmin are the block's last
+			a.f("VPSHUFD $0x4e, X9, X9")
+			termY(a, 4, 0)
+		default:
+			loadHalf(a, map[string]int{"Q6K": 208, "Q3K": 108}[t.name])
+			plainY(a, 4, 0)
 		}
 		nextBlock(a, 1, t.bytes, 320)
 		a.f("JNZ block")
-		sumY(a, 0, 7)
 		store(a, 0, "X0")
 		nextRow(a)
 	}
+}
+
+// sums16 multiplies the sixteen words of ymm m with the sums of 16 activations,
+// to four dwords of xmm d. X10 is scratch.
+func sums16(a *file, m, d int) {
+	a.f("VPMADDWD %s, %s, %s", xmem(0, 256), y(m), y(d))
+	a.f("VEXTRACTI128 $1, %s, X10", y(d))
+	a.f("VPADDD X10, %s, %s", x(d), x(d))
 }

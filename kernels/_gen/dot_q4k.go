@@ -9,7 +9,7 @@ type superblock struct {
 	name  string // in function names
 	bytes int
 	high  bool // Q5_K: a fifth bit per weight
-	gen   func(*file, superblock, int)
+	gen   func(*file, superblock)
 }
 
 var superblocks = []superblock{
@@ -66,91 +66,127 @@ func highBits(a *file) string {
 	return a.bytes("highBits", b)
 }
 
+// termZ adds a block's term to X14, the row's sum: with I the sum of the dwords of
+// Z15 and M that of X11, dx·(d·I - dmin·M), where X9 starts with d and dmin. Each
+// step rounds as Go's reference does, so the bits are the reference's. Z10 is
+// scratch.
+func termZ(a *file) {
+	a.f("VEXTRACTI64X4 $1, Z15, Y10")
+	a.f("VPADDD Y10, Y15, Y15")
+	termY(a, 15, 14)
+}
+
+// termY is termZ for the dwords of ymm i and the sum in xmm s.
+func termY(a *file, i, s int) {
+	a.f("VEXTRACTI128 $1, %s, X10", y(i))
+	a.f("VPADDD X10, %s, %s", x(i), x(i))
+	a.f("VPUNPCKLDQ X11, %s, X10", x(i))
+	a.f("VPUNPCKHDQ X11, %s, X11", x(i))
+	a.f("VPADDD X11, X10, X10")
+	a.f("VPSHUFD $0x4e, X10, X11")
+	a.f("VPADDD X11, X10, X10") // I, M
+	a.f("VCVTDQ2PS X10, X10")
+	a.f("VMULPS X9, X10, X10")
+	a.f("VMOVSHDUP X10, X11")
+	a.f("VSUBSS X11, X10, X10")
+	a.f("VMULSS %s, X10, X10", xmem(0, 304))
+	a.f("VADDSS X10, %s, %s", x(s), x(s))
+}
+
+// plainZ is termZ without minimums.
+func plainZ(a *file) {
+	a.f("VEXTRACTI64X4 $1, Z15, Y10")
+	a.f("VPADDD Y10, Y15, Y15")
+	plainY(a, 15, 14)
+}
+
+func plainY(a *file, i, s int) {
+	a.f("VEXTRACTI128 $1, %s, X10", y(i))
+	a.f("VPADDD X10, %s, %s", x(i), x(i))
+	a.f("VPSHUFD $0x4e, %s, X10", x(i))
+	a.f("VPADDD X10, %s, X10", x(i))
+	a.f("VPSHUFD $0xb1, X10, X11")
+	a.f("VPADDD X11, X10, X10")
+	a.f("VCVTDQ2PS X10, X10")
+	a.f("VMULSS X9, X10, X10")
+	a.f("VMULSS %s, X10, X10", xmem(0, 304))
+	a.f("VADDSS X10, %s, %s", x(s), x(s))
+}
+
+// loadHalf reads the half at disp to the low float of X9.
+func loadHalf(a *file, disp int) {
+	a.f("MOVWLZX %d(%s), AX", disp, rW)
+	a.f("VMOVD AX, X9")
+	a.f("VCVTPH2PS X9, X9")
+}
+
 // q45kAVX512: VPDPBUSD sums of four products are at most 4·31·127 = 15,748, so
-// they fit the words VPDPWSSD multiplies with the sub-block scales.
-func q45kAVX512(a *file, k superblock, batch int) {
-	a.function(name(k.name, "AVX512", batch), dotParams, 56, doc(k.name, "AVX512", batch))
-	prologue(a, batch, 8)
-	idxData := make([]byte, 256) // dword l of vector p takes the scale of sub-block 2p+l/8
-	for p := range 4 {
-		for l := range 16 {
-			idxData[64*p+4*l] = scaleByte(2*p + l/8)
+// they fit the words VPDPWSSD multiplies with the sub-block scales. Vectors have
+// 32 bytes: twice as long ones are no faster here and have more to fold.
+func q45kAVX512(a *file, k superblock) {
+	a.function(name(k.name, "AVX512", 1), dotParams, 56, doc(k.name, "AVX512", 1))
+	prologue(a, 1, 8)
+	d := bytes.Repeat([]byte{0x80}, 256) // dwords of vector p all take the scale of sub-block p
+	for p := range 8 {
+		for l := range 8 {
+			d[32*p+4*l] = scaleByte(p)
 		}
 	}
-	idx := a.bytes("q4kIdx", idxData)
-	shift := a.bytes("shift04", words(32, func(i int) uint16 { return uint16(i / 16 * 4) }))
-	min := q4kMin(a)
-	high := highBits(a)
-	sixteen := a.bytes("sixteen", bytes.Repeat([]byte{16}, 64))
+	idx := a.bytes("q4kIdx", d)
 	qs := 16
 	if k.high {
 		qs = 48
 	}
-	// Z0–3 scale indices, Z4 shifts, Z5 low nibbles, X6 minimum shuffle, Z7
-	// scales, Z8 weights, Z9 scale words, Z10 and Z11 scratch, Z12 high bits,
-	// Z13 sixteens; Z14+2b sum of row b, Z15+2b this block.
-	sum, blk := func(b int) int { return 14 + 2*b }, func(b int) int { return 15 + 2*b }
-	for p := range 4 {
-		a.f("VMOVDQU64 %s, %s", sym(idx, 64*p), z(p))
-	}
-	a.f("VMOVDQU64 %s, Z4", sym(shift, 0))
+	// Y2 low nibbles, X3 minimum shuffle, Y4 scales, Y5 block, Y6-8 weights, X9 d
+	// and dmin, Y10 to Y12 scratch, Y13 fifth bits, X14 sum, Y15 more of the
+	// block, Y1 sixteens.
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VPBROADCASTQ AX, Z5")
-	a.f("VMOVDQU %s, X6", sym(min, 0))
-	a.f("MOVQ $0x1111111111111111, AX")
-	a.f("KMOVQ AX, K1")
-	if k.high {
-		a.f("VMOVDQU64 %s, Z13", sym(sixteen, 0))
-	}
+	a.f("VPBROADCASTQ AX, Y2")
+	a.f("MOVQ $0x1010101010101010, AX")
+	a.f("VPBROADCASTQ AX, Y1")
+	a.f("VMOVDQU %s, X3", sym(q4kMin(a), 0))
 	a.l("row")
-	startRow(a, batch)
-	for b := range batch {
-		a.f("VPXORQ %s, %s, %s", z(sum(b)), z(sum(b)), z(sum(b)))
-	}
+	startRow(a, 1)
+	a.f("VPXOR X14, X14, X14")
 	a.l("block")
 	prefetch(a, 2048, 192)
-	q4kScales(a, 7, 5, 8, 9)
+	q4kScales(a, 4, 2, 6, 7)
+	a.f("VINSERTI128 $1, X4, Y4, Y4")
+	a.f("VPXOR Y5, Y5, Y5")
+	a.f("VPXOR Y15, Y15, Y15")
 	if k.high {
-		a.f("VBROADCASTI32X8 16(%s), Z12", rW)
-	}
-	for b := range batch {
-		a.f("VPXORQ %s, %s, %s", z(blk(b)), z(blk(b)), z(blk(b)))
+		a.f("VMOVDQU 16(%s), Y13", rW)
 	}
 	for p := range 4 {
-		a.f("VBROADCASTI32X8 %d(%s), Z8", qs+32*p, rW)
-		a.f("VPSRLVW Z4, Z8, Z8")
-		a.f("VPANDD Z5, Z8, Z8")
-		if k.high {
-			a.f("VPTESTMB %s, Z12, K2", sym(high, 64*p))
-			a.f("VPADDB Z13, Z8, K2, Z8")
-		}
-		a.f("VPERMB.Z Z7, %s, K1, Z9", z(p))
-		for b := range batch {
-			a.f("VPXORQ Z10, Z10, Z10")
-			a.f("VPDPBUSD %s, Z8, Z10", xmem(b, 64*p))
-			a.f("VPDPWSSD Z10, Z9, %s", z(blk(b)))
+		a.f("VMOVDQU %d(%s), Y6", qs+32*p, rW)
+		a.f("VPAND Y2, Y6, Y7")
+		a.f("VPSRLW $4, Y6, Y8")
+		a.f("VPAND Y2, Y8, Y8")
+		for j, v := range []string{"Y7", "Y8"} {
+			n := 2*p + j
+			if k.high { // bit n to bit 4
+				if n < 4 {
+					a.f("VPSLLW $%d, Y13, Y9", 4-n)
+				} else {
+					a.f("VPSRLW $%d, Y13, Y9", n-4)
+				}
+				a.f("VPTERNLOGD $0xf8, Y1, Y9, %s", v)
+			}
+			sum := []string{"Y5", "Y15"}[j]
+			a.f("VPXOR Y10, Y10, Y10")
+			a.f("VPDPBUSD %s, %s, Y10", xmem(0, 32*n), v)
+			a.f("VPSHUFB %s, Y4, Y12", sym(idx, 32*n))
+			a.f("VPDPWSSD Y10, Y12, %s", sum)
 		}
 	}
-	a.f("VPSHUFB X6, X7, X8")      // minimums
-	a.f("VCVTPH2PS (%s), X9", rW)  // d, dmin
-	a.f("VPERMILPS $0x55, X9, X7") // dmin
-	for b := range batch {
-		a.f("VCVTDQ2PS %s, %s", z(blk(b)), z(blk(b)))
-		a.f("VMULSS %s, X9, X10", xmem(b, 304))
-		a.f("VBROADCASTSS X10, Z10")
-		a.f("VFMADD231PS %s, Z10, %s", z(blk(b)), z(sum(b)))
-		a.f("VPMADDWD %s, X8, X11", xmem(b, 288)) // clears the rest of Z11
-		a.f("VCVTDQ2PS X11, X11")
-		a.f("VMULSS %s, X7, X10", xmem(b, 304))
-		a.f("VBROADCASTSS X10, Z10")
-		a.f("VFNMADD231PS Z11, Z10, %s", z(sum(b)))
-	}
-	nextBlock(a, batch, k.bytes, 320)
+	a.f("VPADDD Y5, Y15, Y15")
+	a.f("VPSHUFB X3, X4, X8")
+	a.f("VPMADDWD %s, X8, X11", xmem(0, 288))
+	a.f("VCVTPH2PS (%s), X9", rW)
+	termY(a, 15, 14)
+	nextBlock(a, 1, k.bytes, 320)
 	a.f("JNZ block")
-	for b := range batch {
-		sumZ(a, sum(b), 10)
-		store(a, b, x(sum(b)))
-	}
+	store(a, 0, "X14")
 	nextRow(a)
 }
 
@@ -169,26 +205,25 @@ func q4kAVX2(a *file, high int) {
 	idx := a.bytes("q4kIdx16", d)
 	min := q4kMin(a)
 	qs := 16 + 32*high
-	// Y0 sum, X1 minimums, Y2 low nibbles, X3 minimum shuffle, Y4 scales,
-	// Y5 block, Y6–9 scratch, Y10 high bits, Y11 sixteens.
+	// X0 sum, Y1 sixteens, Y2 low nibbles, X3 minimum shuffle, Y4 scales,
+	// Y5 block, Y6–11 scratch, Y12 high bits.
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
 	a.f("VMOVQ AX, X2")
 	a.f("VPBROADCASTQ X2, Y2")
 	a.f("VMOVDQU %s, X3", sym(min, 0))
 	a.f("MOVQ $0x1010101010101010, AX")
-	a.f("VMOVQ AX, X11")
-	a.f("VPBROADCASTQ X11, Y11")
+	a.f("VMOVQ AX, X1")
+	a.f("VPBROADCASTQ X1, Y1")
 	a.l("row")
 	startRow(a, 1)
-	a.f("VPXOR Y0, Y0, Y0")
-	a.f("VPXOR X1, X1, X1")
+	a.f("VPXOR X0, X0, X0")
 	a.l("block")
 	prefetch(a, 2048, 192)
 	q4kScales(a, 4, 2, 6, 7)
 	a.f("VINSERTI128 $1, X4, Y4, Y4")
 	a.f("VPXOR Y5, Y5, Y5")
 	if high == 1 {
-		a.f("VMOVDQU 16(%s), Y10", rW)
+		a.f("VMOVDQU 16(%s), Y12", rW)
 	}
 	for p := range 4 {
 		a.f("VMOVDQU %d(%s), Y6", qs+32*p, rW)
@@ -198,11 +233,11 @@ func q4kAVX2(a *file, high int) {
 		if high == 1 {
 			for j, v := range []string{"Y7", "Y8"} { // bit 2p+j to bit 4
 				if n := 2*p + j; n < 4 {
-					a.f("VPSLLW $%d, Y10, Y9", 4-n)
+					a.f("VPSLLW $%d, Y12, Y9", 4-n)
 				} else {
-					a.f("VPSRLW $%d, Y10, Y9", n-4)
+					a.f("VPSRLW $%d, Y12, Y9", n-4)
 				}
-				a.f("VPAND Y11, Y9, Y9")
+				a.f("VPAND Y1, Y9, Y9")
 				a.f("VPOR Y9, %s, %s", v, v)
 			}
 		}
@@ -215,22 +250,12 @@ func q4kAVX2(a *file, high int) {
 		a.f("VPADDD Y7, Y8, Y8")
 		a.f("VPADDD Y8, Y5, Y5")
 	}
-	a.f("VCVTDQ2PS Y5, Y5")
-	a.f("VCVTPH2PS (%s), X6", rW)
-	a.f("VBROADCASTSS %s, X7", xmem(0, 304))
-	a.f("VMULPS X7, X6, X6")
-	a.f("VBROADCASTSS X6, Y7")
-	a.f("VFMADD231PS Y5, Y7, Y0")
 	a.f("VPSHUFB X3, X4, X8")
-	a.f("VPMADDWD %s, X8, X8", xmem(0, 288))
-	a.f("VCVTDQ2PS X8, X8")
-	a.f("VPERMILPS $0x55, X6, X6")
-	a.f("VFNMADD231PS X8, X6, X1")
+	a.f("VPMADDWD %s, X8, X11", xmem(0, 288))
+	a.f("VCVTPH2PS (%s), X9", rW)
+	termY(a, 5, 0)
 	nextBlock(a, 1, k.bytes, 320)
 	a.f("JNZ block")
-	a.f("VMOVAPS X1, X8")
-	a.f("VADDPS Y8, Y0, Y0")
-	sumY(a, 0, 7)
 	store(a, 0, "X0")
 	nextRow(a)
 }

@@ -11,17 +11,10 @@ import (
 
 func main() {
 	const root, tags = "..", "amd64 && !noasm"
-	for _, g := range []struct {
-		path, pkg string
-		gen       func(*file)
-	}{
-		{"quant/dot_amd64", "quant", genDots},
-		{"pause_amd64", "kernels", genPause},
-		{"vec_amd64", "kernels", genVec},
-	} {
-		f := newFile(g.path, tags)
-		g.gen(f)
-		if err := f.write(root, g.pkg); err != nil {
+	for _, o := range outputs {
+		f := newFile(o.path, tags)
+		o.gen(f)
+		if err := f.write(root, o.pkg); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

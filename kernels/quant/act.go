@@ -17,7 +17,10 @@ import (
 //
 //	X32:   0  256 int8     q
 //	     256    8 float32  d, one per 32 values
-//	     288    8 float32  d·Σq over the same 32
+//	     288    8 int32    -128·Σq over the same 32
+//
+// The sums make up for weights that were made unsigned: 128 is what bytes are
+// raised by, and smaller powers of two are a shift away.
 //
 // The value is d·q. With m the largest magnitude that shares a d, d is m/127
 // and q is x·(1/d) rounded to nearest even, all in float32; so |q| ≤ 127 and
@@ -66,7 +69,7 @@ func QuantizeX32(dst []byte, src []float32) {
 				sum += int32(int8(q))
 			}
 			putFloat(g[x32Scale+4*j:], d)
-			putFloat(g[x32Sum+4*j:], d*float32(sum))
+			binary.LittleEndian.PutUint32(g[x32Sum+4*j:], uint32(-128*sum))
 		}
 		dst = dst[groupBytes:]
 	}
@@ -145,11 +148,11 @@ func decodeX256(dst []float32, src []byte) {
 	}
 }
 
-// part32 returns block b of a row of X32: its 32 quants, scale and d·Σq.
-func part32(x []byte, b int) (q *[32]byte, d, sum float32) {
+// part32 returns block b of a row of X32: its 32 quants, scale and Σq.
+func part32(x []byte, b int) (q *[32]byte, d float32, sum int32) {
 	g := (*group)(x[b/8*groupBytes:])
 	j := b % 8
-	return (*[32]byte)(g[32*j:]), getFloat(g[x32Scale+4*j:]), getFloat(g[x32Sum+4*j:])
+	return (*[32]byte)(g[32*j:]), getFloat(g[x32Scale+4*j:]), int32(binary.LittleEndian.Uint32(g[x32Sum+4*j:])) / -128
 }
 
 // part256 returns group b of a row of X256 and its scale.

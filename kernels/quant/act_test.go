@@ -114,9 +114,9 @@ func checkSums(t *testing.T, typ quant.Type, dst []byte) {
 				half[i/16] += int(int8(q))
 			}
 			if typ == quant.X32 {
-				want := floatAt(dst, 256+4*j) * float32(half[0]+half[1])
-				if got := floatAt(dst, 288+4*j); got != want {
-					t.Fatalf("d·Σq of %d is %v, want %v", j, got, want)
+				want := -128 * (half[0] + half[1])
+				if got := int(int32(binary.LittleEndian.Uint32(dst[288+4*j:]))); got != want {
+					t.Fatalf("-128·Σq of %d is %v, want %v", j, got, want)
 				}
 				continue
 			}

@@ -29,56 +29,6 @@ func dotQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outS
 //go:noescape
 func dotQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ4KAVX512x4 multiplies Q4K weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ4KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ5KAVX512x4 multiplies Q5K weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ5KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ6KAVX512x4 multiplies Q6K weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ6KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ3KAVX512x4 multiplies Q3K weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ3KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ2KAVX512x4 multiplies Q2K weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ2KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ4KAVX512x8 multiplies Q4K weight rows with 8 activation rows.
-//
-//go:noescape
-func dotQ4KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ5KAVX512x8 multiplies Q5K weight rows with 8 activation rows.
-//
-//go:noescape
-func dotQ5KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ6KAVX512x8 multiplies Q6K weight rows with 8 activation rows.
-//
-//go:noescape
-func dotQ6KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ3KAVX512x8 multiplies Q3K weight rows with 8 activation rows.
-//
-//go:noescape
-func dotQ3KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ2KAVX512x8 multiplies Q2K weight rows with 8 activation rows.
-//
-//go:noescape
-func dotQ2KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
 // dotQ80AVX512 multiplies Q80 weight rows with one activation row.
 //
 //go:noescape
@@ -148,46 +98,6 @@ func dotF32AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outS
 //
 //go:noescape
 func dotF32AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ80AVX512x4 multiplies Q80 weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ80AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ40AVX512x4 multiplies Q40 weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ40AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ41AVX512x4 multiplies Q41 weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ41AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ50AVX512x4 multiplies Q50 weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ50AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotQ51AVX512x4 multiplies Q51 weight rows with 4 activation rows.
-//
-//go:noescape
-func dotQ51AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotIQ4NLAVX512x4 multiplies IQ4NL weight rows with 4 activation rows.
-//
-//go:noescape
-func dotIQ4NLAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotMXFP4AVX512x4 multiplies MXFP4 weight rows with 4 activation rows.
-//
-//go:noescape
-func dotMXFP4AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
-
-// dotIQ4XSAVX512x4 multiplies IQ4XS weight rows with 4 activation rows.
-//
-//go:noescape
-func dotIQ4XSAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 // dotF16AVX512x4 multiplies F16 weight rows with 4 activation rows.
 //

@@ -657,10 +657,14 @@ fold:                       \
 	XLAST(22, R9) \
 	XLAST(23, R10)
 
+// X32 holds -128·Σq: it is divided by -128 on the way to m·d·Σq.
 #define MINQUAD(acc, x, h) \
 	XQUAD(acc, x, h)         \
 	FMOVQ 288+16*h(x), F9    \
-	FMLA(acc, 24, 9)
+	FMOVQ 256+16*h(x), F10   \
+	SCVTF7(9, 9)             \
+	FMUL(9, 9, 10)           \
+	FMLS(acc, 24, 9)
 
 #define ONEQUADMIN(h) MINQUAD(16, R7, h)
 
@@ -673,7 +677,10 @@ fold:                       \
 #define MINLAST(acc, x) \
 	XLAST(acc, x)       \
 	FMOVS (x)(R13), F9  \
-	FMLA(acc, 24, 9)
+	FMOVS (x)(R12), F10 \
+	SCVTF7(9, 9)        \
+	FMUL(9, 9, 10)      \
+	FMLS(acc, 24, 9)
 
 #define ONELASTMIN MINLAST(20, R7)
 

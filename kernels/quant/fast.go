@@ -11,11 +11,11 @@ import (
 // activation rows; see kernels/_gen/dot.go.
 type dotKernel func(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// A fastDot is the assembly for one type at one level, for one, four and eight
-// activation rows. Four and eight may be nil.
+// A fastDot is the assembly for one type at one level, for one and for four
+// activation rows. The latter may be nil.
 type fastDot struct {
-	one, four, eight dotKernel
-	lanes            int // n must be a multiple; the rest is done in Go
+	one, four dotKernel
+	lanes     int // n must be a multiple; the rest is done in Go
 }
 
 // DotRows multiplies weight rows with activation rows:
@@ -25,10 +25,13 @@ type fastDot struct {
 // w holds rows·t.Size(n) bytes; activation row b is the ActBytes(With, n) bytes
 // at b·xStride, of the type t's Layout pairs with. dst may not overlap x.
 //
-// Integer sums within a block are exact at every level; blocks are added in
-// float32 in an order that depends on the level only, so results differ from
-// Dot's by no more than rounding: relative to Σ|w·x|, at most 2⁻²³ times the
-// number of blocks (of elements, for floating-point types).
+// A row's bits do not depend on rows and batch. On amd64 they are Dot's for all
+// quantised types, at every level: sums within a block are exact integers, and a
+// block's float32 term is made and added as Dot does it, in the order of blocks.
+// On arm64 that holds for types that go with X256. What goes with X32 there, and
+// floating-point types everywhere, is added in another order: results differ
+// from Dot's by rounding, relative to Σ|w·x| at most 2⁻²³ times the number of
+// blocks (of elements, for floating-point types).
 func (t Type) DotRows(dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
 	l := t.Layout()
 	rowBytes, ok := t.Size(n)
@@ -39,6 +42,9 @@ func (t Type) DotRows(dst []float32, dstStride int, w []byte, rows, n int, x []b
 			rows, n, t, len(w), batch, len(x), xStride, len(dst), dstStride))
 	}
 	if rows == 0 || batch == 0 {
+		return
+	}
+	if l.With == F32 && batch > 1 && t.floatRows(dst, dstStride, w, rows, n, x, xStride, batch) {
 		return
 	}
 	f := fastest(t)
@@ -55,12 +61,10 @@ func (t Type) DotRows(dst []float32, dstStride int, w []byte, rows, n int, x []b
 		t.dotRest(f, dst, dstStride, w, rows, n, rest, x, xStride, batch)
 		return
 	}
-	b := 0
-	if f.eight != nil {
-		for ; b+8 <= batch; b += 8 {
-			f.eight(&w[0], n, rows, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)
-		}
+	if t.dotPanels(dst, dstStride, w, rows, rowBytes, n, x, xStride, batch) {
+		return
 	}
+	b := 0
 	if f.four != nil {
 		for ; b+4 <= batch; b += 4 {
 			f.four(&w[0], n, rows, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)

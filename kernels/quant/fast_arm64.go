@@ -47,3 +47,6 @@ var sums = [isa.DotProd + 1][count]fastSum{
 	isa.NEON:    {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
 	isa.DotProd: {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
 }
+
+// Four activation rows at a time is what there is.
+var panels [isa.DotProd + 1][count]panelKernel

@@ -5,4 +5,6 @@ package quant
 var (
 	fast [3][count]fastDot
 	sums [3][count]fastSum
+
+	panels [3][count]panelKernel
 )

@@ -1,12 +1,10 @@
 package quant
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"quern/kernels/internal/isa"
 	"quern/kernels/internal/isa/isatest"
 )
 
@@ -200,28 +198,6 @@ func checkAddRows(t *testing.T, r *rand.Rand, typ Type, n, rows int) {
 			}
 		} else if bound := mass[i] * float64(rows+2) * 0x1p-23; math.Abs(float64(got)-want[i]) > bound {
 			t.Fatalf("%v n=%d rows=%d: [%d] = %g, want %g ± %g", typ, n, rows, i, got, want[i], bound)
-		}
-	}
-}
-
-func BenchmarkDotRows(b *testing.B) {
-	const n, rows = 2048, 2048 // beyond the second-level cache
-	for typ := F32; typ < X32; typ++ {
-		for l := isa.Generic; l <= isa.Host(); l++ {
-			for _, batch := range []int{1, 4, 8} {
-				b.Run(fmt.Sprintf("%v/%v/batch=%d", typ, l, batch), func(b *testing.B) {
-					defer isa.Set(l)()
-					r := rand.New(rand.NewPCG(1, 2))
-					w := randomWeights(b, r, typ, rows, n)
-					x, xs := activations(r, typ.Layout().With, n, batch, 0)
-					dst := make([]float32, batch*rows)
-					b.SetBytes(int64(len(w)))
-					b.ReportAllocs()
-					for b.Loop() {
-						typ.DotRows(dst, rows, w, rows, n, x, xs, batch)
-					}
-				})
-			}
 		}
 	}
 }

@@ -74,3 +74,5 @@
 #define FMUL(d, n, m) WORD $(0x6e20dc00 | ((m)<<16) | ((n)<<5) | (d)) // fmul Vd.4s, Vn.4s, Vm.4s
 #define FMULE(d, n, m, i) WORD $(0x4f809000 | (((i)&1)<<21) | ((m)<<16) | (((i)>>1)<<11) | ((n)<<5) | (d)) // fmul Vd.4s, Vn.4s, Vm.s[i]
 #define FMLA(d, n, m) WORD $(0x4e20cc00 | ((m)<<16) | ((n)<<5) | (d)) // fmla Vd.4s, Vn.4s, Vm.4s
+#define SCVTF7(d, n) WORD $(0x4f39e400 | ((n)<<5) | (d)) // scvtf Vd.4s, Vn.4s, #7: divided by 128
+#define FMLS(d, n, m) WORD $(0x4ea0cc00 | ((m)<<16) | ((n)<<5) | (d)) // fmls Vd.4s, Vn.4s, Vm.4s

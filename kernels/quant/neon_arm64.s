@@ -377,6 +377,18 @@ op59:
 	B   done
 
 op60:
+	CMP $60, R0
+	BNE op61
+	SCVTF7(21, 10)
+	B   done
+
+op61:
+	CMP $61, R0
+	BNE op62
+	FMLS(21, 10, 28)
+	B   done
+
+op62:
 	UNDEF
 
 done:

@@ -111,6 +111,8 @@ var neonTable = []struct {
 		return r
 	}},
 	{"FMLA", floats4(func(d, n, m float32) float32 { return float32(math.FMA(float64(n), float64(m), float64(d))) })},
+	{"SCVTF7", words4(func(d, n, m uint32) uint32 { return math.Float32bits(float32(int32(n)) / 128) })},
+	{"FMLS", floats4(func(d, n, m float32) float32 { return float32(math.FMA(-float64(n), float64(m), float64(d))) })},
 }
 
 // TestEncodings runs the instructions Go's assembler does not check for us.

@@ -31,7 +31,7 @@ func dotQ4_1(n int, w, x []byte) float32 {
 			sum += int32(q&15) * int32(int8(y[i]))
 			sum += int32(q>>4) * int32(int8(y[i+16]))
 		}
-		acc += float32(float32(getHalf(p[:])*dx)*float32(sum)) + float32(getHalf(p[2:])*sx)
+		acc += float32(dx * (float32(getHalf(p[:])*float32(sum)) + float32(getHalf(p[2:])*float32(sx))))
 	}
 	return acc
 }

@@ -38,7 +38,7 @@ func dotQ5_1(n int, w, x []byte) float32 {
 			sum += int32(uint32(q>>4)|high>>12&16) * int32(int8(y[i+16]))
 			high >>= 1
 		}
-		acc += float32(float32(getHalf(p[:])*dx)*float32(sum)) + float32(getHalf(p[2:])*sx)
+		acc += float32(dx * (float32(getHalf(p[:])*float32(sum)) + float32(getHalf(p[2:])*float32(sx))))
 	}
 	return acc
 }

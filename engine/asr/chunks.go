@@ -1,0 +1,174 @@
+package asr
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// chunks transcribes chunks of the speech side by side and emits their segments
+// in order.
+func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	type result struct {
+		list   []Segment
+		err    error
+		at     int
+		pieces []piece
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	cutter := &chunker{g: t.gate}
+	var pending []chan result
+	show := func() error {
+		r := <-pending[0]
+		pending = pending[1:]
+		if r.err != nil {
+			return r.err
+		}
+		for _, s := range r.list {
+			if !emit(t.placed(s, r.at, r.pieces)) {
+				return errStopped
+			}
+		}
+		return nil
+	}
+	window := framesPerPlace * t.m.config.encoder.places * hop
+	for {
+		ch, err := cutter.next(ctx, window)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if t.o.Language == "" { // the first chunk decides for all
+			if err := t.detect(ctx, ch.audio); err != nil {
+				return err
+			}
+		}
+		out := make(chan result, 1)
+		pieces := append([]piece(nil), t.gate.pieces...)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			r := result{at: ch.at, pieces: pieces}
+			audio := Samples(ch.audio)
+			c := t.newClip(from(&audio), ch.at)
+			for r.err == nil {
+				var list []Segment
+				list, r.err = c.next(ctx)
+				r.list = append(r.list, list...)
+			}
+			if r.err == io.EOF {
+				r.err = nil
+			}
+			out <- r
+		}()
+		if pending = append(pending, out); len(pending) >= chunksAtATime {
+			if err := show(); err != nil {
+				return err
+			}
+		}
+	}
+	for len(pending) > 0 {
+		if err := show(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunksAtATime is how many chunks of one request are decoded side by side.
+const chunksAtATime = 4
+
+// detect finds out the language of a chunk.
+func (t *transcriber) detect(ctx context.Context, audio []float32) error {
+	s := Samples(audio)
+	c := t.newClip(from(&s), 0)
+	n, err := c.frames.need(ctx, c.window)
+	if err != nil || n < leastFrames {
+		return err
+	}
+	w, err := c.encode(ctx, 0, n, 1)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	return t.ask(ctx, w)
+}
+
+// A chunker cuts speech into chunks of at most a window: at the ends of
+// stretches where they leave more than a third of it, else where it is quietest
+// near the end.
+type chunker struct {
+	g    *gate
+	buf  []float32
+	from int   // place of buf[0] in what the gate sent
+	cuts []int // ends of stretches in buf
+	eof  bool
+}
+
+// A chunk is audio with its place in what a gate sent.
+type chunk struct {
+	audio []float32
+	at    int
+}
+
+// next returns the next chunk; io.EOF after the last.
+func (c *chunker) next(ctx context.Context, most int) (chunk, error) {
+	for len(c.buf) < most && !c.eof {
+		block := make([]float32, min(frameBlock, most-len(c.buf)))
+		n, end, err := c.g.read(ctx, block)
+		c.buf = append(c.buf, block[:n]...)
+		if end {
+			c.cuts = append(c.cuts, len(c.buf))
+		}
+		if err == io.EOF {
+			c.eof = true
+		} else if err != nil {
+			return chunk{}, err
+		}
+	}
+	if len(c.buf) == 0 {
+		return chunk{}, io.EOF
+	}
+	n := len(c.buf)
+	if !c.eof {
+		n = quietest(c.buf)
+		for _, at := range c.cuts {
+			if at > most/3 {
+				n = at
+			}
+		}
+	}
+	out := chunk{append([]float32(nil), c.buf[:n]...), c.from}
+	c.buf = append(c.buf[:0], c.buf[n:]...)
+	c.from += n
+	var left []int
+	for _, at := range c.cuts {
+		if at > n {
+			left = append(left, at-n)
+		}
+	}
+	c.cuts = left
+	return out, nil
+}
+
+// quietest returns the middle of the tenth of a second with the least energy in
+// the last three seconds of x.
+func quietest(x []float32) int {
+	const span = Rate / 10
+	best, at := float32(-1), len(x)
+	for from := max(0, len(x)-3*Rate); from+span <= len(x); from += span / 2 {
+		var sum float32
+		for _, v := range x[from : from+span] {
+			sum += v * v
+		}
+		if best < 0 || sum < best {
+			best, at = sum, from+span/2
+		}
+	}
+	return at
+}

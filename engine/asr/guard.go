@@ -1,0 +1,69 @@
+package asr
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"quern/engine/token"
+)
+
+// errStopped says that nobody wants more segments.
+var errStopped = errors.New("stopped")
+
+// GuardLength lets a window have this many tokens, times included: fast speech
+// has five words a second, and scripts with a token for each character come to
+// the same.
+const (
+	tokensAtLeast   = 24
+	tokensPerSecond = 15
+)
+
+// guard takes out of the segments of a window what nobody said, and those that
+// are empty.
+func (c *clip) guard(list []Segment) []Segment {
+	m, o := c.t.m, c.t.o
+	if o.on(GuardRepeats) {
+		for i := range list {
+			m.collapse(&list[i])
+		}
+	}
+	return slices.DeleteFunc(list, func(s Segment) bool {
+		return s.Start == s.End || strings.TrimSpace(s.Text) == "" ||
+			o.on(GuardRepeats) && (s.Repaired && m.oneToken(s.Tokens) || c.again(&s)) ||
+			o.on(GuardSignOff) && signsOff(s.Text) && s.NoSpeechProb > signOffNoSpeech
+	})
+}
+
+// oneToken reports whether the text of a segment is a single token.
+func (m *Model) oneToken(tokens []token.ID) bool {
+	count := 0
+	for _, id := range tokens {
+		if id < m.special.eot {
+			count++
+		}
+	}
+	return count == 1
+}
+
+// signOffs are what videos end with. Whisper writes them under silence and
+// music. They are compared without case and punctuation.
+var signOffs = []string{
+	"thank you for watching", "thanks for watching", "thank you so much for watching", "please subscribe",
+	"like and subscribe", "please like and subscribe", "don t forget to subscribe", "subscribe to my channel",
+	"thank you", "thank you very much", "bye", "bye bye", "see you next time", "see you in the next video",
+	"subtitles by the amara org community", "sous titres réalisés par la communauté d amara org",
+	"untertitel der amara org community", "untertitel im auftrag des zdf", "vielen dank", "merci d avoir regardé cette vidéo",
+	"gracias por ver el video", "obrigado por assistir", "sottotitoli creati dalla comunità amara org",
+	"продолжение следует", "спасибо за просмотр", "ご視聴ありがとうございました", "谢谢观看", "感谢观看", "시청해주셔서 감사합니다",
+}
+
+// signOffNoSpeech is the probability of silence from which a sign-off is not
+// believed. It is lower than that for other text.
+const signOffNoSpeech = 0.3
+
+func signsOff(text string) bool {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.Contains(signOffs, strings.Join(words, " "))
+}

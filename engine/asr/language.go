@@ -1,0 +1,69 @@
+package asr
+
+import "strings"
+
+// languages are what Whisper was trained on, in the order of their tokens. The
+// last came with large-v3.
+//
+// Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision",
+// 2022, appendix; names as OpenAI's API spells them.
+var languages = []struct{ code, name string }{
+	{"en", "english"}, {"zh", "chinese"}, {"de", "german"}, {"es", "spanish"}, {"ru", "russian"},
+	{"ko", "korean"}, {"fr", "french"}, {"ja", "japanese"}, {"pt", "portuguese"}, {"tr", "turkish"},
+	{"pl", "polish"}, {"ca", "catalan"}, {"nl", "dutch"}, {"ar", "arabic"}, {"sv", "swedish"},
+	{"it", "italian"}, {"id", "indonesian"}, {"hi", "hindi"}, {"fi", "finnish"}, {"vi", "vietnamese"},
+	{"he", "hebrew"}, {"uk", "ukrainian"}, {"el", "greek"}, {"ms", "malay"}, {"cs", "czech"},
+	{"ro", "romanian"}, {"da", "danish"}, {"hu", "hungarian"}, {"ta", "tamil"}, {"no", "norwegian"},
+	{"th", "thai"}, {"ur", "urdu"}, {"hr", "croatian"}, {"bg", "bulgarian"}, {"lt", "lithuanian"},
+	{"la", "latin"}, {"mi", "maori"}, {"ml", "malayalam"}, {"cy", "welsh"}, {"sk", "slovak"},
+	{"te", "telugu"}, {"fa", "persian"}, {"lv", "latvian"}, {"bn", "bengali"}, {"sr", "serbian"},
+	{"az", "azerbaijani"}, {"sl", "slovenian"}, {"kn", "kannada"}, {"et", "estonian"}, {"mk", "macedonian"},
+	{"br", "breton"}, {"eu", "basque"}, {"is", "icelandic"}, {"hy", "armenian"}, {"ne", "nepali"},
+	{"mn", "mongolian"}, {"bs", "bosnian"}, {"kk", "kazakh"}, {"sq", "albanian"}, {"sw", "swahili"},
+	{"gl", "galician"}, {"mr", "marathi"}, {"pa", "punjabi"}, {"si", "sinhala"}, {"km", "khmer"},
+	{"sn", "shona"}, {"yo", "yoruba"}, {"so", "somali"}, {"af", "afrikaans"}, {"oc", "occitan"},
+	{"ka", "georgian"}, {"be", "belarusian"}, {"tg", "tajik"}, {"sd", "sindhi"}, {"gu", "gujarati"},
+	{"am", "amharic"}, {"yi", "yiddish"}, {"lo", "lao"}, {"uz", "uzbek"}, {"fo", "faroese"},
+	{"ht", "haitian creole"}, {"ps", "pashto"}, {"tk", "turkmen"}, {"nn", "nynorsk"}, {"mt", "maltese"},
+	{"sa", "sanskrit"}, {"lb", "luxembourgish"}, {"my", "myanmar"}, {"bo", "tibetan"}, {"tl", "tagalog"},
+	{"mg", "malagasy"}, {"as", "assamese"}, {"tt", "tatar"}, {"haw", "hawaiian"}, {"ln", "lingala"},
+	{"ha", "hausa"}, {"ba", "bashkir"}, {"jw", "javanese"}, {"su", "sundanese"}, {"yue", "cantonese"},
+}
+
+// aliases are other names and codes people write.
+var aliases = map[string]string{
+	"burmese": "my", "valencian": "ca", "flemish": "nl", "haitian": "ht", "letzeburgesch": "lb",
+	"pushto": "ps", "panjabi": "pa", "moldavian": "ro", "moldovan": "ro", "sinhalese": "si",
+	"castilian": "es", "mandarin": "zh", "jv": "jw", "nb": "no", "iw": "he", "in": "id", "fil": "tl",
+}
+
+// LanguageCode returns the code Whisper knows a language by, given a code or an
+// English name in any case; a region after the code ("pt-BR") is left out. It
+// returns "" for what is no language of Whisper's.
+func LanguageCode(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if code := aliases[s]; code != "" {
+		return code
+	}
+	short, _, _ := strings.Cut(strings.ReplaceAll(s, "_", "-"), "-")
+	for _, l := range languages {
+		if s == l.code || s == l.name || short == l.code {
+			return l.code
+		}
+	}
+	return aliases[short]
+}
+
+// LanguageName returns the English name of a language by its code, "" when
+// there is none.
+func LanguageName(code string) string {
+	for _, l := range languages {
+		if code == l.code {
+			return l.name
+		}
+	}
+	return ""
+}
+
+// byCharacter are the languages that put no spaces between words.
+var byCharacter = map[string]bool{"zh": true, "ja": true, "th": true, "lo": true, "my": true, "yue": true}

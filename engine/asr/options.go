@@ -1,0 +1,213 @@
+package asr
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"quern/engine/token"
+)
+
+// ErrOptions marks options that ask for what there is not.
+var ErrOptions = errors.New("bad transcription options")
+
+// A Guard is one of the measures against text that nobody spoke.
+type Guard uint
+
+// The guards. All are on unless Options.Without names them.
+const (
+	// GuardVAD lets only speech reach the model.
+	GuardVAD Guard = 1 << iota
+	// GuardRatio decodes a window again, at a higher temperature, whose text
+	// compresses too well.
+	GuardRatio
+	// GuardLogprob decodes a window again whose tokens are too unlikely.
+	GuardLogprob
+	// GuardSilence drops windows the model itself takes for silence.
+	GuardSilence
+	// GuardReset forgets the text before a window decoded at a temperature
+	// above 0.5, which may be wrong and would be continued.
+	GuardReset
+	// GuardLength stops a window that says more than anybody can, and moves
+	// times beyond the audio to its end.
+	GuardLength
+	// GuardRepeats drops segments of one repeated token and cuts repetitions
+	// of a phrase to one.
+	GuardRepeats
+	// GuardSignOff drops phrases that close videos where the model hears little
+	// speech: it learnt them from subtitles over silence.
+	GuardSignOff
+)
+
+// NoGuards is all of them.
+const NoGuards = 1<<8 - 1
+
+// Options say how audio is transcribed. The zero value detects the language and
+// transcribes with times, as the reference does by default.
+type Options struct {
+	Language  string // code or English name; "" is found out from the first window
+	Translate bool   // to English
+
+	Prompt   string   // text before the audio, for names and style
+	Keywords []string // words that may occur; they join the prompt of every window
+	Prefix   string   // the first window's transcript begins with it
+
+	NoTimestamps bool // one segment a window
+	Words        bool // times of words
+	Logprobs     bool // log-probabilities of tokens
+
+	// Temperatures are tried in turn until guards are content; nil means 0, 0.2
+	// and so on to 1.
+	Temperatures  []float64
+	BestOf        int     // draws above temperature 0, at most 10; 0 means 5
+	Beams         int     // at temperature 0, at most 10; 0 and 1 are greedy
+	Patience      float64 // of beam search; 0 means 1
+	LengthPenalty float64 // exponent; 0 ranks by the mean
+	Seed          uint64
+
+	// NoContext starts every window without the text before it.
+	NoContext bool
+	// Chunked decodes pieces of up to 30 s, cut where nobody speaks, for
+	// themselves and several at a time: faster, and a little different.
+	Chunked bool
+
+	// Detector tells speech from other sound; nil is EnergyDetector.
+	Detector Detector
+	// Speech is how its answers become stretches of speech.
+	Speech SpeechOptions
+
+	Without Guard
+	// The thresholds of the guards of the same names; 0 means 2.4, -1 and 0.6.
+	MaxRatio, MinLogprob, MaxNoSpeech float64
+	// MaxTokens bounds a window's tokens; 0 is half the decoder's places.
+	MaxTokens int
+	// SkipSilence, above 0, looks for words that stand alone in that many
+	// seconds of silence and drops what looks made up. It needs Words.
+	SkipSilence float64
+
+	// Info, when not nil, is filled in while segments come.
+	Info *Info
+}
+
+// Info is what is known of the audio as a whole.
+type Info struct {
+	Language    string  // code; known before the first segment
+	Probability float64 // of a language that was found out; else 1
+	Duration    float64 // seconds of audio; complete when the segments are
+	Speech      float64 // seconds of it that went to the model
+}
+
+// A Segment is a piece of transcript. Times are seconds of the audio.
+type Segment struct {
+	ID         int
+	Seek       int // where its window began, in hundredths of a second
+	Start, End float64
+	Text       string
+	Tokens     []token.ID // with times
+
+	Temperature      float64
+	AvgLogprob       float64
+	CompressionRatio float64
+	NoSpeechProb     float64
+
+	Words    []Word         // with Options.Words
+	Logprobs []TokenLogprob // with Options.Logprobs, of the text's tokens
+	Language string         // code
+	// Repaired says that GuardRepeats cut the text.
+	Repaired bool
+}
+
+// A Word is a word with its times, punctuation included.
+type Word struct {
+	Text        string // with the space before it
+	Start, End  float64
+	Probability float64
+	tokens      []token.ID
+}
+
+// A TokenLogprob is a token of a text with its log-probability.
+type TokenLogprob struct {
+	ID      token.ID
+	Bytes   []byte
+	Logprob float32
+}
+
+// defaultCandidates is how many draws a window gets above temperature 0.
+const defaultCandidates = 5
+
+// on reports whether guard g is on.
+func (o *Options) on(g Guard) bool { return o.Without&g == 0 }
+
+// resolved returns o with defaults in place, or what is wrong with it.
+func (o Options) resolved(m *Model) (Options, error) {
+	if o.Language != "" {
+		code := LanguageCode(o.Language)
+		if _, ok := m.special.languages[code]; !ok && !(code == "en" && !m.Multilingual()) {
+			return o, fmt.Errorf("%w: the model does not know language %q", ErrOptions, o.Language)
+		}
+		o.Language = code
+	}
+	if !m.Multilingual() {
+		o.Language = "en"
+	}
+	if o.Translate && !m.Translates() {
+		return o, fmt.Errorf("%w: the model does not translate", ErrOptions)
+	}
+	o.NoTimestamps = o.NoTimestamps || m.config.distilled()
+	if o.Temperatures == nil {
+		o.Temperatures = []float64{0, 0.2, 0.4, 0.6, 0.8, 1}
+	}
+	if len(o.Temperatures) == 0 || len(o.Temperatures) > 16 {
+		return o, fmt.Errorf("%w: %d temperatures", ErrOptions, len(o.Temperatures))
+	}
+	for _, t := range o.Temperatures {
+		if !(t >= 0 && t <= 5) {
+			return o, fmt.Errorf("%w: temperature %g", ErrOptions, t)
+		}
+	}
+	for _, x := range []struct {
+		v   *float64
+		def float64
+	}{{&o.MaxRatio, 2.4}, {&o.MinLogprob, -1}, {&o.MaxNoSpeech, 0.6}} {
+		if *x.v == 0 {
+			*x.v = x.def
+		}
+		if math.IsNaN(*x.v) {
+			return o, fmt.Errorf("%w: a threshold is no number", ErrOptions)
+		}
+	}
+	if o.BestOf == 0 {
+		o.BestOf = defaultCandidates
+	}
+	if o.SkipSilence > 0 && !o.Words {
+		return o, fmt.Errorf("%w: skipping silence needs times of words", ErrOptions)
+	}
+	if o.Detector == nil {
+		o.Detector = EnergyDetector{}
+	}
+	if o.Info == nil {
+		o.Info = new(Info)
+	}
+	var err error
+	if o.Speech, err = o.Speech.resolved(); err != nil {
+		return o, err
+	}
+	d := o.decoding(nil)
+	return o, d.check()
+}
+
+// decoding is the part of o that concerns one window.
+func (o *Options) decoding(context []token.ID) decodeOptions {
+	d := decodeOptions{
+		language: o.Language, translate: o.Translate, stamps: !o.NoTimestamps, context: context, limit: o.MaxTokens,
+		bestOf: o.BestOf, beams: o.Beams, patience: o.Patience, lengthPenalty: o.LengthPenalty, seed: o.Seed,
+	}
+	hot := false
+	for _, t := range o.Temperatures {
+		hot = hot || t > 0
+	}
+	if !hot {
+		d.bestOf = 1
+	}
+	return d
+}

@@ -1,0 +1,164 @@
+package asr
+
+import (
+	"math"
+
+	"quern/engine/token"
+)
+
+// rules bar tokens by what stands before them, as the model was trained.
+//
+// Radford et al., 2022, §2.3; OpenAI, whisper, decoding.py.
+type rules struct {
+	suppress []token.ID // never, and nor are
+	more     []token.ID // these
+	begin    []token.ID // not at the beginning
+	stamps   bool       // the transcript has times
+	// firstStamp is the latest time at the beginning.
+	firstStamp token.ID
+	special    *specials
+}
+
+var never = float32(math.Inf(-1))
+
+// apply sets the logits of what may not follow sampled to -Inf.
+func (r *rules) apply(logits []float32, sampled []token.ID) {
+	if len(sampled) == 0 {
+		for _, id := range r.begin {
+			logits[id] = never
+		}
+	}
+	for _, list := range [][]token.ID{r.suppress, r.more} {
+		for _, id := range list {
+			logits[id] = never
+		}
+	}
+	if r.stamps {
+		r.times(logits, sampled)
+	}
+}
+
+func bar(logits []float32) {
+	for i := range logits {
+		logits[i] = never
+	}
+}
+
+// times are in pairs, one ends a segment and one begins the next; the first
+// stands at the beginning and the last at the end; and they do not go back.
+func (r *rules) times(logits []float32, sampled []token.ID) {
+	s := r.special
+	logits[s.noTimestamps] = never
+	n := len(sampled)
+	last := n >= 1 && sampled[n-1] >= s.stamp0
+	before := n < 2 || sampled[n-2] >= s.stamp0
+	if last {
+		if before {
+			bar(logits[s.stamp0:])
+		} else {
+			bar(logits[:s.eot])
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		if sampled[i] < s.stamp0 {
+			continue
+		}
+		// A segment may be closed and the next begun at one time, but no segment
+		// ends where it begins.
+		next := sampled[i]
+		if !last || before {
+			next++
+		}
+		bar(logits[s.stamp0:min(int(next), len(logits))])
+		break
+	}
+	if n == 0 {
+		bar(logits[:s.stamp0])
+		if int(r.firstStamp)+1 < len(logits) {
+			bar(logits[r.firstStamp+1:])
+		}
+	}
+	// Times together may be likelier than the likeliest word.
+	best := never
+	for _, v := range logits[:s.stamp0] {
+		best = max(best, v)
+	}
+	if logSumExp(logits[s.stamp0:]) > float64(best) {
+		bar(logits[:s.stamp0])
+	}
+}
+
+// logSumExp is log Σ eˣ, -Inf for nothing but -Inf. Terms below 10⁻¹⁷ of the
+// largest are left out.
+func logSumExp(x []float32) float64 {
+	top := never
+	for _, v := range x {
+		top = max(top, v)
+	}
+	if top == never {
+		return math.Inf(-1)
+	}
+	sum := 0.0
+	for _, v := range x {
+		if d := v - top; d > -40 {
+			sum += math.Exp(float64(d))
+		}
+	}
+	return float64(top) + math.Log(sum)
+}
+
+// A ranking is a token with its log-probability.
+type ranking struct {
+	id      token.ID
+	logprob float64
+}
+
+// best returns the n likeliest tokens, best first, of equals the lower id.
+func best(logits []float32, n int) []ranking {
+	list := make([]ranking, 0, n+1)
+	for i, v := range logits {
+		if v == never || len(list) == n && !(float64(v) > list[n-1].logprob) {
+			continue
+		}
+		at := len(list)
+		for at > 0 && float64(v) > list[at-1].logprob {
+			at--
+		}
+		list = append(list, ranking{})
+		copy(list[at+1:], list[at:])
+		list[at] = ranking{token.ID(i), float64(v)}
+		list = list[:min(len(list), n)]
+	}
+	norm := logSumExp(logits)
+	for i := range list {
+		list[i].logprob -= norm
+	}
+	return list
+}
+
+// draw returns a token of softmax(logits / temperature) by u, a number in [0, 1),
+// and its log-probability at temperature 1.
+func draw(logits []float32, temperature, u float64) ranking {
+	top := best(logits, 1)
+	if len(top) == 0 {
+		return ranking{token.None, math.Inf(-1)}
+	}
+	peak := float64(logits[top[0].id])
+	sum := 0.0
+	for _, v := range logits {
+		if d := (float64(v) - peak) / temperature; d > -40 {
+			sum += math.Exp(d)
+		}
+	}
+	u *= sum
+	for i, v := range logits {
+		d := (float64(v) - peak) / temperature
+		if d <= -40 {
+			continue
+		}
+		if u -= math.Exp(d); u < 0 {
+			return ranking{token.ID(i), top[0].logprob + float64(v) - peak}
+		}
+	}
+	return top[0]
+}

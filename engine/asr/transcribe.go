@@ -1,0 +1,359 @@
+// Package asr transcribes speech with Whisper models.
+//
+// Audio becomes log-mel frames (mel.go), the encoder turns 30 s of them into
+// states once (whisper.go), and the decoder writes tokens (attempt.go) under
+// the rules of the model's training (rules.go). transcribe.go moves the window
+// along and makes segments; words.go times words; vad.go and guard.go keep out
+// what nobody said. One goroutine per Model (worker.go) decodes the windows of
+// all requests in one batch; nobody's result depends on who shares it.
+package asr
+
+import (
+	"context"
+	"io"
+	"iter"
+	"math"
+	"strings"
+
+	"quern/engine/token"
+)
+
+// Transcribe yields the segments of src as they become final, in order. It
+// reads no further than it must, so audio of any length takes the same memory.
+// Breaking out of the loop or ending ctx stops it within a layer of the model.
+// Errors wrap ErrOptions or ErrLogits, or are those of src, ctx and the
+// backend; after one there is nothing more.
+func (m *Model) Transcribe(ctx context.Context, src Source, o Options) iter.Seq2[Segment, error] {
+	return func(yield func(Segment, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		o, err := o.resolved(m)
+		if err != nil {
+			yield(Segment{}, err)
+			return
+		}
+		*o.Info = Info{Language: o.Language, Probability: 1}
+		t := &transcriber{m: m, o: &o}
+		count := &counter{Source: src}
+		t.read = from(count)
+		if o.on(GuardVAD) || o.Chunked {
+			if !o.on(GuardVAD) {
+				o.Detector = everything{}
+			}
+			t.gate = newGate(t.read, o.Detector, o.Speech)
+			t.read = t.gate.fill
+		}
+		emit := func(s Segment) bool {
+			o.Info.Duration = float64(count.n) / Rate
+			s.ID = t.count
+			t.count++
+			return yield(s, nil)
+		}
+		if o.Chunked {
+			err = t.chunks(ctx, emit)
+		} else {
+			err = t.clip(ctx, emit)
+		}
+		o.Info.Duration, o.Info.Speech = float64(count.n)/Rate, float64(count.n)/Rate
+		if t.gate != nil {
+			o.Info.Speech = float64(t.gate.out) / Rate
+		}
+		if err != nil && err != errStopped {
+			yield(Segment{}, err)
+		}
+	}
+}
+
+// everything is a Detector that takes all for speech.
+type everything struct{}
+
+func (everything) Listen() Listener       { return everything{} }
+func (everything) Hear([]float32) float32 { return 1 }
+
+// A transcriber is one transcription.
+type transcriber struct {
+	m     *Model
+	o     *Options
+	read  reader
+	gate  *gate // between the audio and read, or nil
+	count int   // segments so far
+}
+
+// clip transcribes the audio from beginning to end.
+func (t *transcriber) clip(ctx context.Context, emit func(Segment) bool) error {
+	c := t.newClip(t.read, 0)
+	for {
+		list, err := c.next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if !emit(t.placed(s, 0, t.pieces())) {
+				return errStopped
+			}
+		}
+	}
+}
+
+func (t *transcriber) pieces() []piece {
+	if t.gate == nil {
+		return nil
+	}
+	return t.gate.pieces
+}
+
+// placed returns s with times of the source: at is where its clip begins in
+// what was sent, pieces is where that came from.
+func (t *transcriber) placed(s Segment, at int, pieces []piece) Segment {
+	move := func(seconds float64, end bool) float64 {
+		n := at + int(math.Round(seconds*Rate))
+		if len(pieces) > 0 {
+			n = sourceSample(pieces, n, end)
+		}
+		return math.Round(float64(n)/Rate*100) / 100
+	}
+	s.Seek = int(math.Round(move(float64(s.Seek)/frameRate, false) * frameRate))
+	s.Start, s.End = move(s.Start, false), move(s.End, true)
+	s.End = max(s.Start, s.End)
+	for i := range s.Words {
+		w := &s.Words[i]
+		w.Start, w.End = move(w.Start, false), move(w.End, true)
+		w.End = max(w.Start, w.End)
+	}
+	return s
+}
+
+// ask finds out the language of a window.
+func (t *transcriber) ask(ctx context.Context, w *window) error {
+	odds, err := w.language(ctx)
+	if err != nil {
+		return err
+	}
+	t.o.Language = likeliest(odds)
+	t.o.Info.Language, t.o.Info.Probability = t.o.Language, odds[t.o.Language]
+	return nil
+}
+
+// A clip is audio transcribed window by window.
+type clip struct {
+	t        *transcriber
+	frames   *frames
+	window   int // frames of a window
+	seek     int // frame the next one begins at
+	features []float32
+	seed     uint64
+	first    bool // no window has been decoded
+
+	initial []token.ID // prompt and keywords
+	said    []token.ID // since the prompt was reset
+	lastEnd float64    // of the last segment with words
+	// lastSpeech is the same as of the window before.
+	lastSpeech float64
+	lastText   string // of the last segment
+	times      int    // it was said, one after the other
+	slow       int    // windows in a row that made little progress
+}
+
+func (t *transcriber) newClip(read reader, at int) *clip {
+	m := t.m
+	c := &clip{t: t, frames: newFrames(m.bank, read), window: framesPerPlace * m.config.encoder.places, first: at == 0}
+	c.features = make([]float32, c.window*m.config.mels)
+	c.seed = mix(t.o.Seed, uint64(at))
+	c.initial = m.encodeText(t.o.Prompt)
+	return c
+}
+
+func (c *clip) encode(ctx context.Context, first, n, candidates int) (*window, error) {
+	c.frames.window(c.features, first, n)
+	return c.t.m.encode(ctx, c.features, candidates)
+}
+
+// before returns the text in front of the window: keywords, the prompt, and
+// what was said, of which the latest is kept.
+func (c *clip) before() []token.ID {
+	text := append(append([]token.ID(nil), c.initial...), c.said...)
+	words := c.t.m.encodeText(strings.Join(c.t.o.Keywords, ", "))
+	room := c.t.m.config.decoder.places/2 - 1
+	words = words[:min(len(words), room/2)]
+	return append(words, text[max(0, len(text)-(room-len(words))):]...)
+}
+
+// next decodes the next window and returns its segments, with times and seek of
+// the clip; io.EOF when nothing is left.
+func (c *clip) next(ctx context.Context) ([]Segment, error) {
+	t, m, o := c.t, c.t.m, c.t.o
+	n, err := c.frames.need(ctx, c.seek+c.window)
+	if err != nil {
+		return nil, err
+	}
+	c.frames.drop(c.seek)
+	if n -= c.seek; n < leastFrames {
+		return nil, io.EOF
+	}
+	options := o.decoding(nil)
+	w, err := c.encode(ctx, c.seek, n, options.candidates())
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	if o.Language == "" {
+		if err := t.ask(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	options = o.decoding(c.before())
+	options.seed = mix(c.seed, uint64(c.seek))
+	if c.first && o.Prefix != "" {
+		options.prefix = m.encodeText(o.Prefix)
+	}
+	if o.on(GuardLength) {
+		most := tokensAtLeast + n*tokensPerSecond/frameRate
+		if options.limit == 0 || most < options.limit {
+			options.limit = most
+		}
+	}
+	d, silent, err := c.decode(ctx, w, &options)
+	if err != nil {
+		return nil, err
+	}
+	c.first = false
+	seek := c.seek
+	if silent {
+		c.seek += n
+		return nil, nil
+	}
+	list, advance, single := m.segments(d, seek, n)
+	c.seek += advance
+	if o.Words {
+		if err := c.time(ctx, w, list, seek, n, single); err != nil {
+			return nil, err
+		}
+		var drop bool
+		if list, drop = c.skip(list, seek, n, single); drop {
+			return nil, nil
+		}
+	}
+	// A model that closes one tiny segment after the other would take for ever.
+	if c.seek-seek >= littleProgress {
+		c.slow = 0
+	} else if c.slow++; c.slow == slowWindows {
+		c.seek, c.slow = seek+n, 0
+	}
+	c.seek = max(c.seek, seek+1)
+	if o.on(GuardLength) {
+		clamp(list, float64(seek+n)/frameRate)
+	}
+	list = c.guard(list)
+	for i := range list {
+		s := &list[i]
+		s.Language = o.Language
+		c.said = append(c.said, s.Tokens...)
+		if !o.Logprobs {
+			s.Logprobs = nil
+		}
+	}
+	if o.NoContext || o.on(GuardReset) && d.temperature > 0.5 {
+		c.said, c.initial = nil, nil
+	}
+	if most := m.config.decoder.places; len(c.said) > 4*most { // only the latest are looked at
+		c.said = append([]token.ID(nil), c.said[len(c.said)-most:]...)
+	}
+	return list, nil
+}
+
+// clamp moves times beyond end to it.
+func clamp(list []Segment, end float64) {
+	for i := range list {
+		s := &list[i]
+		s.Start, s.End = min(s.Start, end), min(s.End, end)
+		for k := range s.Words {
+			w := &s.Words[k]
+			w.Start, w.End = min(w.Start, end), min(w.End, end)
+		}
+	}
+}
+
+// After slowWindows windows in a row that each leave the next one to begin less
+// than littleProgress frames later, one is done as a whole.
+const (
+	littleProgress = 100
+	slowWindows    = 3
+)
+
+// leastFrames is the shortest clip worth a window: a tenth of a second. What is
+// left after the last segment is often shorter.
+const leastFrames = 10
+
+// decode tries one temperature after the other until the guards are content.
+// silent says that the window holds no speech.
+func (c *clip) decode(ctx context.Context, w *window, options *decodeOptions) (d *decoding, silent bool, err error) {
+	o := c.t.o
+	for _, temperature := range o.Temperatures {
+		if d, err = w.decode(ctx, options, temperature); err != nil {
+			return nil, false, err
+		}
+		unlikely := d.avgLogprob < o.MinLogprob
+		again := o.on(GuardRatio) && d.ratio > o.MaxRatio || o.on(GuardLogprob) && unlikely
+		// Silence does not get better by trying again.
+		if o.on(GuardSilence) && d.noSpeech > o.MaxNoSpeech && unlikely {
+			again = false
+		}
+		if !again {
+			break
+		}
+	}
+	silent = o.on(GuardSilence) && d.noSpeech > o.MaxNoSpeech && !(o.on(GuardLogprob) && d.avgLogprob > o.MinLogprob)
+	return d, silent, nil
+}
+
+// segments cuts the transcript of n frames from seek on where one time ends a
+// segment and the next begins one, and says how many frames are done: up to the
+// last such time, since what follows has no end yet, or all when the text ends
+// with a single time.
+func (m *Model) segments(d *decoding, seek, n int) (list []Segment, advance int, single bool) {
+	stamp0 := m.special.stamp0
+	isTime := func(i int) bool { return i >= 0 && d.tokens[i] >= stamp0 }
+	seconds := func(id token.ID) float64 { return float64(id-stamp0) * stampSeconds }
+	offset := float64(seek) / frameRate
+	add := func(from, to int, start, end float64) {
+		s := Segment{
+			Seek: seek, Start: offset + start, End: offset + end, Tokens: d.tokens[from:to:to], Text: m.plain(d.tokens[from:to]),
+			Temperature: d.temperature, AvgLogprob: d.avgLogprob, CompressionRatio: d.ratio, NoSpeechProb: d.noSpeech,
+		}
+		for i, id := range s.Tokens {
+			if id < m.special.eot {
+				s.Logprobs = append(s.Logprobs, TokenLogprob{id, m.vocab.bytes(id), d.logprobs[from+i]})
+			}
+		}
+		list = append(list, s)
+	}
+	count := len(d.tokens)
+	single = count >= 1 && isTime(count-1) && !isTime(count-2)
+	last := 0
+	for i := 1; i <= count; i++ {
+		if i < count && isTime(i) && isTime(i-1) || i == count && single && last > 0 {
+			add(last, i, seconds(d.tokens[last]), seconds(d.tokens[i-1]))
+			last = i
+		}
+	}
+	if last > 0 {
+		if single {
+			return list, n, single
+		}
+		return list, framesPerPlace * int(d.tokens[last-1]-stamp0), single
+	}
+	end := float64(n) / frameRate
+	for i := count - 1; i >= 0; i-- {
+		if isTime(i) {
+			if d.tokens[i] != stamp0 {
+				end = seconds(d.tokens[i])
+			}
+			break
+		}
+	}
+	add(0, count, 0, end)
+	return list, n, single
+}

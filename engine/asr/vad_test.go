@@ -1,0 +1,187 @@
+package asr
+
+import (
+	"context"
+	"io"
+	"math"
+	"slices"
+	"testing"
+
+	"quern/formats"
+	"quern/formats/ggml"
+	"quern/formats/weights"
+)
+
+type vadGolden struct {
+	Official []float64 `json:"ggml_official_context"`
+	Tensors  []float64 `json:"safetensors_official_context"`
+	First    []float64 `json:"first_encoder_output_official"`
+}
+
+// probabilities of every window of x, the last one filled with silence.
+func probabilities(l Listener, x []float32) []float64 {
+	var list []float64
+	for at := 0; at < len(x); at += Hop {
+		var w [Hop]float32
+		copy(w[:], x[at:])
+		list = append(list, float64(l.Hear(w[:])))
+	}
+	return list
+}
+
+func TestSileroGolden(t *testing.T) {
+	var g vadGolden
+	goldenJSON(t, shared(t, "vad/vad_golden.json"), &g)
+	x := wave(t, shared(t, "whisper/jfk.wav"))
+	for _, tt := range []struct {
+		path string
+		open func(string) (*weights.Set, error)
+		want []float64
+	}{
+		{"vad/silero-v6.2.0-ggml.bin", ggml.Open, g.Official},
+		{"vad/silero_vad_16k.safetensors", formats.Open, g.Tensors},
+	} {
+		set, err := tt.open(shared(t, tt.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		d, err := NewSilero(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := probabilities(d.Listen(), x)
+		if len(got) != len(tt.want) {
+			t.Fatalf("%s: %d windows, want %d", tt.path, len(got), len(tt.want))
+		}
+		worst := 0.0
+		for i, p := range got {
+			worst = max(worst, math.Abs(p-tt.want[i]))
+		}
+		t.Logf("%s: largest difference %.1e", tt.path, worst)
+		if !(worst < 1e-5) {
+			t.Errorf("%s: probabilities differ by %g", tt.path, worst)
+		}
+	}
+}
+
+// stretches returns where the gate lets x through, in hundredths of a second.
+func stretches(t *testing.T, x []float32, d Detector, o SpeechOptions) [][2]int {
+	t.Helper()
+	o, err := o.resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := Samples(x)
+	g := newGate(from(&src), d, o)
+	buf := make([]float32, 1000)
+	for {
+		_, _, err := g.read(context.Background(), buf)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list [][2]int
+	for _, p := range g.pieces {
+		list = append(list, [2]int{int(math.Round(float64(p.from) / 160)), int(math.Round(float64(p.from+p.n) / 160))})
+	}
+	return list
+}
+
+// With whisper.cpp's settings the gate finds the stretches of its own tool, but
+// for the windows that its other use of the network decides otherwise.
+func TestSileroStretches(t *testing.T) {
+	set, err := ggml.Open(shared(t, "vad/silero-v6.2.0-ggml.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	d, err := NewSilero(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := wave(t, shared(t, "whisper/jfk.wav"))
+	var got [][2]int
+	for _, s := range stretches(t, x, d, SpeechOptions{MinSilence: 0.1, Pad: 0.03}) {
+		// whisper.cpp joins what is less than 200 ms apart.
+		if n := len(got); n > 0 && s[0]-got[n-1][1] < 20 {
+			got[n-1][1] = s[1]
+			continue
+		}
+		got = append(got, s)
+	}
+	want := [][2]int{{32, 227}, {327, 441}, {538, 768}, {816, 1062}}
+	t.Logf("%v, whisper.cpp %v", got, want)
+	ok := len(got) == len(want)
+	for i := 0; ok && i < len(got); i++ {
+		ok = max(got[i][0]-want[i][0], want[i][0]-got[i][0], got[i][1]-want[i][1], want[i][1]-got[i][1]) <= 7
+	}
+	if !ok {
+		t.Errorf("speech at %v, want about %v", got, want)
+	}
+	if got := stretches(t, x, EnergyDetector{}, SpeechOptions{}); len(got) == 0 || got[0][0] > 32 || got[len(got)-1][1] < 1040 {
+		t.Errorf("by energy speech is at %v; it lasts from 32 to 1062", got)
+	} else {
+		t.Logf("by energy: %v", got)
+	}
+}
+
+func sine(seconds, level float64) []float32 {
+	x := make([]float32, int(seconds*Rate))
+	for i := range x {
+		x[i] = float32(level * math.Sin(float64(i)*0.3))
+	}
+	return x
+}
+
+func hiss(seconds, level float64) []float32 {
+	x := make([]float32, int(seconds*Rate))
+	s := uint64(1)
+	for i := range x {
+		s = mix(s, 7)
+		x[i] = float32(level * (float64(s>>11)/(1<<52) - 1))
+	}
+	return x
+}
+
+func TestEnergyDetector(t *testing.T) {
+	quiet := make([]float32, 2*Rate)
+	for _, tt := range []struct {
+		name string
+		x    []float32
+		want [][2]int // within a tenth of a second
+	}{
+		{"silence", quiet, nil},
+		{"faint noise", hiss(5, 0.001), nil},
+		{"a tone in silence", slices.Concat(quiet, sine(1, 0.1), quiet), [][2]int{{180, 320}}},
+		{"a click", slices.Concat(quiet, sine(0.05, 0.5), quiet), nil},
+		{"a tone in noise", slices.Concat(hiss(3, 0.001), sine(1, 0.1), hiss(3, 0.001)), [][2]int{{280, 420}}},
+	} {
+		got := stretches(t, tt.x, EnergyDetector{}, SpeechOptions{})
+		ok := len(got) == len(tt.want)
+		for i := 0; ok && i < len(got); i++ {
+			ok = max(got[i][0]-tt.want[i][0], tt.want[i][0]-got[i][0], got[i][1]-tt.want[i][1], tt.want[i][1]-got[i][1]) <= 12
+		}
+		if !ok {
+			t.Errorf("%s: speech at %v, want about %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestSourceSample(t *testing.T) {
+	pieces := []piece{{1000, 0, 100}, {5000, 100, 50}}
+	for _, tt := range []struct {
+		n    int
+		end  bool
+		want int
+	}{
+		{0, false, 1000}, {99, false, 1099}, {100, false, 5000}, {100, true, 1100}, {101, true, 5001}, {150, true, 5050}, {160, false, 5060},
+	} {
+		if got := sourceSample(pieces, tt.n, tt.end); got != tt.want {
+			t.Errorf("sample %d (end %v) is %d, want %d", tt.n, tt.end, got, tt.want)
+		}
+	}
+}

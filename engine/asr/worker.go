@@ -1,0 +1,214 @@
+package asr
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"quern/engine/graph"
+	"quern/engine/token"
+)
+
+// maxWant is how many rows of logits a step yields: candidates of all windows.
+const maxWant = 64
+
+var errClosed = errors.New("asr: the model is closed")
+
+// A sequence is a candidate's share of the cache.
+type sequence struct {
+	table  []int32 // blocks of its own tokens
+	memory []int32 // blocks of its window
+}
+
+// A row is a token to go through the decoder.
+type row struct {
+	id   token.ID
+	at   int
+	seq  *sequence
+	want bool // its logits
+}
+
+// A task is decoding in progress. The worker asks for rows, runs them together
+// with those of other tasks, and hands back the logits of those wanted, in
+// order, until there are no more rows.
+type task interface {
+	rows() []row
+	take(logits [][]float32)
+}
+
+// A worker owns the decoder: one goroutine takes every task a step further at a
+// time, in one batch. What a task sees does not depend on the others.
+type worker struct {
+	exec  graph.Exec
+	cache graph.Cache
+	most  int // rows of a step
+
+	mu     sync.Mutex
+	wake   *sync.Cond
+	fresh  []*job
+	closed bool
+	done   chan struct{}
+
+	jobs   []*job // only run looks at it
+	batch  graph.Batch
+	logits [][]float32
+}
+
+type job struct {
+	ctx   context.Context
+	task  task
+	rows  []row // of the next step
+	ended chan struct{}
+	err   error
+}
+
+func startWorker(e graph.Exec, c graph.Cache, most int) *worker {
+	w := &worker{exec: e, cache: c, most: most, done: make(chan struct{})}
+	w.wake = sync.NewCond(&w.mu)
+	go w.run()
+	return w
+}
+
+// do runs a task to its end.
+func (w *worker) do(ctx context.Context, t task) error {
+	j := &job{ctx: ctx, task: t, ended: make(chan struct{})}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return errClosed
+	}
+	w.fresh = append(w.fresh, j)
+	w.wake.Signal()
+	w.mu.Unlock()
+	// The task's memory is in use until the worker lets go of it, so this waits
+	// for the worker even when ctx has ended; that takes a layer, or a step
+	// shared with others.
+	<-j.ended
+	return j.err
+}
+
+// stop ends the goroutine and waits for it.
+func (w *worker) stop() {
+	w.mu.Lock()
+	w.closed = true
+	w.wake.Signal()
+	w.mu.Unlock()
+	<-w.done
+	w.exec.Close()
+}
+
+func (w *worker) run() {
+	defer close(w.done)
+	for {
+		w.mu.Lock()
+		for len(w.jobs) == 0 && len(w.fresh) == 0 && !w.closed {
+			w.wake.Wait()
+		}
+		for _, j := range w.fresh {
+			j.rows = j.task.rows()
+			w.jobs = append(w.jobs, j)
+		}
+		w.fresh = w.fresh[:0]
+		closed := w.closed
+		w.mu.Unlock()
+		if closed {
+			for _, j := range w.jobs {
+				j.end(errClosed)
+			}
+			w.jobs = nil
+			return
+		}
+		w.step()
+	}
+}
+
+func (j *job) end(err error) {
+	j.err = err
+	close(j.ended)
+}
+
+// step takes the first jobs that fit one batch a step further. They then stand
+// behind the others.
+func (w *worker) step() {
+	jobs := w.jobs
+	w.jobs = nil
+	live := jobs[:0]
+	for _, j := range jobs {
+		switch {
+		case j.ctx.Err() != nil:
+			j.end(j.ctx.Err())
+		case len(j.rows) == 0:
+			j.end(nil)
+		default:
+			live = append(live, j)
+		}
+	}
+	if len(live) == 0 {
+		return
+	}
+	n, rows, want := 0, 0, 0
+	for _, j := range live {
+		r, k := len(j.rows), wanted(j.rows)
+		if n > 0 && (rows+r > w.most || want+k > maxWant) {
+			break
+		}
+		n, rows, want = n+1, rows+r, want+k
+	}
+	ctx := context.Background()
+	if n == 1 {
+		ctx = live[0].ctx
+	}
+	w.assemble(live[:n])
+	out, err := w.exec.Run(ctx, &w.batch, w.cache)
+	w.jobs = append(w.jobs, live[n:]...)
+	width := 0
+	if err == nil && want > 0 {
+		width = len(out[0]) / want
+	}
+	at := 0
+	for _, j := range live[:n] {
+		if err != nil {
+			j.end(err)
+			continue
+		}
+		w.logits = w.logits[:0]
+		for range wanted(j.rows) {
+			w.logits = append(w.logits, out[0][at*width:(at+1)*width])
+			at++
+		}
+		j.task.take(w.logits)
+		j.rows = j.task.rows()
+		w.jobs = append(w.jobs, j)
+	}
+}
+
+func wanted(rows []row) int {
+	n := 0
+	for i := range rows {
+		if rows[i].want {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *worker) assemble(jobs []*job) {
+	b := &w.batch
+	*b = graph.Batch{
+		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0], Want: b.Want[:0],
+		Tables: b.Tables[:0], Memory: b.Memory[:0],
+	}
+	for _, j := range jobs {
+		var last *sequence
+		for _, r := range j.rows {
+			if r.seq != last {
+				last = r.seq
+				b.Tables, b.Memory = append(b.Tables, r.seq.table), append(b.Memory, r.seq.memory)
+			}
+			if r.want {
+				b.Want = append(b.Want, int32(len(b.Tokens)))
+			}
+			b.Tokens, b.Positions, b.Seq = append(b.Tokens, r.id), append(b.Positions, int32(r.at)), append(b.Seq, int32(len(b.Tables)-1))
+		}
+	}
+}

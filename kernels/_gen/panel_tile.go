@@ -1,0 +1,397 @@
+package main
+
+import "fmt"
+
+// A tile function multiplies a panel (see panel_pack.go) with activation rows:
+//
+//	func name(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
+//
+// out gets a panel's rows side by side, activation row t at out+t·outStride
+// floats. With more 0 it is written, otherwise added to, which goes on with the
+// next blocks of the same rows. Every term is made and added as Go's reference
+// does it, so a result has the bits of Dot.
+const panelParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int"
+
+// What a block of 256 does with its minimums.
+const (
+	noMins    = iota
+	floatMins // d·Σ - dmin·Σ'
+	intMins   // Σ + Σ', what makes up for unsigned weights
+)
+
+// A panelTile is a kind of panel.
+type panelTile struct {
+	name   string
+	wide   bool // AVX-512
+	subs   int  // sub-blocks of 256 weights, 0 for blocks of 32 with X32
+	mins   int
+	run    int  // AVX2: how many columns' sums fit a word
+	signed bool // AVX2: weights are signed bytes
+	shift  int  // AVX2, blocks of 32: unsigned weights are too large by 128>>shift
+}
+
+var panelTiles = []panelTile{
+	{name: "K8M", wide: true, subs: 8, mins: floatMins},
+	{name: "K8O", wide: true, subs: 8, mins: intMins},
+	{name: "K16M", wide: true, subs: 16, mins: floatMins},
+	{name: "K16O", wide: true, subs: 16, mins: intMins},
+	{name: "B", wide: true},
+	{name: "BM", wide: true, mins: floatMins},
+	{name: "Q4K", subs: 8, mins: floatMins, run: 8},  // 8·2·15·127 = 30,480
+	{name: "Q5K", subs: 8, mins: floatMins, run: 4},  // 4·2·31·127 = 31,496
+	{name: "Q6K", subs: 16, mins: intMins, run: 2},   // 2·2·63·127 = 32,004
+	{name: "Q3K", subs: 16, mins: intMins, run: 4},   // 4·2·7·127 = 7,112
+	{name: "Q2K", subs: 16, mins: floatMins, run: 4}, // 4·2·3·127 = 3,048
+	{name: "IQ4XS", subs: 8, signed: true},           // 2·127·127 = 32,258
+	{name: "Q40", run: 8, shift: 4},                  // as Q4_K
+	{name: "Q41", run: 8, mins: floatMins},
+	{name: "Q50", run: 4, shift: 3}, // as Q5_K
+	{name: "Q51", run: 4, mins: floatMins},
+	{name: "MXFP4", run: 4, shift: 3}, // 4·2·28·127 = 28,448
+	{name: "Q80", signed: true},       // 2·128·127 = 32,512
+}
+
+func (t panelTile) fn() string {
+	if t.wide {
+		return "tile" + t.name + "AVX512"
+	}
+	return "tile" + t.name + "AVX2"
+}
+
+// A panelCode is the code of a tile for some number of activation rows, which
+// share every column that is read. Registers of AVX-512: sums of a block at 0,
+// of a sub-block at 8, results at 16, then four of scratch; of AVX2 the same at
+// 0, 4 and 8, and Y15 holds words of one.
+//
+// SI panel, DX tokens left, DI activations, R8 and R9 their stride and three
+// times it, R10 out, R11 its stride, CX blocks left, R13 and BX activations at
+// this block and four rows further, R14 and R15 the same of an X32 group's
+// scales, AX sub-blocks left.
+type panelCode struct {
+	panelTile
+	a      *file
+	v      func(int) string
+	tokens int
+}
+
+func (t panelCode) blk(b int) string { return t.v(b) }
+func (t panelCode) sub(b int) string { return t.v(t.most() + b) }
+func (t panelCode) out(b int) string { return t.v(2*t.most() + b) }
+func (t panelCode) tmp(i int) string { return t.v(3*t.most() + i) }
+func (t panelCode) most() int {
+	if t.wide {
+		return 8
+	}
+	return 4
+}
+func (t panelCode) column() int {
+	if t.wide {
+		return 64
+	}
+	return 32
+}
+func (t panelCode) mov() string {
+	if t.wide {
+		return "VMOVDQU64"
+	}
+	return "VMOVDQU"
+}
+func (t panelCode) zero(r string) {
+	if t.wide {
+		t.a.f("VPXORQ %s, %s, %s", r, r, r)
+	} else {
+		t.a.f("VPXOR %s, %s, %s", r, r, r)
+	}
+}
+
+// next reads the panel's next column.
+func (t panelCode) next(r string, col int) {
+	t.a.f("%s %d(SI), %s", t.mov(), col*t.column(), r)
+}
+
+func (t panelCode) each(f func(b int)) {
+	for b := range t.tokens {
+		f(b)
+	}
+}
+
+func (t panelTile) gen(a *file) {
+	c := panelCode{panelTile: t, a: a, v: y}
+	if t.wide {
+		c.v = z
+	}
+	a.function(t.fn(), panelParams, 64, fmt.Sprintf("%s multiplies a panel with activation rows.", t.fn()))
+	a.f("MOVQ x+16(FP), DI")
+	a.f("MOVQ xStride+24(FP), R8")
+	a.f("LEAQ (R8)(R8*2), R9")
+	a.f("MOVQ tokens+32(FP), DX")
+	a.f("MOVQ out+40(FP), R10")
+	a.f("MOVQ outStride+48(FP), R11")
+	a.f("SHLQ $2, R11")
+	if !t.wide {
+		a.f("VPCMPEQW Y15, Y15, Y15")
+		a.f("VPSRLW $15, Y15, Y15")
+	}
+	for n := c.most(); n > 0; n /= 2 {
+		c.tokens = n
+		c.group()
+	}
+	a.f("VZEROUPPER")
+	a.f("RET")
+}
+
+// group does tokens activation rows at a time, as long as there are that many.
+func (t panelCode) group() {
+	a := t.a
+	label := func(s string) string { return fmt.Sprintf("%s%d", s, t.tokens) }
+	a.l(label("tokens"))
+	a.f("CMPQ DX, $%d", t.tokens)
+	a.f("JLT %s", label("done"))
+	a.f("MOVQ panel+0(FP), SI")
+	a.f("MOVQ blocks+8(FP), CX")
+	a.f("MOVQ DI, R13")
+	if t.tokens > 4 {
+		a.f("LEAQ (DI)(R8*4), BX")
+	}
+	t.each(func(b int) { t.zero(t.out(b)) })
+	a.f("CMPQ more+56(FP), $0")
+	a.f("JEQ %s", label("start"))
+	a.f("MOVQ R10, AX")
+	t.each(func(b int) {
+		a.f("VMOVUPS (AX), %s", t.out(b))
+		a.f("ADDQ R11, AX")
+	})
+	a.l(label("start"))
+	if t.subs > 0 {
+		t.block256(label)
+	} else {
+		t.blocks32(label)
+	}
+	t.each(func(b int) {
+		a.f("VMOVUPS %s, (R10)", t.out(b))
+		a.f("ADDQ R11, R10")
+	})
+	a.f("LEAQ (DI)(R8*%d), DI", min(t.tokens, 4))
+	if t.tokens == 8 {
+		a.f("LEAQ (DI)(R8*4), DI")
+	}
+	a.f("SUBQ $%d, DX", t.tokens)
+	if t.tokens == t.most() {
+		a.f("JMP %s", label("tokens"))
+	}
+	a.l(label("done"))
+}
+
+// products adds columns from col on, times the activations from disp on, to
+// sub (for AVX2 runs: to words in sub, which are then multiplied by scale and
+// added to blk).
+func (t panelCode) products(n, disp, col int, scale string) {
+	a := t.a
+	w, abs := t.tmp(0), t.tmp(2)
+	for k := range n {
+		t.next(w, col+k)
+		switch {
+		case t.wide:
+			t.each(func(b int) { a.f("VPDPBUSD.BCST %s, %s, %s", xmem(b, disp+4*k), w, t.sub(b)) })
+			continue
+		case t.signed:
+			a.f("VPABSB %s, %s", w, abs)
+			t.each(func(b int) {
+				x := t.tmp(1)
+				a.f("VPBROADCASTD %s, %s", xmem(b, disp+4*k), x)
+				a.f("VPSIGNB %s, %s, %s", w, x, x)
+				a.f("VPMADDUBSW %s, %s, %s", x, abs, x)
+				a.f("VPMADDWD Y15, %s, %s", x, x)
+				a.f("VPADDD %s, %s, %s", x, t.sub(b), t.sub(b))
+			})
+			continue
+		}
+		first, last := k%t.run == 0, k%t.run == t.run-1
+		t.each(func(b int) {
+			x := t.tmp(1)
+			if first {
+				x = t.sub(b)
+			}
+			a.f("VPBROADCASTD %s, %s", xmem(b, disp+4*k), x)
+			a.f("VPMADDUBSW %s, %s, %s", x, w, x)
+			if !first {
+				a.f("VPADDW %s, %s, %s", x, t.sub(b), t.sub(b))
+			}
+		})
+		if last {
+			t.each(func(b int) {
+				a.f("VPMADDWD %s, %s, %s", scale, t.sub(b), t.sub(b))
+				a.f("VPADDD %s, %s, %s", t.sub(b), t.blk(b), t.blk(b))
+			})
+		}
+	}
+}
+
+// times multiplies d with the float at disp of activation row b. with is
+// scratch AVX2 needs.
+func (t panelCode) times(m string, d, with string) {
+	if t.wide {
+		t.a.f("VMULPS.BCST %s, %s, %s", m, d, d)
+		return
+	}
+	t.a.f("VBROADCASTSS %s, %s", m, with)
+	t.a.f("VMULPS %s, %s, %s", with, d, d)
+}
+
+func (t panelCode) block256(label func(string) string) {
+	a := t.a
+	per := 256 / t.subs
+	a.l(label("block"))
+	t.each(func(b int) { t.zero(t.blk(b)) })
+	a.f("MOVL $%d, AX", t.subs)
+	a.l(label("sub"))
+	if t.wide || t.signed {
+		t.each(func(b int) { t.zero(t.sub(b)) })
+		t.products(per/4, 0, 1, "")
+		scale := t.tmp(1)
+		t.next(scale, 0)
+		t.each(func(b int) {
+			a.f("VPMULLD %s, %s, %s", scale, t.sub(b), t.sub(b))
+			a.f("VPADDD %s, %s, %s", t.sub(b), t.blk(b), t.blk(b))
+		})
+	} else {
+		scale := t.tmp(2)
+		t.next(scale, 0)
+		t.products(per/4, 0, 1, scale)
+	}
+	a.f("ADDQ $%d, SI", (1+per/4)*t.column())
+	advance(a, t.tokens, per)
+	a.f("DECL AX")
+	a.f("JNZ %s", label("sub"))
+	// The activations' sums are at 256, of 16, and at 288, of 32.
+	sums, to := 0, t.blk
+	if t.subs == 8 {
+		sums = 32
+	}
+	if t.mins == floatMins {
+		to = t.sub
+		t.each(func(b int) { t.zero(t.sub(b)) })
+	}
+	for k := range t.subs / 2 {
+		if t.mins == noMins {
+			break
+		}
+		t.next(t.tmp(0), k)
+		t.each(func(b int) {
+			if t.wide {
+				a.f("VPDPWSSD.BCST %s, %s, %s", xmem(b, sums+4*k), t.tmp(0), to(b))
+				return
+			}
+			a.f("VPBROADCASTD %s, %s", xmem(b, sums+4*k), t.tmp(1))
+			a.f("VPMADDWD %s, %s, %s", t.tmp(0), t.tmp(1), t.tmp(1))
+			a.f("VPADDD %s, %s, %s", t.tmp(1), to(b), to(b))
+		})
+	}
+	cols := t.subs/2 + 1
+	t.next(t.tmp(0), t.subs/2)
+	if t.mins == floatMins {
+		t.next(t.tmp(1), t.subs/2+1)
+		cols++
+	}
+	t.each(func(b int) {
+		a.f("VCVTDQ2PS %s, %s", t.blk(b), t.blk(b))
+		a.f("VMULPS %s, %s, %s", t.tmp(0), t.blk(b), t.blk(b))
+		if t.mins == floatMins {
+			a.f("VCVTDQ2PS %s, %s", t.sub(b), t.sub(b))
+			a.f("VMULPS %s, %s, %s", t.tmp(1), t.sub(b), t.sub(b))
+			a.f("VSUBPS %s, %s, %s", t.sub(b), t.blk(b), t.blk(b))
+		}
+		t.times(xmem(b, 48), t.blk(b), t.tmp(2))
+		a.f("VADDPS %s, %s, %s", t.blk(b), t.out(b), t.out(b))
+	})
+	a.f("ADDQ $%d, SI", cols*t.column())
+	advance(a, t.tokens, 64)
+	a.f("DECQ CX")
+	a.f("JNZ %s", label("block"))
+}
+
+// xscale addresses disp bytes beyond the scale of this block in activation row b.
+func xscale(b, disp int) string {
+	base := "R14"
+	if b >= 4 {
+		base, b = "R15", b-4
+	}
+	return fmt.Sprintf("%d(%s)%s", disp, base, []string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[b])
+}
+
+func (t panelCode) blocks32(label func(string) string) {
+	a := t.a
+	scales := func(n int) {
+		a.f("ADDQ $%d, R14", n)
+		if t.tokens > 4 {
+			a.f("ADDQ $%d, R15", n)
+		}
+	}
+	a.f("LEAQ 256(R13), R14")
+	if t.tokens > 4 {
+		a.f("LEAQ 256(BX), R15")
+	}
+	a.f("MOVL $8, AX")
+	a.l(label("block"))
+	sum := t.sub // where a block's sum ends up
+	switch {
+	case t.wide && t.mins == noMins:
+		t.each(func(b int) { a.f("VPBROADCASTD %s, %s", xscale(b, 32), t.sub(b)) })
+	case t.wide || t.signed:
+		t.each(func(b int) { t.zero(t.sub(b)) })
+	default:
+		sum = t.blk
+		t.each(func(b int) {
+			if t.mins == floatMins {
+				t.zero(t.blk(b))
+				return
+			}
+			a.f("VPBROADCASTD %s, %s", xscale(b, 32), t.blk(b))
+			a.f("VPSRAD $%d, %s, %s", t.shift, t.blk(b), t.blk(b))
+		})
+	}
+	t.products(8, 0, 0, "Y15")
+	d, m := t.tmp(0), t.tmp(1)
+	cols := 9
+	t.next(d, 8)
+	if t.mins == floatMins {
+		t.next(m, 9)
+		cols++
+	}
+	t.each(func(b int) {
+		s, u := sum(b), t.tmp(2)
+		a.f("VCVTDQ2PS %s, %s", s, s)
+		if t.mins == floatMins {
+			a.f("VMULPS %s, %s, %s", d, s, s)
+			if t.wide {
+				a.f("VCVTDQ2PS.BCST %s, %s", xscale(b, 32), u)
+			} else {
+				a.f("VPBROADCASTD %s, %s", xscale(b, 32), u)
+				a.f("VCVTDQ2PS %s, %s", u, u)
+			}
+			a.f("VMULPS %s, %s, %s", m, u, u)
+			a.f("VADDPS %s, %s, %s", u, s, s)
+			t.times(xscale(b, 0), s, u)
+		} else {
+			if t.wide {
+				a.f("VMULPS.BCST %s, %s, %s", xscale(b, 0), d, u)
+			} else {
+				a.f("VBROADCASTSS %s, %s", xscale(b, 0), u)
+				a.f("VMULPS %s, %s, %s", u, d, u)
+			}
+			a.f("VMULPS %s, %s, %s", u, s, s)
+		}
+		a.f("VADDPS %s, %s, %s", s, t.out(b), t.out(b))
+	})
+	a.f("ADDQ $%d, SI", cols*t.column())
+	advance(a, t.tokens, 32)
+	scales(4)
+	a.f("DECL AX")
+	a.f("JNZ %s", label("next"))
+	a.f("MOVL $8, AX") // to the next group of 320
+	advance(a, t.tokens, 64)
+	scales(288)
+	a.l(label("next"))
+	a.f("DECQ CX")
+	a.f("JNZ %s", label("block"))
+}

@@ -1,0 +1,97 @@
+package main
+
+import "fmt"
+
+// A sum tile is a sum kernel (see sumRows) for several results at once, which
+// share the weights that are loaded:
+//
+//	dst[b][i] += Σ_r p[b][r] · w[r][i]
+//
+// The rows are added in ascending order, as sumRows does it.
+const sumTileParams = "dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int"
+
+func genSumTiles(a *file) {
+	for _, t := range floatTypes {
+		for _, b := range []int{6, 4, 2} {
+			sumTile(a, t, "AVX512", b, 16, []int{4, 1}, z)
+			sumTile(a, t, "AVX2", b, 8, []int{2, 1}, y)
+		}
+	}
+}
+
+// sumTile takes columns in strips of so many vectors held in registers.
+func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(int) string) {
+	fn := fmt.Sprintf("sumTile%s%sx%d", t, level, batch)
+	a.function(fn, sumTileParams, 64, fmt.Sprintf("%s adds rows of %s to %d results, each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
+	size := elem(t)
+	a.f("MOVQ dst+0(FP), DI")
+	a.f("MOVQ dstStride+8(FP), R12")
+	a.f("MOVQ n+16(FP), DX")
+	a.f("MOVQ w+24(FP), R9")
+	a.f("MOVQ stride+40(FP), R8")
+	a.f("MOVQ p+48(FP), R11")
+	a.f("MOVQ pStride+56(FP), R10")
+	factor := func(b int) string {
+		base := "BX"
+		if b >= 3 {
+			base, b = "R13", b-3
+		}
+		if b == 0 {
+			return mem(0, base)
+		}
+		return fmt.Sprintf("(%s)(R10*%d)", base, b)
+	}
+	for _, strip := range strips {
+		top, row, done := fmt.Sprintf("strip%d", strip), fmt.Sprintf("row%d", strip), fmt.Sprintf("done%d", strip)
+		acc := func(b, i int) string { return v(b*strip + i) }
+		w := func(i int) string { return v(batch*strip + i) }
+		f := v(batch*strip + strip)
+		each := func(do func(b, i int, m string)) {
+			a.f("MOVQ DI, AX")
+			for b := range batch {
+				for i := range strip {
+					do(b, i, mem(4*i*lanes, "AX"))
+				}
+				if b < batch-1 {
+					a.f("ADDQ R12, AX")
+				}
+			}
+		}
+		a.l(top)
+		a.f("CMPQ DX, $%d", strip*lanes)
+		a.f("JLT %s", done)
+		each(func(b, i int, m string) { a.f("VMOVUPS %s, %s", m, acc(b, i)) })
+		a.f("MOVQ R9, SI")
+		a.f("MOVQ R11, BX")
+		if batch > 3 {
+			a.f("LEAQ (R11)(R10*2), R13")
+			a.f("ADDQ R10, R13")
+		}
+		a.f("MOVQ rows+32(FP), CX")
+		a.l(row)
+		for i := range strip {
+			loadFloats(a, t, mem(i*lanes*size, "SI"), w(i))
+		}
+		for b := range batch {
+			a.f("VBROADCASTSS %s, %s", factor(b), f)
+			for i := range strip {
+				a.f("VFMADD231PS %s, %s, %s", w(i), f, acc(b, i))
+			}
+		}
+		a.f("ADDQ R8, SI")
+		a.f("ADDQ $4, BX")
+		if batch > 3 {
+			a.f("ADDQ $4, R13")
+		}
+		a.f("DECQ CX")
+		a.f("JNZ %s", row)
+		each(func(b, i int, m string) { a.f("VMOVUPS %s, %s", acc(b, i), m) })
+		a.f("ADDQ $%d, DI", 4*strip*lanes)
+		a.f("ADDQ $%d, R9", strip*lanes*size)
+		a.f("SUBQ $%d, DX", strip*lanes)
+		a.f("JMP %s", top)
+		a.l(done)
+	}
+	a.f("VZEROUPPER")
+	a.f("RET")
+}

@@ -1,0 +1,7 @@
+//go:build !amd64 || noasm
+
+package quant
+
+func floatTilesOf(Type) *floatTiles { return &floatTiles{} }
+
+func sumTilesOf(Type) *sumTiles { return &sumTiles{} }
