@@ -67,7 +67,7 @@ func published(t testing.TB) *weights.Set {
 				w[i] *= 0.1
 			}
 		}
-		y.Data = asBytes(w)
+		y.Data = quant.Floats(w)
 		if err := set.Add(y); err != nil {
 			t.Fatal(err)
 		}

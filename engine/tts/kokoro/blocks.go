@@ -3,6 +3,8 @@ package kokoro
 import (
 	"fmt"
 	"math"
+
+	"quern/kernels"
 )
 
 // A resBlock is an adaptive residual block: (r + shortcut)/√2 with r two
@@ -17,13 +19,13 @@ type resBlock struct {
 
 func (l *loader) resBlock(name string, in, style int) *resBlock {
 	b := &resBlock{in: in}
-	b.norm1 = norm{affine: l.affine(name+".norm1", in, style), slope: 0.2}
+	b.norm1 = l.norm(name+".norm1", in, style, kernels.ChannelAct{Slope: 0.2})
 	b.conv1 = l.conv(name+".conv1", in, 1, 1, same)
 	if l.err != nil {
 		return nil
 	}
 	b.out = b.conv1.out
-	b.norm2 = norm{affine: l.affine(name+".norm2", b.out, style), slope: 0.2}
+	b.norm2 = l.norm(name+".norm2", b.out, style, kernels.ChannelAct{Slope: 0.2})
 	b.conv2 = l.conv(name+".conv2", b.out, 1, 1, same)
 	if l.has(name + ".conv1x1.") {
 		b.shortcut = l.conv(name+".conv1x1", in, 1, 1, 0)
@@ -42,41 +44,31 @@ func (b *resBlock) apply(c *call, x plane, s []float32) plane {
 	if b.pool != nil {
 		rows *= 2
 	}
-	y := c.arena.matrix(rows, b.out)
+	y := c.arena.plane(rows, b.out)
 	m := c.arena.mark()
-	r := b.norm1.apply(c, x, s, 1, b.pad1())
+	r := b.norm1.apply(c, x, s)
 	if b.pool != nil {
-		r = b.pool.apply(c, r, b.conv1.pad)
+		r = b.pool.apply(c, r)
 	}
 	r = b.conv1.apply(c, r)
-	r = b.norm2.apply(c, r, s, 1, b.conv2.pad)
+	r = b.norm2.apply(c, r, s)
 	r = b.conv2.apply(c, r)
 	cut := x
 	if b.shortcut != nil {
 		cut = b.shortcut.apply(c, x) // before the doubling: a single tap does not mind
 	}
-	each := cut.flat()
 	for t := range rows {
 		from := t
 		if b.pool != nil {
 			from = t / 2
 		}
-		row := each[from*b.out : (from+1)*b.out]
+		row := cut.data[from*b.out : (from+1)*b.out]
 		for i, v := range r.data[t*b.out : (t+1)*b.out] {
 			y.data[t*b.out+i] = (v + row[i]) * (1 / math.Sqrt2)
 		}
 	}
 	c.arena.release(m)
 	return y
-}
-
-// pad1 is the padding the first normalisation writes: the pool's or the
-// convolution's.
-func (b *resBlock) pad1() int {
-	if b.pool != nil {
-		return 0
-	}
-	return b.conv1.pad
 }
 
 // A pool is the transposed convolution per channel that doubles a length: three
@@ -103,15 +95,15 @@ func (l *loader) pool(name string, cols int) *pool {
 	return p
 }
 
-// apply returns a plane of twice the rows with the given padding.
-func (p *pool) apply(c *call, x plane, pad int) plane {
+// apply returns a plane of twice the rows.
+func (p *pool) apply(c *call, x plane) plane {
 	n := x.cols
-	y := c.arena.plane(2*x.rows, n, 1, pad)
-	in := x.flat()
+	y := c.arena.plane(2*x.rows, n)
+	in := x.data
 	w0, w1, w2 := p.w[:n], p.w[n:2*n], p.w[2*n:]
 	for t := range x.rows {
 		row := in[t*n : (t+1)*n]
-		even, odd := y.row(2*t), y.row(2*t+1)
+		even, odd := y.data[2*t*n:(2*t+1)*n], y.data[(2*t+1)*n:(2*t+2)*n]
 		for i, v := range row {
 			even[i] = w1[i]*v + p.bias[i]
 			odd[i] = w2[i]*v + p.bias[i]
@@ -138,10 +130,8 @@ var dilations = [...]int{1, 3, 5}
 func (l *loader) snakeBlock(name string, cols, style int) *snakeBlock {
 	b := &snakeBlock{}
 	for i, d := range dilations {
-		b.norm1 = append(b.norm1, norm{affine: l.affine(fmt.Sprintf("%s.adain1.%d", name, i), cols, style),
-			alpha: l.vector(cols, fmt.Sprintf("%s.alpha1.%d", name, i))})
-		b.norm2 = append(b.norm2, norm{affine: l.affine(fmt.Sprintf("%s.adain2.%d", name, i), cols, style),
-			alpha: l.vector(cols, fmt.Sprintf("%s.alpha2.%d", name, i))})
+		b.norm1 = append(b.norm1, l.norm(fmt.Sprintf("%s.adain1.%d", name, i), cols, style, kernels.ChannelAct{Alpha: l.vector(cols, fmt.Sprintf("%s.alpha1.%d", name, i))}))
+		b.norm2 = append(b.norm2, l.norm(fmt.Sprintf("%s.adain2.%d", name, i), cols, style, kernels.ChannelAct{Alpha: l.vector(cols, fmt.Sprintf("%s.alpha2.%d", name, i))}))
 		b.conv1 = append(b.conv1, l.conv(fmt.Sprintf("%s.convs1.%d", name, i), cols, 1, d, same))
 		b.conv2 = append(b.conv2, l.conv(fmt.Sprintf("%s.convs2.%d", name, i), cols, 1, 1, same))
 	}
@@ -160,33 +150,29 @@ func (l *loader) snakeBlock(name string, cols, style int) *snakeBlock {
 func (b *snakeBlock) add(c *call, sum, x plane, s []float32, first bool) error {
 	m := c.arena.mark()
 	defer c.arena.release(m)
-	y := c.arena.matrix(x.rows, x.cols)
-	copy(y.data, x.flat())
+	y := c.arena.plane(x.rows, x.cols)
+	copy(y.data, x.data)
 	for i := range b.conv1 {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
 		inner := c.arena.mark()
-		r := b.norm1[i].apply(c, y, s, b.conv1[i].dilation, b.conv1[i].pad)
+		r := b.norm1[i].apply(c, y, s)
 		r = b.conv1[i].apply(c, r)
-		r = b.norm2[i].apply(c, r, s, 1, b.conv2[i].pad)
+		r = b.norm2[i].apply(c, r, s)
 		r = b.conv2[i].apply(c, r)
-		c.each(y.rows, func(_, from, to int) {
-			dst := y.data[from*y.cols : to*y.cols]
-			for k, v := range r.data[from*y.cols : to*y.cols] {
-				dst[k] += v
-			}
+		c.each(y.rows, func(from, to int) {
+			part := y.data[from*y.cols : to*y.cols]
+			kernels.Add(part, part, r.data[from*y.cols:to*y.cols])
 		})
 		c.arena.release(inner)
 	}
-	c.each(y.rows, func(_, from, to int) {
+	c.each(y.rows, func(from, to int) {
 		dst, src := sum.data[from*y.cols:to*y.cols], y.data[from*y.cols:to*y.cols]
 		if first {
 			copy(dst, src)
-			return
-		}
-		for k, v := range src {
-			dst[k] += v
+		} else {
+			kernels.Add(dst, dst, src)
 		}
 	})
 	return nil

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"quern/kernels"
-	"quern/kernels/quant"
 )
 
 // A bert is ALBERT: embeddings of their own width, and one layer applied layers
@@ -24,6 +23,7 @@ type bert struct {
 	up, down             *dense
 	fullNorm, fullBias   []float32
 	positions            int
+	attention            *kernels.DenseAttention
 }
 
 const bertEps = 1e-12
@@ -60,6 +60,10 @@ func (l *loader) bert(cfg *config) *bert {
 	if b.positions*b.embed != len(b.pos) || len(b.kind) < b.embed {
 		l.fail("the embeddings of ALBERT have a wrong shape")
 	}
+	if l.err != nil {
+		return nil
+	}
+	b.attention = kernels.NewDenseAttention(b.heads, hidden/b.heads)
 	for _, d := range []*dense{b.q, b.k, b.v, b.out, b.down} {
 		if l.err == nil && d.out != hidden {
 			l.fail("a layer of ALBERT has %d outputs; want %d", d.out, hidden)
@@ -71,10 +75,10 @@ func (l *loader) bert(cfg *config) *bert {
 // apply returns the hidden states (ids, hidden).
 func (b *bert) apply(c *call, ids []int) (plane, error) {
 	rows, hidden := len(ids), b.input.out
-	y := c.arena.matrix(rows, hidden)
+	y := c.arena.plane(rows, hidden)
 	m := c.arena.mark()
 	defer c.arena.release(m)
-	x := c.arena.matrix(rows, b.embed)
+	x := c.arena.plane(rows, b.embed)
 	for t, id := range ids {
 		row := x.data[t*b.embed : (t+1)*b.embed]
 		for i := range row {
@@ -82,7 +86,7 @@ func (b *bert) apply(c *call, ids []int) (plane, error) {
 		}
 	}
 	kernels.LayerNorm(x.data, x.data, b.embedNorm, b.embedBias, bertEps)
-	b.input.run(c, y.data, x.data, b.embed, rows)
+	b.input.m.Run(c.pool, y.data, hidden, x.data, b.embed, rows, false)
 	for range b.layers {
 		if err := c.ctx.Err(); err != nil {
 			return plane{}, err
@@ -93,7 +97,7 @@ func (b *bert) apply(c *call, ids []int) (plane, error) {
 		kernels.Add(a.data, a.data, y.data)
 		kernels.LayerNorm(a.data, a.data, b.attnNorm, b.attnBias, bertEps)
 		f := b.up.apply(c, a)
-		c.each(rows, func(_, from, to int) {
+		c.each(rows, func(from, to int) {
 			part := f.data[from*f.cols : to*f.cols]
 			kernels.GELUTanh(part, part, nil)
 		})
@@ -108,48 +112,11 @@ func (b *bert) apply(c *call, ids []int) (plane, error) {
 // attend is self-attention without a mask; Vaswani et al. 2017, eq. 1.
 func (b *bert) attend(c *call, x plane) plane {
 	q, k, v := b.q.apply(c, x), b.k.apply(c, x), b.v.apply(c, x)
-	y := c.arena.matrix(x.rows, x.cols)
-	rows, dim := x.rows, x.cols/b.heads
-	keys, values := c.arena.floats(rows*dim), c.arena.floats(rows*dim)
-	scores, mixed := c.arena.matrix(rows, rows), c.arena.matrix(rows, dim)
-	scale := float32(1 / math.Sqrt(float64(dim)))
-	score := kernels.NewMatMul(quant.F32, asBytes(keys), rows, dim, nil)
-	mix := kernels.NewMatMul(quant.F32, asBytes(values), dim, rows, nil)
-	for h := range b.heads {
-		for t := range rows {
-			copy(keys[t*dim:(t+1)*dim], k.data[t*x.cols+h*dim:])
-			for i := range dim {
-				values[i*rows+t] = v.data[t*x.cols+h*dim+i]
-			}
-		}
-		score.Run(c.pool, scores.data, asBytes(q.data[h*dim:]), 4*x.cols, rows)
-		c.each(rows, func(_, from, to int) {
-			for t := from; t < to; t++ {
-				softmax(scores.data[t*rows:(t+1)*rows], scale)
-			}
-		})
-		mix.Run(c.pool, mixed.data, asBytes(scores.data), 4*rows, rows)
-		for t := range rows {
-			copy(y.data[t*x.cols+h*dim:], mixed.data[t*dim:(t+1)*dim])
-		}
-	}
+	y := c.arena.plane(x.rows, x.cols)
+	scale := float32(1 / math.Sqrt(float64(x.cols/b.heads)))
+	b.attention.Pack(c.pool, k.data, v.data, x.cols, x.rows)
+	b.attention.Run(c.pool, y.data, x.cols, q.data, x.cols, x.rows, scale)
 	return y
-}
-
-func softmax(x []float32, scale float32) {
-	top := x[0]
-	for _, v := range x {
-		top = max(top, v)
-	}
-	var sum float32
-	for i, v := range x {
-		e := float32(math.Exp(float64((v - top) * scale)))
-		x[i] = e
-		sum += e
-	}
-	for i := range x {
-		x[i] /= sum
-	}
 }
 
 // A textEncoder turns symbols into what the decoder speaks: an embedding, three
@@ -181,12 +148,12 @@ func (l *loader) textEncoder(cfg *config) *textEncoder {
 }
 
 func (e *textEncoder) apply(c *call, ids []int) plane {
-	x := c.arena.matrix(len(ids), e.width)
+	x := c.arena.plane(len(ids), e.width)
 	for t, id := range ids {
 		copy(x.data[t*e.width:(t+1)*e.width], e.embed[id*e.width:])
 	}
 	for i, v := range e.conv {
-		x = v.apply(c, padded(c, x, v.pad))
+		x = v.apply(c, x)
 		kernels.LayerNorm(x.data, x.data, e.gamma[i], e.beta[i], 1e-5)
 		leak(x.data, 0.2)
 	}

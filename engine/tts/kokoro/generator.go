@@ -1,6 +1,10 @@
 package kokoro
 
-import "fmt"
+import (
+	"fmt"
+
+	"quern/kernels"
+)
 
 // A generator makes sound: it raises the rate in stages, adds the harmonic
 // source to each, and ends in the inverse of a short-time Fourier transform.
@@ -44,7 +48,7 @@ func (l *loader) generator(cfg *config, in, style int) *generator {
 		if l.err != nil {
 			return nil
 		}
-		in = s.up.width
+		in = s.up.out
 		rate *= s.up.stride
 		s.noise = l.snakeBlock(fmt.Sprintf("%snoise_res.%d", name, i), in, style)
 		for j := range per {
@@ -62,8 +66,8 @@ func (l *loader) generator(cfg *config, in, style int) *generator {
 			pad = (left + 1) / 2
 		}
 		s.branch = l.conv(fmt.Sprintf("%snoise_convs.%d", name, i), 2*bins, left, 1, pad)
-		if l.err == nil && (s.branch.out != s.up.width || left > 1 && s.branch.kernel != 2*left || left == 1 && s.branch.kernel != 1) {
-			l.fail("source branch %d has %d channels and a kernel of %d", i, s.branch.out, s.branch.kernel)
+		if l.err == nil && (s.branch.out != s.up.out || left > 1 && s.branch.taps != 2*left || left == 1 && s.branch.taps != 1) {
+			l.fail("source branch %d has %d channels and a kernel of %d", i, s.branch.out, s.branch.taps)
 		}
 	}
 	g.post = l.conv(name+"conv_post", in, 1, 1, same)
@@ -85,13 +89,13 @@ func (g *generator) apply(c *call, x, spectrum plane, s []float32) ([]float32, e
 		st := &g.stages[i]
 		last := i == len(g.stages)-1
 		slope := float32(0.1)
-		leak(x.flat(), slope)
-		branch := st.branch.apply(c, padded(c, spectrum, st.branch.pad))
-		sum := c.arena.matrix(branch.rows, branch.cols)
+		leak(x.data, slope)
+		branch := st.branch.apply(c, spectrum)
+		sum := c.arena.plane(branch.rows, branch.cols)
 		if err := st.noise.add(c, sum, branch, s, true); err != nil {
 			return nil, err
 		}
-		up := st.up.apply(c, padded(c, x, 1))
+		up := st.up.apply(c, x)
 		// At the last rate one reflected step goes in front.
 		skip := 0
 		if last {
@@ -101,18 +105,14 @@ func (g *generator) apply(c *call, x, spectrum plane, s []float32) ([]float32, e
 			return nil, fmt.Errorf("kokoro: stage %d has %d steps and its source %d", i, up.rows+skip, sum.rows)
 		}
 		w := up.cols
-		add := func(dst, src []float32) {
-			for k, v := range src {
-				dst[k] += v
-			}
-		}
+		add := func(dst, src []float32) { kernels.Add(dst, dst, src) }
 		if last {
 			add(sum.data[:w], up.data[min(1, up.rows-1)*w:][:w])
 		}
-		c.each(up.rows, func(_, from, to int) {
+		c.each(up.rows, func(from, to int) {
 			add(sum.data[(from+skip)*w:(to+skip)*w], up.data[from*w:to*w])
 		})
-		mean := c.arena.matrix(sum.rows, sum.cols)
+		mean := c.arena.plane(sum.rows, sum.cols)
 		for j, b := range st.blocks {
 			if err := b.add(c, mean, sum, s, j == 0); err != nil {
 				return nil, err
@@ -124,8 +124,8 @@ func (g *generator) apply(c *call, x, spectrum plane, s []float32) ([]float32, e
 		}
 		x = mean
 	}
-	leak(x.flat(), 0.01)
-	y := g.post.apply(c, padded(c, x, g.post.pad))
+	leak(x.data, 0.01)
+	y := g.post.apply(c, x)
 	c.seam("decoder.generator.conv_post", y)
 	g.stft.inverse(c, out, y)
 	return out, nil

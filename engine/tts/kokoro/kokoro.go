@@ -103,7 +103,7 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 	m.predictor = l.predictor(m.bert, m.style)
 	m.text = l.textEncoder(cfg)
 	if l.err == nil {
-		m.decoder = l.decoder(2*m.text.lstm.hidden, m.style)
+		m.decoder = l.decoder(m.text.lstm.width, m.style)
 	}
 	if l.err == nil {
 		m.generator = l.generator(cfg, m.decoder.decode[len(m.decoder.decode)-1].out, m.style)
@@ -210,8 +210,8 @@ func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed
 		return nil, nil, err
 	}
 	text := m.text.apply(c, ids)
-	c.seam("F0_proj", plane{rows: len(f0), cols: 1, phases: 1, data: f0})
-	c.seam("N_proj", plane{rows: len(n), cols: 1, phases: 1, data: n})
+	c.seam("F0_proj", plane{rows: len(f0), cols: 1, data: f0})
+	c.seam("N_proj", plane{rows: len(n), cols: 1, data: n})
 	c.seam("text_encoder", text)
 	x, err := m.decoder.apply(c, repeat(c, text, durations, frames), f0, n, timbre)
 	if err != nil {

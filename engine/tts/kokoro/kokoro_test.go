@@ -119,7 +119,7 @@ func TestSeams(t *testing.T) {
 	const seed = 42
 	seams := map[string][]float32{}
 	c := &call{ctx: context.Background(), pool: m.pool.(threads).pool, yield: func() {}, arena: &m.arena}
-	c.trace = func(name string, x plane) { seams[name] = slices.Clone(x.flat()) }
+	c.trace = func(name string, x plane) { seams[name] = slices.Clone(x.data) }
 	samples, durations, err := m.forward(c, ids, style, 1, seed)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestSeams(t *testing.T) {
 	if want := numbers(t, set, "pred_dur"); !slices.Equal(durations, want) {
 		t.Errorf("durations %v; want %v", durations, want)
 	}
-	decoded := turned(golden(t, set, "decoder.decode.3"), m.generator.stages[0].up.in/2)
+	decoded := turned(golden(t, set, "decoder.decode.3"), m.generator.stages[0].up.in)
 	f0 := golden(t, set, "predictor.F0_proj")
 	for name, want := range map[string][]float32{
 		"F0_proj":      f0,
@@ -162,12 +162,12 @@ func TestSeams(t *testing.T) {
 		t.Errorf("the spectrum is off by %.1e; want 1e-3", worst)
 	}
 
-	both := c.arena.matrix(spectrum.rows, 22)
+	both := c.arena.plane(spectrum.rows, 22)
 	for f := range both.rows {
 		copy(both.data[f*22:], spec[f*11:(f+1)*11])
 		copy(both.data[f*22+11:], phase[f*11:(f+1)*11])
 	}
-	x := plane{rows: len(decoded) / 24, cols: 24, phases: 1, data: slices.Clone(decoded)}
+	x := plane{rows: len(decoded) / 24, cols: 24, data: slices.Clone(decoded)}
 	audio, err := m.generator.apply(c, x, both, style[:m.style])
 	if err != nil {
 		t.Fatal(err)
@@ -305,15 +305,5 @@ func TestVoice(t *testing.T) {
 	}
 	if _, err := NewVoice(data[1:], 4); !errors.Is(err, weights.ErrFormat) {
 		t.Errorf("a ragged pack: %v", err)
-	}
-}
-
-func TestSin(t *testing.T) {
-	worst := 0.0
-	for x := -50.0; x < 50; x += 0.001 {
-		worst = max(worst, math.Abs(float64(sin(float32(x)))-math.Sin(float64(float32(x)))))
-	}
-	if worst > 3e-7 {
-		t.Errorf("sin is off by %.1e", worst)
 	}
 }

@@ -40,8 +40,8 @@ func (l *loader) predictor(b *bert, style int) *predictor {
 	p.n, p.nOut = l.curve("N", width, style)
 	if l.err == nil {
 		for _, r := range append(p.lstms, p.lstm, p.shared) {
-			if 2*r.hidden != width {
-				l.fail("a recurrent layer of the predictor has %d states; want %d", r.hidden, width/2)
+			if r.width != width {
+				l.fail("a recurrent layer of the predictor has %d states; want %d", r.width, width)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (l *loader) decoder(width, style int) *decoder {
 
 func (d *decoder) apply(c *call, symbols plane, f0, n, s []float32) (plane, error) {
 	curve := func(v *conv, x []float32) plane {
-		return v.apply(c, padded(c, plane{rows: len(x), cols: 1, phases: 1, data: x}, v.pad))
+		return v.apply(c, plane{rows: len(x), cols: 1, data: x})
 	}
 	a, b := curve(d.f0, f0), curve(d.n, n)
 	side := d.side.apply(c, symbols)

@@ -38,7 +38,7 @@ func (s *source) apply(c *call, f0 []float32, seed uint64) []float32 {
 			phase[h*n+j] = 2 * math.Pi * float64(s.hold) * sum
 		}
 	}
-	c.each(len(out), func(_, from, to int) {
+	c.each(len(out), func(from, to int) {
 		for t := from; t < to; t++ {
 			at := min(max((float64(t)+0.5)/float64(s.hold)-0.5, 0), float64(n-1))
 			j := int(at)
@@ -103,8 +103,8 @@ func (t *transform) bins() int { return t.size/2 + 1 }
 // are reflected.
 func (t *transform) forward(c *call, x []float32) plane {
 	bins, half := t.bins(), t.size/2
-	y := c.arena.matrix(len(x)/t.hop+1, 2*bins)
-	c.each(y.rows, func(_, from, to int) {
+	y := c.arena.plane(len(x)/t.hop+1, 2*bins)
+	c.each(y.rows, func(from, to int) {
 		frame := make([]float64, t.size)
 		for f := from; f < to; f++ {
 			for i := range frame {
@@ -150,7 +150,7 @@ func reflect(i, n int) int {
 func (t *transform) inverse(c *call, dst []float32, x plane) {
 	bins, half := t.bins(), t.size/2
 	frames := c.arena.floats(x.rows * t.size)
-	c.each(x.rows, func(_, from, to int) {
+	c.each(x.rows, func(from, to int) {
 		re, im := make([]float64, bins), make([]float64, bins)
 		for f := from; f < to; f++ {
 			row := x.data[f*x.cols : (f+1)*x.cols]
@@ -168,7 +168,7 @@ func (t *transform) inverse(c *call, dst []float32, x plane) {
 			}
 		}
 	})
-	c.each(len(dst), func(_, from, to int) {
+	c.each(len(dst), func(from, to int) {
 		for s := from; s < to; s++ {
 			at := s + half // position before the cut of half a window
 			first := 0     // frame that still reaches here

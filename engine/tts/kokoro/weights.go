@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quern/formats/weights"
+	"quern/kernels"
 	"quern/kernels/quant"
 )
 
@@ -129,13 +130,27 @@ func (l *loader) cube(name string, b int) (w []float32, a, k int) {
 	return out, a, k
 }
 
-// conv loads a convolution of in channels.
+// conv loads a convolution of in channels, with pad steps of zeros at both
+// ends.
 func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
 	w, out, k := l.cube(name, in)
 	if l.err != nil {
 		return nil
 	}
-	// (out, in, k) → (out, k, in): a window of k rows is one row of input.
+	r := swapTaps(w, out, in, k)
+	if pad == same {
+		pad = dilation * (k - 1) / 2
+	}
+	return &conv{out: out, in: in, taps: k, m: kernels.NewConv(r, out, k, in, kernels.ConvOptions{
+		Stride: stride, Dilation: dilation, Left: pad, Right: pad, Bias: l.optional(out, name+".bias"),
+	})}
+}
+
+// same is pad for a convolution that keeps the length.
+const same = -1
+
+// swapTaps turns (out, in, taps) into (out, taps, in).
+func swapTaps(w []float32, out, in, k int) []float32 {
 	r := make([]float32, len(w))
 	for o := range out {
 		for c := range in {
@@ -144,18 +159,12 @@ func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
 			}
 		}
 	}
-	if pad < 0 {
-		pad = (k - 1) / 2 // in steps of a phase: dilation does not matter
-	}
-	return &conv{dense: newDense(r, out, k*in, l.optional(out, name+".bias")), kernel: k, stride: stride, dilation: dilation, pad: pad, in: in}
+	return r
 }
-
-// same is pad for a convolution that keeps the length.
-const same = -1
 
 // convT loads a transposed convolution whose kernel is twice its stride.
 func (l *loader) convT(name string, in int) *convT {
-	// Its weight is (in, out, k): normalisation is per input channel.
+	// Its weight is (in, out, taps): normalisation is per input channel.
 	w, shape := l.weight(name)
 	if l.err != nil {
 		return nil
@@ -169,26 +178,17 @@ func (l *loader) convT(name string, in int) *convT {
 		l.fail("%q has a kernel of %d; it should be even", name, k)
 		return nil
 	}
-	s := k / 2
-	// Output step i·s + j sees input i with tap j and input i-1 with tap s+j.
-	r := make([]float32, s*out*2*in)
-	for j := range s {
+	r := make([]float32, len(w))
+	for c := range in {
 		for o := range out {
-			row := r[(j*out+o)*2*in:][:2*in]
-			for c := range in {
-				row[c] = w[(c*out+o)*k+s+j]
-				row[in+c] = w[(c*out+o)*k+j]
+			for t := range k {
+				r[(o*k+t)*in+c] = w[(c*out+o)*k+t]
 			}
 		}
 	}
-	bias := l.optional(out, name+".bias")
-	var all []float32
-	if bias != nil {
-		for range s {
-			all = append(all, bias...)
-		}
-	}
-	return &convT{dense: newDense(r, s*out, 2*in, all), stride: s, width: out}
+	s := k / 2
+	// What is cut off both ends makes the length a multiple of the input's.
+	return &convT{out: out, in: in, stride: s, m: kernels.NewConvTranspose(r, out, k, in, s, s/2, s%2, l.optional(out, name+".bias"))}
 }
 
 // linear loads a matrix (out, in); in ≤ 0 takes what the file has.
@@ -206,7 +206,8 @@ func (l *loader) linear(name string, in int) *dense {
 
 // lstm loads one bidirectional layer.
 func (l *loader) lstm(name string, in int) *lstm {
-	var out lstm
+	var side [2]kernels.LSTMWeights
+	h := 0
 	for dir, suffix := range [2]string{"", "_reverse"} {
 		wi, si := l.find(name + ".weight_ih_l0" + suffix)
 		wh, sh := l.find(name + ".weight_hh_l0" + suffix)
@@ -214,20 +215,18 @@ func (l *loader) lstm(name string, in int) *lstm {
 			l.fail("the weights of %q are missing", name)
 			return nil
 		}
-		if len(si) != 2 || len(sh) != 2 || si[1] != in || si[0] != sh[0] || sh[0] != 4*sh[1] {
+		if len(si) != 2 || len(sh) != 2 || si[1] != in || si[0] != sh[0] || sh[0] != 4*sh[1] || dir > 0 && sh[1] != h {
 			l.fail("the weights of %q have shapes %v and %v; %d inputs are expected", name, si, sh, in)
 			return nil
 		}
-		h := sh[1]
+		h = sh[1]
 		bias := l.vector(4*h, name+".bias_ih_l0"+suffix)
 		for i, v := range l.vector(4*h, name+".bias_hh_l0"+suffix) {
 			bias[i] += v
 		}
-		out.hidden = h
-		out.input[dir] = newDense(wi, 4*h, in, bias)
-		out.state[dir] = newDense(wh, 4*h, h, nil)
+		side[dir] = kernels.LSTMWeights{In: wi, Rec: wh, Bias: bias}
 	}
-	return &out
+	return &lstm{m: kernels.NewLSTM(in, h, side[0], &side[1]), width: 2 * h}
 }
 
 // affine loads the style layer of a normalisation over cols channels.
@@ -239,6 +238,11 @@ func (l *loader) affine(name string, cols, style int) *affine {
 	a := &affine{w: w, cols: cols, style: style, b: l.vector(2*cols, name+".fc.bias")}
 	a.gain, a.bias = l.optional(cols, name+".norm.weight"), l.optional(cols, name+".norm.bias")
 	return a
+}
+
+// norm loads a normalisation that act follows.
+func (l *loader) norm(name string, cols, style int, act kernels.ChannelAct) norm {
+	return norm{affine: l.affine(name, cols, style), m: kernels.NewChannelNorm(cols), act: act}
 }
 
 // count returns how many numbers i from 0 on have a tensor that begins with
