@@ -64,6 +64,9 @@ func newEntry(id, path string, o ModelOptions) (*entry, error) {
 			return nil, err
 		}
 		n.created = st.ModTime()
+		if known, err := familyEntry(n); known {
+			return n, err
+		}
 	}
 	file, err := n.open()
 	if err != nil {
@@ -127,9 +130,11 @@ func quantization(set *weights.Set) string {
 
 // capabilities lists what a kind of model can be asked for.
 var capabilities = map[Kind][]string{
-	KindChat:       {"chat", "completion", "embedding"},
-	KindCompletion: {"completion", "embedding"},
-	KindEmbedding:  {"embedding"},
+	KindChat:          {"chat", "completion", "embedding"},
+	KindCompletion:    {"completion", "embedding"},
+	KindEmbedding:     {"embedding"},
+	KindSpeech:        {"speech"},
+	KindTranscription: {"transcription"},
 }
 
 // serves says whether a model of kind k answers requests for want.
@@ -168,7 +173,7 @@ func (f *folder) scan(e *Engine) []*entry {
 			if rel == "." {
 				rel = filepath.Base(f.path)
 			}
-		} else if !strings.EqualFold(filepath.Ext(path), ".gguf") {
+		} else if !isModelFile(path) {
 			return nil
 		}
 		if _, no, _, ok := gguf.ShardName(path); ok && no > 1 {
@@ -218,6 +223,17 @@ func fileID(rel string) string {
 	return strings.TrimSuffix(rel, filepath.Ext(rel))
 }
 
+// isModelFile reports whether a file may be a model by itself.
+func isModelFile(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".gguf":
+		return true
+	case ".bin":
+		return isWhisper(path)
+	}
+	return false
+}
+
 // isModelDir reports whether a directory is one model of Hugging Face's form:
 // config.json beside SafeTensors files, and no GGUF file.
 func isModelDir(dir string) bool {
@@ -228,7 +244,7 @@ func isModelDir(dir string) bool {
 	found := false
 	for _, e := range entries {
 		switch strings.ToLower(filepath.Ext(e.Name())) {
-		case ".safetensors":
+		case ".safetensors", ".pth":
 			found = true
 		case ".gguf":
 			return false
@@ -270,6 +286,10 @@ func (e *Engine) catalogLocked() []*entry {
 	}
 	if e.builtin != nil && (e.o.Builtin || len(list) == 0) {
 		add(e.builtin)
+	}
+	// A voice is always there.
+	if e.voice != nil && (e.o.Builtin || !slices.ContainsFunc(list, func(n *entry) bool { return n.head.kind == KindSpeech })) {
+		add(e.voice)
 	}
 	e.listed, e.scanned = list, time.Now()
 	return list
@@ -322,6 +342,7 @@ func (e *Engine) configure() error {
 		return fmt.Errorf("the built-in model: %w", err)
 	}
 	e.builtin = n
+	e.voice = &entry{id: VoiceName, o: e.o.Defaulted, head: header{kind: KindSpeech, arch: "formant", format: "built in"}}
 	return nil
 }
 
@@ -452,8 +473,8 @@ func (e *Engine) defaultFor(kind Kind) (*entry, error) {
 	}
 	var one *entry
 	for _, n := range e.catalogLocked() {
-		if !n.head.kind.serves(kind) {
-			continue
+		if !n.head.kind.serves(kind) || kind == "" && openers[n.head.kind] != nil {
+			continue // without a kind a text model is meant
 		}
 		if one != nil {
 			return nil, errorf(CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, KindChat))

@@ -14,7 +14,7 @@ import (
 
 // Embed turns texts into vectors.
 func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error) {
-	m, release, err := e.acquire(ctx, r.Model, KindEmbedding)
+	m, release, err := acquire[*textModel](ctx, e, r.Model, KindEmbedding)
 	if err != nil {
 		return EmbedResult{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quern/engine/graph"
+	"quern/engine/tts"
 	"quern/kernels/quant"
 )
 
@@ -89,6 +90,8 @@ type Engine struct {
 	backend graph.Backend
 	device  string
 
+	pronouncer func() (*tts.Pronouncer, error) // unpacked when first asked for
+
 	mu      sync.Mutex
 	fixed   []*entry // configured, in order
 	folders []*folder
@@ -109,7 +112,7 @@ func New(o Options) (*Engine, error) {
 	if o.MemoryLimit <= 0 {
 		o.MemoryLimit = availableMemory()
 	}
-	e := &Engine{o: o, log: o.Log}
+	e := &Engine{o: o, log: o.Log, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	if err := e.configure(); err != nil {
 		return nil, err
 	}
@@ -162,14 +165,14 @@ func (e *Engine) Load(ctx context.Context, name string) error {
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.cancel()
-	var loaded []*textModel
+	var models []loaded
 	for _, n := range e.allLocked() {
 		if m := n.detach(); m != nil {
-			loaded = append(loaded, m)
+			models = append(models, m)
 		}
 	}
 	e.mu.Unlock()
-	for _, m := range loaded {
+	for _, m := range models {
 		m.close()
 	}
 	e.work.Wait()
@@ -182,8 +185,8 @@ func (e *Engine) Stats() Stats {
 	defer e.mu.Unlock()
 	var s Stats
 	for _, n := range e.catalogLocked() {
-		if n.text != nil {
-			s.Models = append(s.Models, n.text.stats(n))
+		if n.model != nil {
+			s.Models = append(s.Models, n.model.stats(n))
 		}
 	}
 	return s

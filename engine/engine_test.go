@@ -290,7 +290,7 @@ func TestFolder(t *testing.T) {
 	}
 	e := open(t, Options{Dirs: []string{dir}})
 	var ids []string
-	for _, m := range e.Models() {
+	for _, m := range texts(e) {
 		ids = append(ids, m.ID)
 		if m.Status != "unloaded" || m.Quantization != "F32" || m.Architecture != "llama" || m.SizeBytes == 0 {
 			t.Errorf("%+v", m)

@@ -20,6 +20,7 @@ const (
 	CodeUnsupportedParam  Code = "unsupported_parameter"
 	CodeQueueFull         Code = "queue_full"
 	CodeModelLoading      Code = "model_loading" // it is being fetched and will take a while
+	CodeVoiceNotFound     Code = "voice_not_found"
 	CodeOutOfMemory       Code = "out_of_memory"
 	CodeShuttingDown      Code = "shutting_down"
 	CodeLoadTimeout       Code = "load_timeout"

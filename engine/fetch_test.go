@@ -19,7 +19,7 @@ func TestFetchOnFirstUse(t *testing.T) {
 		progress(1, 2)
 		return small, nil
 	}}}})
-	if m := e.Models(); len(m) != 1 || m[0].ID != "far" || m[0].Status != "unloaded" || calls.Load() != 0 {
+	if m := texts(e); len(m) != 1 || m[0].ID != "far" || m[0].Status != "unloaded" || calls.Load() != 0 {
 		t.Fatalf("%+v after %d fetches, want one model and none", m, calls.Load())
 	}
 	var wg sync.WaitGroup

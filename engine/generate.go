@@ -19,7 +19,7 @@ func (e *Engine) Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Even
 		if r.Prompt.Messages != nil {
 			kind = KindChat
 		}
-		m, release, err := e.acquire(ctx, r.Model, kind)
+		m, release, err := acquire[*textModel](ctx, e, r.Model, kind)
 		if err != nil {
 			yield(Event{}, err)
 			return

@@ -255,7 +255,7 @@ func TestQuantizeAtLoad(t *testing.T) {
 			}
 		}})
 	bytes := map[string]int64{}
-	for _, m := range e.Models() {
+	for _, m := range texts(e) {
 		if m.Quantization != "Q4_K_M" {
 			t.Errorf("%s is %s", m.ID, m.Quantization)
 		}

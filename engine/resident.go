@@ -15,7 +15,7 @@ import (
 // A resident is the part of an entry that changes: whether the model is
 // loaded, who uses it, and when it may go. Engine.mu guards it.
 type resident struct {
-	text        *textModel
+	model       loaded
 	loading     *load
 	failed      bool
 	fingerprint string
@@ -27,9 +27,9 @@ type resident struct {
 
 // detach takes the loaded model, if any, from its entry and returns it; the
 // caller closes it without Engine.mu, which is held now.
-func (r *resident) detach() *textModel {
-	m := r.text
-	r.text = nil
+func (r *resident) detach() loaded {
+	m := r.model
+	r.model = nil
 	if r.idle != nil {
 		r.idle.Stop()
 		r.idle = nil
@@ -64,7 +64,7 @@ func (l *load) waiting(id string, timeout time.Duration) error {
 
 func (r *resident) status() string {
 	switch {
-	case r.text != nil:
+	case r.model != nil:
 		return "loaded"
 	case r.loading != nil:
 		return "loading"
@@ -76,7 +76,7 @@ func (r *resident) status() string {
 
 // acquire makes the model resident and keeps it so until release is called.
 // It waits for a load at most Options.LoadTimeout; the load itself goes on.
-func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m *textModel, release func(), err error) {
+func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m loaded, release func(), err error) {
 	// A little less, since callers have deadlines of the same length and know
 	// less of what is waited for.
 	deadline := time.NewTimer(e.o.LoadTimeout - e.o.LoadTimeout/100)
@@ -92,13 +92,13 @@ func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m *textMo
 			e.mu.Unlock()
 			return nil, nil, err
 		}
-		if n.text != nil {
+		if n.model != nil {
 			n.users++
 			if n.idle != nil {
 				n.idle.Stop()
 				n.idle = nil
 			}
-			m := n.text
+			m := n.model
 			e.mu.Unlock()
 			return m, func() { e.release(n) }, nil
 		}
@@ -146,15 +146,15 @@ func (e *Engine) keep(n *entry) {
 	if n.keepFor != nil {
 		after = *n.keepFor
 	}
-	if after < 0 || n.text == nil {
+	if after < 0 || n.model == nil {
 		return
 	}
-	m := n.text
+	m := n.model
 	n.idle = time.AfterFunc(after, func() {
 		e.mu.Lock()
-		gone := n.users == 0 && n.text == m
+		gone := n.users == 0 && n.model == m
 		if gone {
-			n.text, n.idle = nil, nil
+			n.model, n.idle = nil, nil
 		}
 		e.mu.Unlock()
 		if gone {
@@ -166,13 +166,13 @@ func (e *Engine) keep(n *entry) {
 
 // setKeepAlive notes how long a request wants its model to stay. The model is in
 // use.
-func (e *Engine) setKeepAlive(m *textModel, d *time.Duration) {
+func (e *Engine) setKeepAlive(m loaded, d *time.Duration) {
 	if d == nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if n := e.find(m.id); n != nil {
+	if n := e.find(m.name()); n != nil {
 		n.keepFor = d
 	}
 }
@@ -203,9 +203,9 @@ func (e *Engine) Unload(name string) error {
 func (e *Engine) load(n *entry, l *load) {
 	start := time.Now()
 	err := e.fetch(n, l)
-	var m *textModel
+	var m loaded
 	if err == nil {
-		m, err = e.openText(n)
+		m, err = e.openModel(n)
 	}
 	e.mu.Lock()
 	if err == nil && e.ctx.Err() != nil { // Close has collected what was loaded before
@@ -217,7 +217,7 @@ func (e *Engine) load(n *entry, l *load) {
 	n.loading = nil
 	n.failed = err != nil
 	if err == nil {
-		n.text, n.fingerprint = m, m.fingerprint
+		n.model, n.fingerprint = m, m.print()
 		e.keep(n)
 	}
 	e.mu.Unlock()
@@ -225,7 +225,7 @@ func (e *Engine) load(n *entry, l *load) {
 		e.log.Error("model not loaded", "model", n.id, "err", err)
 		l.err = loadError(n.id, err)
 	} else {
-		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "context", m.context, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
+		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
 	}
 	close(l.done)
 }
@@ -283,10 +283,10 @@ func (e *Engine) makeRoom(id string, need int64) error {
 		var total int64
 		var oldest *entry
 		for _, n := range e.allLocked() {
-			if n.text == nil {
+			if n.model == nil {
 				continue
 			}
-			total += n.text.bytes()
+			total += n.model.bytes()
 			if n.users == 0 && (oldest == nil || n.used.Before(oldest.used)) {
 				oldest = n
 			}
@@ -319,5 +319,5 @@ func (e *Engine) allLocked() []*entry {
 			}
 		}
 	}
-	return append(list, e.builtin)
+	return append(list, e.builtin, e.voice)
 }

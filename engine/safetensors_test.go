@@ -274,7 +274,7 @@ func TestSafeTensorsDirectory(t *testing.T) {
 	asHuggingFace(t, dir)
 	e := open(t, Options{Models: []ModelOptions{{Name: "gguf", Path: small}, {Path: dir}}, Dirs: []string{models}})
 	var ids []string
-	for _, m := range e.Models() {
+	for _, m := range texts(e) {
 		ids = append(ids, m.ID)
 		if m.ID != "gguf" && (m.Format != "safetensors" || m.Kind != KindChat || m.Quantization != "F32") {
 			t.Errorf("%+v, want a chat model of F32 in safetensors", m)

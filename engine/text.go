@@ -183,6 +183,9 @@ func fingerprint(set *weights.Set, quantization string) string {
 	return "fp_" + hex.EncodeToString(h.Sum(nil)[:6])
 }
 
+func (m *textModel) name() string  { return m.id }
+func (m *textModel) print() string { return m.fingerprint }
+
 // bytes is the memory the model occupies.
 func (m *textModel) bytes() int64 { return m.estimate.Total() }
 

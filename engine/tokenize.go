@@ -8,7 +8,7 @@ import (
 
 // Tokenize shows the tokens of a prompt.
 func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error) {
-	m, release, err := e.acquire(ctx, r.Model, "")
+	m, release, err := acquire[*textModel](ctx, e, r.Model, "")
 	if err != nil {
 		return TokenizeResult{}, err
 	}
@@ -37,7 +37,7 @@ func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResul
 
 // Detokenize returns the text of tokens, control tokens spelled out.
 func (e *Engine) Detokenize(ctx context.Context, name string, ids []token.ID) (string, error) {
-	m, release, err := e.acquire(ctx, name, "")
+	m, release, err := acquire[*textModel](ctx, e, name, "")
 	if err != nil {
 		return "", err
 	}

@@ -34,6 +34,11 @@ type Engine interface {
 	Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error)
 	Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error)
 	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
+	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
+	Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error]
+	Phonemize(text, language string) ([]engine.Pronunciation, error)
+	Voices() []engine.Voice
+	CheckVoice(model, voice string) error
 	Stats() engine.Stats
 }
 
@@ -52,6 +57,8 @@ type Options struct {
 	AllowedOrigins []string // web origins, one "*" each allowed; nil means pages of this machine and app://*
 
 	JSONBody          int64 // bytes of a JSON body, inflated; 0 means 16 MiB
+	Upload            int64 // bytes of a multipart body; 0 means 512 MiB
+	SpeechChars       int   // characters of a text to be spoken; 0 means 50,000
 	MaxN              int   // largest n; 0 means 8
 	MaxBestOf         int   // largest best_of; 0 means 16
 	MaxLogprobs       int   // largest logprobs of /v1/completions; 0 means 5, at most 20
@@ -141,6 +148,7 @@ func (o *Options) fill() error {
 		v    *int
 		zero int
 	}{
+		{"limit of spoken characters", &o.SpeechChars, 50000},
 		{"max n", &o.MaxN, 8},
 		{"max best_of", &o.MaxBestOf, 16},
 		{"max logprobs", &o.MaxLogprobs, 5},
@@ -162,6 +170,12 @@ func (o *Options) fill() error {
 	}
 	if o.JSONBody == 0 {
 		o.JSONBody = 16 << 20
+	}
+	if o.Upload < 0 {
+		return fmt.Errorf("httpapi: limit of uploads is %d", o.Upload)
+	}
+	if o.Upload == 0 {
+		o.Upload = 512 << 20
 	}
 	for _, d := range []struct {
 		v    *time.Duration

@@ -28,11 +28,16 @@ const (
 	codeTooLarge           code = "request_too_large"
 	codeInternal           code = "internal_error"
 	codeRequestTimeout     code = "request_timeout"
+	codeTooLong            code = "string_above_max_length"
+	codeUnsupportedAudio   code = "unsupported_audio"
+	codeOutputFormat       code = "output_format_not_supported"
+	codeNotImplemented     code = "not_implemented"
 
 	codeMissing           = engine.CodeMissingParam
 	codeInvalidValue      = engine.CodeInvalidValue
 	codeUnsupported       = engine.CodeUnsupportedParam
 	codeModelNotSupported = engine.CodeModelNotSupported
+	codeVoiceNotFound     = engine.CodeVoiceNotFound
 	codeLoadTimeout       = engine.CodeLoadTimeout
 	codeShuttingDown      = engine.CodeShuttingDown
 	codeEngineFailure     = engine.CodeEngineFailure
@@ -55,6 +60,9 @@ var codeClasses = map[code]codeClass{
 	codeUnsupported:          {400, "invalid_request_error", false},
 	codeUnsupportedContent:   {400, "invalid_request_error", false},
 	codeModelNotSupported:    {400, "invalid_request_error", false},
+	codeVoiceNotFound:        {400, "invalid_request_error", false},
+	codeTooLong:              {400, "invalid_request_error", false},
+	codeUnsupportedAudio:     {400, "invalid_request_error", false},
 	engine.CodeContextLength: {400, "invalid_request_error", false},
 	engine.CodeTemplate:      {400, "invalid_request_error", false},
 	codeInvalidKey:           {401, "invalid_request_error", false},
@@ -64,10 +72,13 @@ var codeClasses = map[code]codeClass{
 	codeUnknownURL:           {404, "invalid_request_error", false},
 	codeMethod:               {405, "invalid_request_error", false},
 	codeTooLarge:             {413, "invalid_request_error", false},
+	codeOutputFormat:         {422, "invalid_request_error", false},
 	codeInternal:             {500, "server_error", false},
 	codeEngineFailure:        {500, "server_error", false},
+	codeNotImplemented:       {501, "server_error", false},
 	engine.CodeQueueFull:     {503, "overloaded_error", true},
 	codeShuttingDown:         {503, "overloaded_error", true},
+	engine.CodeModelLoading:  {503, "overloaded_error", true},
 	engine.CodeOutOfMemory:   {503, "overloaded_error", false},
 	codeRequestTimeout:       {504, "timeout_error", false},
 	codeLoadTimeout:          {504, "timeout_error", false},
@@ -172,6 +183,10 @@ func (a *API) writeError(c *call, e *apiError) {
 		h.Set("WWW-Authenticate", "Bearer")
 	case codeShuttingDown:
 		h.Set("Connection", "close")
+	}
+	if c.route != nil && c.route.vendor {
+		a.writeJSON(c, e.vendorStatus(), e.vendorBody())
+		return
 	}
 	a.writeJSON(c, e.status, e.body())
 }

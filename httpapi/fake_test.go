@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"math"
@@ -19,7 +20,9 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/engine/asr"
 	"quern/engine/token"
+	"quern/engine/tts"
 	"quern/httpapi"
 )
 
@@ -44,6 +47,8 @@ type fake struct {
 	output  atomic.Int64
 	last    atomic.Pointer[engine.GenerateRequest]
 	seen    atomic.Pointer[engine.EmbedRequest]
+	spoken  atomic.Pointer[engine.SpeakRequest]
+	heard   atomic.Pointer[engine.TranscribeRequest]
 
 	load     func(ctx context.Context, model string) error
 	generate func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool)
@@ -57,6 +62,8 @@ var fakeModels = []engine.ModelInfo{
 	},
 	{ID: "stub-chat", AliasOf: chatModel, Kind: engine.KindChat, Created: time.Unix(1767000000, 0), ContextLength: fakeContext, Status: "loaded"},
 	{ID: embedModel, Kind: engine.KindEmbedding, Created: time.Unix(1767000001, 0), ContextLength: 512, Status: "unloaded", Format: "gguf"},
+	{ID: voiceModel, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "loaded"},
+	{ID: earModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription"}, Status: "loaded"},
 	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
 }
 
@@ -72,6 +79,103 @@ func (f *fake) Resolve(name string, kind engine.Kind) (engine.ModelInfo, error) 
 		return engine.ModelInfo{}, &engine.Error{Code: engine.CodeMissingParam, Param: "model", Message: "model is required"}
 	}
 	return engine.ModelInfo{}, &engine.Error{Code: engine.CodeModelNotFound, Param: "model", Message: fmt.Sprintf("model %q does not exist; there is %s", name, chatModel)}
+}
+
+const (
+	voiceModel = "stub-voice"
+	earModel   = "stub-ear"
+)
+
+var fakeVoices = []engine.Voice{
+	{Voice: tts.Voice{ID: "af_bella", Name: "Bella", Language: "en-us", Gender: "female", Description: "American female"}, Model: voiceModel},
+	{Voice: tts.Voice{ID: "bm_george", Name: "George", Language: "en-gb", Gender: "male", Description: "British male"}, Model: voiceModel},
+	{Voice: tts.Voice{ID: "alloy", Name: "Alloy", Language: "en-us"}, Model: voiceModel, AliasOf: "af_bella"},
+}
+
+func (f *fake) Voices() []engine.Voice { return fakeVoices }
+
+func (f *fake) CheckVoice(_, voice string) error {
+	for _, v := range fakeVoices {
+		if v.ID == voice {
+			return nil
+		}
+	}
+	return &engine.Error{Code: engine.CodeVoiceNotFound, Param: "voice", Message: fmt.Sprintf("there is no voice %q", voice)}
+}
+
+func (f *fake) Phonemize(text, _ string) ([]engine.Pronunciation, error) {
+	return []engine.Pronunciation{{Text: text, End: len(text), Phonemes: "hˈI", Source: "lexicon"}}, nil
+}
+
+// fakeRate is the sample rate of the fake's voices.
+const fakeRate = 24000
+
+// Speak makes 0.1 s of sound a word, a chunk for every sentence.
+func (f *fake) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
+	f.spoken.Store(&r)
+	return func(yield func(engine.Speech, error) bool) {
+		f.running.Add(1)
+		defer f.running.Add(-1)
+		at, seconds := 0, 0.0
+		for at < len(r.Text) {
+			s := engine.Speech{Rate: fakeRate}
+			s.Start, s.End = at, len(r.Text)
+			if i := strings.IndexByte(r.Text[at:], '.'); i >= 0 {
+				s.End = at + i + 1
+			}
+			for _, m := range regexp.MustCompile(`\w+`).FindAllStringIndex(r.Text[at:s.End], -1) {
+				w := tts.Word{Start: at + m[0], End: at + m[1], Said: r.Text[at+m[0] : at+m[1]], From: seconds, To: seconds + 0.1}
+				s.Words = append(s.Words, w)
+				seconds += 0.1
+			}
+			s.Symbols = s.End - s.Start
+			s.Samples = make([]float32, int(0.1*fakeRate/r.Speed)*len(s.Words))
+			for i := range s.Samples {
+				s.Samples[i] = float32(0.3 * math.Sin(float64(i)/10))
+			}
+			at = s.End
+			if ctx.Err() != nil {
+				yield(engine.Speech{}, ctx.Err())
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Transcribe hears a word every half second.
+func (f *fake) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
+	f.heard.Store(&r)
+	return func(yield func(engine.Segment, error) bool) {
+		f.running.Add(1)
+		defer f.running.Add(-1)
+		buf := make([]float32, 8000)
+		for i := 0; ; i++ {
+			n, err := r.Source.Read(buf)
+			if err == io.EOF || n == 0 && err == nil {
+				return
+			}
+			if err != nil {
+				yield(engine.Segment{}, err)
+				return
+			}
+			start := r.Info.Duration
+			r.Info.Duration += float64(n) / 16000
+			r.Info.Language, r.Info.Probability = "en", 0.9
+			s := engine.Segment{ID: i, Start: start, End: r.Info.Duration, Text: fmt.Sprintf(" word%d", i), Tokens: []token.ID{token.ID(i)}, AvgLogprob: -0.5}
+			if r.Words {
+				s.Words = []asr.Word{{Text: s.Text, Start: s.Start, End: s.End, Probability: 0.5}}
+			}
+			if r.Logprobs {
+				s.Logprobs = []asr.TokenLogprob{{ID: token.ID(i), Bytes: []byte(s.Text), Logprob: -0.5}}
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (f *fake) Unload(model string) error {

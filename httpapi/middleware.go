@@ -213,9 +213,18 @@ func (a *API) writeJSON(c *call, status int, v any) error {
 	return a.writeBytes(c, status, append(b, '\n'))
 }
 
+// writeAs answers with b, which is of a media type.
+func (a *API) writeAs(c *call, mime string, b []byte) error {
+	return a.write(c, http.StatusOK, mime, b)
+}
+
 func (a *API) writeBytes(c *call, status int, b []byte) error {
+	return a.write(c, status, "application/json", b)
+}
+
+func (a *API) write(c *call, status int, mime string, b []byte) error {
 	h := c.w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", mime)
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	c.w.WriteHeader(status)
 	if _, err := c.w.Write(b); err != nil && c.r.Method != http.MethodHead {

@@ -55,7 +55,7 @@ func (a *API) listModels(c *call) error {
 	// One path, two clients, and no document that satisfies both.
 	c.w.Header().Add("Vary", "xi-api-key, User-Agent")
 	models := a.o.Engine.Models()
-	if fromElevenLabs(c.r) {
+	if c.route.vendorOnly || fromElevenLabs(c.r) {
 		out := []vendorModel{}
 		for _, m := range models {
 			out = append(out, vendorModel{m.ID, m.ID, m.Kind == engine.KindSpeech})

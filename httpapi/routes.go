@@ -16,6 +16,9 @@ type route struct {
 	open   bool // needs no key
 	work   bool // runs a model: refused while shutting down
 	bare   bool
+
+	vendor     bool // answers, and fails, in ElevenLabs' dialect
+	vendorOnly bool // under ElevenLabs' prefix, where nothing has to be guessed
 }
 
 func (a *API) routes() []route {
@@ -24,6 +27,12 @@ func (a *API) routes() []route {
 		{method: "POST", path: "/v1/chat/completions/render", handle: (*API).render, work: true, bare: true},
 		{method: "POST", path: "/v1/completions", handle: (*API).completions, work: true, bare: true},
 		{method: "POST", path: "/v1/embeddings", handle: (*API).embeddings, work: true, bare: true},
+		{method: "POST", path: "/v1/audio/transcriptions", handle: (*API).transcriptions, work: true, bare: true},
+		{method: "POST", path: "/v1/audio/translations", handle: (*API).translations, work: true, bare: true},
+		{method: "POST", path: "/v1/audio/speech", handle: (*API).speech, work: true, bare: true},
+		{method: "POST", path: "/v1/audio/phonemize", handle: (*API).phonemize, work: true, bare: true},
+		{method: "GET", path: "/v1/audio/voices", handle: (*API).voices, bare: true},
+		{method: "POST", path: "/v1/audio/voices", handle: notBuilt("voices cannot be uploaded; put voice packs into the model's voices folder"), bare: true},
 		{method: "POST", path: "/v1/tokenize", handle: (*API).tokenize, work: true, bare: true},
 		{method: "POST", path: "/v1/detokenize", handle: (*API).detokenize, work: true, bare: true},
 
@@ -44,6 +53,33 @@ func (a *API) routes() []route {
 	}
 }
 
+// vendorRoutes are ElevenLabs' endpoints. They answer under their path and under
+// /elevenlabs.
+func vendorRoutes() []route {
+	const speech = "/v1/text-to-speech/:voice_id"
+	noVoices := notBuilt("voices cannot be made or changed here; put voice packs into the model's voices folder")
+	return []route{
+		{method: "POST", path: speech, handle: (*API).textToSpeech, work: true},
+		{method: "POST", path: speech + "/stream", handle: (*API).streamSpeech, work: true},
+		{method: "POST", path: speech + "/stream/sse", handle: (*API).streamSpeech, work: true},
+		{method: "POST", path: speech + "/with-timestamps", handle: (*API).timedSpeech, work: true},
+		{method: "POST", path: speech + "/stream/with-timestamps", handle: (*API).streamTimedSpeech, work: true},
+		{method: "POST", path: "/v1/speech-to-text", handle: (*API).vendorTranscription, work: true},
+		{method: "GET", path: "/v1/voices", handle: (*API).vendorVoices},
+		{method: "GET", path: "/v2/voices", handle: (*API).vendorVoices},
+		{method: "GET", path: "/v1/voices/:voice_id", handle: (*API).vendorVoice},
+		{method: "GET", path: "/v1/voices/:voice_id/settings", handle: (*API).vendorVoice},
+		{method: "POST", path: "/v1/voices/:voice_id", handle: noVoices}, // add
+		{method: "POST", path: "/v1/voices/:voice_id/edit", handle: noVoices},
+		{method: "DELETE", path: "/v1/voices/:voice_id", handle: noVoices},
+		{method: "GET", path: "/v1/user", handle: (*API).vendorUser},
+		{method: "GET", path: "/v1/user/subscription", handle: (*API).vendorUser},
+	}
+}
+
+// vendorPrefix is where ElevenLabs' endpoints are beside their own paths.
+const vendorPrefix = "/elevenlabs"
+
 // Paths of requests that no route took, in the metrics.
 const (
 	pathUnmatched = "unmatched"
@@ -57,7 +93,16 @@ func (a *API) newRouter() *httprouter.Router {
 	r.RedirectFixedPath = false
 	r.HandleOPTIONS = false // ServeHTTP answers them
 	r.HandleMethodNotAllowed = true
-	for _, rt := range a.routes() {
+	all := a.routes()
+	for _, rt := range vendorRoutes() {
+		rt.vendor = true
+		all = append(all, rt)
+		rt.vendorOnly = true
+		rt.path = vendorPrefix + rt.path
+		all = append(all, rt)
+	}
+	all = append(all, route{method: "GET", path: vendorPrefix + "/v1/models", handle: (*API).listModels, vendor: true, vendorOnly: true})
+	for _, rt := range all {
 		h := func(w http.ResponseWriter, req *http.Request, ps httprouter.Params) {
 			a.dispatch(&call{w: w.(*response), r: req, route: &rt, params: ps})
 		}
@@ -72,6 +117,7 @@ func (a *API) newRouter() *httprouter.Router {
 			open := rt
 			// Without a key nobody learns which paths exist under /v1.
 			open.open = !strings.HasPrefix(req.URL.Path, "/v1/")
+			open.vendor = strings.HasPrefix(req.URL.Path, vendorPrefix+"/")
 			a.dispatch(&call{w: w.(*response), r: req, route: &open})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,12 +227,15 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	return e, info, nil
 }
 
-// resolve is Engine.Resolve, except that without a name and a kind the only
+// resolve is Engine.Resolve, except that without a name and a kind the only text
 // model, or the default for chat, is meant.
 func resolve(e *engine.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
 	if name == "" && kind == "" {
-		if all := e.Models(); len(all) == 1 {
-			return all[0], nil
+		texts := slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool {
+			return m.Kind == engine.KindSpeech || m.Kind == engine.KindTranscription
+		})
+		if len(texts) == 1 {
+			return texts[0], nil
 		}
 		kind = engine.KindChat
 	}

@@ -21,8 +21,8 @@ import (
 // Transcribe yields the segments of src as they become final, in order. It
 // reads no further than it must, so audio of any length takes the same memory.
 // Breaking out of the loop or ending ctx stops it within a layer of the model.
-// Errors wrap ErrOptions or ErrLogits, or are those of src, ctx and the
-// backend; after one there is nothing more.
+// Errors wrap ErrOptions or are those of src, ctx and the backend, or say that
+// the model's numbers are none; after one there is nothing more.
 func (m *Model) Transcribe(ctx context.Context, src Source, o Options) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -147,7 +147,7 @@ type clip struct {
 	seed     uint64
 	first    bool // no window has been decoded
 
-	initial []token.ID // prompt and keywords
+	initial []token.ID // Options.Prompt, until the prompt is reset
 	said    []token.ID // since the prompt was reset
 	lastEnd float64    // of the last segment with words
 	// lastSpeech is the same as of the window before.
@@ -233,6 +233,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 		}
 		var drop bool
 		if list, drop = c.skip(list, seek, n, single); drop {
+			c.seek = max(c.seek, seek+leastFrames)
 			return nil, nil
 		}
 	}

@@ -1,10 +1,6 @@
 package quant
 
-import (
-	"sync"
-
-	"quern/kernels/internal/isa"
-)
+import "quern/kernels/internal/isa"
 
 // A panelKernel multiplies several weight rows with several activation rows:
 // pack unpacks and turns a stretch of the weight rows once, tile multiplies it
@@ -35,8 +31,25 @@ const (
 
 type panelBuffer [panelBytes]byte
 
-// buffers lends panels. They are scratch: nothing is read before it is written.
-var buffers = sync.Pool{New: func() any { return new(panelBuffer) }}
+// buffers lends panels, one to each thread that computes; what does not fit is
+// left to the collector. They are scratch: nothing is read before it is written.
+var buffers = make(chan *panelBuffer, 64)
+
+func lend() *panelBuffer {
+	select {
+	case b := <-buffers:
+		return b
+	default:
+		return new(panelBuffer)
+	}
+}
+
+func giveBack(b *panelBuffer) {
+	select {
+	case buffers <- b:
+	default:
+	}
+}
 
 // dotPanels is DotRows by panels. It reports whether it was done: it needs as many
 // weight rows as a panel has.
@@ -45,7 +58,7 @@ func (t Type) dotPanels(dst []float32, dstStride int, w []byte, rows, rowBytes, 
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	panel := buffers.Get().(*panelBuffer)
+	panel := lend()
 	fileBlock := rowBytes / (n / k.block)
 	for r := 0; r < rows; r += k.lanes {
 		r = min(r, rows-k.lanes) // the last panel may do some rows again
@@ -57,6 +70,6 @@ func (t Type) dotPanels(dst []float32, dstStride int, w []byte, rows, rowBytes, 
 			}
 		}
 	}
-	buffers.Put(panel)
+	giveBack(panel)
 	return true
 }

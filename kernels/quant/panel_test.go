@@ -199,7 +199,6 @@ func TestDotRowsAllocs(t *testing.T) {
 			w := randomWeights(t, rand.New(rand.NewPCG(6, 6)), typ, rows, n)
 			x, xs := activations(rand.New(rand.NewPCG(6, 7)), typ.Layout().With, n, batch, 0)
 			dst := make([]float32, batch*rows)
-			// A collection may take lent panels back: less than one in ten runs.
 			if got := testing.AllocsPerRun(100, func() { typ.DotRows(dst, rows, w, rows, n, x, xs, batch) }); got > 0 {
 				t.Errorf("%v: %v allocations a call", typ, got)
 			}

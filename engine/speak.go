@@ -1,0 +1,280 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/engine/cpu"
+	"quern/engine/tts"
+)
+
+// VoiceName is the id of the voice that needs no model file.
+const VoiceName = "quern-formant"
+
+// A Voice is a speaker clients can ask for.
+type Voice struct {
+	tts.Voice
+	Model   string // its model's id
+	AliasOf string // the voice this name stands for, or ""
+}
+
+// A SpeakRequest is a text to be spoken.
+type SpeakRequest struct {
+	Model    string
+	Text     string
+	Voice    string  // a voice, a name that stands for one, or a mixture "af_bella(2)+af_sky"
+	Speed    float64 // 0.25 to 4; 0 means 1
+	Seed     uint64  // equal requests sound equal
+	Language string  // "en-us", "en-gb"; "" is the voice's own
+
+	KeepAlive *time.Duration // as in GenerateRequest
+}
+
+// A Speech is a piece of the answer.
+type Speech struct {
+	tts.Chunk
+	Rate int // Hz
+}
+
+// A speechModel is a synthesiser that is loaded.
+type speechModel struct {
+	id     string
+	synth  tts.Synth
+	reader func() (*tts.Pronouncer, error)
+	took   time.Duration
+	active atomic.Int64 // requests, those that wait included
+	most   int64
+	spoken atomic.Int64 // symbols
+}
+
+func (m *speechModel) name() string      { return m.id }
+func (m *speechModel) bytes() int64      { return m.synth.Bytes() }
+func (m *speechModel) cacheBytes() int64 { return 0 }
+func (m *speechModel) print() string     { return "" }
+func (m *speechModel) close()            {}
+
+func (m *speechModel) stats(n *entry) ModelStats {
+	return ModelStats{Model: m.id, Kind: n.head.kind, Running: int(m.active.Load()), GeneratedTokens: m.spoken.Load(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.bytes()}
+}
+
+// dictionaries are the files of larger pronunciation dictionaries that may lie
+// beside a model.
+var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "gb_silver.json"}
+
+// openSpeech makes a synthesiser resident.
+func (e *Engine) openSpeech(n *entry) (loaded, error) {
+	start := time.Now()
+	o := n.o.defaulted()
+	m := &speechModel{id: n.id, most: int64(1 + o.Queue), reader: e.pronouncer}
+	if n.path == "" {
+		m.synth = tts.Formant()
+		return m, nil
+	}
+	backend, ok := e.backend.(*cpu.Backend)
+	if !ok {
+		return nil, errorf(CodeModelNotSupported, "model", "model %q speaks on the CPU only; start with --device cpu", n.id)
+	}
+	// Weights are read as float32 whatever the file's type.
+	if err := e.makeRoom(n.id, 2*n.size); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.synth, err = tts.OpenKokoro(n.path, backend); err != nil {
+		return nil, err
+	}
+	if dir := dictionaryDir(n.path); dir != nil {
+		m.reader = sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(dir) })
+	}
+	m.took = time.Since(start)
+	e.progress(n.id, 1)
+	return m, nil
+}
+
+// dictionaryDir returns the folder of a model if dictionaries lie in it.
+func dictionaryDir(path string) fs.FS {
+	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+		path = filepath.Dir(path)
+	}
+	for _, d := range dictionaries {
+		if _, err := os.Stat(filepath.Join(path, d)); err == nil {
+			return os.DirFS(path)
+		}
+	}
+	return nil
+}
+
+// voices lists the speakers of an entry.
+func (n *entry) voices() ([]tts.Voice, error) {
+	if n.path == "" {
+		return tts.Formant().Voices(), nil
+	}
+	return tts.KokoroVoices(n.path)
+}
+
+// Voices lists the speakers of every model, with the names of OpenAI's that
+// stand for one. A name is listed once.
+func (e *Engine) Voices() []Voice {
+	var list []Voice
+	seen := make(map[string]bool)
+	add := func(v Voice) {
+		if !seen[v.ID] {
+			seen[v.ID] = true
+			list = append(list, v)
+		}
+	}
+	var stands []Voice
+	for _, n := range e.speakers() {
+		voices, err := n.voices()
+		if err != nil {
+			e.log.Warn("voices cannot be listed", "model", n.id, "err", err)
+			continue
+		}
+		for _, v := range voices {
+			add(Voice{Voice: v, Model: n.id})
+		}
+		for _, s := range tts.Stands(voices) {
+			i := slices.IndexFunc(voices, func(v tts.Voice) bool { return v.ID == s.Voice })
+			v := Voice{Voice: voices[i], Model: n.id, AliasOf: s.Voice}
+			v.ID, v.Name = s.Name, strings.ToUpper(s.Name[:1])+s.Name[1:]
+			stands = append(stands, v)
+		}
+	}
+	for _, v := range stands {
+		add(v)
+	}
+	return list
+}
+
+// speakers returns the speech models of this machine.
+func (e *Engine) speakers() []*entry {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []*entry
+	for _, n := range e.catalogLocked() {
+		if n.head.kind == KindSpeech && !n.remote {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// CheckVoice reports whether a model can speak in a voice.
+func (e *Engine) CheckVoice(model, voice string) error {
+	e.mu.Lock()
+	n, err := e.lookup(model, KindSpeech)
+	e.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	voices, err := n.voices()
+	if err != nil {
+		return loadError(n.id, err)
+	}
+	return voiceError(tts.Check(voices, voice), voices)
+}
+
+// voiceError is what clients hear of a voice that is not there.
+func voiceError(err error, voices []tts.Voice) error {
+	var unknown *tts.VoiceError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	for _, v := range voices[:min(len(voices), 10)] {
+		names = append(names, v.ID)
+	}
+	more := ""
+	if len(voices) > len(names) {
+		more = ", …"
+	}
+	return errorf(CodeVoiceNotFound, "voice", "%.300s; there is %s%s", unknown.Error(), strings.Join(names, ", "), more)
+}
+
+// Speak renders a text, the first utterance first. Leaving the loop or ending
+// ctx stops it within one layer of the network.
+func (e *Engine) Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error] {
+	return func(yield func(Speech, error) bool) {
+		m, release, err := acquire[*speechModel](ctx, e, r.Model, KindSpeech)
+		if err != nil {
+			yield(Speech{}, err)
+			return
+		}
+		defer release()
+		e.setKeepAlive(m, r.KeepAlive)
+		if m.active.Add(1) > m.most {
+			m.active.Add(-1)
+			yield(Speech{}, &Error{Code: CodeQueueFull, RetryAfter: 2 * time.Second,
+				Message: fmt.Sprintf("model %q has %d requests waiting, as many as queue allows; try again later", m.id, m.most-1)})
+			return
+		}
+		defer m.active.Add(-1)
+		reader, err := m.reader()
+		if err != nil {
+			yield(Speech{}, err)
+			return
+		}
+		if r.Speed == 0 {
+			r.Speed = 1
+		}
+		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: r.Voice, Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
+			if err != nil {
+				yield(Speech{}, m.failure(err))
+				return
+			}
+			m.spoken.Add(int64(c.Symbols))
+			if !yield(Speech{c, m.synth.Rate()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *speechModel) failure(err error) error {
+	switch {
+	case errors.Is(err, tts.ErrLanguage):
+		return errorf(CodeInvalidValue, "voice", "%v; name a voice of English, or lang_code en-us or en-gb", err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return voiceError(err, m.synth.Voices())
+}
+
+// A Pronunciation is one word or mark of a text as it will be said.
+type Pronunciation struct {
+	Text       string
+	Start, End int // bytes of the text
+	Phonemes   string
+	Space      bool   // a space follows
+	Source     string // where the phonemes of a word come from
+}
+
+// Phonemize tells how a text is pronounced in "en-us" (also "") or "en-gb".
+func (e *Engine) Phonemize(text, language string) ([]Pronunciation, error) {
+	reader, err := e.pronouncer()
+	if err != nil {
+		return nil, err
+	}
+	if language == "" {
+		language = "en-us"
+	}
+	tokens, err := reader.Phonemize(text, language)
+	if err != nil {
+		return nil, errorf(CodeInvalidValue, "lang_code", "%v", err)
+	}
+	out := make([]Pronunciation, len(tokens))
+	for i, t := range tokens {
+		out[i] = Pronunciation{t.Text, t.Start, t.End, t.Phonemes, t.Space, t.Source.String()}
+	}
+	return out, nil
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern/engine/asr"
+)
+
+// texts lists the models but for the voice that is always there.
+func texts(e *Engine) []ModelInfo {
+	return slices.DeleteFunc(e.Models(), func(m ModelInfo) bool { return m.ID == VoiceName })
+}
+
+func say(ctx context.Context, e *Engine, r SpeakRequest) (samples []float32, chunks []Speech, err error) {
+	for c, err := range e.Speak(ctx, r) {
+		if err != nil {
+			return nil, nil, err
+		}
+		samples = append(samples, c.Samples...)
+		chunks = append(chunks, c)
+	}
+	return samples, chunks, nil
+}
+
+const twoSentences = "Hello there. The quick brown fox jumps over the lazy dog, and then it goes home again."
+
+func TestFormantVoice(t *testing.T) {
+	e := open(t, Options{})
+	r := SpeakRequest{Text: twoSentences, Voice: "alloy"}
+	samples, chunks, err := say(t.Context(), e, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := float64(len(samples)) / float64(chunks[0].Rate); s < 3 || s > 12 {
+		t.Errorf("%.1f s of sound", s)
+	}
+	at, last := 0, 0.0
+	words := 0
+	for _, c := range chunks {
+		if c.Start != at {
+			t.Errorf("a chunk begins at byte %d, the one before ended at %d", c.Start, at)
+		}
+		at = c.End
+		for _, w := range c.Words {
+			if w.From < last-1e-9 || w.To < w.From || w.Start < c.Start || w.End > c.End {
+				t.Errorf("%+v after %.3f s in bytes %d to %d", w, last, c.Start, c.End)
+			}
+			last = w.From
+			words++
+		}
+	}
+	if at != len(r.Text) || words != len(strings.Fields(r.Text)) {
+		t.Errorf("%d of %d bytes, %d words", at, len(r.Text), words)
+	}
+	again, _, err := say(t.Context(), e, r)
+	if err != nil || !slices.Equal(samples, again) {
+		t.Errorf("the second time it sounds different (%v)", err)
+	}
+	if fast, _, err := say(t.Context(), e, SpeakRequest{Text: r.Text, Voice: "alloy", Speed: 2}); err != nil || len(fast) > len(samples)*2/3 {
+		t.Errorf("at speed 2 it takes %d of %d samples (%v)", len(fast), len(samples), err)
+	}
+	var unknown *Error
+	if err := e.CheckVoice(VoiceName, "nobody"); !errors.As(err, &unknown) || unknown.Code != CodeVoiceNotFound || !strings.Contains(unknown.Message, "af_bella") {
+		t.Errorf("voice nobody: %v", err)
+	}
+	if err := e.CheckVoice("", "af_bella(2)+bm_lewis"); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := say(ctx, e, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if v := e.Voices(); len(v) < 16 || v[0].Model != VoiceName {
+		t.Errorf("%d voices, the first %+v", len(v), v[0])
+	}
+}
+
+// kokoroDir makes a model directory of the small network of tests.
+func kokoroDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"kokoro-tiny.safetensors", "config.json"} {
+		data, err := os.ReadFile(filepath.Join("tts", "kokoro", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "voices"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"af_bella", "bm_george"} {
+		var pack []byte
+		for k := range 510 * 16 {
+			pack = binary.LittleEndian.AppendUint32(pack, math.Float32bits(float32(math.Sin(float64(k+i)))*0.3))
+		}
+		if err := os.WriteFile(filepath.Join(dir, "voices", name+".bin"), pack, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestKokoro(t *testing.T) {
+	dir := kokoroDir(t)
+	e := open(t, Options{Models: []ModelOptions{{Name: "kokoro", Path: dir}}})
+	if m, err := e.Resolve("", KindSpeech); err != nil || m.ID != "kokoro" || m.Architecture != "kokoro" {
+		t.Fatalf("the default voice is %+v (%v)", m, err)
+	}
+	var ids []string
+	for _, v := range e.Voices() {
+		ids = append(ids, v.ID)
+	}
+	if want := []string{"af_bella", "bm_george", "fable", "coral", "cedar"}; !slices.Equal(ids, want) {
+		t.Errorf("voices %v; want %v", ids, want)
+	}
+	a, chunks, err := say(t.Context(), e, SpeakRequest{Text: "Hi there, my friend.", Voice: "af_bella"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := say(t.Context(), e, SpeakRequest{Text: "Hi there, my friend.", Voice: "af_bella+bm_george"})
+	if err != nil || slices.Equal(a, b) || len(a) == 0 || chunks[0].Rate != 24000 {
+		t.Errorf("a mixture sounds like one voice, or %v", err)
+	}
+	if err := e.Unload("kokoro"); err != nil {
+		t.Error(err)
+	}
+}
+
+// sine is a tone of n samples.
+type sine struct{ n, at int }
+
+func (s *sine) Read(dst []float32) (int, error) {
+	if s.at == s.n {
+		return 0, io.EOF
+	}
+	k := min(len(dst), s.n-s.at)
+	for i := range dst[:k] {
+		dst[i] = float32(0.3 * math.Sin(float64(s.at+i)*0.2))
+	}
+	s.at += k
+	return k, nil
+}
+
+func TestTranscribe(t *testing.T) {
+	dir := filepath.Join("..", "..", "shared", "fixtures", "whisper", "hf_tiny")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no fixtures here")
+	}
+	e := open(t, Options{Models: []ModelOptions{{Name: "ear", Path: dir}}})
+	m, err := e.Resolve("", KindTranscription)
+	if err != nil || m.ID != "ear" || m.Architecture != "whisper" {
+		t.Fatalf("the default recogniser is %+v (%v)", m, err)
+	}
+	var info TranscribeInfo
+	n := 0
+	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: &sine{n: 32000}, AllSound: true, Info: &info}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if math.Abs(info.Duration-2) > 0.01 || info.Language == "" {
+		t.Errorf("%d segments, %+v", n, info)
+	}
+	var wrong *Error
+	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: new(asr.Samples), Language: "xx"}) {
+		if !errors.As(err, &wrong) || wrong.Code != CodeInvalidValue {
+			t.Errorf("language xx: %v", err)
+		}
+	}
+	if wrong == nil {
+		t.Error("language xx is accepted")
+	}
+}

@@ -1,0 +1,134 @@
+package tts
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// A Request is a text to be spoken.
+type Request struct {
+	Text     string
+	Voice    string  // a voice, a mixture, or a name that stands for one
+	Speed    float64 // 1 is the voice's own
+	Seed     uint64
+	Language string // "en-us" or "en-gb"; "" is the voice's own
+}
+
+// A Chunk is a piece of the answer: one utterance with the silence behind it.
+type Chunk struct {
+	Samples    []float32 // mono, at the engine's rate
+	Start, End int       // bytes of the text; chunks cover all of it without gaps
+	Words      []Word
+	Symbols    int // phonemes it was made of
+}
+
+// A Word tells when a piece of the text is heard.
+type Word struct {
+	Start, End int     // bytes of the text
+	Said       string  // as it is read
+	From, To   float64 // seconds from the beginning of the answer
+}
+
+// maxPause is the longest silence a text may ask for, in seconds.
+const maxPause = 60.0
+
+// Speak renders a text utterance by utterance: the first is short, so that
+// something is heard soon. It stops when ctx ends or the loop is left.
+//
+// The error is a *VoiceError for an unknown voice, and wraps ErrLanguage for a
+// language nobody can pronounce.
+func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		voice, err := First(s, r.Voice)
+		if err != nil {
+			yield(Chunk{}, err)
+			return
+		}
+		units, err := p.units(r.Text, language(r, voice), s.Limit())
+		if err != nil {
+			yield(Chunk{}, err)
+			return
+		}
+		at := 0 // samples so far
+		said := 0
+		utterances := split(units, s.Limit())
+		for i := range utterances {
+			c, err := render(ctx, s, r, &utterances[i], at, i == len(utterances)-1)
+			if err != nil {
+				yield(Chunk{}, err)
+				return
+			}
+			c.Start, c.End = said, len(r.Text)
+			if i+1 < len(utterances) {
+				c.End = max(said, utterances[i+1].units[0].start)
+			}
+			said = c.End
+			at += len(c.Samples)
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+func language(r Request, v Voice) string {
+	if r.Language != "" {
+		return r.Language
+	}
+	return v.Language
+}
+
+// render makes one chunk, which begins after at samples.
+func render(ctx context.Context, s Synth, r Request, u *utterance, at int, last bool) (Chunk, error) {
+	rate := s.Rate()
+	pause := int(min(u.pause, maxPause) * float64(rate))
+	if len(u.symbols) == 0 {
+		return Chunk{Samples: make([]float32, pause)}, nil
+	}
+	samples, spans, err := s.Speak(ctx, u.symbols, r.Voice, r.Speed, r.Seed)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if len(spans) != len(u.symbols)+2 {
+		return Chunk{}, fmt.Errorf("tts: %d spans for %d symbols", len(spans), len(u.symbols))
+	}
+	out := lastOut
+	if !last && pause == 0 {
+		out = tail(lastMark(u.units)) / r.Speed
+	}
+	samples, cut := trim(samples, rate, leadIn, out)
+	if pause > 0 {
+		samples = append(samples, make([]float32, pause)...)
+	}
+	// Where symbol i begins, in samples of the chunk.
+	starts := make([]int, len(u.symbols)+1)
+	sum := spans[0] - cut
+	for i := range starts {
+		starts[i] = min(max(sum, 0), len(samples))
+		sum += spans[1+i]
+	}
+	c := Chunk{Samples: samples, Symbols: len(u.symbols)}
+	for i, w := range u.units {
+		if w.mark != 0 || w.pause > 0 {
+			continue
+		}
+		c.Words = append(c.Words, Word{
+			Start: w.start, End: w.end, Said: w.said,
+			From: float64(at+starts[u.at[i][0]]) / float64(rate),
+			To:   float64(at+starts[u.at[i][1]]) / float64(rate),
+		})
+	}
+	return c, nil
+}
+
+// lastMark returns the mark an utterance ends with, closing quotes left out.
+func lastMark(units []unit) rune {
+	for i := len(units) - 1; i >= 0; i-- {
+		if m := units[i].mark; m == 0 || !slices.Contains(closing, m) {
+			return m
+		}
+	}
+	return 0
+}

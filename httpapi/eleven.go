@@ -1,0 +1,350 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"quern/engine"
+)
+
+// These files speak the dialect of ElevenLabs' API: its paths, shapes and
+// errors.
+
+// readVendorSpeech reads a request body and output_format. Problems are told as
+// the vendor does, with status 422.
+func (a *API) readVendorSpeech(c *call) (engine.SpeakRequest, *sound, string, error) {
+	r := engine.SpeakRequest{Speed: 1, Voice: c.params.ByName("voice_id")}
+	o, err := a.readObject(c)
+	if err != nil {
+		return r, nil, "", err
+	}
+	if v, ok := o.need("text"); ok {
+		r.Text = v.str()
+		a.checkSpeechText(v, r.Text)
+	}
+	if s := o.object("voice_settings"); s != nil {
+		// The vendor's range is narrower than ours: what lies outside is meant as
+		// an extreme.
+		if v := s.number("speed", 0, 100); v != nil {
+			r.Speed = min(max(float64(*v), minSpeed), maxSpeed)
+		}
+	}
+	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
+	streamFormat := o.oneOf("stream_format", "audio", "sse")
+	o.ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
+		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
+	for _, name := range o.unread() {
+		a.logUnknown(name)
+	}
+	if err := o.err(); err != nil {
+		return r, nil, "", err
+	}
+	q := c.r.URL.Query()
+	name := q.Get("output_format")
+	if name == "" {
+		name = vendorFormat
+	}
+	format, ok := vendorSound(name)
+	if !ok {
+		return r, nil, "", fail(codeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
+	}
+	if streamFormat == "" {
+		streamFormat = q.Get("stream_format")
+	}
+	return r, format, streamFormat, nil
+}
+
+// startVendorSpeech is startSpeech for clients who name the vendor's models: the
+// default speech model stands for those.
+func (a *API) startVendorSpeech(c *call, r *engine.SpeakRequest) (context.Context, error) {
+	return a.startSpeech(c, "", r)
+}
+
+// textToSpeech answers POST /v1/text-to-speech/{voice_id}.
+func (a *API) textToSpeech(c *call) error {
+	r, format, _, err := a.readVendorSpeech(c)
+	if err != nil {
+		return err
+	}
+	ctx, err := a.startVendorSpeech(c, &r)
+	if err != nil {
+		return err
+	}
+	return a.speakSound(ctx, c, r, format, false)
+}
+
+// streamSpeech answers …/stream and …/stream/sse: with events or raw sound, as
+// the client says it wants, or else as clients of its kind do.
+func (a *API) streamSpeech(c *call) error {
+	c.w.Header().Add("Vary", "Accept, xi-api-key, User-Agent")
+	r, format, streamFormat, err := a.readVendorSpeech(c)
+	if err != nil {
+		return err
+	}
+	events := wantsEvents(c, streamFormat)
+	if events && format.Name != "mp3" {
+		return fail(codeOutputFormat, "output_format", "events carry mp3; ask for an mp3 output_format")
+	}
+	ctx, err := a.startVendorSpeech(c, &r)
+	if err != nil {
+		return err
+	}
+	if events {
+		return a.speakEvents(ctx, c, r, format, true)
+	}
+	return a.speakSound(ctx, c, r, format, true)
+}
+
+// wantsEvents chooses between the two answers of …/stream; see API.md 8.2.
+func wantsEvents(c *call, streamFormat string) bool {
+	accept := c.r.Header.Get("Accept")
+	switch {
+	case strings.HasSuffix(c.route.path, "/sse"), strings.Contains(accept, "text/event-stream"), streamFormat == "sse":
+		return true
+	case c.route.vendorOnly, strings.Contains(accept, "audio/"), strings.Contains(accept, "application/octet-stream"), streamFormat == "audio":
+		return false
+	}
+	return !fromElevenLabs(c.r)
+}
+
+// An alignment says when each character of a text is heard.
+type alignment struct {
+	Characters []string  `json:"characters"`
+	Starts     []float64 `json:"character_start_times_seconds"`
+	Ends       []float64 `json:"character_end_times_seconds"`
+}
+
+func (al *alignment) add(char string, from, to float64) {
+	al.Characters = append(al.Characters, char)
+	al.Starts, al.Ends = append(al.Starts, from), append(al.Ends, to)
+}
+
+// spread adds the characters of text evenly over the time between from and to.
+func (al *alignment) spread(text string, from, to float64) {
+	chars := []rune(text)
+	for i, r := range chars {
+		n := float64(len(chars))
+		al.add(string(r), from+(to-from)*float64(i)/n, from+(to-from)*float64(i+1)/n)
+	}
+}
+
+// A timed is one answer with timestamps.
+type timed struct {
+	Audio      string     `json:"audio_base64"`
+	Alignment  *alignment `json:"alignment"`
+	Normalized *alignment `json:"normalized_alignment"`
+}
+
+// align returns the alignments of a chunk of text: of what was written, in which
+// characters without a sound have no length, and of what was said. Times never
+// go back, from *at on.
+func align(text string, chunk engine.Speech, at *float64) (written, said *alignment) {
+	written, said = &alignment{}, &alignment{}
+	done := chunk.Start
+	for _, w := range chunk.Words {
+		from, to := max(w.From, *at), max(w.To, *at)
+		if w.Start >= done { // a number is several words of one place
+			written.spread(text[done:w.Start], from, from)
+			written.spread(text[w.Start:w.End], from, to)
+			done = w.End
+		} else if n := len(written.Ends); n > 0 {
+			written.Ends[n-1] = to
+		}
+		if len(said.Characters) > 0 {
+			said.add(" ", *at, from)
+		}
+		said.spread(w.Said, from, to)
+		*at = to
+	}
+	written.spread(text[done:chunk.End], *at, *at)
+	return written, said
+}
+
+// timedSpeech answers …/with-timestamps.
+func (a *API) timedSpeech(c *call) error {
+	r, format, _, err := a.readVendorSpeech(c)
+	if err != nil {
+		return err
+	}
+	ctx, err := a.startVendorSpeech(c, &r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.withRequestTimeout(ctx, c)
+	defer cancel()
+	var file bytes.Buffer
+	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
+	at := 0.0
+	t, err := a.encode(ctx, r, format, &file, false, func(s engine.Speech) error {
+		written, said := align(r.Text, s, &at)
+		for i, ch := range written.Characters {
+			out.Alignment.add(ch, written.Starts[i], written.Ends[i])
+		}
+		for i, ch := range said.Characters {
+			out.Normalized.add(ch, said.Starts[i], said.Ends[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	logSpeech(c, r.Model, t)
+	out.Audio = base64.StdEncoding.EncodeToString(file.Bytes())
+	return a.writeJSON(c, 200, out)
+}
+
+// streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
+// event each for those who ask for events.
+func (a *API) streamTimedSpeech(c *call) error {
+	r, format, _, err := a.readVendorSpeech(c)
+	if err != nil {
+		return err
+	}
+	ctx, err := a.startVendorSpeech(c, &r)
+	if err != nil {
+		return err
+	}
+	var buf bytes.Buffer
+	send := a.lines(c)
+	at := 0.0
+	t, err := a.encode(ctx, r, format, &buf, true, func(s engine.Speech) error {
+		out := timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}
+		buf.Reset()
+		out.Alignment, out.Normalized = align(r.Text, s, &at)
+		return send(out)
+	})
+	if err != nil {
+		return err
+	}
+	logSpeech(c, r.Model, t)
+	if buf.Len() == 0 {
+		return nil
+	}
+	return send(timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}) // what the encoder held back
+}
+
+// lines returns a function that sends JSON, one value a line or an event.
+func (a *API) lines(c *call) func(any) error {
+	if strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
+		s := newEventWriter(c.w, a.o.KeepAlive)
+		return s.event
+	}
+	out := &soundWriter{c: c, mime: "application/x-ndjson"}
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return func(v any) error {
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		return out.flush(engine.Speech{})
+	}
+}
+
+// A vendorVoice describes a voice. Only its id is needed.
+type vendorVoice struct {
+	ID          string            `json:"voice_id"`
+	Name        string            `json:"name"`
+	Category    string            `json:"category"`
+	Labels      map[string]string `json:"labels"`
+	Description string            `json:"description"`
+	Preview     *string           `json:"preview_url"`
+	Settings    voiceSettings     `json:"settings"`
+	Models      []string          `json:"high_quality_base_model_ids"`
+	Samples     *[]string         `json:"samples"`
+}
+
+type voiceSettings struct {
+	Stability  float64 `json:"stability"`
+	Similarity float64 `json:"similarity_boost"`
+	Style      float64 `json:"style"`
+	Boost      bool    `json:"use_speaker_boost"`
+	Speed      float64 `json:"speed"`
+}
+
+var usualSettings = voiceSettings{Stability: 0.5, Similarity: 0.75, Speed: 1}
+
+var accents = map[string]string{"en-us": "american", "en-gb": "british"}
+
+func newVendorVoice(v engine.Voice) vendorVoice {
+	labels := map[string]string{"gender": v.Gender, "language": strings.SplitN(v.Language, "-", 2)[0]}
+	if a := accents[v.Language]; a != "" {
+		labels["accent"] = a
+	}
+	return vendorVoice{ID: v.ID, Name: v.Name, Category: "premade", Labels: labels, Description: v.Description, Settings: usualSettings, Models: []string{v.Model}}
+}
+
+// vendorVoices lists voices; names that stand for one are valid but not listed.
+func (a *API) vendorVoices(c *call) error {
+	search := strings.ToLower(c.r.URL.Query().Get("search"))
+	list := []vendorVoice{}
+	for _, v := range a.o.Engine.Voices() {
+		if v.AliasOf == "" && strings.Contains(strings.ToLower(v.ID+" "+v.Name+" "+v.Description), search) {
+			list = append(list, newVendorVoice(v))
+		}
+	}
+	if !strings.Contains(c.route.path, "/v2/") {
+		return a.writeJSON(c, 200, map[string]any{"voices": list})
+	}
+	return a.writeJSON(c, 200, struct {
+		Voices []vendorVoice `json:"voices"`
+		More   bool          `json:"has_more"`
+		Total  int           `json:"total_count"`
+		Next   *string       `json:"next_page_token"`
+	}{list, false, len(list), nil})
+}
+
+// vendorVoice describes one voice, or its settings.
+func (a *API) vendorVoice(c *call) error {
+	id := c.params.ByName("voice_id")
+	for _, v := range a.o.Engine.Voices() {
+		if v.ID != id {
+			continue
+		}
+		if strings.HasSuffix(c.route.path, "/settings") {
+			return a.writeJSON(c, 200, usualSettings)
+		}
+		return a.writeJSON(c, 200, newVendorVoice(v))
+	}
+	return fail(codeVoiceNotFound, "voice_id", "there is no voice %.100q; GET /v1/voices lists those there are", id)
+}
+
+// vendorUser answers what front ends ask to test a key.
+func (a *API) vendorUser(c *call) error {
+	subscription := map[string]any{"tier": "self-hosted", "character_count": 0, "character_limit": 1 << 40, "can_extend_character_limit": false, "status": "active"}
+	if strings.HasSuffix(c.route.path, "/subscription") {
+		return a.writeJSON(c, 200, subscription)
+	}
+	return a.writeJSON(c, 200, map[string]any{"user_id": "local", "subscription": subscription, "is_new_user": false, "xi_api_key": nil})
+}
+
+// vendorStatus is how a failure is answered in the vendor's dialect: bodies that
+// break its schema are 422, unknown voices 404.
+func (e *apiError) vendorStatus() int {
+	switch e.code {
+	case codeVoiceNotFound:
+		return http.StatusNotFound
+	case codeMissing, codeInvalidType, codeInvalidValue, codeTooLong, codeInvalidJSON:
+		return http.StatusUnprocessableEntity
+	}
+	return e.status
+}
+
+// vendorBody is a failure as the vendor spells it.
+func (e *apiError) vendorBody() any {
+	if e.vendorStatus() != http.StatusUnprocessableEntity {
+		return map[string]any{"detail": map[string]string{"status": string(e.code), "message": e.message}}
+	}
+	kind := "value_error"
+	if e.code == codeMissing {
+		kind = "missing"
+	}
+	loc := []string{"body"}
+	if e.param != "" {
+		loc = append(loc, strings.Split(e.param, ".")...)
+	}
+	return map[string]any{"detail": []map[string]any{{"type": kind, "loc": loc, "msg": e.message}}}
+}

@@ -1,0 +1,180 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"quern/codecs/pcm"
+	"quern/codecs/wav"
+	"quern/httpapi"
+)
+
+// tone is a WAV file of a second.
+func tone(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := wav.NewBufferedWriter(&b, 16000, 1, pcm.S16)
+	x := make([]float32, 16000)
+	for i := range x {
+		x[i] = float32(0.5 * math.Sin(float64(i)/5))
+	}
+	if err := w.Write(x); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// upload sends a form; fields are name=value.
+func upload(t *testing.T, s *httptest.Server, path string, file []byte, fields ...string) *http.Response {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, "=")
+		if err := w.WriteField(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if file != nil {
+		p, err := w.CreateFormFile("file", "audio.bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Write(file)
+	}
+	w.Close()
+	r, err := s.Client().Post(s.URL+path, w.FormDataContentType(), &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Body.Close() })
+	return r
+}
+
+const (
+	transcribe = "/v1/audio/transcriptions"
+	earField   = "model=" + earModel
+)
+
+func TestTranscriptionFormats(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	for _, tt := range []struct{ format, mime, want string }{
+		{"", "application/json", `{"text":"word0 word1","usage":{"type":"duration","seconds":1}}` + "\n"},
+		{"text", "text/plain; charset=utf-8", "word0 word1\n"},
+		{"srt", "text/plain; charset=utf-8", "1\n00:00:00,000 --> 00:00:00,500\nword0\n\n2\n00:00:00,500 --> 00:00:01,000\nword1\n\n"},
+		{"vtt", "text/vtt; charset=utf-8", "WEBVTT\n\n00:00:00.000 --> 00:00:00.500\nword0\n\n00:00:00.500 --> 00:00:01.000\nword1\n\n"},
+	} {
+		fields := []string{earField, "language=English", "prompt=names", "keywords[]=Ada", "temperature=0.2"}
+		if tt.format != "" {
+			fields = append(fields, "response_format="+tt.format)
+		}
+		r := upload(t, s, transcribe, tone(t), fields...)
+		if b := body(t, r); r.StatusCode != 200 || r.Header.Get("Content-Type") != tt.mime || string(b) != tt.want {
+			t.Errorf("%s: %d %s %q; want %q", tt.format, r.StatusCode, r.Header.Get("Content-Type"), b, tt.want)
+		}
+	}
+}
+
+func TestTranscriptionVerbose(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	read := func(r *http.Response) map[string]any {
+		t.Helper()
+		var v map[string]any
+		if err := json.Unmarshal(body(t, r), &v); err != nil || r.StatusCode != 200 {
+			t.Fatalf("%d: %v", r.StatusCode, err)
+		}
+		return v
+	}
+	v := read(upload(t, s, transcribe, tone(t), earField, "response_format=verbose_json"))
+	if v["language"] != "english" || v["language_code"] != "en" || v["duration"] != 1.0 || v["task"] != "transcribe" || v["words"] != nil || len(v["segments"].([]any)) != 2 {
+		t.Errorf("verbose: %v", v)
+	}
+	segment := v["segments"].([]any)[1].(map[string]any)
+	for _, field := range []string{"id", "seek", "start", "end", "text", "tokens", "temperature", "avg_logprob", "compression_ratio", "no_speech_prob"} {
+		if segment[field] == nil {
+			t.Errorf("a segment has no %s", field)
+		}
+	}
+	v = read(upload(t, s, transcribe, tone(t), earField, "response_format=verbose_json", "timestamp_granularities[]=word"))
+	if v["segments"] != nil || len(v["words"].([]any)) != 2 {
+		t.Errorf("words: %v", v)
+	}
+	v = read(upload(t, s, transcribe, tone(t), earField, "include[]=logprobs"))
+	if len(v["logprobs"].([]any)) != 2 {
+		t.Errorf("logprobs: %v", v)
+	}
+	v = read(upload(t, s, "/v1/audio/translations", tone(t), earField, "response_format=verbose_json"))
+	if v["task"] != "translate" || v["language"] != "english" {
+		t.Errorf("translation: %v", v)
+	}
+	v = read(upload(t, s, "/v1/speech-to-text", tone(t), "model_id=scribe_v1", "timestamps_granularity=character"))
+	words, _ := v["words"].([]any)
+	if v["language_code"] != "en" || v["text"] != "word0 word1" || len(words) != 3 || words[1].(map[string]any)["type"] != "spacing" || len(words[0].(map[string]any)["characters"].([]any)) != 5 {
+		t.Errorf("vendor: %v", v)
+	}
+}
+
+func TestTranscriptionStream(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	r := upload(t, s, transcribe, tone(t), earField, "stream=true")
+	list := events(t, body(t, r))
+	var text string
+	for _, e := range list[:len(list)-1] {
+		if e["type"] != "transcript.text.delta" {
+			t.Errorf("event %v", e)
+		}
+		text += e["delta"].(string)
+	}
+	if last := list[len(list)-1]; last["type"] != "transcript.text.done" || last["text"] != text || text != "word0 word1" || last["language"] != "english" {
+		t.Errorf("deltas %q, then %v", text, last)
+	}
+}
+
+func TestTranscriptionErrors(t *testing.T) {
+	s := newServer(t, httpapi.Options{Upload: 100 << 10})
+	file := tone(t)
+	for _, tt := range []struct {
+		name   string
+		file   []byte
+		fields []string
+		code   string
+		param  string
+	}{
+		{"no model", file, nil, "missing_required_parameter", "model"},
+		{"no file", nil, []string{earField}, "missing_required_parameter", "file"},
+		{"file as text", nil, []string{earField, "file=abc"}, "invalid_value", "file"},
+		{"not audio", []byte("this is not audio at all"), []string{earField}, "unsupported_audio", "file"},
+		{"empty", []byte{}, []string{earField}, "unsupported_audio", "file"},
+		{"header only", file[:44], []string{earField}, "unsupported_audio", "file"},
+		{"format", file, []string{earField, "response_format=yaml"}, "invalid_value", "response_format"},
+		{"speakers", file, []string{earField, "response_format=diarized_json"}, "unsupported_parameter", "response_format"},
+		{"language", file, []string{earField, "language=klingon"}, "invalid_value", "language"},
+		{"granularity", file, []string{earField, "timestamp_granularities[]=phoneme"}, "invalid_value", "timestamp_granularities"},
+		{"temperature", file, []string{earField, "temperature=2"}, "invalid_value", "temperature"},
+		{"stream", file, []string{earField, "stream=maybe"}, "invalid_value", "stream"},
+		{"wrong kind", file, []string{"model=" + embedModel}, "model_not_supported", "model"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wantFailure(t, upload(t, s, transcribe, tt.file, tt.fields...), 400, tt.code, tt.param)
+		})
+	}
+	wantFailure(t, post(t, s, transcribe, `{"model":"x"}`), 400, "invalid_value", "")
+	wantFailure(t, upload(t, s, transcribe, make([]byte, 200<<10), earField), 413, "request_too_large", "")
+	r, err := s.Client().Post(s.URL+transcribe, "multipart/form-data; boundary=x", strings.NewReader("--x\r\nbroken"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	wantFailure(t, r, 400, "invalid_value", "")
+	io.Copy(io.Discard, r.Body)
+}
