@@ -424,6 +424,13 @@ func (e *Engine) find(id string) *entry {
 	return nil
 }
 
+// usualNames are what clients call the default models of a kind when nobody told
+// them another name.
+var usualNames = map[string]Kind{
+	"whisper-1": KindTranscription, "asr-1": KindTranscription, "gpt-4o-transcribe": KindTranscription, "gpt-4o-mini-transcribe": KindTranscription,
+	"tts-1": KindSpeech, "tts-1-hd": KindSpeech, "gpt-4o-mini-tts": KindSpeech,
+}
+
 // lookup is Resolve down to the entry. Engine.mu is held.
 func (e *Engine) lookup(name string, kind Kind) (*entry, error) {
 	if name == "" {
@@ -458,6 +465,13 @@ func (e *Engine) lookup(name string, kind Kind) (*entry, error) {
 	}
 	only(func(c *entry) bool { return base(c.id) == name })
 	only(func(c *entry) bool { return strings.EqualFold(c.id, name) })
+	if n == nil {
+		if usual, ok := usualNames[strings.ToLower(name)]; ok {
+			if d, err := e.defaultFor(usual); err == nil {
+				n = d
+			}
+		}
+	}
 	if n == nil {
 		return nil, e.notFound(name, list)
 	}

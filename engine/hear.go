@@ -97,7 +97,6 @@ func (m *hearingModel) stats(n *entry) ModelStats {
 // openHearing makes a recogniser resident.
 func (e *Engine) openHearing(n *entry) (loaded, error) {
 	start := time.Now()
-	o := n.o.defaulted()
 	if err := e.makeRoom(n.id, 2*n.size); err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func (e *Engine) openHearing(n *entry) (loaded, error) {
 		return nil, err
 	}
 	e.progress(n.id, 1)
-	return &hearingModel{id: n.id, model: m, size: n.size, took: time.Since(start), most: int64(1 + o.Queue)}, nil
+	return &hearingModel{id: n.id, model: m, size: n.size, took: time.Since(start), most: mostRequests(&n.o)}, nil
 }
 
 // Transcribe writes audio down, segment by segment as they are final. Leaving

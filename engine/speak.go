@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,10 @@ func (m *speechModel) stats(n *entry) ModelStats {
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.bytes()}
 }
 
+// mostRequests is how many requests a model of sound takes, those that wait
+// included.
+func mostRequests(o *ModelOptions) int64 { return int64(1 + cmp.Or(o.Queue, 64)) }
+
 // dictionaries are the files of larger pronunciation dictionaries that may lie
 // beside a model.
 var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "gb_silver.json"}
@@ -75,8 +80,7 @@ var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "g
 // openSpeech makes a synthesiser resident.
 func (e *Engine) openSpeech(n *entry) (loaded, error) {
 	start := time.Now()
-	o := n.o.defaulted()
-	m := &speechModel{id: n.id, most: int64(1 + o.Queue), reader: e.pronouncer}
+	m := &speechModel{id: n.id, most: mostRequests(&n.o), reader: e.pronouncer}
 	if n.path == "" {
 		m.synth = tts.Formant()
 		return m, nil

@@ -72,6 +72,12 @@ func TestFormantVoice(t *testing.T) {
 	if err := e.CheckVoice(VoiceName, "nobody"); !errors.As(err, &unknown) || unknown.Code != CodeVoiceNotFound || !strings.Contains(unknown.Message, "af_bella") {
 		t.Errorf("voice nobody: %v", err)
 	}
+	if m, err := e.Resolve("tts-1", KindSpeech); err != nil || m.ID != VoiceName {
+		t.Errorf("tts-1 is %+v (%v)", m, err)
+	}
+	if m, err := e.Resolve("whisper-1", KindTranscription); err == nil {
+		t.Errorf("whisper-1 is %+v without a recogniser", m)
+	}
 	if err := e.CheckVoice("", "af_bella(2)+bm_lewis"); err != nil {
 		t.Error(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"quern/engine"
 )
 
-// srt spells segments as SubRip subtitles.
-func srt(segments []engine.Segment) string {
+// SRT spells segments as SubRip subtitles.
+func SRT(segments []engine.Segment) string {
 	var b strings.Builder
 	for i, s := range segments {
 		fmt.Fprintf(&b, "%d\n%s --> %s\n%s\n\n", i+1, stamp(s.Start, ","), stamp(s.End, ","), caption(s.Text))
@@ -17,9 +17,9 @@ func srt(segments []engine.Segment) string {
 	return b.String()
 }
 
-// vtt spells segments as WebVTT (W3C, "WebVTT: The Web Video Text Tracks
+// VTT spells segments as WebVTT (W3C, "WebVTT: The Web Video Text Tracks
 // Format").
-func vtt(segments []engine.Segment) string {
+func VTT(segments []engine.Segment) string {
 	var b strings.Builder
 	b.WriteString("WEBVTT\n\n")
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

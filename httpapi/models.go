@@ -49,6 +49,17 @@ type vendorModel struct {
 	ModelID string `json:"model_id"`
 	Name    string `json:"name"`
 	Speech  bool   `json:"can_do_text_to_speech"`
+
+	Languages []vendorLanguage `json:"languages"`
+}
+
+type vendorLanguage struct {
+	ID   string `json:"language_id"`
+	Name string `json:"name"`
+}
+
+func newVendorModel(m engine.ModelInfo) vendorModel {
+	return vendorModel{m.ID, m.ID, true, []vendorLanguage{{"en", "English"}}}
 }
 
 func (a *API) listModels(c *call) error {
@@ -58,7 +69,9 @@ func (a *API) listModels(c *call) error {
 	if c.route.vendorOnly || fromElevenLabs(c.r) {
 		out := []vendorModel{}
 		for _, m := range models {
-			out = append(out, vendorModel{m.ID, m.ID, m.Kind == engine.KindSpeech})
+			if m.Kind == engine.KindSpeech {
+				out = append(out, newVendorModel(m))
+			}
 		}
 		return a.writeJSON(c, 200, out)
 	}

@@ -281,27 +281,42 @@ type verbose struct {
 	Usage        durationUsage    `json:"usage"`
 }
 
+func (t *transcript) verbose(translated, segments, words bool) verbose {
+	v := verbose{"transcribe", engine.LanguageName(t.info.Language), t.info.Language, ms(t.info.Duration), t.text, nil, nil, durationUsage{"duration", ms(t.info.Duration)}}
+	if translated {
+		v.Task, v.Language = "translate", "english"
+	}
+	if segments {
+		v.Segments = new(t.segmentObjects())
+	}
+	if words {
+		v.Words = new(t.wordObjects())
+	}
+	return v
+}
+
+// Verbose returns what verbose_json says of a transcript, ready to be encoded.
+func Verbose(segments []engine.Segment, info engine.TranscribeInfo, translated, words bool) any {
+	t := &transcript{segments: segments, info: info}
+	var text strings.Builder
+	for _, s := range segments {
+		text.WriteString(s.Text)
+	}
+	t.text = strings.TrimSpace(text.String())
+	return t.verbose(translated, true, words)
+}
+
 func (a *API) writeTranscript(c *call, r *transcription, t *transcript) error {
 	usage := durationUsage{"duration", ms(t.info.Duration)}
 	switch r.format {
 	case "text":
 		return a.writeAs(c, "text/plain; charset=utf-8", []byte(t.text+"\n"))
 	case "srt":
-		return a.writeAs(c, "text/plain; charset=utf-8", []byte(srt(t.segments)))
+		return a.writeAs(c, "text/plain; charset=utf-8", []byte(SRT(t.segments)))
 	case "vtt":
-		return a.writeAs(c, "text/vtt; charset=utf-8", []byte(vtt(t.segments)))
+		return a.writeAs(c, "text/vtt; charset=utf-8", []byte(VTT(t.segments)))
 	case "verbose_json":
-		v := verbose{"transcribe", engine.LanguageName(t.info.Language), t.info.Language, ms(t.info.Duration), t.text, nil, nil, usage}
-		if r.Translate {
-			v.Task, v.Language = "translate", "english"
-		}
-		if r.segments {
-			v.Segments = new(t.segmentObjects())
-		}
-		if r.words {
-			v.Words = new(t.wordObjects())
-		}
-		return a.writeJSON(c, 200, v)
+		return a.writeJSON(c, 200, t.verbose(r.Translate, r.segments, r.words))
 	}
 	type plain struct {
 		Text     string          `json:"text"`

@@ -53,7 +53,7 @@ var arrows = []struct {
 	{"httpapi/...", []string{"quern/engine", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/codecs/...",
 		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
 
-	{"cmd/quern", []string{"quern/httpapi", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern", []string{"quern/httpapi", "quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/vbauerster/mpb/...", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},

@@ -427,6 +427,12 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	if s.Limits.JSONBody <= 0 {
 		return errors.New("limits.json_body: must be more than 0")
 	}
+	if s.Limits.Upload <= 0 {
+		return errors.New("limits.upload: must be more than 0")
+	}
+	if s.Limits.SpeechChars < 1 {
+		return errors.New("limits.speech_chars: must be at least 1")
+	}
 	if s.Limits.MaxN < 1 {
 		return errors.New("limits.max_n: must be at least 1")
 	}

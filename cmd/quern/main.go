@@ -96,6 +96,7 @@ below works at once.`,
 	root.SetHelpFunc(help)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(),
+		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
 		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd())
 	return root
 }

@@ -267,6 +267,8 @@ func (s *settings) apiOptions(e httpapi.Engine, log *slog.Logger) httpapi.Option
 		AllowedHosts:     s.AllowedHosts,
 		AllowedOrigins:   s.CORS.AllowedOrigins,
 		JSONBody:         int64(s.Limits.JSONBody),
+		Upload:           int64(s.Limits.Upload),
+		SpeechChars:      s.Limits.SpeechChars,
 		MaxN:             s.Limits.MaxN,
 		DefaultMaxTokens: s.DefaultMaxTokens,
 		RequestTimeout:   s.RequestTimeout.orOff(),

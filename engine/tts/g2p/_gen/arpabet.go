@@ -16,7 +16,9 @@ var arpabet = map[string]string{
 
 const vowels = "AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW"
 
-func vowel(p string) bool { return strings.Contains(vowels, p) && len(p) == 2 && p != "HH" && strings.ContainsRune("AEIOU", rune(p[0])) }
+func vowel(p string) bool {
+	return strings.Contains(vowels, p) && len(p) == 2 && p != "HH" && strings.ContainsRune("AEIOU", rune(p[0]))
+}
 
 // late are endings whose own vowel takes the stress of the word; early are those
 // that leave it where it was, with a weak or lesser stress of their own.

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quern/codecs"
+	"quern/engine"
+)
+
+type sayOptions struct {
+	model, voice, out, language string
+	speed                       float64
+	seed                        uint64
+}
+
+func (a *app) sayCmd() *cobra.Command {
+	var o sayOptions
+	cmd := &cobra.Command{
+		Use:   "say [TEXT...]",
+		Short: "Speak a text into an audio file",
+		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
+(.mp3, .wav, .flac, .opus, .pcm). Without a Kokoro model the voice that is built in
+speaks: intelligible, and plainly a robot.`,
+		Example: `  quern say -o hello.wav Hello there.
+  quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.say(cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.model, "model", "m", "", "Kokoro model, a `path` or name (default the default voice model)")
+	f.StringVarP(&o.voice, "voice", "v", "af_bella", "`voice`, or a mixture of voices")
+	f.StringVarP(&o.out, "out", "o", "speech.wav", "`file` to write; - is WAV to standard output")
+	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
+	f.Float64Var(&o.speed, "speed", 1, "`tempo` from 0.5 to 2")
+	f.Uint64Var(&o.seed, "seed", 0, "`number` that varies the noise in the voice")
+	group(f, "model", groupModel)
+	addSettings(cmd, "models", "threads", "device", "memory-limit", "log-level", "log-format")
+	return cmd
+}
+
+func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
+	if !(o.speed >= 0.5 && o.speed <= 2) {
+		return usageError{fmt.Errorf("--speed must be between 0.5 and 2, got %g", o.speed)}
+	}
+	text, err := a.textArg(args)
+	if err != nil {
+		return err
+	}
+	encoding, err := encodingOf(o.out)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, stop := signals(cmd.Context(), stopSignals...)
+	defer stop()
+	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindSpeech)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := e.CheckVoice(info.ID, o.voice); err != nil {
+		return usageError{err}
+	}
+	var w io.Writer = onlyWriter{a.out}
+	if o.out != "-" {
+		f, err := os.Create(o.out)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w = f
+	}
+	var enc codecs.Encoder
+	for s, err := range e.Speak(ctx, engine.SpeakRequest{Model: info.ID, Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}) {
+		if err != nil {
+			return err
+		}
+		if enc == nil {
+			if enc, err = encoding.Create(w, s.Rate, 1, codecs.EncodeOptions{Speech: true}); err != nil {
+				return err
+			}
+		}
+		if err := enc.Write(s.Samples); err != nil {
+			return err
+		}
+	}
+	if enc == nil {
+		return errors.New("the text has nothing in it that can be spoken")
+	}
+	return enc.Close()
+}
+
+// onlyWriter hides what else standard output can do: it may be a pipe.
+type onlyWriter struct{ io.Writer }
+
+// encodingOf chooses an encoding by a file's ending; "-" is WAV.
+func encodingOf(path string) (codecs.Encoding, error) {
+	ending := strings.ToLower(filepath.Ext(path))
+	if path == "-" {
+		ending = ".wav"
+	}
+	var known []string
+	for _, e := range codecs.Encodings() {
+		if e.Ext == ending {
+			return e, nil
+		}
+		known = append(known, e.Ext)
+	}
+	return codecs.Encoding{}, fmt.Errorf("--out %q: the ending must be one of %s", path, strings.Join(known, ", "))
+}
+
+// textArg returns the arguments as one text, or standard input without any.
+func (a *app) textArg(args []string) (string, error) {
+	if len(args) > 0 {
+		return strings.Join(args, " "), nil
+	}
+	b, err := readLimited(a.in, maxPrompt)
+	return string(b), err
+}
+
+func (a *app) phonemizeCmd() *cobra.Command {
+	var language string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "phonemize [TEXT...]",
+		Short: "Show how a text will be pronounced",
+		Long: `Prints the phonemes of TEXT, or of standard input, in the alphabet Kokoro reads.
+[word](/phonemes/) in a text overrides them.`,
+		Example: `  quern phonemize "Dr. Smith paid $5 on 3/4."`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.textArg(args)
+			if err != nil {
+				return err
+			}
+			e, err := engine.New(engine.Options{Threads: 1})
+			if err != nil {
+				return err
+			}
+			defer e.Close()
+			words, err := e.Phonemize(text, language)
+			if err != nil {
+				return usageError{err}
+			}
+			if asJSON {
+				return writeJSON(a.out, words)
+			}
+			var line strings.Builder
+			for _, w := range words {
+				line.WriteString(w.Phonemes)
+				if w.Space {
+					line.WriteByte(' ')
+				}
+			}
+			_, err = fmt.Fprintln(a.out, strings.TrimSpace(line.String()))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&language, "language", "en-us", "`code` en-us or en-gb")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print every word with its place and where its phonemes come from")
+	return cmd
+}

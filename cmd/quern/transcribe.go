@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quern/codecs"
+	"quern/engine"
+	"quern/httpapi"
+)
+
+type transcribeOptions struct {
+	model, language, prompt, format string
+	words, translate                bool
+}
+
+func (a *app) transcribeCmd() *cobra.Command {
+	var o transcribeOptions
+	cmd := &cobra.Command{
+		Use:   "transcribe FILE...",
+		Short: "Write down what is said in audio files",
+		Long: `Writes down what is said in audio or video files of any common format. "-" is
+standard input. Text comes out as soon as it is final; --format srt and vtt make
+subtitles, json everything that is known.`,
+		Example: `  quern transcribe --model whisper-base talk.mp3
+  quern transcribe --model whisper-base --format srt film.mp4 > film.srt`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.transcribe(cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.model, "model", "m", "", "Whisper model, a `path` or name (default the default recogniser)")
+	f.StringVar(&o.language, "language", "", "`code` or English name of the language (default found out)")
+	f.StringVar(&o.prompt, "prompt", "", "`text` that shows names and style")
+	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt or json")
+	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
+	f.BoolVar(&o.translate, "translate", false, "translate to English")
+	group(f, "model", groupModel)
+	addSettings(cmd, "models", "threads", "device", "memory-limit", "log-level", "log-format")
+	return cmd
+}
+
+func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions) error {
+	if !slices.Contains([]string{"text", "srt", "vtt", "json"}, o.format) {
+		return usageError{fmt.Errorf("--format must be text, srt, vtt or json, got %q", o.format)}
+	}
+	if o.language != "" && engine.LanguageName(o.language) == "" {
+		return usageError{fmt.Errorf("--language: %q is neither a language's code nor its English name", o.language)}
+	}
+	ctx, stop := signals(cmd.Context(), stopSignals...)
+	defer stop()
+	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	for _, file := range files {
+		if err := a.transcribeFile(ctx, e, info.ID, file, len(files) > 1, o); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file string, several bool, o transcribeOptions) error {
+	in := a.in
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	sound, err := codecs.Open(in, codecs.Options{})
+	if err != nil {
+		return err
+	}
+	mono, err := codecs.NewMono(sound, hearingRate)
+	if err != nil {
+		return err
+	}
+	bar := a.progress("listening to")
+	defer bar.wait()
+	var known engine.TranscribeInfo
+	var segments []engine.Segment
+	out := bufio.NewWriter(a.out)
+	if several && o.format == "text" {
+		fmt.Fprintf(out, "%s:\n", file)
+	}
+	source := &countedSource{src: mono, tell: func(heard int) {
+		if all := sound.Duration().Seconds(); all > 0 {
+			bar.update(filepath.Base(file), float64(heard)/hearingRate/all)
+		}
+	}}
+	for s, err := range e.Transcribe(ctx, engine.TranscribeRequest{
+		Model: model, Source: source, Language: o.language, Prompt: o.prompt, Translate: o.translate, Words: o.words, Info: &known,
+	}) {
+		if err != nil {
+			return err
+		}
+		segments = append(segments, s)
+		if o.format == "text" {
+			fmt.Fprintln(out, strings.TrimSpace(s.Text))
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	bar.wait()
+	switch o.format {
+	case "srt":
+		fmt.Fprint(out, httpapi.SRT(segments))
+	case "vtt":
+		fmt.Fprint(out, httpapi.VTT(segments))
+	case "json":
+		if err := writeJSON(out, httpapi.Verbose(segments, known, o.translate, o.words)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// hearingRate is what recognisers listen at, in Hz.
+const hearingRate = 16000
+
+// A countedSource tells how many samples were read.
+type countedSource struct {
+	src  engine.Source
+	n    int
+	tell func(int)
+}
+
+func (c *countedSource) Read(dst []float32) (int, error) {
+	n, err := c.src.Read(dst)
+	c.n += n
+	c.tell(c.n)
+	return n, err
+}

@@ -1,0 +1,99 @@
+package g2p
+
+import (
+	"strings"
+	"unicode"
+)
+
+// marks are punctuation as Kokoro knows it.
+var marks = map[rune]string{
+	'.': ".", '!': "!", '?': "?", '…': "…", ':': ":", ';': ";", ',': ",", '—': "—", '–': "—", '―': "—", '“': "“", '”': "”", '«': "“", '»': "”",
+	'„': "“", '(': "(", ')': ")", '[': "(", ']': ")", '{': "(", '}': ")",
+	'。': ".", '！': "!", '？': "?", '，': ",", '、': ",", '：': ":", '；': ";", '（': "(", '）': ")", '؟': "?", '،': ",",
+}
+
+// signs are said as words. Other signs are not said.
+var signs = map[rune]string{
+	'%': "percent", '&': "and", '+': "plus", '@': "at", '=': "equals", '×': "times", '÷': "divided by", '±': "plus or minus",
+	'≈': "approximately", '≠': "is not equal to", '≤': "less than or equal to", '≥': "greater than or equal to", '<': "less than", '>': "greater than",
+	'→': "to", '∞': "infinity", '√': "square root of", '©': "copyright", '®': "registered", '™': "trademark", '§': "section", '¶': "paragraph",
+	'°': "degrees", '$': "dollars", '£': "pounds", '€': "euros", '¥': "yen", '₹': "rupees", '¢': "cents", '\\': "backslash", '^': "caret",
+	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
+}
+
+// emoji have short names; those that are not here are not said, nor are skin
+// tones, joiners and variation selectors.
+var emoji = map[rune]string{
+	'😀': "grinning face", '😂': "tears of joy", '🤣': "rolling on the floor laughing", '😊': "smiling face", '😍': "heart eyes", '😉': "winking face",
+	'😎': "sunglasses face", '😢': "crying face", '😭': "sobbing face", '😡': "angry face", '🤔': "thinking face", '😱': "screaming face", '🙏': "folded hands",
+	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '💔': "broken heart", '🔥': "fire",
+	'✨': "sparkles", '🎉': "party popper", '🚀': "rocket", '⭐': "star", '💯': "one hundred points", '✅': "check mark", '❌': "cross mark", '⚠': "warning",
+	'☀': "sun", '🌍': "globe", '🐶': "dog face", '🐱': "cat face", '☕': "coffee", '🍕': "pizza", '💡': "light bulb", '🎵': "musical note",
+}
+
+// mark reads one rune that begins neither a word nor a number.
+func (s *scanner) mark(r rune, n int, before rune) {
+	rest := s.text[s.i:]
+	next := rune(0)
+	for _, c := range rest[n:] {
+		next = c
+		break
+	}
+	spaced := before == 65533 || unicode.IsSpace(before)
+	punct := func(p string, k int) {
+		if p != "(" && p != "“" && p != "—" && len(s.out) > 0 && s.out[len(s.out)-1].Kind == Word && spaced {
+			s.out[len(s.out)-1].Space = false
+		}
+		s.add(item{Token: Token{Text: rest[:k], Kind: Punctuation, Phonemes: p}}, k)
+	}
+	switch {
+	case r == '.' && strings.HasPrefix(rest, "..."):
+		punct("…", len(rest)-len(strings.TrimLeft(rest[:min(len(rest), 64)], "."))-max(0, len(rest)-64))
+	case strings.HasPrefix(rest, "--"):
+		punct("—", 2)
+	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
+		punct("—", 1)
+	case r == '"' || r == '＂':
+		if s.quoted = !s.quoted; s.quoted || spaced && !unicode.IsSpace(next) && next != 0 {
+			s.quoted = true
+			punct("“", n)
+		} else {
+			punct("”", n)
+		}
+	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
+		// Markdown, word joins and quotes: a break between words at most.
+		if r == '_' || r == '/' || r == '|' || r == '-' {
+			s.space()
+		}
+		s.i += n
+	case r == '#':
+		word := ""
+		switch {
+		case unicode.IsDigit(next):
+			word = "number"
+		case unicode.IsLetter(next) && !joins(before):
+			word = "hashtag"
+		case joins(before):
+			word = "sharp"
+		}
+		s.say(word, n)
+	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
+		s.space() // a tag
+		s.i += strings.IndexByte(rest, '>') + 1
+	case marks[r] != "":
+		punct(marks[r], n)
+	case signs[r] != "":
+		s.say(signs[r], n)
+	case emoji[r] != "":
+		s.say(emoji[r], n)
+	default:
+		s.i += n
+	}
+}
+
+// say puts words between spaces; none are a space.
+func (s *scanner) say(words string, n int) {
+	s.space()
+	s.put(strings.Fields(words), n)
+	s.space()
+}

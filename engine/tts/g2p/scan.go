@@ -1,0 +1,285 @@
+package g2p
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An item is a token before it is pronounced.
+type item struct {
+	Token
+	given string  // phonemes the text prescribes
+	shift float64 // of stress, as [word](+1) asks
+	spell bool    // letters, whatever the dictionary says
+}
+
+// A scanner turns text into items. It looks ahead by bounded amounts only, so
+// its time is linear.
+type scanner struct {
+	text     string
+	accent   Accent
+	capitals bool // the whole text is in capitals, so they mean nothing
+	i        int
+	out      []item
+	links    []link
+	chunkEnd int // end of the run without spaces that i is in
+	quoted   bool
+}
+
+// A link is the tail of a Markdown link that is being read: "](target)".
+type link struct {
+	from, to int
+	shift    float64
+	first    int // item the link began with
+}
+
+func (s *scanner) run() {
+	for s.i < len(s.text) {
+		s.step()
+	}
+}
+
+func (s *scanner) step() {
+	if n := len(s.links); n > 0 && s.i >= s.links[n-1].from {
+		l := s.links[n-1]
+		s.links = s.links[:n-1]
+		for k := l.first; k < len(s.out); k++ {
+			s.out[k].shift += l.shift
+		}
+		s.i = max(s.i, l.to)
+		return
+	}
+	rest := s.text[s.i:]
+	r, n := utf8.DecodeRuneInString(rest)
+	if unicode.IsSpace(r) {
+		s.space()
+		s.i += n
+		return
+	}
+	if s.lineStart() {
+		if k := marker(rest); k > 0 {
+			s.i += k
+			return
+		}
+	}
+	if s.i >= s.chunkEnd {
+		s.chunkEnd = s.i + wordEnd(rest)
+	}
+	before := s.before()
+	if r == '[' && s.bracket(rest) {
+		return
+	}
+	if !joins(before) {
+		if k, words := address(s.text[s.i:s.chunkEnd]); k > 0 {
+			s.put(words, k)
+			return
+		}
+	}
+	if unicode.IsDigit(r) || strings.ContainsRune("+-−.$£€¥₹(½⅓⅔¼¾⅕⅛⅜⅝⅞'’", r) {
+		if s.number(rest, before, r) {
+			return
+		}
+	}
+	switch {
+	case unicode.IsLetter(r):
+		s.word(rest)
+	case (r == '\'' || r == '’') && !joins(before) && contraction(rest) > 0:
+		k := contraction(rest)
+		s.add(item{Token: Token{Text: "'" + strings.ToLower(rest[n:k]), Kind: Word}}, k)
+	default:
+		s.mark(r, n, before)
+	}
+}
+
+// add appends an item for the next n bytes.
+func (s *scanner) add(t item, n int) {
+	t.Start, t.End = s.i, s.i+n
+	s.out = append(s.out, t)
+	s.i += n
+}
+
+// put appends words that stand for the next n bytes; a word that is a comma is
+// punctuation, one that begins with ! is spelled.
+func (s *scanner) put(words []string, n int) {
+	for k, w := range words {
+		t := item{Token: Token{Text: w, Start: s.i, End: s.i + n, Space: k < len(words)-1, Kind: Word}}
+		if w == "," {
+			t.Kind, t.Phonemes = Punctuation, w
+			if len(s.out) > 0 {
+				s.out[len(s.out)-1].Space = false
+			}
+		}
+		if w[0] == '!' {
+			t.Text, t.spell = w[1:], true
+		}
+		s.out = append(s.out, t)
+	}
+	s.i += n
+}
+
+func (s *scanner) space() {
+	if n := len(s.out); n > 0 {
+		s.out[n-1].Space = true
+	}
+}
+
+func (s *scanner) before() rune {
+	r, _ := utf8.DecodeLastRuneInString(s.text[:s.i])
+	return r
+}
+
+func (s *scanner) lineStart() bool {
+	i := s.i
+	for i > 0 && i > s.i-4 && s.text[i-1] == ' ' {
+		i--
+	}
+	return i == 0 || s.text[i-1] == '\n'
+}
+
+// marker returns the length of a Markdown heading, quote, bullet, rule or fence
+// at the start of a line.
+func marker(line string) int {
+	for _, m := range []string{"# ", "## ", "### ", "#### ", "##### ", "###### ", "> ", "- ", "* ", "+ ", "• "} {
+		if strings.HasPrefix(line, m) {
+			return len(m)
+		}
+	}
+	for _, m := range []string{"---", "***", "___", "```", "~~~", "==="} {
+		if strings.HasPrefix(line, m) {
+			return len(m)
+		}
+	}
+	return 0
+}
+
+// joins reports whether r belongs to a word, so that what follows is inside it.
+func joins(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+func wordEnd(s string) int {
+	if k := strings.IndexFunc(s, unicode.IsSpace); k >= 0 {
+		return k
+	}
+	return len(s)
+}
+
+// bracket reads [pause:1.5s], [word](/ipa/), [word](+1) and [text](target).
+func (s *scanner) bracket(rest string) bool {
+	head := rest[:min(len(rest), 400)]
+	if strings.HasPrefix(head, "[pause:") {
+		if end := strings.IndexByte(head, ']'); end > 0 {
+			if d, err := time.ParseDuration(head[len("[pause:"):end]); err == nil && d >= 0 {
+				// An hour is nobody's pause.
+				s.add(item{Token: Token{Text: head[:end+1], Kind: Pause, Pause: min(d, time.Minute)}}, end+1)
+				return true
+			}
+		}
+	}
+	mid := strings.Index(head, "](")
+	if mid < 1 || strings.IndexByte(head[1:mid], '[') >= 0 {
+		return false
+	}
+	tail := rest[mid+2 : min(len(rest), mid+2+1000)]
+	end := strings.IndexByte(tail, ')')
+	if end < 0 {
+		return false
+	}
+	target := tail[:end]
+	whole := mid + 2 + end + 1
+	if len(target) > 2 && target[0] == '/' && target[len(target)-1] == '/' {
+		if said := symbols(target[1 : len(target)-1]); said != "" {
+			s.add(item{Token: Token{Text: rest[1:mid], Kind: Word}, given: said}, whole)
+			// The word alone is what was read; the rest is a remark about it.
+			t := &s.out[len(s.out)-1]
+			t.Start, t.End = t.Start+1, t.Start+mid
+			return true
+		}
+	}
+	l := link{from: s.i + mid, to: s.i + whole, first: len(s.out)}
+	switch target {
+	case "+1", "1":
+		l.shift = 1
+	case "-1":
+		l.shift = -1
+	case "0.5", "+0.5":
+		l.shift = 0.5
+	case "-0.5":
+		l.shift = -0.5
+	}
+	s.links = append(s.links, l)
+	s.i++
+	return true
+}
+
+// symbols keeps what Kokoro's table has of s.
+func symbols(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(alphabet, r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// alphabet is Kokoro's table of symbols.
+const alphabet = ";:,.!?—…\"()“” \u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhijklmnopqrstuvwxyzɑɐɒæβɔɕçɖðʤəɚɛɜɟɡɥɨɪʝɯɰŋɳɲɴøɸθœɹɾɻʁɽʂʃʈʧʊʋʌɣɤχʎʒʔˈˌːʰʲ↓→↗↘ᵻ"
+
+// number reads what a pattern knows, or a plain run of digits.
+func (s *scanner) number(rest string, before, r rune) bool {
+	head := rest[:min(len(rest), longest)]
+	signed := r == '-' || r == '−' || r == '+' || r == '.'
+	if !joins(before) || unicode.IsDigit(r) && !unicode.IsDigit(before) && unicode.IsLetter(before) {
+		for _, p := range numbers {
+			m := p.re.FindStringSubmatch(head)
+			if m == nil || len(m[0]) == len(head) && len(head) < len(rest) {
+				continue
+			}
+			if next, _ := utf8.DecodeRuneInString(rest[len(m[0]):]); joins(next) {
+				continue
+			}
+			if words := p.say(m, s); len(words) > 0 {
+				s.put(words, len(m[0]))
+				s.rangeOrSum()
+				return true
+			}
+		}
+	}
+	if signed && len(head) > 1 && !joins(before) {
+		word := map[rune]string{'-': "minus", '−': "minus", '+': "plus"}[r]
+		if word != "" && head[len(string(r))] >= '0' && head[len(string(r))] <= '9' {
+			s.put([]string{word}, len(string(r)))
+			s.space()
+			return true
+		}
+	}
+	if r < '0' || r > '9' {
+		return false
+	}
+	k := 0
+	for k < len(rest) && rest[k] >= '0' && rest[k] <= '9' {
+		k++
+	}
+	s.put(cardinal(rest[:k], s.accent), k)
+	return true
+}
+
+// rangeOrSum says a dash between numbers as "to" and the signs of arithmetic.
+func (s *scanner) rangeOrSum() {
+	rest := s.text[s.i:]
+	for _, sign := range []struct{ sign, say string }{
+		{"–", "to"}, {"—", "to"}, {"-", "to"}, {"+", "plus"}, {" + ", "plus"}, {" - ", "minus"}, {" − ", "minus"}, {"=", "equals"}, {" = ", "equals"},
+		{"×", "times"}, {" × ", "times"}, {"*", "times"}, {" * ", "times"}, {"÷", "divided by"}, {" ÷ ", "divided by"}, {" x ", "by"},
+	} {
+		after, ok := strings.CutPrefix(rest, sign.sign)
+		if !ok || after == "" {
+			continue
+		}
+		if c, _ := utf8.DecodeRuneInString(after); c >= '0' && c <= '9' || strings.ContainsRune("$£€", c) {
+			s.space()
+			s.put(strings.Fields(sign.say), len(sign.sign))
+			s.space()
+			return
+		}
+	}
+}
