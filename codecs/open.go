@@ -137,6 +137,8 @@ func Open(r io.Reader, o Options) (*Stream, error) {
 			if at, size, err = hold(head, o.Memory); err != nil {
 				return err
 			}
+		} else {
+			at = &sourceAt{r: at, src: src}
 		}
 		if size > o.MaxBytes {
 			return fmt.Errorf("%w: %d bytes, the limit is %d", ErrLimit, size, o.MaxBytes)
@@ -208,6 +210,24 @@ func (s *source) Read(p []byte) (int, error) {
 	s.left -= int64(n)
 	if err != nil && err != io.EOF {
 		s.err = err
+	}
+	return n, err
+}
+
+// sourceAt is random access to the input; its first error is the source's, so
+// that a failing disk is not taken for a malformed file.
+type sourceAt struct {
+	r   io.ReaderAt
+	src *source
+}
+
+func (s *sourceAt) ReadAt(p []byte, off int64) (int, error) {
+	if s.src.err != nil {
+		return 0, s.src.err
+	}
+	n, err := s.r.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		s.src.err = err
 	}
 	return n, err
 }

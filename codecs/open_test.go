@@ -226,6 +226,42 @@ func TestInputError(t *testing.T) {
 	}
 }
 
+// faultyDisk is a file that cannot be read from some offset on.
+type faultyDisk struct {
+	*bytes.Reader
+	good int64
+	err  error
+	hit  bool
+}
+
+func (f *faultyDisk) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.good {
+		f.hit = true
+		return 0, f.err
+	}
+	return f.Reader.ReadAt(p, off)
+}
+
+// Nor is an error of random access.
+func TestInputErrorAt(t *testing.T) {
+	b := audiotest.ReadFile(t, "testdata/short.m4a")
+	fault := errors.New("input/output error")
+	for good := range len(b) {
+		disk := &faultyDisk{Reader: bytes.NewReader(b), good: int64(good), err: fault}
+		s, err := codecs.Open(disk, codecs.Options{})
+		if err == nil {
+			_, err = audiotest.ReadAll(s)
+		}
+		want := fault
+		if good > len(b)-100 && !disk.hit { // a box at the end that nobody reads
+			want = nil
+		}
+		if err != want {
+			t.Fatalf("readable up to %d of %d bytes: %v, want %v alone", good, len(b), err, want)
+		}
+	}
+}
+
 // FuzzOpen reads whatever comes out of Open to its end, or up to a minute.
 func FuzzOpen(f *testing.F) {
 	for _, tt := range testFiles {

@@ -278,7 +278,7 @@ func (e *Engine) Phonemize(text, language string) ([]Pronunciation, error) {
 	}
 	out := make([]Pronunciation, len(tokens))
 	for i, t := range tokens {
-		out[i] = Pronunciation{t.Text, t.Start, t.End, t.Phonemes, t.Space, t.Source.String()}
+		out[i] = Pronunciation{t.Text, t.Start, t.End, t.Phonemes, t.Space, tts.Sources[t.Source]}
 	}
 	return out, nil
 }

@@ -96,8 +96,8 @@ func newHeader(rate, channels, kbps int) (header, error) {
 	if channels == 2 {
 		mode = modeJoint
 	}
-	const sync, noCRC, original = 0x7FF << 21, 1 << 16, 1 << 2
-	return header(sync | near.version<<19 | layer3<<17 | noCRC | index<<12 | near.code<<10 | mode<<6 | original), nil
+	const sync, noCRC, original header = 0x7FF << 21, 1 << 16, 1 << 2
+	return sync | noCRC | original | header(near.version<<19|layer3<<17|index<<12|near.code<<10|mode<<6), nil
 }
 
 func abs(v int) int { return max(v, -v) }

@@ -66,3 +66,8 @@ func (p *Pronouncer) units(text, language string, limit int) ([]unit, error) {
 	}
 	return out, nil
 }
+
+// Sources names where the phonemes of a word come from.
+var Sources = map[g2p.Source]string{
+	g2p.Lexicon: "lexicon", g2p.Rule: "rule", g2p.Guess: "guess", g2p.Spelled: "spelled", g2p.Given: "given", g2p.Unreadable: "unreadable",
+}

@@ -3,7 +3,6 @@ package g2p
 import (
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // A memory keeps guesses, so that a name is decoded once.

@@ -152,6 +152,7 @@ var named = []pattern{
 		return out
 	}},
 	dotted, version,
+	{re(`([A-Z]{1,3})&([A-Z]{1,3})`), func(m []string, s *scanner) []string { return []string{"!" + m[1], "and", "!" + m[2]} }},
 	{re(`(?:No|no)\.\s?(\d+)`), func(m []string, s *scanner) []string { return join([]string{"number"}, cardinal(m[1], s.accent)) }},
 }
 

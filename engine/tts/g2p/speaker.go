@@ -91,6 +91,13 @@ func (p *speaker) word(i int) (string, Source) {
 		return said, Lexicon
 	}
 	said, from := p.say(w, tag)
+	if capital && !shout {
+		// The dictionary spells some initialisms too, with other stresses.
+		bare := strings.NewReplacer("ˈ", "", "ˌ", "")
+		if l := p.g.letters(w, p.accent); bare.Replace(l) == bare.Replace(said) {
+			return l, Spelled
+		}
+	}
 	if from == Lexicon {
 		said = p.weaken(low, said)
 	}
@@ -121,9 +128,9 @@ func (p *speaker) shouting(i int) bool {
 }
 
 // initialisms are spelled though the dictionary has a word of these letters.
-var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true, "OK": false,
+var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true, 
 	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
-	"ISO": false, "PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true}
+	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true}
 
 // say pronounces a word by the dictionary, in parts, or by the model.
 func (p *speaker) say(w, tag string) (string, Source) {
@@ -136,7 +143,7 @@ func (p *speaker) say(w, tag string) (string, Source) {
 		for _, part := range parts {
 			var said string
 			var from Source
-			if part == strings.ToUpper(part) && len(part) <= 4 && !p.has(part) || len(part) == 1 && part != "a" {
+			if part == strings.ToUpper(part) && len(part) <= 4 && (initialisms[part] || !p.has(part)) || len(part) == 1 && part != "a" {
 				said, from = p.g.letters(part, p.accent), Spelled
 			} else {
 				said, from = p.say(part, tag)

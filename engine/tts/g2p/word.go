@@ -47,7 +47,7 @@ func (s *scanner) word(rest string) {
 			s.initials(m)
 			return
 		}
-		if c := head[0]; c == 'N' || c == 'n' || c == 'v' || c == 'V' || c >= 'A' && c <= 'S' {
+		if c := head[0]; c >= 'A' && c <= 'Z' || c == 'n' || c == 'v' {
 			for _, p := range named {
 				m := p.re.FindStringSubmatch(head)
 				if m == nil || joins(firstRune(rest[len(m[0]):])) {
@@ -317,8 +317,8 @@ func (s *scanner) foreign(rest string) {
 
 var (
 	mail   = regexp.MustCompile(`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`)
-	web    = regexp.MustCompile(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]{1,2000}`)
-	domain = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|edu|gov|dev|ai|co|uk|de|app)\b(?:/[^\s<>"”)\]]{0,2000})?`)
+	web    = regexp.MustCompile(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
+	domain = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|edu|gov|dev|ai|co|uk|de|app)\b(?:/[^\s<>"”)\]]*)?`)
 )
 
 // address reads an e-mail or web address: its parts as words, its signs by name.
