@@ -140,6 +140,10 @@ var exceptions = map[string]exception{
 	"mp4_video_aac.mp4": pns,
 	// A file twice. ffmpeg does not start the second link afresh.
 	"vorbis_chained.ogg": {"judged as vorbis_q2.ogg twice", 100},
+	// libopus 1.3.1 is 31.9 dB away, in 14 of 150 frames. Later ones agree with
+	// us: opus-decoder 0.7.12, which is libopus in WASM, within 115 dB, and
+	// go-opus 0.1.2 within 92, all that its 16 bits allow.
+	"opus_fec_st.ogg": {"libopus 1.3.1 differs from later ones", 30},
 }
 
 // limits are the least SNR by codec, in dB. Lossless formats must be exact: that

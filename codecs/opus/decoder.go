@@ -22,6 +22,15 @@ type packetDecoder interface {
 }
 
 // A Decoder turns packets into samples. It is not safe for concurrent use.
+//
+// SNR against opusdec (libopus 1.3.1) and median speed over 79 streams: SILK,
+// hybrid and CELT, 6 to 128 kbit/s, frames of 2.5 to 60 ms, mono and stereo, some
+// with FEC or DTX. One more, opus_fec_st.ogg, libopus 1.3.1 decodes unlike later
+// versions, with which gopus agrees within 115 dB.
+//
+//	gopus 0.1.1     135 to 158 dB, or exact   780 × real time
+//	go-opus 0.1.2   70 to 79 dB, or exact     440 ×, 16 bits only
+//	pion 0.1.0      44 to 122 dB              400 ×
 type Decoder struct {
 	head Head
 	dec  packetDecoder

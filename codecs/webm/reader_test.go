@@ -103,8 +103,9 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// vint returns v as a number of eight bytes.
-func vint(v int) []byte {
+// vint returns n as a number of eight bytes.
+func vint(n int) []byte {
+	v := uint64(n)
 	return []byte{1, byte(v >> 48), byte(v >> 40), byte(v >> 32), byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
 }
 
