@@ -129,7 +129,11 @@ func toBritish(w, us string) string {
 		if c == 'ʊ' && rhotic && strings.ContainsRune("tdn", before) && strings.HasPrefix(l, "u") {
 			b.WriteRune('j')
 		}
-		said, skip := britishVowel(vowelPlace{w, l, c, before, next, at(i + 1), stress, rhotic, link, i+1 == len(r), k == 0})
+		after := at(i + 1)
+		if after == 'ˈ' || after == 'ˌ' {
+			after = at(i + 2)
+		}
+		said, skip := britishVowel(vowelPlace{w, l, c, before, next, after, stress, rhotic, link, i+1 == len(r), k == 0})
 		if stress != 0 && !(said == "" || stress == 'ˌ' && said == "ə") {
 			b.WriteRune(stress)
 		}
@@ -139,7 +143,7 @@ func toBritish(w, us string) string {
 			i++
 		}
 	}
-	return b.String()
+	return strings.NewReplacer("ʃən", "ʃᵊn", "ʒən", "ʒᵊn").Replace(b.String())
 }
 
 // A vowelPlace is a US vowel and what stands around it.
@@ -219,9 +223,11 @@ func britishVowel(p vowelPlace) (string, bool) {
 		return "ɜː", false
 	case 'i':
 		switch {
-		case p.stress == 0 && (p.last || p.after == 'z' || p.after == 'd') && p.letters != "ee" && p.letters != "ea":
+		case p.stress == 0 && (p.last || (p.after == 'z' || p.after == 'd') && p.next == 0) && p.letters != "ee" && p.letters != "ea":
 			return "i", false
 		case p.stress == 0 && isVowel(p.after):
+			return "ɪ", false
+		case p.stress == 0 && strings.HasPrefix(p.letters, "e") && len(p.letters) == 1, p.stress == 0 && (p.letters == "i" || p.letters == "y"):
 			return "ɪ", false
 		case p.stress != 0 && p.after == 'ə':
 			return "ɪ", false
@@ -235,7 +241,7 @@ func britishVowel(p vowelPlace) (string, bool) {
 		if p.after == 'w' {
 			return "ʊ", true
 		}
-		if p.rhotic || p.last {
+		if p.rhotic || p.last || p.after == 'm' && has(w, "ism") {
 			return "ə", false
 		}
 		switch p.letters {

@@ -11,6 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"sort"
+
+	"quern/engine/tts/g2p/graphone"
 )
 
 var (
@@ -137,4 +139,13 @@ func readMisaki(dir fs.FS) ([2]map[string]tagged, error) {
 		}
 	}
 	return out, nil
+}
+
+// Words returns the built-in dictionary in order, US; for measurements.
+func (g *G2P) Words() []graphone.Pair {
+	out := make([]graphone.Pair, len(g.words.wordEnds))
+	for i := range out {
+		out[i] = graphone.Pair{Word: string(part(g.words.words, g.words.wordEnds, i)), Phones: string(part(g.words.said, g.words.saidEnd, i))}
+	}
+	return out
 }

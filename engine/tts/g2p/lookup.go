@@ -85,8 +85,15 @@ func (t tagged) pick(tag string) string {
 	return ""
 }
 
+// longestWord is the most bytes of a word that is looked up or guessed; longer
+// ones are spelled.
+const longestWord = 64
+
 // known pronounces a word by the dictionaries and by rules on words they have.
 func (g *G2P) known(w, tag string, accent Accent) (string, Source) {
+	if len(w) > longestWord {
+		return "", None
+	}
 	if p, ok := g.entry(w, tag, accent); ok {
 		return p, Lexicon
 	}
@@ -173,6 +180,16 @@ func lastRune(p string) rune {
 	return r
 }
 
+// firstSound is the first phoneme of p that is no stress mark.
+func firstSound(p string) rune {
+	for _, r := range p {
+		if r != 'ˈ' && r != 'ˌ' {
+			return r
+		}
+	}
+	return 0
+}
+
 func endsInVowel(p string) bool { r := lastRune(p); return isVowel(r) || r == 'ː' }
 
 // ending is how -s sounds after p.
@@ -222,12 +239,12 @@ func flap(p string, accent Accent) string {
 var prefixes = []struct{ spelling, us, gb string }{
 	{"counter", "kˌWntəɹ", "kˌWntə"}, {"electro", "ɪlˌɛktɹO", "ɪlˌɛktɹQ"}, {"under", "ˌʌndəɹ", "ˌʌndə"}, {"super", "sˌupəɹ", "sˌuːpə"}, {"hyper", "hˌIpəɹ", "hˌIpə"},
 	{"micro", "mˌIkɹO", "mˌIkɹQ"}, {"multi", "mˌʌlti", "mˌʌlti"}, {"inter", "ˌɪntəɹ", "ˌɪntə"}, {"ultra", "ˌʌltɹə", "ˌʌltɹə"}, {"cyber", "sˌIbəɹ", "sˌIbə"}, {"crypto", "kɹˌɪptO", "kɹˌɪptQ"},
-	{"anti", "ˌænti", "ˌanti"}, {"over", "ˌOvəɹ", "ˌQvə"}, {"auto", "ˌɔTO", "ˌɔːtQ"}, {"semi", "sˌɛmi", "sˌɛmi"}, {"mega", "mˌɛɡə", "mˌɛɡə"}, {"meta", "mˌɛTə", "mˌɛtə"}, {"nano", "nˌænO", "nˌanQ"},
+	{"anti", "ˌænti", "ˌantɪ"}, {"over", "ˌOvəɹ", "ˌQvə"}, {"auto", "ˌɔTO", "ˌɔːtQ"}, {"semi", "sˌɛmi", "sˌɛmi"}, {"mega", "mˌɛɡə", "mˌɛɡə"}, {"meta", "mˌɛTə", "mˌɛtə"}, {"nano", "nˌænO", "nˌanQ"},
 	{"post", "pˌOst", "pˌQst"}, {"non", "nˌɑn", "nˌɒn"}, {"mis", "mˌɪs", "mˌɪs"}, {"dis", "dɪs", "dɪs"}, {"pre", "pɹˌi", "pɹˌiː"}, {"out", "ˌWt", "ˌWt"}, {"un", "ʌn", "ʌn"}, {"re", "ɹi", "ɹiː"},
 }
 
 var suffixes = []struct{ spelling, us, gb string }{
-	{"ness", "nəs", "nəs"}, {"less", "ləs", "ləs"}, {"ment", "mənt", "mᵊnt"}, {"ship", "ʃˌɪp", "ʃɪp"}, {"like", "lˌIk", "lIk"}, {"able", "əbᵊl", "əbᵊl"}, {"ly", "li", "li"}, {"er", "əɹ", "ə"}, {"ers", "əɹz", "əz"}, {"y", "i", "i"},
+	{"ally", "ᵊli", "li"}, {"ness", "nəs", "nəs"}, {"less", "ləs", "ləs"}, {"ment", "mᵊnt", "mᵊnt"}, {"ship", "ʃˌɪp", "ʃɪp"}, {"like", "lˌIk", "lIk"}, {"able", "əbᵊl", "əbᵊl"}, {"ly", "li", "li"}, {"er", "əɹ", "ə"}, {"ers", "əɹz", "əz"}, {"y", "i", "i"},
 }
 
 // derived tries prefixes, suffixes and compounds of two words of the dictionary.
@@ -250,13 +267,17 @@ func (g *G2P) derived(w string, accent Accent) (string, bool) {
 				p, ok = g.inflected(stem, "", accent)
 			}
 			if ok {
-				return say(a.us, a.gb) + p, true
+				head := say(a.us, a.gb)
+				if r := firstSound(p); accent == British && strings.HasSuffix(a.spelling, "r") && isVowel(r) {
+					head += "ɹ"
+				}
+				return head + p, true
 			}
 		}
 	}
 	for _, a := range suffixes {
 		stem, ok := strings.CutSuffix(low, a.spelling)
-		if !ok || len(stem) < 4 {
+		if !ok || len(stem) < 4 || a.spelling == "ally" && !strings.HasSuffix(stem, "ic") {
 			continue
 		}
 		stems := []string{stem, ""}
@@ -270,9 +291,12 @@ func (g *G2P) derived(w string, accent Accent) (string, bool) {
 			if p, ok := g.entry(s, "", accent); s != "" && ok {
 				if isVowel([]rune(a.us)[0]) {
 					p = flap(p, accent)
-					if accent == British && strings.HasSuffix(s, "r") && endsInVowel(p) {
+					if accent == British && strings.HasSuffix(strings.TrimSuffix(s, "e"), "r") && endsInVowel(p) {
 						p += "ɹ"
 					}
+				}
+				if a.spelling == "ly" {
+					p = strings.TrimSuffix(p, "l")
 				}
 				return p + say(a.us, a.gb), true
 			}
@@ -280,7 +304,7 @@ func (g *G2P) derived(w string, accent Accent) (string, bool) {
 	}
 	// Both halves of a compound have four letters or more: shorter ones are found
 	// in almost every name.
-	for cut := n - 4; cut >= 4; cut-- {
+	for cut := 4; cut <= n-4; cut++ {
 		first, ok := g.entry(low[:cut], "", accent)
 		if !ok {
 			continue
@@ -290,7 +314,7 @@ func (g *G2P) derived(w string, accent Accent) (string, bool) {
 			second, ok = g.inflected(low[cut:], "", accent)
 		}
 		if ok {
-			return first + strings.ReplaceAll(second, "ˈ", "ˌ"), true
+			return first + strings.ReplaceAll(second, "ˈ", say("ˌ", "")), true
 		}
 	}
 	return "", false
@@ -299,6 +323,9 @@ func (g *G2P) derived(w string, accent Accent) (string, bool) {
 // guess pronounces a word nothing is known of. Unlike letters are left out of
 // it; a word without vowels or one too long for the model is spelled.
 func (g *G2P) guess(w string, accent Accent) (string, Source) {
+	if len(w) > longestWord {
+		return g.letters(w, accent), Spelled
+	}
 	low := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
 			return r
@@ -314,7 +341,7 @@ func (g *G2P) guess(w string, accent Accent) (string, Source) {
 	}
 	said := g.guesses.get(low, func(w string) string {
 		p, _ := g.model.Decode(w)
-		return onePrimary(p)
+		return strings.NewReplacer("nk", "ŋk", "nɡ", "ŋɡ").Replace(onePrimary(p))
 	})
 	if said == "" || !strings.ContainsFunc(said, isVowel) {
 		return g.letters(w, accent), Spelled

@@ -3,6 +3,8 @@ package g2p
 import (
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // marks are punctuation as Kokoro knows it.
@@ -18,6 +20,7 @@ var signs = map[rune]string{
 	'≈': "approximately", '≠': "is not equal to", '≤': "less than or equal to", '≥': "greater than or equal to", '<': "less than", '>': "greater than",
 	'→': "to", '∞': "infinity", '√': "square root of", '©': "copyright", '®': "registered", '™': "trademark", '§': "section", '¶': "paragraph",
 	'°': "degrees", '$': "dollars", '£': "pounds", '€': "euros", '¥': "yen", '₹': "rupees", '¢': "cents", '\\': "backslash", '^': "caret",
+	'²': "squared", '³': "cubed",
 	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
 
@@ -48,7 +51,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	}
 	switch {
 	case r == '.' && strings.HasPrefix(rest, "..."):
-		punct("…", len(rest)-len(strings.TrimLeft(rest[:min(len(rest), 64)], "."))-max(0, len(rest)-64))
+		head := rest[:min(len(rest), 64)]
+		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
 	case strings.HasPrefix(rest, "--"):
 		punct("—", 2)
 	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
@@ -60,6 +64,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		} else {
 			punct("”", n)
 		}
+	case r == '~' && unicode.IsDigit(next):
+		s.say("about", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
 		// Markdown, word joins and quotes: a break between words at most.
 		if r == '_' || r == '/' || r == '|' || r == '-' {
@@ -80,12 +86,16 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
 		s.space() // a tag
 		s.i += strings.IndexByte(rest, '>') + 1
+	case r == '!' && next == '[': // a picture
+		s.i += n
 	case marks[r] != "":
 		punct(marks[r], n)
 	case signs[r] != "":
 		s.say(signs[r], n)
 	case emoji[r] != "":
 		s.say(emoji[r], n)
+	case unicode.IsNumber(r):
+		s.say(value(r), n)
 	default:
 		s.i += n
 	}
@@ -96,4 +106,19 @@ func (s *scanner) say(words string, n int) {
 	s.space()
 	s.put(strings.Fields(words), n)
 	s.space()
+}
+
+// value says a digit or number of another script, or one in a circle or raised.
+func value(r rune) string {
+	if d := strings.Trim(norm.NFKD.String(string(r)), "().,"); d != "" && strings.Trim(d, "0123456789") == "" {
+		return strings.Join(cardinal(d, US), " ")
+	}
+	if !unicode.IsDigit(r) {
+		return "number"
+	}
+	d := 0 // digits of a script come in order
+	for d < 9 && unicode.IsDigit(r-rune(d)-1) {
+		d++
+	}
+	return ones[d]
 }

@@ -77,7 +77,11 @@ var numbers = []pattern{
 		if n := atoi(m[1]); n < 1 || n > 31 {
 			return nil
 		}
-		return date(month(m[2]), m[1], m[3], British)
+		out := date(month(m[2]), m[1], m[3], British)
+		if n := len(s.out); n > 0 && strings.EqualFold(s.out[n-1].Text, "the") {
+			out = out[1:]
+		}
+		return out
 	}},
 	// +1 (555) 123-4567, 555-1234
 	{re(`(?:(\+\d{1,3})[ .-]?)?\(?(\d{3})\)?[ .-](\d{3})[.-](\d{4})`), func(m []string, s *scanner) []string {
@@ -94,6 +98,14 @@ var numbers = []pattern{
 	// addresses and versions: 192.168.0.1, v1.2.3
 	{re(`\d{1,3}(?:\.\d{1,3}){3}`), func(m []string, s *scanner) []string { return between(m[0], "dot", s.accent) }},
 	dotted, version,
+	// $5-10 million
+	{re(`([$£€])(` + number + `)\s?[-–—]\s?[$£€]?(` + number + `)(?:\s?(k|K|M|B|T|bn|m|mn|tn|thousand|million|billion|trillion)\b)?`), func(m []string, s *scanner) []string {
+		out := join(cardinal(m[2], s.accent), []string{"to"}, cardinal(m[3], s.accent))
+		if m[4] != "" {
+			out = append(out, magnitude(m[4]))
+		}
+		return append(out, currencies[m[1]][1])
+	}},
 	// $1.2B, £5.99, €20
 	{re(`([-−])?([$£€¥₹])\s?(` + number + `)(?:\.(\d+))?(?:\s?(k|K|M|B|T|bn|m|mn|tn|thousand|million|billion|trillion)\b)?`), money},
 	// temperatures and angles: -5 °C, 90°
@@ -213,7 +225,10 @@ func sayTime(m []string, s *scanner) []string {
 	out := below(h, false)
 	switch {
 	case m[3] != "":
-		out = join(out, below(min, false), []string{"and"}, below(atoi(m[3]), false), []string{one(m[3], "second", "seconds")})
+		sec := atoi(m[3])
+		out = append(out, one(m[1], "hour", "hours"))
+		out = append(append(out, below(min, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
+		out = append(append(out, below(sec, false)...), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
 	case min == 0 && m[4] == "" && h >= 1 && h <= 12:
 		out = append(out, "o'clock")
 	case min == 0 && m[4] == "":
@@ -241,17 +256,21 @@ var currencies = map[string][4]string{
 var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million",
 	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion"}
 
+func magnitude(s string) string {
+	if full, ok := magnitudes[s]; ok {
+		return full
+	}
+	return s
+}
+
 func money(m []string, s *scanner) []string {
 	names := currencies[m[2]]
 	whole, frac := m[3], m[4]
 	if mag := m[5]; mag != "" {
-		if full, ok := magnitudes[mag]; ok {
-			mag = full
-		}
 		if frac != "" {
 			whole += "." + frac
 		}
-		return join(minus(m[1]), decimal(whole, s.accent), []string{mag, names[1]})
+		return join(minus(m[1]), decimal(whole, s.accent), []string{magnitude(mag), names[1]})
 	}
 	out := minus(m[1])
 	if len(frac) > 2 {
@@ -340,5 +359,9 @@ func measure(m []string, s *scanner) []string {
 	if len(m[3]) == 1 && len(m[0]) > len(n)+1 && !strings.Contains("mgVW", m[3]) {
 		return nil
 	}
-	return join(decimal(n, s.accent), strings.Fields(one(n, u[0], u[1])))
+	name := one(n, u[0], u[1])
+	if m[0][len(n)] == '-' { // a 5-km run
+		name = u[0]
+	}
+	return join(decimal(n, s.accent), strings.Fields(name))
 }

@@ -35,13 +35,7 @@ func (p *speaker) run() []Token {
 			t.Source = from
 		}
 		p.follow, p.next = p.next, strings.ToLower(t.Text)
-		p.sound = 0
-		for _, r := range said {
-			if r != 'ˈ' && r != 'ˌ' {
-				p.sound = r
-				break
-			}
-		}
+		p.sound = firstSound(said)
 	}
 	out := make([]Token, len(p.toks))
 	for i := range p.toks {
@@ -128,7 +122,7 @@ func (p *speaker) shouting(i int) bool {
 }
 
 // initialisms are spelled though the dictionary has a word of these letters.
-var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true, 
+var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true,
 	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
 	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true}
 
@@ -137,7 +131,7 @@ func (p *speaker) say(w, tag string) (string, Source) {
 	if said, from := p.g.known(w, tag, p.accent); from != None {
 		return said, from
 	}
-	if parts := split(w); len(parts) > 1 {
+	if parts := split(w); len(parts) > 1 && len(w) <= 8*longestWord {
 		var b strings.Builder
 		worst := Lexicon
 		for _, part := range parts {

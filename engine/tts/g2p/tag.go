@@ -36,15 +36,16 @@ func homographs() map[string]homograph {
 var (
 	determiners = set(`a an the this that these those my your his her its our their some any no every each another which what whose new old first last other good great big best own
 		one two three four many few several more most daily recent current general`)
-	modals   = set(`to will would can could shall should may might must do does did don't doesn't didn't won't can't couldn't wouldn't shouldn't cannot let's please i'll you'll we'll they'll he'll she'll i'd`)
-	pronouns = set(`i you we they who`)
-	thirds   = set(`he she it`)
-	beForms  = set(`is are was were be been being am isn't aren't wasn't weren't it's he's she's i'm you're we're they're get gets got very so too quite`)
-	haves    = set(`have has had having haven't hasn't hadn't i've you've we've they've`)
-	preps    = set(`of in on at by for from with about into over under without during after before between through against`)
-	adverbs  = set(`not always never often also just still ever really already only usually sometimes then soon`)
-	objects  = set(`the a an my your his her its our their this that these those me him them us it you up down out off away`)
-	yester   = set(`yesterday ago last earlier`)
+	modals       = set(`to will would can could shall should may might must do does did don't doesn't didn't won't can't couldn't wouldn't shouldn't cannot let's please i'll you'll we'll they'll he'll she'll i'd`)
+	pronouns     = set(`i you we they who`)
+	thirds       = set(`he she it`)
+	beForms      = set(`is are was were be been being am isn't aren't wasn't weren't it's he's she's i'm you're we're they're get gets got very so too quite`)
+	haves        = set(`have has had having haven't hasn't hadn't i've you've we've they've`)
+	preps        = set(`of in on at by for from with about into over under without during after before between through against`)
+	adverbs      = set(`not always never often also just still ever really already only usually sometimes then soon`)
+	objects      = set(`the a an my your his her its our their this that these those me him them us it you up down out off away`)
+	performances = set(`music show shows concert concerts audience event events broadcast stream streaming performance performances tv video coverage wire album version band feed`)
+	yester       = set(`yesterday ago last earlier`)
 )
 
 // tag guesses the part of speech of item i from its neighbours: VB, VBD, VBN,
@@ -101,6 +102,9 @@ func (p *speaker) homograph(w, tag string, i int) (string, bool) {
 		said = h.said["VBD"]
 	}
 	if w == "lead" && (p.next == "pipe" || p.next == "poisoning" || p.next == "paint" || p.next == "pipes") {
+		said = h.said["JJ"]
+	}
+	if w == "live" && performances[p.next] {
 		said = h.said["JJ"]
 	}
 	if w == "close" && p.next == "to" && tag != "VB" {

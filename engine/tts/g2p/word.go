@@ -69,6 +69,10 @@ func (s *scanner) word(rest string) {
 	}
 	after := rest[k:]
 	clean := fold(w)
+	if strings.IndexFunc(clean, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }) < 0 {
+		s.put([]string{"foreign", "letter"}, k)
+		return
+	}
 	if !joins(before) && s.abbreviated(clean, k, after) {
 		return
 	}
@@ -224,7 +228,7 @@ func contraction(rest string) int {
 	for k < len(rest) && k < n+8 && (rest[k]|0x20) >= 'a' && (rest[k]|0x20) <= 'z' {
 		k++
 	}
-	if strings.Contains(" em til tis twas cause bout round cuz kay ", " "+strings.ToLower(rest[n:k])+" ") && k > n {
+	if strings.Contains(" em n til tis twas cause bout round cuz kay ", " "+strings.ToLower(rest[n:k])+" ") && k > n {
 		return k
 	}
 	return 0

@@ -54,6 +54,7 @@ type warp struct {
 	regs    []lanes
 	set     []uint32 // per register, the lanes that wrote it
 	pc      [warpSize]int
+	born    uint32 // lanes that have a thread
 	alive   uint32
 	gather  uint32 // lanes that wait at a warp collective
 	barrier uint32 // lanes that wait at a block barrier
@@ -171,7 +172,8 @@ func (b *block) run(threads int) (err error) {
 func (b *block) newWarp(first, n int) *warp {
 	k := b.kernel
 	w := &warp{block: b, first: first, regs: make([]lanes, k.regs), set: make([]uint32, k.regs)}
-	w.alive = uint32(uint64(1)<<n - 1)
+	w.born = uint32(uint64(1)<<n - 1)
+	w.alive = w.born
 	w.now = &k.code[0]
 	for name, r := range k.specials {
 		value := specials[name]
@@ -319,10 +321,10 @@ func (w *warp) collect(in *inst, on uint32, pc int) {
 		}
 	}
 	// Lanes beyond the block's last thread do not exist and cannot be waited for.
-	if lost := mask &^ w.alive; lost != 0 && mask != ^uint32(0) || mask&w.alive == 0 {
+	if lost := mask & w.born &^ w.alive; lost != 0 {
 		w.fault(first, "a warp collective that waits for lanes %#x, which have left", lost)
 	}
-	if here&mask != mask&w.alive {
+	if here != mask&w.alive {
 		return
 	}
 	in.run(w, here)

@@ -72,6 +72,10 @@ func stresses(w string, p, said []string) []int {
 			marks = []int{1}
 		}
 	}
+	// A weak first vowel before the primary stress is no secondary one.
+	if len(marks) > 1 && marks[0] == 0 && marks[1] == 1 && (names[0] == "IH" || names[0] == "AH" && w[0] == 'a') {
+		marks = marks[1:]
+	}
 	for _, m := range marks {
 		out[m] = 2
 	}
@@ -114,6 +118,12 @@ func symbols(w string, p []string, stress []int) string {
 		}
 		s := stress[v]
 		v++
+		if strings.HasSuffix(w, "ism") && x == "IH" && i+4 == len(p) && s == 0 {
+			s = 2
+		}
+		if x == "AO" && lot(w, at(i+1)) {
+			x = "AA"
+		}
 		switch s {
 		case 1:
 			b.WriteString("ˈ")
@@ -130,6 +140,12 @@ func symbols(w string, p []string, stress []int) string {
 			b.WriteString("ᵊ")
 		case (x == "AH" || x == "IH") && i+2 == len(p) && (next == "D" && strings.HasSuffix(w, "ed") || next == "Z" && strings.HasSuffix(w, "es")):
 			b.WriteString("ᵻ")
+		case (x == "AH" || x == "IH") && strings.HasSuffix(w, "est") && i+3 == len(p):
+			b.WriteString("ᵻ")
+		case (x == "AH" || x == "IH") && i+2 >= len(p)-1 && next == "S" && (strings.HasSuffix(w, "is") || strings.HasSuffix(w, "ist")):
+			b.WriteString("ɪ")
+		case x == "AH" && next == "N" && strings.HasSuffix(w, "ment") && i+3 == len(p):
+			b.WriteString("ᵊ")
 		case x == "AH" && i == 0 && strings.HasPrefix(w, "un") && next == "N":
 			b.WriteString("ʌ")
 		case x == "EH" && i == 0 && next == "N":
@@ -145,6 +161,17 @@ func symbols(w string, p []string, stress []int) string {
 		}
 	}
 	return b.String()
+}
+
+// lot reports whether AO in w is the vowel of lot to misaki: spelled o, and not
+// before the consonants that make it the vowel of cloth.
+func lot(w, next string) bool {
+	for _, s := range []string{"au", "aw", "ou", "oa", "al", "wa", "ua"} {
+		if strings.Contains(w, s) {
+			return false
+		}
+	}
+	return strings.Contains(w, "o") && strings.Contains(" T K P D B M JH CH V Z ", " "+next+" ")
 }
 
 // weak reports whether the unstressed IH at i is a schwa in misaki's spelling.

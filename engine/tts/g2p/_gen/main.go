@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-var spelled = regexp.MustCompile(`^[a-z][a-z'-]*$`)
+var spelled = regexp.MustCompile(`^'?[a-z][a-z']*$`)
 
 func run(dict, out, script, extra string) error {
 	phones, err := read(dict)
