@@ -1,8 +1,8 @@
 // Package ptxvm runs PTX on the CPU, so that the very text that ships for GPUs
 // is what tests execute.
 //
-// Parse reads the subset of PTX that clang emits for the kernels of this
-// repository; anything else is refused by name. A Device holds memory and runs
+// Parse reads the part of PTX that clang emits for compute kernels without atomics
+// and tensor cores; anything else is refused by name. A Device holds memory and runs
 // a kernel over a grid of blocks, one block after the other, warps in order,
 // the lanes of a diverged warp lowest program counter first: a run always gives
 // the same bits. Every access is checked against bounds, alignment and whether
@@ -11,8 +11,7 @@
 // in which a GPU runs blocks are not seen.
 //
 // Arithmetic rounds as the PTX ISA says. Instructions the ISA calls
-// approximate (ex2, lg2, rsqrt, rcp, sqrt, div, sin, cos with .approx) are
-// rounded correctly here; a GPU may be off by what the ISA's tables allow,
+// approximate (ex2, rsqrt, rcp, sqrt, div with .approx) are rounded correctly here; a GPU may be off by what the ISA's tables allow,
 // about 2 units in the last place.
 //
 // NVIDIA, "Parallel Thread Execution ISA", version 7.5, chapters 5, 6 and 9.
