@@ -37,6 +37,14 @@ const (
 	DotProd
 )
 
+// The level of wasm.
+const (
+	_ Level = iota
+	// SIMD128: fixed-width SIMD, in programs built with -tags simd128 into which
+	// kernels/_wasm/build.sh merged the kernels.
+	SIMD128
+)
+
 // names spell the levels of this architecture, lowest first.
 var names = levelNames()
 
@@ -46,6 +54,8 @@ func levelNames() []string {
 		return []string{"generic", "avx2", "avx512"}
 	case "arm64":
 		return []string{"generic", "neon", "dotprod"}
+	case "wasm":
+		return []string{"generic", "simd128"}
 	}
 	return []string{"generic"}
 }

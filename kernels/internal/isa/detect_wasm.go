@@ -1,0 +1,5 @@
+//go:build js && simd128 && !noasm
+
+package isa
+
+func detect() Level { return SIMD128 }
