@@ -21,6 +21,7 @@ type MatMul struct {
 	xStride int
 	batch   int
 	rows    int // weight rows a chunk takes
+	deals   deals
 	region  Region
 }
 
@@ -71,12 +72,17 @@ func (m *MatMul) Run(p *Pool, dst []float32, x []byte, xStride, batch int) {
 	}
 	m.rows = chunkRows(m.row, (m.out+p.Workers()-1)/p.Workers(), batch)
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
-	p.Run((m.out+m.rows-1)/m.rows, &m.region)
+	if len(m.deals) != p.Workers() {
+		m.deals = newDeals(p.Workers())
+	}
+	chunks := (m.out + m.rows - 1) / m.rows
+	m.deals.deal(chunks)
+	p.Run(chunks, &m.region)
 	m.dst, m.x = nil, nil
 }
 
-func (m *MatMul) chunk(_, c int) {
-	r0 := c * m.rows
+func (m *MatMul) chunk(worker, _ int) {
+	r0 := m.deals.take(worker) * m.rows
 	r1 := min(r0+m.rows, m.out)
 	m.typ.DotRows(m.dst[r0:], m.out, m.w[r0*m.row:r1*m.row], r1-r0, m.in, m.x, m.xStride, m.batch)
 	if m.bias == nil {

@@ -1,0 +1,45 @@
+package kernels
+
+import "sync/atomic"
+
+// deals hand chunks out so that each worker goes through neighbouring ones: what a
+// kernel fetches ahead of the chunk it works on is then its own next chunk. A
+// worker that is through with its own takes from the far end of the others'.
+type deals []deal
+
+// A deal is the chunks from its high half up to its low half, in one word so that
+// both ends can be taken from at once.
+type deal struct {
+	ends atomic.Uint64
+	_    [56]byte
+}
+
+func newDeals(workers int) deals { return make(deals, workers) }
+
+// deal cuts n chunks into one deal for each worker.
+func (s deals) deal(n int) {
+	for i := range s {
+		s[i].ends.Store(uint64(n*i/len(s))<<32 | uint64(n*(i+1)/len(s)))
+	}
+}
+
+// take returns a chunk nobody else has taken. There has to be one.
+func (s deals) take(worker int) int {
+	for i := 0; ; i++ {
+		from := &s[(worker+i)%len(s)]
+		for {
+			ends := from.ends.Load()
+			first, end := ends>>32, ends&0xffffffff
+			if first == end {
+				break
+			}
+			if i == 0 {
+				if from.ends.CompareAndSwap(ends, (first+1)<<32|end) {
+					return int(first)
+				}
+			} else if from.ends.CompareAndSwap(ends, first<<32|(end-1)) {
+				return int(end - 1)
+			}
+		}
+	}
+}

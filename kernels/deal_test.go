@@ -1,0 +1,33 @@
+package kernels
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+// TestDeals: every chunk is taken once, whoever asks, and one worker alone takes its
+// own in order and the others' from their ends.
+func TestDeals(t *testing.T) {
+	for _, workers := range []int{1, 2, 3, 8} {
+		for _, n := range []int{1, 2, 7, 64, 1000} {
+			d := newDeals(workers)
+			d.deal(n)
+			taken := make([]atomic.Int32, n)
+			p := NewPool(workers)
+			p.Run(n, &Region{F: func(worker, _ int) { taken[d.take(worker)].Add(1) }})
+			p.Close()
+			for c := range taken {
+				if got := taken[c].Load(); got != 1 {
+					t.Errorf("%d chunks, %d workers: chunk %d taken %d times", n, workers, c, got)
+				}
+			}
+		}
+	}
+	d := newDeals(2)
+	d.deal(6)
+	for i, want := range []int{3, 4, 5, 2, 1, 0} {
+		if got := d.take(1); got != want {
+			t.Errorf("take %d of worker 1 = %d, want %d", i, got, want)
+		}
+	}
+}
