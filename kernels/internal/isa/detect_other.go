@@ -1,4 +1,4 @@
-//go:build !(amd64 || arm64 || wasm && js && simd128) || noasm
+//go:build !(amd64 || arm64 || (wasm && js && simd128)) || noasm
 
 package isa
 
