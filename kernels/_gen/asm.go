@@ -41,8 +41,17 @@ func (a *file) fresh(stem string) string {
 
 // function starts a function. doc goes above its stub in the Go file.
 func (a *file) function(name, params string, argBytes int, doc string) {
-	fmt.Fprintf(&a.text, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, params, name, argBytes)
-	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s(%s)\n", doc, name, params)
+	a.returning(name, params, "", argBytes, doc)
+}
+
+// returning is function with a named result.
+func (a *file) returning(name, params, result string, argBytes int, doc string) {
+	signature := name + "(" + params + ")"
+	if result != "" {
+		signature += " (" + result + ")"
+	}
+	fmt.Fprintf(&a.text, "\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", signature, name, argBytes)
+	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s\n", doc, signature)
 }
 
 // bytes declares read-only data once and returns its operand.

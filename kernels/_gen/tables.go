@@ -7,9 +7,11 @@ var outputs = []struct {
 }{
 	{"quant/dot_amd64", "quant", genDots},
 	{"quant/panel_amd64", "quant", genPanels},
+	{"quant/act_amd64", "quant", genActs},
 	{"pause_amd64", "kernels", genPause},
 	{"vec_amd64", "kernels", genVec},
 	{"point_amd64", "kernels", genPoints},
 	{"gemm_amd64", "kernels", genTiles},
+	{"int8_amd64", "kernels", genInt8},
 	{"quant/tile_amd64", "quant", genFloatTiles},
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"quern/kernels/internal/isa"
 )
 
 // Both activation types store groups of 256 values in 320 bytes, so kernels
@@ -54,70 +56,125 @@ func ActBytes(t Type, n int) int {
 	panic(fmt.Sprintf("quant: %v is not an activation type", t))
 }
 
+// An actKernel is the assembly for whole groups at one level, or nil. It writes what
+// the Go beside it writes; top returns the bits of the largest magnitude.
+// x32 takes the inverse scales from where the sums go.
+type actKernel struct {
+	top  func(v *float32, n int) uint32 // n is a multiple of 32
+	x256 func(dst *byte, v *float32, id float32)
+	x32  func(dst *byte, v *float32)
+}
+
 // QuantizeX32 writes src to dst with a scale for every 32 values. dst is
 // ActBytes(X32, len(src)) long; the last group is padded with zeros.
 func QuantizeX32(dst []byte, src []float32) {
 	checkAct(X32, dst, len(src))
-	for len(dst) > 0 {
-		g := (*group)(dst)
-		for j := range groupLen / 32 {
-			v := src[:min(32, len(src))]
-			src = src[len(v):]
-			d := roundInto((*[32]byte)(g[32*j:])[:], v)
-			var sum int32
-			for _, q := range g[32*j : 32*j+32] {
-				sum += int32(int8(q))
-			}
-			putFloat(g[x32Scale+4*j:], d)
-			binary.LittleEndian.PutUint32(g[x32Sum+4*j:], uint32(-128*sum))
+	k := &acts[isa.Current()]
+	for ; len(dst) > 0; dst = dst[groupBytes:] {
+		g, v := (*group)(dst), src[:min(groupLen, len(src))]
+		src = src[len(v):]
+		if k.x32 == nil || len(v) < groupLen || !k.groupX32(g, v) {
+			groupX32(g, v)
 		}
-		dst = dst[groupBytes:]
 	}
+}
+
+func groupX32(g *group, src []float32) {
+	for j := range groupLen / 32 {
+		v := src[:min(32, len(src))]
+		src = src[len(v):]
+		d := roundInto(g[32*j:32*j+32], v)
+		var sum int32
+		for _, q := range g[32*j : 32*j+32] {
+			sum += int32(int8(q))
+		}
+		putFloat(g[x32Scale+4*j:], d)
+		binary.LittleEndian.PutUint32(g[x32Sum+4*j:], uint32(-128*sum))
+	}
+}
+
+// groupX32 reports false, and has written nothing of use, where v has something
+// that is not a number.
+func (k *actKernel) groupX32(g *group, v []float32) bool {
+	for j := range groupLen / 32 {
+		d, id := scaleOf(k.top(&v[32*j], 32))
+		if d != d {
+			return false
+		}
+		putFloat(g[x32Scale+4*j:], d)
+		putFloat(g[x32Sum+4*j:], id)
+	}
+	k.x32(&g[0], &v[0])
+	return true
 }
 
 // QuantizeX256 writes src to dst with a scale for every 256 values. dst is
 // ActBytes(X256, len(src)) long; the last group is padded with zeros.
 func QuantizeX256(dst []byte, src []float32) {
 	checkAct(X256, dst, len(src))
-	for len(dst) > 0 {
-		g := (*group)(dst)
-		v := src[:min(groupLen, len(src))]
+	k := &acts[isa.Current()]
+	for ; len(dst) > 0; dst = dst[groupBytes:] {
+		g, v := (*group)(dst), src[:min(groupLen, len(src))]
 		src = src[len(v):]
-		d := roundInto(g[:groupLen], v)
-		for j := range groupLen / 32 {
-			var lo, hi int32
-			for i, q := range g[32*j : 32*j+16] {
-				lo += int32(int8(q))
-				hi += int32(int8(g[32*j+16+i]))
-			}
-			binary.LittleEndian.PutUint16(g[x256Sum16+4*j:], uint16(lo))
-			binary.LittleEndian.PutUint16(g[x256Sum16+4*j+2:], uint16(hi))
-			binary.LittleEndian.PutUint16(g[x256Sum32+2*j:], uint16(lo+hi))
+		if k.x256 == nil || len(v) < groupLen || !k.groupX256(g, v) {
+			groupX256(g, v)
 		}
-		putFloat(g[x256Scale:], d)
-		clear(g[x256Scale+4:])
-		dst = dst[groupBytes:]
 	}
 }
 
+func groupX256(g *group, v []float32) {
+	d := roundInto(g[:groupLen], v)
+	for j := range groupLen / 32 {
+		var lo, hi int32
+		for i, q := range g[32*j : 32*j+16] {
+			lo += int32(int8(q))
+			hi += int32(int8(g[32*j+16+i]))
+		}
+		binary.LittleEndian.PutUint16(g[x256Sum16+4*j:], uint16(lo))
+		binary.LittleEndian.PutUint16(g[x256Sum16+4*j+2:], uint16(hi))
+		binary.LittleEndian.PutUint16(g[x256Sum32+2*j:], uint16(lo+hi))
+	}
+	putFloat(g[x256Scale:], d)
+	clear(g[x256Scale+4:])
+}
+
+// groupX256 is like groupX32.
+func (k *actKernel) groupX256(g *group, v []float32) bool {
+	d, id := scaleOf(k.top(&v[0], groupLen))
+	if d != d {
+		return false
+	}
+	k.x256(&g[0], &v[0], id)
+	putFloat(g[x256Scale:], d)
+	clear(g[x256Scale+4:])
+	return true
+}
+
+// scaleOf returns the scale of values whose largest magnitude has the bits top, and
+// its inverse: NaN where that is not finite, zeros where it is too small.
+func scaleOf(top uint32) (d, id float32) {
+	if top >= 0x7f800000 {
+		return float32(math.NaN()), 0
+	}
+	if d = math.Float32frombits(top) / 127; d < 0x1p-126 {
+		return 0, 0
+	}
+	return d, 1 / d
+}
+
 // roundInto writes v as multiples of the scale it returns, and zeros behind.
-func roundInto(q []byte, v []float32) (d float32) {
+func roundInto(q []byte, v []float32) float32 {
 	// Magnitudes of floats order as their bits do, NaN above infinity, so one
 	// integer maximum finds the largest and anything that is not a number.
 	var top uint32
 	for _, x := range v {
 		top = max(top, math.Float32bits(x)&^(1<<31))
 	}
-	if top >= 0x7f800000 {
+	d, id := scaleOf(top)
+	if id == 0 {
 		clear(q)
-		return float32(math.NaN())
+		return d
 	}
-	d = math.Float32frombits(top) / 127
-	if d < 0x1p-126 {
-		clear(q)
-		return 0
-	}
-	id := 1 / d
 	for i, x := range v {
 		// Adding 1.5·2²³ leaves no bits below one: the hardware rounds to
 		// nearest even and the low byte of the sum is q in two's complement.

@@ -83,3 +83,8 @@ var sums = [3][count]fastSum{
 	isa.AVX2:   {F16: {sumRowsF16AVX2, 8}, BF16: {sumRowsBF16AVX2, 8}, F32: {sumRowsF32AVX2, 8}},
 	isa.AVX512: {F16: {sumRowsF16AVX512, 16}, BF16: {sumRowsBF16AVX512, 16}, F32: {sumRowsF32AVX512, 16}},
 }
+
+var acts = [isa.AVX512 + 1]actKernel{
+	isa.AVX2:   {topAVX2, roundX256AVX2, roundX32AVX2},
+	isa.AVX512: {topAVX2, roundX256AVX2, roundX32AVX2},
+}

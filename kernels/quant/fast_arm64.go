@@ -50,3 +50,5 @@ var sums = [isa.DotProd + 1][count]fastSum{
 
 // Four activation rows at a time is what there is.
 var panels [isa.DotProd + 1][count]panelKernel
+
+var acts [isa.DotProd + 1]actKernel

@@ -7,4 +7,5 @@ var (
 	sums [3][count]fastSum
 
 	panels [3][count]panelKernel
+	acts   [3]actKernel
 )

@@ -34,6 +34,8 @@ var sums = [isa.SIMD128 + 1][count]fastSum{
 // Four activation rows at a time is what there is.
 var panels [isa.SIMD128 + 1][count]panelKernel
 
+var acts [isa.SIMD128 + 1]actKernel
+
 //go:wasmimport quern dot
 //go:noescape
 func dotSIMD(kernel int32, w *byte, n, rows int32, x *byte, xStride int32, out *float32, outStride int32)

@@ -1,0 +1,9 @@
+//go:build !amd64 || noasm
+
+package kernels
+
+func (c *int8Product) tiles() { c.tilesGo() }
+
+func rangeFast([]float32, *float32, *float32) int { return 0 }
+
+func quantizeFast([]byte, []float32, float32, int32) int { return 0 }

@@ -1,0 +1,77 @@
+//go:build amd64 && !noasm
+
+package kernels
+
+import (
+	"unsafe"
+
+	"quern/kernels/internal/isa"
+)
+
+// int8Tiles compute rows of an int8Product, for tileRows and tileWidth; see
+// kernels/_gen/tile_int8.go.
+var int8Tiles = [len(tileRows)][len(tileWidth)]func(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int){
+	{int8x6x64AVX512, int8x6x32AVX512, int8x6x16AVX512},
+	{int8x4x64AVX512, int8x4x32AVX512, int8x4x16AVX512},
+	{int8x2x64AVX512, int8x2x32AVX512, int8x2x16AVX512},
+	{int8x1x64AVX512, int8x1x32AVX512, int8x1x16AVX512},
+}
+
+func (c *int8Product) tiles() {
+	if isa.Current() < isa.AVX512 {
+		c.tilesGo()
+		return
+	}
+	_, _ = c.x[(c.rows-1)*c.xStride+4*c.quads-1], c.w[((c.n-1)/panelWidth+1)*c.quads*64-1]
+	_ = c.init[(c.n-1)/panelWidth*panelWidth+panelWidth-1]
+	var scale, bias *float32
+	for j := 0; j < c.n; {
+		left := (c.n - j + panelWidth - 1) / panelWidth
+		size := 0
+		for tileWidth[size] > left {
+			size++
+		}
+		cols := min(c.n-j, tileWidth[size]*panelWidth)
+		if c.floats != nil {
+			_, _ = c.scale[(c.n-1)/panelWidth*panelWidth+panelWidth-1], c.bias[(c.n-1)/panelWidth*panelWidth+panelWidth-1]
+			scale, bias = &c.scale[j], &c.bias[j]
+		}
+		for r, t := 0, 0; r < c.rows; {
+			for tileRows[t] > c.rows-r {
+				t++
+			}
+			var dst *byte
+			if from, to := r*c.dstStride+j, (r+tileRows[t]-1)*c.dstStride+j+cols; c.floats != nil {
+				dst = (*byte)(unsafe.Pointer(&c.floats[from:to][0]))
+			} else {
+				dst = (*byte)(unsafe.Pointer(&c.ints[from:to][0]))
+			}
+			int8Tiles[t][size](dst, 4*c.dstStride, &c.x[r*c.xStride], c.xStride, c.quads, &c.w[j*c.quads*4], c.quads*64,
+				&c.init[j], scale, bias, (cols-1)%panelWidth+1)
+			r += tileRows[t]
+		}
+		j += cols
+	}
+}
+
+func rangeFast(x []float32, low, high *float32) int {
+	n := len(x) &^ 15
+	if isa.Current() < isa.AVX512 || n == 0 {
+		return 0
+	}
+	var lanes [32]float32
+	rangeAVX512(&x[0], n, &lanes[0])
+	for i := range 16 {
+		*low, *high = min(*low, lanes[i]), max(*high, lanes[16+i])
+	}
+	return n
+}
+
+func quantizeFast(dst []byte, x []float32, scale float32, zero int32) int {
+	n := len(x) &^ 15
+	if isa.Current() < isa.AVX512 || n == 0 {
+		return 0
+	}
+	quantizeAVX512(&dst[0], &x[0], n, scale, zero)
+	return n
+}
