@@ -174,7 +174,7 @@ func (g *generation) emit(seq int) bool {
 	if text == "" && len(entries) == 0 {
 		return true
 	}
-	return g.yield(Event{Type: Delta, Index: seq, Text: text, Logprobs: entries}, nil)
+	return g.yield(Event{Type: Delta, Index: seq, Text: text, Logprobs: entries, OutputTokens: g.done.OutputTokens}, nil)
 }
 
 func (g *generation) finish(ev sched.Event) bool {
@@ -183,7 +183,7 @@ func (g *generation) finish(ev sched.Event) bool {
 	if !g.emit(ev.Seq) {
 		return false
 	}
-	out := Event{Type: Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens}
+	out := Event{Type: Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens, OutputTokens: g.done.OutputTokens}
 	switch {
 	case q.stopped:
 		out.Reason, out.StopReason = ReasonStop, q.stop

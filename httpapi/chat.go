@@ -15,7 +15,7 @@ type chatRequest struct {
 	prompt   engine.Prompt
 	sampling sampling
 	stream   bool
-	usage    bool // stream_options.include_usage
+	usage    usageWanted
 	logprobs bool
 	top      int
 }

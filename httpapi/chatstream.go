@@ -36,7 +36,7 @@ type chunkDelta struct {
 type chatStream struct {
 	head  chatHead
 	n     int
-	usage bool
+	usage usageWanted
 	probs bool
 	top   int
 	t     *tally
@@ -50,11 +50,7 @@ func newChatStream(info engine.ModelInfo, r *chatRequest, t *tally) *chatStream 
 }
 
 func (s *chatStream) chunk(w *eventWriter, c chunkChoice, truncated int) error {
-	out := chatChunk{chatHead: s.head, Choices: []chunkChoice{c}, Truncated: truncated}
-	if s.usage {
-		out.Usage = jsonNull
-	}
-	return w.event(out)
+	return w.event(chatChunk{chatHead: s.head, Choices: []chunkChoice{c}, Usage: s.usage.midway(s.t), Truncated: truncated})
 }
 
 // begin opens every choice with its role.
@@ -86,7 +82,7 @@ func (s *chatStream) item(w *eventWriter, it item) error {
 }
 
 func (s *chatStream) end(w *eventWriter, t *tally) error {
-	if !s.usage {
+	if s.usage == usageNever {
 		return nil
 	}
 	return w.event(chatChunk{chatHead: s.head, Choices: []chunkChoice{}, Usage: t.usage(), Timings: t.report()})

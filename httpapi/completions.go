@@ -16,7 +16,7 @@ type textRequest struct {
 	sampling sampling // n is what the client gets for each prompt
 	bestOf   int      // sequences to draw for each prompt
 	stream   bool
-	usage    bool
+	usage    usageWanted
 	echo     bool
 	logprobs int // -1 when not asked for
 	echoed   []string
@@ -159,7 +159,7 @@ func (a *API) completions(c *call) error {
 	defer g.close()
 	head := newHead("cmpl-", "text_completion", info)
 	if r.stream {
-		return a.stream(c, g, t, newTextStream(head, r))
+		return a.stream(c, g, t, newTextStream(head, r, t))
 	}
 
 	seqs := make([][]textSequence, len(r.prompts))
@@ -242,6 +242,7 @@ type textStream struct {
 	r       *textRequest
 	prompts [][]engine.Logprob
 	seqs    map[int]*textState // by index of the choice
+	t       *tally
 }
 
 type textState struct {
@@ -249,8 +250,8 @@ type textState struct {
 	begun bool
 }
 
-func newTextStream(head chatHead, r *textRequest) *textStream {
-	return &textStream{head: head, r: r, prompts: make([][]engine.Logprob, len(r.prompts)), seqs: map[int]*textState{}}
+func newTextStream(head chatHead, r *textRequest, t *tally) *textStream {
+	return &textStream{head: head, r: r, prompts: make([][]engine.Logprob, len(r.prompts)), seqs: map[int]*textState{}, t: t}
 }
 
 func (s *textStream) begin(*eventWriter) error { return nil }
@@ -305,15 +306,11 @@ func (s *textStream) echo(w *eventWriter, it item, index int) error {
 }
 
 func (s *textStream) chunk(w *eventWriter, c textChoice) error {
-	out := textCompletion{chatHead: s.head, Choices: []textChoice{c}}
-	if s.r.usage {
-		out.Usage = jsonNull
-	}
-	return w.event(out)
+	return w.event(textCompletion{chatHead: s.head, Choices: []textChoice{c}, Usage: s.r.usage.midway(s.t)})
 }
 
 func (s *textStream) end(w *eventWriter, t *tally) error {
-	if !s.r.usage {
+	if s.r.usage == usageNever {
 		return nil
 	}
 	return w.event(textCompletion{chatHead: s.head, Choices: []textChoice{}, Usage: t.usage(), Timings: t.report()})

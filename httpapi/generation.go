@@ -147,7 +147,7 @@ func (g *generation) each(t *tally, f func(item)) error {
 			if !ok {
 				return g.err()
 			}
-			t.add(it.Event)
+			t.add(it)
 			g.observe(it, t)
 			f(it)
 		case <-g.ended:
@@ -173,14 +173,24 @@ type tally struct {
 	timings                           engine.Timings
 	longest                           int // tokens of the longest sequence
 	load                              time.Duration
+
+	admitted, taken int         // prompt tokens so far, and those taken from the cache
+	drawn           map[int]int // output tokens so far, by prompt
 }
 
-func (t *tally) add(ev engine.Event) {
+func (t *tally) add(ev item) {
 	switch ev.Type {
 	case engine.Admitted:
 		t.truncated += ev.Truncated
-	case engine.Finish:
+		t.admitted += ev.PromptTokens
+	case engine.PromptDone:
+		t.taken += ev.CachedTokens
+	case engine.Delta, engine.Finish:
 		t.longest = max(t.longest, ev.Tokens)
+		if t.drawn == nil {
+			t.drawn = make(map[int]int)
+		}
+		t.drawn[ev.prompt] = ev.OutputTokens
 	case engine.Done:
 		t.prompt += ev.PromptTokens
 		t.cached += ev.CachedTokens
@@ -214,6 +224,16 @@ func (t *tally) usage() *usage {
 		PromptTokens: t.prompt, CompletionTokens: t.output, TotalTokens: t.prompt + t.output,
 		PromptDetails: promptDetails{t.cached},
 	}
+}
+
+// soFar is usage while a reply is under way.
+func (t *tally) soFar() *usage {
+	u := usage{PromptTokens: t.admitted, TotalTokens: t.admitted, PromptDetails: promptDetails{t.taken}}
+	for _, n := range t.drawn {
+		u.CompletionTokens += n
+		u.TotalTokens += n
+	}
+	return &u
 }
 
 type timings struct {

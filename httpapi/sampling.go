@@ -227,18 +227,45 @@ func or[T any](v *T, absent T) T {
 	return *v
 }
 
+// usageWanted says which events of a stream report token counts.
+type usageWanted uint8
+
+const (
+	usageNever  usageWanted = iota
+	usageAtEnd              // include_usage: the last, all others have null
+	usageAlways             // vLLM's continuous_usage_stats: every one, as it stands
+)
+
 // streamOptions reads stream and stream_options.
-func streamOptions(o *object) (stream, usage bool) {
+func streamOptions(o *object) (stream bool, u usageWanted) {
 	stream = o.boolean("stream", false)
 	so := o.object("stream_options")
 	if so == nil {
-		return stream, false
+		return stream, usageNever
 	}
 	if !stream {
 		o.p.set(fail(codeInvalidValue, "stream_options", "stream_options is only allowed with \"stream\": true"))
 	}
-	so.ignore("include_obfuscation", "continuous_usage_stats")
-	return stream, so.boolean("include_usage", false)
+	so.ignore("include_obfuscation")
+	always := so.boolean("continuous_usage_stats", false)
+	switch {
+	case !so.boolean("include_usage", false):
+		return stream, usageNever
+	case always:
+		return stream, usageAlways
+	}
+	return stream, usageAtEnd
+}
+
+// midway is what an event before the last has in its place for usage.
+func (u usageWanted) midway(t *tally) any {
+	switch u {
+	case usageAtEnd:
+		return jsonNull
+	case usageAlways:
+		return t.soFar()
+	}
+	return nil
 }
 
 // millis is d for JSON, to a microsecond.

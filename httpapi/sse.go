@@ -106,7 +106,7 @@ func (a *API) stream(c *call, g *generation, t *tally, out wire) error {
 	}
 	// one handles an item and says whether the header's time has begun to run.
 	one := func(it item) (admitted bool, err error) {
-		t.add(it.Event)
+		t.add(it)
 		g.observe(it, t)
 		switch it.Type {
 		case engine.Admitted:
