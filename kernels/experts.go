@@ -20,11 +20,13 @@ func (s *Stack) rowBytes() int {
 }
 
 // ExpertsOptions describe a mixture of experts. Act combines gate and up as
-// SiLUGate does.
+// SiLUGate does. SparseMixer and Jitter are those of graph.Experts.
 type ExpertsOptions struct {
 	Gate, Up, Down Stack
 	Used           int // experts a row is sent through
 	Renormalise    bool
+	SparseMixer    bool
+	Jitter         float32
 	Act            func(dst, gate, up []float32)
 }
 
@@ -144,7 +146,12 @@ func (e *Experts) Run(p *Pool, dst, x, router []float32, rows int) {
 func (e *Experts) chooseChunk(_, c int) {
 	used := e.o.Used
 	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
-		chooseExperts(e.chosen[r*used:(r+1)*used], e.weight[r*used:(r+1)*used], e.router[r*e.n:(r+1)*e.n], e.o.Renormalise)
+		chosen, weight, scores := e.chosen[r*used:(r+1)*used], e.weight[r*used:(r+1)*used], e.router[r*e.n:(r+1)*e.n]
+		if e.o.SparseMixer {
+			chooseSparsely(chosen, weight, scores, e.o.Jitter)
+		} else {
+			chooseExperts(chosen, weight, scores, e.o.Renormalise)
+		}
 	}
 }
 
@@ -153,16 +160,7 @@ func (e *Experts) chooseChunk(_, c int) {
 // scores to weight; renormalise divides those by their sum.
 func chooseExperts(chosen []int32, weight, scores []float32, renormalise bool) {
 	for k := range chosen {
-		best := int32(-1)
-		for i := range scores {
-			if taken(chosen[:k], int32(i)) {
-				continue
-			}
-			if best < 0 || scores[i] > scores[best] {
-				best = int32(i)
-			}
-		}
-		chosen[k] = best
+		chosen[k] = highest(scores, chosen[:k])
 	}
 	top, sum := scores[chosen[0]], float32(0)
 	for _, s := range scores {
@@ -177,6 +175,34 @@ func chooseExperts(chosen []int32, weight, scores []float32, renormalise bool) {
 	for k, i := range chosen {
 		weight[k] = exp(scores[i]-top) / sum
 	}
+}
+
+// chooseSparsely is chooseExperts for SparseMixer: the weight of an expert is its
+// part of the softmax over those that are left and near it.
+func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
+	for k := range chosen {
+		best := highest(scores, chosen[:k])
+		top, sum := scores[best], float32(0)
+		for i, s := range scores {
+			// Written so that 0/0, of two scores of zero, counts as near.
+			if !taken(chosen[:k], int32(i)) && !((top-s)/max(s, -s, top) > 2*jitter) {
+				sum += exp(s - top)
+			}
+		}
+		chosen[k], weight[k] = best, 1/sum
+	}
+}
+
+// highest returns the number of the highest score that is not taken, the lower
+// among equals.
+func highest(scores []float32, without []int32) int32 {
+	best := int32(-1)
+	for i, s := range scores {
+		if !taken(without, int32(i)) && (best < 0 || s > scores[best]) {
+			best = int32(i)
+		}
+	}
+	return best
 }
 
 func taken(chosen []int32, i int32) bool {

@@ -35,16 +35,18 @@ func TestExperts(t *testing.T) {
 			gate, up, down quant.Type
 			used           int
 			renormalise    bool
+			sparse         bool
 			bound          float64 // of the result's rms
 		}{
-			{"F32", quant.F32, quant.F32, quant.F32, 2, true, 1e-5},
-			{"F16 all used", quant.F16, quant.F16, quant.F16, 5, false, 1e-5},
-			{"mixed types", quant.F32, quant.Q8_0, quant.F16, 3, false, 4e-2},
-			{"Q4_K", quant.Q4_K, quant.Q4_K, quant.Q4_K, 1, true, 8e-2},
+			{"F32", quant.F32, quant.F32, quant.F32, 2, true, false, 1e-5},
+			{"F16 all used", quant.F16, quant.F16, quant.F16, 5, false, false, 1e-5},
+			{"mixed types", quant.F32, quant.Q8_0, quant.F16, 3, false, false, 4e-2},
+			{"Q4_K", quant.Q4_K, quant.Q4_K, quant.Q4_K, 1, true, false, 8e-2},
+			{"SparseMixer", quant.F32, quant.F32, quant.F32, 2, false, true, 1e-5},
 		} {
 			const n, in, ff, out, most = 5, 256, 256, 256, 9
 			r := rand.New(rand.NewPCG(3, 1))
-			o := ExpertsOptions{Used: tt.used, Renormalise: tt.renormalise, Act: SiLUGate}
+			o := ExpertsOptions{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.25, Act: SiLUGate}
 			var gate, up, down []float32
 			o.Gate, gate = stack(r, tt.gate, n, ff, in, false)
 			o.Up, up = stack(r, tt.up, n, ff, in, true)
@@ -112,8 +114,18 @@ func slowExperts(o *ExpertsOptions, gate, up, down []float32, n int, x, router [
 				best = e
 			}
 		}
-		left[best] = float32(math.Inf(-1))
 		p := math.Exp(float64(router[best])) / sum
+		if o.SparseMixer {
+			near := 0.0
+			for e, s := range router {
+				d := float64(left[best]-s) / math.Max(math.Abs(float64(s)), float64(left[best]))
+				if left[e] == s && d <= 2*float64(o.Jitter) {
+					near += math.Exp(float64(s - left[best]))
+				}
+			}
+			p = 1 / near
+		}
+		left[best] = float32(math.Inf(-1))
 		used += p
 		parts = append(parts, part{best, p})
 	}

@@ -329,7 +329,7 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		return err
 	}
 	x, router := s.In[0], s.In[1]
-	o := kernels.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, Act: act}
+	o := kernels.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, SparseMixer: op.SparseMixer, Jitter: op.Jitter, Act: act}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
 	m := kernels.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])

@@ -139,14 +139,20 @@ type (
 	// sums their results, weighed by the softmax of the router over all experts
 	// and, with Renormalise, divided by the sum of the weights used. Of equals
 	// the lower expert wins. An expert is Down · Gate{Act}(Gate · x, Up · x).
+	// With SparseMixer the experts are chosen one after the other, and each is
+	// weighed by the softmax over those left whose score s is near its own, m:
+	// (m − s) / max(|s|, m) ≤ 2·Jitter. Renormalise has no meaning then.
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
 	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,
-	// "Mixtral of Experts", 2024, §2.1.
+	// "Mixtral of Experts", 2024, §2.1; Liu et al., "GRIN: GRadient-INformed
+	// MoE", 2024, §2.
 	Experts struct {
 		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff)
 		GateBias, UpBias, DownBias *weights.Tensor // (experts, ff) twice, (experts, out); each may be nil
 		Used                       int
 		Renormalise                bool
+		SparseMixer                bool
+		Jitter                     float32
 		Act                        Act
 	}
 )

@@ -52,7 +52,7 @@ var interleaved = map[string]bool{"llama": true, "granite": true, "smollm3": tru
 // isReal reports whether GGUF stores the number under key as a float, which
 // config.json may write without a fraction.
 func isReal(key string) bool {
-	for _, part := range []string{"epsilon", "freq_base", "scaling.factor", "attn_factor", "yarn_", "softcapping", ".scale", "_scale"} {
+	for _, part := range []string{"epsilon", "freq_base", "scaling.factor", "attn_factor", "yarn_", "softcapping", ".scale", "_scale", "jitter"} {
 		if strings.Contains(key, part) {
 			return true
 		}

@@ -313,6 +313,7 @@ func TestGoldenMade(t *testing.T) {
 		{"qwen2moe", 1e-5},
 		{"qwen3moe", 1e-5},
 		{"phimoe", 1e-5},
+		{"phimoe-layer-norm", 1e-5},
 		{"olmo2", 1e-5},
 		{"granite", 1e-5},
 		{"gpt-oss", 1e-5},

@@ -35,6 +35,8 @@ func TestGoldenPublished(t *testing.T) {
 		{"olmo2", `"model_type":"olmo2","rms_norm_eps":%g`, append([]string{"post_attention_norm", "post_attention_layernorm", "post_ffw_norm", "post_feedforward_layernorm"}, llamaNames...), false},
 		{"qwen2moe", `"model_type":"qwen2_moe","rms_norm_eps":%g,"num_experts":4,"num_experts_per_tok":2,"moe_intermediate_size":32,"shared_expert_intermediate_size":48,"norm_topk_prob":false`, llamaNames, false},
 		{"qwen3moe", `"model_type":"qwen3_moe","rms_norm_eps":%g,"num_experts":4,"num_experts_per_tok":2,"moe_intermediate_size":32,"norm_topk_prob":true`, llamaNames, false},
+		{"phimoe-layer-norm", `"model_type":"phimoe","rms_norm_eps":%g,"num_local_experts":4,"num_experts_per_tok":2,"router_jitter_noise":0.25,"attention_bias":true,"lm_head_bias":true`,
+			append([]string{"ffn_gate_inp", "block_sparse_moe.gate", "ffn_gate_exps", "block_sparse_moe.experts.N.w1", "ffn_up_exps", "block_sparse_moe.experts.N.w3", "ffn_down_exps", "block_sparse_moe.experts.N.w2"}, llamaNames...), false},
 		{"nomic-bert", `"model_type":"nomic_bert","layer_norm_epsilon":%g,"n_positions":64,"n_inner":32,"activation_function":"swiglu"`, []string{
 			"token_embd_norm", "emb_ln", "token_embd", "embeddings.word_embeddings", "token_types", "embeddings.token_type_embeddings",
 			"attn_output_norm", "norm1", "layer_output_norm", "norm2", "attn_qkv", "attn.Wqkv", "attn_output", "attn.out_proj",

@@ -40,7 +40,7 @@ var hfFamilies = map[string]hfFamily{
 	"qwen3_moe":   {arch: "qwen3moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
 	"phi":         {arch: "phi2", eps: "layer_norm_eps", layer: true, defaults: map[string]any{"partial_rotary_factor": 0.5}},
 	"phi3":        {arch: "phi3", eps: "rms_norm_eps", more: slidingWindow},
-	"phimoe":      {arch: "phimoe", eps: "rms_norm_eps", more: all(slidingWindow, experts), defaults: map[string]any{"num_experts_per_tok": int64(2)}},
+	"phimoe":      {arch: "phimoe", eps: "rms_norm_eps", layer: true, more: all(slidingWindow, experts, sparseMixer), defaults: map[string]any{"num_experts_per_tok": int64(2)}},
 	"falcon":      {arch: "falcon", eps: "layer_norm_epsilon", layer: true, more: falcon, names: map[string]string{"ln_mlp": "attn_norm", "ln_attn": "attn_norm_2"}},
 	"gemma2":      {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
 	"gemma3_text": {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, defaults: gemma3Defaults},
@@ -271,6 +271,19 @@ func slidingWindow(c *hfConfig, put func(string, any)) {
 	if n := c.int("sliding_window", 0); n > 0 {
 		put("attention.sliding_window", n)
 	}
+}
+
+// sparseMixer is how Phi 3.5 MoE routes.
+func sparseMixer(c *hfConfig, put func(string, any)) {
+	jitter := 0.01
+	if v := c.m["router_jitter_noise"]; v != nil {
+		x, ok := number(v)
+		if !ok {
+			c.fail("router_jitter_noise is %v, want a number", v)
+		}
+		jitter = x
+	}
+	put(routerJitter, jitter)
 }
 
 // qwenWindow refuses a window on some layers only, which no published model
@@ -504,7 +517,12 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 		original := float("original_max_position_embeddings", maxLen)
 		put("rope.scaling.original_context_length", int64(original))
 		factor := maxLen / original
-		if f := get("attention_factor"); f != nil {
+		if get("short_mscale") != nil || get("long_mscale") != nil { // of phimoe, and before the others
+			if float("short_mscale", 0) != float("long_mscale", 0) {
+				c.refuse("longrope whose short_mscale and long_mscale differ")
+			}
+			put("rope.scaling.attn_factor", float("long_mscale", 0))
+		} else if f := get("attention_factor"); f != nil {
 			put("rope.scaling.attn_factor", float("attention_factor", 0))
 		} else if factor > 1 {
 			put("rope.scaling.attn_factor", math.Sqrt(1+math.Log(factor)/math.Log(original)))

@@ -59,6 +59,7 @@ type phi3 struct {
 	*base
 	layers      []phi3Layer
 	long, short *weights.Tensor // (rotated values / 2), or nil
+	layerNorm   bool
 }
 
 type phi3Layer struct {
@@ -68,18 +69,27 @@ type phi3Layer struct {
 	experts           *mixture // of phimoe
 }
 
+// Phi 3.5 MoE is two models. llama.cpp runs its GGUF files with RMS norms, with a
+// bias, and with softmax routing; Microsoft's own has LayerNorm and SparseMixer.
+// Keys tell: Translate writes phimoe.router_jitter and the epsilon of LayerNorm,
+// llama.cpp's converter writes neither.
+const routerJitter = "router_jitter"
+
 func newPhi3(set *weights.Set) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
 	c, t := &m.c, &m.tensors
-	if c.Arch == "phimoe" && set.Source != weights.GGUF {
-		return nil, fmt.Errorf("%w: phimoe in SafeTensors, whose norms and routing differ from GGUF's; convert it", ErrUnsupported)
+	jitter := m.reader.float(routerJitter, -1)
+	sparse := jitter != -1
+	if sparse && (c.Used != 2 || jitter < 0 || jitter > 1) {
+		m.reader.fail(routerJitter, "is %g for %d experts a token, want 0 to 1 for 2", jitter, c.Used)
 	}
 	p := &phi3{
-		base: m,
-		long: t.maybe("rope_factors_long.weight", c.Rope.Dim/2), short: t.maybe("rope_factors_short.weight", c.Rope.Dim/2),
+		layerNorm: sparse,
+		base:      m,
+		long:      t.maybe("rope_factors_long.weight", c.Rope.Dim/2), short: t.maybe("rope_factors_short.weight", c.Rope.Dim/2),
 	}
 	if (p.long == nil) != (p.short == nil) {
 		return nil, fmt.Errorf("%w: one of rope_factors_long and rope_factors_short is missing", ErrFormat)
@@ -92,6 +102,7 @@ func newPhi3(set *weights.Set) (LM, error) {
 		}
 		if c.Arch == "phimoe" {
 			e := m.mixture(i, graph.SiLU, true)
+			e.o.SparseMixer, e.o.Jitter = sparse, float32(jitter)
 			x.experts = &e
 		} else {
 			x.ffn = m.gated(i)
@@ -99,6 +110,13 @@ func newPhi3(set *weights.Set) (LM, error) {
 		p.layers = append(p.layers, x)
 	}
 	return p, m.err()
+}
+
+func (m *phi3) normed(b *graph.Builder, n *norm, x graph.Value) graph.Value {
+	if m.layerNorm {
+		return n.layer(b, x, m.c.Eps)
+	}
+	return n.rms(b, x, m.c.Eps)
 }
 
 func (m *phi3) Hidden(b *graph.Builder) graph.Value {
@@ -120,10 +138,10 @@ func (m *phi3) Hidden(b *graph.Builder) graph.Value {
 	x := b.Embed(b.Tokens(), m.embed)
 	for i := range m.layers {
 		l := &m.layers[i]
-		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), &rope, c.Eps, m.attn(i, m.hfWindow()))
+		a := l.attn.of(b, m.normed(b, &l.attnNorm, x), &rope, c.Eps, m.attn(i, m.hfWindow()))
 		a, x = m.wanted(b, i, a, x)
 		x = b.Add(x, l.attn.o.of(b, a))
-		h := l.ffnNorm.rms(b, x, c.Eps)
+		h := m.normed(b, &l.ffnNorm, x)
 		if l.experts != nil {
 			h = l.experts.of(b, h)
 		} else {
@@ -131,5 +149,5 @@ func (m *phi3) Hidden(b *graph.Builder) graph.Value {
 		}
 		x = b.Add(x, h)
 	}
-	return m.norm.rms(b, x, c.Eps)
+	return m.normed(b, &m.norm, x)
 }

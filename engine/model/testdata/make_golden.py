@@ -204,6 +204,20 @@ def experts(m, p, h, norm, act):
     return y
 
 
+def sparse_mixer(scores, jitter):
+    """Two experts, the second after the first is taken away, each weighed by the
+    softmax over those near it (Liu et al., GRIN MoE, 2024)."""
+    chosen, left = [], scores.copy()
+    for _ in range(2):
+        best = int(left.argmax())
+        top = left[best]
+        near = (top - scores) / np.maximum(np.abs(scores), top) <= 2 * jitter
+        e = np.exp(left - top) * near
+        chosen.append((best, e[best] / e.sum()))
+        left[best] = -np.inf
+    return chosen
+
+
 def swiglu(g, u):
     return silu(g) * u
 
@@ -347,6 +361,37 @@ def phimoe():
     finish(m, "phimoe", ids, m.apply("output", rms(x, m["output_norm.weight"], 1e-3) + m["output_norm.bias"]))
 
 
+def phimoe_layer_norm():
+    """As Microsoft's own files of it are run: LayerNorm and SparseMixer."""
+    jitter = 0.25
+    m, ids = start("phimoe", 6, bias=True, eps="attention.layer_norm_epsilon")
+    m.add("output.bias", VOCAB)
+    m.own("expert_count", EXPERTS)
+    m.own("expert_used_count", USED)
+    m.own("router_jitter", jitter)
+    x = m["token_embd.weight"][ids]
+    mixed = 0
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN, True)
+        add_attention(m, p, bias=True, out_bias=True)
+        m.norm(p + "ffn_norm", HIDDEN, True)
+        add_experts(m, p)
+        q, k, v = qkv(m, p, layer(x, m[p + "attn_norm.weight"], m[p + "attn_norm.bias"], 1e-3))
+        f = freqs(10000.0)
+        x = x + m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, DIM**-0.5))
+        h = layer(x, m[p + "ffn_norm.weight"], m[p + "ffn_norm.bias"], 1e-3)
+        y = np.zeros_like(h)
+        for r, scores in enumerate(m.apply(p + "ffn_gate_inp", h)):
+            for e, w in sparse_mixer(scores, jitter):
+                mixed += w < 1
+                g = swiglu(m[p + "ffn_gate_exps.weight"][e] @ h[r], m[p + "ffn_up_exps.weight"][e] @ h[r])
+                y[r] += w * (m[p + "ffn_down_exps.weight"][e] @ g)
+        x = x + y
+    assert mixed > 10, "too few near scores to test anything"
+    finish(m, "phimoe-layer-norm", ids, m.apply("output", layer(x, m["output_norm.weight"], m["output_norm.bias"], 1e-3)))
+
+
 def olmo2():
     m, ids = start("olmo2", 6)
     m.own("rope.freq_base", 500000.0)
@@ -466,6 +511,7 @@ if __name__ == "__main__":
     qwen_moe("qwen2moe", 3)
     qwen_moe("qwen3moe", 4)
     phimoe()
+    phimoe_layer_norm()
     olmo2()
     granite()
     gpt_oss("gpt-oss", F16)
