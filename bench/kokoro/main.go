@@ -1,0 +1,104 @@
+// Command kokoro writes a directory that looks like Kokoro-82M with random weights:
+// the published sizes, ten voices, and noise for speech. Speed, memory and protocol
+// can be measured on it without a download. Run it from the root of the repository:
+//
+//	go run ./bench/kokoro -o /tmp/kokoro-random
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"quern/engine/tts/kokoro/kokorotest"
+	"quern/formats/safetensors"
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+var voices = []string{"af_bella", "af_nicole", "af_sarah", "af_sky", "am_adam", "am_michael", "bf_emma", "bf_isabella", "bm_george", "bm_lewis"}
+
+func main() {
+	like := flag.String("like", "engine/tts/kokoro/testdata/kokoro-tiny.safetensors", "the small model whose tensors are made large, a `file`")
+	out := flag.String("o", "", "`folder` to write")
+	flag.Parse()
+	if err := run(*like, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "kokoro:", err)
+		os.Exit(1)
+	}
+}
+
+func run(like, out string) error {
+	if out == "" {
+		return errors.New("want a folder to write: -o DIR")
+	}
+	tiny, err := safetensors.Open(like)
+	if err != nil {
+		return err
+	}
+	set, err := kokorotest.Published(tiny, true)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(out, "voices"), 0o755); err != nil {
+		return err
+	}
+	n, err := writeModel(filepath.Join(out, "model.safetensors"), set)
+	if err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, id := range voices {
+		pack := make([]float32, 510*256)
+		for i := range pack {
+			pack[i] = float32(rng.NormFloat64() * 0.1)
+		}
+		if err := os.WriteFile(filepath.Join(out, "voices", id+".bin"), quant.Floats(pack), 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%s: %.1f M parameters, %d voices\n", out, float64(n)/1e6, len(voices))
+	return nil
+}
+
+// writeModel writes float32 tensors as one SafeTensors file and returns how many
+// numbers they hold.
+func writeModel(path string, set *weights.Set) (int, error) {
+	type entry struct {
+		Type    string `json:"dtype"`
+		Shape   []int  `json:"shape"`
+		Offsets [2]int `json:"data_offsets"`
+	}
+	head, at := map[string]entry{}, 0
+	for t := range set.All() {
+		head[t.Name] = entry{"F32", t.Shape, [2]int{at, at + len(t.Data)}}
+		at += len(t.Data)
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return 0, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	if err := binary.Write(w, binary.LittleEndian, uint64(len(text))); err != nil {
+		return 0, err
+	}
+	w.Write(text) // bufio keeps the first error for Flush
+	for t := range set.All() {
+		w.Write(t.Data)
+	}
+	if err := w.Flush(); err != nil {
+		return 0, err
+	}
+	return at / 4, f.Close()
+}

@@ -1,0 +1,194 @@
+// Command speech measures a running server's voice: how soon the first sound leaves,
+// how fast it speaks, and whether its memory grows.
+//
+//	quern serve --models /tmp/kokoro-random &
+//	go run ./bench/speech -pid $! -model kokoro-random -n 100
+//
+// The first bytes of a text should come when its first sentence is made, and not
+// later: the time to them is printed beside the time the first sentence takes alone.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+)
+
+type options struct {
+	url, key, model, voice string
+	runs, n, streams, pid  int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.url, "url", "http://127.0.0.1:8080", "address of the server")
+	flag.StringVar(&o.key, "key", os.Getenv("QUERN_API_KEY"), "API key")
+	flag.StringVar(&o.model, "model", "tts-1", "model")
+	flag.StringVar(&o.voice, "voice", "af_bella", "voice")
+	flag.IntVar(&o.runs, "runs", 5, "runs of each measurement of time")
+	flag.IntVar(&o.n, "n", 1000, "requests of the memory measurement; 0 for none")
+	flag.IntVar(&o.streams, "streams", 2, "of which so many at a time")
+	flag.IntVar(&o.pid, "pid", 0, "process whose memory is read; 0 for none")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "speech:", err)
+		os.Exit(1)
+	}
+}
+
+const (
+	firstSentence = "The old mill stands by the river."
+	text          = firstSentence + " Every morning the miller opens the gate, and the water begins to turn the heavy wheel. " +
+		"Grain falls between the stones. By noon there is enough flour for the whole village, and in the evening the wheel rests again."
+)
+
+// A timing is one request: how long until the first byte of sound, and the last.
+type timing struct {
+	first, all time.Duration
+	sound      []byte
+}
+
+func run(ctx context.Context, o options, out io.Writer) error {
+	if o.runs < 1 || o.streams < 1 || o.n < 0 {
+		return errors.New("want at least one run and one stream")
+	}
+	if _, err := speak(ctx, o, "Warm up.", "mp3"); err != nil { // loads the model
+		return err
+	}
+	var alone, whole, pcm []timing
+	for range o.runs {
+		for _, m := range []struct {
+			to           *[]timing
+			text, format string
+		}{{&alone, firstSentence, "mp3"}, {&whole, text, "mp3"}, {&pcm, text, "pcm"}} {
+			t, err := speak(ctx, o, m.text, m.format)
+			if err != nil {
+				return err
+			}
+			*m.to = append(*m.to, t)
+		}
+	}
+	first := func(t timing) time.Duration { return t.first }
+	all := func(t timing) time.Duration { return t.all }
+	seconds := float64(len(pcm[0].sound)) / 2 / 24000
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "first sentence alone\t%v\t\n", median(alone, all))
+	fmt.Fprintf(w, "first sound of %d characters\t%v\t\n", len(text), median(whole, first))
+	fmt.Fprintf(w, "all of them\t%v\t\n", median(whole, all))
+	fmt.Fprintf(w, "sound\t%.2fs\t\n", seconds)
+	fmt.Fprintf(w, "real-time factor\t%.4f\t\n", median(pcm, all).Seconds()/seconds)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return memory(ctx, o, out)
+}
+
+// memory says what the server's memory is before, within and after many requests.
+func memory(ctx context.Context, o options, out io.Writer) error {
+	if o.n == 0 || o.pid == 0 {
+		return nil
+	}
+	done := 0
+	for _, upTo := range []int{0, o.n / 10, o.n / 2, o.n} {
+		if err := many(ctx, o, upTo-done); err != nil {
+			return err
+		}
+		done = upTo
+		n, err := rss(o.pid)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "memory after %4d requests: %.1f MiB\n", done, float64(n)/(1<<20))
+	}
+	return nil
+}
+
+func many(ctx context.Context, o options, n int) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, o.streams)
+	for s := range o.streams {
+		wg.Go(func() {
+			for i := s; i < n; i += o.streams {
+				if _, err := speak(ctx, o, fmt.Sprintf("This is sentence number %d.", i), "mp3"); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+func speak(ctx context.Context, o options, input, format string) (t timing, err error) {
+	body, err := json.Marshal(map[string]string{"model": o.model, "voice": o.voice, "input": input, "response_format": format})
+	if err != nil {
+		return t, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+"/v1/audio/speech", bytes.NewReader(body))
+	if err != nil {
+		return t, err
+	}
+	req.Header.Set("Authorization", "Bearer "+o.key)
+	req.Header.Set("Content-Type", "application/json")
+	start := time.Now()
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return t, err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<10))
+		return t, fmt.Errorf("%s: %s", r.Status, bytes.TrimSpace(b))
+	}
+	var one [1]byte
+	if _, err := io.ReadFull(r.Body, one[:]); err != nil {
+		return t, err
+	}
+	t.first = time.Since(start)
+	rest, err := io.ReadAll(r.Body)
+	t.all, t.sound = time.Since(start), append(one[:], rest...)
+	return t, err
+}
+
+func median(t []timing, of func(timing) time.Duration) time.Duration {
+	t = slices.Clone(t)
+	slices.SortFunc(t, func(a, b timing) int { return cmp.Compare(of(a), of(b)) })
+	return of(t[len(t)/2]).Round(100 * time.Microsecond)
+}
+
+// rss is the resident memory of a process on Linux, in bytes.
+func rss(pid int) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, fmt.Errorf("process %d has no VmRSS", pid)
+}
