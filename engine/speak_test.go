@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"quern/engine/asr"
@@ -189,5 +190,38 @@ func TestTranscribe(t *testing.T) {
 	}
 	if wrong == nil {
 		t.Error("language xx is accepted")
+	}
+}
+
+// TestSpeechQueue: beyond its queue a voice refuses at once, and is free again when
+// a listener has gone.
+func TestSpeechQueue(t *testing.T) {
+	e := open(t, Options{Models: []ModelOptions{{Name: "kokoro", Path: kokoroDir(t), Queue: 1}}})
+	r := SpeakRequest{Text: "Hi.", Voice: "af_bella"}
+	hold, leave := context.WithCancel(t.Context())
+	began := make(chan struct{}, 2)
+	var listeners sync.WaitGroup
+	for range 2 { // one speaks, one waits
+		listeners.Go(func() {
+			for _, err := range e.Speak(hold, r) {
+				if err == nil {
+					began <- struct{}{}
+					<-hold.Done() // a client that reads slowly
+				}
+			}
+		})
+	}
+	for range 2 {
+		<-began
+	}
+	_, _, err := say(t.Context(), e, r)
+	var full *Error
+	if !errors.As(err, &full) || full.Code != CodeQueueFull || full.RetryAfter <= 0 {
+		t.Errorf("the third request got %v, want %s with a time to come back", err, CodeQueueFull)
+	}
+	leave()
+	listeners.Wait()
+	if samples, _, err := say(t.Context(), e, r); err != nil || len(samples) == 0 {
+		t.Errorf("after both left: %d samples, %v", len(samples), err)
 	}
 }
