@@ -43,6 +43,17 @@ type header struct {
 	quant   string
 	context int
 	embed   embedding
+	lacks   string // what others of the kind can do and this model cannot, or ""
+}
+
+// can lists what a model can be asked for.
+func (h *header) can() []string {
+	return slices.DeleteFunc(slices.Clone(capabilities[h.kind]), func(c string) bool { return c == h.lacks })
+}
+
+// serves says whether a model answers requests for want.
+func (h *header) serves(want Kind) bool {
+	return want == "" || slices.Contains(capabilities[h.kind], string(want)) && string(want) != h.lacks
 }
 
 // open opens the weights of a model.
@@ -84,6 +95,8 @@ func newEntry(id, path string, o ModelOptions) (*entry, error) {
 	n.head = header{kind: KindCompletion, arch: c.Arch, format: strings.ToLower(file.Source.String()), quant: quantization(m.set), context: n.o.contextLength(c)}
 	n.head.embed = embeddingOf(&file.Meta, id, path, &o)
 	switch {
+	case m.head != nil:
+		n.head.kind = KindRerank
 	case embeds(c):
 		n.head.kind = KindEmbedding
 	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
@@ -133,13 +146,9 @@ var capabilities = map[Kind][]string{
 	KindChat:          {"chat", "completion", "embedding"},
 	KindCompletion:    {"completion", "embedding"},
 	KindEmbedding:     {"embedding"},
+	KindRerank:        {"rerank"},
 	KindSpeech:        {"speech"},
 	KindTranscription: {"transcription"},
-}
-
-// serves says whether a model of kind k answers requests for want.
-func (k Kind) serves(want Kind) bool {
-	return want == "" || slices.Contains(capabilities[k], string(want))
 }
 
 // A folder is a directory of model files. It is read again now and then.
@@ -235,7 +244,7 @@ func isModelFile(path string) bool {
 }
 
 // isModelDir reports whether a directory is one model of Hugging Face's form:
-// config.json beside SafeTensors files, and no GGUF file.
+// config.json beside SafeTensors files or ONNX graphs, and no GGUF file.
 func isModelDir(dir string) bool {
 	if st, err := os.Stat(filepath.Join(dir, "config.json")); err != nil || !st.Mode().IsRegular() {
 		return false
@@ -250,7 +259,7 @@ func isModelDir(dir string) bool {
 			return false
 		}
 	}
-	return found && err == nil
+	return err == nil && (found || isONNX(dir))
 }
 
 // rescanEvery bounds how often folders are looked at: clients list models often.
@@ -388,7 +397,7 @@ func (s Sampling) or(d Sampling) Sampling {
 // info describes an entry. Engine.mu is held.
 func (n *entry) info() ModelInfo {
 	return ModelInfo{
-		ID: n.id, Kind: n.head.kind, Capabilities: capabilities[n.head.kind],
+		ID: n.id, Kind: n.head.kind, Capabilities: n.head.can(),
 		Created: n.created, ContextLength: n.head.context, Status: n.status(),
 		Format: n.head.format, Quantization: n.head.quant, Architecture: n.head.arch,
 		SizeBytes: n.size, Fingerprint: n.fingerprint, InputTypes: n.head.embed.known,
@@ -475,22 +484,28 @@ func (e *Engine) lookup(name string, kind Kind) (*entry, error) {
 	if n == nil {
 		return nil, e.notFound(name, list)
 	}
-	if !n.remote && !n.head.kind.serves(kind) {
+	if !n.remote && !n.head.serves(kind) {
 		return nil, errorf(CodeModelNotSupported, "model", "model %q is a %s model and cannot be used for %s", name, n.head.kind, kind)
 	}
 	return n, nil
 }
 
+// defaultFor returns the model a request means that names none: the configured one,
+// or the only one that serves. What is built in stands back for anybody's own model.
 func (e *Engine) defaultFor(kind Kind) (*entry, error) {
 	if id := e.o.Defaults[kind]; id != "" {
 		return e.lookup(id, kind)
 	}
 	var one *entry
+	builtin := func(n *entry) bool { return n == e.builtin || n == e.voice }
 	for _, n := range e.catalogLocked() {
-		if !n.head.kind.serves(kind) || kind == "" && openers[n.head.kind] != nil {
+		if !n.head.serves(kind) || kind == "" && openers[n.head.kind] != nil {
 			continue // without a kind a text model is meant
 		}
-		if one != nil {
+		if one != nil && builtin(n) {
+			continue
+		}
+		if one != nil && !builtin(one) {
 			return nil, errorf(CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, KindChat))
 		}
 		one = n

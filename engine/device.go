@@ -1,15 +1,30 @@
 package engine
 
 import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/kernels"
 )
 
+// deviceOptions say how to open a device.
+type deviceOptions struct {
+	threads int // of the processor; 0: physical cores
+	layers  int // how many layers, the last ones, run on GPUs; below 0: all
+	log     *slog.Logger
+}
+
 // A device is one way to run Programs.
 type device struct {
-	open func(threads int) (graph.Backend, error)
-	auto bool // "auto" may choose it
+	open func(numbers []int, o deviceOptions) (graph.Backend, error)
+	auto bool // "auto" may choose it, if it opens
+	many bool // its name may be followed by numbers: "cuda:0,1"
+	// missing says why this build does not have it, "" where it does.
+	missing string
 }
 
 // devices is every device by name, best first.
@@ -17,38 +32,89 @@ var devices = []struct {
 	name string
 	device
 }{
-	{"cpu", device{open: func(threads int) (graph.Backend, error) { return cpu.Open(threads), nil }, auto: true}},
+	{"cuda", device{open: openCUDA, auto: cudaMissing == "", many: true, missing: cudaMissing}},
+	{"cpu", device{open: openCPU, auto: true}},
 }
 
-// findDevice returns the place of the named device in the table, or for "auto"
-// and "" of the best one there is.
-func findDevice(name string) (int, error) {
+func openCPU(_ []int, o deviceOptions) (graph.Backend, error) {
+	if o.threads <= 0 {
+		o.threads = kernels.Cores()
+	}
+	return cpu.Open(o.threads), nil
+}
+
+// findDevice returns the places in the table that a name stands for, the one to
+// try first in front, and the numbers behind the name.
+func findDevice(name string) (places, numbers []int, err error) {
+	bare, list, numbered := strings.Cut(name, ":")
 	for i, d := range devices {
-		if name == d.name || d.auto && (name == "" || name == "auto") {
-			return i, nil
+		if name == "" || name == "auto" {
+			if d.auto {
+				places = append(places, i)
+			}
+			continue
 		}
+		if bare != d.name || numbered && !d.many {
+			continue
+		}
+		if d.missing != "" {
+			return nil, nil, errorf(CodeInvalidValue, "device", "%s; use device auto or cpu", d.missing)
+		}
+		places = append(places, i)
 	}
-	if name == "cuda" {
-		return 0, errorf(CodeInvalidValue, "device", "this build of quern has no CUDA support; use device auto or cpu")
+	if len(places) == 0 {
+		return nil, nil, errorf(CodeInvalidValue, "device", "device %q is not known; use auto or cpu, or cuda or cuda:0,1 in a build for CUDA", name)
 	}
-	return 0, errorf(CodeInvalidValue, "device", "device %q is not known; use auto or cpu", name)
+	if !numbered {
+		return places, nil, nil
+	}
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseUint(s, 10, 10)
+		if err != nil {
+			return nil, nil, errorf(CodeInvalidValue, "device", "device %q: %q is no number of a device", name, s)
+		}
+		for _, other := range numbers {
+			if other == int(n) {
+				return nil, nil, errorf(CodeInvalidValue, "device", "device %q names %d twice", name, n)
+			}
+		}
+		numbers = append(numbers, int(n))
+	}
+	return places, numbers, nil
 }
 
 func openDevice(name string, threads int) (graph.Backend, string, error) {
-	i, err := findDevice(name)
+	return openDeviceWith(name, deviceOptions{threads: threads, layers: -1})
+}
+
+// openDeviceWith opens the device of that name, and for "auto" the best one that
+// opens. What the better ones lacked is logged.
+func openDeviceWith(name string, o deviceOptions) (graph.Backend, string, error) {
+	if o.log == nil {
+		o.log = slog.New(slog.DiscardHandler)
+	}
+	places, numbers, err := findDevice(name)
 	if err != nil {
 		return nil, "", err
 	}
-	if threads <= 0 {
-		threads = kernels.Cores()
+	for _, i := range places {
+		d := devices[i]
+		b, opened := d.open(numbers, o)
+		if opened == nil {
+			return b, d.name, nil
+		}
+		if len(places) == 1 {
+			return nil, "", fmt.Errorf("device %s: %w", d.name, opened)
+		}
+		o.log.Warn("device not used", "device", d.name, "err", opened)
+		err = opened
 	}
-	b, err := devices[i].open(threads)
-	return b, devices[i].name, err
+	return nil, "", err
 }
 
 // CheckDevice reports what is wrong with a device's name, before anything is
 // loaded.
 func CheckDevice(name string) error {
-	_, err := findDevice(name)
+	_, _, err := findDevice(name)
 	return err
 }

@@ -20,6 +20,20 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 	}
 	defer release()
 	e.setKeepAlive(m, r.KeepAlive)
+	if m.encoder == nil {
+		return EmbedResult{}, errorf(CodeModelNotSupported, "model", "model %q gives logits only and makes no embeddings", m.id)
+	}
+	return m.vectors(ctx, &r, func(i int) string {
+		if len(r.Inputs) > 1 {
+			return fmt.Sprintf("input[%d]", i)
+		}
+		return "input"
+	})
+}
+
+// vectors turns texts into vectors, with what r asks for checked. name says what
+// clients call input i.
+func (m *textModel) vectors(ctx context.Context, r *EmbedRequest, name func(i int) string) (res EmbedResult, err error) {
 	c := m.lm.Config()
 	switch {
 	case r.Dimensions == 0 || r.Dimensions == c.Hidden:
@@ -32,13 +46,9 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 		return EmbedResult{}, errorf(CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.id, r.InputType)
 	}
 	prefix := m.embed.prefix(r.InputType)
-	var res EmbedResult
 	inputs := make([][]token.ID, len(r.Inputs))
 	for i, in := range r.Inputs {
-		param := "input"
-		if len(r.Inputs) > 1 {
-			param = fmt.Sprintf("input[%d]", i)
-		}
+		param := name(i)
 		ids := in.Tokens
 		if ids == nil {
 			ids = m.vocab.EncodeSequence(nil, prefix+in.Text, false)
@@ -59,7 +69,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 		inputs[i] = ids
 		res.PromptTokens += len(ids)
 	}
-	if res.Vectors, err = m.embedder.run(ctx, inputs); err != nil {
+	if res.Vectors, err = m.encoder.run(ctx, inputs); err != nil {
 		if ctx.Err() != nil {
 			return EmbedResult{}, ctx.Err()
 		}
@@ -115,7 +125,12 @@ func normalise(v []float32) {
 	}
 }
 
-// An embedder runs texts through a model up to its last norm and pools the
+// An encoder turns texts, each at least one token, into one vector each.
+type encoder interface {
+	run(ctx context.Context, inputs [][]token.ID) ([][]float32, error)
+}
+
+// An embedder is the encoder of recorded models. It runs texts through a model up to its last norm and pools the
 // rows. Several short texts share a step; a long one takes several. Its cache
 // is its own: embeddings need keys and values only while they run.
 type embedder struct {

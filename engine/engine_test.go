@@ -207,7 +207,6 @@ func TestErrors(t *testing.T) {
 	}{
 		{"unknown model", GenerateRequest{Model: "nobody", Prompt: user("x")}, CodeModelNotFound, "model"},
 		{"chat without a template", GenerateRequest{Model: "owner/small:F32", Prompt: user("x")}, CodeModelNotSupported, "model"},
-		{"two could be meant", GenerateRequest{Prompt: Prompt{Text: "x"}}, CodeMissingParam, "model"},
 		{"too long", GenerateRequest{Model: "owner/small:F32", Prompt: Prompt{Text: strings.Repeat("word ", 100)}}, CodeContextLength, ""},
 		{"bias", GenerateRequest{Model: "owner/small:F32", Prompt: Prompt{Text: "x"}, Sample: sample.Params{Bias: map[int32]float32{320: 1}}}, CodeInvalidValue, "logit_bias"},
 		{"stop id", GenerateRequest{Model: "owner/small:F32", Prompt: Prompt{Text: "x"}, StopIDs: []int32{-1}}, CodeInvalidValue, "stop_token_ids"},
@@ -486,4 +485,31 @@ func TestCloseEndsEverything(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// TestDefaultModel: a request that names no model means the only one anybody gave;
+// what is built in is meant where there is nothing else.
+func TestDefaultModel(t *testing.T) {
+	copyTo := func(name string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, builtin.GGUF(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	first, second := ModelOptions{Name: "first", Path: copyTo("a.gguf")}, ModelOptions{Name: "second", Path: copyTo("b.gguf")}
+	for _, tt := range []struct {
+		models []ModelOptions
+		want   string // "" for an error
+	}{
+		{nil, builtin.Name},
+		{[]ModelOptions{first}, "first"},
+		{[]ModelOptions{first, second}, ""},
+	} {
+		e := open(t, Options{Builtin: true, Models: tt.models})
+		m, err := e.Resolve("", KindChat)
+		if m.ID != tt.want || (err != nil) != (tt.want == "") {
+			t.Errorf("%d models beside the built-in one: %q, %v; want %q", len(tt.models), m.ID, err, tt.want)
+		}
+	}
 }

@@ -54,6 +54,16 @@ func EstimateFile(path string, o ModelOptions, limit int64) (Estimate, error) {
 	return p.Estimate, nil
 }
 
+// CanRun says what quern lacks to run the model of a file, which stays the
+// caller's; nil when nothing.
+func CanRun(file *weights.Set) error {
+	m := &textModel{file: file}
+	if err := m.open(context.Background(), ModelOptions{}, 0); err != nil {
+		return err
+	}
+	return m.openVocab(m.lm.Config())
+}
+
 // defaulted fills what of a model's options nobody set.
 func (o ModelOptions) defaulted() ModelOptions {
 	return o.or(ModelOptions{Slots: 64, Batch: defaultBatch, CacheType: quant.F16})
@@ -69,8 +79,19 @@ type plan struct {
 // open reads what m.file says of the model: its weights in GGUF's terms, still
 // without their data where that has to be made, and its architecture.
 func (m *textModel) open(ctx context.Context, o ModelOptions, threads int) (err error) {
-	if m.set, err = model.Translate(m.file); err != nil {
+	file := m.file
+	if classifies(&file.Meta) {
+		if file, m.head, err = withoutHead(file); err != nil {
+			return err
+		}
+	}
+	if m.set, err = model.Translate(file); err != nil {
 		return err
+	}
+	if m.head != nil {
+		if m.set, err = withSecond(m.set); err != nil {
+			return err
+		}
 	}
 	if o.Quantize != "" && !isQuantised(m.set) {
 		if m.set, err = requantised(ctx, m.set, o.Quantize, threads); err != nil {
@@ -81,6 +102,9 @@ func (m *textModel) open(ctx context.Context, o ModelOptions, threads int) (err 
 		return err
 	}
 	c := m.lm.Config()
+	if m.head != nil {
+		c.Pooling = model.PoolCLS
+	}
 	m.context = o.contextLength(c)
 	c.Served = m.context
 	return nil

@@ -9,11 +9,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"quern/engine/asr"
 	"quern/formats/ggml"
+	"quern/formats/weights"
 )
 
 // isWhisper reports whether path is a model of OpenAI's recogniser: a directory
@@ -48,7 +50,17 @@ type (
 	Segment = asr.Segment
 	// TranscribeInfo is what is known of the audio as a whole.
 	TranscribeInfo = asr.Info
+	// SpeechOptions say what counts as speech.
+	SpeechOptions = asr.SpeechOptions
+	// A Guard is a measure against text that nobody spoke.
+	Guard = asr.Guard
 )
+
+// GuardNames are the names of guards; "all" is all of them.
+func GuardNames() []string { return asr.GuardNames() }
+
+// GuardNamed returns the guard of a name.
+func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
 
 // LanguageName returns the English name of a language given by its code or its
 // name, or "" for what is neither.
@@ -67,6 +79,11 @@ type TranscribeRequest struct {
 	Words       bool     // times of words
 	AllSound    bool     // also what no detector takes for speech
 	Logprobs    bool
+
+	Chunked     bool // decode pieces between silences side by side
+	Speech      SpeechOptions
+	Without     Guard   // guards that are off
+	SkipSilence float64 // seconds around which words alone are not believed; needs Words
 
 	Info      *TranscribeInfo // filled in while segments come; may be nil
 	KeepAlive *time.Duration
@@ -100,12 +117,32 @@ func (e *Engine) openHearing(n *entry) (loaded, error) {
 	if err := e.makeRoom(n.id, 2*n.size); err != nil {
 		return nil, err
 	}
-	m, err := asr.Open(n.path, e.backend, asr.OpenOptions{})
+	open := e.openWhisper
+	if isONNX(n.path) {
+		open = e.openWhisperONNX
+	}
+	m, err := open(n.path)
 	if err != nil {
-		return nil, err
+		return nil, hearingError(n, err)
 	}
 	e.progress(n.id, 1)
 	return &hearingModel{id: n.id, model: m, size: n.size, took: time.Since(start), most: mostRequests(&n.o)}, nil
+}
+
+// hearingError tells clients what is wrong with a recogniser's files, but not
+// where those are.
+func hearingError(n *entry, err error) error {
+	for _, own := range []error{asr.ErrFormat, asr.ErrUnsupported, weights.ErrFormat, weights.ErrUnsupported} {
+		if errors.Is(err, own) {
+			why := strings.ReplaceAll(err.Error(), n.path+": ", "")
+			return &Error{Code: CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", n.id, why), Err: err}
+		}
+	}
+	return err
+}
+
+func (e *Engine) openWhisper(path string) (*asr.Model, error) {
+	return asr.Open(path, e.backend, asr.OpenOptions{})
 }
 
 // Transcribe writes audio down, segment by segment as they are final. Leaving
@@ -130,7 +167,10 @@ func (e *Engine) Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[
 			yield(Segment{}, errorf(CodeModelNotSupported, "model", "model %q does not translate; use one for several languages that was trained to", m.id))
 			return
 		}
-		o := asr.Options{Language: r.Language, Translate: r.Translate, Prompt: r.Prompt, Keywords: r.Keywords, Words: r.Words, Logprobs: r.Logprobs, Info: r.Info}
+		o := asr.Options{
+			Language: r.Language, Translate: r.Translate, Prompt: r.Prompt, Keywords: r.Keywords, Words: r.Words, Logprobs: r.Logprobs,
+			Chunked: r.Chunked, Speech: r.Speech, Without: r.Without, SkipSilence: r.SkipSilence, Info: r.Info,
+		}
 		if r.AllSound {
 			o.Without |= asr.GuardVAD
 		}

@@ -26,6 +26,7 @@ var families = []struct {
 }{
 	{KindSpeech, "kokoro", tts.IsKokoro},
 	{KindTranscription, "whisper", isWhisper},
+	{"", formatONNX, isONNX}, // its files tell the rest
 }
 
 // openers make models of each kind resident; kinds that are not listed are text.
@@ -37,6 +38,9 @@ var openers = map[Kind]func(*Engine, *entry) (loaded, error){
 func (e *Engine) openModel(n *entry) (loaded, error) {
 	if open := openers[n.head.kind]; open != nil {
 		return open(e, n)
+	}
+	if n.head.format == formatONNX {
+		return e.openONNX(n)
 	}
 	m, err := e.openText(n)
 	if err != nil {
@@ -57,6 +61,9 @@ func familyEntry(n *entry) (bool, error) {
 		}
 		n.size = size
 		n.head = header{kind: f.kind, arch: f.arch, format: f.arch}
+		if f.arch == formatONNX {
+			return true, n.describeONNX()
+		}
 		return true, nil
 	}
 	return false, nil

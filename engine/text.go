@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"runtime/debug"
 	"time"
 
@@ -41,8 +42,12 @@ type textModel struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when sched.Run has returned
 
-	embedder embedder
+	encoder  encoder  // makes embeddings; nil in models that make none
+	embedder embedder // the encoder of recorded models
 	embed    embedding
+	head     *bertHead // of a BERT that scores pairs, else nil
+	ranker   ranker    // scores pairs of texts; nil in models that are no rerankers
+	pair     pairing
 }
 
 // wantRows bounds the rows of a step whose logits are read: one per decoding
@@ -59,6 +64,7 @@ const (
 func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	start := time.Now()
 	m = &textModel{id: n.id, embed: n.head.embed}
+	m.encoder = &m.embedder
 	defer func() {
 		if err != nil {
 			m.free()
@@ -105,9 +111,14 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	}
 	m.fingerprint = fingerprint(m.set, n.head.quant)
 	m.embedder.backend = e.backend
-	if n.head.kind == KindEmbedding {
+	if embeds(c) {
 		if err = m.embedder.open(); err != nil {
 			return m, err
+		}
+		if m.head != nil {
+			if err = m.openBertRanker(); err != nil {
+				return m, err
+			}
 		}
 		m.took = time.Since(start)
 		e.progress(n.id, 1)
@@ -120,13 +131,23 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 		return m, err
 	}
 	e.progress(n.id, loadCompiled)
-	m.sched, err = sched.New(sched.Options{
+	err = m.schedule(e, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: p.cache.Blocks, BlockSize: p.cache.BlockSize,
 		Budget: p.program.Rows, MaxWant: p.program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.context,
 		Log: e.log.With("model", n.id),
 	})
 	if err != nil {
 		return m, err
+	}
+	m.took = time.Since(start)
+	e.progress(n.id, 1)
+	return m, nil
+}
+
+// schedule starts the goroutine that owns the model's sequences.
+func (m *textModel) schedule(e *Engine, o sched.Options) (err error) {
+	if m.sched, err = sched.New(o); err != nil {
+		return err
 	}
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(e.ctx)
@@ -136,12 +157,10 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 		defer e.work.Done()
 		defer close(m.done)
 		if err := m.sched.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.log.Error("scheduler stopped", "model", n.id, "err", err)
+			e.log.Error("scheduler stopped", "model", m.id, "err", err)
 		}
 	}()
-	m.took = time.Since(start)
-	e.progress(n.id, 1)
-	return m, nil
+	return nil
 }
 
 func (e *Engine) progress(id string, done float64) {
@@ -172,6 +191,11 @@ func fingerprint(set *weights.Set, quantization string) string {
 		fmt.Fprintf(h, "%s %v %v %x\n", t.Name, t.Type, t.Shape, t.Data[:min(64, len(t.Data))])
 	}
 	fmt.Fprintln(h, quantization)
+	return stampBuild(h)
+}
+
+// stampBuild ends a fingerprint with what is known of this build.
+func stampBuild(h hash.Hash) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		fmt.Fprintln(h, info.Main.Version, info.GoVersion)
 		for _, s := range info.Settings {
@@ -191,10 +215,13 @@ func (m *textModel) bytes() int64 { return m.estimate.Total() }
 
 // cacheBytes is the memory of the keys and values.
 func (m *textModel) cacheBytes() int64 {
-	if m.cache == nil {
+	switch {
+	case m.cache != nil:
+		return m.cache.Bytes()
+	case m.encoder == &m.embedder:
 		return m.embedder.bytes()
 	}
-	return m.cache.Bytes()
+	return 0
 }
 
 // close stops the scheduler, waits for it and releases everything.
@@ -230,6 +257,6 @@ func (m *textModel) stats(n *entry) ModelStats {
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.set.Bytes(), CacheBytes: m.cacheBytes(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(),
 	}
 }

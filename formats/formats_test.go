@@ -121,7 +121,7 @@ func TestSniff(t *testing.T) {
 		{"broken GGUF", "GGUF\x03\x00\x00\x00", "header is cut short", formats.ErrFormat},
 		{"GGUF of the future", "GGUF\x09\x00\x00\x00", "GGUF version 9", formats.ErrUnsupported},
 		{"SafeTensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\":1}         ", "tensor \"a\" is 1, want an object", formats.ErrFormat},
-		{"ONNX", "\x08\x08\x12\x07pytorch\x1a\x052.1.0", "an ONNX model, not supported yet by this build", formats.ErrUnsupported},
+		{"ONNX", "\x08\x08\x12\x07pytorch\x1a\x052.1.0", "an ONNX model; \"quern run-onnx\" runs the graph", formats.ErrUnsupported},
 		{"ONNX graph first", "\x08\x03\x3a\x80\x01", "an ONNX model", formats.ErrUnsupported},
 		{"ggml", "lmgg\x00\x7d\x00\x00", "a ggml file from before GGUF", formats.ErrUnsupported},
 		{"ggmf", "fmgg\x01\x00\x00\x00", "a ggml file from before GGUF", formats.ErrUnsupported},

@@ -34,12 +34,10 @@ func sniff(head []byte) kind {
 	panic("formats: the last kind must match everything")
 }
 
-const notYet = "not supported yet by this build; use a GGUF file of the model"
-
 var kinds = []kind{
 	{is: prefix("GGUF"), open: gguf.Open},
 	{is: isSafeTensors, open: safetensors.Open},
-	{is: isONNX, err: ErrUnsupported, what: says("an ONNX model, " + notYet)},
+	{is: isONNX, err: ErrUnsupported, what: says("an ONNX model; \"quern run-onnx\" runs the graph, and its folder with config.json and tokenizer.json is served")},
 
 	// Other programs' models. ggml's early formats wrote their magic as a
 	// little-endian number, which turns it round.

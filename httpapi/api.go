@@ -32,6 +32,7 @@ type Engine interface {
 	Defaults(model string) engine.Sampling
 	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
 	Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error)
+	Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error)
 	Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error)
 	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
 	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]

@@ -27,6 +27,7 @@ func (a *API) routes() []route {
 		{method: "POST", path: "/v1/chat/completions/render", handle: (*API).render, work: true, bare: true},
 		{method: "POST", path: "/v1/completions", handle: (*API).completions, work: true, bare: true},
 		{method: "POST", path: "/v1/embeddings", handle: (*API).embeddings, work: true, bare: true},
+		{method: "POST", path: "/v1/rerank", handle: (*API).rerank, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/transcriptions", handle: (*API).transcriptions, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/translations", handle: (*API).translations, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/speech", handle: (*API).speech, work: true, bare: true},

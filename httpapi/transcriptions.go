@@ -54,7 +54,8 @@ func (a *API) transcriptions(c *call) error {
 		if len(r.Keywords) > maxKeywords {
 			f.invalid("keywords", "must have at most %d entries", maxKeywords)
 		}
-		f.ignore("chunking_strategy", "languages", "known_speaker_names", "known_speaker_references")
+		r.chunking(f)
+		f.ignore("languages", "known_speaker_names", "known_speaker_references")
 	})
 }
 
@@ -90,6 +91,7 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 	}
 	r.Prompt = f.str("prompt")
 	r.AllSound = f.oneOf("vad", "true", "false") == "false"
+	r.guards(f)
 	if r.format = f.str("response_format"); r.format == "diarized_json" {
 		f.p.set(fail(codeUnsupported, "response_format", "speakers cannot be told apart; ask for verbose_json"))
 	} else if r.format = f.oneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.format == "" {
@@ -114,7 +116,7 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 		return err
 	}
 	r.Source = sound
-	r.Words = r.words
+	r.Words = r.words || r.SkipSilence > 0
 	if r.stream {
 		return a.streamTranscription(ctx, c, r, info)
 	}

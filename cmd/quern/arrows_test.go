@@ -23,6 +23,7 @@ var arrows = []struct {
 }{
 	{"kernels/...", []string{"quern/kernels/...", "golang.org/x/sys/..."}},
 	{"kernels/quant", []string{"quern/kernels/internal/isa", "golang.org/x/sys/..."}},
+	{"kernels/cuda/driver", []string{"quern/kernels/cuda/...", "github.com/ebitengine/purego"}},
 	{"kernels/internal/isa", []string{"golang.org/x/sys/..."}},
 
 	{"codecs/...", []string{"quern/codecs/...", "golang.org/x/sys/..."}},
@@ -34,6 +35,7 @@ var arrows = []struct {
 	{"formats/internal/scan", nil},
 	{"formats/weights", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
 	{"formats/...", []string{"quern/formats/weights", "quern/formats/internal/...", "quern/kernels/quant"}},
+	{"formats/onnx/onnxtest", []string{"quern/formats/onnx"}},
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
 	{"engine/hub", []string{"golang.org/x/sys/..."}},
@@ -42,6 +44,7 @@ var arrows = []struct {
 	{"engine/cpu", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/token", []string{"quern/formats/weights", "golang.org/x/text/..."}},
+	{"engine/onnx", []string{"quern/formats/onnx", "quern/kernels/..."}},
 	{"engine/sample", []string{"quern/engine/token"}},
 	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},
@@ -190,11 +193,11 @@ func TestArrowsNotice(t *testing.T) {
 	}
 }
 
-// The cuda tag stays where it belongs: beside engine/cuda and kernels/cuda only
-// the recorder knows it, which leaves gorgonia out under it.
+// The cuda tag stays where it belongs: beside the backend and the driver only the
+// table of devices knows it, and the recorder, which leaves gorgonia out under it.
 func TestCUDATag(t *testing.T) {
 	root := filepath.Join("..", "..")
-	allowed := []string{"engine/cuda", "engine/graph", "kernels/cuda"}
+	allowed := []string{"engine", "engine/cuda", "engine/graph", "kernels/cuda", "kernels/cuda/driver"}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -46,12 +46,17 @@ the median of --reps runs after one that does not count.
 
 With --batch N, N sequences are decoded together and the speed is their sum.
 
+Of a Whisper model the encoder's time for a window of 30 seconds and the decoder's for
+a token are measured; --tg is the tokens of a window, --batch the windows decoded
+together, and --pp means nothing.
+
 With --quality the perplexity of the model on the file TEXT is measured instead, and
 with --against how far its predictions are from those of another file: that of the
 same model before it was quantised.`,
 		Example: `  quern bench model.gguf
   quern bench model.gguf --threads 4 --json
   quern bench model.gguf --batch 8 --pp 128 --tg 64
+  quern bench ggml-base.bin --tg 100
   quern bench --quality model-q4_k_m.gguf book.txt --against model-f16.gguf`,
 		Args: benchArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +79,7 @@ same model before it was quantised.`,
 			bars, loading := a.progress("measuring"), a.progress("loading")
 			defer loading.wait()
 			name := filepath.Base(args[0])
-			r, err := engine.Bench(ctx, engine.BenchOptions{
+			o := engine.BenchOptions{
 				Progress:  func(done, of int) { bars.update(name, float64(done)/float64(of)) },
 				Loading:   func(done float64) { loading.update(name, done) },
 				Path:      args[0],
@@ -86,7 +91,20 @@ same model before it was quantised.`,
 				Reps:      reps,
 				CacheType: s.ModelDefaults.CacheType.number(),
 				Quantize:  string(s.ModelDefaults.Quantize),
-			})
+			}
+			if engine.IsHearing(args[0]) {
+				r, err := engine.BenchHearing(ctx, o)
+				bars.wait()
+				if err != nil {
+					return err
+				}
+				report := newHearingReport(name, batch, r)
+				if asJSON {
+					return writeJSON(a.out, report)
+				}
+				return a.printHearing(report)
+			}
+			r, err := engine.Bench(ctx, o)
 			bars.wait()
 			if err != nil {
 				return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +16,6 @@ import (
 
 	"quern/engine"
 	"quern/engine/model"
-	"quern/engine/token"
 	"quern/formats"
 	"quern/formats/weights"
 )
@@ -26,7 +26,8 @@ func (a *app) inspectCmd() *cobra.Command {
 		Use:   "inspect FILE",
 		Short: "Show what a model file holds and whether quern can run it",
 		Long: `Prints the metadata and the tensor table of a model file, and whether quern can run
-it. Long arrays and texts are shortened; --json has them whole.
+it. Long arrays and texts are shortened; --json has them whole. Of an ONNX model it
+prints what the graph takes and gives, its operators, and those quern lacks.
 
 --graph prints the forward pass as quern records it, in Graphviz's language.`,
 		Example: `  quern inspect model.gguf
@@ -36,6 +37,12 @@ it. Long arrays and texts are shortened; --json has them whole.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := exclusive(cmd, "graph", "json"); err != nil {
 				return err
+			}
+			if engine.IsONNX(args[0]) {
+				if graph {
+					return usageError{errors.New("--graph draws models that quern records; an ONNX file is a graph already")}
+				}
+				return inspectONNX(a.out, args[0], asJSON)
 			}
 			set, err := formats.Open(args[0])
 			if err != nil {
@@ -59,19 +66,6 @@ it. Long arrays and texts are shortened; --json has them whole.
 	cmd.Flags().BoolVar(&graph, "graph", false, "print the recorded forward pass as Graphviz")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// runnable says what quern lacks to run the model in set, nil when nothing.
-func runnable(set *weights.Set) error {
-	if _, err := model.Open(set); err != nil {
-		return err
-	}
-	spec, err := token.From(&set.Meta)
-	if err != nil {
-		return err
-	}
-	_, err = token.New(spec)
-	return err
 }
 
 // typeTotal sums the tensors of one number type.
@@ -119,7 +113,7 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	for _, t := range byType {
 		fmt.Fprintf(w, "\t%s: %d, %s weights, %s\n", t.name, t.tensors, scaled(t.elems), humanize.Bytes(uint64(t.storage)))
 	}
-	if err := runnable(set); err != nil {
+	if err := engine.CanRun(set); err != nil {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
@@ -240,7 +234,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		File: file, Format: set.Source.String(), Weights: all.elems, Bytes: all.storage,
 		Runnable: true, Metadata: orderedMeta{&set.Meta}, Tensors: []tensor{},
 	}
-	if err := runnable(set); err != nil {
+	if err := engine.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
 	} else if e, err := engine.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}

@@ -95,7 +95,7 @@ below works at once.`,
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(),
+	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
 		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
 		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd())
 	return root

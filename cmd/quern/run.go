@@ -210,7 +210,6 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	if file {
 		o.Models = []engine.ModelOptions{{Path: name}}
 		o.Dirs, o.Aliases, o.Defaults, name = nil, nil, nil, ""
-		kind = ""
 	}
 	e, err := engine.New(o)
 	if err != nil {

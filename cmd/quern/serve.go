@@ -216,6 +216,8 @@ func (a *app) greet(e *engine.Engine, addr net.Addr, s *loaded) {
 		switch info.Kind {
 		case engine.KindEmbedding:
 			path, body["input"] = "/v1/embeddings", "Paris is the capital of France."
+		case engine.KindRerank:
+			path, body["query"], body["documents"] = "/v1/rerank", "capital of France", []string{"Paris is the capital of France.", "Rome is in Italy."}
 		case engine.KindCompletion:
 			path, body["prompt"] = "/v1/completions", "The capital of France is"
 		default:

@@ -65,9 +65,12 @@ type hubSettings struct {
 }
 
 type defaultModels struct {
-	Chat       string `yaml:"chat"`
-	Completion string `yaml:"completion"`
-	Embedding  string `yaml:"embedding"`
+	Chat          string `yaml:"chat"`
+	Completion    string `yaml:"completion"`
+	Embedding     string `yaml:"embedding"`
+	Rerank        string `yaml:"rerank"`
+	Speech        string `yaml:"speech"`
+	Transcription string `yaml:"transcription"`
 }
 
 // modelSettings are one entry of models. Fields left out take model_defaults'.

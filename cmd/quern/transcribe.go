@@ -18,7 +18,8 @@ import (
 
 type transcribeOptions struct {
 	model, language, prompt, format string
-	words, translate                bool
+	words, translate, chunked       bool
+	without                         []string
 }
 
 func (a *app) transcribeCmd() *cobra.Command {
@@ -41,6 +42,8 @@ subtitles, json everything that is known.`,
 	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt or json")
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
+	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
+	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
 	group(f, "model", groupModel)
 	addSettings(cmd, "models", "threads", "device", "memory-limit", "log-level", "log-format")
 	return cmd
@@ -53,6 +56,14 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	if o.language != "" && engine.LanguageName(o.language) == "" {
 		return usageError{fmt.Errorf("--language: %q is neither a language's code nor its English name", o.language)}
 	}
+	var without engine.Guard
+	for _, name := range o.without {
+		g, ok := engine.GuardNamed(name)
+		if !ok {
+			return usageError{fmt.Errorf("--without must be of %s, got %q", strings.Join(engine.GuardNames(), ", "), name)}
+		}
+		without |= g
+	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
 	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
@@ -61,14 +72,14 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	}
 	defer e.Close()
 	for _, file := range files {
-		if err := a.transcribeFile(ctx, e, info.ID, file, len(files) > 1, o); err != nil {
+		if err := a.transcribeFile(ctx, e, info.ID, file, len(files) > 1, o, without); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	return nil
 }
 
-func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file string, several bool, o transcribeOptions) error {
+func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file string, several bool, o transcribeOptions, without engine.Guard) error {
 	in := a.in
 	if file != "-" {
 		f, err := os.Open(file)
@@ -100,7 +111,8 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 	}}
 	for s, err := range e.Transcribe(ctx, engine.TranscribeRequest{
-		Model: model, Source: source, Language: o.language, Prompt: o.prompt, Translate: o.translate, Words: o.words, Info: &known,
+		Model: model, Source: source, Language: o.language, Prompt: o.prompt, Translate: o.translate, Words: o.words,
+		Chunked: o.chunked, Without: without, Info: &known,
 	}) {
 		if err != nil {
 			return err

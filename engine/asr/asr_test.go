@@ -1,10 +1,12 @@
 package asr
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"quern/engine/cpu"
@@ -12,15 +14,41 @@ import (
 	"quern/kernels/quant"
 )
 
-// shared is a file of the fixtures beside the repository, or the test is
-// skipped.
+// shared is a file of the fixtures beside the repository, or where those are
+// absent of testdata, which has the most important ones. Without either the test
+// is skipped.
 func shared(t testing.TB, path string) string {
 	t.Helper()
-	p := filepath.Join("..", "..", "..", "shared", "fixtures", path)
-	if _, err := os.Stat(p); err != nil {
-		t.Skip("no fixtures beside the repository")
+	if p := filepath.Join("..", "..", "..", "shared", "fixtures", path); exists(p) {
+		return p
 	}
-	return p
+	if name, ok := strings.CutPrefix(path, "whisper/"); ok {
+		if p := filepath.Join(packed(t), name); exists(p) {
+			return p
+		}
+	}
+	t.Skip("no fixtures beside the repository")
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// packed unpacks testdata/golden.zip, which testdata/make.py makes.
+func packed(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	z, err := zip.OpenReader(filepath.Join("testdata", "golden.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if err := os.CopyFS(dir, z); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func open(t testing.TB, path string, o OpenOptions) *Model {

@@ -19,7 +19,7 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	cutter := &chunker{g: t.gate}
+	cutter := &chunker{g: t.gate, most: framesPerPlace * t.m.config.encoder.places * hop}
 	var pending []chan result
 	show := func() error {
 		r := <-pending[0]
@@ -34,26 +34,24 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 		}
 		return nil
 	}
-	window := framesPerPlace * t.m.config.encoder.places * hop
+	if t.o.Language == "" {
+		if err := t.detect(ctx, cutter); err != nil {
+			return err
+		}
+	}
 	for {
-		ch, err := cutter.next(ctx, window)
+		ch, err := cutter.next(ctx)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if t.o.Language == "" { // the first chunk decides for all
-			if err := t.detect(ctx, ch.audio); err != nil {
-				return err
-			}
-		}
 		out := make(chan result, 1)
-		pieces := append([]piece(nil), t.gate.pieces...)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			r := result{at: ch.at, pieces: pieces}
+			r := result{at: ch.at, pieces: ch.pieces}
 			audio := Samples(ch.audio)
 			c := t.newClip(from(&audio), ch.at)
 			for r.err == nil {
@@ -83,20 +81,37 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 // chunksAtATime is how many chunks of one request are decoded side by side.
 const chunksAtATime = 4
 
-// detect finds out the language of a chunk.
-func (t *transcriber) detect(ctx context.Context, audio []float32) error {
-	s := Samples(audio)
-	c := t.newClip(from(&s), 0)
-	n, err := c.frames.need(ctx, c.window)
-	if err != nil || n < leastFrames {
-		return err
+// detect finds out the language of the first chunks. Without any it stays open.
+func (t *transcriber) detect(ctx context.Context, cutter *chunker) error {
+	var v vote
+	var seen []chunk
+	for !v.sure() {
+		ch, err := cutter.next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		seen = append(seen, ch)
+		s := Samples(ch.audio)
+		c := t.newClip(from(&s), 0)
+		n, err := c.frames.need(ctx, c.window)
+		if err != nil {
+			return err
+		}
+		if n < leastFrames {
+			continue
+		}
+		if err := c.ask(ctx, &v, 0, n); err != nil {
+			return err
+		}
 	}
-	w, err := c.encode(ctx, 0, n, 1)
-	if err != nil {
-		return err
+	cutter.back = seen
+	if v.windows > 0 {
+		v.settle(t.o)
 	}
-	defer w.close()
-	return t.ask(ctx, w)
+	return nil
 }
 
 // A chunker cuts speech into chunks of at most a window: at the ends of
@@ -104,22 +119,30 @@ func (t *transcriber) detect(ctx context.Context, audio []float32) error {
 // near the end.
 type chunker struct {
 	g    *gate
+	most int     // samples of a chunk
+	back []chunk // to be returned once more
 	buf  []float32
 	from int   // place of buf[0] in what the gate sent
 	cuts []int // ends of stretches in buf
 	eof  bool
 }
 
-// A chunk is audio with its place in what a gate sent.
+// A chunk is audio with its place in what a gate sent, and where that came from.
 type chunk struct {
-	audio []float32
-	at    int
+	audio  []float32
+	at     int
+	pieces []piece
 }
 
 // next returns the next chunk; io.EOF after the last.
-func (c *chunker) next(ctx context.Context, most int) (chunk, error) {
-	for len(c.buf) < most && !c.eof {
-		block := make([]float32, min(frameBlock, most-len(c.buf)))
+func (c *chunker) next(ctx context.Context) (chunk, error) {
+	if len(c.back) > 0 {
+		ch := c.back[0]
+		c.back = c.back[1:]
+		return ch, nil
+	}
+	for len(c.buf) < c.most && !c.eof {
+		block := make([]float32, min(frameBlock, c.most-len(c.buf)))
 		n, end, err := c.g.read(ctx, block)
 		c.buf = append(c.buf, block[:n]...)
 		if end {
@@ -138,12 +161,13 @@ func (c *chunker) next(ctx context.Context, most int) (chunk, error) {
 	if !c.eof {
 		n = quietest(c.buf)
 		for _, at := range c.cuts {
-			if at > most/3 {
+			if at > c.most/3 {
 				n = at
 			}
 		}
 	}
-	out := chunk{append([]float32(nil), c.buf[:n]...), c.from}
+	c.g.forget(c.from)
+	out := chunk{append([]float32(nil), c.buf[:n]...), c.from, append([]piece(nil), c.g.pieces...)}
 	c.buf = append(c.buf[:0], c.buf[n:]...)
 	c.from += n
 	var left []int

@@ -188,8 +188,8 @@ func (m *Model) prompt(o *decodeOptions) (list []token.ID, sot int) {
 	return append(list, o.prefix[max(0, len(o.prefix)-room):]...), sot
 }
 
-// decode decodes the window once.
-func (w *window) decode(ctx context.Context, o *decodeOptions, temperature float64) (*decoding, error) {
+// attempt prepares decoding the window at a temperature.
+func (w *window) attempt(o *decodeOptions, temperature float64) *attempt {
 	m := w.m
 	places := m.config.decoder.places
 	prompt, sot := m.prompt(o)
@@ -214,6 +214,13 @@ func (w *window) decode(ctx context.Context, o *decodeOptions, temperature float
 			a.finish = max(1, int(math.RoundToEven(float64(o.beams)*o.patience)))
 		}
 	}
+	return a
+}
+
+// decode decodes the window once.
+func (w *window) decode(ctx context.Context, o *decodeOptions, temperature float64) (*decoding, error) {
+	m := w.m
+	a := w.attempt(o, temperature)
 	err := m.decode.do(ctx, a)
 	won := a.result(o.lengthPenalty)
 	a.close()

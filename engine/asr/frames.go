@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 )
 
 // A Source delivers mono audio at Rate, in [-1, 1]. Read fills dst as far as it
@@ -145,6 +146,20 @@ func (f *frames) compute() {
 		f.audio = append(f.audio[:0], f.audio[drop:]...)
 		f.start += drop
 	}
+}
+
+// loudest returns the logarithm of the loudest band in frames from up to to, as
+// far as they are there, and of that in all frames up to to.
+func (f *frames) loudest(from, to int) (here, soFar float32) {
+	from, to = max(from, f.first), min(to, f.have())
+	here = float32(math.Inf(-1))
+	if from >= to {
+		return here, here // nothing is as loud as nothing
+	}
+	for _, v := range f.logs[(from-f.first)*f.bank.bands : (to-f.first)*f.bank.bands] {
+		here = max(here, v)
+	}
+	return here, f.tops[to-1-f.first]
 }
 
 // drop forgets frames before n, which exists or is the next.

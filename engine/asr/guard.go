@@ -2,6 +2,7 @@ package asr
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,7 +33,7 @@ func (c *clip) guard(list []Segment) []Segment {
 	return slices.DeleteFunc(list, func(s Segment) bool {
 		return s.Start == s.End || strings.TrimSpace(s.Text) == "" ||
 			o.on(GuardRepeats) && (s.Repaired && m.oneToken(s.Tokens) || c.again(&s)) ||
-			o.on(GuardSignOff) && signsOff(s.Text) && s.NoSpeechProb > signOffNoSpeech
+			o.on(GuardSignOff) && signsOff(s.Text) && (s.NoSpeechProb > signOffNoSpeech || c.quiet(&s))
 	})
 }
 
@@ -62,6 +63,17 @@ var signOffs = []string{
 // signOffNoSpeech is the probability of silence from which a sign-off is not
 // believed. It is lower than that for other text.
 const signOffNoSpeech = 0.3
+
+// quietSignOff is how far the loudest moment of a segment may lie below the
+// loudest one so far, in powers of ten, before a sign-off in it is not believed:
+// nobody says goodbye 30 dB more quietly than the rest.
+const quietSignOff = 3
+
+// quiet reports whether the audio of a segment, with times of the clip, is.
+func (c *clip) quiet(s *Segment) bool {
+	level, loudest := c.frames.loudest(int(s.Start*frameRate), int(math.Ceil(s.End*frameRate)))
+	return level < loudest-quietSignOff
+}
 
 func signsOff(text string) bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

@@ -30,6 +30,16 @@ var languages = []struct{ code, name string }{
 	{"ha", "hausa"}, {"ba", "bashkir"}, {"jw", "javanese"}, {"su", "sundanese"}, {"yue", "cantonese"},
 }
 
+// Languages returns the codes of Whisper's languages in the order of their
+// tokens. The last is known from large-v3 on.
+func Languages() []string {
+	list := make([]string, len(languages))
+	for i, l := range languages {
+		list[i] = l.code
+	}
+	return list
+}
+
 // aliases are other names and codes people write.
 var aliases = map[string]string{
 	"burmese": "my", "valencian": "ca", "flemish": "nl", "haitian": "ht", "letzeburgesch": "lb",

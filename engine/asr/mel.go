@@ -56,6 +56,17 @@ func newMelBank(bands int) *melBank {
 	return m
 }
 
+// MelFilters returns the triangles of a number of bands, (bands, bins), as ggml
+// files carry them.
+func MelFilters(bands int) (filters []float32, bins int) {
+	m := newMelBank(bands)
+	filters = make([]float32, bands*spectrum)
+	for b, w := range m.weights {
+		copy(filters[b*spectrum+m.first[b]:], w)
+	}
+	return filters, spectrum
+}
+
 // The scale: 3 mel for 200 Hz up to 1 kHz, then 27 mel for a factor of 6.4.
 const (
 	melPerHz = 3.0 / 200

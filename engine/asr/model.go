@@ -119,12 +119,29 @@ func New(set *weights.Set, backend graph.Backend, o OpenOptions) (*Model, error)
 	if err := set.Fill(); err != nil {
 		return nil, err
 	}
-	m := &Model{set: set, backend: backend}
-	var err error
-	if m.config, err = configOf(set); err != nil {
+	m, err := describe(set)
+	if err != nil {
 		return nil, err
 	}
+	m.backend = backend
 	if m.params, err = parametersOf(set, &m.config); err != nil {
+		return nil, err
+	}
+	if err := m.reserve(backend.NewCache, o); err != nil {
+		return nil, err
+	}
+	if err := m.compile(); err != nil {
+		m.cache.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// describe makes a Model of what the texts of a set say, still without its
+// network.
+func describe(set *weights.Set) (m *Model, err error) {
+	m = &Model{set: set}
+	if m.config, err = configOf(set); err != nil {
 		return nil, err
 	}
 	if m.vocab, err = vocabularyOf(set, m.config.vocab); err != nil {
@@ -147,6 +164,11 @@ func New(set *weights.Set, backend graph.Backend, o OpenOptions) (*Model, error)
 	if g.FirstStamp != nil && *g.FirstStamp >= 0 && *g.FirstStamp < m.config.encoder.places {
 		m.firstStamp = m.special.stamp0 + token.ID(*g.FirstStamp)
 	}
+	return m, nil
+}
+
+// reserve makes the cache.
+func (m *Model) reserve(newCache func(graph.CacheSpec) (graph.Cache, error), o OpenOptions) (err error) {
 	if o.Windows <= 0 {
 		o.Windows = 4
 	}
@@ -155,19 +177,12 @@ func New(set *weights.Set, backend graph.Backend, o OpenOptions) (*Model, error)
 	}
 	// Room for one window with the most candidates, and for others with few.
 	m.most = max(m.reserved(maxCandidates), o.Windows*m.reserved(defaultCandidates))
-	m.cache, err = backend.NewCache(graph.CacheSpec{
+	m.cache, err = newCache(graph.CacheSpec{
 		Layers: m.config.decoder.layers, KVHeads: m.config.decoder.heads, HeadDim: m.config.decoder.headDim(),
 		Blocks: m.most, BlockSize: blockSize, Type: o.Cache,
 	})
-	if err != nil {
-		return nil, err
-	}
 	m.blocks = newBlocks(m.most)
-	if err := m.compile(); err != nil {
-		m.cache.Close()
-		return nil, err
-	}
-	return m, nil
+	return err
 }
 
 // reserved is how many blocks a window with that many candidates may need.

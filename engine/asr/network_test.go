@@ -3,6 +3,8 @@ package asr
 import (
 	"context"
 	"math"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"quern/engine/cpu"
@@ -11,8 +13,14 @@ import (
 )
 
 // jfk is the log-mel spectrogram of eleven seconds of speech as the reference
-// pads it for one window: with frames of silence.
+// pads it for one window: with frames of silence. Where the speech is absent it
+// is the reference's own.
 func jfk(t testing.TB, bands int) []float32 {
+	if bands == 80 && !exists(filepath.Join("..", "..", "..", "shared", "fixtures", "whisper", "jfk.wav")) {
+		want := golden(t, shared(t, "whisper/features.safetensors"))
+		first, tail := transpose(want("mel80.first1110"), 80, 1110), want("mel80.tail_constant")
+		return append(first, slices.Repeat(tail, 80*(3000-1110))...)
+	}
 	f := newFrames(newMelBank(bands), from(&silent{Samples(wave(t, shared(t, "whisper/jfk.wav"))), 30 * Rate}))
 	n, err := f.need(context.Background(), 3000)
 	if err != nil || n != 3000 {
@@ -40,6 +48,7 @@ func (s *silent) Read(dst []float32) (int, error) {
 }
 
 func TestFeatures(t *testing.T) {
+	shared(t, "whisper/jfk.wav") // which testdata has not
 	want := golden(t, shared(t, "whisper/features.safetensors"))
 	for _, bands := range []int{80, 128} {
 		name := map[int]string{80: "mel80", 128: "mel128"}[bands]
@@ -143,7 +152,7 @@ func TestEncoder(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	d := distance(logits, want("dec.logits"))
+	d := distance(logits[:len(want("dec.logits"))], want("dec.logits"))
 	t.Logf("logits: %.1e", d)
 	if !(d < 1e-4) {
 		t.Errorf("logits differ by %g", d)

@@ -35,12 +35,41 @@ const (
 	// of a phrase to one.
 	GuardRepeats
 	// GuardSignOff drops phrases that close videos where the model hears little
-	// speech: it learnt them from subtitles over silence.
+	// speech or the audio is quiet: it learnt them from subtitles over silence.
 	GuardSignOff
 )
 
 // NoGuards is all of them.
 const NoGuards = 1<<8 - 1
+
+// guards are the names requests know them by.
+var guards = []struct {
+	name string
+	is   Guard
+}{
+	{"vad", GuardVAD}, {"ratio", GuardRatio}, {"logprob", GuardLogprob}, {"silence", GuardSilence},
+	{"reset", GuardReset}, {"length", GuardLength}, {"repeats", GuardRepeats}, {"sign_off", GuardSignOff},
+	{"all", NoGuards},
+}
+
+// GuardNames returns the names GuardNamed knows.
+func GuardNames() []string {
+	list := make([]string, len(guards))
+	for i, g := range guards {
+		list[i] = g.name
+	}
+	return list
+}
+
+// GuardNamed returns the guard of a name, or all of them for "all".
+func GuardNamed(name string) (Guard, bool) {
+	for _, g := range guards {
+		if g.name == name {
+			return g.is, true
+		}
+	}
+	return 0, false
+}
 
 // Options say how audio is transcribed. The zero value detects the language and
 // transcribes with times, as the reference does by default.
@@ -178,6 +207,9 @@ func (o Options) resolved(m *Model) (Options, error) {
 	}
 	if o.BestOf == 0 {
 		o.BestOf = defaultCandidates
+	}
+	if o.Words && m.params == nil {
+		return o, fmt.Errorf("%w: times of words need what the decoder attends to, which its ONNX graph does not tell", ErrOptions)
 	}
 	if o.SkipSilence > 0 && !o.Words {
 		return o, fmt.Errorf("%w: skipping silence needs times of words", ErrOptions)

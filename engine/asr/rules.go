@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"quern/engine/token"
+	"quern/kernels"
 )
 
 // rules bar tokens by what stands before them, as the model was trained.
@@ -88,8 +89,8 @@ func (r *rules) times(logits []float32, sampled []token.ID) {
 	}
 }
 
-// logSumExp is log Σ eˣ, -Inf for nothing but -Inf. Terms below 10⁻¹⁷ of the
-// largest are left out.
+// logSumExp is log Σ eˣ, -Inf for nothing but -Inf, with a relative error below
+// 10⁻⁶ of the sum.
 func logSumExp(x []float32) float64 {
 	top := never
 	for _, v := range x {
@@ -99,9 +100,12 @@ func logSumExp(x []float32) float64 {
 		return math.Inf(-1)
 	}
 	sum := 0.0
-	for _, v := range x {
-		if d := v - top; d > -40 {
-			sum += math.Exp(float64(d))
+	var part [512]float32 // float32 adds so many terms well
+	for len(x) > 0 {
+		n := copy(part[:], x)
+		x = x[n:]
+		if peak, s := kernels.Softmax(part[:n]); peak != never {
+			sum += float64(s) * math.Exp(float64(peak-top))
 		}
 	}
 	return float64(top) + math.Log(sum)

@@ -95,6 +95,9 @@ func (t *transcriber) clip(ctx context.Context, emit func(Segment) bool) error {
 				return errStopped
 			}
 		}
+		if t.gate != nil {
+			t.gate.forget(c.seek * hop)
+		}
 	}
 }
 
@@ -124,17 +127,6 @@ func (t *transcriber) placed(s Segment, at int, pieces []piece) Segment {
 		w.End = max(w.Start, w.End)
 	}
 	return s
-}
-
-// ask finds out the language of a window.
-func (t *transcriber) ask(ctx context.Context, w *window) error {
-	odds, err := w.language(ctx)
-	if err != nil {
-		return err
-	}
-	t.o.Language = likeliest(odds)
-	t.o.Info.Language, t.o.Info.Probability = t.o.Language, odds[t.o.Language]
-	return nil
 }
 
 // A clip is audio transcribed window by window.
@@ -184,7 +176,7 @@ func (c *clip) before() []token.ID {
 // next decodes the next window and returns its segments, with times and seek of
 // the clip; io.EOF when nothing is left.
 func (c *clip) next(ctx context.Context) ([]Segment, error) {
-	t, m, o := c.t, c.t.m, c.t.o
+	m, o := c.t.m, c.t.o
 	n, err := c.frames.need(ctx, c.seek+c.window)
 	if err != nil {
 		return nil, err
@@ -198,11 +190,28 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
+	defer func() {
+		if w != nil {
+			w.close()
+		}
+	}()
 	if o.Language == "" {
-		if err := t.ask(ctx, w); err != nil {
+		var v vote
+		if err := v.add(ctx, w); err != nil {
 			return nil, err
 		}
+		if !v.sure() {
+			// Nobody holds a window while asking for another: see blocks.
+			w.close()
+			w = nil
+			if err := c.canvass(ctx, &v); err != nil {
+				return nil, err
+			}
+			if w, err = c.encode(ctx, c.seek, n, options.candidates()); err != nil {
+				return nil, err
+			}
+		}
+		v.settle(o)
 	}
 	options = o.decoding(c.before())
 	options.seed = mix(c.seed, uint64(c.seek))

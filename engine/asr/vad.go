@@ -189,6 +189,18 @@ func (g *gate) leave(end int) {
 	g.ready = max(g.ready, min(end+pad, g.heard))
 }
 
+// forget lets go of pieces that end before a sample of what was sent, but for the
+// last, so that an hour of audio keeps no more of them than a minute.
+func (g *gate) forget(at int) {
+	k := 0
+	for k < len(g.pieces)-1 && g.pieces[k].at+g.pieces[k].n < at {
+		k++
+	}
+	if k > 0 {
+		g.pieces = append(g.pieces[:0], g.pieces[k:]...)
+	}
+}
+
 // sourceSample returns the sample of the source that sample n of what was sent is. Times
 // at the joint of two pieces belong to the first as an end, to the second
 // otherwise.

@@ -61,7 +61,8 @@ var kinds = []kind{
 		merge:   true,
 		folder:  true,
 		beside: append([]string{"config.json", "generation_config.json", "preprocessor_config.json",
-			"normalizer.json", "quantize_config.json"}, tokenizer...),
+			"normalizer.json", "quantize_config.json", "modules.json", "sentence_bert_config.json",
+			"config_sentence_transformers.json", "1_Pooling/config.json"}, tokenizer...),
 	},
 	{
 		// whisper.cpp's files.

@@ -41,7 +41,7 @@ func TestPick(t *testing.T) {
 		{"safetensors", "o/n", st, "config.json generation_config.json tokenizer.json tokenizer_config.json chat_template.jinja model.safetensors.index.json " +
 			"model-00001-of-00002.safetensors model-00002-of-00002.safetensors", false, nil, ""},
 		{"an encoder", "o/n", minilm, "config.json 1_Pooling/config.json modules.json vocab.txt model.safetensors", false, nil, ""},
-		{"ONNX of the same", "o/n/onnx/model.onnx", minilm, "config.json vocab.txt onnx/model.onnx", false, nil, ""},
+		{"ONNX of the same", "o/n/onnx/model.onnx", minilm, "config.json 1_Pooling/config.json modules.json vocab.txt onnx/model.onnx", false, nil, ""},
 		{"ONNX, both halves and the data first", "o/n", onnx, "config.json tokenizer.json onnx/decoder_model_merged.onnx_data onnx/decoder_model_merged.onnx onnx/encoder_model.onnx", true, nil, ""},
 		{"ONNX by type", "o/n:q4", onnx, "config.json tokenizer.json onnx/decoder_model_merged_q4.onnx onnx/encoder_model_q4.onnx", false, nil, ""},
 		{"Kokoro", "o/n", kokoro, "config.json voices/af.pt voices/am.pt kokoro-v1_0.pth", false, nil, ""},

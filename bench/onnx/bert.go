@@ -1,0 +1,134 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"quern/formats/onnx"
+	"quern/formats/onnx/onnxtest"
+)
+
+// A shape is the size of an encoder.
+type shape struct {
+	name                       string
+	layers, hidden, heads, ffn int
+}
+
+var shapes = []shape{
+	{"bert-base", 12, 768, 12, 3072},
+	{"minilm", 6, 384, 12, 1536},
+}
+
+const bertVocab, bertPlaces = 2000, 512
+
+// bert returns a model of random weights, node for node what PyTorch's exporter
+// makes of Hugging Face's BertModel in opset 14; with int8 the products with
+// weights are what onnxruntime.quantization.quantize_dynamic makes of them.
+func bert(s shape, int8s bool, seed uint64) []byte {
+	b := &bertBuilder{Builder: onnxtest.New(14), r: rand.New(rand.NewPCG(seed, 0)), shape: s, int8s: int8s, quantized: make(map[string][3]string)}
+	ids := b.Input("input_ids", onnx.Int64, "batch", "sequence")
+	hide := b.Input("attention_mask", onnx.Int64, "batch", "sequence")
+	kinds := b.Input("token_type_ids", onnx.Int64, "batch", "sequence")
+
+	rows := b.Node("Gather", []string{b.Node("Shape", []string{ids}), b.Ints(nil, 1)}, onnxtest.Int("axis", 0))
+	places := make([]int64, bertPlaces)
+	for i := range places {
+		places[i] = int64(i)
+	}
+	place := b.Node("Slice", []string{b.Ints([]int{1, bertPlaces}, places...), b.List(0), b.Node("Unsqueeze", []string{rows, b.List(0)}), b.List(1)})
+	x := b.Node("Add", []string{b.Node("Gather", []string{b.normal(bertVocab, s.hidden), ids}), b.Node("Gather", []string{b.normal(2, s.hidden), kinds})})
+	x = b.Node("Add", []string{x, b.Node("Gather", []string{b.normal(bertPlaces, s.hidden), place})})
+	x = b.norm(x)
+
+	m := b.Node("Unsqueeze", []string{b.Node("Unsqueeze", []string{hide, b.List(1)}), b.List(2)})
+	m = b.Node("Sub", []string{b.Floats(nil, 1), b.Node("Cast", []string{m}, onnxtest.Int("to", int64(onnx.Float)))})
+	b.mask = b.Node("Mul", []string{m, b.Floats(nil, -math.MaxFloat32)})
+	for range s.layers {
+		x = b.norm(b.Node("Add", []string{b.attention(x), x}))
+		y := b.gelu(b.linear(x, s.hidden, s.ffn))
+		x = b.norm(b.Node("Add", []string{b.linear(y, s.ffn, s.hidden), x}))
+	}
+	b.Output("last_hidden_state", x, onnx.Float, "batch", "sequence", s.hidden)
+	return b.Bytes()
+}
+
+type bertBuilder struct {
+	*onnxtest.Builder
+	r         *rand.Rand
+	shape     shape
+	int8s     bool
+	mask      string
+	quantized map[string][3]string // by value: as uint8, scale, zero point
+}
+
+func (b *bertBuilder) normal(shape ...int) string {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32(b.r.NormFloat64()) * 0.04
+	}
+	return b.Floats(shape, v...)
+}
+
+// linear is x·W + bias.
+func (b *bertBuilder) linear(x string, in, out int) string {
+	if !b.int8s {
+		return b.Node("Add", []string{b.normal(out), b.Node("MatMul", []string{x, b.normal(in, out)})})
+	}
+	q, ok := b.quantized[x]
+	if !ok {
+		q = [3]string{x + "_quantized", x + "_scale", x + "_zero_point"}
+		b.Named(q[:], "DynamicQuantizeLinear", []string{x})
+		b.quantized[x] = q
+	}
+	w := &onnx.Tensor{Type: onnx.Int8, Shape: []int{in, out}, Data: make([]byte, in*out)}
+	for i := range w.Data {
+		w.Data[i] = byte(int8(max(-127, min(127, b.r.NormFloat64()*32))))
+	}
+	zero := &onnx.Tensor{Type: onnx.Int8, Data: []byte{0}}
+	y := b.Node("MatMulInteger", []string{q[0], b.Weight(w), q[2], b.Weight(zero)})
+	y = b.Node("Cast", []string{y}, onnxtest.Int("to", int64(onnx.Float)))
+	y = b.Node("Mul", []string{y, b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
+	return b.Node("Add", []string{b.normal(out), y})
+}
+
+func (b *bertBuilder) attention(x string) string {
+	s := &b.shape
+	dim := int64(s.hidden / s.heads)
+	size := func(axis int64) string {
+		d := b.Node("Gather", []string{b.Node("Shape", []string{x}), b.Ints(nil, axis)}, onnxtest.Int("axis", 0))
+		return b.Node("Unsqueeze", []string{d, b.List(0)})
+	}
+	split := func(perm ...int64) string {
+		y := b.linear(x, s.hidden, s.hidden)
+		to := b.Node("Concat", []string{size(0), size(1), b.List(int64(s.heads)), b.List(dim)}, onnxtest.Int("axis", 0))
+		return b.Node("Transpose", []string{b.Node("Reshape", []string{y, to})}, onnxtest.IntList("perm", perm...))
+	}
+	q, k, v := split(0, 2, 1, 3), split(0, 2, 3, 1), split(0, 2, 1, 3)
+	y := b.Node("Div", []string{b.Node("MatMul", []string{q, k}), b.Floats(nil, float32(math.Sqrt(float64(dim))))})
+	y = b.Node("Softmax", []string{b.Node("Add", []string{y, b.mask})}, onnxtest.Int("axis", -1))
+	y = b.Node("Transpose", []string{b.Node("MatMul", []string{y, v})}, onnxtest.IntList("perm", 0, 2, 1, 3))
+	to := b.Node("Concat", []string{size(0), size(1), b.List(int64(s.hidden))}, onnxtest.Int("axis", 0))
+	return b.linear(b.Node("Reshape", []string{y, to}), s.hidden, s.hidden)
+}
+
+func (b *bertBuilder) norm(x string) string {
+	mean := b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", -1))
+	d := b.Node("Sub", []string{x, mean})
+	v := b.Node("ReduceMean", []string{b.Node("Pow", []string{d, b.Floats(nil, 2)})}, onnxtest.IntList("axes", -1))
+	y := b.Node("Div", []string{d, b.Node("Sqrt", []string{b.Node("Add", []string{v, b.Floats(nil, 1e-12)})})})
+	gain := make([]float32, b.shape.hidden)
+	for i := range gain {
+		gain[i] = 1 + 0.1*float32(b.r.NormFloat64())
+	}
+	return b.Node("Add", []string{b.Node("Mul", []string{y, b.Floats([]int{len(gain)}, gain...)}), b.normal(b.shape.hidden)})
+}
+
+func (b *bertBuilder) gelu(x string) string {
+	y := b.Node("Erf", []string{b.Node("Div", []string{x, b.Floats(nil, math.Sqrt2)})})
+	y = b.Node("Mul", []string{x, b.Node("Add", []string{y, b.Floats(nil, 1)})})
+	return b.Node("Mul", []string{y, b.Floats(nil, 0.5)})
+}

@@ -1,0 +1,56 @@
+// Command onnx compares quern with ONNX Runtime (onnxruntime-node): the results
+// of random graphs, and the speed of encoders. Run it from the root of the
+// repository:
+//
+//	(cd bench/onnx && npm install --ignore-scripts)
+//	go run ./bench/onnx -check bench/onnx   # 20 random graphs of every family
+//	go run ./bench/onnx -speed bench/onnx   # BERT-base and MiniLM, f32 and int8
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+func main() {
+	check := flag.String("check", "", "compare the results of random graphs, with node_modules in `folder`")
+	fast := flag.String("speed", "", "compare speed, with node_modules in `folder`")
+	golden := flag.String("golden", "", "with -check: write the first graphs of each family and the peer's results to `folder`")
+	each := flag.Int("graphs", 20, "graphs of each family")
+	seed := flag.Uint64("seed", 1, "of the graphs")
+	threads := flag.Int("threads", 2, "threads of both programs")
+	runs := flag.Int("runs", 15, "runs of each program")
+	rows := flag.Int("sequence", 128, "tokens of a sequence")
+	batch := flag.Int("batch", 0, "sequences of a run; 0 measures 1 and 32")
+	only := flag.String("only", "", "families or models that match `regexp`")
+	script := flag.String("peer", filepath.Join("bench", "onnx", "peer.mjs"), "the `script` that runs the peer")
+	flag.Parse()
+	re, err := regexp.Compile(*only)
+	switch {
+	case err != nil:
+	case *check != "":
+		err = with(*script, *check, func(p *peer) error { return checkAll(p, *each, *seed, re, *golden) })
+	case *fast != "":
+		err = with(*script, *fast, func(p *peer) error {
+			return speed(p, speedOptions{*threads, *runs, *rows, *batch, re})
+		})
+	default:
+		err = errors.New("want -check or -speed; see -help")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "onnx:", err)
+		os.Exit(1)
+	}
+}
+
+func with(script, dir string, f func(*peer) error) error {
+	p, err := startPeer(script, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(p), p.stop())
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	run "quern/engine/onnx"
+	"quern/formats/onnx"
+	"quern/kernels"
+)
+
+type speedOptions struct {
+	threads, runs, sequence, batch int
+	only                           *regexp.Regexp
+}
+
+// speed prints how encoders of random weights compare with the peer: each run of
+// one follows a run of the other. Wall time is what counts on an idle machine,
+// CPU time (with one thread) on one that is not.
+func speed(p *peer, o speedOptions) error {
+	dir, err := os.MkdirTemp("", "bench-onnx")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	pool := kernels.NewPool(o.threads)
+	defer pool.Close()
+	fmt.Printf("%d threads, sequence %d, %d runs; milliseconds, medians (best)\n\n", o.threads, o.sequence, o.runs)
+	fmt.Println("| model | batch | quern | onnxruntime | ratio | CPU quern | CPU onnxruntime | ratio | difference |")
+	fmt.Println("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+	for _, s := range shapes {
+		for _, int8s := range []bool{false, true} {
+			name := s.name + " f32"
+			if int8s {
+				name = s.name + " int8"
+			}
+			if !o.only.MatchString(name) {
+				continue
+			}
+			data := bert(s, int8s, 1)
+			path := filepath.Join(dir, "model.onnx")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				return err
+			}
+			m, err := onnx.Parse(data, nil)
+			if err != nil {
+				return err
+			}
+			session, err := run.New(m, run.Options{Pool: pool})
+			if err != nil {
+				return err
+			}
+			if _, err := p.ask(request{Load: path, Threads: o.threads}); err != nil {
+				return err
+			}
+			batches := []int{1, 32}
+			if o.batch != 0 {
+				batches = []int{o.batch}
+			}
+			for _, batch := range batches {
+				if err := compareSpeed(p, session, name, batch, o); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func compareSpeed(p *peer, s *run.Session, name string, batch int, o speedOptions) error {
+	ctx, in := context.Background(), bertInputs(batch, o.sequence)
+	got, err := s.Run(ctx, in)
+	if err != nil {
+		return err
+	}
+	wire := toWire(in)
+	r, err := p.ask(request{Inputs: wire})
+	if err != nil {
+		return err
+	}
+	want, err := fromWire(r.Outputs)
+	if err != nil {
+		return err
+	}
+	apart := furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
+	var wall, cpu [2][]float64
+	for range o.runs {
+		start, used := time.Now(), cpuTime()
+		if _, err := s.Run(ctx, in); err != nil {
+			return err
+		}
+		wall[0] = append(wall[0], float64(time.Since(start))/1e6)
+		cpu[0] = append(cpu[0], float64(cpuTime()-used)/1e6)
+		if r, err = p.ask(request{Inputs: wire, Runs: 1}); err != nil {
+			return err
+		}
+		wall[1], cpu[1] = append(wall[1], r.MS...), append(cpu[1], r.CPU...)
+	}
+	w0, w1, c0, c1 := median(wall[0]), median(wall[1]), median(cpu[0]), median(cpu[1])
+	best := func(x []float64) float64 { return slices.Min(x) }
+	fmt.Printf("| %s | %d | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1g |\n", name, batch,
+		w0, best(wall[0]), w1, best(wall[1]), w1/w0, best(wall[1])/best(wall[0]),
+		c0, best(cpu[0]), c1, best(cpu[1]), c1/c0, best(cpu[1])/best(cpu[0]), apart)
+	return nil
+}
+
+func bertInputs(batch, rows int) map[string]*run.Tensor {
+	r := rand.New(rand.NewPCG(2, uint64(batch)))
+	dims, n := []int{batch, rows}, batch*rows
+	ids, hide, kinds := make([]int64, n), make([]int64, n), make([]int64, n)
+	for i := range ids {
+		ids[i] = r.Int64N(bertVocab)
+		if i%rows < rows-i/rows%8 { // a few places are padding
+			hide[i] = 1
+		}
+	}
+	return map[string]*run.Tensor{
+		"input_ids": run.NewInts(dims, ids), "attention_mask": run.NewInts(dims, hide), "token_type_ids": run.NewInts(dims, kinds),
+	}
+}
+
+func median(x []float64) float64 {
+	s := slices.Sorted(slices.Values(x))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// furthest returns the largest difference of two results, by the root of the mean
+// square of the second.
+func furthest(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	most, square := 0.0, 0.0
+	for i, v := range b {
+		d := math.Abs(float64(a[i]) - float64(v))
+		if !(d <= most) {
+			most = d
+		}
+		square += float64(v) * float64(v)
+	}
+	return most / math.Sqrt(square/float64(len(b)))
+}

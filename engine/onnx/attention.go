@@ -1,0 +1,336 @@
+package onnx
+
+import (
+	"math"
+
+	"quern/formats/onnx"
+)
+
+func attentionOps() map[string]op {
+	return map[string]op{
+		"Attention":                     attention,
+		"RotaryEmbedding":               rotaryEmbedding,
+		"LinearAttention":               linearAttention,
+		"CausalConvWithState":           causalConv,
+		"ai.onnx.preview.FlexAttention": flexAttention,
+
+		"com.microsoft.Attention":           microsoftAttention,
+		"com.microsoft.MultiHeadAttention":  multiHead,
+		"com.microsoft.GroupQueryAttention": groupQuery,
+		"com.microsoft.RotaryEmbedding":     microsoftRotary,
+	}
+}
+
+// narrowed returns double tensors as float, which attention is computed in.
+func narrowed(t *Tensor) *Tensor {
+	if t == nil || t.D == nil {
+		return t
+	}
+	f := newTensor(onnx.Float, t.Shape...)
+	for i, v := range t.D {
+		f.F[i] = float32(v)
+	}
+	return f
+}
+
+// retyped makes a float result one of type t.
+func retyped(x *Tensor, t onnx.DType) *Tensor {
+	if t != onnx.Double {
+		x.Type = t
+		return settle(x)
+	}
+	d := newTensor(t, x.Shape...)
+	for i, v := range x.F {
+		d.D[i] = float64(v)
+	}
+	return d
+}
+
+// attention is the operator of opset 23 and later: queries, keys and values are
+// (batch, heads, rows, dim) or (batch, rows, heads · dim).
+func attention(c *call) []*Tensor {
+	typ := c.x(0).Type
+	q, k, v := narrowed(c.x(0)), narrowed(c.x(1)), narrowed(c.x(2))
+	pastK, pastV := narrowed(c.opt(4)), narrowed(c.opt(5))
+	if q.F == nil || k.F == nil || v.F == nil || len(q.Shape) != len(k.Shape) || len(k.Shape) != len(v.Shape) {
+		fail("%w: attention of %v, %v and %v, shapes %d, %d and %d", onnx.ErrFormat, q.Type, k.Type, v.Type, q.Shape, k.Shape, v.Shape)
+	}
+	a := attend{softCap: float32(c.float("softcap", 0))}
+	var out *Tensor
+	var kn, vn heads
+	var added int
+	switch len(q.Shape) {
+	case 4:
+		a.batch, a.heads, a.rows, a.dim = q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
+		a.kvHeads, added, a.vDim = k.Shape[1], k.Shape[2], v.Shape[3]
+		if k.Shape[0] != a.batch || k.Shape[3] != a.dim || v.Shape[0] != a.batch || v.Shape[1] != a.kvHeads || v.Shape[2] != added {
+			fail("%w: attention of shapes %d, %d and %d", onnx.ErrFormat, q.Shape, k.Shape, v.Shape)
+		}
+		out = c.blank(onnx.Float, a.batch, a.heads, a.rows, a.vDim)
+		a.q, kn, vn, a.dst = headsOf(q), headsOf(k), headsOf(v), headsOf(out)
+	case 3:
+		a.heads, a.kvHeads = c.int("q_num_heads", 0), c.int("kv_num_heads", 0)
+		a.batch, a.rows, added = q.Shape[0], q.Shape[1], k.Shape[1]
+		if a.heads <= 0 || a.kvHeads <= 0 || q.Shape[2]%a.heads != 0 || k.Shape[2]%a.kvHeads != 0 || v.Shape[2]%a.kvHeads != 0 {
+			fail("%w: attention of shapes %d, %d and %d with %d and %d heads", onnx.ErrFormat, q.Shape, k.Shape, v.Shape, a.heads, a.kvHeads)
+		}
+		a.dim, a.vDim = q.Shape[2]/a.heads, v.Shape[2]/a.kvHeads
+		if k.Shape[2]/a.kvHeads != a.dim || k.Shape[0] != a.batch || v.Shape[0] != a.batch || v.Shape[1] != added {
+			fail("%w: attention of shapes %d, %d and %d", onnx.ErrFormat, q.Shape, k.Shape, v.Shape)
+		}
+		out = c.blank(onnx.Float, a.batch, a.rows, a.heads*a.vDim)
+		a.q, kn, vn, a.dst = rowsOf(q, a.heads), rowsOf(k, a.kvHeads), rowsOf(v, a.kvHeads), rowsOf(out, a.heads)
+	default:
+		fail("%w: attention of shape %d", onnx.ErrFormat, q.Shape)
+	}
+	a.scale = float32(c.float("scale", 0))
+	if a.scale == 0 {
+		a.scale = float32(1 / math.Sqrt(float64(a.dim)))
+	}
+	a.k, a.v, a.keys = kn, vn, added
+	past := 0
+	res := []*Tensor{out, nil, nil, nil}
+	if pastK != nil || len(c.n.Outputs) > 1 && c.n.Outputs[1] != "" {
+		if pastK != nil {
+			if pastV == nil || len(pastK.Shape) != 4 || len(pastV.Shape) != 4 || pastV.Shape[2] != pastK.Shape[2] {
+				fail("%w: past keys and values differ", onnx.ErrFormat)
+			}
+			past = pastK.Shape[2]
+		}
+		pk := joined(c, pastK, kn, onnx.Float, a.batch, a.kvHeads, added, a.dim)
+		pv := joined(c, pastV, vn, onnx.Float, a.batch, a.kvHeads, added, a.vDim)
+		a.k, a.v, a.keys = headsOf(pk), headsOf(pv), past+added
+		res[1], res[2] = retyped(pk, typ), retyped(pv, typ)
+	}
+	if m := c.opt(3); m != nil {
+		a.bias, a.width = mask(m, a.batch, a.heads, a.rows, float32(math.Inf(-1)))
+	}
+	lengths := c.opt(6)
+	if lengths != nil && len(lengths.I) != a.batch {
+		fail("%w: lengths of shape %d for a batch of %d", onnx.ErrFormat, lengths.Shape, a.batch)
+	}
+	if causal := c.int("is_causal", 0) != 0; causal || lengths != nil {
+		a.visible = func(b, r int) (int, int) {
+			offset, last := past, a.keys
+			if lengths != nil {
+				last = int(lengths.I[b])
+				offset = last - a.rows
+			}
+			if causal {
+				last = min(last, r+offset+1)
+			}
+			return 0, last
+		}
+	}
+	if len(c.n.Outputs) > 3 && c.n.Outputs[3] != "" {
+		res[3] = c.blank(onnx.Float, a.batch, a.heads, a.rows, a.keys)
+		a.scores, a.stage = res[3].F, stage(c.int("qk_matmul_output_mode", 0))
+	}
+	a.run(c)
+	res[0] = retyped(out, typ)
+	if res[3] != nil {
+		res[3] = retyped(res[3], typ)
+	}
+	return res
+}
+
+// flexAttention is attention whose scores and weights graphs may change.
+func flexAttention(c *call) []*Tensor {
+	q, k, v := c.x(0), c.x(1), c.x(2)
+	if len(q.Shape) != 4 || len(k.Shape) != 4 || len(v.Shape) != 4 || k.Shape[1] == 0 || q.Shape[1]%k.Shape[1] != 0 || v.Shape[1] != k.Shape[1] {
+		fail("%w: attention of shapes %d, %d and %d", onnx.ErrFormat, q.Shape, k.Shape, v.Shape)
+	}
+	scale := c.float("scale", float32(1/math.Sqrt(float64(max(1, q.Shape[3])))))
+	typ := q.Type
+	wide := func(t *Tensor) *Tensor { // computed in float32 or float64
+		if t.F != nil {
+			t = t.as(t.Shape...)
+			t.Type = onnx.Float
+		}
+		return t
+	}
+	q, k, v = wide(q), repeatHeads(wide(k), q.Shape[1]), repeatHeads(wide(v), q.Shape[1])
+	scores := c.matMul(q, k, false, true, float32(scale), nil)
+	change := func(name string, t *Tensor) *Tensor {
+		if a := c.attr(name); a != nil && a.G != nil {
+			out := c.graph(a.G, t)
+			if len(out) != 1 || out[0].Type != t.Type || count(out[0].Shape) != count(t.Shape) {
+				fail("%w: %s does not return scores", onnx.ErrFormat, name)
+			}
+			return out[0]
+		}
+		return t
+	}
+	weights := c.softmaxAlong(change("score_mod", scores), 3)
+	out := c.matMul(change("prob_mod", weights), v, false, false, 1, nil)
+	if out.F != nil {
+		out = retyped(out, typ)
+	}
+	return one(out)
+}
+
+// repeatHeads returns t (batch, heads, rows, dim) with every head repeated, so
+// that there are n.
+func repeatHeads(t *Tensor, n int) *Tensor {
+	if t.Shape[1] == n {
+		return t
+	}
+	by := n / t.Shape[1]
+	step := strides(t.Shape)
+	from := walk([]int{t.Shape[0], t.Shape[1], by, t.Shape[2], t.Shape[3]}, []int{step[0], step[1], 0, step[2], step[3]}, 0)
+	return t.pick(from, t.Shape[0], n, t.Shape[2], t.Shape[3])
+}
+
+// linearAttention keeps a state (dim, values) a head instead of keys: it decays,
+// takes up k · (v - what it holds for k) or k · v, and is read with q.
+//
+// Yang et al., "Gated Delta Networks", 2024, eq. 10; Yang et al., "Gated Linear
+// Attention Transformers", 2023, eq. 3.
+func linearAttention(c *call) []*Tensor {
+	q, k, v, past, decay, beta := c.x(0), c.x(1), c.x(2), c.opt(3), c.opt(4), c.opt(5)
+	n, kvn := c.int("q_num_heads", 0), c.int("kv_num_heads", 0)
+	if len(q.Shape) != 3 || len(k.Shape) != 3 || len(v.Shape) != 3 || q.F == nil || k.F == nil || v.F == nil || n <= 0 || kvn <= 0 || n%kvn != 0 {
+		fail("%w: linear attention of shapes %d, %d and %d with %d and %d heads", onnx.ErrFormat, q.Shape, k.Shape, v.Shape, n, kvn)
+	}
+	batch, rows := q.Shape[0], q.Shape[1]
+	dk, dv := q.Shape[2]/n, v.Shape[2]/kvn
+	if q.Shape[2] != n*dk || k.Shape[0] != batch || k.Shape[1] != rows || k.Shape[2] != kvn*dk || v.Shape[0] != batch || v.Shape[1] != rows || v.Shape[2] != kvn*dv || dk == 0 {
+		fail("%w: linear attention of shapes %d, %d and %d with %d and %d heads", onnx.ErrFormat, q.Shape, k.Shape, v.Shape, n, kvn)
+	}
+	state := c.zeros(onnx.Float, batch, kvn, dk, dv)
+	if past != nil {
+		if past.len() != state.len() || past.F == nil {
+			fail("%w: state of shape %d, want %d", onnx.ErrFormat, past.Shape, state.Shape)
+		}
+		copy(state.F, past.F)
+	}
+	// width returns how many values an input has for a head.
+	width := func(t *Tensor, most int) int {
+		if len(t.Shape) == 3 && t.Shape[0] == batch && t.Shape[1] == rows && t.F != nil {
+			switch t.Shape[2] {
+			case kvn * most:
+				return most
+			case kvn:
+				return 1
+			case 1:
+				return 0
+			}
+		}
+		fail("%w: shape %d for %d heads of %d", onnx.ErrFormat, t.Shape, kvn, most)
+		return 0
+	}
+	rule := c.text("update_rule", "gated_delta")
+	rules := map[string]struct{ decays, delta bool }{"linear": {}, "gated": {decays: true}, "delta": {delta: true}, "gated_delta": {true, true}}
+	r, ok := rules[rule]
+	if !ok {
+		fail("%w: update_rule %.20q", onnx.ErrUnsupported, rule)
+	}
+	var decays, betas int
+	if r.decays {
+		decays = width(c.x(4), dk)
+	}
+	if r.delta {
+		betas = width(c.x(5), 1)
+	}
+	scale := float32(c.float("scale", 0))
+	if scale == 0 {
+		scale = float32(1 / math.Sqrt(float64(dk)))
+	}
+	out := c.zeros(onnx.Float, batch, rows, n*dv)
+	c.spreadOut(batch*kvn, func(_, i int) {
+		b, h := i/kvn, i%kvn
+		s, write := state.F[i*dk*dv:][:dk*dv], make([]float32, dv)
+		for t := range rows {
+			at := b*rows + t
+			key, val := k.F[(at*kvn+h)*dk:][:dk], v.F[(at*kvn+h)*dv:][:dv]
+			if r.decays {
+				for d := range dk {
+					j := at * decay.Shape[2]
+					switch decays {
+					case dk:
+						j += h*dk + d
+					case 1:
+						j += h
+					}
+					by := float32(math.Exp(float64(decay.F[j])))
+					for e := range dv {
+						s[d*dv+e] *= by
+					}
+				}
+			}
+			copy(write, val)
+			if r.delta {
+				for d, kv := range key {
+					for e := range write {
+						write[e] -= kv * s[d*dv+e]
+					}
+				}
+				by := beta.F[at*beta.Shape[2]+min(betas, 1)*h]
+				for e := range write {
+					write[e] *= by
+				}
+			}
+			for d, kv := range key {
+				for e, w := range write {
+					s[d*dv+e] += kv * w
+				}
+			}
+			for g := h * (n / kvn); g < (h+1)*(n/kvn); g++ {
+				dst := out.F[(at*n+g)*dv:][:dv]
+				for d, qv := range q.F[(at*n+g)*dk:][:dk] {
+					for e := range dst {
+						dst[e] += scale * qv * s[d*dv+e]
+					}
+				}
+			}
+		}
+	})
+	return []*Tensor{retyped(out, q.Type), retyped(state, q.Type)}
+}
+
+// causalConv is a convolution of every channel with its own taps over what came
+// before, which it returns for the next call.
+func causalConv(c *call) []*Tensor {
+	x, w, bias, past := c.x(0), c.x(1), c.opt(2), c.opt(3)
+	if len(x.Shape) != 3 || len(w.Shape) != 3 || x.F == nil || w.F == nil || w.Shape[0] != x.Shape[1] || w.Shape[1] != 1 || w.Shape[2] == 0 {
+		fail("%w: convolution of shapes %d and %d", onnx.ErrFormat, x.Shape, w.Shape)
+	}
+	batch, channels, rows, taps := x.Shape[0], x.Shape[1], x.Shape[2], w.Shape[2]
+	if bias != nil && len(bias.F) != channels || past != nil && (past.F == nil || past.len() != batch*channels*(taps-1)) {
+		fail("%w: bias or state for %d channels and %d taps", onnx.ErrFormat, channels, taps)
+	}
+	silu := false
+	switch act := c.text("activation", "none"); act {
+	case "none", "":
+	case "silu", "swish":
+		silu = true
+	default:
+		fail("%w: activation %.20q", onnx.ErrUnsupported, act)
+	}
+	out, state := c.zeros(onnx.Float, x.Shape...), c.zeros(onnx.Float, batch, channels, taps-1)
+	c.byRows(batch*channels, rows*taps, func(from, to int) {
+		padded := make([]float32, taps-1+rows)
+		for i := from; i < to; i++ {
+			clear(padded)
+			if past != nil {
+				copy(padded, past.F[i*(taps-1):(i+1)*(taps-1)])
+			}
+			copy(padded[taps-1:], x.F[i*rows:(i+1)*rows])
+			for t := range rows {
+				sum := float32(0)
+				if bias != nil {
+					sum = bias.F[i%channels]
+				}
+				for j, u := range w.F[i%channels*taps:][:taps] {
+					sum += u * padded[t+j]
+				}
+				if silu {
+					sum = float32(float64(sum) / (1 + math.Exp(-float64(sum))))
+				}
+				out.F[i*rows+t] = sum
+			}
+			copy(state.F[i*(taps-1):(i+1)*(taps-1)], padded[rows:])
+		}
+	})
+	return []*Tensor{retyped(out, x.Type), retyped(state, x.Type)}
+}

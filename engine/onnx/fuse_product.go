@@ -1,0 +1,183 @@
+package onnx
+
+import (
+	"slices"
+
+	"quern/formats/onnx"
+	"quern/kernels"
+)
+
+// linear finds x · W + bias.
+func (g *group) linear(n *onnx.Node) bool {
+	for _, in := range pair(n) {
+		if !g.start(n, "Add") {
+			return false
+		}
+		m := g.take(in[0], "MatMul")
+		if m == nil || len(m.Inputs) != 2 {
+			continue
+		}
+		w, b := g.constant(m.Inputs[1]), g.constant(in[1])
+		if w == nil || b == nil || len(w.Shape) != 2 || len(b.Shape) != 1 || b.Shape[0] != w.Shape[1] || w.Type != onnx.Float || b.Type != onnx.Float || w.len() == 0 {
+			continue
+		}
+		return g.layer([]string{m.Inputs[0], m.Inputs[1], in[1]}, &layer{})
+	}
+	return false
+}
+
+// A layer is a step that computes x · W + bias: of floats, or of integers if it
+// has a quantizer. What comes after it may be done in one.
+type layer struct {
+	int8s *quantizer
+	act   func(dst, x, up []float32)
+}
+
+// layer replaces the group by a layer.
+func (g *group) layer(inputs []string, l *layer) bool {
+	last := g.nodes[0]
+	ok := g.replace("layer", inputs, last.Outputs, func(c *call) []*Tensor {
+		out := l.run(c, nil)
+		if out == nil {
+			return nil
+		}
+		return one(out)
+	})
+	if ok {
+		g.layers[g.put[last]] = l
+	}
+	return ok
+}
+
+// run computes a layer; it returns nil where its inputs are not what it is
+// written for. Then is called for all of the result, as by Gemm.RunThen.
+func (l *layer) run(c *call, then func(worker int, row []float32)) *Tensor {
+	each := then
+	if l.act != nil {
+		each = func(worker int, row []float32) {
+			l.act(row, row, nil)
+			if then != nil {
+				then(worker, row)
+			}
+		}
+	}
+	x, w := c.in[0], c.in[1]
+	if len(x.Shape) < 2 || x.len() == 0 || x.Shape[len(x.Shape)-1] != w.Shape[0] {
+		return nil
+	}
+	if l.int8s != nil {
+		scale, zero := c.in[2], c.in[4]
+		if scale.Type != onnx.Float || scale.len() != 1 || len(scale.Shape) > 1 || zero.len() != 1 {
+			return nil
+		}
+		return l.int8s.floats(c, x, w, scale.F[0], c.in[3], int32(zero.at(0)), c.in[5], c.in[6], each)
+	}
+	if x.Type != onnx.Float {
+		return nil
+	}
+	k, n := w.Shape[0], w.Shape[1]
+	out := c.blank(onnx.Float, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
+	kernels.NewGemm(c.packed(w, false), c.in[2].F).RunThen(c.s.pool, out.F, n, x.F, k, x.len()/k, each)
+	return out
+}
+
+// activated finds an activation of a layer that nothing else reads.
+func (g *group) activated(n *onnx.Node) bool {
+	act := g.acts[n]
+	if act == nil {
+		return false
+	}
+	before := g.made[n.Inputs[0]]
+	l := g.layers[before]
+	if l == nil || l.act != nil {
+		return false
+	}
+	g.nodes = []*onnx.Node{n, before}
+	return g.layer(before.Inputs, &layer{l.int8s, act})
+}
+
+// quantized finds a DynamicQuantizeLinear of a layer that nothing else reads.
+func (g *group) quantized(n *onnx.Node) bool {
+	if n.Domain != "" || n.Op != "DynamicQuantizeLinear" || len(n.Outputs) != 3 {
+		return false
+	}
+	before := g.made[n.Inputs[0]]
+	l := g.layers[before]
+	if l == nil {
+		return false
+	}
+	g.nodes = []*onnx.Node{n, before}
+	return g.replace("quantized layer", before.Inputs, n.Outputs, func(c *call) []*Tensor {
+		ends := make([][32]float32, c.s.pool.Workers()) // far enough apart
+		out := l.run(c, func(worker int, row []float32) {
+			low, high := kernels.Range(row)
+			e := &ends[worker]
+			e[0], e[1] = min(e[0], low), max(e[1], high)
+		})
+		if out == nil {
+			return nil
+		}
+		var low, high float32
+		for _, e := range ends {
+			low, high = min(low, e[0]), max(high, e[1])
+		}
+		return c.asBytes(out, low, high)
+	})
+}
+
+// int8Linear finds what quantize_dynamic makes of x · W + bias: a product of
+// integers, made floats, times the scales of both sides, plus the bias. How x is
+// quantised stays a node of its own, for several products share it.
+func (g *group) int8Linear(n *onnx.Node) bool {
+	if len(n.Inputs) != 2 {
+		return false
+	}
+	for _, in := range pair(n) {
+		if !g.start(n, "Add") {
+			break
+		}
+		b := g.constant(in[1])
+		if b == nil || b.Type != onnx.Float || len(b.Shape) != 1 {
+			continue
+		}
+		if mul := g.take(in[0], "Mul"); mul != nil && g.int8Product(mul, in[1], len(b.F)) {
+			return true
+		}
+	}
+	return g.start(n, "Mul") && g.int8Product(n, "", 0)
+}
+
+func (g *group) int8Product(mul *onnx.Node, bias string, n int) bool {
+	base := slices.Clone(g.nodes)
+	for _, in := range pair(mul) {
+		g.nodes = append(g.nodes[:0], base...)
+		cast, scales := g.take(in[0], "Cast"), g.take(in[1], "Mul")
+		if cast == nil || scales == nil || cast.Attrs["to"] == nil || cast.Attrs["to"].I != int64(onnx.Float) {
+			continue
+		}
+		m := g.take(cast.Inputs[0], "MatMulInteger")
+		if m == nil || len(m.Inputs) < 3 || m.Inputs[2] == "" {
+			continue
+		}
+		w := g.constant(m.Inputs[1])
+		if w == nil || len(w.Shape) != 2 || bias != "" && w.Shape[1] != n {
+			continue
+		}
+		for _, s := range pair(scales) {
+			columns := g.constant(s[1])
+			if columns == nil || columns.Type != onnx.Float || len(columns.F) != 1 && (len(columns.Shape) != 1 || len(columns.F) != w.Shape[1]) {
+				continue
+			}
+			zero := ""
+			if len(m.Inputs) > 3 {
+				zero = m.Inputs[3]
+			}
+			if z := g.constant(zero); zero != "" && (z == nil || z.len() != 1 && z.len() != w.Shape[1]) {
+				continue
+			}
+			inputs := []string{m.Inputs[0], m.Inputs[1], s[0], s[1], m.Inputs[2], zero, bias}
+			return g.layer(inputs, &layer{int8s: &quantizer{weights: make(map[weightKey]*int8Weights)}})
+		}
+	}
+	return false
+}

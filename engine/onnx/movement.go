@@ -1,0 +1,345 @@
+package onnx
+
+import (
+	"slices"
+
+	"quern/formats/onnx"
+)
+
+// movementOps are operators that put elements elsewhere, beside those of
+// shapeOps.
+func movementOps() map[string]op {
+	return map[string]op{
+		"Tile": tile, "Pad": pad, "CenterCropPad": centerCropPad, "Trilu": trilu,
+		"DepthToSpace": depthToSpace, "SpaceToDepth": spaceToDepth, "ReverseSequence": reverseSequence,
+		"GatherElements": gatherElements, "GatherND": gatherND,
+		"Scatter": scatterElements, "ScatterElements": scatterElements, "ScatterND": scatterND, "TensorScatter": tensorScatter,
+		"Compress": compress, "NonZero": nonZero, "OneHot": oneHot, "TopK": topK, "Unique": unique,
+		"ai.onnx.ml.ArrayFeatureExtractor": arrayFeatureExtractor,
+	}
+}
+
+// upTo returns 0, 1, … n-1.
+func upTo(n int) []int {
+	at := make([]int, n)
+	for i := range at {
+		at[i] = i
+	}
+	return at
+}
+
+func tile(c *call) []*Tensor {
+	x, reps := c.x(0), c.x(1).list()
+	if len(reps) != len(x.Shape) {
+		fail("%w: %d repeats of shape %d", onnx.ErrFormat, reps, x.Shape)
+	}
+	// Every repeated dimension is read as two, the first with a step of 0.
+	var shape, step, out []int
+	for i, s := range strides(x.Shape) {
+		if reps[i] != 1 {
+			shape, step = append(shape, reps[i]), append(step, 0)
+		}
+		shape, step = append(shape, x.Shape[i]), append(step, s)
+		out = append(out, x.Shape[i]*reps[i])
+	}
+	return one(c.view(x, 0, shape, step).as(out...))
+}
+
+// A border says what lies outside of a dimension of n: element i, which may be
+// negative or n and more, is the one returned, or -1 for the constant.
+type border func(i, n int) int
+
+var borders = map[string]border{
+	"constant": func(i, n int) int {
+		if i < 0 || i >= n {
+			return -1
+		}
+		return i
+	},
+	"edge": func(i, n int) int { return min(max(i, 0), n-1) },
+	"reflect": func(i, n int) int {
+		if n == 1 {
+			return 0
+		}
+		i = modulo(i, 2*(n-1))
+		return min(i, 2*(n-1)-i)
+	},
+	"wrap": modulo,
+}
+
+// modulo is i mod n, in [0, n).
+func modulo(i, n int) int {
+	if i %= n; i < 0 {
+		i += n
+	}
+	return i
+}
+
+func pad(c *call) []*Tensor {
+	x, pads, axes := c.x(0), c.list("pads", 1), c.list("axes", 3)
+	if axes == nil {
+		axes = upTo(len(x.Shape))
+	}
+	if len(pads) != 2*len(axes) {
+		fail("%w: shape %d padded by %d at %d", onnx.ErrFormat, x.Shape, pads, axes)
+	}
+	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
+	for i, a := range axes {
+		a = axis(a, len(x.Shape))
+		before[a], after[a] = pads[i], pads[len(axes)+i]
+	}
+	value := c.blank(x.Type, 1)
+	switch v := c.opt(2); {
+	case v != nil && v.Type != x.Type:
+		fail("%w: %v padded with %v", onnx.ErrFormat, x.Type, v.Type)
+	case v != nil:
+		value = v.scalar()
+	case x.S != nil:
+		value = newTensor(onnx.String, 1)
+	default:
+		value.put(0, c.float("value", 0))
+	}
+	mode := c.text("mode", "constant")
+	f, ok := borders[mode]
+	if !ok {
+		fail("%w: padding %.20q", onnx.ErrFormat, mode)
+	}
+	return one(c.padded(x, before, after, f, value))
+}
+
+// padded returns x with elements more (or less, where negative) at both ends of
+// its dimensions.
+func (c *call) padded(x *Tensor, before, after []int, outside border, value *Tensor) *Tensor {
+	if len(x.Shape) == 0 {
+		return x
+	}
+	shape := make([]int, len(x.Shape))
+	for d, n := range x.Shape {
+		if before[d] > maxElems || after[d] > maxElems || before[d] < -n || after[d] < -n || n > maxElems {
+			fail("%w: shape %d padded by %d and %d", onnx.ErrUnsupported, x.Shape, before, after)
+		}
+		shape[d] = max(0, n+before[d]+after[d])
+	}
+	out := c.blank(x.Type, shape...)
+	if out.len() == 0 {
+		return out
+	}
+	from := make([][]int64, len(shape))
+	for d, n := range shape {
+		from[d] = c.blank(onnx.Int64, n).I
+		for i := range from[d] {
+			if x.Shape[d] > 0 {
+				from[d][i] = int64(outside(i-before[d], x.Shape[d]))
+			} else {
+				from[d][i] = -1
+			}
+		}
+	}
+	padInto(c, out.F, x.F, value.F, from, strides(x.Shape))
+	padInto(c, out.D, x.D, value.D, from, strides(x.Shape))
+	padInto(c, out.I, x.I, value.I, from, strides(x.Shape))
+	padInto(c, out.S, x.S, value.S, from, strides(x.Shape))
+	return out
+}
+
+// padInto fills dst, whose element at a position is that of src at the sum of
+// from[d][position[d]]·step[d], or value where one of those is negative.
+func padInto[T any](c *call, dst, src, value []T, from [][]int64, step []int) {
+	if len(dst) == 0 {
+		return
+	}
+	last := len(from) - 1
+	columns := from[last]
+	width := len(columns)
+	// The stretch of a row that is copied.
+	lo := 0
+	for lo < width && columns[lo] < 0 {
+		lo++
+	}
+	hi := min(lo+1, width)
+	for hi < width && columns[hi] == columns[hi-1]+1 {
+		hi++
+	}
+	c.byRows(len(dst)/width, width, func(r0, r1 int) {
+		for r := r0; r < r1; r++ {
+			row, rest, base := dst[r*width:(r+1)*width], r, 0
+			for d := last - 1; d >= 0 && base >= 0; d-- {
+				if i := from[d][rest%len(from[d])]; i >= 0 {
+					base += int(i) * step[d]
+				} else {
+					base = -1
+				}
+				rest /= len(from[d])
+			}
+			if base < 0 {
+				for k := range row {
+					row[k] = value[0]
+				}
+				continue
+			}
+			if lo < hi {
+				copy(row[lo:hi], src[base+int(columns[lo]):])
+			}
+			for _, part := range [2][2]int{{0, lo}, {hi, width}} {
+				for k := part[0]; k < part[1]; k++ {
+					if i := columns[k]; i < 0 {
+						row[k] = value[0]
+					} else {
+						row[k] = src[base+int(i)]
+					}
+				}
+			}
+		}
+	})
+}
+
+func centerCropPad(c *call) []*Tensor {
+	x, shape, axes := c.x(0), c.x(1).list(), c.list("axes", -1)
+	if axes == nil {
+		axes = upTo(len(x.Shape))
+	}
+	if len(axes) != len(shape) {
+		fail("%w: shape %d as %d at %d", onnx.ErrFormat, x.Shape, shape, axes)
+	}
+	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
+	for i, a := range axes {
+		a = axis(a, len(x.Shape))
+		if shape[i] < 0 || shape[i] > maxElems {
+			fail("%w: shape %d", onnx.ErrFormat, shape)
+		}
+		more := shape[i] - x.Shape[a]
+		before[a] = more / 2
+		if more < 0 {
+			before[a] = -(-more / 2)
+		}
+		after[a] = more - before[a]
+	}
+	return one(c.padded(x, before, after, borders["constant"], newTensor(x.Type, 1)))
+}
+
+func trilu(c *call) []*Tensor {
+	x, k := c.x(0), 0
+	if t := c.opt(1); t != nil {
+		k = min(max(t.scalar().list()[0], -maxElems), maxElems)
+	}
+	r := len(x.Shape)
+	if r < 2 {
+		fail("%w: Trilu of shape %d", onnx.ErrFormat, x.Shape)
+	}
+	rows, n := x.Shape[r-2], x.Shape[r-1]
+	upper := c.int("upper", 1) != 0
+	out := c.zeros(x.Type, x.Shape...)
+	if out.len() == 0 {
+		return one(out)
+	}
+	c.byRows(out.len()/n, n, func(from, to int) {
+		for i := from; i < to; i++ {
+			a, b := min(max(i%rows+k, 0), n), n
+			if !upper {
+				a, b = 0, min(max(i%rows+k+1, 0), n)
+			}
+			copyElems(out, i*n+a, x, i*n+a, b-a)
+		}
+	})
+	return one(out)
+}
+
+// inBlocks checks the input of DepthToSpace and SpaceToDepth.
+func inBlocks(c *call) (x *Tensor, b int) {
+	x, b = c.x(0), c.int("blocksize", 0)
+	if len(x.Shape) != 4 || b < 1 || b > maxElems {
+		fail("%w: shape %d in blocks of %d", onnx.ErrFormat, x.Shape, b)
+	}
+	return x, b
+}
+
+// permuted is a transposed x, read as having another shape before.
+func (c *call) permuted(x *Tensor, shape []int, perm ...int) *Tensor {
+	all := strides(shape)
+	to, step := make([]int, len(perm)), make([]int, len(perm))
+	for i, p := range perm {
+		to[i], step[i] = shape[p], all[p]
+	}
+	return c.view(x.as(shape...), 0, to, step)
+}
+
+func depthToSpace(c *call) []*Tensor {
+	x, b := inBlocks(c)
+	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
+	if b > 1<<14 || ch%(b*b) != 0 {
+		fail("%w: %d channels in blocks of %d", onnx.ErrFormat, ch, b)
+	}
+	ch /= b * b
+	var t *Tensor
+	if mode := c.text("mode", "DCR"); mode == "CRD" {
+		t = c.permuted(x, []int{n, ch, b, b, h, w}, 0, 1, 4, 2, 5, 3)
+	} else {
+		t = c.permuted(x, []int{n, b, b, ch, h, w}, 0, 3, 4, 1, 5, 2)
+	}
+	return one(t.as(n, ch, h*b, w*b))
+}
+
+func spaceToDepth(c *call) []*Tensor {
+	x, b := inBlocks(c)
+	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
+	if h%b != 0 || w%b != 0 {
+		fail("%w: shape %d in blocks of %d", onnx.ErrFormat, x.Shape, b)
+	}
+	return one(c.permuted(x, []int{n, ch, h / b, b, w / b, b}, 0, 3, 5, 1, 2, 4).as(n, ch*b*b, h/b, w/b))
+}
+
+func reverseSequence(c *call) []*Tensor {
+	x, lens := c.x(0), c.x(1).list()
+	if len(x.Shape) < 2 {
+		fail("%w: sequences of shape %d", onnx.ErrFormat, x.Shape)
+	}
+	time, batch := c.int("time_axis", 0), c.int("batch_axis", 1)
+	if time+batch != 1 || time*batch != 0 || len(lens) != x.Shape[batch] {
+		fail("%w: %d sequences of shape %d by axes %d and %d", onnx.ErrFormat, len(lens), x.Shape, batch, time)
+	}
+	out := c.blank(x.Type, x.Shape...)
+	inner, steps, n := count(x.Shape[2:]), x.Shape[time], len(lens)
+	at := func(s, t int) int {
+		if time == 0 {
+			return (t*n + s) * inner
+		}
+		return (s*steps + t) * inner
+	}
+	for s, l := range lens {
+		if l < 0 || l > steps {
+			fail("%w: a sequence of %d in shape %d", onnx.ErrFormat, l, x.Shape)
+		}
+		for t := range steps {
+			from := t
+			if t < l {
+				from = l - 1 - t
+			}
+			copyElems(out, at(s, t), x, at(s, from), inner)
+		}
+	}
+	return one(out)
+}
+
+func arrayFeatureExtractor(c *call) []*Tensor {
+	x, index := c.x(0), c.x(1).list()
+	if len(x.Shape) == 0 {
+		x = x.as(1)
+	}
+	last := len(x.Shape) - 1
+	n := x.Shape[last]
+	shape := slices.Clone(x.Shape)
+	shape[last] = len(index)
+	if last == 0 {
+		shape = []int{1, len(index)}
+	}
+	from := make([]int, 0, count(shape))
+	for r := range count(x.Shape[:last]) {
+		for _, i := range index {
+			if i < 0 || i >= n {
+				fail("%w: index %d of %d", onnx.ErrFormat, i, n)
+			}
+			from = append(from, r*n+i)
+		}
+	}
+	return one(x.pick(from, shape...))
+}

@@ -1,0 +1,171 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"quern/formats/onnx"
+	"quern/kernels"
+	"quern/kernels/quant"
+)
+
+// blockWeights keeps matrices that files hold in blocks of a few bits, laid out
+// for products, by weights, scales and zero points.
+type blockWeights struct {
+	known map[[3]*Tensor]*blockWeight
+}
+
+// A blockWeight is float32 panels or, where activations may be quantised and a
+// type of package quant holds the same numbers, one of those.
+type blockWeight struct {
+	panels *kernels.Panels
+	typ    quant.Type
+	data   []byte
+}
+
+// matMul multiplies with a matrix of n rows whose k values lie in blocks of a few
+// bits, the first lowest, each block with a scale and a zero point. With an
+// accuracy_level of 4 activations may be int8.
+//
+// ONNX Runtime, ContribOperators.md, com.microsoft.MatMulNBits.
+func (b *blockWeights) matMul(c *call) []*Tensor {
+	x, w, scale, zero, bias := c.x(0), c.must(1), c.x(2), c.bare(3), c.opt(5)
+	n, k := c.int("N", 0), c.int("K", 0)
+	bits, block := c.int("bits", 4), c.int("block_size", 0)
+	if c.opt(4) != nil {
+		fail("%w: MatMulNBits with g_idx", onnx.ErrUnsupported)
+	}
+	if bits != 2 && bits != 4 && bits != 8 || block < 16 || block > 1<<16 || n <= 0 || k <= 0 || n > maxElems/k || len(x.Shape) == 0 || x.Shape[len(x.Shape)-1] != k || x.F == nil {
+		fail("%w: product of shape %d with %d×%d in blocks of %d at %d bits", onnx.ErrUnsupported, x.Shape, n, k, block, bits)
+	}
+	var add []float32
+	if bias != nil {
+		if add = bias.F; len(add) != n {
+			fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, bias.Shape, n)
+		}
+	}
+	p := b.known[[3]*Tensor{w, scale, zero}]
+	if p == nil {
+		v := newBlocks(w, scale, zero, bits, block, n, k)
+		if p = v.quantised(); p == nil || c.int("accuracy_level", 0) != 4 {
+			p = v.floats(c)
+		}
+		if w.constant && scale.constant && (zero == nil || zero.constant) {
+			b.known[[3]*Tensor{w, scale, zero}] = p
+		}
+	}
+	out := c.blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
+	rows := x.len() / k
+	if p.panels != nil {
+		kernels.NewGemm(p.panels, add).Run(c.s.pool, out.F, n, x.F, k, rows, false)
+		return one(settle(out))
+	}
+	m := kernels.NewMatMul(p.typ, p.data, n, k, add)
+	stride := quant.ActBytes(m.With(), k)
+	acts := c.blankRaw(onnx.Uint8, rows, stride).Raw
+	c.byRows(rows, k, func(from, to int) {
+		kernels.Quantize(acts[from*stride:to*stride], m.With(), x.F[from*k:to*k], k)
+	})
+	m.Run(c.s.pool, out.F, acts, stride, rows)
+	return one(settle(out))
+}
+
+// blocks are n rows of k values in blocks of a few bits: data (n, count, bytes of
+// a block), and scale (n, count). Zero points are bits too, each row filled up to
+// bytes, or numbers, or in the middle.
+type blocks struct {
+	data, zeroBits     []byte
+	scale, zeros       []float32
+	bits, block, count int
+	n, k               int
+}
+
+func newBlocks(w, scale, zero *Tensor, bits, block, n, k int) *blocks {
+	b := &blocks{scale: scale.F, bits: bits, block: block, count: (k + block - 1) / block, n: n, k: k}
+	ok := w.Type == onnx.Uint8 && w.len() == n*b.count*block*bits/8 && scale.F != nil && scale.len() == n*b.count
+	if ok {
+		b.data = eights(w)
+	}
+	if ok && zero != nil {
+		if b.zeros = zero.F; b.zeros == nil && zero.Type == onnx.Uint8 {
+			b.zeroBits = eights(zero)
+		}
+		ok = len(b.zeros) == n*b.count || b.zeros == nil && len(b.zeroBits) == n*((b.count*bits+7)/8)
+	}
+	if !ok {
+		fail("%w: %d values of %v for %d×%d in blocks of %d at %d bits", onnx.ErrFormat, w.len(), w.Type, n, k, block, bits)
+	}
+	return b
+}
+
+// bitsAt returns value i of those that begin at b[from].
+func bitsAt(b []byte, from, i, bits int) int {
+	return int(b[from+i*bits/8]>>(i*bits%8)) & (1<<bits - 1)
+}
+
+// of returns block j of row r: where its values begin, its scale and zero point.
+func (b *blocks) of(r, j int) (from int, scale, zero float32) {
+	switch {
+	case b.zeros != nil:
+		zero = b.zeros[r*b.count+j]
+	case b.zeroBits != nil:
+		zero = float32(bitsAt(b.zeroBits, r*((b.count*b.bits+7)/8), j, b.bits))
+	default:
+		zero = float32(int(1) << (b.bits - 1))
+	}
+	return (r*b.count + j) * (b.block * b.bits / 8), b.scale[r*b.count+j], zero
+}
+
+// floats returns the weights as panels of float32.
+func (b *blocks) floats(c *call) *blockWeight {
+	w := make([]float32, b.n*b.k)
+	c.byRows(b.n, b.k, func(first, last int) {
+		for r := first; r < last; r++ {
+			for j := range b.count {
+				from, scale, zero := b.of(r, j)
+				part := w[r*b.k+j*b.block : r*b.k+min((j+1)*b.block, b.k)]
+				for i := range part {
+					part[i] = (float32(bitsAt(b.data, from, i, b.bits)) - zero) * scale
+				}
+			}
+		}
+	})
+	p := kernels.NewPanels(b.n, b.k)
+	p.PackRows(w, b.k)
+	return &blockWeight{panels: p}
+}
+
+// quantised returns the weights as Q4_0 or Q8_0, which have blocks of 32, scales
+// of 16 bits and zero points in the middle, or nil where that would round them.
+func (b *blocks) quantised() *blockWeight {
+	const size = 32
+	p := &blockWeight{typ: quant.Q4_0}
+	if b.bits == 8 {
+		p.typ = quant.Q8_0
+	}
+	if b.bits == 2 || b.block%size != 0 || b.k%b.block != 0 {
+		return nil
+	}
+	middle := float32(int(1) << (b.bits - 1))
+	p.data = make([]byte, 0, b.n*b.k/size*(2+size*b.bits/8))
+	for r := range b.n {
+		for j := range b.count {
+			from, scale, zero := b.of(r, j)
+			h := quant.F32ToF16(scale)
+			if zero != middle || quant.F16ToF32(h) != scale {
+				return nil
+			}
+			for i := 0; i < b.block; i += size {
+				p.data = binary.LittleEndian.AppendUint16(p.data, h)
+				for l := range size * b.bits / 8 {
+					if b.bits == 8 {
+						p.data = append(p.data, b.data[from+i+l]^0x80)
+					} else { // value l low, l+16 high
+						p.data = append(p.data, byte(bitsAt(b.data, from, i+l, 4)|bitsAt(b.data, from, i+l+size/2, 4)<<4))
+					}
+				}
+			}
+		}
+	}
+	return p
+}

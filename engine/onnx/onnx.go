@@ -1,0 +1,308 @@
+// Package onnx runs ONNX graphs, opset 7 and later.
+//
+// Nodes run one after the other on typed tensors, unlike the models of package
+// model, which are recorded into a graph.Builder: shapes and even ranks of an
+// ONNX graph may depend on the data (NonZero, Reshape by a computed shape, If,
+// Loop), and a Program has neither. Products and convolutions of float32 still
+// go through the kernels every other model uses.
+//
+// A Model of package formats/onnx becomes a Session with New; Run takes and
+// returns Tensors by name, see Inputs and Outputs. Tensors come from NewFloats
+// and its like, from a constant (FromFile) or a .npy file (ReadNPY), and go back
+// by ToFile and WriteNPY.
+package onnx
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"quern/formats/onnx"
+	"quern/kernels"
+)
+
+// Options are the parts a Session shares with others, and its limits.
+type Options struct {
+	Pool *kernels.Pool // required; nothing else may use it during New and Run
+	// Limit bounds the bytes of the values that live at a time in a Run, beside
+	// those of the operator that runs; zero means 8 GiB.
+	Limit int64
+	Seed  uint64 // of random operators that name none
+	// NoFusion runs every node as it is written, for comparison.
+	NoFusion bool
+}
+
+// A Session is a model that can run, one call at a time. The Model must stay
+// open while it is used.
+type Session struct {
+	model  *onnx.Model
+	pool   *kernels.Pool
+	ops    map[string]op
+	funcs  map[string]*onnx.Function
+	bodies map[any]*body // by *onnx.Graph and *onnx.Function
+	consts map[*onnx.Tensor]*Tensor
+	packs  map[*Tensor]*kernels.Panels
+	opset  int64
+	random *rand.Rand
+	plain  bool
+
+	mu  sync.Mutex
+	mem memory
+}
+
+const (
+	// maxNesting bounds how deep functions and graphs call each other.
+	maxNesting = 64
+	// newest stands for the opset of models that name none.
+	newest = 28
+
+	defaultLimit = 8 << 30
+)
+
+// New prepares a model, computing what depends on constants only. A model that
+// uses operators that are missing is refused with their sorted list before
+// anything is computed.
+func New(m *onnx.Model, o Options) (s *Session, err error) {
+	defer rescue(&err)
+	s = &Session{
+		model: m, pool: o.Pool, ops: operators(), funcs: make(map[string]*onnx.Function),
+		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), packs: make(map[*Tensor]*kernels.Panels),
+		opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
+		mem: memory{limit: defaultLimit},
+	}
+	if o.Limit > 0 {
+		s.mem.limit = o.Limit
+	}
+	if s.opset < 7 {
+		return nil, fmt.Errorf("%w: opset %d, want 7 or later", onnx.ErrUnsupported, s.opset)
+	}
+	for _, f := range m.Functions {
+		s.funcs[f.Domain+":"+f.Name+":"+f.Overload] = f
+	}
+	missing := make(map[string]bool)
+	s.check(m.Graph.Nodes, missing, make(map[*onnx.Function]bool))
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%w: opset %d, missing operators %s", onnx.ErrUnsupported, s.opset,
+			strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
+	}
+	if err := s.graph(m.Graph); err != nil {
+		return nil, err
+	}
+	for _, f := range m.Functions {
+		if err := s.function(f); err != nil {
+			return nil, err
+		}
+	}
+	// What folding left of them lives in the bodies.
+	clear(s.consts)
+	return s, nil
+}
+
+func opset(versions map[string]int64) int64 {
+	if v := versions[""]; v != 0 {
+		return v
+	}
+	return newest
+}
+
+func opName(n *onnx.Node) string {
+	if n.Domain == "" {
+		return n.Op
+	}
+	return n.Domain + "." + n.Op
+}
+
+// calls returns the function a node calls, nil for an operator.
+func (s *Session) calls(n *onnx.Node) *onnx.Function {
+	if len(s.funcs) == 0 {
+		return nil
+	}
+	return s.funcs[n.Domain+":"+n.Op+":"+n.Overload]
+}
+
+// check collects the operators that are missing among what nodes may run.
+func (s *Session) check(nodes []*onnx.Node, missing map[string]bool, seen map[*onnx.Function]bool) {
+	for _, n := range nodes {
+		if f := s.calls(n); f == nil {
+			if _, ok := s.ops[opName(n)]; !ok {
+				missing[opName(n)] = true
+			}
+		} else if !seen[f] {
+			seen[f] = true
+			s.check(f.Nodes, missing, seen)
+		}
+		for _, a := range n.Attrs {
+			if a.G != nil {
+				s.check(a.G.Nodes, missing, seen)
+			}
+		}
+	}
+}
+
+// Inputs returns the values Run needs. Those with an initializer are left out:
+// they may be given as well.
+func (s *Session) Inputs() []onnx.Value {
+	given := make(map[string]bool)
+	for _, t := range s.model.Graph.Initializers {
+		given[t.Name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(s.model.Graph.Inputs), func(v onnx.Value) bool { return given[v.Name] })
+}
+
+// Outputs returns the values Run makes.
+func (s *Session) Outputs() []onnx.Value { return slices.Clone(s.model.Graph.Outputs) }
+
+// Run computes the outputs of the model. Inputs are checked against what the
+// model declares; names that stand for a size must mean the same size in all of
+// them. When ctx is done Run ends before the next node. Outputs belong to the
+// caller but may share memory with inputs and constants.
+func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (out map[string]*Tensor, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.mem.reset()
+	defer rescue(&err)
+	g := s.model.Graph
+	sc := &scope{s: s, ctx: ctx, body: s.bodies[g], vals: make(map[string]*Tensor), opset: s.opset}
+	sizes := make(map[string]int)
+	known := 0
+	for _, in := range g.Inputs {
+		t := inputs[in.Name]
+		if t == nil {
+			switch {
+			case sc.body.consts[in.Name] != nil:
+			case in.Type.Kind == onnx.KindOptional:
+				sc.vals[in.Name] = &Tensor{}
+			default:
+				return nil, fmt.Errorf("input %q is missing", in.Name)
+			}
+			continue
+		}
+		known++
+		if err := accept(in.Name, &in.Type, t, sizes); err != nil {
+			return nil, err
+		}
+		sc.vals[in.Name] = s.taken(t)
+	}
+	if known != len(inputs) {
+		for name := range inputs {
+			if !slices.ContainsFunc(g.Inputs, func(v onnx.Value) bool { return v.Name == name }) {
+				return nil, fmt.Errorf("no input %.100q", name)
+			}
+		}
+	}
+	if err := sc.run(); err != nil {
+		return nil, err
+	}
+	out = make(map[string]*Tensor)
+	for _, o := range g.Outputs {
+		t := sc.lookup(o.Name)
+		if t == nil {
+			return nil, fmt.Errorf("%w: no node makes output %q", onnx.ErrFormat, o.Name)
+		}
+		out[o.Name] = leave(t)
+	}
+	return out, nil
+}
+
+// taken returns a tensor of the caller as one of the Session.
+func (s *Session) taken(t *Tensor) *Tensor {
+	c := *t
+	c.given, c.constant, c.mem, c.buf = true, false, &s.mem, nil
+	if t.Seq != nil {
+		c.Seq = make([]*Tensor, len(t.Seq))
+		for i, e := range t.Seq {
+			c.Seq[i] = s.taken(e)
+		}
+	}
+	return &c
+}
+
+// leave returns a tensor that has nothing of the Session but its memory.
+func leave(t *Tensor) *Tensor {
+	c := *t
+	c.mem = nil
+	c.constant = false
+	c = *c.whole()
+	c.given, c.buf, c.Raw = false, nil, nil
+	if t.Seq != nil {
+		c.Seq = make([]*Tensor, len(t.Seq))
+		for i, e := range t.Seq {
+			c.Seq[i] = leave(e)
+		}
+	}
+	return &c
+}
+
+func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]int) error {
+	switch {
+	case t == nil:
+		return fmt.Errorf("input %q has no value", name)
+	case want.Kind == onnx.KindOptional && t.none():
+		return nil
+	case want.Kind == onnx.KindOptional && want.Of != nil:
+		return accept(name, want.Of, t, sizes)
+	case want.Kind == onnx.KindSequence && t.Seq != nil && want.Of != nil:
+		for _, e := range t.Seq {
+			if err := accept(name, want.Of, e, make(map[string]int)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case want.Kind != onnx.KindTensor && want.Kind != onnx.KindSequence:
+		return fmt.Errorf("%w: input %q is no tensor", onnx.ErrUnsupported, name)
+	case want.Kind != onnx.KindTensor || t.Type != want.Elem:
+		return fmt.Errorf("input %q is %v, want %v", name, t.Type, want.Elem)
+	case !t.valid():
+		return fmt.Errorf("input %q of %v and shape %d has %d elements", name, t.Type, t.Shape, t.len())
+	case want.Dims == nil:
+		return nil
+	case len(t.Shape) != len(want.Dims):
+		return fmt.Errorf("input %q has shape %d, want rank %d", name, t.Shape, len(want.Dims))
+	}
+	for i, d := range want.Dims {
+		n := int(d.Size)
+		if d.Param != "" {
+			if known, ok := sizes[d.Param]; ok {
+				n = known
+			}
+			sizes[d.Param] = t.Shape[i]
+		}
+		if n >= 0 && n != t.Shape[i] {
+			return fmt.Errorf("input %q has shape %d, want %d in dimension %d %s", name, t.Shape, n, i, d.Param)
+		}
+	}
+	return nil
+}
+
+// valid reports whether the slice of t's type has as many elements as its shape.
+func (t *Tensor) valid() bool {
+	n, held := count(t.Shape), 0
+	switch {
+	case isFloat(t.Type):
+		held = len(t.F)
+	case t.Type == onnx.Double:
+		held = len(t.D)
+	case t.Type == onnx.String:
+		held = len(t.S)
+	case t.Raw != nil && t.I == nil:
+		return t.Type.Bits() > 0 && t.Type.Bits() <= 8 && len(t.Raw) == (n*t.Type.Bits()+7)/8
+	default:
+		held = len(t.I)
+	}
+	return held == n && held == t.len()
+}
+
+// rescue turns what an operator panicked with into an error.
+func rescue(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case failure:
+		*err = p.error
+	default:
+		*err = fmt.Errorf("%w: %v", onnx.ErrFormat, p)
+	}
+}

@@ -1,0 +1,41 @@
+package onnx
+
+// How operators are written.
+//
+//   - An op is a function of its call: c.x(i) and c.opt(i) are its inputs, c.int,
+//     c.float, c.text, c.list and c.attr its attributes. What is wrong with them
+//     is told by fail, also from work on the pool (c.spreadOut, c.byRows).
+//   - c.in[i] may be packed (Raw set, I nil; 8 bits and less): only what reads Raw
+//     looks there. An operator may return such a tensor too (c.blankRaw).
+//   - Results come from c.blank (contents undefined) or c.zeros: these are drawn
+//     from the Session's memory, held against its limit before they are made, and
+//     recycled. t.pick and t.another do the same. What they make must not be kept
+//     past the call: caches take make or newTensor. Scratch may come from them
+//     too: it goes back when the node ends.
+//   - c.reuse(i) is c.blank of input i's type and shape, or that very input
+//     where nobody reads it later: for operators that may work in place.
+//   - c.view(t, base, shape, step) reads t with any steps: transpose, slice,
+//     expand; newGrid(out, shapes...).rows(c, f) goes over broadcast operands. Both
+//     use the pool and make no list of indices.
+//   - A sequence is a Tensor with Seq, an optional without a value one with
+//     neither Type nor Seq (t.none()).
+//   - Inputs are never written to, and loops that may be long look at c.ctx.Err().
+
+import "maps"
+
+// families are the operators by name, those of other domains with the domain
+// before it.
+var families = []func() map[string]op{
+	elementOps, castOps, makerOps, randomOps, // one number at a time
+	controlOps, sequenceOps, // If, Loop, Scan; lists
+	shapeOps, movementOps, reduceOps, imageOps, recurrentOps, signalOps, textOps, // shapes and data
+	productOps, normOps, attentionOps, quantOps, contribOps, // what models spend their time in
+}
+
+func operators() map[string]op {
+	all := make(map[string]op)
+	for _, family := range families {
+		maps.Copy(all, family())
+	}
+	return all
+}

@@ -1,0 +1,231 @@
+package onnx
+
+import (
+	"context"
+	"fmt"
+
+	"quern/formats/onnx"
+)
+
+// A body is a graph or function as it runs: without the nodes New computed.
+type body struct {
+	nodes           []*onnx.Node
+	dies            [][]string         // names each node is the last to use
+	consts          map[string]*Tensor // initializers and folded values
+	inputs, outputs []string
+}
+
+// graph prepares a graph and those in its nodes.
+func (s *Session) graph(g *onnx.Graph) error {
+	if len(g.Sparse) > 0 {
+		return fmt.Errorf("%w: sparse initializers", onnx.ErrUnsupported)
+	}
+	b := &body{nodes: g.Nodes, consts: make(map[string]*Tensor)}
+	s.bodies[g] = b
+	for _, f := range g.Initializers {
+		t, err := s.constant(f)
+		if err != nil {
+			return err
+		}
+		b.consts[f.Name] = t
+	}
+	for _, v := range g.Inputs {
+		b.inputs = append(b.inputs, v.Name)
+	}
+	for _, v := range g.Outputs {
+		b.outputs = append(b.outputs, v.Name)
+	}
+	if err := s.below(g.Nodes); err != nil {
+		return err
+	}
+	s.fold(b, foldElems)
+	if !s.plain {
+		s.fuse(b)
+	}
+	s.fold(b, maxElems)
+	b.prune()
+	b.plan()
+	return nil
+}
+
+func (s *Session) function(f *onnx.Function) error {
+	b := &body{nodes: f.Nodes, inputs: f.Inputs, outputs: f.Outputs}
+	s.bodies[f] = b
+	b.plan()
+	return s.below(f.Nodes)
+}
+
+func (s *Session) below(nodes []*onnx.Node) error {
+	for _, n := range nodes {
+		for _, a := range n.Attrs {
+			if a.G != nil {
+				if err := s.graph(a.G); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// constant returns a tensor of the model, the same at every call.
+func (s *Session) constant(f *onnx.Tensor) (*Tensor, error) {
+	if t := s.consts[f]; t != nil {
+		return t, nil
+	}
+	t, err := FromFile(f)
+	if err != nil {
+		return nil, err
+	}
+	t.constant, t.mem = true, &s.mem
+	s.consts[f] = t
+	return t, nil
+}
+
+// foldElems bounds the constants the first pass of folding touches, unless the
+// operator only moves them: the second comes after fusion, which wants to see
+// the weights that a large DequantizeLinear reads.
+const foldElems = 1 << 16
+
+// moves are operators whose result is as large as their input.
+var moves = map[string]bool{
+	"Identity": true, "Cast": true, "Transpose": true, "Reshape": true, "Flatten": true,
+	"Squeeze": true, "Unsqueeze": true, "Slice": true, "Split": true,
+}
+
+// grows are operators that may make a large tensor of a small one, which then
+// is better made when it is needed.
+var grows = map[string]bool{
+	"ConstantOfShape": true, "Expand": true, "Tile": true, "Range": true, "Pad": true, "Resize": true,
+	"Upsample": true, "OneHot": true, "EyeLike": true, "Loop": true, "Scan": true, "If": true, "SequenceMap": true,
+}
+
+// fold runs nodes whose inputs are all constant. One that fails stays, to fail
+// when it runs.
+func (s *Session) fold(b *body, limit int) {
+	overridable := make(map[string]bool)
+	for _, name := range b.inputs {
+		overridable[name] = true
+	}
+	sc := &scope{s: s, ctx: context.Background(), body: b, vals: make(map[string]*Tensor), opset: s.opset}
+	var left []*onnx.Node
+	for _, n := range b.nodes {
+		ready, size := !random[n.Op] && s.calls(n) == nil, 0
+		for _, a := range n.Attrs {
+			ready = ready && a.Ref == ""
+		}
+		for _, in := range n.Inputs {
+			if t := b.consts[in]; in != "" && (t == nil || overridable[in]) {
+				ready = false
+			} else if t != nil {
+				size += t.len()
+			}
+		}
+		for _, name := range n.Outputs {
+			ready = ready && b.consts[name] == nil && !overridable[name]
+		}
+		if !ready || size > limit && !moves[n.Op] || grows[n.Op] && !s.small(sc, n) || sc.node(n, nil) != nil {
+			left = append(left, n)
+			clear(sc.vals)
+			continue
+		}
+		for name, t := range sc.vals {
+			detach(t)
+			b.consts[name] = t
+		}
+		clear(sc.vals)
+	}
+	s.mem.reset()
+	b.nodes = left
+}
+
+// small reports whether a node that grows, run on constants, is known to make
+// little: shapes are computed by such nodes.
+func (s *Session) small(sc *scope, n *onnx.Node) bool {
+	switch n.Op {
+	case "ConstantOfShape":
+		shape := sc.lookup(n.Inputs[0])
+		size := 1
+		if shape == nil || shape.I == nil || len(shape.I) > maxRank {
+			return false
+		}
+		for _, d := range shape.I {
+			if d < 0 || d > foldElems {
+				return false
+			}
+			if size *= int(d); size > foldElems {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// detach makes a value one that lives as long as the Session.
+func detach(t *Tensor) {
+	t.constant, t.buf = true, nil
+	for _, e := range t.Seq {
+		if e != nil {
+			detach(e)
+		}
+	}
+}
+
+// prune forgets constants that no node that is left reads.
+func (b *body) prune() {
+	used := make(map[string]bool)
+	for _, n := range b.nodes {
+		names(n, func(name string) { used[name] = true })
+	}
+	for _, name := range append(b.inputs, b.outputs...) {
+		used[name] = true
+	}
+	for name := range b.consts {
+		if !used[name] {
+			delete(b.consts, name)
+		}
+	}
+}
+
+// plan finds the last use of every name that nodes make or inputs bring.
+func (b *body) plan() {
+	keep := make(map[string]bool) // used later
+	for _, name := range b.outputs {
+		keep[name] = true
+	}
+	b.dies = make([][]string, len(b.nodes))
+	for i := len(b.nodes) - 1; i >= 0; i-- {
+		last := func(name string) {
+			if name != "" && !keep[name] {
+				keep[name] = true
+				if b.consts[name] == nil {
+					b.dies[i] = append(b.dies[i], name)
+				}
+			}
+		}
+		for _, name := range b.nodes[i].Outputs {
+			last(name)
+		}
+		names(b.nodes[i], last)
+	}
+}
+
+// names calls f with what a node reads, also in its graphs. Names that mean
+// something else there are among them, which lets a value live longer at most.
+func names(n *onnx.Node, f func(string)) {
+	for _, name := range n.Inputs {
+		f(name)
+	}
+	for _, a := range n.Attrs {
+		if a.G == nil {
+			continue
+		}
+		for _, n := range a.G.Nodes {
+			names(n, f)
+		}
+		for _, v := range a.G.Outputs {
+			f(v.Name)
+		}
+	}
+}

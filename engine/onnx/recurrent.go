@@ -1,0 +1,208 @@
+package onnx
+
+import (
+	"slices"
+
+	"quern/formats/onnx"
+	"quern/kernels"
+)
+
+// recurrentOps returns operators that share the constants they have laid out.
+func recurrentOps() map[string]op {
+	r := &recurrent{packs: make(map[part]*kernels.Panels)}
+	return map[string]op{
+		"LSTM": func(c *call) []*Tensor { return r.run(c, 4, lstmCell, "Sigmoid", "Tanh", "Tanh") },
+		"GRU":  func(c *call) []*Tensor { return r.run(c, 3, gruCell, "Sigmoid", "Tanh") },
+		"RNN":  func(c *call) []*Tensor { return r.run(c, 1, rnnCell, "Tanh") },
+	}
+}
+
+// A recurrent keeps the weights of recurrent layers laid out for products: a
+// model that hears sound as it comes runs them for a step at a time.
+type recurrent struct {
+	packs map[part]*kernels.Panels // of constants
+}
+
+// A part is rows of a tensor of weights (directions, rows, columns).
+type part struct {
+	of               *Tensor
+	from, n, columns int
+}
+
+// rows lays out n rows of t from row from on.
+func (rc *recurrent) rows(t *Tensor, from, n int, bias []float32) *kernels.Gemm {
+	k := t.Shape[2]
+	p := rc.packs[part{t, from, n, k}]
+	if p == nil {
+		p = kernels.NewPanels(n, k)
+		p.PackRows(t.F[from*k:(from+n)*k], k)
+		if t.constant {
+			rc.packs[part{t, from, n, k}] = p
+		}
+	}
+	return kernels.NewGemm(p, bias)
+}
+
+// run runs cells over sequences x (time, batch, in), or with a layout of 1
+// (batch, time, in), and returns all states, the last ones and those of cells.
+// The products of the input are made for all times at once.
+func (rc *recurrent) run(c *call, gates int, step func(*cell), missing ...string) []*Tensor {
+	x, w, r, bias, lens, h0 := c.x(0), c.x(1), c.x(2), c.opt(3), c.opt(4), c.opt(5)
+	var c0, peep *Tensor
+	if gates == 4 {
+		c0, peep = c.opt(6), c.opt(7)
+	}
+	layout, direction := c.int("layout", 0), c.text("direction", "forward")
+	directions := 1
+	switch direction {
+	case "forward", "reverse":
+	case "bidirectional":
+		directions = 2
+	default:
+		fail("%w: direction %.20q", onnx.ErrFormat, direction)
+	}
+	if x.F == nil || w.F == nil || r.F == nil {
+		fail("%w: %s of %v", onnx.ErrUnsupported, c.n.Op, x.Type)
+	}
+	if len(x.Shape) != 3 || len(w.Shape) != 3 || len(r.Shape) != 3 {
+		fail("%w: %s of shapes %d, %d and %d", onnx.ErrFormat, c.n.Op, x.Shape, w.Shape, r.Shape)
+	}
+	if layout == 1 {
+		x = c.permuted(x, x.Shape, 1, 0, 2)
+	}
+	times, batch, in, n := x.Shape[0], x.Shape[1], x.Shape[2], r.Shape[2]
+	wide := gates * n
+	same := func(t *Tensor, shape ...int) {
+		if t != nil && (!equalShapes(t.Shape, shape) || t.F == nil) {
+			fail("%w: %v of shape %d, want %d", onnx.ErrFormat, t.Type, t.Shape, shape)
+		}
+	}
+	same(w, directions, wide, in)
+	same(r, directions, wide, n)
+	same(bias, directions, 2*wide)
+	same(peep, directions, 3*n)
+	for _, t := range []*Tensor{h0, c0} {
+		if layout == 1 {
+			same(t, batch, directions, n)
+		} else {
+			same(t, directions, batch, n)
+		}
+	}
+	lengths := make([]int, batch)
+	for b := range lengths {
+		lengths[b] = times
+	}
+	if lens != nil {
+		copy(lengths, lens.list())
+		for _, l := range lengths {
+			if lens.len() != batch || l < 0 || l > times {
+				fail("%w: sequences of %d in %d of %d", onnx.ErrFormat, lens.list(), batch, times)
+			}
+		}
+	}
+	// y is (time, directions, batch, hidden), or with a layout of 1 (batch,
+	// time, directions, hidden), h (directions, batch, hidden) or turned.
+	y, h := c.zeros(x.Type, times, directions, batch, n), c.zeros(x.Type, directions, batch, n)
+	if layout == 1 {
+		y, h = c.zeros(x.Type, batch, times, directions, n), c.zeros(x.Type, batch, directions, n)
+	}
+	last := c.zeros(x.Type, h.Shape...)
+	if n == 0 || in == 0 || batch == 0 {
+		return []*Tensor{y, h, last}
+	}
+	stateAt := func(d, b int) int {
+		if layout == 1 {
+			return (b*directions + d) * n
+		}
+		return (d*batch + b) * n
+	}
+	input := c.blank(onnx.Float, times*batch, wide).F
+	buffers := c.zeros(onnx.Float, 4*batch*n+batch*wide).F
+	acts := c.activate(directions, missing)
+	for d := range directions {
+		l := &cell{
+			pool: c.s.pool, gates: gates, hidden: n, act: acts[d], clip: float32(c.float("clip", 0)), batch: batch,
+			linearReset: c.int("linear_before_reset", 0) != 0, coupled: c.int("input_forget", 0) != 0,
+			h: buffers[:batch*n], c: buffers[batch*n : 2*batch*n], scratch: buffers[2*batch*n : 3*batch*n],
+			next: buffers[3*batch*n : 4*batch*n], x: buffers[4*batch*n:],
+		}
+		if peep != nil {
+			l.peep = peep.F[d*3*n : (d+1)*3*n]
+		}
+		sum := make([]float32, wide)
+		l.recBias = make([]float32, n)
+		if bias != nil {
+			of := bias.F[d*2*wide:]
+			copy(sum, of[:wide])
+			joint := of[wide : 2*wide]
+			if gates == 3 && l.linearReset {
+				copy(l.recBias, joint[2*n:])
+				joint = joint[:2*n]
+			}
+			for k, v := range joint {
+				sum[k] += v
+			}
+		}
+		if gates == 3 {
+			l.rec = []*kernels.Gemm{rc.rows(r, d*wide, 2*n, nil), rc.rows(r, d*wide+2*n, n, nil)}
+		} else {
+			l.rec = []*kernels.Gemm{rc.rows(r, d*wide, wide, nil)}
+		}
+		rc.rows(w, d*wide, wide, sum).Run(c.s.pool, input, wide, x.F, in, times*batch, false)
+		for b := range batch {
+			clear(l.h[b*n : (b+1)*n])
+			clear(l.c[b*n : (b+1)*n])
+			if h0 != nil {
+				copy(l.h[b*n:(b+1)*n], h0.F[stateAt(d, b):])
+			}
+			if c0 != nil {
+				copy(l.c[b*n:(b+1)*n], c0.F[stateAt(d, b):])
+			}
+		}
+		back := d == 1 || direction == "reverse"
+		longest := slices.Max(lengths)
+		for s := range longest {
+			if err := c.ctx.Err(); err != nil {
+				panic(failure{err})
+			}
+			for b, length := range lengths {
+				if s >= length {
+					clear(l.x[b*wide : (b+1)*wide])
+					continue
+				}
+				t := s
+				if back {
+					t = length - 1 - s
+				}
+				copy(l.x[b*wide:(b+1)*wide], input[(t*batch+b)*wide:])
+			}
+			step(l)
+			for b, length := range lengths {
+				if s >= length {
+					continue
+				}
+				state := l.next[b*n : (b+1)*n]
+				copy(l.h[b*n:], state)
+				t := s
+				if back {
+					t = length - 1 - s
+				}
+				if layout == 1 {
+					copy(y.F[((b*times+t)*directions+d)*n:], state)
+				} else {
+					copy(y.F[((t*directions+d)*batch+b)*n:], state)
+				}
+				if s == length-1 {
+					copy(last.F[stateAt(d, b):][:n], l.c[b*n:])
+				}
+			}
+		}
+		for b, length := range lengths {
+			copy(h.F[stateAt(d, b):][:n], l.h[b*n:])
+			if length == 0 && c0 != nil {
+				copy(last.F[stateAt(d, b):][:n], c0.F[stateAt(d, b):])
+			}
+		}
+	}
+	return []*Tensor{settle(y), settle(h), settle(last)}
+}
