@@ -8,6 +8,9 @@ type ConvOptions struct {
 	Stride, Dilation int
 	Left, Right      int       // rows of zeros before and after the input
 	Bias             []float32 // (out) or nil
+	// Fast, if not nil, lets filters of stride 1 over many channels be computed
+	// with half the multiplications, from weights of twice the size.
+	Fast *FastConv
 }
 
 // A Conv is a one-dimensional convolution over rows in time, one row of
@@ -19,7 +22,8 @@ type ConvOptions struct {
 // matrix product. A sum's order is fixed, see Panels. It is made once per
 // weight and is not safe for concurrent use.
 type Conv struct {
-	w              *Panels
+	w              *Panels   // or fast
+	fast           *fastConv // or nil
 	taps, in, out  int
 	o              ConvOptions
 	phase          phase
@@ -39,7 +43,13 @@ func NewConv(w []float32, out, taps, in int, o ConvOptions) *Conv {
 			out, taps, in, len(w), len(o.Bias), o.Stride, o.Dilation, o.Left, o.Right))
 	}
 	o.Stride, o.Dilation = max(1, o.Stride), max(1, o.Dilation)
-	c := &Conv{w: NewPanels(out, taps*in), taps: taps, in: in, out: out, o: o}
+	c := &Conv{taps: taps, in: in, out: out, o: o}
+	if o.suits(out, taps, in) {
+		c.fast = newFastConv(w, out, taps, in, &c.o)
+		c.region.F = func(worker, i int) { c.fast.chunk(c, worker, i) }
+		return c
+	}
+	c.w = NewPanels(out, taps*in)
 	c.w.PackRows(w, taps*in)
 	c.phase = phase{w: c.w.data, taps: taps, first: -o.Left, step: o.Stride, dilation: o.Dilation}
 	c.region.F = c.chunk
@@ -60,9 +70,13 @@ func (c *Conv) Run(p *Pool, dst, x []float32, rows int, add bool) {
 		panic(fmt.Sprintf("kernels: convolution of %d rows of %d in %d floats into %d rows of %d in %d", rows, c.in, len(x), count, c.out, len(dst)))
 	}
 	c.dst, c.x, c.rows, c.add, c.count = dst, x, rows, add, count
-	o := cutProduct(&product{rows: count, n: c.out}, p.Workers())
-	c.per, c.columns, c.across = o.rows, o.columns, o.across
-	p.Run(o.chunks(), &c.region)
+	if c.fast != nil {
+		p.Run(c.fast.chunks(p.Workers(), count, c.o.Dilation), &c.region)
+	} else {
+		o := cutProduct(&product{rows: count, n: c.out}, p.Workers())
+		c.per, c.columns, c.across = o.rows, o.columns, o.across
+		p.Run(o.chunks(), &c.region)
+	}
 	c.dst, c.x = nil, nil
 }
 

@@ -13,6 +13,7 @@ type Int8Panels struct {
 	n, k, quads int
 	data        []int8  // (panels, quads, 16, 4)
 	sums        []int32 // of the rows of W
+	floats      *Panels // see asFloats
 }
 
 // NewInt8Panels returns a zero matrix of n rows and k columns, to be packed into.
@@ -47,6 +48,7 @@ func (p *Int8Panels) PackColumns(w []byte, stride int, flip bool) {
 		by = 128
 	}
 	clear(p.sums)
+	p.floats = nil
 	for i := range p.k {
 		to := p.data[i/4*64+i%4:]
 		for j, b := range w[i*stride:][:p.n] {
@@ -67,6 +69,7 @@ type Int8Gemm struct {
 	call        int8Product
 	cut         cut
 	region      Region
+	then        func(worker int, row []float32)
 }
 
 // NewInt8Gemm prepares products with w. scale is what the weights of a row of w
@@ -79,7 +82,12 @@ func NewInt8Gemm(w *Int8Panels, scale, bias []float32) *Int8Gemm {
 	whole := (w.n + panelWidth - 1) / panelWidth * panelWidth
 	g := &Int8Gemm{w: w, columnScale: scale, init: make([]int32, whole), scale: make([]float32, whole), bias: make([]float32, whole)}
 	copy(g.bias, bias)
-	g.region.F = func(_, c int) { g.call.part(&g.cut, c) }
+	g.region.F = func(worker, c int) {
+		g.call.part(&g.cut, c)
+		if g.then != nil {
+			g.cut.each(c, g.call.floats, g.call.dstStride, g.call.rows, g.call.n, worker, g.then)
+		}
+	}
 	return g
 }
 
@@ -95,16 +103,17 @@ func (g *Int8Gemm) RunInts(p *Pool, dst []int32, dstStride int, x []byte, xStrid
 }
 
 // RunFloats is RunInts with results times scale and the scale of their column,
-// plus the bias.
-func (g *Int8Gemm) RunFloats(p *Pool, dst []float32, dstStride int, x []byte, xStride, rows int, zero int32, scale float32) {
+// plus the bias. Then, if not nil, is called as by Gemm.RunThen.
+func (g *Int8Gemm) RunFloats(p *Pool, dst []float32, dstStride int, x []byte, xStride, rows int, zero int32, scale float32, then func(worker int, row []float32)) {
 	if len(g.columnScale) == 0 || rows > 0 && len(dst) < (rows-1)*dstStride+g.w.n {
 		panic(fmt.Sprintf("kernels: %d rows of %d with %d scales into %d floats, stride %d", rows, g.w.n, len(g.columnScale), len(dst), dstStride))
 	}
 	for j := range g.w.n {
 		g.scale[j] = scale * g.columnScale[min(j, len(g.columnScale)-1)]
 	}
-	g.call = int8Product{floats: dst, scale: g.scale, bias: g.bias}
+	g.call, g.then = int8Product{floats: dst, scale: g.scale, bias: g.bias}, then
 	g.run(p, dstStride, x, xStride, rows, zero)
+	g.then = nil
 }
 
 func (g *Int8Gemm) run(p *Pool, dstStride int, x []byte, xStride, rows int, zero int32) {
@@ -121,7 +130,16 @@ func (g *Int8Gemm) run(p *Pool, dstStride int, x []byte, xStride, rows int, zero
 	c := &g.call
 	c.dstStride, c.init, c.x, c.xStride, c.rows = dstStride, g.init, x, xStride, rows
 	c.quads, c.w, c.n = w.quads, w.data, w.n
-	g.cut = cutProduct(&product{rows: rows, n: w.n}, p.Workers())
+	if int8ByFloats() {
+		g.runByFloats(p, zero)
+		g.call = int8Product{}
+		return
+	}
+	workers := p.Workers()
+	if g.then != nil {
+		workers = max(2, workers) // see RunThen
+	}
+	g.cut = cutProduct(&product{rows: rows, n: w.n}, workers)
 	p.Run(g.cut.chunks(), &g.region)
 	g.call = int8Product{}
 }

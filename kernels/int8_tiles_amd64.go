@@ -17,6 +17,9 @@ var int8Tiles = [len(tileRows)][len(tileWidth)]func(dst *byte, dstStride int, x 
 	{int8x1x64AVX512, int8x1x32AVX512, int8x1x16AVX512},
 }
 
+// int8ByFloats reports whether tiles of float32 are the fastest for integers.
+func int8ByFloats() bool { return isa.Current() == isa.AVX2 }
+
 func (c *int8Product) tiles() {
 	if isa.Current() < isa.AVX512 {
 		c.tilesGo()
@@ -73,5 +76,14 @@ func quantizeFast(dst []byte, x []float32, scale float32, zero int32) int {
 		return 0
 	}
 	quantizeAVX512(&dst[0], &x[0], n, scale, zero)
+	return n
+}
+
+func maskMaxFast(x, bias []float32, by float32, top *float32) int {
+	n := len(x) &^ 15
+	if isa.Current() < isa.AVX512 || n == 0 {
+		return 0
+	}
+	*top = maskMaxAVX512(&x[0], &bias[0], n, by)
 	return n
 }

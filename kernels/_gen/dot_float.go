@@ -2,6 +2,10 @@ package main
 
 import "fmt"
 
+// floatAhead is how many bytes ahead weights are fetched. Four rows are read side by
+// side: where they are of 1 KB, as in Whisper, 2048 was within the same four.
+const floatAhead = 6144
+
 // Floating-point weights meet float32 activations. n is a multiple of the
 // vector; the Go wrapper adds what is left over.
 
@@ -61,7 +65,7 @@ func floatDot(a *file, t, level string, batch, lanes int,
 			a.f("VXORPS %s, %s, %s", v(b), v(b), v(b))
 		}
 		a.l("block")
-		a.f("PREFETCHT0 2048(%s)", rW)
+		a.f("PREFETCHT0 %d(%s)", floatAhead, rW)
 		load(a, t, mem(0, rW), 4)
 		for b := range batch {
 			a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(4), v(b))
@@ -88,7 +92,10 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	for _, rows := range []int{4, 1} {
 		row, block, done := fmt.Sprintf("row%d", rows), fmt.Sprintf("block%d", rows), fmt.Sprintf("done%d", rows)
 		at := []string{mem(0, rW), fmt.Sprintf("(%s)(R8*1)", rW), fmt.Sprintf("(%s)(R8*2)", rW), fmt.Sprintf("(%s)(R9*1)", rW)}
-		ahead := []string{mem(2048, rW), fmt.Sprintf("2048(%s)(R8*1)", rW), fmt.Sprintf("2048(%s)(R8*2)", rW), fmt.Sprintf("2048(%s)(R9*1)", rW)}
+		ahead := []string{mem(floatAhead, rW)}
+		for _, a := range at[1:] {
+			ahead = append(ahead, fmt.Sprintf("%d%s", floatAhead, a))
+		}
 		a.l(row)
 		a.f("CMPQ %s, $%d", rRows, rows)
 		a.f("JLT %s", done)

@@ -13,5 +13,7 @@ var outputs = []struct {
 	{"point_amd64", "kernels", genPoints},
 	{"gemm_amd64", "kernels", genTiles},
 	{"int8_amd64", "kernels", genInt8},
+	{"mask_amd64", "kernels", genMask},
+	{"mix_amd64", "kernels", genMix},
 	{"quant/tile_amd64", "quant", genFloatTiles},
 }

@@ -43,6 +43,8 @@ func (l *loader) generator(cfg *config, in, style int) *generator {
 	}
 	per := l.count(name+"resblocks") / n
 	rate := 1
+	l.fast = &kernels.FastConv{}
+	defer func() { l.fast = nil }()
 	for i := range n {
 		s := stage{up: l.convT(fmt.Sprintf("%sups.%d", name, i), in)}
 		if l.err != nil {

@@ -15,6 +15,10 @@ import (
 type loader struct {
 	set *weights.Set
 	err error
+	// fast is set while the generator's blocks are loaded, whose convolutions
+	// over many rows are most of the work; elsewhere rows are few, and weights of
+	// twice the size cost more than they save.
+	fast *kernels.FastConv
 }
 
 func (l *loader) fail(format string, args ...any) {
@@ -142,7 +146,7 @@ func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
 		pad = dilation * (k - 1) / 2
 	}
 	return &conv{out: out, in: in, taps: k, m: kernels.NewConv(r, out, k, in, kernels.ConvOptions{
-		Stride: stride, Dilation: dilation, Left: pad, Right: pad, Bias: l.optional(out, name+".bias"),
+		Stride: stride, Dilation: dilation, Left: pad, Right: pad, Bias: l.optional(out, name+".bias"), Fast: l.fast,
 	})}
 }
 

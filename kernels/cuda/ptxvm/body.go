@@ -64,11 +64,22 @@ func newParser(k *Kernel, globals map[string]uint64) *parser {
 // body reads statements up to the brace that closes the kernel.
 func (p *parser) body(s *scanner) error {
 	k := p.kernel
+	depth := 0
 	for {
 		s.skip()
+		// A block in braces has registers of its own. Here they outlive it, which
+		// hides nothing but a use of one that was never declared again.
+		if strings.HasPrefix(s.src, "{") {
+			s.advance(1)
+			depth++
+			continue
+		}
 		if strings.HasPrefix(s.src, "}") {
 			s.advance(1)
-			break
+			if depth--; depth < 0 {
+				break
+			}
+			continue
 		}
 		line := s.line
 		if name, ok := p.label(s); ok {
@@ -147,7 +158,7 @@ func (p *parser) statement(text string, line int) error {
 	case ".pragma":
 		return nil
 	}
-	if strings.HasPrefix(word, ".") || strings.HasPrefix(word, "{") {
+	if strings.HasPrefix(word, ".") {
 		return fmt.Errorf("%w: %q (line %d)", ErrUnsupported, word, line)
 	}
 	in := inst{line: line, text: text}

@@ -42,7 +42,7 @@ func (p *parser) decode(in *inst, text string) error {
 		if isType {
 			c.of = t
 		}
-		if !isType && !slices.Contains(strings.Fields(op.mods), mod) || isType && i < len(c.mods)-2 {
+		if !isType && !slices.Contains(strings.Fields(op.mods), mod) || isType && i < len(c.mods)-2 && mods[0] != "mma" {
 			return fmt.Errorf("%w: %q of instruction %q", ErrUnsupported, mod, word)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *call) check(name string) error {
 		}
 	}
 	for i, o := range c.args {
-		if o.label || o.mem != (i == at) || o.vec != nil && name != "mov" && name != "ld" && name != "st" {
+		if o.label || o.mem != (i == at) || o.vec != nil && name != "mov" && name != "ld" && name != "st" && name != "mma" {
 			return bad
 		}
 		for _, e := range o.vec {

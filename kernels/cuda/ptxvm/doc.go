@@ -1,8 +1,8 @@
 // Package ptxvm runs PTX on the CPU, so that the very text that ships for GPUs
 // is what tests execute.
 //
-// Parse reads the part of PTX that clang emits for compute kernels without atomics
-// and tensor cores; anything else is refused by name. A Device holds memory and runs
+// Parse reads the part of PTX that clang emits for compute kernels, with mma.sync
+// of int8 and bf16 but without atomics and wgmma; anything else is refused by name. A Device holds memory and runs
 // a kernel over a grid of blocks, one block after the other, warps in order,
 // the lanes of a diverged warp lowest program counter first: a run always gives
 // the same bits. Every access is checked against bounds, alignment and whether

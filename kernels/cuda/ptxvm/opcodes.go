@@ -25,11 +25,18 @@ var opcodes = map[string]opcode{
 	"rcp":   {"rn approx", 2, arithmetic1(nil, func(a float64) float64 { return 1 / a })},
 	"ex2":   {"approx", 2, arithmetic1(nil, math.Exp2)},
 	"dp4a":  {"", 4, dot4},
-	"setp":  {"eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan", 3, compare},
-	"selp":  {"", 4, choose},
-	"and":   {"", 3, logic(func(a, b uint64) uint64 { return a & b })},
-	"or":    {"", 3, logic(func(a, b uint64) uint64 { return a | b })},
-	"xor":   {"", 3, logic(func(a, b uint64) uint64 { return a ^ b })},
+	"mma":   {"sync aligned m16n8k16 m16n8k32 row col bf16", 4, product},
+	"copysign": {"", 3, func(c *call) (run, error) {
+		if c.of != (numType{floating, 4}) {
+			return nil, errMeaning
+		}
+		return map2(c, func(a, b uint64) uint64 { return a&(1<<31) | b&(1<<31-1) }), nil
+	}},
+	"setp": {"eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan", 3, compare},
+	"selp": {"", 4, choose},
+	"and":  {"", 3, logic(func(a, b uint64) uint64 { return a & b })},
+	"or":   {"", 3, logic(func(a, b uint64) uint64 { return a | b })},
+	"xor":  {"", 3, logic(func(a, b uint64) uint64 { return a ^ b })},
 	"not": {"", 2, func(c *call) (run, error) {
 		t := c.of
 		return map1(c.args[0], c.args[1], func(a uint64) uint64 { return ^a & t.mask() }), nil
@@ -287,11 +294,30 @@ func shift(c *call) (run, error) {
 	}), nil
 }
 
+// extract makes bfe. Bits beyond the number's end are zeros, of a signed one
+// copies of the field's, or the number's, last bit.
 func extract(c *call) (run, error) {
-	if c.of != (numType{unsigned, 4}) {
+	t := c.of
+	if t.kind > signed || t.size < 4 {
 		return nil, errMeaning
 	}
 	return map3(c, func(a, pos, n uint64) uint64 {
-		return (a & 0xffffffff) >> (pos & 255) & (1<<(n&255) - 1)
+		pos, n = pos&255, n&255
+		if n == 0 {
+			return 0
+		}
+		v := uint64(t.extend(a))
+		if t.kind == signed {
+			// Above the number its sign goes on; so extend has made it.
+			v = uint64(int64(v) >> min(pos, 63))
+			if n < 64 {
+				v = uint64(int64(v<<(64-n)) >> (64 - n))
+			}
+			return v & t.mask()
+		}
+		if v >>= pos; n < 64 {
+			v &= 1<<n - 1
+		}
+		return v & t.mask()
 	}), nil
 }

@@ -94,7 +94,13 @@ func convert(c *call) (run, error) {
 	var f func(uint64) uint64
 	switch {
 	case to.kind != floating && from.kind != floating:
-		f = func(a uint64) uint64 { return uint64(from.extend(a)) & to.mask() }
+		f = func(a uint64) uint64 {
+			v := uint64(from.extend(a)) & to.mask()
+			if to.kind == signed && to.size < 4 { // a wider destination is filled
+				v = uint64(to.extend(v)) & 0xffffffff
+			}
+			return v
+		}
 	case to.kind != floating:
 		if round == nil {
 			return nil, errMeaning

@@ -154,7 +154,8 @@ type variable struct {
 	open         bool
 }
 
-// declaration reads ".align 4 .b8 name[32]"; the space is read already.
+// declaration reads ".align 4 .b8 name[32]" or ".u64 .ptr .align 1 name"; the
+// space is read already.
 func declaration(text string) (v variable, err error) {
 	bad := fmt.Errorf("%w: declaration %q", ErrFormat, text)
 	f := strings.Fields(text)
@@ -164,6 +165,10 @@ func declaration(text string) (v variable, err error) {
 			return v, bad
 		}
 		f = f[2:]
+	}
+	if len(f) == 5 && f[1] == ".ptr" && f[2] == ".align" {
+		// What a pointer parameter points to; accesses are checked by address.
+		f = []string{f[0], f[4]}
 	}
 	if len(f) != 2 || !strings.HasPrefix(f[0], ".") {
 		return v, bad

@@ -282,10 +282,12 @@ func (w *warp) together(code []inst, m, ready uint32, pc int) {
 		case collective:
 			w.move(m, pc)
 			w.move(m&^on, pc+1)
+			waited := w.gather
 			if on != 0 {
 				w.collect(in, on, pc)
 			}
-			if on != m || w.gather != 0 {
+			// Lanes that waited here go on together with those that came now.
+			if on != m || waited != 0 || w.gather != 0 {
 				return
 			}
 		default:

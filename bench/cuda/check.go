@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+
+	"quern/engine/cpu"
+	"quern/engine/cuda"
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/formats"
+	"quern/kernels"
+	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
+)
+
+// checkRows are the batches whose logits are compared: every way the kernels
+// take rows. The second of each prompt attends to what the one before stored.
+var checkRows = []int{1, 2, 5, 8, 9, 33, 64, 65, 200}
+
+// checkLimit bounds max|GPU-CPU| over the root mean square of a row of logits. The
+// CPU rounds activations to eight bits, the GPU to bfloat16 in long batches.
+const checkLimit = 0.1
+
+// check holds logits of the GPU against the CPU's: of every type of weights, and
+// of every family.
+func check(ctx context.Context, o *options, w io.Writer) error {
+	var all error
+	try := func(path string) {
+		worst, err := o.checkFile(ctx, path)
+		if errors.Is(err, errNoLogits) {
+			return
+		}
+		if err == nil && !(worst <= checkLimit) {
+			err = fmt.Errorf("logits are %.3g of their size from the CPU's, more than %g", worst, checkLimit)
+		}
+		name, verdict := filepath.Base(path), "ok"
+		if err != nil {
+			verdict = err.Error()
+			all = errors.Join(all, fmt.Errorf("%s: %w", name, err))
+		}
+		fmt.Printf("%-32s distance %.3g: %s\n", name, worst, verdict)
+		record(w, map[string]any{"stage": "check", "model": name, "distance": fmt.Sprint(worst), "verdict": verdict})
+	}
+	for _, typ := range append([]string{"Q6_K", "Q4_0"}, o.types...) {
+		path, err := o.model(ctx, o.small, typ, 4)
+		if err != nil {
+			return err
+		}
+		try(path)
+	}
+	files, err := filepath.Glob(o.families)
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		try(path)
+	}
+	return all
+}
+
+// errNoLogits: the model makes embeddings.
+var errNoLogits = errors.New("no logits")
+
+func (o *options) checkFile(ctx context.Context, path string) (worst float64, err error) {
+	set, err := formats.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer set.Close()
+	m, err := model.Open(set)
+	if err != nil {
+		return 0, err
+	}
+	if err := set.Fill(); err != nil {
+		return 0, err
+	}
+	if c := m.Config(); c.Encoder || c.Pooling != model.PoolNone {
+		return 0, errNoLogits
+	}
+	host := cpu.Open(kernels.Cores())
+	defer host.Close()
+	d, err := driver.Open()
+	if err != nil {
+		return 0, err
+	}
+	device, err := cuda.Open(cuda.Options{Driver: d, Layers: cuda.AllLayers, Host: cpu.Open(1)})
+	if err != nil {
+		return 0, err
+	}
+	defer device.Close()
+	g := graph.NewBuilder(512, 16)
+	p, err := g.Compile(m.Logits(g, m.Hidden(g)))
+	if err != nil {
+		return 0, err
+	}
+	c := m.Config()
+	spec := graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 32, BlockSize: 32, Type: quant.F16}
+	var execs [2]graph.Exec
+	var caches [2]graph.Cache
+	for i, b := range []graph.Backend{host, device} {
+		if caches[i], err = b.NewCache(spec); err != nil {
+			return 0, err
+		}
+		defer caches[i].Close()
+		if execs[i], err = b.Compile(p); err != nil {
+			return 0, err
+		}
+		defer execs[i].Close()
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	table := make([]int32, spec.Blocks)
+	for i := range table {
+		table[i] = int32(spec.Blocks - 1 - i)
+	}
+	at := int32(0)
+	for _, rows := range checkRows {
+		// Twice, since the second time a recorded step is replayed.
+		for range 2 {
+			in := &graph.Batch{Tables: [][]int32{table}, Want: []int32{0, int32(rows - 1)}}
+			if rows == 1 {
+				in.Want = in.Want[:1]
+			}
+			for i := range rows {
+				in.Tokens, in.Positions, in.Seq = append(in.Tokens, r.Int32N(int32(c.Vocab))), append(in.Positions, at+int32(i)), append(in.Seq, 0)
+			}
+			at += int32(rows)
+			var logits [2][]float32
+			for i, e := range execs {
+				out, err := e.Run(ctx, in, caches[i])
+				if err != nil {
+					return 0, err
+				}
+				logits[i] = out[0]
+			}
+			d := distance(logits[1], logits[0])
+			if d > checkLimit {
+				fmt.Printf("   %d rows to position %d: %.2g\n", rows, at, d)
+			}
+			worst = max(worst, d)
+		}
+	}
+	return worst, nil
+}
+
+// distance is max|a-b| / rms(b), and infinite where a is no number.
+func distance(a, b []float32) float64 {
+	var top, ss float64
+	for i := range b {
+		d := math.Abs(float64(a[i]) - float64(b[i]))
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		top, ss = max(top, d), ss+float64(b[i])*float64(b[i])
+	}
+	return top / math.Sqrt(ss/float64(max(1, len(b))))
+}

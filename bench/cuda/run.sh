@@ -1,0 +1,28 @@
+#!/bin/sh
+# Measures quern on a machine with an NVIDIA GPU, driver and nothing else.
+#
+#   bench/cuda/run.sh build [DIR]     here: programs into DIR (.gpu), to be carried
+#   bench/cuda/run.sh [FLAGS]         there: all stages, in ten minutes at most
+#   bench/cuda/run.sh -stages check   only some; -help tells
+#
+# The programs are looked for in $QUERN_GPU (.gpu). Results go to $OUT/cuda.jsonl,
+# or ./cuda.jsonl.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+if [ "${1:-}" = build ]; then
+	dir=${2:-.gpu}
+	mkdir -p "$dir"
+	for p in cmd/quern bench/cuda bench/ggufgen; do
+		CGO_ENABLED=0 GOOS=linux GOARCH="${GOARCH:-amd64}" go build -trimpath -ldflags='-s -w' -tags cuda -o "$dir/${p##*/}" "./$p"
+	done
+	cp "$here/torch_peer.py" "$dir/"
+	ls -l "$dir"
+	exit
+fi
+# A container's /dev/shm may be too small for 16 GB of F16.
+room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
+if [ "${room:-0}" -lt 20000000 ]; then
+	set -- -dir "${TMPDIR:-/tmp}/quern" "$@"
+fi
+dir=$(cd "${QUERN_GPU:-.gpu}" && pwd)
+exec "$dir/cuda" -out "${OUT:-.}/cuda.jsonl" "$@"

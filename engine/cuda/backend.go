@@ -1,0 +1,227 @@
+// Package cuda runs Programs on NVIDIA GPUs, layers that do not fit there on the
+// processor.
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"quern/engine/graph"
+	"quern/kernels/cuda/driver"
+)
+
+// ErrLost is wrapped by errors of Execs and caches whose device failed since they
+// were made: they are of no use any more but to be closed, and what they served
+// has to be loaded again.
+var ErrLost = errors.New("cuda: lost with the device's memory, load it again")
+
+// AllLayers is Options.Layers for a model that runs on GPUs as a whole.
+const AllLayers = -1
+
+// Options say what a Backend runs on.
+type Options struct {
+	Driver  driver.Driver
+	Devices []int // of the driver's list, in the order layers go through them; nil: the first
+	// Layers is how many layers of a model, counted from its end, run on the
+	// devices. The others run on Host.
+	Layers int
+	// Host runs those layers, and Programs with ops the GPU has no kernel for.
+	// The Backend closes it.
+	Host graph.Backend
+	Log  *slog.Logger
+}
+
+// A Backend owns one context a device. Whoever works with them holds mu, on an
+// OS thread of its own, so that one thread at a time has each context.
+type Backend struct {
+	o   Options
+	log *slog.Logger
+
+	mu      sync.Mutex
+	devices []*device
+	age     int   // how often the contexts were made
+	failed  error // what ended the present contexts, nil while they work
+}
+
+// Open makes the contexts and compiles the kernels.
+func Open(o Options) (*Backend, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Devices == nil {
+		o.Devices = []int{0}
+	}
+	list, err := o.Driver.Devices()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range o.Devices {
+		if id < 0 || id >= len(list) {
+			return nil, fmt.Errorf("%w: device %d of %d", driver.ErrUnavailable, id, len(list))
+		}
+	}
+	b := &Backend{o: o, log: o.Log}
+	for _, id := range o.Devices {
+		b.devices = append(b.devices, &device{id: id, info: list[id]})
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := b.start(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// start makes the contexts. b.mu is held.
+func (b *Backend) start() error {
+	for _, d := range b.devices {
+		start := time.Now()
+		if err := d.open(b.o.Driver); err != nil {
+			b.stop()
+			return fmt.Errorf("device %d (%s): %w", d.id, d.info.Name, err)
+		}
+		b.log.Info("device opened", "device", d.id, "name", d.info.Name, "memory", d.info.Memory,
+			"capability", d.info.Capability, "driver", b.o.Driver.Version(), "took", time.Since(start))
+	}
+	b.age++
+	b.failed = nil
+	return nil
+}
+
+func (b *Backend) stop() {
+	for _, d := range b.devices {
+		if err := d.close(); err != nil && b.failed == nil {
+			b.log.Error("device closed", "device", d.id, "err", err)
+		}
+	}
+}
+
+// do calls f with the contexts at hand. A fault ends them for all who have
+// something there.
+func (b *Backend) do(f func() error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := f()
+	if err != nil && errors.Is(err, driver.ErrFault) && b.failed == nil {
+		b.failed = err
+		b.log.Error("device failed, its models are lost", "err", err)
+	}
+	return err
+}
+
+// fresh makes new contexts where the old ones have failed. b.mu is held.
+func (b *Backend) fresh() error {
+	if b.failed == nil {
+		return nil
+	}
+	b.stop()
+	return b.start()
+}
+
+// lost returns the error of what was made in contexts that are no more.
+func (b *Backend) lost(age int) error {
+	if b.failed != nil {
+		return fmt.Errorf("%w (%w)", ErrLost, b.failed)
+	}
+	if age != b.age {
+		return ErrLost
+	}
+	return nil
+}
+
+// Memory returns the free and the total bytes of all devices together.
+func (b *Backend) Memory() (free, total int64, err error) {
+	err = b.do(func() error {
+		for _, d := range b.devices {
+			if err := d.ctx.Enter(); err != nil {
+				return err
+			}
+			f, t, err := d.ctx.Memory()
+			if err != nil {
+				return err
+			}
+			free, total = free+f, total+t
+		}
+		return nil
+	})
+	return free, total, err
+}
+
+// Close releases the contexts and the host's backend. Execs and caches must be
+// closed before.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	b.stop()
+	b.mu.Unlock()
+	if b.o.Host != nil {
+		return b.o.Host.Close()
+	}
+	return nil
+}
+
+// Compile implements graph.Backend.
+func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
+	return b.CompileContext(context.Background(), p, nil)
+}
+
+// CompileContext is Compile that can be cancelled while weights are uploaded, and
+// tells how many of their bytes are.
+func (b *Backend) CompileContext(ctx context.Context, p *graph.Program, progress func(done, total int64)) (graph.Exec, error) {
+	if err := supported(p); err != nil {
+		if b.o.Host == nil {
+			return nil, err
+		}
+		b.log.Info("a part of the model runs on the CPU", "why", err)
+		return b.compileHost(p)
+	}
+	if b.hostLayers(layers(p)) == layers(p) && b.o.Host != nil && layers(p) > 0 {
+		return b.compileHost(p)
+	}
+	e, err := b.newExec(p)
+	if err != nil {
+		return nil, err
+	}
+	err = b.do(func() error {
+		if err := b.fresh(); err != nil {
+			return err
+		}
+		e.age = b.age
+		return e.place(ctx, progress)
+	})
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// A hostExec is a Program that runs on the processor as a whole.
+type hostExec struct{ graph.Exec }
+
+func (b *Backend) compileHost(p *graph.Program) (graph.Exec, error) {
+	e, err := b.o.Host.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	return hostExec{e}, nil
+}
+
+func (e hostExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	if c, ok := kv.(*cache); ok {
+		host, err := c.whole()
+		if err != nil {
+			return nil, err
+		}
+		kv = host
+	}
+	return e.Exec.Run(ctx, in, kv)
+}

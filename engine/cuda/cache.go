@@ -1,0 +1,188 @@
+package cuda
+
+import (
+	"fmt"
+
+	"quern/engine/graph"
+	"quern/kernels/cuda/driver"
+)
+
+// A cache lies where the layers run.
+type cache struct {
+	b     *Backend
+	age   int
+	spec  graph.CacheSpec
+	host  graph.Cache // layers of the processor, nil without
+	all   graph.Cache // every layer, of a Program that runs on the processor only
+	parts []cachePart // by device
+}
+
+type cachePart struct {
+	layers span
+	at     driver.Ptr
+}
+
+// NewCache implements graph.Backend. The cache's memory is taken and zeroed now.
+func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
+	if !cacheTypes[s.Type] {
+		return nil, fmt.Errorf("cuda: a KV cache of %v has no kernels; use F16, F32 or Q8_0", s.Type)
+	}
+	row, ok := s.Type.Size(s.HeadDim)
+	if !ok || s.Layers <= 0 || s.Blocks <= 0 || s.BlockSize <= 0 || s.KVHeads <= 0 || s.HeadDim <= 0 {
+		return nil, fmt.Errorf("cuda: a KV cache of %d layers, %d blocks of %d, %d heads of %d", s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
+	}
+	c := &cache{b: b, spec: s}
+	host, dev := b.spans(s.Layers)
+	if host.to > 0 {
+		part := s
+		part.Layers = host.to
+		var err error
+		if c.host, err = b.o.Host.NewCache(part); err != nil {
+			return nil, err
+		}
+	}
+	err := b.do(func() error {
+		if err := b.fresh(); err != nil {
+			return err
+		}
+		c.age = b.age
+		for i, l := range dev {
+			if err := c.take(b.devices[i], l, int64(2*row*s.KVHeads*s.BlockSize)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("cuda: a KV cache of %d tokens: %w", s.Blocks*s.BlockSize, err)
+	}
+	return c, nil
+}
+
+// take reserves the blocks of some layers on a device.
+func (c *cache) take(d *device, l span, block int64) error {
+	if err := d.ctx.Enter(); err != nil {
+		return err
+	}
+	part := cachePart{layers: l}
+	if n := int64(l.to-l.from) * int64(c.spec.Blocks) * block; n > 0 {
+		var err error
+		if part.at, err = d.alloc(n); err != nil {
+			return err
+		}
+		c.parts = append(c.parts, part)
+		// A block is copied as a whole, also where nothing was stored yet.
+		if err := d.stream.Zero(part.at, n); err != nil {
+			return err
+		}
+		return d.stream.Sync()
+	}
+	c.parts = append(c.parts, part)
+	return nil
+}
+
+// blockBytes is the size of a block in one layer.
+func (c *cache) blockBytes() int64 {
+	row, _ := c.spec.Type.Size(c.spec.HeadDim)
+	return int64(2 * row * c.spec.KVHeads * c.spec.BlockSize)
+}
+
+// Copy implements graph.Cache.
+func (c *cache) Copy(dst, src int32) {
+	if c.all != nil {
+		c.all.Copy(dst, src)
+		return
+	}
+	if c.host != nil {
+		c.host.Copy(dst, src)
+	}
+	// An error is a fault of the device, which the next Run reports.
+	c.b.do(func() error {
+		if err := c.b.lost(c.age); err != nil {
+			return err
+		}
+		block := c.blockBytes()
+		for i, part := range c.parts {
+			d := c.b.devices[i]
+			if err := d.ctx.Enter(); err != nil {
+				return err
+			}
+			for l := range int64(part.layers.to - part.layers.from) {
+				at := part.at + driver.Ptr(l*int64(c.spec.Blocks)*block)
+				if err := d.stream.Copy(at+driver.Ptr(int64(dst)*block), at+driver.Ptr(int64(src)*block), block); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Bytes implements graph.Cache.
+func (c *cache) Bytes() int64 {
+	if c.all != nil {
+		return c.all.Bytes()
+	}
+	var n int64
+	if c.host != nil {
+		n = c.host.Bytes()
+	}
+	for _, part := range c.parts {
+		n += int64(part.layers.to-part.layers.from) * int64(c.spec.Blocks) * c.blockBytes()
+	}
+	return n
+}
+
+// whole moves the cache to the processor, for a Program that runs there. It is
+// empty then: no Program has used it yet.
+func (c *cache) whole() (graph.Cache, error) {
+	if c.all == nil {
+		all, err := c.b.o.Host.NewCache(c.spec)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Close(); err != nil {
+			return nil, err
+		}
+		c.all = all
+	}
+	return c.all, nil
+}
+
+// Close implements graph.Cache.
+func (c *cache) Close() (err error) {
+	for _, h := range []*graph.Cache{&c.host, &c.all} {
+		if *h != nil {
+			err = (*h).Close()
+			*h = nil
+		}
+	}
+	parts := c.parts
+	c.parts = nil
+	freed := c.b.do(func() error {
+		if c.b.lost(c.age) != nil {
+			return nil // went with the context
+		}
+		for i, part := range parts {
+			d := c.b.devices[i]
+			if part.at == 0 {
+				continue
+			}
+			if err := d.ctx.Enter(); err != nil {
+				return err
+			}
+			if err := d.stream.Sync(); err != nil {
+				return err
+			}
+			if err := d.ctx.Free(part.at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = freed
+	}
+	return err
+}

@@ -1,0 +1,542 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"quern/engine/cpu"
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/formats/gguf"
+	"quern/formats/weights"
+	gpu "quern/kernels/cuda"
+	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
+)
+
+const gigabyte = 1 << 30
+
+// open makes a Backend on a Fake with a processor beside it.
+func open(t testing.TB, f *driver.Fake, layers int, devices ...int) *Backend {
+	t.Helper()
+	b, err := Open(Options{Driver: f, Devices: devices, Layers: layers, Host: cpu.Open(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if live := f.Live(); len(live) > 0 {
+			t.Errorf("not released: %v", live)
+		}
+	})
+	return b
+}
+
+// A runner feeds a Program on some backend.
+type runner struct {
+	t     testing.TB
+	exec  graph.Exec
+	cache graph.Cache
+	spec  graph.CacheSpec
+	width int
+}
+
+func newRunner(t testing.TB, b graph.Backend, p *graph.Program, spec graph.CacheSpec) *runner {
+	t.Helper()
+	cache, err := b.NewCache(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cache.Close() })
+	exec, err := b.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { exec.Close() })
+	return &runner{t: t, exec: exec, cache: cache, spec: spec, width: p.Values[p.Results[0]].Width()}
+}
+
+func (r *runner) run(in *graph.Batch) []float32 {
+	r.t.Helper()
+	out, err := r.exec.Run(context.Background(), in, r.cache)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return append([]float32(nil), out[0]...)
+}
+
+// prompts are batches as a server makes them: two sequences, whose blocks lie out
+// of order, begin; then both go on, token by token.
+func prompts(a, b []int32, more int) []*graph.Batch {
+	tables := [][]int32{{7, 1, 4, 2}, {5, 3, 0, 6}}
+	first := &graph.Batch{Tables: tables}
+	for s, tokens := range [][]int32{a, b} {
+		for i, id := range tokens {
+			first.Tokens, first.Positions, first.Seq = append(first.Tokens, id), append(first.Positions, int32(i)), append(first.Seq, int32(s))
+		}
+		first.Want = append(first.Want, int32(len(first.Tokens)-1))
+	}
+	all := []*graph.Batch{first}
+	for i := range more {
+		all = append(all, &graph.Batch{
+			Tokens:    []int32{a[i%len(a)], b[(i+1)%len(b)]},
+			Positions: []int32{int32(len(a) + i), int32(len(b) + i)},
+			Seq:       []int32{0, 1}, Tables: tables, Want: []int32{0, 1},
+		})
+	}
+	return all
+}
+
+// distance is max|a-b| / rms(b).
+func distance(a, b []float32) float64 {
+	var worst, ss float64
+	for i := range b {
+		d := math.Abs(float64(a[i]) - float64(b[i]))
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		worst = max(worst, d)
+		ss += float64(b[i]) * float64(b[i])
+	}
+	return worst / math.Sqrt(ss/float64(len(b)))
+}
+
+// compare holds what b gives against the processor.
+func compare(t *testing.T, b graph.Backend, p *graph.Program, spec graph.CacheSpec, batches []*graph.Batch, limit float64) {
+	t.Helper()
+	host := cpu.Open(1)
+	defer host.Close()
+	want, got := newRunner(t, host, p, spec), newRunner(t, b, p, spec)
+	for i, in := range batches {
+		w, g := want.run(in), got.run(in)
+		if len(g) != len(w) {
+			t.Fatalf("step %d: %d numbers, want %d", i, len(g), len(w))
+		}
+		if d := distance(g, w); d > limit {
+			t.Errorf("step %d: logits are %.2g of their size from the CPU's, want %g at most", i, d, limit)
+		}
+	}
+}
+
+func load(t testing.TB, file string) (*weights.Set, model.LM) {
+	t.Helper()
+	return loadFile(t, filepath.Join("..", "model", "testdata", file))
+}
+
+func loadFile(t testing.TB, path string) (*weights.Set, model.LM) {
+	t.Helper()
+	set, err := gguf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	m, err := model.Open(set)
+	if err == nil {
+		err = set.Fill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, m
+}
+
+func program(t testing.TB, m model.LM, rows, want int) (*graph.Program, graph.CacheSpec) {
+	t.Helper()
+	b := graph.NewBuilder(rows, want)
+	p, err := b.Compile(m.Logits(b, m.Hidden(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.Config()
+	return p, graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 8, BlockSize: 4, Type: quant.F16}
+}
+
+// Every family gives the CPU's logits. Models of 8-bit weights differ by the
+// CPU's rounding of activations to 8 bits.
+func TestFamilies(t *testing.T) {
+	for _, tt := range []struct {
+		file  string
+		limit float64
+	}{
+		{"llama-bias-linear.gguf", 1e-4},
+		{"falcon-40b.gguf", 1e-4},
+		{"qwen2moe.gguf", 1e-4},
+		{"qwen3moe.gguf", 1e-4},
+		{"phimoe.gguf", 1e-4},
+		{"phimoe-layer-norm.gguf", 1e-4},
+		{"olmo2.gguf", 1e-4},
+		{"granite.gguf", 1e-4},
+		{"gpt-oss.gguf", 1e-4},
+		{"gpt-oss-MXFP4.gguf", 0.15},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			_, m := load(t, tt.file)
+			p, spec := program(t, m, 16, 8)
+			b := open(t, driver.NewFake(1, gigabyte), AllLayers)
+			compare(t, b, p, spec, prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 4), tt.limit)
+		})
+	}
+}
+
+// tensor makes a random weight.
+func tensor(r *rand.Rand, name string, typ quant.Type, shape ...int) *weights.Tensor {
+	t := &weights.Tensor{Name: name, Type: typ, Shape: shape}
+	f := make([]float32, t.Elems())
+	for i := range f {
+		f[i] = float32(r.NormFloat64()) / 8
+	}
+	t.Data = make([]byte, t.Size())
+	typ.Layout().Encode(t.Data, f)
+	return t
+}
+
+// Sizes of the program made of random weights.
+const (
+	vocab             = 24
+	heads, kvHeads    = 2, 1
+	blocks, blockSize = 8, 4
+	experts, used     = 3, 2
+)
+
+// every records a program of so many layers with every op a text model has.
+func every(t testing.TB, typ quant.Type, layers int) (*graph.Program, graph.CacheSpec) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(7, 7))
+	hidden := max(64, typ.Layout().Block) // the interpreter is slow, blocks are whole
+	headDim := hidden / heads
+	g := graph.NewBuilder(16, 8)
+	freqs := []float64{1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001}
+	x := g.Add(g.Embed(g.Tokens(), tensor(r, "embed", typ, vocab, hidden)), g.Embed(g.Positions(), tensor(r, "places", quant.F32, 32, hidden)))
+	for i := range layers {
+		h := g.RMSNorm(x, tensor(r, "norm", quant.F32, hidden), 1e-5)
+		rope := graph.Rope{HeadDim: headDim, Freqs: freqs, Magnitude: 1.1, Interleaved: i == 1}
+		q := g.Rope(g.RMSNorm(g.Linear(h, tensor(r, "q", typ, heads*headDim, hidden), tensor(r, "qb", quant.F32, heads*headDim)), tensor(r, "qn", quant.F32, headDim), 1e-5), g.Positions(), rope)
+		k := g.Rope(g.Linear(h, tensor(r, "k", typ, kvHeads*headDim, hidden), nil), g.Positions(), rope)
+		v := g.Linear(h, tensor(r, "v", typ, kvHeads*headDim, hidden), nil)
+		a := g.Attention(q, k, v, graph.Attention{Layer: i, Heads: heads, KVHeads: kvHeads, HeadDim: headDim, Scale: 0.1, Window: 3 * i, SoftCap: float32(4 * i), Sinks: tensor(r, "sinks", quant.F32, heads)})
+		x = g.Add(x, g.Linear(a, tensor(r, "o", typ, hidden, heads*headDim), nil))
+		h = g.Bias(g.LayerNorm(x, tensor(r, "ln", quant.F32, hidden), tensor(r, "lnb", quant.F32, hidden), 1e-5), tensor(r, "bias", quant.F32, hidden))
+		moe := g.Experts(h, g.Linear(h, tensor(r, "router", quant.F32, experts, hidden), nil), graph.Experts{
+			Gate: tensor(r, "gates", typ, experts, hidden, hidden), Up: tensor(r, "ups", typ, experts, hidden, hidden), Down: tensor(r, "downs", typ, experts, hidden, hidden),
+			UpBias: tensor(r, "upbias", quant.F32, experts, hidden), Used: used, Act: graph.SwiGLUClamped,
+		})
+		u := g.Linear(g.Activate(g.Linear(h, tensor(r, "u", typ, hidden, hidden), nil), graph.GELUTanh), tensor(r, "d", typ, hidden, hidden), nil)
+		u = g.Weigh(g.Gate(u, moe, graph.GELU), g.Linear(h, tensor(r, "w", quant.F32, 1, hidden), nil))
+		x = g.Add(x, g.Scale(g.SoftCap(g.Add(moe, u), 3), 0.5))
+	}
+	p, err := g.Compile(g.Linear(g.Take(x, g.Wanted()), tensor(r, "out", typ, vocab, hidden), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, graph.CacheSpec{Layers: layers, KVHeads: kvHeads, HeadDim: headDim, Blocks: blocks, BlockSize: blockSize, Type: quant.F16}
+}
+
+// Every type of weights, kept or decoded to F16, gives the CPU's logits. Where the
+// CPU rounds activations in other groups than the GPU, or the GPU not at all,
+// their roundings lie between.
+func TestTypes(t *testing.T) {
+	for typ := quant.F32; typ <= quant.MXFP4; typ++ {
+		if typ.Layout().Encode == nil || typ == quant.Q8_K {
+			continue
+		}
+		t.Run(typ.String(), func(t *testing.T) {
+			limit := 0.05
+			if !gpu.Quantised(typ) {
+				limit = 1e-4
+			}
+			p, spec := every(t, typ, 1)
+			b := open(t, driver.NewFake(1, gigabyte), AllLayers)
+			compare(t, b, p, spec, prompts([]int32{3, 1}, []int32{2}, 1), limit)
+		})
+	}
+}
+
+func TestCacheTypes(t *testing.T) {
+	for typ, limit := range map[quant.Type]float64{quant.F32: 1e-4, quant.F16: 1e-4, quant.Q8_0: 1e-3} {
+		t.Run(typ.String(), func(t *testing.T) {
+			p, spec := every(t, quant.F32, 1)
+			spec.Type = typ
+			b := open(t, driver.NewFake(1, gigabyte), AllLayers)
+			compare(t, b, p, spec, prompts([]int32{3, 1, 9}, []int32{2}, 2), limit)
+		})
+	}
+}
+
+// Layers on the processor, on one device and on two give the same logits.
+func TestSplit(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		layers  int
+		devices []int
+	}{
+		{"one device", AllLayers, nil},
+		{"two devices", AllLayers, []int{0, 1}},
+		{"devices in another order", AllLayers, []int{1, 0}},
+		{"a layer on the processor", 2, []int{0}},
+		{"a layer each", 2, []int{0, 1}},
+		{"more layers than there are", 99, []int{0, 1}},
+		{"none on the device", 0, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, spec := every(t, quant.F32, 3)
+			b := open(t, driver.NewFake(2, gigabyte), tt.layers, tt.devices...)
+			compare(t, b, p, spec, prompts([]int32{3, 1, 4}, []int32{2, 7}, 2), 1e-4)
+		})
+	}
+}
+
+// Steps of one shape are recorded once and replayed; batches of other sizes fill up.
+func TestReplay(t *testing.T) {
+	for _, none := range []bool{false, true} {
+		f := driver.NewFake(1, gigabyte)
+		f.NoGraphs = none
+		p, spec := every(t, quant.F16, 1)
+		b := open(t, f, AllLayers)
+		r := newRunner(t, b, p, spec)
+		host := cpu.Open(1)
+		defer host.Close()
+		want := newRunner(t, host, p, spec)
+		table := [][]int32{{0}, {1}, {2}}
+		for i, n := range []int{3, 3, 3, 2, 3} {
+			in := &graph.Batch{Tables: table}
+			for s := range n {
+				in.Tokens, in.Positions = append(in.Tokens, int32(s+i)), append(in.Positions, min(int32(i), 3))
+				in.Seq, in.Want = append(in.Seq, int32(s)), append(in.Want, int32(s))
+			}
+			if d := distance(r.run(in), want.run(in)); d > 1e-4 {
+				t.Errorf("step %d of %d rows: logits are %.2g of their size from the CPU's", i, n, d)
+			}
+		}
+		// The first of four rows is launched, then 3 are replayed; that of two is new.
+		if want := 3; !none && f.Replays != want {
+			t.Errorf("%d steps were replayed, want %d", f.Replays, want)
+		}
+		if none && f.Replays != 0 {
+			t.Errorf("%d steps were replayed by a driver that records none", f.Replays)
+		}
+	}
+}
+
+// A block's copy holds what the block held, in every layer.
+func TestCopy(t *testing.T) {
+	p, spec := every(t, quant.F32, 2)
+	r := newRunner(t, open(t, driver.NewFake(2, gigabyte), 1, 0), p, spec)
+	first := &graph.Batch{Tokens: []int32{3, 1, 4}, Positions: []int32{0, 1, 2}, Seq: []int32{0, 0, 0}, Tables: [][]int32{{2}}, Want: []int32{2}}
+	r.run(first)
+	r.cache.Copy(5, 2)
+	next := func(block int32) []float32 {
+		return r.run(&graph.Batch{Tokens: []int32{7}, Positions: []int32{3}, Seq: []int32{0}, Tables: [][]int32{{block}}, Want: []int32{0}})
+	}
+	if got, want := next(5), next(2); distance(got, want) != 0 {
+		t.Errorf("the copy's logits are %g of their size from the block's", distance(got, want))
+	}
+}
+
+// A device without room refuses, says what would fit, and keeps nothing.
+func TestOutOfMemory(t *testing.T) {
+	p, spec := every(t, quant.F32, 2)
+	whole := func() (used int64) {
+		f := driver.NewFake(1, gigabyte)
+		b := open(t, f, AllLayers)
+		newRunner(t, b, p, spec)
+		return f.Used(0)
+	}()
+	for _, part := range []int64{1, whole / 100, whole / 3, whole / 2, whole - 4096} {
+		f := driver.NewFake(1, part)
+		b := open(t, f, AllLayers)
+		cache, err := b.NewCache(spec)
+		if err == nil {
+			_, err = b.Compile(p)
+			cache.Close()
+		}
+		if !errors.Is(err, driver.ErrMemory) {
+			t.Errorf("with %d of %d bytes: %v, want ErrMemory", part, whole, err)
+		}
+		if f.Used(0) != 0 {
+			t.Errorf("with %d of %d bytes: %d are left behind", part, whole, f.Used(0))
+		}
+	}
+}
+
+// A fault loses what is on the device and nothing else: the next model runs.
+func TestFault(t *testing.T) {
+	f := driver.NewFake(1, gigabyte)
+	p, spec := every(t, quant.F32, 1)
+	b := open(t, f, AllLayers)
+	r := newRunner(t, b, p, spec)
+	in := prompts([]int32{3, 1, 4}, []int32{2, 7}, 0)[0]
+	want := r.run(in)
+	f.Fail = func(kernel string) error {
+		if kernel == "attend_f16" {
+			return errors.New("address out of range")
+		}
+		return nil
+	}
+	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, driver.ErrFault) {
+		t.Errorf("a kernel that faults: %v, want ErrFault", err)
+	}
+	f.Fail = nil
+	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, ErrLost) {
+		t.Errorf("a run after a fault: %v, want ErrLost", err)
+	}
+	again := newRunner(t, b, p, spec)
+	if got := again.run(in); distance(got, want) != 0 {
+		t.Errorf("the model loaded again is %g from before", distance(got, want))
+	}
+	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, ErrLost) {
+		t.Errorf("a run in a context that is gone: %v, want ErrLost", err)
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	f := driver.NewFake(1, gigabyte)
+	f.Unavailable = driver.ErrUnavailable
+	if _, err := Open(Options{Driver: f}); !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("Open without a driver: %v, want ErrUnavailable", err)
+	}
+	if _, err := Open(Options{Driver: driver.NewFake(1, gigabyte), Devices: []int{0, 1}}); !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("Open of a device that is not there: %v, want ErrUnavailable", err)
+	}
+}
+
+// An upload that is cancelled leaves nothing, and says how far it was.
+func TestCancelledUpload(t *testing.T) {
+	f := driver.NewFake(1, gigabyte)
+	b := open(t, f, AllLayers)
+	p, _ := every(t, quant.F32, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	var told, of int64
+	_, err := b.CompileContext(ctx, p, func(done, total int64) {
+		if told, of = done, total; done > total/2 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || told <= of/2 || told >= of {
+		t.Errorf("cancelled after %d of %d bytes: %v", told, of, err)
+	}
+	if f.Used(0) != 0 {
+		t.Errorf("%d bytes are left behind", f.Used(0))
+	}
+}
+
+// Weights two Programs use are there once.
+func TestSharedWeights(t *testing.T) {
+	f := driver.NewFake(1, gigabyte)
+	b := open(t, f, AllLayers)
+	p, _ := every(t, quant.F32, 1)
+	one, err := b.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := f.Used(0)
+	two, err := b.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grown := f.Used(0) - first; grown > first/2 {
+		t.Errorf("the second Program took %d bytes, the first %d", grown, first)
+	}
+	for _, e := range []graph.Exec{one, two} {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if f.Used(0) != 0 {
+		t.Errorf("%d bytes are left behind", f.Used(0))
+	}
+}
+
+// Batches that would read outside the cache are refused before the device sees them.
+func TestWrongBatch(t *testing.T) {
+	p, spec := every(t, quant.F32, 1)
+	r := newRunner(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec)
+	for _, tt := range []struct {
+		name   string
+		change func(*graph.Batch)
+	}{
+		{"no rows", func(b *graph.Batch) { *b = graph.Batch{} }},
+		{"token", func(b *graph.Batch) { b.Tokens[0] = vocab }},
+		{"position", func(b *graph.Batch) { b.Positions[0] = 32 }},
+		{"no block", func(b *graph.Batch) { b.Positions[0] = blockSize }},
+		{"block", func(b *graph.Batch) { b.Tables[0][0] = blocks }},
+		{"sequence", func(b *graph.Batch) { b.Seq[0] = 1 }},
+		{"wanted", func(b *graph.Batch) { b.Want[0] = 1 }},
+	} {
+		in := &graph.Batch{Tokens: []int32{1}, Positions: []int32{0}, Seq: []int32{0}, Tables: [][]int32{{0}}, Want: []int32{0}}
+		tt.change(in)
+		if _, err := r.exec.Run(context.Background(), in, r.cache); err == nil {
+			t.Errorf("%s: accepted", tt.name)
+		}
+	}
+}
+
+// Long sequences are cut into parts; the parts together are the whole.
+func TestLong(t *testing.T) {
+	p, spec := every(t, quant.F32, 1)
+	p.Values[p.Steps[1].In[0]].Input = "tokens" // no table of places, which is short
+	spec.Blocks, spec.BlockSize = 3, 64
+	table := [][]int32{{2, 0, 1}}
+	var all []*graph.Batch
+	for at := int32(0); at < 160; at += 16 {
+		in := &graph.Batch{Tables: table, Want: []int32{15}}
+		for i := range int32(16) {
+			in.Tokens, in.Positions, in.Seq = append(in.Tokens, (at+i*7)%vocab), append(in.Positions, at+i), append(in.Seq, 0)
+		}
+		all = append(all, in)
+	}
+	for at := int32(160); at < 164; at++ {
+		all = append(all, &graph.Batch{Tokens: []int32{at % vocab}, Positions: []int32{at}, Seq: []int32{0}, Tables: table, Want: []int32{0}})
+	}
+	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, all, 1e-4)
+}
+
+// Encoders, whose rows look ahead, give the CPU's rows.
+func TestEncoder(t *testing.T) {
+	_, m := load(t, "nomic-bert.gguf")
+	g := graph.NewBuilder(16, 16)
+	p, err := g.Compile(m.Hidden(g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.Config()
+	spec := graph.CacheSpec{Layers: 1, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 8, BlockSize: 4, Type: quant.F32}
+	in := prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 0)
+	in[0].Want = []int32{0, 1, 2, 3, 4, 5, 6}
+	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)
+}
+
+// Models take turns on the device, whoever runs them.
+func TestTwoModels(t *testing.T) {
+	b := open(t, driver.NewFake(1, gigabyte), AllLayers)
+	in := prompts([]int32{3, 1}, []int32{2}, 0)[0]
+	var runners [2]*runner
+	for i := range runners {
+		p, spec := every(t, quant.F16, 1)
+		runners[i] = newRunner(t, b, p, spec)
+	}
+	var results [2][]float32
+	done := make(chan error)
+	for i, r := range runners {
+		go func() {
+			out, err := r.exec.Run(context.Background(), in, r.cache)
+			if err == nil {
+				results[i] = append(results[i], out[0]...)
+			}
+			done <- err
+		}()
+	}
+	for range runners {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if d := distance(results[0], results[1]); d != 0 {
+		t.Errorf("the same model twice is %g apart", d)
+	}
+}

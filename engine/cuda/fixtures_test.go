@@ -1,0 +1,52 @@
+package cuda
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
+)
+
+// TestFixtures runs the model files beside the checkout: every text family and
+// every type of weights as files have them. It takes minutes and wants to be
+// asked: QUERN_TEST_CUDA=1.
+func TestFixtures(t *testing.T) {
+	if os.Getenv("QUERN_TEST_CUDA") == "" {
+		t.Skip("QUERN_TEST_CUDA is not set")
+	}
+	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "fixtures", "llm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "model*.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob(filepath.Join(dir, "quant", "llama-*.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files = append(files, more...); len(files) == 0 {
+		t.Skip("no shared/fixtures beside the checkout")
+	}
+	for _, file := range files {
+		name := strings.TrimPrefix(file, dir+string(filepath.Separator))
+		t.Run(name, func(t *testing.T) {
+			_, m := loadFile(t, file)
+			if m.Config().Encoder {
+				t.Skip("makes embeddings only")
+			}
+			limit := 1e-3 // a cache of F16 turns a difference in the last place into 2⁻¹¹
+			if filepath.Base(filepath.Dir(file)) == "quant" && !strings.Contains(name, "F16") && !strings.Contains(name, "F32") {
+				limit = 0.15
+			}
+			p, spec := program(t, m, 8, 8)
+			spec.Type = quant.F32
+			b := open(t, driver.NewFake(1, gigabyte), AllLayers)
+			compare(t, b, p, spec, prompts([]int32{3, 1}, []int32{2}, 1), limit)
+		})
+	}
+}

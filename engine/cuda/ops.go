@@ -1,0 +1,445 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+
+	"quern/engine/graph"
+	"quern/formats/weights"
+	"quern/kernels"
+	gpu "quern/kernels/cuda"
+	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
+)
+
+// cacheTypes are the types a KV cache may have.
+var cacheTypes = map[quant.Type]bool{quant.F16: true, quant.F32: true, quant.Q8_0: true}
+
+// maxHead is the widest head attention has registers for.
+const maxHead = 256
+
+// supported returns an error when a Program has an op without kernels.
+func supported(p *graph.Program) error {
+	for _, s := range p.Steps {
+		switch o := s.Op.(type) {
+		case graph.Embed, graph.Take, graph.RMSNorm, graph.LayerNorm, graph.Linear, graph.Bias, graph.Add, graph.Scale,
+			graph.SoftCap, graph.Activate, graph.Gate, graph.Weigh, graph.Rope, graph.Experts:
+		case graph.Attention:
+			if o.HeadDim > maxHead {
+				return fmt.Errorf("cuda: no kernel for attention heads of %d", o.HeadDim)
+			}
+		default:
+			return fmt.Errorf("cuda: no kernel for %T", s.Op)
+		}
+	}
+	return nil
+}
+
+// weightsOf returns the weights of an op.
+func weightsOf(op graph.Op) []weightKey {
+	matrix := func(t *weights.Tensor) weightKey { return weightKey{t: t} }
+	vector := func(t *weights.Tensor) weightKey { return weightKey{t: t, vector: true} }
+	var all []weightKey
+	switch o := op.(type) {
+	case graph.Embed:
+		all = []weightKey{matrix(o.Weight)}
+	case graph.RMSNorm:
+		all = []weightKey{vector(o.Weight)}
+	case graph.LayerNorm:
+		all = []weightKey{vector(o.Weight), vector(o.Bias)}
+	case graph.Linear:
+		all = []weightKey{matrix(o.Weight), vector(o.Bias)}
+	case graph.Bias:
+		all = []weightKey{vector(o.Vector)}
+	case graph.Attention:
+		all = []weightKey{vector(o.Sinks)}
+	case graph.Experts:
+		all = []weightKey{matrix(o.Gate), matrix(o.Up), matrix(o.Down), vector(o.GateBias), vector(o.UpBias), vector(o.DownBias)}
+	}
+	there := all[:0]
+	for _, k := range all {
+		if k.t != nil {
+			there = append(there, k)
+		}
+	}
+	return there
+}
+
+// What kernels need beside the Program's buffers, 32-bit words of each.
+const (
+	acts    = iota // activations as X32
+	spans          // attention, before its parts are put together
+	chosen         // (rows, used) experts
+	shares         // (rows, used) their weights
+	gates          // (rows, used, ff)
+	ups            // (rows, used, ff)
+	answers        // (rows, used, out)
+	scratches
+)
+
+// x32Words is the size of rows of n values as X32.
+func x32Words(rows, n int) int { return rows * quant.ActBytes(quant.X32, n) / 4 }
+
+// plan lists what the part needs in device memory.
+func (p *part) plan() {
+	seen := make(map[weightKey]bool)
+	p.need = make([]int, scratches)
+	need := func(i, n int) { p.need[i] = max(p.need[i], n) }
+	for _, s := range p.steps {
+		for _, k := range weightsOf(s.Op) {
+			if !seen[k] {
+				seen[k] = true
+				p.weights = append(p.weights, k)
+			}
+		}
+		for _, v := range append(s.In[:len(s.In):len(s.In)], s.Out) {
+			if b := p.e.p.Values[v].Buffer; b >= 0 {
+				p.buffers[b] = 0
+			}
+		}
+		rows := p.e.p.Values[s.Out].Shape[0]
+		switch o := s.Op.(type) {
+		case graph.Linear:
+			need(acts, x32Words(rows, o.Weight.Shape[1]))
+		case graph.Attention:
+			need(spans, (rows*o.Heads+p.d.splitHeads())*(o.HeadDim+2))
+		case graph.Experts:
+			n := rows * o.Used
+			need(acts, max(x32Words(rows, o.Gate.Shape[2]), x32Words(n, o.Down.Shape[2])))
+			need(chosen, n)
+			need(shares, n)
+			need(gates, n*o.Gate.Shape[1])
+			need(ups, n*o.Up.Shape[1])
+			need(answers, n*o.Down.Shape[1])
+		}
+	}
+	// What is only passed on has a buffer too.
+	for _, v := range append(p.in[:len(p.in):len(p.in)], p.out...) {
+		p.buffers[p.e.p.Values[v].Buffer] = 0
+	}
+	for b := range p.buffers {
+		p.memory += 4 * int64(p.e.p.Buffers[b])
+	}
+	for _, n := range p.need {
+		p.memory += 4 * int64(n)
+	}
+}
+
+// Arguments of kernels, in the low bits of a word.
+func i32(n int) uint64     { return uint64(uint32(int32(n))) }
+func f32(x float32) uint64 { return uint64(math.Float32bits(x)) }
+
+func flag(on bool) uint64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// start launches a kernel of the table.
+func (p *part) start(name string, d gpu.Dims, args ...uint64) error {
+	k, err := p.d.kernel(name)
+	if err != nil {
+		return err
+	}
+	if len(args) != len(k.Params) {
+		panic(fmt.Sprintf("cuda: %d arguments for %s, which has %d", len(args), name, len(k.Params)))
+	}
+	return p.d.stream.Launch(k.handle, driver.Launch{Grid: k.Grid(d), Block: [3]int{k.Threads, 1, 1}}, args)
+}
+
+// vector is where a small weight lies, 0 for none.
+func (p *part) vector(t *weights.Tensor) uint64 {
+	if t == nil {
+		return 0
+	}
+	return uint64(p.d.placed[weightKey{t, true}].at)
+}
+
+// matrix is where a matrix lies, and its type there.
+func (p *part) matrix(t *weights.Tensor) (uint64, quant.Type) {
+	w := p.d.placed[weightKey{t: t}]
+	return uint64(w.at), w.typ
+}
+
+// input is where the words of an input of the Program lie.
+func (p *part) input(v int) uint64 {
+	switch p.e.p.Values[v].Input {
+	case "tokens":
+		return p.word(tokens)
+	case "positions":
+		return p.word(positions)
+	case "wanted":
+		return p.word(wanted)
+	}
+	panic(fmt.Sprintf("cuda: input %q", p.e.p.Values[v].Input))
+}
+
+func (p *part) scratchAt(i int) uint64 { return uint64(p.scratch[i]) }
+
+// lower adds the work of a step. A launch of no rows is none.
+func (p *part) lower(s graph.Step) error {
+	x := func(i int) uint64 { return uint64(p.value(s.In[i])) }
+	y := uint64(p.value(s.Out))
+	width := p.e.p.Values[s.Out].Width()
+	add := func(f func(rows int) error) {
+		p.work = append(p.work, func() error {
+			if n := p.rows(s.Out); n > 0 {
+				return f(n)
+			}
+			return nil
+		})
+	}
+	// simple adds a kernel over all numbers or rows: args stand before their
+	// count, which is that of all numbers where the kernel knows no rows.
+	simple := func(name string, all bool, args []uint64, rest ...uint64) {
+		add(func(rows int) error {
+			n := width
+			if all {
+				n *= rows
+			}
+			list := append(append(append([]uint64{y}, args...), i32(n)), rest...)
+			return p.start(name, gpu.Dims{Rows: rows, Out: width}, list...)
+		})
+	}
+	switch o := s.Op.(type) {
+	case graph.Embed:
+		w, typ := p.matrix(o.Weight)
+		add(func(rows int) error {
+			return p.start(gpu.Name("embed", typ), gpu.Dims{Rows: rows, Out: width}, y, w, p.input(s.In[0]), i32(width))
+		})
+	case graph.Take:
+		add(func(rows int) error {
+			return p.start("take", gpu.Dims{Rows: rows, Out: width}, y, x(0), p.input(s.In[1]), i32(width))
+		})
+	case graph.RMSNorm:
+		group := o.Weight.Shape[0]
+		add(func(rows int) error {
+			return p.start("rmsnorm", gpu.Dims{Rows: rows * (width / group)}, y, x(0), p.vector(o.Weight), i32(group), f32(o.Eps))
+		})
+	case graph.LayerNorm:
+		simple("layernorm", false, []uint64{x(0), p.vector(o.Weight), p.vector(o.Bias)}, f32(o.Eps))
+	case graph.Linear:
+		p.linear(o, s, add)
+		return nil // activations stay held
+	case graph.Bias:
+		simple("bias", false, []uint64{x(0), p.vector(o.Vector)})
+	case graph.Add:
+		simple("add", true, []uint64{x(0), x(1)})
+	case graph.Scale:
+		simple("scale", true, []uint64{x(0)}, f32(o.By))
+	case graph.SoftCap:
+		simple("softcap", true, []uint64{x(0)}, f32(o.Limit))
+	case graph.Activate:
+		simple("gate", true, []uint64{x(0), 0}, i32(int(o.Act)))
+	case graph.Gate:
+		simple("gate", true, []uint64{x(0), x(1)}, i32(int(o.Act)))
+	case graph.Weigh:
+		simple("weigh", false, []uint64{x(0), x(1)})
+	case graph.Rope:
+		t := p.ropeTable(o)
+		heads := width / o.HeadDim
+		add(func(rows int) error {
+			return p.start("rope", gpu.Dims{Rows: rows, Heads: heads}, y, x(0), uint64(t.cos), uint64(t.sin), p.word(positions),
+				i32(heads), i32(o.HeadDim), i32(len(o.Freqs)), flag(o.Interleaved))
+		})
+	case graph.Attention:
+		add(func(rows int) error { return p.attend(o, x(0), x(1), x(2), y, rows) })
+	case graph.Experts:
+		p.held = 0
+		add(func(rows int) error { return p.experts(o, x(0), x(1), y, rows) })
+	default:
+		return fmt.Errorf("cuda: no kernel for %T", s.Op)
+	}
+	return nil
+}
+
+// Up to how many rows products go through the kernel that reads weights once for
+// eight rows, and through the one for eight-bit tensor cores, which rounds less
+// than the one for more rows.
+const (
+	gemvRows  = 8
+	gemm8Rows = 64
+)
+
+// linear multiplies by a matrix. Kernels of few rows take activations of eight
+// bits, which the products of one value share.
+func (p *part) linear(o graph.Linear, s graph.Step, add func(func(rows int) error)) {
+	w, typ := p.matrix(o.Weight)
+	out, in := o.Weight.Shape[0], o.Weight.Shape[1]
+	x, y := p.value(s.In[0]), p.value(s.Out)
+	small := func(rows int) bool { return rows <= gemm8Rows || p.d.info.Capability < tensorCores }
+	if v := s.In[0] + 1; gpu.Quantised(typ) && p.held != v {
+		p.held = v
+		add(func(rows int) error {
+			if !small(rows) {
+				return nil
+			}
+			return p.start("quantize", gpu.Dims{Rows: rows, In: in}, p.scratchAt(acts), uint64(x), i32(in))
+		})
+	}
+	add(func(rows int) error {
+		name, from := gpu.GEMVName(typ, rows), uint64(x)
+		if gpu.Quantised(typ) && small(rows) {
+			from = p.scratchAt(acts)
+		}
+		if rows > gemvRows && p.d.info.Capability >= tensorCores {
+			name = gpu.Name("gemm", typ)
+			if gpu.Quantised(typ) && small(rows) {
+				name = gpu.Name("gemm8", typ)
+			}
+		}
+		return p.start(name, gpu.Dims{Rows: rows, Out: out}, uint64(y), w, from, p.vector(o.Bias), 0, i32(out), i32(in), i32(rows))
+	})
+}
+
+// tensorCores is the compute capability the gemm kernels need.
+const tensorCores = 80
+
+// splitHeads is how many (row, head) pairs fill a device: sequences are cut until
+// there are as many.
+func (d *device) splitHeads() int { return 4 * d.info.Processors }
+
+// splits is into how many parts attention cuts sequences.
+func (p *part) splits(rows, heads int) int {
+	tokens := p.run.stride * p.kv.spec.BlockSize
+	return max(1, min((p.d.splitHeads()+rows*heads-1)/(rows*heads), tokens/minSplit))
+}
+
+// minSplit is the least tokens worth a part of their own.
+const minSplit = 64
+
+// attend stores the rows' keys and values, and attends.
+func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
+	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
+	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
+	if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.word(slots), kvHeads, dim, size); err != nil {
+		return err
+	}
+	n := p.splits(rows, o.Heads)
+	if err := p.start(gpu.Name("attend", typ), gpu.Dims{Rows: rows, Heads: o.Heads, Splits: n}, p.scratchAt(spans), q, kv,
+		p.tables(), p.word(sequences), p.word(ends), i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+		return err
+	}
+	return p.start("attend_combine", gpu.Dims{Rows: rows, Heads: o.Heads}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(n))
+}
+
+// experts routes every row to some experts and adds up what they answer.
+func (p *part) experts(o graph.Experts, x, router, y uint64, rows int) error {
+	n, ff, in, out := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	at := p.scratchAt
+	if err := p.start("experts_choose", gpu.Dims{Rows: rows}, at(chosen), at(shares), router, i32(n), i32(o.Used),
+		flag(o.Renormalise), flag(o.SparseMixer), f32(o.Jitter)); err != nil {
+		return err
+	}
+	// through sends rows of x, each to per of the experts chosen.
+	quantised := uint64(0)
+	through := func(t, bias *weights.Tensor, y, x uint64, xRows, in, out, per int) error {
+		w, typ := p.matrix(t)
+		if gpu.Quantised(typ) {
+			if quantised != x {
+				quantised = x
+				if err := p.start("quantize", gpu.Dims{Rows: xRows, In: in}, at(acts), x, i32(in)); err != nil {
+					return err
+				}
+			}
+			x = at(acts)
+		}
+		return p.start(gpu.Name("expert_gemv", typ), gpu.Dims{Rows: rows * o.Used, Out: out}, y, w, x, p.vector(bias), at(chosen), i32(out), i32(in), i32(per))
+	}
+	if err := through(o.Gate, o.GateBias, at(gates), x, rows, in, ff, o.Used); err != nil {
+		return err
+	}
+	if err := through(o.Up, o.UpBias, at(ups), x, rows, in, ff, o.Used); err != nil {
+		return err
+	}
+	slots := rows * o.Used
+	if err := p.start("gate", gpu.Dims{Rows: slots, Out: ff}, at(gates), at(gates), at(ups), i32(slots*ff), i32(int(o.Act))); err != nil {
+		return err
+	}
+	if err := through(o.Down, o.DownBias, at(answers), at(gates), slots, ff, out, 1); err != nil {
+		return err
+	}
+	return p.start("experts_combine", gpu.Dims{Rows: rows, Out: out}, y, at(answers), at(shares), i32(out), i32(o.Used))
+}
+
+// A ropeTable holds the rotations of positions below places for one set of
+// frequencies, computed as the CPU does.
+type ropeTable struct {
+	freqs     []float64
+	magnitude float32
+	places    int
+	cos, sin  driver.Ptr // (places, pairs)
+}
+
+func (p *part) ropeTable(o graph.Rope) *ropeTable {
+	for _, t := range p.ropes {
+		if &t.freqs[0] == &o.Freqs[0] && len(t.freqs) == len(o.Freqs) && t.magnitude == o.Magnitude {
+			return t
+		}
+	}
+	t := &ropeTable{freqs: o.Freqs, magnitude: o.Magnitude}
+	p.ropes = append(p.ropes, t)
+	return t
+}
+
+// minPlaces is the least positions a ropeTable is made for.
+const minPlaces = 4096
+
+// reach makes every ropeTable hold positions below n. Recorded graphs know where
+// the tables lay, and go.
+func (p *part) reach(n int) error {
+	for _, t := range p.ropes {
+		if n <= t.places {
+			continue
+		}
+		if err := p.dropGraphs(); err != nil {
+			return err
+		}
+		places := max(minPlaces, 2*t.places)
+		for places < n {
+			places *= 2
+		}
+		if err := p.rotate(t, places); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotate makes t's tables anew, through the stages weights go through.
+func (p *part) rotate(t *ropeTable, places int) error {
+	for _, at := range []*driver.Ptr{&t.cos, &t.sin} {
+		if *at != 0 {
+			if err := p.d.ctx.Free(*at); err != nil {
+				return err
+			}
+			*at, t.places = 0, 0
+		}
+	}
+	pairs := len(t.freqs)
+	for _, at := range []*driver.Ptr{&t.cos, &t.sin} {
+		var err error
+		if *at, err = p.d.alloc(4 * int64(places*pairs)); err != nil {
+			return err
+		}
+	}
+	per := min(places, stageBytes/4/pairs)
+	cos, sin := make([]float32, per*pairs), make([]float32, per*pairs)
+	for from := 0; from < places; from += per {
+		n := min(per, places-from)
+		for i := range n {
+			kernels.RopeTable(cos[i*pairs:(i+1)*pairs], sin[i*pairs:(i+1)*pairs], int32(from+i), t.freqs, t.magnitude)
+		}
+		for _, half := range []struct {
+			at driver.Ptr
+			x  []float32
+		}{{t.cos, cos}, {t.sin, sin}} {
+			if err := p.d.send(half.at+driver.Ptr(4*from*pairs), floatBytes(half.x[:n*pairs])); err != nil {
+				return err
+			}
+		}
+	}
+	t.places = places
+	return nil
+}

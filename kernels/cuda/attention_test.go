@@ -1,0 +1,146 @@
+package cuda_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"quern/kernels"
+	"quern/kernels/cuda"
+	"quern/kernels/quant"
+)
+
+// TestAttentionFaults plants wrong tables and lengths.
+func TestAttentionFaults(t *testing.T) {
+	const heads, dim, size, blocks, tableLen = 2, 32, 4, 3, 2
+	for _, tt := range []struct {
+		name       string
+		table      []int32
+		seq, end   int32
+		head       int
+		wantsFault bool
+	}{
+		{"right", []int32{2, 0}, 0, 8, dim, false},
+		{"block behind the last", []int32{2, 3}, 0, 8, dim, true},
+		{"block below 0", []int32{-1, 0}, 0, 8, dim, true},
+		{"longer than its table", []int32{2, 0}, 0, 9, dim, true},
+		{"no such sequence", []int32{2, 0}, 1, 8, dim, true},
+		{"wider heads", []int32{2, 0}, 0, 8, 2 * dim, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := &gpu{TB: t}
+			d := cuda.Dims{Heads: heads, Rows: 1, Splits: 1}
+			err := g.launch("attend_f32", d, g.Alloc(4*heads*(dim+2)), g.floats(random(1, heads*dim)), g.floats(random(2, blocks*2*size*dim)),
+				g.ints(tt.table...), g.ints(tt.seq), g.ints(tt.end), tableLen, heads, 1, tt.head, size, 0, float32(1), float32(0))
+			if (err != nil) != tt.wantsFault {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestAttention(t *testing.T) {
+	for _, tt := range []struct {
+		name                    string
+		t                       quant.Type
+		heads, kvHeads, headDim int
+		blockSize, window       int
+		softcap                 float32
+		sinks                   bool
+	}{
+		{"f16", quant.F16, 4, 2, 64, 16, 0, 0, false},
+		{"f32, odd heads, sinks", quant.F32, 3, 1, 20, 3, 0, 0, true},
+		{"window", quant.F16, 2, 2, 128, 8, 5, 0, false},
+		{"soft cap", quant.F16, 2, 1, 80, 16, 0, 20, false},
+		{"q8_0", quant.Q8_0, 4, 1, 96, 16, 0, 0, false},
+		{"wide heads", quant.F16, 1, 1, 256, 4, 9, 30, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const sequences, tableLen = 2, 12
+			lengths := [sequences]int{33, 2 * tt.blockSize}
+			blocks := sequences*tableLen + 1
+			kv, err := kernels.NewKV(tt.t, 2, blocks, tt.blockSize, tt.kvHeads, tt.headDim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kv.Data = make([]byte, kv.Size())
+			layer := kv.Size() / 2 // the second layer begins there
+			width := tt.kvHeads * tt.headDim
+			var tables, slots []int32
+			for s := range sequences {
+				for b := range tableLen {
+					tables = append(tables, int32((7*(s*tableLen+b)+3)%blocks))
+				}
+				lengths[s] = min(lengths[s], tableLen*tt.blockSize)
+			}
+			rows := lengths[0] + lengths[1] + 1 // and one of padding
+			k, v := random(1, rows*width), random(2, rows*width)
+			row := 0
+			for s, n := range lengths {
+				for pos := range n {
+					block := tables[s*tableLen+pos/tt.blockSize]
+					kv.Put(1, block, pos%tt.blockSize, k[row*width:(row+1)*width], v[row*width:(row+1)*width])
+					slots = append(slots, block*int32(tt.blockSize)+int32(pos%tt.blockSize))
+					row++
+				}
+			}
+			slots = append(slots, -1)
+			g := &gpu{TB: t}
+			cache := g.bytes(make([]byte, layer))
+			g.run(cuda.Name("kv_put", tt.t), cuda.Dims{Rows: rows, Out: width}, cache, g.floats(k), g.floats(v), g.ints(slots...), tt.kvHeads, tt.headDim, tt.blockSize)
+			stored := make([]byte, layer)
+			if err := g.Read(cache, stored); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(stored, kv.Data[layer:]) {
+				t.Fatal("kv_put stores other bytes than kernels.KV")
+			}
+
+			// Rows at some places of both sequences, and one of padding.
+			seq := []int32{0, 0, 1, 1, 0, 1}
+			ends := []int32{1, int32(lengths[0]), int32(lengths[1]), 4, 6, 0}
+			n := tt.heads * tt.headDim
+			q := random(3, len(seq)*n)
+			o := kernels.AttendOptions{Scale: float32(1 / math.Sqrt(float64(tt.headDim))), SoftCap: tt.softcap}
+			var sinks []float32
+			at := none
+			if tt.sinks {
+				sinks = random(4, tt.heads)
+				at = g.floats(sinks)
+			}
+			want := make([]float32, len(q))
+			group := tt.heads / tt.kvHeads
+			scratch := kernels.NewScratch(kv, group)
+			for r := range seq {
+				end := int(ends[r])
+				first := 0
+				if tt.window > 0 {
+					first = max(0, end-tt.window)
+				}
+				for h := range tt.kvHeads {
+					if end == 0 {
+						break
+					}
+					from, to := r*n+h*group*tt.headDim, r*n+(h+1)*group*tt.headDim
+					if sinks != nil {
+						o.Sinks = sinks[h*group : (h+1)*group]
+					}
+					kv.Attend(want[from:to], q[from:to], 1, h, tables[int(seq[r])*tableLen:(int(seq[r])+1)*tableLen], first, end, o, scratch)
+				}
+			}
+			for _, splits := range []int{1, 3, 7} {
+				d := cuda.Dims{Heads: tt.heads, Rows: len(seq), Splits: splits}
+				part, dst := g.Alloc(4*len(seq)*tt.heads*splits*(tt.headDim+2)), g.Alloc(4*len(q))
+				g.run(cuda.Name("attend", tt.t), d, part, g.floats(q), cache, g.ints(tables...), g.ints(seq...), g.ints(ends...),
+					tableLen, tt.heads, tt.kvHeads, tt.headDim, tt.blockSize, tt.window, o.Scale, tt.softcap)
+				g.run("attend_combine", d, dst, part, at, tt.heads, tt.headDim, splits)
+				bound := 4e-5 // values are below 5, their sum by weights too
+				if tt.t == quant.Q8_0 {
+					bound = 0.03 // the CPU rounds queries to eight bits
+				}
+				near(t, fmt.Sprintf("%d splits", splits), g.got(dst, len(q)), want, func(int) float64 { return bound })
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package cuda_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"quern/kernels"
+	"quern/kernels/cuda"
+	"quern/kernels/quant"
+)
+
+func TestNorms(t *testing.T) {
+	const eps = 1e-5
+	for _, n := range []int{1, 31, 64, 257, 1000} {
+		for _, rows := range []int{1, 3} {
+			x, w, bias := random(1, rows*n), random(2, n), random(3, n)
+			want := make([]float32, rows*n)
+			g := &gpu{TB: t}
+			ulps := (float64(n)/256 + 12) * 0x1p-23
+			kernels.RMSNorm(want, x, w, eps)
+			bound := func(i int) float64 { return ulps * math.Abs(float64(want[i])) }
+			dst := g.floats(x) // dst may be x
+			g.run("rmsnorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), n, float32(eps))
+			got := g.got(dst, rows*n)
+			near(t, fmt.Sprintf("rmsnorm of %d", n), got, want, bound)
+
+			size := quant.ActBytes(quant.X32, n)
+			q, also := g.Alloc(rows*size), g.Alloc(4*rows*n)
+			g.run("rmsnorm_quantize", cuda.Dims{Rows: rows}, q, also, g.floats(x), g.floats(w), n, float32(eps))
+			same(t, "rmsnorm_quantize", g.got(also, rows*n), got)
+			packed, wanted := make([]byte, rows*size), make([]byte, size)
+			if err := g.Read(q, packed); err != nil {
+				t.Fatal(err)
+			}
+			for r := range rows {
+				quant.QuantizeX32(wanted, got[r*n:(r+1)*n])
+				if !bytes.Equal(packed[r*size:(r+1)*size], wanted) {
+					t.Errorf("rmsnorm_quantize: row %d of %d is not what QuantizeX32 makes", r, n)
+				}
+			}
+			g.run("rmsnorm_quantize", cuda.Dims{Rows: rows}, q, none, g.floats(x), g.floats(w), n, float32(eps))
+
+			for _, b := range [][]float32{bias, nil} {
+				kernels.LayerNorm(want, x, w, b, eps)
+				at := none
+				if b != nil {
+					at = g.floats(b)
+				}
+				dst = g.floats(x)
+				g.run("layernorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), at, n, float32(eps))
+				near(t, fmt.Sprintf("layernorm of %d", n), g.got(dst, rows*n), want, func(i int) float64 {
+					return ulps * 8 * (1 + math.Abs(float64(w[i%n])) + math.Abs(float64(want[i])))
+				})
+			}
+		}
+	}
+}
+
+func TestPointwise(t *testing.T) {
+	const n, rows = 301, 3
+	x, y, v := random(1, n*rows), random(2, n*rows), random(3, n)
+	for i := range x {
+		x[i] *= 4
+		y[i] *= 4
+	}
+	x[0], x[1], x[2], x[3] = 90, -90, 300, -300
+	all := cuda.Dims{Rows: 1, Out: n * rows}
+	each := cuda.Dims{Rows: rows, Out: n}
+	want := make([]float32, n*rows)
+	g := &gpu{TB: t}
+	px, py, pv := g.floats(x), g.floats(y), g.floats(v)
+	out := func() uint64 { return g.Alloc(4 * n * rows) }
+
+	dst := out()
+	g.run("add", all, dst, px, py, n*rows)
+	kernels.Add(want, x, y)
+	same(t, "add", g.got(dst, n*rows), want)
+
+	dst = out()
+	g.run("bias", each, dst, px, pv, n)
+	kernels.Bias(want, x, v)
+	same(t, "bias", g.got(dst, n*rows), want)
+
+	dst = out()
+	g.run("scale", all, dst, px, n*rows, float32(0.3))
+	kernels.Scale(want, x, 0.3)
+	same(t, "scale", g.got(dst, n*rows), want)
+
+	dst = out()
+	g.run("softcap", all, dst, px, n*rows, float32(30))
+	kernels.SoftCap(want, x, 30)
+	near(t, "softcap", g.got(dst, n*rows), want, func(int) float64 { return 30 * 0x1p-20 })
+
+	dst = out()
+	g.run("weigh", each, dst, px, g.floats(y[:rows]), n)
+	kernels.Weigh(want, x, y[:rows])
+	near(t, "weigh", g.got(dst, n*rows), want, func(i int) float64 { return 16 * 0x1p-22 * math.Abs(float64(want[i])) })
+
+	dst = g.Alloc(4 * 2 * n)
+	g.run("take", cuda.Dims{Rows: 2, Out: n}, dst, px, g.ints(2, 0), n)
+	same(t, "take", g.got(dst, 2*n), append(append([]float32(nil), x[2*n:]...), x[:n]...))
+
+	for act, f := range []func(dst, x, up []float32){kernels.SiLUGate, kernels.GELU, kernels.GELUTanh, kernels.SwiGLUClamped} {
+		for _, up := range [][]float32{y, nil} {
+			at := py
+			if up == nil {
+				if act == 0 || act == 3 {
+					continue
+				}
+				at = none
+			}
+			dst = g.floats(x)
+			g.run("gate", all, dst, dst, at, n*rows, act)
+			f(want, x, up)
+			near(t, fmt.Sprintf("gate %d", act), g.got(dst, n*rows), want, func(i int) float64 {
+				gate, u := math.Abs(float64(x[i])), 1.0
+				if up != nil {
+					u = math.Abs(float64(up[i])) + 1
+				}
+				return (4 + 2*gate) * 0x1p-22 * gate * u
+			})
+		}
+	}
+}
+
+func TestRope(t *testing.T) {
+	const rows, heads = 3, 2
+	for _, tt := range []struct{ headDim, pairs int }{{64, 32}, {80, 20}, {6, 3}, {256, 128}} {
+		for _, interleaved := range []bool{false, true} {
+			x := random(1, rows*heads*tt.headDim)
+			want := make([]float32, len(x))
+			at := []int32{4, 0, 2} // rows of a table of five positions
+			cos, sin := random(2, 5*tt.pairs), random(3, 5*tt.pairs)
+			n := heads * tt.headDim
+			for r, p := range at {
+				kernels.Rope(want[r*n:(r+1)*n], x[r*n:(r+1)*n], tt.headDim, cos[int(p)*tt.pairs:(int(p)+1)*tt.pairs], sin[int(p)*tt.pairs:(int(p)+1)*tt.pairs], interleaved)
+			}
+			g := &gpu{TB: t}
+			flag := 0
+			if interleaved {
+				flag = 1
+			}
+			for _, dst := range []uint64{g.floats(x), g.Alloc(4 * len(x))} {
+				src := g.floats(x)
+				if g.Read(dst, make([]byte, 4*len(x))) == nil {
+					src = dst // dst may be x
+				}
+				g.run("rope", cuda.Dims{Heads: heads, Rows: rows}, dst, src, g.floats(cos), g.floats(sin), g.ints(at...), heads, tt.headDim, tt.pairs, flag)
+				same(t, fmt.Sprintf("rope of %d in %d", tt.pairs, tt.headDim), g.got(dst, len(x)), want)
+			}
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+)
+
+// Softmax replaces x by exp(x - top) / Σ exp(x - top), where top is its largest
+// value, and returns top and the sum. An exponential's relative error is below
+// 2·2⁻²³; what lies more than 87 below the largest counts as e⁻⁸⁷, which is
+// below the last bit of any sum. Without a finite value the result is NaN.
+func Softmax(x []float32) (top, sum float32) {
+	top, sum = SoftmaxWeights(x, nil, 1)
+	Scale(x, x, 1/sum)
+	return top, sum
+}
+
+// SoftmaxWeights replaces x by exp(y - top), where y is x · by + bias and top its
+// largest value, and returns top and the sum of that: a softmax that is not
+// divided yet. bias has the length of x or is nil. Bounds are those of Softmax.
+func SoftmaxWeights(x, bias []float32, by float32) (top, sum float32) {
+	if bias == nil {
+		top = scaleMax(x, by)
+		return top, expSum(x, top)
+	}
+	if len(bias) != len(x) {
+		panic(fmt.Sprintf("kernels: softmax of %d scores with %d of a mask", len(x), len(bias)))
+	}
+	top = float32(math.Inf(-1))
+	done := maskMaxFast(x, bias, by, &top)
+	for i := done; i < len(x); i++ {
+		x[i] = float32(x[i]*by) + bias[i]
+		if x[i] > top {
+			top = x[i]
+		}
+	}
+	return top, expSum(x, top)
+}
+
+// Resize makes p a zero matrix of n rows and k columns to be packed into, in the
+// memory it has where that is enough. No product with p may be in progress.
+func (p *Panels) Resize(n, k int) { p.reset(n, k) }
