@@ -134,9 +134,12 @@ func (c *cache) Bytes() int64 {
 	return n
 }
 
-// whole moves the cache to the processor, for a Program that runs there. It is
-// empty then: no Program has used it yet.
+// whole is the cache for a Program that runs on the processor. One made for
+// devices moves there; it is empty then, since no Program has used it yet.
 func (c *cache) whole() (graph.Cache, error) {
+	if c.host != nil && c.b.hostLayers(c.spec.Layers) == c.spec.Layers {
+		return c.host, nil
+	}
 	if c.all == nil {
 		all, err := c.b.o.Host.NewCache(c.spec)
 		if err != nil {

@@ -198,7 +198,7 @@ func tensor(r *rand.Rand, name string, typ quant.Type, shape ...int) *weights.Te
 
 // Sizes of the program made of random weights.
 const (
-	vocab             = 24
+	vocab, places     = 24, 200
 	heads, kvHeads    = 2, 1
 	blocks, blockSize = 8, 4
 	experts, used     = 3, 2
@@ -212,7 +212,7 @@ func every(t testing.TB, typ quant.Type, layers int) (*graph.Program, graph.Cach
 	headDim := hidden / heads
 	g := graph.NewBuilder(16, 8)
 	freqs := []float64{1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001}
-	x := g.Add(g.Embed(g.Tokens(), tensor(r, "embed", typ, vocab, hidden)), g.Embed(g.Positions(), tensor(r, "places", quant.F32, 32, hidden)))
+	x := g.Add(g.Embed(g.Tokens(), tensor(r, "embed", typ, vocab, hidden)), g.Embed(g.Positions(), tensor(r, "places", quant.F32, places, hidden)))
 	for i := range layers {
 		h := g.RMSNorm(x, tensor(r, "norm", quant.F32, hidden), 1e-5)
 		rope := graph.Rope{HeadDim: headDim, Freqs: freqs, Magnitude: 1.1, Interleaved: i == 1}
@@ -462,7 +462,7 @@ func TestWrongBatch(t *testing.T) {
 	}{
 		{"no rows", func(b *graph.Batch) { *b = graph.Batch{} }},
 		{"token", func(b *graph.Batch) { b.Tokens[0] = vocab }},
-		{"position", func(b *graph.Batch) { b.Positions[0] = 32 }},
+		{"position", func(b *graph.Batch) { b.Positions[0] = places }},
 		{"no block", func(b *graph.Batch) { b.Positions[0] = blockSize }},
 		{"block", func(b *graph.Batch) { b.Tables[0][0] = blocks }},
 		{"sequence", func(b *graph.Batch) { b.Seq[0] = 1 }},
@@ -479,7 +479,6 @@ func TestWrongBatch(t *testing.T) {
 // Long sequences are cut into parts; the parts together are the whole.
 func TestLong(t *testing.T) {
 	p, spec := every(t, quant.F32, 1)
-	p.Values[p.Steps[1].In[0]].Input = "tokens" // no table of places, which is short
 	spec.Blocks, spec.BlockSize = 3, 64
 	table := [][]int32{{2, 0, 1}}
 	var all []*graph.Batch
@@ -538,5 +537,22 @@ func TestTwoModels(t *testing.T) {
 	}
 	if d := distance(results[0], results[1]); d != 0 {
 		t.Errorf("the same model twice is %g apart", d)
+	}
+}
+
+// The product before a sum adds it up itself: no sum is a launch of its own.
+func TestSumsAreFused(t *testing.T) {
+	f := driver.NewFake(1, gigabyte)
+	counts := make(map[string]int)
+	f.Fail = func(kernel string) error {
+		counts[kernel]++
+		return nil
+	}
+	_, m := load(t, "llama-bias-linear.gguf")
+	p, spec := program(t, m, 16, 8)
+	r := newRunner(t, open(t, f, AllLayers), p, spec)
+	r.run(&graph.Batch{Tokens: []int32{3}, Positions: []int32{0}, Seq: []int32{0}, Tables: [][]int32{{0}}, Want: []int32{0}})
+	if counts["add"] != 0 || counts["attend_combine"] == 0 {
+		t.Errorf("launches: %v; want no add", counts)
 	}
 }

@@ -177,8 +177,34 @@ func (p *part) input(v int) uint64 {
 
 func (p *part) scratchAt(i int) uint64 { return uint64(p.scratch[i]) }
 
-// lower adds the work of a step. A launch of no rows is none.
-func (p *part) lower(s graph.Step) error {
+// none is no value.
+const none = -1
+
+// residual finds what the step after s adds to the result of s, where one kernel
+// can do both: s is a product, nobody else reads it, and the sum does not go
+// where the kernel still reads.
+func (p *part) residual(s, next graph.Step) (x int, ok bool) {
+	if _, is := s.Op.(graph.Linear); !is {
+		return none, false
+	}
+	if _, is := next.Op.(graph.Add); !is || next.In[0] == next.In[1] {
+		return none, false
+	}
+	switch s.Out {
+	case next.In[0]:
+		x = next.In[1]
+	case next.In[1]:
+		x = next.In[0]
+	default:
+		return none, false
+	}
+	v := p.e.p.Values
+	return x, p.e.uses[s.Out] == 1 && v[next.Out].Buffer != v[s.In[0]].Buffer
+}
+
+// lower adds the work of a step; a product has value plus added to it unless that
+// is none. A launch of no rows is none.
+func (p *part) lower(s graph.Step, plus int) error {
 	x := func(i int) uint64 { return uint64(p.value(s.In[i])) }
 	y := uint64(p.value(s.Out))
 	width := p.e.p.Values[s.Out].Width()
@@ -220,8 +246,7 @@ func (p *part) lower(s graph.Step) error {
 	case graph.LayerNorm:
 		simple("layernorm", false, []uint64{x(0), p.vector(o.Weight), p.vector(o.Bias)}, f32(o.Eps))
 	case graph.Linear:
-		p.linear(o, s, add)
-		return nil // activations stay held
+		p.linear(o, s, plus, add)
 	case graph.Bias:
 		simple("bias", false, []uint64{x(0), p.vector(o.Vector)})
 	case graph.Add:
@@ -264,10 +289,13 @@ const (
 
 // linear multiplies by a matrix. Kernels of few rows take activations of eight
 // bits, which the products of one value share.
-func (p *part) linear(o graph.Linear, s graph.Step, add func(func(rows int) error)) {
+func (p *part) linear(o graph.Linear, s graph.Step, plus int, add func(func(rows int) error)) {
 	w, typ := p.matrix(o.Weight)
 	out, in := o.Weight.Shape[0], o.Weight.Shape[1]
-	x, y := p.value(s.In[0]), p.value(s.Out)
+	x, y, residual := p.value(s.In[0]), p.value(s.Out), uint64(0)
+	if plus != none {
+		residual = uint64(p.value(plus))
+	}
 	small := func(rows int) bool { return rows <= gemm8Rows || p.d.info.Capability < tensorCores }
 	if v := s.In[0] + 1; gpu.Quantised(typ) && p.held != v {
 		p.held = v
@@ -289,7 +317,7 @@ func (p *part) linear(o graph.Linear, s graph.Step, add func(func(rows int) erro
 				name = gpu.Name("gemm8", typ)
 			}
 		}
-		return p.start(name, gpu.Dims{Rows: rows, Out: out}, uint64(y), w, from, p.vector(o.Bias), 0, i32(out), i32(in), i32(rows))
+		return p.start(name, gpu.Dims{Rows: rows, Out: out}, uint64(y), w, from, p.vector(o.Bias), residual, i32(out), i32(in), i32(rows))
 	})
 }
 

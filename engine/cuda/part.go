@@ -1,0 +1,413 @@
+package cuda
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"quern/engine/graph"
+	"quern/kernels/cuda/driver"
+)
+
+// A part is the steps of a Program that one device runs.
+type part struct {
+	e      *exec
+	d      *device
+	layers span
+	steps  []graph.Step
+	in     []int // values it is handed
+	out    []int // values it hands over, or the Program's results
+
+	weights []weightKey
+	buffers map[int]driver.Ptr // by buffer of the Program
+	scratch []driver.Ptr       // what kernels need beside, by purpose
+	need    []int              // floats of each
+	ropes   []*ropeTable
+	held    int // value whose activations are quantised while lowering, plus one
+	work    []work
+	memory  int64 // bytes of buffers and scratch
+
+	block  driver.Ptr // the inputs of a step, as batch lays them out
+	words  int        // of block
+	pinned []byte
+	mail   []byte // pinned: what is handed over or read
+	graphs map[graphKey]*replay
+	bare   bool // the driver records no graphs
+
+	// The run in progress.
+	run batch
+	kv  *cache
+}
+
+// work launches the kernels of a step for the part's run.
+type work func() error
+
+// A graphKey says which recorded graph fits a run: everything in a launch that
+// is not read from device memory.
+type graphKey struct {
+	rows, stride int
+	kv           driver.Ptr
+}
+
+// A replay is a graph, made when its key comes for the second time.
+type replay struct{ graph driver.Graph }
+
+// The inputs of a step lie in device memory as 32-bit words: a column for each
+// of these, as long as the Program has rows, and then the block tables. A row
+// that fills up has no slot to store to and sees no tokens.
+const (
+	tokens = iota
+	positions
+	sequences // row of the tables
+	ends      // how many tokens of its sequence a row sees
+	slots     // where keys and values go: block · block size + place
+	wanted
+	columns
+)
+
+// A batch is how a step is launched.
+type batch struct {
+	rows, want     int
+	tables, stride int // blocks a table has room for
+}
+
+// maxGraphRows is how many rows a step may have to be recorded. Larger ones are
+// prompts, whose kernels are long.
+const maxGraphRows = 256
+
+// place takes the device's memory and makes the part's work. What was taken
+// before an error is in p and goes with Close.
+func (p *part) place(ctx context.Context, done func(int64)) error {
+	keys := p.weights
+	p.weights = nil
+	for _, k := range keys {
+		if _, err := p.d.place(ctx, k, done); err != nil {
+			return err
+		}
+		p.weights = append(p.weights, k)
+	}
+	if err := p.d.stream.Sync(); err != nil {
+		return err
+	}
+	for b := range p.buffers {
+		at, err := p.d.alloc(4 * int64(p.e.p.Buffers[b]))
+		if err != nil {
+			return err
+		}
+		p.buffers[b] = at
+	}
+	for _, n := range p.need {
+		at, err := p.d.alloc(4 * int64(n))
+		if err != nil {
+			return err
+		}
+		p.scratch = append(p.scratch, at)
+	}
+	var err error
+	n := 0
+	for _, v := range append(p.in[:len(p.in):len(p.in)], p.out...) {
+		n += 4 * p.e.p.Values[v].Shape.Elems()
+	}
+	if p.mail, err = p.d.ctx.Pinned(n); err != nil {
+		return err
+	}
+	if err := p.reserve(p.column(columns) + 64); err != nil {
+		return err
+	}
+	for i := 0; i < len(p.steps); i++ {
+		s, plus := p.steps[i], none
+		if i+1 < len(p.steps) {
+			if x, ok := p.residual(s, p.steps[i+1]); ok {
+				plus = x
+				s.Out = p.steps[i+1].Out
+				i++
+			}
+		}
+		if err := p.lower(s, plus); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve makes room for so many words of inputs. Recorded graphs know where
+// they lay, and go.
+func (p *part) reserve(words int) error {
+	if words <= p.words {
+		return nil
+	}
+	words = 1 << bits.Len(uint(words-1))
+	if err := p.dropInputs(); err != nil {
+		return err
+	}
+	var err error
+	if p.block, err = p.d.alloc(4 * int64(words)); err != nil {
+		return err
+	}
+	if p.pinned, err = p.d.ctx.Pinned(4 * words); err != nil {
+		return err
+	}
+	p.words = words
+	return nil
+}
+
+func (p *part) dropGraphs() error {
+	for k, r := range p.graphs {
+		delete(p.graphs, k)
+		if r.graph != nil {
+			if err := r.graph.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *part) dropInputs() error {
+	p.words = 0
+	if err := p.dropGraphs(); err != nil {
+		return err
+	}
+	if p.pinned != nil {
+		b := p.pinned
+		p.pinned = nil
+		if err := p.d.ctx.FreePinned(b); err != nil {
+			return err
+		}
+	}
+	if p.block != 0 {
+		at := p.block
+		p.block = 0
+		return p.d.ctx.Free(at)
+	}
+	return nil
+}
+
+func (p *part) free() error {
+	if err := p.d.ctx.Enter(); err != nil {
+		return err
+	}
+	if err := p.d.stream.Sync(); err != nil {
+		return err
+	}
+	if err := p.dropInputs(); err != nil {
+		return err
+	}
+	if p.mail != nil {
+		if err := p.d.ctx.FreePinned(p.mail); err != nil {
+			return err
+		}
+	}
+	all := p.scratch
+	for _, at := range p.buffers {
+		all = append(all, at)
+	}
+	for _, t := range p.ropes {
+		all = append(all, t.cos, t.sin)
+	}
+	for _, at := range all {
+		if at == 0 {
+			continue
+		}
+		if err := p.d.ctx.Free(at); err != nil {
+			return err
+		}
+	}
+	for _, k := range p.weights {
+		// After a plan that was never carried out nothing is placed.
+		if p.d.placed[k] == nil {
+			continue
+		}
+		if err := p.d.drop(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shape says how a batch is launched: a decode step fills up to a power of two,
+// so that one recording serves many steps.
+func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
+	b = batch{rows: in.Rows(), want: len(in.Want), tables: max(1, len(in.Tables)), stride: 1}
+	if c != nil {
+		last := int32(0)
+		for _, pos := range in.Positions {
+			last = max(last, pos)
+		}
+		b.stride = 1 << bits.Len(uint(int(last)/c.spec.BlockSize))
+	}
+	if p.e.limits.ahead || b.want != b.rows || b.rows > maxGraphRows {
+		return b, false
+	}
+	full := 1 << bits.Len(uint(b.rows-1))
+	full = max(b.rows, min(full, p.e.p.Rows, p.e.p.Want))
+	b.rows, b.want = full, full
+	return b, true
+}
+
+// column is where column i begins in the block, in words. Wanted rows are no more
+// than rows.
+func (p *part) column(i int) int { return i * max(p.e.p.Rows, p.e.p.Want) }
+
+// word is the address of column i, tables that of the block tables.
+func (p *part) word(i int) uint64 { return uint64(p.block) + 4*uint64(p.column(i)) }
+
+func (p *part) tables() uint64 { return p.word(columns) }
+
+// fill lays a batch out in pinned memory.
+func (p *part) fill(in *graph.Batch, c *cache) {
+	w := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(p.pinned))), p.words)
+	var col [columns][]int32
+	for i := range col {
+		col[i] = w[p.column(i):p.column(i+1)]
+	}
+	tables := w[p.column(columns) : p.column(columns)+p.run.tables*p.run.stride]
+	clear(tables)
+	for s, table := range in.Tables {
+		copy(tables[s*p.run.stride:(s+1)*p.run.stride], table)
+	}
+	for i := len(in.Positions); i < p.run.rows; i++ {
+		col[tokens][i], col[positions][i], col[sequences][i], col[ends][i], col[slots][i] = 0, 0, 0, 0, -1
+	}
+	for i := len(in.Positions) - 1; i >= 0; i-- {
+		pos, seq := in.Positions[i], in.Seq[i]
+		col[tokens][i], col[positions][i], col[sequences][i], col[ends][i], col[slots][i] = in.Tokens[i], pos, seq, pos+1, -1
+		if p.e.limits.ahead && i+1 < len(in.Positions) && in.Seq[i+1] == seq {
+			col[ends][i] = col[ends][i+1]
+		}
+		if c != nil {
+			size := int32(c.spec.BlockSize)
+			col[slots][i] = in.Tables[seq][pos/size]*size + pos%size
+		}
+	}
+	clear(col[wanted][:p.run.want])
+	copy(col[wanted], in.Want)
+}
+
+// runBatch takes what was handed to it through the part's steps and returns what
+// it hands on, valid until the next run.
+func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32) ([][]float32, error) {
+	if err := p.d.ctx.Enter(); err != nil {
+		return nil, err
+	}
+	var recorded bool
+	p.run, recorded = p.shape(in, c)
+	p.kv = c
+	words := p.column(columns) + p.run.tables*p.run.stride
+	if err := p.reserve(words); err != nil {
+		return nil, err
+	}
+	last := slices.Max(in.Positions)
+	if err := p.reach(int(last) + 1); err != nil {
+		return nil, err
+	}
+	p.fill(in, c)
+	if err := p.d.stream.Upload(p.block, p.pinned[:4*words]); err != nil {
+		return nil, err
+	}
+	mail := 0
+	for i, v := range p.in {
+		n := 4 * p.e.p.Values[v].Shape[0] * p.e.p.Values[v].Width()
+		x := p.mail[mail : mail+n]
+		mail += n
+		// Rows that fill up must be numbers too.
+		got := copy(x, floatBytes(handed[i]))
+		x = x[:4*p.rows(v)*p.e.p.Values[v].Width()]
+		clear(x[min(got, len(x)):])
+		if err := p.d.stream.Upload(p.value(v), x); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.launch(recorded); err != nil {
+		return nil, err
+	}
+	var out [][]float32
+	for _, v := range p.out {
+		n := 4 * p.e.p.Values[v].Shape[0] * p.e.p.Values[v].Width()
+		rows := in.Rows()
+		if p.e.p.Values[v].Lead == graph.PerWant {
+			rows = len(in.Want)
+		}
+		x := p.mail[mail : mail+4*rows*p.e.p.Values[v].Width()]
+		mail += n
+		if len(x) > 0 {
+			if err := p.d.stream.Download(x, p.value(v)); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, bytesFloat(x))
+	}
+	return out, p.d.stream.Sync()
+}
+
+// launch runs the part's work, from a recording when this shape came before.
+func (p *part) launch(recorded bool) error {
+	all := func() error {
+		for _, w := range p.work {
+			if err := w(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !recorded || p.bare {
+		return all()
+	}
+	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt()}
+	r := p.graphs[key]
+	if r == nil {
+		p.graphs[key] = &replay{}
+		return all()
+	}
+	if r.graph == nil {
+		g, err := p.d.stream.Capture(all)
+		if err != nil {
+			if lost := p.d.stream.Sync(); lost != nil {
+				return lost
+			}
+			p.bare = true
+			p.e.b.log.Warn("steps are launched kernel by kernel: the driver does not record them", "err", err)
+			return all()
+		}
+		r.graph = g
+	}
+	return p.d.stream.Replay(r.graph)
+}
+
+// rows is how many leading indices of value v this run has.
+func (p *part) rows(v int) int {
+	if p.e.p.Values[v].Lead == graph.PerWant {
+		return p.run.want
+	}
+	return p.run.rows
+}
+
+// value is where value v lies.
+func (p *part) value(v int) driver.Ptr { return p.buffers[p.e.p.Values[v].Buffer] }
+
+// cacheAt is where the part's layers of the cache begin.
+func (p *part) cacheAt() driver.Ptr {
+	if p.kv == nil {
+		return 0
+	}
+	for i, d := range p.e.b.devices {
+		if d == p.d {
+			return p.kv.parts[i].at
+		}
+	}
+	return 0
+}
+
+// layerAt is where layer l of the cache lies.
+func (p *part) layerAt(l int) uint64 {
+	return uint64(p.cacheAt()) + uint64(int64(l-p.layers.from)*int64(p.kv.spec.Blocks)*p.kv.blockBytes())
+}
+
+func floatBytes(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}
+
+func bytesFloat(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}

@@ -1,0 +1,55 @@
+package kokoro
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"quern/engine/tts/kokoro/kokorotest"
+	"quern/kernels"
+)
+
+// TestFastBlocks holds the generator's blocks of published size against the same
+// ones with plain convolutions: the fixtures' channels are too few for fast ones.
+func TestFastBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes 82 M weights")
+	}
+	set, err := kokorotest.Published(open(t, "kokoro-tiny.safetensors"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := kernels.NewPool(2)
+	defer pool.Close()
+	r := rand.New(rand.NewPCG(3, 4))
+	style := make([]float32, 128)
+	for i := range style {
+		style[i] = 0.1 * float32(r.NormFloat64())
+	}
+	for i := range 6 { // of 3, 7 and 11 taps, twice
+		cols := 256 >> (i / 3)
+		x := plane{rows: 301, cols: cols, data: make([]float32, 301*cols)}
+		for k := range x.data {
+			x.data[k] = float32(r.NormFloat64())
+		}
+		var got [2][]float32
+		for j, fast := range []*kernels.FastConv{nil, {}} {
+			l := &loader{set: set, fast: fast}
+			b := l.snakeBlock(fmt.Sprintf("decoder.generator.resblocks.%d", i), cols, len(style))
+			if l.err != nil {
+				t.Fatal(l.err)
+			}
+			got[j] = make([]float32, len(x.data))
+			c := &call{ctx: context.Background(), pool: pool, yield: func() {}, arena: &arena{}}
+			if err := b.add(c, plane{rows: x.rows, cols: cols, data: got[j]}, x, style, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := far(got[1], got[0])
+		if !(d <= 1e-5) {
+			t.Errorf("block %d is off by %.1e, want 1e-5", i, d)
+		}
+		t.Logf("block %d: %.1e", i, d)
+	}
+}
