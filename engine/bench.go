@@ -18,6 +18,7 @@ type BenchOptions struct {
 	Path      string
 	Threads   int        // 0: physical cores
 	Device    string     // "": the best there is
+	GPULayers *int       // as Options.GPULayers
 	Prompt    int        // tokens of prefill; 0: 512
 	Generate  int        // decode steps; 0: 128
 	Batch     int        // sequences decoded together; 0: 1
@@ -83,7 +84,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
-	backend, name, err := openDevice(o.Device, o.Threads)
+	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: gpuLayers(o.GPULayers)})
 	if err != nil {
 		return BenchResult{}, err
 	}

@@ -83,13 +83,17 @@ func findDevice(name string) (places, numbers []int, err error) {
 	return places, numbers, nil
 }
 
-func openDevice(name string, threads int) (graph.Backend, string, error) {
-	return openDeviceWith(name, deviceOptions{threads: threads, layers: -1})
+// gpuLayers is deviceOptions.layers: n, or all where there is none.
+func gpuLayers(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return *n
 }
 
-// openDeviceWith opens the device of that name, and for "auto" the best one that
+// openDevice opens the device of that name, and for "auto" the best one that
 // opens. What the better ones lacked is logged.
-func openDeviceWith(name string, o deviceOptions) (graph.Backend, string, error) {
+func openDevice(name string, o deviceOptions) (graph.Backend, string, error) {
 	if o.log == nil {
 		o.log = slog.New(slog.DiscardHandler)
 	}
@@ -110,6 +114,25 @@ func openDeviceWith(name string, o deviceOptions) (graph.Backend, string, error)
 		err = opened
 	}
 	return nil, "", err
+}
+
+// memoryFor is what models may use where nothing is configured: what is free on the
+// device, and beside the processor's where layers are divided between the two.
+func memoryFor(b graph.Backend, layers *int) int64 {
+	d, ok := b.(interface {
+		Memory() (free, total int64, err error)
+	})
+	if !ok {
+		return availableMemory()
+	}
+	free, _, err := d.Memory()
+	if err != nil {
+		return availableMemory()
+	}
+	if layers != nil {
+		free += availableMemory()
+	}
+	return free
 }
 
 // CheckDevice reports what is wrong with a device's name, before anything is

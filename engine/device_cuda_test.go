@@ -19,7 +19,7 @@ func TestAutoWithoutGPU(t *testing.T) {
 	}
 	var text bytes.Buffer
 	o := deviceOptions{threads: 1, layers: -1, log: slog.New(slog.NewTextHandler(&text, nil))}
-	b, name, err := openDeviceWith("auto", o)
+	b, name, err := openDevice("auto", o)
 	if err != nil || name != "cpu" {
 		t.Fatalf("auto opened %q: %v", name, err)
 	}
@@ -27,7 +27,7 @@ func TestAutoWithoutGPU(t *testing.T) {
 	if got := text.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "no usable driver") {
 		t.Errorf("the log says %q", got)
 	}
-	if _, _, err := openDeviceWith("cuda", o); err == nil || !strings.Contains(err.Error(), "no usable driver") {
+	if _, _, err := openDevice("cuda", o); err == nil || !strings.Contains(err.Error(), "no usable driver") {
 		t.Errorf("cuda opened: %v", err)
 	}
 }

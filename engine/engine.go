@@ -26,8 +26,9 @@ type Options struct {
 	Aliases  map[string]string
 	Defaults map[Kind]string // model of a request that names none
 
-	Threads int    // compute threads; 0 means physical cores
-	Device  string // "auto" (or ""), "cpu", "cuda"
+	Threads   int    // compute threads; 0 means physical cores
+	Device    string // "auto" (or ""), "cpu", "cuda", "cuda:0,1"
+	GPULayers *int   // how many layers of a model, the last ones, run on GPUs; nil means all
 
 	LoadTimeout time.Duration // how long a request waits for its model; 0 means 10 minutes
 	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means 5 minutes, negative never
@@ -109,18 +110,18 @@ func New(o Options) (*Engine, error) {
 	}
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
-	if o.MemoryLimit <= 0 {
-		o.MemoryLimit = availableMemory()
-	}
 	e := &Engine{o: o, log: o.Log, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	if err := e.configure(); err != nil {
 		return nil, err
 	}
-	backend, name, err := openDevice(o.Device, o.Threads)
+	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: gpuLayers(o.GPULayers), log: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	e.backend, e.device = backend, name
+	if e.o.MemoryLimit <= 0 {
+		e.o.MemoryLimit = memoryFor(backend, o.GPULayers)
+	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -148,7 +148,7 @@ func (m *textModel) plan(o ModelOptions, limit int64) (plan, error) {
 		p.OneRequest, p.Tokens = p.Cache, m.embedder.spec.Blocks*blockSize
 		return p, nil
 	}
-	b := graph.NewBuilder(o.Batch, min(o.Batch, wantRows))
+	b := graph.NewBuilder(o.Batch, wanted(&o))
 	var err error
 	if p.program, err = b.Compile(m.lm.Logits(b, m.lm.Hidden(b))); err != nil {
 		return p, err

@@ -47,7 +47,7 @@ func BenchHearing(ctx context.Context, o BenchOptions) (HearingBenchResult, erro
 		}
 	}
 	start := time.Now()
-	backend, name, err := openDevice(o.Device, o.Threads)
+	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: -1})
 	if err != nil {
 		return HearingBenchResult{}, err
 	}

@@ -415,10 +415,7 @@ func (m *onnxLM) Logits(b *graph.Builder, _ graph.Value) graph.Value { return m.
 // openONNX makes an ONNX model resident.
 func (e *Engine) openONNX(n *entry) (_ loaded, err error) {
 	start := time.Now()
-	backend, ok := e.backend.(*cpu.Backend)
-	if !ok {
-		return nil, errorf(CodeModelNotSupported, "model", "ONNX models like %q run on the CPU only; start with --device cpu", n.id)
-	}
+	backend := e.host()
 	h, err := readONNX(n.path)
 	if err != nil {
 		return nil, err
@@ -537,7 +534,7 @@ func (m *textModel) openONNXDecoder(e *Engine, n *entry, h *onnxHead, g *onnxGra
 	m.exec, m.cache = d, newONNXCache(d.perBlock, blocks)
 	return m.schedule(e, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: blockSize,
-		Budget: o.Batch, MaxWant: min(o.Batch, wantRows), Slots: o.Slots, Queue: o.Queue, Context: m.context,
+		Budget: o.Batch, MaxWant: wanted(&o), Slots: o.Slots, Queue: o.Queue, Context: m.context,
 		Log: e.log.With("model", m.id),
 	})
 }

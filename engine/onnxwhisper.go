@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"quern/engine/asr"
-	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/onnx"
@@ -33,10 +32,7 @@ func (f *onnxFolder) findEncoder() (string, error) {
 // openWhisperONNX opens Whisper as the encoder and the decoder that exporters
 // make of it.
 func (e *Engine) openWhisperONNX(path string) (_ *asr.Model, err error) {
-	backend, ok := e.backend.(*cpu.Backend)
-	if !ok {
-		return nil, errorf(CodeModelNotSupported, "model", "ONNX models run on the CPU only; start with --device cpu")
-	}
+	backend := e.host()
 	f, _, err := findONNX(path)
 	if err != nil {
 		return nil, err

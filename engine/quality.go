@@ -61,7 +61,7 @@ func Quality(ctx context.Context, o QualityOptions) (QualityResult, error) {
 	if o.Context <= 0 {
 		o.Context = 512
 	}
-	backend, _, err := openDevice(o.Device, o.Threads)
+	backend, _, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: -1})
 	if err != nil {
 		return QualityResult{}, err
 	}

@@ -18,6 +18,7 @@ type resident struct {
 	model       loaded
 	loading     *load
 	failed      bool
+	lost        bool // the device has failed; goes when users is 0
 	fingerprint string
 	users       int
 	used        time.Time      // when the last user left
@@ -92,6 +93,10 @@ func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m loaded,
 			e.mu.Unlock()
 			return nil, nil, err
 		}
+		if n.lost {
+			e.mu.Unlock()
+			return nil, nil, errLost(n.id)
+		}
 		if n.model != nil {
 			n.users++
 			if n.idle != nil {
@@ -135,7 +140,11 @@ func (e *Engine) release(n *entry) {
 	defer e.mu.Unlock()
 	n.users--
 	n.used = time.Now()
-	if n.users == 0 {
+	switch {
+	case n.users > 0:
+	case n.lost:
+		e.bury(n)
+	default:
 		e.keep(n)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quern/engine/cpu"
 	"quern/engine/tts"
 )
 
@@ -85,10 +84,7 @@ func (e *Engine) openSpeech(n *entry) (loaded, error) {
 		m.synth = tts.Formant()
 		return m, nil
 	}
-	backend, ok := e.backend.(*cpu.Backend)
-	if !ok {
-		return nil, errorf(CodeModelNotSupported, "model", "model %q speaks on the CPU only; start with --device cpu", n.id)
-	}
+	backend := e.host()
 	// Weights are read as float32 whatever the file's type.
 	if err := e.makeRoom(n.id, 2*n.size); err != nil {
 		return nil, err

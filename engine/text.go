@@ -50,9 +50,9 @@ type textModel struct {
 	pair     pairing
 }
 
-// wantRows bounds the rows of a step whose logits are read: one per decoding
-// sequence, and prompt chunks whose log-probabilities are asked for.
-const wantRows = 64
+// wanted bounds the rows of a step whose logits are read: one per decoding sequence,
+// and prompt chunks whose log-probabilities are asked for.
+func wanted(o *ModelOptions) int { return min(o.Batch, max(64, o.Slots)) }
 
 // How far a load is when its parts end.
 const (
@@ -110,7 +110,8 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 		return m, err
 	}
 	m.fingerprint = fingerprint(m.set, n.head.quant)
-	m.embedder.backend = e.backend
+	backend := watched{e.backend, e, n}
+	m.embedder.backend = backend
 	if embeds(c) {
 		if err = m.embedder.open(); err != nil {
 			return m, err
@@ -127,7 +128,7 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	if m.cache, err = e.backend.NewCache(p.cache); err != nil {
 		return m, err
 	}
-	if m.exec, err = e.backend.Compile(p.program); err != nil {
+	if m.exec, err = backend.Compile(p.program); err != nil {
 		return m, err
 	}
 	e.progress(n.id, loadCompiled)

@@ -85,6 +85,7 @@ same model before it was quantised.`,
 				Path:      args[0],
 				Threads:   s.Threads,
 				Device:    string(s.Device),
+				GPULayers: s.layers(),
 				Prompt:    pp,
 				Generate:  tg,
 				Batch:     batch,
@@ -142,7 +143,7 @@ same model before it was quantised.`,
 	f.IntVar(&tg, "tg", 128, "reply `tokens`")
 	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
 	f.IntVar(&reps, "reps", 3, "measured `runs`")
-	addSettings(cmd, "threads", "device", "cache-type", "quantize")
+	addSettings(cmd, "threads", "device", "gpu-layers", "cache-type", "quantize")
 	return cmd
 }
 

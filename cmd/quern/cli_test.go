@@ -49,7 +49,7 @@ func TestCommandLine(t *testing.T) {
 		{"no model file", "inspect text.gguf", "", nil, 1, nil, []string{"text.gguf"}},
 		{"flags that exclude each other", "inspect --graph --json text.gguf", "", nil, 2, nil, []string{"graph", "json"}},
 		{"bad configuration", "serve --config bad.yaml", "", nil, 2, nil, []string{"bad.yaml:1", `did you mean "listen"?`}},
-		{"bad variable", "serve --print-config", "", []string{"QUERN_DEVICE=gpu"}, 2, nil, []string{"QUERN_DEVICE", "auto, cpu, cuda"}},
+		{"bad variable", "serve --print-config", "", []string{"QUERN_DEVICE=gpu"}, 2, nil, []string{"QUERN_DEVICE", "use auto or cpu"}},
 		{"effective settings", "serve --print-config -t 3", "", []string{"QUERN_LISTEN=:7", "QUERN_LISTN=:8"}, 0,
 			[]string{"threads: 3\n", "listen: :7\n"}, []string{"did you mean QUERN_LISTEN?"}},
 		{"public without a key", "serve --listen 0.0.0.0:0", "", nil, 2, nil, []string{"QUERN_API_KEY", "--no-auth", "auth: none"}},

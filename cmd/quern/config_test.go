@@ -165,7 +165,7 @@ func TestBadSettings(t *testing.T) {
 		{"bad override", "request_timeout_overrides: {v1: 5s}", nil, nil, []string{"request_timeout_overrides.v1"}},
 		{"bad size", "memory_limit: lots", nil, nil, []string{`memory_limit: "lots" is not a size`}},
 		{"no body", "limits: {json_body: 0}", nil, nil, []string{"limits.json_body"}},
-		{"bad device", "device: gpu", nil, nil, []string{`"gpu" is not one of auto, cpu, cuda`}},
+		{"bad device", "device: gpu", nil, nil, []string{`"gpu" is not known; use auto or cpu`}},
 		{"no GPU support", "device: cuda", nil, nil, []string{"device: ", "auto or cpu"}},
 		{"bad mixture", "models: [{path: a, quantize: q9}]", nil, nil, []string{"models[0].quantize", "Q4_K_M"}},
 		{"bad cache type", "models: [{path: a, cache_type: q4}]", nil, nil, []string{"models[0].cache_type", "f16, f32, q8_0"}},

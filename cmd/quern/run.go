@@ -53,7 +53,7 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
 	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed"} {
 		group(f, name, groupReply)
 	}
-	addSettings(cmd, "models", "context-length", "cache-type", "quantize", "threads", "device", "memory-limit", "log-level", "log-format")
+	addSettings(cmd, "models", "context-length", "cache-type", "quantize", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
 	return cmd
 }
 

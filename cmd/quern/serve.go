@@ -64,7 +64,7 @@ ends the program at once.`,
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
 	group(cmd.Flags(), "print-config", groupFlags)
 	addSettings(cmd, "listen", "no-auth", "request-timeout", "model", "models", "builtin", "context-length",
-		"slots", "cache-type", "quantize", "keep-alive", "threads", "device", "memory-limit", "log-level", "log-format")
+		"slots", "cache-type", "quantize", "keep-alive", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
 	return cmd
 }
 

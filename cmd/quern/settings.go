@@ -35,6 +35,7 @@ type settings struct {
 
 	Threads     int    `yaml:"threads"`
 	Device      device `yaml:"device"`
+	GPULayers   int    `yaml:"gpu_layers"`
 	MemoryLimit size   `yaml:"memory_limit"`
 
 	KeepAlive         duration            `yaml:"keep_alive"`
@@ -135,6 +136,7 @@ func defaultSettings() settings {
 		}},
 		Hub:               hubSettings{Pull: true},
 		Device:            "auto",
+		GPULayers:         -1,
 		KeepAlive:         minutes(5),
 		LoadTimeout:       minutes(10),
 		RequestTimeout:    seconds(60),
@@ -307,7 +309,18 @@ func (b size) MarshalYAML() (any, error) { return b.String(), nil }
 
 type device string
 
-func (d *device) parse(s string) error { return oneOf((*string)(d), s, "auto", "cpu", "cuda") }
+// layers is the option the engine wants: nil for all.
+func (s *settings) layers() *int {
+	if s.GPULayers < 0 {
+		return nil
+	}
+	return &s.GPULayers
+}
+
+func (d *device) parse(s string) error {
+	*d = device(strings.ToLower(s))
+	return engine.CheckDevice(string(*d))
+}
 
 type logLevel string
 

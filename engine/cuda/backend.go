@@ -15,11 +15,6 @@ import (
 	"quern/kernels/cuda/driver"
 )
 
-// ErrLost is wrapped by errors of Execs and caches whose device failed since they
-// were made: they are of no use any more but to be closed, and what they served
-// has to be loaded again.
-var ErrLost = errors.New("cuda: lost with the device's memory, load it again")
-
 // AllLayers is Options.Layers for a model that runs on GPUs as a whole.
 const AllLayers = -1
 
@@ -114,9 +109,13 @@ func (b *Backend) do(f func() error) error {
 	if err != nil && errors.Is(err, driver.ErrFault) && b.failed == nil {
 		b.failed = err
 		b.log.Error("device failed, its models are lost", "err", err)
+		err = fmt.Errorf("%w (%w)", graph.ErrLost, err)
 	}
 	return err
 }
+
+// Host returns the backend of what runs on the processor, or nil.
+func (b *Backend) Host() graph.Backend { return b.o.Host }
 
 // fresh makes new contexts where the old ones have failed. b.mu is held.
 func (b *Backend) fresh() error {
@@ -130,10 +129,10 @@ func (b *Backend) fresh() error {
 // lost returns the error of what was made in contexts that are no more.
 func (b *Backend) lost(age int) error {
 	if b.failed != nil {
-		return fmt.Errorf("%w (%w)", ErrLost, b.failed)
+		return fmt.Errorf("%w (%w)", graph.ErrLost, b.failed)
 	}
 	if age != b.age {
-		return ErrLost
+		return graph.ErrLost
 	}
 	return nil
 }

@@ -382,14 +382,14 @@ func TestFault(t *testing.T) {
 		t.Errorf("a kernel that faults: %v, want ErrFault", err)
 	}
 	f.Fail = nil
-	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, ErrLost) {
+	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, graph.ErrLost) {
 		t.Errorf("a run after a fault: %v, want ErrLost", err)
 	}
 	again := newRunner(t, b, p, spec)
 	if got := again.run(in); distance(got, want) != 0 {
 		t.Errorf("the model loaded again is %g from before", distance(got, want))
 	}
-	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, ErrLost) {
+	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, graph.ErrLost) {
 		t.Errorf("a run in a context that is gone: %v, want ErrLost", err)
 	}
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"quern/kernels/quant"
@@ -35,6 +36,10 @@ type Backend interface {
 	NewCache(CacheSpec) (Cache, error)
 	io.Closer
 }
+
+// ErrLost is wrapped by errors of Execs and Caches whose device has failed: they are
+// of no use any more but to be closed, and the model has to be loaded again.
+var ErrLost = errors.New("lost with the device's memory")
 
 // An Exec is a Program ready to run. It is not safe for concurrent use.
 type Exec interface {

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quern/engine/graph"
+)
+
+// flaky is a backend whose Execs lose their device when broken says so.
+type flaky struct {
+	graph.Backend
+	broken   atomic.Bool
+	compiled atomic.Int32
+}
+
+func (f *flaky) Compile(p *graph.Program) (graph.Exec, error) {
+	f.compiled.Add(1)
+	x, err := f.Backend.Compile(p)
+	return flakyExec{x, f}, err
+}
+
+type flakyExec struct {
+	graph.Exec
+	f *flaky
+}
+
+func (x flakyExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	if x.f.broken.Load() {
+		return nil, fmt.Errorf("%w: the fan has stopped", graph.ErrLost)
+	}
+	return x.Exec.Run(ctx, in, kv)
+}
+
+// TestLostDevice: requests fail that used a model when its device was lost, and the
+// next one loads it again.
+func TestLostDevice(t *testing.T) {
+	e := open(t, Options{})
+	f := &flaky{Backend: e.backend}
+	e.backend = f
+	ask := func() (text string, err error) {
+		for ev, err := range e.Generate(t.Context(), GenerateRequest{Prompt: Prompt{Text: "Once"}, MaxTokens: 3}) {
+			if err != nil {
+				return "", err
+			}
+			text += ev.Text
+		}
+		return text, nil
+	}
+	want, err := ask()
+	if err != nil || strings.TrimSpace(want) == "" {
+		t.Fatalf("%q, %v", want, err)
+	}
+	f.broken.Store(true)
+	if text, err := ask(); err == nil {
+		t.Fatalf("a lost device says %q", text)
+	}
+	f.broken.Store(false)
+	before := f.compiled.Load()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		var busy *Error
+		_, err = ask()
+		if errors.As(err, &busy) && busy.Code == CodeModelLoading && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond) // the last request is leaving
+			continue
+		}
+		break
+	}
+	if err != nil || f.compiled.Load() == before {
+		t.Errorf("afterwards: %v, compiled %d times since", err, f.compiled.Load()-before)
+	}
+}
