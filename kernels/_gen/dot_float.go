@@ -2,9 +2,8 @@ package main
 
 import "fmt"
 
-// floatAhead is how many bytes ahead weights are fetched. Four rows are read side by
-// side: where they are of 1 KB, as in Whisper, 2048 was within the same four.
-const floatAhead = 6144
+// floatAhead is how many bytes ahead of the rows at hand weights are fetched.
+const floatAhead = 2048
 
 // Floating-point weights meet float32 activations. n is a multiple of the
 // vector; the Go wrapper adds what is left over.
@@ -89,16 +88,19 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	a.f("MOVQ %s, R8", rN)
 	a.f("IMULQ $%d, R8", lanes*size)
 	a.f("LEAQ (R8)(R8*2), R9")
-	for _, rows := range []int{4, 1} {
+	// Memory flows best row after row, and a vector of sixteen is long enough for the
+	// chain of sums not to be what is waited for; vectors of eight take four rows.
+	groups := []int{4, 1}
+	if lanes == 16 {
+		groups = []int{1}
+	}
+	for _, rows := range groups {
 		row, block, done := fmt.Sprintf("row%d", rows), fmt.Sprintf("block%d", rows), fmt.Sprintf("done%d", rows)
 		at := []string{mem(0, rW), fmt.Sprintf("(%s)(R8*1)", rW), fmt.Sprintf("(%s)(R8*2)", rW), fmt.Sprintf("(%s)(R9*1)", rW)}
-		ahead := []string{mem(floatAhead, rW)}
-		for _, a := range at[1:] {
-			ahead = append(ahead, fmt.Sprintf("%d%s", floatAhead, a))
-		}
 		a.l(row)
 		a.f("CMPQ %s, $%d", rRows, rows)
 		a.f("JLT %s", done)
+		a.f("LEAQ %d(%s)(R8*%d), R11", floatAhead, rW, rows)
 		a.f("MOVQ %s, %s", rX, rXP)
 		a.f("MOVQ %s, %s", rN, rC)
 		for r := range rows {
@@ -107,11 +109,14 @@ func floatDot(a *file, t, level string, batch, lanes int,
 		a.l(block)
 		a.f("VMOVUPS (%s), %s", rXP, v(4))
 		for r := range rows {
-			a.f("PREFETCHT0 %s", ahead[r])
+			if r*lanes*size%64 == 0 {
+				a.f("PREFETCHT0 %d(R11)", r*lanes*size)
+			}
 			load(a, t, at[r], 5)
 			a.f("VFMADD231PS %s, %s, %s", v(4), v(5), v(r))
 		}
 		a.f("ADDQ $%d, %s", lanes*size, rW)
+		a.f("ADDQ $%d, R11", rows*lanes*size)
 		a.f("ADDQ $%d, %s", 4*lanes, rXP)
 		a.f("DECQ %s", rC)
 		a.f("JNZ %s", block)

@@ -2290,89 +2290,21 @@ TEXT ·dotF16AVX512(SB), NOSPLIT, $0-56
 	IMULQ $32, R8
 	LEAQ  (R8)(R8*2), R9
 
-row4:
-	CMPQ   DX, $4
-	JLT    done4
-	MOVQ   DI, R13
-	MOVQ   R12, CX
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-
-block4:
-	VMOVUPS       (R13), Z4
-	PREFETCHT0    6144(SI)
-	VCVTPH2PS     0(SI), Z5
-	VFMADD231PS   Z4, Z5, Z0
-	PREFETCHT0    6144(SI)(R8*1)
-	VCVTPH2PS     (SI)(R8*1), Z5
-	VFMADD231PS   Z4, Z5, Z1
-	PREFETCHT0    6144(SI)(R8*2)
-	VCVTPH2PS     (SI)(R8*2), Z5
-	VFMADD231PS   Z4, Z5, Z2
-	PREFETCHT0    6144(SI)(R9*1)
-	VCVTPH2PS     (SI)(R9*1), Z5
-	VFMADD231PS   Z4, Z5, Z3
-	ADDQ          $32, SI
-	ADDQ          $64, R13
-	DECQ          CX
-	JNZ           block4
-	VEXTRACTF64X4 $1, Z0, Y5
-	VADDPS        Y5, Y0, Y0
-	VEXTRACTF32X4 $1, Y0, X5
-	VADDPS        X5, X0, X0
-	VPSHUFD       $0x4e, X0, X5
-	VADDPS        X5, X0, X0
-	VPSHUFD       $0xb1, X0, X5
-	VADDPS        X5, X0, X0
-	VMOVSS        X0, 0(R10)
-	VEXTRACTF64X4 $1, Z1, Y5
-	VADDPS        Y5, Y1, Y1
-	VEXTRACTF32X4 $1, Y1, X5
-	VADDPS        X5, X1, X1
-	VPSHUFD       $0x4e, X1, X5
-	VADDPS        X5, X1, X1
-	VPSHUFD       $0xb1, X1, X5
-	VADDPS        X5, X1, X1
-	VMOVSS        X1, 4(R10)
-	VEXTRACTF64X4 $1, Z2, Y5
-	VADDPS        Y5, Y2, Y2
-	VEXTRACTF32X4 $1, Y2, X5
-	VADDPS        X5, X2, X2
-	VPSHUFD       $0x4e, X2, X5
-	VADDPS        X5, X2, X2
-	VPSHUFD       $0xb1, X2, X5
-	VADDPS        X5, X2, X2
-	VMOVSS        X2, 8(R10)
-	VEXTRACTF64X4 $1, Z3, Y5
-	VADDPS        Y5, Y3, Y3
-	VEXTRACTF32X4 $1, Y3, X5
-	VADDPS        X5, X3, X3
-	VPSHUFD       $0x4e, X3, X5
-	VADDPS        X5, X3, X3
-	VPSHUFD       $0xb1, X3, X5
-	VADDPS        X5, X3, X3
-	VMOVSS        X3, 12(R10)
-	ADDQ          R9, SI
-	ADDQ          $16, R10
-	SUBQ          $4, DX
-	JMP           row4
-
-done4:
 row1:
 	CMPQ   DX, $1
 	JLT    done1
+	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Z0, Z0, Z0
 
 block1:
 	VMOVUPS       (R13), Z4
-	PREFETCHT0    6144(SI)
+	PREFETCHT0    0(R11)
 	VCVTPH2PS     0(SI), Z5
 	VFMADD231PS   Z4, Z5, Z0
 	ADDQ          $32, SI
+	ADDQ          $32, R11
 	ADDQ          $64, R13
 	DECQ          CX
 	JNZ           block1
@@ -2408,6 +2340,7 @@ TEXT ·dotF16AVX2(SB), NOSPLIT, $0-56
 row4:
 	CMPQ   DX, $4
 	JLT    done4
+	LEAQ   2048(SI)(R8*4), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Y0, Y0, Y0
@@ -2417,19 +2350,17 @@ row4:
 
 block4:
 	VMOVUPS      (R13), Y4
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   0(R11)
 	VCVTPH2PS    0(SI), Y5
 	VFMADD231PS  Y4, Y5, Y0
-	PREFETCHT0   6144(SI)(R8*1)
 	VCVTPH2PS    (SI)(R8*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	PREFETCHT0   6144(SI)(R8*2)
 	VCVTPH2PS    (SI)(R8*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	PREFETCHT0   6144(SI)(R9*1)
 	VCVTPH2PS    (SI)(R9*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $16, SI
+	ADDQ         $64, R11
 	ADDQ         $32, R13
 	DECQ         CX
 	JNZ          block4
@@ -2470,16 +2401,18 @@ done4:
 row1:
 	CMPQ   DX, $1
 	JLT    done1
+	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Y0, Y0, Y0
 
 block1:
 	VMOVUPS      (R13), Y4
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   0(R11)
 	VCVTPH2PS    0(SI), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	ADDQ         $16, SI
+	ADDQ         $16, R11
 	ADDQ         $32, R13
 	DECQ         CX
 	JNZ          block1
@@ -2510,94 +2443,22 @@ TEXT ·dotBF16AVX512(SB), NOSPLIT, $0-56
 	IMULQ $32, R8
 	LEAQ  (R8)(R8*2), R9
 
-row4:
-	CMPQ   DX, $4
-	JLT    done4
-	MOVQ   DI, R13
-	MOVQ   R12, CX
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-
-block4:
-	VMOVUPS       (R13), Z4
-	PREFETCHT0    6144(SI)
-	VPMOVZXWD     0(SI), Z5
-	VPSLLD        $16, Z5, Z5
-	VFMADD231PS   Z4, Z5, Z0
-	PREFETCHT0    6144(SI)(R8*1)
-	VPMOVZXWD     (SI)(R8*1), Z5
-	VPSLLD        $16, Z5, Z5
-	VFMADD231PS   Z4, Z5, Z1
-	PREFETCHT0    6144(SI)(R8*2)
-	VPMOVZXWD     (SI)(R8*2), Z5
-	VPSLLD        $16, Z5, Z5
-	VFMADD231PS   Z4, Z5, Z2
-	PREFETCHT0    6144(SI)(R9*1)
-	VPMOVZXWD     (SI)(R9*1), Z5
-	VPSLLD        $16, Z5, Z5
-	VFMADD231PS   Z4, Z5, Z3
-	ADDQ          $32, SI
-	ADDQ          $64, R13
-	DECQ          CX
-	JNZ           block4
-	VEXTRACTF64X4 $1, Z0, Y5
-	VADDPS        Y5, Y0, Y0
-	VEXTRACTF32X4 $1, Y0, X5
-	VADDPS        X5, X0, X0
-	VPSHUFD       $0x4e, X0, X5
-	VADDPS        X5, X0, X0
-	VPSHUFD       $0xb1, X0, X5
-	VADDPS        X5, X0, X0
-	VMOVSS        X0, 0(R10)
-	VEXTRACTF64X4 $1, Z1, Y5
-	VADDPS        Y5, Y1, Y1
-	VEXTRACTF32X4 $1, Y1, X5
-	VADDPS        X5, X1, X1
-	VPSHUFD       $0x4e, X1, X5
-	VADDPS        X5, X1, X1
-	VPSHUFD       $0xb1, X1, X5
-	VADDPS        X5, X1, X1
-	VMOVSS        X1, 4(R10)
-	VEXTRACTF64X4 $1, Z2, Y5
-	VADDPS        Y5, Y2, Y2
-	VEXTRACTF32X4 $1, Y2, X5
-	VADDPS        X5, X2, X2
-	VPSHUFD       $0x4e, X2, X5
-	VADDPS        X5, X2, X2
-	VPSHUFD       $0xb1, X2, X5
-	VADDPS        X5, X2, X2
-	VMOVSS        X2, 8(R10)
-	VEXTRACTF64X4 $1, Z3, Y5
-	VADDPS        Y5, Y3, Y3
-	VEXTRACTF32X4 $1, Y3, X5
-	VADDPS        X5, X3, X3
-	VPSHUFD       $0x4e, X3, X5
-	VADDPS        X5, X3, X3
-	VPSHUFD       $0xb1, X3, X5
-	VADDPS        X5, X3, X3
-	VMOVSS        X3, 12(R10)
-	ADDQ          R9, SI
-	ADDQ          $16, R10
-	SUBQ          $4, DX
-	JMP           row4
-
-done4:
 row1:
 	CMPQ   DX, $1
 	JLT    done1
+	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Z0, Z0, Z0
 
 block1:
 	VMOVUPS       (R13), Z4
-	PREFETCHT0    6144(SI)
+	PREFETCHT0    0(R11)
 	VPMOVZXWD     0(SI), Z5
 	VPSLLD        $16, Z5, Z5
 	VFMADD231PS   Z4, Z5, Z0
 	ADDQ          $32, SI
+	ADDQ          $32, R11
 	ADDQ          $64, R13
 	DECQ          CX
 	JNZ           block1
@@ -2633,6 +2494,7 @@ TEXT ·dotBF16AVX2(SB), NOSPLIT, $0-56
 row4:
 	CMPQ   DX, $4
 	JLT    done4
+	LEAQ   2048(SI)(R8*4), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Y0, Y0, Y0
@@ -2642,23 +2504,21 @@ row4:
 
 block4:
 	VMOVUPS      (R13), Y4
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   0(R11)
 	VPMOVZXWD    0(SI), Y5
 	VPSLLD       $16, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y0
-	PREFETCHT0   6144(SI)(R8*1)
 	VPMOVZXWD    (SI)(R8*1), Y5
 	VPSLLD       $16, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y1
-	PREFETCHT0   6144(SI)(R8*2)
 	VPMOVZXWD    (SI)(R8*2), Y5
 	VPSLLD       $16, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y2
-	PREFETCHT0   6144(SI)(R9*1)
 	VPMOVZXWD    (SI)(R9*1), Y5
 	VPSLLD       $16, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $16, SI
+	ADDQ         $64, R11
 	ADDQ         $32, R13
 	DECQ         CX
 	JNZ          block4
@@ -2699,17 +2559,19 @@ done4:
 row1:
 	CMPQ   DX, $1
 	JLT    done1
+	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Y0, Y0, Y0
 
 block1:
 	VMOVUPS      (R13), Y4
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   0(R11)
 	VPMOVZXWD    0(SI), Y5
 	VPSLLD       $16, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y0
 	ADDQ         $16, SI
+	ADDQ         $16, R11
 	ADDQ         $32, R13
 	DECQ         CX
 	JNZ          block1
@@ -2740,89 +2602,21 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-56
 	IMULQ $64, R8
 	LEAQ  (R8)(R8*2), R9
 
-row4:
-	CMPQ   DX, $4
-	JLT    done4
-	MOVQ   DI, R13
-	MOVQ   R12, CX
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-
-block4:
-	VMOVUPS       (R13), Z4
-	PREFETCHT0    6144(SI)
-	VMOVUPS       0(SI), Z5
-	VFMADD231PS   Z4, Z5, Z0
-	PREFETCHT0    6144(SI)(R8*1)
-	VMOVUPS       (SI)(R8*1), Z5
-	VFMADD231PS   Z4, Z5, Z1
-	PREFETCHT0    6144(SI)(R8*2)
-	VMOVUPS       (SI)(R8*2), Z5
-	VFMADD231PS   Z4, Z5, Z2
-	PREFETCHT0    6144(SI)(R9*1)
-	VMOVUPS       (SI)(R9*1), Z5
-	VFMADD231PS   Z4, Z5, Z3
-	ADDQ          $64, SI
-	ADDQ          $64, R13
-	DECQ          CX
-	JNZ           block4
-	VEXTRACTF64X4 $1, Z0, Y5
-	VADDPS        Y5, Y0, Y0
-	VEXTRACTF32X4 $1, Y0, X5
-	VADDPS        X5, X0, X0
-	VPSHUFD       $0x4e, X0, X5
-	VADDPS        X5, X0, X0
-	VPSHUFD       $0xb1, X0, X5
-	VADDPS        X5, X0, X0
-	VMOVSS        X0, 0(R10)
-	VEXTRACTF64X4 $1, Z1, Y5
-	VADDPS        Y5, Y1, Y1
-	VEXTRACTF32X4 $1, Y1, X5
-	VADDPS        X5, X1, X1
-	VPSHUFD       $0x4e, X1, X5
-	VADDPS        X5, X1, X1
-	VPSHUFD       $0xb1, X1, X5
-	VADDPS        X5, X1, X1
-	VMOVSS        X1, 4(R10)
-	VEXTRACTF64X4 $1, Z2, Y5
-	VADDPS        Y5, Y2, Y2
-	VEXTRACTF32X4 $1, Y2, X5
-	VADDPS        X5, X2, X2
-	VPSHUFD       $0x4e, X2, X5
-	VADDPS        X5, X2, X2
-	VPSHUFD       $0xb1, X2, X5
-	VADDPS        X5, X2, X2
-	VMOVSS        X2, 8(R10)
-	VEXTRACTF64X4 $1, Z3, Y5
-	VADDPS        Y5, Y3, Y3
-	VEXTRACTF32X4 $1, Y3, X5
-	VADDPS        X5, X3, X3
-	VPSHUFD       $0x4e, X3, X5
-	VADDPS        X5, X3, X3
-	VPSHUFD       $0xb1, X3, X5
-	VADDPS        X5, X3, X3
-	VMOVSS        X3, 12(R10)
-	ADDQ          R9, SI
-	ADDQ          $16, R10
-	SUBQ          $4, DX
-	JMP           row4
-
-done4:
 row1:
 	CMPQ   DX, $1
 	JLT    done1
+	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Z0, Z0, Z0
 
 block1:
 	VMOVUPS       (R13), Z4
-	PREFETCHT0    6144(SI)
+	PREFETCHT0    0(R11)
 	VMOVUPS       0(SI), Z5
 	VFMADD231PS   Z4, Z5, Z0
 	ADDQ          $64, SI
+	ADDQ          $64, R11
 	ADDQ          $64, R13
 	DECQ          CX
 	JNZ           block1
@@ -2858,6 +2652,7 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-56
 row4:
 	CMPQ   DX, $4
 	JLT    done4
+	LEAQ   2048(SI)(R8*4), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Y0, Y0, Y0
@@ -2867,19 +2662,18 @@ row4:
 
 block4:
 	VMOVUPS      (R13), Y4
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   0(R11)
 	VMOVUPS      0(SI), Y5
 	VFMADD231PS  Y4, Y5, Y0
-	PREFETCHT0   6144(SI)(R8*1)
 	VMOVUPS      (SI)(R8*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	PREFETCHT0   6144(SI)(R8*2)
+	PREFETCHT0   64(R11)
 	VMOVUPS      (SI)(R8*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	PREFETCHT0   6144(SI)(R9*1)
 	VMOVUPS      (SI)(R9*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $32, SI
+	ADDQ         $128, R11
 	ADDQ         $32, R13
 	DECQ         CX
 	JNZ          block4
@@ -2920,16 +2714,18 @@ done4:
 row1:
 	CMPQ   DX, $1
 	JLT    done1
+	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Y0, Y0, Y0
 
 block1:
 	VMOVUPS      (R13), Y4
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   0(R11)
 	VMOVUPS      0(SI), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	ADDQ         $32, SI
+	ADDQ         $32, R11
 	ADDQ         $32, R13
 	DECQ         CX
 	JNZ          block1
@@ -2970,7 +2766,7 @@ row:
 	VXORPS Z3, Z3, Z3
 
 block:
-	PREFETCHT0    6144(SI)
+	PREFETCHT0    2048(SI)
 	VCVTPH2PS     0(SI), Z4
 	VFMADD231PS   0(R13), Z4, Z0
 	VFMADD231PS   0(R13)(R8*1), Z4, Z1
@@ -3048,7 +2844,7 @@ row:
 	VXORPS Y3, Y3, Y3
 
 block:
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   2048(SI)
 	VCVTPH2PS    0(SI), Y4
 	VFMADD231PS  0(R13), Y4, Y0
 	VFMADD231PS  0(R13)(R8*1), Y4, Y1
@@ -3118,7 +2914,7 @@ row:
 	VXORPS Z3, Z3, Z3
 
 block:
-	PREFETCHT0    6144(SI)
+	PREFETCHT0    2048(SI)
 	VPMOVZXWD     0(SI), Z4
 	VPSLLD        $16, Z4, Z4
 	VFMADD231PS   0(R13), Z4, Z0
@@ -3197,7 +2993,7 @@ row:
 	VXORPS Y3, Y3, Y3
 
 block:
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   2048(SI)
 	VPMOVZXWD    0(SI), Y4
 	VPSLLD       $16, Y4, Y4
 	VFMADD231PS  0(R13), Y4, Y0
@@ -3268,7 +3064,7 @@ row:
 	VXORPS Z3, Z3, Z3
 
 block:
-	PREFETCHT0    6144(SI)
+	PREFETCHT0    2048(SI)
 	VMOVUPS       0(SI), Z4
 	VFMADD231PS   0(R13), Z4, Z0
 	VFMADD231PS   0(R13)(R8*1), Z4, Z1
@@ -3346,7 +3142,7 @@ row:
 	VXORPS Y3, Y3, Y3
 
 block:
-	PREFETCHT0   6144(SI)
+	PREFETCHT0   2048(SI)
 	VMOVUPS      0(SI), Y4
 	VFMADD231PS  0(R13), Y4, Y0
 	VFMADD231PS  0(R13)(R8*1), Y4, Y1
