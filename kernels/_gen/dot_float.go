@@ -88,19 +88,23 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	a.f("MOVQ %s, R8", rN)
 	a.f("IMULQ $%d, R8", lanes*size)
 	a.f("LEAQ (R8)(R8*2), R9")
-	// Memory flows best row after row, and a vector of sixteen is long enough for the
-	// chain of sums not to be what is waited for; vectors of eight take four rows.
+	// Memory flows best row after row, without being asked ahead, and a vector of
+	// sixteen is long enough for the chain of sums not to be what is waited for.
+	// Vectors of eight take four rows, which have to be fetched ahead.
 	groups := []int{4, 1}
 	if lanes == 16 {
 		groups = []int{1}
 	}
+	ahead := len(groups) > 1
 	for _, rows := range groups {
 		row, block, done := fmt.Sprintf("row%d", rows), fmt.Sprintf("block%d", rows), fmt.Sprintf("done%d", rows)
 		at := []string{mem(0, rW), fmt.Sprintf("(%s)(R8*1)", rW), fmt.Sprintf("(%s)(R8*2)", rW), fmt.Sprintf("(%s)(R9*1)", rW)}
 		a.l(row)
 		a.f("CMPQ %s, $%d", rRows, rows)
 		a.f("JLT %s", done)
-		a.f("LEAQ %d(%s)(R8*%d), R11", floatAhead, rW, rows)
+		if ahead {
+			a.f("LEAQ %d(%s)(R8*%d), R11", floatAhead, rW, rows)
+		}
 		a.f("MOVQ %s, %s", rX, rXP)
 		a.f("MOVQ %s, %s", rN, rC)
 		for r := range rows {
@@ -109,14 +113,16 @@ func floatDot(a *file, t, level string, batch, lanes int,
 		a.l(block)
 		a.f("VMOVUPS (%s), %s", rXP, v(4))
 		for r := range rows {
-			if r*lanes*size%64 == 0 {
+			if ahead && r*lanes*size%64 == 0 {
 				a.f("PREFETCHT0 %d(R11)", r*lanes*size)
 			}
 			load(a, t, at[r], 5)
 			a.f("VFMADD231PS %s, %s, %s", v(4), v(5), v(r))
 		}
 		a.f("ADDQ $%d, %s", lanes*size, rW)
-		a.f("ADDQ $%d, R11", rows*lanes*size)
+		if ahead {
+			a.f("ADDQ $%d, R11", rows*lanes*size)
+		}
 		a.f("ADDQ $%d, %s", 4*lanes, rXP)
 		a.f("DECQ %s", rC)
 		a.f("JNZ %s", block)

@@ -2293,18 +2293,15 @@ TEXT ·dotF16AVX512(SB), NOSPLIT, $0-56
 row1:
 	CMPQ   DX, $1
 	JLT    done1
-	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Z0, Z0, Z0
 
 block1:
 	VMOVUPS       (R13), Z4
-	PREFETCHT0    0(R11)
 	VCVTPH2PS     0(SI), Z5
 	VFMADD231PS   Z4, Z5, Z0
 	ADDQ          $32, SI
-	ADDQ          $32, R11
 	ADDQ          $64, R13
 	DECQ          CX
 	JNZ           block1
@@ -2446,19 +2443,16 @@ TEXT ·dotBF16AVX512(SB), NOSPLIT, $0-56
 row1:
 	CMPQ   DX, $1
 	JLT    done1
-	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Z0, Z0, Z0
 
 block1:
 	VMOVUPS       (R13), Z4
-	PREFETCHT0    0(R11)
 	VPMOVZXWD     0(SI), Z5
 	VPSLLD        $16, Z5, Z5
 	VFMADD231PS   Z4, Z5, Z0
 	ADDQ          $32, SI
-	ADDQ          $32, R11
 	ADDQ          $64, R13
 	DECQ          CX
 	JNZ           block1
@@ -2605,18 +2599,15 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-56
 row1:
 	CMPQ   DX, $1
 	JLT    done1
-	LEAQ   2048(SI)(R8*1), R11
 	MOVQ   DI, R13
 	MOVQ   R12, CX
 	VXORPS Z0, Z0, Z0
 
 block1:
 	VMOVUPS       (R13), Z4
-	PREFETCHT0    0(R11)
 	VMOVUPS       0(SI), Z5
 	VFMADD231PS   Z4, Z5, Z0
 	ADDQ          $64, SI
-	ADDQ          $64, R11
 	ADDQ          $64, R13
 	DECQ          CX
 	JNZ           block1
