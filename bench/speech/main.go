@@ -105,7 +105,7 @@ func memory(ctx context.Context, o options, out io.Writer) error {
 		return nil
 	}
 	done := 0
-	for _, upTo := range []int{0, o.n / 10, o.n / 2, o.n} {
+	for _, upTo := range slices.Compact([]int{0, o.n / 10, o.n / 2, o.n}) {
 		if err := many(ctx, o, upTo-done); err != nil {
 			return err
 		}
