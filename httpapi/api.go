@@ -248,6 +248,16 @@ func (a *API) load(ctx context.Context, info engine.ModelInfo) (engine.ModelInfo
 	return info, took, nil
 }
 
+// prepare finds the model a request names, as resolve does, and makes it resident.
+func (a *API) prepare(c *call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	info, err := a.resolve(model, kinds...)
+	if err != nil {
+		return info, err
+	}
+	info, _, err = a.load(c.r.Context(), info)
+	return info, err
+}
+
 // resolve finds the model a request names. Without a name it is the default of
 // the first kind that has one. The ID of what it returns is never an alias.
 func (a *API) resolve(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
@@ -287,6 +297,15 @@ func target(info engine.ModelInfo) engine.ModelInfo {
 		info.ID, info.AliasOf = info.AliasOf, ""
 	}
 	return info
+}
+
+// finish is called when a body was read: it notes fields nobody asked for, and
+// returns the first error found in it.
+func (a *API) finish(o *object) error {
+	for _, name := range o.unread() {
+		a.logUnknown(name)
+	}
+	return o.err()
 }
 
 // logUnknown notes a request field nobody reads, once per name.

@@ -40,10 +40,7 @@ func (a *API) readChat(o *object) (*chatRequest, error) {
 	}
 	refuseTools(o)
 	refuseFormats(o)
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	return r, o.err()
+	return r, a.finish(o)
 }
 
 // readContinue says whether the reply goes on with the last message: by
@@ -259,15 +256,11 @@ func (a *API) render(c *call) error {
 	if err != nil {
 		return err
 	}
-	info, err := a.resolve(r.model, engine.KindChat)
+	info, err := a.prepare(c, r.model, engine.KindChat)
 	if err != nil {
 		return err
 	}
-	ctx := c.r.Context()
-	if info, _, err = a.load(ctx, info); err != nil {
-		return err
-	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	res, err := a.o.Engine.Tokenize(ctx, engine.TokenizeRequest{Model: info.ID, Prompt: r.prompt})
 	if err != nil {

@@ -52,10 +52,7 @@ func (a *API) readText(o *object) (*textRequest, error) {
 	if f := o.object("response_format"); f != nil && f.oneOf("type", "text", "json_object", "json_schema") != "text" {
 		o.p.set(fail(codeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out"))
 	}
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	return r, o.err()
+	return r, a.finish(o)
 }
 
 // readPrompts reads the four forms a prompt may have. null is a prompt of

@@ -37,10 +37,7 @@ func (a *API) readVendorSpeech(c *call) (engine.SpeakRequest, *sound, string, er
 	streamFormat := o.oneOf("stream_format", "audio", "sse")
 	o.ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
 		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	if err := o.err(); err != nil {
+	if err := a.finish(o); err != nil {
 		return r, nil, "", err
 	}
 	q := c.r.URL.Query()

@@ -27,19 +27,12 @@ func (a *API) embeddings(c *call) error {
 	}
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("user")
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	if err := o.err(); err != nil {
+	if err := a.finish(o); err != nil {
 		return err
 	}
 	logCaller(c, o)
-	info, err := a.resolve(model, engine.KindEmbedding)
+	info, err := a.prepare(c, model, engine.KindEmbedding)
 	if err != nil {
-		return err
-	}
-	ctx := c.r.Context()
-	if info, _, err = a.load(ctx, info); err != nil {
 		return err
 	}
 	if r.InputType != "" {
@@ -51,7 +44,7 @@ func (a *API) embeddings(c *call) error {
 			return fail(codeUnsupported, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
 		}
 	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	r.Model = info.ID
 	res, err := a.o.Engine.Embed(ctx, r)

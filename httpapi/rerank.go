@@ -41,22 +41,15 @@ func (a *API) rerank(c *call) error {
 	whole := o.boolean("return_documents", false)
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("user")
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	if err := o.err(); err != nil {
+	if err := a.finish(o); err != nil {
 		return err
 	}
 	logCaller(c, o)
-	info, err := a.resolve(model, engine.KindRerank, engine.KindEmbedding)
+	info, err := a.prepare(c, model, engine.KindRerank, engine.KindEmbedding)
 	if err != nil {
 		return err
 	}
-	ctx := c.r.Context()
-	if info, _, err = a.load(ctx, info); err != nil {
-		return err
-	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	r.Model = info.ID
 	res, err := a.o.Engine.Rerank(ctx, r)

@@ -43,10 +43,7 @@ func (a *API) speech(c *call) error {
 	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("instructions", "user")
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	if err := o.err(); err != nil {
+	if err := a.finish(o); err != nil {
 		return err
 	}
 	logCaller(c, o)
@@ -92,16 +89,12 @@ func readVoice(o *object) string {
 // startSpeech finds and loads the model and checks the voice, so that whatever
 // is wrong with them has a status of its own.
 func (a *API) startSpeech(c *call, model string, r *engine.SpeakRequest) (context.Context, error) {
-	ctx := c.r.Context()
-	info, err := a.resolve(model, engine.KindSpeech)
+	info, err := a.prepare(c, model, engine.KindSpeech)
 	if err != nil {
 		return nil, err
 	}
-	if info, _, err = a.load(ctx, info); err != nil {
-		return nil, err
-	}
 	r.Model = info.ID
-	return ctx, a.o.Engine.CheckVoice(r.Model, r.Voice)
+	return c.r.Context(), a.o.Engine.CheckVoice(r.Model, r.Voice)
 }
 
 // speakSound answers with the bytes of one audio file: as they are made, or in
@@ -291,10 +284,7 @@ func (a *API) phonemize(c *call) error {
 		a.checkSpeechText(v, text)
 	}
 	language := speechLanguages[o.oneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	if err := o.err(); err != nil {
+	if err := a.finish(o); err != nil {
 		return err
 	}
 	words, err := a.o.Engine.Phonemize(text, language)

@@ -28,25 +28,18 @@ func (a *API) tokenize(c *call) error {
 	default:
 		o.need("prompt")
 	}
-	for _, name := range o.unread() {
-		a.logUnknown(name)
-	}
-	if err := o.err(); err != nil {
+	if err := a.finish(o); err != nil {
 		return err
 	}
 	kinds := textKinds
 	if r.Prompt.Messages != nil {
 		kinds = []engine.Kind{engine.KindChat}
 	}
-	info, err := a.resolve(model, kinds...)
+	info, err := a.prepare(c, model, kinds...)
 	if err != nil {
 		return err
 	}
-	ctx := c.r.Context()
-	if info, _, err = a.load(ctx, info); err != nil {
-		return err
-	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	r.Model = info.ID
 	res, err := a.o.Engine.Tokenize(ctx, r)
@@ -80,15 +73,11 @@ func (a *API) detokenize(c *call) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	info, err := a.resolve(model, textKinds...)
+	info, err := a.prepare(c, model, textKinds...)
 	if err != nil {
 		return err
 	}
-	ctx := c.r.Context()
-	if info, _, err = a.load(ctx, info); err != nil {
-		return err
-	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	text, err := a.o.Engine.Detokenize(ctx, info.ID, ids)
 	if err != nil {

@@ -131,16 +131,12 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 }
 
 func (a *API) startTranscription(c *call, model string, r *engine.TranscribeRequest) (context.Context, engine.ModelInfo, error) {
-	ctx := c.r.Context()
-	info, err := a.resolve(model, engine.KindTranscription)
+	info, err := a.prepare(c, model, engine.KindTranscription)
 	if err != nil {
 		return nil, info, err
 	}
-	if info, _, err = a.load(ctx, info); err != nil {
-		return nil, info, err
-	}
 	r.Model = info.ID
-	return ctx, info, nil
+	return c.r.Context(), info, nil
 }
 
 // hearingRate is what recognisers listen at, in Hz.

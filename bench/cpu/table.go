@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"quern/bench/internal/stat"
 )
 
 // A comparison holds the runs of both programs on one file.
@@ -51,7 +52,7 @@ func render(all []comparison, about []string) string {
 			c.model, c.threads, len(c.quern), c.quern[0].CPULevel, c.peer[0].CPULevel)
 		b.WriteString("| | quern | range | node-llama-cpp | range | ratio |\n|---|---:|---|---:|---|---:|\n")
 		for _, r := range c.rows() {
-			q, p := values(c.quern, r.of), values(c.peer, r.of)
+			q, p := stat.Values(c.quern, r.of), stat.Values(c.peer, r.of)
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.name, r.cells(q), r.cells(p), ratio(q, p))
 		}
 	}
@@ -59,28 +60,15 @@ func render(all []comparison, about []string) string {
 }
 
 func (r row) cells(v []float64) string {
-	if median(v) == 0 {
+	if stat.Median(v) == 0 {
 		return "– | –"
 	}
-	return fmt.Sprintf("%.*f | %.*f to %.*f", r.digits, median(v), r.digits, v[0], r.digits, v[len(v)-1])
+	return fmt.Sprintf("%.*f | %.*f to %.*f", r.digits, stat.Median(v), r.digits, v[0], r.digits, v[len(v)-1])
 }
 
 func ratio(q, p []float64) string {
-	if median(q) == 0 || median(p) == 0 {
+	if stat.Median(q) == 0 || stat.Median(p) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.2f", median(q)/median(p))
+	return fmt.Sprintf("%.2f", stat.Median(q)/stat.Median(p))
 }
-
-// values returns one quantity of all runs in ascending order.
-func values(runs []measurement, of func(measurement) float64) []float64 {
-	var out []float64
-	for _, m := range runs {
-		out = append(out, of(m))
-	}
-	slices.Sort(out)
-	return out
-}
-
-// median takes sorted numbers.
-func median(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }

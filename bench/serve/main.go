@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"sync"
 	"time"
+
+	"quern/bench/internal/stat"
 )
 
 type options struct {
@@ -102,7 +104,7 @@ func run(ctx context.Context, o options, progress io.Writer) (*report, error) {
 	var err error
 	if o.pid != 0 {
 		rest(ctx, o.settle)
-		if out.RSSBefore, err = rss(o.pid); err != nil {
+		if out.RSSBefore, err = stat.RSS(o.pid); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +117,7 @@ func run(ctx context.Context, o options, progress io.Writer) (*report, error) {
 	}
 	if o.pid != 0 {
 		rest(ctx, o.settle)
-		if out.RSSAfter, err = rss(o.pid); err != nil {
+		if out.RSSAfter, err = stat.RSS(o.pid); err != nil {
 			return nil, fmt.Errorf("the server is gone: %w", err)
 		}
 		if grown := out.RSSAfter - out.RSSBefore; grown > o.growth {

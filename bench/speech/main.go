@@ -21,11 +21,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"quern/bench/internal/stat"
 )
 
 type options struct {
@@ -110,7 +110,7 @@ func memory(ctx context.Context, o options, out io.Writer) error {
 			return err
 		}
 		done = upTo
-		n, err := rss(o.pid)
+		n, err := stat.RSS(o.pid)
 		if err != nil {
 			return err
 		}
@@ -176,19 +176,4 @@ func median(t []timing, of func(timing) time.Duration) time.Duration {
 	t = slices.Clone(t)
 	slices.SortFunc(t, func(a, b timing) int { return cmp.Compare(of(a), of(b)) })
 	return of(t[len(t)/2]).Round(100 * time.Microsecond)
-}
-
-// rss is the resident memory of a process on Linux, in bytes.
-func rss(pid int) (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, fmt.Errorf("process %d has no VmRSS", pid)
 }

@@ -11,9 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"quern/bench/internal/stat"
 )
 
 // A measurement is what `quern bench --json` and the peers print of a
@@ -73,8 +74,8 @@ func compare(ctx context.Context, args []string, out io.Writer) error {
 			{"encoder, window", func(m measurement) float64 { return m.Encode }},
 			{"decoder, token", func(m measurement) float64 { return m.Token }},
 		} {
-			q, p := values(both[0], row.of), values(both[1], row.of)
-			fmt.Fprintf(out, "| %s %s | %s | %s | %.2f |\n", name, row.name, cells(q), cells(p), median(p)/median(q))
+			q, p := stat.Values(both[0], row.of), stat.Values(both[1], row.of)
+			fmt.Fprintf(out, "| %s %s | %s | %s | %.2f |\n", name, row.name, cells(q), cells(p), stat.Median(p)/stat.Median(q))
 		}
 		about = fmt.Sprintf("quern at %s, %s at %s", both[0][0].CPULevel, both[1][0].Version, both[1][0].CPULevel)
 	}
@@ -96,19 +97,6 @@ func measure(ctx context.Context, args []string) (m measurement, err error) {
 	return m, nil
 }
 
-// values returns one quantity of all runs in ascending order.
-func values(runs []measurement, of func(measurement) float64) []float64 {
-	var out []float64
-	for _, m := range runs {
-		out = append(out, of(m))
-	}
-	slices.Sort(out)
-	return out
-}
-
-// median takes sorted numbers.
-func median(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }
-
 func cells(v []float64) string {
-	return fmt.Sprintf("%.2f | %.2f to %.2f", median(v), v[0], v[len(v)-1])
+	return fmt.Sprintf("%.2f | %.2f to %.2f", stat.Median(v), v[0], v[len(v)-1])
 }

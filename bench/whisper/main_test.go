@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/internal/stat"
 	"quern/codecs"
 	"quern/engine/asr"
 	"quern/engine/cpu"
@@ -195,7 +196,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: error %v", script, err)
 		}
 	}
-	if v := values([]measurement{{Encode: 3}, {Encode: 1}, {Encode: 2}}, func(m measurement) float64 { return m.Encode }); median(v) != 2 || cells(v) != "2.00 | 1.00 to 3.00" {
+	if v := stat.Values([]measurement{{Encode: 3}, {Encode: 1}, {Encode: 2}}, func(m measurement) float64 { return m.Encode }); stat.Median(v) != 2 || cells(v) != "2.00 | 1.00 to 3.00" {
 		t.Errorf("values %v, cells %s", v, cells(v))
 	}
 }

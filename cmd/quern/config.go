@@ -389,9 +389,6 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	if err := kernels.CheckLevel(); err != nil {
 		return err
 	}
-	if err := engine.CheckDevice(string(s.Device)); err != nil {
-		return fmt.Errorf("device: %w", err)
-	}
 	if _, _, err := net.SplitHostPort(s.Listen); err != nil {
 		return fmt.Errorf("listen: %q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s.Listen)
 	}

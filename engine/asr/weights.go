@@ -2,6 +2,7 @@ package asr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"quern/formats/ggml"
@@ -86,7 +87,7 @@ func (f *finder) find(name string, shape ...int) *weights.Tensor {
 			elems *= d
 		}
 		// ggml files keep the bias of a convolution as a column.
-		if len(shape) == 1 && t.Elems() == elems || equal(t.Shape, shape) {
+		if len(shape) == 1 && t.Elems() == elems || slices.Equal(t.Shape, shape) {
 			return t
 		}
 		f.err = fmt.Errorf("%w: tensor %s has shape %v, want %v", ErrFormat, n, t.Shape, shape)
@@ -94,18 +95,6 @@ func (f *finder) find(name string, shape ...int) *weights.Tensor {
 	}
 	f.err = fmt.Errorf("%w: no tensor %s", ErrFormat, names[0])
 	return nil
-}
-
-func equal(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (f *finder) attention(prefix string, d int) attention {

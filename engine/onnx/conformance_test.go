@@ -15,29 +15,9 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
+	"quern/formats/onnx/onnxtest"
 	"quern/kernels"
 )
-
-// fixture returns the path of a file of the shared fixtures, which lie in some
-// directory above this one, or skips the test.
-func fixture(t testing.TB, name ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		path := filepath.Join(append([]string{dir, "shared", "fixtures"}, name...)...)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skipf("no shared/fixtures/%s", filepath.Join(name...))
-		}
-		dir = up
-	}
-}
 
 // wantPassed is the number of cases that passed when the test was last touched.
 const wantPassed = 1447
@@ -46,7 +26,7 @@ const wantPassed = 1447
 // excluded must give the outputs of the reference. ONNX_CASE names one case to
 // run, or a part of its name.
 func TestConformance(t *testing.T) {
-	models, err := filepath.Glob(filepath.Join(fixture(t, "onnx"), "*", "*", "model.onnx"))
+	models, err := filepath.Glob(filepath.Join(onnxtest.Fixture(t, "onnx"), "*", "*", "model.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"slices"
+
 	"quern/formats/onnx"
 	"quern/kernels"
 )
@@ -24,7 +26,7 @@ func (c *call) convolution(x, w *Tensor) convolution {
 		fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.n.Op, x.Shape, w.Shape)
 	}
 	kernel := w.Shape[2:]
-	if k := c.list("kernel_shape", -1); k != nil && !equalShapes(k, kernel) {
+	if k := c.list("kernel_shape", -1); k != nil && !slices.Equal(k, kernel) {
 		fail("%w: kernel_shape %d of weights of shape %d", onnx.ErrFormat, k, w.Shape)
 	}
 	v := convolution{window: c.slide(x, kernel, false), batch: x.Shape[0], groups: c.int("group", 1), inC: w.Shape[1]}

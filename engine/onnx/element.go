@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"math"
+	"slices"
 
 	"quern/formats/onnx"
 	"quern/kernels"
@@ -100,24 +101,12 @@ func numbers(c *call, a, b *Tensor) {
 func (c *call) over(shape []int, operands ...*Tensor) *Tensor {
 	for i, x := range c.in {
 		for _, o := range operands {
-			if x == o && x != nil && equalShapes(x.Shape, shape) && c.mine(i) {
+			if x == o && x != nil && slices.Equal(x.Shape, shape) && c.mine(i) {
 				return c.reuse(i)
 			}
 		}
 	}
 	return c.blank(operands[0].Type, shape...)
-}
-
-func equalShapes(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *call) binary(f pairwise, a, b *Tensor) *Tensor {

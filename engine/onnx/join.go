@@ -1,6 +1,10 @@
 package onnx
 
-import "quern/formats/onnx"
+import (
+	"slices"
+
+	"quern/formats/onnx"
+)
 
 // copyElems copies n elements of src from from to dst at at.
 func copyElems(dst *Tensor, at int, src *Tensor, from, n int) {
@@ -25,7 +29,7 @@ func (c *call) stacked(rows []*Tensor, at int) *Tensor {
 	outer, inner := count(first.Shape[:at]), count(first.Shape[at:])
 	for k, r := range rows {
 		r = r.whole()
-		if r.Type != first.Type || !equalShapes(r.Shape, first.Shape) || r.Seq != nil || r.none() {
+		if r.Type != first.Type || !slices.Equal(r.Shape, first.Shape) || r.Seq != nil || r.none() {
 			fail("%w: %v of shape %d stacked with %v of %d", onnx.ErrFormat, r.Type, r.Shape, first.Type, first.Shape)
 		}
 		for o := range outer {

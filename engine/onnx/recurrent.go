@@ -73,7 +73,7 @@ func (rc *recurrent) run(c *call, gates int, step func(*cell), missing ...string
 	times, batch, in, n := x.Shape[0], x.Shape[1], x.Shape[2], r.Shape[2]
 	wide := gates * n
 	same := func(t *Tensor, shape ...int) {
-		if t != nil && (!equalShapes(t.Shape, shape) || t.F == nil) {
+		if t != nil && (!slices.Equal(t.Shape, shape) || t.F == nil) {
 			fail("%w: %v of shape %d, want %d", onnx.ErrFormat, t.Type, t.Shape, shape)
 		}
 	}

@@ -9,34 +9,14 @@ import (
 	"testing"
 
 	"quern/formats/onnx"
+	"quern/formats/onnx/onnxtest"
 )
-
-// fixture returns the path of a file of the shared fixtures, which lie in some
-// directory above this one, or skips the test.
-func fixture(t testing.TB, name ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		path := filepath.Join(append([]string{dir, "shared", "fixtures"}, name...)...)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skipf("no shared/fixtures/%s", filepath.Join(name...))
-		}
-		dir = up
-	}
-}
 
 // TestConformanceModels opens every model of ONNX's backend test suite.
 func TestConformanceModels(t *testing.T) {
 	read, unsupported := 0, 0
 	ops := make(map[string]int)
-	err := filepath.WalkDir(fixture(t, "onnx"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(onnxtest.Fixture(t, "onnx"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "model.onnx" {
 			return err
 		}
@@ -76,7 +56,7 @@ func TestConformanceModels(t *testing.T) {
 // each against the type its model declares. Sequences and optionals are other
 // messages and are left out.
 func TestConformanceTensors(t *testing.T) {
-	models, err := filepath.Glob(filepath.Join(fixture(t, "onnx"), "*", "*", "model.onnx"))
+	models, err := filepath.Glob(filepath.Join(onnxtest.Fixture(t, "onnx"), "*", "*", "model.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,8 @@ package safetensors
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -74,18 +72,8 @@ func open(dir string, shards []string, mapped *[]*weights.Mapping) (*weights.Set
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, shards[0]), err)
 	}
-	for _, c := range companions {
-		text, err := readSmall(filepath.Join(dir, filepath.FromSlash(c.file)), c.max)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		set.Meta.Set(c.key, string(text))
-	}
-	if t := chatTemplate(&set.Meta); t != "" {
-		set.Meta.Set("tokenizer.chat_template", t)
+	if err := Beside(&set.Meta, dir); err != nil {
+		return nil, err
 	}
 	return set, nil
 }

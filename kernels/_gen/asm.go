@@ -54,6 +54,29 @@ func (a *file) returning(name, params, result string, argBytes int, doc string) 
 	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s\n", doc, signature)
 }
 
+// byFours counts CX down to none: step(i) does one i steps on, forward goes on by n.
+// It ends at the label done, which follows.
+func byFours(a *file, step, forward func(int), done string) {
+	const unroll = 4
+	a.f("SUBQ $%d, CX", unroll)
+	a.f("JLT rest")
+	a.l("fours")
+	for i := range unroll {
+		step(i)
+	}
+	forward(unroll)
+	a.f("SUBQ $%d, CX", unroll)
+	a.f("JGE fours")
+	a.l("rest")
+	a.f("ADDQ $%d, CX", unroll)
+	a.f("JZ %s", done)
+	a.l("one")
+	step(0)
+	forward(1)
+	a.f("DECQ CX")
+	a.f("JNZ one")
+}
+
 // bytes declares read-only data once and returns its operand.
 func (a *file) bytes(name string, b []byte) string {
 	if !a.consts[name] {

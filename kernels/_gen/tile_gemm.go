@@ -185,26 +185,9 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		}
 		a.f("ADDQ $%d, %s", 64*n, wp)
 	}
-	const unroll = 4
 	a.l("tap")
 	a.f("MOVQ R12, CX")
-	a.f("SUBQ $%d, CX", unroll)
-	a.f("JLT rest")
-	a.l("fours")
-	for i := range unroll {
-		step(i)
-	}
-	forward(unroll)
-	a.f("SUBQ $%d, CX", unroll)
-	a.f("JGE fours")
-	a.l("rest")
-	a.f("ADDQ $%d, CX", unroll)
-	a.f("JZ next")
-	a.l("one")
-	step(0)
-	forward(1)
-	a.f("DECQ CX")
-	a.f("JNZ one")
+	byFours(a, step, forward, "next")
 	a.l("next")
 	a.f("ADDQ BX, %s", xp)
 	if rows > 3 {

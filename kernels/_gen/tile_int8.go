@@ -101,24 +101,7 @@ func int8Tile(a *file, rows, width int) {
 		}
 		a.f("ADDQ $%d, %s", 64*n, wp)
 	}
-	const unroll = 4
-	a.f("SUBQ $%d, CX", unroll)
-	a.f("JLT rest")
-	a.l("fours")
-	for i := range unroll {
-		step(i)
-	}
-	forward(unroll)
-	a.f("SUBQ $%d, CX", unroll)
-	a.f("JGE fours")
-	a.l("rest")
-	a.f("ADDQ $%d, CX", unroll)
-	a.f("JZ store")
-	a.l("one")
-	step(0)
-	forward(1)
-	a.f("DECQ CX")
-	a.f("JNZ one")
+	byFours(a, step, forward, "store")
 	a.l("store")
 	a.f("MOVQ dst+0(FP), AX")
 	a.f("MOVQ dstStride+8(FP), R13")
