@@ -104,6 +104,7 @@ func TestOffsets(t *testing.T) {
 		{"Pay $5.20 now", []string{"Pay", "$5.20", "$5.20", "$5.20", "$5.20", "$5.20", "now"}},
 		{"Dr. Who—5–10", []string{"Dr.", "Who", "—", "5", "–", "10"}},
 		{"[Kokoro](/kˈOkəɹO/) [big](+1) [x](http://a.b/c)", []string{"Kokoro", "big", "x"}},
+		{"an empty [](/b/) link", []string{"an", "empty", "link"}},
 		{"don’t *stop* `it`", []string{"don’t", "stop", "it"}},
 		{"U.S. [pause:2s] \U0001F44D", []string{"U.S.", "[pause:2s]", "\U0001F44D", "\U0001F44D"}},
 	} {
@@ -280,7 +281,7 @@ func TestVocabulary(t *testing.T) {
 }
 
 func FuzzPhonemize(f *testing.F) {
-	for _, s := range []string{"", "$5.20 at 3:05 pm", "[a](/b/) [pause:1s] [x](+1)", "Dr. Smith's 1990s", "a@b.com http://x.y/z", "ΑΒΓ Привет 你好\xff", "5-10% 1/2 #3 v1.2.3 ½", "U.S. J. R. e.g.", "x'y-z", "* # > `a` **b**"} {
+	for _, s := range []string{"", "$5.20 at 3:05 pm", "[a](/b/) [pause:1s] [x](+1)", "a [](/b/) c", "Dr. Smith's 1990s", "a@b.com http://x.y/z", "ΑΒΓ Привет 你好\xff", "5-10% 1/2 #3 v1.2.3 ½", "U.S. J. R. e.g.", "x'y-z", "* # > `a` **b**"} {
 		f.Add(s)
 	}
 	g := open(f)

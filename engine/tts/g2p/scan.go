@@ -187,7 +187,7 @@ func (s *scanner) bracket(rest string) bool {
 	}
 	target := tail[:end]
 	whole := mid + 2 + end + 1
-	if len(target) > 2 && target[0] == '/' && target[len(target)-1] == '/' {
+	if mid > 1 && len(target) > 2 && target[0] == '/' && target[len(target)-1] == '/' {
 		if said := symbols(target[1 : len(target)-1]); said != "" {
 			s.add(item{Token: Token{Text: rest[1:mid], Kind: Word}, given: said}, whole)
 			// The word alone is what was read; the rest is a remark about it.
