@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/asr"
 )
 
@@ -50,10 +51,7 @@ func TestCorruptedRecogniser(t *testing.T) {
 
 // bench refuses what is no recogniser and measures what is one.
 func TestBenchHearing(t *testing.T) {
-	path := filepath.Join("..", "..", "shared", "fixtures", "whisper", "ggml-tiny-f16.bin")
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("no fixtures here")
-	}
+	path := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")
 	if !IsHearing(path) || IsHearing("hear_test.go") {
 		t.Errorf("IsHearing of a recogniser and of a text: %v, %v", IsHearing(path), IsHearing("hear_test.go"))
 	}

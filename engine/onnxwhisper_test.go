@@ -6,25 +6,15 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/asr"
 	fonnx "quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
 	"quern/formats/safetensors"
 	"quern/kernels/quant"
 )
-
-// sharedFixture returns the path of a file of the shared fixtures, or skips.
-func sharedFixture(t *testing.T, name ...string) string {
-	t.Helper()
-	path := filepath.Join(append([]string{"..", "..", "shared", "fixtures"}, name...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("no fixtures here")
-	}
-	return path
-}
 
 // whisper records the decoder of hf_tiny with keys and values of the past. With
 // s.branch one graph does both, the start of a text and what follows; without
@@ -100,7 +90,7 @@ func whisperFolder(t *testing.T, s style) string {
 	t.Helper()
 	dir := t.TempDir()
 	link := func(name string, from ...string) {
-		data, err := os.ReadFile(sharedFixture(t, append([]string{"whisper"}, from...)...))
+		data, err := os.ReadFile(fixtures.Path(t, append([]string{"whisper"}, from...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +104,7 @@ func whisperFolder(t *testing.T, s style) string {
 		link("onnx/decoder_model.onnx", "onnx_tiny", "decoder_model.onnx")
 		return dir
 	}
-	set, err := safetensors.Open(sharedFixture(t, "whisper", "hf_tiny"))
+	set, err := safetensors.Open(fixtures.Path(t, "whisper", "hf_tiny"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +135,7 @@ func TestONNXTranscribe(t *testing.T) {
 		models = append(models, ModelOptions{Name: s.name, Path: whisperFolder(t, s)})
 	}
 	e := open(t, Options{Models: models})
-	data, err := os.ReadFile(sharedFixture(t, "whisper", "jfk.wav"))
+	data, err := os.ReadFile(fixtures.Path(t, "whisper", "jfk.wav"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +155,7 @@ func TestONNXTranscribe(t *testing.T) {
 		return list
 	}
 	// The graphs keep keys and values as float32.
-	recorded, err := asr.Open(sharedFixture(t, "whisper", "hf_tiny"), e.backend, asr.OpenOptions{Cache: quant.F32})
+	recorded, err := asr.Open(fixtures.Path(t, "whisper", "hf_tiny"), e.backend, asr.OpenOptions{Cache: quant.F32})
 	if err != nil {
 		t.Fatal(err)
 	}

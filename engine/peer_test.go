@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/builtin"
 	"quern/engine/sample"
 	"quern/engine/token"
@@ -116,7 +117,7 @@ func TestPeerFamilies(t *testing.T) {
 	if os.Getenv("PEER_DIR") == "" {
 		t.Skip("no PEER_DIR")
 	}
-	dirs, err := filepath.Glob(filepath.Join(filepath.Dir(fixtureDir(t)), "*", "hf"))
+	dirs, err := filepath.Glob(filepath.Join(fixtures.Path(t, "llm"), "*", "hf"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,36 +13,17 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/builtin"
 	"quern/formats"
 	"quern/formats/gguf"
 	"quern/kernels/quant"
 )
 
-// fixtureDir is the folder of reference outputs beside the checkout.
-func fixtureDir(t *testing.T) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if p := filepath.Join(dir, "shared", "fixtures", "llm", "quant"); isFolder(p) {
-			return p
-		}
-	}
-	t.Skip("no shared/fixtures beside the checkout")
-	return ""
-}
-
-func isFolder(p string) bool {
-	st, err := os.Stat(p)
-	return err == nil && st.IsDir()
-}
-
 // TestQuantize holds the types of every tensor against llama.cpp's quantiser,
 // and the error of the weights against that of llama.cpp's own file.
 func TestQuantize(t *testing.T) {
-	dir := fixtureDir(t)
+	dir := fixtures.Path(t, "llm", "quant")
 	source, err := formats.Open(filepath.Join(dir, "llama-F32.gguf"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/asr"
 )
 
@@ -162,10 +163,7 @@ func (s *sine) Read(dst []float32) (int, error) {
 }
 
 func TestTranscribe(t *testing.T) {
-	dir := filepath.Join("..", "..", "shared", "fixtures", "whisper", "hf_tiny")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no fixtures here")
-	}
+	dir := fixtures.Path(t, "whisper", "hf_tiny")
 	e := open(t, Options{Models: []ModelOptions{{Name: "ear", Path: dir}}})
 	m, err := e.Resolve("", KindTranscription)
 	if err != nil || m.ID != "ear" || m.Architecture != "whisper" {

@@ -1,18 +1,15 @@
 package engine
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern/bench/fixtures"
 )
 
 // A real, tiny model continues as llama2.c and llama.cpp do.
 func TestStories(t *testing.T) {
-	path := filepath.Join("..", "..", "shared", "fixtures", "real", "stories260K.gguf")
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("no shared/fixtures beside the checkout")
-	}
+	path := fixtures.Path(t, "real", "stories260K.gguf")
 	e := open(t, Options{Models: []ModelOptions{{Name: "stories", Path: path}}})
 	res, err := gather(t.Context(), e, GenerateRequest{Model: "stories", Prompt: Prompt{Text: "Once upon a time"}, MaxTokens: 200})
 	if err != nil {

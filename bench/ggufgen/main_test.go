@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/formats/gguf"
 	"quern/kernels/quant"
 )
@@ -77,20 +77,7 @@ func TestDeterministic(t *testing.T) {
 
 // TestMixtures holds the types we choose against files llama.cpp quantised.
 func TestMixtures(t *testing.T) {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for filepath.Dir(dir) != dir {
-		if _, err := os.Stat(filepath.Join(dir, "shared", "fixtures")); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	dir = filepath.Join(dir, "shared", "fixtures", "llm", "quant")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no shared fixtures here")
-	}
+	dir := fixtures.Path(t, "llm", "quant")
 	for _, tt := range []struct {
 		file, mix string
 		s         shape

@@ -9,29 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// fixtures returns the directory of chat templates collected from real models,
-// which lies beside the checkout where there is one. It is not part of the
-// repository.
-func fixtures(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		path := filepath.Join(dir, "shared", "fixtures", "chat_templates")
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skip("no shared/fixtures here")
-		}
-		dir = up
-	}
-}
+	"quern/bench/fixtures"
+)
 
 func readJSON(t testing.TB, path string, v any) {
 	t.Helper()
@@ -51,7 +31,7 @@ var fixtureOptions = Options{BOS: "<s>", EOS: "</s>", Unknown: "<unk>", Now: fix
 // realTemplates makes every collected template.
 func realTemplates(t testing.TB) map[string]*Template {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(fixtures(t), "templates", "*.jinja"))
+	paths, err := filepath.Glob(filepath.Join(fixtures.Path(t, "chat_templates"), "templates", "*.jinja"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +107,7 @@ func (c *wireCase) request(t testing.TB) *Request {
 
 func readCases(t testing.TB) map[string]*wireCase {
 	var cases map[string]*wireCase
-	readJSON(t, filepath.Join(fixtures(t), "cases.json"), &cases)
+	readJSON(t, fixtures.Path(t, "chat_templates", "cases.json"), &cases)
 	return cases
 }
 
@@ -153,7 +133,7 @@ func TestRealTemplates(t *testing.T) {
 		Template, Case string
 		Output, Error  *string
 	}
-	readJSON(t, filepath.Join(fixtures(t), "golden.json"), &goldens)
+	readJSON(t, fixtures.Path(t, "chat_templates", "golden.json"), &goldens)
 	equal, better, rescued, refused := 0, 0, 0, 0
 	for _, g := range goldens {
 		got, err := templates[g.Template].Render(cases[g.Case].request(t))
@@ -188,7 +168,7 @@ var controlLike = regexp.MustCompile(`<\|[^|<>]{1,40}\|>|</?[a-z_:]{1,30}>|\[/?[
 // a client can send. None may come out as one, and none of the template's own
 // may be lost.
 func TestRealTrust(t *testing.T) {
-	dir := fixtures(t)
+	dir := fixtures.Path(t, "chat_templates")
 	templates, cases := realTemplates(t), readCases(t)
 	for name, tmpl := range templates {
 		src, err := os.ReadFile(filepath.Join(dir, "templates", name))
@@ -307,7 +287,7 @@ func TestRealWants(t *testing.T) {
 
 // BenchmarkRender measures the template with the longest source.
 func BenchmarkRender(b *testing.B) {
-	dir := fixtures(b)
+	dir := fixtures.Path(b, "chat_templates")
 	src, err := os.ReadFile(filepath.Join(dir, "templates", "MiroThinker.jinja"))
 	if err != nil {
 		b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
 )
@@ -17,10 +18,7 @@ func TestFixtures(t *testing.T) {
 	if os.Getenv("QUERN_TEST_CUDA") == "" {
 		t.Skip("QUERN_TEST_CUDA is not set")
 	}
-	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "fixtures", "llm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := fixtures.Path(t, "llm")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "model*.gguf"))
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +28,7 @@ func TestFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files = append(files, more...); len(files) == 0 {
-		t.Skip("no shared/fixtures beside the checkout")
+		t.Fatal("no files")
 	}
 	for _, file := range files {
 		name := strings.TrimPrefix(file, dir+string(filepath.Separator))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/model"
@@ -52,28 +53,6 @@ func readGolden(t *testing.T, path string) *golden {
 		t.Fatal(err)
 	}
 	return g
-}
-
-// fixtures is the folder of reference outputs beside the checkout; the test is
-// skipped where it is absent.
-func fixtures(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if p := filepath.Join(dir, "shared", "fixtures"); isDir(p) {
-			return p
-		}
-	}
-	t.Skip("no shared/fixtures beside the checkout")
-	return ""
-}
-
-func isDir(p string) bool {
-	s, err := os.Stat(p)
-	return err == nil && s.IsDir()
 }
 
 // A runner feeds tokens of one sequence to a model.
@@ -282,7 +261,7 @@ func compareEmbedding(t *testing.T, set *weights.Set, g *golden, pooling model.P
 // TestGoldenEmbeddings holds the rows of embedding models and their pooled
 // vectors against llama.cpp and, with the activation as it is defined, float64.
 func TestGoldenEmbeddings(t *testing.T) {
-	dir := filepath.Join(fixtures(t), "llm")
+	dir := fixtures.Path(t, "llm")
 	for _, tt := range []struct {
 		name    string
 		pooling model.Pooling
@@ -346,7 +325,7 @@ func open(t *testing.T, path string) *weights.Set {
 }
 
 func TestGoldenF32(t *testing.T) {
-	dir := filepath.Join(fixtures(t), "llm")
+	dir := fixtures.Path(t, "llm")
 	for _, tt := range []struct {
 		name, file string
 		limit      float64 // against llama.cpp; 5e-3 where it looks GELU up in a table
@@ -423,7 +402,7 @@ func quantLimit(file string) (limit, tie float64, dequantised bool) {
 }
 
 func TestGoldenQuantised(t *testing.T) {
-	dir := filepath.Join(fixtures(t), "llm", "quant")
+	dir := fixtures.Path(t, "llm", "quant")
 	files, err := filepath.Glob(filepath.Join(dir, "llama-*.gguf"))
 	if err != nil || len(files) < 15 {
 		t.Fatalf("%d quantised files, %v", len(files), err)

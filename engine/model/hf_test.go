@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/formats/safetensors"
@@ -62,7 +63,7 @@ func permute(x []float32, rows, headDim int) []float32 {
 // converter made of it: the same tensors, bit for bit, and for each key of the
 // GGUF file the same value.
 func TestTranslate(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(fixtures(t), "llm", "*", "hf"))
+	dirs, err := filepath.Glob(filepath.Join(fixtures.Path(t, "llm"), "*", "hf"))
 	if err != nil || len(dirs) < 20 {
 		t.Fatalf("%d directories, %v", len(dirs), err)
 	}
@@ -180,7 +181,7 @@ func toFloat(v any) float64 {
 // float64 computation from the same files with Hugging Face's semantics, and
 // those that differ from GGUF files in nothing against llama.cpp's output.
 func TestGoldenSafeTensors(t *testing.T) {
-	dir := filepath.Join(fixtures(t), "llm")
+	dir := fixtures.Path(t, "llm")
 	type test struct{ dir, config, golden string }
 	tests := []test{
 		{"llama-mha/hf-sharded", "", "golden-hf-f64.json"},

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/formats/onnx/onnxtest"
 	"quern/kernels"
 )
 
@@ -26,7 +26,7 @@ const wantPassed = 1447
 // excluded must give the outputs of the reference. ONNX_CASE names one case to
 // run, or a part of its name.
 func TestConformance(t *testing.T) {
-	models, err := filepath.Glob(filepath.Join(onnxtest.Fixture(t, "onnx"), "*", "*", "model.onnx"))
+	models, err := filepath.Glob(filepath.Join(fixtures.Path(t, "onnx"), "*", "*", "model.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}

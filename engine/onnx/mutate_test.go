@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/bench/fixtures"
 	"quern/formats/onnx"
 	"quern/kernels"
 )
@@ -25,18 +26,9 @@ func TestMutated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []string
-	for up := ""; dir != up; dir, up = filepath.Dir(dir), dir {
-		if cases, _ = filepath.Glob(filepath.Join(dir, "shared", "fixtures", "onnx", "*", "*", "model.onnx")); cases != nil {
-			break
-		}
-	}
-	if cases == nil {
-		t.Skip("no shared/fixtures/onnx")
+	cases, err := filepath.Glob(filepath.Join(fixtures.Path(t, "onnx"), "*", "*", "model.onnx"))
+	if err != nil || cases == nil {
+		t.Fatalf("no cases: %v", err)
 	}
 	pool := kernels.NewPool(2)
 	defer pool.Close()

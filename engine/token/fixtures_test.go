@@ -7,30 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/token"
 	"quern/formats/gguf"
 )
-
-// fixture returns the path of a file of the shared fixtures, which lie in some
-// directory above this one, or skips the test.
-func fixture(t testing.TB, name ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		path := filepath.Join(append([]string{dir, "shared", "fixtures"}, name...)...)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skipf("no shared/fixtures/%s", filepath.Join(name...))
-		}
-		dir = up
-	}
-}
 
 func readSpec(t testing.TB, path string) token.Spec {
 	t.Helper()
@@ -59,7 +39,7 @@ func newVocab(t testing.TB, s token.Spec) *token.Vocab {
 // Face once did: a map of tokens and a list of merges.
 func llama3(t testing.TB) token.Spec {
 	t.Helper()
-	dir := fixture(t, "vocab", "llama3")
+	dir := fixtures.Path(t, "vocab", "llama3")
 	data, err := os.ReadFile(filepath.Join(dir, "encoder.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +74,8 @@ var vocabs = []string{"bert-bge", "falcon", "gpt-2", "llama-bpe", "llama-spm", "
 func goldenSpec(t testing.TB, name string) (token.Spec, string) {
 	t.Helper()
 	if name == "llama-bpe" {
-		return llama3(t), fixture(t, "vocab", "llama3", "ggml-vocab-llama-bpe.gguf.inp")
+		return llama3(t), fixtures.Path(t, "vocab", "llama3", "ggml-vocab-llama-bpe.gguf.inp")
 	}
-	path := fixture(t, "vocab", "ggml-vocab-"+name+".gguf")
+	path := fixtures.Path(t, "vocab", "ggml-vocab-"+name+".gguf")
 	return readSpec(t, path), path + ".inp"
 }

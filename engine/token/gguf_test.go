@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/token"
 	"quern/formats/weights"
 )
@@ -126,7 +127,7 @@ func TestFixtureFacts(t *testing.T) {
 
 // TestStories reads the tokenizer of a whole model.
 func TestStories(t *testing.T) {
-	v := newVocab(t, readSpec(t, fixture(t, "real", "stories260K.gguf")))
+	v := newVocab(t, readSpec(t, fixtures.Path(t, "real", "stories260K.gguf")))
 	const text = "Once upon a time, there was a little girl named Lily."
 	ids := v.EncodeSequence(nil, text, false)
 	if v.Size() != 512 || ids[0] != v.Special(token.BOS) {

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/formats/ggml"
 	"quern/kernels/quant"
 )
@@ -117,15 +116,6 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// shared is the folder of fixtures beside the repository, or the test is skipped.
-func shared(t *testing.T, path string) string {
-	p := filepath.Join("..", "..", "..", "shared", "fixtures", path)
-	if _, err := os.Stat(p); err != nil {
-		t.Skip("no fixtures beside the repository")
-	}
-	return p
-}
-
 func TestPublished(t *testing.T) {
 	for _, tt := range []struct {
 		path, kind string
@@ -135,7 +125,7 @@ func TestPublished(t *testing.T) {
 		{"whisper/ggml-tiny-q8_0.bin", ggml.Whisper, 167},
 		{"vad/silero-v6.2.0-ggml.bin", ggml.Silero, 15},
 	} {
-		set, err := ggml.Open(shared(t, tt.path))
+		set, err := ggml.Open(fixtures.Path(t, tt.path))
 		if err != nil {
 			t.Errorf("%s: %v", tt.path, err)
 			continue

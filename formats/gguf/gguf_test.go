@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/formats/gguf"
 	"quern/formats/weights"
 	"quern/kernels/quant"
@@ -194,9 +195,14 @@ func TestHandMade(t *testing.T) {
 }
 
 func TestFixtures(t *testing.T) {
-	files := fixtures(t, "llm/*/*.gguf", "llm/quant/other/*.gguf", "vocab/*.gguf", "real/*.gguf")
-	if files == nil {
-		t.Skip("no shared fixtures here")
+	root := fixtures.Path(t)
+	var files []string
+	for _, pattern := range []string{"llm/*/*.gguf", "llm/quant/other/*.gguf", "vocab/*.gguf", "real/*.gguf"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || found == nil {
+			t.Fatalf("%s: nothing found (%v)", pattern, err)
+		}
+		files = append(files, found...)
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {

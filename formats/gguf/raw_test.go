@@ -3,8 +3,6 @@ package gguf_test
 import (
 	"encoding/binary"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"quern/kernels/quant"
@@ -60,34 +58,6 @@ func (r raw) tensor(name string, typ uint32, off uint64, dims ...uint64) raw {
 		r = r.u64(d)
 	}
 	return r.u32(typ).u64(off)
-}
-
-// fixtures returns the model files the project's machines share, none where
-// they are not there.
-func fixtures(t testing.TB, patterns ...string) []string {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		root := filepath.Join(dir, "shared", "fixtures")
-		if _, err := os.Stat(root); err == nil {
-			var files []string
-			for _, p := range patterns {
-				m, err := filepath.Glob(filepath.Join(root, p))
-				if err != nil {
-					t.Fatal(err)
-				}
-				files = append(files, m...)
-			}
-			return files
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return nil
-		}
-		dir = up
-	}
 }
 
 // sizeOf returns the bytes of n weights.

@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/formats/onnx"
-	"quern/formats/onnx/onnxtest"
 )
 
 // TestConformanceModels opens every model of ONNX's backend test suite.
 func TestConformanceModels(t *testing.T) {
 	read, unsupported := 0, 0
 	ops := make(map[string]int)
-	err := filepath.WalkDir(onnxtest.Fixture(t, "onnx"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(fixtures.Path(t, "onnx"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "model.onnx" {
 			return err
 		}
@@ -56,7 +56,7 @@ func TestConformanceModels(t *testing.T) {
 // each against the type its model declares. Sequences and optionals are other
 // messages and are left out.
 func TestConformanceTensors(t *testing.T) {
-	models, err := filepath.Glob(filepath.Join(onnxtest.Fixture(t, "onnx"), "*", "*", "model.onnx"))
+	models, err := filepath.Glob(filepath.Join(fixtures.Path(t, "onnx"), "*", "*", "model.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/kernels/quant"
 )
 
@@ -35,7 +36,7 @@ func TestDecodeGolden(t *testing.T) {
 }
 
 func TestDecodeFixtures(t *testing.T) {
-	dir := fixtures(t)
+	dir := fixtures.Path(t, "llm", "quant")
 	var golden map[string]struct {
 		File   string
 		Tensor string

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/kernels/quant"
 )
 
@@ -40,7 +41,7 @@ func encode(t testing.TB, typ quant.Type, x []float32) []byte {
 // without an importance matrix: the simple types byte for byte, the others by
 // their error.
 func TestEncodeAgainstGGML(t *testing.T) {
-	dir := fixtures(t)
+	dir := fixtures.Path(t, "llm", "quant")
 	same := map[quant.Type]bool{quant.F16: true, quant.BF16: true, quant.Q4_0: true, quant.Q8_0: true}
 	for _, tt := range []struct{ plain, quantised string }{
 		{"llama-F32.gguf", "llama-F16.gguf"},

@@ -4,32 +4,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"quern/kernels/quant"
 )
-
-// fixtures returns the folder of quantised models shared by all packages, and
-// skips the test where the checkout has none.
-func fixtures(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		at := filepath.Join(dir, "shared", "fixtures", "llm", "quant")
-		if _, err := os.Stat(at); err == nil {
-			return at
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skip("no shared/fixtures above this package")
-		}
-		dir = up
-	}
-}
 
 func readJSON(t *testing.T, path string, v any) {
 	t.Helper()

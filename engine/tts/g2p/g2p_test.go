@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quern/bench/fixtures"
 	"quern/engine/tts/g2p"
 )
 
@@ -256,15 +257,9 @@ func TestDictionaries(t *testing.T) {
 
 // TestVocabulary holds the symbols here against Kokoro's published table.
 func TestVocabulary(t *testing.T) {
-	var data []byte
-	var err error
-	for _, up := range []string{"../../../../shared", "../../../shared"} {
-		if data, err = os.ReadFile(up + "/fixtures/kokoro/vocab.json"); err == nil {
-			break
-		}
-	}
+	data, err := os.ReadFile(fixtures.Path(t, "kokoro", "vocab.json"))
 	if err != nil {
-		t.Skip("no shared fixtures")
+		t.Fatal(err)
 	}
 	var table map[string]int
 	if err := json.Unmarshal(data, &table); err != nil {

@@ -8,29 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// fixtures returns the directory of chat templates collected from real models,
-// which lies beside the checkout where there is one. It is not part of the
-// repository.
-func fixtures(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		path := filepath.Join(dir, "shared", "fixtures", "chat_templates")
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skip("no shared/fixtures here")
-		}
-		dir = up
-	}
-}
+	"quern/bench/fixtures"
+)
 
 func readJSON(t testing.TB, path string, v any) {
 	t.Helper()
@@ -48,7 +28,7 @@ func fixedNow() time.Time { return time.Date(2026, 1, 15, 10, 30, 0, 0, time.UTC
 // TestRealTemplates renders every collected template with every conversation
 // and compares with what Jinja printed or raised.
 func TestRealTemplates(t *testing.T) {
-	dir := fixtures(t)
+	dir := fixtures.Path(t, "chat_templates")
 	var cases map[string]json.RawMessage
 	readJSON(t, filepath.Join(dir, "cases.json"), &cases)
 	var goldens []struct {
