@@ -135,7 +135,7 @@ func softmaxBlock(scores, out []float32, top, sum *float32, scale, softCap float
 		Scale(out, out, f)
 		*top = most
 	}
-	*sum += expSum(scores, *top)
+	*sum += ExpSum(scores, *top)
 }
 
 // scaleMax multiplies x by by and returns the largest, -Inf where there is

@@ -60,7 +60,7 @@ func TestExpSum(t *testing.T) {
 			}
 			y := append([]float32(nil), x...)
 			var want float64
-			got := expSum(y, 3)
+			got := ExpSum(y, 3)
 			for i := range x {
 				e := math.Exp(float64(x[i] - 3))
 				want += e
@@ -71,14 +71,14 @@ func TestExpSum(t *testing.T) {
 		// A broken score must not be smoothed over.
 		x := make([]float32, 32)
 		x[5] = float32(math.NaN())
-		if sum := expSum(x, 0); sum == sum || x[5] == x[5] {
+		if sum := ExpSum(x, 0); sum == sum || x[5] == x[5] {
 			t.Errorf("exp(NaN) = %g, sum %g", x[5], sum)
 		}
 		inf := float32(math.Inf(-1))
 		for i := range x {
 			x[i] = inf
 		}
-		if sum := expSum(x, 0); sum > 1e-30 {
+		if sum := ExpSum(x, 0); sum > 1e-30 {
 			t.Errorf("sum of exp(-Inf) = %g", sum)
 		}
 	})

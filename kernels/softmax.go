@@ -21,7 +21,7 @@ func Softmax(x []float32) (top, sum float32) {
 func SoftmaxWeights(x, bias []float32, by float32) (top, sum float32) {
 	if bias == nil {
 		top = scaleMax(x, by)
-		return top, expSum(x, top)
+		return top, ExpSum(x, top)
 	}
 	if len(bias) != len(x) {
 		panic(fmt.Sprintf("kernels: softmax of %d scores with %d of a mask", len(x), len(bias)))
@@ -34,7 +34,7 @@ func SoftmaxWeights(x, bias []float32, by float32) (top, sum float32) {
 			top = x[i]
 		}
 	}
-	return top, expSum(x, top)
+	return top, ExpSum(x, top)
 }
 
 // Resize makes p a zero matrix of n rows and k columns to be packed into, in the

@@ -45,7 +45,7 @@ var arrows = []struct {
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/token", []string{"quern/formats/weights", "golang.org/x/text/..."}},
 	{"engine/onnx", []string{"quern/formats/onnx", "quern/kernels/..."}},
-	{"engine/sample", []string{"quern/engine/token"}},
+	{"engine/sample", []string{"quern/engine/token", "quern/kernels"}},
 	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},

@@ -2,8 +2,10 @@ package sample
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine/token"
+	"quern/kernels"
 )
 
 // A cand is a token that may still be drawn.
@@ -18,48 +20,51 @@ func (a *cand) before(b *cand) bool {
 	return a.key < b.key || a.key == b.key && a.id < b.id
 }
 
-// sumBlock is how many weights share one partial sum in drawAll.
+// sumBlock is how many weights share one partial sum.
 const sumBlock = 512
+
+// impossible is a weight that no token a filter let pass can have: vectors give
+// it to what is barred.
+const impossible = 0x1p-125
 
 // drawAll draws from all logits, which it overwrites: one pass to find the
 // largest, one for the weights, and a look at the sums to find the token.
+// With x for scale·(logit - largest), a weight is off by at most (4 + |x|)·2⁻²³
+// of itself; those below e⁻⁸⁷ count as nothing.
 func (s *Sampler) drawAll(logits []float32, scale float64) (token.ID, error) {
 	best, top, err := argmax(logits)
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for block := logits; len(block) > 0; {
-		n := min(sumBlock, len(block))
-		part := 0.0
-		for i, v := range block[:n] {
-			w := float32(exp((float64(v) - float64(top)) * scale))
-			block[i] = w
-			part += float64(w)
+	sums, sum := s.buf.sums[:0], 0.0
+	for block := range slices.Chunk(logits, sumBlock) {
+		for i, v := range block {
+			block[i] = (v - top) * float32(scale)
 		}
+		part := float64(kernels.ExpSum(block, 0))
+		sums = append(sums, part)
 		sum += part
-		block = block[n:]
 	}
-	// Sums are taken again rather than kept: additions are cheap, and the
-	// search stops half way on average.
+	s.buf.sums = sums
 	r := s.uniform() * sum
-	for start := 0; start < len(logits); start += sumBlock {
-		block := logits[start:min(start+sumBlock, len(logits))]
-		part := 0.0
-		for _, w := range block {
-			part += float64(w)
-		}
+	for k, part := range sums {
 		if r >= part {
 			r -= part
 			continue
 		}
-		for i, w := range block {
+		last := best // for when rounding eats the last weight
+		for i, w := range logits[k*sumBlock : min((k+1)*sumBlock, len(logits))] {
+			if w <= impossible {
+				continue
+			}
+			last = token.ID(k*sumBlock + i)
 			if r -= float64(w); r < 0 {
-				return token.ID(start + i), nil
+				break
 			}
 		}
+		return last, nil
 	}
-	return best, nil // rounding ate the last weight
+	return best, nil
 }
 
 // filters says which filters are on.
@@ -208,7 +213,7 @@ func gatherMass(c []cand, logits []float32, p float64) (_ []cand, sum float64, e
 	if err != nil {
 		return c, 0, err
 	}
-	sum = expSum(logits, top)
+	sum = expSum(logits, top) // in float64: the edge of the nucleus moves with it
 	// All tokens below e^-bound of the best together weigh less than
 	// n·e^-bound; with this bound, that is the share nobody asked for.
 	bound := math.Log(float64(len(logits))/((1-p)*sum)) + 1e-3

@@ -87,6 +87,7 @@ type Sampler struct {
 type Buffers struct {
 	cands []cand
 	raw   []float32
+	sums  []float64 // of the weights of each block
 }
 
 // New returns the Sampler of a sequence that starts with prompt, which is only
