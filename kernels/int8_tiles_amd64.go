@@ -25,6 +25,19 @@ func (c *int8Product) tiles() {
 		c.tilesGo()
 		return
 	}
+	if done := c.amxTiles(); done > 0 {
+		if done == c.rows {
+			return
+		}
+		rest := *c
+		rest.x, rest.rows = c.x[done*c.xStride:], c.rows-done
+		if c.floats != nil {
+			rest.floats = c.floats[done*c.dstStride:]
+		} else {
+			rest.ints = c.ints[done*c.dstStride:]
+		}
+		c = &rest
+	}
 	_, _ = c.x[(c.rows-1)*c.xStride+4*c.quads-1], c.w[((c.n-1)/panelWidth+1)*c.quads*64-1]
 	_ = c.init[(c.n-1)/panelWidth*panelWidth+panelWidth-1]
 	var scale, bias *float32
@@ -54,6 +67,61 @@ func (c *int8Product) tiles() {
 			r += tileRows[t]
 		}
 		j += cols
+	}
+}
+
+// int8Work is what int8AMX works in; see kernels/_gen/tile_int8_amx.go.
+type int8Work struct {
+	config isa.TileConfig
+	_      [4096]byte // four tiles of sums
+}
+
+// Groups of int8AMX have 32 rows; the last one may have fewer, for whose products it
+// takes as long, so there have to be amxLeast rows and, with quads, amxWork of both.
+// One call takes groups for about amxCycles, for it cannot be interrupted.
+const (
+	amxRows   = 32
+	amxLeast  = 8
+	amxWork   = 512
+	amxCycles = 150_000
+)
+
+// amxTiles does the first rows of c by AMX, two panels at a time, and returns how
+// many it did.
+func (c *int8Product) amxTiles() (done int) {
+	panels := (c.n + panelWidth - 1) / panelWidth
+	if !isa.Tiles() || panels < 2 || c.quads < 16 {
+		return 0
+	}
+	_, _ = c.x[(c.rows-1)*c.xStride+4*c.quads-1], c.w[panels*c.quads*64-1]
+	_ = c.init[panels*panelWidth-1]
+	if c.floats != nil {
+		_, _, _ = c.scale[panels*panelWidth-1], c.bias[panels*panelWidth-1], c.floats[(c.rows-1)*c.dstStride+c.n-1]
+	} else {
+		_ = c.ints[(c.rows-1)*c.dstStride+c.n-1]
+	}
+	var work int8Work
+	for {
+		group := min(amxRows, c.rows-done)
+		if group < amxLeast || group*c.quads < amxWork {
+			return done
+		}
+		n := min(max(1, amxCycles/(6*c.quads+800)), (c.rows-done)/group) * group
+		work.config.Set((group+1)/2, group/2, 64)
+		for p := 0; p < panels; p += 2 {
+			j := min(p, panels-2) * panelWidth // the last pair may do a panel again
+			var dst *byte
+			var scale, bias *float32
+			if c.floats != nil {
+				dst = (*byte)(unsafe.Pointer(&c.floats[done*c.dstStride+j]))
+				scale, bias = &c.scale[j], &c.bias[j]
+			} else {
+				dst = (*byte)(unsafe.Pointer(&c.ints[done*c.dstStride+j]))
+			}
+			last := min(c.n-j-panelWidth, panelWidth)
+			int8AMX(dst, 4*c.dstStride, &c.x[done*c.xStride], c.xStride, c.quads, &c.w[j*c.quads*4], c.quads*64, &c.init[j], scale, bias, last, n, &work.config[0])
+		}
+		done += n
 	}
 }
 

@@ -48,7 +48,7 @@ ends the program at once.`,
   QUERN_CONFIG      as --config
   QUERN_MODELS      as --models; several folders separated as in PATH
   QUERN_THREADS, QUERN_DEVICE, QUERN_LOG_LEVEL, QUERN_LOG_FORMAT   as the flags
-  QUERN_CPU         highest CPU level used: generic, avx2 or avx512 (for measurements)`},
+  QUERN_CPU         highest CPU level used: generic, avx2, avx512 or amx (for measurements)`},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.load(cmd, "info")
 			if err != nil {

@@ -21,15 +21,13 @@ const panelFrom = 2
 // cache together with the activations of a tile. From weights in memory 1024 are
 // a tenth slower: packing, which fetches ahead, then comes in longer bursts. One
 // call of tile takes at most tileTokens activation rows, for it cannot be
-// interrupted.
+// interrupted. AMX takes the same steps: all it adds to a panel stays there too.
 const (
 	stretch = 512
 
 	panelBytes = stretch / 256 * 90 * 64
 	tileTokens = 256
 )
-
-type panelBuffer [panelBytes]byte
 
 // buffers lends panels, one to each thread that computes; what does not fit is
 // left to the collector. They are scratch: nothing is read before it is written.
@@ -58,18 +56,20 @@ func (t Type) dotPanels(dst []float32, dstStride int, w []byte, rows, rowBytes, 
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	panel := lend()
+	buf := lend()
 	fileBlock := rowBytes / (n / k.block)
 	for r := 0; r < rows; r += k.lanes {
 		r = min(r, rows-k.lanes) // the last panel may do some rows again
 		for from := 0; from < n; from += stretch {
 			blocks, at := min(stretch, n-from)/k.block, from/k.block*fileBlock
-			k.pack(&panel[0], &w[r*rowBytes+at], rowBytes, blocks, k.lanes*(rowBytes+at)-at)
-			for b := 0; b < batch; b += tileTokens {
-				k.tile(&panel[0], blocks, &x[b*xStride+from/groupLen*groupBytes], xStride, min(tileTokens, batch-b), &dst[b*dstStride+r], dstStride, from)
+			k.pack(&buf.panel[0], &w[r*rowBytes+at], rowBytes, blocks, k.lanes*(rowBytes+at)-at)
+			xs := x[from/groupLen*groupBytes:]
+			b := t.dotTiles(k, buf, blocks, xs, xStride, batch, dst[r:], dstStride, from)
+			for ; b < batch; b += tileTokens {
+				k.tile(&buf.panel[0], blocks, &xs[b*xStride], xStride, min(tileTokens, batch-b), &dst[b*dstStride+r], dstStride, from)
 			}
 		}
 	}
-	giveBack(panel)
+	giveBack(buf)
 	return true
 }

@@ -26,6 +26,9 @@ const (
 	AVX2
 	// AVX512: AVX-512 F, BW, DQ, VL, VBMI and VNNI.
 	AVX512
+	// AMX: also AMX-TILE and AMX-INT8, and the system's permission to use them. Tiles
+	// multiply matrices; vectors are those of AVX512.
+	AMX
 )
 
 // The levels of arm64.
@@ -51,7 +54,7 @@ var names = levelNames()
 func levelNames() []string {
 	switch runtime.GOARCH {
 	case "amd64":
-		return []string{"generic", "avx2", "avx512"}
+		return []string{"generic", "avx2", "avx512", "amx"}
 	case "arm64":
 		return []string{"generic", "neon", "dotprod"}
 	case "wasm":
@@ -95,8 +98,12 @@ func fromEnv() error {
 	return fmt.Errorf("QUERN_CPU=%s: not one of %s", v, strings.Join(names, ", "))
 }
 
-// Current returns the level in force.
-func Current() Level { return Level(current.Load()) }
+// InForce returns the level in force.
+func InForce() Level { return Level(current.Load()) }
+
+// Current returns the level whose vector kernels are in force, by which tables of
+// kernels are indexed: InForce, but AVX512 at AMX, which has none of its own.
+func Current() Level { return vectors(InForce()) }
 
 // Err returns what is wrong with QUERN_CPU, nil when it is absent or sound.
 // Programs report it at start; the level is the host's then.

@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package isa
+
+func vectors(l Level) Level { return l }
