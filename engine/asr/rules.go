@@ -2,6 +2,7 @@ package asr
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine/token"
 	"quern/kernels"
@@ -82,7 +83,9 @@ func (r *rules) times(logits []float32, sampled []token.ID) {
 	// Times together may be likelier than the likeliest word.
 	best := never
 	for _, v := range logits[:s.stamp0] {
-		best = max(best, v)
+		if v > best {
+			best = v
+		}
 	}
 	if logSumExp(logits[s.stamp0:]) > float64(best) {
 		bar(logits[:s.stamp0])
@@ -92,23 +95,24 @@ func (r *rules) times(logits []float32, sampled []token.ID) {
 // logSumExp is log Σ eˣ, -Inf for nothing but -Inf, with a relative error below
 // 10⁻⁶ of the sum.
 func logSumExp(x []float32) float64 {
-	top := never
-	for _, v := range x {
-		top = max(top, v)
-	}
-	if top == never {
-		return math.Inf(-1)
-	}
-	sum := 0.0
+	top, sum := math.Inf(-1), 0.0
 	var part [512]float32 // float32 adds so many terms well
 	for len(x) > 0 {
 		n := copy(part[:], x)
-		x = x[n:]
-		if peak, s := kernels.Softmax(part[:n]); peak != never {
-			sum += float64(s) * math.Exp(float64(peak-top))
+		peak, s := kernels.SoftmaxWeights(part[:n], nil, 1)
+		switch p := float64(peak); {
+		case peak == never: // and the sum is no number, whether or not x has any
+			if slices.ContainsFunc(x[:n], func(v float32) bool { return v != v }) {
+				return math.NaN()
+			}
+		case p > top:
+			top, sum = p, sum*math.Exp(top-p)+float64(s)
+		default:
+			sum += float64(s) * math.Exp(p-top)
 		}
+		x = x[n:]
 	}
-	return float64(top) + math.Log(sum)
+	return top + math.Log(sum)
 }
 
 // A ranking is a token with its log-probability.
@@ -120,8 +124,9 @@ type ranking struct {
 // best returns the n likeliest tokens, best first, of equals the lower id.
 func best(logits []float32, n int) []ranking {
 	list := make([]ranking, 0, n+1)
+	least := never // of a full list
 	for i, v := range logits {
-		if v == never || len(list) == n && !(float64(v) > list[n-1].logprob) {
+		if !(v > least) {
 			continue
 		}
 		at := len(list)
@@ -131,7 +136,10 @@ func best(logits []float32, n int) []ranking {
 		list = append(list, ranking{})
 		copy(list[at+1:], list[at:])
 		list[at] = ranking{token.ID(i), float64(v)}
-		list = list[:min(len(list), n)]
+		if len(list) >= n {
+			list = list[:n]
+			least = logits[list[n-1].id]
+		}
 	}
 	norm := logSumExp(logits)
 	for i := range list {

@@ -15,12 +15,17 @@ type norm struct {
 // apply normalises x over time with style s.
 func (n *norm) apply(c *call, x plane, s []float32) plane {
 	y := c.arena.plane(x.rows, x.cols)
+	n.to(c, y, x, s)
+	return y
+}
+
+// to writes x normalised to y, which may be x.
+func (n *norm) to(c *call, y, x plane, s []float32) {
 	m := c.arena.mark()
 	gain, bias := c.arena.floats(x.cols), c.arena.floats(x.cols)
 	n.affine.at(gain, bias, s)
 	n.m.Run(c.pool, y.data, x.data, x.rows, gain, bias, normEps, n.act)
 	c.arena.release(m)
-	return y
 }
 
 // chunkRows is how many steps a worker takes at a time where no kernel does.
@@ -32,4 +37,12 @@ func (c *call) each(rows int, f func(from, to int)) {
 		f(chunk*chunkRows, min((chunk+1)*chunkRows, rows))
 	}}
 	c.pool.Run((rows+chunkRows-1)/chunkRows, &region)
+}
+
+// add adds y to x.
+func (c *call) add(x, y plane) {
+	c.each(x.rows, func(from, to int) {
+		part := x.data[from*x.cols : to*x.cols]
+		kernels.Add(part, part, y.data[from*x.cols:to*x.cols])
+	})
 }

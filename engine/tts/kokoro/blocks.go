@@ -51,7 +51,7 @@ func (b *resBlock) apply(c *call, x plane, s []float32) plane {
 		r = b.pool.apply(c, r)
 	}
 	r = b.conv1.apply(c, r)
-	r = b.norm2.apply(c, r, s)
+	b.norm2.to(c, r, r, s)
 	r = b.conv2.apply(c, r)
 	cut := x
 	if b.shortcut != nil {
@@ -145,35 +145,20 @@ func (l *loader) snakeBlock(name string, cols, style int) *snakeBlock {
 	return b
 }
 
-// add adds the block's output for x to sum, or writes it there if first. Sum
-// may be x.
-func (b *snakeBlock) add(c *call, sum, x plane, s []float32, first bool) error {
+// apply puts the block's output for x in its place.
+func (b *snakeBlock) apply(c *call, x plane, s []float32) error {
 	m := c.arena.mark()
 	defer c.arena.release(m)
-	y := c.arena.plane(x.rows, x.cols)
-	copy(y.data, x.data)
+	r, h := c.arena.plane(x.rows, x.cols), c.arena.plane(x.rows, x.cols)
 	for i := range b.conv1 {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		inner := c.arena.mark()
-		r := b.norm1[i].apply(c, y, s)
-		r = b.conv1[i].apply(c, r)
-		r = b.norm2[i].apply(c, r, s)
-		r = b.conv2[i].apply(c, r)
-		c.each(y.rows, func(from, to int) {
-			part := y.data[from*y.cols : to*y.cols]
-			kernels.Add(part, part, r.data[from*y.cols:to*y.cols])
-		})
-		c.arena.release(inner)
+		b.norm1[i].to(c, r, x, s)
+		b.conv1[i].to(c, h, r)
+		b.norm2[i].to(c, h, h, s)
+		b.conv2[i].to(c, r, h)
+		c.add(x, r)
 	}
-	c.each(y.rows, func(from, to int) {
-		dst, src := sum.data[from*y.cols:to*y.cols], y.data[from*y.cols:to*y.cols]
-		if first {
-			copy(dst, src)
-		} else {
-			kernels.Add(dst, dst, src)
-		}
-	})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"quern/engine/tts/kokoro/kokorotest"
@@ -35,14 +36,16 @@ func TestFastBlocks(t *testing.T) {
 		}
 		var got [2][]float32
 		for j, fast := range []*kernels.FastConv{nil, {}} {
-			l := &loader{set: set, fast: fast}
+			l := &loader{set: set, fast: fast, memory: &memory{}}
+			defer l.memory.free()
 			b := l.snakeBlock(fmt.Sprintf("decoder.generator.resblocks.%d", i), cols, len(style))
 			if l.err != nil {
 				t.Fatal(l.err)
 			}
-			got[j] = make([]float32, len(x.data))
+			got[j] = slices.Clone(x.data)
 			c := &call{ctx: context.Background(), pool: pool, yield: func() {}, arena: &arena{}}
-			if err := b.add(c, plane{rows: x.rows, cols: cols, data: got[j]}, x, style, true); err != nil {
+			defer c.arena.free()
+			if err := b.apply(c, plane{rows: x.rows, cols: cols, data: got[j]}, style); err != nil {
 				t.Fatal(err)
 			}
 		}

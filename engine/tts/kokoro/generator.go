@@ -42,6 +42,10 @@ func (l *loader) generator(cfg *config, in, style int) *generator {
 		return nil
 	}
 	per := l.count(name+"resblocks") / n
+	if per == 0 {
+		l.fail("the generator has %d stages without blocks", n)
+		return nil
+	}
 	rate := 1
 	l.fast = &kernels.FastConv{}
 	defer func() { l.fast = nil }()
@@ -83,52 +87,71 @@ func (l *loader) generator(cfg *config, in, style int) *generator {
 	return g
 }
 
-// apply returns x.rows · source.hold samples from the decoder's output and the
-// source's spectrum.
+// apply returns x.rows · source.hold samples from the decoder's output, which it
+// overwrites, and the source's spectrum.
 func (g *generator) apply(c *call, x, spectrum plane, s []float32) ([]float32, error) {
 	out := make([]float32, x.rows*g.source.hold)
+	m := c.arena.mark()
 	for i := range g.stages {
-		st := &g.stages[i]
-		last := i == len(g.stages)-1
-		slope := float32(0.1)
-		leak(x.data, slope)
-		branch := st.branch.apply(c, spectrum)
-		sum := c.arena.plane(branch.rows, branch.cols)
-		if err := st.noise.add(c, sum, branch, s, true); err != nil {
-			return nil, err
+		leak(x.data, 0.1)
+		y, err := g.stages[i].apply(c, x, spectrum, s, i == len(g.stages)-1)
+		if err != nil {
+			return nil, fmt.Errorf("kokoro: stage %d: %w", i, err)
 		}
-		up := st.up.apply(c, x)
-		// At the last rate one reflected step goes in front.
-		skip := 0
-		if last {
-			skip = 1
-		}
-		if up.rows+skip != sum.rows {
-			return nil, fmt.Errorf("kokoro: stage %d has %d steps and its source %d", i, up.rows+skip, sum.rows)
-		}
-		w := up.cols
-		add := func(dst, src []float32) { kernels.Add(dst, dst, src) }
-		if last {
-			add(sum.data[:w], up.data[min(1, up.rows-1)*w:][:w])
-		}
-		c.each(up.rows, func(from, to int) {
-			add(sum.data[(from+skip)*w:(to+skip)*w], up.data[from*w:to*w])
-		})
-		mean := c.arena.plane(sum.rows, sum.cols)
-		for j, b := range st.blocks {
-			if err := b.add(c, mean, sum, s, j == 0); err != nil {
-				return nil, err
-			}
-		}
-		by := 1 / float32(len(st.blocks))
-		for k := range mean.data {
-			mean.data[k] *= by
-		}
-		x = mean
+		x = c.arena.keep(m, y)
 	}
 	leak(x.data, 0.01)
 	y := g.post.apply(c, x)
 	c.seam("decoder.generator.conv_post", y)
 	g.stft.inverse(c, out, y)
 	return out, nil
+}
+
+// apply returns the mean of the blocks' outputs. At the last rate one reflected
+// step goes in front.
+func (st *stage) apply(c *call, x, spectrum plane, s []float32, last bool) (plane, error) {
+	sum := st.branch.apply(c, spectrum)
+	if err := st.noise.apply(c, sum, s); err != nil {
+		return plane{}, err
+	}
+	m := c.arena.mark()
+	up := st.up.apply(c, x)
+	w, skip := up.cols, 0
+	if last {
+		skip = 1
+	}
+	if up.rows+skip != sum.rows {
+		return plane{}, fmt.Errorf("%d steps, and %d of the source", up.rows+skip, sum.rows)
+	}
+	if last {
+		kernels.Add(sum.data[:w], sum.data[:w], up.data[min(1, up.rows-1)*w:][:w])
+	}
+	c.add(plane{rows: up.rows, cols: w, data: sum.data[skip*w:]}, up)
+	c.arena.release(m)
+
+	// The first block works where the mean will be, the last where its input is:
+	// so four more planes of the stage's size are alive at most.
+	var mean plane
+	for j, b := range st.blocks {
+		inner := c.arena.mark()
+		y := sum
+		if j < len(st.blocks)-1 {
+			y = c.arena.plane(sum.rows, sum.cols)
+			copy(y.data, sum.data)
+		}
+		if err := b.apply(c, y, s); err != nil {
+			return plane{}, err
+		}
+		if j == 0 {
+			mean = y
+			continue
+		}
+		c.add(mean, y)
+		c.arena.release(inner)
+	}
+	by := 1 / float32(len(st.blocks))
+	for k := range mean.data {
+		mean.data[k] *= by
+	}
+	return mean, nil
 }

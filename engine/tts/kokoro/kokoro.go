@@ -12,6 +12,8 @@ package kokoro
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 
 	"quern/formats/weights"
 	"quern/kernels"
@@ -27,15 +29,11 @@ const maxFrames = 3000
 // Signature is a tensor every Kokoro model has and no other model does.
 const Signature = "decoder.generator.m_source.l_linear.weight"
 
-// keepFloats is how much scratch memory a model keeps between utterances: what
-// 10 s of speech need.
-const keepFloats = 48 << 20
-
 // A Model is a loaded network. It is safe for concurrent use; utterances are
 // made one at a time.
 type Model struct {
 	style     int   // values of each half of a style vector
-	weights   int64 // numbers
+	weights   int64 // bytes of them, packed
 	ids       map[rune]int
 	bert      *bert
 	text      *textEncoder
@@ -45,7 +43,7 @@ type Model struct {
 
 	turn  chan struct{} // holds one value while nobody uses what follows
 	pool  Pool
-	arena arena
+	arena *arena
 }
 
 // A Pool runs parallel work. Do calls f while nobody else uses the threads; f
@@ -72,18 +70,31 @@ func (c *call) seam(name string, x plane) {
 // New makes a model of the tensors of set, named <part>.<key> as flat SafeTensors
 // files and, after their own prefix, the published .pth have them. config is the
 // text of config.json, or nil for the published sizes. The weights are copied:
-// set may be closed afterwards.
+// set may be closed afterwards. Their memory is given back when the collector
+// finds that nobody has the model any more.
 //
 // Errors wrap weights.ErrFormat.
 func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
+	l := &loader{set: set, memory: &memory{}}
+	m, err := l.model(config, pool)
+	if err != nil {
+		l.memory.free()
+		return nil, err
+	}
+	m.weights = l.memory.bytes()
+	runtime.AddCleanup(m, (*memory).free, l.memory)
+	runtime.AddCleanup(m, (*arena).free, m.arena)
+	return m, nil
+}
+
+func (l *loader) model(config []byte, pool Pool) (*Model, error) {
 	cfg, err := readConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{pool: pool, turn: make(chan struct{}, 1)}
+	m := &Model{pool: pool, turn: make(chan struct{}, 1), arena: &arena{}}
 	m.turn <- struct{}{}
-	for t := range set.All() {
-		m.weights += int64(t.Elems())
+	for t := range l.set.All() {
 		if !decodable(t.Type) {
 			return nil, fmt.Errorf("%w: tensor %q is %v; Kokoro is read in F32, F16 and BF16", weights.ErrUnsupported, t.Name, t.Type)
 		}
@@ -91,7 +102,6 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 	if m.ids, err = cfg.ids(); err != nil {
 		return nil, err
 	}
-	l := &loader{set: set}
 	// Any style layer tells the width of a style.
 	if w, shape := l.find("decoder.encode.norm1.fc.weight"); w != nil && len(shape) == 2 {
 		m.style = shape[1]
@@ -120,9 +130,9 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 // Style returns how many values a style vector has: timbre, then prosody.
 func (m *Model) Style() int { return 2 * m.style }
 
-// Bytes is about how much memory the model occupies: its weights as float32, and
-// the scratch memory it keeps.
-func (m *Model) Bytes() int64 { return 4 * (m.weights + keepFloats) }
+// Bytes is about how much memory the model occupies: its packed weights, and the
+// scratch memory it keeps.
+func (m *Model) Bytes() int64 { return m.weights + 4*keepFloats }
 
 // Has reports whether the network knows a symbol.
 func (m *Model) Has(r rune) bool { return m.ids[r] != 0 }
@@ -160,9 +170,9 @@ func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, spe
 	}
 	defer func() { m.turn <- struct{}{} }()
 	if doErr := m.pool.Do(ctx, func(pool *kernels.Pool, yield func()) {
-		c := &call{ctx: ctx, pool: pool, yield: yield, arena: &m.arena}
+		c := &call{ctx: ctx, pool: pool, yield: yield, arena: m.arena}
 		samples, durations, err = m.forward(c, ids, style, speed, seed)
-		m.arena.trim(keepFloats)
+		m.arena.trim()
 	}); doErr != nil {
 		return nil, nil, doErr
 	}
@@ -194,7 +204,9 @@ func sum(x []int) int {
 
 // forward is the network: ids to samples and the frames every id lasts.
 func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed uint64) ([]float32, []int, error) {
+	defer runtime.KeepAlive(m) // and the memory of its weights
 	timbre, prosody := style[:m.style], style[m.style:]
+	start := c.arena.mark()
 	hidden, err := m.bert.apply(c, ids)
 	if err != nil {
 		return nil, nil, err
@@ -209,6 +221,7 @@ func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed
 	if err != nil {
 		return nil, nil, err
 	}
+	f0 = slices.Clone(f0) // outlives what it lies among
 	text := m.text.apply(c, ids)
 	c.seam("F0_proj", plane{rows: len(f0), cols: 1, data: f0})
 	c.seam("N_proj", plane{rows: len(n), cols: 1, data: n})
@@ -218,6 +231,7 @@ func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed
 		return nil, nil, err
 	}
 	c.seam("decoder", x)
+	x = c.arena.keep(start, x)
 	wave := m.generator.source.apply(c, f0, seed)
 	spectrum := m.generator.stft.forward(c, wave)
 	samples, err := m.generator.apply(c, x, spectrum, timbre)

@@ -118,7 +118,7 @@ func TestSeams(t *testing.T) {
 	ids, style := numbers(t, set, "input_ids"), golden(t, set, "ref_s")
 	const seed = 42
 	seams := map[string][]float32{}
-	c := &call{ctx: context.Background(), pool: m.pool.(threads).pool, yield: func() {}, arena: &m.arena}
+	c := &call{ctx: context.Background(), pool: m.pool.(threads).pool, yield: func() {}, arena: m.arena}
 	c.trace = func(name string, x plane) { seams[name] = slices.Clone(x.data) }
 	samples, durations, err := m.forward(c, ids, style, 1, seed)
 	if err != nil {

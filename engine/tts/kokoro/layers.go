@@ -12,12 +12,6 @@ type dense struct {
 	m       *kernels.Gemm
 }
 
-func newDense(w []float32, out, in int, bias []float32) *dense {
-	p := kernels.NewPanels(out, in)
-	p.PackRows(w, in)
-	return &dense{out: out, in: in, m: kernels.NewGemm(p, bias)}
-}
-
 // apply returns x · Wᵀ + bias.
 func (d *dense) apply(c *call, x plane) plane {
 	c.yield()
@@ -35,10 +29,15 @@ type conv struct {
 
 // apply returns the convolution of x.
 func (v *conv) apply(c *call, x plane) plane {
-	c.yield()
 	y := c.arena.plane(v.m.Rows(x.rows), v.out)
-	v.m.Run(c.pool, y.data, x.data, x.rows, false)
+	v.to(c, y, x)
 	return y
+}
+
+// to writes the convolution of x to y.
+func (v *conv) to(c *call, y, x plane) {
+	c.yield()
+	v.m.Run(c.pool, y.data, x.data, x.rows, false)
 }
 
 // A convT is a transposed convolution that multiplies the length by stride.

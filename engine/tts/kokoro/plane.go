@@ -8,34 +8,44 @@ type plane struct {
 
 // An arena hands out the buffers of one utterance. What is taken after a mark
 // is given back together, so a forward pass needs as much memory as its deepest
-// point and the next utterance reuses it.
+// point. The first slab serves every utterance, the others one.
 type arena struct {
-	slabs [][]float32
+	slabs []block
 	slab  int // the one in use
 	used  int // of it
 }
 
 type mark struct{ slab, used int }
 
-// slabFloats is the least an arena grows by: 16 MB.
-const slabFloats = 4 << 20
+// keepFloats is the size of the first slab, 64 MB: what five seconds of speech
+// need. slabFloats is the least that others have, 16 MB.
+const (
+	keepFloats = 16 << 20
+	slabFloats = 4 << 20
+)
 
 func (a *arena) mark() mark     { return mark{a.slab, a.used} }
 func (a *arena) release(m mark) { a.slab, a.used = m.slab, m.used }
 
 // floats returns n floats with unspecified values.
 func (a *arena) floats(n int) []float32 {
-	for a.slab < len(a.slabs) {
-		if s := a.slabs[a.slab]; a.used+n <= len(s) {
-			out := s[a.used : a.used+n : a.used+n]
-			a.used += (n + 15) &^ 15
-			return out
+	for ; a.slab < len(a.slabs); a.slab, a.used = a.slab+1, 0 {
+		if s := a.slabs[a.slab].data; a.used+n <= len(s) {
+			return a.take(n)
 		}
-		a.slab, a.used = a.slab+1, 0
 	}
-	a.slabs = append(a.slabs, make([]float32, max(n, slabFloats)))
-	a.used = (n + 15) &^ 15
-	return a.slabs[a.slab][:n:n]
+	least := slabFloats
+	if a.slab == 0 {
+		least = keepFloats
+	}
+	a.slabs = append(a.slabs, newBlock(max(n, least)))
+	return a.take(n)
+}
+
+func (a *arena) take(n int) []float32 {
+	x := a.slabs[a.slab].data[a.used : a.used+n : a.used+n]
+	a.used += (n + 15) &^ 15
+	return x
 }
 
 // plane returns a plane with unspecified values.
@@ -43,16 +53,27 @@ func (a *arena) plane(rows, cols int) plane {
 	return plane{rows: rows, cols: cols, data: a.floats(rows * cols)}
 }
 
-// trim forgets slabs beyond limit floats, so that one long utterance does not
+// keep releases all that was taken after m but x, which moves there.
+func (a *arena) keep(m mark, x plane) plane {
+	a.release(m)
+	y := a.plane(x.rows, x.cols)
+	copy(y.data, x.data)
+	return y
+}
+
+// trim gives all slabs but the first back, so that one long utterance does not
 // keep its memory for ever. Nothing may be in use.
-func (a *arena) trim(limit int) {
-	sum := 0
-	for i, s := range a.slabs {
-		if sum += len(s); sum > limit {
-			clear(a.slabs[i:])
-			a.slabs = a.slabs[:i]
-			break
-		}
-	}
+func (a *arena) trim() { a.shrink(1) }
+
+// free gives all memory back.
+func (a *arena) free() { a.shrink(0) }
+
+func (a *arena) shrink(n int) {
 	a.slab, a.used = 0, 0
+	for len(a.slabs) > n {
+		last := len(a.slabs) - 1
+		_ = a.slabs[last].free()
+		a.slabs[last] = block{}
+		a.slabs = a.slabs[:last]
+	}
 }

@@ -19,6 +19,9 @@ type loader struct {
 	// over many rows are most of the work; elsewhere rows are few, and weights of
 	// twice the size cost more than they save.
 	fast *kernels.FastConv
+	// memory has all packed weights.
+	memory *memory
+	norms  map[int]*kernels.ChannelNorm // by channels: one norm runs at a time
 }
 
 func (l *loader) fail(format string, args ...any) {
@@ -145,9 +148,11 @@ func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
 	if pad == same {
 		pad = dilation * (k - 1) / 2
 	}
-	return &conv{out: out, in: in, taps: k, m: kernels.NewConv(r, out, k, in, kernels.ConvOptions{
+	m := kernels.NewConv(r, out, k, in, kernels.ConvOptions{
 		Stride: stride, Dilation: dilation, Left: pad, Right: pad, Bias: l.optional(out, name+".bias"), Fast: l.fast,
-	})}
+	})
+	m.Move(l.memory.floats)
+	return &conv{out: out, in: in, taps: k, m: m}
 }
 
 // same is pad for a convolution that keeps the length.
@@ -192,7 +197,9 @@ func (l *loader) convT(name string, in int) *convT {
 	}
 	s := k / 2
 	// What is cut off both ends makes the length a multiple of the input's.
-	return &convT{out: out, in: in, stride: s, m: kernels.NewConvTranspose(r, out, k, in, s, s/2, s%2, l.optional(out, name+".bias"))}
+	m := kernels.NewConvTranspose(r, out, k, in, s, s/2, s%2, l.optional(out, name+".bias"))
+	m.Move(l.memory.floats)
+	return &convT{out: out, in: in, stride: s, m: m}
 }
 
 // linear loads a matrix (out, in); in ≤ 0 takes what the file has.
@@ -205,7 +212,10 @@ func (l *loader) linear(name string, in int) *dense {
 		l.fail("the weight of %q has shape %v; it should have %d columns", name, shape, in)
 		return nil
 	}
-	return newDense(w, shape[0], shape[1], l.optional(shape[0], name+".bias"))
+	p := kernels.NewPanels(shape[0], shape[1])
+	p.PackRows(w, shape[1])
+	p.Move(l.memory.floats)
+	return &dense{out: shape[0], in: shape[1], m: kernels.NewGemm(p, l.optional(shape[0], name+".bias"))}
 }
 
 // lstm loads one bidirectional layer.
@@ -230,7 +240,9 @@ func (l *loader) lstm(name string, in int) *lstm {
 		}
 		side[dir] = kernels.LSTMWeights{In: wi, Rec: wh, Bias: bias}
 	}
-	return &lstm{m: kernels.NewLSTM(in, h, side[0], &side[1]), width: 2 * h}
+	m := kernels.NewLSTM(in, h, side[0], &side[1])
+	m.Move(l.memory.floats)
+	return &lstm{m: m, width: 2 * h}
 }
 
 // affine loads the style layer of a normalisation over cols channels.
@@ -239,14 +251,20 @@ func (l *loader) affine(name string, cols, style int) *affine {
 	if l.err == nil && (len(shape) != 2 || shape[0] != 2*cols || shape[1] != style) {
 		l.fail("the weight of %q has shape %v; it should be %d×%d", name+".fc", shape, 2*cols, style)
 	}
-	a := &affine{w: w, cols: cols, style: style, b: l.vector(2*cols, name+".fc.bias")}
+	a := &affine{w: l.memory.keep(w), cols: cols, style: style, b: l.vector(2*cols, name+".fc.bias")}
 	a.gain, a.bias = l.optional(cols, name+".norm.weight"), l.optional(cols, name+".norm.bias")
 	return a
 }
 
 // norm loads a normalisation that act follows.
 func (l *loader) norm(name string, cols, style int, act kernels.ChannelAct) norm {
-	return norm{affine: l.affine(name, cols, style), m: kernels.NewChannelNorm(cols), act: act}
+	if l.norms == nil {
+		l.norms = make(map[int]*kernels.ChannelNorm)
+	}
+	if l.norms[cols] == nil {
+		l.norms[cols] = kernels.NewChannelNorm(cols)
+	}
+	return norm{affine: l.affine(name, cols, style), m: l.norms[cols], act: act}
 }
 
 // count returns how many numbers i from 0 on have a tensor that begins with
