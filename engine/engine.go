@@ -57,7 +57,7 @@ type ModelOptions struct {
 	Slots         int        // sequences decoded together; 0 means 64
 	Queue         int        // requests that may wait; 0 means 64
 	Batch         int        // rows of one step; 0 means 512
-	CacheType     quant.Type // KV cache: F16 (default), F32 or Q8_0
+	CacheType     quant.Type // KV cache: F16 (default), F32 or Q8_0, on GPUs also BF16 or F8_E4M3
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded

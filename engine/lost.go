@@ -41,6 +41,9 @@ func (w watched) Compile(p *graph.Program) (x graph.Exec, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if r, ok := x.(graph.Ranker); ok {
+		return watchedRanker{watchedExec{x, w}, r}, nil
+	}
 	return watchedExec{x, w}, nil
 }
 
@@ -51,10 +54,25 @@ type watchedExec struct {
 
 func (x watchedExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
 	out, err := x.Exec.Run(ctx, in, kv)
+	x.look(err)
+	return out, err
+}
+
+func (x watchedExec) look(err error) {
 	if errors.Is(err, graph.ErrLost) {
 		x.w.e.lose(x.w.n)
 	}
-	return out, err
+}
+
+type watchedRanker struct {
+	watchedExec
+	r graph.Ranker
+}
+
+func (x watchedRanker) RunRanked(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, []graph.Ranking, error) {
+	out, rankings, err := x.r.RunRanked(ctx, in, kv, top)
+	x.look(err)
+	return out, rankings, err
 }
 
 // lose has a model unloaded that its device has lost, as soon as the requests that

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"quern/engine/cpu"
@@ -541,8 +542,10 @@ func (m *textModel) openONNXDecoder(e *Engine, n *entry, h *onnxHead, g *onnxGra
 
 // An onnxGraph is a graph that takes turns on the processor with other models.
 type onnxGraph struct {
+	mu      sync.Mutex // of a run, taken before the turn: one that gives way may not be waited for by who has it
 	session *onnx.Session
 	backend *cpu.Backend
+	yield   func()        // of the turn in force
 	inputs  []fonnx.Value // those without a value of their own
 	outputs []fonnx.Value
 }
@@ -557,8 +560,9 @@ func (e *Engine) newONNXGraph(m *fonnx.Model, backend *cpu.Backend) (*onnxGraph,
 		}
 	}
 	var err error
-	if turn := backend.Do(e.ctx, func(pool *kernels.Pool, _ func()) {
-		g.session, err = onnx.New(m, onnx.Options{Pool: pool, Limit: e.o.MemoryLimit})
+	if turn := backend.Do(e.ctx, func(pool *kernels.Pool, yield func()) {
+		g.yield = yield
+		g.session, err = onnx.New(m, onnx.Options{Pool: pool, Limit: e.o.MemoryLimit, Yield: func() { g.yield() }})
 	}); turn != nil {
 		return nil, turn
 	}
@@ -576,7 +580,12 @@ func askedInputs(g *fonnx.Graph) []fonnx.Value {
 }
 
 func (g *onnxGraph) run(ctx context.Context, in map[string]*onnx.Tensor) (out map[string]*onnx.Tensor, err error) {
-	if turn := g.backend.Do(ctx, func(*kernels.Pool, func()) { out, err = g.session.Run(ctx, in) }); turn != nil {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if turn := g.backend.Do(ctx, func(_ *kernels.Pool, yield func()) {
+		g.yield = yield
+		out, err = g.session.Run(ctx, in)
+	}); turn != nil {
 		return nil, turn
 	}
 	return out, err

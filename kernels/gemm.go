@@ -236,21 +236,42 @@ func (o *cut) chunks() int { return o.across * o.down }
 // rows use weights fetched to the cache many times, and there are a few chunks
 // for each worker, so that they end at about the same time.
 func cutProduct(c *product, workers int) cut {
-	const wide = 4 * panelWidth
-	o := cut{rows: c.rows, columns: c.n, across: 1, down: 1}
-	if workers == 1 || c.rows == 0 {
-		o.rows = max(1, o.rows)
+	groups := (c.n + wide - 1) / wide
+	// Few rows stay together where columns are enough to go round: then weights
+	// come from memory once.
+	if workers > 1 && c.rows > 0 && c.rows <= mostRows && (groups >= 4*workers || groups >= 2*workers && groups%workers == 0) {
+		o := cut{rows: c.rows, down: 1}
+		o.over(c.n, min(groups, 4*workers))
 		return o
 	}
-	groups := (c.n + wide - 1) / wide
-	// A multiple of every level's rows of a tile, for whole tiles.
-	const least, most = 48, 192
-	o.rows = min(most, max(least, c.rows/(4*workers)/least*least))
+	return cutRows(c, workers)
+}
+
+// The columns of a chunk are a multiple of wide, which a pass over the rows takes
+// at a time. Its rows are one of leastRows, which is a multiple of every level's
+// rows of a tile, for whole tiles.
+const (
+	wide      = 4 * panelWidth
+	leastRows = 48
+	mostRows  = 192
+)
+
+// cutRows is cutProduct by rows first, so that a chunk has long stretches of them.
+func cutRows(c *product, workers int) cut {
+	if workers == 1 || c.rows == 0 {
+		return cut{rows: max(1, c.rows), columns: c.n, across: 1, down: 1}
+	}
+	o := cut{rows: min(mostRows, max(leastRows, c.rows/(4*workers)/leastRows*leastRows))}
 	o.down = (c.rows + o.rows - 1) / o.rows
-	o.across = min(groups, max(1, 4*workers/o.down))
-	o.columns = (groups + o.across - 1) / o.across * wide
-	o.across = (c.n + o.columns - 1) / o.columns
+	o.over(c.n, min((c.n+wide-1)/wide, max(1, 4*workers/o.down)))
 	return o
+}
+
+// over cuts n columns into about across chunks.
+func (o *cut) over(n, across int) {
+	groups := (n + wide - 1) / wide
+	o.columns = (groups + across - 1) / across * wide
+	o.across = (n + o.columns - 1) / o.columns
 }
 
 // part computes one chunk of c.

@@ -135,11 +135,11 @@ func (g *Int8Gemm) run(p *Pool, dstStride int, x []byte, xStride, rows int, zero
 		g.call = int8Product{}
 		return
 	}
-	workers := p.Workers()
-	if g.then != nil {
-		workers = max(2, workers) // see RunThen
+	if shape := (&product{rows: rows, n: w.n}); g.then == nil {
+		g.cut = cutProduct(shape, p.Workers())
+	} else { // a call of then costs as much as some dozen of its values
+		g.cut = cutRows(shape, max(2, p.Workers())) // see RunThen
 	}
-	g.cut = cutProduct(&product{rows: rows, n: w.n}, workers)
 	p.Run(g.cut.chunks(), &g.region)
 	g.call = int8Product{}
 }
@@ -176,7 +176,6 @@ func (c *int8Product) part(o *cut, chunk int) {
 	}
 	p.init, p.x, p.w = c.init[j:], c.x[r*c.xStride:], c.w[j*c.quads*4:]
 	// Columns by fours of panels, which stay in the second-level cache.
-	const wide = 4 * panelWidth
 	for n := p.n; n > 0; n -= wide {
 		p.n = min(n, wide)
 		p.tiles()
@@ -230,6 +229,19 @@ func Range(x []float32) (low, high float32) {
 		}
 	}
 	return low, high
+}
+
+// Widen is Range of many short stretches: of the first half of lanes the smallest
+// is that of all, and of the second the largest. Lanes begin as zeros.
+func Widen(lanes *[32]float32, x []float32) {
+	for _, v := range x[widenFast(lanes, x):] {
+		if v < lanes[0] {
+			lanes[0] = v
+		}
+		if v > lanes[16] {
+			lanes[16] = v
+		}
+	}
 }
 
 // QuantizeBytes writes x / scale, rounded to even, plus zero, as uint8 to dst;

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"quern/kernels/internal/isa/isatest"
@@ -97,6 +98,13 @@ func TestQuantizeBytes(t *testing.T) {
 				if dst[i] != want {
 					t.Errorf("QuantizeBytes of %g: got %d, want %d", v, dst[i], want)
 				}
+			}
+			var lanes [32]float32
+			for i := 0; i < n; i += 17 {
+				Widen(&lanes, x[i:min(i+17, n)])
+			}
+			if a, b := slices.Min(lanes[:16]), slices.Max(lanes[16:]); a != lowest || b != highest {
+				t.Errorf("Widen of %d: got %g, %g; want %g, %g", n, a, b, lowest, highest)
 			}
 			if low != lowest || high != highest || dst[n] != 77 {
 				t.Errorf("Range of %d: got %g, %g; want %g, %g; guard %d", n, low, high, lowest, highest, dst[n])

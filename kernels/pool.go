@@ -16,6 +16,8 @@ type Pool struct {
 	workers []*worker
 	wg      sync.WaitGroup
 	stop    atomic.Bool
+	held    atomic.Bool  // see Hold
+	caller  atomic.Int32 // the CPU Hold was called on
 
 	_      [64]byte
 	state  atomic.Uint64 // generation, chunks and the next one to claim; see pack
@@ -46,26 +48,28 @@ func unpack(state uint64) (gen uint64, chunks, next int) {
 type Region struct{ F func(worker, chunk int) }
 
 type worker struct {
-	id     int
-	parked atomic.Bool
-	wake   chan struct{}
-	_      [64]byte
+	id int
+	*sleeper
 }
 
 // How long idle workers spin: yieldAfter rounds of PAUSE before the first
 // sched_yield, then until parkAfter. Without the yield a loaded machine doubles
-// the time of a token; see BUILD.md.
+// the time of a token; see BUILD.md. While the pool is held the other thread is
+// nearly always just about to be done, and a CPU given away on a loaded machine
+// is gone for milliseconds: both are yieldHeld and parkHeld then.
 const (
 	pauses     = 4
 	yieldAfter = 500
+	yieldHeld  = 4000
 	parkAfter  = 200 * time.Microsecond
+	parkHeld   = 5 * time.Millisecond
 )
 
 // NewPool starts a pool of n workers, of which the caller of Run is one.
 func NewPool(n int) *Pool {
 	p := &Pool{}
 	for id := 1; id < n; id++ {
-		w := &worker{id: id, wake: make(chan struct{}, 1)}
+		w := &worker{id, newSleeper()}
 		p.workers = append(p.workers, w)
 		p.wg.Add(1)
 		go p.work(w)
@@ -81,17 +85,35 @@ func (p *Pool) Close() {
 	if p.stop.Swap(true) {
 		return
 	}
-	for _, w := range p.workers {
-		w.signal()
-	}
+	p.wake()
 	p.wg.Wait()
 }
 
-func (w *worker) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default: // a wake-up is waiting already
+// Hold tells the pool that regions follow each other closely until Release:
+// workers that sleep are woken at once, and idle ones spin longer. Only the
+// goroutine that calls Run may call either.
+//
+// A worker that parks between two regions is not only late when it wakes: the
+// system may put it on the caller's CPU, where it gets nothing done.
+func (p *Pool) Hold() {
+	p.caller.Store(int32(cpuNow()))
+	p.held.Store(true)
+	if p.wake() {
+		osYield()
 	}
+}
+
+// Release ends Hold.
+func (p *Pool) Release() { p.held.Store(false) }
+
+// wake wakes the workers that are parked, if there are any.
+func (p *Pool) wake() (any bool) {
+	for _, w := range p.workers {
+		if w.parked.Load() == 1 && w.wake() {
+			any = true
+		}
+	}
+	return any
 }
 
 // Run calls r.F for every chunk from 0 up to chunks and returns when all are
@@ -118,15 +140,15 @@ func (p *Pool) run(first, chunks int, r *Region) {
 	p.first.Store(int64(first))
 	p.left.Store(int64(chunks))
 	p.state.Store(pack(gen+1, chunks)) // publishes the stores above
-	for _, w := range p.workers {
-		if w.parked.Load() {
-			w.signal()
-		}
-	}
+	p.wake()
 	p.claim(0)
+	patience := yieldAfter
+	if p.held.Load() {
+		patience = yieldHeld
+	}
 	for i := 0; p.left.Load() > 0; i++ {
 		pause(pauses)
-		if i > yieldAfter { // the other thread is not running: give it the CPU
+		if i > patience { // the other thread is not running: give it the CPU
 			yield()
 		}
 	}
@@ -174,7 +196,7 @@ func (p *Pool) work(w *worker) {
 				return
 			}
 			pause(pauses)
-			if i > yieldAfter {
+			if i > yieldHeld || i > yieldAfter && !p.held.Load() {
 				yield()
 			}
 			if i&63 != 63 {
@@ -182,7 +204,7 @@ func (p *Pool) work(w *worker) {
 			}
 			if start.IsZero() {
 				start = time.Now()
-			} else if time.Since(start) > parkAfter {
+			} else if d := time.Since(start); d > parkHeld || d > parkAfter && !p.held.Load() {
 				p.park(w, last)
 				start, i = time.Time{}, 0
 			}
@@ -191,12 +213,16 @@ func (p *Pool) work(w *worker) {
 	}
 }
 
-// park sleeps until Run or Close signals. The state is looked at again after
-// parked is set: a Run that did not see it set has changed the state before.
+// park sleeps until Run, Hold or Close wakes it. The state is looked at again
+// after parked is set: a Run that did not see it set has changed the state before.
 func (p *Pool) park(w *worker, last uint64) {
-	w.parked.Store(true)
-	if gen, _, _ := unpack(p.state.Load()); gen == last && !p.stop.Load() {
-		<-w.wake
+	w.parked.Store(1)
+	if gen, _, _ := unpack(p.state.Load()); gen != last || p.stop.Load() {
+		w.stay()
+		return
 	}
-	w.parked.Store(false)
+	w.sleep()
+	if p.held.Load() {
+		leave(int(p.caller.Load()))
+	}
 }

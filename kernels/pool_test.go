@@ -106,6 +106,41 @@ func TestPoolLetsTheWorldStop(t *testing.T) {
 
 var sink atomic.Int64
 
+// Held workers stay awake, woken if they slept, and sleep after Release.
+func TestPoolHold(t *testing.T) {
+	p := NewPool(3)
+	defer p.Close()
+	parked := func(want bool) bool {
+		for range 2000 {
+			all := true
+			for _, w := range p.workers {
+				all = all && (w.parked.Load() == 1) == want
+			}
+			if all {
+				return true
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return false
+	}
+	if !parked(true) {
+		t.Fatal("workers without work are awake after two seconds")
+	}
+	p.Hold()
+	if !parked(false) {
+		t.Fatal("workers sleep through Hold")
+	}
+	var n atomic.Int64
+	p.Run(100, &Region{F: func(_, _ int) { n.Add(1) }})
+	if n.Load() != 100 {
+		t.Errorf("%d of 100 chunks ran", n.Load())
+	}
+	p.Release()
+	if !parked(true) {
+		t.Error("workers are awake two seconds after Release")
+	}
+}
+
 func TestPoolManyChunks(t *testing.T) {
 	p := NewPool(2)
 	defer p.Close()

@@ -27,10 +27,14 @@ var checkRows = []int{1, 2, 5, 8, 9, 33, 64, 65, 200}
 // CPU rounds activations to eight bits, the GPU to bfloat16 in long batches.
 const checkLimit = 0.1
 
-// check holds logits of the GPU against the CPU's: of every type of weights, and
-// of every family.
+// check holds products by wgmma against those by mma.sync, then logits of the GPU
+// against the CPU's: of every type of weights, and of every family.
 func check(ctx context.Context, o *options, w io.Writer) error {
-	var all error
+	drv, err := driver.Open()
+	if err != nil {
+		return err
+	}
+	all := checkProducts(drv, checkSizes, w)
 	try := func(path string) {
 		worst, err := o.checkFile(ctx, path)
 		if errors.Is(err, errNoLogits) {

@@ -2,8 +2,8 @@
 //
 // bench/cuda/run.sh builds it, and runs it there with the quern binary and
 // ggufgen beside it. It generates models with random weights, holds logits of the
-// GPU against the CPU's on a small shape, and then runs `quern bench` on a large
-// one. Results are written as they come, so that an end without warning loses
+// GPU against the CPU's on a small shape, times the kernels for products of many
+// rows, and then runs `quern bench` on a large shape. Results are written as they come, so that an end without warning loses
 // one number.
 package main
 
@@ -52,6 +52,7 @@ var stages = []struct {
 }{
 	{"info", info},
 	{"check", check},
+	{"gemm", gemm},
 	{"speed", speed},
 	{"peer", peer},
 }

@@ -3,7 +3,8 @@
 #
 #   bench/cuda/run.sh build [DIR]     here: programs into DIR (.gpu), to be carried
 #   bench/cuda/run.sh [FLAGS]         there: all stages, in ten minutes at most
-#   bench/cuda/run.sh -stages check   only some; -help tells
+#   bench/cuda/run.sh -stages check,gemm   only some: are the kernels right, and
+#                                     which of those for many rows is fast; -help tells
 #
 # The programs are looked for in $QUERN_GPU (.gpu). Results go to $OUT/cuda.jsonl,
 # or ./cuda.jsonl.

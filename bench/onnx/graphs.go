@@ -158,5 +158,8 @@ var families = []family{
 	{"conv", 17, []func(*graph){conv, conv, convTranspose, pool, batchNorm, resize}},
 	{"norm", 17, []func(*graph){softmax, layerNorm, decomposedNorm, skipNorm, instanceNorm}},
 	{"quantised", 21, []func(*graph){quantize, dequantize, dynamicQuantize, matMulInteger, linearMatMul, dynamicLinear, integerToFloat, linearConv, nBits, convInteger}},
+	{"qlinear", 17, []func(*graph){linearPair, linearEach, linearSoftmax, linearWhere, linearConcat, linearPool, lastConv, linearGemm}},
 	{"contrib", 17, []func(*graph){gelus, mha, attention, groupQuery, rotary, embedNorm, decomposedGelu, decomposedAttention, gatherBlocks, quickGelu, fusedConv, fusedGemm}},
+	{"learned", 17, []func(*graph){treeRegressor, treeClassifier, linearClassifier, svmClassifier, svmRegressor, linearRegressor, prepared, encoded, svmLines}},
+	{"rare", 17, []func(*graph){dynamicLSTM, matMulBnb4, named, inverse, maskedMHA, quantisedEmbedNorm}},
 }

@@ -5,6 +5,7 @@
 //	(cd bench/onnx && npm install --ignore-scripts)
 //	go run ./bench/onnx -check bench/onnx   # 20 random graphs of every family
 //	go run ./bench/onnx -speed bench/onnx   # BERT-base and MiniLM, f32 and int8
+//	go run ./bench/onnx -reranker FOLDER    # write a small reranker that knows words
 package main
 
 import (
@@ -20,6 +21,7 @@ func main() {
 	check := flag.String("check", "", "compare the results of random graphs, with node_modules in `folder`")
 	fast := flag.String("speed", "", "compare speed, with node_modules in `folder`")
 	golden := flag.String("golden", "", "with -check: write the first graphs of each family and the peer's results to `folder`")
+	ranker := flag.String("reranker", "", "write a model that ranks texts by the words they share to `folder`")
 	each := flag.Int("graphs", 20, "graphs of each family")
 	seed := flag.Uint64("seed", 1, "of the graphs")
 	threads := flag.Int("threads", 2, "threads of both programs")
@@ -32,6 +34,8 @@ func main() {
 	re, err := regexp.Compile(*only)
 	switch {
 	case err != nil:
+	case *ranker != "":
+		err = writeReranker(*ranker)
 	case *check != "":
 		err = with(*script, *check, func(p *peer) error { return checkAll(p, *each, *seed, re, *golden) })
 	case *fast != "":
@@ -39,7 +43,7 @@ func main() {
 			return speed(p, speedOptions{*threads, *runs, *rows, *batch, re})
 		})
 	default:
-		err = errors.New("want -check or -speed; see -help")
+		err = errors.New("want -check, -speed or -reranker; see -help")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "onnx:", err)

@@ -21,6 +21,10 @@ type speedOptions struct {
 	only                           *regexp.Regexp
 }
 
+// pause parts the runs: the peer's workers go on spinning some 30 ms after theirs,
+// and whoever follows at once has one CPU less.
+const pause = 120 * time.Millisecond
+
 // speed prints how encoders of random weights compare with the peer: each run of
 // one follows a run of the other. Wall time is what counts on an idle machine,
 // CPU time (with one thread) on one that is not.
@@ -92,12 +96,14 @@ func compareSpeed(p *peer, s *run.Session, name string, batch int, o speedOption
 	apart := furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
 	var wall, cpu [2][]float64
 	for range o.runs {
+		time.Sleep(pause)
 		start, used := time.Now(), cpuTime()
 		if _, err := s.Run(ctx, in); err != nil {
 			return err
 		}
 		wall[0] = append(wall[0], float64(time.Since(start))/1e6)
 		cpu[0] = append(cpu[0], float64(cpuTime()-used)/1e6)
+		time.Sleep(pause)
 		if r, err = p.ask(request{Inputs: wire, Runs: 1}); err != nil {
 			return err
 		}

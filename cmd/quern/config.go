@@ -87,7 +87,7 @@ func knobs() []knob {
 			usage: "sequences decoded together, a `number` (default 64)",
 			set:   one(func(s *settings, v string) error { return count(&s.ModelDefaults.Slots, v) })},
 		{flag: "cache-type", group: groupModel,
-			usage: "number `type` of the KV cache: f16, f32 or q8_0 (default f16)",
+			usage: "number `type` of the KV cache: f16, f32 or q8_0, on GPUs also bf16 or fp8 (default f16)",
 			set:   one(func(s *settings, v string) error { return s.ModelDefaults.CacheType.parse(v) })},
 		{flag: "quantize", group: groupModel,
 			usage: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …",

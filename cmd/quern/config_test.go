@@ -99,6 +99,10 @@ func TestPrecedence(t *testing.T) {
 		{"model defaults", "model_defaults: {slots: 2, queue: 7}", nil, []string{"--slots=4", "--cache-type=q8_0", "--context-length=99"},
 			func(s *settings) any { return s.ModelDefaults },
 			modelSettings{Slots: 4, Queue: 7, CacheType: "q8_0", ContextLength: 99}},
+		{"cache type of GPUs", "models: [{name: m, path: /m.gguf, cache_type: FP8}]", nil, []string{"--cache-type=bf16"},
+			func(s *settings) any {
+				return []quant.Type{s.Models[0].CacheType.number(), s.ModelDefaults.CacheType.number()}
+			}, []quant.Type{quant.F8_E4M3, quant.BF16}},
 		{"times", "request_timeout: 0\nkeep_alive: never\nrequest_timeout_overrides: {/v1/embeddings: 2m}", nil, nil,
 			func(s *settings) any {
 				return []any{s.RequestTimeout, s.KeepAlive, s.RequestOverrides["/v1/embeddings"].String()}

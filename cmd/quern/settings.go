@@ -334,7 +334,9 @@ func (f *logFormat) parse(s string) error { return oneOf((*string)(f), s, "text"
 
 type cacheType string
 
-func (c *cacheType) parse(s string) error { return oneOf((*string)(c), s, "f16", "f32", "q8_0") }
+func (c *cacheType) parse(s string) error {
+	return oneOf((*string)(c), s, "f16", "f32", "q8_0", "bf16", "fp8")
+}
 
 // number is quant's name for c; Invalid, the zero value, when c is not set.
 func (c cacheType) number() quant.Type {
@@ -345,6 +347,10 @@ func (c cacheType) number() quant.Type {
 		return quant.F32
 	case "q8_0":
 		return quant.Q8_0
+	case "bf16":
+		return quant.BF16
+	case "fp8":
+		return quant.F8_E4M3
 	}
 	return quant.Invalid
 }

@@ -41,6 +41,7 @@ type Backend struct {
 	devices []*device
 	age     int   // how often the contexts were made
 	failed  error // what ended the present contexts, nil while they work
+	apart   bool  // every step is launched by itself, for tests
 }
 
 // Open makes the contexts and compiles the kernels.
@@ -78,12 +79,16 @@ func Open(o Options) (*Backend, error) {
 func (b *Backend) start() error {
 	for _, d := range b.devices {
 		start := time.Now()
-		if err := d.open(b.o.Driver); err != nil {
+		err := d.open(b.o.Driver)
+		if err == nil {
+			err = b.tryWGMMA(d)
+		}
+		if err != nil {
 			b.stop()
 			return fmt.Errorf("device %d (%s): %w", d.id, d.info.Name, err)
 		}
 		b.log.Info("device opened", "device", d.id, "name", d.info.Name, "memory", d.info.Memory,
-			"capability", d.info.Capability, "driver", b.o.Driver.Version(), "took", time.Since(start))
+			"capability", d.info.Capability, "wgmma", d.wgmma, "driver", b.o.Driver.Version(), "took", time.Since(start))
 	}
 	b.age++
 	b.failed = nil

@@ -2,8 +2,10 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"quern/engine/graph"
+	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
 )
 
@@ -24,8 +26,8 @@ type cachePart struct {
 
 // NewCache implements graph.Backend. The cache's memory is taken and zeroed now.
 func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
-	if !cacheTypes[s.Type] {
-		return nil, fmt.Errorf("cuda: a KV cache of %v has no kernels; use F16, F32 or Q8_0", s.Type)
+	if !slices.Contains(gpu.CacheTypes, s.Type) {
+		return nil, fmt.Errorf("cuda: a KV cache of %v has no kernels; use one of %v", s.Type, gpu.CacheTypes)
 	}
 	row, ok := s.Type.Size(s.HeadDim)
 	if !ok || s.Layers <= 0 || s.Blocks <= 0 || s.BlockSize <= 0 || s.KVHeads <= 0 || s.HeadDim <= 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"quern/engine/cpu"
@@ -15,14 +16,31 @@ import (
 	"quern/formats/weights"
 	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
+	"quern/kernels/cuda/ptxvm"
 	"quern/kernels/quant"
 )
 
 const gigabyte = 1 << 30
 
+// parse reads each module once for all tests.
+var parse = func() func(string) (*ptxvm.Module, error) {
+	all := make(map[string]func() (*ptxvm.Module, error))
+	for _, m := range gpu.Modules {
+		text := gpu.PTX(m.Name)
+		all[text] = sync.OnceValues(func() (*ptxvm.Module, error) { return ptxvm.Parse(text) })
+	}
+	return func(text string) (*ptxvm.Module, error) {
+		if f := all[text]; f != nil {
+			return f()
+		}
+		return ptxvm.Parse(text)
+	}
+}()
+
 // open makes a Backend on a Fake with a processor beside it.
 func open(t testing.TB, f *driver.Fake, layers int, devices ...int) *Backend {
 	t.Helper()
+	f.Parse = parse
 	b, err := Open(Options{Driver: f, Devices: devices, Layers: layers, Host: cpu.Open(1)})
 	if err != nil {
 		t.Fatal(err)
@@ -157,8 +175,9 @@ func program(t testing.TB, m model.LM, rows, want int) (*graph.Program, graph.Ca
 	return p, graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 8, BlockSize: 4, Type: quant.F16}
 }
 
-// Every family gives the CPU's logits. Models of 8-bit weights differ by the
-// CPU's rounding of activations to 8 bits.
+// Every family gives the CPU's logits, on devices with and without tensor cores
+// for floats. Models of 8-bit weights differ by the CPU's rounding of activations
+// to 8 bits, products of more than gemvRows rows by bf16's.
 func TestFamilies(t *testing.T) {
 	for _, tt := range []struct {
 		file  string
@@ -178,8 +197,12 @@ func TestFamilies(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			_, m := load(t, tt.file)
 			p, spec := program(t, m, 16, 8)
-			b := open(t, driver.NewFake(1, gigabyte), AllLayers)
+			b := open(t, fake(75), AllLayers)
 			compare(t, b, p, spec, prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 4), tt.limit)
+			if !testing.Short() {
+				b = open(t, fake(80), AllLayers)
+				compare(t, b, p, spec, prompts([]int32{3, 1, 4, 1, 5, 9, 2, 6, 5}, []int32{2, 7}, 1), max(tt.limit, 0.05))
+			}
 		})
 	}
 }

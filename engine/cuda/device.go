@@ -30,6 +30,8 @@ type device struct {
 	stage  [2][]byte
 	staged [2]driver.Event
 	turn   int // the stage to fill next
+
+	wgmma bool // products of many rows are by the gemm90 kernels
 }
 
 // A weightKey is a tensor and whether it lies there as F32, as small ones do.

@@ -75,7 +75,7 @@ func (b *Backend) newExec(p *graph.Program) (*exec, error) {
 		}
 		e.parts = append(e.parts, &part{
 			e: e, d: b.devices[o], layers: dev[o], steps: p.Steps[at:next.at], in: over, out: next.over,
-			buffers: make(map[int]driver.Ptr), graphs: make(map[graphKey]*replay),
+			graphs: make(map[graphKey]*replay),
 		})
 		at, over = next.at, next.over
 	}
@@ -167,6 +167,15 @@ func (e *exec) Close() (err error) {
 
 // Run implements graph.Exec. It returns early between two parts only.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	return e.run(ctx, in, kv, nil)
+}
+
+// run runs a batch; the last part ranks logits, top of each row where that is
+// above 0.
+func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, error) {
+	if top != nil && len(top) != len(in.Want) {
+		panic(fmt.Sprintf("cuda: %d rows to rank of %d", len(top), len(in.Want)))
+	}
 	var c *cache
 	if kv != nil {
 		c = kv.(*cache)
@@ -182,7 +191,11 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 		}
 	}
 	err := e.b.do(func() error {
-		for _, p := range e.parts {
+		for i, p := range e.parts {
+			var rank []int
+			if i == len(e.parts)-1 {
+				rank = top
+			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -195,7 +208,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 				}
 			}
 			var err error
-			if handed, err = p.runBatch(in, c, handed); err != nil {
+			if handed, err = p.runBatch(in, c, handed, rank); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
@@ -11,12 +12,6 @@ import (
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
 )
-
-// cacheTypes are the types a KV cache may have.
-var cacheTypes = map[quant.Type]bool{quant.F16: true, quant.F32: true, quant.Q8_0: true}
-
-// maxHead is the widest head attention has registers for.
-const maxHead = 256
 
 // supported returns an error when a Program has an op without kernels.
 func supported(p *graph.Program) error {
@@ -92,17 +87,12 @@ func (p *part) plan() {
 				p.weights = append(p.weights, k)
 			}
 		}
-		for _, v := range append(s.In[:len(s.In):len(s.In)], s.Out) {
-			if b := p.e.p.Values[v].Buffer; b >= 0 {
-				p.buffers[b] = 0
-			}
-		}
 		rows := p.e.p.Values[s.Out].Shape[0]
 		switch o := s.Op.(type) {
 		case graph.Linear:
-			need(acts, x32Words(rows, o.Weight.Shape[1]))
+			need(acts, max(x32Words(rows, o.Weight.Shape[1]), p.d.wideWords(rows, o.Weight.Shape[1])))
 		case graph.Attention:
-			need(spans, (rows*o.Heads+p.d.splitHeads())*(o.HeadDim+2))
+			need(spans, p.spanWords(o, rows))
 		case graph.Experts:
 			n := rows * o.Used
 			need(acts, max(x32Words(rows, o.Gate.Shape[2]), x32Words(n, o.Down.Shape[2])))
@@ -113,12 +103,10 @@ func (p *part) plan() {
 			need(answers, n*o.Down.Shape[1])
 		}
 	}
-	// What is only passed on has a buffer too.
-	for _, v := range append(p.in[:len(p.in):len(p.in)], p.out...) {
-		p.buffers[p.e.p.Values[v].Buffer] = 0
-	}
-	for b := range p.buffers {
-		p.memory += 4 * int64(p.e.p.Buffers[b])
+	p.fuse()
+	p.assign()
+	for _, n := range p.sizes {
+		p.memory += 4 * int64(n)
 	}
 	for _, n := range p.need {
 		p.memory += 4 * int64(n)
@@ -138,6 +126,11 @@ func flag(on bool) uint64 {
 
 // start launches a kernel of the table.
 func (p *part) start(name string, d gpu.Dims, args ...uint64) error {
+	return p.startWith(name, d, 0, args...)
+}
+
+// startWith launches a kernel with so many bytes of dynamic shared memory.
+func (p *part) startWith(name string, d gpu.Dims, shared int, args ...uint64) error {
 	k, err := p.d.kernel(name)
 	if err != nil {
 		return err
@@ -145,7 +138,7 @@ func (p *part) start(name string, d gpu.Dims, args ...uint64) error {
 	if len(args) != len(k.Params) {
 		panic(fmt.Sprintf("cuda: %d arguments for %s, which has %d", len(args), name, len(k.Params)))
 	}
-	return p.d.stream.Launch(k.handle, driver.Launch{Grid: k.Grid(d), Block: [3]int{k.Threads, 1, 1}}, args)
+	return p.d.stream.Launch(k.handle, driver.Launch{Grid: k.Grid(d), Block: [3]int{k.Threads, 1, 1}, Shared: shared}, args)
 }
 
 // vector is where a small weight lies, 0 for none.
@@ -177,29 +170,51 @@ func (p *part) input(v int) uint64 {
 
 func (p *part) scratchAt(i int) uint64 { return uint64(p.scratch[i]) }
 
-// none is no value.
-const none = -1
-
-// residual finds what the step after s adds to the result of s, where one kernel
-// can do both: s is a product, nobody else reads it, and the sum does not go
-// where the kernel still reads.
-func (p *part) residual(s, next graph.Step) (x int, ok bool) {
-	if _, is := s.Op.(graph.Linear); !is {
-		return none, false
+// lowerGroup adds the work of a group: one launch where there is one for the
+// rows of a run, else those of its tasks.
+func (p *part) lowerGroup(g *group) error {
+	if g.start != nil {
+		p.held = 0 // what is quantised here is not, when all is done at once
 	}
-	if _, is := next.Op.(graph.Add); !is || next.In[0] == next.In[1] {
-		return none, false
+	before := len(p.work)
+	for _, part := range g.parts {
+		if err := p.lowerGroup(part); err != nil {
+			return err
+		}
 	}
-	switch s.Out {
-	case next.In[0]:
-		x = next.In[1]
-	case next.In[1]:
-		x = next.In[0]
-	default:
-		return none, false
+	for _, t := range g.tasks {
+		if g.parts != nil || g.start != nil && g.fits == nil {
+			break // never needed
+		}
+		if o, is := t.Op.(graph.RMSNorm); is && g.quantises {
+			p.normQuantise(o, t)
+			continue
+		}
+		if err := p.lower(t.Step, t.plus); err != nil {
+			return err
+		}
 	}
-	v := p.e.p.Values
-	return x, p.e.uses[s.Out] == 1 && v[next.Out].Buffer != v[s.In[0]].Buffer
+	if g.start == nil {
+		return nil
+	}
+	p.held = 0
+	apart := slices.Clone(p.work[before:])
+	p.work = append(p.work[:before], func() error {
+		rows := p.rows(g.out())
+		if rows == 0 {
+			return nil
+		}
+		if g.fits == nil || g.fits(rows) {
+			return g.start(rows)
+		}
+		for _, w := range apart {
+			if err := w(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
 }
 
 // lower adds the work of a step; a product has value plus added to it unless that
@@ -296,9 +311,16 @@ func (p *part) linear(o graph.Linear, s graph.Step, plus int, add func(func(rows
 	if plus != none {
 		residual = uint64(p.value(plus))
 	}
-	small := func(rows int) bool { return rows <= gemm8Rows || p.d.info.Capability < tensorCores }
-	if v := s.In[0] + 1; gpu.Quantised(typ) && p.held != v {
-		p.held = v
+	small := p.d.small
+	if v := s.In[0] + 1; p.held != v {
+		p.held, p.quantised, p.ordered = v, false, false
+	}
+	if p.d.wgmma && !p.ordered {
+		p.ordered = true
+		add(func(rows int) error { return p.orderWide(x, in, rows) })
+	}
+	if gpu.Quantised(typ) && !p.quantised {
+		p.quantised = true
 		add(func(rows int) error {
 			if !small(rows) {
 				return nil
@@ -313,6 +335,9 @@ func (p *part) linear(o graph.Linear, s graph.Step, plus int, add func(func(rows
 		}
 		if rows > gemvRows && p.d.info.Capability >= tensorCores {
 			name = gpu.Name("gemm", typ)
+			if p.d.wide(rows, in) {
+				name, from = gpu.Name("gemm90", typ), p.scratchAt(acts)
+			}
 			if gpu.Quantised(typ) && small(rows) {
 				name = gpu.Name("gemm8", typ)
 			}
@@ -321,36 +346,32 @@ func (p *part) linear(o graph.Linear, s graph.Step, plus int, add func(func(rows
 	})
 }
 
+// small reports whether products of so many rows take activations of eight bits,
+// where the weights are of a type that allows it.
+func (d *device) small(rows int) bool {
+	return rows <= gemm8Rows || d.info.Capability < tensorCores
+}
+
+// normQuantise norms whole rows, and quantises them in the same launch for the
+// products that follow, where those take X32.
+func (p *part) normQuantise(o graph.RMSNorm, t task) {
+	n := o.Weight.Shape[0]
+	p.work = append(p.work, func() error {
+		rows := p.rows(t.Out)
+		x, y, w := uint64(p.value(t.In[0])), uint64(p.value(t.Out)), p.vector(o.Weight)
+		switch {
+		case rows == 0:
+			return nil
+		case p.d.small(rows):
+			return p.start("rmsnorm_quantize", gpu.Dims{Rows: rows}, p.scratchAt(acts), 0, x, w, i32(n), f32(o.Eps))
+		}
+		return p.start("rmsnorm", gpu.Dims{Rows: rows}, y, x, w, i32(n), f32(o.Eps))
+	})
+	p.held, p.quantised, p.ordered = t.Out+1, true, false
+}
+
 // tensorCores is the compute capability the gemm kernels need.
 const tensorCores = 80
-
-// splitHeads is how many (row, head) pairs fill a device: sequences are cut until
-// there are as many.
-func (d *device) splitHeads() int { return 4 * d.info.Processors }
-
-// splits is into how many parts attention cuts sequences.
-func (p *part) splits(rows, heads int) int {
-	tokens := p.run.stride * p.kv.spec.BlockSize
-	return max(1, min((p.d.splitHeads()+rows*heads-1)/(rows*heads), tokens/minSplit))
-}
-
-// minSplit is the least tokens worth a part of their own.
-const minSplit = 64
-
-// attend stores the rows' keys and values, and attends.
-func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
-	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
-	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
-	if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.word(slots), kvHeads, dim, size); err != nil {
-		return err
-	}
-	n := p.splits(rows, o.Heads)
-	if err := p.start(gpu.Name("attend", typ), gpu.Dims{Rows: rows, Heads: o.Heads, Splits: n}, p.scratchAt(spans), q, kv,
-		p.tables(), p.word(sequences), p.word(ends), i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
-		return err
-	}
-	return p.start("attend_combine", gpu.Dims{Rows: rows, Heads: o.Heads}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(n))
-}
 
 // experts routes every row to some experts and adds up what they answer.
 func (p *part) experts(o graph.Experts, x, router, y uint64, rows int) error {

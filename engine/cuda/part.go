@@ -20,20 +20,28 @@ type part struct {
 	out    []int // values it hands over, or the Program's results
 
 	weights []weightKey
-	buffers map[int]driver.Ptr // by buffer of the Program
-	scratch []driver.Ptr       // what kernels need beside, by purpose
-	need    []int              // floats of each
+	groups  []*group    // the steps, in the order they run
+	places  map[int]int // values and their buffers
+	sizes   []int       // floats of each buffer
+	buffers []driver.Ptr
+	scratch []driver.Ptr // what kernels need beside, by purpose
+	need    []int        // floats of each
 	ropes   []*ropeTable
-	held    int // value whose activations are quantised while lowering, plus one
-	work    []work
-	memory  int64 // bytes of buffers and scratch
+	held    int // value whose activations acts has while lowering, plus one
+
+	// Whether acts has them, by what the rows of a run call for.
+	quantised, ordered bool
+
+	work   []work
+	memory int64 // bytes of buffers and scratch
 
 	block  driver.Ptr // the inputs of a step, as batch lays them out
 	words  int        // of block
 	pinned []byte
 	mail   []byte // pinned: what is handed over or read
 	graphs map[graphKey]*replay
-	bare   bool // the driver records no graphs
+	ranker *ranker // nil until rows are ranked
+	bare   bool    // the driver records no graphs
 
 	// The run in progress.
 	run batch
@@ -48,6 +56,7 @@ type work func() error
 type graphKey struct {
 	rows, stride int
 	kv           driver.Ptr
+	rank         rankBy
 }
 
 // A replay is a graph, made when its key comes for the second time.
@@ -69,7 +78,9 @@ const (
 // A batch is how a step is launched.
 type batch struct {
 	rows, want     int
-	tables, stride int // blocks a table has room for
+	tables, stride int       // blocks a table has room for
+	stretches      []stretch // how rows attend, nil for any that a recording must fit
+	rank           rankBy
 }
 
 // maxGraphRows is how many rows a step may have to be recorded. Larger ones are
@@ -90,12 +101,12 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 	if err := p.d.stream.Sync(); err != nil {
 		return err
 	}
-	for b := range p.buffers {
-		at, err := p.d.alloc(4 * int64(p.e.p.Buffers[b]))
+	for _, n := range p.sizes {
+		at, err := p.d.alloc(4 * int64(n))
 		if err != nil {
 			return err
 		}
-		p.buffers[b] = at
+		p.buffers = append(p.buffers, at)
 	}
 	for _, n := range p.need {
 		at, err := p.d.alloc(4 * int64(n))
@@ -115,16 +126,8 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 	if err := p.reserve(p.column(columns) + 64); err != nil {
 		return err
 	}
-	for i := 0; i < len(p.steps); i++ {
-		s, plus := p.steps[i], none
-		if i+1 < len(p.steps) {
-			if x, ok := p.residual(s, p.steps[i+1]); ok {
-				plus = x
-				s.Out = p.steps[i+1].Out
-				i++
-			}
-		}
-		if err := p.lower(s, plus); err != nil {
+	for _, g := range p.groups {
+		if err := p.lowerGroup(g); err != nil {
 			return err
 		}
 	}
@@ -199,10 +202,12 @@ func (p *part) free() error {
 			return err
 		}
 	}
-	all := p.scratch
-	for _, at := range p.buffers {
-		all = append(all, at)
+	if p.ranker != nil {
+		if err := p.ranker.free(p.d); err != nil {
+			return err
+		}
 	}
+	all := append(p.scratch, p.buffers...)
 	for _, t := range p.ropes {
 		all = append(all, t.cos, t.sin)
 	}
@@ -287,12 +292,15 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 
 // runBatch takes what was handed to it through the part's steps and returns what
 // it hands on, valid until the next run.
-func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32) ([][]float32, error) {
+func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32, top []int) ([][]float32, error) {
 	if err := p.d.ctx.Enter(); err != nil {
 		return nil, err
 	}
 	var recorded bool
-	p.run, recorded = p.shape(in, c)
+	if p.run, recorded = p.shape(in, c); !recorded {
+		p.run.stretches = stretches(in.Seq)
+	}
+	p.run.rank = p.rank(top)
 	p.kv = c
 	words := p.column(columns) + p.run.tables*p.run.stride
 	if err := p.reserve(words); err != nil {
@@ -323,7 +331,7 @@ func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32) ([][]floa
 		return nil, err
 	}
 	var out [][]float32
-	for _, v := range p.out {
+	for i, v := range p.out {
 		n := 4 * p.e.p.Values[v].Shape[0] * p.e.p.Values[v].Width()
 		rows := in.Rows()
 		if p.e.p.Values[v].Lead == graph.PerWant {
@@ -331,7 +339,11 @@ func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32) ([][]floa
 		}
 		x := p.mail[mail : mail+4*rows*p.e.p.Values[v].Width()]
 		mail += n
-		if len(x) > 0 {
+		if i == 0 && p.run.rank != unranked {
+			if err := p.fetchRanked(x, top); err != nil {
+				return nil, err
+			}
+		} else if len(x) > 0 {
 			if err := p.d.stream.Download(x, p.value(v)); err != nil {
 				return nil, err
 			}
@@ -349,12 +361,12 @@ func (p *part) launch(recorded bool) error {
 				return err
 			}
 		}
-		return nil
+		return p.launchRank()
 	}
 	if !recorded || p.bare {
 		return all()
 	}
-	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt()}
+	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt(), rank: p.run.rank}
 	r := p.graphs[key]
 	if r == nil {
 		p.graphs[key] = &replay{}
@@ -384,7 +396,7 @@ func (p *part) rows(v int) int {
 }
 
 // value is where value v lies.
-func (p *part) value(v int) driver.Ptr { return p.buffers[p.e.p.Values[v].Buffer] }
+func (p *part) value(v int) driver.Ptr { return p.buffers[p.places[v]] }
 
 // cacheAt is where the part's layers of the cache begin.
 func (p *part) cacheAt() driver.Ptr {

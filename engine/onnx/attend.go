@@ -70,7 +70,7 @@ func (a *attend) run(c *call) {
 	if a.batch*a.kvHeads < workers {
 		group = 1
 	}
-	scratch := make([]attendScratch, workers)
+	scratch := c.s.attending(workers, a.keys*(a.dim+a.vDim))
 	scores := c.blank(onnx.Float, workers, min(blockRows, a.rows), a.keys).F
 	per := a.heads / group
 	c.spreadOut(a.batch*per, func(worker, i int) {
@@ -89,6 +89,21 @@ func (a *attend) run(c *call) {
 			}
 		}
 	})
+}
+
+// keepScratch bounds the floats of each worker that stay with a Session.
+const keepScratch = 1 << 18
+
+// attending returns what workers pack keys and values into, the same for every
+// call that needs little of it.
+func (s *Session) attending(workers, floats int) []attendScratch {
+	if floats > keepScratch {
+		return make([]attendScratch, workers)
+	}
+	if s.attends == nil {
+		s.attends = make([]attendScratch, workers)
+	}
+	return s.attends
 }
 
 type attendScratch struct {

@@ -92,9 +92,9 @@ func (c *call) activate(directions int, missing []string) [][]func([]float32) {
 type cell struct {
 	pool          *kernels.Pool
 	gates, hidden int
-	rec           []*kernels.Gemm // of all gates, but of two and one for a GRU
-	recBias       []float32       // of the hidden gate of a GRU, where it is apart
-	peep          []float32       // (3, hidden) of an LSTM, or nil
+	rec           []multiplier // of all gates, but of two and one for a GRU
+	recBias       []float32    // of the hidden gate of a GRU, where it is apart
+	peep          []float32    // (3, hidden) of an LSTM, or nil
 	act           []func([]float32)
 	clip          float32
 	linearReset   bool // GRU: multiply before the reset gate

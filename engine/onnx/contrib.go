@@ -20,6 +20,7 @@ func contribOps() map[string]op {
 		"com.microsoft.FusedConv":               fusedConv,
 		"com.microsoft.FusedGemm":               fusedGemm,
 		"com.microsoft.MatMulNBits":             b.matMul,
+		"com.microsoft.MatMulBnb4":              b.matMulBnb4,
 		"com.microsoft.GatherBlockQuantized":    gatherBlocks,
 	}
 }

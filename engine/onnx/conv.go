@@ -9,7 +9,7 @@ import (
 
 func convOps() map[string]op {
 	return map[string]op{
-		"Conv": conv, "ConvTranspose": convTranspose, "ConvInteger": convInteger, "QLinearConv": linearConv,
+		"Conv": conv, "ConvTranspose": convTranspose,
 		"DeformConv": deformConv, "Col2Im": col2Im,
 	}
 }

@@ -33,6 +33,7 @@ type fuser struct {
 type steps struct {
 	num    int
 	layers map[*onnx.Node]*layer
+	norms  map[*onnx.Node]*normed
 	acts   map[*onnx.Node]func(dst, x, up []float32)
 }
 
@@ -43,7 +44,7 @@ type step func(c *call) []*Tensor
 // fuse looks for groups in the nodes of a body. It runs after small constants
 // were folded.
 func (s *Session) fuse(b *body) {
-	known := &steps{len(s.ops), make(map[*onnx.Node]*layer), make(map[*onnx.Node]func(dst, x, up []float32))}
+	known := &steps{len(s.ops), make(map[*onnx.Node]*layer), make(map[*onnx.Node]*normed), make(map[*onnx.Node]func(dst, x, up []float32))}
 	for _, pass := range [][]func(*group, *onnx.Node) bool{
 		{(*group).layerNorm, (*group).gelu, (*group).attention, (*group).int8Linear},
 		{(*group).linear, (*group).skipNorm},
@@ -326,7 +327,7 @@ func (g *group) replace(name string, inputs, outputs []string, do step) bool {
 // replay runs nodes one by one and returns the values of outputs.
 func (c *call) replay(nodes []*onnx.Node, outputs []string) []*Tensor {
 	for _, n := range nodes {
-		if err := c.node(n, nil); err != nil {
+		if err := c.node(n, c.s.action(n), nil); err != nil {
 			panic(failure{err})
 		}
 	}

@@ -155,7 +155,7 @@ func (g *group) normOf(x string, weights []string, out string, rank int, eps flo
 	if add := g.take(x, "Add"); add != nil && len(add.Inputs) == 2 && add.Inputs[0] != add.Inputs[1] {
 		inputs := append(slices.Clone(add.Inputs), weights...)
 		for _, outputs := range [][]string{{out}, {out, x}} {
-			if g.replace("norm", inputs, outputs, normStep(2, rank, eps, simple)) {
+			if g.norm(inputs, outputs, &normed{2, rank, eps, simple, len(outputs) == 2}) {
 				return true
 			}
 		}
@@ -164,52 +164,76 @@ func (g *group) normOf(x string, weights []string, out string, rank int, eps flo
 	if g.nodes[0].Op == "LayerNormalization" {
 		return false // nothing gained
 	}
-	return g.replace("norm", append([]string{x}, weights...), []string{out}, normStep(1, rank, eps, simple))
+	return g.norm(append([]string{x}, weights...), []string{out}, &normed{1, rank, eps, simple, false})
 }
 
-// normStep normalizes one input or the sum of two, which it may return, too.
-func normStep(terms, rank int, eps float32, simple bool) step {
-	return func(c *call) []*Tensor {
-		x, w := c.in[0], c.in[terms]
-		n := len(w.F)
-		if x.Type != onnx.Float || w.Type != onnx.Float || len(x.Shape) == 0 || rank >= 0 && rank != len(x.Shape) || n == 0 || x.Shape[len(x.Shape)-1] != n || len(w.Shape) > len(x.Shape) {
+// norm replaces the group by a norm.
+func (g *group) norm(inputs, outputs []string, l *normed) bool {
+	last := g.nodes[0]
+	ok := g.replace("norm", inputs, outputs, func(c *call) []*Tensor { return l.run(c, nil) })
+	if ok {
+		g.norms[g.put[last]] = l
+	}
+	return ok
+}
+
+// A normed is a step that normalizes one input or the sum of two terms, which it
+// returns, too, with sums. A simple one has no mean and no shift.
+type normed struct {
+	terms, rank  int
+	eps          float32
+	simple, sums bool
+}
+
+// run computes a norm; it returns nil where its inputs are not what it is written
+// for. Then, if not nil, is called for all of the normalized rows, some at a time,
+// by the worker that made them.
+func (l *normed) run(c *call, then func(worker int, rows []float32)) []*Tensor {
+	x, w := c.in[0], c.in[l.terms]
+	n := len(w.F)
+	if x.Type != onnx.Float || w.Type != onnx.Float || len(x.Shape) == 0 || l.rank >= 0 && l.rank != len(x.Shape) || n == 0 || x.Shape[len(x.Shape)-1] != n || len(w.Shape) > len(x.Shape) {
+		return nil
+	}
+	var shift, more []float32
+	if !l.simple {
+		b := c.in[l.terms+1]
+		if shift = b.F; b.Type != onnx.Float || len(shift) != n || len(b.Shape) > len(x.Shape) {
 			return nil
 		}
-		var shift, more []float32
-		if !simple {
-			b := c.in[terms+1]
-			if shift = b.F; b.Type != onnx.Float || len(shift) != n || len(b.Shape) > len(x.Shape) {
-				return nil
-			}
-		}
-		if terms == 2 {
-			if more = c.in[1].F; c.in[1].Type != onnx.Float || !slices.Equal(c.in[1].Shape, x.Shape) {
-				return nil
-			}
-		}
-		out := c.reuse(0)
-		res, sums := one(out), out
-		if len(c.n.Outputs) == 2 {
-			sums = c.blank(onnx.Float, x.Shape...)
-			res = append(res, sums)
-		}
-		c.byRows(len(x.F)/n, n*4, func(from, to int) {
-			for ; from < to; from++ {
-				dst, src := out.F[from*n:(from+1)*n], x.F[from*n:(from+1)*n]
-				if more != nil {
-					sum := sums.F[from*n : (from+1)*n]
-					kernels.Add(sum, src, more[from*n:(from+1)*n])
-					src = sum
-				}
-				if simple {
-					kernels.RMSNorm(dst, src, w.F, eps)
-				} else {
-					kernels.LayerNorm(dst, src, w.F, shift, eps)
-				}
-			}
-		})
-		return res
 	}
+	if l.terms == 2 {
+		if more = c.in[1].F; c.in[1].Type != onnx.Float || !slices.Equal(c.in[1].Shape, x.Shape) {
+			return nil
+		}
+	}
+	out := c.reuse(0)
+	res, sums := one(out), out
+	if l.sums {
+		sums = c.blank(onnx.Float, x.Shape...)
+		res = append(res, sums)
+	}
+	rows := len(x.F) / n
+	per := max(1, perChunk/(4*n))
+	c.spreadOut((rows+per-1)/per, func(worker, i int) {
+		from, to := i*per*n, min((i+1)*per, rows)*n
+		for at := from; at < to; at += n {
+			dst, src := out.F[at:at+n], x.F[at:at+n]
+			if more != nil {
+				sum := sums.F[at : at+n]
+				kernels.Add(sum, src, more[at:at+n])
+				src = sum
+			}
+			if l.simple {
+				kernels.RMSNorm(dst, src, w.F, l.eps)
+			} else {
+				kernels.LayerNorm(dst, src, w.F, shift, l.eps)
+			}
+		}
+		if then != nil {
+			then(worker, out.F[from:to])
+		}
+	})
+	return res
 }
 
 // A flat is a product taken apart: a constant and what it is multiplied with.

@@ -96,32 +96,35 @@ func (g *group) activated(n *onnx.Node) bool {
 	return g.layer(before.Inputs, &layer{l.int8s, act})
 }
 
-// quantized finds a DynamicQuantizeLinear of a layer that nothing else reads.
+// quantized finds a DynamicQuantizeLinear of a layer that nothing else reads, or
+// of a norm.
 func (g *group) quantized(n *onnx.Node) bool {
 	if n.Domain != "" || n.Op != "DynamicQuantizeLinear" || len(n.Outputs) != 3 {
 		return false
 	}
 	before := g.made[n.Inputs[0]]
-	l := g.layers[before]
-	if l == nil {
+	g.nodes = []*onnx.Node{n, before}
+	if l := g.layers[before]; l != nil {
+		return g.replace("quantized layer", before.Inputs, n.Outputs, func(c *call) []*Tensor {
+			e := c.reach()
+			out := l.run(c, e.add)
+			if out == nil {
+				return nil
+			}
+			return c.asBytes(out, e)
+		})
+	}
+	l := g.norms[before]
+	if l == nil || before.Outputs[0] != n.Inputs[0] {
 		return false
 	}
-	g.nodes = []*onnx.Node{n, before}
-	return g.replace("quantized layer", before.Inputs, n.Outputs, func(c *call) []*Tensor {
-		ends := make([][32]float32, c.s.pool.Workers()) // far enough apart
-		out := l.run(c, func(worker int, row []float32) {
-			low, high := kernels.Range(row)
-			e := &ends[worker]
-			e[0], e[1] = min(e[0], low), max(e[1], high)
-		})
+	return g.replace("quantized norm", before.Inputs, slices.Concat(before.Outputs, n.Outputs), func(c *call) []*Tensor {
+		e := c.reach()
+		out := l.run(c, e.add)
 		if out == nil {
 			return nil
 		}
-		var low, high float32
-		for _, e := range ends {
-			low, high = min(low, e[0]), max(high, e[1])
-		}
-		return c.asBytes(out, low, high)
+		return append(out, c.asBytes(out[0], e)...)
 	})
 }
 

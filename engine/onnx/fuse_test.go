@@ -64,6 +64,11 @@ var fuseCases = []fuseCase{
 	{"int8 linear, GELU and again", []string{"quantized layer", "layer"}, func(b *onnxtest.Builder, x string) string {
 		return writtenInt8(b, writtenGelu(b, writtenInt8(b, x, "x", 16, 20)), "y", 20, 3)
 	}},
+	{"a sum, its norm, both read, and int8 linear", []string{"quantized norm", "layer", "norm"}, func(b *onnxtest.Builder, x string) string {
+		sum := b.Node("Add", []string{b.Node("Tanh", []string{x}), x})
+		y := writtenNorm(b, sum)
+		return writtenNorm(b, b.Node("Add", []string{b.Node("Add", []string{writtenInt8(b, y, "x", 16, 16), y}), sum}))
+	}},
 	{"attention", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
 		head := func(perm ...int64) string {
 			y := b.Node("Reshape", []string{b.Node("Mul", []string{x, weights(b, 16)}), b.List(0, 0, 4, 4)})

@@ -41,13 +41,15 @@ var attrNames = []string{
 	"rotary_embedding_dim", "scale", "softcap", "is_causal", "qk_matmul_output_mode", "unidirectional", "do_rotary",
 	"min_gram_length", "max_gram_length", "max_skip_count", "ngram_counts", "ngram_indexes", "pool_int64s", "stash_type", "axis_w",
 	"accuracy_level", "local_window_size", "sample_size", "low", "high", "mean", "seed", "center_point_box", "spatial_scale", "mode",
+	"quant_type", "channels_last", "opset", "metric", "targets", "coefficients", "intercepts", "classlabels_ints", "cats_int64s", "cats_strings",
+	"imputed_value_floats", "inputdimensions", "kernel_type", "kernel_params", "support_vectors", "vectors_per_class", "rho", "n_supports", "post_transform",
 	"offset_group", "select_last_index", "lambd", "bias", "block_shape", "antialias", "keep_aspect_ratio_policy", "circular",
 }
 
 var attrTexts = []string{
 	"", "SAME_UPPER", "SAME_LOWER", "VALID", "linear", "cubic", "nearest", "constant", "reflect", "edge", "wrap", "bidirectional",
 	"reverse", "ij,jk->ik", "...ii->...i", "LEFT", "RIGHT", "tanh", "TF", "TFIDF", "sum", "none", "max", "DCR", "CRD", "mul", "add",
-	"align_corners", "tf_crop_and_resize", "(a|b)*",
+	"align_corners", "tf_crop_and_resize", "(a|b)*", "SOFTMAX", "LOGISTIC", "RBF", "LINEAR", "euclidean",
 }
 
 // A maker builds graphs from bytes.

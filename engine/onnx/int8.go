@@ -1,8 +1,6 @@
 package onnx
 
 import (
-	"math"
-
 	"quern/formats/onnx"
 	"quern/kernels"
 )
@@ -10,6 +8,7 @@ import (
 // A quantizer keeps matrices of integers laid out for products.
 type quantizer struct {
 	weights map[weightKey]*int8Weights
+	flipped map[*Tensor]*Tensor // constants with rows and columns exchanged
 }
 
 type weightKey struct{ w, zero, scale, bias *Tensor }
@@ -17,9 +16,10 @@ type weightKey struct{ w, zero, scale, bias *Tensor }
 // int8Weights is the right side of a product: as int8, with what zero points of
 // its columns are then, nil where all are zero.
 type int8Weights struct {
-	gemm *kernels.Int8Gemm
-	w    *kernels.Int8Panels
-	zero []int32
+	gemm  *kernels.Int8Gemm
+	w     *kernels.Int8Panels
+	zero  []int32
+	scale []float32 // of recurrent layers
 }
 
 // pack lays out the matrix number at of w. With scale (one or a column's) and
@@ -38,27 +38,13 @@ func (q *quantizer) pack(s *stacked, w *Tensor, at int, zero *Tensor, scale, bia
 	if s.k > 1<<16 {
 		fail("%w: a sum of %d products of integers", onnx.ErrUnsupported, s.k)
 	}
-	n, shift := s.n, 0.0
-	if w.Type == onnx.Uint8 {
-		shift = 128
-	}
-	p := &int8Weights{w: kernels.NewInt8Panels(n, s.k)}
-	p.w.PackColumns(eights(w)[at*s.k*n:], n, w.Type == onnx.Uint8)
-	if zero != nil || shift != 0 {
-		p.zero = make([]int32, n)
-		any := false
-		for j := range p.zero {
-			z := -shift
-			if zero != nil {
-				z += zero.at(column(zero, s, at, j))
-			}
-			p.zero[j] = int32(z)
-			any = any || z != 0
+	n := s.n
+	p := newInt8Weights(w.Type, eights(w)[at*s.k*n:], s.k, n, func(j int) int32 {
+		if zero == nil {
+			return 0
 		}
-		if !any {
-			p.zero = nil
-		}
-	}
+		return int32(zero.at(column(zero, s, at, j)))
+	})
 	var by, add []float32
 	if scale != nil {
 		if by = scale.F; len(by) != 1 && len(by) != n {
@@ -73,6 +59,25 @@ func (q *quantizer) pack(s *stacked, w *Tensor, at int, zero *Tensor, scale, bia
 	p.gemm = kernels.NewInt8Gemm(p.w, by, add)
 	if fixed {
 		q.weights[key] = p
+	}
+	return p
+}
+
+// newInt8Weights lays out k rows of n bytes of a type, which columns of the right
+// side have zero points for.
+func newInt8Weights(typ onnx.DType, data []byte, k, n int, zero func(j int) int32) *int8Weights {
+	p := &int8Weights{w: kernels.NewInt8Panels(n, k), zero: make([]int32, n)}
+	p.w.PackColumns(data, n, typ == onnx.Uint8)
+	shift, any := int32(0), false
+	if typ == onnx.Uint8 {
+		shift = 128
+	}
+	for j := range p.zero {
+		p.zero[j] = zero(j) - shift
+		any = any || p.zero[j] != 0
+	}
+	if !any {
+		p.zero = nil
 	}
 	return p
 }
@@ -207,18 +212,24 @@ func scaleAt(t *Tensor, i, n, at int) float32 {
 
 // linearMatMul is a product of quantised matrices, quantised again.
 func (q *quantizer) linearMatMul(c *call) []*Tensor {
-	a, aScale, b, bScale, yScale, yZero := c.must(0), c.x(1), c.must(3), c.x(4), c.x(6), c.x(7)
-	if aScale.F == nil || bScale.F == nil || yScale.F == nil || yScale.len() != 1 || yZero.len() != 1 || yZero.I == nil {
-		fail("%w: product quantised by %v, %v and %v to %v", onnx.ErrUnsupported, aScale.Type, bScale.Type, yScale.Type, yZero.Type)
+	a, aScale, b, bScale, yScale := c.must(0), c.x(1), c.must(3), c.x(4), c.x(6)
+	y := c.linear(c.must(7).Type, 6, 7)
+	if aScale.F == nil || bScale.F == nil {
+		fail("%w: product quantised by %v and %v", onnx.ErrUnsupported, aScale.Type, bScale.Type)
 	}
-	out := c.zeros(yZero.Type, stack(a.Shape, b.Shape, false).out...)
-	low, high := bounds(yZero.Type)
+	out := c.blankRaw(y.typ, stack(a.Shape, b.Shape, false).out...)
+	whole := linear{typ: y.typ, scale: 1, zero: y.zero}
 	q.multiply(c, a, c.bare(2), b, c.bare(5), func(s *stacked, at int, sums []int32) {
-		for i, v := range sums {
-			by := scaleAt(aScale, i/s.n, s.m, at) * scaleAt(bScale, i%s.n, s.n, at) / yScale.F[0]
-			y := math.RoundToEven(float64(float32(v)*by)) + float64(yZero.I[0])
-			out.I[at*s.m*s.n+i] = int64(max(low, min(y, high)))
-		}
+		c.byRows(s.m, 4*s.n, func(from, to int) {
+			row := make([]float32, s.n)
+			for r := from; r < to; r++ {
+				by := scaleAt(aScale, r, s.m, at)
+				for j, v := range sums[r*s.n : (r+1)*s.n] {
+					row[j] = float32(v) * (by * scaleAt(bScale, j, s.n, at) / yScale.F[0])
+				}
+				whole.quantize(out.Raw[(at*s.m+r)*s.n:], row)
+			}
+		})
 	})
 	return one(out)
 }
@@ -261,8 +272,7 @@ func (q *quantizer) dynamicMatMul(c *call, x, w, scale, zero, bias *Tensor) *Ten
 		return out
 	}
 	p := q.pack(&s, w, 0, zero, scale, bias)
-	low, high := c.rangeOf(x.F)
-	by, z := dynamicScale(low, high)
+	by, z := dynamicScale(c.reachOf(x.F).ends())
 	rows, stride := x.len()/s.k, p.w.Stride()
 	b := c.blankRaw(onnx.Uint8, rows, stride).Raw
 	c.byRows(rows, s.k, func(from, to int) {

@@ -167,6 +167,9 @@ func multiHead(c *call) []*Tensor {
 	if n <= 0 || q.F == nil {
 		fail("%w: attention of %v with %d heads", onnx.ErrFormat, q.Type, n)
 	}
+	if c.bare(8) != nil || c.bare(9) != nil || len(c.n.Outputs) > 3 && c.n.Outputs[3] != "" {
+		fail("%w: attention with past_sequence_length, cache_indirection or its products", onnx.ErrUnsupported)
+	}
 	a := attend{heads: n, kvHeads: n}
 	switch {
 	case k == nil && len(q.Shape) == 5 && q.Shape[2] == n && q.Shape[3] == 3: // (batch, rows, heads, 3, dim)

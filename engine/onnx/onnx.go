@@ -28,6 +28,9 @@ import (
 // Options are the parts a Session shares with others, and its limits.
 type Options struct {
 	Pool *kernels.Pool // required; nothing else may use it during New and Run
+	// Yield, unless nil, is called between nodes. Others may use the Pool until it
+	// returns, but must not wait for this Session then.
+	Yield func()
 	// Limit bounds the bytes of the values that live at a time in a Run, beside
 	// those of the operator that runs; zero means 8 GiB.
 	Limit int64
@@ -41,6 +44,7 @@ type Options struct {
 type Session struct {
 	model  *onnx.Model
 	pool   *kernels.Pool
+	yield  func() // of Options, never nil
 	ops    map[string]op
 	funcs  map[string]*onnx.Function
 	bodies map[any]*body // by *onnx.Graph and *onnx.Function
@@ -50,8 +54,9 @@ type Session struct {
 	random *rand.Rand
 	plain  bool
 
-	mu  sync.Mutex
-	mem memory
+	mu      sync.Mutex
+	mem     memory
+	attends []attendScratch // see attending
 }
 
 const (
@@ -69,13 +74,16 @@ const (
 func New(m *onnx.Model, o Options) (s *Session, err error) {
 	defer rescue(&err)
 	s = &Session{
-		model: m, pool: o.Pool, ops: operators(), funcs: make(map[string]*onnx.Function),
+		model: m, pool: o.Pool, yield: o.Yield, ops: operators(), funcs: make(map[string]*onnx.Function),
 		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), packs: make(map[*Tensor]*kernels.Panels),
 		opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
 		mem: memory{limit: defaultLimit},
 	}
 	if o.Limit > 0 {
 		s.mem.limit = o.Limit
+	}
+	if s.yield == nil {
+		s.yield = func() {}
 	}
 	if s.opset < 7 {
 		return nil, fmt.Errorf("%w: opset %d, want 7 or later", onnx.ErrUnsupported, s.opset)
@@ -129,7 +137,11 @@ func (s *Session) check(nodes []*onnx.Node, missing map[string]bool, seen map[*o
 	for _, n := range nodes {
 		if f := s.calls(n); f == nil {
 			if _, ok := s.ops[opName(n)]; !ok {
-				missing[opName(n)] = true
+				name := opName(n)
+				if hint := hints[name]; hint != "" {
+					name += " (" + hint + ")"
+				}
+				missing[name] = true
 			}
 		} else if !seen[f] {
 			seen[f] = true
@@ -164,10 +176,12 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (out map[s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.mem.reset()
+	s.pool.Hold()
+	defer s.pool.Release()
 	defer rescue(&err)
 	g := s.model.Graph
 	sc := &scope{s: s, ctx: ctx, body: s.bodies[g], vals: make(map[string]*Tensor), opset: s.opset}
-	sizes := make(map[string]int)
+	sizes := make(map[string]size)
 	known := 0
 	for _, in := range g.Inputs {
 		t := inputs[in.Name]
@@ -237,7 +251,15 @@ func leave(t *Tensor) *Tensor {
 	return &c
 }
 
-func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]int) error {
+// A size is what a name in the shapes of inputs stands for, and by which input.
+type size struct {
+	n     int
+	input string
+}
+
+// accept checks an input. ONNX Runtime 1.30 lets a name stand for two sizes, but
+// operators then see what the model excludes.
+func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]size) error {
 	switch {
 	case t == nil:
 		return fmt.Errorf("input %q has no value", name)
@@ -247,7 +269,7 @@ func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]int) error
 		return accept(name, want.Of, t, sizes)
 	case want.Kind == onnx.KindSequence && t.Seq != nil && want.Of != nil:
 		for _, e := range t.Seq {
-			if err := accept(name, want.Of, e, make(map[string]int)); err != nil {
+			if err := accept(name, want.Of, e, make(map[string]size)); err != nil {
 				return err
 			}
 		}
@@ -264,16 +286,17 @@ func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]int) error
 		return fmt.Errorf("input %q has shape %d, want rank %d", name, t.Shape, len(want.Dims))
 	}
 	for i, d := range want.Dims {
-		n := int(d.Size)
-		if d.Param != "" {
-			if known, ok := sizes[d.Param]; ok {
-				n = known
-			}
-			sizes[d.Param] = t.Shape[i]
+		if d.Size >= 0 && int(d.Size) != t.Shape[i] {
+			return fmt.Errorf("input %q has shape %d, want %d in dimension %d", name, t.Shape, d.Size, i)
 		}
-		if n >= 0 && n != t.Shape[i] {
-			return fmt.Errorf("input %q has shape %d, want %d in dimension %d %s", name, t.Shape, n, i, d.Param)
+		if d.Param == "" {
+			continue
 		}
+		known, ok := sizes[d.Param]
+		if ok && known.n != t.Shape[i] {
+			return fmt.Errorf("input %q has shape %d, where dimension %d is %.40q, which is %d in input %q", name, t.Shape, i, d.Param, known.n, known.input)
+		}
+		sizes[d.Param] = size{t.Shape[i], name}
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func TestInputs(t *testing.T) {
 		{"unknown", map[string]*run.Tensor{"a": two, "b": two, "d": two}, `no input "d"`},
 		{"type", ab(two, ints64([]int{1, 2}, 1, 2)), `input "b" is int64, want float`},
 		{"rank", ab(two, floats([]int{2}, 1, 2)), `input "b" has shape [2], want rank 2`},
-		{"size", ab(two, floats([]int{1, 1}, 1)), `input "b" has shape [1 1], want 2 in dimension 1 `},
-		{"name of a size", ab(two, floats([]int{2, 2}, 1, 2, 3, 4)), `input "b" has shape [2 2], want 1 in dimension 0 n`},
+		{"size", ab(two, floats([]int{1, 1}, 1)), `input "b" has shape [1 1], want 2 in dimension 1`},
+		{"name of a size", ab(two, floats([]int{2, 2}, 1, 2, 3, 4)), `input "b" has shape [2 2], where dimension 0 is "n", which is 1 in input "a"`},
 		{"no elements", ab(two, &run.Tensor{Type: onnx.Float, Shape: []int{1, 2}}), `input "b" of float and shape [1 2] has 0 elements`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

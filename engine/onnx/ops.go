@@ -28,8 +28,13 @@ import "maps"
 var families = []func() map[string]op{
 	elementOps, castOps, makerOps, randomOps, // one number at a time
 	controlOps, sequenceOps, // If, Loop, Scan; lists
-	shapeOps, movementOps, reduceOps, imageOps, recurrentOps, signalOps, textOps, // shapes and data
-	productOps, normOps, attentionOps, quantOps, contribOps, // what models spend their time in
+	shapeOps, movementOps, reduceOps, imageOps, recurrentOps, signalOps, textOps, learnedOps, // shapes and data
+	productOps, normOps, attentionOps, quantOps, qlinearOps, contribOps, namedOps, rewrittenOps, // what models spend their time in
+}
+
+// hints say what to do about operators that are left out.
+var hints = map[string]string{
+	"ai.onnx.ml.ZipMap": "it makes maps: convert the model without it, with zipmap=False in skl2onnx",
 }
 
 func operators() map[string]op {

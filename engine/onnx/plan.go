@@ -10,6 +10,7 @@ import (
 // A body is a graph or function as it runs: without the nodes New computed.
 type body struct {
 	nodes           []*onnx.Node
+	do              []action           // of each node
 	dies            [][]string         // names each node is the last to use
 	consts          map[string]*Tensor // initializers and folded values
 	inputs, outputs []string
@@ -44,14 +45,14 @@ func (s *Session) graph(g *onnx.Graph) error {
 	}
 	s.fold(b, maxElems)
 	b.prune()
-	b.plan()
+	b.plan(s)
 	return nil
 }
 
 func (s *Session) function(f *onnx.Function) error {
 	b := &body{nodes: f.Nodes, inputs: f.Inputs, outputs: f.Outputs}
 	s.bodies[f] = b
-	b.plan()
+	b.plan(s)
 	return s.below(f.Nodes)
 }
 
@@ -124,7 +125,7 @@ func (s *Session) fold(b *body, limit int) {
 		for _, name := range n.Outputs {
 			ready = ready && b.consts[name] == nil && !overridable[name]
 		}
-		if !ready || size > limit && !moves[n.Op] || grows[n.Op] && !s.small(sc, n) || sc.node(n, nil) != nil {
+		if !ready || size > limit && !moves[n.Op] || grows[n.Op] && !s.small(sc, n) || sc.node(n, s.action(n), nil) != nil {
 			left = append(left, n)
 			clear(sc.vals)
 			continue
@@ -188,8 +189,13 @@ func (b *body) prune() {
 	}
 }
 
-// plan finds the last use of every name that nodes make or inputs bring.
-func (b *body) plan() {
+// plan finds what nodes run, and the last use of every name that they make or
+// inputs bring.
+func (b *body) plan(s *Session) {
+	b.do = make([]action, len(b.nodes))
+	for i, n := range b.nodes {
+		b.do[i] = s.action(n)
+	}
 	keep := make(map[string]bool) // used later
 	for _, name := range b.outputs {
 		keep[name] = true

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"math"
+	"slices"
 
 	"quern/formats/onnx"
 	"quern/kernels"
@@ -9,7 +10,7 @@ import (
 
 // quantOps returns operators that share the constants they have laid out.
 func quantOps() map[string]op {
-	q := &quantizer{weights: make(map[weightKey]*int8Weights)}
+	q := &quantizer{weights: make(map[weightKey]*int8Weights), flipped: make(map[*Tensor]*Tensor)}
 	return map[string]op{
 		"QuantizeLinear":                     quantizeLinear,
 		"DequantizeLinear":                   dequantizeLinear,
@@ -20,6 +21,7 @@ func quantOps() map[string]op {
 		"QLinearMatMul":                      q.linearMatMul,
 		"com.microsoft.MatMulIntegerToFloat": q.integerToFloat,
 		"com.microsoft.QAttention":           q.attention,
+		"com.microsoft.QGemm":                q.gemm,
 		"com.microsoft.DynamicQuantizeMatMul": func(c *call) []*Tensor {
 			return one(q.dynamicMatMul(c, c.x(0), c.must(1), c.x(2), c.bare(3), c.opt(4)))
 		},
@@ -238,28 +240,37 @@ func dynamicQuantize(c *call) []*Tensor {
 	if x.Type != onnx.Float {
 		fail("%w: quantization of %v", onnx.ErrFormat, x.Type)
 	}
-	low, high := c.rangeOf(x.F)
-	return c.asBytes(x, low, high)
+	return c.asBytes(x, c.reachOf(x.F))
 }
 
-// asBytes quantises x, whose values lie from low to high.
-func (c *call) asBytes(x *Tensor, low, high float32) []*Tensor {
-	scale, zero := dynamicScale(low, high)
+// asBytes quantises x, whose reach e is.
+func (c *call) asBytes(x *Tensor, e reach) []*Tensor {
+	scale, zero := dynamicScale(e.ends())
 	y, s, z := c.blankRaw(onnx.Uint8, x.Shape...), c.zeros(onnx.Float), c.zeros(onnx.Uint8)
-	c.byRows(len(x.F), 1, func(from, to int) { kernels.QuantizeBytes(y.Raw[from:to], x.F[from:to], scale, zero) })
+	c.byRows(len(x.F), 2, func(from, to int) { kernels.QuantizeBytes(y.Raw[from:to], x.F[from:to], scale, zero) })
 	s.F[0], z.I[0] = scale, int64(zero)
 	return []*Tensor{y, s, z}
 }
 
-// rangeOf is kernels.Range on the pool.
-func (c *call) rangeOf(x []float32) (low, high float32) {
-	const per = 1 << 16
-	ends := make([][2]float32, (len(x)+per-1)/per)
-	c.spreadOut(len(ends), func(_, i int) {
-		ends[i][0], ends[i][1] = kernels.Range(x[i*per : min((i+1)*per, len(x))])
-	})
-	for _, e := range ends {
-		low, high = min(low, e[0]), max(high, e[1])
+// A reach is the smallest and the largest value, and zero, that each worker has
+// seen; see kernels.Widen.
+type reach [][32]float32
+
+func (c *call) reach() reach { return make(reach, c.s.pool.Workers()) }
+
+func (e reach) add(worker int, x []float32) { kernels.Widen(&e[worker], x) }
+
+func (e reach) ends() (low, high float32) {
+	for i := range e {
+		low, high = min(low, slices.Min(e[i][:16])), max(high, slices.Max(e[i][16:]))
 	}
 	return low, high
+}
+
+// reachOf returns that of x, by the pool.
+func (c *call) reachOf(x []float32) reach {
+	const per = perChunk
+	e := c.reach()
+	c.spreadOut((len(x)+per-1)/per, func(worker, i int) { e.add(worker, x[i*per:min((i+1)*per, len(x))]) })
+	return e
 }

@@ -10,11 +10,27 @@ import (
 // recurrentOps returns operators that share the constants they have laid out.
 func recurrentOps() map[string]op {
 	r := &recurrent{packs: make(map[part]*kernels.Panels)}
+	q := &int8Recurrent{packs: make(map[int8Part]*int8Weights)}
 	return map[string]op{
-		"LSTM": func(c *call) []*Tensor { return r.run(c, 4, lstmCell, "Sigmoid", "Tanh", "Tanh") },
-		"GRU":  func(c *call) []*Tensor { return r.run(c, 3, gruCell, "Sigmoid", "Tanh") },
-		"RNN":  func(c *call) []*Tensor { return r.run(c, 1, rnnCell, "Tanh") },
+		"LSTM": func(c *call) []*Tensor { return c.recur(4, r.operands(c, 4), lstmCell, "Sigmoid", "Tanh", "Tanh") },
+		"GRU":  func(c *call) []*Tensor { return c.recur(3, r.operands(c, 3), gruCell, "Sigmoid", "Tanh") },
+		"RNN":  func(c *call) []*Tensor { return c.recur(1, r.operands(c, 1), rnnCell, "Tanh") },
+		"com.microsoft.DynamicQuantizeLSTM": func(c *call) []*Tensor {
+			return c.recur(4, q.operands(c), lstmCell, "Sigmoid", "Tanh", "Tanh")
+		},
 	}
+}
+
+// A multiplier is a matrix that multiplies rows, as kernels.Gemm does.
+type multiplier interface {
+	Run(p *kernels.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool)
+}
+
+// operands are the matrices of a layer.
+type operands struct {
+	in, hidden, directions int
+	input                  func(direction int, bias []float32) multiplier // to all gates
+	state                  func(direction, from, n int) multiplier        // to n of the rows of gates
 }
 
 // A recurrent keeps the weights of recurrent layers laid out for products: a
@@ -43,11 +59,38 @@ func (rc *recurrent) rows(t *Tensor, from, n int, bias []float32) *kernels.Gemm 
 	return kernels.NewGemm(p, bias)
 }
 
-// run runs cells over sequences x (time, batch, in), or with a layout of 1
+// operands checks weights of float32: (directions, gates · hidden, in) and
+// (directions, gates · hidden, hidden).
+func (rc *recurrent) operands(c *call, gates int) operands {
+	w, r := c.x(1), c.x(2)
+	if len(w.Shape) != 3 || len(r.Shape) != 3 {
+		fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.n.Op, w.Shape, r.Shape)
+	}
+	o := operands{in: w.Shape[2], hidden: r.Shape[2], directions: w.Shape[0]}
+	wide := gates * o.hidden
+	c.isFloats(w, o.directions, wide, o.in)
+	c.isFloats(r, o.directions, wide, o.hidden)
+	o.input = func(d int, bias []float32) multiplier { return rc.rows(w, d*wide, wide, bias) }
+	o.state = func(d, from, n int) multiplier { return rc.rows(r, d*wide+from, n, nil) }
+	return o
+}
+
+// isFloats fails unless t is nil or of that shape.
+func (c *call) isFloats(t *Tensor, shape ...int) {
+	switch {
+	case t == nil:
+	case t.F == nil:
+		fail("%w: %s of %v", onnx.ErrUnsupported, c.n.Op, t.Type)
+	case !slices.Equal(t.Shape, shape):
+		fail("%w: shape %d, want %d", onnx.ErrFormat, t.Shape, shape)
+	}
+}
+
+// recur runs cells over sequences x (time, batch, in), or with a layout of 1
 // (batch, time, in), and returns all states, the last ones and those of cells.
 // The products of the input are made for all times at once.
-func (rc *recurrent) run(c *call, gates int, step func(*cell), missing ...string) []*Tensor {
-	x, w, r, bias, lens, h0 := c.x(0), c.x(1), c.x(2), c.opt(3), c.opt(4), c.opt(5)
+func (c *call) recur(gates int, o operands, step func(*cell), missing ...string) []*Tensor {
+	x, bias, lens, h0 := c.x(0), c.opt(3), c.opt(4), c.opt(5)
 	var c0, peep *Tensor
 	if gates == 4 {
 		c0, peep = c.opt(6), c.opt(7)
@@ -61,31 +104,24 @@ func (rc *recurrent) run(c *call, gates int, step func(*cell), missing ...string
 	default:
 		fail("%w: direction %.20q", onnx.ErrFormat, direction)
 	}
-	if x.F == nil || w.F == nil || r.F == nil {
+	if x.F == nil {
 		fail("%w: %s of %v", onnx.ErrUnsupported, c.n.Op, x.Type)
 	}
-	if len(x.Shape) != 3 || len(w.Shape) != 3 || len(r.Shape) != 3 {
-		fail("%w: %s of shapes %d, %d and %d", onnx.ErrFormat, c.n.Op, x.Shape, w.Shape, r.Shape)
+	if len(x.Shape) != 3 || x.Shape[2] != o.in || directions != o.directions {
+		fail("%w: %s of shape %d with %d directions of %d", onnx.ErrFormat, c.n.Op, x.Shape, o.directions, o.in)
 	}
 	if layout == 1 {
 		x = c.permuted(x, x.Shape, 1, 0, 2)
 	}
-	times, batch, in, n := x.Shape[0], x.Shape[1], x.Shape[2], r.Shape[2]
+	times, batch, in, n := x.Shape[0], x.Shape[1], o.in, o.hidden
 	wide := gates * n
-	same := func(t *Tensor, shape ...int) {
-		if t != nil && (!slices.Equal(t.Shape, shape) || t.F == nil) {
-			fail("%w: %v of shape %d, want %d", onnx.ErrFormat, t.Type, t.Shape, shape)
-		}
-	}
-	same(w, directions, wide, in)
-	same(r, directions, wide, n)
-	same(bias, directions, 2*wide)
-	same(peep, directions, 3*n)
+	c.isFloats(bias, directions, 2*wide)
+	c.isFloats(peep, directions, 3*n)
 	for _, t := range []*Tensor{h0, c0} {
 		if layout == 1 {
-			same(t, batch, directions, n)
+			c.isFloats(t, batch, directions, n)
 		} else {
-			same(t, directions, batch, n)
+			c.isFloats(t, directions, batch, n)
 		}
 	}
 	lengths := make([]int, batch)
@@ -144,11 +180,11 @@ func (rc *recurrent) run(c *call, gates int, step func(*cell), missing ...string
 			}
 		}
 		if gates == 3 {
-			l.rec = []*kernels.Gemm{rc.rows(r, d*wide, 2*n, nil), rc.rows(r, d*wide+2*n, n, nil)}
+			l.rec = []multiplier{o.state(d, 0, 2*n), o.state(d, 2*n, n)}
 		} else {
-			l.rec = []*kernels.Gemm{rc.rows(r, d*wide, wide, nil)}
+			l.rec = []multiplier{o.state(d, 0, wide)}
 		}
-		rc.rows(w, d*wide, wide, sum).Run(c.s.pool, input, wide, x.F, in, times*batch, false)
+		o.input(d, sum).Run(c.s.pool, input, wide, x.F, in, times*batch, false)
 		for b := range batch {
 			clear(l.h[b*n : (b+1)*n])
 			clear(l.c[b*n : (b+1)*n])
@@ -162,6 +198,7 @@ func (rc *recurrent) run(c *call, gates int, step func(*cell), missing ...string
 		back := d == 1 || direction == "reverse"
 		longest := slices.Max(lengths)
 		for s := range longest {
+			c.s.yield()
 			if err := c.ctx.Err(); err != nil {
 				panic(failure{err})
 			}

@@ -35,11 +35,12 @@ func (sc *scope) lookup(name string) *Tensor {
 // run runs the nodes of the scope, dropping values after their last use.
 func (sc *scope) run() error {
 	for i, n := range sc.body.nodes {
+		sc.s.yield() // no node holds the pool here
 		if err := sc.ctx.Err(); err != nil {
 			return err
 		}
 		dies := sc.body.dies[i]
-		if err := sc.node(n, dies); err != nil {
+		if err := sc.node(n, sc.body.do[i], dies); err != nil {
 			return err
 		}
 		for _, name := range dies {
@@ -49,8 +50,21 @@ func (sc *scope) run() error {
 	return nil
 }
 
+// An action is what a node runs: an operator or a function.
+type action struct {
+	op op
+	f  *onnx.Function
+}
+
+func (s *Session) action(n *onnx.Node) action {
+	if f := s.calls(n); f != nil {
+		return action{f: f}
+	}
+	return action{op: s.ops[opName(n)]}
+}
+
 // node runs one node; dies are the values it is the last to read.
-func (sc *scope) node(n *onnx.Node, dies []string) (err error) {
+func (sc *scope) node(n *onnx.Node, do action, dies []string) (err error) {
 	mark := len(sc.s.mem.held)
 	defer func() {
 		if err != nil {
@@ -69,10 +83,10 @@ func (sc *scope) node(n *onnx.Node, dies []string) (err error) {
 		}
 	}
 	var out []*Tensor
-	if f := sc.s.calls(n); f != nil {
-		out = c.function(f)
+	if do.f != nil {
+		out = c.function(do.f)
 	} else {
-		out = sc.s.ops[opName(n)](c)
+		out = do.op(c)
 	}
 	for i, name := range n.Outputs {
 		if name == "" {

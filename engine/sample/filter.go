@@ -90,6 +90,7 @@ func (s *Sampler) filter(logits []float32, scale float64, f filters) (c []cand, 
 	case f.topK:
 		c, err = topCands(s.buf.cands[:0], logits, p.TopK)
 		if err == nil {
+			order(c) // so that it does not matter how they were found
 			sum = weigh(c)
 		}
 	case f.typical:
@@ -106,6 +107,14 @@ func (s *Sampler) filter(logits []float32, scale float64, f filters) (c []cand, 
 	if err != nil {
 		return nil, 0, 0, err
 	}
+	c, sum, best = s.keep(c, sum, scale, f)
+	return c, sum, best, nil
+}
+
+// keep applies the filters behind top-k to c, of a distribution that weighs sum,
+// and returns what filter does.
+func (s *Sampler) keep(c []cand, sum, scale float64, f filters) (_ []cand, _ float64, best int) {
+	p := &s.p
 	if f.typical {
 		c, sum = keepTypical(c, sum, float64(p.TypicalP))
 	}
@@ -125,7 +134,7 @@ func (s *Sampler) filter(logits []float32, scale float64, f filters) (c []cand, 
 		c[i].w = exp((float64(c[i].logit) - float64(c[best].logit)) * scale)
 		sum += c[i].w
 	}
-	return c, sum, best, nil
+	return c, sum, best
 }
 
 // drawFiltered draws from what the filters leave.
@@ -134,13 +143,18 @@ func (s *Sampler) drawFiltered(logits []float32, scale float64, f filters) (toke
 	if err != nil {
 		return 0, err
 	}
+	return s.drawOf(c, sum, best), nil
+}
+
+// drawOf draws from c, which weighs sum and of which best is the likeliest.
+func (s *Sampler) drawOf(c []cand, sum float64, best int) token.ID {
 	r := s.uniform() * sum
 	for i := range c {
 		if r -= c[i].w; r < 0 {
-			return c[i].id, nil
+			return c[i].id
 		}
 	}
-	return c[best].id, nil // rounding ate the last weight
+	return c[best].id // rounding ate the last weight
 }
 
 // topCands appends the k largest logits to c, in no particular order and

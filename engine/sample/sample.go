@@ -156,17 +156,22 @@ func (s *Sampler) Next(logits []float32, ban []token.ID) (Token, error) {
 // pick draws from logits as they are, through filters and temperature. It may
 // overwrite them.
 func (s *Sampler) pick(logits []float32) (token.ID, error) {
-	p := &s.p
-	// A temperature whose reciprocal overflows is no different from 0.
-	scale := 1 / float64(p.Temperature)
-	if !(p.Temperature > 0) || float32(scale) > math.MaxFloat32 {
+	scale, greedy := s.p.scale()
+	if greedy {
 		id, _, err := argmax(logits)
 		return id, err
 	}
-	if f := p.filters(len(logits)); f != (filters{}) {
+	if f := s.p.filters(len(logits)); f != (filters{}) {
 		return s.drawFiltered(logits, scale, f)
 	}
 	return s.drawAll(logits, scale)
+}
+
+// scale is the reciprocal of the temperature. One that overflows is no different
+// from a temperature of 0.
+func (p *Params) scale() (scale float64, greedy bool) {
+	scale = 1 / float64(p.Temperature)
+	return scale, !(p.Temperature > 0) || float32(scale) > math.MaxFloat32
 }
 
 // uniform returns a number in [0, 1) with 53 random bits.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"quern/engine/graph"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -272,7 +273,7 @@ func (s *Scheduler) assemble() bool {
 	in := &s.batch
 	in.Tokens, in.Positions, in.Seq = in.Tokens[:0], in.Positions[:0], in.Seq[:0]
 	in.Tables, in.Want = in.Tables[:0], in.Want[:0]
-	s.steps = s.steps[:0]
+	s.steps, s.tops = s.steps[:0], s.tops[:0]
 	for i, n := range s.rows {
 		if n == 0 {
 			continue
@@ -282,6 +283,7 @@ func (s *Scheduler) assemble() bool {
 		for k := range n {
 			if k >= l.from && k < l.to || l.last && k == l.rows-1 {
 				in.Want = append(in.Want, int32(len(in.Tokens)))
+				s.tops = append(s.tops, s.top(q, k < l.from || k >= l.to))
 			}
 			in.Tokens = append(in.Tokens, q.tokens[q.computed+k])
 			in.Positions = append(in.Positions, int32(q.computed+k))
@@ -317,11 +319,16 @@ func (s *Scheduler) step(ctx context.Context) {
 	s.stats.steps.Add(1)
 	s.now = time.Now()
 	width := len(logits) / max(1, len(s.batch.Want))
+	at := 0
 	for _, p := range s.steps {
-		rows := logits[:p.wants*width]
-		logits = logits[p.wants*width:]
+		rows := logits[at*width : (at+p.wants)*width]
+		at += p.wants
+		var last graph.Ranking
+		if p.wants > 0 && s.rankings != nil {
+			last = s.rankings[at-1]
+		}
 		if p.q.state == running { // else it fell with a sister
-			s.advance(p.q, p.rows, rows, width)
+			s.advance(p.q, p.rows, rows, width, last)
 		}
 	}
 }
@@ -334,7 +341,7 @@ func (s *Scheduler) run(ctx context.Context) (logits []float32, err error) {
 			err = fmt.Errorf("sched: the engine panicked: %v", p)
 		}
 	}()
-	results, err := s.o.Exec.Run(ctx, &s.batch, s.o.Cache)
+	results, err := s.call(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -349,8 +356,8 @@ func (s *Scheduler) run(ctx context.Context) (logits []float32, err error) {
 }
 
 // advance notes that n more rows of q are computed. logits holds the rows that
-// were wanted.
-func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int) {
+// were wanted; last is the ranking of the last one, if it has one instead.
+func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int, last graph.Ranking) {
 	from := q.computed
 	q.computed += n
 	if q.PromptLogprobs && !q.done {
@@ -373,7 +380,7 @@ func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int) {
 		return
 	}
 	if q.done {
-		s.draw(q, logits)
+		s.draw(q, logits, last)
 		return
 	}
 	s.promptDone(q)
@@ -393,11 +400,11 @@ func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int) {
 			return // drawing failed and ended them all
 		}
 		row := logits
-		if i < q.n-1 {
+		if i < q.n-1 && last.IDs == nil {
 			s.row = append(s.row[:0], logits...) // drawing may spoil the row
 			row = s.row
 		}
-		s.draw(f, row)
+		s.draw(f, row, last)
 	}
 }
 
@@ -463,9 +470,9 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	return true
 }
 
-// draw takes the next token of q from logits.
-func (s *Scheduler) draw(q *sequence, logits []float32) {
-	t, err := s.sample(q, logits)
+// draw takes the next token of q from logits, or from their ranking.
+func (s *Scheduler) draw(q *sequence, logits []float32, ranking graph.Ranking) {
+	t, err := s.sample(q, logits, ranking)
 	switch {
 	case errors.Is(err, sample.ErrBarred) && q.Mask != nil && len(q.barred()) > 0:
 		// The grammar is complete, and the only tokens it would still allow
@@ -494,7 +501,7 @@ func (s *Scheduler) draw(q *sequence, logits []float32) {
 }
 
 // sample draws. It guards the loop against a Mask that panics.
-func (s *Scheduler) sample(q *sequence, logits []float32) (t sample.Token, err error) {
+func (s *Scheduler) sample(q *sequence, logits []float32, ranking graph.Ranking) (t sample.Token, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("sampler panicked", "panic", p, "stack", string(debug.Stack()))
@@ -510,6 +517,9 @@ func (s *Scheduler) sample(q *sequence, logits []float32) (t sample.Token, err e
 		}
 		q.sampler = sample.New(p, q.tokens[:q.prompt], m)
 		q.sampler.Share(&s.buffers)
+	}
+	if ranking.IDs != nil {
+		return q.sampler.NextOf(ranking.IDs, ranking.Logits, q.barred())
 	}
 	return q.sampler.Next(logits, q.barred())
 }

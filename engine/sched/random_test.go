@@ -120,6 +120,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 		o.Context = 2 + rng.IntN(o.Blocks*o.BlockSize+20)
 	}
 	s, e := newFake(t, o)
+	if seed%2 == 0 {
+		ranking(s, e, 1+int(seed%7))
+	}
 	if rng.IntN(2) == 0 {
 		s.pool.prefix.mask = 1 // all but everything collides
 	}
@@ -168,6 +171,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 		}
 		if rng.IntN(2) == 0 {
 			r.Sample.Temperature = 1
+			r.Sample.TopK = int(seed % 6) // as often none
 			r.Sample.TopP = 0.9
 		}
 		if rng.IntN(3) == 0 {

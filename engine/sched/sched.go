@@ -59,7 +59,7 @@ func (e *TooLongError) Unwrap() error { return ErrTooLong }
 
 // Options configure a Scheduler. Exec, Cache, Blocks and BlockSize are needed.
 type Options struct {
-	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller
+	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller. A graph.Ranker is used as one
 	Cache graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
 
 	Blocks    int
@@ -115,6 +115,10 @@ type Scheduler struct {
 	scratch []*sequence
 	row     []float32 // copy of logits that several sequences draw from
 	buffers sample.Buffers
+
+	ranker   graph.Ranker    // Exec, if it is one
+	tops     []int           // of the wanted rows, what RunRanked takes
+	rankings []graph.Ranking // of the last step, nil if it made none
 }
 
 // A stepped is a sequence's part of one step.
@@ -179,6 +183,7 @@ func New(o Options) (*Scheduler, error) {
 		running: make([]*sequence, 0, o.Slots),
 	}
 	s.box.spare = o.Slots
+	s.ranker, _ = o.Exec.(graph.Ranker)
 	return s, nil
 }
 

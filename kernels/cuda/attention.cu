@@ -1,31 +1,5 @@
-// Attention over the paged cache. A layer is (blocks, 2, kv_heads, block_size,
-// head_dim), as kernels.KV lays it out.
-#include "gpu.cuh"
-
-// A cache type reads and writes value i of a token's head_dim, which begin at p.
-struct f16 {
-  DEVICE int bytes(int n) { return 2 * n; }
-  DEVICE float at(const uint8_t *p, int i) { return from_f16(((const uint16_t *)p)[i]); }
-  DEVICE void put(uint8_t *p, int i, float v) { ((uint16_t *)p)[i] = to_f16(v); }
-};
-struct f32 {
-  DEVICE int bytes(int n) { return 4 * n; }
-  DEVICE float at(const uint8_t *p, int i) { return ((const float *)p)[i]; }
-  DEVICE void put(uint8_t *p, int i, float v) { ((float *)p)[i] = v; }
-};
-struct q8_0 {
-  DEVICE int bytes(int n) { return n / 32 * 34; }
-  DEVICE float at(const uint8_t *p, int i) {
-    p += (i >> 5) * 34;
-    return from_f16(*(const uint16_t *)p) * (float)(int8_t)p[2 + (i & 31)];
-  }
-};
-
-// place returns the first byte of a token's values of one head: keys are part
-// 0, values part 1. A slot is block · block_size + place in it.
-template <typename T> DEVICE int64_t place(int64_t block, int in, int part, int head, int kv_heads, int head_dim, int block_size) {
-  return (((block * 2 + part) * kv_heads + head) * block_size + in) * T::bytes(head_dim);
-}
+// Attention over the paged cache, and storing to it.
+#include "cache.cuh"
 
 // kv_put stores value i of a row: grid (kv_heads·head_dim/256, rows).
 template <typename T> DEVICE void kv_put(uint8_t *cache, const float *k, const float *v, const int *slots, int kv_heads, int head_dim, int block_size) {
@@ -37,29 +11,10 @@ template <typename T> DEVICE void kv_put(uint8_t *cache, const float *k, const f
 }
 
 // kv_put_T stores the keys and values of rows at their slots; a slot below 0
-// is none. Bits are the CPU's.
-KERNEL(256) kv_put_f16(uint8_t *cache, const float *k, const float *v, const int *slots, int kv_heads, int head_dim, int block_size) { kv_put<f16>(cache, k, v, slots, kv_heads, head_dim, block_size); }
-KERNEL(256) kv_put_f32(uint8_t *cache, const float *k, const float *v, const int *slots, int kv_heads, int head_dim, int block_size) { kv_put<f32>(cache, k, v, slots, kv_heads, head_dim, block_size); }
-
-// A warp quantises the 32 values of a block together, as quant.Q8_0 does: d is
-// the largest magnitude / 127, quants are rounded to nearest, halves away
-// from zero.
-KERNEL(256) kv_put_q8_0(uint8_t *cache, const float *k, const float *v, const int *slots, int kv_heads, int head_dim, int block_size) {
-  int i = BLOCK * 256 + THREAD, slot = slots[BLOCK_Y];
-  if (i >= kv_heads * head_dim || slot < 0) return;
-  int64_t at = (int64_t)BLOCK_Y * kv_heads * head_dim + i;
-  for (int part = 0; part < 2; part++) {
-    float x = (part ? v : k)[at];
-    int top = as_bits(x) & 0x7fffffff;
-    for (int by = 16; by > 0; by >>= 1) top = most(top, lane_xor(top, by));
-    float d = as_float(top) / 127.0f, id = d != 0.0f ? 1.0f / d : 0.0f, q = x * id;
-    uint8_t *p = cache + place<q8_0>(slot / block_size, slot % block_size, part, i / head_dim, kv_heads, head_dim, block_size) + (i % head_dim >> 5) * 34;
-    if ((i & 31) == 0) *(uint16_t *)p = to_f16(d > 65504.0f ? 65504.0f : d);
-    int whole = (int)q;
-    float rest = q - (float)whole;
-    p[2 + (i & 31)] = (uint8_t)(rest >= 0.5f ? whole + 1 : rest <= -0.5f ? whole - 1 : whole);
-  }
-}
+// is none.
+#define KV_PUT(T) \
+  KERNEL(256) kv_put_##T(uint8_t *cache, const float *k, const float *v, const int *slots, int kv_heads, int head_dim, int block_size) { kv_put<T>(cache, k, v, slots, kv_heads, head_dim, block_size); }
+KV_PUT(f16) KV_PUT(bf16) KV_PUT(f8_e4m3) KV_PUT(q8_0) KV_PUT(f32)
 
 // attend_T leaves, for each head of each row and each of grid.z parts of the
 // tokens it sees, Σ exp(score - top)·value, then top, then Σ exp(score - top).
@@ -133,7 +88,7 @@ template <typename T> DEVICE void attend(float *part, const float *q, const uint
   KERNEL(128) attend_##T(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, int table_len, int heads, int kv_heads, int head_dim, int block_size, int window, float scale, float softcap) { \
     attend<T>(part, q, cache, tables, seq, ends, table_len, heads, kv_heads, head_dim, block_size, window, scale, softcap); \
   }
-ATTEND(f16) ATTEND(f32) ATTEND(q8_0)
+ATTEND(f16) ATTEND(bf16) ATTEND(f8_e4m3) ATTEND(f32) ATTEND(q8_0)
 
 // attend_combine writes the softmax of all parts together, with the head's sink
 // where there are sinks: grid (heads, rows). A row without tokens, padding, gives

@@ -73,6 +73,12 @@ func (g *gpu) gotInts(p uint64, n int) []int32 {
 // float32.
 func (g *gpu) launch(name string, d cuda.Dims, args ...any) error {
 	g.Helper()
+	return g.launchWith(0, name, d, args...)
+}
+
+// launchWith adds bytes of shared memory.
+func (g *gpu) launchWith(shared int, name string, d cuda.Dims, args ...any) error {
+	g.Helper()
 	k := cuda.Find(name)
 	if k == nil {
 		g.Fatalf("no kernel %s", name)
@@ -102,12 +108,19 @@ func (g *gpu) launch(name string, d cuda.Dims, args ...any) error {
 			g.Fatalf("%s: argument %s is a %T", name, k.Params[i].Name, a)
 		}
 	}
-	return g.Launch(m.Kernel(name), ptxvm.Config{Grid: k.Grid(d), Block: [3]int{k.Threads}}, raw...)
+	return g.Launch(m.Kernel(name), ptxvm.Config{Grid: k.Grid(d), Block: [3]int{k.Threads}, Shared: shared}, raw...)
 }
 
 func (g *gpu) run(name string, d cuda.Dims, args ...any) {
 	g.Helper()
 	if err := g.launch(name, d, args...); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func (g *gpu) runWith(shared int, name string, d cuda.Dims, args ...any) {
+	g.Helper()
+	if err := g.launchWith(shared, name, d, args...); err != nil {
 		g.Fatal(err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // A module is compiled for the lowest compute capability that has what it uses;
-// drivers compile it for any later one.
+// drivers compile it for any later one, but for those that are Exact.
 //
 //go:generate sh gen.sh
 //go:embed ptx/*.ptx
@@ -40,8 +40,24 @@ func PTX(module string) string {
 var Modules = []struct {
 	Name       string
 	Capability int
+	Exact      bool // no other will do: its target is sm_90a, not sm_90
 }{
-	{"rows", 75}, {"gemv", 75}, {"experts", 75}, {"attention", 75}, {"sample", 75}, {"gemm", 80},
+	{Name: "rows", Capability: 75},
+	{Name: "gemv", Capability: 75},
+	{Name: "experts", Capability: 75},
+	{Name: "attention", Capability: 75},
+	{Name: "sample", Capability: 75},
+	{Name: "fused_blocks", Capability: 75},
+	{Name: "fused_floats", Capability: 75},
+	{Name: "rotated_blocks", Capability: 75},
+	{Name: "rotated_floats", Capability: 75},
+	{Name: "heads", Capability: 75},
+	{Name: "gemm", Capability: 80},
+	{Name: "attention_f16", Capability: 80},
+	{Name: "attention_bf16", Capability: 80},
+	{Name: "attention_f8_e4m3", Capability: 80},
+	{Name: "attention_q8_0", Capability: 80},
+	{Name: "gemm90", Capability: 90, Exact: true},
 }
 
 // A Kind is what a parameter is.
@@ -68,6 +84,7 @@ type Dims struct {
 	In     int // values of an input row
 	Heads  int // of queries, or of keys where the kernel writes those
 	Splits int // parts a sequence is cut into
+	Blocks int // of kernels whose blocks take weight rows in turn
 }
 
 // A Kernel is one entry point.
@@ -110,6 +127,9 @@ func GEMVName(t quant.Type, rows int) string {
 	}
 	return Name("gemv", t) + "_" + strconv.Itoa(n)
 }
+
+// GEMM90Words is the size of a row of n activations as gemm90 reads them.
+func GEMM90Words(n int) int { return ceil(n, 64) * 32 }
 
 // Find returns a kernel of the table, nil when there is none of the name.
 func Find(name string) *Kernel {

@@ -178,7 +178,11 @@ func TestTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "sm_" + strconv.Itoa(mod.Capability); m.Target != want {
+		want := "sm_" + strconv.Itoa(mod.Capability)
+		if mod.Exact {
+			want += "a"
+		}
+		if m.Target != want {
 			t.Errorf("%s: for %s, want %s", mod.Name, m.Target, want)
 		}
 		for _, name := range m.Names() {

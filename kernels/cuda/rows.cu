@@ -1,4 +1,5 @@
 // Kernels that work on rows of float32 activations, and embed.
+#include "norm.cuh"
 #include "weights.cuh"
 
 // quantize writes rows of n floats as X32, to the bit as quant.QuantizeX32. A
@@ -7,12 +8,6 @@ KERNEL(256) quantize(uint8_t *dst, const float *x, int n) {
   int i = BLOCK * 256 + THREAD;
   float v = i < n ? x[(int64_t)BLOCK_Y * n + i] : 0.0f;
   x32_store(dst + (int64_t)BLOCK_Y * ((n + 255) >> 8) * 320, i, x32(v));
-}
-
-DEVICE float inverse_rms(const float *x, int n, float eps, float *part) {
-  float s = 0.0f;
-  for (int i = THREAD; i < n; i += THREADS) s = fma(x[i], x[i], s);
-  return 1.0f / root(block_sum(s, part) / (float)n + eps);
 }
 
 // rmsnorm writes x / rms(x) · w, one block per group of n. dst may be x: a
@@ -100,34 +95,10 @@ KERNEL(256) take(float *dst, const float *x, const int *rows, int n) {
   if (i < n) dst[(int64_t)BLOCK_Y * n + i] = x[(int64_t)rows[BLOCK_Y] * n + i];
 }
 
-// phi is the normal distribution within 2·10^-7. Formula 7.1.26 of Abramowitz &
-// Stegun, 1964.
-DEVICE float phi(float v) {
-  float t = 1.0f / (1.0f + 0.231641888f * absolute(v));
-  float p = fma(fma(fma(fma(1.061405429f, t, -1.453152027f), t, 1.421413741f), t, -0.284496736f), t, 0.254829592f);
-  float tail = 0.5f * p * t * exponential(-0.5f * v * v);
-  return v > 0.0f ? 1.0f - tail : tail;
-}
-
-// gate writes act(gate) · up; act numbers are graph.Act's. up may be 0 for GELU
-// and GELUTanh. Factors are within (4 + 2|gate|)·2^-22 of the CPU's, GELU within
-// 4·10^-7 · |gate|.
+// gate writes act(gate) · up; up may be 0 for GELU and GELUTanh.
 KERNEL(256) gate(float *dst, const float *gate, const float *up, int n, int act) {
   int64_t i = (int64_t)BLOCK * 256 + THREAD;
-  if (i >= n) return;
-  float g = gate[i], u = up ? up[i] : 1.0f;
-  if (act == 0) {
-    g = g / (1.0f + exponential(-g));
-  } else if (act == 1) {
-    g = g * phi(g);
-  } else if (act == 2) {
-    g = g / (1.0f + exponential(-2.0f * 0.797884561f * g * (1.0f + 0.044715f * g * g)));
-  } else {
-    g = g > 7.0f ? 7.0f : g;
-    g = g / (1.0f + exponential(-1.702f * g));
-    u = (u > 7.0f ? 7.0f : u < -7.0f ? -7.0f : u) + 1.0f;
-  }
-  dst[i] = g * u;
+  if (i < n) dst[i] = activated(gate[i], up ? up[i] : 1.0f, act);
 }
 
 // rope rotates the first 2·pairs values of each head, in pairs (i, i+pairs), or

@@ -24,6 +24,8 @@ var layouts = [count]Layout{
 	MXFP4:  {Name: "MXFP4", GGML: 39, Block: 32, Bytes: 17, With: X32, Decode: decodeMXFP4, Dot: dotMXFP4},
 	X32:    {Name: "X32", GGML: NoGGML, Block: 256, Bytes: 320, Decode: decodeX32, Encode: QuantizeX32},
 	X256:   {Name: "X256", GGML: NoGGML, Block: 256, Bytes: 320, Decode: decodeX256, Encode: QuantizeX256},
+
+	F8_E4M3: {Name: "F8_E4M3", GGML: NoGGML, Block: 1, Bytes: 1, Decode: decodeF8, Encode: encodeF8},
 }
 
 // All yields the types weights are stored in, in the order of their constants.

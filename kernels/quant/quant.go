@@ -12,7 +12,8 @@ import "fmt"
 type Type uint8
 
 // The number types. X32 and X256 are not stored in files: they are the forms
-// activations are quantised to before a dot product (see act.go).
+// activations are quantised to before a dot product (see act.go). F8_E4M3 is a
+// type of KV caches and has no Dot.
 const (
 	Invalid Type = iota
 	F32
@@ -34,6 +35,7 @@ const (
 	MXFP4
 	X32
 	X256
+	F8_E4M3
 	count
 )
 

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"quern/kernels/cuda/ptxvm"
@@ -11,9 +13,12 @@ import (
 // the work of a stream only when somebody waits for it: whoever reads results
 // too early, or changes what is still to be uploaded, gets wrong numbers.
 type Fake struct {
-	List        []Info // its devices
+	List        []Info // its devices, which may be changed before Open
 	Unavailable error  // what Devices and Open return, when not nil
 	NoGraphs    bool   // Capture is refused
+
+	// Parse reads PTX, ptxvm.Parse when nil. Tests share what they parsed.
+	Parse func(ptx string) (*ptxvm.Module, error)
 
 	// Fail, when not nil, is asked before each launch; an error is a fault of the
 	// device, after which its Context does nothing.
@@ -25,7 +30,8 @@ type Fake struct {
 	used     []int64 // by device
 }
 
-// NewFake returns a driver with n devices of that much memory.
+// NewFake returns a driver with n devices of that much memory, of the lowest
+// compute capability there are kernels for.
 func NewFake(n int, memory int64) *Fake {
 	f := &Fake{live: make(map[string]int)}
 	for i := range n {
@@ -151,9 +157,19 @@ func (c *fakeContext) Module(ptx string) (Module, error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
-	m, err := ptxvm.Parse(ptx)
+	parse := c.f.Parse
+	if parse == nil {
+		parse = ptxvm.Parse
+	}
+	m, err := parse(ptx)
 	if err != nil {
 		return nil, &Error{Call: "cuModuleLoadDataEx", Code: codePTX, Name: "CUDA_ERROR_INVALID_PTX", Text: err.Error()}
+	}
+	// A target "sm_90a" is for that capability alone, "sm_80" for later ones too.
+	target, exact := strings.CutSuffix(strings.TrimPrefix(m.Target, "sm_"), "a")
+	has := c.f.List[c.id].Capability
+	if needs, err := strconv.Atoi(target); err != nil || has < needs || exact && has != needs {
+		return nil, &Error{Call: "cuModuleLoadDataEx", Code: codePTX, Name: "CUDA_ERROR_INVALID_PTX", Text: fmt.Sprintf("%s on a device of %d", m.Target, has)}
 	}
 	return fakeModule{m}, nil
 }

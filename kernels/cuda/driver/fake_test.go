@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -93,6 +94,25 @@ func TestErrorIs(t *testing.T) {
 			if got := errors.Is(err, kind); got != (kind == tt.want) {
 				t.Errorf("code %d is %v: %v", tt.code, kind, got)
 			}
+		}
+	}
+}
+
+// A device refuses PTX for later ones, and for others where a target names one alone.
+func TestFakeTarget(t *testing.T) {
+	for _, tt := range []struct {
+		target     string
+		capability int
+		ok         bool
+	}{
+		{"sm_75", 75, true}, {"sm_80", 75, false}, {"sm_80", 80, true}, {"sm_80", 90, true},
+		{"sm_90a", 90, true}, {"sm_90a", 100, false}, {"sm_90a", 80, false},
+	} {
+		f := NewFake(1, 1<<20)
+		f.List[0].Capability = tt.capability
+		c := must[Context](t)(f.Open(0))
+		if _, err := c.Module(strings.Replace(double, "sm_75", tt.target, 1)); (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s on %d: %v", tt.target, tt.capability, err)
 		}
 	}
 }

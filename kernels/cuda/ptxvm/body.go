@@ -35,6 +35,7 @@ type inst struct {
 type operand struct {
 	name  string
 	reg   int
+	size  int    // of a register, in bytes
 	value *lanes // nil for a register
 	off   uint64 // of an address
 	mem   bool
@@ -45,19 +46,23 @@ type operand struct {
 // A parser reads a kernel's body. Registers get places as they appear, so
 // their number is bounded by the text.
 type parser struct {
-	kernel   *Kernel
-	globals  map[string]uint64
-	symbols  map[string]uint64 // parameters and variables of the kernel
-	places   map[string]int    // of registers
-	declared map[string]int    // "%r" of %r<9>, or a whole name with count 0
-	labels   map[string]int
-	jumps    map[int]string
+	kernel    *Kernel
+	globals   map[string]uint64
+	open      map[string]int    // alignments of names for dynamic shared memory
+	closed    bool              // that has its place: no more variables before it
+	symbols   map[string]uint64 // parameters and variables of the kernel
+	places    map[string]int    // of registers
+	declared  map[string]int    // "%r" of %r<9>, or a whole name with count 0
+	sizes     map[string]int    // of what is declared, in bytes
+	labels    map[string]int
+	constants map[uint64]operand
+	jumps     map[int]string
 }
 
-func newParser(k *Kernel, globals map[string]uint64) *parser {
+func newParser(k *Kernel, globals map[string]uint64, open map[string]int) *parser {
 	return &parser{
-		kernel: k, globals: globals, symbols: map[string]uint64{}, places: map[string]int{},
-		declared: map[string]int{}, labels: map[string]int{}, jumps: map[int]string{},
+		kernel: k, globals: globals, open: open, symbols: map[string]uint64{}, places: map[string]int{},
+		declared: map[string]int{}, sizes: map[string]int{}, constants: map[uint64]operand{}, labels: map[string]int{}, jumps: map[int]string{},
 	}
 }
 
@@ -143,7 +148,7 @@ func (p *parser) statement(text string, line int) error {
 		if err != nil {
 			return err
 		}
-		if _, ok := p.symbols[v.name]; ok || v.open {
+		if _, ok := p.symbols[v.name]; ok || v.open || p.closed && word == ".shared" {
 			return fmt.Errorf("%w: variable %s", ErrFormat, v.name)
 		}
 		size := &k.shared
@@ -185,7 +190,8 @@ func (p *parser) statement(text string, line int) error {
 // are those of the instructions; a declaration only makes names known.
 func (p *parser) registers(text string) error {
 	kind, names, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if _, ok := numTypes[strings.TrimPrefix(kind, ".")]; !ok {
+	of, ok := numTypes[strings.TrimPrefix(kind, ".")]
+	if !ok {
 		return fmt.Errorf("%w: registers of %q", ErrUnsupported, kind)
 	}
 	for _, name := range strings.Split(names, ",") {
@@ -201,20 +207,24 @@ func (p *parser) registers(text string) error {
 		if name == "" {
 			return fmt.Errorf("%w: registers %q", ErrFormat, text)
 		}
-		p.declared[name] = n
+		p.declared[name], p.sizes[name] = n, of.size
 	}
 	return nil
 }
 
 func (p *parser) register(name string) (operand, error) {
+	stem := strings.TrimRight(name, "0123456789")
+	n, one := p.declared[name]
+	size := p.sizes[stem]
+	if one && n == 0 {
+		size = p.sizes[name]
+	}
 	if at, ok := p.places[name]; ok {
-		return operand{name: name, reg: at}, nil
+		return operand{name: name, reg: at, size: size}, nil
 	}
 	_, special := specials[name]
-	stem := strings.TrimRight(name, "0123456789")
 	i, err := strconv.Atoi(name[len(stem):])
-	n, one := p.declared[name]
-	if known := special || one && n == 0 || err == nil && i < p.declared[stem]; !known {
+	if known := special || name == "_" || one && n == 0 || err == nil && i < p.declared[stem]; !known {
 		return operand{}, fmt.Errorf("%w: no register %q", ErrFormat, name)
 	}
 	at := len(p.places)
@@ -222,7 +232,7 @@ func (p *parser) register(name string) (operand, error) {
 	if special {
 		p.kernel.specials[name] = at
 	}
-	return operand{name: name, reg: at}, nil
+	return operand{name: name, reg: at, size: size}, nil
 }
 
 func (p *parser) operand(text string) (operand, error) {
@@ -264,13 +274,20 @@ func (p *parser) operand(text string) (operand, error) {
 		}
 		o.mem = true
 		return o, nil
-	case text[0] == '%':
+	case text[0] == '%' || text == "_":
 		return p.register(text)
 	}
 	name, off, plus := strings.Cut(text, "+")
 	v, ok := p.symbols[name]
 	if !ok {
 		v, ok = p.globals[name]
+	}
+	if align, is := p.open[name]; !ok && is {
+		// What a launch adds begins behind the kernel's own.
+		k := p.kernel
+		k.shared = alignTo(k.shared, align)
+		v, ok, p.closed = uint64(k.shared), true, true
+		p.symbols[name] = v
 	}
 	if ok && plus {
 		more, err := number(off)
@@ -288,13 +305,18 @@ func (p *parser) operand(text string) (operand, error) {
 			return operand{}, err
 		}
 	}
-	return constantOf(v), nil
+	c, ok := p.constants[v]
+	if !ok {
+		c = constantOf(v)
+		p.constants[v] = c
+	}
+	return c, nil
 }
 
 // named is a register without a percent sign, or else a label.
 func (p *parser) named(text string) (operand, error) {
-	if n, ok := p.declared[text]; ok && n == 0 {
-		return p.register(text)
+	if o, err := p.register(text); err == nil {
+		return o, nil
 	}
 	return operand{name: text, label: true, value: &lanes{}}, nil
 }

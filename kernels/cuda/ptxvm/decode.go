@@ -14,6 +14,8 @@ type call struct {
 	of   numType
 	args []operand
 	in   *inst
+
+	kernel *Kernel
 }
 
 type run = func(w *warp, m uint32)
@@ -21,9 +23,12 @@ type run = func(w *warp, m uint32)
 // An opcode says how instructions of one name are read.
 type opcode struct {
 	mods string // modifiers it may have beside its type
-	args int    // operands it must have
+	args int    // operands it must have, or anyArgs
 	make func(c *call) (run, error)
 }
+
+// anyArgs: what makes the instruction looks at the operands.
+const anyArgs = -1
 
 // errMeaning is for combinations of known modifiers that have no code.
 var errMeaning = fmt.Errorf("%w: instruction", ErrUnsupported)
@@ -31,18 +36,27 @@ var errMeaning = fmt.Errorf("%w: instruction", ErrUnsupported)
 // decode reads an instruction; text has no guard.
 func (p *parser) decode(in *inst, text string) error {
 	word, rest, _ := strings.Cut(text, " ")
-	mods := strings.Split(word, ".")
-	op, ok := opcodes[mods[0]]
-	if !ok {
-		return fmt.Errorf("%w: instruction %q", ErrUnsupported, word)
+	// A name may go on behind the first dot: "cp.async.cg".
+	name := word
+	op, ok := opcodes[name]
+	for !ok {
+		dot := strings.LastIndexByte(name, '.')
+		if dot < 0 {
+			return fmt.Errorf("%w: instruction %q", ErrUnsupported, word)
+		}
+		name = name[:dot]
+		op, ok = opcodes[name]
 	}
-	c := &call{mods: mods[1:], in: in}
+	c := &call{in: in, kernel: p.kernel}
+	if len(name) < len(word) {
+		c.mods = strings.Split(word[len(name)+1:], ".")
+	}
 	for i, mod := range c.mods {
 		t, isType := numTypes[mod]
 		if isType {
 			c.of = t
 		}
-		if !isType && !slices.Contains(strings.Fields(op.mods), mod) || isType && i < len(c.mods)-2 && mods[0] != "mma" {
+		if !isType && !listed(op.mods, mod) || isType && i < len(c.mods)-2 && name != "mma" && name != "wgmma.mma_async" {
 			return fmt.Errorf("%w: %q of instruction %q", ErrUnsupported, mod, word)
 		}
 	}
@@ -55,10 +69,10 @@ func (p *parser) decode(in *inst, text string) error {
 			c.args = append(c.args, o)
 		}
 	}
-	if len(c.args) != op.args {
+	if len(c.args) != op.args && op.args != anyArgs {
 		return fmt.Errorf("%w: %d operands where %q has %d", ErrFormat, len(c.args), word, op.args)
 	}
-	if mods[0] == "bra" {
+	if name == "bra" {
 		if !c.args[0].label {
 			return fmt.Errorf("%w: branch to %q", ErrFormat, rest)
 		}
@@ -66,7 +80,7 @@ func (p *parser) decode(in *inst, text string) error {
 		in.flow = jump
 		return nil
 	}
-	if err := c.check(mods[0]); err != nil {
+	if err := c.check(name); err != nil {
 		return err
 	}
 	var err error
@@ -74,33 +88,48 @@ func (p *parser) decode(in *inst, text string) error {
 	return err
 }
 
+// listed reports whether a word is in a list with spaces between.
+func listed(list, word string) bool {
+	for one := range strings.FieldsSeq(list) {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}
+
+// addresses are the operands that are addresses; vectors are the instructions
+// that have operands of several registers; silent ones write none.
+var (
+	addresses = map[string][]int{"ld": {1}, "st": {0}, "ldmatrix": {1}, "cp.async.cg": {0, 1}}
+	vectors   = map[string]bool{"mov": true, "ld": true, "st": true, "mma": true, "ldmatrix": true, "wgmma.mma_async": true}
+	silent    = map[string]bool{"st": true, "bar": true, "cp.async.cg": true, "cp.async.wait_group": true, "wgmma.wait_group": true}
+)
+
 // check holds operands against where they may stand: vectors and addresses
 // belong to loads, stores and moves, and what is written is a register.
 func (c *call) check(name string) error {
-	bad := fmt.Errorf("%w: operands of %q", ErrFormat, name)
-	memory := name == "ld" || name == "st" || name == "atom" || name == "red"
-	at := -1 // the operand that is an address
-	if memory {
-		at = 1
-		if name == "st" || name == "red" {
-			at = 0
-		}
+	if !c.fits(name) {
+		return fmt.Errorf("%w: operands of %q", ErrFormat, name)
 	}
+	return nil
+}
+
+func (c *call) fits(name string) bool {
 	for i, o := range c.args {
-		if o.label || o.mem != (i == at) || o.vec != nil && name != "mov" && name != "ld" && name != "st" && name != "mma" {
-			return bad
+		if o.label || o.mem != slices.Contains(addresses[name], i) || o.vec != nil && !vectors[name] {
+			return false
 		}
 		for _, e := range o.vec {
 			if e.mem || e.vec != nil || e.label || i == 0 && e.value != nil {
-				return bad
+				return false
 			}
 		}
 	}
-	writes := len(c.args) > 0 && name != "st" && name != "red" && name != "bar"
-	if writes && c.args[0].value != nil {
-		return bad
+	if len(c.args) > 0 && !silent[name] && c.args[0].value != nil {
+		return false
 	}
-	return nil
+	return true
 }
 
 // has reports whether the instruction has a modifier.

@@ -53,6 +53,13 @@ func (r *region) at(addr uint64, n int, store bool) (b []byte, why string) {
 	return r.data[off : off+uint64(n)], ""
 }
 
+// forget takes back that the n bytes at an address, in bounds and aligned, were
+// written.
+func (r *region) forget(addr uint64, n int) {
+	off := addr - r.base
+	r.known[off>>6] &^= (uint64(1)<<n - 1) << (off & 63)
+}
+
 // A Device has memory and runs kernels. The zero Device is empty and ready. It
 // is not safe for concurrent use.
 type Device struct {
@@ -191,6 +198,9 @@ func (w *warp) at(s space, addr uint64, n int, store bool, lane int) []byte {
 	p, why := r.at(addr, n, store)
 	if why != "" {
 		w.fault(lane, "%s", why)
+	}
+	if store && s == shared && w.group != nil {
+		w.stored(addr, lane)
 	}
 	return p
 }

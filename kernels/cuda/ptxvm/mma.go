@@ -3,6 +3,8 @@ package ptxvm
 import (
 	"math"
 	"math/bits"
+
+	"quern/kernels/quant"
 )
 
 // A tileShape is a warp's matrix product: A is (16, k) and row-major, B (k, 8)
@@ -18,12 +20,13 @@ type tileShape struct {
 	sum    func(c uint64, s float64) uint64
 }
 
-// Integer products are exact. Those of bf16 are summed in float64 and rounded
+// Integer products are exact. Those of floats are summed in float64 and rounded
 // once; a GPU rounds, or cuts, along the way.
 var tileShapes = map[string]tileShape{
 	"m16n8k16 s32 s8 s8 s32":     {16, 4, byteOf, addInt},
 	"m16n8k32 s32 s8 s8 s32":     {32, 4, byteOf, addInt},
 	"m16n8k16 f32 bf16 bf16 f32": {16, 2, brainOf, addFloat},
+	"m16n8k16 f32 f16 f16 f32":   {16, 2, halfOf, addFloat},
 }
 
 func byteOf(reg uint64, i int) float64 { return float64(int8(reg >> (8 * i))) }
@@ -31,6 +34,8 @@ func byteOf(reg uint64, i int) float64 { return float64(int8(reg >> (8 * i))) }
 func brainOf(reg uint64, i int) float64 {
 	return float64(math.Float32frombits(uint32(reg>>(16*i)) << 16))
 }
+
+func halfOf(reg uint64, i int) float64 { return float64(quant.F16ToF32(uint16(reg >> (16 * i)))) }
 
 func addInt(c uint64, s float64) uint64 { return uint64(uint32(int32(c) + int32(s))) }
 

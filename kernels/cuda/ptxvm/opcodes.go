@@ -55,6 +55,20 @@ var opcodes = map[string]opcode{
 	"ret":  {"", 0, control(leave)},
 	"exit": {"", 0, control(leave)},
 	"trap": {"", 0, control(trap)},
+
+	"ldmatrix":              {"sync aligned m8n8 x1 x2 x4 trans shared", 2, loadMatrix},
+	"cp.async.cg":           {"shared global", 4, copyAsync},
+	"cp.async.commit_group": {"", 0, commitAsync},
+	"cp.async.wait_group":   {"", 1, waitAsync},
+	"cvt.rn.f16x2":          {"", 3, packF16},
+	"cvt.rn.bf16x2":         {"", 3, packBF16},
+
+	"prmt":               {"", 4, permute},
+	"fence.proxy":        {"async shared::cta", 0, proxyFence},
+	"wgmma.fence":        {"sync aligned", 0, wgmmaControl(wgmmaFence)},
+	"wgmma.commit_group": {"sync aligned", 0, wgmmaControl(wgmmaCommit)},
+	"wgmma.wait_group":   {"sync aligned", 1, wgmmaWait},
+	"wgmma.mma_async":    {"sync aligned bf16" + wgmmaShapes(), anyArgs, wgmmaProduct},
 }
 
 func control(f flow) func(*call) (run, error) {

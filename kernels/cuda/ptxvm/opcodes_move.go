@@ -198,12 +198,9 @@ func access(store bool) func(*call) (run, error) {
 					for j := range t.size {
 						v |= uint64(b[j]) << (8 * j)
 					}
-					// A byte's destination is wider; signed ones fill it.
+					// A destination may be wider; signed numbers fill it.
 					if t.kind == signed {
-						v = uint64(t.extend(v))
-						if t.size < 8 {
-							v &= 0xffffffff
-						}
+						v = uint64(t.extend(v)) & (numType{signed, max(p.size, t.size)}).mask()
 					}
 					r[l] = v
 				}
@@ -258,4 +255,24 @@ func barrier(c *call) (run, error) {
 	}
 	c.in.flow = meet
 	return nil, nil
+}
+
+// permute makes prmt.b32: each byte of the result is one of the eight of a and b,
+// or its sign eight times, as four bits of the third operand say.
+func permute(c *call) (run, error) {
+	if c.of != (numType{untyped, 4}) || len(c.mods) != 1 {
+		return nil, errMeaning
+	}
+	return map3(c, func(a, b, by uint64) uint64 {
+		all, r := b<<32|a&math.MaxUint32, uint64(0)
+		for i := range 4 {
+			n := by >> (4 * i)
+			v := all >> (8 * (n & 7)) & 255
+			if n&8 != 0 {
+				v = v >> 7 * 255
+			}
+			r |= v << (8 * i)
+		}
+		return r
+	}), nil
 }

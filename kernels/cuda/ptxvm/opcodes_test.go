@@ -120,7 +120,15 @@ func TestOpcodes(t *testing.T) {
 		{"cvt.rzi.s32.f32 %r9, %f1;", as32, f(1e20), 0, 0, math.MaxInt32},
 		{"cvt.s64.s32 %rd9, %r1;", "", i(-3), 0, 0, math.MaxUint64 - 2},
 		{"cvt.rn.f16.f32 %h1, %f1; cvt.f32.f16 %f9, %h1;", asF, f(1.0009765625 + 0.0002), 0, 0, f(1.0009765625)},
+		{"st.global.u32 [%rd0], %r1; ld.global.s32 %rd9, [%rd0];", "", i(-3), 0, 0, math.MaxUint64 - 2},
+		{"st.global.u32 [%rd0], %r1; ld.global.s8 %r9, [%rd0];", as32, i(-3), 0, 0, i(-3)},
+		{"cvt.rn.f16x2.f32 %r9, %f1, %f2;", as32, f(1), f(-2), 0, 0x3c00c000},
+		{"cvt.rn.bf16x2.f32 %r9, %f1, %f2;", as32, f(1), f(-2 - 0x1p-7), 0, 0x3f80c000},
+		{"cvt.rn.bf16x2.f32 %r9, %f1, %f2;", as32, f(float32(math.NaN())), f(-2 - 0x1.8p-6), 0, 0x7fffc002},
 		{"mov.b64 %rd9, {%r1, %r2};", "", 1, 2, 0, 2<<32 + 1},
+		{"mov.b64 {_, %r9}, %rd1;", as32, 7<<32 + 1, 0, 0, 7},
+		{"prmt.b32 %r9, %r1, %r2, 0x7441U;", as32, 0x44332211, 0x88776655, 0, 0x88555522},
+		{"prmt.b32 %r9, %r1, %r2, %r3;", as32, 0x44b32211, 0, 0xa9a2, 0xff00ffb3},
 		{"mov.b64 {%r8, %r9}, %rd1;", as32, 7<<32 + 1, 0, 0, 7},
 	} {
 		t.Run(tt.body, func(t *testing.T) {

@@ -24,6 +24,7 @@ type Module struct {
 	kernels map[string]*Kernel
 	vars    *region
 	symbols map[string]uint64 // addresses of the module's variables
+	open    map[string]int    // alignments of names for what a launch adds to shared memory
 }
 
 // A Kernel is one entry of a Module.
@@ -39,6 +40,7 @@ type Kernel struct {
 	shared     int            // bytes of shared memory
 	local      int            // bytes of local memory of a thread
 	vars       *region
+	wgmma      bool // has some
 }
 
 type parameter struct{ off, size int }
@@ -61,7 +63,7 @@ func (k *Kernel) Params() []int {
 // Parse reads a PTX module. Errors wrap ErrFormat or ErrUnsupported and name
 // the line.
 func Parse(src string) (*Module, error) {
-	m := &Module{kernels: map[string]*Kernel{}, symbols: map[string]uint64{}, vars: newRegion(moduleWindow, 0)}
+	m := &Module{kernels: map[string]*Kernel{}, symbols: map[string]uint64{}, open: map[string]int{}, vars: newRegion(moduleWindow, 0)}
 	s := &scanner{src: src, line: 1}
 	for {
 		s.skip()
@@ -97,6 +99,12 @@ func (m *Module) directive(s *scanner) error {
 			return fmt.Errorf("%w: no end of a variable", ErrFormat)
 		}
 		return m.variable(text)
+	case ".extern":
+		text, ok := s.until(';')
+		if !ok {
+			return fmt.Errorf("%w: no end of a variable", ErrFormat)
+		}
+		return m.dynamic(text)
 	case "":
 		return fmt.Errorf("%w: %q where a directive is due", ErrFormat, s.src[:min(1, len(s.src))])
 	default:
@@ -143,6 +151,23 @@ func (m *Module) variable(text string) error {
 	}
 	*m.vars = *grown
 	m.symbols[v.name] = moduleWindow + uint64(at)
+	return nil
+}
+
+// dynamic reads what follows .extern: shared memory whose size a launch says.
+func (m *Module) dynamic(text string) error {
+	decl, ok := strings.CutPrefix(text, ".shared ")
+	if !ok {
+		return fmt.Errorf("%w: .extern %q", ErrUnsupported, text)
+	}
+	v, err := declaration(decl)
+	if err != nil {
+		return err
+	}
+	if !v.open || len(m.open) >= 1024 {
+		return fmt.Errorf("%w: shared memory %q of a module", ErrUnsupported, text)
+	}
+	m.open[v.name] = v.align
 	return nil
 }
 
@@ -208,7 +233,7 @@ func (m *Module) entry(s *scanner) error {
 	if k.Name == "" || m.kernels[k.Name] != nil {
 		return fmt.Errorf("%w: kernel %q has no name of its own", ErrFormat, k.Name)
 	}
-	p := newParser(k, m.symbols)
+	p := newParser(k, m.symbols, m.open)
 	s.skip()
 	if strings.HasPrefix(s.src, "(") {
 		list, ok := s.until(')')

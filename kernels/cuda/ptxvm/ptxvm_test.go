@@ -213,6 +213,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(".version 6.3\n.target sm_75\n.global .align 4 .b32 v[2] = {1, 0f3f800000};")
 	f.Add(".visible .entry k() { ret; }")
 	f.Add(strings.NewReplacer("SHAPE", "m16n8k32.row.col.s32.s8.s8.s32", "START", "0").Replace(product))
+	f.Add(warpgroupProduct(8, "%rd4", "1, 1, 0, 0"))
 	f.Add(".entry k { { .reg .b32 x; } } }")
 	f.Add(".visible")
 	f.Add(".entry k { @{1} setp %p1, 1, 2; ld.u32 %r1, [{1}]; ret; }")

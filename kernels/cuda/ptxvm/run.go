@@ -45,7 +45,8 @@ type block struct {
 	params, shared *region
 	grid, size, at [3]int
 	warps          []*warp
-	left           uint64 // instructions until Limit
+	proxies        *proxies // of kernels with wgmma
+	left           uint64   // instructions until Limit
 }
 
 type warp struct {
@@ -59,6 +60,8 @@ type warp struct {
 	gather  uint32 // lanes that wait at a warp collective
 	barrier uint32 // lanes that wait at a block barrier
 	local   [warpSize]*region
+	async   [warpSize]transfers
+	group   *warpgroup // of kernels with wgmma
 	now     *inst
 }
 
@@ -143,6 +146,9 @@ func (b *block) run(threads int) (err error) {
 		}
 		err = &Fault{b.kernel.Name, b.at, b.thread(w.first + f.lane), w.now.line, w.now.text, f.why}
 	}()
+	if b.kernel.wgmma {
+		b.proxies = newProxies(len(b.shared.data))
+	}
 	for i := 0; i < threads; i += warpSize {
 		b.warps = append(b.warps, b.newWarp(i, min(warpSize, threads-i)))
 	}
@@ -154,6 +160,9 @@ func (b *block) run(threads int) (err error) {
 			waiting += bits.OnesCount32(w.barrier)
 		}
 		if alive == 0 {
+			for _, w = range b.warps {
+				w.landed()
+			}
 			return nil
 		}
 		// All who live wait now; all must live, and wait at the same place.
@@ -175,6 +184,9 @@ func (b *block) newWarp(first, n int) *warp {
 	w.born = uint32(uint64(1)<<n - 1)
 	w.alive = w.born
 	w.now = &k.code[0]
+	if k.wgmma {
+		w.group = &warpgroup{inFlight: make(map[int]int)}
+	}
 	for name, r := range k.specials {
 		value := specials[name]
 		w.set[r] = w.alive
@@ -340,7 +352,11 @@ func (w *warp) in(o operand, m uint32) *lanes {
 		return o.value
 	}
 	if lost := m &^ w.set[o.reg]; lost != 0 {
-		w.fault(bits.TrailingZeros32(lost), "register %s was never written", o.name)
+		why := "register %s was never written"
+		if w.group != nil && w.group.inFlight[o.reg] > 0 {
+			why = "register %s belongs to a wgmma that was not waited for"
+		}
+		w.fault(bits.TrailingZeros32(lost), why, o.name)
 	}
 	return &w.regs[o.reg]
 }

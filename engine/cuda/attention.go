@@ -1,0 +1,116 @@
+package cuda
+
+import (
+	"math"
+
+	"quern/engine/graph"
+	gpu "quern/kernels/cuda"
+)
+
+// maxHead is the widest head attention has registers for.
+const maxHead = 256
+
+// splitHeads is how many blocks of attention fill a device: sequences are cut
+// until there are as many.
+func (d *device) splitHeads() int { return 4 * d.info.Processors }
+
+// splits is into how many parts attention cuts sequences, where rows times heads
+// are a part's blocks.
+func (p *part) splits(rows, heads int) int {
+	tokens := p.run.stride * p.kv.spec.BlockSize
+	return max(1, min((p.d.splitHeads()+rows*heads-1)/(rows*heads), tokens/minSplit))
+}
+
+// spanWords is the scratch of attention whose heads are split: rows · heads ·
+// splits of them, whichever kernel runs.
+func (p *part) spanWords(o graph.Attention, rows int) int {
+	return (rows*o.Heads + p.d.splitHeads()*(o.Heads/o.KVHeads)) * (o.HeadDim + 2)
+}
+
+// minSplit is the least tokens worth a part of their own.
+const minSplit = 64
+
+// A stretch is rows [from, to) of a step that attend in one launch: those of
+// prompts, which are many of a sequence, on tensor cores where there are some.
+type stretch struct {
+	from, to int
+	prompt   bool
+}
+
+// minPrompt is the least rows of a sequence that are taken for a prompt.
+const minPrompt = 16
+
+// stretches divides rows of these sequences.
+func stretches(seq []int32) []stretch {
+	var all []stretch
+	for from := 0; from < len(seq); {
+		to := from + 1
+		for to < len(seq) && seq[to] == seq[from] {
+			to++
+		}
+		prompt := to-from >= minPrompt
+		if last := len(all) - 1; last >= 0 && all[last].prompt == prompt {
+			all[last].to = to
+		} else {
+			all = append(all, stretch{from, to, prompt})
+		}
+		from = to
+	}
+	return all
+}
+
+// prefill returns the kernel for prompts, "" where there is none.
+func (p *part) prefill(headDim int) string {
+	// It counts the tokens of a layer, keys and values of every head, in an int32.
+	s := p.kv.spec
+	if p.d.info.Capability < tensorCores || int64(s.Blocks)*int64(s.BlockSize)*int64(2*s.KVHeads) > math.MaxInt32 {
+		return ""
+	}
+	return gpu.PrefillName(s.Type, headDim)
+}
+
+// attend stores the rows' keys and values, unless k is 0 because they are stored
+// already, and attends.
+func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
+	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
+	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
+	if k != 0 {
+		if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.word(slots), kvHeads, dim, size); err != nil {
+			return err
+		}
+	}
+	prefill, all := p.prefill(o.HeadDim), p.run.stretches
+	if prefill == "" || all == nil {
+		all = []stretch{{to: rows}}
+	}
+	for _, s := range all {
+		n := s.to - s.from
+		values, words := uint64(4*s.from*o.Heads*o.HeadDim), uint64(4*s.from)
+		q, y, seq, end := q+values, y+values, p.word(sequences)+words, p.word(ends)+words
+		if s.prompt {
+			if err := p.start(prefill, gpu.Dims{Rows: n, Heads: o.Heads}, y, q, kv, p.tables(), seq, end, p.vector(o.Sinks),
+				i32(p.run.stride), i32(n), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+				return err
+			}
+			continue
+		}
+		var splits int
+		var err error
+		if group := gpu.GroupName(typ, o.HeadDim, o.Heads/o.KVHeads); group != "" && p.d.info.Capability >= tensorCores {
+			splits = p.splits(n, o.KVHeads)
+			err = p.start(group, gpu.Dims{Rows: n, Heads: o.KVHeads, Splits: splits}, p.scratchAt(spans), q, kv,
+				p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap))
+		} else {
+			splits = p.splits(n, o.Heads)
+			err = p.start(gpu.Name("attend", typ), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
+				p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap))
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.start("attend_combine", gpu.Dims{Rows: n, Heads: o.Heads}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package cuda
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"quern/engine/graph"
+	gpu "quern/kernels/cuda"
+	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
+)
+
+// fake is a driver of one device of a compute capability.
+func fake(capability int) *driver.Fake {
+	f := driver.NewFake(1, gigabyte)
+	f.List[0].Capability = capability
+	return f
+}
+
+func TestStretches(t *testing.T) {
+	run := func(seq int32, n int) []int32 {
+		s := make([]int32, n)
+		for i := range s {
+			s[i] = seq
+		}
+		return s
+	}
+	join := func(runs ...[]int32) (s []int32) {
+		for _, r := range runs {
+			s = append(s, r...)
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		name string
+		seq  []int32
+		want []stretch
+	}{
+		{"decode", []int32{0, 1, 2}, []stretch{{0, 3, false}}},
+		{"prompt", run(3, 20), []stretch{{0, 20, true}}},
+		{"short prompt", run(3, minPrompt-1), []stretch{{0, minPrompt - 1, false}}},
+		{"prompts", join(run(0, 16), run(1, 40)), []stretch{{0, 56, true}}},
+		{"all kinds", join(run(4, 1), run(0, 1), run(1, 30), run(2, 5), run(5, 1), run(3, 16)), []stretch{{0, 2, false}, {2, 32, true}, {32, 38, false}, {38, 54, true}}},
+	} {
+		if got := stretches(tt.seq); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// oneLayer is a program of one layer of attention with heads of 64.
+func oneLayer(t testing.TB, rows, window int) (*graph.Program, graph.CacheSpec) {
+	t.Helper()
+	const hidden, heads, headDim = 32, 2, 64
+	r := rand.New(rand.NewPCG(9, 9))
+	g := graph.NewBuilder(rows, 8)
+	x := g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, hidden))
+	q := g.Linear(x, tensor(r, "q", quant.F32, heads*headDim, hidden), nil)
+	k := g.Linear(x, tensor(r, "k", quant.F32, headDim, hidden), nil)
+	v := g.Linear(x, tensor(r, "v", quant.F32, headDim, hidden), nil)
+	a := g.Attention(q, k, v, graph.Attention{Heads: heads, KVHeads: 1, HeadDim: headDim, Scale: 1, Window: window, Sinks: tensor(r, "sinks", quant.F32, heads)})
+	p, err := g.Compile(g.Linear(g.Take(a, g.Wanted()), tensor(r, "out", quant.F32, vocab, heads*headDim), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, graph.CacheSpec{Layers: 1, KVHeads: 1, HeadDim: headDim, Blocks: 16, BlockSize: 8, Type: quant.F16}
+}
+
+// step is a batch of these runs of rows: a sequence, its tokens before, and rows.
+func step(runs ...[3]int) *graph.Batch {
+	in := &graph.Batch{Tables: [][]int32{{9, 1, 14, 3, 6}, {15, 2, 8, 0, 4}, {5, 12, 7, 10, 13}}}
+	for _, r := range runs {
+		for i := range r[2] {
+			pos := r[1] + i
+			in.Tokens, in.Positions, in.Seq = append(in.Tokens, int32((7*pos+5*r[0])%vocab)), append(in.Positions, int32(pos)), append(in.Seq, int32(r[0]))
+		}
+		in.Want = append(in.Want, int32(len(in.Tokens)-1))
+	}
+	return in
+}
+
+// Prompts attend on tensor cores where there are some, rows of decoding beside them
+// do not, and both give what the CPU does.
+func TestPrompts(t *testing.T) {
+	batches := []*graph.Batch{
+		step([3]int{1, 0, 20}),
+		step([3]int{1, 20, 1}, [3]int{0, 0, 17}),
+		step([3]int{0, 17, 18}, [3]int{1, 21, 1}, [3]int{2, 0, 16}),
+		step([3]int{0, 35, 1}, [3]int{1, 22, 1}, [3]int{2, 16, 1}),
+		step([3]int{2, 17, 16}),
+	}
+	for _, tt := range []struct {
+		capability, window int
+		typ                quant.Type
+		prompts            int
+		rows               string
+	}{
+		{75, 0, quant.F16, 0, "attend"}, {80, 0, quant.F16, 5, "attend_group"}, {80, 9, quant.F16, 5, "attend_group"},
+		{90, 0, quant.Q8_0, 5, "attend_group"}, {80, 0, quant.F32, 0, "attend"},
+	} {
+		t.Run(fmt.Sprintf("%d %v window %d", tt.capability, tt.typ, tt.window), func(t *testing.T) {
+			p, spec := oneLayer(t, 40, tt.window)
+			spec.Type = tt.typ
+			f := fake(tt.capability)
+			counts := counted(f)
+			limit := 1e-3
+			if tt.capability >= tensorCores {
+				limit = 0.02 // products are rounded to bf16
+			}
+			compare(t, open(t, f, AllLayers), p, spec, batches, limit)
+			prompts, rows := gpu.PrefillName(tt.typ, 64), tt.rows+"_"+strings.ToLower(tt.typ.String())
+			if tt.rows == "attend_group" {
+				rows += "_64"
+			}
+			if counts[prompts] != tt.prompts || counts[rows] == 0 {
+				t.Errorf("launches: %v; want %d of %q, and %s", counts, tt.prompts, prompts, rows)
+			}
+		})
+	}
+}
+
+// A cache of types the CPU has not gives what one of F32 does, but for its rounding.
+func TestCacheTypesOfGPUs(t *testing.T) {
+	batches := []*graph.Batch{step([3]int{1, 0, 20}), step([3]int{1, 20, 1}, [3]int{0, 0, 3}), step([3]int{0, 3, 1}, [3]int{1, 21, 1})}
+	for _, tt := range []struct {
+		typ   quant.Type
+		limit float64
+	}{{quant.BF16, 0.03}, {quant.F8_E4M3, 0.3}} {
+		for _, capability := range []int{75, 80} {
+			t.Run(fmt.Sprintf("%v %d", tt.typ, capability), func(t *testing.T) {
+				p, spec := oneLayer(t, 40, 0)
+				exact := newRunner(t, open(t, fake(75), AllLayers), p, spec)
+				spec.Type = tt.typ
+				f := fake(capability)
+				counts := counted(f)
+				r := newRunner(t, open(t, f, AllLayers), p, spec)
+				for i, in := range batches {
+					d := distance(r.run(in), exact.run(in))
+					t.Logf("step %d: %.2g", i, d)
+					if d > tt.limit || d == 0 {
+						t.Errorf("step %d: logits are %.2g of their size from an F16 cache's, want %g at most", i, d, tt.limit)
+					}
+				}
+				if prompts := counts["attend_prefill_bf16_64"] + counts["attend_prefill_f8_e4m3_64"]; prompts != map[int]int{75: 0, 80: 1}[capability] {
+					t.Errorf("launches: %v", counts)
+				}
+			})
+		}
+	}
+	// The processor's layers need a type it has.
+	_, spec := oneLayer(t, 40, 0)
+	spec.Type = quant.BF16
+	b := open(t, fake(80), 0)
+	if _, err := b.NewCache(spec); err == nil {
+		t.Error("a BF16 cache for layers on the processor was accepted")
+	}
+	spec.Type = quant.Q4_0
+	if _, err := open(t, fake(80), AllLayers).NewCache(spec); err == nil {
+		t.Error("a Q4_0 cache was accepted")
+	}
+}

@@ -1,0 +1,56 @@
+package cuda
+
+// assign gives every value of the part a buffer: the smallest free one that holds
+// it, else a new one. What a group reads or makes keeps its buffer to the group's
+// end, because a kernel's blocks write while others still read.
+func (p *part) assign() {
+	values := p.e.p.Values
+	last := make(map[int]int) // group of the last use
+	for i, g := range p.groups {
+		for _, t := range g.tasks {
+			for _, v := range append(t.reads(), t.Out) {
+				last[v] = i
+			}
+		}
+	}
+	for _, v := range p.out {
+		last[v] = len(p.groups)
+	}
+	p.places = make(map[int]int)
+	var free []int
+	take := func(v int) {
+		n, best := values[v].Shape.Elems(), -1
+		for k, b := range free {
+			if p.sizes[b] >= n && (best < 0 || p.sizes[b] < p.sizes[free[best]]) {
+				best = k
+			}
+		}
+		if best < 0 {
+			p.places[v] = len(p.sizes)
+			p.sizes = append(p.sizes, n)
+			return
+		}
+		p.places[v] = free[best]
+		free = append(free[:best], free[best+1:]...)
+	}
+	for _, v := range p.in {
+		take(v)
+	}
+	for i, g := range p.groups {
+		for _, t := range g.tasks {
+			if _, ok := p.places[t.Out]; !ok {
+				take(t.Out)
+			}
+		}
+		for _, t := range g.tasks {
+			for _, v := range append(t.reads(), t.Out) {
+				// An input of the Program has no buffer; a value used twice is
+				// freed once.
+				if b, ok := p.places[v]; ok && last[v] == i {
+					free = append(free, b)
+					last[v] = none
+				}
+			}
+		}
+	}
+}

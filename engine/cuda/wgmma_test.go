@@ -1,0 +1,116 @@
+package cuda
+
+import (
+	"bytes"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"quern/engine/cpu"
+	"quern/engine/graph"
+	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
+)
+
+// A tamper is a driver that changes a module before it is compiled.
+type tamper struct {
+	driver.Driver
+	from, to string
+}
+
+type tampered struct {
+	driver.Context
+	by tamper
+}
+
+func (t tamper) Open(device int) (driver.Context, error) {
+	c, err := t.Driver.Open(device)
+	return tampered{c, t}, err
+}
+
+func (c tampered) Module(ptx string) (driver.Module, error) {
+	if strings.Contains(ptx, "wgmma") {
+		ptx = strings.ReplaceAll(ptx, c.by.from, c.by.to)
+	}
+	return c.Context.Module(ptx)
+}
+
+// TestWGMMA wants products of many rows by the kernels the device has, and by
+// their twins where those give something else, fault or do not load.
+func TestWGMMA(t *testing.T) {
+	const rows = 80
+	for _, tt := range []struct {
+		name       string
+		capability int
+		env        string
+		from, to   string
+		used       string // kernel of the model's products
+		logged     string
+	}{
+		{"capability 8.0", 80, "", "", "", "gemm_q8_0", ""},
+		{"capability 9.0", 90, "", "", "", "gemm90_q8_0", ""},
+		{"capability 10.0", 100, "", "", "", "gemm_q8_0", ""},
+		{"off", 90, "off", "", "", "gemm_q8_0", ""},
+		{"wrong sums", 90, "", "1, 1, 1, 0;", "1, 1, -1, 0;", "gemm_q8_0", "gemm90_q4_0: row 0"},
+		{"fault", 90, "", "wgmma.fence.sync.aligned;", "", "gemm_q8_0", "without a wgmma.fence"},
+		{"not loaded", 90, "", "wgmma.mma_async", "wgmma.mma_sync", "gemm_q8_0", "CUDA_ERROR_INVALID_PTX"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("QUERN_CUDA_WGMMA", tt.env)
+			f := driver.NewFake(1, gigabyte)
+			f.List[0].Capability = tt.capability
+			seen := map[string]int{}
+			f.Fail = func(kernel string) error { seen[kernel]++; return nil }
+			var drv driver.Driver = f
+			if tt.from != "" {
+				drv = tamper{f, tt.from, tt.to}
+			}
+			var log bytes.Buffer
+			b, err := Open(Options{Driver: drv, Layers: AllLayers, Host: cpu.Open(1), Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Count(log.String(), "wgmma is not used")
+			if want := tt.logged != ""; lines != map[bool]int{true: 1}[want] || !strings.Contains(log.String(), tt.logged) {
+				t.Errorf("logged %s, want %q", log.String(), tt.logged)
+			}
+			if f.Used(0) != 0 {
+				t.Errorf("%d bytes are left of the comparison", f.Used(0))
+			}
+			clear(seen)
+
+			// Products of one value by both kinds of weights, then of another.
+			g := graph.NewBuilder(rows, rows)
+			r := rand.New(rand.NewPCG(3, 3))
+			x := g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, 64))
+			y := g.Add(g.Linear(x, tensor(r, "u", quant.F16, 96, 64), nil), g.Linear(x, tensor(r, "v", quant.Q8_0, 96, 64), nil))
+			p, err := g.Compile(g.Linear(y, tensor(r, "w", quant.Q8_0, 72, 96), nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := graph.CacheSpec{Layers: 1, KVHeads: 1, HeadDim: 32, Blocks: 2, BlockSize: rows, Type: quant.F16}
+			t.Cleanup(func() {
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+				if live := f.Live(); len(live) > 0 {
+					t.Errorf("not released: %v", live)
+				}
+			})
+			got, want := newRunner(t, b, p, spec), newRunner(t, b.Host(), p, spec)
+			for _, n := range []int{rows, 5, rows} {
+				in := &graph.Batch{Tables: [][]int32{{0}}}
+				for i := range int32(n) {
+					in.Tokens, in.Positions, in.Seq = append(in.Tokens, (i*5+int32(n))%vocab), append(in.Positions, i), append(in.Seq, 0)
+				}
+				if d := distance(got.run(in), want.run(in)); d > 0.05 {
+					t.Errorf("%d rows: products are %.2g of their size from the CPU's", n, d)
+				}
+			}
+			if seen[tt.used] != 4 {
+				t.Errorf("kernels were %v, want 4 of %s", seen, tt.used)
+			}
+		})
+	}
+}

@@ -1,0 +1,5 @@
+// Attention to F16 caches on tensor cores.
+#include "decode.cuh"
+
+ATTEND_PREFILL(f16, 64) ATTEND_PREFILL(f16, 80) ATTEND_PREFILL(f16, 96) ATTEND_PREFILL(f16, 128) ATTEND_PREFILL(f16, 256)
+ATTEND_GROUPS(f16)

@@ -1,0 +1,115 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"quern/kernels/quant"
+)
+
+// MaxHeld is the most bytes of activations a block of a fused kernel holds, which
+// every device has room for.
+const MaxHeld = 48<<10 - 64
+
+// Held returns the bytes of dynamic shared memory FusedName's kernel needs for
+// that many rows of in activations.
+func Held(t quant.Type, rows, in int) int {
+	_, rows = passes(rows)
+	if Quantised(t) {
+		return rows * quant.ActBytes(quant.X32, in)
+	}
+	return rows * 4 * in
+}
+
+// passes returns the smallest of GEMVRows that holds so many rows, and how many
+// rows a block holds of them.
+func passes(rows int) (per, held int) {
+	for _, per = range GEMVRows {
+		if per >= rows {
+			break
+		}
+	}
+	return per, min(rows, per)
+}
+
+// FusedName returns the kernel "project" or "gated" for weights of t, or any
+// others that take the same activations.
+func FusedName(stem string, t quant.Type, rows int) string {
+	per, _ := passes(rows)
+	side := "floats"
+	if Quantised(t) {
+		side = "blocks"
+	}
+	return stem + "_" + side + "_" + strconv.Itoa(per)
+}
+
+// TypeNumber is how fused kernels are told the type of a matrix.
+func TypeNumber(t quant.Type) int { return slices.Index(Types, t) }
+
+// fusedKernels are those that do what several of the others do.
+func fusedKernels() []Kernel {
+	var ks []Kernel
+	for _, side := range []string{"blocks", "floats"} {
+		for _, r := range GEMVRows {
+			grid := func(d Dims) [3]int { return [3]int{d.Blocks, ceil(d.Rows, r), 1} }
+			type1 := "place of the type in Types, one of those that take " + map[string]string{"blocks": "X32", "floats": "float32"}[side]
+			three := func(i int, what string) []Param {
+				n := strconv.Itoa(i)
+				return []Param{ptr("y"+n, "float32 (rows, out"+n+")"), ptr("w"+n, "(out"+n+", in)"), ptr("b"+n, "float32 (out"+n+"), optional"), num("out"+n, what), num("type"+n, type1)}
+			}
+			x := []Param{ptr("x", "float32 (rows, in)"), ptr("norm", "float32 (in), optional")}
+			ks = append(ks,
+				Kernel{Name: fmt.Sprintf("project_%s_%d", side, r), Module: "fused_" + side, Op: "RMSNorm, Linear, Add", Threads: 256, Uses: "Blocks, Rows", Grid: grid,
+					Doc: "norm(x) · wᵀ + bias for up to three matrices, plus the residual for the first; y0 may be residual. Shared memory for Held bytes",
+					Params: slices.Concat(three(0, ""), three(1, "0: none"), three(2, "0: none"), x,
+						[]Param{ptr("residual", "float32 (rows, out0), optional"), num("in", "whole blocks"), num("rows", ""), float("eps", "of the norm")})},
+				Kernel{Name: fmt.Sprintf("gated_%s_%d", side, r), Module: "fused_" + side, Op: "RMSNorm, Linear, Gate, Activate", Threads: 256, Uses: "Blocks, Rows", Grid: grid,
+					Doc: "act(norm(x) · gateᵀ + bias) · (norm(x) · upᵀ + bias). Shared memory for Held bytes",
+					Params: slices.Concat(
+						[]Param{ptr("y", "float32 (rows, out)"), ptr("gate", "(out, in)"), ptr("gate_bias", "float32 (out), optional"), num("gate_type", type1),
+							ptr("up", "(out, in), optional for act 1 and 2"), ptr("up_bias", "float32 (out), optional"), num("up_type", type1)}, x,
+						[]Param{num("act", "as gate's"), num("out", ""), num("in", "whole blocks"), num("rows", ""), float("eps", "of the norm")})})
+		}
+	}
+	ks = append(ks, rotatedKernels()...)
+	for _, t := range CacheTypes {
+		ks = append(ks, Kernel{Name: Name("heads", t), Module: "heads", Op: "RMSNorm, Rope, Attention", Threads: 256, Uses: "Heads = heads + 2 · kv_heads, Rows", Grid: perHead,
+			Doc: "norms and rotates query heads to dst and key heads into the cache, and stores value heads there: rmsnorm by groups of head_dim, rope and kv_put",
+			Params: []Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("cache", t.String()+" (blocks, 2, kv_heads, block_size, head_dim): the layer"),
+				ptr("q", "float32 (rows, heads, head_dim)"), ptr("k", "float32 (rows, kv_heads, head_dim)"), ptr("v", "float32 (rows, kv_heads, head_dim)"),
+				ptr("q_norm", "float32 (head_dim), optional"), ptr("k_norm", "float32 (head_dim), optional"), ptr("cos", "float32 (table rows, pairs), optional"), ptr("sin", "float32 (table rows, pairs)"),
+				ptr("at", "int32 (rows)"), ptr("slots", "int32 (rows), below 0: nothing is stored"), num("heads", "0: queries are left alone"), num("kv_heads", ""), num("head_dim", "≤ 256"), num("block_size", ""),
+				num("pairs", "≤ head_dim/2"), num("interleaved", "0 or 1"), float("q_eps", ""), float("k_eps", "")}})
+	}
+	return ks
+}
+
+// CacheNumber is how rotated kernels are told the type of a cache.
+func CacheNumber(t quant.Type) int { return slices.Index(CacheTypes, t) }
+
+func rotatedKernels() []Kernel {
+	var ks []Kernel
+	for _, side := range []string{"blocks", "floats"} {
+		for _, r := range GEMVRows {
+			var three []Param
+			for i, m := range []string{"q", "k", "v"} {
+				n := strconv.Itoa(i)
+				three = append(three, ptr("w"+n, m+" (out, in)"), ptr("b"+n, "float32 (out), optional"))
+				if i == 0 {
+					three = append(three, num("out0", "heads · head_dim"))
+				}
+				three = append(three, num("type"+n, "place of the type in Types"))
+			}
+			ks = append(ks, Kernel{Name: fmt.Sprintf("rotated_%s_%d", side, r), Module: "rotated_" + side, Op: "RMSNorm, Linear, Rope, Attention", Threads: 256, Uses: "Blocks, Rows",
+				Grid: func(d Dims) [3]int { return [3]int{d.Blocks, ceil(d.Rows, r), 1} },
+				Doc:  "query heads of norm(x), rotated, to y, and key heads, rotated, and value heads into the cache: project, rope and kv_put. Shared memory for Held bytes",
+				Params: slices.Concat([]Param{ptr("y", "float32 (rows, out0)")}, three,
+					[]Param{num("kv_out", "kv_heads · head_dim"), ptr("x", "float32 (rows, in)"), ptr("norm", "float32 (in), optional"), ptr("cos", "float32 (table rows, pairs)"), ptr("sin", "float32 (table rows, pairs)"),
+						ptr("at", "int32 (rows)"), ptr("slots", "int32 (rows), below 0: nothing is stored"), ptr("cache", "(blocks, 2, kv_heads, block_size, head_dim): the layer"),
+						num("cache_type", "place of the type in CacheTypes, not Q8_0"), num("head_dim", "even"), num("block_size", ""), num("pairs", "≤ head_dim/2"), num("interleaved", "0 or 1"),
+						num("in", "whole blocks"), num("rows", ""), float("eps", "of the norm")})})
+		}
+	}
+	return ks
+}
