@@ -78,14 +78,7 @@ func linearClassifier(c *call) []*Tensor {
 		for r := from; r < to; r++ {
 			row := out.F[r*classes : (r+1)*classes]
 			for k := range scored {
-				sum := 0.0
-				for i, v := range w[k*n : (k+1)*n] {
-					sum += float64(v) * x.at(r*n+i)
-				}
-				if bias != nil {
-					sum += float64(bias[k])
-				}
-				row[k] = float32(sum)
+				row[k] = x.linear(r, n, w, bias, k)
 			}
 			if scored == 1 && classes == 2 {
 				if row[0] > 0 {

@@ -205,6 +205,19 @@ var postTransforms = []struct {
 	}},
 }
 
+// linear is the product of row r of n features with row k of w, plus the number of
+// that row in bias, where there is one.
+func (t *Tensor) linear(r, n int, w, bias []float32, k int) float32 {
+	sum := 0.0
+	for i, v := range w[k*n : (k+1)*n] {
+		sum += float64(v) * t.at(r*n+i)
+	}
+	if bias != nil {
+		sum += float64(bias[k])
+	}
+	return float32(sum)
+}
+
 func linearRegressor(c *call) []*Tensor {
 	x, rows, n := c.features()
 	w, bias, targets := c.floats("coefficients"), c.floats("intercepts"), c.int("targets", 1)
@@ -215,14 +228,7 @@ func linearRegressor(c *call) []*Tensor {
 	for r := range rows {
 		row := out.F[r*targets : (r+1)*targets]
 		for t := range row {
-			sum := 0.0
-			for i, v := range w[t*n : (t+1)*n] {
-				sum += float64(v) * x.at(r*n+i)
-			}
-			if bias != nil {
-				sum += float64(bias[t])
-			}
-			row[t] = float32(sum)
+			row[t] = x.linear(r, n, w, bias, t)
 		}
 		for _, p := range postTransforms {
 			if p.name == c.text("post_transform", "NONE") {

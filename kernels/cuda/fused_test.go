@@ -146,18 +146,24 @@ func TestHeads(t *testing.T) {
 				if !tt.noQs {
 					same(t, "queries", g.got(y, rows*n), g.got(q, rows*n))
 				}
-				a, b := make([]byte, size), make([]byte, size)
-				if err := g.Read(got, a); err != nil {
-					t.Fatal(err)
-				}
-				if err := g.Read(want, b); err != nil {
-					t.Fatal(err)
-				}
-				if string(a) != string(b) {
-					t.Errorf("the cache is not what kv_put leaves")
-				}
+				g.sameCache(got, want, size)
 			})
 		}
+	}
+}
+
+// sameCache holds that size bytes at got are those at want, which kv_put left.
+func (g *gpu) sameCache(got, want uint64, size int) {
+	g.Helper()
+	a, b := make([]byte, size), make([]byte, size)
+	if err := g.Read(got, a); err != nil {
+		g.Fatal(err)
+	}
+	if err := g.Read(want, b); err != nil {
+		g.Fatal(err)
+	}
+	if string(a) != string(b) {
+		g.Errorf("the cache is not what kv_put leaves")
 	}
 }
 
@@ -208,16 +214,7 @@ func TestRotated(t *testing.T) {
 				g.run("rope", cuda.Dims{Heads: kvHeads, Rows: rows}, y[1], y[1], cos, sin, pAt, kvHeads, tt.headDim, tt.pairs, tt.interleaved)
 				g.run(cuda.Name("kv_put", tt.cache), cuda.Dims{Rows: rows, Out: kv}, want, y[1], y[2], pSlots, kvHeads, tt.headDim, blockSize)
 				same(t, "queries", g.got(q, rows*n), g.got(y[0], rows*n))
-				a, b := make([]byte, size), make([]byte, size)
-				if err := g.Read(got, a); err != nil {
-					t.Fatal(err)
-				}
-				if err := g.Read(want, b); err != nil {
-					t.Fatal(err)
-				}
-				if string(a) != string(b) {
-					t.Errorf("the cache is not what kv_put leaves")
-				}
+				g.sameCache(got, want, size)
 			})
 		}
 	}

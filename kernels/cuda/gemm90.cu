@@ -137,9 +137,6 @@ template <> struct wide<f32> {
   }
 };
 
-// shared_at is an address in the shared space.
-DEVICE uint32_t shared_at(const void *p) { return (uint32_t)(uint64_t)(__attribute__((address_space(3))) const void *)p; }
-
 // fetch starts to bring a step of activations to shared memory with 128-byte
 // swizzling: the units of a row change places by the low bits of its number.
 // Thread t has unit t%8 of rows t/8 and every 32nd after it; rows behind the last

@@ -29,6 +29,8 @@ struct __attribute__((aligned(16))) float4 { float x, y, z, w; };
 
 extern "C" __attribute__((device)) void __syncthreads();
 DEVICE void block_sync() { __syncthreads(); }
+// shared_at is an address of shared memory as instructions take it.
+DEVICE uint32_t shared_at(const void *p) { return (uint32_t)(uint64_t)(__attribute__((address_space(3))) const void *)p; }
 DEVICE float lane_xor(float v, int by) { return __nvvm_shfl_sync_bfly_f32(-1, v, by, 31); }
 DEVICE int lane_xor(int v, int by) { return __nvvm_shfl_sync_bfly_i32(-1, v, by, 31); }
 

@@ -33,10 +33,6 @@ struct brains {
   }
 };
 
-// Addresses of shared memory as instructions take them.
-typedef __attribute__((address_space(3))) void *shared_ptr;
-DEVICE uint32_t shared_at(const void *p) { return (uint32_t)(uint64_t)(shared_ptr)p; }
-
 // copy_async copies 16 bytes, zeros unless there; wait_async waits for all.
 DEVICE void copy_async(void *to, const void *from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" : : "r"(shared_at(to)), "l"(from), "r"(there ? 16 : 0) : "memory");
@@ -60,8 +56,9 @@ DEVICE void load_transposed(uint32_t *r, const void *row) {
 // are exact as halves, and what is rounded, queries and weights, is rounded eight
 // times finer than as bf16; only BF16 has values that do not fit halves.
 template <typename T> struct stage;
-template <> struct stage<f16> {
-  typedef halves number;
+// Caches of 16-bit numbers are copied as they are.
+template <typename N> struct copied {
+  typedef N number;
   static constexpr float unit = 1.0f;
   DEVICE uint4 words(const uint8_t *p, int c) { return ((const uint4 *)p)[c]; }
   struct raw {};
@@ -71,17 +68,8 @@ template <> struct stage<f16> {
   }
   DEVICE void settle(uint16_t *, raw) {}
 };
-template <> struct stage<bf16> {
-  typedef brains number;
-  static constexpr float unit = 1.0f;
-  DEVICE uint4 words(const uint8_t *p, int c) { return ((const uint4 *)p)[c]; }
-  struct raw {};
-  DEVICE raw fetch(uint16_t *to, const uint8_t *p, int c, bool there) {
-    copy_async(to, p + c * 16, there);
-    return {};
-  }
-  DEVICE void settle(uint16_t *, raw) {}
-};
+template <> struct stage<f16> : copied<halves> {};
+template <> struct stage<bf16> : copied<brains> {};
 template <> struct stage<f8_e4m3> {
   typedef halves number;
   // The bits of an F8_E4M3 in those of a half, subnormal or not, are a number 2^8 too small.

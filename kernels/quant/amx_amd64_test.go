@@ -118,14 +118,8 @@ func TestAMXExtremes(t *testing.T) {
 
 func TestAMXAllocs(t *testing.T) {
 	needAMX(t)
-	const n, rows, batch = 512, 16, 40
 	for _, typ := range []Type{Q4_K, Q8_0} {
-		w := randomWeights(t, rand.New(rand.NewPCG(6, 6)), typ, rows, n)
-		x, xs := activations(rand.New(rand.NewPCG(6, 7)), typ.Layout().With, n, batch, 0)
-		dst := make([]float32, batch*rows)
-		if got := testing.AllocsPerRun(10, func() { typ.DotRows(dst, rows, w, rows, n, x, xs, batch) }); got > 0 {
-			t.Errorf("%v: %v allocations a call", typ, got)
-		}
+		noAllocs(t, typ, 16, 40, 10)
 	}
 }
 
@@ -133,23 +127,10 @@ func TestAMXAllocs(t *testing.T) {
 // which it starts to be used and at those of a prompt.
 func BenchmarkAMXRows(b *testing.B) {
 	needAMX(b)
-	const n, rows = 2048, 1024
 	for _, typ := range []Type{Q4_K, Q6_K, Q8_0, Q4_0, Q5_1} {
 		for _, batch := range []int{8, 16, 24, 32, 40, 64, 128, 512} {
 			for _, level := range []isa.Level{isa.AVX512, isa.AMX} {
-				b.Run(fmt.Sprintf("%v/batch=%d/%v", typ, batch, level), func(b *testing.B) {
-					defer isa.Set(level)()
-					r := rand.New(rand.NewPCG(1, 2))
-					w := randomWeights(b, r, typ, rows, n)
-					x, xs := activations(r, typ.Layout().With, n, batch, 0)
-					dst := make([]float32, batch*rows)
-					b.SetBytes(int64(len(w) + len(x) + 4*len(dst)))
-					b.ReportAllocs()
-					for b.Loop() {
-						typ.DotRows(dst, rows, w, rows, n, x, xs, batch)
-					}
-					b.ReportMetric(float64(rows*n*batch)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
-				})
+				b.Run(fmt.Sprintf("%v/batch=%d/%v", typ, batch, level), func(b *testing.B) { benchRows(b, typ, level, batch) })
 			}
 		}
 	}

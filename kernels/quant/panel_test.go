@@ -193,43 +193,53 @@ func sameAlone(t *testing.T, typ Type, w []byte, rows, n int, x []byte, xs, batc
 
 // TestDotRowsAllocs: panels are lent, so a step allocates nothing.
 func TestDotRowsAllocs(t *testing.T) {
-	const n, rows, batch = 512, 32, 9
 	isatest.Each(t, func(t *testing.T) {
 		for _, typ := range []Type{Q4_K, Q8_0, F16} {
-			w := randomWeights(t, rand.New(rand.NewPCG(6, 6)), typ, rows, n)
-			x, xs := activations(rand.New(rand.NewPCG(6, 7)), typ.Layout().With, n, batch, 0)
-			dst := make([]float32, batch*rows)
-			if got := testing.AllocsPerRun(100, func() { typ.DotRows(dst, rows, w, rows, n, x, xs, batch) }); got > 0 {
-				t.Errorf("%v: %v allocations a call", typ, got)
-			}
+			noAllocs(t, typ, 32, 9, 100)
 		}
 	})
+}
+
+// noAllocs holds that so many runs of DotRows allocate nothing.
+func noAllocs(t *testing.T, typ Type, rows, batch, runs int) {
+	t.Helper()
+	const n = 512
+	w := randomWeights(t, rand.New(rand.NewPCG(6, 6)), typ, rows, n)
+	x, xs := activations(rand.New(rand.NewPCG(6, 7)), typ.Layout().With, n, batch, 0)
+	dst := make([]float32, batch*rows)
+	if got := testing.AllocsPerRun(runs, func() { typ.DotRows(dst, rows, w, rows, n, x, xs, batch) }); got > 0 {
+		t.Errorf("%v: %v allocations a call", typ, got)
+	}
 }
 
 // BenchmarkDotRows has the reference beside every level. Bytes are those of the
 // weights, activations and results.
 func BenchmarkDotRows(b *testing.B) {
-	const n, rows = 2048, 1024 // about a second-level cache
 	for typ := range All() {
 		for l := isa.Generic; l <= isa.Host(); l++ {
 			for _, batch := range []int{1, 2, 4, 8, 64} {
 				if l == isa.Generic && batch > 1 {
 					continue // rows one by one
 				}
-				b.Run(fmt.Sprintf("%v/%v/batch=%d", typ, l, batch), func(b *testing.B) {
-					defer isa.Set(l)()
-					r := rand.New(rand.NewPCG(1, 2))
-					w := randomWeights(b, r, typ, rows, n)
-					x, xs := activations(r, typ.Layout().With, n, batch, 0)
-					dst := make([]float32, batch*rows)
-					b.SetBytes(int64(len(w) + len(x) + 4*len(dst)))
-					b.ReportAllocs()
-					for b.Loop() {
-						typ.DotRows(dst, rows, w, rows, n, x, xs, batch)
-					}
-					b.ReportMetric(float64(rows*n*batch)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
-				})
+				b.Run(fmt.Sprintf("%v/%v/batch=%d", typ, l, batch), func(b *testing.B) { benchRows(b, typ, l, batch) })
 			}
 		}
 	}
+}
+
+// benchRows measures DotRows at level l with weights that about fill a second-level
+// cache.
+func benchRows(b *testing.B, typ Type, l isa.Level, batch int) {
+	const n, rows = 2048, 1024
+	defer isa.Set(l)()
+	r := rand.New(rand.NewPCG(1, 2))
+	w := randomWeights(b, r, typ, rows, n)
+	x, xs := activations(r, typ.Layout().With, n, batch, 0)
+	dst := make([]float32, batch*rows)
+	b.SetBytes(int64(len(w) + len(x) + 4*len(dst)))
+	b.ReportAllocs()
+	for b.Loop() {
+		typ.DotRows(dst, rows, w, rows, n, x, xs, batch)
+	}
+	b.ReportMetric(float64(rows*n*batch)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
 }
