@@ -238,7 +238,7 @@ func isModelFile(path string) bool {
 	case ".gguf":
 		return true
 	case ".bin":
-		return isWhisper(path)
+		return isWhisper(path) && !isDetector(path)
 	}
 	return false
 }
@@ -334,6 +334,9 @@ func (e *Engine) configure() error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("model %q: there is no file %s", id, o.Path)
 			}
+			if st, bad := os.Stat(o.Path); bad == nil && st.IsDir() && errors.Is(err, formats.ErrFormat) {
+				err = fmt.Errorf("%w; a folder of several models belongs in --models or model_dirs", err)
+			}
 			return fmt.Errorf("model %q: %w", id, err)
 		}
 		if err := e.addFixed(n); err != nil {
@@ -341,8 +344,11 @@ func (e *Engine) configure() error {
 		}
 	}
 	for _, dir := range e.o.Dirs {
-		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-			return fmt.Errorf("model folder %s: not a folder that can be read", dir)
+		if _, err := os.ReadDir(dir); err != nil {
+			if st, other := os.Stat(dir); other == nil && !st.IsDir() {
+				err = fmt.Errorf("%s is a file; name it as a model, or its folder here", dir)
+			}
+			return fmt.Errorf("model folder: %w", err)
 		}
 		e.folders = append(e.folders, &folder{path: dir})
 	}
@@ -358,7 +364,7 @@ func (e *Engine) configure() error {
 func (e *Engine) addFixed(n *entry) error {
 	for _, other := range e.fixed {
 		if other.id == n.id {
-			return fmt.Errorf("two models are called %q; give one of them another name", n.id)
+			return fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.id)
 		}
 	}
 	e.fixed = append(e.fixed, n)
@@ -375,6 +381,7 @@ func (o ModelOptions) or(d ModelOptions) ModelOptions {
 	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
 	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
 	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
+	o.Detector = cmp.Or(o.Detector, d.Detector)
 	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)
 	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)
 	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, d.DocumentPrefix)

@@ -61,6 +61,7 @@ type ModelOptions struct {
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
+	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
 	Preload       bool       // load at start
 	KeepAlive     time.Duration
 	Sampling      Sampling // the model's own defaults for requests that do not say
@@ -128,6 +129,11 @@ func New(o Options) (*Engine, error) {
 	for to := range o.Aliases {
 		if e.find(o.Aliases[to]) == nil {
 			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
+		}
+	}
+	for kind, name := range o.Defaults {
+		if _, err := e.lookup(name, kind); err != nil {
+			e.log.Warn("default that cannot be used", "kind", kind, "model", name, "err", err)
 		}
 	}
 	return e, nil

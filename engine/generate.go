@@ -26,7 +26,7 @@ func (e *Engine) Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Even
 		}
 		defer release()
 		e.setKeepAlive(m, r.KeepAlive)
-		prompt, dropped, err := m.prompt(&r.Prompt)
+		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
 		if err != nil {
 			yield(Event{}, err)
 			return

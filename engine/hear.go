@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"quern/engine/asr"
-	"quern/formats/ggml"
 	"quern/formats/weights"
 )
 
@@ -32,14 +30,7 @@ func isWhisper(path string) bool {
 		}
 		return err == nil && json.Unmarshal(data, &config) == nil && config.Type == "whisper"
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, len(ggml.Magic))
-	_, err = io.ReadFull(f, head)
-	return err == nil && string(head) == ggml.Magic
+	return isGGML(path)
 }
 
 // What a transcription gives and takes; package asr explains the fields.
@@ -48,6 +39,8 @@ type (
 	Source = asr.Source
 	// A Segment is a piece of transcript.
 	Segment = asr.Segment
+	// TranscribeOptions say how; a nil Detector is the model's.
+	TranscribeOptions = asr.Options
 	// TranscribeInfo is what is known of the audio as a whole.
 	TranscribeInfo = asr.Info
 	// SpeechOptions say what counts as speech.
@@ -55,6 +48,9 @@ type (
 	// A Guard is a measure against text that nobody spoke.
 	Guard = asr.Guard
 )
+
+// MaxBeams bounds TranscribeOptions.Beams and BestOf.
+const MaxBeams = asr.MaxCandidates
 
 // GuardNames are the names of guards; "all" is all of them.
 func GuardNames() []string { return asr.GuardNames() }
@@ -70,34 +66,22 @@ func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)
 type TranscribeRequest struct {
 	Model  string
 	Source Source
+	TranscribeOptions
 
-	Language    string // code or English name; "" is found out
-	Translate   bool   // to English
-	Prompt      string // text before, for names and style
-	Keywords    []string
-	Temperature *float64 // above 0: the first of the ladder
-	Words       bool     // times of words
+	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
 	AllSound    bool     // also what no detector takes for speech
-	Logprobs    bool
-
-	Chunked     bool // decode pieces between silences side by side
-	Speech      SpeechOptions
-	Without     Guard   // guards that are off
-	SkipSilence float64 // seconds around which words alone are not believed; needs Words
-
-	Info      *TranscribeInfo // filled in while segments come; may be nil
-	KeepAlive *time.Duration
+	KeepAlive   *time.Duration
 }
 
 // A hearingModel is a recogniser that is loaded.
 type hearingModel struct {
-	id     string
-	model  *asr.Model
-	size   int64
-	took   time.Duration
-	active atomic.Int64
-	most   int64
-	tokens atomic.Int64
+	id       string
+	model    *asr.Model
+	detector asr.Detector // nil is asr's own
+	size     int64
+	took     time.Duration
+	crowd    *crowd
+	tokens   atomic.Int64
 }
 
 func (m *hearingModel) name() string      { return m.id }
@@ -107,15 +91,19 @@ func (m *hearingModel) print() string     { return "" }
 func (m *hearingModel) close()            { m.model.Close() }
 
 func (m *hearingModel) stats(n *entry) ModelStats {
-	return ModelStats{Model: m.id, Kind: n.head.kind, Running: int(m.active.Load()), GeneratedTokens: m.tokens.Load(),
+	return ModelStats{Model: m.id, Kind: n.head.kind, Running: m.crowd.size(), GeneratedTokens: m.tokens.Load(),
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.cacheBytes()}
 }
 
 // openHearing makes a recogniser resident.
-func (e *Engine) openHearing(n *entry) (loaded, error) {
+func (e *Engine) openHearing(ctx context.Context, n *entry) (loaded, error) {
 	start := time.Now()
-	if err := e.makeRoom(n.id, 2*n.size); err != nil {
+	if err := e.makeRoom(ctx, n.id, 2*n.size); err != nil {
 		return nil, err
+	}
+	detector, err := openDetector(n.o.Detector)
+	if err != nil {
+		return nil, &Error{Code: CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: its detector of speech: %s", n.id, strings.ReplaceAll(err.Error(), n.o.Detector, "the file")), Err: err}
 	}
 	open := e.openWhisper
 	if isONNX(n.path) {
@@ -126,7 +114,7 @@ func (e *Engine) openHearing(n *entry) (loaded, error) {
 		return nil, hearingError(n, err)
 	}
 	e.progress(n.id, 1)
-	return &hearingModel{id: n.id, model: m, size: n.size, took: time.Since(start), most: mostRequests(&n.o)}, nil
+	return &hearingModel{id: n.id, model: m, detector: detector, size: n.size, took: time.Since(start), crowd: newCrowd(n)}, nil
 }
 
 // hearingError tells clients what is wrong with a recogniser's files, but not
@@ -156,25 +144,24 @@ func (e *Engine) Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[
 		}
 		defer release()
 		e.setKeepAlive(m, r.KeepAlive)
-		if m.active.Add(1) > m.most {
-			m.active.Add(-1)
-			yield(Segment{}, &Error{Code: CodeQueueFull, RetryAfter: 5 * time.Second,
-				Message: fmt.Sprintf("model %q has %d requests waiting, as many as queue allows; try again later", m.id, m.most-1)})
+		if err := m.crowd.enter(m.id, 5*time.Second); err != nil {
+			yield(Segment{}, err)
 			return
 		}
-		defer m.active.Add(-1)
+		defer m.crowd.leave()
 		if r.Translate && !m.model.Translates() {
 			yield(Segment{}, errorf(CodeModelNotSupported, "model", "model %q does not translate; use one for several languages that was trained to", m.id))
 			return
 		}
-		o := asr.Options{
-			Language: r.Language, Translate: r.Translate, Prompt: r.Prompt, Keywords: r.Keywords, Words: r.Words, Logprobs: r.Logprobs,
-			Chunked: r.Chunked, Speech: r.Speech, Without: r.Without, SkipSilence: r.SkipSilence, Info: r.Info,
+		o := r.TranscribeOptions
+		if o.Detector == nil {
+			o.Detector = m.detector
 		}
 		if r.AllSound {
 			o.Without |= asr.GuardVAD
 		}
 		if r.Temperature != nil && *r.Temperature > 0 {
+			o.Temperatures = nil
 			for t := *r.Temperature; t <= 1; t += 0.2 {
 				o.Temperatures = append(o.Temperatures, t)
 			}

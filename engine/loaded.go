@@ -30,19 +30,20 @@ var families = []struct {
 }
 
 // openers make models of each kind resident; kinds that are not listed are text.
-var openers = map[Kind]func(*Engine, *entry) (loaded, error){
+var openers = map[Kind]func(*Engine, context.Context, *entry) (loaded, error){
 	KindSpeech:        (*Engine).openSpeech,
 	KindTranscription: (*Engine).openHearing,
 }
 
-func (e *Engine) openModel(n *entry) (loaded, error) {
+// openModel loads a model; ctx stops that, and is not needed afterwards.
+func (e *Engine) openModel(ctx context.Context, n *entry) (loaded, error) {
 	if open := openers[n.head.kind]; open != nil {
-		return open(e, n)
+		return open(e, ctx, n)
 	}
 	if n.head.format == formatONNX {
-		return e.openONNX(n)
+		return e.openONNX(ctx, n)
 	}
-	m, err := e.openText(n)
+	m, err := e.openText(ctx, n)
 	if err != nil {
 		return nil, err // not a loaded that holds a nil pointer
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -24,7 +25,7 @@ func (m *onnxLM) Hidden(b *graph.Builder) graph.Value {
 func (m *onnxLM) Logits(b *graph.Builder, _ graph.Value) graph.Value { return m.Hidden(b) }
 
 // openONNX makes an ONNX model resident.
-func (e *Engine) openONNX(n *entry) (_ loaded, err error) {
+func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 	start := time.Now()
 	backend := e.host()
 	h, err := readONNX(n.path)
@@ -42,14 +43,14 @@ func (e *Engine) openONNX(n *entry) (_ loaded, err error) {
 	}()
 	m.context = n.o.contextLength(&lm.c)
 	m.estimate = Estimate{Weights: h.memory(), Context: m.context}
-	if err = e.makeRoom(n.id, m.estimate.Total()); err != nil {
+	if err = e.makeRoom(ctx, n.id, m.estimate.Total()); err != nil {
 		return nil, err
 	}
-	e.log.Info("loading model", "model", n.id, "weight_bytes", m.estimate.Weights, "context", m.context)
+	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", m.estimate.Weights, "context", m.context)
 	if err = m.openTokens(); err != nil {
 		return nil, err
 	}
-	if err = m.openTemplate(e, n); err != nil {
+	if err = m.openTemplate(ctx, e, n); err != nil {
 		return nil, err
 	}
 	main, err := e.newONNXGraph(h.graph, backend)
@@ -59,11 +60,11 @@ func (e *Engine) openONNX(n *entry) (_ loaded, err error) {
 	e.progress(n.id, loadFilled)
 	switch h.kind {
 	case KindEmbedding:
-		err = m.openONNXEncoder(e, n, h, main)
+		err = m.openONNXEncoder(ctx, e, n, h, main)
 	case KindRerank:
-		err = m.openONNXRanker(e, n, h, main)
+		err = m.openONNXRanker(ctx, e, n, h, main)
 	default:
-		err = m.openONNXDecoder(e, n, h, main)
+		err = m.openONNXDecoder(ctx, e, n, h, main)
 	}
 	if err != nil {
 		return nil, ownONNX(err)
@@ -89,7 +90,7 @@ func (m *textModel) openTokens() error {
 	return nil
 }
 
-func (m *textModel) openONNXEncoder(e *Engine, n *entry, h *onnxHead, g *onnxGraph) error {
+func (m *textModel) openONNXEncoder(ctx context.Context, e *Engine, n *entry, h *onnxHead, g *onnxGraph) error {
 	x, err := newONNXEncoder(g, h, m, n.o.defaulted().Batch)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (m *textModel) openONNXEncoder(e *Engine, n *entry, h *onnxHead, g *onnxGra
 	if x.pooling, err = h.pooling(x.pooled); err != nil {
 		return err
 	}
-	probe, err := x.run(e.ctx, [][]token.ID{m.vocab.EncodeSequence(nil, "a", false)})
+	probe, err := x.run(ctx, [][]token.ID{m.vocab.EncodeSequence(nil, "a", false)})
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (m *textModel) openONNXEncoder(e *Engine, n *entry, h *onnxHead, g *onnxGra
 	return nil
 }
 
-func (m *textModel) openONNXDecoder(e *Engine, n *entry, h *onnxHead, g *onnxGraph) error {
+func (m *textModel) openONNXDecoder(ctx context.Context, e *Engine, n *entry, h *onnxHead, g *onnxGraph) error {
 	next := g
 	if h.second != nil {
 		var err error
@@ -119,27 +120,27 @@ func (m *textModel) openONNXDecoder(e *Engine, n *entry, h *onnxHead, g *onnxGra
 		return err
 	}
 	if len(d.past) == 0 {
-		e.log.Warn("the ONNX graph takes no keys and values of the past: every token costs as much as the whole text", "model", n.id)
+		e.log.WarnContext(ctx, "the ONNX graph takes no keys and values of the past: every token costs as much as the whole text", "model", n.id)
 	}
 	if d.crosses() {
 		return fmt.Errorf("%w: a decoder that continues what an encoder read, which no endpoint for text does", model.ErrUnsupported)
 	}
 	c := m.lm.Config()
-	if c.Vocab, err = d.probe(e.ctx); err != nil {
+	if c.Vocab, err = d.probe(ctx); err != nil {
 		return err
 	}
 	if m.vocab.Size() > c.Vocab {
 		return fmt.Errorf("%w: a vocabulary of %d tokens with logits of %d", model.ErrFormat, m.vocab.Size(), c.Vocab)
 	}
 	if m.context > c.Context {
-		e.log.Warn("context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
+		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
 	}
 	o := n.o.defaulted()
 	blocks, err := d.blocks(m, &o, e.o.MemoryLimit)
 	if err != nil {
 		return err
 	}
-	if err = e.makeRoom(n.id, m.estimate.Total()); err != nil {
+	if err = e.makeRoom(ctx, n.id, m.estimate.Total()); err != nil {
 		return err
 	}
 	m.exec, m.cache = d, newONNXCache(d.perBlock, blocks)

@@ -146,7 +146,7 @@ func TestONNXTranscribe(t *testing.T) {
 	hear := func(model string) (list []Segment) {
 		t.Helper()
 		src := samples
-		for s, err := range e.Transcribe(t.Context(), TranscribeRequest{Model: model, Source: &src, Language: "en", AllSound: true}) {
+		for s, err := range e.Transcribe(t.Context(), TranscribeRequest{Model: model, Source: &src, AllSound: true, TranscribeOptions: TranscribeOptions{Language: "en"}}) {
 			if err != nil {
 				t.Fatalf("%s: %v", model, err)
 			}
@@ -184,7 +184,7 @@ func TestONNXTranscribe(t *testing.T) {
 		}
 	}
 	src = samples
-	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Model: "merged", Source: &src, Words: true}) {
+	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Model: "merged", Source: &src, TranscribeOptions: TranscribeOptions{Words: true}}) {
 		var wrong *Error
 		if !errors.As(err, &wrong) || wrong.Code != CodeInvalidValue {
 			t.Errorf("times of words: %v", err)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 // openTemplate reads the model's chat template: the one configured, else the
 // file's. A model without one answers completions only.
-func (m *textModel) openTemplate(e *Engine, n *entry) error {
+func (m *textModel) openTemplate(ctx context.Context, e *Engine, n *entry) error {
 	source := n.o.ChatTemplate
 	if source == "" {
 		source = m.file.Meta.String("tokenizer.chat_template")
@@ -27,7 +28,7 @@ func (m *textModel) openTemplate(e *Engine, n *entry) error {
 	var err error
 	if m.template, err = chat.New(source, m.templateOptions); err != nil && n.o.ChatTemplate == "" {
 		// The file is fine for everything but chat.
-		e.log.Warn("the model's chat template cannot be used", "model", n.id, "err", err)
+		e.log.WarnContext(ctx, "the model's chat template cannot be used", "model", n.id, "err", err)
 		m.templateErr = err
 		return nil
 	}
@@ -36,10 +37,10 @@ func (m *textModel) openTemplate(e *Engine, n *entry) error {
 
 // prompt returns the tokens a generation starts from, and how many messages
 // were dropped to make them fit.
-func (m *textModel) prompt(p *Prompt) (ids []token.ID, dropped int, err error) {
+func (m *textModel) prompt(ctx context.Context, p *Prompt) (ids []token.ID, dropped int, err error) {
 	switch {
 	case p.Messages != nil:
-		return m.chatPrompt(p)
+		return m.chatPrompt(ctx, p)
 	case p.Tokens != nil:
 		return p.Tokens, 0, m.known(p.Tokens, "prompt")
 	}
@@ -52,10 +53,10 @@ func (m *textModel) prompt(p *Prompt) (ids []token.ID, dropped int, err error) {
 // chatPrompt renders and encodes a conversation. With AutoShorten it drops the
 // oldest turns until the rest fits, keeping system messages and the last
 // user's turn.
-func (m *textModel) chatPrompt(p *Prompt) (ids []token.ID, dropped int, err error) {
+func (m *textModel) chatPrompt(ctx context.Context, p *Prompt) (ids []token.ID, dropped int, err error) {
 	short := *p
 	for {
-		if ids, _, err = m.render(&short); err != nil {
+		if ids, _, err = m.render(ctx, &short); err != nil {
 			return nil, 0, err
 		}
 		if len(ids) < m.context {
@@ -92,7 +93,7 @@ func withoutOldest(list []chat.Message) []chat.Message {
 }
 
 // render returns the tokens of a conversation and its text.
-func (m *textModel) render(p *Prompt) ([]token.ID, string, error) {
+func (m *textModel) render(ctx context.Context, p *Prompt) ([]token.ID, string, error) {
 	t := m.template
 	if p.Template != "" {
 		var err error
@@ -113,7 +114,7 @@ func (m *textModel) render(p *Prompt) ([]token.ID, string, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Kwargs)) {
 		req.Kwargs = append(req.Kwargs, chat.Kwarg{Name: name, Value: p.Kwargs[name]})
 	}
-	out, err := t.Render(req)
+	out, err := t.Render(ctx, req)
 	if err != nil {
 		code := CodeTemplate
 		if errors.Is(err, chat.ErrRequest) {

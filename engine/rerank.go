@@ -262,7 +262,7 @@ func (x *onnxEncoder) scores(ctx context.Context, texts []typedText) ([]float32,
 	return out, err
 }
 
-func (m *textModel) openONNXRanker(e *Engine, n *entry, h *onnxHead, g *onnxGraph) error {
+func (m *textModel) openONNXRanker(ctx context.Context, e *Engine, n *entry, h *onnxHead, g *onnxGraph) error {
 	x, err := newONNXEncoder(g, h, m, n.o.defaulted().Batch)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (m *textModel) openONNXRanker(e *Engine, n *entry, h *onnxHead, g *onnxGrap
 	if m.context <= m.pair.special {
 		return fmt.Errorf("%w: a context of %d tokens for pairs with %d of their own", model.ErrUnsupported, m.context, m.pair.special)
 	}
-	if _, err := x.scores(e.ctx, []typedText{m.pair.join(nil, nil)}); err != nil {
+	if _, err := x.scores(ctx, []typedText{m.pair.join(nil, nil)}); err != nil {
 		return err
 	}
 	m.ranker = x

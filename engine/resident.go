@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quern/engine/chat"
 	"quern/engine/model"
 	"quern/engine/token"
 )
@@ -114,7 +115,7 @@ func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m loaded,
 			e.work.Add(1)
 			go func() {
 				defer e.work.Done()
-				e.load(n, l)
+				e.load(ctx, n, l)
 			}()
 		}
 		e.mu.Unlock()
@@ -208,13 +209,17 @@ func (e *Engine) Unload(name string) error {
 	return nil
 }
 
-// load makes n resident. It runs in a goroutine of its own.
-func (e *Engine) load(n *entry, l *load) {
+// load makes n resident. It runs in a goroutine of its own. first is the context of
+// the request that came first: the log names it, but its end does not end the load.
+func (e *Engine) load(first context.Context, n *entry, l *load) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(first))
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
 	start := time.Now()
-	err := e.fetch(n, l)
+	err := e.fetch(ctx, n, l)
 	var m loaded
 	if err == nil {
-		m, err = e.openModel(n)
+		m, err = e.openModel(ctx, n)
 	}
 	e.mu.Lock()
 	if err == nil && e.ctx.Err() != nil { // Close has collected what was loaded before
@@ -231,23 +236,23 @@ func (e *Engine) load(n *entry, l *load) {
 	}
 	e.mu.Unlock()
 	if err != nil {
-		e.log.Error("model not loaded", "model", n.id, "err", err)
+		e.log.ErrorContext(ctx, "model not loaded", "model", n.id, "err", err)
 		l.err = loadError(n.id, err)
 	} else {
-		e.log.Info("model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
+		e.log.InfoContext(ctx, "model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
 	}
 	close(l.done)
 }
 
 // fetch brings a model to this machine that is not here yet.
-func (e *Engine) fetch(n *entry, l *load) error {
+func (e *Engine) fetch(ctx context.Context, n *entry, l *load) error {
 	if !n.remote { // only fetch, which runs once at a time, changes it
 		return nil
 	}
-	e.log.Info("fetching model", "model", n.id)
+	e.log.InfoContext(ctx, "fetching model", "model", n.id)
 	l.fetching.Store(true)
 	defer l.fetching.Store(false)
-	path, err := n.o.Fetch(e.ctx, func(done, total int64) {
+	path, err := n.o.Fetch(ctx, func(done, total int64) {
 		l.fetched.Store(done)
 		l.total.Store(total)
 		if total > 0 {
@@ -264,7 +269,7 @@ func (e *Engine) fetch(n *entry, l *load) error {
 	e.mu.Lock()
 	n.path, n.remote, n.created, n.size, n.head = here.path, false, here.created, here.size, here.head
 	e.mu.Unlock()
-	e.log.Info("model fetched", "model", n.id, "bytes", here.size, "took", time.Since(l.start))
+	e.log.InfoContext(ctx, "model fetched", "model", n.id, "bytes", here.size, "took", time.Since(l.start))
 	return nil
 }
 
@@ -276,7 +281,7 @@ func loadError(id string, err error) error {
 		return known
 	}
 	why := "the server's log says why"
-	for _, own := range []error{model.ErrFormat, model.ErrUnsupported, token.ErrFormat, token.ErrUnsupported} {
+	for _, own := range []error{model.ErrFormat, model.ErrUnsupported, token.ErrFormat, token.ErrUnsupported, chat.ErrFormat, chat.ErrUnsupported} {
 		if errors.Is(err, own) {
 			why = err.Error()
 		}
@@ -286,7 +291,7 @@ func loadError(id string, err error) error {
 
 // makeRoom unloads idle models, the longest unused first, until need more bytes
 // fit the memory limit. A model in use is never unloaded.
-func (e *Engine) makeRoom(id string, need int64) error {
+func (e *Engine) makeRoom(ctx context.Context, id string, need int64) error {
 	for {
 		e.mu.Lock()
 		var total int64
@@ -312,7 +317,7 @@ func (e *Engine) makeRoom(id string, need int64) error {
 		m := oldest.detach()
 		e.mu.Unlock()
 		m.close()
-		e.log.Info("model unloaded", "model", oldest.id, "to make room for", id)
+		e.log.InfoContext(ctx, "model unloaded", "model", oldest.id, "to make room for", id)
 	}
 }
 

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -52,8 +50,7 @@ type speechModel struct {
 	synth  tts.Synth
 	reader func() (*tts.Pronouncer, error)
 	took   time.Duration
-	active atomic.Int64 // requests, those that wait included
-	most   int64
+	crowd  *crowd
 	spoken atomic.Int64 // symbols
 }
 
@@ -64,29 +61,25 @@ func (m *speechModel) print() string     { return "" }
 func (m *speechModel) close()            {}
 
 func (m *speechModel) stats(n *entry) ModelStats {
-	return ModelStats{Model: m.id, Kind: n.head.kind, Running: int(m.active.Load()), GeneratedTokens: m.spoken.Load(),
+	return ModelStats{Model: m.id, Kind: n.head.kind, Running: m.crowd.size(), GeneratedTokens: m.spoken.Load(),
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.bytes()}
 }
-
-// mostRequests is how many requests a model of sound takes, those that wait
-// included.
-func mostRequests(o *ModelOptions) int64 { return int64(1 + cmp.Or(o.Queue, 64)) }
 
 // dictionaries are the files of larger pronunciation dictionaries that may lie
 // beside a model.
 var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "gb_silver.json"}
 
 // openSpeech makes a synthesiser resident.
-func (e *Engine) openSpeech(n *entry) (loaded, error) {
+func (e *Engine) openSpeech(ctx context.Context, n *entry) (loaded, error) {
 	start := time.Now()
-	m := &speechModel{id: n.id, most: mostRequests(&n.o), reader: e.pronouncer}
+	m := &speechModel{id: n.id, crowd: newCrowd(n), reader: e.pronouncer}
 	if n.path == "" {
 		m.synth = tts.Formant()
 		return m, nil
 	}
 	backend := e.host()
 	// Weights are read as float32 whatever the file's type.
-	if err := e.makeRoom(n.id, 2*n.size); err != nil {
+	if err := e.makeRoom(ctx, n.id, 2*n.size); err != nil {
 		return nil, err
 	}
 	var err error
@@ -212,13 +205,11 @@ func (e *Engine) Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, er
 		}
 		defer release()
 		e.setKeepAlive(m, r.KeepAlive)
-		if m.active.Add(1) > m.most {
-			m.active.Add(-1)
-			yield(Speech{}, &Error{Code: CodeQueueFull, RetryAfter: 2 * time.Second,
-				Message: fmt.Sprintf("model %q has %d requests waiting, as many as queue allows; try again later", m.id, m.most-1)})
+		if err := m.crowd.enter(m.id, 2*time.Second); err != nil {
+			yield(Speech{}, err)
 			return
 		}
-		defer m.active.Add(-1)
+		defer m.crowd.leave()
 		reader, err := m.reader()
 		if err != nil {
 			yield(Speech{}, err)

@@ -171,7 +171,7 @@ func TestTranscribe(t *testing.T) {
 	}
 	var info TranscribeInfo
 	n := 0
-	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: &sine{n: 32000}, AllSound: true, Info: &info}) {
+	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: &sine{n: 32000}, AllSound: true, TranscribeOptions: TranscribeOptions{Info: &info}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,13 +181,67 @@ func TestTranscribe(t *testing.T) {
 		t.Errorf("%d segments, %+v", n, info)
 	}
 	var wrong *Error
-	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: new(asr.Samples), Language: "xx"}) {
+	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: new(asr.Samples), TranscribeOptions: TranscribeOptions{Language: "xx"}}) {
 		if !errors.As(err, &wrong) || wrong.Code != CodeInvalidValue {
 			t.Errorf("language xx: %v", err)
 		}
 	}
 	if wrong == nil {
 		t.Error("language xx is accepted")
+	}
+}
+
+// TestDetector: a tone is as loud as speech, but a detector that knows speech does
+// not take it for any.
+func TestDetector(t *testing.T) {
+	ear, net := fixtures.Path(t, "whisper", "hf_tiny"), fixtures.Path(t, "vad", "silero-v6.2.0-ggml.bin")
+	e := open(t, Options{Models: []ModelOptions{
+		{Name: "energy", Path: ear},
+		{Name: "ggml", Path: ear, Detector: net},
+		{Name: "safetensors", Path: ear, Detector: fixtures.Path(t, "vad", "silero_vad_16k.safetensors")},
+	}})
+	for name, speech := range map[string]bool{"energy": true, "ggml": false, "safetensors": false} {
+		var info TranscribeInfo
+		for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Model: name, Source: &sine{n: 32000}, TranscribeOptions: TranscribeOptions{Language: "en", Info: &info}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if (info.Speech > 1) != speech || !speech && info.Speech != 0 || math.Abs(info.Duration-2) > 0.01 {
+			t.Errorf("%s: %.2f s of %.2f are speech, want speech %v", name, info.Speech, info.Duration, speech)
+		}
+	}
+	// A detector in a folder of models is no model.
+	dir := t.TempDir()
+	data, err := os.ReadFile(net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place(t, dir, "silero.bin", data)
+	if list := open(t, Options{Dirs: []string{dir}}).Models(); slices.ContainsFunc(list, func(m ModelInfo) bool { return m.ID == "silero" }) {
+		t.Errorf("the detector is listed as a model: %+v", list)
+	}
+}
+
+// TestDetectorErrors: a file that is no detector is refused, by name where it is
+// configured and without its path where clients see it.
+func TestDetectorErrors(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "text.bin", []byte("lmgg\x0a\x00\x00\x00silero-16k"))
+	for _, path := range []string{filepath.Join(dir, "none.bin"), filepath.Join(dir, "text.bin")} {
+		if err := CheckDetector(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want an error that names it", path, err)
+		}
+	}
+	e := open(t, Options{Models: []ModelOptions{{Name: "ear", Path: fixtures.Path(t, "whisper", "hf_tiny"), Detector: filepath.Join(dir, "text.bin")}}})
+	var wrong *Error
+	for _, err := range e.Transcribe(t.Context(), TranscribeRequest{Source: new(asr.Samples)}) {
+		if !errors.As(err, &wrong) || strings.Contains(wrong.Message, dir) || !strings.Contains(wrong.Message, "detector of speech") {
+			t.Errorf("error %v; want one for clients without paths", err)
+		}
+	}
+	if wrong == nil {
+		t.Error("a broken detector is accepted")
 	}
 }
 

@@ -61,7 +61,7 @@ const (
 	loadCompiled = 0.95
 )
 
-func (e *Engine) openText(n *entry) (m *textModel, err error) {
+func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err error) {
 	start := time.Now()
 	m = &textModel{id: n.id, embed: n.head.embed}
 	m.encoder = &m.embedder
@@ -73,21 +73,21 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 	if m.file, err = n.open(); err != nil {
 		return m, err
 	}
-	if err = m.open(e.ctx, n.o, e.o.Threads); err != nil {
+	if err = m.open(ctx, n.o, e.o.Threads); err != nil {
 		return m, err
 	}
 	c := m.lm.Config()
 	if err = m.openVocab(c); err != nil {
 		return m, err
 	}
-	if err = m.openTemplate(e, n); err != nil {
+	if err = m.openTemplate(ctx, e, n); err != nil {
 		return m, err
 	}
 	if m.context > c.Context {
-		e.log.Warn("context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
+		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
 	}
 	if n.o.Quantize != "" && isQuantised(m.file) {
-		e.log.Warn("quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
+		e.log.WarnContext(ctx, "quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
 	}
 	o := n.o.defaulted()
 	p, err := m.plan(o, e.o.MemoryLimit)
@@ -95,15 +95,15 @@ func (e *Engine) openText(n *entry) (m *textModel, err error) {
 		return m, err
 	}
 	m.estimate = p.Estimate
-	e.log.Info("loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.context)
+	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.context)
 	if err = m.fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
 		return m, err
 	}
-	if err = e.makeRoom(n.id, p.Total()); err != nil {
+	if err = e.makeRoom(ctx, n.id, p.Total()); err != nil {
 		return m, err
 	}
 	e.progress(n.id, loadStart)
-	err = m.set.FillContext(e.ctx, func(done, total int64) {
+	err = m.set.FillContext(ctx, func(done, total int64) {
 		e.progress(n.id, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResul
 	var text string
 	switch {
 	case r.Prompt.Messages != nil:
-		if ids, text, err = m.render(&r.Prompt); err != nil {
+		if ids, text, err = m.render(ctx, &r.Prompt); err != nil {
 			return TokenizeResult{}, err
 		}
 	case r.AddSpecial:

@@ -80,7 +80,7 @@ type Options struct {
 	MetricsPublic   bool                     // /metrics needs no key
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
 	Version         string                   // shown by /v1/server
-	Log             *slog.Logger             // nil discards
+	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
 
 // The limits no option changes.
@@ -122,6 +122,11 @@ func New(o Options) (*API, error) {
 	a.loopback.Store(o.BoundLoopback)
 	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
 	a.router = a.newRouter()
+	for path := range o.RequestTimeouts {
+		if !slices.ContainsFunc(a.allRoutes(), func(r route) bool { return r.path == path }) {
+			return nil, fmt.Errorf("httpapi: request_timeout_overrides: there is no endpoint %q", path)
+		}
+	}
 	return a, nil
 }
 
@@ -228,6 +233,17 @@ func (a *API) withRequestTimeout(ctx context.Context, c *call) (context.Context,
 		"the request took longer than %s (%v); raise it, ask for fewer tokens, or set \"stream\": true", key, d))
 }
 
+// inTime has the engine answer a request in one piece, in the time there is for that.
+func inTime[Q, R any](a *API, c *call, ask func(context.Context, Q) (R, error), q Q) (R, error) {
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
+	defer cancel()
+	res, err := ask(ctx, q)
+	if err != nil {
+		err = classify(ctx, err)
+	}
+	return res, err
+}
+
 // load makes a model resident and returns what is known of it then, and how
 // long that took.
 func (a *API) load(ctx context.Context, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
@@ -254,7 +270,7 @@ func (a *API) prepare(c *call, model string, kinds ...engine.Kind) (engine.Model
 	if err != nil {
 		return info, err
 	}
-	info, _, err = a.load(c.r.Context(), info)
+	info, c.loading, err = a.load(c.r.Context(), info)
 	return info, err
 }
 
@@ -299,13 +315,19 @@ func target(info engine.ModelInfo) engine.ModelInfo {
 	return info
 }
 
+// A body is what a request says: an object or a form.
+type body interface {
+	unread() []string // fields nobody asked for
+	err() error
+}
+
 // finish is called when a body was read: it notes fields nobody asked for, and
 // returns the first error found in it.
-func (a *API) finish(o *object) error {
-	for _, name := range o.unread() {
+func (a *API) finish(b body) error {
+	for _, name := range b.unread() {
 		a.logUnknown(name)
 	}
-	return o.err()
+	return b.err()
 }
 
 // logUnknown notes a request field nobody reads, once per name.

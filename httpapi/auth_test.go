@@ -246,14 +246,15 @@ func TestLogHoldsNoContent(t *testing.T) {
 	var log logged
 	s := newServer(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, Log: log.logger()})
 	ask(t, s, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"PROMPTTEXT"}],"user":"u1","metadata":{"team":"a"},"odd_field":"SECRETVALUE"}`, "Authorization", "Bearer "+testKey)
-	eventually(t, "access log", func() bool { return strings.Contains(log.String(), "msg=request") })
+	ask(t, s, "POST", "/v1/chat/completions", `{}`, "Authorization", "Bearer "+testKey)
+	eventually(t, "access log", func() bool { return strings.Count(log.String(), "msg=request") == 2 })
 	got := log.String()
 	for _, bad := range []string{"PROMPTTEXT", "SECRETVALUE", testKey, "asleep"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("the log holds %q: %s", bad, got)
 		}
 	}
-	for _, want := range []string{"id=req_", "status=200", "key=tester", "odd_field", "u1", "prompt_tokens="} {
+	for _, want := range []string{" request=req_", "status=200", "key=tester", "odd_field", "u1", "prompt_tokens=", "status=400", "code=missing_required_parameter"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the log lacks %q: %s", want, got)
 		}

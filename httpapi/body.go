@@ -31,7 +31,7 @@ func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(src)
 		if err != nil {
-			return nil, a.bodyError(body, err, tooLarge)
+			return nil, a.bodyError(c, body, err, tooLarge)
 		}
 		src = &countReader{r: z, left: limit}
 	default:
@@ -41,7 +41,7 @@ func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	// A length the client claims is believed only as far as it costs little.
 	b.Grow(int(min(max(c.r.ContentLength, 0), 1<<20)) + bytes.MinRead)
 	if _, err := b.ReadFrom(src); err != nil {
-		return nil, a.bodyError(body, err, tooLarge)
+		return nil, a.bodyError(c, body, err, tooLarge)
 	}
 	c.w.rc.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil
@@ -49,13 +49,13 @@ func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 
 var errTooLarge = errors.New("body too large")
 
-func (a *API) bodyError(body *idleReader, err error, tooLarge *apiError) error {
+func (a *API) bodyError(c *call, body *idleReader, err error, tooLarge *apiError) error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return tooLarge
 	case errors.Is(body.err, os.ErrDeadlineExceeded):
 		// 408 would make clients send it again: close instead.
-		a.log.Info("body stalled", "idle", a.o.BodyIdle)
+		a.log.InfoContext(c.r.Context(), "body stalled", "idle", a.o.BodyIdle)
 		return errGone
 	case body.err != nil && body.err != io.EOF:
 		return errGone

@@ -171,24 +171,19 @@ func (a *API) chatCompletions(c *call) error {
 		return err
 	}
 	logCaller(c, o)
-	info, err := a.resolve(r.model, engine.KindChat)
+	info, err := a.prepare(c, r.model, engine.KindChat)
 	if err != nil {
 		return err
 	}
-	ctx := c.r.Context()
-	info, took, err := a.load(ctx, info)
-	if err != nil {
-		return err
-	}
-	t := &tally{load: took}
+	t := &tally{load: c.loading}
 	defer logTally(c, info.ID, t)
 	reqs := []engine.GenerateRequest{r.request(a, info.ID)}
 	if r.stream {
-		g := a.generate(ctx, info.ID, reqs)
+		g := a.generate(c.r.Context(), info.ID, reqs)
 		defer g.close()
 		return a.stream(c, g, t, newChatStream(info, r, t))
 	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	g := a.generate(ctx, info.ID, reqs)
 	defer g.close()
@@ -260,11 +255,9 @@ func (a *API) render(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-	defer cancel()
-	res, err := a.o.Engine.Tokenize(ctx, engine.TokenizeRequest{Model: info.ID, Prompt: r.prompt})
+	res, err := inTime(a, c, a.o.Engine.Tokenize, engine.TokenizeRequest{Model: info.ID, Prompt: r.prompt})
 	if err != nil {
-		return classify(ctx, err)
+		return err
 	}
 	return a.writeJSON(c, 200, struct {
 		Object  string `json:"object"`

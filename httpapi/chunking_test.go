@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -177,4 +178,43 @@ func TestUploadBreaksOff(t *testing.T) {
 		t.Errorf("status %d", r.StatusCode)
 	}
 	eventually(t, "no temporary file of a request that ended", func() bool { return files() == 0 })
+}
+
+func TestDecodingFields(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for _, tt := range []struct {
+		fields []string
+		want   engine.TranscribeRequest
+	}{
+		{nil, engine.TranscribeRequest{}},
+		{[]string{"beam_size=5", "patience=1.5", "length_penalty=0.5", "seed=7"},
+			engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{Beams: 5, Patience: 1.5, LengthPenalty: 0.5, Seed: 7}}},
+		{[]string{"best_of=3", "seed=-1"}, engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{BestOf: 3, Seed: 1<<64 - 1}}},
+		{[]string{"compression_ratio_threshold=2", "log_prob_threshold=-0.5", "no_speech_threshold=0.9"},
+			engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{MaxRatio: 2, MinLogprob: -0.5, MaxNoSpeech: 0.9}}},
+		{[]string{"condition_on_previous_text=false", "without_timestamps=true", "prefix=And so"},
+			engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{NoContext: true, NoTimestamps: true, Prefix: "And so"}}},
+		{[]string{"condition_on_previous_text=true", "vad_filter=true"}, engine.TranscribeRequest{}},
+		{[]string{"vad_filter=false"}, engine.TranscribeRequest{AllSound: true}},
+		{[]string{"keywords[]=Ask", "keywords[]=Americans", "hotwords=country, fellow"},
+			engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{Keywords: []string{"Ask", "Americans", "country, fellow"}}}},
+	} {
+		body(t, upload(t, s, transcribe, tone(t), append(tt.fields, earField)...))
+		got := *f.heard.Load()
+		got.Model, got.Source, got.Info = "", nil, nil
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%v: %+v; want %+v", tt.fields, got, tt.want)
+		}
+	}
+	for _, field := range []string{
+		"beam_size=11", "beam_size=2.5", "best_of=0", "patience=0", "length_penalty=-1", "compression_ratio_threshold=0",
+		"log_prob_threshold=0", "no_speech_threshold=2", "seed=x", "condition_on_previous_text=maybe", "without_timestamps=2", "vad_filter=on",
+		"keywords=" + strings.Repeat("a", 20000),
+	} {
+		name, _, _ := strings.Cut(field, "=")
+		t.Run("bad "+name, func(t *testing.T) {
+			wantFailure(t, upload(t, s, transcribe, tone(t), earField, field), 400, "invalid_value", name)
+		})
+	}
 }

@@ -133,15 +133,11 @@ func (a *API) completions(c *call) error {
 		return err
 	}
 	logCaller(c, o)
-	info, err := a.resolve(r.model, engine.KindCompletion, engine.KindChat)
+	info, err := a.prepare(c, r.model, engine.KindCompletion, engine.KindChat)
 	if err != nil {
 		return err
 	}
 	ctx := c.r.Context()
-	info, took, err := a.load(ctx, info)
-	if err != nil {
-		return err
-	}
 	if !r.stream {
 		var cancel context.CancelFunc
 		ctx, cancel = a.withRequestTimeout(ctx, c)
@@ -150,7 +146,7 @@ func (a *API) completions(c *call) error {
 	if err := r.spell(ctx, a.o.Engine, info.ID); err != nil {
 		return err
 	}
-	t := &tally{load: took}
+	t := &tally{load: c.loading}
 	defer logTally(c, info.ID, t)
 	g := a.generate(ctx, info.ID, r.requests(a.o.Engine.Defaults(info.ID), info.ID))
 	defer g.close()

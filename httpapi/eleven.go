@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -14,13 +13,20 @@ import (
 // These files speak the dialect of ElevenLabs' API: its paths, shapes and
 // errors.
 
+// A vendorSpeech is a request for speech, checked.
+type vendorSpeech struct {
+	engine.SpeakRequest
+	format       *sound
+	streamFormat string
+}
+
 // readVendorSpeech reads a request body and output_format. Problems are told as
 // the vendor does, with status 422.
-func (a *API) readVendorSpeech(c *call) (engine.SpeakRequest, *sound, string, error) {
-	r := engine.SpeakRequest{Speed: 1, Voice: c.params.ByName("voice_id")}
+func (a *API) readVendorSpeech(c *call) (*vendorSpeech, error) {
+	r := &vendorSpeech{SpeakRequest: engine.SpeakRequest{Speed: 1, Voice: c.params.ByName("voice_id")}}
 	o, err := a.readObject(c)
 	if err != nil {
-		return r, nil, "", err
+		return nil, err
 	}
 	if v, ok := o.need("text"); ok {
 		r.Text = v.str()
@@ -34,66 +40,65 @@ func (a *API) readVendorSpeech(c *call) (engine.SpeakRequest, *sound, string, er
 		}
 	}
 	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
-	streamFormat := o.oneOf("stream_format", "audio", "sse")
+	r.streamFormat = o.oneOf("stream_format", "audio", "sse")
 	o.ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
 		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
 	if err := a.finish(o); err != nil {
-		return r, nil, "", err
+		return nil, err
 	}
 	q := c.r.URL.Query()
 	name := q.Get("output_format")
 	if name == "" {
 		name = vendorFormat
 	}
-	format, ok := vendorSound(name)
-	if !ok {
-		return r, nil, "", fail(codeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
+	var ok bool
+	if r.format, ok = vendorSound(name); !ok {
+		return nil, fail(codeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
 	}
-	if streamFormat == "" {
-		streamFormat = q.Get("stream_format")
+	if r.streamFormat == "" {
+		r.streamFormat = q.Get("stream_format")
 	}
-	return r, format, streamFormat, nil
+	return r, nil
 }
 
-// startVendorSpeech is startSpeech for clients who name the vendor's models: the
-// default speech model stands for those.
-func (a *API) startVendorSpeech(c *call, r *engine.SpeakRequest) (context.Context, error) {
-	return a.startSpeech(c, "", r)
+// startVendorSpeech reads a request and makes ready what answers it: the default
+// speech model, whichever of the vendor's was named.
+func (a *API) startVendorSpeech(c *call) (*vendorSpeech, error) {
+	r, err := a.readVendorSpeech(c)
+	if err != nil {
+		return nil, err
+	}
+	return r, a.startSpeech(c, "", &r.SpeakRequest)
 }
 
 // textToSpeech answers POST /v1/text-to-speech/{voice_id}.
 func (a *API) textToSpeech(c *call) error {
-	r, format, _, err := a.readVendorSpeech(c)
+	r, err := a.startVendorSpeech(c)
 	if err != nil {
 		return err
 	}
-	ctx, err := a.startVendorSpeech(c, &r)
-	if err != nil {
-		return err
-	}
-	return a.speakSound(ctx, c, r, format, false)
+	return a.speakSound(c, r.SpeakRequest, r.format, false)
 }
 
 // streamSpeech answers …/stream and …/stream/sse: with events or raw sound, as
 // the client says it wants, or else as clients of its kind do.
 func (a *API) streamSpeech(c *call) error {
 	c.w.Header().Add("Vary", "Accept, xi-api-key, User-Agent")
-	r, format, streamFormat, err := a.readVendorSpeech(c)
+	r, err := a.readVendorSpeech(c)
 	if err != nil {
 		return err
 	}
-	events := wantsEvents(c, streamFormat)
-	if events && format.Name != "mp3" {
+	events := wantsEvents(c, r.streamFormat)
+	if events && r.format.Name != "mp3" {
 		return fail(codeOutputFormat, "output_format", "events carry mp3; ask for an mp3 output_format")
 	}
-	ctx, err := a.startVendorSpeech(c, &r)
-	if err != nil {
+	if err := a.startSpeech(c, "", &r.SpeakRequest); err != nil {
 		return err
 	}
 	if events {
-		return a.speakEvents(ctx, c, r, format, true)
+		return a.speakEvents(c, r.SpeakRequest, r.format, true)
 	}
-	return a.speakSound(ctx, c, r, format, true)
+	return a.speakSound(c, r.SpeakRequest, r.format, true)
 }
 
 // wantsEvents chooses between the two answers of …/stream; see API.md 8.2.
@@ -163,20 +168,16 @@ func align(text string, chunk engine.Speech, at *float64) (written, said *alignm
 
 // timedSpeech answers …/with-timestamps.
 func (a *API) timedSpeech(c *call) error {
-	r, format, _, err := a.readVendorSpeech(c)
+	r, err := a.startVendorSpeech(c)
 	if err != nil {
 		return err
 	}
-	ctx, err := a.startVendorSpeech(c, &r)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
 	var file bytes.Buffer
 	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
 	at := 0.0
-	t, err := a.encode(ctx, r, format, &file, false, func(s engine.Speech) error {
+	t, err := a.encode(ctx, r.SpeakRequest, r.format, &file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)
 		for i, ch := range written.Characters {
 			out.Alignment.add(ch, written.Starts[i], written.Ends[i])
@@ -197,18 +198,14 @@ func (a *API) timedSpeech(c *call) error {
 // streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
 // event each for those who ask for events.
 func (a *API) streamTimedSpeech(c *call) error {
-	r, format, _, err := a.readVendorSpeech(c)
-	if err != nil {
-		return err
-	}
-	ctx, err := a.startVendorSpeech(c, &r)
+	r, err := a.startVendorSpeech(c)
 	if err != nil {
 		return err
 	}
 	var buf bytes.Buffer
 	send := a.lines(c)
 	at := 0.0
-	t, err := a.encode(ctx, r, format, &buf, true, func(s engine.Speech) error {
+	t, err := a.encode(c.r.Context(), r.SpeakRequest, r.format, &buf, true, func(s engine.Speech) error {
 		out := timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}
 		buf.Reset()
 		out.Alignment, out.Normalized = align(r.Text, s, &at)

@@ -44,12 +44,10 @@ func (a *API) embeddings(c *call) error {
 			return fail(codeUnsupported, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
 		}
 	}
-	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-	defer cancel()
 	r.Model = info.ID
-	res, err := a.o.Engine.Embed(ctx, r)
+	res, err := inTime(a, c, a.o.Engine.Embed, r)
 	if err != nil {
-		return classify(ctx, err)
+		return err
 	}
 	logTally(c, info.ID, &tally{prompt: res.PromptTokens})
 	b, e := encodeEmbeddings(info.ID, res, asBase64)

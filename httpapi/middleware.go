@@ -3,8 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +22,8 @@ type call struct {
 	r      *http.Request
 	route  *route
 	params httprouter.Params
+
+	loading time.Duration // how long prepare waited for the model
 }
 
 // A response remembers what was answered and gives every write a deadline.
@@ -37,6 +37,7 @@ type response struct {
 	path  string // route pattern
 	key   string
 	gone  bool // the client left
+	code  code // of a failure
 	cause error
 	attrs []slog.Attr
 }
@@ -96,11 +97,12 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	id := requestID(r.Header.Get("x-request-id"))
 	w.Header().Set("x-request-id", id)
+	r = r.WithContext(withRequestID(r.Context(), id))
 
 	defer func() {
 		p := recover()
 		if p != nil && p != http.ErrAbortHandler {
-			a.log.Error("panic in a request", "id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			a.log.ErrorContext(r.Context(), "panic in a request", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if w.status == 0 {
 				a.writeError(&call{w: w, r: r}, fail(codeInternal, "", "something went wrong inside the server; its log has the details"))
 				p = nil
@@ -108,7 +110,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 				p = http.ErrAbortHandler // the body so far must not pass for a whole one
 			}
 		}
-		a.logRequest(w, r, id, time.Since(begin))
+		a.logRequest(w, r, time.Since(begin))
 		if p != nil {
 			panic(p)
 		}
@@ -118,8 +120,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		// No redirect: it would cost a POST its body.
 		u := *r.URL
 		u.Path = strings.TrimSuffix(u.Path, "/")
-		r = r.WithContext(r.Context())
-		r.URL = &u
+		r.URL = &u // r is a copy
 	}
 	allowed := a.cors(w, r)
 	if r.Method == http.MethodOptions {
@@ -152,7 +153,7 @@ func (a *API) dispatch(c *call) {
 	}
 	var e *apiError
 	errors.As(err, &e)
-	c.w.cause = e.cause
+	c.w.code, c.w.cause = e.code, e.cause
 	if c.w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -182,18 +183,21 @@ func (a *API) admit(c *call) error {
 	return nil
 }
 
-func (a *API) logRequest(w *response, r *http.Request, id string, took time.Duration) {
+func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 	status := w.status
 	if w.gone || status == 0 {
 		status = statusGone
 	}
 	a.metrics.request(w.path, status)
 	attrs := []slog.Attr{
-		slog.String("id", id), slog.String("method", r.Method), slog.String("path", fmt.Sprintf("%.200s", r.URL.Path)),
+		slog.String("method", r.Method), slog.String("path", fmt.Sprintf("%.200s", r.URL.Path)),
 		slog.Int("status", status), slog.Duration("took", took),
 	}
 	if w.key != "" {
 		attrs = append(attrs, slog.String("key", w.key))
+	}
+	if w.code != "" {
+		attrs = append(attrs, slog.String("code", string(w.code)))
 	}
 	attrs = append(attrs, w.attrs...)
 	level := slog.LevelInfo
@@ -242,24 +246,4 @@ func marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// requestID keeps a client's id when it is fit for headers and logs.
-func requestID(given string) string {
-	ok := given != "" && len(given) <= 128
-	for i := 0; ok && i < len(given); i++ {
-		b := given[i]
-		ok = 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '.' || b == '_' || b == '-'
-	}
-	if ok {
-		return given
-	}
-	return newID("req_")
-}
-
-// newID returns prefix and 24 random hexadecimal digits.
-func newID(prefix string) string {
-	var b [12]byte
-	rand.Read(b[:]) // never fails
-	return prefix + hex.EncodeToString(b[:])
 }

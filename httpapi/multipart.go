@@ -40,7 +40,7 @@ func (a *API) readForm(c *call) (*form, error) {
 	case errors.Is(err, errTooLarge):
 		return nil, tooLarge
 	case err != nil && body.err != nil && body.err != io.EOF:
-		return nil, a.bodyError(body, err, tooLarge)
+		return nil, a.bodyError(c, body, err, tooLarge)
 	case err != nil:
 		return nil, fail(codeInvalidValue, "", "the multipart body is malformed: %v", err)
 	}
@@ -96,6 +96,8 @@ func (f *form) ignore(names ...string) {
 		f.read[n], f.read[n+"[]"] = true, true
 	}
 }
+
+func (f *form) err() error { return f.p.first() }
 
 func (f *form) unread() []string {
 	var out []string

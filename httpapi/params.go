@@ -27,6 +27,14 @@ func (p *problem) set(e *apiError) {
 	}
 }
 
+// first returns the problem noted, nil if there is none.
+func (p *problem) first() error {
+	if p.err == nil {
+		return nil
+	}
+	return p.err
+}
+
 // An object is a JSON object being read field by field. A field that is null
 // is absent. Getters of absent fields return the zero value or the default
 // they are given.
@@ -79,12 +87,7 @@ func parseObject(b []byte) (*object, error) {
 }
 
 // err returns the first error found in the body this object belongs to.
-func (o *object) err() error {
-	if o.p.err == nil {
-		return nil
-	}
-	return o.p.err
-}
+func (o *object) err() error { return o.p.first() }
 
 func (o *object) at(name string) string {
 	if o.path == "" {

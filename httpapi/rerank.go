@@ -49,12 +49,10 @@ func (a *API) rerank(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-	defer cancel()
 	r.Model = info.ID
-	res, err := a.o.Engine.Rerank(ctx, r)
+	res, err := inTime(a, c, a.o.Engine.Rerank, r)
 	if err != nil {
-		return classify(ctx, err)
+		return err
 	}
 	logTally(c, info.ID, &tally{prompt: res.PromptTokens})
 	type usage struct {

@@ -87,13 +87,8 @@ const (
 	pathPreflight = "preflight"
 )
 
-func (a *API) newRouter() *httprouter.Router {
-	r := httprouter.New()
-	// A redirected POST loses its body or its key.
-	r.RedirectTrailingSlash = false
-	r.RedirectFixedPath = false
-	r.HandleOPTIONS = false // ServeHTTP answers them
-	r.HandleMethodNotAllowed = true
+// allRoutes are ours and ElevenLabs'.
+func (a *API) allRoutes() []route {
 	all := a.routes()
 	for _, rt := range vendorRoutes() {
 		rt.vendor = true
@@ -102,8 +97,17 @@ func (a *API) newRouter() *httprouter.Router {
 		rt.path = vendorPrefix + rt.path
 		all = append(all, rt)
 	}
-	all = append(all, route{method: "GET", path: vendorPrefix + "/v1/models", handle: (*API).listModels, vendor: true, vendorOnly: true})
-	for _, rt := range all {
+	return append(all, route{method: "GET", path: vendorPrefix + "/v1/models", handle: (*API).listModels, vendor: true, vendorOnly: true})
+}
+
+func (a *API) newRouter() *httprouter.Router {
+	r := httprouter.New()
+	// A redirected POST loses its body or its key.
+	r.RedirectTrailingSlash = false
+	r.RedirectFixedPath = false
+	r.HandleOPTIONS = false // ServeHTTP answers them
+	r.HandleMethodNotAllowed = true
+	for _, rt := range a.allRoutes() {
 		h := func(w http.ResponseWriter, req *http.Request, ps httprouter.Params) {
 			a.dispatch(&call{w: w.(*response), r: req, route: &rt, params: ps})
 		}

@@ -47,14 +47,13 @@ func (a *API) speech(c *call) error {
 		return err
 	}
 	logCaller(c, o)
-	ctx, err := a.startSpeech(c, model, &r)
-	if err != nil {
+	if err := a.startSpeech(c, model, &r); err != nil {
 		return err
 	}
 	if events {
-		return a.speakEvents(ctx, c, r, format, false)
+		return a.speakEvents(c, r, format, false)
 	}
-	return a.speakSound(ctx, c, r, format, streamed)
+	return a.speakSound(c, r, format, streamed)
 }
 
 // speechLanguages are the spellings of lang_code; Kokoro's servers use letters.
@@ -88,20 +87,20 @@ func readVoice(o *object) string {
 
 // startSpeech finds and loads the model and checks the voice, so that whatever
 // is wrong with them has a status of its own.
-func (a *API) startSpeech(c *call, model string, r *engine.SpeakRequest) (context.Context, error) {
+func (a *API) startSpeech(c *call, model string, r *engine.SpeakRequest) error {
 	info, err := a.prepare(c, model, engine.KindSpeech)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.Model = info.ID
-	return c.r.Context(), a.o.Engine.CheckVoice(r.Model, r.Voice)
+	return a.o.Engine.CheckVoice(r.Model, r.Voice)
 }
 
 // speakSound answers with the bytes of one audio file: as they are made, or in
 // one piece where its header holds its size.
-func (a *API) speakSound(ctx context.Context, c *call, r engine.SpeakRequest, f *sound, streamed bool) error {
+func (a *API) speakSound(c *call, r engine.SpeakRequest, f *sound, streamed bool) error {
 	if f.sized() && !streamed {
-		ctx, cancel := a.withRequestTimeout(ctx, c)
+		ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 		defer cancel()
 		var file bytes.Buffer
 		t, err := a.encode(ctx, r, f, &file, false, nil)
@@ -112,7 +111,7 @@ func (a *API) speakSound(ctx context.Context, c *call, r engine.SpeakRequest, f 
 		return a.writeAs(c, f.MIME, file.Bytes())
 	}
 	out := &soundWriter{c: c, mime: f.MIME}
-	t, err := a.encode(ctx, r, f, out, true, out.flush)
+	t, err := a.encode(c.r.Context(), r, f, out, true, out.flush)
 	if err != nil {
 		return err // after the header it ends the connection: a part must not pass for the whole
 	}
@@ -156,7 +155,7 @@ func (w *soundWriter) flush(engine.Speech) error {
 
 // speakEvents answers with server-sent events of base64. In the vendor's dialect
 // they say whether they are the last.
-func (a *API) speakEvents(ctx context.Context, c *call, r engine.SpeakRequest, f *sound, vendor bool) error {
+func (a *API) speakEvents(c *call, r engine.SpeakRequest, f *sound, vendor bool) error {
 	s := newEventWriter(c.w, a.o.KeepAlive)
 	defer s.quiet.stop()
 	final := func(last bool) *bool {
@@ -179,12 +178,12 @@ func (a *API) speakEvents(ctx context.Context, c *call, r engine.SpeakRequest, f
 		buf.Reset()
 		return s.event(d)
 	}
-	t, err := a.encode(ctx, r, f, &buf, true, send)
+	t, err := a.encode(c.r.Context(), r, f, &buf, true, send)
 	if err == nil {
 		err = send(engine.Speech{})
 	}
 	if err != nil {
-		return a.streamError(c, s, classify(ctx, err))
+		return a.streamError(c, s, classify(c.r.Context(), err))
 	}
 	logSpeech(c, r.Model, t)
 	type usage struct {

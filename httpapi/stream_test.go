@@ -242,7 +242,7 @@ func (l *logged) String() string {
 }
 
 func (l *logged) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(httpapi.LogHandler(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))
 }
 
 // eventually waits for a condition other goroutines bring about.

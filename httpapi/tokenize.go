@@ -39,12 +39,10 @@ func (a *API) tokenize(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-	defer cancel()
 	r.Model = info.ID
-	res, err := a.o.Engine.Tokenize(ctx, r)
+	res, err := inTime(a, c, a.o.Engine.Tokenize, r)
 	if err != nil {
-		return classify(ctx, err)
+		return err
 	}
 	out := struct {
 		Tokens  any      `json:"tokens"`

@@ -19,6 +19,7 @@ type transcription struct {
 	words    bool
 	segments bool
 	stream   bool
+	each     func(engine.Segment) error // hears of segments as they come; may be nil
 }
 
 // transcriptions answers POST /v1/audio/transcriptions.
@@ -50,17 +51,11 @@ func (a *API) transcriptions(c *call) error {
 			}
 			r.Logprobs = true
 		}
-		r.Keywords = f.values("keywords")
-		if len(r.Keywords) > maxKeywords {
-			f.invalid("keywords", "must have at most %d entries", maxKeywords)
-		}
+		r.keywords(f)
 		r.chunking(f)
 		f.ignore("languages", "known_speaker_names", "known_speaker_references")
 	})
 }
-
-// maxKeywords bounds how many words a request may hint at.
-const maxKeywords = 256
 
 // translations answers POST /v1/audio/translations.
 func (a *API) translations(c *call) error {
@@ -90,8 +85,11 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 		defer file.Close()
 	}
 	r.Prompt = f.str("prompt")
-	r.AllSound = f.oneOf("vad", "true", "false") == "false"
+	for _, name := range []string{"vad", "vad_filter"} {
+		r.AllSound = r.AllSound || f.str(name) != "" && !f.boolean(name)
+	}
 	r.guards(f)
+	r.decoding(f)
 	if r.format = f.str("response_format"); r.format == "diarized_json" {
 		f.p.set(fail(codeUnsupported, "response_format", "speakers cannot be told apart; ask for verbose_json"))
 	} else if r.format = f.oneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.format == "" {
@@ -101,42 +99,33 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 		r.Temperature = &t
 	}
 	own(f, r)
-	for _, name := range f.unread() {
-		a.logUnknown(name)
-	}
-	if f.p.err != nil {
-		return f.p.err
-	}
-	ctx, info, err := a.startTranscription(c, model, &r.TranscribeRequest)
-	if err != nil {
+	if err := a.finish(f); err != nil {
 		return err
 	}
-	sound, err := openSound(file)
-	if err != nil {
+	if err := a.startTranscription(c, model, r, file); err != nil {
 		return err
 	}
-	r.Source = sound
 	r.Words = r.words || r.SkipSilence > 0
 	if r.stream {
-		return a.streamTranscription(ctx, c, r, info)
+		return a.streamTranscription(c, r)
 	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
-	defer cancel()
-	t, err := a.collect(ctx, r, nil)
+	t, err := inTime(a, c, a.collect, r)
 	if err != nil {
 		return err
 	}
-	logTally(c, info.ID, &tally{output: t.tokens})
+	logTally(c, r.Model, &tally{output: t.tokens})
 	return a.writeTranscript(c, r, t)
 }
 
-func (a *API) startTranscription(c *call, model string, r *engine.TranscribeRequest) (context.Context, engine.ModelInfo, error) {
+// startTranscription makes the model ready and finds out what the upload is.
+func (a *API) startTranscription(c *call, model string, r *transcription, file io.Reader) error {
 	info, err := a.prepare(c, model, engine.KindTranscription)
 	if err != nil {
-		return nil, info, err
+		return err
 	}
 	r.Model = info.ID
-	return c.r.Context(), info, nil
+	r.Source, err = openSound(file)
+	return err
 }
 
 // hearingRate is what recognisers listen at, in Hz.
@@ -172,8 +161,8 @@ type transcript struct {
 	info     engine.TranscribeInfo
 }
 
-// collect transcribes and tells each about segments as they come.
-func (a *API) collect(ctx context.Context, r *transcription, each func(engine.Segment) error) (*transcript, error) {
+// collect transcribes.
+func (a *API) collect(ctx context.Context, r *transcription) (*transcript, error) {
 	t := &transcript{}
 	r.Info = &t.info
 	var text strings.Builder
@@ -184,8 +173,8 @@ func (a *API) collect(ctx context.Context, r *transcription, each func(engine.Se
 		text.WriteString(s.Text)
 		t.segments = append(t.segments, s)
 		t.tokens += len(s.Tokens)
-		if each != nil {
-			if err := each(s); err != nil {
+		if r.each != nil {
+			if err := r.each(s); err != nil {
 				return nil, err
 			}
 		}
@@ -330,7 +319,7 @@ func (a *API) writeTranscript(c *call, r *transcription, t *transcript) error {
 
 // streamTranscription sends every segment as soon as it is final. The deltas
 // joined are the text.
-func (a *API) streamTranscription(ctx context.Context, c *call, r *transcription, info engine.ModelInfo) error {
+func (a *API) streamTranscription(c *call, r *transcription) error {
 	s := newEventWriter(c.w, a.o.KeepAlive)
 	defer s.quiet.stop()
 	type place struct {
@@ -339,7 +328,7 @@ func (a *API) streamTranscription(ctx context.Context, c *call, r *transcription
 		End   float64 `json:"end"`
 	}
 	first := true
-	t, err := a.collect(ctx, r, func(seg engine.Segment) error {
+	r.each = func(seg engine.Segment) error {
 		text := seg.Text
 		if first {
 			text = strings.TrimLeft(text, " ")
@@ -350,11 +339,12 @@ func (a *API) streamTranscription(ctx context.Context, c *call, r *transcription
 			Delta   string `json:"delta"`
 			Segment place  `json:"segment"`
 		}{"transcript.text.delta", text, place{seg.ID, ms(seg.Start), ms(seg.End)}})
-	})
+	}
+	t, err := a.collect(c.r.Context(), r)
 	if err != nil {
 		return a.streamError(c, s, err)
 	}
-	logTally(c, info.ID, &tally{output: t.tokens})
+	logTally(c, r.Model, &tally{output: t.tokens})
 	done := struct {
 		Type     string           `json:"type"`
 		Text     string           `json:"text"`
@@ -402,26 +392,17 @@ func (a *API) vendorTranscription(c *call) error {
 		f.p.set(fail(codeUnsupported, "diarize", "speakers cannot be told apart"))
 	}
 	f.ignore("tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
-	for _, name := range f.unread() {
-		a.logUnknown(name)
+	if err := a.finish(f); err != nil {
+		return err
 	}
-	if f.p.err != nil {
-		return f.p.err
+	if err := a.startTranscription(c, "", r, file); err != nil {
+		return err
 	}
-	ctx, info, err := a.startTranscription(c, "", &r.TranscribeRequest)
+	t, err := inTime(a, c, a.collect, r)
 	if err != nil {
 		return err
 	}
-	if r.Source, err = openSound(file); err != nil {
-		return err
-	}
-	ctx, cancel := a.withRequestTimeout(ctx, c)
-	defer cancel()
-	t, err := a.collect(ctx, r, nil)
-	if err != nil {
-		return err
-	}
-	logTally(c, info.ID, &tally{output: t.tokens})
+	logTally(c, r.Model, &tally{output: t.tokens})
 	return a.writeJSON(c, 200, newVendorTranscript(t, granularity))
 }
 

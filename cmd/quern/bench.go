@@ -63,6 +63,11 @@ same model before it was quantised.`,
 			if pp < 1 || tg < 1 || batch < 1 || reps < 1 || window < 1 {
 				return usageError{errors.New("--pp, --tg, --batch, --reps and --window must be at least 1")}
 			}
+			for _, name := range append(slices.Clone(args), against) {
+				if err := localFile(name); err != nil {
+					return err
+				}
+			}
 			if against != "" && !quality {
 				return usageError{errors.New("--against belongs to --quality")}
 			}

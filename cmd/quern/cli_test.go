@@ -22,9 +22,21 @@ func quern(t *testing.T, stdin string, env []string, args ...string) (code int, 
 	return code, out.String(), errs.String()
 }
 
+// has wants every part in what was printed.
+func has(t *testing.T, what, text string, parts []string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s %q; want %q in it", what, text, part)
+		}
+	}
+}
+
 func TestCommandLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "bad.yaml", "listn: x")
+	write(t, "override.yaml", "request_timeout_overrides: {/v1/x: 5m}")
+	write(t, "template.yaml", "models: [{name: m, path: tiny.gguf, chat_template: '{% if %}'}]")
 	write(t, "text.gguf", "this is no model")
 	write(t, "tiny.gguf", string(builtin.GGUF()))
 	write(t, "story.txt", strings.Repeat("Once upon a time there was a little fox who lived in a green forest. ", 20))
@@ -69,6 +81,29 @@ func TestCommandLine(t *testing.T) {
 		{"bad max tokens", "run --max-tokens 0", "", nil, 2, nil, []string{"--max-tokens"}},
 		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},
 		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
+		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"threads: at most 1024"}},
+		{"no configuration", "serve --config none.yaml", "", nil, 2, nil, []string{"--config: open none.yaml"}},
+		{"no configuration, environment", "list", "", []string{"QUERN_CONFIG=none.yaml"}, 2, nil, []string{"QUERN_CONFIG: open none.yaml"}},
+		{"bad reference", "serve --model hub:x", "", nil, 2, nil, []string{"--model: ", "has no owner"}},
+		{"bad port", "serve --listen 127.0.0.1:99999", "", nil, 2, nil, []string{"invalid port", "from 0 to 65535"}},
+		{"not our address", "serve --no-auth --listen 192.0.2.1:0", "", nil, 1, nil, []string{"192.0.2.1:0 is no address of this machine", "--listen"}},
+		{"no folder", "serve --models none", "", nil, 1, nil, []string{"model folder: open none"}},
+		{"a file for a folder", "serve --models tiny.gguf", "", nil, 1, nil, []string{"tiny.gguf is a file"}},
+		{"one name twice", "serve --model tiny.gguf --model tiny.gguf", "", nil, 1, nil, []string{`two models are called "tiny"`, "NAME=FILE"}},
+		{"no endpoint", "serve --config override.yaml --listen 127.0.0.1:0", "", nil, 1, nil, []string{"request_timeout_overrides", `no endpoint "/v1/x"`}},
+		{"no file", "run none.gguf hello", "", nil, 1, nil, []string{`no file "none.gguf"`, "there is quern-tiny"}},
+		{"no hub", "run o/n hello", "", nil, 1, nil, []string{"hub:o/n"}},
+		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
+		{"bad template", "run --config template.yaml m hello", "", nil, 1, nil, []string{"malformed chat template", "line 1"}},
+		{"a file is wanted", "bench hub:o/n", "", nil, 2, nil, []string{"quern pull o/n"}},
+		{"nothing to say", "say", " ", nil, 2, nil, []string{"the text is empty"}},
+		{"no voice model", "say --model tiny.gguf hello", "", nil, 1, nil, []string{"cannot be used for speech"}},
+		{"nothing to hear", "transcribe", "", nil, 2, nil, []string{"which file?"}},
+		{"no recogniser", "transcribe bad.yaml", "", nil, 2, nil, []string{"--model hub:"}},
+		{"no detector", "transcribe --vad none.bin x.wav", "", nil, 2, nil, []string{"--vad: stat none.bin"}},
+		{"a model for a detector", "serve --vad tiny.gguf", "", nil, 2, nil, []string{"--vad: ", "Silero detector"}},
+		{"no such help", "help serv", "", nil, 2, nil, []string{`did you mean "serve"?`}},
+		{"help", "help say", "", nil, 0, []string{"quern say [TEXT...]"}, nil},
 		{"completion", "completion bash", "", nil, 0, []string{"bash completion"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,16 +111,8 @@ func TestCommandLine(t *testing.T) {
 			if code != tt.code {
 				t.Errorf("exit code %d; want %d", code, tt.code)
 			}
-			for _, part := range tt.stdout {
-				if !strings.Contains(stdout, part) {
-					t.Errorf("stdout %q; want %q in it", stdout, part)
-				}
-			}
-			for _, part := range tt.stderr {
-				if !strings.Contains(stderr, part) {
-					t.Errorf("stderr %q; want %q in it", stderr, part)
-				}
-			}
+			has(t, "stdout", stdout, tt.stdout)
+			has(t, "stderr", stderr, tt.stderr)
 			if tt.code == 0 && len(tt.stderr) == 0 && stderr != "" {
 				t.Errorf("stderr %q; want nothing", stderr)
 			}

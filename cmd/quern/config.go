@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strconv"
 	"strings"
@@ -92,6 +94,9 @@ func knobs() []knob {
 		{flag: "quantize", group: groupModel,
 			usage: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …",
 			set:   one(func(s *settings, v string) error { return s.ModelDefaults.Quantize.parse(v) })},
+		{flag: "vad", group: groupModel,
+			usage: "`file` of the Silero detector that tells recognisers what is speech (default a built-in one, by energy)",
+			set:   one(func(s *settings, v string) error { s.ModelDefaults.VAD = v; return engine.CheckDetector(v) })},
 		{flag: "keep-alive", group: groupModel,
 			usage: "idle `time` after which a model is unloaded; never keeps it (default 5m)",
 			set:   one(func(s *settings, v string) error { return s.KeepAlive.parse(v) })},
@@ -183,7 +188,7 @@ type loaded struct {
 func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 	out := &loaded{settings: defaultSettings()}
 	out.Log.Level = level
-	file, explicit := a.configFile(cmd)
+	file, from := a.configFile(cmd)
 	if file != "" {
 		data, err := os.ReadFile(file)
 		switch {
@@ -195,8 +200,8 @@ func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 			if err := out.relativeTo(filepath.Dir(file)); err != nil {
 				return nil, usageError{fmt.Errorf("%s: %w", file, err)}
 			}
-		case explicit || !errors.Is(err, fs.ErrNotExist):
-			return nil, usageError{fmt.Errorf("configuration: %w", err)}
+		case from != "" || !errors.Is(err, fs.ErrNotExist):
+			return nil, usageError{fmt.Errorf("%s: %w", cmp.Or(from, "configuration"), err)}
 		}
 	}
 	list := knobs()
@@ -230,16 +235,19 @@ func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 		return nil, usageError{err}
 	}
 	out.warnings = a.strangers(list)
+	if n := runtime.NumCPU(); out.Threads > n {
+		out.warnings = append(out.warnings, fmt.Sprintf("threads is %d, and this machine has %d processors: more threads than those only wait for each other", out.Threads, n))
+	}
 	return out, nil
 }
 
-// configFile says which file to read and whether somebody asked for it.
-func (a *app) configFile(cmd *cobra.Command) (name string, explicit bool) {
+// configFile says which file to read, and who named it: "" if nobody did.
+func (a *app) configFile(cmd *cobra.Command) (name, from string) {
 	if f := cmd.Flags().Lookup("config"); f != nil && f.Changed {
-		return f.Value.String(), true
+		return f.Value.String(), "--config"
 	}
 	if v, _ := a.env("QUERN_CONFIG"); v != "" {
-		return v, true
+		return v, "QUERN_CONFIG"
 	}
 	places := []string{"quern.yaml"}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -247,10 +255,10 @@ func (a *app) configFile(cmd *cobra.Command) (name string, explicit bool) {
 	}
 	for _, p := range places {
 		if _, err := os.Stat(p); err == nil {
-			return p, false
+			return p, ""
 		}
 	}
-	return "", false
+	return "", ""
 }
 
 // strangers finds QUERN_ variables that mean nothing, which are mostly typing
@@ -299,9 +307,9 @@ func (s *settings) relativeTo(dir string) error {
 	}
 	var paths []*string
 	for i := range s.Models {
-		paths = append(paths, &s.Models[i].Path, &s.Models[i].TemplateFile)
+		paths = append(paths, &s.Models[i].Path, &s.Models[i].TemplateFile, &s.Models[i].VAD)
 	}
-	paths = append(paths, &s.ModelDefaults.TemplateFile, &s.Hub.TokenFile)
+	paths = append(paths, &s.ModelDefaults.TemplateFile, &s.ModelDefaults.VAD, &s.Hub.TokenFile)
 	for i := range s.ModelDirs {
 		paths = append(paths, &s.ModelDirs[i])
 	}
@@ -322,6 +330,9 @@ func (s *settings) selectModels(specs []string) error {
 	var out []modelSettings
 	for _, spec := range specs {
 		m, err := s.selectModel(spec)
+		if err == nil && isHub(m.Path) {
+			_, err = hub.ParseRef(m.Path)
+		}
 		if err != nil {
 			return err
 		}
@@ -383,6 +394,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// maxThreads bounds the compute threads. They spin while they wait for each other.
+const maxThreads = 1024
+
 // check validates what one value alone does not show, and reads key and
 // template files.
 func (s *settings) check(env func(string) (string, bool)) error {
@@ -391,6 +405,9 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	}
 	if _, _, err := net.SplitHostPort(s.Listen); err != nil {
 		return fmt.Errorf("listen: %q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s.Listen)
+	}
+	if s.Threads > maxThreads {
+		return fmt.Errorf("threads: at most %d, got %d; 0 takes one per core", maxThreads, s.Threads)
 	}
 	names := map[string]bool{}
 	for i := range s.Auth.Keys {
@@ -421,7 +438,7 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	}
 	for path, d := range s.RequestOverrides {
 		if !strings.HasPrefix(path, "/") || d == never {
-			return fmt.Errorf("request_timeout_overrides.%s: write a path and a duration, as /v1/chat/completions: 5m", path)
+			return fmt.Errorf("request_timeout_overrides.%s: write a path that begins with / and a duration, as /v1/chat/completions: 5m", path)
 		}
 	}
 	if s.Limits.JSONBody <= 0 {
@@ -503,6 +520,11 @@ func (m *modelSettings) check() error {
 	if r := m.Sampling.RepeatPenalty; r != nil && !(*r > 0) {
 		return fmt.Errorf("sampling.repeat_penalty: must be more than 0 (1 is off), got %g", *r)
 	}
+	if m.VAD != "" {
+		if err := engine.CheckDetector(m.VAD); err != nil {
+			return fmt.Errorf("vad: %w", err)
+		}
+	}
 	if m.TemplateFile == "" {
 		return nil
 	}
@@ -564,6 +586,7 @@ func (m *modelSettings) options() engine.ModelOptions {
 		CacheBytes:    int64(m.CacheMemory),
 		ChatTemplate:  m.ChatTemplate,
 		Quantize:      string(m.Quantize),
+		Detector:      m.VAD,
 		Preload:       m.Preload,
 		KeepAlive:     m.KeepAlive.std(),
 

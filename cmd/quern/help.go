@@ -74,11 +74,43 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 	return err
 }
 
+// helpCmd is "quern help COMMAND".
+func helpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Tell more about a command",
+		Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			if len(rest) > 0 && cmd == root {
+				return noArgs(root, rest)
+			}
+			return cmd.Help()
+		},
+	}
+}
+
 // envAnnotation holds the part of a command's help about its environment.
 const envAnnotation = "quern_env"
 
-// flagError adds the flag that was probably meant to pflag's message.
+// flagTypes says what flags take, by the name pflag has for their type.
+var flagTypes = map[string]string{
+	"bool": "true or false", "int": "a whole number", "uint64": "a whole number from 0 up",
+	"float32": "a number", "float64": "a number",
+}
+
+// flagError says what is wrong with a flag, and which one was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if f := invalid.GetFlag(); flagTypes[f.Value.Type()] != "" {
+			err = fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), flagTypes[f.Value.Type()])
+		}
+		return usageError{err}
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usageError{err}
@@ -111,15 +143,31 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
 }
 
+// localFile refuses a reference to the hub where a file of this machine is wanted.
+func localFile(name string) error {
+	if isHub(name) {
+		return usageError{fmt.Errorf("%s: a file is wanted; \"quern pull %s\" fetches it and says where it is", name, strings.TrimPrefix(name, "hub:"))}
+	}
+	return nil
+}
+
 // exactFile wants one argument, the model file.
 func exactFile(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
 		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
 	case 1:
-		return nil
+		return localFile(args[0])
 	}
 	return usageError{fmt.Errorf("%s takes one file, got %q", cmd.CommandPath(), args)}
+}
+
+// someFiles wants at least one argument.
+func someFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
+	}
+	return nil
 }
 
 // exclusive refuses flags that contradict each other.

@@ -38,15 +38,11 @@ model that was not pulled to its end is not listed.`,
 		Args:        noArgs,
 		Annotations: map[string]string{envAnnotation: hubEnv},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.load(cmd, "warn")
+			store, err := a.store(cmd)
 			if err != nil {
 				return err
 			}
-			dir, err := a.storeDir(s)
-			if err != nil {
-				return err
-			}
-			list, err := hub.Store{Dir: dir}.List()
+			list, err := store.List()
 			if err != nil {
 				return err
 			}
@@ -62,7 +58,7 @@ model that was not pulled to its end is not listed.`,
 				}
 				return writeJSON(a.out, out)
 			}
-			return a.printModels(dir, list)
+			return a.printModels(store.Dir, list)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")

@@ -16,6 +16,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"quern/engine"
+	"quern/httpapi"
 )
 
 // Exit codes.
@@ -58,12 +61,25 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if errors.As(err, &silent) {
 		return silent.code
 	}
-	fmt.Fprintf(a.err, "quern: %v\n", err)
+	fmt.Fprintf(a.err, "quern: %s\n", explain(err))
 	if u := (usageError{}); !errors.As(err, &u) {
 		return exitFailure
 	}
 	fmt.Fprintf(a.err, "See %q.\n", cmd.CommandPath()+" --help")
 	return exitUsage
+}
+
+// explain is what is said of err, with the cause that the engine keeps from clients of
+// the API because it may name files.
+func explain(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "stopped"
+	}
+	text := err.Error()
+	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Err != nil && !strings.Contains(text, e.Err.Error()) {
+		text += fmt.Sprintf(" (%v)", e.Err)
+	}
+	return text
 }
 
 // exitError ends the program with a code; what there is to say was said.
@@ -95,6 +111,7 @@ below works at once.`,
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(helpCmd(root))
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
 		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
 		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd())
@@ -136,7 +153,7 @@ func (a *app) logger(s *loaded) *slog.Logger {
 	if s.Log.Format == "json" {
 		h = slog.NewJSONHandler(a.err, o)
 	}
-	log := slog.New(h)
+	log := slog.New(httpapi.LogHandler(h))
 	for _, w := range s.warnings {
 		log.Warn(w)
 	}

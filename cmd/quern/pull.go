@@ -131,6 +131,16 @@ func (a *app) storeDir(s *loaded) (string, error) {
 	return filepath.Join(data, "quern", "models"), nil
 }
 
+// store is the store of a command that only looks at what is there.
+func (a *app) store(cmd *cobra.Command) (hub.Store, error) {
+	s, err := a.load(cmd, "warn")
+	if err != nil {
+		return hub.Store{}, err
+	}
+	dir, err := a.storeDir(s)
+	return hub.Store{Dir: dir}, err
+}
+
 // hubClient makes the client the settings ask for.
 func (a *app) hubClient(s *loaded, log *slog.Logger, progress func(hub.Progress)) (*hub.Client, error) {
 	dir, err := a.storeDir(s)
@@ -297,7 +307,7 @@ func pullNow(ctx context.Context, c *hub.Client, r hub.Ref, log *slog.Logger) (h
 	if err != nil {
 		return hub.Model{}, err
 	}
-	log.Info("pulling model", "model", r.String(), "quant", p.Quant, "bytes", p.Fetch, "commit", p.Commit)
+	log.InfoContext(ctx, "pulling model", "model", r.String(), "quant", p.Quant, "bytes", p.Fetch, "commit", p.Commit)
 	return c.Fetch(ctx, p)
 }
 
@@ -318,7 +328,7 @@ func (a *app) fetchLater(s *loaded, r hub.Ref, log *slog.Logger) func(context.Co
 			defer mu.Unlock()
 			if time.Since(logged) >= logEvery {
 				logged = time.Now()
-				log.Info("pulling model", "model", r.String(), "done", p.AllDone, "of", p.AllSize)
+				log.InfoContext(ctx, "pulling model", "model", r.String(), "done", p.AllDone, "of", p.AllSize)
 			}
 		})
 		if err != nil {

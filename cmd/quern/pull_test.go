@@ -105,16 +105,8 @@ func TestPullListRemove(t *testing.T) {
 			if code != tt.code {
 				t.Errorf("exit code %d; want %d", code, tt.code)
 			}
-			for _, part := range tt.stdout {
-				if !strings.Contains(stdout, part) {
-					t.Errorf("stdout %q; want %q in it", stdout, part)
-				}
-			}
-			for _, part := range tt.stderr {
-				if !strings.Contains(stderr, part) {
-					t.Errorf("stderr %q; want %q in it", stderr, part)
-				}
-			}
+			has(t, "stdout", stdout, tt.stdout)
+			has(t, "stderr", stderr, tt.stderr)
 			if tt.code == 0 && tt.stderr == nil && stderr != "" {
 				t.Errorf("stderr %q; want nothing", stderr)
 			}

@@ -30,17 +30,13 @@ everything outside the store.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.load(cmd, "warn")
-			if err != nil {
-				return err
-			}
-			dir, err := a.storeDir(s)
+			store, err := a.store(cmd)
 			if err != nil {
 				return err
 			}
 			answers := bufio.NewScanner(a.in)
 			for _, r := range refs {
-				if err := a.remove(hub.Store{Dir: dir}, r, yes, answers); err != nil {
+				if err := a.remove(store, r, yes, answers); err != nil {
 					return err
 				}
 			}

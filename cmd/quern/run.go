@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/engine/hub"
 	"quern/engine/sample"
 )
 
@@ -132,7 +134,7 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 			return err
 		}
 		if prompt = strings.TrimSpace(string(b)); prompt == "" {
-			return usageError{errors.New("the prompt is empty; give it as an argument or on standard input")}
+			return usageError{errors.New("the prompt is empty; give it on standard input, or behind the model, as in quern run quern-tiny \"Hello\"")}
 		}
 	}
 	// In a chat Ctrl-C belongs to the reply, so only the other signal ends us.
@@ -145,6 +147,9 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 
 	e, info, err := a.openModel(ctx, cmd, model, "")
 	if err != nil {
+		if isCode(err, engine.CodeModelNotFound) && strings.Contains(model, " ") {
+			err = usageError{fmt.Errorf("%w; the model comes first, as in quern run quern-tiny %q", err, model)}
+		}
 		return err
 	}
 	defer e.Close()
@@ -209,11 +214,14 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	}
 	if file {
 		o.Models = []engine.ModelOptions{{Path: name}}
-		o.Dirs, o.Aliases, o.Defaults, name = nil, nil, nil, ""
+		o.Dirs, o.Aliases, o.Defaults = nil, nil, nil
 	}
 	e, err := engine.New(o)
 	if err != nil {
 		return nil, none, err
+	}
+	if file {
+		name = e.Models()[0].ID // before what is built in
 	}
 	info, err := resolve(e, name, kind)
 	if err == nil {
@@ -221,9 +229,24 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	}
 	if err != nil {
 		e.Close()
+		if isCode(err, engine.CodeModelNotFound) {
+			err = fmt.Errorf("no file %q, and %w", name, err)
+			if _, bad := hub.ParseRef(name); bad == nil && !slices.Contains(modelEndings, filepath.Ext(name)) {
+				err = fmt.Errorf("%w; a model of the hub is called hub:%s", err, name)
+			}
+		}
 		return nil, none, err
 	}
 	return e, info, nil
+}
+
+// modelEndings are those of files, in names that might also be the hub's.
+var modelEndings = []string{".gguf", ".bin", ".onnx", ".safetensors"}
+
+// isCode reports whether err is the engine's, of that code.
+func isCode(err error, code engine.Code) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Code == code
 }
 
 // resolve is Engine.Resolve, except that without a name and a kind the only text

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -120,6 +121,9 @@ func (a *app) textArg(args []string) (string, error) {
 		return strings.Join(args, " "), nil
 	}
 	b, err := readLimited(a.in, maxPrompt)
+	if err == nil && len(bytes.TrimSpace(b)) == 0 {
+		err = usageError{errors.New("the text is empty; give it as an argument or on standard input")}
+	}
 	return string(b), err
 }
 

@@ -64,7 +64,7 @@ ends the program at once.`,
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
 	group(cmd.Flags(), "print-config", groupFlags)
 	addSettings(cmd, "listen", "no-auth", "request-timeout", "model", "models", "builtin", "context-length",
-		"slots", "cache-type", "quantize", "keep-alive", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
+		"slots", "cache-type", "quantize", "vad", "keep-alive", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
 	return cmd
 }
 
@@ -155,7 +155,7 @@ func setProcs(threads int) {
 func listen(ctx context.Context, s *loaded) (net.Listener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", s.Listen)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("listen: %q: %w", s.Listen, err)}
+		return nil, usageError{fmt.Errorf("listen: %q: %w; write HOST:PORT with a port from 0 to 65535, for example 127.0.0.1:8080", s.Listen, err)}
 	}
 	if !addr.IP.IsLoopback() && len(s.Auth.Keys) == 0 && !s.Auth.None {
 		return nil, usageError{fmt.Errorf(`%s can be reached from other machines, and no API key is set. Either
@@ -167,14 +167,26 @@ func listen(ctx context.Context, s *loaded) (net.Listener, error) {
 	if err == nil {
 		return ln, nil
 	}
-	// Windows has a number of its own for it (WSAEADDRINUSE).
-	const windowsAddrInUse = syscall.Errno(10048)
 	var errno syscall.Errno
-	if errors.As(err, &errno) && (errno == syscall.EADDRINUSE || errno == windowsAddrInUse) {
-		return nil, fmt.Errorf("%s is in use by another program; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", s.Listen)
+	if errors.As(err, &errno) && bindErrors[errno] != "" {
+		err = fmt.Errorf("%s %s", s.Listen, bindErrors[errno])
 	}
-	return nil, fmt.Errorf("%w; the address is set by --listen, QUERN_LISTEN or listen: in the configuration", err)
+	return nil, fmt.Errorf("%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", err)
 }
+
+// bindErrors say why an address cannot be listened on. Windows has numbers of its own
+// (WSAEADDRINUSE, WSAEADDRNOTAVAIL, WSAEACCES).
+var bindErrors = map[syscall.Errno]string{
+	syscall.EADDRINUSE: inUse, 10048: inUse,
+	syscall.EADDRNOTAVAIL: notOurs, 10049: notOurs,
+	syscall.EACCES: forbidden, 10013: forbidden,
+}
+
+const (
+	inUse     = "is in use by another program"
+	notOurs   = "is no address of this machine"
+	forbidden = "may not be used by this user: ports below 1024 often need an administrator"
+)
 
 // baseURL is where this machine reaches addr.
 func baseURL(addr net.Addr) string {

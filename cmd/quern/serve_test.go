@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
@@ -145,10 +146,18 @@ func TestServe(t *testing.T) {
 	if strings.Contains(p.err.String(), "secret") || strings.Contains(p.err.String(), "capital") {
 		t.Errorf("the log has a key or a prompt: %s", p.err.String())
 	}
+	// The line of each message whose request is told: the engine's when a request made
+	// it load the model, and no other than requests' own.
+	named := map[string]bool{}
 	for line := range strings.Lines(p.err.String()) {
-		if !json.Valid([]byte(line)) {
+		var l struct{ Msg, Request string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Errorf("not JSON in the log: %s", line)
 		}
+		named[l.Msg] = strings.HasPrefix(l.Request, "req_")
+	}
+	if want := map[string]bool{"loading model": true, "model loaded": true, "request": true, "shutting down": false}; !maps.Equal(named, want) {
+		t.Errorf("messages with the id of a request: %v, want %v", named, want)
 	}
 }
 

@@ -87,6 +87,7 @@ type modelSettings struct {
 	Quantize      mixture   `yaml:"quantize,omitempty"`
 	ChatTemplate  string    `yaml:"chat_template,omitempty"`
 	TemplateFile  string    `yaml:"chat_template_file,omitempty"`
+	VAD           string    `yaml:"vad,omitempty"`
 	Preload       bool      `yaml:"preload,omitempty"`
 	KeepAlive     duration  `yaml:"keep_alive,omitempty"`
 	Sampling      sampling  `yaml:"sampling,omitempty"`

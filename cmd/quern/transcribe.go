@@ -19,7 +19,8 @@ import (
 type transcribeOptions struct {
 	model, language, prompt, format string
 	words, translate, chunked       bool
-	without                         []string
+	keywords, without               []string
+	beams                           int
 }
 
 func (a *app) transcribeCmd() *cobra.Command {
@@ -32,20 +33,22 @@ standard input. Text comes out as soon as it is final; --format srt and vtt make
 subtitles, json everything that is known.`,
 		Example: `  quern transcribe --model whisper-base talk.mp3
   quern transcribe --model whisper-base --format srt film.mp4 > film.srt`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.transcribe(cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.model, "model", "m", "", "Whisper model, a `path` or name (default the default recogniser)")
 	f.StringVar(&o.language, "language", "", "`code` or English name of the language (default found out)")
 	f.StringVar(&o.prompt, "prompt", "", "`text` that shows names and style")
+	f.StringSliceVar(&o.keywords, "keywords", nil, "`words` that may occur")
+	f.IntVar(&o.beams, "beams", 0, "`number` of hypotheses kept side by side, at most 10: slower, a little better (default 1)")
 	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt or json")
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
 	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
 	group(f, "model", groupModel)
-	addSettings(cmd, "models", "threads", "device", "memory-limit", "log-level", "log-format")
+	addSettings(cmd, "models", "vad", "threads", "device", "memory-limit", "log-level", "log-format")
 	return cmd
 }
 
@@ -55,6 +58,9 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	}
 	if o.language != "" && engine.LanguageName(o.language) == "" {
 		return usageError{fmt.Errorf("--language: %q is neither a language's code nor its English name", o.language)}
+	}
+	if o.beams < 0 || o.beams > engine.MaxBeams {
+		return usageError{fmt.Errorf("--beams must be between 0 and %d, got %d", engine.MaxBeams, o.beams)}
 	}
 	var without engine.Guard
 	for _, name := range o.without {
@@ -68,6 +74,9 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	defer stop()
 	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
 	if err != nil {
+		if o.model == "" && isCode(err, engine.CodeMissingParam) {
+			err = usageError{fmt.Errorf("%w; name a Whisper model with --model, as in --model hub:ggerganov/whisper.cpp/ggml-base.bin", err)}
+		}
 		return err
 	}
 	defer e.Close()
@@ -91,7 +100,7 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 	}
 	sound, err := codecs.Open(in, codecs.Options{})
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot be decoded: %w", err)
 	}
 	mono, err := codecs.NewMono(sound, hearingRate)
 	if err != nil {
@@ -111,8 +120,10 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 	}}
 	for s, err := range e.Transcribe(ctx, engine.TranscribeRequest{
-		Model: model, Source: source, Language: o.language, Prompt: o.prompt, Translate: o.translate, Words: o.words,
-		Chunked: o.chunked, Without: without, Info: &known,
+		Model: model, Source: source, TranscribeOptions: engine.TranscribeOptions{
+			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Words: o.words,
+			Beams: o.beams, Chunked: o.chunked, Without: without, Info: &known,
+		},
 	}) {
 		if err != nil {
 			return err

@@ -301,8 +301,8 @@ func (m *Model) encodeText(text string) []token.ID {
 
 // check reports what is wrong with the candidates asked for.
 func (o *decodeOptions) check() error {
-	if o.bestOf < 0 || o.beams < 0 || o.candidates() > maxCandidates {
-		return fmt.Errorf("%w: best of %d, %d beams; at most %d", ErrOptions, o.bestOf, o.beams, maxCandidates)
+	if o.bestOf < 0 || o.beams < 0 || o.candidates() > MaxCandidates {
+		return fmt.Errorf("%w: best of %d, %d beams; at most %d", ErrOptions, o.bestOf, o.beams, MaxCandidates)
 	}
 	if o.patience < 0 || o.lengthPenalty < 0 || o.lengthPenalty > 10 || o.patience > 10 {
 		return fmt.Errorf("%w: patience %g, length penalty %g", ErrOptions, o.patience, o.lengthPenalty)

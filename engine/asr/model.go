@@ -110,8 +110,8 @@ func isGGML(path string) bool {
 	return err == nil && string(head[:]) == ggml.Magic
 }
 
-// maxCandidates is how many beams or tries a window may have.
-const maxCandidates = 10
+// MaxCandidates is how many beams or tries a window may have.
+const MaxCandidates = 10
 
 // New makes a Model of a set, which it closes with itself. Errors wrap ErrFormat
 // or ErrUnsupported, or are those of token and graph.
@@ -176,7 +176,7 @@ func (m *Model) reserve(newCache func(graph.CacheSpec) (graph.Cache, error), o O
 		o.Cache = quant.F16
 	}
 	// Room for one window with the most candidates, and for others with few.
-	m.most = max(m.reserved(maxCandidates), o.Windows*m.reserved(defaultCandidates))
+	m.most = max(m.reserved(MaxCandidates), o.Windows*m.reserved(defaultCandidates))
 	m.cache, err = newCache(graph.CacheSpec{
 		Layers: m.config.decoder.layers, KVHeads: m.config.decoder.heads, HeadDim: m.config.decoder.headDim(),
 		Blocks: m.most, BlockSize: blockSize, Type: o.Cache,

@@ -79,7 +79,7 @@ func NewSilero(set *weights.Set) (*Silero, error) {
 		return nil
 	}
 	pack := func(x []float32, rows int) *kernels.Panels {
-		if x == nil {
+		if len(x) == 0 { // could not be read
 			return nil
 		}
 		p := kernels.NewPanels(rows, len(x)/rows)

@@ -2,14 +2,17 @@ package asr
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"quern/formats"
 	"quern/formats/ggml"
 	"quern/formats/weights"
+	"quern/kernels/quant"
 )
 
 type vadGolden struct {
@@ -182,6 +185,42 @@ func TestSourceSample(t *testing.T) {
 	} {
 		if got := sourceSample(pieces, tt.n, tt.end); got != tt.want {
 			t.Errorf("sample %d (end %v) is %d, want %d", tt.n, tt.end, got, tt.want)
+		}
+	}
+}
+
+// A detector needs every tensor, in its size: a file that lacks one is refused.
+func TestSileroTensors(t *testing.T) {
+	sizes := map[string]int{
+		"stft_conv.weight": 2 * sileroBins * sileroFFT, "conv1.weight": 128 * sileroBins * 3, "conv1.bias": 128,
+		"conv2.weight": 64 * 128 * 3, "conv2.bias": 64, "conv3.weight": 64 * 64 * 3, "conv3.bias": 64, "conv4.weight": 128 * 64 * 3, "conv4.bias": 128,
+		"lstm_cell.weight_ih": 4 * 128 * 128, "lstm_cell.weight_hh": 4 * 128 * 128, "lstm_cell.bias_ih": 4 * 128, "lstm_cell.bias_hh": 4 * 128,
+		"final_conv.weight": 128, "final_conv.bias": 1,
+	}
+	with := func(change string, n int) error {
+		set := new(weights.Set)
+		for name, elems := range sizes {
+			if name == change {
+				elems = n
+			}
+			if elems == 0 {
+				continue
+			}
+			if err := set.Add(&weights.Tensor{Name: name, Type: quant.F32, Shape: []int{elems}, Data: make([]byte, 4*elems)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := NewSilero(set)
+		return err
+	}
+	if err := with("", 0); err != nil {
+		t.Errorf("all tensors: %v", err)
+	}
+	for name := range sizes {
+		for _, n := range []int{0, 7} {
+			if err := with(name, n); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s of %d numbers: %v, want ErrFormat naming it", name, n, err)
+			}
 		}
 	}
 }

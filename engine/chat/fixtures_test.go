@@ -136,7 +136,7 @@ func TestRealTemplates(t *testing.T) {
 	readJSON(t, fixtures.Path(t, "chat_templates", "golden.json"), &goldens)
 	equal, better, rescued, refused := 0, 0, 0, 0
 	for _, g := range goldens {
-		got, err := templates[g.Template].Render(cases[g.Case].request(t))
+		got, err := templates[g.Template].Render(t.Context(), cases[g.Case].request(t))
 		switch {
 		case g.Output == nil && err == nil:
 			rescued++
@@ -188,7 +188,7 @@ func TestRealTrust(t *testing.T) {
 		mild := strings.Repeat("x", len(evil))
 		for id, c := range cases {
 			count := func(insert string) (int, string) {
-				p, err := tmpl.Render(laced(c.request(t), insert))
+				p, err := tmpl.Render(t.Context(), laced(c.request(t), insert))
 				if err != nil {
 					return -1, err.Error()
 				}
@@ -249,7 +249,7 @@ func TestRealContinue(t *testing.T) {
 	for name, tmpl := range realTemplates(t) {
 		for _, prefill := range []string{"The answer <b>is</b>", ""} {
 			req := &Request{Messages: []Message{{Role: RoleUser, Text: "Q"}, {Role: RoleAssistant, Text: prefill}}, End: EndContinue}
-			p, err := tmpl.Render(req)
+			p, err := tmpl.Render(t.Context(), req)
 			if err != nil {
 				// These two broke in Hugging Face's renderer too.
 				if name != "MiroThinker.jinja" && name != "fireworks-ai-llama-3-firefunction-v2.jinja" {
@@ -261,7 +261,7 @@ func TestRealContinue(t *testing.T) {
 				t.Errorf("%s: prompt does not end with %q: %q", name, prefill, p.Text)
 			}
 			req.Messages[1].Text, req.End = "zzz", EndHistory
-			whole, err := tmpl.Render(req)
+			whole, err := tmpl.Render(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,13 +308,13 @@ func BenchmarkRender(b *testing.B) {
 		}
 		for _, id := range []string{"multi", "parallel_calls"} {
 			req := cases[id].request(b)
-			if _, err := tmpl.Render(req); err != nil {
+			if _, err := tmpl.Render(b.Context(), req); err != nil {
 				continue
 			}
 			b.Run(name+"/"+id, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := tmpl.Render(req); err != nil {
+					if _, err := tmpl.Render(b.Context(), req); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,6 +1,9 @@
 package chat
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // A repair is a change to a conversation a template refused, one that keeps
 // every word and the order of the turns.
@@ -13,10 +16,10 @@ const (
 	repairs
 )
 
-func (t *Template) logRepair(r repair) {
+func (t *Template) logRepair(ctx context.Context, r repair) {
 	what := [repairs]string{"late system messages", "two turns of one role in a row", "late system messages and two turns of one role in a row"}
 	t.once[r].Do(func() {
-		t.opt.Log.Info("chat template refuses some conversations; merging messages", "model", t.opt.Model, "refuses", what[r])
+		t.opt.Log.InfoContext(ctx, "chat template refuses some conversations; merging messages", "model", t.opt.Model, "refuses", what[r])
 	})
 }
 

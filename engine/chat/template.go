@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ type Request struct {
 // reserved are the variables a Kwarg cannot replace.
 var reserved = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "unk_token", "pad_token"}
 
-// Render renders a conversation.
+// Render renders a conversation. ctx is for the log.
 //
 // Messages are given to the template in the shape it wants (see wants). If it
 // still refuses, it is asked again with system messages merged into one at the
@@ -103,7 +104,7 @@ var reserved = []string{"messages", "tools", "add_generation_prompt", "bos_token
 // into one, if there are such. If it refuses those too, the error is a
 // *TemplateError with its first answer. Errors in the request itself wrap
 // ErrRequest.
-func (t *Template) Render(req *Request) (*Prompt, error) {
+func (t *Template) Render(ctx context.Context, req *Request) (*Prompt, error) {
 	base, err := t.variables(req)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (t *Template) Render(req *Request) (*Prompt, error) {
 		for _, r := range repaired(req.Messages) {
 			// A repair that does not help is no news.
 			if again, err2 := t.render(base, r.messages, req.End); err2 == nil {
-				t.logRepair(r.repair)
+				t.logRepair(ctx, r.repair)
 				return again, nil
 			}
 		}

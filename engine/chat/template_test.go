@@ -170,7 +170,7 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl := newTemplate(t, tt.source, Options{BOS: "<s>", EOS: "</s>"})
-			p, err := tmpl.Render(&tt.req)
+			p, err := tmpl.Render(t.Context(), &tt.req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestRenderErrors(t *testing.T) {
 		{"reserved kwarg", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"bos_token", json.RawMessage(`""`)}}}, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := newTemplate(t, tt.source, Options{}).Render(&tt.req)
+			_, err := newTemplate(t, tt.source, Options{}).Render(t.Context(), &tt.req)
 			var te *TemplateError
 			switch {
 			case tt.want == "":
@@ -268,7 +268,7 @@ func TestNone(t *testing.T) {
 		{Request{Messages: []Message{user("x")}}, "x"},
 		{Request{Messages: []Message{user("x")}, Tools: []Tool{weather}, Kwargs: []Kwarg{{"documents", json.RawMessage(`["d1", "d2"]`)}}}, "weather d1 d2 x"},
 	} {
-		if p, err := tmpl.Render(&tt.req); err != nil || p.Text != tt.want {
+		if p, err := tmpl.Render(t.Context(), &tt.req); err != nil || p.Text != tt.want {
 			t.Errorf("got %v, %v; want %q", p, err, tt.want)
 		}
 	}
@@ -278,7 +278,7 @@ func TestRepairLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	tmpl := newTemplate(t, imTemplate, Options{Model: "m1", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	for range 3 {
-		if _, err := tmpl.Render(&Request{Messages: []Message{user("secret words"), system("late")}}); err != nil {
+		if _, err := tmpl.Render(t.Context(), &Request{Messages: []Message{user("secret words"), system("late")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -290,7 +290,7 @@ func TestRepairLoggedOnce(t *testing.T) {
 func TestRenderKeepsRequest(t *testing.T) {
 	req := Request{Messages: []Message{user("a"), {Role: RoleUser, Parts: []Part{{"b"}}}, system("c"), called("call_long_id_1", "{}")}}
 	before, _ := json.Marshal(req.Messages)
-	if _, err := newTemplate(t, instTemplate, Options{BOS: "<s>", EOS: "</s>"}).Render(&req); err != nil {
+	if _, err := newTemplate(t, instTemplate, Options{BOS: "<s>", EOS: "</s>"}).Render(t.Context(), &req); err != nil {
 		t.Fatal(err)
 	}
 	if after, _ := json.Marshal(req.Messages); !bytes.Equal(before, after) {
@@ -331,7 +331,7 @@ func TestSegments(t *testing.T) {
 			p := &Prompt{}
 			if tt.source != "" {
 				var err error
-				if p, err = newTemplate(t, tt.source, Options{BOS: "<s>"}).Render(&tt.req); err != nil {
+				if p, err = newTemplate(t, tt.source, Options{BOS: "<s>"}).Render(t.Context(), &tt.req); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -356,7 +356,7 @@ func TestStartsWith(t *testing.T) {
 		p := &Prompt{}
 		if tt.source != "" {
 			var err error
-			if p, err = newTemplate(t, tt.source, Options{BOS: "<s>"}).Render(&Request{Messages: []Message{user("<s>")}}); err != nil {
+			if p, err = newTemplate(t, tt.source, Options{BOS: "<s>"}).Render(t.Context(), &Request{Messages: []Message{user("<s>")}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -367,7 +367,7 @@ func TestStartsWith(t *testing.T) {
 }
 
 func TestTrusted(t *testing.T) {
-	p, err := newTemplate(t, "ab{{ messages[0].content }}cd", Options{}).Render(&Request{Messages: []Message{user("XY")}})
+	p, err := newTemplate(t, "ab{{ messages[0].content }}cd", Options{}).Render(t.Context(), &Request{Messages: []Message{user("XY")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 30 {
-				p, err := tmpl.Render(&Request{Messages: []Message{user("a"), system("s"), user("b")}})
+				p, err := tmpl.Render(t.Context(), &Request{Messages: []Message{user("a"), system("s"), user("b")}})
 				if err != nil || p.Text != "<s>[SYS]s[/SYS][INST] a\n\nb[/INST]" {
 					t.Errorf("got %v, %v", p, err)
 					return
@@ -426,7 +426,7 @@ func FuzzRender(f *testing.F) {
 		}
 		req.Messages = slices.Delete(req.Messages, 0, int(n/3)%len(req.Messages))
 		for _, tmpl := range templates {
-			p, err := tmpl.Render(req)
+			p, err := tmpl.Render(t.Context(), req)
 			if err != nil {
 				var te *TemplateError
 				if !errors.As(err, &te) && !errors.Is(err, ErrRequest) {

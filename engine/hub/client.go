@@ -102,7 +102,7 @@ func (c *Client) pause(ctx context.Context, n int, a *again) error {
 		}
 		d = a.after
 	}
-	c.log.Warn("hub request failed; trying again", "try", n, "in", d.Round(time.Millisecond), "err", a.err)
+	c.log.WarnContext(ctx, "hub request failed; trying again", "try", n, "in", d.Round(time.Millisecond), "err", a.err)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

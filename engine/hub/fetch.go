@@ -166,7 +166,7 @@ func (t *transfer) finish(ctx context.Context, it *item) error {
 			it.p.f = nil
 			return err
 		}
-		t.c.log.Warn("wrong hash; fetching the file again", "file", it.name)
+		t.c.log.WarnContext(ctx, "wrong hash; fetching the file again", "file", it.name)
 		t.moved(it, -it.p.have())
 		if err := it.p.reset(); err != nil {
 			return err
@@ -207,7 +207,7 @@ func (t *transfer) fromCache(ctx context.Context, name string, f PlanFile) (bool
 		if ctx.Err() != nil {
 			return false, err
 		}
-		t.c.log.Warn("file of the Hugging Face cache is damaged; fetching it", "file", name)
+		t.c.log.WarnContext(ctx, "file of the Hugging Face cache is damaged; fetching it", "file", name)
 		return false, nil
 	}
 	part := &part{root: t.root, name: name, file: f.File}

@@ -46,17 +46,16 @@ const (
 
 // A RopeConfig describes the rotary position embedding.
 type RopeConfig struct {
-	Dim         int // values of a head that are rotated
-	Base        float64
-	Interleaved bool
-	Scaling     string  // "", "linear" or "yarn"
-	Factor      float64 // of the scaling, ≥ 1
-	Original    int     // context before scaling (yarn)
-	AttnFactor  float64 // multiplies yarn's magnitude
-	ExtFactor   float64 // how much yarn extrapolates, 1 unless the file says otherwise
-	BetaFast    float64
-	BetaSlow    float64
-	Exact       bool // yarn's bounds are not rounded to whole pairs
+	Dim        int // values of a head that are rotated
+	Base       float64
+	Scaling    string  // "", "linear" or "yarn"
+	Factor     float64 // of the scaling, ≥ 1
+	Original   int     // context before scaling (yarn)
+	AttnFactor float64 // multiplies yarn's magnitude
+	ExtFactor  float64 // how much yarn extrapolates, 1 unless the file says otherwise
+	BetaFast   float64
+	BetaSlow   float64
+	Exact      bool // yarn's bounds are not rounded to whole pairs
 }
 
 // A reader takes typed values out of metadata under one prefix. Its first

@@ -56,37 +56,12 @@ func (c *hfConfig) refuseQuantised() {
 	c.refuse("weights quantised with %q; quern reads eight-bit floats and MXFP4; use the original model, or a GGUF file of it", method)
 }
 
-// float8 gives the value of each byte of the eight-bit types.
+// float8 gives the value of a byte of the eight-bit types.
 //
 // Micikevicius et al., "FP8 Formats for Deep Learning", 2022, table 1.
-var float8 = map[string]*[256]float32{
-	"F8_E4M3": float8Table(4, 3, false),
-	"F8_E5M2": float8Table(5, 2, true),
-}
-
-// float8Table decodes numbers of the given bits. With infinities the largest
-// exponent means them and NaN, as in IEEE 754; without, only all ones is NaN.
-func float8Table(exponent, mantissa int, infinities bool) *[256]float32 {
-	var t [256]float32
-	bias := 1<<(exponent-1) - 1
-	for i := range t {
-		e, m := i>>mantissa&(1<<exponent-1), i&(1<<mantissa-1)
-		v := math.Ldexp(float64(m), 1-bias-mantissa)
-		if e > 0 {
-			v = math.Ldexp(float64(1<<mantissa+m), e-bias-mantissa)
-		}
-		switch {
-		case infinities && e == 1<<exponent-1 && m == 0:
-			v = math.Inf(1)
-		case infinities && e == 1<<exponent-1, !infinities && i&127 == 127:
-			v = math.NaN()
-		}
-		if i > 127 {
-			v = -v
-		}
-		t[i] = float32(v)
-	}
-	return &t
+var float8 = map[string]func(byte) float32{
+	"F8_E4M3": quant.F8ToF32,
+	"F8_E5M2": func(b byte) float32 { return quant.F16ToF32(uint16(b) << 8) }, // the upper half of an F16
 }
 
 // scaleNames end the names of tensors that belong to a weight or, all but the
@@ -153,7 +128,11 @@ func (tr *translation) float8(r *weights.Raw, raws map[string]*weights.Raw) (*we
 		return nil, err
 	}
 	t := &weights.Tensor{Name: r.Name, Type: quant.BF16, Shape: r.Shape}
-	table := float8[r.DType]
+	decode := float8[r.DType]
+	var table [256]float32
+	for i := range table {
+		table[i] = decode(byte(i))
+	}
 	cols := 1
 	if n := len(r.Shape); n > 0 {
 		cols = max(1, r.Shape[n-1])

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"quern/formats/onnx"
+	"quern/kernels/quant"
 )
 
 // isFloat reports whether a type is kept in F: a switch, as every tensor asks.
@@ -35,6 +36,10 @@ var narrow = map[onnx.DType]struct {
 	onnx.Float4E2M1:     {2, 1, 0, 6, true},
 }
 
+// fnuz reports whether the bits of minus zero are the only NaN, and there is no
+// infinity.
+func fnuz(t onnx.DType) bool { return t == onnx.Float8E4M3FNUZ || t == onnx.Float8E5M2FNUZ }
+
 // round rounds v to the nearest number of t, ties to even.
 func round(t onnx.DType, v float64) float64 { return roundTo(t, v, true) }
 
@@ -54,9 +59,8 @@ func roundTo(t onnx.DType, v float64, saturate bool) float64 {
 		}
 		return v
 	}
-	fnuz := t == onnx.Float8E4M3FNUZ || t == onnx.Float8E5M2FNUZ
 	if v == 0 {
-		if fnuz {
+		if fnuz(t) {
 			return 0 // the bits of minus zero are NaN
 		}
 		return v
@@ -66,7 +70,7 @@ func roundTo(t onnx.DType, v float64, saturate bool) float64 {
 		_, e := math.Frexp(v)
 		step := math.Ldexp(1, max(e-1, n.emin)-n.man)
 		v = math.RoundToEven(v/step) * step
-		if v == 0 && fnuz {
+		if v == 0 && fnuz(t) {
 			return 0
 		}
 	}
@@ -108,31 +112,26 @@ func roundPower(v float64, mode string, saturate bool) float64 {
 	return math.Ldexp(1, min(max(e, -127), 127))
 }
 
-// decode returns the number with those bits.
+// decode returns the number with those bits, of a float of 8 bits or 4.
 func decode(t onnx.DType, bits uint32) float32 {
-	if t == onnx.Float8E8M0 {
-		if bits == 0xff {
-			return float32(math.NaN())
-		}
+	switch {
+	case t == onnx.Float8E4M3FN:
+		return quant.F8ToF32(uint8(bits))
+	case t == onnx.Float8E5M2: // the upper half of a float16
+		return quant.F16ToF32(uint16(bits) << 8)
+	case t == onnx.Float8E8M0 && bits == 0xff, fnuz(t) && bits == 0x80:
+		return float32(math.NaN())
+	case t == onnx.Float8E8M0:
 		return float32(math.Ldexp(1, int(bits)-127))
 	}
 	n := narrow[t]
-	sign, man, e := bits>>(n.exp+n.man)&1, bits&(1<<n.man-1), int(bits>>n.man)&(1<<n.exp-1)
-	top := e == 1<<n.exp-1
-	switch fnuz := t == onnx.Float8E4M3FNUZ || t == onnx.Float8E5M2FNUZ; {
-	case fnuz && bits&0xff == 0x80, t == onnx.Float8E4M3FN && bits&0x7f == 0x7f,
-		top && man != 0 && (!n.sat || t == onnx.Float8E5M2):
-		return float32(math.NaN())
-	case top && (!n.sat || t == onnx.Float8E5M2):
-		return float32(math.Inf(1 - 2*int(sign)))
-	}
-	v := float64(man)
+	v, e := float64(bits&(1<<n.man-1)), int(bits>>n.man)&(1<<n.exp-1)
 	if e > 0 {
 		v += float64(int(1) << n.man)
 		e--
 	}
 	v = math.Ldexp(v, e+n.emin-n.man)
-	if sign == 1 {
+	if bits>>(n.exp+n.man)&1 != 0 {
 		v = -v
 	}
 	return float32(v)
@@ -153,7 +152,7 @@ func encode(t onnx.DType, v float64) uint32 {
 	}
 	top := uint32(1<<n.exp-1) << n.man
 	switch {
-	case math.IsNaN(v) && (t == onnx.Float8E4M3FNUZ || t == onnx.Float8E5M2FNUZ):
+	case math.IsNaN(v) && fnuz(t):
 		return 0x80
 	case math.IsNaN(v) && t == onnx.Float8E4M3FN:
 		return 0x7f

@@ -15,16 +15,6 @@ type ID = int32
 // None stands for the absence of a token.
 const None ID = -1
 
-// A Tokenizer encodes text and renders tokens. It is safe for concurrent use.
-type Tokenizer interface {
-	// Encode appends the tokens of text to dst. Control tokens spelled in
-	// text are honoured only when special is true.
-	Encode(dst []ID, text string, special bool) []ID
-	// Bytes returns the bytes of one token, which need not be valid UTF-8.
-	// The slice is shared and must not be written.
-	Bytes(ID) []byte
-}
-
 var (
 	// ErrFormat marks a tokenizer description that contradicts itself.
 	ErrFormat = errors.New("malformed tokenizer")

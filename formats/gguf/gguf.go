@@ -104,10 +104,10 @@ func parse(data []byte) (*file, error) {
 		return nil, fmt.Errorf("%w: the header is cut short", ErrFormat)
 	}
 	if !c.Fits(tensors, minTensor) {
-		return nil, fmt.Errorf("%w: %d tensors cannot fit in %d bytes", ErrFormat, tensors, len(data))
+		return nil, fmt.Errorf("%w: %d tensors cannot fit in %d bytes; the file is incomplete or damaged", ErrFormat, tensors, len(data))
 	}
 	if !c.Fits(pairs, minPair) {
-		return nil, fmt.Errorf("%w: %d metadata pairs cannot fit in %d bytes", ErrFormat, pairs, len(data))
+		return nil, fmt.Errorf("%w: %d metadata pairs cannot fit in %d bytes; the file is incomplete or damaged", ErrFormat, pairs, len(data))
 	}
 
 	f := new(file)

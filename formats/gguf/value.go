@@ -37,7 +37,7 @@ var valueTypes = [...]struct {
 }
 
 // errShort is returned where a value runs past the end of the file.
-var errShort = fmt.Errorf("%w: the value is cut short", ErrFormat)
+var errShort = fmt.Errorf("%w: the value is cut short; the file is incomplete or damaged", ErrFormat)
 
 // readValue reads a value of type t, depth arrays deep. The kind is zero for
 // an array of arrays whose innermost elements are not all of one kind.
@@ -90,7 +90,7 @@ func readArray(c *scan.Cursor, depth int) (weights.Value, weights.Kind, error) {
 		return nil, 0, fmt.Errorf("%w: array of unknown metadata type %d", ErrFormat, t)
 	}
 	if !c.Fits(n, valueTypes[t].size) {
-		return nil, 0, fmt.Errorf("%w: an array of %d elements does not fit in the %d bytes left", ErrFormat, n, c.Left())
+		return nil, 0, fmt.Errorf("%w: an array of %d elements does not fit in the %d bytes left; the file is incomplete or damaged", ErrFormat, n, c.Left())
 	}
 	kind := valueTypes[t].kind
 	if t == typeArray {

@@ -8,8 +8,9 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"quern/bench/fixtures"
 )
 
 // Decoder is codecs.Decoder, which this package cannot import.
@@ -19,25 +20,10 @@ type Decoder interface {
 	Read(dst []float32) (int, error)
 }
 
-// Fixture returns the path of a file of shared/fixtures/audio, which lies in
-// some directory above the package, or skips the test.
+// Fixture returns the path of a file of shared/fixtures/audio, or skips the test.
 func Fixture(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		path := filepath.Join(dir, "shared", "fixtures", "audio", name)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skipf("no shared/fixtures/audio/%s", name)
-		}
-		dir = up
-	}
+	return fixtures.Path(t, "audio", name)
 }
 
 // ReadFile returns the bytes of path.
