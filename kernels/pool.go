@@ -65,6 +65,11 @@ const (
 	parkHeld   = 5 * time.Millisecond
 )
 
+// cooperative says that goroutines share one thread and none is ever interrupted:
+// who runs regions without end would keep the processor from workers that were
+// woken, from timers and from the collector.
+const cooperative = runtime.GOARCH == "wasm"
+
 // NewPool starts a pool of n workers, of which the caller of Run is one.
 func NewPool(n int) *Pool {
 	p := &Pool{}
@@ -121,6 +126,9 @@ func (p *Pool) wake() (any bool) {
 func (p *Pool) Run(chunks int, r *Region) {
 	if chunks <= 0 {
 		return
+	}
+	if cooperative {
+		runtime.Gosched()
 	}
 	if len(p.workers) == 0 || chunks == 1 {
 		for c := range chunks {

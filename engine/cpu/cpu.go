@@ -64,6 +64,7 @@ type exec struct {
 	steps   []func()
 	results [][]float32
 	acts    acts
+	read    kernels.Region // of Batch.Read
 	tables  []*ropeTable
 	vectors map[*weights.Tensor][]float32
 	vocab   int     // tokens are below it; 0 when the Program embeds none
@@ -93,6 +94,10 @@ func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
 		if p.Values[i].Input == "features" {
 			e.features = p.Values[i].Width()
 		}
+	}
+	e.read.F = func(_, want int) {
+		w := e.width(p.Results[0])
+		e.in.Read(want, e.results[0][want*w:(want+1)*w])
 	}
 	for _, n := range p.Buffers {
 		e.buffers = append(e.buffers, make([]float32, n))
@@ -152,6 +157,14 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	}
 	for i, v := range e.p.Results {
 		e.results[i] = e.floats(v)
+	}
+	if in.Read != nil && len(e.results) > 0 && e.p.Values[e.p.Results[0]].Lead == graph.PerWant {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		// In the same turn: others would have the processors idle, or in their way.
+		e.b.turn.yield(start)
+		e.b.pool.Run(len(in.Want), &e.read)
 	}
 	return e.results, nil
 }

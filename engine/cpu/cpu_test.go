@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"quern/engine/graph"
@@ -205,6 +207,54 @@ func TestRunAllocatesNothing(t *testing.T) {
 		run()
 		if n := testing.AllocsPerRun(50, run); n != 0 {
 			t.Errorf("%v: a decode step allocates %v times", typ, n)
+		}
+	}
+}
+
+// Rows are read in Run, each once, on the pool, and not of a run that ends early.
+func TestRunReads(t *testing.T) {
+	for _, threads := range []int{1, 2, 4} {
+		b := Open(threads)
+		defer b.Close()
+		e, c := tiny(t, b, quant.F32, 8, 8), newCache(t, b)
+		in := &graph.Batch{Tokens: []int32{1, 2, 3, 4}, Positions: []int32{0, 0, 0, 0}, Seq: []int32{0, 1, 2, 3}, Tables: [][]int32{{0}, {1}, {2}, {3}}, Want: []int32{0, 2, 3}}
+		out, err := e.Run(context.Background(), in, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Clone(out[0])
+		var calls [3]atomic.Int32
+		got := make([]float32, len(want))
+		width := len(want) / 3
+		in.Read = func(i int, row []float32) {
+			calls[i].Add(1)
+			copy(got[i*width:(i+1)*width], row)
+		}
+		run := func() {
+			if _, err := e.Run(context.Background(), in, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run()
+		for i := range calls {
+			if n := calls[i].Load(); n != 1 {
+				t.Errorf("%d threads: row %d was read %d times", threads, i, n)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d threads: read %v, want %v", threads, got, want)
+		}
+		if n := testing.AllocsPerRun(50, run); n != 0 {
+			t.Errorf("%d threads: a run that is read allocates %v times", threads, n)
+		}
+		in.Want = nil
+		in.Read = func(int, []float32) { t.Error("read without a wanted row") }
+		run()
+		in.Want = []int32{1}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := e.Run(ctx, in, c); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 	}
 }

@@ -17,6 +17,13 @@ type Batch struct {
 	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
 	Want      []int32   // rows whose results are read, ascending
 
+	// Read, if set, is for Programs whose result 0 has the wanted rows. An Exec that
+	// has threads calls it from them before Run returns, once for each index into
+	// Want, with that row of the result, which Read may change; several calls may
+	// run at a time. Whoever sets it deals with the rows it was not called for. It
+	// does not panic.
+	Read func(want int, row []float32)
+
 	// Of encoders: (rows, width) numbers. Tokens may be nil then.
 	Features []float32
 	// Of decoders with cross-attention: (seqs) KV blocks that hold what a

@@ -20,6 +20,7 @@ type Ranker interface {
 	//
 	// The caller gets either: ranking i has at least top[i] numbers, and row i of
 	// the result is not set; or IDs of ranking i is nil and the row is Run's.
-	// Rankings, too, are valid until the next run.
+	// Rankings, too, are valid until the next run. Rows that have one are not for
+	// in.Read.
 	RunRanked(ctx context.Context, in *Batch, kv Cache, top []int) ([][]float32, []Ranking, error)
 }

@@ -32,3 +32,46 @@ func Kept(p Params, logits []float32) map[token.ID]float64 {
 	}
 	return kept
 }
+
+// A Survey is what the survey of logits has found.
+type Survey struct {
+	OK    bool
+	Top   float32
+	Sum   float64
+	Peaks []float32
+}
+
+// TakeSurvey surveys logits.
+func TakeSurvey(logits []float32) Survey {
+	var s survey
+	ok := s.take(logits)
+	return Survey{ok, s.top, s.sum, s.peaks}
+}
+
+// The error of Survey.Sum, and how many logits share a peak.
+const (
+	Doubt    = doubt
+	BlockLen = blockLen
+)
+
+// Nucleus returns the tokens of the nucleus as they are drawn from, those that the
+// sum of all weights gives, and whether the survey's was enough.
+func Nucleus(logits []float32, p float64) (got, want []token.ID, sure bool) {
+	var s survey
+	if !s.take(logits) {
+		panic("no logits")
+	}
+	ids := func(c []cand) (ids []token.ID) {
+		for _, c := range c {
+			ids = append(ids, c.id)
+		}
+		return ids
+	}
+	exact, _ := s.likeliest(nil, logits, p, expSum(logits, s.top), 0)
+	_, sure = s.likeliest(nil, logits, p, s.sum, doubt)
+	kept, err := new(survey).nucleus(nil, logits, p)
+	if err != nil {
+		panic(err)
+	}
+	return ids(kept), ids(exact), sure
+}

@@ -37,10 +37,13 @@ func (s *Sampler) drawAll(logits []float32, scale float64) (token.ID, error) {
 		return 0, err
 	}
 	sums, sum := s.buf.sums[:0], 0.0
+	down := &s.buf.down
+	for i := range down {
+		down[i] = -top
+	}
 	for block := range slices.Chunk(logits, sumBlock) {
-		for i, v := range block {
-			block[i] = (v - top) * float32(scale)
-		}
+		kernels.Add(block, block, down[:len(block)])
+		kernels.Scale(block, block, float32(scale))
 		part := float64(kernels.ExpSum(block, 0))
 		sums = append(sums, part)
 		sum += part
@@ -94,12 +97,13 @@ func (s *Sampler) filter(logits []float32, scale float64, f filters) (c []cand, 
 			sum = weigh(c)
 		}
 	case f.typical:
-		c, sum, err = gather(s.buf.cands[:0], logits, math.Inf(-1))
+		c, sum, err = gather(s.buf.cands[:0], logits)
 	case f.topP:
-		c, sum, err = gatherMass(s.buf.cands[:0], logits, float64(p.TopP))
+		c, err = s.buf.survey.nucleus(s.buf.cands[:0], logits, float64(p.TopP))
+		f.topP = false
 	default:
 		// The margin leaves the exact comparison to keepMin.
-		c, sum, err = gather(s.buf.cands[:0], logits, math.Log(min(float64(p.MinP), 1))-1e-3)
+		c, err = s.buf.survey.within(s.buf.cands[:0], logits, 1e-3-math.Log(min(float64(p.MinP), 1)))
 	}
 	if cap(c) > cap(s.buf.cands) {
 		s.buf.cands = c
@@ -119,7 +123,7 @@ func (s *Sampler) keep(c []cand, sum, scale float64, f filters) (_ []cand, _ flo
 		c, sum = keepTypical(c, sum, float64(p.TypicalP))
 	}
 	if f.topP {
-		c = keepMass(c, sum*float64(p.TopP))
+		c, _ = keepMass(c, sum*float64(p.TopP), 0)
 	}
 	if f.minP {
 		c = keepMin(c, float64(p.MinP))
@@ -162,19 +166,24 @@ func (s *Sampler) drawOf(c []cand, sum float64, best int) token.ID {
 func topCands(c []cand, logits []float32, k int) ([]cand, error) {
 	limit := max(2*k, 64)
 	floor := float32(math.Inf(-1))
-	for i, v := range logits {
-		// Ids ascend, so a logit that only equals the floor comes too late.
-		if v <= floor {
+	for from := 0; from < len(logits); from += few {
+		if len(logits)-from >= few && noneAbove((*[few]float32)(logits[from:]), floor) {
 			continue
 		}
-		if bad(v) {
-			return c, badLogit(i, v)
-		}
-		c = append(c, cand{id: token.ID(i), logit: v, key: -float64(v)})
-		if len(c) == limit {
-			selectFirst(c, k)
-			c = c[:k]
-			floor = c[k-1].logit
+		for i, v := range logits[from:min(from+few, len(logits))] {
+			// Ids ascend, so a logit that only equals the floor comes too late.
+			if v <= floor {
+				continue
+			}
+			if bad(v) {
+				return c, badLogit(from+i, v)
+			}
+			c = append(c, cand{id: token.ID(from + i), logit: v, key: -float64(v)})
+			if len(c) == limit {
+				selectFirst(c, k)
+				c = c[:k]
+				floor = c[k-1].logit
+			}
 		}
 	}
 	if len(c) == 0 {
@@ -200,17 +209,14 @@ func weigh(c []cand) (sum float64) {
 	return sum
 }
 
-// gather appends every possible token whose logit is at least floor above the
-// largest (floor is negative). sum is that of all weights, also of the tokens
-// left out; it is not computed when floor is finite.
-func gather(c []cand, logits []float32, floor float64) (_ []cand, sum float64, err error) {
+// gather appends every possible token and returns the sum of all weights.
+func gather(c []cand, logits []float32) (_ []cand, sum float64, err error) {
 	_, top, err := argmax(logits)
 	if err != nil {
 		return c, 0, err
 	}
-	least := float32(max(float64(top)+floor, -math.MaxFloat32))
 	for i, v := range logits {
-		if v < least {
+		if !possible(v) {
 			continue
 		}
 		w := exp(float64(v) - float64(top))
@@ -218,36 +224,6 @@ func gather(c []cand, logits []float32, floor float64) (_ []cand, sum float64, e
 		c = append(c, cand{token.ID(i), v, -float64(v), w})
 	}
 	return c, sum, nil
-}
-
-// gatherMass appends at least the likeliest tokens that together have the share
-// p of the whole mass, and returns the weight of that whole.
-func gatherMass(c []cand, logits []float32, p float64) (_ []cand, sum float64, err error) {
-	_, top, err := argmax(logits)
-	if err != nil {
-		return c, 0, err
-	}
-	sum = expSum(logits, top) // in float64: the edge of the nucleus moves with it
-	// All tokens below e^-bound of the best together weigh less than
-	// n·e^-bound; with this bound, that is the share nobody asked for.
-	bound := math.Log(float64(len(logits))/((1-p)*sum)) + 1e-3
-	// Most distributions have their nucleus much nearer to the best token.
-	// Passes without an exponential are cheap, candidates are not.
-	mass, upper := 0.0, float32(math.Inf(1))
-	for t := 4.0; ; t *= 2 {
-		lower := float32(max(float64(top)-min(t, bound), -math.MaxFloat32))
-		for i, v := range logits {
-			if v >= lower && v < upper {
-				w := exp(float64(v) - float64(top))
-				mass += w
-				c = append(c, cand{token.ID(i), v, -float64(v), w})
-			}
-		}
-		if mass >= p*sum || t >= bound {
-			return c, sum, nil
-		}
-		upper = lower
-	}
 }
 
 // expSum returns the sum of e^(logit - top) over all logits.
@@ -280,7 +256,7 @@ func keepTypical(c []cand, sum, p float64) ([]cand, float64) {
 	for i := range c {
 		c[i].key = math.Abs(float64(c[i].logit) - float64(top) - mean)
 	}
-	c = keepMass(c, p*sum)
+	c, _ = keepMass(c, p*sum, 0)
 	sum = 0
 	for i := range c {
 		c[i].key = -float64(c[i].logit)
@@ -289,8 +265,9 @@ func keepTypical(c []cand, sum, p float64) ([]cand, float64) {
 	return c, sum
 }
 
-// keepMass keeps the shortest run of first tokens that weighs at least mass.
-func keepMass(c []cand, mass float64) []cand {
+// keepMass keeps the shortest run of first tokens that weighs at least mass. It says
+// whether it would have done the same for every mass nearer to this one than slack.
+func keepMass(c []cand, mass, slack float64) (_ []cand, sure bool) {
 	// Like selectFirst, but the place to split at is found by weight.
 	lo, hi := 0, len(c)
 	for hi-lo > small {
@@ -298,6 +275,9 @@ func keepMass(c []cand, mass float64) []cand {
 		left := 0.0
 		for i := lo; i < m; i++ {
 			left += c[i].w
+		}
+		if math.Abs(left-mass) < slack {
+			return c, false
 		}
 		if left >= mass {
 			hi = m
@@ -307,11 +287,15 @@ func keepMass(c []cand, mass float64) []cand {
 	}
 	insertionSort(c[lo:hi])
 	for i := lo; i < hi; i++ {
-		if mass -= c[i].w; mass <= 0 {
-			return c[:i+1]
+		mass -= c[i].w
+		if math.Abs(mass) < slack {
+			return c, false
+		}
+		if mass <= 0 {
+			return c[:i+1], true
 		}
 	}
-	return c[:hi]
+	return c[:hi], true
 }
 
 // keepMin keeps tokens at least p times as likely as the likeliest.

@@ -85,9 +85,11 @@ type Sampler struct {
 // Buffers are the working memory of Samplers: up to a few megabytes for a large
 // vocabulary and flat distributions. The zero value is ready to use.
 type Buffers struct {
-	cands []cand
-	raw   []float32
-	sums  []float64 // of the weights of each block
+	cands  []cand
+	raw    []float32
+	sums   []float64 // of the weights of each block
+	down   [sumBlock]float32
+	survey survey
 }
 
 // New returns the Sampler of a sequence that starts with prompt, which is only
@@ -182,19 +184,33 @@ func (s *Sampler) uniform() float64 {
 // argmax returns the first of the largest logits.
 func argmax(logits []float32) (token.ID, float32, error) {
 	best, at := float32(math.Inf(-1)), -1
-	for i, v := range logits {
-		// Written so that NaN, too, enters the branch.
-		if !(v <= best) {
-			if bad(v) {
-				return 0, 0, badLogit(i, v)
+	for from := 0; from < len(logits); from += few {
+		if len(logits)-from >= few && noneAbove((*[few]float32)(logits[from:]), best) {
+			continue
+		}
+		for i, v := range logits[from:min(from+few, len(logits))] {
+			// Written so that NaN, too, enters the branch.
+			if !(v <= best) {
+				if bad(v) {
+					return 0, 0, badLogit(from+i, v)
+				}
+				best, at = v, from+i
 			}
-			best, at = v, i
 		}
 	}
 	if at < 0 {
 		return 0, 0, ErrBarred
 	}
 	return token.ID(at), best, nil
+}
+
+// few is how many logits are passed over at a time.
+const few = 8
+
+// noneAbove says whether all of x are at most floor, which NaN is not.
+func noneAbove(x *[few]float32, floor float32) bool {
+	return x[0] <= floor && x[1] <= floor && x[2] <= floor && x[3] <= floor &&
+		x[4] <= floor && x[5] <= floor && x[6] <= floor && x[7] <= floor
 }
 
 func bad(v float32) bool { return v != v || v > math.MaxFloat32 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"quern/engine/graph"
@@ -46,11 +47,31 @@ type fakeExec struct {
 	logits []float32
 	fail   func(in *graph.Batch) error // may panic; nil: all is well
 	steps  int
+	reads  int // of three wanted rows, how many it calls Batch.Read for
 }
 
 func (e *fakeExec) Close() error { return nil }
 
 func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	out, err := e.compute(in, kv)
+	if err == nil {
+		e.read(in, func(int) bool { return true })
+	}
+	return out, err
+}
+
+// read calls Batch.Read for some of the wanted rows that may be read, in parallel.
+func (e *fakeExec) read(in *graph.Batch, may func(want int) bool) {
+	var wg sync.WaitGroup
+	for i := range in.Want {
+		if (i+e.steps)%3 < e.reads && may(i) {
+			wg.Go(func() { in.Read(i, e.logits[i*fakeVocab:(i+1)*fakeVocab]) })
+		}
+	}
+	wg.Wait()
+}
+
+func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error) {
 	if err := e.check(in); err != nil {
 		panic(err) // the run is then not what was asked for, and tests notice
 	}

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"quern/engine/graph"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -244,7 +243,7 @@ func (s *Scheduler) grow() {
 // preempt sends q back to wait. Its tokens and its sampler stay as they are;
 // keys and values are computed again when there is room.
 func (s *Scheduler) preempt(q *sequence) {
-	s.log.Debug("sequence preempted", "tokens", len(q.tokens), "blocks", len(q.table), "running", len(s.running))
+	s.log.DebugContext(q.ctx, "sequence preempted", "tokens", len(q.tokens), "blocks", len(q.table), "running", len(s.running))
 	s.stats.preempts.Add(1)
 	s.leave(q)
 	q.state = waiting
@@ -274,6 +273,7 @@ func (s *Scheduler) assemble() bool {
 	in.Tokens, in.Positions, in.Seq = in.Tokens[:0], in.Positions[:0], in.Seq[:0]
 	in.Tables, in.Want = in.Tables[:0], in.Want[:0]
 	s.steps, s.tops = s.steps[:0], s.tops[:0]
+	s.draws.reset()
 	for i, n := range s.rows {
 		if n == 0 {
 			continue
@@ -282,8 +282,13 @@ func (s *Scheduler) assemble() bool {
 		wants := len(in.Want)
 		for k := range n {
 			if k >= l.from && k < l.to || l.last && k == l.rows-1 {
+				next := token.None
+				if k >= l.from && k < l.to {
+					next = q.tokens[q.computed+k+1]
+				}
 				in.Want = append(in.Want, int32(len(in.Tokens)))
-				s.tops = append(s.tops, s.top(q, k < l.from || k >= l.to))
+				s.tops = append(s.tops, s.top(q, next == token.None))
+				s.draws.plan(q, next)
 			}
 			in.Tokens = append(in.Tokens, q.tokens[q.computed+k])
 			in.Positions = append(in.Positions, int32(q.computed+k))
@@ -308,27 +313,23 @@ func (s *Scheduler) step(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // shutdown does the rest
 		}
-		s.log.Error("step failed", "error", err, "rows", len(s.batch.Tokens), "sequences", len(s.steps))
 		for _, p := range s.steps {
-			if p.q.state != ended {
+			if p.q.state != ended { // a line for each request, since each has lost its reply
+				s.log.ErrorContext(p.q.ctx, "step failed", "err", err, "rows", len(s.batch.Tokens), "sequences", len(s.steps))
 				s.fail(p.q.job, err)
 			}
 		}
 		return
 	}
+	s.readRest(logits)
 	s.stats.steps.Add(1)
 	s.now = time.Now()
-	width := len(logits) / max(1, len(s.batch.Want))
 	at := 0
 	for _, p := range s.steps {
-		rows := logits[at*width : (at+p.wants)*width]
+		from := s.draws.first[at]
 		at += p.wants
-		var last graph.Ranking
-		if p.wants > 0 && s.rankings != nil {
-			last = s.rankings[at-1]
-		}
 		if p.q.state == running { // else it fell with a sister
-			s.advance(p.q, p.rows, rows, width, last)
+			s.advance(p.q, p.rows, s.draws.all[from:s.draws.first[at]])
 		}
 	}
 }
@@ -355,9 +356,9 @@ func (s *Scheduler) run(ctx context.Context) (logits []float32, err error) {
 	return results[0], nil
 }
 
-// advance notes that n more rows of q are computed. logits holds the rows that
-// were wanted; last is the ranking of the last one, if it has one instead.
-func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int, last graph.Ranking) {
+// advance notes that n more rows of q are computed, and what was drawn from those
+// that were wanted.
+func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 	from := q.computed
 	q.computed += n
 	if q.PromptLogprobs && !q.done {
@@ -366,13 +367,12 @@ func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int, las
 			if q.scores == nil {
 				q.scores = append(make([]sample.Token, 0, q.prompt), sample.Token{ID: q.tokens[0]})
 			}
-			t := sample.Logprobs(logits[:width], q.tokens[q.scored+1], q.Sample.Top)
-			if t.Logprob != t.Logprob {
-				s.fail(q.job, sample.ErrLogits)
+			if drawn[0].err != nil {
+				s.fail(q.job, drawn[0].err)
 				return
 			}
-			q.scores = append(q.scores, t)
-			logits = logits[width:]
+			q.scores = append(q.scores, drawn[0].token)
+			drawn = drawn[1:]
 		}
 	}
 	s.keep(q, from)
@@ -380,7 +380,7 @@ func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int, las
 		return
 	}
 	if q.done {
-		s.draw(q, logits, last)
+		s.take(q, &drawn[0])
 		return
 	}
 	s.promptDone(q)
@@ -399,12 +399,7 @@ func (s *Scheduler) advance(q *sequence, n int, logits []float32, width int, las
 		if f.state == ended {
 			return // drawing failed and ended them all
 		}
-		row := logits
-		if i < q.n-1 && last.IDs == nil {
-			s.row = append(s.row[:0], logits...) // drawing may spoil the row
-			row = s.row
-		}
-		s.draw(f, row, last)
+		s.take(f, &drawn[i])
 	}
 }
 
@@ -470,9 +465,13 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	return true
 }
 
-// draw takes the next token of q from logits, or from their ranking.
-func (s *Scheduler) draw(q *sequence, logits []float32, ranking graph.Ranking) {
-	t, err := s.sample(q, logits, ranking)
+// take has q go on by the token that was drawn for it.
+func (s *Scheduler) take(q *sequence, d *draw) {
+	q.sampler = d.sampler
+	if d.panic != nil {
+		s.log.ErrorContext(q.ctx, "sampler panicked", "panic", d.panic, "stack", d.stack)
+	}
+	t, err := d.token, d.err
 	switch {
 	case errors.Is(err, sample.ErrBarred) && q.Mask != nil && len(q.barred()) > 0:
 		// The grammar is complete, and the only tokens it would still allow
@@ -498,30 +497,6 @@ func (s *Scheduler) draw(q *sequence, logits []float32, ranking graph.Ranking) {
 	if q.generated >= q.Max {
 		s.finish(q, Length, token.None)
 	}
-}
-
-// sample draws. It guards the loop against a Mask that panics.
-func (s *Scheduler) sample(q *sequence, logits []float32, ranking graph.Ranking) (t sample.Token, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("sampler panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("sched: the sampler panicked: %v", p)
-		}
-	}()
-	if q.sampler == nil {
-		p := q.Sample
-		p.Seed = seedOf(p.Seed, q.index)
-		var m sample.Mask
-		if q.Mask != nil {
-			m = q.Mask()
-		}
-		q.sampler = sample.New(p, q.tokens[:q.prompt], m)
-		q.sampler.Share(&s.buffers)
-	}
-	if ranking.IDs != nil {
-		return q.sampler.NextOf(ranking.IDs, ranking.Logits, q.barred())
-	}
-	return q.sampler.Next(logits, q.barred())
 }
 
 // finish ends one sequence.

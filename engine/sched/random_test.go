@@ -123,6 +123,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	if seed%2 == 0 {
 		ranking(s, e, 1+int(seed%7))
 	}
+	e.reads = int(seed / 2 % 4)
 	if rng.IntN(2) == 0 {
 		s.pool.prefix.mask = 1 // all but everything collides
 	}

@@ -27,7 +27,7 @@ func (e *rankingExec) RunRanked(ctx context.Context, in *graph.Batch, kv graph.C
 	if len(top) != len(in.Want) {
 		return nil, nil, fmt.Errorf("%d rows to rank of %d", len(top), len(in.Want))
 	}
-	out, err := e.Run(ctx, in, kv)
+	out, err := e.compute(in, kv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,6 +55,7 @@ func (e *rankingExec) RunRanked(ctx context.Context, in *graph.Batch, kv graph.C
 			row[k] = float32(math.NaN())
 		}
 	}
+	e.read(in, func(want int) bool { return rankings[want].IDs == nil })
 	return out, rankings, nil
 }
 

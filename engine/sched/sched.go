@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"quern/engine/graph"
-	"quern/engine/sample"
 	"quern/engine/token"
 )
 
@@ -113,8 +112,9 @@ type Scheduler struct {
 	batch   graph.Batch
 	steps   []stepped
 	scratch []*sequence
-	row     []float32 // copy of logits that several sequences draw from
-	buffers sample.Buffers
+	draws   draws
+	toolbox toolbox
+	rest    rest
 
 	ranker   graph.Ranker    // Exec, if it is one
 	tops     []int           // of the wanted rows, what RunRanked takes
@@ -184,11 +184,16 @@ func New(o Options) (*Scheduler, error) {
 	}
 	s.box.spare = o.Slots
 	s.ranker, _ = o.Exec.(graph.Ranker)
+	s.batch.Read = s.read
+	s.rest.help = func() {
+		defer s.rest.wg.Done()
+		s.work()
+	}
 	return s, nil
 }
 
 // Submit queues r and returns its Stream. It does not wait. ctx is watched for
-// as long as the request lives.
+// as long as the request lives, and what concerns it alone is logged with it.
 //
 // Errors: ErrQueueFull, ErrTooLong, ErrNoPrompt, ErrStopped, or ctx's.
 func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
@@ -205,7 +210,7 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	case len(r.Prompt) > limit:
 		return nil, &TooLongError{Tokens: len(r.Prompt), Limit: limit}
 	}
-	j := s.newJob(r)
+	j := s.newJob(ctx, r)
 
 	s.box.Lock()
 	defer s.box.Unlock()
@@ -228,13 +233,13 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 // reserve bounds how far ahead memory for a reply is set aside.
 const reserve = 1024
 
-func (s *Scheduler) newJob(r Request) *job {
+func (s *Scheduler) newJob(ctx context.Context, r Request) *job {
 	n := max(r.N, 1)
 	rest := s.o.Context - len(r.Prompt)
 	if r.Max <= 0 || r.Max > rest {
 		r.Max = rest
 	}
-	j := &job{Request: r, n: n, live: n, prompt: len(r.Prompt), submitted: time.Now()}
+	j := &job{Request: r, ctx: ctx, n: n, live: n, prompt: len(r.Prompt), submitted: time.Now()}
 	if r.Min > 0 {
 		j.early = slices.Concat(r.EOG, r.StopIDs)
 	}

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ type Request struct {
 	NoTokens  bool       // evaluate the prompt and generate nothing
 
 	Sample         sample.Params      // sequence 0 has its Seed, the others have seeds made from it
-	Mask           func() sample.Mask // called once for each sequence; nil means none
+	Mask           func() sample.Mask // called once for each sequence; different ones, and the calls, at the same time; nil means none
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
 }
@@ -29,6 +30,7 @@ type Request struct {
 // A job is what the sequences of one Request share.
 type job struct {
 	Request
+	ctx    context.Context // of Submit; for the log, which may know whose request it is
 	st     *Stream
 	serial uint64 // order of arrival
 	n      int    // sequences
