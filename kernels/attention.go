@@ -11,13 +11,15 @@ import (
 //
 // Data is (layers, blocks, 2, kvHeads, BlockSize, headDim): for each block the
 // keys of every head, then the values; the tokens of one head lie together, so
-// that a head's scores over a block are one small matrix product.
+// that a head's scores over a block are one small matrix product. KeysByDimension
+// changes the last two places of keys.
 type KV struct {
 	Type                           quant.Type // F32, F16 or Q8_0
 	Layers, Blocks, BlockSize      int
 	KVHeads, HeadDim               int
 	Data                           []byte
-	token, head, block, layerBytes int // strides in bytes
+	token, head, block, layerBytes int  // strides in bytes
+	byDim                          bool // see KeysByDimension
 }
 
 // spanTokens is how many tokens the scores of a span are taken of at a time,
@@ -82,8 +84,14 @@ func (kv *KV) Put(layer int, block int32, slot int, k, v []float32) {
 	l := kv.Type.Layout()
 	for h := range kv.KVHeads {
 		at := h * kv.HeadDim
-		l.Encode(kv.keys(layer, block, h)[slot*kv.token:(slot+1)*kv.token], k[at:at+kv.HeadDim])
-		l.Encode(kv.values(layer, block, h)[slot*kv.token:(slot+1)*kv.token], v[at:at+kv.HeadDim])
+		keys, value := kv.keys(layer, block, h), kv.values(layer, block, h)[slot*kv.token:(slot+1)*kv.token]
+		if kv.byDim { // the value's place serves on the way
+			l.Encode(value, k[at:at+kv.HeadDim])
+			kv.moveKey(keys, value, slot, false)
+		} else {
+			l.Encode(keys[slot*kv.token:(slot+1)*kv.token], k[at:at+kv.HeadDim])
+		}
+		l.Encode(value, v[at:at+kv.HeadDim])
 	}
 }
 
@@ -97,7 +105,7 @@ type AttendOptions struct {
 // Attend writes softmax(scale · q·Kᵀ) · V over tokens first to n-1 of a
 // sequence to dst, for the query heads that share key head head. dst and q are
 // (group, headDim); table names the sequence's blocks in order. Blocks before
-// first's are not read.
+// first's are not read. Queries are multiplied by scale before their products.
 //
 // The softmax is taken in spans of a few blocks with a running maximum, and
 // parts of a few spans are taken apart and put together in order; both begin at
@@ -114,7 +122,7 @@ func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n 
 	}
 	s.begin(kv, 1)
 	copy(s.q, q)
-	s.ask(kv)
+	s.ask(kv, o.Scale)
 	s.reach[0] = reach{first, n}
 	s.clear(&s.total, o.Sinks)
 	for part := first / kv.part(); part*kv.part() < n; part++ {

@@ -116,7 +116,7 @@ func (a *BatchAttention) load(s *Scratch, t attendTile, head int) AttendOptions 
 		copy(s.q[(i-t.first)*n:], a.q[(i*a.kvHeads+head)*n:][:n])
 		s.reach[i-t.first] = reach{a.queries[i].First, a.queries[i].End}
 	}
-	s.ask(a.kv)
+	s.ask(a.kv, o.Scale)
 	if o.Sinks != nil {
 		o.Sinks = o.Sinks[head*a.group : (head+1)*a.group]
 	}

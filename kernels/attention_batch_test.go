@@ -15,12 +15,17 @@ import (
 func TestBatchAttention(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		const layers, size, kvHeads, group, dim, blocks = 2, 32, 2, 3, 32, 170
-		for _, typ := range []quant.Type{quant.F16, quant.F32, quant.Q8_0} {
+		for _, c := range []struct {
+			typ   quant.Type
+			byDim bool
+		}{{quant.F16, false}, {quant.F16, true}, {quant.F32, false}, {quant.F32, true}, {quant.Q8_0, false}, {quant.Q8_0, true}} {
+			typ := c.typ
 			r := rand.New(rand.NewPCG(6, 1))
 			kv, err := NewKV(typ, layers, blocks, size, kvHeads, dim)
 			if err != nil {
 				t.Fatal(err)
 			}
+			kv.byDim = c.byDim
 			kv.Data = make([]byte, kv.Size())
 			one, two := make([]int32, 140), make([]int32, 30) // two sequences' blocks
 			for i, b := range r.Perm(blocks) {
@@ -134,52 +139,78 @@ func TestBatchAttentionAllocates(t *testing.T) {
 }
 
 func BenchmarkBatchAttention(b *testing.B) {
-	const size, dim, kvHeads = 32, 64, 4
-	for _, s := range []struct{ rows, tokens, group int }{{1, 32768, 1}, {1, 32768, 2}, {1, 32768, 4}, {1, 32768, 8}, {512, 512, 8}, {64, 8192, 8}} {
-		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("rows=%d,context=%d,group=%d,threads=%d", s.rows, s.tokens, s.group, threads), func(b *testing.B) {
-				r := rand.New(rand.NewPCG(6, 3))
-				blocks := s.tokens / size
-				// Layers enough that nothing stays in the cache.
-				layers := 1
-				if s.rows == 1 {
-					layers = 8
-				}
-				kv, err := NewKV(quant.F16, layers, blocks, size, kvHeads, dim)
-				if err != nil {
-					b.Fatal(err)
-				}
-				kv.Data = make([]byte, kv.Size())
-				for i := 0; i < len(kv.Data); i += 2 {
-					kv.Data[i], kv.Data[i+1] = byte(i), 0x30+byte(i>>8&7)
-				}
-				table := make([]int32, blocks)
-				for i, v := range r.Perm(blocks) {
-					table[i] = int32(v)
-				}
-				var queries []Query
-				for i := range s.rows {
-					queries = append(queries, Query{table, 0, s.tokens - s.rows + 1 + i})
-				}
-				p := NewPool(threads)
-				defer p.Close()
-				a := NewBatchAttention(kvHeads*s.group, kvHeads)
-				q := floats(r, s.rows*kvHeads*s.group*dim)
-				dst := make([]float32, len(q))
-				if s.rows == 1 {
-					b.SetBytes(int64(kv.Size() / layers))
-				}
-				b.ReportAllocs()
-				layer := 0
-				for b.Loop() {
-					a.Run(p, kv, layer, dst, q, queries, AttendOptions{Scale: 0.125})
-					layer = (layer + 1) % layers
-				}
-				if s.rows > 1 {
-					mean := float64(s.tokens) - float64(s.rows-1)/2
-					report(b, 4*float64(s.rows*kvHeads*s.group*dim)*mean)
-				}
-			})
+	const decode = 32768
+	for _, s := range []struct {
+		typ               quant.Type
+		rows, tokens, dim int
+		groups            []int
+	}{
+		{quant.F16, 1, decode, 64, []int{1, 4, 7, 8}},
+		{quant.F16, 1, decode, 128, []int{1, 4, 7, 8}},
+		{quant.F32, 1, decode, 64, []int{1, 4, 8}},
+		{quant.Q8_0, 1, decode, 64, []int{1, 4, 8}},
+		{quant.Q8_0, 1, decode, 128, []int{1, 4, 8}},
+		{quant.F16, 512, 512, 64, []int{1, 8}},
+		{quant.F16, 64, 8192, 64, []int{8}},
+	} {
+		for _, group := range s.groups {
+			for _, threads := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%v,rows=%d,context=%d,dim=%d,group=%d,threads=%d", s.typ, s.rows, s.tokens, s.dim, group, threads), func(b *testing.B) {
+					benchmarkAttention(b, s.typ, s.rows, s.tokens, s.dim, group, threads)
+				})
+			}
 		}
+	}
+}
+
+func benchmarkAttention(b *testing.B, typ quant.Type, rows, tokens, dim, group, threads int) {
+	const size, kvHeads = 32, 4
+	r := rand.New(rand.NewPCG(6, 3))
+	blocks := tokens / size
+	// Layers enough that nothing stays in the cache.
+	layers := 1
+	if rows == 1 {
+		layers = 8
+	}
+	kv, err := NewKV(typ, layers, blocks, size, kvHeads, dim)
+	if err != nil {
+		b.Fatal(err)
+	}
+	kv.KeysByDimension()
+	kv.Data = make([]byte, kv.Size())
+	k, v := floats(r, kvHeads*dim), floats(r, kvHeads*dim)
+	for l := range layers {
+		for i := range tokens {
+			if i%97 == 0 {
+				k, v = floats(r, kvHeads*dim), floats(r, kvHeads*dim)
+			}
+			kv.Put(l, int32(i/size), i%size, k, v)
+		}
+	}
+	table := make([]int32, blocks)
+	for i, v := range r.Perm(blocks) {
+		table[i] = int32(v)
+	}
+	var queries []Query
+	for i := range rows {
+		queries = append(queries, Query{table, 0, tokens - rows + 1 + i})
+	}
+	p := NewPool(threads)
+	defer p.Close()
+	a := NewBatchAttention(kvHeads*group, kvHeads)
+	q := floats(r, rows*kvHeads*group*dim)
+	dst := make([]float32, len(q))
+	if rows == 1 {
+		b.SetBytes(int64(kv.Size() / layers))
+	}
+	b.ReportAllocs()
+	layer := 0
+	for b.Loop() {
+		a.Run(p, kv, layer, dst, q, queries, AttendOptions{Scale: 0.125})
+		layer = (layer + 1) % layers
+	}
+	if rows > 1 {
+		mean := float64(tokens) - float64(rows-1)/2
+		report(b, 4*float64(rows*kvHeads*group*dim)*mean)
 	}
 }

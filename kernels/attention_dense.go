@@ -106,7 +106,8 @@ func (a *DenseAttention) attendChunk(worker, c int) {
 		scores.run()
 		for i := range rows {
 			out := dst[i*a.dstStride:][:dim]
-			softmaxBlock(s.scores[i*denseKeys:][:keys], out, &s.top[i], &s.sum[i], a.scale, 0)
+			p := s.scores[i*denseKeys:][:keys]
+			softmaxBlock(p, out, &s.top[i], &s.sum[i], scaleMax(p, a.scale))
 		}
 		values.w, values.k = a.v[h].data[at*panelWidth:], keys
 		values.run()
@@ -117,25 +118,21 @@ func (a *DenseAttention) attendChunk(worker, c int) {
 	}
 }
 
-// softmaxBlock makes a block of scores the weights of values that belong to it:
-// exp(scale·score - top), where top is the largest score so far. What was summed
-// before under a smaller top, sum and out, is brought down to the new one.
+// softmaxBlock makes a block of scores, the largest of which is most, the weights
+// of values that belong to it: exp(score - top), where top is the largest score so
+// far. What was summed before under a smaller top, sum and out, is brought down to
+// the new one.
 //
 // Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018,
 // algorithm 3.
-func softmaxBlock(scores, out []float32, top, sum *float32, scale, softCap float32) {
-	most := scaleMax(scores, scale)
-	if softCap > 0 {
-		SoftCap(scores, scores, softCap)
-		most = scaleMax(scores, 1)
-	}
+func softmaxBlock(scores, out []float32, top, sum *float32, most float32) {
 	if most > *top {
 		f := exp(*top - most)
 		*sum *= f
 		Scale(out, out, f)
 		*top = most
 	}
-	*sum += ExpSum(scores, *top)
+	*sum += expTop(scores, *top)
 }
 
 // scaleMax multiplies x by by and returns the largest, -Inf where there is

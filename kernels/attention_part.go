@@ -67,9 +67,10 @@ func (s *Scratch) Fits(kv *KV, group int) bool {
 // puts into q.
 func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
 
-// ask takes the queries in q.
-func (s *Scratch) ask(kv *KV) {
+// ask takes the queries in q, times scale: so scores need not be multiplied.
+func (s *Scratch) ask(kv *KV, scale float32) {
 	q, with := s.q[:s.rows*kv.HeadDim], kv.Type.Layout().With
+	Scale(q, q, scale)
 	s.act, s.actStride = quant.Floats(q), 4*kv.HeadDim
 	if with != quant.F32 {
 		s.act, s.actStride = s.quantized, quant.ActBytes(with, kv.HeadDim)
@@ -137,14 +138,10 @@ func (kv *KV) attendPart(s *Scratch, layer, head int, table []int32, part int, o
 // s.part.
 func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, base int, o AttendOptions) {
 	size, dim := kv.BlockSize, kv.HeadDim
+	// The cache's blocks lie anywhere: what is read next is fetched on the way.
 	for b := lo / size; b*size < hi; b++ {
-		// The cache's blocks lie anywhere: what is read next is asked for here.
-		ahead := kv.values(layer, table[b], head)
-		prefetch(ahead[:len(ahead)/2])
 		skip := max(0, lo-b*size)
-		tokens := min(size, hi-b*size) - skip
-		kv.Type.DotNear(s.scores[b*size+skip-base:], s.span, kv.keys(layer, table[b], head)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
-		prefetch(ahead[len(ahead)/2:])
+		kv.scoreBlock(s, s.scores[b*size-base:], kv.keys(layer, table[b], head), skip, min(size, hi-b*size)-skip, kv.values(layer, table[b], head))
 	}
 	// Tokens that every query reaches.
 	both := reach{lo, hi}
@@ -153,18 +150,20 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 		r.first, r.end = max(r.first, lo), min(r.end, hi)
 		both.first, both.end = max(both.first, r.first), min(both.end, r.end)
 		if r.first < r.end {
-			p := s.scores[i*s.span:]
-			softmaxBlock(p[r.first-base:r.end-base], s.part.out[i*dim:(i+1)*dim], &s.part.top[i], &s.part.sum[i], o.Scale, o.SoftCap)
+			p := s.scores[i*s.span:][r.first-base : r.end-base]
+			if o.SoftCap > 0 {
+				SoftCap(p, p, o.SoftCap)
+			}
+			softmaxBlock(p, s.part.out[i*dim:(i+1)*dim], &s.part.top[i], &s.part.sum[i], largest(p))
 		}
 	}
 	if both.first >= both.end {
 		both = reach{hi, hi}
 	}
 	for b := lo / size; b*size < hi; b++ {
-		var ahead []byte
-		if next := b + s.span/size; next < len(table) {
-			ahead = kv.keys(layer, table[next], head)
-			prefetch(ahead[:len(ahead)/2])
+		var next []byte // keys of the next span
+		if b+s.span/size < len(table) {
+			next = kv.keys(layer, table[b+s.span/size], head)
 		}
 		values := kv.values(layer, table[b], head)
 		// Of a query's tokens, those before the common ones, those, those after.
@@ -172,10 +171,12 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 		c1 := min(max(both.end, c0), (b+1)*size)
 		kv.addValues(s, values, b*size, b*size, c0, base, lo, hi)
 		if c0 < c1 {
-			kv.Type.AddRowsTo(s.part.out, dim, dim, values[(c0-b*size)*kv.token:], c1-c0, kv.token, s.scores[c0-base:], s.span, s.rows)
+			if next != nil {
+				next = next[(c0-b*size)*kv.token:]
+			}
+			kv.sumValues(s.part.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
 		}
 		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
-		prefetch(ahead[len(ahead)/2:])
 	}
 }
 
@@ -190,7 +191,7 @@ func (kv *KV) addValues(s *Scratch, values []byte, start, t0, t1, base, lo, hi i
 		r := s.reach[i/s.group]
 		from, to := max(r.first, lo, t0), min(r.end, hi, t1)
 		if from < to {
-			kv.Type.AddRows(s.part.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], kv.token, s.scores[i*s.span+from-base:i*s.span+to-base])
+			kv.sumValues(s.part.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
 		}
 	}
 }

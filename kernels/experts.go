@@ -36,8 +36,8 @@ type ExpertsOptions struct {
 // not read. It is made once and is not safe for concurrent use.
 //
 // A row's result does not depend on the other rows: its own experts are summed
-// in the order of its router, and quant's DotRows gives each row the same bits
-// in any batch.
+// in the order of its router, and quant's DotRows and DotSplit give each row the
+// same bits in any batch.
 type Experts struct {
 	o       ExpertsOptions
 	n, rows int // experts, the most rows of a run
@@ -63,6 +63,9 @@ type Experts struct {
 	choose, collect   Region
 	project, activate Region
 	contract, combine Region
+
+	splitting *slotActs // whose split is being filled
+	fill      Region
 }
 
 // slotActs are activations quantised per slot.
@@ -70,6 +73,7 @@ type slotActs struct {
 	with   quant.Type
 	stride int
 	bytes  []byte
+	split  *quant.Split // the same, where the level in force wants it so, or nil
 }
 
 func newSlotActs(s *Stack, slots int) slotActs {
@@ -112,6 +116,7 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 	e.choose.F, e.collect.F = e.chooseChunk, e.collectChunk
 	e.project.F, e.activate.F = e.projectChunk, e.activateChunk
 	e.contract.F, e.combine.F = e.contractChunk, e.combineChunk
+	e.fill.F = e.fillChunk
 	return e
 }
 
@@ -133,11 +138,17 @@ func (e *Experts) Run(p *Pool, dst, x, router []float32, rows int) {
 	e.sort()
 	slots := rows * e.o.Used
 	byRow(rows, e.o.Gate.In*e.o.Used, &e.collect)
+	e.split(p, &e.inputs[0], &e.o.Gate)
+	e.split(p, e.up, &e.o.Up)
 	e.cut(p, &e.o.Gate)
 	p.Run(len(e.active)*e.tiles, &e.project)
+	e.inputs[0].giveBack()
+	e.up.giveBack()
 	byRow(slots, e.o.Gate.Out, &e.activate)
+	e.split(p, &e.hidden, &e.o.Down)
 	e.cut(p, &e.o.Down)
 	p.Run(len(e.active)*e.tiles, &e.contract)
+	e.hidden.giveBack()
 	byRow(rows, e.o.Down.Out*e.o.Used, &e.combine)
 	e.dst, e.x, e.router = nil, nil, nil
 }
@@ -255,12 +266,43 @@ func (e *Experts) collectChunk(_, c int) {
 	}
 }
 
+// split splits what s is multiplied with, if it wants that and nothing else did.
+func (e *Experts) split(p *Pool, a *slotActs, s *Stack) {
+	if !s.Type.Splits() || a.split != nil {
+		return
+	}
+	a.split = quant.LendSplit(s.In, e.count*e.o.Used)
+	e.splitting = a
+	p.Run(len(e.active), &e.fill)
+}
+
+// fillChunk splits the slots of an active expert.
+func (e *Experts) fillChunk(_, c int) {
+	x, a := e.active[c], e.splitting
+	first := int(e.start[x])
+	part := a.split.Part(first, int(e.start[x+1])-first)
+	for i := range part.Fills() {
+		part.Fill(i, a.bytes[first*a.stride:], a.stride)
+	}
+}
+
+func (a *slotActs) giveBack() {
+	if a.split != nil {
+		a.split.GiveBack()
+		a.split = nil
+	}
+}
+
 // cut decides how many weight rows a chunk takes; see MatMul. An expert's batch
 // is taken to be the average one.
 func (e *Experts) cut(p *Pool, s *Stack) {
 	batch := (e.count*e.o.Used + len(e.active) - 1) / len(e.active)
 	share := (s.Out*len(e.active) + p.Workers() - 1) / p.Workers()
-	e.tile = min(chunkRows(s.rowBytes(), share, batch), s.Out)
+	e.tile = chunkRows(s.rowBytes(), share, batch)
+	if s.Type.Splits() {
+		e.tile = splitRows(s.rowBytes(), share, batch)
+	}
+	e.tile = min(e.tile, s.Out)
 	e.tiles = (s.Out + e.tile - 1) / e.tile
 }
 
@@ -273,7 +315,12 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 	first, batch := int(e.start[x]), int(e.start[x+1]-e.start[x])
 	row := s.rowBytes()
 	w := s.Data[(x*s.Out+r0)*row : (x*s.Out+r1)*row]
-	s.Type.DotRows(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)
+	if a.split != nil && s.Type.Splits() {
+		part := a.split.Part(first, batch)
+		s.Type.DotSplit(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
+	} else {
+		s.Type.DotRows(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)
+	}
 	if s.Bias == nil {
 		return
 	}

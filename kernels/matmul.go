@@ -20,9 +20,11 @@ type MatMul struct {
 	x       []byte
 	xStride int
 	batch   int
-	rows    int // weight rows a chunk takes
+	split   *quant.Split // x, where the level in force wants it so, or nil
+	rows    int          // weight rows a chunk takes
 	deals   deals
 	region  Region
+	fill    Region // makes split
 }
 
 // NewMatMul prepares x · Wᵀ + bias for w, a matrix (out, in) of type t. bias
@@ -34,6 +36,7 @@ func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
 	}
 	m := &MatMul{w: w, typ: t, out: out, in: in, row: row, bias: bias}
 	m.region.F = m.chunk
+	m.fill.F = func(_, i int) { m.split.Fill(i, m.x, m.xStride) }
 	return m
 }
 
@@ -45,10 +48,18 @@ func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 // eight or sixteen, tiles of floats four), so a chunk holds whole groups then; a
 // group is much work already, and more than a few would leave workers idle at
 // the end.
+//
+// Activations that are split do not fit the second-level cache when they are many:
+// the more weight rows they meet, the less often they come from further away. Few
+// want long chunks too, for the first weights of one are unpacked while no other is
+// multiplied.
 const (
 	streamChunk = 64 << 10
 	groupChunk  = 32 << 10
 	rowGroup    = 16
+	splitChunk  = 256 << 10
+	splitGroup  = 32  // weight rows that meet split activations at a time
+	splitMost   = 128 // weight rows of a chunk of many activations
 )
 
 // chunkRows returns how many weight rows of that many bytes a chunk takes, when
@@ -61,6 +72,15 @@ func chunkRows(bytes, share, batch int) int {
 	return rowGroup * min(groups, (share+rowGroup-1)/rowGroup)
 }
 
+// splitRows is chunkRows for activations that are split.
+func splitRows(bytes, share, batch int) int {
+	rows := splitMost
+	if batch <= splitGroup {
+		rows = min(rows, splitGroup*max(1, splitChunk/bytes/splitGroup))
+	}
+	return min(rows, (share+rowGroup-1)/rowGroup*rowGroup)
+}
+
 // Run writes batch rows of out floats to dst. Activation row b is at b·xStride
 // of x, quantised as With says.
 func (m *MatMul) Run(p *Pool, dst []float32, x []byte, xStride, batch int) {
@@ -70,8 +90,14 @@ func (m *MatMul) Run(p *Pool, dst []float32, x []byte, xStride, batch int) {
 	if batch == 0 {
 		return
 	}
-	m.rows = chunkRows(m.row, (m.out+p.Workers()-1)/p.Workers(), batch)
+	share := (m.out + p.Workers() - 1) / p.Workers()
+	m.rows = chunkRows(m.row, share, batch)
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
+	if m.typ.Splits() {
+		m.rows = splitRows(m.row, share, batch)
+		m.split = quant.LendSplit(m.in, batch)
+		p.Run(m.split.Fills(), &m.fill)
+	}
 	if len(m.deals) != p.Workers() {
 		m.deals = newDeals(p.Workers())
 	}
@@ -79,12 +105,21 @@ func (m *MatMul) Run(p *Pool, dst []float32, x []byte, xStride, batch int) {
 	m.deals.deal(chunks)
 	p.Run(chunks, &m.region)
 	m.dst, m.x = nil, nil
+	if m.split != nil {
+		m.split.GiveBack()
+		m.split = nil
+	}
 }
 
 func (m *MatMul) chunk(worker, _ int) {
 	r0 := m.deals.take(worker) * m.rows
 	r1 := min(r0+m.rows, m.out)
-	m.typ.DotRows(m.dst[r0:], m.out, m.w[r0*m.row:r1*m.row], r1-r0, m.in, m.x, m.xStride, m.batch)
+	w := m.w[r0*m.row : r1*m.row]
+	if m.split != nil {
+		m.typ.DotSplit(m.dst[r0:], m.out, w, r1-r0, m.in, *m.split, m.x, m.xStride)
+	} else {
+		m.typ.DotRows(m.dst[r0:], m.out, w, r1-r0, m.in, m.x, m.xStride, m.batch)
+	}
 	if m.bias == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quern/engine/token"
+	"quern/kernels"
 )
 
 func collect(t testing.TB, m *Model, x []float32, o Options) []Segment {
@@ -24,6 +25,15 @@ func collect(t testing.TB, m *Model, x []float32, o Options) []Segment {
 
 func near(a, b, eps float64) bool { return math.Abs(a-b) <= eps }
 
+// exactly is how far a probability may be from the reference's. At AMX activations are
+// rounded to two pieces of bf16 where weights have 16 bits; see quant.Type.DotSplit.
+func exactly() float64 {
+	if kernels.Level() == "amx" {
+		return 1e-5
+	}
+	return 1e-6
+}
+
 func TestTranscribeGolden(t *testing.T) {
 	m, g := tinyModel(t)
 	var info Info
@@ -39,7 +49,7 @@ func TestTranscribeGolden(t *testing.T) {
 			t.Errorf("segment %d: seek %d, %g to %g, %v; want %d, %g to %g, %v", s.ID, s.Seek, s.Start, s.End, s.Tokens, w.Seek, w.Start, w.End, w.Tokens)
 		}
 		// Go's compressor finds other matches than zlib.
-		if !near(s.AvgLogprob, w.AvgLogprob, 1e-5) || !near(s.CompressionRatio/w.Ratio, 1, 0.03) || !near(s.NoSpeechProb/w.NoSpeech, 1, 1e-5) {
+		if !near(s.AvgLogprob, w.AvgLogprob, 10*exactly()) || !near(s.CompressionRatio/w.Ratio, 1, 0.03) || !near(s.NoSpeechProb/w.NoSpeech, 1, 10*exactly()) {
 			t.Errorf("segment %d: avg_logprob %g, ratio %g, no speech %g; want %g, %g, %g", s.ID, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb, w.AvgLogprob, w.Ratio, w.NoSpeech)
 		}
 	}
@@ -64,7 +74,7 @@ func TestLanguageGolden(t *testing.T) {
 	}
 	for _, l := range g.Languages {
 		code, p := l[0].(string), l[1].(float64)
-		if !near(odds[code], p, 1e-6) {
+		if !near(odds[code], p, exactly()) {
 			t.Errorf("%s: %g, want %g", code, odds[code], p)
 		}
 	}

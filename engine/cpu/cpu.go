@@ -36,6 +36,7 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	kv.KeysByDimension()
 	data, free, err := kernels.Reserve(kv.Size())
 	if err != nil {
 		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)

@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/graph"
 	"quern/kernels"
-	"quern/kernels/quant"
 )
 
 // conv adds a convolution over time. Rows of the batch that belong to one
@@ -166,21 +165,9 @@ func (e *exec) crossScores(op graph.CrossScores, s graph.Step) {
 	q, n := s.In[0], op.HeadDim
 	region := &kernels.Region{F: func(_, c int) {
 		r, h := c/len(op.Of), op.Of[c%len(op.Of)]
-		kv := e.kv
-		token, _ := kv.Type.Size(n)
 		dst := e.floats(s.Out)[c*op.Tokens : (c+1)*op.Tokens]
 		x := e.floats(q)[(r*op.Heads+h)*n : (r*op.Heads+h+1)*n]
-		act := quant.Floats(x)
-		if with := kv.Type.Layout().With; with != quant.F32 {
-			act = make([]byte, quant.ActBytes(with, n))
-			kernels.Quantize(act, with, x, n)
-		}
-		for t, table := 0, e.in.Memory[e.in.Seq[r]]; t < op.Tokens; t += kv.BlockSize {
-			rows := min(kv.BlockSize, op.Tokens-t)
-			// (layers, blocks, 2, heads, BlockSize, headDim), see kernels.KV.
-			at := (((op.Layer*kv.Blocks+int(table[t/kv.BlockSize]))*2)*kv.KVHeads + h) * kv.BlockSize * token
-			kv.Type.DotRows(dst[t:], rows, kv.Data[at:at+rows*token], rows, n, act, len(act), 1)
-		}
+		e.kv.Scores(dst, x, op.Layer, h, e.in.Memory[e.in.Seq[r]])
 		kernels.Scale(dst, dst, op.Scale)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*len(op.Of), region) })

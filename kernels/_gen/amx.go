@@ -68,13 +68,15 @@ func (a *file) tilestore(t, disp int, base, stride string) {
 	a.rows("TILESTORED", xF3, t, disp, base, stride)
 }
 
-// product adds the products of activations x and weights w to tile sum.
-func (a *file) product(name string, pp, x, w, sum int) {
+// product adds the products of the rows of tile x and the columns of tile w to tile sum.
+func (a *file) product(name string, opcode byte, pp, x, w, sum int) {
 	b1, b2 := vex(0, 0, 0, w, pp)
-	a.code(fmt.Sprintf("%s TMM%d, TMM%d, TMM%d", name, w, x, sum), 0xc4, b1, b2, 0x5e, byte(0xc0|sum<<3|x))
+	a.code(fmt.Sprintf("%s TMM%d, TMM%d, TMM%d", name, w, x, sum), 0xc4, b1, b2, opcode, byte(0xc0|sum<<3|x))
 }
 
 // The second letter is of x, the third of w: S signed, U unsigned.
-func (a *file) tdpbssd(x, w, sum int) { a.product("TDPBSSD", xF2, x, w, sum) }
-func (a *file) tdpbsud(x, w, sum int) { a.product("TDPBSUD", xF3, x, w, sum) }
-func (a *file) tdpbusd(x, w, sum int) { a.product("TDPBUSD", x66, x, w, sum) }
+func (a *file) tdpbssd(x, w, sum int) { a.product("TDPBSSD", 0x5e, xF2, x, w, sum) }
+func (a *file) tdpbsud(x, w, sum int) { a.product("TDPBSUD", 0x5e, xF3, x, w, sum) }
+func (a *file) tdpbusd(x, w, sum int) { a.product("TDPBUSD", 0x5e, x66, x, w, sum) }
+
+func (a *file) tdpbf16ps(x, w, sum int) { a.product("TDPBF16PS", 0x5c, xF3, x, w, sum) }

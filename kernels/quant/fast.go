@@ -32,6 +32,8 @@ type fastDot struct {
 // floating-point types everywhere, is added in another order: results differ
 // from Dot's by rounding, relative to Σ|w·x| at most 2⁻²³ times the number of
 // blocks (of elements, for floating-point types).
+//
+// Matrices for which Splits holds are multiplied by DotSplit instead.
 func (t Type) DotRows(dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
 	l := t.Layout()
 	rowBytes, ok := t.Size(n)

@@ -246,9 +246,11 @@ func TestDotBF16(t *testing.T) {
 		{"the products of a pair come first, then c", 0x1p24, [4]float32{1, 1, 0, 0}, [4]float32{1, 1, 0, 0}, 0x1p24 + 2},
 		// 1.0078125² = 1.01568603515625 has 15 bits; less 2⁻²⁴ only a fused sum keeps.
 		{"products are not rounded", 0, [4]float32{0x1p-12, 0, 1.0078125, 0}, [4]float32{-0x1p-12, 0, 1.0078125, 0}, 1.01568603515625 - 0x1p-24},
+		{"a product past the largest number", 0, [4]float32{-0x1p63, 0, 0x1p64, 0}, [4]float32{0x1p64, 0, 0x1p64, 0}, 0x1p127},
 		{"ties to even, down", 1, [4]float32{0x1p-12, 0, 0, 0}, [4]float32{0x1p-12, 0, 0, 0}, 1},
 		{"ties to even, up", up, [4]float32{0x1p-12, 0, 0, 0}, [4]float32{0x1p-12, 0, 0, 0}, 1 + 0x1p-22},
 		{"subnormal c", tiny, [4]float32{}, [4]float32{}, 0},
+		{"subnormal c with a small product", tiny, [4]float32{0x1p-63, 0, 0, 0}, [4]float32{0x1p-63, 0, 0, 0}, 0x1p-126},
 		{"subnormal factor", 1, [4]float32{tiny, 0, 0, 0}, [4]float32{0x1p127, 0, 0, 0}, 1},
 		{"subnormal product", 0, [4]float32{small, 0, 0, 0}, [4]float32{0x1p-50, 0, 0, 0}, 0},
 		{"subnormal difference", 0x1p-126, [4]float32{-0x1.8p-63, 0, 0, 0}, [4]float32{0x1p-63, 0, 0, 0}, float32(math.Copysign(0, -1))},
@@ -282,6 +284,46 @@ func TestDotBF16(t *testing.T) {
 
 // TestFMA holds fma to sums of any precision, of numbers whose sums are close to
 // halfway between float32s.
+// TestDotBF16Tile multiplies a 3×6 with a 6×5 matrix of small integers, where every
+// row, column and pair has its place.
+func TestDotBF16Tile(t *testing.T) {
+	const rows, columns, k = 3, 5, 6
+	c := newCPU(t, rows, 4*columns, rows, 2*k, k/2, 4*columns)
+	a := func(m, i int) int { return (7*m+3*i+m*i)%11 - 5 }
+	b := func(i, n int) int { return (5*i+2*n+i*n)%13 - 6 }
+	sum := func(m, n int) int { return 10*m + n - 7 }
+	bits := func(v int) uint32 { return math.Float32bits(float32(v)) }
+	for m := range rows {
+		for i := range k {
+			binary.LittleEndian.PutUint16(c.m[2048+64*m+2*i:], uint16(bits(a(m, i))>>16))
+		}
+		for n := range columns {
+			binary.LittleEndian.PutUint32(c.m[1024+64*m+4*n:], bits(sum(m, n)))
+		}
+	}
+	for i := range k {
+		for n := range columns {
+			binary.LittleEndian.PutUint16(c.m[3072+64*(i/2)+4*n+i%2*2:], uint16(bits(b(i, n))>>16))
+		}
+	}
+	c.load(0, 1024, 1)
+	c.load(1, 2048, 1)
+	c.load(2, 3072, 1)
+	c.must(Inst{Op: TDPBF16PS, C: 0, A: 1, B: 2})
+	c.store(0, 4096)
+	for m := range rows {
+		for n := range columns {
+			want := sum(m, n)
+			for i := range k {
+				want += a(m, i) * b(i, n)
+			}
+			if got := math.Float32frombits(binary.LittleEndian.Uint32(c.m[4096+64*m+4*n:])); got != float32(want) {
+				t.Errorf("row %d, column %d: got %g, want %d", m, n, got, want)
+			}
+		}
+	}
+}
+
 func TestFMA(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {

@@ -183,13 +183,14 @@ func (s *State) product(in Inst) *Fault {
 	case a.bytes%4 != 0 || b.bytes%4 != 0 || c.bytes%4 != 0 || c.rows != a.rows || a.bytes/4 != b.rows || c.bytes != b.bytes:
 		return fault(UD, "%v of %d×%d and %d×%d to %d×%d", in.Op, a.rows, a.bytes, b.rows, b.bytes, c.rows, c.bytes)
 	}
-	do := dot4(in.Op == TDPBSSD || in.Op == TDPBSUD, in.Op == TDPBSSD || in.Op == TDPBUSD)
-	if in.Op == TDPBF16PS {
-		do = dotBF16
-	}
 	var out [maxRows][maxBytes]byte
-	for m := range c.rows {
-		do(out[m][:c.bytes], s.data[in.C][m][:c.bytes], s.data[in.A][m][:a.bytes], &s.data[in.B])
+	if in.Op == TDPBF16PS {
+		s.productBF16(&out, in)
+	} else {
+		do := dot4(in.Op == TDPBSSD || in.Op == TDPBSUD, in.Op == TDPBSSD || in.Op == TDPBUSD)
+		for m := range c.rows {
+			do(out[m][:c.bytes], s.data[in.C][m][:c.bytes], s.data[in.A][m][:a.bytes], &s.data[in.B])
+		}
 	}
 	s.data[in.C] = out
 	return nil
@@ -220,25 +221,45 @@ func dot4(aSigned, bSigned bool) func(out, c, a []byte, b *[maxRows][maxBytes]by
 	}
 }
 
-// dotBF16: pairs' first and second products are summed apart, in ascending k and
-// from zero, each by a fused multiply-add; then the two sums are added to each
-// other, and that to c. All round to nearest even; subnormal numbers count as
-// zero where they go in and where they come out; no exception is raised, and
-// MXCSR does not matter.
-func dotBF16(out, c, a []byte, b *[maxRows][maxBytes]byte) {
+// productBF16 is product for TDPBF16PS.
+func (s *State) productBF16(out *[maxRows][maxBytes]byte, in Inst) {
+	a, c := s.shape[in.A], s.shape[in.C]
+	n := a.bytes / 2
 	bf16 := func(p []byte) float32 {
-		return flush(math.Float32frombits(uint32(binary.LittleEndian.Uint16(p)) << 16))
+		return math.Float32frombits(uint32(binary.LittleEndian.Uint16(p)) << 16)
 	}
-	for n := range len(c) / 4 {
-		var sums [2]float32
-		for k := range len(a) / 4 {
-			for i := range sums {
-				sums[i] = fma(bf16(a[4*k+2*i:]), bf16(b[k][4*n+2*i:]), sums[i])
-			}
+	var columns [maxBytes / 4][maxBytes / 2]float32
+	for j := range c.bytes / 4 {
+		for k := range n {
+			columns[j][k] = bf16(s.data[in.B][k/2][4*j+k%2*2:])
 		}
-		sum := flush(math.Float32frombits(binary.LittleEndian.Uint32(c[4*n:]))) + flush(sums[0]+sums[1])
-		binary.LittleEndian.PutUint32(out[4*n:], math.Float32bits(flush(sum)))
 	}
+	var row [maxBytes / 2]float32
+	for m := range c.rows {
+		for k := range n {
+			row[k] = bf16(s.data[in.A][m][2*k:])
+		}
+		for j := range c.bytes / 4 {
+			sum := math.Float32frombits(binary.LittleEndian.Uint32(s.data[in.C][m][4*j:]))
+			binary.LittleEndian.PutUint32(out[m][4*j:], math.Float32bits(DotBF16(sum, row[:n], columns[j][:n])))
+		}
+	}
+}
+
+// DotBF16 returns what TDPBF16PS makes of one sum and the numbers of a row and of a
+// column, which are BF16 and of even number.
+//
+// Pairs' first and second products are summed apart, in ascending order and from zero,
+// each by a fused multiply-add; then the two sums are added to each other, and that
+// to sum. All round to nearest even; subnormal numbers count as zero where they go in
+// and where they come out; no exception is raised, and MXCSR does not matter.
+func DotBF16(sum float32, a, b []float32) float32 {
+	var sums [2]float32
+	for k := 0; k < len(a); k += 2 {
+		sums[0] = fma(flush(a[k]), flush(b[k]), sums[0])
+		sums[1] = fma(flush(a[k+1]), flush(b[k+1]), sums[1])
+	}
+	return flush(flush(sum) + flush(sums[0]+sums[1]))
 }
 
 // flush returns x, or for a subnormal number zero with its sign. A float32 sum

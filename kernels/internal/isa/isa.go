@@ -26,8 +26,8 @@ const (
 	AVX2
 	// AVX512: AVX-512 F, BW, DQ, VL, VBMI and VNNI.
 	AVX512
-	// AMX: also AMX-TILE and AMX-INT8, and the system's permission to use them. Tiles
-	// multiply matrices; vectors are those of AVX512.
+	// AMX: also AMX-TILE, AMX-INT8 and AMX-BF16, and the system's permission to
+	// use them. Tiles multiply matrices; vectors are those of AVX512.
 	AMX
 )
 

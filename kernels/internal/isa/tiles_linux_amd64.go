@@ -19,7 +19,7 @@ const EmulatorEnv = "QUERN_TEST_AMX"
 // of state only to a process that asks for it, once and for all threads.
 func hasTiles() bool {
 	const requestPermission, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-	if x := &cpu.X86; x.HasAMXTile && x.HasAMXInt8 {
+	if x := &cpu.X86; x.HasAMXTile && x.HasAMXInt8 && x.HasAMXBF16 {
 		_, _, errno := unix.RawSyscall(unix.SYS_ARCH_PRCTL, requestPermission, tileData, 0)
 		return errno == 0
 	}

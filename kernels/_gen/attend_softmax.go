@@ -1,0 +1,152 @@
+package main
+
+import "math"
+
+// Exponentials of a softmax: nothing is above the largest, so a power of two is
+// made whole and multiplied in, which NaN survives without more being done.
+//
+// eʳ is 1 + r + r²·p(r) with p of degree 4, fitted to |r| ≤ ln 2 / 2: its relative
+// error is below 2⁻²⁸ there, and that of the whole in float32 below 2⁻²³.
+var expTopConsts = []float32{
+	tLow: -87.33, tLog2e: 1 / math.Ln2, tShift: 0x1.8p23 + 127, tLn2Hi: ln2Hi, tLn2Lo: math.Ln2 - ln2Hi,
+	t6: 0x1.6a23cep-10, t5: 0x1.123a2p-7, t4: 0x1.5558f2p-5, t3: 0x1.555492p-3, t2: 0x1.fffffcp-2, tOne: 1,
+}
+
+const (
+	tLow = iota
+	tLog2e
+	tShift // adding it leaves k + 127 in the low bits
+	tLn2Hi
+	tLn2Lo
+	t6
+	t5
+	t4
+	t3
+	t2
+	tOne
+)
+
+func genSoftmax(a *file) {
+	for _, v := range vecs {
+		genLargest(a, v)
+		genExpTop(a, v)
+	}
+}
+
+func genLargest(a *file, v vec) {
+	r := v.reg
+	fn := "largest" + v.level
+	a.function(fn, "x *float32, n int) (top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. A NaN is passed over.")
+	a.f("MOVQ x+0(FP), DI")
+	a.f("MOVQ n+8(FP), CX")
+	for i := range 4 {
+		a.f("VMOVUPS %s, %s", point(a, pMinusInf), r(i))
+	}
+	loop := func(label string, unroll int) {
+		a.f("SUBQ $%d, CX", unroll*v.lanes)
+		a.f("JLT %sDone", label)
+		a.l(label)
+		for i := range unroll {
+			a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "DI"), r(4+i))
+			a.f("VMAXPS %s, %s, %s", r(i), r(4+i), r(i)) // the last source is the old one
+		}
+		a.f("ADDQ $%d, DI", 4*unroll*v.lanes)
+		a.f("SUBQ $%d, CX", unroll*v.lanes)
+		a.f("JGE %s", label)
+		a.l(label + "Done")
+		a.f("ADDQ $%d, CX", unroll*v.lanes)
+	}
+	loop("fours", 4)
+	loop("ones", 1)
+	a.f("VMAXPS %s, %s, %s", r(1), r(0), r(0))
+	a.f("VMAXPS %s, %s, %s", r(3), r(2), r(2))
+	a.f("VMAXPS %s, %s, %s", r(2), r(0), r(0))
+	v.max(a, 0, 1)
+	a.f("VMOVSS X0, top+16(FP)")
+	finish(a)
+}
+
+// genExpTop takes four vectors side by side, which hides the latency of one
+// multiplication after the other.
+func genExpTop(a *file, v vec) {
+	r := v.reg
+	fn := "expTop" + v.level
+	a.function(fn, "x *float32, n int, top float32) (sum float32", 28,
+		fn+" replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.")
+	c := a.bytes("expTopConst", f32s(expTopConsts...))
+	a.f("MOVQ x+0(FP), DI")
+	a.f("MOVQ n+8(FP), CX")
+	// Registers from 16 on hold the constants, where there are so many.
+	k := func(i int) string {
+		if v.lanes == 16 {
+			return r(18 + i)
+		}
+		return sym(c, 64*i)
+	}
+	if v.lanes == 16 {
+		for i := range expTopConsts {
+			a.f("VMOVUPS %s, %s", sym(c, 64*i), k(i))
+		}
+	}
+	const top, sum = 16, 17
+	topAt, sumAt := r(top), r(sum)
+	side := 4
+	if v.lanes == 8 {
+		topAt, sumAt, side = r(14), r(15), 3
+	}
+	a.f("VBROADCASTSS top+16(FP), %s", topAt)
+	a.f("VXORPS %s, %s, %s", sumAt, sumAt, sumAt)
+	loop := func(label string, side int) {
+		x := func(i int) string { return r(i) }
+		n := func(i int) string { return r(side + i) }
+		p := func(i int) string { return r(2*side + i) }
+		each := func(f func(i int)) {
+			for i := range side {
+				f(i)
+			}
+		}
+		a.f("SUBQ $%d, CX", side*v.lanes)
+		a.f("JLT %sDone", label)
+		a.l(label)
+		each(func(i int) { a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "DI"), x(i)) })
+		each(func(i int) { a.f("VSUBPS %s, %s, %s", topAt, x(i), x(i)) })
+		// A NaN is kept: it is the last source.
+		if v.lanes == 16 {
+			each(func(i int) { a.f("VMAXPS %s, %s, %s", x(i), k(tLow), x(i)) })
+			each(func(i int) { a.f("VMOVAPS %s, %s", k(tShift), n(i)) })
+		} else {
+			each(func(i int) { a.f("VMOVUPS %s, %s", k(tLow), n(i)) })
+			each(func(i int) { a.f("VMAXPS %s, %s, %s", x(i), n(i), x(i)) })
+			each(func(i int) { a.f("VMOVUPS %s, %s", k(tShift), n(i)) })
+		}
+		each(func(i int) { a.f("VFMADD231PS %s, %s, %s", k(tLog2e), x(i), n(i)) })
+		each(func(i int) { a.f("VSUBPS %s, %s, %s", k(tShift), n(i), p(i)) })
+		each(func(i int) { a.f("VFNMADD231PS %s, %s, %s", k(tLn2Hi), p(i), x(i)) })
+		each(func(i int) { a.f("VFNMADD231PS %s, %s, %s", k(tLn2Lo), p(i), x(i)) })
+		each(func(i int) { a.f("VPSLLD $23, %s, %s", n(i), n(i)) })
+		each(func(i int) { a.f("VMOVUPS %s, %s", k(t6), p(i)) })
+		for _, c := range []int{t5, t4, t3, t2, tOne, tOne} {
+			each(func(i int) { a.f("VFMADD213PS %s, %s, %s", k(c), x(i), p(i)) })
+		}
+		each(func(i int) { a.f("VMULPS %s, %s, %s", n(i), p(i), p(i)) })
+		each(func(i int) { a.f("VMOVUPS %s, %s", p(i), mem(4*i*v.lanes, "DI")) })
+		each(func(i int) { a.f("VADDPS %s, %s, %s", p(i), sumAt, sumAt) })
+		a.f("ADDQ $%d, DI", 4*side*v.lanes)
+		a.f("SUBQ $%d, CX", side*v.lanes)
+		a.f("JGE %s", label)
+		a.l(label + "Done")
+		a.f("ADDQ $%d, CX", side*v.lanes)
+	}
+	loop("several", side)
+	loop("one", 1)
+	if v.lanes == 16 {
+		a.f("VMOVAPS Z17, Z0")
+		sumZ(a, 0, 1)
+	} else {
+		a.f("VMOVAPS Y15, Y0")
+		sumY(a, 0, 1)
+	}
+	a.f("VMOVSS X0, sum+24(FP)")
+	a.f("VZEROUPPER")
+	a.f("RET")
+}

@@ -1,0 +1,7 @@
+//go:build !amd64 || noasm
+
+package kernels
+
+func softmaxVectors() *softmaxVector { return &noSoftmaxVector }
+
+var noSoftmaxVector softmaxVector
