@@ -28,7 +28,14 @@ type matrixSize struct{ out, in, rows int }
 // real layer. in is rounded up to whole blocks.
 var (
 	checkSizes = []matrixSize{{64, 64, 128}, {200, 320, 131}, {67, 304, 65}, {1024, 4096, 512}}
-	speedSizes = []matrixSize{{4096, 4096, 64}, {4096, 4096, 128}, {4096, 4096, 512}, {4096, 4096, 2048}}
+	// Those of a Llama of 8B: decoding of 32 and 128 sequences, a short prompt, a long one.
+	speedSizes = []matrixSize{
+		{1024, 4096, 32}, {4096, 4096, 32}, {14336, 4096, 32}, {4096, 14336, 32},
+		{4096, 4096, 128}, {14336, 4096, 128}, {4096, 14336, 128},
+		{1024, 4096, 512}, {4096, 4096, 512}, {14336, 4096, 512}, {4096, 14336, 512},
+		{4096, 4096, 4096}, {14336, 4096, 4096},
+	}
+	speedParts = []int{1, 2, 4, 8} // of in, for gemm90
 	speedTypes = []quant.Type{quant.Q4_K, quant.Q8_0, quant.BF16}
 )
 
@@ -40,10 +47,6 @@ type products struct {
 	kernel map[string]driver.Kernel
 	module map[string]driver.Module
 	host   []byte // pinned
-
-	// blocks, when not "", is how many blocks of gemm90 a processor is to have room
-	// for, which leaves a thread fewer registers.
-	blocks string
 }
 
 // withProducts calls f with the first device of drv, on a thread of its own.
@@ -68,45 +71,42 @@ func withProducts(drv driver.Driver, f func(*products) error) (err error) {
 	return f(p)
 }
 
-// put copies b, at most 64 MiB, to new memory.
+// put copies b to new memory.
 func (p *products) put(b []byte) (driver.Ptr, error) {
 	at, err := p.ctx.Alloc(int64(len(b)))
-	if err != nil {
-		return 0, err
+	for sent := 0; sent < len(b) && err == nil; {
+		n := copy(p.host, b[sent:])
+		err = errors.Join(p.stream.Upload(at+driver.Ptr(sent), p.host[:n]), p.stream.Sync())
+		sent += n
 	}
-	return at, errors.Join(p.stream.Upload(at, p.host[:copy(p.host, b)]), p.stream.Sync())
+	return at, err
 }
 
 func (p *products) launch(name string, d gpu.Dims, args ...uint64) error {
 	k := gpu.Find(name)
-	key := name + p.blocks
-	if p.kernel[key] == nil {
-		m, err := p.module[k.Module+p.blocks], error(nil)
+	if p.kernel[name] == nil {
+		m, err := p.module[k.Module], error(nil)
 		if m == nil {
 			start := time.Now()
-			text := gpu.PTX(k.Module)
-			if p.blocks != "" {
-				text = strings.ReplaceAll(text, ".maxntid 256\n", ".maxntid 256\n.minnctapersm "+p.blocks+"\n")
-			}
-			if m, err = p.ctx.Module(text); err != nil {
+			if m, err = p.ctx.Module(gpu.PTX(k.Module)); err != nil {
 				return err
 			}
 			fmt.Printf("module %s compiled in %.1f s\n", k.Module, time.Since(start).Seconds())
-			p.module[k.Module+p.blocks] = m
+			p.module[k.Module] = m
 		}
-		if p.kernel[key], err = m.Kernel(name, 0); err != nil {
+		if p.kernel[name], err = m.Kernel(name, k.Shared); err != nil {
 			return err
 		}
 	}
-	return p.stream.Launch(p.kernel[key], driver.Launch{Grid: k.Grid(d), Block: [3]int{k.Threads, 1, 1}}, args)
+	return p.stream.Launch(p.kernel[name], driver.Launch{Grid: k.Grid(d), Block: [3]int{k.Threads, 1, 1}, Shared: k.Shared}, args)
 }
 
 // A multiplication is a product's operands, on the device and here.
 type multiplication struct {
 	matrixSize
 	typ    quant.Type
-	w, x   []float32 // what kernels multiply, before they round to bfloat16
-	device struct{ dst, w, x, x32, x90, bias, residual driver.Ptr }
+	w, x   []float32 // what kernels multiply, before they round to bfloat16; w's rows repeat
+	device struct{ dst, w, x, x32, x90, bias, residual, parts driver.Ptr }
 	bias   []float32
 }
 
@@ -129,14 +129,9 @@ func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplicat
 	n, _ := typ.Size(some * size.in)
 	block := make([]byte, n)
 	typ.Layout().Encode(block, random(some*size.in))
-	decoded := make([]float32, some*size.in)
-	typ.Layout().Decode(decoded, block)
-	row := n / some
-	var raw []byte
-	for i := range size.out {
-		raw = append(raw, block[i%some*row:(i%some+1)*row]...)
-		m.w = append(m.w, decoded[i%some*size.in:(i%some+1)*size.in]...)
-	}
+	m.w = make([]float32, some*size.in)
+	typ.Layout().Decode(m.w, block)
+	raw := slices.Repeat(block, size.out/some+1)[:size.out*(n/some)]
 	m.x, m.bias = random(size.rows*size.in), random(size.out)
 	acts := make([]byte, size.rows*quant.ActBytes(quant.X32, size.in))
 	var err error
@@ -152,6 +147,7 @@ func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplicat
 	put(&m.device.bias, quant.Floats(m.bias))
 	put(&m.device.dst, make([]byte, 4*size.out*size.rows))
 	put(&m.device.residual, quant.Floats(random(size.out*size.rows)))
+	put(&m.device.parts, make([]byte, 4*size.out*size.rows*slices.Max(speedParts)))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +156,7 @@ func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplicat
 
 func (p *products) free(m *multiplication) error {
 	var err error
-	for _, at := range []driver.Ptr{m.device.dst, m.device.w, m.device.x, m.device.x32, m.device.x90, m.device.bias, m.device.residual} {
+	for _, at := range []driver.Ptr{m.device.dst, m.device.w, m.device.x, m.device.x32, m.device.x90, m.device.bias, m.device.residual, m.device.parts} {
 		err = errors.Join(err, p.ctx.Free(at))
 	}
 	return err
@@ -178,17 +174,32 @@ func (p *products) prepare(stem string, m *multiplication) error {
 	return nil
 }
 
-// multiply starts a product by the kernels of a stem.
-func (p *products) multiply(stem string, m *multiplication, residual driver.Ptr) error {
-	x := m.device.x
+// name is the kernel of a stem for a product.
+func (m *multiplication) name(stem string) string {
+	if stem == "gemm90" {
+		return gpu.GEMM90Name(m.typ, m.rows)
+	}
+	return gpu.Name(stem, m.typ)
+}
+
+// multiply starts a product by the kernels of a stem, gemm90's in so many parts.
+func (p *products) multiply(stem string, m *multiplication, residual driver.Ptr, parts int) error {
+	x, dst, bias, more := m.device.x, m.device.dst, m.device.bias, residual
 	switch stem {
 	case "gemm8":
 		x = m.device.x32
 	case "gemm90":
 		x = m.device.x90
 	}
-	return p.launch(gpu.Name(stem, m.typ), gpu.Dims{Out: m.out, Rows: m.rows},
-		uint64(m.device.dst), uint64(m.device.w), uint64(x), uint64(m.device.bias), uint64(residual), uint64(m.out), uint64(m.in), uint64(m.rows))
+	d := gpu.Dims{Out: m.out, Rows: m.rows, Splits: parts}
+	if parts > 1 {
+		dst, bias, more = m.device.parts, 0, 0
+	}
+	err := p.launch(m.name(stem), d, uint64(dst), uint64(m.device.w), uint64(x), uint64(bias), uint64(more), uint64(m.out), uint64(m.in), uint64(m.rows))
+	if err != nil || parts == 1 {
+		return err
+	}
+	return p.launch("gemm90_sum", d, uint64(m.device.dst), uint64(dst), uint64(m.device.bias), uint64(residual), uint64(m.out), uint64(parts))
 }
 
 func (p *products) result(m *multiplication) ([]float32, error) {
@@ -206,13 +217,15 @@ func (p *products) result(m *multiplication) ([]float32, error) {
 // exact returns what value o of a row must be, of operands rounded to bfloat16,
 // without the residual, and how far sums of float32 may be off.
 func (m *multiplication) exact(row, o int) (sum, bound float64) {
-	w, x := rounded(m.w[o*m.in:(o+1)*m.in]), rounded(m.x[row*m.in:(row+1)*m.in])
+	at := o * m.in % len(m.w)
+	w, x := rounded(m.w[at:at+m.in]), rounded(m.x[row*m.in:(row+1)*m.in])
 	magnitude := 1.0
 	for i := range w {
 		sum += float64(w[i]) * float64(x[i])
 		magnitude += math.Abs(float64(w[i]) * float64(x[i]))
 	}
-	return sum + float64(m.bias[o]), 2 * float64(m.in) * 0x1p-23 * magnitude
+	// Of Q4_K and Q5_K some weights are rounded the other way.
+	return sum + float64(m.bias[o]), (2*float64(m.in)*0x1p-23 + 0x1p-6/float64(m.in)) * magnitude
 }
 
 func rounded(x []float32) []float32 {
@@ -241,7 +254,7 @@ func checkProducts(drv driver.Driver, sizes []matrixSize, w io.Writer) error {
 				var got [2][]float32
 				worst := 0.0 // of the bound
 				for i, stem := range stems {
-					if err := errors.Join(p.stream.Zero(m.device.dst, int64(4*m.out*m.rows)), p.multiply(stem, m, 0)); err != nil {
+					if err := errors.Join(p.stream.Zero(m.device.dst, int64(4*m.out*m.rows)), p.multiply(stem, m, 0, 1+i*(m.rows%2))); err != nil {
 						return err
 					}
 					if got[i], err = p.result(m); err != nil {
@@ -287,34 +300,45 @@ func notLess(a, b float64) float64 {
 // speedProducts times the kernels for products of many rows beside each other.
 func speedProducts(drv driver.Driver, types []quant.Type, sizes []matrixSize, w io.Writer) error {
 	return withProducts(drv, func(p *products) error {
-		fmt.Printf("%-24s %10s %10s %10s %10s   TFLOP/s\n", "", "gemm8", "gemm", "gemm90", "two blocks")
+		fmt.Printf("%-26s %8s %8s", "TFLOP/s", "gemm8", "gemm")
+		for _, n := range speedParts {
+			fmt.Printf(" %8s", fmt.Sprintf("gemm90/%d", n))
+		}
+		fmt.Println("  weights of the best")
+		type way struct {
+			stem  string
+			parts int
+		}
+		ways := []way{{"gemm8", 1}, {"gemm", 1}}
+		for _, n := range speedParts {
+			ways = append(ways, way{"gemm90", n})
+		}
 		for _, typ := range types {
 			for _, size := range sizes {
 				m, err := p.multiplication(typ, size)
 				if err != nil {
 					return err
 				}
-				line := fmt.Sprintf("%-5v %4d×%-4d by %-4d", typ, m.out, m.in, m.rows)
-				for i, stem := range []string{"gemm8", "gemm", "gemm90", "gemm90"} {
-					if p.blocks = ""; i == 3 {
-						p.blocks = "2"
-					}
-					k := gpu.Find(gpu.Name(stem, typ))
-					if k == nil || stem == "gemm90" && p.info.Capability != 90 {
-						line += fmt.Sprintf(" %10s", "-")
+				line, best := fmt.Sprintf("%-5v %5d×%-5d by %-5d", typ, m.out, m.in, m.rows), math.Inf(1)
+				for _, by := range ways {
+					k := gpu.Find(m.name(by.stem))
+					if k == nil || by.stem == "gemm90" && p.info.Capability != 90 || by.stem != "gemm90" && m.rows > 512 {
+						line += fmt.Sprintf(" %8s", "-")
 						continue
 					}
 					// With what makes its activations, though products of one value share that.
-					ms, err := p.time(func() error { return errors.Join(p.prepare(stem, m), p.multiply(stem, m, m.device.residual)) })
+					ms, err := p.time(func() error {
+						return errors.Join(p.prepare(by.stem, m), p.multiply(by.stem, m, m.device.residual, by.parts))
+					})
 					if err != nil {
 						return fmt.Errorf("%s: %w", k.Name, err)
 					}
 					rate := 2 * float64(m.out) * float64(m.in) * float64(m.rows) / (ms / 1e3) / 1e12
-					line += fmt.Sprintf(" %10.1f", rate)
-					record(w, map[string]any{"stage": "gemm", "kernel": k.Name, "out": m.out, "in": m.in, "rows": m.rows, "blocks": p.blocks, "us": 1e3 * ms, "tflops": rate})
+					line, best = line+fmt.Sprintf(" %8.1f", rate), min(best, ms)
+					record(w, map[string]any{"stage": "gemm", "kernel": k.Name, "out": m.out, "in": m.in, "rows": m.rows, "parts": by.parts, "us": 1e3 * ms, "tflops": rate})
 				}
-				p.blocks = ""
-				fmt.Println(line)
+				bytes, _ := typ.Size(m.out * m.in)
+				fmt.Printf("%s  %6.2f TB/s, %.1f µs\n", line, float64(bytes)/(best/1e3)/1e12, 1e3*best)
 				if err := p.free(m); err != nil {
 					return err
 				}
@@ -386,15 +410,16 @@ func gemm(ctx context.Context, o *options, w io.Writer) error {
 	return speedProducts(drv, speedTypes, speedSizes, w)
 }
 
-// registers asks ptxas, where a toolkit is, what each kernel for products of many
-// rows takes, and whether it makes wgmma wait where it need not.
+// registers asks ptxas, where a toolkit is, what each kernel takes, and whether it
+// makes wgmma wait where it need not. All goes to w; what may be too much is
+// printed.
 func registers(ctx context.Context, o *options, capability int, w io.Writer) error {
 	ptxas, err := exec.LookPath("ptxas")
 	if err != nil {
 		ptxas = "/usr/local/cuda/bin/ptxas"
 	}
 	for _, m := range gpu.Modules {
-		if m.Name != "gemm" && m.Name != "gemm90" || m.Exact && m.Capability != capability {
+		if m.Exact && m.Capability != capability {
 			continue
 		}
 		arch := fmt.Sprintf("sm_%d", capability)
@@ -406,20 +431,31 @@ func registers(ctx context.Context, o *options, capability int, w io.Writer) err
 			return err
 		}
 		out, err := exec.CommandContext(ctx, ptxas, "-v", "-arch="+arch, "-o", os.DevNull, path).CombinedOutput()
-		kernel := ""
+		kernel, most, waits, count := "", 0, 0, 0
 		for line := range strings.Lines(string(out)) {
 			line = strings.TrimSpace(line)
 			switch {
 			case strings.Contains(line, "Compiling entry"):
 				kernel, _, _ = strings.Cut(strings.TrimPrefix(line, "ptxas info    : Compiling entry function "), " for")
-			case strings.Contains(line, "spill"), strings.Contains(line, "Used"), strings.Contains(line, "(C7"), strings.Contains(line, "error"):
+			case strings.Contains(line, "spill") && !strings.Contains(line, " 0 bytes spill stores"), strings.Contains(line, "error"):
 				fmt.Println(kernel, line)
-				record(w, map[string]any{"stage": "gemm", "kernel": kernel, "ptxas": line})
+			case strings.Contains(line, "(C7"):
+				waits++
+			case strings.Contains(line, " Used "):
+				var n int
+				if _, rest, ok := strings.Cut(line, " Used "); ok {
+					fmt.Sscan(rest, &n)
+				}
+				most, count = max(most, n), count+1
+			default:
+				continue
 			}
+			record(w, map[string]any{"stage": "gemm", "kernel": kernel, "ptxas": line})
 		}
 		if err != nil {
 			return fmt.Errorf("ptxas: %w", err)
 		}
+		fmt.Printf("%-18s %3d kernels, at most %3d registers, %d make wgmma wait\n", m.Name, count, most, waits)
 	}
 	return nil
 }

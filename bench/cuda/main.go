@@ -1,10 +1,11 @@
 // Command cuda measures quern on a machine with a GPU and without a Go toolchain.
 //
 // bench/cuda/run.sh builds it, and runs it there with the quern binary and
-// ggufgen beside it. It generates models with random weights, holds logits of the
-// GPU against the CPU's on a small shape, times the kernels for products of many
-// rows, and then runs `quern bench` on a large shape. Results are written as they come, so that an end without warning loses
-// one number.
+// ggufgen beside it. It looks for the first kernel that gives something else than the
+// interpreter, holds logits of the GPU against the CPU's on a small shape, times the
+// kernels for products of many rows, and then runs `quern bench` on a large shape,
+// whose files of random weights it generates. Results are written as they come, so
+// that an end without warning loses one number.
 package main
 
 import (
@@ -23,6 +24,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quern/kernels/cuda/driver"
 )
 
 type options struct {
@@ -34,6 +37,8 @@ type options struct {
 	batches       []int
 	device        string
 	until         time.Time
+	twin          time.Duration // for comparing kernel by kernel
+	on            bool          // also after something wrong
 }
 
 func main() {
@@ -48,13 +53,15 @@ func main() {
 // stages are what can be asked for, in the order they run.
 var stages = []struct {
 	name string
+	must bool // the next have no meaning after its failure
 	run  func(context.Context, *options, io.Writer) error
 }{
-	{"info", info},
-	{"check", check},
-	{"gemm", gemm},
-	{"speed", speed},
-	{"peer", peer},
+	{"info", false, info},
+	{"twin", true, twin},
+	{"check", true, check},
+	{"gemm", false, gemm},
+	{"speed", false, speed},
+	{"peer", false, peer},
 }
 
 func run(ctx context.Context, args []string) error {
@@ -83,6 +90,8 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&names, "stages", strings.Join(every, ","), "what to do")
 	flags.StringVar(&batches, "batches", "1,8,32,128,256", "sequences decoded together")
 	flags.StringVar(&o.device, "device", "cuda", "device: cuda, cuda:1 or, to try the script, cpu")
+	flags.DurationVar(&o.twin, "twin", 75*time.Second, "compare kernel by kernel for about this `time`")
+	flags.BoolVar(&o.on, "on", false, "go on to speeds though something is wrong")
 	flags.DurationVar(&budget, "budget", 9*time.Minute, "start nothing new after this `time`")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -100,6 +109,12 @@ func run(ctx context.Context, args []string) error {
 		}
 		o.batches = append(o.batches, n)
 	}
+	if strings.HasPrefix(o.device, "cuda") {
+		// Before anything is generated for it.
+		if err := present(); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err
 	}
@@ -114,11 +129,18 @@ func run(ctx context.Context, args []string) error {
 			continue
 		}
 		fmt.Printf("== %s\n", s.name)
-		// A stage that fails does not keep the next from its numbers.
-		if err := s.run(ctx, &o, f); err != nil {
+		start := time.Now()
+		err := s.run(ctx, &o, f)
+		if err != nil {
 			fmt.Printf("%s failed: %v\n", s.name, err)
 			record(f, map[string]any{"stage": s.name, "error": err.Error()})
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
+		}
+		fmt.Printf("-- %s took %.0f s\n", s.name, time.Since(start).Seconds())
+		// A speed that cannot be had does not keep the next stage from its numbers; the
+		// speed of what is wrong is none.
+		if err != nil && s.must && !o.on {
+			return fmt.Errorf("%w\nno speeds are measured of what is wrong: -on does, -stages asks for some", failed)
 		}
 	}
 	return failed
@@ -130,6 +152,19 @@ func record(w io.Writer, v map[string]any) {
 		panic(err) // of our own making
 	}
 	w.Write(append(b, '\n'))
+}
+
+// present returns an error where there is no device to measure.
+func present() error {
+	drv, err := driver.Open()
+	if err != nil {
+		return err
+	}
+	list, err := drv.Devices()
+	if err == nil && len(list) == 0 {
+		err = errors.New("the driver has no device")
+	}
+	return err
 }
 
 // info notes the machine.
@@ -161,33 +196,46 @@ func (o *options) model(ctx context.Context, shape, typ string, layers int) (str
 // A speedRun is one call of quern bench.
 type speedRun struct{ prompt, generate, batch, reps int }
 
+// errTime ends the stage.
+var errTime = errors.New("out of time")
+
 // speed measures every type: prompts of 512 and 4096 tokens, and 128 tokens of
-// all batches. A model goes when its numbers are there; memory holds one.
+// all batches; of the first type long contexts too. A model goes when its numbers
+// are there; memory holds one.
 func speed(ctx context.Context, o *options, w io.Writer) error {
-	for _, typ := range o.types {
+	var all error
+	for i, typ := range o.types {
 		path, err := o.model(ctx, o.shape, typ, 0)
 		if err != nil {
-			return err
+			return errors.Join(all, err)
 		}
-		runs := []speedRun{{4096, 8, 1, 3}}
+		var runs []speedRun
 		for _, b := range o.batches {
 			runs = append(runs, speedRun{512, 128, b, 3})
 		}
+		runs = slices.Insert(runs, min(1, len(runs)), speedRun{4096, 32, 1, 3})
+		if i == 0 {
+			runs = append(runs, speedRun{8192, 64, 1, 1}, speedRun{32768, 64, 1, 1})
+		}
 		for _, r := range runs {
+			// A batch that is too large says nothing about the others.
 			if err := o.bench(ctx, w, path, typ, r); err != nil {
-				return err
+				fmt.Println(err)
+				if all = errors.Join(all, err); errors.Is(err, errTime) || ctx.Err() != nil {
+					break
+				}
 			}
 		}
-		if err := os.Remove(path); err != nil {
-			return err
+		if err := os.Remove(path); err != nil || errors.Is(all, errTime) || ctx.Err() != nil {
+			return errors.Join(all, err)
 		}
 	}
-	return nil
+	return all
 }
 
 func (o *options) bench(ctx context.Context, w io.Writer, path, typ string, r speedRun) error {
 	if time.Now().After(o.until) {
-		return errors.New("out of time")
+		return errTime
 	}
 	cmd := exec.CommandContext(ctx, o.quern, "bench", "--device", o.device, "--json", "--pp", strconv.Itoa(r.prompt), "--tg", strconv.Itoa(r.generate),
 		"--batch", strconv.Itoa(r.batch), "--reps", strconv.Itoa(r.reps), path)

@@ -3,8 +3,12 @@
 #
 #   bench/cuda/run.sh build [DIR]     here: programs into DIR (.gpu), to be carried
 #   bench/cuda/run.sh [FLAGS]         there: all stages, in ten minutes at most
-#   bench/cuda/run.sh -stages check,gemm   only some: are the kernels right, and
-#                                     which of those for many rows is fast; -help tells
+#   bench/cuda/run.sh -stages twin    only some: which kernel is the first that
+#                                     gives something else than the interpreter;
+#                                     check,gemm: how fast products are; -help tells
+#
+# Without a device it says so at once. It ends at the first wrong kernel, which it
+# names; -on measures speeds all the same.
 #
 # The programs are looked for in $QUERN_GPU (.gpu). Results go to $OUT/cuda.jsonl,
 # or ./cuda.jsonl.
@@ -23,7 +27,7 @@ fi
 # A container's /dev/shm may be too small for 16 GB of F16.
 room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 if [ "${room:-0}" -lt 20000000 ]; then
-	set -- -dir "${TMPDIR:-/tmp}/quern" "$@"
+	set -- -dir "${TMPDIR:-/tmp}/quern-bench" "$@"
 fi
 dir=$(cd "${QUERN_GPU:-.gpu}" && pwd)
 exec "$dir/cuda" -out "${OUT:-.}/cuda.jsonl" "$@"

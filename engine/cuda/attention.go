@@ -11,14 +11,37 @@ import (
 const maxHead = 256
 
 // splitHeads is how many blocks of attention fill a device: sequences are cut
-// until there are as many.
+// until there are about as many.
 func (d *device) splitHeads() int { return 4 * d.info.Processors }
 
-// splits is into how many parts attention cuts sequences, where rows times heads
-// are a part's blocks.
-func (p *part) splits(rows, heads int) int {
-	tokens := p.run.stride * p.kv.spec.BlockSize
-	return max(1, min((p.d.splitHeads()+rows*heads-1)/(rows*heads), tokens/minSplit))
+// groupBlocks is how many blocks of attend_group_T_D a processor holds at once, by
+// the registers they take of its 65536.
+func groupBlocks(headDim int) int {
+	switch {
+	case headDim > 128:
+		return 1
+	case headDim > 96:
+		return 3
+	}
+	return 4
+}
+
+// splits is into how many parts attention cuts sequences of at most so many tokens,
+// where blocks work on each part and fill of them at once: the fewest with which
+// hardly any place stays empty while the last blocks run. There are most blocks
+// of parts beside the first.
+func splits(blocks, fill, most, tokens int) int {
+	used := func(s int) float64 {
+		n := blocks * s
+		return float64(n) / float64((n+fill-1)/fill*fill)
+	}
+	best := 1
+	for s := 2; s <= min(1+most/blocks, tokens/minSplit); s++ {
+		if used(s) > 1.05*used(best) {
+			best = s
+		}
+	}
+	return best
 }
 
 // spanWords is the scratch of attention whose heads are split: rows · heads ·
@@ -94,18 +117,20 @@ func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 			}
 			continue
 		}
-		var splits int
-		var err error
-		if group := gpu.GroupName(typ, o.HeadDim, o.Heads/o.KVHeads); group != "" && p.d.info.Capability >= tensorCores {
-			splits = p.splits(n, o.KVHeads)
-			err = p.start(group, gpu.Dims{Rows: n, Heads: o.KVHeads, Splits: splits}, p.scratchAt(spans), q, kv,
-				p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap))
-		} else {
-			splits = p.splits(n, o.Heads)
-			err = p.start(gpu.Name("attend", typ), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
-				p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap))
+		parts := func(heads, fill int) int {
+			return splits(n*heads, fill, p.d.splitHeads(), p.run.stride*p.kv.spec.BlockSize)
 		}
-		if err != nil {
+		if group := gpu.GroupName(typ, o.HeadDim, o.Heads/o.KVHeads); group != "" && p.d.info.Capability >= tensorCores {
+			splits := parts(o.KVHeads, groupBlocks(o.HeadDim)*p.d.info.Processors)
+			if err := p.start(group, gpu.Dims{Rows: n, Heads: o.KVHeads, Splits: splits}, y, p.scratchAt(spans), p.scratchAt(arrivals), q, kv,
+				p.tables(), seq, end, p.vector(o.Sinks), i32(p.run.stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+				return err
+			}
+			continue
+		}
+		splits := parts(o.Heads, p.d.splitHeads())
+		if err := p.start(gpu.Name("attend", typ), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
+			p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
 			return err
 		}
 		if err := p.start("attend_combine", gpu.Dims{Rows: n, Heads: o.Heads}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits)); err != nil {

@@ -162,3 +162,40 @@ func TestCacheTypesOfGPUs(t *testing.T) {
 		t.Error("a Q4_0 cache was accepted")
 	}
 }
+
+func TestSplits(t *testing.T) {
+	const processors = 132
+	for _, tt := range []struct {
+		name                 string
+		blocks, fill, tokens int
+		want                 int
+	}{
+		{"a short sequence", 8, 3 * processors, 100, 1},
+		{"as many parts as there are tokens for", 8, 3 * processors, 1024, 16},
+		{"one wave of a long sequence", 8, 3 * processors, 32768, 49},
+		{"two whole waves, not one and a bit", 256, 3 * processors, 1024, 3},
+		{"more blocks than run at once", 2048, 3 * processors, 32768, 1},
+	} {
+		if got := splits(tt.blocks, tt.fill, 4*processors, tt.tokens); got != tt.want {
+			t.Errorf("%s: %d parts, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestPortions(t *testing.T) {
+	d := &device{info: driver.Info{Processors: 132}}
+	for _, tt := range []struct{ rows, out, in, want int }{
+		{32, 4096, 4096, 8},
+		{32, 14336, 4096, 2},
+		{32, 4096, 14336, 8},
+		{64, 1024, 1024, 2},
+		{128, 4096, 4096, 4},
+		{512, 4096, 4096, 1},
+		{512, 1024, 4096, 4},
+		{32, 128256, 4096, 1},
+	} {
+		if got := d.portions(tt.rows, tt.out, tt.in); got != tt.want {
+			t.Errorf("%d rows, %d by %d: %d parts, want %d", tt.rows, tt.out, tt.in, got, tt.want)
+		}
+	}
+}

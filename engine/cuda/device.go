@@ -219,7 +219,7 @@ func (d *device) kernel(name string) (kernel, error) {
 		}
 		d.modules[k.Module] = m
 	}
-	handle, err := m.Kernel(name, 0)
+	handle, err := m.Kernel(name, k.Shared)
 	if err != nil {
 		return kernel{}, err
 	}

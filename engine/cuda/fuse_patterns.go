@@ -61,21 +61,12 @@ func held(w *weights.Tensor) func(rows int) bool {
 	}
 }
 
-// turns is how many blocks share out weight rows: no more than run at once, and
-// all of them as often.
-func (p *part) turns(rows int) int {
-	const warps, blocks = 8, 4 // of a block; of a multiprocessor
-	need := (rows + warps - 1) / warps
-	most := blocks * p.d.info.Processors
-	each := (need + most - 1) / most
-	return (need + each - 1) / each
-}
-
 // startFused launches a kernel that multiplies by w, among others, what it holds
-// of rows.
-func (p *part) startFused(stem string, w *weights.Tensor, out, rows int, args ...uint64) error {
+// of rows. Its warps take pairs of weight rows in turn; a multiprocessor runs one
+// block.
+func (p *part) startFused(stem string, w *weights.Tensor, pairs, rows int, args ...uint64) error {
 	typ, in := kept(w, false), w.Shape[1]
-	return p.startWith(gpu.FusedName(stem, typ, rows), gpu.Dims{Rows: rows, Blocks: p.turns(out)}, gpu.Held(typ, rows, in), args...)
+	return p.startWith(gpu.FusedName(stem, typ, rows), gpu.Dims{Rows: rows, Blocks: min(pairs, p.d.info.Processors)}, gpu.Held(typ, rows, in), args...)
 }
 
 // projecting is up to three products of one value, with its norm when nobody else
@@ -99,12 +90,12 @@ func projecting(f *fuser, i int) *group {
 	}
 	start := func(rows int) error {
 		var args []uint64
-		total := 0
+		pairs := 0
 		for _, j := range same {
 			l := f.tasks[j].Op.(graph.Linear)
 			w, typ := p.matrix(l.Weight)
 			out := l.Weight.Shape[0]
-			total += out
+			pairs += (out + 1) / 2
 			args = append(args, uint64(p.value(f.tasks[j].Out)), w, p.vector(l.Bias), i32(out), i32(gpu.TypeNumber(typ)))
 		}
 		args = append(args, make([]uint64, 15-len(args))...)
@@ -113,7 +104,7 @@ func projecting(f *fuser, i int) *group {
 			residual = uint64(p.value(first.plus))
 		}
 		args = append(args, uint64(p.value(x)), p.vector(n.Weight), residual, i32(o.Weight.Shape[1]), i32(rows), f32(n.Eps))
-		return p.startFused("project", o.Weight, total, rows, args...)
+		return p.startFused("project", o.Weight, pairs, rows, args...)
 	}
 	return &group{members: slices.Concat(before, same), start: start, fits: held(o.Weight),
 		quantises: len(before) > 0 && quantised(o.Weight), products: &products{same, x, n}}
@@ -161,7 +152,7 @@ func gating(f *fuser, i int) *group {
 		}
 		out, in := l[0].Weight.Shape[0], l[0].Weight.Shape[1]
 		args = append(args, uint64(p.value(x)), p.vector(n.Weight), i32(int(act)), i32(out), i32(in), i32(rows), f32(n.Eps))
-		return p.startFused("gated", l[0].Weight, out, rows, args...)
+		return p.startFused("gated", l[0].Weight, (out+1)/2, rows, args...)
 	}
 	return &group{members: slices.Concat(before, same, []int{i}), start: start, fits: held(l[0].Weight), quantises: len(before) > 0 && quantised(l[0].Weight)}
 }

@@ -72,11 +72,12 @@ type shape struct {
 	biases     bool       // of Qwen 2
 	headNorms  bool       // of Qwen 3
 	neighbours bool       // rotate together, as in GGUF files of Llama
+	experts    bool       // of Qwen 3 MoE
 }
 
 func (s shape) program(t *testing.T, layers, rows int) (*graph.Program, graph.CacheSpec) {
 	t.Helper()
-	const hidden, ff, vocab, heads, kvHeads, headDim = 256, 256, 16, 2, 1, 64
+	const hidden, ff, vocab, heads, kvHeads, headDim = 256, 256, 16, 2, 1, 128
 	r := rand.New(rand.NewPCG(3, 5))
 	g := graph.NewBuilder(rows, rows)
 	vector := func(name string, n int) *weights.Tensor { return tensor(r, name, quant.F32, n) }
@@ -104,6 +105,13 @@ func (s shape) program(t *testing.T, layers, rows int) (*graph.Program, graph.Ca
 		a := g.Attention(q, k, v, graph.Attention{Layer: i, Heads: heads, KVHeads: kvHeads, HeadDim: headDim, Scale: 0.125})
 		x = g.Add(x, g.Linear(a, tensor(r, "o", s.typ, hidden, heads*headDim), nil))
 		h = g.RMSNorm(x, vector("ffn_norm", hidden), 1e-5)
+		if s.experts {
+			x = g.Add(x, g.Experts(h, g.Linear(h, tensor(r, "router", quant.F32, experts, hidden), nil), graph.Experts{
+				Gate: tensor(r, "gates", s.typ, experts, ff, hidden), Up: tensor(r, "ups", s.typ, experts, ff, hidden), Down: tensor(r, "downs", s.v, experts, hidden, ff),
+				Used: used, Act: graph.SiLU, Renormalise: true,
+			}))
+			continue
+		}
 		up := g.Gate(g.Linear(h, tensor(r, "gate", s.typ, ff, hidden), nil), g.Linear(h, tensor(r, "up", s.typ, ff, hidden), nil), graph.SiLU)
 		x = g.Add(x, g.Linear(up, tensor(r, "down", s.v, hidden, ff), nil))
 	}
@@ -116,7 +124,8 @@ func (s shape) program(t *testing.T, layers, rows int) (*graph.Program, graph.Ca
 }
 
 // A layer of a decode step is six launches, of which one puts the parts of
-// attention together, and one more where query and key heads have norms.
+// attention together, and one more where query and key heads have norms. A mixture
+// of experts is three, with a norm, a router and a sum around it.
 func TestLaunches(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -131,6 +140,8 @@ func TestLaunches(t *testing.T) {
 		{"Llama Q4_K_M", shape{typ: quant.Q4_K, v: quant.Q6_K}, 1, 19, 6, [2]int{4, 2}},
 		{"Qwen 2 Q4_K_M", shape{typ: quant.Q4_K, v: quant.Q6_K, biases: true}, 1, 19, 6, [2]int{4, 2}},
 		{"Qwen 3 Q4_K_M", shape{typ: quant.Q4_K, v: quant.Q6_K, headNorms: true}, 1, 21, 7, [2]int{4, 2}},
+		{"Qwen 3 MoE Q4_K_M", shape{typ: quant.Q4_K, v: quant.Q6_K, experts: true}, 1, 23, 10, [2]int{4, 2}},
+		{"Mixtral F16", shape{typ: quant.F16, v: quant.F16, experts: true}, 1, 19, 10, [2]int{3, 2}},
 		{"Llama Q4_K_M, eight rows", shape{typ: quant.Q4_K, v: quant.Q6_K}, 8, 19, 6, [2]int{4, 2}},
 		{"Llama Q4_K_M, nine rows", shape{typ: quant.Q4_K, v: quant.Q6_K}, 9, 19, 15, [2]int{4, 3}},
 	} {
@@ -181,6 +192,7 @@ func TestFusedShapes(t *testing.T) {
 		{shape{typ: quant.Q8_0, v: quant.Q4_0, biases: true}, quant.Q8_0},
 		{shape{typ: quant.Q4_K, v: quant.Q6_K, biases: true, neighbours: true}, quant.BF16},
 		{shape{typ: quant.Q5_K, v: quant.F16, headNorms: true}, quant.F16},
+		{shape{typ: quant.Q4_K, v: quant.F16, experts: true}, quant.F16},
 	} {
 		t.Run(fmt.Sprintf("%v with %v, cache %v", tt.typ, tt.v, tt.cache), func(t *testing.T) {
 			p, spec := tt.program(t, 1, 16)

@@ -62,13 +62,15 @@ func weightsOf(op graph.Op) []weightKey {
 
 // What kernels need beside the Program's buffers, 32-bit words of each.
 const (
-	acts    = iota // activations as X32
-	spans          // attention, before its parts are put together
-	chosen         // (rows, used) experts
-	shares         // (rows, used) their weights
-	gates          // (rows, used, ff)
-	ups            // (rows, used, ff)
-	answers        // (rows, used, out)
+	acts     = iota // activations as X32
+	spans           // attention, before its parts are put together
+	chosen          // (rows, used) experts
+	shares          // (rows, used) their weights
+	gates           // (rows, used, ff)
+	ups             // (rows, used, ff)
+	answers         // (rows, used, out)
+	portions        // products whose width is cut into parts
+	arrivals        // (rows, key heads) attention's blocks, zeros between launches
 	scratches
 )
 
@@ -91,8 +93,10 @@ func (p *part) plan() {
 		switch o := s.Op.(type) {
 		case graph.Linear:
 			need(acts, max(x32Words(rows, o.Weight.Shape[1]), p.d.wideWords(rows, o.Weight.Shape[1])))
+			need(portions, p.d.portionWords(rows))
 		case graph.Attention:
 			need(spans, p.spanWords(o, rows))
+			need(arrivals, rows*o.KVHeads)
 		case graph.Experts:
 			n := rows * o.Used
 			need(acts, max(x32Words(rows, o.Gate.Shape[2]), x32Words(n, o.Down.Shape[2])))
@@ -329,15 +333,15 @@ func (p *part) linear(o graph.Linear, s graph.Step, plus int, add func(func(rows
 		})
 	}
 	add(func(rows int) error {
+		if p.d.wide(rows, in) {
+			return p.d.multiplyWide(typ, uint64(y), w, p.scratchAt(acts), p.vector(o.Bias), residual, p.scratchAt(portions), out, in, rows, p.d.portions(rows, out, in))
+		}
 		name, from := gpu.GEMVName(typ, rows), uint64(x)
 		if gpu.Quantised(typ) && small(rows) {
 			from = p.scratchAt(acts)
 		}
 		if rows > gemvRows && p.d.info.Capability >= tensorCores {
 			name = gpu.Name("gemm", typ)
-			if p.d.wide(rows, in) {
-				name, from = gpu.Name("gemm90", typ), p.scratchAt(acts)
-			}
 			if gpu.Quantised(typ) && small(rows) {
 				name = gpu.Name("gemm8", typ)
 			}
@@ -349,11 +353,11 @@ func (p *part) linear(o graph.Linear, s graph.Step, plus int, add func(func(rows
 // small reports whether products of so many rows take activations of eight bits,
 // where the weights are of a type that allows it.
 func (d *device) small(rows int) bool {
-	return rows <= gemm8Rows || d.info.Capability < tensorCores
+	return rows <= gemvRows || rows <= gemm8Rows && !d.wgmma || d.info.Capability < tensorCores
 }
 
-// normQuantise norms whole rows, and quantises them in the same launch for the
-// products that follow, where those take X32.
+// normQuantise norms whole rows, and quantises or orders them in the same launch for
+// the products that follow, where those take X32 or gemm90_x's order.
 func (p *part) normQuantise(o graph.RMSNorm, t task) {
 	n := o.Weight.Shape[0]
 	p.work = append(p.work, func() error {
@@ -365,9 +369,12 @@ func (p *part) normQuantise(o graph.RMSNorm, t task) {
 		case p.d.small(rows):
 			return p.start("rmsnorm_quantize", gpu.Dims{Rows: rows}, p.scratchAt(acts), 0, x, w, i32(n), f32(o.Eps))
 		}
+		if p.d.wide(rows, n) {
+			return p.start("gemm90_norm", gpu.Dims{Rows: rows}, p.scratchAt(acts), x, w, i32(n), f32(o.Eps))
+		}
 		return p.start("rmsnorm", gpu.Dims{Rows: rows}, y, x, w, i32(n), f32(o.Eps))
 	})
-	p.held, p.quantised, p.ordered = t.Out+1, true, false
+	p.held, p.quantised, p.ordered = t.Out+1, true, true
 }
 
 // tensorCores is the compute capability the gemm kernels need.
@@ -380,6 +387,9 @@ func (p *part) experts(o graph.Experts, x, router, y uint64, rows int) error {
 	if err := p.start("experts_choose", gpu.Dims{Rows: rows}, at(chosen), at(shares), router, i32(n), i32(o.Used),
 		flag(o.Renormalise), flag(o.SparseMixer), f32(o.Jitter)); err != nil {
 		return err
+	}
+	if p.heldExperts(o, rows) {
+		return p.fusedExperts(o, x, y, rows)
 	}
 	// through sends rows of x, each to per of the experts chosen.
 	quantised := uint64(0)
@@ -410,6 +420,32 @@ func (p *part) experts(o graph.Experts, x, router, y uint64, rows int) error {
 		return err
 	}
 	return p.start("experts_combine", gpu.Dims{Rows: rows, Out: out}, y, at(answers), at(shares), i32(out), i32(o.Used))
+}
+
+// heldExperts reports whether a mixture of so many rows is done by kernels that
+// hold their activations.
+func (p *part) heldExperts(o graph.Experts, rows int) bool {
+	gate, down := kept(o.Gate, false), kept(o.Down, false)
+	return !p.e.b.apart && rows <= gemvRows && o.Used <= gpu.MaxUsed && quantised(o.Gate) == quantised(o.Up) &&
+		gpu.ExpertsHeld("gated", gate, o.Used, o.Gate.Shape[2]) <= gpu.MaxHeld && gpu.ExpertsHeld("down", down, o.Used, o.Down.Shape[2]) <= gpu.MaxHeld
+}
+
+// fusedExperts does what follows the choice of experts in two launches. The rows
+// share the multiprocessors, each of which runs a block.
+func (p *part) fusedExperts(o graph.Experts, x, y uint64, rows int) error {
+	ff, in, out := o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	gate, gateType := p.matrix(o.Gate)
+	up, upType := p.matrix(o.Up)
+	down, downType := p.matrix(o.Down)
+	d := gpu.Dims{Rows: rows, Blocks: max(1, p.d.info.Processors/rows)}
+	if err := p.startWith(gpu.ExpertsName("gated", gateType), d, gpu.ExpertsHeld("gated", gateType, o.Used, in),
+		p.scratchAt(gates), gate, p.vector(o.GateBias), i32(gpu.TypeNumber(gateType)), up, p.vector(o.UpBias), i32(gpu.TypeNumber(upType)),
+		x, p.scratchAt(chosen), i32(int(o.Act)), i32(o.Used), i32(ff), i32(in), i32(rows)); err != nil {
+		return err
+	}
+	return p.startWith(gpu.ExpertsName("down", downType), d, gpu.ExpertsHeld("down", downType, o.Used, ff),
+		y, down, p.vector(o.DownBias), i32(gpu.TypeNumber(downType)), p.scratchAt(gates), p.scratchAt(chosen), p.scratchAt(shares),
+		i32(o.Used), i32(gpu.ExpertRoom), i32(out), i32(ff), i32(rows))
 }
 
 // A ropeTable holds the rotations of positions below places for one set of

@@ -108,12 +108,17 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 		}
 		p.buffers = append(p.buffers, at)
 	}
-	for _, n := range p.need {
+	for i, n := range p.need {
 		at, err := p.d.alloc(4 * int64(n))
 		if err != nil {
 			return err
 		}
 		p.scratch = append(p.scratch, at)
+		if i == arrivals && n > 0 {
+			if err := p.d.stream.Zero(at, 4*int64(n)); err != nil {
+				return err
+			}
+		}
 	}
 	var err error
 	n := 0

@@ -10,18 +10,15 @@ import (
 
 	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
 )
 
 // wgmmaCapability is the one compute capability that has the tensor cores of the
 // gemm90 kernels.
 const wgmmaCapability = 90
 
-// wideRows is the most rows whose products are left to kernels that take fewer at
-// a time than gemm90's 128.
-const wideRows = 64
-
 // wide reports whether products of so many rows of n are by the gemm90 kernels.
-func (d *device) wide(rows, n int) bool { return d.wgmma && rows > wideRows && n%16 == 0 }
+func (d *device) wide(rows, n int) bool { return d.wgmma && rows > gemvRows && n%16 == 0 }
 
 // wideWords is the size of rows of n activations for them.
 func (d *device) wideWords(rows, n int) int {
@@ -37,6 +34,42 @@ func (p *part) orderWide(x driver.Ptr, n, rows int) error {
 		return nil
 	}
 	return p.start("gemm90_x", gpu.Dims{In: n, Rows: rows}, p.scratchAt(acts), uint64(x), i32(n))
+}
+
+// Parts of a product are at least four groups of gemm90's 128, and no more than
+// are added up in little time.
+const minPortion, maxPortions = 4 * 128, 8
+
+// portions is into how many parts a product's width is cut so that its blocks fill
+// the device: one a processor, or two of those by 64 rows.
+func (d *device) portions(rows, out, in int) int {
+	tile, fill := 128, d.info.Processors
+	if rows <= 64 {
+		tile, fill = 64, 2*fill
+	}
+	blocks := (out + 127) / 128 * ((rows + tile - 1) / tile)
+	return max(1, min(fill/blocks, in/minPortion, maxPortions))
+}
+
+// portionWords is the scratch of those of any size, rows being at most so many.
+func (d *device) portionWords(rows int) int {
+	if !d.wide(rows, 0) {
+		return 0
+	}
+	return d.info.Processors * 128 * 128
+}
+
+// multiplyWide multiplies rows of x, in gemm90_x's order, by w. More than one part is
+// put together from portions.
+func (d *device) multiplyWide(typ quant.Type, y, w, x, bias, residual, portions uint64, out, in, rows, parts int) error {
+	name, of := gpu.GEMM90Name(typ, rows), gpu.Dims{Out: out, Rows: rows, Splits: parts}
+	if parts == 1 {
+		return d.run(name, of, y, w, x, bias, residual, i32(out), i32(in), i32(rows))
+	}
+	if err := d.run(name, of, portions, w, x, 0, 0, i32(out), i32(in), i32(rows)); err != nil {
+		return err
+	}
+	return d.run("gemm90_sum", of, y, portions, bias, residual, i32(out), i32(parts))
 }
 
 // tryWGMMA lets the device use the gemm90 kernels when a product by each is what
@@ -63,13 +96,15 @@ func (b *Backend) tryWGMMA(d *device) error {
 	return nil
 }
 
-// Sizes of the products that are compared: nearly a tile, in four steps.
-const tryOut, tryIn, tryRows = 120, 256, 100
+// Sizes of the products that are compared: nearly a tile, in four groups; of all rows
+// in one part, and of some by the kernel for few rows in two.
+const tryOut, tryIn, tryRows, tryFew = 120, 512, 100, 50
 
 // compareGEMM returns an error where a gemm90 kernel does not give what its twin
 // gives. Both round the same numbers to bfloat16 and sum in float32, within
 // in·2^-23 of the sum of magnitudes each by the count of roundings; twice that is
-// allowed, as tensor cores cut where others round.
+// allowed, as tensor cores cut where others round, which is also enough for the
+// weights of Q4_K and Q5_K that gemm90 rounds the other way.
 func (d *device) compareGEMM() (err error) {
 	var made []driver.Ptr
 	defer func() {
@@ -125,6 +160,11 @@ func (d *device) compareGEMM() (err error) {
 		return err
 	}
 	made = append(made, dst)
+	portions, err := d.alloc(2 * bytes)
+	if err != nil {
+		return err
+	}
+	made = append(made, portions)
 	for _, t := range gpu.Types {
 		n, _ := t.Size(len(w))
 		raw := make([]byte, n)
@@ -133,28 +173,43 @@ func (d *device) compareGEMM() (err error) {
 		if err != nil {
 			return err
 		}
-		var got [2][]float32
-		for i, by := range []struct {
-			stem string
-			x    driver.Ptr
-		}{{"gemm", xs}, {"gemm90", ordered}} {
-			// What a kernel does not write must not be what the other left there.
-			if err := d.stream.Zero(dst, bytes); err != nil {
-				return err
-			}
-			if err := d.run(gpu.Name(by.stem, t), gpu.Dims{Out: tryOut, Rows: tryRows},
-				uint64(dst), uint64(ws), uint64(by.x), uint64(bias), uint64(residual), tryOut, tryIn, tryRows); err != nil {
-				return err
-			}
-			stage := d.stage[d.turn][:bytes]
-			if err := errors.Join(d.stream.Download(stage, dst), d.stream.Sync()); err != nil {
-				return fmt.Errorf("%s: %w", gpu.Name(by.stem, t), err)
-			}
-			got[i] = slices.Clone(bytesFloat(stage))
-		}
 		t.Layout().Decode(decoded, raw)
-		if err := apart(got[1], got[0], decoded, x); err != nil {
-			return fmt.Errorf("%s: %w", gpu.Name("gemm90", t), err)
+		wide := func(rows, parts int) func() error {
+			return func() error {
+				return d.multiplyWide(t, uint64(dst), uint64(ws), uint64(ordered), uint64(bias), uint64(residual), uint64(portions), tryOut, tryIn, rows, parts)
+			}
+		}
+		var want []float32
+		for _, by := range []struct {
+			name string
+			rows int
+			run  func() error
+		}{
+			{gpu.Name("gemm", t), tryRows, func() error {
+				return d.run(gpu.Name("gemm", t), gpu.Dims{Out: tryOut, Rows: tryRows},
+					uint64(dst), uint64(ws), uint64(xs), uint64(bias), uint64(residual), tryOut, tryIn, tryRows)
+			}},
+			{gpu.GEMM90Name(t, tryRows), tryRows, wide(tryRows, 1)},
+			{gpu.GEMM90Name(t, tryFew), tryFew, wide(tryFew, 2)},
+		} {
+			// What a kernel does not write must not be what another left there.
+			if err := errors.Join(d.stream.Zero(dst, bytes), d.stream.Zero(portions, 2*bytes)); err != nil {
+				return err
+			}
+			if err := by.run(); err != nil {
+				return err
+			}
+			stage := d.stage[d.turn][:4*by.rows*tryOut]
+			if err := errors.Join(d.stream.Download(stage, dst), d.stream.Sync()); err != nil {
+				return fmt.Errorf("%s: %w", by.name, err)
+			}
+			if want == nil {
+				want = slices.Clone(bytesFloat(stage))
+				continue
+			}
+			if err := apart(bytesFloat(stage), want, decoded, x); err != nil {
+				return fmt.Errorf("%s: %w", by.name, err)
+			}
 		}
 	}
 	return nil
@@ -166,12 +221,12 @@ func (d *device) run(name string, of gpu.Dims, args ...uint64) error {
 	if err != nil {
 		return err
 	}
-	return d.stream.Launch(k.handle, driver.Launch{Grid: k.Grid(of), Block: [3]int{k.Threads, 1, 1}}, args)
+	return d.stream.Launch(k.handle, driver.Launch{Grid: k.Grid(of), Block: [3]int{k.Threads, 1, 1}, Shared: k.Shared}, args)
 }
 
 // apart returns an error where products of w and x are not as near as they must be.
 func apart(got, want, w, x []float32) error {
-	for row := range tryRows {
+	for row := range len(got) / tryOut {
 		var sum float64
 		for _, v := range x[row*tryIn : (row+1)*tryIn] {
 			sum += math.Abs(float64(v))

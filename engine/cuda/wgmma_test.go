@@ -114,3 +114,45 @@ func TestWGMMA(t *testing.T) {
 		})
 	}
 }
+
+// A model's prompts give what they do by mma.sync, and its decoding of many sequences
+// what the CPU does but for its rounding to eight bits, by the kernels for many rows,
+// whose activations come out of the norms before.
+func TestWGMMAModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("interprets a prompt twice")
+	}
+	_, m := load(t, "llama-Q4_K_M.gguf")
+	const rows = 66
+	p, spec := program(t, m, rows, rows)
+	spec.Blocks = 32
+	f := fake(90)
+	b := open(t, f, AllLayers)
+	counts := counted(f)
+	t.Setenv("QUERN_CUDA_WGMMA", "off")
+	twin := open(t, fake(90), AllLayers)
+	prompt, decode := &graph.Batch{Tables: [][]int32{make([]int32, 18)}}, &graph.Batch{}
+	for i := range prompt.Tables[0] {
+		prompt.Tables[0][i] = int32(20 - i)
+	}
+	for i := range int32(rows) {
+		prompt.Tokens, prompt.Positions, prompt.Seq = append(prompt.Tokens, i%7), append(prompt.Positions, i), append(prompt.Seq, 0)
+		if i > 0 { // more than 64, so that no product is by integers
+			prompt.Want = append(prompt.Want, i)
+		}
+	}
+	for i := range int32(12) {
+		decode.Tables = append(decode.Tables, []int32{20 + i})
+		decode.Tokens, decode.Positions, decode.Seq, decode.Want = append(decode.Tokens, i%5), append(decode.Positions, 0), append(decode.Seq, i), append(decode.Want, i)
+	}
+	got, want := newRunner(t, b, p, spec), newRunner(t, twin, p, spec)
+	if d := distance(got.run(prompt), want.run(prompt)); d > 0.02 {
+		t.Errorf("a prompt's logits are %.2g of their size from those by mma.sync", d)
+	}
+	compare(t, b, p, spec, []*graph.Batch{decode, decode}, 0.15)
+	for _, k := range []string{"gemm90_norm", "gemm90_q4_k", "gemm90_q6_k", "gemm90_q4_k_64", "gemm90_q6_k_64"} {
+		if counts[k] == 0 || counts["rmsnorm_quantize"] != 0 {
+			t.Errorf("launches: %v; want norms and products of many rows only", counts)
+		}
+	}
+}

@@ -94,22 +94,56 @@ ATTEND(f16) ATTEND(bf16) ATTEND(f8_e4m3) ATTEND(f32) ATTEND(q8_0)
 // where there are sinks: grid (heads, rows). A row without tokens, padding, gives
 // zeros. Xiao et al., "Efficient Streaming Language Models with Attention
 // Sinks", 2023.
+//
+// A long context has so many parts that what counts is how many reads are on their
+// way: threads look at the parts' tops side by side, and warps then take parts in
+// turn, none of whose reads waits for another's.
 KERNEL(128) attend_combine(float *dst, const float *part, const float *sinks, int heads, int head_dim, int splits) {
+  SHARED static float sums[4 * 257], tops[4];
   int64_t at = (int64_t)BLOCK_Y * heads + BLOCK;
-  int step = head_dim + 2;
+  int step = head_dim + 2, lane = THREAD & 31, warp = THREAD >> 5;
   part += at * splits * step;
   float top = sinks ? sinks[BLOCK] : as_float(0xff800000), first = top;
-  for (int s = 0; s < splits; s++) top = part[s * step + head_dim] > top ? part[s * step + head_dim] : top;
-  for (int i = THREAD; i < head_dim; i += 128) {
-    float v = 0.0f, sum = sinks ? exponential(first - top) : 0.0f;
-    for (int s = 0; s < splits; s++) {
-      const float *p = part + s * step;
-      float more = p[head_dim + 1];
-      if (more == 0.0f) continue;
-      float by = p[head_dim] == top ? 1.0f : exponential(p[head_dim] - top);
-      v = fma(by, p[i], v);
-      sum = fma(by, more, sum);
+  for (int s = THREAD; s < splits; s += 128) top = part[s * step + head_dim] > top ? part[s * step + head_dim] : top;
+#pragma unroll
+  for (int by = 16; by > 0; by >>= 1) {
+    float other = lane_xor(top, by);
+    top = other > top ? other : top;
+  }
+  if (lane == 0) tops[warp] = top;
+  block_sync();
+#pragma unroll
+  for (int w = 0; w < 4; w++) top = tops[w] > top ? tops[w] : top;
+
+  float acc[8] = {}, sum = 0.0f;
+  for (int s = warp; s < splits; s += 16) {
+    float its[4], more[4], v[4][8];
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const float *p = part + least(s + 4 * j, splits - 1) * step;
+      its[j] = p[head_dim], more[j] = s + 4 * j < splits ? p[head_dim + 1] : 0.0f;
+#pragma unroll
+      for (int i = 0; i < 8; i++) v[j][i] = lane + 32 * i < head_dim ? p[lane + 32 * i] : 0.0f;
     }
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      float by = more[j] == 0.0f ? 0.0f : its[j] == top ? 1.0f : exponential(its[j] - top);
+      sum = fma(by, more[j], sum);
+#pragma unroll
+      for (int i = 0; i < 8; i++) acc[i] = fma(by, v[j][i], acc[i]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 8; i++) sums[warp * 257 + lane + 32 * i] = acc[i];
+  if (lane == 0) sums[warp * 257 + 256] = sum;
+  block_sync();
+  sum = sinks ? exponential(first - top) : 0.0f;
+#pragma unroll
+  for (int w = 0; w < 4; w++) sum += sums[w * 257 + 256];
+  for (int i = THREAD; i < head_dim; i += 128) {
+    float v = 0.0f;
+#pragma unroll
+    for (int w = 0; w < 4; w++) v += sums[w * 257 + i];
     dst[at * head_dim + i] = sum == 0.0f ? 0.0f : v / sum;
   }
 }

@@ -3,13 +3,81 @@
 #pragma once
 #include "prefill.cuh"
 
-// attend_group_T_D leaves what attend_T does, within attend_prefill's bound: grid
-// (kv_heads, rows, splits), up to eight heads to a key head. A warp multiplies the
+// arrive counts a block's arrival at a place that holds 0 before the first of n and
+// after the last. Numbers that blocks wrote before are there for who comes later.
+DEVICE uint32_t arrive(uint32_t *at, int n) {
+  uint32_t before;
+  asm volatile("atom.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(at), "r"(n - 1) : "memory");
+  return before;
+}
+DEVICE void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+// fresh reads what another block wrote, past the processor's own cache.
+DEVICE float fresh(const float *p) {
+  float v;
+  asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(p) : "memory");
+  return v;
+}
+
+// share returns by what sums of a head are to be multiplied, with its sink where there
+// is one: top is the largest score, sum the weights' sum.
+DEVICE float share(float top, float sum, const float *sinks, int head) {
+  float by = 1.0f;
+  if (sinks) {
+    float sink = sinks[head], most = top > sink ? top : sink;
+    by = exponential(top - most);
+    sum = fma(sum, by, exponential(sink - most));
+  }
+  return sum == 0.0f ? 0.0f : by / sum;
+}
+
+// combine writes the softmax of all parts of a head together, a warp for it. A part
+// is read while others before it are still on their way.
+template <int D> DEVICE void combine(float *dst, const float *part, const float *sinks, int head, int splits) {
+  constexpr int AT_ONCE = D > 128 ? 4 : 8;
+  int lane = THREAD & 31;
+  float top = as_float(0xff800000);
+  for (int s = lane; s < splits; s += 32) {
+    float its = fresh(part + s * (D + 2) + D);
+    top = its > top ? its : top;
+  }
+#pragma unroll
+  for (int by = 16; by > 0; by >>= 1) {
+    float other = lane_xor(top, by);
+    top = other > top ? other : top;
+  }
+  float acc[D / 32] = {}, sum = 0.0f;
+  for (int s = 0; s < splits; s += AT_ONCE) {
+    float its[AT_ONCE], more[AT_ONCE], v[AT_ONCE][D / 32];
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++) {
+      const float *p = part + least(s + j, splits - 1) * (D + 2);
+      its[j] = fresh(p + D), more[j] = fresh(p + D + 1);
+#pragma unroll
+      for (int i = 0; i < D / 32; i++) v[j][i] = fresh(p + lane + 32 * i);
+    }
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++) {
+      float by = s + j >= splits || more[j] == 0.0f ? 0.0f : its[j] == top ? 1.0f : exponential(its[j] - top);
+      sum = fma(by, more[j], sum);
+#pragma unroll
+      for (int i = 0; i < D / 32; i++) acc[i] = fma(by, v[j][i], acc[i]);
+    }
+  }
+  float by = share(top, sum, sinks, head);
+#pragma unroll
+  for (int i = 0; i < D / 32; i++) dst[lane + 32 * i] = acc[i] * by;
+}
+
+// attend_group_T_D writes what attend_T and attend_combine do, within attend_prefill's
+// bound: grid (kv_heads, rows, splits), up to eight heads to a key head. The last
+// block of a row and key head to arrive puts the parts together; arrived, a number
+// for each, is 0 before and after. A warp multiplies the
 // heads, a tile's upper eight rows, by 16 tokens at a time, and keeps them in
 // registers: which numbers of a head are neighbours in a tile does not matter to a
 // product as long as both sides agree, so that lanes read 16 bytes side by side.
 // Heads wider than 128 have 8 warps, as in attend_prefill.
-template <typename T, int D> DEVICE void attend_group(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, int table_len, int heads, int kv_heads, int block_size, int window, float scale, float softcap) {
+template <typename T, int D> DEVICE void attend_group(float *dst, float *part, uint32_t *arrived, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, const float *sinks, int table_len, int heads, int kv_heads, int block_size, int window, float scale, float softcap) {
   typedef stage<T> staged;
   typedef typename staged::number number;
   constexpr int SIDES = shape<D>::sides, TILES = D / 8 / SIDES;
@@ -119,16 +187,31 @@ template <typename T, int D> DEVICE void attend_group(float *part, const float *
       float t = of[w * 8 * (D + 2) + D];
       by[w] = of[w * 8 * (D + 2) + D + 1] == 0.0f ? 0.0f : t == all ? 1.0f : exponential(t - all);
     }
+    float total = 0.0f, scale = staged::unit;
+    if (BLOCKS_Z == 1) {
+#pragma unroll
+      for (int w = 0; w < 4; w++) total = fma(by[w], of[w * 8 * (D + 2) + D + 1], total);
+      scale *= share(all, total, sinks, BLOCK * group + head);
+    }
     for (int i = lane; i < D + 2; i += 32) {
       float v = 0.0f;
 #pragma unroll
       for (int w = 0; w < 4; w++) v = fma(by[w], of[w * 8 * (D + 2) + i], v);
-      part[((at + head) * BLOCKS_Z + BLOCK_Z) * (D + 2) + i] = i == D ? all : i < D ? v * staged::unit : v;
+      if (BLOCKS_Z > 1) part[((at + head) * BLOCKS_Z + BLOCK_Z) * (D + 2) + i] = i == D ? all : i < D ? v * scale : v;
+      else if (i < D) dst[(at + head) * D + i] = v * scale;
     }
   }
+  if (BLOCKS_Z == 1) return;
+  fence();
+  block_sync();
+  if (THREAD == 0) sums[0] = as_float(arrive(arrived + (int64_t)BLOCK_Y * kv_heads + BLOCK, BLOCKS_Z));
+  block_sync();
+  if (as_bits(sums[0]) != BLOCKS_Z - 1) return;
+  fence();
+  for (int head = THREAD >> 5; head < group; head += 4 * SIDES) combine<D>(dst + (at + head) * D, part + (at + head) * BLOCKS_Z * (D + 2), sinks, BLOCK * group + head, BLOCKS_Z);
 }
 #define ATTEND_GROUP(T, D) \
-  KERNEL(128 * shape<D>::sides) attend_group_##T##_##D(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, int table_len, int heads, int kv_heads, int block_size, int window, float scale, float softcap) { \
-    attend_group<T, D>(part, q, cache, tables, seq, ends, table_len, heads, kv_heads, block_size, window, scale, softcap); \
+  KERNEL(128 * shape<D>::sides) attend_group_##T##_##D(float *dst, float *part, uint32_t *arrived, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, const float *sinks, int table_len, int heads, int kv_heads, int block_size, int window, float scale, float softcap) { \
+    attend_group<T, D>(dst, part, arrived, q, cache, tables, seq, ends, sinks, table_len, heads, kv_heads, block_size, window, scale, softcap); \
   }
 #define ATTEND_GROUPS(T) ATTEND_GROUP(T, 64) ATTEND_GROUP(T, 96) ATTEND_GROUP(T, 128) ATTEND_GROUP(T, 256)

@@ -43,12 +43,17 @@ func TestGroup(t *testing.T) {
 			}
 			x.ask(tt.headDim)
 			name := cuda.GroupName(tt.t, tt.headDim, tt.heads/tt.kvHeads)
-			for _, splits := range []int{1, 3} {
+			for _, splits := range []int{1, 3, 11} {
 				part, dst := g.Alloc(4*len(x.ends)*tt.heads*splits*(tt.headDim+2)), g.Alloc(4*len(x.q))
-				g.run(name, cuda.Dims{Heads: tt.kvHeads, Rows: len(x.ends), Splits: splits}, part, g.floats(x.q), p.cache, g.ints(p.tables...), g.ints(x.seq...), g.ints(x.ends...),
+				arrived := g.ints(make([]int32, len(x.ends)*tt.kvHeads)...)
+				g.run(name, cuda.Dims{Heads: tt.kvHeads, Rows: len(x.ends), Splits: splits}, dst, part, arrived, g.floats(x.q), p.cache, g.ints(p.tables...), g.ints(x.seq...), g.ints(x.ends...), x.sinksAt(g),
 					p.room, tt.heads, tt.kvHeads, tt.size, tt.window, x.scale, tt.softcap)
-				g.run("attend_combine", cuda.Dims{Heads: tt.heads, Rows: len(x.ends), Splits: splits}, dst, part, x.sinksAt(g), tt.heads, tt.headDim, splits)
 				p.check(g, name, x, g.got(dst, len(x.q)))
+				for i, n := range g.gotInts(arrived, len(x.ends)*tt.kvHeads) {
+					if n != 0 {
+						t.Errorf("%d splits: %d blocks count as arrived at %d afterwards", splits, n, i)
+					}
+				}
 			}
 		})
 	}
@@ -98,8 +103,7 @@ func TestF8(t *testing.T) {
 		case cuda.PrefillName(quant.F8_E4M3, n):
 			g.run(name, d, dst, q, cache, ids, ids, ends, none, 1, 2, 1, 1, 1, 0, float32(1), float32(0))
 		default:
-			g.run(name, d, part, q, cache, ids, ids, ends, 1, 1, 1, 1, 0, float32(1), float32(0))
-			g.run("attend_combine", d, dst, part, none, 1, n, 1)
+			g.run(name, d, dst, part, g.ints(0, 0), q, cache, ids, ids, ends, none, 1, 1, 1, 1, 0, float32(1), float32(0))
 		}
 		for i, got := range g.got(dst, 2*n) {
 			if got != want[i] && !(got != got && want[i] != want[i]) {

@@ -1,6 +1,6 @@
 // Kernels of a mixture of experts. A slot is a row at one of its experts: slot
 // row·used + k. Shazeer et al., "Outrageously Large Neural Networks", 2017.
-#include "dot.cuh"
+#include "held.cuh"
 
 struct candidate { float score; int at; };
 
@@ -70,22 +70,29 @@ KERNEL(256) experts_combine(float *dst, const float *y, const float *weight, int
 }
 
 // expert_gemv_T writes the product of slot s's activations, row s/per of x, with
-// matrix chosen[s] of w: grid (out/4, slots), one warp per weight row.
+// matrix chosen[s] of w: grid (out/8, slots), one warp per two weight rows.
+DEVICE void expert_finish(float *dst, float *acc, const float *bias, int64_t at, int row, int out) {
+  float v = total<2>(acc);
+  int upper = LANE >> 4;
+  if ((LANE & 15) == 0 && row + upper < out) dst[(int64_t)BLOCK_Y * out + row + upper] = bias ? v + bias[at + upper] : v;
+}
 template <typename T> DEVICE void expert_blocks(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const int *chosen, int out, int in, int per) {
-  int row = BLOCK * 4 + (THREAD >> 5);
+  int row = (BLOCK * 4 + (THREAD >> 5)) * 2;
   if (row >= out) return;
-  int64_t at = (int64_t)chosen[BLOCK_Y] * out + row;
-  float acc[1] = {};
-  dot_blocks<T, 1>(acc, w + at * T::row_bytes(in), x + (int64_t)(BLOCK_Y / per) * ((in + 255) >> 8) * 320, 0, 1, in);
-  if ((THREAD & 31) == 0) dst[(int64_t)BLOCK_Y * out + row] = bias ? acc[0] + bias[at] : acc[0];
+  int64_t at = (int64_t)chosen[BLOCK_Y] * out + row, bytes = T::row_bytes(in);
+  const uint8_t *p[2] = {w + at * bytes, w + (at + (row + 1 < out)) * bytes};
+  float acc[2] = {};
+  dot_blocks<T, straight, 1>(acc, p, x + (int64_t)(BLOCK_Y / per) * ((in + 255) >> 8) * 320, 0, 1, in);
+  expert_finish(dst, acc, bias, at, row, out);
 }
 template <typename T> DEVICE void expert_floats(float *dst, const uint8_t *w, const float *x, const float *bias, const int *chosen, int out, int in, int per) {
-  int row = BLOCK * 4 + (THREAD >> 5);
+  int row = (BLOCK * 4 + (THREAD >> 5)) * 2;
   if (row >= out) return;
-  int64_t at = (int64_t)chosen[BLOCK_Y] * out + row;
-  float acc[1] = {};
-  dot_floats<T, 1>(acc, w + at * T::row_bytes(in), x + (int64_t)(BLOCK_Y / per) * in, 1, in);
-  if ((THREAD & 31) == 0) dst[(int64_t)BLOCK_Y * out + row] = bias ? acc[0] + bias[at] : acc[0];
+  int64_t at = (int64_t)chosen[BLOCK_Y] * out + row, bytes = T::row_bytes(in);
+  const uint8_t *p[2] = {w + at * bytes, w + (at + (row + 1 < out)) * bytes};
+  float acc[2] = {};
+  dot_floats<T, plain, 1>(acc, p, x + (int64_t)(BLOCK_Y / per) * in, 1, in);
+  expert_finish(dst, acc, bias, at, row, out);
 }
 #define EXPERT(T) \
   KERNEL(128) expert_gemv_##T(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const int *chosen, int out, int in, int per) { expert_blocks<T>(dst, w, x, bias, chosen, out, in, per); }
@@ -94,3 +101,73 @@ QUANTISED(EXPERT)
 #define EXPERT(T) \
   KERNEL(128) expert_gemv_##T(float *dst, const uint8_t *w, const float *x, const float *bias, const int *chosen, int out, int in, int per) { expert_floats<T>(dst, w, x, bias, chosen, out, in, per); }
 FLOATS(EXPERT)
+
+// experts_gated_S writes act(x · gateᵀ + bias) · (x · upᵀ + bias) of every slot of a
+// row, by the matrices chosen for them, as expert_gemv and gate do one after the
+// other. Grid (any, rows).
+template <typename S> DEVICE void experts_gated(float *y, const matrix &g, const matrix &u, const float *x, const int *chosen, int act, int used, int in, int rows) {
+  int pairs = (g.out + 1) >> 1, at = own_warp() * BLOCKS + BLOCK;
+  chosen += (int64_t)BLOCK_Y * used;
+  S::hold(x + (int64_t)BLOCK_Y * in, 0, 0.0f, 1, in, 0);
+  for (; at < used * pairs; at += WARPS * BLOCKS) {
+    int slot = at / pairs, row = at % pairs * 2, first = chosen[slot] * g.out;
+    float v = 0.0f, up = 0.0f;
+    // One piece of code for both, up first.
+#pragma nounroll
+    for (int second = 0; second < 2; second++) {
+      const matrix &m = second ? g : u;
+      float acc[2] = {};
+      S::template dot<1>(acc, {m.w, m.type, first + row, first + least(row + 1, g.out - 1)}, 1, in);
+      up = v, v = total<2>(acc);
+    }
+    row += UPPER(1);
+    if (STORES(1) && row < g.out) {
+      if (g.bias) v += g.bias[first + row];
+      if (u.bias) up += u.bias[first + row];
+      y[((int64_t)BLOCK_Y * used + slot) * g.out + row] = activated(v, up, act);
+    }
+    __nvvm_bar_warp_sync(-1);  // a warp of which not all lanes store is whole again
+  }
+}
+
+// experts_down_S writes the sum of a row's slots, each through the matrix chosen for
+// it and by its weight, as expert_gemv and experts_combine do. A block makes what
+// some weight rows give for all slots, and then their sums: shared memory has `room`
+// pairs of numbers behind what is held. Grid (any, rows).
+template <typename S> DEVICE void experts_down(float *dst, const matrix &m, const float *x, const int *chosen, const float *weight, int used, int room, int in, int rows) {
+  int out = m.out, pairs = (out + 1) >> 1, mine = (pairs - BLOCK + BLOCKS - 1) / BLOCKS, few = room / used;
+  float *sums = (float *)(held + used * S::stride(in));
+  chosen += (int64_t)BLOCK_Y * used, weight += (int64_t)BLOCK_Y * used, dst += (int64_t)BLOCK_Y * out;
+  S::hold(x + (int64_t)BLOCK_Y * used * in, 0, 0.0f, used, in, 0);
+  for (int from = 0; from < mine; from += few) {
+    int n = least(few, mine - from);
+    for (int at = own_warp(); at < n * used; at += WARPS) {
+      int slot = at % used, row = (BLOCK + (from + at / used) * BLOCKS) * 2, first = chosen[slot] * out;
+      float acc[2] = {};
+      S::template dot<1>(acc, {m.w, m.type, first + row, first + least(row + 1, out - 1)}, 1, in, slot);
+      float v = total<2>(acc);
+      row += UPPER(1);
+      if (STORES(1) && row < out) sums[2 * at + UPPER(1)] = m.bias ? v + m.bias[first + row] : v;
+      __nvvm_bar_warp_sync(-1);
+    }
+    block_sync();
+    for (int i = THREAD; i < 2 * n; i += THREADS) {
+      int row = (BLOCK + (from + (i >> 1)) * BLOCKS) * 2 + (i & 1);
+      if (row >= out) continue;
+      float s = 0.0f;
+      for (int k = 0; k < used; k++) s += weight[k] * sums[((i >> 1) * used + k) * 2 + (i & 1)];
+      dst[row] = s;
+    }
+    __nvvm_bar_warp_sync(-1);
+    block_sync();
+  }
+}
+
+#define HELD_EXPERTS(S) \
+  KERNEL_OF(THREADS_1, 1) experts_gated_##S(float *y, const uint8_t *w0, const float *b0, int type0, const uint8_t *w1, const float *b1, int type1, const float *x, const int *chosen, int act, int used, int out, int in, int rows) { \
+    experts_gated<S>(y, {y, w0, b0, out, type0}, {y, w1, b1, out, type1}, x, chosen, act, used, in, rows); \
+  } \
+  KERNEL_OF(THREADS_1, 1) experts_down_##S(float *dst, const uint8_t *w, const float *b, int type, const float *x, const int *chosen, const float *weight, int used, int room, int out, int in, int rows) { \
+    experts_down<S>(dst, {dst, w, b, out, type}, x, chosen, weight, used, room, in, rows); \
+  }
+HELD_EXPERTS(blocks) HELD_EXPERTS(floats)

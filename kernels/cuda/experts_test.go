@@ -73,6 +73,17 @@ func TestExperts(t *testing.T) {
 			g.run("gate", cuda.Dims{Rows: slots, Out: ff}, h, h, u, slots*ff, 0)
 			g.run(name, cuda.Dims{Rows: slots, Out: out}, y, g.bytes(down.Data), acts(h, slots, ff), vec(db), chosen, out, ff, 1)
 			g.run("experts_combine", cuda.Dims{Rows: rows, Out: out}, dst, y, weight, out, tt.used)
+			// In two launches come the same bits.
+			for blocks := 1; blocks <= 3; blocks += 2 {
+				d := cuda.Dims{Rows: rows, Blocks: blocks}
+				n, fused, sum := cuda.TypeNumber(tt.t), g.Alloc(4*slots*ff), g.Alloc(4*rows*out)
+				g.runWith(cuda.ExpertsHeld("gated", tt.t, tt.used, in), cuda.ExpertsName("gated", tt.t), d, fused, g.bytes(gate.Data), vec(gb), n, g.bytes(up.Data), vec(ub), n,
+					g.floats(x), chosen, 0, tt.used, ff, in, rows)
+				same(t, "gated", g.got(fused, slots*ff), g.got(h, slots*ff))
+				room := tt.used + 1 // makes several turns of it
+				g.runWith(cuda.ExpertsHeld("down", tt.t, tt.used, ff), cuda.ExpertsName("down", tt.t), d, sum, g.bytes(down.Data), vec(db), n, fused, chosen, weight, tt.used, room, out, ff, rows)
+				same(t, "down", g.got(sum, rows*out), g.got(dst, rows*out))
+			}
 			largest := 0.0
 			for _, v := range want {
 				largest = max(largest, math.Abs(float64(v)))

@@ -32,7 +32,7 @@ func TestFused(t *testing.T) {
 		in    int
 		outs  [3]int
 	}{
-		{[3]quant.Type{quant.Q4_K, quant.Q6_K, quant.Q5_K}, 512, [3]int{19, 8, 3}},
+		{[3]quant.Type{quant.Q4_K, quant.Q6_K, quant.Q5_K}, 2304, [3]int{19, 8, 3}},
 		{[3]quant.Type{quant.Q4_0, quant.Q8_0, quant.Q4_0}, 288, [3]int{9, 0, 0}},
 		{[3]quant.Type{quant.Q8_0, quant.Q8_0, quant.Q4_0}, 2080, [3]int{5, 7, 0}},
 		{[3]quant.Type{quant.F16, quant.BF16, quant.F32}, 264, [3]int{5, 9, 17}},

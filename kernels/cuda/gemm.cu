@@ -23,18 +23,31 @@ DEVICE void mma_bf16(float *c, const uint32_t *a, uint32_t b0, uint32_t b1) {
 // 16 by 64 of it in eight tiles: grid (out/64, rows/64).
 DEVICE void finish(float *dst, float (*acc)[4], const float *bias, const float *residual, int out, int rows) {
   int lane = THREAD & 31, row = BLOCK * 64 + (THREAD >> 5) * 16 + (lane >> 2), col = BLOCK_Y * 64 + (lane & 3) * 2;
+  float plus[2] = {};
+  if (bias) plus[0] = bias[least(row, out - 1)], plus[1] = bias[least(row + 8, out - 1)];
+  if (residual) {
+    // All are read before any is used, so that they are on their way together.
+    float more[8][4];
+#pragma unroll
+    for (int t = 0; t < 8; t++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) more[t][i] = residual[(int64_t)least(col + t * 8 + (i & 1), rows - 1) * out + least(row + (i & 2) * 4, out - 1)];
+#pragma unroll
+    for (int t = 0; t < 8; t++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) acc[t][i] = acc[t][i] + plus[i >> 1] + more[t][i];
+  } else {
+#pragma unroll
+    for (int t = 0; t < 8; t++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) acc[t][i] += plus[i >> 1];
+  }
 #pragma unroll
   for (int t = 0; t < 8; t++) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       int r = row + (i & 2) * 4, c = col + t * 8 + (i & 1);
-      if (r < out && c < rows) {
-        int64_t at = (int64_t)c * out + r;
-        float v = acc[t][i];
-        if (bias) v += bias[r];
-        if (residual) v += residual[at];
-        dst[at] = v;
-      }
+      if (r < out && c < rows) dst[(int64_t)c * out + r] = acc[t][i];
     }
   }
 }

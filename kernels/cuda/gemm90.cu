@@ -1,17 +1,29 @@
 // Products of weight matrices with many rows of activations by wgmma, the tensor
 // cores of compute capability 9.0; gemm.cu makes the same of mma.sync, and its
-// bounds hold here.
+// bounds hold here but for Q4_K and Q5_K, of whose weights some are rounded the
+// other way.
 //
 // A block is two warpgroups of 64 weight rows each and makes 128 of them by 128
-// rows of activations: grid (out/128, rows/128). Weights are rounded to bfloat16 in
-// the registers that wgmma takes them from (PTX ISA, §9.7.15.5.1.1: lane l has rows
-// l/4 and l/4 + 8 of its warp's 16, and of 16 of k 2·(l%4), the next, and the same
-// 8 on). So that a lane has 16 weights of a row that lie together, 64 of k are
-// taken in another order, which activations are stored in: unit u of 16 bytes has
-// values 2u and 2u + 1 of each 16.
+// rows of activations, or by 64 where there are few: grid (out/128, rows/128 or 64,
+// parts of in). Weights are rounded to bfloat16 in the registers that wgmma takes
+// them from (PTX ISA, §9.7.15.5.1.1: lane l has rows l/4 and l/4 + 8 of its warp's
+// 16, and of 16 of k 2·(l%4), the next, and the same 8 on).
+//
+// So that what a lane loads lies together and is all used, 128 of k are taken in
+// two steps and in another order: lane l has in step s the 16 weights from
+// 64·(l%4/2) + 16·(l%2) + 32·s on, which of Q4_K and Q5_K are the low and the high
+// halves of the same bytes. Activations are stored in that order: unit u of 16
+// bytes of a step has values 2u and 2u + 1 of each lane's 16.
+//
+// A step is rounded while the one before is multiplied, and the next is given
+// before that is done, so that the tensor cores never wait for a barrier. ptxas
+// lets them overlap only where the loop has no branches and two sets of registers
+// take turns without copies; else it says so (C7513) and waits after each product.
+#include "norm.cuh"
 #include "weights.cuh"
 
-enum { TILE = 128, STEP = 64, STAGE = TILE * STEP * 2, STAGES = 3 };
+#define BLOCKS_Y ((int)__nvvm_read_ptx_sreg_nctaid_y())
+enum { TILE = 128, STEP = 64, GROUP = 2 * STEP };
 
 // pair rounds two numbers to nearest even.
 DEVICE uint32_t pair(float lo, float hi) {
@@ -20,24 +32,48 @@ DEVICE uint32_t pair(float lo, float hi) {
   return d;
 }
 
-// gemm90_x writes rows of n floats as gemm90 reads them, up to whole steps: a
-// block of 256 threads a unit each, grid (n/2048, rows). Zeros stand behind n.
-KERNEL(256) gemm90_x(uint4 *dst, const float *x, int n) {
-  int units = (n + STEP - 1) / STEP * 8, at = BLOCK * 256 + THREAD;
-  if (at >= units) return;
-  x += (int64_t)BLOCK_Y * n;
+// A row of n values is so many units long, of whole groups; unit makes one of
+// values that at gives, with zeros behind n.
+DEVICE int units_of(int n) { return (n + GROUP - 1) / GROUP * 16; }
+template <typename F> DEVICE uint4 unit(int u, int n, F at) {
   uint32_t v[4];
 #pragma unroll
   for (int c = 0; c < 4; c++) {
-    int i = (at >> 3) * STEP + 16 * c + 2 * (at & 7);
-    v[c] = pair(i < n ? x[i] : 0.0f, i + 1 < n ? x[i + 1] : 0.0f);
+    int i = (u >> 4) * GROUP + (c >> 1) * 64 + (u >> 3 & 1) * 32 + (c & 1) * 16 + 2 * (u & 7);
+    v[c] = pair(i < n ? at(i) : 0.0f, i + 1 < n ? at(i + 1) : 0.0f);
   }
-  dst[(int64_t)BLOCK_Y * units + at] = {v[0], v[1], v[2], v[3]};
+  return {v[0], v[1], v[2], v[3]};
 }
 
-// signed_byte is byte b of q as a float: the byte plus 128 becomes the low end of
-// 2^23's significand, which costs less than a conversion.
-DEVICE float signed_byte(uint32_t q, int b) { return as_float(__nvvm_prmt(q ^ 0x80808080u, 0x4b000000, 0x7440 + b)) - 8388736.0f; }
+// gemm90_x writes rows of n floats as gemm90 reads them: a block of 256 threads a
+// unit each, grid (n/2048, rows).
+KERNEL(256) gemm90_x(uint4 *dst, const float *x, int n) {
+  int units = units_of(n), u = BLOCK * 256 + THREAD;
+  if (u >= units) return;
+  x += (int64_t)BLOCK_Y * n;
+  dst[(int64_t)BLOCK_Y * units + u] = unit(u, n, [&](int i) __attribute__((always_inline)) { return x[i]; });
+}
+
+// gemm90_norm does so with what rmsnorm makes of them, a block a row.
+KERNEL(256) gemm90_norm(uint4 *dst, const float *x, const float *w, int n, float eps) {
+  SHARED static float part[8];
+  x += (int64_t)BLOCK * n;
+  float by = inverse_rms(x, n, eps, part);
+  int units = units_of(n);
+  for (int u = THREAD; u < units; u += 256)
+    dst[(int64_t)BLOCK * units + u] = unit(u, n, [&](int i) __attribute__((always_inline)) { return x[i] * by * w[i]; });
+}
+
+// gemm90_sum adds up the parts of a product, in order: grid (out/256, rows).
+KERNEL(256) gemm90_sum(float *dst, const float *part, const float *bias, const float *residual, int out, int parts) {
+  int i = BLOCK * 256 + THREAD;
+  if (i >= out) return;
+  int64_t at = (int64_t)BLOCK_Y * out + i, n = (int64_t)BLOCKS_Y * out;
+  float v = 0.0f, plus = bias ? bias[i] : 0.0f, more = residual ? residual[at] : 0.0f;
+#pragma unroll 8
+  for (int p = 0; p < parts; p++) v += part[p * n + at];
+  dst[at] = v + plus + more;
+}
 
 // load16 is where it stands, so that what is read early is not read late.
 DEVICE uint4 load16(const uint8_t *p) {
@@ -46,106 +82,227 @@ DEVICE uint4 load16(const uint8_t *p) {
   return v;
 }
 
-// round_fours rounds 16 weights d·q + m. d·q is exact in every type, so fma gives
-// what the CPU decodes.
-DEVICE void round_fours(uint32_t *to, const int *q, float d, float m) {
+// shifted is byte b of q plus 128, for bytes below 128, as a float: the byte
+// becomes the upper end of 128's significand. That takes one instruction and no
+// conversion, and the 128 goes in the multiply-add that the scale needs anyway.
+DEVICE float shifted(uint32_t q, int b) { return as_float(__nvvm_prmt(q, 0x43000000, 0x7044 + (b << 8))); }
+
+// shifted_far does so with 32768, for all bytes.
+DEVICE float shifted_far(uint32_t q, int b) { return as_float(__nvvm_prmt(q, 0x47000000, 0x7404 + (b << 4))); }
+
+// round_fours rounds 16 weights d·q + m of bytes q that at takes; m has been
+// lessened by what at adds.
+template <float (*at)(uint32_t, int)> DEVICE void round_fours(uint32_t *to, const uint32_t *q, float d, float m) {
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     float v[4];
 #pragma unroll
-    for (int b = 0; b < 4; b++) v[b] = fma(d, signed_byte((uint32_t)q[k], b), m);
+    for (int b = 0; b < 4; b++) v[b] = fma(d, at(q[k], b), m);
     to[2 * k] = pair(v[0], v[1]), to[2 * k + 1] = pair(v[2], v[3]);
   }
 }
 
-// For each type, sixteen is that many weights of a row from weight i on: read
-// early, and rounded when they have come.
-template <typename T> struct wide {
-  struct sixteen { int q[4]; float d, m; };
-  DEVICE sixteen read(const uint8_t *p, int i) {
-    sixteen w;
-    int h = i >> 4 & 1;
-#pragma unroll
-    for (int k = 0; k < 4; k++) w.q[k] = T::pack(p, i >> 5, 4 * h + k);
-    scaling s = T::scales(p, i >> 5);
-    w.d = h ? s.d1 : s.d0, w.m = s.m;
-    return w;
+// Types whose blocks lie at even addresses only are copied to shared memory a group
+// ahead, words of a row side by side: lanes that read each their own would read few
+// bytes of many rows. staged<T> says how: base is where a group's block begins in a
+// row, from where word w of the group lies from there on, size how many of its bytes
+// are copied. In shared memory they lie mis bytes on, 0 or 2, as base does in memory.
+template <typename T> struct staged;
+DEVICE int bound(int n) { return most(0, least(n, 4)); }
+
+template <> struct staged<q4_0> {
+  static constexpr int rounds = 3, pitch = 25;
+  DEVICE int base(int n) { return n * 72; }
+  DEVICE int from(int, int w) { return w * 4; }
+  DEVICE int size(int n, int w, int mis, int bytes) { return bound(least(bytes - n * 72, 72) + mis - w * 4); }
+};
+template <> struct staged<q8_0> {
+  static constexpr int rounds = 5, pitch = 41;
+  DEVICE int base(int n) { return n * 136; }
+  DEVICE int from(int, int w) { return w * 4; }
+  DEVICE int size(int n, int w, int mis, int bytes) { return bound(least(bytes - n * 136, 136) + mis - w * 4); }
+};
+// A group is half of a block: 16 words of nibbles, 8 of pairs of bits, and then the
+// one behind each, which mis makes part of it, 3 of scales and d.
+template <> struct staged<q6_k> {
+  static constexpr int rounds = 4, pitch = 35;
+  DEVICE int base(int n) { return (n >> 1) * 210; }
+  DEVICE int from(int n, int w) {
+    int half = n & 1;
+    if (w < 16) return half * 64 + w * 4;
+    if (w < 24) return 128 + half * 32 + (w - 16) * 4;
+    int at = w == 24 ? 64 : w == 25 ? 160 : w < 29 ? 192 + (w - 26) * 4 : 208, by = w == 24 ? 64 : w == 25 ? 32 : w < 29 ? 8 : 0;
+    return at + half * by;
   }
-  DEVICE void round(uint32_t *to, const sixteen &w, int) { round_fours(to, w.q, w.d, w.m); }
+  DEVICE int size(int n, int w, int mis, int bytes) {
+    int all = (n >> 1) * 210 < bytes ? 4 : 0;
+    if (w < 24) return all;
+    int without = w == 26 || w == 27 ? 4 : w == 29 ? 2 : 0, more = w == 24 || w == 25 || w == 28 ? 2 : w == 29 ? 1 : 0;
+    return least(all, without + mis * more);
+  }
 };
 
-// round_k is for Q4_K and Q5_K, whose head has scales and mins of six bits.
-DEVICE void round_k(uint32_t *to, const int *q, uint4 head, int j) {
+// bring starts to copy group n of a warp's 16 rows to where to is: eight lanes take
+// words of a row, four rows a time, which begin at rows from w on.
+template <typename T> DEVICE void bring(uint32_t to, const uint8_t *w, const int *rows, int n, int bytes) {
+  typedef staged<T> S;
+  int word = THREAD & 7;
+#pragma unroll
+  for (int r = 0; r < 4; r++) {
+    int at = rows[r] + S::base(n), mis = at & 2;
+#pragma unroll
+    for (int k = 0; k < S::rounds; k++)
+      asm volatile("cp.async.ca.shared.global [%0+%1], [%2], 4, %3;" ::"r"(to), "n"((r * 4 * S::pitch + k * 8) * 4), "l"(w + (at - mis + S::from(n, word + k * 8))), "r"(S::size(n, word + k * 8, mis, bytes)) : "memory");
+  }
+}
+
+// sixteen_bytes puts together what lies from an even byte on; the word behind is
+// somewhere else for some.
+DEVICE void sixteen_bytes(uint32_t *q, const uint32_t *p, const uint32_t *behind, int odd) {
+  uint32_t v[5] = {p[0], p[1], p[2], p[3], behind[0]}, by = odd ? 0x5432 : 0x3210;
+#pragma unroll
+  for (int k = 0; k < 4; k++) q[k] = __nvvm_prmt(v[k], v[k + 1], by);
+}
+
+// round_staged rounds a lane's 16 weights of step t of the group at row. Their types have no
+// m, and both products are exact, so that the sum is what the CPU decodes: what
+// is added to the numbers has few bits.
+DEVICE void round_staged(staged<q4_0>, uint32_t *to, const uint32_t *row, int mis, int t) {
+  int at = ((THREAD & 2) + t) * 18 + mis, first = at + 2;
+  uint32_t q[4];
+  sixteen_bytes(q, row + (first >> 2), row + (first >> 2) + 4, first & 2);
+#pragma unroll
+  for (int k = 0; k < 4; k++) q[k] = q[k] >> (THREAD & 1) * 4 & 0x0f0f0f0f;
+  float d = from_f16(*(const uint16_t *)((const uint8_t *)row + at));
+  round_fours<shifted>(to, q, d, d * -136.0f);
+}
+DEVICE void round_staged(staged<q8_0>, uint32_t *to, const uint32_t *row, int mis, int t) {
+  int at = ((THREAD & 2) + t) * 34 + mis, first = at + 2 + (THREAD & 1) * 16;
+  uint32_t q[4];
+  sixteen_bytes(q, row + (first >> 2), row + (first >> 2) + 4, first & 2);
+#pragma unroll
+  for (int k = 0; k < 4; k++) q[k] ^= 0x80808080u;
+  float d = from_f16(*(const uint16_t *)((const uint8_t *)row + at));
+  round_fours<shifted_far>(to, q, d, d * -32896.0f);
+}
+DEVICE void round_staged(staged<q6_k>, uint32_t *to, const uint32_t *row, int mis, int t) {
+  int h = THREAD & 1, j = (THREAD & 2) + t;
+  uint32_t q[4], high[4];
+  const uint32_t *low = row + t * 8 + h * 4, *pairs = row + 16 + h * 4;
+  sixteen_bytes(q, low, t && h ? row + 24 : low + 4, mis);
+  sixteen_bytes(high, pairs, h ? row + 25 : pairs + 4, mis);
+#pragma unroll
+  for (int k = 0; k < 4; k++) q[k] = (q[k] >> (THREAD & 2) * 2 & 0x0f0f0f0f) | (high[k] >> j * 2 & 0x03030303) << 4;
+  const uint8_t *p = (const uint8_t *)row + mis;
+  float d = from_f16(*(const uint16_t *)(p + 29 * 4)) * (float)*(const int8_t *)(p + 26 * 4 + j * 2 + h);
+  round_fours<shifted>(to, q, d, d * -160.0f);
+}
+
+// Of the other types, early is what is read for a lane's 16 weights of a group's
+// first step, from weight i on, and late what is read for the second's beside, 32 on.
+template <typename T> struct wide {
+  static constexpr bool apart = true;
+  typedef struct {} early, late;
+};
+
+// round_k is for sub-block j of Q4_K and Q5_K, whose head has scales and mins of six
+// bits. What m loses to 128·d is less than 2^-17 of d.
+DEVICE void round_k(uint32_t *to, const uint32_t *q, uint4 head, int j) {
   uint32_t at = (j & 3) * 8, a = head.y >> at, b = head.z >> at, c = head.w >> at;
   uint32_t late = -(uint32_t)(j >> 2 & 1); // all ones in the block's second half
   uint32_t s = (a & 63 & ~late) | (((c & 15) | (a >> 2 & 48)) & late), m = (b & 63 & ~late) | (((c >> 4 & 15) | (b >> 2 & 48)) & late);
-  round_fours(to, q, from_f16((uint16_t)head.x) * (float)(int)s, -(from_f16((uint16_t)(head.x >> 16)) * (float)(int)m));
+  float d = from_f16((uint16_t)head.x) * (float)(int)s, min = from_f16((uint16_t)(head.x >> 16)) * (float)(int)m;
+  round_fours<shifted>(to, q, d, fma(-128.0f, d, -min));
 }
+struct nothing {};
 template <> struct wide<q4_k> {
-  struct sixteen { uint4 q, head; };
-  DEVICE sixteen read(const uint8_t *p, int i) {
+  static constexpr bool apart = false;
+  struct early { uint4 q, head; };
+  typedef nothing late;
+  DEVICE early read(const uint8_t *p, int i) {
     p += (int64_t)(i >> 8) * 144;
     return {load16(p + 16 + (i >> 6 & 3) * 32 + (i & 16)), load16(p)};
   }
-  DEVICE void round(uint32_t *to, const sixteen &w, int i) {
-    int q[4];
-    nibbles(q, w.q, i >> 3 & 4);
+  DEVICE late read_late(const uint8_t *, int) { return {}; }
+  DEVICE void half(uint32_t *to, const early &w, int i, int by) {
+    uint32_t q[4];
+    nibbles((int *)q, w.q, by);
     round_k(to, q, w.head, i >> 5);
   }
+  DEVICE void round(uint32_t *to, const early &w, int i) { half(to, w, i, 0); }
+  DEVICE void round_late(uint32_t *to, const early &w, const late &, int i) { half(to, w, i, 4); }
 };
 template <> struct wide<q5_k> {
-  struct sixteen { uint4 q, fifth, head; };
-  DEVICE sixteen read(const uint8_t *p, int i) {
+  static constexpr bool apart = false;
+  struct early { uint4 q, fifth, head; };
+  typedef nothing late;
+  DEVICE early read(const uint8_t *p, int i) {
     p += (int64_t)(i >> 8) * 176;
     return {load16(p + 48 + (i >> 6 & 3) * 32 + (i & 16)), load16(p + 16 + (i & 16)), load16(p)};
   }
-  DEVICE void round(uint32_t *to, const sixteen &w, int i) {
-    int q[4];
-    nibbles(q, w.q, i >> 3 & 4);
-    fifths(q, w.fifth, i >> 5 & 7);
+  DEVICE late read_late(const uint8_t *, int) { return {}; }
+  DEVICE void half(uint32_t *to, const early &w, int i, int by) {
+    uint32_t q[4];
+    nibbles((int *)q, w.q, by);
+    fifths((int *)q, w.fifth, i >> 5 & 7);
     round_k(to, q, w.head, i >> 5);
   }
+  DEVICE void round(uint32_t *to, const early &w, int i) { half(to, w, i, 0); }
+  DEVICE void round_late(uint32_t *to, const early &w, const late &, int i) { half(to, w, i, 4); }
 };
 
 // Rows of float types are whole eights of weights.
 template <> struct wide<bf16> {
-  struct sixteen { uint4 v[2]; };
-  DEVICE sixteen read(const uint8_t *p, int i) { return {load16(p + (int64_t)i * 2), load16(p + (int64_t)i * 2 + 16)}; }
-  DEVICE void round(uint32_t *to, const sixteen &w, int) {
-    to[0] = w.v[0].x, to[1] = w.v[0].y, to[2] = w.v[0].z, to[3] = w.v[0].w;
-    to[4] = w.v[1].x, to[5] = w.v[1].y, to[6] = w.v[1].z, to[7] = w.v[1].w;
+  static constexpr bool apart = false;
+  struct early { uint4 v[2]; };
+  typedef early late;
+  DEVICE early read(const uint8_t *p, int i) { return {load16(p + (int64_t)i * 2), load16(p + (int64_t)i * 2 + 16)}; }
+  DEVICE late read_late(const uint8_t *p, int i) { return read(p, i); }
+  DEVICE void round(uint32_t *to, const early &w, int) {
+    // Copies, since what is read next comes to w's registers while these are multiplied.
+    uint32_t from[8] = {w.v[0].x, w.v[0].y, w.v[0].z, w.v[0].w, w.v[1].x, w.v[1].y, w.v[1].z, w.v[1].w};
+#pragma unroll
+    for (int k = 0; k < 8; k++) asm("mov.b32 %0, %1;" : "=r"(to[k]) : "r"(from[k]));
   }
+  DEVICE void round_late(uint32_t *to, const early &, const late &w, int i) { round(to, w, i); }
 };
 template <> struct wide<f16> {
-  typedef wide<bf16>::sixteen sixteen;
-  DEVICE sixteen read(const uint8_t *p, int i) { return wide<bf16>::read(p, i); }
-  DEVICE void round(uint32_t *to, const sixteen &w, int i) {
+  static constexpr bool apart = false;
+  typedef wide<bf16>::early early, late;
+  DEVICE early read(const uint8_t *p, int i) { return wide<bf16>::read(p, i); }
+  DEVICE late read_late(const uint8_t *p, int i) { return read(p, i); }
+  DEVICE void round(uint32_t *to, const early &w, int i) {
     wide<bf16>::round(to, w, i);
 #pragma unroll
     for (int k = 0; k < 8; k++) to[k] = pair(from_f16((uint16_t)to[k]), from_f16((uint16_t)(to[k] >> 16)));
   }
+  DEVICE void round_late(uint32_t *to, const early &, const late &w, int i) { round(to, w, i); }
 };
 template <> struct wide<f32> {
-  struct sixteen { uint4 v[4]; };
-  DEVICE sixteen read(const uint8_t *p, int i) {
+  static constexpr bool apart = false;
+  struct early { uint4 v[4]; };
+  typedef early late;
+  DEVICE early read(const uint8_t *p, int i) {
     p += (int64_t)i * 4;
     return {load16(p), load16(p + 16), load16(p + 32), load16(p + 48)};
   }
-  DEVICE void round(uint32_t *to, const sixteen &w, int) {
+  DEVICE late read_late(const uint8_t *p, int i) { return read(p, i); }
+  DEVICE void round(uint32_t *to, const early &w, int) {
 #pragma unroll
     for (int k = 0; k < 4; k++) to[2 * k] = pair(as_float(w.v[k].x), as_float(w.v[k].y)), to[2 * k + 1] = pair(as_float(w.v[k].z), as_float(w.v[k].w));
   }
+  DEVICE void round_late(uint32_t *to, const early &, const late &w, int i) { round(to, w, i); }
 };
 
 // fetch starts to bring a step of activations to shared memory with 128-byte
 // swizzling: the units of a row change places by the low bits of its number.
 // Thread t has unit t%8 of rows t/8 and every 32nd after it; rows behind the last
 // are zeros.
-DEVICE void fetch(uint32_t stage, const uint8_t *x, int64_t pitch, int live) {
+template <int N> DEVICE void fetch(uint32_t stage, const uint8_t *x, int64_t pitch, int live) {
   int r = THREAD >> 3, c = THREAD & 7;
   uint32_t to = stage + r * 128 + ((c ^ (r & 7)) << 4);
 #pragma unroll
-  for (int u = 0; u < TILE; u += 32) {
+  for (int u = 0; u < N; u += 32) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + u * 128), "l"(x), "r"(r + u < live ? 16 : 0) : "memory");
     x += 32 * pitch;
   }
@@ -154,31 +311,36 @@ DEVICE void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 // The sums have registers that the compiler knows nothing of, so that it copies
 // none while the tensor cores write them.
-#define EACH(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15) F(16) F(17) F(18) F(19) F(20) F(21) \
-  F(22) F(23) F(24) F(25) F(26) F(27) F(28) F(29) F(30) F(31) F(32) F(33) F(34) F(35) F(36) F(37) F(38) F(39) F(40) F(41) F(42) \
-  F(43) F(44) F(45) F(46) F(47) F(48) F(49) F(50) F(51) F(52) F(53) F(54) F(55) F(56) F(57) F(58) F(59) F(60) F(61) F(62) F(63)
+#define HALF(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15) F(16) F(17) F(18) F(19) F(20) F(21) \
+  F(22) F(23) F(24) F(25) F(26) F(27) F(28) F(29) F(30) F(31)
+#define REST(F) F(32) F(33) F(34) F(35) F(36) F(37) F(38) F(39) F(40) F(41) F(42) F(43) F(44) F(45) F(46) F(47) F(48) F(49) F(50) \
+  F(51) F(52) F(53) F(54) F(55) F(56) F(57) F(58) F(59) F(60) F(61) F(62) F(63)
 #define NAMED(i) ",sum" #i
 #define ZERO(i) "\n\tmov.f32 sum" #i ", 0f00000000;"
 
 // multiply starts a step's products, of 16 of k each, 32 bytes of a row further on.
 // The descriptor says 128-byte swizzling and 1024 bytes to the next eight rows
 // (§9.7.15.5.1.2.2).
-DEVICE void multiply(const uint32_t *a, const uint32_t *b, uint32_t stage) {
+template <int N> DEVICE void multiply(const uint32_t *a, const uint32_t *b, uint32_t stage) {
   uint64_t x = (uint64_t)(stage >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {sum0" EACH(NAMED) "}, {%0, %1, %2, %3}, %4, 1, 1, 1, 0;"
-                 :: "r"(a[2 * k]), "r"(b[2 * k]), "r"(a[2 * k + 1]), "r"(b[2 * k + 1]), "l"(x + 2 * k) : "memory");
+    if (N == 128)
+      asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {sum0" HALF(NAMED) REST(NAMED) "}, {%0, %1, %2, %3}, %4, 1, 1, 1, 0;"
+                   :: "r"(a[2 * k]), "r"(b[2 * k]), "r"(a[2 * k + 1]), "r"(b[2 * k + 1]), "l"(x + 2 * k) : "memory");
+    else
+      asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {sum0" HALF(NAMED) "}, {%0, %1, %2, %3}, %4, 1, 1, 1, 0;"
+                   :: "r"(a[2 * k]), "r"(b[2 * k]), "r"(a[2 * k + 1]), "r"(b[2 * k + 1]), "l"(x + 2 * k) : "memory");
   }
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
 // finish waits for them. The weights are named so that their registers are left
 // alone until then.
-DEVICE void finish(const uint32_t *a, const uint32_t *b) {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]),
-               "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(b[4]), "r"(b[5]), "r"(b[6]), "r"(b[7]) : "memory");
+template <int left> DEVICE void finish(const uint32_t *a, const uint32_t *b) {
+  asm volatile("wgmma.wait_group.sync.aligned %16;" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]),
+               "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(b[4]), "r"(b[5]), "r"(b[6]), "r"(b[7]), "n"(left) : "memory");
 }
 
 // Sums go through shared memory, half of the columns at a time: columns, which are
@@ -186,76 +348,161 @@ DEVICE void finish(const uint32_t *a, const uint32_t *b) {
 // every 8 columns 2·(l%4) and the next.
 #define PITCH 132
 #define STORE(i) asm volatile("st.shared.f32 [%0+%1], sum" #i ";" ::"r"(at), "n"((((i) % 32 / 4 * 8 + (i) % 2) * PITCH + (i) / 2 % 2 * 8) * 4) : "memory");
-#define LOW(i) if (i < 32) STORE(i)
-#define HIGH(i) if (i >= 32) STORE(i)
+
+// A stage is N rows of activations; the epilogue's columns lie in the same memory,
+// and weights that are staged behind.
+enum { STAGES = 3 };
+template <int N> struct stages {
+  static constexpr int bytes = N * STEP * 2, all = bytes * STAGES > 64 * PITCH * 4 ? bytes * STAGES : 64 * PITCH * 4;
+};
 
 // in is a multiple of 16. Weights behind the last are other ones, which meet zeros.
-template <typename T> DEVICE void gemm90(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const float *residual, int out, int in, int rows, uint8_t *tiles) {
-  asm volatile(".reg .f32 sum<64>;\n\tmov.f32 sum0, 0f00000000;" EACH(ZERO));
-  int lane = THREAD & 31, row = BLOCK * TILE + (THREAD >> 5) * 16 + (lane >> 2), col = BLOCK_Y * TILE, k = (lane & 3) * 16;
-  const uint8_t *p0 = w + least(row, out - 1) * T::row_bytes(in), *p1 = w + least(row + 8, out - 1) * T::row_bytes(in);
-  int steps = (in + STEP - 1) / STEP, live = rows - col;
-  int64_t pitch = (int64_t)steps * STEP * 2;
-  x += (col + (THREAD >> 3)) * pitch + (THREAD & 7) * 16;
-  uint32_t stage = shared_at(tiles), first = stage, last = stage + (STAGES - 1) * STAGE, ahead = last;
-  uint32_t a[8], b[8];
-  fetch(first, x, pitch, live);
-  commit();
-  if (steps > 1) fetch(first + STAGE, x + STEP * 2, pitch, live);
-  commit();
-  int now = least(k, in - 16), next = least(k + STEP, in - 16);
-  wide<T>::round(a, wide<T>::read(p0, now), now);
-  wide<T>::round(b, wide<T>::read(p1, now), now);
-  typename wide<T>::sixteen w0 = wide<T>::read(p0, next), w1 = wide<T>::read(p1, next);
-#pragma unroll 1
-  for (int i = 0; i < steps; i++) {
-    // This step's activations are there, for the tensor cores to see; and nobody
-    // reads the last step's any more.
-    asm volatile("cp.async.wait_group 1;\n\tfence.proxy.async.shared::cta;" ::: "memory");
-    block_sync();
-    multiply(a, b, stage);
-    if (i + 2 < steps) fetch(ahead, x + (i + 2) * STEP * 2, pitch, live);
-    commit();
-    stage = stage == last ? first : stage + STAGE;
-    ahead = ahead == last ? first : ahead + STAGE;
-    // Weights of the step after the next are on their way, those of the next are
-    // rounded, while this one's are multiplied.
-    int after = least((i + 2) * STEP + k, in - 16);
-    typename wide<T>::sixteen v0 = wide<T>::read(p0, after), v1 = wide<T>::read(p1, after);
-    uint32_t c[8], d[8];
-    wide<T>::round(c, w0, next);
-    wide<T>::round(d, w1, next);
-    finish(a, b);
-    w0 = v0, w1 = v1, next = after;
-#pragma unroll
-    for (int j = 0; j < 8; j++) a[j] = c[j], b[j] = d[j];
+// Part z of several is written behind those before it, without bias and residual.
+template <typename T, int N> DEVICE void gemm90(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const float *residual, int out, int in, int rows, uint8_t *tiles) {
+  asm volatile(".reg .f32 sum<64>;\n\tmov.f32 sum0, 0f00000000;" HALF(ZERO));
+  if (N == 128) asm volatile("mov.f32 sum32, 0f00000000;" REST(ZERO));
+  constexpr int STAGE = stages<N>::bytes;
+  int lane = THREAD & 31, warp = THREAD >> 5, row = BLOCK * TILE + warp * 16 + (lane >> 2), col = BLOCK_Y * N;
+  int groups = (in + GROUP - 1) / GROUP, count = (groups + BLOCKS_Z - 1) / BLOCKS_Z, from = BLOCK_Z * count, live = rows - col;
+  int64_t pitch = (int64_t)groups * GROUP * 2;
+  int steps = 2 * least(count, groups - from), left = steps;
+  dst += (int64_t)BLOCK_Z * rows * out;
+  x += (col + (THREAD >> 3)) * pitch + (int64_t)from * GROUP * 2 + (THREAD & 7) * 16;
+  uint32_t first = shared_at(tiles), last = first + (STAGES - 1) * STAGE, stage = first, ahead = last;
+  uint32_t a[8], b[8], c[8] = {}, d[8] = {};
+  // begin starts to bring the first steps' activations.
+#define BEGIN \
+  _Pragma("unroll") for (int s = 0; s < STAGES - 1; s++) { \
+    fetch<N>(first + s * STAGE, x, pitch, s < steps ? live : 0); \
+    commit(); \
+    x += STEP * 2; \
   }
-  block_sync();
-  int r = BLOCK * TILE + (THREAD & 127);
-  float plus = bias && r < out ? bias[r] : 0.0f;
-  uint32_t at = shared_at(tiles) + ((lane & 3) * 2 * PITCH + (THREAD >> 5) * 16 + (lane >> 2)) * 4;
-  const float *sums = (const float *)tiles + (THREAD & 127);
+  // turn begins to multiply by A and B, and leaves OLD_A and OLD_B, by which the step
+  // before multiplied, to be written anew. Weights are read first of all, since the
+  // next turn's fence may wait for what is on its way.
+#define TURN(A, B, OLD_A, OLD_B, ...) \
+  /* This step's activations are there, for the tensor cores to see. */ \
+  asm volatile("cp.async.wait_group %0;\n\tfence.proxy.async.shared::cta;" ::"n"(STAGES - 2) : "memory"); \
+  block_sync(); \
+  multiply<N>(A, B, stage); \
+  __VA_ARGS__; \
+  finish<1>(OLD_A, OLD_B); \
+  /* Nobody reads the last step's any more. */ \
+  block_sync(); \
+  fetch<N>(ahead, x, pitch, left > STAGES - 1 ? live : 0); \
+  commit(); \
+  x += STEP * 2, left--; \
+  stage = stage == last ? first : stage + STAGE, ahead = ahead == last ? first : ahead + STAGE;
+  if constexpr (wide<T>::apart) {
+    typedef staged<T> S;
+    constexpr int SIZE = TILE * S::pitch * 4;
+    int bytes = (int)T::row_bytes(in), n = from, turn = 0, offsets[4];
+    w += (int64_t)BLOCK * TILE * bytes;
+    // Offsets in a tile of rows fit an int32.
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    if (h) { EACH(HIGH) }
-    else { STORE(0) EACH(LOW) }
-    block_sync();
+    for (int r = 0; r < 4; r++) offsets[r] = least(warp * 16 + r * 4 + (lane >> 3), out - 1 - BLOCK * TILE) * bytes;
+    int at0 = least(warp * 16 + (lane >> 2), out - 1 - BLOCK * TILE) * bytes, at1 = least(warp * 16 + (lane >> 2) + 8, out - 1 - BLOCK * TILE) * bytes;
+    uint32_t to = shared_at(tiles) + stages<N>::all + ((warp * 16 + (lane >> 3)) * S::pitch + (lane & 7)) * 4;
+    const uint32_t *row0 = (const uint32_t *)(tiles + stages<N>::all) + (warp * 16 + (lane >> 2)) * S::pitch, *row1 = row0 + 8 * S::pitch;
+    if (steps > 0) {
+      bring<T>(to, w, offsets, n, bytes);
+      bring<T>(to + SIZE, w, offsets, n + 1, bytes);
+      BEGIN
+      asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+      block_sync();
+      round_staged(S(), a, row0, (at0 + S::base(n)) & 2, 0);
+      round_staged(S(), b, row1, (at1 + S::base(n)) & 2, 0);
 #pragma unroll 1
-    for (int n = THREAD >> 7; n < least(64, live - 64 * h); n += 2) {
-      if (r < out) {
-        int64_t to = (int64_t)(col + 64 * h + n) * out + r;
-        float v = sums[n * PITCH] + plus;
-        if (residual) v += residual[to];
-        dst[to] = v;
+      do {
+        TURN(a, b, c, d, )
+        round_staged(S(), c, row0 + turn, (at0 + S::base(n)) & 2, 1);
+        round_staged(S(), d, row1 + turn, (at1 + S::base(n)) & 2, 1);
+        TURN(c, d, a, b, bring<T>(to + turn * 4, w, offsets, n + 2, bytes))
+        n++, turn = SIZE / 4 - turn;
+        round_staged(S(), a, row0 + turn, (at0 + S::base(n)) & 2, 0);
+        round_staged(S(), b, row1 + turn, (at1 + S::base(n)) & 2, 0);
+      } while (left > 0);
+      finish<0>(c, d);
+    }
+  } else if (steps > 0) {
+    typedef wide<T> W;
+    const uint8_t *p0 = w + least(row, out - 1) * T::row_bytes(in), *p1 = w + least(row + 8, out - 1) * T::row_bytes(in);
+    int i = from * GROUP + (lane >> 1 & 1) * 64 + (lane & 1) * 16, end = in - 16;
+    BEGIN
+    typename W::early u0 = W::read(p0, least(i, end)), u1 = W::read(p1, least(i, end));
+    typename W::late l0 = W::read_late(p0, least(i + 32, end)), l1 = W::read_late(p1, least(i + 32, end));
+    typename W::early v0 = W::read(p0, least(i + GROUP, end)), v1 = W::read(p1, least(i + GROUP, end));
+    W::round(a, u0, i);
+    W::round(b, u1, i);
+#pragma unroll 1
+    do {
+      TURN(a, b, c, d, )
+      W::round_late(c, u0, l0, i + 32);
+      W::round_late(d, u1, l1, i + 32);
+      i += GROUP;
+      l0 = W::read_late(p0, least(i + 32, end)), l1 = W::read_late(p1, least(i + 32, end));
+      TURN(c, d, a, b, u0 = v0, u1 = v1; v0 = W::read(p0, least(i + GROUP, end)), v1 = W::read(p1, least(i + GROUP, end)))
+      W::round(a, u0, i);
+      W::round(b, u1, i);
+    } while (left > 0);
+    finish<0>(c, d);
+  }
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  block_sync();
+  // A thread has four rows of every eighth column.
+  int r = BLOCK * TILE + lane * 4;
+  bool whole = (out & 3) == 0 && r < out;
+  uint32_t at = shared_at(tiles) + ((lane & 3) * 2 * PITCH + warp * 16 + (lane >> 2)) * 4;
+  const float *sums = (const float *)tiles + warp * PITCH + lane * 4;
+#pragma unroll
+  for (int h = 0; h < N; h += 64) {
+    if (h) { STORE(32) REST(STORE) }
+    else { STORE(0) HALF(STORE) }
+    block_sync();
+    int64_t to = (int64_t)(col + h + warp) * out + r, step = (int64_t)8 * out;
+    int top = least(64, live - h);
+    if (whole) {
+      float4 plus = {};
+      if (bias) plus = *(const float4 *)(bias + r);
+      float4 more[8] = {};
+      if (residual) {
+        // All are on their way together.
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+          if (warp + 8 * k < top) more[k] = *(const float4 *)(residual + to + k * step);
       }
+#pragma unroll
+      for (int k = 0; k < 8; k++) {
+        float4 v = *(const float4 *)(sums + k * 8 * PITCH);
+        v.x += plus.x, v.y += plus.y, v.z += plus.z, v.w += plus.w;
+        v.x += more[k].x, v.y += more[k].y, v.z += more[k].z, v.w += more[k].w;
+        if (warp + 8 * k < top) *(float4 *)(dst + to + k * step) = v;
+      }
+    } else {
+#pragma unroll 1
+      for (int n = warp; n < top; n += 8, to += step, sums += 8 * PITCH)
+        for (int i = 0; i < least(4, out - r); i++) {
+          float v = sums[i] + (bias ? bias[r + i] : 0.0f);
+          dst[to + i] = v + (residual ? residual[to + i] : 0.0f);
+        }
+      sums = (const float *)tiles + warp * PITCH + lane * 4;
     }
     block_sync();
   }
 }
-#define GEMM90(T) \
-  KERNEL(256) gemm90_##T(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const float *residual, int out, int in, int rows) { \
-    SHARED static __attribute__((aligned(1024))) uint8_t tiles[STAGES * STAGE]; \
-    gemm90<T>(dst, w, x, bias, residual, out, in, rows, tiles); \
+// Of the kernel for few rows, whose blocks wait for memory, two fit a processor.
+#define GEMM90(T, N, BLOCKS, NAME, TILES) \
+  KERNEL_OF(256, BLOCKS) NAME(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const float *residual, int out, int in, int rows) { \
+    TILES; \
+    gemm90<T, N>(dst, w, x, bias, residual, out, in, rows, tiles); \
   }
-QUANTISED(GEMM90)
-FLOATS(GEMM90)
+#define GEMM90_BOTH(T) \
+  GEMM90(T, 128, 1, gemm90_##T, SHARED static __attribute__((aligned(1024))) uint8_t tiles[stages<128>::all]) \
+  GEMM90(T, 64, 2, gemm90_##T##_64, SHARED static __attribute__((aligned(1024))) uint8_t tiles[stages<64>::all])
+GEMM90_BOTH(q4_k) GEMM90_BOTH(q5_k)
+FLOATS(GEMM90_BOTH)
+
+// Shared memory beyond 48 KiB has to be dynamic.
+extern SHARED __attribute__((aligned(1024))) uint8_t tiles[];
+#define GEMM90_STAGED(T) GEMM90(T, 128, 1, gemm90_##T, ) GEMM90(T, 64, 2, gemm90_##T##_64, )
+GEMM90_STAGED(q4_0) GEMM90_STAGED(q8_0) GEMM90_STAGED(q6_k)

@@ -1,38 +1,39 @@
-// Products of weight matrices with few rows of activations: one warp per weight
-// row, four to a block, grid (out/4, rows/R). Bounds are in dot.cuh.
+// Products of weight matrices with few rows of activations: one warp per two
+// weight rows, four to a block, grid (out/8, rows/R). Bounds are in dot.cuh.
 #include "dot.cuh"
 
-// finish stores what R rows' products come to; every lane has the sums.
-template <int R> DEVICE void finish(float *dst, const float *acc, const float *bias, const float *residual, int row, int out, int first, int live) {
-#pragma unroll
-  for (int r = 0; r < R; r++) {
-    if ((THREAD & 31) == r && r < live) {
-      int64_t at = (int64_t)(first + r) * out + row;
-      float v = acc[r];
-      if (bias) v += bias[row];
-      if (residual) v += residual[at];
-      dst[at] = v;
-    }
-  }
+// finish stores what two weight rows by R rows come to.
+template <int R> DEVICE void finish(float *dst, float *acc, const float *bias, const float *residual, int row, int out, int first, int live) {
+  float v = total<2 * R>(acc);
+  int at = LANE / (16 / R), r = at >> 1;
+  row += at & 1;
+  if (LANE % (16 / R) || r >= live || row >= out) return;
+  int64_t to = (int64_t)(first + r) * out + row;
+  if (bias) v += bias[row];
+  if (residual) v += residual[to];
+  dst[to] = v;
 }
 
 // gemv_T_R writes x · wᵀ + bias + residual; dst may be residual. T quantised: x
 // is X32, its rows whole groups.
 template <typename T, int R> DEVICE void gemv_blocks(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const float *residual, int out, int in, int rows) {
-  int row = BLOCK * 4 + (THREAD >> 5), first = BLOCK_Y * R, live = least(R, rows - first);
+  int row = (BLOCK * 4 + (THREAD >> 5)) * 2, first = BLOCK_Y * R, live = least(R, rows - first);
   if (row >= out) return;
-  int64_t stride = (int64_t)((in + 255) >> 8) * 320;
-  float acc[R] = {};
-  dot_blocks<T, R>(acc, w + row * T::row_bytes(in), x + first * stride, stride, live, in);
+  int64_t stride = (int64_t)((in + 255) >> 8) * 320, bytes = T::row_bytes(in);
+  const uint8_t *p[2] = {w + row * bytes, w + least(row + 1, out - 1) * bytes};
+  float acc[2 * R] = {};
+  dot_blocks<T, straight, R>(acc, p, x + first * stride, stride, live, in);
   finish<R>(dst, acc, bias, residual, row, out, first, live);
 }
 
 // The same for weights of a float type, and float32 activations.
 template <typename T, int R> DEVICE void gemv_floats(float *dst, const uint8_t *w, const float *x, const float *bias, const float *residual, int out, int in, int rows) {
-  int row = BLOCK * 4 + (THREAD >> 5), first = BLOCK_Y * R, live = least(R, rows - first);
+  int row = (BLOCK * 4 + (THREAD >> 5)) * 2, first = BLOCK_Y * R, live = least(R, rows - first);
   if (row >= out) return;
-  float acc[R] = {};
-  dot_floats<T, R>(acc, w + row * T::row_bytes(in), x + (int64_t)first * in, live, in);
+  int64_t bytes = T::row_bytes(in);
+  const uint8_t *p[2] = {w + row * bytes, w + least(row + 1, out - 1) * bytes};
+  float acc[2 * R] = {};
+  dot_floats<T, plain, R>(acc, p, x + (int64_t)first * in, live, in);
   finish<R>(dst, acc, bias, residual, row, out, first, live);
 }
 

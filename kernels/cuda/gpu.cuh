@@ -18,6 +18,8 @@ struct __attribute__((aligned(16))) float4 { float x, y, z, w; };
 #define DEVICE static inline __attribute__((device, always_inline))
 #define SHARED __attribute__((shared))
 #define KERNEL(threads) extern "C" __attribute__((global, launch_bounds(threads))) void
+// Of which a multiprocessor runs so many blocks, which bounds their registers.
+#define KERNEL_OF(threads, blocks) extern "C" __attribute__((global, launch_bounds(threads, blocks))) void
 #define RESTRICT __restrict__
 
 #define THREAD ((int)__nvvm_read_ptx_sreg_tid_x())

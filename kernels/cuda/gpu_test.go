@@ -108,7 +108,7 @@ func (g *gpu) launchWith(shared int, name string, d cuda.Dims, args ...any) erro
 			g.Fatalf("%s: argument %s is a %T", name, k.Params[i].Name, a)
 		}
 	}
-	return g.Launch(m.Kernel(name), ptxvm.Config{Grid: k.Grid(d), Block: [3]int{k.Threads}, Shared: shared}, raw...)
+	return g.Launch(m.Kernel(name), ptxvm.Config{Grid: k.Grid(d), Block: [3]int{k.Threads}, Shared: k.Shared + shared}, raw...)
 }
 
 func (g *gpu) run(name string, d cuda.Dims, args ...any) {

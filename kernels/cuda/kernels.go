@@ -94,6 +94,7 @@ type Kernel struct {
 	Op      string // the op of engine/graph it serves
 	Params  []Param
 	Threads int               // of a block
+	Shared  int               // bytes of dynamic shared memory, for kernels that always take as many
 	Grid    func(Dims) [3]int // blocks
 	Doc     string            // what it computes
 	Uses    string            // the fields of Dims that Grid reads
@@ -129,7 +130,26 @@ func GEMVName(t quant.Type, rows int) string {
 }
 
 // GEMM90Words is the size of a row of n activations as gemm90 reads them.
-func GEMM90Words(n int) int { return ceil(n, 64) * 32 }
+func GEMM90Words(n int) int { return ceil(n, 128) * 64 }
+
+// gemm90Shared is the dynamic shared memory of the gemm90 kernel for so many rows at a
+// time: stages of activations, and two groups of weights where those are staged.
+func gemm90Shared(t quant.Type, rows int) int {
+	words := map[quant.Type]int{quant.Q4_0: 25, quant.Q8_0: 41, quant.Q6_K: 35}[t] // of a row
+	if words == 0 {
+		return 0
+	}
+	return max(3*rows*64*2, 64*132*4) + 2*128*4*words
+}
+
+// GEMM90Name returns the gemm90 kernel for products of t with that many rows:
+// another takes 64 at a time than takes 128.
+func GEMM90Name(t quant.Type, rows int) string {
+	if rows <= 64 {
+		return Name("gemm90", t) + "_64"
+	}
+	return Name("gemm90", t)
+}
 
 // Find returns a kernel of the table, nil when there is none of the name.
 func Find(name string) *Kernel {

@@ -3,12 +3,24 @@
 #pragma once
 #include "gpu.cuh"
 
-// inverse_rms returns 1 / rms(x) of n values to a block; part has a place for
+// squares returns the part of thread t of 256 of the sum of n values' squares:
+// those of values t, t+256, ..., of which sixteen are asked for at a time.
+DEVICE float squares(const float *x, int n, int t) {
+  float s = 0.0f;
+  for (int i = t; i < n; i += 4096) {
+    float v[16];
+#pragma unroll
+    for (int k = 0; k < 16; k++) v[k] = i + k * 256 < n ? x[i + k * 256] : 0.0f;
+#pragma unroll
+    for (int k = 0; k < 16; k++) s = fma(v[k], v[k], s);
+  }
+  return s;
+}
+
+// inverse_rms returns 1 / rms(x) of n values to a block of 256; part has a place for
 // each warp and may be used again after another block_sync.
 DEVICE float inverse_rms(const float *x, int n, float eps, float *part) {
-  float s = 0.0f;
-  for (int i = THREAD; i < n; i += THREADS) s = fma(x[i], x[i], s);
-  return 1.0f / root(block_sum(s, part) / (float)n + eps);
+  return 1.0f / root(block_sum(squares(x, n, THREAD), part) / (float)n + eps);
 }
 
 // phi is the normal distribution within 2·10^-7. Formula 7.1.26 of Abramowitz &

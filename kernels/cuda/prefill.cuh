@@ -74,17 +74,20 @@ template <> struct stage<f8_e4m3> {
   typedef halves number;
   // The bits of an F8_E4M3 in those of a half, subnormal or not, are a number 2^8 too small.
   static constexpr float unit = 256.0f;
-  DEVICE uint32_t pair(uint32_t b) {
-    b = (b & 0xff) << 8 | (b & 0xff00) << 16;
-    return (b & 0x80008000) | (b & 0x7f007f00) >> 1;
+  // pair does so with two bytes of b, which by takes to the upper halves.
+  DEVICE uint32_t pair(uint32_t b, int by) {
+    b = __nvvm_prmt(b, 0, by);
+    return (b & 0x80008000) | (b >> 1 & 0x3f803f80);
   }
   DEVICE uint32_t broken(uint32_t h) {
     return h | ((h & 0x7fff) == 0x3f80 ? 0x7fff : 0) | ((h & 0x7fff0000) == 0x3f800000 ? 0x7fff0000 : 0);
   }
   DEVICE uint4 numbers(uint2 b) {
-    uint4 v = {pair(b.x), pair(b.x >> 16), pair(b.y), pair(b.y >> 16)};
-    if ((((b.x & 0x7f7f7f7f) + 0x01010101) | ((b.y & 0x7f7f7f7f) + 0x01010101)) & 0x80808080)
+    uint4 v = {pair(b.x, 0x1404), pair(b.x, 0x3424), pair(b.y, 0x1404), pair(b.y, 0x3424)};
+    if ((((b.x & 0x7f7f7f7f) + 0x01010101) | ((b.y & 0x7f7f7f7f) + 0x01010101)) & 0x80808080) {
+      asm volatile("");  // a branch that is hardly ever taken, not work for all
       v.x = broken(v.x), v.y = broken(v.y), v.z = broken(v.z), v.w = broken(v.w);
+    }
     return v;
   }
   DEVICE uint4 words(const uint8_t *p, int c) { return numbers(((const uint2 *)p)[c]); }
@@ -110,11 +113,15 @@ template <> struct stage<q8_0> {
     }
     return b;
   }
+  // A byte plus 128 at the low end of 1024's significand is a half 1152 too large;
+  // taking that off is exact, so that the product is rounded once.
   DEVICE uint4 numbers(raw b) {
-    float d = from_f16((uint16_t)b.d);
-    uint32_t v[4];
+    uint32_t d = __nvvm_prmt(b.d, 0, 0x1010), v[4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) v[i] = halves::pack(d * (float)(int8_t)b.q[i], d * (float)(int8_t)(b.q[i] >> 8));
+    for (int i = 0; i < 4; i++) {
+      v[i] = __nvvm_prmt(b.q[i] ^ 0x8080, 0x64646464, 0x4140);
+      asm("sub.rn.f16x2 %0, %0, %1;\n\tmul.rn.f16x2 %0, %0, %2;" : "+r"(v[i]) : "r"(0x64806480), "r"(d));
+    }
     uint4 all = {v[0], v[1], v[2], v[3]};
     return all;
   }

@@ -101,7 +101,7 @@ func widths(t quant.Type) []int {
 	case quant.F16, quant.BF16, quant.F32:
 		return []int{7, 264, 301}
 	}
-	return []int{256, 1280}
+	return []int{256, 1280, 2304}
 }
 
 func TestGEMV(t *testing.T) {

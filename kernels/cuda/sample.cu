@@ -89,14 +89,25 @@ KERNEL(256) top(int *ids, float *values, const uint64_t *part, int slices) {
   SHARED static uint64_t h[256];
   part += (int64_t)BLOCK * slices * 256;
   h[THREAD] = part[THREAD];
-  for (int s = 1; s < slices; s++) {
-    block_sync();
-    // Nothing of this slice is among them: the same for all threads.
-    if (part[s * 256] <= h[255]) continue;
-    uint64_t keep = first(h[THREAD], part[s * 256 + 255 - THREAD]);
-    block_sync();
-    h[THREAD] = keep;
-    for (int by = 128; by > 0; by /= 2) arrange(h, 128, 256, by);
+  // Four slices are asked for at a time.
+  for (int from = 1; from < slices; from += 4) {
+    uint64_t top[4], other[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const uint64_t *p = part + least(from + k, slices - 1) * 256;
+      top[k] = p[0], other[k] = p[255 - THREAD];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      if (from + k >= slices) break;
+      block_sync();
+      // Nothing of this slice is among them: the same for all threads.
+      if (top[k] <= h[255]) continue;
+      uint64_t keep = first(h[THREAD], other[k]);
+      block_sync();
+      h[THREAD] = keep;
+      for (int by = 128; by > 0; by /= 2) arrange(h, 128, 256, by);
+    }
   }
   block_sync();
   uint64_t rank = h[THREAD];

@@ -14,11 +14,12 @@ func perValue(d Dims) [3]int      { return [3]int{ceil(d.Out, 256), d.Rows, 1} }
 func perHead(d Dims) [3]int       { return [3]int{d.Heads, d.Rows, 1} }
 func flat(d Dims) [3]int          { return [3]int{ceil(d.Rows*d.Out, 256), 1, 1} }
 func perGroup(d Dims) [3]int      { return [3]int{ceil(d.In, 256), d.Rows, 1} }
-func weightRows(d Dims) [3]int    { return [3]int{ceil(d.Out, 4), d.Rows, 1} }
+func weightRows(d Dims) [3]int    { return [3]int{ceil(d.Out, 8), d.Rows, 1} }
 func perBlocks(d Dims) [3]int     { return [3]int{ceil(d.Out, 256*32), d.Rows, 1} }
 func perSplit(d Dims) [3]int      { return [3]int{d.Heads, d.Rows, d.Splits} }
 func tiles(d Dims) [3]int         { return [3]int{ceil(d.Out, 64), ceil(d.Rows, 64), 1} }
-func wideTiles(d Dims) [3]int     { return [3]int{ceil(d.Out, 128), ceil(d.Rows, 128), 1} }
+func wideTiles(d Dims) [3]int     { return [3]int{ceil(d.Out, 128), ceil(d.Rows, 128), max(1, d.Splits)} }
+func wideHalves(d Dims) [3]int    { return [3]int{ceil(d.Out, 128), ceil(d.Rows, 64), max(1, d.Splits)} }
 func perUnits(d Dims) [3]int      { return [3]int{ceil(d.In, 256*8), d.Rows, 1} }
 
 // Kernels is the table. A grid's y is at most 65535, so rows are too, but those of
@@ -31,8 +32,14 @@ var rowKernels = []Kernel{
 		Doc:    "rows of x as X32, to the bit as quant.QuantizeX32; grid.y is rows ≤ 65535",
 		Params: []Param{ptr("dst", "X32 (rows, n)"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
 	{Name: "gemm90_x", Module: "gemm90", Op: "Linear", Threads: 256, Grid: perUnits, Uses: "In Rows",
-		Doc:    "rows of x in bfloat16 as gemm90 reads them: GEMM90Words each. The order within 64 values is in gemm90.cu",
+		Doc:    "rows of x in bfloat16 as gemm90 reads them: GEMM90Words each. The order within 128 values is in gemm90.cu",
 		Params: []Param{ptr("dst", "32-bit words (rows, GEMM90Words(n))"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
+	{Name: "gemm90_norm", Module: "gemm90", Op: "RMSNorm", Threads: 256, Grid: perRow, Uses: "Rows",
+		Doc:    "rmsnorm of whole rows, then gemm90_x",
+		Params: []Param{ptr("dst", "32-bit words (rows, GEMM90Words(n))"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (n)"), num("n", "values of a row"), float("eps", "")}},
+	{Name: "gemm90_sum", Module: "gemm90", Op: "Linear", Threads: 256, Grid: perValue, Uses: "Out, Rows",
+		Doc:    "the parts of a product, in order, + bias + residual; dst may be residual",
+		Params: []Param{ptr("dst", "float32 (rows, out)"), ptr("part", "float32 (parts, rows, out)"), ptr("bias", "float32 (out), optional"), ptr("residual", "float32 (rows, out), optional"), num("out", ""), num("parts", "")}},
 	{Name: "rmsnorm", Module: "rows", Op: "RMSNorm", Threads: 256, Grid: perRow, Uses: "Rows = groups of n: rows·width/n",
 		Doc:    "x / rms(x) · w by groups of n; dst may be x",
 		Params: []Param{ptr("dst", "float32 (groups, n)"), ptr("x", "float32 (groups, n)"), ptr("w", "float32 (n)"), num("n", "values of a group"), float("eps", "")}},
@@ -82,7 +89,7 @@ func weightKernels() []Kernel {
 		w := t.String() + " (out, in)"
 		for _, r := range GEMVRows {
 			ks = append(ks, Kernel{Name: Name("gemv", t) + "_" + strconv.Itoa(r), Module: "gemv", Op: "Linear", Threads: 128, Uses: "Out, Rows",
-				Grid: func(d Dims) [3]int { return [3]int{ceil(d.Out, 4), ceil(d.Rows, r), 1} },
+				Grid: func(d Dims) [3]int { return [3]int{ceil(d.Out, 8), ceil(d.Rows, r), 1} },
 				Doc:  "x · wᵀ + bias + residual; dst may be residual. Each pass over w takes " + strconv.Itoa(r) + " rows; any number of rows works",
 				Params: []Param{ptr("dst", "float32 (rows, out)"), ptr("w", w), ptr("x", x), ptr("bias", "float32 (out), optional"), ptr("residual", "float32 (rows, out), optional"),
 					num("out", ""), num("in", "whole blocks"), num("rows", "")}})
@@ -97,9 +104,13 @@ func weightKernels() []Kernel {
 			Kernel{Name: Name("gemm", t), Module: "gemm", Op: "Linear", Threads: 128, Grid: tiles, Uses: "Out, Rows",
 				Doc:    "x · wᵀ + bias + residual on tensor cores in bf16, for many rows; dst may be residual. x is float32 whatever the type",
 				Params: []Param{ptr("dst", "float32 (rows, out)"), ptr("w", w), ptr("x", "float32 (rows, in)"), ptr("bias", "float32 (out), optional"), ptr("residual", "float32 (rows, out), optional"), num("out", ""), num("in", "whole blocks"), num("rows", "")}})
-		ks = append(ks, Kernel{Name: Name("gemm90", t), Module: "gemm90", Op: "Linear", Threads: 256, Grid: wideTiles, Uses: "Out, Rows",
-			Doc:    "gemm's product by the tensor cores of capability 9.0; in is a multiple of 16",
-			Params: slices.Concat(ks[len(ks)-1].Params[:2], []Param{ptr("x", "of gemm90_x")}, ks[len(ks)-1].Params[3:])})
+		wide := Kernel{Name: Name("gemm90", t), Module: "gemm90", Op: "Linear", Threads: 256, Grid: wideTiles, Uses: "Out, Rows, Splits",
+			Doc:    "gemm's product by the tensor cores of capability 9.0; in is a multiple of 16. With splits that cut in into parts, dst is those, without bias and residual, for gemm90_sum",
+			Params: slices.Concat(ks[len(ks)-1].Params[:2], []Param{ptr("x", "of gemm90_x")}, ks[len(ks)-1].Params[3:])}
+		half := wide
+		half.Name, half.Grid, half.Doc = GEMM90Name(t, 64), wideHalves, "gemm90 by 64 rows at a time"
+		wide.Shared, half.Shared = gemm90Shared(t, 128), gemm90Shared(t, 64)
+		ks = append(ks, wide, half)
 		if Quantised(t) {
 			ks = append(ks, Kernel{Name: Name("gemm8", t), Module: "gemm", Op: "Linear", Threads: 128, Grid: tiles, Uses: "Out, Rows",
 				Doc:    "gemv's product on int8 tensor cores, for 9 to 64 rows and more; dst may be residual",

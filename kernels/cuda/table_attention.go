@@ -58,9 +58,10 @@ func attentionKernels() []Kernel {
 			}
 			if name := GroupName(t, n, 1); name != "" {
 				ks = append(ks, Kernel{Name: name, Module: Name("attention", t), Op: "Attention", Threads: threads, Grid: perSplit, Uses: "Heads = kv_heads, Rows, Splits",
-					Doc: "attend_* on tensor cores, for heads of " + strconv.Itoa(n) + ", up to eight to a key head; attend_combine finishes",
-					Params: slices.Concat([]Param{ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-						[]Param{num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none"), float("scale", "of the scores"), float("softcap", "0: none")})})
+					Doc: "attend_* and attend_combine on tensor cores, for heads of " + strconv.Itoa(n) + ", up to eight to a key head; dst may be q",
+					Params: slices.Concat([]Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch of more than one split"),
+						ptr("arrived", "int32 (rows, kv_heads), zeros before and after"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
+						[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none"), float("scale", "of the scores"), float("softcap", "0: none")})})
 			}
 			ks = append(ks, Kernel{Name: name, Module: Name("attention", t), Op: "Attention", Threads: threads, Grid: perTile, Uses: "Heads, Rows",
 				Doc: "attend_* and attend_combine on tensor cores, for heads of " + strconv.Itoa(n) + " and rows that are many of few sequences, those of one side by side; dst may be q. table_len · block_size and tokens · 2 · kv_heads of the layer fit an int32",

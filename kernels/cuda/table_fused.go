@@ -22,6 +22,34 @@ func Held(t quant.Type, rows, in int) int {
 	return rows * 4 * in
 }
 
+// MaxUsed is how many experts of a row fused kernels serve.
+const MaxUsed = 64
+
+// ExpertRoom is how many pairs of numbers experts_down has room for.
+const ExpertRoom = 512
+
+// ExpertsHeld returns the bytes of dynamic shared memory the kernels ExpertsName
+// gives need, for a row of in activations: "gated" holds one, "down" one of every
+// expert used.
+func ExpertsHeld(stem string, t quant.Type, used, in int) int {
+	if stem == "gated" {
+		return Held(t, 1, in)
+	}
+	return used*Held(t, 1, in) + 8*ExpertRoom
+}
+
+// ExpertsName returns the kernel "gated" or "down" of experts whose weights are of t,
+// or of any other type that takes the same activations.
+func ExpertsName(stem string, t quant.Type) string { return "experts_" + stem + "_" + side(t) }
+
+// side is what fused kernels call those types of weights.
+func side(t quant.Type) string {
+	if Quantised(t) {
+		return "blocks"
+	}
+	return "floats"
+}
+
 // passes returns the smallest of GEMVRows that holds so many rows, and how many
 // rows a block holds of them.
 func passes(rows int) (per, held int) {
@@ -37,15 +65,20 @@ func passes(rows int) (per, held int) {
 // others that take the same activations.
 func FusedName(stem string, t quant.Type, rows int) string {
 	per, _ := passes(rows)
-	side := "floats"
-	if Quantised(t) {
-		side = "blocks"
-	}
-	return stem + "_" + side + "_" + strconv.Itoa(per)
+	return stem + "_" + side(t) + "_" + strconv.Itoa(per)
 }
 
 // TypeNumber is how fused kernels are told the type of a matrix.
 func TypeNumber(t quant.Type) int { return slices.Index(Types, t) }
+
+// fusedThreads is how many threads a block has that holds r rows. A multiprocessor
+// of any device has registers for one such block, and no more.
+func fusedThreads(r int) int {
+	if r <= 2 {
+		return 640
+	}
+	return 512
+}
 
 // fusedKernels are those that do what several of the others do.
 func fusedKernels() []Kernel {
@@ -60,11 +93,11 @@ func fusedKernels() []Kernel {
 			}
 			x := []Param{ptr("x", "float32 (rows, in)"), ptr("norm", "float32 (in), optional")}
 			ks = append(ks,
-				Kernel{Name: fmt.Sprintf("project_%s_%d", side, r), Module: "fused_" + side, Op: "RMSNorm, Linear, Add", Threads: 256, Uses: "Blocks, Rows", Grid: grid,
+				Kernel{Name: fmt.Sprintf("project_%s_%d", side, r), Module: "fused_" + side, Op: "RMSNorm, Linear, Add", Threads: fusedThreads(r), Uses: "Blocks, Rows", Grid: grid,
 					Doc: "norm(x) · wᵀ + bias for up to three matrices, plus the residual for the first; y0 may be residual. Shared memory for Held bytes",
 					Params: slices.Concat(three(0, ""), three(1, "0: none"), three(2, "0: none"), x,
 						[]Param{ptr("residual", "float32 (rows, out0), optional"), num("in", "whole blocks"), num("rows", ""), float("eps", "of the norm")})},
-				Kernel{Name: fmt.Sprintf("gated_%s_%d", side, r), Module: "fused_" + side, Op: "RMSNorm, Linear, Gate, Activate", Threads: 256, Uses: "Blocks, Rows", Grid: grid,
+				Kernel{Name: fmt.Sprintf("gated_%s_%d", side, r), Module: "fused_" + side, Op: "RMSNorm, Linear, Gate, Activate", Threads: fusedThreads(r), Uses: "Blocks, Rows", Grid: grid,
 					Doc: "act(norm(x) · gateᵀ + bias) · (norm(x) · upᵀ + bias). Shared memory for Held bytes",
 					Params: slices.Concat(
 						[]Param{ptr("y", "float32 (rows, out)"), ptr("gate", "(out, in)"), ptr("gate_bias", "float32 (out), optional"), num("gate_type", type1),
@@ -72,7 +105,7 @@ func fusedKernels() []Kernel {
 						[]Param{num("act", "as gate's"), num("out", ""), num("in", "whole blocks"), num("rows", ""), float("eps", "of the norm")})})
 		}
 	}
-	ks = append(ks, rotatedKernels()...)
+	ks = append(ks, slices.Concat(rotatedKernels(), expertKernels())...)
 	for _, t := range CacheTypes {
 		ks = append(ks, Kernel{Name: Name("heads", t), Module: "heads", Op: "RMSNorm, Rope, Attention", Threads: 256, Uses: "Heads = heads + 2 · kv_heads, Rows", Grid: perHead,
 			Doc: "norms and rotates query heads to dst and key heads into the cache, and stores value heads there: rmsnorm by groups of head_dim, rope and kv_put",
@@ -81,6 +114,26 @@ func fusedKernels() []Kernel {
 				ptr("q_norm", "float32 (head_dim), optional"), ptr("k_norm", "float32 (head_dim), optional"), ptr("cos", "float32 (table rows, pairs), optional"), ptr("sin", "float32 (table rows, pairs)"),
 				ptr("at", "int32 (rows)"), ptr("slots", "int32 (rows), below 0: nothing is stored"), num("heads", "0: queries are left alone"), num("kv_heads", ""), num("head_dim", "≤ 256"), num("block_size", ""),
 				num("pairs", "≤ head_dim/2"), num("interleaved", "0 or 1"), float("q_eps", ""), float("k_eps", "")}})
+	}
+	return ks
+}
+
+// expertKernels are a mixture of experts in two launches after experts_choose.
+func expertKernels() []Kernel {
+	var ks []Kernel
+	for _, side := range []string{"blocks", "floats"} {
+		grid := func(d Dims) [3]int { return [3]int{d.Blocks, d.Rows, 1} }
+		const of = "place of the type in Types"
+		ks = append(ks,
+			Kernel{Name: "experts_gated_" + side, Module: "experts", Op: "Experts", Threads: fusedThreads(1), Uses: "Blocks, Rows", Grid: grid,
+				Doc: "act(x · gateᵀ + bias) · (x · upᵀ + bias) of every slot by its expert: quantize, expert_gemv and gate. Shared memory for ExpertsHeld bytes",
+				Params: []Param{ptr("y", "float32 (rows, used, out)"), ptr("gate", "(experts, out, in)"), ptr("gate_bias", "float32 (experts, out), optional"), num("gate_type", of),
+					ptr("up", "(experts, out, in)"), ptr("up_bias", "float32 (experts, out), optional"), num("up_type", of),
+					ptr("x", "float32 (rows, in)"), ptr("chosen", "int32 (rows, used)"), num("act", "as gate's"), num("used", "≤ MaxUsed"), num("out", ""), num("in", "whole blocks"), num("rows", "")}},
+			Kernel{Name: "experts_down_" + side, Module: "experts", Op: "Experts", Threads: fusedThreads(1), Uses: "Blocks, Rows", Grid: grid,
+				Doc: "Σ weight · (x · wᵀ + bias) over a row's slots: quantize, expert_gemv and experts_combine. Shared memory for ExpertsHeld bytes",
+				Params: []Param{ptr("dst", "float32 (rows, out)"), ptr("w", "(experts, out, in)"), ptr("bias", "float32 (experts, out), optional"), num("type", of),
+					ptr("x", "float32 (rows, used, in)"), ptr("chosen", "int32 (rows, used)"), ptr("weight", "float32 (rows, used)"), num("used", "≤ MaxUsed"), num("room", "ExpertRoom"), num("out", ""), num("in", "whole blocks"), num("rows", "")}})
 	}
 	return ks
 }
@@ -101,7 +154,7 @@ func rotatedKernels() []Kernel {
 				}
 				three = append(three, num("type"+n, "place of the type in Types"))
 			}
-			ks = append(ks, Kernel{Name: fmt.Sprintf("rotated_%s_%d", side, r), Module: "rotated_" + side, Op: "RMSNorm, Linear, Rope, Attention", Threads: 256, Uses: "Blocks, Rows",
+			ks = append(ks, Kernel{Name: fmt.Sprintf("rotated_%s_%d", side, r), Module: "rotated_" + side, Op: "RMSNorm, Linear, Rope, Attention", Threads: fusedThreads(r), Uses: "Blocks, Rows",
 				Grid: func(d Dims) [3]int { return [3]int{d.Blocks, ceil(d.Rows, r), 1} },
 				Doc:  "query heads of norm(x), rotated, to y, and key heads, rotated, and value heads into the cache: project, rope and kv_put. Shared memory for Held bytes",
 				Params: slices.Concat([]Param{ptr("y", "float32 (rows, out0)")}, three,

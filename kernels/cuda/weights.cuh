@@ -125,31 +125,40 @@ struct q6_k : narrow<q6_k> {
 };
 
 // The float types: at reads one weight, and eight reads 8 at a multiple of 8 of
-// a row whose length is one too.
+// a row whose length is one too. Or read does that, and eight makes them of it.
 struct f16 {
+  typedef uint4 piece;
   DEVICE int64_t row_bytes(int n) { return (int64_t)n * 2; }
   DEVICE float at(const uint8_t *p, int i) { return from_f16(((const uint16_t *)p)[i]); }
-  DEVICE void eight(const uint8_t *p, int i, float *v) {
-    uint4 q = *(const uint4 *)(p + (int64_t)i * 2);
+  DEVICE piece read(const uint8_t *p, int i) { return *(const uint4 *)(p + (int64_t)i * 2); }
+  DEVICE void eight(const uint8_t *p, int i, float *v) { eight(read(p, i), v); }
+  DEVICE void eight(piece q, float *v) {
     uint32_t w[4] = {q.x, q.y, q.z, q.w};
     for (int k = 0; k < 4; k++) v[2 * k] = from_f16((uint16_t)w[k]), v[2 * k + 1] = from_f16((uint16_t)(w[k] >> 16));
   }
 };
 struct bf16 {
+  typedef uint4 piece;
   DEVICE int64_t row_bytes(int n) { return (int64_t)n * 2; }
   DEVICE float at(const uint8_t *p, int i) { return from_bf16(((const uint16_t *)p)[i]); }
-  DEVICE void eight(const uint8_t *p, int i, float *v) {
-    uint4 q = *(const uint4 *)(p + (int64_t)i * 2);
+  DEVICE piece read(const uint8_t *p, int i) { return *(const uint4 *)(p + (int64_t)i * 2); }
+  DEVICE void eight(const uint8_t *p, int i, float *v) { eight(read(p, i), v); }
+  DEVICE void eight(piece q, float *v) {
     uint32_t w[4] = {q.x, q.y, q.z, q.w};
     for (int k = 0; k < 4; k++) v[2 * k] = as_float(w[k] << 16), v[2 * k + 1] = as_float(w[k] & 0xffff0000);
   }
 };
 struct f32 {
+  struct piece { float4 a, b; };
   DEVICE int64_t row_bytes(int n) { return (int64_t)n * 4; }
   DEVICE float at(const uint8_t *p, int i) { return ((const float *)p)[i]; }
-  DEVICE void eight(const uint8_t *p, int i, float *v) {
+  DEVICE piece read(const uint8_t *p, int i) {
     const float4 *f = (const float4 *)(p + (int64_t)i * 4);
-    float4 a = f[0], b = f[1];
+    return {f[0], f[1]};
+  }
+  DEVICE void eight(const uint8_t *p, int i, float *v) { eight(read(p, i), v); }
+  DEVICE void eight(piece q, float *v) {
+    float4 a = q.a, b = q.b;
     v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
   }
 };

@@ -3,13 +3,15 @@ package ptxvm
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"quern/kernels/quant"
 )
 
-// A transfer is 16 bytes on their way to shared memory.
+// A transfer is up to 16 bytes on their way to shared memory.
 type transfer struct {
 	to   uint64
+	size int
 	data [16]byte
 }
 
@@ -19,32 +21,41 @@ type transfers struct {
 	groups [][]transfer
 }
 
-// copyAsync makes cp.async.cg.shared.global [to], [from], 16, n, n being 16, or 0
-// for zeros. The bytes arrive when their group is waited for; until then they
-// count as never written, so that reading too early is a fault, and so is a copy
-// to where another warp still reads.
-func copyAsync(c *call) (run, error) {
-	to, from, n := c.args[0], c.args[1], c.args[3]
-	if size := c.args[2].value; size == nil || size[0] != 16 {
-		return nil, errMeaning
-	}
-	return func(w *warp, m uint32) {
-		t, f, size := *w.in(to, m), *w.in(from, m), *w.in(n, m)
-		for ; m != 0; m &= m - 1 {
-			l := bits.TrailingZeros32(m)
-			x := transfer{to: t[l] + to.off}
-			switch size[l] & math.MaxUint32 {
-			case 16:
-				copy(x.data[:], w.at(global, f[l]+from.off, 16, false, l))
-			case 0:
-			default:
-				w.fault(l, "an asynchronous copy of %d bytes", size[l])
-			}
-			w.at(shared, x.to, 16, true, l)
-			w.block.shared.forget(x.to, 16)
-			w.async[l].open = append(w.async[l].open, x)
+// copyAsync makes cp.async.cg.shared.global [to], [from], size, n, n being how many
+// of the bytes are read before zeros follow; with ca size is one of more. The bytes
+// arrive when their group is waited for; until then they count as never written,
+// so that reading too early is a fault, and so is a copy to where another warp
+// still reads.
+func copyAsync(sizes ...uint64) func(*call) (run, error) {
+	return func(c *call) (run, error) {
+		to, from, count := c.args[0], c.args[1], c.args[3]
+		v := c.args[2].value
+		if v == nil || !slices.Contains(sizes, v[0]) {
+			return nil, errMeaning
 		}
-	}, nil
+		size := int(v[0])
+		return func(w *warp, m uint32) {
+			t, f, read := *w.in(to, m), *w.in(from, m), *w.in(count, m)
+			for ; m != 0; m &= m - 1 {
+				l := bits.TrailingZeros32(m)
+				x := transfer{to: t[l] + to.off, size: size}
+				at, n := f[l]+from.off, int(read[l]&math.MaxUint32)
+				switch {
+				case n > size || n > 0 && at%uint64(size) != 0:
+					w.fault(l, "an asynchronous copy of %d bytes of %d from %#x", n, size, at)
+				case n == size:
+					copy(x.data[:], w.at(global, at, n, false, l))
+				default:
+					for i := range n {
+						x.data[i] = w.at(global, at+uint64(i), 1, false, l)[0]
+					}
+				}
+				w.at(shared, x.to, size, true, l)
+				w.block.shared.forget(x.to, size)
+				w.async[l].open = append(w.async[l].open, x)
+			}
+		}, nil
+	}
 }
 
 func commitAsync(*call) (run, error) {
@@ -69,7 +80,7 @@ func waitAsync(c *call) (run, error) {
 			a := &w.async[l]
 			for len(a.groups) > int(n[0]) {
 				for _, x := range a.groups[0] {
-					copy(w.at(shared, x.to, 16, true, l), x.data[:])
+					copy(w.at(shared, x.to, x.size, true, l), x.data[:x.size])
 				}
 				a.groups = a.groups[1:]
 			}
@@ -137,4 +148,15 @@ func pack(c *call, half func(float32) uint16) (run, error) {
 	return map2(c, func(a, b uint64) uint64 {
 		return uint64(half(math.Float32frombits(uint32(a))))<<16 | uint64(half(math.Float32frombits(uint32(b))))
 	}), nil
+}
+
+// halves makes instructions on two F16 at once. A float32 has more than twice the
+// bits of one, so that rounding to it first changes nothing.
+func halves(f func(a, b float32) float32) func(*call) (run, error) {
+	return func(c *call) (run, error) {
+		one := func(a, b uint64) uint64 {
+			return uint64(quant.F32ToF16(f(quant.F16ToF32(uint16(a)), quant.F16ToF32(uint16(b)))))
+		}
+		return map2(c, func(a, b uint64) uint64 { return one(a, b) | one(a>>16, b>>16)<<16 }), nil
+	}
 }

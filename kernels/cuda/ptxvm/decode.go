@@ -101,9 +101,9 @@ func listed(list, word string) bool {
 // addresses are the operands that are addresses; vectors are the instructions
 // that have operands of several registers; silent ones write none.
 var (
-	addresses = map[string][]int{"ld": {1}, "st": {0}, "ldmatrix": {1}, "cp.async.cg": {0, 1}}
+	addresses = map[string][]int{"ld": {1}, "st": {0}, "ldmatrix": {1}, "cp.async.cg": {0, 1}, "cp.async.ca": {0, 1}, "atom": {1}}
 	vectors   = map[string]bool{"mov": true, "ld": true, "st": true, "mma": true, "ldmatrix": true, "wgmma.mma_async": true}
-	silent    = map[string]bool{"st": true, "bar": true, "cp.async.cg": true, "cp.async.wait_group": true, "wgmma.wait_group": true}
+	silent    = map[string]bool{"st": true, "bar": true, "cp.async.cg": true, "cp.async.ca": true, "cp.async.wait_group": true, "wgmma.wait_group": true}
 )
 
 // check holds operands against where they may stand: vectors and addresses

@@ -2,8 +2,8 @@
 // is what tests execute.
 //
 // Parse reads the part of PTX that clang emits for compute kernels, with matrix
-// products by mma.sync and, of bf16, by wgmma, but without atomics and bulk
-// copies; anything else is refused by name. A Device holds memory and runs a
+// products by mma.sync and, of bf16, by wgmma, but of atomics only those that
+// count, and without bulk copies; anything else is refused by name. A Device holds memory and runs a
 // kernel over a grid of blocks, one block after the other, warps in order,
 // the lanes of a diverged warp lowest program counter first: a run always gives
 // the same bits. Every access is checked against bounds, alignment and whether

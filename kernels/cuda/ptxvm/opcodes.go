@@ -57,12 +57,17 @@ var opcodes = map[string]opcode{
 	"trap": {"", 0, control(trap)},
 
 	"ldmatrix":              {"sync aligned m8n8 x1 x2 x4 trans shared", 2, loadMatrix},
-	"cp.async.cg":           {"shared global", 4, copyAsync},
+	"cp.async.cg":           {"shared global", 4, copyAsync(16)},
+	"cp.async.ca":           {"shared global", 4, copyAsync(4, 8, 16)},
 	"cp.async.commit_group": {"", 0, commitAsync},
 	"cp.async.wait_group":   {"", 1, waitAsync},
 	"cvt.rn.f16x2":          {"", 3, packF16},
 	"cvt.rn.bf16x2":         {"", 3, packBF16},
+	"sub.rn.f16x2":          {"", 3, halves(func(a, b float32) float32 { return a - b })},
+	"mul.rn.f16x2":          {"", 3, halves(func(a, b float32) float32 { return a * b })},
 
+	"atom":               {"global inc", 3, increment},
+	"fence":              {"acq_rel gpu", 0, nothing},
 	"prmt":               {"", 4, permute},
 	"fence.proxy":        {"async shared::cta", 0, proxyFence},
 	"wgmma.fence":        {"sync aligned", 0, wgmmaControl(wgmmaFence)},

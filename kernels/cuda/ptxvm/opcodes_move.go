@@ -1,6 +1,7 @@
 package ptxvm
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"strings"
@@ -276,3 +277,28 @@ func permute(c *call) (run, error) {
 		return r
 	}), nil
 }
+
+// increment makes atom.global.inc.u32 d, [a], b: d is what is at a, which counts on
+// to b and begins again at 0.
+func increment(c *call) (run, error) {
+	if c.of != (numType{unsigned, 4}) || !c.has("global") || !c.has("inc") {
+		return nil, errMeaning
+	}
+	d, addr, b := c.args[0], c.args[1], c.args[2]
+	return func(w *warp, m uint32) {
+		at, most := *w.in(addr, m), *w.in(b, m)
+		r := w.out(d, m)
+		for ; m != 0; m &= m - 1 {
+			l := bits.TrailingZeros32(m)
+			v := binary.LittleEndian.Uint32(w.at(global, at[l]+addr.off, 4, false, l))
+			r[l] = uint64(v)
+			if v++; uint64(v) > most[l] {
+				v = 0
+			}
+			binary.LittleEndian.PutUint32(w.at(global, at[l]+addr.off, 4, true, l), v)
+		}
+	}, nil
+}
+
+// nothing makes instructions that order what an interpreter does in order anyway.
+func nothing(*call) (run, error) { return func(*warp, uint32) {}, nil }

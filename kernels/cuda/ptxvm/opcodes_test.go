@@ -55,6 +55,10 @@ func TestOpcodes(t *testing.T) {
 	}{
 		{"add.s32 %r9, %r1, %r2;", as32, i(7), i(-9), 0, i(-2)},
 		{"bfe.s32 %r9, %r1, 4, 8;", as32, i(0xf85), 0, 0, i(-8)},
+		{"st.global.u32 [%rd0], %r1; atom.global.inc.u32 %r9, [%rd0], %r2; ld.global.u32 %r8, [%rd0]; shl.b32 %r8, %r8, 8; or.b32 %r9, %r9, %r8;", as32, 2, 3, 0, 0x302},
+		{"st.global.u32 [%rd0], %r1; atom.global.inc.u32 %r9, [%rd0], %r2; ld.global.u32 %r8, [%rd0]; shl.b32 %r8, %r8, 8; or.b32 %r9, %r9, %r8;", as32, 3, 3, 0, 3},
+		{"sub.rn.f16x2 %r9, %r1, %r2;", as32, 0x7bff_6480, 0xfbff_6481, 0, 0x7c00_bc00}, // infinity, 1152 - 1153
+		{"mul.rn.f16x2 %r9, %r1, %r2;", as32, 0x0401_4200, 0x3800_c000, 0, 0x0200_c600}, // half of a subnormal and a bit; 3 · -2
 		{"bfe.s32 %r9, %r1, 28, 8;", as32, i(-1 << 30), 0, 0, i(-4)},
 		{"bfe.u32 %r9, %r1, 4, 8;", as32, i(0xf85), 0, 0, 0xf8},
 		{"bfe.u64 %rd9, %rd1, 60, 8;", "", 9 << 60, 0, 0, 9},

@@ -12,6 +12,7 @@ const (
 	warpSize    = 32
 	maxThreads  = 1024
 	maxShared   = 64 << 10
+	maxWide     = 227 << 10 // of what has wgmma, which is of capability 9.0
 	maxGridYZ   = 65535
 	maxBlockZ   = 64
 	maxVariable = 1 << 20 // bytes of local memory or of a module's variables
@@ -97,8 +98,12 @@ func (d *Device) Launch(k *Kernel, c Config, args ...uint64) error {
 	if c.Grid[0] > 1<<31-1 || c.Grid[1] > maxGridYZ || c.Grid[2] > maxGridYZ {
 		return fmt.Errorf("ptxvm: kernel %s on a grid of %v", k.Name, c.Grid)
 	}
-	if c.Shared < 0 || c.Shared > maxShared-k.shared {
-		return fmt.Errorf("ptxvm: kernel %s with %d + %d bytes of shared memory, more than %d", k.Name, k.shared, c.Shared, maxShared)
+	room := maxShared
+	if k.wgmma {
+		room = maxWide
+	}
+	if c.Shared < 0 || c.Shared > room-k.shared {
+		return fmt.Errorf("ptxvm: kernel %s with %d + %d bytes of shared memory, more than %d", k.Name, k.shared, c.Shared, room)
 	}
 	params := newRegion(0, k.paramBytes)
 	for i, p := range k.params {
