@@ -22,6 +22,7 @@ type BenchOptions struct {
 	Prompt    int        // tokens of prefill; 0: 512
 	Generate  int        // decode steps; 0: 128
 	Batch     int        // sequences decoded together; 0: 1
+	Depth     int        // tokens that stand before those measured, in every sequence
 	Reps      int        // repetitions of each, after one to warm up; 0: 3
 	CacheType quant.Type // F16 when Invalid
 	Quantize  string     // as ModelOptions.Quantize
@@ -101,10 +102,10 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	defer exec.Close()
 	res := BenchResult{Load: time.Since(start), WeightBytes: set.Bytes(), Threads: o.Threads, CPULevel: kernels.Level(), Device: name}
 
-	// Prefill fills sequence 0; decoding continues all sequences from position
-	// 0, as the usual tg test of other engines does.
+	// Prefill fills sequence 0 behind Depth tokens; decoding continues all
+	// sequences from there, as the usual tests of other engines do.
 	c := m.Config()
-	per := (max(o.Prompt, o.Generate+1) + blockSize - 1) / blockSize
+	per := (o.Depth + max(o.Prompt, o.Generate+1) + blockSize - 1) / blockSize
 	cache, err := backend.NewCache(graph.CacheSpec{
 		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
 		Blocks: per * o.Batch, BlockSize: blockSize, Type: o.CacheType,
@@ -120,13 +121,13 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	prefill := func() error {
-		for at := 0; at < o.Prompt; at += p.Rows {
+	read := func(from, to int) error {
+		for at := from; at < to; at += p.Rows {
 			in := &graph.Batch{Tables: tables}
-			for i := at; i < min(o.Prompt, at+p.Rows); i++ {
+			for i := at; i < min(to, at+p.Rows); i++ {
 				in.Tokens, in.Positions, in.Seq = append(in.Tokens, random.Int32N(int32(c.Vocab))), append(in.Positions, int32(i)), append(in.Seq, 0)
 			}
-			if at+p.Rows >= o.Prompt {
+			if at+p.Rows >= to {
 				in.Want = []int32{int32(len(in.Tokens) - 1)}
 			}
 			if _, err := exec.Run(ctx, in, cache); err != nil {
@@ -135,6 +136,15 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 		}
 		return nil
 	}
+	if err := read(0, o.Depth); err != nil {
+		return BenchResult{}, fmt.Errorf("bench: %w", err)
+	}
+	for s := 1; s < o.Batch && o.Depth > 0; s++ {
+		for i, block := range tables[s] {
+			cache.Copy(block, tables[0][i])
+		}
+	}
+	prefill := func() error { return read(o.Depth, o.Depth+o.Prompt) }
 	decode := func() error {
 		in := &graph.Batch{Tables: tables}
 		for s := range o.Batch {
@@ -143,7 +153,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 		}
 		for i := range o.Generate {
 			for s := range in.Tokens {
-				in.Tokens[s], in.Positions[s] = random.Int32N(int32(c.Vocab)), int32(i)
+				in.Tokens[s], in.Positions[s] = random.Int32N(int32(c.Vocab)), int32(o.Depth+i)
 			}
 			if _, err := exec.Run(ctx, in, cache); err != nil {
 				return err
@@ -170,9 +180,9 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 		}
 	}
 	res.PromptPerSecond, res.GeneratePerSecond = median(res.PromptRuns), median(res.GenerateRuns)
-	// Each step reads every weight once, and on average half of the final keys
-	// and values of every sequence.
-	kv := float64(cache.Bytes()) / float64(per*o.Batch*blockSize) * float64(o.Generate) / 2 * float64(o.Batch)
+	// Each step reads every weight once, and of every sequence the keys and values
+	// of Depth tokens and on average half of those generated.
+	kv := float64(cache.Bytes()) / float64(per*blockSize) * (float64(o.Depth) + float64(o.Generate)/2)
 	res.ReadBytesPerSecond = res.GeneratePerSecond / float64(o.Batch) * (float64(p.WeightBytes()) + kv)
 	if r, ok := backend.(interface {
 		ReadBandwidth(data [][]byte) float64

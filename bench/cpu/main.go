@@ -27,9 +27,9 @@ import (
 )
 
 type options struct {
-	files                      []string
-	threads, pp, tg, batch, by int
-	out                        string
+	files                             []string
+	threads, pp, tg, batch, depth, by int
+	out                               string
 }
 
 // A measurement is what both programs print.
@@ -52,6 +52,7 @@ func main() {
 	flag.IntVar(&o.pp, "pp", 512, "prompt tokens")
 	flag.IntVar(&o.tg, "tg", 128, "reply tokens")
 	flag.IntVar(&o.batch, "batch", 1, "sequences decoded together")
+	flag.IntVar(&o.depth, "depth", 0, "tokens that stand before those measured")
 	flag.IntVar(&o.by, "runs", 5, "runs of each program")
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the table; empty writes none")
 	flag.Parse()
@@ -126,7 +127,7 @@ func peerCommand(file string, o options) []string {
 func counts(o options) []string {
 	return []string{
 		"--threads", strconv.Itoa(o.threads), "--pp", strconv.Itoa(o.pp), "--tg", strconv.Itoa(o.tg),
-		"--batch", strconv.Itoa(o.batch), "--reps", "1",
+		"--batch", strconv.Itoa(o.batch), "--depth", strconv.Itoa(o.depth), "--reps", "1",
 	}
 }
 

@@ -29,6 +29,10 @@ m.gguf, 2 threads, median of 3 runs, interleaved; quern at avx2, node-llama-cpp 
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	c.depth = 4096
+	if got := render([]comparison{c}, nil); !strings.Contains(got, "| pp512, tokens/s behind 4096 |") || !strings.Contains(got, "| tg128 × 4, tokens/s behind 4096 |") {
+		t.Errorf("behind 4096 tokens:\n%s", got)
+	}
 }
 
 func TestSaveKeepsOlderRuns(t *testing.T) {

@@ -32,8 +32,13 @@ func (c *comparison) rows() []row {
 	if c.batch > 1 {
 		tg = fmt.Sprintf("tg%d × %d, tokens/s", c.tg, c.batch)
 	}
+	pp := fmt.Sprintf("pp%d, tokens/s", c.pp)
+	if c.depth > 0 {
+		at := fmt.Sprintf(" behind %d", c.depth)
+		pp, tg = pp+at, tg+at
+	}
 	return []row{
-		{fmt.Sprintf("pp%d, tokens/s", c.pp), func(m measurement) float64 { return m.Prompt }, 1},
+		{pp, func(m measurement) float64 { return m.Prompt }, 1},
 		{tg, func(m measurement) float64 { return m.Generate }, 1},
 		{"load, s", func(m measurement) float64 { return m.Load }, 2},
 		{"peak memory, MB", func(m measurement) float64 { return m.RSS / mb }, 0},

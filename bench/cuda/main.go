@@ -194,14 +194,18 @@ func (o *options) model(ctx context.Context, shape, typ string, layers int) (str
 }
 
 // A speedRun is one call of quern bench.
-type speedRun struct{ prompt, generate, batch, reps int }
+type speedRun struct{ prompt, generate, batch, depth, reps int }
+
+// contextOfMany is what stands before the tokens of several sequences: what they
+// read of the cache then counts as in use.
+const contextOfMany = 1024
 
 // errTime ends the stage.
 var errTime = errors.New("out of time")
 
 // speed measures every type: prompts of 512 and 4096 tokens, and 128 tokens of
-// all batches; of the first type long contexts too. A model goes when its numbers
-// are there; memory holds one.
+// all batches, several together behind contextOfMany; of the first type long
+// contexts too. A model goes when its numbers are there; memory holds one.
 func speed(ctx context.Context, o *options, w io.Writer) error {
 	var all error
 	for i, typ := range o.types {
@@ -211,11 +215,15 @@ func speed(ctx context.Context, o *options, w io.Writer) error {
 		}
 		var runs []speedRun
 		for _, b := range o.batches {
-			runs = append(runs, speedRun{512, 128, b, 3})
+			depth := 0
+			if b > 1 {
+				depth = contextOfMany
+			}
+			runs = append(runs, speedRun{512, 128, b, depth, 3})
 		}
-		runs = slices.Insert(runs, min(1, len(runs)), speedRun{4096, 32, 1, 3})
+		runs = slices.Insert(runs, min(1, len(runs)), speedRun{4096, 32, 1, 0, 3})
 		if i == 0 {
-			runs = append(runs, speedRun{8192, 64, 1, 1}, speedRun{32768, 64, 1, 1})
+			runs = append(runs, speedRun{512, 64, 1, 8192, 1}, speedRun{512, 64, 1, 32768, 1})
 		}
 		for _, r := range runs {
 			// A batch that is too large says nothing about the others.
@@ -238,7 +246,7 @@ func (o *options) bench(ctx context.Context, w io.Writer, path, typ string, r sp
 		return errTime
 	}
 	cmd := exec.CommandContext(ctx, o.quern, "bench", "--device", o.device, "--json", "--pp", strconv.Itoa(r.prompt), "--tg", strconv.Itoa(r.generate),
-		"--batch", strconv.Itoa(r.batch), "--reps", strconv.Itoa(r.reps), path)
+		"--batch", strconv.Itoa(r.batch), "--depth", strconv.Itoa(r.depth), "--reps", strconv.Itoa(r.reps), path)
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
 	start := time.Now()
@@ -256,9 +264,9 @@ func (o *options) bench(ctx context.Context, w io.Writer, path, typ string, r sp
 	if err := json.Unmarshal(out, &m); err != nil {
 		return fmt.Errorf("quern bench: %w: %q", err, out)
 	}
-	fmt.Printf("%-7s pp%-5d %9.1f tok/s   tg%-4d batch %-4d %9.1f tok/s   %7.1f GB/s read, loaded in %.1f s, %.0f s in all\n",
-		typ, r.prompt, m.Prompt, r.generate, r.batch, m.Generate, m.Read, m.Load, time.Since(start).Seconds())
-	record(w, map[string]any{"stage": "speed", "shape": o.shape, "type": typ, "device": m.Device, "pp": r.prompt, "tg": r.generate, "batch": r.batch,
+	fmt.Printf("%-7s pp%-5d %9.1f tok/s   tg%-4d batch %-4d behind %-5d %9.1f tok/s   %7.1f GB/s read, loaded in %.1f s, %.0f s in all\n",
+		typ, r.prompt, m.Prompt, r.generate, r.batch, r.depth, m.Generate, m.Read, m.Load, time.Since(start).Seconds())
+	record(w, map[string]any{"stage": "speed", "shape": o.shape, "type": typ, "device": m.Device, "pp": r.prompt, "tg": r.generate, "batch": r.batch, "depth": r.depth,
 		"pp_tokens_per_s": m.Prompt, "tg_tokens_per_s": m.Generate, "read_gb_per_s": m.Read, "load_s": m.Load})
 	return nil
 }

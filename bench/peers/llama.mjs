@@ -1,7 +1,7 @@
 // Measures llama.cpp, as node-llama-cpp runs it on the CPU, and prints one JSON
 // object with the names `quern bench --json` uses.
 //
-//   node llama.mjs FILE [--threads N] [--pp 512] [--tg 128] [--batch 1] [--reps 3]
+//   node llama.mjs FILE [--threads N] [--pp 512] [--tg 128] [--batch 1] [--depth 0] [--reps 3]
 //
 // Install with `npm install --ignore-scripts`: the prebuilt library is used and
 // nothing is compiled or fetched at run time. PEER_DIR names another folder that
@@ -20,17 +20,18 @@ const { values, positionals } = parseArgs({
     pp: { type: 'string', default: '512' },
     tg: { type: 'string', default: '128' },
     batch: { type: 'string', default: '1' },
+    depth: { type: 'string', default: '0' },
     reps: { type: 'string', default: '3' },
   },
 });
-const number = (name) => {
+const number = (name, least = 1) => {
   const n = Number(values[name]);
-  if (!Number.isInteger(n) || n < 1) throw new Error(`--${name} must be a whole number from 1 up, got ${values[name]}`);
+  if (!Number.isInteger(n) || n < least) throw new Error(`--${name} must be a whole number from ${least} up, got ${values[name]}`);
   return n;
 };
 if (positionals.length !== 1) throw new Error('want one model file');
 const file = positionals[0];
-const threads = number('threads'), pp = number('pp'), tg = number('tg'), batch = number('batch'), reps = number('reps');
+const threads = number('threads'), pp = number('pp'), tg = number('tg'), batch = number('batch'), depth = number('depth', 0), reps = number('reps');
 
 const home = process.env.PEER_DIR ?? path.dirname(fileURLToPath(import.meta.url));
 const entry = createRequire(path.join(home, 'package.json')).resolve('node-llama-cpp');
@@ -44,7 +45,7 @@ const begin = performance.now();
 const model = await llama.loadModel({ modelPath: file, gpuLayers: 0 });
 const load = (performance.now() - begin) / 1000;
 const context = await model.createContext({
-  contextSize: Math.max(pp, tg + 1) + 64, batchSize: Math.max(512, batch), sequences: batch, threads,
+  contextSize: depth + Math.max(pp, tg + 1) + 64, batchSize: Math.max(512, batch), sequences: batch, threads,
 });
 const sequences = Array.from({ length: batch }, () => context.getSequence());
 
@@ -58,9 +59,20 @@ function randomToken() {
   return low + (state % Math.max(1, Math.min(vocab, 30000) - 2 * low));
 }
 
+// stand leaves depth tokens in a sequence: those of the run before, if there was one.
+async function stand(s) {
+  if (depth === 0 || s.nextTokenIndex < depth) {
+    await s.clearHistory();
+    if (depth > 0) await s.evaluateWithoutGeneratingNewTokens(Array.from({ length: depth }, randomToken));
+  } else if (s.nextTokenIndex > depth) {
+    await s.eraseContextTokenRanges([{ start: depth, end: s.nextTokenIndex }]);
+  }
+  if (s.nextTokenIndex !== depth) throw new Error(`${s.nextTokenIndex} tokens stand before, not ${depth}`);
+}
+
 async function prefill() {
   const [s] = sequences;
-  await s.clearHistory();
+  await stand(s);
   const tokens = Array.from({ length: pp }, randomToken);
   const t = performance.now();
   await s.evaluateWithoutGeneratingNewTokens(tokens);
@@ -72,7 +84,7 @@ async function prefill() {
 async function decode() {
   const streams = [];
   for (const s of sequences) {
-    await s.clearHistory();
+    await stand(s);
     const it = s.evaluate([randomToken()], { temperature: 0, yieldEogToken: true })[Symbol.asyncIterator]();
     streams.push(it);
   }
@@ -110,7 +122,7 @@ console.log(JSON.stringify({
   peak_rss_bytes: 1024 * Number(status.match(/VmHWM:\s+(\d+)/)?.[1] ?? 0),
   threads,
   cpu_level: maps.match(/libggml-cpu-([a-z0-9]+)\.so/)?.[1] ?? '',
-  pp, tg, batch,
+  pp, tg, batch, depth,
   pp_runs: ppRuns,
   tg_runs: tgRuns,
 }));

@@ -28,6 +28,7 @@ type benchReport struct {
 	Prompt            int       `json:"pp"`
 	Generate          int       `json:"tg"`
 	Batch             int       `json:"batch"`
+	Depth             int       `json:"depth"`
 	WeightBytes       int64     `json:"weight_bytes"`
 	PromptRuns        []float64 `json:"pp_runs"`
 	GenerateRuns      []float64 `json:"tg_runs"`
@@ -36,7 +37,7 @@ type benchReport struct {
 func (a *app) benchCmd() *cobra.Command {
 	var asJSON, quality bool
 	var against string
-	var pp, tg, batch, reps, window int
+	var pp, tg, batch, depth, reps, window int
 	cmd := &cobra.Command{
 		Use:   "bench FILE [TEXT]",
 		Short: "Measure speed of a model file, or how well it predicts a text",
@@ -44,7 +45,8 @@ func (a *app) benchCmd() *cobra.Command {
 decode), with random tokens and nothing else running in the process. Every number is
 the median of --reps runs after one that does not count.
 
-With --batch N, N sequences are decoded together and the speed is their sum.
+With --batch N, N sequences are decoded together and the speed is their sum. With
+--depth N, both are measured behind N tokens that are in the cache already.
 
 Of a Whisper model the encoder's time for a window of 30 seconds and the decoder's for
 a token are measured; --tg is the tokens of a window, --batch the windows decoded
@@ -56,12 +58,16 @@ same model before it was quantised.`,
 		Example: `  quern bench model.gguf
   quern bench model.gguf --threads 4 --json
   quern bench model.gguf --batch 8 --pp 128 --tg 64
+  quern bench model.gguf --depth 32768 --tg 32 --cache-type q8_0
   quern bench ggml-base.bin --tg 100
   quern bench --quality model-q4_k_m.gguf book.txt --against model-f16.gguf`,
 		Args: benchArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pp < 1 || tg < 1 || batch < 1 || reps < 1 || window < 1 {
 				return usageError{errors.New("--pp, --tg, --batch, --reps and --window must be at least 1")}
+			}
+			if depth < 0 {
+				return usageError{errors.New("--depth must not be negative")}
 			}
 			for _, name := range append(slices.Clone(args), against) {
 				if err := localFile(name); err != nil {
@@ -94,6 +100,7 @@ same model before it was quantised.`,
 				Prompt:    pp,
 				Generate:  tg,
 				Batch:     batch,
+				Depth:     depth,
 				Reps:      reps,
 				CacheType: s.ModelDefaults.CacheType.number(),
 				Quantize:  string(s.ModelDefaults.Quantize),
@@ -129,6 +136,7 @@ same model before it was quantised.`,
 				Prompt:            pp,
 				Generate:          tg,
 				Batch:             batch,
+				Depth:             depth,
 				WeightBytes:       r.WeightBytes,
 				PromptRuns:        r.PromptRuns,
 				GenerateRuns:      r.GenerateRuns,
@@ -147,6 +155,7 @@ same model before it was quantised.`,
 	f.IntVar(&pp, "pp", 512, "prompt `tokens`")
 	f.IntVar(&tg, "tg", 128, "reply `tokens`")
 	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
+	f.IntVar(&depth, "depth", 0, "`tokens` that stand before those measured")
 	f.IntVar(&reps, "reps", 3, "measured `runs`")
 	addSettings(cmd, "threads", "device", "gpu-layers", "cache-type", "quantize")
 	return cmd
@@ -165,6 +174,9 @@ func (a *app) printBench(r benchReport) error {
 	fmt.Fprintf(w, "load\t%.2f s\n", r.Load)
 	fmt.Fprintf(w, "prefill pp%d\t%.1f tokens/s\t%s\n", r.Prompt, r.PromptPerSecond, span(r.PromptRuns))
 	fmt.Fprintf(w, "decode tg%d\t%.1f tokens/s\t%s\n", r.Generate, r.GeneratePerSecond, span(r.GenerateRuns))
+	if r.Depth > 0 {
+		fmt.Fprintf(w, "\tboth behind %d tokens\n", r.Depth)
+	}
 	if r.Batch > 1 {
 		fmt.Fprintf(w, "\t%d sequences together, speed is their sum\n", r.Batch)
 	}
