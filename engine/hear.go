@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quern/engine/asr"
+	"quern/formats/ggml"
 	"quern/formats/weights"
 )
 
@@ -30,7 +31,7 @@ func isWhisper(path string) bool {
 		}
 		return err == nil && json.Unmarshal(data, &config) == nil && config.Type == "whisper"
 	}
-	return isGGML(path)
+	return ggml.Sniff(path) != ""
 }
 
 // What a transcription gives and takes; package asr explains the fields.

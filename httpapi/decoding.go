@@ -40,9 +40,7 @@ func (r *transcription) decoding(f *form) {
 	if x, ok := f.number("seed", -1<<53, 1<<53); ok {
 		r.Seed = uint64(int64(x))
 	}
-	if f.str("condition_on_previous_text") != "" {
-		r.NoContext = !f.boolean("condition_on_previous_text")
-	}
+	r.NoContext = f.off("condition_on_previous_text")
 	r.NoTimestamps = f.boolean("without_timestamps")
 	r.Prefix = f.str("prefix")
 }

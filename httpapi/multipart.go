@@ -79,6 +79,9 @@ func (f *form) boolean(name string) bool {
 	return false
 }
 
+// off reports whether a boolean field that is on when absent is off.
+func (f *form) off(name string) bool { return f.str(name) != "" && !f.boolean(name) }
+
 func (f *form) number(name string, lo, hi float64) (x float64, ok bool) {
 	s := f.str(name)
 	if s == "" {

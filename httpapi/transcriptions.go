@@ -86,7 +86,7 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 	}
 	r.Prompt = f.str("prompt")
 	for _, name := range []string{"vad", "vad_filter"} {
-		r.AllSound = r.AllSound || f.str(name) != "" && !f.boolean(name)
+		r.AllSound = f.off(name) || r.AllSound
 	}
 	r.guards(f)
 	r.decoding(f)

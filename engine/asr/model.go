@@ -3,8 +3,6 @@ package asr
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 
 	"quern/engine/graph"
@@ -82,11 +80,7 @@ func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f fun
 // Open loads a Whisper model: a directory of Hugging Face's or a ggml file of
 // whisper.cpp's. The backend stays the caller's and must outlive the Model.
 func Open(path string, backend graph.Backend, o OpenOptions) (*Model, error) {
-	open := formats.Open
-	if isGGML(path) {
-		open = ggml.Open
-	}
-	set, err := open(path)
+	set, err := openWeights(path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,16 +92,12 @@ func Open(path string, backend graph.Backend, o OpenOptions) (*Model, error) {
 	return m, nil
 }
 
-// isGGML reports whether a file begins as those of whisper.cpp do.
-func isGGML(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
+// openWeights opens a file of whisper.cpp's, or what formats.Open does.
+func openWeights(path string) (*weights.Set, error) {
+	if ggml.Sniff(path) != "" {
+		return ggml.Open(path)
 	}
-	defer f.Close()
-	var head [len(ggml.Magic)]byte
-	_, err = io.ReadFull(f, head[:])
-	return err == nil && string(head[:]) == ggml.Magic
+	return formats.Open(path)
 }
 
 // MaxCandidates is how many beams or tries a window may have.

@@ -55,6 +55,16 @@ var sileroNames = [2]struct {
 		"final_conv.weight", "final_conv.bias"},
 }
 
+// OpenSilero reads the detector of a file, of whisper.cpp's form or SafeTensors.
+func OpenSilero(path string) (*Silero, error) {
+	set, err := openWeights(path)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close() // what is needed is copied
+	return NewSilero(set)
+}
+
 // NewSilero reads the detector from a set of either kind. It copies what it
 // needs, so the set may be closed. Errors wrap ErrFormat.
 func NewSilero(set *weights.Set) (*Silero, error) {

@@ -152,7 +152,6 @@ func imputer(c *call) []*Tensor {
 	x, _, n := c.features()
 	old, values := c.float("replaced_value_float", 0), c.table("imputed_value_")
 	if x.I != nil {
-		values = c.table("imputed_value_")
 		old = float64(c.int("replaced_value_int64", 0))
 	}
 	if values == nil || values.S != nil || values.len() != 1 && values.len() != n || values.len() == 0 {

@@ -8,8 +8,11 @@
 package ggml
 
 import (
+	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"os"
 
 	"quern/formats/internal/scan"
 	"quern/formats/weights"
@@ -40,6 +43,26 @@ const (
 	maxToken  = 4096
 	maxLayers = 64
 )
+
+// Sniff returns the kind of model a file holds by how it begins, "" where it is
+// none of this format or cannot be read. A Whisper file goes on with the size of
+// its vocabulary, a detector with the length of its name.
+func Sniff(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var head [len(Magic) + 4]byte
+	n, _ := io.ReadFull(f, head[:]) // a short file has no magic, or no second word
+	switch {
+	case string(head[:min(n, len(Magic))]) != Magic:
+		return ""
+	case binary.LittleEndian.Uint32(head[len(Magic):]) == uint32(len(Silero)):
+		return Silero
+	}
+	return Whisper
+}
 
 // Open maps a file. The caller closes the Set.
 func Open(path string) (*weights.Set, error) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -160,4 +162,29 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSniff(t *testing.T) {
+	dir := t.TempDir()
+	for name, tt := range map[string]struct{ data, want string }{
+		"whisper":  {"lmgg\x99\xca\x00\x00\x00", ggml.Whisper},
+		"detector": {"lmgg\x0a\x00\x00\x00silero-16k", ggml.Silero},
+		"magic":    {"lmgg", ggml.Whisper}, // cut short, which Parse says
+		"short":    {"lmg", ""},
+		"other":    {"GGUF\x03\x00\x00\x00", ""},
+		"empty":    {"", ""},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(tt.data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := ggml.Sniff(path); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		if got := ggml.Sniff(path); got != "" {
+			t.Errorf("%s: %q, want none", path, got)
+		}
+	}
 }

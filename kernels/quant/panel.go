@@ -29,25 +29,9 @@ const (
 	tileTokens = 256
 )
 
-// buffers lends panels, one to each thread that computes; what does not fit is
-// left to the collector. They are scratch: nothing is read before it is written.
-var buffers = make(chan *panelBuffer, 64)
-
-func lend() *panelBuffer {
-	select {
-	case b := <-buffers:
-		return b
-	default:
-		return new(panelBuffer)
-	}
-}
-
-func giveBack(b *panelBuffer) {
-	select {
-	case buffers <- b:
-	default:
-	}
-}
+// buffers lends panels, one to each thread that computes. Nothing in them is read
+// before it is written.
+var buffers = make(lender[panelBuffer], 64)
 
 // dotPanels is DotRows by panels. It reports whether it was done: it needs as many
 // weight rows as a panel has.
@@ -56,7 +40,7 @@ func (t Type) dotPanels(dst []float32, dstStride int, w []byte, rows, rowBytes, 
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	buf := lend()
+	buf := buffers.lend()
 	fileBlock := rowBytes / (n / k.block)
 	for r := 0; r < rows; r += k.lanes {
 		r = min(r, rows-k.lanes) // the last panel may do some rows again
@@ -70,6 +54,6 @@ func (t Type) dotPanels(dst []float32, dstStride int, w []byte, rows, rowBytes, 
 			}
 		}
 	}
-	giveBack(buf)
+	buffers.giveBack(buf)
 	return true
 }

@@ -19,9 +19,7 @@ type Split struct {
 // two have different bits.
 func (t Type) Splits() bool { return (t == F16 || t == BF16) && splits() }
 
-// splitsLent lends what Splits are made of. What does not fit is left to the
-// collector.
-var splitsLent = make(chan *Split, 16)
+var splitsLent = make(lender[Split], 16)
 
 // LendSplit returns a Split of batch rows of n activations, to be filled. Who is done
 // with it calls GiveBack.
@@ -29,12 +27,7 @@ func LendSplit(n, batch int) *Split {
 	if n < 0 || batch < 0 {
 		panic(fmt.Sprintf("quant: a Split of %d×%d", batch, n))
 	}
-	var s *Split
-	select {
-	case s = <-splitsLent:
-	default:
-		s = new(Split)
-	}
+	s := splitsLent.lend()
 	s.n, s.batch = n, batch
 	size := s.steps() * splitStep * 4 * batch
 	if cap(s.data) < size {
@@ -45,12 +38,7 @@ func LendSplit(n, batch int) *Split {
 }
 
 // GiveBack ends the use of s.
-func (s *Split) GiveBack() {
-	select {
-	case splitsLent <- s:
-	default:
-	}
-}
+func (s *Split) GiveBack() { splitsLent.giveBack(s) }
 
 // Part returns the part of s for count rows from first on: groups are counted anew
 // there. It is filled and used by itself, and not given back.

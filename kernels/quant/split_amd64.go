@@ -64,7 +64,7 @@ type splitBuffer struct {
 	sums   [splitRows / splitPair * splitColumns / splitPair * splitPairBytes]byte
 }
 
-var splitBuffers = make(chan *splitBuffer, 64)
+var splitBuffers = make(lender[splitBuffer], 64)
 
 func (t Type) dotSplit(dst []float32, dstStride int, w []byte, rows, rowBytes int, s Split, x []byte, xStride int) {
 	m := splitProduct{
@@ -75,11 +75,7 @@ func (t Type) dotSplit(dst []float32, dstStride int, w []byte, rows, rowBytes in
 		m.stretch = splitShort
 	}
 	m.near = s.batch <= splitGroup || len(s.data) <= splitNear
-	select {
-	case m.buf = <-splitBuffers:
-	default:
-		m.buf = new(splitBuffer)
-	}
+	m.buf = splitBuffers.lend()
 	for m.column = 0; m.column < s.batch; m.column += splitColumns {
 		m.columns = min(splitColumns, s.batch-m.column)
 		for m.from = 0; m.from < rows; m.from = m.to {
@@ -88,10 +84,7 @@ func (t Type) dotSplit(dst []float32, dstStride int, w []byte, rows, rowBytes in
 			m.finish()
 		}
 	}
-	select {
-	case splitBuffers <- m.buf:
-	default:
-	}
+	splitBuffers.giveBack(m.buf)
 }
 
 // A splitProduct is a product in progress: sums are made of the weight rows from from
