@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# AMX, executed by an emulator where the CPU has AVX-512 and no AMX.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+if [ "$(cpu_level)" != avx512 ]; then
+  echo "skipped: it takes a CPU with AVX-512 and without AMX"
+  exit
+fi
+go build -o "$scratch/amxrun" ./kernels/internal/amxrun
+for pkg in kernels kernels/quant engine/model; do
+  go test -c -o "$scratch/amx.test" "./$pkg"
+  (cd "$pkg" && "$scratch/amxrun" "$scratch/amx.test" -test.short)
+done

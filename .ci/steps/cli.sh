@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The command line.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+build_quern
+need ffmpeg ffmpeg
+answer=$("$shared/quern" run --temperature 0 quern-tiny "What is the capital of France?")
+echo "$answer"
+case $answer in *Paris*) ;; *) fail "quern run does not know Paris" ;; esac
+"$shared/quern" tokenize --ids "Hello world"
+"$shared/quern" phonemize "Dr. Smith paid \$5."
+"$shared/quern" say -o "$scratch/hello.mp3" "Hello there. This is a test."
+# From a pipe: of a file without a tag ffmpeg warns that it estimates the duration.
+[ -z "$(ffmpeg -v warning -i pipe:0 -f null - 2>&1 <"$scratch/hello.mp3")" ] || fail "ffmpeg complains about the MP3"

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The race detector, where goroutines meet.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+need gcc gcc libc6-dev
+CGO_ENABLED=1 go test -race -short -timeout 15m ./httpapi/... ./engine ./engine/sched/... ./engine/cpu/... ./engine/chat/... ./engine/asr ./engine/onnx ./engine/tts/... ./kernels ./kernels/cuda/driver ./cmd/... ./bench/serve/...
