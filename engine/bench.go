@@ -11,6 +11,7 @@ import (
 	"quern/formats"
 	"quern/kernels"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // BenchOptions say what Bench measures. Zero fields take the defaults given.
@@ -57,7 +58,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 			*p = v
 		}
 	}
-	def(&o.Threads, kernels.Cores())
+	def(&o.Threads, threads.Cores())
 	def(&o.Prompt, 512)
 	def(&o.Generate, 128)
 	def(&o.Batch, 1)

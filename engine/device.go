@@ -8,7 +8,7 @@ import (
 
 	"quern/engine/cpu"
 	"quern/engine/graph"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // deviceOptions say how to open a device.
@@ -38,7 +38,7 @@ var devices = []struct {
 
 func openCPU(_ []int, o deviceOptions) (graph.Backend, error) {
 	if o.threads <= 0 {
-		o.threads = kernels.Cores()
+		o.threads = threads.Cores()
 	}
 	return cpu.Open(o.threads), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"quern/engine/asr"
 	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // A HearingBenchResult is what BenchHearing measured. Times are medians.
@@ -40,7 +41,7 @@ func IsHearing(path string) bool { return isWhisper(path) }
 // Quantize mean nothing here; Batch is the number of windows decoded together.
 func BenchHearing(ctx context.Context, o BenchOptions) (HearingBenchResult, error) {
 	for _, x := range []struct{ p, v *int }{
-		{&o.Threads, new(kernels.Cores())}, {&o.Generate, new(128)}, {&o.Batch, new(1)}, {&o.Reps, new(3)},
+		{&o.Threads, new(threads.Cores())}, {&o.Generate, new(128)}, {&o.Batch, new(1)}, {&o.Reps, new(3)},
 	} {
 		if *x.p <= 0 {
 			*x.p = *x.v

@@ -10,7 +10,7 @@ import (
 	"quern/engine/model"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // An onnxGraph is a graph that takes turns on the processor with other models.
@@ -33,7 +33,7 @@ func (e *Engine) newONNXGraph(m *fonnx.Model, backend *cpu.Backend) (*onnxGraph,
 		}
 	}
 	var err error
-	if turn := backend.Do(e.ctx, func(pool *kernels.Pool, yield func()) {
+	if turn := backend.Do(e.ctx, func(pool *threads.Pool, yield func()) {
 		g.yield = yield
 		g.session, err = onnx.New(m, onnx.Options{Pool: pool, Limit: e.o.MemoryLimit, Yield: func() { g.yield() }})
 	}); turn != nil {
@@ -55,7 +55,7 @@ func askedInputs(g *fonnx.Graph) []fonnx.Value {
 func (g *onnxGraph) run(ctx context.Context, in map[string]*onnx.Tensor) (out map[string]*onnx.Tensor, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if turn := g.backend.Do(ctx, func(_ *kernels.Pool, yield func()) {
+	if turn := g.backend.Do(ctx, func(_ *threads.Pool, yield func()) {
 		g.yield = yield
 		out, err = g.session.Run(ctx, in)
 	}); turn != nil {

@@ -10,7 +10,7 @@ import (
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // TestONNXTurns runs a long graph for several callers at once beside another user
@@ -72,8 +72,8 @@ func TestONNXTurns(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 			asked := time.Now()
-			if err := backend.Do(t.Context(), func(pool *kernels.Pool, _ func()) {
-				pool.Run(2, &kernels.Region{F: func(int, int) {}})
+			if err := backend.Do(t.Context(), func(pool *threads.Pool, _ func()) {
+				pool.Run(2, &threads.Region{F: func(int, int) {}})
 			}); err != nil {
 				t.Error(err)
 			}

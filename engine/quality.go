@@ -11,8 +11,8 @@ import (
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/formats"
-	"quern/kernels"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // QualityOptions say what Quality measures. Zero fields take the defaults given.
@@ -56,7 +56,7 @@ type Divergence struct {
 // does the same, so numbers can be compared.
 func Quality(ctx context.Context, o QualityOptions) (QualityResult, error) {
 	if o.Threads <= 0 {
-		o.Threads = kernels.Cores()
+		o.Threads = threads.Cores()
 	}
 	if o.Context <= 0 {
 		o.Context = 512

@@ -16,8 +16,8 @@ import (
 	"quern/formats"
 	"quern/formats/gguf"
 	"quern/formats/weights"
-	"quern/kernels"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // QuantizeOptions say what to make of a model.
@@ -179,11 +179,11 @@ type quantizer struct {
 	target    []byte // what data returns
 }
 
-func newQuantizer(set *weights.Set, mix mixture, threads int) *quantizer {
-	if threads <= 0 {
-		threads = kernels.Cores()
+func newQuantizer(set *weights.Set, mix mixture, n int) *quantizer {
+	if n <= 0 {
+		n = threads.Cores()
 	}
-	return &quantizer{set: set, mix: mix, threads: threads, types: make(map[*weights.Tensor]quant.Type)}
+	return &quantizer{set: set, mix: mix, threads: n, types: make(map[*weights.Tensor]quant.Type)}
 }
 
 // choose sets the types of all tensors.

@@ -14,7 +14,7 @@ import (
 
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // RunONNXOptions say what RunONNX runs.
@@ -94,9 +94,9 @@ func RunONNX(ctx context.Context, o RunONNXOptions) ([]ONNXResult, error) {
 		}
 	}
 	if o.Threads <= 0 {
-		o.Threads = kernels.Cores()
+		o.Threads = threads.Cores()
 	}
-	pool := kernels.NewPool(o.Threads)
+	pool := threads.NewPool(o.Threads)
 	defer pool.Close()
 	s, err := onnx.New(m, onnx.Options{Pool: pool})
 	if err != nil {

@@ -1,13 +1,16 @@
-// Package kernels holds the arithmetic of forward passes on the CPU.
+// Package kernels holds the arithmetic of forward passes on the CPU, in packages
+// by what they compute: quant (number types and their dot products), vec, gemm,
+// matmul, attention, conv and recurrent, on the workers of threads. The package
+// itself only names the instruction set level in force.
 //
 // Activations are float32, row-major, one row per token. A function writes dst
 // and reads everything else; dst may be the same slice as an input only where
 // its comment says so, and never overlaps one otherwise. Lengths are the
 // caller's business: a wrong one is a bug in the caller and panics with the
 // numbers. Nothing here allocates per call or starts goroutines; work is cut
-// by the caller and spread over a Pool.
+// by the caller and spread over a threads.Pool.
 //
 // The plain Go versions are the reference. Fast paths live behind
 // kernels/internal/isa levels and agree with them within the bound their
-// comments state.
+// comments state. kernels/_gen writes the assembly.
 package kernels

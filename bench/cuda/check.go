@@ -14,9 +14,9 @@ import (
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/formats"
-	"quern/kernels"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // checkRows are the batches whose logits are compared: every way the kernels
@@ -87,7 +87,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 	if c := m.Config(); c.Encoder || c.Pooling != model.PoolNone {
 		return 0, errNoLogits
 	}
-	host := cpu.Open(kernels.Cores())
+	host := cpu.Open(threads.Cores())
 	defer host.Close()
 	d, err := driver.Open()
 	if err != nil {

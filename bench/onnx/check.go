@@ -13,7 +13,7 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // checkAll runs graphs of every family here, with and without fusion, and in the
@@ -25,7 +25,7 @@ func checkAll(p *peer, each int, seed uint64, only *regexp.Regexp, golden string
 		return err
 	}
 	defer os.RemoveAll(dir)
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	var bad error
 	for _, f := range families {
@@ -93,7 +93,7 @@ func (p *peer) results(path string, in map[string]*run.Tensor) (map[string]*run.
 	return fromWire(r.Outputs)
 }
 
-func (g *graph) compare(pool *kernels.Pool, data []byte, want map[string]*run.Tensor, plain bool) error {
+func (g *graph) compare(pool *threads.Pool, data []byte, want map[string]*run.Tensor, plain bool) error {
 	m, err := onnx.Parse(data, nil)
 	if err != nil {
 		return err

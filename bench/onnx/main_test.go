@@ -7,13 +7,13 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // TestGraphs runs the graphs that -check compares with the peer with fusion and
 // without.
 func TestGraphs(t *testing.T) {
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	for _, f := range families {
 		for i := range 20 {
@@ -45,7 +45,7 @@ func TestGraphs(t *testing.T) {
 
 // TestBERT runs a small encoder with fusion and without.
 func TestBERT(t *testing.T) {
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	for _, int8s := range []bool{false, true} {
 		m, err := onnx.Parse(bert(shape{"tiny", 2, 32, 4, 64}, int8s, 1), nil)

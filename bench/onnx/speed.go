@@ -13,7 +13,7 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 type speedOptions struct {
@@ -34,7 +34,7 @@ func speed(p *peer, o speedOptions) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	pool := kernels.NewPool(o.threads)
+	pool := threads.NewPool(o.threads)
 	defer pool.Close()
 	fmt.Printf("%d threads, sequence %d, %d runs; milliseconds, medians (best)\n\n", o.threads, o.sequence, o.runs)
 	fmt.Println("| model | batch | quern | onnxruntime | ratio | CPU quern | CPU onnxruntime | ratio | difference |")

@@ -21,7 +21,17 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"kernels/...", []string{"quern/kernels/...", "golang.org/x/sys/..."}},
+	{"kernels", []string{"quern/kernels/internal/isa"}},
+	{"kernels/offheap", []string{"golang.org/x/sys/..."}},
+	{"kernels/threads", []string{"golang.org/x/sys/..."}},
+	{"kernels/vec", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},
+	{"kernels/gemm", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},
+	{"kernels/matmul", []string{"quern/kernels/quant", "quern/kernels/threads", "quern/kernels/vec"}},
+	{"kernels/attention", []string{"quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/quant", "quern/kernels/threads", "quern/kernels/vec"}},
+	{"kernels/conv", []string{"quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/threads", "quern/kernels/vec"}},
+	{"kernels/recurrent", []string{"quern/kernels/gemm", "quern/kernels/threads", "quern/kernels/vec"}},
+	{"kernels/internal/...", []string{"quern/kernels/internal/...", "golang.org/x/sys/..."}},
+	{"kernels/cuda/...", []string{"quern/kernels/cuda/...", "quern/kernels/quant"}},
 	{"kernels/quant", []string{"quern/kernels/internal/isa", "golang.org/x/sys/..."}},
 	{"kernels/cuda/driver", []string{"quern/kernels/cuda/...", "github.com/ebitengine/purego"}},
 	{"kernels/internal/isa", []string{"golang.org/x/sys/..."}},
@@ -46,8 +56,8 @@ var arrows = []struct {
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/token", []string{"quern/formats/weights", "golang.org/x/text/..."}},
 	{"engine/onnx", []string{"quern/formats/onnx", "quern/kernels/..."}},
-	{"engine/sample", []string{"quern/engine/token", "quern/kernels"}},
-	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant"}},
+	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
+	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
@@ -58,7 +68,7 @@ var arrows = []struct {
 		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
 
 	{"cmd/quern", []string{"quern/httpapi", "quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
-		"quern/engine/sample", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant",
+		"quern/engine/sample", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/vbauerster/mpb/...", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
 
@@ -180,7 +190,8 @@ func TestArrowsNotice(t *testing.T) {
 		{"quern/kernels/quant", "fmt", true},
 		{"quern/kernels/quant", "golang.org/x/sys/cpu", true},
 		{"quern/kernels/quant", "quern/kernels", false},
-		{"quern/kernels", "quern/kernels/quant", true},
+		{"quern/kernels/matmul", "quern/kernels/quant", true},
+		{"quern/kernels/vec", "quern/kernels/gemm", false},
 		{"quern/kernels", "quern/formats/weights", false},
 		{"quern/formats/gguf", "quern/formats/weights", true},
 		{"quern/formats/gguf", "quern/formats", false},

@@ -20,7 +20,7 @@ import (
 
 	"quern/engine"
 	"quern/httpapi"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 func (a *app) serveCmd() *cobra.Command {
@@ -137,17 +137,17 @@ func (a *app) serve(parent context.Context, s *loaded) error {
 	return <-served
 }
 
-// setProcs gives the Go scheduler two processors more than the compute threads,
+// setProcs gives the Go scheduler two processors more than the n compute threads,
 // so that requests are answered while every thread computes. GOMAXPROCS in the
 // environment wins.
-func setProcs(threads int) {
+func setProcs(n int) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return
 	}
-	if threads == 0 {
-		threads = kernels.Cores()
+	if n == 0 {
+		n = threads.Cores()
 	}
-	runtime.GOMAXPROCS(threads + 2)
+	runtime.GOMAXPROCS(n + 2)
 }
 
 // listen opens the address, unless that would offer models to the network

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quern/engine/token"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // rules bar tokens by what stands before them, as the model was trained.
@@ -99,7 +99,7 @@ func logSumExp(x []float32) float64 {
 	var part [512]float32 // float32 adds so many terms well
 	for len(x) > 0 {
 		n := copy(part[:], x)
-		peak, s := kernels.SoftmaxWeights(part[:n], nil, 1)
+		peak, s := vec.SoftmaxWeights(part[:n], nil, 1)
 		switch p := float64(peak); {
 		case peak == never: // and the sum is no number, whether or not x has any
 			if slices.ContainsFunc(x[:n], func(v float32) bool { return v != v }) {

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // The sizes of the Silero detector: it hears a hop together with the end of the
@@ -25,11 +25,11 @@ const (
 //
 // Silero Team, "Silero VAD", 2024, silero_vad.onnx.
 type Silero struct {
-	basis  *kernels.Panels // (2·bins, 256): real parts, then imaginary ones
+	basis  *gemm.Panels // (2·bins, 256): real parts, then imaginary ones
 	layers [4]sileroLayer
-	ih, hh *kernels.Panels // (4·hidden, hidden)
-	bias   []float32       // (4·hidden), of both
-	last   []float32       // (hidden)
+	ih, hh *gemm.Panels // (4·hidden, hidden)
+	bias   []float32    // (4·hidden), of both
+	last   []float32    // (hidden)
 	offset float32
 }
 
@@ -37,8 +37,8 @@ type Silero struct {
 // sides, and a ReLU.
 type sileroLayer struct {
 	in, out, stride int
-	w               *kernels.Panels // (out, 3·in)
-	b               []float32       // (out)
+	w               *gemm.Panels // (out, 3·in)
+	b               []float32    // (out)
 }
 
 // sileroNames are the tensors as ggml and SafeTensors files call them.
@@ -88,11 +88,11 @@ func NewSilero(set *weights.Set) (*Silero, error) {
 		}
 		return nil
 	}
-	pack := func(x []float32, rows int) *kernels.Panels {
+	pack := func(x []float32, rows int) *gemm.Panels {
 		if len(x) == 0 { // could not be read
 			return nil
 		}
-		p := kernels.NewPanels(rows, len(x)/rows)
+		p := gemm.NewPanels(rows, len(x)/rows)
 		p.PackRows(x, len(x)/rows)
 		return p
 	}
@@ -149,7 +149,7 @@ func (e *sileroEar) Hear(x []float32) float32 {
 	// Frames of a layer's input have a frame of zeros before and after them.
 	var a, b [(sileroFrames + 2) * sileroBins]float32
 	var wave [sileroFrames * 2 * sileroBins]float32
-	kernels.Multiply(wave[:], 2*sileroBins, in[:], sileroStride, sileroFrames, e.net.basis, nil, false)
+	gemm.Multiply(wave[:], 2*sileroBins, in[:], sileroStride, sileroFrames, e.net.basis, nil, false)
 	for f := range sileroFrames {
 		re, im := wave[2*f*sileroBins:], wave[(2*f+1)*sileroBins:]
 		for k := range sileroBins {
@@ -170,7 +170,7 @@ func (l *sileroLayer) run(dst, x []float32, frames int) int {
 	count := (frames + l.stride - 1) / l.stride
 	clear(x[(frames+1)*l.in : (frames+2)*l.in])
 	out := dst[l.out : (count+1)*l.out]
-	kernels.Multiply(out, l.out, x, l.stride*l.in, count, l.w, l.b, false)
+	gemm.Multiply(out, l.out, x, l.stride*l.in, count, l.w, l.b, false)
 	for i, v := range out {
 		out[i] = max(0, v)
 	}
@@ -185,8 +185,8 @@ func (l *sileroLayer) run(dst, x []float32, frames int) int {
 func (e *sileroEar) remember(x []float32) float32 {
 	const h = sileroHidden
 	var gates [4 * h]float32
-	kernels.Multiply(gates[:], 4*h, x, h, 1, e.net.ih, e.net.bias, false)
-	kernels.Multiply(gates[:], 4*h, e.hidden[:], h, 1, e.net.hh, nil, true)
+	gemm.Multiply(gates[:], 4*h, x, h, 1, e.net.ih, e.net.bias, false)
+	gemm.Multiply(gates[:], 4*h, e.hidden[:], h, 1, e.net.hh, nil, true)
 	sum := e.net.offset
 	for i := range h {
 		c := sigmoid(gates[h+i])*float64(e.cell[i]) + sigmoid(gates[i])*math.Tanh(float64(gates[2*h+i]))

@@ -3,8 +3,8 @@ package cpu
 import (
 	"time"
 
-	"quern/kernels"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // ReadBandwidth measures how fast the pool reads data, in bytes per second: the
@@ -20,7 +20,7 @@ func (b *Backend) ReadBandwidth(data [][]byte) float64 {
 	}
 	x := quant.Floats(make([]float32, row/4))
 	sums := make([][chunk / row]float32, b.pool.Workers())
-	region := &kernels.Region{F: func(w, c int) {
+	region := &threads.Region{F: func(w, c int) {
 		quant.F32.DotRows(sums[w][:], chunk/row, chunks[c], chunk/row, row/4, x, row, 1)
 	}}
 	b.turn.take()

@@ -8,19 +8,21 @@ import (
 
 	"quern/engine/graph"
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/attention"
+	"quern/kernels/offheap"
+	"quern/kernels/threads"
 )
 
 // A Backend owns the worker pool. Its Execs take turns on it, so that models
 // answering at the same time share the machine.
 type Backend struct {
 	turn *turn // held by the Exec that runs
-	pool *kernels.Pool
+	pool *threads.Pool
 }
 
 // Open starts a backend with the given number of compute threads.
-func Open(threads int) *Backend {
-	return &Backend{turn: newTurn(), pool: kernels.NewPool(max(1, threads))}
+func Open(n int) *Backend {
+	return &Backend{turn: newTurn(), pool: threads.NewPool(max(1, n))}
 }
 
 // Close stops the workers. Execs and caches must be closed before.
@@ -32,12 +34,12 @@ func (b *Backend) Close() error {
 // NewCache implements graph.Backend. Memory is taken from the operating system
 // as it is first written.
 func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
-	kv, err := kernels.NewKV(s.Type, s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
+	kv, err := attention.NewKV(s.Type, s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
 	if err != nil {
 		return nil, err
 	}
 	kv.KeysByDimension()
-	data, free, err := kernels.Reserve(kv.Size())
+	data, free, err := offheap.Reserve(kv.Size())
 	if err != nil {
 		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)
 	}
@@ -46,7 +48,7 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 }
 
 type cache struct {
-	kv   *kernels.KV
+	kv   *attention.KV
 	free func() error
 }
 
@@ -65,26 +67,26 @@ type exec struct {
 	steps   []func()
 	results [][]float32
 	acts    acts
-	read    kernels.Region // of Batch.Read
+	read    threads.Region // of Batch.Read
 	tables  []*ropeTable
 	vectors map[*weights.Tensor][]float32
 	vocab   int     // tokens are below it; 0 when the Program embeds none
 	places  int     // positions are below it; 0 when the Program embeds none
 	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
 
-	batched map[[2]int]*kernels.BatchAttention // by heads and key heads
-	queries []kernels.Query                    // (rows) of the attention at work
+	batched map[[2]int]*attention.BatchAttention // by heads and key heads
+	queries []attention.Query                    // (rows) of the attention at work
 
 	// Of encoders and of those that attend to what they found.
 	encodes  bool
-	features int                                // width of the features; 0 without them
-	memory   int                                // tokens cross-attention reads; 0 without it
-	panels   []panels                           // by worker
-	dense    map[[2]int]*kernels.DenseAttention // by heads and their width
+	features int                                  // width of the features; 0 without them
+	memory   int                                  // tokens cross-attention reads; 0 without it
+	panels   []panels                             // by worker
+	dense    map[[2]int]*attention.DenseAttention // by heads and their width
 
 	// The run in progress.
 	in *graph.Batch
-	kv *kernels.KV
+	kv *attention.KV
 	n  [2]int // rows by graph.Lead
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // Do calls f when nobody else uses the pool. f calls yield between its steps,
 // which lets others in that have waited long enough.
-func (b *Backend) Do(ctx context.Context, f func(pool *kernels.Pool, yield func())) error {
+func (b *Backend) Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

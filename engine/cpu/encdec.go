@@ -4,7 +4,11 @@ import (
 	"fmt"
 
 	"quern/engine/graph"
-	"quern/kernels"
+	"quern/kernels/attention"
+	"quern/kernels/conv"
+	"quern/kernels/gemm"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // conv adds a convolution over time. Rows of the batch that belong to one
@@ -21,7 +25,7 @@ func (e *exec) conv(op graph.Conv1D, s graph.Step) error {
 			}
 		}
 	}
-	c := kernels.NewConv(w, out, taps, in, kernels.ConvOptions{
+	c := conv.NewConv(w, out, taps, in, conv.ConvOptions{
 		Stride: op.Stride, Left: taps / 2, Right: taps / 2, Bias: e.vector(op.Bias),
 	})
 	wide, narrow := e.width(s.In[0]), e.width(s.Out)
@@ -47,17 +51,17 @@ const panelColumns = 128
 // panels is what one worker packs weights into.
 type panels struct {
 	decoded []float32
-	packed  map[[2]int]*kernels.Panels // by rows and columns
+	packed  map[[2]int]*gemm.Panels // by rows and columns
 }
 
-func (p *panels) of(n, k int) *kernels.Panels {
+func (p *panels) of(n, k int) *gemm.Panels {
 	key := [2]int{n, k}
 	w := p.packed[key]
 	if w == nil {
 		if p.packed == nil {
-			p.packed = make(map[[2]int]*kernels.Panels)
+			p.packed = make(map[[2]int]*gemm.Panels)
 		}
-		w = kernels.NewPanels(n, k)
+		w = gemm.NewPanels(n, k)
 		p.packed[key] = w
 	}
 	if len(p.decoded) < n*k {
@@ -79,7 +83,7 @@ func (e *exec) encodeLinear(op graph.Linear, s graph.Step) error {
 		e.panels = make([]panels, e.b.pool.Workers())
 	}
 	decode := w.Type.Layout().Decode
-	region := &kernels.Region{F: func(worker, c int) {
+	region := &threads.Region{F: func(worker, c int) {
 		j := c * panelColumns
 		n := min(panelColumns, out-j)
 		p := &e.panels[worker]
@@ -90,7 +94,7 @@ func (e *exec) encodeLinear(op graph.Linear, s graph.Step) error {
 		if bias != nil {
 			b = bias[j : j+n]
 		}
-		kernels.Multiply(e.floats(s.Out)[j:], out, e.floats(s.In[0]), in, e.rows(s.In[0]), packed, b, false)
+		gemm.Multiply(e.floats(s.Out)[j:], out, e.floats(s.In[0]), in, e.rows(s.In[0]), packed, b, false)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run((out+panelColumns-1)/panelColumns, region) })
 	return nil
@@ -138,9 +142,9 @@ func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) {
 	a := e.dense[key]
 	if a == nil {
 		if e.dense == nil {
-			e.dense = make(map[[2]int]*kernels.DenseAttention)
+			e.dense = make(map[[2]int]*attention.DenseAttention)
 		}
-		a = kernels.NewDenseAttention(op.Heads, op.HeadDim)
+		a = attention.NewDenseAttention(op.Heads, op.HeadDim)
 		e.dense[key] = a
 	}
 	q, k, v, width := s.In[0], s.In[1], s.In[2], op.Heads*op.HeadDim
@@ -155,20 +159,20 @@ func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) {
 // window or the tokens of its prompt, read it together.
 func (e *exec) crossAttention(op graph.CrossAttention, s graph.Step) {
 	e.memory = max(e.memory, op.Tokens)
-	e.batchAttention(op.Heads, op.Heads, op.Layer, s, kernels.AttendOptions{Scale: op.Scale}, func(row int) kernels.Query {
-		return kernels.Query{Table: e.in.Memory[e.in.Seq[row]], End: op.Tokens}
+	e.batchAttention(op.Heads, op.Heads, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row int) attention.Query {
+		return attention.Query{Table: e.in.Memory[e.in.Seq[row]], End: op.Tokens}
 	})
 }
 
 func (e *exec) crossScores(op graph.CrossScores, s graph.Step) {
 	e.memory = max(e.memory, op.Tokens)
 	q, n := s.In[0], op.HeadDim
-	region := &kernels.Region{F: func(_, c int) {
+	region := &threads.Region{F: func(_, c int) {
 		r, h := c/len(op.Of), op.Of[c%len(op.Of)]
 		dst := e.floats(s.Out)[c*op.Tokens : (c+1)*op.Tokens]
 		x := e.floats(q)[(r*op.Heads+h)*n : (r*op.Heads+h+1)*n]
 		e.kv.Scores(dst, x, op.Layer, h, e.in.Memory[e.in.Seq[r]])
-		kernels.Scale(dst, dst, op.Scale)
+		vec.Scale(dst, dst, op.Scale)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*len(op.Of), region) })
 }

@@ -5,8 +5,11 @@ import (
 
 	"quern/engine/graph"
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/attention"
+	"quern/kernels/matmul"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // lower binds one step of the Program to its kernel. All that a step needs is
@@ -21,7 +24,7 @@ func (e *exec) lower(s graph.Step) error {
 		w, x, eps := e.vector(op.Weight), s.In[0], op.Eps
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(x)
-			kernels.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, eps)
+			vec.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, eps)
 		})
 	case graph.Linear:
 		if e.encodes {
@@ -31,21 +34,21 @@ func (e *exec) lower(s graph.Step) error {
 	case graph.Add:
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(s.Out)
-			kernels.Add(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
+			vec.Add(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
 		})
 	case graph.LayerNorm:
 		w, bias, x, eps := e.vector(op.Weight), e.vector(op.Bias), s.In[0], op.Eps
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(x)
-			kernels.LayerNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, bias, eps)
+			vec.LayerNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, bias, eps)
 		})
 	case graph.Bias:
 		v := e.vector(op.Vector)
-		e.pointwise(s, func(dst, x []float32) { kernels.Bias(dst, x, v) })
+		e.pointwise(s, func(dst, x []float32) { vec.Bias(dst, x, v) })
 	case graph.Scale:
-		e.pointwise(s, func(dst, x []float32) { kernels.Scale(dst, x, op.By) })
+		e.pointwise(s, func(dst, x []float32) { vec.Scale(dst, x, op.By) })
 	case graph.SoftCap:
-		e.pointwise(s, func(dst, x []float32) { kernels.SoftCap(dst, x, op.Limit) })
+		e.pointwise(s, func(dst, x []float32) { vec.SoftCap(dst, x, op.Limit) })
 	case graph.Activate:
 		act, err := activation(op.Act)
 		if err != nil {
@@ -59,14 +62,14 @@ func (e *exec) lower(s graph.Step) error {
 		}
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(s.Out)
-			for r := r0; r < r1; r++ { // row by row: see kernels.span
+			for r := r0; r < r1; r++ { // row by row: see vec
 				act(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n], e.floats(s.In[1])[r*n:(r+1)*n])
 			}
 		})
 	case graph.Weigh:
 		e.byRow(s.Out, func(r0, r1 int) {
 			n := e.width(s.Out)
-			kernels.Weigh(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0:r1])
+			vec.Weigh(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0:r1])
 		})
 	case graph.Experts:
 		return e.experts(op, s)
@@ -95,13 +98,13 @@ func (e *exec) lower(s graph.Step) error {
 func activation(a graph.Act) (func(dst, x, up []float32), error) {
 	switch a {
 	case graph.SiLU:
-		return kernels.SiLUGate, nil
+		return vec.SiLUGate, nil
 	case graph.GELU:
-		return kernels.GELU, nil
+		return vec.GELU, nil
 	case graph.GELUTanh:
-		return kernels.GELUTanh, nil
+		return vec.GELUTanh, nil
 	case graph.SwiGLUClamped:
-		return kernels.SwiGLUClamped, nil
+		return vec.SwiGLUClamped, nil
 	}
 	return nil, fmt.Errorf("cpu: no kernel for activation %v", a)
 }
@@ -124,7 +127,7 @@ const grain = 8 << 10
 // there is enough to do.
 func (e *exec) byRow(v int, f func(r0, r1 int)) {
 	per := max(1, grain/e.width(v))
-	region := &kernels.Region{F: func(_, c int) { f(c*per, min((c+1)*per, e.rows(v))) }}
+	region := &threads.Region{F: func(_, c int) { f(c*per, min((c+1)*per, e.rows(v))) }}
 	e.steps = append(e.steps, func() { e.b.pool.Run((e.rows(v)+per-1)/per, region) })
 }
 
@@ -191,7 +194,7 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 	if _, ok := w.Type.Size(in); !ok {
 		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", in, w.Name, w.Type)
 	}
-	m := kernels.NewMatMul(w.Type, w.Data, out, in, e.vector(op.Bias))
+	m := matmul.NewMatMul(w.Type, w.Data, out, in, e.vector(op.Bias))
 	x, with := s.In[0], m.With()
 	if with == quant.F32 {
 		e.steps = append(e.steps, func() {
@@ -207,7 +210,7 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 	if a.held != x+1 {
 		a.held = x + 1
 		e.byRow(x, func(r0, r1 int) {
-			kernels.Quantize(a.bytes[r0*stride:r1*stride], with, e.floats(x)[r0*in:r1*in], in)
+			quant.Quantize(a.bytes[r0*stride:r1*stride], with, e.floats(x)[r0*in:r1*in], in)
 		})
 	}
 	e.steps = append(e.steps, func() {
@@ -227,7 +230,7 @@ type ropeTable struct {
 func (t *ropeTable) fill(positions []int32) {
 	n := len(t.freqs)
 	for i, p := range positions {
-		kernels.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], p, t.freqs, t.magnitude)
+		vec.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], p, t.freqs, t.magnitude)
 	}
 }
 
@@ -249,7 +252,7 @@ func (e *exec) rope(op graph.Rope, s graph.Step) {
 		n := e.width(s.Out)
 		dst, x := e.floats(s.Out), e.floats(s.In[0])
 		for r := r0; r < r1; r++ {
-			kernels.Rope(dst[r*n:(r+1)*n], x[r*n:(r+1)*n], op.HeadDim,
+			vec.Rope(dst[r*n:(r+1)*n], x[r*n:(r+1)*n], op.HeadDim,
 				t.cos[r*pairs:(r+1)*pairs], t.sin[r*pairs:(r+1)*pairs], op.Interleaved)
 		}
 	})
@@ -271,9 +274,9 @@ func (e *exec) attention(op graph.Attention, s graph.Step) {
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
-	o := kernels.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
-	e.batchAttention(op.Heads, op.KVHeads, op.Layer, s, o, func(row int) kernels.Query {
-		r := kernels.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
+	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
+	e.batchAttention(op.Heads, op.KVHeads, op.Layer, s, o, func(row int) attention.Query {
+		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
 		if op.Bidirectional {
 			r.End = int(e.ends[row])
 		}
@@ -286,14 +289,14 @@ func (e *exec) attention(op graph.Attention, s graph.Step) {
 
 // batchAttention adds a step in which every row attends to what ask says.
 // Layers take turns with the scratch.
-func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o kernels.AttendOptions, ask func(row int) kernels.Query) {
+func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o attention.AttendOptions, ask func(row int) attention.Query) {
 	key := [2]int{heads, kvHeads}
 	a := e.batched[key]
 	if a == nil {
 		if e.batched == nil {
-			e.batched = make(map[[2]int]*kernels.BatchAttention)
+			e.batched = make(map[[2]int]*attention.BatchAttention)
 		}
-		a = kernels.NewBatchAttention(heads, kvHeads)
+		a = attention.NewBatchAttention(heads, kvHeads)
 		e.batched[key] = a
 	}
 	e.steps = append(e.steps, func() {
@@ -306,11 +309,11 @@ func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o kernels
 }
 
 func (e *exec) experts(op graph.Experts, s graph.Step) error {
-	stack := func(w, bias *weights.Tensor) (kernels.Stack, error) {
+	stack := func(w, bias *weights.Tensor) (matmul.Stack, error) {
 		if _, ok := w.Type.Size(w.Shape[2]); !ok {
-			return kernels.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
+			return matmul.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
 		}
-		return kernels.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: e.vector(bias)}, nil
+		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: e.vector(bias)}, nil
 	}
 	gate, err := stack(op.Gate, op.GateBias)
 	if err != nil {
@@ -329,10 +332,10 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		return err
 	}
 	x, router := s.In[0], s.In[1]
-	o := kernels.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, SparseMixer: op.SparseMixer, Jitter: op.Jitter, Act: act}
+	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, SparseMixer: op.SparseMixer, Jitter: op.Jitter, Act: act}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
-	m := kernels.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])
+	m := matmul.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])
 	e.steps = append(e.steps, func() {
 		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x))
 	})

@@ -7,10 +7,10 @@ import (
 
 	"quern/engine/graph"
 	"quern/formats/weights"
-	"quern/kernels"
 	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
+	"quern/kernels/vec"
 )
 
 // supported returns an error when a Program has an op without kernels.
@@ -514,7 +514,7 @@ func (p *part) rotate(t *ropeTable, places int) error {
 	for from := 0; from < places; from += per {
 		n := min(per, places-from)
 		for i := range n {
-			kernels.RopeTable(cos[i*pairs:(i+1)*pairs], sin[i*pairs:(i+1)*pairs], int32(from+i), t.freqs, t.magnitude)
+			vec.RopeTable(cos[i*pairs:(i+1)*pairs], sin[i*pairs:(i+1)*pairs], int32(from+i), t.freqs, t.magnitude)
 		}
 		for _, half := range []struct {
 			at driver.Ptr

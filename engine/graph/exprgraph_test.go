@@ -10,9 +10,12 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/matmul"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // Both recorders must give the same Program.
@@ -57,7 +60,7 @@ func reference(op Op, dst []float32, in [][]float32) error {
 	case RMSNorm:
 		w := make([]float32, op.Weight.Elems())
 		quant.F32.Layout().Decode(w, op.Weight.Data)
-		kernels.RMSNorm(dst, in[0], w, op.Eps)
+		vec.RMSNorm(dst, in[0], w, op.Eps)
 	case Linear:
 		out, n := op.Weight.Shape[0], op.Weight.Shape[1]
 		quant.F32.DotRows(dst, out, op.Weight.Data, out, n, quant.Floats(in[0]), 4*n, len(in[0])/n)
@@ -69,39 +72,39 @@ func reference(op Op, dst []float32, in [][]float32) error {
 			}
 		}
 	case Add:
-		kernels.Add(dst, in[0], in[1])
+		vec.Add(dst, in[0], in[1])
 	case LayerNorm:
-		kernels.LayerNorm(dst, in[0], vector(op.Weight), vector(op.Bias), op.Eps)
+		vec.LayerNorm(dst, in[0], vector(op.Weight), vector(op.Bias), op.Eps)
 	case Bias:
-		kernels.Bias(dst, in[0], vector(op.Vector))
+		vec.Bias(dst, in[0], vector(op.Vector))
 	case Scale:
-		kernels.Scale(dst, in[0], op.By)
+		vec.Scale(dst, in[0], op.By)
 	case SoftCap:
-		kernels.SoftCap(dst, in[0], op.Limit)
+		vec.SoftCap(dst, in[0], op.Limit)
 	case Activate:
-		kernels.GELU(dst, in[0], nil)
+		vec.GELU(dst, in[0], nil)
 	case Gate:
-		kernels.SiLUGate(dst, in[0], in[1])
+		vec.SiLUGate(dst, in[0], in[1])
 	case Weigh:
-		kernels.Weigh(dst, in[0], in[1])
+		vec.Weigh(dst, in[0], in[1])
 	case Experts:
-		stack := func(w, bias *weights.Tensor) kernels.Stack {
-			return kernels.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: vector(bias)}
+		stack := func(w, bias *weights.Tensor) matmul.Stack {
+			return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: vector(bias)}
 		}
 		n := op.Gate.Shape[0]
 		rows := len(in[1]) / n
-		pool := kernels.NewPool(1)
+		pool := threads.NewPool(1)
 		defer pool.Close()
-		kernels.NewExperts(kernels.ExpertsOptions{
+		matmul.NewExperts(matmul.ExpertsOptions{
 			Gate: stack(op.Gate, op.GateBias), Up: stack(op.Up, op.UpBias), Down: stack(op.Down, op.DownBias),
-			Used: op.Used, Renormalise: op.Renormalise, Act: kernels.SwiGLUClamped,
+			Used: op.Used, Renormalise: op.Renormalise, Act: vec.SwiGLUClamped,
 		}, n, rows).Run(pool, dst, in[0], in[1], rows)
 	case Rope:
 		n := len(dst) / len(in[1])
 		cos, sin := make([]float32, len(op.Freqs)), make([]float32, len(op.Freqs))
 		for i, p := range in[1] {
-			kernels.RopeTable(cos, sin, int32(p), op.Freqs, op.Magnitude)
-			kernels.Rope(dst[i*n:(i+1)*n], in[0][i*n:(i+1)*n], op.HeadDim, cos, sin, op.Interleaved)
+			vec.RopeTable(cos, sin, int32(p), op.Freqs, op.Magnitude)
+			vec.Rope(dst[i*n:(i+1)*n], in[0][i*n:(i+1)*n], op.HeadDim, cos, sin, op.Interleaved)
 		}
 	default:
 		return fmt.Errorf("no reference for %T", op)

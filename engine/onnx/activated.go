@@ -76,7 +76,7 @@ func fusedGemm(c *call) []*Tensor {
 			params = append(params, float32(c.float("activation_beta", 0)))
 		}
 	}
-	return one(c.fusedAct(gemm(c)[0], params))
+	return one(c.fusedAct(gemmOp(c)[0], params))
 }
 
 // resolved returns the attributes of a node, those of a function in place of

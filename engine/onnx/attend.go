@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
+	"quern/kernels/vec"
 )
 
 // A heads is a stack of (rows, dim) matrices by batch and head inside a slice:
@@ -107,7 +108,7 @@ func (s *Session) attending(workers, floats int) []attendScratch {
 }
 
 type attendScratch struct {
-	k, v   kernels.Panels
+	k, v   gemm.Panels
 	scores []float32
 }
 
@@ -115,7 +116,7 @@ type attendScratch struct {
 // product with the values, of which a row has fewer than keys.
 func (a *attend) block(s *attendScratch, b, h, from, rows int) {
 	n := a.keys
-	kernels.Multiply(s.scores, n, a.q.f[b*a.q.batch+h*a.q.head+from*a.q.row:], a.q.row, rows, &s.k, nil, false)
+	gemm.Multiply(s.scores, n, a.q.f[b*a.q.batch+h*a.q.head+from*a.q.row:], a.q.row, rows, &s.k, nil, false)
 	var by [blockRows]float32
 	for r := range rows {
 		row := s.scores[r*n:][:n]
@@ -142,30 +143,30 @@ func (a *attend) block(s *attendScratch, b, h, from, rows int) {
 		clear(row[last:])
 		by[r] = a.softmax(row[first:last], bias, scale, h)
 		if a.scores != nil && a.stage == afterSoftmax {
-			kernels.Scale(row, row, by[r])
+			vec.Scale(row, row, by[r])
 			by[r] = 1
 			a.write(afterSoftmax, row, b, h, from+r)
 		}
 	}
 	to := a.dst.f[b*a.dst.batch+h*a.dst.head+from*a.dst.row:]
-	kernels.Multiply(to, a.dst.row, s.scores, n, rows, &s.v, nil, false)
+	gemm.Multiply(to, a.dst.row, s.scores, n, rows, &s.v, nil, false)
 	for r := range rows {
 		row := to[r*a.dst.row:][:a.vDim]
-		kernels.Scale(row, row, by[r])
+		vec.Scale(row, row, by[r])
 	}
 }
 
 // early does with a row of scores what comes before the softmax, for calls that
 // limit or return them.
 func (a *attend) early(row []float32, first, last int, bias []float32, b, h, r int) {
-	kernels.Scale(row, row, a.scale)
+	vec.Scale(row, row, a.scale)
 	a.write(afterProduct, row, b, h, r)
 	if a.softCap != 0 {
-		kernels.SoftCap(row, row, a.softCap)
+		vec.SoftCap(row, row, a.softCap)
 	}
 	a.write(afterCap, row, b, h, r)
 	if bias != nil {
-		kernels.Add(row[first:last], row[first:last], bias)
+		vec.Add(row[first:last], row[first:last], bias)
 	}
 	if a.scores != nil && a.stage == afterBias {
 		fill(row[:first], float32(math.Inf(-1)))
@@ -180,7 +181,7 @@ func (a *attend) softmax(row, bias []float32, scale float32, h int) float32 {
 	if len(row) == 0 {
 		return 0
 	}
-	top, sum := kernels.SoftmaxWeights(row, bias, scale)
+	top, sum := vec.SoftmaxWeights(row, bias, scale)
 	switch {
 	case math.IsInf(float64(top), -1) && a.nan:
 		fill(row, float32(math.NaN()))

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // bnb4 are the numbers the codes of bitsandbytes' two types of four bits stand
@@ -43,13 +43,13 @@ func (b *blockWeights) matMulBnb4(c *call) []*Tensor {
 				floats[i] = bnb4[typ][codes[i/2]>>(4-i%2*4)&15] * largest.F[i/block]
 			}
 		})
-		p = &blockWeight{panels: kernels.NewPanels(n, k)}
+		p = &blockWeight{panels: gemm.NewPanels(n, k)}
 		p.panels.PackRows(floats, k)
 		if w.constant && largest.constant {
 			b.known[key] = p
 		}
 	}
 	out := c.blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
-	kernels.NewGemm(p.panels, nil).Run(c.s.pool, out.F, n, x.F, k, x.len()/k, false)
+	gemm.NewGemm(p.panels, nil).Run(c.s.pool, out.F, n, x.F, k, x.len()/k, false)
 	return one(settle(out))
 }

@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // activations of recurrent cells, in place, with alpha and beta and what those
@@ -13,8 +14,8 @@ var activations = map[string]struct {
 	alpha, beta float32
 	f           func(x []float32, alpha, beta float32)
 }{
-	"Sigmoid": {f: func(x []float32, _, _ float32) { kernels.Sigmoid(x, x) }},
-	"Tanh":    {f: func(x []float32, _, _ float32) { kernels.Tanh(x, x) }},
+	"Sigmoid": {f: func(x []float32, _, _ float32) { vec.Sigmoid(x, x) }},
+	"Tanh":    {f: func(x []float32, _, _ float32) { vec.Tanh(x, x) }},
 	"Relu":    {f: each(func(v, _, _ float64) float64 { return max(v, 0) })},
 	"Affine":  {1, 0, each(func(v, a, b float64) float64 { return a*v + b })},
 	"LeakyRelu": {0.01, 0, each(func(v, a, _ float64) float64 {
@@ -90,7 +91,7 @@ func (c *call) activate(directions int, missing []string) [][]func([]float32) {
 
 // A cell is one direction of a recurrent layer, with the state of its sequences.
 type cell struct {
-	pool          *kernels.Pool
+	pool          *threads.Pool
 	gates, hidden int
 	rec           []multiplier // of all gates, but of two and one for a GRU
 	recBias       []float32    // of the hidden gate of a GRU, where it is apart

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // learnedOps are operators of ai.onnx.ml, beside those of textOps.
@@ -45,7 +45,7 @@ func binaryScores(row []float32, score float32, post string, share bool) {
 	case share:
 		row[0] = 1 - score
 	case post == "LOGISTIC":
-		kernels.Sigmoid(row, row)
+		vec.Sigmoid(row, row)
 	}
 }
 
@@ -85,7 +85,7 @@ func linearClassifier(c *call) []*Tensor {
 					label[r] = 1
 				}
 				if post == "LOGISTIC" {
-					kernels.Sigmoid(row[:1], row[:1])
+					vec.Sigmoid(row[:1], row[:1])
 				}
 				row[0], row[1] = 1-row[0], row[0]
 				continue

@@ -16,7 +16,7 @@ import (
 	"quern/bench/fixtures"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // wantPassed is the number of cases that passed when the test was last touched.
@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	only := os.Getenv("ONNX_CASE")
 	passed, supported, total, out := 0, 0, 0, 0
@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 
 // runCase runs a case with all its sets of data. It returns the operators that
 // are missing, or what went wrong.
-func runCase(path string, pool *kernels.Pool) (missing []string, err error) {
+func runCase(path string, pool *threads.Pool) (missing []string, err error) {
 	m, err := onnx.Open(path)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package onnx
 
 import (
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // contribOps are operators of ONNX Runtime that exporters and its optimizer
@@ -12,9 +12,9 @@ func contribOps() map[string]op {
 	b := &blockWeights{known: make(map[[3]*Tensor]*blockWeight)}
 	return map[string]op{
 		"SwiGLU":                                swiGLU,
-		"com.microsoft.Gelu":                    func(c *call) []*Tensor { return one(c.gelu(c.x(0), nil, kernels.GELU)) },
-		"com.microsoft.BiasGelu":                func(c *call) []*Tensor { return one(c.gelu(c.x(0), c.x(1), kernels.GELU)) },
-		"com.microsoft.FastGelu":                func(c *call) []*Tensor { return one(c.gelu(c.x(0), c.opt(1), kernels.GELUTanh)) },
+		"com.microsoft.Gelu":                    func(c *call) []*Tensor { return one(c.gelu(c.x(0), nil, vec.GELU)) },
+		"com.microsoft.BiasGelu":                func(c *call) []*Tensor { return one(c.gelu(c.x(0), c.x(1), vec.GELU)) },
+		"com.microsoft.FastGelu":                func(c *call) []*Tensor { return one(c.gelu(c.x(0), c.opt(1), vec.GELUTanh)) },
 		"com.microsoft.QuickGelu":               quickGelu,
 		"com.microsoft.EmbedLayerNormalization": embedNorm,
 		"com.microsoft.FusedConv":               fusedConv,
@@ -45,7 +45,7 @@ func (c *call) gelu(x, bias *Tensor, f func(dst, x, up []float32)) *Tensor {
 			row := out.F[from*n : min((from+1)*n, len(out.F))]
 			src := x.F[from*n:][:len(row)]
 			if bias != nil {
-				kernels.Add(row, src, bias.F)
+				vec.Add(row, src, bias.F)
 				src = row
 			}
 			f(row, src, nil)
@@ -62,8 +62,8 @@ func (c *call) gated(x, up *Tensor, alpha float32) *Tensor {
 	out := c.blank(x.Type, x.Shape...)
 	c.byRows(x.len(), 4, func(from, to int) {
 		dst, src := out.F[from:to], x.F[from:to]
-		kernels.Scale(dst, src, alpha)
-		kernels.Sigmoid(dst, dst)
+		vec.Scale(dst, src, alpha)
+		vec.Sigmoid(dst, dst)
 		for i, v := range src {
 			dst[i] *= v
 			if up != nil {
@@ -96,7 +96,7 @@ func embedNorm(c *call) []*Tensor {
 		if table.F == nil || len(table.Shape) != 2 || table.Shape[1] != n || i < 0 || i >= int64(table.Shape[0]) {
 			fail("%w: embedding %d of shape %d", onnx.ErrFormat, i, table.Shape)
 		}
-		kernels.Add(row, row, table.F[int(i)*n:][:n])
+		vec.Add(row, row, table.F[int(i)*n:][:n])
 	}
 	eps := float32(c.float("epsilon", 1e-12))
 	c.byRows(batch*rows, n*4, func(from, to int) {
@@ -111,7 +111,7 @@ func embedNorm(c *call) []*Tensor {
 			if segments != nil && segment != nil {
 				take(row, segment, segments.I[i])
 			}
-			kernels.LayerNorm(out.F[i*n:][:n], row, w.F, bias.F, eps)
+			vec.LayerNorm(out.F[i*n:][:n], row, w.F, bias.F, eps)
 		}
 	})
 	lengths := c.zeros(onnx.Int32, batch)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 func convOps() map[string]op {
@@ -90,7 +90,7 @@ func convolve(c *call, dst, x, w, bias []float32, v *convolution) {
 	size := v.tile(rows, c.s.pool.Workers())
 	tiles := (steps + size - 1) / size
 	type scratch struct {
-		panels  kernels.Panels
+		panels  gemm.Panels
 		columns []float32
 	}
 	all := make([]scratch, c.s.pool.Workers())
@@ -117,7 +117,7 @@ func convolve(c *call, dst, x, w, bias []float32, v *convolution) {
 				fill(out[o*steps:][:n], bias[g*v.outC+o])
 			}
 		}
-		kernels.Multiply(out, steps, w[g*v.outC*rows:], rows, v.outC, &s.panels, nil, bias != nil)
+		gemm.Multiply(out, steps, w[g*v.outC*rows:], rows, v.outC, &s.panels, nil, bias != nil)
 	})
 }
 

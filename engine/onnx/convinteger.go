@@ -2,7 +2,7 @@ package onnx
 
 import (
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // int8Filters keeps filters of integers laid out for products.
@@ -174,7 +174,7 @@ func (f *int8Filters) pack(v *integers) []*int8Weights {
 			}
 		}
 		packs[g] = newInt8Weights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
-		packs[g].gemm = kernels.NewInt8Gemm(packs[g].w, nil, nil)
+		packs[g].gemm = gemm.NewInt8Gemm(packs[g].w, nil, nil)
 	}
 	if v.w.constant && (v.wZero == nil || v.wZero.constant) {
 		f.packs[key] = packs

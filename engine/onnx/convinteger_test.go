@@ -9,7 +9,7 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // bytesOf returns a tensor of random bytes.
@@ -147,7 +147,7 @@ func BenchmarkLinearConv(b *testing.B) {
 				Nodes:  []*onnx.Node{node("QLinearConv", "x s z w s wz s z", "y", listAttr("pads", p, p, p, p), intAttr("group", int64(tt.group)))},
 				Inputs: []onnx.Value{{Name: "x", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Uint8}}}, Outputs: anything("y"), Initializers: []*onnx.Tensor{w, zero, wZero, scale},
 			}
-			pool := kernels.NewPool(1)
+			pool := threads.NewPool(1)
 			defer pool.Close()
 			s, err := run.New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": 21}}, run.Options{Pool: pool})
 			if err != nil {

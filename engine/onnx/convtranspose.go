@@ -2,7 +2,7 @@ package onnx
 
 import (
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // convTranspose writes, for every step of the input, the filter times what is
@@ -94,7 +94,7 @@ func transposeConvolve(c *call, dst, x, w, bias []float32, v *convolution) {
 	rows := v.outC * taps
 	turned := c.blank(onnx.Float, rows, v.inC).F
 	columns := c.blank(onnx.Float, c.s.pool.Workers(), count([]int{taps, steps})).F
-	p := kernels.NewPanels(steps, v.inC)
+	p := gemm.NewPanels(steps, v.inC)
 	// As many channels at a time as keep every worker busy.
 	per := max(1, v.outC/(2*c.s.pool.Workers()))
 	for image := range v.batch * v.groups {
@@ -106,7 +106,7 @@ func transposeConvolve(c *call, dst, x, w, bias []float32, v *convolution) {
 		c.spreadOut((v.outC+per-1)/per, func(worker, i int) {
 			s := columns[worker*taps*steps:][:taps*steps]
 			for o := i * per; o < min(v.outC, (i+1)*per); o++ {
-				kernels.Multiply(s, steps, turned[o*taps*v.inC:], v.inC, taps, p, nil, false)
+				gemm.Multiply(s, steps, turned[o*taps*v.inC:], v.inC, taps, p, nil, false)
 				out := dst[(image*v.outC+o)*plane:][:plane]
 				if bias != nil {
 					fill(out, bias[g*v.outC+o])

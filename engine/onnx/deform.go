@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // col2Im adds columns (batch, channels · block, steps) where they lie in images.
@@ -64,7 +64,7 @@ func deformConv(c *call) []*Tensor {
 	}
 	rows := v.inC * taps
 	cols := c.blank(onnx.Float, rows, steps).F
-	g := kernels.NewPanels(steps, rows)
+	g := gemm.NewPanels(steps, rows)
 	plane := volume(v.in)
 	for image := range v.batch * v.groups {
 		b, group := image/v.groups, image%v.groups
@@ -94,7 +94,7 @@ func deformConv(c *call) []*Tensor {
 				fill(dst[o*steps:][:steps], bias.F[group*v.outC+o])
 			}
 		}
-		kernels.Multiply(dst, steps, w.F[group*v.outC*rows:], rows, v.outC, g, nil, bias != nil)
+		gemm.Multiply(dst, steps, w.F[group*v.outC*rows:], rows, v.outC, g, nil, bias != nil)
 	}
 	return one(settle(out))
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // A pairwise computes one element from two. Float32 and narrower floats go
@@ -175,7 +175,7 @@ func mean(c *call) []*Tensor {
 func addRow(dst, a, b []float32, sa, sb int) {
 	switch n := len(dst); {
 	case sa == 1 && sb == 1:
-		kernels.Add(dst, a[:n], b[:n])
+		vec.Add(dst, a[:n], b[:n])
 	case sb == 0:
 		v := b[0]
 		for i, x := range a[:n] {
@@ -214,7 +214,7 @@ func mulRow(dst, a, b []float32, sa, sb int) {
 			dst[i] = a[i] * b[i]
 		}
 	case sb == 0 && sa == 1:
-		kernels.Scale(dst, a[:n], b[0])
+		vec.Scale(dst, a[:n], b[0])
 	case sb == 0:
 		dst[0] = a[0] * b[0]
 	default:

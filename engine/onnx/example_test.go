@@ -6,7 +6,7 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 func Example() {
@@ -19,7 +19,7 @@ func Example() {
 			Outputs: []onnx.Value{{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}}},
 		},
 	}
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	s, err := run.New(m, run.Options{Pool: pool})
 	if err != nil {

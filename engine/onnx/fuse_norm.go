@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // lastMean returns what name is the mean of along the last axis, which is that
@@ -220,13 +220,13 @@ func (l *normed) run(c *call, then func(worker int, rows []float32)) []*Tensor {
 			dst, src := out.F[at:at+n], x.F[at:at+n]
 			if more != nil {
 				sum := sums.F[at : at+n]
-				kernels.Add(sum, src, more[at:at+n])
+				vec.Add(sum, src, more[at:at+n])
 				src = sum
 			}
 			if l.simple {
-				kernels.RMSNorm(dst, src, w.F, l.eps)
+				vec.RMSNorm(dst, src, w.F, l.eps)
 			} else {
-				kernels.LayerNorm(dst, src, w.F, shift, l.eps)
+				vec.LayerNorm(dst, src, w.F, shift, l.eps)
 			}
 		}
 		if then != nil {
@@ -307,11 +307,11 @@ func (g *group) gelu(n *onnx.Node) bool {
 			if f == nil {
 				continue
 			}
-			do, ok := kernels.GELU, false
+			do, ok := vec.GELU, false
 			if f.Op == "Erf" {
 				ok = g.factors(f.Inputs[0], 3).only(math.Sqrt2/2, x, 1)
 			} else {
-				do, ok = kernels.GELUTanh, g.cubic(f.Inputs[0], x)
+				do, ok = vec.GELUTanh, g.cubic(f.Inputs[0], x)
 			}
 			if ok {
 				ok = g.replace("gelu", []string{x}, n.Outputs, geluStep(do))

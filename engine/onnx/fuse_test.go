@@ -10,7 +10,7 @@ import (
 
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // A fuseCase is a graph that exporters write for something that is one step.
@@ -154,7 +154,7 @@ func (f *fuseCase) run(t *testing.T, plain bool) (*Tensor, []string) {
 	b := onnxtest.New(14)
 	b.Named([]string{"y"}, "Identity", []string{f.build(b, b.Input("x", onnx.Float, "a", "b", "c"))})
 	b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, onnx.Value{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}})
-	p := kernels.NewPool(2)
+	p := threads.NewPool(2)
 	defer p.Close()
 	s, err := New(&b.Model, Options{Pool: p, NoFusion: plain})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // A budget is a context that is done after some nodes.
@@ -188,7 +188,7 @@ func fuzzed() map[string]*Tensor {
 // FuzzRun runs graphs made of any operators on any values: they must give
 // well-formed values or an error, in bounded memory and time.
 func FuzzRun(f *testing.F) {
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	f.Cleanup(pool.Close)
 	ops := slices.Sorted(maps.Keys(operators()))
 	for i := range ops {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // FuzzForest runs classifiers and regressors of trees made of bytes: any indices
 // must give well-formed values or an error of a malformed model.
 func FuzzForest(f *testing.F) {
-	pool := kernels.NewPool(1)
+	pool := threads.NewPool(1)
 	f.Cleanup(pool.Close)
 	// A node is a tree, an id, a feature, where it leads and its mode; what is
 	// left are votes of a tree, an id and a target.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // message encodes a protobuf message from pairs of a field number and a value: a
@@ -43,7 +43,7 @@ func modelFile(graph []byte) []byte {
 
 // FuzzModel runs files: small models, and what the fuzzer makes of them.
 func FuzzModel(f *testing.F) {
-	pool := kernels.NewPool(1)
+	pool := threads.NewPool(1)
 	f.Cleanup(pool.Close)
 	body := message(
 		1, message(1, "v", 1, "v", 2, "w", 4, "Add"), 1, message(1, "on", 2, "go", 4, "Identity"),
@@ -97,7 +97,7 @@ func FuzzModel(f *testing.F) {
 
 // TestFuzzSeeds checks that the models of FuzzModel are such, and run.
 func TestFuzzSeeds(t *testing.T) {
-	pool := kernels.NewPool(1)
+	pool := threads.NewPool(1)
 	defer pool.Close()
 	m, err := onnx.Parse(modelFile(message(
 		1, message(1, "x", 1, "w", 2, "z", 4, "MatMulInteger"), 1, message(1, "z", 2, "s", 4, "ReduceSum", 5, message(1, "keepdims", 3, 0, 20, 2)),

@@ -11,7 +11,7 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // A golden is a random graph with what onnxruntime-node 1.30.0 makes of it.
@@ -38,7 +38,7 @@ func TestGoldens(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no goldens", err)
 	}
-	p := kernels.NewPool(2)
+	p := threads.NewPool(2)
 	defer p.Close()
 	for _, path := range paths {
 		for _, plain := range []bool{false, true} {
@@ -51,7 +51,7 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-func checkGolden(t *testing.T, p *kernels.Pool, path string, plain bool) {
+func checkGolden(t *testing.T, p *threads.Pool, path string, plain bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

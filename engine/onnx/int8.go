@@ -2,7 +2,7 @@ package onnx
 
 import (
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // A quantizer keeps matrices of integers laid out for products.
@@ -16,8 +16,8 @@ type weightKey struct{ w, zero, scale, bias *Tensor }
 // int8Weights is the right side of a product: as int8, with what zero points of
 // its columns are then, nil where all are zero.
 type int8Weights struct {
-	gemm  *kernels.Int8Gemm
-	w     *kernels.Int8Panels
+	gemm  *gemm.Int8Gemm
+	w     *gemm.Int8Panels
 	zero  []int32
 	scale []float32 // of recurrent layers
 }
@@ -56,7 +56,7 @@ func (q *quantizer) pack(s *stacked, w *Tensor, at int, zero *Tensor, scale, bia
 			fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, bias.Shape, n)
 		}
 	}
-	p.gemm = kernels.NewInt8Gemm(p.w, by, add)
+	p.gemm = gemm.NewInt8Gemm(p.w, by, add)
 	if fixed {
 		q.weights[key] = p
 	}
@@ -66,7 +66,7 @@ func (q *quantizer) pack(s *stacked, w *Tensor, at int, zero *Tensor, scale, bia
 // newInt8Weights lays out k rows of n bytes of a type, which columns of the right
 // side have zero points for.
 func newInt8Weights(typ onnx.DType, data []byte, k, n int, zero func(j int) int32) *int8Weights {
-	p := &int8Weights{w: kernels.NewInt8Panels(n, k), zero: make([]int32, n)}
+	p := &int8Weights{w: gemm.NewInt8Panels(n, k), zero: make([]int32, n)}
 	p.w.PackColumns(data, n, typ == onnx.Uint8)
 	shift, any := int32(0), false
 	if typ == onnx.Uint8 {
@@ -277,7 +277,7 @@ func (q *quantizer) dynamicMatMul(c *call, x, w, scale, zero, bias *Tensor) *Ten
 	b := c.blankRaw(onnx.Uint8, rows, stride).Raw
 	c.byRows(rows, s.k, func(from, to int) {
 		for r := from; r < to; r++ {
-			kernels.QuantizeBytes(b[r*stride:], x.F[r*s.k:(r+1)*s.k], by, z)
+			gemm.QuantizeBytes(b[r*stride:], x.F[r*s.k:(r+1)*s.k], by, z)
 		}
 	})
 	p.gemm.RunFloats(c.s.pool, out.F, s.n, b, stride, rows, z, by, nil)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // table returns the attribute prefix + "tensor", "strings", "int64s" or
@@ -178,8 +178,8 @@ var postTransforms = []struct {
 	f    func(row []float32)
 }{
 	{"NONE", func([]float32) {}},
-	{"SOFTMAX", func(row []float32) { kernels.Softmax(row) }},
-	{"LOGISTIC", func(row []float32) { kernels.Sigmoid(row, row) }},
+	{"SOFTMAX", func(row []float32) { vec.Softmax(row) }},
+	{"LOGISTIC", func(row []float32) { vec.Sigmoid(row, row) }},
 	{"SOFTMAX_ZERO", func(row []float32) { // zeros stay zeros
 		top, sum := float32(math.Inf(-1)), 0.0
 		for _, v := range row {

@@ -13,7 +13,7 @@ import (
 
 	"quern/bench/fixtures"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // extremes are numbers that sizes, axes and indices should not be.
@@ -30,7 +30,7 @@ func TestMutated(t *testing.T) {
 	if err != nil || cases == nil {
 		t.Fatalf("no cases: %v", err)
 	}
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	rounds := 4
 	ran, good := 0, 0
@@ -49,7 +49,7 @@ func TestMutated(t *testing.T) {
 	t.Logf("%d mutated cases ran, %d of them to the end", ran, good)
 }
 
-func mutated(t *testing.T, path string, pool *kernels.Pool, r *rand.Rand) (ok, refused bool) {
+func mutated(t *testing.T, path string, pool *threads.Pool, r *rand.Rand) (ok, refused bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

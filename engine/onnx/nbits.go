@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
+	"quern/kernels/matmul"
 	"quern/kernels/quant"
 )
 
@@ -18,7 +19,7 @@ type blockWeights struct {
 // A blockWeight is float32 panels or, where activations may be quantised and a
 // type of package quant holds the same numbers, one of those.
 type blockWeight struct {
-	panels *kernels.Panels
+	panels *gemm.Panels
 	typ    quant.Type
 	data   []byte
 }
@@ -60,14 +61,14 @@ func (b *blockWeights) matMul(c *call) []*Tensor {
 	out := c.blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
 	rows := x.len() / k
 	if p.panels != nil {
-		kernels.NewGemm(p.panels, add).Run(c.s.pool, out.F, n, x.F, k, rows, false)
+		gemm.NewGemm(p.panels, add).Run(c.s.pool, out.F, n, x.F, k, rows, false)
 		return one(settle(out))
 	}
-	m := kernels.NewMatMul(p.typ, p.data, n, k, add)
+	m := matmul.NewMatMul(p.typ, p.data, n, k, add)
 	stride := quant.ActBytes(m.With(), k)
 	acts := c.blankRaw(onnx.Uint8, rows, stride).Raw
 	c.byRows(rows, k, func(from, to int) {
-		kernels.Quantize(acts[from*stride:to*stride], m.With(), x.F[from*k:to*k], k)
+		quant.Quantize(acts[from*stride:to*stride], m.With(), x.F[from*k:to*k], k)
 	})
 	m.Run(c.s.pool, out.F, acts, stride, rows)
 	return one(settle(out))
@@ -133,7 +134,7 @@ func (b *blocks) floats(c *call) *blockWeight {
 			}
 		}
 	})
-	p := kernels.NewPanels(b.n, b.k)
+	p := gemm.NewPanels(b.n, b.k)
 	p.PackRows(w, b.k)
 	return &blockWeight{panels: p}
 }

@@ -10,7 +10,7 @@ import (
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // roundRow is x as ONNX Runtime 1.30 multiplies it at accuracy_level 4: int8 in
@@ -37,7 +37,7 @@ func roundRow(x []float32, block int) []float64 {
 // zero points, and nearer to exact elsewhere.
 func TestNBitsAccuracy(t *testing.T) {
 	const n, k, rows = 12, 512, 48
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	for _, bits := range []int{4, 8} {
 		for _, block := range []int{16, 32, 64, 128} {

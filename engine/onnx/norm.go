@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 func normOps() map[string]op {
@@ -93,7 +93,7 @@ func (c *call) softmaxOver(x *Tensor, outer, n, inner int, log bool) *Tensor {
 					row[j] = x.F[at+j*inner]
 				}
 			}
-			top, sum := kernels.Softmax(row)
+			top, sum := vec.Softmax(row)
 			if log {
 				less := top + float32(math.Log(float64(sum)))
 				for j := range row {
@@ -163,10 +163,10 @@ func (c *call) layerNorm(x, w, bias *Tensor, simple bool) []*Tensor {
 	c.byRows(rows, n*4, func(from, to int) {
 		dst, src := out.F[from*n:to*n], x.F[from*n:to*n]
 		if simple {
-			kernels.RMSNorm(dst, src, w.F, float32(eps))
+			vec.RMSNorm(dst, src, w.F, float32(eps))
 			addRows(dst, shift)
 		} else {
-			kernels.LayerNorm(dst, src, w.F, shift, float32(eps))
+			vec.LayerNorm(dst, src, w.F, shift, float32(eps))
 		}
 	})
 	res := []*Tensor{settle(out), nil, nil}
@@ -249,14 +249,14 @@ func (c *call) skipNorm(beta, bias *Tensor, simple bool) []*Tensor {
 	c.byRows(x.len()/n, n*8, func(from, to int) {
 		for r := from; r < to; r++ {
 			row := sum.F[r*n : (r+1)*n]
-			kernels.Add(row, x.F[r*n:(r+1)*n], skip.F[r*n%len(skip.F):][:n])
+			vec.Add(row, x.F[r*n:(r+1)*n], skip.F[r*n%len(skip.F):][:n])
 			if bias != nil {
-				kernels.Add(row, row, bias.F)
+				vec.Add(row, row, bias.F)
 			}
 			if simple {
-				kernels.RMSNorm(out.F[r*n:(r+1)*n], row, w.F, eps)
+				vec.RMSNorm(out.F[r*n:(r+1)*n], row, w.F, eps)
 			} else {
-				kernels.LayerNorm(out.F[r*n:(r+1)*n], row, w.F, shift, eps)
+				vec.LayerNorm(out.F[r*n:(r+1)*n], row, w.F, shift, eps)
 			}
 		}
 	})

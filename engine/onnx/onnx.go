@@ -22,12 +22,13 @@ import (
 	"sync"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
+	"quern/kernels/threads"
 )
 
 // Options are the parts a Session shares with others, and its limits.
 type Options struct {
-	Pool *kernels.Pool // required; nothing else may use it during New and Run
+	Pool *threads.Pool // required; nothing else may use it during New and Run
 	// Yield, unless nil, is called between nodes. Others may use the Pool until it
 	// returns, but must not wait for this Session then.
 	Yield func()
@@ -43,13 +44,13 @@ type Options struct {
 // open while it is used.
 type Session struct {
 	model  *onnx.Model
-	pool   *kernels.Pool
+	pool   *threads.Pool
 	yield  func() // of Options, never nil
 	ops    map[string]op
 	funcs  map[string]*onnx.Function
 	bodies map[any]*body // by *onnx.Graph and *onnx.Function
 	consts map[*onnx.Tensor]*Tensor
-	packs  map[*Tensor]*kernels.Panels
+	packs  map[*Tensor]*gemm.Panels
 	opset  int64
 	random *rand.Rand
 	plain  bool
@@ -75,7 +76,7 @@ func New(m *onnx.Model, o Options) (s *Session, err error) {
 	defer rescue(&err)
 	s = &Session{
 		model: m, pool: o.Pool, yield: o.Yield, ops: operators(), funcs: make(map[string]*onnx.Function),
-		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), packs: make(map[*Tensor]*kernels.Panels),
+		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), packs: make(map[*Tensor]*gemm.Panels),
 		opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
 		mem: memory{limit: defaultLimit},
 	}

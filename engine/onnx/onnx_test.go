@@ -13,7 +13,7 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // node builds a node; inputs and outputs are lists of names with blanks
@@ -65,7 +65,7 @@ func anything(names string) (v []onnx.Value) {
 
 func newSession(t testing.TB, g *onnx.Graph, o run.Options, functions ...*onnx.Function) *run.Session {
 	t.Helper()
-	o.Pool = kernels.NewPool(2)
+	o.Pool = threads.NewPool(2)
 	t.Cleanup(o.Pool.Close)
 	s, err := run.New(&onnx.Model{Graph: g, Functions: functions, Opsets: map[string]int64{"": 21}}, o)
 	if err != nil {

@@ -4,13 +4,15 @@ import (
 	"sync/atomic"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 func productOps() map[string]op {
 	return map[string]op{
 		"MatMul":                    func(c *call) []*Tensor { return one(c.matMul(c.x(0), c.x(1), false, false, 1, nil)) },
-		"Gemm":                      gemm,
+		"Gemm":                      gemmOp,
 		"com.microsoft.FusedMatMul": fusedMatMul,
 	}
 }
@@ -21,7 +23,7 @@ func one(t *Tensor) []*Tensor { return []*Tensor{t} }
 // number. A panic of f becomes one of the call.
 func (c *call) spreadOut(n int, f func(worker, i int)) {
 	var failed atomic.Pointer[any]
-	c.s.pool.Run(n, &kernels.Region{F: func(worker, i int) {
+	c.s.pool.Run(n, &threads.Region{F: func(worker, i int) {
 		defer func() {
 			if p := recover(); p != nil {
 				failed.CompareAndSwap(nil, &p)
@@ -68,7 +70,7 @@ func flip(t *Tensor) *Tensor {
 
 // packed returns b (k, n), or with rows (n, k), laid out for products, once for
 // a constant.
-func (c *call) packed(b *Tensor, rows bool) *kernels.Panels {
+func (c *call) packed(b *Tensor, rows bool) *gemm.Panels {
 	p := c.s.packs[b]
 	n, k := b.Shape[1], b.Shape[0]
 	if rows {
@@ -77,7 +79,7 @@ func (c *call) packed(b *Tensor, rows bool) *kernels.Panels {
 	if p != nil && p.Rows() == n && p.Columns() == k {
 		return p
 	}
-	p = kernels.NewPanels(n, k)
+	p = gemm.NewPanels(n, k)
 	pack(p, b.F, rows)
 	if b.constant {
 		c.s.packs[b] = p
@@ -85,7 +87,7 @@ func (c *call) packed(b *Tensor, rows bool) *kernels.Panels {
 	return p
 }
 
-func pack(p *kernels.Panels, w []float32, rows bool) {
+func pack(p *gemm.Panels, w []float32, rows bool) {
 	if rows {
 		p.PackRows(w, p.Columns())
 	} else {
@@ -165,7 +167,7 @@ func (c *call) matMul(a, b *Tensor, transA, transB bool, alpha float32, bias []f
 	case a.F != nil:
 		c.multiply(out.F, a, b, &s, transB, bias)
 		if alpha != 1 {
-			kernels.Scale(out.F, out.F, alpha)
+			vec.Scale(out.F, out.F, alpha)
 		}
 	default:
 		out = c.zeros(a.Type, s.out...)
@@ -193,7 +195,7 @@ func (c *call) matMul(a, b *Tensor, transA, transB bool, alpha float32, bias []f
 // addRows adds bias to every row of dst; nil is nothing.
 func addRows(dst, bias []float32) {
 	if len(bias) > 0 && len(dst) > 0 {
-		kernels.Bias(dst, dst, bias)
+		vec.Bias(dst, dst, bias)
 	}
 }
 
@@ -214,21 +216,21 @@ func (c *call) multiply(dst []float32, a, b *Tensor, s *stacked, transB bool, bi
 			w = b.as(shape...)
 		}
 		if s.fromA == nil {
-			kernels.NewGemm(c.packed(w, transB), bias).Run(c.s.pool, dst, n, a.F, k, s.countBatch*m, false)
+			gemm.NewGemm(c.packed(w, transB), bias).Run(c.s.pool, dst, n, a.F, k, s.countBatch*m, false)
 			return
 		}
-		g := kernels.NewGemm(c.packed(w, transB), bias)
+		g := gemm.NewGemm(c.packed(w, transB), bias)
 		for i := range s.countBatch {
 			g.Run(c.s.pool, dst[i*m*n:], n, a.F[which(s.fromA, i)*m*k:], k, m, false)
 		}
 		return
 	}
-	panels := make([]kernels.Panels, c.s.pool.Workers())
+	panels := make([]gemm.Panels, c.s.pool.Workers())
 	c.spreadOut(s.countBatch, func(worker, i int) {
 		p := &panels[worker]
 		p.Resize(n, k)
 		pack(p, b.F[which(s.fromB, i)*k*n:][:k*n], transB)
-		kernels.Multiply(dst[i*m*n:], n, a.F[which(s.fromA, i)*m*k:], k, m, p, bias, false)
+		gemm.Multiply(dst[i*m*n:], n, a.F[which(s.fromA, i)*m*k:], k, m, p, bias, false)
 	})
 }
 
@@ -244,8 +246,8 @@ func slowProduct[T float64 | int64](dst, x, w []T, m, k, n int) {
 	}
 }
 
-// gemm is alpha·A·B + beta·C.
-func gemm(c *call) []*Tensor {
+// gemmOp is alpha·A·B + beta·C.
+func gemmOp(c *call) []*Tensor {
 	a, b, add := c.x(0), c.x(1), c.opt(2)
 	if len(a.Shape) != 2 || len(b.Shape) != 2 {
 		fail("%w: product of shapes %d and %d", onnx.ErrFormat, a.Shape, b.Shape)

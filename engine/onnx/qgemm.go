@@ -4,7 +4,7 @@ import (
 	"quern/formats/onnx"
 )
 
-// gemm is alpha · (a·b + bias) of quantised matrices, the bias being integers of
+// gemmOp is alpha · (a·b + bias) of quantised matrices, the bias being integers of
 // their scales, as floats or, with a scale for them, quantised again.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QGemm.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // qlinearOps are the operators of com.microsoft that static quantisation writes:
@@ -78,10 +78,10 @@ func (l linear) numbers() (v [256]float32) {
 // quantize writes the nearest bytes to dst.
 func (l linear) quantize(dst []byte, x []float32) {
 	if l.typ == onnx.Uint8 {
-		kernels.QuantizeBytes(dst, x, l.scale, l.zero)
+		gemm.QuantizeBytes(dst, x, l.scale, l.zero)
 		return
 	}
-	kernels.QuantizeBytes(dst, x, l.scale, l.zero+128)
+	gemm.QuantizeBytes(dst, x, l.scale, l.zero+128)
 	for i := range x {
 		dst[i] ^= 128
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
 )
 
 // quantOps returns operators that share the constants they have laid out.
@@ -119,7 +119,7 @@ func quantizeLinear(c *call) []*Tensor {
 			z = int32(zero.at(0))
 		}
 		c.byRows(x.len(), 1, func(from, to int) {
-			kernels.QuantizeBytes(out.Raw[from:to], x.F[from:to], scale.F[0], z)
+			gemm.QuantizeBytes(out.Raw[from:to], x.F[from:to], scale.F[0], z)
 		})
 		return one(out)
 	}
@@ -247,18 +247,18 @@ func dynamicQuantize(c *call) []*Tensor {
 func (c *call) asBytes(x *Tensor, e reach) []*Tensor {
 	scale, zero := dynamicScale(e.ends())
 	y, s, z := c.blankRaw(onnx.Uint8, x.Shape...), c.zeros(onnx.Float), c.zeros(onnx.Uint8)
-	c.byRows(len(x.F), 2, func(from, to int) { kernels.QuantizeBytes(y.Raw[from:to], x.F[from:to], scale, zero) })
+	c.byRows(len(x.F), 2, func(from, to int) { gemm.QuantizeBytes(y.Raw[from:to], x.F[from:to], scale, zero) })
 	s.F[0], z.I[0] = scale, int64(zero)
 	return []*Tensor{y, s, z}
 }
 
 // A reach is the smallest and the largest value, and zero, that each worker has
-// seen; see kernels.Widen.
+// seen; see gemm.Widen.
 type reach [][32]float32
 
 func (c *call) reach() reach { return make(reach, c.s.pool.Workers()) }
 
-func (e reach) add(worker int, x []float32) { kernels.Widen(&e[worker], x) }
+func (e reach) add(worker int, x []float32) { gemm.Widen(&e[worker], x) }
 
 func (e reach) ends() (low, high float32) {
 	for i := range e {

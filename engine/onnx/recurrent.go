@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
+	"quern/kernels/threads"
 )
 
 // recurrentOps returns operators that share the constants they have laid out.
 func recurrentOps() map[string]op {
-	r := &recurrent{packs: make(map[part]*kernels.Panels)}
+	r := &recurrent{packs: make(map[part]*gemm.Panels)}
 	q := &int8Recurrent{packs: make(map[int8Part]*int8Weights)}
 	return map[string]op{
 		"LSTM": func(c *call) []*Tensor { return c.recur(4, r.operands(c, 4), lstmCell, "Sigmoid", "Tanh", "Tanh") },
@@ -21,9 +22,9 @@ func recurrentOps() map[string]op {
 	}
 }
 
-// A multiplier is a matrix that multiplies rows, as kernels.Gemm does.
+// A multiplier is a matrix that multiplies rows, as gemm.Gemm does.
 type multiplier interface {
-	Run(p *kernels.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool)
+	Run(p *threads.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool)
 }
 
 // operands are the matrices of a layer.
@@ -36,7 +37,7 @@ type operands struct {
 // A recurrent keeps the weights of recurrent layers laid out for products: a
 // model that hears sound as it comes runs them for a step at a time.
 type recurrent struct {
-	packs map[part]*kernels.Panels // of constants
+	packs map[part]*gemm.Panels // of constants
 }
 
 // A part is rows of a tensor of weights (directions, rows, columns).
@@ -46,17 +47,17 @@ type part struct {
 }
 
 // rows lays out n rows of t from row from on.
-func (rc *recurrent) rows(t *Tensor, from, n int, bias []float32) *kernels.Gemm {
+func (rc *recurrent) rows(t *Tensor, from, n int, bias []float32) *gemm.Gemm {
 	k := t.Shape[2]
 	p := rc.packs[part{t, from, n, k}]
 	if p == nil {
-		p = kernels.NewPanels(n, k)
+		p = gemm.NewPanels(n, k)
 		p.PackRows(t.F[from*k:(from+n)*k], k)
 		if t.constant {
 			rc.packs[part{t, from, n, k}] = p
 		}
 	}
-	return kernels.NewGemm(p, bias)
+	return gemm.NewGemm(p, bias)
 }
 
 // operands checks weights of float32: (directions, gates · hidden, in) and

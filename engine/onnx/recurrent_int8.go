@@ -2,7 +2,9 @@ package onnx
 
 import (
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/gemm"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // An int8Recurrent keeps the weights of recurrent layers that are integers.
@@ -64,7 +66,7 @@ func (q *int8Recurrent) weights(w, scale, zero *Tensor, d int) *int8Weights {
 		}
 		return int32(zero.at(of(zero)(j)))
 	})
-	p.gemm, p.scale = kernels.NewInt8Gemm(p.w, by, nil), by
+	p.gemm, p.scale = gemm.NewInt8Gemm(p.w, by, nil), by
 	if w.constant && scale.constant && (zero == nil || zero.constant) {
 		q.packs[key] = p
 	}
@@ -82,19 +84,19 @@ type dynamicGemm struct {
 }
 
 // Run implements multiplier.
-func (g *dynamicGemm) Run(p *kernels.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool) {
+func (g *dynamicGemm) Run(p *threads.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool) {
 	k, n, stride := g.w.w.Columns(), g.w.w.Rows(), g.w.w.Stride()
 	if len(g.bytes) < rows*stride {
 		g.bytes, g.out = make([]byte, rows*stride), make([]float32, rows*n)
 	}
 	low, high := float32(0), float32(0)
 	for r := range rows {
-		l, h := kernels.Range(x[r*xStride:][:k])
+		l, h := gemm.Range(x[r*xStride:][:k])
 		low, high = min(low, l), max(high, h)
 	}
 	by, zero := dynamicScale(low, high)
 	for r := range rows {
-		kernels.QuantizeBytes(g.bytes[r*stride:], x[r*xStride:][:k], by, zero)
+		gemm.QuantizeBytes(g.bytes[r*stride:], x[r*xStride:][:k], by, zero)
 	}
 	g.w.gemm.RunFloats(p, g.out, n, g.bytes, stride, rows, zero, by, nil)
 	if g.w.zero != nil {
@@ -103,10 +105,10 @@ func (g *dynamicGemm) Run(p *kernels.Pool, dst []float32, dstStride int, x []flo
 	for r := range rows {
 		to, from := dst[r*dstStride:][:n], g.out[r*n:][:n]
 		if g.bias != nil {
-			kernels.Add(from, from, g.bias)
+			vec.Add(from, from, g.bias)
 		}
 		if add {
-			kernels.Add(to, to, from)
+			vec.Add(to, to, from)
 		} else {
 			copy(to, from)
 		}

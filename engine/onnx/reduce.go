@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // A reducer makes one number of a row. Floats narrower than float32 and integers
@@ -23,14 +23,14 @@ type reducer struct {
 var reducers = map[string]reducer{
 	"ReduceSum": {
 		d: sum[float64], i: sum[int64], u: sum[uint64], f: sum32,
-		add: kernels.Add, end: func([]float32, int) {},
+		add: vec.Add, end: func([]float32, int) {},
 	},
 	"ReduceMean": {
 		d:   func(row []float64) float64 { return sum(row) / float64(len(row)) },
 		i:   func(row []int64) int64 { return divide(sum(row), int64(len(row))) },
 		u:   func(row []uint64) uint64 { return sum(row) / max(1, uint64(len(row))) },
 		f:   func(row []float32) float32 { return sum32(row) / float32(len(row)) },
-		add: kernels.Add, end: func(dst []float32, n int) { kernels.Scale(dst, dst, 1/float32(n)) },
+		add: vec.Add, end: func(dst []float32, n int) { vec.Scale(dst, dst, 1/float32(n)) },
 	},
 	"ReduceMax": {
 		d: func(row []float64) float64 {

@@ -2,7 +2,7 @@ package onnx
 
 import (
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // rewrittenOps are what ONNX Runtime's optimizers make of operators that are here
@@ -36,12 +36,12 @@ func biasSplitGelu(c *call) []*Tensor {
 		fail("%w: halves of %v, shape %d", onnx.ErrFormat, x.Type, x.Shape)
 	}
 	half := x.Shape[last] / 2
-	right := c.gelu(c.part(x, last, half, half), nil, kernels.GELU)
+	right := c.gelu(c.part(x, last, half, half), nil, vec.GELU)
 	return one(c.again("Mul", nil, c.part(x, last, 0, half), right))
 }
 
 func gemmFastGelu(c *call) []*Tensor {
-	return one(c.gelu(c.matMul(c.x(0), c.x(1), false, false, 1, nil), c.opt(2), kernels.GELUTanh))
+	return one(c.gelu(c.matMul(c.x(0), c.x(1), false, false, 1, nil), c.opt(2), vec.GELUTanh))
 }
 
 // groupNormLast normalizes groups of channels, which may be last, and may apply

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // A unary computes one element from one. Float32 and narrower floats go through
@@ -91,7 +91,7 @@ func unaries() map[string]func(c *call) unary {
 		"Round":      plain(math.RoundToEven),
 		"Sqrt":       func(*call) unary { return unary{fast: sqrtRow, d: math.Sqrt} },
 		"Reciprocal": func(*call) unary { return unary{fast: reciprocalRow, d: func(v float64) float64 { return 1 / v }} },
-		"Exp":        func(*call) unary { return unary{fast: kernels.Exp, d: math.Exp} },
+		"Exp":        func(*call) unary { return unary{fast: vec.Exp, d: math.Exp} },
 		"Log":        plain(math.Log),
 		"Sin":        plain(math.Sin),
 		"Cos":        plain(math.Cos),
@@ -106,7 +106,7 @@ func unaries() map[string]func(c *call) unary {
 		"Acosh":      plain(math.Acosh),
 		"Atanh":      plain(math.Atanh),
 		"Erf":        func(*call) unary { return unary{fast: erfRow, d: math.Erf} },
-		"Sigmoid":    func(*call) unary { return unary{fast: kernels.Sigmoid, d: sigmoid} },
+		"Sigmoid":    func(*call) unary { return unary{fast: vec.Sigmoid, d: sigmoid} },
 		"Relu": func(*call) unary {
 			return unary{reluRow, func(v float64) float64 { return max(v, 0) }, func(v int64) int64 { return max(v, 0) }}
 		},
@@ -150,7 +150,7 @@ func unaries() map[string]func(c *call) unary {
 			case "none":
 				return unary{fast: geluRow, d: gelu}
 			case "tanh":
-				return unary{fast: func(dst, x []float32) { kernels.GELUTanh(dst, x, nil) }, d: func(v float64) float64 {
+				return unary{fast: func(dst, x []float32) { vec.GELUTanh(dst, x, nil) }, d: func(v float64) float64 {
 					return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
 				}}
 			default:
@@ -253,7 +253,7 @@ func geluRow(dst, x []float32) {
 	var in [256]float32
 	for len(x) > 0 {
 		n := copy(in[:], x)
-		kernels.GELU(dst[:n], in[:n], nil)
+		vec.GELU(dst[:n], in[:n], nil)
 		for i, v := range in[:n] {
 			if v < tail {
 				dst[i] = float32(gelu(float64(v)))
@@ -272,7 +272,7 @@ func tanhRow(dst, x []float32) {
 	var in [256]float32
 	for len(x) > 0 {
 		n := copy(in[:], x)
-		kernels.Tanh(dst[:n], in[:n])
+		vec.Tanh(dst[:n], in[:n])
 		for i, v := range in[:n] {
 			if v < near && v > -near {
 				q := v * v
@@ -326,7 +326,7 @@ func siluRow(dst, x []float32) {
 	}
 	for len(x) > 0 {
 		n := min(len(x), len(ones))
-		kernels.SiLUGate(dst[:n], x[:n], ones[:n])
+		vec.SiLUGate(dst[:n], x[:n], ones[:n])
 		dst, x = dst[n:], x[n:]
 	}
 }
@@ -343,7 +343,7 @@ func erfRow(dst, x []float32) {
 		for i, v := range x[:n] {
 			t[i] = v * math.Sqrt2
 		}
-		kernels.GELU(g[:n], t[:n], nil)
+		vec.GELU(g[:n], t[:n], nil)
 		for i, v := range x[:n] {
 			switch {
 			case v > far:

@@ -10,7 +10,7 @@ import (
 	"quern/engine/cpu"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // TestYield lets a graph that never ends hold a backend's pool: another user
@@ -39,7 +39,7 @@ func TestYield(t *testing.T) {
 	defer cancel()
 	turns, began, ended := 0, make(chan bool), make(chan error)
 	go func() {
-		ended <- backend.Do(ctx, func(pool *kernels.Pool, yield func()) {
+		ended <- backend.Do(ctx, func(pool *threads.Pool, yield func()) {
 			s, err := run.New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": 21}}, run.Options{Pool: pool, Yield: yield})
 			if err != nil {
 				t.Error(err)
@@ -53,8 +53,8 @@ func TestYield(t *testing.T) {
 	<-began
 	for range 3 {
 		sum := make([]int, 100)
-		if err := backend.Do(ctx, func(pool *kernels.Pool, _ func()) {
-			pool.Run(len(sum), &kernels.Region{F: func(_, i int) { sum[i]++ }})
+		if err := backend.Do(ctx, func(pool *threads.Pool, _ func()) {
+			pool.Run(len(sum), &threads.Region{F: func(_, i int) { sum[i]++ }})
 		}); err != nil {
 			t.Fatal("no turn:", err)
 		}

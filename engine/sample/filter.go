@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quern/engine/token"
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // A cand is a token that may still be drawn.
@@ -42,9 +42,9 @@ func (s *Sampler) drawAll(logits []float32, scale float64) (token.ID, error) {
 		down[i] = -top
 	}
 	for block := range slices.Chunk(logits, sumBlock) {
-		kernels.Add(block, block, down[:len(block)])
-		kernels.Scale(block, block, float32(scale))
-		part := float64(kernels.ExpSum(block, 0))
+		vec.Add(block, block, down[:len(block)])
+		vec.Scale(block, block, float32(scale))
+		part := float64(vec.ExpSum(block, 0))
 		sums = append(sums, part)
 		sum += part
 	}

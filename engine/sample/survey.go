@@ -6,6 +6,7 @@ import (
 
 	"quern/engine/token"
 	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // blockLen is how many logits share a peak.
@@ -33,7 +34,7 @@ func (s *survey) take(logits []float32) bool {
 	for block := range slices.Chunk(logits, blockLen) {
 		// It is NaN where a logit is NaN or +Inf, or all are -Inf.
 		x := s.work[:copy(s.work[:], block)]
-		peak, _ := kernels.SoftmaxWeights(x, nil, 1)
+		peak, _ := vec.SoftmaxWeights(x, nil, 1)
 		part := total(x)
 		if part != part {
 			if slices.ContainsFunc(block, possible) {

@@ -11,23 +11,23 @@ import (
 	"quern/engine/graph"
 	"quern/engine/sample"
 	"quern/engine/token"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // A wideExec has logits as of a model with a large vocabulary, and reads them on
 // its pool if it has one.
 type wideExec struct {
 	vocab   int
-	pool    *kernels.Pool
+	pool    *threads.Pool
 	source  []float32
 	in      *graph.Batch
 	results [1][]float32
-	region  kernels.Region
+	region  threads.Region
 	ready   time.Time // when the last Run had its logits
 	turned  int
 }
 
-func newWide(vocab int, pool *kernels.Pool) *wideExec {
+func newWide(vocab int, pool *threads.Pool) *wideExec {
 	rng := rand.New(rand.NewPCG(1, 2))
 	e := &wideExec{vocab: vocab, pool: pool, source: make([]float32, 3*vocab)}
 	for i := range e.source {
@@ -107,10 +107,10 @@ func TestDrawsAnywhere(t *testing.T) {
 	for _, tt := range wideParams {
 		t.Run(tt.name, func(t *testing.T) {
 			var want []token.ID
-			for _, threads := range []int{1, 0, 2, 5} { // 0: the Scheduler's own
-				var pool *kernels.Pool
-				if threads > 0 {
-					pool = kernels.NewPool(threads)
+			for _, workers := range []int{1, 0, 2, 5} { // 0: the Scheduler's own
+				var pool *threads.Pool
+				if workers > 0 {
+					pool = threads.NewPool(workers)
 					defer pool.Close()
 				}
 				one := newWideSteps(t, newWide(vocab, pool), seqs, tt.p)
@@ -122,7 +122,7 @@ func TestDrawsAnywhere(t *testing.T) {
 					want = got
 				}
 				if len(got) != 4*seqs || !slices.Equal(got, want) {
-					t.Errorf("%d threads drew %v, one %v", threads, got, want)
+					t.Errorf("%d threads drew %v, one %v", workers, got, want)
 				}
 				if tt.p.RepeatPenalty != 0 {
 					continue // its windows fill up for a while
@@ -134,7 +134,7 @@ func TestDrawsAnywhere(t *testing.T) {
 					allocs = testing.AllocsPerRun(8, func() { one(room) })
 				}
 				if allocs != 0 {
-					t.Errorf("%d threads: %v allocations a step", threads, allocs)
+					t.Errorf("%d threads: %v allocations a step", workers, allocs)
 				}
 			}
 		})
@@ -145,9 +145,9 @@ func TestDrawsAnywhere(t *testing.T) {
 func BenchmarkDraw(b *testing.B) {
 	const seqs, vocab = 64, 128_256
 	for _, tt := range wideParams {
-		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("%s/threads %d", tt.name, threads), func(b *testing.B) {
-				pool := kernels.NewPool(threads)
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/threads %d", tt.name, workers), func(b *testing.B) {
+				pool := threads.NewPool(workers)
 				defer pool.Close()
 				e := newWide(vocab, pool)
 				one := newWideSteps(b, e, seqs, tt.p)

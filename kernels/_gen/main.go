@@ -14,7 +14,7 @@ func main() {
 	for _, o := range outputs {
 		f := newFile(o.path, tags)
 		o.gen(f)
-		if err := f.write(root, o.pkg); err != nil {
+		if err := f.write(root); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,23 +1,24 @@
 package main
 
-// outputs is every file the generator writes, under kernels, without suffix.
+// outputs is every file the generator writes, without suffix. It lies in the
+// folder of its package, below kernels.
 var outputs = []struct {
-	path, pkg string
-	gen       func(*file)
+	path string
+	gen  func(*file)
 }{
-	{"quant/dot_amd64", "quant", genDots},
-	{"quant/panel_amd64", "quant", genPanels},
-	{"quant/panel_amx_amd64", "quant", genAMXPanels},
-	{"quant/split_amx_amd64", "quant", genSplit},
-	{"quant/act_amd64", "quant", genActs},
-	{"pause_amd64", "kernels", genPause},
-	{"vec_amd64", "kernels", genVec},
-	{"point_amd64", "kernels", genPoints},
-	{"gemm_amd64", "kernels", genTiles},
-	{"int8_amd64", "kernels", genInt8},
-	{"int8_amx_amd64", "kernels", genInt8AMX},
-	{"mask_amd64", "kernels", genMask},
-	{"attend_amd64", "kernels", genAttend},
-	{"mix_amd64", "kernels", genMix},
-	{"quant/tile_amd64", "quant", genFloatTiles},
+	{"quant/dot_amd64", genDots},
+	{"quant/panel_amd64", genPanels},
+	{"quant/panel_amx_amd64", genAMXPanels},
+	{"quant/split_amx_amd64", genSplit},
+	{"quant/act_amd64", genActs},
+	{"threads/pause_amd64", genPause},
+	{"vec/vec_amd64", genVec},
+	{"vec/point_amd64", genPoints},
+	{"gemm/gemm_amd64", genTiles},
+	{"gemm/int8_amd64", genInt8},
+	{"gemm/int8_amx_amd64", genInt8AMX},
+	{"vec/mask_amd64", genMask},
+	{"attention/attend_amd64", genAttend},
+	{"conv/mix_amd64", genMix},
+	{"quant/tile_amd64", genFloatTiles},
 }

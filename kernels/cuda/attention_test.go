@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"quern/kernels"
+	"quern/kernels/attention"
 	"quern/kernels/cuda"
 	"quern/kernels/quant"
 )
@@ -60,7 +60,7 @@ func TestAttention(t *testing.T) {
 			const sequences, tableLen = 2, 12
 			lengths := [sequences]int{33, 2 * tt.blockSize}
 			blocks := sequences*tableLen + 1
-			kv, err := kernels.NewKV(tt.t, 2, blocks, tt.blockSize, tt.kvHeads, tt.headDim)
+			kv, err := attention.NewKV(tt.t, 2, blocks, tt.blockSize, tt.kvHeads, tt.headDim)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestAttention(t *testing.T) {
 			ends := []int32{1, int32(lengths[0]), int32(lengths[1]), 4, 6, 0}
 			n := tt.heads * tt.headDim
 			q := random(3, len(seq)*n)
-			o := kernels.AttendOptions{Scale: float32(1 / math.Sqrt(float64(tt.headDim))), SoftCap: tt.softcap}
+			o := attention.AttendOptions{Scale: float32(1 / math.Sqrt(float64(tt.headDim))), SoftCap: tt.softcap}
 			var sinks []float32
 			at := none
 			if tt.sinks {
@@ -111,7 +111,7 @@ func TestAttention(t *testing.T) {
 			}
 			want := make([]float32, len(q))
 			group := tt.heads / tt.kvHeads
-			scratch := kernels.NewScratch(kv, group)
+			scratch := attention.NewScratch(kv, group)
 			for r := range seq {
 				end := int(ends[r])
 				first := 0

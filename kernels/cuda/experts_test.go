@@ -5,15 +5,17 @@ import (
 	"math"
 	"testing"
 
-	"quern/kernels"
 	"quern/kernels/cuda"
+	"quern/kernels/matmul"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // TestExperts runs a whole mixture on the GPU's kernels and on kernels.Experts.
 func TestExperts(t *testing.T) {
 	const in, ff, out, rows = 64, 32, 7, 3
-	p := kernels.NewPool(1)
+	p := threads.NewPool(1)
 	defer p.Close()
 	for _, tt := range []struct {
 		experts, used       int
@@ -28,8 +30,8 @@ func TestExperts(t *testing.T) {
 		{5, 5, true, false, quant.Q4_0, true},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			stack := func(seed uint64, out, in int) (kernels.Stack, []float32) {
-				s := kernels.Stack{Type: tt.t, Data: encode(tt.t, random(seed, tt.experts*out*in)), Out: out, In: in}
+			stack := func(seed uint64, out, in int) (matmul.Stack, []float32) {
+				s := matmul.Stack{Type: tt.t, Data: encode(tt.t, random(seed, tt.experts*out*in)), Out: out, In: in}
 				if tt.bias {
 					s.Bias = random(seed+9, tt.experts*out)
 				}
@@ -40,9 +42,9 @@ func TestExperts(t *testing.T) {
 			down, db := stack(3, out, ff)
 			x, router := random(4, rows*in), random(5, rows*tt.experts)
 			router[1], router[2], router[0] = 3, 3, 3 // equals: the lower wins
-			o := kernels.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.1, Act: kernels.SiLUGate}
+			o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.1, Act: vec.SiLUGate}
 			want := make([]float32, rows*out)
-			kernels.NewExperts(o, tt.experts, rows).Run(p, want, x, router, rows)
+			matmul.NewExperts(o, tt.experts, rows).Run(p, want, x, router, rows)
 
 			g := &gpu{TB: t}
 			flag := map[bool]int{true: 1}

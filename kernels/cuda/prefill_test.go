@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"quern/kernels"
+	"quern/kernels/attention"
 	"quern/kernels/cuda"
 	"quern/kernels/quant"
 )
@@ -21,7 +21,7 @@ type paged struct {
 	k, v                         []float32
 	slots                        []int32
 	cache                        uint64
-	host                         *kernels.KV
+	host                         *attention.KV
 }
 
 // newPaged fills a cache with kv_put and holds its bytes against package quant.
@@ -38,7 +38,7 @@ func newPaged(g *gpu, t quant.Type, kvHeads, headDim, size int, lengths ...int) 
 		p.tables = append(p.tables, int32(blocks-1-i))
 	}
 	var err error
-	if p.host, err = kernels.NewKV(quant.F32, 1, blocks, size, kvHeads, headDim); err != nil {
+	if p.host, err = attention.NewKV(quant.F32, 1, blocks, size, kvHeads, headDim); err != nil {
 		g.Fatal(err)
 	}
 	p.host.Data = make([]byte, p.host.Size())
@@ -89,8 +89,8 @@ func (p *paged) answer(x *question) (want []float32, s, v []float64) {
 	n := x.heads * p.headDim
 	want, s, v = make([]float32, len(x.q)), make([]float64, len(x.q)), make([]float64, len(x.q))
 	group := x.heads / p.kvHeads
-	o := kernels.AttendOptions{Scale: x.scale, SoftCap: x.softcap}
-	scratch := kernels.NewScratch(p.host, group)
+	o := attention.AttendOptions{Scale: x.scale, SoftCap: x.softcap}
+	scratch := attention.NewScratch(p.host, group)
 	const tiny = 0x1p-14
 	for r, end := range x.ends {
 		if end == 0 {

@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"quern/kernels"
 	"quern/kernels/cuda"
 	"quern/kernels/quant"
+	"quern/kernels/vec"
 )
 
 func TestNorms(t *testing.T) {
@@ -19,7 +19,7 @@ func TestNorms(t *testing.T) {
 			want := make([]float32, rows*n)
 			g := &gpu{TB: t}
 			ulps := (float64(n)/256 + 12) * 0x1p-23
-			kernels.RMSNorm(want, x, w, eps)
+			vec.RMSNorm(want, x, w, eps)
 			bound := func(i int) float64 { return ulps * math.Abs(float64(want[i])) }
 			dst := g.floats(x) // dst may be x
 			g.run("rmsnorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), n, float32(eps))
@@ -43,7 +43,7 @@ func TestNorms(t *testing.T) {
 			g.run("rmsnorm_quantize", cuda.Dims{Rows: rows}, q, none, g.floats(x), g.floats(w), n, float32(eps))
 
 			for _, b := range [][]float32{bias, nil} {
-				kernels.LayerNorm(want, x, w, b, eps)
+				vec.LayerNorm(want, x, w, b, eps)
 				at := none
 				if b != nil {
 					at = g.floats(b)
@@ -75,34 +75,34 @@ func TestPointwise(t *testing.T) {
 
 	dst := out()
 	g.run("add", all, dst, px, py, n*rows)
-	kernels.Add(want, x, y)
+	vec.Add(want, x, y)
 	same(t, "add", g.got(dst, n*rows), want)
 
 	dst = out()
 	g.run("bias", each, dst, px, pv, n)
-	kernels.Bias(want, x, v)
+	vec.Bias(want, x, v)
 	same(t, "bias", g.got(dst, n*rows), want)
 
 	dst = out()
 	g.run("scale", all, dst, px, n*rows, float32(0.3))
-	kernels.Scale(want, x, 0.3)
+	vec.Scale(want, x, 0.3)
 	same(t, "scale", g.got(dst, n*rows), want)
 
 	dst = out()
 	g.run("softcap", all, dst, px, n*rows, float32(30))
-	kernels.SoftCap(want, x, 30)
+	vec.SoftCap(want, x, 30)
 	near(t, "softcap", g.got(dst, n*rows), want, func(int) float64 { return 30 * 0x1p-20 })
 
 	dst = out()
 	g.run("weigh", each, dst, px, g.floats(y[:rows]), n)
-	kernels.Weigh(want, x, y[:rows])
+	vec.Weigh(want, x, y[:rows])
 	near(t, "weigh", g.got(dst, n*rows), want, func(i int) float64 { return 16 * 0x1p-22 * math.Abs(float64(want[i])) })
 
 	dst = g.Alloc(4 * 2 * n)
 	g.run("take", cuda.Dims{Rows: 2, Out: n}, dst, px, g.ints(2, 0), n)
 	same(t, "take", g.got(dst, 2*n), append(append([]float32(nil), x[2*n:]...), x[:n]...))
 
-	for act, f := range []func(dst, x, up []float32){kernels.SiLUGate, kernels.GELU, kernels.GELUTanh, kernels.SwiGLUClamped} {
+	for act, f := range []func(dst, x, up []float32){vec.SiLUGate, vec.GELU, vec.GELUTanh, vec.SwiGLUClamped} {
 		for _, up := range [][]float32{y, nil} {
 			at := py
 			if up == nil {
@@ -135,7 +135,7 @@ func TestRope(t *testing.T) {
 			cos, sin := random(2, 5*tt.pairs), random(3, 5*tt.pairs)
 			n := heads * tt.headDim
 			for r, p := range at {
-				kernels.Rope(want[r*n:(r+1)*n], x[r*n:(r+1)*n], tt.headDim, cos[int(p)*tt.pairs:(int(p)+1)*tt.pairs], sin[int(p)*tt.pairs:(int(p)+1)*tt.pairs], interleaved)
+				vec.Rope(want[r*n:(r+1)*n], x[r*n:(r+1)*n], tt.headDim, cos[int(p)*tt.pairs:(int(p)+1)*tt.pairs], sin[int(p)*tt.pairs:(int(p)+1)*tt.pairs], interleaved)
 			}
 			g := &gpu{TB: t}
 			flag := 0

@@ -245,3 +245,23 @@ func checkAct(t Type, dst []byte, n int) {
 		panic(fmt.Sprintf("quant: %d values as %v into %d bytes", n, t, len(dst)))
 	}
 }
+
+// Quantize writes rows of n activations from src to dst as type with. Row i
+// goes to i·ActBytes(with, n). F32 is copied.
+func Quantize(dst []byte, with Type, src []float32, n int) {
+	stride := ActBytes(with, n)
+	if n == 0 || len(src)%n != 0 || len(dst) < len(src)/n*stride {
+		panic(fmt.Sprintf("quant: quantising %d floats in rows of %d to %v in %d bytes", len(src), n, with, len(dst)))
+	}
+	for i := 0; i < len(src); i += n {
+		row := dst[i/n*stride : i/n*stride+stride]
+		switch with {
+		case X32:
+			QuantizeX32(row, src[i:i+n])
+		case X256:
+			QuantizeX256(row, src[i:i+n])
+		default:
+			copy(row, Floats(src[i:i+n]))
+		}
+	}
+}

@@ -42,7 +42,7 @@ var fast = [isa.DotProd + 1][count]fastDot{
 	},
 }
 
-// Sums of floats are the same at every level.
+// sums of floats are the same at every level.
 var sums = [isa.DotProd + 1][count]fastSum{
 	isa.NEON:    {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},
 	isa.DotProd: {F16: {sumRowsF16NEON, 8}, F32: {sumRowsF32NEON, 8}},

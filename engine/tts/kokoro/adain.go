@@ -1,6 +1,9 @@
 package kokoro
 
-import "quern/kernels"
+import (
+	"quern/kernels/threads"
+	"quern/kernels/vec"
+)
 
 // normEps is added to the variance.
 const normEps = 1e-5
@@ -8,8 +11,8 @@ const normEps = 1e-5
 // A norm is one adaptive instance normalisation followed by an activation.
 type norm struct {
 	affine *affine
-	m      *kernels.ChannelNorm
-	act    kernels.ChannelAct
+	m      *vec.AdaIN
+	act    vec.AdaINActivation
 }
 
 // apply normalises x over time with style s.
@@ -33,7 +36,7 @@ const chunkRows = 256
 
 // each calls f for chunks of [0, rows) on the pool.
 func (c *call) each(rows int, f func(from, to int)) {
-	region := kernels.Region{F: func(_, chunk int) {
+	region := threads.Region{F: func(_, chunk int) {
 		f(chunk*chunkRows, min((chunk+1)*chunkRows, rows))
 	}}
 	c.pool.Run((rows+chunkRows-1)/chunkRows, &region)
@@ -43,6 +46,6 @@ func (c *call) each(rows int, f func(from, to int)) {
 func (c *call) add(x, y plane) {
 	c.each(x.rows, func(from, to int) {
 		part := x.data[from*x.cols : to*x.cols]
-		kernels.Add(part, part, y.data[from*x.cols:to*x.cols])
+		vec.Add(part, part, y.data[from*x.cols:to*x.cols])
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"quern/kernels"
+	"quern/kernels/vec"
 )
 
 // A resBlock is an adaptive residual block: (r + shortcut)/√2 with r two
@@ -12,20 +12,20 @@ import (
 type resBlock struct {
 	in, out      int
 	norm1, norm2 norm
-	conv1, conv2 *conv
-	shortcut     *conv // 1 tap where in ≠ out, else nil
-	pool         *pool // where the block doubles the length, else nil
+	conv1, conv2 *convolution
+	shortcut     *convolution // 1 tap where in ≠ out, else nil
+	pool         *upsample    // where the block doubles the length, else nil
 }
 
 func (l *loader) resBlock(name string, in, style int) *resBlock {
 	b := &resBlock{in: in}
-	b.norm1 = l.norm(name+".norm1", in, style, kernels.ChannelAct{Slope: 0.2})
+	b.norm1 = l.norm(name+".norm1", in, style, vec.AdaINActivation{Slope: 0.2})
 	b.conv1 = l.conv(name+".conv1", in, 1, 1, same)
 	if l.err != nil {
 		return nil
 	}
 	b.out = b.conv1.out
-	b.norm2 = l.norm(name+".norm2", b.out, style, kernels.ChannelAct{Slope: 0.2})
+	b.norm2 = l.norm(name+".norm2", b.out, style, vec.AdaINActivation{Slope: 0.2})
 	b.conv2 = l.conv(name+".conv2", b.out, 1, 1, same)
 	if l.has(name + ".conv1x1.") {
 		b.shortcut = l.conv(name+".conv1x1", in, 1, 1, 0)
@@ -71,13 +71,13 @@ func (b *resBlock) apply(c *call, x plane, s []float32) plane {
 	return y
 }
 
-// A pool is the transposed convolution per channel that doubles a length: three
+// An upsample is the transposed convolution per channel that doubles a length: three
 // taps, stride 2, padding 1 and output padding 1.
-type pool struct {
+type upsample struct {
 	w, bias []float32 // (3, cols), (cols)
 }
 
-func (l *loader) pool(name string, cols int) *pool {
+func (l *loader) pool(name string, cols int) *upsample {
 	w, shape := l.weight(name)
 	if l.err != nil {
 		return nil
@@ -86,7 +86,7 @@ func (l *loader) pool(name string, cols int) *pool {
 		l.fail("the weight of %q has shape %v; it should have 3 taps for %d channels", name, shape, cols)
 		return nil
 	}
-	p := &pool{w: make([]float32, 3*cols), bias: l.vector(cols, name+".bias")}
+	p := &upsample{w: make([]float32, 3*cols), bias: l.vector(cols, name+".bias")}
 	for i := range cols {
 		for k := range 3 {
 			p.w[k*cols+i] = w[i*3+k]
@@ -96,7 +96,7 @@ func (l *loader) pool(name string, cols int) *pool {
 }
 
 // apply returns a plane of twice the rows.
-func (p *pool) apply(c *call, x plane) plane {
+func (p *upsample) apply(c *call, x plane) plane {
 	n := x.cols
 	y := c.arena.plane(2*x.rows, n)
 	in := x.data
@@ -121,7 +121,7 @@ func (p *pool) apply(c *call, x plane) plane {
 // conv dilated(snake(x)))).
 type snakeBlock struct {
 	norm1, norm2 []norm
-	conv1, conv2 []*conv
+	conv1, conv2 []*convolution
 }
 
 // dilations of the first convolution of each round.
@@ -130,8 +130,8 @@ var dilations = [...]int{1, 3, 5}
 func (l *loader) snakeBlock(name string, cols, style int) *snakeBlock {
 	b := &snakeBlock{}
 	for i, d := range dilations {
-		b.norm1 = append(b.norm1, l.norm(fmt.Sprintf("%s.adain1.%d", name, i), cols, style, kernels.ChannelAct{Alpha: l.vector(cols, fmt.Sprintf("%s.alpha1.%d", name, i))}))
-		b.norm2 = append(b.norm2, l.norm(fmt.Sprintf("%s.adain2.%d", name, i), cols, style, kernels.ChannelAct{Alpha: l.vector(cols, fmt.Sprintf("%s.alpha2.%d", name, i))}))
+		b.norm1 = append(b.norm1, l.norm(fmt.Sprintf("%s.adain1.%d", name, i), cols, style, vec.AdaINActivation{Alpha: l.vector(cols, fmt.Sprintf("%s.alpha1.%d", name, i))}))
+		b.norm2 = append(b.norm2, l.norm(fmt.Sprintf("%s.adain2.%d", name, i), cols, style, vec.AdaINActivation{Alpha: l.vector(cols, fmt.Sprintf("%s.alpha2.%d", name, i))}))
 		b.conv1 = append(b.conv1, l.conv(fmt.Sprintf("%s.convs1.%d", name, i), cols, 1, d, same))
 		b.conv2 = append(b.conv2, l.conv(fmt.Sprintf("%s.convs2.%d", name, i), cols, 1, 1, same))
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"quern/kernels"
+	"quern/kernels/attention"
+	"quern/kernels/vec"
 )
 
 // A bert is ALBERT: embeddings of their own width, and one layer applied layers
@@ -23,7 +24,7 @@ type bert struct {
 	up, down             *dense
 	fullNorm, fullBias   []float32
 	positions            int
-	attention            *kernels.DenseAttention
+	attention            *attention.DenseAttention
 }
 
 const bertEps = 1e-12
@@ -63,7 +64,7 @@ func (l *loader) bert(cfg *config) *bert {
 	if l.err != nil {
 		return nil
 	}
-	b.attention = kernels.NewDenseAttention(b.heads, hidden/b.heads)
+	b.attention = attention.NewDenseAttention(b.heads, hidden/b.heads)
 	for _, d := range []*dense{b.q, b.k, b.v, b.out, b.down} {
 		if l.err == nil && d.out != hidden {
 			l.fail("a layer of ALBERT has %d outputs; want %d", d.out, hidden)
@@ -85,7 +86,7 @@ func (b *bert) apply(c *call, ids []int) (plane, error) {
 			row[i] = b.word[id*b.embed+i] + b.kind[i] + b.pos[t*b.embed+i]
 		}
 	}
-	kernels.LayerNorm(x.data, x.data, b.embedNorm, b.embedBias, bertEps)
+	vec.LayerNorm(x.data, x.data, b.embedNorm, b.embedBias, bertEps)
 	b.input.m.Run(c.pool, y.data, hidden, x.data, b.embed, rows, false)
 	for range b.layers {
 		if err := c.ctx.Err(); err != nil {
@@ -94,16 +95,16 @@ func (b *bert) apply(c *call, ids []int) (plane, error) {
 		inner := c.arena.mark()
 		a := b.attend(c, y)
 		a = b.out.apply(c, a)
-		kernels.Add(a.data, a.data, y.data)
-		kernels.LayerNorm(a.data, a.data, b.attnNorm, b.attnBias, bertEps)
+		vec.Add(a.data, a.data, y.data)
+		vec.LayerNorm(a.data, a.data, b.attnNorm, b.attnBias, bertEps)
 		f := b.up.apply(c, a)
 		c.each(rows, func(from, to int) {
 			part := f.data[from*f.cols : to*f.cols]
-			kernels.GELUTanh(part, part, nil)
+			vec.GELUTanh(part, part, nil)
 		})
 		f = b.down.apply(c, f)
-		kernels.Add(f.data, f.data, a.data)
-		kernels.LayerNorm(y.data, f.data, b.fullNorm, b.fullBias, bertEps)
+		vec.Add(f.data, f.data, a.data)
+		vec.LayerNorm(y.data, f.data, b.fullNorm, b.fullBias, bertEps)
 		c.arena.release(inner)
 	}
 	return y, nil
@@ -124,7 +125,7 @@ func (b *bert) attend(c *call, x plane) plane {
 type textEncoder struct {
 	embed []float32
 	width int
-	conv  []*conv
+	conv  []*convolution
 	gamma [][]float32
 	beta  [][]float32
 	lstm  *lstm
@@ -154,7 +155,7 @@ func (e *textEncoder) apply(c *call, ids []int) plane {
 	}
 	for i, v := range e.conv {
 		x = v.apply(c, x)
-		kernels.LayerNorm(x.data, x.data, e.gamma[i], e.beta[i], 1e-5)
+		vec.LayerNorm(x.data, x.data, e.gamma[i], e.beta[i], 1e-5)
 		leak(x.data, 0.2)
 	}
 	return e.lstm.apply(c, x)

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"quern/engine/tts/kokoro/kokorotest"
-	"quern/kernels"
+	"quern/kernels/conv"
+	"quern/kernels/threads"
 )
 
 // TestFastBlocks holds the generator's blocks of published size against the same
@@ -21,7 +22,7 @@ func TestFastBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := kernels.NewPool(2)
+	pool := threads.NewPool(2)
 	defer pool.Close()
 	r := rand.New(rand.NewPCG(3, 4))
 	style := make([]float32, 128)
@@ -35,7 +36,7 @@ func TestFastBlocks(t *testing.T) {
 			x.data[k] = float32(r.NormFloat64())
 		}
 		var got [2][]float32
-		for j, fast := range []*kernels.FastConv{nil, {}} {
+		for j, fast := range []*conv.FastConv{nil, {}} {
 			l := &loader{set: set, fast: fast, memory: &memory{}}
 			defer l.memory.free()
 			b := l.snakeBlock(fmt.Sprintf("decoder.generator.resblocks.%d", i), cols, len(style))

@@ -3,7 +3,8 @@ package kokoro
 import (
 	"fmt"
 
-	"quern/kernels"
+	"quern/kernels/conv"
+	"quern/kernels/vec"
 )
 
 // A generator makes sound: it raises the rate in stages, adds the harmonic
@@ -13,14 +14,14 @@ import (
 // Incorporating Inverse Short-time Fourier Transform", 2022.
 type generator struct {
 	stages []stage
-	post   *conv
+	post   *convolution
 	source source
 	stft   *transform
 }
 
 type stage struct {
 	up     *convT
-	branch *conv // of the source's spectrum
+	branch *convolution // of the source's spectrum
 	noise  *snakeBlock
 	blocks []*snakeBlock
 }
@@ -47,7 +48,7 @@ func (l *loader) generator(cfg *config, in, style int) *generator {
 		return nil
 	}
 	rate := 1
-	l.fast = &kernels.FastConv{}
+	l.fast = &conv.FastConv{}
 	defer func() { l.fast = nil }()
 	for i := range n {
 		s := stage{up: l.convT(fmt.Sprintf("%sups.%d", name, i), in)}
@@ -124,7 +125,7 @@ func (st *stage) apply(c *call, x, spectrum plane, s []float32, last bool) (plan
 		return plane{}, fmt.Errorf("%d steps, and %d of the source", up.rows+skip, sum.rows)
 	}
 	if last {
-		kernels.Add(sum.data[:w], sum.data[:w], up.data[min(1, up.rows-1)*w:][:w])
+		vec.Add(sum.data[:w], sum.data[:w], up.data[min(1, up.rows-1)*w:][:w])
 	}
 	c.add(plane{rows: up.rows, cols: w, data: sum.data[skip*w:]}, up)
 	c.arena.release(m)

@@ -16,7 +16,7 @@ import (
 	"slices"
 
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // MaxSymbols is the longest utterance the network reads.
@@ -49,13 +49,13 @@ type Model struct {
 // A Pool runs parallel work. Do calls f while nobody else uses the threads; f
 // calls yield between its steps, so that others get their turn.
 type Pool interface {
-	Do(ctx context.Context, f func(pool *kernels.Pool, yield func())) error
+	Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
 }
 
 // A call is one utterance on its way through the network.
 type call struct {
 	ctx   context.Context
-	pool  *kernels.Pool
+	pool  *threads.Pool
 	yield func()
 	arena *arena
 	trace func(name string, x plane)
@@ -169,7 +169,7 @@ func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, spe
 		return nil, nil, ctx.Err()
 	}
 	defer func() { m.turn <- struct{}{} }()
-	if doErr := m.pool.Do(ctx, func(pool *kernels.Pool, yield func()) {
+	if doErr := m.pool.Do(ctx, func(pool *threads.Pool, yield func()) {
 		c := &call{ctx: ctx, pool: pool, yield: yield, arena: m.arena}
 		samples, durations, err = m.forward(c, ids, style, speed, seed)
 		m.arena.trim()

@@ -12,13 +12,13 @@ import (
 
 	"quern/formats/safetensors"
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
-// threads is a Pool for tests.
-type threads struct{ pool *kernels.Pool }
+// sharedPool is a Pool for tests.
+type sharedPool struct{ pool *threads.Pool }
 
-func (t threads) Do(ctx context.Context, f func(*kernels.Pool, func())) error {
+func (t sharedPool) Do(ctx context.Context, f func(*threads.Pool, func())) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -26,10 +26,10 @@ func (t threads) Do(ctx context.Context, f func(*kernels.Pool, func())) error {
 	return nil
 }
 
-func newThreads(t testing.TB, n int) threads {
-	p := kernels.NewPool(n)
+func newThreads(t testing.TB, n int) sharedPool {
+	p := threads.NewPool(n)
 	t.Cleanup(p.Close)
-	return threads{p}
+	return sharedPool{p}
 }
 
 func open(t testing.TB, name string) *weights.Set {
@@ -118,7 +118,7 @@ func TestSeams(t *testing.T) {
 	ids, style := numbers(t, set, "input_ids"), golden(t, set, "ref_s")
 	const seed = 42
 	seams := map[string][]float32{}
-	c := &call{ctx: context.Background(), pool: m.pool.(threads).pool, yield: func() {}, arena: m.arena}
+	c := &call{ctx: context.Background(), pool: m.pool.(sharedPool).pool, yield: func() {}, arena: m.arena}
 	c.trace = func(name string, x plane) { seams[name] = slices.Clone(x.data) }
 	samples, durations, err := m.forward(c, ids, style, 1, seed)
 	if err != nil {

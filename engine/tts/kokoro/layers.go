@@ -3,13 +3,15 @@ package kokoro
 import (
 	"math"
 
-	"quern/kernels"
+	"quern/kernels/conv"
+	"quern/kernels/gemm"
+	"quern/kernels/recurrent"
 )
 
 // A dense is a matrix (out, in) with an optional bias.
 type dense struct {
 	out, in int
-	m       *kernels.Gemm
+	m       *gemm.Gemm
 }
 
 // apply returns x · Wᵀ + bias.
@@ -20,29 +22,29 @@ func (d *dense) apply(c *call, x plane) plane {
 	return y
 }
 
-// A conv is a convolution over time.
-type conv struct {
-	m       *kernels.Conv
+// A convolution runs over time.
+type convolution struct {
+	m       *conv.Conv
 	out, in int
 	taps    int
 }
 
 // apply returns the convolution of x.
-func (v *conv) apply(c *call, x plane) plane {
+func (v *convolution) apply(c *call, x plane) plane {
 	y := c.arena.plane(v.m.Rows(x.rows), v.out)
 	v.to(c, y, x)
 	return y
 }
 
 // to writes the convolution of x to y.
-func (v *conv) to(c *call, y, x plane) {
+func (v *convolution) to(c *call, y, x plane) {
 	c.yield()
 	v.m.Run(c.pool, y.data, x.data, x.rows, false)
 }
 
 // A convT is a transposed convolution that multiplies the length by stride.
 type convT struct {
-	m               *kernels.ConvTranspose
+	m               *conv.ConvTranspose
 	out, in, stride int
 }
 
@@ -55,7 +57,7 @@ func (v *convT) apply(c *call, x plane) plane {
 
 // An lstm is a layer that reads its input in both directions.
 type lstm struct {
-	m     *kernels.LSTM
+	m     *recurrent.LSTM
 	width int // of both directions side by side
 }
 

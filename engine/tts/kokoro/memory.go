@@ -3,7 +3,7 @@ package kokoro
 import (
 	"unsafe"
 
-	"quern/kernels"
+	"quern/kernels/offheap"
 )
 
 // A memory hands out zeroed floats that lie outside the Go heap where the system
@@ -70,7 +70,7 @@ func (m *memory) free() {
 
 // newBlock takes n floats from the system, or from the heap where it has none.
 func newBlock(n int) block {
-	data, free, err := kernels.Reserve(4 * n)
+	data, free, err := offheap.Reserve(4 * n)
 	if err != nil {
 		return block{make([]float32, n), func() error { return nil }}
 	}

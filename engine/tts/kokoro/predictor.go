@@ -15,8 +15,8 @@ type predictor struct {
 	duration *dense
 	shared   *lstm
 	f0, n    []*resBlock
-	f0Out    *conv
-	nOut     *conv
+	f0Out    *convolution
+	nOut     *convolution
 }
 
 func (l *loader) predictor(b *bert, style int) *predictor {
@@ -49,7 +49,7 @@ func (l *loader) predictor(b *bert, style int) *predictor {
 }
 
 // curve loads a stack of blocks and its projection to one channel.
-func (l *loader) curve(name string, in, style int) ([]*resBlock, *conv) {
+func (l *loader) curve(name string, in, style int) ([]*resBlock, *convolution) {
 	var blocks []*resBlock
 	for i := range l.count("predictor." + name) {
 		b := l.resBlock(fmt.Sprintf("predictor.%s.%d", name, i), in, style)
@@ -114,7 +114,7 @@ func standardise(x []float32) {
 // curves returns pitch in Hz and energy, two values a frame.
 func (p *predictor) curves(c *call, frames plane, s []float32) (f0, n []float32, err error) {
 	x := p.shared.apply(c, frames)
-	run := func(blocks []*resBlock, out *conv) ([]float32, error) {
+	run := func(blocks []*resBlock, out *convolution) ([]float32, error) {
 		y := x
 		for _, b := range blocks {
 			if err := c.ctx.Err(); err != nil {
@@ -134,8 +134,8 @@ func (p *predictor) curves(c *call, frames plane, s []float32) (f0, n []float32,
 // A decoder turns symbols stretched to frames, pitch and energy into what the
 // generator makes sound of.
 type decoder struct {
-	f0, n  *conv
-	side   *conv // asr_res
+	f0, n  *convolution
+	side   *convolution // asr_res
 	encode *resBlock
 	decode []*resBlock
 }
@@ -162,7 +162,7 @@ func (l *loader) decoder(width, style int) *decoder {
 }
 
 func (d *decoder) apply(c *call, symbols plane, f0, n, s []float32) (plane, error) {
-	curve := func(v *conv, x []float32) plane {
+	curve := func(v *convolution, x []float32) plane {
 		return v.apply(c, plane{rows: len(x), cols: 1, data: x})
 	}
 	a, b := curve(d.f0, f0), curve(d.n, n)

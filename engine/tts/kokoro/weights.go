@@ -6,8 +6,11 @@ import (
 	"strings"
 
 	"quern/formats/weights"
-	"quern/kernels"
+	"quern/kernels/conv"
+	"quern/kernels/gemm"
 	"quern/kernels/quant"
+	"quern/kernels/recurrent"
+	"quern/kernels/vec"
 )
 
 // A loader takes tensors out of a file and turns them into layers. Its first
@@ -18,10 +21,10 @@ type loader struct {
 	// fast is set while the generator's blocks are loaded, whose convolutions
 	// over many rows are most of the work; elsewhere rows are few, and weights of
 	// twice the size cost more than they save.
-	fast *kernels.FastConv
+	fast *conv.FastConv
 	// memory has all packed weights.
 	memory *memory
-	norms  map[int]*kernels.ChannelNorm // by channels: one norm runs at a time
+	norms  map[int]*vec.AdaIN // by channels: one norm runs at a time
 }
 
 func (l *loader) fail(format string, args ...any) {
@@ -139,7 +142,7 @@ func (l *loader) cube(name string, b int) (w []float32, a, k int) {
 
 // conv loads a convolution of in channels, with pad steps of zeros at both
 // ends.
-func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
+func (l *loader) conv(name string, in, stride, dilation, pad int) *convolution {
 	w, out, k := l.cube(name, in)
 	if l.err != nil {
 		return nil
@@ -148,11 +151,11 @@ func (l *loader) conv(name string, in, stride, dilation, pad int) *conv {
 	if pad == same {
 		pad = dilation * (k - 1) / 2
 	}
-	m := kernels.NewConv(r, out, k, in, kernels.ConvOptions{
+	m := conv.NewConv(r, out, k, in, conv.ConvOptions{
 		Stride: stride, Dilation: dilation, Left: pad, Right: pad, Bias: l.optional(out, name+".bias"), Fast: l.fast,
 	})
 	m.Move(l.memory.floats)
-	return &conv{out: out, in: in, taps: k, m: m}
+	return &convolution{out: out, in: in, taps: k, m: m}
 }
 
 // same is pad for a convolution that keeps the length.
@@ -197,7 +200,7 @@ func (l *loader) convT(name string, in int) *convT {
 	}
 	s := k / 2
 	// What is cut off both ends makes the length a multiple of the input's.
-	m := kernels.NewConvTranspose(r, out, k, in, s, s/2, s%2, l.optional(out, name+".bias"))
+	m := conv.NewConvTranspose(r, out, k, in, s, s/2, s%2, l.optional(out, name+".bias"))
 	m.Move(l.memory.floats)
 	return &convT{out: out, in: in, stride: s, m: m}
 }
@@ -212,15 +215,15 @@ func (l *loader) linear(name string, in int) *dense {
 		l.fail("the weight of %q has shape %v; it should have %d columns", name, shape, in)
 		return nil
 	}
-	p := kernels.NewPanels(shape[0], shape[1])
+	p := gemm.NewPanels(shape[0], shape[1])
 	p.PackRows(w, shape[1])
 	p.Move(l.memory.floats)
-	return &dense{out: shape[0], in: shape[1], m: kernels.NewGemm(p, l.optional(shape[0], name+".bias"))}
+	return &dense{out: shape[0], in: shape[1], m: gemm.NewGemm(p, l.optional(shape[0], name+".bias"))}
 }
 
 // lstm loads one bidirectional layer.
 func (l *loader) lstm(name string, in int) *lstm {
-	var side [2]kernels.LSTMWeights
+	var side [2]recurrent.LSTMWeights
 	h := 0
 	for dir, suffix := range [2]string{"", "_reverse"} {
 		wi, si := l.find(name + ".weight_ih_l0" + suffix)
@@ -238,9 +241,9 @@ func (l *loader) lstm(name string, in int) *lstm {
 		for i, v := range l.vector(4*h, name+".bias_hh_l0"+suffix) {
 			bias[i] += v
 		}
-		side[dir] = kernels.LSTMWeights{In: wi, Rec: wh, Bias: bias}
+		side[dir] = recurrent.LSTMWeights{In: wi, Rec: wh, Bias: bias}
 	}
-	m := kernels.NewLSTM(in, h, side[0], &side[1])
+	m := recurrent.NewLSTM(in, h, side[0], &side[1])
 	m.Move(l.memory.floats)
 	return &lstm{m: m, width: 2 * h}
 }
@@ -257,12 +260,12 @@ func (l *loader) affine(name string, cols, style int) *affine {
 }
 
 // norm loads a normalisation that act follows.
-func (l *loader) norm(name string, cols, style int, act kernels.ChannelAct) norm {
+func (l *loader) norm(name string, cols, style int, act vec.AdaINActivation) norm {
 	if l.norms == nil {
-		l.norms = make(map[int]*kernels.ChannelNorm)
+		l.norms = make(map[int]*vec.AdaIN)
 	}
 	if l.norms[cols] == nil {
-		l.norms[cols] = kernels.NewChannelNorm(cols)
+		l.norms[cols] = vec.NewAdaIN(cols)
 	}
 	return norm{affine: l.affine(name, cols, style), m: l.norms[cols], act: act}
 }

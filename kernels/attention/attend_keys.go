@@ -1,0 +1,122 @@
+package attention
+
+import (
+	"fmt"
+	"unsafe"
+
+	"quern/kernels/quant"
+	"quern/kernels/vec"
+)
+
+// KeysByDimension lets the keys of a block lie (headDim, BlockSize), where that is
+// faster. A dimension of all tokens is a vector then, so scores are sums like
+// those of values: nothing is folded, and queries share what is loaded. Of Q8_0
+// the scales of 32 dimensions come first, (BlockSize), and then their int8, four
+// of a token together: (8, BlockSize, 4). Without it keys lie (BlockSize, headDim).
+// It is called before anything is Put.
+func (kv *KV) KeysByDimension() {
+	t := attendTilesOf(kv.Type)
+	kv.byDim = len(t.scores) > 0 && kv.BlockSize%t.lanes == 0
+	if kv.Type == quant.Q8_0 && kv.HeadDim > maxQ8Dim {
+		kv.byDim = false
+	}
+}
+
+// maxQ8Dim is the longest head of Q8_0 whose keys may lie by dimension: a group
+// of X32, in which queries are quantised.
+const maxQ8Dim = 256
+
+// moveKey copies the key at slot of a block in which keys lie by dimension, from
+// row, its encoded form, or back to it.
+func (kv *KV) moveKey(keys, row []byte, slot int, back bool) {
+	size := kv.BlockSize
+	switch kv.Type {
+	case quant.F16:
+		move2(keys[2*slot:], 2*size, row, back)
+	case quant.F32:
+		move4(keys[4*slot:], 4*size, row, back)
+	case quant.Q8_0:
+		for ; len(row) > 0; keys, row = keys[34*size:], row[34:] {
+			move2(keys[2*slot:], 2*size, row[:2], back)
+			move4(keys[2*size+4*slot:], 4*size, row[2:34], back)
+		}
+	}
+}
+
+// move2 copies two bytes at a time from row to places step bytes apart, or back.
+func move2(places []byte, step int, row []byte, back bool) {
+	for at := 0; len(row) >= 2; at, row = at+step, row[2:] {
+		place, unit := (*[2]byte)(places[at:]), (*[2]byte)(row)
+		if back {
+			place, unit = unit, place
+		}
+		*place = *unit
+	}
+}
+
+// move4 is move2 for four bytes at a time.
+func move4(places []byte, step int, row []byte, back bool) {
+	for at := 0; len(row) >= 4; at, row = at+step, row[4:] {
+		place, unit := (*[4]byte)(places[at:]), (*[4]byte)(row)
+		if back {
+			place, unit = unit, place
+		}
+		*place = *unit
+	}
+}
+
+// keyRows returns the keys of a block token by token.
+func (kv *KV) keyRows(keys []byte) []byte {
+	if !kv.byDim {
+		return keys
+	}
+	rows := make([]byte, len(keys))
+	for i := range kv.BlockSize {
+		kv.moveKey(keys, rows[i*kv.token:(i+1)*kv.token], i, true)
+	}
+	return rows
+}
+
+// scoreBlock writes the products of all queries with the keys of a block to out,
+// s.span floats for each query: with tokens of them from skip on, or with all.
+// next is fetched; it is as long as keys, and in the same memory.
+func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens int, next []byte) {
+	t := attendTilesOf(kv.Type)
+	size, dim := kv.BlockSize, kv.HeadDim
+	if !kv.byDim || len(t.scores) == 0 || size%t.lanes != 0 {
+		vec.Prefetch(next[:len(next)/2])
+		kv.Type.DotNear(out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
+		vec.Prefetch(next[len(next)/2:])
+		return
+	}
+	if len(out) < (s.rows-1)*s.span+size || len(keys) != size*kv.token || len(s.act) < s.rows*s.actStride {
+		panic(fmt.Sprintf("attention: scores of %d rows of %d and %d keys in %d bytes into %d floats, stride %d", s.rows, dim, size, len(keys), len(out), s.span))
+	}
+	rows := dim / kv.Type.Layout().Block
+	q := unsafe.Slice((*float32)(unsafe.Pointer(&s.act[0])), len(s.act)/4)
+	sumTiles(t.scores, out, s.span, size, keys, rows, len(keys)/rows, q, s.actStride/4, s.rows, distance(keys, next))
+}
+
+// Scores writes q·Kᵀ for one query q (headDim) and the first len(dst) tokens of
+// a sequence to dst; table names the sequence's blocks in order. It is for those
+// who want scores themselves, and allocates with a cache of Q8_0.
+func (kv *KV) Scores(dst, q []float32, layer, head int, table []int32) {
+	size, dim := kv.BlockSize, kv.HeadDim
+	if len(q) != dim || len(dst) > len(table)*size {
+		panic(fmt.Sprintf("attention: scores of %d floats with %d tokens in %d blocks", len(q), len(dst), len(table)))
+	}
+	act := quant.Floats(q)
+	if with := kv.Type.Layout().With; with != quant.F32 {
+		act = make([]byte, quant.ActBytes(with, dim))
+		quant.Quantize(act, with, q, dim)
+	}
+	for t := 0; t < len(dst); t += size {
+		keys, out := kv.keys(layer, table[t/size], head), dst[t:min(t+size, len(dst))]
+		if kv.byDim && kv.Type != quant.Q8_0 {
+			clear(out)
+			kv.Type.AddRows(out, keys, len(keys)/dim, q)
+			continue
+		}
+		kv.Type.DotRows(out, len(out), kv.keyRows(keys), len(out), dim, act, len(act), 1)
+	}
+}

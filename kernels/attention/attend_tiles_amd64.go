@@ -1,0 +1,55 @@
+//go:build amd64 && !noasm
+
+package attention
+
+import (
+	"quern/kernels/internal/isa"
+	"quern/kernels/quant"
+)
+
+func attendTilesOf(t quant.Type) *attendTiles {
+	return &attendTileLevels[isa.Current()][t]
+}
+
+var attendTileLevels = [...][quant.Q8_0 + 1]attendTiles{
+	isa.AVX2: {
+		quant.F32: {
+			lanes:  8,
+			values: []sumTile{valuesF32AVX2x1, valuesF32AVX2x2, valuesF32AVX2x3, valuesF32AVX2x4, valuesF32AVX2x5, valuesF32AVX2x6},
+			scores: []sumTile{scoresF32AVX2x1, scoresF32AVX2x2, scoresF32AVX2x3, scoresF32AVX2x4, scoresF32AVX2x5, scoresF32AVX2x6},
+		},
+		quant.F16: {
+			lanes:  8,
+			values: []sumTile{valuesF16AVX2x1, valuesF16AVX2x2, valuesF16AVX2x3, valuesF16AVX2x4, valuesF16AVX2x5, valuesF16AVX2x6},
+			scores: []sumTile{scoresF16AVX2x1, scoresF16AVX2x2, scoresF16AVX2x3, scoresF16AVX2x4, scoresF16AVX2x5, scoresF16AVX2x6},
+		},
+		quant.Q8_0: {
+			lanes:  32,
+			values: []sumTile{valuesQ80AVX2x1, valuesQ80AVX2x2, valuesQ80AVX2x3, valuesQ80AVX2x4, valuesQ80AVX2x5, valuesQ80AVX2x6},
+		},
+	},
+	isa.AVX512: {
+		quant.F32: {
+			lanes:  16,
+			values: []sumTile{valuesF32AVX512x1, valuesF32AVX512x2, valuesF32AVX512x3, valuesF32AVX512x4, valuesF32AVX512x5, valuesF32AVX512x6, valuesF32AVX512x7, valuesF32AVX512x8},
+			scores: []sumTile{scoresF32AVX512x1, scoresF32AVX512x2, scoresF32AVX512x3, scoresF32AVX512x4, scoresF32AVX512x5, scoresF32AVX512x6, scoresF32AVX512x7, scoresF32AVX512x8},
+		},
+		quant.F16: {
+			lanes:  16,
+			values: []sumTile{valuesF16AVX512x1, valuesF16AVX512x2, valuesF16AVX512x3, valuesF16AVX512x4, valuesF16AVX512x5, valuesF16AVX512x6, valuesF16AVX512x7, valuesF16AVX512x8},
+			scores: []sumTile{scoresF16AVX512x1, scoresF16AVX512x2, scoresF16AVX512x3, scoresF16AVX512x4, scoresF16AVX512x5, scoresF16AVX512x6, scoresF16AVX512x7, scoresF16AVX512x8},
+		},
+		quant.Q8_0: {
+			lanes:  32,
+			values: []sumTile{valuesQ80AVX512x1, valuesQ80AVX512x2, valuesQ80AVX512x3, valuesQ80AVX512x4, valuesQ80AVX512x5, valuesQ80AVX512x6, valuesQ80AVX512x7, valuesQ80AVX512x8},
+			scores: []sumTile{scoresQ80AVX512x1, scoresQ80AVX512x2, scoresQ80AVX512x3, scoresQ80AVX512x4},
+		},
+	},
+}
+
+func softmaxVectors() *softmaxVector { return &softmaxLevels[isa.Current()] }
+
+var softmaxLevels = [...]softmaxVector{
+	isa.AVX2:   {8, largestAVX2, expTopAVX2},
+	isa.AVX512: {16, largestAVX512, expTopAVX512},
+}

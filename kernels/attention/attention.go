@@ -1,0 +1,137 @@
+// Package attention computes softmax(scale · q·Kᵀ) · V: of queries to the paged
+// KV cache of a decoder (BatchAttention), and of rows that are all there at once
+// (DenseAttention).
+package attention
+
+import (
+	"fmt"
+	"math"
+
+	"quern/kernels/quant"
+)
+
+// A KV is a paged cache of keys and values.
+//
+// Data is (layers, blocks, 2, kvHeads, BlockSize, headDim): for each block the
+// keys of every head, then the values; the tokens of one head lie together, so
+// that a head's scores over a block are one small matrix product. KeysByDimension
+// changes the last two places of keys.
+type KV struct {
+	Type                           quant.Type // F32, F16 or Q8_0
+	Layers, Blocks, BlockSize      int
+	KVHeads, HeadDim               int
+	Data                           []byte
+	token, head, block, layerBytes int  // strides in bytes
+	byDim                          bool // see KeysByDimension
+}
+
+// spanTokens is how many tokens the scores of a span are taken of at a time,
+// and partSpans how many spans a part has.
+const (
+	spanTokens = 256
+	partSpans  = 8
+)
+
+// span returns the tokens of a span: whole blocks.
+func (kv *KV) span() int { return max(1, spanTokens/kv.BlockSize) * kv.BlockSize }
+
+// part returns the tokens of a part.
+func (kv *KV) part() int { return partSpans * kv.span() }
+
+// NewKV lays out a cache; the caller sets Data to Size bytes. It fails when
+// the sizes do not fit the type or an int.
+func NewKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim int) (*KV, error) {
+	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 {
+		return nil, fmt.Errorf("attention: a KV cache of %v is not supported; use F16, F32 or Q8_0", t)
+	}
+	token, ok := t.Size(headDim)
+	if !ok {
+		return nil, fmt.Errorf("attention: heads of %d do not fit blocks of %v", headDim, t)
+	}
+	kv := &KV{Type: t, Layers: layers, Blocks: blocks, BlockSize: blockSize, KVHeads: kvHeads, HeadDim: headDim}
+	kv.token = token
+	kv.head = token * blockSize
+	kv.block = 2 * kvHeads * kv.head
+	kv.layerBytes = blocks * kv.block
+	if layers <= 0 || blocks <= 0 || blockSize <= 0 || kvHeads <= 0 || kv.layerBytes <= 0 ||
+		layers > math.MaxInt/kv.layerBytes || blocks > math.MaxInt/kv.block {
+		return nil, fmt.Errorf("attention: a KV cache of %d layers, %d blocks of %d, %d heads of %d", layers, blocks, blockSize, kvHeads, headDim)
+	}
+	return kv, nil
+}
+
+// Size returns the bytes Data must have.
+func (kv *KV) Size() int { return kv.Layers * kv.layerBytes }
+
+func (kv *KV) keys(layer int, block int32, head int) []byte {
+	at := layer*kv.layerBytes + int(block)*kv.block + head*kv.head
+	return kv.Data[at : at+kv.head]
+}
+
+func (kv *KV) values(layer int, block int32, head int) []byte {
+	at := layer*kv.layerBytes + int(block)*kv.block + (kv.KVHeads+head)*kv.head
+	return kv.Data[at : at+kv.head]
+}
+
+// Copy copies block src to block dst in every layer.
+func (kv *KV) Copy(dst, src int32) {
+	for l := range kv.Layers {
+		at := kv.Data[l*kv.layerBytes:]
+		copy(at[int(dst)*kv.block:(int(dst)+1)*kv.block], at[int(src)*kv.block:])
+	}
+}
+
+// Put stores the key and value rows (kvHeads·headDim) of the token at place
+// slot of a block.
+func (kv *KV) Put(layer int, block int32, slot int, k, v []float32) {
+	l := kv.Type.Layout()
+	for h := range kv.KVHeads {
+		at := h * kv.HeadDim
+		keys, value := kv.keys(layer, block, h), kv.values(layer, block, h)[slot*kv.token:(slot+1)*kv.token]
+		if kv.byDim { // the value's place serves on the way
+			l.Encode(value, k[at:at+kv.HeadDim])
+			kv.moveKey(keys, value, slot, false)
+		} else {
+			l.Encode(keys[slot*kv.token:(slot+1)*kv.token], k[at:at+kv.HeadDim])
+		}
+		l.Encode(value, v[at:at+kv.HeadDim])
+	}
+}
+
+// AttendOptions say how a row attends.
+type AttendOptions struct {
+	Scale   float32   // of the scores
+	SoftCap float32   // above 0: scores become SoftCap · tanh(score / SoftCap)
+	Sinks   []float32 // (group) scores without a value, or nil
+}
+
+// Attend writes softmax(scale · q·Kᵀ) · V over tokens first to n-1 of a
+// sequence to dst, for the query heads that share key head head. dst and q are
+// (group, headDim); table names the sequence's blocks in order. Blocks before
+// first's are not read. Queries are multiplied by scale before their products.
+//
+// The softmax is taken in spans of a few blocks with a running maximum, and
+// parts of a few spans are taken apart and put together in order; both begin at
+// multiples of their length. So any n needs the same scratch, a long sequence
+// can be cut over threads, and bits depend on neither. Milakov & Gimelshein,
+// "Online normalizer calculation for softmax", 2018, algorithm 3 and §3.1; GQA:
+// Ainslie et al., 2023; sinks: Xiao et al., 2023. Against float64 the result is
+// within (headDim + n)·2⁻²³ of Σ|p·v|, plus what the cache's type and the soft
+// cap lost.
+func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n int, o AttendOptions, s *Scratch) {
+	group, dim := s.group, kv.HeadDim
+	if len(dst) != group*dim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group {
+		panic(fmt.Sprintf("attention: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks", len(q), len(dst), first, n, len(table), len(o.Sinks)))
+	}
+	s.begin(kv, 1)
+	copy(s.q, q)
+	s.ask(kv, o.Scale)
+	s.reach[0] = reach{first, n}
+	s.clear(&s.total, o.Sinks)
+	for part := first / kv.part(); part*kv.part() < n; part++ {
+		kv.attendPart(s, layer, head, table, part, o)
+		s.total.merge(&s.part, group)
+	}
+	s.total.finish(group)
+	copy(dst, s.total.out)
+}

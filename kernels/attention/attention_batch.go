@@ -1,0 +1,183 @@
+package attention
+
+import (
+	"fmt"
+
+	"quern/kernels/threads"
+)
+
+// A Query says what one row of a batch attends to: tokens First up to End of
+// the sequence whose blocks Table names.
+type Query struct {
+	Table      []int32
+	First, End int
+}
+
+// A BatchAttention attends for all rows of a batch over a paged cache. Rows of
+// one sequence that stand together share what is read of the cache; where there
+// are few of them, parts of a long sequence are taken by several threads. A
+// row's bits depend on neither: they are those of KV.Attend. It is made once
+// per number of heads and is not safe for concurrent use.
+type BatchAttention struct {
+	heads, kvHeads, group int
+
+	kv      *KV
+	scratch []*Scratch
+	tiles   []attendTile
+	states  []softmax // of (tile, part, key head), when those are cut apart
+
+	// The call in progress.
+	layer   int
+	dst, q  []float32
+	queries []Query
+	o       AttendOptions
+	parts   int
+	whole   threads.Region
+	piece   threads.Region
+	join    threads.Region
+}
+
+// attendTile is rows from first up to end of a batch, of one sequence.
+type attendTile struct{ first, end int }
+
+// tileQueries is how many query rows, heads times tokens, a tile has at most:
+// their queries, scores and results stay in the second-level cache.
+const tileQueries = 48
+
+// NewBatchAttention prepares attention of heads query heads on kvHeads key
+// heads.
+func NewBatchAttention(heads, kvHeads int) *BatchAttention {
+	if kvHeads <= 0 || heads <= 0 || heads%kvHeads != 0 {
+		panic(fmt.Sprintf("attention: attention of %d heads on %d", heads, kvHeads))
+	}
+	a := &BatchAttention{heads: heads, kvHeads: kvHeads, group: heads / kvHeads}
+	a.whole.F, a.piece.F, a.join.F = a.attendWhole, a.attendPiece, a.joinPieces
+	return a
+}
+
+// Run writes the attention of every query to dst. dst and q are (len(queries),
+// heads, headDim); o.Sinks has heads values or none. Keys and values of all
+// tokens in reach must have been Put.
+func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float32, queries []Query, o AttendOptions) {
+	width := a.heads * kv.HeadDim
+	if kv.KVHeads != a.kvHeads || len(q) != len(queries)*width || len(dst) != len(q) || o.Sinks != nil && len(o.Sinks) != a.heads {
+		panic(fmt.Sprintf("attention: attention of %d rows of %d heads of %d, %d floats into %d, on %d key heads, with %d sinks",
+			len(queries), a.heads, kv.HeadDim, len(q), len(dst), kv.KVHeads, len(o.Sinks)))
+	}
+	for _, r := range queries {
+		if r.First < 0 || r.First >= r.End || (r.End-1)/kv.BlockSize >= len(r.Table) {
+			panic(fmt.Sprintf("attention: attention over tokens %d to %d in %d blocks", r.First, r.End, len(r.Table)))
+		}
+	}
+	most := max(1, tileQueries/a.group)
+	for len(a.scratch) < p.Workers() {
+		a.scratch = append(a.scratch, nil)
+	}
+	for i, s := range a.scratch {
+		if s == nil || a.kv != kv || !s.Fits(kv, a.group) {
+			a.scratch[i] = newScratch(kv, a.group, most)
+			a.states = nil
+		}
+	}
+	a.kv, a.layer, a.dst, a.q, a.queries, a.o = kv, layer, dst, q, queries, o
+	a.cut(most)
+	// A few chunks for each worker end at about the same time.
+	if items := len(a.tiles) * a.kvHeads; items >= 4*p.Workers() || p.Workers() == 1 || a.parts == 1 || len(a.tiles) < len(queries) {
+		p.Run(items, &a.whole)
+	} else {
+		for len(a.states) < items*a.parts {
+			a.states = append(a.states, newSoftmax(a.group, kv.HeadDim))
+		}
+		p.Run(items*a.parts, &a.piece)
+		p.Run(items, &a.join)
+	}
+	a.dst, a.q, a.queries, a.o = nil, nil, nil, AttendOptions{}
+}
+
+// cut makes tiles of neighbours that share blocks, and notes the most parts any
+// row reaches into.
+func (a *BatchAttention) cut(most int) {
+	a.tiles, a.parts = a.tiles[:0], 1
+	part := a.kv.part()
+	for i, r := range a.queries {
+		a.parts = max(a.parts, (r.End+part-1)/part-r.First/part)
+		if n := len(a.tiles); i > 0 && a.tiles[n-1].end-a.tiles[n-1].first < most && sameTable(a.queries[i-1].Table, r.Table) {
+			a.tiles[n-1].end = i + 1
+			continue
+		}
+		a.tiles = append(a.tiles, attendTile{i, i + 1})
+	}
+}
+
+func sameTable(a, b []int32) bool { return len(a) == len(b) && &a[0] == &b[0] }
+
+// load puts the queries of a tile and key head into s and returns the options
+// of that head.
+func (a *BatchAttention) load(s *Scratch, t attendTile, head int) AttendOptions {
+	n, o := a.group*a.kv.HeadDim, a.o
+	s.begin(a.kv, t.end-t.first)
+	for i := t.first; i < t.end; i++ {
+		copy(s.q[(i-t.first)*n:], a.q[(i*a.kvHeads+head)*n:][:n])
+		s.reach[i-t.first] = reach{a.queries[i].First, a.queries[i].End}
+	}
+	s.ask(a.kv, o.Scale)
+	if o.Sinks != nil {
+		o.Sinks = o.Sinks[head*a.group : (head+1)*a.group]
+	}
+	return o
+}
+
+// attendWhole computes a tile's rows for one key head.
+func (a *BatchAttention) attendWhole(worker, c int) {
+	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
+	o := a.load(s, t, head)
+	s.clear(&s.total, o.Sinks)
+	first, end := s.reach[0].first, 0
+	for _, r := range s.reach[:t.end-t.first] {
+		first, end = min(first, r.first), max(end, r.end)
+	}
+	part := a.kv.part()
+	for p := first / part; p*part < end; p++ {
+		a.kv.attendPart(s, a.layer, head, a.queries[t.first].Table, p, o)
+		s.total.merge(&s.part, s.rows)
+	}
+	s.total.finish(s.rows)
+	a.store(s.total.out, t, head)
+}
+
+// attendPiece computes one part of one row for one key head.
+func (a *BatchAttention) attendPiece(worker, c int) {
+	// Heads of one part are neighbours: so are their keys and values.
+	head, p, item := c%a.kvHeads, c/a.kvHeads%a.parts, c/a.kvHeads/a.parts
+	s, t := a.scratch[worker], a.tiles[item]
+	q := &a.queries[t.first]
+	if p += q.First / a.kv.part(); p*a.kv.part() >= q.End {
+		return
+	}
+	o := a.load(s, t, head)
+	a.kv.attendPart(s, a.layer, head, q.Table, p, o)
+	st := &a.states[c]
+	copy(st.top, s.part.top)
+	copy(st.sum, s.part.sum)
+	copy(st.out, s.part.out)
+}
+
+// joinPieces puts the parts of one row and key head together, in order.
+func (a *BatchAttention) joinPieces(worker, c int) {
+	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
+	o := a.load(s, t, head)
+	s.clear(&s.total, o.Sinks)
+	q, part := &a.queries[t.first], a.kv.part()
+	for p := 0; (q.First/part+p)*part < q.End; p++ {
+		s.total.merge(&a.states[(c/a.kvHeads*a.parts+p)*a.kvHeads+head], s.rows)
+	}
+	s.total.finish(s.rows)
+	a.store(s.total.out, t, head)
+}
+
+func (a *BatchAttention) store(out []float32, t attendTile, head int) {
+	n := a.group * a.kv.HeadDim
+	for i := t.first; i < t.end; i++ {
+		copy(a.dst[(i*a.kvHeads+head)*n:][:n], out[(i-t.first)*n:])
+	}
+}

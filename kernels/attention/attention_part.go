@@ -1,0 +1,198 @@
+package attention
+
+import (
+	"math"
+
+	"quern/kernels/quant"
+	"quern/kernels/vec"
+)
+
+// Scratch is what one worker needs to attend; see NewScratch.
+type Scratch struct {
+	group, most int // query heads that share a key head, tokens whose queries are taken together
+	span        int
+
+	rows        int // group for every token
+	reach       []reach
+	q           []float32 // (rows, headDim)
+	quantized   []byte
+	act         []byte // q, or quantized
+	actStride   int
+	scores      []float32 // (rows, span)
+	part, total softmax
+}
+
+// reach is the tokens from first up to end that one token attends to.
+type reach struct{ first, end int }
+
+// A softmax is rows of a result that is not complete: Σ exp(score - top)·value,
+// and what it has to be divided by.
+type softmax struct {
+	top, sum, out []float32
+}
+
+func newSoftmax(rows, dim int) softmax {
+	return softmax{make([]float32, rows), make([]float32, rows), make([]float32, rows*dim)}
+}
+
+// NewScratch makes scratch for groups of heads sharing one key head.
+func NewScratch(kv *KV, group int) *Scratch { return newScratch(kv, group, 1) }
+
+// newScratch makes scratch for the queries of up to most tokens at a time.
+func newScratch(kv *KV, group, most int) *Scratch {
+	rows := group * most
+	s := &Scratch{
+		group: group, most: most, span: kv.span(),
+		reach:  make([]reach, most),
+		q:      make([]float32, rows*kv.HeadDim),
+		scores: make([]float32, rows*kv.span()),
+		part:   newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
+	}
+	if with := kv.Type.Layout().With; with != quant.F32 {
+		s.quantized = make([]byte, rows*quant.ActBytes(with, kv.HeadDim))
+	}
+	return s
+}
+
+// Fits reports whether s serves kv and group.
+func (s *Scratch) Fits(kv *KV, group int) bool {
+	rows := group * s.most
+	quantized := 0
+	if with := kv.Type.Layout().With; with != quant.F32 {
+		quantized = rows * quant.ActBytes(with, kv.HeadDim)
+	}
+	return s.group == group && len(s.q) == rows*kv.HeadDim && s.span == kv.span() && len(s.quantized) == quantized
+}
+
+// begin makes s ready for the queries of that many tokens, which the caller
+// puts into q.
+func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
+
+// ask takes the queries in q, times scale: so scores need not be multiplied.
+func (s *Scratch) ask(kv *KV, scale float32) {
+	q, with := s.q[:s.rows*kv.HeadDim], kv.Type.Layout().With
+	vec.Scale(q, q, scale)
+	s.act, s.actStride = quant.Floats(q), 4*kv.HeadDim
+	if with != quant.F32 {
+		s.act, s.actStride = s.quantized, quant.ActBytes(with, kv.HeadDim)
+		quant.Quantize(s.act, with, q, kv.HeadDim)
+	}
+}
+
+// clear makes f the softmax of nothing, or of sinks (group), which have no
+// value.
+func (s *Scratch) clear(f *softmax, sinks []float32) {
+	clear(f.out[:s.rows*len(f.out)/len(f.top)])
+	for i := range s.rows {
+		f.top[i], f.sum[i] = float32(math.Inf(-1)), 0
+		if sinks != nil {
+			f.top[i], f.sum[i] = sinks[i%s.group], 1
+		}
+	}
+}
+
+// merge adds the softmax of other tokens to rows of f.
+func (f *softmax) merge(g *softmax, rows int) {
+	dim := len(f.out) / len(f.top)
+	for i := range rows {
+		out, more := f.out[i*dim:(i+1)*dim], g.out[i*dim:(i+1)*dim]
+		top := max(f.top[i], g.top[i])
+		was, is := float32(1), float32(1)
+		if f.top[i] != top {
+			was = vec.ExpScalar(f.top[i] - top)
+		}
+		if g.top[i] != top {
+			is = vec.ExpScalar(g.top[i] - top)
+		}
+		f.top[i], f.sum[i] = top, float32(f.sum[i]*was)+float32(g.sum[i]*is)
+		vec.Scale(out, out, was)
+		vec.Scale(more, more, is)
+		vec.Add(out, out, more)
+	}
+}
+
+// finish divides rows of f by their sums.
+func (f *softmax) finish(rows int) {
+	dim := len(f.out) / len(f.top)
+	for i := range rows {
+		out := f.out[i*dim : (i+1)*dim]
+		vec.Scale(out, out, 1/f.sum[i])
+	}
+}
+
+// attendPart leaves the softmax of one part's tokens in s.part.
+func (kv *KV) attendPart(s *Scratch, layer, head int, table []int32, part int, o AttendOptions) {
+	s.clear(&s.part, nil)
+	span := kv.span()
+	// What any token reaches.
+	all := s.reach[0]
+	for _, r := range s.reach[1 : s.rows/s.group] {
+		all = reach{min(all.first, r.first), max(all.end, r.end)}
+	}
+	from, to := max(part*kv.part(), all.first/span*span), min((part+1)*kv.part(), all.end)
+	for at := from; at < to; at += span {
+		kv.attendSpan(s, layer, head, table, max(at, all.first), min(at+span, to), at, o)
+	}
+}
+
+// attendSpan adds tokens lo up to hi, of the span that begins at base, to
+// s.part.
+func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, base int, o AttendOptions) {
+	size, dim := kv.BlockSize, kv.HeadDim
+	// The cache's blocks lie anywhere: what is read next is fetched on the way.
+	for b := lo / size; b*size < hi; b++ {
+		skip := max(0, lo-b*size)
+		kv.scoreBlock(s, s.scores[b*size-base:], kv.keys(layer, table[b], head), skip, min(size, hi-b*size)-skip, kv.values(layer, table[b], head))
+	}
+	// Tokens that every query reaches.
+	both := reach{lo, hi}
+	for i := range s.rows {
+		r := s.reach[i/s.group]
+		r.first, r.end = max(r.first, lo), min(r.end, hi)
+		both.first, both.end = max(both.first, r.first), min(both.end, r.end)
+		if r.first < r.end {
+			p := s.scores[i*s.span:][r.first-base : r.end-base]
+			if o.SoftCap > 0 {
+				vec.SoftCap(p, p, o.SoftCap)
+			}
+			softmaxBlock(p, s.part.out[i*dim:(i+1)*dim], &s.part.top[i], &s.part.sum[i], largest(p))
+		}
+	}
+	if both.first >= both.end {
+		both = reach{hi, hi}
+	}
+	for b := lo / size; b*size < hi; b++ {
+		var next []byte // keys of the next span
+		if b+s.span/size < len(table) {
+			next = kv.keys(layer, table[b+s.span/size], head)
+		}
+		values := kv.values(layer, table[b], head)
+		// Of a query's tokens, those before the common ones, those, those after.
+		c0 := min(max(both.first, b*size), (b+1)*size)
+		c1 := min(max(both.end, c0), (b+1)*size)
+		kv.addValues(s, values, b*size, b*size, c0, base, lo, hi)
+		if c0 < c1 {
+			if next != nil {
+				next = next[(c0-b*size)*kv.token:]
+			}
+			kv.sumValues(s.part.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
+		}
+		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
+	}
+}
+
+// addValues adds the tokens from t0 up to t1 that a query reaches, for each
+// query by itself. values begins with token start.
+func (kv *KV) addValues(s *Scratch, values []byte, start, t0, t1, base, lo, hi int) {
+	if t0 >= t1 {
+		return
+	}
+	dim := kv.HeadDim
+	for i := range s.rows {
+		r := s.reach[i/s.group]
+		from, to := max(r.first, lo, t0), min(r.end, hi, t1)
+		if from < to {
+			kv.sumValues(s.part.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
+		}
+	}
+}

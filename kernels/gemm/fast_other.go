@@ -1,0 +1,16 @@
+//go:build !amd64 || noasm
+
+package gemm
+
+func (c *Product) tiles() { c.tilesGo() }
+
+func (c *int8Product) tiles() { c.tilesGo() }
+
+// int8ByFloats reports whether tiles of float32 are the fastest for integers.
+func int8ByFloats() bool { return false }
+
+func rangeFast([]float32, *float32, *float32) int { return 0 }
+
+func quantizeFast([]byte, []float32, float32, int32) int { return 0 }
+
+func widenFast(*[32]float32, []float32) int { return 0 }

@@ -1,0 +1,138 @@
+// Package gemm multiplies rows with packed matrices: float32 rows with Panels of
+// float32, and uint8 rows with Int8Panels.
+package gemm
+
+import (
+	"fmt"
+
+	"quern/kernels/threads"
+)
+
+// Panels is a matrix W of n rows and k columns laid out for products x · Wᵀ:
+// columns of the result in panels of 16, a panel's 16 weights for one k side by
+// side. The last panel is filled up with zeros.
+//
+// Every element of a product is one running sum over ascending k, so its bits
+// depend on the CPU level only, not on how many rows are computed together.
+// Matrices read in the file's own layout go through MatMul, which adds in
+// another order.
+type Panels struct {
+	n, k int
+	data []float32 // (panels, k, 16)
+}
+
+const PanelWidth = 16
+
+// NewPanels returns a zero matrix of n rows and k columns, to be packed into.
+func NewPanels(n, k int) *Panels {
+	p := &Panels{}
+	p.reset(n, k)
+	return p
+}
+
+// reset makes p n×k; what it held is lost, and memory is kept where it is
+// enough.
+func (p *Panels) reset(n, k int) {
+	if n <= 0 || k <= 0 {
+		panic(fmt.Sprintf("gemm: panels of a %d×%d matrix", n, k))
+	}
+	p.n, p.k = n, k
+	size := (n + PanelWidth - 1) / PanelWidth * PanelWidth * k
+	if cap(p.data) < size {
+		p.data = make([]float32, size)
+		return
+	}
+	p.data = p.data[:size]
+	clear(p.data[max(0, size-PanelWidth*k):]) // what fills up the last panel
+}
+
+// Rows and Columns are the sizes of W: a product has Rows columns and sums
+// over Columns.
+func (p *Panels) Rows() int    { return p.n }
+func (p *Panels) Columns() int { return p.k }
+
+// Data is the packed weights (panels, k, 16), for a Product's W.
+func (p *Panels) Data() []float32 { return p.data }
+
+// PackRows takes W from w, whose row r starts at r·stride.
+func (p *Panels) PackRows(w []float32, stride int) {
+	if stride < p.k || len(w) < (p.n-1)*stride+p.k {
+		panic(fmt.Sprintf("gemm: packing %d rows of %d, stride %d, from %d floats", p.n, p.k, stride, len(w)))
+	}
+	for r := range p.n {
+		to := p.data[r/PanelWidth*PanelWidth*p.k+r%PanelWidth:]
+		for i, v := range w[r*stride : r*stride+p.k] {
+			to[i*PanelWidth] = v
+		}
+	}
+}
+
+// PackColumns takes Wᵀ, a matrix of k rows and n columns, from w, whose row i
+// starts at i·stride: a product is x · w then.
+func (p *Panels) PackColumns(w []float32, stride int) {
+	if stride < p.n || len(w) < (p.k-1)*stride+p.n {
+		panic(fmt.Sprintf("gemm: packing %d rows of %d, stride %d, from %d floats", p.k, p.n, stride, len(w)))
+	}
+	for i := range p.k {
+		row := w[i*stride : i*stride+p.n]
+		for at := i * PanelWidth; len(row) > 0; at += p.k * PanelWidth {
+			row = row[copy(p.data[at:at+PanelWidth], row):]
+		}
+	}
+}
+
+// A Gemm multiplies float32 rows with one packed matrix on a Pool. It is made
+// once per matrix and is not safe for concurrent use.
+type Gemm struct {
+	w      *Panels
+	bias   []float32
+	call   Product
+	cut    Cut
+	region threads.Region
+}
+
+// NewGemm prepares x · Wᵀ + bias. bias (w.Rows()) may be nil. Both are kept,
+// not copied.
+func NewGemm(w *Panels, bias []float32) *Gemm {
+	if bias != nil && len(bias) != w.n {
+		panic(fmt.Sprintf("gemm: a %d×%d matrix with %d biases", w.n, w.k, len(bias)))
+	}
+	g := &Gemm{w: w, bias: bias}
+	g.region.F = func(_, c int) { g.cut.Part(&g.call, c) }
+	return g
+}
+
+// Run writes rows products to dst, row i at i·dstStride, of the rows of x at
+// i·xStride. With add they are added to what dst holds, and the bias is left
+// out. dst may not overlap x.
+func (g *Gemm) Run(p *threads.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool) {
+	g.call = newProduct(dst, dstStride, x, xStride, rows, g.w, g.bias, add)
+	g.cut = CutProduct(&g.call, p.Workers())
+	p.Run(g.cut.Chunks(), &g.region)
+	g.call = Product{}
+}
+
+// Multiply is Gemm.Run on the calling goroutine.
+func Multiply(dst []float32, dstStride int, x []float32, xStride, rows int, w *Panels, bias []float32, add bool) {
+	c := newProduct(dst, dstStride, x, xStride, rows, w, bias, add)
+	c.Run()
+}
+
+// Move copies packed weights to memory the caller owns, n floats a call, and
+// forgets its own. Weights of hundreds of megabytes are better kept outside the
+// Go heap: the collector lets a heap grow in proportion to what lives in it.
+// That memory has to stay until the last product.
+func (p *Panels) Move(memory func(n int) []float32) { p.data = moved(p.data, memory) }
+
+// Move is Move of the packed weights.
+func (g *Gemm) Move(memory func(n int) []float32) { g.w.Move(memory) }
+
+func moved(w []float32, memory func(n int) []float32) []float32 {
+	to := memory(len(w))[:len(w):len(w)]
+	copy(to, w)
+	return to
+}
+
+// Resize makes p a zero matrix of n rows and k columns to be packed into, in the
+// memory it has where that is enough. No product with p may be in progress.
+func (p *Panels) Resize(n, k int) { p.reset(n, k) }

@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package kernels
-
-func adviseHuge([]byte) {}

@@ -1,0 +1,42 @@
+// Package kerneltest is what tests of several packages of kernels share.
+package kerneltest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Floats returns n normally distributed values.
+func Floats(r *rand.Rand, n int) []float32 {
+	f := make([]float32, n)
+	for i := range f {
+		f[i] = float32(r.NormFloat64())
+	}
+	return f
+}
+
+// Within fails unless |got-want| ≤ bound.
+func Within(t *testing.T, what string, got float32, want, bound float64) {
+	t.Helper()
+	if !(math.Abs(float64(got)-want) <= bound) {
+		t.Fatalf("%s = %g, want %g ± %g", what, got, want, bound)
+	}
+}
+
+// Guard stands where nothing may be written.
+const Guard = 12345
+
+// Guarded returns rows of stride floats that are all guards.
+func Guarded(rows, stride int) []float32 {
+	f := make([]float32, rows*stride)
+	for i := range f {
+		f[i] = Guard
+	}
+	return f
+}
+
+// Report adds GFLOP/s to a benchmark of that many floating-point operations.
+func Report(b *testing.B, flops float64) {
+	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}

@@ -1,0 +1,366 @@
+package matmul
+
+import (
+	"fmt"
+
+	"quern/kernels/quant"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
+)
+
+// A Stack is one matrix (Out, In) for each expert, one after the other.
+type Stack struct {
+	Type    quant.Type
+	Data    []byte
+	Out, In int
+	Bias    []float32 // (experts, Out) or nil
+}
+
+func (s *Stack) rowBytes() int {
+	n, _ := s.Type.Size(s.In)
+	return n
+}
+
+// ExpertsOptions describe a mixture of experts. Act combines gate and up as
+// SiLUGate does. SparseMixer and Jitter are those of graph.Experts.
+type ExpertsOptions struct {
+	Gate, Up, Down Stack
+	Used           int // experts a row is sent through
+	Renormalise    bool
+	SparseMixer    bool
+	Jitter         float32
+	Act            func(dst, gate, up []float32)
+}
+
+// Experts computes a mixture of experts straight from the stacked weights: each
+// row goes through Used of them. Rows are grouped by expert, so an expert's
+// weights are read once however many rows want it; an expert no row wants is
+// not read. It is made once and is not safe for concurrent use.
+//
+// A row's result does not depend on the other rows: its own experts are summed
+// in the order of its router, and quant's DotRows and DotSplit give each row the
+// same bits in any batch.
+type Experts struct {
+	o       ExpertsOptions
+	n, rows int // experts, the most rows of a run
+
+	// A slot is a row at one of its experts; slots of one expert are neighbours.
+	chosen []int32   // (rows, used) experts of a row, likeliest first
+	weight []float32 // (rows, used)
+	slot   []int32   // (rows, used)
+	active []int32   // experts some row wants
+	start  []int32   // (experts+1) first slot of each
+
+	inputs [2]slotActs // of Gate, and of Up where its type takes another
+	up     *slotActs   // one of inputs
+	hidden slotActs
+	g, u   []float32 // (slots, ff)
+	y      []float32 // (slots, out)
+
+	// The run in progress.
+	dst, x, router    []float32
+	count             int // rows
+	tile, tiles       int // weight rows a chunk takes, chunks per expert
+	grain             int // rows or slots per chunk of row-wise work
+	choose, collect   threads.Region
+	project, activate threads.Region
+	contract, combine threads.Region
+
+	splitting *slotActs // whose split is being filled
+	fill      threads.Region
+}
+
+// slotActs are activations quantised per slot.
+type slotActs struct {
+	with   quant.Type
+	stride int
+	bytes  []byte
+	split  *quant.Split // the same, where the level in force wants it so, or nil
+}
+
+func newSlotActs(s *Stack, slots int) slotActs {
+	a := slotActs{with: s.Type.Layout().With}
+	a.stride = quant.ActBytes(a.with, s.In)
+	a.bytes = make([]byte, slots*a.stride)
+	return a
+}
+
+func (a *slotActs) at(slot int) []byte { return a.bytes[slot*a.stride : (slot+1)*a.stride] }
+
+// NewExperts prepares a mixture of n experts for runs of at most rows rows.
+// Weights are kept, not copied.
+func NewExperts(o ExpertsOptions, n, rows int) *Experts {
+	for _, s := range []*Stack{&o.Gate, &o.Up, &o.Down} {
+		row, ok := s.Type.Size(s.In)
+		if !ok || len(s.Data) != n*s.Out*row || s.Bias != nil && len(s.Bias) != n*s.Out {
+			panic(fmt.Sprintf("matmul: %d experts of %d×%d %v in %d bytes with %d biases", n, s.Out, s.In, s.Type, len(s.Data), len(s.Bias)))
+		}
+	}
+	if o.Used < 1 || o.Used > n || rows < 1 || o.Gate.Out != o.Up.Out || o.Gate.In != o.Up.In || o.Gate.Out != o.Down.In {
+		panic(fmt.Sprintf("matmul: %d of %d experts, gate %d×%d, up %d×%d, down %d×%d, for %d rows",
+			o.Used, n, o.Gate.Out, o.Gate.In, o.Up.Out, o.Up.In, o.Down.Out, o.Down.In, rows))
+	}
+	slots := rows * o.Used
+	e := &Experts{
+		o: o, n: n, rows: rows,
+		chosen: make([]int32, slots), weight: make([]float32, slots), slot: make([]int32, slots),
+		active: make([]int32, 0, n), start: make([]int32, n+1),
+		hidden: newSlotActs(&o.Down, slots),
+		g:      make([]float32, slots*o.Gate.Out), u: make([]float32, slots*o.Gate.Out),
+		y: make([]float32, slots*o.Down.Out),
+	}
+	e.inputs[0] = newSlotActs(&o.Gate, slots)
+	e.up = &e.inputs[0]
+	if o.Up.Type.Layout().With != e.up.with {
+		e.inputs[1] = newSlotActs(&o.Up, slots)
+		e.up = &e.inputs[1]
+	}
+	e.choose.F, e.collect.F = e.chooseChunk, e.collectChunk
+	e.project.F, e.activate.F = e.projectChunk, e.activateChunk
+	e.contract.F, e.combine.F = e.contractChunk, e.combineChunk
+	e.fill.F = e.fillChunk
+	return e
+}
+
+// Run writes the mixture of every row of x (rows, in), routed by router
+// (rows, experts), to dst (rows, out).
+func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
+	if rows < 0 || rows > e.rows || len(dst) != rows*e.o.Down.Out || len(x) != rows*e.o.Gate.In || len(router) != rows*e.n {
+		panic(fmt.Sprintf("matmul: experts for %d rows of %d: %d floats routed by %d into %d", rows, e.rows, len(x), len(router), len(dst)))
+	}
+	if rows == 0 {
+		return
+	}
+	e.dst, e.x, e.router, e.count = dst, x, router, rows
+	byRow := func(rows, width int, r *threads.Region) {
+		e.grain = max(1, 8<<10/width)
+		p.Run((rows+e.grain-1)/e.grain, r)
+	}
+	byRow(rows, e.n*e.o.Used, &e.choose)
+	e.sort()
+	slots := rows * e.o.Used
+	byRow(rows, e.o.Gate.In*e.o.Used, &e.collect)
+	e.split(p, &e.inputs[0], &e.o.Gate)
+	e.split(p, e.up, &e.o.Up)
+	e.cut(p, &e.o.Gate)
+	p.Run(len(e.active)*e.tiles, &e.project)
+	e.inputs[0].giveBack()
+	e.up.giveBack()
+	byRow(slots, e.o.Gate.Out, &e.activate)
+	e.split(p, &e.hidden, &e.o.Down)
+	e.cut(p, &e.o.Down)
+	p.Run(len(e.active)*e.tiles, &e.contract)
+	e.hidden.giveBack()
+	byRow(rows, e.o.Down.Out*e.o.Used, &e.combine)
+	e.dst, e.x, e.router = nil, nil, nil
+}
+
+// chooseChunk finds the experts of rows and their weights.
+func (e *Experts) chooseChunk(_, c int) {
+	used := e.o.Used
+	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
+		chosen, weight, scores := e.chosen[r*used:(r+1)*used], e.weight[r*used:(r+1)*used], e.router[r*e.n:(r+1)*e.n]
+		if e.o.SparseMixer {
+			chooseSparsely(chosen, weight, scores, e.o.Jitter)
+		} else {
+			chooseExperts(chosen, weight, scores, e.o.Renormalise)
+		}
+	}
+}
+
+// chooseExperts writes the highest scores' numbers in descending order to
+// chosen, the lower number first among equals, and their softmax over all
+// scores to weight; renormalise divides those by their sum.
+func chooseExperts(chosen []int32, weight, scores []float32, renormalise bool) {
+	for k := range chosen {
+		chosen[k] = highest(scores, chosen[:k])
+	}
+	top, sum := scores[chosen[0]], float32(0)
+	for _, s := range scores {
+		sum += vec.ExpScalar(s - top)
+	}
+	if renormalise {
+		sum = 0
+		for _, i := range chosen {
+			sum += vec.ExpScalar(scores[i] - top)
+		}
+	}
+	for k, i := range chosen {
+		weight[k] = vec.ExpScalar(scores[i]-top) / sum
+	}
+}
+
+// chooseSparsely is chooseExperts for SparseMixer: the weight of an expert is its
+// part of the softmax over those that are left and near it.
+func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
+	for k := range chosen {
+		best := highest(scores, chosen[:k])
+		top, sum := scores[best], float32(0)
+		for i, s := range scores {
+			// Written so that 0/0, of two scores of zero, counts as near.
+			if !taken(chosen[:k], int32(i)) && !((top-s)/max(s, -s, top) > 2*jitter) {
+				sum += vec.ExpScalar(s - top)
+			}
+		}
+		chosen[k], weight[k] = best, 1/sum
+	}
+}
+
+// highest returns the number of the highest score that is not taken, the lower
+// among equals.
+func highest(scores []float32, without []int32) int32 {
+	best := int32(-1)
+	for i, s := range scores {
+		if !taken(without, int32(i)) && (best < 0 || s > scores[best]) {
+			best = int32(i)
+		}
+	}
+	return best
+}
+
+func taken(chosen []int32, i int32) bool {
+	for _, c := range chosen {
+		if c == i {
+			return true
+		}
+	}
+	return false
+}
+
+// sort gives every chosen expert of every row its slot.
+func (e *Experts) sort() {
+	chosen := e.chosen[:e.count*e.o.Used]
+	clear(e.start)
+	for _, x := range chosen {
+		e.start[x+1]++
+	}
+	e.active = e.active[:0]
+	for x := range e.n {
+		if e.start[x+1] > 0 {
+			e.active = append(e.active, int32(x))
+		}
+		e.start[x+1] += e.start[x]
+	}
+	for i, x := range chosen { // start moves on to the end of each expert
+		e.slot[i] = e.start[x]
+		e.start[x]++
+	}
+	copy(e.start[1:], e.start[:e.n])
+	e.start[0] = 0
+}
+
+// collectChunk quantises rows to their slots.
+func (e *Experts) collectChunk(_, c int) {
+	used, n := e.o.Used, e.o.Gate.In
+	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
+		slots := e.slot[r*used : (r+1)*used]
+		for i := range e.inputs {
+			a := &e.inputs[i]
+			if a.stride == 0 {
+				continue
+			}
+			first := a.at(int(slots[0]))
+			quant.Quantize(first, a.with, e.x[r*n:(r+1)*n], n)
+			for _, s := range slots[1:] {
+				copy(a.at(int(s)), first)
+			}
+		}
+	}
+}
+
+// split splits what s is multiplied with, if it wants that and nothing else did.
+func (e *Experts) split(p *threads.Pool, a *slotActs, s *Stack) {
+	if !s.Type.Splits() || a.split != nil {
+		return
+	}
+	a.split = quant.LendSplit(s.In, e.count*e.o.Used)
+	e.splitting = a
+	p.Run(len(e.active), &e.fill)
+}
+
+// fillChunk splits the slots of an active expert.
+func (e *Experts) fillChunk(_, c int) {
+	x, a := e.active[c], e.splitting
+	first := int(e.start[x])
+	part := a.split.Part(first, int(e.start[x+1])-first)
+	for i := range part.Fills() {
+		part.Fill(i, a.bytes[first*a.stride:], a.stride)
+	}
+}
+
+func (a *slotActs) giveBack() {
+	if a.split != nil {
+		a.split.GiveBack()
+		a.split = nil
+	}
+}
+
+// cut decides how many weight rows a chunk takes; see MatMul. An expert's batch
+// is taken to be the average one.
+func (e *Experts) cut(p *threads.Pool, s *Stack) {
+	batch := (e.count*e.o.Used + len(e.active) - 1) / len(e.active)
+	share := (s.Out*len(e.active) + p.Workers() - 1) / p.Workers()
+	e.tile = chunkRows(s.rowBytes(), share, batch)
+	if s.Type.Splits() {
+		e.tile = splitRows(s.rowBytes(), share, batch)
+	}
+	e.tile = min(e.tile, s.Out)
+	e.tiles = (s.Out + e.tile - 1) / e.tile
+}
+
+// multiply writes the products of one tile of one active expert with all slots
+// of that expert to dst (slots, s.Out).
+func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
+	x := int(e.active[c/e.tiles])
+	r0 := c % e.tiles * e.tile
+	r1 := min(r0+e.tile, s.Out)
+	first, batch := int(e.start[x]), int(e.start[x+1]-e.start[x])
+	row := s.rowBytes()
+	w := s.Data[(x*s.Out+r0)*row : (x*s.Out+r1)*row]
+	if a.split != nil && s.Type.Splits() {
+		part := a.split.Part(first, batch)
+		s.Type.DotSplit(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
+	} else {
+		s.Type.DotRows(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)
+	}
+	if s.Bias == nil {
+		return
+	}
+	bias := s.Bias[x*s.Out+r0 : x*s.Out+r1]
+	for b := first; b < first+batch; b++ {
+		out := dst[b*s.Out+r0 : b*s.Out+r1]
+		for i, v := range bias {
+			out[i] += v
+		}
+	}
+}
+
+func (e *Experts) projectChunk(_, c int) {
+	e.multiply(e.g, &e.o.Gate, &e.inputs[0], c)
+	e.multiply(e.u, &e.o.Up, e.up, c)
+}
+
+func (e *Experts) activateChunk(_, c int) {
+	n := e.o.Gate.Out
+	for s := c * e.grain; s < min((c+1)*e.grain, e.count*e.o.Used); s++ {
+		g := e.g[s*n : (s+1)*n]
+		e.o.Act(g, g, e.u[s*n:(s+1)*n])
+		quant.Quantize(e.hidden.at(s), e.hidden.with, g, n)
+	}
+}
+
+func (e *Experts) contractChunk(_, c int) { e.multiply(e.y, &e.o.Down, &e.hidden, c) }
+
+func (e *Experts) combineChunk(_, c int) {
+	used, n := e.o.Used, e.o.Down.Out
+	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
+		out := e.dst[r*n : (r+1)*n]
+		clear(out)
+		for k := r * used; k < (r+1)*used; k++ {
+			w, y := e.weight[k], e.y[int(e.slot[k])*n:]
+			for i, v := range y[:n] {
+				out[i] += w * v
+			}
+		}
+	}
+}

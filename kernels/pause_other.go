@@ -1,7 +1,0 @@
-//go:build !(amd64 || arm64) || noasm
-
-package kernels
-
-// pause does nothing where the processor has no hint for spinning; the pool
-// yields soon enough.
-func pause(uint32) {}

@@ -1,0 +1,43 @@
+package threads
+
+import (
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A sleeper is where a worker parks: in the kernel, on its own thread, so that
+// one system call has it run again. A channel would first put it on the queue of
+// the caller's P, from where another thread steals it only after a nap of its
+// own: on a busy machine that took milliseconds.
+type sleeper struct{ parked atomic.Uint32 }
+
+func newSleeper() *sleeper { return new(sleeper) }
+
+const (
+	futexWait = 0 | 128 // FUTEX_PRIVATE_FLAG
+	futexWake = 1 | 128
+)
+
+// sleep returns when wake was called since parked was set.
+func (s *sleeper) sleep() {
+	for s.parked.Load() == 1 {
+		syscall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.parked)), futexWait, 1, 0, 0, 0)
+	}
+}
+
+// wake ends sleep; it reports whether the worker was parked.
+func (s *sleeper) wake() bool {
+	if !s.parked.CompareAndSwap(1, 0) {
+		return false
+	}
+	syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.parked)), futexWake, 1, 0, 0, 0)
+	return true
+}
+
+// stay takes back that parked was set.
+func (s *sleeper) stay() { s.parked.Store(0) }
+
+func osYield() { syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }

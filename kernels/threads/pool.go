@@ -1,0 +1,239 @@
+// Package threads runs the compute of forward passes on a fixed set of
+// goroutines: a Pool claims the chunks of a Region, a Partition says which
+// chunks a worker takes first, Cores how many workers a machine is worth.
+package threads
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Pool runs small regions of work on a fixed set of goroutines. A forward
+// pass has hundreds of regions a token, some of a few microseconds, so workers
+// spin for a moment between regions before they park.
+//
+// One goroutine at a time may call Run.
+type Pool struct {
+	workers []*worker
+	wg      sync.WaitGroup
+	stop    atomic.Bool
+	held    atomic.Bool  // see Hold
+	caller  atomic.Int32 // the CPU Hold was called on
+
+	_      [64]byte
+	state  atomic.Uint64 // generation, chunks and the next one to claim; see pack
+	_      [56]byte
+	left   atomic.Int64 // chunks not finished
+	_      [56]byte
+	first  atomic.Int64 // number of the generation's first chunk
+	region atomic.Pointer[Region]
+}
+
+// A Pool's state is one word, so that claiming a chunk checks everything at
+// once: a worker that comes late to a generation finds it used up, whatever the
+// next one looks like, because a generation's count is claimed against itself.
+const (
+	chunkBits = 20
+	maxChunks = 1<<chunkBits - 1
+)
+
+func pack(gen uint64, chunks int) uint64 { return gen<<(2*chunkBits) | uint64(chunks)<<chunkBits }
+
+func unpack(state uint64) (gen uint64, chunks, next int) {
+	return state >> (2 * chunkBits), int(state >> chunkBits & maxChunks), int(state & maxChunks)
+}
+
+// A Region is a piece of parallel work: F is called once for each chunk, from
+// several goroutines at a time, each with its own worker number below Workers.
+// Regions are made once and reused, so that running one allocates nothing.
+type Region struct{ F func(worker, chunk int) }
+
+type worker struct {
+	id int
+	*sleeper
+}
+
+// How long idle workers spin: yieldAfter rounds of PAUSE before the first
+// sched_yield, then until parkAfter. Without the yield a loaded machine doubles
+// the time of a token; see BUILD.md. While the pool is held the other thread is
+// nearly always just about to be done, and a CPU given away on a loaded machine
+// is gone for milliseconds: both are yieldHeld and parkHeld then.
+const (
+	pauses     = 4
+	yieldAfter = 500
+	yieldHeld  = 4000
+	parkAfter  = 200 * time.Microsecond
+	parkHeld   = 5 * time.Millisecond
+)
+
+// cooperative says that goroutines share one thread and none is ever interrupted:
+// who runs regions without end would keep the processor from workers that were
+// woken, from timers and from the collector.
+const cooperative = runtime.GOARCH == "wasm"
+
+// NewPool starts a pool of n workers, of which the caller of Run is one.
+func NewPool(n int) *Pool {
+	p := &Pool{}
+	for id := 1; id < n; id++ {
+		w := &worker{id, newSleeper()}
+		p.workers = append(p.workers, w)
+		p.wg.Add(1)
+		go p.work(w)
+	}
+	return p
+}
+
+// Workers returns how many chunks can run at a time.
+func (p *Pool) Workers() int { return len(p.workers) + 1 }
+
+// Close stops the workers and waits for them. No Run may be in progress.
+func (p *Pool) Close() {
+	if p.stop.Swap(true) {
+		return
+	}
+	p.wake()
+	p.wg.Wait()
+}
+
+// Hold tells the pool that regions follow each other closely until Release:
+// workers that sleep are woken at once, and idle ones spin longer. Only the
+// goroutine that calls Run may call either.
+//
+// A worker that parks between two regions is not only late when it wakes: the
+// system may put it on the caller's CPU, where it gets nothing done.
+func (p *Pool) Hold() {
+	p.caller.Store(int32(cpuNow()))
+	p.held.Store(true)
+	if p.wake() {
+		osYield()
+	}
+}
+
+// Release ends Hold.
+func (p *Pool) Release() { p.held.Store(false) }
+
+// wake wakes the workers that are parked, if there are any.
+func (p *Pool) wake() (any bool) {
+	for _, w := range p.workers {
+		if w.parked.Load() == 1 && w.wake() {
+			any = true
+		}
+	}
+	return any
+}
+
+// Run calls r.F for every chunk from 0 up to chunks and returns when all are
+// done. Chunks are claimed in ascending order by whoever is free.
+func (p *Pool) Run(chunks int, r *Region) {
+	if chunks <= 0 {
+		return
+	}
+	if cooperative {
+		runtime.Gosched()
+	}
+	if len(p.workers) == 0 || chunks == 1 {
+		for c := range chunks {
+			r.F(0, c)
+		}
+		return
+	}
+	for first := 0; first < chunks; first += maxChunks {
+		p.run(first, min(chunks-first, maxChunks), r)
+	}
+}
+
+// run is Run for chunks that fit one generation.
+func (p *Pool) run(first, chunks int, r *Region) {
+	gen, _, _ := unpack(p.state.Load())
+	p.region.Store(r)
+	p.first.Store(int64(first))
+	p.left.Store(int64(chunks))
+	p.state.Store(pack(gen+1, chunks)) // publishes the stores above
+	p.wake()
+	p.claim(0)
+	patience := yieldAfter
+	if p.held.Load() {
+		patience = yieldHeld
+	}
+	for i := 0; p.left.Load() > 0; i++ {
+		pause(pauses)
+		if i > patience { // the other thread is not running: give it the CPU
+			yield()
+		}
+	}
+}
+
+// yield gives the CPU to other threads, and then the goroutine's place to the Go
+// scheduler. The latter is what lets the collector stop the world: a loop of
+// pauses and system calls has no point at which Go can preempt it, and a worker
+// that was stopped with a chunk in hand would be waited for until by luck a
+// signal hit between them. Under load that took half a minute.
+func yield() {
+	osYield()
+	runtime.Gosched()
+}
+
+// claim runs chunks of the generation in force until none is left to claim. A
+// claim that succeeds proves that the generation is not over, so region and
+// first, stored before it was published, are its own.
+func (p *Pool) claim(worker int) {
+	for {
+		s := p.state.Load()
+		_, chunks, next := unpack(s)
+		if next >= chunks {
+			return
+		}
+		r, first := p.region.Load(), int(p.first.Load())
+		if p.state.CompareAndSwap(s, s+1) {
+			r.F(worker, first+next)
+			p.left.Add(-1)
+		}
+	}
+}
+
+func (p *Pool) work(w *worker) {
+	defer p.wg.Done()
+	var last uint64
+	for {
+		var start time.Time
+		for i := 0; ; i++ {
+			if gen, _, _ := unpack(p.state.Load()); gen != last {
+				last = gen
+				break
+			}
+			if p.stop.Load() {
+				return
+			}
+			pause(pauses)
+			if i > yieldHeld || i > yieldAfter && !p.held.Load() {
+				yield()
+			}
+			if i&63 != 63 {
+				continue
+			}
+			if start.IsZero() {
+				start = time.Now()
+			} else if d := time.Since(start); d > parkHeld || d > parkAfter && !p.held.Load() {
+				p.park(w, last)
+				start, i = time.Time{}, 0
+			}
+		}
+		p.claim(w.id)
+	}
+}
+
+// park sleeps until Run, Hold or Close wakes it. The state is looked at again
+// after parked is set: a Run that did not see it set has changed the state before.
+func (p *Pool) park(w *worker, last uint64) {
+	w.parked.Store(1)
+	if gen, _, _ := unpack(p.state.Load()); gen != last || p.stop.Load() {
+		w.stay()
+		return
+	}
+	w.sleep()
+	if p.held.Load() {
+		leave(int(p.caller.Load()))
+	}
+}

@@ -1,0 +1,197 @@
+package threads
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestPool(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8} {
+		p := NewPool(n)
+		if got := p.Workers(); got != n {
+			t.Errorf("Workers() = %d, want %d", got, n)
+		}
+		counts := make([]atomic.Int32, 300)
+		r := &Region{F: func(_, c int) { counts[c].Add(1) }}
+		const rounds = 500
+		for i := range rounds {
+			p.Run(i%len(counts), r)
+			if i%100 == 0 {
+				time.Sleep(time.Millisecond) // long enough for workers to park
+			}
+		}
+		for c := range counts {
+			want := 0
+			for i := range rounds {
+				if c < i%len(counts) {
+					want++
+				}
+			}
+			if got := int(counts[c].Load()); got != want {
+				t.Fatalf("%d workers: chunk %d ran %d times, want %d", n, c, got, want)
+			}
+		}
+		p.Close()
+		p.Close()
+	}
+}
+
+// Regions of ever changing length, one right after the other: a worker that
+// comes late to one must not take chunks of the next.
+func TestPoolLateWorkers(t *testing.T) {
+	p := NewPool(4)
+	defer p.Close()
+	var inside atomic.Int32
+	counts := make([]atomic.Int32, 64)
+	long := &Region{F: func(_, c int) { inside.Add(1); counts[c].Add(1); inside.Add(-1) }}
+	short := &Region{F: func(_, c int) { inside.Add(1); counts[c].Add(1); inside.Add(-1) }}
+	rounds := 30_000
+	if testing.Short() {
+		rounds = 3_000
+	}
+	for i := range rounds {
+		r, n := short, 2+i%3
+		if i%2 == 0 {
+			r, n = long, 8+i%50
+		}
+		p.Run(n, r)
+		if inside.Load() != 0 {
+			t.Fatalf("round %d: a chunk still runs after Run", i)
+		}
+		for c := range counts {
+			want := int32(0)
+			if c < n {
+				want = 1
+			}
+			if got := counts[c].Swap(0); got != want {
+				t.Fatalf("round %d: chunk %d of %d ran %d times", i, c, n, got)
+			}
+		}
+	}
+}
+
+// The collector must be able to stop the world while Run waits for a worker.
+func TestPoolLetsTheWorldStop(t *testing.T) {
+	p := NewPool(4)
+	defer p.Close()
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	wg.Go(func() {
+		r := &Region{F: func(_, c int) {
+			x := 0
+			for i := range 20_000 {
+				x += i * c
+			}
+			sink.Store(int64(x))
+		}}
+		for !stop.Load() {
+			p.Run(8, r)
+		}
+	})
+	var worst time.Duration
+	for range 30 {
+		start := time.Now()
+		runtime.GC()
+		worst = max(worst, time.Since(start))
+	}
+	stop.Store(true)
+	wg.Wait()
+	if worst > 3*time.Second {
+		t.Errorf("a collection took %v", worst)
+	}
+}
+
+var sink atomic.Int64
+
+// Held workers stay awake, woken if they slept, and sleep after Release.
+func TestPoolHold(t *testing.T) {
+	p := NewPool(3)
+	defer p.Close()
+	parked := func(want bool) bool {
+		for range 2000 {
+			all := true
+			for _, w := range p.workers {
+				all = all && (w.parked.Load() == 1) == want
+			}
+			if all {
+				return true
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return false
+	}
+	if !parked(true) {
+		t.Fatal("workers without work are awake after two seconds")
+	}
+	p.Hold()
+	if !parked(false) {
+		t.Fatal("workers sleep through Hold")
+	}
+	var n atomic.Int64
+	p.Run(100, &Region{F: func(_, _ int) { n.Add(1) }})
+	if n.Load() != 100 {
+		t.Errorf("%d of 100 chunks ran", n.Load())
+	}
+	p.Release()
+	if !parked(true) {
+		t.Error("workers are awake two seconds after Release")
+	}
+}
+
+func TestPoolManyChunks(t *testing.T) {
+	p := NewPool(2)
+	defer p.Close()
+	const n = maxChunks + 10
+	seen := make([]atomic.Bool, n)
+	p.Run(n, &Region{F: func(_, c int) {
+		if seen[c].Swap(true) {
+			t.Errorf("chunk %d ran twice", c)
+		}
+	}})
+	for c := range seen {
+		if !seen[c].Load() {
+			t.Fatalf("chunk %d did not run", c)
+		}
+	}
+}
+
+func TestPoolAllocates(t *testing.T) {
+	p := NewPool(2)
+	defer p.Close()
+	var sum atomic.Int64
+	r := &Region{F: func(_, c int) { sum.Add(int64(c)) }}
+	if n := testing.AllocsPerRun(100, func() { p.Run(16, r) }); n != 0 {
+		t.Errorf("Run allocates %v times", n)
+	}
+}
+
+func TestPoolCloseStopsWorkers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	NewPool(6).Close()
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+func BenchmarkPoolRegion(b *testing.B) {
+	p := NewPool(2)
+	defer p.Close()
+	r := &Region{F: func(int, int) {}}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Run(2, r)
+	}
+}
+
+func TestCores(t *testing.T) {
+	if n := Cores(); n < 1 || n > runtime.NumCPU() {
+		t.Errorf("Cores() = %d of %d CPUs", n, runtime.NumCPU())
+	}
+}

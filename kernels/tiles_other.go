@@ -1,5 +1,0 @@
-//go:build !amd64 || noasm
-
-package kernels
-
-func (c *product) tiles() { c.tilesGo() }

@@ -1,0 +1,56 @@
+//go:build amd64 && !noasm
+
+package vec
+
+import "quern/kernels/internal/isa"
+
+// vectors returns the vector kernels of the level in force.
+func vectors() *vector { return &vectorLevels[isa.Current()] }
+
+var vectorLevels = [...]vector{
+	isa.Generic: {},
+	isa.AVX2: {8, siluGateAVX2, expSumAVX2, &points{
+		sinAVX2, tanhAVX2, sigmoidAVX2, geluAVX2, geluTanhAVX2, leakyAVX2, snakeAVX2, columnSumsAVX2, columnSquaresAVX2,
+		sumAVX2, squaresAVX2, normalAVX2, scaleMaxAVX2, scaleAVX2, addAVX2,
+	}},
+	isa.AVX512: {16, siluGateAVX512, expSumAVX512, &points{
+		sinAVX512, tanhAVX512, sigmoidAVX512, geluAVX512, geluTanhAVX512, leakyAVX512, snakeAVX512, columnSumsAVX512, columnSquaresAVX512,
+		sumAVX512, squaresAVX512, normalAVX512, scaleMaxAVX512, scaleAVX512, addAVX512,
+	}},
+}
+
+// exps replaces every x by eˣ, in vectors as far as they go: an element's bits
+// depend on its place and the CPU level. The assembly is called by name, not
+// through vectors, so that x may lie on the stack.
+func exps(x []float32) {
+	done := 0
+	switch level := isa.Current(); {
+	case level >= isa.AVX512:
+		if done = len(x) &^ 15; done > 0 {
+			expSumAVX512(&x[0], done, 0)
+		}
+	case level >= isa.AVX2:
+		if done = len(x) &^ 7; done > 0 {
+			expSumAVX2(&x[0], done, 0)
+		}
+	}
+	for i := done; i < len(x); i++ {
+		x[i] = ExpScalar(x[i])
+	}
+}
+
+func maskMaxFast(x, bias []float32, by float32, top *float32) int {
+	n := len(x) &^ 15
+	if isa.Current() < isa.AVX512 || n == 0 {
+		return 0
+	}
+	*top = maskMaxAVX512(&x[0], &bias[0], n, by)
+	return n
+}
+
+// Prefetch asks for the bytes of b, to be read soon.
+func Prefetch(b []byte) {
+	if len(b) > 0 {
+		prefetchLines(&b[0], len(b))
+	}
+}

@@ -1,0 +1,71 @@
+package vec
+
+import (
+	"fmt"
+	"math"
+)
+
+// Sin writes the sine of x to dst, within 3·10⁻⁷ for |x| ≤ 2²²; beyond that the
+// result means nothing. dst may be x.
+//
+// The multiple of π is taken off in two parts, with fused multiplication where
+// the level has it: Cody & Waite, "Software Manual for the Elementary
+// Functions", 1980, chapter 8.
+func Sin(dst, x []float32) {
+	done := pointwise("Sin", dst, x, func(v *vector) func(dst, x *float32, n int) { return v.sin })
+	for i := done; i < len(x); i++ {
+		dst[i] = sin(x[i])
+	}
+}
+
+// Exp writes eˣ to dst with a relative error below 4·2⁻²³ for x from -87 to 88.
+// Beyond that the result is what is next to it, or 0 and +Inf. dst may be x.
+func Exp(dst, x []float32) {
+	if len(dst) != len(x) {
+		panic(fmt.Sprintf("vec: Exp of %d floats into %d", len(x), len(dst)))
+	}
+	copy(dst, x)
+	exps(dst)
+}
+
+// Tanh writes the hyperbolic tangent of x to dst, within 4·2⁻²³. dst may be x.
+func Tanh(dst, x []float32) {
+	done := pointwise("Tanh", dst, x, func(v *vector) func(dst, x *float32, n int) { return v.tanh })
+	for i := done; i < len(x); i++ {
+		dst[i] = 1 - 2/(1+ExpScalar(2*x[i]))
+	}
+}
+
+// Sigmoid writes 1 / (1 + e⁻ˣ) to dst with a relative error below 4·2⁻²³ where
+// x > -87. dst may be x.
+func Sigmoid(dst, x []float32) {
+	done := pointwise("Sigmoid", dst, x, func(v *vector) func(dst, x *float32, n int) { return v.sigmoid })
+	for i := done; i < len(x); i++ {
+		dst[i] = 1 / (1 + ExpScalar(-x[i]))
+	}
+}
+
+// pointwise does what vectors do of a function of one value and returns how
+// many that are.
+func pointwise(name string, dst, x []float32, f func(*vector) func(dst, x *float32, n int)) int {
+	if len(dst) != len(x) {
+		panic(fmt.Sprintf("vec: %s of %d floats into %d", name, len(x), len(dst)))
+	}
+	v := vectors()
+	done := v.whole(len(x))
+	for at := 0; at < done; at += mostPoints {
+		f(v)(&dst[at], &x[at], min(mostPoints, done-at))
+	}
+	return done
+}
+
+func sin(x float32) float32 {
+	k := math.RoundToEven(float64(x) * (1 / math.Pi))
+	r := float64(x) - k*math.Pi
+	s := r * r
+	y := float32(r + r*s*(-1.0/6+s*(1.0/120+s*(-1.0/5040+s*(1.0/362880+s*(-1.0/39916800))))))
+	if int64(k)&1 != 0 {
+		return -y
+	}
+	return y
+}

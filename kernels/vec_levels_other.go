@@ -1,7 +1,0 @@
-//go:build !(amd64 || arm64) || noasm
-
-package kernels
-
-func vectors() *vector { return &noVectors }
-
-var noVectors vector

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package kernels
-
-import "runtime"
-
-func osYield() { runtime.Gosched() }
