@@ -4,8 +4,8 @@
 
 need "wasm-ld-$CLANG_VERSION" "clang-$CLANG_VERSION" "lld-$CLANG_VERSION"
 kernels/cuda/gen.sh "$scratch/ptx"
-for f in "$scratch"/ptx/*.ptx; do cmp "$f" "kernels/cuda/ptx/${f##*/}" || fail "${f##*/} is not what the sources give"; done
-[ "$(ls "$scratch/ptx")" = "$(ls kernels/cuda/ptx | grep 'ptx$')" ] || fail "kernels/cuda/ptx has other files than the sources give"
+for f in "$scratch"/ptx/*.ptx.gz; do cmp <(gunzip -c "$f") <(gunzip -c "kernels/cuda/ptx/${f##*/}") || fail "${f##*/} is not what the sources give"; done
+[ "$(ls "$scratch/ptx")" = "$(ls kernels/cuda/ptx)" ] || fail "kernels/cuda/ptx has other files than the sources give"
 CGO_ENABLED=0 go vet -tags cuda ./engine/... ./kernels/... ./cmd/...
 CGO_ENABLED=0 go build -tags cuda -o "$scratch/quern-cuda" ./cmd/quern
 QUERN_TEST_CUDA=1 CGO_ENABLED=0 go test -count=1 -tags cuda ./kernels/cuda/... ./engine/cuda

@@ -1,7 +1,7 @@
 #!/bin/sh
-# gen.sh compiles the kernels to PTX, which is committed: gen.sh [directory].
+# gen.sh compiles the kernels to PTX, which is committed compressed: gen.sh [directory].
 # Needs clang 22 (Debian bookworm's clang-22); the same clang gives the same
-# bytes. Each module is for the lowest compute capability that has what it uses;
+# text. Each module is for the lowest compute capability that has what it uses;
 # 90a is for that one only.
 set -eu
 cd "$(dirname "$0")"
@@ -16,4 +16,5 @@ for f in rows:75 gemv:75 experts:75 attention:75 sample:75 fused_blocks:75 fused
     -Xclang -target-feature -Xclang "+ptx$ptx" --cuda-gpu-arch="sm_${f#*:}" -o "$out/$name.ptx" "$name.cu"
   # Comments, some of which name the compiler's build, and blank lines go.
   sed -i -e 's/[ \t]*\/\/.*$//' -e '/^[ \t]*$/d' "$out/$name.ptx"
+  gzip -9nf "$out/$name.ptx"
 done

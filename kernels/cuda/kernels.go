@@ -12,7 +12,10 @@
 package cuda
 
 import (
+	"compress/gzip"
 	"embed"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -23,16 +26,24 @@ import (
 // drivers compile it for any later one, but for those that are Exact.
 //
 //go:generate sh gen.sh
-//go:embed ptx/*.ptx
+//go:embed ptx/*.ptx.gz
 var files embed.FS
 
-// PTX returns the text of a module, for cuModuleLoadData.
+// PTX returns the text of a module, for cuModuleLoadData. It is unpacked for
+// every call: a device loads each module once.
 func PTX(module string) string {
-	b, err := files.ReadFile("ptx/" + module + ".ptx")
+	f, err := files.Open("ptx/" + module + ".ptx.gz")
 	if err != nil {
 		panic("cuda: no module " + strconv.Quote(module)) // a name of the table is always there
 	}
-	return string(b)
+	r, err := gzip.NewReader(f)
+	if err == nil {
+		var text []byte
+		if text, err = io.ReadAll(r); err == nil {
+			return string(text)
+		}
+	}
+	panic(fmt.Sprintf("cuda: module %s: %v", module, err)) // what is embedded is whole
 }
 
 // Modules lists the modules and the compute capability each needs, as

@@ -10,20 +10,21 @@ set -eu
 cd "$(dirname "$0")"
 ptxas=${PTXAS:-ptxas}
 command -v "$ptxas" >/dev/null || { echo "ptxas.sh: no $ptxas" >&2; exit 2; }
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) text=$(mktemp)
+trap 'rm -f "$log" "$text"' EXIT
 status=0
 printf '%-8s %-18s %-28s %9s %6s %6s %6s\n' arch module kernel registers spilled stack shared
 for arch in "${@:-sm_90a}"; do
   have=${arch#sm_}
-  for f in ptx/*.ptx; do
-    module=${f#ptx/} module=${module%.ptx}
-    target=$(sed -n 's/^\.target sm_//p' "$f")
+  for f in ptx/*.ptx.gz; do
+    module=${f#ptx/} module=${module%.ptx.gz}
+    gunzip -c "$f" >"$text"
+    target=$(sed -n 's/^\.target sm_//p' "$text")
     case $target in
     *a) [ "$target" = "$have" ] || continue ;;
     *) [ "$target" -le "${have%a}" ] || continue ;;
     esac
-    if ! "$ptxas" -arch="$arch" -v -o /dev/null "$f" 2>"$log"; then
+    if ! "$ptxas" -arch="$arch" -v -o /dev/null "$text" 2>"$log"; then
       cat "$log" >&2
       status=1
       continue
