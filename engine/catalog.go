@@ -18,6 +18,7 @@ import (
 	"quern/formats"
 	"quern/formats/gguf"
 	"quern/formats/weights"
+	"quern/kernels/quant"
 )
 
 // An entry is a model the engine can serve: configured, found in a folder, or
@@ -116,18 +117,15 @@ func (o *ModelOptions) contextLength(c *model.Config) int {
 	return min(c.Context, 8192)
 }
 
-// fileTypes names general.file_type of GGUF files.
-var fileTypes = map[int64]string{
-	0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K",
-	11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S", 17: "Q5_K_M",
-	18: "Q6_K", 21: "Q2_K_S", 25: "IQ4_NL", 30: "IQ4_XS", 32: "BF16", 38: "MXFP4_MOE",
-}
-
 // quantization names a file's mixture of number types, or the type most of its
 // bytes have.
 func quantization(set *weights.Set) string {
-	if n, ok := set.Meta.Int("general.file_type"); ok && fileTypes[n] != "" {
-		return fileTypes[n]
+	if n, ok := set.Meta.Int("general.file_type"); ok {
+		for _, m := range quant.Mixtures() {
+			if m.FileType != quant.NoFileType && int64(m.FileType) == n {
+				return m.Name
+			}
+		}
 	}
 	bytes := map[string]int{}
 	best := ""

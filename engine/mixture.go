@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// A mixture is a number type for most weights of a file, and the file_type
+// A mixture is the number type of most weights of a file, and the file_type
 // GGUF calls the whole by.
 type mixture struct {
 	most     quant.Type
@@ -25,29 +24,26 @@ func (m mixture) plain() bool {
 	return m.most == quant.F32 || m.most == quant.F16 || m.most == quant.BF16 || m.most == quant.Q8_0
 }
 
-var mixtures = map[string]mixture{
-	"F32":    {quant.F32, 0},
-	"F16":    {quant.F16, 1},
-	"BF16":   {quant.BF16, 32},
-	"Q4_0":   {quant.Q4_0, 2},
-	"Q5_0":   {quant.Q5_0, 8},
-	"Q5_1":   {quant.Q5_1, 9},
-	"Q8_0":   {quant.Q8_0, 7},
-	"Q4_K_M": {quant.Q4_K, 15},
-	"Q5_K_M": {quant.Q5_K, 17},
-	"Q6_K":   {quant.Q6_K, 18},
-}
-
 func findMixture(name string) (mixture, error) {
-	mix, ok := mixtures[strings.ToUpper(name)]
-	if !ok {
-		return mix, fmt.Errorf("number type %q is not known; there are %s", name, strings.Join(QuantizeTypes(), ", "))
+	for t, m := range quant.Mixtures() {
+		if m.Made && strings.EqualFold(m.Name, name) {
+			return mixture{most: t, fileType: int64(m.FileType)}, nil
+		}
 	}
-	return mix, nil
+	return mixture{}, fmt.Errorf("number type %q is not known; there are %s", name, strings.Join(QuantizeTypes(), ", "))
 }
 
 // QuantizeTypes lists the mixtures Quantize makes.
-func QuantizeTypes() []string { return slices.Sorted(maps.Keys(mixtures)) }
+func QuantizeTypes() []string {
+	var names []string
+	for _, m := range quant.Mixtures() {
+		if m.Made {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // CheckQuantize reports what is wrong with a mixture's name.
 func CheckQuantize(name string) error {

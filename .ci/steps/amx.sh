@@ -7,7 +7,7 @@ if [ "$(cpu_level)" != avx512 ]; then
   exit
 fi
 go build -o "$scratch/amxrun" ./kernels/internal/amxrun
-for pkg in kernels/gemm kernels/matmul kernels/quant engine/model; do
+for pkg in kernels/gemm kernels/matmul kernels/dot engine/model; do
   go test -c -o "$scratch/amx.test" "./$pkg"
   (cd "$pkg" && "$scratch/amxrun" "$scratch/amx.test" -test.short)
 done

@@ -133,7 +133,7 @@ func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplicat
 	typ.Layout().Decode(m.w, block)
 	raw := slices.Repeat(block, size.out/some+1)[:size.out*(n/some)]
 	m.x, m.bias = random(size.rows*size.in), random(size.out)
-	acts := make([]byte, size.rows*quant.ActBytes(quant.X32, size.in))
+	acts := make([]byte, size.rows*quant.ActBytes(quant.ActQ8_32, size.in))
 	var err error
 	put := func(to *driver.Ptr, b []byte) {
 		if err == nil {

@@ -269,7 +269,7 @@ func differ(of string, got, want []byte) string {
 		return ""
 	}
 	typ := quant.F32
-	for _, t := range append(slices.Concat(gpu.Types, gpu.CacheTypes), quant.X32) {
+	for _, t := range append(slices.Concat(gpu.Types, gpu.CacheTypes), quant.ActQ8_32) {
 		if t.String() == word {
 			typ = t
 		}
@@ -279,7 +279,7 @@ func differ(of string, got, want []byte) string {
 	}
 	limit := 0.01
 	switch typ {
-	case quant.X32, quant.Q8_0:
+	case quant.ActQ8_32, quant.Q8_0:
 		limit = 0.05
 	case quant.F8_E4M3:
 		limit = 0.13

@@ -26,7 +26,7 @@ func collect(t testing.TB, m *Model, x []float32, o Options) []Segment {
 func near(a, b, eps float64) bool { return math.Abs(a-b) <= eps }
 
 // exactly is how far a probability may be from the reference's. At AMX activations are
-// rounded to two pieces of bf16 where weights have 16 bits; see quant.Type.DotSplit.
+// rounded to two pieces of bf16 where weights have 16 bits; see dot.SplitRows.
 func exactly() float64 {
 	if kernels.Level() == "amx" {
 		return 1e-5

@@ -3,6 +3,7 @@ package cpu
 import (
 	"time"
 
+	"quern/kernels/dot"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
@@ -21,7 +22,7 @@ func (b *Backend) ReadBandwidth(data [][]byte) float64 {
 	x := quant.Floats(make([]float32, row/4))
 	sums := make([][chunk / row]float32, b.pool.Workers())
 	region := &threads.Region{F: func(w, c int) {
-		quant.F32.DotRows(sums[w][:], chunk/row, chunks[c], chunk/row, row/4, x, row, 1)
+		dot.Rows(quant.F32, sums[w][:], chunk/row, chunks[c], chunk/row, row/4, x, row, 1)
 	}}
 	b.turn.take()
 	defer b.turn.give()

@@ -182,7 +182,7 @@ type act struct {
 }
 
 func (a *acts) of(t quant.Type) *act {
-	if t == quant.X32 {
+	if t == quant.ActQ8_32 {
 		return &a.x32
 	}
 	return &a.x256

@@ -26,7 +26,7 @@ type group struct {
 	fits  func(rows int) bool // nil: any number
 	parts []*group            // what does the tasks where they do not fit; nil: one by one
 
-	quantises bool // it begins with a norm of what its products take as X32
+	quantises bool // it begins with a norm of what its products take as ActQ8_32
 
 	// Of products and of attention, for rotating to look at.
 	products *products

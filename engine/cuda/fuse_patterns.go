@@ -51,7 +51,7 @@ func (f *fuser) norm(x, times int) (from int, o graph.RMSNorm, tasks []int) {
 	return x, graph.RMSNorm{}, nil
 }
 
-// quantised reports whether products with t take activations as X32.
+// quantised reports whether products with t take activations as ActQ8_32.
 func quantised(t *weights.Tensor) bool { return gpu.Quantised(kept(t, false)) }
 
 // held reports which numbers of rows a fused product by w has room for.

@@ -62,7 +62,7 @@ func weightsOf(op graph.Op) []weightKey {
 
 // What kernels need beside the Program's buffers, 32-bit words of each.
 const (
-	acts     = iota // activations as X32
+	acts     = iota // activations as ActQ8_32
 	spans           // attention, before its parts are put together
 	chosen          // (rows, used) experts
 	shares          // (rows, used) their weights
@@ -74,8 +74,8 @@ const (
 	scratches
 )
 
-// x32Words is the size of rows of n values as X32.
-func x32Words(rows, n int) int { return rows * quant.ActBytes(quant.X32, n) / 4 }
+// x32Words is the size of rows of n values as ActQ8_32.
+func x32Words(rows, n int) int { return rows * quant.ActBytes(quant.ActQ8_32, n) / 4 }
 
 // plan lists what the part needs in device memory.
 func (p *part) plan() {
@@ -357,7 +357,7 @@ func (d *device) small(rows int) bool {
 }
 
 // normQuantise norms whole rows, and quantises or orders them in the same launch for
-// the products that follow, where those take X32 or gemm90_x's order.
+// the products that follow, where those take ActQ8_32 or gemm90_x's order.
 func (p *part) normQuantise(o graph.RMSNorm, t task) {
 	n := o.Weight.Shape[0]
 	p.work = append(p.work, func() error {

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"quern/formats/weights"
+	"quern/kernels/dot"
 	"quern/kernels/matmul"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
@@ -63,7 +64,7 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		vec.RMSNorm(dst, in[0], w, op.Eps)
 	case Linear:
 		out, n := op.Weight.Shape[0], op.Weight.Shape[1]
-		quant.F32.DotRows(dst, out, op.Weight.Data, out, n, quant.Floats(in[0]), 4*n, len(in[0])/n)
+		dot.Rows(quant.F32, dst, out, op.Weight.Data, out, n, quant.Floats(in[0]), 4*n, len(in[0])/n)
 		if op.Bias != nil {
 			b := make([]float32, out)
 			quant.F32.Layout().Decode(b, op.Bias.Data)

@@ -1,10 +1,13 @@
 package hub
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"quern/kernels/quant"
 )
 
 // A kind is one way repositories hold a model. Patterns are path.Match's, on
@@ -73,10 +76,22 @@ var kinds = []kind{
 	},
 }
 
-// preferred lists quantisations from the one to take when none is named. Four
-// to five bits a weight keep nearly all of a model's quality at the least size.
-var preferred = []string{"Q4_K_M", "Q5_K_M", "Q4_0", "Q8_0", "Q4_K_S", "Q4_K_L", "UD-Q4_K_XL", "Q5_K_S", "Q5_0", "Q5_1", "Q4_1",
-	"Q6_K", "MXFP4", "MXFP4_MOE", "IQ4_XS", "IQ4_NL", "Q3_K_M", "Q3_K_L", "Q3_K_S", "Q2_K", "F16", "BF16", "", "F32"}
+// preferred lists quantisations from the one to take when none is named; a file
+// whose name has none ("") comes before F32 only. Four to five bits a weight keep
+// nearly all of a model's quality at the least size.
+var preferred = func() []string {
+	names := map[int]string{}
+	for _, m := range quant.Mixtures() {
+		if m.Choice > 0 {
+			names[m.Choice] = m.Name
+		}
+	}
+	var order []string
+	for _, c := range slices.Sorted(maps.Keys(names)) {
+		order = append(order, names[c])
+	}
+	return slices.Insert(order, len(order)-1, "")
+}()
 
 // preferredONNX starts with what other programs take: the plain export.
 var preferredONNX = []string{"F32", "F16", "Q8", "QUANTIZED", "INT8", "UINT8", "Q4F16", "Q4", "BNB4"}

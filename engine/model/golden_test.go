@@ -152,7 +152,7 @@ func argmax(x []float32) int32 {
 }
 
 // tiled is what limits grow by at AMX: there activations are rounded to two pieces of
-// bf16 where weights have 16 bits; see quant.Type.DotSplit.
+// bf16 where weights have 16 bits; see dot.SplitRows.
 func tiled() float64 {
 	if kernels.Level() == "amx" {
 		return 2e-4

@@ -106,7 +106,7 @@ func TestWriteErrors(t *testing.T) {
 		{"shape wraps", nil, tensor("t", quant.F32, ok, math.MaxInt/2, 4), "shape ["},
 		{"bytes wrap", nil, tensor("t", quant.F32, ok, math.MaxInt/2), "more bytes than can be counted"},
 		{"half a block", nil, tensor("t", quant.Q8_0, ok, 2, 16), "rows of 16, but Q8_0 packs 32"},
-		{"activation type", nil, tensor("t", quant.X32, ok, 256), "X32 is stored in no file"},
+		{"activation type", nil, tensor("t", quant.ActQ8_32, ok, 256), "ActQ8_32 is stored in no file"},
 		{"data short", nil, tensor("t", quant.F32, ok, 5), `"t": 4 of 20 bytes are missing`},
 		{"data long", nil, tensor("t", quant.F32, ok, 3), `"t": 4 bytes too many`},
 		{"data fails", nil, tensor("t", quant.F32, func(io.Writer) error { return broken }, 4), "broken"},

@@ -4,7 +4,7 @@ package main
 // serves every level: a group is 1 KB and its floats come from the cache.
 func genActs(a *file) {
 	genTop(a)
-	genRound(a, "roundX256AVX2", ", id float32", "roundX256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.", 20,
+	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.", 20,
 		func(int) string { return "id+16(FP)" },
 		func(j int) {
 			a.f("MOVW AX, %s", mem(256+4*j, "DI"))
@@ -12,7 +12,7 @@ func genActs(a *file) {
 			a.f("ADDL BX, AX")
 			a.f("MOVW AX, %s", mem(288+2*j, "DI"))
 		})
-	genRound(a, "roundX32AVX2", "", "roundX32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.", 16,
+	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.", 16,
 		func(j int) string { return mem(288+4*j, "DI") },
 		func(j int) {
 			a.f("ADDL BX, AX")

@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 // A score tile of Q8_0 multiplies keys that lie by dimension with queries that
-// were quantised to X32 (kernels/quant/act.go): in w, for every 32 dimensions, n
+// were quantised to ActQ8_32 (kernels/quant/act.go): in w, for every 32 dimensions, n
 // scales and then (8, n, 4) int8, four dimensions of a key together; p is where the
 // queries begin. Integer sums are exact; those of 32 dimensions are added up in
 // ascending order. rows counts them; there are at most eight, n is a multiple of 32.

@@ -8,7 +8,7 @@ import (
 
 // A block32 is a type of blocks of 32 weights with one scale. Weights are made
 // unsigned for VPDPBUSD; what that adds, and a type's own minimum, is put right
-// through the sums d·Σq that X32 activations carry.
+// through the sums d·Σq that ActQ8_32 activations carry.
 type block32 struct {
 	name   string
 	bytes  int

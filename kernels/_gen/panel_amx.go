@@ -13,7 +13,7 @@ import "fmt"
 // a dword for each row of the panel; 4 and 5 are activations, 6 and 7 weights.
 const amxParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte"
 
-// Where work keeps things; see tileWork in kernels/quant/amx_amd64.go and int8Work
+// Where work keeps things; see tileWork in kernels/dot/amx_amd64.go and int8Work
 // in kernels/int8_tiles_amd64.go.
 const (
 	workRows4  = 48 + 4 // rows of tiles 4 and 5, in the configuration

@@ -23,7 +23,7 @@ const (
 type panelTile struct {
 	name   string
 	wide   bool // AVX-512
-	subs   int  // sub-blocks of 256 weights, 0 for blocks of 32 with X32
+	subs   int  // sub-blocks of 256 weights, 0 for blocks of 32 with ActQ8_32
 	mins   int
 	run    int  // AVX2: how many columns' sums fit a word
 	signed bool // AVX2: weights are signed bytes
@@ -65,7 +65,7 @@ func (t panelTile) fn() string {
 //
 // SI panel, DX tokens left, DI activations, R8 and R9 their stride and three
 // times it, R10 out, R11 its stride, CX blocks left, R13 and BX activations at
-// this block and four rows further, R14 and R15 the same of an X32 group's
+// this block and four rows further, R14 and R15 the same of an ActQ8_32 group's
 // scales, AX sub-blocks left.
 type panelCode struct {
 	panelTile

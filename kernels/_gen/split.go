@@ -21,7 +21,7 @@ import "fmt"
 // weights 0 to 15 of a step, and those of the high halves from weights 16 to 31, as
 // activations have: numbers that are converted come in that order without a shuffle.
 
-// genSplit writes what kernels/quant/split_amd64.go calls.
+// genSplit writes what kernels/dot/split_amd64.go calls.
 //
 // Cycles of a core for a KB of F16 weights (BF16 in brackets), estimated as in
 // panel_amx.go, with 52 cycles from one product to the next of the same sum:
@@ -53,7 +53,7 @@ func genSplit(a *file) {
 }
 
 // splitShort is how many weights of a row are a panel where there are few activations;
-// see kernels/quant/split_amd64.go.
+// see kernels/dot/split_amd64.go.
 const splitShort = 64
 
 // A panel is up to 32 weight rows: for every step a KB of tile for each piece and

@@ -6,10 +6,10 @@ var outputs = []struct {
 	path string
 	gen  func(*file)
 }{
-	{"quant/dot_amd64", genDots},
-	{"quant/panel_amd64", genPanels},
-	{"quant/panel_amx_amd64", genAMXPanels},
-	{"quant/split_amx_amd64", genSplit},
+	{"dot/dot_amd64", genDots},
+	{"dot/panel_amd64", genPanels},
+	{"dot/panel_amx_amd64", genAMXPanels},
+	{"dot/split_amx_amd64", genSplit},
 	{"quant/act_amd64", genActs},
 	{"threads/pause_amd64", genPause},
 	{"vec/vec_amd64", genVec},
@@ -20,5 +20,5 @@ var outputs = []struct {
 	{"vec/mask_amd64", genMask},
 	{"attention/attend_amd64", genAttend},
 	{"conv/mix_amd64", genMix},
-	{"quant/tile_amd64", genFloatTiles},
+	{"dot/tile_amd64", genFloatTiles},
 }

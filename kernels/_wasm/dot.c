@@ -274,7 +274,7 @@ ROWSF(bf16, 2)
 SUMF(f32, 4)
 SUMF(f16, 2)
 
-// The kernels by number: kernels/quant/fast_wasm.go has the same list.
+// The kernels by number: kernels/dot/fast_wasm.go has the same list.
 #define ONE(N, NAME) case N: return NAME(w, n, rows, x, xStride, out, outStride)
 #define BOTH(N, NAME) ONE(N, NAME); ONE(64 + N, NAME##_4)
 

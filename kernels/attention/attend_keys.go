@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"quern/kernels/dot"
 	"quern/kernels/quant"
 	"quern/kernels/vec"
 )
@@ -23,7 +24,7 @@ func (kv *KV) KeysByDimension() {
 }
 
 // maxQ8Dim is the longest head of Q8_0 whose keys may lie by dimension: a group
-// of X32, in which queries are quantised.
+// of ActQ8_32, in which queries are quantised.
 const maxQ8Dim = 256
 
 // moveKey copies the key at slot of a block in which keys lie by dimension, from
@@ -85,7 +86,7 @@ func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens in
 	size, dim := kv.BlockSize, kv.HeadDim
 	if !kv.byDim || len(t.scores) == 0 || size%t.lanes != 0 {
 		vec.Prefetch(next[:len(next)/2])
-		kv.Type.DotNear(out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
+		dot.Near(kv.Type, out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
 		vec.Prefetch(next[len(next)/2:])
 		return
 	}
@@ -114,9 +115,9 @@ func (kv *KV) Scores(dst, q []float32, layer, head int, table []int32) {
 		keys, out := kv.keys(layer, table[t/size], head), dst[t:min(t+size, len(dst))]
 		if kv.byDim && kv.Type != quant.Q8_0 {
 			clear(out)
-			kv.Type.AddRows(out, keys, len(keys)/dim, q)
+			dot.AddRows(kv.Type, out, keys, len(keys)/dim, q)
 			continue
 		}
-		kv.Type.DotRows(out, len(out), kv.keyRows(keys), len(out), dim, act, len(act), 1)
+		dot.Rows(kv.Type, out, len(out), kv.keyRows(keys), len(out), dim, act, len(act), 1)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"quern/kernels/dot"
 	"quern/kernels/vec"
 )
 
@@ -46,7 +47,7 @@ func (kv *KV) sumValues(dst []float32, values []byte, tokens int, p []float32, p
 	t := attendTilesOf(kv.Type)
 	if len(t.values) == 0 || dim%t.lanes != 0 {
 		vec.Prefetch(next[:len(next)/2])
-		kv.Type.AddRowsTo(dst, dim, dim, values, tokens, kv.token, p, pStride, rows)
+		dot.AddRowsTo(kv.Type, dst, dim, dim, values, tokens, kv.token, p, pStride, rows)
 		vec.Prefetch(next[len(next)/2:])
 		return
 	}

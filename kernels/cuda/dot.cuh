@@ -42,7 +42,7 @@ struct run {
 // d and perhaps a min each, of `each` chunks of 16 weights. Piece i, of which there
 // are `per` in 256 weights, begins with chunk first(i); the others follow `step`
 // apart. load reads it, ready decodes the scales, words gives chunk k as signed
-// bytes. `turns` pieces are read together. Mins are for sums times -128, as X32 has them.
+// bytes. `turns` pieces are read together. Mins are for sums times -128, as ActQ8_32 has them.
 template <typename T> struct piece;
 
 struct piece_k {
@@ -166,7 +166,7 @@ template <> struct piece<q4_0> {
   }
 };
 
-// Where chunk c of a group of X32 lies: straight, as X32 is, or turned, so that the
+// Where chunk c of a group of ActQ8_32 lies: straight, as ActQ8_32 is, or turned, so that the
 // lanes of a warp find theirs in different banks of shared memory whatever the type.
 struct straight { DEVICE int chunk(int c) { return c * 16; } };
 struct turned { DEVICE int chunk(int c) { return (((c >> 2 ^ c) & 1) | ((c >> 2 ^ c << 1) & 2) | (c & 2) << 1 | (c & 1) << 3) * 16; } };
@@ -210,7 +210,7 @@ template <typename X, int R, typename P> DEVICE void multiply(float *acc, P *w, 
 }
 
 // dot_blocks adds to acc[2·r + h] the lane's part of row h of T at p[h] times row r
-// of activations, of which live rows are there: X32 at x, rows stride bytes apart.
+// of activations, of which live rows are there: ActQ8_32 at x, rows stride bytes apart.
 template <typename T, typename X, int R> DEVICE void dot_blocks(float *acc, const uint8_t *const *p, const uint8_t *x, int64_t stride, int live, int n) {
   typedef piece<T> P;
   const int lane = anew(LANE), pieces = n / 256 * P::per + n % 256 * P::per / 256;
@@ -229,7 +229,7 @@ template <typename T, typename X, int R> DEVICE void dot_blocks(float *acc, cons
 }
 
 // Where floats of activations lie: as they are, or, where a row's length is a
-// multiple of 64, turned for the same reason as X32: the even fours of 64 before
+// multiple of 64, turned for the same reason as ActQ8_32: the even fours of 64 before
 // the odd ones.
 struct plain { DEVICE int four(int c, bool) { return c; } };
 struct parted { DEVICE int four(int c, bool whole) { return whole ? (c & ~15) | (c & 1) << 3 | (c >> 1 & 7) : c; } };

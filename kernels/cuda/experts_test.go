@@ -58,7 +58,7 @@ func TestExperts(t *testing.T) {
 				if !cuda.Quantised(tt.t) {
 					return p
 				}
-				q := g.Alloc(rows * quant.ActBytes(quant.X32, n))
+				q := g.Alloc(rows * quant.ActBytes(quant.ActQ8_32, n))
 				g.run("quantize", cuda.Dims{In: n, Rows: rows}, q, p, n)
 				return q
 			}

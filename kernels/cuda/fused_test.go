@@ -16,7 +16,7 @@ func (g *gpu) acts(typ quant.Type, x, norm uint64, rows, in int, eps float32) ui
 		x = y
 	}
 	if cuda.Quantised(typ) {
-		q := g.Alloc(rows * quant.ActBytes(quant.X32, in))
+		q := g.Alloc(rows * quant.ActBytes(quant.ActQ8_32, in))
 		g.run("quantize", cuda.Dims{Rows: rows, In: in}, q, x, in)
 		x = q
 	}

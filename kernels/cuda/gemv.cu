@@ -15,7 +15,7 @@ template <int R> DEVICE void finish(float *dst, float *acc, const float *bias, c
 }
 
 // gemv_T_R writes x · wᵀ + bias + residual; dst may be residual. T quantised: x
-// is X32, its rows whole groups.
+// is ActQ8_32, its rows whole groups.
 template <typename T, int R> DEVICE void gemv_blocks(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const float *residual, int out, int in, int rows) {
   int row = (BLOCK * 4 + (THREAD >> 5)) * 2, first = BLOCK_Y * R, live = least(R, rows - first);
   if (row >= out) return;

@@ -102,7 +102,7 @@ DEVICE float soft_cap(float x, float limit) {
   return limit * (1.0f - 2.0f / (1.0f + exponential(2.0f * x / limit)));
 }
 
-// x32 quantises a lane's value with the 32 of its warp as quant.QuantizeX32
+// x32 quantises a lane's value with the 32 of its warp as quant.QuantizeActQ8_32
 // does: the largest magnitude by its bits, d a 127th of it.
 struct x32_value { int q, sum; float d; };
 DEVICE x32_value x32(float v) {
@@ -118,7 +118,7 @@ DEVICE x32_value x32(float v) {
   return r;
 }
 
-// x32_store writes value i of a row of X32 groups: 256 int8, 8 float32 scales,
+// x32_store writes value i of a row of ActQ8_32 groups: 256 int8, 8 float32 scales,
 // 8 int32 of -128 times the sums.
 DEVICE void x32_store(uint8_t *row, int i, x32_value v) {
   uint8_t *g = row + (int64_t)(i >> 8) * 320;

@@ -59,7 +59,7 @@ struct eight {
   }
 };
 
-// hold_blocks writes rows of floats, normed where there is a norm, to held as X32
+// hold_blocks writes rows of floats, normed where there is a norm, to held as ActQ8_32
 // turned, without the padding of the last group. A warp takes 256 values, and has
 // the next 256 under way meanwhile; a lane takes eight, four lanes the 32 that
 // share a scale: the same numbers as x32, in fewer shuffles.

@@ -6,7 +6,7 @@
 //
 // All matrices are dense, row after row. Weights lie as in a GGUF file;
 // a tensor begins at a multiple of 256 bytes. Quantised activations are rows of
-// quant.X32: groups of 256 values in 320 bytes, a row padded to whole groups.
+// quant.ActQ8_32: groups of 256 values in 320 bytes, a row padded to whole groups.
 // Pointers marked optional may be 0. Element counts of one tensor's row fit an
 // int32; byte offsets are 64 bits wide.
 package cuda
@@ -116,7 +116,7 @@ type Kernel struct {
 var Types = []quant.Type{quant.Q4_0, quant.Q8_0, quant.Q4_K, quant.Q5_K, quant.Q6_K, quant.F16, quant.BF16, quant.F32}
 
 // Quantised reports whether products with weights of t take activations as
-// X32; the others take float32.
+// ActQ8_32; the others take float32.
 func Quantised(t quant.Type) bool { return t != quant.F16 && t != quant.BF16 && t != quant.F32 }
 
 // GEMVRows are how many rows of activations one pass over the weights may take.

@@ -35,10 +35,10 @@ func newProduct(t quant.Type, out, in, rows int) *product {
 		padded := (in + 255) &^ 255
 		var back []float32
 		for r := range rows {
-			b := make([]byte, quant.ActBytes(quant.X32, in))
-			quant.QuantizeX32(b, x[r*in:(r+1)*in])
+			b := make([]byte, quant.ActBytes(quant.ActQ8_32, in))
+			quant.QuantizeActQ8_32(b, x[r*in:(r+1)*in])
 			p.acts = append(p.acts, b...)
-			back = append(back, decode(quant.X32, b, padded)[:in]...)
+			back = append(back, decode(quant.ActQ8_32, b, padded)[:in]...)
 		}
 		x = back
 	} else {
@@ -256,7 +256,7 @@ func TestQuantize(t *testing.T) {
 				}
 			}
 			g := &gpu{TB: t}
-			size := quant.ActBytes(quant.X32, n)
+			size := quant.ActBytes(quant.ActQ8_32, n)
 			dst := g.Alloc(rows * size)
 			g.run("quantize", cuda.Dims{In: n, Rows: rows}, dst, g.floats(x), n)
 			got, want := make([]byte, rows*size), make([]byte, size)
@@ -264,7 +264,7 @@ func TestQuantize(t *testing.T) {
 				t.Fatal(err)
 			}
 			for r := range rows {
-				quant.QuantizeX32(want, x[r*n:(r+1)*n])
+				quant.QuantizeActQ8_32(want, x[r*n:(r+1)*n])
 				if part := got[r*size : (r+1)*size]; !bytes.Equal(part, want) {
 					t.Errorf("row %d of %d values:\n%x, want\n%x", r, n, part, want)
 				}

@@ -2,7 +2,7 @@
 #include "norm.cuh"
 #include "weights.cuh"
 
-// quantize writes rows of n floats as X32, to the bit as quant.QuantizeX32. A
+// quantize writes rows of n floats as ActQ8_32, to the bit as quant.QuantizeActQ8_32. A
 // block takes one group of 256 of one row: grid (groups, rows).
 KERNEL(256) quantize(uint8_t *dst, const float *x, int n) {
   int i = BLOCK * 256 + THREAD;

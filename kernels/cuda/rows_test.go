@@ -26,7 +26,7 @@ func TestNorms(t *testing.T) {
 			got := g.got(dst, rows*n)
 			near(t, fmt.Sprintf("rmsnorm of %d", n), got, want, bound)
 
-			size := quant.ActBytes(quant.X32, n)
+			size := quant.ActBytes(quant.ActQ8_32, n)
 			q, also := g.Alloc(rows*size), g.Alloc(4*rows*n)
 			g.run("rmsnorm_quantize", cuda.Dims{Rows: rows}, q, also, g.floats(x), g.floats(w), n, float32(eps))
 			same(t, "rmsnorm_quantize", g.got(also, rows*n), got)
@@ -35,9 +35,9 @@ func TestNorms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for r := range rows {
-				quant.QuantizeX32(wanted, got[r*n:(r+1)*n])
+				quant.QuantizeActQ8_32(wanted, got[r*n:(r+1)*n])
 				if !bytes.Equal(packed[r*size:(r+1)*size], wanted) {
-					t.Errorf("rmsnorm_quantize: row %d of %d is not what QuantizeX32 makes", r, n)
+					t.Errorf("rmsnorm_quantize: row %d of %d is not what QuantizeActQ8_32 makes", r, n)
 				}
 			}
 			g.run("rmsnorm_quantize", cuda.Dims{Rows: rows}, q, none, g.floats(x), g.floats(w), n, float32(eps))

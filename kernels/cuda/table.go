@@ -29,8 +29,8 @@ var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleK
 
 var rowKernels = []Kernel{
 	{Name: "quantize", Module: "rows", Op: "Linear", Threads: 256, Grid: perGroup, Uses: "In Rows",
-		Doc:    "rows of x as X32, to the bit as quant.QuantizeX32; grid.y is rows ≤ 65535",
-		Params: []Param{ptr("dst", "X32 (rows, n)"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
+		Doc:    "rows of x as ActQ8_32, to the bit as quant.QuantizeActQ8_32; grid.y is rows ≤ 65535",
+		Params: []Param{ptr("dst", "ActQ8_32 (rows, n)"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
 	{Name: "gemm90_x", Module: "gemm90", Op: "Linear", Threads: 256, Grid: perUnits, Uses: "In Rows",
 		Doc:    "rows of x in bfloat16 as gemm90 reads them: GEMM90Words each. The order within 128 values is in gemm90.cu",
 		Params: []Param{ptr("dst", "32-bit words (rows, GEMM90Words(n))"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
@@ -45,7 +45,7 @@ var rowKernels = []Kernel{
 		Params: []Param{ptr("dst", "float32 (groups, n)"), ptr("x", "float32 (groups, n)"), ptr("w", "float32 (n)"), num("n", "values of a group"), float("eps", "")}},
 	{Name: "rmsnorm_quantize", Module: "rows", Op: "RMSNorm", Threads: 256, Grid: perRow, Uses: "Rows",
 		Doc:    "rmsnorm of whole rows, then quantize; dst (optional) gets the floats too, may be x",
-		Params: []Param{ptr("q", "X32 (rows, n)"), ptr("dst", "float32 (rows, n), optional"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (n)"), num("n", "values of a row"), float("eps", "")}},
+		Params: []Param{ptr("q", "ActQ8_32 (rows, n)"), ptr("dst", "float32 (rows, n), optional"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (n)"), num("n", "values of a row"), float("eps", "")}},
 	{Name: "layernorm", Module: "rows", Op: "LayerNorm", Threads: 256, Grid: perRow, Uses: "Rows",
 		Doc:    "(x − mean)/√(variance+eps)·w + bias; dst may be x",
 		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (n)"), ptr("bias", "float32 (n), optional"), num("n", "values of a row"), float("eps", "")}},
@@ -84,7 +84,7 @@ func weightKernels() []Kernel {
 	for _, t := range Types {
 		x := "float32 (rows, in)"
 		if Quantised(t) {
-			x = "X32 (rows, in)"
+			x = "ActQ8_32 (rows, in)"
 		}
 		w := t.String() + " (out, in)"
 		for _, r := range GEMVRows {

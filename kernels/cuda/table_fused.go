@@ -17,7 +17,7 @@ const MaxHeld = 48<<10 - 64
 func Held(t quant.Type, rows, in int) int {
 	_, rows = passes(rows)
 	if Quantised(t) {
-		return rows * quant.ActBytes(quant.X32, in)
+		return rows * quant.ActBytes(quant.ActQ8_32, in)
 	}
 	return rows * 4 * in
 }
@@ -86,7 +86,7 @@ func fusedKernels() []Kernel {
 	for _, side := range []string{"blocks", "floats"} {
 		for _, r := range GEMVRows {
 			grid := func(d Dims) [3]int { return [3]int{d.Blocks, ceil(d.Rows, r), 1} }
-			type1 := "place of the type in Types, one of those that take " + map[string]string{"blocks": "X32", "floats": "float32"}[side]
+			type1 := "place of the type in Types, one of those that take " + map[string]string{"blocks": "ActQ8_32", "floats": "float32"}[side]
 			three := func(i int, what string) []Param {
 				n := strconv.Itoa(i)
 				return []Param{ptr("y"+n, "float32 (rows, out"+n+")"), ptr("w"+n, "(out"+n+", in)"), ptr("b"+n, "float32 (out"+n+"), optional"), num("out"+n, what), num("type"+n, type1)}

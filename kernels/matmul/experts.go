@@ -3,6 +3,7 @@ package matmul
 import (
 	"fmt"
 
+	"quern/kernels/dot"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
 	"quern/kernels/vec"
@@ -75,7 +76,7 @@ type slotActs struct {
 	with   quant.Type
 	stride int
 	bytes  []byte
-	split  *quant.Split // the same, where the level in force wants it so, or nil
+	split  *dot.Split // the same, where the level in force wants it so, or nil
 }
 
 func newSlotActs(s *Stack, slots int) slotActs {
@@ -270,10 +271,10 @@ func (e *Experts) collectChunk(_, c int) {
 
 // split splits what s is multiplied with, if it wants that and nothing else did.
 func (e *Experts) split(p *threads.Pool, a *slotActs, s *Stack) {
-	if !s.Type.Splits() || a.split != nil {
+	if !dot.Splits(s.Type) || a.split != nil {
 		return
 	}
-	a.split = quant.LendSplit(s.In, e.count*e.o.Used)
+	a.split = dot.LendSplit(s.In, e.count*e.o.Used)
 	e.splitting = a
 	p.Run(len(e.active), &e.fill)
 }
@@ -301,7 +302,7 @@ func (e *Experts) cut(p *threads.Pool, s *Stack) {
 	batch := (e.count*e.o.Used + len(e.active) - 1) / len(e.active)
 	share := (s.Out*len(e.active) + p.Workers() - 1) / p.Workers()
 	e.tile = chunkRows(s.rowBytes(), share, batch)
-	if s.Type.Splits() {
+	if dot.Splits(s.Type) {
 		e.tile = splitRows(s.rowBytes(), share, batch)
 	}
 	e.tile = min(e.tile, s.Out)
@@ -317,11 +318,11 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 	first, batch := int(e.start[x]), int(e.start[x+1]-e.start[x])
 	row := s.rowBytes()
 	w := s.Data[(x*s.Out+r0)*row : (x*s.Out+r1)*row]
-	if a.split != nil && s.Type.Splits() {
+	if a.split != nil && dot.Splits(s.Type) {
 		part := a.split.Part(first, batch)
-		s.Type.DotSplit(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
+		dot.SplitRows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
 	} else {
-		s.Type.DotRows(dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)
+		dot.Rows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)
 	}
 	if s.Bias == nil {
 		return

@@ -5,6 +5,7 @@ package matmul
 import (
 	"fmt"
 
+	"quern/kernels/dot"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
@@ -23,8 +24,8 @@ type MatMul struct {
 	x         []byte
 	xStride   int
 	batch     int
-	split     *quant.Split // x, where the level in force wants it so, or nil
-	rows      int          // weight rows a chunk takes
+	split     *dot.Split // x, where the level in force wants it so, or nil
+	rows      int        // weight rows a chunk takes
 	partition threads.Partition
 	region    threads.Region
 	fill      threads.Region // makes split
@@ -96,9 +97,9 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	share := (m.out + p.Workers() - 1) / p.Workers()
 	m.rows = chunkRows(m.row, share, batch)
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
-	if m.typ.Splits() {
+	if dot.Splits(m.typ) {
 		m.rows = splitRows(m.row, share, batch)
-		m.split = quant.LendSplit(m.in, batch)
+		m.split = dot.LendSplit(m.in, batch)
 		p.Run(m.split.Fills(), &m.fill)
 	}
 	if len(m.partition) != p.Workers() {
@@ -119,9 +120,9 @@ func (m *MatMul) chunk(worker, _ int) {
 	r1 := min(r0+m.rows, m.out)
 	w := m.w[r0*m.row : r1*m.row]
 	if m.split != nil {
-		m.typ.DotSplit(m.dst[r0:], m.out, w, r1-r0, m.in, *m.split, m.x, m.xStride)
+		dot.SplitRows(m.typ, m.dst[r0:], m.out, w, r1-r0, m.in, *m.split, m.x, m.xStride)
 	} else {
-		m.typ.DotRows(m.dst[r0:], m.out, w, r1-r0, m.in, m.x, m.xStride, m.batch)
+		dot.Rows(m.typ, m.dst[r0:], m.out, w, r1-r0, m.in, m.x, m.xStride, m.batch)
 	}
 	if m.bias == nil {
 		return

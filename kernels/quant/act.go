@@ -4,20 +4,19 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-
-	"quern/kernels/internal/isa"
+	"unsafe"
 )
 
 // Both activation types store groups of 256 values in 320 bytes, so kernels
 // for either share their strides:
 //
-//	X256:  0  256 int8     q
+//	ActQ8_256:  0  256 int8     q
 //	     256   16 int16    sums of 16 consecutive q
 //	     288    8 int16    sums of 32 consecutive q
 //	     304      float32  d
 //	     308   12 bytes    zero
 //
-//	X32:   0  256 int8     q
+//	ActQ8_32:   0  256 int8     q
 //	     256    8 float32  d, one per 32 values
 //	     288    8 int32    -128·Σq over the same 32
 //
@@ -31,8 +30,8 @@ import (
 // where an x is infinite or NaN, d is NaN and q zero, so that a broken
 // activation shows in the result of every dot product it is part of.
 const (
-	groupLen   = 256
-	groupBytes = 320
+	GroupLen   = 256
+	GroupBytes = 320
 
 	x256Sum16 = 256
 	x256Sum32 = 288
@@ -41,17 +40,17 @@ const (
 	x32Sum    = 288
 )
 
-// A group is one group of X32 or X256.
-type group = [groupBytes]byte
+// A group is one group of ActQ8_32 or ActQ8_256.
+type group = [GroupBytes]byte
 
 // ActBytes returns the bytes n activations take as t, which is a Layout's With:
-// F32, X32 or X256. A row that is not a whole number of groups is padded to one.
+// F32, ActQ8_32 or ActQ8_256. A row that is not a whole number of groups is padded to one.
 func ActBytes(t Type, n int) int {
 	switch t {
 	case F32:
 		return 4 * n
-	case X32, X256:
-		return (n + groupLen - 1) / groupLen * groupBytes
+	case ActQ8_32, ActQ8_256:
+		return (n + GroupLen - 1) / GroupLen * GroupBytes
 	}
 	panic(fmt.Sprintf("quant: %v is not an activation type", t))
 }
@@ -65,22 +64,22 @@ type actKernel struct {
 	x32  func(dst *byte, v *float32)
 }
 
-// QuantizeX32 writes src to dst with a scale for every 32 values. dst is
-// ActBytes(X32, len(src)) long; the last group is padded with zeros.
-func QuantizeX32(dst []byte, src []float32) {
-	checkAct(X32, dst, len(src))
-	k := &acts[isa.Current()]
-	for ; len(dst) > 0; dst = dst[groupBytes:] {
-		g, v := (*group)(dst), src[:min(groupLen, len(src))]
+// QuantizeActQ8_32 writes src to dst with a scale for every 32 values. dst is
+// ActBytes(ActQ8_32, len(src)) long; the last group is padded with zeros.
+func QuantizeActQ8_32(dst []byte, src []float32) {
+	checkAct(ActQ8_32, dst, len(src))
+	k := acts()
+	for ; len(dst) > 0; dst = dst[GroupBytes:] {
+		g, v := (*group)(dst), src[:min(GroupLen, len(src))]
 		src = src[len(v):]
-		if k.x32 == nil || len(v) < groupLen || !k.groupX32(g, v) {
-			groupX32(g, v)
+		if k.x32 == nil || len(v) < GroupLen || !k.groupQ8_32(g, v) {
+			groupQ8_32(g, v)
 		}
 	}
 }
 
-func groupX32(g *group, src []float32) {
-	for j := range groupLen / 32 {
+func groupQ8_32(g *group, src []float32) {
+	for j := range GroupLen / 32 {
 		v := src[:min(32, len(src))]
 		src = src[len(v):]
 		d := roundInto(g[32*j:32*j+32], v)
@@ -93,10 +92,10 @@ func groupX32(g *group, src []float32) {
 	}
 }
 
-// groupX32 reports false, and has written nothing of use, where v has something
+// groupQ8_32 reports false, and has written nothing of use, where v has something
 // that is not a number.
-func (k *actKernel) groupX32(g *group, v []float32) bool {
-	for j := range groupLen / 32 {
+func (k *actKernel) groupQ8_32(g *group, v []float32) bool {
+	for j := range GroupLen / 32 {
 		d, id := scaleOf(k.top(&v[32*j], 32))
 		if d != d {
 			return false
@@ -108,23 +107,23 @@ func (k *actKernel) groupX32(g *group, v []float32) bool {
 	return true
 }
 
-// QuantizeX256 writes src to dst with a scale for every 256 values. dst is
-// ActBytes(X256, len(src)) long; the last group is padded with zeros.
-func QuantizeX256(dst []byte, src []float32) {
-	checkAct(X256, dst, len(src))
-	k := &acts[isa.Current()]
-	for ; len(dst) > 0; dst = dst[groupBytes:] {
-		g, v := (*group)(dst), src[:min(groupLen, len(src))]
+// QuantizeActQ8_256 writes src to dst with a scale for every 256 values. dst is
+// ActBytes(ActQ8_256, len(src)) long; the last group is padded with zeros.
+func QuantizeActQ8_256(dst []byte, src []float32) {
+	checkAct(ActQ8_256, dst, len(src))
+	k := acts()
+	for ; len(dst) > 0; dst = dst[GroupBytes:] {
+		g, v := (*group)(dst), src[:min(GroupLen, len(src))]
 		src = src[len(v):]
-		if k.x256 == nil || len(v) < groupLen || !k.groupX256(g, v) {
-			groupX256(g, v)
+		if k.x256 == nil || len(v) < GroupLen || !k.groupQ8_256(g, v) {
+			groupQ8_256(g, v)
 		}
 	}
 }
 
-func groupX256(g *group, v []float32) {
-	d := roundInto(g[:groupLen], v)
-	for j := range groupLen / 32 {
+func groupQ8_256(g *group, v []float32) {
+	d := roundInto(g[:GroupLen], v)
+	for j := range GroupLen / 32 {
 		var lo, hi int32
 		for i, q := range g[32*j : 32*j+16] {
 			lo += int32(int8(q))
@@ -138,9 +137,9 @@ func groupX256(g *group, v []float32) {
 	clear(g[x256Scale+4:])
 }
 
-// groupX256 is like groupX32.
-func (k *actKernel) groupX256(g *group, v []float32) bool {
-	d, id := scaleOf(k.top(&v[0], groupLen))
+// groupQ8_256 is like groupQ8_32.
+func (k *actKernel) groupQ8_256(g *group, v []float32) bool {
+	d, id := scaleOf(k.top(&v[0], GroupLen))
 	if d != d {
 		return false
 	}
@@ -184,20 +183,20 @@ func roundInto(q []byte, v []float32) float32 {
 	return d
 }
 
-func decodeX32(dst []float32, src []byte) {
-	for b := range checkDecode(X32, len(dst), len(src), groupLen, groupBytes) {
-		g := (*group)(src[b*groupBytes:])
-		y := (*[groupLen]float32)(dst[b*groupLen:])
+func decodeQ8_32(dst []float32, src []byte) {
+	for b := range checkDecode(ActQ8_32, len(dst), len(src), GroupLen, GroupBytes) {
+		g := (*group)(src[b*GroupBytes:])
+		y := (*[GroupLen]float32)(dst[b*GroupLen:])
 		for i := range y {
 			y[i] = getFloat(g[x32Scale+i/32*4:]) * float32(int8(g[i]))
 		}
 	}
 }
 
-func decodeX256(dst []float32, src []byte) {
-	for b := range checkDecode(X256, len(dst), len(src), groupLen, groupBytes) {
-		g := (*group)(src[b*groupBytes:])
-		y := (*[groupLen]float32)(dst[b*groupLen:])
+func decodeQ8_256(dst []float32, src []byte) {
+	for b := range checkDecode(ActQ8_256, len(dst), len(src), GroupLen, GroupBytes) {
+		g := (*group)(src[b*GroupBytes:])
+		y := (*[GroupLen]float32)(dst[b*GroupLen:])
 		d := getFloat(g[x256Scale:])
 		for i := range y {
 			y[i] = d * float32(int8(g[i]))
@@ -205,20 +204,20 @@ func decodeX256(dst []float32, src []byte) {
 	}
 }
 
-// part32 returns block b of a row of X32: its 32 quants, scale and Σq.
+// part32 returns block b of a row of ActQ8_32: its 32 quants, scale and Σq.
 func part32(x []byte, b int) (q *[32]byte, d float32, sum int32) {
-	g := (*group)(x[b/8*groupBytes:])
+	g := (*group)(x[b/8*GroupBytes:])
 	j := b % 8
 	return (*[32]byte)(g[32*j:]), getFloat(g[x32Scale+4*j:]), int32(binary.LittleEndian.Uint32(g[x32Sum+4*j:])) / -128
 }
 
-// part256 returns group b of a row of X256 and its scale.
+// part256 returns group b of a row of ActQ8_256 and its scale.
 func part256(x []byte, b int) (g *group, d float32) {
-	g = (*group)(x[b*groupBytes:])
+	g = (*group)(x[b*GroupBytes:])
 	return g, getFloat(g[x256Scale:])
 }
 
-// sum16 and sum32 return the j-th sum of 16 or 32 quants of a group of X256.
+// sum16 and sum32 return the j-th sum of 16 or 32 quants of a group of ActQ8_256.
 func sum16(g *group, j int) int32 {
 	return int32(int16(binary.LittleEndian.Uint16(g[x256Sum16+2*j:])))
 }
@@ -256,12 +255,18 @@ func Quantize(dst []byte, with Type, src []float32, n int) {
 	for i := 0; i < len(src); i += n {
 		row := dst[i/n*stride : i/n*stride+stride]
 		switch with {
-		case X32:
-			QuantizeX32(row, src[i:i+n])
-		case X256:
-			QuantizeX256(row, src[i:i+n])
+		case ActQ8_32:
+			QuantizeActQ8_32(row, src[i:i+n])
+		case ActQ8_256:
+			QuantizeActQ8_256(row, src[i:i+n])
 		default:
 			copy(row, Floats(src[i:i+n]))
 		}
 	}
+}
+
+// Floats views src as the bytes DotRows takes for F32 activations. They alias
+// src. Machines quern runs on are little-endian, as the files are.
+func Floats(src []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(src))), 4*len(src))
 }

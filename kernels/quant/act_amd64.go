@@ -9,12 +9,12 @@ package quant
 //go:noescape
 func topAVX2(v *float32, n int) (top uint32)
 
-// roundX256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.
+// roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.
 //
 //go:noescape
-func roundX256AVX2(dst *byte, v *float32, id float32)
+func roundQ8_256AVX2(dst *byte, v *float32, id float32)
 
-// roundX32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.
+// roundQ8_32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.
 //
 //go:noescape
-func roundX32AVX2(dst *byte, v *float32)
+func roundQ8_32AVX2(dst *byte, v *float32)

@@ -59,8 +59,8 @@ next:
 	VZEROUPPER
 	RET
 
-// func roundX256AVX2(dst *byte, v *float32, id float32)
-TEXT ·roundX256AVX2(SB), NOSPLIT, $0-20
+// func roundQ8_256AVX2(dst *byte, v *float32, id float32)
+TEXT ·roundQ8_256AVX2(SB), NOSPLIT, $0-20
 	MOVQ         dst+0(FP), DI
 	MOVQ         v+8(FP), SI
 	VMOVDQU      unpackOrder<>+0(SB), Y6
@@ -269,8 +269,8 @@ TEXT ·roundX256AVX2(SB), NOSPLIT, $0-20
 	VZEROUPPER
 	RET
 
-// func roundX32AVX2(dst *byte, v *float32)
-TEXT ·roundX32AVX2(SB), NOSPLIT, $0-16
+// func roundQ8_32AVX2(dst *byte, v *float32)
+TEXT ·roundQ8_32AVX2(SB), NOSPLIT, $0-16
 	MOVQ         dst+0(FP), DI
 	MOVQ         v+8(FP), SI
 	VMOVDQU      unpackOrder<>+0(SB), Y6

@@ -32,7 +32,7 @@ func TestQuantizeLevels(t *testing.T) {
 			for i := range x {
 				x[i] = value()
 			}
-			for _, typ := range []Type{X32, X256} {
+			for _, typ := range []Type{ActQ8_32, ActQ8_256} {
 				var want []byte
 				for l := isa.Generic; l <= isa.Host(); l++ {
 					undo := isa.Set(l)
@@ -43,7 +43,7 @@ func TestQuantizeLevels(t *testing.T) {
 						want = got
 					}
 					if i := firstDifference(got, want); i >= 0 {
-						t.Fatalf("%s: %d values as %v at %v: byte %d of group %d is %d, want %d", name, n, typ, l, i%groupBytes, i/groupBytes, got[i], want[i])
+						t.Fatalf("%s: %d values as %v at %v: byte %d of group %d is %d, want %d", name, n, typ, l, i%GroupBytes, i/GroupBytes, got[i], want[i])
 					}
 				}
 			}

@@ -17,8 +17,8 @@ func TestActBytes(t *testing.T) {
 		want int
 	}{
 		{quant.F32, 0, 0}, {quant.F32, 3, 12},
-		{quant.X32, 0, 0}, {quant.X32, 32, 320}, {quant.X32, 256, 320}, {quant.X32, 288, 640},
-		{quant.X256, 0, 0}, {quant.X256, 256, 320}, {quant.X256, 4096, 5120},
+		{quant.ActQ8_32, 0, 0}, {quant.ActQ8_32, 32, 320}, {quant.ActQ8_32, 256, 320}, {quant.ActQ8_32, 288, 640},
+		{quant.ActQ8_256, 0, 0}, {quant.ActQ8_256, 256, 320}, {quant.ActQ8_256, 4096, 5120},
 	} {
 		if got := quant.ActBytes(tt.typ, tt.n); got != tt.want {
 			t.Errorf("ActBytes(%v, %d) = %d, want %d", tt.typ, tt.n, got, tt.want)
@@ -26,8 +26,8 @@ func TestActBytes(t *testing.T) {
 	}
 }
 
-// acts are rows that have something to get wrong.
-func acts(rng *rand.Rand) map[string][]float32 {
+// actRows are rows that have something to get wrong.
+func actRows(rng *rand.Rand) map[string][]float32 {
 	rows := map[string][]float32{
 		"empty":    {},
 		"zero":     make([]float32, 256),
@@ -50,9 +50,9 @@ func acts(rng *rand.Rand) map[string][]float32 {
 }
 
 func TestQuantize(t *testing.T) {
-	for _, typ := range []quant.Type{quant.X32, quant.X256} {
-		share := map[quant.Type]int{quant.X32: 32, quant.X256: 256}[typ]
-		for name, x := range acts(rand.New(rand.NewPCG(1, 1))) {
+	for _, typ := range []quant.Type{quant.ActQ8_32, quant.ActQ8_256} {
+		share := map[quant.Type]int{quant.ActQ8_32: 32, quant.ActQ8_256: 256}[typ]
+		for name, x := range actRows(rand.New(rand.NewPCG(1, 1))) {
 			t.Run(typ.String()+"/"+name, func(t *testing.T) {
 				// Old contents must not show through.
 				dst := make([]byte, quant.ActBytes(typ, len(x)))
@@ -65,7 +65,7 @@ func TestQuantize(t *testing.T) {
 				for i, v := range values {
 					g, in := dst[i/256*320:][:320], i%256
 					d := floatAt(g, 304)
-					if typ == quant.X32 {
+					if typ == quant.ActQ8_32 {
 						d = floatAt(g, 256+in/32*4)
 					}
 					if i >= len(x) {
@@ -113,7 +113,7 @@ func checkSums(t *testing.T, typ quant.Type, dst []byte) {
 			for i, q := range dst[32*j : 32*j+32] {
 				half[i/16] += int(int8(q))
 			}
-			if typ == quant.X32 {
+			if typ == quant.ActQ8_32 {
 				want := -128 * (half[0] + half[1])
 				if got := int(int32(binary.LittleEndian.Uint32(dst[288+4*j:]))); got != want {
 					t.Fatalf("-128·Σq of %d is %v, want %v", j, got, want)
@@ -129,7 +129,7 @@ func checkSums(t *testing.T, typ quant.Type, dst []byte) {
 				t.Fatalf("sum of 32 number %d is %d, want %d", j, got, half[0]+half[1])
 			}
 		}
-		if typ == quant.X256 && [12]byte(dst[308:320]) != [12]byte{} {
+		if typ == quant.ActQ8_256 && [12]byte(dst[308:320]) != [12]byte{} {
 			t.Fatalf("tail of the group is %x, want zeros", dst[308:320])
 		}
 	}
@@ -138,7 +138,7 @@ func checkSums(t *testing.T, typ quant.Type, dst []byte) {
 func TestQuantizeTies(t *testing.T) {
 	x := []float32{127, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 126.5}
 	want := []int8{127, 0, 2, 2, 0, -2, -2, 126}
-	for _, typ := range []quant.Type{quant.X32, quant.X256} {
+	for _, typ := range []quant.Type{quant.ActQ8_32, quant.ActQ8_256} {
 		dst := make([]byte, 320)
 		typ.Layout().Encode(dst, x)
 		for i, q := range want {
@@ -156,12 +156,12 @@ func TestQuantizeNotFinite(t *testing.T) {
 			x[i] = 1
 		}
 		x[300] = float32(bad)
-		for _, typ := range []quant.Type{quant.X32, quant.X256} {
+		for _, typ := range []quant.Type{quant.ActQ8_32, quant.ActQ8_256} {
 			dst := make([]byte, 640)
 			typ.Layout().Encode(dst, x)
 			values := make([]float32, 512)
 			typ.Layout().Decode(values, dst)
-			share := map[quant.Type]int{quant.X32: 32, quant.X256: 256}[typ]
+			share := map[quant.Type]int{quant.ActQ8_32: 32, quant.ActQ8_256: 256}[typ]
 			for i, v := range values {
 				if broken := i/share == 300/share; broken != math.IsNaN(float64(v)) {
 					t.Errorf("%v with %v at 300: value %d is %v", typ, bad, i, v)
@@ -182,7 +182,7 @@ func shortAt(b []byte, at int) int {
 func BenchmarkQuantize(b *testing.B) {
 	const n = 4096
 	x := randomFloats(rand.New(rand.NewPCG(2, 2)), n)
-	for _, typ := range []quant.Type{quant.X32, quant.X256} {
+	for _, typ := range []quant.Type{quant.ActQ8_32, quant.ActQ8_256} {
 		b.Run(typ.String(), func(b *testing.B) {
 			dst := make([]byte, quant.ActBytes(typ, n))
 			encode := typ.Layout().Encode

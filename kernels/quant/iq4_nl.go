@@ -26,7 +26,7 @@ func decodeIQ4_NL(dst []float32, src []byte) {
 
 func dotIQ4_NL(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(IQ4_NL, X32, n, w, x, 32, iq4_NLBytes) {
+	for b := range checkDot(IQ4_NL, ActQ8_32, n, w, x, 32, iq4_NLBytes) {
 		p := (*[iq4_NLBytes]byte)(w[b*iq4_NLBytes:])
 		y, dx, _ := part32(x, b)
 		var sum int32

@@ -30,7 +30,7 @@ func decodeIQ4_XS(dst []float32, src []byte) {
 
 func dotIQ4_XS(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(IQ4_XS, X256, n, w, x, 256, iq4_XSBytes) {
+	for b := range checkDot(IQ4_XS, ActQ8_256, n, w, x, 256, iq4_XSBytes) {
 		p := (*[iq4_XSBytes]byte)(w[b*iq4_XSBytes:])
 		g, dx := part256(x, b)
 		var sum int32

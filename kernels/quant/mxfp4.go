@@ -31,7 +31,7 @@ func decodeMXFP4(dst []float32, src []byte) {
 
 func dotMXFP4(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(MXFP4, X32, n, w, x, 32, mxfp4Bytes) {
+	for b := range checkDot(MXFP4, ActQ8_32, n, w, x, 32, mxfp4Bytes) {
 		p := (*[mxfp4Bytes]byte)(w[b*mxfp4Bytes:])
 		y, dx, _ := part32(x, b)
 		var sum int32

@@ -35,7 +35,7 @@ func decodeQ2_K(dst []float32, src []byte) {
 
 func dotQ2_K(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q2_K, X256, n, w, x, 256, q2_KBytes) {
+	for b := range checkDot(Q2_K, ActQ8_256, n, w, x, 256, q2_KBytes) {
 		p := (*[q2_KBytes]byte)(w[b*q2_KBytes:])
 		g, dx := part256(x, b)
 		var sum, mins int32

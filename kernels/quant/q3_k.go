@@ -38,7 +38,7 @@ func decodeQ3_K(dst []float32, src []byte) {
 
 func dotQ3_K(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q3_K, X256, n, w, x, 256, q3_KBytes) {
+	for b := range checkDot(Q3_K, ActQ8_256, n, w, x, 256, q3_KBytes) {
 		p := (*[q3_KBytes]byte)(w[b*q3_KBytes:])
 		g, dx := part256(x, b)
 		var sum int32

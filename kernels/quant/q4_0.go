@@ -27,7 +27,7 @@ func decodeQ4_0(dst []float32, src []byte) {
 
 func dotQ4_0(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q4_0, X32, n, w, x, 32, q4_0Bytes) {
+	for b := range checkDot(Q4_0, ActQ8_32, n, w, x, 32, q4_0Bytes) {
 		p := (*[q4_0Bytes]byte)(w[b*q4_0Bytes:])
 		y, dx, _ := part32(x, b)
 		var sum int32

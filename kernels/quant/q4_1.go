@@ -23,7 +23,7 @@ func decodeQ4_1(dst []float32, src []byte) {
 
 func dotQ4_1(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q4_1, X32, n, w, x, 32, q4_1Bytes) {
+	for b := range checkDot(Q4_1, ActQ8_32, n, w, x, 32, q4_1Bytes) {
 		p := (*[q4_1Bytes]byte)(w[b*q4_1Bytes:])
 		y, dx, sx := part32(x, b)
 		var sum int32

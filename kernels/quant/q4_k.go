@@ -49,7 +49,7 @@ func decodeQ4_K(dst []float32, src []byte) {
 
 func dotQ4_K(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q4_K, X256, n, w, x, 256, q4_KBytes) {
+	for b := range checkDot(Q4_K, ActQ8_256, n, w, x, 256, q4_KBytes) {
 		p := (*[q4_KBytes]byte)(w[b*q4_KBytes:])
 		g, dx := part256(x, b)
 		scales, ms := scalesMins(p[4:])

@@ -27,7 +27,7 @@ func decodeQ5_0(dst []float32, src []byte) {
 
 func dotQ5_0(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q5_0, X32, n, w, x, 32, q5_0Bytes) {
+	for b := range checkDot(Q5_0, ActQ8_32, n, w, x, 32, q5_0Bytes) {
 		p := (*[q5_0Bytes]byte)(w[b*q5_0Bytes:])
 		y, dx, _ := part32(x, b)
 		high := binary.LittleEndian.Uint32(p[2:])

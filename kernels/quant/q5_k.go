@@ -37,7 +37,7 @@ func decodeQ5_K(dst []float32, src []byte) {
 
 func dotQ5_K(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q5_K, X256, n, w, x, 256, q5_KBytes) {
+	for b := range checkDot(Q5_K, ActQ8_256, n, w, x, 256, q5_KBytes) {
 		p := (*[q5_KBytes]byte)(w[b*q5_KBytes:])
 		g, dx := part256(x, b)
 		scales, ms := scalesMins(p[4:])

@@ -39,7 +39,7 @@ func decodeQ6_K(dst []float32, src []byte) {
 
 func dotQ6_K(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q6_K, X256, n, w, x, 256, q6_KBytes) {
+	for b := range checkDot(Q6_K, ActQ8_256, n, w, x, 256, q6_KBytes) {
 		p := (*[q6_KBytes]byte)(w[b*q6_KBytes:])
 		g, dx := part256(x, b)
 		var sum int32

@@ -26,7 +26,7 @@ func decodeQ8_0(dst []float32, src []byte) {
 
 func dotQ8_0(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q8_0, X32, n, w, x, 32, q8_0Bytes) {
+	for b := range checkDot(Q8_0, ActQ8_32, n, w, x, 32, q8_0Bytes) {
 		p := (*[q8_0Bytes]byte)(w[b*q8_0Bytes:])
 		y, dx, _ := part32(x, b)
 		var sum int32

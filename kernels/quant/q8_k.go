@@ -22,7 +22,7 @@ func decodeQ8_K(dst []float32, src []byte) {
 
 func dotQ8_K(n int, w, x []byte) float32 {
 	var acc float32
-	for b := range checkDot(Q8_K, X256, n, w, x, 256, q8_KBytes) {
+	for b := range checkDot(Q8_K, ActQ8_256, n, w, x, 256, q8_KBytes) {
 		p := (*[q8_KBytes]byte)(w[b*q8_KBytes:])
 		g, dx := part256(x, b)
 		var sum int32

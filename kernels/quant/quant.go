@@ -11,34 +11,6 @@ import "fmt"
 // A Type is a number type. The zero Type is invalid.
 type Type uint8
 
-// The number types. X32 and X256 are not stored in files: they are the forms
-// activations are quantised to before a dot product (see act.go). F8_E4M3 is a
-// type of KV caches and has no Dot.
-const (
-	Invalid Type = iota
-	F32
-	F16
-	BF16
-	Q4_0
-	Q4_1
-	Q5_0
-	Q5_1
-	Q8_0
-	Q2_K
-	Q3_K
-	Q4_K
-	Q5_K
-	Q6_K
-	Q8_K
-	IQ4_NL
-	IQ4_XS
-	MXFP4
-	X32
-	X256
-	F8_E4M3
-	count
-)
-
 // A Layout says how a Type packs numbers and supplies its reference code.
 type Layout struct {
 	Name  string // GGUF's spelling: "Q4_K"
@@ -62,7 +34,22 @@ type Layout struct {
 	// in float32 in the order of the blocks, nothing fused. F32, F16 and BF16
 	// keep four sums, element i going to sum i mod 4, and add them in pairs.
 	Dot func(n int, w, x []byte) float32
+
+	// Mixtures are the names of files most of whose weights have this type.
+	Mixtures []Mixture
 }
+
+// A Mixture is what a file of weights is called by: the type of most of them, and
+// how many of the others have more bits.
+type Mixture struct {
+	Name     string // "Q4_K_M"
+	FileType int    // general.file_type of GGUF files; NoFileType where that has no number
+	Choice   int    // its place among the files of a repository when none is named, from 1; 0: never taken unasked
+	Made     bool   // weights can be quantised to it
+}
+
+// NoFileType marks a mixture that general.file_type has no number for.
+const NoFileType = -1
 
 // NoGGML marks a type that has no number in GGUF files.
 const NoGGML = ^uint32(0)
@@ -70,14 +57,14 @@ const NoGGML = ^uint32(0)
 // Layout returns the layout of t. It panics on an invalid type, which no
 // reader lets through.
 func (t Type) Layout() *Layout {
-	if t == Invalid || t >= count {
+	if t == Invalid || t >= Count {
 		panic(fmt.Sprintf("quant: no layout for Type(%d)", uint8(t)))
 	}
 	return &layouts[t]
 }
 
 func (t Type) String() string {
-	if t == Invalid || t >= count {
+	if t == Invalid || t >= Count {
 		return fmt.Sprintf("Type(%d)", uint8(t))
 	}
 	return layouts[t].Name

@@ -19,20 +19,20 @@ var sizes = []struct {
 	{quant.F32, "F32", 0, 1, 4, quant.F32},
 	{quant.F16, "F16", 1, 1, 2, quant.F32},
 	{quant.BF16, "BF16", 30, 1, 2, quant.F32},
-	{quant.Q4_0, "Q4_0", 2, 32, 18, quant.X32},
-	{quant.Q4_1, "Q4_1", 3, 32, 20, quant.X32},
-	{quant.Q5_0, "Q5_0", 6, 32, 22, quant.X32},
-	{quant.Q5_1, "Q5_1", 7, 32, 24, quant.X32},
-	{quant.Q8_0, "Q8_0", 8, 32, 34, quant.X32},
-	{quant.Q2_K, "Q2_K", 10, 256, 84, quant.X256},
-	{quant.Q3_K, "Q3_K", 11, 256, 110, quant.X256},
-	{quant.Q4_K, "Q4_K", 12, 256, 144, quant.X256},
-	{quant.Q5_K, "Q5_K", 13, 256, 176, quant.X256},
-	{quant.Q6_K, "Q6_K", 14, 256, 210, quant.X256},
-	{quant.Q8_K, "Q8_K", 15, 256, 292, quant.X256},
-	{quant.IQ4_NL, "IQ4_NL", 20, 32, 18, quant.X32},
-	{quant.IQ4_XS, "IQ4_XS", 23, 256, 136, quant.X256},
-	{quant.MXFP4, "MXFP4", 39, 32, 17, quant.X32},
+	{quant.Q4_0, "Q4_0", 2, 32, 18, quant.ActQ8_32},
+	{quant.Q4_1, "Q4_1", 3, 32, 20, quant.ActQ8_32},
+	{quant.Q5_0, "Q5_0", 6, 32, 22, quant.ActQ8_32},
+	{quant.Q5_1, "Q5_1", 7, 32, 24, quant.ActQ8_32},
+	{quant.Q8_0, "Q8_0", 8, 32, 34, quant.ActQ8_32},
+	{quant.Q2_K, "Q2_K", 10, 256, 84, quant.ActQ8_256},
+	{quant.Q3_K, "Q3_K", 11, 256, 110, quant.ActQ8_256},
+	{quant.Q4_K, "Q4_K", 12, 256, 144, quant.ActQ8_256},
+	{quant.Q5_K, "Q5_K", 13, 256, 176, quant.ActQ8_256},
+	{quant.Q6_K, "Q6_K", 14, 256, 210, quant.ActQ8_256},
+	{quant.Q8_K, "Q8_K", 15, 256, 292, quant.ActQ8_256},
+	{quant.IQ4_NL, "IQ4_NL", 20, 32, 18, quant.ActQ8_32},
+	{quant.IQ4_XS, "IQ4_XS", 23, 256, 136, quant.ActQ8_256},
+	{quant.MXFP4, "MXFP4", 39, 32, 17, quant.ActQ8_32},
 }
 
 func TestLayouts(t *testing.T) {
@@ -61,7 +61,7 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestUnknownTypes(t *testing.T) {
-	for _, name := range []string{"", "X32", "X256", "q4_K", "IQ1_S", "Type(0)"} {
+	for _, name := range []string{"", "ActQ8_32", "ActQ8_256", "q4_K", "IQ1_S", "Type(0)"} {
 		if typ, ok := quant.ByName(name); ok {
 			t.Errorf("ByName(%q) = %v", name, typ)
 		}

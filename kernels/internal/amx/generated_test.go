@@ -34,7 +34,7 @@ func TestGenerated(t *testing.T) {
 		return fmt.Sprintf("%v TMM%d, TMM%d, TMM%d", in.Op, in.B, in.A, in.C)
 	}
 	bytes := regexp.MustCompile(`BYTE\s+\$0x([0-9a-f]{2})`)
-	for _, path := range []string{"../../quant/panel_amx_amd64.s", "../../quant/split_amx_amd64.s", "../../gemm/int8_amx_amd64.s"} {
+	for _, path := range []string{"../../dot/panel_amx_amd64.s", "../../dot/split_amx_amd64.s", "../../gemm/int8_amx_amd64.s"} {
 		file, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,88 @@
+//go:build amd64 && !noasm
+
+package dot
+
+import (
+	"quern/kernels/internal/isa"
+	"quern/kernels/quant"
+)
+
+// fast holds the assembly by level and type. A type a level lacks takes what
+// the level below has.
+var fast = [3][quant.Count]fastDot{
+	isa.AVX2: {
+		quant.F32:    {one: dotF32AVX2, four: dotF32AVX2x4, lanes: 8},
+		quant.F16:    {one: dotF16AVX2, four: dotF16AVX2x4, lanes: 8},
+		quant.BF16:   {one: dotBF16AVX2, four: dotBF16AVX2x4, lanes: 8},
+		quant.Q4_0:   {one: dotQ40AVX2, lanes: 32},
+		quant.Q4_1:   {one: dotQ41AVX2, lanes: 32},
+		quant.Q5_0:   {one: dotQ50AVX2, lanes: 32},
+		quant.Q5_1:   {one: dotQ51AVX2, lanes: 32},
+		quant.Q8_0:   {one: dotQ80AVX2, lanes: 32},
+		quant.IQ4_NL: {one: dotIQ4NLAVX2, lanes: 32},
+		quant.MXFP4:  {one: dotMXFP4AVX2, lanes: 32},
+		quant.IQ4_XS: {one: dotIQ4XSAVX2, lanes: 256},
+		quant.Q2_K:   {one: dotQ2KAVX2, lanes: 256},
+		quant.Q3_K:   {one: dotQ3KAVX2, lanes: 256},
+		quant.Q4_K:   {one: dotQ4KAVX2, lanes: 256},
+		quant.Q5_K:   {one: dotQ5KAVX2, lanes: 256},
+		quant.Q6_K:   {one: dotQ6KAVX2, lanes: 256},
+	},
+	isa.AVX512: {
+		quant.F32:    {one: dotF32AVX512, four: dotF32AVX512x4, lanes: 16},
+		quant.F16:    {one: dotF16AVX512, four: dotF16AVX512x4, lanes: 16},
+		quant.BF16:   {one: dotBF16AVX512, four: dotBF16AVX512x4, lanes: 16},
+		quant.Q4_0:   {one: dotQ40AVX512, lanes: 32},
+		quant.Q4_1:   {one: dotQ41AVX512, lanes: 32},
+		quant.Q5_0:   {one: dotQ50AVX512, lanes: 32},
+		quant.Q5_1:   {one: dotQ51AVX512, lanes: 32},
+		quant.Q8_0:   {one: dotQ80AVX512, lanes: 32},
+		quant.IQ4_NL: {one: dotIQ4NLAVX512, lanes: 32},
+		quant.MXFP4:  {one: dotMXFP4AVX512, lanes: 32},
+		quant.IQ4_XS: {one: dotIQ4XSAVX512, lanes: 256},
+		quant.Q2_K:   {one: dotQ2KAVX512, lanes: 256},
+		quant.Q3_K:   {one: dotQ3KAVX512, lanes: 256},
+		quant.Q4_K:   {one: dotQ4KAVX512, lanes: 256},
+		quant.Q5_K:   {one: dotQ5KAVX512, lanes: 256},
+		quant.Q6_K:   {one: dotQ6KAVX512, lanes: 256},
+	},
+}
+
+// panels holds the same for several activation rows.
+var panels = [3][quant.Count]panelKernel{
+	isa.AVX2: {
+		quant.Q4_0:   {8, 32, 9, packQ40AVX2, tileQ40AVX2},
+		quant.Q4_1:   {8, 32, 10, packQ41AVX2, tileQ41AVX2},
+		quant.Q5_0:   {8, 32, 9, packQ50AVX2, tileQ50AVX2},
+		quant.Q5_1:   {8, 32, 10, packQ51AVX2, tileQ51AVX2},
+		quant.Q8_0:   {8, 32, 9, packQ80AVX2, tileQ80AVX2},
+		quant.IQ4_NL: {8, 32, 9, packIQ4NLAVX2, tileQ80AVX2},
+		quant.MXFP4:  {8, 32, 9, packMXFP4AVX2, tileMXFP4AVX2},
+		quant.IQ4_XS: {8, 256, 77, packIQ4XSAVX2, tileIQ4XSAVX2},
+		quant.Q2_K:   {8, 256, 90, packQ2KAVX2, tileQ2KAVX2},
+		quant.Q3_K:   {8, 256, 89, packQ3KAVX2, tileQ3KAVX2},
+		quant.Q4_K:   {8, 256, 78, packQ4KAVX2, tileQ4KAVX2},
+		quant.Q5_K:   {8, 256, 78, packQ5KAVX2, tileQ5KAVX2},
+		quant.Q6_K:   {8, 256, 89, packQ6KAVX2, tileQ6KAVX2},
+	},
+	isa.AVX512: {
+		quant.Q4_0:   {16, 32, 9, packQ40AVX512, tileBAVX512},
+		quant.Q4_1:   {16, 32, 10, packQ41AVX512, tileBMAVX512},
+		quant.Q5_0:   {16, 32, 9, packQ50AVX512, tileBAVX512},
+		quant.Q5_1:   {16, 32, 10, packQ51AVX512, tileBMAVX512},
+		quant.Q8_0:   {16, 32, 9, packQ80AVX512, tileBAVX512},
+		quant.IQ4_NL: {16, 32, 9, packIQ4NLAVX512, tileBAVX512},
+		quant.MXFP4:  {16, 32, 9, packMXFP4AVX512, tileBAVX512},
+		quant.IQ4_XS: {16, 256, 77, packIQ4XSAVX512, tileK8OAVX512},
+		quant.Q2_K:   {16, 256, 90, packQ2KAVX512, tileK16MAVX512},
+		quant.Q3_K:   {16, 256, 89, packQ3KAVX512, tileK16OAVX512},
+		quant.Q4_K:   {16, 256, 78, packQ4KAVX512, tileK8MAVX512},
+		quant.Q5_K:   {16, 256, 78, packQ5KAVX512, tileK8MAVX512},
+		quant.Q6_K:   {16, 256, 89, packQ6KAVX512, tileK16OAVX512},
+	},
+}
+
+var sums = [3][quant.Count]fastSum{
+	isa.AVX2:   {quant.F16: {sumRowsF16AVX2, 8}, quant.BF16: {sumRowsBF16AVX2, 8}, quant.F32: {sumRowsF32AVX2, 8}},
+	isa.AVX512: {quant.F16: {sumRowsF16AVX512, 16}, quant.BF16: {sumRowsBF16AVX512, 16}, quant.F32: {sumRowsF32AVX512, 16}},
+}

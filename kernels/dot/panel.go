@@ -1,0 +1,62 @@
+package dot
+
+import (
+	"quern/kernels/internal/isa"
+	"quern/kernels/quant"
+)
+
+// A panelKernel multiplies several weight rows with several activation rows:
+// pack unpacks and turns a stretch of the weight rows once, tile multiplies it
+// with every activation row. See kernels/_gen/panel_pack.go and panel_tile.go.
+type panelKernel struct {
+	lanes   int // weight rows of a panel
+	block   int // weights that pack and tile count as one
+	columns int // vectors of lanes dwords a block becomes
+	pack    func(panel, w *byte, rowBytes, blocks, ahead int)
+	tile    func(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
+}
+
+// Panels pay from panelFrom activation rows on. One row alone would not be slower
+// from a cache, but weights that come from memory flow better row by row.
+const panelFrom = 2
+
+// A panel holds stretch weights of each row, so that it stays in the first-level
+// cache together with the activations of a tile. From weights in memory 1024 are
+// a tenth slower: packing, which fetches ahead, then comes in longer bursts. One
+// call of tile takes at most tileTokens activation rows, for it cannot be
+// interrupted. AMX takes the same steps: all it adds to a panel stays there too.
+const (
+	stretch = 512
+
+	panelBytes = stretch / 256 * 90 * 64
+	tileTokens = 256
+)
+
+// buffers lends panels, one to each thread that computes. Nothing in them is read
+// before it is written.
+var buffers = make(lender[panelBuffer], 64)
+
+// dotPanels is Rows by panels. It reports whether it was done: it needs as many
+// weight rows as a panel has.
+func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBytes, n int, x []byte, xStride, batch int) bool {
+	k := &panels[isa.Current()][t]
+	if k.pack == nil || batch < panelFrom || rows < k.lanes {
+		return false
+	}
+	buf := buffers.lend()
+	fileBlock := rowBytes / (n / k.block)
+	for r := 0; r < rows; r += k.lanes {
+		r = min(r, rows-k.lanes) // the last panel may do some rows again
+		for from := 0; from < n; from += stretch {
+			blocks, at := min(stretch, n-from)/k.block, from/k.block*fileBlock
+			k.pack(&buf.panel[0], &w[r*rowBytes+at], rowBytes, blocks, k.lanes*(rowBytes+at)-at)
+			xs := x[from/quant.GroupLen*quant.GroupBytes:]
+			b := dotTiles(t, k, buf, blocks, xs, xStride, batch, dst[r:], dstStride, from)
+			for ; b < batch; b += tileTokens {
+				k.tile(&buf.panel[0], blocks, &xs[b*xStride], xStride, min(tileTokens, batch-b), &dst[b*dstStride+r], dstStride, from)
+			}
+		}
+	}
+	buffers.giveBack(buf)
+	return true
+}

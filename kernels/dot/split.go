@@ -1,0 +1,126 @@
+package dot
+
+import (
+	"fmt"
+
+	"quern/kernels/quant"
+)
+
+// A Split holds float32 activation rows as two bf16 pieces each, in the tiles
+// SplitRows takes. It is made once for a batch, whatever the number of matrices and
+// threads it meets.
+//
+// Rows are in groups of 16, the last one smaller. A group has for every 32 activations
+// a tile of upper and one of lower pieces: 16 dwords of each row, of which the i-th
+// has numbers i and 16+i; see kernels/_gen/split.go.
+type Split struct {
+	n, batch int
+	data     []byte
+}
+
+// Splits says whether weights of type t are multiplied by SplitRows rather than
+// Rows at the level in force. It does not depend on the number of rows, for the
+// two have different bits.
+func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splits() }
+
+var splitsLent = make(lender[Split], 16)
+
+// LendSplit returns a Split of batch rows of n activations, to be filled. Who is done
+// with it calls GiveBack.
+func LendSplit(n, batch int) *Split {
+	if n < 0 || batch < 0 {
+		panic(fmt.Sprintf("dot: a Split of %d×%d", batch, n))
+	}
+	s := splitsLent.lend()
+	s.n, s.batch = n, batch
+	size := s.steps() * splitStep * 4 * batch
+	if cap(s.data) < size {
+		s.data = make([]byte, size)
+	}
+	s.data = s.data[:size]
+	return s
+}
+
+// GiveBack ends the use of s.
+func (s *Split) GiveBack() { splitsLent.giveBack(s) }
+
+// Part returns the part of s for count rows from first on: groups are counted anew
+// there. It is filled and used by itself, and not given back.
+func (s *Split) Part(first, count int) Split {
+	row := s.steps() * splitStep * 4
+	return Split{n: s.n, batch: count, data: s.data[first*row : (first+count)*row]}
+}
+
+const (
+	splitGroup = 16 // rows of a tile
+	splitStep  = 32 // weights of a tile
+)
+
+func (s *Split) steps() int { return (s.n + splitStep - 1) / splitStep }
+
+// span is how many activations of a row one Fill does. A row alone takes a microsecond
+// for some thousand; a group, which is transposed, sixteen times that.
+func (s *Split) span() int {
+	if s.batch == 1 {
+		return max(s.n, 1)
+	}
+	return 1024
+}
+
+// Fills returns how many times Fill is to be called.
+func (s *Split) Fills() int {
+	return (s.batch + splitGroup - 1) / splitGroup * ((s.n + s.span() - 1) / s.span())
+}
+
+// group returns how many rows group g has, and what they are in.
+func (s *Split) group(g int) (rows int, data []byte) {
+	full := s.steps() * splitStep * 4
+	rows = min(splitGroup, s.batch-g*splitGroup)
+	return rows, s.data[g*splitGroup*full:][:rows*full]
+}
+
+// Fill does the i-th part of splitting x, the float32 rows at multiples of xStride
+// bytes. Parts may be done at a time.
+func (s *Split) Fill(i int, x []byte, xStride int) {
+	span := s.span()
+	parts := (s.n + span - 1) / span
+	g, k := i/parts, i%parts*span
+	rows, data := s.group(g)
+	x = x[g*splitGroup*xStride:]
+	_ = x[(rows-1)*xStride+4*s.n-1]
+	fillSplit(data[4*k*rows:], x[4*k:], xStride, rows, min(span, s.n-k))
+}
+
+// SplitRows is Rows with activations that are also split. Where those of Rows
+// are added as float32, here each number is a sum of bf16 pieces, and pieces are
+// multiplied exactly: F16 weights are two pieces without an error, BF16 weights one,
+// activations two with an error of 2⁻¹⁷. Of F16 the product of the two lower pieces
+// is left out. With n weights in s = n/32 steps, rounded up, the result is from the
+// exact one at most
+//
+//	F16   (2⁻¹⁶ + 2⁻¹⁷ + (3s+18)·2⁻²⁴·1.02)·Σ|w·x| + 2⁻¹²⁵·(Σ|w| + 3·n)
+//	BF16  (2⁻¹⁷ + (2s+18)·2⁻²⁴·1.01)·Σ|w·x| + 2⁻¹²⁵·(Σ|w| + Σ|x| + 2·n)
+//
+// where the last terms are for pieces, products and sums that are flushed to zero
+// below 2⁻¹²⁶. llama.cpp rounds activations to the type of the weights: 2⁻¹¹ and 2⁻⁹.
+//
+// A result depends on its weight row and its activation row alone, not on the batch
+// nor on how weight rows are cut. One that is not finite is made again by Rows, so
+// infinities and NaNs give what they give there.
+func SplitRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, s Split, x []byte, xStride int) {
+	rowBytes, ok := t.Size(n)
+	if !ok || !Splits(t) || s.n != n || rows < 0 || len(w) < rows*rowBytes ||
+		rows > 0 && s.batch > 0 && (len(dst) < (s.batch-1)*dstStride+rows || len(x) < (s.batch-1)*xStride+4*n) {
+		panic(fmt.Sprintf("dot: SplitRows of %d×%d %v in %d bytes with %d×%d activations in %d bytes, stride %d, into %d floats, stride %d",
+			rows, n, t, len(w), s.batch, s.n, len(x), xStride, len(dst), dstStride))
+	}
+	if n == 0 {
+		for b := range s.batch {
+			clear(dst[b*dstStride:][:rows])
+		}
+		return
+	}
+	if rows > 0 && s.batch > 0 {
+		dotSplit(t, dst, dstStride, w, rows, rowBytes, s, x, xStride)
+	}
+}

@@ -1,0 +1,68 @@
+package dot
+
+import "quern/kernels/quant"
+
+// A floatTile multiplies four weight rows with a fixed number of activation
+// rows; see kernels/_gen/tile_float.go.
+type floatTile func(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
+
+// floatTiles is the assembly of one level for one floating-point type: tiles by
+// falling number of activation rows.
+type floatTiles struct {
+	tiles []sizedTile
+	lanes int // weights of a step
+}
+
+type sizedTile struct {
+	rows int
+	f    floatTile
+}
+
+// floatRows does Rows, where it can, by tiles of four weight rows with
+// several activation rows, in which what is loaded is used several times. Bits
+// are those of one row with one row.
+//
+// All weight rows meet the activation rows of one tile before those of the
+// next, so weights should fit the second-level cache.
+func floatRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) bool {
+	l := floatTilesOf(t)
+	if l.lanes == 0 || n < l.lanes || rows < 4 || batch == 0 {
+		return false
+	}
+	rowBytes, _ := t.Size(n)
+	steps, rest := n/l.lanes, n%l.lanes
+	r1, b := rows&^3, 0
+	for _, tile := range l.tiles {
+		for ; b+tile.rows <= batch; b += tile.rows {
+			for r := 0; r < r1; r += 4 {
+				tile.f(&w[r*rowBytes], rowBytes, steps, &x[b*xStride], xStride, &dst[b*dstStride+r], 4*dstStride)
+			}
+		}
+	}
+	if rest > 0 {
+		dot := t.Layout().Dot
+		head, _ := t.Size(n - rest)
+		for b := range batch {
+			xb := x[b*xStride+4*(n-rest):][:4*rest]
+			for r := range r1 {
+				dst[b*dstStride+r] += dot(rest, w[r*rowBytes+head:(r+1)*rowBytes], xb)
+			}
+		}
+	}
+	if r1 < rows { // up to three weight rows fill no tile
+		Rows(t, dst[r1:], dstStride, w[r1*rowBytes:], rows-r1, n, x, xStride, batch)
+	}
+	return true
+}
+
+// Near is Rows, with the same bits, for weights that lie in a cache or
+// have been asked for: it reads them alone, where Rows for one activation
+// row reads ahead of what it was given.
+func Near(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
+	rowBytes, ok := t.Size(n)
+	if t.Layout().With != quant.F32 || !ok || rows < 0 || batch < 0 || len(w) < rows*rowBytes ||
+		rows > 0 && batch > 0 && (len(dst) < (batch-1)*dstStride+rows || len(x) < (batch-1)*xStride+4*n) ||
+		!floatRows(t, dst, dstStride, w, rows, n, x, xStride, batch) {
+		Rows(t, dst, dstStride, w, rows, n, x, xStride, batch)
+	}
+}
