@@ -17,6 +17,7 @@ go run ./bench/ggufgen -shape smollm2-135m -layers 1 -type F16 -o "$scratch/f16.
 "$scratch/quern" quantize "$scratch/f16.gguf" "$scratch/made.gguf" MADE_UP
 "$scratch/quern" inspect "$scratch/made.gguf" >"$scratch/inspected"
 grep -q 'MADE_UP:' "$scratch/inspected" || fail "no tensor is MADE_UP: $(cat "$scratch/inspected")"
+need jq jq
 head -c 3000 BUILD.md >"$scratch/text"
 "$scratch/quern" bench --quality "$scratch/made.gguf" "$scratch/text" --window 64 --against "$scratch/f16.gguf" --json >"$scratch/quality"
 cat "$scratch/quality"
