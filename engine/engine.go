@@ -92,6 +92,8 @@ type Engine struct {
 	backend graph.Backend
 	device  string
 
+	texts budget // of text in work
+
 	pronouncer func() (*tts.Pronouncer, error) // unpacked when first asked for
 
 	mu      sync.Mutex
