@@ -91,11 +91,16 @@ func (m *textModel) converse(ctx context.Context, p *Prompt) (*conversation, err
 	if p.Continue {
 		c.req.End = chat.EndContinue
 	}
+	n := weigh(p.Messages)
+	for _, t := range p.Tools {
+		n += len(t.Raw)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Kwargs)) {
 		c.req.Kwargs = append(c.req.Kwargs, chat.Kwarg{Name: name, Value: p.Kwargs[name]})
+		n += len(p.Kwargs[name])
 	}
 	var err error
-	c.share, err = m.texts.take(ctx, weigh(p.Messages))
+	c.share, err = m.texts.take(ctx, n)
 	return c, err
 }
 
