@@ -9,6 +9,15 @@ import (
 	"quern/engine/token"
 )
 
+// Text in work, on the whole server: being rendered, encoded or spelled. In the
+// worst case, one long word, a byte takes about 64 of memory while its tokens
+// are found, so this is a GiB.
+const (
+	textBudget  = 16 << 20
+	textLeast   = 256 << 10
+	textReserve = 2 << 20
+)
+
 // A size is how many tokens a text is.
 type size struct {
 	tokens int
@@ -66,11 +75,11 @@ func (m *textModel) fit(ctx context.Context, text string, room int, with encodin
 // alone encodes a text that nothing is rendered for, once it has its share of
 // the text in work: as fit does or, where a head will do, as first does.
 func (m *textModel) alone(ctx context.Context, text string, room int, head bool, with encoding) ([]token.ID, size, error) {
-	s, err := m.texts.take(ctx, len(text))
+	s, err := m.texts.Take(ctx, len(text))
 	if err != nil {
 		return nil, size{}, err
 	}
-	defer s.release()
+	defer s.Release()
 	if head {
 		return m.first(ctx, room, with)
 	}

@@ -103,8 +103,8 @@ func TestEncodingStops(t *testing.T) {
 			}
 		}
 	}
-	if e.texts.used != 0 {
-		t.Errorf("%d bytes of the text in work are lost", e.texts.used)
+	if n := e.texts.Used(); n != 0 {
+		t.Errorf("%d bytes of the text in work are lost", n)
 	}
 }
 

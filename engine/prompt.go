@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"quern/engine/budget"
 	"quern/engine/chat"
 	"quern/engine/token"
 )
@@ -69,7 +70,7 @@ type conversation struct {
 	m        *textModel
 	template *chat.Template
 	req      chat.Request
-	share    *share // of the text in work
+	share    *budget.Share // of the text in work
 }
 
 // converse prepares the messages of p. Their share is taken, and stays so until
@@ -100,11 +101,11 @@ func (m *textModel) converse(ctx context.Context, p *Prompt) (*conversation, err
 		n += len(p.Kwargs[name])
 	}
 	var err error
-	c.share, err = m.texts.take(ctx, n)
+	c.share, err = m.texts.Take(ctx, n)
 	return c, err
 }
 
-func (c *conversation) close() { c.share.release() }
+func (c *conversation) close() { c.share.Release() }
 
 // tokens renders messages and encodes them as fit does.
 func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room int) ([]token.ID, size, string, error) {

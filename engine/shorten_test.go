@@ -176,8 +176,8 @@ func TestShortenStops(t *testing.T) {
 		if _, _, err := m.chatPrompt(ctx, p); !errors.Is(err, context.Canceled) || ctx.asked > last+8 {
 			t.Errorf("ended at question %d of %d: %v, after %d more", last, whole.asked, err, ctx.asked-last)
 		}
-		if m.texts.used != 0 {
-			t.Fatalf("%d bytes of the text in work are lost", m.texts.used)
+		if n := m.texts.Used(); n != 0 {
+			t.Fatalf("%d bytes of the text in work are lost", n)
 		}
 	}
 }

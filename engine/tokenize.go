@@ -65,11 +65,11 @@ func (e *Engine) Detokenize(ctx context.Context, name string, ids []token.ID) (s
 	if n > maxSpelled {
 		return "", errorf(CodeInvalidValue, "tokens", "the text of %d tokens has %d bytes; the limit is %d", len(ids), n, maxSpelled)
 	}
-	s, err := m.texts.take(ctx, n)
+	s, err := m.texts.Take(ctx, n)
 	if err != nil {
 		return "", err
 	}
-	defer s.release()
+	defer s.Release()
 	d := m.vocab.NewDecoder(token.DecodeOptions{Special: true})
 	text := make([]byte, 0, n+n/8)
 	for i, id := range ids {

@@ -1,4 +1,4 @@
-package engine
+package budget
 
 import (
 	"context"
@@ -11,28 +11,28 @@ import (
 // Long texts go one after another in order, short ones beside them.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b budget
+		b := Budget{Total: 16 << 20, Least: 256 << 10, Reserve: 2 << 20}
 		const long = 15 << 20
-		first, err := b.take(t.Context(), long)
+		first, err := b.Take(t.Context(), long)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var order []int
 		for i := range 3 {
 			go func() {
-				s, err := b.take(t.Context(), long-i)
+				s, err := b.Take(t.Context(), long-i)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				order = append(order, i)
-				s.release()
+				s.Release()
 			}()
 			synctest.Wait()
 		}
-		var short []*share
-		for range textReserve / textLeast {
-			s, err := b.take(t.Context(), 10)
+		var short []*Share
+		for range b.Reserve / b.Least {
+			s, err := b.Take(t.Context(), 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +42,7 @@ func TestBudget(t *testing.T) {
 		failed := make(chan error, 2)
 		for _, n := range []int{10, long} {
 			go func() {
-				_, err := b.take(ctx, n)
+				_, err := b.Take(ctx, n)
 				failed <- err
 			}()
 		}
@@ -56,12 +56,12 @@ func TestBudget(t *testing.T) {
 				t.Errorf("a text whose request ended waits: %v", err)
 			}
 		}
-		if _, err := b.take(ctx, 10); !errors.Is(err, context.Canceled) {
+		if _, err := b.Take(ctx, 10); !errors.Is(err, context.Canceled) {
 			t.Errorf("a request that has ended gets a share: %v", err)
 		}
-		first.release()
+		first.Release()
 		for _, s := range short {
-			s.release()
+			s.Release()
 		}
 		synctest.Wait()
 		if !slices.Equal(order, []int{0, 1, 2}) || b.used != 0 || len(b.waiting) != 0 {
