@@ -20,6 +20,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"quern/engine"
+	"quern/engine/budget"
 	"quern/engine/token"
 )
 
@@ -105,6 +106,7 @@ type API struct {
 	ready    atomic.Pointer[string] // why not ready; nil when ready
 	loopback atomic.Bool
 	work     gate
+	bodies   budget.Budget // of large JSON bodies
 
 	unknownMu sync.Mutex
 	unknown   map[string]bool // field names already logged
@@ -119,6 +121,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}}
+	a.bodies.Total = bodyBudgets * o.JSONBody
 	a.loopback.Store(o.BoundLoopback)
 	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
 	a.router = a.newRouter()
