@@ -38,7 +38,7 @@ type Engine interface {
 	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
 	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
 	Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error]
-	Phonemize(text, language string) ([]engine.Pronunciation, error)
+	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
 	Voices() []engine.Voice
 	CheckVoice(model, voice string) error
 	Stats() engine.Stats
