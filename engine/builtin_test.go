@@ -36,7 +36,7 @@ func TestUsersCannotSpellRoles(t *testing.T) {
 	e := open(t, Options{})
 	count := func(text string) int {
 		t.Helper()
-		res, err := e.Tokenize(t.Context(), TokenizeRequest{Prompt: user(text)})
+		res, err := e.Tokenize(t.Context(), TokenizeRequest{Prompt: user(text), Pieces: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,20 +49,26 @@ func (m *textModel) vectors(ctx context.Context, r *EmbedRequest, name func(i in
 	inputs := make([][]token.ID, len(r.Inputs))
 	for i, in := range r.Inputs {
 		param := name(i)
-		ids := in.Tokens
+		ids, n := in.Tokens, size{tokens: len(in.Tokens)}
 		if ids == nil {
-			ids = m.vocab.EncodeSequence(nil, prefix+in.Text, false)
+			text := prefix + in.Text
+			ids, n, err = m.alone(ctx, text, m.context, r.Truncate, func(e token.Encoder) ([]token.ID, error) {
+				return e.EncodeSequence(nil, text, false)
+			})
+			if err != nil {
+				return EmbedResult{}, err
+			}
 		} else if prefix != "" {
 			return EmbedResult{}, errorf(CodeInvalidValue, param, "%s is tokens, before which input_type cannot put a text", param)
 		} else if err := m.known(ids, param); err != nil {
 			return EmbedResult{}, err
 		}
-		if len(ids) == 0 {
+		if n.tokens == 0 {
 			return EmbedResult{}, errorf(CodeInvalidValue, param, "%s has no tokens", param)
 		}
-		if len(ids) > m.context {
+		if n.tokens > m.context {
 			if !r.Truncate {
-				return EmbedResult{}, m.tooLong(param, len(ids))
+				return EmbedResult{}, m.tooLong(param, n)
 			}
 			ids = ids[:m.context]
 		}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"quern/engine/budget"
 	"quern/engine/graph"
 	"quern/engine/tts"
 	"quern/kernels/quant"
@@ -92,6 +93,8 @@ type Engine struct {
 	backend graph.Backend
 	device  string
 
+	texts *budget.Budget // of text in work
+
 	pronouncer func() (*tts.Pronouncer, error) // unpacked when first asked for
 
 	mu      sync.Mutex
@@ -111,7 +114,7 @@ func New(o Options) (*Engine, error) {
 	}
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
-	e := &Engine{o: o, log: o.Log, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
+	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	if err := e.configure(); err != nil {
 		return nil, err
 	}

@@ -92,17 +92,13 @@ func (m *textModel) failure(ctx context.Context, err error) error {
 		return &Error{Code: CodeQueueFull, Err: err, RetryAfter: full.Wait,
 			Message: fmt.Sprintf("model %q has %d requests waiting; try again later, or raise its queue", m.id, full.Waiting)}
 	case errors.As(err, &long):
-		return m.tooLong("", long.Tokens)
+		return m.tooLong("", size{tokens: long.Tokens})
 	case errors.Is(err, sched.ErrNoPrompt):
 		return errorf(CodeInvalidValue, "prompt", "the prompt has no tokens")
 	case errors.Is(err, sched.ErrStopped):
 		return errShuttingDown()
 	}
 	return &Error{Code: CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
-}
-
-func (m *textModel) tooLong(param string, tokens int) *Error {
-	return errorf(CodeContextLength, param, "the prompt is %d tokens; the context of this model is %d; shorten it or raise context_length", tokens, m.context)
 }
 
 // A generation turns the tokens of one request into events.

@@ -33,7 +33,7 @@ func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 		return nil, err
 	}
 	lm := &onnxLM{h.modelConfig()}
-	m := &textModel{id: n.id, embed: n.head.embed, file: &weights.Set{Meta: h.meta}, lm: lm}
+	m := &textModel{id: n.id, embed: n.head.embed, texts: e.texts, file: &weights.Set{Meta: h.meta}, lm: lm}
 	m.set = m.file
 	m.file.OnClose(func() error { h.close(); return nil })
 	defer func() {

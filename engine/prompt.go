@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"quern/engine/budget"
 	"quern/engine/chat"
 	"quern/engine/token"
 )
@@ -44,88 +45,88 @@ func (m *textModel) prompt(ctx context.Context, p *Prompt) (ids []token.ID, drop
 	case p.Tokens != nil:
 		return p.Tokens, 0, m.known(p.Tokens, "prompt")
 	}
+	ids, n, err := m.alone(ctx, p.Text, m.room(), false, func(e token.Encoder) ([]token.ID, error) {
+		return e.Encode(m.bos(), p.Text, true)
+	})
+	if err == nil && n.tokens > m.room() {
+		err = m.tooLong("", n)
+	}
+	return ids, 0, err
+}
+
+// room is how many tokens a prompt may be: one must be left for the reply.
+func (m *textModel) room() int { return m.context - 1 }
+
+// bos is what the tokenizer puts before a prompt.
+func (m *textModel) bos() []token.ID {
 	if m.vocab.AddBOS() {
-		ids = append(ids, m.vocab.Special(token.BOS))
+		return []token.ID{m.vocab.Special(token.BOS)}
 	}
-	return m.vocab.Encode(ids, p.Text, true), 0, nil
+	return nil
 }
 
-// chatPrompt renders and encodes a conversation. With AutoShorten it drops the
-// oldest turns until the rest fits, keeping system messages and the last
-// user's turn.
-func (m *textModel) chatPrompt(ctx context.Context, p *Prompt) (ids []token.ID, dropped int, err error) {
-	short := *p
-	for {
-		if ids, _, err = m.render(ctx, &short); err != nil {
-			return nil, 0, err
-		}
-		if len(ids) < m.context {
-			return ids, dropped, nil
-		}
-		rest := withoutOldest(short.Messages)
-		if !p.AutoShorten || rest == nil {
-			return nil, 0, m.tooLong("messages", len(ids))
-		}
-		dropped += len(short.Messages) - len(rest)
-		short.Messages = rest
-	}
+// A conversation is a Prompt's messages with what renders them.
+type conversation struct {
+	m        *textModel
+	template *chat.Template
+	req      chat.Request
+	share    *budget.Share // of the text in work
 }
 
-// withoutOldest returns the messages without the oldest whole turn (a user's
-// message and what answered it), or nil when only the last turn is left.
-func withoutOldest(list []chat.Message) []chat.Message {
-	first := slices.IndexFunc(list, func(m chat.Message) bool { return m.Role != chat.RoleSystem })
-	if first < 0 {
-		return nil
-	}
-	next := slices.IndexFunc(list[first+1:], func(m chat.Message) bool { return m.Role == chat.RoleUser })
-	if next < 0 {
-		return nil
-	}
-	// System messages inside the turn stay.
-	rest := slices.Clone(list[:first])
-	for _, m := range list[first : first+1+next] {
-		if m.Role == chat.RoleSystem {
-			rest = append(rest, m)
-		}
-	}
-	return append(rest, list[first+1+next:]...)
-}
-
-// render returns the tokens of a conversation and its text.
-func (m *textModel) render(ctx context.Context, p *Prompt) ([]token.ID, string, error) {
-	t := m.template
+// converse prepares the messages of p. Their share is taken, and stays so until
+// the conversation is closed.
+func (m *textModel) converse(ctx context.Context, p *Prompt) (*conversation, error) {
+	c := &conversation{m: m, template: m.template, req: chat.Request{Messages: p.Messages, Tools: p.Tools}}
 	if p.Template != "" {
 		var err error
-		if t, err = chat.New(p.Template, m.templateOptions); err != nil {
-			return nil, "", &Error{Code: CodeTemplate, Param: "chat_template", Message: err.Error(), Err: err}
+		if c.template, err = chat.New(p.Template, m.templateOptions); err != nil {
+			return nil, &Error{Code: CodeTemplate, Param: "chat_template", Message: err.Error(), Err: err}
 		}
 	}
-	if t == nil {
+	if c.template == nil {
 		if m.templateErr != nil {
-			return nil, "", errorf(CodeTemplate, "messages", "the chat template of model %q cannot be used: %v; configure chat_template", m.id, m.templateErr)
+			return nil, errorf(CodeTemplate, "messages", "the chat template of model %q cannot be used: %v; configure chat_template", m.id, m.templateErr)
 		}
-		return nil, "", errorf(CodeTemplate, "messages", "model %q has no chat template; configure chat_template, or use /v1/completions", m.id)
+		return nil, errorf(CodeTemplate, "messages", "model %q has no chat template; configure chat_template, or use /v1/completions", m.id)
 	}
-	req := &chat.Request{Messages: p.Messages, Tools: p.Tools}
 	if p.Continue {
-		req.End = chat.EndContinue
+		c.req.End = chat.EndContinue
+	}
+	n := weigh(p.Messages)
+	for _, t := range p.Tools {
+		n += len(t.Raw)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Kwargs)) {
-		req.Kwargs = append(req.Kwargs, chat.Kwarg{Name: name, Value: p.Kwargs[name]})
+		c.req.Kwargs = append(c.req.Kwargs, chat.Kwarg{Name: name, Value: p.Kwargs[name]})
+		n += len(p.Kwargs[name])
 	}
-	out, err := t.Render(ctx, req)
-	if err != nil {
-		code := CodeTemplate
-		if errors.Is(err, chat.ErrRequest) {
-			code = CodeInvalidValue
+	var err error
+	c.share, err = m.texts.Take(ctx, n)
+	return c, err
+}
+
+func (c *conversation) close() { c.share.Release() }
+
+// tokens renders messages and encodes them as fit does.
+func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room int) ([]token.ID, size, string, error) {
+	req := c.req
+	req.Messages = messages
+	out, err := c.template.Render(ctx, &req)
+	switch {
+	case ctx.Err() != nil:
+		return nil, size{}, "", ctx.Err()
+	case errors.Is(err, chat.ErrRequest):
+		return nil, size{}, "", &Error{Code: CodeInvalidValue, Param: "messages", Message: err.Error(), Err: err}
+	case err != nil:
+		return nil, size{}, "", &Error{Code: CodeTemplate, Param: "messages", Message: err.Error(), Err: err}
+	}
+	ids, n, err := c.m.fit(ctx, out.Text, room, func(e token.Encoder) ([]token.ID, error) {
+		bos := c.m.bos()
+		// The template may print the BOS the tokenizer would add.
+		if bos != nil && out.StartsWith(c.m.vocab.Text(bos[0])) {
+			bos = nil
 		}
-		return nil, "", &Error{Code: code, Param: "messages", Message: err.Error(), Err: err}
-	}
-	var ids []token.ID
-	// The template may print the BOS the tokenizer would add.
-	if bos := m.vocab.Special(token.BOS); m.vocab.AddBOS() && !out.StartsWith(m.vocab.Text(bos)) {
-		ids = append(ids, bos)
-	}
-	return m.vocab.EncodeTrusted(ids, out.Text, out.Trusted), out.Text, nil
+		return e.EncodeTrusted(bos, out.Text, out.Trusted)
+	})
+	return ids, n, out.Text, err
 }

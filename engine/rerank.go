@@ -53,15 +53,23 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResult, err
 		return m.cosines(ctx, &r)
 	}
 	var res RerankResult
-	query := m.vocab.Encode(nil, r.Query, false)
+	room := max(0, m.context-m.pair.special)
+	query, nq, err := m.part(ctx, r.Query, room, r.Truncate)
+	if err != nil {
+		return RerankResult{}, err
+	}
 	texts := make([]typedText, len(r.Documents))
 	for i, d := range r.Documents {
-		q, doc := query, m.vocab.Encode(nil, d, false)
-		if room := m.context - m.pair.special; len(q)+len(doc) > room {
+		q := query
+		doc, nd, err := m.part(ctx, d, room, r.Truncate)
+		if err != nil {
+			return RerankResult{}, err
+		}
+		if n := nq.tokens + nd.tokens; n > room {
 			if !r.Truncate {
-				return RerankResult{}, m.tooLong(fmt.Sprintf("documents[%d]", i), len(q)+len(doc)+m.pair.special)
+				return RerankResult{}, m.tooLong(fmt.Sprintf("documents[%d]", i), size{n + m.pair.special, nq.least || nd.least})
 			}
-			nq, nd := longestFirst(len(q), len(doc), max(0, room))
+			nq, nd := longestFirst(len(q), len(doc), room)
 			q, doc = q[:nq], doc[:nd]
 		}
 		texts[i] = m.pair.join(q, doc)
@@ -80,6 +88,11 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResult, err
 		res.Scores[i] = float32(1 / (1 + math.Exp(-float64(x))))
 	}
 	return res, nil
+}
+
+// part encodes one text of a pair.
+func (m *textModel) part(ctx context.Context, text string, room int, head bool) ([]token.ID, size, error) {
+	return m.alone(ctx, text, room, head, func(e token.Encoder) ([]token.ID, error) { return e.Encode(nil, text, false) })
 }
 
 // cosines scores documents by their vectors, each with the text before it that

@@ -251,7 +251,12 @@ type Pronunciation struct {
 }
 
 // Phonemize tells how a text is pronounced in "en-us" (also "") or "en-gb".
-func (e *Engine) Phonemize(text, language string) ([]Pronunciation, error) {
+func (e *Engine) Phonemize(ctx context.Context, text, language string) ([]Pronunciation, error) {
+	s, err := e.texts.Take(ctx, len(text))
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
 	reader, err := e.pronouncer()
 	if err != nil {
 		return nil, err
@@ -259,7 +264,10 @@ func (e *Engine) Phonemize(text, language string) ([]Pronunciation, error) {
 	if language == "" {
 		language = "en-us"
 	}
-	tokens, err := reader.Phonemize(text, language)
+	tokens, err := reader.Phonemize(ctx, text, language)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, errorf(CodeInvalidValue, "lang_code", "%v", err)
 	}

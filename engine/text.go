@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"quern/engine/budget"
 	"quern/engine/chat"
 	"quern/engine/graph"
 	"quern/engine/model"
@@ -27,6 +28,7 @@ type textModel struct {
 	set             *weights.Set // what runs: file's weights in GGUF's terms, quantised where asked for
 	lm              model.LM
 	vocab           *token.Vocab
+	texts           *budget.Budget // of the engine
 	template        *chat.Template // nil when there is none, or none that can be used
 	templateOptions chat.Options
 	templateErr     error // why the file's template cannot be used
@@ -63,7 +65,7 @@ const (
 
 func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err error) {
 	start := time.Now()
-	m = &textModel{id: n.id, embed: n.head.embed}
+	m = &textModel{id: n.id, embed: n.head.embed, texts: e.texts}
 	m.encoder = &m.embedder
 	defer func() {
 		if err != nil {

@@ -6,34 +6,47 @@ import (
 	"quern/engine/token"
 )
 
-// Tokenize shows the tokens of a prompt.
+// Tokenize shows the tokens of a prompt, however long it is.
 func (e *Engine) Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error) {
 	m, release, err := acquire[*textModel](ctx, e, r.Model, "")
 	if err != nil {
 		return TokenizeResult{}, err
 	}
 	defer release()
-	var ids []token.ID
-	var text string
-	switch {
-	case r.Prompt.Messages != nil:
-		if ids, text, err = m.render(ctx, &r.Prompt); err != nil {
+	res := TokenizeResult{Context: m.context}
+	if r.Prompt.Messages != nil {
+		c, err := m.converse(ctx, &r.Prompt)
+		if err != nil {
 			return TokenizeResult{}, err
 		}
-	case r.AddSpecial:
-		ids = m.vocab.EncodeSequence(nil, r.Prompt.Text, true)
-	default:
-		ids = m.vocab.Encode(nil, r.Prompt.Text, true)
+		defer c.close()
+		res.Tokens, _, res.Text, err = c.tokens(ctx, r.Prompt.Messages, anyLength)
+		if err != nil {
+			return TokenizeResult{}, err
+		}
+	} else {
+		res.Tokens, _, err = m.alone(ctx, r.Prompt.Text, anyLength, false, func(e token.Encoder) ([]token.ID, error) {
+			if r.AddSpecial {
+				return e.EncodeSequence(nil, r.Prompt.Text, true)
+			}
+			return e.Encode(nil, r.Prompt.Text, true)
+		})
+		if err != nil {
+			return TokenizeResult{}, err
+		}
 	}
-	if text == "" {
-		text = m.vocab.Decode(ids, token.DecodeOptions{Special: true})
-	}
-	res := TokenizeResult{Tokens: ids, Context: m.context, Text: text}
-	for _, id := range ids {
-		res.Pieces = append(res.Pieces, m.vocab.Bytes(id))
+	if r.Pieces {
+		res.Pieces = make([][]byte, len(res.Tokens))
+		for i, id := range res.Tokens {
+			res.Pieces[i] = m.vocab.Bytes(id)
+		}
 	}
 	return res, nil
 }
+
+// maxSpelled bounds the text that Detokenize makes: each token of a few digits
+// may stand for more than a hundred bytes.
+const maxSpelled = 64 << 20
 
 // Detokenize returns the text of tokens, control tokens spelled out.
 func (e *Engine) Detokenize(ctx context.Context, name string, ids []token.ID) (string, error) {
@@ -45,5 +58,25 @@ func (e *Engine) Detokenize(ctx context.Context, name string, ids []token.ID) (s
 	if err := m.known(ids, "tokens"); err != nil {
 		return "", err
 	}
-	return m.vocab.Decode(ids, token.DecodeOptions{Special: true}), nil
+	n := 0
+	for _, id := range ids {
+		n += len(m.vocab.Bytes(id))
+	}
+	if n > maxSpelled {
+		return "", errorf(CodeInvalidValue, "tokens", "the text of %d tokens has %d bytes; the limit is %d", len(ids), n, maxSpelled)
+	}
+	s, err := m.texts.Take(ctx, n)
+	if err != nil {
+		return "", err
+	}
+	defer s.Release()
+	d := m.vocab.NewDecoder(token.DecodeOptions{Special: true})
+	text := make([]byte, 0, n+n/8)
+	for i, id := range ids {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		text = d.Append(text, id)
+	}
+	return string(d.Flush(text)), nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"quern/engine"
+	"quern/engine/budget"
 	"quern/engine/token"
 )
 
@@ -37,7 +38,7 @@ type Engine interface {
 	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
 	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
 	Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error]
-	Phonemize(text, language string) ([]engine.Pronunciation, error)
+	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
 	Voices() []engine.Voice
 	CheckVoice(model, voice string) error
 	Stats() engine.Stats
@@ -105,6 +106,7 @@ type API struct {
 	ready    atomic.Pointer[string] // why not ready; nil when ready
 	loopback atomic.Bool
 	work     gate
+	bodies   budget.Budget // of large JSON bodies
 
 	unknownMu sync.Mutex
 	unknown   map[string]bool // field names already logged
@@ -119,6 +121,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}}
+	a.bodies.Total = bodyBudgets * o.JSONBody
 	a.loopback.Store(o.BoundLoopback)
 	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
 	a.router = a.newRouter()

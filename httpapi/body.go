@@ -110,11 +110,27 @@ func (r *countReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readObject reads a body that is one JSON object.
+// Parsed, a body of many small values takes about ten times its size. Bodies
+// larger than largeBody therefore share a budget of a few of the largest, from
+// when they are read to when the answer begins.
+const (
+	largeBody   = 1 << 20
+	bodyBudgets = 4 // bodies of the largest size
+)
+
+// readObject reads a body that is one JSON object. A large one waits for its
+// share of what all large ones may take.
 func (a *API) readObject(c *call) (*object, error) {
 	b, err := a.readBody(c, a.o.JSONBody)
 	if err != nil {
 		return nil, err
+	}
+	if len(b) > largeBody {
+		ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
+		defer cancel()
+		if c.w.share, err = a.bodies.Take(ctx, len(b)); err != nil {
+			return nil, classify(ctx, err)
+		}
 	}
 	return parseObject(b)
 }

@@ -103,7 +103,7 @@ func (f *fake) CheckVoice(_, voice string) error {
 	return &engine.Error{Code: engine.CodeVoiceNotFound, Param: "voice", Message: fmt.Sprintf("there is no voice %q", voice)}
 }
 
-func (f *fake) Phonemize(text, _ string) ([]engine.Pronunciation, error) {
+func (f *fake) Phonemize(_ context.Context, text, _ string) ([]engine.Pronunciation, error) {
 	return []engine.Pronunciation{{Text: text, End: len(text), Phonemes: "hˈI", Source: "lexicon"}}, nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/julienschmidt/httprouter"
+
+	"quern/engine/budget"
 )
 
 // A call is one request on its way through the handlers.
@@ -32,6 +34,7 @@ type response struct {
 	rc     *http.ResponseController
 	limit  time.Duration // of one write; not positive means none
 	status int           // 0 until the header is written
+	share  *budget.Share // of large bodies, until the answer begins; else nil
 
 	// For the log and the metrics.
 	path  string // route pattern
@@ -50,7 +53,16 @@ func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
+	w.release()
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// release gives the share of a large body back.
+func (w *response) release() {
+	if w.share != nil {
+		w.share.Release()
+		w.share = nil
+	}
 }
 
 // Write sends p in pieces, each with a deadline of its own, so that a slow
@@ -133,6 +145,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 // dispatch runs a route's handler after the checks that do not need the body.
 func (a *API) dispatch(c *call) {
+	defer c.w.release()
 	c.w.path = c.route.path
 	err := a.admit(c)
 	if err == nil {

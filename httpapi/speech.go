@@ -286,9 +286,11 @@ func (a *API) phonemize(c *call) error {
 	if err := a.finish(o); err != nil {
 		return err
 	}
-	words, err := a.o.Engine.Phonemize(text, language)
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
+	defer cancel()
+	words, err := a.o.Engine.Phonemize(ctx, text, language)
 	if err != nil {
-		return err
+		return classify(ctx, err)
 	}
 	type word struct {
 		Text     string `json:"text"`
@@ -301,14 +303,15 @@ func (a *API) phonemize(c *call) error {
 		Phonemes string `json:"phonemes"`
 		Words    []word `json:"words"`
 	}{Words: []word{}}
+	var line strings.Builder
 	for _, w := range words {
 		out.Words = append(out.Words, word{w.Text, w.Start, w.End, w.Phonemes, w.Source})
-		out.Phonemes += w.Phonemes
+		line.WriteString(w.Phonemes)
 		if w.Space {
-			out.Phonemes += " "
+			line.WriteByte(' ')
 		}
 	}
-	out.Phonemes = strings.TrimSpace(out.Phonemes)
+	out.Phonemes = strings.TrimSpace(line.String())
 	return a.writeJSON(c, 200, out)
 }
 

@@ -15,7 +15,7 @@ func (a *API) tokenize(c *call) error {
 	}
 	model := o.str("model")
 	r := engine.TokenizeRequest{AddSpecial: o.boolean("add_special_tokens", true)}
-	pieces := o.boolean("return_token_strs", false)
+	r.Pieces = o.boolean("return_token_strs", false)
 	switch {
 	case o.has("messages"):
 		r.Prompt.Messages = readMessages(o)
@@ -50,7 +50,7 @@ func (a *API) tokenize(c *call) error {
 		Context int      `json:"max_model_len"`
 		Strings []string `json:"token_strs,omitempty"`
 	}{Tokens: list(res.Tokens), Count: len(res.Tokens), Context: res.Context}
-	if pieces {
+	if r.Pieces {
 		for _, p := range res.Pieces {
 			out.Strings = append(out.Strings, tokenText(p))
 		}

@@ -63,9 +63,10 @@ var arrows = []struct {
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
 	{"engine/builtin", nil},
+	{"engine/budget", nil},
 	{"engine", []string{"quern/engine/...", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 
-	{"httpapi/...", []string{"quern/engine", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/codecs/...",
+	{"httpapi/...", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/codecs/...",
 		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
 
 	{"cmd/quern", []string{"quern/httpapi", "quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",

@@ -146,7 +146,7 @@ func (a *app) phonemizeCmd() *cobra.Command {
 				return err
 			}
 			defer e.Close()
-			words, err := e.Phonemize(text, language)
+			words, err := e.Phonemize(cmd.Context(), text, language)
 			if err != nil {
 				return usageError{err}
 			}

@@ -83,6 +83,7 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 		Model:      info.ID,
 		Prompt:     engine.Prompt{Text: text},
 		AddSpecial: !o.noSpecial,
+		Pieces:     true,
 	})
 	if err != nil {
 		return err

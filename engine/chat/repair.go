@@ -2,7 +2,9 @@ package chat
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"strings"
 )
 
 // A repair is a change to a conversation a template refused, one that keeps
@@ -29,43 +31,41 @@ type rewrite struct {
 	messages []Message
 }
 
-// repaired returns the repairs that change something, gentlest first.
-func repaired(messages []Message) []rewrite {
-	var out []rewrite
-	system, late := mergeSystem(messages)
-	if late {
-		out = append(out, rewrite{repairSystem, system})
-	}
-	if turns, ok := mergeTurns(messages); ok {
-		out = append(out, rewrite{repairTurns, turns})
-	}
-	if late {
-		if both, ok := mergeTurns(system); ok {
-			out = append(out, rewrite{repairBoth, both})
+// repaired yields the repairs that change something, gentlest first.
+func repaired(messages []Message) iter.Seq[rewrite] {
+	return func(yield func(rewrite) bool) {
+		system, late := mergeSystem(messages)
+		if late && !yield(rewrite{repairSystem, system}) {
+			return
+		}
+		if turns, ok := mergeTurns(messages); ok && !yield(rewrite{repairTurns, turns}) {
+			return
+		}
+		if late {
+			if both, ok := mergeTurns(system); ok {
+				yield(rewrite{repairBoth, both})
+			}
 		}
 	}
-	return out
 }
 
 // mergeSystem merges all system messages into one at the front. It reports
 // whether any was elsewhere.
 func mergeSystem(messages []Message) ([]Message, bool) {
-	if !slices.ContainsFunc(messages[1:], func(m Message) bool { return m.Role == RoleSystem }) {
+	isSystem := func(m Message) bool { return m.Role == RoleSystem }
+	if !slices.ContainsFunc(messages[1:], isSystem) {
 		return messages, false
 	}
-	var system *Message
+	var system []Message
 	rest := make([]Message, 1, len(messages)+1)
 	for _, m := range messages {
-		switch {
-		case m.Role != RoleSystem:
+		if isSystem(m) {
+			system = append(system, m)
+		} else {
 			rest = append(rest, m)
-		case system == nil:
-			system = &m
-		default:
-			*system = merge(*system, m)
 		}
 	}
-	rest[0] = *system
+	rest[0] = merge(system)
 	return rest, true
 }
 
@@ -73,36 +73,59 @@ func mergeSystem(messages []Message) ([]Message, bool) {
 // several tools are separate turns by nature and stay so.
 func mergeTurns(messages []Message) ([]Message, bool) {
 	out := make([]Message, 0, len(messages))
-	for _, m := range messages {
-		if n := len(out); n > 0 && out[n-1].Role == m.Role && m.Role != RoleTool {
-			out[n-1] = merge(out[n-1], m)
-			continue
+	for rest := messages; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Role == rest[0].Role && rest[0].Role != RoleTool {
+			n++
 		}
-		out = append(out, m)
+		out = append(out, merge(rest[:n]))
+		rest = rest[n:]
 	}
 	return out, len(out) < len(messages)
 }
 
-// merge appends b to a with a blank line between their texts.
-func merge(a, b Message) Message {
-	a.Reasoning = join(a.Reasoning, b.Reasoning)
-	a.ToolCalls = append(slices.Clip(a.ToolCalls), b.ToolCalls...)
-	switch {
-	case b.NoContent:
-		return a
-	case a.NoContent:
-		a.Text, a.Parts, a.NoContent = b.Text, b.Parts, false
-		return a
-	case a.Parts == nil && b.Parts == nil:
-		a.Text = join(a.Text, b.Text)
-		return a
+// merge makes one message of several, with a blank line between their texts. It
+// is the first in all else.
+func merge(list []Message) Message {
+	out := list[0]
+	if len(list) == 1 {
+		return out
 	}
-	parts := slices.Clone(a.parts())
-	if len(parts) > 0 && len(b.parts()) > 0 {
-		parts = append(parts, Part{Text: "\n\n"})
+	var texts, reasoning []string
+	var parts []Part
+	add := func(more []Part) {
+		if len(parts) > 0 && len(more) > 0 {
+			parts = append(parts, Part{Text: gap})
+		}
+		parts = append(parts, more...)
 	}
-	a.Parts, a.Text = append(parts, b.parts()...), ""
-	return a
+	inParts := false
+	out.ToolCalls = slices.Clip(out.ToolCalls)
+	for i, m := range list {
+		if i > 0 {
+			out.ToolCalls = append(out.ToolCalls, m.ToolCalls...)
+		}
+		out.NoContent = out.NoContent && m.NoContent
+		reasoning = append(reasoning, m.Reasoning)
+		switch {
+		case m.NoContent:
+		case inParts:
+			add(m.parts())
+		case m.Parts == nil:
+			texts = append(texts, m.Text)
+		default:
+			inParts = true
+			// The texts before are one part.
+			add((&Message{Text: join(texts)}).parts())
+			add(m.Parts)
+		}
+	}
+	out.Reasoning = join(reasoning)
+	out.Text, out.Parts = join(texts), parts
+	if inParts {
+		out.Text = ""
+	}
+	return out
 }
 
 // parts is the content as parts.
@@ -113,9 +136,10 @@ func (m *Message) parts() []Part {
 	return m.Parts
 }
 
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n\n" + b
+// gap is a blank line.
+const gap = "\n\n"
+
+// join puts a blank line between texts that are not empty.
+func join(texts []string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), gap)
 }

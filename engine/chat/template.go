@@ -96,7 +96,7 @@ type Request struct {
 // reserved are the variables a Kwarg cannot replace.
 var reserved = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "unk_token", "pad_token"}
 
-// Render renders a conversation. ctx is for the log.
+// Render renders a conversation. When ctx ends it stops with ctx's error.
 //
 // Messages are given to the template in the shape it wants (see wants). If it
 // still refuses, it is asked again with system messages merged into one at the
@@ -109,15 +109,21 @@ func (t *Template) Render(ctx context.Context, req *Request) (*Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.render(base, req.Messages, req.End)
+	out, err := t.render(ctx, base, req.Messages, req.End)
 	if err != nil && !errors.Is(err, ErrRequest) && !errors.Is(err, jinja.ErrLimit) {
-		for _, r := range repaired(req.Messages) {
+		for r := range repaired(req.Messages) {
+			if ctx.Err() != nil {
+				break
+			}
 			// A repair that does not help is no news.
-			if again, err2 := t.render(base, r.messages, req.End); err2 == nil {
+			if again, err2 := t.render(ctx, base, r.messages, req.End); err2 == nil {
 				t.logRepair(ctx, r.repair)
 				return again, nil
 			}
 		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrRequest) {
 		return nil, templateError(err)
@@ -178,10 +184,13 @@ func (t *Template) variables(req *Request) (*jinja.Dict, error) {
 }
 
 // render runs the template once. base is not changed.
-func (t *Template) render(base *jinja.Dict, messages []Message, end End) (*Prompt, error) {
+func (t *Template) render(ctx context.Context, base *jinja.Dict, messages []Message, end End) (*Prompt, error) {
 	list := make([]jinja.Value, len(messages))
 	resume := resumption{}
 	for i, m := range messages {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		origin := jinja.Outside
 		if end == EndContinue && i == len(messages)-1 {
 			m, resume = prepareResumption(m)
@@ -189,7 +198,7 @@ func (t *Template) render(base *jinja.Dict, messages []Message, end End) (*Promp
 		}
 		list[i] = t.wants.message(m, origin)
 	}
-	out, err := t.run(base, list, jinja.Options{Now: t.opt.Now, MaxMemory: memory(messages)})
+	out, err := t.run(base, list, jinja.Options{Now: t.opt.Now, MaxMemory: memory(messages), Check: ctx.Err})
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +213,9 @@ func (t *Template) render(base *jinja.Dict, messages []Message, end End) (*Promp
 func (t *Template) run(base *jinja.Dict, messages []jinja.Value, opt jinja.Options) (jinja.Str, error) {
 	return t.jinja.Render(base.With("messages", jinja.NewList(messages...)), opt)
 }
+
+// checkEvery is the messages between two questions whether to go on.
+const checkEvery = 1024
 
 // memory is how many bytes a template may make in rendering messages. Some
 // collect the prompt in a variable and so copy all of it for each piece they

@@ -2,6 +2,7 @@ package token
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -99,7 +100,10 @@ func (m *bpe) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 	if m.chars != nil {
 		text = strings.ReplaceAll(text, " ", blankMark)
 	}
-	emit := func(word string) { dst = m.word(sc, dst, word) }
+	emit := func(word string) {
+		sc.word(len(word), dst)
+		dst = m.word(sc, dst, word)
+	}
 	for i := len(m.passes) - 1; i > 0; i-- {
 		p, next := m.passes[i], emit
 		emit = func(s string) { p(m.table, s, next) }
@@ -126,7 +130,7 @@ func (m *bpe) word(sc *scratch, dst []ID, word string) []ID {
 		return dst
 	}
 	from := len(dst)
-	a := sc.pieces[:0]
+	a := slices.Grow(sc.pieces[:0], len(word))
 	if m.chars == nil {
 		for i := range len(word) {
 			a = append(a, piece{start: int32(i), end: int32(i) + 1, id: m.bytes[word[i]]})

@@ -103,6 +103,7 @@ func FuzzSpec(f *testing.F) {
 		}
 		for _, special := range []bool{false, true} {
 			ids := v.EncodeSequence(nil, text, special)
+			checkBounds(t, v, text, special)
 			for _, id := range ids {
 				if id < 0 || int(id) >= v.Size() {
 					t.Fatalf("Encode(%q) has token %d of %d", text, id, v.Size())

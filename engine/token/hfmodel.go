@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,9 +14,10 @@ import (
 type pipeline struct {
 	normalizers []normalizer
 	cuts        []cut
-	bytes       bool // words are encoded byte by byte, in GPT-2's spelling
-	spelled     bool // cuts yield words already spelled
-	normalized  []ID // added tokens that are matched in normalised text
+	bytes       bool  // words are encoded byte by byte, in GPT-2's spelling
+	spelled     bool  // cuts yield words already spelled
+	normalized  []ID  // added tokens that are matched in normalised text
+	shrink      []int // what becomes shorter, see hfPart.shrinks
 
 	table   *classTable
 	special *matcher   // of normalized
@@ -64,16 +66,29 @@ func (p *pipeline) normalize(s string) string {
 	return s
 }
 
+// normalizeWatched is normalize for text of any length.
+func (p *pipeline) normalizeWatched(w *watch, s string) string {
+	for _, n := range p.normalizers {
+		w.step(len(s))
+		s = n(s)
+	}
+	return s
+}
+
 func (p *pipeline) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 	first := sc.start
-	text = p.normalize(text)
+	sc.word(0, dst)
+	text = p.normalizeWatched(&sc.watch, text)
 	for at := 0; at < len(text); {
 		id, start, end := p.special.next(text, at, nil)
 		if id != None {
 			start, end = p.special.around(id, text, at, start, end)
 		}
 		if at < start {
-			p.words(0, text[at:start], first, func(word string) { dst = p.model.word(sc, dst, word) })
+			p.words(0, text[at:start], first, func(word string) {
+				sc.word(len(word), dst)
+				dst = p.model.word(sc, dst, word)
+			})
 		}
 		if id != None {
 			dst = append(dst, id)
@@ -325,7 +340,7 @@ func (m *hfBPE) word(sc *scratch, dst []ID, word string) []ID {
 		return dst
 	}
 	from := len(dst)
-	a := sc.pieces[:0]
+	a := slices.Grow(sc.pieces[:0], len(word))
 	for i := 0; i < len(word); {
 		w, id := 1, None
 		if m.bytewise {

@@ -23,6 +23,7 @@ func readNormalizers(f *hfFile, s *Spec) error {
 			return err
 		}
 		s.pipeline.normalizers = append(s.pipeline.normalizers, n)
+		s.pipeline.shrink = append(s.pipeline.shrink, parts[i].shrinks())
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ func readPreTokenizers(f *hfFile, s *Spec) error {
 			}
 		}
 		s.pipeline.cuts = append(s.pipeline.cuts, cuts...)
+		s.pipeline.shrink = append(s.pipeline.shrink, parts[i].shrinks())
 	}
 	return nil
 }

@@ -75,6 +75,7 @@ func (sc *scratch) mergeLong(p pairer, text []byte, a []piece) []piece {
 		return join{uint64(rank)<<32 | uint64(l), a[r].end - a[l].start, into}, rank != never
 	}
 	for i := range a {
+		sc.step(1)
 		a[i].prev, a[i].next = int32(i)-1, int32(i)+1
 		if i+1 == len(a) {
 			a[i].next = -1
@@ -86,6 +87,7 @@ func (sc *scratch) mergeLong(p pairer, text []byte, a []piece) []piece {
 		down(h, i)
 	}
 	for len(h) > 0 {
+		sc.step(1)
 		j := h[0]
 		h[0] = h[len(h)-1]
 		h = h[:len(h)-1]
@@ -159,6 +161,7 @@ type scratch struct {
 	text   []byte
 	best   []best // unigram
 	start  bool   // the text to encode is the start of all text
+	watch
 }
 
 // maxScratch is the text length above which a scratch is not kept for reuse.

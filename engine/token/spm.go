@@ -100,11 +100,13 @@ func (m *spm) encode(sc *scratch, dst []ID, text string, fresh bool) []ID {
 	}
 	b = markSpaces(b, text)
 	sc.text = b
+	sc.word(0, dst)
 	if !m.words {
 		return m.word(sc, dst, b)
 	}
 	for len(b) > 0 {
 		n := nextWord(b)
+		sc.word(n, dst)
 		dst = m.word(sc, dst, b[:n])
 		b = b[n:]
 	}
@@ -117,7 +119,7 @@ func (m *spm) word(sc *scratch, dst []ID, word []byte) []ID {
 		return dst
 	}
 	from := len(dst)
-	a := sc.pieces[:0]
+	a := slices.Grow(sc.pieces[:0], len(word))
 	for i := 0; i < len(word); {
 		_, w := utf8.DecodeRune(word[i:])
 		id, ok := m.ids[string(word[i:i+w])]

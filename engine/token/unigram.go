@@ -67,7 +67,8 @@ func newUnigram(s *Spec, v *Vocab) (model, error) {
 }
 
 func (m *unigram) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
-	sc.text = m.normalise(sc.text[:0], text)
+	sc.word(0, dst)
+	sc.text = m.normalise(sc, sc.text[:0], text)
 	return m.cheapest(sc, dst)
 }
 
@@ -85,6 +86,7 @@ func (m *unigram) cheapest(sc *scratch, dst []ID) []ID {
 	}
 	for i := 0; i < len(b); {
 		_, w := utf8.DecodeRune(b[i:])
+		sc.step(w)
 		whole := false
 		here := at[i].score
 		n := int32(0)
@@ -124,7 +126,7 @@ func (m *unigram) cheapest(sc *scratch, dst []ID) []ID {
 
 // normalise appends text as SentencePiece would hand it to the model:
 // characters replaced, spaces marked.
-func (m *unigram) normalise(dst []byte, text string) []byte {
+func (m *unigram) normalise(sc *scratch, dst []byte, text string) []byte {
 	word, prefixed := false, false
 	for i := 0; i < len(text); {
 		out, n := m.chars.replace(text[i:])
@@ -136,6 +138,7 @@ func (m *unigram) normalise(dst []byte, text string) []byte {
 			}
 		}
 		i += n
+		sc.step(n)
 		for j := range len(out) {
 			switch c := out[j]; {
 			case c != ' ':

@@ -19,7 +19,8 @@ type Vocab struct {
 	special [roles]ID
 	ending  []ID    // sorted
 	add     [3]bool // BOS, EOS, SEP
-	prefix  bool    // the first token's leading space is not part of the text
+	span    span
+	prefix  bool // the first token's leading space is not part of the text
 	pairs   bool
 
 	model     model
@@ -32,6 +33,9 @@ type Vocab struct {
 // starts a sequence or follows a special token.
 type model interface {
 	encode(sc *scratch, dst []ID, text string, fresh bool) []ID
+	// shrinks returns how many bytes of text may become one byte of what tokens
+	// spell, 0 for any number, and marks bytes that may become none.
+	shrinks(vanish *[256]bool) int
 }
 
 // models is the table of families.
@@ -120,6 +124,7 @@ func New(s Spec) (*Vocab, error) {
 	if v.model, err = family.new(&s, v); err != nil {
 		return nil, err
 	}
+	v.measure(&s)
 	v.scratches.New = func() any { return new(scratch) }
 	return v, nil
 }
@@ -252,7 +257,7 @@ func (v *Vocab) Encode(dst []ID, text string, special bool) []ID {
 	if special {
 		m = v.all
 	}
-	return v.encode(dst, text, m, nil)
+	return v.encode(dst, text, m, nil, nil)
 }
 
 // EncodeTrusted is Encode for a prompt that is partly a client's: control
@@ -260,15 +265,20 @@ func (v *Vocab) Encode(dst []ID, text string, special bool) []ID {
 // text[from:to] they are spelled with came from the client. Other text is
 // encoded in one piece wherever it came from, as the model was trained.
 func (v *Vocab) EncodeTrusted(dst []ID, text string, trusted func(from, to int) bool) []ID {
-	return v.encode(dst, text, v.all, func(id ID, from, to int) bool {
-		return v.kinds[id] == UserDefined || trusted(from, to)
-	})
+	return v.encode(dst, text, v.all, v.accepting(trusted), nil)
 }
 
-func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, start, end int) bool) []ID {
+// accepting says which matches of special tokens count.
+func (v *Vocab) accepting(trusted func(from, to int) bool) func(id ID, from, to int) bool {
+	return func(id ID, from, to int) bool { return v.kinds[id] == UserDefined || trusted(from, to) }
+}
+
+func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, start, end int) bool, check func(tokens int) error) []ID {
 	sc := v.scratches.Get().(*scratch)
+	sc.watch = watch{check: check}
 	fresh := true
 	for at := 0; at < len(text); {
+		sc.word(1, dst)
 		id, start, end := m.next(text, at, accept)
 		left, next := start, end
 		if id != None {
@@ -287,6 +297,7 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 		at = next
 	}
 	if len(text) <= maxScratch {
+		sc.watch = watch{}
 		v.scratches.Put(sc)
 	}
 	return dst
@@ -295,10 +306,19 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 // EncodeSequence is Encode for a text that stands alone: with the tokens the
 // model wants before and after it.
 func (v *Vocab) EncodeSequence(dst []ID, text string, special bool) []ID {
+	return v.end(v.Encode(v.begin(dst), text, special))
+}
+
+// begin appends what the model wants before a sequence.
+func (v *Vocab) begin(dst []ID) []ID {
 	if v.AddBOS() {
 		dst = append(dst, v.special[BOS])
 	}
-	dst = v.Encode(dst, text, special)
+	return dst
+}
+
+// end appends what the model wants after one.
+func (v *Vocab) end(dst []ID) []ID {
 	switch {
 	case v.pairs && v.AddSEP():
 		dst = append(dst, v.special[SEP])

@@ -36,9 +36,11 @@ func newWordPiece(s *Spec, v *Vocab) (model, error) {
 }
 
 func (m *wordPiece) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
+	sc.word(0, dst)
 	word := append(sc.text[:0], blankMark...)
 	flush := func() {
 		if len(word) > len(blankMark) {
+			sc.word(0, dst)
 			dst = m.word(dst, word)
 			word = word[:len(blankMark)]
 		}
@@ -49,6 +51,7 @@ func (m *wordPiece) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 			r = baseOf(r, text[i:i+w])
 		}
 		i += w
+		sc.step(w)
 		switch c := m.table.of(r); {
 		case c&space != 0:
 			flush()

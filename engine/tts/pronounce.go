@@ -1,6 +1,7 @@
 package tts
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,18 +29,19 @@ func NewPronouncer(dictionaries fs.FS) (*Pronouncer, error) {
 	return &Pronouncer{g}, nil
 }
 
-// Phonemize returns the tokens of text: what will be said, and how.
-func (p *Pronouncer) Phonemize(text, language string) ([]g2p.Token, error) {
+// Phonemize returns the tokens of text: what will be said, and how. When ctx ends
+// it stops with ctx's error.
+func (p *Pronouncer) Phonemize(ctx context.Context, text, language string) ([]g2p.Token, error) {
 	a, ok := accents[language]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q; en-us and en-gb are built in", ErrLanguage, language)
 	}
-	return p.g.Phonemize(text, a), nil
+	return p.g.PhonemizeContext(ctx, text, a)
 }
 
 // units returns text as units of at most limit symbols each.
-func (p *Pronouncer) units(text, language string, limit int) ([]unit, error) {
-	tokens, err := p.Phonemize(text, language)
+func (p *Pronouncer) units(ctx context.Context, text, language string, limit int) ([]unit, error) {
+	tokens, err := p.Phonemize(ctx, text, language)
 	if err != nil {
 		return nil, err
 	}

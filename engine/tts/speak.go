@@ -46,7 +46,7 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 			yield(Chunk{}, err)
 			return
 		}
-		units, err := p.units(r.Text, language(r, voice), s.Limit())
+		units, err := p.units(ctx, r.Text, language(r, voice), s.Limit())
 		if err != nil {
 			yield(Chunk{}, err)
 			return

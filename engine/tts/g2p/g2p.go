@@ -11,6 +11,7 @@
 package g2p
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"time"
@@ -105,11 +106,23 @@ func New(o Options) (*G2P, error) {
 // Phonemize returns the tokens of text in order. No word is left out: what
 // nothing else pronounces is spelled. Time is linear in the length of text.
 func (g *G2P) Phonemize(text string, accent Accent) []Token {
-	s := scanner{text: text, accent: accent, capitals: allCapitals(text)}
-	s.run()
-	p := speaker{g: g, accent: accent, toks: s.out}
-	return p.run()
+	tokens, _ := g.PhonemizeContext(context.Background(), text, accent)
+	return tokens
 }
+
+// PhonemizeContext is Phonemize until ctx ends, with whose error it fails then.
+func (g *G2P) PhonemizeContext(ctx context.Context, text string, accent Accent) ([]Token, error) {
+	s := scanner{text: text, accent: accent, capitals: allCapitals(text)}
+	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
+	p := speaker{g: g, accent: accent, toks: s.out}
+	return p.run(ctx)
+}
+
+// checkEvery is the words, or what else is read at once, between two questions
+// whether to go on.
+const checkEvery = 64
 
 // String returns the phonemes of tokens as Kokoro reads them, pauses left out.
 func String(tokens []Token) string {

@@ -1,7 +1,9 @@
 package g2p_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"slices"
@@ -297,5 +299,38 @@ func BenchmarkPhonemize(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		g.Phonemize(text, g2p.US)
+	}
+}
+
+// An expiring context ends when it was asked n times.
+type expiring struct {
+	context.Context
+	n int
+}
+
+func (c *expiring) Err() error {
+	if c.n--; c.n <= 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Reading and pronouncing end with their context.
+func TestPhonemizeStops(t *testing.T) {
+	g := open(t)
+	text := strings.Repeat("the quick brown fox ", 500)
+	whole := &expiring{t.Context(), 1 << 30}
+	if _, err := g.PhonemizeContext(whole, text, g2p.US); err != nil {
+		t.Fatal(err)
+	}
+	asked := 1<<30 - whole.n
+	if asked < 2*2000/64 {
+		t.Errorf("asked %d times over 2000 words", asked)
+	}
+	for _, n := range []int{1, asked / 4, asked - 1} {
+		ctx := &expiring{t.Context(), n}
+		if tokens, err := g.PhonemizeContext(ctx, text, g2p.US); !errors.Is(err, context.Canceled) || tokens != nil || ctx.n < -1 {
+			t.Errorf("ended at question %d of %d: %v, after %d more", n, asked, err, -ctx.n)
+		}
 	}
 }

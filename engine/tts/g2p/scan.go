@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"context"
 	"strings"
 	"time"
 	"unicode"
@@ -35,10 +36,14 @@ type link struct {
 	first    int // item the link began with
 }
 
-func (s *scanner) run() {
-	for s.i < len(s.text) {
+func (s *scanner) run(ctx context.Context) error {
+	for n := 0; s.i < len(s.text); n++ {
+		if n%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		s.step()
 	}
+	return nil
 }
 
 func (s *scanner) step() {

@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"context"
 	"strings"
 	"unicode"
 )
@@ -16,8 +17,11 @@ type speaker struct {
 	follow string // the word behind that
 }
 
-func (p *speaker) run() []Token {
+func (p *speaker) run(ctx context.Context) ([]Token, error) {
 	for i := len(p.toks) - 1; i >= 0; i-- {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		t := &p.toks[i]
 		if t.Kind != Word {
 			// A quotation mark or a bracket is no pause.
@@ -44,7 +48,7 @@ func (p *speaker) run() []Token {
 	if n := len(out); n > 0 {
 		out[n-1].Space = false
 	}
-	return out
+	return out, nil
 }
 
 // previous returns the k-th word before item i in small letters, "" if

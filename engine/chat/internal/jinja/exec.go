@@ -10,8 +10,10 @@ func (r *run) exec(body []stmt, sc *scope) (flow, error) {
 		return 0, err
 	}
 	for _, s := range body {
-		if r.steps--; r.steps < 0 {
-			return 0, r.exhausted()
+		if r.steps--; r.steps < r.due {
+			if err := r.pause(); err != nil {
+				return 0, err
+			}
 		}
 		f, err := s.exec(r, sc)
 		if err != nil {

@@ -185,3 +185,25 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
+
+// A rendering asks now and then whether to go on, and ends when it may not.
+func TestCheck(t *testing.T) {
+	tmpl, err := Parse("{% for i in range(20000) %}{{ i }}{% endfor %}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	if _, err := tmpl.Render(nil, Options{Check: func() error { asked++; return nil }}); err != nil || asked < 40000/checkEvery {
+		t.Fatalf("asked %d times, %v", asked, err)
+	}
+	stop := errors.New("stop")
+	left := 3
+	if _, err := tmpl.Render(nil, Options{Check: func() error {
+		if left--; left == 0 {
+			return stop
+		}
+		return nil
+	}}); !errors.Is(err, stop) || left != 0 {
+		t.Errorf("%v with %d questions left; want it stopped at the third", err, left)
+	}
+}

@@ -21,7 +21,11 @@ type Options struct {
 	MaxSteps  int              // expressions and statements run; 0 is 10 million
 	MaxOutput int              // bytes printed, or in one string; 0 is 32 MiB
 	MaxMemory int              // bytes of all strings and lists made, kept or not; 0 is 256 MiB
+	Check     func() error     // asked every few thousand steps; an error ends the rendering and is returned. nil asks nobody
 }
+
+// checkEvery is the steps between two questions whether to go on.
+const checkEvery = 4096
 
 // A run is one rendering.
 type run struct {
@@ -29,7 +33,9 @@ type run struct {
 	now       func() time.Time
 	out       *builder // where output goes now
 	steps     int      // left
-	memory    int      // left
+	due       int      // steps left when check is asked next
+	check     func() error
+	memory    int // left
 	maxOutput int
 	depth     int
 
@@ -42,7 +48,7 @@ type run struct {
 
 // Render renders the template with vars as its variables, which it does not
 // change. The error wraps ErrRuntime, as *RaiseError and *RuntimeError do, or
-// ErrLimit.
+// ErrLimit, or is opt.Check's.
 func (t *Template) Render(vars *Dict, opt Options) (Str, error) {
 	r := &run{
 		vars:      vars,
@@ -54,7 +60,9 @@ func (t *Template) Render(vars *Dict, opt Options) (Str, error) {
 		filters:   filters,
 		tests:     tests,
 		methods:   strMethods,
+		check:     opt.Check,
 	}
+	r.due = r.steps
 	if r.now == nil {
 		r.now = time.Now
 	}
@@ -72,10 +80,22 @@ func (t *Template) Render(vars *Dict, opt Options) (Str, error) {
 func (r *run) charge(n int) error {
 	r.steps -= 1 + n>>8
 	r.memory -= n
+	if r.steps < r.due || r.memory < 0 {
+		return r.pause()
+	}
+	return nil
+}
+
+// pause finds out whether to go on.
+func (r *run) pause() error {
 	if r.steps < 0 || r.memory < 0 {
 		return r.exhausted()
 	}
-	return nil
+	r.due = max(0, r.steps-checkEvery)
+	if r.check == nil {
+		return nil
+	}
+	return r.check()
 }
 
 func (r *run) exhausted() error {
@@ -107,8 +127,8 @@ func (r *run) enter() error {
 	if r.depth++; r.depth > maxDepth {
 		return limitf("the template nests its evaluation too deeply")
 	}
-	if r.steps--; r.steps < 0 {
-		return r.exhausted()
+	if r.steps--; r.steps < r.due {
+		return r.pause()
 	}
 	return nil
 }

@@ -1,0 +1,72 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi"
+)
+
+// Large bodies are in work a few at a time; small ones do not wait for them, and
+// those that wait leave with their clients or are told after the time for a
+// request.
+func TestLargeBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 2 << 20
+		var inside, done atomic.Int32
+		leave := make(chan struct{})
+		f := &fake{embed: func(r engine.EmbedRequest) (engine.EmbedResult, error) {
+			if len(r.Inputs[0].Text) > 1000 {
+				inside.Add(1)
+				<-leave
+			}
+			return engine.EmbedResult{Vectors: [][]float32{{1}}}, nil
+		}}
+		a := newAPI(t, httpapi.Options{Engine: f, JSONBody: limit, RequestTimeouts: map[string]time.Duration{"/v1/embeddings": time.Minute}})
+		ask := func(ctx context.Context, text string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(ctx, "POST", "http://127.0.0.1/v1/embeddings", strings.NewReader(`{"model":"`+embedModel+`","input":"`+text+`"}`))
+			defer func() { recover() }() // http.ErrAbortHandler for a client that left
+			a.ServeHTTP(w, r)
+			return w
+		}
+		long := strings.Repeat("a", limit-100)
+		for range 6 {
+			go func() {
+				ask(t.Context(), long)
+				done.Add(1)
+			}()
+		}
+		synctest.Wait()
+		if n := inside.Load(); n != 4 {
+			t.Errorf("%d large bodies are in work, want 4", n)
+		}
+		if w := ask(t.Context(), "short"); w.Code != 200 {
+			t.Errorf("a small body beside them: %d %s", w.Code, w.Body)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan struct{})
+		go func() { ask(ctx, long); close(gone) }()
+		synctest.Wait()
+		cancel()
+		<-gone
+		late := ask(t.Context(), long) // time passes while all wait
+		if late.Code != 504 || !strings.Contains(late.Body.String(), "request_timeout") {
+			t.Errorf("a large body that waits too long: %d %s", late.Code, late.Body)
+		}
+		if n := done.Load(); n != 2 {
+			t.Errorf("%d of those that waited were told, want 2", n)
+		}
+		close(leave)
+		synctest.Wait()
+		if w := ask(t.Context(), long); w.Code != 200 || done.Load() != 6 {
+			t.Errorf("afterwards: %d %s, %d done", w.Code, w.Body, done.Load())
+		}
+	})
+}
