@@ -27,7 +27,7 @@ import (
 type Engine interface {
 	Models() []engine.ModelInfo
 	Resolve(name string, kind engine.Kind) (engine.ModelInfo, error)
-	Load(ctx context.Context, model string) error
+	Lease(ctx context.Context, model string) (engine.Lease, error)
 	Unload(model string) error
 	Defaults(model string) engine.Sampling
 	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
@@ -69,6 +69,7 @@ type Options struct {
 	RequestTimeout  time.Duration            // of requests answered in one piece; 0 means 60 s
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
 	LoadTimeout     time.Duration            // a request's wait for its model; 0 means 10 min
+	MemoryWait      time.Duration            // of that, the engine's wait for memory: only shown by /v1/server; 0 means 1 min
 	StreamWrite     time.Duration            // one write to a client; 0 means 30 s
 	Stall           time.Duration            // a stream without an event of the engine; 0 means off
 	KeepAlive       time.Duration            // silence after which a stream sends a comment; 0 means 15 s
@@ -189,6 +190,7 @@ func (o *Options) fill() error {
 	}{
 		{&o.RequestTimeout, 60 * time.Second},
 		{&o.LoadTimeout, 10 * time.Minute},
+		{&o.MemoryWait, time.Minute},
 		{&o.StreamWrite, 30 * time.Second},
 		{&o.KeepAlive, 15 * time.Second},
 		{&o.HeaderDelay, 5 * time.Second},
@@ -244,19 +246,22 @@ func inTime[Q, R any](a *API, c *call, ask func(context.Context, Q) (R, error), 
 	return res, err
 }
 
-// load makes a model resident and returns what is known of it then, and how
-// long that took.
-func (a *API) load(ctx context.Context, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
-	begin := time.Now()
+// load makes a model resident for the rest of the call and returns what is known of
+// it then, and how long that took.
+func (a *API) load(c *call, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
+	begin, ctx := time.Now(), c.r.Context()
 	if d := a.o.LoadTimeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, fail(codeLoadTimeout, "",
 			"model %q was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", info.ID, d))
 		defer cancel()
 	}
-	if err := a.o.Engine.Load(ctx, info.ID); err != nil {
+	c.lease.Release() // whoever holds one model must not wait for another
+	lease, err := a.o.Engine.Lease(ctx, info.ID)
+	if err != nil {
 		return info, 0, classify(ctx, err)
 	}
+	c.lease, c.r = lease, c.r.WithContext(lease.Context(c.r.Context()))
 	took := time.Since(begin)
 	if again, err := a.resolve(info.ID, info.Kind); err == nil {
 		info = again
@@ -270,7 +275,7 @@ func (a *API) prepare(c *call, model string, kinds ...engine.Kind) (engine.Model
 	if err != nil {
 		return info, err
 	}
-	info, c.loading, err = a.load(c.r.Context(), info)
+	info, c.loading, err = a.load(c, info)
 	return info, err
 }
 

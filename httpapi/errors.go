@@ -136,6 +136,8 @@ func fromEngine(e *engine.Error) *apiError {
 		class = codeClasses[codeEngineFailure]
 	}
 	out := &apiError{codeClass: class, code: e.Code, param: e.Param, message: e.Message, after: e.RetryAfter, cause: e.Err}
+	// A model may need more memory than there is, or than there is now.
+	out.retry = out.retry || out.status == http.StatusServiceUnavailable && e.RetryAfter > 0
 	if out.message == "" {
 		out.message = string(e.Code)
 	}
@@ -171,11 +173,12 @@ func (a *API) writeError(c *call, e *apiError) {
 	if e.status >= 500 && !e.retry {
 		h.Set("x-should-retry", "false")
 	}
-	if e.status == http.StatusServiceUnavailable {
+	if e.status == http.StatusServiceUnavailable && e.retry {
 		after := e.after
 		if after <= 0 {
 			after = time.Second
 		}
+		h.Set("x-should-retry", "true")
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 	switch e.code {

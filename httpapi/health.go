@@ -50,6 +50,7 @@ func (a *API) server(c *call) error {
 		Request   string            `json:"request_timeout"`
 		Overrides map[string]string `json:"request_timeout_overrides"`
 		Load      string            `json:"load_timeout"`
+		Memory    string            `json:"memory_wait"`
 		Write     string            `json:"stream_write_timeout"`
 		Stall     string            `json:"stall_timeout"`
 		KeepAlive string            `json:"keepalive_interval"`
@@ -74,7 +75,7 @@ func (a *API) server(c *call) error {
 			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
 		},
 		timeouts{
-			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
+			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
 			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownGrace),
 		},
 	})

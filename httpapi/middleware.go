@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/julienschmidt/httprouter"
+
+	"quern/engine"
 )
 
 // A call is one request on its way through the handlers.
@@ -24,6 +26,7 @@ type call struct {
 	params httprouter.Params
 
 	loading time.Duration // how long prepare waited for the model
+	lease   engine.Lease  // of that model, until the call has been answered
 }
 
 // A response remembers what was answered and gives every write a deadline.
@@ -134,6 +137,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // dispatch runs a route's handler after the checks that do not need the body.
 func (a *API) dispatch(c *call) {
 	c.w.path = c.route.path
+	defer func() { c.lease.Release() }()
 	err := a.admit(c)
 	if err == nil {
 		if c.route.work {

@@ -288,6 +288,7 @@ func (s *settings) apiOptions(e httpapi.Engine, log *slog.Logger) httpapi.Option
 		RequestTimeout:   s.RequestTimeout.orOff(),
 		RequestTimeouts:  map[string]time.Duration{},
 		LoadTimeout:      s.LoadTimeout.std(),
+		MemoryWait:       s.MemoryWait.std(),
 		StreamWrite:      s.StreamWrite.orOff(),
 		Stall:            s.StallTimeout.orOff(),
 		KeepAlive:        s.KeepAliveInterval.orOff(),

@@ -40,6 +40,7 @@ type settings struct {
 
 	KeepAlive         duration            `yaml:"keep_alive"`
 	LoadTimeout       duration            `yaml:"load_timeout"`
+	MemoryWait        duration            `yaml:"memory_wait"`
 	RequestTimeout    duration            `yaml:"request_timeout"`
 	RequestOverrides  map[string]duration `yaml:"request_timeout_overrides"`
 	StreamWrite       duration            `yaml:"stream_write_timeout"`
@@ -140,6 +141,7 @@ func defaultSettings() settings {
 		GPULayers:         -1,
 		KeepAlive:         minutes(5),
 		LoadTimeout:       minutes(10),
+		MemoryWait:        minutes(1),
 		RequestTimeout:    seconds(60),
 		StreamWrite:       seconds(30),
 		KeepAliveInterval: seconds(15),
