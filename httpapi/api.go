@@ -21,6 +21,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/token"
+	"quern/httpapi/spool"
 )
 
 // An Engine does the work. *engine.Engine is one.
@@ -59,6 +60,7 @@ type Options struct {
 
 	JSONBody          int64 // bytes of a JSON body, inflated; 0 means 16 MiB
 	Upload            int64 // bytes of a multipart body; 0 means 512 MiB
+	TempFiles         int64 // bytes of uploads and of sound to be answered in one piece, of all requests together; 0 means 8 GiB
 	SpeechChars       int   // characters of a text to be spoken; 0 means 50,000
 	MaxN              int   // largest n; 0 means 8
 	MaxBestOf         int   // largest best_of; 0 means 16
@@ -106,6 +108,7 @@ type API struct {
 	ready    atomic.Pointer[string] // why not ready; nil when ready
 	loopback atomic.Bool
 	work     gate
+	temp     *spool.Pool
 
 	unknownMu sync.Mutex
 	unknown   map[string]bool // field names already logged
@@ -119,9 +122,9 @@ func New(o Options) (*API, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}}
+	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}, temp: spool.NewPool(o.TempFiles)}
 	a.loopback.Store(o.BoundLoopback)
-	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
+	a.metrics = newMetrics(o.Engine, a.temp, *o.VLLMNames, a.log)
 	a.router = a.newRouter()
 	for path := range o.RequestTimeouts {
 		if !slices.ContainsFunc(a.allRoutes(), func(r route) bool { return r.path == path }) {
@@ -183,6 +186,12 @@ func (o *Options) fill() error {
 	}
 	if o.Upload == 0 {
 		o.Upload = 512 << 20
+	}
+	if o.TempFiles < 0 {
+		return fmt.Errorf("httpapi: limit of temporary files is %d", o.TempFiles)
+	}
+	if o.TempFiles == 0 {
+		o.TempFiles = 8 << 30
 	}
 	for _, d := range []struct {
 		v    *time.Duration

@@ -36,6 +36,9 @@ func (a *API) server(c *call) error {
 	}
 	type limits struct {
 		JSONBody          int64 `json:"json_body"`
+		Upload            int64 `json:"upload"`
+		TempFiles         int64 `json:"temp_files"`
+		SpeechChars       int   `json:"speech_chars"`
 		Headers           int   `json:"headers"`
 		EmbeddingInputs   int   `json:"embedding_inputs"`
 		Prompts           int   `json:"prompts"`
@@ -71,7 +74,7 @@ func (a *API) server(c *call) error {
 	}{
 		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
 		limits{
-			o.JSONBody, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
+			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
 			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
 		},
 		timeouts{

@@ -447,6 +447,9 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	if s.Limits.Upload <= 0 {
 		return errors.New("limits.upload: must be more than 0")
 	}
+	if s.Limits.TempFiles <= 0 {
+		return errors.New("limits.temp_files: must be more than 0")
+	}
 	if s.Limits.SpeechChars < 1 {
 		return errors.New("limits.speech_chars: must be at least 1")
 	}

@@ -282,6 +282,7 @@ func (s *settings) apiOptions(e httpapi.Engine, log *slog.Logger) httpapi.Option
 		AllowedOrigins:   s.CORS.AllowedOrigins,
 		JSONBody:         int64(s.Limits.JSONBody),
 		Upload:           int64(s.Limits.Upload),
+		TempFiles:        int64(s.Limits.TempFiles),
 		SpeechChars:      s.Limits.SpeechChars,
 		MaxN:             s.Limits.MaxN,
 		DefaultMaxTokens: s.DefaultMaxTokens,

@@ -112,6 +112,7 @@ type sampling struct {
 type limits struct {
 	JSONBody    size `yaml:"json_body"`
 	Upload      size `yaml:"upload"`
+	TempFiles   size `yaml:"temp_files"`
 	SpeechChars int  `yaml:"speech_chars"`
 	MaxN        int  `yaml:"max_n"`
 }
@@ -147,7 +148,7 @@ func defaultSettings() settings {
 		KeepAliveInterval: seconds(15),
 		HeaderDelay:       seconds(5),
 		ShutdownGrace:     seconds(30),
-		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, SpeechChars: 50000, MaxN: 8},
+		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, TempFiles: 8 << 30, SpeechChars: 50000, MaxN: 8},
 		Metrics:           metrics{VLLMNames: true},
 		Log:               logging{Level: "info", Format: "text"},
 	}
