@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -14,7 +13,7 @@ type crowd struct {
 	most int64
 }
 
-func newCrowd(n *entry) *crowd { return &crowd{most: int64(1 + cmp.Or(n.o.Queue, 64))} }
+func newCrowd(n *entry) *crowd { return &crowd{most: int64(n.admits())} }
 
 // enter lets a request of a model in unless there are as many as its queue allows. One
 // that was let in has to leave.

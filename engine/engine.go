@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Options struct {
 	GPULayers *int   // how many layers of a model, the last ones, run on GPUs; nil means all
 
 	LoadTimeout time.Duration // how long a request waits for its model; 0 means 10 minutes
+	MemoryWait  time.Duration // how long a request waits for memory that models in use hold; 0 means 1 minute
 	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means 5 minutes, negative never
 	MemoryLimit int64         // bytes resident models may use; 0 means what is free at start
 
@@ -104,6 +106,12 @@ type Engine struct {
 	voice   *entry   // built in
 	listed  []*entry // what catalog found last
 	scanned time.Time
+
+	open    func(context.Context, *entry) (loaded, error) // openModel, but for tests
+	live    []*entry                                      // whose models are loaded
+	loads   []*load                                       // under way
+	tickets int64
+	closing int64 // bytes of models that are being closed
 }
 
 // New makes an Engine. It reads the headers of what Options lists and loads
@@ -113,8 +121,10 @@ func New(o Options) (*Engine, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
+	o.MemoryWait = cmp.Or(o.MemoryWait, time.Minute)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
 	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
+	e.open = e.openModel
 	if err := e.configure(); err != nil {
 		return nil, err
 	}
@@ -163,27 +173,22 @@ func (e *Engine) Preload(ctx context.Context) error {
 // one model are shared. The other calls load by themselves; this one exists so
 // that a caller's own deadline can start after loading.
 func (e *Engine) Load(ctx context.Context, name string) error {
-	_, release, err := e.acquire(ctx, name, "")
-	if err != nil {
-		return err
-	}
-	release()
-	return nil
+	lease, err := e.Lease(ctx, name)
+	lease.Release()
+	return err
 }
 
 // Close cancels all work, waits for it and releases every model.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.cancel()
-	var models []loaded
-	for _, n := range e.allLocked() {
-		if m := n.detach(); m != nil {
-			models = append(models, m)
-		}
+	var shut []func()
+	for _, n := range slices.Clone(e.live) {
+		shut = append(shut, e.detach(n))
 	}
 	e.mu.Unlock()
-	for _, m := range models {
-		m.close()
+	for _, shut := range shut {
+		shut()
 	}
 	e.work.Wait()
 	return e.backend.Close()

@@ -359,6 +359,7 @@ func TestKeepAliveAndEviction(t *testing.T) {
 		t.Errorf("kept is %s after the other took its place", got)
 	}
 	// No model in use is evicted.
+	e.o.MemoryWait = time.Millisecond
 	_, release, err := e.acquire(t.Context(), "short", "")
 	if err != nil {
 		t.Fatal(err)

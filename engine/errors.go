@@ -33,7 +33,7 @@ type Error struct {
 	Code       Code
 	Param      string // request field at fault, "" when none
 	Message    string
-	RetryAfter time.Duration // with CodeQueueFull, CodeModelLoading and CodeShuttingDown
+	RetryAfter time.Duration // with CodeQueueFull, CodeModelLoading, CodeShuttingDown, and CodeOutOfMemory where it is in use; else 0
 	Err        error         // cause, for the log; may be nil
 }
 

@@ -99,7 +99,7 @@ func (m *hearingModel) stats(n *entry) ModelStats {
 // openHearing makes a recogniser resident.
 func (e *Engine) openHearing(ctx context.Context, n *entry) (loaded, error) {
 	start := time.Now()
-	if err := e.makeRoom(ctx, n.id, 2*n.size); err != nil {
+	if err := e.makeRoom(ctx, n, 2*n.size); err != nil {
 		return nil, err
 	}
 	detector, err := openDetector(n.o.Detector)

@@ -86,20 +86,8 @@ func (e *Engine) lose(n *entry) {
 	n.lost = true
 	e.log.Error("model lost with its device", "model", n.id)
 	if n.users == 0 {
-		e.bury(n)
+		e.unload(n, "on", "device failure")
 	}
-}
-
-// bury unloads a lost model. Engine.mu is held.
-func (e *Engine) bury(n *entry) {
-	m := n.detach()
-	n.lost = false
-	e.work.Add(1)
-	go func() { // it waits for the scheduler, which may be the caller
-		defer e.work.Done()
-		m.close()
-		e.log.Info("model unloaded", "model", n.id, "on", "device failure")
-	}()
 }
 
 func errLost(id string) error {

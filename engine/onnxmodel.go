@@ -43,7 +43,7 @@ func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 	}()
 	m.context = n.o.contextLength(&lm.c)
 	m.estimate = Estimate{Weights: h.memory(), Context: m.context}
-	if err = e.makeRoom(ctx, n.id, m.estimate.Total()); err != nil {
+	if err = e.makeRoom(ctx, n, m.estimate.Total()); err != nil {
 		return nil, err
 	}
 	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", m.estimate.Weights, "context", m.context)
@@ -140,7 +140,7 @@ func (m *textModel) openONNXDecoder(ctx context.Context, e *Engine, n *entry, h 
 	if err != nil {
 		return err
 	}
-	if err = e.makeRoom(ctx, n.id, m.estimate.Total()); err != nil {
+	if err = e.makeRoom(ctx, n, m.estimate.Total()); err != nil {
 		return err
 	}
 	m.exec, m.cache = d, newONNXCache(d.perBlock, blocks)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // loaded, who uses it, and when it may go. Engine.mu guards it.
 type resident struct {
 	model       loaded
+	leaves      *load // has to have its memory: new requests queue behind it; nil: the model may stay
 	loading     *load
 	failed      bool
 	lost        bool // the device has failed; goes when users is 0
@@ -27,22 +29,31 @@ type resident struct {
 	keepFor     *time.Duration // what the last request asked for; nil: as configured
 }
 
-// detach takes the loaded model, if any, from its entry and returns it; the
-// caller closes it without Engine.mu, which is held now.
-func (r *resident) detach() loaded {
-	m := r.model
-	r.model = nil
+// stay stops the idle time of a model.
+func (r *resident) stay() {
 	if r.idle != nil {
 		r.idle.Stop()
 		r.idle = nil
 	}
-	return m
 }
 
-// A load is one attempt to make a model resident, shared by all who wait.
+// A load is one attempt to make a model resident, shared by all who wait for it.
+// Engine.mu guards it but for what is fetched.
 type load struct {
-	done chan struct{}
-	err  error
+	n       *entry
+	ticket  int64   // of the first request that waits: loads are served in that order
+	waiters []int64 // tickets of the requests that wait
+	cancel  context.CancelFunc
+	ended   bool
+	done    chan struct{} // closed when it has ended; then err does not change
+	err     error
+
+	// What it waits for.
+	again     bool          // the model is loaded and may have to go for others first
+	need, has int64         // bytes of memory it waits for, and those it was given
+	behind    bool          // models in use hold what it needs
+	since     time.Time     // since when it waits; zero while it does not
+	turn      chan struct{} // closed when it need not wait any more
 
 	// Of a model that is being fetched: since when, and how many bytes.
 	fetching       atomic.Bool
@@ -64,6 +75,14 @@ func (l *load) waiting(id string, timeout time.Duration) error {
 		Message: fmt.Sprintf("model %q is being fetched, %d %% of %s are here; try again later", id, done*100/total, mebibytes(total))}
 }
 
+// proceed lets a load go on. Engine.mu is held.
+func (l *load) proceed() {
+	if l.turn != nil {
+		close(l.turn)
+		l.turn = nil
+	}
+}
+
 func (r *resident) status() string {
 	switch {
 	case r.model != nil:
@@ -76,78 +95,154 @@ func (r *resident) status() string {
 	return "unloaded"
 }
 
-// acquire makes the model resident and keeps it so until release is called.
-// It waits for a load at most Options.LoadTimeout; the load itself goes on.
+// acquire makes the model resident and keeps it so until release is called. It
+// waits for a load at most Options.LoadTimeout, and of that for memory that other
+// models use at most Options.MemoryWait.
 func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m loaded, release func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil {
+		return nil, nil, errShuttingDown()
+	}
+	n, err := e.lookup(name, kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case n.lost:
+		return nil, nil, errLost(n.id)
+	case n.model != nil && (n.leaves == nil || leased(ctx, n.model)):
+		n.users++
+		n.stay()
+	default:
+		if err := e.await(ctx, n); err != nil {
+			return nil, nil, err
+		}
+		// What was fetched may be of another kind than it seemed.
+		if _, err := e.lookup(name, kind); err != nil {
+			e.release(n)
+			return nil, nil, err
+		}
+		if n.model == nil {
+			e.release(n)
+			return nil, nil, errShuttingDown()
+		}
+	}
+	return n.model, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.release(n)
+	}, nil
+}
+
+// await joins the load of a model, or begins it, and returns when the model is
+// resident and has this request among its users. Engine.mu is held, but not while
+// it waits.
+func (e *Engine) await(ctx context.Context, n *entry) error {
+	l := n.loading
+	if l == nil {
+		l = e.begin(ctx, n)
+	}
+	if most := n.admits(); len(l.waiters) >= most {
+		return &Error{Code: CodeQueueFull, RetryAfter: busyRetry,
+			Message: fmt.Sprintf("%d requests wait until model %q is loaded, as many as its slots and queue allow; try again later", most, n.id)}
+	}
+	e.tickets++
+	ticket, arrived := e.tickets, time.Now()
+	if l.waiters = append(l.waiters, ticket); len(l.waiters) == 1 {
+		l.ticket = ticket
+	}
+	e.mu.Unlock()
 	// A little less, since callers have deadlines of the same length and know
 	// less of what is waited for.
 	deadline := time.NewTimer(e.o.LoadTimeout - e.o.LoadTimeout/100)
 	defer deadline.Stop()
+	patience := time.NewTimer(e.o.MemoryWait)
+	defer patience.Stop()
 	for {
-		e.mu.Lock()
-		if e.ctx.Err() != nil {
-			e.mu.Unlock()
-			return nil, nil, errShuttingDown()
-		}
-		n, err := e.lookup(name, kind)
-		if err != nil {
-			e.mu.Unlock()
-			return nil, nil, err
-		}
-		if n.lost {
-			e.mu.Unlock()
-			return nil, nil, errLost(n.id)
-		}
-		if n.model != nil {
-			n.users++
-			if n.idle != nil {
-				n.idle.Stop()
-				n.idle = nil
-			}
-			m := n.model
-			e.mu.Unlock()
-			return m, func() { e.release(n) }, nil
-		}
-		l := n.loading
-		if l == nil {
-			l = &load{done: make(chan struct{}), start: time.Now()}
-			n.loading = l
-			e.work.Add(1)
-			go func() {
-				defer e.work.Done()
-				e.load(ctx, n, l)
-			}()
-		}
-		e.mu.Unlock()
 		select {
 		case <-l.done:
-			if l.err != nil {
-				return nil, nil, l.err
-			}
+			e.mu.Lock()
+			return l.err
 		case <-ctx.Done():
-			return nil, nil, ctx.Err()
+			e.mu.Lock()
+			return e.leave(l, ticket, ctx.Err())
 		case <-deadline.C:
-			return nil, nil, l.waiting(n.id, e.o.LoadTimeout)
+			e.mu.Lock()
+			if !l.since.IsZero() {
+				return e.leave(l, ticket, e.errBusy(l))
+			}
+			return e.leave(l, ticket, l.waiting(n.id, e.o.LoadTimeout))
+		case <-patience.C:
+			e.mu.Lock()
+			waited := l.waitedFor(arrived)
+			if waited >= e.o.MemoryWait {
+				return e.leave(l, ticket, e.errBusy(l))
+			}
+			e.mu.Unlock()
+			if waited > 0 {
+				patience.Reset(e.o.MemoryWait - waited)
+			} else { // it may wait yet
+				patience.Reset(max(e.o.MemoryWait, time.Second))
+			}
 		}
 	}
+}
+
+// leave takes a request from a load that it does not wait for any longer, because
+// of err. The load takes its place after those who came before the next request. One
+// that nobody waits for goes on, unless it waits for memory itself. Engine.mu is held.
+func (e *Engine) leave(l *load, ticket int64, err error) error {
+	if l.ended {
+		if l.err == nil {
+			e.release(l.n)
+		}
+		return err
+	}
+	l.waiters = slices.DeleteFunc(l.waiters, func(t int64) bool { return t == ticket })
+	switch {
+	case len(l.waiters) > 0:
+		l.ticket = l.waiters[0]
+	case !l.since.IsZero():
+		l.cancel()
+		l.n.loading = nil // whoever comes now begins another
+		l.again, l.need = false, 0
+	}
+	e.arrange()
+	return err
+}
+
+// admits is how many requests may be with a model, those that wait included.
+func (n *entry) admits() int {
+	queue := cmp.Or(n.o.Queue, 64)
+	if n.sound() {
+		return 1 + queue
+	}
+	return n.o.defaulted().Slots + queue
+}
+
+// sound reports whether a model speaks or listens, one request after the other.
+func (n *entry) sound() bool {
+	return n.head.kind == KindSpeech || n.head.kind == KindTranscription
 }
 
 func errShuttingDown() error {
 	return &Error{Code: CodeShuttingDown, Message: "the server is shutting down", RetryAfter: 5 * time.Second}
 }
 
+// release takes a user from a model. Engine.mu is held.
 func (e *Engine) release(n *entry) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	n.users--
 	n.used = time.Now()
-	switch {
-	case n.users > 0:
-	case n.lost:
-		e.bury(n)
-	default:
+	if n.users > 0 || n.model == nil {
+		return
+	}
+	if n.lost {
+		e.unload(n, "on", "device failure")
+	} else {
 		e.keep(n)
 	}
+	e.arrange()
 }
 
 // keep starts the idle time of a model nobody uses. Engine.mu is held.
@@ -156,20 +251,16 @@ func (e *Engine) keep(n *entry) {
 	if n.keepFor != nil {
 		after = *n.keepFor
 	}
-	if after < 0 || n.model == nil {
+	if after < 0 {
 		return
 	}
 	m := n.model
+	n.stay()
 	n.idle = time.AfterFunc(after, func() {
 		e.mu.Lock()
-		gone := n.users == 0 && n.model == m
-		if gone {
-			n.model, n.idle = nil, nil
-		}
-		e.mu.Unlock()
-		if gone {
-			m.close()
-			e.log.Info("model unloaded", "model", n.id, "idle", after)
+		defer e.mu.Unlock()
+		if n.users == 0 && n.model == m {
+			e.unload(n, "idle", after)
 		}
 	})
 }
@@ -200,46 +291,114 @@ func (e *Engine) Unload(name string) error {
 		e.mu.Unlock()
 		return errorf(CodeInvalidValue, "model", "model %q is in use; unload it when its requests have ended", n.id)
 	}
-	m := n.detach()
-	e.mu.Unlock()
-	if m != nil {
-		m.close()
-		e.log.Info("model unloaded", "model", n.id, "on", "request")
+	if n.model == nil {
+		e.mu.Unlock()
+		return nil
 	}
+	shut := e.detach(n)
+	e.mu.Unlock()
+	shut()
+	e.log.Info("model unloaded", "model", n.id, "on", "request")
 	return nil
 }
 
-// load makes n resident. It runs in a goroutine of its own. first is the context of
-// the request that came first: the log names it, but its end does not end the load.
-func (e *Engine) load(first context.Context, n *entry, l *load) {
+// begin starts a load of n. first is the context of the request that came first:
+// the log names it, but its end does not end the load. Engine.mu is held.
+func (e *Engine) begin(first context.Context, n *entry) *load {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(first))
-	defer cancel()
-	defer context.AfterFunc(e.ctx, cancel)()
+	stop := context.AfterFunc(e.ctx, cancel)
+	l := &load{n: n, cancel: cancel, done: make(chan struct{}), start: time.Now(), again: n.model != nil}
+	n.loading = l
+	e.loads = append(e.loads, l)
+	var turn <-chan struct{}
+	if l.again {
+		turn = l.wait()
+	}
+	e.work.Add(1)
+	go func() {
+		defer e.work.Done()
+		defer cancel()
+		defer stop()
+		if turn != nil {
+			select {
+			case <-turn:
+			case <-ctx.Done():
+			}
+		}
+		e.load(ctx, l)
+	}()
+	return l
+}
+
+// load makes l's model resident unless it has stayed so.
+func (e *Engine) load(ctx context.Context, l *load) {
+	e.mu.Lock()
+	ended := l.ended
+	e.mu.Unlock()
+	if ended {
+		return
+	}
+	n := l.n
 	start := time.Now()
-	err := e.fetch(ctx, n, l)
-	var m loaded
-	if err == nil {
-		m, err = e.openModel(ctx, n)
+	m, err := e.bring(ctx, l)
+	gone := ctx.Err() != nil && e.ctx.Err() == nil
+	switch {
+	case err == nil:
+		e.log.InfoContext(ctx, "model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
+	case gone:
+		e.log.InfoContext(ctx, "model not loaded", "model", n.id, "why", "nobody waits any more for the memory it needs")
+	default:
+		e.log.ErrorContext(ctx, "model not loaded", "model", n.id, "err", err)
+		err = loadError(n.id, err)
 	}
 	e.mu.Lock()
-	if err == nil && e.ctx.Err() != nil { // Close has collected what was loaded before
+	defer e.mu.Unlock()
+	if err == nil && (e.ctx.Err() != nil || n.loading != l) { // Close has collected what was loaded before
 		e.mu.Unlock()
 		m.close()
 		e.mu.Lock()
+		m, err = nil, context.Canceled
+	}
+	if e.ctx.Err() != nil {
 		err = errShuttingDown()
 	}
-	n.loading = nil
-	n.failed = err != nil
-	if err == nil {
-		n.model, n.fingerprint = m, m.print()
-		e.keep(n)
+	e.end(l, m, err)
+	e.arrange()
+}
+
+// bring fetches and opens a model.
+func (e *Engine) bring(ctx context.Context, l *load) (loaded, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	e.mu.Unlock()
-	if err != nil {
-		e.log.ErrorContext(ctx, "model not loaded", "model", n.id, "err", err)
-		l.err = loadError(n.id, err)
-	} else {
-		e.log.InfoContext(ctx, "model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
+	if err := e.fetch(ctx, l.n, l); err != nil {
+		return nil, err
+	}
+	return e.open(ctx, l.n)
+}
+
+// end hands the model to the requests that waited for l: m, or what is loaded where
+// m is nil. Engine.mu is held.
+func (e *Engine) end(l *load, m loaded, err error) {
+	n := l.n
+	l.ended, l.err = true, err
+	l.has, l.need, l.again = 0, 0, false
+	e.loads = slices.DeleteFunc(e.loads, func(x *load) bool { return x == l })
+	if n.loading == l {
+		n.loading = nil
+		n.failed = err != nil && e.ctx.Err() == nil
+	}
+	if err == nil {
+		if m != nil {
+			n.model, n.fingerprint = m, m.print()
+			e.live = append(e.live, n)
+		}
+		n.users += len(l.waiters)
+		n.used = time.Now()
+		n.stay()
+		if n.users == 0 {
+			e.keep(n)
+		}
 	}
 	close(l.done)
 }
@@ -287,51 +446,4 @@ func loadError(id string, err error) error {
 		}
 	}
 	return &Error{Code: CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", id, why), Err: err}
-}
-
-// makeRoom unloads idle models, the longest unused first, until need more bytes
-// fit the memory limit. A model in use is never unloaded.
-func (e *Engine) makeRoom(ctx context.Context, id string, need int64) error {
-	for {
-		e.mu.Lock()
-		var total int64
-		var oldest *entry
-		for _, n := range e.allLocked() {
-			if n.model == nil {
-				continue
-			}
-			total += n.model.bytes()
-			if n.users == 0 && (oldest == nil || n.used.Before(oldest.used)) {
-				oldest = n
-			}
-		}
-		if total+need <= e.o.MemoryLimit {
-			e.mu.Unlock()
-			return nil
-		}
-		if oldest == nil {
-			e.mu.Unlock()
-			return errorf(CodeOutOfMemory, "", "model %q needs %s and %s of memory_limit (%s) are in use; lower context_length, slots or cache_memory, or raise memory_limit",
-				id, mebibytes(need), mebibytes(total), mebibytes(e.o.MemoryLimit))
-		}
-		m := oldest.detach()
-		e.mu.Unlock()
-		m.close()
-		e.log.InfoContext(ctx, "model unloaded", "model", oldest.id, "to make room for", id)
-	}
-}
-
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
-
-// allLocked returns every entry that may be resident. Engine.mu is held.
-func (e *Engine) allLocked() []*entry {
-	list := append([]*entry(nil), e.fixed...)
-	for _, f := range e.folders {
-		for _, n := range f.entries {
-			if n != nil {
-				list = append(list, n)
-			}
-		}
-	}
-	return append(list, e.builtin, e.voice)
 }

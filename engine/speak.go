@@ -79,7 +79,7 @@ func (e *Engine) openSpeech(ctx context.Context, n *entry) (loaded, error) {
 	}
 	backend := e.host()
 	// Weights are read as float32 whatever the file's type.
-	if err := e.makeRoom(ctx, n.id, 2*n.size); err != nil {
+	if err := e.makeRoom(ctx, n, 2*n.size); err != nil {
 		return nil, err
 	}
 	var err error

@@ -101,7 +101,7 @@ func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err erro
 	if err = m.fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
 		return m, err
 	}
-	if err = e.makeRoom(ctx, n.id, p.Total()); err != nil {
+	if err = e.makeRoom(ctx, n, p.Total()); err != nil {
 		return m, err
 	}
 	e.progress(n.id, loadStart)

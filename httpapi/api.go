@@ -22,13 +22,14 @@ import (
 	"quern/engine"
 	"quern/engine/budget"
 	"quern/engine/token"
+	"quern/httpapi/spool"
 )
 
 // An Engine does the work. *engine.Engine is one.
 type Engine interface {
 	Models() []engine.ModelInfo
 	Resolve(name string, kind engine.Kind) (engine.ModelInfo, error)
-	Load(ctx context.Context, model string) error
+	Lease(ctx context.Context, model string) (engine.Lease, error)
 	Unload(model string) error
 	Defaults(model string) engine.Sampling
 	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
@@ -60,6 +61,7 @@ type Options struct {
 
 	JSONBody          int64 // bytes of a JSON body, inflated; 0 means 16 MiB
 	Upload            int64 // bytes of a multipart body; 0 means 512 MiB
+	TempFiles         int64 // bytes of uploads and of sound to be answered in one piece, of all requests together; 0 means 8 GiB
 	SpeechChars       int   // characters of a text to be spoken; 0 means 50,000
 	MaxN              int   // largest n; 0 means 8
 	MaxBestOf         int   // largest best_of; 0 means 16
@@ -70,6 +72,7 @@ type Options struct {
 	RequestTimeout  time.Duration            // of requests answered in one piece; 0 means 60 s
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
 	LoadTimeout     time.Duration            // a request's wait for its model; 0 means 10 min
+	MemoryWait      time.Duration            // of that, the engine's wait for memory: only shown by /v1/server; 0 means 1 min
 	StreamWrite     time.Duration            // one write to a client; 0 means 30 s
 	Stall           time.Duration            // a stream without an event of the engine; 0 means off
 	KeepAlive       time.Duration            // silence after which a stream sends a comment; 0 means 15 s
@@ -107,6 +110,7 @@ type API struct {
 	loopback atomic.Bool
 	work     gate
 	bodies   budget.Budget // of large JSON bodies
+	temp     *spool.Pool
 
 	unknownMu sync.Mutex
 	unknown   map[string]bool // field names already logged
@@ -120,10 +124,10 @@ func New(o Options) (*API, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}}
+	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}, temp: spool.NewPool(o.TempFiles)}
 	a.bodies.Total = bodyBudgets * o.JSONBody
 	a.loopback.Store(o.BoundLoopback)
-	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
+	a.metrics = newMetrics(o.Engine, a.temp, *o.VLLMNames, a.log)
 	a.router = a.newRouter()
 	for path := range o.RequestTimeouts {
 		if !slices.ContainsFunc(a.allRoutes(), func(r route) bool { return r.path == path }) {
@@ -186,12 +190,19 @@ func (o *Options) fill() error {
 	if o.Upload == 0 {
 		o.Upload = 512 << 20
 	}
+	if o.TempFiles < 0 {
+		return fmt.Errorf("httpapi: limit of temporary files is %d", o.TempFiles)
+	}
+	if o.TempFiles == 0 {
+		o.TempFiles = 8 << 30
+	}
 	for _, d := range []struct {
 		v    *time.Duration
 		zero time.Duration
 	}{
 		{&o.RequestTimeout, 60 * time.Second},
 		{&o.LoadTimeout, 10 * time.Minute},
+		{&o.MemoryWait, time.Minute},
 		{&o.StreamWrite, 30 * time.Second},
 		{&o.KeepAlive, 15 * time.Second},
 		{&o.HeaderDelay, 5 * time.Second},
@@ -247,19 +258,22 @@ func inTime[Q, R any](a *API, c *call, ask func(context.Context, Q) (R, error), 
 	return res, err
 }
 
-// load makes a model resident and returns what is known of it then, and how
-// long that took.
-func (a *API) load(ctx context.Context, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
-	begin := time.Now()
+// load makes a model resident for the rest of the call and returns what is known of
+// it then, and how long that took.
+func (a *API) load(c *call, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
+	begin, ctx := time.Now(), c.r.Context()
 	if d := a.o.LoadTimeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, fail(codeLoadTimeout, "",
 			"model %q was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", info.ID, d))
 		defer cancel()
 	}
-	if err := a.o.Engine.Load(ctx, info.ID); err != nil {
+	c.lease.Release() // whoever holds one model must not wait for another
+	lease, err := a.o.Engine.Lease(ctx, info.ID)
+	if err != nil {
 		return info, 0, classify(ctx, err)
 	}
+	c.lease, c.r = lease, c.r.WithContext(lease.Context(c.r.Context()))
 	took := time.Since(begin)
 	if again, err := a.resolve(info.ID, info.Kind); err == nil {
 		info = again
@@ -273,7 +287,7 @@ func (a *API) prepare(c *call, model string, kinds ...engine.Kind) (engine.Model
 	if err != nil {
 		return info, err
 	}
-	info, c.loading, err = a.load(c.r.Context(), info)
+	info, c.loading, err = a.load(c, info)
 	return info, err
 }
 

@@ -21,6 +21,7 @@ const (
 // Reading to the end is what makes net/http notice a client that leaves.
 func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	tooLarge := fail(codeTooLarge, "", "the body is larger than limits.json_body (%d bytes); send less or raise the limit", limit)
+	tooLarge.unread = true
 	if c.r.ContentLength > limit {
 		return nil, tooLarge
 	}

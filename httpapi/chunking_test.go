@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -160,16 +162,25 @@ func TestUploadBreaksOff(t *testing.T) {
 	if _, err := c.Write(make([]byte, 12<<20)); err != nil { // more than is kept in memory
 		t.Fatal(err)
 	}
-	files := func() int {
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
+	kept := func() float64 {
+		for line := range strings.Lines(string(body(t, ask(t, s, "GET", "/metrics", "")))) {
+			if n, ok := strings.CutPrefix(line, "temp_bytes "); ok {
+				bytes, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return bytes
+			}
 		}
-		return len(list)
+		t.Fatal("no temp_bytes")
+		return 0
 	}
-	eventually(t, "a temporary file", func() bool { return files() > 0 })
+	eventually(t, "the upload is kept", func() bool { return kept() > 2<<20 })
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 && runtime.GOOS != "windows" {
+		t.Errorf("there is %v (%v): a crash would leave it", list, err)
+	}
 	c.Close()
-	eventually(t, "no temporary file", func() bool { return files() == 0 && f.running.Load() == 0 })
+	eventually(t, "nothing is kept", func() bool { return kept() == 0 && f.running.Load() == 0 })
 	if f.heard.Load() != nil {
 		t.Error("half a file was transcribed")
 	}
@@ -177,7 +188,10 @@ func TestUploadBreaksOff(t *testing.T) {
 	if r := upload(t, s, transcribe, tone(t), earField); r.StatusCode != 200 {
 		t.Errorf("status %d", r.StatusCode)
 	}
-	eventually(t, "no temporary file of a request that ended", func() bool { return files() == 0 })
+	eventually(t, "nothing is kept of a request that ended", func() bool { return kept() == 0 })
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("there is %v (%v)", list, err)
+	}
 }
 
 func TestDecodingFields(t *testing.T) {

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
 	"quern/engine"
+	"quern/httpapi/spool"
 )
 
 // These files speak the dialect of ElevenLabs' API: its paths, shapes and
@@ -174,10 +177,11 @@ func (a *API) timedSpeech(c *call) error {
 	}
 	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
-	var file bytes.Buffer
+	file := a.temp.New()
+	defer file.Close()
 	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
 	at := 0.0
-	t, err := a.encode(ctx, r.SpeakRequest, r.format, &file, false, func(s engine.Speech) error {
+	t, err := a.encode(ctx, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)
 		for i, ch := range written.Characters {
 			out.Alignment.add(ch, written.Starts[i], written.Ends[i])
@@ -191,8 +195,31 @@ func (a *API) timedSpeech(c *call) error {
 		return err
 	}
 	logSpeech(c, r.Model, t)
-	out.Audio = base64.StdEncoding.EncodeToString(file.Bytes())
-	return a.writeJSON(c, 200, out)
+	return a.writeTimed(c, &out, file)
+}
+
+// writeTimed answers with out, whose audio is what file holds.
+func (a *API) writeTimed(c *call, out *timed, file *spool.Spool) error {
+	b, err := marshal(out)
+	if err != nil {
+		return err
+	}
+	head, tail, _ := bytes.Cut(b, []byte(`""`)) // the audio is the first member
+	audio := (file.Size() + 2) / 3 * 4
+	return a.writeSized(c, "application/json", int64(len(b))+audio+1, func(w io.Writer) error {
+		if _, err := w.Write(append(head[:len(head):len(head)], '"')); err != nil {
+			return err
+		}
+		e := base64.NewEncoder(base64.StdEncoding, w)
+		if _, err := file.WriteTo(e); err != nil {
+			return err
+		}
+		if err := e.Close(); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\"%s\n", tail)
+		return err
+	})
 }
 
 // streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/httpapi/spool"
 )
 
 // A code names a failure in an answer's error object.
@@ -27,6 +28,7 @@ const (
 	codeMethod             code = "method_not_allowed"
 	codeTooLarge           code = "request_too_large"
 	codeInternal           code = "internal_error"
+	codeOutOfDisk          code = "out_of_disk"
 	codeRequestTimeout     code = "request_timeout"
 	codeTooLong            code = "string_above_max_length"
 	codeUnsupportedAudio   code = "unsupported_audio"
@@ -80,6 +82,7 @@ var codeClasses = map[code]codeClass{
 	codeShuttingDown:         {503, "overloaded_error", true},
 	engine.CodeModelLoading:  {503, "overloaded_error", true},
 	engine.CodeOutOfMemory:   {503, "overloaded_error", false},
+	codeOutOfDisk:            {503, "overloaded_error", false},
 	codeRequestTimeout:       {504, "timeout_error", false},
 	codeLoadTimeout:          {504, "timeout_error", false},
 }
@@ -92,6 +95,7 @@ type apiError struct {
 	message string
 	after   time.Duration // Retry-After
 	cause   error         // for the log
+	unread  bool          // the body was not read to its end
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -112,6 +116,7 @@ const statusGone = 499
 func classify(ctx context.Context, err error) error {
 	var ae *apiError
 	var ee *engine.Error
+	var de *spool.Error
 	switch {
 	case errors.Is(err, errGone):
 		return errGone
@@ -119,6 +124,8 @@ func classify(ctx context.Context, err error) error {
 		return ae
 	case errors.As(err, &ee):
 		return fromEngine(ee)
+	case errors.As(err, &de):
+		return fromSpool(de)
 	case ctx.Err() != nil:
 		if errors.As(context.Cause(ctx), &ae) {
 			return ae
@@ -136,11 +143,32 @@ func fromEngine(e *engine.Error) *apiError {
 		class = codeClasses[codeEngineFailure]
 	}
 	out := &apiError{codeClass: class, code: e.Code, param: e.Param, message: e.Message, after: e.RetryAfter, cause: e.Err}
+	// A model may need more memory than there is, or than there is now.
+	out.retry = out.retry || out.status == http.StatusServiceUnavailable && e.RetryAfter > 0
 	if out.message == "" {
 		out.message = string(e.Code)
 	}
 	if out.param == "" && (e.Code == engine.CodeModelNotFound || e.Code == codeModelNotSupported || e.Code == codeMissing) {
 		out.param = "model"
+	}
+	return out
+}
+
+// fromSpool says why an upload or an answer could not be kept.
+func fromSpool(e *spool.Error) *apiError {
+	const instead = "send a shorter request, or ask for a stream"
+	out := fail(codeOutOfDisk, "", "the server cannot write its temporary files; its log says why")
+	switch {
+	case errors.Is(e, spool.ErrLimit):
+		out = fail(codeOutOfDisk, "", "%v; %s, or raise limits.temp_files", e.Err, instead)
+	case e.Full():
+		out = fail(codeOutOfDisk, "", "the disk that holds the server's temporary files is full; %s", instead)
+		out.cause = e.Err
+	default:
+		out.cause = e.Err
+	}
+	if e.Others {
+		out.retry, out.after = true, 5*time.Second
 	}
 	return out
 }
@@ -171,11 +199,12 @@ func (a *API) writeError(c *call, e *apiError) {
 	if e.status >= 500 && !e.retry {
 		h.Set("x-should-retry", "false")
 	}
-	if e.status == http.StatusServiceUnavailable {
+	if e.status == http.StatusServiceUnavailable && e.retry {
 		after := e.after
 		if after <= 0 {
 			after = time.Second
 		}
+		h.Set("x-should-retry", "true")
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 	switch e.code {

@@ -192,6 +192,10 @@ func (f *fake) Load(ctx context.Context, model string) error {
 	return ctx.Err()
 }
 
+func (f *fake) Lease(ctx context.Context, model string) (engine.Lease, error) {
+	return engine.Lease{}, f.Load(ctx, model)
+}
+
 func (f *fake) Defaults(string) engine.Sampling { return engine.Sampling{} }
 
 var wordRE = regexp.MustCompile(`\s?\S+|\s+`)

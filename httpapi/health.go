@@ -36,6 +36,9 @@ func (a *API) server(c *call) error {
 	}
 	type limits struct {
 		JSONBody          int64 `json:"json_body"`
+		Upload            int64 `json:"upload"`
+		TempFiles         int64 `json:"temp_files"`
+		SpeechChars       int   `json:"speech_chars"`
 		Headers           int   `json:"headers"`
 		EmbeddingInputs   int   `json:"embedding_inputs"`
 		Prompts           int   `json:"prompts"`
@@ -50,6 +53,7 @@ func (a *API) server(c *call) error {
 		Request   string            `json:"request_timeout"`
 		Overrides map[string]string `json:"request_timeout_overrides"`
 		Load      string            `json:"load_timeout"`
+		Memory    string            `json:"memory_wait"`
 		Write     string            `json:"stream_write_timeout"`
 		Stall     string            `json:"stall_timeout"`
 		KeepAlive string            `json:"keepalive_interval"`
@@ -70,11 +74,11 @@ func (a *API) server(c *call) error {
 	}{
 		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
 		limits{
-			o.JSONBody, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
+			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
 			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
 		},
 		timeouts{
-			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
+			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
 			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownGrace),
 		},
 	})

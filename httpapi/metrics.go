@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"quern/engine"
+	"quern/httpapi/spool"
 )
 
 // metrics are counted as requests pass, or read from the engine when somebody
@@ -33,12 +34,14 @@ var (
 	spanBuckets  = []float64{0.05, 0.1, 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960}
 )
 
-func newMetrics(e Engine, vllm bool, log *slog.Logger) *metrics {
+func newMetrics(e Engine, temp *spool.Pool, vllm bool, log *slog.Logger) *metrics {
 	reg := prometheus.NewRegistry()
 	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "http_requests_total", Help: "Requests answered, by route and status; 499 are clients that left.",
 	}, []string{"path", "code"})}
-	reg.MustRegister(m.requests, &stateCollector{e, vllm})
+	reg.MustRegister(m.requests, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "temp_bytes", Help: "Uploads and answers kept for requests under way, in memory or temporary files.",
+	}, func() float64 { return float64(temp.Used()) }))
 	if vllm {
 		m.success = prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "vllm:request_success_total", Help: "Sequences ended, by reason.",

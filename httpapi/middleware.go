@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"quern/engine"
 	"quern/engine/budget"
 )
 
@@ -26,6 +29,7 @@ type call struct {
 	params httprouter.Params
 
 	loading time.Duration // how long prepare waited for the model
+	lease   engine.Lease  // of that model, until the answer is complete
 }
 
 // A response remembers what was answered and gives every write a deadline.
@@ -147,6 +151,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (a *API) dispatch(c *call) {
 	defer c.w.release()
 	c.w.path = c.route.path
+	defer func() { c.lease.Release() }()
 	err := a.admit(c)
 	if err == nil {
 		if c.route.work {
@@ -170,7 +175,7 @@ func (a *API) dispatch(c *call) {
 	if c.w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	if e.code == codeTooLarge {
+	if e.unread {
 		a.refuse(c, e)
 		return
 	}
@@ -240,6 +245,7 @@ func (a *API) writeBytes(c *call, status int, b []byte) error {
 }
 
 func (a *API) write(c *call, status int, mime string, b []byte) error {
+	c.lease.Release()
 	h := c.w.Header()
 	h.Set("Content-Type", mime)
 	h.Set("Content-Length", strconv.Itoa(len(b)))
@@ -248,6 +254,31 @@ func (a *API) write(c *call, status int, mime string, b []byte) error {
 		return errGone
 	}
 	return nil
+}
+
+// writeSized answers with the size bytes of a media type that fill writes.
+func (a *API) writeSized(c *call, mime string, size int64, fill func(io.Writer) error) error {
+	c.lease.Release() // a slow reader keeps no model
+	h := c.w.Header()
+	h.Set("Content-Type", mime)
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	c.w.WriteHeader(http.StatusOK)
+	w := bufio.NewWriterSize(answer{c.w}, 64<<10)
+	if err := fill(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// An answer is a response whose failed writes say that the client left.
+type answer struct{ w *response }
+
+func (a answer) Write(p []byte) (int, error) {
+	n, err := a.w.Write(p)
+	if err != nil {
+		err = errGone
+	}
+	return n, err
 }
 
 // marshal encodes v on one line and leaves <, > and & as they are.

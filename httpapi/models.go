@@ -135,7 +135,7 @@ func (a *API) loadModel(c *call) error {
 	if err != nil {
 		return err
 	}
-	info, took, err := a.load(c.r.Context(), info)
+	info, took, err := a.load(c, info)
 	if err != nil {
 		return err
 	}

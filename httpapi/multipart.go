@@ -9,43 +9,111 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quern/httpapi/spool"
 )
 
-// uploadMemory is how much of an upload is kept in memory; what is more goes to
-// a temporary file.
-const uploadMemory = 8 << 20
+// What a form may hold beside its file.
+const (
+	formParts  = 1000
+	formValues = 1 << 20 // bytes of names and values
+)
 
 // A form is a multipart body being read field by field. As with an object, the
 // first problem is kept and a handler asks once.
 type form struct {
-	*multipart.Form
-	p    problem
-	read map[string]bool
+	Value  map[string][]string
+	upload *spool.Spool // nil when there is none
+	p      problem
+	read   map[string]bool
 }
 
-// readForm reads a multipart body. The caller removes what it keeps on disk.
-func (a *API) readForm(c *call) (*form, error) {
+// readForm reads a multipart body. The caller closes it.
+func (a *API) readForm(c *call) (_ *form, err error) {
 	kind, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
 		return nil, fail(codeInvalidValue, "", "this endpoint takes multipart/form-data with the audio in a part called \"file\"")
 	}
 	limit := a.o.Upload
 	tooLarge := fail(codeTooLarge, "", "the upload is larger than limits.upload (%d bytes); send less or raise the limit", limit)
+	tooLarge.unread = true
 	if c.r.ContentLength > limit {
 		return nil, tooLarge
 	}
+	f := &form{Value: map[string][]string{}, read: map[string]bool{}}
 	body := &idleReader{r: c.r.Body, w: c.w, idle: a.o.BodyIdle}
-	f, err := multipart.NewReader(&countReader{r: body, left: limit}, params["boundary"]).ReadForm(uploadMemory)
+	err = f.fill(multipart.NewReader(&countReader{r: body, left: limit}, params["boundary"]), a.temp)
+	if err == nil {
+		c.w.rc.SetReadDeadline(time.Time{})
+		return f, nil
+	}
+	f.close()
+	var disk *spool.Error
+	var known *apiError
 	switch {
+	case errors.As(err, &disk):
+		full := fromSpool(disk)
+		full.unread = true
+		return nil, full
+	case errors.As(err, &known):
+		return nil, known
 	case errors.Is(err, errTooLarge):
 		return nil, tooLarge
-	case err != nil && body.err != nil && body.err != io.EOF:
+	case body.err != nil && body.err != io.EOF:
 		return nil, a.bodyError(c, body, err, tooLarge)
-	case err != nil:
-		return nil, fail(codeInvalidValue, "", "the multipart body is malformed: %v", err)
 	}
-	c.w.rc.SetReadDeadline(time.Time{})
-	return &form{Form: f, read: map[string]bool{}}, nil
+	return nil, fail(codeInvalidValue, "", "the multipart body is malformed: %v", err)
+}
+
+// fill reads all parts: the first file called "file" into a Spool of temp, values
+// into memory. Other files are skipped.
+func (f *form) fill(r *multipart.Reader, temp *spool.Pool) error {
+	left := int64(formValues)
+	for parts := 0; ; parts++ {
+		p, err := r.NextPart()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case parts == formParts:
+			return unreadf("the form has more than %d parts", formParts)
+		}
+		name := p.FormName()
+		switch {
+		case name == "":
+		case p.FileName() == "":
+			b, err := io.ReadAll(io.LimitReader(p, left+1))
+			if err != nil {
+				return err
+			}
+			if left -= int64(len(name) + len(b)); left < 0 {
+				return unreadf("the fields beside the file are larger than %d bytes", formValues)
+			}
+			f.Value[name] = append(f.Value[name], string(b))
+		case name == "file" && f.upload == nil:
+			f.upload = temp.New()
+			if _, err := io.Copy(f.upload, p); err != nil {
+				return err
+			}
+			if _, err := f.upload.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func unreadf(format string, args ...any) *apiError {
+	e := fail(codeTooLarge, "", format, args...)
+	e.unread = true
+	return e
+}
+
+// close frees the upload.
+func (f *form) close() {
+	if f.upload != nil {
+		f.upload.Close()
+	}
 }
 
 // values returns every value of a field, under its name with and without [].
@@ -122,20 +190,15 @@ func (f *form) missing(name string) {
 }
 
 // file opens the part called file.
-func (f *form) file() (multipart.File, int64) {
-	parts := f.File["file"]
-	if len(parts) == 0 {
-		if _, text := f.Value["file"]; text {
-			f.invalid("file", "must be sent as a file, with a file name")
-		} else {
-			f.missing("file")
-		}
-		return nil, 0
+// file returns the upload; nil after an error.
+func (f *form) file() io.Reader {
+	if f.upload != nil {
+		return f.upload
 	}
-	file, err := parts[0].Open()
-	if err != nil {
-		f.p.set(fail(codeInternal, "file", "the upload cannot be read"))
-		return nil, 0
+	if _, text := f.Value["file"]; text {
+		f.invalid("file", "must be sent as a file, with a file name")
+	} else {
+		f.missing("file")
 	}
-	return file, parts[0].Size
+	return nil
 }

@@ -102,13 +102,17 @@ func (a *API) speakSound(c *call, r engine.SpeakRequest, f *sound, streamed bool
 	if f.sized() && !streamed {
 		ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 		defer cancel()
-		var file bytes.Buffer
-		t, err := a.encode(ctx, r, f, &file, false, nil)
+		file := a.temp.New()
+		defer file.Close()
+		t, err := a.encode(ctx, r, f, file, false, nil)
 		if err != nil {
 			return err
 		}
 		logSpeech(c, r.Model, t)
-		return a.writeAs(c, f.MIME, file.Bytes())
+		return a.writeSized(c, f.MIME, file.Size(), func(w io.Writer) error {
+			_, err := file.WriteTo(w)
+			return err
+		})
 	}
 	out := &soundWriter{c: c, mime: f.MIME}
 	t, err := a.encode(c.r.Context(), r, f, out, true, out.flush)
@@ -135,11 +139,7 @@ func (w *soundWriter) Write(p []byte) (int, error) {
 		h.Set("X-Accel-Buffering", "no") // nginx would hold sound back
 		w.c.w.WriteHeader(http.StatusOK)
 	}
-	n, err := w.c.w.Write(p)
-	if err != nil {
-		err = errGone
-	}
-	return n, err
+	return answer{w.c.w}.Write(p)
 }
 
 // flush is called after every chunk of speech.

@@ -194,17 +194,29 @@ func TestLoadTimeIsNotRequestTime(t *testing.T) {
 	}
 }
 
-func TestQueueFull(t *testing.T) {
-	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-		yield(engine.Event{}, &engine.Error{Code: engine.CodeQueueFull, Message: "64 requests are waiting", RetryAfter: 2500 * time.Millisecond})
-	})})
-	r := post(t, s, "/v1/chat/completions", streamBody)
-	wantFailure(t, r, 503, "queue_full", "")
-	if got := r.Header.Get("Retry-After"); got != "3" {
-		t.Errorf("Retry-After %q, want 3", got)
-	}
-	if r.Header.Get("x-should-retry") != "" {
-		t.Error("the client is told not to retry")
+// TestTryAgain: both headers of a 503 say the same, and only where trying again can
+// help.
+func TestTryAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		err          *engine.Error
+		again, after string
+	}{
+		{"queue full", &engine.Error{Code: engine.CodeQueueFull, RetryAfter: 2500 * time.Millisecond}, "true", "3"},
+		{"loading", &engine.Error{Code: engine.CodeModelLoading}, "true", "1"},
+		{"memory in use", &engine.Error{Code: engine.CodeOutOfMemory, RetryAfter: 5 * time.Second}, "true", "5"},
+		{"too large", &engine.Error{Code: engine.CodeOutOfMemory}, "false", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, httpapi.Options{Engine: &fake{load: func(context.Context, string) error { return tt.err }}})
+			for _, path := range []string{"/v1/chat/completions", "/v1/text-to-speech/af_bella"} {
+				r := post(t, s, path, `{"messages":[{"role":"user","content":"Hi"}],"text":"Hi"}`)
+				if r.StatusCode != 503 || r.Header.Get("x-should-retry") != tt.again || r.Header.Get("Retry-After") != tt.after {
+					t.Errorf("%s: status %d, x-should-retry %q, Retry-After %q; want 503, %q, %q", path,
+						r.StatusCode, r.Header.Get("x-should-retry"), r.Header.Get("Retry-After"), tt.again, tt.after)
+				}
+			}
+		})
 	}
 }
 

@@ -74,16 +74,13 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 	if err != nil {
 		return err
 	}
-	defer f.RemoveAll()
+	defer f.close()
 	r := &transcription{}
 	model := f.str("model")
 	if model == "" {
 		f.missing("model")
 	}
-	file, _ := f.file()
-	if file != nil {
-		defer file.Close()
-	}
+	file := f.file()
 	r.Prompt = f.str("prompt")
 	for _, name := range []string{"vad", "vad_filter"} {
 		r.AllSound = f.off(name) || r.AllSound
@@ -369,7 +366,7 @@ func (a *API) vendorTranscription(c *call) error {
 	if err != nil {
 		return err
 	}
-	defer f.RemoveAll()
+	defer f.close()
 	r := &transcription{}
 	r.Words = true
 	r.Language = f.str("language_code")
@@ -381,10 +378,7 @@ func (a *API) vendorTranscription(c *call) error {
 	}
 	r.Keywords = f.values("keyterms")
 	granularity := f.oneOf("timestamps_granularity", "none", "word", "character")
-	file, _ := f.file()
-	if file != nil {
-		defer file.Close()
-	}
+	file := f.file()
 	if f.str("model_id") == "" {
 		f.missing("model_id")
 	}

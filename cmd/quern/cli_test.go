@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -120,6 +122,23 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("stderr %q; want nothing", stderr)
 			}
 		})
+	}
+}
+
+// TestSayToPipe: a WAV file on standard output has a true header, though nobody can go
+// back there, and a long one does not need memory for it.
+func TestSayToPipe(t *testing.T) {
+	code, wav, stderr := quern(t, "Hello there.", nil, "say", "-v", "alloy", "-o", "-")
+	if code != 0 || len(wav) < 1000 || binary.LittleEndian.Uint32([]byte(wav[4:8])) != uint32(len(wav)-8) {
+		t.Errorf("exit code %d, %d bytes, header % x, %s", code, len(wav), wav[:min(44, len(wav))], stderr)
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	code, wav, stderr = quern(t, strings.Repeat("Hello there. ", 50), nil, "say", "-v", "alloy", "-o", "-")
+	if code != 1 || wav != "" || !strings.Contains(stderr, "no such file or directory") {
+		t.Errorf("without a folder for temporary files: exit code %d, %d bytes, %s", code, len(wav), stderr)
 	}
 }
 

@@ -424,7 +424,7 @@ func (s *settings) check(env func(string) (string, bool)) error {
 		key   string
 		value duration
 	}{
-		{"load_timeout", s.LoadTimeout}, {"request_timeout", s.RequestTimeout},
+		{"load_timeout", s.LoadTimeout}, {"memory_wait", s.MemoryWait}, {"request_timeout", s.RequestTimeout},
 		{"stream_write_timeout", s.StreamWrite}, {"stall_timeout", s.StallTimeout},
 		{"keepalive_interval", s.KeepAliveInterval}, {"header_delay", s.HeaderDelay},
 		{"shutdown_grace", s.ShutdownGrace},
@@ -433,8 +433,8 @@ func (s *settings) check(env func(string) (string, bool)) error {
 			return fmt.Errorf("%s: never is only for keep_alive", d.key)
 		}
 	}
-	if s.KeepAlive == 0 || s.LoadTimeout == 0 {
-		return errors.New("keep_alive, load_timeout: must be more than 0 (keep_alive may be never)")
+	if s.KeepAlive == 0 || s.LoadTimeout == 0 || s.MemoryWait == 0 {
+		return errors.New("keep_alive, load_timeout, memory_wait: must be more than 0 (keep_alive may be never)")
 	}
 	for path, d := range s.RequestOverrides {
 		if !strings.HasPrefix(path, "/") || d == never {
@@ -446,6 +446,9 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	}
 	if s.Limits.Upload <= 0 {
 		return errors.New("limits.upload: must be more than 0")
+	}
+	if s.Limits.TempFiles <= 0 {
+		return errors.New("limits.temp_files: must be more than 0")
 	}
 	if s.Limits.SpeechChars < 1 {
 		return errors.New("limits.speech_chars: must be at least 1")
@@ -550,6 +553,7 @@ func (s *settings) engineOptions(log *slog.Logger) engine.Options {
 		Device:      string(s.Device),
 		GPULayers:   s.layers(),
 		LoadTimeout: s.LoadTimeout.std(),
+		MemoryWait:  s.MemoryWait.std(),
 		KeepAlive:   s.KeepAlive.std(),
 		MemoryLimit: int64(s.MemoryLimit),
 		Defaulted:   s.ModelDefaults.options(),

@@ -13,6 +13,7 @@ import (
 
 	"quern/codecs"
 	"quern/engine"
+	"quern/httpapi/spool"
 )
 
 type sayOptions struct {
@@ -67,7 +68,11 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	if err := e.CheckVoice(info.ID, o.voice); err != nil {
 		return usageError{err}
 	}
-	var w io.Writer = onlyWriter{a.out}
+	// Standard output may be a pipe, and a WAV header says how long the file is.
+	var whole spool.Pool
+	kept := whole.New()
+	defer kept.Close()
+	var w io.Writer = kept
 	if o.out != "-" {
 		f, err := os.Create(o.out)
 		if err != nil {
@@ -93,11 +98,12 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	if enc == nil {
 		return errors.New("the text has nothing in it that can be spoken")
 	}
-	return enc.Close()
+	if err := enc.Close(); err != nil {
+		return err
+	}
+	_, err = kept.WriteTo(a.out)
+	return err
 }
-
-// onlyWriter hides what else standard output can do: it may be a pipe.
-type onlyWriter struct{ io.Writer }
 
 // encodingOf chooses an encoding by a file's ending; "-" is WAV.
 func encodingOf(path string) (codecs.Encoding, error) {

@@ -40,6 +40,7 @@ type settings struct {
 
 	KeepAlive         duration            `yaml:"keep_alive"`
 	LoadTimeout       duration            `yaml:"load_timeout"`
+	MemoryWait        duration            `yaml:"memory_wait"`
 	RequestTimeout    duration            `yaml:"request_timeout"`
 	RequestOverrides  map[string]duration `yaml:"request_timeout_overrides"`
 	StreamWrite       duration            `yaml:"stream_write_timeout"`
@@ -111,6 +112,7 @@ type sampling struct {
 type limits struct {
 	JSONBody    size `yaml:"json_body"`
 	Upload      size `yaml:"upload"`
+	TempFiles   size `yaml:"temp_files"`
 	SpeechChars int  `yaml:"speech_chars"`
 	MaxN        int  `yaml:"max_n"`
 }
@@ -140,12 +142,13 @@ func defaultSettings() settings {
 		GPULayers:         -1,
 		KeepAlive:         minutes(5),
 		LoadTimeout:       minutes(10),
+		MemoryWait:        minutes(1),
 		RequestTimeout:    seconds(60),
 		StreamWrite:       seconds(30),
 		KeepAliveInterval: seconds(15),
 		HeaderDelay:       seconds(5),
 		ShutdownGrace:     seconds(30),
-		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, SpeechChars: 50000, MaxN: 8},
+		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, TempFiles: 8 << 30, SpeechChars: 50000, MaxN: 8},
 		Metrics:           metrics{VLLMNames: true},
 		Log:               logging{Level: "info", Format: "text"},
 	}

@@ -1,0 +1,44 @@
+package httpapi_test
+
+import (
+	"context"
+	"testing"
+
+	"quern/engine"
+	"quern/httpapi"
+)
+
+// A leaser is a fake whose leases are of a real engine's model.
+type leaser struct {
+	*fake
+	e *engine.Engine
+}
+
+func (l leaser) Lease(ctx context.Context, _ string) (engine.Lease, error) {
+	return l.e.Lease(ctx, engine.VoiceName)
+}
+
+// TestRequestsHoldTheirModel: from before the first call until the answer is out a
+// model cannot be unloaded, and not a moment longer.
+func TestRequestsHoldTheirModel(t *testing.T) {
+	e, err := engine.New(engine.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	inUse := make(chan error, 1)
+	l := leaser{&fake{}, e}
+	l.embed = func(engine.EmbedRequest) (engine.EmbedResult, error) {
+		inUse <- e.Unload(engine.VoiceName)
+		return engine.EmbedResult{}, &engine.Error{Code: engine.CodeEngineFailure, Message: "no"}
+	}
+	s := newServer(t, httpapi.Options{Engine: l})
+	post(t, s, "/v1/embeddings", `{"input":"x","model":"`+embedModel+`"}`)
+	if err := <-inUse; err == nil {
+		t.Error("a model was unloaded under a request")
+	}
+	s.Close() // waits for the handler
+	if err := e.Unload(engine.VoiceName); err != nil {
+		t.Errorf("after the request: %v", err)
+	}
+}
