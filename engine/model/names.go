@@ -136,10 +136,11 @@ var hfLayer = map[string]string{
 }
 
 // hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, and the heads and senses of larger models.
+// numbers that follow from others, the heads and senses of larger models, and
+// layers that draft.
 var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.",
+	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
 }
 
 // A translation is a Set on its way to GGUF's terms.
