@@ -48,10 +48,17 @@ var hfFamilies = map[string]hfFamily{
 	"gemma3":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
 	"starcoder2":  {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
 	"olmo2":       {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
-	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}},
+	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
 	"gpt_oss":     {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
 	"bert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
 	"nomic_bert":  {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
+}
+
+// hfEps is what transformers assumes for an epsilon left out.
+var hfEps = map[string]float64{
+	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
+	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
+	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
 
 var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
@@ -242,12 +249,15 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		put("attention.key_length", n)
 		put("attention.value_length", n)
 	}
-	if v := c.first(f.eps, "norm_epsilon", "rms_norm_eps", "layer_norm_eps"); v != nil {
-		key := "attention.layer_norm_rms_epsilon"
-		if f.layer {
-			key = "attention.layer_norm_epsilon"
-		}
-		put(key, v)
+	eps := c.first(f.eps, "norm_epsilon", "rms_norm_eps", "layer_norm_eps")
+	if eps == nil {
+		eps = hfEps[c.kind]
+	}
+	if f.layer {
+		put("attention.layer_norm_epsilon", eps)
+	}
+	if !f.layer || f.arch == "phimoe" { // llama.cpp runs phimoe with RMS norms
+		put("attention.layer_norm_rms_epsilon", eps)
 	}
 	var extra []*weights.Tensor
 	if !f.norotary {

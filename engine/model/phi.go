@@ -71,8 +71,9 @@ type phi3Layer struct {
 
 // Phi 3.5 MoE is two models. llama.cpp runs its GGUF files with RMS norms, with a
 // bias, and with softmax routing; Microsoft's own has LayerNorm and SparseMixer.
-// Keys tell: Translate writes phimoe.router_jitter and the epsilon of LayerNorm,
-// llama.cpp's converter writes neither.
+// A key tells: Translate writes phimoe.router_jitter, llama.cpp's converter does
+// not. Translate writes the epsilons of both norms, so that llama.cpp loads the
+// file.
 const routerJitter = "router_jitter"
 
 func newPhi3(set *file) (LM, error) {
