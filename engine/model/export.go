@@ -13,7 +13,7 @@ import (
 // file itself are not part of it.
 func ToGGUF(set *weights.Set) (*weights.Set, error) {
 	if set.Source != weights.SafeTensors {
-		return set, nil
+		return Translate(set)
 	}
 	lm, err := Open(set) // so that nothing is written that would not run
 	if err != nil {
