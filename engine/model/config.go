@@ -198,7 +198,7 @@ func ggufConfig(set *file) (Config, error) {
 		Hidden:  r.count("embedding_length", maxWidth),
 		Context: r.count("context_length", maxContext),
 	}
-	set.drafts = c.Layers
+	set.drafts = [2]int{c.Layers, blocks}
 	c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
 	c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
 	c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)

@@ -17,11 +17,11 @@ type file struct {
 	prefix  string // of the architecture's keys: "llama."
 	keys    map[string]bool
 	tensors map[string]bool
-	drafts  int // the first layer that only drafts, behind the last of the model; see ggufConfig
+	drafts  [2]int // layers from one up to another that only draft; see ggufConfig
 }
 
 func newFile(set *weights.Set, arch string) *file {
-	return &file{Set: set, prefix: arch + ".", keys: make(map[string]bool), tensors: make(map[string]bool), drafts: maxLayers}
+	return &file{Set: set, prefix: arch + ".", keys: make(map[string]bool), tensors: make(map[string]bool)}
 }
 
 // value finds a key of the architecture.
@@ -134,5 +134,5 @@ func (f *file) idle(name string) bool {
 	}
 	number, rest, _ := strings.Cut(rest, ".")
 	layer, err := strconv.Atoi(number)
-	return err == nil && (layer >= f.drafts || rest == "attn_rot_embd.weight")
+	return err == nil && (layer >= f.drafts[0] && layer < f.drafts[1] || rest == "attn_rot_embd.weight")
 }
