@@ -24,7 +24,9 @@ type Decoder interface {
 
 // An Encoder writes a stream of audio.
 type Encoder interface {
-	// Write takes whole frames, interleaved, nominally in [-1, 1].
+	// Write takes whole frames, interleaved, nominally in [-1, 1]. Samples beyond
+	// are clipped; those that are not finite are refused with an error that wraps
+	// pcm.ErrSample, and nothing of x is written.
 	Write(x []float32) error
 
 	// Close ends the stream; it does not close what the encoder writes to.

@@ -134,6 +134,9 @@ type rawEncoder struct {
 }
 
 func (e *rawEncoder) Write(x []float32) error {
+	if err := pcm.Check(x); err != nil {
+		return err
+	}
 	e.buf = pcm.Encode(e.buf[:0], x, e.format)
 	_, err := e.w.Write(e.buf)
 	return err
@@ -149,6 +152,9 @@ type converted struct {
 }
 
 func (e *converted) Write(x []float32) error {
+	if err := pcm.Check(x); err != nil {
+		return err
+	}
 	e.buf = e.conv.Process(e.buf[:0], x)
 	return e.enc.Write(e.buf)
 }

@@ -7,6 +7,7 @@ import (
 
 	"quern/engine/graph"
 	"quern/engine/model"
+	"quern/engine/tts/kokoro"
 	"quern/formats"
 	"quern/formats/weights"
 	"quern/kernels/quant"
@@ -57,6 +58,9 @@ func EstimateFile(path string, o ModelOptions, limit int64) (Estimate, error) {
 // CanRun says what quern lacks to run the model of a file, which stays the
 // caller's; nil when nothing.
 func CanRun(file *weights.Set) error {
+	if _, ok := file.Tensor(kokoro.Signature); ok {
+		return nil // it speaks; its file has no configuration that could be wrong
+	}
 	m := &textModel{file: file}
 	if err := m.open(context.Background(), ModelOptions{}, 0); err != nil {
 		return err

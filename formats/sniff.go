@@ -7,6 +7,7 @@ import (
 
 	"quern/formats/gguf"
 	"quern/formats/safetensors"
+	"quern/formats/torch"
 	"quern/formats/weights"
 )
 
@@ -37,6 +38,7 @@ func sniff(head []byte) kind {
 var kinds = []kind{
 	{is: prefix("GGUF"), open: gguf.Open},
 	{is: isSafeTensors, open: safetensors.Open},
+	{is: isTorchZip, open: torch.Open},
 	{is: isONNX, err: ErrUnsupported, what: says("an ONNX model; \"quern run-onnx\" runs the graph, and its folder with config.json and tokenizer.json is served")},
 
 	// Other programs' models. ggml's early formats wrote their magic as a
@@ -44,8 +46,7 @@ var kinds = []kind{
 	{is: prefix("lmgg", "fmgg", "tjgg"), err: ErrUnsupported, what: says("a ggml file from before GGUF; get the model as GGUF or convert it again")},
 	{is: prefix("algg"), err: ErrUnsupported, what: says("a ggml LoRA adapter from before GGUF; convert the adapter again")},
 	{is: prefix("FUGG"), err: ErrUnsupported, what: says("a big-endian GGUF file; convert the model to little-endian")},
-	{is: isTorchZip, err: ErrUnsupported, what: says("a PyTorch checkpoint, a zip of pickles; " + pickles)},
-	{is: isPickle, err: ErrUnsupported, what: says("a Python pickle, probably an old PyTorch checkpoint; " + pickles)},
+	{is: isPickle, err: ErrUnsupported, what: says("a Python pickle, probably a PyTorch checkpoint from before 1.6; save it again with a newer PyTorch, or get the model as GGUF or SafeTensors")},
 	{is: prefix("\x93NUMPY"), err: ErrUnsupported, what: says("a NumPy array, not a model")},
 	{is: prefix("\x89HDF\r\n\x1a\n"), err: ErrUnsupported, what: says("an HDF5 file, as Keras writes; convert the model to GGUF")},
 	{is: at(4, "TFL3"), err: ErrUnsupported, what: says("a TensorFlow Lite model; get the model as GGUF")},
@@ -73,8 +74,6 @@ var kinds = []kind{
 		return fmt.Sprintf("no model file of a known kind; it begins with % x", h[:min(8, len(h))])
 	}},
 }
-
-const pickles = "pickles can run code, so quern never reads them; get the model as GGUF"
 
 func says(s string) func([]byte) string { return func([]byte) string { return s } }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/builtin"
 )
 
@@ -194,6 +195,30 @@ func TestPlain(t *testing.T) {
 	if got, want := plain(in), "a[31mb\n\tcd\u00e9"; got != want {
 		t.Errorf("plain = %q; want %q", got, want)
 	}
+}
+
+// A PyTorch checkpoint is shown; of those Kokoro's can be run.
+func TestInspectCheckpoint(t *testing.T) {
+	for _, tt := range []struct {
+		file string
+		want []string
+	}{
+		{"../../formats/torch/testdata/voice_tiny.pt", []string{"PyTorch", "510 × 1 × 16", "cannot run it", "runs only Kokoro's"}},
+		{"../../engine/tts/kokoro/testdata/kokoro-tiny.safetensors", []string{"SafeTensors", "can run it"}},
+	} {
+		code, text, errs := quern(t, "", nil, "inspect", filepath.FromSlash(tt.file))
+		for _, part := range tt.want {
+			if code != 0 || !strings.Contains(text, part) {
+				t.Errorf("inspect %s: exit code %d, %s, %q not in\n%.500s", tt.file, code, errs, part, text)
+			}
+		}
+	}
+	t.Run("Kokoro", func(t *testing.T) {
+		code, text, errs := quern(t, "", nil, "inspect", filepath.Join(fixtures.Path(t, "kokoro", "tiny"), "kokoro-tiny.pth"))
+		if code != 0 || !strings.Contains(text, "PyTorch") || strings.Contains(text, "cannot run it") || !strings.Contains(text, "bert.embeddings.word_embeddings.weight") {
+			t.Errorf("exit code %d, %s\n%.500s", code, errs, text)
+		}
+	})
 }
 
 func TestInspect(t *testing.T) {

@@ -27,7 +27,9 @@ func (a *app) inspectCmd() *cobra.Command {
 		Short: "Show what a model file holds and whether quern can run it",
 		Long: `Prints the metadata and the tensor table of a model file, and whether quern can run
 it. Long arrays and texts are shortened; --json has them whole. Of an ONNX model it
-prints what the graph takes and gives, its operators, and those quern lacks.
+prints what the graph takes and gives, its operators, and those quern lacks. Of a PyTorch
+checkpoint (.pth, .pt, .bin) it prints the tensors; nothing in it is executed, and of such
+files quern runs Kokoro's only.
 
 --graph prints the forward pass as quern records it, in Graphviz's language.`,
 		Example: `  quern inspect model.gguf

@@ -61,10 +61,14 @@ func NewWriter(w io.Writer, rate, channels int) (*Writer, error) {
 	return e, nil
 }
 
-// Write encodes x, whole frames, interleaved, rounded to 16 bits.
+// Write encodes x, whole frames, interleaved, rounded to 16 bits. Samples beyond
+// full scale are clipped; those that are not finite are an error.
 func (w *Writer) Write(x []float32) error {
 	if len(x)%w.channels != 0 {
 		panic(fmt.Sprintf("flac: Write of %d samples for %d channels", len(x), w.channels))
+	}
+	if err := pcm.Check(x); err != nil {
+		return fmt.Errorf("flac: %w", err)
 	}
 	if err := w.begin(); err != nil {
 		return err

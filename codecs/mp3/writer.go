@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"quern/codecs/pcm"
 )
 
 // EncoderDelay is by how many samples the sound lies behind the start of what
@@ -116,8 +118,9 @@ func cutoff(kbps int) float64 {
 }
 
 // Write encodes frames of interleaved samples in [-1, 1] and writes every MP3
-// frame that is complete. Samples beyond are clipped, NaN is silence. The
-// encoder looks ahead one granule, so the last samples leave with Close.
+// frame that is complete. Samples beyond are clipped; those that are not finite
+// are an error. The encoder looks ahead one granule, so the last samples leave
+// with Close.
 func (e *Writer) Write(x []float32) error {
 	if nch := e.head.channels(); len(x)%nch != 0 {
 		panic(fmt.Sprintf("mp3: Write of %d samples in %d channels", len(x), nch))
@@ -125,13 +128,13 @@ func (e *Writer) Write(x []float32) error {
 	if e.closed && e.err == nil {
 		e.err = errors.New("mp3: Write after Close")
 	}
+	if err := pcm.Check(x); err != nil && e.err == nil {
+		return fmt.Errorf("mp3: %w", err)
+	}
 	e.written += int64(len(x) / e.head.channels())
 	for len(x) > 0 && e.err == nil {
 		n := min(len(x), cap(e.in)-len(e.in))
 		for _, v := range x[:n] {
-			if v != v {
-				v = 0
-			}
 			e.in = append(e.in, max(-1, min(1, v)))
 		}
 		x = x[n:]

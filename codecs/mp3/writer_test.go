@@ -235,6 +235,11 @@ func FuzzWriter(f *testing.F) {
 		kbps := []int{32, 64, 128, 160}[int(kind)/18%4]
 		x := floats(data)
 		x = x[:len(x)/channels*channels]
+		for i, v := range x {
+			if v-v != 0 { // refused; codecs tests that
+				x[i] = 0
+			}
+		}
 		got, _, _, err := decode(encode(t, x, rates[int(kind)%9], channels, kbps))
 		if len(x) > 0 && err != nil || len(got) < len(x) {
 			t.Fatalf("%d samples of %d come back: %v", len(got), len(x), err)

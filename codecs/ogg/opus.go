@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"quern/codecs/opus"
+	"quern/codecs/pcm"
 	"quern/codecs/resample"
 )
 
@@ -56,10 +57,14 @@ func NewOpusWriter(w io.Writer, rate, channels, bitrate int, app opus.Applicatio
 	return e, nil
 }
 
-// Write encodes x, whole frames, interleaved.
+// Write encodes x, whole frames, interleaved. Samples beyond full scale are
+// clipped; those that are not finite are an error.
 func (e *OpusWriter) Write(x []float32) error {
 	if len(x)%e.channels != 0 {
 		panic(fmt.Sprintf("ogg: Write of %d samples for %d channels", len(x), e.channels))
+	}
+	if err := pcm.Check(x); err != nil { // before the filter spreads it
+		return fmt.Errorf("opus: %w", err)
 	}
 	n := len(e.frame)
 	e.frame = e.conv.Process(e.frame, x)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/thesyncim/gopus"
+
+	"quern/codecs/pcm"
 )
 
 // FrameSize is the number of frames of an encoded packet: 20 ms.
@@ -32,6 +34,7 @@ const (
 type Encoder struct {
 	enc      *gopus.Encoder
 	channels int
+	frame    []float32 // clipped
 	buf      []byte
 }
 
@@ -65,16 +68,24 @@ func NewEncoder(channels, bitrate int, app Application) (*Encoder, error) {
 func (e *Encoder) Lookahead() int { return e.enc.Lookahead() }
 
 // Encode appends the packet for one frame to dst: FrameSize frames, interleaved.
+// Samples beyond full scale are clipped; those that are not finite are an error.
 func (e *Encoder) Encode(dst []byte, frame []float32) (out []byte, err error) {
 	if len(frame) != FrameSize*e.channels {
 		panic(fmt.Sprintf("opus: Encode of %d samples, want %d", len(frame), FrameSize*e.channels))
+	}
+	if err := pcm.Check(frame); err != nil {
+		return dst, fmt.Errorf("opus: %w", err)
+	}
+	e.frame = e.frame[:0]
+	for _, v := range frame {
+		e.frame = append(e.frame, max(-1, min(1, v)))
 	}
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = dst, fmt.Errorf("opus encoder: %v", r)
 		}
 	}()
-	n, err := e.enc.Encode(frame, e.buf)
+	n, err := e.enc.Encode(e.frame, e.buf)
 	if err != nil {
 		return dst, err
 	}

@@ -4,6 +4,7 @@ package pcm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -93,6 +94,20 @@ func finite(v float32) float32 {
 		return 0
 	}
 	return v
+}
+
+// ErrSample is wrapped by every encoder's error for a sample that is NaN or
+// infinite. What makes such samples is broken: nothing it makes is worth keeping.
+var ErrSample = errors.New("audio sample is no finite number")
+
+// Check returns an error that wraps ErrSample when a sample of x is not finite.
+func Check(x []float32) error {
+	for i, v := range x {
+		if v-v != 0 {
+			return fmt.Errorf("%w: sample %d is %v", ErrSample, i, v)
+		}
+	}
+	return nil
 }
 
 // Encode appends the bytes of x to dst, little endian. Values beyond full scale

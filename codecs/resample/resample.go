@@ -162,16 +162,15 @@ func (r *Resampler) Flush(dst []float32) []float32 {
 	return r.pull(dst, want)
 }
 
+// loudest bounds samples so that the filter's sums stay finite.
+const loudest = 1e30
+
 // push adds frames to the history of each channel.
 func (r *Resampler) push(src []float32) {
-	if r.channels == 1 {
-		r.hist[0] = append(r.hist[0], src...)
-		return
-	}
 	for c := range r.hist {
 		h := r.hist[c]
 		for i := c; i < len(src); i += r.channels {
-			h = append(h, src[i])
+			h = append(h, max(-loudest, min(loudest, src[i])))
 		}
 		r.hist[c] = h
 	}

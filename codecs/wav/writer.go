@@ -60,10 +60,14 @@ func tagOf(f pcm.Format) uint16 {
 	return 0
 }
 
-// Write encodes x, whole frames, interleaved.
+// Write encodes x, whole frames, interleaved. Samples that are not finite are an
+// error; see pcm.Encode for those beyond full scale.
 func (w *Writer) Write(x []float32) error {
 	if len(x)%w.channels != 0 {
 		panic(fmt.Sprintf("wav: Write of %d samples for %d channels", len(x), w.channels))
+	}
+	if err := pcm.Check(x); err != nil {
+		return fmt.Errorf("wav: %w", err)
 	}
 	if !w.buffered {
 		w.buf = w.buf[:0]

@@ -26,7 +26,7 @@ type bertLayer struct {
 	ffn              mlp
 }
 
-func newBert(set *weights.Set) (LM, error) {
+func newBert(set *file) (LM, error) {
 	m, err := newBase(set, true)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // A base is what every model has around its layers.
 type base struct {
 	c       Config
-	set     *weights.Set
+	set     *file
 	embed   *weights.Tensor // (vocab, hidden)
 	norm    norm            // after the last layer
 	output  linear          // to the vocabulary; embed when tied
@@ -23,16 +23,16 @@ type base struct {
 }
 
 // newBase reads the configuration and the weights outside the layers.
-func newBase(set *weights.Set, encoder bool) (*base, error) {
+func newBase(set *file, encoder bool) (*base, error) {
 	c, err := ggufConfig(set)
 	if err != nil {
 		return nil, err
 	}
-	if causal, ok := set.Meta.Bool(c.Arch + ".attention.causal"); ok && !causal && !encoder {
-		return nil, fmt.Errorf("%w: %s without causal attention", ErrUnsupported, c.Arch)
-	}
 	c.Encoder = encoder
-	m := &base{c: c, set: set, tensors: tensors{set: set}, reader: reader{meta: &set.Meta, prefix: c.Arch + "."}}
+	m := &base{c: c, set: set, tensors: tensors{set: set}, reader: reader{file: set}}
+	if causal := m.reader.flag("attention.causal", !encoder); causal == encoder {
+		m.reader.refuse("attention.causal", "is %v", causal)
+	}
 	t := &m.tensors
 	m.embed = t.need("token_embd.weight", c.Vocab, c.Hidden)
 	if encoder {
@@ -64,15 +64,6 @@ func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
 // architectures hold query and key rows permuted for neighbours, Hugging Face
 // files never do.
 func (m *base) interleave() { m.rope.Interleaved = m.set.Source == weights.GGUF }
-
-// hfWindow is the sliding window of architectures whose GGUF files are run
-// without one.
-func (m *base) hfWindow() int {
-	if m.set.Source == weights.GGUF {
-		return 0
-	}
-	return m.c.Window
-}
 
 // err is the first error of reading keys and finding weights.
 func (m *base) err() error {
@@ -251,6 +242,14 @@ func (m *base) mixture(i int, act graph.Act, renormalise bool) mixture {
 	c, t := &m.c, &m.tensors
 	if c.Experts == 0 {
 		m.reader.fail("expert_count", "is missing")
+	}
+	if m.reader.flag("expert_weights_norm", renormalise) != renormalise {
+		m.reader.refuse("expert_weights_norm", "is %v", !renormalise)
+	}
+	// 1 is a softmax over all experts, 3 over the chosen, which is the same
+	// after renormalising.
+	if g := m.reader.upTo("expert_gating_func", maxExperts); g > 1 && (g != 3 || !renormalise) {
+		m.reader.refuse("expert_gating_func", "is %d, want 1 for softmax", g)
 	}
 	n, ff := c.Experts, c.ExpertFF
 	return mixture{

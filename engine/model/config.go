@@ -3,8 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
-
-	"quern/formats/weights"
+	"strings"
 )
 
 // A Config is what a text model's file says about its shape.
@@ -58,12 +57,10 @@ type RopeConfig struct {
 	Exact      bool // yarn's bounds are not rounded to whole pairs
 }
 
-// A reader takes typed values out of metadata under one prefix. Its first
-// error sticks.
+// A reader takes typed values out of a file's keys. Its first error sticks.
 type reader struct {
-	meta   *weights.Meta
-	prefix string
-	err    error
+	*file
+	err error
 }
 
 func (r *reader) fail(key, format string, args ...any) {
@@ -72,9 +69,17 @@ func (r *reader) fail(key, format string, args ...any) {
 	}
 }
 
+// refuse is fail for a value that is sound but asks for what quern does not have.
+func (r *reader) refuse(key, format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s%s %s", ErrUnsupported, r.prefix, key, fmt.Sprintf(format, args...))
+	}
+}
+
 // count reads an integer in [1, max].
 func (r *reader) count(key string, max int) int {
-	n, ok := r.meta.Int(r.prefix + key)
+	v, _ := r.value(key)
+	n, ok := v.(int64)
 	switch {
 	case !ok:
 		r.fail(key, "is missing or no integer")
@@ -88,7 +93,7 @@ func (r *reader) count(key string, max int) int {
 
 // countOr is count with a default for a key that is absent.
 func (r *reader) countOr(key string, max, def int) int {
-	if _, ok := r.meta.Lookup(r.prefix + key); !ok {
+	if _, ok := r.value(key); !ok {
 		return def
 	}
 	return r.count(key, max)
@@ -96,7 +101,7 @@ func (r *reader) countOr(key string, max, def int) int {
 
 // upTo reads an integer in [0, max], 0 when it is absent.
 func (r *reader) upTo(key string, max int) int {
-	if n, ok := r.meta.Int(r.prefix + key); ok && n == 0 {
+	if v, _ := r.value(key); v == int64(0) {
 		return 0
 	}
 	return r.countOr(key, max, 0)
@@ -105,7 +110,8 @@ func (r *reader) upTo(key string, max int) int {
 // perLayer reads an integer, or an array of one integer per layer that are all
 // the same.
 func (r *reader) perLayer(key string, max, layers, def int) int {
-	list := r.meta.Ints(r.prefix + key)
+	v, _ := r.value(key)
+	list, _ := v.([]int64)
 	if list == nil {
 		return r.countOr(key, max, def)
 	}
@@ -115,9 +121,7 @@ func (r *reader) perLayer(key string, max, layers, def int) int {
 	}
 	for _, n := range list {
 		if n != list[0] {
-			if r.err == nil {
-				r.err = fmt.Errorf("%w: %s%s differs between layers", ErrUnsupported, r.prefix, key)
-			}
+			r.refuse(key, "differs between layers")
 			return 1
 		}
 	}
@@ -130,7 +134,7 @@ func (r *reader) perLayer(key string, max, layers, def int) int {
 
 // float reads a finite number; an integer will do.
 func (r *reader) float(key string, def float64) float64 {
-	v, ok := r.meta.Lookup(r.prefix + key)
+	v, ok := r.value(key)
 	if !ok {
 		return def
 	}
@@ -158,6 +162,20 @@ func (r *reader) positive(key string, def float64) float64 {
 	return v
 }
 
+// flag reads a boolean.
+func (r *reader) flag(key string, def bool) bool {
+	v, ok := r.value(key)
+	if !ok {
+		return def
+	}
+	b, ok := v.(bool)
+	if !ok {
+		r.fail(key, "is no boolean")
+		return def
+	}
+	return b
+}
+
 // Bounds no sane model passes; they keep products of them inside an int.
 const (
 	maxLayers  = 1 << 10
@@ -169,43 +187,40 @@ const (
 
 // ggufConfig reads the keys all GGUF text models share. The vocabulary's size
 // is that of the token embedding.
-func ggufConfig(set *weights.Set) (Config, error) {
-	arch := set.Meta.String("general.architecture")
-	r := &reader{meta: &set.Meta, prefix: arch + "."}
+func ggufConfig(set *file) (Config, error) {
+	r := &reader{file: set}
+	blocks := r.count("block_count", maxLayers)
 	c := Config{
-		Arch:    arch,
-		Layers:  r.count("block_count", maxLayers),
+		Arch: strings.TrimSuffix(set.prefix, "."),
+		// The last layers may be for drafting further tokens (nextn, MTP). The
+		// model's own output does not depend on them; quern leaves them out.
+		Layers:  blocks - r.upTo("nextn_predict_layers", blocks-1),
 		Hidden:  r.count("embedding_length", maxWidth),
 		Context: r.count("context_length", maxContext),
 	}
-	c.FF = r.perLayer("feed_forward_length", maxWidth, c.Layers, 1)
-	c.Heads = r.perLayer("attention.head_count", maxHeads, c.Layers, 1)
-	c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, c.Layers, c.Heads)
+	set.drafts = [2]int{c.Layers, blocks}
+	c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
+	c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
+	c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
 	c.HeadDim = r.countOr("attention.key_length", maxWidth, max(1, c.Hidden/c.Heads))
-	if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim && r.err == nil {
-		r.err = fmt.Errorf("%w: keys of %d with values of %d", ErrUnsupported, c.HeadDim, v)
+	if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
+		r.refuse("attention.value_length", "is %d with keys of %d", v, c.HeadDim)
 	}
 	if c.Heads%c.KVHeads != 0 {
 		r.fail("attention.head_count_kv", "is %d for %d heads", c.KVHeads, c.Heads)
 	}
-	eps := "attention.layer_norm_rms_epsilon"
-	if _, ok := set.Meta.Lookup(r.prefix + eps); !ok {
-		eps = "attention.layer_norm_epsilon"
+	c.Eps = r.eps(layerNormed[c.Arch])
+	if mixtures[c.Arch] {
+		c.Experts = r.upTo("expert_count", maxExperts)
 	}
-	c.Eps = float32(r.positive(eps, 1e-5))
-	c.Window = r.upTo("attention.sliding_window", maxContext)
-	c.Experts = r.upTo("expert_count", maxExperts)
 	if c.Experts > 0 {
 		c.Used = r.count("expert_used_count", c.Experts)
 		c.ExpertFF = r.countOr("expert_feed_forward_length", maxWidth, c.FF)
-		if f := r.float("expert_weights_scale", 1); f != 0 && f != 1 && r.err == nil {
-			r.err = fmt.Errorf("%w: expert weights scaled by %g", ErrUnsupported, f)
-		}
 	}
 	c.Rope = r.rope(&c)
 	c.Pooling = Pooling(r.upTo("pooling_type", maxHeads))
-	if c.Pooling > PoolLast && r.err == nil {
-		r.err = fmt.Errorf("%w: pooling of type %d", ErrUnsupported, c.Pooling)
+	if c.Pooling > PoolLast {
+		r.refuse("pooling_type", "is %d, want at most %d", c.Pooling, PoolLast)
 	}
 	if e, ok := set.Tensor("token_embd.weight"); ok && len(e.Shape) == 2 {
 		c.Vocab = e.Shape[0]
@@ -213,6 +228,56 @@ func ggufConfig(set *weights.Set) (Config, error) {
 		r.err = fmt.Errorf("%w: no token_embd.weight", ErrFormat)
 	}
 	return c, r.err
+}
+
+// mixtures are the architectures that may have experts.
+var mixtures = map[string]bool{"gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+
+// layerNormed are the architectures whose norms are LayerNorm.
+var layerNormed = map[string]bool{"bert": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
+
+// eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
+// file has only that.
+func (r *reader) eps(layerNorm bool) float32 {
+	key, other := "attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"
+	if layerNorm {
+		key, other = other, key
+	}
+	if _, ok := r.value(key); !ok {
+		key = other
+	}
+	return float32(r.positive(key, 1e-5))
+}
+
+// window reads the sliding window of a model whose every full-th layer sees
+// everything: 0 for none. A file may say per layer which ones have the window.
+func (r *reader) window(full int) int {
+	const key = "attention.sliding_window_pattern"
+	switch v, ok := r.value(key); v := v.(type) {
+	case []bool:
+		for i, slides := range v {
+			if slides != ((i+1)%full != 0) {
+				r.refuse(key, "has another order of full and sliding attention than one in %d", full)
+			}
+		}
+	case int64:
+		if v != int64(full) {
+			r.refuse(key, "is %d, want %d", v, full)
+		}
+	default:
+		if ok {
+			r.fail(key, "is neither an integer nor a list of booleans")
+		}
+	}
+	return r.upTo("attention.sliding_window", maxContext)
+}
+
+// sameBase refuses layers with a window that rotate by a base of their own.
+func (r *reader) sameBase(c *Config) {
+	const key = "rope.freq_base_swa"
+	if b := r.positive(key, c.Rope.Base); b != c.Rope.Base {
+		r.refuse(key, "is %g, want %g as in the other layers", b, c.Rope.Base)
+	}
 }
 
 func (r *reader) rope(c *Config) RopeConfig {
@@ -227,25 +292,35 @@ func (r *reader) rope(c *Config) RopeConfig {
 		BetaSlow:   r.positive("rope.scaling.yarn_beta_slow", 1),
 	}
 	// No key of GGUF's: llama.cpp always rounds, and so does quern with its files.
-	if round, ok := r.meta.Bool(r.prefix + "rope.scaling.yarn_truncate"); ok {
-		rc.Exact = !round
-	}
+	rc.Exact = !r.flag("rope.scaling.yarn_truncate", true)
 	if rc.Dim%2 != 0 {
 		r.fail("rope.dimension_count", "is %d, want an even number", rc.Dim)
 	}
-	switch kind := r.meta.String(r.prefix + "rope.scaling.type"); kind {
-	case "", "none":
-		// Files older than rope.scaling.type have only the linear factor.
-		if f := r.positive("rope.scale_linear", 1); f != 1 {
-			rc.Scaling, rc.Factor = "linear", f
+	// Files older than rope.scaling.type have only a factor, which is linear.
+	factor := r.float("rope.scaling.factor", r.float("rope.scale_linear", 1))
+	if factor == 0 {
+		factor = 1 // as good as none
+	}
+	if factor < 0 {
+		r.fail("rope.scaling.factor", "is %g, want more than 0", factor)
+	}
+	kind, given := r.value("rope.scaling.type")
+	magnitude := r.float("rope.scaling.yarn_attn_factor", 0)
+	switch {
+	case !given && factor != 1, kind == "linear":
+		rc.Scaling, rc.Factor = "linear", factor
+	case !given, kind == "", kind == "none":
+	case kind == "yarn":
+		rc.Scaling, rc.Factor = "yarn", factor
+		if magnitude > 0 && rc.ExtFactor != 0 {
+			rc.AttnFactor *= magnitude / (1 + 0.1*math.Log(factor)) // it stands for the usual one
 		}
-	case "longrope": // its factors are tensors
-	case "linear", "yarn":
-		rc.Scaling, rc.Factor = kind, r.positive("rope.scaling.factor", 1)
+	case kind == "longrope": // its factors are tensors
+		if factor != 1 {
+			r.refuse("rope.scaling.factor", "is %g for longrope, want none", factor)
+		}
 	default:
-		if r.err == nil {
-			r.err = fmt.Errorf("%w: rope scaling %q", ErrUnsupported, kind)
-		}
+		r.refuse("rope.scaling.type", "is %v", kind)
 	}
 	return rc
 }

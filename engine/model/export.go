@@ -13,7 +13,7 @@ import (
 // file itself are not part of it.
 func ToGGUF(set *weights.Set) (*weights.Set, error) {
 	if set.Source != weights.SafeTensors {
-		return set, nil
+		return Translate(set)
 	}
 	lm, err := Open(set) // so that nothing is written that would not run
 	if err != nil {
@@ -24,13 +24,7 @@ func ToGGUF(set *weights.Set) (*weights.Set, error) {
 		return nil, err
 	}
 	c := lm.Config()
-	to := &weights.Set{Source: weights.GGUF}
-	for k, v := range from.Meta.All() {
-		if n, ok := v.(int64); ok && isReal(k) {
-			v = float64(n)
-		}
-		to.Meta.Set(k, v)
-	}
+	to := &weights.Set{Source: weights.GGUF, Meta: ggufMeta(&from.Meta)}
 	for t := range from.All() {
 		w := alias(t.Name, t)
 		if interleaved[c.Arch] && (strings.Contains(t.Name, ".attn_q.") || strings.Contains(t.Name, ".attn_k.")) {
@@ -43,6 +37,18 @@ func ToGGUF(set *weights.Set) (*weights.Set, error) {
 		}
 	}
 	return to, nil
+}
+
+// ggufMeta is the keys of a translated set with the types GGUF gives them.
+func ggufMeta(from *weights.Meta) weights.Meta {
+	var to weights.Meta
+	for k, v := range from.All() {
+		if n, ok := v.(int64); ok && isReal(k) {
+			v = float64(n)
+		}
+		to.Set(k, v)
+	}
+	return to
 }
 
 // interleaved are the architectures whose GGUF files rotate neighbours; see

@@ -2,7 +2,6 @@ package model
 
 import (
 	"quern/engine/graph"
-	"quern/formats/weights"
 )
 
 // falconLM is Falcon 7B, 40B and 180B: attention and feed-forward side by side,
@@ -21,7 +20,7 @@ type falconLayer struct {
 	ffn      mlp
 }
 
-func newFalcon(set *weights.Set) (LM, error) {
+func newFalcon(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err

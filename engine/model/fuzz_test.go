@@ -88,10 +88,10 @@ func TestRefused(t *testing.T) {
 		err             error
 	}{
 		{"architecture", "smollm2-F32", "general.architecture", "mamba", `architecture "mamba" is not known; quern knows bert, falcon, gemma2`, model.ErrUnsupported},
-		{"causal", "qwen3moe", "qwen3moe.attention.causal", false, "qwen3moe without causal attention", model.ErrUnsupported},
-		{"pooling", "nomic-bert", "nomic-bert.pooling_type", int64(4), "pooling of type 4", model.ErrUnsupported},
-		{"expert weights", "qwen2moe", "qwen2moe.expert_weights_scale", 2.5, "expert weights scaled by 2.5", model.ErrUnsupported},
-		{"rope scaling", "granite", "granite.rope.scaling.type", "new", `rope scaling "new"`, model.ErrUnsupported},
+		{"causal", "qwen3moe", "qwen3moe.attention.causal", false, "qwen3moe.attention.causal is false", model.ErrUnsupported},
+		{"pooling", "nomic-bert", "nomic-bert.pooling_type", int64(4), "nomic-bert.pooling_type is 4", model.ErrUnsupported},
+		{"expert weights", "qwen2moe", "qwen2moe.expert_weights_scale", 2.5, `key "qwen2moe.expert_weights_scale" = 2.5 is none that quern knows`, model.ErrUnsupported},
+		{"rope scaling", "granite", "granite.rope.scaling.type", "new", "granite.rope.scaling.type is new", model.ErrUnsupported},
 		{"experts used", "phimoe", "phimoe.expert_used_count", int64(5), "phimoe.expert_used_count is 5, outside 1 to 4", model.ErrFormat},
 		{"no experts", "gpt-oss", "gpt-oss.expert_count", int64(0), "gpt-oss.expert_count is missing", model.ErrFormat},
 		{"heads", "olmo2", "olmo2.attention.head_count", int64(2), "attn_output.weight has shape [32 64], want [32 32]", model.ErrFormat},

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"quern/engine/graph"
-	"quern/formats/weights"
 )
 
 // gemmaLM is the text part of Gemma 2 and 3: norms before and after each block,
@@ -29,7 +28,7 @@ type gemmaLayer struct {
 	ffn                                  mlp
 }
 
-func newGemma(set *weights.Set) (LM, error) {
+func newGemma(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
@@ -47,14 +46,18 @@ func newGemma(set *weights.Set) (LM, error) {
 		}
 		g.scoreCap = float32(r.capping("attn_logit_softcapping", 50))
 		g.logCap = float32(r.capping("final_logit_softcapping", 30))
-		if c.Window == 0 {
+		if c.Window = r.window(g.full); c.Window == 0 {
 			c.Window = 4096
 		}
+		r.sameBase(c)
 	case "gemma3":
 		if c.Layers == 62 {
 			scale = wide
 		}
 		g.full = 6
+		if c.Window = r.window(g.full); c.Window == 0 {
+			g.full = 1 // a model without a window has no layers of the other kind
+		}
 		g.logCap = float32(r.capping("final_logit_softcapping", 0))
 		// Position scaling is for the layers that see everything.
 		local := RopeConfig{Dim: c.Rope.Dim, Base: r.positive("rope.freq_base_swa", 10000), Factor: 1, AttnFactor: 1}

@@ -24,13 +24,15 @@ type gptossLayer struct {
 	experts           mixture
 }
 
-func newGPTOSS(set *weights.Set) (LM, error) {
+func newGPTOSS(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
 	c, t := &m.c, &m.tensors
 	g := &gptoss{base: m}
+	c.Window = m.reader.window(2)
+	m.reader.sameBase(c)
 	for i := range c.Layers {
 		g.layers = append(g.layers, gptossLayer{
 			attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),

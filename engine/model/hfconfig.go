@@ -25,6 +25,7 @@ type hfFamily struct {
 	names    map[string]string // names in a layer that mean something else here
 	plusOne  bool              // norms are stored less one
 	norotary bool
+	reads    []string // keys of hfOff that the family reads
 }
 
 // hfFamilies is every model_type quern translates. Which of the architectures
@@ -42,16 +43,25 @@ var hfFamilies = map[string]hfFamily{
 	"phi3":        {arch: "phi3", eps: "rms_norm_eps", more: slidingWindow},
 	"phimoe":      {arch: "phimoe", eps: "rms_norm_eps", layer: true, more: all(slidingWindow, experts, sparseMixer), defaults: map[string]any{"num_experts_per_tok": int64(2)}},
 	"falcon":      {arch: "falcon", eps: "layer_norm_epsilon", layer: true, more: falcon, names: map[string]string{"ln_mlp": "attn_norm", "ln_attn": "attn_norm_2"}},
-	"gemma2":      {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
-	"gemma3_text": {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, defaults: gemma3Defaults},
-	"gemma3":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, defaults: gemma3Defaults},
+	"gemma2":      {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, reads: gemmaCaps, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
+	"gemma3_text": {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
+	"gemma3":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
 	"starcoder2":  {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
 	"olmo2":       {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
-	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite},
+	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
 	"gpt_oss":     {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
-	"bert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional},
-	"nomic_bert":  {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: bidirectional, defaults: map[string]any{"rotary_emb_base": 10000.0}},
+	"bert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
+	"nomic_bert":  {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
 }
+
+// hfEps is what transformers assumes for an epsilon left out.
+var hfEps = map[string]float64{
+	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
+	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
+	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
+}
+
+var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
 
 var gemmaNorms = map[string]string{"post_attention_layernorm": "post_attention_norm"}
 
@@ -214,6 +224,7 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	}
 	c.arch = f.arch
 	c.refuseQuantised()
+	c.refuseUnknown(f.reads)
 
 	meta := new(weights.Meta)
 	meta.Set("general.architecture", f.arch)
@@ -238,12 +249,15 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		put("attention.key_length", n)
 		put("attention.value_length", n)
 	}
-	if v := c.first(f.eps, "norm_epsilon", "rms_norm_eps", "layer_norm_eps"); v != nil {
-		key := "attention.layer_norm_rms_epsilon"
-		if f.layer {
-			key = "attention.layer_norm_epsilon"
-		}
-		put(key, v)
+	eps := c.first(f.eps, "norm_epsilon", "rms_norm_eps", "layer_norm_eps")
+	if eps == nil {
+		eps = hfEps[c.kind]
+	}
+	if f.layer {
+		put("attention.layer_norm_epsilon", eps)
+	}
+	if !f.layer || f.arch == "phimoe" { // llama.cpp runs phimoe with RMS norms
+		put("attention.layer_norm_rms_epsilon", eps)
 	}
 	var extra []*weights.Tensor
 	if !f.norotary {
@@ -289,7 +303,8 @@ func sparseMixer(c *hfConfig, put func(string, any)) {
 // qwenWindow refuses a window on some layers only, which no published model
 // of the family turns on.
 func qwenWindow(c *hfConfig, _ func(string, any)) {
-	if c.flag("use_sliding_window") && c.int("max_window_layers", 0) < c.int("num_hidden_layers", 0) {
+	types, _ := c.m["layer_types"].([]any)
+	if c.flag("use_sliding_window") && (c.int("max_window_layers", 0) < c.int("num_hidden_layers", 0) || slices.Contains(types, "sliding_attention")) {
 		c.refuse("a sliding window on some layers of %s", c.kind)
 	}
 }
@@ -330,9 +345,6 @@ func experts(c *hfConfig, put func(string, any)) {
 }
 
 func falcon(c *hfConfig, put func(string, any)) {
-	if c.flag("alibi") {
-		c.refuse("ALiBi positions")
-	}
 	if v, ok := c.m["parallel_attn"].(bool); ok && !v && !c.flag("new_decoder_architecture") {
 		c.refuse("a falcon model without parallel attention")
 	}
@@ -404,6 +416,15 @@ func bidirectional(c *hfConfig, put func(string, any)) {
 	put("attention.causal", false)
 	if p := c.first("position_embedding_type"); p != nil && p != "absolute" {
 		c.refuse("position embeddings of type %v", p)
+	}
+}
+
+// trainedLength cuts the context of nomic-bert, whose config.json has room for
+// more positions than the model was trained with, to what it was trained with.
+func trainedLength(c *hfConfig, put func(string, any)) {
+	trained := c.int("max_trained_positions", 2048)
+	if n := c.int("max_position_embeddings", c.int("n_positions", trained)); n > 0 {
+		put("context_length", min(n, trained))
 	}
 }
 

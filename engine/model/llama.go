@@ -2,7 +2,6 @@ package model
 
 import (
 	"quern/engine/graph"
-	"quern/formats/weights"
 )
 
 // llama is Llama and the many models that share its architecture: RMSNorm
@@ -30,13 +29,16 @@ type llamaLayer struct {
 	experts           *mixture // in place of ffn
 }
 
-func newLlama(set *weights.Set) (LM, error) {
+func newLlama(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
 	m.interleave()
 	l := &llama{base: m, embedScale: 1, residualScale: 1, logitScale: 1}
+	if m.c.Arch == "llama" { // Mistral's; llama.cpp neither writes nor reads it
+		m.c.Window = m.reader.upTo("attention.sliding_window", maxContext)
+	}
 	switch m.c.Arch {
 	case "smollm3":
 		l.unrotate = 4
@@ -46,6 +48,9 @@ func newLlama(set *weights.Set) (LM, error) {
 		l.residualScale = float32(r.positive("residual_scale", 1))
 		l.attnScale = float32(r.float("attention.scale", 0))
 		l.logitScale = float32(1 / r.positive("logit_scale", 1))
+		if !r.flag("rope.scaling.finetuned", true) {
+			r.refuse("rope.scaling.finetuned", "is false: granite without rotary positions")
+		}
 	}
 	for i := range m.c.Layers {
 		x := llamaLayer{
@@ -73,7 +78,7 @@ func (m *llama) Hidden(b *graph.Builder) graph.Value {
 		if m.unrotate > 0 && (i+1)%m.unrotate == 0 {
 			rope = nil
 		}
-		o := m.attn(i, m.hfWindow())
+		o := m.attn(i, m.c.Window)
 		if m.attnScale > 0 {
 			o.Scale = m.attnScale
 		}

@@ -33,7 +33,7 @@ type LM interface {
 }
 
 // archs is every architecture, by GGUF's general.architecture.
-var archs = map[string]func(*weights.Set) (LM, error){
+var archs = map[string]func(*file) (LM, error){
 	"bert":       newBert,
 	"falcon":     newFalcon,
 	"gemma2":     newGemma,
@@ -65,7 +65,8 @@ func Known() []string {
 }
 
 // Open finds the architecture of a file and checks that every weight it needs
-// is there with the right shape. Before the model runs, set.Fill gives Data to
+// is there with the right shape, and that the file has no key or tensor beside
+// those that the architecture reads. Before the model runs, set.Fill gives Data to
 // the weights that a SafeTensors file stores in another order.
 func Open(set *weights.Set) (LM, error) {
 	set, err := Translate(set)
@@ -80,7 +81,15 @@ func Open(set *weights.Set) (LM, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: architecture %q is not known; quern knows %s", ErrUnsupported, arch, strings.Join(Known(), ", "))
 	}
-	return open(set)
+	f := newFile(set, arch)
+	lm, err := open(f)
+	if err == nil {
+		err = f.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lm, nil
 }
 
 // Graphviz draws the recorded pass of a model over one row.
@@ -99,7 +108,7 @@ func Graphviz(set *weights.Set) ([]byte, error) {
 
 // A tensors finds the weights of a model. Its first error sticks.
 type tensors struct {
-	set *weights.Set
+	set *file
 	err error
 }
 

@@ -11,12 +11,16 @@ import (
 )
 
 // Translate returns set in GGUF's terms: its names of keys and tensors, its
-// fused and stacked tensors. A GGUF file's Set is returned as it is. Query and
-// key rows stay as the container has them, which the result's Source tells.
+// fused and stacked tensors. A GGUF file's Set is returned as it is; a PyTorch
+// checkpoint, which does not say what its names mean, is refused. Query and key
+// rows stay as the container has them, which the result's Source tells.
 //
 // Tensors alias those of set where they can. Those that have to be put
 // together have no Data until set.Fill.
 func Translate(set *weights.Set) (*weights.Set, error) {
+	if set.Source == weights.Torch {
+		return nil, fmt.Errorf("%w: a PyTorch checkpoint; quern runs only Kokoro's of those: get the model as SafeTensors or GGUF", ErrUnsupported)
+	}
 	if set.Source != weights.SafeTensors || set.Meta.String("general.architecture") != "" {
 		return set, nil
 	}
@@ -136,10 +140,11 @@ var hfLayer = map[string]string{
 }
 
 // hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, and the heads and senses of larger models.
+// numbers that follow from others, the heads and senses of larger models, and
+// layers that draft.
 var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.",
+	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
 }
 
 // A translation is a Set on its way to GGUF's terms.

@@ -2,7 +2,6 @@ package model
 
 import (
 	"quern/engine/graph"
-	"quern/formats/weights"
 )
 
 // olmo2 is OLMo 2: Llama's blocks with their norms behind them, and norms over
@@ -20,12 +19,15 @@ type olmo2Layer struct {
 	ffn               mlp
 }
 
-func newOLMo2(set *weights.Set) (LM, error) {
+func newOLMo2(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
 	c, t := &m.c, &m.tensors
+	if n := m.reader.upTo("attention.sliding_window", maxContext); n > 0 {
+		m.reader.refuse("attention.sliding_window", "is %d: OLMo 3, some of whose layers see a window only, is not supported", n)
+	}
 	o := &olmo2{base: m}
 	for i := range c.Layers {
 		l := olmo2Layer{

@@ -22,7 +22,7 @@ type phi2Layer struct {
 	ffn  mlp
 }
 
-func newPhi2(set *weights.Set) (LM, error) {
+func newPhi2(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
@@ -71,18 +71,27 @@ type phi3Layer struct {
 
 // Phi 3.5 MoE is two models. llama.cpp runs its GGUF files with RMS norms, with a
 // bias, and with softmax routing; Microsoft's own has LayerNorm and SparseMixer.
-// Keys tell: Translate writes phimoe.router_jitter and the epsilon of LayerNorm,
-// llama.cpp's converter writes neither.
+// A key tells: Translate writes phimoe.router_jitter, llama.cpp's converter does
+// not. Translate writes the epsilons of both norms, so that llama.cpp loads the
+// file.
 const routerJitter = "router_jitter"
 
-func newPhi3(set *weights.Set) (LM, error) {
+func newPhi3(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
 	c, t := &m.c, &m.tensors
+	// llama.cpp's converter fills the window in wrongly for some models, and
+	// llama.cpp therefore runs all GGUF files without one; so does quern.
+	if n := m.reader.upTo("attention.sliding_window", maxContext); set.Source != weights.GGUF {
+		c.Window = n
+	}
 	jitter := m.reader.float(routerJitter, -1)
 	sparse := jitter != -1
+	if sparse {
+		c.Eps = m.reader.eps(true)
+	}
 	if sparse && (c.Used != 2 || jitter < 0 || jitter > 1) {
 		m.reader.fail(routerJitter, "is %g for %d experts a token, want 0 to 1 for 2", jitter, c.Used)
 	}
@@ -138,7 +147,7 @@ func (m *phi3) Hidden(b *graph.Builder) graph.Value {
 	x := b.Embed(b.Tokens(), m.embed)
 	for i := range m.layers {
 		l := &m.layers[i]
-		a := l.attn.of(b, m.normed(b, &l.attnNorm, x), &rope, c.Eps, m.attn(i, m.hfWindow()))
+		a := l.attn.of(b, m.normed(b, &l.attnNorm, x), &rope, c.Eps, m.attn(i, c.Window))
 		a, x = m.wanted(b, i, a, x)
 		x = b.Add(x, l.attn.o.of(b, a))
 		h := m.normed(b, &l.ffnNorm, x)

@@ -23,7 +23,7 @@ type qwenLayer struct {
 	shared            *weights.Tensor // (1, hidden); nil without a shared expert
 }
 
-func newQwen(set *weights.Set) (LM, error) {
+func newQwen(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
@@ -41,8 +41,7 @@ func newQwen(set *weights.Set) (LM, error) {
 		}
 		switch c.Arch {
 		case "qwen2moe":
-			norm, _ := set.Meta.Bool("qwen2moe.expert_weights_norm")
-			e := m.mixture(i, graph.SiLU, norm)
+			e := m.mixture(i, graph.SiLU, m.reader.flag("expert_weights_norm", false))
 			x.experts = &e
 			ff := m.reader.countOr("expert_shared_feed_forward_length", maxWidth, c.FF)
 			x.ffn = mlp{
@@ -53,8 +52,7 @@ func newQwen(set *weights.Set) (LM, error) {
 			x.shared = t.row(t.need(blk(i, "ffn_gate_inp_shexp.weight"), c.Hidden))
 		case "qwen3moe":
 			// Every published model normalises; Hugging Face files may say no.
-			norm, ok := set.Meta.Bool("qwen3moe.expert_weights_norm")
-			e := m.mixture(i, graph.SiLU, norm || !ok)
+			e := m.mixture(i, graph.SiLU, m.reader.flag("expert_weights_norm", true))
 			x.experts = &e
 		default:
 			x.ffn = m.gated(i)

@@ -260,10 +260,14 @@ func dropout(c *call) []*Tensor {
 	if t := c.opt(2); t != nil {
 		train = t.scalar().at(0) != 0
 	}
-	mask := func(v int64) *Tensor {
-		m := c.blank(onnx.Bool, x.Shape...)
-		for i := range m.I {
-			m.I[i] = v
+	mask := func(v float64) *Tensor {
+		t := onnx.Bool
+		if c.opset < 10 {
+			t = x.Type
+		}
+		m := c.blank(t, x.Shape...)
+		for i := range m.len() {
+			m.put(i, v)
 		}
 		return m
 	}

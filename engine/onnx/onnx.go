@@ -1,4 +1,4 @@
-// Package onnx runs ONNX graphs, opset 7 and later.
+// Package onnx runs ONNX graphs, opset 6 and later.
 //
 // Nodes run one after the other on typed tensors, unlike the models of package
 // model, which are recorded into a graph.Builder: shapes and even ranks of an
@@ -86,8 +86,16 @@ func New(m *onnx.Model, o Options) (s *Session, err error) {
 	if s.yield == nil {
 		s.yield = func() {}
 	}
-	if s.opset < 7 {
-		return nil, fmt.Errorf("%w: opset %d, want 7 or later", onnx.ErrUnsupported, s.opset)
+	versions := []int64{s.opset}
+	for _, f := range m.Functions {
+		if v, ok := f.Opsets[""]; ok {
+			versions = append(versions, v)
+		}
+	}
+	if v := slices.Min(versions); v < oldest {
+		return nil, fmt.Errorf("%w: opset %d, want %d or later", onnx.ErrUnsupported, v, oldest)
+	} else if v < 7 {
+		s.plain = true // what is fused is written as of opset 7
 	}
 	for _, f := range m.Functions {
 		s.funcs[f.Domain+":"+f.Name+":"+f.Overload] = f

@@ -42,5 +42,6 @@ func operators() map[string]op {
 	for _, family := range families {
 		maps.Copy(all, family())
 	}
+	older(all)
 	return all
 }

@@ -60,6 +60,11 @@ func (c *call) channelled(x *Tensor, each ...*Tensor) (channels, inner int) {
 
 func batchNorm(c *call) []*Tensor {
 	x, scale, bias, mean, variance := c.x(0), c.x(1), c.x(2), c.x(3), c.x(4)
+	if c.opset < 9 && c.int("spatial", 1) == 0 && len(x.Shape) > 0 { // every element of a sample is a channel
+		flat := x.as(x.Shape[0], count(x.Shape[1:]))
+		return one(c.again("BatchNormalization", map[string]*onnx.Attr{"epsilon": c.attr("epsilon")}, flat,
+			scale.as(scale.len()), bias.as(bias.len()), mean.as(mean.len()), variance.as(variance.len())).as(x.Shape...))
+	}
 	channels, inner := c.channelled(x, scale, bias, mean, variance)
 	eps := c.float("epsilon", 1e-5)
 	res := []*Tensor{nil}

@@ -14,39 +14,43 @@ func sampleOps() map[string]op {
 }
 
 // A stretchOf is how one dimension is resized: from in to out elements, by
-// scale, which need not be out/in.
+// scale, which need not be out/in. exact is in·scale, the length of the output
+// before it is rounded to out; coordinates count with it.
 type stretchOf struct {
 	in, out    int
 	scale      float64
+	exact      float64
 	start, end float64 // of tf_crop_and_resize
 }
 
 // position returns where in the input element i of the output lies, and whether
 // that is inside.
 //
-// ONNX, Operators.md, Resize, coordinate_transformation_mode.
+// ONNX, Operators.md, Resize, coordinate_transformation_mode, and op_resize.py of
+// its reference for lengths that are not whole.
 func (s *stretchOf) position(i int, mode string) (at float64, inside bool) {
-	x, in, out := float64(i), float64(s.in), float64(s.out)
+	x, in, exact := float64(i), float64(s.in), s.exact
 	switch mode {
 	case "half_pixel":
 		at = (x+0.5)/s.scale - 0.5
 	case "half_pixel_symmetric":
-		exact := in * s.scale
-		at = in/2*(1-out/exact) + (x+0.5)/s.scale - 0.5
+		at = in/2*(1-float64(s.out)/exact) + (x+0.5)/s.scale - 0.5
+	case "tf_half_pixel_for_nn": // of opset 11
+		at = (x + 0.5) / s.scale
 	case "pytorch_half_pixel":
-		if at = -0.5; s.out > 1 {
+		if at = -0.5; exact != 1 {
 			at = (x+0.5)/s.scale - 0.5
 		}
 	case "align_corners":
-		if s.out > 1 {
-			at = x * (in - 1) / (out - 1)
+		if exact != 1 {
+			at = x * (in - 1) / (exact - 1)
 		}
 	case "asymmetric":
 		at = x / s.scale
 	case "tf_crop_and_resize":
 		at = (s.start + s.end) / 2 * (in - 1)
-		if s.out > 1 {
-			at = s.start*(in-1) + x*(s.end-s.start)*(in-1)/(out-1)
+		if exact != 1 {
+			at = s.start*(in-1) + x*(s.end-s.start)*(in-1)/(exact-1)
 		}
 		return at, at >= 0 && at <= in-1
 	default:
@@ -189,7 +193,7 @@ func resize(c *call) []*Tensor {
 	}
 	all := make([]stretchOf, len(x.Shape))
 	for d, n := range x.Shape {
-		all[d] = stretchOf{in: n, out: n, scale: 1, end: 1}
+		all[d] = stretchOf{in: n, out: n, scale: 1, exact: float64(n), end: 1}
 	}
 	roi, scales, sizes := c.opt(1), c.opt(2), c.opt(3)
 	mode := c.text("coordinate_transformation_mode", "half_pixel")
@@ -214,7 +218,7 @@ func resize(c *call) []*Tensor {
 		}
 		for i, a := range axes {
 			s := &all[axis(a, len(all))]
-			s.out, s.scale = list[i], float64(list[i])/float64(s.in)
+			s.out, s.scale, s.exact = list[i], float64(list[i])/float64(s.in), float64(list[i])
 			if policy == "not_smaller" {
 				ratio = max(ratio, s.scale)
 			} else {
@@ -223,14 +227,14 @@ func resize(c *call) []*Tensor {
 		}
 		for _, a := range axes {
 			if s := &all[axis(a, len(all))]; policy != "stretch" {
-				s.scale, s.out = ratio, int(math.Floor(min(float64(s.in)*ratio, maxElems)+0.5))
+				s.scale, s.exact = ratio, float64(s.in)*ratio
+				s.out = int(math.Floor(min(s.exact, maxElems) + 0.5))
 			}
 		}
 	case scales != nil && scales.len() == len(axes):
 		for i, a := range axes {
 			s := &all[axis(a, len(all))]
-			s.scale = scales.at(i)
-			s.out = s.scaled()
+			s.scaleBy(scales.at(i))
 		}
 	default:
 		fail("%w: neither sizes nor scales", onnx.ErrFormat)
@@ -238,12 +242,13 @@ func resize(c *call) []*Tensor {
 	return one(c.resized(x, all, mode, c.text("mode", "nearest"), c.text("nearest_mode", "round_prefer_floor")))
 }
 
-// scaled returns the length of the output by its scale.
-func (s *stretchOf) scaled() int {
-	if !(s.scale > 0 && s.scale < maxElems && float64(s.in)*s.scale <= maxElems) {
-		fail("%w: %d elements scaled by %v", onnx.ErrUnsupported, s.in, s.scale)
+// scaleBy sets the length of the output by its scale.
+func (s *stretchOf) scaleBy(scale float64) {
+	s.scale, s.exact = scale, float64(s.in)*scale
+	if !(scale > 0 && scale < maxElems && s.exact <= maxElems) {
+		fail("%w: %d elements scaled by %v", onnx.ErrUnsupported, s.in, scale)
 	}
-	return int(math.Floor(float64(s.in) * s.scale))
+	s.out = int(math.Floor(s.exact))
 }
 
 // upsample is Upsample, and Resize of opset 10, which is the same.
@@ -258,14 +263,16 @@ func upsample(c *call) []*Tensor {
 		for _, v := range a.Floats {
 			scales = append(scales, float64(v))
 		}
+	} else if c.opset < 7 { // of images
+		scales = []float64{1, 1, c.float("height_scale", 0), c.float("width_scale", 0)}
 	}
 	if len(scales) != len(x.Shape) {
 		fail("%w: %d scales of shape %d", onnx.ErrFormat, len(scales), x.Shape)
 	}
 	all := make([]stretchOf, len(x.Shape))
 	for d, n := range x.Shape {
-		all[d] = stretchOf{in: n, scale: scales[d]}
-		all[d].out = all[d].scaled()
+		all[d] = stretchOf{in: n}
+		all[d].scaleBy(scales[d])
 	}
 	return one(c.resized(x, all, "asymmetric", c.text("mode", "nearest"), "floor"))
 }

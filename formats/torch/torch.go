@@ -49,7 +49,7 @@ func Open(path string) (*weights.Set, error) {
 	set, err := Parse(m.Bytes())
 	if err != nil {
 		m.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	set.OnClose(m.Close)
 	return set, nil

@@ -142,7 +142,9 @@ func (m *Model) Has(r rune) bool { return m.ids[r] != 0 }
 //
 // It returns samples in about [-1, 1] at Rate, and how many belong to each
 // symbol: spans[0] is the lead-in, spans[1+i] belongs to symbols[i], the last to
-// the lead-out. Equal arguments give equal samples; seed moves the noise.
+// the lead-out. Equal arguments give equal samples; seed moves the noise. Samples
+// that are not finite, which damaged weights make, are an error that wraps
+// weights.ErrFormat.
 func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, speed float64, seed uint64) (samples []float32, spans []int, err error) {
 	if len(style) != 2*m.style {
 		return nil, nil, fmt.Errorf("kokoro: a style of %d values; want %d", len(style), 2*m.style)
@@ -178,6 +180,9 @@ func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, spe
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if i := notFinite(samples); i >= 0 {
+		return nil, nil, fmt.Errorf("%w: Kokoro makes %v of sample %d: the model or the voice is damaged", weights.ErrFormat, samples[i], i)
 	}
 	frame := len(samples)
 	if total := sum(durations); total > 0 {

@@ -1,6 +1,7 @@
 package kokoro
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"quern/formats/safetensors"
 	"quern/formats/weights"
+	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
 
@@ -275,6 +278,66 @@ func TestNewErrors(t *testing.T) {
 		if _, err := New(full, []byte(config), nil); !errors.Is(err, weights.ErrFormat) {
 			t.Errorf("config %s: %v; want ErrFormat", config, err)
 		}
+	}
+}
+
+// A damaged file is refused when it is loaded, or its samples when they are made:
+// no sample is NaN or infinite.
+func TestDamagedWeights(t *testing.T) {
+	config, err := os.ReadFile("testdata/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := open(t, "kokoro-tiny.safetensors")
+	style := golden(t, open(t, "case_a.safetensors"), "ref_s")
+	damaged := func(hurt *weights.Tensor, v float32) *weights.Set {
+		set := new(weights.Set)
+		for x := range full.All() {
+			if x == hurt {
+				data := bytes.Clone(x.Data)
+				switch x.Type {
+				case quant.F32:
+					binary.LittleEndian.PutUint32(data[len(data)/8*4:], math.Float32bits(v))
+				case quant.F16:
+					binary.LittleEndian.PutUint16(data[len(data)/4*2:], quant.F32ToF16(v))
+				default:
+					t.Fatalf("%s is %v", x.Name, x.Type)
+				}
+				x = &weights.Tensor{Name: x.Name, Type: x.Type, Shape: x.Shape, Data: data}
+			}
+			_ = set.Add(x)
+		}
+		return set
+	}
+	i, caught := 0, 0
+	for x := range full.All() {
+		for _, v := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+			_, err := New(damaged(x, v), config, nil)
+			unused := strings.HasPrefix(x.Name, "bert.pooler.")
+			if !unused && (!errors.Is(err, weights.ErrFormat) || !strings.Contains(err.Error(), x.Name)) {
+				t.Errorf("%s with %v: %v, want it refused by name", x.Name, v, err)
+			}
+		}
+		if i++; i%5 != 0 {
+			continue // a sample is enough
+		}
+		m, err := New(damaged(x, 1e38), config, newThreads(t, 1))
+		if err != nil {
+			continue // one that cannot be normalised
+		}
+		samples, _, err := m.Speak(context.Background(), []rune("hˈO!"), style, 1, 42)
+		if err == nil && notFinite(samples) >= 0 || err != nil && !errors.Is(err, weights.ErrFormat) {
+			t.Errorf("%s with 1e38: sample %d is not finite, %v", x.Name, notFinite(samples), err)
+		}
+		if err != nil {
+			caught++
+		}
+	}
+	if caught == 0 {
+		t.Error("no weight of 1e38 made samples that are not finite: nothing was tested")
+	}
+	if _, err := NewVoice([]float32{0, float32(math.NaN())}, 2); !errors.Is(err, weights.ErrFormat) {
+		t.Errorf("a voice of NaN: %v", err)
 	}
 }
 

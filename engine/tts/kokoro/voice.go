@@ -20,6 +20,9 @@ func NewVoice(data []float32, width int) (*Voice, error) {
 	if width <= 0 || len(data) == 0 || len(data)%width != 0 || len(data)/width > maxVoiceRows {
 		return nil, fmt.Errorf("%w: a voice of %d values in rows of %d", weights.ErrFormat, len(data), width)
 	}
+	if i := notFinite(data); i >= 0 {
+		return nil, fmt.Errorf("%w: a voice holds %v at %d: its file is damaged", weights.ErrFormat, data[i], i)
+	}
 	return &Voice{rows: len(data) / width, width: width, data: data}, nil
 }
 

@@ -3,6 +3,7 @@ package kokoro
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"quern/formats/weights"
@@ -33,7 +34,8 @@ func (l *loader) fail(format string, args ...any) {
 	}
 }
 
-// find returns a tensor's floats and shape, or nil.
+// find returns a tensor's floats and shape, or nil. A file with a number that is
+// not finite is damaged: the network would make nothing but NaN of it.
 func (l *loader) find(name string) ([]float32, []int) {
 	t, ok := l.set.Tensor(name)
 	if !ok {
@@ -48,7 +50,15 @@ func (l *loader) find(name string) ([]float32, []int) {
 	}
 	x := make([]float32, t.Elems())
 	t.Type.Layout().Decode(x, data)
+	if i := notFinite(x); i >= 0 {
+		l.fail("tensor %q holds %v at %d: the file is damaged", name, x[i], i)
+	}
 	return x, t.Shape
+}
+
+// notFinite returns the place of the first number that is NaN or infinite, or -1.
+func notFinite(x []float32) int {
+	return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 })
 }
 
 // vector returns a tensor that must have n values, of any shape. With n ≤ 0 any
@@ -103,6 +113,9 @@ func (l *loader) weight(name string) ([]float32, []int) {
 			for k := range row {
 				row[k] *= by
 			}
+		}
+		if i := notFinite(v); i >= 0 {
+			l.fail("tensor %q cannot be normalised: row %d is zero or too large", name+pair[1], i/n)
 		}
 		return v, shape
 	}

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// What config.json may say that changes what a model computes. A value that
+// quern does not compute is refused by name; keys that change nothing (how the
+// model was trained, which program wrote the file) are not looked at.
+
+// hfOff are switches and factors of transformers' models, with the values that
+// leave a model as it is; null does as well. Families that read a key name it in
+// hfFamily.reads.
+var hfOff = map[string][]any{
+	"add_cross_attention":         {false},
+	"alibi":                       {false},
+	"attention_multiplier":        {},
+	"attn_logit_softcapping":      {0.0},
+	"attn_temperature_tuning":     {false, 0.0},
+	"clip_qkv":                    {0.0},
+	"embedding_multiplier":        {1.0},
+	"final_logit_softcapping":     {0.0},
+	"hidden_size_per_layer_input": {0.0},
+	"is_causal":                   {true},
+	"key_multiplier":              {1.0},
+	"lm_head_multiplier":          {1.0},
+	"logit_scale":                 {1.0},
+	"logits_scaling":              {1.0},
+	"moe_every_n_layers":          {0.0},
+	"n_group":                     {1.0},
+	"num_kv_shared_layers":        {0.0},
+	"residual_multiplier":         {1.0},
+	"routed_scaling_factor":       {1.0},
+	"router_logit_softcapping":    {0.0},
+	"scale_depth":                 {},
+	"scale_emb":                   {1.0},
+	"scoring_func":                {"softmax"},
+	"topk_group":                  {1.0},
+	"use_bidirectional_attention": {false},
+}
+
+// Spellings of activations.
+var (
+	silu     = []any{"silu", "swish"}
+	gelu     = []any{"gelu"}
+	geluTanh = []any{"gelu_pytorch_tanh", "gelu_new", "gelu_fast"}
+)
+
+// hfOnly are the values that keys of a family may have, beside null.
+var hfOnly = map[string]map[string][]any{
+	"llama":       {"hidden_act": silu},
+	"mistral":     {"hidden_act": silu},
+	"mixtral":     {"hidden_act": silu},
+	"smollm3":     {"hidden_act": silu},
+	"qwen2":       {"hidden_act": silu},
+	"qwen3":       {"hidden_act": silu},
+	"qwen2_moe":   {"hidden_act": silu},
+	"qwen3_moe":   {"hidden_act": silu},
+	"phi":         {"hidden_act": geluTanh, "qk_layernorm": {false}},
+	"phi3":        {"hidden_act": silu},
+	"phimoe":      {"hidden_act": silu},
+	"falcon":      {"activation": gelu},
+	"starcoder2":  {"hidden_act": geluTanh, "norm_type": {"layer_norm"}, "mlp_type": {"default"}},
+	"olmo2":       {"hidden_act": silu, "sliding_window": {}},
+	"granite":     {"hidden_act": silu},
+	"gpt_oss":     {"hidden_act": silu},
+	"gemma2":      {"hidden_activation": geluTanh},
+	"gemma3":      {"hidden_activation": geluTanh},
+	"gemma3_text": {"hidden_activation": geluTanh},
+	"bert":        {"hidden_act": gelu, "is_decoder": {false}},
+	"nomic_bert": {
+		"activation_function": {"swiglu"}, "prenorm": {false}, "parallel_block": {false}, "use_rms_norm": {false},
+		"rotary_emb_interleaved": {false}, "rotary_emb_scale_base": {}, "scale_attn_weights": {true}, "scale_attn_by_inverse_layer_idx": {false},
+	},
+}
+
+// hfRope are the keys that rope_parameters or rope_scaling may have: those that
+// rotary reads, and three that transformers does not read either.
+var hfRope = []string{
+	"rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "max_position_embeddings", "partial_rotary_factor",
+	"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate",
+	"low_freq_factor", "high_freq_factor", "long_factor", "short_factor", "long_mscale", "short_mscale",
+	"full_attention", "sliding_attention", "mrope_section", "mrope_interleaved",
+	"attn_factor", "extrapolation_factor", "finetuned",
+}
+
+// refuseUnknown refuses what changes the model and quern does not compute.
+func (c *hfConfig) refuseUnknown(reads []string) {
+	for _, set := range []map[string][]any{hfOff, hfOnly[c.kind]} {
+		for _, key := range slices.Sorted(maps.Keys(set)) {
+			v := c.m[key]
+			if n, ok := number(v); ok {
+				v = n
+			}
+			if v != nil && !slices.Contains(reads, key) && !slices.Contains(set[key], v) {
+				c.refuse("%s of %v in a model of type %s", key, c.m[key], c.kind)
+			}
+		}
+	}
+	rope := []map[string]any{c.rope}
+	for _, kind := range []string{"full_attention", "sliding_attention"} {
+		inner, _ := c.rope[kind].(map[string]any)
+		rope = append(rope, inner)
+	}
+	for _, m := range rope {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if m[key] != nil && !slices.Contains(hfRope, key) {
+				c.refuse("rope parameter %.100q", key)
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package model_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"quern/engine/model"
+	"quern/formats/weights"
+)
+
+// What config.json says and quern does not compute is refused by name.
+func TestConfigRefused(t *testing.T) {
+	for _, tt := range []struct{ kind, more, want string }{
+		{"gemma3_text", `"use_bidirectional_attention":true`, "use_bidirectional_attention of true"},
+		{"qwen2", `"is_causal":false`, "is_causal of false"},
+		{"llama", `"hidden_act":"relu"`, "hidden_act of relu"},
+		{"bert", `"hidden_act":"gelu_new"`, "hidden_act of gelu_new"},
+		{"bert", `"is_decoder":true`, "is_decoder of true"},
+		{"gemma2", `"hidden_activation":"gelu"`, "hidden_activation of gelu"},
+		{"falcon", `"activation":"relu"`, "activation of relu"},
+		{"falcon", `"alibi":true`, "alibi of true"},
+		{"nomic_bert", `"rotary_emb_interleaved":true`, "rotary_emb_interleaved of true"},
+		{"nomic_bert", `"activation_function":"gelu"`, "activation_function of gelu"},
+		{"olmo2", `"sliding_window":4096`, "sliding_window of 4096"},
+		{"llama", `"logits_scaling":8`, "logits_scaling of 8"},
+		{"llama", `"attn_logit_softcapping":50.0`, "attn_logit_softcapping of 50"},
+		{"gemma3_text", `"attn_logit_softcapping":50.0`, "attn_logit_softcapping of 50"},
+		{"qwen3_moe", `"scoring_func":"sigmoid"`, "scoring_func of sigmoid"},
+		{"qwen3", `"use_sliding_window":true,"max_window_layers":9,"layer_types":["sliding_attention"]`, "sliding window"},
+		{"mistral", `"rope_parameters":{"rope_type":"yarn","factor":2.0,"llama_4_scaling_beta":0.1}`, "llama_4_scaling_beta"},
+		{"qwen2", `"rope_scaling":{"rope_type":"yarn","factor":2.0,"newest":0.1}`, "newest"},
+	} {
+		t.Run(tt.kind+" "+tt.more, func(t *testing.T) {
+			set := &weights.Set{Source: weights.SafeTensors}
+			set.Meta.Set("hf.config", `{"model_type":"`+tt.kind+`","hidden_size":8,"num_hidden_layers":1,"num_attention_heads":1,"max_position_embeddings":8,"intermediate_size":8,`+tt.more+`}`)
+			if _, err := model.Translate(set); !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want it refused for %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// published are configurations as models are published with, but for sizes, one
+// or more of every model_type quern translates.
+var published = []struct{ kind, more string }{
+	{"bert", `"max_position_embeddings":512`},
+	{"granite", `"max_position_embeddings":512`},
+	{"mistral", `"max_position_embeddings":32768,"hidden_act":"silu","sliding_window":4096,"rms_norm_eps":1e-05,"rope_theta":10000.0`},
+	{"mixtral", `"max_position_embeddings":32768,"hidden_act":"silu","sliding_window":null,"rms_norm_eps":1e-05,"rope_theta":1000000.0,"num_experts_per_tok":2,"num_local_experts":8,"output_router_logits":false,"router_aux_loss_coef":0.02`},
+	{"smollm3", `"max_position_embeddings":65536,"hidden_act":"silu","rms_norm_eps":1e-06,"rope_theta":5000000.0,"no_rope_layer_interval":4,"no_rope_layers":[1],"use_sliding_window":false,"sliding_window":null,"layer_types":["full_attention"]`},
+	{"qwen3", `"max_position_embeddings":40960,"hidden_act":"silu","head_dim":128,"max_window_layers":36,"rms_norm_eps":1e-06,"rope_theta":1000000,"sliding_window":null,"use_sliding_window":false`},
+	{"qwen2_moe", `"max_position_embeddings":8192,"hidden_act":"silu","decoder_sparse_step":1,"moe_intermediate_size":64,"shared_expert_intermediate_size":64,"norm_topk_prob":false,"num_experts":4,"num_experts_per_tok":2,"rms_norm_eps":1e-06,"max_window_layers":21,"use_sliding_window":false,"sliding_window":32768`},
+	{"phimoe", `"max_position_embeddings":131072,"original_max_position_embeddings":4096,"hidden_act":"silu","num_local_experts":4,"num_experts_per_tok":2,"router_jitter_noise":0.01,"input_jitter_noise":0.01,"lm_head_bias":true,"attention_bias":true,"rms_norm_eps":1e-05,"sliding_window":131072`},
+	{"gemma3", `"vision_config":{"model_type":"siglip_vision_model"},"text_config":{"model_type":"gemma3_text","hidden_size":64,"num_hidden_layers":1,"num_attention_heads":8,"intermediate_size":64,"rope_scaling":{"factor":8.0,"rope_type":"linear"},"sliding_window":1024}`},
+	{"llama", `"max_position_embeddings":131072,"hidden_act":"silu","attention_bias":false,"mlp_bias":false,"pretraining_tp":1,"rms_norm_eps":1e-05,"rope_theta":500000.0,"rope_scaling":{"factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,"rope_type":"llama3"},"tie_word_embeddings":true`},
+	{"qwen2", `"max_position_embeddings":32768,"hidden_act":"silu","max_window_layers":21,"sliding_window":32768,"use_sliding_window":false,"rms_norm_eps":1e-06,"use_mrope":false,"rope_scaling":{"type":"yarn","factor":4.0,"original_max_position_embeddings":32768}`},
+	{"qwen3_moe", `"max_position_embeddings":40960,"hidden_act":"silu","decoder_sparse_step":1,"mlp_only_layers":[],"moe_intermediate_size":64,"norm_topk_prob":true,"num_experts":4,"num_experts_per_tok":2,"output_router_logits":false,"router_aux_loss_coef":0.001,"rms_norm_eps":1e-06,"sliding_window":null,"use_sliding_window":false`},
+	{"gemma2", `"max_position_embeddings":8192,"hidden_act":"gelu_pytorch_tanh","hidden_activation":"gelu_pytorch_tanh","attn_logit_softcapping":50.0,"final_logit_softcapping":30.0,"cache_implementation":"hybrid","query_pre_attn_scalar":256,"sliding_window":4096,"sliding_window_size":4096,"rms_norm_eps":1e-06`},
+	{"gemma3_text", `"max_position_embeddings":32768,"hidden_activation":"gelu_pytorch_tanh","attn_logit_softcapping":null,"final_logit_softcapping":null,"cache_implementation":"hybrid","query_pre_attn_scalar":256,"rope_local_base_freq":10000,"rope_scaling":null,"rope_theta":1000000,"sliding_window":512,"sliding_window_pattern":6,"use_bidirectional_attention":false,"rms_norm_eps":1e-06`},
+	{"gemma3_text", `"max_position_embeddings":32768,"hidden_activation":"gelu_pytorch_tanh","rope_parameters":{"full_attention":{"rope_theta":1000000,"rope_type":"default"},"sliding_attention":{"rope_theta":10000,"rope_type":"default"}},"sliding_window":512,"rms_norm_eps":1e-06`},
+	{"phi", `"max_position_embeddings":2048,"hidden_act":"gelu_new","layer_norm_eps":1e-05,"partial_rotary_factor":0.5,"qk_layernorm":false,"embd_pdrop":0.0,"resid_pdrop":0.1,"rope_scaling":null`},
+	{"phi3", `"max_position_embeddings":4096,"hidden_act":"silu","original_max_position_embeddings":4096,"rope_scaling":null,"sliding_window":2047,"attention_bias":false,"auto_map":{"AutoConfig":"x"},"rms_norm_eps":1e-05`},
+	{"falcon", `"alibi":false,"bias":false,"multi_query":true,"new_decoder_architecture":false,"parallel_attn":true,"apply_residual_connection_post_layernorm":false,"layer_norm_epsilon":1e-05`},
+	{"granite", `"max_position_embeddings":4096,"hidden_act":"silu","attention_multiplier":0.015625,"embedding_multiplier":12.0,"logits_scaling":8.0,"residual_multiplier":0.22,"attention_bias":false,"rms_norm_eps":1e-05`},
+	{"starcoder2", `"max_position_embeddings":16384,"hidden_act":"gelu_pytorch_tanh","norm_type":"layer_norm","mlp_type":"default","norm_epsilon":1e-05,"sliding_window":4096,"use_bias":true,"residual_dropout":0.1`},
+	{"bert", `"max_position_embeddings":512,"hidden_act":"gelu","layer_norm_eps":1e-12,"position_embedding_type":"absolute","gradient_checkpointing":false,"type_vocab_size":2,"classifier_dropout":null,"id2label":{"0":"LABEL_0"}`},
+	{"nomic_bert", `"n_positions":8192,"max_trained_positions":2048,"activation_function":"swiglu","causal":false,"dense_seq_output":true,"fused_bias_fc":true,"mlp_fc1_bias":false,"parallel_block":false,"parallel_block_tied_norm":false,"prenorm":false,"rotary_emb_base":1000,"rotary_emb_fraction":1.0,"rotary_emb_interleaved":false,"rotary_emb_scale_base":null,"rotary_scaling_factor":null,"scale_attn_weights":true,"scale_attn_by_inverse_layer_idx":false,"use_rms_norm":false,"layer_norm_epsilon":1e-12,"use_flash_attn":true`},
+	{"olmo2", `"max_position_embeddings":4096,"hidden_act":"silu","rms_norm_eps":1e-06,"rope_scaling":null,"attention_bias":false`},
+	{"gpt_oss", `"max_position_embeddings":131072,"hidden_act":"silu","experts_per_token":2,"num_experts_per_tok":2,"num_local_experts":4,"initial_context_length":4096,"layer_types":["sliding_attention"],"rms_norm_eps":1e-05,"sliding_window":128,"swiglu_limit":7.0,"rope_scaling":{"beta_fast":32.0,"beta_slow":1.0,"factor":32.0,"original_max_position_embeddings":4096,"rope_type":"yarn","truncate":false}`},
+}
+
+const publishedSizes = `"hidden_size":64,"num_hidden_layers":1,"num_attention_heads":1,"intermediate_size":64,"vocab_size":320,"torch_dtype":"bfloat16","transformers_version":"4.45.0","use_cache":true,"initializer_range":0.02,"bos_token_id":1,"eos_token_id":[1,2],"attention_dropout":0.0,`
+
+// A PyTorch checkpoint does not say what its names mean: it is neither run nor
+// converted.
+func TestCheckpointRefused(t *testing.T) {
+	set := &weights.Set{Source: weights.Torch}
+	_, open := model.Open(set)
+	_, convert := model.ToGGUF(set)
+	for _, err := range []error{open, convert} {
+		if !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "PyTorch checkpoint") {
+			t.Errorf("%v, want it refused by name", err)
+		}
+	}
+}
+
+// The keys that published models have are taken.
+func TestConfigAccepted(t *testing.T) {
+	for _, tt := range published {
+		t.Run(tt.kind, func(t *testing.T) { translatePublished(t, tt.kind, tt.more) })
+	}
+}
+
+func translatePublished(t *testing.T, kind, more string) *weights.Set {
+	t.Helper()
+	set := &weights.Set{Source: weights.SafeTensors}
+	set.Meta.Set("hf.config", `{"model_type":"`+kind+`",`+publishedSizes+more+`}`)
+	set, err := model.Translate(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// Every file that quern converts has the keys without which llama.cpp's loader
+// does not load a model of its architecture, of the types it wants.
+func TestConvertedHasRequiredKeys(t *testing.T) {
+	const rms, layer = "attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"
+	every := []string{"context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"}
+	required := map[string][]string{ // llama.cpp v0.5.0, by architecture
+		"bert": {layer}, "falcon": {layer}, "gemma2": {rms}, "gemma3": {rms},
+		"gpt-oss": {rms, "expert_feed_forward_length", "attention.sliding_window", "expert_count", "expert_used_count"},
+		"granite": {rms, "logit_scale"}, "llama": {rms}, "nomic-bert": {layer}, "olmo2": {rms},
+		"phi2": {layer}, "phi3": {rms}, "phimoe": {rms, "expert_count", "expert_used_count"},
+		"qwen2": {rms}, "qwen2moe": {rms, "expert_count", "expert_used_count"},
+		"qwen3": {rms}, "qwen3moe": {rms, "expert_count", "expert_used_count"}, "smollm3": {rms}, "starcoder2": {layer},
+	}
+	seen := make(map[string]bool)
+	kinds := make(map[string]bool)
+	for _, tt := range published {
+		kinds[tt.kind] = true
+		t.Run(tt.kind, func(t *testing.T) {
+			meta := model.GGUFMeta(&translatePublished(t, tt.kind, tt.more).Meta)
+			arch := meta.String("general.architecture")
+			seen[arch] = true
+			for _, key := range append(every, required[arch]...) {
+				v, ok := meta.Lookup(arch + "." + key)
+				if !ok {
+					t.Errorf("%s.%s is missing", arch, key)
+				}
+				switch v.(type) {
+				case int64:
+					if strings.HasSuffix(key, "epsilon") || key == "logit_scale" {
+						t.Errorf("%s.%s is an integer, want a float", arch, key)
+					}
+				case float64:
+					if !strings.HasSuffix(key, "epsilon") && key != "logit_scale" {
+						t.Errorf("%s.%s is a float, want an integer", arch, key)
+					}
+				default:
+					t.Errorf("%s.%s is %v", arch, key, v)
+				}
+			}
+		})
+	}
+	for _, arch := range model.Known() {
+		if !seen[arch] || required[arch] == nil {
+			t.Errorf("no file of %s is converted here", arch)
+		}
+	}
+	set := &weights.Set{Source: weights.SafeTensors}
+	set.Meta.Set("hf.config", `{"model_type":"none"}`)
+	_, err := model.Translate(set)
+	_, list, _ := strings.Cut(fmt.Sprint(err), "quern knows ")
+	for _, kind := range strings.Split(list, ", ") {
+		if !kinds[kind] {
+			t.Errorf("no file of model_type %q is converted here", kind)
+		}
+	}
+}
