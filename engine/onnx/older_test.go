@@ -9,13 +9,13 @@ import (
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
-	"quern/kernels"
+	"quern/kernels/threads"
 )
 
 // runOld is runNode with the operators of opset 6.
 func runOld(t *testing.T, n *onnx.Node, in ...*run.Tensor) ([]*run.Tensor, error) {
 	t.Helper()
-	pool := kernels.NewPool(1)
+	pool := threads.NewPool(1)
 	defer pool.Close()
 	g, given := &onnx.Graph{Nodes: []*onnx.Node{n}}, make(map[string]*run.Tensor)
 	for i, x := range in {
@@ -133,7 +133,7 @@ func TestOpset6IsNotFused(t *testing.T) {
 	one := floats([]int{2, 2}, 1, 0, 0, 1)
 	given := map[string]*run.Tensor{"a": one, "b": one, "c": floats([]int{2}, 10, 20)}
 	for version, want := range map[int64][]float64{6: {11, 10, 20, 21}, 7: {11, 20, 10, 21}} {
-		pool := kernels.NewPool(1)
+		pool := threads.NewPool(1)
 		s, err := run.New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": version}}, run.Options{Pool: pool})
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestOldFunction(t *testing.T) {
 	call := node("F", "a", "y")
 	call.Domain = "d"
 	g := &onnx.Graph{Nodes: []*onnx.Node{call}, Inputs: []onnx.Value{value("a", onnx.Float, 2)}, Outputs: anything("y")}
-	pool := kernels.NewPool(1)
+	pool := threads.NewPool(1)
 	defer pool.Close()
 	m := &onnx.Model{Graph: g, Functions: []*onnx.Function{f}, Opsets: map[string]int64{"": 17}}
 	if _, err := run.New(m, run.Options{Pool: pool}); !errors.Is(err, onnx.ErrUnsupported) {
