@@ -56,7 +56,7 @@ func EstimateFile(path string, o ModelOptions, limit int64) (Estimate, error) {
 }
 
 // CanRun says what quern lacks to run the model of a file, which stays the
-// caller's; nil when nothing.
+// caller's; nil when nothing. Of Kokoro it knows a tensor, and reads no further.
 func CanRun(file *weights.Set) error {
 	if _, ok := file.Tensor(kokoro.Signature); ok {
 		return nil // it speaks; its file has no configuration that could be wrong

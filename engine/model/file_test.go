@@ -218,3 +218,12 @@ func TestDraftingLayersAreLeftOut(t *testing.T) {
 		t.Errorf("drafting within a layer of the model: %v, want it refused", err)
 	}
 }
+
+// A window that a GGUF file of Mistral names is obeyed: the numbers are those of
+// the SafeTensors file with that window.
+func TestMistralWindow(t *testing.T) {
+	dir := fixtures.Path(t, "llm", "mistral")
+	set := open(t, filepath.Join(dir, "model.gguf"))
+	set.Meta.Set("llama.attention.sliding_window", int64(16))
+	compareLogits(t, set, readGolden(t, filepath.Join(dir, "golden-swa16-f64.json")), 1e-4)
+}

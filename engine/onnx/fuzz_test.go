@@ -41,7 +41,7 @@ var attrNames = []string{
 	"rotary_embedding_dim", "scale", "softcap", "is_causal", "qk_matmul_output_mode", "unidirectional", "do_rotary",
 	"min_gram_length", "max_gram_length", "max_skip_count", "ngram_counts", "ngram_indexes", "pool_int64s", "stash_type", "axis_w",
 	"accuracy_level", "local_window_size", "sample_size", "low", "high", "mean", "seed", "center_point_box", "spatial_scale", "mode",
-	"quant_type", "channels_last", "opset", "metric", "targets", "coefficients", "intercepts", "classlabels_ints", "cats_int64s", "cats_strings",
+	"quant_type", "channels_last", "opset", "broadcast", "spatial", "is_test", "height_scale", "width_scale", "metric", "targets", "coefficients", "intercepts", "classlabels_ints", "cats_int64s", "cats_strings",
 	"imputed_value_floats", "inputdimensions", "kernel_type", "kernel_params", "support_vectors", "vectors_per_class", "rho", "n_supports", "post_transform",
 	"offset_group", "select_last_index", "lambd", "bias", "block_shape", "antialias", "keep_aspect_ratio_policy", "circular",
 }
@@ -229,7 +229,7 @@ func FuzzRun(f *testing.F) {
 				g.Outputs = append(g.Outputs, onnx.Value{Name: name})
 			}
 		}
-		version := []int64{21, 12, 8, 28}[len(data)%4]
+		version := []int64{21, 12, 8, 28, 6}[len(data)%5]
 		start := time.Now()
 		defer func() {
 			if took := time.Since(start); took > slow {
