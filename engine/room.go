@@ -51,20 +51,16 @@ func (e *Engine) makeRoom(ctx context.Context, n *entry, need int64) error {
 		e.arrange()
 		return err
 	}
-	turn := l.wait()
+	turn, held := l.wait(), e.holders(l)
 	e.mu.Unlock()
-	var err error
+	e.log.InfoContext(ctx, "model waits for memory", "model", n.id, "bytes", need, "because", held)
+	defer e.mu.Lock()
 	select {
 	case <-turn:
+		return nil
 	case <-ctx.Done():
-		err = ctx.Err()
+		return ctx.Err()
 	}
-	e.mu.Lock()
-	if err != nil && l.need > 0 {
-		l.need = 0
-		e.arrange()
-	}
-	return err
 }
 
 // arrange gives loads that wait for memory what they need, in their order, and

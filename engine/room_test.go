@@ -327,6 +327,28 @@ func TestWaitersLeave(t *testing.T) {
 	})
 }
 
+// TestAbandonedLoad: whoever comes when the last waiter has just left gets a load that
+// goes on.
+func TestAbandonedLoad(t *testing.T) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+		a, b1 := h.ask("a", "a"), h.ask("b", "b1")
+		h.Engine.mu.Lock() // the load cannot end yet
+		l := h.find("b").loading
+		h.leave(l, l.waiters[0], nil)
+		if h.find("b").loading != nil {
+			t.Error("the next request would wait for a load that has been given up")
+		}
+		h.Engine.mu.Unlock()
+		b2 := h.ask("b", "b2")
+		synctest.Wait()
+		b1.want(context.Canceled.Error())
+		b2.want("waiting")
+		a.end()
+		b2.want("served")
+		b2.end()
+	})
+}
+
 // TestMemoryWaitIsBounded: in time and in number, and both say so.
 func TestMemoryWaitIsBounded(t *testing.T) {
 	const mib = 1 << 20
@@ -447,6 +469,22 @@ func TestGrowingLoads(t *testing.T) {
 		served.want("served")
 		served.end()
 	})
+	// One that wants more does not wait for a load that needs what it has.
+	bubble(t, 10, map[string]int64{"a": 1, "c": 2, "all": 10}, func(h *house) {
+		h.grow["a"] = 8
+		gate := make(chan struct{})
+		h.opening["a"] = gate
+		c, a, all := h.ask("c", "c"), h.ask("a", "a"), h.ask("all", "all")
+		close(gate)
+		synctest.Wait()
+		a.want("waiting")
+		c.end()
+		a.want("served")
+		all.want("waiting")
+		a.end()
+		all.want("served")
+		all.end()
+	})
 }
 
 // TestLeaseGoesOn: work of a request that has a model is not kept waiting by those
@@ -519,6 +557,23 @@ func TestLostWhileWaiting(t *testing.T) {
 		// Close takes a lost model that is in use; its end has nothing left to free.
 		h.Close()
 		a3.end()
+	})
+}
+
+// TestLostAndWanted: nobody is given a model that is lost though it need not go for
+// others any more.
+func TestLostAndWanted(t *testing.T) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+		a1, b, a2 := h.ask("a", "a1"), h.ask("b", "b"), h.ask("a", "a2")
+		h.lose(h.find("a"))
+		b.leave()
+		a2.want("waiting")
+		a1.end()
+		a2.want("served")
+		a2.end()
+		if want := []string{"a", "a"}; !slices.Equal(h.opened, want) {
+			t.Errorf("loaded %v, want %v", h.opened, want)
+		}
 	})
 }
 
