@@ -474,7 +474,9 @@ func TestGrowingLoads(t *testing.T) {
 		h.grow["a"] = 8
 		gate := make(chan struct{})
 		h.opening["a"] = gate
-		c, a, all := h.ask("c", "c"), h.ask("a", "a"), h.ask("all", "all")
+		c, first, all := h.ask("c", "c"), h.ask("a", "first"), h.ask("all", "all")
+		a := h.ask("a", "a")
+		first.leave() // those who still wait for the load came after the other
 		close(gate)
 		synctest.Wait()
 		a.want("waiting")
@@ -517,6 +519,7 @@ func TestLeaseGoesOn(t *testing.T) {
 func TestCloseWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, 10, map[string]int64{"a": 6, "b": 6, "c": 3, "d": 9})
+		h.o.KeepAlive = time.Minute
 		gate := make(chan struct{})
 		h.opening["c"] = gate
 		a := h.ask("a", "a")
@@ -527,6 +530,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 			g.want("shutting_down")
 		}
 		a.end()
+		time.Sleep(2 * time.Minute) // nothing is left to unload
 		late := h.ask("a", "late")
 		late.want("shutting_down")
 	})
