@@ -51,9 +51,11 @@ func (e *Engine) makeRoom(ctx context.Context, n *entry, need int64) error {
 		e.arrange()
 		return err
 	}
-	turn, held := l.wait(), e.holders(l)
+	turn, behind, held := l.wait(), l.behind, e.holders(l)
 	e.mu.Unlock()
-	e.log.InfoContext(ctx, "model waits for memory", "model", n.id, "bytes", need, "because", held)
+	if behind {
+		e.log.InfoContext(ctx, "model waits for memory", "model", n.id, "bytes", need, "because", held)
+	}
 	defer e.mu.Lock()
 	select {
 	case <-turn:
@@ -236,7 +238,7 @@ func (e *Engine) holders(l *load) string {
 	var list []holder
 	for _, n := range e.live {
 		b := n.model.bytes()
-		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, mebibytes(b), count(n.users, "request"))})
+		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, mebibytes(b), count(n.users-n.inner, "request"))})
 	}
 	for _, other := range e.loads {
 		if other != l && other.has > 0 {
