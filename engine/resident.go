@@ -84,6 +84,14 @@ func (l *load) proceed() {
 	}
 }
 
+// waiting is how many requests wait for a load of the model.
+func (r *resident) waiting() int {
+	if r.loading == nil {
+		return 0
+	}
+	return len(r.loading.waiters)
+}
+
 func (r *resident) status() string {
 	switch {
 	case r.model != nil:

@@ -25,6 +25,14 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 		for _, g := range []*testRequest{b1, a3, b2, a4} {
 			g.want("waiting")
 		}
+		for _, m := range h.Models() {
+			if m.Waiting != 2 {
+				t.Errorf("%d requests wait for %s, want 2", m.Waiting, m.ID)
+			}
+		}
+		if s := h.Stats().Models; len(s) != 1 || s[0].Waiting != 2 {
+			t.Errorf("stats are %+v, want one model and 2 requests that wait", s)
+		}
 		a1.end()
 		b1.want("waiting")
 		a2.end()
