@@ -403,7 +403,7 @@ func (s Sampling) or(d Sampling) Sampling {
 func (n *entry) info() ModelInfo {
 	return ModelInfo{
 		ID: n.id, Kind: n.head.kind, Capabilities: n.head.can(),
-		Created: n.created, ContextLength: n.head.context, Status: n.status(),
+		Created: n.created, ContextLength: n.head.context, Status: n.status(), Waiting: n.waiting(),
 		Format: n.head.format, Quantization: n.head.quant, Architecture: n.head.arch,
 		SizeBytes: n.size, Fingerprint: n.fingerprint, InputTypes: n.head.embed.known,
 	}

@@ -201,7 +201,9 @@ func (e *Engine) Stats() Stats {
 	var s Stats
 	for _, n := range e.catalogLocked() {
 		if n.model != nil {
-			s.Models = append(s.Models, n.model.stats(n))
+			m := n.model.stats(n)
+			m.Waiting += n.waiting()
+			s.Models = append(s.Models, m)
 		}
 	}
 	return s

@@ -183,6 +183,7 @@ type ModelInfo struct {
 	Created       time.Time
 	ContextLength int    // 0 when not known before loading
 	Status        string // "unloaded", "loading", "loaded" or "failed"
+	Waiting       int    // requests that wait until it is loaded
 	Format        string // "gguf", "safetensors", "onnx"
 	Quantization  string // "Q4_K_M"; "" when unknown
 	Architecture  string

@@ -24,6 +24,7 @@ type resident struct {
 	lost        bool // the device has failed; goes when users is 0
 	fingerprint string
 	users       int
+	inner       int            // users that belong to a request which has a lease
 	used        time.Time      // when the last user left
 	idle        *time.Timer    // unloads after keep-alive; nil while in use
 	keepFor     *time.Duration // what the last request asked for; nil: as configured
@@ -83,6 +84,14 @@ func (l *load) proceed() {
 	}
 }
 
+// waiting is how many requests wait for a load of the model.
+func (r *resident) waiting() int {
+	if r.loading == nil {
+		return 0
+	}
+	return len(r.loading.waiters)
+}
+
 func (r *resident) status() string {
 	switch {
 	case r.model != nil:
@@ -111,7 +120,16 @@ func (e *Engine) acquire(ctx context.Context, name string, kind Kind) (m loaded,
 	switch {
 	case n.lost:
 		return nil, nil, errLost(n.id)
-	case n.model != nil && (n.leaves == nil || leased(ctx, n.model)):
+	case n.model != nil && leased(ctx, n.model):
+		n.users++
+		n.inner++
+		return n.model, func() {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			n.inner--
+			e.release(n)
+		}, nil
+	case n.model != nil && n.leaves == nil:
 		n.users++
 		n.stay()
 	default:

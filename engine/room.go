@@ -51,20 +51,18 @@ func (e *Engine) makeRoom(ctx context.Context, n *entry, need int64) error {
 		e.arrange()
 		return err
 	}
-	turn := l.wait()
+	turn, behind, held := l.wait(), l.behind, e.holders(l)
 	e.mu.Unlock()
-	var err error
+	if behind {
+		e.log.InfoContext(ctx, "model waits for memory", "model", n.id, "bytes", need, "because", held)
+	}
+	defer e.mu.Lock()
 	select {
 	case <-turn:
+		return nil
 	case <-ctx.Done():
-		err = ctx.Err()
+		return ctx.Err()
 	}
-	e.mu.Lock()
-	if err != nil && l.need > 0 {
-		l.need = 0
-		e.arrange()
-	}
-	return err
 }
 
 // arrange gives loads that wait for memory what they need, in their order, and
@@ -240,7 +238,7 @@ func (e *Engine) holders(l *load) string {
 	var list []holder
 	for _, n := range e.live {
 		b := n.model.bytes()
-		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, mebibytes(b), count(n.users, "request"))})
+		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, mebibytes(b), count(n.users-n.inner, "request"))})
 	}
 	for _, other := range e.loads {
 		if other != l && other.has > 0 {

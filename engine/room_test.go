@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,192 +11,27 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"quern/engine/graph"
 )
-
-// A house is an Engine whose models are sizes, for use inside a synctest bubble.
-type house struct {
-	*Engine
-	t  *testing.T
-	mu sync.Mutex
-
-	used, most int64
-	opened     []string                 // ids, in the order they were loaded
-	opening    map[string]chan struct{} // holds a load back until it is closed
-	grow       map[string]int64         // memory a model asks for when it has been given its size
-	closing    func(id string)          // called before memory is free again
-}
-
-type rooms struct {
-	h    *house
-	id   string
-	size int64
-}
-
-func (m *rooms) name() string            { return m.id }
-func (m *rooms) bytes() int64            { return m.size }
-func (m *rooms) cacheBytes() int64       { return 0 }
-func (m *rooms) print() string           { return "" }
-func (m *rooms) stats(*entry) ModelStats { return ModelStats{} }
-func (m *rooms) close() {
-	if m.h.closing != nil {
-		m.h.closing(m.id)
-	}
-	m.h.take(-m.size)
-}
-
-type noDevice struct{ graph.Backend }
-
-func (noDevice) Close() error { return nil }
-
-// newHouse makes an Engine with limit bytes of memory for models of these sizes.
-func newHouse(t *testing.T, limit int64, sizes map[string]int64) *house {
-	h := &house{t: t, opening: map[string]chan struct{}{}, grow: map[string]int64{}}
-	h.Engine = &Engine{o: Options{MemoryLimit: limit, LoadTimeout: time.Hour, MemoryWait: time.Minute, KeepAlive: -1},
-		log: slog.New(slog.DiscardHandler), backend: noDevice{}}
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	for id, size := range sizes {
-		h.fixed = append(h.fixed, &entry{id: id, size: size, head: header{kind: KindChat}})
-	}
-	slices.SortFunc(h.fixed, func(a, b *entry) int { return strings.Compare(a.id, b.id) })
-	h.Engine.open = h.open
-	t.Cleanup(func() {
-		if h.most > limit {
-			t.Errorf("models took %d bytes of %d", h.most, limit)
-		}
-		if h.used != 0 {
-			t.Errorf("%d bytes are left", h.used)
-		}
-	})
-	return h
-}
-
-func (h *house) take(n int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.used += n
-	h.most = max(h.most, h.used)
-}
-
-func (h *house) open(ctx context.Context, n *entry) (loaded, error) {
-	if err := h.makeRoom(ctx, n, n.size); err != nil {
-		return nil, err
-	}
-	size := n.size
-	h.take(size)
-	h.mu.Lock()
-	h.opened = append(h.opened, n.id)
-	gate, grow := h.opening[n.id], h.grow[n.id]
-	h.mu.Unlock()
-	if gate != nil {
-		select {
-		case <-gate:
-		case <-ctx.Done():
-			h.take(-size)
-			return nil, ctx.Err()
-		}
-	}
-	if grow > 0 {
-		if err := h.makeRoom(ctx, n, size+grow); err != nil {
-			h.take(-size)
-			return nil, err
-		}
-		h.take(grow)
-		size += grow
-	}
-	return &rooms{h, n.id, size}, nil
-}
-
-// A guest is a request.
-type guest struct {
-	h      *house
-	name   string
-	cancel context.CancelFunc
-	lease  Lease
-	err    error
-	in     bool // it has been answered
-}
-
-// ask begins a request for a model and lets it come as far as it can.
-func (h *house) ask(id, name string) *guest {
-	h.t.Helper()
-	g := &guest{h: h, name: name}
-	ctx, cancel := context.WithCancel(context.Background())
-	g.cancel = cancel
-	go func() {
-		lease, err := h.Lease(ctx, id)
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		g.lease, g.err, g.in = lease, err, true
-	}()
-	synctest.Wait()
-	return g
-}
-
-func (g *guest) end() {
-	g.lease.Release()
-	synctest.Wait()
-}
-
-func (g *guest) leave() {
-	g.cancel()
-	synctest.Wait()
-}
-
-// state is "served", "waiting" or the code of its error.
-func (g *guest) state() string {
-	g.h.mu.Lock()
-	defer g.h.mu.Unlock()
-	var known *Error
-	switch {
-	case !g.in:
-		return "waiting"
-	case g.err == nil:
-		return "served"
-	case errors.As(g.err, &known):
-		return string(known.Code)
-	}
-	return g.err.Error()
-}
-
-func (g *guest) want(state string) {
-	g.h.t.Helper()
-	if got := g.state(); got != state {
-		g.h.t.Errorf("request %s is %s (%v), want %s", g.name, got, g.err, state)
-	}
-}
-
-func (h *house) shut() {
-	h.t.Helper()
-	if err := h.Close(); err != nil {
-		h.t.Error(err)
-	}
-	if len(h.loads) > 0 || len(h.live) > 0 || h.Engine.closing != 0 {
-		h.t.Errorf("after Close there are %d loads, %d models and %d bytes being freed", len(h.loads), len(h.live), h.Engine.closing)
-	}
-}
-
-func bubble(t *testing.T, limit int64, sizes map[string]int64, test func(h *house)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, limit, sizes)
-		defer h.shut()
-		test(h)
-	})
-}
 
 // TestMemoryIsWaitedFor: a model whose memory another one uses is loaded when that
 // one's requests have ended, however many come for it meanwhile, and then it is
 // their turn.
 func TestMemoryIsWaitedFor(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		a1, a2 := h.ask("a", "a1"), h.ask("a", "a2")
 		b1 := h.ask("b", "b1")
 		a3 := h.ask("a", "a3")
 		b2, a4 := h.ask("b", "b2"), h.ask("a", "a4")
-		for _, g := range []*guest{b1, a3, b2, a4} {
+		for _, g := range []*testRequest{b1, a3, b2, a4} {
 			g.want("waiting")
+		}
+		for _, m := range h.Models() {
+			if m.Waiting != 2 {
+				t.Errorf("%d requests wait for %s, want 2", m.Waiting, m.ID)
+			}
+		}
+		if s := h.Stats().Models; len(s) != 1 || s[0].Waiting != 2 {
+			t.Errorf("stats are %+v, want one model and 2 requests that wait", s)
 		}
 		a1.end()
 		b1.want("waiting")
@@ -224,7 +58,7 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 
 // TestMemoryIsFreeBeforeItIsGiven: a model that is being closed still holds memory.
 func TestMemoryIsFreeBeforeItIsGiven(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		free := make(chan struct{})
 		h.closing = func(id string) {
 			if id == "a" {
@@ -244,7 +78,7 @@ func TestMemoryIsFreeBeforeItIsGiven(t *testing.T) {
 // TestThreeModels: of two models in use the one that is free first goes, and the
 // other serves again at once. What need not go serves all the time.
 func TestThreeModels(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 5, "b": 5, "c": 5}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 5, "b": 5, "c": 5}, func(h *testEngine) {
 		a1, b1 := h.ask("a", "a1"), h.ask("b", "b1")
 		c1 := h.ask("c", "c1")
 		a2, b2 := h.ask("a", "a2"), h.ask("b", "b2")
@@ -262,7 +96,7 @@ func TestThreeModels(t *testing.T) {
 		c1.end()
 		b2.end()
 	})
-	bubble(t, 10, map[string]int64{"big": 8, "other": 8, "small": 1}, func(h *house) {
+	bubble(t, 10, map[string]int64{"big": 8, "other": 8, "small": 1}, func(h *testEngine) {
 		big, small := h.ask("big", "big"), h.ask("small", "small")
 		other := h.ask("other", "other")
 		other.want("waiting")
@@ -278,7 +112,7 @@ func TestThreeModels(t *testing.T) {
 			t.Errorf("loaded %v, want %v", h.opened, want)
 		}
 	})
-	bubble(t, 10, map[string]int64{"big": 7, "other": 8, "small": 2}, func(h *house) {
+	bubble(t, 10, map[string]int64{"big": 7, "other": 8, "small": 2}, func(h *testEngine) {
 		big := h.ask("big", "big")
 		other := h.ask("other", "other")
 		small := h.ask("small", "small")
@@ -288,7 +122,7 @@ func TestThreeModels(t *testing.T) {
 		small.end()
 		other.end()
 	})
-	bubble(t, 10, map[string]int64{"big": 7, "other": 8, "third": 3}, func(h *house) {
+	bubble(t, 10, map[string]int64{"big": 7, "other": 8, "third": 3}, func(h *testEngine) {
 		big := h.ask("big", "big")
 		other := h.ask("other", "other")
 		third := h.ask("third", "third")
@@ -304,7 +138,7 @@ func TestThreeModels(t *testing.T) {
 
 // TestWaitersLeave: a load nobody waits for any more does not keep others out.
 func TestWaitersLeave(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		a1 := h.ask("a", "a1")
 		b1, b2 := h.ask("b", "b1"), h.ask("b", "b2")
 		a2 := h.ask("a", "a2")
@@ -327,10 +161,32 @@ func TestWaitersLeave(t *testing.T) {
 	})
 }
 
+// TestAbandonedLoad: whoever comes when the last waiter has just left gets a load that
+// goes on.
+func TestAbandonedLoad(t *testing.T) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
+		a, b1 := h.ask("a", "a"), h.ask("b", "b1")
+		h.Engine.mu.Lock() // the load cannot end yet
+		l := h.find("b").loading
+		h.leave(l, l.waiters[0], nil)
+		if h.find("b").loading != nil {
+			t.Error("the next request would wait for a load that has been given up")
+		}
+		h.Engine.mu.Unlock()
+		b2 := h.ask("b", "b2")
+		synctest.Wait()
+		b1.want(context.Canceled.Error())
+		b2.want("waiting")
+		a.end()
+		b2.want("served")
+		b2.end()
+	})
+}
+
 // TestMemoryWaitIsBounded: in time and in number, and both say so.
 func TestMemoryWaitIsBounded(t *testing.T) {
 	const mib = 1 << 20
-	bubble(t, 10*mib, map[string]int64{"a": 6 * mib, "b": 6 * mib, "huge": 11 * mib}, func(h *house) {
+	bubble(t, 10*mib, map[string]int64{"a": 6 * mib, "b": 6 * mib, "huge": 11 * mib}, func(h *testEngine) {
 		a1, a2 := h.ask("a", "a1"), h.ask("a", "a2")
 		b1 := h.ask("b", "b1")
 		time.Sleep(40 * time.Second)
@@ -366,7 +222,7 @@ func TestMemoryWaitIsBounded(t *testing.T) {
 			t.Errorf("%+v, want sizes and no time to try again", huge.err)
 		}
 
-		var all []*guest
+		var all []*testRequest
 		most := h.find("b").admits()
 		for i := range most + 1 {
 			all = append(all, h.ask("b", fmt.Sprint("many", i)))
@@ -375,7 +231,7 @@ func TestMemoryWaitIsBounded(t *testing.T) {
 		if !errors.As(all[most].err, &known) || known.RetryAfter <= 0 || !strings.Contains(known.Message, fmt.Sprint(most)) {
 			t.Errorf("%+v", all[most].err)
 		}
-		for _, g := range []*guest{a1, a2, a3} {
+		for _, g := range []*testRequest{a1, a2, a3} {
 			g.end()
 		}
 		for _, g := range all[:most] {
@@ -390,7 +246,7 @@ func TestMemoryWaitIsBounded(t *testing.T) {
 
 // TestLoadingIsNoWait: the minute is for memory, not for the load itself.
 func TestLoadingIsNoWait(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		gate := make(chan struct{})
 		h.opening["b"] = gate
 		a := h.ask("a", "a")
@@ -414,7 +270,7 @@ func TestLoadingIsNoWait(t *testing.T) {
 
 // TestMemoryOfLoads: what a load was promised no other gets.
 func TestMemoryOfLoads(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		gate := make(chan struct{})
 		h.opening["a"] = gate
 		a, b := h.ask("a", "a"), h.ask("b", "b")
@@ -431,7 +287,7 @@ func TestMemoryOfLoads(t *testing.T) {
 // TestGrowingLoads: two loads that want more than they have cannot wait for each
 // other.
 func TestGrowingLoads(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 4, "b": 4, "c": 2}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 4, "b": 4, "c": 2}, func(h *testEngine) {
 		h.grow["a"], h.grow["b"] = 4, 4
 		gate := make(chan struct{})
 		h.opening["a"], h.opening["b"] = gate, gate
@@ -447,18 +303,41 @@ func TestGrowingLoads(t *testing.T) {
 		served.want("served")
 		served.end()
 	})
+	// One that wants more does not wait for a load that needs what it has.
+	bubble(t, 10, map[string]int64{"a": 1, "c": 2, "all": 10}, func(h *testEngine) {
+		h.grow["a"] = 8
+		gate := make(chan struct{})
+		h.opening["a"] = gate
+		c, first, all := h.ask("c", "c"), h.ask("a", "first"), h.ask("all", "all")
+		a := h.ask("a", "a")
+		first.leave() // those who still wait for the load came after the other
+		close(gate)
+		synctest.Wait()
+		a.want("waiting")
+		c.end()
+		a.want("served")
+		all.want("waiting")
+		a.end()
+		all.want("served")
+		all.end()
+	})
 }
 
 // TestLeaseGoesOn: work of a request that has a model is not kept waiting by those
 // who wait for that request's end.
 func TestLeaseGoesOn(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		a := h.ask("a", "a")
 		b := h.ask("b", "b")
 		m, release, err := h.acquire(a.lease.Context(context.Background()), "a", "")
 		if err != nil || m.name() != "a" {
 			t.Fatalf("%v, %v", m, err)
 		}
+		h.Engine.mu.Lock()
+		if held := h.holders(nil); !strings.Contains(held, "for 1 request") {
+			t.Errorf("%q, want one request: its own work is none", held)
+		}
+		h.Engine.mu.Unlock()
 		a.end()
 		b.want("waiting")
 		release()
@@ -478,17 +357,19 @@ func TestLeaseGoesOn(t *testing.T) {
 // TestCloseWhileWaiting: Close answers whoever waits.
 func TestCloseWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, 10, map[string]int64{"a": 6, "b": 6, "c": 3, "d": 9})
+		h := newTestEngine(t, 10, map[string]int64{"a": 6, "b": 6, "c": 3, "d": 9})
+		h.o.KeepAlive = time.Minute
 		gate := make(chan struct{})
 		h.opening["c"] = gate
 		a := h.ask("a", "a")
-		waiting := []*guest{h.ask("c", "c"), h.ask("b", "b"), h.ask("d", "d"), h.ask("a", "a2")}
+		waiting := []*testRequest{h.ask("c", "c"), h.ask("b", "b"), h.ask("d", "d"), h.ask("a", "a2")}
 		h.shut()
 		synctest.Wait()
 		for _, g := range waiting {
 			g.want("shutting_down")
 		}
 		a.end()
+		time.Sleep(2 * time.Minute) // nothing is left to unload
 		late := h.ask("a", "late")
 		late.want("shutting_down")
 	})
@@ -497,7 +378,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 // TestLostWhileWaiting: a model that is lost goes when its requests have failed,
 // and whoever waits for its memory gets it.
 func TestLostWhileWaiting(t *testing.T) {
-	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *house) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		a := h.ask("a", "a")
 		b, a2 := h.ask("b", "b"), h.ask("a", "a2")
 		h.lose(h.find("a"))
@@ -522,12 +403,29 @@ func TestLostWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestCrowdOfModels: whatever requests do, memory stays within its limit and each is
+// TestLostAndWanted: nobody is given a model that is lost though it need not go for
+// others any more.
+func TestLostAndWanted(t *testing.T) {
+	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
+		a1, b, a2 := h.ask("a", "a1"), h.ask("b", "b"), h.ask("a", "a2")
+		h.lose(h.find("a"))
+		b.leave()
+		a2.want("waiting")
+		a1.end()
+		a2.want("served")
+		a2.end()
+		if want := []string{"a", "a"}; !slices.Equal(h.opened, want) {
+			t.Errorf("loaded %v, want %v", h.opened, want)
+		}
+	})
+}
+
+// TestManyModels: whatever requests do, memory stays within its limit and each is
 // answered. A deadlock fails the bubble.
-func TestCrowdOfModels(t *testing.T) {
+func TestManyModels(t *testing.T) {
 	for seed := range uint64(30) {
 		sizes := map[string]int64{"a": 6, "b": 5, "c": 4, "d": 3, "e": 1}
-		bubble(t, 10, sizes, func(h *house) {
+		bubble(t, 10, sizes, func(h *testEngine) {
 			h.grow["d"] = 2
 			r := rand.New(rand.NewPCG(seed, 1))
 			ids := []string{"a", "b", "c", "d", "e"}

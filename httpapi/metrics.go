@@ -160,7 +160,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		resident[m.ID] = true
 		gauge(descLoaded, 0, m.ID)
 		if s.vllm && (m.Kind == engine.KindChat || m.Kind == engine.KindCompletion || m.Kind == engine.KindEmbedding) {
-			gauge(descWaiting, 0, m.ID)
+			gauge(descWaiting, float64(m.Waiting), m.ID)
 			gauge(descRunning, 0, m.ID)
 			gauge(descKV, 0, m.ID)
 		}
