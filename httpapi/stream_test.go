@@ -334,37 +334,39 @@ func TestReaderThatStalls(t *testing.T) {
 }
 
 func TestCoalescing(t *testing.T) {
-	const bigs, big, small = 16, socketBuffer, 200
-	blocked := make(chan struct{})
-	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-		yield(admitted, nil)
-		for range bigs { // more than the socket buffers hold
-			yield(delta(strings.Repeat("x", big)), nil)
+	synctest.Test(t, func(t *testing.T) {
+		const bigs, big, small = 16, socketBuffer, 200
+		blocked := make(chan struct{})
+		s := newBubble(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			for range bigs { // more than the socket buffers hold
+				yield(delta(strings.Repeat("x", big)), nil)
+			}
+			close(blocked)
+			for i := range small {
+				yield(engine.Event{Type: engine.Delta, Text: fmt.Sprintf("%d ", i), Logprobs: []engine.Logprob{{Bytes: []byte("t")}}}, nil)
+			}
+			_ = yield(finish, nil) && yield(done, nil)
+		})})
+		c := dialBubble(t, s, rawPost("/v1/chat/completions", streamBody))
+		<-blocked
+		synctest.Wait() // the small ones pile up
+		r, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<20), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		close(blocked)
+		texts := contents(t, lines(t, r.Body))
+		want := strings.Repeat("x", bigs*big)
 		for i := range small {
-			yield(engine.Event{Type: engine.Delta, Text: fmt.Sprintf("%d ", i), Logprobs: []engine.Logprob{{Bytes: []byte("t")}}}, nil)
+			want += fmt.Sprintf("%d ", i)
 		}
-		_ = yield(finish, nil) && yield(done, nil)
-	})})
-	c := dial(t, s.URL, rawPost("/v1/chat/completions", streamBody))
-	<-blocked
-	time.Sleep(50 * time.Millisecond) // let the small ones pile up
-	r, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<20), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := contents(t, lines(t, r.Body))
-	want := strings.Repeat("x", bigs*big)
-	for i := range small {
-		want += fmt.Sprintf("%d ", i)
-	}
-	if got := strings.Join(texts, ""); got != want {
-		t.Errorf("text of %d bytes differs from the %d sent", len(got), len(want))
-	}
-	if len(texts) > bigs+small/4 {
-		t.Errorf("%d events for %d deltas", len(texts), bigs+small)
-	}
+		if got := strings.Join(texts, ""); got != want {
+			t.Errorf("text of %d bytes differs from the %d sent", len(got), len(want))
+		}
+		if len(texts) > bigs+small/4 {
+			t.Errorf("%d events for %d deltas", len(texts), bigs+small)
+		}
+	})
 }
 
 func TestOneEventPerTokenForFastReaders(t *testing.T) {
