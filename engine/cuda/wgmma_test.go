@@ -119,9 +119,7 @@ func TestWGMMA(t *testing.T) {
 // what the CPU does but for its rounding to eight bits, by the kernels for many rows,
 // whose activations come out of the norms before.
 func TestWGMMAModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("interprets a prompt twice")
-	}
+	asked(t)
 	_, m := load(t, "llama-Q4_K_M.gguf")
 	const rows = 66
 	p, spec := program(t, m, rows, rows)
