@@ -333,13 +333,31 @@ func TestReaderThatStalls(t *testing.T) {
 	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
 }
 
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// Deltas are joined when many wait, and when a reader is slow.
 func TestCoalescing(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		small int
+		slow  time.Duration
+	}{
+		{"many", 200, 0},
+		{"slow", 80, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) { testCoalescing(t, tt.small, tt.slow) })
+	}
+}
+
+func testCoalescing(t *testing.T, small int, slow time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		const bigs, big, small = 16, socketBuffer, 200
+		const bigs, big = 16, socketBuffer
 		blocked := make(chan struct{})
 		s := newBubble(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
 			yield(admitted, nil)
-			for range bigs { // more than the socket buffers hold
+			for range bigs {
 				yield(delta(strings.Repeat("x", big)), nil)
 			}
 			close(blocked)
@@ -351,7 +369,10 @@ func TestCoalescing(t *testing.T) {
 		c := dialBubble(t, s, rawPost("/v1/chat/completions", streamBody))
 		<-blocked
 		synctest.Wait() // the small ones pile up
-		r, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<20), nil)
+		r, err := http.ReadResponse(bufio.NewReaderSize(readerFunc(func(b []byte) (int, error) {
+			time.Sleep(slow)
+			return c.Read(b)
+		}), 1<<20), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
