@@ -39,6 +39,7 @@ func (c tampered) Module(ptx string) (driver.Module, error) {
 // TestWGMMA wants products of many rows by the kernels the device has, and by
 // their twins where those give something else, fault or do not load.
 func TestWGMMA(t *testing.T) {
+	asked(t)
 	const rows = 80
 	for _, tt := range []struct {
 		name       string
