@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/bench/poll"
 	"quern/engine/builtin"
 	"quern/engine/chat"
 	"quern/engine/sample"
@@ -173,17 +174,11 @@ func TestCancelFreesEverything(t *testing.T) {
 		}
 		cancel()
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for {
+	poll.Until(t, "nothing runs, waits or is held", func() bool {
 		s := e.Stats().Models[0]
-		if s.Running == 0 && s.Waiting == 0 && s.BlocksUsed == 0 && runtime.NumGoroutine() <= before+2 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%+v, %d goroutines, %d before", s, runtime.NumGoroutine(), before)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return s.Running == 0 && s.Waiting == 0 && s.BlocksUsed == 0
+	})
+	poll.Goroutines(t, before+2)
 }
 
 func TestErrors(t *testing.T) {
@@ -327,13 +322,7 @@ func TestKeepAliveAndEviction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for status("short") != "unloaded" {
-		if time.Now().After(deadline) {
-			t.Fatal("short was not unloaded")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	poll.Until(t, "short is unloaded", func() bool { return status("short") == "unloaded" })
 	if got := status("kept"); got != "loaded" {
 		t.Errorf("kept is %s", got)
 	}
@@ -341,12 +330,7 @@ func TestKeepAliveAndEviction(t *testing.T) {
 	if _, err := gather(t.Context(), e, GenerateRequest{Model: "kept", Prompt: Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(time.Duration)}); err != nil {
 		t.Fatal(err)
 	}
-	for status("kept") != "unloaded" {
-		if time.Now().After(deadline) {
-			t.Fatal("kept was not unloaded")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	poll.Until(t, "kept is unloaded", func() bool { return status("kept") == "unloaded" })
 	if _, err := gather(t.Context(), e, GenerateRequest{Model: "kept", Prompt: Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(-time.Second)}); err != nil {
 		t.Fatal(err)
 	}
@@ -479,13 +463,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if err := e.Load(context.Background(), "small"); !errors.As(err, &known) || known.Code != CodeShuttingDown {
 		t.Errorf("loading after Close: %v", err)
 	}
-	for range 200 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	poll.Goroutines(t, before)
 }
 
 // TestDefaultModel: a request that names no model means the only one anybody gave;

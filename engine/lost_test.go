@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"quern/bench/poll"
 	"quern/engine/graph"
 )
 
@@ -85,15 +85,11 @@ func testLostDevice(t *testing.T, ranks bool) {
 	}
 	f.broken.Store(false)
 	before := f.compiled.Load()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	poll.Until(t, "the last request has left", func() bool {
 		var busy *Error
 		_, err = ask()
-		if errors.As(err, &busy) && busy.Code == CodeModelLoading && time.Now().Before(deadline) {
-			time.Sleep(time.Millisecond) // the last request is leaving
-			continue
-		}
-		break
-	}
+		return !errors.As(err, &busy) || busy.Code != CodeModelLoading
+	})
 	if err != nil || f.compiled.Load() == before {
 		t.Errorf("afterwards: %v, compiled %d times since", err, f.compiled.Load()-before)
 	}

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"quern/engine/cpu"
 	"quern/engine/onnx"
@@ -45,13 +47,20 @@ func TestONNXTurns(t *testing.T) {
 	const trips = 8000
 	x := make([]float32, 4096)
 	x[0] = 1
+	in := func(trips int64) map[string]*onnx.Tensor {
+		return map[string]*onnx.Tensor{"trips": onnx.NewInts([]int{}, []int64{trips}), "x": onnx.NewFloats([]int{4096}, x)}
+	}
+	turn := func() {
+		if err := backend.Do(t.Context(), func(pool *threads.Pool, _ func()) {
+			pool.Run(2, &threads.Region{F: func(int, int) {}})
+		}); err != nil {
+			t.Error(err)
+		}
+	}
 	var callers sync.WaitGroup
-	var longest time.Duration
-	start, done := time.Now(), make(chan bool)
 	for range 3 {
 		callers.Go(func() {
-			in := map[string]*onnx.Tensor{"trips": onnx.NewInts([]int{}, []int64{trips}), "x": onnx.NewFloats([]int{4096}, x)}
-			out, err := g.run(t.Context(), in)
+			out, err := g.run(t.Context(), in(trips))
 			if err != nil {
 				t.Error(err)
 				return
@@ -62,31 +71,38 @@ func TestONNXTurns(t *testing.T) {
 			}
 		})
 	}
-	var turns int
-	var other sync.WaitGroup
-	other.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(time.Millisecond):
-			}
-			asked := time.Now()
-			if err := backend.Do(t.Context(), func(pool *threads.Pool, _ func()) {
-				pool.Run(2, &threads.Region{F: func(int, int) {}})
-			}); err != nil {
-				t.Error(err)
-			}
-			longest, turns = max(longest, time.Since(asked)), turns+1
+	for range 8 {
+		turn()
+	}
+	callers.Wait()
+
+	// This one does not end by itself: were it not to give way, there would be no turn.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	run := &observed{Context: ctx, begun: make(chan bool)}
+	callers.Go(func() {
+		if _, err := g.run(run, in(math.MaxInt64)); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run ended with %v", err)
 		}
 	})
-	callers.Wait()
-	took := time.Since(start)
-	close(done)
-	other.Wait()
-	t.Logf("3 runs took %v; %d turns beside them, the longest wait %v", took, turns, longest)
-	// Were runs not to give way, there would be a turn before, between and after them.
-	if turns < 8 {
-		t.Errorf("%d turns in %v, the longest wait was %v", turns, took, longest)
+	<-run.begun
+	for range 8 {
+		turn()
 	}
+	cancel()
+	callers.Wait()
+}
+
+// observed tells when it has been looked at often enough for a run to be under way.
+type observed struct {
+	context.Context
+	looks atomic.Int32
+	begun chan bool
+}
+
+func (o *observed) Err() error {
+	if o.looks.Add(1) == 100 {
+		close(o.begun)
+	}
+	return o.Context.Err()
 }

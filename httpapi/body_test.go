@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quern/httpapi"
@@ -81,40 +82,43 @@ func TestTooLarge(t *testing.T) {
 }
 
 func TestBodyThatStalls(t *testing.T) {
-	s := newServer(t, httpapi.Options{BodyIdle: 100 * time.Millisecond})
-	half := "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\":"
-	begin := time.Now()
-	b, err := io.ReadAll(dial(t, s.URL, half))
-	if err != nil || len(b) != 0 {
-		t.Errorf("got %q, %v; want a closed connection", b, err)
-	}
-	if d := time.Since(begin); d < 100*time.Millisecond || d > 3*time.Second {
-		t.Errorf("closed after %v", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble(t, httpapi.Options{BodyIdle: 100 * time.Millisecond})
+		half := "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\":"
+		begin := time.Now()
+		b, err := io.ReadAll(dialBubble(t, s, half))
+		if err != nil || len(b) != 0 {
+			t.Errorf("got %q, %v; want a closed connection", b, err)
+		}
+		if d := time.Since(begin); d != 100*time.Millisecond {
+			t.Errorf("closed after %v", d)
+		}
+	})
 }
 
 // A body that trickles is slow but moves: each byte buys time.
 func TestBodyThatTrickles(t *testing.T) {
-	s := newServer(t, httpapi.Options{BodyIdle: time.Second})
-	body := `{"prompt":"abcdefgh"}`
-	c := dial(t, s.URL, strings.TrimSuffix(rawPost("/v1/completions", body), body))
-	for i := 0; i < len(body); i += 2 {
-		time.Sleep(110 * time.Millisecond)
-		if _, err := io.WriteString(c, body[i:min(i+2, len(body))]); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble(t, httpapi.Options{BodyIdle: time.Second})
+		body := `{"prompt":"abcdefgh"}`
+		c := dialBubble(t, s, strings.TrimSuffix(rawPost("/v1/completions", body), body))
+		for i := 0; i < len(body); i += 2 {
+			time.Sleep(110 * time.Millisecond)
+			if _, err := io.WriteString(c, body[i:min(i+2, len(body))]); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	b := make([]byte, 12)
-	if _, err := io.ReadFull(c, b); err != nil || string(b) != "HTTP/1.1 200" {
-		t.Errorf("got %q, %v", b, err)
-	}
+		b := make([]byte, 12)
+		if _, err := io.ReadFull(c, b); err != nil || string(b) != "HTTP/1.1 200" {
+			t.Errorf("got %q, %v", b, err)
+		}
+	})
 }
 
 func TestHalfABody(t *testing.T) {
 	var log logged
 	s := newServer(t, httpapi.Options{Log: log.logger()})
 	c := dial(t, s.URL, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\":")
-	time.Sleep(20 * time.Millisecond)
 	c.Close()
 	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
 }
@@ -122,14 +126,15 @@ func TestHalfABody(t *testing.T) {
 // Without a key the body is not read, and a client that sends none of it does
 // not hold the connection.
 func TestUnreadBodyDoesNotHoldTheConnection(t *testing.T) {
-	s := newServer(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, BodyIdle: 100 * time.Millisecond})
-	c := dial(t, s.URL, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
-	c.SetReadDeadline(time.Now().Add(5 * time.Second))
-	b, err := io.ReadAll(c)
-	if err != nil {
-		t.Errorf("the connection stays open: %v", err)
-	}
-	if !bytes.HasPrefix(b, []byte("HTTP/1.1 401")) {
-		t.Errorf("got %q", b)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, BodyIdle: 100 * time.Millisecond})
+		c := dialBubble(t, s, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+		b, err := io.ReadAll(c)
+		if err != nil {
+			t.Errorf("the connection stays open: %v", err)
+		}
+		if !bytes.HasPrefix(b, []byte("HTTP/1.1 401")) {
+			t.Errorf("got %q", b)
+		}
+	})
 }

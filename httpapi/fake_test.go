@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/bench/poll"
 	"quern/engine"
 	"quern/engine/asr"
 	"quern/engine/token"
@@ -463,17 +464,7 @@ func noLeaks(t testing.TB) {
 	t.Cleanup(func() { watched.Delete(t.Name()) }) // for -count
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
-		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			n := runtime.NumGoroutine()
-			if n <= before {
-				return
-			}
-			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Errorf("%d goroutines, %d before the test:\n%s", n, before, buf[:runtime.Stack(buf, true)])
-				return
-			}
-		}
+		poll.Goroutines(t, before)
 	})
 }
 
@@ -501,6 +492,64 @@ func newServerOf(t testing.TB, a *httpapi.API) *httptest.Server {
 	t.Cleanup(s.Close)
 	return s
 }
+
+// newBubble is newServer for a bubble of testing/synctest: its connections are pipes, so that
+// timeouts are those of the bubble's clock. dialBubble opens one.
+func newBubble(t *testing.T, o httpapi.Options) *httptest.Server {
+	t.Helper()
+	ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	s := &httptest.Server{Listener: ln, Config: &http.Server{Handler: newAPI(t, o)}}
+	s.Start()
+	s.Client().Transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.dial() }}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func dialBubble(t *testing.T, s *httptest.Server, request string) net.Conn {
+	t.Helper()
+	c, err := s.Listener.(*pipes).dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// pipes is a listener whose connections are in memory.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *pipes) dial() (net.Conn, error) {
+	c, s := net.Pipe()
+	select {
+	case l.conns <- s:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 func post(t testing.TB, s *httptest.Server, path, body string) *http.Response {
 	t.Helper()

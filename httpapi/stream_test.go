@@ -13,8 +13,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"quern/bench/poll"
 	"quern/engine"
 	"quern/httpapi"
 )
@@ -69,129 +71,141 @@ func contents(t *testing.T, lines []string) (texts []string) {
 }
 
 func TestHeaderWaitsForFirstToken(t *testing.T) {
-	first := make(chan struct{})
-	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-		yield(admitted, nil)
-		<-first
-		yield(engine.Event{}, &engine.Error{Code: engine.CodeOutOfMemory, Message: "no room"})
-	})})
-	time.AfterFunc(50*time.Millisecond, func() { close(first) })
-	r := post(t, s, "/v1/chat/completions", streamBody)
-	wantFailure(t, r, 503, "out_of_memory", "")
-	if r.Header.Get("x-should-retry") != "false" {
-		t.Error("x-should-retry is not false")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		first := make(chan struct{})
+		s := newBubble(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			<-first
+			yield(engine.Event{}, &engine.Error{Code: engine.CodeOutOfMemory, Message: "no room"})
+		})})
+		time.AfterFunc(50*time.Millisecond, func() { close(first) })
+		r := post(t, s, "/v1/chat/completions", streamBody)
+		wantFailure(t, r, 503, "out_of_memory", "")
+		if r.Header.Get("x-should-retry") != "false" {
+			t.Error("x-should-retry is not false")
+		}
+	})
 }
 
 func TestHeaderDelayAndKeepAlive(t *testing.T) {
-	token := make(chan struct{})
-	s := newServer(t, httpapi.Options{HeaderDelay: 20 * time.Millisecond, KeepAlive: 20 * time.Millisecond,
-		Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-			yield(admitted, nil)
-			<-token
-			_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
-		})})
-	begin := time.Now()
-	r := post(t, s, "/v1/chat/completions", streamBody) // returns with the header
-	if r.StatusCode != 200 || time.Since(begin) < 20*time.Millisecond {
-		t.Errorf("status %d after %v", r.StatusCode, time.Since(begin))
-	}
-	time.AfterFunc(150*time.Millisecond, func() { close(token) })
-	got := lines(t, r.Body)
-	comments := 0
-	for _, l := range got {
-		if l == ": keep-alive" {
-			comments++
+	synctest.Test(t, func(t *testing.T) {
+		token := make(chan struct{})
+		s := newBubble(t, httpapi.Options{HeaderDelay: 20 * time.Millisecond, KeepAlive: 20 * time.Millisecond,
+			Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+				yield(admitted, nil)
+				<-token
+				_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+			})})
+		begin := time.Now()
+		r := post(t, s, "/v1/chat/completions", streamBody) // returns with the header
+		if r.StatusCode != 200 || time.Since(begin) != 20*time.Millisecond {
+			t.Errorf("status %d after %v", r.StatusCode, time.Since(begin))
 		}
-	}
-	if comments < 3 {
-		t.Errorf("%d keep-alives, want at least 3: %q", comments, got)
-	}
-	if got[len(got)-1] != "data: [DONE]" {
-		t.Errorf("ends with %q", got[len(got)-1])
-	}
+		time.AfterFunc(150*time.Millisecond, func() { close(token) })
+		got := lines(t, r.Body)
+		comments := 0
+		for _, l := range got {
+			if l == ": keep-alive" {
+				comments++
+			}
+		}
+		if comments != 8 {
+			t.Errorf("%d keep-alives, want 8: %q", comments, got)
+		}
+		if got[len(got)-1] != "data: [DONE]" {
+			t.Errorf("ends with %q", got[len(got)-1])
+		}
+	})
 }
 
 func TestStreamErrorAfterHeader(t *testing.T) {
-	s := newServer(t, httpapi.Options{HeaderDelay: time.Millisecond, Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-		yield(admitted, nil)
-		time.Sleep(50 * time.Millisecond)
-		yield(engine.Event{}, fmt.Errorf("disk %s is on fire", "/secret"))
-	})})
-	got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
-	last := got[len(got)-1]
-	if !strings.HasPrefix(last, `data: {"error":{`) || strings.Contains(last, "secret") || !strings.Contains(last, "internal_error") {
-		t.Errorf("ends with %q", last)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble(t, httpapi.Options{HeaderDelay: time.Millisecond, Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			time.Sleep(50 * time.Millisecond)
+			yield(engine.Event{}, fmt.Errorf("disk %s is on fire", "/secret"))
+		})})
+		got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
+		last := got[len(got)-1]
+		if !strings.HasPrefix(last, `data: {"error":{`) || strings.Contains(last, "secret") || !strings.Contains(last, "internal_error") {
+			t.Errorf("ends with %q", last)
+		}
+	})
 }
 
 func TestStallTimeout(t *testing.T) {
-	s := newServer(t, httpapi.Options{Stall: 50 * time.Millisecond, Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
-		_ = yield(admitted, nil) && yield(delta("a"), nil)
-		<-ctx.Done()
-		yield(engine.Event{}, ctx.Err())
-	})})
-	got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
-	if last := got[len(got)-1]; !strings.Contains(last, "stall_timeout (50ms)") || !strings.Contains(last, `"timeout_error"`) {
-		t.Errorf("ends with %q", last)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble(t, httpapi.Options{Stall: 50 * time.Millisecond, Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+			_ = yield(admitted, nil) && yield(delta("a"), nil)
+			<-ctx.Done()
+			yield(engine.Event{}, ctx.Err())
+		})})
+		got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
+		if last := got[len(got)-1]; !strings.Contains(last, "stall_timeout (50ms)") || !strings.Contains(last, `"timeout_error"`) {
+			t.Errorf("ends with %q", last)
+		}
+	})
 }
 
 func TestRequestTimeout(t *testing.T) {
-	cancelled := make(chan struct{}, 1)
-	s := newServer(t, httpapi.Options{
-		RequestTimeout: time.Minute, RequestTimeouts: map[string]time.Duration{"/v1/chat/completions": 100 * time.Millisecond},
-		Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
-			yield(admitted, nil)
-			select {
-			case <-ctx.Done():
-				cancelled <- struct{}{}
-				yield(engine.Event{}, ctx.Err())
-			case <-time.After(time.Second): // a stream outlives the limit
-				_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
-			}
-		}),
+	synctest.Test(t, func(t *testing.T) {
+		cancelled := make(chan struct{}, 1)
+		s := newBubble(t, httpapi.Options{
+			RequestTimeout: time.Minute, RequestTimeouts: map[string]time.Duration{"/v1/chat/completions": 100 * time.Millisecond},
+			Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+				yield(admitted, nil)
+				select {
+				case <-ctx.Done():
+					cancelled <- struct{}{}
+					yield(engine.Event{}, ctx.Err())
+				case <-time.After(time.Second): // a stream outlives the limit
+					_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+				}
+			}),
+		})
+		r := post(t, s, "/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
+		msg := wantFailure(t, r, 504, "request_timeout", "")
+		if !strings.Contains(msg, `request_timeout_overrides["/v1/chat/completions"] (100ms)`) {
+			t.Errorf("message %q", msg)
+		}
+		if r.Header.Get("x-should-retry") != "false" {
+			t.Error("x-should-retry is not false")
+		}
+		select {
+		case <-cancelled:
+		default:
+			t.Error("the work was not cancelled")
+		}
+		got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
+		if got[len(got)-1] != "data: [DONE]" {
+			t.Errorf("the stream was cut: %q", got)
+		}
 	})
-	r := post(t, s, "/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
-	msg := wantFailure(t, r, 504, "request_timeout", "")
-	if !strings.Contains(msg, `request_timeout_overrides["/v1/chat/completions"] (100ms)`) {
-		t.Errorf("message %q", msg)
-	}
-	if r.Header.Get("x-should-retry") != "false" {
-		t.Error("x-should-retry is not false")
-	}
-	select {
-	case <-cancelled:
-	default:
-		t.Error("the work was not cancelled")
-	}
-	got := lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)
-	if got[len(got)-1] != "data: [DONE]" {
-		t.Errorf("the stream was cut: %q", got)
-	}
 }
 
 func TestLoadTimeIsNotRequestTime(t *testing.T) {
-	slow := &fake{load: func(ctx context.Context, _ string) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(600 * time.Millisecond):
-			return nil
+	synctest.Test(t, func(t *testing.T) {
+		slow := &fake{load: func(ctx context.Context, _ string) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(600 * time.Millisecond):
+				return nil
+			}
+		}}
+		s := newBubble(t, httpapi.Options{Engine: slow, RequestTimeout: 500 * time.Millisecond})
+		if r := post(t, s, "/v1/completions", `{"prompt":"a"}`); r.StatusCode != 200 {
+			t.Errorf("status %d", r.StatusCode)
 		}
-	}}
-	s := newServer(t, httpapi.Options{Engine: slow, RequestTimeout: 500 * time.Millisecond})
-	if r := post(t, s, "/v1/completions", `{"prompt":"a"}`); r.StatusCode != 200 {
-		t.Errorf("status %d", r.StatusCode)
-	}
-	never := &fake{load: func(ctx context.Context, _ string) error {
-		<-ctx.Done()
-		return ctx.Err()
-	}}
-	s = newServer(t, httpapi.Options{Engine: never, LoadTimeout: 20 * time.Millisecond})
-	if msg := wantFailure(t, post(t, s, "/v1/completions", `{"prompt":"a","stream":true}`), 504, "load_timeout", ""); !strings.Contains(msg, "load_timeout (20ms)") {
-		t.Errorf("message %q", msg)
-	}
+		never := &fake{load: func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		s = newBubble(t, httpapi.Options{Engine: never, LoadTimeout: 20 * time.Millisecond})
+		if msg := wantFailure(t, post(t, s, "/v1/completions", `{"prompt":"a","stream":true}`), 504, "load_timeout", ""); !strings.Contains(msg, "load_timeout (20ms)") {
+			t.Errorf("message %q", msg)
+		}
+	})
 }
 
 // TestTryAgain: both headers of a 503 say the same, and only where trying again can
@@ -260,11 +274,7 @@ func (l *logged) logger() *slog.Logger {
 // eventually waits for a condition other goroutines bring about.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	poll.Until(t, what, ok)
 }
 
 func TestClientLeaves(t *testing.T) {
@@ -290,11 +300,7 @@ func TestClientLeaves(t *testing.T) {
 				io.Copy(io.Discard, r.Body)
 				r.Body.Close()
 			}
-			select {
-			case <-ended:
-			case <-time.After(5 * time.Second):
-				t.Fatal("the work goes on without a client")
-			}
+			<-ended
 			eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
 			if strings.Contains(log.String(), "level=ERROR") {
 				t.Errorf("logged as an error: %s", log.String())
@@ -335,102 +341,125 @@ func TestReaderThatStalls(t *testing.T) {
 		}
 	})})
 	dial(t, s.URL, rawPost("/v1/chat/completions", streamBody)) // never reads
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the work goes on for a client that does not read")
-	}
+	<-ended
 	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
 }
 
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// Deltas are joined when many wait, and when a reader is slow.
 func TestCoalescing(t *testing.T) {
-	const bigs, big, small = 16, socketBuffer, 200
-	blocked := make(chan struct{})
-	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-		yield(admitted, nil)
-		for range bigs { // more than the socket buffers hold
-			yield(delta(strings.Repeat("x", big)), nil)
+	for _, tt := range []struct {
+		name  string
+		small int
+		slow  time.Duration
+	}{
+		{"many", 200, 0},
+		{"slow", 80, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) { testCoalescing(t, tt.small, tt.slow) })
+	}
+}
+
+func testCoalescing(t *testing.T, small int, slow time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		const bigs, big = 16, socketBuffer
+		blocked := make(chan struct{})
+		s := newBubble(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			for range bigs {
+				yield(delta(strings.Repeat("x", big)), nil)
+			}
+			close(blocked)
+			for i := range small {
+				yield(engine.Event{Type: engine.Delta, Text: fmt.Sprintf("%d ", i), Logprobs: []engine.Logprob{{Bytes: []byte("t")}}}, nil)
+			}
+			_ = yield(finish, nil) && yield(done, nil)
+		})})
+		c := dialBubble(t, s, rawPost("/v1/chat/completions", streamBody))
+		<-blocked
+		synctest.Wait() // the small ones pile up
+		r, err := http.ReadResponse(bufio.NewReaderSize(readerFunc(func(b []byte) (int, error) {
+			time.Sleep(slow)
+			return c.Read(b)
+		}), 1<<20), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		close(blocked)
+		texts := contents(t, lines(t, r.Body))
+		want := strings.Repeat("x", bigs*big)
 		for i := range small {
-			yield(engine.Event{Type: engine.Delta, Text: fmt.Sprintf("%d ", i), Logprobs: []engine.Logprob{{Bytes: []byte("t")}}}, nil)
+			want += fmt.Sprintf("%d ", i)
 		}
-		_ = yield(finish, nil) && yield(done, nil)
-	})})
-	c := dial(t, s.URL, rawPost("/v1/chat/completions", streamBody))
-	<-blocked
-	time.Sleep(50 * time.Millisecond) // let the small ones pile up
-	r, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<20), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := contents(t, lines(t, r.Body))
-	want := strings.Repeat("x", bigs*big)
-	for i := range small {
-		want += fmt.Sprintf("%d ", i)
-	}
-	if got := strings.Join(texts, ""); got != want {
-		t.Errorf("text of %d bytes differs from the %d sent", len(got), len(want))
-	}
-	if len(texts) > bigs+small/4 {
-		t.Errorf("%d events for %d deltas", len(texts), bigs+small)
-	}
+		if got := strings.Join(texts, ""); got != want {
+			t.Errorf("text of %d bytes differs from the %d sent", len(got), len(want))
+		}
+		if len(texts) > bigs+small/4 {
+			t.Errorf("%d events for %d deltas", len(texts), bigs+small)
+		}
+	})
 }
 
 func TestOneEventPerTokenForFastReaders(t *testing.T) {
-	s := newServer(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
-		yield(admitted, nil)
-		for i := range 50 {
-			yield(delta(fmt.Sprintf("%d ", i)), nil)
-			time.Sleep(100 * time.Microsecond)
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble(t, httpapi.Options{Engine: scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			yield(admitted, nil)
+			for i := range 50 {
+				yield(delta(fmt.Sprintf("%d ", i)), nil)
+				time.Sleep(100 * time.Microsecond)
+			}
+			_ = yield(finish, nil) && yield(done, nil)
+		})})
+		if texts := contents(t, lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)); len(texts) != 50 {
+			t.Errorf("%d events for 50 tokens", len(texts))
 		}
-		_ = yield(finish, nil) && yield(done, nil)
-	})})
-	if texts := contents(t, lines(t, post(t, s, "/v1/chat/completions", streamBody).Body)); len(texts) < 45 {
-		t.Errorf("%d events for 50 tokens", len(texts))
-	}
+	})
 }
 
 func TestManyPromptsRunTogether(t *testing.T) {
-	var mu sync.Mutex
-	now, most := 0, 0
-	f := &fake{}
-	f.generate = func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
-		mu.Lock()
-		now++
-		most = max(most, now)
-		mu.Unlock()
-		defer func() { mu.Lock(); now--; mu.Unlock() }()
-		time.Sleep(5 * time.Millisecond)
-		_ = yield(admitted, nil) && yield(delta(r.Prompt.Text), nil) && yield(finish, nil) && yield(done, nil)
-	}
-	s := newServer(t, httpapi.Options{Engine: f})
-	var prompts []string
-	for i := range 40 {
-		prompts = append(prompts, fmt.Sprint(i))
-	}
-	body, _ := json.Marshal(map[string]any{"prompt": prompts})
-	var out struct {
-		Choices []struct {
-			Text  string
-			Index int
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		now, most := 0, 0
+		f := &fake{}
+		f.generate = func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			defer func() { mu.Lock(); now--; mu.Unlock() }()
+			time.Sleep(5 * time.Millisecond)
+			_ = yield(admitted, nil) && yield(delta(r.Prompt.Text), nil) && yield(finish, nil) && yield(done, nil)
 		}
-		Usage struct{ Total_tokens int }
-	}
-	if err := json.NewDecoder(post(t, s, "/v1/completions", string(body)).Body).Decode(&out); err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range out.Choices {
-		if c.Index != i || c.Text != prompts[i] {
-			t.Errorf("choice %d is %+v", i, c)
+		s := newBubble(t, httpapi.Options{Engine: f})
+		var prompts []string
+		for i := range 40 {
+			prompts = append(prompts, fmt.Sprint(i))
 		}
-	}
-	if len(out.Choices) != 40 || out.Usage.Total_tokens != 40*5 {
-		t.Errorf("%d choices, usage %+v", len(out.Choices), out.Usage)
-	}
-	if most < 2 || most > 16 {
-		t.Errorf("%d prompts at a time", most)
-	}
+		body, _ := json.Marshal(map[string]any{"prompt": prompts})
+		var out struct {
+			Choices []struct {
+				Text  string
+				Index int
+			}
+			Usage struct{ Total_tokens int }
+		}
+		if err := json.NewDecoder(post(t, s, "/v1/completions", string(body)).Body).Decode(&out); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range out.Choices {
+			if c.Index != i || c.Text != prompts[i] {
+				t.Errorf("choice %d is %+v", i, c)
+			}
+		}
+		if len(out.Choices) != 40 || out.Usage.Total_tokens != 40*5 {
+			t.Errorf("%d choices, usage %+v", len(out.Choices), out.Usage)
+		}
+		if most < 2 || most > 16 {
+			t.Errorf("%d prompts at a time", most)
+		}
+	})
 }
 
 func TestOnePromptFails(t *testing.T) {

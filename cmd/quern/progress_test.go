@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -25,18 +26,19 @@ func TestProgress(t *testing.T) {
 		{"nothing", true, func(*progress) {}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			var out output
-			p := &progress{what: "loading", w: &out, tty: tt.tty, tasks: map[string]*task{}}
-			tt.work(p)
-			p.wait()
-			p.wait() // again, as defer does
-			if got := strings.Contains(out.String(), "loading m"); got != tt.want {
-				t.Errorf("drawn: %v in %q; want %v", got, out.String(), tt.want)
-			}
-			if len(p.tasks) != 0 || p.pool != nil {
-				t.Error("something is left")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				var out output
+				p := &progress{what: "loading", w: &out, tty: tt.tty, tasks: map[string]*task{}}
+				tt.work(p)
+				p.wait()
+				p.wait() // again, as defer does
+				if got := strings.Contains(out.String(), "loading m"); got != tt.want {
+					t.Errorf("drawn: %v in %q; want %v", got, out.String(), tt.want)
+				}
+				if len(p.tasks) != 0 || p.pool != nil {
+					t.Error("something is left")
+				}
+			})
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quern/engine/hub"
@@ -183,22 +184,24 @@ func TestServePullsOnFirstUse(t *testing.T) {
 }
 
 func TestPullBars(t *testing.T) {
-	var out output
-	b := &pullBars{w: &out, tty: true}
-	b.wait() // before anything was drawn
-	for done := int64(0); done <= 100; done += 20 {
-		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: done, Size: 100, AllDone: done, AllSize: 100})
-		time.Sleep(60 * time.Millisecond)
-	}
-	b.update(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 100, AllSize: 100})
-	b.update(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 100, AllSize: 100})
-	b.wait()
-	b.wait()
-	for _, part := range []string{"weights.gguf", "total", "%"} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("%q is not drawn in %q", part, out.String())
+	synctest.Test(t, func(t *testing.T) {
+		var out output
+		b := &pullBars{w: &out, tty: true}
+		b.wait() // before anything was drawn
+		for done := int64(0); done <= 100; done += 20 {
+			b.update(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: done, Size: 100, AllDone: done, AllSize: 100})
+			time.Sleep(60 * time.Millisecond)
 		}
-	}
+		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 100, AllSize: 100})
+		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 100, AllSize: 100})
+		b.wait()
+		b.wait()
+		for _, part := range []string{"weights.gguf", "total", "%"} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("%q is not drawn in %q", part, out.String())
+			}
+		}
+	})
 	if got := shorten(fmt.Sprintf("%060d.gguf", 1)); len([]rune(got)) != 40 || !strings.HasSuffix(got, "1.gguf") {
 		t.Errorf("shorten = %q", got)
 	}

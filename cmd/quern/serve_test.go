@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"quern/bench/poll"
 )
 
 // output collects what a command prints while it runs.
@@ -60,30 +62,23 @@ func start(t *testing.T, env []string, args ...string) *process {
 func (p *process) wait(t *testing.T, pattern string) []string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if m := re.FindStringSubmatch(p.out.String()); m != nil {
-			return m
-		}
+	var m []string
+	poll.Until(t, fmt.Sprintf("%q is printed", pattern), func() bool {
 		select {
 		case code := <-p.code:
 			t.Fatalf("ended with %d: %s%s", code, p.out.String(), p.err.String())
 		default:
 		}
-	}
-	t.Fatalf("no %q in %q, %q", pattern, p.out.String(), p.err.String())
-	return nil
+		m = re.FindStringSubmatch(p.out.String())
+		return m != nil
+	})
+	return m
 }
 
 func (p *process) end(t *testing.T) int {
 	t.Helper()
 	p.stop()
-	select {
-	case code := <-p.code:
-		return code
-	case <-time.After(30 * time.Second):
-		t.Fatal("does not end")
-		return -1
-	}
+	return <-p.code
 }
 
 // post sends body and returns status and answer.

@@ -18,7 +18,7 @@ func finite(x []float32) bool {
 }
 
 func FuzzReader(f *testing.F) {
-	for _, name := range []string{"mono16.aac", "noise16.aac", "joint44.aac", "six24.aac"} {
+	for _, name := range []string{"mono16.aac", "noise32.aac", "noisepair32.aac", "joint44.aac", "six24.aac"} {
 		b := load(f, name)
 		f.Add(b[:min(len(b), 2000)])
 	}
@@ -52,7 +52,7 @@ func FuzzReader(f *testing.F) {
 // The input is the length of a configuration, the configuration, and units that
 // follow their lengths.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"mono16.aac", "noise16.aac", "joint44.aac", "six24.aac"} {
+	for _, name := range []string{"mono16.aac", "noise32.aac", "noisepair32.aac", "joint44.aac", "six24.aac"} {
 		b := load(f, name)
 		h, _ := parseHeader(b)
 		_, us := units(f, b)

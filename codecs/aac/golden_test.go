@@ -60,8 +60,7 @@ func ratio(got, want []float32) float64 {
 	return 10 * math.Log10(signal/noise)
 }
 
-// The streams hold all codebooks, window sequences and shapes, and noise
-// shaping, both kinds of joint stereo and a channel of low frequencies. The
+// The streams hold all codebooks, window sequences and shapes, noise shaping, both kinds of joint stereo and a channel of low frequencies. The
 // references have 16 bits, which is what bounds the ratios.
 func TestGolden(t *testing.T) {
 	for _, tt := range []struct {
@@ -90,38 +89,6 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Noise is another one in every decoder, but its energy is the same in every
-// part of the spectrum.
-func TestNoise(t *testing.T) {
-	got, _ := decode(t, load(t, "noise16.aac"))
-	want := golden(t, "noise16.pcm")
-	if len(got) != len(want) {
-		t.Fatalf("%d values, want %d", len(got), len(want))
-	}
-	g, w := spectrum(got), spectrum(want)
-	for i := range w {
-		if db := 10 * math.Log10(g[i]/w[i]); !(math.Abs(db) < 1) {
-			t.Errorf("part %d of %d: %+.2f dB from ffmpeg", i, len(w), db)
-		}
-	}
-}
-
-// spectrum is the energy of x in sixteen parts of its spectrum.
-func spectrum(x []float32) (e [16]float64) {
-	const n = 512
-	f := newFFT(n)
-	for ; len(x) >= n; x = x[n/2:] {
-		var z [n]complex64
-		for i := range z {
-			z[i] = complex(x[i]*float32(math.Sin(math.Pi*(float64(i)+0.5)/n)), 0)
-		}
-		for i, v := range f.run(z[:])[:n/2] {
-			e[i*len(e)/(n/2)] += float64(real(v))*float64(real(v)) + float64(imag(v))*float64(imag(v))
-		}
-	}
-	return e
 }
 
 // Decoding allocates nothing once a unit of each kind has been decoded.

@@ -94,9 +94,9 @@ func same(t *testing.T, data []byte) {
 	}
 }
 
-// TestGolden needs no other decoder.
+// TestGolden needs no other decoder. The streams named is hold intensity stereo.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"joint44", "crc24", "ms8"} {
+	for _, name := range []string{"joint44", "crc24", "ms8", "is48", "is24", "ismixed24"} {
 		t.Run(name, func(t *testing.T) {
 			want := floats(audiotest.ReadFile(t, filepath.Join("testdata", name+".f32")))
 			got, _, _, err := decode(audiotest.ReadFile(t, filepath.Join("testdata", name+".mp3")))

@@ -216,6 +216,16 @@ func (c *clip) time(ctx context.Context, w *window, list []Segment, seek, n int,
 	if err != nil {
 		return err
 	}
+	c.share(list, words, float64(seek)/frameRate)
+	if end := lastEnd(list); !single && end > float64(seek)/frameRate {
+		c.seek = int(math.RoundToEven(end * frameRate))
+	}
+	return nil
+}
+
+// share gives the words of a window, which begins offset seconds into the audio, to the segments
+// of their text, and makes both agree about times.
+func (c *clip) share(list []Segment, words []Word, offset float64) {
 	typical, most := typicalDuration(words)
 	for i := 1; i < len(words); i++ { // a pause belongs to no word
 		x := &words[i]
@@ -229,13 +239,12 @@ func (c *clip) time(ctx context.Context, w *window, list []Segment, seek, n int,
 		}
 	}
 	attach(words)
-	offset := float64(seek) / frameRate
 	at := 0
 	for i := range list {
 		s := &list[i]
 		count := 0
 		for _, id := range s.Tokens {
-			if id < eot {
+			if id < c.t.m.special.eot {
 				count++
 			}
 		}
@@ -249,10 +258,6 @@ func (c *clip) time(ctx context.Context, w *window, list []Segment, seek, n int,
 		}
 		c.bound(s, typical, most)
 	}
-	if end := lastEnd(list); !single && end > offset {
-		c.seek = int(math.RoundToEven(end * frameRate))
-	}
-	return nil
 }
 
 func round2(x float64) float64 { return math.RoundToEven(x*100) / 100 }
@@ -288,14 +293,15 @@ func (c *clip) bound(s *Segment, typical, most float64) {
 		}
 		f.Start = max(0, f.End-most)
 	}
-	// The segment's own times count where a word is too long.
+	// The segment's own times count where a word is too long. It becomes shorter, never longer, or
+	// it would reach into the next.
 	if f := &words[0]; s.Start < f.End && s.Start-0.5 > f.Start {
-		f.Start = max(0, min(f.End-typical, s.Start))
+		f.Start = max(f.Start, min(f.End-typical, s.Start))
 	} else {
 		s.Start = f.Start
 	}
 	if l := &words[len(words)-1]; s.End > l.Start && s.End+0.5 < l.End {
-		l.End = max(l.Start+typical, s.End)
+		l.End = min(l.End, max(l.Start+typical, s.End))
 	} else {
 		s.End = l.End
 	}

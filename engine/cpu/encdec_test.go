@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quern/engine/graph"
@@ -257,35 +258,36 @@ func TestEncoderAndDecoder(t *testing.T) {
 
 // Who waits gets the turn before who has it gets it again, and in order.
 func TestTurn(t *testing.T) {
-	turn := newTurn()
-	turn.take()
-	var mu sync.Mutex
-	var order []int
-	var wg sync.WaitGroup
-	for i := range 3 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			turn.take()
-			mu.Lock()
-			order = append(order, i)
-			mu.Unlock()
-			turn.give()
-		}()
-		for turn.waiting.Load() != int32(i+1) {
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		turn := newTurn()
+		turn.take()
+		var mu sync.Mutex
+		var order []int
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				turn.take()
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				turn.give()
+			}()
+			synctest.Wait() // until it waits
 		}
-	}
-	start := time.Now()
-	if got := turn.yield(start); got != start {
-		t.Error("a turn that just began was given up")
-	}
-	if got := turn.yield(start.Add(-time.Second)); !got.After(start) {
-		t.Error("a long turn was not given up")
-	}
-	turn.give()
-	wg.Wait()
-	if len(order) != 3 || order[0] != 0 || order[1] != 1 || order[2] != 2 {
-		t.Errorf("turns went to %v", order)
-	}
+		start := time.Now()
+		if got := turn.yield(start); got != start {
+			t.Error("a turn that just began was given up")
+		}
+		time.Sleep(quantum)
+		if got := turn.yield(start); !got.After(start) || len(order) != 3 {
+			t.Error("a long turn was not given up")
+		}
+		turn.give()
+		wg.Wait()
+		if len(order) != 3 || order[0] != 0 || order[1] != 1 || order[2] != 2 {
+			t.Errorf("turns went to %v", order)
+		}
+	})
 }

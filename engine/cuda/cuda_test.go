@@ -199,7 +199,7 @@ func TestFamilies(t *testing.T) {
 			p, spec := program(t, m, 16, 8)
 			b := open(t, fake(75), AllLayers)
 			compare(t, b, p, spec, prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 4), tt.limit)
-			if !testing.Short() {
+			if long {
 				b = open(t, fake(80), AllLayers)
 				compare(t, b, p, spec, prompts([]int32{3, 1, 4, 1, 5, 9, 2, 6, 5}, []int32{2, 7}, 1), max(tt.limit, 0.05))
 			}

@@ -11,13 +11,21 @@ import (
 	"quern/kernels/quant"
 )
 
-// TestFixtures runs the model files beside the checkout: every text family and
-// every type of weights as files have them. It takes minutes and wants to be
-// asked: QUERN_TEST_CUDA=1.
-func TestFixtures(t *testing.T) {
-	if os.Getenv("QUERN_TEST_CUDA") == "" {
+// long says that what takes long to interpret is asked for, as .ci/steps/cuda.sh does.
+var long = os.Getenv("QUERN_TEST_CUDA") != ""
+
+// asked skips what takes long.
+func asked(t *testing.T) {
+	t.Helper()
+	if !long {
 		t.Skip("QUERN_TEST_CUDA is not set")
 	}
+}
+
+// TestFixtures runs the model files beside the checkout: every text family and
+// every type of weights as files have them. It takes minutes.
+func TestFixtures(t *testing.T) {
+	asked(t)
 	dir := fixtures.Path(t, "llm")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "model*.gguf"))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -48,8 +47,8 @@ func TestFusedBits(t *testing.T) {
 		"llama-bias-linear.gguf", "phimoe.gguf", "llama-Q4_K_M.gguf", "mixtral-Q8_0.gguf",
 	} {
 		t.Run(file, func(t *testing.T) {
-			if i > 6 && os.Getenv("QUERN_TEST_CUDA") == "" {
-				t.Skip("QUERN_TEST_CUDA is not set")
+			if i > 2 {
+				asked(t)
 			}
 			_, m := load(t, file)
 			p, spec := program(t, m, 16, 8)
@@ -148,14 +147,15 @@ func TestLaunches(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var per, rest [2]int
 			var seen map[string]int
-			for i := range 2 {
-				var launches [2]int
-				for layers := 1; layers <= 2; layers++ {
+			var launches [2][2]int // apart and fused, of one layer and two
+			for layers := 1; layers <= 2; layers++ {
+				p, spec := tt.s.program(t, layers, tt.rows)
+				spec.Blocks = tt.rows
+				for i := range 2 {
 					f := driver.NewFake(1, gigabyte)
+					f.Idle = true
 					b := open(t, f, AllLayers)
 					b.apart = i == 0
-					p, spec := tt.s.program(t, layers, tt.rows)
-					spec.Blocks = tt.rows
 					r := newRunner(t, b, p, spec)
 					in := &graph.Batch{}
 					for n := range int32(tt.rows) {
@@ -165,11 +165,13 @@ func TestLaunches(t *testing.T) {
 					seen = counted(f)
 					r.run(in)
 					for _, n := range seen {
-						launches[layers-1] += n
+						launches[i][layers-1] += n
 					}
 				}
-				per[i] = launches[1] - launches[0]
-				rest[i] = launches[0] - per[i]
+			}
+			for i, n := range launches {
+				per[i] = n[1] - n[0]
+				rest[i] = n[0] - per[i]
 			}
 			t.Logf("a layer: %d launches apart, %d fused; beside: %d and %d; fused: %v", per[0], per[1], rest[0], rest[1], seen)
 			if per != [2]int{tt.apart, tt.fused} || rest != tt.beside {
@@ -183,7 +185,7 @@ func TestLaunches(t *testing.T) {
 // and with any cache.
 func TestFusedShapes(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		shape
 		cache quant.Type
 	}{
@@ -195,6 +197,9 @@ func TestFusedShapes(t *testing.T) {
 		{shape{typ: quant.Q4_K, v: quant.F16, experts: true}, quant.F16},
 	} {
 		t.Run(fmt.Sprintf("%v with %v, cache %v", tt.typ, tt.v, tt.cache), func(t *testing.T) {
+			if i > 1 {
+				asked(t)
+			}
 			p, spec := tt.program(t, 1, 16)
 			spec.Type = tt.cache
 			f := driver.NewFake(1, gigabyte)

@@ -39,6 +39,7 @@ func (c tampered) Module(ptx string) (driver.Module, error) {
 // TestWGMMA wants products of many rows by the kernels the device has, and by
 // their twins where those give something else, fault or do not load.
 func TestWGMMA(t *testing.T) {
+	asked(t)
 	const rows = 80
 	for _, tt := range []struct {
 		name       string
@@ -119,9 +120,7 @@ func TestWGMMA(t *testing.T) {
 // what the CPU does but for its rounding to eight bits, by the kernels for many rows,
 // whose activations come out of the norms before.
 func TestWGMMAModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("interprets a prompt twice")
-	}
+	asked(t)
 	_, m := load(t, "llama-Q4_K_M.gguf")
 	const rows = 66
 	p, spec := program(t, m, rows, rows)

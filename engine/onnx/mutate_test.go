@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"quern/bench/fixtures"
 	"quern/formats/onnx"
@@ -21,7 +20,7 @@ var extremes = []int64{-1, 0, 1, 2, -2, 3, 7, 1 << 20, 1 << 28, 1 << 31, -1 << 3
 
 // TestMutated runs the cases of ONNX's suite with something wrong in each: an
 // attribute, a shape, an index, a type or an input that is left out. That gives
-// an error or a well-formed value, in bounded time and memory.
+// an error or a well-formed value, in a bounded number of nodes and of bytes.
 func TestMutated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -77,7 +76,6 @@ func mutated(t *testing.T, path string, pool *threads.Pool, r *rand.Rand) (ok, r
 		v.Type.Elem, v.Type.Dims = in[v.Name].Type, nil
 	}
 	mutateNodes(m.Graph.Nodes, r)
-	start := time.Now()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var out map[string]*Tensor
@@ -87,9 +85,6 @@ func mutated(t *testing.T, path string, pool *threads.Pool, r *rand.Rand) (ok, r
 	}
 	runtime.ReadMemStats(&after)
 	name := filepath.Base(filepath.Dir(path))
-	if took := time.Since(start); took > slow {
-		t.Errorf("%s took %v", name, took)
-	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 512<<20 {
 		t.Errorf("%s allocated %d MB: %s", name, took>>20, describe(m.Graph.Nodes))
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quern/bench/poll"
 	"quern/engine/graph"
 	"quern/engine/sample"
 	"quern/engine/token"
@@ -539,7 +540,9 @@ func TestConcurrent(t *testing.T) {
 						case 1:
 							st.Stop(0)
 						case 2:
-							time.Sleep(time.Millisecond)
+							for range 100 { // a reader that is slow
+								runtime.Gosched()
+							}
 						}
 						if fate == 3 {
 							break
@@ -558,13 +561,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	stop()
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	poll.Goroutines(t, before)
 }
 
 // A flatExec returns the same logits always and allocates nothing.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -195,18 +196,35 @@ func TestHostile(t *testing.T) {
 		{"unknown words", unknown(3000)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := tt.text
+			part := 4
 			if testing.Short() { // as with the race detector
-				text = strings.ToValidUTF8(text[:len(text)/10], "")
+				part = 10
 			}
-			start := time.Now()
+			text := cut(tt.text, len(tt.text)/part)
+			half := cut(text, len(text)/2)
+			var m [3]runtime.MemStats
+			runtime.ReadMemStats(&m[0])
+			g.Phonemize(half, g2p.British)
+			runtime.ReadMemStats(&m[1])
 			tokens := g.Phonemize(text, g2p.British)
+			runtime.ReadMemStats(&m[2])
 			check(t, text, tokens)
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("%d bytes took %v", len(text), took)
+			// Twice the text takes twice the memory, in as many pieces: nothing grows with its square.
+			bytes := [2]uint64{m[1].TotalAlloc - m[0].TotalAlloc, m[2].TotalAlloc - m[1].TotalAlloc}
+			count := [2]uint64{m[1].Mallocs - m[0].Mallocs, m[2].Mallocs - m[1].Mallocs}
+			if bytes[1] > 3*bytes[0]+1<<20 || count[1] > 3*count[0]+1000 || bytes[1] > 5000*uint64(len(text)) {
+				t.Errorf("%d bytes took %d allocations of %d bytes, half of it %d of %d", len(text), count[1], bytes[1], count[0], bytes[0])
 			}
 		})
 	}
+}
+
+// cut returns at most n bytes of s, and no part of a character.
+func cut(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 func unknown(n int) string {

@@ -24,6 +24,8 @@ type Fake struct {
 	// device, after which its Context does nothing.
 	Fail func(kernel string) error
 
+	Idle bool // kernels are counted and not run; all that is read back is zero
+
 	Launches int // done so far, those of graphs included
 	Replays  int // graphs launched
 	live     map[string]int
@@ -231,7 +233,13 @@ func (s *fakeStream) Download(dst []byte, src Ptr) error {
 	if !s.c.holds(dst) {
 		return fmt.Errorf("cuda: fake: download of %d bytes that are not pinned", len(dst))
 	}
-	return s.add(func() error { return s.c.device.Read(uint64(src), dst) })
+	return s.add(func() error {
+		if s.c.f.Idle {
+			clear(dst)
+			return nil
+		}
+		return s.c.device.Read(uint64(src), dst)
+	})
 }
 
 func (s *fakeStream) Copy(dst, src Ptr, n int64) error {
@@ -260,6 +268,9 @@ func (s *fakeStream) Launch(k Kernel, c Launch, args []uint64) error {
 			if err := s.c.f.Fail(kernel.Name); err != nil {
 				return err
 			}
+		}
+		if s.c.f.Idle {
+			return nil
 		}
 		return s.c.device.Launch(kernel, ptxvm.Config{Grid: c.Grid, Block: c.Block, Shared: c.Shared}, args...)
 	})

@@ -6,6 +6,15 @@
 // the generation tag, a plain tojson, raise_exception and strftime_now. There
 // is no autoescaping, and nothing can be included, imported or extended.
 //
+// # Where it is not Jinja
+//
+// Objects print without their addresses. What is HTML's (urlize, xmlattr,
+// autoescape), of chance (random, lipsum), for templates of several files
+// (block, extends, include, import) or Python's alone (pprint, bytes, complex
+// numbers, \N{…}, methods no template uses) is refused by name, or undefined.
+// Integers have at most 14000 bits. "sameas" compares numbers by value. A
+// comment that does not end is an error. TestDifferences is the whole table.
+//
 // # Where text came from
 //
 // A prompt mixes the template's own text, which may spell control tokens, with

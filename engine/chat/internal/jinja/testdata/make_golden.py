@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write golden.json: what Jinja prints or raises for each snippet below.
+"""Write golden.json: what Jinja prints or raises for each snippet below; and
+differences.json: the same for the snippets where quern means to differ.
 
 The environment is set up as Hugging Face's renderer sets it up. Made with
 Python 3.11 and python3-jinja2 3.1.2 (Debian 12).
@@ -8,6 +9,7 @@ Python 3.11 and python3-jinja2 3.1.2 (Debian 12).
 import datetime
 import json
 import pathlib
+import re
 
 from jinja2 import nodes
 from jinja2.exceptions import TemplateError
@@ -1259,6 +1261,38 @@ TEMPLATES = [
     "{% extends 'x' %}",
 ]
 
+# What quern makes of these is in differences_test.go.
+DIFFERENT = [
+    "{{ [1]|map('string') }}",
+    "{{ list|select }}",
+    "{{ list|reverse }}",
+    "{{ range }}",
+    "{{ dict }}",
+    "{{ cycler(1, 2) }}",
+    "{{ s.upper }}",
+    "{{ list|pprint }}",
+    "{{ [1]|random }}",
+    "{{ 'http://a.b'|urlize }}",
+    "{{ {'a': 1}|xmlattr }}",
+    "{{ lipsum is defined }}",
+    "{% block x %}a{% endblock %}",
+    "{% autoescape true %}{{ '<' }}{% endautoescape %}",
+    "{{ self }}",
+    "{{ 10 ** 5000 }}",
+    "{{ (2 ** 15000) % 7 }}",
+    "{{ (-8) ** 0.5 }}",
+    "{{ '\\N{BULLET}' }}",
+    "{{ s.encode() }}",
+    "{{ s.translate({72: 74}) }}",
+    "{{ (1.5).hex() }}",
+    "{{ range(3).start }}",
+    "{{ range(3).index(1) }}",
+    "{{ 1000 is sameas 1000 }}",
+    "{{ list is filter }}",
+    "{{ list|indent }}",
+    "{#",
+]
+
 
 def render(source):
     try:
@@ -1279,6 +1313,12 @@ def main():
     path = pathlib.Path(__file__).with_name("golden.json")
     path.write_text(json.dumps(out, ensure_ascii=False, indent=0) + "\n")
     print(len(rows), "snippets")
+    rows = {}
+    for source in DIFFERENT:
+        r = render(source)
+        rows[source] = re.sub("0x[0-9a-f]{8,}", "0x…", r.get("output", r.get("error")))
+    path = path.with_name("differences.json")
+    path.write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n")
 
 
 if __name__ == "__main__":
