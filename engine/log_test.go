@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -76,5 +78,24 @@ func TestLogNamesRequests(t *testing.T) {
 	}
 	if got, want := d.take(), []string{"third: loading model", "third: model loaded"}; !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)
+	}
+}
+
+// A model there is no room for is a matter of configuration, one that is broken an
+// error.
+func TestLoadsThatFailAreLoggedByKind(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want slog.Level
+	}{
+		{errorf(CodeOutOfMemory, "", "no room"), slog.LevelWarn},
+		{fmt.Errorf("loading: %w", errorf(CodeOutOfMemory, "", "no room")), slog.LevelWarn},
+		{errShuttingDown(), slog.LevelWarn},
+		{errors.New("disk"), slog.LevelError},
+		{errorf(CodeEngineFailure, "", "broken"), slog.LevelError},
+	} {
+		if got := loadLevel(loadError("m", tt.err)); got != tt.want {
+			t.Errorf("%v is logged at %v, want %v", tt.err, got, tt.want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -236,8 +237,8 @@ func (e *Engine) load(first context.Context, n *entry, l *load) {
 	}
 	e.mu.Unlock()
 	if err != nil {
-		e.log.ErrorContext(ctx, "model not loaded", "model", n.id, "err", err)
 		l.err = loadError(n.id, err)
+		e.log.Log(ctx, loadLevel(l.err), "model not loaded", "model", n.id, "err", err)
 	} else {
 		e.log.InfoContext(ctx, "model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
 	}
@@ -287,6 +288,16 @@ func loadError(id string, err error) error {
 		}
 	}
 	return &Error{Code: CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", id, why), Err: err}
+}
+
+// loadLevel says how loud a load that failed is logged: that there is no room for a
+// model, or no time, is no fault of this program.
+func loadLevel(err error) slog.Level {
+	var known *Error
+	if errors.As(err, &known) && (known.Code == CodeOutOfMemory || known.Code == CodeShuttingDown) {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }
 
 // makeRoom unloads idle models, the longest unused first, until need more bytes

@@ -100,6 +100,7 @@ type API struct {
 	router  *httprouter.Router
 	metrics *metrics
 	log     *slog.Logger
+	floods  floods
 	started time.Time
 
 	ready    atomic.Pointer[string] // why not ready; nil when ready
@@ -118,7 +119,7 @@ func New(o Options) (*API, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}}
+	a := &API{o: o, log: o.Log, floods: floods{log: o.Log}, started: time.Now(), unknown: map[string]bool{}}
 	a.loopback.Store(o.BoundLoopback)
 	a.metrics = newMetrics(o.Engine, *o.VLLMNames, a.log)
 	a.router = a.newRouter()

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -202,40 +201,23 @@ func (a *API) streamTimedSpeech(c *call) error {
 	if err != nil {
 		return err
 	}
-	var buf bytes.Buffer
-	send := a.lines(c)
-	at := 0.0
-	t, err := a.encode(c.r.Context(), r.SpeakRequest, r.format, &buf, true, func(s engine.Speech) error {
-		out := timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}
-		buf.Reset()
-		out.Alignment, out.Normalized = align(r.Text, s, &at)
-		return send(out)
-	})
-	if err != nil {
-		return err
-	}
-	logSpeech(c, r.Model, t)
-	if buf.Len() == 0 {
-		return nil
-	}
-	return send(timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}) // what the encoder held back
-}
-
-// lines returns a function that sends JSON, one value a line or an event.
-func (a *API) lines(c *call) func(any) error {
+	framing := jsonLines
 	if strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
-		s := newEventWriter(c.w, a.o.KeepAlive)
-		return s.event
+		framing = serverEvents
 	}
-	out := &soundWriter{c: c, mime: "application/x-ndjson"}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return func(v any) error {
-		if err := e.Encode(v); err != nil {
-			return err
-		}
-		return out.flush(engine.Speech{})
-	}
+	s := a.newStream(c, framing)
+	at := 0.0
+	return speakPieces(a, c, r.SpeakRequest, r.format, pieces[timed]{
+		out: s, write: func(t timed) error { return s.event(t) },
+		spell: func(p []byte, chunk *engine.Speech) (timed, bool) {
+			out := timed{Audio: base64.StdEncoding.EncodeToString(p)}
+			if chunk == nil {
+				return out, len(p) > 0
+			}
+			out.Alignment, out.Normalized = align(r.Text, *chunk, &at)
+			return out, true
+		},
+	})
 }
 
 // A vendorVoice describes a voice. Only its id is needed.

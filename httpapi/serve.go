@@ -33,6 +33,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	// of their own. Server.Shutdown never cancels them.
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	defer a.floods.close()
 	srv := &http.Server{
 		Handler:           a,
 		BaseContext:       func(net.Listener) context.Context { return base },

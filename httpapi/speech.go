@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -110,54 +108,16 @@ func (a *API) speakSound(c *call, r engine.SpeakRequest, f *sound, streamed bool
 		logSpeech(c, r.Model, t)
 		return a.writeAs(c, f.MIME, file.Bytes())
 	}
-	out := &soundWriter{c: c, mime: f.MIME}
-	t, err := a.encode(c.r.Context(), r, f, out, true, out.flush)
-	if err != nil {
-		return err // after the header it ends the connection: a part must not pass for the whole
-	}
-	logSpeech(c, r.Model, t)
-	return out.flush(engine.Speech{})
-}
-
-// A soundWriter sends the header with the first bytes of a file.
-type soundWriter struct {
-	c     *call
-	mime  string
-	begun bool
-}
-
-func (w *soundWriter) Write(p []byte) (int, error) {
-	if !w.begun && len(p) > 0 {
-		w.begun = true
-		h := w.c.w.Header()
-		h.Set("Content-Type", w.mime)
-		h.Set("Cache-Control", "no-cache, no-transform")
-		h.Set("X-Accel-Buffering", "no") // nginx would hold sound back
-		w.c.w.WriteHeader(http.StatusOK)
-	}
-	n, err := w.c.w.Write(p)
-	if err != nil {
-		err = errGone
-	}
-	return n, err
-}
-
-// flush is called after every chunk of speech.
-func (w *soundWriter) flush(engine.Speech) error {
-	if !w.begun {
-		return nil
-	}
-	if err := w.c.w.flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return errGone
-	}
-	return nil
+	s := a.newStream(c, soundOf(f.MIME))
+	return speakPieces(a, c, r, f, pieces[[]byte]{
+		out: s, write: s.bytes,
+		spell: func(p []byte, _ *engine.Speech) ([]byte, bool) { return bytes.Clone(p), len(p) > 0 },
+	})
 }
 
 // speakEvents answers with server-sent events of base64. In the vendor's dialect
 // they say whether they are the last.
 func (a *API) speakEvents(c *call, r engine.SpeakRequest, f *sound, vendor bool) error {
-	s := newEventWriter(c.w, a.o.KeepAlive)
-	defer s.quiet.stop()
 	final := func(last bool) *bool {
 		if !vendor {
 			return nil
@@ -169,33 +129,65 @@ func (a *API) speakEvents(c *call, r engine.SpeakRequest, f *sound, vendor bool)
 		Audio string `json:"audio"`
 		Final *bool  `json:"isFinal,omitempty"`
 	}
-	var buf bytes.Buffer
-	send := func(engine.Speech) error {
-		if buf.Len() == 0 {
-			return nil
-		}
-		d := delta{"speech.audio.delta", base64.StdEncoding.EncodeToString(buf.Bytes()), final(false)}
-		buf.Reset()
-		return s.event(d)
-	}
-	t, err := a.encode(c.r.Context(), r, f, &buf, true, send)
-	if err == nil {
-		err = send(engine.Speech{})
-	}
-	if err != nil {
-		return a.streamError(c, s, classify(c.r.Context(), err))
-	}
-	logSpeech(c, r.Model, t)
 	type usage struct {
 		Input  int `json:"input_tokens"`
 		Output int `json:"output_tokens"`
 		Total  int `json:"total_tokens"`
 	}
-	return s.event(struct {
+	type done struct {
 		Type  string `json:"type"`
 		Final *bool  `json:"isFinal,omitempty"`
 		Usage usage  `json:"usage"`
-	}{"speech.audio.done", final(true), usage{t.symbols, t.frames(), t.symbols + t.frames()}})
+	}
+	s := a.newStream(c, serverEvents)
+	return speakPieces(a, c, r, f, pieces[any]{
+		out: s, write: s.event,
+		spell: func(p []byte, _ *engine.Speech) (any, bool) {
+			return delta{"speech.audio.delta", base64.StdEncoding.EncodeToString(p), final(false)}, len(p) > 0
+		},
+		last: func(t *speechTally) any {
+			return done{"speech.audio.done", final(true), usage{t.symbols, t.frames(), t.symbols + t.frames()}}
+		},
+	})
+}
+
+// pieces is how speech is streamed: what is sent of each chunk, and how.
+type pieces[T any] struct {
+	out   *eventWriter
+	write func(T) error
+	// spell says what is sent of the bytes of a chunk, and whether anything is. What
+	// the encoder held back to the end has no chunk.
+	spell func(p []byte, chunk *engine.Speech) (T, bool)
+	last  func(*speechTally) T // nil for nothing
+}
+
+// speakPieces streams speech as it is made.
+func speakPieces[T any](a *API, c *call, r engine.SpeakRequest, f *sound, as pieces[T]) error {
+	var t *speechTally
+	err := streamWork(a, c, as.out, as.write, func(ctx context.Context, send func(T) error) error {
+		var buf bytes.Buffer
+		piece := func(chunk *engine.Speech) error {
+			v, ok := as.spell(buf.Bytes(), chunk)
+			buf.Reset()
+			if !ok {
+				return nil
+			}
+			return send(v)
+		}
+		spoken, err := a.encode(ctx, r, f, &buf, true, func(s engine.Speech) error { return piece(&s) })
+		if err == nil {
+			err = piece(nil)
+		}
+		if err == nil && as.last != nil {
+			err = send(as.last(spoken))
+		}
+		t = spoken
+		return err
+	})
+	if t != nil {
+		logSpeech(c, r.Model, t)
+	}
+	return err
 }
 
 // A speechTally counts what was spoken.
