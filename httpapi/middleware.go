@@ -34,9 +34,9 @@ type response struct {
 	status int           // 0 until the header is written
 
 	// For the log and the metrics.
-	path  string // route pattern
-	key   string
-	gone  bool // the client left
+	path    string // route pattern
+	key     string
+	gone    bool // the client left
 	failure *apiError
 	attrs   []slog.Attr
 }

@@ -40,6 +40,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 		ReadHeaderTimeout: max(a.o.ReadHeader, 0),
 		IdleTimeout:       max(a.o.Idle, 0),
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         a.connState,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
