@@ -91,7 +91,7 @@ const (
 	maxStops        = 16
 	maxStopBytes    = 256
 	maxTopLogprobs  = 20
-	maxUnknownNames = 1000 // field names remembered so that each is logged once
+	maxUnknownNames = 1000 // unknown fields remembered so that each is logged once
 )
 
 // An API is the HTTP face of an engine.
@@ -108,7 +108,7 @@ type API struct {
 	work     gate
 
 	unknownMu sync.Mutex
-	unknown   map[string]bool // field names already logged
+	unknown   map[string]bool // fields already logged, by path and name
 }
 
 // New makes an API. It fails on options that contradict each other.
@@ -318,33 +318,8 @@ func target(info engine.ModelInfo) engine.ModelInfo {
 
 // A body is what a request says: an object or a form.
 type body interface {
-	unread() []string // fields nobody asked for
+	strays() []stray // fields nobody asked for
 	err() error
-}
-
-// finish is called when a body was read: it notes fields nobody asked for, and
-// returns the first error found in it.
-func (a *API) finish(b body) error {
-	for _, name := range b.unread() {
-		a.logUnknown(name)
-	}
-	return b.err()
-}
-
-// logUnknown notes a request field nobody reads, once per name.
-func (a *API) logUnknown(name string) {
-	if len(name) > 64 {
-		name = name[:64]
-	}
-	a.unknownMu.Lock()
-	seen := a.unknown[name]
-	if !seen && len(a.unknown) < maxUnknownNames {
-		a.unknown[name] = true
-	}
-	a.unknownMu.Unlock()
-	if !seen {
-		a.log.Debug("unknown request field ignored", "field", name)
-	}
 }
 
 var _ http.Handler = (*API)(nil)

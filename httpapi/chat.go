@@ -21,7 +21,7 @@ type chatRequest struct {
 }
 
 // readChat reads every field. What a reply must not silently lack is refused.
-func (a *API) readChat(o *object) (*chatRequest, error) {
+func (a *API) readChat(c *call, o *object) (*chatRequest, error) {
 	r := &chatRequest{model: o.str("model")}
 	r.prompt.Messages = readMessages(o)
 	r.prompt.Kwargs = readKwargs(o)
@@ -40,7 +40,7 @@ func (a *API) readChat(o *object) (*chatRequest, error) {
 	}
 	refuseTools(o)
 	refuseFormats(o)
-	return r, a.finish(o)
+	return r, a.finish(c, o)
 }
 
 // readContinue says whether the reply goes on with the last message: by
@@ -166,7 +166,7 @@ func (a *API) chatCompletions(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.readChat(o)
+	r, err := a.readChat(c, o)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (a *API) render(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.readChat(o)
+	r, err := a.readChat(c, o)
 	if err != nil {
 		return err
 	}

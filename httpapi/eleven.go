@@ -37,12 +37,13 @@ func (a *API) readVendorSpeech(c *call) (*vendorSpeech, error) {
 		if v := s.number("speed", 0, 100); v != nil {
 			r.Speed = min(max(float64(*v), minSpeed), maxSpeed)
 		}
+		s.ignore("stability", "similarity_boost", "style", "use_speaker_boost")
 	}
 	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
 	r.streamFormat = o.oneOf("stream_format", "audio", "sse")
 	o.ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
 		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return nil, err
 	}
 	q := c.r.URL.Query()

@@ -122,7 +122,7 @@ func (a *API) namedModel(c *call) (engine.ModelInfo, error) {
 			v.invalid("must not be empty")
 		}
 	}
-	if err := o.err(); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return engine.ModelInfo{}, err
 	}
 	info, err := a.o.Engine.Resolve(model, "")

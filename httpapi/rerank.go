@@ -41,7 +41,7 @@ func (a *API) rerank(c *call) error {
 	whole := o.boolean("return_documents", false)
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("user")
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	logCaller(c, o)

@@ -136,7 +136,11 @@ func readSeed(o *object) uint64 {
 }
 
 func readBias(o *object) map[token.ID]float32 {
-	bias := o.object("logit_bias")
+	v, ok := o.get("logit_bias")
+	if !ok {
+		return nil
+	}
+	bias := v.object()
 	if bias == nil {
 		return nil
 	}

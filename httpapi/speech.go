@@ -41,7 +41,7 @@ func (a *API) speech(c *call) error {
 	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("instructions", "user")
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	logCaller(c, o)
@@ -275,7 +275,7 @@ func (a *API) phonemize(c *call) error {
 		a.checkSpeechText(v, text)
 	}
 	language := speechLanguages[o.oneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	words, err := a.o.Engine.Phonemize(text, language)

@@ -99,7 +99,7 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 		r.Temperature = &t
 	}
 	own(f, r)
-	if err := a.finish(f); err != nil {
+	if err := a.finish(c, f); err != nil {
 		return err
 	}
 	if err := a.startTranscription(c, model, r, file); err != nil {
@@ -398,7 +398,7 @@ func (a *API) vendorTranscription(c *call) error {
 		f.p.set(fail(codeUnsupported, "diarize", "speakers cannot be told apart"))
 	}
 	f.ignore("tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
-	if err := a.finish(f); err != nil {
+	if err := a.finish(c, f); err != nil {
 		return err
 	}
 	if err := a.startTranscription(c, "", r, file); err != nil {
