@@ -185,7 +185,11 @@ func (a *API) writeError(c *call, e *apiError) {
 		h.Set("Connection", "close")
 	}
 	if c.route != nil && c.route.vendor {
-		a.writeJSON(c, e.vendorStatus(), e.vendorBody())
+		from := "body"
+		if c.r.Method == http.MethodGet {
+			from = "query"
+		}
+		a.writeJSON(c, e.vendorStatus(), e.vendorBody(from))
 		return
 	}
 	a.writeJSON(c, e.status, e.body())

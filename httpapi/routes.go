@@ -67,14 +67,14 @@ func vendorRoutes() []route {
 		{method: "POST", path: speech + "/stream/with-timestamps", handle: (*API).streamTimedSpeech, work: true},
 		{method: "POST", path: "/v1/speech-to-text", handle: (*API).vendorTranscription, work: true},
 		{method: "GET", path: "/v1/voices", handle: (*API).vendorVoices},
-		{method: "GET", path: "/v2/voices", handle: (*API).vendorVoices},
+		{method: "GET", path: "/v2/voices", handle: (*API).searchVoices},
 		{method: "GET", path: "/v1/voices/:voice_id", handle: (*API).vendorVoice},
-		{method: "GET", path: "/v1/voices/:voice_id/settings", handle: (*API).vendorVoice},
-		{method: "POST", path: "/v1/voices/:voice_id", handle: noVoices}, // add
+		{method: "GET", path: "/v1/voices/:voice_id/:sub", handle: (*API).vendorVoiceSettings}, // :voice_id/settings, settings/default
+		{method: "POST", path: "/v1/voices/:voice_id", handle: noVoices},                       // add
 		{method: "POST", path: "/v1/voices/:voice_id/edit", handle: noVoices},
 		{method: "DELETE", path: "/v1/voices/:voice_id", handle: noVoices},
 		{method: "GET", path: "/v1/user", handle: (*API).vendorUser},
-		{method: "GET", path: "/v1/user/subscription", handle: (*API).vendorUser},
+		{method: "GET", path: "/v1/user/subscription", handle: (*API).vendorSubscription},
 	}
 }
 

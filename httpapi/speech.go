@@ -255,6 +255,9 @@ func (a *API) voices(c *call) error {
 	}
 	list := []voice{}
 	for _, v := range a.o.Engine.Voices() {
+		if v.Opaque {
+			continue
+		}
 		list = append(list, voice{v.ID, v.Name, "audio.voice", v.Language, v.Gender, v.Description, v.AliasOf, v.Model})
 	}
 	return a.writeJSON(c, 200, struct {

@@ -542,18 +542,20 @@ func (m *modelSettings) check() error {
 // engineOptions translates s for engine.New.
 func (s *settings) engineOptions(log *slog.Logger) engine.Options {
 	o := engine.Options{
-		Dirs:        s.ModelDirs,
-		Builtin:     s.Builtin,
-		Aliases:     s.Aliases,
-		Defaults:    map[engine.Kind]string{},
-		Threads:     s.Threads,
-		Device:      string(s.Device),
-		GPULayers:   s.layers(),
-		LoadTimeout: s.LoadTimeout.std(),
-		KeepAlive:   s.KeepAlive.std(),
-		MemoryLimit: int64(s.MemoryLimit),
-		Defaulted:   s.ModelDefaults.options(),
-		Log:         log,
+		Dirs:    s.ModelDirs,
+		Builtin: s.Builtin,
+		Aliases: s.Aliases,
+
+		VoiceAliases: s.VoiceAliases,
+		Defaults:     map[engine.Kind]string{},
+		Threads:      s.Threads,
+		Device:       string(s.Device),
+		GPULayers:    s.layers(),
+		LoadTimeout:  s.LoadTimeout.std(),
+		KeepAlive:    s.KeepAlive.std(),
+		MemoryLimit:  int64(s.MemoryLimit),
+		Defaulted:    s.ModelDefaults.options(),
+		Log:          log,
 	}
 	for _, m := range s.Models {
 		o.Models = append(o.Models, m.options())

@@ -29,6 +29,7 @@ type settings struct {
 	ModelDirs     []string          `yaml:"model_dirs"`
 	Builtin       bool              `yaml:"builtin"`
 	Aliases       map[string]string `yaml:"aliases"`
+	VoiceAliases  map[string]string `yaml:"voice_aliases"`
 	Defaults      defaultModels     `yaml:"defaults"`
 	ModelDefaults modelSettings     `yaml:"model_defaults"`
 	Hub           hubSettings       `yaml:"hub"`
