@@ -19,6 +19,8 @@ type RerankRequest struct {
 	Documents []string
 	Truncate  bool // cut what is too long instead of refusing it
 
+	DocumentTokens int // of a document no more than these are read; 0 means as many as fit
+
 	KeepAlive *time.Duration // as GenerateRequest's
 }
 
@@ -57,6 +59,9 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResult, err
 	texts := make([]typedText, len(r.Documents))
 	for i, d := range r.Documents {
 		q, doc := query, m.vocab.Encode(nil, d, false)
+		if n := r.DocumentTokens; n > 0 {
+			doc = doc[:min(n, len(doc))]
+		}
 		if room := m.context - m.pair.special; len(q)+len(doc) > room {
 			if !r.Truncate {
 				return RerankResult{}, m.tooLong(fmt.Sprintf("documents[%d]", i), len(q)+len(doc)+m.pair.special)
@@ -87,6 +92,11 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResult, err
 func (m *textModel) cosines(ctx context.Context, r *RerankRequest) (RerankResult, error) {
 	inputs := []EmbedInput{{Text: m.embed.query + r.Query}}
 	for _, d := range r.Documents {
+		if n := r.DocumentTokens; n > 0 {
+			if ids := m.vocab.Encode(nil, d, false); len(ids) > n {
+				d = m.vocab.Decode(ids[:n], token.DecodeOptions{})
+			}
+		}
 		inputs = append(inputs, EmbedInput{Text: m.embed.document + d})
 	}
 	res, err := m.vectors(ctx, &EmbedRequest{Inputs: inputs, Truncate: r.Truncate}, func(i int) string {

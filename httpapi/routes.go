@@ -18,6 +18,7 @@ type route struct {
 	bare   bool
 
 	vendor     bool // answers, and fails, in ElevenLabs' dialect
+	cohere     bool // fails in Cohere's dialect
 	vendorOnly bool // under ElevenLabs' prefix, where nothing has to be guessed
 }
 
@@ -28,6 +29,7 @@ func (a *API) routes() []route {
 		{method: "POST", path: "/v1/completions", handle: (*API).completions, work: true, bare: true},
 		{method: "POST", path: "/v1/embeddings", handle: (*API).embeddings, work: true, bare: true},
 		{method: "POST", path: "/v1/rerank", handle: (*API).rerank, work: true, bare: true},
+		{method: "POST", path: "/v2/rerank", handle: (*API).rerankV2, work: true, cohere: true},
 		{method: "POST", path: "/v1/audio/transcriptions", handle: (*API).transcriptions, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/translations", handle: (*API).translations, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/speech", handle: (*API).speech, work: true, bare: true},
