@@ -116,11 +116,15 @@ func (m *textModel) render(ctx context.Context, p *Prompt) ([]token.ID, string, 
 	}
 	out, err := t.Render(ctx, req)
 	if err != nil {
-		code := CodeTemplate
+		code, param := CodeTemplate, "messages"
 		if errors.Is(err, chat.ErrRequest) {
 			code = CodeInvalidValue
 		}
-		return nil, "", &Error{Code: code, Param: "messages", Message: err.Error(), Err: err}
+		var kw *chat.KwargError
+		if errors.As(err, &kw) {
+			param = "chat_template_kwargs." + kw.Name
+		}
+		return nil, "", &Error{Code: code, Param: param, Message: err.Error(), Err: err}
 	}
 	var ids []token.ID
 	// The template may print the BOS the tokenizer would add.

@@ -83,6 +83,9 @@ type Options struct {
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
 
+// MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
+const MostLogprobs = 20
+
 // The limits no option changes.
 const (
 	maxHeaderBytes  = 64 << 10
@@ -90,7 +93,6 @@ const (
 	maxPrompts      = 2048
 	maxStops        = 16
 	maxStopBytes    = 256
-	maxTopLogprobs  = 20
 	maxUnknownNames = 1000 // unknown fields remembered so that each is logged once
 )
 
@@ -169,8 +171,8 @@ func (o *Options) fill() error {
 			*n.v = n.zero
 		}
 	}
-	if o.MaxLogprobs > maxTopLogprobs {
-		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, maxTopLogprobs)
+	if o.MaxLogprobs > MostLogprobs {
+		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)
 	}
 	if o.JSONBody < 0 {
 		return fmt.Errorf("httpapi: limit of JSON bodies is %d", o.JSONBody)

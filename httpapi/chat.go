@@ -34,7 +34,7 @@ func (a *API) readChat(c *call, o *object) (*chatRequest, error) {
 		r.sampling.maxTokens = n
 	}
 	r.logprobs = o.boolean("logprobs", false)
-	r.top = int(o.integer("top_logprobs", 0, 0, maxTopLogprobs))
+	r.top = int(o.integer("top_logprobs", 0, 0, MostLogprobs))
 	if r.top > 0 && !r.logprobs {
 		o.p.set(fail(codeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true"))
 	}

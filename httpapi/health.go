@@ -71,7 +71,7 @@ func (a *API) server(c *call) error {
 		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
 		limits{
 			o.JSONBody, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
-			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
+			MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),

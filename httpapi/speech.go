@@ -223,6 +223,7 @@ func (a *API) encode(ctx context.Context, r engine.SpeakRequest, f *sound, w io.
 		if err := e.Write(chunk.Samples); err != nil {
 			return nil, err
 		}
+		a.metrics.heard(audioOut, float64(len(chunk.Samples))/float64(chunk.Rate))
 		t.symbols += chunk.Symbols
 		t.samples += len(chunk.Samples)
 		if then != nil {

@@ -165,6 +165,7 @@ type transcript struct {
 func (a *API) collect(ctx context.Context, r *transcription) (*transcript, error) {
 	t := &transcript{}
 	r.Info = &t.info
+	defer func() { a.metrics.heard(audioIn, t.info.Duration) }() // also what was heard before it failed
 	var text strings.Builder
 	for s, err := range a.o.Engine.Transcribe(ctx, r.TranscribeRequest) {
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/httpapi"
 	"quern/kernels"
 )
 
@@ -455,6 +456,12 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	}
 	if s.DefaultMaxTokens < 0 {
 		return errors.New("default_max_tokens: must not be negative; 0 is the rest of the context")
+	}
+	if s.CompletionsTokens < 1 {
+		return errors.New("completions_max_tokens: must be at least 1")
+	}
+	if n := s.Limits.MaxLogprobs; n < 1 || n > httpapi.MostLogprobs {
+		return fmt.Errorf("limits.max_logprobs: must be from 1 to %d, got %d", httpapi.MostLogprobs, n)
 	}
 	for _, o := range s.CORS.AllowedOrigins {
 		if strings.Count(o, "*") > 1 {

@@ -49,7 +49,8 @@ type settings struct {
 	HeaderDelay       duration            `yaml:"header_delay"`
 	ShutdownGrace     duration            `yaml:"shutdown_grace"`
 
-	DefaultMaxTokens int `yaml:"default_max_tokens"`
+	DefaultMaxTokens  int `yaml:"default_max_tokens"`
+	CompletionsTokens int `yaml:"completions_max_tokens"`
 
 	Limits  limits  `yaml:"limits"`
 	Metrics metrics `yaml:"metrics"`
@@ -114,6 +115,7 @@ type limits struct {
 	Upload      size `yaml:"upload"`
 	SpeechChars int  `yaml:"speech_chars"`
 	MaxN        int  `yaml:"max_n"`
+	MaxLogprobs int  `yaml:"max_logprobs"`
 }
 
 type metrics struct {
@@ -146,7 +148,8 @@ func defaultSettings() settings {
 		KeepAliveInterval: seconds(15),
 		HeaderDelay:       seconds(5),
 		ShutdownGrace:     seconds(30),
-		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, SpeechChars: 50000, MaxN: 8},
+		CompletionsTokens: 16,
+		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, SpeechChars: 50000, MaxN: 8, MaxLogprobs: 5},
 		Metrics:           metrics{VLLMNames: true},
 		Log:               logging{Level: "info", Format: "text"},
 	}
