@@ -99,3 +99,44 @@ func TestLoadsThatFailAreLoggedByKind(t *testing.T) {
 		}
 	}
 }
+
+// A model that does not fit is complained about once, however many ask for it, and
+// again when the reason changes.
+func TestComplaintsAreNotRepeated(t *testing.T) {
+	var list []slog.Record
+	e := open(t, Options{Models: []ModelOptions{{Name: "small", Path: small}}, Log: slog.New(keep(func(r slog.Record) { list = append(list, r) }))})
+	n := e.find("small")
+	for _, err := range []error{errorf(CodeOutOfMemory, "", "needs 2"), errorf(CodeOutOfMemory, "", "needs 2"), errorf(CodeOutOfMemory, "", "needs 2"),
+		errorf(CodeOutOfMemory, "", "needs 1"), errors.New("disk"), errors.New("disk")} {
+		e.logFailedLoad(t.Context(), n, err, loadError(n.id, err))
+	}
+	var got []string
+	for _, r := range list {
+		if r.Message != "model not loaded" {
+			continue
+		}
+		line := r.Level.String()
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "err" || a.Key == "more_before" {
+				line += " " + a.Value.String()
+			}
+			return true
+		})
+		got = append(got, line)
+	}
+	want := []string{"WARN needs 2", "DEBUG needs 2", "DEBUG needs 2", "WARN needs 1 2", "ERROR disk", "ERROR disk"}
+	if !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+}
+
+// keep is a handler that hands records on.
+type keep func(slog.Record)
+
+func (keep) Enabled(context.Context, slog.Level) bool { return true }
+func (k keep) WithAttrs([]slog.Attr) slog.Handler     { return k }
+func (k keep) WithGroup(string) slog.Handler          { return k }
+func (k keep) Handle(_ context.Context, r slog.Record) error {
+	k(r)
+	return nil
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,7 @@ type resident struct {
 	model       loaded
 	loading     *load
 	failed      bool
+	complaint   complaint
 	lost        bool // the device has failed; goes when users is 0
 	fingerprint string
 	users       int
@@ -232,13 +232,13 @@ func (e *Engine) load(first context.Context, n *entry, l *load) {
 	n.loading = nil
 	n.failed = err != nil
 	if err == nil {
-		n.model, n.fingerprint = m, m.print()
+		n.model, n.fingerprint, n.complaint = m, m.print(), complaint{}
 		e.keep(n)
 	}
 	e.mu.Unlock()
 	if err != nil {
 		l.err = loadError(n.id, err)
-		e.log.Log(ctx, loadLevel(l.err), "model not loaded", "model", n.id, "err", err)
+		e.logFailedLoad(ctx, n, err, l.err)
 	} else {
 		e.log.InfoContext(ctx, "model loaded", "model", n.id, "bytes", n.size, "kv_bytes", m.cacheBytes(), "took", time.Since(start))
 	}
@@ -288,16 +288,6 @@ func loadError(id string, err error) error {
 		}
 	}
 	return &Error{Code: CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", id, why), Err: err}
-}
-
-// loadLevel says how loud a load that failed is logged: that there is no room for a
-// model, or no time, is no fault of this program.
-func loadLevel(err error) slog.Level {
-	var known *Error
-	if errors.As(err, &known) && (known.Code == CodeOutOfMemory || known.Code == CodeShuttingDown) {
-		return slog.LevelWarn
-	}
-	return slog.LevelError
 }
 
 // makeRoom unloads idle models, the longest unused first, until need more bytes

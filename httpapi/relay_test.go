@@ -252,6 +252,27 @@ func TestEveryStreamEndsWithItsClient(t *testing.T) {
 	}
 }
 
+// The header is due by the first prompt that was admitted, however many follow.
+func TestHeaderDelayRunsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		f.generate = func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
+			if r.Prompt.Text == "late" {
+				time.Sleep(4 * time.Second)
+			}
+			if yield(admitted, nil) {
+				time.Sleep(20 * time.Second)
+				_ = yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+			}
+		}
+		a := newAPI(t, httpapi.Options{Engine: f})
+		w := onTape(t, a, jsonRequest("/v1/completions", `{"prompt":["soon","late"],"stream":true}`))
+		if w.notes[0] != "5s header 200" {
+			t.Errorf("got %q", w.notes)
+		}
+	})
+}
+
 type panicky struct{ *fake }
 
 func (panicky) Speak(context.Context, engine.SpeakRequest) iter.Seq2[engine.Speech, error] {

@@ -62,9 +62,10 @@ func (s *eventWriter) stop() {
 	s.quiet.stop()
 }
 
-// expect starts the time after which the header is sent without a value.
+// expect starts the time after which the header is sent without a value, unless it
+// runs already.
 func (s *eventWriter) expect() {
-	if !s.begun {
+	if !s.begun && s.header.t == nil {
 		s.header.reset(s.delay)
 	}
 }
