@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,6 +30,13 @@ func (r *records) Handle(_ context.Context, rec slog.Record) error {
 	defer r.mu.Unlock()
 	r.list = append(r.list, rec)
 	return nil
+}
+
+// all returns what was logged so far.
+func (r *records) all() []slog.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
 }
 
 // attr returns an attribute of a record as text.
@@ -82,10 +90,10 @@ func TestLogLevels(t *testing.T) {
 			log := &records{}
 			a := newAPI(t, httpapi.Options{Engine: tt.engine, Log: slog.New(log)})
 			onTape(t, a, jsonRequest("/v1/chat/completions", tt.body))
-			if len(log.list) != 1 {
-				t.Fatalf("%d records", len(log.list))
+			if len(log.all()) != 1 {
+				t.Fatalf("%d records", len(log.all()))
 			}
-			if r := log.list[0]; r.Level != tt.level || attr(r, "code") != tt.code {
+			if r := log.all()[0]; r.Level != tt.level || attr(r, "code") != tt.code {
 				t.Errorf("got %v %q, want %v %q", r.Level, attr(r, "code"), tt.level, tt.code)
 			}
 		})
@@ -114,7 +122,7 @@ func TestFloodsAreCounted(t *testing.T) {
 		ask(50, plainChat)
 		count := func() map[string]int {
 			out := map[string]int{}
-			for _, r := range log.list {
+			for _, r := range log.all() {
 				out[fmt.Sprint(r.Level, " ", attr(r, "code"), " ", attr(r, "more"))]++
 			}
 			return out
@@ -152,7 +160,7 @@ func TestFloodsAreToldAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	for _, r := range log.list {
+	for _, r := range log.all() {
 		if attr(r, "more") == "3" {
 			told++
 		}

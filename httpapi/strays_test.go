@@ -68,7 +68,7 @@ func TestNearMissesAreNamed(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			warned := 0
-			for _, r := range log.list {
+			for _, r := range log.all() {
 				if r.Level == slog.LevelWarn && attr(r, "meant") != "" {
 					warned++
 				}
@@ -104,7 +104,7 @@ func TestNearMissesAreBounded(t *testing.T) {
 		}
 	}
 	n, seen := 0, map[string]bool{}
-	for _, r := range log.list {
+	for _, r := range log.all() {
 		if name := attr(r, "field"); name != "" {
 			if n++; seen[name] {
 				t.Errorf("%q is logged again", name)
