@@ -22,10 +22,15 @@ import (
 
 // Options configure an Engine. The zero value serves the built-in model.
 type Options struct {
-	Models   []ModelOptions // configured models, in order
-	Dirs     []string       // folders whose model files are listed too
-	Builtin  bool           // list the built-in model; also when nothing else is configured or found
-	Aliases  map[string]string
+	Models  []ModelOptions    // configured models, in order
+	Dirs    []string          // folders whose model files are listed too
+	Builtin bool              // list the built-in model; also when nothing else is configured or found
+	Aliases map[string]string // other names of models
+
+	// VoiceAliases are names for voices and mixtures: "narrator" for
+	// "af_bella(2)+af_sky".
+	VoiceAliases map[string]string
+
 	Defaults map[Kind]string // model of a request that names none
 
 	Threads   int    // compute threads; 0 means physical cores
@@ -126,6 +131,9 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	e.open = e.openModel
 	if err := e.configure(); err != nil {
+		return nil, err
+	}
+	if err := e.checkVoiceAliases(); err != nil {
 		return nil, err
 	}
 	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: gpuLayers(o.GPULayers), log: o.Log})

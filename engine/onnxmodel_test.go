@@ -317,6 +317,17 @@ func TestONNXRerank(t *testing.T) {
 	if err != nil || len(res.Scores) != 2 || math.Abs(float64(res.Scores[0])-1) > 1e-6 {
 		t.Errorf("cosines %v, %v, want 1 and 1", res.Scores, err)
 	}
+	// Of a document no more is read than asked for, by either kind of model.
+	for _, model := range []string{"r", "e"} {
+		whole, err := e.Rerank(t.Context(), RerankRequest{Model: model, Query: "w10 w12", Documents: []string{"w20 w9", "w20"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut, err := e.Rerank(t.Context(), RerankRequest{Model: model, Query: "w10 w12", Documents: []string{"w20 w9", "w20"}, DocumentTokens: 1})
+		if err != nil || cut.Scores[0] != cut.Scores[1] || cut.Scores[0] != whole.Scores[1] || whole.Scores[0] == whole.Scores[1] {
+			t.Errorf("%s: whole %v, cut %v (%v)", model, whole.Scores, cut.Scores, err)
+		}
+	}
 	_, err = e.Rerank(t.Context(), RerankRequest{Model: "text", Query: "a", Documents: []string{"b"}})
 	wantCode(t, err, CodeModelNotSupported)
 }

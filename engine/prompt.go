@@ -116,7 +116,12 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 	case ctx.Err() != nil:
 		return nil, size{}, "", ctx.Err()
 	case errors.Is(err, chat.ErrRequest):
-		return nil, size{}, "", &Error{Code: CodeInvalidValue, Param: "messages", Message: err.Error(), Err: err}
+		param := "messages"
+		var kw *chat.KwargError
+		if errors.As(err, &kw) {
+			param = "chat_template_kwargs." + kw.Name
+		}
+		return nil, size{}, "", &Error{Code: CodeInvalidValue, Param: param, Message: err.Error(), Err: err}
 	case err != nil:
 		return nil, size{}, "", &Error{Code: CodeTemplate, Param: "messages", Message: err.Error(), Err: err}
 	}

@@ -19,6 +19,8 @@ type RerankRequest struct {
 	Documents []string
 	Truncate  bool // cut what is too long instead of refusing it
 
+	DocumentTokens int // of a document no more than these are read; 0 means as many as fit
+
 	KeepAlive *time.Duration // as GenerateRequest's
 }
 
@@ -61,9 +63,17 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResult, err
 	texts := make([]typedText, len(r.Documents))
 	for i, d := range r.Documents {
 		q := query
-		doc, nd, err := m.part(ctx, d, room, r.Truncate)
+		most, head := room, r.Truncate
+		if n := r.DocumentTokens; n > 0 && n < room {
+			most, head = n, true
+		}
+		doc, nd, err := m.part(ctx, d, most, head)
 		if err != nil {
 			return RerankResult{}, err
+		}
+		if most < room {
+			doc = doc[:min(most, len(doc))]
+			nd = size{len(doc), false}
 		}
 		if n := nq.tokens + nd.tokens; n > room {
 			if !r.Truncate {
@@ -100,6 +110,15 @@ func (m *textModel) part(ctx context.Context, text string, room int, head bool) 
 func (m *textModel) cosines(ctx context.Context, r *RerankRequest) (RerankResult, error) {
 	inputs := []EmbedInput{{Text: m.embed.query + r.Query}}
 	for _, d := range r.Documents {
+		if n := r.DocumentTokens; n > 0 {
+			ids, all, err := m.part(ctx, d, n, true)
+			if err != nil {
+				return RerankResult{}, err
+			}
+			if len(ids) > n || all.least {
+				d = m.vocab.Decode(ids[:min(n, len(ids))], token.DecodeOptions{})
+			}
+		}
 		inputs = append(inputs, EmbedInput{Text: m.embed.document + d})
 	}
 	res, err := m.vectors(ctx, &EmbedRequest{Inputs: inputs, Truncate: r.Truncate}, func(i int) string {

@@ -21,6 +21,7 @@ type resident struct {
 	leaves      *load // has to have its memory: new requests queue behind it; nil: the model may stay
 	loading     *load
 	failed      bool
+	complaint   complaint
 	lost        bool // the device has failed; goes when users is 0
 	fingerprint string
 	users       int
@@ -366,8 +367,9 @@ func (e *Engine) load(ctx context.Context, l *load) {
 	case gone:
 		e.log.InfoContext(ctx, "model not loaded", "model", n.id, "why", "nobody waits any more for the memory it needs")
 	default:
-		e.log.ErrorContext(ctx, "model not loaded", "model", n.id, "err", err)
-		err = loadError(n.id, err)
+		told := loadError(n.id, err)
+		e.logFailedLoad(ctx, n, err, told)
+		err = told
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -408,7 +410,7 @@ func (e *Engine) end(l *load, m loaded, err error) {
 	}
 	if err == nil {
 		if m != nil {
-			n.model, n.fingerprint = m, m.print()
+			n.model, n.fingerprint, n.complaint = m, m.print(), complaint{}
 			e.live = append(e.live, n)
 		}
 		n.users += len(l.waiters)

@@ -7,8 +7,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,13 +16,6 @@ import (
 
 // VoiceName is the id of the voice that needs no model file.
 const VoiceName = "quern-formant"
-
-// A Voice is a speaker clients can ask for.
-type Voice struct {
-	tts.Voice
-	Model   string // its model's id
-	AliasOf string // the voice this name stands for, or ""
-}
 
 // A SpeakRequest is a text to be spoken.
 type SpeakRequest struct {
@@ -107,93 +98,6 @@ func dictionaryDir(path string) fs.FS {
 	return nil
 }
 
-// voices lists the speakers of an entry.
-func (n *entry) voices() ([]tts.Voice, error) {
-	if n.path == "" {
-		return tts.Formant().Voices(), nil
-	}
-	return tts.KokoroVoices(n.path)
-}
-
-// Voices lists the speakers of every model, with the names of OpenAI's that
-// stand for one. A name is listed once.
-func (e *Engine) Voices() []Voice {
-	var list []Voice
-	seen := make(map[string]bool)
-	add := func(v Voice) {
-		if !seen[v.ID] {
-			seen[v.ID] = true
-			list = append(list, v)
-		}
-	}
-	var stands []Voice
-	for _, n := range e.speakers() {
-		voices, err := n.voices()
-		if err != nil {
-			e.log.Warn("voices cannot be listed", "model", n.id, "err", err)
-			continue
-		}
-		for _, v := range voices {
-			add(Voice{Voice: v, Model: n.id})
-		}
-		for _, s := range tts.Stands(voices) {
-			i := slices.IndexFunc(voices, func(v tts.Voice) bool { return v.ID == s.Voice })
-			v := Voice{Voice: voices[i], Model: n.id, AliasOf: s.Voice}
-			v.ID, v.Name = s.Name, strings.ToUpper(s.Name[:1])+s.Name[1:]
-			stands = append(stands, v)
-		}
-	}
-	for _, v := range stands {
-		add(v)
-	}
-	return list
-}
-
-// speakers returns the speech models of this machine.
-func (e *Engine) speakers() []*entry {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var out []*entry
-	for _, n := range e.catalogLocked() {
-		if n.head.kind == KindSpeech && !n.remote {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// CheckVoice reports whether a model can speak in a voice.
-func (e *Engine) CheckVoice(model, voice string) error {
-	e.mu.Lock()
-	n, err := e.lookup(model, KindSpeech)
-	e.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	voices, err := n.voices()
-	if err != nil {
-		return loadError(n.id, err)
-	}
-	return voiceError(tts.Check(voices, voice), voices)
-}
-
-// voiceError is what clients hear of a voice that is not there.
-func voiceError(err error, voices []tts.Voice) error {
-	var unknown *tts.VoiceError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	var names []string
-	for _, v := range voices[:min(len(voices), 10)] {
-		names = append(names, v.ID)
-	}
-	more := ""
-	if len(voices) > len(names) {
-		more = ", …"
-	}
-	return errorf(CodeVoiceNotFound, "voice", "%.300s; there is %s%s", unknown.Error(), strings.Join(names, ", "), more)
-}
-
 // Speak renders a text, the first utterance first. Leaving the loop or ending
 // ctx stops it within one layer of the network.
 func (e *Engine) Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error] {
@@ -218,7 +122,7 @@ func (e *Engine) Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, er
 		if r.Speed == 0 {
 			r.Speed = 1
 		}
-		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: r.Voice, Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
+		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: e.voiceOf(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
 			if err != nil {
 				yield(Speech{}, m.failure(err))
 				return

@@ -129,7 +129,9 @@ func TestKokoro(t *testing.T) {
 	}
 	var ids []string
 	for _, v := range e.Voices() {
-		ids = append(ids, v.ID)
+		if !v.Opaque {
+			ids = append(ids, v.ID)
+		}
 	}
 	if want := []string{"af_bella", "bm_george", "fable", "coral", "cedar"}; !slices.Equal(ids, want) {
 		t.Errorf("voices %v; want %v", ids, want)
@@ -275,5 +277,57 @@ func TestSpeechQueue(t *testing.T) {
 	listeners.Wait()
 	if samples, _, err := say(t.Context(), e, r); err != nil || len(samples) == 0 {
 		t.Errorf("after both left: %d samples, %v", len(samples), err)
+	}
+}
+
+// Names of the configuration stand for voices and mixtures, in requests and in the
+// list; what cannot be spoken is refused at the start, by name.
+func TestVoiceAliases(t *testing.T) {
+	e := open(t, Options{VoiceAliases: map[string]string{"alice": "bf_emma", "duo": "af_bella(2)+am_adam", "alloy": "bm_lewis"}})
+	same := func(a, b string) {
+		t.Helper()
+		x, _, err := say(t.Context(), e, SpeakRequest{Text: "Hello.", Voice: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, _, err := say(t.Context(), e, SpeakRequest{Text: "Hello.", Voice: b})
+		if err != nil || !slices.Equal(x, y) {
+			t.Errorf("%s does not sound like %s (%v)", a, b, err)
+		}
+	}
+	same("alice", "bf_emma")
+	same("duo", "af_bella(2)+am_adam")
+	same("alloy", "bm_lewis") // what was configured wins over names of other services
+	same("JBFqnCBsd6RMkjVDRZzb", "bm_george")
+	for _, name := range []string{"alice", "duo", "21m00Tcm4TlvDq8ikWAM"} {
+		if err := e.CheckVoice("", name); err != nil {
+			t.Error(err)
+		}
+	}
+	got := map[string]Voice{}
+	for _, v := range e.Voices() {
+		got[v.ID] = v
+	}
+	if v := got["alice"]; v.AliasOf != "bf_emma" || v.Language != "en-gb" || v.Opaque {
+		t.Errorf("alice is %+v", v)
+	}
+	if v := got["alloy"]; v.AliasOf != "bm_lewis" {
+		t.Errorf("alloy is %+v", v)
+	}
+	if v := got["JBFqnCBsd6RMkjVDRZzb"]; v.AliasOf != "bm_george" || v.Name != "George" || !v.Opaque {
+		t.Errorf("George is %+v", v)
+	}
+	for _, tt := range []struct{ alias, to, want string }{
+		{"bob", "am_bob", "am_bob"},
+		{"bob", "af_bella(2)+am_bob", "am_bob"},
+		{"af_bella", "af_sky", "is a voice itself"},
+	} {
+		e, err := New(Options{VoiceAliases: map[string]string{tt.alias: tt.to}})
+		if err == nil {
+			e.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "voice_aliases") || !strings.Contains(err.Error(), tt.alias) {
+			t.Errorf("%s for %s: %v", tt.alias, tt.to, err)
+		}
 	}
 }

@@ -87,6 +87,9 @@ type Options struct {
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
 
+// MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
+const MostLogprobs = 20
+
 // The limits no option changes.
 const (
 	maxHeaderBytes  = 64 << 10
@@ -94,8 +97,7 @@ const (
 	maxPrompts      = 2048
 	maxStops        = 16
 	maxStopBytes    = 256
-	maxTopLogprobs  = 20
-	maxUnknownNames = 1000 // field names remembered so that each is logged once
+	maxUnknownNames = 1000 // unknown fields remembered so that each is logged once
 )
 
 // An API is the HTTP face of an engine.
@@ -104,6 +106,7 @@ type API struct {
 	router  *httprouter.Router
 	metrics *metrics
 	log     *slog.Logger
+	floods  floods
 	started time.Time
 
 	ready    atomic.Pointer[string] // why not ready; nil when ready
@@ -113,7 +116,7 @@ type API struct {
 	temp     *spool.Pool
 
 	unknownMu sync.Mutex
-	unknown   map[string]bool // field names already logged
+	unknown   map[string]bool // fields already logged, by path and name
 }
 
 // New makes an API. It fails on options that contradict each other.
@@ -124,7 +127,7 @@ func New(o Options) (*API, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a := &API{o: o, log: o.Log, started: time.Now(), unknown: map[string]bool{}, temp: spool.NewPool(o.TempFiles)}
+	a := &API{o: o, log: o.Log, floods: floods{log: o.Log}, started: time.Now(), unknown: map[string]bool{}, temp: spool.NewPool(o.TempFiles)}
 	a.bodies.Total = bodyBudgets * o.JSONBody
 	a.loopback.Store(o.BoundLoopback)
 	a.metrics = newMetrics(o.Engine, a.temp, *o.VLLMNames, a.log)
@@ -175,8 +178,8 @@ func (o *Options) fill() error {
 			*n.v = n.zero
 		}
 	}
-	if o.MaxLogprobs > maxTopLogprobs {
-		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, maxTopLogprobs)
+	if o.MaxLogprobs > MostLogprobs {
+		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)
 	}
 	if o.JSONBody < 0 {
 		return fmt.Errorf("httpapi: limit of JSON bodies is %d", o.JSONBody)
@@ -334,33 +337,8 @@ func target(info engine.ModelInfo) engine.ModelInfo {
 
 // A body is what a request says: an object or a form.
 type body interface {
-	unread() []string // fields nobody asked for
+	strays() []stray // fields nobody asked for
 	err() error
-}
-
-// finish is called when a body was read: it notes fields nobody asked for, and
-// returns the first error found in it.
-func (a *API) finish(b body) error {
-	for _, name := range b.unread() {
-		a.logUnknown(name)
-	}
-	return b.err()
-}
-
-// logUnknown notes a request field nobody reads, once per name.
-func (a *API) logUnknown(name string) {
-	if len(name) > 64 {
-		name = name[:64]
-	}
-	a.unknownMu.Lock()
-	seen := a.unknown[name]
-	if !seen && len(a.unknown) < maxUnknownNames {
-		a.unknown[name] = true
-	}
-	a.unknownMu.Unlock()
-	if !seen {
-		a.log.Debug("unknown request field ignored", "field", name)
-	}
 }
 
 var _ http.Handler = (*API)(nil)

@@ -21,7 +21,7 @@ type chatRequest struct {
 }
 
 // readChat reads every field. What a reply must not silently lack is refused.
-func (a *API) readChat(o *object) (*chatRequest, error) {
+func (a *API) readChat(c *call, o *object) (*chatRequest, error) {
 	r := &chatRequest{model: o.str("model")}
 	r.prompt.Messages = readMessages(o)
 	r.prompt.Kwargs = readKwargs(o)
@@ -34,13 +34,13 @@ func (a *API) readChat(o *object) (*chatRequest, error) {
 		r.sampling.maxTokens = n
 	}
 	r.logprobs = o.boolean("logprobs", false)
-	r.top = int(o.integer("top_logprobs", 0, 0, maxTopLogprobs))
+	r.top = int(o.integer("top_logprobs", 0, 0, MostLogprobs))
 	if r.top > 0 && !r.logprobs {
 		o.p.set(fail(codeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true"))
 	}
 	refuseTools(o)
 	refuseFormats(o)
-	return r, a.finish(o)
+	return r, a.finish(c, o)
 }
 
 // readContinue says whether the reply goes on with the last message: by
@@ -166,7 +166,7 @@ func (a *API) chatCompletions(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.readChat(o)
+	r, err := a.readChat(c, o)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (a *API) render(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.readChat(o)
+	r, err := a.readChat(c, o)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type textRequest struct {
 	echoed   []string
 }
 
-func (a *API) readText(o *object) (*textRequest, error) {
+func (a *API) readText(c *call, o *object) (*textRequest, error) {
 	r := &textRequest{
 		model:    o.str("model"),
 		prompts:  readPrompts(o),
@@ -52,7 +52,7 @@ func (a *API) readText(o *object) (*textRequest, error) {
 	if f := o.object("response_format"); f != nil && f.oneOf("type", "text", "json_object", "json_schema") != "text" {
 		o.p.set(fail(codeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out"))
 	}
-	return r, a.finish(o)
+	return r, a.finish(c, o)
 }
 
 // readPrompts reads the four forms a prompt may have. null is a prompt of
@@ -128,7 +128,7 @@ func (a *API) completions(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.readText(o)
+	r, err := a.readText(c, o)
 	if err != nil {
 		return err
 	}

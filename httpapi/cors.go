@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const exposedHeaders = "x-request-id, retry-after, x-should-retry, " +
+const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + warningHeader + ", " +
 	"x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
 	"x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
 

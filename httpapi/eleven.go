@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,12 +40,13 @@ func (a *API) readVendorSpeech(c *call) (*vendorSpeech, error) {
 		if v := s.number("speed", 0, 100); v != nil {
 			r.Speed = min(max(float64(*v), minSpeed), maxSpeed)
 		}
+		s.ignore("stability", "similarity_boost", "style", "use_speaker_boost")
 	}
 	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
 	r.streamFormat = o.oneOf("stream_format", "audio", "sse")
 	o.ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
 		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return nil, err
 	}
 	q := c.r.URL.Query()
@@ -229,117 +229,23 @@ func (a *API) streamTimedSpeech(c *call) error {
 	if err != nil {
 		return err
 	}
-	var buf bytes.Buffer
-	send := a.lines(c)
-	at := 0.0
-	t, err := a.encode(c.r.Context(), r.SpeakRequest, r.format, &buf, true, func(s engine.Speech) error {
-		out := timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}
-		buf.Reset()
-		out.Alignment, out.Normalized = align(r.Text, s, &at)
-		return send(out)
-	})
-	if err != nil {
-		return err
-	}
-	logSpeech(c, r.Model, t)
-	if buf.Len() == 0 {
-		return nil
-	}
-	return send(timed{Audio: base64.StdEncoding.EncodeToString(buf.Bytes())}) // what the encoder held back
-}
-
-// lines returns a function that sends JSON, one value a line or an event.
-func (a *API) lines(c *call) func(any) error {
+	framing := jsonLines
 	if strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
-		s := newEventWriter(c.w, a.o.KeepAlive)
-		return s.event
+		framing = serverEvents
 	}
-	out := &soundWriter{c: c, mime: "application/x-ndjson"}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return func(v any) error {
-		if err := e.Encode(v); err != nil {
-			return err
-		}
-		return out.flush(engine.Speech{})
-	}
-}
-
-// A vendorVoice describes a voice. Only its id is needed.
-type vendorVoice struct {
-	ID          string            `json:"voice_id"`
-	Name        string            `json:"name"`
-	Category    string            `json:"category"`
-	Labels      map[string]string `json:"labels"`
-	Description string            `json:"description"`
-	Preview     *string           `json:"preview_url"`
-	Settings    voiceSettings     `json:"settings"`
-	Models      []string          `json:"high_quality_base_model_ids"`
-	Samples     *[]string         `json:"samples"`
-}
-
-type voiceSettings struct {
-	Stability  float64 `json:"stability"`
-	Similarity float64 `json:"similarity_boost"`
-	Style      float64 `json:"style"`
-	Boost      bool    `json:"use_speaker_boost"`
-	Speed      float64 `json:"speed"`
-}
-
-var usualSettings = voiceSettings{Stability: 0.5, Similarity: 0.75, Speed: 1}
-
-var accents = map[string]string{"en-us": "american", "en-gb": "british"}
-
-func newVendorVoice(v engine.Voice) vendorVoice {
-	labels := map[string]string{"gender": v.Gender, "language": strings.SplitN(v.Language, "-", 2)[0]}
-	if a := accents[v.Language]; a != "" {
-		labels["accent"] = a
-	}
-	return vendorVoice{ID: v.ID, Name: v.Name, Category: "premade", Labels: labels, Description: v.Description, Settings: usualSettings, Models: []string{v.Model}}
-}
-
-// vendorVoices lists voices; names that stand for one are valid but not listed.
-func (a *API) vendorVoices(c *call) error {
-	search := strings.ToLower(c.r.URL.Query().Get("search"))
-	list := []vendorVoice{}
-	for _, v := range a.o.Engine.Voices() {
-		if v.AliasOf == "" && strings.Contains(strings.ToLower(v.ID+" "+v.Name+" "+v.Description), search) {
-			list = append(list, newVendorVoice(v))
-		}
-	}
-	if !strings.Contains(c.route.path, "/v2/") {
-		return a.writeJSON(c, 200, map[string]any{"voices": list})
-	}
-	return a.writeJSON(c, 200, struct {
-		Voices []vendorVoice `json:"voices"`
-		More   bool          `json:"has_more"`
-		Total  int           `json:"total_count"`
-		Next   *string       `json:"next_page_token"`
-	}{list, false, len(list), nil})
-}
-
-// vendorVoice describes one voice, or its settings.
-func (a *API) vendorVoice(c *call) error {
-	id := c.params.ByName("voice_id")
-	for _, v := range a.o.Engine.Voices() {
-		if v.ID != id {
-			continue
-		}
-		if strings.HasSuffix(c.route.path, "/settings") {
-			return a.writeJSON(c, 200, usualSettings)
-		}
-		return a.writeJSON(c, 200, newVendorVoice(v))
-	}
-	return fail(codeVoiceNotFound, "voice_id", "there is no voice %.100q; GET /v1/voices lists those there are", id)
-}
-
-// vendorUser answers what front ends ask to test a key.
-func (a *API) vendorUser(c *call) error {
-	subscription := map[string]any{"tier": "self-hosted", "character_count": 0, "character_limit": 1 << 40, "can_extend_character_limit": false, "status": "active"}
-	if strings.HasSuffix(c.route.path, "/subscription") {
-		return a.writeJSON(c, 200, subscription)
-	}
-	return a.writeJSON(c, 200, map[string]any{"user_id": "local", "subscription": subscription, "is_new_user": false, "xi_api_key": nil})
+	s := a.newStream(c, framing)
+	at := 0.0
+	return speakPieces(a, c, r.SpeakRequest, r.format, pieces[timed]{
+		out: s, write: func(t timed) error { return s.event(t) },
+		spell: func(p []byte, chunk *engine.Speech) (timed, bool) {
+			out := timed{Audio: base64.StdEncoding.EncodeToString(p)}
+			if chunk == nil {
+				return out, len(p) > 0
+			}
+			out.Alignment, out.Normalized = align(r.Text, *chunk, &at)
+			return out, true
+		},
+	})
 }
 
 // vendorStatus is how a failure is answered in the vendor's dialect: bodies that
@@ -354,8 +260,8 @@ func (e *apiError) vendorStatus() int {
 	return e.status
 }
 
-// vendorBody is a failure as the vendor spells it.
-func (e *apiError) vendorBody() any {
+// vendorBody is a failure as the vendor spells it; from tells where parameters were.
+func (e *apiError) vendorBody(from string) any {
 	if e.vendorStatus() != http.StatusUnprocessableEntity {
 		return map[string]any{"detail": map[string]string{"status": string(e.code), "message": e.message}}
 	}
@@ -363,7 +269,7 @@ func (e *apiError) vendorBody() any {
 	if e.code == codeMissing {
 		kind = "missing"
 	}
-	loc := []string{"body"}
+	loc := []string{from}
 	if e.param != "" {
 		loc = append(loc, strings.Split(e.param, ".")...)
 	}

@@ -27,7 +27,7 @@ func (a *API) embeddings(c *call) error {
 	}
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("user")
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	logCaller(c, o)

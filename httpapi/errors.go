@@ -213,8 +213,19 @@ func (a *API) writeError(c *call, e *apiError) {
 	case codeShuttingDown:
 		h.Set("Connection", "close")
 	}
+	if c.route != nil && c.route.cohere {
+		a.writeJSON(c, e.status, struct {
+			Message   string `json:"message"`
+			errorBody        // for clients of the other dialect, which asked here
+		}{e.message, e.body()})
+		return
+	}
 	if c.route != nil && c.route.vendor {
-		a.writeJSON(c, e.vendorStatus(), e.vendorBody())
+		from := "body"
+		if c.r.Method == http.MethodGet {
+			from = "query"
+		}
+		a.writeJSON(c, e.vendorStatus(), e.vendorBody(from))
 		return
 	}
 	a.writeJSON(c, e.status, e.body())

@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -83,13 +81,7 @@ func (a *API) generate(ctx context.Context, model string, reqs []engine.Generate
 
 // run pulls the events of one prompt. Its error is ready for the client.
 func (g *generation) run(ctx context.Context, e Engine, prompt int, r engine.GenerateRequest) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			f := fail(codeInternal, "", "something went wrong inside the server; its log has the details")
-			f.cause = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			err = f
-		}
-	}()
+	defer recovered(&err)
 	done := false
 	for ev, err := range e.Generate(ctx, r) {
 		if err != nil {

@@ -75,7 +75,7 @@ func (a *API) server(c *call) error {
 		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
 		limits{
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
-			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
+			MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),

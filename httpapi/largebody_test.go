@@ -60,6 +60,7 @@ func TestLargeBodies(t *testing.T) {
 		if late.Code != 504 || !strings.Contains(late.Body.String(), "request_timeout") {
 			t.Errorf("a large body that waits too long: %d %s", late.Code, late.Body)
 		}
+		synctest.Wait() // the others end at the same moment
 		if n := done.Load(); n != 2 {
 			t.Errorf("%d of those that waited were told, want 2", n)
 		}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"quern/engine/chat"
@@ -183,11 +184,7 @@ func readKwargs(o *object) map[string]json.RawMessage {
 	if o.has("enable_thinking") {
 		set("enable_thinking", o.boolean("enable_thinking", true))
 	}
-	if x := o.object("chat_template_kwargs"); x != nil {
-		for name, raw := range x.fields {
-			kw[name] = raw
-		}
-	}
+	maps.Copy(kw, o.free("chat_template_kwargs"))
 	if len(kw) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"quern/engine"
@@ -18,6 +19,7 @@ import (
 type metrics struct {
 	handler  http.Handler
 	requests *prometheus.CounterVec
+	audio    *prometheus.CounterVec
 
 	// nil without vLLM's names
 	success  *prometheus.CounterVec
@@ -39,9 +41,16 @@ func newMetrics(e Engine, temp *spool.Pool, vllm bool, log *slog.Logger) *metric
 	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "http_requests_total", Help: "Requests answered, by route and status; 499 are clients that left.",
 	}, []string{"path", "code"})}
-	reg.MustRegister(m.requests, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	m.audio = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "audio_seconds_total", Help: "Audio transcribed (in) and spoken (out), in seconds of sound.",
+	}, []string{"direction"})
+	for _, d := range []string{audioIn, audioOut} {
+		m.audio.WithLabelValues(d) // so that both are there from the start
+	}
+	reg.MustRegister(m.requests, m.audio, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "temp_bytes", Help: "Uploads and answers kept for requests under way, in memory or temporary files.",
-	}, func() float64 { return float64(temp.Used()) }))
+	}, func() float64 { return float64(temp.Used()) }),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if vllm {
 		m.success = prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "vllm:request_success_total", Help: "Sequences ended, by reason.",
@@ -66,6 +75,17 @@ func newMetrics(e Engine, temp *spool.Pool, vllm bool, log *slog.Logger) *metric
 
 func (m *metrics) request(path string, status int) {
 	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+}
+
+// Directions of audio.
+const (
+	audioIn  = "in"
+	audioOut = "out"
+)
+
+// heard counts sound that was transcribed or spoken.
+func (m *metrics) heard(direction string, seconds float64) {
+	m.audio.WithLabelValues(direction).Add(max(seconds, 0))
 }
 
 // finished counts a sequence that ended.

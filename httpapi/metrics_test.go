@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"math"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -117,6 +119,35 @@ func TestHalfCharacters(t *testing.T) {
 	for _, want := range []string{`"tokens":["a\\xf0\\x9f","\\xa6\\x8a","b"]`, `"text_offset":[0,1,2]`, `"top_logprobs":[{"a\\xf0\\x9f":-1}`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("missing %s in %s", want, b)
+		}
+	}
+}
+
+// Seconds of sound are counted both ways, and the process tells about itself.
+func TestAudioAndProcessMetrics(t *testing.T) {
+	a := newAPI(t, httpapi.Options{})
+	scrape := func() string { return onTape(t, a, httptest.NewRequest("GET", "/metrics", nil)).Body.String() }
+	text := scrape()
+	for _, want := range []string{
+		`audio_seconds_total{direction="in"} 0` + "\n", `audio_seconds_total{direction="out"} 0` + "\n",
+		"\ngo_goroutines ", "\ngo_gc_duration_seconds_count ", "\ngo_memstats_heap_alloc_bytes ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("missing: %q", want)
+		}
+	}
+	if runtime.GOOS == "linux" && !strings.Contains(text, "\nprocess_resident_memory_bytes ") {
+		t.Error("missing: process_resident_memory_bytes")
+	}
+	// Two words are 0.2 s of the fake's voice; it hears the whole tone of a second.
+	onTape(t, a, jsonRequest("/v1/audio/speech", `{"input":"two words","voice":"af_bella"}`))
+	onTape(t, a, jsonRequest("/v1/text-to-speech/af_bella/stream/with-timestamps", `{"text":"two words"}`))
+	onTape(t, a, formRequest(t, "/v1/audio/transcriptions", map[string]string{"model": earModel}))
+	onTape(t, a, formRequest(t, "/v1/audio/transcriptions", map[string]string{"model": earModel, "stream": "true"}))
+	text = scrape()
+	for _, want := range []string{`audio_seconds_total{direction="in"} 2` + "\n", `audio_seconds_total{direction="out"} 0.4` + "\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("missing: %q", want)
 		}
 	}
 }

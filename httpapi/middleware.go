@@ -41,12 +41,11 @@ type response struct {
 	share  *budget.Share // of large bodies, until the answer begins; else nil
 
 	// For the log and the metrics.
-	path  string // route pattern
-	key   string
-	gone  bool // the client left
-	code  code // of a failure
-	cause error
-	attrs []slog.Attr
+	path    string // route pattern
+	key     string
+	gone    bool // the client left
+	failure *apiError
+	attrs   []slog.Attr
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -171,7 +170,7 @@ func (a *API) dispatch(c *call) {
 	}
 	var e *apiError
 	errors.As(err, &e)
-	c.w.code, c.w.cause = e.code, e.cause
+	c.w.failure = e
 	if c.w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -207,6 +206,16 @@ func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 		status = statusGone
 	}
 	a.metrics.request(w.path, status)
+	o := outcome{path: w.path, status: status}
+	if e := w.failure; e != nil {
+		o.code = e.code
+		if status < 400 { // it came after the header of a stream
+			o.status = e.status
+		}
+	}
+	if !a.floods.pass(o) {
+		return
+	}
 	attrs := []slog.Attr{
 		slog.String("method", r.Method), slog.String("path", fmt.Sprintf("%.200s", r.URL.Path)),
 		slog.Int("status", status), slog.Duration("took", took),
@@ -214,16 +223,14 @@ func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 	if w.key != "" {
 		attrs = append(attrs, slog.String("key", w.key))
 	}
-	if w.code != "" {
-		attrs = append(attrs, slog.String("code", string(w.code)))
+	if o.code != "" {
+		attrs = append(attrs, slog.String("code", string(o.code)))
 	}
 	attrs = append(attrs, w.attrs...)
-	level := slog.LevelInfo
-	if w.cause != nil {
-		level = slog.LevelError
-		attrs = append(attrs, slog.String("error", w.cause.Error()))
+	if w.failure != nil && w.failure.cause != nil {
+		attrs = append(attrs, slog.String("error", w.failure.cause.Error()))
 	}
-	a.log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
+	a.log.LogAttrs(context.WithoutCancel(r.Context()), logLevel(o.status), "request", attrs...)
 }
 
 // writeJSON answers with v, which must be encodable.

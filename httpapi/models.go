@@ -44,24 +44,6 @@ func (a *API) modelObject(m engine.ModelInfo) modelObject {
 	}
 }
 
-// A vendorModel is a model as ElevenLabs' clients expect it.
-type vendorModel struct {
-	ModelID string `json:"model_id"`
-	Name    string `json:"name"`
-	Speech  bool   `json:"can_do_text_to_speech"`
-
-	Languages []vendorLanguage `json:"languages"`
-}
-
-type vendorLanguage struct {
-	ID   string `json:"language_id"`
-	Name string `json:"name"`
-}
-
-func newVendorModel(m engine.ModelInfo) vendorModel {
-	return vendorModel{m.ID, m.ID, true, []vendorLanguage{{"en", "English"}}}
-}
-
 func (a *API) listModels(c *call) error {
 	// One path, two clients, and no document that satisfies both.
 	c.w.Header().Add("Vary", "xi-api-key, User-Agent")
@@ -70,7 +52,7 @@ func (a *API) listModels(c *call) error {
 		out := []vendorModel{}
 		for _, m := range models {
 			if m.Kind == engine.KindSpeech {
-				out = append(out, newVendorModel(m))
+				out = append(out, a.newVendorModel(m))
 			}
 		}
 		return a.writeJSON(c, 200, out)
@@ -122,7 +104,7 @@ func (a *API) namedModel(c *call) (engine.ModelInfo, error) {
 			v.invalid("must not be empty")
 		}
 	}
-	if err := o.err(); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return engine.ModelInfo{}, err
 	}
 	info, err := a.o.Engine.Resolve(model, "")

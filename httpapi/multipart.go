@@ -170,17 +170,6 @@ func (f *form) ignore(names ...string) {
 
 func (f *form) err() error { return f.p.first() }
 
-func (f *form) unread() []string {
-	var out []string
-	for n := range f.Value {
-		if !f.read[n] {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 func (f *form) invalid(name, format string, args ...any) {
 	f.p.set(fail(codeInvalidValue, name, name+" "+format, args...))
 }

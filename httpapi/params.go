@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -41,6 +40,7 @@ func (p *problem) first() error {
 type object struct {
 	fields map[string]json.RawMessage
 	read   map[string]bool // fields somebody asked for
+	inner  []*object       // objects read by name
 	path   string          // of the object itself, "" at the top
 	p      *problem
 }
@@ -127,17 +127,6 @@ func (o *object) ignore(names ...string) {
 	}
 }
 
-// unread returns the names of fields nobody asked for, sorted.
-func (o *object) unread() []string {
-	return slices.Sorted(func(yield func(string) bool) {
-		for n := range maps.Keys(o.fields) {
-			if !o.read[n] && !yield(n) {
-				return
-			}
-		}
-	})
-}
-
 func (o *object) str(name string) string {
 	v, ok := o.get(name)
 	if !ok {
@@ -192,7 +181,23 @@ func (o *object) object(name string) *object {
 	if !ok {
 		return nil
 	}
-	return v.object()
+	inner := v.object()
+	if inner != nil {
+		o.inner = append(o.inner, inner)
+	}
+	return inner
+}
+
+// free returns the fields of a nested object whose names are its sender's own.
+func (o *object) free(name string) map[string]json.RawMessage {
+	v, ok := o.get(name)
+	if !ok {
+		return nil
+	}
+	if inner := v.object(); inner != nil {
+		return inner.fields
+	}
+	return nil
 }
 
 // items yields the items of an array; none when it is absent or wrong.

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -93,6 +94,8 @@ func TestRequestReachesEngine(t *testing.T) {
 			equal(t, "shorten", r.Prompt.AutoShorten, true)
 		})
 	check("no limit", `{`+hi+`,"max_tokens":-1}`, func(t *testing.T, r engine.GenerateRequest) { equal(t, "max", r.MaxTokens, 0) })
+	check("no limit, as a float", `{`+hi+`,"max_completion_tokens":-1.0,"max_tokens":7}`, func(t *testing.T, r engine.GenerateRequest) { equal(t, "max", r.MaxTokens, 0) })
+	check("a limit beyond all", `{`+hi+`,"max_tokens":99999999999}`, func(t *testing.T, r engine.GenerateRequest) { equal(t, "max", r.MaxTokens, math.MaxInt32) })
 	check("top_p 0 is greedy", `{`+hi+`,"top_p":0,"temperature":1}`, func(t *testing.T, r engine.GenerateRequest) {
 		equal(t, "temperature", r.Sample.Temperature, float32(0))
 	})

@@ -22,39 +22,18 @@ type rerankDocument struct {
 	Text string `json:"text"`
 }
 
-// rerank answers in the shape Cohere and Jina share: documents by relevance,
-// the best first. Scores of rerankers are probabilities, those of embedding
-// models cosines.
+// rerank answers in the shape Cohere's first version and Jina share: documents by
+// relevance, the best first. Scores of rerankers are probabilities, those of
+// embedding models cosines.
 func (a *API) rerank(c *call) error {
-	o, err := a.readObject(c)
+	q, err := a.readRerank(c)
 	if err != nil {
 		return err
 	}
-	model := o.str("model")
-	r := engine.RerankRequest{Documents: readDocuments(o), Truncate: o.boolean("truncate", true)}
-	if v, ok := o.need("query"); ok {
-		if r.Query = v.str(); r.Query == "" {
-			v.invalid("must not be empty")
-		}
-	}
-	top := int(o.integer("top_n", math.MaxInt32, 1, math.MaxInt32))
-	whole := o.boolean("return_documents", false)
-	r.KeepAlive = readKeepAlive(o)
-	o.ignore("user")
-	if err := a.finish(o); err != nil {
-		return err
-	}
-	logCaller(c, o)
-	info, err := a.prepare(c, model, engine.KindRerank, engine.KindEmbedding)
+	res, err := a.runRerank(c, q)
 	if err != nil {
 		return err
 	}
-	r.Model = info.ID
-	res, err := inTime(a, c, a.o.Engine.Rerank, r)
-	if err != nil {
-		return err
-	}
-	logTally(c, info.ID, &tally{prompt: res.PromptTokens})
 	type usage struct {
 		Prompt int `json:"prompt_tokens"`
 		Total  int `json:"total_tokens"`
@@ -64,7 +43,80 @@ func (a *API) rerank(c *call) error {
 		Model   string         `json:"model"`
 		Results []rerankResult `json:"results"`
 		Usage   usage          `json:"usage"`
-	}{newID("rerank-"), info.ID, ordered(res.Scores, r.Documents, top, whole), usage{res.PromptTokens, res.PromptTokens}})
+	}{newID("rerank-"), q.Model, ordered(res.Scores, q.Documents, q.top, q.whole), usage{res.PromptTokens, res.PromptTokens}})
+}
+
+// rerankV2 answers in the shape of Cohere's second version.
+func (a *API) rerankV2(c *call) error {
+	q, err := a.readRerank(c)
+	if err != nil {
+		return err
+	}
+	res, err := a.runRerank(c, q)
+	if err != nil {
+		return err
+	}
+	type version struct {
+		Version string `json:"version"`
+	}
+	type tokens struct {
+		Input int `json:"input_tokens"`
+	}
+	type meta struct {
+		API    version `json:"api_version"`
+		Tokens tokens  `json:"tokens"`
+	}
+	return a.writeJSON(c, 200, struct {
+		ID      string         `json:"id"`
+		Results []rerankResult `json:"results"`
+		Meta    meta           `json:"meta"`
+	}{newID("rerank-"), ordered(res.Scores, q.Documents, q.top, q.whole), meta{version{"2"}, tokens{res.PromptTokens}}})
+}
+
+// A rerankQuery is a body of either version, checked.
+type rerankQuery struct {
+	engine.RerankRequest
+	top   int
+	whole bool // results carry their documents
+}
+
+func (a *API) readRerank(c *call) (*rerankQuery, error) {
+	o, err := a.readObject(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &rerankQuery{}
+	r.Model = o.str("model")
+	r.Documents, r.Truncate = readDocuments(o), o.boolean("truncate", true)
+	if v, ok := o.need("query"); ok {
+		if r.Query = v.str(); r.Query == "" {
+			v.invalid("must not be empty")
+		}
+	}
+	r.DocumentTokens = int(o.integer("max_tokens_per_doc", 0, 1, math.MaxInt32))
+	r.top = int(o.integer("top_n", math.MaxInt32, 1, math.MaxInt32))
+	r.whole = o.boolean("return_documents", false)
+	r.KeepAlive = readKeepAlive(o)
+	o.ignore("user", "priority")
+	if err := a.finish(c, o); err != nil {
+		return nil, err
+	}
+	logCaller(c, o)
+	return r, nil
+}
+
+// runRerank has the model score the documents. It puts the model's id into q.
+func (a *API) runRerank(c *call, q *rerankQuery) (engine.RerankResult, error) {
+	info, err := a.prepare(c, q.Model, engine.KindRerank, engine.KindEmbedding)
+	if err != nil {
+		return engine.RerankResult{}, err
+	}
+	q.Model = info.ID
+	res, err := inTime(a, c, a.o.Engine.Rerank, q.RerankRequest)
+	if err == nil {
+		logTally(c, info.ID, &tally{prompt: res.PromptTokens})
+	}
+	return res, err
 }
 
 // ordered returns the best top documents, those of equal scores as they came.

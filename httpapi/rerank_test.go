@@ -139,3 +139,45 @@ func FuzzRerank(f *testing.F) {
 		}
 	})
 }
+
+// Cohere's second version has another answer, and errors with a message at the top.
+func TestRerankV2(t *testing.T) {
+	f := &reranked{fake: &fake{}}
+	a := newAPI(t, httpapi.Options{Engine: f})
+	w := onTape(t, a, jsonRequest("/v2/rerank", `{"model":"stub-embed","query":"red panda","documents":["a bicycle","red panda","a panda"],"top_n":2,"max_tokens_per_doc":7,"priority":3}`))
+	var got struct {
+		ID      string
+		Results []map[string]any
+		Meta    struct {
+			Version map[string]string `json:"api_version"`
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 {
+		t.Fatalf("%d %v %s", w.Code, err, w.Body)
+	}
+	want := []map[string]any{{"index": 1.0, "relevance_score": 1.0}, {"index": 2.0, "relevance_score": 0.5}}
+	if !reflect.DeepEqual(got.Results, want) || got.ID == "" || got.Meta.Version["version"] != "2" {
+		t.Errorf("got %s", w.Body)
+	}
+	if f.seen.DocumentTokens != 7 || !f.seen.Truncate {
+		t.Errorf("asked %+v", f.seen)
+	}
+	w = onTape(t, a, jsonRequest("/v2/rerank", `{"query":"x"}`))
+	var e struct {
+		Message string
+		Error   struct{ Code, Param string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != 400 || !strings.Contains(e.Message, "documents") || e.Error.Param != "documents" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+type reranked struct {
+	*fake
+	seen engine.RerankRequest
+}
+
+func (f *reranked) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
+	f.seen = r
+	return f.fake.Rerank(ctx, r)
+}

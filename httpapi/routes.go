@@ -18,6 +18,7 @@ type route struct {
 	bare   bool
 
 	vendor     bool // answers, and fails, in ElevenLabs' dialect
+	cohere     bool // fails in Cohere's dialect
 	vendorOnly bool // under ElevenLabs' prefix, where nothing has to be guessed
 }
 
@@ -28,6 +29,7 @@ func (a *API) routes() []route {
 		{method: "POST", path: "/v1/completions", handle: (*API).completions, work: true, bare: true},
 		{method: "POST", path: "/v1/embeddings", handle: (*API).embeddings, work: true, bare: true},
 		{method: "POST", path: "/v1/rerank", handle: (*API).rerank, work: true, bare: true},
+		{method: "POST", path: "/v2/rerank", handle: (*API).rerankV2, work: true, cohere: true},
 		{method: "POST", path: "/v1/audio/transcriptions", handle: (*API).transcriptions, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/translations", handle: (*API).translations, work: true, bare: true},
 		{method: "POST", path: "/v1/audio/speech", handle: (*API).speech, work: true, bare: true},
@@ -67,14 +69,14 @@ func vendorRoutes() []route {
 		{method: "POST", path: speech + "/stream/with-timestamps", handle: (*API).streamTimedSpeech, work: true},
 		{method: "POST", path: "/v1/speech-to-text", handle: (*API).vendorTranscription, work: true},
 		{method: "GET", path: "/v1/voices", handle: (*API).vendorVoices},
-		{method: "GET", path: "/v2/voices", handle: (*API).vendorVoices},
+		{method: "GET", path: "/v2/voices", handle: (*API).searchVoices},
 		{method: "GET", path: "/v1/voices/:voice_id", handle: (*API).vendorVoice},
-		{method: "GET", path: "/v1/voices/:voice_id/settings", handle: (*API).vendorVoice},
-		{method: "POST", path: "/v1/voices/:voice_id", handle: noVoices}, // add
+		{method: "GET", path: "/v1/voices/:voice_id/:sub", handle: (*API).vendorVoiceSettings}, // :voice_id/settings, settings/default
+		{method: "POST", path: "/v1/voices/:voice_id", handle: noVoices},                       // add
 		{method: "POST", path: "/v1/voices/:voice_id/edit", handle: noVoices},
 		{method: "DELETE", path: "/v1/voices/:voice_id", handle: noVoices},
 		{method: "GET", path: "/v1/user", handle: (*API).vendorUser},
-		{method: "GET", path: "/v1/user/subscription", handle: (*API).vendorUser},
+		{method: "GET", path: "/v1/user/subscription", handle: (*API).vendorSubscription},
 	}
 }
 

@@ -100,16 +100,18 @@ func readKeepAlive(o *object) *time.Duration {
 	return &d
 }
 
-// maxTokensField reads a limit of at least lo, or -1 for none.
+// maxTokensField reads a limit of at least lo, or -1 for as many as the context holds,
+// as llama.cpp's clients write it. More than there is room for is no mistake.
 func maxTokensField(o *object, name string, lo int64) (n int, said bool) {
 	v, ok := o.get(name)
 	if !ok {
 		return 0, false
 	}
-	if string(v.raw) == "-1" {
-		return -1, true
+	x := v.integer(math.MinInt64, math.MaxInt64)
+	if x < lo && x != -1 && o.p.err == nil {
+		v.invalid("must be at least %d, or -1 for as many as the context holds, got %d", lo, x)
 	}
-	return int(v.integer(lo, math.MaxInt32)), true
+	return int(min(x, math.MaxInt32)), true
 }
 
 func positive(o *object, name string) *float32 {
@@ -136,7 +138,11 @@ func readSeed(o *object) uint64 {
 }
 
 func readBias(o *object) map[token.ID]float32 {
-	bias := o.object("logit_bias")
+	v, ok := o.get("logit_bias")
+	if !ok {
+		return nil
+	}
+	bias := v.object()
 	if bias == nil {
 		return nil
 	}

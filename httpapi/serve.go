@@ -33,12 +33,14 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	// of their own. Server.Shutdown never cancels them.
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	defer a.floods.close()
 	srv := &http.Server{
 		Handler:           a,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: max(a.o.ReadHeader, 0),
 		IdleTimeout:       max(a.o.Idle, 0),
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         a.connState,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

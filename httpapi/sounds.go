@@ -26,8 +26,16 @@ func (s *sound) options(streamed bool) codecs.EncodeOptions {
 // speechBitrate is what a voice needs as MP3 to sound as made.
 const speechBitrate = 64000
 
-// formats are the values of response_format.
-var formats = []string{"mp3", "wav", "pcm", "flac", "opus"}
+// clientFormats are the values of response_format OpenAI's clients know. Those are
+// offered that codecs can write.
+var clientFormats = []string{"mp3", "opus", "aac", "flac", "wav", "pcm"}
+
+// formats are the values of response_format that can be made of encodings.
+func formats(encodings []codecs.Encoding) []string {
+	return slices.DeleteFunc(slices.Clone(clientFormats), func(name string) bool {
+		return !slices.ContainsFunc(encodings, func(e codecs.Encoding) bool { return e.Name == name })
+	})
+}
 
 // readFormat reads response_format; nil after an error.
 func readFormat(o *object) *sound {
@@ -36,8 +44,8 @@ func readFormat(o *object) *sound {
 	if ok {
 		name = v.str()
 	}
-	if ok && !slices.Contains(formats, name) {
-		v.invalid("must be one of %s, got %.60q", strings.Join(formats, ", "), name)
+	if offered := formats(codecs.Encodings()); ok && !slices.Contains(offered, name) {
+		v.invalid("must be one of %s, got %.60q", strings.Join(offered, ", "), name)
 		return nil
 	}
 	s, err := newSound(name, 0, 0)

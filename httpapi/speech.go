@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -43,7 +41,7 @@ func (a *API) speech(c *call) error {
 	r.Seed = uint64(o.integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = readKeepAlive(o)
 	o.ignore("instructions", "user")
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	logCaller(c, o)
@@ -114,50 +112,16 @@ func (a *API) speakSound(c *call, r engine.SpeakRequest, f *sound, streamed bool
 			return err
 		})
 	}
-	out := &soundWriter{c: c, mime: f.MIME}
-	t, err := a.encode(c.r.Context(), r, f, out, true, out.flush)
-	if err != nil {
-		return err // after the header it ends the connection: a part must not pass for the whole
-	}
-	logSpeech(c, r.Model, t)
-	return out.flush(engine.Speech{})
-}
-
-// A soundWriter sends the header with the first bytes of a file.
-type soundWriter struct {
-	c     *call
-	mime  string
-	begun bool
-}
-
-func (w *soundWriter) Write(p []byte) (int, error) {
-	if !w.begun && len(p) > 0 {
-		w.begun = true
-		h := w.c.w.Header()
-		h.Set("Content-Type", w.mime)
-		h.Set("Cache-Control", "no-cache, no-transform")
-		h.Set("X-Accel-Buffering", "no") // nginx would hold sound back
-		w.c.w.WriteHeader(http.StatusOK)
-	}
-	return answer{w.c.w}.Write(p)
-}
-
-// flush is called after every chunk of speech.
-func (w *soundWriter) flush(engine.Speech) error {
-	if !w.begun {
-		return nil
-	}
-	if err := w.c.w.flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return errGone
-	}
-	return nil
+	s := a.newStream(c, soundOf(f.MIME))
+	return speakPieces(a, c, r, f, pieces[[]byte]{
+		out: s, write: s.bytes,
+		spell: func(p []byte, _ *engine.Speech) ([]byte, bool) { return bytes.Clone(p), len(p) > 0 },
+	})
 }
 
 // speakEvents answers with server-sent events of base64. In the vendor's dialect
 // they say whether they are the last.
 func (a *API) speakEvents(c *call, r engine.SpeakRequest, f *sound, vendor bool) error {
-	s := newEventWriter(c.w, a.o.KeepAlive)
-	defer s.quiet.stop()
 	final := func(last bool) *bool {
 		if !vendor {
 			return nil
@@ -169,33 +133,65 @@ func (a *API) speakEvents(c *call, r engine.SpeakRequest, f *sound, vendor bool)
 		Audio string `json:"audio"`
 		Final *bool  `json:"isFinal,omitempty"`
 	}
-	var buf bytes.Buffer
-	send := func(engine.Speech) error {
-		if buf.Len() == 0 {
-			return nil
-		}
-		d := delta{"speech.audio.delta", base64.StdEncoding.EncodeToString(buf.Bytes()), final(false)}
-		buf.Reset()
-		return s.event(d)
-	}
-	t, err := a.encode(c.r.Context(), r, f, &buf, true, send)
-	if err == nil {
-		err = send(engine.Speech{})
-	}
-	if err != nil {
-		return a.streamError(c, s, classify(c.r.Context(), err))
-	}
-	logSpeech(c, r.Model, t)
 	type usage struct {
 		Input  int `json:"input_tokens"`
 		Output int `json:"output_tokens"`
 		Total  int `json:"total_tokens"`
 	}
-	return s.event(struct {
+	type done struct {
 		Type  string `json:"type"`
 		Final *bool  `json:"isFinal,omitempty"`
 		Usage usage  `json:"usage"`
-	}{"speech.audio.done", final(true), usage{t.symbols, t.frames(), t.symbols + t.frames()}})
+	}
+	s := a.newStream(c, serverEvents)
+	return speakPieces(a, c, r, f, pieces[any]{
+		out: s, write: s.event,
+		spell: func(p []byte, _ *engine.Speech) (any, bool) {
+			return delta{"speech.audio.delta", base64.StdEncoding.EncodeToString(p), final(false)}, len(p) > 0
+		},
+		last: func(t *speechTally) any {
+			return done{"speech.audio.done", final(true), usage{t.symbols, t.frames(), t.symbols + t.frames()}}
+		},
+	})
+}
+
+// pieces is how speech is streamed: what is sent of each chunk, and how.
+type pieces[T any] struct {
+	out   *eventWriter
+	write func(T) error
+	// spell says what is sent of the bytes of a chunk, and whether anything is. What
+	// the encoder held back to the end has no chunk.
+	spell func(p []byte, chunk *engine.Speech) (T, bool)
+	last  func(*speechTally) T // nil for nothing
+}
+
+// speakPieces streams speech as it is made.
+func speakPieces[T any](a *API, c *call, r engine.SpeakRequest, f *sound, as pieces[T]) error {
+	var t *speechTally
+	err := streamWork(a, c, as.out, as.write, func(ctx context.Context, send func(T) error) error {
+		var buf bytes.Buffer
+		piece := func(chunk *engine.Speech) error {
+			v, ok := as.spell(buf.Bytes(), chunk)
+			buf.Reset()
+			if !ok {
+				return nil
+			}
+			return send(v)
+		}
+		spoken, err := a.encode(ctx, r, f, &buf, true, func(s engine.Speech) error { return piece(&s) })
+		if err == nil {
+			err = piece(nil)
+		}
+		if err == nil && as.last != nil {
+			err = send(as.last(spoken))
+		}
+		t = spoken
+		return err
+	})
+	if t != nil {
+		logSpeech(c, r.Model, t)
+	}
+	return err
 }
 
 // A speechTally counts what was spoken.
@@ -231,6 +227,7 @@ func (a *API) encode(ctx context.Context, r engine.SpeakRequest, f *sound, w io.
 		if err := e.Write(chunk.Samples); err != nil {
 			return nil, err
 		}
+		a.metrics.heard(audioOut, float64(len(chunk.Samples))/float64(chunk.Rate))
 		t.symbols += chunk.Symbols
 		t.samples += len(chunk.Samples)
 		if then != nil {
@@ -263,6 +260,9 @@ func (a *API) voices(c *call) error {
 	}
 	list := []voice{}
 	for _, v := range a.o.Engine.Voices() {
+		if v.Opaque {
+			continue
+		}
 		list = append(list, voice{v.ID, v.Name, "audio.voice", v.Language, v.Gender, v.Description, v.AliasOf, v.Model})
 	}
 	return a.writeJSON(c, 200, struct {
@@ -283,7 +283,7 @@ func (a *API) phonemize(c *call) error {
 		a.checkSpeechText(v, text)
 	}
 	language := speechLanguages[o.oneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)

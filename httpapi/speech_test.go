@@ -149,7 +149,10 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"af_bella","model":"stub-embed"}`, "model_not_supported", "model"},
 		{`{"input":"?!","voice":"af_bella","lang_code":"xx"}`, "invalid_value", "lang_code"},
 	} {
-		wantFailure(t, post(t, s, "/v1/audio/speech", tt.body), 400, tt.code, tt.param)
+		msg := wantFailure(t, post(t, s, "/v1/audio/speech", tt.body), 400, tt.code, tt.param)
+		if strings.Contains(tt.body, "aac") && msg != `response_format must be one of mp3, opus, flac, wav, pcm, got "aac"` {
+			t.Errorf("message %q", msg)
+		}
 	}
 	wantFailure(t, post(t, s, "/v1/audio/voices", `{}`), 501, "not_implemented", "")
 }

@@ -14,71 +14,119 @@ import (
 // Tokens that pile up meanwhile go out as one event.
 const slowWrite = 5 * time.Millisecond
 
-// An eventWriter writes server-sent events. The header goes out with the
-// first, so whatever fails earlier still has a status of its own.
+// A framing is how a stream sets its values apart, and what it sends when there is
+// none for a while.
+type framing struct {
+	mime   string
+	before string // of each value; the line break that ends JSON follows it
+	after  string
+	idle   string // "" sends nothing
+}
+
+// The framings of JSON. Clients skip comments, and empty lines.
+var (
+	serverEvents = framing{mime: "text/event-stream", before: "data: ", after: "\n", idle: ": keep-alive\n\n"}
+	jsonLines    = framing{mime: "application/x-ndjson", idle: "\n"}
+)
+
+// soundOf is the framing of a sound file: none, as silence would be heard.
+func soundOf(mime string) framing { return framing{mime: mime} }
+
+// An eventWriter writes a stream. The header goes out with the first value, or when
+// its time is over, so whatever fails earlier has a status of its own.
 type eventWriter struct {
+	framing
 	w    *response
 	buf  bytes.Buffer
 	json *json.Encoder
 	slow bool // the last write blocked
 
-	begun bool          // the header is sent
-	keep  time.Duration // silence that quiet ends
-	quiet timer         // runs out when a comment is due
+	begun  bool          // the header is sent
+	first  func() error  // opens the stream after the header; may be nil
+	delay  time.Duration // what the header waits for a value
+	header timer         // runs out when the header is due
+	keep   time.Duration // silence that quiet ends
+	quiet  timer         // runs out when something has to be sent
 }
 
-func newEventWriter(w *response, keep time.Duration) *eventWriter {
-	s := &eventWriter{w: w, keep: keep}
+// newStream makes the writer of an answer. The caller must call stop.
+func (a *API) newStream(c *call, f framing) *eventWriter {
+	s := &eventWriter{framing: f, w: c.w, delay: a.o.HeaderDelay, keep: a.o.KeepAlive}
 	s.json = json.NewEncoder(&s.buf)
 	s.json.SetEscapeHTML(false)
 	return s
 }
 
-// begin sends the header.
-func (s *eventWriter) begin() {
+func (s *eventWriter) stop() {
+	s.header.stop()
+	s.quiet.stop()
+}
+
+// expect starts the time after which the header is sent without a value, unless it
+// runs already.
+func (s *eventWriter) expect() {
+	if !s.begun && s.header.t == nil {
+		s.header.reset(s.delay)
+	}
+}
+
+// begin sends the header, once.
+func (s *eventWriter) begin() error {
 	if s.begun {
-		return
+		return nil
 	}
 	s.begun = true
+	s.header.stop()
 	h := s.w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", s.mime)
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 	s.w.WriteHeader(http.StatusOK)
+	if s.first != nil {
+		return s.first()
+	}
+	return nil
 }
 
-// event sends v on one data line: encoded JSON has no raw line breaks.
+// event sends v on one line: encoded JSON has no raw line breaks.
 func (s *eventWriter) event(v any) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
 	s.buf.Reset()
-	s.buf.WriteString("data: ")
+	s.buf.WriteString(s.before)
 	if err := s.json.Encode(v); err != nil {
 		return err
 	}
-	s.buf.WriteByte('\n')
-	return s.send()
+	s.buf.WriteString(s.after)
+	return s.send(s.buf.Bytes())
 }
 
-func (s *eventWriter) done() error { return s.text("data: [DONE]\n\n") }
-
-func (s *eventWriter) comment() error { return s.text(": keep-alive\n\n") }
-
-func (s *eventWriter) text(line string) error {
-	s.buf.Reset()
-	s.buf.WriteString(line)
-	return s.send()
+// bytes sends p as it is.
+func (s *eventWriter) bytes(p []byte) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	return s.send(p)
 }
 
-func (s *eventWriter) send() error {
-	s.begin()
+func (s *eventWriter) done() error { return s.bytes([]byte("data: [DONE]\n\n")) }
+
+// alive shows that the stream goes on: it sends the header if that is still due.
+func (s *eventWriter) alive() error { return s.bytes([]byte(s.idle)) }
+
+func (s *eventWriter) send(p []byte) error {
 	before := time.Now()
-	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+	if _, err := s.w.Write(p); err != nil {
 		return errGone
 	}
 	if err := s.w.flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return errGone
 	}
 	s.slow = time.Since(before) > slowWrite
-	s.quiet.reset(s.keep)
+	if s.idle != "" {
+		s.quiet.reset(s.keep)
+	}
 	return nil
 }
 
@@ -95,89 +143,54 @@ type wire interface {
 // stream answers with the events of g as they come. It returns an error only
 // while the header is not sent, and errGone.
 func (a *API) stream(c *call, g *generation, t *tally, out wire) error {
-	s := newEventWriter(c.w, a.o.KeepAlive)
-	defer s.quiet.stop()
-	begin := func() error {
-		if s.begun {
-			return nil
-		}
-		s.begin()
-		return out.begin(s)
-	}
-	// one handles an item and says whether the header's time has begun to run.
-	one := func(it item) (admitted bool, err error) {
+	s := a.newStream(c, serverEvents)
+	defer s.stop()
+	s.first = func() error { return out.begin(s) }
+	one := func(it item) error {
 		t.add(it)
 		g.observe(it, t)
 		switch it.Type {
 		case engine.Admitted:
-			return true, nil
+			s.expect() // the queue may answer with a status of its own
+			return nil
 		case engine.Done:
-			return false, nil
+			return nil
 		case engine.Delta, engine.Finish:
-			if err := begin(); err != nil {
-				return false, err
+			if err := s.begin(); err != nil {
+				return err
 			}
 		}
-		return false, out.item(s, it)
+		return out.item(s, it)
 	}
-
-	var header, stall timer
-	defer header.stop()
-	defer stall.stop()
 	var batch []item
-	for open := true; open; {
-		var err error
-		select {
-		case it, ok := <-g.items:
-			if !ok {
-				open, err = false, g.err()
-				break
-			}
-			stall.reset(a.o.Stall)
-			batch = append(batch[:0], it)
-			if s.slow || len(g.items) >= backlog/2 {
-				batch = g.pending(batch)
-			}
-			for _, it := range batch {
-				var admitted bool
-				if admitted, err = one(it); err != nil {
-					break
-				}
-				if admitted && !s.begun {
-					header.reset(a.o.HeaderDelay)
-				}
-			}
-		case <-header.c():
-			if err = begin(); err == nil {
-				err = s.comment()
-			}
-		case <-s.quiet.c():
-			err = s.comment()
-		case <-stall.c():
-			if len(g.items) > 0 {
-				break // it is the client that was slow
-			}
-			err = fail(codeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", a.o.Stall)
-		case <-g.ended:
-			err = g.over()
+	err := relay(a, s, feed[item]{g.items, g.err, g.ended, g.over}, func(it item) error {
+		batch = append(batch[:0], it)
+		if s.slow || len(g.items) >= backlog/2 {
+			batch = g.pending(batch)
 		}
-		if err != nil {
-			return a.streamError(c, s, err)
+		for _, it := range batch {
+			if err := one(it); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err == nil {
+		err = s.begin()
 	}
-	if err := begin(); err != nil {
-		return err
+	if err == nil {
+		err = out.end(s, t)
 	}
-	if err := out.end(s, t); err != nil {
-		return a.streamError(c, s, err)
+	if err == nil {
+		err = s.done()
 	}
-	return s.done()
+	return a.streamError(c, s, err)
 }
 
-// streamError tells the client about err in the stream, if that has begun and
-// somebody listens.
+// streamError tells the client about err, nil for none, in the stream, if that has
+// begun and has room for it, and somebody listens. Otherwise it returns err.
 func (a *API) streamError(c *call, s *eventWriter, err error) error {
-	if !s.begun || errors.Is(err, errGone) {
+	if err == nil || !s.begun || s.framing != serverEvents || errors.Is(err, errGone) {
 		return err
 	}
 	var e *apiError
@@ -185,10 +198,7 @@ func (a *API) streamError(c *call, s *eventWriter, err error) error {
 		e = fail(codeInternal, "", "something went wrong inside the server; its log has the details")
 		e.cause = err
 	}
-	c.w.cause = e
-	if e.cause != nil {
-		c.w.cause = e.cause
-	}
+	c.w.failure = e
 	return s.event(e.body())
 }
 

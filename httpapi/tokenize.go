@@ -28,7 +28,7 @@ func (a *API) tokenize(c *call) error {
 	default:
 		o.need("prompt")
 	}
-	if err := a.finish(o); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	kinds := textKinds
@@ -68,7 +68,7 @@ func (a *API) detokenize(c *call) error {
 	if v, ok := o.need("tokens"); ok {
 		ids = v.tokens()
 	}
-	if err := o.err(); err != nil {
+	if err := a.finish(c, o); err != nil {
 		return err
 	}
 	info, err := a.prepare(c, model, textKinds...)

@@ -96,7 +96,7 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 		r.Temperature = &t
 	}
 	own(f, r)
-	if err := a.finish(f); err != nil {
+	if err := a.finish(c, f); err != nil {
 		return err
 	}
 	if err := a.startTranscription(c, model, r, file); err != nil {
@@ -162,6 +162,7 @@ type transcript struct {
 func (a *API) collect(ctx context.Context, r *transcription) (*transcript, error) {
 	t := &transcript{}
 	r.Info = &t.info
+	defer func() { a.metrics.heard(audioIn, t.info.Duration) }() // also what was heard before it failed
 	var text strings.Builder
 	for s, err := range a.o.Engine.Transcribe(ctx, r.TranscribeRequest) {
 		if err != nil {
@@ -317,46 +318,52 @@ func (a *API) writeTranscript(c *call, r *transcription, t *transcript) error {
 // streamTranscription sends every segment as soon as it is final. The deltas
 // joined are the text.
 func (a *API) streamTranscription(c *call, r *transcription) error {
-	s := newEventWriter(c.w, a.o.KeepAlive)
-	defer s.quiet.stop()
 	type place struct {
 		ID    int     `json:"id"`
 		Start float64 `json:"start"`
 		End   float64 `json:"end"`
 	}
-	first := true
-	r.each = func(seg engine.Segment) error {
-		text := seg.Text
-		if first {
-			text = strings.TrimLeft(text, " ")
-			first = false
-		}
-		return s.event(struct {
-			Type    string `json:"type"`
-			Delta   string `json:"delta"`
-			Segment place  `json:"segment"`
-		}{"transcript.text.delta", text, place{seg.ID, ms(seg.Start), ms(seg.End)}})
+	type delta struct {
+		Type    string `json:"type"`
+		Delta   string `json:"delta"`
+		Segment place  `json:"segment"`
 	}
-	t, err := a.collect(c.r.Context(), r)
-	if err != nil {
-		return a.streamError(c, s, err)
-	}
-	logTally(c, r.Model, &tally{output: t.tokens})
-	done := struct {
+	type done struct {
 		Type     string           `json:"type"`
 		Text     string           `json:"text"`
 		Language string           `json:"language"`
 		Duration float64          `json:"duration"`
 		Segments *[]segmentObject `json:"segments,omitempty"`
 		Words    *[]wordObject    `json:"words,omitempty"`
-	}{"transcript.text.done", t.text, engine.LanguageName(t.info.Language), ms(t.info.Duration), nil, nil}
-	if r.segments {
-		done.Segments = new(t.segmentObjects())
 	}
-	if r.words {
-		done.Words = new(t.wordObjects())
+	var t *transcript
+	s := a.newStream(c, serverEvents)
+	err := streamWork(a, c, s, s.event, func(ctx context.Context, send func(any) error) (err error) {
+		first := true
+		r.each = func(seg engine.Segment) error {
+			text := seg.Text
+			if first {
+				text = strings.TrimLeft(text, " ")
+				first = false
+			}
+			return send(delta{"transcript.text.delta", text, place{seg.ID, ms(seg.Start), ms(seg.End)}})
+		}
+		if t, err = a.collect(ctx, r); err != nil {
+			return err
+		}
+		end := done{"transcript.text.done", t.text, engine.LanguageName(t.info.Language), ms(t.info.Duration), nil, nil}
+		if r.segments {
+			end.Segments = new(t.segmentObjects())
+		}
+		if r.words {
+			end.Words = new(t.wordObjects())
+		}
+		return send(end)
+	})
+	if t != nil {
+		logTally(c, r.Model, &tally{output: t.tokens})
 	}
-	return s.event(done)
+	return err
 }
 
 // vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape. Their
@@ -386,7 +393,7 @@ func (a *API) vendorTranscription(c *call) error {
 		f.p.set(fail(codeUnsupported, "diarize", "speakers cannot be told apart"))
 	}
 	f.ignore("tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
-	if err := a.finish(f); err != nil {
+	if err := a.finish(c, f); err != nil {
 		return err
 	}
 	if err := a.startTranscription(c, "", r, file); err != nil {

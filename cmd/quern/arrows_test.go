@@ -64,15 +64,16 @@ var arrows = []struct {
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
 	{"engine/builtin", nil},
 	{"engine/budget", nil},
+	{"engine/spell", nil},
 	{"engine", []string{"quern/engine/...", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 
-	{"httpapi/...", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/codecs/...", "quern/httpapi/spool",
+	{"httpapi/...", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/codecs/...", "quern/httpapi/spool",
 		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
 
 	{"httpapi/spool", nil},
 
 	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
-		"quern/engine/sample", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
+		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/vbauerster/mpb/...", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
 

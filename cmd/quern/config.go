@@ -19,6 +19,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/httpapi"
 	"quern/kernels"
 )
 
@@ -459,6 +460,12 @@ func (s *settings) check(env func(string) (string, bool)) error {
 	if s.DefaultMaxTokens < 0 {
 		return errors.New("default_max_tokens: must not be negative; 0 is the rest of the context")
 	}
+	if s.CompletionsTokens < 1 {
+		return errors.New("completions_max_tokens: must be at least 1")
+	}
+	if n := s.Limits.MaxLogprobs; n < 1 || n > httpapi.MostLogprobs {
+		return fmt.Errorf("limits.max_logprobs: must be from 1 to %d, got %d", httpapi.MostLogprobs, n)
+	}
 	for _, o := range s.CORS.AllowedOrigins {
 		if strings.Count(o, "*") > 1 {
 			return fmt.Errorf("cors.allowed_origins: %q has more than one *", o)
@@ -545,19 +552,21 @@ func (m *modelSettings) check() error {
 // engineOptions translates s for engine.New.
 func (s *settings) engineOptions(log *slog.Logger) engine.Options {
 	o := engine.Options{
-		Dirs:        s.ModelDirs,
-		Builtin:     s.Builtin,
-		Aliases:     s.Aliases,
-		Defaults:    map[engine.Kind]string{},
-		Threads:     s.Threads,
-		Device:      string(s.Device),
-		GPULayers:   s.layers(),
-		LoadTimeout: s.LoadTimeout.std(),
-		MemoryWait:  s.MemoryWait.std(),
-		KeepAlive:   s.KeepAlive.std(),
-		MemoryLimit: int64(s.MemoryLimit),
-		Defaulted:   s.ModelDefaults.options(),
-		Log:         log,
+		Dirs:    s.ModelDirs,
+		Builtin: s.Builtin,
+		Aliases: s.Aliases,
+
+		VoiceAliases: s.VoiceAliases,
+		Defaults:     map[engine.Kind]string{},
+		Threads:      s.Threads,
+		Device:       string(s.Device),
+		GPULayers:    s.layers(),
+		LoadTimeout:  s.LoadTimeout.std(),
+		MemoryWait:   s.MemoryWait.std(),
+		KeepAlive:    s.KeepAlive.std(),
+		MemoryLimit:  int64(s.MemoryLimit),
+		Defaulted:    s.ModelDefaults.options(),
+		Log:          log,
 	}
 	for _, m := range s.Models {
 		o.Models = append(o.Models, m.options())

@@ -110,6 +110,11 @@ func TestPrecedence(t *testing.T) {
 			[]any{duration(0), never, "2m"}},
 		{"sizes", "memory_limit: 2GiB\nlimits: {json_body: 1024}", nil, nil,
 			func(s *settings) any { return []size{s.MemoryLimit, s.Limits.JSONBody} }, []size{2 << 30, 1024}},
+		{"replies", "voice_aliases: {n: af_sky}\ncompletions_max_tokens: 64\ndefault_max_tokens: 512\nlimits: {max_logprobs: 20}", nil, nil,
+			func(s *settings) any {
+				o := s.apiOptions(nil, nil)
+				return []any{o.CompletionsTokens, o.DefaultMaxTokens, o.MaxLogprobs, s.engineOptions(nil).VoiceAliases["n"]}
+			}, []any{64, 512, 20, "af_sky"}},
 		{"anchor", "models:\n- &m {name: a, path: /a}\n- {name: b, path: /b, slots: &n 5, queue: *n}", nil, nil,
 			func(s *settings) any { return s.Models[1] }, modelSettings{Name: "b", Path: "/b", Slots: 5, Queue: 5}},
 		{"block text", "models: [{path: /a, chat_template: 'x'}]\nmodel_defaults:\n  chat_template: |\n    {{ a }}\n", nil, nil,
@@ -168,6 +173,9 @@ func TestBadSettings(t *testing.T) {
 		{"no keep_alive", "keep_alive: 0", nil, nil, []string{"keep_alive"}},
 		{"bad override", "request_timeout_overrides: {v1: 5s}", nil, nil, []string{"request_timeout_overrides.v1"}},
 		{"bad size", "memory_limit: lots", nil, nil, []string{`memory_limit: "lots" is not a size`}},
+		{"no logprobs", "limits: {max_logprobs: 0}", nil, nil, []string{"limits.max_logprobs: must be from 1 to 20, got 0"}},
+		{"many logprobs", "limits: {max_logprobs: 21}", nil, nil, []string{"limits.max_logprobs: must be from 1 to 20, got 21"}},
+		{"no completion", "completions_max_tokens: 0", nil, nil, []string{"completions_max_tokens: must be at least 1"}},
 		{"no body", "limits: {json_body: 0}", nil, nil, []string{"limits.json_body"}},
 		{"bad device", "device: gpu", nil, nil, []string{`"gpu" is not known; use auto or cpu`}},
 		{"no GPU support", "device: cuda", nil, nil, []string{"device: ", "auto or cpu"}},

@@ -166,6 +166,7 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	p := start(t, env, "serve", "--listen", "127.0.0.1:0", "--config", config)
 	base := p.wait(t, `listening on (\S+)`)[1]
 	p.wait(t, "Models: |Chat is answered")
+	p.wait(t, `Not on this machine yet, fetched when first asked for: o/n:Q4_K_M, gone\n`)
 	if gets.Load() != 0 {
 		t.Errorf("%d files fetched before anybody asked", gets.Load())
 	}

@@ -133,6 +133,7 @@ func (a *app) serve(parent context.Context, s *loaded) error {
 	if ctx.Err() == nil {
 		api.SetReady("")
 		a.greet(e, ln.Addr(), s)
+		a.tellAbsent(s)
 	}
 	return <-served
 }
@@ -276,29 +277,31 @@ func describeModel(m engine.ModelInfo) string {
 // apiOptions translates s for httpapi.New.
 func (s *settings) apiOptions(e httpapi.Engine, log *slog.Logger) httpapi.Options {
 	o := httpapi.Options{
-		Engine:           e,
-		NoAuth:           s.Auth.None,
-		AllowedHosts:     s.AllowedHosts,
-		AllowedOrigins:   s.CORS.AllowedOrigins,
-		JSONBody:         int64(s.Limits.JSONBody),
-		Upload:           int64(s.Limits.Upload),
-		TempFiles:        int64(s.Limits.TempFiles),
-		SpeechChars:      s.Limits.SpeechChars,
-		MaxN:             s.Limits.MaxN,
-		DefaultMaxTokens: s.DefaultMaxTokens,
-		RequestTimeout:   s.RequestTimeout.orOff(),
-		RequestTimeouts:  map[string]time.Duration{},
-		LoadTimeout:      s.LoadTimeout.std(),
-		MemoryWait:       s.MemoryWait.std(),
-		StreamWrite:      s.StreamWrite.orOff(),
-		Stall:            s.StallTimeout.orOff(),
-		KeepAlive:        s.KeepAliveInterval.orOff(),
-		HeaderDelay:      s.HeaderDelay.orOff(),
-		ShutdownGrace:    s.ShutdownGrace.orOff(),
-		MetricsPublic:    s.Metrics.Public,
-		VLLMNames:        &s.Metrics.VLLMNames,
-		Version:          thisBuild().Version,
-		Log:              log,
+		Engine:            e,
+		NoAuth:            s.Auth.None,
+		AllowedHosts:      s.AllowedHosts,
+		AllowedOrigins:    s.CORS.AllowedOrigins,
+		JSONBody:          int64(s.Limits.JSONBody),
+		Upload:            int64(s.Limits.Upload),
+		TempFiles:         int64(s.Limits.TempFiles),
+		SpeechChars:       s.Limits.SpeechChars,
+		MaxN:              s.Limits.MaxN,
+		MaxLogprobs:       s.Limits.MaxLogprobs,
+		CompletionsTokens: s.CompletionsTokens,
+		DefaultMaxTokens:  s.DefaultMaxTokens,
+		RequestTimeout:    s.RequestTimeout.orOff(),
+		RequestTimeouts:   map[string]time.Duration{},
+		LoadTimeout:       s.LoadTimeout.std(),
+		MemoryWait:        s.MemoryWait.std(),
+		StreamWrite:       s.StreamWrite.orOff(),
+		Stall:             s.StallTimeout.orOff(),
+		KeepAlive:         s.KeepAliveInterval.orOff(),
+		HeaderDelay:       s.HeaderDelay.orOff(),
+		ShutdownGrace:     s.ShutdownGrace.orOff(),
+		MetricsPublic:     s.Metrics.Public,
+		VLLMNames:         &s.Metrics.VLLMNames,
+		Version:           thisBuild().Version,
+		Log:               log,
 	}
 	for path, d := range s.RequestOverrides {
 		o.RequestTimeouts[path] = d.orOff()

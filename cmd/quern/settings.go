@@ -29,6 +29,7 @@ type settings struct {
 	ModelDirs     []string          `yaml:"model_dirs"`
 	Builtin       bool              `yaml:"builtin"`
 	Aliases       map[string]string `yaml:"aliases"`
+	VoiceAliases  map[string]string `yaml:"voice_aliases"`
 	Defaults      defaultModels     `yaml:"defaults"`
 	ModelDefaults modelSettings     `yaml:"model_defaults"`
 	Hub           hubSettings       `yaml:"hub"`
@@ -49,7 +50,8 @@ type settings struct {
 	HeaderDelay       duration            `yaml:"header_delay"`
 	ShutdownGrace     duration            `yaml:"shutdown_grace"`
 
-	DefaultMaxTokens int `yaml:"default_max_tokens"`
+	DefaultMaxTokens  int `yaml:"default_max_tokens"`
+	CompletionsTokens int `yaml:"completions_max_tokens"`
 
 	Limits  limits  `yaml:"limits"`
 	Metrics metrics `yaml:"metrics"`
@@ -115,6 +117,7 @@ type limits struct {
 	TempFiles   size `yaml:"temp_files"`
 	SpeechChars int  `yaml:"speech_chars"`
 	MaxN        int  `yaml:"max_n"`
+	MaxLogprobs int  `yaml:"max_logprobs"`
 }
 
 type metrics struct {
@@ -148,7 +151,8 @@ func defaultSettings() settings {
 		KeepAliveInterval: seconds(15),
 		HeaderDelay:       seconds(5),
 		ShutdownGrace:     seconds(30),
-		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, TempFiles: 8 << 30, SpeechChars: 50000, MaxN: 8},
+		CompletionsTokens: 16,
+		Limits:            limits{JSONBody: 16 << 20, Upload: 512 << 20, TempFiles: 8 << 30, SpeechChars: 50000, MaxN: 8, MaxLogprobs: 5},
 		Metrics:           metrics{VLLMNames: true},
 		Log:               logging{Level: "info", Format: "text"},
 	}

@@ -1,5 +1,7 @@
 package main
 
+import "quern/engine/spell"
+
 // closest returns the candidate that a typing mistake most likely meant, or ""
 // when none is near: at most one edit per three letters, and never more than
 // three.
@@ -7,33 +9,9 @@ func closest(word string, candidates []string) string {
 	limit := min(3, (len(word)+2)/3)
 	best := ""
 	for _, c := range candidates {
-		if d := editDistance(word, c); d <= limit && (best == "" || d < limit || c < best) {
+		if d := spell.Distance(word, c); d <= limit && (best == "" || d < limit || c < best) {
 			best, limit = c, d
 		}
 	}
 	return best
-}
-
-// editDistance counts insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (the restricted Damerau-Levenshtein distance).
-func editDistance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -85,6 +85,20 @@ type Kwarg struct {
 	Value json.RawMessage
 }
 
+// A KwargError is a template variable of a request that cannot be used. It wraps
+// ErrRequest and what is wrong.
+type KwargError struct {
+	Name string
+	Err  error
+}
+
+func (e *KwargError) Error() string {
+	return fmt.Sprintf("%v: template variable %.60q: %v", ErrRequest, e.Name, e.Err)
+}
+
+// Unwrap returns what the error is of.
+func (e *KwargError) Unwrap() []error { return []error{ErrRequest, e.Err} }
+
 // A Request is a conversation to render.
 type Request struct {
 	Messages []Message
@@ -171,11 +185,11 @@ func (t *Template) variables(req *Request) (*jinja.Dict, error) {
 	}
 	for _, k := range req.Kwargs {
 		if slices.Contains(reserved, k.Name) {
-			return nil, fmt.Errorf("%w: the template variable %q cannot be replaced", ErrRequest, k.Name)
+			return nil, &KwargError{k.Name, errors.New("the template's own cannot be replaced")}
 		}
 		v, err := jinja.FromJSON(k.Value, jinja.Outside)
 		if err != nil {
-			return nil, fmt.Errorf("%w: template variable %q: %w", ErrRequest, k.Name, err)
+			return nil, &KwargError{k.Name, err}
 		}
 		vars.Set(k.Name, v)
 	}

@@ -41,7 +41,7 @@ const maxPause = 60.0
 // language nobody can pronounce.
 func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		voice, err := First(s, r.Voice)
+		voice, err := First(s.Voices(), r.Voice)
 		if err != nil {
 			yield(Chunk{}, err)
 			return

@@ -98,10 +98,9 @@ func Check(voices []Voice, voice string) error {
 	return err
 }
 
-// First returns the description of the voice that leads a mixture: it decides
-// the pronunciation.
-func First(s Synth, voice string) (Voice, error) {
-	voices := s.Voices()
+// First returns the description of the voice that leads a mixture of voices, which
+// decides the pronunciation, or a *VoiceError.
+func First(voices []Voice, voice string) (Voice, error) {
 	shares, err := resolve(voice, voices)
 	if err != nil {
 		return Voice{}, err

@@ -58,15 +58,53 @@ func TestParseVoice(t *testing.T) {
 }
 
 func TestStands(t *testing.T) {
-	got := Stands([]Voice{{ID: "af_sky"}, {ID: "am_echo"}, {ID: "am_adam"}})
-	want := []Stand{{"echo", "am_echo"}, {"shimmer", "af_sky"}, {"verse", "am_adam"}}
+	got := slices.DeleteFunc(Stands([]Voice{{ID: "af_sky"}, {ID: "am_echo"}, {ID: "am_adam"}}), func(s Stand) bool { return s.Opaque })
+	want := []Stand{{Name: "echo", Label: "Echo", Voice: "am_echo"}, {Name: "shimmer", Label: "Shimmer", Voice: "af_sky"}, {Name: "verse", Label: "Verse", Voice: "am_adam"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
-	for _, name := range []string{"alloy", "echo", "fable", "onyx", "nova", "shimmer", "af_bella", "af_bella+bm_lewis(2)"} {
+	for _, name := range []string{"alloy", "echo", "fable", "onyx", "nova", "shimmer", "af_bella", "af_bella+bm_lewis(2)",
+		"21m00Tcm4TlvDq8ikWAM", "JBFqnCBsd6RMkjVDRZzb(2)+pNInz6obpgDQGcFmaJgB"} {
 		if err := Check(Formant().Voices(), name); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Every stock id of ElevenLabs is spoken for by the built-in voices, and by a voice
+// of another model that sounds alike.
+func TestStockVoices(t *testing.T) {
+	stockOf := func(voices []Voice) map[string]string {
+		out := map[string]string{}
+		for _, s := range Stands(voices) {
+			if s.Opaque {
+				out[s.Label] = s.Voice
+				if len(s.Name) != 20 {
+					t.Errorf("%s has the id %q", s.Label, s.Name)
+				}
+			}
+		}
+		return out
+	}
+	seen := map[string]bool{}
+	for _, s := range stock {
+		if seen[s.id] {
+			t.Errorf("%s is listed twice", s.id)
+		}
+		seen[s.id] = true
+	}
+	got := stockOf(Formant().Voices())
+	if len(got) != len(stock) {
+		t.Errorf("%d of %d are spoken for", len(got), len(stock))
+	}
+	for name, want := range map[string]string{"Rachel": "af_sarah", "George": "bm_george", "Sarah": "af_sarah", "Adam": "am_adam", "Alice": "bf_emma"} {
+		if got[name] != want {
+			t.Errorf("%s is spoken by %q, want %q", name, got[name], want)
+		}
+	}
+	got = stockOf([]Voice{{ID: "bm_other"}, {ID: "af_one"}, {ID: "af_two"}, {ID: "custom"}})
+	if got["George"] != "bm_other" || got["Rachel"] != "af_one" || got["Adam"] != "" {
+		t.Errorf("with other voices: %v", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package tts
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,44 +41,6 @@ func describe(id string) Voice {
 		v.Language, v.Gender, v.Description = l.code, kind, l.name+" "+kind
 	}
 	return v
-}
-
-// stands lists the names OpenAI's clients send, with what speaks for them: the
-// first of the voices an engine has.
-var stands = []struct {
-	name   string
-	voices []string
-}{
-	{"alloy", []string{"af_alloy", "af_sarah"}},
-	{"echo", []string{"am_echo", "am_adam"}},
-	{"fable", []string{"bm_fable", "bm_george"}},
-	{"onyx", []string{"am_onyx", "am_michael"}},
-	{"nova", []string{"af_nova", "af_nicole"}},
-	{"shimmer", []string{"af_sky"}},
-	{"ash", []string{"am_michael"}},
-	{"ballad", []string{"bm_lewis"}},
-	{"coral", []string{"af_bella"}},
-	{"sage", []string{"bf_emma"}},
-	{"verse", []string{"am_adam"}},
-	{"marin", []string{"bf_isabella"}},
-	{"cedar", []string{"bm_george"}},
-}
-
-// Stand is a name and the voice that speaks for it.
-type Stand struct{ Name, Voice string }
-
-// Stands returns the OpenAI names voices can stand for.
-func Stands(voices []Voice) []Stand {
-	var out []Stand
-	for _, s := range stands {
-		for _, id := range s.voices {
-			if slices.ContainsFunc(voices, func(v Voice) bool { return v.ID == id }) {
-				out = append(out, Stand{s.name, id})
-				break
-			}
-		}
-	}
-	return out
 }
 
 // A share is one voice of a mixture.

@@ -1,0 +1,22 @@
+package spell_test
+
+import (
+	"testing"
+
+	"quern/engine/spell"
+)
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0},
+		{"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "abxc", 1}, {"abcd", "acbd", 1},
+		{"max_token", "max_tokens", 1}, {"temprature", "temperature", 1}, {"ca", "abc", 3},
+	} {
+		if got := spell.Distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// sendBuffer is how much of an answer the system may hold for a client that does not
+// read, in bytes. Left alone it grows to megabytes, which is minutes of tokens: writes
+// would succeed, and no deadline pass, long after the client stopped.
+const sendBuffer = 128 << 10
+
+// bound prepares a connection so that a client that reads nothing for limit is
+// noticed; not positive means never. Writes block soon, and where the system can, it
+// ends a connection whose bytes nobody takes although nothing more is written.
+func bound(c net.Conn, limit time.Duration) {
+	t, ok := c.(*net.TCPConn)
+	if !ok || limit <= 0 {
+		return
+	}
+	t.SetWriteBuffer(sendBuffer)
+	limitUnread(t, limit)
+}
+
+// connState is the hook of http.Server.
+func (a *API) connState(c net.Conn, s http.ConnState) {
+	if s == http.StateNew {
+		bound(c, a.o.StreamWrite)
+	}
+}

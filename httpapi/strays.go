@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quern/engine/spell"
+)
+
+// warningHeader names request fields that were ignored and are spelled nearly like
+// fields the endpoint has: one value each.
+const warningHeader = "x-quern-warning"
+
+// What is looked at of fields nobody asked for. A body can hold millions.
+const (
+	maxStrays    = 256 // of an object or form
+	maxStrayName = 64  // bytes
+	maxWarnings  = 8
+)
+
+// A stray is a field of a request nobody asked for.
+type stray struct {
+	name  string // with the objects it is in, shortened
+	meant string // the field it is nearly, with its objects; "" when there is none
+}
+
+// strays are the fields of an object nobody asked for, and of the objects in it that
+// were read by name. Fields of array items are left alone: messages carry much that
+// is not ours.
+func (o *object) strays() []stray {
+	out := straysOf(o.at, maps.Keys(o.fields), o.read)
+	for _, child := range o.inner {
+		out = append(out, child.strays()...)
+	}
+	return out
+}
+
+func (f *form) strays() []stray {
+	return straysOf(func(name string) string { return name }, maps.Keys(f.Value), f.read)
+}
+
+// straysOf looks at names, of which the endpoint knows some. at spells where a name is.
+func straysOf(at func(string) string, names func(func(string) bool), known map[string]bool) []stray {
+	var out []stray
+	for n := range names {
+		if known[n] {
+			continue
+		}
+		if len(out) == maxStrays {
+			break
+		}
+		s := stray{name: at(n[:min(len(n), maxStrayName)])}
+		if m := meant(n, known); m != "" {
+			s.meant = at(m)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b stray) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// meant returns the known field that name is most likely a slip of: the same but for
+// case and punctuation, or one letter away, or two if it is long. "" is none.
+func meant(name string, known map[string]bool) string {
+	if len(name) > maxStrayName {
+		return ""
+	}
+	word := letters(name)
+	far := 1
+	switch {
+	case len(word) >= 8:
+		far = 2
+	case len(word) < 4:
+		far = 0
+	}
+	best, most := "", far
+	for k := range known {
+		w := letters(k)
+		if max(len(w)-len(word), len(word)-len(w)) > most {
+			continue
+		}
+		if d := spell.Distance(word, w); d < most || d == most && (best == "" || k < best) {
+			best, most = k, d
+		}
+	}
+	return best
+}
+
+// letters is a name without what spellings differ in: maxTokens and max-tokens are
+// max_tokens.
+func letters(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "[]", "").Replace(name))
+}
+
+// finish is called when a body was read: it tells of fields nobody asked for, and
+// returns the first error found in it.
+func (a *API) finish(c *call, b body) error {
+	warned := 0
+	for _, s := range b.strays() {
+		a.logStray(c, s)
+		if s.meant == "" || warned == maxWarnings {
+			continue
+		}
+		warned++
+		c.w.Header().Add(warningHeader, fmt.Sprintf("unknown field %s is ignored; did you mean %s?", strconv.QuoteToASCII(s.name), strconv.QuoteToASCII(s.meant)))
+	}
+	return b.err()
+}
+
+// logStray notes a field nobody reads, once per endpoint and name.
+func (a *API) logStray(c *call, s stray) {
+	name := c.route.path + " " + s.name
+	a.unknownMu.Lock()
+	news := !a.unknown[name] && len(a.unknown) < maxUnknownNames
+	if news {
+		a.unknown[name] = true
+	}
+	a.unknownMu.Unlock()
+	switch {
+	case !news:
+	case s.meant != "":
+		a.log.WarnContext(c.r.Context(), "unknown request field ignored", "path", c.route.path, "field", s.name, "meant", s.meant)
+	default:
+		a.log.DebugContext(c.r.Context(), "unknown request field ignored", "path", c.route.path, "field", s.name)
+	}
+}
