@@ -57,6 +57,7 @@ func TestLargeBodies(t *testing.T) {
 		cancel()
 		<-gone
 		late := ask(t.Context(), long) // time passes while all wait
+		synctest.Wait()
 		if late.Code != 504 || !strings.Contains(late.Body.String(), "request_timeout") {
 			t.Errorf("a large body that waits too long: %d %s", late.Code, late.Body)
 		}
