@@ -45,6 +45,7 @@ func (a *API) server(c *call) error {
 		TopLogprobs       int   `json:"max_top_logprobs"`
 		DefaultMaxTokens  int   `json:"default_max_tokens"`
 		CompletionsTokens int   `json:"completions_max_tokens"`
+		Objects           int   `json:"objects"`
 	}
 	type timeouts struct {
 		Request   string            `json:"request_timeout"`
@@ -71,7 +72,7 @@ func (a *API) server(c *call) error {
 		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
 		limits{
 			o.JSONBody, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
-			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
+			maxTopLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, maxObjects,
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
