@@ -145,6 +145,7 @@ type embedder struct {
 	spec    graph.CacheSpec
 	rows    int
 
+	turn  chan struct{} // holds one while texts run
 	mu    sync.Mutex
 	exec  graph.Exec
 	cache graph.Cache
@@ -153,7 +154,7 @@ type embedder struct {
 // plan sizes the embedder of m; nothing is allocated until open.
 func (d *embedder) plan(m *textModel, o ModelOptions) {
 	c := m.lm.Config()
-	d.m, d.rows = m, o.Batch
+	d.m, d.rows, d.turn = m, o.Batch, make(chan struct{}, 1)
 	d.spec = graph.CacheSpec{
 		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, BlockSize: blockSize, Type: o.CacheType,
 	}
@@ -205,6 +206,12 @@ func (d *embedder) close() {
 }
 
 func (d *embedder) run(ctx context.Context, inputs [][]token.ID) ([][]float32, error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.open(); err != nil {

@@ -132,3 +132,32 @@ func TestDetokenizeIsBounded(t *testing.T) {
 		t.Errorf("%v, %d bytes allocated", err, took)
 	}
 }
+
+// Who waits for a model that is at work leaves with its request.
+func TestEmbeddingWaits(t *testing.T) {
+	e := open(t, Options{Models: []ModelOptions{{Name: "small", Path: small}}})
+	m, release, err := acquire[*textModel](t.Context(), e, "small", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	r := EmbedRequest{Model: "small", Inputs: []EmbedInput{{Text: "a"}}}
+	if _, err := e.Embed(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	m.embedder.turn <- struct{}{} // somebody's texts run
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := e.Embed(ctx, r)
+		failed <- err
+	}()
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	<-m.embedder.turn
+	if _, err := e.Embed(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+}

@@ -54,42 +54,57 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResult, err
 		}
 		return m.cosines(ctx, &r)
 	}
-	var res RerankResult
+	return m.pairs(ctx, &r)
+}
+
+// pairWave is the tokens of pairs that are put together before they are scored:
+// a long query stands in every pair.
+const pairWave = 1 << 20
+
+// pairs scores documents with a reranker.
+func (m *textModel) pairs(ctx context.Context, r *RerankRequest) (res RerankResult, err error) {
 	room := max(0, m.context-m.pair.special)
 	query, nq, err := m.part(ctx, r.Query, room, r.Truncate)
 	if err != nil {
 		return RerankResult{}, err
 	}
-	texts := make([]typedText, len(r.Documents))
+	documents := make([][]token.ID, len(r.Documents))
 	for i, d := range r.Documents {
-		q := query
 		most, head := room, r.Truncate
-		if n := r.DocumentTokens; n > 0 && n < room {
-			most, head = n, true
+		if k := r.DocumentTokens; k > 0 && k < room {
+			most, head = k, true
 		}
-		doc, nd, err := m.part(ctx, d, most, head)
+		ids, n, err := m.part(ctx, d, most, head)
 		if err != nil {
 			return RerankResult{}, err
 		}
 		if most < room {
-			doc = doc[:min(most, len(doc))]
-			nd = size{len(doc), false}
+			ids = ids[:min(most, len(ids))]
+			n = size{len(ids), false}
 		}
-		if n := nq.tokens + nd.tokens; n > room {
-			if !r.Truncate {
-				return RerankResult{}, m.tooLong(fmt.Sprintf("documents[%d]", i), size{n + m.pair.special, nq.least || nd.least})
-			}
-			nq, nd := longestFirst(len(q), len(doc), room)
-			q, doc = q[:nq], doc[:nd]
+		if n := (size{nq.tokens + n.tokens + m.pair.special, nq.least || n.least}); n.tokens > m.context && !r.Truncate {
+			return RerankResult{}, m.tooLong(fmt.Sprintf("documents[%d]", i), n)
 		}
-		texts[i] = m.pair.join(q, doc)
-		res.PromptTokens += len(texts[i].ids)
+		documents[i] = ids
 	}
-	if res.Scores, err = m.ranker.scores(ctx, texts); err != nil {
-		if ctx.Err() != nil {
-			return RerankResult{}, ctx.Err()
+	for done := 0; done < len(documents); done = len(res.Scores) {
+		var texts []typedText
+		for n := 0; done+len(texts) < len(documents) && n < pairWave; {
+			d := documents[done+len(texts)]
+			a, b := longestFirst(len(query), len(d), room)
+			t := m.pair.join(query[:a], d[:b])
+			texts = append(texts, t)
+			n += len(t.ids)
+			res.PromptTokens += len(t.ids)
 		}
-		return RerankResult{}, &Error{Code: CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+		scores, err := m.ranker.scores(ctx, texts)
+		if err != nil {
+			if ctx.Err() != nil {
+				return RerankResult{}, ctx.Err()
+			}
+			return RerankResult{}, &Error{Code: CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+		}
+		res.Scores = append(res.Scores, scores...)
 	}
 	if !finite(res.Scores) {
 		return RerankResult{}, errorf(CodeEngineFailure, "", "a score is not finite")

@@ -113,7 +113,7 @@ func (r *countReader) Read(p []byte) (int, error) {
 
 // Parsed, a body of many small values takes about ten times its size. Bodies
 // larger than largeBody therefore share a budget of a few of the largest, from
-// when they are read to when the answer begins.
+// when they are read to when the answer begins, or ends if it is as large.
 const (
 	largeBody   = 1 << 20
 	bodyBudgets = 4 // bodies of the largest size

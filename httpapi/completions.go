@@ -89,12 +89,17 @@ func (r *textRequest) requests(d engine.Sampling, model string) []engine.Generat
 	return reqs
 }
 
+// maxEcho bounds the text of echoed prompts: a token of a few digits may stand
+// for more than a hundred bytes.
+const maxEcho = 64 << 20
+
 // spell finds the text an echoed prompt shows.
 func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
 	r.echoed = make([]string, len(r.prompts))
 	if !r.echo {
 		return nil
 	}
+	total := 0
 	for i, p := range r.prompts {
 		r.echoed[i] = p.Text
 		if p.Tokens != nil {
@@ -103,6 +108,9 @@ func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
 				return classify(ctx, err)
 			}
 			r.echoed[i] = s
+			if total += len(s); total > maxEcho {
+				return fail(codeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts or leave it out", maxEcho)
+			}
 		}
 	}
 	return nil

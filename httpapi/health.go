@@ -48,6 +48,7 @@ func (a *API) server(c *call) error {
 		TopLogprobs       int   `json:"max_top_logprobs"`
 		DefaultMaxTokens  int   `json:"default_max_tokens"`
 		CompletionsTokens int   `json:"completions_max_tokens"`
+		Objects           int   `json:"objects"`
 	}
 	type timeouts struct {
 		Request   string            `json:"request_timeout"`
@@ -75,7 +76,7 @@ func (a *API) server(c *call) error {
 		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
 		limits{
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
-			MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens,
+			MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, maxObjects,
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -57,6 +58,7 @@ func TestLargeBodies(t *testing.T) {
 		cancel()
 		<-gone
 		late := ask(t.Context(), long) // time passes while all wait
+		synctest.Wait()
 		if late.Code != 504 || !strings.Contains(late.Body.String(), "request_timeout") {
 			t.Errorf("a large body that waits too long: %d %s", late.Code, late.Body)
 		}
@@ -68,6 +70,46 @@ func TestLargeBodies(t *testing.T) {
 		synctest.Wait()
 		if w := ask(t.Context(), long); w.Code != 200 || done.Load() != 6 {
 			t.Errorf("afterwards: %d %s, %d done", w.Code, w.Body, done.Load())
+		}
+	})
+}
+
+// A slow reader takes what is written to it when it is told.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	read chan struct{}
+}
+
+func (w slowReader) Write(p []byte) (int, error) {
+	<-w.read
+	return w.ResponseRecorder.Write(p)
+}
+
+// A large answer counts until it is written.
+func TestLargeAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 2 << 20
+		a := newAPI(t, httpapi.Options{JSONBody: limit})
+		read := make(chan struct{})
+		var begun atomic.Int32
+		body := `{"model":"` + chatModel + `","content":"` + strings.Repeat("a ", 250_000) + `","x":"` + strings.Repeat("a", limit-500_200) + `"}`
+		for range 5 {
+			go func() {
+				r := httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1/tokenize", strings.NewReader(body))
+				a.ServeHTTP(slowReader{httptest.NewRecorder(), read}, r)
+				begun.Add(1)
+			}()
+		}
+		synctest.Wait()
+		late := httptest.NewRecorder()
+		a.ServeHTTP(late, httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1/tokenize", strings.NewReader(body)))
+		if late.Code != http.StatusGatewayTimeout {
+			t.Errorf("a large body beside four large answers: %d %.200s", late.Code, late.Body)
+		}
+		close(read)
+		synctest.Wait()
+		if begun.Load() != 5 {
+			t.Errorf("%d of 5 answers were written", begun.Load())
 		}
 	})
 }

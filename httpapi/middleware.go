@@ -38,7 +38,7 @@ type response struct {
 	rc     *http.ResponseController
 	limit  time.Duration // of one write; not positive means none
 	status int           // 0 until the header is written
-	share  *budget.Share // of large bodies, until the answer begins; else nil
+	share  *budget.Share // of large bodies, until the answer begins or, if that is large too, ends; else nil
 
 	// For the log and the metrics.
 	path    string // route pattern
@@ -56,7 +56,11 @@ func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
-	w.release()
+	// A whole answer may be many times its body; the share of a stream is not
+	// kept by who reads it.
+	if n, _ := strconv.Atoi(w.Header().Get("Content-Length")); n <= largeBody {
+		w.release()
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 

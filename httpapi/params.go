@@ -16,9 +16,16 @@ import (
 	"quern/engine/token"
 )
 
+// maxObjects bounds the objects of a body that are read: messages, their parts,
+// calls, documents. One takes a few hundred bytes, of which it may bring two.
+const maxObjects = 100_000
+
 // A problem is the first error found in a body. All objects and values of one
 // body share one, so a handler reads every field and asks once.
-type problem struct{ err *apiError }
+type problem struct {
+	err     *apiError
+	objects int // read so far
+}
 
 func (p *problem) set(e *apiError) {
 	if p.err == nil {
@@ -308,6 +315,10 @@ func (v value) number(lo, hi float64) float64 {
 }
 
 func (v value) object() *object {
+	if v.p.objects++; v.p.objects > maxObjects {
+		v.invalid("is one of more than %d objects in the body; send fewer", maxObjects)
+		return nil
+	}
 	o := &object{path: v.path(), p: v.p, read: map[string]bool{}}
 	if v.kind() != '{' || json.Unmarshal(v.raw, &o.fields) != nil {
 		v.wrong("an object")

@@ -49,6 +49,19 @@ func wantFailure(t *testing.T, r *http.Response, status int, code, param string)
 	return f.Error.Message
 }
 
+// Objects of a body are read up to a number.
+func TestManyObjects(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	list := strings.Repeat(`{"role":"user","content":"a"},`, 100_000)
+	b, _ := io.ReadAll(post(t, s, "/v1/chat/completions", `{"messages":[`+list[:len(list)-1]+`],"max_tokens":1}`).Body)
+	if !strings.Contains(string(b), "context_length_exceeded") {
+		t.Errorf("100,000 messages: %s", b)
+	}
+	wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[`+list+`{"role":"user"}]}`), 400, "invalid_value", "messages[100000]")
+	parts := strings.Repeat(`{"type":"text","text":"a"},`, 100_000)
+	wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[{"role":"user","content":[`+parts[:len(parts)-1]+`]}]}`), 400, "invalid_value", "messages[0].content[99999]")
+}
+
 func TestValidation(t *testing.T) {
 	s := newServer(t, httpapi.Options{})
 	const (

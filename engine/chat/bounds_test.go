@@ -54,6 +54,31 @@ func TestRenderStops(t *testing.T) {
 	}
 }
 
+// Reading a client's JSON ends with its context.
+func TestJSONStops(t *testing.T) {
+	tmpl, err := New("{{ messages[0].content }}", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := []byte("[" + strings.Repeat("1,", 1<<17) + "1]")
+	for name, req := range map[string]Request{
+		"variable":  {Kwargs: []Kwarg{{"documents", long}}, Messages: []Message{{Role: RoleUser, Text: "a"}}},
+		"tool":      {Tools: []Tool{{long}}, Messages: []Message{{Role: RoleUser, Text: "a"}}},
+		"arguments": {Messages: []Message{{Role: RoleAssistant, ToolCalls: []Call{{Arguments: string(long)}}}}},
+	} {
+		whole := &expiring{t.Context(), 1 << 30}
+		if _, err := tmpl.Render(whole, &req); err != nil {
+			t.Fatal(err)
+		}
+		asked := 1<<30 - whole.n
+		ctx := &expiring{t.Context(), asked / 2}
+		_, err := tmpl.Render(ctx, &req)
+		if asked < len(long)/4096 || err == nil || ctx.n < -8 {
+			t.Errorf("%s: ended at question %d of %d: %v, after %d more", name, asked/2, asked, err, -ctx.n)
+		}
+	}
+}
+
 // Merging many messages is merging the first two, then the third, and so on.
 func TestMerge(t *testing.T) {
 	all := []Message{

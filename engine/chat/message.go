@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"context"
 	"crypto/sha256"
+	"io"
 	"strings"
 
 	"quern/engine/chat/internal/jinja"
@@ -49,7 +51,7 @@ func (m *Message) text() string {
 
 // message builds the dict a template sees, with its keys in the order in which
 // the OpenAI API documents them. Text has the given origin.
-func (w *wants) message(m Message, origin jinja.Origin) jinja.Value {
+func (w *wants) message(ctx context.Context, m Message, origin jinja.Origin) jinja.Value {
 	d := jinja.NewDict().Set("role", jinja.Text(m.Role))
 	d.Set("content", w.contentOf(m, origin))
 	set := func(key, text string) {
@@ -62,7 +64,7 @@ func (w *wants) message(m Message, origin jinja.Origin) jinja.Value {
 	if len(m.ToolCalls) > 0 {
 		calls := make([]jinja.Value, len(m.ToolCalls))
 		for i, c := range m.ToolCalls {
-			calls[i] = w.call(c)
+			calls[i] = w.call(ctx, c)
 		}
 		d.Set("tool_calls", jinja.NewList(calls...))
 	}
@@ -95,10 +97,10 @@ func (w *wants) contentOf(m Message, origin jinja.Origin) jinja.Value {
 // call builds a tool call. Arguments arrive as a JSON string, but templates
 // call tojson on them, so they are parsed. What does not parse, or parses to
 // something else than an object, stays the string it was.
-func (w *wants) call(c Call) jinja.Value {
+func (w *wants) call(ctx context.Context, c Call) jinja.Value {
 	var args jinja.Value = jinja.TextFrom(c.Arguments, jinja.Outside)
 	if !w.stringArgs {
-		if v, err := jinja.FromJSON([]byte(c.Arguments), jinja.Outside); err == nil {
+		if v, err := fromJSON(ctx, []byte(c.Arguments)); err == nil {
 			if object, ok := v.(*jinja.Dict); ok {
 				args = object
 			}
@@ -111,6 +113,30 @@ func (w *wants) call(c Call) jinja.Value {
 	return d.Set("type", jinja.Text("function")).Set("function", jinja.NewDict().
 		Set("name", jinja.TextFrom(c.Name, jinja.Outside)).
 		Set("arguments", args))
+}
+
+// fromJSON reads a client's JSON, until ctx ends.
+func fromJSON(ctx context.Context, text []byte) (jinja.Value, error) {
+	return jinja.ReadJSON(&pausing{ctx, text}, jinja.Outside)
+}
+
+// A pausing reader hands out a little at a time, and asks before whether to go
+// on.
+type pausing struct {
+	ctx  context.Context
+	rest []byte
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), 4096)], p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
 }
 
 // shortID is the length of a tool-call id where length matters.

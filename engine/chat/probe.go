@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"strings"
 
 	"quern/engine/chat/internal/jinja"
@@ -45,13 +46,13 @@ type prober struct{ t *Template }
 // render returns what the template prints for messages in the given shapes,
 // and whether it prints at all.
 func (p prober) render(w wants, tools []Tool, messages ...Message) (string, bool) {
-	base, err := p.t.variables(&Request{Messages: messages, Tools: tools})
+	base, err := p.t.variables(context.Background(), &Request{Messages: messages, Tools: tools})
 	if err != nil {
 		return "", false
 	}
 	list := make([]jinja.Value, len(messages))
 	for i, m := range messages {
-		list[i] = w.message(m, jinja.Outside)
+		list[i] = w.message(context.Background(), m, jinja.Outside)
 	}
 	out, err := p.t.run(base, list, jinja.Options{
 		Now:      p.t.opt.Now,

@@ -119,7 +119,7 @@ var reserved = []string{"messages", "tools", "add_generation_prompt", "bos_token
 // *TemplateError with its first answer. Errors in the request itself wrap
 // ErrRequest.
 func (t *Template) Render(ctx context.Context, req *Request) (*Prompt, error) {
-	base, err := t.variables(req)
+	base, err := t.variables(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (t *Template) Render(ctx context.Context, req *Request) (*Prompt, error) {
 }
 
 // variables returns the template's variables but for the messages.
-func (t *Template) variables(req *Request) (*jinja.Dict, error) {
+func (t *Template) variables(ctx context.Context, req *Request) (*jinja.Dict, error) {
 	if len(req.Messages) == 0 {
 		return nil, fmt.Errorf("%w: there are no messages", ErrRequest)
 	}
@@ -175,7 +175,7 @@ func (t *Template) variables(req *Request) (*jinja.Dict, error) {
 	if len(req.Tools) > 0 {
 		tools := make([]jinja.Value, len(req.Tools))
 		for i, tool := range req.Tools {
-			v, err := jinja.FromJSON(tool.Raw, jinja.Outside)
+			v, err := fromJSON(ctx, tool.Raw)
 			if err != nil {
 				return nil, fmt.Errorf("%w: tool %d: %w", ErrRequest, i, err)
 			}
@@ -187,7 +187,7 @@ func (t *Template) variables(req *Request) (*jinja.Dict, error) {
 		if slices.Contains(reserved, k.Name) {
 			return nil, &KwargError{k.Name, errors.New("the template's own cannot be replaced")}
 		}
-		v, err := jinja.FromJSON(k.Value, jinja.Outside)
+		v, err := fromJSON(ctx, k.Value)
 		if err != nil {
 			return nil, &KwargError{k.Name, err}
 		}
@@ -210,7 +210,7 @@ func (t *Template) render(ctx context.Context, base *jinja.Dict, messages []Mess
 			m, resume = prepareResumption(m)
 			origin = jinja.Final
 		}
-		list[i] = t.wants.message(m, origin)
+		list[i] = t.wants.message(ctx, m, origin)
 	}
 	out, err := t.run(base, list, jinja.Options{Now: t.opt.Now, MaxMemory: memory(messages), Check: ctx.Err})
 	if err != nil {

@@ -20,7 +20,12 @@ const maxJSONDepth = 200
 // are ints, of any size the engine allows. Every string, keys too, has the
 // given origin. Errors wrap ErrJSON or ErrLimit.
 func FromJSON(data []byte, origin Origin) (Value, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
+	return ReadJSON(bytes.NewReader(data), origin)
+}
+
+// ReadJSON is FromJSON for what a reader holds.
+func ReadJSON(from io.Reader, origin Origin) (Value, error) {
+	d := json.NewDecoder(from)
 	d.UseNumber()
 	r := jsonReader{d, origin}
 	v, err := r.value(0)
