@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,9 @@ var clocked = map[string]string{
 	"engine/hub/pull_test.go TestMisbehaviour": "a pause lasts at least as long as asked for, however busy the machine is",
 	"engine/sched/wide_test.go Run":            "only a benchmark reads it",
 	"engine/token/vocab_test.go TestHostile":   "until its limits are steps",
+	"httpapi/relay_test.go note":               "called in bubbles only",
+	"httpapi/relay_test.go onTape":             "called in bubbles only",
+	"httpapi/relay_test.go sleep":              "called in bubbles only",
 	"httpapi/fake_test.go reply":               "a reply goes on for a while, until it is cancelled; no test waits for the time",
 }
 
@@ -112,6 +116,9 @@ func clockUses(path string, src any) ([]clockUse, error) {
 					if x, ok := s.X.(*ast.Ident); ok && names[x.Name] == "testing/synctest" {
 						return false
 					}
+				}
+				if x, ok := call.Fun.(*ast.Ident); ok && x.Name == "bubble" && slices.Contains(slices.Collect(maps.Values(names)), "testing/synctest") {
+					return false // a helper that begins one
 				}
 			}
 			s, ok := n.(*ast.SelectorExpr)
