@@ -12,8 +12,7 @@ import (
 // Sennrich, Haddow & Birch, "Neural Machine Translation of Rare Words with
 // Subword Units", 2016.
 type bpe struct {
-	table   *classTable
-	passes  []pass
+	cut     *splitter
 	pairs   map[uint64]uint64 // left<<32|right → rank<<32|joined
 	bytes   [256]ID
 	chars   map[string]ID // raw: what single characters are; otherwise nil
@@ -30,7 +29,10 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 	if s.Model == "gemma4" {
 		pre = pretokenizers["gemma4"]
 	}
-	m := &bpe{table: classes(), passes: pre.passes}
+	m := &bpe{}
+	if m.cut, err = newSplitter(pre.patterns); err != nil {
+		return nil, err
+	}
 	if len(s.Merges) == 0 {
 		return nil, fmt.Errorf("%w: no merges", ErrFormat)
 	}
@@ -99,12 +101,11 @@ func (m *bpe) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 	if m.chars != nil {
 		text = strings.ReplaceAll(text, " ", blankMark)
 	}
-	emit := func(word string) { dst = m.word(sc, dst, word) }
-	for i := len(m.passes) - 1; i > 0; i-- {
-		p, next := m.passes[i], emit
-		emit = func(s string) { p(m.table, s, next) }
+	c := &sc.cursor
+	c.begin(m.cut, text)
+	for word := c.next(); word != ""; word = c.next() {
+		dst = m.word(sc, dst, word)
 	}
-	m.passes[0](m.table, text, emit)
 	return dst
 }
 

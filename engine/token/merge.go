@@ -154,6 +154,7 @@ func up(h []join) []join {
 
 // A scratch is the memory one Encode works in.
 type scratch struct {
+	cursor cursor
 	pieces []piece
 	heap   []join
 	text   []byte

@@ -308,17 +308,6 @@ func TestHostile(t *testing.T) {
 			}
 		}
 	}
-	for _, pre := range token.Pretokenizers() {
-		for _, f := range fills {
-			start := time.Now()
-			if _, err := token.Pieces(pre, strings.Repeat(f, n/16/len(f))); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(start); took > 2*time.Second {
-				t.Errorf("%s: %d bytes of %q took %v", pre, n/16, f, took)
-			}
-		}
-	}
 }
 
 // TestLongWords says that the heap and the scan merge alike.
