@@ -69,20 +69,47 @@ func DistinctPretokenizers() (names []string) {
 	return names
 }
 
-// MergeBoth merges the bytes of word with the heap and by scanning.
-func MergeBoth(v *Vocab, word string) (heap, scan []ID) {
+// IgnoresMerges reports whether tokens are taken whole.
+func IgnoresMerges(pre string) bool { return pretokenizers[pre].ignoreMerges }
+
+// IsRaw reports whether a pre-tokenizer is not of byte-level tokens.
+func IsRaw(pre string) bool { return pretokenizers[pre].raw }
+
+// MergeBoth merges the bytes of word with the tree and by scanning, and says
+// how many groups of ranks the tree read.
+func MergeBoth(v *Vocab, word string) (tree, scan []ID, steps int) {
 	m := v.model.(*bpe)
-	var a []piece
-	for i := range len(word) {
-		a = append(a, piece{start: int32(i), end: int32(i) + 1, id: m.bytes[word[i]]})
-	}
 	sc := &scratch{}
-	ids := func(a []piece) (ids []ID) {
-		for _, p := range a {
-			ids = append(ids, p.id)
-		}
-		return ids
+	tree = m.merge(sc, nil, word)
+	if len(word) < 1000 {
+		scan = simpleMerge(m, word)
 	}
-	b := append([]piece(nil), a...)
-	return ids(sc.mergeLong(m, nil, a)), ids(sc.mergeShort(m, nil, b))
+	return tree, scan, sc.merger.steps
+}
+
+// simpleMerge joins the leftmost best pair until there is none.
+func simpleMerge(m *bpe, word string) (ids []ID) {
+	for i := range len(word) {
+		ids = append(ids, m.bytes[word[i]])
+	}
+	for {
+		best, at, make := uint32(never), 0, None
+		for i := range len(ids) - 1 {
+			if rank, into := m.pairs.find(ids[i], ids[i+1]); rank < best {
+				best, at, make = rank, i, into
+			}
+		}
+		if best == never {
+			return ids
+		}
+		ids = slices.Replace(ids, at, at+2, make)
+	}
+}
+
+// EncodeSteps counts what encoding a text reads: characters by patterns, groups
+// of ranks by merging.
+func EncodeSteps(v *Vocab, text string) int {
+	sc := &scratch{start: true}
+	v.model.encode(sc, nil, text, true)
+	return sc.cursor.steps + sc.merger.steps
 }

@@ -259,7 +259,7 @@ type hfBPE struct {
 }
 
 func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool) error {
-	m.pairs = make(map[uint64]uint64, len(merges))
+	m.pairs, m.cache = newPairTable(len(merges)), new(wordCache)
 	var joined []byte
 	for i, x := range merges {
 		l, ok := v.ids[x[0]]
@@ -272,13 +272,27 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 		// Text must not be able to spell a control token.
 		if v.plain(l) && v.plain(r) && v.plain(into) {
 			// A pair listed twice counts the last time.
-			m.pairs[uint64(uint32(l))<<32|uint64(uint32(r))] = uint64(i)<<32 | uint64(uint32(into))
+			if !m.pairs.add(l, r, uint32(i), into) {
+				m.pairs.slot(l, r).rank = uint32(i)
+			}
 		}
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
 	}
-	m.chars = make(map[string]ID)
+	m.chars = newCharIDs()
+	m.start = m.begin
+	m.findSeams(s.Tokens, v, m.bytewise)
+	if m.unk != None {
+		// The unknown token may join with others, and with itself.
+		m.joins = func(word string, i int) bool {
+			if m.bytewise {
+				return m.bytes[word[i-1]] == None || m.bytes[word[i]] == None
+			}
+			_, w := utf8.DecodeLastRuneInString(word[:i])
+			return m.unknown(word[i-w:]) || m.unknown(word[i:])
+		}
+	}
 	if ignore {
 		m.words = make(map[string]ID)
 	}
@@ -299,9 +313,7 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 				m.words[string(b)] = id
 			}
 		default:
-			if utf8.RuneCountInString(text) == 1 {
-				m.chars[text] = id
-			}
+			m.chars.add(text, id)
 			if m.words != nil {
 				m.words[text] = id
 			}
@@ -316,49 +328,35 @@ func byteOf0(text string) bool {
 	return int(r) < len(byteOf) && byteOf[r] >= 0
 }
 
-func (m *hfBPE) word(sc *scratch, dst []ID, word string) []ID {
-	if id, ok := m.words[word]; ok {
-		return append(dst, id)
-	}
-	dst, slot, ok := get(&m.cache, dst, word)
-	if ok {
-		return dst
-	}
-	from := len(dst)
-	a := sc.pieces[:0]
+// begin adds the bytes or characters of a word.
+func (m *hfBPE) begin(g *merger, word string) {
 	for i := 0; i < len(word); {
 		w, id := 1, None
 		if m.bytewise {
 			id = m.bytes[word[i]]
-		} else {
-			_, w = utf8.DecodeRuneInString(word[i:])
-			if x, ok := m.chars[word[i:i+w]]; ok {
-				id = x
-			} else if m.spelled(word[i : i+w]) {
-				for j := i; j < i+w; j++ {
-					a = append(a, piece{start: int32(j), end: int32(j) + 1, id: m.bytes[word[j]]})
-				}
-				i += w
-				continue
+		} else if id, w = m.chars.first(word[i:]); id == None && m.spelled(word[i:i+w]) {
+			for j := i; j < i+w; j++ {
+				g.add(m.bytes[word[j]], j)
 			}
+			i += w
+			continue
 		}
-		switch n := len(a); {
+		switch n := len(g.ids); {
 		case id != None:
-			a = append(a, piece{start: int32(i), end: int32(i + w), id: id})
+			g.add(id, i)
 		case m.unk == None:
-		case m.fuse && n > 0 && a[n-1].id == m.unk:
-			a[n-1].end = int32(i + w)
+		case m.fuse && n > 0 && g.ids[n-1] == m.unk:
 		default:
-			a = append(a, piece{start: int32(i), end: int32(i + w), id: m.unk})
+			g.add(m.unk, i)
 		}
 		i += w
 	}
-	sc.pieces = a
-	for _, p := range sc.merge(m, nil, a) {
-		dst = append(dst, p.id)
-	}
-	put(&m.cache, slot, word, dst[from:])
-	return dst
+}
+
+// unknown reports whether the first character of text has no token.
+func (m *hfBPE) unknown(text string) bool {
+	id, w := m.chars.first(text)
+	return id == None && !m.spelled(text[:w])
 }
 
 // spelled reports whether there is a token for each byte of s.

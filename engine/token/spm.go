@@ -20,7 +20,7 @@ type spm struct {
 	// words says that no token continues over the start of a word, so that
 	// words can be encoded apart from each other and remembered.
 	words bool
-	cache wordCache
+	cache *wordCache
 }
 
 func newSPM(s *Spec, v *Vocab) (model, error) {
@@ -30,6 +30,7 @@ func newSPM(s *Spec, v *Vocab) (model, error) {
 		unk:    v.Special(UNK),
 		prefix: s.SpacePrefix,
 		words:  true,
+		cache:  new(wordCache),
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
@@ -83,11 +84,11 @@ func newSPM(s *Spec, v *Vocab) (model, error) {
 	return m, nil
 }
 
-func (m *spm) pair(text []byte, l, r *piece) (uint32, ID) {
-	if int(r.end-l.start) > m.longer {
+func (m *spm) pair(text []byte) (uint32, ID) {
+	if len(text) > m.longer {
 		return never, None
 	}
-	if id, ok := m.ids[string(text[l.start:r.end])]; ok {
+	if id, ok := m.ids[string(text)]; ok {
 		return m.rank[id], id
 	}
 	return never, None
@@ -112,28 +113,32 @@ func (m *spm) encode(sc *scratch, dst []ID, text string, fresh bool) []ID {
 }
 
 func (m *spm) word(sc *scratch, dst []ID, word []byte) []ID {
-	dst, slot, ok := get(&m.cache, dst, word)
+	key := keyOf(word)
+	dst, ok := m.cache.get(dst, &key)
 	if ok {
 		return dst
 	}
 	from := len(dst)
-	a := sc.pieces[:0]
+	g := &sc.merger
+	g.pairs, g.other, g.text = nil, m, word
+	g.clear()
 	for i := 0; i < len(word); {
 		_, w := utf8.DecodeRune(word[i:])
 		id, ok := m.ids[string(word[i:i+w])]
 		if !ok {
 			id = None
 		}
-		a = append(a, piece{start: int32(i), end: int32(i + w), id: id})
+		g.add(id, i)
 		i += w
 	}
-	sc.pieces = a
-	for _, p := range sc.merge(m, word, a) {
-		if p.id != None {
-			dst = append(dst, p.id)
+	g.run()
+	n := int32(len(g.ids))
+	for i := int32(0); i < n; i = g.next[i] {
+		if id := g.ids[i]; id != None {
+			dst = append(dst, id)
 			continue
 		}
-		for _, b := range word[p.start:p.end] {
+		for _, b := range word[g.start[i]:g.end(g.next[i], len(word))] {
 			if id := m.bytes[b]; id != None {
 				dst = append(dst, id)
 			} else if m.unk != None {
@@ -141,7 +146,7 @@ func (m *spm) word(sc *scratch, dst []ID, word []byte) []ID {
 			}
 		}
 	}
-	put(&m.cache, slot, word, dst[from:])
+	m.cache.put(&key, dst[from:])
 	return dst
 }
 
