@@ -16,7 +16,7 @@ type bpe struct {
 	pairs   *pairTable
 	bytes   [256]ID
 	chars   *charIDs      // raw: what single characters are; otherwise nil
-	words   map[string]ID // with ignoreMerges: whole words; otherwise nil
+	words   *textTable    // with ignoreMerges: whole words; otherwise nil
 	newline map[string]ID // raw: runs of line feeds that are tokens
 	cache   *wordCache
 	seams   *seams
@@ -78,7 +78,9 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 	if len(s.Merges) == 0 {
 		return nil, fmt.Errorf("%w: no merges", ErrFormat)
 	}
-	m.pairs = newPairTable(len(s.Merges))
+	if m.pairs, err = newPairTable(len(s.Merges), len(s.Tokens)); err != nil {
+		return nil, err
+	}
 	var joined []byte
 	for i, x := range s.Merges {
 		l, ok := v.ids[x[0]]
@@ -92,7 +94,7 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 		if !v.plain(l) || !v.plain(r) || !v.plain(into) {
 			continue
 		}
-		m.pairs.add(l, r, uint32(i), into)
+		m.pairs.add(l, r, i, into, false)
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
@@ -105,7 +107,7 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 		m.newline = make(map[string]ID)
 	}
 	if s.IgnoreMerges {
-		m.words = make(map[string]ID)
+		m.words = newTextTable(len(s.Tokens), v.Bytes)
 	}
 	for i, text := range s.Tokens {
 		id := ID(i)
@@ -123,9 +125,12 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 				m.bytes[b[0]] = id
 			}
 			if m.words != nil && v.kinds[id] != UserDefined {
-				m.words[string(b)] = id
+				m.words.add(id)
 			}
 		}
+	}
+	if !pre.raw {
+		m.pairs.startFrom(&m.bytes)
 	}
 	return m, nil
 }
@@ -202,7 +207,7 @@ func (m *bpe) whole(word string) (ID, bool) {
 	if len(word) > maxTokenLen {
 		return None, false
 	}
-	if id, ok := m.words[word]; ok {
+	if id := m.words.find(word); id != None {
 		return id, true
 	}
 	id, ok := m.newline[word]
@@ -234,6 +239,7 @@ func (m *bpe) merge(sc *scratch, dst []ID, word string) []ID {
 
 // byteByByte and charByChar add what merging starts from.
 func (m *bpe) byteByByte(g *merger, word string) {
+	g.bytes = word
 	for i := range len(word) {
 		g.add(m.bytes[word[i]], i)
 	}

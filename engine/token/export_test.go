@@ -95,8 +95,8 @@ func simpleMerge(m *bpe, word string) (ids []ID) {
 	for {
 		best, at, make := uint32(never), 0, None
 		for i := range len(ids) - 1 {
-			if rank, into := m.pairs.find(ids[i], ids[i+1]); rank < best {
-				best, at, make = rank, i, into
+			if rank := m.pairs.find(ids[i], ids[i+1]); rank < best {
+				best, at, make = rank, i, m.pairs.joined[rank]
 			}
 		}
 		if best == never {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -259,7 +260,11 @@ type hfBPE struct {
 }
 
 func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool) error {
-	m.pairs, m.cache = newPairTable(len(merges)), new(wordCache)
+	m.cache = new(wordCache)
+	var err error
+	if m.pairs, err = newPairTable(len(merges), len(s.Tokens)); err != nil {
+		return err
+	}
 	var joined []byte
 	for i, x := range merges {
 		l, ok := v.ids[x[0]]
@@ -272,30 +277,13 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 		// Text must not be able to spell a control token.
 		if v.plain(l) && v.plain(r) && v.plain(into) {
 			// A pair listed twice counts the last time.
-			if !m.pairs.add(l, r, uint32(i), into) {
-				m.pairs.slot(l, r).rank = uint32(i)
-			}
+			m.pairs.add(l, r, i, into, true)
 		}
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
 	}
 	m.chars = newCharIDs()
-	m.start = m.begin
-	m.findSeams(s.Tokens, v, m.bytewise)
-	if m.unk != None {
-		// The unknown token may join with others, and with itself.
-		m.joins = func(word string, i int) bool {
-			if m.bytewise {
-				return m.bytes[word[i-1]] == None || m.bytes[word[i]] == None
-			}
-			_, w := utf8.DecodeLastRuneInString(word[:i])
-			return m.unknown(word[i-w:]) || m.unknown(word[i:])
-		}
-	}
-	if ignore {
-		m.words = make(map[string]ID)
-	}
 	for i, text := range s.Tokens {
 		id := ID(i)
 		switch {
@@ -305,21 +293,48 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 			}
 		case text == "" || !v.plain(id):
 		case m.bytewise:
-			b := unspell(nil, text)
+			b := m.spelling(v, id)
 			if len(b) == 1 && utf8.RuneCountInString(text) == 1 && byteOf0(text) {
 				m.bytes[b[0]] = id
 			}
 			if m.words != nil {
-				m.words[string(b)] = id
+				m.words.add(id)
 			}
 		default:
 			m.chars.add(text, id)
 			if m.words != nil {
-				m.words[text] = id
+				m.words.add(id)
 			}
 		}
 	}
+	m.findSeams(s.Tokens, v, m.bytewise)
+	if m.bytewise && !slices.Contains(m.bytes[:], None) {
+		m.start = m.byteByByte
+		m.pairs.startFrom(&m.bytes)
+		return nil
+	}
+	// What is unknown may join with others as a token, or bring those on both
+	// sides of it together.
+	m.start = m.begin
+	m.joins = func(word string, i int) bool {
+		if m.bytewise {
+			return m.bytes[word[i-1]] == None || m.bytes[word[i]] == None
+		}
+		_, w := utf8.DecodeLastRuneInString(word[:i])
+		return m.unknown(word[i-w:]) || m.unknown(word[i:])
+	}
 	return nil
+}
+
+// spelling returns the bytes in a word that a token stands for.
+func (m *hfBPE) spelling(v *Vocab, id ID) []byte {
+	switch {
+	case !m.bytewise:
+		return []byte(v.texts[id])
+	case v.kinds[id] == UserDefined:
+		return unspell(nil, v.texts[id])
+	}
+	return v.Bytes(id)
 }
 
 // byteOf0 reports whether text starts with a character that spells a byte.

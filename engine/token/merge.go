@@ -17,7 +17,7 @@ type merger struct {
 	start []int32 // of pieces, in the word
 	next  []int32 // the piece to the right; the number of pieces at the end
 	prev  []int32 // the piece to the left, or -1
-	into  []ID    // what a piece and the next one make
+	into  []ID    // what a piece and the next one make, as other says
 
 	// tree[0] holds the ranks of pieces with their next ones, tree[k+1] the
 	// least of 16 neighbours in tree[k]. Unused places hold never.
@@ -25,9 +25,10 @@ type merger struct {
 	nodes []uint32 // their memory
 	depth int
 
-	pairs *pairTable // which pieces join; if nil, pairer says
+	pairs *pairTable // which pieces join; if nil, other says
 	other pairer
-	text  []byte // the word, for pairer
+	text  []byte // the word, for other
+	bytes string // the word, if its bytes are the pieces and pairs knows those
 	steps int    // groups of 16 read, which tests bound
 }
 
@@ -43,7 +44,7 @@ type pairer interface {
 }
 
 // clear makes ready for another word.
-func (m *merger) clear() { m.ids, m.start = m.ids[:0], m.start[:0] }
+func (m *merger) clear() { m.ids, m.start, m.bytes = m.ids[:0], m.start[:0], "" }
 
 // add appends a piece that begins at byte start of the word.
 func (m *merger) add(id ID, start int) {
@@ -59,13 +60,11 @@ func (m *merger) end(i int32, size int) int {
 }
 
 // join finds out how piece l joins with r, its neighbour.
-func (m *merger) join(l, r int32) uint32 {
-	var rank uint32
+func (m *merger) join(l, r int32) (rank uint32) {
 	if m.pairs != nil {
-		rank, m.into[l] = m.pairs.find(m.ids[l], m.ids[r])
-	} else {
-		rank, m.into[l] = m.other.pair(m.text[m.start[l]:m.end(m.next[r], len(m.text))])
+		return m.pairs.find(m.ids[l], m.ids[r])
 	}
+	rank, m.into[l] = m.other.pair(m.text[m.start[l]:m.end(m.next[r], len(m.text))])
 	return rank
 }
 
@@ -78,7 +77,9 @@ func (m *merger) run() {
 	}
 	m.next = slices.Grow(m.next[:0], n)[:n]
 	m.prev = slices.Grow(m.prev[:0], n)[:n]
-	m.into = slices.Grow(m.into[:0], n)[:n]
+	if m.pairs == nil {
+		m.into = slices.Grow(m.into[:0], n)[:n]
+	}
 	for i := range m.next {
 		m.next[i], m.prev[i] = int32(i)+1, int32(i)-1
 	}
@@ -88,21 +89,29 @@ func (m *merger) run() {
 		if rank == never {
 			return
 		}
+		if m.pairs != nil {
+			m.ids[i] = m.pairs.joined[rank]
+		} else {
+			m.ids[i] = m.into[i]
+		}
 		gone := m.next[i]
-		m.ids[i] = m.into[i]
-		right := m.next[gone]
+		right, left := m.next[gone], m.prev[i]
 		m.next[i] = right
-		rank = never
+		// Both are looked up before either is used: memory is slow.
+		rank, before := uint32(never), uint32(never)
 		if int(right) < n {
 			m.prev[right] = i
 			rank = m.join(i, right)
+		}
+		if left >= 0 {
+			before = m.join(left, i)
 		}
 		m.set(i, rank)
 		if m.tree[0][gone] != never {
 			m.set(gone, never)
 		}
-		if left := m.prev[i]; left >= 0 {
-			m.set(left, m.join(left, i))
+		if left >= 0 {
+			m.set(left, before)
 		}
 	}
 }
@@ -126,8 +135,14 @@ func (m *merger) plant(n int) {
 		size /= fan
 	}
 	leaves := m.tree[0]
-	for i := range int32(n - 1) {
-		leaves[i] = m.join(i, i+1)
+	if m.bytes == "" {
+		for i := range int32(n - 1) {
+			leaves[i] = m.join(i, i+1)
+		}
+	} else {
+		for i := range n - 1 {
+			leaves[i] = m.pairs.ofBytes[m.bytes[i]][m.bytes[i+1]]
+		}
 	}
 	for i := n - 1; i < len(leaves); i++ {
 		leaves[i] = never

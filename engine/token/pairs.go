@@ -1,36 +1,51 @@
 package token
 
 import (
+	"fmt"
 	"math/bits"
 	"math/rand/v2"
 )
 
 // A pairTable says which two tokens become one, and how soon. It is a hash
-// table with open addressing, filled once; four entries share a cache line.
+// table with open addressing, filled once. An entry holds the pair and its
+// rank in eight bytes, so that eight share a cache line.
 type pairTable struct {
-	entries []pairEntry
+	entries []uint64 // left, right, rank; free if all bits are set
+	idBits  uint
+	rankMax uint64
 	// factor is random, so that no file can be made whose pairs collide.
 	factor uint64
+	joined []ID // by rank: what the pair becomes
+
+	// ofBytes are the ranks of pairs of single bytes, where words of bytes
+	// start; bytes are their tokens.
+	ofBytes *[256][256]uint32
 }
 
-type pairEntry struct {
-	key  uint64 // 0: free
-	rank uint32
-	into ID
-}
+const freePair = ^uint64(0)
 
-// newPairTable makes room for n pairs.
-func newPairTable(n int) *pairTable {
-	return &pairTable{entries: make([]pairEntry, n+n/2+1), factor: rand.Uint64() | 1}
+// newPairTable makes room for n pairs, of ranks below n, of a vocabulary of
+// the given size.
+func newPairTable(n, tokens int) (*pairTable, error) {
+	t := &pairTable{factor: rand.Uint64() | 1, idBits: uint(bits.Len(uint(tokens)))}
+	t.rankMax = 1<<(64-2*t.idBits) - 1
+	if uint64(n) > t.rankMax {
+		return nil, fmt.Errorf("%w: %d merges of %d tokens", ErrUnsupported, n, tokens)
+	}
+	t.entries = make([]uint64, n+n/2+1)
+	for i := range t.entries {
+		t.entries[i] = freePair
+	}
+	t.joined = make([]ID, n)
+	return t, nil
 }
 
 // slot returns the entry of a pair, or the free one where it belongs.
-func (t *pairTable) slot(l, r ID) *pairEntry {
-	key := uint64(uint32(l+1))<<32 | uint64(uint32(r))
-	i, _ := bits.Mul64(key*t.factor, uint64(len(t.entries)))
+func (t *pairTable) slot(pair uint64) *uint64 {
+	i, _ := bits.Mul64(pair*t.factor, uint64(len(t.entries)))
 	for {
 		e := &t.entries[i]
-		if e.key == key || e.key == 0 {
+		if *e>>(64-2*t.idBits) == pair || *e == freePair {
 			return e
 		}
 		if i++; i == uint64(len(t.entries)) {
@@ -39,21 +54,36 @@ func (t *pairTable) slot(l, r ID) *pairEntry {
 	}
 }
 
-// add says that l and r become into. It reports false, and changes nothing,
-// where the pair is known already.
-func (t *pairTable) add(l, r ID, rank uint32, into ID) bool {
-	e := t.slot(l, r)
-	if e.key != 0 {
-		return false
+// add says that l and r become into. Of a pair that is added twice the first
+// counts, or the last if again is true.
+func (t *pairTable) add(l, r ID, rank int, into ID, again bool) {
+	pair := uint64(l)<<t.idBits | uint64(r)
+	e := t.slot(pair)
+	if *e == freePair || again {
+		*e = pair<<(64-2*t.idBits) | uint64(rank)
+		t.joined[rank] = into
 	}
-	*e = pairEntry{uint64(uint32(l+1))<<32 | uint64(uint32(r)), rank, into}
-	return true
 }
 
-// find returns never where l and r, which may be None, stay apart.
-func (t *pairTable) find(l, r ID) (rank uint32, into ID) {
-	if e := t.slot(l, r); e.key != 0 {
-		return e.rank, e.into
+// find returns the rank of a pair, never where l and r, which may be None,
+// stay apart.
+func (t *pairTable) find(l, r ID) uint32 {
+	if l|r < 0 {
+		return never
 	}
-	return never, None
+	e := *t.slot(uint64(l)<<t.idBits | uint64(r))
+	if e == freePair {
+		return never
+	}
+	return uint32(e & t.rankMax)
+}
+
+// startFrom prepares for words that start as single bytes.
+func (t *pairTable) startFrom(ids *[256]ID) {
+	t.ofBytes = new([256][256]uint32)
+	for a, l := range ids {
+		for b, r := range ids {
+			t.ofBytes[a][b] = t.find(l, r)
+		}
+	}
 }
