@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	cacheSlots = 1 << 14 // 1 MiB
+	cacheSlots = 1 << 16 // 4 MiB
 	cacheWord  = 24      // longest word kept, in bytes
 	cacheIDs   = 8       // most tokens of a word kept
 )

@@ -95,8 +95,11 @@ func simpleMerge(m *bpe, word string) (ids []ID) {
 	for {
 		best, at, make := uint32(never), 0, None
 		for i := range len(ids) - 1 {
-			if rank := m.pairs.find(ids[i], ids[i+1]); rank < best {
-				best, at, make = rank, i, m.pairs.joined[rank]
+			if ids[i]|ids[i+1] < 0 {
+				continue
+			}
+			if rank, into := m.pairs.find(m.pairs.key(ids[i], ids[i+1])); rank < best {
+				best, at, make = rank, i, into
 			}
 		}
 		if best == never {

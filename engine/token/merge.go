@@ -17,7 +17,7 @@ type merger struct {
 	start []int32 // of pieces, in the word
 	next  []int32 // the piece to the right; the number of pieces at the end
 	prev  []int32 // the piece to the left, or -1
-	into  []ID    // what a piece and the next one make, as other says
+	into  []ID    // what a piece and the next one make
 
 	// tree[0] holds the ranks of pieces with their next ones, tree[k+1] the
 	// least of 16 neighbours in tree[k]. Unused places hold never.
@@ -28,6 +28,12 @@ type merger struct {
 	pairs *pairTable // which pieces join; if nil, other says
 	other pairer
 	text  []byte // the word, for other
+	// recent holds answers of pairs, at the upper bits of their hashes: a few
+	// pairs are most of what is asked, and all of them lie far away.
+	recent [1 << recentBits]struct {
+		pair uint64 // plus one
+		joining
+	}
 	bytes string // the word, if its bytes are the pieces and pairs knows those
 	steps int    // groups of 16 read, which tests bound
 }
@@ -36,7 +42,16 @@ const (
 	never     = math.MaxUint32
 	fan       = 16
 	maxLevels = 8 // 16⁸ pieces
+
+	recentBits = 12
 )
+
+// A joining is what two neighbours become, and how soon; never if they stay
+// apart.
+type joining struct {
+	rank uint32
+	into ID
+}
 
 // A pairer knows which neighbours join by their text.
 type pairer interface {
@@ -61,11 +76,22 @@ func (m *merger) end(i int32, size int) int {
 
 // join finds out how piece l joins with r, its neighbour.
 func (m *merger) join(l, r int32) (rank uint32) {
-	if m.pairs != nil {
-		return m.pairs.find(m.ids[l], m.ids[r])
+	if m.pairs == nil {
+		rank, m.into[l] = m.other.pair(m.text[m.start[l]:m.end(m.next[r], len(m.text))])
+		return rank
 	}
-	rank, m.into[l] = m.other.pair(m.text[m.start[l]:m.end(m.next[r], len(m.text))])
-	return rank
+	a, b := m.ids[l], m.ids[r]
+	if a|b < 0 {
+		return never
+	}
+	pair := m.pairs.key(a, b)
+	e := &m.recent[pair*m.pairs.factor>>(64-recentBits)]
+	if e.pair != pair+1 {
+		e.pair = pair + 1
+		e.rank, e.into = m.pairs.find(pair)
+	}
+	m.into[l] = e.into
+	return e.rank
 }
 
 // run merges the pieces added. What remains are piece 0, the next of it, and
@@ -77,9 +103,7 @@ func (m *merger) run() {
 	}
 	m.next = slices.Grow(m.next[:0], n)[:n]
 	m.prev = slices.Grow(m.prev[:0], n)[:n]
-	if m.pairs == nil {
-		m.into = slices.Grow(m.into[:0], n)[:n]
-	}
+	m.into = slices.Grow(m.into[:0], n)[:n]
 	for i := range m.next {
 		m.next[i], m.prev[i] = int32(i)+1, int32(i)-1
 	}
@@ -89,11 +113,7 @@ func (m *merger) run() {
 		if rank == never {
 			return
 		}
-		if m.pairs != nil {
-			m.ids[i] = m.pairs.joined[rank]
-		} else {
-			m.ids[i] = m.into[i]
-		}
+		m.ids[i] = m.into[i]
 		gone := m.next[i]
 		right, left := m.next[gone], m.prev[i]
 		m.next[i] = right
@@ -141,7 +161,8 @@ func (m *merger) plant(n int) {
 		}
 	} else {
 		for i := range n - 1 {
-			leaves[i] = m.pairs.ofBytes[m.bytes[i]][m.bytes[i+1]]
+			e := m.pairs.ofBytes[m.bytes[i]][m.bytes[i+1]]
+			leaves[i], m.into[i] = e.rank, e.into
 		}
 	}
 	for i := n - 1; i < len(leaves); i++ {
@@ -221,5 +242,8 @@ type scratch struct {
 	start  bool   // the text to encode is the start of all text
 }
 
-// maxScratch is the text length above which a scratch is not kept for reuse.
-const maxScratch = 1 << 16
+// small reports whether a scratch may be kept for reuse.
+func (sc *scratch) small() bool {
+	const most = 1 << 16
+	return cap(sc.text) <= most && cap(sc.best) <= most && cap(sc.merger.ids) <= most
+}

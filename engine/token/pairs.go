@@ -17,9 +17,8 @@ type pairTable struct {
 	factor uint64
 	joined []ID // by rank: what the pair becomes
 
-	// ofBytes are the ranks of pairs of single bytes, where words of bytes
-	// start; bytes are their tokens.
-	ofBytes *[256][256]uint32
+	// ofBytes are the pairs of single bytes, where words of bytes start.
+	ofBytes *[256][256]joining
 }
 
 const freePair = ^uint64(0)
@@ -57,7 +56,7 @@ func (t *pairTable) slot(pair uint64) *uint64 {
 // add says that l and r become into. Of a pair that is added twice the first
 // counts, or the last if again is true.
 func (t *pairTable) add(l, r ID, rank int, into ID, again bool) {
-	pair := uint64(l)<<t.idBits | uint64(r)
+	pair := t.key(l, r)
 	e := t.slot(pair)
 	if *e == freePair || again {
 		*e = pair<<(64-2*t.idBits) | uint64(rank)
@@ -65,25 +64,30 @@ func (t *pairTable) add(l, r ID, rank int, into ID, again bool) {
 	}
 }
 
-// find returns the rank of a pair, never where l and r, which may be None,
-// stay apart.
-func (t *pairTable) find(l, r ID) uint32 {
-	if l|r < 0 {
-		return never
-	}
-	e := *t.slot(uint64(l)<<t.idBits | uint64(r))
+// key packs a pair of tokens, neither None.
+func (t *pairTable) key(l, r ID) uint64 { return uint64(l)<<t.idBits | uint64(r) }
+
+// find returns what a pair becomes.
+func (t *pairTable) find(pair uint64) (rank uint32, into ID) {
+	e := *t.slot(pair)
 	if e == freePair {
-		return never
+		return never, None
 	}
-	return uint32(e & t.rankMax)
+	rank = uint32(e & t.rankMax)
+	return rank, t.joined[rank]
 }
 
-// startFrom prepares for words that start as single bytes.
+// startFrom prepares for words that start as single bytes, which have these
+// tokens.
 func (t *pairTable) startFrom(ids *[256]ID) {
-	t.ofBytes = new([256][256]uint32)
+	t.ofBytes = new([256][256]joining)
 	for a, l := range ids {
 		for b, r := range ids {
-			t.ofBytes[a][b] = t.find(l, r)
+			e := joining{never, None}
+			if l|r >= 0 {
+				e.rank, e.into = t.find(t.key(l, r))
+			}
+			t.ofBytes[a][b] = e
 		}
 	}
 }

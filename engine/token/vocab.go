@@ -286,7 +286,7 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 		}
 		at = next
 	}
-	if len(text) <= maxScratch {
+	if sc.small() {
 		v.scratches.Put(sc)
 	}
 	return dst
