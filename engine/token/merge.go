@@ -43,7 +43,7 @@ const (
 	fan       = 16
 	maxLevels = 8 // 16⁸ pieces
 
-	recentBits = 12
+	recentBits = 13
 )
 
 // A joining is what two neighbours become, and how soon; never if they stay
