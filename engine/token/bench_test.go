@@ -1,14 +1,9 @@
 package token_test
 
 import (
-	"io/fs"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"quern/bench/fixtures"
 	"quern/engine/token"
@@ -32,73 +27,31 @@ const code = `func (w *Writer) flush(ctx context.Context) error {
 }
 `
 
-// benchText returns a text of at most 1 MiB that does not repeat itself: prose,
-// code, and mixed, which is many scripts; and varied, in which few words occur
-// twice.
+// benchText returns a text of at most 1 MiB: prose, code, and mixed, which is
+// many scripts; and varied, in which few words occur twice.
 func benchText(t testing.TB, kind string) string {
 	t.Helper()
-	const size = 1 << 20
-	var b strings.Builder
-	files := func(dir, ext string) {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || b.Len() >= size || d.IsDir() || !strings.HasSuffix(path, ext) {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			b.Write(text)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	var text string
+	var err error
 	switch kind {
 	case "prose":
-		files(filepath.Join("..", ".."), ".md")
-		files(fixtures.Path(t, "..", "design"), ".md")
+		text, err = fixtures.Written(".md", filepath.Join("..", ".."), fixtures.Path(t, "..", "design"))
 	case "code":
-		files("..", ".go")
+		text, err = fixtures.Written(".go", "..")
 	case "mixed":
-		b.WriteString(mixed(t, size))
+		v := newVocab(t, llama3(t))
+		var tokens []string
+		for id := range token.ID(v.Size()) {
+			tokens = append(tokens, string(v.Bytes(id)))
+		}
+		text = fixtures.Mixed(tokens)
 	case "varied":
-		b.WriteString(fill(varied()))
+		text = fill(varied())
 	}
-	return strings.ToValidUTF8(b.String()[:min(b.Len(), size)], "")
-}
-
-// mixed returns sentences in many scripts: tokens of Llama 3 in random order,
-// the ones with low numbers, which are common, more often than the others.
-func mixed(t testing.TB, size int) string {
-	scripts := []*unicode.RangeTable{
-		unicode.Han, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Cyrillic,
-		unicode.Arabic, unicode.Devanagari, unicode.Thai, unicode.Greek, unicode.So, unicode.Latin,
+	if err != nil {
+		t.Fatal(err)
 	}
-	ends := []string{"。", "，", "、", "！", ". ", ", ", "؟ ", "।", " ", "? ", "🙂", "\n"}
-	words := make([][]string, len(scripts))
-	v := newVocab(t, llama3(t))
-	for id := range token.ID(v.Size()) {
-		text := string(v.Bytes(id))
-		r, _ := utf8.DecodeRuneInString(strings.TrimLeft(text, " "))
-		if !utf8.ValidString(text) || r < utf8.RuneSelf {
-			continue
-		}
-		for i, script := range scripts {
-			if unicode.Is(script, r) {
-				words[i] = append(words[i], text)
-			}
-		}
-	}
-	var b strings.Builder
-	random := rand.New(rand.NewPCG(1, 2))
-	for b.Len() < size {
-		i := random.IntN(len(scripts))
-		zipf := rand.NewZipf(random, 1.2, 20, uint64(len(words[i])-1))
-		for range 3 + random.IntN(20) {
-			b.WriteString(words[i][zipf.Uint64()])
-		}
-		b.WriteString(ends[i])
-	}
-	return b.String()
+	return text
 }
 
 // varied is text in which few words occur twice, so that remembering words

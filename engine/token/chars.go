@@ -165,17 +165,23 @@ func (t *charTable) at(s string, i int) (uint8, int) {
 	return t.wide(s, i)
 }
 
-// wide is at for what is not ASCII. The usual lengths are decoded here.
+// wide is at for what is not ASCII.
 func (t *charTable) wide(s string, i int) (uint8, int) {
+	r, w := decode(s, i)
+	return t.of(r), w
+}
+
+// decode returns the character at s[i:], which is not ASCII. The usual lengths
+// are quick.
+func decode(s string, i int) (rune, int) {
 	if i+2 < len(s) {
 		a, b, c := s[i], s[i+1], s[i+2]
 		switch {
 		case a >= 0xE1 && a <= 0xEC && b&0xC0 == 0x80 && c&0xC0 == 0x80:
-			return t.of(rune(a&15)<<12 | rune(b&63)<<6 | rune(c&63)), 3
+			return rune(a&15)<<12 | rune(b&63)<<6 | rune(c&63), 3
 		case a >= 0xC2 && a <= 0xDF && b&0xC0 == 0x80:
-			return t.of(rune(a&31)<<6 | rune(b&63)), 2
+			return rune(a&31)<<6 | rune(b&63), 2
 		}
 	}
-	r, w := utf8.DecodeRuneInString(s[i:])
-	return t.of(r), w
+	return utf8.DecodeRuneInString(s[i:])
 }

@@ -8,10 +8,10 @@ import (
 // A merger joins neighbouring pieces of a word, best rank first and of equal
 // ranks the leftmost, until none join.
 //
-// Pieces keep their numbers; of two that join, the left one stays. Ranks are
-// the leaves of a tree whose nodes hold the least of 16 below, so that finding
-// the best and changing one cost 16 comparisons a level, and a word of n
-// pieces about n log n.
+// Pieces keep their numbers; of two that join, the left one stays. Ranks, each
+// with its piece in the lower half, are the leaves of a tree whose nodes hold the
+// least of 16 below. So finding the best costs one group, changing one a group
+// a level, and a word of n pieces about n log n.
 type merger struct {
 	ids   []ID    // of pieces; None if a piece is no token
 	start []int32 // of pieces, in the word
@@ -20,10 +20,12 @@ type merger struct {
 	into  []ID    // what a piece and the next one make
 
 	// tree[0] holds the ranks of pieces with their next ones, tree[k+1] the
-	// least of 16 neighbours in tree[k]. Unused places hold never.
-	tree  [maxLevels][]uint32
-	nodes []uint32 // their memory
+	// least of 16 neighbours in tree[k]; the last has one group. Unused places
+	// hold nothing.
+	tree  [maxLevels][]uint64
+	nodes []uint64 // their memory
 	depth int
+	top   int // places in use in the last group, in fours
 
 	pairs *pairTable // which pieces join; if nil, other says
 	other pairer
@@ -40,6 +42,7 @@ type merger struct {
 
 const (
 	never     = math.MaxUint32
+	nothing   = math.MaxUint64 // a leaf that does not join
 	fan       = 16
 	maxLevels = 8 // 16⁸ pieces
 
@@ -109,10 +112,11 @@ func (m *merger) run() {
 	}
 	m.plant(n)
 	for {
-		i, rank := m.best()
-		if rank == never {
+		best := m.best()
+		if best == nothing {
 			return
 		}
+		i := int32(uint32(best))
 		m.ids[i] = m.into[i]
 		gone := m.next[i]
 		right, left := m.next[gone], m.prev[i]
@@ -125,21 +129,26 @@ func (m *merger) run() {
 		}
 		if left >= 0 {
 			before = m.join(left, i)
-		}
-		m.set(i, rank)
-		if m.tree[0][gone] != never {
-			m.set(gone, never)
-		}
-		if left >= 0 {
 			m.set(left, before)
 		}
+		m.set(gone, never)
+		m.set(i, rank)
 	}
+}
+
+// leaf is a rank with its piece.
+func leaf(i int32, rank uint32) uint64 {
+	if rank == never {
+		return nothing
+	}
+	return uint64(rank)<<32 | uint64(i)
 }
 
 // plant builds the tree.
 func (m *merger) plant(n int) {
 	total, size := 0, n
 	for m.depth = 1; ; m.depth++ {
+		m.top = (size + 3) / 4
 		size = (size + fan - 1) / fan
 		total += size * fan
 		if size == 1 {
@@ -157,24 +166,24 @@ func (m *merger) plant(n int) {
 	leaves := m.tree[0]
 	if m.bytes == "" {
 		for i := range int32(n - 1) {
-			leaves[i] = m.join(i, i+1)
+			leaves[i] = leaf(i, m.join(i, i+1))
 		}
 	} else {
-		for i := range n - 1 {
+		for i := range int32(n - 1) {
 			e := m.pairs.ofBytes[m.bytes[i]][m.bytes[i+1]]
-			leaves[i], m.into[i] = e.rank, e.into
+			leaves[i], m.into[i] = leaf(i, e.rank), e.into
 		}
 	}
 	for i := n - 1; i < len(leaves); i++ {
-		leaves[i] = never
+		leaves[i] = nothing
 	}
 	for k := 1; k < m.depth; k++ {
 		level := m.tree[k]
 		below := m.tree[k-1]
 		for i := range level {
-			level[i] = never
+			level[i] = nothing
 			if i*fan < len(below) {
-				level[i] = least((*[fan]uint32)(below[i*fan:]))
+				level[i] = least((*[fan]uint64)(below[i*fan:]))
 			}
 		}
 	}
@@ -182,7 +191,7 @@ func (m *merger) plant(n int) {
 }
 
 // least returns the least of a group.
-func least(g *[fan]uint32) uint32 {
+func least(g *[fan]uint64) uint64 {
 	a := min(g[0], g[1], g[2], g[3])
 	b := min(g[4], g[5], g[6], g[7])
 	c := min(g[8], g[9], g[10], g[11])
@@ -190,45 +199,36 @@ func least(g *[fan]uint32) uint32 {
 	return min(a, b, c, d)
 }
 
-// best returns the leftmost piece with the least rank.
-func (m *merger) best() (i int32, rank uint32) {
-	k := m.depth - 1
-	m.steps += m.depth
-	rank = least((*[fan]uint32)(m.tree[k]))
-	if rank == never {
-		return 0, rank
+// best returns the least leaf.
+func (m *merger) best() uint64 {
+	m.steps++
+	g := (*[fan]uint64)(m.tree[m.depth-1])
+	best := uint64(nothing)
+	for i := 0; i < m.top*4; i += 4 {
+		four := (*[4]uint64)(g[i:])
+		best = min(best, four[0], four[1], four[2], four[3])
 	}
-	for ; k >= 0; k-- {
-		group := (*[fan]uint32)(m.tree[k][i*fan:])
-		j := int32(0)
-		for group[j&(fan-1)] != rank {
-			j++
-		}
-		i = i*fan + j
-	}
-	return i, rank
+	return best
 }
 
 // set changes the rank of a piece.
 func (m *merger) set(i int32, rank uint32) {
+	now := leaf(i, rank)
 	old := m.tree[0][i]
-	m.tree[0][i] = rank
-	for k := 1; k < m.depth; k++ {
+	m.tree[0][i] = now
+	for k := 1; k < m.depth && old != now; k++ {
 		i /= fan
 		node := &m.tree[k][i]
 		was := *node
 		switch {
-		case rank < was:
-		case old == was && rank != was:
+		case now < was:
+		case old == was:
 			m.steps++
-			rank = least((*[fan]uint32)(m.tree[k-1][i*fan:]))
-			if rank == was {
-				return
-			}
+			now = least((*[fan]uint64)(m.tree[k-1][i*fan:]))
 		default:
 			return
 		}
-		*node = rank
+		*node = now
 		old = was
 	}
 }

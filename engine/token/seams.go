@@ -74,7 +74,7 @@ func (s *seams) next(word string, at int) int {
 			continue
 		}
 		if b >= utf8.RuneSelf {
-			r, w = utf8.DecodeRuneInString(word[i:])
+			r, w = decode(word, i)
 		}
 		now := r != utf8.RuneError || w > 1
 		if whole && now && s.torn[word[i-1]][b/64]>>(b%64)&1 == 0 {
