@@ -116,3 +116,16 @@ func EncodeSteps(v *Vocab, text string) int {
 	v.model.encode(sc, nil, text, true)
 	return sc.cursor.steps + sc.merger.steps
 }
+
+// SimpleEncode is Encode by the oracle: its pieces, merged by scanning.
+func SimpleEncode(v *Vocab, pre, text string) (ids []ID) {
+	m := v.model.(*bpe)
+	for _, word := range SimplePieces(pre, text) {
+		if id, ok := m.whole(word); ok && len(word) > 1 {
+			ids = append(ids, id)
+			continue
+		}
+		ids = append(ids, slices.DeleteFunc(simpleMerge(m, word), func(id ID) bool { return id == None })...)
+	}
+	return ids
+}

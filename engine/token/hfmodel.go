@@ -284,6 +284,9 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 		m.bytes[i] = None
 	}
 	m.chars = newCharIDs()
+	if ignore {
+		m.words = newTextTable(len(s.Tokens), func(id ID) []byte { return m.spelling(v, id) })
+	}
 	for i, text := range s.Tokens {
 		id := ID(i)
 		switch {

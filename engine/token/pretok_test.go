@@ -150,3 +150,33 @@ func TestPiecesLinear(t *testing.T) {
 		}
 	}
 }
+
+// TestEncodeSimple holds whole encoding, with its caches and seams, against the
+// oracle: with and without words taken whole, and every text twice.
+func TestEncodeSimple(t *testing.T) {
+	texts := awkward()[:400]
+	for i := range 40 {
+		text := mixedText[i*37%len(mixedText):]
+		texts = append(texts, strings.ToValidUTF8(text[:min(len(text), 90)], "\xff"))
+	}
+	base, _ := goldenSpec(t, "gpt-2")
+	for i, pre := range token.DistinctPretokenizers() {
+		if token.IsRaw(pre) {
+			continue
+		}
+		s := base
+		s.Pre, s.IgnoreMerges = pre, i%2 == 0
+		v := newVocab(t, s)
+		for _, text := range texts {
+			want := token.SimpleEncode(v, pre, text)
+			for range 2 {
+				if got := v.Encode(nil, text, false); !slices.Equal(got, want) {
+					t.Fatalf("%s: %q becomes\n%q; want\n%q", pre, text, pieces(v, got), pieces(v, want))
+				}
+			}
+		}
+	}
+}
+
+const mixedText = "石臼は車輪よりも古い。穀物は穴から入れ、粉は縁から出る。小麦を挽くのに一時間かかった。Мельница старше колеса; зерно сыплют в отверстие. الرحى أقدم من العجلة، والحبوب تدخل من الثقب. " +
+	"चक्की पहिये से पुरानी है। โม่หินเก่าแก่กว่าล้อ 맷돌은 바퀴보다 오래되었다. Ο μύλος είναι παλαιότερος. 第3章，共12页 ½ → 🦙🚀👩‍🌾"
