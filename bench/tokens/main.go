@@ -1,5 +1,5 @@
 // Command tokens compares quern's tokenizers with Hugging Face's and tiktoken on
-// this machine, one core each: the same tokenizer.json, the same texts, the same
+// this machine's CPU, one core each: the same tokenizer.json, the same texts, the same
 // tokens. Programs take turns and the medians are compared. Run it from the root
 // of the repository:
 //
@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/stat"
 	"quern/engine/token"
 	"quern/formats/weights"
 )
@@ -77,7 +78,7 @@ func run(out io.Writer, o options) error {
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. Load average before: %s\n", time.Now().Format(time.DateOnly),
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), strings.TrimSpace(string(load)))
-	fmt.Fprintf(out, "Vocabulary %s; documents of %d KiB; MB/s by the clock, median of %d runs, interleaved, one core.\n\n", filepath.Base(o.vocab), document>>10, o.runs)
+	fmt.Fprintf(out, "Vocabulary %s; documents of %d KiB; MB for a second of the process's CPU time, median of %d runs, interleaved.\n\n", filepath.Base(o.vocab), document>>10, o.runs)
 	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
 	for _, pre := range rows {
 		path := filepath.Join(dir, "tokenizer.json")
@@ -127,7 +128,7 @@ func compare(quern *token.Vocab, p *peer, t text, tiktoken bool, runs int) (stri
 	same := "yes"
 	var want [][]int32
 	for i := range runs {
-		// Each begins as often as the others.
+		// In changing order, so that none always comes first.
 		for k := range programs {
 			name := programs[(i+k)%len(programs)]
 			var got [][]int32
@@ -139,7 +140,7 @@ func compare(quern *token.Vocab, p *peer, t text, tiktoken bool, runs int) (stri
 				if err != nil {
 					return "", err
 				}
-				got, ms = r.IDs, r.MS
+				got, ms = r.IDs, r.CPU
 			}
 			speeds[name] = append(speeds[name], float64(t.size)/1e3/ms)
 			if want == nil {
@@ -172,13 +173,13 @@ func different(a, b [][]int32) (n int) {
 	return n
 }
 
-// encode encodes documents one after another.
+// encode encodes documents one after another; ms is CPU time.
 func encode(v *token.Vocab, documents []string) (ids [][]int32, ms float64) {
-	start := time.Now()
+	used := stat.CPUTime()
 	for _, d := range documents {
 		ids = append(ids, v.Encode(nil, d, false))
 	}
-	return ids, time.Since(start).Seconds() * 1e3
+	return ids, (stat.CPUTime() - used).Seconds() * 1e3
 }
 
 // A peer is a process that runs the others' tokenizers; see peer.mjs.
@@ -198,7 +199,6 @@ type request struct {
 
 type reply struct {
 	Error string    `json:"error"`
-	MS    float64   `json:"ms"`
 	CPU   float64   `json:"cpu"`
 	IDs   [][]int32 `json:"ids"`
 }

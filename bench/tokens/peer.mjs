@@ -3,9 +3,9 @@
 // is answered by one. The argument is the folder with node_modules.
 //
 //   {"tokenizer": "tokenizer.json", "ranks": "…", "pattern": "…"}   {}
-//   {"texts": ["…"], "peer": "hf"}         {"ms": 12.3, "cpu": 12.1, "ids": [[…]]}
+//   {"texts": ["…"], "peer": "hf"}         {"cpu": 12.1, "ids": [[…]]}
 //
-// ms is the time of all texts, one after the other; cpu what the process used.
+// cpu is what the process used of the CPU for all texts, in milliseconds.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
@@ -27,11 +27,11 @@ async function answer(q) {
     hf: async (text) => (await hf.encode(text)).getIds(),
     tiktoken: async (text) => tik.encode_ordinary(text),
   }[q.peer];
-  const start = process.hrtime.bigint(), used = process.cpuUsage();
+  const used = process.cpuUsage();
   const ids = [];
   for (const text of q.texts) ids.push(await encode(text));
   const { user, system } = process.cpuUsage(used);
-  return { ms: Number(process.hrtime.bigint() - start) / 1e6, cpu: (user + system) / 1e3, ids: ids.map((x) => Array.from(x)) };
+  return { cpu: (user + system) / 1e3, ids: ids.map((x) => Array.from(x)) };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
