@@ -179,9 +179,9 @@ func (m *bpe) word(sc *scratch, dst []ID, word string) []ID {
 
 // seam returns where the first part of a word ends.
 func (m *bpe) seam(word string) int {
-	n := m.seams.next(word, 0)
+	n := nextSeam(m.seams, word, 0)
 	for m.joins != nil && n < len(word) && m.joins(word, n) {
-		n = m.seams.next(word, n)
+		n = nextSeam(m.seams, word, n)
 	}
 	return n
 }

@@ -173,7 +173,7 @@ func (t *charTable) wide(s string, i int) (uint8, int) {
 
 // decode returns the character at s[i:], which is not ASCII. The usual lengths
 // are quick.
-func decode(s string, i int) (rune, int) {
+func decode[T string | []byte](s T, i int) (rune, int) {
 	if i+2 < len(s) {
 		a, b, c := s[i], s[i+1], s[i+2]
 		switch {
@@ -183,5 +183,5 @@ func decode(s string, i int) (rune, int) {
 			return rune(a&31)<<6 | rune(b&63), 2
 		}
 	}
-	return utf8.DecodeRuneInString(s[i:])
+	return utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // splitters are those of all pre-tokenizers, by name.
@@ -126,6 +127,41 @@ func SimpleEncode(v *Vocab, pre, text string) (ids []ID) {
 			continue
 		}
 		ids = append(ids, slices.DeleteFunc(simpleMerge(m, word), func(id ID) bool { return id == None })...)
+	}
+	return ids
+}
+
+// SimpleEncodeSPM is Encode of SentencePiece's BPE by scanning the whole text.
+func SimpleEncodeSPM(v *Vocab, text string) (ids []ID) {
+	m := v.model.(*spm)
+	if m.prefix && text != "" {
+		text = " " + text
+	}
+	var parts []string
+	for text = strings.ReplaceAll(text, " ", blankMark); text != ""; {
+		_, w := utf8.DecodeRuneInString(text)
+		parts, text = append(parts, text[:w]), text[w:]
+	}
+	for {
+		best, at := uint32(never), 0
+		for i := range len(parts) - 1 {
+			if id, ok := v.ids[parts[i]+parts[i+1]]; ok && v.plain(id) && m.rank[id] < best {
+				best, at = m.rank[id], i
+			}
+		}
+		if best == never {
+			break
+		}
+		parts = slices.Replace(parts, at, at+2, parts[at]+parts[at+1])
+	}
+	for _, s := range parts {
+		if id, ok := v.ids[s]; ok && v.plain(id) {
+			ids = append(ids, id)
+			continue
+		}
+		for _, b := range []byte(s) {
+			ids = append(ids, m.bytes[b])
+		}
 	}
 	return ids
 }

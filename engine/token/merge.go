@@ -245,5 +245,5 @@ type scratch struct {
 // small reports whether a scratch may be kept for reuse.
 func (sc *scratch) small() bool {
 	const most = 1 << 16
-	return cap(sc.text) <= most && cap(sc.best) <= most && cap(sc.merger.ids) <= most
+	return cap(sc.text) <= 16*most && cap(sc.best) <= most && cap(sc.merger.ids) <= most
 }

@@ -159,6 +159,21 @@ func TestEncodeSimple(t *testing.T) {
 		text := mixedText[i*37%len(mixedText):]
 		texts = append(texts, strings.ToValidUTF8(text[:min(len(text), 90)], "\xff"))
 	}
+	for _, name := range []string{"llama-spm", "phi-3"} {
+		s, _ := goldenSpec(t, name)
+		v := newVocab(t, s)
+		for _, text := range texts {
+			if strings.Contains(text, "<") {
+				continue // might be a special token
+			}
+			want := token.SimpleEncodeSPM(v, text)
+			for range 2 {
+				if got := v.Encode(nil, text, false); !slices.Equal(got, want) {
+					t.Fatalf("%s: %q becomes\n%q; want\n%q", name, text, pieces(v, got), pieces(v, want))
+				}
+			}
+		}
+	}
 	base, _ := goldenSpec(t, "gpt-2")
 	for i, pre := range token.DistinctPretokenizers() {
 		if token.IsRaw(pre) {

@@ -58,9 +58,15 @@ func (s *seams) add(token []byte) {
 	}
 }
 
-// next returns the first seam after the character at word[at:], or the end.
-func (s *seams) next(word string, at int) int {
-	last, w := utf8.DecodeRuneInString(word[at:])
+// nextSeam returns the first seam after the character at word[at:], or the end.
+func nextSeam[T string | []byte](s *seams, word T, at int) int {
+	if at == len(word) {
+		return at
+	}
+	last, w := rune(word[at]), 1
+	if last >= utf8.RuneSelf {
+		last, w = decode(word, at)
+	}
 	whole := last != utf8.RuneError || w > 1
 	for i := at + w; i < len(word); i += w {
 		b := word[i]

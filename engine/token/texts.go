@@ -48,3 +48,8 @@ func (t *textTable) find(text string) ID {
 	}
 	return ID(uint32(*slot(t, text, maphash.String(t.seed, text)))) - 1
 }
+
+// findBytes is find.
+func (t *textTable) findBytes(text []byte) ID {
+	return ID(uint32(*slot(t, text, maphash.Bytes(t.seed, text)))) - 1
+}
