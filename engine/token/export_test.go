@@ -76,16 +76,10 @@ func IgnoresMerges(pre string) bool { return pretokenizers[pre].ignoreMerges }
 // IsRaw reports whether a pre-tokenizer is not of byte-level tokens.
 func IsRaw(pre string) bool { return pretokenizers[pre].raw }
 
-// MergeBoth merges the bytes of word with the tree and by scanning, and says
-// how many groups of ranks the tree read.
-func MergeBoth(v *Vocab, word string) (tree, scan []ID, steps int) {
+// MergeBoth merges the bytes of word with the tree and by scanning.
+func MergeBoth(v *Vocab, word string) (tree, scan []ID) {
 	m := v.model.(*bpe)
-	sc := &scratch{}
-	tree = m.merge(sc, nil, word)
-	if len(word) < 1000 {
-		scan = simpleMerge(m, word)
-	}
-	return tree, scan, sc.merger.steps
+	return m.merge(new(scratch), nil, word), simpleMerge(m, word)
 }
 
 // simpleMerge joins the leftmost best pair until there is none.
