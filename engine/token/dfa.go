@@ -102,11 +102,6 @@ func (c *charTable) compile(prog *syntax.Prog) (*dfa, error) {
 			return nil, fmt.Errorf("it needs more than %d states", maxStates)
 		}
 	}
-	for _, s := range b.rows[1] {
-		if s.hit {
-			return nil, fmt.Errorf("it matches nothing")
-		}
-	}
 	return b.table(), nil
 }
 

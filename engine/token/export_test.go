@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"unicode/utf8"
 )
 
@@ -158,4 +159,17 @@ func SimpleEncodeSPM(v *Vocab, text string) (ids []ID) {
 		}
 	}
 	return ids
+}
+
+// HFPieces is what the Split of tokenizer.json makes of a text.
+func HFPieces(t testing.TB, pattern, behavior, text string) (pieces []string) {
+	t.Helper()
+	f := &hfFile{PreTokenizer: &hfPart{Type: "Split", Behavior: behavior}}
+	f.PreTokenizer.Pattern.Regex = &pattern
+	s := &Spec{pipeline: &pipeline{}}
+	if err := readPreTokenizers(f, s); err != nil {
+		t.Fatal(err)
+	}
+	s.pipeline.words(0, text, true, func(piece string) { pieces = append(pieces, piece) })
+	return pieces
 }

@@ -137,6 +137,25 @@ func TestHFSplit(t *testing.T) {
 	}
 }
 
+// TestHFPatterns cuts by patterns no table has.
+func TestHFPatterns(t *testing.T) {
+	for _, tt := range []struct{ pattern, behavior, want string }{
+		{`a*`, "Isolated", "b aa b- a 1"},
+		{`|a`, "Isolated", "baab-a1"},
+		{`a|aa`, "Isolated", "b a a b- a 1"},
+		{`aa?|b-`, "Isolated", "b aa b- a 1"},
+		{`(?:b|ba)(a|b-)`, "Removed", "ab-a1"},
+		{`[\w&&[^b\d]]+`, "MergedWithNext", "b aab- a1"},
+		{`\d\z|b`, "Contiguous", "b aa b -a 1"},
+		{`-(?!\S)`, "Isolated", "baab-a1"},
+		{`(?:.a)+`, "Isolated", "ba ab -a 1"},
+	} {
+		if got := strings.Join(token.HFPieces(t, tt.pattern, tt.behavior, "baab-a1"), " "); got != tt.want {
+			t.Errorf("%s, %s: %s; want %s", tt.pattern, tt.behavior, got, tt.want)
+		}
+	}
+}
+
 // TestHFIgnoreMerges says that a word that is a token is taken whole, though no
 // merges make it, and not as a part of another word.
 func TestHFIgnoreMerges(t *testing.T) {
