@@ -12,6 +12,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,8 +32,8 @@ import (
 )
 
 type options struct {
-	vocab, prose, peers string
-	runs                int
+	vocab, prose, peers, out string
+	runs                     int
 }
 
 func main() {
@@ -40,13 +42,22 @@ func main() {
 	flag.StringVar(&o.prose, "prose", filepath.Join("..", "shared", "design"), "`folder` whose .md files join those of the repository")
 	flag.StringVar(&o.peers, "peers", filepath.Join("bench", "tokens"), "`folder` with node_modules")
 	flag.IntVar(&o.runs, "runs", 7, "runs of each program")
+	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the table; empty writes none")
 	flag.Parse()
 	if o.runs < 1 {
 		fmt.Fprintln(os.Stderr, "tokens: want at least one run")
 		os.Exit(2)
 	}
 	runtime.GOMAXPROCS(1)
-	if err := run(os.Stdout, o); err != nil {
+	var table bytes.Buffer
+	err := run(io.MultiWriter(os.Stdout, &table), o)
+	if err == nil && o.out != "" {
+		name := filepath.Join(o.out, time.Now().Format(time.DateOnly)+"-tokens.md")
+		if err = os.WriteFile(name, table.Bytes(), 0o644); err == nil {
+			fmt.Fprintln(os.Stderr, "written to", name)
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "tokens:", err)
 		os.Exit(1)
 	}
@@ -76,8 +87,12 @@ func run(out io.Writer, o options) error {
 	}
 	defer p.stop()
 	load, _ := os.ReadFile("/proc/loadavg")
-	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. Load average before: %s\n", time.Now().Format(time.DateOnly),
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), strings.TrimSpace(string(load)))
+	one, _, _ := strings.Cut(string(load), " ")
+	if n, err := strconv.ParseFloat(one, 64); err == nil && n > 0.5 {
+		one += " — the machine was busy, so these numbers do not count"
+	}
+	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. Load average before: %s\n\n", time.Now().Format(time.DateOnly),
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), one)
 	fmt.Fprintf(out, "Vocabulary %s; documents of %d KiB; MB for a second of the process's CPU time, median of %d runs, interleaved.\n\n", filepath.Base(o.vocab), document>>10, o.runs)
 	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
 	for _, pre := range rows {
