@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"quern/bench/internal/stat"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
@@ -97,12 +98,12 @@ func compareSpeed(p *peer, s *run.Session, name string, batch int, o speedOption
 	var wall, cpu [2][]float64
 	for range o.runs {
 		time.Sleep(pause)
-		start, used := time.Now(), cpuTime()
+		start, used := time.Now(), stat.CPUTime()
 		if _, err := s.Run(ctx, in); err != nil {
 			return err
 		}
 		wall[0] = append(wall[0], float64(time.Since(start))/1e6)
-		cpu[0] = append(cpu[0], float64(cpuTime()-used)/1e6)
+		cpu[0] = append(cpu[0], float64(stat.CPUTime()-used)/1e6)
 		time.Sleep(pause)
 		if r, err = p.ask(request{Inputs: wire, Runs: 1}); err != nil {
 			return err

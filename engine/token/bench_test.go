@@ -1,9 +1,11 @@
 package token_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/token"
 )
 
@@ -25,12 +27,31 @@ const code = `func (w *Writer) flush(ctx context.Context) error {
 }
 `
 
-// texts are 1 MiB each.
-var texts = map[string]string{
-	"english": fill(english),
-	"code":    fill(code),
-	"cjk":     fill("手回しの石臼は車輪よりも古い。石臼とは二枚の丸い石である。下の石は動かず、上の石が回る。穀物は穴から入れ、粉は縁から出る。"),
-	"varied":  fill(varied()),
+// benchText returns a text of at most 1 MiB: prose, code, and mixed, which is
+// many scripts; and varied, in which few words occur twice.
+func benchText(t testing.TB, kind string) string {
+	t.Helper()
+	var text string
+	var err error
+	switch kind {
+	case "prose":
+		text, err = fixtures.Written(".md", filepath.Join("..", ".."), fixtures.Path(t, "..", "design"))
+	case "code":
+		text, err = fixtures.Written(".go", "..")
+	case "mixed":
+		v := newVocab(t, llama3(t))
+		var tokens []string
+		for id := range token.ID(v.Size()) {
+			tokens = append(tokens, string(v.Bytes(id)))
+		}
+		text = fixtures.Mixed(tokens)
+	case "varied":
+		text = fill(varied())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // varied is text in which few words occur twice, so that remembering words
@@ -50,28 +71,62 @@ func varied() string {
 
 func fill(s string) string { return strings.Repeat(s, 1<<20/len(s)+1)[:1<<20] }
 
+// benchKinds are the texts of benchmarks.
+var benchKinds = []string{"prose", "code", "mixed", "varied"}
+
+// BenchmarkEncode has a row for every list of patterns, with the tokens of
+// Llama 3, and then for vocabularies of all families.
 func BenchmarkEncode(b *testing.B) {
-	for _, name := range vocabs {
-		s, _ := goldenSpec(b, name)
-		v := newVocab(b, s)
-		for _, kind := range []string{"english", "code", "cjk", "varied"} {
-			b.Run(name+"/"+kind, func(b *testing.B) {
-				text := texts[kind]
-				dst := v.Encode(nil, text, true)
-				b.SetBytes(int64(len(text)))
-				b.ReportAllocs()
-				for b.Loop() {
-					dst = v.Encode(dst[:0], text, true)
-				}
-			})
+	texts := make(map[string]string)
+	for _, kind := range benchKinds {
+		texts[kind] = benchText(b, kind)
+	}
+	run := func(b *testing.B, name string, s func() token.Spec) {
+		b.Run(name, func(b *testing.B) {
+			v := newVocab(b, s())
+			for _, kind := range benchKinds {
+				b.Run(kind, func(b *testing.B) { encodes(b, v, texts[kind]) })
+			}
+		})
+	}
+	llama := llama3(b)
+	for _, pre := range token.DistinctPretokenizers() {
+		s := llama
+		s.Pre = pre
+		s.IgnoreMerges = token.IgnoresMerges(pre)
+		if !token.IsRaw(pre) {
+			run(b, "pre="+pre, func() token.Spec { return s })
 		}
+	}
+	for _, name := range vocabs {
+		run(b, name, func() token.Spec { s, _ := goldenSpec(b, name); return s })
+	}
+	run(b, "unigram", func() token.Spec {
+		s, _ := goldenSpec(b, "llama-spm")
+		s.Model, s.Charsmap = "t5", charsmap(replacements)
+		return s
+	})
+}
+
+// encodes reports the speed by the processor time used, which says more than
+// the clock on a machine that does something else as well.
+func encodes(b *testing.B, v *token.Vocab, text string) {
+	dst := v.Encode(nil, text, true)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	used := cputime()
+	for b.Loop() {
+		dst = v.Encode(dst[:0], text, true)
+	}
+	if used = cputime() - used; used > 0 {
+		b.ReportMetric(float64(b.N)*float64(len(text))/1e6/used.Seconds(), "cpuMB/s")
 	}
 }
 
 func BenchmarkDecode(b *testing.B) {
 	s, _ := goldenSpec(b, "llama-bpe")
 	v := newVocab(b, s)
-	ids := v.Encode(nil, texts["english"], false)
+	ids := v.Encode(nil, fill(english), false)
 	d := v.NewDecoder(token.DecodeOptions{})
 	dst := make([]byte, 0, 1<<21)
 	b.SetBytes(1 << 20)

@@ -2,7 +2,6 @@ package token
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,14 +12,55 @@ import (
 // Sennrich, Haddow & Birch, "Neural Machine Translation of Rare Words with
 // Subword Units", 2016.
 type bpe struct {
-	table   *classTable
-	passes  []pass
-	pairs   map[uint64]uint64 // left<<32|right → rank<<32|joined
+	cut     *splitter
+	pairs   *pairTable
 	bytes   [256]ID
-	chars   map[string]ID // raw: what single characters are; otherwise nil
-	words   map[string]ID // with ignoreMerges: whole words; otherwise nil
+	chars   *charIDs      // raw: what single characters are; otherwise nil
+	words   *textTable    // with ignoreMerges: whole words; otherwise nil
 	newline map[string]ID // raw: runs of line feeds that are tokens
-	cache   wordCache
+	cache   *wordCache
+	seams   *seams
+	joins   func(word string, i int) bool // if not nil: no seam is here after all
+	start   func(g *merger, word string)
+}
+
+// charIDs are the tokens of single characters.
+type charIDs struct {
+	ascii [utf8.RuneSelf]ID
+	wide  map[string]ID
+}
+
+func newCharIDs() *charIDs {
+	c := &charIDs{wide: make(map[string]ID)}
+	for i := range c.ascii {
+		c.ascii[i] = None
+	}
+	return c
+}
+
+// add notes a token if its text is one character.
+func (c *charIDs) add(text string, id ID) {
+	if _, w := utf8.DecodeRuneInString(text); w != len(text) {
+		return
+	}
+	if text[0] < utf8.RuneSelf {
+		c.ascii[text[0]] = id
+	} else {
+		c.wide[text] = id
+	}
+}
+
+// first returns the token, or None, and the width of the first character of
+// text.
+func (c *charIDs) first(text string) (ID, int) {
+	if text[0] < utf8.RuneSelf {
+		return c.ascii[text[0]], 1
+	}
+	_, w := utf8.DecodeRuneInString(text)
+	if id, ok := c.wide[text[:w]]; ok {
+		return id, w
+	}
+	return None, w
 }
 
 func newBPE(s *Spec, v *Vocab) (model, error) {
@@ -31,11 +71,16 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 	if s.Model == "gemma4" {
 		pre = pretokenizers["gemma4"]
 	}
-	m := &bpe{table: classes(), passes: pre.passes}
+	m := &bpe{cache: new(wordCache)}
+	if m.cut, err = newSplitter(pre.patterns); err != nil {
+		return nil, err
+	}
 	if len(s.Merges) == 0 {
 		return nil, fmt.Errorf("%w: no merges", ErrFormat)
 	}
-	m.pairs = make(map[uint64]uint64, len(s.Merges))
+	if m.pairs, err = newPairTable(len(s.Merges), len(s.Tokens)); err != nil {
+		return nil, err
+	}
 	var joined []byte
 	for i, x := range s.Merges {
 		l, ok := v.ids[x[0]]
@@ -49,20 +94,20 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 		if !v.plain(l) || !v.plain(r) || !v.plain(into) {
 			continue
 		}
-		key := uint64(uint32(l))<<32 | uint64(uint32(r))
-		if _, dup := m.pairs[key]; !dup {
-			m.pairs[key] = uint64(i)<<32 | uint64(uint32(into))
-		}
+		m.pairs.add(l, r, i, into, false)
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
 	}
+	m.start = m.byteByByte
+	m.findSeams(s.Tokens, v, !pre.raw)
 	if pre.raw {
-		m.chars = make(map[string]ID)
+		m.start = m.charByChar
+		m.chars = newCharIDs()
 		m.newline = make(map[string]ID)
 	}
 	if s.IgnoreMerges {
-		m.words = make(map[string]ID)
+		m.words = newTextTable(len(s.Tokens), v.Bytes)
 	}
 	for i, text := range s.Tokens {
 		id := ID(i)
@@ -71,9 +116,7 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 			m.bytes[b[0]] = id
 		case text == "" || !v.plain(id):
 		case pre.raw:
-			if utf8.RuneCountInString(text) == 1 {
-				m.chars[text] = id
-			}
+			m.chars.add(text, id)
 			if strings.Trim(text, "\n") == "" {
 				m.newline[text] = id
 			}
@@ -82,33 +125,26 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 				m.bytes[b[0]] = id
 			}
 			if m.words != nil && v.kinds[id] != UserDefined {
-				m.words[string(b)] = id
+				m.words.add(id)
 			}
 		}
 	}
-	return m, nil
-}
-
-func (m *bpe) pair(_ []byte, l, r *piece) (uint32, ID) {
-	if x, ok := m.pairs[uint64(uint32(l.id))<<32|uint64(uint32(r.id))]; ok {
-		return uint32(x >> 32), ID(uint32(x))
+	if !pre.raw {
+		m.pairs.startFrom(&m.bytes)
 	}
-	return never, None
+	return m, nil
 }
 
 func (m *bpe) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 	if m.chars != nil {
 		text = strings.ReplaceAll(text, " ", blankMark)
 	}
-	emit := func(word string) {
+	c := &sc.cursor
+	c.begin(m.cut, text)
+	for word := c.next(); word != ""; word = c.next() {
 		sc.word(len(word), dst)
 		dst = m.word(sc, dst, word)
 	}
-	for i := len(m.passes) - 1; i > 0; i-- {
-		p, next := m.passes[i], emit
-		emit = func(s string) { p(m.table, s, next) }
-	}
-	m.passes[0](m.table, text, emit)
 	return dst
 }
 
@@ -119,48 +155,121 @@ func (m *bpe) word(sc *scratch, dst []ID, word string) []ID {
 		}
 		return dst
 	}
-	if id, ok := m.words[word]; ok {
-		return append(dst, id)
+	key := keyOf(word)
+	dst, ok := m.cache.get(dst, &key)
+	if ok {
+		return dst
 	}
-	if id, ok := m.newline[word]; ok {
-		return append(dst, id)
+	n := m.seam(word)
+	if n < len(word) {
+		for ; word != ""; n = m.seam(word) {
+			sc.word(n, dst)
+			dst = m.part(sc, dst, word[:n])
+			word = word[n:]
+		}
+		return dst
 	}
-	dst, slot, ok := get(&m.cache, dst, word)
+	from := len(dst)
+	if id, ok := m.whole(word); ok {
+		dst = append(dst, id)
+	} else {
+		dst = m.merge(sc, dst, word)
+	}
+	m.cache.put(&key, dst[from:])
+	return dst
+}
+
+// seam returns where the first part of a word ends.
+func (m *bpe) seam(word string) int {
+	n := nextSeam(m.seams, word, 0)
+	for m.joins != nil && n < len(word) && m.joins(word, n) {
+		n = nextSeam(m.seams, word, n)
+	}
+	return n
+}
+
+// part encodes a part of a word between seams.
+func (m *bpe) part(sc *scratch, dst []ID, word string) []ID {
+	key := keyOf(word)
+	if m.words != nil || m.newline != nil {
+		key.part() // as a word it may be something else
+	}
+	dst, ok := m.cache.get(dst, &key)
 	if ok {
 		return dst
 	}
 	from := len(dst)
-	a := slices.Grow(sc.pieces[:0], len(word))
-	if m.chars == nil {
-		for i := range len(word) {
-			a = append(a, piece{start: int32(i), end: int32(i) + 1, id: m.bytes[word[i]]})
-		}
-	} else {
-		for i := 0; i < len(word); {
-			_, w := utf8.DecodeRuneInString(word[i:])
-			id, ok := m.chars[word[i:i+w]]
-			if !ok {
-				id = None
-			}
-			a = append(a, piece{start: int32(i), end: int32(i + w), id: id})
-			i += w
-		}
+	dst = m.merge(sc, dst, word)
+	m.cache.put(&key, dst[from:])
+	return dst
+}
+
+// whole looks a word up that is not taken apart.
+func (m *bpe) whole(word string) (ID, bool) {
+	if len(word) > maxTokenLen {
+		return None, false
 	}
-	sc.pieces = a
-	for _, p := range sc.merge(m, nil, a) {
-		if p.id != None {
-			dst = append(dst, p.id)
+	if id := m.words.find(word); id != None {
+		return id, true
+	}
+	id, ok := m.newline[word]
+	return id, ok
+}
+
+// merge appends what the bytes, or characters, of a word become.
+func (m *bpe) merge(sc *scratch, dst []ID, word string) []ID {
+	g := &sc.merger
+	g.pairs = m.pairs
+	g.clear()
+	m.start(g, word)
+	g.run()
+	n := int32(len(g.ids))
+	for i := int32(0); i < n; i = g.next[i] {
+		if id := g.ids[i]; id != None {
+			dst = append(dst, id)
 			continue
 		}
 		// A byte without a token cannot be spelled and is left out.
-		for _, b := range []byte(word[p.start:p.end]) {
+		for _, b := range []byte(word[g.start[i]:g.end(g.next[i], len(word))]) {
 			if id := m.bytes[b]; id != None {
 				dst = append(dst, id)
 			}
 		}
 	}
-	put(&m.cache, slot, word, dst[from:])
 	return dst
+}
+
+// byteByByte and charByChar add what merging starts from.
+func (m *bpe) byteByByte(g *merger, word string) {
+	g.bytes = word
+	for i := range len(word) {
+		g.add(m.bytes[word[i]], i)
+	}
+}
+
+func (m *bpe) charByChar(g *merger, word string) {
+	for i := 0; i < len(word); {
+		id, w := m.chars.first(word[i:])
+		g.add(id, i)
+		i += w
+	}
+}
+
+// findSeams looks at all tokens that text may become.
+func (m *bpe) findSeams(tokens []string, v *Vocab, bytewise bool) {
+	m.seams = newSeams(len(tokens))
+	var b []byte
+	for i, text := range tokens {
+		if !v.plain(ID(i)) {
+			continue
+		}
+		if b = b[:0]; bytewise {
+			b = unspell(b, text)
+		} else {
+			b = append(b, text...)
+		}
+		m.seams.add(b)
+	}
 }
 
 // GPT-2 spells bytes as characters: printable Latin-1 stands for itself, the

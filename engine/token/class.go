@@ -124,3 +124,32 @@ func (t *classTable) run(s string, i int, x set) int {
 	}
 	return i
 }
+
+// runOut returns the end of the longest run without x that starts at s[i:].
+func (t *classTable) runOut(s string, i int, x class) int {
+	for i < len(s) {
+		c, w := t.at(s, i)
+		if c&x != 0 {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+// group is run with at most n characters, or any number if n is 0.
+func (t *classTable) group(s string, i int, x set, n int) int {
+	if n == 0 {
+		return t.run(s, i, x)
+	}
+	for ; n > 0 && i < len(s); n-- {
+		c, w := t.at(s, i)
+		if !x.has(c) {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }

@@ -107,13 +107,13 @@ type exported struct {
 var ggufPre = []struct{ parts, plain, whole string }{
 	{"ByteLevel", "gpt-2", ""},
 	{"Digits|ByteLevel", "smollm", ""},
-	{onePattern + "|ByteLevel", "smollm", ""},
-	{llama3Pattern + "|Bytes", "smaug-bpe", "llama-bpe"},
-	{qwen2Pattern + "|Bytes", "qwen2", ""},
-	{qwen35Pattern + "|Bytes", "qwen35", ""},
-	{gpt4oPattern + "|Bytes", "gpt-4o", ""},
-	{tekkenPattern + "|Bytes", "", "tekken"},
-	{threesPattern + "|" + kanaHanPattern + "|" + deepseekPattern + "|Bytes", "deepseek-v3", ""},
+	{hfOne + "|ByteLevel", "smollm", ""},
+	{hfLlama3 + "|Bytes", "smaug-bpe", "llama-bpe"},
+	{hfQwen2 + "|Bytes", "qwen2", ""},
+	{hfQwen35 + "|Bytes", "qwen35", ""},
+	{hfGpt4o + "|Bytes", "gpt-4o", ""},
+	{hfTekken + "|Bytes", "", "tekken"},
+	{hfThrees + "|" + hfKanaHan + "|" + hfDeepseek + "|Bytes", "deepseek-v3", ""},
 	{"Punctuation|ByteLevel|DigitRuns|[0-9][0-9][0-9]", "falcon", ""},
 }
 

@@ -1,25 +1,57 @@
 package token
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
 )
 
-// Pieces returns what a pre-tokenizer cuts text into.
-func Pieces(pre, text string) (pieces []string, err error) {
-	p, err := pretokenizerOf(pre)
-	if err != nil {
-		return nil, err
+// splitters are those of all pre-tokenizers, by name.
+var splitters = sync.OnceValue(func() map[string]*splitter {
+	all := make(map[string]*splitter)
+	for name, p := range pretokenizers {
+		var err error
+		if all[name], err = newSplitter(p.patterns); err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
 	}
-	pieces = []string{text}
-	for _, pass := range p.passes {
+	return all
+})
+
+// Pieces returns what a pre-tokenizer cuts text into.
+func Pieces(pre, text string) (pieces []string) {
+	var c cursor
+	c.begin(splitters()[pre], text)
+	for piece := c.next(); piece != ""; piece = c.next() {
+		pieces = append(pieces, piece)
+	}
+	return pieces
+}
+
+// PieceSteps counts the characters that cutting a text reads.
+func PieceSteps(pre, text string) int {
+	var c cursor
+	c.begin(splitters()[pre], text)
+	for c.next() != "" {
+	}
+	return c.steps
+}
+
+// SimplePieces is what the oracle cuts text into.
+func SimplePieces(pre, text string) []string {
+	pieces := []string{text}
+	for _, pass := range oracles[pre] {
 		var next []string
 		for _, s := range pieces {
 			pass(classes(), s, func(piece string) { next = append(next, piece) })
 		}
 		pieces = next
 	}
-	return pieces, nil
+	return pieces
 }
 
 // Pretokenizers returns the names in the table, sorted.
@@ -27,20 +59,117 @@ func Pretokenizers() []string {
 	return slices.Sorted(maps.Keys(pretokenizers))
 }
 
-// MergeBoth merges the bytes of word with the heap and by scanning.
-func MergeBoth(v *Vocab, word string) (heap, scan []ID) {
-	m := v.model.(*bpe)
-	var a []piece
-	for i := range len(word) {
-		a = append(a, piece{start: int32(i), end: int32(i) + 1, id: m.bytes[word[i]]})
-	}
-	sc := &scratch{}
-	ids := func(a []piece) (ids []ID) {
-		for _, p := range a {
-			ids = append(ids, p.id)
+// DistinctPretokenizers returns one name for every list of patterns.
+func DistinctPretokenizers() (names []string) {
+	seen := make(map[string]bool)
+	for _, name := range Pretokenizers() {
+		if key := strings.Join(pretokenizers[name].patterns, "\n"); !seen[key] {
+			seen[key] = true
+			names = append(names, name)
 		}
-		return ids
 	}
-	b := append([]piece(nil), a...)
-	return ids(sc.mergeLong(m, nil, a)), ids(sc.mergeShort(m, nil, b))
+	return names
+}
+
+// IgnoresMerges reports whether tokens are taken whole.
+func IgnoresMerges(pre string) bool { return pretokenizers[pre].ignoreMerges }
+
+// IsRaw reports whether a pre-tokenizer is not of byte-level tokens.
+func IsRaw(pre string) bool { return pretokenizers[pre].raw }
+
+// MergeBoth merges the bytes of word with the tree and by scanning.
+func MergeBoth(v *Vocab, word string) (tree, scan []ID) {
+	m := v.model.(*bpe)
+	return m.merge(new(scratch), nil, word), simpleMerge(m, word)
+}
+
+// simpleMerge joins the leftmost best pair until there is none.
+func simpleMerge(m *bpe, word string) (ids []ID) {
+	for i := range len(word) {
+		ids = append(ids, m.bytes[word[i]])
+	}
+	for {
+		best, at, make := uint32(never), 0, None
+		for i := range len(ids) - 1 {
+			if ids[i]|ids[i+1] < 0 {
+				continue
+			}
+			if rank, into := m.pairs.find(m.pairs.key(ids[i], ids[i+1])); rank < best {
+				best, at, make = rank, i, into
+			}
+		}
+		if best == never {
+			return ids
+		}
+		ids = slices.Replace(ids, at, at+2, make)
+	}
+}
+
+// EncodeSteps counts what encoding a text reads: characters by patterns, groups
+// of ranks by merging.
+func EncodeSteps(v *Vocab, text string) int {
+	sc := &scratch{start: true}
+	v.model.encode(sc, nil, text, true)
+	return sc.cursor.steps + sc.merger.steps
+}
+
+// SimpleEncode is Encode by the oracle: its pieces, merged by scanning.
+func SimpleEncode(v *Vocab, pre, text string) (ids []ID) {
+	m := v.model.(*bpe)
+	for _, word := range SimplePieces(pre, text) {
+		if id, ok := m.whole(word); ok && len(word) > 1 {
+			ids = append(ids, id)
+			continue
+		}
+		ids = append(ids, slices.DeleteFunc(simpleMerge(m, word), func(id ID) bool { return id == None })...)
+	}
+	return ids
+}
+
+// SimpleEncodeSPM is Encode of SentencePiece's BPE by scanning the whole text.
+func SimpleEncodeSPM(v *Vocab, text string) (ids []ID) {
+	m := v.model.(*spm)
+	if m.prefix && text != "" {
+		text = " " + text
+	}
+	var parts []string
+	for text = strings.ReplaceAll(text, " ", blankMark); text != ""; {
+		_, w := utf8.DecodeRuneInString(text)
+		parts, text = append(parts, text[:w]), text[w:]
+	}
+	for {
+		best, at := uint32(never), 0
+		for i := range len(parts) - 1 {
+			if id, ok := v.ids[parts[i]+parts[i+1]]; ok && v.plain(id) && m.rank[id] < best {
+				best, at = m.rank[id], i
+			}
+		}
+		if best == never {
+			break
+		}
+		parts = slices.Replace(parts, at, at+2, parts[at]+parts[at+1])
+	}
+	for _, s := range parts {
+		if id, ok := v.ids[s]; ok && v.plain(id) {
+			ids = append(ids, id)
+			continue
+		}
+		for _, b := range []byte(s) {
+			ids = append(ids, m.bytes[b])
+		}
+	}
+	return ids
+}
+
+// HFPieces is what the Split of tokenizer.json makes of a text.
+func HFPieces(t testing.TB, pattern, behavior, text string) (pieces []string) {
+	t.Helper()
+	f := &hfFile{PreTokenizer: &hfPart{Type: "Split", Behavior: behavior}}
+	f.PreTokenizer.Pattern.Regex = &pattern
+	s := &Spec{pipeline: &pipeline{}}
+	if err := readPreTokenizers(f, s); err != nil {
+		t.Fatal(err)
+	}
+	s.pipeline.words(0, text, true, func(piece string) { pieces = append(pieces, piece) })
+	return pieces
 }

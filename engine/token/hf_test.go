@@ -3,6 +3,7 @@ package token_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,6 +133,54 @@ func TestHFSplit(t *testing.T) {
 		}
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%s of %q: %q, want %q", tt.behavior, tt.text, got, tt.want)
+		}
+	}
+}
+
+// TestHFPatterns cuts by patterns no table has.
+func TestHFPatterns(t *testing.T) {
+	for _, tt := range []struct{ pattern, behavior, want string }{
+		{`a*`, "Isolated", "b aa b- a 1"},
+		{`|a`, "Isolated", "baab-a1"},
+		{`a|aa`, "Isolated", "b a a b- a 1"},
+		{`aa?|b-`, "Isolated", "b aa b- a 1"},
+		{`(?:b|ba)(a|b-)`, "Removed", "ab-a1"},
+		{`[\w&&[^b\d]]+`, "MergedWithNext", "b aab- a1"},
+		{`\d\z|b`, "Contiguous", "b aa b -a 1"},
+		{`-(?!\S)`, "Isolated", "baab-a1"},
+		{`(?:.a)+`, "Isolated", "ba ab -a 1"},
+	} {
+		if got := strings.Join(token.HFPieces(t, tt.pattern, tt.behavior, "baab-a1"), " "); got != tt.want {
+			t.Errorf("%s, %s: %s; want %s", tt.pattern, tt.behavior, got, tt.want)
+		}
+	}
+}
+
+// TestHFIgnoreMerges says that a word that is a token is taken whole, though no
+// merges make it, and not as a part of another word.
+func TestHFIgnoreMerges(t *testing.T) {
+	const split = `{"type":"Split","pattern":{"String":"-"},"behavior":"Isolated","invert":false}`
+	const bytes = `{"type":"ByteLevel","add_prefix_space":false,"use_regex":false}`
+	for _, tt := range []struct{ name, pre, ignore, want string }{
+		{"characters", `null`, "true", "[3] [1 0 2 1 0] [4]"},
+		{"characters, split", split, "true", "[3] [3 2 3] [4]"},
+		{"characters, merged", `null`, "false", "[1 0] [1 0 2 1 0] [4]"},
+		{"bytes", bytes, "true", "[3] [1 0 2 1 0] [4]"},
+		{"bytes, split", `{"type":"Sequence","pretokenizers":[` + split + `,` + bytes + `]}`, "true", "[3] [3 2 3] [4]"},
+		{"bytes, merged", bytes, "false", "[1 0] [1 0 2 1 0] [4]"},
+	} {
+		spec, err := token.FromHF(hfMeta(`{"pre_tokenizer":`+tt.pre+`,"model":{"type":"BPE","ignore_merges":`+tt.ignore+
+			`,"vocab":{"a":0,"b":1,"-":2,"ba":3,"ab":4},"merges":["a b"]}}`, "", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := newVocab(t, spec)
+		var got []string
+		for _, text := range []string{"ba", "ba-ba", "ab"} {
+			got = append(got, fmt.Sprint(v.Encode(nil, text, true)))
+		}
+		if got := strings.Join(got, " "); got != tt.want {
+			t.Errorf("%s: ba, ba-ba and ab become %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }

@@ -274,7 +274,11 @@ type hfBPE struct {
 }
 
 func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool) error {
-	m.pairs = make(map[uint64]uint64, len(merges))
+	m.cache = new(wordCache)
+	var err error
+	if m.pairs, err = newPairTable(len(merges), len(s.Tokens)); err != nil {
+		return err
+	}
 	var joined []byte
 	for i, x := range merges {
 		l, ok := v.ids[x[0]]
@@ -287,15 +291,15 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 		// Text must not be able to spell a control token.
 		if v.plain(l) && v.plain(r) && v.plain(into) {
 			// A pair listed twice counts the last time.
-			m.pairs[uint64(uint32(l))<<32|uint64(uint32(r))] = uint64(i)<<32 | uint64(uint32(into))
+			m.pairs.add(l, r, i, into, true)
 		}
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
 	}
-	m.chars = make(map[string]ID)
+	m.chars = newCharIDs()
 	if ignore {
-		m.words = make(map[string]ID)
+		m.words = newTextTable(len(s.Tokens), func(id ID) []byte { return m.spelling(v, id) })
 	}
 	for i, text := range s.Tokens {
 		id := ID(i)
@@ -306,23 +310,48 @@ func (m *hfBPE) init(s *Spec, v *Vocab, merges []hfMerge, fallback, ignore bool)
 			}
 		case text == "" || !v.plain(id):
 		case m.bytewise:
-			b := unspell(nil, text)
+			b := m.spelling(v, id)
 			if len(b) == 1 && utf8.RuneCountInString(text) == 1 && byteOf0(text) {
 				m.bytes[b[0]] = id
 			}
 			if m.words != nil {
-				m.words[string(b)] = id
+				m.words.add(id)
 			}
 		default:
-			if utf8.RuneCountInString(text) == 1 {
-				m.chars[text] = id
-			}
+			m.chars.add(text, id)
 			if m.words != nil {
-				m.words[text] = id
+				m.words.add(id)
 			}
 		}
 	}
+	m.findSeams(s.Tokens, v, m.bytewise)
+	if m.bytewise && !slices.Contains(m.bytes[:], None) {
+		m.start = m.byteByByte
+		m.pairs.startFrom(&m.bytes)
+		return nil
+	}
+	// What is unknown may join with others as a token, or bring those on both
+	// sides of it together.
+	m.start = m.begin
+	m.joins = func(word string, i int) bool {
+		if m.bytewise {
+			return m.bytes[word[i-1]] == None || m.bytes[word[i]] == None
+		}
+		_, w := utf8.DecodeLastRuneInString(word[:i])
+		return m.unknown(word[i-w:]) || m.unknown(word[i:])
+	}
 	return nil
+}
+
+// spelling returns the bytes in a word that a token stands for.
+func (m *hfBPE) spelling(v *Vocab, id ID) []byte {
+	switch {
+	case !m.bytewise:
+		return []byte(v.texts[id])
+	case v.kinds[id] == UserDefined:
+		return unspell(nil, v.texts[id])
+	}
+	return v.Bytes(id)
 }
 
 // byteOf0 reports whether text starts with a character that spells a byte.
@@ -331,49 +360,35 @@ func byteOf0(text string) bool {
 	return int(r) < len(byteOf) && byteOf[r] >= 0
 }
 
-func (m *hfBPE) word(sc *scratch, dst []ID, word string) []ID {
-	if id, ok := m.words[word]; ok {
-		return append(dst, id)
-	}
-	dst, slot, ok := get(&m.cache, dst, word)
-	if ok {
-		return dst
-	}
-	from := len(dst)
-	a := slices.Grow(sc.pieces[:0], len(word))
+// begin adds the bytes or characters of a word.
+func (m *hfBPE) begin(g *merger, word string) {
 	for i := 0; i < len(word); {
 		w, id := 1, None
 		if m.bytewise {
 			id = m.bytes[word[i]]
-		} else {
-			_, w = utf8.DecodeRuneInString(word[i:])
-			if x, ok := m.chars[word[i:i+w]]; ok {
-				id = x
-			} else if m.spelled(word[i : i+w]) {
-				for j := i; j < i+w; j++ {
-					a = append(a, piece{start: int32(j), end: int32(j) + 1, id: m.bytes[word[j]]})
-				}
-				i += w
-				continue
+		} else if id, w = m.chars.first(word[i:]); id == None && m.spelled(word[i:i+w]) {
+			for j := i; j < i+w; j++ {
+				g.add(m.bytes[word[j]], j)
 			}
+			i += w
+			continue
 		}
-		switch n := len(a); {
+		switch n := len(g.ids); {
 		case id != None:
-			a = append(a, piece{start: int32(i), end: int32(i + w), id: id})
+			g.add(id, i)
 		case m.unk == None:
-		case m.fuse && n > 0 && a[n-1].id == m.unk:
-			a[n-1].end = int32(i + w)
+		case m.fuse && n > 0 && g.ids[n-1] == m.unk:
 		default:
-			a = append(a, piece{start: int32(i), end: int32(i + w), id: m.unk})
+			g.add(m.unk, i)
 		}
 		i += w
 	}
-	sc.pieces = a
-	for _, p := range sc.merge(m, nil, a) {
-		dst = append(dst, p.id)
-	}
-	put(&m.cache, slot, word, dst[from:])
-	return dst
+}
+
+// unknown reports whether the first character of text has no token.
+func (m *hfBPE) unknown(text string) bool {
+	id, w := m.chars.first(text)
+	return id == None && !m.spelled(text[:w])
 }
 
 // spelled reports whether there is a token for each byte of s.

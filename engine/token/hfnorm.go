@@ -69,9 +69,12 @@ func newNormalizer(p *hfPart) (normalizer, error) {
 		if p.Pattern.Regex == nil {
 			return nil, fmt.Errorf("%w: a normalizer without a pattern", ErrFormat)
 		}
-		text, _, err := translateRegex(*p.Pattern.Regex)
+		text, ahead, err := translateRegex(*p.Pattern.Regex)
 		if err != nil {
 			return nil, err
+		}
+		if ahead {
+			return nil, fmt.Errorf("%w: (?! in the pattern %.100q of a normalizer", ErrUnsupported, *p.Pattern.Regex)
 		}
 		re, err := regexp.Compile(text)
 		if err != nil {

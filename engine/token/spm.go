@@ -1,7 +1,6 @@
 package token
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,30 +10,35 @@ import (
 // neighbours that make the token of the highest score join first. Characters
 // that stay without a token are spelled in byte tokens.
 type spm struct {
-	ids    map[string]ID // what text may become
-	rank   []uint32      // by id: place of its score, best first
-	longer int           // bytes of the longest token
+	ids    *textTable // what text may become
+	ascii  [utf8.RuneSelf]ID
+	rank   []uint32 // by id: place of its score, best first
+	longer int      // bytes of the longest token
 	bytes  [256]ID
 	unk    ID
 	prefix bool // a space is put before text
-	// words says that no token continues over the start of a word, so that
-	// words can be encoded apart from each other and remembered.
-	words bool
-	cache wordCache
+	seams  *seams
+	cache  *wordCache
 }
 
 func newSPM(s *Spec, v *Vocab) (model, error) {
 	m := &spm{
-		ids:    make(map[string]ID, len(s.Tokens)),
 		rank:   make([]uint32, len(s.Tokens)),
 		unk:    v.Special(UNK),
 		prefix: s.SpacePrefix,
-		words:  true,
+		seams:  newSeams(len(s.Tokens)),
+		cache:  new(wordCache),
 	}
 	for i := range m.bytes {
 		m.bytes[i] = None
 	}
+	// The texts as the table reads them, one after another.
+	var all []byte
+	ends := make([]int, len(s.Tokens)+1)
+	m.ids = newTextTable(len(s.Tokens), func(id ID) []byte { return all[ends[id]:ends[id+1]] })
 	for i, text := range s.Tokens {
+		all = append(all, text...)
+		ends[i+1] = len(all)
 		id := ID(i)
 		if v.kinds[id] == Byte {
 			m.bytes[v.Bytes(id)[0]] = id
@@ -43,18 +47,17 @@ func newSPM(s *Spec, v *Vocab) (model, error) {
 		if text == "" || !v.plain(id) {
 			continue
 		}
-		m.ids[text] = id
+		m.ids.add(id)
+		m.seams.add(all[ends[i]:])
 		m.longer = max(m.longer, len(text))
-		if strings.Contains(strings.TrimLeft(text, blankMark), blankMark) {
-			m.words = false
-		}
 	}
 	for b := range m.bytes {
 		if m.bytes[b] == None {
-			if id, ok := m.ids[string([]byte{byte(b)})]; ok {
-				m.bytes[b] = id
-			}
+			m.bytes[b] = m.ids.findBytes([]byte{byte(b)})
 		}
+	}
+	for c := range m.ascii {
+		m.ascii[c] = m.ids.findBytes([]byte{byte(c)})
 	}
 	if s.Scores != nil {
 		order := make([]ID, len(s.Tokens))
@@ -83,11 +86,11 @@ func newSPM(s *Spec, v *Vocab) (model, error) {
 	return m, nil
 }
 
-func (m *spm) pair(text []byte, l, r *piece) (uint32, ID) {
-	if int(r.end-l.start) > m.longer {
+func (m *spm) pair(text []byte) (uint32, ID) {
+	if len(text) > m.longer {
 		return never, None
 	}
-	if id, ok := m.ids[string(text[l.start:r.end])]; ok {
+	if id := m.ids.findBytes(text); id != None {
 		return m.rank[id], id
 	}
 	return never, None
@@ -101,11 +104,8 @@ func (m *spm) encode(sc *scratch, dst []ID, text string, fresh bool) []ID {
 	b = markSpaces(b, text)
 	sc.text = b
 	sc.word(0, dst)
-	if !m.words {
-		return m.word(sc, dst, b)
-	}
 	for len(b) > 0 {
-		n := nextWord(b)
+		n := nextSeam(m.seams, b, 0)
 		sc.word(n, dst)
 		dst = m.word(sc, dst, b[:n])
 		b = b[n:]
@@ -114,28 +114,33 @@ func (m *spm) encode(sc *scratch, dst []ID, text string, fresh bool) []ID {
 }
 
 func (m *spm) word(sc *scratch, dst []ID, word []byte) []ID {
-	dst, slot, ok := get(&m.cache, dst, word)
+	key := keyOf(word)
+	dst, ok := m.cache.get(dst, &key)
 	if ok {
 		return dst
 	}
 	from := len(dst)
-	a := slices.Grow(sc.pieces[:0], len(word))
+	g := &sc.merger
+	g.pairs, g.other, g.text = nil, m, word
+	g.clear()
 	for i := 0; i < len(word); {
-		_, w := utf8.DecodeRune(word[i:])
-		id, ok := m.ids[string(word[i:i+w])]
-		if !ok {
-			id = None
-		}
-		a = append(a, piece{start: int32(i), end: int32(i + w), id: id})
-		i += w
-	}
-	sc.pieces = a
-	for _, p := range sc.merge(m, word, a) {
-		if p.id != None {
-			dst = append(dst, p.id)
+		if c := word[i]; c < utf8.RuneSelf {
+			g.add(m.ascii[c], i)
+			i++
 			continue
 		}
-		for _, b := range word[p.start:p.end] {
+		_, w := utf8.DecodeRune(word[i:])
+		g.add(m.ids.findBytes(word[i:i+w]), i)
+		i += w
+	}
+	g.run()
+	n := int32(len(g.ids))
+	for i := int32(0); i < n; i = g.next[i] {
+		if id := g.ids[i]; id != None {
+			dst = append(dst, id)
+			continue
+		}
+		for _, b := range word[g.start[i]:g.end(g.next[i], len(word))] {
 			if id := m.bytes[b]; id != None {
 				dst = append(dst, id)
 			} else if m.unk != None {
@@ -143,7 +148,7 @@ func (m *spm) word(sc *scratch, dst []ID, word []byte) []ID {
 			}
 		}
 	}
-	put(&m.cache, slot, word, dst[from:])
+	m.cache.put(&key, dst[from:])
 	return dst
 }
 
@@ -163,9 +168,7 @@ func unmark(dst []byte, text string) []byte {
 	}
 }
 
-var markBytes = []byte(blankMark)
-
-// mark appends text with spaces turned into SentencePiece's.
+// markSpaces appends text with spaces turned into SentencePiece's.
 func markSpaces(dst []byte, text string) []byte {
 	for {
 		i := strings.IndexByte(text, ' ')
@@ -176,17 +179,4 @@ func markSpaces(dst []byte, text string) []byte {
 		dst = append(dst, blankMark...)
 		text = text[i+1:]
 	}
-}
-
-// nextWord returns the end of the first word of text: where a space mark
-// follows something else.
-func nextWord(text []byte) int {
-	i := 0
-	for bytes.HasPrefix(text[i:], markBytes) {
-		i += len(markBytes)
-	}
-	if j := bytes.Index(text[i:], markBytes); j >= 0 {
-		return i + j
-	}
-	return len(text)
 }

@@ -276,6 +276,7 @@ func (v *Vocab) accepting(trusted func(from, to int) bool) func(id ID, from, to 
 func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, start, end int) bool, check func(tokens int) error) []ID {
 	sc := v.scratches.Get().(*scratch)
 	sc.watch = watch{check: check}
+	sc.merger.watch = &sc.watch
 	fresh := true
 	for at := 0; at < len(text); {
 		sc.word(1, dst)
@@ -296,7 +297,7 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 		}
 		at = next
 	}
-	if len(text) <= maxScratch {
+	if sc.small() {
 		sc.watch = watch{}
 		v.scratches.Put(sc)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"quern/engine/token"
 )
@@ -280,63 +279,82 @@ func TestEmptyToken(t *testing.T) {
 	}
 }
 
-// TestHostile encodes a megabyte of what makes naive code quadratic.
+// fills are what makes naive code quadratic when it is repeated.
+var fills = []string{"a", " ", "\n", "漢", "1", "'", "A", "é", "\u0301", "\xff", "<", " \n", "a ", "\u3000", "aA", "\t ", "▁", "ab", "the"}
+
+// TestHostile says that four times as much of one thing costs four times the
+// steps: characters read by patterns, ranks compared by merging.
 func TestHostile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long texts")
-	}
-	const n = 1 << 20
-	fills := []string{"a", " ", "\n", "漢", "1", "'", "A", "é", "\u0301", "\xff", "<", " \n", "a ", "\u3000", "aA", "\t ", "▁"}
-	names := []string{"gpt-2", "llama-spm", "bert-bge", "t5"}
-	for _, name := range names {
-		var s token.Spec
-		if name == "t5" {
-			s, _ = goldenSpec(t, "llama-spm")
-			s.Model, s.Charsmap = "t5", charsmap(replacements)
-		} else {
-			s, _ = goldenSpec(t, name)
+	const n = 1 << 14
+	for _, name := range vocabs {
+		if name == "bert-bge" {
+			continue // WordPiece walks a trie at every place: never further than its longest token
 		}
+		s, _ := goldenSpec(t, name)
 		v := newVocab(t, s)
 		for _, f := range fills {
-			text := strings.Repeat(f, n/len(f))
-			start := time.Now()
-			ids := v.Encode(nil, text, true)
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("%s: %d bytes of %q took %v", name, n, f, took)
-			} else {
-				t.Logf("%s: %q: %d tokens, %v", name, f, len(ids), took)
-			}
-		}
-	}
-	for _, pre := range token.Pretokenizers() {
-		for _, f := range fills {
-			start := time.Now()
-			if _, err := token.Pieces(pre, strings.Repeat(f, n/16/len(f))); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(start); took > 2*time.Second {
-				t.Errorf("%s: %d bytes of %q took %v", pre, n/16, f, took)
+			one := token.EncodeSteps(v, strings.Repeat(f, n/len(f)))
+			four := token.EncodeSteps(v, strings.Repeat(f, 4*n/len(f)))
+			// A level of the tree more is a quarter more.
+			if f == "a" && one < n/16 || four > 6*one || one > 40*n {
+				t.Errorf("%s: %d bytes of %q take %d steps, four times as many %d", name, n, f, one, four)
 			}
 		}
 	}
 }
 
-// TestLongWords says that the heap and the scan merge alike.
+// TestLongest encodes a megabyte of what is one word everywhere.
+func TestLongest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long texts")
+	}
+	for _, name := range vocabs {
+		if name == "bert-bge" {
+			continue
+		}
+		s, _ := goldenSpec(t, name)
+		v := newVocab(t, s)
+		for _, f := range []string{"a", "ab", "\u0301", " "} {
+			text := strings.Repeat(f, 1<<20/len(f))
+			if v.Decode(v.Encode(nil, text, false), token.DecodeOptions{}) != text {
+				t.Errorf("%s: a megabyte of %q decodes to something else", name, f)
+			}
+		}
+	}
+}
+
+// TestLongWords says that the tree finds the pairs that scanning does.
 func TestLongWords(t *testing.T) {
 	s, _ := goldenSpec(t, "gpt-2")
 	s.Pre = "superbpe" // does not cut words
 	v := newVocab(t, s)
-	for n := 1; n <= 64; n++ {
-		text := strings.Repeat("ab", n)
+	check := func(text string) {
+		t.Helper()
 		if got, want := token.MergeBoth(v, text); !slices.Equal(got, want) {
-			t.Errorf("%q: %v by heap, %v by scan", text, got, want)
+			t.Errorf("%q: %v by tree, %v by scan", text, got, want)
 		}
+	}
+	for n := 1; n <= 400; n++ {
+		check(strings.Repeat("ab", n))
+		check(strings.Repeat("a", n))
 	}
 	letters := strings.ReplaceAll(english+varied(), " ", "")
 	for i := range 400 {
-		text := letters[i*7 : i*7+i%64+2]
-		if got, want := token.MergeBoth(v, text); !slices.Equal(got, want) {
-			t.Errorf("%q: %v by heap, %v by scan", text, got, want)
+		check(letters[i*7 : i*7+i+2])
+	}
+	check(strings.Repeat("漢字 кот\t", 30))
+	check(strings.Repeat("\xff\xfe \x00", 50))
+}
+
+// TestEncodeAllocates says that encoding needs no memory but the result's,
+// whether words are new or known.
+func TestEncodeAllocates(t *testing.T) {
+	s, _ := goldenSpec(t, "gpt-2")
+	v := newVocab(t, s)
+	for _, text := range []string{english, code, varied()[:50000], strings.Repeat("ab", 20000)} {
+		dst := v.Encode(nil, text, true)
+		if n := testing.AllocsPerRun(10, func() { dst = v.Encode(dst[:0], text, true) }); n > 4 {
+			t.Errorf("%.20q: %v allocations", text, n)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func missing(bytes *[256]ID, vanish *[256]bool) {
 		vanish[b] = id == None
 	}
 	// A space may be written as SentencePiece's mark first.
-	for _, b := range markBytes {
+	for _, b := range []byte(blankMark) {
 		vanish[' '] = vanish[' '] || vanish[b]
 	}
 }

@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package stat
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is what this process has used of the CPUs.
-func cpuTime() time.Duration {
+// CPUTime is what this process has used of the CPUs.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -1,0 +1,264 @@
+// Command tokens compares quern's tokenizers with Hugging Face's and tiktoken on
+// this machine's CPU, one core each: the same tokenizer.json, the same texts, the same
+// tokens. Programs take turns and the medians are compared. Run it from the root
+// of the repository:
+//
+//	(cd bench/tokens && npm install --ignore-scripts)
+//	go run ./bench/tokens -vocab ../shared/fixtures/vocab/llama3 -prose ../shared/design
+//
+// The vocabulary is a folder with encoder.json and vocab.bpe, as Hugging Face
+// once stored them: byte-level, 256 bytes and merges.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quern/bench/internal/stat"
+	"quern/engine/token"
+	"quern/formats/weights"
+)
+
+type options struct {
+	vocab, prose, peers, out string
+	runs                     int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.vocab, "vocab", filepath.Join("..", "shared", "fixtures", "vocab", "llama3"), "`folder` with encoder.json and vocab.bpe")
+	flag.StringVar(&o.prose, "prose", filepath.Join("..", "shared", "design"), "`folder` whose .md files join those of the repository")
+	flag.StringVar(&o.peers, "peers", filepath.Join("bench", "tokens"), "`folder` with node_modules")
+	flag.IntVar(&o.runs, "runs", 7, "runs of each program")
+	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the table; empty writes none")
+	flag.Parse()
+	if o.runs < 1 {
+		fmt.Fprintln(os.Stderr, "tokens: want at least one run")
+		os.Exit(2)
+	}
+	runtime.GOMAXPROCS(1)
+	var table bytes.Buffer
+	err := run(io.MultiWriter(os.Stdout, &table), o)
+	if err == nil && o.out != "" {
+		name := filepath.Join(o.out, time.Now().Format(time.DateOnly)+"-tokens.md")
+		if err = os.WriteFile(name, table.Bytes(), 0o644); err == nil {
+			fmt.Fprintln(os.Stderr, "written to", name)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tokens:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, o options) error {
+	dir, err := os.MkdirTemp("", "quern-tokens-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	v, err := readVocab(o.vocab)
+	if err != nil {
+		return err
+	}
+	texts, err := v.texts(o.prose)
+	if err != nil {
+		return err
+	}
+	ranks := filepath.Join(dir, "ranks.tiktoken")
+	if err := os.WriteFile(ranks, v.ranks(), 0o600); err != nil {
+		return err
+	}
+	p, err := startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	load, _ := os.ReadFile("/proc/loadavg")
+	one, _, _ := strings.Cut(string(load), " ")
+	if n, err := strconv.ParseFloat(one, 64); err == nil && n > 0.5 {
+		one += " — the machine was busy, so these numbers do not count"
+	}
+	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. Load average before: %s\n\n", time.Now().Format(time.DateOnly),
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), one)
+	fmt.Fprintf(out, "Vocabulary %s; documents of %d KiB; MB for a second of the process's CPU time, median of %d runs, interleaved.\n\n", filepath.Base(o.vocab), document>>10, o.runs)
+	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
+	for _, pre := range rows {
+		path := filepath.Join(dir, "tokenizer.json")
+		tokenizer, err := v.tokenizer(pre)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, tokenizer, 0o600); err != nil {
+			return err
+		}
+		pattern := ""
+		if len(pre.splits) == 1 {
+			pattern = pre.splits[0]
+		}
+		if _, err := p.ask(request{Tokenizer: path, Ranks: ranks, Pattern: pattern}); err != nil {
+			return fmt.Errorf("%s: %w", pre.name, err)
+		}
+		var m weights.Meta
+		m.Set("hf.config", "{}")
+		m.Set("hf.tokenizer", string(tokenizer))
+		spec, err := token.From(&m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", pre.name, err)
+		}
+		quern, err := token.New(spec)
+		if err != nil {
+			return fmt.Errorf("%s: %w", pre.name, err)
+		}
+		for _, t := range texts {
+			line, err := compare(quern, p, t, pattern != "", o.runs)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", pre.name, t.name, err)
+			}
+			fmt.Fprintf(out, "| %s | %s | %s |\n", pre.name, t.name, line)
+		}
+	}
+	return nil
+}
+
+// compare measures one text and returns the rest of its row.
+func compare(quern *token.Vocab, p *peer, t text, tiktoken bool, runs int) (string, error) {
+	programs := []string{"quern", "hf"}
+	if tiktoken {
+		programs = append(programs, "tiktoken")
+	}
+	speeds := make(map[string][]float64)
+	same := "yes"
+	var want [][]int32
+	for i := range runs {
+		// In changing order, so that none always comes first.
+		for k := range programs {
+			name := programs[(i+k)%len(programs)]
+			var got [][]int32
+			var ms float64
+			if name == "quern" {
+				got, ms = encode(quern, t.documents)
+			} else {
+				r, err := p.ask(request{Texts: t.documents, Peer: name})
+				if err != nil {
+					return "", err
+				}
+				got, ms = r.IDs, r.CPU
+			}
+			speeds[name] = append(speeds[name], float64(t.size)/1e3/ms)
+			if want == nil {
+				want = got
+			}
+			if d := different(got, want); d > 0 {
+				same = fmt.Sprintf("%d of %d documents differ", d, len(want))
+			}
+		}
+	}
+	var cells []string
+	for _, name := range []string{"quern", "hf", "tiktoken"} {
+		v := speeds[name]
+		if v == nil {
+			cells = append(cells, "–", "–")
+			continue
+		}
+		slices.Sort(v)
+		cells = append(cells, fmt.Sprintf("%.1f", v[len(v)/2]), fmt.Sprintf("%.1f to %.1f", v[0], v[len(v)-1]))
+	}
+	return strings.Join(append(cells, same), " | "), nil
+}
+
+func different(a, b [][]int32) (n int) {
+	for i := range a {
+		if !slices.Equal(a[i], b[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// encode encodes documents one after another; ms is CPU time.
+func encode(v *token.Vocab, documents []string) (ids [][]int32, ms float64) {
+	used := stat.CPUTime()
+	for _, d := range documents {
+		ids = append(ids, v.Encode(nil, d, false))
+	}
+	return ids, (stat.CPUTime() - used).Seconds() * 1e3
+}
+
+// A peer is a process that runs the others' tokenizers; see peer.mjs.
+type peer struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+type request struct {
+	Tokenizer string   `json:"tokenizer,omitempty"`
+	Ranks     string   `json:"ranks,omitempty"`
+	Pattern   string   `json:"pattern,omitempty"`
+	Texts     []string `json:"texts,omitempty"`
+	Peer      string   `json:"peer,omitempty"`
+}
+
+type reply struct {
+	Error string    `json:"error"`
+	CPU   float64   `json:"cpu"`
+	IDs   [][]int32 `json:"ids"`
+}
+
+func startPeer(script, dir string) (*peer, error) {
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
+		return nil, fmt.Errorf("%s holds no node_modules; see the top of main.go: %w", dir, err)
+	}
+	p := &peer{cmd: exec.Command("node", script, dir)}
+	p.cmd.Stderr = os.Stderr
+	p.cmd.Env = append(os.Environ(), "RAYON_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false")
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.out = bufio.NewReader(out)
+	return p, p.cmd.Start()
+}
+
+// stop ends the process and waits for it.
+func (p *peer) stop() {
+	p.in.Close()
+	p.cmd.Wait()
+}
+
+func (p *peer) ask(q request) (r reply, err error) {
+	line, err := json.Marshal(q)
+	if err != nil {
+		return r, err
+	}
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return r, err
+	}
+	if line, err = p.out.ReadBytes('\n'); err != nil {
+		return r, fmt.Errorf("the peer ended: %w", err)
+	}
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, err
+	}
+	if r.Error != "" {
+		return r, fmt.Errorf("the peer: %s", r.Error)
+	}
+	return r, nil
+}
