@@ -25,7 +25,6 @@ var clocked = map[string]string{
 	"cmd/quern/progress_test.go TestProgress":  "what its table does runs in a bubble",
 	"engine/hub/pull_test.go TestMisbehaviour": "a pause lasts at least as long as asked for, however busy the machine is",
 	"engine/sched/wide_test.go Run":            "only a benchmark reads it",
-	"engine/token/vocab_test.go TestHostile":   "until its limits are steps",
 	"httpapi/relay_test.go note":               "called in bubbles only",
 	"httpapi/relay_test.go onTape":             "called in bubbles only",
 	"httpapi/relay_test.go sleep":              "called in bubbles only",
