@@ -128,6 +128,11 @@ func TestVersion(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(text, "quern ") || !strings.Contains(text, "CPU level ") {
 		t.Errorf("exit code %d, %q", code, text)
 	}
+	for _, flag := range []string{"--version", "-v"} {
+		if code, same, errs := quern(t, "", nil, flag); code != 0 || same != text || errs != "" {
+			t.Errorf("%s: exit code %d, %q, %q; want what \"quern version\" prints", flag, code, same, errs)
+		}
+	}
 	_, text, _ = quern(t, "", nil, "version", "--json")
 	var b build
 	if err := json.Unmarshal([]byte(text), &b); err != nil || b.CPULevel == "" || !strings.HasPrefix(b.Go, "go") {

@@ -98,12 +98,16 @@ below works at once.`,
 		Example: `  quern serve                                   serve the built-in model
   quern serve --model llama-3.2-1b-q4_k_m.gguf  serve a file
   quern run                                     chat in the terminal
+  quern run "What is the capital of France?"    one answer
   quern inspect model.gguf                      what is in a file, and can quern run it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Version = thisBuild().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().BoolP("version", "v", false, "print version, Go version, platform and CPU level")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
