@@ -7,7 +7,6 @@ import (
 
 	"quern/engine/graph"
 	"quern/engine/model"
-	"quern/formats"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -38,7 +37,7 @@ func EstimateFile(path string, o ModelOptions, limit int64) (Estimate, error) {
 	if limit <= 0 {
 		limit = availableMemory()
 	}
-	file, err := formats.Open(path)
+	file, err := OpenFile(path)
 	if err != nil {
 		return Estimate{}, err
 	}

@@ -143,29 +143,26 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
 }
 
-// localFile refuses a reference to the hub where a file of this machine is wanted.
-func localFile(name string) error {
-	if isHub(name) {
-		return usageError{fmt.Errorf("%s: a file is wanted; \"quern pull %s\" fetches it and says where it is", name, strings.TrimPrefix(name, "hub:"))}
-	}
-	return nil
-}
+// exactModel wants one argument, a model's file or name.
+func exactModel(cmd *cobra.Command, args []string) error { return exactly(cmd, "model", args) }
 
-// exactFile wants one argument, the model file.
-func exactFile(cmd *cobra.Command, args []string) error {
+// exactFile wants one argument, a file.
+func exactFile(cmd *cobra.Command, args []string) error { return exactly(cmd, "file", args) }
+
+func exactly(cmd *cobra.Command, what string, args []string) error {
 	switch len(args) {
 	case 0:
-		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
+		return usageError{fmt.Errorf("which %s? Write: %s", what, strings.TrimSuffix(cmd.UseLine(), " [flags]"))}
 	case 1:
-		return localFile(args[0])
+		return nil
 	}
-	return usageError{fmt.Errorf("%s takes one file, got %q", cmd.CommandPath(), args)}
+	return usageError{fmt.Errorf("one %s is wanted, got %q", what, args)}
 }
 
 // someFiles wants at least one argument.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
+		return exactly(cmd, "file", nil)
 	}
 	return nil
 }

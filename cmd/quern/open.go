@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,13 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	log := a.logger(s)
 	given, reference := name, isHub(name)
 	file := name != "" && !reference && exists(name)
-	if !reference && !file && a.inStore(s, name) {
-		name, reference = hub.Prefix+name, true
+	if !reference && !file {
+		if _, ok := a.stored(s, name); ok {
+			name, reference = hub.Prefix+name, true
+		}
+	}
+	for i := range s.Models {
+		s.Models[i].Preload = false // one model is wanted, not all that a server would have
 	}
 	if reference {
 		s.Models, s.Hub.Pull = []modelSettings{{Path: name, Preload: true}}, true
@@ -69,20 +75,51 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	return m, nil
 }
 
-// inStore reports whether name is a reference to a model that was pulled. Names of
-// the configuration go first.
-func (a *app) inStore(s *loaded, name string) bool {
+// stored finds a model that was pulled by its reference, with hub: or as "quern list"
+// writes it. Names of the configuration go first.
+func (a *app) stored(s *loaded, name string) (hub.Model, bool) {
 	r, err := hub.ParseRef(name)
 	if _, configured := s.model(name); err != nil || configured || s.Aliases[name] != "" {
-		return false
+		return hub.Model{}, false
 	}
 	c, err := a.hubClient(s, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return false
+		return hub.Model{}, false
 	}
 	defer c.Close()
-	_, err = c.Find(r)
-	return err == nil
+	m, err := c.Find(r)
+	return m, err == nil
+}
+
+// modelFile finds the file of a model: a path, a reference to the hub or a name.
+// Nothing is fetched.
+func (a *app) modelFile(ctx context.Context, cmd *cobra.Command, name string) (string, error) {
+	if name != "" && !isHub(name) && exists(name) {
+		return name, nil
+	}
+	s, err := a.load(cmd, "warn")
+	if err != nil {
+		return "", err
+	}
+	if m, ok := a.stored(s, name); ok {
+		return m.Path, nil
+	}
+	if isHub(name) {
+		r, err := hub.ParseRef(name)
+		if err != nil {
+			return "", usageError{err}
+		}
+		return "", fmt.Errorf("%w: %s; fetch it: quern pull %s", hub.ErrNotHere, name, r)
+	}
+	m, err := a.openModels(ctx, cmd, name)
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	if name == "" || !m.has(name) {
+		return "", m.missing(name)
+	}
+	return m.File(name)
 }
 
 // openModel is openModels and load.
@@ -172,8 +209,12 @@ func (m *models) ids() []string {
 
 // missing says that name is neither a file nor a model.
 func (m *models) missing(name string) error {
-	_, err := m.Resolve(name, "")
-	err = fmt.Errorf("no file %q, and %w", name, err)
+	const most = 5
+	ids := m.ids()
+	if len(ids) > most {
+		ids = append(ids[:most], "…")
+	}
+	err := fmt.Errorf("no file %q and no model of that name; there is %s", name, strings.Join(ids, ", "))
 	if c := closest(name, m.ids()); c != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, c)
 	}
