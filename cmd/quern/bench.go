@@ -50,7 +50,7 @@ With --batch N, N sequences are decoded together and the speed is their sum. Wit
 
 Of a Whisper model the encoder's time for a window of 30 seconds and the decoder's for
 a token are measured; --tg is the tokens of a window, --batch the windows decoded
-together, and --pp means nothing.
+together.
 
 With --quality the perplexity of the model on the file TEXT is measured instead, and
 with --against how far its predictions are from those of another file: that of the
@@ -70,8 +70,14 @@ same model before it was quantised.`,
 			if depth < 0 {
 				return usageError{errors.New("--depth must not be negative")}
 			}
-			if against != "" && !quality {
-				return usageError{errors.New("--against belongs to --quality")}
+			var err error
+			if quality {
+				err = idle(cmd, "--quality measures no speed", "pp", "tg", "batch", "depth", "reps", "cache-type", "gpu-layers")
+			} else {
+				err = idle(cmd, "it belongs to --quality", "against", "window")
+			}
+			if err != nil {
+				return err
 			}
 			s, err := a.load(cmd, "warn")
 			if err != nil {
@@ -109,6 +115,9 @@ same model before it was quantised.`,
 				Quantize:  string(s.ModelDefaults.Quantize),
 			}
 			if engine.IsHearing(file) {
+				if err := idle(cmd, "a recogniser is measured", "pp", "depth", "cache-type", "quantize", "gpu-layers"); err != nil {
+					return err
+				}
 				r, err := engine.BenchHearing(ctx, o)
 				bars.wait()
 				if err != nil {

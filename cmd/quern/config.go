@@ -228,6 +228,11 @@ func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 			return nil, usageError{fmt.Errorf("--%s: %w", k.flag, err)}
 		}
 	}
+	if out.Device == "cpu" || out.Device == "auto" && engine.CheckDevice("cuda") != nil {
+		if err := idle(cmd, "models run on the CPU", "gpu-layers"); err != nil {
+			return nil, err
+		}
+	}
 	if err := out.check(a.env); err != nil {
 		if out.file != "" {
 			err = fmt.Errorf("%s: %w", out.file, err)

@@ -32,10 +32,7 @@ var greetings = []struct {
 	}},
 	{engine.KindTranscription, "Speech is written down", func(g *greeting, m engine.ModelInfo) string {
 		// A recording needs no file when the voice that is built in makes it.
-		hear := g.curl("/v1/audio/transcriptions") + " -F file=@-"
-		if g.named(m) {
-			hear += " -F " + quote("model="+m.ID)
-		}
+		hear := g.curl("/v1/audio/transcriptions") + " -F file=@- -F " + quote("model="+m.ID)
 		models := g.e.Models()
 		i := slices.IndexFunc(models, func(v engine.ModelInfo) bool { return v.Kind == engine.KindSpeech }) // there is always one
 		return g.speak(models[i], "-s") + " |\n  " + hear

@@ -30,33 +30,49 @@ func TestGreeting(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		models func(t *testing.T) []string
+		models func(t *testing.T, dir string) []string
 		env    []string
 		intro  string // of the greeting
 		answer string // part of what the line prints, or of the file it writes
 	}{
-		{"chat", func(*testing.T) []string { return nil }, nil, "Chat is answered by quern-tiny", "Paris"},
-		{"chat with a key", func(*testing.T) []string { return nil }, []string{"QUERN_API_KEY=secret"}, "with a key in QUERN_API_KEY", "Paris"},
-		{"two for chat", func(t *testing.T) []string {
-			write(t, "a b's.gguf", string(builtin.GGUF()))
-			return []string{"a b's.gguf", "other=a b's.gguf"}
+		{"chat", func(*testing.T, string) []string { return nil }, nil, "Chat is answered by quern-tiny", "Paris"},
+		{"chat with a key", func(*testing.T, string) []string { return nil }, []string{"QUERN_API_KEY=secret"}, "with a key in QUERN_API_KEY", "Paris"},
+		{"two for chat", func(t *testing.T, dir string) []string {
+			file := filepath.Join(dir, "a b's.gguf")
+			write(t, file, string(builtin.GGUF()))
+			return []string{file, "other=" + file}
 		}, nil, "Models: a b's, other", "Paris"},
-		{"completion", func(t *testing.T) []string { return []string{fixtures.Path(t, "real", "stories260K.gguf")} }, nil, "Texts are continued by stories260K", `"text_completion"`},
-		{"embedding", func(t *testing.T) []string { return []string{filepath.Join(testdata, "bert-mean-Q8_0.gguf")} }, nil, "Texts are embedded by bert-mean-Q8_0", `"embedding"`},
-		{"rerank", func(t *testing.T) []string { return []string{reranker(t)} }, nil, "Documents are ranked by reranker", `"relevance_score"`},
-		{"transcription", func(t *testing.T) []string { return []string{fixtures.Path(t, "whisper", "hf_tiny")} }, nil, "Speech is written down by hf_tiny", `"text"`},
-		{"transcription, ggml, with a key", func(t *testing.T) []string { return []string{fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")} }, []string{"QUERN_API_KEY=secret"}, "Speech is written down by", `"text"`},
-		{"two recognisers", func(t *testing.T) []string {
+		{"completion", func(t *testing.T, dir string) []string { return []string{fixtures.Path(t, "real", "stories260K.gguf")} }, nil, "Texts are continued by stories260K", `"text_completion"`},
+		{"embedding", func(t *testing.T, dir string) []string {
+			return []string{filepath.Join(testdata, "bert-mean-Q8_0.gguf")}
+		}, nil, "Texts are embedded by bert-mean-Q8_0", `"embedding"`},
+		{"rerank", func(t *testing.T, dir string) []string { return []string{reranker(t)} }, nil, "Documents are ranked by reranker", `"relevance_score"`},
+		{"transcription", func(t *testing.T, dir string) []string { return []string{fixtures.Path(t, "whisper", "hf_tiny")} }, nil, "Speech is written down by hf_tiny", `"text"`},
+		{"transcription, ggml, with a key", func(t *testing.T, dir string) []string {
+			return []string{fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")}
+		}, []string{"QUERN_API_KEY=secret"}, "Speech is written down by", `"text"`},
+		{"two recognisers", func(t *testing.T, dir string) []string {
 			return []string{fixtures.Path(t, "whisper", "ggml-tiny-f16.bin"), fixtures.Path(t, "whisper", "hf_tiny")}
 		}, nil, "Models: ggml-tiny-f16, hf_tiny", `"text"`},
-		{"speech", func(t *testing.T) []string { return []string{fixtures.Path(t, "kokoro", "tiny")} }, nil, "Texts are spoken by tiny", "ID3"},
+		{"speech", func(t *testing.T, dir string) []string {
+			from, dir := fixtures.Path(t, "kokoro", "tiny"), filepath.Join(dir, "kokoro")
+			for to, file := range map[string]string{"voices/af_x.bin": "voice_tiny.bin", "config.json": "config.json", "kokoro.safetensors": "kokoro-tiny.safetensors"} {
+				data, err := os.ReadFile(filepath.Join(from, file))
+				if err == nil {
+					err = os.MkdirAll(filepath.Join(dir, "voices"), 0o755)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(dir, to), string(data))
+			}
+			return []string{dir}
+		}, nil, "Texts are spoken by kokoro", "\xff\xf3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			t.Chdir(dir)
 			args := []string{"serve", "--listen", "127.0.0.1:0"}
-			for _, m := range tt.models(t) {
-				args = append(args, "--model", strings.Replace(m, "a b's.gguf", filepath.Join(dir, "a b's.gguf"), 1))
+			for _, m := range tt.models(t, t.TempDir()) {
+				args = append(args, "--model", m)
 			}
 			p := start(t, tt.env, args...)
 			lines := p.wait(t, `Try.*:\n((?:  .*\n)+)`)[1]
@@ -143,7 +159,11 @@ func reranker(t *testing.T) string {
 		"config.json":       strings.Replace(string(config), `"BertModel"`, `"BertForSequenceClassification"`, 1),
 		"tokenizer.json": `{"model":{"type":"WordPiece","vocab":{` + words + `},"unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100},
 			"added_tokens":[` + special + `],"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"lowercase":true},
-			"pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true}}`,
+			"pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},
+			"post_processor":{"type":"TemplateProcessing",
+			"single":[{"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"[SEP]","type_id":0}}],
+			"pair":[{"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"[SEP]","type_id":0}},{"Sequence":{"id":"B","type_id":1}},{"SpecialToken":{"id":"[SEP]","type_id":1}}],
+			"special_tokens":{"[CLS]":{"id":"[CLS]","ids":[2],"tokens":["[CLS]"]},"[SEP]":{"id":"[SEP]","ids":[3],"tokens":["[SEP]"]}}}}`,
 		"tokenizer_config.json": `{"tokenizer_class":"BertTokenizer","cls_token":"[CLS]","sep_token":"[SEP]","pad_token":"[PAD]","unk_token":"[UNK]"}`,
 	} {
 		write(t, filepath.Join(dir, name), text)

@@ -140,7 +140,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		}
 		return usageError{errors.New(msg)}
 	}
-	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
+	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.Name(), args[0])}
 }
 
 // exactModel wants one argument, a model's file or name.
@@ -156,13 +156,23 @@ func exactly(cmd *cobra.Command, what string, args []string) error {
 	case 1:
 		return nil
 	}
-	return usageError{fmt.Errorf("one %s is wanted, got %q", what, args)}
+	return usageError{fmt.Errorf("one %s is wanted, and %q is one too many", what, args[1])}
 }
 
 // someFiles wants at least one argument.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return exactly(cmd, "file", nil)
+	}
+	return nil
+}
+
+// idle refuses flags that would have no effect: why says what they belong to.
+func idle(cmd *cobra.Command, why string, names ...string) error {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s has no effect: %s", name, why)}
+		}
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quern/engine"
 	"quern/httpapi"
 )
 
@@ -69,19 +68,6 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// explain is what is said of err, with the cause that the engine keeps from clients of
-// the API because it may name files.
-func explain(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "stopped"
-	}
-	text := err.Error()
-	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Err != nil && !strings.Contains(text, e.Err.Error()) {
-		text += fmt.Sprintf(" (%v)", e.Err)
-	}
-	return text
-}
-
 // exitError ends the program with a code; what there is to say was said.
 type exitError struct{ code int }
 
@@ -114,11 +100,12 @@ below works at once.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(helpCmd(root))
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
 		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
-		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd())
+		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd(), a.completionCmd())
+	a.completions(root)
 	return root
 }
 

@@ -34,7 +34,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	if err != nil {
 		return nil, err
 	}
-	log := a.logger(s)
+	log := slog.New(belowError{a.logger(s).Handler()})
 	given, reference := name, isHub(name)
 	file := name != "" && !reference && exists(name)
 	if !reference && !file {
@@ -44,6 +44,11 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	}
 	for i := range s.Models {
 		s.Models[i].Preload = false // one model is wanted, not all that a server would have
+	}
+	if file || reference {
+		if err := idle(cmd, given+" is a model of its own", "models"); file && err != nil {
+			return nil, err
+		}
 	}
 	if reference {
 		s.Models, s.Hub.Pull = []modelSettings{{Path: name, Preload: true}}, true
@@ -74,6 +79,20 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	}
 	return m, nil
 }
+
+// belowError drops errors: a command that uses one model ends with the error that is
+// returned to it, and says it then.
+type belowError struct{ slog.Handler }
+
+func (h belowError) Enabled(ctx context.Context, l slog.Level) bool {
+	return l < slog.LevelError && h.Handler.Enabled(ctx, l)
+}
+
+func (h belowError) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return belowError{h.Handler.WithAttrs(attrs)}
+}
+
+func (h belowError) WithGroup(name string) slog.Handler { return belowError{h.Handler.WithGroup(name)} }
 
 // stored finds a model that was pulled by its reference, with hub: or as "quern list"
 // writes it. Names of the configuration go first.

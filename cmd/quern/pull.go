@@ -79,9 +79,9 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
 }
 
 // someModels wants at least one reference.
-func someModels(cmd *cobra.Command, args []string) error {
+func someModels(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("%s: which model? Write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE", cmd.CommandPath())}
+		return usageError{errors.New("which model? Write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE")}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 	defer f.Close()
 	b, err := readLimited(f, maxText)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", text, err)
 	}
 	bars := a.progress("measuring")
 	name := filepath.Base(model)

@@ -151,6 +151,11 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	if name == "" && len(words) > 0 && oneWord.MatchString(words[0]) {
 		fmt.Fprintf(a.err, "quern: no model is called %q, so %s takes it as the prompt\n", words[0], info.ID)
 	}
+	if info.Kind == engine.KindCompletion {
+		if err := idle(cmd, info.ID+" has no chat template and goes on with the prompt as it stands", "system"); err != nil {
+			return err
+		}
+	}
 	s := &session{app: a, engine: m.Engine, model: info, options: o, system: o.system}
 	if !talk {
 		_, err = s.reply(ctx, prompt)
@@ -176,11 +181,11 @@ func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 	case len(words) == 0 && isTerminal(a.in):
 		return "", true, nil
 	case len(words) == 0 || a.hasInput():
-		b, err := readLimited(a.in, maxPrompt)
+		text, err := a.readInput()
 		if err != nil {
 			return "", false, err
 		}
-		if rest := strings.TrimSpace(string(b)); rest != "" && prompt != "" {
+		if rest := strings.TrimSpace(text); rest != "" && prompt != "" {
 			prompt += "\n\n" + rest
 		} else {
 			prompt += rest
@@ -197,13 +202,23 @@ const maxPrompt = 64 << 20
 
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("longer than %s", size(limit))
+	}
+	return b, err
+}
+
+// readInput reads standard input to its end. Whoever sits at the terminal is told
+// what is waited for.
+func (a *app) readInput() (string, error) {
+	if isTerminal(a.in) {
+		fmt.Fprintln(a.err, "Type the text; Ctrl-D on a line of its own ends it.")
+	}
+	b, err := readLimited(a.in, maxPrompt)
 	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
+		return "", fmt.Errorf("standard input: %w", err)
 	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("standard input is longer than %s", size(limit))
-	}
-	return b, nil
+	return string(b), nil
 }
 
 // A generator answers prompts. *engine.Engine is one.

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,6 +49,9 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	if !(o.speed >= 0.5 && o.speed <= 2) {
 		return usageError{fmt.Errorf("--speed must be between 0.5 and 2, got %g", o.speed)}
 	}
+	if err := checkLanguage(o.language); err != nil {
+		return err
+	}
 	text, err := a.textArg(args)
 	if err != nil {
 		return err
@@ -65,7 +68,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	}
 	defer e.Close()
 	if err := e.CheckVoice(info.ID, o.voice); err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("--voice: %w", err)}
 	}
 	var w io.Writer = onlyWriter{a.out}
 	if o.out != "-" {
@@ -96,6 +99,16 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	return enc.Close()
 }
 
+// languages are the codes of what can be pronounced.
+var languages = []string{"en-us", "en-gb"}
+
+func checkLanguage(code string) error {
+	if code != "" && !slices.Contains(languages, code) {
+		return usageError{fmt.Errorf("--language must be %s, got %q", strings.Join(languages, " or "), code)}
+	}
+	return nil
+}
+
 // onlyWriter hides what else standard output can do: it may be a pipe.
 type onlyWriter struct{ io.Writer }
 
@@ -120,11 +133,11 @@ func (a *app) textArg(args []string) (string, error) {
 	if len(args) > 0 {
 		return strings.Join(args, " "), nil
 	}
-	b, err := readLimited(a.in, maxPrompt)
-	if err == nil && len(bytes.TrimSpace(b)) == 0 {
+	text, err := a.readInput()
+	if err == nil && strings.TrimSpace(text) == "" {
 		err = usageError{errors.New("the text is empty; give it as an argument or on standard input")}
 	}
-	return string(b), err
+	return text, err
 }
 
 func (a *app) phonemizeCmd() *cobra.Command {
@@ -137,6 +150,9 @@ func (a *app) phonemizeCmd() *cobra.Command {
 [word](/phonemes/) in a text overrides them.`,
 		Example: `  quern phonemize "Dr. Smith paid $5 on 3/4."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkLanguage(language); err != nil {
+				return err
+			}
 			text, err := a.textArg(args)
 			if err != nil {
 				return err

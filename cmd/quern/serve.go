@@ -41,7 +41,13 @@ ends the program at once.`,
   quern serve --model hub:bartowski/Llama-3.2-1B-Instruct-GGUF
   quern serve --models /srv/models --threads 8
   quern serve --config quern.yaml --print-config`,
-		Args: noArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			err := noArgs(cmd, args)
+			if err != nil {
+				err = fmt.Errorf("%w; a model is named with --model %s", err, args[0])
+			}
+			return err
+		},
 		Annotations: map[string]string{envAnnotation: `  QUERN_LISTEN      as --listen
   QUERN_API_KEY     a key clients must send, beside those of the configuration
   QUERN_CONFIG      as --config

@@ -90,7 +90,7 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 			if len(s.messages) < len(before) {
 				s.messages = before // a /retry that brought nothing
 			}
-			fmt.Fprintf(s.app.err, "quern: %v\n", err)
+			fmt.Fprintf(s.app.err, "quern: %s\n", explain(err))
 		}
 	}
 }

@@ -111,7 +111,7 @@ func First(s Synth, voice string) (Voice, error) {
 			return v, nil
 		}
 	}
-	return Voice{}, &VoiceError{voice, "there is no such voice"}
+	return Voice{}, &VoiceError{voice, ""}
 }
 
 type kokoroSynth struct {
