@@ -34,6 +34,9 @@ func explain(err error) string {
 func plainPaths(text string, err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
+		if path.Path == os.Stdout.Name() {
+			return strings.Replace(text, path.Op+" "+path.Path, "standard output", 1)
+		}
 		return strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
 	}
 	var link *os.LinkError

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,7 @@ import (
 
 type sayOptions struct {
 	model, voice, out, language string
+	play                        bool
 	speed                       float64
 	seed                        uint64
 }
@@ -25,18 +28,21 @@ func (a *app) sayCmd() *cobra.Command {
 	var o sayOptions
 	cmd := &cobra.Command{
 		Use:   "say [TEXT...]",
-		Short: "Speak a text into an audio file",
+		Short: "Speak a text into an audio file, or aloud",
 		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
-(.mp3, .wav, .flac, .opus, .pcm). Without a Kokoro model the voice that is built in
-speaks: intelligible, and plainly a robot.`,
+(.mp3, .wav, .flac, .opus, .pcm, .ulaw, .alaw). The file appears when it is whole. With
+--play it is heard, and written only if --out names it. Without a Kokoro model the voice
+that is built in speaks: intelligible, and plainly a robot.`,
 		Example: `  quern say -o hello.wav Hello there.
+  quern say --play Hello there.
   quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.say(cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.model, "model", "m", "", "Kokoro model, a `path` or name (default the default voice model)")
 	f.StringVarP(&o.voice, "voice", "v", "af_bella", "`voice`, or a mixture of voices")
-	f.StringVarP(&o.out, "out", "o", "speech.wav", "`file` to write; - is WAV to standard output")
+	f.StringVarP(&o.out, "out", "o", "", "`file` to write; - is WAV to standard output (default speech.wav, without --play)")
+	f.BoolVarP(&o.play, "play", "p", false, "play it on this machine")
 	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
 	f.Float64Var(&o.speed, "speed", 1, "`tempo` from 0.5 to 2")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that varies the noise in the voice")
@@ -45,7 +51,7 @@ speaks: intelligible, and plainly a robot.`,
 	return cmd
 }
 
-func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
+func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 	if !(o.speed >= 0.5 && o.speed <= 2) {
 		return usageError{fmt.Errorf("--speed must be between 0.5 and 2, got %g", o.speed)}
 	}
@@ -56,9 +62,23 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	switch {
+	case o.out == "" && !o.play:
+		o.out = "speech.wav"
+	case o.out == "-" && o.play:
+		return usageError{errors.New("--out - and --play do not go together")}
+	case o.out == "-" && isTerminal(a.out):
+		return errToTerminal
+	}
 	encoding, err := encodingOf(o.out)
 	if err != nil {
 		return usageError{err}
+	}
+	var player *player
+	if o.play {
+		if player, err = findPlayer(strings.ToLower(filepath.Ext(o.out))); err != nil {
+			return err
+		}
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
@@ -70,33 +90,64 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 	if err := e.CheckVoice(info.ID, o.voice); err != nil {
 		return usageError{fmt.Errorf("--voice: %w", err)}
 	}
-	var w io.Writer = onlyWriter{a.out}
-	if o.out != "-" {
-		f, err := os.Create(o.out)
+	request := engine.SpeakRequest{Model: info.ID, Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}
+	if o.out == "-" {
+		_, err := speak(ctx, e, request, encoding, onlyWriter{a.out})
+		return err
+	}
+	out := o.out
+	if out == "" {
+		dir, err := os.MkdirTemp("", "quern-say-")
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		w = f
+		defer os.RemoveAll(dir)
+		out = filepath.Join(dir, "speech.wav")
 	}
+	var spoken time.Duration
+	err = engine.WriteFile(out, func(f *os.File) (err error) {
+		if isTerminal(f) {
+			return errToTerminal
+		}
+		spoken, err = speak(ctx, e, request, encoding, f)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		fmt.Fprintf(a.out, "%s: %.1f s of speech\n", plain(o.out), spoken.Seconds())
+	}
+	if o.play {
+		return player.play(ctx, out)
+	}
+	return nil
+}
+
+var errToTerminal = usageError{errors.New("sound is not written to a terminal; name a file, as in --out hello.wav, or hear it with --play")}
+
+// speak writes what is spoken to w and returns how long it is.
+func speak(ctx context.Context, e *engine.Engine, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
 	var enc codecs.Encoder
-	for s, err := range e.Speak(ctx, engine.SpeakRequest{Model: info.ID, Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}) {
+	samples, rate := 0, 1
+	for s, err := range e.Speak(ctx, r) {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if enc == nil {
 			if enc, err = encoding.Create(w, s.Rate, 1, codecs.EncodeOptions{Speech: true}); err != nil {
-				return err
+				return 0, err
 			}
 		}
+		samples, rate = samples+len(s.Samples), s.Rate
 		if err := enc.Write(s.Samples); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if enc == nil {
-		return errors.New("the text has nothing in it that can be spoken")
+		return 0, errors.New("the text has nothing in it that can be spoken")
 	}
-	return enc.Close()
+	return time.Duration(float64(samples) / float64(rate) * float64(time.Second)), enc.Close()
 }
 
 // languages are the codes of what can be pronounced.
@@ -112,10 +163,10 @@ func checkLanguage(code string) error {
 // onlyWriter hides what else standard output can do: it may be a pipe.
 type onlyWriter struct{ io.Writer }
 
-// encodingOf chooses an encoding by a file's ending; "-" is WAV.
+// encodingOf chooses an encoding by a file's ending; "-" and none are WAV.
 func encodingOf(path string) (codecs.Encoding, error) {
 	ending := strings.ToLower(filepath.Ext(path))
-	if path == "-" {
+	if path == "-" || path == "" {
 		ending = ".wav"
 	}
 	var known []string
