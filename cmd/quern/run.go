@@ -266,9 +266,10 @@ func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string
 
 // reply answers prompt on standard output and adds both to the conversation.
 func (s *session) reply(ctx context.Context, prompt string) (string, error) {
-	out := s.app.out
-	if isTerminal(out) {
-		out = &plainWriter{w: out}
+	out, flush := s.app.out, func() error { return nil }
+	if f, ok := out.(*os.File); ok && isTerminal(f) {
+		w := newWrapper(f)
+		out, flush = &plainWriter{w: w}, w.Flush
 	}
 	var p engine.Prompt
 	turn := chat.Message{Role: chat.RoleUser, Text: prompt}
@@ -284,6 +285,9 @@ func (s *session) reply(ctx context.Context, prompt string) (string, error) {
 		p.AutoShorten = true
 	}
 	text, err := s.ask(ctx, p, out)
+	if bad := flush(); err == nil {
+		err = bad
+	}
 	if !strings.HasSuffix(text, "\n") && (text != "" || err == nil) {
 		fmt.Fprintln(out)
 	}
