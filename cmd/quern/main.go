@@ -34,6 +34,9 @@ type app struct {
 	out, err io.Writer
 	environ  []string
 
+	once sync.Once
+	line *statusLine // of err; see status
+
 	pulling sync.Mutex // held while a model is pulled that a request asked for
 }
 
@@ -140,9 +143,9 @@ func (a *app) logger(s *loaded) *slog.Logger {
 		panic(err)
 	}
 	o := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(a.err, o)
+	var h slog.Handler = slog.NewTextHandler(a.status(), o)
 	if s.Log.Format == "json" {
-		h = slog.NewJSONHandler(a.err, o)
+		h = slog.NewJSONHandler(a.status(), o)
 	}
 	log := slog.New(httpapi.LogHandler(h))
 	for _, w := range s.warnings {

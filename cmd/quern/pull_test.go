@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -182,24 +181,18 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	}
 }
 
-func TestPullBars(t *testing.T) {
+func TestPulling(t *testing.T) {
 	var out output
-	b := &pullBars{w: &out, tty: true}
-	b.wait() // before anything was drawn
-	for done := int64(0); done <= 100; done += 20 {
-		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: done, Size: 100, AllDone: done, AllSize: 100})
-		time.Sleep(60 * time.Millisecond)
-	}
-	b.update(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 100, AllSize: 100})
-	b.update(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 100, AllSize: 100})
-	b.wait()
-	b.wait()
-	for _, part := range []string{"weights.gguf", "total", "%"} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("%q is not drawn in %q", part, out.String())
-		}
-	}
-	if got := shorten(fmt.Sprintf("%060d.gguf", 1)); len([]rune(got)) != 40 || !strings.HasSuffix(got, "1.gguf") {
-		t.Errorf("shorten = %q", got)
+	s := &statusLine{w: &out, width: func() int { return 80 }}
+	s.clear() // before anything was drawn
+	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: 20, Size: 100, AllDone: 50, AllSize: 200})
+	s.clear()
+	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 200, AllSize: 200})
+	s.clear()
+	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 200, AllSize: 200})
+	want := "\r 25 % [=====               ] 50 B / 200 B weights.gguf\x1b[K\r\x1b[K" +
+		"\r 10 % [==                  ] verifying weights.gguf\x1b[K\r\x1b[K"
+	if out.String() != want {
+		t.Errorf("drawn %q; want %q", out.String(), want)
 	}
 }

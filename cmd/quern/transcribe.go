@@ -179,6 +179,7 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 		segments = append(segments, s)
 		if o.format == "text" {
+			a.status().clear() // the text may go to the same terminal
 			fmt.Fprintln(out, strings.TrimSpace(s.Text))
 			if err := out.Flush(); err != nil {
 				return err

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A chat on a narrow terminal: words are whole, several lines are one turn, Ctrl-C does
+// not end it and Ctrl-D does.
+func TestTerminalChat(t *testing.T) {
+	p := onTerminal(t, 40, nil, "run", "--temperature", "0")
+	at := p.wait(0, "/help for commands")
+	at = p.wait(at, "> ")
+	p.send("Tell me a story.\r")
+	at = p.wait(at, ".\r\n")
+	at = p.wait(at, "> ")
+	p.send("\x03")
+	at = p.wait(at, "Ctrl-D or /exit ends the chat.")
+	p.send("\"\"\"What is the capital\r")
+	at = p.wait(at, ". ")
+	p.send("of France?\"\"\"\r")
+	at = p.wait(at, "Paris.")
+	p.wait(at, "> ")
+	p.send("\x04")
+	code, all := p.ended()
+	if code != 0 {
+		t.Errorf("exit code %d: %q", code, all)
+	}
+	broken := 0
+	for line := range strings.Lines(all) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.Contains(line, "\x1b") {
+			continue // the line editor's
+		}
+		if len(line) > 40 {
+			t.Errorf("a line of %d columns: %q", len(line), line)
+		}
+		if len(line) > 25 {
+			broken++
+		}
+	}
+	if broken < 3 {
+		t.Errorf("the story is not there: %q", all)
+	}
+}
+
+// Ctrl-C in a pull leaves the screen in order, however narrow it is.
+func TestTerminalPullStopped(t *testing.T) {
+	for _, columns := range []int{40, 80} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			const size, sum = 1 << 20, "30e14955ebf1352266dc2ff8067e68104607e750abb9d3b36582b8af909fcb58" // of zeros
+			hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Repo-Commit", fmt.Sprintf("%040d", 1))
+				if strings.HasPrefix(r.URL.Path, "/api/models/") {
+					fmt.Fprintf(w, `{"sha": "%040d", "siblings": [{"rfilename": "a-rather-long-name-of-a-model-Q4_K_M.gguf", "size": %d, "lfs": {"sha256": "%s", "size": %d}}]}`, 1, size, sum, size)
+					return
+				}
+				http.ServeContent(w, r, "", time.Time{}, &stuck{Reader: bytes.NewReader(make([]byte, size)), until: r.Context().Done()})
+			}))
+			t.Cleanup(hub.Close)
+			p := onTerminal(t, columns, []string{"HF_ENDPOINT=" + hub.URL, "QUERN_MODELS=store", "no_proxy=127.0.0.1"}, "pull", "o/n")
+			at := p.wait(0, "to download")
+			p.wait(at, "%")
+			p.send("\x03")
+			code, all := p.ended()
+			lines := screen(all, columns)
+			if code != 1 || len(lines) < 2 || lines[len(lines)-1] != "quern: stopped" {
+				t.Errorf("exit code %d, the screen shows\n%s", code, strings.Join(lines, "\n"))
+			}
+			if i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "%") || strings.Contains(l, "[==") }); i >= 0 {
+				t.Errorf("left of a bar: %q in\n%s\n%q", lines[i], strings.Join(lines, "\n"), all)
+			}
+		})
+	}
+}
+
+// stuck is a file that is read to a quarter and then no further.
+type stuck struct {
+	*bytes.Reader
+	until <-chan struct{}
+}
+
+func (s *stuck) Read(b []byte) (int, error) {
+	if s.Len() < int(s.Size())*3/4 {
+		<-s.until
+	}
+	return s.Reader.Read(b)
+}
