@@ -41,7 +41,8 @@ main branch. Without QUANT the sensible one is taken, Q4_K_M where there is one,
 quern says which. All parts of a split model come along, and what a model of several
 files needs: SafeTensors, ONNX, Whisper and Kokoro repositories.
 
-A pull that was interrupted goes on where it stopped. Files appear when they are whole
+A pull that was interrupted goes on where it stopped, and one that finds another of the
+same repository waits for it. Files appear when they are whole
 and their hashes are right. Files in the Hugging Face cache are not fetched again.`,
 		Example: `  quern pull bartowski/Llama-3.2-1B-Instruct-GGUF
   quern pull bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
@@ -172,7 +173,7 @@ func truthy(v string) bool {
 func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool) error {
 	line := a.status()
 	defer line.clear()
-	c, err := a.hubClient(s, a.logger(s), line.pulling)
+	c, err := a.hubClient(s, a.logger(s), a.pulled())
 	if err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 	}
 	line := a.status()
 	defer line.clear()
-	c, err := a.hubClient(s, log, line.pulling)
+	c, err := a.hubClient(s, log, a.pulled())
 	if err != nil {
 		return err
 	}
@@ -356,6 +357,19 @@ func fetchError(r hub.Ref, err error) error {
 		Message: fmt.Sprintf("model %q cannot be fetched from the hub: the server's log says why", r.String())}
 }
 
+// pulled returns what is told of a pull: it says once that another is waited for, and
+// shows how far it is.
+func (a *app) pulled() func(hub.Progress) {
+	told := false
+	return func(p hub.Progress) {
+		if p.State == hub.Waiting && !told {
+			told = true
+			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", plain(p.File))
+		}
+		a.status().pulling(p)
+	}
+}
+
 // pulling shows how far a pull is: all of it, and the file that told last.
 func (s *statusLine) pulling(p hub.Progress) {
 	done, size := p.AllDone, p.AllSize
@@ -363,6 +377,10 @@ func (s *statusLine) pulling(p hub.Progress) {
 		done, size = p.Done, p.Size
 	}
 	if p.State == hub.Present || size <= 0 {
+		return
+	}
+	if p.State == hub.Waiting {
+		s.set(float64(done)/float64(size), "of the other pull")
 		return
 	}
 	what := fmt.Sprintf("%s / %s %s", humanize.Bytes(uint64(max(done, 0))), humanize.Bytes(uint64(size)), path.Base(p.File))

@@ -181,6 +181,19 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	}
 }
 
+// A pull says once that it waits for another, with a terminal and without.
+func TestPullWaits(t *testing.T) {
+	var out output
+	a := &app{err: &out}
+	told := a.pulled()
+	for range 3 {
+		told(hub.Progress{File: "o/n", State: hub.Waiting, AllDone: 1, AllSize: 2})
+	}
+	if want := "Another pull of o/n is under way; waiting for it.\n"; out.String() != want {
+		t.Errorf("told %q; want %q", out.String(), want)
+	}
+}
+
 func TestPulling(t *testing.T) {
 	var out output
 	s := &statusLine{w: &out, width: func() int { return 80 }}
