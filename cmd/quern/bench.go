@@ -41,9 +41,9 @@ func (a *app) benchCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench MODEL [TEXT]",
 		Short: "Measure speed of a model, or how well it predicts a text",
-		Long: `Measures how fast MODEL, a file or a model's name, reads a prompt (pp, prefill) and writes a reply (tg,
-decode), with random tokens and nothing else running in the process. Every number is
-the median of --reps runs after one that does not count.
+		Long: `Measures how fast MODEL, a file or a model's name, reads a prompt (pp, prefill) and
+writes a reply (tg, decode), with random tokens and nothing else running in the process.
+Every number is the median of --reps runs after one that does not count.
 
 With --batch N, N sequences are decoded together and the speed is their sum. With
 --depth N, both are measured behind N tokens that are in the cache already.

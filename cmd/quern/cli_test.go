@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"quern/engine/builtin"
 )
@@ -152,10 +153,14 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("%s has no example or no long description", c.Name())
 		}
 		var b strings.Builder
+		b.WriteString(c.Long + "\n")
 		if err := writeUsage(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: a line of %d columns: %s", c.Name(), n, line)
+			}
 			if strings.Contains(line, "  --") && strings.Contains(line, " string ") {
 				t.Errorf("%s: the flag's value has no name: %s", c.Name(), line)
 			}

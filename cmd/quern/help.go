@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sort"
 	"strings"
 
@@ -13,9 +14,13 @@ import (
 
 const groupAnnotation = "quern_group"
 
+// helpWidth is how wide help is at most.
+const helpWidth = 100
+
 // help prints a command's description and then its usage.
 func help(cmd *cobra.Command, _ []string) {
-	w := cmd.OutOrStdout()
+	w, flush := breaking(cmd.OutOrStdout())
+	defer flush()
 	text := cmd.Long
 	if text == "" {
 		text = cmd.Short
@@ -23,6 +28,17 @@ func help(cmd *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s\n\n", text)
 	// Writing help to a closed pipe is nobody's failure.
 	_ = writeUsage(w, cmd)
+}
+
+// breaking is w, with lines broken between words where w is a terminal too narrow for
+// them, and what has to be called at the end.
+func breaking(w io.Writer) (io.Writer, func() error) {
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(f) {
+		return w, func() error { return nil }
+	}
+	b := newWrapper(f)
+	return b, b.Flush
 }
 
 func usage(cmd *cobra.Command) error { return writeUsage(cmd.ErrOrStderr(), cmd) }
@@ -43,6 +59,10 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
 	}
+	width := helpWidth
+	if narrow, ok := w.(*wrapper); ok {
+		width = min(width, narrow.width())
+	}
 	sets := map[string]*pflag.FlagSet{}
 	var order []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -60,7 +80,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 	sort.SliceStable(order, func(i, j int) bool { return rank[order[i]] < rank[order[j]] })
 	for _, name := range order {
 		if sets[name].HasAvailableFlags() {
-			fmt.Fprintf(&b, "\n%s:\n%s", name, sets[name].FlagUsages())
+			fmt.Fprintf(&b, "\n%s:\n%s", name, sets[name].FlagUsagesWrapped(width))
 		}
 	}
 	if env := cmd.Annotations[envAnnotation]; env != "" {

@@ -266,10 +266,9 @@ func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string
 
 // reply answers prompt on standard output and adds both to the conversation.
 func (s *session) reply(ctx context.Context, prompt string) (string, error) {
-	out, flush := s.app.out, func() error { return nil }
-	if f, ok := out.(*os.File); ok && isTerminal(f) {
-		w := newWrapper(f)
-		out, flush = &plainWriter{w: w}, w.Flush
+	out, flush := breaking(s.app.out)
+	if out != s.app.out {
+		out = &plainWriter{w: out}
 	}
 	var p engine.Prompt
 	turn := chat.Message{Role: chat.RoleUser, Text: prompt}

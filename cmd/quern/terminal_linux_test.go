@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,17 +56,7 @@ func TestTerminalChat(t *testing.T) {
 func TestTerminalPullStopped(t *testing.T) {
 	for _, columns := range []int{40, 80} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
-			const size, sum = 1 << 20, "30e14955ebf1352266dc2ff8067e68104607e750abb9d3b36582b8af909fcb58" // of zeros
-			hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("X-Repo-Commit", fmt.Sprintf("%040d", 1))
-				if strings.HasPrefix(r.URL.Path, "/api/models/") {
-					fmt.Fprintf(w, `{"sha": "%040d", "siblings": [{"rfilename": "a-rather-long-name-of-a-model-Q4_K_M.gguf", "size": %d, "lfs": {"sha256": "%s", "size": %d}}]}`, 1, size, sum, size)
-					return
-				}
-				http.ServeContent(w, r, "", time.Time{}, &stuck{Reader: bytes.NewReader(make([]byte, size)), until: r.Context().Done()})
-			}))
-			t.Cleanup(hub.Close)
-			p := onTerminal(t, columns, []string{"HF_ENDPOINT=" + hub.URL, "QUERN_MODELS=store", "no_proxy=127.0.0.1"}, "pull", "o/n")
+			p := onTerminal(t, columns, []string{"HF_ENDPOINT=" + stuckHub(t, nil), "QUERN_MODELS=store"}, "pull", "o/n")
 			at := p.wait(0, "to download")
 			p.wait(at, "%")
 			p.send("\x03")
@@ -80,15 +72,80 @@ func TestTerminalPullStopped(t *testing.T) {
 	}
 }
 
+// A second pull waits for the first one and goes on when that is killed.
+func TestTerminalPullWaits(t *testing.T) {
+	release := make(chan struct{})
+	store := t.TempDir()
+	env := []string{"HF_ENDPOINT=" + stuckHub(t, release), "QUERN_MODELS=" + store}
+	first := onTerminal(t, 80, env, "pull", "o/n")
+	first.wait(first.wait(0, "to download"), "%")
+	second := onTerminal(t, 80, env, "pull", "o/n")
+	at := second.wait(0, "waiting for it.\r\n")
+	second.wait(at, "of the other pull")
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	second.wait(at, "Serve it:")
+	if code, all := second.ended(); code != 0 {
+		t.Errorf("exit code %d: %q", code, all)
+	}
+	if st, err := os.Stat(filepath.Join(store, "o", "n", stuckFile)); err != nil || st.Size() != stuckSize {
+		t.Errorf("%v, %v", st, err)
+	}
+}
+
+const (
+	stuckFile = "a-rather-long-name-of-a-model-Q4_K_M.gguf"
+	stuckSize = 1 << 20
+	stuckSum  = "30e14955ebf1352266dc2ff8067e68104607e750abb9d3b36582b8af909fcb58" // of zeros
+)
+
+// stuckHub has o/n with one file, of which it gives a quarter until released.
+func stuckHub(t *testing.T, release <-chan struct{}) string {
+	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Repo-Commit", fmt.Sprintf("%040d", 1))
+		if strings.HasPrefix(r.URL.Path, "/api/models/") {
+			fmt.Fprintf(w, `{"sha": "%040d", "siblings": [{"rfilename": "%s", "size": %d, "lfs": {"sha256": "%s", "size": %d}}]}`, 1, stuckFile, stuckSize, stuckSum, stuckSize)
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, &stuck{bytes.NewReader(make([]byte, stuckSize)), release, r.Context().Done()})
+	}))
+	t.Cleanup(hub.Close)
+	return hub.URL
+}
+
 // stuck is a file that is read to a quarter and then no further.
 type stuck struct {
 	*bytes.Reader
-	until <-chan struct{}
+	release, end <-chan struct{}
 }
 
 func (s *stuck) Read(b []byte) (int, error) {
 	if s.Len() < int(s.Size())*3/4 {
-		<-s.until
+		select {
+		case <-s.release:
+		case <-s.end:
+		}
 	}
 	return s.Reader.Read(b)
+}
+
+// Help on a narrow terminal has whole words too.
+func TestTerminalHelp(t *testing.T) {
+	for _, columns := range []int{40, 80} {
+		for _, args := range [][]string{nil, {"help", "serve"}, {"run", "--help"}, {"bench", "--help"}} {
+			p := onTerminal(t, columns, nil, args...)
+			code, all := p.ended()
+			if code != 0 || !strings.Contains(all, "Usage:") {
+				t.Errorf("%q: exit code %d, %.100q", args, code, all)
+			}
+			for line := range strings.Lines(all) {
+				// Words that are wider than the terminal stand alone.
+				if n := len([]rune(strings.TrimRight(line, "\r\n"))); n > columns && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%q: a line of %d columns: %q", args, n, line)
+				}
+			}
+		}
+	}
 }
