@@ -13,7 +13,9 @@ import (
 // Whatever goes wrong is said once, in one line, without what files hold.
 func TestErrors(t *testing.T) {
 	whisper := ""
-	t.Run("fixtures", func(t *testing.T) { whisper = fixtures.Path(t, "whisper", "ggml-tiny-f16.bin") })
+	stories := ""
+	t.Run("stories", func(t *testing.T) { stories = fixtures.Path(t, "real", "stories260K.gguf") })
+	t.Run("whisper", func(t *testing.T) { whisper = fixtures.Path(t, "whisper", "ggml-tiny-f16.bin") })
 	t.Chdir(t.TempDir())
 	write(t, "tiny.gguf", string(builtin.GGUF()))
 	write(t, "cut.gguf", string(builtin.GGUF()[:3000]))
@@ -94,16 +96,17 @@ func TestErrors(t *testing.T) {
 		{"run WHISPER hi", 1, `model "ggml-tiny-f16" is for transcription and cannot be used for completion; try: quern transcribe --model WHISPER FILE`},
 		{"tokenize --decode --no-special 1", 2, "--no-special has no effect: ids are taken as they are"},
 		{"tokenize --decode x", 2, `"x" is no token id`},
+		{"run --system x STORIES hi", 2, "--system has no effect: stories260K has no chat template and goes on with the prompt as it stands"},
 		{"help x", 2, `unknown command "x"`},
 		{"completion foo", 2, `unknown shell "foo"; quern completes words in bash, zsh, fish, powershell`},
 		{"completion bash x", 2, `one shell is wanted, and "x" is one too many`},
 		{"version x", 2, `version takes no arguments, got "x"`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
-			if strings.Contains(tt.args, "WHISPER") && whisper == "" {
+			if strings.Contains(tt.args, "WHISPER") && whisper == "" || strings.Contains(tt.args, "STORIES") && stories == "" {
 				t.Skip("no fixtures")
 			}
-			args := strings.Fields(strings.ReplaceAll(tt.args, "WHISPER", whisper))
+			args := strings.Fields(strings.NewReplacer("WHISPER", whisper, "STORIES", stories).Replace(tt.args))
 			code, stdout, stderr := quern(t, "", nil, args...)
 			if code != tt.code || stdout != "" {
 				t.Errorf("exit code %d, stdout %q; want %d and nothing", code, stdout, tt.code)

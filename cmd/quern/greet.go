@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/dustin/go-humanize"
 
@@ -126,6 +127,16 @@ func (g *greeting) speak(m engine.ModelInfo, options string) string {
 
 // quote writes s as one word of a shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// shellWord is s as it is written in a shell: quoted where it has to be.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@+,%=", r)
+	}) {
+		return s
+	}
+	return quote(s)
+}
 
 func describeModel(m engine.ModelInfo) string {
 	var facts []string

@@ -55,18 +55,7 @@ func TestGreeting(t *testing.T) {
 			return []string{fixtures.Path(t, "whisper", "ggml-tiny-f16.bin"), fixtures.Path(t, "whisper", "hf_tiny")}
 		}, nil, "Models: ggml-tiny-f16, hf_tiny", `"text"`},
 		{"speech", func(t *testing.T, dir string) []string {
-			from, dir := fixtures.Path(t, "kokoro", "tiny"), filepath.Join(dir, "kokoro")
-			for to, file := range map[string]string{"voices/af_x.bin": "voice_tiny.bin", "config.json": "config.json", "kokoro.safetensors": "kokoro-tiny.safetensors"} {
-				data, err := os.ReadFile(filepath.Join(from, file))
-				if err == nil {
-					err = os.MkdirAll(filepath.Join(dir, "voices"), 0o755)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				write(t, filepath.Join(dir, to), string(data))
-			}
-			return []string{dir}
+			return []string{kokoro(t, dir)}
 		}, nil, "Texts are spoken by kokoro", "\xff\xf3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,6 +87,23 @@ func TestGreeting(t *testing.T) {
 			}
 		})
 	}
+}
+
+// kokoro makes a folder of a Kokoro model below dir, with the voice af_x.
+func kokoro(t *testing.T, dir string) string {
+	t.Helper()
+	from, dir := fixtures.Path(t, "kokoro", "tiny"), filepath.Join(dir, "kokoro")
+	for to, file := range map[string]string{"voices/af_x.bin": "voice_tiny.bin", "config.json": "config.json", "kokoro.safetensors": "kokoro-tiny.safetensors"} {
+		data, err := os.ReadFile(filepath.Join(from, file))
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(dir, "voices"), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, to), string(data))
+	}
+	return dir
 }
 
 // reranker makes a model that ranks of a BERT: a head of zeros and a tokenizer of

@@ -150,17 +150,44 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		msg := fmt.Sprintf("unknown command %q", args[0])
-		if c := closest(args[0], names); c != "" {
-			msg += fmt.Sprintf("; did you mean %q?", c)
-		}
-		return usageError{errors.New(msg)}
+		return unknownCommand(cmd, args[0])
 	}
 	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.Name(), args[0])}
+}
+
+// otherNames are what people call quern's commands who know other programs.
+var otherNames = map[string]string{
+	"chat": "run", "ask": "run", "generate": "run", "complete": "run",
+	"server": "serve", "start": "serve", "up": "serve",
+	"show": "inspect", "info": "inspect",
+	"benchmark": "bench", "perplexity": "bench --quality",
+	"convert": "quantize", "quantise": "quantize",
+	"speak": "say", "tts": "say",
+	"listen": "transcribe", "hear": "transcribe", "stt": "transcribe", "asr": "transcribe",
+	"download": "pull", "fetch": "pull", "get": "pull", "install": "pull",
+	"ls": "list", "models": "list",
+	"remove": "rm", "delete": "rm",
+}
+
+// unknownCommand names the command that was probably meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	meant := otherNames[word]
+	switch {
+	case meant != "":
+	case exists(word) || isHub(word) || strings.Contains(word, " "):
+		meant = "run " + shellWord(word)
+	default:
+		meant = closest(word, names)
+	}
+	msg := fmt.Sprintf("unknown command %q", word)
+	if meant != "" {
+		msg += fmt.Sprintf("; did you mean: quern %s", meant)
+	}
+	return usageError{errors.New(msg)}
 }
 
 // exactModel wants one argument, a model's file or name.

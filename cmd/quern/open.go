@@ -206,7 +206,7 @@ func (m *models) unfit(name string, use engine.Kind) error {
 		return err
 	}
 	return fmt.Errorf("model %q is for %s and cannot be used for %s; try: "+commands[info.Kind],
-		info.ID, info.Kind, use, cmp.Or(m.given, info.ID))
+		info.ID, info.Kind, use, shellWord(cmp.Or(m.given, info.ID)))
 }
 
 // has reports whether a model is called name.

@@ -40,7 +40,7 @@ that is built in speaks: intelligible, and plainly a robot.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.model, "model", "m", "", "Kokoro model, a `path` or name (default the default voice model)")
-	f.StringVarP(&o.voice, "voice", "v", "af_bella", "`voice`, or a mixture of voices")
+	f.StringVarP(&o.voice, "voice", "v", "", "`name` of a voice, or a mixture of voices (default af_bella, or else the model's first)")
 	f.StringVarP(&o.out, "out", "o", "", "`file` to write; - is WAV to standard output (default speech.wav, without --play)")
 	f.BoolVarP(&o.play, "play", "p", false, "play it on this machine")
 	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
@@ -87,6 +87,9 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		return err
 	}
 	defer e.Close()
+	if o.voice == "" {
+		o.voice = usualVoice(e, info.ID)
+	}
 	if err := e.CheckVoice(info.ID, o.voice); err != nil {
 		return usageError{fmt.Errorf("--voice: %w", err)}
 	}
@@ -122,6 +125,20 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		return player.play(ctx, out)
 	}
 	return nil
+}
+
+// usualVoice is the voice of a model that speaks when none is named.
+func usualVoice(e *engine.Engine, model string) string {
+	const usual = "af_bella"
+	if e.CheckVoice(model, usual) == nil {
+		return usual
+	}
+	for _, v := range e.Voices() {
+		if v.Model == model {
+			return v.ID
+		}
+	}
+	return usual
 }
 
 var errToTerminal = usageError{errors.New("sound is not written to a terminal; name a file, as in --out hello.wav, or hear it with --play")}

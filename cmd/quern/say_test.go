@@ -109,3 +109,15 @@ func TestPlay(t *testing.T) {
 		}
 	}
 }
+
+// A model without the usual voice speaks with its first.
+func TestUsualVoice(t *testing.T) {
+	model := kokoro(t, t.TempDir())
+	t.Chdir(t.TempDir())
+	if code, out, errs := quern(t, "", nil, "say", "--model", model, "Hello"); code != 0 || !strings.HasPrefix(out, "speech.wav: ") {
+		t.Errorf("exit code %d, %q, %q", code, out, errs)
+	}
+	if code, _, errs := quern(t, "", nil, "say", "--model", model, "--voice", "af_bella", "Hello"); code != 2 || !strings.Contains(errs, `there is no voice "af_bella"; there is af_x`) {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}

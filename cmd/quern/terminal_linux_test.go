@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quern/bench/fixtures"
 )
 
 // A chat on a narrow terminal: words are whole, several lines are one turn, Ctrl-C does
@@ -129,6 +131,30 @@ func (s *stuck) Read(b []byte) (int, error) {
 		}
 	}
 	return s.Reader.Read(b)
+}
+
+// Sound is neither written to a terminal nor read from one, and whoever is asked to type
+// a text is told.
+func TestTerminalSound(t *testing.T) {
+	model := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"say", "-o", "-", "Hello"}, 2, "sound is not written to a terminal"},
+		{[]string{"transcribe", "--model", model, "-"}, 1, "send audio there with < FILE"},
+	} {
+		if code, all := onTerminal(t, 200, nil, tt.args...).ended(); code != tt.code || !strings.Contains(all, tt.want) || strings.Contains(all, "RIFF") {
+			t.Errorf("%q: exit code %d, %.200q", tt.args, code, all)
+		}
+	}
+	p := onTerminal(t, 80, nil, "tokenize", "--ids")
+	p.wait(0, "Ctrl-D on a line of its own ends it.")
+	p.send("Hello\n\x04")
+	if code, all := p.ended(); code != 0 {
+		t.Errorf("exit code %d, %q", code, all)
+	}
 }
 
 // Help on a narrow terminal has whole words too.

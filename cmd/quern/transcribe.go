@@ -139,6 +139,9 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 	}()
 	in := a.in
+	if file == "-" && isTerminal(in) {
+		return errors.New("it is a terminal; send audio there with < FILE, or name a file")
+	}
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
