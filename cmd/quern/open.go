@@ -147,7 +147,10 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	if err != nil {
 		return nil, engine.ModelInfo{}, err
 	}
-	info, err := m.load(ctx, name, kind)
+	info, err := m.find(name, kind)
+	if err == nil {
+		err = m.load(ctx, info)
+	}
 	if err != nil {
 		m.Close()
 		return nil, engine.ModelInfo{}, err
@@ -155,10 +158,15 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 	return m.Engine, info, nil
 }
 
-// load loads the model called name, or the default of kind when name is "". kind ""
-// takes any text model, and completion chat models too.
-func (m *models) load(ctx context.Context, name string, kind engine.Kind) (engine.ModelInfo, error) {
+// load loads a model.
+func (m *models) load(ctx context.Context, info engine.ModelInfo) error {
 	defer m.bars.wait()
+	return m.Load(ctx, info.ID)
+}
+
+// find returns the model called name, or the default of kind when name is "". kind ""
+// takes any text model, and completion chat models too.
+func (m *models) find(name string, kind engine.Kind) (engine.ModelInfo, error) {
 	if m.file != "" {
 		name = m.file
 	}
@@ -168,9 +176,6 @@ func (m *models) load(ctx context.Context, name string, kind engine.Kind) (engin
 	}
 	if isCode(err, engine.CodeModelNotSupported) || err == nil && !fits(info, kind) {
 		return info, m.unfit(cmp.Or(name, info.ID), cmp.Or(kind, "text"))
-	}
-	if err == nil {
-		err = m.Load(ctx, info.ID)
 	}
 	return info, err
 }

@@ -20,7 +20,7 @@ type statusLine struct {
 	width func() int // columns; nil draws nothing
 
 	mu    sync.Mutex
-	shown bool
+	shown int // columns
 	drawn time.Time
 }
 
@@ -49,13 +49,19 @@ func (s *statusLine) set(done float64, what string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shown && time.Since(s.drawn) < drawEvery {
+	if s.shown > 0 && time.Since(s.drawn) < drawEvery {
 		return
 	}
-	s.shown, s.drawn = true, time.Now()
-	// A terminal that is gone shows nothing.
-	_, _ = io.WriteString(s.w, "\r"+statusText(done, what, s.width()-4)+"\x1b[K")
+	// Spaces take away what was longer: not every terminal of Windows reads escape
+	// sequences. A terminal that is gone shows nothing.
+	text := statusText(done, what, s.width()-reserve)
+	columns := runewidth.StringWidth(text)
+	_, _ = io.WriteString(s.w, "\r"+text+strings.Repeat(" ", max(s.shown-columns, 0)))
+	s.shown, s.drawn = max(columns, s.shown), time.Now()
 }
+
+// reserve is how many columns stay free for "^C" and the cursor.
+const reserve = 4
 
 // statusText is at most width columns: the percentage, a bar if there is room, and
 // what is done.
@@ -81,9 +87,9 @@ func (s *statusLine) clear() {
 }
 
 func (s *statusLine) wipe() {
-	if s.shown {
-		_, _ = io.WriteString(s.w, "\r\x1b[K")
-		s.shown = false
+	if s.shown > 0 {
+		_, _ = io.WriteString(s.w, "\r"+strings.Repeat(" ", s.shown+reserve-1)+"\r")
+		s.shown = 0
 	}
 }
 

@@ -41,10 +41,10 @@ func TestProgress(t *testing.T) {
 				p.wait() // again, as defer does
 				want := ""
 				for _, percent := range tt.want {
-					want += "\r " + percent + " % loading m\x1b[K"
+					want += "\r " + percent + " % loading m"
 				}
 				if want != "" {
-					want += "\r\x1b[K"
+					want += wiped(" 10 % loading m")
 				}
 				if out.String() != want {
 					t.Errorf("drawn %q; want %q", out.String(), want)
@@ -57,8 +57,15 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A line that stays goes above the one that is drawn.
+// wiped is what takes a line away.
+func wiped(line string) string { return "\r" + strings.Repeat(" ", len(line)+reserve-1) + "\r" }
+
+// A line that stays goes above the one that is drawn, and a short line over a long one.
 func TestStatusLineWrite(t *testing.T) {
+	synctest.Test(t, testStatusLineWrite)
+}
+
+func testStatusLineWrite(t *testing.T) {
 	var out output
 	s := &statusLine{w: &out, width: func() int { return 40 }}
 	s.set(0.5, "loading m")
@@ -66,7 +73,12 @@ func TestStatusLineWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.set(0.6, "loading m")
-	if want := "\r 50 % loading m\x1b[K\r\x1b[Ka warning\n\r 60 % loading m\x1b[K"; out.String() != want {
+	s.clear()
+	s.set(0.7, "loading model")
+	time.Sleep(drawEvery)
+	s.set(0.8, "all")
+	if want := "\r 50 % loading m" + wiped(" 50 % loading m") + "a warning\n\r 60 % loading m" + wiped(" 60 % loading m") +
+		"\r 70 % loading model\r 80 % all          "; out.String() != want {
 		t.Errorf("drawn %q; want %q", out.String(), want)
 	}
 }

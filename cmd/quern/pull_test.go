@@ -203,8 +203,8 @@ func TestPulling(t *testing.T) {
 	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 200, AllSize: 200})
 	s.clear()
 	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 200, AllSize: 200})
-	want := "\r 25 % [=====               ] 50 B / 200 B weights.gguf\x1b[K\r\x1b[K" +
-		"\r 10 % [==                  ] verifying weights.gguf\x1b[K\r\x1b[K"
+	first, second := " 25 % [=====               ] 50 B / 200 B weights.gguf", " 10 % [==                  ] verifying weights.gguf"
+	want := "\r" + first + wiped(first) + "\r" + second + wiped(second)
 	if out.String() != want {
 		t.Errorf("drawn %q; want %q", out.String(), want)
 	}

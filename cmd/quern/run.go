@@ -140,12 +140,15 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 		}
 		name, words = "", args
 	}
+	info, err := m.find(name, engine.KindCompletion)
+	if err != nil {
+		return err
+	}
 	prompt, talk, err := a.promptOf(words)
 	if err != nil {
 		return err
 	}
-	info, err := m.load(ctx, name, engine.KindCompletion)
-	if err != nil {
+	if err := m.load(ctx, info); err != nil {
 		return err
 	}
 	if name == "" && len(words) > 0 && oneWord.MatchString(words[0]) {

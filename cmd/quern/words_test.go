@@ -32,6 +32,7 @@ func TestRunWords(t *testing.T) {
 		{"a model almost", []string{"quern-tinny", "hello"}, "", 1, "", []string{`did you mean "quern-tiny"?`}},
 		{"a model that is not there", []string{"qwen2.5", "hello"}, "", 1, "", []string{`no file "qwen2.5"`}},
 		{"a file that is not there", []string{"folder/model", "hello"}, "", 1, "", []string{`no file "folder/model"`}},
+		{"a model that speaks, and nothing to say", []string{"quern-formant"}, "", 1, "", []string{"is for speech"}},
 		{"a model that speaks", []string{"quern-formant", "hello"}, "", 1, "", []string{"is for speech", "try: quern say --model quern-formant TEXT"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
