@@ -8,6 +8,9 @@ import (
 	"quern/formats/weights"
 )
 
+// BuiltinName is the name of the built-in model.
+const BuiltinName = builtin.Name
+
 // BuiltinPath stands for the built-in model where a file is wanted.
 const BuiltinPath = "builtin:" + builtin.Name
 

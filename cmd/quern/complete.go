@@ -71,6 +71,9 @@ func (a *app) completions(root *cobra.Command) {
 			"against":  func(cmd *cobra.Command) []string { return a.modelNames(cmd, kind) },
 			"language": func(*cobra.Command) []string { return languages },
 		}
+		if cmd.Name() == "serve" {
+			all["model"] = a.servedNames
+		}
 		if cmd.Name() == "transcribe" {
 			all["language"] = func(*cobra.Command) []string { return engine.Languages() }
 		}
@@ -174,6 +177,25 @@ func (a *app) modelNames(cmd *cobra.Command, kind engine.Kind) []string {
 	for _, i := range m.Models() {
 		if kind == "" || slices.Contains(i.Capabilities, string(kind)) {
 			out = append(out, i.ID)
+		}
+	}
+	for _, ref := range a.storeNames(cmd) {
+		out = append(out, hub.Prefix+ref)
+	}
+	return out
+}
+
+// servedNames lists what serve takes for a model: names of the configuration, what is
+// built in and what was pulled. Models of folders are served without being named.
+func (a *app) servedNames(cmd *cobra.Command) []string {
+	s, err := a.quietly().load(cmd, "error")
+	if err != nil {
+		return nil
+	}
+	out := []string{engine.BuiltinName}
+	for _, m := range s.Models {
+		if m.Name != "" {
+			out = append(out, m.Name)
 		}
 	}
 	for _, ref := range a.storeNames(cmd) {

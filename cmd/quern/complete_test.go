@@ -37,7 +37,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"transcribe", "--format", ""}, []string{"text", "srt", "vtt", "json"}, nil},
 		{[]string{"transcribe", "--language", "d"}, []string{"de", "da"}, []string{"en"}},
 		{[]string{"transcribe", "--without", ""}, []string{"vad", "all"}, nil},
-		{[]string{"serve", "--model", ""}, []string{"small", "quern-formant"}, nil},
+		{[]string{"serve", "--model", ""}, []string{"small", "quern-tiny", "hub:o/n:Q4_K_M"}, []string{"quern-formant"}},
 		{[]string{"serve", "--quantize", "q4"}, []string{"q4_k_m", "q4_0"}, []string{"q8_0"}},
 		{[]string{"serve", "--cache-type", ""}, []string{"f16", "q8_0"}, nil},
 		{[]string{"serve", "--log-level", ""}, []string{"debug", "info", "warn", "error"}, nil},

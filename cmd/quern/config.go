@@ -334,6 +334,10 @@ func (s *settings) relativeTo(dir string) error {
 func (s *settings) selectModels(specs []string) error {
 	var out []modelSettings
 	for _, spec := range specs {
+		if _, configured := s.model(spec); spec == engine.BuiltinName && !configured && !exists(spec) {
+			s.Builtin = true
+			continue
+		}
 		m, err := s.selectModel(spec)
 		if err == nil && isHub(m.Path) {
 			_, err = hub.ParseRef(m.Path)
@@ -379,8 +383,10 @@ func (s *settings) selectModel(spec string) (modelSettings, error) {
 		names = append(names, m.Name)
 	}
 	msg := fmt.Sprintf("no file %q, and no model of that name in the configuration", spec)
-	if c := closest(spec, names); c != "" {
+	if c := closest(spec, append(names, engine.BuiltinName)); c != "" {
 		msg += fmt.Sprintf("; did you mean %q?", c)
+	} else if _, bad := hub.ParseRef(spec); bad == nil && !contains(modelEndings, filepath.Ext(spec)) {
+		msg += "; a model of the hub is called hub:" + spec
 	}
 	return modelSettings{}, errors.New(msg)
 }

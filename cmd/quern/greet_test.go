@@ -36,6 +36,7 @@ func TestGreeting(t *testing.T) {
 		answer string // part of what the line prints, or of the file it writes
 	}{
 		{"chat", func(*testing.T, string) []string { return nil }, nil, "Chat is answered by quern-tiny", "Paris"},
+		{"chat, named", func(*testing.T, string) []string { return []string{"quern-tiny"} }, nil, "Chat is answered by quern-tiny", "Paris"},
 		{"chat with a key", func(*testing.T, string) []string { return nil }, []string{"QUERN_API_KEY=secret"}, "with a key in QUERN_API_KEY", "Paris"},
 		{"two for chat", func(t *testing.T, dir string) []string {
 			file := filepath.Join(dir, "a b's.gguf")

@@ -39,6 +39,11 @@ prints what the graph takes and gives, its operators, and those quern lacks.
 			if err := exclusive(cmd, "graph", "json"); err != nil {
 				return err
 			}
+			if exists(args[0]) {
+				if err := idle(cmd, args[0]+" is a file", "models"); err != nil {
+					return err
+				}
+			}
 			file, err := a.modelFile(cmd.Context(), cmd, args[0])
 			if err != nil {
 				return err

@@ -84,6 +84,11 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 		}
 		o.guards |= g
 	}
+	if vad, _ := engine.GuardNamed("vad"); o.guards&vad != 0 && !o.chunked {
+		if err := idle(cmd, "--without leaves the detector out", "vad"); err != nil {
+			return err
+		}
+	}
 	// A file that is not there is found out before a large model is loaded.
 	for _, file := range files {
 		if file == "-" {
