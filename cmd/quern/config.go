@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -329,82 +328,6 @@ func (s *settings) relativeTo(dir string) error {
 	return nil
 }
 
-// selectModels makes specs the list of models: [NAME=]FILE, or the name of a
-// model the configuration has. They are loaded at start.
-func (s *settings) selectModels(specs []string) error {
-	var out []modelSettings
-	for _, spec := range specs {
-		if _, configured := s.model(spec); spec == engine.BuiltinName && !configured && !exists(spec) {
-			s.Builtin = true
-			continue
-		}
-		m, err := s.selectModel(spec)
-		if err == nil && isHub(m.Path) {
-			_, err = hub.ParseRef(m.Path)
-		}
-		if err != nil {
-			return err
-		}
-		m.Preload = true
-		// Named on the command line, it is wanted here and now.
-		s.Hub.Pull = s.Hub.Pull || isHub(m.Path)
-		out = append(out, m)
-	}
-	s.Models = out
-	return nil
-}
-
-func (s *settings) selectModel(spec string) (modelSettings, error) {
-	if spec == "" {
-		return modelSettings{}, errors.New("give a file or a name")
-	}
-	if isHub(spec) || exists(spec) {
-		return modelSettings{Path: spec}, nil
-	}
-	if name, file, ok := strings.Cut(spec, "="); ok {
-		if name == "" || file == "" {
-			return modelSettings{}, fmt.Errorf("%q: write NAME=FILE", spec)
-		}
-		if !isHub(file) && !exists(file) {
-			return modelSettings{}, fmt.Errorf("no file %q", file)
-		}
-		// The file's own settings of that name stay, only its path changes.
-		if m, ok := s.model(name); ok {
-			m.Path = file
-			return m, nil
-		}
-		return modelSettings{Name: name, Path: file}, nil
-	}
-	if m, ok := s.model(spec); ok {
-		return m, nil
-	}
-	var names []string
-	for _, m := range s.Models {
-		names = append(names, m.Name)
-	}
-	msg := fmt.Sprintf("no file %q, and no model of that name in the configuration", spec)
-	if c := closest(spec, append(names, engine.BuiltinName)); c != "" {
-		msg += fmt.Sprintf("; did you mean %q?", c)
-	} else if _, bad := hub.ParseRef(spec); bad == nil && !contains(modelEndings, filepath.Ext(spec)) {
-		msg += "; a model of the hub is called hub:" + spec
-	}
-	return modelSettings{}, errors.New(msg)
-}
-
-func (s *settings) model(name string) (modelSettings, bool) {
-	for _, m := range s.Models {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return modelSettings{}, false
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // maxThreads bounds the compute threads. They spin while they wait for each other.
 const maxThreads = 1024
 
@@ -548,67 +471,4 @@ func (m *modelSettings) check() error {
 	}
 	m.ChatTemplate, m.TemplateFile = string(b), ""
 	return nil
-}
-
-// engineOptions translates s for engine.New.
-func (s *settings) engineOptions(log *slog.Logger) engine.Options {
-	o := engine.Options{
-		Dirs:        s.ModelDirs,
-		Builtin:     s.Builtin,
-		Aliases:     s.Aliases,
-		Defaults:    map[engine.Kind]string{},
-		Threads:     s.Threads,
-		Device:      string(s.Device),
-		GPULayers:   s.layers(),
-		LoadTimeout: s.LoadTimeout.std(),
-		KeepAlive:   s.KeepAlive.std(),
-		MemoryLimit: int64(s.MemoryLimit),
-		Defaulted:   s.ModelDefaults.options(),
-		Log:         log,
-	}
-	for _, m := range s.Models {
-		o.Models = append(o.Models, m.options())
-	}
-	for kind, name := range map[engine.Kind]string{
-		engine.KindChat:          s.Defaults.Chat,
-		engine.KindCompletion:    s.Defaults.Completion,
-		engine.KindEmbedding:     s.Defaults.Embedding,
-		engine.KindRerank:        s.Defaults.Rerank,
-		engine.KindSpeech:        s.Defaults.Speech,
-		engine.KindTranscription: s.Defaults.Transcription,
-	} {
-		if name != "" {
-			o.Defaults[kind] = name
-		}
-	}
-	return o
-}
-
-func (m *modelSettings) options() engine.ModelOptions {
-	return engine.ModelOptions{
-		Name:          m.Name,
-		Path:          m.Path,
-		Fetch:         m.fetch,
-		ContextLength: m.ContextLength,
-		Slots:         m.Slots,
-		Queue:         m.Queue,
-		Batch:         m.Batch,
-		CacheType:     m.CacheType.number(),
-		CacheBytes:    int64(m.CacheMemory),
-		ChatTemplate:  m.ChatTemplate,
-		Quantize:      string(m.Quantize),
-		Detector:      m.VAD,
-		Preload:       m.Preload,
-		KeepAlive:     m.KeepAlive.std(),
-
-		QueryPrefix: m.QueryPrefix, DocumentPrefix: m.DocumentPrefix, Matryoshka: m.Matryoshka,
-		Sampling: engine.Sampling{
-			Temperature:   m.Sampling.Temperature,
-			TopP:          m.Sampling.TopP,
-			TopK:          m.Sampling.TopK,
-			MinP:          m.Sampling.MinP,
-			RepeatPenalty: m.Sampling.RepeatPenalty,
-			MaxTokens:     m.Sampling.MaxTokens,
-		},
-	}
 }
