@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -176,6 +177,9 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	return s.talk(ctx)
 }
 
+// noteAfter is how long standard input may take before it is said what is waited for.
+const noteAfter = 2 * time.Second
+
 // promptOf is what is asked: the words of the command line, what standard input
 // holds, or both. talk says that there is nothing and a person at the terminal.
 func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
@@ -184,6 +188,13 @@ func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 	case len(words) == 0 && isTerminal(a.in):
 		return "", true, nil
 	case len(words) == 0 || a.hasInput():
+		if prompt != "" {
+			// A pipe that nobody ends would be waited for without a word.
+			note := time.AfterFunc(noteAfter, func() {
+				fmt.Fprintln(a.status(), "Waiting for the end of standard input, the rest of the prompt; < /dev/null leaves it out.")
+			})
+			defer note.Stop()
+		}
 		text, err := a.readInput()
 		if err != nil {
 			return "", false, err

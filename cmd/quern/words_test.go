@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // The first argument of run is a model or begins the prompt.
@@ -89,5 +92,37 @@ func TestHasInput(t *testing.T) {
 		if got := tt.a.hasInput(); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
+	}
+}
+
+// Whoever left a pipe open is told that it is waited for.
+func TestPromptWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		words []string
+		after time.Duration
+		note  bool
+	}{
+		{"at once", []string{"Sum", "up"}, 0, false},
+		{"late", []string{"Sum", "up"}, 2 * noteAfter, true},
+		{"all of it late", nil, 2 * noteAfter, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var errs output
+				r, w := io.Pipe()
+				a := &app{in: r, err: &errs}
+				go func() {
+					time.Sleep(tt.after)
+					_, _ = io.WriteString(w, "an article\n")
+					w.Close()
+				}()
+				prompt, talk, err := a.promptOf(tt.words)
+				want := strings.TrimSpace(strings.Join(tt.words, " ") + "\n\nan article")
+				if prompt != want || talk || err != nil || strings.Contains(errs.String(), "standard input") != tt.note {
+					t.Errorf("%q, %v, %v, stderr %q; want %q", prompt, talk, err, errs.String(), want)
+				}
+			})
+		})
 	}
 }
