@@ -62,25 +62,23 @@ func wiped(line string) string { return "\r" + strings.Repeat(" ", len(line)+res
 
 // A line that stays goes above the one that is drawn, and a short line over a long one.
 func TestStatusLineWrite(t *testing.T) {
-	synctest.Test(t, testStatusLineWrite)
-}
-
-func testStatusLineWrite(t *testing.T) {
-	var out output
-	s := &statusLine{w: &out, width: func() int { return 40 }}
-	s.set(0.5, "loading m")
-	if _, err := s.Write([]byte("a warning\n")); err != nil {
-		t.Fatal(err)
-	}
-	s.set(0.6, "loading m")
-	s.clear()
-	s.set(0.7, "loading model")
-	time.Sleep(drawEvery)
-	s.set(0.8, "all")
-	if want := "\r 50 % loading m" + wiped(" 50 % loading m") + "a warning\n\r 60 % loading m" + wiped(" 60 % loading m") +
-		"\r 70 % loading model\r 80 % all          "; out.String() != want {
-		t.Errorf("drawn %q; want %q", out.String(), want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out output
+		s := &statusLine{w: &out, width: func() int { return 40 }}
+		s.set(0.5, "loading m")
+		if _, err := s.Write([]byte("a warning\n")); err != nil {
+			t.Fatal(err)
+		}
+		s.set(0.6, "loading m")
+		s.clear()
+		s.set(0.7, "loading model")
+		time.Sleep(drawEvery)
+		s.set(0.8, "all")
+		if want := "\r 50 % loading m" + wiped(" 50 % loading m") + "a warning\n\r 60 % loading m" + wiped(" 60 % loading m") +
+			"\r 70 % loading model\r 80 % all          "; out.String() != want {
+			t.Errorf("drawn %q; want %q", out.String(), want)
+		}
+	})
 }
 
 func TestStatusText(t *testing.T) {
