@@ -9,6 +9,7 @@ package codecs
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A Decoder is a stream of audio.
@@ -52,6 +53,8 @@ func (e *Error) Error() string {
 	switch {
 	case e.Err == nil:
 		return fmt.Sprintf("%s: %v", e.Found, e.Kind)
+	case strings.HasPrefix(e.Err.Error(), e.Kind.Error()+" "): // "malformed WAV: …"
+		return e.Err.Error()
 	case errors.Is(e.Err, e.Kind):
 		return fmt.Sprintf("%s: %v", e.Found, e.Err)
 	}

@@ -46,6 +46,21 @@ func (s *Stream) Duration() time.Duration {
 	return 0
 }
 
+// cutSlack is what a whole file's audio may fall short of what its headers claim:
+// containers count in milliseconds and know of padding their codecs drop.
+const cutSlack = 50 * time.Millisecond
+
+// Cut tells, when Read has come to the end, whether the input ended before its
+// audio did: how much was read, and how much the headers claim, 0 when they do not.
+func (s *Stream) Cut() (read, claimed time.Duration, cut bool) {
+	claimed = s.Duration()
+	read = time.Duration(float64(s.frames) / float64(max(s.Rate(), 1)) * float64(time.Second))
+	if d, ok := s.dec.(interface{ Cut() bool }); ok && d.Cut() {
+		return read, claimed, true
+	}
+	return read, claimed, claimed > read+cutSlack
+}
+
 // Read implements Decoder. A stream that ends without a single frame is an
 // error.
 func (s *Stream) Read(dst []float32) (int, error) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"quern/engine/graph"
-	"quern/formats"
 	"quern/kernels"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
@@ -68,7 +67,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	}
 
 	start := time.Now()
-	file, err := formats.Open(o.Path)
+	file, err := OpenFile(o.Path)
 	if err != nil {
 		return BenchResult{}, err
 	}

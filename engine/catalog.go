@@ -59,10 +59,7 @@ func (h *header) serves(want Kind) bool {
 
 // open opens the weights of a model.
 func (n *entry) open() (*weights.Set, error) {
-	if n.path == "" {
-		return gguf.Parse(builtin.GGUF())
-	}
-	return formats.Open(n.path)
+	return OpenFile(cmp.Or(n.path, BuiltinPath))
 }
 
 // newEntry reads a model's header. path "" is the built-in model.
@@ -557,6 +554,22 @@ func (e *Engine) Resolve(name string, kind Kind) (ModelInfo, error) {
 		return ModelInfo{}, err
 	}
 	return n.info(), nil
+}
+
+// File returns where a model is on this machine, BuiltinPath for the built-in one.
+func (e *Engine) File(name string) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.lookup(name, "")
+	switch {
+	case err != nil:
+		return "", err
+	case n.remote:
+		return "", fmt.Errorf("model %q is not on this machine yet", n.id)
+	case n == e.voice:
+		return "", fmt.Errorf("model %q is part of quern and has no file", n.id)
+	}
+	return cmp.Or(n.path, BuiltinPath), nil
 }
 
 // Defaults returns a model's default sampling values.

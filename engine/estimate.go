@@ -8,7 +8,6 @@ import (
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/tts/kokoro"
-	"quern/formats"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -39,7 +38,7 @@ func EstimateFile(path string, o ModelOptions, limit int64) (Estimate, error) {
 	if limit <= 0 {
 		limit = availableMemory()
 	}
-	file, err := formats.Open(path)
+	file, err := OpenFile(path)
 	if err != nil {
 		return Estimate{}, err
 	}

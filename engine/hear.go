@@ -59,6 +59,9 @@ func GuardNames() []string { return asr.GuardNames() }
 // GuardNamed returns the guard of a name.
 func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
 
+// Languages returns the codes of the languages that recognisers know.
+func Languages() []string { return asr.Languages() }
+
 // LanguageName returns the English name of a language given by its code or its
 // name, or "" for what is neither.
 func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)) }

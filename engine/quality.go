@@ -10,7 +10,6 @@ import (
 
 	"quern/engine/graph"
 	"quern/engine/token"
-	"quern/formats"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
@@ -135,7 +134,7 @@ func openScorer(ctx context.Context, backend graph.Backend, path, quantize strin
 			s.close()
 		}
 	}()
-	if s.m.file, err = formats.Open(path); err != nil {
+	if s.m.file, err = OpenFile(path); err != nil {
 		return s, err
 	}
 	if err = s.m.open(ctx, ModelOptions{ContextLength: o.Context, Quantize: quantize}, o.Threads); err != nil {

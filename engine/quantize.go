@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -79,27 +78,7 @@ func Quantize(ctx context.Context, o QuantizeOptions) error {
 			return err
 		}})
 	}
-	return writeFile(o.Target, meta, streams)
-}
-
-// writeFile writes a GGUF file that appears under its name when it is whole.
-func writeFile(target string, meta *weights.Meta, streams []gguf.Stream) error {
-	part := target + ".part"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	err = gguf.Write(f, meta, streams)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(part, target)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part))
-	}
-	return nil
+	return WriteFile(o.Target, func(f *os.File) error { return gguf.Write(f, meta, streams) })
 }
 
 // targetMeta is the metadata of a GGUF file of source, whose weights in GGUF's

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -196,11 +195,7 @@ func (w *arrayWriter) file(name string) string {
 }
 
 func writeArray(path string, t *onnx.Tensor) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(onnx.WriteNPY(f, t), f.Close())
+	return WriteFile(path, func(f *os.File) error { return onnx.WriteNPY(f, t) })
 }
 
 // measure finds the least, the mean and the largest number of t.

@@ -67,12 +67,8 @@ var kinds = []kind{
 	{is: isXML, err: ErrFormat, what: says("an XML document, not a model; a file store answers so when it refuses a download")},
 	{is: isJSON, err: ErrFormat, what: says("a JSON document, not a model; it may be a server's error or a model's configuration")},
 	{is: isZeros, err: ErrFormat, what: says("blank where a model begins; the download is incomplete")},
-	{is: isText, err: ErrFormat, what: func(h []byte) string {
-		return fmt.Sprintf("a text file, not a model; it begins with %.60q", h)
-	}},
-	{is: func([]byte) bool { return true }, err: ErrFormat, what: func(h []byte) string {
-		return fmt.Sprintf("no model file of a known kind; it begins with % x", h[:min(8, len(h))])
-	}},
+	{is: isText, err: ErrFormat, what: says("a text file, not a model")},
+	{is: func([]byte) bool { return true }, err: ErrFormat, what: says("no model file of a known kind")},
 }
 
 func says(s string) func([]byte) string { return func([]byte) string { return s } }

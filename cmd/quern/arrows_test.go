@@ -74,7 +74,7 @@ var arrows = []struct {
 
 	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
-		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/vbauerster/mpb/...", "github.com/chzyer/readline",
+		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
 
 	{"bench/...", []string{"..."}},

@@ -39,23 +39,24 @@ func (a *app) benchCmd() *cobra.Command {
 	var against string
 	var pp, tg, batch, depth, reps, window int
 	cmd := &cobra.Command{
-		Use:   "bench FILE [TEXT]",
-		Short: "Measure speed of a model file, or how well it predicts a text",
-		Long: `Measures how fast a model reads a prompt (pp, prefill) and writes a reply (tg,
-decode), with random tokens and nothing else running in the process. Every number is
-the median of --reps runs after one that does not count.
+		Use:   "bench MODEL [TEXT]",
+		Short: "Measure speed of a model, or how well it predicts a text",
+		Long: `Measures how fast MODEL, a file or a model's name, reads a prompt (pp, prefill) and
+writes a reply (tg, decode), with random tokens and nothing else running in the process.
+Every number is the median of --reps runs after one that does not count.
 
 With --batch N, N sequences are decoded together and the speed is their sum. With
 --depth N, both are measured behind N tokens that are in the cache already.
 
 Of a Whisper model the encoder's time for a window of 30 seconds and the decoder's for
 a token are measured; --tg is the tokens of a window, --batch the windows decoded
-together, and --pp means nothing.
+together.
 
 With --quality the perplexity of the model on the file TEXT is measured instead, and
 with --against how far its predictions are from those of another file: that of the
 same model before it was quantised.`,
-		Example: `  quern bench model.gguf
+		Example: `  quern bench quern-tiny
+  quern bench model.gguf
   quern bench model.gguf --threads 4 --json
   quern bench model.gguf --batch 8 --pp 128 --tg 64
   quern bench model.gguf --depth 32768 --tg 32 --cache-type q8_0
@@ -69,13 +70,14 @@ same model before it was quantised.`,
 			if depth < 0 {
 				return usageError{errors.New("--depth must not be negative")}
 			}
-			for _, name := range append(slices.Clone(args), against) {
-				if err := localFile(name); err != nil {
-					return err
-				}
+			var err error
+			if quality {
+				err = idle(cmd, "--quality measures no speed", "pp", "tg", "batch", "depth", "reps", "cache-type", "gpu-layers")
+			} else {
+				err = idle(cmd, "it belongs to --quality", "against", "window")
 			}
-			if against != "" && !quality {
-				return usageError{errors.New("--against belongs to --quality")}
+			if err != nil {
+				return err
 			}
 			s, err := a.load(cmd, "warn")
 			if err != nil {
@@ -83,17 +85,24 @@ same model before it was quantised.`,
 			}
 			ctx, stop := signals(cmd.Context(), stopSignals...)
 			defer stop()
+			file, err := a.modelFile(ctx, cmd, args[0])
+			if err == nil && against != "" {
+				against, err = a.modelFile(ctx, cmd, against)
+			}
+			if err != nil {
+				return err
+			}
 			setProcs(s.Threads)
 			if quality {
-				return a.quality(ctx, s, args[0], args[1], against, window, asJSON)
+				return a.quality(ctx, s, file, args[1], against, window, asJSON)
 			}
 			bars, loading := a.progress("measuring"), a.progress("loading")
 			defer loading.wait()
-			name := filepath.Base(args[0])
+			name := filepath.Base(file)
 			o := engine.BenchOptions{
 				Progress:  func(done, of int) { bars.update(name, float64(done)/float64(of)) },
 				Loading:   func(done float64) { loading.update(name, done) },
-				Path:      args[0],
+				Path:      file,
 				Threads:   s.Threads,
 				Device:    string(s.Device),
 				GPULayers: s.layers(),
@@ -105,7 +114,10 @@ same model before it was quantised.`,
 				CacheType: s.ModelDefaults.CacheType.number(),
 				Quantize:  string(s.ModelDefaults.Quantize),
 			}
-			if engine.IsHearing(args[0]) {
+			if engine.IsHearing(file) {
+				if err := idle(cmd, "a recogniser is measured", "pp", "depth", "cache-type", "quantize", "gpu-layers"); err != nil {
+					return err
+				}
 				r, err := engine.BenchHearing(ctx, o)
 				bars.wait()
 				if err != nil {
@@ -157,7 +169,7 @@ same model before it was quantised.`,
 	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
 	f.IntVar(&depth, "depth", 0, "`tokens` that stand before those measured")
 	f.IntVar(&reps, "reps", 3, "measured `runs`")
-	addSettings(cmd, "threads", "device", "gpu-layers", "cache-type", "quantize")
+	addSettings(cmd, "models", "threads", "device", "gpu-layers", "cache-type", "quantize")
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"quern/bench/fixtures"
 	"quern/engine/builtin"
@@ -53,13 +54,15 @@ func TestCommandLine(t *testing.T) {
 		stderr []string // parts
 	}{
 		{"nothing", "", "", nil, 0, []string{"Usage:", "serve", "Examples:"}, nil},
-		{"help", "help bench", "", nil, 0, []string{"quern bench FILE", "--batch", "Compute:"}, nil},
+		{"help", "help bench", "", nil, 0, []string{"quern bench MODEL", "--batch", "Compute:"}, nil},
 		{"help of serve", "serve --help", "", nil, 0, []string{"Server:", "Models:", "Environment:", "QUERN_API_KEY"}, nil},
-		{"unknown command", "serv", "", nil, 2, nil, []string{`unknown command "serv"`, `did you mean "serve"?`, "quern --help"}},
+		{"unknown command", "serv", "", nil, 2, nil, []string{`unknown command "serv"; did you mean: quern serve` + "\n", "quern --help"}},
+		{"a command of others", "chat", "", nil, 2, nil, []string{`unknown command "chat"; did you mean: quern run` + "\n"}},
+		{"a file for a command", "tiny.gguf", "", nil, 2, nil, []string{"did you mean: quern run tiny.gguf\n"}},
 		{"unknown flag", "serve --thread 3", "", nil, 2, nil, []string{"--thread", "did you mean --threads?", "quern serve --help"}},
 		{"argument where none belongs", "serve model.gguf", "", nil, 2, nil, []string{"takes no arguments", "model.gguf"}},
-		{"no file", "inspect", "", nil, 2, nil, []string{"which file?"}},
-		{"two files", "bench a b", "", nil, 2, nil, []string{"takes one file"}},
+		{"no file", "inspect", "", nil, 2, nil, []string{"which model? Write: quern inspect MODEL\n"}},
+		{"two files", "bench a b", "", nil, 2, nil, []string{"one model is wanted"}},
 		{"missing file", "inspect nowhere.gguf", "", nil, 1, nil, []string{"nowhere.gguf"}},
 		{"no model file", "inspect text.gguf", "", nil, 1, nil, []string{"text.gguf"}},
 		{"flags that exclude each other", "inspect --graph --json text.gguf", "", nil, 2, nil, []string{"graph", "json"}},
@@ -74,8 +77,8 @@ func TestCommandLine(t *testing.T) {
 		{"bench of less than nothing", "bench --depth -1 tiny.gguf", "", nil, 2, nil, []string{"--depth"}},
 		{"bench behind tokens", "bench --pp 40 --tg 3 --batch 3 --depth 70 --reps 1 tiny.gguf", "", nil, 0,
 			[]string{"prefill pp40", "decode tg3", "both behind 70 tokens", "3 sequences together", "GB/s while decoding"}, nil},
-		{"quality without a text", "bench --quality x.gguf", "", nil, 2, nil, []string{"a model file and a text file"}},
-		{"a reference without quality", "bench x.gguf --against y.gguf", "", nil, 2, nil, []string{"--against belongs to --quality"}},
+		{"quality without a text", "bench --quality x.gguf", "", nil, 2, nil, []string{"a model and a text file"}},
+		{"a reference without quality", "bench x.gguf --against y.gguf", "", nil, 2, nil, []string{"--against has no effect"}},
 		{"quality", "bench --quality tiny.gguf story.txt --against tiny.gguf --window 64", "", nil, 0,
 			[]string{"perplexity", " ± ", "against", "tiny.gguf", "mean 0.00000", "same first choice  100.00 %"}, nil},
 		{"quality as JSON", "bench --quality tiny.gguf story.txt --json --window 64", "", nil, 0, []string{`"model":"tiny.gguf"`, `"window":64`, `"perplexity":`}, nil},
@@ -88,12 +91,12 @@ func TestCommandLine(t *testing.T) {
 		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},
 		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
 		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"threads: at most 1024"}},
-		{"no configuration", "serve --config none.yaml", "", nil, 2, nil, []string{"--config: open none.yaml"}},
-		{"no configuration, environment", "list", "", []string{"QUERN_CONFIG=none.yaml"}, 2, nil, []string{"QUERN_CONFIG: open none.yaml"}},
+		{"no configuration", "serve --config none.yaml", "", nil, 2, nil, []string{"--config: none.yaml"}},
+		{"no configuration, environment", "list", "", []string{"QUERN_CONFIG=none.yaml"}, 2, nil, []string{"QUERN_CONFIG: none.yaml"}},
 		{"bad reference", "serve --model hub:x", "", nil, 2, nil, []string{"--model: ", "has no owner"}},
 		{"bad port", "serve --listen 127.0.0.1:99999", "", nil, 2, nil, []string{"invalid port", "from 0 to 65535"}},
 		{"not our address", "serve --no-auth --listen 192.0.2.1:0", "", nil, 1, nil, []string{"192.0.2.1:0 is no address of this machine", "--listen"}},
-		{"no folder", "serve --models none", "", nil, 1, nil, []string{"model folder: open none"}},
+		{"no folder", "serve --models none", "", nil, 1, nil, []string{"model folder: none"}},
 		{"a file for a folder", "serve --models tiny.gguf", "", nil, 1, nil, []string{"tiny.gguf is a file"}},
 		{"one name twice", "serve --model tiny.gguf --model tiny.gguf", "", nil, 1, nil, []string{`two models are called "tiny"`, "NAME=FILE"}},
 		{"no endpoint", "serve --config override.yaml --listen 127.0.0.1:0", "", nil, 1, nil, []string{"request_timeout_overrides", `no endpoint "/v1/x"`}},
@@ -101,14 +104,14 @@ func TestCommandLine(t *testing.T) {
 		{"no hub", "run o/n hello", "", nil, 1, nil, []string{"hub:o/n"}},
 		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
 		{"bad template", "run --config template.yaml m hello", "", nil, 1, nil, []string{"malformed chat template", "line 1"}},
-		{"a file is wanted", "bench hub:o/n", "", nil, 2, nil, []string{"quern pull o/n"}},
+		{"a model that was not pulled", "bench hub:o/n", "", nil, 1, nil, []string{"quern pull o/n"}},
 		{"nothing to say", "say", " ", nil, 2, nil, []string{"the text is empty"}},
 		{"no voice model", "say --model tiny.gguf hello", "", nil, 1, nil, []string{"cannot be used for speech"}},
 		{"nothing to hear", "transcribe", "", nil, 2, nil, []string{"which file?"}},
 		{"no recogniser", "transcribe bad.yaml", "", nil, 2, nil, []string{"--model hub:"}},
-		{"no detector", "transcribe --vad none.bin x.wav", "", nil, 2, nil, []string{"--vad: stat none.bin"}},
+		{"no detector", "transcribe --vad none.bin story.txt", "", nil, 2, nil, []string{"--vad: none.bin"}},
 		{"a model for a detector", "serve --vad tiny.gguf", "", nil, 2, nil, []string{"--vad: ", "Silero detector"}},
-		{"no such help", "help serv", "", nil, 2, nil, []string{`did you mean "serve"?`}},
+		{"no such help", "help serv", "", nil, 2, nil, []string{"did you mean: quern serve"}},
 		{"help", "help say", "", nil, 0, []string{"quern say [TEXT...]"}, nil},
 		{"completion", "completion bash", "", nil, 0, []string{"bash completion"}, nil},
 	} {
@@ -148,6 +151,11 @@ func TestVersion(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(text, "quern ") || !strings.Contains(text, "CPU level ") {
 		t.Errorf("exit code %d, %q", code, text)
 	}
+	for _, flag := range []string{"--version", "-v"} {
+		if code, same, errs := quern(t, "", nil, flag); code != 0 || same != text || errs != "" {
+			t.Errorf("%s: exit code %d, %q, %q; want what \"quern version\" prints", flag, code, same, errs)
+		}
+	}
 	_, text, _ = quern(t, "", nil, "version", "--json")
 	var b build
 	if err := json.Unmarshal([]byte(text), &b); err != nil || b.CPULevel == "" || !strings.HasPrefix(b.Go, "go") {
@@ -167,10 +175,14 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("%s has no example or no long description", c.Name())
 		}
 		var b strings.Builder
+		b.WriteString(c.Long + "\n")
 		if err := writeUsage(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: a line of %d columns: %s", c.Name(), n, line)
+			}
 			if strings.Contains(line, "  --") && strings.Contains(line, " string ") {
 				t.Errorf("%s: the flag's value has no name: %s", c.Name(), line)
 			}

@@ -182,7 +182,7 @@ func TestBadSettings(t *testing.T) {
 		{"bad mixture", "models: [{path: a, quantize: q9}]", nil, nil, []string{"models[0].quantize", "Q4_K_M"}},
 		{"bad cache type", "models: [{path: a, cache_type: q4}]", nil, nil, []string{"models[0].cache_type", "f16, f32, q8_0"}},
 		{"bad listen", "listen: localhost", nil, nil, []string{"quern.yaml", "listen", "HOST:PORT"}},
-		{"bad auth", "auth: all", nil, nil, []string{`auth: want none or a list of keys, got "all"`}},
+		{"bad auth", "auth: all", nil, nil, []string{`auth: want none or a list of keys, got text`}},
 		{"key without name", "auth: [{key: k}]", nil, nil, []string{"auth[0]: name is missing"}},
 		{"key without key", "auth: [{name: k}]", nil, nil, []string{"exactly one of key, key_file, key_env and sha256"}},
 		{"key and file", "auth: [{name: k, key: a, key_file: b}]", nil, nil, []string{"exactly one"}},

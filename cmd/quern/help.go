@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sort"
 	"strings"
 
@@ -13,9 +14,13 @@ import (
 
 const groupAnnotation = "quern_group"
 
+// helpWidth is how wide help is at most.
+const helpWidth = 100
+
 // help prints a command's description and then its usage.
 func help(cmd *cobra.Command, _ []string) {
-	w := cmd.OutOrStdout()
+	w, flush := breaking(cmd.OutOrStdout())
+	defer flush()
 	text := cmd.Long
 	if text == "" {
 		text = cmd.Short
@@ -23,6 +28,17 @@ func help(cmd *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s\n\n", text)
 	// Writing help to a closed pipe is nobody's failure.
 	_ = writeUsage(w, cmd)
+}
+
+// breaking is w, with lines broken between words where w is a terminal too narrow for
+// them, and what has to be called at the end.
+func breaking(w io.Writer) (io.Writer, func() error) {
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(f) {
+		return w, func() error { return nil }
+	}
+	b := newWrapper(f)
+	return b, b.Flush
 }
 
 func usage(cmd *cobra.Command) error { return writeUsage(cmd.ErrOrStderr(), cmd) }
@@ -43,6 +59,10 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
 	}
+	width := helpWidth
+	if narrow, ok := w.(*wrapper); ok {
+		width = min(width, narrow.width())
+	}
 	sets := map[string]*pflag.FlagSet{}
 	var order []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -60,7 +80,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 	sort.SliceStable(order, func(i, j int) bool { return rank[order[i]] < rank[order[j]] })
 	for _, name := range order {
 		if sets[name].HasAvailableFlags() {
-			fmt.Fprintf(&b, "\n%s:\n%s", name, sets[name].FlagUsages())
+			fmt.Fprintf(&b, "\n%s:\n%s", name, sets[name].FlagUsagesWrapped(width))
 		}
 	}
 	if env := cmd.Annotations[envAnnotation]; env != "" {
@@ -130,42 +150,76 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		msg := fmt.Sprintf("unknown command %q", args[0])
-		if c := closest(args[0], names); c != "" {
-			msg += fmt.Sprintf("; did you mean %q?", c)
-		}
-		return usageError{errors.New(msg)}
+		return unknownCommand(cmd, args[0])
 	}
-	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
+	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.Name(), args[0])}
 }
 
-// localFile refuses a reference to the hub where a file of this machine is wanted.
-func localFile(name string) error {
-	if isHub(name) {
-		return usageError{fmt.Errorf("%s: a file is wanted; \"quern pull %s\" fetches it and says where it is", name, strings.TrimPrefix(name, "hub:"))}
-	}
-	return nil
+// otherNames are what people call quern's commands who know other programs.
+var otherNames = map[string]string{
+	"chat": "run", "ask": "run", "generate": "run", "complete": "run",
+	"server": "serve", "start": "serve", "up": "serve",
+	"show": "inspect", "info": "inspect",
+	"benchmark": "bench", "perplexity": "bench --quality",
+	"convert": "quantize", "quantise": "quantize",
+	"speak": "say", "tts": "say",
+	"listen": "transcribe", "hear": "transcribe", "stt": "transcribe", "asr": "transcribe",
+	"download": "pull", "fetch": "pull", "get": "pull", "install": "pull",
+	"ls": "list", "models": "list",
+	"remove": "rm", "delete": "rm",
 }
 
-// exactFile wants one argument, the model file.
-func exactFile(cmd *cobra.Command, args []string) error {
+// unknownCommand names the command that was probably meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	meant := otherNames[word]
+	switch {
+	case meant != "":
+	case exists(word) || isHub(word) || strings.Contains(word, " "):
+		meant = "run " + shellWord(word)
+	default:
+		meant = closest(word, names)
+	}
+	msg := fmt.Sprintf("unknown command %q", word)
+	if meant != "" {
+		msg += fmt.Sprintf("; did you mean: quern %s", meant)
+	}
+	return usageError{errors.New(msg)}
+}
+
+// exactModel wants one argument, a model's file or name.
+func exactModel(cmd *cobra.Command, args []string) error { return exactly(cmd, "model", args) }
+
+// exactFile wants one argument, a file.
+func exactFile(cmd *cobra.Command, args []string) error { return exactly(cmd, "file", args) }
+
+func exactly(cmd *cobra.Command, what string, args []string) error {
 	switch len(args) {
 	case 0:
-		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
+		return usageError{fmt.Errorf("which %s? Write: %s", what, strings.TrimSuffix(cmd.UseLine(), " [flags]"))}
 	case 1:
-		return localFile(args[0])
+		return nil
 	}
-	return usageError{fmt.Errorf("%s takes one file, got %q", cmd.CommandPath(), args)}
+	return usageError{fmt.Errorf("one %s is wanted, and %q is one too many", what, args[1])}
 }
 
 // someFiles wants at least one argument.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("%s: which file?", cmd.CommandPath())}
+		return exactly(cmd, "file", nil)
+	}
+	return nil
+}
+
+// idle refuses flags that would have no effect: why says what they belong to.
+func idle(cmd *cobra.Command, why string, names ...string) error {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s has no effect: %s", name, why)}
+		}
 	}
 	return nil
 }

@@ -16,39 +16,52 @@ import (
 
 	"quern/engine"
 	"quern/engine/model"
-	"quern/formats"
 	"quern/formats/weights"
 )
 
 func (a *app) inspectCmd() *cobra.Command {
 	var graph, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "inspect FILE",
+		Use:   "inspect MODEL",
 		Short: "Show what a model file holds and whether quern can run it",
-		Long: `Prints the metadata and the tensor table of a model file, and whether quern can run
-it. Long arrays and texts are shortened; --json has them whole. Of an ONNX model it
+		Long: `Prints the metadata and the tensor table of a model, and whether quern can run it.
+MODEL is a file, or the name of a model in the configuration, a model folder or the
+store. Long arrays and texts are shortened; --json has them whole. Of an ONNX model it
 prints what the graph takes and gives, its operators, and those quern lacks. Of a PyTorch
 checkpoint (.pth, .pt, .bin) it prints the tensors; nothing in it is executed, and of such
 files quern runs Kokoro's only.
 
 --graph prints the forward pass as quern records it, in Graphviz's language.`,
 		Example: `  quern inspect model.gguf
+  quern inspect quern-tiny
   quern inspect --json model.gguf | jq .metadata
   quern inspect --graph model.gguf | dot -Tsvg > model.svg`,
-		Args: exactFile,
+		Args: exactModel,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := exclusive(cmd, "graph", "json"); err != nil {
 				return err
 			}
-			if engine.IsONNX(args[0]) {
+			if exists(args[0]) {
+				if err := idle(cmd, args[0]+" is a file", "models"); err != nil {
+					return err
+				}
+			}
+			file, err := a.modelFile(cmd.Context(), cmd, args[0])
+			if err != nil {
+				return err
+			}
+			if engine.IsONNX(file) {
 				if graph {
 					return usageError{errors.New("--graph draws models that quern records; an ONNX file is a graph already")}
 				}
-				return inspectONNX(a.out, args[0], asJSON)
+				return inspectONNX(a.out, file, asJSON)
 			}
-			set, err := formats.Open(args[0])
+			set, err := engine.OpenFile(file)
 			if err != nil {
 				return err
+			}
+			if use := engine.FileUse(file); graph && use != "" {
+				return fmt.Errorf("--graph draws text models; this file is for: %s", use)
 			}
 			defer set.Close()
 			switch {
@@ -60,13 +73,14 @@ files quern runs Kokoro's only.
 				_, err = a.out.Write(dot)
 				return err
 			case asJSON:
-				return inspectJSON(a.out, args[0], set)
+				return inspectJSON(a.out, file, set)
 			}
-			return inspectText(a.out, args[0], set)
+			return inspectText(a.out, file, set)
 		},
 	}
 	cmd.Flags().BoolVar(&graph, "graph", false, "print the recorded forward pass as Graphviz")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addSettings(cmd, "models")
 	return cmd
 }
 
@@ -115,7 +129,9 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	for _, t := range byType {
 		fmt.Fprintf(w, "\t%s: %d, %s weights, %s\n", t.name, t.tensors, scaled(t.elems), humanize.Bytes(uint64(t.storage)))
 	}
-	if err := engine.CanRun(set); err != nil {
+	if use := engine.FileUse(file); use != "" {
+		fmt.Fprintf(w, "quern\tcan run it: %s\n", plain(use))
+	} else if err := engine.CanRun(set); err != nil {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
@@ -236,7 +252,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		File: file, Format: set.Source.String(), Weights: all.elems, Bytes: all.storage,
 		Runnable: true, Metadata: orderedMeta{&set.Meta}, Tensors: []tensor{},
 	}
-	if err := engine.CanRun(set); err != nil {
+	if engine.FileUse(file) != "" {
+		// Its memory depends on the windows decoded together.
+	} else if err := engine.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
 	} else if e, err := engine.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}

@@ -68,8 +68,8 @@ model that was not pulled to its end is not listed.`,
 
 func (a *app) printModels(dir string, list []hub.Model) error {
 	if len(list) == 0 {
-		fmt.Fprintf(a.out, "no models in %s; fetch one: quern pull OWNER/NAME\n", plain(dir))
-		return nil
+		_, err := fmt.Fprintf(a.out, "no models in %s; fetch one: quern pull OWNER/NAME\n", plain(dir))
+		return err
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tKIND\tQUANT\tSIZE\tCHANGED")

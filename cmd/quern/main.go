@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quern/engine"
 	"quern/httpapi"
 )
 
@@ -34,6 +33,9 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
+
+	once sync.Once
+	line *statusLine // of err; see status
 
 	pulling sync.Mutex // held while a model is pulled that a request asked for
 }
@@ -69,19 +71,6 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// explain is what is said of err, with the cause that the engine keeps from clients of
-// the API because it may name files.
-func explain(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "stopped"
-	}
-	text := err.Error()
-	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Err != nil && !strings.Contains(text, e.Err.Error()) {
-		text += fmt.Sprintf(" (%v)", e.Err)
-	}
-	return text
-}
-
 // exitError ends the program with a code; what there is to say was said.
 type exitError struct{ code int }
 
@@ -98,23 +87,28 @@ below works at once.`,
 		Example: `  quern serve                                   serve the built-in model
   quern serve --model llama-3.2-1b-q4_k_m.gguf  serve a file
   quern run                                     chat in the terminal
+  quern run "What is the capital of France?"    one answer
   quern inspect model.gguf                      what is in a file, and can quern run it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Version = thisBuild().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().BoolP("version", "v", false, "print version, Go version, platform and CPU level")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(helpCmd(root))
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
 		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
-		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd())
+		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd(), a.completionCmd())
+	a.completions(root)
 	return root
 }
 
@@ -149,9 +143,9 @@ func (a *app) logger(s *loaded) *slog.Logger {
 		panic(err)
 	}
 	o := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(a.err, o)
+	var h slog.Handler = slog.NewTextHandler(a.status(), o)
 	if s.Log.Format == "json" {
-		h = slog.NewJSONHandler(a.err, o)
+		h = slog.NewJSONHandler(a.status(), o)
 	}
 	log := slog.New(httpapi.LogHandler(h))
 	for _, w := range s.warnings {

@@ -1,102 +1,175 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
+	"github.com/mattn/go-runewidth"
+	"golang.org/x/term"
 )
 
-// progress draws one bar for every model being worked on. On anything but a
-// terminal it draws nothing.
-type progress struct {
-	what string // is done to a model: "loading"
-	w    io.Writer
-	tty  bool
+// A statusLine is the last line of a terminal while something takes its time. It is
+// never wider than the terminal, with room for the "^C" that terminals echo, so that it
+// can be taken away again. The zero value draws nothing.
+type statusLine struct {
+	w     io.Writer
+	width func() int // columns; nil draws nothing
 
 	mu    sync.Mutex
-	pool  *mpb.Progress
+	shown int // columns
+	drawn time.Time
+}
+
+// drawEvery bounds how often the line is drawn.
+const drawEvery = 50 * time.Millisecond
+
+// newStatusLine draws on w if that is a terminal.
+func newStatusLine(w io.Writer) *statusLine {
+	s := &statusLine{w: w}
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		s.width = func() int {
+			width, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0
+			}
+			return width
+		}
+	}
+	return s
+}
+
+// set shows how much is done, 0 to 1, and of what.
+func (s *statusLine) set(done float64, what string) {
+	if s.width == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown > 0 && time.Since(s.drawn) < drawEvery {
+		return
+	}
+	// Spaces take away what was longer: not every terminal of Windows reads escape
+	// sequences. A terminal that is gone shows nothing.
+	text := statusText(done, what, s.width()-reserve)
+	columns := runewidth.StringWidth(text)
+	_, _ = io.WriteString(s.w, "\r"+text+strings.Repeat(" ", max(s.shown-columns, 0)))
+	s.shown, s.drawn = max(columns, s.shown), time.Now()
+}
+
+// reserve is how many columns stay free for "^C" and the cursor.
+const reserve = 4
+
+// statusText is at most width columns: the percentage, a bar if there is room, and
+// what is done.
+func statusText(done float64, what string, width int) string {
+	const bar = 20
+	done = min(max(done, 0), 1)
+	text := fmt.Sprintf("%3.0f %% ", 100*done)
+	if width >= 3*bar {
+		full := int(done * bar)
+		text += "[" + strings.Repeat("=", full) + strings.Repeat(" ", bar-full) + "] "
+	}
+	if width <= 0 {
+		return ""
+	}
+	return strings.TrimRight(runewidth.Truncate(text+plain(what), width, "…"), " ")
+}
+
+// clear takes the line away.
+func (s *statusLine) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+}
+
+func (s *statusLine) wipe() {
+	if s.shown > 0 {
+		_, _ = io.WriteString(s.w, "\r"+strings.Repeat(" ", s.shown+reserve-1)+"\r")
+		s.shown = 0
+	}
+}
+
+// Write writes what stays, above the line.
+func (s *statusLine) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	return s.w.Write(b)
+}
+
+// status is the line of standard error. There is one.
+func (a *app) status() *statusLine {
+	a.once.Do(func() { a.line = newStatusLine(a.err) })
+	return a.line
+}
+
+// progress shows the work on models, of several that which told of itself last.
+type progress struct {
+	what string // is done to a model: "loading"
+	line *statusLine
+
+	mu    sync.Mutex
 	tasks map[string]*task
 }
 
-// task is the work on one model. Its bar appears when it has taken a while, so
-// that small models load without a flicker.
+// task is the work on one model. It is shown when it has taken a while, so that small
+// models load without a flicker.
 type task struct {
 	done  float64
-	bar   *mpb.Bar
+	shown bool
 	timer *time.Timer
 }
 
-const (
-	barSteps = 1000
-	barAfter = 300 * time.Millisecond
-)
+const showAfter = 300 * time.Millisecond
 
-// progress returns an empty set of bars on standard error. wait must be called
-// when no more work is expected; it clears what is left.
+// progress starts without work. wait must be called when no more is expected; it
+// clears what is left.
 func (a *app) progress(what string) *progress {
-	return &progress{what: what, w: a.err, tty: isTerminal(a.err), tasks: map[string]*task{}}
+	return &progress{what: what, line: a.status(), tasks: map[string]*task{}}
 }
 
 // update says that the work on model has come to done, 0 to 1. Work that failed
-// stops calling it; wait takes its bar away.
+// stops calling it; wait takes its line away.
 func (p *progress) update(model string, done float64) {
-	if !p.tty {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.tasks[model]
 	if t == nil {
 		t = &task{}
-		t.timer = time.AfterFunc(barAfter, func() { p.show(model, t) })
+		t.timer = time.AfterFunc(showAfter, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.tasks[model] == t {
+				t.shown = true
+				p.line.set(t.done, p.what+" "+model)
+			}
+		})
 		p.tasks[model] = t
 	}
-	t.done = min(max(done, 0), 1)
-	t.draw()
-	if done >= 1 {
+	t.done = done
+	switch {
+	case done >= 1:
 		t.timer.Stop()
 		delete(p.tasks, model)
+		if t.shown {
+			p.line.clear()
+		}
+	case t.shown:
+		p.line.set(done, p.what+" "+model)
 	}
 }
 
-// show makes the bar of t, unless its work has ended.
-func (p *progress) show(model string, t *task) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tasks[model] != t {
-		return
-	}
-	if p.pool == nil {
-		p.pool = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(40), mpb.WithAutoRefresh())
-	}
-	t.bar = p.pool.AddBar(barSteps,
-		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(p.what+" "+plain(model)+" ")),
-		mpb.AppendDecorators(decor.Percentage()))
-	t.draw()
-}
-
-func (t *task) draw() {
-	if t.bar != nil {
-		t.bar.SetCurrent(int64(t.done * barSteps))
-	}
-}
-
-// wait clears the bars.
+// wait clears the line.
 func (p *progress) wait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.tasks {
 		t.timer.Stop()
-		if t.bar != nil {
-			t.bar.Abort(true)
-		}
 	}
-	if p.pool != nil {
-		p.pool.Wait()
-	}
-	p.pool, p.tasks = nil, map[string]*task{}
+	p.tasks = map[string]*task{}
+	p.line.clear()
 }

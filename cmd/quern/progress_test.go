@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mattn/go-runewidth"
 )
 
 func TestProgress(t *testing.T) {
@@ -12,33 +14,80 @@ func TestProgress(t *testing.T) {
 		name string
 		tty  bool
 		work func(p *progress)
-		want bool // something about the model is drawn
+		want []string // percentages drawn
 	}{
-		{"fast", true, func(p *progress) { p.update("m", 0.1); p.update("m", 1) }, false},
-		{"slow in one step", true, func(p *progress) { p.update("m", 0.1); time.Sleep(2 * barAfter) }, true},
+		{"fast", true, func(p *progress) { p.update("m", 0.1); p.update("m", 1) }, nil},
+		{"slow in one step", true, func(p *progress) { p.update("m", 0.1); time.Sleep(2 * showAfter) }, []string{"10"}},
 		{"slow", true, func(p *progress) {
 			p.update("m", 0.1)
-			time.Sleep(2 * barAfter)
+			time.Sleep(2 * showAfter)
 			p.update("m", 0.5)
+			p.update("m", 0.51) // too soon to be drawn
 			p.update("m", 1)
-		}, true},
-		{"no terminal", false, func(p *progress) { p.update("m", 0.1); time.Sleep(2 * barAfter) }, false},
-		{"nothing", true, func(*progress) {}, false},
+		}, []string{"10", "50"}},
+		{"no terminal", false, func(p *progress) { p.update("m", 0.1); time.Sleep(2 * showAfter) }, nil},
+		{"nothing", true, func(*progress) {}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out output
-				p := &progress{what: "loading", w: &out, tty: tt.tty, tasks: map[string]*task{}}
+				line := &statusLine{w: &out}
+				if tt.tty {
+					line.width = func() int { return 30 }
+				}
+				p := &progress{what: "loading", line: line, tasks: map[string]*task{}}
 				tt.work(p)
 				p.wait()
 				p.wait() // again, as defer does
-				if got := strings.Contains(out.String(), "loading m"); got != tt.want {
-					t.Errorf("drawn: %v in %q; want %v", got, out.String(), tt.want)
+				want := ""
+				for _, percent := range tt.want {
+					want += "\r " + percent + " % loading m"
 				}
-				if len(p.tasks) != 0 || p.pool != nil {
+				if want != "" {
+					want += wiped(" 10 % loading m")
+				}
+				if out.String() != want {
+					t.Errorf("drawn %q; want %q", out.String(), want)
+				}
+				if len(p.tasks) != 0 {
 					t.Error("something is left")
 				}
 			})
 		})
+	}
+}
+
+// wiped is what takes a line away.
+func wiped(line string) string { return "\r" + strings.Repeat(" ", len(line)+reserve-1) + "\r" }
+
+// A line that stays goes above the one that is drawn, and a short line over a long one.
+func TestStatusLineWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out output
+		s := &statusLine{w: &out, width: func() int { return 40 }}
+		s.set(0.5, "loading m")
+		if _, err := s.Write([]byte("a warning\n")); err != nil {
+			t.Fatal(err)
+		}
+		s.set(0.6, "loading m")
+		s.clear()
+		s.set(0.7, "loading model")
+		time.Sleep(drawEvery)
+		s.set(0.8, "all")
+		if want := "\r 50 % loading m" + wiped(" 50 % loading m") + "a warning\n\r 60 % loading m" + wiped(" 60 % loading m") +
+			"\r 70 % loading model\r 80 % all          "; out.String() != want {
+			t.Errorf("drawn %q; want %q", out.String(), want)
+		}
+	})
+}
+
+func TestStatusText(t *testing.T) {
+	for width := range 120 {
+		for _, what := range []string{"loading a-rather-long-name-of-a-model-Q4_K_M.gguf", "世界世界世界世界世界世界", "\x1b[2J"} {
+			text := statusText(0.314, what, width)
+			if n := runewidth.StringWidth(text); n > width || strings.Contains(text, "\x1b") || width > 6 && !strings.HasPrefix(text, " 31 %") {
+				t.Errorf("%d columns of %d: %q", n, width, text)
+			}
+		}
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,8 +16,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"quern/engine"
 	"quern/engine/hub"
@@ -43,7 +41,8 @@ main branch. Without QUANT the sensible one is taken, Q4_K_M where there is one,
 quern says which. All parts of a split model come along, and what a model of several
 files needs: SafeTensors, ONNX, Whisper and Kokoro repositories.
 
-A pull that was interrupted goes on where it stopped. Files appear when they are whole
+A pull that was interrupted goes on where it stopped, and one that finds another of the
+same repository waits for it. Files appear when they are whole
 and their hashes are right. Files in the Hugging Face cache are not fetched again.`,
 		Example: `  quern pull bartowski/Llama-3.2-1B-Instruct-GGUF
   quern pull bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
@@ -79,9 +78,9 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
 }
 
 // someModels wants at least one reference.
-func someModels(cmd *cobra.Command, args []string) error {
+func someModels(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("%s: which model? Write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE", cmd.CommandPath())}
+		return usageError{errors.New("which model? Write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE")}
 	}
 	return nil
 }
@@ -172,9 +171,9 @@ func truthy(v string) bool {
 }
 
 func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool) error {
-	bars := a.pullBars()
-	defer bars.wait()
-	c, err := a.hubClient(s, a.logger(s), bars.update)
+	line := a.status()
+	defer line.clear()
+	c, err := a.hubClient(s, a.logger(s), a.pulled())
 	if err != nil {
 		return err
 	}
@@ -188,7 +187,7 @@ func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool
 			return nil
 		}
 	}
-	bars.wait()
+	line.clear()
 	if err != nil {
 		return err
 	}
@@ -196,7 +195,7 @@ func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool
 		return err
 	}
 	m, err := c.Fetch(ctx, p)
-	bars.wait()
+	line.clear()
 	if err != nil {
 		if ctx.Err() != nil {
 			fmt.Fprintln(a.err, "Stopped. The same command goes on from here.")
@@ -270,9 +269,9 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 	if err != nil {
 		return usageError{err}
 	}
-	bars := a.pullBars()
-	defer bars.wait()
-	c, err := a.hubClient(s, log, bars.update)
+	line := a.status()
+	defer line.clear()
+	c, err := a.hubClient(s, log, a.pulled())
 	if err != nil {
 		return err
 	}
@@ -358,84 +357,35 @@ func fetchError(r hub.Ref, err error) error {
 		Message: fmt.Sprintf("model %q cannot be fetched from the hub: the server's log says why", r.String())}
 }
 
-// pullBars draws a bar for every file on its way and one for all of them. On
-// anything but a terminal it draws nothing.
-type pullBars struct {
-	w   io.Writer
-	tty bool
-
-	mu    sync.Mutex
-	pool  *mpb.Progress
-	files map[string]*mpb.Bar
-	all   *mpb.Bar
-}
-
-func (a *app) pullBars() *pullBars {
-	return &pullBars{w: a.err, tty: isTerminal(a.err)}
-}
-
-// update draws p.
-func (b *pullBars) update(p hub.Progress) {
-	if !b.tty {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.pool == nil {
-		b.files = map[string]*mpb.Bar{}
-		b.pool = mpb.New(mpb.WithOutput(b.w), mpb.WithWidth(40), mpb.WithAutoRefresh())
-	}
-	if b.all == nil && p.AllSize > 0 {
-		b.all = b.add("total", p.AllSize, mpb.BarPriority(1<<30))
-	}
-	if b.all != nil {
-		// Never full before wait: mpb ends a bar that is.
-		b.all.SetTotal(p.AllSize+1, false)
-		b.all.SetCurrent(p.AllDone)
-	}
-	bar := b.files[p.File]
-	if p.State == hub.Present {
-		if bar != nil {
-			bar.Abort(true)
-			delete(b.files, p.File)
+// pulled returns what is told of a pull: it says once that another is waited for, and
+// shows how far it is.
+func (a *app) pulled() func(hub.Progress) {
+	told := false
+	return func(p hub.Progress) {
+		if p.State == hub.Waiting && !told {
+			told = true
+			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", plain(p.File))
 		}
+		a.status().pulling(p)
+	}
+}
+
+// pulling shows how far a pull is: all of it, and the file that told last.
+func (s *statusLine) pulling(p hub.Progress) {
+	done, size := p.AllDone, p.AllSize
+	if size <= 0 {
+		done, size = p.Done, p.Size
+	}
+	if p.State == hub.Present || size <= 0 {
 		return
 	}
-	if bar == nil {
-		bar = b.add(p.File, p.Size+1, mpb.BarRemoveOnComplete())
-		b.files[p.File] = bar
-	}
-	bar.SetCurrent(p.Done)
-}
-
-func (b *pullBars) add(name string, size int64, o ...mpb.BarOption) *mpb.Bar {
-	return b.pool.AddBar(size, append(o,
-		mpb.PrependDecorators(decor.Name(plain(shorten(name))+" ", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.CountersKiloByte("% .1f / % .1f"), decor.Percentage(decor.WCSyncSpace)))...)
-}
-
-// shorten keeps the end of a path, which tells files apart.
-func shorten(name string) string {
-	const most = 40
-	if r := []rune(name); len(r) > most {
-		return "…" + string(r[len(r)-most+1:])
-	}
-	return name
-}
-
-// wait clears the bars.
-func (b *pullBars) wait() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.pool == nil {
+	if p.State == hub.Waiting {
+		s.set(float64(done)/float64(size), "of the other pull")
 		return
 	}
-	for _, bar := range b.files {
-		bar.Abort(true)
+	what := fmt.Sprintf("%s / %s %s", humanize.Bytes(uint64(max(done, 0))), humanize.Bytes(uint64(size)), path.Base(p.File))
+	if p.State == hub.Verifying {
+		done, size, what = p.Done, max(p.Size, 1), "verifying "+path.Base(p.File)
 	}
-	if b.all != nil {
-		b.all.Abort(true)
-	}
-	b.pool.Wait()
-	b.pool, b.all, b.files = nil, nil, nil
+	s.set(float64(done)/float64(size), what)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"quern/engine/hub"
@@ -166,7 +164,6 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	p := start(t, env, "serve", "--listen", "127.0.0.1:0", "--config", config)
 	base := p.wait(t, `listening on (\S+)`)[1]
 	p.wait(t, "Models: |Chat is answered")
-	p.wait(t, `Not on this machine yet, fetched when first asked for: o/n:Q4_K_M, gone\n`)
 	if gets.Load() != 0 {
 		t.Errorf("%d files fetched before anybody asked", gets.Load())
 	}
@@ -184,26 +181,31 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	}
 }
 
-func TestPullBars(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out output
-		b := &pullBars{w: &out, tty: true}
-		b.wait() // before anything was drawn
-		for done := int64(0); done <= 100; done += 20 {
-			b.update(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: done, Size: 100, AllDone: done, AllSize: 100})
-			time.Sleep(60 * time.Millisecond)
-		}
-		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 100, AllSize: 100})
-		b.update(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 100, AllSize: 100})
-		b.wait()
-		b.wait()
-		for _, part := range []string{"weights.gguf", "total", "%"} {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("%q is not drawn in %q", part, out.String())
-			}
-		}
-	})
-	if got := shorten(fmt.Sprintf("%060d.gguf", 1)); len([]rune(got)) != 40 || !strings.HasSuffix(got, "1.gguf") {
-		t.Errorf("shorten = %q", got)
+// A pull says once that it waits for another, with a terminal and without.
+func TestPullWaits(t *testing.T) {
+	var out output
+	a := &app{err: &out}
+	told := a.pulled()
+	for range 3 {
+		told(hub.Progress{File: "o/n", State: hub.Waiting, AllDone: 1, AllSize: 2})
+	}
+	if want := "Another pull of o/n is under way; waiting for it.\n"; out.String() != want {
+		t.Errorf("told %q; want %q", out.String(), want)
+	}
+}
+
+func TestPulling(t *testing.T) {
+	var out output
+	s := &statusLine{w: &out, width: func() int { return 80 }}
+	s.clear() // before anything was drawn
+	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: 20, Size: 100, AllDone: 50, AllSize: 200})
+	s.clear()
+	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 200, AllSize: 200})
+	s.clear()
+	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 200, AllSize: 200})
+	first, second := " 25 % [=====               ] 50 B / 200 B weights.gguf", " 10 % [==                  ] verifying weights.gguf"
+	want := "\r" + first + wiped(first) + "\r" + second + wiped(second)
+	if out.String() != want {
+		t.Errorf("drawn %q; want %q", out.String(), want)
 	}
 }

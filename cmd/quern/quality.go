@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 	defer f.Close()
 	b, err := readLimited(f, maxText)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", text, err)
 	}
 	bars := a.progress("measuring")
 	name := filepath.Base(model)
@@ -77,10 +78,10 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 // benchArgs wants a file, and with --quality a text beside it.
 func benchArgs(cmd *cobra.Command, args []string) error {
 	if quality, err := cmd.Flags().GetBool("quality"); err != nil || !quality {
-		return exactFile(cmd, args)
+		return exactModel(cmd, args)
 	}
 	if len(args) != 2 {
-		return usageError{fmt.Errorf("%s --quality: give a model file and a text file", cmd.CommandPath())}
+		return usageError{errors.New("--quality wants a model and a text file")}
 	}
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,24 +17,27 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
-	"quern/engine/hub"
 	"quern/engine/sample"
 )
 
 func (a *app) runCmd() *cobra.Command {
 	var o replyOptions
 	cmd := &cobra.Command{
-		Use:   "run [MODEL [PROMPT...]]",
-		Short: "Chat in the terminal",
+		Use:   "run [MODEL] [PROMPT...]",
+		Short: "Chat in the terminal, or answer one prompt",
 		Long: `Chats with MODEL in the terminal: a model file, or the name of a model in the
-configuration or in a model folder. Without MODEL the default model answers, which
-is the built-in one unless the configuration says otherwise.
+configuration, a model folder or the store. Without MODEL the default model answers,
+which is the built-in one unless the configuration says otherwise.
 
-With a PROMPT, or with a prompt on standard input, quern prints one reply and ends.
+With a PROMPT quern prints one reply and ends. A file or pipe on standard input is the
+prompt, or what follows it. A first argument that is no model and does not look like
+a model's name begins the prompt.
+
 In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands.`,
 		Example: `  quern run
+  quern run "What is the capital of France?"
   quern run llama-3.2-1b-q4_k_m.gguf
-  quern run quern-tiny "What is the capital of France?"
+  quern run llama-3.2-1b-q4_k_m.gguf "Sum this up:" < article.txt
   echo "Tell me a story." | quern run --temperature 0 --max-tokens 100`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
@@ -123,47 +124,91 @@ func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
 }
 
 func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
-	model, prompt := "", ""
-	if len(args) > 0 {
-		model, prompt = args[0], strings.Join(args[1:], " ")
-	}
-	talk := prompt == "" && isTerminal(a.in)
-	if prompt == "" && !talk {
-		b, err := readLimited(a.in, maxPrompt)
-		if err != nil {
-			return err
-		}
-		if prompt = strings.TrimSpace(string(b)); prompt == "" {
-			return usageError{errors.New("the prompt is empty; give it on standard input, or behind the model, as in quern run quern-tiny \"Hello\"")}
-		}
-	}
-	// In a chat Ctrl-C belongs to the reply, so only the other signal ends us.
-	sig := stopSignals
-	if talk {
-		sig = stopSignals[1:]
-	}
-	ctx, stop := signals(cmd.Context(), sig...)
+	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
-
-	e, info, err := a.openModel(ctx, cmd, model, "")
+	name, words := "", args
+	if len(args) > 0 {
+		name, words = args[0], args[1:]
+	}
+	m, err := a.openModels(ctx, cmd, name)
 	if err != nil {
-		if isCode(err, engine.CodeModelNotFound) && strings.Contains(model, " ") {
-			err = usageError{fmt.Errorf("%w; the model comes first, as in quern run quern-tiny %q", err, model)}
-		}
 		return err
 	}
-	defer e.Close()
-	s := &session{app: a, engine: e, model: info, options: o, system: o.system}
-	if talk {
-		// Caught for the whole chat: a Ctrl-C that comes between two replies
-		// must not end the program.
-		s.interrupts = make(chan os.Signal, 1)
-		signal.Notify(s.interrupts, os.Interrupt)
-		defer signal.Stop(s.interrupts)
-		return s.talk(ctx)
+	defer m.Close()
+	if name != "" && !m.has(name) {
+		if mayBeName(name, m.ids()) {
+			return m.missing(name)
+		}
+		name, words = "", args
 	}
-	_, err = s.reply(ctx, prompt)
-	return err
+	info, err := m.find(name, engine.KindCompletion)
+	if err != nil {
+		return err
+	}
+	prompt, talk, err := a.promptOf(words)
+	if err != nil {
+		return err
+	}
+	if err := m.load(ctx, info); err != nil {
+		return err
+	}
+	if name == "" && len(words) > 0 && oneWord.MatchString(words[0]) {
+		fmt.Fprintf(a.err, "quern: no model is called %q, so %s takes it as the prompt\n", words[0], info.ID)
+	}
+	if info.Kind == engine.KindCompletion {
+		if err := idle(cmd, info.ID+" has no chat template and goes on with the prompt as it stands", "system"); err != nil {
+			return err
+		}
+	}
+	s := &session{app: a, engine: m.Engine, model: info, options: o, system: o.system}
+	if !talk {
+		_, err = s.reply(ctx, prompt)
+		return err
+	}
+	// In a chat Ctrl-C belongs to the reply, so only the other signal ends us.
+	// Caught for the whole chat: one that comes between two replies must not end
+	// the program either.
+	s.interrupts = make(chan os.Signal, 1)
+	signal.Notify(s.interrupts, os.Interrupt)
+	defer signal.Stop(s.interrupts)
+	stop()
+	ctx, stop = signals(cmd.Context(), stopSignals[1:]...)
+	defer stop()
+	return s.talk(ctx)
+}
+
+// noteAfter is how long standard input may take before it is said what is waited for.
+const noteAfter = 2 * time.Second
+
+// promptOf is what is asked: the words of the command line, what standard input
+// holds, or both. talk says that there is nothing and a person at the terminal.
+func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
+	prompt = strings.TrimSpace(strings.Join(words, " "))
+	switch {
+	case len(words) == 0 && isTerminal(a.in):
+		return "", true, nil
+	case len(words) == 0 || a.hasInput():
+		if prompt != "" {
+			// A pipe that nobody ends would be waited for without a word.
+			note := time.AfterFunc(noteAfter, func() {
+				fmt.Fprintln(a.status(), "Waiting for the end of standard input, the rest of the prompt; < /dev/null leaves it out.")
+			})
+			defer note.Stop()
+		}
+		text, err := a.readInput()
+		if err != nil {
+			return "", false, err
+		}
+		if rest := strings.TrimSpace(text); rest != "" && prompt != "" {
+			prompt += "\n\n" + rest
+		} else {
+			prompt += rest
+		}
+	}
+	if prompt == "" {
+		return "", false, usageError{errors.New("the prompt is empty; give it as an argument, as in quern run \"Hello\", or on standard input")}
+	}
+	return prompt, false, nil
 }
 
 // maxPrompt bounds what is read from standard input.
@@ -171,97 +216,23 @@ const maxPrompt = 64 << 20
 
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("longer than %s", size(limit))
 	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("standard input is longer than %s", size(limit))
-	}
-	return b, nil
+	return b, err
 }
 
-// openModel starts an engine for one user and loads the model named: a file, a
-// name the settings know, or the default of kind when name is "".
-func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, kind engine.Kind) (*engine.Engine, engine.ModelInfo, error) {
-	none := engine.ModelInfo{}
-	s, err := a.load(cmd, "warn")
+// readInput reads standard input to its end. Whoever sits at the terminal is told
+// what is waited for.
+func (a *app) readInput() (string, error) {
+	if isTerminal(a.in) {
+		fmt.Fprintln(a.err, "Type the text; Ctrl-D on a line of its own ends it.")
+	}
+	b, err := readLimited(a.in, maxPrompt)
 	if err != nil {
-		return nil, none, err
+		return "", fmt.Errorf("standard input: %w", err)
 	}
-	log := a.logger(s)
-	reference := isHub(name)
-	file := name != "" && !reference && exists(name)
-	if reference {
-		s.Models, s.Hub.Pull = []modelSettings{{Path: name, Preload: true}}, true
-	}
-	if !file {
-		if err := a.resolveHub(ctx, s, log); err != nil {
-			return nil, none, err
-		}
-	}
-	if reference {
-		name = s.Models[0].Name
-	}
-	bars := a.progress("loading")
-	defer bars.wait()
-	o := s.engineOptions(log)
-	o.Progress = bars.update
-	o.KeepAlive = -1
-	o.LoadTimeout = 1000 * time.Hour // whoever waits can press Ctrl-C
-	o.Defaulted.Slots = 1
-	for i := range o.Models {
-		o.Models[i].Slots, o.Models[i].KeepAlive = 1, 0
-	}
-	if file {
-		o.Models = []engine.ModelOptions{{Path: name}}
-		o.Dirs, o.Aliases, o.Defaults = nil, nil, nil
-	}
-	e, err := engine.New(o)
-	if err != nil {
-		return nil, none, err
-	}
-	if file {
-		name = e.Models()[0].ID // before what is built in
-	}
-	info, err := resolve(e, name, kind)
-	if err == nil {
-		err = e.Load(ctx, info.ID)
-	}
-	if err != nil {
-		e.Close()
-		if isCode(err, engine.CodeModelNotFound) {
-			err = fmt.Errorf("no file %q, and %w", name, err)
-			if _, bad := hub.ParseRef(name); bad == nil && !slices.Contains(modelEndings, filepath.Ext(name)) {
-				err = fmt.Errorf("%w; a model of the hub is called hub:%s", err, name)
-			}
-		}
-		return nil, none, err
-	}
-	return e, info, nil
-}
-
-// modelEndings are those of files, in names that might also be the hub's.
-var modelEndings = []string{".gguf", ".bin", ".onnx", ".safetensors"}
-
-// isCode reports whether err is the engine's, of that code.
-func isCode(err error, code engine.Code) bool {
-	var e *engine.Error
-	return errors.As(err, &e) && e.Code == code
-}
-
-// resolve is Engine.Resolve, except that without a name and a kind the only text
-// model, or the default for chat, is meant.
-func resolve(e *engine.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
-	if name == "" && kind == "" {
-		texts := slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool {
-			return m.Kind == engine.KindSpeech || m.Kind == engine.KindTranscription
-		})
-		if len(texts) == 1 {
-			return texts[0], nil
-		}
-		kind = engine.KindChat
-	}
-	return e.Resolve(name, kind)
+	return string(b), nil
 }
 
 // A generator answers prompts. *engine.Engine is one.
@@ -309,8 +280,8 @@ func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string
 
 // reply answers prompt on standard output and adds both to the conversation.
 func (s *session) reply(ctx context.Context, prompt string) (string, error) {
-	out := s.app.out
-	if isTerminal(out) {
+	out, flush := breaking(s.app.out)
+	if out != s.app.out {
 		out = &plainWriter{w: out}
 	}
 	var p engine.Prompt
@@ -327,6 +298,9 @@ func (s *session) reply(ctx context.Context, prompt string) (string, error) {
 		p.AutoShorten = true
 	}
 	text, err := s.ask(ctx, p, out)
+	if bad := flush(); err == nil {
+		err = bad
+	}
 	if !strings.HasSuffix(text, "\n") && (text != "" || err == nil) {
 		fmt.Fprintln(out)
 	}

@@ -27,7 +27,7 @@ also written as .npy files.
 
 Operators that quern lacks, and inputs that were not given, are listed before any work.`,
 		Example: `  quern run-onnx model.onnx --input x=image.npy
-  quern run-onnx encoder.onnx --input input_ids=ids.npy --input attention_mask=mask.npy --output out/`,
+  quern run-onnx encoder.onnx --input ids=ids.npy --input mask=mask.npy --output out/`,
 		Args: exactFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files := make(map[string]string)

@@ -1,13 +1,15 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +20,7 @@ import (
 
 type sayOptions struct {
 	model, voice, out, language string
+	play                        bool
 	speed                       float64
 	seed                        uint64
 }
@@ -26,18 +29,21 @@ func (a *app) sayCmd() *cobra.Command {
 	var o sayOptions
 	cmd := &cobra.Command{
 		Use:   "say [TEXT...]",
-		Short: "Speak a text into an audio file",
+		Short: "Speak a text into an audio file, or aloud",
 		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
-(.mp3, .wav, .flac, .opus, .pcm). Without a Kokoro model the voice that is built in
-speaks: intelligible, and plainly a robot.`,
+(.mp3, .wav, .flac, .opus, .pcm, .ulaw, .alaw). The file appears when it is whole. With
+--play it is heard, and written only if --out names it. Without a Kokoro model the voice
+that is built in speaks: intelligible, and plainly a robot.`,
 		Example: `  quern say -o hello.wav Hello there.
+  quern say --play Hello there.
   quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.say(cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.model, "model", "m", "", "Kokoro model, a `path` or name (default the default voice model)")
-	f.StringVarP(&o.voice, "voice", "v", "af_bella", "`voice`, or a mixture of voices")
-	f.StringVarP(&o.out, "out", "o", "speech.wav", "`file` to write; - is WAV to standard output")
+	f.StringVarP(&o.voice, "voice", "v", "", "`name` of a voice, or a mixture of voices (default af_bella, or else the model's first)")
+	f.StringVarP(&o.out, "out", "o", "", "`file` to write; - is WAV to standard output (default speech.wav, without --play)")
+	f.BoolVarP(&o.play, "play", "p", false, "play it on this machine")
 	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
 	f.Float64Var(&o.speed, "speed", 1, "`tempo` from 0.5 to 2")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that varies the noise in the voice")
@@ -46,17 +52,34 @@ speaks: intelligible, and plainly a robot.`,
 	return cmd
 }
 
-func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
+func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 	if !(o.speed >= 0.5 && o.speed <= 2) {
 		return usageError{fmt.Errorf("--speed must be between 0.5 and 2, got %g", o.speed)}
+	}
+	if err := checkLanguage(o.language); err != nil {
+		return err
 	}
 	text, err := a.textArg(args)
 	if err != nil {
 		return err
 	}
+	switch {
+	case o.out == "" && !o.play:
+		o.out = "speech.wav"
+	case o.out == "-" && o.play:
+		return usageError{errors.New("--out - and --play do not go together")}
+	case o.out == "-" && isTerminal(a.out):
+		return errToTerminal
+	}
 	encoding, err := encodingOf(o.out)
 	if err != nil {
 		return usageError{err}
+	}
+	var player *player
+	if o.play {
+		if player, err = findPlayer(strings.ToLower(filepath.Ext(o.out))); err != nil {
+			return err
+		}
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
@@ -65,50 +88,107 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) (err error) {
 		return err
 	}
 	defer e.Close()
-	if err := e.CheckVoice(info.ID, o.voice); err != nil {
-		return usageError{err}
+	if o.voice == "" {
+		o.voice = usualVoice(e, info.ID)
 	}
-	// Standard output may be a pipe, and a WAV header says how long the file is.
-	var whole spool.Pool
-	kept := whole.New()
-	defer kept.Close()
-	var w io.Writer = kept
-	if o.out != "-" {
-		f, err := os.Create(o.out)
+	if err := e.CheckVoice(info.ID, o.voice); err != nil {
+		return usageError{fmt.Errorf("--voice: %w", err)}
+	}
+	request := engine.SpeakRequest{Model: info.ID, Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}
+	if o.out == "-" {
+		// It may be a pipe, and a WAV header says how long the file is.
+		var whole spool.Pool
+		kept := whole.New()
+		defer kept.Close()
+		if _, err := speak(ctx, e, request, encoding, kept); err != nil {
+			return err
+		}
+		_, err := kept.WriteTo(a.out)
+		return err
+	}
+	out := o.out
+	if out == "" {
+		dir, err := os.MkdirTemp("", "quern-say-")
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		w = f
+		defer os.RemoveAll(dir)
+		out = filepath.Join(dir, "speech.wav")
 	}
+	var spoken time.Duration
+	err = engine.WriteFile(out, func(f *os.File) (err error) {
+		if isTerminal(f) {
+			return errToTerminal
+		}
+		spoken, err = speak(ctx, e, request, encoding, f)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		fmt.Fprintf(a.out, "%s: %.1f s of speech\n", plain(o.out), spoken.Seconds())
+	}
+	if o.play {
+		return player.play(ctx, out)
+	}
+	return nil
+}
+
+// usualVoice is the voice of a model that speaks when none is named.
+func usualVoice(e *engine.Engine, model string) string {
+	const usual = "af_bella"
+	if e.CheckVoice(model, usual) == nil {
+		return usual
+	}
+	for _, v := range e.Voices() {
+		if v.Model == model {
+			return v.ID
+		}
+	}
+	return usual
+}
+
+var errToTerminal = usageError{errors.New("sound is not written to a terminal; name a file, as in --out hello.wav, or hear it with --play")}
+
+// speak writes what is spoken to w and returns how long it is.
+func speak(ctx context.Context, e *engine.Engine, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
 	var enc codecs.Encoder
-	for s, err := range e.Speak(ctx, engine.SpeakRequest{Model: info.ID, Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}) {
+	samples, rate := 0, 1
+	for s, err := range e.Speak(ctx, r) {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if enc == nil {
 			if enc, err = encoding.Create(w, s.Rate, 1, codecs.EncodeOptions{Speech: true}); err != nil {
-				return err
+				return 0, err
 			}
 		}
+		samples, rate = samples+len(s.Samples), s.Rate
 		if err := enc.Write(s.Samples); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if enc == nil {
-		return errors.New("the text has nothing in it that can be spoken")
+		return 0, errors.New("the text has nothing in it that can be spoken")
 	}
-	if err := enc.Close(); err != nil {
-		return err
-	}
-	_, err = kept.WriteTo(a.out)
-	return err
+	return time.Duration(float64(samples) / float64(rate) * float64(time.Second)), enc.Close()
 }
 
-// encodingOf chooses an encoding by a file's ending; "-" is WAV.
+// languages are the codes of what can be pronounced.
+var languages = []string{"en-us", "en-gb"}
+
+func checkLanguage(code string) error {
+	if code != "" && !slices.Contains(languages, code) {
+		return usageError{fmt.Errorf("--language must be %s, got %q", strings.Join(languages, " or "), code)}
+	}
+	return nil
+}
+
+// encodingOf chooses an encoding by a file's ending; "-" and none are WAV.
 func encodingOf(path string) (codecs.Encoding, error) {
 	ending := strings.ToLower(filepath.Ext(path))
-	if path == "-" {
+	if path == "-" || path == "" {
 		ending = ".wav"
 	}
 	var known []string
@@ -126,11 +206,11 @@ func (a *app) textArg(args []string) (string, error) {
 	if len(args) > 0 {
 		return strings.Join(args, " "), nil
 	}
-	b, err := readLimited(a.in, maxPrompt)
-	if err == nil && len(bytes.TrimSpace(b)) == 0 {
+	text, err := a.readInput()
+	if err == nil && strings.TrimSpace(text) == "" {
 		err = usageError{errors.New("the text is empty; give it as an argument or on standard input")}
 	}
-	return string(b), err
+	return text, err
 }
 
 func (a *app) phonemizeCmd() *cobra.Command {
@@ -143,6 +223,9 @@ func (a *app) phonemizeCmd() *cobra.Command {
 [word](/phonemes/) in a text overrides them.`,
 		Example: `  quern phonemize "Dr. Smith paid $5 on 3/4."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkLanguage(language); err != nil {
+				return err
+			}
 			text, err := a.textArg(args)
 			if err != nil {
 				return err

@@ -10,11 +10,9 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
@@ -28,7 +26,8 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the OpenAI API over HTTP",
-		Long: `Serves models over the OpenAI API: chat, completions and embeddings.
+		Long: `Serves models over the OpenAI API: chat, completions, embeddings, reranking, speech and
+transcription.
 
 Settings come from flags, then environment variables, then the configuration file,
 then defaults. Without any, the built-in model answers on 127.0.0.1:8080. An address
@@ -42,7 +41,13 @@ ends the program at once.`,
   quern serve --model hub:bartowski/Llama-3.2-1B-Instruct-GGUF
   quern serve --models /srv/models --threads 8
   quern serve --config quern.yaml --print-config`,
-		Args: noArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			err := noArgs(cmd, args)
+			if err != nil {
+				err = fmt.Errorf("%w; a model is named with --model %s", err, args[0])
+			}
+			return err
+		},
 		Annotations: map[string]string{envAnnotation: `  QUERN_LISTEN      as --listen
   QUERN_API_KEY     a key clients must send, beside those of the configuration
   QUERN_CONFIG      as --config
@@ -199,79 +204,6 @@ func baseURL(addr net.Addr) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port)
-}
-
-// greet says which model answers, and how to ask it.
-func (a *app) greet(e *engine.Engine, addr net.Addr, s *loaded) {
-	path, body := "/v1/chat/completions", map[string]any{}
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	question := []message{{"user", "What is the capital of France?"}}
-	info, err := e.Resolve("", engine.KindChat)
-	switch {
-	case err == nil:
-		fmt.Fprintf(a.out, "Chat is answered by %s\n", describeModel(info))
-		body["messages"] = question
-	default:
-		models := e.Models()
-		if len(models) == 0 {
-			return
-		}
-		var names []string
-		for _, m := range models {
-			names = append(names, m.ID)
-		}
-		fmt.Fprintf(a.out, "Models: %s\n", strings.Join(names, ", "))
-		info = models[0]
-		body["model"] = info.ID
-		switch info.Kind {
-		case engine.KindEmbedding:
-			path, body["input"] = "/v1/embeddings", "Paris is the capital of France."
-		case engine.KindRerank:
-			path, body["query"], body["documents"] = "/v1/rerank", "capital of France", []string{"Paris is the capital of France.", "Rome is in Italy."}
-		case engine.KindCompletion:
-			path, body["prompt"] = "/v1/completions", "The capital of France is"
-		default:
-			body["messages"] = question
-		}
-	}
-	// The body is our own and holds nothing JSON cannot say.
-	var text strings.Builder
-	if err := writeJSON(&text, body); err != nil {
-		panic(err)
-	}
-	key := ""
-	if len(s.Auth.Keys) > 0 {
-		key = ` -H "Authorization: Bearer $QUERN_API_KEY"`
-	}
-	fmt.Fprintf(a.out, "Try:\n  curl %s%s%s -d '%s'\n", baseURL(addr), path, key,
-		strings.ReplaceAll(strings.TrimSpace(text.String()), "'", `'\''`))
-}
-
-func describeModel(m engine.ModelInfo) string {
-	var facts []string
-	if m.Architecture != "" {
-		facts = append(facts, m.Architecture)
-	}
-	if m.Quantization != "" {
-		facts = append(facts, m.Quantization)
-	}
-	if m.SizeBytes > 0 {
-		facts = append(facts, humanize.Bytes(uint64(m.SizeBytes)))
-	}
-	if m.ContextLength > 0 {
-		facts = append(facts, fmt.Sprintf("%d tokens of context", m.ContextLength))
-	}
-	name := plain(m.ID)
-	if m.AliasOf != "" {
-		name += " = " + plain(m.AliasOf)
-	}
-	if len(facts) == 0 {
-		return name
-	}
-	return name + " (" + strings.Join(facts, ", ") + ")"
 }
 
 // apiOptions translates s for httpapi.New.

@@ -332,19 +332,21 @@ func (d *device) parse(s string) error {
 
 type logLevel string
 
-func (l *logLevel) parse(s string) error {
-	return oneOf((*string)(l), s, "debug", "info", "warn", "error")
-}
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+func (l *logLevel) parse(s string) error { return oneOf((*string)(l), s, logLevels...) }
 
 type logFormat string
 
-func (f *logFormat) parse(s string) error { return oneOf((*string)(f), s, "text", "json") }
+var logFormats = []string{"text", "json"}
+
+func (f *logFormat) parse(s string) error { return oneOf((*string)(f), s, logFormats...) }
 
 type cacheType string
 
-func (c *cacheType) parse(s string) error {
-	return oneOf((*string)(c), s, "f16", "f32", "q8_0", "bf16", "fp8")
-}
+var cacheTypes = []string{"f16", "f32", "q8_0", "bf16", "fp8"}
+
+func (c *cacheType) parse(s string) error { return oneOf((*string)(c), s, cacheTypes...) }
 
 // number is quant's name for c; Invalid, the zero value, when c is not set.
 func (c cacheType) number() quant.Type {

@@ -30,7 +30,8 @@ const talkHelp = `/help          this list
 /retry         answer the last question again
 /stats         speed of the last reply
 /exit          end the chat (or Ctrl-D)
-A line that ends in \ goes on in the next one. Ctrl-C stops a reply.
+A line that ends in \ goes on in the next one; """ begins and ends a text of several
+lines. Ctrl-C stops a reply, or drops what is being typed.
 `
 
 // talk chats until the user leaves.
@@ -61,12 +62,14 @@ func (s *session) talk(ctx context.Context) error {
 // loop reads lines, runs commands and answers until in ends.
 func (s *session) loop(ctx context.Context, in lineReader) error {
 	for {
-		line, err := readTurn(in)
+		line, command, err := readTurn(in)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, readline.ErrInterrupt):
-			fmt.Fprintln(s.app.out, "Ctrl-D or /exit ends the chat.")
+			if line == "" { // nothing to drop
+				fmt.Fprintln(s.app.out, "Ctrl-D or /exit ends the chat.")
+			}
 			continue
 		case err != nil:
 			return err
@@ -76,7 +79,7 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 			continue
 		}
 		before := s.messages
-		if strings.HasPrefix(line, "/") {
+		if command {
 			again, done := s.command(line)
 			if done {
 				return nil
@@ -90,27 +93,51 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 			if len(s.messages) < len(before) {
 				s.messages = before // a /retry that brought nothing
 			}
-			fmt.Fprintf(s.app.err, "quern: %v\n", err)
+			fmt.Fprintf(s.app.err, "quern: %s\n", explain(err))
 		}
 	}
 }
 
-// readTurn reads one line and the ones it is continued on.
-func readTurn(in lineReader) (string, error) {
+// quotes stand around a text of several lines.
+const quotes = `"""`
+
+// readTurn reads one line and the ones it is continued on: after a \ at its end, or up
+// to the closing quotes. command says that it is a line that begins with a slash. With
+// an error the text is what was typed before it.
+func readTurn(in lineReader) (text string, command bool, err error) {
 	defer in.SetPrompt(prompt)
-	var text strings.Builder
-	for {
-		line, err := in.Readline()
-		if err != nil {
-			return "", err
-		}
-		more, ok := strings.CutSuffix(line, `\`)
-		text.WriteString(more)
-		if !ok {
-			return text.String(), nil
-		}
-		text.WriteByte('\n')
+	line, err := in.Readline()
+	if err != nil {
+		return line, false, err
+	}
+	var turn strings.Builder
+	more := func() bool {
+		turn.WriteString(line + "\n")
 		in.SetPrompt(promptMore)
+		line, err = in.Readline()
+		return err == nil
+	}
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), quotes); ok {
+		line = rest
+		for {
+			if end, ok := strings.CutSuffix(strings.TrimRight(line, " \t"), quotes); ok {
+				return turn.String() + end, false, nil
+			}
+			if !more() {
+				return turn.String() + line, false, err
+			}
+		}
+	}
+	for {
+		rest, ok := strings.CutSuffix(line, `\`)
+		line = rest
+		if !ok {
+			text = turn.String() + line
+			return text, turn.Len() == 0 && strings.HasPrefix(strings.TrimSpace(text), "/"), nil
+		}
+		if !more() {
+			return turn.String() + line, false, err
+		}
 	}
 }
 

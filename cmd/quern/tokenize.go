@@ -46,13 +46,17 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 			return err
 		}
 	}
-	text := strings.Join(args, " ")
-	if len(args) == 0 {
-		b, err := readLimited(a.in, maxPrompt)
-		if err != nil {
+	if o.decode {
+		if err := idle(cmd, "ids are taken as they are", "no-special"); err != nil {
 			return err
 		}
-		text = string(b)
+	}
+	text := strings.Join(args, " ")
+	if len(args) == 0 {
+		var err error
+		if text, err = a.readInput(); err != nil {
+			return err
+		}
 	}
 	var ids []token.ID
 	if o.decode {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ type transcribeOptions struct {
 	words, translate, chunked       bool
 	keywords, without               []string
 	beams                           int
+	guards                          engine.Guard // of without
 }
 
 func (a *app) transcribeCmd() *cobra.Command {
@@ -30,7 +32,8 @@ func (a *app) transcribeCmd() *cobra.Command {
 		Short: "Write down what is said in audio files",
 		Long: `Writes down what is said in audio or video files of any common format. "-" is
 standard input. Text comes out as soon as it is final; --format srt and vtt make
-subtitles, json everything that is known.`,
+subtitles, json everything that is known. Of audio that is cut short what is there is
+written down, and a warning says how much that is.`,
 		Example: `  quern transcribe --model whisper-base talk.mp3
   quern transcribe --model whisper-base --format srt film.mp4 > film.srt`,
 		Args: someFiles,
@@ -41,7 +44,7 @@ subtitles, json everything that is known.`,
 	f.StringVar(&o.language, "language", "", "`code` or English name of the language (default found out)")
 	f.StringVar(&o.prompt, "prompt", "", "`text` that shows names and style")
 	f.StringSliceVar(&o.keywords, "keywords", nil, "`words` that may occur")
-	f.IntVar(&o.beams, "beams", 0, "`number` of hypotheses kept side by side, at most 10: slower, a little better (default 1)")
+	f.IntVar(&o.beams, "beams", 1, "`number` of hypotheses kept side by side, at most 10: slower, a little better")
 	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt or json")
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
@@ -52,44 +55,98 @@ subtitles, json everything that is known.`,
 	return cmd
 }
 
-func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions) error {
-	if !slices.Contains([]string{"text", "srt", "vtt", "json"}, o.format) {
-		return usageError{fmt.Errorf("--format must be text, srt, vtt or json, got %q", o.format)}
+// transcriptFormats are what --format takes.
+var transcriptFormats = []string{"text", "srt", "vtt", "json"}
+
+// check validates what needs no model.
+func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
+	if !slices.Contains(transcriptFormats, o.format) {
+		return usageError{fmt.Errorf("--format must be one of %s, got %q", strings.Join(transcriptFormats, ", "), o.format)}
+	}
+	if o.format != "json" {
+		if err := idle(cmd, "only --format json has words", "words"); err != nil {
+			return err
+		}
+	}
+	if len(files) > 1 && (o.format == "srt" || o.format == "vtt") {
+		return usageError{fmt.Errorf("--format %s takes one file at a time: two in a row are no subtitles", o.format)}
 	}
 	if o.language != "" && engine.LanguageName(o.language) == "" {
 		return usageError{fmt.Errorf("--language: %q is neither a language's code nor its English name", o.language)}
 	}
-	if o.beams < 0 || o.beams > engine.MaxBeams {
-		return usageError{fmt.Errorf("--beams must be between 0 and %d, got %d", engine.MaxBeams, o.beams)}
+	if o.beams < 1 || o.beams > engine.MaxBeams {
+		return usageError{fmt.Errorf("--beams must be between 1 and %d, got %d", engine.MaxBeams, o.beams)}
 	}
-	var without engine.Guard
 	for _, name := range o.without {
 		g, ok := engine.GuardNamed(name)
 		if !ok {
 			return usageError{fmt.Errorf("--without must be of %s, got %q", strings.Join(engine.GuardNames(), ", "), name)}
 		}
-		without |= g
+		o.guards |= g
+	}
+	if vad, _ := engine.GuardNamed("vad"); o.guards&vad != 0 && !o.chunked {
+		if err := idle(cmd, "--without leaves the detector out", "vad"); err != nil {
+			return err
+		}
+	}
+	// A file that is not there is found out before a large model is loaded.
+	for _, file := range files {
+		if file == "-" {
+			continue
+		}
+		if st, err := os.Stat(file); err != nil {
+			return err
+		} else if st.IsDir() {
+			return fmt.Errorf("%s is a folder; name the files in it", file)
+		}
+	}
+	return nil
+}
+
+func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions) error {
+	if err := o.check(cmd, files); err != nil {
+		return err
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
 	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
 	if err != nil {
 		if o.model == "" && isCode(err, engine.CodeMissingParam) {
-			err = usageError{fmt.Errorf("%w; name a Whisper model with --model, as in --model hub:ggerganov/whisper.cpp/ggml-base.bin", err)}
+			err = usageError{errors.New("no Whisper model is configured, and none is built in; name one, as in --model hub:ggerganov/whisper.cpp/ggml-base.bin")}
 		}
 		return err
 	}
 	defer e.Close()
+	if len(files) == 1 {
+		return a.transcribeFile(ctx, e, info.ID, files[0], false, o)
+	}
+	var failed error
 	for _, file := range files {
-		if err := a.transcribeFile(ctx, e, info.ID, file, len(files) > 1, o, without); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+		// One bad file does not keep the others from being heard.
+		if err := a.transcribeFile(ctx, e, info.ID, file, true, o); ctx.Err() != nil {
+			return err
+		} else if err != nil {
+			fmt.Fprintf(a.err, "quern: %s\n", explain(err))
+			failed = exitError{exitFailure}
 		}
 	}
-	return nil
+	return failed
 }
 
-func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file string, several bool, o transcribeOptions, without engine.Guard) error {
+func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file string, several bool, o transcribeOptions) (err error) {
+	name := file
+	if file == "-" {
+		name = "standard input"
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+	}()
 	in := a.in
+	if file == "-" && isTerminal(in) {
+		return errors.New("it is a terminal; send audio there with < FILE, or name a file")
+	}
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -100,7 +157,7 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 	}
 	sound, err := codecs.Open(in, codecs.Options{})
 	if err != nil {
-		return fmt.Errorf("cannot be decoded: %w", err)
+		return err
 	}
 	mono, err := codecs.NewMono(sound, hearingRate)
 	if err != nil {
@@ -122,7 +179,7 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 	for s, err := range e.Transcribe(ctx, engine.TranscribeRequest{
 		Model: model, Source: source, TranscribeOptions: engine.TranscribeOptions{
 			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Words: o.words,
-			Beams: o.beams, Chunked: o.chunked, Without: without, Info: &known,
+			Beams: o.beams, Chunked: o.chunked, Without: o.guards, Info: &known,
 		},
 	}) {
 		if err != nil {
@@ -130,6 +187,7 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 		segments = append(segments, s)
 		if o.format == "text" {
+			a.status().clear() // the text may go to the same terminal
 			fmt.Fprintln(out, strings.TrimSpace(s.Text))
 			if err := out.Flush(); err != nil {
 				return err
@@ -137,6 +195,9 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 	}
 	bar.wait()
+	if err := a.heard(name, sound, segments); err != nil {
+		return err
+	}
 	switch o.format {
 	case "srt":
 		fmt.Fprint(out, httpapi.SRT(segments))
@@ -148,6 +209,25 @@ func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file 
 		}
 	}
 	return out.Flush()
+}
+
+// heard warns of audio that ends before its time. That nothing was heard in what is
+// left of it is an error: the speech may have been in the rest.
+func (a *app) heard(name string, sound *codecs.Stream, segments []engine.Segment) error {
+	read, claimed, cut := sound.Cut()
+	if !cut {
+		return nil
+	}
+	// In words, so that half a second is not 0s.
+	told := fmt.Sprintf("the audio is cut short: %.1f s could be read", read.Seconds())
+	if claimed > 0 {
+		told += fmt.Sprintf(" of %.1f s", claimed.Seconds())
+	}
+	if len(segments) == 0 {
+		return fmt.Errorf("%s, and nothing is said in them", told)
+	}
+	fmt.Fprintf(a.err, "quern: %s: %s\n", name, told)
+	return nil
 }
 
 // hearingRate is what recognisers listen at, in Hz.

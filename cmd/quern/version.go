@@ -54,6 +54,19 @@ func thisBuild() build {
 	return b
 }
 
+// String is what people read, in two lines.
+func (b build) String() string {
+	line := "quern " + b.Version
+	if b.Commit != "" {
+		line += " (" + b.Commit[:min(12, len(b.Commit))]
+		if b.Modified {
+			line += ", modified"
+		}
+		line += ")"
+	}
+	return fmt.Sprintf("%s\n%s %s, CPU level %s", line, b.Go, b.Platform, b.CPULevel)
+}
+
 func (a *app) versionCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -65,15 +78,7 @@ func (a *app) versionCmd() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.out, b)
 			}
-			line := "quern " + b.Version
-			if b.Commit != "" {
-				line += " (" + b.Commit[:min(12, len(b.Commit))]
-				if b.Modified {
-					line += ", modified"
-				}
-				line += ")"
-			}
-			_, err := fmt.Fprintf(a.out, "%s\n%s %s, CPU level %s\n", line, b.Go, b.Platform, b.CPULevel)
+			_, err := fmt.Fprintln(a.out, b)
 			return err
 		},
 	}

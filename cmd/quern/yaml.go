@@ -94,7 +94,7 @@ func (d *yamlDecoder) decode(n ast.Node, v reflect.Value, path string) error {
 	if s, ok := v.Addr().Interface().(scalar); ok {
 		text, ok := scalarText(n)
 		if !ok {
-			return d.errorf(n, path, "want a single value, got %s", describe(n))
+			return d.errorf(n, path, "want a single value, got %s", describe(n, path))
 		}
 		if err := s.parse(text); err != nil {
 			return d.errorf(n, path, "%v", err)
@@ -130,7 +130,7 @@ func (d *yamlDecoder) decodeStruct(n ast.Node, v reflect.Value, path string) err
 	return d.pairs(n, path, func(key, value ast.Node, name, path string) error {
 		i, ok := fields[name]
 		if !ok {
-			return d.errorf(key, "", "unknown key %q%s", path, d.hint(name, fields))
+			return d.errorf(key, "", "unknown key %.60q%s", path, d.hint(name, fields))
 		}
 		return d.decode(value, v.Field(i), path)
 	})
@@ -158,7 +158,7 @@ func (d *yamlDecoder) hint(name string, fields map[string]int) string {
 func (d *yamlDecoder) decodeSlice(n ast.Node, v reflect.Value, path string) error {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return d.errorf(n, path, "want a list, got %s", describe(n))
+		return d.errorf(n, path, "want a list, got %s", describe(n, path))
 	}
 	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
 	for i, e := range seq.Values {
@@ -199,7 +199,7 @@ func (d *yamlDecoder) pairs(n ast.Node, path string, f func(key, value ast.Node,
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{m}
 	default:
-		return d.errorf(n, path, "want keys and values, got %s", describe(n))
+		return d.errorf(n, path, "want keys and values, got %s", describe(n, path))
 	}
 	seen := map[string]bool{}
 	for _, p := range values {
@@ -209,7 +209,7 @@ func (d *yamlDecoder) pairs(n ast.Node, path string, f func(key, value ast.Node,
 			at = path + "." + name
 		}
 		if seen[name] {
-			return d.errorf(p.Key, "", "key %q occurs twice", at)
+			return d.errorf(p.Key, "", "key %.60q occurs twice", at)
 		}
 		seen[name] = true
 		if err := f(p.Key, p.Value, name, at); err != nil {
@@ -224,19 +224,19 @@ func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, path string) erro
 	case reflect.String:
 		text, ok := scalarText(n)
 		if _, isBool := n.(*ast.BoolNode); !ok || isBool {
-			return d.errorf(n, path, "want text, got %s", describe(n))
+			return d.errorf(n, path, "want text, got %s", describe(n, path))
 		}
 		v.SetString(text)
 	case reflect.Bool:
 		b, ok := n.(*ast.BoolNode)
 		if !ok {
-			return d.errorf(n, path, "want true or false, got %s", describe(n))
+			return d.errorf(n, path, "want true or false, got %s", describe(n, path))
 		}
 		v.SetBool(b.Value)
 	case reflect.Int:
 		i, ok := n.(*ast.IntegerNode)
 		if !ok {
-			return d.errorf(n, path, "want a whole number, got %s", describe(n))
+			return d.errorf(n, path, "want a whole number, got %s", describe(n, path))
 		}
 		switch x := i.Value.(type) {
 		case int64:
@@ -250,7 +250,7 @@ func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, path string) erro
 			}
 			v.SetInt(int64(x))
 		default:
-			return d.errorf(n, path, "%s is out of range", describe(n))
+			return d.errorf(n, path, "%s is out of range", describe(n, path))
 		}
 	case reflect.Float32:
 		var f float64
@@ -265,7 +265,7 @@ func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, path string) erro
 				f = float64(i)
 			}
 		default:
-			return d.errorf(n, path, "want a number, got %s", describe(n))
+			return d.errorf(n, path, "want a number, got %s", describe(n, path))
 		}
 		v.SetFloat(f)
 	default:
@@ -278,7 +278,7 @@ func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, path string) erro
 func (d *yamlDecoder) decodeAuth(n ast.Node, a *auth, path string) error {
 	if text, ok := scalarText(n); ok {
 		if text != "none" {
-			return d.errorf(n, path, "want none or a list of keys, got %q", text)
+			return d.errorf(n, path, "want none or a list of keys, got text")
 		}
 		*a = auth{None: true}
 		return nil
@@ -300,9 +300,17 @@ func scalarText(n ast.Node) (string, bool) {
 	return "", false
 }
 
-func describe(n ast.Node) string {
+// describe says what n is where something else is wanted. The value of a setting is
+// quoted while it is short. Keys of the API are not, and neither is a file that is
+// no configuration at all.
+func describe(n ast.Node, path string) string {
+	const most = 40
 	if text, ok := scalarText(n); ok {
-		if _, isString := n.(*ast.StringNode); isString {
+		_, isString := n.(*ast.StringNode)
+		switch {
+		case path == "" || strings.HasPrefix(path, "auth") || len(text) > most:
+			return "text"
+		case isString:
 			return fmt.Sprintf("%q", text)
 		}
 		return text

@@ -85,6 +85,7 @@ type Reader struct {
 	first header
 	dec   *Decoder
 	sync  bool      // the last frame ended here
+	cut   bool      // the last frame was incomplete
 	junk  int       // bytes passed over before the first frame
 	pcm   []float32 // of the last frame, nil before the first
 	rest  []float32 // of pcm, not yet read
@@ -222,6 +223,9 @@ func (s *Reader) open(h header, frame []byte) error {
 }
 
 // decode decodes the blocks of a frame.
+// Cut reports, when Read has come to the end, that the last frame was incomplete.
+func (s *Reader) Cut() bool { return s.cut }
+
 func (s *Reader) decode(h header, frame []byte) error {
 	d := s.dec
 	d.bits.set(frame[h.size():])
@@ -252,6 +256,7 @@ func (s *Reader) next() (header, []byte, error) {
 			if err != nil && err != io.EOF {
 				return header{}, nil, err
 			}
+			s.cut = s.cut || s.sync && len(p) < h.length
 			if len(p) >= h.length && (s.sync || follows(h, p[h.length:])) {
 				return h, p[:h.length], nil
 			}

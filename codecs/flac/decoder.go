@@ -126,6 +126,7 @@ type Reader struct {
 	next int
 	read int64 // frames returned
 	err  error // what ended the stream
+	cut  bool  // the last frame was incomplete
 }
 
 // NewReader reads the metadata of r up to the first frame.
@@ -179,6 +180,7 @@ func (d *Reader) Read(dst []float32) (int, error) {
 		d.next = 0
 		if d.buf, d.err = d.info.decode(d.buf[:0], d.r); d.err != nil {
 			d.buf = d.buf[:0]
+			d.cut = errors.Is(d.err, io.ErrUnexpectedEOF) && (d.info.frames <= 0 || d.read < d.info.frames)
 			if errors.Is(d.err, io.ErrUnexpectedEOF) || d.info.frames > 0 && d.read >= d.info.frames {
 				d.err = io.EOF
 			}
@@ -190,6 +192,9 @@ func (d *Reader) Read(dst []float32) (int, error) {
 	d.next += n
 	return n, nil
 }
+
+// Cut reports, when Read has come to the end, that the last frame was incomplete.
+func (d *Reader) Cut() bool { return d.cut }
 
 // noEOF turns the end of the input into an unexpected one.
 func noEOF(err error) error {

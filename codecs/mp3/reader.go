@@ -20,6 +20,7 @@ const maxJunk = 64 << 10
 type Reader struct {
 	src  io.Reader
 	err  error // of src
+	cut  bool  // the last frame was incomplete
 	buf  [4 * maxFrame]byte
 	r, w int // what buf holds
 
@@ -89,6 +90,9 @@ func (d *Reader) Frames() int64 {
 	}
 	return d.end - d.begin
 }
+
+// Cut reports, when Read has come to the end, that the last frame was incomplete.
+func (d *Reader) Cut() bool { return d.cut }
 
 // Read decodes whole frames of interleaved samples in [-1, 1] (an overdriven
 // stream goes beyond) into dst and returns how many floats it wrote. At the end
@@ -220,6 +224,7 @@ func (d *Reader) next() ([]byte, header, error) {
 				break
 			}
 			if !d.fill(size) {
+				d.cut = true
 				return nil, 0, d.ended()
 			}
 			d.pending, d.inSync = false, true

@@ -102,6 +102,10 @@ func (d *Reader) Read(dst []float32) (int, error) {
 	return n, nil
 }
 
+// Cut reports, when Read has come to the end, that the stream's last page was not
+// there.
+func (d *Reader) Cut() bool { return d.err == io.EOF && !d.last }
+
 // readPage takes the next page and queues its packets of audio.
 func (d *Reader) readPage() error {
 	p, err := d.pages.next()

@@ -70,6 +70,7 @@ func New(o Options) (*Client, error) {
 	t.ResponseHeaderTimeout = o.Stall
 	t.MaxIdleConnsPerHost = o.Parallel
 	t.MaxResponseHeaderBytes = 256 << 10
+	t.OnProxyConnectResponse = turnedAway
 	return &Client{o: o, base: base, log: o.Log, http: &http.Client{
 		Transport: t,
 		// Redirects are followed by open, which knows where the token may go.
@@ -188,7 +189,7 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			err = fmt.Errorf("%s: %w", u.Host, bare(err))
+			err = fmt.Errorf("%s: %w", u.Host, refused(c.http.Transport.(*http.Transport), u, bare(err)))
 			if final(err) {
 				return nil, err
 			}
@@ -217,12 +218,13 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 	return nil, fmt.Errorf("%w: %s redirects more than %d times", ErrFormat, c.base.Host, maxHops)
 }
 
-// final says that trying again will not help: the name does not exist, or the
-// certificate is not good.
+// final says that trying again will not help: the name does not exist, the
+// certificate is not good, or the proxy of no use.
 func final(err error) bool {
 	var name *net.DNSError
 	var cert *tls.CertificateVerificationError
-	return errors.As(err, &name) && name.IsNotFound || errors.As(err, &cert)
+	var proxy *proxyError
+	return errors.As(err, &name) && name.IsNotFound || errors.As(err, &cert) || errors.As(err, &proxy)
 }
 
 // bare takes the address out of an error of net/http.

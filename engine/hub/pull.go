@@ -14,7 +14,7 @@ import (
 // A State says how far a file of a pull is.
 type State string
 
-// The states of a file. A plan has the first four, progress the last three.
+// The states of a file. A plan has the first four and Present, progress the last four.
 const (
 	Missing     State = "to download"
 	Partial     State = "to finish"
@@ -22,12 +22,13 @@ const (
 	Downloading State = "downloading"
 	Verifying   State = "verifying"
 	Present     State = "there"
+	Waiting     State = "waiting for another pull"
 )
 
 // Progress tells how far one file and the whole pull are, in bytes.
 type Progress struct {
 	File       string
-	State      State // Downloading, Verifying or Present
+	State      State // Downloading, Verifying, Present or Waiting
 	Done, Size int64 // of the file, in this state
 	AllDone    int64 // of everything that has to be fetched
 	AllSize    int64
@@ -200,7 +201,8 @@ func (c *Client) present(ctx context.Context, root *os.Root, name string, f File
 	return ok, err
 }
 
-// Fetch does what p says, and continues where an earlier Fetch ended. A file
+// Fetch does what p says, and continues where an earlier Fetch ended. It waits for
+// another process that pulls into the same repository. A file
 // appears under its name when it is whole and verified; until then its bytes
 // are in FILE.part. Nothing else is left when it fails.
 func (c *Client) Fetch(ctx context.Context, p *Plan) (Model, error) {
@@ -210,10 +212,7 @@ func (c *Client) Fetch(ctx context.Context, p *Plan) (Model, error) {
 	}
 	defer root.Close()
 	repo := p.Ref.Repo()
-	if err := root.MkdirAll(repo, 0o755); err != nil {
-		return Model{}, err
-	}
-	l, err := acquire(root, repo)
+	l, err := c.claim(ctx, root, p)
 	if err != nil {
 		return Model{}, err
 	}

@@ -666,11 +666,8 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Pull(t.Context(), ref(t, "o/n")); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
-		t.Errorf("error %v", err)
-	}
 	put(t, s, "o/n/x.gguf", "x")
-	if _, err := s.Remove(ref(t, "o/n")); !errors.Is(err, ErrBusy) {
+	if _, err := s.Remove(ref(t, "o/n")); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("error %v", err)
 	}
 	l.release()
@@ -679,7 +676,102 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// Two pulls of one model at once: one works, the other says so or finds it done.
+// A pull waits for another of the same repository and tells how far that one is. It
+// can be given up, and finds done what the other did.
+func TestWaiting(t *testing.T) {
+	data := noise(big, 1)
+	h := newFakeHub(t, map[string][]byte{"m.gguf": data})
+	seen := make(chan Progress, 1)
+	c, s := h.client(t, func(o *Options) {
+		o.Progress = func(p Progress) {
+			if p.State == Waiting {
+				select {
+				case seen <- p:
+				default:
+				}
+			}
+		}
+	})
+	put(t, s, "o/n/"+lockName, "")
+	root, err := s.root(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := acquire(root, "o/n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := c.Plan(t.Context(), ref(t, "o/n"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The other has brought a part.
+	p, err := openPart(root, "o/n/m.gguf", plan.Files[0].File, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const part = 64 << 10
+	if err := errors.Join(p.writeAt(data[:part], 0), p.save(), p.f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { _, err := c.Fetch(ctx, plan); ended <- err }()
+	if p := <-seen; p.AllDone != part || p.AllSize != big || p.File != "o/n" {
+		t.Errorf("progress %+v", p)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	go func() { _, err := c.Fetch(t.Context(), plan); ended <- err }()
+	<-seen
+	l.release() // as when its process dies
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	holds(t, s, "o/n/.hub.json", "o/n/m.gguf")
+}
+
+// A proxy that is not there, or wants a password, ends a pull at once.
+func TestRefusedProxy(t *testing.T) {
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	defer away.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for _, tt := range []struct{ name, endpoint, proxy, set, want string }{
+		{"refused", "https://hub.example", gone.URL, "HTTPS_PROXY", "connection refused; correct or unset HTTPS_PROXY"},
+		{"refused, lower case", "https://hub.example", gone.URL, "https_proxy", "connection refused; correct or unset https_proxy"},
+		{"refused, plain", "http://hub.example", gone.URL, "http_proxy", "connection refused; correct or unset http_proxy"},
+		{"with a password", "https://hub.example", strings.Replace(gone.URL, "//", "//me:hunter2@", 1), "HTTPS_PROXY", "correct or unset HTTPS_PROXY"},
+		{"turned away", "https://hub.example", away.URL, "HTTPS_PROXY", "it answers 407 Proxy Authentication Required; correct or unset HTTPS_PROXY"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, n := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+				t.Setenv(n, "")
+			}
+			t.Setenv(tt.set, tt.proxy)
+			proxy, err := url.Parse(tt.proxy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := New(Options{Store: Store{Dir: t.TempDir()}, Endpoint: tt.endpoint, Backoff: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			// The environment is read once in a process.
+			c.http.Transport.(*http.Transport).Proxy = http.ProxyURL(proxy)
+			_, err = c.Pull(t.Context(), ref(t, "o/n"))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "the proxy "+proxy.Host) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("error %v; want %q in it", err, tt.want)
+			}
+		})
+	}
+}
+
+// Pulls of one model at once: one works, the others find it done.
 func TestTogether(t *testing.T) {
 	h := newFakeHub(t, map[string][]byte{"m.gguf": noise(big, 1)})
 	c, s := h.client(t, nil)
@@ -689,14 +781,14 @@ func TestTogether(t *testing.T) {
 		wg.Go(func() {
 			if _, err := c.Pull(t.Context(), ref(t, "o/n")); err == nil {
 				ok.Add(1)
-			} else if !errors.Is(err, ErrBusy) {
+			} else {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if ok.Load() == 0 {
-		t.Error("none worked")
+	if ok.Load() != 4 {
+		t.Errorf("%d worked", ok.Load())
 	}
 	holds(t, s, "o/n/.hub.json", "o/n/m.gguf")
 }

@@ -43,6 +43,9 @@ func parseRef(s string) (r Ref, err error) {
 	if len(s) > maxPath+maxRevision+2*maxName {
 		return r, errors.New("it is too long")
 	}
+	if strings.Contains(s, "://") {
+		return r, errors.New("it is a web address")
+	}
 	body, rev, hasRev := strings.Cut(s, "@")
 	if hasRev {
 		if !validRevision(rev) {

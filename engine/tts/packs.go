@@ -131,7 +131,7 @@ func (p *packs) voice(name string) (*kokoro.Voice, error) {
 	}
 	from, ok := p.from[name]
 	if !ok {
-		return nil, &VoiceError{name, "there is no such voice"}
+		return nil, &VoiceError{name, ""}
 	}
 	values, err := from.values()
 	if err != nil {

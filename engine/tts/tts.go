@@ -110,7 +110,7 @@ func First(voices []Voice, voice string) (Voice, error) {
 			return v, nil
 		}
 	}
-	return Voice{}, &VoiceError{voice, "there is no such voice"}
+	return Voice{}, &VoiceError{voice, ""}
 }
 
 type kokoroSynth struct {

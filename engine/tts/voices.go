@@ -52,10 +52,16 @@ type share struct {
 // maxMix bounds how many voices one mixture names.
 const maxMix = 16
 
-// A VoiceError says that a voice is not known or a mixture is not understood.
+// A VoiceError says that a voice is not known, or for what Reason a mixture is not
+// understood.
 type VoiceError struct{ Voice, Reason string }
 
-func (e *VoiceError) Error() string { return fmt.Sprintf("voice %q: %s", e.Voice, e.Reason) }
+func (e *VoiceError) Error() string {
+	if e.Reason == "" {
+		return fmt.Sprintf("there is no voice %q", e.Voice)
+	}
+	return fmt.Sprintf("voice %q: %s", e.Voice, e.Reason)
+}
 
 // parseVoice reads a voice or a mixture: "af_bella", "af_bella(2)+af_sky(1)",
 // "af_bella,af_sky" and "af_sky.4+af_nicole.5" as Kokoro's servers spell them.
@@ -89,8 +95,11 @@ func parseVoice(text string, known func(string) (string, bool)) ([]share, error)
 			}
 		}
 		id, ok := known(name)
-		if !ok {
-			return fail("there is no voice %q", name)
+		switch {
+		case !ok && name == text:
+			return fail("")
+		case !ok:
+			return fail("%q is no voice", name)
 		}
 		if !(weight > 0 && weight <= 100) {
 			return fail("a weight of %g is outside 0 to 100", weight)

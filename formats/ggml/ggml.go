@@ -91,7 +91,7 @@ func Parse(data []byte) (*weights.Set, error) {
 	if !c.OK() {
 		return nil, short("header")
 	}
-	set := new(weights.Set)
+	set := &weights.Set{Source: weights.GGML}
 	var err error
 	// A Whisper file goes on with the size of its vocabulary, a detector with
 	// the length of its name.

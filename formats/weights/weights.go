@@ -24,6 +24,7 @@ const (
 	SafeTensors
 	ONNX
 	Torch
+	GGML // whisper.cpp's files, from before GGUF
 )
 
 func (s Source) String() string {
@@ -36,6 +37,8 @@ func (s Source) String() string {
 		return "ONNX"
 	case Torch:
 		return "PyTorch"
+	case GGML:
+		return "ggml"
 	}
 	return fmt.Sprintf("Source(%d)", uint8(s))
 }

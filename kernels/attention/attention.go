@@ -42,11 +42,11 @@ func (kv *KV) part() int { return partSpans * kv.span() }
 // the sizes do not fit the type or an int.
 func NewKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim int) (*KV, error) {
 	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 {
-		return nil, fmt.Errorf("attention: a KV cache of %v is not supported; use F16, F32 or Q8_0", t)
+		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32 or Q8_0", t)
 	}
 	token, ok := t.Size(headDim)
 	if !ok {
-		return nil, fmt.Errorf("attention: heads of %d do not fit blocks of %v", headDim, t)
+		return nil, fmt.Errorf("heads of %d do not fit blocks of %v", headDim, t)
 	}
 	kv := &KV{Type: t, Layers: layers, Blocks: blocks, BlockSize: blockSize, KVHeads: kvHeads, HeadDim: headDim}
 	kv.token = token
@@ -55,7 +55,7 @@ func NewKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim int) (*KV, 
 	kv.layerBytes = blocks * kv.block
 	if layers <= 0 || blocks <= 0 || blockSize <= 0 || kvHeads <= 0 || kv.layerBytes <= 0 ||
 		layers > math.MaxInt/kv.layerBytes || blocks > math.MaxInt/kv.block {
-		return nil, fmt.Errorf("attention: a KV cache of %d layers, %d blocks of %d, %d heads of %d", layers, blocks, blockSize, kvHeads, headDim)
+		return nil, fmt.Errorf("a KV cache of %d layers, %d blocks of %d, %d heads of %d", layers, blocks, blockSize, kvHeads, headDim)
 	}
 	return kv, nil
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"quern/engine"
+)
+
+// explain is what is said of err: with the cause that the engine keeps from clients of
+// the API because it may name files, and each thing once.
+func explain(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "stopped"
+	}
+	text := err.Error()
+	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Err != nil && !strings.Contains(text, e.Err.Error()) {
+		const elsewhere = "the server's log says why"
+		if told := strings.Replace(text, elsewhere, e.Err.Error(), 1); told != text {
+			text = told
+		} else {
+			text += fmt.Sprintf(" (%v)", e.Err)
+		}
+	}
+	return once(plainPaths(text, err))
+}
+
+// plainPaths leaves the names of system calls out: "open x: no such file or directory"
+// is no clearer than "x: no such file or directory".
+func plainPaths(text string, err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		if path.Path == os.Stdout.Name() {
+			return strings.Replace(text, path.Op+" "+path.Path, "standard output", 1)
+		}
+		return strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return strings.Replace(text, link.Error(), link.New+": "+link.Err.Error(), 1)
+	}
+	return text
+}
+
+// once drops the parts of a message that repeat the one before, as where each layer
+// names the file.
+func once(text string) string {
+	parts := strings.Split(text, ": ")
+	out := parts[:1]
+	for _, p := range parts[1:] {
+		if p != out[len(out)-1] {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, ": ")
+}

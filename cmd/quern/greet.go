@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/dustin/go-humanize"
+
+	"quern/engine"
+)
+
+// greetings are what a model of each kind is asked for in the line to try, the most
+// likely wish first. The lines work as they are printed, in a POSIX shell.
+var greetings = []struct {
+	kind engine.Kind
+	is   string // "… by MODEL"
+	try  func(g *greeting, m engine.ModelInfo) string
+}{
+	{engine.KindChat, "Chat is answered", func(g *greeting, m engine.ModelInfo) string {
+		return g.post("/v1/chat/completions", "", g.body(m, "messages", []map[string]string{{"role": "user", "content": "What is the capital of France?"}}))
+	}},
+	{engine.KindCompletion, "Texts are continued", func(g *greeting, m engine.ModelInfo) string {
+		return g.post("/v1/completions", "", g.body(m, "prompt", "The capital of France is"))
+	}},
+	{engine.KindEmbedding, "Texts are embedded", func(g *greeting, m engine.ModelInfo) string {
+		return g.post("/v1/embeddings", "", g.body(m, "input", "Paris is the capital of France."))
+	}},
+	{engine.KindRerank, "Documents are ranked", func(g *greeting, m engine.ModelInfo) string {
+		return g.post("/v1/rerank", "", g.body(m, "query", "capital of France", "documents", []string{"Paris is the capital of France.", "Rome is in Italy."}))
+	}},
+	{engine.KindTranscription, "Speech is written down", func(g *greeting, m engine.ModelInfo) string {
+		// A recording needs no file when the voice that is built in makes it.
+		hear := g.curl("/v1/audio/transcriptions") + " -F file=@- -F " + quote("model="+m.ID)
+		models := g.e.Models()
+		i := slices.IndexFunc(models, func(v engine.ModelInfo) bool { return v.Kind == engine.KindSpeech }) // there is always one
+		return g.speak(models[i], "-s") + " |\n  " + hear
+	}},
+	{engine.KindSpeech, "Texts are spoken", func(g *greeting, m engine.ModelInfo) string {
+		return g.speak(m, "-o hello.mp3")
+	}},
+}
+
+// A greeting says how to ask a server.
+type greeting struct {
+	e    *engine.Engine
+	base string // of the address
+	key  string // header, or ""
+}
+
+// greet says which model answers, and how to ask it.
+func (a *app) greet(e *engine.Engine, addr net.Addr, s *loaded) {
+	g := &greeting{e: e, base: baseURL(addr)}
+	intro := "Try:"
+	if len(s.Auth.Keys) > 0 {
+		g.key, intro = ` -H "Authorization: Bearer $QUERN_API_KEY"`, "Try, with a key in QUERN_API_KEY:"
+	}
+	models := e.Models()
+	for _, t := range greetings {
+		info, err := e.Resolve("", t.kind)
+		if err != nil {
+			// None, or several.
+			for _, m := range models {
+				if m.Kind == t.kind {
+					info, err = m, nil
+					break
+				}
+			}
+			if err != nil {
+				continue
+			}
+			var names []string
+			for _, m := range models {
+				names = append(names, plain(m.ID))
+			}
+			fmt.Fprintf(a.out, "Models: %s\n", strings.Join(names, ", "))
+		} else {
+			fmt.Fprintf(a.out, "%s by %s\n", t.is, describeModel(info))
+		}
+		fmt.Fprintf(a.out, "%s\n  %s\n", intro, t.try(g, info))
+		return
+	}
+}
+
+// named reports whether requests must name m: without, they would get another.
+func (g *greeting) named(m engine.ModelInfo) bool {
+	d, err := g.e.Resolve("", m.Kind)
+	return err != nil || d.ID != m.ID
+}
+
+// body is a request's JSON: the model where it has to be named, and pairs of fields.
+func (g *greeting) body(m engine.ModelInfo, fields ...any) string {
+	b := map[string]any{}
+	if g.named(m) {
+		b["model"] = m.ID
+	}
+	for i := 0; i < len(fields); i += 2 {
+		b[fields[i].(string)] = fields[i+1]
+	}
+	// The body is our own and holds nothing JSON cannot say.
+	var text strings.Builder
+	if err := writeJSON(&text, b); err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(text.String())
+}
+
+func (g *greeting) curl(path string) string { return "curl " + g.base + path + g.key }
+
+func (g *greeting) post(path, options, body string) string {
+	return strings.TrimSpace(g.curl(path)+" "+options) + " -d " + quote(body)
+}
+
+// speak asks m for a greeting, in the first of its voices.
+func (g *greeting) speak(m engine.ModelInfo, options string) string {
+	voice := ""
+	for _, v := range g.e.Voices() {
+		if v.Model == m.ID {
+			voice = v.ID
+			break
+		}
+	}
+	return g.post("/v1/audio/speech", options, g.body(m, "input", "Hello there.", "voice", voice))
+}
+
+// quote writes s as one word of a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// shellWord is s as it is written in a shell: quoted where it has to be.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@+,%=", r)
+	}) {
+		return s
+	}
+	return quote(s)
+}
+
+func describeModel(m engine.ModelInfo) string {
+	var facts []string
+	if m.Architecture != "" {
+		facts = append(facts, m.Architecture)
+	}
+	if m.Quantization != "" {
+		facts = append(facts, m.Quantization)
+	}
+	if m.SizeBytes > 0 {
+		facts = append(facts, humanize.Bytes(uint64(m.SizeBytes)))
+	}
+	if m.ContextLength > 0 {
+		facts = append(facts, fmt.Sprintf("%d tokens of context", m.ContextLength))
+	}
+	name := plain(m.ID)
+	if m.AliasOf != "" {
+		name += " = " + plain(m.AliasOf)
+	}
+	if len(facts) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(facts, ", ") + ")"
+}
