@@ -1,265 +1,137 @@
 package engine
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"hash"
-	"runtime/debug"
+	"encoding/json"
 	"time"
 
-	"quern/engine/budget"
 	"quern/engine/chat"
-	"quern/engine/graph"
-	"quern/engine/model"
-	"quern/engine/sched"
+	"quern/engine/sample"
 	"quern/engine/token"
-	"quern/formats/weights"
 )
 
-// A textModel is a language model that is loaded: its weights, its tokenizer,
-// and the scheduler that runs it. One that only makes embeddings has no
-// scheduler, and so no cache, exec and done of its own.
-type textModel struct {
-	id              string
-	file            *weights.Set // as it was opened
-	set             *weights.Set // what runs: file's weights in GGUF's terms, quantised where asked for
-	lm              model.LM
-	vocab           *token.Vocab
-	texts           *budget.Budget // of the engine
-	template        *chat.Template // nil when there is none, or none that can be used
-	templateOptions chat.Options
-	templateErr     error // why the file's template cannot be used
+// A Prompt is what a generation starts from: exactly one of Messages, Text and
+// Tokens is used, in that order of preference.
+type Prompt struct {
+	Messages []chat.Message
+	Text     string     // raw text; BOS is added when the tokenizer says so
+	Tokens   []token.ID // taken as they are
 
-	context     int
-	estimate    Estimate
-	fingerprint string
-	took        time.Duration // of loading
-
-	exec   graph.Exec
-	cache  graph.Cache
-	sched  *sched.Scheduler
-	cancel context.CancelFunc
-	done   chan struct{} // closed when sched.Run has returned
-
-	encoder  encoder  // makes embeddings; nil in models that make none
-	embedder embedder // the encoder of recorded models
-	embed    embedding
-	head     *bertHead // of a BERT that scores pairs, else nil
-	ranker   ranker    // scores pairs of texts; nil in models that are no rerankers
-	pair     pairing
+	// For Messages only.
+	Template    string                     // overrides the model's chat template when not ""
+	Kwargs      map[string]json.RawMessage // extra template variables (chat_template_kwargs)
+	Tools       []chat.Tool
+	Continue    bool // continue the last message, which is the assistant's
+	AutoShorten bool // drop the oldest whole turns instead of refusing a prompt that is too long
 }
 
-// wanted bounds the rows of a step whose logits are read: one per decoding sequence,
-// and prompt chunks whose log-probabilities are asked for.
-func wanted(o *ModelOptions) int { return min(o.Batch, max(64, o.Slots)) }
+// A GenerateRequest asks for text. The zero value of every field but Model and
+// Prompt is its default.
+type GenerateRequest struct {
+	Model  string // any name Resolve accepts
+	Prompt Prompt
 
-// How far a load is when its parts end.
+	N         int  // sequences; 0 means 1
+	MaxTokens int  // 0 means the rest of the context; more than that is clamped
+	MinTokens int  // end-of-generation tokens are barred before this many
+	NoTokens  bool // with PromptLogprobs or echo: evaluate the prompt and generate nothing
+
+	Stop      []string   // text before a stop is returned, the stop is not
+	StopIDs   []token.ID // like end-of-generation tokens
+	IgnoreEOS bool
+
+	Sample         sample.Params
+	PromptLogprobs bool // report the prompt's own log-probabilities (Sample.Top of them)
+	NoPromptCache  bool // neither read nor fill the prefix cache
+
+	// KeepAlive, when not nil, is from now on the idle time after which the
+	// model is unloaded; negative never.
+	KeepAlive *time.Duration
+}
+
+// An EventType says which fields of an Event are set.
+type EventType uint8
+
+// The events of a generation, in the order they come: one Admitted, one
+// PromptDone, then Deltas and one Finish per sequence (those of different
+// sequences interleave), and one Done.
 const (
-	loadStart    = 0.1
-	loadFilled   = 0.9
-	loadCompiled = 0.95
+	// Admitted: the model is loaded, the prompt fits and is queued. What fails
+	// later is a failure of the engine. Sets PromptTokens and Truncated.
+	Admitted EventType = iota + 1
+	// PromptDone: the prompt was evaluated. Sets CachedTokens and, when asked
+	// for, Prompt.
+	PromptDone
+	// Delta: text or log-probabilities of sequence Index. Text is whole
+	// characters; it may be empty when only Logprobs moved.
+	Delta
+	// Finish: sequence Index ended. Sets Reason and StopReason.
+	Finish
+	// Done: all sequences ended. Sets Usage and Timings.
+	Done
 )
 
-func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err error) {
-	start := time.Now()
-	m = &textModel{id: n.id, embed: n.head.embed, texts: e.texts}
-	m.encoder = &m.embedder
-	defer func() {
-		if err != nil {
-			m.free()
-		}
-	}()
-	if m.file, err = n.open(); err != nil {
-		return m, err
-	}
-	if err = m.open(ctx, n.o, e.o.Threads); err != nil {
-		return m, err
-	}
-	c := m.lm.Config()
-	if err = m.openVocab(c); err != nil {
-		return m, err
-	}
-	if err = m.openTemplate(ctx, e, n); err != nil {
-		return m, err
-	}
-	if m.context > c.Context {
-		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
-	}
-	if n.o.Quantize != "" && isQuantised(m.file) {
-		e.log.WarnContext(ctx, "quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
-	}
-	o := n.o.defaulted()
-	p, err := m.plan(o, e.o.MemoryLimit)
-	if err != nil {
-		return m, err
-	}
-	m.estimate = p.Estimate
-	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.context)
-	if err = m.fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
-		return m, err
-	}
-	if err = e.makeRoom(ctx, n, p.Total()); err != nil {
-		return m, err
-	}
-	e.progress(n.id, loadStart)
-	err = m.set.FillContext(ctx, func(done, total int64) {
-		e.progress(n.id, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
-	})
-	if err != nil {
-		return m, err
-	}
-	m.fingerprint = fingerprint(m.set, n.head.quant)
-	backend := watched{e.backend, e, n}
-	m.embedder.backend = backend
-	if embeds(c) {
-		if err = m.embedder.open(); err != nil {
-			return m, err
-		}
-		if m.head != nil {
-			if err = m.openBertRanker(); err != nil {
-				return m, err
-			}
-		}
-		m.took = time.Since(start)
-		e.progress(n.id, 1)
-		return m, nil
-	}
-	if m.cache, err = e.backend.NewCache(p.cache); err != nil {
-		return m, err
-	}
-	if m.exec, err = backend.Compile(p.program); err != nil {
-		return m, err
-	}
-	e.progress(n.id, loadCompiled)
-	err = m.schedule(e, sched.Options{
-		Exec: m.exec, Cache: m.cache, Blocks: p.cache.Blocks, BlockSize: p.cache.BlockSize,
-		Budget: p.program.Rows, MaxWant: p.program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.context,
-		Log: e.log.With("model", n.id),
-	})
-	if err != nil {
-		return m, err
-	}
-	m.took = time.Since(start)
-	e.progress(n.id, 1)
-	return m, nil
+// Finish reasons.
+const (
+	ReasonStop   = "stop"   // end of generation or a stop string
+	ReasonLength = "length" // token limit or end of the context
+)
+
+// An Event is one piece of a generation.
+type Event struct {
+	Type  EventType
+	Index int // sequence, from 0
+
+	Text     string    // Delta
+	Logprobs []Logprob // Delta: entries of the tokens Text is made of; an entry may arrive before or with its text, never after
+
+	Reason     string  // Finish
+	StopReason any     // Finish: the stop string (string) or token id (token.ID) that ended it, else nil
+	Cumulative float64 // Finish: sum of the log-probabilities drawn (with Sample.Logprobs)
+	Tokens     int     // Finish: tokens generated by this sequence, end-of-generation token excluded
+
+	PromptTokens int       // Admitted, Done
+	Truncated    int       // Admitted: messages dropped by Prompt.AutoShorten
+	CachedTokens int       // PromptDone, Done: prompt tokens taken from the prefix cache
+	Prompt       []Logprob // PromptDone: one entry per prompt token, with PromptLogprobs; the first has no log-probability (Top is nil, Logprob 0)
+	OutputTokens int       // Delta, Finish, Done: tokens all sequences have generated so far
+	Timings      Timings   // Done
 }
 
-// schedule starts the goroutine that owns the model's sequences.
-func (m *textModel) schedule(e *Engine, o sched.Options) (err error) {
-	if m.sched, err = sched.New(o); err != nil {
-		return err
-	}
-	var ctx context.Context
-	ctx, m.cancel = context.WithCancel(e.ctx)
-	m.done = make(chan struct{})
-	e.work.Add(1)
-	go func() {
-		defer e.work.Done()
-		defer close(m.done)
-		if err := m.sched.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.log.Error("scheduler stopped", "model", m.id, "err", err)
-		}
-	}()
-	return nil
+// A Logprob describes one token for clients that ask.
+type Logprob struct {
+	ID      token.ID
+	Bytes   []byte // the token's text, which need not be valid UTF-8
+	Logprob float32
+	Top     []Alternative // best first
 }
 
-func (e *Engine) progress(id string, done float64) {
-	if e.o.Progress != nil {
-		e.o.Progress(id, done)
-	}
+// An Alternative is a token that could have come.
+type Alternative struct {
+	ID      token.ID
+	Bytes   []byte
+	Logprob float32
 }
 
-func (m *textModel) openVocab(c *model.Config) error {
-	spec, err := token.From(&m.file.Meta)
-	if err != nil {
-		return err
-	}
-	if m.vocab, err = token.New(spec); err != nil {
-		return err
-	}
-	if m.vocab.Size() > c.Vocab {
-		return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings", model.ErrFormat, m.vocab.Size(), c.Vocab)
-	}
-	return nil
+// Timings says where the time of a generation went.
+type Timings struct {
+	Queue   time.Duration // from submission to the first step
+	Prompt  time.Duration // from the first step to the first token
+	Predict time.Duration // from the first token to the last
+	First   time.Duration // from submission to the first token
 }
 
-// fingerprint hashes what makes replies repeatable: the weights (their table
-// and the start of each), their number types, and this build.
-func fingerprint(set *weights.Set, quantization string) string {
-	h := sha256.New()
-	for t := range set.All() {
-		fmt.Fprintf(h, "%s %v %v %x\n", t.Name, t.Type, t.Shape, t.Data[:min(64, len(t.Data))])
-	}
-	fmt.Fprintln(h, quantization)
-	return stampBuild(h)
+// A TokenizeRequest asks for the tokens of a text or of a rendered chat.
+type TokenizeRequest struct {
+	Model      string
+	Prompt     Prompt // Messages or Text
+	AddSpecial bool   // add BOS/EOS as the tokenizer says (Text only)
+	Pieces     bool   // the result's Pieces are wanted
 }
 
-// stampBuild ends a fingerprint with what is known of this build.
-func stampBuild(h hash.Hash) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		fmt.Fprintln(h, info.Main.Version, info.GoVersion)
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
-				fmt.Fprintln(h, s.Value)
-			}
-		}
-	}
-	return "fp_" + hex.EncodeToString(h.Sum(nil)[:6])
-}
-
-func (m *textModel) name() string  { return m.id }
-func (m *textModel) print() string { return m.fingerprint }
-
-// bytes is the memory the model occupies.
-func (m *textModel) bytes() int64 { return m.estimate.Total() }
-
-// cacheBytes is the memory of the keys and values.
-func (m *textModel) cacheBytes() int64 {
-	switch {
-	case m.cache != nil:
-		return m.cache.Bytes()
-	case m.encoder == &m.embedder:
-		return m.embedder.bytes()
-	}
-	return 0
-}
-
-// close stops the scheduler, waits for it and releases everything.
-func (m *textModel) close() {
-	if m.sched != nil {
-		m.cancel()
-		<-m.done
-	}
-	m.free()
-}
-
-func (m *textModel) free() {
-	m.embedder.close()
-	if m.exec != nil {
-		m.exec.Close()
-	}
-	if m.cache != nil {
-		m.cache.Close()
-	}
-	if m.file != nil {
-		m.file.Close()
-	}
-}
-
-func (m *textModel) stats(n *entry) ModelStats {
-	var s sched.Stats
-	if m.sched != nil {
-		s = m.sched.Stats()
-	}
-	return ModelStats{
-		Model: m.id, Kind: n.head.kind,
-		Waiting: s.Waiting, Running: s.Running,
-		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
-		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
-		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(),
-	}
+// A TokenizeResult is a tokenised prompt.
+type TokenizeResult struct {
+	Tokens  []token.ID
+	Pieces  [][]byte // the bytes of each token, where asked for
+	Text    string   // of Messages: the prompt as the model sees it, control tokens spelled out
+	Context int      // the model's context length
 }

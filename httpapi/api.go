@@ -21,6 +21,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/budget"
+	"quern/engine/local"
 	"quern/engine/token"
 	"quern/httpapi/spool"
 )
@@ -29,7 +30,7 @@ import (
 type Engine interface {
 	Models() []engine.ModelInfo
 	Resolve(name string, kind engine.Kind) (engine.ModelInfo, error)
-	Lease(ctx context.Context, model string) (engine.Lease, error)
+	Lease(ctx context.Context, model string) (local.Lease, error)
 	Unload(model string) error
 	Defaults(model string) engine.Sampling
 	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]

@@ -22,6 +22,7 @@ import (
 	"quern/bench/poll"
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/local"
 	"quern/engine/token"
 	"quern/engine/tts"
 	"quern/httpapi"
@@ -193,8 +194,8 @@ func (f *fake) Load(ctx context.Context, model string) error {
 	return ctx.Err()
 }
 
-func (f *fake) Lease(ctx context.Context, model string) (engine.Lease, error) {
-	return engine.Lease{}, f.Load(ctx, model)
+func (f *fake) Lease(ctx context.Context, model string) (local.Lease, error) {
+	return local.Lease{}, f.Load(ctx, model)
 }
 
 func (f *fake) Defaults(string) engine.Sampling { return engine.Sampling{} }

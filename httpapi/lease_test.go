@@ -5,23 +5,24 @@ import (
 	"testing"
 
 	"quern/engine"
+	"quern/engine/local"
 	"quern/httpapi"
 )
 
 // A leaser is a fake whose leases are of a real engine's model.
 type leaser struct {
 	*fake
-	e *engine.Engine
+	e *local.Engine
 }
 
-func (l leaser) Lease(ctx context.Context, _ string) (engine.Lease, error) {
+func (l leaser) Lease(ctx context.Context, _ string) (local.Lease, error) {
 	return l.e.Lease(ctx, engine.VoiceName)
 }
 
 // TestRequestsHoldTheirModel: from before the first call until the answer is out a
 // model cannot be unloaded, and not a moment longer.
 func TestRequestsHoldTheirModel(t *testing.T) {
-	e, err := engine.New(engine.Options{Threads: 1})
+	e, err := local.New(engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"quern/engine"
 	"quern/engine/budget"
+	"quern/engine/local"
 )
 
 // A call is one request on its way through the handlers.
@@ -29,7 +29,7 @@ type call struct {
 	params httprouter.Params
 
 	loading time.Duration // how long prepare waited for the model
-	lease   engine.Lease  // of that model, until the answer is complete
+	lease   local.Lease   // of that model, until the answer is complete
 }
 
 // A response remembers what was answered and gives every write a deadline.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quern/engine"
+	"quern/engine/local"
 )
 
 // TestReranker has the engine rank documents with the model -reranker writes.
@@ -15,7 +16,7 @@ func TestReranker(t *testing.T) {
 	if err := writeReranker(dir); err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(engine.Options{Models: []engine.ModelOptions{{Name: "r", Path: dir}}, Threads: 2})
+	e, err := local.New(engine.Options{Models: []engine.ModelOptions{{Name: "r", Path: dir}}, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,14 +65,15 @@ var arrows = []struct {
 	{"engine/builtin", nil},
 	{"engine/budget", nil},
 	{"engine/spell", nil},
-	{"engine", []string{"quern/engine/...", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
+	{"engine", []string{"quern/engine/asr", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/engine/tts", "quern/kernels/quant"}},
+	{"engine/local", []string{"quern/engine/...", "quern/engine", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 
 	{"httpapi/...", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/codecs/...", "quern/httpapi/spool",
 		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
 
 	{"httpapi/spool", nil},
 
-	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/local", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
@@ -225,7 +226,7 @@ func TestArrowsNotice(t *testing.T) {
 // table of devices knows it, and the recorder, which leaves gorgonia out under it.
 func TestCUDATag(t *testing.T) {
 	root := filepath.Join("..", "..")
-	allowed := []string{"engine", "engine/cuda", "engine/graph", "kernels/cuda", "kernels/cuda/driver"}
+	allowed := []string{"engine/local", "engine/cuda", "engine/graph", "kernels/cuda", "kernels/cuda/driver"}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/engine/local"
 )
 
 // shells are those that words are completed in, with what writes the script.
@@ -54,9 +55,9 @@ bash-completion.`,
 func (a *app) completions(root *cobra.Command) {
 	values := map[string]func(cmd *cobra.Command) []string{
 		"device": func(*cobra.Command) []string {
-			return slices.DeleteFunc([]string{"auto", "cpu", "cuda"}, func(d string) bool { return engine.CheckDevice(d) != nil })
+			return slices.DeleteFunc([]string{"auto", "cpu", "cuda"}, func(d string) bool { return local.CheckDevice(d) != nil })
 		},
-		"quantize":   func(*cobra.Command) []string { return lower(engine.QuantizeTypes()) },
+		"quantize":   func(*cobra.Command) []string { return lower(local.QuantizeTypes()) },
 		"cache-type": func(*cobra.Command) []string { return cacheTypes },
 		"log-level":  func(*cobra.Command) []string { return logLevels },
 		"log-format": func(*cobra.Command) []string { return logFormats },
@@ -75,7 +76,7 @@ func (a *app) completions(root *cobra.Command) {
 			all["model"] = a.servedNames
 		}
 		if cmd.Name() == "transcribe" {
-			all["language"] = func(*cobra.Command) []string { return engine.Languages() }
+			all["language"] = func(*cobra.Command) []string { return local.Languages() }
 		}
 		for name, list := range values {
 			all[name] = list
@@ -134,7 +135,7 @@ func (a *app) argumentCompletions() map[string]completion {
 			if len(args) < 2 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			types := engine.QuantizeTypes()
+			types := local.QuantizeTypes()
 			if word != "" && word == strings.ToLower(word) {
 				types = lower(types)
 			}
@@ -192,7 +193,7 @@ func (a *app) servedNames(cmd *cobra.Command) []string {
 	if err != nil {
 		return nil
 	}
-	out := []string{engine.BuiltinName}
+	out := []string{local.BuiltinName}
 	for _, m := range s.Models {
 		if m.Name != "" {
 			out = append(out, m.Name)

@@ -19,6 +19,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/engine/local"
 	"quern/httpapi"
 	"quern/kernels"
 )
@@ -97,7 +98,7 @@ func knobs() []knob {
 			set:   one(func(s *settings, v string) error { return s.ModelDefaults.Quantize.parse(v) })},
 		{flag: "vad", group: groupModel,
 			usage: "`file` of the Silero detector that tells recognisers what is speech (default a built-in one, by energy)",
-			set:   one(func(s *settings, v string) error { s.ModelDefaults.VAD = v; return engine.CheckDetector(v) })},
+			set:   one(func(s *settings, v string) error { s.ModelDefaults.VAD = v; return local.CheckDetector(v) })},
 		{flag: "keep-alive", group: groupModel,
 			usage: "idle `time` after which a model is unloaded; never keeps it (default 5m)",
 			set:   one(func(s *settings, v string) error { return s.KeepAlive.parse(v) })},
@@ -229,7 +230,7 @@ func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 			return nil, usageError{fmt.Errorf("--%s: %w", k.flag, err)}
 		}
 	}
-	if out.Device == "cpu" || out.Device == "auto" && engine.CheckDevice("cuda") != nil {
+	if out.Device == "cpu" || out.Device == "auto" && local.CheckDevice("cuda") != nil {
 		if err := idle(cmd, "models run on the CPU", "gpu-layers"); err != nil {
 			return nil, err
 		}
@@ -466,7 +467,7 @@ func (m *modelSettings) check() error {
 		return fmt.Errorf("sampling.repeat_penalty: must be more than 0 (1 is off), got %g", *r)
 	}
 	if m.VAD != "" {
-		if err := engine.CheckDetector(m.VAD); err != nil {
+		if err := local.CheckDetector(m.VAD); err != nil {
 			return fmt.Errorf("vad: %w", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"quern/engine"
+	"quern/engine/local"
 )
 
 // greetings are what a model of each kind is asked for in the line to try, the most
@@ -45,13 +46,13 @@ var greetings = []struct {
 
 // A greeting says how to ask a server.
 type greeting struct {
-	e    *engine.Engine
+	e    *local.Engine
 	base string // of the address
 	key  string // header, or ""
 }
 
 // greet says which model answers, and how to ask it.
-func (a *app) greet(e *engine.Engine, addr net.Addr, s *loaded) {
+func (a *app) greet(e *local.Engine, addr net.Addr, s *loaded) {
 	g := &greeting{e: e, base: baseURL(addr)}
 	intro := "Try:"
 	if len(s.Auth.Keys) > 0 {

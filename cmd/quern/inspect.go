@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/engine"
+	"quern/engine/local"
 	"quern/engine/model"
 	"quern/formats/weights"
 )
@@ -50,17 +51,17 @@ files quern runs Kokoro's only.
 			if err != nil {
 				return err
 			}
-			if engine.IsONNX(file) {
+			if local.IsONNX(file) {
 				if graph {
 					return usageError{errors.New("--graph draws models that quern records; an ONNX file is a graph already")}
 				}
 				return inspectONNX(a.out, file, asJSON)
 			}
-			set, err := engine.OpenFile(file)
+			set, err := local.OpenFile(file)
 			if err != nil {
 				return err
 			}
-			if use := engine.FileUse(file); graph && use != "" {
+			if use := local.FileUse(file); graph && use != "" {
 				return fmt.Errorf("--graph draws text models; this file is for: %s", use)
 			}
 			defer set.Close()
@@ -129,13 +130,13 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	for _, t := range byType {
 		fmt.Fprintf(w, "\t%s: %d, %s weights, %s\n", t.name, t.tensors, scaled(t.elems), humanize.Bytes(uint64(t.storage)))
 	}
-	if use := engine.FileUse(file); use != "" {
+	if use := local.FileUse(file); use != "" {
 		fmt.Fprintf(w, "quern\tcan run it: %s\n", plain(use))
-	} else if err := engine.CanRun(set); err != nil {
+	} else if err := local.CanRun(set); err != nil {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
-		if e, err := engine.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+		if e, err := local.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
 		}
@@ -252,11 +253,11 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		File: file, Format: set.Source.String(), Weights: all.elems, Bytes: all.storage,
 		Runnable: true, Metadata: orderedMeta{&set.Meta}, Tensors: []tensor{},
 	}
-	if engine.FileUse(file) != "" {
+	if local.FileUse(file) != "" {
 		// Its memory depends on the windows decoded together.
-	} else if err := engine.CanRun(set); err != nil {
+	} else if err := local.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
-	} else if e, err := engine.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+	} else if e, err := local.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
 	}
 	for t := range set.All() {

@@ -9,12 +9,13 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"quern/engine"
+	"quern/engine/local"
 )
 
 // inspectONNX shows a graph: what it takes and gives, what it is made of, and
 // whether quern can run and serve it.
 func inspectONNX(out io.Writer, path string, asJSON bool) error {
-	info, err := engine.DescribeONNX(path)
+	info, err := local.DescribeONNX(path)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 	}
 	for _, side := range []struct {
 		name string
-		list []engine.ONNXValue
+		list []local.ONNXValue
 	}{{"input", info.Inputs}, {"output", info.Outputs}} {
 		fmt.Fprintf(w, "\n%s\ttype\tshape\n", side.name)
 		for _, v := range side.list {
@@ -62,20 +63,20 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 }
 
 // onnxJSON is an ONNXInfo as --json prints it.
-func onnxJSON(info *engine.ONNXInfo) any {
+func onnxJSON(info *local.ONNXInfo) any {
 	type value struct {
 		Name  string `json:"name"`
 		Type  string `json:"type"`
 		Shape string `json:"shape"`
 	}
-	values := func(list []engine.ONNXValue) []value {
+	values := func(list []local.ONNXValue) []value {
 		out := []value{}
 		for _, v := range list {
 			out = append(out, value(v))
 		}
 		return out
 	}
-	sums := func(list []engine.ONNXCount) map[string]int64 {
+	sums := func(list []local.ONNXCount) map[string]int64 {
 		out := make(map[string]int64)
 		for _, c := range list {
 			out[c.Name] = c.Count

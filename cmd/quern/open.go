@@ -15,12 +15,13 @@ import (
 
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/engine/local"
 )
 
 // models is an engine for one user: the models there are, one of which is going
 // to be loaded.
 type models struct {
-	*engine.Engine
+	*local.Engine
 	app   *app
 	file  string // the id of the file or reference that was named; "" without one
 	given string // how it was named
@@ -71,7 +72,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 		o.Models = []engine.ModelOptions{{Path: name}}
 		o.Dirs, o.Aliases, o.Defaults = nil, nil, nil
 	}
-	if m.Engine, err = engine.New(o); err != nil {
+	if m.Engine, err = local.New(o); err != nil {
 		return nil, err
 	}
 	if file || reference {
@@ -142,7 +143,7 @@ func (a *app) modelFile(ctx context.Context, cmd *cobra.Command, name string) (s
 }
 
 // openModel is openModels and load.
-func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, kind engine.Kind) (*engine.Engine, engine.ModelInfo, error) {
+func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, kind engine.Kind) (*local.Engine, engine.ModelInfo, error) {
 	m, err := a.openModels(ctx, cmd, name)
 	if err != nil {
 		return nil, engine.ModelInfo{}, err
@@ -256,7 +257,7 @@ func isCode(err error, code engine.Code) bool {
 
 // resolve is Engine.Resolve, except that where any text model or any that goes on
 // with a text will do, the only text model, or the default for chat, is meant.
-func resolve(e *engine.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
+func resolve(e *local.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
 	if name == "" && (kind == "" || kind == engine.KindCompletion) {
 		texts := slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool { return !isText(m.Kind) })
 		if len(texts) == 1 {

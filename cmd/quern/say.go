@@ -15,6 +15,7 @@ import (
 
 	"quern/codecs"
 	"quern/engine"
+	"quern/engine/local"
 	"quern/httpapi/spool"
 )
 
@@ -116,7 +117,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		out = filepath.Join(dir, "speech.wav")
 	}
 	var spoken time.Duration
-	err = engine.WriteFile(out, func(f *os.File) (err error) {
+	err = local.WriteFile(out, func(f *os.File) (err error) {
 		if isTerminal(f) {
 			return errToTerminal
 		}
@@ -136,7 +137,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 }
 
 // usualVoice is the voice of a model that speaks when none is named.
-func usualVoice(e *engine.Engine, model string) string {
+func usualVoice(e *local.Engine, model string) string {
 	const usual = "af_bella"
 	if e.CheckVoice(model, usual) == nil {
 		return usual
@@ -152,7 +153,7 @@ func usualVoice(e *engine.Engine, model string) string {
 var errToTerminal = usageError{errors.New("sound is not written to a terminal; name a file, as in --out hello.wav, or hear it with --play")}
 
 // speak writes what is spoken to w and returns how long it is.
-func speak(ctx context.Context, e *engine.Engine, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
+func speak(ctx context.Context, e *local.Engine, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
 	var enc codecs.Encoder
 	samples, rate := 0, 1
 	for s, err := range e.Speak(ctx, r) {
@@ -230,7 +231,7 @@ func (a *app) phonemizeCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e, err := engine.New(engine.Options{Threads: 1})
+			e, err := local.New(engine.Options{Threads: 1})
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"quern/engine"
+	"quern/engine/local"
 	"quern/httpapi"
 	"quern/kernels/threads"
 )
@@ -106,7 +106,7 @@ func (a *app) serve(parent context.Context, s *loaded) error {
 	defer bars.wait()
 	o := s.engineOptions(log)
 	o.Progress = bars.update
-	e, err := engine.New(o)
+	e, err := local.New(o)
 	if err != nil {
 		return err
 	}

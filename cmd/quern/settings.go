@@ -13,7 +13,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"quern/engine"
+	"quern/engine/local"
 	"quern/kernels/quant"
 )
 
@@ -327,7 +327,7 @@ func (s *settings) layers() *int {
 
 func (d *device) parse(s string) error {
 	*d = device(strings.ToLower(s))
-	return engine.CheckDevice(string(*d))
+	return local.CheckDevice(string(*d))
 }
 
 type logLevel string
@@ -369,7 +369,7 @@ func (c cacheType) number() quant.Type {
 type mixture string
 
 func (m *mixture) parse(s string) error {
-	if err := engine.CheckQuantize(s); err != nil {
+	if err := local.CheckQuantize(s); err != nil {
 		return err
 	}
 	*m = mixture(strings.ToLower(s))

@@ -14,6 +14,7 @@ import (
 
 	"quern/codecs"
 	"quern/engine"
+	"quern/engine/local"
 	"quern/httpapi"
 )
 
@@ -133,7 +134,7 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	return failed
 }
 
-func (a *app) transcribeFile(ctx context.Context, e *engine.Engine, model, file string, several bool, o transcribeOptions) (err error) {
+func (a *app) transcribeFile(ctx context.Context, e *local.Engine, model, file string, several bool, o transcribeOptions) (err error) {
 	name := file
 	if file == "-" {
 		name = "standard input"

@@ -12,6 +12,7 @@ import (
 
 	"quern/bench/poll"
 	"quern/engine"
+	"quern/engine/local"
 	"quern/engine/sample"
 )
 
@@ -116,7 +117,7 @@ func TestKilled(t *testing.T) {
 	}
 	holds(t, store, "owner/tiny/.hub.json", "owner/tiny/"+name)
 
-	e, err := engine.New(engine.Options{Dirs: []string{dir}, Threads: 1})
+	e, err := local.New(engine.Options{Dirs: []string{dir}, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,555 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quern/engine"
+	"quern/engine/builtin"
+	"quern/engine/model"
+	"quern/formats"
+	"quern/formats/gguf"
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// An entry is a model the engine can serve: configured, found in a folder, or
+// built in. What describes it changes only when it is fetched; that and resident
+// are guarded by Engine.mu.
+type entry struct {
+	id      string
+	o       engine.ModelOptions
+	path    string // "" for the built-in model, and for one that is not fetched yet
+	remote  bool   // not fetched yet: head is a guess
+	created time.Time
+	size    int64
+	head    header
+
+	resident
+}
+
+// A header is what a model's metadata tells without loading it.
+type header struct {
+	kind    engine.Kind
+	arch    string
+	format  string
+	quant   string
+	context int
+	embed   embedding
+	lacks   string // what others of the kind can do and this model cannot, or ""
+}
+
+// can lists what a model can be asked for.
+func (h *header) can() []string {
+	return slices.DeleteFunc(slices.Clone(capabilities[h.kind]), func(c string) bool { return c == h.lacks })
+}
+
+// serves says whether a model answers requests for want.
+func (h *header) serves(want engine.Kind) bool {
+	return want == "" || slices.Contains(capabilities[h.kind], string(want)) && string(want) != h.lacks
+}
+
+// open opens the weights of a model.
+func (n *entry) open() (*weights.Set, error) {
+	return OpenFile(cmp.Or(n.path, BuiltinPath))
+}
+
+// newEntry reads a model's header. path "" is the built-in model.
+func newEntry(id, path string, o engine.ModelOptions) (*entry, error) {
+	n := &entry{id: id, path: path, o: o}
+	if path == "" {
+		n.size = int64(len(builtin.GGUF()))
+	} else {
+		st, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		n.created = st.ModTime()
+		if known, err := familyEntry(n); known {
+			return n, err
+		}
+	}
+	file, err := n.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	m := &textModel{id: id, file: file}
+	if err := m.open(context.Background(), o, 0); err != nil {
+		return nil, err
+	}
+	if n.size == 0 {
+		n.size = m.set.Bytes()
+	}
+	c := m.lm.Config()
+	n.head = header{kind: engine.KindCompletion, arch: c.Arch, format: strings.ToLower(file.Source.String()), quant: quantization(m.set), context: contextLength(&n.o, c)}
+	n.head.embed = embeddingOf(&file.Meta, id, path, &o)
+	switch {
+	case m.head != nil:
+		n.head.kind = engine.KindRerank
+	case embeds(c):
+		n.head.kind = engine.KindEmbedding
+	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
+		n.head.kind = engine.KindChat
+	}
+	return n, nil
+}
+
+// contextLength is what one request of a model gets.
+func contextLength(o *engine.ModelOptions, c *model.Config) int {
+	if o.ContextLength > 0 {
+		if c.Encoder { // there are no positions beyond
+			return min(o.ContextLength, c.Context)
+		}
+		return o.ContextLength
+	}
+	return min(c.Context, engine.DefaultContext)
+}
+
+// quantization names a file's mixture of number types, or the type most of its
+// bytes have.
+func quantization(set *weights.Set) string {
+	if n, ok := set.Meta.Int("general.file_type"); ok {
+		for _, m := range quant.Mixtures() {
+			if m.FileType != quant.NoFileType && int64(m.FileType) == n {
+				return m.Name
+			}
+		}
+	}
+	bytes := map[string]int{}
+	best := ""
+	for t := range set.All() {
+		name := t.Type.String()
+		bytes[name] += t.Size()
+		if best == "" || bytes[name] > bytes[best] {
+			best = name
+		}
+	}
+	return best
+}
+
+// capabilities lists what a kind of model can be asked for.
+var capabilities = map[engine.Kind][]string{
+	engine.KindChat:          {"chat", "completion", "embedding"},
+	engine.KindCompletion:    {"completion", "embedding"},
+	engine.KindEmbedding:     {"embedding"},
+	engine.KindRerank:        {"rerank"},
+	engine.KindSpeech:        {"speech"},
+	engine.KindTranscription: {"transcription"},
+}
+
+// A folder is a directory of model files. It is read again now and then.
+type folder struct {
+	path    string
+	entries map[string]*entry // by path; nil for files that are of no use
+}
+
+// maxDepth bounds how deep below a model folder files are looked for:
+// owner/repository/file and one more.
+const maxDepth = 4
+
+// scan lists the folder's models. Files that cannot be served are logged once.
+func (f *folder) scan(e *Engine) []*entry {
+	found := map[string]*entry{}
+	err := filepath.WalkDir(f.path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(f.path, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || strings.Count(filepath.ToSlash(rel), "/") >= maxDepth) {
+				return fs.SkipDir
+			}
+			if !isModelDir(path) {
+				return nil
+			}
+			if rel == "." {
+				rel = filepath.Base(f.path)
+			}
+		} else if !isModelFile(path) {
+			return nil
+		}
+		if _, no, _, ok := gguf.ShardName(path); ok && no > 1 {
+			return nil
+		}
+		if n, ok := f.entries[path]; ok && n != nil {
+			if st, err := d.Info(); err == nil && st.ModTime().Equal(n.created) {
+				found[path] = n
+				return nil
+			}
+		}
+		id := fileID(rel)
+		if d.IsDir() {
+			id = filepath.ToSlash(rel)
+		}
+		n, err := newEntry(id, path, e.o.Defaulted)
+		if err != nil {
+			if _, known := f.entries[path]; !known {
+				e.log.Warn("model file skipped", "file", path, "err", err)
+			}
+			n = nil
+		}
+		found[path] = n
+		return nil
+	})
+	if err != nil {
+		e.log.Warn("model folder cannot be read", "folder", f.path, "err", err)
+	}
+	f.entries = found
+	var list []*entry
+	for _, n := range found {
+		if n != nil {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.id, b.id) })
+	return list
+}
+
+// fileID makes a model id of a file's path below its folder: without extension
+// and shard number, with slashes.
+func fileID(rel string) string {
+	rel = filepath.ToSlash(rel)
+	if prefix, _, _, ok := gguf.ShardName(rel); ok {
+		return prefix
+	}
+	return strings.TrimSuffix(rel, filepath.Ext(rel))
+}
+
+// isModelFile reports whether a file may be a model by itself.
+func isModelFile(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".gguf":
+		return true
+	case ".bin":
+		return isWhisper(path) && !isDetector(path)
+	}
+	return false
+}
+
+// isModelDir reports whether a directory is one model of Hugging Face's form:
+// config.json beside SafeTensors files or ONNX graphs, and no GGUF file.
+func isModelDir(dir string) bool {
+	if st, err := os.Stat(filepath.Join(dir, "config.json")); err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	entries, err := os.ReadDir(dir)
+	found := false
+	for _, e := range entries {
+		switch strings.ToLower(filepath.Ext(e.Name())) {
+		case ".safetensors", ".pth":
+			found = true
+		case ".gguf":
+			return false
+		}
+	}
+	return err == nil && (found || isONNX(dir))
+}
+
+// rescanEvery bounds how often folders are looked at: clients list models often.
+const rescanEvery = 2 * time.Second
+
+// catalog returns every entry: configured ones first, then folders, then the
+// built-in model. Of two with one id the first counts.
+func (e *Engine) catalog() []*entry {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.catalogLocked()
+}
+
+func (e *Engine) catalogLocked() []*entry {
+	if e.listed != nil && (len(e.folders) == 0 || time.Since(e.scanned) < rescanEvery) {
+		return e.listed
+	}
+	var list []*entry
+	seen := map[string]bool{}
+	add := func(n *entry) {
+		if !seen[n.id] {
+			seen[n.id] = true
+			list = append(list, n)
+		}
+	}
+	for _, n := range e.fixed {
+		add(n)
+	}
+	for _, f := range e.folders {
+		for _, n := range f.scan(e) {
+			add(n)
+		}
+	}
+	if e.builtin != nil && (e.o.Builtin || len(list) == 0) {
+		add(e.builtin)
+	}
+	// A voice is always there.
+	if e.voice != nil && (e.o.Builtin || !slices.ContainsFunc(list, func(n *entry) bool { return n.head.kind == engine.KindSpeech })) {
+		add(e.voice)
+	}
+	e.listed, e.scanned = list, time.Now()
+	return list
+}
+
+// builtinSampling lets stories vary while what the built-in model knows comes
+// out the same every time: a token needs 0.4 times the likeliest one's chance.
+var builtinSampling = engine.Sampling{Temperature: new(float32(0.5)), MinP: new(float32(0.4))}
+
+// configure makes the entries Options names.
+func (e *Engine) configure() error {
+	for _, o := range e.o.Models {
+		explicit := o.Quantize
+		o = o.Or(e.o.Defaulted)
+		if o.Path == "" && o.Fetch != nil {
+			if err := e.addFixed(&entry{id: o.Name, o: o, remote: true, head: header{kind: engine.KindChat}}); err != nil {
+				return err
+			}
+			continue
+		}
+		id := o.Name
+		if id == "" {
+			id = filepath.Base(filepath.Clean(o.Path))
+			if st, err := os.Stat(o.Path); err != nil || !st.IsDir() {
+				id = fileID(id)
+			}
+		}
+		n, err := newEntry(id, o.Path, o)
+		if err == nil && explicit != "" && !strings.EqualFold(n.head.quant, explicit) {
+			err = fmt.Errorf("its weights are %s already; quantize wants those of the original model", n.head.quant)
+		}
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("model %q: there is no file %s", id, o.Path)
+			}
+			if st, bad := os.Stat(o.Path); bad == nil && st.IsDir() && errors.Is(err, formats.ErrFormat) {
+				err = fmt.Errorf("%w; a folder of several models belongs in --models or model_dirs", err)
+			}
+			return fmt.Errorf("model %q: %w", id, err)
+		}
+		if err := e.addFixed(n); err != nil {
+			return err
+		}
+	}
+	for _, dir := range e.o.Dirs {
+		if _, err := os.ReadDir(dir); err != nil {
+			if st, other := os.Stat(dir); other == nil && !st.IsDir() {
+				err = fmt.Errorf("%s is a file; name it as a model, or its folder here", dir)
+			}
+			return fmt.Errorf("model folder: %w", err)
+		}
+		e.folders = append(e.folders, &folder{path: dir})
+	}
+	n, err := newEntry(builtin.Name, "", e.o.Defaulted.Or(engine.ModelOptions{Sampling: builtinSampling}))
+	if err != nil {
+		return fmt.Errorf("the built-in model: %w", err)
+	}
+	e.builtin = n
+	e.voice = &entry{id: engine.VoiceName, o: e.o.Defaulted, head: header{kind: engine.KindSpeech, arch: "formant", format: "built in"}}
+	return nil
+}
+
+func (e *Engine) addFixed(n *entry) error {
+	for _, other := range e.fixed {
+		if other.id == n.id {
+			return fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.id)
+		}
+	}
+	e.fixed = append(e.fixed, n)
+	return nil
+}
+
+// info describes an entry. Engine.mu is held.
+func (n *entry) info() engine.ModelInfo {
+	return engine.ModelInfo{
+		ID: n.id, Kind: n.head.kind, Capabilities: n.head.can(),
+		Created: n.created, ContextLength: n.head.context, Status: n.status(), Waiting: n.waiting(),
+		Format: n.head.format, Quantization: n.head.quant, Architecture: n.head.arch,
+		SizeBytes: n.size, Fingerprint: n.fingerprint, InputTypes: n.head.embed.known,
+	}
+}
+
+// Models lists what is configured and found on disk, aliases too. It loads
+// nothing and is cheap.
+func (e *Engine) Models() []engine.ModelInfo {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []engine.ModelInfo
+	for _, n := range e.catalogLocked() {
+		list = append(list, n.info())
+	}
+	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
+		if n := e.find(e.o.Aliases[alias]); n != nil {
+			i := n.info()
+			i.ID, i.AliasOf = alias, n.id
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// find returns the entry with exactly this id. Engine.mu is held.
+func (e *Engine) find(id string) *entry {
+	for _, n := range e.catalogLocked() {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// usualNames are what clients call the default models of a kind when nobody told
+// them another name.
+var usualNames = map[string]engine.Kind{
+	"whisper-1": engine.KindTranscription, "asr-1": engine.KindTranscription, "gpt-4o-transcribe": engine.KindTranscription, "gpt-4o-mini-transcribe": engine.KindTranscription,
+	"tts-1": engine.KindSpeech, "tts-1-hd": engine.KindSpeech, "gpt-4o-mini-tts": engine.KindSpeech,
+}
+
+// lookup is Resolve down to the entry. Engine.mu is held.
+func (e *Engine) lookup(name string, kind engine.Kind) (*entry, error) {
+	if name == "" {
+		return e.defaultFor(kind)
+	}
+	n := e.find(name)
+	if n == nil {
+		if to, ok := e.o.Aliases[name]; ok {
+			n = e.find(to)
+		}
+	}
+	list := e.catalogLocked()
+	only := func(match func(*entry) bool) {
+		if n != nil {
+			return
+		}
+		count := 0
+		for _, c := range list {
+			if match(c) {
+				n, count = c, count+1
+			}
+		}
+		if count != 1 {
+			n = nil
+		}
+	}
+	base := func(id string) string { // id without its ":quant" part
+		if i := strings.LastIndexByte(id, ':'); i > 0 {
+			return id[:i]
+		}
+		return id
+	}
+	only(func(c *entry) bool { return base(c.id) == name })
+	only(func(c *entry) bool { return strings.EqualFold(c.id, name) })
+	if n == nil {
+		if usual, ok := usualNames[strings.ToLower(name)]; ok {
+			if d, err := e.defaultFor(usual); err == nil {
+				n = d
+			}
+		}
+	}
+	if n == nil {
+		return nil, e.notFound(name, list)
+	}
+	if !n.remote && !n.head.serves(kind) {
+		return nil, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is a %s model and cannot be used for %s", name, n.head.kind, kind)
+	}
+	return n, nil
+}
+
+// defaultFor returns the model a request means that names none: the configured one,
+// or the only one that serves. What is built in stands back for anybody's own model.
+func (e *Engine) defaultFor(kind engine.Kind) (*entry, error) {
+	if id := e.o.Defaults[kind]; id != "" {
+		return e.lookup(id, kind)
+	}
+	var one *entry
+	builtin := func(n *entry) bool { return n == e.builtin || n == e.voice }
+	for _, n := range e.catalogLocked() {
+		if !n.head.serves(kind) || kind == "" && openers[n.head.kind] != nil {
+			continue // without a kind a text model is meant
+		}
+		if one != nil && builtin(n) {
+			continue
+		}
+		if one != nil && !builtin(one) {
+			return nil, engine.Errorf(engine.CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, engine.KindChat))
+		}
+		one = n
+	}
+	if one == nil {
+		return nil, engine.Errorf(engine.CodeMissingParam, "model", "no %s model is served", kind)
+	}
+	return one, nil
+}
+
+// notFound names the models closest to what was asked for.
+func (e *Engine) notFound(name string, list []*entry) error {
+	var close []string
+	low := strings.ToLower(name)
+	for _, n := range list {
+		if id := strings.ToLower(n.id); strings.Contains(id, low) || strings.Contains(low, id) {
+			close = append(close, n.id)
+		}
+	}
+	if len(close) == 0 {
+		for _, n := range list {
+			close = append(close, n.id)
+		}
+	}
+	const most = 5
+	more := ""
+	if len(close) > most {
+		close, more = close[:most], ", …"
+	}
+	if len(name) > 100 {
+		name = name[:100] + "…"
+	}
+	return engine.Errorf(engine.CodeModelNotFound, "model", "model %q does not exist; there is %s%s", name, strings.Join(close, ", "), more)
+}
+
+// Resolve finds the model a request means: exact id, alias, id without its
+// ":quant" part when unambiguous, then without regard to case. An empty name
+// is the default model of kind. kind "" accepts any.
+func (e *Engine) Resolve(name string, kind engine.Kind) (engine.ModelInfo, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.lookup(name, kind)
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	return n.info(), nil
+}
+
+// File returns where a model is on this machine, BuiltinPath for the built-in one.
+func (e *Engine) File(name string) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.lookup(name, "")
+	switch {
+	case err != nil:
+		return "", err
+	case n.remote:
+		return "", fmt.Errorf("model %q is not on this machine yet", n.id)
+	case n == e.voice:
+		return "", fmt.Errorf("model %q is part of quern and has no file", n.id)
+	}
+	return cmp.Or(n.path, BuiltinPath), nil
+}
+
+// Defaults returns a model's default sampling values.
+func (e *Engine) Defaults(name string) engine.Sampling {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.lookup(name, "")
+	if err != nil {
+		return engine.Sampling{}
+	}
+	return n.o.Sampling
+}

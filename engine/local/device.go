@@ -1,0 +1,144 @@
+package local
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"quern/engine"
+	"quern/engine/cpu"
+	"quern/engine/graph"
+	"quern/kernels/threads"
+)
+
+// deviceOptions say how to open a device.
+type deviceOptions struct {
+	threads int // of the processor; 0: physical cores
+	layers  int // how many layers, the last ones, run on GPUs; below 0: all
+	log     *slog.Logger
+}
+
+// A device is one way to run Programs.
+type device struct {
+	open func(numbers []int, o deviceOptions) (graph.Backend, error)
+	auto bool // "auto" may choose it, if it opens
+	many bool // its name may be followed by numbers: "cuda:0,1"
+	// missing says why this build does not have it, "" where it does.
+	missing string
+}
+
+// devices is every device by name, best first.
+var devices = []struct {
+	name string
+	device
+}{
+	{"cuda", device{open: openCUDA, auto: cudaMissing == "", many: true, missing: cudaMissing}},
+	{"cpu", device{open: openCPU, auto: true}},
+}
+
+func openCPU(_ []int, o deviceOptions) (graph.Backend, error) {
+	if o.threads <= 0 {
+		o.threads = threads.Cores()
+	}
+	return cpu.Open(o.threads), nil
+}
+
+// findDevice returns the places in the table that a name stands for, the one to
+// try first in front, and the numbers behind the name.
+func findDevice(name string) (places, numbers []int, err error) {
+	bare, list, numbered := strings.Cut(name, ":")
+	for i, d := range devices {
+		if name == "" || name == "auto" {
+			if d.auto {
+				places = append(places, i)
+			}
+			continue
+		}
+		if bare != d.name || numbered && !d.many {
+			continue
+		}
+		if d.missing != "" {
+			return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "%s; use device auto or cpu", d.missing)
+		}
+		places = append(places, i)
+	}
+	if len(places) == 0 {
+		return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "device %q is not known; use auto or cpu, or cuda or cuda:0,1 in a build for CUDA", name)
+	}
+	if !numbered {
+		return places, nil, nil
+	}
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseUint(s, 10, 10)
+		if err != nil {
+			return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "device %q: %q is no number of a device", name, s)
+		}
+		for _, other := range numbers {
+			if other == int(n) {
+				return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "device %q names %d twice", name, n)
+			}
+		}
+		numbers = append(numbers, int(n))
+	}
+	return places, numbers, nil
+}
+
+// gpuLayers is deviceOptions.layers: n, or all where there is none.
+func gpuLayers(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// openDevice opens the device of that name, and for "auto" the best one that
+// opens. What the better ones lacked is logged.
+func openDevice(name string, o deviceOptions) (graph.Backend, string, error) {
+	if o.log == nil {
+		o.log = slog.New(slog.DiscardHandler)
+	}
+	places, numbers, err := findDevice(name)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, i := range places {
+		d := devices[i]
+		b, opened := d.open(numbers, o)
+		if opened == nil {
+			return b, d.name, nil
+		}
+		if len(places) == 1 {
+			return nil, "", fmt.Errorf("device %s: %w", d.name, opened)
+		}
+		o.log.Warn("device not used", "device", d.name, "err", opened)
+		err = opened
+	}
+	return nil, "", err
+}
+
+// memoryFor is what models may use where nothing is configured: what is free on the
+// device, and beside the processor's where layers are divided between the two.
+func memoryFor(b graph.Backend, layers *int) int64 {
+	d, ok := b.(interface {
+		Memory() (free, total int64, err error)
+	})
+	if !ok {
+		return availableMemory()
+	}
+	free, _, err := d.Memory()
+	if err != nil {
+		return availableMemory()
+	}
+	if layers != nil {
+		free += availableMemory()
+	}
+	return free
+}
+
+// CheckDevice reports what is wrong with a device's name, before anything is
+// loaded.
+func CheckDevice(name string) error {
+	_, _, err := findDevice(name)
+	return err
+}

@@ -1,0 +1,13 @@
+//go:build !cuda || !linux
+
+package local
+
+import (
+	"errors"
+
+	"quern/engine/graph"
+)
+
+const cudaMissing = "this build of quern has no CUDA support: the one named quern-cuda, built for Linux with -tags cuda, has"
+
+func openCUDA([]int, deviceOptions) (graph.Backend, error) { return nil, errors.New(cudaMissing) }

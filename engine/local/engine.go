@@ -1,0 +1,145 @@
+// Package local is the engine of this machine: it finds models, keeps them in
+// memory while they are asked for, and answers requests with them.
+package local
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"quern/engine"
+	"quern/engine/budget"
+	"quern/engine/graph"
+	"quern/engine/tts"
+)
+
+// An Engine owns the loaded models.
+type Engine struct {
+	o      engine.Options
+	log    *slog.Logger
+	ctx    context.Context // of all work; ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup // loads and schedulers
+
+	backend graph.Backend
+	device  string
+
+	texts *budget.Budget // of text in work
+
+	pronouncer func() (*tts.Pronouncer, error) // unpacked when first asked for
+
+	mu      sync.Mutex
+	fixed   []*entry // configured, in order
+	folders []*folder
+	builtin *entry
+	voice   *entry   // built in
+	listed  []*entry // what catalog found last
+	scanned time.Time
+
+	open    func(context.Context, *entry) (loaded, error) // openModel, but for tests
+	live    []*entry                                      // whose models are loaded
+	loads   []*load                                       // under way
+	tickets int64
+	closing int64 // bytes of models that are being closed
+}
+
+// New makes an Engine. It reads the headers of what Options lists and loads
+// nothing; models marked Preload are loaded by Preload.
+func New(o engine.Options) (*Engine, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
+	o.MemoryWait = cmp.Or(o.MemoryWait, time.Minute)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
+	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
+	e.open = e.openModel
+	if err := e.configure(); err != nil {
+		return nil, err
+	}
+	if err := e.checkVoiceAliases(); err != nil {
+		return nil, err
+	}
+	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: gpuLayers(o.GPULayers), log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	e.backend, e.device = backend, name
+	if e.o.MemoryLimit <= 0 {
+		e.o.MemoryLimit = memoryFor(backend, o.GPULayers)
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for to := range o.Aliases {
+		if e.find(o.Aliases[to]) == nil {
+			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
+		}
+	}
+	for kind, name := range o.Defaults {
+		if _, err := e.lookup(name, kind); err != nil {
+			e.log.Warn("default that cannot be used", "kind", kind, "model", name, "err", err)
+		}
+	}
+	return e, nil
+}
+
+// Device names what models run on: "cpu" or "cuda".
+func (e *Engine) Device() string { return e.device }
+
+// Preload loads the models marked so, one after another. Readiness waits for
+// it.
+func (e *Engine) Preload(ctx context.Context) error {
+	for _, n := range e.catalog() {
+		if !n.o.Preload {
+			continue
+		}
+		if err := e.Load(ctx, n.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load makes a model resident, waiting at most Options.LoadTimeout. Loads of
+// one model are shared. The other calls load by themselves; this one exists so
+// that a caller's own deadline can start after loading.
+func (e *Engine) Load(ctx context.Context, name string) error {
+	lease, err := e.Lease(ctx, name)
+	lease.Release()
+	return err
+}
+
+// Close cancels all work, waits for it and releases every model.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.cancel()
+	var shut []func()
+	for _, n := range slices.Clone(e.live) {
+		shut = append(shut, e.detach(n))
+	}
+	e.mu.Unlock()
+	for _, shut := range shut {
+		shut()
+	}
+	e.work.Wait()
+	return e.backend.Close()
+}
+
+// Stats takes a snapshot of the resident models.
+func (e *Engine) Stats() engine.Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var s engine.Stats
+	for _, n := range e.catalogLocked() {
+		if n.model != nil {
+			m := n.model.stats(n)
+			m.Waiting += n.waiting()
+			s.Models = append(s.Models, m)
+		}
+	}
+	return s
+}

@@ -1,0 +1,148 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"quern/engine"
+	"quern/engine/asr"
+	"quern/formats/ggml"
+	"quern/formats/weights"
+)
+
+// isWhisper reports whether path is a model of OpenAI's recogniser: a directory
+// of Hugging Face's, or a file of whisper.cpp's.
+func isWhisper(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if st.IsDir() {
+		data, err := os.ReadFile(filepath.Join(path, "config.json"))
+		var config struct {
+			Type string `json:"model_type"`
+		}
+		return err == nil && json.Unmarshal(data, &config) == nil && config.Type == "whisper"
+	}
+	return ggml.Sniff(path) != ""
+}
+
+// Languages returns the codes of the languages that recognisers know.
+func Languages() []string { return asr.Languages() }
+
+// A hearingModel is a recogniser that is loaded.
+type hearingModel struct {
+	id       string
+	model    *asr.Model
+	detector asr.Detector // nil is asr's own
+	size     int64
+	took     time.Duration
+	crowd    *crowd
+	tokens   atomic.Int64
+}
+
+func (m *hearingModel) name() string      { return m.id }
+func (m *hearingModel) bytes() int64      { return m.size + m.cacheBytes() }
+func (m *hearingModel) cacheBytes() int64 { return m.model.CacheBytes() }
+func (m *hearingModel) print() string     { return "" }
+func (m *hearingModel) close()            { m.model.Close() }
+
+func (m *hearingModel) stats(n *entry) engine.ModelStats {
+	return engine.ModelStats{Model: m.id, Kind: n.head.kind, Running: m.crowd.size(), GeneratedTokens: m.tokens.Load(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.cacheBytes()}
+}
+
+// openHearing makes a recogniser resident.
+func (e *Engine) openHearing(ctx context.Context, n *entry) (loaded, error) {
+	start := time.Now()
+	if err := e.makeRoom(ctx, n, 2*n.size); err != nil {
+		return nil, err
+	}
+	detector, err := openDetector(n.o.Detector)
+	if err != nil {
+		return nil, &engine.Error{Code: engine.CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: its detector of speech: %s", n.id, strings.ReplaceAll(err.Error(), n.o.Detector, "the file")), Err: err}
+	}
+	open := e.openWhisper
+	if isONNX(n.path) {
+		open = e.openWhisperONNX
+	}
+	m, err := open(n.path)
+	if err != nil {
+		return nil, hearingError(n, err)
+	}
+	e.progress(n.id, 1)
+	return &hearingModel{id: n.id, model: m, detector: detector, size: n.size, took: time.Since(start), crowd: newCrowd(n)}, nil
+}
+
+// hearingError tells clients what is wrong with a recogniser's files, but not
+// where those are.
+func hearingError(n *entry, err error) error {
+	for _, own := range []error{asr.ErrFormat, asr.ErrUnsupported, weights.ErrFormat, weights.ErrUnsupported} {
+		if errors.Is(err, own) {
+			why := strings.ReplaceAll(err.Error(), n.path+": ", "")
+			return &engine.Error{Code: engine.CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", n.id, why), Err: err}
+		}
+	}
+	return err
+}
+
+func (e *Engine) openWhisper(path string) (*asr.Model, error) {
+	return asr.Open(path, e.backend, asr.OpenOptions{})
+}
+
+// Transcribe writes audio down, segment by segment as they are final. Leaving
+// the loop or ending ctx stops it within one layer of the network.
+func (e *Engine) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
+	return func(yield func(engine.Segment, error) bool) {
+		m, release, err := acquire[*hearingModel](ctx, e, r.Model, engine.KindTranscription)
+		if err != nil {
+			yield(engine.Segment{}, err)
+			return
+		}
+		defer release()
+		e.setKeepAlive(m, r.KeepAlive)
+		if err := m.crowd.enter(m.id, 5*time.Second); err != nil {
+			yield(engine.Segment{}, err)
+			return
+		}
+		defer m.crowd.leave()
+		if r.Translate && !m.model.Translates() {
+			yield(engine.Segment{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q does not translate; use one for several languages that was trained to", m.id))
+			return
+		}
+		o := r.TranscribeOptions
+		if o.Detector == nil {
+			o.Detector = m.detector
+		}
+		if r.AllSound {
+			o.Without |= asr.GuardVAD
+		}
+		if r.Temperature != nil && *r.Temperature > 0 {
+			o.Temperatures = nil
+			for t := *r.Temperature; t <= 1; t += 0.2 {
+				o.Temperatures = append(o.Temperatures, t)
+			}
+		}
+		for s, err := range m.model.Transcribe(ctx, r.Source, o) {
+			if err != nil {
+				if errors.Is(err, asr.ErrOptions) {
+					err = engine.Errorf(engine.CodeInvalidValue, "", "%v", err)
+				}
+				yield(engine.Segment{}, err)
+				return
+			}
+			m.tokens.Add(int64(len(s.Tokens)))
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package local
+
+import (
+	"context"
+	"os"
+
+	"quern/engine"
+	"quern/engine/tts"
+)
+
+// A loaded is a model in memory, of whatever kind.
+type loaded interface {
+	name() string
+	bytes() int64      // memory it occupies
+	cacheBytes() int64 // of it, keys and values
+	print() string     // what makes its answers repeatable, hashed; may be ""
+	stats(n *entry) engine.ModelStats
+	close()
+}
+
+// families are the kinds of model files beside text models, with how they are
+// recognised and opened.
+var families = []struct {
+	kind engine.Kind
+	arch string
+	is   func(path string) bool
+}{
+	{engine.KindSpeech, "kokoro", tts.IsKokoro},
+	{engine.KindTranscription, "whisper", isWhisper},
+	{"", formatONNX, isONNX}, // its files tell the rest
+}
+
+// openers make models of each kind resident; kinds that are not listed are text.
+var openers = map[engine.Kind]func(*Engine, context.Context, *entry) (loaded, error){
+	engine.KindSpeech:        (*Engine).openSpeech,
+	engine.KindTranscription: (*Engine).openHearing,
+}
+
+// openModel loads a model; ctx stops that, and is not needed afterwards.
+func (e *Engine) openModel(ctx context.Context, n *entry) (loaded, error) {
+	if open := openers[n.head.kind]; open != nil {
+		return open(e, ctx, n)
+	}
+	if n.head.format == formatONNX {
+		return e.openONNX(ctx, n)
+	}
+	m, err := e.openText(ctx, n)
+	if err != nil {
+		return nil, err // not a loaded that holds a nil pointer
+	}
+	return m, nil
+}
+
+// familyEntry describes a model that is not a text model, or returns false.
+func familyEntry(n *entry) (bool, error) {
+	for _, f := range families {
+		if !f.is(n.path) {
+			continue
+		}
+		size, err := sizeOf(n.path)
+		if err != nil {
+			return true, err
+		}
+		n.size = size
+		n.head = header{kind: f.kind, arch: f.arch, format: f.arch}
+		if f.arch == formatONNX {
+			return true, n.describeONNX()
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// sizeOf returns the bytes of a file, or of the files directly in a directory.
+func sizeOf(path string) (int64, error) {
+	st, err := os.Stat(path)
+	if err != nil || !st.IsDir() {
+		return st.Size(), err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, d := range entries {
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+	}
+	return sum, nil
+}
+
+// acquire makes a model resident that must be an M.
+func acquire[M loaded](ctx context.Context, e *Engine, name string, kind engine.Kind) (M, func(), error) {
+	var none M
+	m, release, err := e.acquire(ctx, name, kind)
+	if err != nil {
+		return none, nil, err
+	}
+	out, ok := m.(M)
+	if !ok {
+		release()
+		return none, nil, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q cannot be used for this", m.name())
+	}
+	return out, release, nil
+}

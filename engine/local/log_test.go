@@ -1,0 +1,144 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+
+	"quern/engine"
+)
+
+// A diary is a slog.Handler that keeps messages, with who was asking when the line
+// was logged.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+type whoKey struct{}
+
+func (d *diary) Enabled(context.Context, slog.Level) bool { return true }
+func (d *diary) WithAttrs([]slog.Attr) slog.Handler       { return d }
+func (d *diary) WithGroup(string) slog.Handler            { return d }
+
+func (d *diary) Handle(ctx context.Context, r slog.Record) error {
+	who, _ := ctx.Value(whoKey{}).(string)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, who+": "+r.Message)
+	return nil
+}
+
+func (d *diary) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := d.lines
+	d.lines = nil
+	return lines
+}
+
+// TestLogNamesRequests: a load is logged with the context of the request that began
+// it, even when that has left; what nobody asked for is logged with none.
+func TestLogNamesRequests(t *testing.T) {
+	d := new(diary)
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}, Log: slog.New(d),
+		Defaults: map[engine.Kind]string{engine.KindSpeech: "none", engine.KindChat: "none", engine.KindCompletion: "small"}})
+	if got, want := d.take(), []string{": default that cannot be used", ": default that cannot be used"}; !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+	ask := func(who string) error {
+		ctx := context.WithValue(t.Context(), whoKey{}, who)
+		_, err := gather(ctx, e, engine.GenerateRequest{Model: "small", Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 2})
+		return err
+	}
+	for _, who := range []string{"first", "second"} {
+		if err := ask(who); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := d.take(), []string{"first: loading model", "first: model loaded"}; !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+	if err := e.Unload("small"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.take(), []string{": model unloaded"}; !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+
+	gone, leave := context.WithCancel(context.WithValue(t.Context(), whoKey{}, "third"))
+	leave()
+	if err := e.Load(gone, "small"); err == nil {
+		t.Log("the load was faster than the news that nobody waits for it")
+	}
+	if err := ask("fourth"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.take(), []string{"third: loading model", "third: model loaded"}; !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+}
+
+// A model there is no room for is a matter of configuration, one that is broken an
+// error.
+func TestLoadsThatFailAreLoggedByKind(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want slog.Level
+	}{
+		{engine.Errorf(engine.CodeOutOfMemory, "", "no room"), slog.LevelWarn},
+		{fmt.Errorf("loading: %w", engine.Errorf(engine.CodeOutOfMemory, "", "no room")), slog.LevelWarn},
+		{errShuttingDown(), slog.LevelWarn},
+		{errors.New("disk"), slog.LevelError},
+		{engine.Errorf(engine.CodeEngineFailure, "", "broken"), slog.LevelError},
+	} {
+		if got := loadLevel(loadError("m", tt.err)); got != tt.want {
+			t.Errorf("%v is logged at %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
+// A model that does not fit is complained about once, however many ask for it, and
+// again when the reason changes.
+func TestComplaintsAreNotRepeated(t *testing.T) {
+	var list []slog.Record
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}, Log: slog.New(keep(func(r slog.Record) { list = append(list, r) }))})
+	n := e.find("small")
+	for _, err := range []error{engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"), engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"), engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"),
+		engine.Errorf(engine.CodeOutOfMemory, "", "needs 1"), errors.New("disk"), errors.New("disk")} {
+		e.logFailedLoad(t.Context(), n, err, loadError(n.id, err))
+	}
+	var got []string
+	for _, r := range list {
+		if r.Message != "model not loaded" {
+			continue
+		}
+		line := r.Level.String()
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "err" || a.Key == "more_before" {
+				line += " " + a.Value.String()
+			}
+			return true
+		})
+		got = append(got, line)
+	}
+	want := []string{"WARN needs 2", "DEBUG needs 2", "DEBUG needs 2", "WARN needs 1 2", "ERROR disk", "ERROR disk"}
+	if !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+}
+
+// keep is a handler that hands records on.
+type keep func(slog.Record)
+
+func (keep) Enabled(context.Context, slog.Level) bool { return true }
+func (k keep) WithAttrs([]slog.Attr) slog.Handler     { return k }
+func (k keep) WithGroup(string) slog.Handler          { return k }
+func (k keep) Handle(_ context.Context, r slog.Record) error {
+	k(r)
+	return nil
+}

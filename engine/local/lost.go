@@ -1,0 +1,97 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"quern/engine"
+	"quern/engine/cpu"
+	"quern/engine/graph"
+)
+
+// host returns the backend of the processor, which every device has beside it.
+func (e *Engine) host() *cpu.Backend {
+	b := e.backend
+	if h, ok := b.(interface{ Host() graph.Backend }); ok {
+		b = h.Host()
+	}
+	c, _ := b.(*cpu.Backend)
+	return c
+}
+
+// A watched backend compiles for one entry: it shows how far an upload to the device
+// is, and has the model unloaded when the device loses it.
+type watched struct {
+	graph.Backend
+	e *Engine
+	n *entry
+}
+
+func (w watched) Compile(p *graph.Program) (x graph.Exec, err error) {
+	// A device with a memory of its own takes its time.
+	if d, ok := w.Backend.(interface {
+		CompileContext(context.Context, *graph.Program, func(done, total int64)) (graph.Exec, error)
+	}); ok {
+		x, err = d.CompileContext(w.e.ctx, p, func(done, total int64) {
+			w.e.progress(w.n.id, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
+		})
+	} else {
+		x, err = w.Backend.Compile(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := x.(graph.Ranker); ok {
+		return watchedRanker{watchedExec{x, w}, r}, nil
+	}
+	return watchedExec{x, w}, nil
+}
+
+type watchedExec struct {
+	graph.Exec
+	w watched
+}
+
+func (x watchedExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	out, err := x.Exec.Run(ctx, in, kv)
+	x.look(err)
+	return out, err
+}
+
+func (x watchedExec) look(err error) {
+	if errors.Is(err, graph.ErrLost) {
+		x.w.e.lose(x.w.n)
+	}
+}
+
+type watchedRanker struct {
+	watchedExec
+	r graph.Ranker
+}
+
+func (x watchedRanker) RunRanked(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, []graph.Ranking, error) {
+	out, rankings, err := x.r.RunRanked(ctx, in, kv, top)
+	x.look(err)
+	return out, rankings, err
+}
+
+// lose has a model unloaded that its device has lost, as soon as the requests that
+// use it have failed. The next one loads it again.
+func (e *Engine) lose(n *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n.model == nil || n.lost {
+		return
+	}
+	n.lost = true
+	e.log.Error("model lost with its device", "model", n.id)
+	if n.users == 0 {
+		e.unload(n, "on", "device failure")
+	}
+}
+
+func errLost(id string) error {
+	return &engine.Error{Code: engine.CodeModelLoading, RetryAfter: time.Second,
+		Message: "model \"" + id + "\" was lost with its device and is about to be loaded again; try again"}
+}

@@ -1,0 +1,4 @@
+package local
+
+// assumedMemory is the memory of a machine that does not say.
+const assumedMemory = 8 << 30

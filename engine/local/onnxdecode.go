@@ -1,0 +1,409 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"quern/engine"
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/engine/onnx"
+	fonnx "quern/formats/onnx"
+)
+
+// pastPrefix begins the names of the inputs that take keys and values of tokens
+// before, as in past_key_values.0.key.
+const pastPrefix = "past_key_values."
+
+// useCache is an input that says which of two graphs inside one is meant: that
+// for the tokens after the first, or the other, which ignores the past.
+const useCache = "use_cache_branch"
+
+// hiddenStates is the input that takes what an encoder found.
+const hiddenStates = "encoder_hidden_states"
+
+// An onnxDecoder runs a decoder graph for the scheduler: it is a graph.Exec
+// whose sequences go through the graph one after the other, each with the keys
+// and values that its blocks of an onnxCache hold. So the reply to one does not
+// depend on the others, to the bit.
+//
+// A graph that takes no past reads the whole sequence for every token. Its
+// blocks hold the tokens.
+type onnxDecoder struct {
+	first, next *onnxGraph // for a sequence's start, and for what follows; often one
+	past        []onnxPast // empty: the graph takes none
+	size        int        // tokens of a block
+	perBlock    int        // floats
+	oneByOne    bool       // next was made for one token at a time
+	logits      []float32
+}
+
+// An onnxPast is an input of shape (1, heads, tokens, dim) and the output that
+// has the same for the tokens up to now. In a block it lies at offset, as
+// (heads, size, dim). Of cross-attention it is not kept in blocks: it is the
+// same for all tokens, and the first step of a sequence gives it.
+type onnxPast struct {
+	in, out    string
+	elem       fonnx.DType
+	heads, dim int
+	cross      bool
+	size       int
+	offset     int
+}
+
+// decoderInputs say what stands in the inputs of a decoder beside the past: n
+// tokens after past ones, of which logits are wanted from keep on.
+var decoderInputs = map[string]func(s *onnxStep, v *fonnx.Value) *onnx.Tensor{
+	"input_ids": func(s *onnxStep, v *fonnx.Value) *onnx.Tensor {
+		return tensorOf(v, s.tokens, 1, len(s.tokens))
+	},
+	"attention_mask": func(s *onnxStep, v *fonnx.Value) *onnx.Tensor {
+		return tensorOf(v, slices.Repeat([]int64{1}, s.past+len(s.tokens)), 1, s.past+len(s.tokens))
+	},
+	"position_ids": func(s *onnxStep, v *fonnx.Value) *onnx.Tensor {
+		return tensorOf(v, s.positions(), 1, len(s.tokens))
+	},
+	"cache_position": func(s *onnxStep, v *fonnx.Value) *onnx.Tensor {
+		return tensorOf(v, s.positions(), len(s.tokens))
+	},
+	useCache: func(s *onnxStep, v *fonnx.Value) *onnx.Tensor {
+		on := int64(0)
+		if s.past > 0 {
+			on = 1
+		}
+		return tensorOf(v, []int64{on}, 1)
+	},
+	hiddenStates: func(s *onnxStep, _ *fonnx.Value) *onnx.Tensor { return s.memory.states },
+	"num_logits_to_keep": func(s *onnxStep, v *fonnx.Value) *onnx.Tensor {
+		return tensorOf(v, []int64{int64(s.keep)}, slices.Repeat([]int{1}, len(v.Type.Dims))...)
+	},
+}
+
+// An onnxStep is a run of the graph over the next tokens of one sequence.
+type onnxStep struct {
+	tokens []int64
+	past   int // tokens before
+	keep   int // of tokens, the last ones whose logits are read; at least 1
+	table  []int32
+	memory *onnxMemory // what cross-attention reads; nil without it
+}
+
+func (s *onnxStep) positions() []int64 {
+	at := make([]int64, len(s.tokens))
+	for i := range at {
+		at[i] = int64(s.past + i)
+	}
+	return at
+}
+
+// newONNXDecoder makes a decoder whose cache has blocks of that many tokens.
+func newONNXDecoder(first, next *onnxGraph, size int) (*onnxDecoder, error) {
+	d := &onnxDecoder{first: first, next: next, size: size, oneByOne: first != next}
+	for _, g := range []*onnxGraph{first, next} {
+		for _, in := range g.inputs {
+			if !strings.HasPrefix(in.Name, pastPrefix) && decoderInputs[in.Name] == nil {
+				return nil, fmt.Errorf("%w: the decoder wants an input %q %s, which quern cannot give", model.ErrUnsupported, in.Name, describeDims(in.Type.Dims))
+			}
+			if in.Name == "position_ids" && len(in.Type.Dims) != 2 {
+				return nil, fmt.Errorf("%w: positions of %s, want (texts, tokens)", model.ErrUnsupported, describeDims(in.Type.Dims))
+			}
+			d.oneByOne = d.oneByOne || in.Name == useCache
+		}
+		if !slices.ContainsFunc(g.outputs, func(v fonnx.Value) bool { return v.Name == "logits" }) {
+			return nil, fmt.Errorf("%w: the decoder gives no logits but %s", model.ErrUnsupported, describeValues(g.outputs))
+		}
+	}
+	for _, in := range next.inputs {
+		name, ok := strings.CutPrefix(in.Name, pastPrefix)
+		if !ok {
+			continue
+		}
+		dims := in.Type.Dims
+		if len(dims) != 4 || dims[1].Size < 1 || dims[3].Size < 1 || dims[1].Size > 1<<12 || dims[3].Size > 1<<16 {
+			return nil, fmt.Errorf("%w: the past of %s is %s, want (texts, heads, tokens, width) with numbers for heads and width", model.ErrUnsupported, in.Name, describeDims(dims))
+		}
+		p := onnxPast{in: in.Name, out: "present." + name, elem: in.Type.Elem, heads: int(dims[1].Size), dim: int(dims[3].Size),
+			cross: strings.Contains(name, ".encoder."), size: size, offset: d.perBlock}
+		for _, g := range []*onnxGraph{first, next} {
+			if p.cross && g != first {
+				continue // it stays as it was
+			}
+			if !slices.ContainsFunc(g.outputs, func(v fonnx.Value) bool { return v.Name == p.out }) {
+				return nil, fmt.Errorf("%w: the decoder has an input %q and no output %q", model.ErrUnsupported, p.in, p.out)
+			}
+		}
+		if !p.cross {
+			d.perBlock += p.heads * p.dim * size
+		}
+		d.past = append(d.past, p)
+	}
+	switch {
+	case len(d.past) == 0:
+		d.perBlock = size
+	case d.perBlock == 0:
+		return nil, fmt.Errorf("%w: the decoder takes keys and values of an encoder and none of its own", model.ErrUnsupported)
+	}
+	return d, nil
+}
+
+// crosses reports whether the decoder attends to an encoder.
+func (d *onnxDecoder) crosses() bool {
+	return slices.ContainsFunc(d.past, func(p onnxPast) bool { return p.cross }) ||
+		slices.ContainsFunc(slices.Concat(d.first.inputs, d.next.inputs), func(v fonnx.Value) bool { return v.Name == hiddenStates })
+}
+
+// whole makes s a step over all tokens of a sequence, which the blocks keep.
+func (d *onnxDecoder) whole(s *onnxStep, c *onnxCache) {
+	all := make([]int64, s.past, s.past+len(s.tokens))
+	for i := range all {
+		all[i] = int64(c.block(s.table[i/d.size])[i%d.size])
+	}
+	for i, id := range s.tokens { // below 2²⁴, as all vocabularies are
+		at := s.past + i
+		c.block(s.table[at/d.size])[at%d.size] = float32(id)
+	}
+	s.tokens, s.past = append(all, s.tokens...), 0
+}
+
+// probe runs one token and returns how many logits it has.
+func (d *onnxDecoder) probe(ctx context.Context) (vocab int, err error) {
+	out, err := d.first.run(ctx, d.inputs(d.first, &onnxStep{tokens: []int64{0}, keep: 1}, nil))
+	if err != nil {
+		return 0, err
+	}
+	t, err := rows(out, "logits", 1, 1, -1)
+	if err != nil {
+		return 0, err
+	}
+	return t.Shape[2], nil
+}
+
+// blocks sizes the cache of m as textModel.plan does, and completes its
+// estimate.
+func (d *onnxDecoder) blocks(m *textModel, o *engine.ModelOptions, limit int64) (int, error) {
+	perBlock := 4 * int64(d.perBlock)
+	one := int64((m.context + blockSize - 1) / blockSize)
+	n := one * int64(o.Slots)
+	if o.CacheBytes > 0 {
+		n = o.CacheBytes / perBlock
+	} else {
+		n = min(n, max(one, min(limit/4, limit-m.estimate.Weights)/perBlock))
+	}
+	if n < one {
+		return 0, engine.Errorf(engine.CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
+			m.id, MiB(o.CacheBytes), n*blockSize, m.context, MiB(one*perBlock))
+	}
+	n = min(n, 1<<30)
+	e := &m.estimate
+	e.Cache, e.OneRequest, e.Tokens = n*perBlock, one*perBlock, int(n)*blockSize
+	return int(n), nil
+}
+
+// inputs makes what g reads in a step.
+func (d *onnxDecoder) inputs(g *onnxGraph, s *onnxStep, c *onnxCache) map[string]*onnx.Tensor {
+	in := make(map[string]*onnx.Tensor)
+	for i := range g.inputs {
+		v := &g.inputs[i]
+		if value := decoderInputs[v.Name]; value != nil {
+			in[v.Name] = value(s, v)
+		}
+	}
+	for i := range d.past {
+		p := &d.past[i]
+		if slices.ContainsFunc(g.inputs, func(v fonnx.Value) bool { return v.Name == p.in }) {
+			in[p.in] = p.gather(c, s)
+		}
+	}
+	return in
+}
+
+// gather puts what the blocks of a sequence hold together.
+func (p *onnxPast) gather(c *onnxCache, s *onnxStep) *onnx.Tensor {
+	if p.cross && s.past > 0 && s.memory.cross[p.in] != nil {
+		return s.memory.cross[p.in]
+	}
+	if p.cross {
+		return &onnx.Tensor{Type: p.elem, Shape: []int{1, p.heads, 0, p.dim}, F: []float32{}}
+	}
+	t := &onnx.Tensor{Type: p.elem, Shape: []int{1, p.heads, s.past, p.dim}, F: make([]float32, p.heads*s.past*p.dim)}
+	for h := range p.heads {
+		for at := 0; at < s.past; at += p.size {
+			n := min(p.size, s.past-at)
+			copy(t.F[(h*s.past+at)*p.dim:][:n*p.dim], c.block(s.table[at/p.size])[p.offset+h*p.size*p.dim:])
+		}
+	}
+	return t
+}
+
+// scatter writes the rows of the step's tokens to the blocks.
+func (p *onnxPast) scatter(c *onnxCache, s *onnxStep, out map[string]*onnx.Tensor) error {
+	if p.cross {
+		if s.past == 0 {
+			t, err := rows(out, p.out, 1, p.heads, -1, p.dim)
+			if err != nil {
+				return err
+			}
+			s.memory.cross[p.in] = t
+		}
+		return nil
+	}
+	total := s.past + len(s.tokens)
+	t, err := rows(out, p.out, 1, p.heads, total, p.dim)
+	if err != nil {
+		return err
+	}
+	for h := range p.heads {
+		for at := s.past; at < total; {
+			in := at % p.size
+			n := min(p.size-in, total-at)
+			copy(c.block(s.table[at/p.size])[p.offset+(h*p.size+in)*p.dim:][:n*p.dim], t.F[(h*total+at)*p.dim:])
+			at += n
+		}
+	}
+	return nil
+}
+
+// Run implements graph.Exec.
+func (d *onnxDecoder) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	c := kv.(*onnxCache)
+	d.logits = d.logits[:0]
+	want := in.Want
+	for from := 0; from < len(in.Tokens); {
+		to := from + 1
+		for to < len(in.Tokens) && in.Seq[to] == in.Seq[from] {
+			to++
+		}
+		// One row at a time where the graph was made for that.
+		for from < to {
+			end := to
+			if d.oneByOne && in.Positions[from] > 0 {
+				end = from + 1
+			}
+			s := &onnxStep{past: int(in.Positions[from]), table: in.Tables[in.Seq[from]], keep: 1}
+			if in.Memory != nil {
+				s.memory = c.recall(in.Memory[in.Seq[from]])
+			}
+			for _, id := range in.Tokens[from:end] {
+				s.tokens = append(s.tokens, int64(id))
+			}
+			wanted := 0
+			for wanted < len(want) && int(want[wanted]) < end {
+				wanted++
+			}
+			if wanted > 0 {
+				s.keep = end - int(want[0])
+			}
+			if err := d.step(ctx, s, c, want[:wanted], from); err != nil {
+				return nil, err
+			}
+			want, from = want[wanted:], end
+		}
+	}
+	return [][]float32{d.logits}, nil
+}
+
+// step runs the graph over s, keeps what it computed and appends the logits of
+// the wanted rows; row numbers count from that of the step's first token, base.
+func (d *onnxDecoder) step(ctx context.Context, s *onnxStep, c *onnxCache, want []int32, base int) error {
+	fresh := len(s.tokens)
+	if len(d.past) == 0 {
+		d.whole(s, c)
+	}
+	g := d.next
+	if s.past == 0 {
+		g = d.first
+	}
+	out, err := g.run(ctx, d.inputs(g, s, c))
+	if err != nil {
+		return err
+	}
+	for i := range d.past {
+		if err := d.past[i].scatter(c, s, out); err != nil {
+			return err
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	t, err := rows(out, "logits", 1, -1, -1)
+	if err != nil {
+		return err
+	}
+	given, vocab := t.Shape[1], t.Shape[2]
+	for _, r := range want {
+		// The last rows are given, if not all.
+		at := int(r) - base - (fresh - given)
+		if at < 0 || at >= given {
+			return fmt.Errorf("%w: the decoder gives logits of %d tokens of %d", model.ErrUnsupported, given, len(s.tokens))
+		}
+		d.logits = append(d.logits, t.F[at*vocab:(at+1)*vocab]...)
+	}
+	return nil
+}
+
+// Close implements graph.Exec.
+func (d *onnxDecoder) Close() error { return nil }
+
+// An onnxCache holds keys and values in float32, as the graph takes them. A
+// block's memory is taken when it is first written.
+type onnxCache struct {
+	floats int // of a block
+	data   [][]float32
+
+	mu       sync.Mutex // guards memories: one window may be encoded while others are decoded
+	memories []*onnxMemory
+}
+
+// An onnxMemory is what an encoder found in a window, which has blocks of its
+// own. What is here lies beside them: the graph takes it whole.
+type onnxMemory struct {
+	table  []int32
+	states *onnx.Tensor
+	cross  map[string]*onnx.Tensor // keys and values by the input they go to
+}
+
+// remember keeps states for the window with those blocks, and forgets windows
+// that had one of them.
+func (c *onnxCache) remember(table []int32, states *onnx.Tensor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.memories = slices.DeleteFunc(c.memories, func(m *onnxMemory) bool {
+		return slices.ContainsFunc(m.table, func(b int32) bool { return slices.Contains(table, b) })
+	})
+	c.memories = append(c.memories, &onnxMemory{slices.Clone(table), states, make(map[string]*onnx.Tensor)})
+}
+
+// recall returns what is kept for a window.
+func (c *onnxCache) recall(table []int32) *onnxMemory {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.memories {
+		if slices.Equal(m.table, table) {
+			return m
+		}
+	}
+	panic(fmt.Sprintf("engine: no window has the blocks %d", table))
+}
+
+func newONNXCache(floats, blocks int) *onnxCache {
+	return &onnxCache{floats: floats, data: make([][]float32, blocks)}
+}
+
+func (c *onnxCache) block(i int32) []float32 {
+	if c.data[i] == nil {
+		c.data[i] = make([]float32, c.floats)
+	}
+	return c.data[i]
+}
+
+// Copy implements graph.Cache.
+func (c *onnxCache) Copy(dst, src int32) { copy(c.block(dst), c.block(src)) }
+
+// Bytes implements graph.Cache.
+func (c *onnxCache) Bytes() int64 { return 4 * int64(c.floats) * int64(len(c.data)) }
+
+// Close implements graph.Cache.
+func (c *onnxCache) Close() error { return nil }

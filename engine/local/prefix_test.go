@@ -1,0 +1,94 @@
+package local
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"quern/engine"
+	"quern/engine/token"
+	"quern/formats/weights"
+)
+
+// input_type puts before a text what the model was trained with, and dimensions
+// cuts vectors of models that were trained for it.
+func TestEmbedInputType(t *testing.T) {
+	const bert = "../model/testdata/bert-mean-Q8_0.gguf"
+	yes, query := true, "a b "
+	e := open(t, engine.Options{Models: []engine.ModelOptions{
+		{Name: "unknown", Path: bert}, {Name: "intfloat/e5-small-v2:Q8_0", Path: bert},
+		{Name: "set", Path: bert, QueryPrefix: &query, Matryoshka: &yes},
+	}})
+	embed := func(r engine.EmbedRequest, text string) ([]float32, error) {
+		t.Helper()
+		r.Inputs = append(r.Inputs, engine.EmbedInput{Text: text})
+		res, err := e.Embed(t.Context(), r)
+		if err != nil {
+			return nil, err
+		}
+		return res.Vectors[0], nil
+	}
+	for _, tt := range []struct{ model, kind, prefix string }{
+		{"intfloat/e5-small-v2:Q8_0", "query", "query: "}, {"intfloat/e5-small-v2:Q8_0", "document", "passage: "}, {"intfloat/e5-small-v2:Q8_0", "", ""},
+		{"set", "query", query}, {"set", "document", ""},
+	} {
+		got, err := embed(engine.EmbedRequest{Model: tt.model, InputType: tt.kind}, "c d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := embed(engine.EmbedRequest{Model: tt.model}, tt.prefix+"c d")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s for %q is not that of %q: %v", tt.model, tt.kind, tt.prefix+"c d", err)
+		}
+	}
+	var known *engine.Error
+	if _, err := embed(engine.EmbedRequest{Model: "unknown", InputType: "query"}, "c"); !errors.As(err, &known) || known.Param != "input_type" {
+		t.Errorf("a model nothing is known of: %v", err)
+	}
+	if _, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "set", InputType: "query", Inputs: []engine.EmbedInput{{Tokens: []token.ID{5}}}}); !errors.As(err, &known) || known.Param != "input" {
+		t.Errorf("tokens with an input type: %v", err)
+	}
+	full, err := embed(engine.EmbedRequest{Model: "set", Raw: true}, "c d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := embed(engine.EmbedRequest{Model: "set", Dimensions: 7}, "c d")
+	if err != nil || len(cut) != 7 {
+		t.Fatalf("%d dimensions, %v; want 7", len(cut), err)
+	}
+	want := slices.Clone(full[:7])
+	normalise(want)
+	if !slices.Equal(cut, want) {
+		t.Errorf("cut to %v, want %v", cut, want)
+	}
+	for model, n := range map[string]int{"unknown": 7, "set": len(full) + 1} {
+		if _, err := embed(engine.EmbedRequest{Model: model, Dimensions: n}, "c"); !errors.As(err, &known) || known.Param != "dimensions" {
+			t.Errorf("%s cut to %d: %v", model, n, err)
+		}
+	}
+}
+
+// The texts of models' cards are found under the names files and repositories
+// give them; a file's own prompts count more.
+func TestKnownPrefixes(t *testing.T) {
+	for _, tt := range []struct{ name, id, prompts, query, document string }{
+		{"nomic-embed-text-v1.5", "x", "", "search_query: ", "search_document: "},
+		{"", "Qwen/Qwen3-Embedding-0.6B-GGUF:Q8_0", "", instruct, ""},
+		{"Bge Small En v1.5", "x", "", represent, ""},
+		{"", "multilingual-e5-base", "", "query: ", "passage: "},
+		{"", "multilingual-e5-large-instruct", "", instruct + " ", ""},
+		{"", "all-MiniLM-L6-v2", "", "", ""},
+		{"", "e5-small", `{"prompts":{"query":"Q: ","document":"D: "}}`, "Q: ", "D: "},
+	} {
+		var m weights.Meta
+		m.Set("general.name", tt.name)
+		m.Set("hf.sentence_transformers", tt.prompts)
+		e := embeddingOf(&m, tt.id, "/models/f.gguf", &engine.ModelOptions{})
+		if !e.known || e.prefix("query") != tt.query || e.prefix("document") != tt.document || e.prefix("") != "" {
+			t.Errorf("%q %q: %+v, want %q and %q", tt.name, tt.id, e, tt.query, tt.document)
+		}
+	}
+	if e := embeddingOf(new(weights.Meta), "llama", "llama.gguf", &engine.ModelOptions{}); e.known {
+		t.Errorf("llama is known: %+v", e)
+	}
+}

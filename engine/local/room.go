@@ -1,0 +1,280 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"quern/engine"
+)
+
+// makeRoom gives the load of n, which runs under ctx, need bytes of the memory
+// limit in all. Idle models leave for it, the longest unused first. Where that is
+// not enough it waits for its turn until requests of others have ended: loads are
+// served in the order their first requests came, and new requests of a model that
+// has to go queue behind the load.
+func (e *Engine) makeRoom(ctx context.Context, n *entry, need int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l := n.loading // a load that is not its entry's any more has been cancelled
+	if need > e.o.MemoryLimit {
+		return engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s; %s, or take a smaller model",
+			n.id, MiB(need), MiB(e.o.MemoryLimit), n.lighter())
+	}
+	if need -= l.has; need <= 0 {
+		return nil
+	}
+	if l.has > 0 {
+		// It wants more and keeps what it has: it goes first, and there is only one such,
+		// since two would wait for each other.
+		for _, other := range e.loads {
+			if other != l && other.has > 0 && other.need > 0 {
+				l.need = need
+				err := e.errBusy(l)
+				l.need = 0
+				return err
+			}
+		}
+	}
+	l.need = need
+	e.arrange()
+	if l.need == 0 {
+		return nil
+	}
+	if len(l.waiters) == 0 && l.behind {
+		err := e.errBusy(l)
+		l.need = 0
+		e.arrange()
+		return err
+	}
+	turn, behind, held := l.wait(), l.behind, e.holders(l)
+	e.mu.Unlock()
+	if behind {
+		e.log.InfoContext(ctx, "model waits for memory", "model", n.id, "bytes", need, "because", held)
+	}
+	defer e.mu.Lock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// arrange gives loads that wait for memory what they need, in their order, and
+// finds out which models have to go for those that still wait. It is called after
+// everything that may change that. Engine.mu is held.
+func (e *Engine) arrange() {
+	slices.SortStableFunc(e.loads, func(a, b *load) int { return cmp.Compare(a.place(), b.place()) })
+	free := e.o.MemoryLimit - e.closing
+	for _, n := range e.live {
+		n.leaves = nil
+		free -= n.model.bytes()
+	}
+	for _, l := range e.loads {
+		free -= l.has
+	}
+	// What there is once those have gone that have to: a load may pass others only
+	// where it fits beside them.
+	coming := free + e.closing
+	for _, l := range e.loads {
+		if l.need == 0 {
+			continue
+		}
+		l.behind = false
+		if short := l.need - coming; short > 0 {
+			coming += e.claim(l, short)
+		}
+		coming -= l.need
+		if coming >= 0 && l.need <= free {
+			free -= l.need
+			l.has, l.need, l.since = l.has+l.need, 0, time.Time{}
+			l.proceed()
+		}
+	}
+	for _, l := range slices.Clone(e.loads) {
+		switch n := l.n; {
+		case !l.again:
+		case n.model == nil:
+			l.again = false
+			l.proceed()
+		case !n.lost && (n.leaves == nil || n.leaves.place() > l.place()):
+			e.end(l, nil, nil) // it stays
+			l.proceed()
+		}
+	}
+}
+
+// claim has models leave that hold at least short bytes together, and returns how
+// many bytes will come free so. Where idle models are enough they go at once;
+// otherwise every model that is needed for it, or could be, takes no new requests
+// until l has what it needs.
+func (e *Engine) claim(l *load, short int64) (bytes int64) {
+	var idle, all []*entry
+	var idleBytes, allBytes int64
+	for _, n := range e.live {
+		if n.leaves != nil {
+			continue
+		}
+		all, allBytes = append(all, n), allBytes+n.model.bytes()
+		if n.users == 0 {
+			idle, idleBytes = append(idle, n), idleBytes+n.model.bytes()
+		}
+	}
+	if idleBytes >= short {
+		slices.SortStableFunc(idle, func(a, b *entry) int { return a.used.Compare(b.used) })
+		for _, n := range idle {
+			if bytes >= short {
+				break
+			}
+			bytes += n.model.bytes()
+			e.unload(n, "to make room for", l.n.id)
+		}
+		return bytes
+	}
+	l.behind = true
+	// Small models need not go where a large one has to in any case.
+	var needed []*entry
+	var neededBytes int64
+	for _, n := range all {
+		if allBytes-n.model.bytes() < short {
+			needed, neededBytes = append(needed, n), neededBytes+n.model.bytes()
+		}
+	}
+	if neededBytes < short {
+		needed, neededBytes = all, allBytes
+	}
+	for _, n := range needed {
+		n.leaves = l
+	}
+	return neededBytes
+}
+
+// unload has a model leave memory that nobody uses, and logs why. Engine.mu is
+// held; the model is closed without it, since that may wait for its scheduler.
+func (e *Engine) unload(n *entry, why ...any) {
+	shut := e.detach(n)
+	e.work.Add(1)
+	go func() {
+		defer e.work.Done()
+		shut()
+		e.log.Info("model unloaded", append([]any{"model", n.id}, why...)...)
+	}()
+}
+
+// detach takes the loaded model from its entry. What it returns closes the model
+// and is to be called without Engine.mu, which is held now. Until then its bytes
+// count.
+func (e *Engine) detach(n *entry) (shut func()) {
+	m, bytes := n.model, n.model.bytes()
+	n.model, n.lost, n.leaves = nil, false, nil
+	n.stay()
+	e.live = slices.DeleteFunc(e.live, func(x *entry) bool { return x == n })
+	e.closing += bytes
+	return func() {
+		m.close()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.closing -= bytes
+		e.arrange()
+	}
+}
+
+// waitedFor is how long a request that came at arrived has waited for memory; 0
+// while its load does not. Engine.mu is held.
+func (l *load) waitedFor(arrived time.Time) time.Duration {
+	if l.since.IsZero() {
+		return 0
+	}
+	if l.since.After(arrived) {
+		arrived = l.since
+	}
+	return time.Since(arrived)
+}
+
+// place orders loads. Engine.mu is held.
+func (l *load) place() int64 {
+	if l.has > 0 && l.need > 0 {
+		return 0
+	}
+	return l.ticket
+}
+
+// wait notes that a load waits for memory and returns what is closed when it need
+// not any more. Engine.mu is held.
+func (l *load) wait() <-chan struct{} {
+	if l.since.IsZero() {
+		l.since = time.Now()
+	}
+	l.turn = make(chan struct{})
+	return l.turn
+}
+
+// busyRetry is when a request may find memory free that it did not find now.
+const busyRetry = 5 * time.Second
+
+// errBusy says that a load's memory is in use, and by what. Engine.mu is held.
+func (e *Engine) errBusy(l *load) *engine.Error {
+	what := fmt.Sprintf("needs %s", MiB(l.need+l.has))
+	if l.need+l.has == 0 {
+		what = "has to be loaded again after others"
+	}
+	return &engine.Error{Code: engine.CodeOutOfMemory, RetryAfter: busyRetry,
+		Message: fmt.Sprintf("model %q %s, and memory_limit (%s) is in use: %s; try again later, raise memory_limit or memory_wait (%s), or have the models need less: %s",
+			l.n.id, what, MiB(e.o.MemoryLimit), e.holders(l), e.o.MemoryWait, l.n.lighter())}
+}
+
+// holders lists what memory is in use by, without the load l. Engine.mu is held.
+func (e *Engine) holders(l *load) string {
+	const most = 5
+	type holder struct {
+		bytes int64
+		text  string
+	}
+	var list []holder
+	for _, n := range e.live {
+		b := n.model.bytes()
+		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, MiB(b), count(n.users-n.inner, "request"))})
+	}
+	for _, other := range e.loads {
+		if other != l && other.has > 0 {
+			list = append(list, holder{other.has, fmt.Sprintf("model %q is being loaded into %s", other.n.id, MiB(other.has))})
+		}
+	}
+	if e.closing > 0 {
+		list = append(list, holder{e.closing, MiB(e.closing) + " are being freed"})
+	}
+	slices.SortStableFunc(list, func(a, b holder) int { return cmp.Compare(b.bytes, a.bytes) })
+	var texts []string
+	for _, h := range list[:min(len(list), most)] {
+		texts = append(texts, h.text)
+	}
+	if len(list) > most {
+		texts = append(texts, fmt.Sprintf("and %d more", len(list)-most))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// lighter says what makes a model need less memory, or where there is nothing,
+// what else helps.
+func (n *entry) lighter() string {
+	if n.sound() {
+		return "raise memory_limit"
+	}
+	return "lower context_length, slots or cache_memory"
+}
+
+func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

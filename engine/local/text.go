@@ -1,0 +1,266 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"runtime/debug"
+	"time"
+
+	"quern/engine"
+	"quern/engine/budget"
+	"quern/engine/chat"
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/engine/sched"
+	"quern/engine/token"
+	"quern/formats/weights"
+)
+
+// A textModel is a language model that is loaded: its weights, its tokenizer,
+// and the scheduler that runs it. One that only makes embeddings has no
+// scheduler, and so no cache, exec and done of its own.
+type textModel struct {
+	id              string
+	file            *weights.Set // as it was opened
+	set             *weights.Set // what runs: file's weights in GGUF's terms, quantised where asked for
+	lm              model.LM
+	vocab           *token.Vocab
+	texts           *budget.Budget // of the engine
+	template        *chat.Template // nil when there is none, or none that can be used
+	templateOptions chat.Options
+	templateErr     error // why the file's template cannot be used
+
+	context     int
+	estimate    Estimate
+	fingerprint string
+	took        time.Duration // of loading
+
+	exec   graph.Exec
+	cache  graph.Cache
+	sched  *sched.Scheduler
+	cancel context.CancelFunc
+	done   chan struct{} // closed when sched.Run has returned
+
+	encoder  encoder  // makes embeddings; nil in models that make none
+	embedder embedder // the encoder of recorded models
+	embed    embedding
+	head     *bertHead // of a BERT that scores pairs, else nil
+	ranker   ranker    // scores pairs of texts; nil in models that are no rerankers
+	pair     pairing
+}
+
+// wanted bounds the rows of a step whose logits are read: one per decoding sequence,
+// and prompt chunks whose log-probabilities are asked for.
+func wanted(o *engine.ModelOptions) int { return min(o.Batch, max(64, o.Slots)) }
+
+// How far a load is when its parts end.
+const (
+	loadStart    = 0.1
+	loadFilled   = 0.9
+	loadCompiled = 0.95
+)
+
+func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err error) {
+	start := time.Now()
+	m = &textModel{id: n.id, embed: n.head.embed, texts: e.texts}
+	m.encoder = &m.embedder
+	defer func() {
+		if err != nil {
+			m.free()
+		}
+	}()
+	if m.file, err = n.open(); err != nil {
+		return m, err
+	}
+	if err = m.open(ctx, n.o, e.o.Threads); err != nil {
+		return m, err
+	}
+	c := m.lm.Config()
+	if err = m.openVocab(c); err != nil {
+		return m, err
+	}
+	if err = m.openTemplate(ctx, e, n); err != nil {
+		return m, err
+	}
+	if m.context > c.Context {
+		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
+	}
+	if n.o.Quantize != "" && isQuantised(m.file) {
+		e.log.WarnContext(ctx, "quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
+	}
+	o := n.o.Defaulted()
+	p, err := m.plan(o, e.o.MemoryLimit)
+	if err != nil {
+		return m, err
+	}
+	m.estimate = p.Estimate
+	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.context)
+	if err = m.fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
+		return m, err
+	}
+	if err = e.makeRoom(ctx, n, p.Total()); err != nil {
+		return m, err
+	}
+	e.progress(n.id, loadStart)
+	err = m.set.FillContext(ctx, func(done, total int64) {
+		e.progress(n.id, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
+	})
+	if err != nil {
+		return m, err
+	}
+	m.fingerprint = fingerprint(m.set, n.head.quant)
+	backend := watched{e.backend, e, n}
+	m.embedder.backend = backend
+	if embeds(c) {
+		if err = m.embedder.open(); err != nil {
+			return m, err
+		}
+		if m.head != nil {
+			if err = m.openBertRanker(); err != nil {
+				return m, err
+			}
+		}
+		m.took = time.Since(start)
+		e.progress(n.id, 1)
+		return m, nil
+	}
+	if m.cache, err = e.backend.NewCache(p.cache); err != nil {
+		return m, err
+	}
+	if m.exec, err = backend.Compile(p.program); err != nil {
+		return m, err
+	}
+	e.progress(n.id, loadCompiled)
+	err = m.schedule(e, sched.Options{
+		Exec: m.exec, Cache: m.cache, Blocks: p.cache.Blocks, BlockSize: p.cache.BlockSize,
+		Budget: p.program.Rows, MaxWant: p.program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.context,
+		Log: e.log.With("model", n.id),
+	})
+	if err != nil {
+		return m, err
+	}
+	m.took = time.Since(start)
+	e.progress(n.id, 1)
+	return m, nil
+}
+
+// schedule starts the goroutine that owns the model's sequences.
+func (m *textModel) schedule(e *Engine, o sched.Options) (err error) {
+	if m.sched, err = sched.New(o); err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, m.cancel = context.WithCancel(e.ctx)
+	m.done = make(chan struct{})
+	e.work.Add(1)
+	go func() {
+		defer e.work.Done()
+		defer close(m.done)
+		if err := m.sched.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			e.log.Error("scheduler stopped", "model", m.id, "err", err)
+		}
+	}()
+	return nil
+}
+
+func (e *Engine) progress(id string, done float64) {
+	if e.o.Progress != nil {
+		e.o.Progress(id, done)
+	}
+}
+
+func (m *textModel) openVocab(c *model.Config) error {
+	spec, err := token.From(&m.file.Meta)
+	if err != nil {
+		return err
+	}
+	if m.vocab, err = token.New(spec); err != nil {
+		return err
+	}
+	if m.vocab.Size() > c.Vocab {
+		return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings", model.ErrFormat, m.vocab.Size(), c.Vocab)
+	}
+	return nil
+}
+
+// fingerprint hashes what makes replies repeatable: the weights (their table
+// and the start of each), their number types, and this build.
+func fingerprint(set *weights.Set, quantization string) string {
+	h := sha256.New()
+	for t := range set.All() {
+		fmt.Fprintf(h, "%s %v %v %x\n", t.Name, t.Type, t.Shape, t.Data[:min(64, len(t.Data))])
+	}
+	fmt.Fprintln(h, quantization)
+	return stampBuild(h)
+}
+
+// stampBuild ends a fingerprint with what is known of this build.
+func stampBuild(h hash.Hash) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		fmt.Fprintln(h, info.Main.Version, info.GoVersion)
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
+				fmt.Fprintln(h, s.Value)
+			}
+		}
+	}
+	return "fp_" + hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+func (m *textModel) name() string  { return m.id }
+func (m *textModel) print() string { return m.fingerprint }
+
+// bytes is the memory the model occupies.
+func (m *textModel) bytes() int64 { return m.estimate.Total() }
+
+// cacheBytes is the memory of the keys and values.
+func (m *textModel) cacheBytes() int64 {
+	switch {
+	case m.cache != nil:
+		return m.cache.Bytes()
+	case m.encoder == &m.embedder:
+		return m.embedder.bytes()
+	}
+	return 0
+}
+
+// close stops the scheduler, waits for it and releases everything.
+func (m *textModel) close() {
+	if m.sched != nil {
+		m.cancel()
+		<-m.done
+	}
+	m.free()
+}
+
+func (m *textModel) free() {
+	m.embedder.close()
+	if m.exec != nil {
+		m.exec.Close()
+	}
+	if m.cache != nil {
+		m.cache.Close()
+	}
+	if m.file != nil {
+		m.file.Close()
+	}
+}
+
+func (m *textModel) stats(n *entry) engine.ModelStats {
+	var s sched.Stats
+	if m.sched != nil {
+		s = m.sched.Stats()
+	}
+	return engine.ModelStats{
+		Model: m.id, Kind: n.head.kind,
+		Waiting: s.Waiting, Running: s.Running,
+		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
+		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
+		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(),
+	}
+}

@@ -1,0 +1,60 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile makes a file that appears under its name when it is whole: write fills
+// another one beside it, which takes its place at the end and is removed when
+// something fails. What is no regular file, as a device or a pipe, is written to
+// directly. Errors name path.
+func WriteFile(path string, write func(f *os.File) error) error {
+	target := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		target = real
+	}
+	st, err := os.Stat(target)
+	switch {
+	case err == nil && st.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case err == nil && !st.Mode().IsRegular():
+		f, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return named(path, errors.Join(write(f), f.Close()))
+	}
+	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return named(path, err)
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	// A close without an error is part of a write that went well.
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(part, target)
+	}
+	if err != nil {
+		_ = os.Remove(part) // the first error is the one to know
+		return named(path, err)
+	}
+	return nil
+}
+
+// named says path where the system names the file that is filled in its place.
+func named(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: at.Op, Path: path, Err: at.Err}
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"time"
+)
+
+// A Kind is what a model is good for. Completion models are chat models whose
+// file has no chat template.
+type Kind string
+
+// The kinds.
+const (
+	KindChat          Kind = "chat"
+	KindCompletion    Kind = "completion"
+	KindEmbedding     Kind = "embedding"
+	KindRerank        Kind = "rerank"
+	KindTranscription Kind = "transcription"
+	KindSpeech        Kind = "speech"
+)
+
+// A ModelInfo describes a model without loading it.
+type ModelInfo struct {
+	ID            string
+	AliasOf       string // id of the model this name stands for, "" when it is no alias
+	Kind          Kind
+	Capabilities  []string // "chat", "completion", "embedding", …
+	Created       time.Time
+	ContextLength int    // 0 when not known before loading
+	Status        string // "unloaded", "loading", "loaded" or "failed"
+	Waiting       int    // requests that wait until it is loaded
+	Format        string // "gguf", "safetensors", "onnx"
+	Quantization  string // "Q4_K_M"; "" when unknown
+	Architecture  string
+	SizeBytes     int64
+	InputTypes    bool   // the texts that EmbedRequest.InputType puts before inputs are known
+	Fingerprint   string // "fp_…": hash of file, quantisation and build; "" before loading
+}
+
+// Stats is a snapshot of what operators and gateways watch.
+type Stats struct {
+	Models []ModelStats
+}
+
+// ModelStats describes one resident text model. Counters count from its load.
+type ModelStats struct {
+	Model string
+	Kind  Kind
+
+	Waiting int // requests queued
+	Running int // sequences in the batch
+
+	Blocks     int // KV blocks in the pool
+	BlocksUsed int // of them held by running sequences
+	BlockSize  int // tokens per block
+
+	PromptTokens    int64 // evaluated or taken from the cache
+	GeneratedTokens int64
+	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
+	PrefixHits      int64 // of them found
+	Preemptions     int64
+	LoadSeconds     float64
+	WeightBytes     int64
+	CacheBytes      int64
+}
+
+// KVUsage is the share of KV blocks in use, 0 to 1.
+func (m ModelStats) KVUsage() float64 {
+	if m.Blocks == 0 {
+		return 0
+	}
+	return float64(m.BlocksUsed) / float64(m.Blocks)
+}

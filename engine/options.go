@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"quern/kernels/quant"
+)
+
+// Options configure an Engine. The zero value serves the built-in model.
+type Options struct {
+	Models  []ModelOptions    // configured models, in order
+	Dirs    []string          // folders whose model files are listed too
+	Builtin bool              // list the built-in model; also when nothing else is configured or found
+	Aliases map[string]string // other names of models
+
+	// VoiceAliases are names for voices and mixtures: "narrator" for
+	// "af_bella(2)+af_sky".
+	VoiceAliases map[string]string
+
+	Defaults map[Kind]string // model of a request that names none
+
+	Threads   int    // compute threads; 0 means physical cores
+	Device    string // "auto" (or ""), "cpu", "cuda", "cuda:0,1"
+	GPULayers *int   // how many layers of a model, the last ones, run on GPUs; nil means all
+
+	LoadTimeout time.Duration // how long a request waits for its model; 0 means 10 minutes
+	MemoryWait  time.Duration // how long a request waits for memory that models in use hold; 0 means 1 minute
+	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means 5 minutes, negative never
+	MemoryLimit int64         // bytes resident models may use; 0 means what is free at start
+
+	Defaulted ModelOptions // what a ModelOptions field left zero falls back to (Name and Path unused)
+
+	Log *slog.Logger // nil discards
+
+	// Progress, when not nil, is told how far a model's load is, 0 to 1.
+	Progress func(model string, done float64)
+}
+
+// What a model gets of what nothing says: sequences decoded together, requests
+// that may wait, rows of a step, and most tokens of one request.
+const (
+	DefaultSlots   = 64
+	DefaultQueue   = 64
+	DefaultBatch   = 512
+	DefaultContext = 8192
+)
+
+// ModelOptions configure one model. Zero fields take Options.Defaulted's, then
+// the built-in defaults given here.
+type ModelOptions struct {
+	Name string // public id; "" means the file's name without extension
+	Path string // file or directory
+
+	// Fetch, with Path "", brings a model that is not on this machine when it is
+	// first asked for, and returns its path. It is told progress in bytes. A
+	// *Error it returns is told to clients. Name must be set.
+	Fetch func(ctx context.Context, progress func(done, total int64)) (path string, err error)
+
+	ContextLength int        // tokens one request gets; 0 means the model's own, at most DefaultContext unless asked for
+	Slots         int        // sequences decoded together; 0 means DefaultSlots
+	Queue         int        // requests that may wait; 0 means DefaultQueue
+	Batch         int        // rows of one step; 0 means DefaultBatch
+	CacheType     quant.Type // KV cache: F16 (default), F32 or Q8_0, on GPUs also BF16 or F8_E4M3
+	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
+	ChatTemplate  string     // overrides the file's
+	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
+	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
+	Preload       bool       // load at start
+	KeepAlive     time.Duration
+	Sampling      Sampling // the model's own defaults for requests that do not say
+
+	// Of embeddings: what stands before queries and documents, and whether
+	// vectors may be cut. nil is what the file or the table of models says.
+	QueryPrefix, DocumentPrefix *string
+	Matryoshka                  *bool
+}
+
+// Sampling holds a model's default sampling values; nil means not set.
+type Sampling struct {
+	Temperature, TopP *float32
+	TopK              *int
+	MinP              *float32
+	RepeatPenalty     *float32
+	MaxTokens         int // default for chat; 0 means the rest of the context
+}
+
+// or fills zero fields from d.
+func (o ModelOptions) Or(d ModelOptions) ModelOptions {
+	o.ContextLength = cmp.Or(o.ContextLength, d.ContextLength)
+	o.Slots = cmp.Or(o.Slots, d.Slots)
+	o.Queue = cmp.Or(o.Queue, d.Queue)
+	o.Batch = cmp.Or(o.Batch, d.Batch)
+	o.CacheType = cmp.Or(o.CacheType, d.CacheType)
+	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
+	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
+	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
+	o.Detector = cmp.Or(o.Detector, d.Detector)
+	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)
+	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)
+	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, d.DocumentPrefix)
+	o.Matryoshka = cmp.Or(o.Matryoshka, d.Matryoshka)
+	o.Preload = o.Preload || d.Preload
+	o.Sampling = o.Sampling.Or(d.Sampling)
+	return o
+}
+
+func (s Sampling) Or(d Sampling) Sampling {
+	s.Temperature = cmp.Or(s.Temperature, d.Temperature)
+	s.TopP = cmp.Or(s.TopP, d.TopP)
+	s.TopK = cmp.Or(s.TopK, d.TopK)
+	s.MinP = cmp.Or(s.MinP, d.MinP)
+	s.RepeatPenalty = cmp.Or(s.RepeatPenalty, d.RepeatPenalty)
+	s.MaxTokens = cmp.Or(s.MaxTokens, d.MaxTokens)
+	return s
+}
+
+// defaulted fills what of a model's options nobody set.
+func (o ModelOptions) Defaulted() ModelOptions {
+	return o.Or(ModelOptions{Slots: DefaultSlots, Batch: DefaultBatch, CacheType: quant.F16})
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"time"
+
+	"quern/engine/asr"
+	"quern/engine/tts"
+)
+
+// A Voice is a speaker clients can ask for.
+type Voice struct {
+	tts.Voice
+	Model   string // its model's id
+	AliasOf string // the voice or mixture this name stands for, or ""
+	Opaque  bool   // an alias that says nothing to people and is not for lists
+}
+
+// VoiceName is the id of the voice that needs no model file.
+const VoiceName = "quern-formant"
+
+// A SpeakRequest is a text to be spoken.
+type SpeakRequest struct {
+	Model    string
+	Text     string
+	Voice    string  // a voice, a name that stands for one, or a mixture "af_bella(2)+af_sky"
+	Speed    float64 // 0.25 to 4; 0 means 1
+	Seed     uint64  // equal requests sound equal
+	Language string  // "en-us", "en-gb"; "" is the voice's own
+
+	KeepAlive *time.Duration // as in GenerateRequest
+}
+
+// A Speech is a piece of the answer.
+type Speech struct {
+	tts.Chunk
+	Rate int // Hz
+}
+
+// A Pronunciation is one word or mark of a text as it will be said.
+type Pronunciation struct {
+	Text       string
+	Start, End int // bytes of the text
+	Phonemes   string
+	Space      bool   // a space follows
+	Source     string // where the phonemes of a word come from
+}
+
+// What a transcription gives and takes; package asr explains the fields.
+type (
+	// A Source delivers 16 kHz mono samples: Read returns how many, then io.EOF.
+	Source = asr.Source
+	// A Segment is a piece of transcript.
+	Segment = asr.Segment
+	// TranscribeOptions say how; a nil Detector is the model's.
+	TranscribeOptions = asr.Options
+	// TranscribeInfo is what is known of the audio as a whole.
+	TranscribeInfo = asr.Info
+	// SpeechOptions say what counts as speech.
+	SpeechOptions = asr.SpeechOptions
+	// A Guard is a measure against text that nobody spoke.
+	Guard = asr.Guard
+)
+
+// MaxBeams bounds TranscribeOptions.Beams and BestOf.
+const MaxBeams = asr.MaxCandidates
+
+// GuardNames are the names of guards; "all" is all of them.
+func GuardNames() []string { return asr.GuardNames() }
+
+// GuardNamed returns the guard of a name.
+func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
+
+// LanguageName returns the English name of a language given by its code or its
+// name, or "" for what is neither.
+func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)) }
+
+// A TranscribeRequest is audio to be written down.
+type TranscribeRequest struct {
+	Model  string
+	Source Source
+	TranscribeOptions
+
+	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
+	AllSound    bool     // also what no detector takes for speech
+	KeepAlive   *time.Duration
+}
