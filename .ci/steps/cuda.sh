@@ -10,7 +10,7 @@ CGO_ENABLED=0 go vet -tags cuda ./engine/... ./kernels/... ./cmd/...
 CGO_ENABLED=0 go build -tags cuda -o "$scratch/quern-cuda" ./cmd/quern
 QUERN_TEST_CUDA=1 CGO_ENABLED=0 go test -count=1 -tags cuda ./kernels/cuda/... ./engine/cuda
 if [ ! -e /dev/nvidia0 ]; then
-  CGO_ENABLED=0 go test -count=1 -tags cuda ./engine/local -run 'FindDevice|AutoWithoutGPU'
+  CGO_ENABLED=0 go test -count=1 -tags cuda ./engine/device -run 'FindDevice|AutoWithoutGPU'
   if "$scratch/quern-cuda" run --device cuda quern-tiny hi >"$scratch/none" 2>&1; then fail "--device cuda works without a GPU"; fi
   grep 'no usable driver' "$scratch/none" || fail "--device cuda without a GPU says: $(cat "$scratch/none")"
 fi

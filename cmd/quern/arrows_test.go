@@ -66,6 +66,9 @@ var arrows = []struct {
 	{"engine/budget", nil},
 	{"engine/spell", nil},
 	{"engine", []string{"quern/engine/asr", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/engine/tts", "quern/kernels/quant"}},
+	{"engine/device", []string{"quern/engine", "quern/engine/cpu", "quern/engine/cuda", "quern/engine/graph", "quern/kernels/cuda/driver", "quern/kernels/threads", "golang.org/x/sys/..."}},
+	{"engine/wholefile", nil},
+	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/engine", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 
 	{"httpapi/...", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/codecs/...", "quern/httpapi/spool",
@@ -73,7 +76,7 @@ var arrows = []struct {
 
 	{"httpapi/spool", nil},
 
-	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/local", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/local", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
@@ -226,7 +229,7 @@ func TestArrowsNotice(t *testing.T) {
 // table of devices knows it, and the recorder, which leaves gorgonia out under it.
 func TestCUDATag(t *testing.T) {
 	root := filepath.Join("..", "..")
-	allowed := []string{"engine/local", "engine/cuda", "engine/graph", "kernels/cuda", "kernels/cuda/driver"}
+	allowed := []string{"engine/device", "engine/cuda", "engine/graph", "kernels/cuda", "kernels/cuda/driver"}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

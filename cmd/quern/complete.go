@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/engine"
+	"quern/engine/device"
 	"quern/engine/hub"
 	"quern/engine/local"
+	"quern/engine/quantize"
 )
 
 // shells are those that words are completed in, with what writes the script.
@@ -55,9 +57,9 @@ bash-completion.`,
 func (a *app) completions(root *cobra.Command) {
 	values := map[string]func(cmd *cobra.Command) []string{
 		"device": func(*cobra.Command) []string {
-			return slices.DeleteFunc([]string{"auto", "cpu", "cuda"}, func(d string) bool { return local.CheckDevice(d) != nil })
+			return slices.DeleteFunc([]string{"auto", "cpu", "cuda"}, func(d string) bool { return device.Check(d) != nil })
 		},
-		"quantize":   func(*cobra.Command) []string { return lower(local.QuantizeTypes()) },
+		"quantize":   func(*cobra.Command) []string { return lower(quantize.Types()) },
 		"cache-type": func(*cobra.Command) []string { return cacheTypes },
 		"log-level":  func(*cobra.Command) []string { return logLevels },
 		"log-format": func(*cobra.Command) []string { return logFormats },
@@ -135,7 +137,7 @@ func (a *app) argumentCompletions() map[string]completion {
 			if len(args) < 2 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			types := local.QuantizeTypes()
+			types := quantize.Types()
 			if word != "" && word == strings.ToLower(word) {
 				types = lower(types)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"quern/engine"
+	"quern/engine/device"
 	"quern/engine/hub"
 	"quern/engine/local"
 	"quern/httpapi"
@@ -230,7 +231,7 @@ func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 			return nil, usageError{fmt.Errorf("--%s: %w", k.flag, err)}
 		}
 	}
-	if out.Device == "cpu" || out.Device == "auto" && local.CheckDevice("cuda") != nil {
+	if out.Device == "cpu" || out.Device == "auto" && device.Check("cuda") != nil {
 		if err := idle(cmd, "models run on the CPU", "gpu-layers"); err != nil {
 			return nil, err
 		}

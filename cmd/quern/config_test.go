@@ -69,7 +69,7 @@ func TestPrecedence(t *testing.T) {
 		{"empty key keeps the default", "listen:\n", nil, nil, func(s *settings) any { return s.Listen }, "127.0.0.1:8080"},
 		{"threads", "threads: 1", []string{"QUERN_THREADS=2"}, []string{"--threads=3"},
 			func(s *settings) any { return s.Threads }, 3},
-		{"device", "device: auto", nil, []string{"--device=CPU"}, func(s *settings) any { return s.Device }, device("cpu")},
+		{"device", "device: auto", nil, []string{"--device=CPU"}, func(s *settings) any { return s.Device }, deviceName("cpu")},
 		{"log level", "log: {level: warn, format: json}", []string{"QUERN_LOG_LEVEL=debug"}, nil,
 			func(s *settings) any { return s.Log }, logging{"debug", "json"}},
 		{"folders", "model_dirs: [/m]", []string{"QUERN_MODELS=/a" + string(os.PathListSeparator) + "/b"}, nil,

@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"quern/engine/local"
+	"quern/engine/quantize"
 )
 
 func (a *app) quantizeCmd() *cobra.Command {
@@ -21,7 +21,7 @@ func (a *app) quantizeCmd() *cobra.Command {
 		Long: `Writes a GGUF file with the weights of a model in fewer bits. SOURCE is a GGUF file
 that holds F32, F16 or BF16, or a directory of SafeTensors, whose tokenizer and chat
 template come along. TYPE is one of
-` + strings.Join(local.QuantizeTypes(), ", ") + `.
+` + strings.Join(quantize.Types(), ", ") + `.
 Which weights get more bits than others follows llama.cpp, which reads the file too.
 "quern bench --quality" tells what was lost.`,
 		Example: `  quern quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M
@@ -30,8 +30,8 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if len(args) != 3 {
 				return usageError{errors.New("give a source file, a target file and a number type")}
 			}
-			if !slices.Contains(local.QuantizeTypes(), strings.ToUpper(args[2])) {
-				return usageError{fmt.Errorf("number type %q is not known; there are %s", args[2], strings.Join(local.QuantizeTypes(), ", "))}
+			if !slices.Contains(quantize.Types(), strings.ToUpper(args[2])) {
+				return usageError{fmt.Errorf("number type %q is not known; there are %s", args[2], strings.Join(quantize.Types(), ", "))}
 			}
 			return nil
 		},
@@ -43,7 +43,7 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			ctx, stop := signals(cmd.Context(), stopSignals...)
 			defer stop()
 			bars := a.progress("quantising")
-			err = local.Quantize(ctx, local.QuantizeOptions{
+			err = quantize.File(ctx, quantize.Options{
 				Source: args[0], Target: args[1], Type: args[2], Threads: s.Threads,
 				Progress: func(done float64) { bars.update(filepath.Base(args[0]), done) },
 			})

@@ -16,6 +16,7 @@ import (
 	"quern/codecs"
 	"quern/engine"
 	"quern/engine/local"
+	"quern/engine/wholefile"
 	"quern/httpapi/spool"
 )
 
@@ -117,7 +118,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		out = filepath.Join(dir, "speech.wav")
 	}
 	var spoken time.Duration
-	err = local.WriteFile(out, func(f *os.File) (err error) {
+	err = wholefile.Write(out, func(f *os.File) (err error) {
 		if isTerminal(f) {
 			return errToTerminal
 		}

@@ -13,7 +13,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"quern/engine/local"
+	"quern/engine/device"
+	"quern/engine/quantize"
 	"quern/kernels/quant"
 )
 
@@ -34,10 +35,10 @@ type settings struct {
 	ModelDefaults modelSettings     `yaml:"model_defaults"`
 	Hub           hubSettings       `yaml:"hub"`
 
-	Threads     int    `yaml:"threads"`
-	Device      device `yaml:"device"`
-	GPULayers   int    `yaml:"gpu_layers"`
-	MemoryLimit size   `yaml:"memory_limit"`
+	Threads     int        `yaml:"threads"`
+	Device      deviceName `yaml:"device"`
+	GPULayers   int        `yaml:"gpu_layers"`
+	MemoryLimit size       `yaml:"memory_limit"`
 
 	KeepAlive         duration            `yaml:"keep_alive"`
 	LoadTimeout       duration            `yaml:"load_timeout"`
@@ -315,7 +316,7 @@ func (b size) String() string {
 
 func (b size) MarshalYAML() (any, error) { return b.String(), nil }
 
-type device string
+type deviceName string
 
 // layers is the option the engine wants: nil for all.
 func (s *settings) layers() *int {
@@ -325,9 +326,9 @@ func (s *settings) layers() *int {
 	return &s.GPULayers
 }
 
-func (d *device) parse(s string) error {
-	*d = device(strings.ToLower(s))
-	return local.CheckDevice(string(*d))
+func (d *deviceName) parse(s string) error {
+	*d = deviceName(strings.ToLower(s))
+	return device.Check(string(*d))
 }
 
 type logLevel string
@@ -369,7 +370,7 @@ func (c cacheType) number() quant.Type {
 type mixture string
 
 func (m *mixture) parse(s string) error {
-	if err := local.CheckQuantize(s); err != nil {
+	if err := quantize.Check(s); err != nil {
 		return err
 	}
 	*m = mixture(strings.ToLower(s))

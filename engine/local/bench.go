@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/engine/device"
 	"quern/engine/graph"
 	"quern/kernels"
 	"quern/kernels/quant"
@@ -86,7 +87,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
-	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: gpuLayers(o.GPULayers)})
+	backend, name, err := device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers})
 	if err != nil {
 		return BenchResult{}, err
 	}

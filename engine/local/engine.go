@@ -12,6 +12,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/budget"
+	"quern/engine/device"
 	"quern/engine/graph"
 	"quern/engine/tts"
 )
@@ -63,13 +64,13 @@ func New(o engine.Options) (*Engine, error) {
 	if err := e.checkVoiceAliases(); err != nil {
 		return nil, err
 	}
-	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: gpuLayers(o.GPULayers), log: o.Log})
+	backend, name, err := device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	e.backend, e.device = backend, name
 	if e.o.MemoryLimit <= 0 {
-		e.o.MemoryLimit = memoryFor(backend, o.GPULayers)
+		e.o.MemoryLimit = device.Memory(backend, o.GPULayers)
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.mu.Lock()

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"quern/engine"
+	"quern/engine/device"
 	"quern/engine/graph"
 	"quern/engine/model"
+	"quern/engine/quantize"
 	"quern/engine/tts/kokoro"
 	"quern/formats/weights"
 	"quern/kernels/quant"
@@ -37,7 +39,7 @@ func (s Estimate) least() int64 { return s.Weights + s.OneRequest + s.Compute }
 // are read.
 func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, error) {
 	if limit <= 0 {
-		limit = availableMemory()
+		limit = device.Available()
 	}
 	file, err := OpenFile(path)
 	if err != nil {
@@ -93,7 +95,7 @@ func (m *textModel) open(ctx context.Context, o engine.ModelOptions, threads int
 		}
 	}
 	if o.Quantize != "" && !isQuantised(m.set) {
-		if m.set, err = requantised(ctx, m.set, o.Quantize, threads); err != nil {
+		if m.set, err = quantize.Set(ctx, m.set, o.Quantize, threads); err != nil {
 			return err
 		}
 	}
@@ -211,7 +213,7 @@ func (m *textModel) advice(p *Estimate, o engine.ModelOptions, limit int64) stri
 	}
 	if !isQuantised(m.set) {
 		for _, name := range []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M"} {
-			q, err := requantised(context.Background(), m.set, name, 1)
+			q, err := quantize.Set(context.Background(), m.set, name, 1)
 			if err != nil {
 				break
 			}

@@ -8,6 +8,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/builtin"
+	"quern/engine/quantize"
 	"quern/formats/gguf"
 )
 
@@ -40,7 +41,7 @@ func TestRefusedByMemory(t *testing.T) {
 				}
 				hf := t.TempDir()
 				publish(t, hf, original)
-				if err := Quantize(t.Context(), QuantizeOptions{Source: hf, Target: o.Path, Type: "f32"}); err != nil {
+				if err := quantize.File(t.Context(), quantize.Options{Source: hf, Target: o.Path, Type: "f32"}); err != nil {
 					t.Fatal(err)
 				}
 			}

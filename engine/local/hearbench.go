@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quern/engine/asr"
+	"quern/engine/device"
 	"quern/kernels"
 	"quern/kernels/threads"
 )
@@ -48,7 +49,7 @@ func BenchHearing(ctx context.Context, o BenchOptions) (HearingBenchResult, erro
 		}
 	}
 	start := time.Now()
-	backend, name, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: -1})
+	backend, name, err := device.Open(o.Device, device.Options{Threads: o.Threads})
 	if err != nil {
 		return HearingBenchResult{}, err
 	}

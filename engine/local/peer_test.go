@@ -13,6 +13,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/builtin"
+	"quern/engine/quantize"
 	"quern/engine/sample"
 	"quern/engine/token"
 	"quern/formats/gguf"
@@ -48,7 +49,7 @@ func TestPeer(t *testing.T) {
 		}
 		publish(t, hf, set)
 		set.Close()
-		for _, typ := range QuantizeTypes() {
+		for _, typ := range quantize.Types() {
 			t.Run(tt.name+"/"+typ, func(t *testing.T) {
 				sameAsPeer(t, hf, typ, tt.prompt)
 			})
@@ -61,7 +62,7 @@ func TestPeer(t *testing.T) {
 func sameAsPeer(t *testing.T, source, typ, prompt string) {
 	t.Helper()
 	target := filepath.Join(t.TempDir(), "q.gguf")
-	if err := Quantize(t.Context(), QuantizeOptions{Source: source, Target: target, Type: typ}); err != nil {
+	if err := quantize.File(t.Context(), quantize.Options{Source: source, Target: target, Type: typ}); err != nil {
 		t.Fatal(err)
 	}
 	const n = 40
@@ -103,7 +104,7 @@ func sameAsPeer(t *testing.T, source, typ, prompt string) {
 		near = max(near, float64(l.Top[0].Logprob-l.Logprob))
 	}
 	limit := 0.5
-	if mix, err := findMixture(typ); err != nil || mix.most.Layout().Block == 1 {
+	if mix, err := quantize.Find(typ); err != nil || mix.Most.Layout().Block == 1 {
 		limit = 0.05
 	}
 	if near > limit || len(peer.IDs) < n {
@@ -161,7 +162,7 @@ func TestPeerQuality(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, hf, original)
-	if err := Quantize(t.Context(), QuantizeOptions{Source: hf, Target: plain, Type: "F32"}); err != nil {
+	if err := quantize.File(t.Context(), quantize.Options{Source: hf, Target: plain, Type: "F32"}); err != nil {
 		t.Fatal(err)
 	}
 	e := open(t, engine.Options{})
@@ -176,7 +177,7 @@ func TestPeerQuality(t *testing.T) {
 	for _, typ := range []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M"} {
 		t.Run(typ, func(t *testing.T) {
 			ours, theirs := filepath.Join(t.TempDir(), "ours.gguf"), filepath.Join(t.TempDir(), "theirs.gguf")
-			if err := Quantize(t.Context(), QuantizeOptions{Source: plain, Target: ours, Type: typ}); err != nil {
+			if err := quantize.File(t.Context(), quantize.Options{Source: plain, Target: ours, Type: typ}); err != nil {
 				t.Fatal(err)
 			}
 			out, err := exec.CommandContext(t.Context(), "python3", filepath.Join("..", "..", "bench", "peers", "quantize.py"), plain, theirs, strconv.Itoa(int(fileType(t, typ)))).CombinedOutput()
@@ -205,9 +206,9 @@ func TestPeerQuality(t *testing.T) {
 // fileType is the number of a mixture in GGUF files.
 func fileType(t *testing.T, name string) int64 {
 	t.Helper()
-	mix, err := findMixture(name)
+	mix, err := quantize.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mix.fileType
+	return mix.FileType
 }

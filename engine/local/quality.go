@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"quern/engine"
+	"quern/engine/device"
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/kernels/quant"
@@ -61,7 +62,7 @@ func Quality(ctx context.Context, o QualityOptions) (QualityResult, error) {
 	if o.Context <= 0 {
 		o.Context = 512
 	}
-	backend, _, err := openDevice(o.Device, deviceOptions{threads: o.Threads, layers: -1})
+	backend, _, err := device.Open(o.Device, device.Options{Threads: o.Threads})
 	if err != nil {
 		return QualityResult{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/builtin"
+	"quern/engine/quantize"
 	"quern/formats"
 	"quern/formats/gguf"
 	"quern/kernels/quant"
@@ -29,11 +30,11 @@ func TestQuantize(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer source.Close()
-	for _, name := range QuantizeTypes() {
+	for _, name := range quantize.Types() {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(t.TempDir(), "q.gguf")
 			last := 0.0
-			err := Quantize(t.Context(), QuantizeOptions{
+			err := quantize.File(t.Context(), quantize.Options{
 				Source: filepath.Join(dir, "llama-F32.gguf"), Target: target, Type: strings.ToLower(name), Threads: 2, Progress: func(x float64) { last = x },
 			})
 			if err != nil {
@@ -116,7 +117,7 @@ func TestQuantizeErrors(t *testing.T) {
 		{"quantised", "../model/testdata/llama-Q4_K_M.gguf", "x.gguf", "Q8_0", "quantise the original"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := Quantize(t.Context(), QuantizeOptions{Source: tt.source, Target: filepath.Join(dir, tt.target), Type: tt.typ})
+			err := quantize.File(t.Context(), quantize.Options{Source: tt.source, Target: filepath.Join(dir, tt.target), Type: tt.typ})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Quantize: %v; want %q", err, tt.want)
 			}
@@ -141,7 +142,7 @@ func TestQuantizeNarrow(t *testing.T) {
 		"Q6_K":   {quant.Q8_0: 15},
 	} {
 		target := filepath.Join(t.TempDir(), "q.gguf")
-		if err := Quantize(t.Context(), QuantizeOptions{Source: source, Target: target, Type: typ}); err != nil {
+		if err := quantize.File(t.Context(), quantize.Options{Source: source, Target: target, Type: typ}); err != nil {
 			t.Fatal(err)
 		}
 		set, err := formats.Open(target)
@@ -174,7 +175,7 @@ func TestQuantizeSafeTensors(t *testing.T) {
 	}
 	publish(t, dir, want)
 	target := filepath.Join(t.TempDir(), "q.gguf")
-	if err := Quantize(t.Context(), QuantizeOptions{Source: dir, Target: target, Type: "F32"}); err != nil {
+	if err := quantize.File(t.Context(), quantize.Options{Source: dir, Target: target, Type: "F32"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := formats.Open(target)
@@ -223,7 +224,7 @@ func TestQuantizeAtLoad(t *testing.T) {
 	}
 	publish(t, hf, original)
 	for target, typ := range map[string]string{plain: "BF16", quantised: "Q4_K_M"} {
-		if err := Quantize(t.Context(), QuantizeOptions{Source: hf, Target: target, Type: typ}); err != nil {
+		if err := quantize.File(t.Context(), quantize.Options{Source: hf, Target: target, Type: typ}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"quern/engine/onnx"
+	"quern/engine/wholefile"
 	fonnx "quern/formats/onnx"
 	"quern/kernels/threads"
 )
@@ -195,7 +196,7 @@ func (w *arrayWriter) file(name string) string {
 }
 
 func writeArray(path string, t *onnx.Tensor) error {
-	return WriteFile(path, func(f *os.File) error { return onnx.WriteNPY(f, t) })
+	return wholefile.Write(path, func(f *os.File) error { return onnx.WriteNPY(f, t) })
 }
 
 // measure finds the least, the mean and the largest number of t.

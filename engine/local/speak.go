@@ -108,7 +108,7 @@ func (e *Engine) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[eng
 				return
 			}
 			m.spoken.Add(int64(c.Symbols))
-			if !yield(engine.Speech{c, m.synth.Rate()}, nil) {
+			if !yield(engine.Speech{Chunk: c, Rate: m.synth.Rate()}, nil) {
 				return
 			}
 		}
@@ -148,7 +148,7 @@ func (e *Engine) Phonemize(ctx context.Context, text, language string) ([]engine
 	}
 	out := make([]engine.Pronunciation, len(tokens))
 	for i, t := range tokens {
-		out[i] = engine.Pronunciation{t.Text, t.Start, t.End, t.Phonemes, t.Space, tts.Sources[t.Source]}
+		out[i] = engine.Pronunciation{Text: t.Text, Start: t.Start, End: t.End, Phonemes: t.Phonemes, Space: t.Space, Source: tts.Sources[t.Source]}
 	}
 	return out, nil
 }

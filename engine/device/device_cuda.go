@@ -1,6 +1,6 @@
 //go:build cuda && linux
 
-package local
+package device
 
 import (
 	"quern/engine/cuda"
@@ -11,7 +11,7 @@ import (
 const cudaMissing = ""
 
 // openCUDA opens GPUs beside the processor, which does what they leave.
-func openCUDA(numbers []int, o deviceOptions) (graph.Backend, error) {
+func openCUDA(numbers []int, o Options) (graph.Backend, error) {
 	d, err := driver.Open()
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func openCUDA(numbers []int, o deviceOptions) (graph.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := cuda.Open(cuda.Options{Driver: d, Devices: numbers, Layers: o.layers, Host: host, Log: o.log})
+	b, err := cuda.Open(cuda.Options{Driver: d, Devices: numbers, Layers: gpuLayers(o.Layers), Host: host, Log: o.Log})
 	if err != nil {
 		host.Close()
 		return nil, err

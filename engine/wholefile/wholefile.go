@@ -1,4 +1,5 @@
-package local
+// Package wholefile writes files that are there whole or not at all.
+package wholefile
 
 import (
 	"errors"
@@ -8,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// WriteFile makes a file that appears under its name when it is whole: write fills
+// Write makes a file that appears under its name when it is whole: write fills
 // another one beside it, which takes its place at the end and is removed when
 // something fails. What is no regular file, as a device or a pipe, is written to
 // directly. Errors name path.
-func WriteFile(path string, write func(f *os.File) error) error {
+func Write(path string, write func(f *os.File) error) error {
 	target := path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		target = real

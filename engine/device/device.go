@@ -1,4 +1,5 @@
-package local
+// Package device opens what models run on: the processor, or GPUs beside it.
+package device
 
 import (
 	"fmt"
@@ -12,16 +13,16 @@ import (
 	"quern/kernels/threads"
 )
 
-// deviceOptions say how to open a device.
-type deviceOptions struct {
-	threads int // of the processor; 0: physical cores
-	layers  int // how many layers, the last ones, run on GPUs; below 0: all
-	log     *slog.Logger
+// Options say how to open a device.
+type Options struct {
+	Threads int  // of the processor; 0: physical cores
+	Layers  *int // how many layers, the last ones, run on GPUs; nil: all
+	Log     *slog.Logger
 }
 
 // A device is one way to run Programs.
 type device struct {
-	open func(numbers []int, o deviceOptions) (graph.Backend, error)
+	open func(numbers []int, o Options) (graph.Backend, error)
 	auto bool // "auto" may choose it, if it opens
 	many bool // its name may be followed by numbers: "cuda:0,1"
 	// missing says why this build does not have it, "" where it does.
@@ -37,11 +38,11 @@ var devices = []struct {
 	{"cpu", device{open: openCPU, auto: true}},
 }
 
-func openCPU(_ []int, o deviceOptions) (graph.Backend, error) {
-	if o.threads <= 0 {
-		o.threads = threads.Cores()
+func openCPU(_ []int, o Options) (graph.Backend, error) {
+	if o.Threads <= 0 {
+		o.Threads = threads.Cores()
 	}
-	return cpu.Open(o.threads), nil
+	return cpu.Open(o.Threads), nil
 }
 
 // findDevice returns the places in the table that a name stands for, the one to
@@ -84,7 +85,7 @@ func findDevice(name string) (places, numbers []int, err error) {
 	return places, numbers, nil
 }
 
-// gpuLayers is deviceOptions.layers: n, or all where there is none.
+// gpuLayers is Options.Layers as package cuda has it: n, below 0 for all.
 func gpuLayers(n *int) int {
 	if n == nil {
 		return -1
@@ -92,11 +93,11 @@ func gpuLayers(n *int) int {
 	return *n
 }
 
-// openDevice opens the device of that name, and for "auto" the best one that
+// Open opens the device of that name, and for "auto" the best one that
 // opens. What the better ones lacked is logged.
-func openDevice(name string, o deviceOptions) (graph.Backend, string, error) {
-	if o.log == nil {
-		o.log = slog.New(slog.DiscardHandler)
+func Open(name string, o Options) (graph.Backend, string, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	places, numbers, err := findDevice(name)
 	if err != nil {
@@ -111,34 +112,34 @@ func openDevice(name string, o deviceOptions) (graph.Backend, string, error) {
 		if len(places) == 1 {
 			return nil, "", fmt.Errorf("device %s: %w", d.name, opened)
 		}
-		o.log.Warn("device not used", "device", d.name, "err", opened)
+		o.Log.Warn("device not used", "device", d.name, "err", opened)
 		err = opened
 	}
 	return nil, "", err
 }
 
-// memoryFor is what models may use where nothing is configured: what is free on the
+// Memory is what models may use where nothing is configured: what is free on the
 // device, and beside the processor's where layers are divided between the two.
-func memoryFor(b graph.Backend, layers *int) int64 {
+func Memory(b graph.Backend, layers *int) int64 {
 	d, ok := b.(interface {
 		Memory() (free, total int64, err error)
 	})
 	if !ok {
-		return availableMemory()
+		return Available()
 	}
 	free, _, err := d.Memory()
 	if err != nil {
-		return availableMemory()
+		return Available()
 	}
 	if layers != nil {
-		free += availableMemory()
+		free += Available()
 	}
 	return free
 }
 
 // CheckDevice reports what is wrong with a device's name, before anything is
 // loaded.
-func CheckDevice(name string) error {
+func Check(name string) error {
 	_, _, err := findDevice(name)
 	return err
 }

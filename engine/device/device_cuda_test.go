@@ -1,6 +1,6 @@
 //go:build cuda && linux
 
-package local
+package device
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ func TestAutoWithoutGPU(t *testing.T) {
 		t.Skip("this machine has a CUDA driver")
 	}
 	var text bytes.Buffer
-	o := deviceOptions{threads: 1, layers: -1, log: slog.New(slog.NewTextHandler(&text, nil))}
-	b, name, err := openDevice("auto", o)
+	o := Options{Threads: 1, Log: slog.New(slog.NewTextHandler(&text, nil))}
+	b, name, err := Open("auto", o)
 	if err != nil || name != "cpu" {
 		t.Fatalf("auto opened %q: %v", name, err)
 	}
@@ -27,7 +27,7 @@ func TestAutoWithoutGPU(t *testing.T) {
 	if got := text.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "no usable driver") {
 		t.Errorf("the log says %q", got)
 	}
-	if _, _, err := openDevice("cuda", o); err == nil || !strings.Contains(err.Error(), "no usable driver") {
+	if _, _, err := Open("cuda", o); err == nil || !strings.Contains(err.Error(), "no usable driver") {
 		t.Errorf("cuda opened: %v", err)
 	}
 }

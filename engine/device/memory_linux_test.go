@@ -1,4 +1,4 @@
-package local
+package device
 
 import "testing"
 
@@ -21,7 +21,7 @@ func TestMeminfo(t *testing.T) {
 			}
 		})
 	}
-	if n := availableMemory(); n < 1<<20 {
+	if n := Available(); n < 1<<20 {
 		t.Errorf("%d bytes are available", n)
 	}
 }

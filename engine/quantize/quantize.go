@@ -1,4 +1,6 @@
-package local
+// Package quantize turns the weights of a model into those of a mixture of number
+// types with fewer bits, into a file or as they are loaded.
+package quantize
 
 import (
 	"context"
@@ -12,6 +14,7 @@ import (
 
 	"quern/engine/model"
 	"quern/engine/token"
+	"quern/engine/wholefile"
 	"quern/formats"
 	"quern/formats/gguf"
 	"quern/formats/weights"
@@ -19,8 +22,8 @@ import (
 	"quern/kernels/threads"
 )
 
-// QuantizeOptions say what to make of a model.
-type QuantizeOptions struct {
+// Options say what to make of a model.
+type Options struct {
 	Source  string // a file, or a directory of SafeTensors
 	Target  string // a GGUF file that does not exist
 	Type    string // a name of QuantizeTypes, in any case
@@ -29,11 +32,11 @@ type QuantizeOptions struct {
 	Progress func(done float64)
 }
 
-// Quantize writes a GGUF file with the weights of a model in fewer bits. Which
+// File writes a GGUF file with the weights of a model in fewer bits. Which
 // weights get more than the others follows llama.cpp's rules. It holds one
 // tensor in memory at a time, and the target appears when it is whole.
-func Quantize(ctx context.Context, o QuantizeOptions) error {
-	mix, err := findMixture(o.Type)
+func File(ctx context.Context, o Options) error {
+	mix, err := Find(o.Type)
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func Quantize(ctx context.Context, o QuantizeOptions) error {
 	if err != nil {
 		return err
 	}
-	meta.SetKind("general.file_type", mix.fileType, weights.Uint32)
+	meta.SetKind("general.file_type", mix.FileType, weights.Uint32)
 	meta.SetKind("general.quantization_version", int64(2), weights.Uint32)
 	q := newQuantizer(set, mix, o.Threads)
 	q.converted = set != source
@@ -78,7 +81,7 @@ func Quantize(ctx context.Context, o QuantizeOptions) error {
 			return err
 		}})
 	}
-	return WriteFile(o.Target, func(f *os.File) error { return gguf.Write(f, meta, streams) })
+	return wholefile.Write(o.Target, func(f *os.File) error { return gguf.Write(f, meta, streams) })
 }
 
 // targetMeta is the metadata of a GGUF file of source, whose weights in GGUF's
@@ -119,10 +122,10 @@ func targetMeta(source, set *weights.Set, path string) (*weights.Meta, error) {
 	return meta, nil
 }
 
-// requantised returns set, which may be of any container in GGUF's terms, with
+// Set returns set, which may be of any container in GGUF's terms, with
 // weights that become those of a mixture when it is filled.
-func requantised(ctx context.Context, set *weights.Set, name string, threads int) (*weights.Set, error) {
-	mix, err := findMixture(name)
+func Set(ctx context.Context, set *weights.Set, name string, threads int) (*weights.Set, error) {
+	mix, err := Find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +137,7 @@ func requantised(ctx context.Context, set *weights.Set, name string, threads int
 	for k, v := range set.Meta.All() {
 		to.Meta.SetKind(k, v, set.Meta.Kind(k))
 	}
-	to.Meta.Set("general.file_type", mix.fileType)
+	to.Meta.Set("general.file_type", mix.FileType)
 	for t := range set.All() {
 		w := &weights.Tensor{Name: t.Name, Type: q.types[t], Shape: t.Shape, Data: t.Data}
 		if w.Type != t.Type || t.Data == nil {
@@ -150,7 +153,7 @@ func requantised(ctx context.Context, set *weights.Set, name string, threads int
 // A quantizer turns the weights of a model into those of a mixture.
 type quantizer struct {
 	set       *weights.Set // in GGUF's terms
-	mix       mixture
+	mix       Mixture
 	threads   int
 	converted bool // what is kept is stored as converters store it
 	types     map[*weights.Tensor]quant.Type
@@ -158,7 +161,7 @@ type quantizer struct {
 	target    []byte // what data returns
 }
 
-func newQuantizer(set *weights.Set, mix mixture, n int) *quantizer {
+func newQuantizer(set *weights.Set, mix Mixture, n int) *quantizer {
 	if n <= 0 {
 		n = threads.Cores()
 	}

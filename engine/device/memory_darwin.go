@@ -1,9 +1,9 @@
-package local
+package device
 
 import "golang.org/x/sys/unix"
 
-// availableMemory is what the machine has, in bytes.
-func availableMemory() int64 {
+// Available is what the machine has, in bytes.
+func Available() int64 {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
 		return assumedMemory

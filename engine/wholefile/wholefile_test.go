@@ -1,4 +1,4 @@
-package local
+package wholefile
 
 import (
 	"errors"
@@ -27,24 +27,24 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("left: %v, %v", list, err)
 		}
 	}
-	if err := WriteFile(path, put("one", nil)); err != nil {
+	if err := Write(path, put("one", nil)); err != nil {
 		t.Fatal(err)
 	}
 	holds("one")
 	broken := errors.New("broken")
-	if err := WriteFile(path, put("two", broken)); !errors.Is(err, broken) {
+	if err := Write(path, put("two", broken)); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 	holds("one") // what was there stays
-	if err := WriteFile(path, put("three", nil)); err != nil {
+	if err := Write(path, put("three", nil)); err != nil {
 		t.Error(err)
 	}
 	holds("three")
-	if err := WriteFile(dir, put("", nil)); err == nil || !strings.Contains(err.Error(), "is a folder") {
+	if err := Write(dir, put("", nil)); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Errorf("error %v", err)
 	}
 	missing := filepath.Join(dir, "none", "f")
-	if err := WriteFile(missing, put("", nil)); !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), ".part") {
+	if err := Write(missing, put("", nil)); !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), ".part") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {
@@ -52,7 +52,7 @@ func TestWriteFile(t *testing.T) {
 		if err := os.Symlink("/dev/full", full); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteFile(full, put("text", nil)); err == nil || !strings.Contains(err.Error(), full+": no space left") {
+		if err := Write(full, put("text", nil)); err == nil || !strings.Contains(err.Error(), full+": no space left") {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package local
+package device
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// availableMemory is what programs can still take of the machine's memory, or
+// Available is what programs can still take of the machine's memory, or
 // of what a container may use, in bytes. Cached files count as free: the weights
 // of a model are such.
-func availableMemory() int64 {
+func Available() int64 {
 	n := int64(assumedMemory)
 	var s unix.Sysinfo_t
 	if unix.Sysinfo(&s) == nil {

@@ -1,4 +1,4 @@
-package local
+package quantize
 
 import (
 	"cmp"
@@ -14,27 +14,27 @@ import (
 
 // A mixture is the number type of most weights of a file, and the file_type
 // GGUF calls the whole by.
-type mixture struct {
-	most     quant.Type
-	fileType int64
+type Mixture struct {
+	Most     quant.Type
+	FileType int64
 }
 
 // plain says that all weights get the same type.
-func (m mixture) plain() bool {
-	return m.most == quant.F32 || m.most == quant.F16 || m.most == quant.BF16 || m.most == quant.Q8_0
+func (m Mixture) plain() bool {
+	return m.Most == quant.F32 || m.Most == quant.F16 || m.Most == quant.BF16 || m.Most == quant.Q8_0
 }
 
-func findMixture(name string) (mixture, error) {
+func Find(name string) (Mixture, error) {
 	for t, m := range quant.Mixtures() {
 		if m.Made && strings.EqualFold(m.Name, name) {
-			return mixture{most: t, fileType: int64(m.FileType)}, nil
+			return Mixture{Most: t, FileType: int64(m.FileType)}, nil
 		}
 	}
-	return mixture{}, fmt.Errorf("number type %q is not known; there are %s", name, strings.Join(QuantizeTypes(), ", "))
+	return Mixture{}, fmt.Errorf("number type %q is not known; there are %s", name, strings.Join(Types(), ", "))
 }
 
-// QuantizeTypes lists the mixtures Quantize makes.
-func QuantizeTypes() []string {
+// Types lists the mixtures Quantize makes.
+func Types() []string {
 	var names []string
 	for _, m := range quant.Mixtures() {
 		if m.Made {
@@ -46,8 +46,8 @@ func QuantizeTypes() []string {
 }
 
 // CheckQuantize reports what is wrong with a mixture's name.
-func CheckQuantize(name string) error {
-	_, err := findMixture(name)
+func Check(name string) error {
+	_, err := Find(name)
 	return err
 }
 
@@ -75,7 +75,7 @@ func (q *quantizer) typeOf(t *weights.Tensor) (quant.Type, error) {
 		return 0, fmt.Errorf("%w: %s is %v already; quantise the original model", formats.ErrUnsupported, t.Name, t.Type)
 	}
 	row := t.Shape[len(t.Shape)-1]
-	to := q.mix.most
+	to := q.mix.Most
 	if !q.mix.plain() {
 		to = q.sensitive(t.Name, to)
 		if row%to.Layout().Block != 0 {

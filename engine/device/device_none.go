@@ -1,6 +1,6 @@
 //go:build !cuda || !linux
 
-package local
+package device
 
 import (
 	"errors"
@@ -10,4 +10,4 @@ import (
 
 const cudaMissing = "this build of quern has no CUDA support: the one named quern-cuda, built for Linux with -tags cuda, has"
 
-func openCUDA([]int, deviceOptions) (graph.Backend, error) { return nil, errors.New(cudaMissing) }
+func openCUDA([]int, Options) (graph.Backend, error) { return nil, errors.New(cudaMissing) }
