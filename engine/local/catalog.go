@@ -16,8 +16,8 @@ import (
 	"quern/engine"
 	"quern/engine/builtin"
 	"quern/engine/model"
+	"quern/engine/tts"
 	"quern/formats"
-	"quern/formats/gguf"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -45,7 +45,9 @@ type header struct {
 	quant   string
 	context int
 	embed   embedding
-	lacks   string // what others of the kind can do and this model cannot, or ""
+	voices  []tts.Voice // of a model that speaks
+	mute    error       // why it has none
+	lacks   string      // what others of the kind can do and this model cannot, or ""
 }
 
 // can lists what a model can be asked for.
@@ -147,159 +149,6 @@ var capabilities = map[engine.Kind][]string{
 	engine.KindTranscription: {"transcription"},
 }
 
-// A folder is a directory of model files. It is read again now and then.
-type folder struct {
-	path    string
-	entries map[string]*entry // by path; nil for files that are of no use
-}
-
-// maxDepth bounds how deep below a model folder files are looked for:
-// owner/repository/file and one more.
-const maxDepth = 4
-
-// scan lists the folder's models. Files that cannot be served are logged once.
-func (f *folder) scan(e *Engine) []*entry {
-	found := map[string]*entry{}
-	err := filepath.WalkDir(f.path, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(f.path, path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if rel != "." && (strings.HasPrefix(d.Name(), ".") || strings.Count(filepath.ToSlash(rel), "/") >= maxDepth) {
-				return fs.SkipDir
-			}
-			if !isModelDir(path) {
-				return nil
-			}
-			if rel == "." {
-				rel = filepath.Base(f.path)
-			}
-		} else if !isModelFile(path) {
-			return nil
-		}
-		if _, no, _, ok := gguf.ShardName(path); ok && no > 1 {
-			return nil
-		}
-		if n, ok := f.entries[path]; ok && n != nil {
-			if st, err := d.Info(); err == nil && st.ModTime().Equal(n.created) {
-				found[path] = n
-				return nil
-			}
-		}
-		id := fileID(rel)
-		if d.IsDir() {
-			id = filepath.ToSlash(rel)
-		}
-		n, err := newEntry(id, path, e.o.Defaulted)
-		if err != nil {
-			if _, known := f.entries[path]; !known {
-				e.log.Warn("model file skipped", "file", path, "err", err)
-			}
-			n = nil
-		}
-		found[path] = n
-		return nil
-	})
-	if err != nil {
-		e.log.Warn("model folder cannot be read", "folder", f.path, "err", err)
-	}
-	f.entries = found
-	var list []*entry
-	for _, n := range found {
-		if n != nil {
-			list = append(list, n)
-		}
-	}
-	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.id, b.id) })
-	return list
-}
-
-// fileID makes a model id of a file's path below its folder: without extension
-// and shard number, with slashes.
-func fileID(rel string) string {
-	rel = filepath.ToSlash(rel)
-	if prefix, _, _, ok := gguf.ShardName(rel); ok {
-		return prefix
-	}
-	return strings.TrimSuffix(rel, filepath.Ext(rel))
-}
-
-// isModelFile reports whether a file may be a model by itself.
-func isModelFile(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".gguf":
-		return true
-	case ".bin":
-		return isWhisper(path) && !isDetector(path)
-	}
-	return false
-}
-
-// isModelDir reports whether a directory is one model of Hugging Face's form:
-// config.json beside SafeTensors files or ONNX graphs, and no GGUF file.
-func isModelDir(dir string) bool {
-	if st, err := os.Stat(filepath.Join(dir, "config.json")); err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	entries, err := os.ReadDir(dir)
-	found := false
-	for _, e := range entries {
-		switch strings.ToLower(filepath.Ext(e.Name())) {
-		case ".safetensors", ".pth":
-			found = true
-		case ".gguf":
-			return false
-		}
-	}
-	return err == nil && (found || isONNX(dir))
-}
-
-// rescanEvery bounds how often folders are looked at: clients list models often.
-const rescanEvery = 2 * time.Second
-
-// catalog returns every entry: configured ones first, then folders, then the
-// built-in model. Of two with one id the first counts.
-func (e *Engine) catalog() []*entry {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.catalogLocked()
-}
-
-func (e *Engine) catalogLocked() []*entry {
-	if e.listed != nil && (len(e.folders) == 0 || time.Since(e.scanned) < rescanEvery) {
-		return e.listed
-	}
-	var list []*entry
-	seen := map[string]bool{}
-	add := func(n *entry) {
-		if !seen[n.id] {
-			seen[n.id] = true
-			list = append(list, n)
-		}
-	}
-	for _, n := range e.fixed {
-		add(n)
-	}
-	for _, f := range e.folders {
-		for _, n := range f.scan(e) {
-			add(n)
-		}
-	}
-	if e.builtin != nil && (e.o.Builtin || len(list) == 0) {
-		add(e.builtin)
-	}
-	// A voice is always there.
-	if e.voice != nil && (e.o.Builtin || !slices.ContainsFunc(list, func(n *entry) bool { return n.head.kind == engine.KindSpeech })) {
-		add(e.voice)
-	}
-	e.listed, e.scanned = list, time.Now()
-	return list
-}
-
 // builtinSampling lets stories vary while what the built-in model knows comes
 // out the same every time: a token needs 0.4 times the likeliest one's chance.
 var builtinSampling = engine.Sampling{Temperature: new(float32(0.5)), MinP: new(float32(0.4))}
@@ -346,24 +195,24 @@ func (e *Engine) configure() error {
 			}
 			return fmt.Errorf("model folder: %w", err)
 		}
-		e.folders = append(e.folders, &folder{path: dir})
+		e.models.folders = append(e.models.folders, &folder{path: dir})
 	}
 	n, err := newEntry(builtin.Name, "", e.o.Defaulted.Or(engine.ModelOptions{Sampling: builtinSampling}))
 	if err != nil {
 		return fmt.Errorf("the built-in model: %w", err)
 	}
-	e.builtin = n
-	e.voice = &entry{id: engine.VoiceName, o: e.o.Defaulted, head: header{kind: engine.KindSpeech, arch: "formant", format: "built in"}}
+	e.models.builtin = n
+	e.models.voice = &entry{id: engine.VoiceName, o: e.o.Defaulted, head: header{kind: engine.KindSpeech, arch: "formant", format: "built in", voices: tts.Formant().Voices()}}
 	return nil
 }
 
 func (e *Engine) addFixed(n *entry) error {
-	for _, other := range e.fixed {
+	for _, other := range e.models.fixed {
 		if other.id == n.id {
 			return fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.id)
 		}
 	}
-	e.fixed = append(e.fixed, n)
+	e.models.fixed = append(e.models.fixed, n)
 	return nil
 }
 
@@ -380,10 +229,11 @@ func (n *entry) info() engine.ModelInfo {
 // Models lists what is configured and found on disk, aliases too. It loads
 // nothing and is cheap.
 func (e *Engine) Models() []engine.ModelInfo {
+	e.models.refresh()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var list []engine.ModelInfo
-	for _, n := range e.catalogLocked() {
+	for _, n := range e.models.list() {
 		list = append(list, n.info())
 	}
 	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
@@ -396,9 +246,9 @@ func (e *Engine) Models() []engine.ModelInfo {
 	return list
 }
 
-// find returns the entry with exactly this id. Engine.mu is held.
+// find returns the entry with exactly this id.
 func (e *Engine) find(id string) *entry {
-	for _, n := range e.catalogLocked() {
+	for _, n := range e.models.list() {
 		if n.id == id {
 			return n
 		}
@@ -413,8 +263,23 @@ var usualNames = map[string]engine.Kind{
 	"tts-1": engine.KindSpeech, "tts-1-hd": engine.KindSpeech, "gpt-4o-mini-tts": engine.KindSpeech,
 }
 
-// lookup is Resolve down to the entry. Engine.mu is held.
+// lookup is Resolve down to the entry. Where there is no such model, folders that
+// were not looked at just now are read again first. Engine.mu is held, but not
+// while that happens.
 func (e *Engine) lookup(name string, kind engine.Kind) (*entry, error) {
+	n, err := e.listed(name, kind)
+	var missing *engine.Error
+	if !errors.As(err, &missing) || missing.Code != engine.CodeModelNotFound || !e.models.stale() {
+		return n, err
+	}
+	e.mu.Unlock()
+	e.models.refresh()
+	e.mu.Lock()
+	return e.listed(name, kind)
+}
+
+// listed is lookup among the models known. Engine.mu is held.
+func (e *Engine) listed(name string, kind engine.Kind) (*entry, error) {
 	if name == "" {
 		return e.defaultFor(kind)
 	}
@@ -424,7 +289,7 @@ func (e *Engine) lookup(name string, kind engine.Kind) (*entry, error) {
 			n = e.find(to)
 		}
 	}
-	list := e.catalogLocked()
+	list := e.models.list()
 	only := func(match func(*entry) bool) {
 		if n != nil {
 			return
@@ -467,11 +332,11 @@ func (e *Engine) lookup(name string, kind engine.Kind) (*entry, error) {
 // or the only one that serves. What is built in stands back for anybody's own model.
 func (e *Engine) defaultFor(kind engine.Kind) (*entry, error) {
 	if id := e.o.Defaults[kind]; id != "" {
-		return e.lookup(id, kind)
+		return e.listed(id, kind)
 	}
 	var one *entry
-	builtin := func(n *entry) bool { return n == e.builtin || n == e.voice }
-	for _, n := range e.catalogLocked() {
+	builtin := func(n *entry) bool { return n == e.models.builtin || n == e.models.voice }
+	for _, n := range e.models.list() {
 		if !n.head.serves(kind) || kind == "" && openers[n.head.kind] != nil {
 			continue // without a kind a text model is meant
 		}
@@ -537,7 +402,7 @@ func (e *Engine) File(name string) (string, error) {
 		return "", err
 	case n.remote:
 		return "", fmt.Errorf("model %q is not on this machine yet", n.id)
-	case n == e.voice:
+	case n == e.models.voice:
 		return "", fmt.Errorf("model %q is part of quern and has no file", n.id)
 	}
 	return cmp.Or(n.path, BuiltinPath), nil

@@ -32,14 +32,9 @@ type Engine struct {
 
 	pronouncer func() (*tts.Pronouncer, error) // unpacked when first asked for
 
-	mu      sync.Mutex
-	fixed   []*entry // configured, in order
-	folders []*folder
-	builtin *entry
-	voice   *entry   // built in
-	listed  []*entry // what catalog found last
-	scanned time.Time
+	models catalog
 
+	mu      sync.Mutex                                    // guards what follows, and the residents of entries
 	open    func(context.Context, *entry) (loaded, error) // openModel, but for tests
 	live    []*entry                                      // whose models are loaded
 	loads   []*load                                       // under way
@@ -58,9 +53,11 @@ func New(o engine.Options) (*Engine, error) {
 	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
 	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	e.open = e.openModel
+	e.models.always, e.models.defaulted, e.models.log = o.Builtin, o.Defaulted, o.Log
 	if err := e.configure(); err != nil {
 		return nil, err
 	}
+	e.models.refresh()
 	if err := e.checkVoiceAliases(); err != nil {
 		return nil, err
 	}
@@ -94,7 +91,8 @@ func (e *Engine) Device() string { return e.device }
 // Preload loads the models marked so, one after another. Readiness waits for
 // it.
 func (e *Engine) Preload(ctx context.Context) error {
-	for _, n := range e.catalog() {
+	e.models.refresh()
+	for _, n := range e.models.list() {
 		if !n.o.Preload {
 			continue
 		}
@@ -135,7 +133,7 @@ func (e *Engine) Stats() engine.Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var s engine.Stats
-	for _, n := range e.catalogLocked() {
+	for _, n := range e.models.list() {
 		if n.model != nil {
 			m := n.model.stats(n)
 			m.Waiting += n.waiting()

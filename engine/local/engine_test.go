@@ -298,9 +298,7 @@ func TestFolder(t *testing.T) {
 		t.Error(err)
 	}
 	copyFile("later.gguf")
-	e.mu.Lock()
-	e.scanned = time.Time{} // as if rescanEvery had passed
-	e.mu.Unlock()
+	e.models.scanned.Store(0) // as if rescanEvery had passed
 	if _, err := e.Resolve("later", ""); err != nil {
 		t.Error(err)
 	}

@@ -63,10 +63,13 @@ func familyEntry(n *entry) (bool, error) {
 		}
 		n.size = size
 		n.head = header{kind: f.kind, arch: f.arch, format: f.arch}
-		if f.arch == formatONNX {
-			return true, n.describeONNX()
+		switch {
+		case f.arch == formatONNX:
+			err = n.describeONNX()
+		case f.kind == engine.KindSpeech:
+			n.head.voices, n.head.mute = tts.KokoroVoices(n.path)
 		}
-		return true, nil
+		return true, err
 	}
 	return false, nil
 }

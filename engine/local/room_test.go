@@ -462,7 +462,7 @@ func TestManyModels(t *testing.T) {
 			if len(h.loads) > 0 {
 				t.Errorf("seed %d: %d loads are left", seed, len(h.loads))
 			}
-			for _, n := range h.fixed {
+			for _, n := range h.models.fixed {
 				if n.users != 0 || n.leaves != nil || n.loading != nil {
 					t.Errorf("seed %d: model %s has %d users, leaves for %v", seed, n.id, n.users, n.leaves)
 				}

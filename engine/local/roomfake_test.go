@@ -57,9 +57,9 @@ func newTestEngine(t *testing.T, limit int64, sizes map[string]int64) *testEngin
 		log: slog.New(slog.DiscardHandler), backend: noDevice{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for id, size := range sizes {
-		h.fixed = append(h.fixed, &entry{id: id, size: size, head: header{kind: engine.KindChat}})
+		h.models.fixed = append(h.models.fixed, &entry{id: id, size: size, head: header{kind: engine.KindChat}})
 	}
-	slices.SortFunc(h.fixed, func(a, b *entry) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(h.models.fixed, func(a, b *entry) int { return strings.Compare(a.id, b.id) })
 	h.Engine.open = h.open
 	t.Cleanup(func() {
 		if h.most > limit {

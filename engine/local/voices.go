@@ -11,14 +11,6 @@ import (
 	"quern/engine/tts"
 )
 
-// voices lists the speakers of an entry.
-func (n *entry) voices() ([]tts.Voice, error) {
-	if n.path == "" {
-		return tts.Formant().Voices(), nil
-	}
-	return tts.KokoroVoices(n.path)
-}
-
 // Voices lists the speakers of every model, then the configured aliases and the names
 // of other services that stand for one. A name is listed once.
 func (e *Engine) Voices() []engine.Voice {
@@ -32,7 +24,7 @@ func (e *Engine) Voices() []engine.Voice {
 	}
 	var stands, aliases []engine.Voice
 	for _, n := range e.speakers() {
-		voices, err := n.voices()
+		voices, err := n.head.voices, n.head.mute
 		if err != nil {
 			e.log.Warn("voices cannot be listed", "model", n.id, "err", err)
 			continue
@@ -64,7 +56,7 @@ func (e *Engine) speakers() []*entry {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []*entry
-	for _, n := range e.catalogLocked() {
+	for _, n := range e.models.list() {
 		if n.head.kind == engine.KindSpeech && !n.remote {
 			out = append(out, n)
 		}
@@ -80,7 +72,7 @@ func (e *Engine) CheckVoice(model, voice string) error {
 	if err != nil {
 		return err
 	}
-	voices, err := n.voices()
+	voices, err := n.head.voices, n.head.mute
 	if err != nil {
 		return loadError(n.id, err)
 	}
@@ -121,7 +113,7 @@ func (e *Engine) checkVoiceAliases() error {
 	}
 	var voices [][]tts.Voice
 	for _, n := range e.speakers() {
-		if v, err := n.voices(); err == nil { // Voices tells of those that fail
+		if v, err := n.head.voices, n.head.mute; err == nil { // Voices tells of those that fail
 			voices = append(voices, v)
 		}
 	}
@@ -149,5 +141,5 @@ func (e *Engine) checkVoiceAliases() error {
 
 // fetches reports whether there are models that are not on this machine yet.
 func (e *Engine) fetches() bool {
-	return slices.ContainsFunc(e.catalog(), func(n *entry) bool { return n.remote })
+	return slices.ContainsFunc(e.models.list(), func(n *entry) bool { return n.remote })
 }
