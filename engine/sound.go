@@ -20,7 +20,6 @@ const VoiceName = "quern-formant"
 
 // A SpeakRequest is a text to be spoken.
 type SpeakRequest struct {
-	Model    string
 	Text     string
 	Voice    string  // a voice, a name that stands for one, or a mixture "af_bella(2)+af_sky"
 	Speed    float64 // 0.25 to 4; 0 means 1
@@ -76,7 +75,6 @@ func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)
 
 // A TranscribeRequest is audio to be written down.
 type TranscribeRequest struct {
-	Model  string
 	Source Source
 	TranscribeOptions
 

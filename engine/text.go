@@ -27,7 +27,6 @@ type Prompt struct {
 // A GenerateRequest asks for text. The zero value of every field but Model and
 // Prompt is its default.
 type GenerateRequest struct {
-	Model  string // any name Resolve accepts
 	Prompt Prompt
 
 	N         int  // sequences; 0 means 1
@@ -122,7 +121,6 @@ type Timings struct {
 
 // A TokenizeRequest asks for the tokens of a text or of a rendered chat.
 type TokenizeRequest struct {
-	Model      string
 	Prompt     Prompt // Messages or Text
 	AddSpecial bool   // add BOS/EOS as the tokenizer says (Text only)
 	Pieces     bool   // the result's Pieces are wanted

@@ -8,7 +8,6 @@ import (
 
 // An EmbedRequest asks for vectors.
 type EmbedRequest struct {
-	Model      string
 	Inputs     []EmbedInput
 	InputType  string // "query" or "document" puts the model's text for it before each input; "" puts none
 	Dimensions int    // 0 means the model's own; fewer only for models trained for it
@@ -32,7 +31,6 @@ type EmbedResult struct {
 
 // A RerankRequest asks how well documents answer a query.
 type RerankRequest struct {
-	Model     string
 	Query     string
 	Documents []string
 	Truncate  bool // cut what is too long instead of refusing it

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -21,28 +20,22 @@ import (
 
 	"quern/engine"
 	"quern/engine/budget"
-	"quern/engine/local"
-	"quern/engine/token"
 	"quern/httpapi/spool"
 )
 
-// An Engine does the work. *engine.Engine is one.
+// An Engine does the work. *local.Engine is one.
 type Engine interface {
+	// Models lists what is served. Find describes one of them by any name it goes by.
 	Models() []engine.ModelInfo
-	Resolve(name string, kind engine.Kind) (engine.ModelInfo, error)
-	Lease(ctx context.Context, model string) (local.Lease, error)
-	Unload(model string) error
-	Defaults(model string) engine.Sampling
-	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
-	Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error)
-	Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error)
-	Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error)
-	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
-	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
-	Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error]
-	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
+	Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error)
+	// Voices lists the speakers of all models.
 	Voices() []engine.Voice
-	CheckVoice(model, voice string) error
+	// Open makes the model a request names ready for it.
+	Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error)
+	// Unload releases a model's memory.
+	Unload(name string) error
+	// Phonemize tells how a text is pronounced.
+	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
 	Stats() engine.Stats
 }
 
@@ -262,78 +255,27 @@ func inTime[Q, R any](a *API, c *call, ask func(context.Context, Q) (R, error), 
 	return res, err
 }
 
-// load makes a model resident for the rest of the call and returns what is known of
-// it then, and how long that took.
-func (a *API) load(c *call, info engine.ModelInfo) (engine.ModelInfo, time.Duration, error) {
+// prepare finds the model a request names, which has to be of one of kinds, and makes
+// it resident for the rest of the call.
+func (a *API) prepare(c *call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	begin, ctx := time.Now(), c.r.Context()
 	if d := a.o.LoadTimeout; d > 0 {
+		what := "the model"
+		if model != "" {
+			what = fmt.Sprintf("model %.100q", model)
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, fail(codeLoadTimeout, "",
-			"model %q was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", info.ID, d))
+			"%s was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", what, d))
 		defer cancel()
 	}
-	c.lease.Release() // whoever holds one model must not wait for another
-	lease, err := a.o.Engine.Lease(ctx, info.ID)
+	c.release() // a request that holds one model must not wait for another
+	lease, err := a.o.Engine.Open(ctx, model, kinds...)
 	if err != nil {
-		return info, 0, classify(ctx, err)
+		return engine.ModelInfo{}, classify(ctx, err)
 	}
-	c.lease, c.r = lease, c.r.WithContext(lease.Context(c.r.Context()))
-	took := time.Since(begin)
-	if again, err := a.resolve(info.ID, info.Kind); err == nil {
-		info = again
-	}
-	return info, took, nil
-}
-
-// prepare finds the model a request names, as resolve does, and makes it resident.
-func (a *API) prepare(c *call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
-	info, err := a.resolve(model, kinds...)
-	if err != nil {
-		return info, err
-	}
-	info, c.loading, err = a.load(c, info)
-	return info, err
-}
-
-// resolve finds the model a request names. Without a name it is the default of
-// the first kind that has one. The ID of what it returns is never an alias.
-func (a *API) resolve(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
-	if name == "" {
-		var first error
-		for _, k := range kinds {
-			info, err := a.o.Engine.Resolve("", k)
-			if err == nil {
-				return target(info), nil
-			}
-			if first == nil {
-				first = err
-			}
-		}
-		return engine.ModelInfo{}, first
-	}
-	info, err := a.o.Engine.Resolve(name, "")
-	if err != nil {
-		return engine.ModelInfo{}, err
-	}
-	info = target(info)
-	for _, k := range kinds {
-		if info.Kind == k || slices.Contains(info.Capabilities, string(k)) {
-			return info, nil
-		}
-	}
-	hint := ""
-	if info.Kind == engine.KindCompletion {
-		hint = "; it has no chat template, so use /v1/completions"
-	}
-	return engine.ModelInfo{}, fail(codeModelNotSupported, "model",
-		"model %q is of type %s, and this endpoint needs %s%s", info.ID, info.Kind, kinds[0], hint)
-}
-
-func target(info engine.ModelInfo) engine.ModelInfo {
-	if info.AliasOf != "" {
-		info.ID, info.AliasOf = info.AliasOf, ""
-	}
-	return info
+	c.lease, c.loading = lease, time.Since(begin)
+	return lease.Info(), nil
 }
 
 // A body is what a request says: an object or a form.

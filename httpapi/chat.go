@@ -111,9 +111,8 @@ func refuseFormats(o *object) {
 }
 
 // request builds what the engine is asked.
-func (r *chatRequest) request(a *API, model string) engine.GenerateRequest {
-	d := a.o.Engine.Defaults(model)
-	q := engine.GenerateRequest{Model: model, Prompt: r.prompt}
+func (r *chatRequest) request(a *API, d engine.Sampling) engine.GenerateRequest {
+	q := engine.GenerateRequest{Prompt: r.prompt}
 	r.sampling.apply(&q, d)
 	if r.sampling.maxTokens == 0 {
 		q.MaxTokens = d.MaxTokens
@@ -177,15 +176,15 @@ func (a *API) chatCompletions(c *call) error {
 	}
 	t := &tally{load: c.loading}
 	defer logTally(c, info.ID, t)
-	reqs := []engine.GenerateRequest{r.request(a, info.ID)}
+	reqs := []engine.GenerateRequest{r.request(a, c.lease.Defaults())}
 	if r.stream {
-		g := a.generate(c.r.Context(), info.ID, reqs)
+		g := a.generate(c.r.Context(), c.lease, reqs)
 		defer g.close()
 		return a.stream(c, g, t, newChatStream(info, r, t))
 	}
 	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
-	g := a.generate(ctx, info.ID, reqs)
+	g := a.generate(ctx, c.lease, reqs)
 	defer g.close()
 
 	texts := make([]strings.Builder, r.sampling.n)
@@ -255,7 +254,7 @@ func (a *API) render(c *call) error {
 	if err != nil {
 		return err
 	}
-	res, err := inTime(a, c, a.o.Engine.Tokenize, engine.TokenizeRequest{Model: info.ID, Prompt: r.prompt})
+	res, err := inTime(a, c, c.lease.Tokenize, engine.TokenizeRequest{Prompt: r.prompt})
 	if err != nil {
 		return err
 	}

@@ -74,11 +74,11 @@ func readPrompts(o *object) []engine.Prompt {
 }
 
 // requests builds what the engine is asked, one request a prompt.
-func (r *textRequest) requests(d engine.Sampling, model string) []engine.GenerateRequest {
+func (r *textRequest) requests(d engine.Sampling) []engine.GenerateRequest {
 	reqs := make([]engine.GenerateRequest, len(r.prompts))
 	for i, p := range r.prompts {
 		q := &reqs[i]
-		q.Model, q.Prompt = model, p
+		q.Prompt = p
 		r.sampling.apply(q, d)
 		q.N = r.bestOf
 		q.NoTokens = r.sampling.maxTokens == 0
@@ -94,7 +94,7 @@ func (r *textRequest) requests(d engine.Sampling, model string) []engine.Generat
 const maxEcho = 64 << 20
 
 // spell finds the text an echoed prompt shows.
-func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
+func (r *textRequest) spell(ctx context.Context, l engine.Lease) error {
 	r.echoed = make([]string, len(r.prompts))
 	if !r.echo {
 		return nil
@@ -103,7 +103,7 @@ func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
 	for i, p := range r.prompts {
 		r.echoed[i] = p.Text
 		if p.Tokens != nil {
-			s, err := e.Detokenize(ctx, model, p.Tokens)
+			s, err := l.Detokenize(ctx, p.Tokens)
 			if err != nil {
 				return classify(ctx, err)
 			}
@@ -151,12 +151,12 @@ func (a *API) completions(c *call) error {
 		ctx, cancel = a.withRequestTimeout(ctx, c)
 		defer cancel()
 	}
-	if err := r.spell(ctx, a.o.Engine, info.ID); err != nil {
+	if err := r.spell(ctx, c.lease); err != nil {
 		return err
 	}
 	t := &tally{load: c.loading}
 	defer logTally(c, info.ID, t)
-	g := a.generate(ctx, info.ID, r.requests(a.o.Engine.Defaults(info.ID), info.ID))
+	g := a.generate(ctx, c.lease, r.requests(c.lease.Defaults()))
 	defer g.close()
 	head := newHead("cmpl-", "text_completion", info)
 	if r.stream {

@@ -181,7 +181,7 @@ func (a *API) timedSpeech(c *call) error {
 	defer file.Close()
 	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
 	at := 0.0
-	t, err := a.encode(ctx, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
+	t, err := a.encode(ctx, c.lease, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)
 		for i, ch := range written.Characters {
 			out.Alignment.add(ch, written.Starts[i], written.Ends[i])
@@ -194,7 +194,7 @@ func (a *API) timedSpeech(c *call) error {
 	if err != nil {
 		return err
 	}
-	logSpeech(c, r.Model, t)
+	logSpeech(c, t)
 	return a.writeTimed(c, &out, file)
 }
 

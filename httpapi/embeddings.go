@@ -36,16 +36,11 @@ func (a *API) embeddings(c *call) error {
 		return err
 	}
 	if r.InputType != "" {
-		// Asked again: what had to be fetched is only known now.
-		if info, err = a.resolve(info.ID, engine.KindEmbedding); err != nil {
-			return err
-		}
 		if !info.InputTypes {
 			return fail(codeUnsupported, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
 		}
 	}
-	r.Model = info.ID
-	res, err := inTime(a, c, a.o.Engine.Embed, r)
+	res, err := inTime(a, c, c.lease.Embed, r)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,6 @@ import (
 	"quern/bench/poll"
 	"quern/engine"
 	"quern/engine/asr"
-	"quern/engine/local"
 	"quern/engine/token"
 	"quern/engine/tts"
 	"quern/httpapi"
@@ -52,6 +52,8 @@ type fake struct {
 	spoken  atomic.Pointer[engine.SpeakRequest]
 	heard   atomic.Pointer[engine.TranscribeRequest]
 
+	asked atomic.Pointer[string] // id of the model opened last
+
 	load     func(ctx context.Context, model string) error
 	generate func(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool)
 	embed    func(r engine.EmbedRequest) (engine.EmbedResult, error)
@@ -71,16 +73,68 @@ var fakeModels = []engine.ModelInfo{
 
 func (f *fake) Models() []engine.ModelInfo { return fakeModels }
 
-func (f *fake) Resolve(name string, kind engine.Kind) (engine.ModelInfo, error) {
-	for _, m := range fakeModels {
-		if name == "" && m.Kind == kind || name != "" && m.ID == name && (kind == "" || kind == m.Kind) {
-			return m, nil
-		}
-	}
+// Find knows models by their ids and aliases.
+func (f *fake) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	if name == "" {
+		for _, k := range kinds {
+			if i := slices.IndexFunc(fakeModels, func(m engine.ModelInfo) bool { return m.Kind == k }); i >= 0 {
+				return fakeModels[i], nil
+			}
+		}
 		return engine.ModelInfo{}, &engine.Error{Code: engine.CodeMissingParam, Param: "model", Message: "model is required"}
 	}
-	return engine.ModelInfo{}, &engine.Error{Code: engine.CodeModelNotFound, Param: "model", Message: fmt.Sprintf("model %q does not exist; there is %s", name, chatModel)}
+	i := slices.IndexFunc(fakeModels, func(m engine.ModelInfo) bool { return m.ID == name })
+	if i < 0 {
+		return engine.ModelInfo{}, &engine.Error{Code: engine.CodeModelNotFound, Param: "model", Message: fmt.Sprintf("model %q does not exist; there is %s", name, chatModel)}
+	}
+	m := fakeModels[i]
+	if m.AliasOf != "" {
+		return f.Find(m.AliasOf, kinds...)
+	}
+	able := func(k engine.Kind) bool { return m.Kind == k || slices.Contains(m.Capabilities, string(k)) }
+	if len(kinds) > 0 && !slices.ContainsFunc(kinds, able) {
+		return m, &engine.Error{Code: engine.CodeModelNotSupported, Param: "model", Message: fmt.Sprintf("model %q is of type %s, and this endpoint needs %s", m.ID, m.Kind, kinds[0])}
+	}
+	return m, nil
+}
+
+// actions are what a fake, or what stands on one, does with its models.
+type actions interface {
+	Defaults() engine.Sampling
+	CheckVoice(voice string) error
+	Generate(context.Context, engine.GenerateRequest) iter.Seq2[engine.Event, error]
+	Embed(context.Context, engine.EmbedRequest) (engine.EmbedResult, error)
+	Rerank(context.Context, engine.RerankRequest) (engine.RerankResult, error)
+	Tokenize(context.Context, engine.TokenizeRequest) (engine.TokenizeResult, error)
+	Detokenize(context.Context, []token.ID) (string, error)
+	Transcribe(context.Context, engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
+	Speak(context.Context, engine.SpeakRequest) iter.Seq2[engine.Speech, error]
+}
+
+// A fakeLease is a model of a fake.
+type fakeLease struct {
+	actions
+	info engine.ModelInfo
+}
+
+func (l fakeLease) Info() engine.ModelInfo { return l.info }
+func (l fakeLease) Release()               {}
+
+// lend leases one of f's models whose actions are those of a.
+func (f *fake) lend(ctx context.Context, a actions, name string, kinds []engine.Kind) (engine.Lease, error) {
+	info, err := f.Find(name, kinds...)
+	if err == nil {
+		err = f.Load(ctx, info.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.asked.Store(&info.ID)
+	return fakeLease{a, info}, nil
+}
+
+func (f *fake) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return f.lend(ctx, f, name, kinds)
 }
 
 const (
@@ -96,7 +150,7 @@ var fakeVoices = []engine.Voice{
 
 func (f *fake) Voices() []engine.Voice { return fakeVoices }
 
-func (f *fake) CheckVoice(_, voice string) error {
+func (f *fake) CheckVoice(voice string) error {
 	for _, v := range fakeVoices {
 		if v.ID == voice {
 			return nil
@@ -194,11 +248,7 @@ func (f *fake) Load(ctx context.Context, model string) error {
 	return ctx.Err()
 }
 
-func (f *fake) Lease(ctx context.Context, model string) (local.Lease, error) {
-	return local.Lease{}, f.Load(ctx, model)
-}
-
-func (f *fake) Defaults(string) engine.Sampling { return engine.Sampling{} }
+func (f *fake) Defaults() engine.Sampling { return engine.Sampling{} }
 
 var wordRE = regexp.MustCompile(`\s?\S+|\s+`)
 
@@ -424,7 +474,7 @@ func (f *fake) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.T
 	return res, ctx.Err()
 }
 
-func (f *fake) Detokenize(ctx context.Context, _ string, ids []token.ID) (string, error) {
+func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (string, error) {
 	_, text := f.prompt(engine.Prompt{Tokens: ids})
 	return text, ctx.Err()
 }

@@ -46,11 +46,11 @@ type generation struct {
 
 // generate starts the work. The caller must call close, which ends it and
 // waits.
-func (a *API) generate(ctx context.Context, model string, reqs []engine.GenerateRequest) *generation {
+func (a *API) generate(ctx context.Context, l engine.Lease, reqs []engine.GenerateRequest) *generation {
 	work, cancel := context.WithCancel(ctx)
 	g := &generation{
 		ended: ctx.Done(), over: func() error { return classify(ctx, ctx.Err()) }, cancel: cancel,
-		items: make(chan item, backlog), begin: time.Now(), m: a.metrics, model: model,
+		items: make(chan item, backlog), begin: time.Now(), m: a.metrics, model: l.Info().ID,
 	}
 	next := make(chan int, len(reqs))
 	for i := range reqs {
@@ -65,7 +65,7 @@ func (a *API) generate(ctx context.Context, model string, reqs []engine.Generate
 				if work.Err() != nil {
 					return
 				}
-				if err := g.run(work, a.o.Engine, i, reqs[i]); err != nil {
+				if err := g.run(work, l, i, reqs[i]); err != nil {
 					g.fail(err)
 					return
 				}
@@ -80,10 +80,10 @@ func (a *API) generate(ctx context.Context, model string, reqs []engine.Generate
 }
 
 // run pulls the events of one prompt. Its error is ready for the client.
-func (g *generation) run(ctx context.Context, e Engine, prompt int, r engine.GenerateRequest) (err error) {
+func (g *generation) run(ctx context.Context, l engine.Lease, prompt int, r engine.GenerateRequest) (err error) {
 	defer recovered(&err)
 	done := false
-	for ev, err := range e.Generate(ctx, r) {
+	for ev, err := range l.Generate(ctx, r) {
 		if err != nil {
 			return classify(ctx, err)
 		}

@@ -15,9 +15,22 @@ type leaser struct {
 	e *local.Engine
 }
 
-func (l leaser) Lease(ctx context.Context, _ string) (local.Lease, error) {
-	return l.e.Lease(ctx, engine.VoiceName)
+func (l leaser) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	lease, err := l.fake.lend(ctx, l, name, kinds)
+	if err != nil {
+		return nil, err
+	}
+	held, err := l.e.Open(ctx, engine.VoiceName)
+	return heldLease{lease, held}, err
 }
+
+// A heldLease is one lease that keeps another's model.
+type heldLease struct {
+	engine.Lease
+	held engine.Lease
+}
+
+func (l heldLease) Release() { l.held.Release() }
 
 // TestRequestsHoldTheirModel: from before the first call until the answer is out a
 // model cannot be unloaded, and not a moment longer.

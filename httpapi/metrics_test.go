@@ -87,7 +87,7 @@ func TestEmbeddingRequest(t *testing.T) {
 	s := newServer(t, httpapi.Options{Engine: f})
 	post(t, s, "/v1/embeddings", `{"input":[[1,2],[3]],"truncate":true,"normalize":false,"dimensions":8}`)
 	r := *f.seen.Load()
-	if len(r.Inputs) != 2 || len(r.Inputs[0].Tokens) != 2 || r.Inputs[1].Tokens[0] != 3 || !r.Truncate || !r.Raw || r.Dimensions != 8 || r.Model != embedModel {
+	if len(r.Inputs) != 2 || len(r.Inputs[0].Tokens) != 2 || r.Inputs[1].Tokens[0] != 3 || !r.Truncate || !r.Raw || r.Dimensions != 8 || *f.asked.Load() != embedModel {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"quern/engine"
 	"quern/engine/budget"
-	"quern/engine/local"
 )
 
 // A call is one request on its way through the handlers.
@@ -29,8 +29,18 @@ type call struct {
 	params httprouter.Params
 
 	loading time.Duration // how long prepare waited for the model
-	lease   local.Lease   // of that model, until the answer is complete
+	lease   engine.Lease  // of that model, until the answer is complete; nil before
 }
+
+// release ends the call's lease.
+func (c *call) release() {
+	if c.lease != nil {
+		c.lease.Release()
+	}
+}
+
+// model is the id of the call's model.
+func (c *call) model() string { return c.lease.Info().ID }
 
 // A response remembers what was answered and gives every write a deadline.
 type response struct {
@@ -154,7 +164,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (a *API) dispatch(c *call) {
 	defer c.w.release()
 	c.w.path = c.route.path
-	defer func() { c.lease.Release() }()
+	defer c.release()
 	err := a.admit(c)
 	if err == nil {
 		if c.route.work {
@@ -256,7 +266,7 @@ func (a *API) writeBytes(c *call, status int, b []byte) error {
 }
 
 func (a *API) write(c *call, status int, mime string, b []byte) error {
-	c.lease.Release()
+	c.release()
 	h := c.w.Header()
 	h.Set("Content-Type", mime)
 	h.Set("Content-Length", strconv.Itoa(len(b)))
@@ -269,7 +279,7 @@ func (a *API) write(c *call, status int, mime string, b []byte) error {
 
 // writeSized answers with the size bytes of a media type that fill writes.
 func (a *API) writeSized(c *call, mime string, size int64, fill func(io.Writer) error) error {
-	c.lease.Release() // a slow reader keeps no model
+	c.release() // a slow reader keeps no model
 	h := c.w.Header()
 	h.Set("Content-Type", mime)
 	h.Set("Content-Length", strconv.FormatInt(size, 10))

@@ -85,7 +85,7 @@ func (a *API) getModel(c *call) error {
 			return a.writeJSON(c, 200, a.modelObject(m))
 		}
 	}
-	m, err := a.o.Engine.Resolve(id, "")
+	m, err := a.o.Engine.Find(id)
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,7 @@ func (a *API) namedModel(c *call) (engine.ModelInfo, error) {
 	if err := a.finish(c, o); err != nil {
 		return engine.ModelInfo{}, err
 	}
-	info, err := a.o.Engine.Resolve(model, "")
-	return target(info), err
+	return a.o.Engine.Find(model)
 }
 
 // loadModel makes a model resident and answers when it is.
@@ -117,14 +116,14 @@ func (a *API) loadModel(c *call) error {
 	if err != nil {
 		return err
 	}
-	info, took, err := a.load(c, info)
+	info, err = a.prepare(c, info.ID)
 	if err != nil {
 		return err
 	}
 	return a.writeJSON(c, 200, struct {
 		modelObject
 		LoadMS float64 `json:"load_ms"`
-	}{a.modelObject(info), millis(took.Round(time.Microsecond))})
+	}{a.modelObject(info), millis(c.loading.Round(time.Microsecond))})
 }
 
 // unloadModel releases a model's memory.
@@ -136,8 +135,8 @@ func (a *API) unloadModel(c *call) error {
 	if err := a.o.Engine.Unload(info.ID); err != nil {
 		return err
 	}
-	if again, err := a.o.Engine.Resolve(info.ID, ""); err == nil {
-		info = target(again)
+	if again, err := a.o.Engine.Find(info.ID); err == nil {
+		info = again
 	}
 	return a.writeJSON(c, 200, a.modelObject(info))
 }

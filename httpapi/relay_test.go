@@ -28,6 +28,10 @@ type slow struct {
 	n    int // pieces, each after wait
 }
 
+func (s slow) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return s.lend(ctx, s, name, kinds)
+}
+
 func (s slow) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
 	return func(yield func(engine.Segment, error) bool) {
 		for i := range s.n {
@@ -274,6 +278,10 @@ func TestHeaderDelayRunsOnce(t *testing.T) {
 }
 
 type panicky struct{ *fake }
+
+func (p panicky) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return p.lend(ctx, p, name, kinds)
+}
 
 func (panicky) Speak(context.Context, engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	return func(func(engine.Speech, error) bool) { panic("boom") }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -16,7 +17,11 @@ import (
 // modelled is a fake whose models have sampling values of their own.
 type modelled struct{ *fake }
 
-func (modelled) Defaults(string) engine.Sampling {
+func (m modelled) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return m.lend(ctx, m, name, kinds)
+}
+
+func (modelled) Defaults() engine.Sampling {
 	temp, k := float32(0.6), 20
 	return engine.Sampling{Temperature: &temp, TopK: &k, MaxTokens: 77}
 }
@@ -51,7 +56,7 @@ func TestRequestReachesEngine(t *testing.T) {
 	}
 	hi := `"messages":[{"role":"user","content":"hi"}]`
 	check("defaults", `{`+hi+`}`, func(t *testing.T, r engine.GenerateRequest) {
-		equal(t, "model", r.Model, chatModel)
+		equal(t, "model", *f.asked.Load(), chatModel)
 		equal(t, "temperature", r.Sample.Temperature, float32(1))
 		equal(t, "top_p", r.Sample.TopP, float32(1))
 		equal(t, "n", r.N, 1)

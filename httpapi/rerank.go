@@ -43,7 +43,7 @@ func (a *API) rerank(c *call) error {
 		Model   string         `json:"model"`
 		Results []rerankResult `json:"results"`
 		Usage   usage          `json:"usage"`
-	}{newID("rerank-"), q.Model, ordered(res.Scores, q.Documents, q.top, q.whole), usage{res.PromptTokens, res.PromptTokens}})
+	}{newID("rerank-"), q.model, ordered(res.Scores, q.Documents, q.top, q.whole), usage{res.PromptTokens, res.PromptTokens}})
 }
 
 // rerankV2 answers in the shape of Cohere's second version.
@@ -75,6 +75,7 @@ func (a *API) rerankV2(c *call) error {
 
 // A rerankQuery is a body of either version, checked.
 type rerankQuery struct {
+	model string // its id, once it is known
 	engine.RerankRequest
 	top   int
 	whole bool // results carry their documents
@@ -86,7 +87,7 @@ func (a *API) readRerank(c *call) (*rerankQuery, error) {
 		return nil, err
 	}
 	r := &rerankQuery{}
-	r.Model = o.str("model")
+	r.model = o.str("model")
 	r.Documents, r.Truncate = readDocuments(o), o.boolean("truncate", true)
 	if v, ok := o.need("query"); ok {
 		if r.Query = v.str(); r.Query == "" {
@@ -107,12 +108,12 @@ func (a *API) readRerank(c *call) (*rerankQuery, error) {
 
 // runRerank has the model score the documents. It puts the model's id into q.
 func (a *API) runRerank(c *call, q *rerankQuery) (engine.RerankResult, error) {
-	info, err := a.prepare(c, q.Model, engine.KindRerank, engine.KindEmbedding)
+	info, err := a.prepare(c, q.model, engine.KindRerank, engine.KindEmbedding)
 	if err != nil {
 		return engine.RerankResult{}, err
 	}
-	q.Model = info.ID
-	res, err := inTime(a, c, a.o.Engine.Rerank, q.RerankRequest)
+	q.model = info.ID
+	res, err := inTime(a, c, c.lease.Rerank, q.RerankRequest)
 	if err == nil {
 		logTally(c, info.ID, &tally{prompt: res.PromptTokens})
 	}

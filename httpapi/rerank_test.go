@@ -177,6 +177,10 @@ type reranked struct {
 	seen engine.RerankRequest
 }
 
+func (f *reranked) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return f.lend(ctx, f, name, kinds)
+}
+
 func (f *reranked) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
 	f.seen = r
 	return f.fake.Rerank(ctx, r)

@@ -86,12 +86,10 @@ func readVoice(o *object) string {
 // startSpeech finds and loads the model and checks the voice, so that whatever
 // is wrong with them has a status of its own.
 func (a *API) startSpeech(c *call, model string, r *engine.SpeakRequest) error {
-	info, err := a.prepare(c, model, engine.KindSpeech)
-	if err != nil {
+	if _, err := a.prepare(c, model, engine.KindSpeech); err != nil {
 		return err
 	}
-	r.Model = info.ID
-	return a.o.Engine.CheckVoice(r.Model, r.Voice)
+	return c.lease.CheckVoice(r.Voice)
 }
 
 // speakSound answers with the bytes of one audio file: as they are made, or in
@@ -102,11 +100,11 @@ func (a *API) speakSound(c *call, r engine.SpeakRequest, f *sound, streamed bool
 		defer cancel()
 		file := a.temp.New()
 		defer file.Close()
-		t, err := a.encode(ctx, r, f, file, false, nil)
+		t, err := a.encode(ctx, c.lease, r, f, file, false, nil)
 		if err != nil {
 			return err
 		}
-		logSpeech(c, r.Model, t)
+		logSpeech(c, t)
 		return a.writeSized(c, f.MIME, file.Size(), func(w io.Writer) error {
 			_, err := file.WriteTo(w)
 			return err
@@ -178,7 +176,7 @@ func speakPieces[T any](a *API, c *call, r engine.SpeakRequest, f *sound, as pie
 			}
 			return send(v)
 		}
-		spoken, err := a.encode(ctx, r, f, &buf, true, func(s engine.Speech) error { return piece(&s) })
+		spoken, err := a.encode(ctx, c.lease, r, f, &buf, true, func(s engine.Speech) error { return piece(&s) })
 		if err == nil {
 			err = piece(nil)
 		}
@@ -189,7 +187,7 @@ func speakPieces[T any](a *API, c *call, r engine.SpeakRequest, f *sound, as pie
 		return err
 	})
 	if t != nil {
-		logSpeech(c, r.Model, t)
+		logSpeech(c, t)
 	}
 	return err
 }
@@ -211,10 +209,10 @@ func (t *speechTally) frames() int {
 
 // encode speaks r and writes it to w. After every chunk, once its bytes are
 // written as far as the encoding can, then is called.
-func (a *API) encode(ctx context.Context, r engine.SpeakRequest, f *sound, w io.Writer, streamed bool, then func(engine.Speech) error) (*speechTally, error) {
+func (a *API) encode(ctx context.Context, l engine.Lease, r engine.SpeakRequest, f *sound, w io.Writer, streamed bool, then func(engine.Speech) error) (*speechTally, error) {
 	t := &speechTally{}
 	var e codecs.Encoder
-	for chunk, err := range a.o.Engine.Speak(ctx, r) {
+	for chunk, err := range l.Speak(ctx, r) {
 		if err != nil {
 			return nil, classify(ctx, err)
 		}
@@ -242,8 +240,8 @@ func (a *API) encode(ctx context.Context, r engine.SpeakRequest, f *sound, w io.
 	return t, e.Close()
 }
 
-func logSpeech(c *call, model string, t *speechTally) {
-	logTally(c, model, &tally{prompt: t.symbols})
+func logSpeech(c *call, t *speechTally) {
+	logTally(c, c.model(), &tally{prompt: t.symbols})
 }
 
 // voices answers GET /v1/audio/voices. Some clients read only ids and names.

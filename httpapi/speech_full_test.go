@@ -13,6 +13,10 @@ import (
 // A fullVoice is a fake whose voice has no place left in its queue.
 type fullVoice struct{ *fake }
 
+func (v fullVoice) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return v.lend(ctx, v, name, kinds)
+}
+
 func (fullVoice) Speak(context.Context, engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	return func(yield func(engine.Speech, error) bool) {
 		yield(engine.Speech{}, &engine.Error{Code: engine.CodeQueueFull, Message: "8 requests are waiting", RetryAfter: 1500 * time.Millisecond})

@@ -23,6 +23,10 @@ type reader struct {
 	half chan struct{} // when not nil: half of the answer waits until it is closed
 }
 
+func (v reader) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return v.lend(ctx, v, name, kinds)
+}
+
 func (v reader) Speak(_ context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	return func(yield func(engine.Speech, error) bool) {
 		samples := make([]float32, fakeRate)

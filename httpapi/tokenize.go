@@ -35,12 +35,10 @@ func (a *API) tokenize(c *call) error {
 	if r.Prompt.Messages != nil {
 		kinds = []engine.Kind{engine.KindChat}
 	}
-	info, err := a.prepare(c, model, kinds...)
-	if err != nil {
+	if _, err := a.prepare(c, model, kinds...); err != nil {
 		return err
 	}
-	r.Model = info.ID
-	res, err := inTime(a, c, a.o.Engine.Tokenize, r)
+	res, err := inTime(a, c, c.lease.Tokenize, r)
 	if err != nil {
 		return err
 	}
@@ -71,13 +69,12 @@ func (a *API) detokenize(c *call) error {
 	if err := a.finish(c, o); err != nil {
 		return err
 	}
-	info, err := a.prepare(c, model, textKinds...)
-	if err != nil {
+	if _, err := a.prepare(c, model, textKinds...); err != nil {
 		return err
 	}
 	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
 	defer cancel()
-	text, err := a.o.Engine.Detokenize(ctx, info.ID, ids)
+	text, err := c.lease.Detokenize(ctx, ids)
 	if err != nil {
 		return classify(ctx, err)
 	}

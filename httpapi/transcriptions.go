@@ -15,6 +15,7 @@ import (
 // A transcription is what a request asks for.
 type transcription struct {
 	engine.TranscribeRequest
+	lease    engine.Lease // of the model
 	format   string
 	words    bool
 	segments bool
@@ -110,17 +111,17 @@ func (a *API) transcribe(c *call, own func(*form, *transcription)) error {
 	if err != nil {
 		return err
 	}
-	logTally(c, r.Model, &tally{output: t.tokens})
+	logTally(c, c.model(), &tally{output: t.tokens})
 	return a.writeTranscript(c, r, t)
 }
 
 // startTranscription makes the model ready and finds out what the upload is.
 func (a *API) startTranscription(c *call, model string, r *transcription, file io.Reader) error {
-	info, err := a.prepare(c, model, engine.KindTranscription)
-	if err != nil {
+	if _, err := a.prepare(c, model, engine.KindTranscription); err != nil {
 		return err
 	}
-	r.Model = info.ID
+	r.lease = c.lease
+	var err error
 	r.Source, err = openSound(file)
 	return err
 }
@@ -164,7 +165,7 @@ func (a *API) collect(ctx context.Context, r *transcription) (*transcript, error
 	r.Info = &t.info
 	defer func() { a.metrics.heard(audioIn, t.info.Duration) }() // also what was heard before it failed
 	var text strings.Builder
-	for s, err := range a.o.Engine.Transcribe(ctx, r.TranscribeRequest) {
+	for s, err := range r.lease.Transcribe(ctx, r.TranscribeRequest) {
 		if err != nil {
 			return nil, classify(ctx, soundError(err))
 		}
@@ -361,7 +362,7 @@ func (a *API) streamTranscription(c *call, r *transcription) error {
 		return send(end)
 	})
 	if t != nil {
-		logTally(c, r.Model, &tally{output: t.tokens})
+		logTally(c, c.model(), &tally{output: t.tokens})
 	}
 	return err
 }
@@ -403,7 +404,7 @@ func (a *API) vendorTranscription(c *call) error {
 	if err != nil {
 		return err
 	}
-	logTally(c, r.Model, &tally{output: t.tokens})
+	logTally(c, c.model(), &tally{output: t.tokens})
 	return a.writeJSON(c, 200, newVendorTranscript(t, granularity))
 }
 

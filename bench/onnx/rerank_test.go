@@ -21,6 +21,11 @@ func TestReranker(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
+	l, err := e.Open(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
 	for _, tt := range []struct {
 		query string
 		docs  []string // best first
@@ -29,7 +34,7 @@ func TestReranker(t *testing.T) {
 		{"Where is the Café?", []string{"The cafe is where the road ends.", "where are the tigers", "nothing"}},
 		{"route 66", []string{"route 66", "route 67", "a road", ""}},
 	} {
-		res, err := e.Rerank(t.Context(), engine.RerankRequest{Model: "r", Query: tt.query, Documents: tt.docs})
+		res, err := l.Rerank(t.Context(), engine.RerankRequest{Query: tt.query, Documents: tt.docs})
 		if err != nil {
 			t.Fatal(err)
 		}

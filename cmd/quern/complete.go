@@ -240,7 +240,7 @@ func (a *app) voiceNames(cmd *cobra.Command) []string {
 	if m.file != "" {
 		name = m.file
 	}
-	info, err := m.Resolve(name, engine.KindSpeech)
+	info, err := m.Find(name, engine.KindSpeech)
 	if err != nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (a *app) greet(e *local.Engine, addr net.Addr, s *loaded) {
 	}
 	models := e.Models()
 	for _, t := range greetings {
-		info, err := e.Resolve("", t.kind)
+		info, err := e.Find("", t.kind)
 		if err != nil {
 			// None, or several.
 			for _, m := range models {
@@ -87,7 +87,7 @@ func (a *app) greet(e *local.Engine, addr net.Addr, s *loaded) {
 
 // named reports whether requests must name m: without, they would get another.
 func (g *greeting) named(m engine.ModelInfo) bool {
-	d, err := g.e.Resolve("", m.Kind)
+	d, err := g.e.Find("", m.Kind)
 	return err != nil || d.ID != m.ID
 }
 

@@ -143,26 +143,27 @@ func (a *app) modelFile(ctx context.Context, cmd *cobra.Command, name string) (s
 }
 
 // openModel is openModels and load.
-func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, kind engine.Kind) (*local.Engine, engine.ModelInfo, error) {
+func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, kind engine.Kind) (*local.Engine, engine.Lease, error) {
 	m, err := a.openModels(ctx, cmd, name)
 	if err != nil {
-		return nil, engine.ModelInfo{}, err
+		return nil, nil, err
 	}
+	var lease engine.Lease
 	info, err := m.find(name, kind)
 	if err == nil {
-		err = m.load(ctx, info)
+		lease, err = m.load(ctx, info)
 	}
 	if err != nil {
 		m.Close()
-		return nil, engine.ModelInfo{}, err
+		return nil, nil, err
 	}
-	return m.Engine, info, nil
+	return m.Engine, lease, nil
 }
 
 // load loads a model.
-func (m *models) load(ctx context.Context, info engine.ModelInfo) error {
+func (m *models) load(ctx context.Context, info engine.ModelInfo) (engine.Lease, error) {
 	defer m.bars.wait()
-	return m.Load(ctx, info.ID)
+	return m.Open(ctx, info.ID)
 }
 
 // find returns the model called name, or the default of kind when name is "". kind ""
@@ -207,7 +208,7 @@ var commands = map[engine.Kind]string{
 
 // unfit says that the model called name is not for use, and what it is for.
 func (m *models) unfit(name string, use engine.Kind) error {
-	info, err := m.Resolve(name, "")
+	info, err := m.Find(name)
 	if err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (m *models) has(name string) bool {
 	if m.file != "" {
 		return name == m.given
 	}
-	_, err := m.Resolve(name, "")
+	_, err := m.Find(name)
 	return err == nil
 }
 
@@ -255,7 +256,7 @@ func isCode(err error, code engine.Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// resolve is Engine.Resolve, except that where any text model or any that goes on
+// resolve is Engine.Find, except that where any text model or any that goes on
 // with a text will do, the only text model, or the default for chat, is meant.
 func resolve(e *local.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
 	if name == "" && (kind == "" || kind == engine.KindCompletion) {
@@ -265,5 +266,5 @@ func resolve(e *local.Engine, name string, kind engine.Kind) (engine.ModelInfo, 
 		}
 		kind = engine.KindChat
 	}
-	return e.Resolve(name, kind)
+	return e.Find(name, kind)
 }

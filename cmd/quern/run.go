@@ -149,9 +149,12 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := m.load(ctx, info); err != nil {
+	lease, err := m.load(ctx, info)
+	if err != nil {
 		return err
 	}
+	defer lease.Release()
+	info = lease.Info()
 	if name == "" && len(words) > 0 && oneWord.MatchString(words[0]) {
 		fmt.Fprintf(a.err, "quern: no model is called %q, so %s takes it as the prompt\n", words[0], info.ID)
 	}
@@ -160,7 +163,7 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 			return err
 		}
 	}
-	s := &session{app: a, engine: m.Engine, model: info, options: o, system: o.system}
+	s := &session{app: a, lease: lease, model: info, options: o, system: o.system}
 	if !talk {
 		_, err = s.reply(ctx, prompt)
 		return err
@@ -235,16 +238,16 @@ func (a *app) readInput() (string, error) {
 	return string(b), nil
 }
 
-// A generator answers prompts. *engine.Engine is one.
+// A generator answers prompts. An engine.Lease is one.
 type generator interface {
 	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
-	Defaults(model string) engine.Sampling
+	Defaults() engine.Sampling
 }
 
 // A session is one conversation.
 type session struct {
 	*app
-	engine  generator
+	lease   generator
 	model   engine.ModelInfo
 	options replyOptions
 
@@ -258,10 +261,10 @@ type session struct {
 // ask generates the reply to the conversation so far. The reply so far is
 // returned even with an error.
 func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string, error) {
-	r := engine.GenerateRequest{Model: s.model.ID, Prompt: p}
-	s.options.apply(&r, s.engine.Defaults(s.model.ID))
+	r := engine.GenerateRequest{Prompt: p}
+	s.options.apply(&r, s.lease.Defaults())
 	var text strings.Builder
-	for ev, err := range s.engine.Generate(ctx, r) {
+	for ev, err := range s.lease.Generate(ctx, r) {
 		if err != nil {
 			return text.String(), err
 		}

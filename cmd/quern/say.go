@@ -85,24 +85,25 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
-	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindSpeech)
+	e, lease, err := a.openModel(ctx, cmd, o.model, engine.KindSpeech)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
+	defer lease.Release()
 	if o.voice == "" {
-		o.voice = usualVoice(e, info.ID)
+		o.voice = usualVoice(e, lease)
 	}
-	if err := e.CheckVoice(info.ID, o.voice); err != nil {
+	if err := lease.CheckVoice(o.voice); err != nil {
 		return usageError{fmt.Errorf("--voice: %w", err)}
 	}
-	request := engine.SpeakRequest{Model: info.ID, Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}
+	request := engine.SpeakRequest{Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}
 	if o.out == "-" {
 		// It may be a pipe, and a WAV header says how long the file is.
 		var whole spool.Pool
 		kept := whole.New()
 		defer kept.Close()
-		if _, err := speak(ctx, e, request, encoding, kept); err != nil {
+		if _, err := speak(ctx, lease, request, encoding, kept); err != nil {
 			return err
 		}
 		_, err := kept.WriteTo(a.out)
@@ -122,7 +123,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		if isTerminal(f) {
 			return errToTerminal
 		}
-		spoken, err = speak(ctx, e, request, encoding, f)
+		spoken, err = speak(ctx, lease, request, encoding, f)
 		return err
 	})
 	if err != nil {
@@ -138,13 +139,13 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 }
 
 // usualVoice is the voice of a model that speaks when none is named.
-func usualVoice(e *local.Engine, model string) string {
+func usualVoice(e *local.Engine, l engine.Lease) string {
 	const usual = "af_bella"
-	if e.CheckVoice(model, usual) == nil {
+	if l.CheckVoice(usual) == nil {
 		return usual
 	}
 	for _, v := range e.Voices() {
-		if v.Model == model {
+		if v.Model == l.Info().ID {
 			return v.ID
 		}
 	}
@@ -154,10 +155,10 @@ func usualVoice(e *local.Engine, model string) string {
 var errToTerminal = usageError{errors.New("sound is not written to a terminal; name a file, as in --out hello.wav, or hear it with --play")}
 
 // speak writes what is spoken to w and returns how long it is.
-func speak(ctx context.Context, e *local.Engine, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
+func speak(ctx context.Context, l engine.Lease, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
 	var enc codecs.Encoder
 	samples, rate := 0, 1
-	for s, err := range e.Speak(ctx, r) {
+	for s, err := range l.Speak(ctx, r) {
 		if err != nil {
 			return 0, err
 		}

@@ -47,7 +47,7 @@ type echo struct {
 	stall    chan<- os.Signal // when set, gets a Ctrl-C after the first word
 }
 
-func (e *echo) Defaults(string) engine.Sampling { return e.defaults }
+func (e *echo) Defaults() engine.Sampling { return e.defaults }
 
 func (e *echo) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	e.asked = append(e.asked, r)
@@ -79,7 +79,7 @@ func (e *echo) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2
 func talk(t *testing.T, e *echo, kind engine.Kind, lines ...any) (s *session, out, errs string) {
 	t.Helper()
 	var o, ee bytes.Buffer
-	s = &session{app: &app{out: &o, err: &ee}, engine: e, model: engine.ModelInfo{ID: "m", Kind: kind}, interrupts: make(chan os.Signal, 1)}
+	s = &session{app: &app{out: &o, err: &ee}, lease: e, model: engine.ModelInfo{ID: "m", Kind: kind}, interrupts: make(chan os.Signal, 1)}
 	if e.stall != nil {
 		e.stall = s.interrupts
 	}
@@ -194,7 +194,7 @@ func TestReplyOptions(t *testing.T) {
 	e := &echo{defaults: engine.Sampling{Temperature: &half, TopK: &four, MaxTokens: 9}}
 	var out bytes.Buffer
 	ask := func(o replyOptions) engine.GenerateRequest {
-		s := &session{app: &app{out: &out, err: &out}, engine: e, options: o, model: engine.ModelInfo{Kind: engine.KindChat}}
+		s := &session{app: &app{out: &out, err: &out}, lease: e, options: o, model: engine.ModelInfo{Kind: engine.KindChat}}
 		if _, err := s.reply(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}

@@ -67,13 +67,14 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
-	e, info, err := a.openModel(ctx, cmd, o.model, "")
+	e, lease, err := a.openModel(ctx, cmd, o.model, "")
 	if err != nil {
 		return err
 	}
 	defer e.Close()
+	defer lease.Release()
 	if o.decode {
-		text, err := e.Detokenize(ctx, info.ID, ids)
+		text, err := lease.Detokenize(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -83,8 +84,7 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 		_, err = fmt.Fprintln(a.out, text)
 		return err
 	}
-	r, err := e.Tokenize(ctx, engine.TokenizeRequest{
-		Model:      info.ID,
+	r, err := lease.Tokenize(ctx, engine.TokenizeRequest{
 		Prompt:     engine.Prompt{Text: text},
 		AddSpecial: !o.noSpecial,
 		Pieces:     true,

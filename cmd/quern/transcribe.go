@@ -14,7 +14,6 @@ import (
 
 	"quern/codecs"
 	"quern/engine"
-	"quern/engine/local"
 	"quern/httpapi"
 )
 
@@ -110,7 +109,7 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
 	defer stop()
-	e, info, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
+	e, lease, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
 	if err != nil {
 		if o.model == "" && isCode(err, engine.CodeMissingParam) {
 			err = usageError{errors.New("no Whisper model is configured, and none is built in; name one, as in --model hub:ggerganov/whisper.cpp/ggml-base.bin")}
@@ -118,13 +117,14 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 		return err
 	}
 	defer e.Close()
+	defer lease.Release()
 	if len(files) == 1 {
-		return a.transcribeFile(ctx, e, info.ID, files[0], false, o)
+		return a.transcribeFile(ctx, lease, files[0], false, o)
 	}
 	var failed error
 	for _, file := range files {
 		// One bad file does not keep the others from being heard.
-		if err := a.transcribeFile(ctx, e, info.ID, file, true, o); ctx.Err() != nil {
+		if err := a.transcribeFile(ctx, lease, file, true, o); ctx.Err() != nil {
 			return err
 		} else if err != nil {
 			fmt.Fprintf(a.err, "quern: %s\n", explain(err))
@@ -134,7 +134,7 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	return failed
 }
 
-func (a *app) transcribeFile(ctx context.Context, e *local.Engine, model, file string, several bool, o transcribeOptions) (err error) {
+func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, several bool, o transcribeOptions) (err error) {
 	name := file
 	if file == "-" {
 		name = "standard input"
@@ -177,8 +177,8 @@ func (a *app) transcribeFile(ctx context.Context, e *local.Engine, model, file s
 			bar.update(filepath.Base(file), float64(heard)/hearingRate/all)
 		}
 	}}
-	for s, err := range e.Transcribe(ctx, engine.TranscribeRequest{
-		Model: model, Source: source, TranscribeOptions: engine.TranscribeOptions{
+	for s, err := range l.Transcribe(ctx, engine.TranscribeRequest{
+		Source: source, TranscribeOptions: engine.TranscribeOptions{
 			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Words: o.words,
 			Beams: o.beams, Chunked: o.chunked, Without: o.guards, Info: &known,
 		},

@@ -122,8 +122,13 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
+	l, err := e.Open(t.Context(), m.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
 	text := ""
-	for ev, err := range e.Generate(t.Context(), engine.GenerateRequest{Model: m.ID, Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 4, IgnoreEOS: true, Sample: sample.Params{}}) {
+	for ev, err := range l.Generate(t.Context(), engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 4, IgnoreEOS: true, Sample: sample.Params{}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func TestBuiltinChat(t *testing.T) {
 		{"What is 2 + 2?", "4"},
 		{"Who are you?", builtin.Name},
 	} {
-		res, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: user(tt.prompt), MaxTokens: 60})
+		res, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: user(tt.prompt), MaxTokens: 60})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestUsersCannotSpellRoles(t *testing.T) {
 	e := open(t, engine.Options{})
 	count := func(text string) int {
 		t.Helper()
-		res, err := e.Tokenize(t.Context(), engine.TokenizeRequest{Prompt: user(text), Pieces: true})
+		res, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: user(text), Pieces: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,11 +58,11 @@ func TestUsersCannotSpellRoles(t *testing.T) {
 func TestPromptCacheIsUsed(t *testing.T) {
 	e := open(t, engine.Options{})
 	long := user(strings.Repeat("Tell me a story about a fox. ", 10))
-	first, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: long, MaxTokens: 8})
+	first, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: long, MaxTokens: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: long, MaxTokens: 8})
+	second, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: long, MaxTokens: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +79,11 @@ func TestAutoShorten(t *testing.T) {
 		p.Messages = append(p.Messages, chat.Message{Role: chat.RoleUser, Text: "What is the capital of France?"}, chat.Message{Role: chat.RoleAssistant, Text: "Paris."})
 	}
 	p.Messages = append(p.Messages, chat.Message{Role: chat.RoleUser, Text: "What is the capital of Spain?"})
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: p, MaxTokens: 4}); err == nil {
+	if _, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: p, MaxTokens: 4}); err == nil {
 		t.Error("a prompt beyond the context was taken")
 	}
 	p.AutoShorten = true
-	res, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: p, MaxTokens: 4})
+	res, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: p, MaxTokens: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestBuiltinGreedy(t *testing.T) {
 		for _, m := range c.Messages {
 			p.Messages = append(p.Messages, chat.Message{Role: m.Role, Text: m.Content})
 		}
-		toks, err := e.Tokenize(t.Context(), engine.TokenizeRequest{Prompt: p})
+		toks, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: p})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestBuiltinGreedy(t *testing.T) {
 		if len(want) == 0 {
 			continue
 		}
-		res, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: p, MaxTokens: len(want), Sample: sample.Params{Logprobs: true}})
+		res, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: p, MaxTokens: len(want), Sample: sample.Params{Logprobs: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -263,11 +263,14 @@ var usualNames = map[string]engine.Kind{
 	"tts-1": engine.KindSpeech, "tts-1-hd": engine.KindSpeech, "gpt-4o-mini-tts": engine.KindSpeech,
 }
 
-// lookup is Resolve down to the entry. Where there is no such model, folders that
-// were not looked at just now are read again first. Engine.mu is held, but not
+// lookup finds the model a request means: exact id, alias, id without its ":quant"
+// part when unambiguous, then without regard to case; an empty name is the default
+// model of the first of kinds that has one. Where there is no such model, folders
+// that were not looked at just now are read again first. Engine.mu is held, but not
 // while that happens.
-func (e *Engine) lookup(name string, kind engine.Kind) (*entry, error) {
-	n, err := e.listed(name, kind)
+func (e *Engine) lookup(name string, kinds ...engine.Kind) (*entry, error) {
+	e.lookups++
+	n, err := e.listed(name, kinds)
 	var missing *engine.Error
 	if !errors.As(err, &missing) || missing.Code != engine.CodeModelNotFound || !e.models.stale() {
 		return n, err
@@ -275,14 +278,45 @@ func (e *Engine) lookup(name string, kind engine.Kind) (*entry, error) {
 	e.mu.Unlock()
 	e.models.refresh()
 	e.mu.Lock()
-	return e.listed(name, kind)
+	return e.listed(name, kinds)
 }
 
 // listed is lookup among the models known. Engine.mu is held.
-func (e *Engine) listed(name string, kind engine.Kind) (*entry, error) {
-	if name == "" {
-		return e.defaultFor(kind)
+func (e *Engine) listed(name string, kinds []engine.Kind) (*entry, error) {
+	if name != "" {
+		n, err := e.named(name)
+		if err != nil {
+			return nil, err
+		}
+		return n, n.answers(kinds)
 	}
+	if len(kinds) == 0 {
+		kinds = []engine.Kind{""}
+	}
+	var first error
+	for _, k := range kinds {
+		n, err := e.defaultFor(k)
+		if err == nil {
+			return n, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// answers refuses a model that serves none of kinds. What is not fetched yet may be
+// anything. Engine.mu is held.
+func (n *entry) answers(kinds []engine.Kind) error {
+	if n.remote || len(kinds) == 0 || slices.ContainsFunc(kinds, n.head.serves) {
+		return nil
+	}
+	return errKind(&n.head, n.id, kinds...)
+}
+
+// named finds a model by its name. Engine.mu is held.
+func (e *Engine) named(name string) (*entry, error) {
 	n := e.find(name)
 	if n == nil {
 		if to, ok := e.o.Aliases[name]; ok {
@@ -322,9 +356,6 @@ func (e *Engine) listed(name string, kind engine.Kind) (*entry, error) {
 	if n == nil {
 		return nil, e.notFound(name, list)
 	}
-	if !n.remote && !n.head.serves(kind) {
-		return nil, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is a %s model and cannot be used for %s", name, n.head.kind, kind)
-	}
 	return n, nil
 }
 
@@ -332,7 +363,11 @@ func (e *Engine) listed(name string, kind engine.Kind) (*entry, error) {
 // or the only one that serves. What is built in stands back for anybody's own model.
 func (e *Engine) defaultFor(kind engine.Kind) (*entry, error) {
 	if id := e.o.Defaults[kind]; id != "" {
-		return e.listed(id, kind)
+		n, err := e.named(id)
+		if err != nil {
+			return nil, err
+		}
+		return n, n.answers([]engine.Kind{kind})
 	}
 	var one *entry
 	builtin := func(n *entry) bool { return n == e.models.builtin || n == e.models.voice }
@@ -379,13 +414,12 @@ func (e *Engine) notFound(name string, list []*entry) error {
 	return engine.Errorf(engine.CodeModelNotFound, "model", "model %q does not exist; there is %s%s", name, strings.Join(close, ", "), more)
 }
 
-// Resolve finds the model a request means: exact id, alias, id without its
-// ":quant" part when unambiguous, then without regard to case. An empty name
-// is the default model of kind. kind "" accepts any.
-func (e *Engine) Resolve(name string, kind engine.Kind) (engine.ModelInfo, error) {
+// Find describes the model of a name, as lookup finds it. An alias is described
+// under the name of what it stands for.
+func (e *Engine) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n, err := e.lookup(name, kind)
+	n, err := e.lookup(name, kinds...)
 	if err != nil {
 		return engine.ModelInfo{}, err
 	}
@@ -406,15 +440,4 @@ func (e *Engine) File(name string) (string, error) {
 		return "", fmt.Errorf("model %q is part of quern and has no file", n.id)
 	}
 	return cmp.Or(n.path, BuiltinPath), nil
-}
-
-// Defaults returns a model's default sampling values.
-func (e *Engine) Defaults(name string) engine.Sampling {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n, err := e.lookup(name, "")
-	if err != nil {
-		return engine.Sampling{}
-	}
-	return n.o.Sampling
 }

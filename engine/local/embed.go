@@ -13,14 +13,13 @@ import (
 	"quern/kernels/quant"
 )
 
-// Embed turns texts into vectors.
-func (e *Engine) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
-	m, release, err := acquire[*textModel](ctx, e, r.Model, engine.KindEmbedding)
+// Embed implements engine.Lease.
+func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	m, done, err := use[*textModel](l, engine.KindEmbedding, r.KeepAlive)
 	if err != nil {
 		return engine.EmbedResult{}, err
 	}
-	defer release()
-	e.setKeepAlive(m, r.KeepAlive)
+	defer done()
 	if m.encoder == nil {
 		return engine.EmbedResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q gives logits only and makes no embeddings", m.id)
 	}

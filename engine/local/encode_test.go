@@ -72,20 +72,20 @@ func TestEncodingStops(t *testing.T) {
 	ids := make([]token.ID, 1<<17)
 	for name, work := range map[string]func(ctx context.Context) error{
 		"text": func(ctx context.Context) error {
-			_, err := e.Tokenize(ctx, engine.TokenizeRequest{Prompt: engine.Prompt{Text: long}})
+			_, err := e.Tokenize(ctx, "", engine.TokenizeRequest{Prompt: engine.Prompt{Text: long}})
 			return err
 		},
 		"one word": func(ctx context.Context) error {
-			_, err := e.Tokenize(ctx, engine.TokenizeRequest{Prompt: engine.Prompt{Text: strings.Repeat("a", len(long))}})
+			_, err := e.Tokenize(ctx, "", engine.TokenizeRequest{Prompt: engine.Prompt{Text: strings.Repeat("a", len(long))}})
 			return err
 		},
 		"chat": func(ctx context.Context) error {
-			_, err := e.Tokenize(ctx, engine.TokenizeRequest{Prompt: user(long)})
+			_, err := e.Tokenize(ctx, "", engine.TokenizeRequest{Prompt: user(long)})
 			return err
 		},
 		"many messages": func(ctx context.Context) error {
 			p := engine.Prompt{Messages: talk(5000, func(int) int { return 10 })}
-			_, err := e.Tokenize(ctx, engine.TokenizeRequest{Prompt: p})
+			_, err := e.Tokenize(ctx, "", engine.TokenizeRequest{Prompt: p})
 			return err
 		},
 		"tokens": func(ctx context.Context) error {
@@ -112,7 +112,7 @@ func TestEncodingStops(t *testing.T) {
 // A token of one digit may stand for many bytes.
 func TestDetokenizeIsBounded(t *testing.T) {
 	e := open(t, engine.Options{})
-	m, release, err := acquire[*textModel](t.Context(), e, "", "")
+	m, release, err := leased[*textModel](t.Context(), e, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,20 +137,20 @@ func TestDetokenizeIsBounded(t *testing.T) {
 // Who waits for a model that is at work leaves with its request.
 func TestEmbeddingWaits(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}})
-	m, release, err := acquire[*textModel](t.Context(), e, "small", "")
+	m, release, err := leased[*textModel](t.Context(), e, "small")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	r := engine.EmbedRequest{Model: "small", Inputs: []engine.EmbedInput{{Text: "a"}}}
-	if _, err := e.Embed(t.Context(), r); err != nil {
+	r := engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "a"}}}
+	if _, err := e.Embed(t.Context(), "small", r); err != nil {
 		t.Fatal(err)
 	}
 	m.embedder.turn <- struct{}{} // somebody's texts run
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {
-		_, err := e.Embed(ctx, r)
+		_, err := e.Embed(ctx, "small", r)
 		failed <- err
 	}()
 	cancel()
@@ -158,7 +158,7 @@ func TestEmbeddingWaits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	<-m.embedder.turn
-	if _, err := e.Embed(t.Context(), r); err != nil {
+	if _, err := e.Embed(t.Context(), "small", r); err != nil {
 		t.Error(err)
 	}
 }

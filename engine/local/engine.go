@@ -39,6 +39,7 @@ type Engine struct {
 	live    []*entry                                      // whose models are loaded
 	loads   []*load                                       // under way
 	tickets int64
+	lookups int   // of models by name, for a test
 	closing int64 // bytes of models that are being closed
 }
 
@@ -96,20 +97,13 @@ func (e *Engine) Preload(ctx context.Context) error {
 		if !n.o.Preload {
 			continue
 		}
-		if err := e.Load(ctx, n.id); err != nil {
+		l, err := e.Open(ctx, n.id)
+		if err != nil {
 			return err
 		}
+		l.Release()
 	}
 	return nil
-}
-
-// Load makes a model resident, waiting at most Options.LoadTimeout. Loads of
-// one model are shared. The other calls load by themselves; this one exists so
-// that a caller's own deadline can start after loading.
-func (e *Engine) Load(ctx context.Context, name string) error {
-	lease, err := e.Lease(ctx, name)
-	lease.Release()
-	return err
 }
 
 // Close cancels all work, waits for it and releases every model.

@@ -46,10 +46,10 @@ type result struct {
 	done   engine.Event
 }
 
-func gather(ctx context.Context, e *Engine, r engine.GenerateRequest) (result, error) {
+func gather(ctx context.Context, e *Engine, model string, r engine.GenerateRequest) (result, error) {
 	n := max(1, r.N)
 	res := result{text: make([]string, n), reason: make([]string, n)}
-	for ev, err := range e.Generate(ctx, r) {
+	for ev, err := range e.Generate(ctx, model, r) {
 		if err != nil {
 			return res, err
 		}
@@ -72,7 +72,7 @@ func user(text string) engine.Prompt {
 
 func TestGenerateOrder(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}})
-	res, err := gather(t.Context(), e, engine.GenerateRequest{Model: "small", Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 5, IgnoreEOS: true, N: 2,
+	res, err := gather(t.Context(), e, "small", engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 5, IgnoreEOS: true, N: 2,
 		Sample: sample.Params{Logprobs: true, Top: 2}, PromptLogprobs: true})
 	if err != nil {
 		t.Fatal(err)
@@ -123,12 +123,12 @@ func TestRepliesAreTheirOwn(t *testing.T) {
 	prompts := []string{"one", "two words", "a rather longer prompt that spans more than one block of the cache, and then some more", "one"}
 	request := func(i int) engine.GenerateRequest {
 		p := prompts[i%len(prompts)]
-		return engine.GenerateRequest{Model: "small", Prompt: engine.Prompt{Text: p}, MaxTokens: 40, IgnoreEOS: true,
+		return engine.GenerateRequest{Prompt: engine.Prompt{Text: p}, MaxTokens: 40, IgnoreEOS: true,
 			Sample: sample.Params{Temperature: 0.8, TopP: 0.9, Seed: uint64(i%len(prompts)) + 1}}
 	}
 	want := make([]string, len(prompts))
 	for i := range want {
-		res, err := gather(t.Context(), e, request(i))
+		res, err := gather(t.Context(), e, "small", request(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestRepliesAreTheirOwn(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			res, err := gather(t.Context(), e, request(i))
+			res, err := gather(t.Context(), e, "small", request(i))
 			if err != nil {
 				t.Error(err)
 			} else if got := res.text[0]; got != want[i%len(want)] {
@@ -156,7 +156,7 @@ func TestCancelFreesEverything(t *testing.T) {
 	for i := range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		for ev, err := range e.Generate(ctx, engine.GenerateRequest{Model: "small", Prompt: engine.Prompt{Text: "go on"}, IgnoreEOS: true}) {
+		for ev, err := range e.Generate(ctx, "small", engine.GenerateRequest{Prompt: engine.Prompt{Text: "go on"}, IgnoreEOS: true}) {
 			if err != nil {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("error %v", err)
@@ -184,8 +184,8 @@ func TestCancelFreesEverything(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	e := open(t, engine.Options{Builtin: true, Models: []engine.ModelOptions{{Name: "owner/small:F32", Path: small, ContextLength: 32}}, Aliases: map[string]string{"gpt": builtin.Name}})
-	code := func(r engine.GenerateRequest) (engine.Code, string) {
-		_, err := gather(t.Context(), e, r)
+	code := func(model string, r engine.GenerateRequest) (engine.Code, string) {
+		_, err := gather(t.Context(), e, model, r)
 		var known *engine.Error
 		if !errors.As(err, &known) {
 			return engine.Code(errString(err)), ""
@@ -197,24 +197,25 @@ func TestErrors(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
+		model string
 		r     engine.GenerateRequest
 		code  engine.Code
 		param string
 	}{
-		{"unknown model", engine.GenerateRequest{Model: "nobody", Prompt: user("x")}, engine.CodeModelNotFound, "model"},
-		{"chat without a template", engine.GenerateRequest{Model: "owner/small:F32", Prompt: user("x")}, engine.CodeModelNotSupported, "model"},
-		{"too long", engine.GenerateRequest{Model: "owner/small:F32", Prompt: engine.Prompt{Text: strings.Repeat("word ", 100)}}, engine.CodeContextLength, ""},
-		{"bias", engine.GenerateRequest{Model: "owner/small:F32", Prompt: engine.Prompt{Text: "x"}, Sample: sample.Params{Bias: map[int32]float32{320: 1}}}, engine.CodeInvalidValue, "logit_bias"},
-		{"stop id", engine.GenerateRequest{Model: "owner/small:F32", Prompt: engine.Prompt{Text: "x"}, StopIDs: []int32{-1}}, engine.CodeInvalidValue, "stop_token_ids"},
-		{"token", engine.GenerateRequest{Model: "owner/small:F32", Prompt: engine.Prompt{Tokens: []int32{5, 320}}}, engine.CodeInvalidValue, "prompt"},
+		{"unknown model", "nobody", engine.GenerateRequest{Prompt: user("x")}, engine.CodeModelNotFound, "model"},
+		{"chat without a template", "owner/small:F32", engine.GenerateRequest{Prompt: user("x")}, engine.CodeModelNotSupported, "model"},
+		{"too long", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: strings.Repeat("word ", 100)}}, engine.CodeContextLength, ""},
+		{"bias", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, Sample: sample.Params{Bias: map[int32]float32{320: 1}}}, engine.CodeInvalidValue, "logit_bias"},
+		{"stop id", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, StopIDs: []int32{-1}}, engine.CodeInvalidValue, "stop_token_ids"},
+		{"token", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Tokens: []int32{5, 320}}}, engine.CodeInvalidValue, "prompt"},
 	} {
-		if c, p := code(tt.r); c != tt.code || p != tt.param {
+		if c, p := code(tt.model, tt.r); c != tt.code || p != tt.param {
 			t.Errorf("%s: %s %q, want %s %q", tt.name, c, p, tt.code, tt.param)
 		}
 	}
 	// What is found all the same: by alias, without the quantisation, in another case.
 	for _, name := range []string{"owner/small", "OWNER/SMALL:f32", "gpt"} {
-		if _, err := e.Resolve(name, ""); err != nil {
+		if _, err := e.Find(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -294,12 +295,12 @@ func TestFolder(t *testing.T) {
 	if want := []string{"b", "owner/repo/a"}; !equal(ids, want) {
 		t.Fatalf("models %v, want %v", ids, want)
 	}
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "owner/repo/a", Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1}); err != nil {
+	if _, err := gather(t.Context(), e, "owner/repo/a", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1}); err != nil {
 		t.Error(err)
 	}
 	copyFile("later.gguf")
 	e.models.scanned.Store(0) // as if rescanEvery had passed
-	if _, err := e.Resolve("later", ""); err != nil {
+	if _, err := e.Find("later"); err != nil {
 		t.Error(err)
 	}
 }
@@ -310,7 +311,7 @@ func TestKeepAliveAndEviction(t *testing.T) {
 		{Name: "kept", Path: small, CacheBytes: 32 << 20, KeepAlive: -1},
 	}})
 	status := func(id string) string {
-		m, err := e.Resolve(id, "")
+		m, err := e.Find(id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,11 +327,11 @@ func TestKeepAliveAndEviction(t *testing.T) {
 		t.Errorf("kept is %s", got)
 	}
 	// A request's own keep_alive wins; 0 is at once.
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "kept", Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(time.Duration)}); err != nil {
+	if _, err := gather(t.Context(), e, "kept", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(time.Duration)}); err != nil {
 		t.Fatal(err)
 	}
 	poll.Until(t, "kept is unloaded", func() bool { return status("kept") == "unloaded" })
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "kept", Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(-time.Second)}); err != nil {
+	if _, err := gather(t.Context(), e, "kept", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(-time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	// A limit that holds one model: loading the other evicts it.
@@ -343,7 +344,7 @@ func TestKeepAliveAndEviction(t *testing.T) {
 	}
 	// No model in use is evicted.
 	e.o.MemoryWait = time.Millisecond
-	_, release, err := e.acquire(t.Context(), "short", "")
+	_, release, err := leased[loaded](t.Context(), e, "short")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,12 +366,12 @@ func TestEncoder(t *testing.T) {
 	}
 	text := strings.Repeat("word ", 60) // more tokens than Batch: one step all the same
 	in := []engine.EmbedInput{{Text: "a"}, {Text: text}, {Text: "a"}}
-	res, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "bert", Inputs: in})
+	res, err := e.Embed(t.Context(), "bert", engine.EmbedRequest{Inputs: in})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range in {
-		alone, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "bert", Inputs: []engine.EmbedInput{v}})
+		alone, err := e.Embed(t.Context(), "bert", engine.EmbedRequest{Inputs: []engine.EmbedInput{v}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +382,7 @@ func TestEncoder(t *testing.T) {
 		}
 	}
 	var known *engine.Error
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "bert", Prompt: engine.Prompt{Text: "a"}}); !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
+	if _, err := gather(t.Context(), e, "bert", engine.GenerateRequest{Prompt: engine.Prompt{Text: "a"}}); !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
 		t.Errorf("generation gave %v", err)
 	}
 	if s := e.Stats(); len(s.Models) != 1 || s.Models[0].CacheBytes == 0 {
@@ -399,7 +400,7 @@ func TestEmbed(t *testing.T) {
 		for _, s := range texts {
 			in = append(in, engine.EmbedInput{Text: s})
 		}
-		res, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "small", Inputs: in})
+		res, err := e.Embed(t.Context(), "small", engine.EmbedRequest{Inputs: in})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,14 +420,14 @@ func TestEmbed(t *testing.T) {
 	}
 	var known *engine.Error
 	for name, r := range map[string]engine.EmbedRequest{
-		"dimensions": {Model: "small", Inputs: []engine.EmbedInput{{Text: "x"}}, Dimensions: 7},
-		"input[1]":   {Model: "small", Inputs: []engine.EmbedInput{{Text: "x"}, {Text: strings.Repeat("y ", 9000)}}},
+		"dimensions": {Inputs: []engine.EmbedInput{{Text: "x"}}, Dimensions: 7},
+		"input[1]":   {Inputs: []engine.EmbedInput{{Text: "x"}, {Text: strings.Repeat("y ", 9000)}}},
 	} {
-		if _, err := e.Embed(t.Context(), r); !errors.As(err, &known) || known.Param != name {
+		if _, err := e.Embed(t.Context(), "small", r); !errors.As(err, &known) || known.Param != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "small", Truncate: true, Inputs: []engine.EmbedInput{{Text: strings.Repeat("y ", 9000)}}}); err != nil {
+	if _, err := e.Embed(t.Context(), "small", engine.EmbedRequest{Truncate: true, Inputs: []engine.EmbedInput{{Text: strings.Repeat("y ", 9000)}}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -440,7 +441,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	started := make(chan struct{})
 	ended := make(chan error)
 	go func() {
-		for ev, err := range e.Generate(context.Background(), engine.GenerateRequest{Model: "small", Prompt: engine.Prompt{Text: "go on"}, IgnoreEOS: true}) {
+		for ev, err := range e.Generate(context.Background(), "small", engine.GenerateRequest{Prompt: engine.Prompt{Text: "go on"}, IgnoreEOS: true}) {
 			if err != nil {
 				ended <- err
 				return
@@ -485,7 +486,7 @@ func TestDefaultModel(t *testing.T) {
 		{[]engine.ModelOptions{first, second}, ""},
 	} {
 		e := open(t, engine.Options{Builtin: true, Models: tt.models})
-		m, err := e.Resolve("", engine.KindChat)
+		m, err := e.Find("", engine.KindChat)
 		if m.ID != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("%d models beside the built-in one: %q, %v; want %q", len(tt.models), m.ID, err, tt.want)
 		}

@@ -27,7 +27,7 @@ func TestFetchOnFirstUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "far", Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1}); err != nil {
+			if _, err := gather(t.Context(), e, "far", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -53,10 +53,10 @@ func TestFetchedKind(t *testing.T) {
 		return "../model/testdata/bert-mean-Q8_0.gguf", nil
 	}}}})
 	var known *engine.Error
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "far", Prompt: engine.Prompt{Text: "x"}}); !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
+	if _, err := gather(t.Context(), e, "far", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}}); !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
 		t.Errorf("generation by an encoder: %v", err)
 	}
-	if _, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "far", Inputs: []engine.EmbedInput{{Text: "x"}}}); err != nil {
+	if _, err := e.Embed(t.Context(), "far", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "x"}}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,21 +12,19 @@ import (
 	"quern/engine/token"
 )
 
-// Generate answers a prompt. Breaking out of the loop cancels the work; so
-// does ctx. Errors are *Error or ctx's; an error is the last thing yielded.
-func (e *Engine) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+// Generate implements engine.Lease.
+func (l *lease) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		kind := engine.KindCompletion
 		if r.Prompt.Messages != nil {
 			kind = engine.KindChat
 		}
-		m, release, err := acquire[*textModel](ctx, e, r.Model, kind)
+		m, done, err := use[*textModel](l, kind, r.KeepAlive)
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
-		defer release()
-		e.setKeepAlive(m, r.KeepAlive)
+		defer done()
 		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
 		if err != nil {
 			yield(engine.Event{}, err)

@@ -98,17 +98,15 @@ func (e *Engine) openWhisper(path string) (*asr.Model, error) {
 	return asr.Open(path, e.backend, asr.OpenOptions{})
 }
 
-// Transcribe writes audio down, segment by segment as they are final. Leaving
-// the loop or ending ctx stops it within one layer of the network.
-func (e *Engine) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
+// Transcribe implements engine.Lease.
+func (l *lease) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
 	return func(yield func(engine.Segment, error) bool) {
-		m, release, err := acquire[*hearingModel](ctx, e, r.Model, engine.KindTranscription)
+		m, done, err := use[*hearingModel](l, engine.KindTranscription, r.KeepAlive)
 		if err != nil {
 			yield(engine.Segment{}, err)
 			return
 		}
-		defer release()
-		e.setKeepAlive(m, r.KeepAlive)
+		defer done()
 		if err := m.crowd.enter(m.id, 5*time.Second); err != nil {
 			yield(engine.Segment{}, err)
 			return

@@ -14,7 +14,7 @@ import (
 func TestKwargsAreNamed(t *testing.T) {
 	e := open(t, engine.Options{})
 	ask := func(kwargs map[string]json.RawMessage) error {
-		_, err := e.Tokenize(t.Context(), engine.TokenizeRequest{Prompt: engine.Prompt{
+		_, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: engine.Prompt{
 			Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}, Kwargs: kwargs,
 		}})
 		return err

@@ -92,18 +92,3 @@ func sizeOf(path string) (int64, error) {
 	}
 	return sum, nil
 }
-
-// acquire makes a model resident that must be an M.
-func acquire[M loaded](ctx context.Context, e *Engine, name string, kind engine.Kind) (M, func(), error) {
-	var none M
-	m, release, err := e.acquire(ctx, name, kind)
-	if err != nil {
-		return none, nil, err
-	}
-	out, ok := m.(M)
-	if !ok {
-		release()
-		return none, nil, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q cannot be used for this", m.name())
-	}
-	return out, release, nil
-}

@@ -52,7 +52,7 @@ func TestLogNamesRequests(t *testing.T) {
 	}
 	ask := func(who string) error {
 		ctx := context.WithValue(t.Context(), whoKey{}, who)
-		_, err := gather(ctx, e, engine.GenerateRequest{Model: "small", Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 2})
+		_, err := gather(ctx, e, "small", engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 2})
 		return err
 	}
 	for _, who := range []string{"first", "second"} {

@@ -65,7 +65,7 @@ func testLostDevice(t *testing.T, ranks bool) {
 	f := &flaky{Backend: e.backend, ranks: ranks}
 	e.backend = f
 	ask := func() (text string, err error) {
-		for ev, err := range e.Generate(t.Context(), engine.GenerateRequest{Prompt: engine.Prompt{Text: "Once"}, MaxTokens: 3}) {
+		for ev, err := range e.Generate(t.Context(), "", engine.GenerateRequest{Prompt: engine.Prompt{Text: "Once"}, MaxTokens: 3}) {
 			if err != nil {
 				return "", err
 			}

@@ -104,7 +104,7 @@ func TestONNXEmbeddings(t *testing.T) {
 		to   *engine.EmbedResult
 	}{{"graph", &got}, {"recorded", &want}} {
 		var err error
-		if *x.to, err = e.Embed(t.Context(), engine.EmbedRequest{Model: x.name, Inputs: inputs}); err != nil {
+		if *x.to, err = e.Embed(t.Context(), x.name, engine.EmbedRequest{Inputs: inputs}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestONNXEmbeddings(t *testing.T) {
 	if worst > 1e-5 {
 		t.Errorf("vectors differ by %g, want 1e-5 at most", worst)
 	}
-	info, err := e.Resolve("graph", engine.KindEmbedding)
+	info, err := e.Find("graph", engine.KindEmbedding)
 	if err != nil || info.Format != "onnx" || info.Quantization != "F32" || info.Architecture != "bert" || info.ContextLength != 512 || info.SizeBytes == 0 {
 		t.Errorf("the model is %+v, %v", info, err)
 	}
@@ -177,7 +177,7 @@ func TestONNXPooling(t *testing.T) {
 				files["1_Pooling/config.json"] = map[string]any{"word_embedding_dimension": 3, "pooling_mode_" + tt.mode: true, "pooling_mode_other": false, "include_prompt": true}
 			}
 			e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: rowsModel(t, nil, files, nil)}}})
-			res, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "m", Inputs: texts, Raw: true})
+			res, err := e.Embed(t.Context(), "m", engine.EmbedRequest{Inputs: texts, Raw: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,8 +216,8 @@ func TestONNXPooled(t *testing.T) {
 		{"document", engine.EmbedRequest{Raw: true, InputType: "document"}, []float32{-9, -18, -27}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.r.Model, tt.r.Inputs = "m", []engine.EmbedInput{{Text: "w9"}}
-			res, err := e.Embed(t.Context(), tt.r)
+			tt.r.Inputs = []engine.EmbedInput{{Text: "w9"}}
+			res, err := e.Embed(t.Context(), "m", tt.r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,21 +237,21 @@ func TestONNXPooled(t *testing.T) {
 func TestONNXLimits(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: rowsModel(t, nil, nil, nil)}}})
 	long := engine.EmbedInput{Text: strings.Repeat("w7 ", 40)}
-	_, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "m", Inputs: []engine.EmbedInput{long}})
+	_, err := e.Embed(t.Context(), "m", engine.EmbedRequest{Inputs: []engine.EmbedInput{long}})
 	wantCode(t, err, engine.CodeContextLength)
-	res, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "m", Inputs: []engine.EmbedInput{long}, Truncate: true, Raw: true})
+	res, err := e.Embed(t.Context(), "m", engine.EmbedRequest{Inputs: []engine.EmbedInput{long}, Truncate: true, Raw: true})
 	if err != nil || res.PromptTokens != 16 {
 		t.Errorf("%d tokens, %v, want 16", res.PromptTokens, err)
 	}
-	_, err = e.Embed(t.Context(), engine.EmbedRequest{Model: "m", Inputs: []engine.EmbedInput{{Text: "w7"}}, Dimensions: 2})
+	_, err = e.Embed(t.Context(), "m", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "w7"}}, Dimensions: 2})
 	wantCode(t, err, engine.CodeInvalidValue)
-	_, err = e.Embed(t.Context(), engine.EmbedRequest{Model: "m", Inputs: []engine.EmbedInput{{Tokens: []token.ID{64}}}})
+	_, err = e.Embed(t.Context(), "m", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Tokens: []token.ID{64}}}})
 	wantCode(t, err, engine.CodeInvalidValue)
-	_, err = gather(t.Context(), e, engine.GenerateRequest{Model: "m", Prompt: engine.Prompt{Text: "w7"}})
+	_, err = gather(t.Context(), e, "m", engine.GenerateRequest{Prompt: engine.Prompt{Text: "w7"}})
 	wantCode(t, err, engine.CodeModelNotSupported)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = e.Embed(ctx, engine.EmbedRequest{Model: "m", Inputs: []engine.EmbedInput{{Text: "w7"}}}); !errors.Is(err, context.Canceled) {
+	if _, err = e.Embed(ctx, "m", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "w7"}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
@@ -286,7 +286,7 @@ func TestONNXRerank(t *testing.T) {
 
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "r", Path: dir, Batch: 24}, {Name: "e", Path: rowsModel(t, nil, nil, nil)}, {Name: "text", Path: small}}})
 	docs := []string{"w20", "", "w9 w9 w9", "w30 w31"}
-	res, err := e.Rerank(t.Context(), engine.RerankRequest{Model: "r", Query: "w10 w12", Documents: docs})
+	res, err := e.Rerank(t.Context(), "r", engine.RerankRequest{Query: "w10 w12", Documents: docs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,36 +300,36 @@ func TestONNXRerank(t *testing.T) {
 	if want := 4*5 + 1 + 0 + 3 + 2; res.PromptTokens != want {
 		t.Errorf("%d tokens, want %d", res.PromptTokens, want)
 	}
-	info, err := e.Resolve("", engine.KindRerank)
+	info, err := e.Find("", engine.KindRerank)
 	if err != nil || info.ID != "r" || len(info.Capabilities) != 1 {
 		t.Errorf("the reranker is %+v, %v", info, err)
 	}
 
 	long := strings.Repeat("w5 ", 30)
-	_, err = e.Rerank(t.Context(), engine.RerankRequest{Model: "r", Query: "w10", Documents: []string{"w4", long}})
+	_, err = e.Rerank(t.Context(), "r", engine.RerankRequest{Query: "w10", Documents: []string{"w4", long}})
 	wantCode(t, err, engine.CodeContextLength)
-	res, err = e.Rerank(t.Context(), engine.RerankRequest{Model: "r", Query: "w10", Documents: []string{"w4", long}, Truncate: true})
+	res, err = e.Rerank(t.Context(), "r", engine.RerankRequest{Query: "w10", Documents: []string{"w4", long}, Truncate: true})
 	if err != nil || res.PromptTokens != 5+16 {
 		t.Errorf("%d tokens, %v, want 21", res.PromptTokens, err)
 	}
 
 	// Vectors of an embedding model do too.
-	res, err = e.Rerank(t.Context(), engine.RerankRequest{Model: "e", Query: "w10 w12", Documents: []string{"w20", "w9"}})
+	res, err = e.Rerank(t.Context(), "e", engine.RerankRequest{Query: "w10 w12", Documents: []string{"w20", "w9"}})
 	if err != nil || len(res.Scores) != 2 || math.Abs(float64(res.Scores[0])-1) > 1e-6 {
 		t.Errorf("cosines %v, %v, want 1 and 1", res.Scores, err)
 	}
 	// Of a document no more is read than asked for, by either kind of model.
 	for _, model := range []string{"r", "e"} {
-		whole, err := e.Rerank(t.Context(), engine.RerankRequest{Model: model, Query: "w10 w12", Documents: []string{"w20 w9", "w20"}})
+		whole, err := e.Rerank(t.Context(), model, engine.RerankRequest{Query: "w10 w12", Documents: []string{"w20 w9", "w20"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut, err := e.Rerank(t.Context(), engine.RerankRequest{Model: model, Query: "w10 w12", Documents: []string{"w20 w9", "w20"}, DocumentTokens: 1})
+		cut, err := e.Rerank(t.Context(), model, engine.RerankRequest{Query: "w10 w12", Documents: []string{"w20 w9", "w20"}, DocumentTokens: 1})
 		if err != nil || cut.Scores[0] != cut.Scores[1] || cut.Scores[0] != whole.Scores[1] || whole.Scores[0] == whole.Scores[1] {
 			t.Errorf("%s: whole %v, cut %v (%v)", model, whole.Scores, cut.Scores, err)
 		}
 	}
-	_, err = e.Rerank(t.Context(), engine.RerankRequest{Model: "text", Query: "a", Documents: []string{"b"}})
+	_, err = e.Rerank(t.Context(), "text", engine.RerankRequest{Query: "a", Documents: []string{"b"}})
 	wantCode(t, err, engine.CodeModelNotSupported)
 }
 
@@ -427,8 +427,8 @@ func TestONNXDecoder(t *testing.T) {
 	prompts := []string{"hello", "once upon a time there was a longer text that takes several steps", "x"}
 	ask := func(model, prompt string) result {
 		t.Helper()
-		r := engine.GenerateRequest{Model: model, Prompt: engine.Prompt{Text: prompt}, MaxTokens: 24, IgnoreEOS: true, Sample: sample.Params{Logprobs: true, Top: 2}, PromptLogprobs: prompt == "x"}
-		res, err := gather(t.Context(), e, r)
+		r := engine.GenerateRequest{Prompt: engine.Prompt{Text: prompt}, MaxTokens: 24, IgnoreEOS: true, Sample: sample.Params{Logprobs: true, Top: 2}, PromptLogprobs: prompt == "x"}
+		res, err := gather(t.Context(), e, model, r)
 		if err != nil {
 			t.Fatalf("%s: %v", model, err)
 		}
@@ -468,19 +468,19 @@ func TestONNXDecoder(t *testing.T) {
 	}
 
 	// Chat, stops, several replies, and what such models cannot do.
-	res, err := gather(t.Context(), e, engine.GenerateRequest{Model: "one graph", Prompt: user("hello"), N: 3, MaxTokens: 12, IgnoreEOS: true, Sample: sample.Params{Temperature: 1, Seed: 3}})
+	res, err := gather(t.Context(), e, "one graph", engine.GenerateRequest{Prompt: user("hello"), N: 3, MaxTokens: 12, IgnoreEOS: true, Sample: sample.Params{Temperature: 1, Seed: 3}})
 	if err != nil || res.done.OutputTokens != 36 {
 		t.Errorf("%d tokens, %v, want 36", res.done.OutputTokens, err)
 	}
 	want := ask("one graph", "hello").text[0]
 	stop := want[len(want)/2:][:3]
-	res, err = gather(t.Context(), e, engine.GenerateRequest{Model: "one graph", Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 24, IgnoreEOS: true, Stop: []string{stop}})
+	res, err = gather(t.Context(), e, "one graph", engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 24, IgnoreEOS: true, Stop: []string{stop}})
 	if before, _, _ := strings.Cut(want, stop); err != nil || res.text[0] != before || res.reason[0] != engine.ReasonStop {
 		t.Errorf("with the stop %q: %q, %s, %v; want %q", stop, res.text[0], res.reason[0], err, before)
 	}
-	_, err = e.Embed(t.Context(), engine.EmbedRequest{Model: "one graph", Inputs: []engine.EmbedInput{{Text: "a"}}})
+	_, err = e.Embed(t.Context(), "one graph", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "a"}}})
 	wantCode(t, err, engine.CodeModelNotSupported)
-	info, err := e.Resolve("merged", engine.KindChat)
+	info, err := e.Find("merged", engine.KindChat)
 	if err != nil || fmt.Sprint(info.Capabilities) != "[chat completion]" {
 		t.Errorf("the model is %+v, %v", info, err)
 	}
@@ -490,7 +490,7 @@ func TestONNXDecoder(t *testing.T) {
 func TestONNXShared(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: decoderFolder(t, style{past: true}), Slots: 3}}})
 	ask := func(i int) (string, error) {
-		res, err := gather(t.Context(), e, engine.GenerateRequest{Model: "m", Prompt: engine.Prompt{Text: strings.Repeat("word ", 1+i)}, MaxTokens: 12, IgnoreEOS: true,
+		res, err := gather(t.Context(), e, "m", engine.GenerateRequest{Prompt: engine.Prompt{Text: strings.Repeat("word ", 1+i)}, MaxTokens: 12, IgnoreEOS: true,
 			Sample: sample.Params{Temperature: 0.9, Seed: uint64(i)}})
 		return res.text[0], err
 	}

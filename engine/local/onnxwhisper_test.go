@@ -147,7 +147,7 @@ func TestONNXTranscribe(t *testing.T) {
 	hear := func(model string) (list []engine.Segment) {
 		t.Helper()
 		src := samples
-		for s, err := range e.Transcribe(t.Context(), engine.TranscribeRequest{Model: model, Source: &src, AllSound: true, TranscribeOptions: engine.TranscribeOptions{Language: "en"}}) {
+		for s, err := range e.Transcribe(t.Context(), model, engine.TranscribeRequest{Source: &src, AllSound: true, TranscribeOptions: engine.TranscribeOptions{Language: "en"}}) {
 			if err != nil {
 				t.Fatalf("%s: %v", model, err)
 			}
@@ -185,7 +185,7 @@ func TestONNXTranscribe(t *testing.T) {
 		}
 	}
 	src = samples
-	for _, err := range e.Transcribe(t.Context(), engine.TranscribeRequest{Model: "merged", Source: &src, TranscribeOptions: engine.TranscribeOptions{Words: true}}) {
+	for _, err := range e.Transcribe(t.Context(), "merged", engine.TranscribeRequest{Source: &src, TranscribeOptions: engine.TranscribeOptions{Words: true}}) {
 		var wrong *engine.Error
 		if !errors.As(err, &wrong) || wrong.Code != engine.CodeInvalidValue {
 			t.Errorf("times of words: %v", err)

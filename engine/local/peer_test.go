@@ -78,7 +78,7 @@ func sameAsPeer(t *testing.T, source, typ, prompt string) {
 		t.Fatal(err)
 	}
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "q", Path: target}}})
-	in, err := e.Tokenize(t.Context(), engine.TokenizeRequest{Model: "q", Prompt: engine.Prompt{Text: prompt}, AddSpecial: true})
+	in, err := e.Tokenize(t.Context(), "q", engine.TokenizeRequest{Prompt: engine.Prompt{Text: prompt}, AddSpecial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func sameAsPeer(t *testing.T, source, typ, prompt string) {
 	// Given llama.cpp's reply token by token, quern wants the same token
 	// next wherever llama.cpp's is not as good as another: the two round
 	// activations to eight bits in different places.
-	res, err := gather(t.Context(), e, engine.GenerateRequest{Model: "q", Prompt: engine.Prompt{Tokens: slices.Concat(peer.Tokens, peer.IDs)}, NoTokens: true,
+	res, err := gather(t.Context(), e, "q", engine.GenerateRequest{Prompt: engine.Prompt{Tokens: slices.Concat(peer.Tokens, peer.IDs)}, NoTokens: true,
 		PromptLogprobs: true, Sample: sample.Params{Logprobs: true, Top: 2}})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestPeerQuality(t *testing.T) {
 	e := open(t, engine.Options{})
 	var text strings.Builder
 	for seed := range uint64(24) {
-		res, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: engine.Prompt{Text: "Once upon a time"}, MaxTokens: 500, IgnoreEOS: true, Sample: sample.Params{Temperature: 1, Seed: seed}})
+		res, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: engine.Prompt{Text: "Once upon a time"}, MaxTokens: 500, IgnoreEOS: true, Sample: sample.Params{Temperature: 1, Seed: seed}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,10 +19,10 @@ func TestEmbedInputType(t *testing.T) {
 		{Name: "unknown", Path: bert}, {Name: "intfloat/e5-small-v2:Q8_0", Path: bert},
 		{Name: "set", Path: bert, QueryPrefix: &query, Matryoshka: &yes},
 	}})
-	embed := func(r engine.EmbedRequest, text string) ([]float32, error) {
+	embed := func(model string, r engine.EmbedRequest, text string) ([]float32, error) {
 		t.Helper()
 		r.Inputs = append(r.Inputs, engine.EmbedInput{Text: text})
-		res, err := e.Embed(t.Context(), r)
+		res, err := e.Embed(t.Context(), model, r)
 		if err != nil {
 			return nil, err
 		}
@@ -32,27 +32,27 @@ func TestEmbedInputType(t *testing.T) {
 		{"intfloat/e5-small-v2:Q8_0", "query", "query: "}, {"intfloat/e5-small-v2:Q8_0", "document", "passage: "}, {"intfloat/e5-small-v2:Q8_0", "", ""},
 		{"set", "query", query}, {"set", "document", ""},
 	} {
-		got, err := embed(engine.EmbedRequest{Model: tt.model, InputType: tt.kind}, "c d")
+		got, err := embed(tt.model, engine.EmbedRequest{InputType: tt.kind}, "c d")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := embed(engine.EmbedRequest{Model: tt.model}, tt.prefix+"c d")
+		want, err := embed(tt.model, engine.EmbedRequest{}, tt.prefix+"c d")
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s for %q is not that of %q: %v", tt.model, tt.kind, tt.prefix+"c d", err)
 		}
 	}
 	var known *engine.Error
-	if _, err := embed(engine.EmbedRequest{Model: "unknown", InputType: "query"}, "c"); !errors.As(err, &known) || known.Param != "input_type" {
+	if _, err := embed("unknown", engine.EmbedRequest{InputType: "query"}, "c"); !errors.As(err, &known) || known.Param != "input_type" {
 		t.Errorf("a model nothing is known of: %v", err)
 	}
-	if _, err := e.Embed(t.Context(), engine.EmbedRequest{Model: "set", InputType: "query", Inputs: []engine.EmbedInput{{Tokens: []token.ID{5}}}}); !errors.As(err, &known) || known.Param != "input" {
+	if _, err := e.Embed(t.Context(), "set", engine.EmbedRequest{InputType: "query", Inputs: []engine.EmbedInput{{Tokens: []token.ID{5}}}}); !errors.As(err, &known) || known.Param != "input" {
 		t.Errorf("tokens with an input type: %v", err)
 	}
-	full, err := embed(engine.EmbedRequest{Model: "set", Raw: true}, "c d")
+	full, err := embed("set", engine.EmbedRequest{Raw: true}, "c d")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut, err := embed(engine.EmbedRequest{Model: "set", Dimensions: 7}, "c d")
+	cut, err := embed("set", engine.EmbedRequest{Dimensions: 7}, "c d")
 	if err != nil || len(cut) != 7 {
 		t.Fatalf("%d dimensions, %v; want 7", len(cut), err)
 	}
@@ -62,7 +62,7 @@ func TestEmbedInputType(t *testing.T) {
 		t.Errorf("cut to %v, want %v", cut, want)
 	}
 	for model, n := range map[string]int{"unknown": 7, "set": len(full) + 1} {
-		if _, err := embed(engine.EmbedRequest{Model: model, Dimensions: n}, "c"); !errors.As(err, &known) || known.Param != "dimensions" {
+		if _, err := embed(model, engine.EmbedRequest{Dimensions: n}, "c"); !errors.As(err, &known) || known.Param != "dimensions" {
 			t.Errorf("%s cut to %d: %v", model, n, err)
 		}
 	}

@@ -33,13 +33,13 @@ func TestQuality(t *testing.T) {
 		t.Errorf("progress ended at %g", last)
 	}
 	e := open(t, engine.Options{})
-	in, err := e.Tokenize(t.Context(), engine.TokenizeRequest{Prompt: engine.Prompt{Text: text}})
+	in, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: engine.Prompt{Text: text}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	loss, n := 0.0, 0
 	for at := 0; at+window <= len(in.Tokens); at += window {
-		res, err := gather(t.Context(), e, engine.GenerateRequest{Prompt: engine.Prompt{Tokens: in.Tokens[at : at+window]}, NoTokens: true, NoPromptCache: true,
+		res, err := gather(t.Context(), e, "", engine.GenerateRequest{Prompt: engine.Prompt{Tokens: in.Tokens[at : at+window]}, NoTokens: true, NoPromptCache: true,
 			PromptLogprobs: true, Sample: sample.Params{Logprobs: true}})
 		if err != nil {
 			t.Fatal(err)

@@ -249,7 +249,7 @@ func TestQuantizeAtLoad(t *testing.T) {
 	for _, prompt := range []string{"What is the capital of France?", "Tell me a story about a fox."} {
 		var texts []string
 		for _, id := range []string{"file", "hf", "16"} {
-			res, err := gather(t.Context(), e, engine.GenerateRequest{Model: id, Prompt: user(prompt), MaxTokens: 30})
+			res, err := gather(t.Context(), e, id, engine.GenerateRequest{Prompt: user(prompt), MaxTokens: 30})
 			if err != nil {
 				t.Fatal(err)
 			}

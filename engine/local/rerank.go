@@ -17,14 +17,13 @@ type ranker interface {
 	scores(ctx context.Context, texts []typedText) ([]float32, error)
 }
 
-// Rerank scores documents by a query, with a reranker or an embedding model.
-func (e *Engine) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
-	m, release, err := acquire[*textModel](ctx, e, r.Model, "")
+// Rerank implements engine.Lease.
+func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
+	m, done, err := use[*textModel](l, "", r.KeepAlive)
 	if err != nil {
 		return engine.RerankResult{}, err
 	}
-	defer release()
-	e.setKeepAlive(m, r.KeepAlive)
+	defer done()
 	if m.ranker == nil {
 		if m.encoder == nil || m.sched != nil {
 			return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q makes text; reranking needs a reranker or an embedding model", m.id)

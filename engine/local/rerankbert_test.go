@@ -126,9 +126,8 @@ func TestRerankBert(t *testing.T) {
 	r.Documents = append(r.Documents, "", strings.Repeat("w99 ", 600))
 	var got [2]engine.RerankResult
 	for i, name := range []string{"plain", "graph"} {
-		r.Model = name
 		var err error
-		if got[i], err = e.Rerank(t.Context(), r); err != nil {
+		if got[i], err = e.Rerank(t.Context(), name, r); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -142,21 +141,21 @@ func TestRerankBert(t *testing.T) {
 		t.Errorf("scores from %g to %g differ by %g; %d and %d tokens", least, most, worst, got[0].PromptTokens, got[1].PromptTokens)
 	}
 	// The two texts are not alike to the model.
-	r.Model, r.Documents = "plain", []string{"w20 w21"}
-	one, err := e.Rerank(t.Context(), r)
+	r.Documents = []string{"w20 w21"}
+	one, err := e.Rerank(t.Context(), "plain", r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Query, r.Documents = "w20 w21", []string{"w10 w11 w12"}
-	two, err := e.Rerank(t.Context(), r)
+	two, err := e.Rerank(t.Context(), "plain", r)
 	if err != nil || one.Scores[0] == two.Scores[0] {
 		t.Errorf("either way round the score is %v, %v", one.Scores, err)
 	}
-	info, err := e.Resolve("plain", engine.KindRerank)
+	info, err := e.Find("plain", engine.KindRerank)
 	if err != nil || info.Format != "safetensors" {
 		t.Errorf("the model is %+v, %v", info, err)
 	}
-	_, err = e.Embed(t.Context(), engine.EmbedRequest{Model: "plain", Inputs: []engine.EmbedInput{{Text: "w5"}}})
+	_, err = e.Embed(t.Context(), "plain", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "w5"}}})
 	wantCode(t, err, engine.CodeModelNotSupported)
 }
 
@@ -191,22 +190,22 @@ func (w *waves) scores(_ context.Context, texts []typedText) (out []float32, _ e
 func TestRerankWaves(t *testing.T) {
 	plain, _ := crossEncoder(t, 1)
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "plain", Path: plain}}})
-	m, release, err := acquire[*textModel](t.Context(), e, "plain", engine.KindRerank)
+	m, release, err := leased[*textModel](t.Context(), e, "plain")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
 	w := &waves{}
 	m.ranker = w
-	r := engine.RerankRequest{Model: "plain", Query: strings.Repeat("w10 ", 600), Documents: slices.Repeat([]string{"w1", "w2 w3"}, 2500), Truncate: true}
-	res, err := e.Rerank(t.Context(), r)
+	r := engine.RerankRequest{Query: strings.Repeat("w10 ", 600), Documents: slices.Repeat([]string{"w1", "w2 w3"}, 2500), Truncate: true}
+	res, err := e.Rerank(t.Context(), "plain", r)
 	if err != nil || len(res.Scores) != 5000 || res.PromptTokens != 5000*512 {
 		t.Errorf("%d scores of %d tokens, %v", len(res.Scores), res.PromptTokens, err)
 	}
 	if len(w.tokens) != 3 || slices.Max(w.tokens) > pairWave+512 {
 		t.Errorf("waves of %d tokens", w.tokens)
 	}
-	_, err = e.Rerank(t.Context(), engine.RerankRequest{Model: "plain", Query: "w1", Documents: []string{"w1", strings.Repeat("w10 ", 600)}})
+	_, err = e.Rerank(t.Context(), "plain", engine.RerankRequest{Query: "w1", Documents: []string{"w1", strings.Repeat("w10 ", 600)}})
 	if wantCode(t, err, engine.CodeContextLength); !strings.Contains(err.Error(), "604 tokens") {
 		t.Errorf("%v; want the length of the pair in it", err)
 	}

@@ -106,53 +106,37 @@ func (r *resident) status() string {
 	return "unloaded"
 }
 
-// acquire makes the model resident and keeps it so until release is called. It
-// waits for a load at most Options.LoadTimeout, and of that for memory that other
-// models use at most Options.MemoryWait.
-func (e *Engine) acquire(ctx context.Context, name string, kind engine.Kind) (m loaded, release func(), err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// acquire makes a model resident that answers one of kinds, and has a request among
+// its users. Engine.mu is held, but not while it waits.
+func (e *Engine) acquire(ctx context.Context, name string, kinds []engine.Kind) (*entry, error) {
 	if e.ctx.Err() != nil {
-		return nil, nil, errShuttingDown()
+		return nil, errShuttingDown()
 	}
-	n, err := e.lookup(name, kind)
+	n, err := e.lookup(name, kinds...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	switch {
 	case n.lost:
-		return nil, nil, errLost(n.id)
-	case n.model != nil && leased(ctx, n.model):
-		n.users++
-		n.inner++
-		return n.model, func() {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			n.inner--
-			e.release(n)
-		}, nil
+		return nil, errLost(n.id)
 	case n.model != nil && n.leaves == nil:
 		n.users++
 		n.stay()
 	default:
 		if err := e.await(ctx, n); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		// What was fetched may be of another kind than it seemed.
-		if _, err := e.lookup(name, kind); err != nil {
+		if err := n.answers(kinds); err != nil {
 			e.release(n)
-			return nil, nil, err
+			return nil, err
 		}
 		if n.model == nil {
 			e.release(n)
-			return nil, nil, errShuttingDown()
+			return nil, errShuttingDown()
 		}
 	}
-	return n.model, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.release(n)
-	}, nil
+	return n, nil
 }
 
 // await joins the load of a model, or begins it, and returns when the model is
@@ -283,19 +267,6 @@ func (e *Engine) keep(n *entry) {
 			e.unload(n, "idle", after)
 		}
 	})
-}
-
-// setKeepAlive notes how long a request wants its model to stay. The model is in
-// use.
-func (e *Engine) setKeepAlive(m loaded, d *time.Duration) {
-	if d == nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := e.find(m.name()); n != nil {
-		n.keepFor = d
-	}
 }
 
 // Unload releases a model's memory. A model in use is refused; one that is not

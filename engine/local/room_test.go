@@ -325,33 +325,23 @@ func TestGrowingLoads(t *testing.T) {
 	})
 }
 
-// TestLeaseGoesOn: work of a request that has a model is not kept waiting by those
-// who wait for that request's end.
-func TestLeaseGoesOn(t *testing.T) {
+// TestReleaseTwice: a lease ends once.
+func TestReleaseTwice(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testEngine) {
 		a := h.ask("a", "a")
 		b := h.ask("b", "b")
-		m, release, err := h.acquire(a.lease.Context(context.Background()), "a", "")
-		if err != nil || m.name() != "a" {
-			t.Fatalf("%v, %v", m, err)
-		}
 		h.Engine.mu.Lock()
 		if held := h.holders(nil); !strings.Contains(held, "for 1 request") {
-			t.Errorf("%q, want one request: its own work is none", held)
+			t.Errorf("%q, want one request", held)
 		}
 		h.Engine.mu.Unlock()
-		a.end()
 		b.want("waiting")
-		release()
-		synctest.Wait()
+		a.end()
 		b.want("served")
 		b.end()
-		b.end() // a second time does nothing
+		b.end()
 		if n := h.find("b"); n.users != 0 {
 			t.Errorf("%d users", n.users)
-		}
-		if ctx := (Lease{}).Context(t.Context()); leased(ctx, m) {
-			t.Error("the zero Lease has a model")
 		}
 	})
 }
@@ -440,7 +430,7 @@ func TestManyModels(t *testing.T) {
 					time.Sleep(begin * time.Second)
 					ctx, cancel := context.WithTimeout(context.Background(), patience*time.Second)
 					defer cancel()
-					lease, err := h.Lease(ctx, id)
+					lease, err := h.Open(ctx, id)
 					var known *engine.Error
 					if err != nil {
 						if !errors.As(err, &known) && !errors.Is(err, context.DeadlineExceeded) {

@@ -113,7 +113,7 @@ type testRequest struct {
 	h      *testEngine
 	name   string
 	cancel context.CancelFunc
-	lease  Lease
+	lease  engine.Lease
 	err    error
 	in     bool // it has been answered
 }
@@ -125,7 +125,7 @@ func (h *testEngine) ask(id, name string) *testRequest {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.cancel = cancel
 	go func() {
-		lease, err := h.Lease(ctx, id)
+		lease, err := h.Open(ctx, id)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		g.lease, g.err, g.in = lease, err, true

@@ -250,7 +250,7 @@ func TestEightBits(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "eight", Path: dir}, {Name: "four", Path: dir, Quantize: "q4_k_m"}}})
 	for id, quantization := range map[string]string{"eight": "BF16", "four": "Q4_K_M"} {
 		for prompt, want := range map[string]string{"What is the capital of France?": "Paris", "What is 2 + 2?": "4"} {
-			res, err := gather(t.Context(), e, engine.GenerateRequest{Model: id, Prompt: user(prompt), MaxTokens: 40})
+			res, err := gather(t.Context(), e, id, engine.GenerateRequest{Prompt: user(prompt), MaxTokens: 40})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func TestEightBits(t *testing.T) {
 				t.Errorf("%s answers %q with %q, want %q in it", id, prompt, res.text[0], want)
 			}
 		}
-		if m, err := e.Resolve(id, engine.KindChat); err != nil || m.Quantization != quantization || m.Format != "safetensors" {
+		if m, err := e.Find(id, engine.KindChat); err != nil || m.Quantization != quantization || m.Format != "safetensors" {
 			t.Errorf("%+v, %v; want %s", m, err, quantization)
 		}
 	}
@@ -287,7 +287,7 @@ func TestSafeTensorsDirectory(t *testing.T) {
 	prompt := engine.Prompt{Tokens: []token.ID{1, 270, 280, 290, 300, 310}}
 	var texts []string
 	for _, id := range ids {
-		res, err := gather(t.Context(), e, engine.GenerateRequest{Model: id, Prompt: prompt, MaxTokens: 24, IgnoreEOS: true})
+		res, err := gather(t.Context(), e, id, engine.GenerateRequest{Prompt: prompt, MaxTokens: 24, IgnoreEOS: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestSafeTensorsDirectory(t *testing.T) {
 	if texts[0] == "" || texts[1] != texts[0] || texts[2] != texts[0] {
 		t.Errorf("replies %q, want the same three times", texts)
 	}
-	if _, err := gather(t.Context(), e, engine.GenerateRequest{Model: "Tiny-0.1B", Prompt: user("hi there"), MaxTokens: 2}); err != nil {
+	if _, err := gather(t.Context(), e, "Tiny-0.1B", engine.GenerateRequest{Prompt: user("hi there"), MaxTokens: 2}); err != nil {
 		t.Errorf("chat: %v", err)
 	}
 }

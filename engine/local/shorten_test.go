@@ -34,7 +34,7 @@ func (c *counted) Err() error {
 func textModelOf(t *testing.T, context int) *textModel {
 	t.Helper()
 	e := open(t, engine.Options{Defaulted: engine.ModelOptions{ContextLength: context}})
-	m, release, err := acquire[*textModel](t.Context(), e, "", engine.KindChat)
+	m, release, err := leased[*textModel](t.Context(), e, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,17 +78,15 @@ func dictionaryDir(path string) fs.FS {
 	return nil
 }
 
-// Speak renders a text, the first utterance first. Leaving the loop or ending
-// ctx stops it within one layer of the network.
-func (e *Engine) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
+// Speak implements engine.Lease.
+func (l *lease) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	return func(yield func(engine.Speech, error) bool) {
-		m, release, err := acquire[*speechModel](ctx, e, r.Model, engine.KindSpeech)
+		m, done, err := use[*speechModel](l, engine.KindSpeech, r.KeepAlive)
 		if err != nil {
 			yield(engine.Speech{}, err)
 			return
 		}
-		defer release()
-		e.setKeepAlive(m, r.KeepAlive)
+		defer done()
 		if err := m.crowd.enter(m.id, 2*time.Second); err != nil {
 			yield(engine.Speech{}, err)
 			return
@@ -102,7 +100,7 @@ func (e *Engine) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[eng
 		if r.Speed == 0 {
 			r.Speed = 1
 		}
-		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: e.voiceOf(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
+		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: l.e.voiceOf(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
 			if err != nil {
 				yield(engine.Speech{}, m.failure(err))
 				return

@@ -23,8 +23,8 @@ func texts(e *Engine) []engine.ModelInfo {
 	return slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool { return m.ID == engine.VoiceName })
 }
 
-func say(ctx context.Context, e *Engine, r engine.SpeakRequest) (samples []float32, chunks []engine.Speech, err error) {
-	for c, err := range e.Speak(ctx, r) {
+func say(ctx context.Context, e *Engine, model string, r engine.SpeakRequest) (samples []float32, chunks []engine.Speech, err error) {
+	for c, err := range e.Speak(ctx, model, r) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -39,7 +39,7 @@ const twoSentences = "Hello there. The quick brown fox jumps over the lazy dog, 
 func TestFormantVoice(t *testing.T) {
 	e := open(t, engine.Options{})
 	r := engine.SpeakRequest{Text: twoSentences, Voice: "alloy"}
-	samples, chunks, err := say(t.Context(), e, r)
+	samples, chunks, err := say(t.Context(), e, "", r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,21 +64,21 @@ func TestFormantVoice(t *testing.T) {
 	if at != len(r.Text) || words != len(strings.Fields(r.Text)) {
 		t.Errorf("%d of %d bytes, %d words", at, len(r.Text), words)
 	}
-	again, _, err := say(t.Context(), e, r)
+	again, _, err := say(t.Context(), e, "", r)
 	if err != nil || !slices.Equal(samples, again) {
 		t.Errorf("the second time it sounds different (%v)", err)
 	}
-	if fast, _, err := say(t.Context(), e, engine.SpeakRequest{Text: r.Text, Voice: "alloy", Speed: 2}); err != nil || len(fast) > len(samples)*2/3 {
+	if fast, _, err := say(t.Context(), e, "", engine.SpeakRequest{Text: r.Text, Voice: "alloy", Speed: 2}); err != nil || len(fast) > len(samples)*2/3 {
 		t.Errorf("at speed 2 it takes %d of %d samples (%v)", len(fast), len(samples), err)
 	}
 	var unknown *engine.Error
 	if err := e.CheckVoice(engine.VoiceName, "nobody"); !errors.As(err, &unknown) || unknown.Code != engine.CodeVoiceNotFound || !strings.Contains(unknown.Message, "af_bella") {
 		t.Errorf("voice nobody: %v", err)
 	}
-	if m, err := e.Resolve("tts-1", engine.KindSpeech); err != nil || m.ID != engine.VoiceName {
+	if m, err := e.Find("tts-1", engine.KindSpeech); err != nil || m.ID != engine.VoiceName {
 		t.Errorf("tts-1 is %+v (%v)", m, err)
 	}
-	if m, err := e.Resolve("whisper-1", engine.KindTranscription); err == nil {
+	if m, err := e.Find("whisper-1", engine.KindTranscription); err == nil {
 		t.Errorf("whisper-1 is %+v without a recogniser", m)
 	}
 	if err := e.CheckVoice("", "af_bella(2)+bm_lewis"); err != nil {
@@ -86,7 +86,7 @@ func TestFormantVoice(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := say(ctx, e, r); !errors.Is(err, context.Canceled) {
+	if _, _, err := say(ctx, e, "", r); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if v := e.Voices(); len(v) < 16 || v[0].Model != engine.VoiceName {
@@ -125,7 +125,7 @@ func kokoroDir(t *testing.T) string {
 func TestKokoro(t *testing.T) {
 	dir := kokoroDir(t)
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "kokoro", Path: dir}}})
-	if m, err := e.Resolve("", engine.KindSpeech); err != nil || m.ID != "kokoro" || m.Architecture != "kokoro" {
+	if m, err := e.Find("", engine.KindSpeech); err != nil || m.ID != "kokoro" || m.Architecture != "kokoro" {
 		t.Fatalf("the default voice is %+v (%v)", m, err)
 	}
 	var ids []string
@@ -137,11 +137,11 @@ func TestKokoro(t *testing.T) {
 	if want := []string{"af_bella", "bm_george", "fable", "coral", "cedar"}; !slices.Equal(ids, want) {
 		t.Errorf("voices %v; want %v", ids, want)
 	}
-	a, chunks, err := say(t.Context(), e, engine.SpeakRequest{Text: "Hi there, my friend.", Voice: "af_bella"})
+	a, chunks, err := say(t.Context(), e, "", engine.SpeakRequest{Text: "Hi there, my friend.", Voice: "af_bella"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := say(t.Context(), e, engine.SpeakRequest{Text: "Hi there, my friend.", Voice: "af_bella+bm_george"})
+	b, _, err := say(t.Context(), e, "", engine.SpeakRequest{Text: "Hi there, my friend.", Voice: "af_bella+bm_george"})
 	if err != nil || slices.Equal(a, b) || len(a) == 0 || chunks[0].Rate != 24000 {
 		t.Errorf("a mixture sounds like one voice, or %v", err)
 	}
@@ -168,13 +168,13 @@ func (s *sine) Read(dst []float32) (int, error) {
 func TestTranscribe(t *testing.T) {
 	dir := fixtures.Path(t, "whisper", "hf_tiny")
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "ear", Path: dir}}})
-	m, err := e.Resolve("", engine.KindTranscription)
+	m, err := e.Find("", engine.KindTranscription)
 	if err != nil || m.ID != "ear" || m.Architecture != "whisper" {
 		t.Fatalf("the default recogniser is %+v (%v)", m, err)
 	}
 	var info engine.TranscribeInfo
 	n := 0
-	for _, err := range e.Transcribe(t.Context(), engine.TranscribeRequest{Source: &sine{n: 32000}, AllSound: true, TranscribeOptions: engine.TranscribeOptions{Info: &info}}) {
+	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: &sine{n: 32000}, AllSound: true, TranscribeOptions: engine.TranscribeOptions{Info: &info}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestTranscribe(t *testing.T) {
 		t.Errorf("%d segments, %+v", n, info)
 	}
 	var wrong *engine.Error
-	for _, err := range e.Transcribe(t.Context(), engine.TranscribeRequest{Source: new(asr.Samples), TranscribeOptions: engine.TranscribeOptions{Language: "xx"}}) {
+	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(asr.Samples), TranscribeOptions: engine.TranscribeOptions{Language: "xx"}}) {
 		if !errors.As(err, &wrong) || wrong.Code != engine.CodeInvalidValue {
 			t.Errorf("language xx: %v", err)
 		}
@@ -205,7 +205,7 @@ func TestDetector(t *testing.T) {
 	}})
 	for name, speech := range map[string]bool{"energy": true, "ggml": false, "safetensors": false} {
 		var info engine.TranscribeInfo
-		for _, err := range e.Transcribe(t.Context(), engine.TranscribeRequest{Model: name, Source: &sine{n: 32000}, TranscribeOptions: engine.TranscribeOptions{Language: "en", Info: &info}}) {
+		for _, err := range e.Transcribe(t.Context(), name, engine.TranscribeRequest{Source: &sine{n: 32000}, TranscribeOptions: engine.TranscribeOptions{Language: "en", Info: &info}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +238,7 @@ func TestDetectorErrors(t *testing.T) {
 	}
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "ear", Path: fixtures.Path(t, "whisper", "hf_tiny"), Detector: filepath.Join(dir, "text.bin")}}})
 	var wrong *engine.Error
-	for _, err := range e.Transcribe(t.Context(), engine.TranscribeRequest{Source: new(asr.Samples)}) {
+	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(asr.Samples)}) {
 		if !errors.As(err, &wrong) || strings.Contains(wrong.Message, dir) || !strings.Contains(wrong.Message, "detector of speech") {
 			t.Errorf("error %v; want one for clients without paths", err)
 		}
@@ -258,7 +258,7 @@ func TestSpeechQueue(t *testing.T) {
 	var listeners sync.WaitGroup
 	for range 2 { // one speaks, one waits
 		listeners.Go(func() {
-			for _, err := range e.Speak(hold, r) {
+			for _, err := range e.Speak(hold, "kokoro", r) {
 				if err == nil {
 					began <- struct{}{}
 					<-hold.Done() // a client that reads slowly
@@ -269,14 +269,14 @@ func TestSpeechQueue(t *testing.T) {
 	for range 2 {
 		<-began
 	}
-	_, _, err := say(t.Context(), e, r)
+	_, _, err := say(t.Context(), e, "kokoro", r)
 	var full *engine.Error
 	if !errors.As(err, &full) || full.Code != engine.CodeQueueFull || full.RetryAfter <= 0 {
 		t.Errorf("the third request got %v, want %s with a time to come back", err, engine.CodeQueueFull)
 	}
 	leave()
 	listeners.Wait()
-	if samples, _, err := say(t.Context(), e, r); err != nil || len(samples) == 0 {
+	if samples, _, err := say(t.Context(), e, "kokoro", r); err != nil || len(samples) == 0 {
 		t.Errorf("after both left: %d samples, %v", len(samples), err)
 	}
 }
@@ -287,11 +287,11 @@ func TestVoiceAliases(t *testing.T) {
 	e := open(t, engine.Options{VoiceAliases: map[string]string{"alice": "bf_emma", "duo": "af_bella(2)+am_adam", "alloy": "bm_lewis"}})
 	same := func(a, b string) {
 		t.Helper()
-		x, _, err := say(t.Context(), e, engine.SpeakRequest{Text: "Hello.", Voice: a})
+		x, _, err := say(t.Context(), e, "", engine.SpeakRequest{Text: "Hello.", Voice: a})
 		if err != nil {
 			t.Fatal(err)
 		}
-		y, _, err := say(t.Context(), e, engine.SpeakRequest{Text: "Hello.", Voice: b})
+		y, _, err := say(t.Context(), e, "", engine.SpeakRequest{Text: "Hello.", Voice: b})
 		if err != nil || !slices.Equal(x, y) {
 			t.Errorf("%s does not sound like %s (%v)", a, b, err)
 		}

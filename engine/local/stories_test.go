@@ -12,7 +12,7 @@ import (
 func TestStories(t *testing.T) {
 	path := fixtures.Path(t, "real", "stories260K.gguf")
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "stories", Path: path}}})
-	res, err := gather(t.Context(), e, engine.GenerateRequest{Model: "stories", Prompt: engine.Prompt{Text: "Once upon a time"}, MaxTokens: 200})
+	res, err := gather(t.Context(), e, "stories", engine.GenerateRequest{Prompt: engine.Prompt{Text: "Once upon a time"}, MaxTokens: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,13 @@ import (
 	"quern/engine/token"
 )
 
-// Tokenize shows the tokens of a prompt, however long it is.
-func (e *Engine) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
-	m, release, err := acquire[*textModel](ctx, e, r.Model, "")
+// Tokenize implements engine.Lease.
+func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
+	m, done, err := use[*textModel](l, "", nil)
 	if err != nil {
 		return engine.TokenizeResult{}, err
 	}
-	defer release()
+	defer done()
 	res := engine.TokenizeResult{Context: m.context}
 	if r.Prompt.Messages != nil {
 		c, err := m.converse(ctx, &r.Prompt)
@@ -49,13 +49,13 @@ func (e *Engine) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine
 // may stand for more than a hundred bytes.
 const maxSpelled = 64 << 20
 
-// Detokenize returns the text of tokens, control tokens spelled out.
-func (e *Engine) Detokenize(ctx context.Context, name string, ids []token.ID) (string, error) {
-	m, release, err := acquire[*textModel](ctx, e, name, "")
+// Detokenize implements engine.Lease.
+func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (string, error) {
+	m, done, err := use[*textModel](l, "", nil)
 	if err != nil {
 		return "", err
 	}
-	defer release()
+	defer done()
 	if err := m.known(ids, "tokens"); err != nil {
 		return "", err
 	}

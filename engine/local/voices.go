@@ -64,19 +64,15 @@ func (e *Engine) speakers() []*entry {
 	return out
 }
 
-// CheckVoice reports whether a model can speak in a voice.
-func (e *Engine) CheckVoice(model, voice string) error {
-	e.mu.Lock()
-	n, err := e.lookup(model, engine.KindSpeech)
-	e.mu.Unlock()
+// CheckVoice implements engine.Lease.
+func (l *lease) CheckVoice(voice string) error {
+	_, done, err := use[*speechModel](l, engine.KindSpeech, nil)
 	if err != nil {
 		return err
 	}
-	voices, err := n.head.voices, n.head.mute
-	if err != nil {
-		return loadError(n.id, err)
-	}
-	return voiceError(tts.Check(voices, e.voiceOf(voice)), voices)
+	defer done()
+	voices := l.n.head.voices
+	return voiceError(tts.Check(voices, l.e.voiceOf(voice)), voices)
 }
 
 // voiceError is what clients hear of a voice that is not there.

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"iter"
+
+	"quern/engine/token"
+)
+
+// A Lease is a model kept in memory for one request: what is known of it, and what
+// it can be asked. What a model of its kind cannot do is refused with
+// CodeModelNotSupported. Actions end with their context; errors are *Error or the
+// context's, and an error is the last thing a sequence yields. Leaving a sequence
+// cancels its work.
+//
+// A request holds one Lease at a time: who waits for a second model while holding
+// a first may wait for ever.
+type Lease interface {
+	// Info describes the model as it was when it was leased.
+	Info() ModelInfo
+	// Defaults are the model's own sampling values.
+	Defaults() Sampling
+	// CheckVoice reports whether a model that speaks has a voice.
+	CheckVoice(voice string) error
+
+	// Generate answers a prompt.
+	Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error]
+	// Embed turns texts into vectors.
+	Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
+	// Rerank scores documents by a query, with a reranker or an embedding model.
+	Rerank(ctx context.Context, r RerankRequest) (RerankResult, error)
+	// Tokenize shows the tokens of a prompt, however long it is.
+	Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error)
+	// Detokenize returns the text of tokens, control tokens spelled out.
+	Detokenize(ctx context.Context, ids []token.ID) (string, error)
+	// Transcribe writes down what is said in the source, segment by segment.
+	Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[Segment, error]
+	// Speak renders a text, the first utterance first.
+	Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error]
+
+	// Release ends the lease. It may be called more than once.
+	Release()
+}

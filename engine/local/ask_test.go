@@ -1,0 +1,90 @@
+package local
+
+import (
+	"context"
+	"iter"
+
+	"quern/engine"
+	"quern/engine/token"
+)
+
+// What a request does, for tests that ask one thing of a model: it is leased for
+// that alone.
+
+func with[T any](ctx context.Context, e *Engine, model string, kind engine.Kind, do func(engine.Lease) (T, error)) (T, error) {
+	var kinds []engine.Kind
+	if kind != "" {
+		kinds = append(kinds, kind)
+	}
+	l, err := e.Open(ctx, model, kinds...)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer l.Release()
+	return do(l)
+}
+
+func stream[T any](ctx context.Context, e *Engine, model string, kind engine.Kind, do func(engine.Lease) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		_, err := with(ctx, e, model, kind, func(l engine.Lease) (struct{}, error) {
+			do(l)(yield)
+			return struct{}{}, nil
+		})
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+func (e *Engine) Generate(ctx context.Context, model string, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+	kind := engine.KindCompletion
+	if r.Prompt.Messages != nil {
+		kind = engine.KindChat
+	}
+	return stream(ctx, e, model, kind, func(l engine.Lease) iter.Seq2[engine.Event, error] { return l.Generate(ctx, r) })
+}
+
+func (e *Engine) Embed(ctx context.Context, model string, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	return with(ctx, e, model, engine.KindEmbedding, func(l engine.Lease) (engine.EmbedResult, error) { return l.Embed(ctx, r) })
+}
+
+func (e *Engine) Rerank(ctx context.Context, model string, r engine.RerankRequest) (engine.RerankResult, error) {
+	return with(ctx, e, model, "", func(l engine.Lease) (engine.RerankResult, error) { return l.Rerank(ctx, r) })
+}
+
+func (e *Engine) Tokenize(ctx context.Context, model string, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
+	return with(ctx, e, model, "", func(l engine.Lease) (engine.TokenizeResult, error) { return l.Tokenize(ctx, r) })
+}
+
+func (e *Engine) Detokenize(ctx context.Context, model string, ids []token.ID) (string, error) {
+	return with(ctx, e, model, "", func(l engine.Lease) (string, error) { return l.Detokenize(ctx, ids) })
+}
+
+func (e *Engine) Transcribe(ctx context.Context, model string, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
+	return stream(ctx, e, model, engine.KindTranscription, func(l engine.Lease) iter.Seq2[engine.Segment, error] { return l.Transcribe(ctx, r) })
+}
+
+func (e *Engine) Speak(ctx context.Context, model string, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
+	return stream(ctx, e, model, engine.KindSpeech, func(l engine.Lease) iter.Seq2[engine.Speech, error] { return l.Speak(ctx, r) })
+}
+
+func (e *Engine) CheckVoice(model, voice string) error {
+	_, err := with(context.Background(), e, model, engine.KindSpeech, func(l engine.Lease) (struct{}, error) { return struct{}{}, l.CheckVoice(voice) })
+	return err
+}
+
+func (e *Engine) Load(ctx context.Context, model string) error {
+	_, err := with(ctx, e, model, "", func(engine.Lease) (struct{}, error) { return struct{}{}, nil })
+	return err
+}
+
+// leased returns a model of the engine's own type.
+func leased[M loaded](ctx context.Context, e *Engine, model string) (m M, release func(), err error) {
+	l, err := e.Open(ctx, model)
+	if err != nil {
+		return m, nil, err
+	}
+	return l.(*lease).model.(M), l.Release, nil
+}
