@@ -62,7 +62,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Run(strings.TrimSuffix(filepath.Base(file), ".gguf"), func(b *testing.B) {
 			m, err := model.Open(stacked(b, file, 32))
 			if err != nil {
-				b.Skip(err)
+				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
