@@ -87,11 +87,11 @@ func (r *exprGraph) dot() ([]byte, error) { return []byte(r.g.ToDot()), nil }
 
 // types are gorgonia's types of kinds. A leading dimension of no kind yet is a
 // variable, which inference replaces.
-var types = [...][sameLead + 1]hm.Type{float32s: typesOf(float32s, tensor.Float32), int32s: typesOf(int32s, tensor.Int32)}
+var types = [...][sameLead + 1]hm.Type{float32s: typesOf(2, tensor.Float32), int32s: typesOf(1, tensor.Int32)}
 
-func typesOf(n number, t tensor.Dtype) (list [sameLead + 1]hm.Type) {
+func typesOf(dims int, t tensor.Dtype) (list [sameLead + 1]hm.Type) {
 	for i, lead := range []hm.Type{PerRow: hm.TypeConst("row"), PerWant: hm.TypeConst("wanted row"), sameLead: hm.TypeVariable('a')} {
-		list[i] = gorgonia.TensorType{Dims: dims[n], Of: hm.NewRecordType("", t, lead)}
+		list[i] = gorgonia.TensorType{Dims: dims, Of: hm.NewRecordType("", t, lead)}
 	}
 	return list
 }

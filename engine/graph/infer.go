@@ -30,7 +30,6 @@ const (
 var (
 	numberNames = [...]string{float32s: "float32", int32s: "int32"}
 	leadNames   = [...]string{PerRow: " per row", PerWant: " per wanted row", sameLead: " of the same rows"}
-	dims        = [...]int{float32s: 2, int32s: 1}
 )
 
 func (k kind) String() string { return numberNames[k.of] + leadNames[k.lead] }
