@@ -151,14 +151,16 @@ func breaches(pkg string, imports []string) []string {
 
 func TestArrows(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		env  []string
-		args []string
+		name     string
+		env      []string
+		args     []string
+		gorgonia bool
 	}{
-		{"default", nil, nil},
-		{"wasm", []string{"GOOS=js", "GOARCH=wasm"}, nil},
-		{"windows", []string{"GOOS=windows", "GOARCH=amd64"}, nil},
-		{"cuda", nil, []string{"-tags", "cuda"}},
+		{"default", nil, nil, true},
+		{"wasm", []string{"GOOS=js", "GOARCH=wasm"}, nil, false},
+		{"windows", []string{"GOOS=windows", "GOARCH=amd64"}, nil, true},
+		{"cuda", nil, []string{"-tags", "cuda"}, false},
+		{"nogorgonia", nil, []string{"-tags", "nogorgonia"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := exec.Command("go", append(append([]string{"list", "-e", "-json=ImportPath,Imports"}, tt.args...), "quern/...")...)
@@ -168,7 +170,7 @@ func TestArrows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen := 0
+			seen, gorgonia := 0, false
 			for dec := json.NewDecoder(strings.NewReader(string(text))); ; {
 				var p struct {
 					ImportPath string
@@ -180,12 +182,16 @@ func TestArrows(t *testing.T) {
 					t.Fatal(err)
 				}
 				seen++
+				gorgonia = gorgonia || slices.Contains(p.Imports, "gorgonia.org/gorgonia")
 				for _, b := range breaches(p.ImportPath, p.Imports) {
 					t.Error(b)
 				}
 			}
 			if seen < 10 {
 				t.Errorf("go list named %d packages; the check saw next to nothing", seen)
+			}
+			if gorgonia != tt.gorgonia {
+				t.Errorf("built with gorgonia: %v, want %v", gorgonia, tt.gorgonia)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 
 	"quern/formats/weights"
@@ -9,7 +10,9 @@ import (
 // A Value is the result of a recorded op, or an input of the Program. The zero
 // Value is what every method returns after an error.
 type Value struct {
+	rec   recorder
 	n     handle
+	kind  kind
 	shape Shape
 }
 
@@ -21,32 +24,34 @@ func (v Value) Shape() Shape { return v.shape }
 type Builder struct {
 	rec        recorder
 	rows, want int
+	uses       map[int][]recordedUse // by layer of the cache
+	compiled   bool
 	err        error
 
 	tokens, positions, wanted, features Value
 }
 
-// A recorder keeps what was recorded. The default build keeps it in a gorgonia
-// ExprGraph; see exprgraph.go and inorder.go.
+// A recorder infers type and shape of what is recorded and keeps it. The default
+// build does both with gorgonia; see exprgraph.go and inorder.go.
 type recorder interface {
-	input(name string, s Shape) handle
-	apply(op Op, out Shape, in []handle) (handle, error)
-	// nodes returns everything recorded in recording order, which is an order
-	// of execution too.
-	nodes() []recorded
+	input(name string, k kind, s Shape) Value
+	apply(c call) (Value, error)
+	// sorted returns everything recorded in an order of execution.
+	sorted() ([]recorded, error)
 	// dot renders the recording for Graphviz.
 	dot() ([]byte, error)
 }
 
-// A handle names a recorded node by its place in recording order.
+// A handle is the place of a node in recording order.
 type handle int
 
 // A recorded node is an input (op nil) or an op applied to earlier nodes.
 type recorded struct {
-	name  string // of an input
-	op    Op
-	in    []handle
-	shape Shape
+	Value
+	name   string // of an input
+	op     Op
+	in     []handle // the op's inputs, then what has to come before it
+	inputs int
 }
 
 // NewBuilder starts the recording of a pass over at most rows rows, of which
@@ -59,7 +64,7 @@ func newBuilder(rows, want int, rec recorder) *Builder {
 	if rows < 1 || want < 1 {
 		panic(fmt.Sprintf("graph: a pass over %d rows with %d wanted", rows, want))
 	}
-	return &Builder{rec: rec, rows: rows, want: want}
+	return &Builder{rec: rec, rows: rows, want: want, uses: make(map[int][]recordedUse)}
 }
 
 // Names of the inputs every batch brings.
@@ -70,27 +75,27 @@ const (
 	inFeatures  = "features"
 )
 
-func (b *Builder) input(v *Value, name string, s ...int) Value {
+func (b *Builder) input(v *Value, name string, k kind, s ...int) Value {
 	if v.shape == nil {
-		*v = Value{b.rec.input(name, s), s}
+		*v = b.rec.input(name, k, s)
 	}
 	return *v
 }
 
 // Tokens is the batch's token ids, (rows).
-func (b *Builder) Tokens() Value { return b.input(&b.tokens, inTokens, b.rows) }
+func (b *Builder) Tokens() Value { return b.input(&b.tokens, inTokens, rowIDs, b.rows) }
 
 // Positions is each row's place in its sequence, (rows).
-func (b *Builder) Positions() Value { return b.input(&b.positions, inPositions, b.rows) }
+func (b *Builder) Positions() Value { return b.input(&b.positions, inPositions, rowIDs, b.rows) }
 
 // Wanted is the numbers of the rows whose results are read, (want).
-func (b *Builder) Wanted() Value { return b.input(&b.wanted, inWanted, b.want) }
+func (b *Builder) Wanted() Value { return b.input(&b.wanted, inWanted, wantIDs, b.want) }
 
 // Features is numbers a batch brings instead of tokens, (rows, width). A Program
 // that has them is an encoder: it is run seldom and over many rows at once, and
 // a backend may spend a little on each weight that pays off over rows.
 func (b *Builder) Features(width int) Value {
-	v := b.input(&b.features, inFeatures, b.rows, width)
+	v := b.input(&b.features, inFeatures, perRow, b.rows, width)
 	if v.shape[1] != width {
 		return b.fail(fmt.Errorf("features of %d and of %d", v.shape[1], width))
 	}
@@ -101,23 +106,38 @@ func (b *Builder) apply(op Op, in ...Value) Value {
 	if b.err != nil {
 		return Value{}
 	}
-	shapes := make([]Shape, len(in))
-	nodes := make([]handle, len(in))
+	if b.compiled {
+		return b.fail(fmt.Errorf("%s: recorded after Compile", opName(op)))
+	}
 	for i, v := range in {
-		if v.shape == nil {
-			return b.fail(fmt.Errorf("%T: input %d was never recorded", op, i))
+		if err := b.owns(v); err != nil {
+			return b.fail(fmt.Errorf("%s: input %d %w", opName(op), i, err))
 		}
-		shapes[i], nodes[i] = v.shape, v.n
 	}
-	out, err := op.Out(shapes...)
+	c := call{op: op, in: in}
+	layer, _, cached := cacheUse(op)
+	if cached {
+		c.before = b.uses[layer]
+	}
+	v, err := b.rec.apply(c)
 	if err != nil {
-		return b.fail(err)
+		return b.fail(c.explain(err))
 	}
-	n, err := b.rec.apply(op, out, nodes)
-	if err != nil {
-		return b.fail(err)
+	if cached {
+		b.uses[layer] = append(b.uses[layer], recordedUse{op, v})
 	}
-	return Value{n, out}
+	return v
+}
+
+// owns checks that v was recorded, and here.
+func (b *Builder) owns(v Value) error {
+	switch v.rec {
+	case b.rec:
+		return nil
+	case nil:
+		return errors.New("was never recorded")
+	}
+	return fmt.Errorf("of shape %v belongs to another recording", v.shape)
 }
 
 func (b *Builder) fail(err error) Value {

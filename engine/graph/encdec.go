@@ -53,12 +53,6 @@ type (
 	}
 )
 
-func (Conv1D) Arity() int         { return 1 }
-func (DenseAttention) Arity() int { return 3 }
-func (Store) Arity() int          { return 3 }
-func (CrossAttention) Arity() int { return 1 }
-func (CrossScores) Arity() int    { return 1 }
-
 func (o Conv1D) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 3 {
 		return nil, fmt.Errorf("conv1d: weight must have three dimensions, got %s", describe(o.Weight))

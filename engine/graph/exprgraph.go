@@ -1,10 +1,13 @@
-//go:build !js && !cuda
+//go:build !js && !cuda && !nogorgonia
 
 package graph
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -13,108 +16,129 @@ import (
 
 func newRecorder() recorder { return &exprGraph{g: gorgonia.NewGraph()} }
 
-// exprGraph keeps the recording in a gorgonia expression graph, which checks
-// types, arity and order and draws itself. Programs are not run on gorgonia's
-// machine: it costs over a microsecond and 16 allocations a node.
-type exprGraph struct {
-	g    *gorgonia.ExprGraph
-	list []*gorgonia.Node
-	at   map[int64]handle // gorgonia's node id → handle
+// exprGraph keeps the recording in a gorgonia expression graph. gorgonia infers
+// type and shape of every value from the ops, sorts them and draws them.
+// Programs are not run on gorgonia's machine: it costs over a microsecond and
+// 16 allocations a node. A handle is the place of a node in AllNodes.
+type exprGraph struct{ g *gorgonia.ExprGraph }
 
-	// eval, when set, lets gorgonia's own machine run the graph: tests compare
-	// it with the Program.
-	eval func(op Op, dst []float32, in [][]float32) error
-}
-
-// exprOp adapts an Op to gorgonia.Op; it is the only such adapter.
+// exprOp is an Op as gorgonia sees it. Its children are the op's inputs and, if
+// another op's use of the cache has to come first, that op's result.
 type exprOp struct {
-	op     Op
+	call
 	serial uint32
-	in     []Shape
-	out    Shape
-	graph  *exprGraph
 }
 
-func (r *exprGraph) keep(n *gorgonia.Node) handle {
-	if r.at == nil {
-		r.at = make(map[int64]handle)
-	}
-	h := handle(len(r.list))
-	r.at[n.ID()] = h
-	r.list = append(r.list, n)
-	return h
+var _ gorgonia.Op = exprOp{}
+
+func (r *exprGraph) value(n *gorgonia.Node) Value {
+	return Value{r, handle(n.ID()), kindOf(n.Type()), Shape(n.Shape())}
 }
 
-func (r *exprGraph) input(name string, s Shape) handle {
-	return r.keep(gorgonia.NewTensor(r.g, gorgonia.Float32, len(s),
+func (r *exprGraph) input(name string, k kind, s Shape) Value {
+	return r.value(gorgonia.NewUniqueNode(gorgonia.WithType(typeOf(k)), gorgonia.In(r.g),
 		gorgonia.WithShape(s...), gorgonia.WithName(name)))
 }
 
-func (r *exprGraph) apply(op Op, out Shape, in []handle) (handle, error) {
-	e := exprOp{op: op, serial: uint32(len(r.list)), out: out, graph: r}
-	nodes := make([]*gorgonia.Node, len(in))
-	for i, h := range in {
-		nodes[i] = r.list[h]
-		e.in = append(e.in, Shape(nodes[i].Shape()))
+func (r *exprGraph) apply(c call) (Value, error) {
+	all := r.g.AllNodes()
+	var nodes gorgonia.Nodes
+	for _, v := range slices.Concat(c.in, c.after()) {
+		nodes = append(nodes, all[v.n])
 	}
-	n, err := gorgonia.ApplyOp(e, nodes...)
+	n, err := gorgonia.ApplyOp(exprOp{c, uint32(len(all))}, nodes...)
 	if err != nil {
-		return 0, fmt.Errorf("recording %s: %w", opName(op), err)
+		// gorgonia wraps the cause in prints of its structures.
+		for errors.Unwrap(err) != nil {
+			err = errors.Unwrap(err)
+		}
+		return Value{}, err
 	}
-	if _, merged := r.at[n.ID()]; merged {
-		return 0, fmt.Errorf("recording %s: merged with another node", opName(op))
+	if int(n.ID()) != len(all) {
+		return Value{}, fmt.Errorf("merged with node %d", n.ID())
 	}
-	return r.keep(n), nil
+	return r.value(n), nil
 }
 
-func (r *exprGraph) nodes() []recorded {
-	// AllNodes is in recording order; Sort would yield results first.
-	all := r.g.AllNodes()
-	list := make([]recorded, len(all))
-	for i, n := range all {
-		list[i] = recorded{name: n.Name(), shape: Shape(n.Shape())}
-		e, ok := n.Op().(exprOp)
-		if !ok {
-			continue
-		}
-		list[i].op, list[i].name = e.op, ""
-		for it := r.g.From(n.ID()); it.Next(); {
-			list[i].in = append(list[i].in, r.at[it.Node().ID()])
-		}
+// sorted is in gorgonia's order. Of the orders the edges allow it has the one
+// that was recorded.
+func (r *exprGraph) sorted() ([]recorded, error) {
+	nodes, err := gorgonia.Sort(r.g) // results first
+	if err != nil {
+		return nil, err
 	}
-	return list
+	list := make([]recorded, 0, len(nodes))
+	for _, n := range slices.Backward(nodes) {
+		e := recorded{Value: r.value(n)}
+		if op, ok := n.Op().(exprOp); ok {
+			e.op, e.inputs = op.op, len(op.in)
+			for it := r.g.From(n.ID()); it.Next(); {
+				e.in = append(e.in, handle(it.Node().ID()))
+			}
+		} else {
+			e.name = n.Name()
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 func (r *exprGraph) dot() ([]byte, error) { return []byte(r.g.ToDot()), nil }
 
+// types are gorgonia's types of kinds. A leading dimension of no kind yet is a
+// variable, which inference replaces.
+var types = [...][sameLead + 1]hm.Type{float32s: typesOf(2, tensor.Float32), int32s: typesOf(1, tensor.Int32)}
+
+func typesOf(dims int, t tensor.Dtype) (list [sameLead + 1]hm.Type) {
+	for i, lead := range []hm.Type{PerRow: hm.TypeConst("row"), PerWant: hm.TypeConst("wanted row"), sameLead: hm.TypeVariable('a')} {
+		list[i] = gorgonia.TensorType{Dims: dims, Of: hm.NewRecordType("", t, lead)}
+	}
+	return list
+}
+
+func typeOf(k kind) hm.Type { return types[k.of][k.lead] }
+
+func kindOf(t hm.Type) kind {
+	for _, k := range []kind{perRow, perWant, rowIDs, wantIDs} {
+		if typeOf(k).Eq(t) {
+			return k
+		}
+	}
+	panic(fmt.Sprintf("graph: gorgonia inferred %v", t))
+}
+
 // Type is a fresh function type each call: gorgonia unifies it in place.
 func (e exprOp) Type() hm.Type {
-	ts := make([]hm.Type, 0, len(e.in)+1)
-	for _, s := range append(e.in[:len(e.in):len(e.in)], e.out) {
-		ts = append(ts, gorgonia.TensorType{Dims: len(s), Of: tensor.Float32})
+	s, ok := signatureOf(e.op)
+	if !ok {
+		return hm.TypeConst("unknown op")
 	}
-	return hm.NewFnType(ts...)
+	var ts []hm.Type
+	for _, k := range s.in {
+		ts = append(ts, typeOf(k))
+	}
+	for range e.after() {
+		ts = append(ts, hm.TypeVariable('c'))
+	}
+	return hm.NewFnType(append(ts, typeOf(s.out))...)
 }
 
-func (e exprOp) Arity() int { return e.op.Arity() }
-
-func (e exprOp) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {
-	return tensor.Shape(e.out), nil
+func (e exprOp) Arity() int {
+	s, _ := signatureOf(e.op)
+	return len(s.in) + len(e.after())
 }
 
-func (e exprOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	if e.graph.eval == nil {
-		return nil, fmt.Errorf("graph: %s is recorded, not run, by gorgonia", opName(e.op))
+func (e exprOp) InferShape(children ...gorgonia.DimSizer) (tensor.Shape, error) {
+	in := make([]Shape, len(e.in))
+	for i := range in {
+		in[i] = Shape(children[i].(tensor.Shape))
 	}
-	args := make([][]float32, len(in))
-	for i, v := range in {
-		args[i] = v.Data().([]float32)
-	}
-	dst := make([]float32, e.out.Elems())
-	if err := e.graph.eval(e.op, dst, args); err != nil {
-		return nil, err
-	}
-	return tensor.New(tensor.WithShape(e.out...), tensor.WithBacking(dst)), nil
+	out, err := e.shape(in...)
+	return tensor.Shape(out), err
+}
+
+func (e exprOp) Do(...gorgonia.Value) (gorgonia.Value, error) {
+	return nil, fmt.Errorf("graph: %s is recorded, not run, by gorgonia", opName(e.op))
 }
 
 func (e exprOp) ReturnsPtr() bool     { return true }
@@ -125,4 +149,4 @@ func (e exprOp) String() string       { return opName(e.op) }
 // Hashcode is the op's serial number: gorgonia merges nodes whose hashes agree
 // without comparing their children.
 func (e exprOp) Hashcode() uint32      { return e.serial }
-func (e exprOp) WriteHash(h hash.Hash) { fmt.Fprintf(h, "%T#%d", e.op, e.serial) }
+func (e exprOp) WriteHash(h hash.Hash) { h.Write(binary.LittleEndian.AppendUint32(nil, e.serial)) }

@@ -52,8 +52,8 @@ func record(b *Builder, attention bool) Value {
 		// An encoder of the same width, and a decoder's look at it.
 		e := b.Activate(b.Conv1D(b.Features(6), Conv1D{Weight: matrix("conv", hidden, 3, 3), Bias: matrix("convb", hidden, 1), Steps: 2, Stride: 2}), GELU)
 		e = b.DenseAttention(e, e, e, DenseAttention{Heads: 2, HeadDim: 4, Scale: 0.5})
-		x = b.Store(x, e, e, 0)
-		cross := CrossAttention{Heads: 2, HeadDim: 4, Tokens: 8, Scale: 0.5}
+		x = b.Store(x, e, e, 2)
+		cross := CrossAttention{Layer: 2, Heads: 2, HeadDim: 4, Tokens: 8, Scale: 0.5}
 		x = b.Add(x, b.CrossAttention(x, cross))
 		x = b.CrossScores(x, CrossScores{cross, []int{1}})
 	}
@@ -127,13 +127,13 @@ func TestBuilderErrors(t *testing.T) {
 		{"norm", "rmsnorm: w [3] over rows", func(b *Builder) Value {
 			return b.RMSNorm(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 3), 1)
 		}},
-		{"add", "shapes [4 8] and [1 8] differ", func(b *Builder) Value {
+		{"add", "shapes [4 8] and [4 6] differ", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Add(x, b.Take(x, b.Wanted()))
+			return b.Add(x, b.Linear(x, matrix("w", 6, 8), nil))
 		}},
 		{"gate", "gate: shapes", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Gate(x, b.Take(x, b.Wanted()), SiLU)
+			return b.Gate(x, b.Linear(x, matrix("w", 6, 8), nil), SiLU)
 		}},
 		{"rope", "rope: 3 pairs in a head of 4", func(b *Builder) Value {
 			return b.Rope(b.Embed(b.Tokens(), matrix("e", 5, 8)), b.Positions(), Rope{HeadDim: 4, Freqs: make([]float64, 3)})
@@ -197,9 +197,9 @@ func TestBuilderErrors(t *testing.T) {
 			y := b.Linear(x, matrix("w", 6, 8), nil)
 			return b.DenseAttention(x, x, y, DenseAttention{Heads: 2, HeadDim: 4})
 		}},
-		{"store", "store: k [4 8] and v [1 8] beside rows [4 8]", func(b *Builder) Value {
+		{"store", "store: k [4 8] and v [4 6] beside rows [4 8]", func(b *Builder) Value {
 			x := b.Features(8)
-			return b.Store(x, x, b.Take(x, b.Wanted()), 0)
+			return b.Store(x, x, b.Linear(x, matrix("w", 6, 8), nil), 0)
 		}},
 		{"cross attention", "cross attention: q [4 8] for 3 heads of 4", func(b *Builder) Value {
 			return b.CrossAttention(b.Features(8), CrossAttention{Heads: 3, HeadDim: 4, Tokens: 2})
@@ -246,7 +246,11 @@ func TestOpsIsComplete(t *testing.T) {
 	}
 	b := newBuilder(2, 1, new(inorder))
 	record(b, true)
-	for _, n := range b.rec.nodes() {
+	nodes, err := b.rec.sorted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
 		if n.op != nil {
 			recorded[reflect.TypeOf(n.op)] = true
 		}

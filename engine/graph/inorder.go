@@ -3,24 +3,48 @@ package graph
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
+
+	"quern/formats/weights"
 )
 
-// inorder keeps the recording as a list. The js and cuda builds use it in
-// place of gorgonia, which would add 25 MB to a wasm file and, under the cuda
-// tag, needs cgo and a CUDA toolkit of its own.
+// inorder keeps the recording as a list and infers by itself. Builds for js and
+// with the tags cuda and nogorgonia use it in place of gorgonia, which would add
+// 25 MB to a wasm file, needs cgo and a CUDA toolkit of its own under the cuda
+// tag, and is a fourth of the binary elsewhere.
 type inorder struct{ list []recorded }
 
-func (r *inorder) input(name string, s Shape) handle {
-	r.list = append(r.list, recorded{name: name, shape: s})
-	return handle(len(r.list) - 1)
+func (r *inorder) input(name string, k kind, s Shape) Value {
+	v := Value{r, handle(len(r.list)), k, s}
+	r.list = append(r.list, recorded{Value: v, name: name})
+	return v
 }
 
-func (r *inorder) apply(op Op, out Shape, in []handle) (handle, error) {
-	r.list = append(r.list, recorded{op: op, in: in, shape: out})
-	return handle(len(r.list) - 1), nil
+func (r *inorder) apply(c call) (Value, error) {
+	s, known := signatureOf(c.op)
+	k, ok := s.result(c.in)
+	if !known || !ok {
+		return Value{}, errTypes
+	}
+	shapes := make([]Shape, len(c.in))
+	for i, v := range c.in {
+		shapes[i] = v.shape
+	}
+	out, err := c.shape(shapes...)
+	if err != nil {
+		return Value{}, err
+	}
+	n := recorded{Value: Value{r, handle(len(r.list)), k, out}, op: c.op, inputs: len(c.in)}
+	for _, v := range slices.Concat(c.in, c.after()) {
+		n.in = append(n.in, v.n)
+	}
+	r.list = append(r.list, n)
+	return n.Value, nil
 }
 
-func (r *inorder) nodes() []recorded { return r.list }
+// sorted is in recording order: what an op needs was recorded before it.
+func (r *inorder) sorted() ([]recorded, error) { return r.list, nil }
 
 func (r *inorder) dot() ([]byte, error) {
 	var b bytes.Buffer
@@ -43,32 +67,31 @@ func label(n recorded) string {
 	return fmt.Sprintf("%s %v", opName(n.op), []int(n.shape))
 }
 
-// opName is the op's type and, where it has one, its weight.
+// opName is the op's type and, where it has one, its weight or layer.
 func opName(op Op) string {
-	name := fmt.Sprintf("%T", op)[len("graph."):]
+	name := strings.TrimPrefix(fmt.Sprintf("%T", op), "graph.")
+	if layer, _, ok := cacheUse(op); ok {
+		return fmt.Sprintf("%s layer %d", name, layer)
+	}
+	var w *weights.Tensor
 	switch o := op.(type) {
 	case Embed:
-		name += " " + o.Weight.Name
+		w = o.Weight
 	case RMSNorm:
-		name += " " + o.Weight.Name
+		w = o.Weight
 	case LayerNorm:
-		name += " " + o.Weight.Name
+		w = o.Weight
 	case Experts:
-		name += " " + o.Gate.Name
+		w = o.Gate
 	case Bias:
-		name += " " + o.Vector.Name
+		w = o.Vector
 	case Linear:
-		name += " " + o.Weight.Name
+		w = o.Weight
 	case Conv1D:
-		name += " " + o.Weight.Name
-	case Store:
-		name += fmt.Sprintf(" layer %d", o.Layer)
-	case CrossAttention:
-		name += fmt.Sprintf(" layer %d", o.Layer)
-	case CrossScores:
-		name += fmt.Sprintf(" layer %d", o.Layer)
-	case Attention:
-		name += fmt.Sprintf(" layer %d", o.Layer)
+		w = o.Weight
+	}
+	if w != nil {
+		name += " " + w.Name
 	}
 	return name
 }

@@ -39,8 +39,6 @@ func (s Shape) equal(o Shape) bool {
 
 // An Op is one step of a forward pass.
 type Op interface {
-	// Arity is the number of inputs.
-	Arity() int
 	// Out checks the inputs' shapes and returns the result's. It fails when
 	// weights and inputs do not fit, with both sizes in the message.
 	Out(in ...Shape) (Shape, error)
@@ -183,22 +181,6 @@ func (a Act) String() string {
 	}
 	return fmt.Sprintf("Act(%d)", uint8(a))
 }
-
-func (Embed) Arity() int     { return 1 }
-func (Take) Arity() int      { return 2 }
-func (RMSNorm) Arity() int   { return 1 }
-func (LayerNorm) Arity() int { return 1 }
-func (Linear) Arity() int    { return 1 }
-func (Bias) Arity() int      { return 1 }
-func (Add) Arity() int       { return 2 }
-func (Scale) Arity() int     { return 1 }
-func (SoftCap) Arity() int   { return 1 }
-func (Activate) Arity() int  { return 1 }
-func (Gate) Arity() int      { return 2 }
-func (Weigh) Arity() int     { return 2 }
-func (Rope) Arity() int      { return 2 }
-func (Attention) Arity() int { return 3 }
-func (Experts) Arity() int   { return 2 }
 
 func (o Embed) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {
@@ -351,13 +333,4 @@ func describe(t *weights.Tensor) string {
 		return "nothing"
 	}
 	return fmt.Sprintf("%s %v", t.Name, t.Shape)
-}
-
-// Ops lists one value of every op, for tests that a backend knows them all.
-func Ops() []Op {
-	return []Op{
-		Embed{}, Take{}, RMSNorm{}, LayerNorm{}, Linear{}, Bias{}, Add{}, Scale{}, SoftCap{},
-		Activate{}, Gate{}, Weigh{}, Rope{}, Attention{}, Experts{},
-		Conv1D{}, DenseAttention{}, Store{}, CrossAttention{}, CrossScores{},
-	}
 }

@@ -1,6 +1,9 @@
 package graph
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Program is a forward pass in execution order with its buffers assigned.
 // It runs any number of rows up to Rows: Lead says which count a value's
@@ -20,6 +23,8 @@ type Lead uint8
 const (
 	PerRow  Lead = iota // rows of the batch
 	PerWant             // wanted rows
+
+	sameLead // of an op's type: any, but the same for all that say so
 )
 
 // A ValueInfo describes a value of a Program.
@@ -52,60 +57,52 @@ type Step struct {
 }
 
 // Compile orders the recording and assigns buffers, so that values which are
-// never alive together share one. Values no result needs are dropped.
+// never alive together share one. Values no result needs are dropped. Nothing is
+// recorded after Compile.
 func (b *Builder) Compile(results ...Value) (*Program, error) {
 	if b.err != nil {
 		return nil, fmt.Errorf("graph: %w", b.err)
 	}
-	nodes := b.rec.nodes()
+	nodes, err := b.rec.sorted()
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
 	p := &Program{Rows: b.rows, Want: b.want}
 	needed := make([]bool, len(nodes))
-	for _, r := range results {
-		if r.shape == nil {
-			return nil, fmt.Errorf("graph: a result was never recorded")
+	for i, r := range results {
+		if err := b.owns(r); err != nil {
+			return nil, fmt.Errorf("graph: result %d %w", i, err)
 		}
 		needed[r.n] = true
 	}
-	for i := len(nodes) - 1; i >= 0; i-- {
-		if needed[i] {
-			for _, in := range nodes[i].in {
+	for _, n := range slices.Backward(nodes) {
+		if needed[n.n] {
+			for _, in := range n.in {
 				needed[in] = true
 			}
 		}
 	}
 	value := make([]int, len(nodes)) // node → value
-	for i, n := range nodes {
-		if !needed[i] {
+	for _, n := range nodes {
+		if !needed[n.n] {
 			continue
 		}
-		v := ValueInfo{Shape: n.shape, Buffer: -1}
-		value[i] = len(p.Values)
+		value[n.n] = len(p.Values)
+		p.Values = append(p.Values, ValueInfo{Shape: n.shape, Lead: n.kind.lead, Buffer: -1, Input: n.name})
 		if n.op == nil {
-			v.Input = n.name
-			if n.name == inWanted {
-				v.Lead = PerWant
-			}
-			p.Values = append(p.Values, v)
 			continue
 		}
-		st := Step{Op: n.op, Out: value[i]}
-		for _, in := range n.in {
+		st := Step{Op: n.op, Out: value[n.n]}
+		for _, in := range n.in[:n.inputs] {
 			st.In = append(st.In, value[in])
 		}
-		// Take leads with its second input; every other op keeps its first
-		// input's leading dimension.
-		lead := st.In[0]
-		if _, ok := n.op.(Take); ok {
-			lead = st.In[1]
-		}
-		v.Lead = p.Values[lead].Lead
-		p.Values = append(p.Values, v)
 		p.Steps = append(p.Steps, st)
 	}
 	for _, r := range results {
 		p.Results = append(p.Results, value[r.n])
 	}
 	p.assign()
+	b.compiled = true
 	return p, nil
 }
 

@@ -1,4 +1,4 @@
-//go:build js || cuda
+//go:build js || cuda || nogorgonia
 
 package graph
 
