@@ -45,3 +45,6 @@ func (e *Error) Unwrap() error { return e.Err }
 func Errorf(code Code, param, format string, args ...any) *Error {
 	return &Error{Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
 }
+
+// MiB spells a number of bytes, rounded up, for messages.
+func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

@@ -68,6 +68,8 @@ var arrows = []struct {
 	{"engine", []string{"quern/engine/asr", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/engine/tts", "quern/kernels/quant"}},
 	{"engine/device", []string{"quern/engine", "quern/engine/cpu", "quern/engine/cuda", "quern/engine/graph", "quern/kernels/cuda/driver", "quern/kernels/threads", "golang.org/x/sys/..."}},
 	{"engine/wholefile", nil},
+	{"engine/lm", []string{"quern/engine", "quern/engine/builtin", "quern/engine/device", "quern/engine/graph", "quern/engine/model", "quern/engine/quantize", "quern/engine/token", "quern/engine/tts/kokoro", "quern/formats", "quern/formats/...", "quern/kernels/quant"}},
+	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/engine", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 
@@ -76,7 +78,7 @@ var arrows = []struct {
 
 	{"httpapi/spool", nil},
 
-	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/local", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},

@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"quern/engine/local"
+	"quern/engine/measure"
 )
 
 // A benchReport is what `quern bench --json` prints.
@@ -99,7 +99,7 @@ same model before it was quantised.`,
 			bars, loading := a.progress("measuring"), a.progress("loading")
 			defer loading.wait()
 			name := filepath.Base(file)
-			o := local.BenchOptions{
+			o := measure.BenchOptions{
 				Progress:  func(done, of int) { bars.update(name, float64(done)/float64(of)) },
 				Loading:   func(done float64) { loading.update(name, done) },
 				Path:      file,
@@ -114,11 +114,11 @@ same model before it was quantised.`,
 				CacheType: s.ModelDefaults.CacheType.number(),
 				Quantize:  string(s.ModelDefaults.Quantize),
 			}
-			if local.IsHearing(file) {
+			if measure.IsHearing(file) {
 				if err := idle(cmd, "a recogniser is measured", "pp", "depth", "cache-type", "quantize", "gpu-layers"); err != nil {
 					return err
 				}
-				r, err := local.BenchHearing(ctx, o)
+				r, err := measure.BenchHearing(ctx, o)
 				bars.wait()
 				if err != nil {
 					return err
@@ -129,7 +129,7 @@ same model before it was quantised.`,
 				}
 				return a.printHearing(report)
 			}
-			r, err := local.Bench(ctx, o)
+			r, err := measure.Bench(ctx, o)
 			bars.wait()
 			if err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"quern/engine"
 	"quern/engine/device"
 	"quern/engine/hub"
+	"quern/engine/lm"
 	"quern/engine/local"
 	"quern/engine/quantize"
 )
@@ -195,7 +196,7 @@ func (a *app) servedNames(cmd *cobra.Command) []string {
 	if err != nil {
 		return nil
 	}
-	out := []string{local.BuiltinName}
+	out := []string{lm.BuiltinName}
 	for _, m := range s.Models {
 		if m.Name != "" {
 			out = append(out, m.Name)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"quern/engine/local"
+	"quern/engine/measure"
 )
 
 // A hearingReport is what `quern bench --json` prints of a recogniser.
@@ -34,7 +34,7 @@ type hearingReport struct {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-func newHearingReport(name string, batch int, r local.HearingBenchResult) hearingReport {
+func newHearingReport(name string, batch int, r measure.HearingBenchResult) hearingReport {
 	all := func(runs []time.Duration) []float64 {
 		out := make([]float64, len(runs))
 		for i, d := range runs {

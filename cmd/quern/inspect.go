@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/engine"
+	"quern/engine/lm"
 	"quern/engine/local"
 	"quern/engine/model"
 	"quern/formats/weights"
@@ -57,7 +58,7 @@ files quern runs Kokoro's only.
 				}
 				return inspectONNX(a.out, file, asJSON)
 			}
-			set, err := local.OpenFile(file)
+			set, err := lm.Open(file)
 			if err != nil {
 				return err
 			}
@@ -132,11 +133,11 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	}
 	if use := local.FileUse(file); use != "" {
 		fmt.Fprintf(w, "quern\tcan run it: %s\n", plain(use))
-	} else if err := local.CanRun(set); err != nil {
+	} else if err := lm.CanRun(set); err != nil {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
-		if e, err := local.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
 		}
@@ -255,9 +256,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	}
 	if local.FileUse(file) != "" {
 		// Its memory depends on the windows decoded together.
-	} else if err := local.CanRun(set); err != nil {
+	} else if err := lm.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
-	} else if e, err := local.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
 	}
 	for t := range set.All() {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quern/engine/local"
+	"quern/engine/measure"
 )
 
 // A qualityReport is what `quern bench --quality --json` prints.
@@ -46,7 +46,7 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 	}
 	bars := a.progress("measuring")
 	name := filepath.Base(model)
-	r, err := local.Quality(ctx, local.QualityOptions{
+	r, err := measure.Quality(ctx, measure.QualityOptions{
 		Path: model, Against: against, Text: string(b), Context: window, Threads: s.Threads, Device: string(s.Device),
 		Quantize: string(s.ModelDefaults.Quantize),
 		Progress: func(done float64) { bars.update(name, done) },

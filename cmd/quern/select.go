@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"quern/engine/hub"
-	"quern/engine/local"
+	"quern/engine/lm"
 )
 
 // selectModels makes specs the list of models: [NAME=]FILE, or the name of a
@@ -16,7 +16,7 @@ import (
 func (s *settings) selectModels(specs []string) error {
 	var out []modelSettings
 	for _, spec := range specs {
-		if _, configured := s.model(spec); spec == local.BuiltinName && !configured && !exists(spec) {
+		if _, configured := s.model(spec); spec == lm.BuiltinName && !configured && !exists(spec) {
 			s.Builtin = true
 			continue
 		}
@@ -65,7 +65,7 @@ func (s *settings) selectModel(spec string) (modelSettings, error) {
 		names = append(names, m.Name)
 	}
 	msg := fmt.Sprintf("no file %q, and no model of that name in the configuration", spec)
-	if c := closest(spec, append(names, local.BuiltinName)); c != "" {
+	if c := closest(spec, append(names, lm.BuiltinName)); c != "" {
 		msg += fmt.Sprintf("; did you mean %q?", c)
 	} else if _, bad := hub.ParseRef(spec); bad == nil && !contains(modelEndings, filepath.Ext(spec)) {
 		msg += "; a model of the hub is called hub:" + spec

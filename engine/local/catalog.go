@@ -15,11 +15,10 @@ import (
 
 	"quern/engine"
 	"quern/engine/builtin"
-	"quern/engine/model"
+	"quern/engine/lm"
 	"quern/engine/tts"
 	"quern/formats"
 	"quern/formats/weights"
-	"quern/kernels/quant"
 )
 
 // An entry is a model the engine can serve: configured, found in a folder, or
@@ -62,7 +61,7 @@ func (h *header) serves(want engine.Kind) bool {
 
 // open opens the weights of a model.
 func (n *entry) open() (*weights.Set, error) {
-	return OpenFile(cmp.Or(n.path, BuiltinPath))
+	return lm.Open(cmp.Or(n.path, lm.BuiltinPath))
 }
 
 // newEntry reads a model's header. path "" is the built-in model.
@@ -85,58 +84,25 @@ func newEntry(id, path string, o engine.ModelOptions) (*entry, error) {
 		return nil, err
 	}
 	defer file.Close()
-	m := &textModel{id: id, file: file}
-	if err := m.open(context.Background(), o, 0); err != nil {
+	m := &lm.File{ID: id, Raw: file}
+	if err := m.Open(context.Background(), o, 0); err != nil {
 		return nil, err
 	}
 	if n.size == 0 {
-		n.size = m.set.Bytes()
+		n.size = m.Set.Bytes()
 	}
-	c := m.lm.Config()
-	n.head = header{kind: engine.KindCompletion, arch: c.Arch, format: strings.ToLower(file.Source.String()), quant: quantization(m.set), context: contextLength(&n.o, c)}
+	c := m.Config
+	n.head = header{kind: engine.KindCompletion, arch: c.Arch, format: strings.ToLower(file.Source.String()), quant: lm.Quantization(m.Set), context: lm.ContextLength(&n.o, c)}
 	n.head.embed = embeddingOf(&file.Meta, id, path, &o)
 	switch {
-	case m.head != nil:
+	case m.Head != nil:
 		n.head.kind = engine.KindRerank
-	case embeds(c):
+	case lm.Embeds(c):
 		n.head.kind = engine.KindEmbedding
 	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
 		n.head.kind = engine.KindChat
 	}
 	return n, nil
-}
-
-// contextLength is what one request of a model gets.
-func contextLength(o *engine.ModelOptions, c *model.Config) int {
-	if o.ContextLength > 0 {
-		if c.Encoder { // there are no positions beyond
-			return min(o.ContextLength, c.Context)
-		}
-		return o.ContextLength
-	}
-	return min(c.Context, engine.DefaultContext)
-}
-
-// quantization names a file's mixture of number types, or the type most of its
-// bytes have.
-func quantization(set *weights.Set) string {
-	if n, ok := set.Meta.Int("general.file_type"); ok {
-		for _, m := range quant.Mixtures() {
-			if m.FileType != quant.NoFileType && int64(m.FileType) == n {
-				return m.Name
-			}
-		}
-	}
-	bytes := map[string]int{}
-	best := ""
-	for t := range set.All() {
-		name := t.Type.String()
-		bytes[name] += t.Size()
-		if best == "" || bytes[name] > bytes[best] {
-			best = name
-		}
-	}
-	return best
 }
 
 // capabilities lists what a kind of model can be asked for.
@@ -439,5 +405,5 @@ func (e *Engine) File(name string) (string, error) {
 	case n == e.models.voice:
 		return "", fmt.Errorf("model %q is part of quern and has no file", n.id)
 	}
-	return cmp.Or(n.path, BuiltinPath), nil
+	return cmp.Or(n.path, lm.BuiltinPath), nil
 }

@@ -8,9 +8,9 @@ import (
 
 	"quern/engine"
 	"quern/engine/graph"
+	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/token"
-	"quern/kernels/quant"
 )
 
 // Embed implements engine.Lease.
@@ -21,7 +21,7 @@ func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 	}
 	defer done()
 	if m.encoder == nil {
-		return engine.EmbedResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q gives logits only and makes no embeddings", m.id)
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q gives logits only and makes no embeddings", m.ID)
 	}
 	return m.vectors(ctx, &r, func(i int) string {
 		if len(r.Inputs) > 1 {
@@ -34,16 +34,16 @@ func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 // vectors turns texts into vectors, with what r asks for checked. name says what
 // clients call input i.
 func (m *textModel) vectors(ctx context.Context, r *engine.EmbedRequest, name func(i int) string) (res engine.EmbedResult, err error) {
-	c := m.lm.Config()
+	c := m.Config
 	switch {
 	case r.Dimensions == 0 || r.Dimensions == c.Hidden:
 	case !m.embed.matryoshka:
-		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others (matryoshka: true says it was)", m.id, c.Hidden)
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others (matryoshka: true says it was)", m.ID, c.Hidden)
 	case r.Dimensions > c.Hidden || r.Dimensions < 0:
-		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of at most %d dimensions, not %d", m.id, c.Hidden, r.Dimensions)
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of at most %d dimensions, not %d", m.ID, c.Hidden, r.Dimensions)
 	}
 	if r.InputType != "" && !m.embed.known {
-		return engine.EmbedResult{}, engine.Errorf(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.id, r.InputType)
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.ID, r.InputType)
 	}
 	prefix := m.embed.prefix(r.InputType)
 	inputs := make([][]token.ID, len(r.Inputs))
@@ -52,7 +52,7 @@ func (m *textModel) vectors(ctx context.Context, r *engine.EmbedRequest, name fu
 		ids, n := in.Tokens, size{tokens: len(in.Tokens)}
 		if ids == nil {
 			text := prefix + in.Text
-			ids, n, err = m.alone(ctx, text, m.context, r.Truncate, func(e token.Encoder) ([]token.ID, error) {
+			ids, n, err = m.alone(ctx, text, m.Context, r.Truncate, func(e token.Encoder) ([]token.ID, error) {
 				return e.EncodeSequence(nil, text, false)
 			})
 			if err != nil {
@@ -66,11 +66,11 @@ func (m *textModel) vectors(ctx context.Context, r *engine.EmbedRequest, name fu
 		if n.tokens == 0 {
 			return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, param, "%s has no tokens", param)
 		}
-		if n.tokens > m.context {
+		if n.tokens > m.Context {
 			if !r.Truncate {
 				return engine.EmbedResult{}, m.tooLong(param, n)
 			}
-			ids = ids[:m.context]
+			ids = ids[:m.Context]
 		}
 		inputs[i] = ids
 		res.PromptTokens += len(ids)
@@ -98,7 +98,7 @@ func (m *textModel) vectors(ctx context.Context, r *engine.EmbedRequest, name fu
 
 // known checks that ids are tokens of the model.
 func (m *textModel) known(ids []token.ID, param string) error {
-	size := token.ID(m.lm.Config().Vocab)
+	size := token.ID(m.Config.Vocab)
 	for _, id := range ids {
 		if id < 0 || id >= size {
 			return engine.Errorf(engine.CodeInvalidValue, param, "%s holds token %d; the vocabulary has %d tokens", param, id, size)
@@ -141,9 +141,8 @@ type encoder interface {
 // is its own: embeddings need keys and values only while they run.
 type embedder struct {
 	backend graph.Backend
-	m       *textModel
-	spec    graph.CacheSpec
-	rows    int
+	lm      model.LM
+	lm.EncoderPlan
 
 	turn  chan struct{} // holds one while texts run
 	mu    sync.Mutex
@@ -151,27 +150,9 @@ type embedder struct {
 	cache graph.Cache
 }
 
-// plan sizes the embedder of m; nothing is allocated until open.
-func (d *embedder) plan(m *textModel, o engine.ModelOptions) {
-	c := m.lm.Config()
-	d.m, d.rows, d.turn = m, o.Batch, make(chan struct{}, 1)
-	d.spec = graph.CacheSpec{
-		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, BlockSize: blockSize, Type: o.CacheType,
-	}
-	if c.Encoder {
-		// A text must fit one step, and every layer uses the cache's first. It is
-		// small, so it need not round.
-		d.rows = max(d.rows, m.context)
-		d.spec.Layers, d.spec.Type = 1, quant.F32
-	}
-	// Room for one text of full length, or a step full of texts of one token.
-	d.spec.Blocks = max((m.context+blockSize-1)/blockSize, d.rows)
-}
-
-// bytes is the memory the cache takes.
-func (d *embedder) bytes() int64 {
-	row, _ := d.spec.Type.Size(d.spec.HeadDim)
-	return int64(2*d.spec.Layers*d.spec.KVHeads*row) * int64(d.spec.Blocks) * int64(d.spec.BlockSize)
+// prepare notes what to run; nothing is allocated until open.
+func (d *embedder) prepare(m model.LM, p lm.EncoderPlan) {
+	d.lm, d.EncoderPlan, d.turn = m, p, make(chan struct{}, 1)
 }
 
 // open compiles the Program on first use. mu is held, or nobody else knows d.
@@ -179,13 +160,13 @@ func (d *embedder) open() error {
 	if d.exec != nil {
 		return nil
 	}
-	b := graph.NewBuilder(d.rows, d.rows)
-	p, err := b.Compile(d.m.lm.Hidden(b))
+	b := graph.NewBuilder(d.Rows, d.Rows)
+	p, err := b.Compile(d.lm.Hidden(b))
 	if err != nil {
 		return err
 	}
 	if d.cache == nil {
-		if d.cache, err = d.backend.NewCache(d.spec); err != nil {
+		if d.cache, err = d.backend.NewCache(d.Spec); err != nil {
 			return err
 		}
 	}
@@ -221,7 +202,7 @@ func (d *embedder) run(ctx context.Context, inputs [][]token.ID) ([][]float32, e
 	for i := 0; i < len(inputs); {
 		// As many whole texts as fit a step, or one that does not.
 		n, rows := i+1, len(inputs[i])
-		for n < len(inputs) && rows+len(inputs[n]) <= d.rows {
+		for n < len(inputs) && rows+len(inputs[n]) <= d.Rows {
 			rows += len(inputs[n])
 			n++
 		}
@@ -235,12 +216,12 @@ func (d *embedder) run(ctx context.Context, inputs [][]token.ID) ([][]float32, e
 
 // wave runs texts that together fit one step, or a single longer one.
 func (d *embedder) wave(ctx context.Context, texts [][]token.ID, out [][]float32) error {
-	c := d.m.lm.Config()
+	c := d.lm.Config()
 	var tables [][]int32
 	next := int32(0)
 	for i, t := range texts {
 		var table []int32
-		for range (len(t) + d.spec.BlockSize - 1) / d.spec.BlockSize {
+		for range (len(t) + d.Spec.BlockSize - 1) / d.Spec.BlockSize {
 			table = append(table, next)
 			next++
 		}
@@ -263,7 +244,7 @@ func (d *embedder) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 		for pos, id := range t {
 			in.Want = append(in.Want, int32(len(in.Tokens)))
 			in.Tokens, in.Positions, in.Seq = append(in.Tokens, id), append(in.Positions, int32(pos)), append(in.Seq, int32(s))
-			if len(in.Tokens) == d.rows {
+			if len(in.Tokens) == d.Rows {
 				if err := flush(); err != nil {
 					return err
 				}

@@ -33,7 +33,7 @@ func (s size) String() string {
 }
 
 func (m *textModel) tooLong(param string, n size) *engine.Error {
-	return engine.Errorf(engine.CodeContextLength, param, "the prompt is %v; the context of this model is %d; shorten it or raise context_length", n, m.context)
+	return engine.Errorf(engine.CodeContextLength, param, "the prompt is %v; the context of this model is %d; shorten it or raise context_length", n, m.Context)
 }
 
 // anyLength is the room of texts that need not fit a context.
@@ -51,7 +51,7 @@ type encoding func(token.Encoder) ([]token.ID, error)
 // first returns the tokens of a text up to about most, and how many it is. It
 // stops when ctx ends, with ctx's error.
 func (m *textModel) first(ctx context.Context, most int, with encoding) ([]token.ID, size, error) {
-	ids, err := with(m.vocab.Watched(func(n int) error {
+	ids, err := with(m.Vocab.Watched(func(n int) error {
 		if n > most {
 			return errEnough
 		}
@@ -67,7 +67,7 @@ func (m *textModel) first(ctx context.Context, most int, with encoding) ([]token
 // more than room, tokens may be missing. A text that cannot fit for its length
 // is not encoded.
 func (m *textModel) fit(ctx context.Context, text string, room int, with encoding) ([]token.ID, size, error) {
-	if n := m.vocab.LeastTokens(text); n > room {
+	if n := m.Vocab.LeastTokens(text); n > room {
 		return nil, size{n, true}, nil
 	}
 	return m.first(ctx, countedRooms*room, with)

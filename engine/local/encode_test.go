@@ -46,7 +46,7 @@ func TestLongPrompts(t *testing.T) {
 	}
 	// A little too long is counted.
 	text := strings.Repeat("word ", 300)
-	n := len(m.vocab.Encode(m.bos(), text, true))
+	n := len(m.Vocab.Encode(m.bos(), text, true))
 	if _, _, err := m.prompt(t.Context(), &engine.Prompt{Text: text}); n <= 256 || err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("the prompt is %d tokens;", n)) {
 		t.Errorf("%v; want %d tokens in it", err, n)
 	}
@@ -57,7 +57,7 @@ func TestPromptFits(t *testing.T) {
 	m := textModelOf(t, 256)
 	for n := 1; n < 400; n++ {
 		p := &engine.Prompt{Text: strings.Repeat("a ", n)}
-		whole := m.vocab.Encode(m.bos(), p.Text, true)
+		whole := m.Vocab.Encode(m.bos(), p.Text, true)
 		ids, _, err := m.prompt(t.Context(), p)
 		if fits := len(whole) < 256; fits != (err == nil) || fits && len(ids) != len(whole) {
 			t.Fatalf("%d tokens: %d tokens and %v", len(whole), len(ids), err)
@@ -118,12 +118,12 @@ func TestDetokenizeIsBounded(t *testing.T) {
 	}
 	defer release()
 	longest := token.ID(0)
-	for id := range token.ID(m.vocab.Size()) {
-		if len(m.vocab.Bytes(id)) > len(m.vocab.Bytes(longest)) {
+	for id := range token.ID(m.Vocab.Size()) {
+		if len(m.Vocab.Bytes(id)) > len(m.Vocab.Bytes(longest)) {
 			longest = id
 		}
 	}
-	ids := make([]token.ID, maxSpelled/len(m.vocab.Bytes(longest))+1)
+	ids := make([]token.ID, maxSpelled/len(m.Vocab.Bytes(longest))+1)
 	for i := range ids {
 		ids[i] = longest
 	}

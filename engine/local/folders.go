@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/engine/asr"
 	"quern/formats/gguf"
 )
 
@@ -205,7 +206,7 @@ func isModelFile(path string) bool {
 	case ".gguf":
 		return true
 	case ".bin":
-		return isWhisper(path) && !isDetector(path)
+		return asr.IsModel(path) && !isDetector(path)
 	}
 	return false
 }

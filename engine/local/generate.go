@@ -56,7 +56,7 @@ func (l *lease) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 
 // check holds the ids a request names against the vocabulary.
 func (m *textModel) check(r *engine.GenerateRequest) error {
-	size := token.ID(m.lm.Config().Vocab)
+	size := token.ID(m.Config.Vocab)
 	for id := range r.Sample.Bias {
 		if id < 0 || id >= size {
 			return engine.Errorf(engine.CodeInvalidValue, "logit_bias", "logit_bias names token %d; the vocabulary has %d tokens", id, size)
@@ -74,7 +74,7 @@ func (m *textModel) request(r *engine.GenerateRequest, prompt []token.ID) sched.
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
-		EOG: m.vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
+		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
 		NoTokens: r.NoTokens, Sample: r.Sample,
 		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache,
 	}
@@ -89,7 +89,7 @@ func (m *textModel) failure(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &full):
 		return &engine.Error{Code: engine.CodeQueueFull, Err: err, RetryAfter: full.Wait,
-			Message: fmt.Sprintf("model %q has %d requests waiting; try again later, or raise its queue", m.id, full.Waiting)}
+			Message: fmt.Sprintf("model %q has %d requests waiting; try again later, or raise its queue", m.ID, full.Waiting)}
 	case errors.As(err, &long):
 		return m.tooLong("", size{tokens: long.Tokens})
 	case errors.Is(err, sched.ErrNoPrompt):
@@ -113,7 +113,7 @@ type generation struct {
 func newGeneration(m *textModel, r *engine.GenerateRequest, st *sched.Stream, yield func(engine.Event, error) bool) *generation {
 	g := &generation{m: m, r: r, st: st, yield: yield, done: engine.Event{Type: engine.Done}}
 	for range max(1, r.N) {
-		g.seqs = append(g.seqs, newReply(m.vocab, r.Stop))
+		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop))
 	}
 	return g
 }
@@ -182,7 +182,7 @@ func (g *generation) finish(ev sched.Event) bool {
 	switch {
 	case q.stopped:
 		out.Reason, out.StopReason = engine.ReasonStop, q.stop
-	case ev.StopID != token.None && !g.m.vocab.Ends(ev.StopID):
+	case ev.StopID != token.None && !g.m.Vocab.Ends(ev.StopID):
 		out.StopReason = ev.StopID
 	}
 	return g.yield(out, nil)
@@ -197,9 +197,9 @@ func (g *generation) logprobs(tokens []sample.Token) []engine.Logprob {
 }
 
 func (g *generation) logprob(t sample.Token) engine.Logprob {
-	l := engine.Logprob{ID: t.ID, Bytes: g.m.vocab.Bytes(t.ID), Logprob: t.Logprob}
+	l := engine.Logprob{ID: t.ID, Bytes: g.m.Vocab.Bytes(t.ID), Logprob: t.Logprob}
 	for _, c := range t.Top {
-		l.Top = append(l.Top, engine.Alternative{ID: c.ID, Bytes: g.m.vocab.Bytes(c.ID), Logprob: c.Logprob})
+		l.Top = append(l.Top, engine.Alternative{ID: c.ID, Bytes: g.m.Vocab.Bytes(c.ID), Logprob: c.Logprob})
 	}
 	return l
 }

@@ -2,38 +2,17 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"quern/engine"
 	"quern/engine/asr"
-	"quern/formats/ggml"
 	"quern/formats/weights"
 )
-
-// isWhisper reports whether path is a model of OpenAI's recogniser: a directory
-// of Hugging Face's, or a file of whisper.cpp's.
-func isWhisper(path string) bool {
-	st, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	if st.IsDir() {
-		data, err := os.ReadFile(filepath.Join(path, "config.json"))
-		var config struct {
-			Type string `json:"model_type"`
-		}
-		return err == nil && json.Unmarshal(data, &config) == nil && config.Type == "whisper"
-	}
-	return ggml.Sniff(path) != ""
-}
 
 // Languages returns the codes of the languages that recognisers know.
 func Languages() []string { return asr.Languages() }

@@ -10,6 +10,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/measure"
 )
 
 // A recogniser whose file is broken fails with an error that says so, every time
@@ -53,11 +54,11 @@ func TestCorruptedRecogniser(t *testing.T) {
 // bench refuses what is no recogniser and measures what is one.
 func TestBenchHearing(t *testing.T) {
 	path := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")
-	if !IsHearing(path) || IsHearing("hear_test.go") {
-		t.Errorf("IsHearing of a recogniser and of a text: %v, %v", IsHearing(path), IsHearing("hear_test.go"))
+	if !measure.IsHearing(path) || measure.IsHearing("hear_test.go") {
+		t.Errorf("IsHearing of a recogniser and of a text: %v, %v", measure.IsHearing(path), measure.IsHearing("hear_test.go"))
 	}
 	done := 0
-	r, err := BenchHearing(t.Context(), BenchOptions{Path: path, Threads: 1, Generate: 4, Reps: 2, Batch: 2, Progress: func(int, int) { done++ }})
+	r, err := measure.BenchHearing(t.Context(), measure.BenchOptions{Path: path, Threads: 1, Generate: 4, Reps: 2, Batch: 2, Progress: func(int, int) { done++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestBenchHearing(t *testing.T) {
 		!(r.RealTime > 0 && r.RealTime < 10) || r.WeightBytes < 1e6 || r.CacheBytes <= 0 {
 		t.Errorf("%+v after %d reports", r, done)
 	}
-	if _, err := BenchHearing(t.Context(), BenchOptions{Path: "hear_test.go", Threads: 1}); err == nil {
+	if _, err := measure.BenchHearing(t.Context(), measure.BenchOptions{Path: "hear_test.go", Threads: 1}); err == nil {
 		t.Error("a text is measured")
 	}
 }

@@ -2,9 +2,10 @@ package local
 
 import (
 	"context"
-	"os"
 
 	"quern/engine"
+	"quern/engine/asr"
+	"quern/engine/lm"
 	"quern/engine/tts"
 )
 
@@ -26,7 +27,7 @@ var families = []struct {
 	is   func(path string) bool
 }{
 	{engine.KindSpeech, "kokoro", tts.IsKokoro},
-	{engine.KindTranscription, "whisper", isWhisper},
+	{engine.KindTranscription, "whisper", asr.IsModel},
 	{"", formatONNX, isONNX}, // its files tell the rest
 }
 
@@ -57,7 +58,7 @@ func familyEntry(n *entry) (bool, error) {
 		if !f.is(n.path) {
 			continue
 		}
-		size, err := sizeOf(n.path)
+		size, err := lm.SizeOf(n.path)
 		if err != nil {
 			return true, err
 		}
@@ -74,21 +75,21 @@ func familyEntry(n *entry) (bool, error) {
 	return false, nil
 }
 
-// sizeOf returns the bytes of a file, or of the files directly in a directory.
-func sizeOf(path string) (int64, error) {
-	st, err := os.Stat(path)
-	if err != nil || !st.IsDir() {
-		return st.Size(), err
+// FileUse says how a file that is no text model is used: an option of quern's
+// commands that takes it. "" is for all others.
+func FileUse(path string) string {
+	if isDetector(path) {
+		return "--vad " + path
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return 0, err
-	}
-	var sum int64
-	for _, d := range entries {
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
+	for _, f := range families {
+		if f.kind != "" && f.is(path) {
+			return fileUses[f.kind] + path
 		}
 	}
-	return sum, nil
+	return ""
+}
+
+var fileUses = map[engine.Kind]string{
+	engine.KindSpeech:        "quern say --model ",
+	engine.KindTranscription: "quern transcribe --model ",
 }

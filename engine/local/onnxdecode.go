@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/graph"
+	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
@@ -185,7 +186,7 @@ func (d *onnxDecoder) probe(ctx context.Context) (vocab int, err error) {
 // estimate.
 func (d *onnxDecoder) blocks(m *textModel, o *engine.ModelOptions, limit int64) (int, error) {
 	perBlock := 4 * int64(d.perBlock)
-	one := int64((m.context + blockSize - 1) / blockSize)
+	one := int64((m.Context + lm.BlockSize - 1) / lm.BlockSize)
 	n := one * int64(o.Slots)
 	if o.CacheBytes > 0 {
 		n = o.CacheBytes / perBlock
@@ -194,11 +195,11 @@ func (d *onnxDecoder) blocks(m *textModel, o *engine.ModelOptions, limit int64) 
 	}
 	if n < one {
 		return 0, engine.Errorf(engine.CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
-			m.id, MiB(o.CacheBytes), n*blockSize, m.context, MiB(one*perBlock))
+			m.ID, engine.MiB(o.CacheBytes), n*lm.BlockSize, m.Context, engine.MiB(one*perBlock))
 	}
 	n = min(n, 1<<30)
 	e := &m.estimate
-	e.Cache, e.OneRequest, e.Tokens = n*perBlock, one*perBlock, int(n)*blockSize
+	e.Cache, e.OneRequest, e.Tokens = n*perBlock, one*perBlock, int(n)*lm.BlockSize
 	return int(n), nil
 }
 

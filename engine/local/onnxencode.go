@@ -168,7 +168,7 @@ var (
 )
 
 func newONNXEncoder(g *onnxGraph, h *onnxHead, m *textModel, budget int) (*onnxEncoder, error) {
-	x := &onnxEncoder{onnxGraph: g, budget: max(budget, m.context), pad: m.vocab.Special(token.PAD)}
+	x := &onnxEncoder{onnxGraph: g, budget: max(budget, m.Context), pad: m.Vocab.Special(token.PAD)}
 	if h.config.Pad != nil {
 		x.pad = *h.config.Pad
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"quern/engine"
+	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/token"
 	fonnx "quern/formats/onnx"
@@ -307,7 +308,7 @@ func (n *entry) describeONNX() error {
 	defer h.close()
 	n.size = h.size()
 	c := h.modelConfig()
-	n.head = header{kind: h.kind, arch: c.Arch, format: formatONNX, quant: h.quantization(), context: contextLength(&n.o, &c)}
+	n.head = header{kind: h.kind, arch: c.Arch, format: formatONNX, quant: h.quantization(), context: lm.ContextLength(&n.o, &c)}
 	if n.o.ChatTemplate != "" && h.kind == engine.KindCompletion {
 		n.head.kind = engine.KindChat
 	}

@@ -6,24 +6,12 @@ import (
 	"time"
 
 	"quern/engine"
-	"quern/engine/graph"
+	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/sched"
 	"quern/engine/token"
 	"quern/formats/weights"
 )
-
-// An onnxLM stands for a graph that comes ready: there is nothing to record.
-type onnxLM struct{ c model.Config }
-
-func (m *onnxLM) Config() *model.Config { return &m.c }
-
-func (m *onnxLM) Hidden(b *graph.Builder) graph.Value {
-	b.Fail(fmt.Errorf("%w: an ONNX graph is run as it is", model.ErrUnsupported))
-	return graph.Value{}
-}
-
-func (m *onnxLM) Logits(b *graph.Builder, _ graph.Value) graph.Value { return m.Hidden(b) }
 
 // openONNX makes an ONNX model resident.
 func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
@@ -33,21 +21,21 @@ func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 	if err != nil {
 		return nil, err
 	}
-	lm := &onnxLM{h.modelConfig()}
-	m := &textModel{id: n.id, embed: n.head.embed, texts: e.texts, file: &weights.Set{Meta: h.meta}, lm: lm}
-	m.set = m.file
-	m.file.OnClose(func() error { h.close(); return nil })
+	config := h.modelConfig()
+	m := &textModel{File: lm.File{ID: n.id, Raw: &weights.Set{Meta: h.meta}, Config: &config}, embed: n.head.embed, texts: e.texts}
+	m.Set = m.Raw
+	m.Raw.OnClose(func() error { h.close(); return nil })
 	defer func() {
 		if err != nil {
 			m.free()
 		}
 	}()
-	m.context = contextLength(&n.o, &lm.c)
-	m.estimate = Estimate{Weights: h.memory(), Context: m.context}
+	m.Context = lm.ContextLength(&n.o, &config)
+	m.estimate = lm.Estimate{Weights: h.memory(), Context: m.Context}
 	if err = e.makeRoom(ctx, n, m.estimate.Total()); err != nil {
 		return nil, err
 	}
-	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", m.estimate.Weights, "context", m.context)
+	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", m.estimate.Weights, "context", m.Context)
 	if err = m.openTokens(); err != nil {
 		return nil, err
 	}
@@ -79,15 +67,15 @@ func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 // openTokens reads the tokenizer of a model whose vocabulary has no table of
 // embeddings to be held against; the probe of its graph does that.
 func (m *textModel) openTokens() error {
-	spec, err := token.From(&m.file.Meta)
+	spec, err := token.From(&m.Raw.Meta)
 	if err != nil {
 		return err
 	}
-	if m.vocab, err = token.New(spec); err != nil {
+	if m.Vocab, err = token.New(spec); err != nil {
 		return err
 	}
-	c := m.lm.Config()
-	c.Vocab = max(c.Vocab, m.vocab.Size())
+	c := m.Config
+	c.Vocab = max(c.Vocab, m.Vocab.Size())
 	return nil
 }
 
@@ -99,11 +87,11 @@ func (m *textModel) openONNXEncoder(ctx context.Context, e *Engine, n *entry, h 
 	if x.pooling, err = h.pooling(x.pooled); err != nil {
 		return err
 	}
-	probe, err := x.run(ctx, [][]token.ID{m.vocab.EncodeSequence(nil, "a", false)})
+	probe, err := x.run(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)})
 	if err != nil {
 		return err
 	}
-	m.lm.Config().Hidden = len(probe[0])
+	m.Config.Hidden = len(probe[0])
 	m.encoder = x
 	return nil
 }
@@ -116,7 +104,7 @@ func (m *textModel) openONNXDecoder(ctx context.Context, e *Engine, n *entry, h 
 			return err
 		}
 	}
-	d, err := newONNXDecoder(g, next, blockSize)
+	d, err := newONNXDecoder(g, next, lm.BlockSize)
 	if err != nil {
 		return err
 	}
@@ -126,15 +114,15 @@ func (m *textModel) openONNXDecoder(ctx context.Context, e *Engine, n *entry, h 
 	if d.crosses() {
 		return fmt.Errorf("%w: a decoder that continues what an encoder read, which no endpoint for text does", model.ErrUnsupported)
 	}
-	c := m.lm.Config()
+	c := m.Config
 	if c.Vocab, err = d.probe(ctx); err != nil {
 		return err
 	}
-	if m.vocab.Size() > c.Vocab {
-		return fmt.Errorf("%w: a vocabulary of %d tokens with logits of %d", model.ErrFormat, m.vocab.Size(), c.Vocab)
+	if m.Vocab.Size() > c.Vocab {
+		return fmt.Errorf("%w: a vocabulary of %d tokens with logits of %d", model.ErrFormat, m.Vocab.Size(), c.Vocab)
 	}
-	if m.context > c.Context {
-		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
+	if m.Context > c.Context {
+		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.Context, "model's", c.Context)
 	}
 	o := n.o.Defaulted()
 	blocks, err := d.blocks(m, &o, e.o.MemoryLimit)
@@ -146,8 +134,8 @@ func (m *textModel) openONNXDecoder(ctx context.Context, e *Engine, n *entry, h 
 	}
 	m.exec, m.cache = d, newONNXCache(d.perBlock, blocks)
 	return m.schedule(e, sched.Options{
-		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: blockSize,
-		Budget: o.Batch, MaxWant: wanted(&o), Slots: o.Slots, Queue: o.Queue, Context: m.context,
-		Log: e.log.With("model", m.id),
+		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: lm.BlockSize,
+		Budget: o.Batch, MaxWant: lm.Wanted(&o), Slots: o.Slots, Queue: o.Queue, Context: m.Context,
+		Log: e.log.With("model", m.ID),
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/builtin"
+	"quern/engine/measure"
 	"quern/engine/quantize"
 	"quern/engine/sample"
 	"quern/engine/token"
@@ -186,7 +187,7 @@ func TestPeerQuality(t *testing.T) {
 			}
 			var kl [2]float64
 			for i, path := range []string{ours, theirs} {
-				r, err := Quality(t.Context(), QualityOptions{Path: path, Against: plain, Text: text.String()})
+				r, err := measure.Quality(t.Context(), measure.QualityOptions{Path: path, Against: plain, Text: text.String()})
 				if err != nil {
 					t.Fatal(err)
 				}

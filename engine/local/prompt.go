@@ -17,12 +17,12 @@ import (
 func (m *textModel) openTemplate(ctx context.Context, e *Engine, n *entry) error {
 	source := n.o.ChatTemplate
 	if source == "" {
-		source = m.file.Meta.String("tokenizer.chat_template")
+		source = m.Raw.Meta.String("tokenizer.chat_template")
 	}
 	if source == "" {
 		return nil
 	}
-	spelling := func(r token.Role) string { return m.vocab.Text(m.vocab.Special(r)) }
+	spelling := func(r token.Role) string { return m.Vocab.Text(m.Vocab.Special(r)) }
 	m.templateOptions = chat.Options{
 		Model: n.id, Log: e.log,
 		BOS: spelling(token.BOS), EOS: spelling(token.EOS), Unknown: spelling(token.UNK), Pad: spelling(token.PAD),
@@ -56,12 +56,12 @@ func (m *textModel) prompt(ctx context.Context, p *engine.Prompt) (ids []token.I
 }
 
 // room is how many tokens a prompt may be: one must be left for the reply.
-func (m *textModel) room() int { return m.context - 1 }
+func (m *textModel) room() int { return m.Context - 1 }
 
 // bos is what the tokenizer puts before a prompt.
 func (m *textModel) bos() []token.ID {
-	if m.vocab.AddBOS() {
-		return []token.ID{m.vocab.Special(token.BOS)}
+	if m.Vocab.AddBOS() {
+		return []token.ID{m.Vocab.Special(token.BOS)}
 	}
 	return nil
 }
@@ -86,9 +86,9 @@ func (m *textModel) converse(ctx context.Context, p *engine.Prompt) (*conversati
 	}
 	if c.template == nil {
 		if m.templateErr != nil {
-			return nil, engine.Errorf(engine.CodeTemplate, "messages", "the chat template of model %q cannot be used: %v; configure chat_template", m.id, m.templateErr)
+			return nil, engine.Errorf(engine.CodeTemplate, "messages", "the chat template of model %q cannot be used: %v; configure chat_template", m.ID, m.templateErr)
 		}
-		return nil, engine.Errorf(engine.CodeTemplate, "messages", "model %q has no chat template; configure chat_template, or use /v1/completions", m.id)
+		return nil, engine.Errorf(engine.CodeTemplate, "messages", "model %q has no chat template; configure chat_template, or use /v1/completions", m.ID)
 	}
 	if p.Continue {
 		c.req.End = chat.EndContinue
@@ -129,7 +129,7 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 	ids, n, err := c.m.fit(ctx, out.Text, room, func(e token.Encoder) ([]token.ID, error) {
 		bos := c.m.bos()
 		// The template may print the BOS the tokenizer would add.
-		if bos != nil && out.StartsWith(c.m.vocab.Text(bos[0])) {
+		if bos != nil && out.StartsWith(c.m.Vocab.Text(bos[0])) {
 			bos = nil
 		}
 		return e.EncodeTrusted(bos, out.Text, out.Trusted)

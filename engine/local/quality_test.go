@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/builtin"
+	"quern/engine/measure"
 	"quern/engine/sample"
 )
 
@@ -22,7 +23,7 @@ func TestQuality(t *testing.T) {
 	text := strings.Repeat("Once upon a time there was a fox called Nora. Nora lived in a green forest. ", 6)
 	const window = 96 // more than a step, and no multiple of one
 	last := 0.0
-	r, err := Quality(t.Context(), QualityOptions{Path: tiny, Against: tiny, Text: text, Context: window, Progress: func(x float64) { last = x }})
+	r, err := measure.Quality(t.Context(), measure.QualityOptions{Path: tiny, Against: tiny, Text: text, Context: window, Progress: func(x float64) { last = x }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +53,8 @@ func TestQuality(t *testing.T) {
 	if want := math.Exp(loss / float64(n)); r.Tokens != len(in.Tokens) || r.Scored != n || math.Abs(r.Perplexity/want-1) > 1e-3 {
 		t.Errorf("perplexity %g of %d in %d tokens, want %g of %d in %d", r.Perplexity, r.Scored, r.Tokens, want, n, len(in.Tokens))
 	}
-	for _, o := range []QualityOptions{{Path: tiny, Text: "short"}, {Path: tiny, Against: small, Text: text}, {Path: "../model/testdata/bert-mean-Q8_0.gguf", Text: text}} {
-		if _, err := Quality(t.Context(), o); err == nil {
+	for _, o := range []measure.QualityOptions{{Path: tiny, Text: "short"}, {Path: tiny, Against: small, Text: text}, {Path: "../model/testdata/bert-mean-Q8_0.gguf", Text: text}} {
+		if _, err := measure.Quality(t.Context(), o); err == nil {
 			t.Errorf("%s against %q on %d bytes: no error", o.Path, o.Against, len(o.Text))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/builtin"
+	"quern/engine/lm"
 	"quern/engine/quantize"
 	"quern/formats"
 	"quern/formats/gguf"
@@ -63,8 +64,8 @@ func TestQuantize(t *testing.T) {
 			if err := json.Unmarshal(text, &golden); err != nil {
 				t.Fatal(err)
 			}
-			if quantization(got) != quantization(peer) {
-				t.Errorf("file type %s, want %s", quantization(got), quantization(peer))
+			if lm.Quantization(got) != lm.Quantization(peer) {
+				t.Errorf("file type %s, want %s", lm.Quantization(got), lm.Quantization(peer))
 			}
 			exact := name != "Q4_K_M" && name != "Q5_K_M" && name != "Q6_K"
 			var ours, theirs float64

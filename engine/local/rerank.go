@@ -26,7 +26,7 @@ func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.Rera
 	defer done()
 	if m.ranker == nil {
 		if m.encoder == nil || m.sched != nil {
-			return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q makes text; reranking needs a reranker or an embedding model", m.id)
+			return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q makes text; reranking needs a reranker or an embedding model", m.ID)
 		}
 		return m.cosines(ctx, &r)
 	}
@@ -39,7 +39,7 @@ const pairWave = 1 << 20
 
 // pairs scores documents with a reranker.
 func (m *textModel) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.RerankResult, err error) {
-	room := max(0, m.context-m.pair.special)
+	room := max(0, m.Context-m.pair.special)
 	query, nq, err := m.part(ctx, r.Query, room, r.Truncate)
 	if err != nil {
 		return engine.RerankResult{}, err
@@ -58,7 +58,7 @@ func (m *textModel) pairs(ctx context.Context, r *engine.RerankRequest) (res eng
 			ids = ids[:min(most, len(ids))]
 			n = size{len(ids), false}
 		}
-		if n := (size{nq.tokens + n.tokens + m.pair.special, nq.least || n.least}); n.tokens > m.context && !r.Truncate {
+		if n := (size{nq.tokens + n.tokens + m.pair.special, nq.least || n.least}); n.tokens > m.Context && !r.Truncate {
 			return engine.RerankResult{}, m.tooLong(fmt.Sprintf("documents[%d]", i), n)
 		}
 		documents[i] = ids
@@ -107,7 +107,7 @@ func (m *textModel) cosines(ctx context.Context, r *engine.RerankRequest) (engin
 				return engine.RerankResult{}, err
 			}
 			if len(ids) > n || all.least {
-				d = m.vocab.Decode(ids[:min(n, len(ids))], token.DecodeOptions{})
+				d = m.Vocab.Decode(ids[:min(n, len(ids))], token.DecodeOptions{})
 			}
 		}
 		inputs = append(inputs, engine.EmbedInput{Text: m.embed.document + d})
@@ -290,11 +290,11 @@ func (m *textModel) openONNXRanker(ctx context.Context, e *Engine, n *entry, h *
 	if err != nil {
 		return err
 	}
-	if m.pair, err = pairingOf(&m.file.Meta, m.lm.Config().Vocab); err != nil {
+	if m.pair, err = pairingOf(&m.Raw.Meta, m.Config.Vocab); err != nil {
 		return err
 	}
-	if m.context <= m.pair.special {
-		return fmt.Errorf("%w: a context of %d tokens for pairs with %d of their own", model.ErrUnsupported, m.context, m.pair.special)
+	if m.Context <= m.pair.special {
+		return fmt.Errorf("%w: a context of %d tokens for pairs with %d of their own", model.ErrUnsupported, m.Context, m.pair.special)
 	}
 	if _, err := x.scores(ctx, []typedText{m.pair.join(nil, nil)}); err != nil {
 		return err

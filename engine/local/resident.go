@@ -75,7 +75,7 @@ func (l *load) waiting(id string, timeout time.Duration) error {
 		left = time.Duration(float64(time.Since(l.start)) * float64(total-done) / float64(done))
 	}
 	return &engine.Error{Code: engine.CodeModelLoading, RetryAfter: min(max(left, 5*time.Second), 5*time.Minute).Round(time.Second),
-		Message: fmt.Sprintf("model %q is being fetched, %d %% of %s are here; try again later", id, done*100/total, MiB(total))}
+		Message: fmt.Sprintf("model %q is being fetched, %d %% of %s are here; try again later", id, done*100/total, engine.MiB(total))}
 }
 
 // proceed lets a load go on. Engine.mu is held.

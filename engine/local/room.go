@@ -25,7 +25,7 @@ func (e *Engine) makeRoom(ctx context.Context, n *entry, need int64) error {
 	l := n.loading // a load that is not its entry's any more has been cancelled
 	if need > e.o.MemoryLimit {
 		return engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s; %s, or take a smaller model",
-			n.id, MiB(need), MiB(e.o.MemoryLimit), n.lighter())
+			n.id, engine.MiB(need), engine.MiB(e.o.MemoryLimit), n.lighter())
 	}
 	if need -= l.has; need <= 0 {
 		return nil
@@ -221,13 +221,13 @@ const busyRetry = 5 * time.Second
 
 // errBusy says that a load's memory is in use, and by what. Engine.mu is held.
 func (e *Engine) errBusy(l *load) *engine.Error {
-	what := fmt.Sprintf("needs %s", MiB(l.need+l.has))
+	what := fmt.Sprintf("needs %s", engine.MiB(l.need+l.has))
 	if l.need+l.has == 0 {
 		what = "has to be loaded again after others"
 	}
 	return &engine.Error{Code: engine.CodeOutOfMemory, RetryAfter: busyRetry,
 		Message: fmt.Sprintf("model %q %s, and memory_limit (%s) is in use: %s; try again later, raise memory_limit or memory_wait (%s), or have the models need less: %s",
-			l.n.id, what, MiB(e.o.MemoryLimit), e.holders(l), e.o.MemoryWait, l.n.lighter())}
+			l.n.id, what, engine.MiB(e.o.MemoryLimit), e.holders(l), e.o.MemoryWait, l.n.lighter())}
 }
 
 // holders lists what memory is in use by, without the load l. Engine.mu is held.
@@ -240,15 +240,15 @@ func (e *Engine) holders(l *load) string {
 	var list []holder
 	for _, n := range e.live {
 		b := n.model.bytes()
-		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, MiB(b), count(n.users-n.inner, "request"))})
+		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.id, engine.MiB(b), count(n.users-n.inner, "request"))})
 	}
 	for _, other := range e.loads {
 		if other != l && other.has > 0 {
-			list = append(list, holder{other.has, fmt.Sprintf("model %q is being loaded into %s", other.n.id, MiB(other.has))})
+			list = append(list, holder{other.has, fmt.Sprintf("model %q is being loaded into %s", other.n.id, engine.MiB(other.has))})
 		}
 	}
 	if e.closing > 0 {
-		list = append(list, holder{e.closing, MiB(e.closing) + " are being freed"})
+		list = append(list, holder{e.closing, engine.MiB(e.closing) + " are being freed"})
 	}
 	slices.SortStableFunc(list, func(a, b holder) int { return cmp.Compare(b.bytes, a.bytes) })
 	var texts []string
@@ -276,5 +276,3 @@ func (n *entry) lighter() string {
 	}
 	return "lower context_length, slots or cache_memory"
 }
-
-func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

@@ -14,9 +14,8 @@ import (
 	"quern/engine/budget"
 	"quern/engine/chat"
 	"quern/engine/graph"
-	"quern/engine/model"
+	"quern/engine/lm"
 	"quern/engine/sched"
-	"quern/engine/token"
 	"quern/formats/weights"
 )
 
@@ -24,18 +23,13 @@ import (
 // and the scheduler that runs it. One that only makes embeddings has no
 // scheduler, and so no cache, exec and done of its own.
 type textModel struct {
-	id              string
-	file            *weights.Set // as it was opened
-	set             *weights.Set // what runs: file's weights in GGUF's terms, quantised where asked for
-	lm              model.LM
-	vocab           *token.Vocab
+	lm.File
 	texts           *budget.Budget // of the engine
 	template        *chat.Template // nil when there is none, or none that can be used
 	templateOptions chat.Options
 	templateErr     error // why the file's template cannot be used
 
-	context     int
-	estimate    Estimate
+	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
 
@@ -48,14 +42,9 @@ type textModel struct {
 	encoder  encoder  // makes embeddings; nil in models that make none
 	embedder embedder // the encoder of recorded models
 	embed    embedding
-	head     *bertHead // of a BERT that scores pairs, else nil
-	ranker   ranker    // scores pairs of texts; nil in models that are no rerankers
+	ranker   ranker // scores pairs of texts; nil in models that are no rerankers
 	pair     pairing
 }
-
-// wanted bounds the rows of a step whose logits are read: one per decoding sequence,
-// and prompt chunks whose log-probabilities are asked for.
-func wanted(o *engine.ModelOptions) int { return min(o.Batch, max(64, o.Slots)) }
 
 // How far a load is when its parts end.
 const (
@@ -66,60 +55,61 @@ const (
 
 func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err error) {
 	start := time.Now()
-	m = &textModel{id: n.id, embed: n.head.embed, texts: e.texts}
+	m = &textModel{File: lm.File{ID: n.id}, embed: n.head.embed, texts: e.texts}
 	m.encoder = &m.embedder
 	defer func() {
 		if err != nil {
 			m.free()
 		}
 	}()
-	if m.file, err = n.open(); err != nil {
+	if m.Raw, err = n.open(); err != nil {
 		return m, err
 	}
-	if err = m.open(ctx, n.o, e.o.Threads); err != nil {
+	if err = m.Open(ctx, n.o, e.o.Threads); err != nil {
 		return m, err
 	}
-	c := m.lm.Config()
-	if err = m.openVocab(c); err != nil {
+	c := m.Config
+	if err = m.OpenVocab(c); err != nil {
 		return m, err
 	}
 	if err = m.openTemplate(ctx, e, n); err != nil {
 		return m, err
 	}
-	if m.context > c.Context {
-		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.context, "model's", c.Context)
+	if m.Context > c.Context {
+		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.Context, "model's", c.Context)
 	}
-	if n.o.Quantize != "" && isQuantised(m.file) {
+	if n.o.Quantize != "" && lm.Quantised(m.Raw) {
 		e.log.WarnContext(ctx, "quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
 	}
 	o := n.o.Defaulted()
-	p, err := m.plan(o, e.o.MemoryLimit)
+	p, err := m.Plan(o, e.o.MemoryLimit)
 	if err != nil {
 		return m, err
 	}
 	m.estimate = p.Estimate
-	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.context)
-	if err = m.fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
+	m.embedder.prepare(m.LM, p.Encode)
+	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.Context)
+	if err = m.Fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
 		return m, err
 	}
 	if err = e.makeRoom(ctx, n, p.Total()); err != nil {
 		return m, err
 	}
 	e.progress(n.id, loadStart)
-	err = m.set.FillContext(ctx, func(done, total int64) {
+	err = m.Set.FillContext(ctx, func(done, total int64) {
 		e.progress(n.id, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
 	})
 	if err != nil {
 		return m, err
 	}
-	m.fingerprint = fingerprint(m.set, n.head.quant)
+	m.fingerprint = fingerprint(m.Set, n.head.quant)
 	backend := watched{e.backend, e, n}
 	m.embedder.backend = backend
-	if embeds(c) {
+	if lm.Embeds(c) {
 		if err = m.embedder.open(); err != nil {
 			return m, err
 		}
-		if m.head != nil {
+		if m.Head != nil {
 			if err = m.openBertRanker(); err != nil {
 				return m, err
 			}
@@ -128,16 +118,16 @@ func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err erro
 		e.progress(n.id, 1)
 		return m, nil
 	}
-	if m.cache, err = e.backend.NewCache(p.cache); err != nil {
+	if m.cache, err = e.backend.NewCache(p.KV); err != nil {
 		return m, err
 	}
-	if m.exec, err = backend.Compile(p.program); err != nil {
+	if m.exec, err = backend.Compile(p.Program); err != nil {
 		return m, err
 	}
 	e.progress(n.id, loadCompiled)
 	err = m.schedule(e, sched.Options{
-		Exec: m.exec, Cache: m.cache, Blocks: p.cache.Blocks, BlockSize: p.cache.BlockSize,
-		Budget: p.program.Rows, MaxWant: p.program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.context,
+		Exec: m.exec, Cache: m.cache, Blocks: p.KV.Blocks, BlockSize: p.KV.BlockSize,
+		Budget: p.Program.Rows, MaxWant: p.Program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.Context,
 		Log: e.log.With("model", n.id),
 	})
 	if err != nil {
@@ -161,7 +151,7 @@ func (m *textModel) schedule(e *Engine, o sched.Options) (err error) {
 		defer e.work.Done()
 		defer close(m.done)
 		if err := m.sched.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.log.Error("scheduler stopped", "model", m.id, "err", err)
+			e.log.Error("scheduler stopped", "model", m.ID, "err", err)
 		}
 	}()
 	return nil
@@ -171,20 +161,6 @@ func (e *Engine) progress(id string, done float64) {
 	if e.o.Progress != nil {
 		e.o.Progress(id, done)
 	}
-}
-
-func (m *textModel) openVocab(c *model.Config) error {
-	spec, err := token.From(&m.file.Meta)
-	if err != nil {
-		return err
-	}
-	if m.vocab, err = token.New(spec); err != nil {
-		return err
-	}
-	if m.vocab.Size() > c.Vocab {
-		return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings", model.ErrFormat, m.vocab.Size(), c.Vocab)
-	}
-	return nil
 }
 
 // fingerprint hashes what makes replies repeatable: the weights (their table
@@ -211,7 +187,7 @@ func stampBuild(h hash.Hash) string {
 	return "fp_" + hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-func (m *textModel) name() string  { return m.id }
+func (m *textModel) name() string  { return m.ID }
 func (m *textModel) print() string { return m.fingerprint }
 
 // bytes is the memory the model occupies.
@@ -223,7 +199,7 @@ func (m *textModel) cacheBytes() int64 {
 	case m.cache != nil:
 		return m.cache.Bytes()
 	case m.encoder == &m.embedder:
-		return m.embedder.bytes()
+		return m.embedder.Bytes()
 	}
 	return 0
 }
@@ -245,9 +221,7 @@ func (m *textModel) free() {
 	if m.cache != nil {
 		m.cache.Close()
 	}
-	if m.file != nil {
-		m.file.Close()
-	}
+	m.File.Close()
 }
 
 func (m *textModel) stats(n *entry) engine.ModelStats {
@@ -256,7 +230,7 @@ func (m *textModel) stats(n *entry) engine.ModelStats {
 		s = m.sched.Stats()
 	}
 	return engine.ModelStats{
-		Model: m.id, Kind: n.head.kind,
+		Model: m.ID, Kind: n.head.kind,
 		Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,

@@ -14,7 +14,7 @@ func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 		return engine.TokenizeResult{}, err
 	}
 	defer done()
-	res := engine.TokenizeResult{Context: m.context}
+	res := engine.TokenizeResult{Context: m.Context}
 	if r.Prompt.Messages != nil {
 		c, err := m.converse(ctx, &r.Prompt)
 		if err != nil {
@@ -39,7 +39,7 @@ func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 	if r.Pieces {
 		res.Pieces = make([][]byte, len(res.Tokens))
 		for i, id := range res.Tokens {
-			res.Pieces[i] = m.vocab.Bytes(id)
+			res.Pieces[i] = m.Vocab.Bytes(id)
 		}
 	}
 	return res, nil
@@ -61,7 +61,7 @@ func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (string, error) 
 	}
 	n := 0
 	for _, id := range ids {
-		n += len(m.vocab.Bytes(id))
+		n += len(m.Vocab.Bytes(id))
 	}
 	if n > maxSpelled {
 		return "", engine.Errorf(engine.CodeInvalidValue, "tokens", "the text of %d tokens has %d bytes; the limit is %d", len(ids), n, maxSpelled)
@@ -71,7 +71,7 @@ func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (string, error) 
 		return "", err
 	}
 	defer s.Release()
-	d := m.vocab.NewDecoder(token.DecodeOptions{Special: true})
+	d := m.Vocab.NewDecoder(token.DecodeOptions{Special: true})
 	text := make([]byte, 0, n+n/8)
 	for i, id := range ids {
 		if i%4096 == 0 && ctx.Err() != nil {

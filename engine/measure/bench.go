@@ -1,4 +1,6 @@
-package local
+// Package measure runs models without scheduler, sampler or HTTP: how fast they are,
+// and how well they predict a text.
+package measure
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 	"quern/engine"
 	"quern/engine/device"
 	"quern/engine/graph"
+	"quern/engine/lm"
 	"quern/kernels"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
@@ -69,16 +72,16 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	}
 
 	start := time.Now()
-	file, err := OpenFile(o.Path)
+	file, err := lm.Open(o.Path)
 	if err != nil {
 		return BenchResult{}, err
 	}
 	defer file.Close()
-	opened := &textModel{id: o.Path, file: file}
-	if err := opened.open(ctx, engine.ModelOptions{Quantize: o.Quantize}, o.Threads); err != nil {
+	opened := &lm.File{ID: o.Path, Raw: file}
+	if err := opened.Open(ctx, engine.ModelOptions{Quantize: o.Quantize}, o.Threads); err != nil {
 		return BenchResult{}, err
 	}
-	m, set := opened.lm, opened.set
+	m, set := opened.LM, opened.Set
 	err = set.FillContext(ctx, func(done, total int64) {
 		if o.Loading != nil {
 			o.Loading(float64(done) / float64(max(1, total)))
@@ -107,10 +110,10 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	// Prefill fills sequence 0 behind Depth tokens; decoding continues all
 	// sequences from there, as the usual tests of other engines do.
 	c := m.Config()
-	per := (o.Depth + max(o.Prompt, o.Generate+1) + blockSize - 1) / blockSize
+	per := (o.Depth + max(o.Prompt, o.Generate+1) + lm.BlockSize - 1) / lm.BlockSize
 	cache, err := backend.NewCache(graph.CacheSpec{
 		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-		Blocks: per * o.Batch, BlockSize: blockSize, Type: o.CacheType,
+		Blocks: per * o.Batch, BlockSize: lm.BlockSize, Type: o.CacheType,
 	})
 	if err != nil {
 		return BenchResult{}, err
@@ -184,7 +187,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	res.PromptPerSecond, res.GeneratePerSecond = median(res.PromptRuns), median(res.GenerateRuns)
 	// Each step reads every weight once, and of every sequence the keys and values
 	// of Depth tokens and on average half of those generated.
-	kv := float64(cache.Bytes()) / float64(per*blockSize) * (float64(o.Depth) + float64(o.Generate)/2)
+	kv := float64(cache.Bytes()) / float64(per*lm.BlockSize) * (float64(o.Depth) + float64(o.Generate)/2)
 	res.ReadBytesPerSecond = res.GeneratePerSecond / float64(o.Batch) * (float64(p.WeightBytes()) + kv)
 	if r, ok := backend.(interface {
 		ReadBandwidth(data [][]byte) float64
@@ -205,5 +208,3 @@ func median(x []float64) float64 {
 	}
 	return (s[len(s)/2-1] + s[len(s)/2]) / 2
 }
-
-const blockSize = 32 // tokens per KV block

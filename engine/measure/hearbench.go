@@ -1,4 +1,4 @@
-package local
+package measure
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"quern/engine/asr"
 	"quern/engine/device"
+	"quern/engine/lm"
 	"quern/kernels"
 	"quern/kernels/threads"
 )
@@ -35,7 +36,7 @@ type HearingBenchResult struct {
 
 // IsHearing reports whether path is a recogniser, which BenchHearing measures
 // and Bench does not.
-func IsHearing(path string) bool { return isWhisper(path) }
+func IsHearing(path string) bool { return asr.IsModel(path) }
 
 // BenchHearing measures how fast a recogniser encodes a window of audio and
 // writes tokens, with nothing else running. Of the options Prompt, CacheType and
@@ -59,7 +60,7 @@ func BenchHearing(ctx context.Context, o BenchOptions) (HearingBenchResult, erro
 		return HearingBenchResult{}, err
 	}
 	defer m.Close()
-	size, err := sizeOf(o.Path)
+	size, err := lm.SizeOf(o.Path)
 	if err != nil {
 		return HearingBenchResult{}, err
 	}

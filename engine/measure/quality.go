@@ -1,4 +1,4 @@
-package local
+package measure
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"quern/engine"
 	"quern/engine/device"
 	"quern/engine/graph"
+	"quern/engine/lm"
 	"quern/engine/token"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
@@ -79,24 +80,24 @@ func Quality(ctx context.Context, o QualityOptions) (QualityResult, error) {
 		}
 		defer ref.close()
 	}
-	ids := m.m.vocab.Encode(nil, o.Text, false)
-	if ref != nil && (ref.width != m.width || !slices.Equal(ids, ref.m.vocab.Encode(nil, o.Text, false))) {
+	ids := m.m.Vocab.Encode(nil, o.Text, false)
+	if ref != nil && (ref.width != m.width || !slices.Equal(ids, ref.m.Vocab.Encode(nil, o.Text, false))) {
 		return QualityResult{}, fmt.Errorf("%s has another vocabulary than %s", o.Against, o.Path)
 	}
 	const least = 16
 	if len(ids) < least {
 		return QualityResult{}, fmt.Errorf("the text has %d tokens, want at least %d", len(ids), least)
 	}
-	n := min(o.Context, len(ids), m.m.context)
+	n := min(o.Context, len(ids), m.m.Context)
 	if ref != nil {
-		n = min(n, ref.m.context)
+		n = min(n, ref.m.Context)
 	}
 	s := scores{res: QualityResult{Tokens: len(ids), Window: n}}
 	windows := len(ids) / n
 	for w := range windows {
 		window := slices.Clone(ids[w*n : (w+1)*n])
-		if m.m.vocab.AddBOS() {
-			window[0] = m.m.vocab.Special(token.BOS)
+		if m.m.Vocab.AddBOS() {
+			window[0] = m.m.Vocab.Special(token.BOS)
 		}
 		for at := 0; at < n; at += m.rows {
 			part := window[at:min(n, at+m.rows)]
@@ -121,7 +122,7 @@ func Quality(ctx context.Context, o QualityOptions) (QualityResult, error) {
 
 // A scorer runs one model over windows.
 type scorer struct {
-	m     *textModel
+	m     *lm.File
 	exec  graph.Exec
 	cache graph.Cache
 	rows  int // of a step
@@ -130,42 +131,42 @@ type scorer struct {
 }
 
 func openScorer(ctx context.Context, backend graph.Backend, path, quantize string, o *QualityOptions) (s *scorer, err error) {
-	s = &scorer{m: &textModel{id: path}, rows: 64}
+	s = &scorer{m: &lm.File{ID: path}, rows: 64}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	if s.m.file, err = OpenFile(path); err != nil {
+	if s.m.Raw, err = lm.Open(path); err != nil {
 		return s, err
 	}
-	if err = s.m.open(ctx, engine.ModelOptions{ContextLength: o.Context, Quantize: quantize}, o.Threads); err != nil {
+	if err = s.m.Open(ctx, engine.ModelOptions{ContextLength: o.Context, Quantize: quantize}, o.Threads); err != nil {
 		return s, err
 	}
-	c := s.m.lm.Config()
+	c := s.m.Config
 	if c.Encoder {
 		return s, errors.New("a model that makes embeddings predicts no text")
 	}
-	if err = s.m.openVocab(c); err != nil {
+	if err = s.m.OpenVocab(c); err != nil {
 		return s, err
 	}
-	if err = s.m.set.FillContext(ctx, nil); err != nil {
+	if err = s.m.Set.FillContext(ctx, nil); err != nil {
 		return s, err
 	}
 	s.width = c.Vocab
 	b := graph.NewBuilder(s.rows, s.rows)
-	p, err := b.Compile(s.m.lm.Logits(b, s.m.lm.Hidden(b)))
+	p, err := b.Compile(s.m.LM.Logits(b, s.m.LM.Hidden(b)))
 	if err != nil {
 		return s, err
 	}
 	if s.exec, err = backend.Compile(p); err != nil {
 		return s, err
 	}
-	blocks := (o.Context + blockSize - 1) / blockSize
+	blocks := (o.Context + lm.BlockSize - 1) / lm.BlockSize
 	for i := range blocks {
 		s.table = append(s.table, int32(i))
 	}
-	s.cache, err = backend.NewCache(graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: blockSize, Type: quant.F16})
+	s.cache, err = backend.NewCache(graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: lm.BlockSize, Type: quant.F16})
 	return s, err
 }
 
@@ -176,7 +177,7 @@ func (s *scorer) close() {
 	if s.cache != nil {
 		s.cache.Close()
 	}
-	s.m.free()
+	s.m.Close()
 }
 
 // run returns the logits after each of ids, which stand from position at on.

@@ -1,0 +1,202 @@
+package lm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"quern/engine"
+	"quern/engine/device"
+	"quern/engine/graph"
+	"quern/engine/quantize"
+	"quern/kernels/quant"
+)
+
+// An Estimate says what a model takes of memory, in bytes, before it is loaded.
+type Estimate struct {
+	Weights int64
+	Made    int64 // of the weights, what is made at load and not mapped from the file
+	Cache   int64 // keys and values
+	Compute int64 // values between the steps of a pass
+
+	Context int // tokens one request gets
+	Tokens  int // tokens the cache holds, of all requests together
+
+	OneRequest int64 // of Cache, what a request of Context tokens fills
+}
+
+// Total is everything together.
+func (s Estimate) Total() int64 { return s.Weights + s.Cache + s.Compute }
+
+// least is Total with a cache for one request.
+func (s Estimate) least() int64 { return s.Weights + s.OneRequest + s.Compute }
+
+// EstimateFile says what a model file would take if it were served with o on a
+// machine with limit bytes for models; limit 0 is what is free now. Only headers
+// are read.
+func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, error) {
+	if limit <= 0 {
+		limit = device.Available()
+	}
+	file, err := Open(path)
+	if err != nil {
+		return Estimate{}, err
+	}
+	defer file.Close()
+	m := &File{ID: path, Raw: file}
+	if err := m.Open(context.Background(), o, 0); err != nil {
+		return Estimate{}, err
+	}
+	p, err := m.Plan(o, limit)
+	if err != nil {
+		return Estimate{}, err
+	}
+	return p.Estimate, nil
+}
+
+// BlockSize is the tokens of a KV block.
+const BlockSize = 32
+
+// A plan is how a model will lie in memory.
+type Plan struct {
+	Estimate
+	KV      graph.CacheSpec
+	Program *graph.Program // nil for models that make embeddings only
+	Encode  EncoderPlan
+}
+
+// plan sizes what m will take of limit bytes. A cache nobody asked for gives way
+// down to one request; where even that does not fit, the plan says what it
+// needs and fits tells.
+func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
+	o = o.Defaulted()
+	c := m.Config
+	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes(), Context: m.Context}}
+	for t := range m.Set.All() {
+		if t.Data == nil {
+			p.Made += int64(t.Size())
+		}
+	}
+	if Embeds(c) {
+		p.Encode = m.encoder(o)
+		b := graph.NewBuilder(p.Encode.Rows, p.Encode.Rows)
+		program, err := b.Compile(m.LM.Hidden(b))
+		if err != nil {
+			return p, err
+		}
+		p.Compute = buffers(program)
+		p.Cache = p.Encode.Bytes()
+		p.OneRequest, p.Tokens = p.Cache, p.Encode.Spec.Blocks*BlockSize
+		return p, nil
+	}
+	b := graph.NewBuilder(o.Batch, Wanted(&o))
+	var err error
+	if p.Program, err = b.Compile(m.LM.Logits(b, m.LM.Hidden(b))); err != nil {
+		return p, err
+	}
+	p.Compute = buffers(p.Program)
+	row, ok := o.CacheType.Size(c.HeadDim)
+	if !ok {
+		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
+	}
+	perBlock := int64(2*c.Layers*c.KVHeads*row) * BlockSize
+	one := int64((m.Context + BlockSize - 1) / BlockSize)
+	blocks := one * int64(o.Slots)
+	if o.CacheBytes > 0 {
+		blocks = o.CacheBytes / perBlock
+	} else {
+		room := min(limit/4, limit-p.Weights-p.Compute)
+		blocks = min(blocks, max(one, room/perBlock))
+	}
+	if blocks < one {
+		return p, engine.Errorf(engine.CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
+			m.ID, engine.MiB(o.CacheBytes), blocks*BlockSize, m.Context, engine.MiB(one*perBlock))
+	}
+	blocks = min(blocks, 1<<30)
+	p.Cache, p.OneRequest, p.Tokens = blocks*perBlock, one*perBlock, int(blocks)*BlockSize
+	p.KV = graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: int(blocks), BlockSize: BlockSize, Type: o.CacheType}
+	p.Encode = m.encoder(o)
+	return p, nil
+}
+
+// buffers is the memory of a Program's values.
+func buffers(p *graph.Program) int64 {
+	var n int64
+	for _, b := range p.Buffers {
+		n += 4 * int64(b)
+	}
+	return n
+}
+
+// fits refuses a model that a machine with limit bytes cannot hold even alone,
+// and says what it could hold.
+func (m *File) Fits(p *Estimate, o engine.ModelOptions, limit int64) error {
+	if p.Total() <= limit {
+		return nil
+	}
+	return engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s (weights %s, KV cache %s for %d tokens, compute %s) and memory_limit is %s; %s",
+		m.ID, engine.MiB(p.Total()), engine.MiB(p.Weights), engine.MiB(p.Cache), p.Tokens, engine.MiB(p.Compute), engine.MiB(limit), m.advice(p, o, limit))
+}
+
+// shortest is the least context worth advising.
+const shortest = 512
+
+// advice says what would fit limit bytes: a shorter context, else fewer bits a
+// weight.
+func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
+	perToken := max(1, p.OneRequest/int64(max(1, p.Context)))
+	if o.CacheBytes > 0 && p.least() <= limit {
+		return fmt.Sprintf("cache_memory: %s would fit", strings.ReplaceAll(engine.MiB(p.OneRequest), " ", ""))
+	}
+	if n := (limit - p.Weights - p.Compute) / perToken / 256 * 256; n >= shortest && n < int64(p.Context) {
+		return fmt.Sprintf("context_length: %d would fit", n)
+	}
+	if !Quantised(m.Set) {
+		for _, name := range []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M"} {
+			q, err := quantize.Set(context.Background(), m.Set, name, 1)
+			if err != nil {
+				break
+			}
+			rest := limit - q.Bytes() - p.Compute
+			if n := min(int64(p.Context), rest/perToken/256*256); rest > 0 && n >= min(shortest, int64(p.Context)) {
+				return fmt.Sprintf("quantize: %s would fit with context_length: %d", strings.ToLower(name), n)
+			}
+		}
+	}
+	return "raise memory_limit, or take a smaller model or one with fewer bits a weight"
+}
+
+// An encoderPlan is how texts become vectors: the rows of a step, and the cache they
+// need while they run.
+type EncoderPlan struct {
+	Rows int
+	Spec graph.CacheSpec
+}
+
+// encoder sizes the making of embeddings.
+func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
+	c := m.Config
+	p := EncoderPlan{Rows: o.Batch}
+	p.Spec = graph.CacheSpec{
+		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, BlockSize: BlockSize, Type: o.CacheType,
+	}
+	if c.Encoder {
+		// A text must fit one step, and every layer uses the cache's first. It is
+		// small, so it need not round.
+		p.Rows = max(p.Rows, m.Context)
+		p.Spec.Layers, p.Spec.Type = 1, quant.F32
+	}
+	// Room for one text of full length, or a step full of texts of one token.
+	p.Spec.Blocks = max((m.Context+BlockSize-1)/BlockSize, p.Rows)
+	return p
+}
+
+// bytes is the memory the cache takes.
+func (p *EncoderPlan) Bytes() int64 {
+	row, _ := p.Spec.Type.Size(p.Spec.HeadDim)
+	return int64(2*p.Spec.Layers*p.Spec.KVHeads*row) * int64(p.Spec.Blocks) * int64(p.Spec.BlockSize)
+}
+
+// Wanted bounds the rows of a step whose logits are read: one per decoding sequence,
+// and prompt chunks whose log-probabilities are asked for.
+func Wanted(o *engine.ModelOptions) int { return min(o.Batch, max(64, o.Slots)) }
