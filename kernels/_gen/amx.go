@@ -38,6 +38,7 @@ func vex(reg, index, base, v, pp int) (byte, byte) {
 }
 
 func (a *file) ldtilecfg(base string) {
+	base = a.named(base)
 	r := encoding[base]
 	if r&7 == 4 || r&7 == 5 {
 		panic("LDTILECFG by " + base)
@@ -54,6 +55,7 @@ func (a *file) tilezero(t int) {
 
 // rows is a load or store of the tile whose rows are stride apart.
 func (a *file) rows(name string, pp, t, disp int, base, stride string) {
+	base, stride = a.named(base), a.named(stride)
 	r, i := encoding[base], encoding[stride]
 	b1, b2 := vex(0, i, r, 0, pp)
 	a.code(fmt.Sprintf("%s %d(%s)(%s*1), TMM%d", name, disp, base, stride, t),

@@ -12,8 +12,9 @@ import (
 	"github.com/klauspost/asmfmt"
 )
 
-// A file collects the text of one generated assembly file. Registers are
-// given by name; the order of operands is Go's, destination last.
+// A file collects the text of one generated assembly file. Instructions are
+// written as Go's assembler writes them, destination last, with registers by name
+// in braces (see regs). AX is scratch throughout and keeps its own name.
 type file struct {
 	path   string
 	tags   string
@@ -21,6 +22,7 @@ type file struct {
 	text   bytes.Buffer
 	stubs  bytes.Buffer
 	consts map[string]bool
+	regs   map[string]string // of the current function: name to register
 	label  int
 }
 
@@ -28,8 +30,11 @@ func newFile(path, tags string) *file {
 	return &file{path: path, tags: tags, consts: map[string]bool{}}
 }
 
-// f emits one instruction.
-func (a *file) f(format string, args ...any) { fmt.Fprintf(&a.text, "\t"+format+"\n", args...) }
+// f emits one instruction. {low} is the register named low; {low.x}, {low.y} and
+// {low.z} are its low 128 or 256 bits and all of it.
+func (a *file) f(format string, args ...any) {
+	a.text.WriteString(a.named(fmt.Sprintf("\t"+format+"\n", args...)))
+}
 
 // l emits a label.
 func (a *file) l(name string) { fmt.Fprintf(&a.text, "%s:\n", name) }
@@ -51,6 +56,7 @@ func (a *file) returning(name, params, result string, argBytes int, doc string) 
 	if result != "" {
 		signature += " (" + result + ")"
 	}
+	a.regs = map[string]string{}
 	fmt.Fprintf(&a.text, "\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", signature, name, argBytes)
 	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s\n", doc, signature)
 }

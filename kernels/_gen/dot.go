@@ -12,65 +12,63 @@ import "fmt"
 // at x+b·xStride bytes, its results at out+b·outStride floats.
 const dotParams = "w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int"
 
-const (
-	rW    = "SI" // next weights
-	rRows = "DX"
-	rX    = "DI" // activation row 0
-	rXS   = "R8" // stride between activation rows in bytes
-	rXS3  = "R9" // three times that
-	rOut  = "R10"
-	rOS   = "R11" // stride between output rows in bytes
-	rN    = "R12" // blocks per row
-	rC    = "CX"  // block counter
-	rXP   = "R13" // activations of this block, row 0
-	rXP4  = "BX"  // and row 4
-)
-
-// prologue loads the arguments; shift turns n into a count of blocks.
+// prologue names the registers of a dot kernel and loads its arguments: n weights
+// are n>>shift blocks. Strides become bytes.
 func prologue(a *file, batch, shift int) {
-	a.f("MOVQ w+0(FP), %s", rW)
-	a.f("MOVQ n+8(FP), %s", rN)
-	a.f("MOVQ rows+16(FP), %s", rRows)
-	a.f("MOVQ x+24(FP), %s", rX)
-	a.f("MOVQ out+40(FP), %s", rOut)
+	a.use(
+		"w", "SI", // next weights
+		"rows", "DX", // left
+		"x", "DI", // activation row 0
+		"out", "R10", // result of this weight row and activation row 0
+		"blocks", "R12", // of a row
+		"left", "CX", // of them
+		"acts", "R13", // of row 0 and this block
+	)
+	a.f("MOVQ w+0(FP), {w}")
+	a.f("MOVQ n+8(FP), {blocks}")
+	a.f("MOVQ rows+16(FP), {rows}")
+	a.f("MOVQ x+24(FP), {x}")
+	a.f("MOVQ out+40(FP), {out}")
 	if batch > 1 {
-		a.f("MOVQ xStride+32(FP), %s", rXS)
-		a.f("LEAQ (%s)(%s*2), %s", rXS, rXS, rXS3)
-		a.f("MOVQ outStride+48(FP), %s", rOS)
-		a.f("SHLQ $2, %s", rOS)
+		a.use(
+			"xStride", "R8",
+			"xStride3", "R9", // three times that
+			"outStride", "R11",
+		)
+		a.f("MOVQ xStride+32(FP), {xStride}")
+		a.f("LEAQ ({xStride})({xStride}*2), {xStride3}")
+		a.f("MOVQ outStride+48(FP), {outStride}")
+		a.f("SHLQ $2, {outStride}")
 	}
 	if shift > 0 {
-		a.f("SHRQ $%d, %s", shift, rN)
+		a.f("SHRQ $%d, {blocks}", shift)
 	}
 }
 
 // startRow points at the first activations and counts the row's blocks.
-func startRow(a *file, batch int) {
-	a.f("MOVQ %s, %s", rX, rXP)
-	if batch > 4 {
-		a.f("LEAQ (%s)(%s*4), %s", rXP, rXS, rXP4)
-	}
-	a.f("MOVQ %s, %s", rN, rC)
+func startRow(a *file) {
+	a.f("MOVQ {x}, {acts}")
+	a.f("MOVQ {blocks}, {left}")
 }
 
 // nextBlock goes on by a block of weights and bytes of activations.
-func nextBlock(a *file, batch, weights, act int) {
-	a.f("ADDQ $%d, %s", weights, rW)
-	advance(a, batch, act)
-	a.f("DECQ %s", rC)
+func nextBlock(a *file, weights, act int) {
+	a.f("ADDQ $%d, {w}", weights)
+	advance(a, 1, act)
+	a.f("DECQ {left}")
 }
 
 func advance(a *file, batch, act int) {
-	a.f("ADDQ $%d, %s", act, rXP)
+	a.f("ADDQ $%d, {acts}", act)
 	if batch > 4 {
-		a.f("ADDQ $%d, %s", act, rXP4)
+		a.f("ADDQ $%d, {acts4}", act)
 	}
 }
 
 // nextRow goes on to the next weight row, or returns.
 func nextRow(a *file) {
-	a.f("ADDQ $4, %s", rOut)
-	a.f("DECQ %s", rRows)
+	a.f("ADDQ $4, {out}")
+	a.f("DECQ {rows}")
 	a.f("JNZ row")
 	a.f("VZEROUPPER")
 	a.f("RET")
@@ -78,30 +76,30 @@ func nextRow(a *file) {
 
 // xmem addresses disp bytes into activation row b of this block.
 func xmem(b, disp int) string {
-	base := rXP
+	base := "{acts}"
 	if b >= 4 {
-		base, b = rXP4, b-4
+		base, b = "{acts4}", b-4
 	}
 	switch b {
 	case 0:
 		return mem(disp, base)
 	case 1:
-		return fmt.Sprintf("%d(%s)(%s*1)", disp, base, rXS)
+		return fmt.Sprintf("%d(%s)({xStride}*1)", disp, base)
 	case 2:
-		return fmt.Sprintf("%d(%s)(%s*2)", disp, base, rXS)
+		return fmt.Sprintf("%d(%s)({xStride}*2)", disp, base)
 	}
-	return fmt.Sprintf("%d(%s)(%s*1)", disp, base, rXS3)
+	return fmt.Sprintf("%d(%s)({xStride3}*1)", disp, base)
 }
 
 // store writes scalar xmm s of activation row b to its output. Rows are stored
 // in ascending order; AX walks over them.
 func store(a *file, b int, s string) {
 	if b == 0 {
-		a.f("VMOVSS %s, (%s)", s, rOut)
-		a.f("MOVQ %s, AX", rOut)
+		a.f("VMOVSS %s, ({out})", s)
+		a.f("MOVQ {out}, AX")
 		return
 	}
-	a.f("ADDQ %s, AX", rOS)
+	a.f("ADDQ {outStride}, AX")
 	a.f("VMOVSS %s, (AX)", s)
 }
 
@@ -131,7 +129,7 @@ func sumX(a *file, v, t int) {
 // prefetch reads ahead by dist bytes over the lines of one step.
 func prefetch(a *file, dist, bytes int) {
 	for i := 0; i < bytes; i += 64 {
-		a.f("PREFETCHT0 %d(%s)", dist+i, rW)
+		a.f("PREFETCHT0 %d({w})", dist+i)
 	}
 }
 

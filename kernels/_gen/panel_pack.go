@@ -44,21 +44,33 @@ func (p *pack) wide() bool { return p.lanes == 16 }
 
 func (p *pack) bytes() int { return 4 * p.lanes }
 
-var packBases = []string{"SI", "R10", "R11", "R12"}
+var packBases = []string{"{rows0}", "{rows4}", "{rows8}", "{rows12}"}
 
 func (p *pack) begin(t string) {
 	a := p.a
 	fn := "pack" + t + p.level
 	a.function(fn, packParams, 40, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
-	a.f("MOVQ panel+0(FP), DI")
-	a.f("MOVQ w+8(FP), SI")
-	a.f("MOVQ rowBytes+16(FP), R8")
-	a.f("MOVQ blocks+24(FP), CX")
-	a.f("MOVQ ahead+32(FP), R13")
-	a.f("ADDQ SI, R13")
-	a.f("LEAQ (R8)(R8*2), R9")
+	a.use(
+		"panel", "DI",
+		"rows0", "SI", // this block of rows 0 to 3
+		"rows4", "R10", // and so on
+		"rows8", "R11",
+		"rows12", "R12",
+		"rowBytes", "R8",
+		"rowBytes3", "R9", // three times that
+		"blocks", "CX", // left
+		"ahead", "R13", // what to prefetch
+		"fifthSet", "K2", // which weights have their fifth bit
+	)
+	a.f("MOVQ panel+0(FP), {panel}")
+	a.f("MOVQ w+8(FP), {rows0}")
+	a.f("MOVQ rowBytes+16(FP), {rowBytes}")
+	a.f("MOVQ blocks+24(FP), {blocks}")
+	a.f("MOVQ ahead+32(FP), {ahead}")
+	a.f("ADDQ {rows0}, {ahead}")
+	a.f("LEAQ ({rowBytes})({rowBytes}*2), {rowBytes3}")
 	for i := 1; i < p.lanes/4; i++ {
-		a.f("LEAQ (%s)(R8*4), %s", packBases[i-1], packBases[i])
+		a.f("LEAQ (%s)({rowBytes}*4), %s", packBases[i-1], packBases[i])
 	}
 }
 
@@ -66,12 +78,12 @@ func (p *pack) begin(t string) {
 func (p *pack) end(block int) {
 	a := p.a
 	p.fetchSome(p.todo)
-	a.f("ADDQ $%d, R13", p.todo)
+	a.f("ADDQ $%d, {ahead}", p.todo)
 	for i := range p.lanes / 4 {
 		a.f("ADDQ $%d, %s", block, packBases[i])
 	}
-	a.f("ADDQ $%d, DI", p.at)
-	a.f("DECQ CX")
+	a.f("ADDQ $%d, {panel}", p.at)
+	a.f("DECQ {blocks}")
 	a.f("JNZ block")
 	a.f("VZEROUPPER")
 	a.f("RET")
@@ -79,7 +91,7 @@ func (p *pack) end(block int) {
 
 // row addresses disp bytes into the block of row 4l+i.
 func (p *pack) row(l, i, disp int) string {
-	return fmt.Sprintf("%d(%s)%s", disp, packBases[l], []string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[i])
+	return fmt.Sprintf("%d(%s)%s", disp, packBases[l], []string{"", "({rowBytes}*1)", "({rowBytes}*2)", "({rowBytes3}*1)"}[i])
 }
 
 // fetch starts a block: as many bytes as it has are prefetched, spread over the
@@ -89,7 +101,7 @@ func (p *pack) fetch(block int) { p.todo, p.fetched = p.lanes*block, 0 }
 // fetchSome prefetches n lines, or what is left of them.
 func (p *pack) fetchSome(n int) {
 	for ; n > 0 && p.fetched < p.todo; n-- {
-		p.a.f("PREFETCHT1 %d(R13)", p.fetched)
+		p.a.f("PREFETCHT1 %d({ahead})", p.fetched)
 		p.fetched += 64
 	}
 }
@@ -133,7 +145,7 @@ func (p *pack) columns(disp, r, t int) {
 
 // put stores register r at column c of the block's panel.
 func (p *pack) put(r, c int) {
-	p.a.f("%s %s, %d(DI)", p.mov(), p.v(r), c*p.bytes())
+	p.a.f("%s %s, %d({panel})", p.mov(), p.v(r), c*p.bytes())
 	p.at = max(p.at, (c+1)*p.bytes())
 }
 
@@ -644,8 +656,8 @@ func (t block32) pack(p *pack) {
 			mask := sym(a.bytes(fmt.Sprintf("bits%d", k%8), bit), 0)
 			a.f("VPSHUFB %s, %s, %s", p.shuffle(k/8, k/8, k/8, k/8), v(8), v(6))
 			if p.wide() {
-				a.f("VPTESTMB %s, %s, K2", mask, v(6))
-				a.f("VPADDB %s, %s, K2, %s", p.fill(16), v(r), v(r))
+				a.f("VPTESTMB %s, %s, {fifthSet}", mask, v(6))
+				a.f("VPADDB %s, %s, {fifthSet}, %s", p.fill(16), v(r), v(r))
 			} else {
 				a.f("VPAND %s, %s, %s", mask, v(6), v(6))
 				a.f("VPCMPEQB %s, %s, %s", mask, v(6), v(6))

@@ -106,7 +106,7 @@ func (t panelCode) zero(r string) {
 
 // next reads the panel's next column.
 func (t panelCode) next(r string, col int) {
-	t.a.f("%s %d(SI), %s", t.mov(), col*t.column(), r)
+	t.a.f("%s %d({panel}), %s", t.mov(), col*t.column(), r)
 }
 
 func (t panelCode) each(f func(b int)) {
@@ -121,16 +121,33 @@ func (t panelTile) gen(a *file) {
 		c.v = z
 	}
 	a.function(t.fn(), panelParams, 64, fmt.Sprintf("%s multiplies a panel with activation rows.", t.fn()))
-	a.f("MOVQ x+16(FP), DI")
-	a.f("MOVQ xStride+24(FP), R8")
-	a.f("LEAQ (R8)(R8*2), R9")
-	a.f("MOVQ tokens+32(FP), DX")
-	a.f("MOVQ out+40(FP), R10")
-	a.f("MOVQ outStride+48(FP), R11")
-	a.f("SHLQ $2, R11")
+	a.use(
+		"panel", "SI", // next column
+		"tokens", "DX", // left
+		"x", "DI", // activations of the first of these tokens
+		"xStride", "R8",
+		"xStride3", "R9", // three times that
+		"out", "R10",
+		"outStride", "R11", // in bytes
+		"blocks", "CX", // left
+		"acts", "R13", // of the first token at this block
+		"acts4", "BX", // of the fifth
+		"scales", "R14", // of an ActQ8_32 group, from this block on
+		"scales4", "R15", // the same of the fifth token
+	)
 	if !t.wide {
-		a.f("VPCMPEQW Y15, Y15, Y15")
-		a.f("VPSRLW $15, Y15, Y15")
+		a.use("ones", "Y15") // words of one
+	}
+	a.f("MOVQ x+16(FP), {x}")
+	a.f("MOVQ xStride+24(FP), {xStride}")
+	a.f("LEAQ ({xStride})({xStride}*2), {xStride3}")
+	a.f("MOVQ tokens+32(FP), {tokens}")
+	a.f("MOVQ out+40(FP), {out}")
+	a.f("MOVQ outStride+48(FP), {outStride}")
+	a.f("SHLQ $2, {outStride}")
+	if !t.wide {
+		a.f("VPCMPEQW {ones}, {ones}, {ones}")
+		a.f("VPSRLW $15, {ones}, {ones}")
 	}
 	for n := c.most(); n > 0; n /= 2 {
 		c.tokens = n
@@ -145,21 +162,21 @@ func (t panelCode) group() {
 	a := t.a
 	label := func(s string) string { return fmt.Sprintf("%s%d", s, t.tokens) }
 	a.l(label("tokens"))
-	a.f("CMPQ DX, $%d", t.tokens)
+	a.f("CMPQ {tokens}, $%d", t.tokens)
 	a.f("JLT %s", label("done"))
-	a.f("MOVQ panel+0(FP), SI")
-	a.f("MOVQ blocks+8(FP), CX")
-	a.f("MOVQ DI, R13")
+	a.f("MOVQ panel+0(FP), {panel}")
+	a.f("MOVQ blocks+8(FP), {blocks}")
+	a.f("MOVQ {x}, {acts}")
 	if t.tokens > 4 {
-		a.f("LEAQ (DI)(R8*4), BX")
+		a.f("LEAQ ({x})({xStride}*4), {acts4}")
 	}
 	t.each(func(b int) { t.zero(t.out(b)) })
 	a.f("CMPQ more+56(FP), $0")
 	a.f("JEQ %s", label("start"))
-	a.f("MOVQ R10, AX")
+	a.f("MOVQ {out}, AX")
 	t.each(func(b int) {
 		a.f("VMOVUPS (AX), %s", t.out(b))
-		a.f("ADDQ R11, AX")
+		a.f("ADDQ {outStride}, AX")
 	})
 	a.l(label("start"))
 	if t.subs > 0 {
@@ -168,14 +185,14 @@ func (t panelCode) group() {
 		t.blocks32(label)
 	}
 	t.each(func(b int) {
-		a.f("VMOVUPS %s, (R10)", t.out(b))
-		a.f("ADDQ R11, R10")
+		a.f("VMOVUPS %s, ({out})", t.out(b))
+		a.f("ADDQ {outStride}, {out}")
 	})
-	a.f("LEAQ (DI)(R8*%d), DI", min(t.tokens, 4))
+	a.f("LEAQ ({x})({xStride}*%d), {x}", min(t.tokens, 4))
 	if t.tokens == 8 {
-		a.f("LEAQ (DI)(R8*4), DI")
+		a.f("LEAQ ({x})({xStride}*4), {x}")
 	}
-	a.f("SUBQ $%d, DX", t.tokens)
+	a.f("SUBQ $%d, {tokens}", t.tokens)
 	if t.tokens == t.most() {
 		a.f("JMP %s", label("tokens"))
 	}
@@ -201,7 +218,7 @@ func (t panelCode) products(n, disp, col int, scale string) {
 				a.f("VPBROADCASTD %s, %s", xmem(b, disp+4*k), x)
 				a.f("VPSIGNB %s, %s, %s", w, x, x)
 				a.f("VPMADDUBSW %s, %s, %s", x, abs, x)
-				a.f("VPMADDWD Y15, %s, %s", x, x)
+				a.f("VPMADDWD {ones}, %s, %s", x, x)
 				a.f("VPADDD %s, %s, %s", x, t.sub(b), t.sub(b))
 			})
 			continue
@@ -259,7 +276,7 @@ func (t panelCode) block256(label func(string) string) {
 		t.next(scale, 0)
 		t.products(per/4, 0, 1, scale)
 	}
-	a.f("ADDQ $%d, SI", (1+per/4)*t.column())
+	a.f("ADDQ $%d, {panel}", (1+per/4)*t.column())
 	advance(a, t.tokens, per)
 	a.f("DECL AX")
 	a.f("JNZ %s", label("sub"))
@@ -304,32 +321,32 @@ func (t panelCode) block256(label func(string) string) {
 		t.times(xmem(b, 48), t.blk(b), t.tmp(2))
 		a.f("VADDPS %s, %s, %s", t.blk(b), t.out(b), t.out(b))
 	})
-	a.f("ADDQ $%d, SI", cols*t.column())
+	a.f("ADDQ $%d, {panel}", cols*t.column())
 	advance(a, t.tokens, 64)
-	a.f("DECQ CX")
+	a.f("DECQ {blocks}")
 	a.f("JNZ %s", label("block"))
 }
 
 // xscale addresses disp bytes beyond the scale of this block in activation row b.
 func xscale(b, disp int) string {
-	base := "R14"
+	base := "{scales}"
 	if b >= 4 {
-		base, b = "R15", b-4
+		base, b = "{scales4}", b-4
 	}
-	return fmt.Sprintf("%d(%s)%s", disp, base, []string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[b])
+	return fmt.Sprintf("%d(%s)%s", disp, base, []string{"", "({xStride}*1)", "({xStride}*2)", "({xStride3}*1)"}[b])
 }
 
 func (t panelCode) blocks32(label func(string) string) {
 	a := t.a
 	scales := func(n int) {
-		a.f("ADDQ $%d, R14", n)
+		a.f("ADDQ $%d, {scales}", n)
 		if t.tokens > 4 {
-			a.f("ADDQ $%d, R15", n)
+			a.f("ADDQ $%d, {scales4}", n)
 		}
 	}
-	a.f("LEAQ 256(R13), R14")
+	a.f("LEAQ 256({acts}), {scales}")
 	if t.tokens > 4 {
-		a.f("LEAQ 256(BX), R15")
+		a.f("LEAQ 256({acts4}), {scales4}")
 	}
 	a.f("MOVL $8, AX")
 	a.l(label("block"))
@@ -350,7 +367,7 @@ func (t panelCode) blocks32(label func(string) string) {
 			a.f("VPSRAD $%d, %s, %s", t.shift, t.blk(b), t.blk(b))
 		})
 	}
-	t.products(8, 0, 0, "Y15")
+	t.products(8, 0, 0, "{ones}")
 	d, m := t.tmp(0), t.tmp(1)
 	cols := 9
 	t.next(d, 8)
@@ -383,7 +400,7 @@ func (t panelCode) blocks32(label func(string) string) {
 		}
 		a.f("VADDPS %s, %s, %s", s, t.out(b), t.out(b))
 	})
-	a.f("ADDQ $%d, SI", cols*t.column())
+	a.f("ADDQ $%d, {panel}", cols*t.column())
 	advance(a, t.tokens, 32)
 	scales(4)
 	a.f("DECL AX")
@@ -392,6 +409,6 @@ func (t panelCode) blocks32(label func(string) string) {
 	advance(a, t.tokens, 64)
 	scales(288)
 	a.l(label("next"))
-	a.f("DECQ CX")
+	a.f("DECQ {blocks}")
 	a.f("JNZ %s", label("block"))
 }
