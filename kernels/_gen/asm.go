@@ -61,26 +61,26 @@ func (a *file) returning(name, params, result string, argBytes int, doc string) 
 	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s\n", doc, signature)
 }
 
-// byFours counts CX down to none: step(i) does one i steps on, forward goes on by n.
+// byFours counts {left} down to none: step(i) does one i steps on, forward goes on by n.
 // It ends at the label done, which follows.
 func byFours(a *file, step, forward func(int), done string) {
 	const unroll = 4
-	a.f("SUBQ $%d, CX", unroll)
+	a.f("SUBQ $%d, {left}", unroll)
 	a.f("JLT rest")
 	a.l("fours")
 	for i := range unroll {
 		step(i)
 	}
 	forward(unroll)
-	a.f("SUBQ $%d, CX", unroll)
+	a.f("SUBQ $%d, {left}", unroll)
 	a.f("JGE fours")
 	a.l("rest")
-	a.f("ADDQ $%d, CX", unroll)
+	a.f("ADDQ $%d, {left}", unroll)
 	a.f("JZ %s", done)
 	a.l("one")
 	step(0)
 	forward(1)
-	a.f("DECQ CX")
+	a.f("DECQ {left}")
 	a.f("JNZ one")
 }
 
@@ -120,6 +120,33 @@ func mem(disp int, base string) string { return fmt.Sprintf("%d(%s)", disp, base
 
 // sym is an offset into data declared with bytes.
 func sym(name string, off int) string { return fmt.Sprintf("%s+%d(SB)", name, off) }
+
+// upTo4, upTo6 and upTo8 address disp bytes into one of several rows that lie {stride}
+// bytes apart, by registers named after the first and the stride: {base} is row 0,
+// {base3} row 3, {base4} row 4, {stride3} three strides.
+func upTo4(row, disp int, base, stride string) string {
+	switch row {
+	case 0:
+		return fmt.Sprintf("%d({%s})", disp, base)
+	case 3:
+		return fmt.Sprintf("%d({%s})({%s3}*1)", disp, base, stride)
+	}
+	return fmt.Sprintf("%d({%s})({%s}*%d)", disp, base, stride, row)
+}
+
+func upTo6(row, disp int, base, stride string) string {
+	if row >= 3 {
+		base, row = base+"3", row-3
+	}
+	return upTo4(row, disp, base, stride)
+}
+
+func upTo8(row, disp int, base, stride string) string {
+	if row >= 4 {
+		base, row = base+"4", row-4
+	}
+	return upTo4(row, disp, base, stride)
+}
 
 func x(n int) string { return fmt.Sprintf("X%d", n) }
 func y(n int) string { return fmt.Sprintf("Y%d", n) }

@@ -37,24 +37,28 @@ func genLargest(a *file, v vec) {
 	r := v.reg
 	fn := "largest" + v.level
 	a.function(fn, "x *float32, n int) (top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. A NaN is passed over.")
-	a.f("MOVQ x+0(FP), DI")
-	a.f("MOVQ n+8(FP), CX")
+	a.use(
+		"x", "DI",
+		"n", "CX", // left
+	)
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
 	for i := range 4 {
 		a.f("VMOVUPS %s, %s", point(a, pMinusInf), r(i))
 	}
 	loop := func(label string, unroll int) {
-		a.f("SUBQ $%d, CX", unroll*v.lanes)
+		a.f("SUBQ $%d, {n}", unroll*v.lanes)
 		a.f("JLT %sDone", label)
 		a.l(label)
 		for i := range unroll {
-			a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "DI"), r(4+i))
+			a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "{x}"), r(4+i))
 			a.f("VMAXPS %s, %s, %s", r(i), r(4+i), r(i)) // the last source is the old one
 		}
-		a.f("ADDQ $%d, DI", 4*unroll*v.lanes)
-		a.f("SUBQ $%d, CX", unroll*v.lanes)
+		a.f("ADDQ $%d, {x}", 4*unroll*v.lanes)
+		a.f("SUBQ $%d, {n}", unroll*v.lanes)
 		a.f("JGE %s", label)
 		a.l(label + "Done")
-		a.f("ADDQ $%d, CX", unroll*v.lanes)
+		a.f("ADDQ $%d, {n}", unroll*v.lanes)
 	}
 	loop("fours", 4)
 	loop("ones", 1)
@@ -73,9 +77,13 @@ func genExpTop(a *file, v vec) {
 	fn := "expTop" + v.level
 	a.function(fn, "x *float32, n int, top float32) (sum float32", 28,
 		fn+" replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.")
+	a.use(
+		"x", "DI",
+		"n", "CX", // left
+	)
 	c := a.bytes("expTopConst", f32s(expTopConsts...))
-	a.f("MOVQ x+0(FP), DI")
-	a.f("MOVQ n+8(FP), CX")
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
 	// Registers from 16 on hold the constants, where there are so many.
 	k := func(i int) string {
 		if v.lanes == 16 {
@@ -105,10 +113,10 @@ func genExpTop(a *file, v vec) {
 				f(i)
 			}
 		}
-		a.f("SUBQ $%d, CX", side*v.lanes)
+		a.f("SUBQ $%d, {n}", side*v.lanes)
 		a.f("JLT %sDone", label)
 		a.l(label)
-		each(func(i int) { a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "DI"), x(i)) })
+		each(func(i int) { a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "{x}"), x(i)) })
 		each(func(i int) { a.f("VSUBPS %s, %s, %s", topAt, x(i), x(i)) })
 		// A NaN is kept: it is the last source.
 		if v.lanes == 16 {
@@ -129,13 +137,13 @@ func genExpTop(a *file, v vec) {
 			each(func(i int) { a.f("VFMADD213PS %s, %s, %s", k(c), x(i), p(i)) })
 		}
 		each(func(i int) { a.f("VMULPS %s, %s, %s", n(i), p(i), p(i)) })
-		each(func(i int) { a.f("VMOVUPS %s, %s", p(i), mem(4*i*v.lanes, "DI")) })
+		each(func(i int) { a.f("VMOVUPS %s, %s", p(i), mem(4*i*v.lanes, "{x}")) })
 		each(func(i int) { a.f("VADDPS %s, %s, %s", p(i), sumAt, sumAt) })
-		a.f("ADDQ $%d, DI", 4*side*v.lanes)
-		a.f("SUBQ $%d, CX", side*v.lanes)
+		a.f("ADDQ $%d, {x}", 4*side*v.lanes)
+		a.f("SUBQ $%d, {n}", side*v.lanes)
 		a.f("JGE %s", label)
 		a.l(label + "Done")
-		a.f("ADDQ $%d, CX", side*v.lanes)
+		a.f("ADDQ $%d, {n}", side*v.lanes)
 	}
 	loop("several", side)
 	loop("one", 1)

@@ -75,21 +75,7 @@ func nextRow(a *file) {
 }
 
 // xmem addresses disp bytes into activation row b of this block.
-func xmem(b, disp int) string {
-	base := "{acts}"
-	if b >= 4 {
-		base, b = "{acts4}", b-4
-	}
-	switch b {
-	case 0:
-		return mem(disp, base)
-	case 1:
-		return fmt.Sprintf("%d(%s)({xStride}*1)", disp, base)
-	case 2:
-		return fmt.Sprintf("%d(%s)({xStride}*2)", disp, base)
-	}
-	return fmt.Sprintf("%d(%s)({xStride3}*1)", disp, base)
-}
+func xmem(b, disp int) string { return upTo8(b, disp, "acts", "xStride") }
 
 // store writes scalar xmm s of activation row b to its output. Rows are stored
 // in ascending order; AX walks over them.

@@ -23,10 +23,13 @@ func main() {
 
 func genPause(a *file) {
 	a.function("pause", "n uint32", 4, "pause spins for n PAUSE instructions; n is at least 1.")
-	a.f("MOVL n+0(FP), CX")
+	a.use(
+		"n", "CX", // turns left
+	)
+	a.f("MOVL n+0(FP), {n}")
 	a.l("spin")
 	a.f("PAUSE")
-	a.f("DECL CX")
+	a.f("DECL {n}")
 	a.f("JNZ spin")
 	a.f("RET")
 }

@@ -44,7 +44,7 @@ func (p *pack) wide() bool { return p.lanes == 16 }
 
 func (p *pack) bytes() int { return 4 * p.lanes }
 
-var packBases = []string{"{rows0}", "{rows4}", "{rows8}", "{rows12}"}
+var packBases = []string{"rows0", "rows4", "rows8", "rows12"}
 
 func (p *pack) begin(t string) {
 	a := p.a
@@ -70,7 +70,7 @@ func (p *pack) begin(t string) {
 	a.f("ADDQ {rows0}, {ahead}")
 	a.f("LEAQ ({rowBytes})({rowBytes}*2), {rowBytes3}")
 	for i := 1; i < p.lanes/4; i++ {
-		a.f("LEAQ (%s)({rowBytes}*4), %s", packBases[i-1], packBases[i])
+		a.f("LEAQ ({%s})({rowBytes}*4), {%s}", packBases[i-1], packBases[i])
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *pack) end(block int) {
 	p.fetchSome(p.todo)
 	a.f("ADDQ $%d, {ahead}", p.todo)
 	for i := range p.lanes / 4 {
-		a.f("ADDQ $%d, %s", block, packBases[i])
+		a.f("ADDQ $%d, {%s}", block, packBases[i])
 	}
 	a.f("ADDQ $%d, {panel}", p.at)
 	a.f("DECQ {blocks}")
@@ -90,9 +90,7 @@ func (p *pack) end(block int) {
 }
 
 // row addresses disp bytes into the block of row 4l+i.
-func (p *pack) row(l, i, disp int) string {
-	return fmt.Sprintf("%d(%s)%s", disp, packBases[l], []string{"", "({rowBytes}*1)", "({rowBytes}*2)", "({rowBytes3}*1)"}[i])
-}
+func (p *pack) row(l, i, disp int) string { return upTo4(i, disp, packBases[l], "rowBytes") }
 
 // fetch starts a block: as many bytes as it has are prefetched, spread over the
 // calls of rows.

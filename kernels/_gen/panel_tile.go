@@ -328,13 +328,7 @@ func (t panelCode) block256(label func(string) string) {
 }
 
 // xscale addresses disp bytes beyond the scale of this block in activation row b.
-func xscale(b, disp int) string {
-	base := "{scales}"
-	if b >= 4 {
-		base, b = "{scales4}", b-4
-	}
-	return fmt.Sprintf("%d(%s)%s", disp, base, []string{"", "({xStride}*1)", "({xStride}*2)", "({xStride3}*1)"}[b])
-}
+func xscale(b, disp int) string { return upTo8(b, disp, "scales", "xStride") }
 
 func (t panelCode) blocks32(label func(string) string) {
 	a := t.a

@@ -31,43 +31,34 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	const quad = 4
 	fn := fmt.Sprintf("tile%s%sx%d", t, level, batch)
 	a.function(fn, floatTileParams, 56, fmt.Sprintf("%s multiplies four %s weight rows with %d activation rows.", fn, t, batch))
-	const (
-		xp, xs, xp3 = "SI", "R8", "R9"
-		wp, ws, ws3 = "DI", "R10", "R11"
+	a.use(
+		"x", "SI", // next values of row 0
+		"xStride", "R8",
+		"x3", "R9", // of row 3
+		"w", "DI", // next weights of row 0
+		"wStride", "R10",
+		"wStride3", "R11", // three times that
+		"left", "CX", // steps
+		"out", "AX",
+		"outStride", "BX",
 	)
 	size := elem(t)
-	at := func(base, stride string, i, disp int) string {
-		if i == 0 {
-			return mem(disp, base)
-		}
-		return fmt.Sprintf("%d(%s)(%s*%d)", disp, base, stride, i)
-	}
-	wAt := func(r, disp int) string {
-		if r == 3 {
-			return at(wp, ws3, 1, disp)
-		}
-		return at(wp, ws, r, disp)
-	}
-	xAt := func(b, disp int) string {
-		if b >= 3 {
-			return at(xp3, xs, b-3, disp)
-		}
-		return at(xp, xs, b, disp)
-	}
+	wAt := func(r, disp int) string { return upTo4(r, disp, "w", "wStride") }
+	xAt := func(b, disp int) string { return upTo6(b, disp, "x", "xStride") }
 	acc := func(b, r int) int { return b*quad + r }
 	free := batch * quad
-	a.f("MOVQ w+0(FP), %s", wp)
-	a.f("MOVQ wStride+8(FP), %s", ws)
-	a.f("LEAQ (%s)(%s*2), %s", ws, ws, ws3)
-	a.f("MOVQ steps+16(FP), CX")
-	a.f("MOVQ x+24(FP), %s", xp)
-	a.f("MOVQ xStride+32(FP), %s", xs)
+	a.f("MOVQ w+0(FP), {w}")
+	a.f("MOVQ wStride+8(FP), {wStride}")
+	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
+	a.f("MOVQ steps+16(FP), {left}")
+	a.f("MOVQ x+24(FP), {x}")
+	a.f("MOVQ xStride+32(FP), {xStride}")
 	if batch > 3 {
-		a.f("LEAQ (%s)(%s*2), %s", xp, xs, xp3)
-		a.f("ADDQ %s, %s", xs, xp3)
+		a.f("LEAQ ({x})({xStride}*2), {x3}")
+		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ out+40(FP), AX")
-	a.f("MOVQ outStride+48(FP), BX")
+	a.f("MOVQ out+40(FP), {out}")
+	a.f("MOVQ outStride+48(FP), {outStride}")
 	for i := range free {
 		a.f("VXORPS %s, %s, %s", v(i), v(i), v(i))
 	}
@@ -95,22 +86,22 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		}
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, %s", n*lanes*size, wp)
-		a.f("ADDQ $%d, %s", 4*n*lanes, xp)
+		a.f("ADDQ $%d, {w}", n*lanes*size)
+		a.f("ADDQ $%d, {x}", 4*n*lanes)
 		if batch > 3 {
-			a.f("ADDQ $%d, %s", 4*n*lanes, xp3)
+			a.f("ADDQ $%d, {x3}", 4*n*lanes)
 		}
 	}
-	a.f("SUBQ $2, CX")
+	a.f("SUBQ $2, {left}")
 	a.f("JLT rest")
 	a.l("two")
 	step(0)
 	step(1)
 	forward(2)
-	a.f("SUBQ $2, CX")
+	a.f("SUBQ $2, {left}")
 	a.f("JGE two")
 	a.l("rest")
-	a.f("ADDQ $2, CX")
+	a.f("ADDQ $2, {left}")
 	a.f("JZ fold")
 	step(0)
 	a.l("fold")
@@ -120,10 +111,10 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		for b := range batch {
 			for r := range quad {
 				sumY(a, acc(b, r), free)
-				a.f("VMOVSS %s, %d(AX)", x(acc(b, r)), 4*r)
+				a.f("VMOVSS %s, %d({out})", x(acc(b, r)), 4*r)
 			}
 			if b < batch-1 {
-				a.f("ADDQ BX, AX")
+				a.f("ADDQ {outStride}, {out}")
 			}
 		}
 	}
@@ -154,9 +145,9 @@ func foldQuads(a *file, batch int, first func(b int) int, t int) {
 		a.f("VPSHUFD $0xb1, %s, %s", z(v), z(t))
 		a.f("VADDPS %s, %s, %s", z(t), z(v), z(v))
 		a.f("VPERMPS %s, %s, %s", z(v), z(t+2), z(v))
-		a.f("VMOVUPS %s, (AX)", x(v))
+		a.f("VMOVUPS %s, ({out})", x(v))
 		if b < batch-1 {
-			a.f("ADDQ BX, AX")
+			a.f("ADDQ {outStride}, {out}")
 		}
 	}
 }

@@ -89,31 +89,38 @@ func expOf(a *file, v vec, v0, v1, v2, v3 int) {
 func siluGate(a *file, v vec) {
 	fn := "siluGate" + v.level
 	a.function(fn, "dst, gate, up *float32, n int", 32, fn+" is SiLUGate for n floats, n a multiple of the vector.")
-	r := v.reg
+	a.use(
+		"dst", "DI",
+		"gate", "SI",
+		"up", "DX",
+		"n", "CX", // left
+		"x", v.reg(4),
+		"e", v.reg(0),
+	)
 	c := a.bytes("expConst", f32s(expConsts...))
 	sign := a.bytes("signBit", dwords(16, func(int) uint32 { return 1 << 31 }))
-	a.f("MOVQ dst+0(FP), DI")
-	a.f("MOVQ gate+8(FP), SI")
-	a.f("MOVQ up+16(FP), DX")
-	a.f("MOVQ n+24(FP), CX")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ gate+8(FP), {gate}")
+	a.f("MOVQ up+16(FP), {up}")
+	a.f("MOVQ n+24(FP), {n}")
 	a.l("loop")
-	a.f("CMPQ CX, $%d", v.lanes)
+	a.f("CMPQ {n}, $%d", v.lanes)
 	a.f("JLT done")
-	a.f("VMOVUPS (SI), %s", r(4))
+	a.f("VMOVUPS ({gate}), {x}")
 	if v.lanes == 16 {
-		a.f("VPXORD %s, %s, %s", sym(sign, 0), r(4), r(0))
+		a.f("VPXORD %s, {x}, {e}", sym(sign, 0))
 	} else {
-		a.f("VPXOR %s, %s, %s", sym(sign, 0), r(4), r(0))
+		a.f("VPXOR %s, {x}, {e}", sym(sign, 0))
 	}
 	expOf(a, v, 0, 1, 2, 3)
-	a.f("VADDPS %s, %s, %s", sym(c, 64*cOne), r(0), r(0))
-	a.f("VDIVPS %s, %s, %s", r(0), r(4), r(0))
-	a.f("VMULPS (DX), %s, %s", r(0), r(0))
-	a.f("VMOVUPS %s, (DI)", r(0))
-	a.f("ADDQ $%d, SI", 4*v.lanes)
-	a.f("ADDQ $%d, DX", 4*v.lanes)
-	a.f("ADDQ $%d, DI", 4*v.lanes)
-	a.f("SUBQ $%d, CX", v.lanes)
+	a.f("VADDPS %s, {e}, {e}", sym(c, 64*cOne))
+	a.f("VDIVPS {e}, {x}, {e}")
+	a.f("VMULPS ({up}), {e}, {e}")
+	a.f("VMOVUPS {e}, ({dst})")
+	a.f("ADDQ $%d, {gate}", 4*v.lanes)
+	a.f("ADDQ $%d, {up}", 4*v.lanes)
+	a.f("ADDQ $%d, {dst}", 4*v.lanes)
+	a.f("SUBQ $%d, {n}", v.lanes)
 	a.f("JMP loop")
 	a.l("done")
 	a.f("VZEROUPPER")
@@ -123,21 +130,27 @@ func siluGate(a *file, v vec) {
 func expSum(a *file, v vec) {
 	fn := "expSum" + v.level
 	a.function(fn, "x *float32, n int, top float32) (sum float32", 28, fn+" replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.")
-	r := v.reg
-	a.f("MOVQ x+0(FP), DI")
-	a.f("MOVQ n+8(FP), CX")
-	a.f("VBROADCASTSS top+16(FP), %s", r(5))
-	a.f("VXORPS %s, %s, %s", r(6), r(6), r(6))
+	a.use(
+		"x", "DI",
+		"n", "CX", // left
+		"top", v.reg(5),
+		"sum", v.reg(6),
+		"e", v.reg(0),
+	)
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
+	a.f("VBROADCASTSS top+16(FP), {top}")
+	a.f("VXORPS {sum}, {sum}, {sum}")
 	a.l("loop")
-	a.f("CMPQ CX, $%d", v.lanes)
+	a.f("CMPQ {n}, $%d", v.lanes)
 	a.f("JLT done")
-	a.f("VMOVUPS (DI), %s", r(0))
-	a.f("VSUBPS %s, %s, %s", r(5), r(0), r(0))
+	a.f("VMOVUPS ({x}), {e}")
+	a.f("VSUBPS {top}, {e}, {e}")
 	expOf(a, v, 0, 1, 2, 3)
-	a.f("VMOVUPS %s, (DI)", r(0))
-	a.f("VADDPS %s, %s, %s", r(0), r(6), r(6))
-	a.f("ADDQ $%d, DI", 4*v.lanes)
-	a.f("SUBQ $%d, CX", v.lanes)
+	a.f("VMOVUPS {e}, ({x})")
+	a.f("VADDPS {e}, {sum}, {sum}")
+	a.f("ADDQ $%d, {x}", 4*v.lanes)
+	a.f("SUBQ $%d, {n}", v.lanes)
 	a.f("JMP loop")
 	a.l("done")
 	if v.lanes == 16 {
@@ -145,7 +158,7 @@ func expSum(a *file, v vec) {
 	} else {
 		sumY(a, 6, 0)
 	}
-	a.f("VMOVSS X6, %s", "sum+24(FP)")
+	a.f("VMOVSS {sum.x}, sum+24(FP)")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
