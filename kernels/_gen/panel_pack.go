@@ -26,9 +26,17 @@ import (
 // be sixteen streams of a few lines each, which no memory likes.
 const packParams = "panel, w *byte, rowBytes, blocks, ahead int"
 
-// A pack is a pack function in the making. Registers: SI, R10, R11 and R12 rows
-// 0, 4, 8 and 12 at the next block, R8 a row's bytes, R9 three times that, DI
-// the panel, CX blocks left, R13 what to fetch.
+// The vectors of a pack function. Pieces take their numbers, since they serve both
+// widths and move through groups of four.
+const (
+	col    = 0  // to 3: the columns read last
+	tmp    = 4  // to 7: scratch, and what is made of them
+	held   = 8  // to 11: columns needed for longer: scales, or further bits of weights
+	low4   = 12 // 0x0f in every byte
+	values = 13 // a type's table of weights
+)
+
+// A pack is a pack function in the making.
 type pack struct {
 	a     *file
 	level string
@@ -304,12 +312,12 @@ func (p *pack) bits(s, r, from, to, n int) {
 // signedScales stores the 16 scales in registers s to s+3, and what weights
 // made unsigned by adding 1<<shift need.
 func (p *pack) signedScales(s, shift int) {
-	p.zero(6)
+	p.zero(tmp + 2)
 	for j := range 16 {
-		p.scale(s+j/4, 4, j%4, colScale(16, j), true)
+		p.scale(s+j/4, tmp, j%4, colScale(16, j), true)
 	}
 	for j := range 8 {
-		p.offsets(s+j/2, 4, j%2*2, colMins(16, j), shift, 6)
+		p.offsets(s+j/2, tmp, j%2*2, colMins(16, j), shift, tmp+2)
 	}
 }
 
@@ -334,21 +342,21 @@ func (p *pack) look(name string, table []int8, add, r int) {
 // nibbles stores the 32 weights of the 16 bytes at disp, low nibbles first, from
 // column col on. Registers 12 holds 0x0f, 13 a table or nothing. Each goes
 // through fix, given the register and its first weight.
-func (p *pack) nibbles(disp, col int, table bool, fix func(r, k int)) {
+func (p *pack) nibbles(disp, to int, table bool, fix func(r, k int)) {
 	a, v := p.a, p.v
-	p.columns(disp, 0, 4)
+	p.columns(disp, col, tmp)
 	for c := range 4 {
-		p.op("VPAND", v(12), v(c), v(4))
-		a.f("VPSRLW $4, %s, %s", v(c), v(5))
-		p.op("VPAND", v(12), v(5), v(5))
+		p.op("VPAND", v(low4), v(col+c), v(tmp))
+		a.f("VPSRLW $4, %s, %s", v(col+c), v(tmp+1))
+		p.op("VPAND", v(low4), v(tmp+1), v(tmp+1))
 		for j := range 2 {
 			if table {
-				a.f("VPSHUFB %s, %s, %s", v(4+j), v(13), v(4+j))
+				a.f("VPSHUFB %s, %s, %s", v(tmp+j), v(values), v(tmp+j))
 			}
 			if fix != nil {
-				fix(4+j, 16*j+4*c)
+				fix(tmp+j, 16*j+4*c)
 			}
-			p.put(4+j, col+4*j+c)
+			p.put(tmp+j, to+4*j+c)
 		}
 	}
 }

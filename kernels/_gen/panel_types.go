@@ -40,11 +40,11 @@ func packQ45K(p *pack, fifth bool) {
 	}
 	a.l("block")
 	p.fetch(block)
-	p.columns(0, 0, 4)
-	p.half(0, 4, false)
-	p.put(4, colD(8))
-	p.half(0, 4, true)
-	p.put(4, colD(8)+1)
+	p.columns(0, col, tmp)
+	p.half(col, tmp, false)
+	p.put(tmp, colD(8))
+	p.half(col, tmp, true)
+	p.put(tmp, colD(8)+1)
 	// As scalesMins: registers 4 and 5 scales, 6 and 7 minimums.
 	six, four, two := p.fill(0x3f), p.fill(0x0f), p.fill(0x03)
 	top := func(s, d int) { // the upper two bits of each byte, four down
@@ -52,42 +52,42 @@ func packQ45K(p *pack, fifth bool) {
 		p.op("VPAND", two, v(d), v(d))
 		a.f("VPSLLD $4, %s, %s", v(d), v(d))
 	}
-	p.op("VPAND", six, v(1), v(4))
-	p.op("VPAND", six, v(2), v(6))
-	top(1, 5)
-	top(2, 7)
-	p.op("VPAND", four, v(3), v(0))
-	p.op("VPOR", v(0), v(5), v(5))
-	a.f("VPSRLD $4, %s, %s", v(3), v(0))
-	p.op("VPAND", four, v(0), v(0))
-	p.op("VPOR", v(0), v(7), v(7))
+	p.op("VPAND", six, v(col+1), v(tmp))
+	p.op("VPAND", six, v(col+2), v(tmp+2))
+	top(col+1, tmp+1)
+	top(col+2, tmp+3)
+	p.op("VPAND", four, v(col+3), v(col))
+	p.op("VPOR", v(col), v(tmp+1), v(tmp+1))
+	a.f("VPSRLD $4, %s, %s", v(col+3), v(col))
+	p.op("VPAND", four, v(col), v(col))
+	p.op("VPOR", v(col), v(tmp+3), v(tmp+3))
 	for j := range 8 {
-		p.scale(4+j/4, 0, j%4, colScale(8, j), false)
+		p.scale(tmp+j/4, col, j%4, colScale(8, j), false)
 	}
 	for j := range 4 {
-		p.mins(6+j/2, 0, j%2*2, colMins(8, j))
+		p.mins(tmp+2+j/2, col, j%2*2, colMins(8, j))
 	}
 	// A piece of 16 bytes: 16 weights low, 16 high. The pieces of one half of
 	// each sub-block share the fifth bits, in registers 8 to 11.
-	a.f("%s %s, %s", p.mov(), four, v(12))
+	a.f("%s %s, %s", p.mov(), four, v(low4))
 	for h := range 2 {
 		if fifth {
-			p.columns(16+16*h, 8, 0)
+			p.columns(16+16*h, held, col)
 		}
 		for g := range 4 {
-			p.columns(qs+32*g+16*h, 0, 4)
+			p.columns(qs+32*g+16*h, col, tmp)
 			for c := range 4 {
 				k := 64*g + 16*h + 4*c
-				p.op("VPAND", v(12), v(c), v(4))
-				a.f("VPSRLW $4, %s, %s", v(c), v(5))
-				p.op("VPAND", v(12), v(5), v(5))
+				p.op("VPAND", v(low4), v(col+c), v(tmp))
+				a.f("VPSRLW $4, %s, %s", v(col+c), v(tmp+1))
+				p.op("VPAND", v(low4), v(tmp+1), v(tmp+1))
 				if fifth {
 					for j := range 2 {
-						p.merge(8+c, 6, 4+j, 2*g+j, 4, 1)
+						p.merge(held+c, tmp+2, tmp+j, 2*g+j, 4, 1)
 					}
 				}
-				p.put(4, colWeights(8, k))
-				p.put(5, colWeights(8, k+32))
+				p.put(tmp, colWeights(8, k))
+				p.put(tmp+1, colWeights(8, k+32))
 			}
 		}
 	}
@@ -98,24 +98,24 @@ func packQ6K(p *pack) {
 	a := p.a
 	a.l("block")
 	p.fetch(210)
-	p.columns(194, 0, 4)
-	p.half(3, 4, true)
-	p.put(4, colD(16))
-	p.columns(192, 0, 4)
-	p.signedScales(0, 5)
+	p.columns(194, col, tmp)
+	p.half(col+3, tmp, true)
+	p.put(tmp, colD(16))
+	p.columns(192, col, tmp)
+	p.signedScales(col, 5)
 	for h := range 2 {
 		for l := range 2 { // 16 of the 32 columns that share high bits
-			p.columns(128+32*h+16*l, 8, 4)
+			p.columns(128+32*h+16*l, held, tmp)
 			for g := range 2 {
-				p.columns(64*h+32*g+16*l, 0, 4)
+				p.columns(64*h+32*g+16*l, col, tmp)
 				for c := range 4 {
 					k := 128*h + 32*g + 16*l + 4*c
-					p.bits(c, 4, 0, 0, 4)
-					p.merge(8+c, 5, 4, 2*g, 4, 2)
-					p.put(4, colWeights(16, k))
-					p.bits(c, 4, 4, 0, 4)
-					p.merge(8+c, 5, 4, 2*g+4, 4, 2)
-					p.put(4, colWeights(16, k+64))
+					p.bits(col+c, tmp, 0, 0, 4)
+					p.merge(held+c, tmp+1, tmp, 2*g, 4, 2)
+					p.put(tmp, colWeights(16, k))
+					p.bits(col+c, tmp, 4, 0, 4)
+					p.merge(held+c, tmp+1, tmp, 2*g+4, 4, 2)
+					p.put(tmp, colWeights(16, k+64))
 				}
 			}
 		}
@@ -127,30 +127,30 @@ func packQ3K(p *pack) {
 	a, v := p.a, p.v
 	a.l("block")
 	p.fetch(110)
-	p.rows(94, 0) // two bytes of quants, the scales, d
+	p.rows(94, col) // two bytes of quants, the scales, d
 	for i := range 4 {
-		a.f("VPALIGNR $2, %s, %s, %s", v(i), v(i), v(i))
+		a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
 	}
-	p.turn(0, 4)
-	p.half(3, 4, false)
-	p.put(4, colD(16))
+	p.turn(col, tmp)
+	p.half(col+3, tmp, false)
+	p.put(tmp, colD(16))
 	// Dwords 0 and 1 hold the low halves, nibbles of scales 0-7 and 8-15; dword
 	// 2 the upper two bits, scale 4g+i in byte i at bit 2g.
 	for g := range 4 {
-		p.bits(g%2, 8+g, g/2*4, 0, 4)
-		p.merge(2, 4, 8+g, 2*g, 4, 2)
-		a.f("VPSUBB %s, %s, %s", p.fill(32), v(8+g), v(8+g))
+		p.bits(col+g%2, held+g, g/2*4, 0, 4)
+		p.merge(col+2, tmp, held+g, 2*g, 4, 2)
+		a.f("VPSUBB %s, %s, %s", p.fill(32), v(held+g), v(held+g))
 	}
-	p.signedScales(8, 2)
+	p.signedScales(held, 2)
 	for l := range 2 {
-		p.columns(16*l, 8, 4) // third bits
+		p.columns(16*l, held, tmp) // third bits
 		for h := range 2 {
-			p.columns(32+32*h+16*l, 0, 4)
+			p.columns(32+32*h+16*l, col, tmp)
 			for g := range 4 {
 				for c := range 4 {
-					p.bits(c, 4, 2*g, 0, 2)
-					p.merge(8+c, 5, 4, 4*h+g, 2, 1)
-					p.put(4, colWeights(16, 128*h+32*g+16*l+4*c))
+					p.bits(col+c, tmp, 2*g, 0, 2)
+					p.merge(held+c, tmp+1, tmp, 4*h+g, 2, 1)
+					p.put(tmp, colWeights(16, 128*h+32*g+16*l+4*c))
 				}
 			}
 		}
@@ -162,29 +162,29 @@ func packQ2K(p *pack) {
 	a := p.a
 	a.l("block")
 	p.fetch(84)
-	p.columns(68, 0, 4)
-	p.half(3, 4, false)
-	p.put(4, colD(16))
-	p.half(3, 4, true)
-	p.put(4, colD(16)+1)
-	p.columns(0, 0, 4)
+	p.columns(68, col, tmp)
+	p.half(col+3, tmp, false)
+	p.put(tmp, colD(16))
+	p.half(col+3, tmp, true)
+	p.put(tmp, colD(16)+1)
+	p.columns(0, col, tmp)
 	for c := range 4 {
-		p.bits(c, 4, 0, 0, 4)
+		p.bits(col+c, tmp, 0, 0, 4)
 		for j := range 4 {
-			p.scale(4, 5, j, colScale(16, 4*c+j), false)
+			p.scale(tmp, tmp+1, j, colScale(16, 4*c+j), false)
 		}
-		p.bits(c, 4, 4, 0, 4)
+		p.bits(col+c, tmp, 4, 0, 4)
 		for j := range 2 {
-			p.mins(4, 5, 2*j, colMins(16, 2*c+j))
+			p.mins(tmp, tmp+1, 2*j, colMins(16, 2*c+j))
 		}
 	}
 	for h := range 2 {
 		for l := range 2 {
-			p.columns(16+32*h+16*l, 0, 4)
+			p.columns(16+32*h+16*l, col, tmp)
 			for g := range 4 {
 				for c := range 4 {
-					p.bits(c, 4, 2*g, 0, 2)
-					p.put(4, colWeights(16, 128*h+32*g+16*l+4*c))
+					p.bits(col+c, tmp, 2*g, 0, 2)
+					p.put(tmp, colWeights(16, 128*h+32*g+16*l+4*c))
 				}
 			}
 		}
@@ -199,35 +199,35 @@ func packIQ4XS(p *pack) {
 	if p.wide() {
 		add = 128
 	}
-	p.look("IQ4NL", iq4Values, add, 13)
-	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(12))
+	p.look("IQ4NL", iq4Values, add, values)
+	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(136)
-	p.columns(0, 0, 4)
-	p.half(0, 4, false)
-	p.put(4, colD(8))
-	p.zero(7)
+	p.columns(0, col, tmp)
+	p.half(col, tmp, false)
+	p.put(tmp, colD(8))
+	p.zero(tmp + 3)
 	for j := range 8 {
-		a.f("VPSRLD $%d, %s, %s", 4*j, v(1), v(4))
-		p.op("VPAND", p.dfill(15), v(4), v(4))
-		a.f("VPSRLD $%d, %s, %s", 16+2*j, v(0), v(5))
-		p.op("VPAND", p.dfill(3), v(5), v(5))
-		a.f("VPSLLD $4, %s, %s", v(5), v(5))
-		p.op("VPOR", v(5), v(4), v(4))
-		a.f("VPSUBD %s, %s, %s", p.dfill(32), v(4), v(4))
-		p.put(4, colScale(8, j))
+		a.f("VPSRLD $%d, %s, %s", 4*j, v(col+1), v(tmp))
+		p.op("VPAND", p.dfill(15), v(tmp), v(tmp))
+		a.f("VPSRLD $%d, %s, %s", 16+2*j, v(col), v(tmp+1))
+		p.op("VPAND", p.dfill(3), v(tmp+1), v(tmp+1))
+		a.f("VPSLLD $4, %s, %s", v(tmp+1), v(tmp+1))
+		p.op("VPOR", v(tmp+1), v(tmp), v(tmp))
+		a.f("VPSUBD %s, %s, %s", p.dfill(32), v(tmp), v(tmp))
+		p.put(tmp, colScale(8, j))
 		if !p.wide() {
 			continue
 		}
 		if j%2 == 0 {
-			p.op("VPAND", p.dfill(0xffff), v(4), v(6))
+			p.op("VPAND", p.dfill(0xffff), v(tmp), v(tmp+2))
 			continue
 		}
-		a.f("VPSLLD $16, %s, %s", v(4), v(4))
-		p.op("VPOR", v(4), v(6), v(6))
-		a.f("VPSLLW $7, %s, %s", v(6), v(6))
-		a.f("VPSUBW %s, %s, %s", v(6), v(7), v(6))
-		p.put(6, colMins(8, j/2))
+		a.f("VPSLLD $16, %s, %s", v(tmp), v(tmp))
+		p.op("VPOR", v(tmp), v(tmp+2), v(tmp+2))
+		a.f("VPSLLW $7, %s, %s", v(tmp+2), v(tmp+2))
+		a.f("VPSUBW %s, %s, %s", v(tmp+2), v(tmp+3), v(tmp+2))
+		p.put(tmp+2, colMins(8, j/2))
 	}
 	for j := range 8 {
 		p.nibbles(8+16*j, colScale(8, j)+1, true, nil)
@@ -253,42 +253,42 @@ func (t block32) pack(p *pack) {
 	a, v := p.a, p.v
 	raise := t.raise(p)
 	if t.table != nil {
-		p.look(t.name, t.table, raise, 13)
+		p.look(t.name, t.table, raise, values)
 	}
-	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(12))
+	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(t.bytes)
-	p.columns(0, 0, 4)
+	p.columns(0, col, tmp)
 	switch {
 	case t.e8:
-		p.op("VPAND", p.dfill(0xff), v(0), v(4))
-		e8m0(a, v, 4, 5, 6)
+		p.op("VPAND", p.dfill(0xff), v(col), v(tmp))
+		e8m0(a, v, tmp, tmp+1, tmp+2)
 	default:
-		p.half(0, 4, false)
+		p.half(col, tmp, false)
 	}
-	p.put(4, 8)
+	p.put(tmp, 8)
 	if t.min {
-		p.half(0, 4, true)
+		p.half(col, tmp, true)
 		minus := a.bytes("minus128th", f32s(-1.0/128))
-		a.f("VMULPS %s, %s, %s", sym(minus, 0), v(4), v(4))
-		p.put(4, 9)
+		a.f("VMULPS %s, %s, %s", sym(minus, 0), v(tmp), v(tmp))
+		p.put(tmp, 9)
 	}
 	switch t.high {
 	case 2:
-		a.f("VPSRLD $16, %s, %s", v(0), v(8))
-		a.f("VPSLLD $16, %s, %s", v(1), v(1))
-		p.op("VPOR", v(1), v(8), v(8))
+		a.f("VPSRLD $16, %s, %s", v(col), v(held))
+		a.f("VPSLLD $16, %s, %s", v(col+1), v(col+1))
+		p.op("VPOR", v(col+1), v(held), v(held))
 	case 4:
-		a.f("%s %s, %s", p.mov(), v(1), v(8))
+		a.f("%s %s, %s", p.mov(), v(col+1), v(held))
 	}
 	if t.whole {
 		for h := range 2 {
-			p.columns(t.quants+16*h, 0, 4)
+			p.columns(t.quants+16*h, col, tmp)
 			for c := range 4 {
 				if raise == 128 {
-					p.op("VPXOR", p.fill(0x80), v(c), v(c))
+					p.op("VPXOR", p.fill(0x80), v(col+c), v(col+c))
 				}
-				p.put(c, 4*h+c)
+				p.put(col+c, 4*h+c)
 			}
 		}
 		p.end(t.bytes)
@@ -301,15 +301,15 @@ func (t block32) pack(p *pack) {
 				bit[i] = 1 << (k%8 + i%4)
 			}
 			mask := sym(a.bytes(fmt.Sprintf("bits%d", k%8), bit), 0)
-			a.f("VPSHUFB %s, %s, %s", p.shuffle(k/8, k/8, k/8, k/8), v(8), v(6))
+			a.f("VPSHUFB %s, %s, %s", p.shuffle(k/8, k/8, k/8, k/8), v(held), v(tmp+2))
 			if p.wide() {
-				a.f("VPTESTMB %s, %s, {fifthSet}", mask, v(6))
+				a.f("VPTESTMB %s, %s, {fifthSet}", mask, v(tmp+2))
 				a.f("VPADDB %s, %s, {fifthSet}, %s", p.fill(16), v(r), v(r))
 			} else {
-				a.f("VPAND %s, %s, %s", mask, v(6), v(6))
-				a.f("VPCMPEQB %s, %s, %s", mask, v(6), v(6))
-				a.f("VPAND %s, %s, %s", p.fill(16), v(6), v(6))
-				a.f("VPOR %s, %s, %s", v(6), v(r), v(r))
+				a.f("VPAND %s, %s, %s", mask, v(tmp+2), v(tmp+2))
+				a.f("VPCMPEQB %s, %s, %s", mask, v(tmp+2), v(tmp+2))
+				a.f("VPAND %s, %s, %s", p.fill(16), v(tmp+2), v(tmp+2))
+				a.f("VPOR %s, %s, %s", v(tmp+2), v(r), v(r))
 			}
 		}
 		if n := raise - t.add; t.table == nil && !t.min && n != 0 {
