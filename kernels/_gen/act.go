@@ -67,12 +67,9 @@ func genTop(a *file) {
 func genRound(a *file, fn, param, doc string, args int, id func(j int) string, put func(j int)) {
 	a.function(fn, "dst *byte, v *float32"+param, args, doc)
 	a.use(
-		"dst", "DI",
-		"v", "SI",
-		"scale", "Y5",
+		"dst", "DI", "v", "SI", "scale", "Y5",
 		"order", "Y6", // of dwords after packing
-		"oneBytes", "Y7",
-		"oneWords", "Y8",
+		"oneBytes", "Y7", "oneWords", "Y8",
 	)
 	a.useRow("quants", y, 0, 4)
 	order := a.bytes("unpackOrder", dwords(8, func(i int) uint32 { return uint32(i/2 + i%2*4) }))

@@ -17,16 +17,13 @@ func scoresQ80(a *file, heads int) {
 	fn := fmt.Sprintf("scoresQ80AVX512x%d", heads)
 	a.function(fn, attendParams, 72, fmt.Sprintf("%s multiplies keys of Q8_0 that lie by dimension with %d queries.", fn, heads))
 	a.use(
-		"dst", "DI",
-		"dstStride", "R12",
+		"dst", "DI", "dstStride", "R12",
 		"start", "R9", // scales of the keys at hand
 		"scales", "SI", // of these keys and this block
 		"quads", "R15", // next four dimensions of them
-		"quadStride", "R11",
-		"stride", "R8",
+		"quadStride", "R11", "stride", "R8",
 		"q", "BX", // next of query 0, int8
-		"qScales", "R13",
-		"pStride", "R10",
+		"qScales", "R13", "pStride", "R10",
 		"pStride3", "R14", // three times that
 		"ahead", "DX",
 		"left", "CX", // blocks

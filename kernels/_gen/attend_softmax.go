@@ -36,7 +36,7 @@ func genSoftmax(a *file) {
 func genLargest(a *file, v vec) {
 	r := v.reg
 	fn := "largest" + v.level
-	a.function(fn, "x *float32, n int) (top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. A NaN is passed over.")
+	a.returning(fn, "x *float32, n int", "top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. A NaN is passed over.")
 	a.use(
 		"x", "DI",
 		"n", "CX", // left
@@ -75,7 +75,7 @@ func genLargest(a *file, v vec) {
 func genExpTop(a *file, v vec) {
 	r := v.reg
 	fn := "expTop" + v.level
-	a.function(fn, "x *float32, n int, top float32) (sum float32", 28,
+	a.returning(fn, "x *float32, n int, top float32", "sum float32", 28,
 		fn+" replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.")
 	a.use(
 		"x", "DI",

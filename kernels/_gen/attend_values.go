@@ -73,8 +73,7 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		"pStride3", "R14", // three times that
 		"w", "SI", // next row of these columns
 		"half", "R15", // of a block of Q8_0 for AVX2, 0 or 16
-		"ahead", "DX",
-		"p", "R11",
+		"ahead", "DX", "p", "R11",
 		"rows", "CX", // left
 	)
 	left := "n+16(FP)"

@@ -64,9 +64,7 @@ func (t block32) avx512(a *file) {
 		"rowSum", "X14",
 		"singles", "R14", // blocks that are no step of eight
 		"quants", "R15", // of activations, while acts has their scales
-		"t0", "Y8",
-		"t1", "Y12",
-		"t2", "Y13",
+		"t0", "Y8", "t1", "Y12", "t2", "Y13",
 		"high", "K2", // which weights have their fifth bit
 	)
 	a.useRow("sum", y, 0, 4)    // of blocks 0 to 3
@@ -315,8 +313,7 @@ func (t block32) avx2(a *file) {
 		"quants", "R15", // of activations, while acts has their scales
 		"half", "BX", // of the group of 256 activations: 0 or 1
 		"weights", "Y4", // 32 bytes
-		"t0", "Y5",
-		"t1", "Y8",
+		"t0", "Y5", "t1", "Y8",
 	)
 	a.useRow("sum", y, 0, 4) // of blocks 0 to 3
 	// Y0–3 sums of four blocks, Y4, Y5 and Y8 scratch, X6 scales, Y7 offset or

@@ -160,12 +160,9 @@ func sumRows(a *file, t, level string, lanes int, load func(*file, string, strin
 	fn := "sumRows" + t + level
 	a.function(fn, sumParams, 48, fmt.Sprintf("%s adds rows of %s to dst, each times its factor in p.", fn, t))
 	a.use(
-		"dst", "DI",
-		"n", "DX",
+		"dst", "DI", "n", "DX",
 		"columns", "R9", // the first row's weights of this strip
-		"rows", "R10",
-		"stride", "R8",
-		"p", "R11",
+		"rows", "R10", "stride", "R8", "p", "R11",
 		"w", "SI", // next weights
 		"factor", "BX", // address of p of this row
 		"left", "CX", // rows

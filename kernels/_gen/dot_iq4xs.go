@@ -32,15 +32,8 @@ func iq4xsAVX512(a *file) {
 		"mask", "Z4", // 0x0f in every byte
 		"shifts", "Z5", // 0 for low nibbles, 4 for high ones
 		"scales", "Y6", // of eight sub-blocks
-		"weights", "Z7",
-		"rowSum", "X14",
-		"blockSum", "Z15",
-		"table", "Z16",
-		"d", "X9",
-		"t0", "Z8",
-		"t1", "Z10",
-		"t2", "Z11",
-		"zero", "Z12",
+		"weights", "Z7", "rowSum", "X14", "blockSum", "Z15", "table", "Z16",
+		"d", "X9", "t0", "Z8", "t1", "Z10", "t2", "Z11", "zero", "Z12",
 		"scale", "Z13", // of each dword's sub-block
 	)
 	a.useRow("scaleIndex", z, 0, 4)
@@ -98,14 +91,9 @@ func iq4xsAVX2(a *file) {
 		"signed", "Y4", // activations with the weight's sign
 		"scale", "Y5", // of the sub-block
 		"scales", "Y6", // of eight sub-blocks, rotated
-		"table", "Y7",
-		"t0", "Y8",
-		"d", "X9",
-		"t1", "Y10",
-		"t2", "Y11",
+		"table", "Y7", "t0", "Y8", "d", "X9", "t1", "Y10", "t2", "Y11",
 		"mask", "Y12", // 0x0f in every byte
-		"blockSum", "Y13",
-		"rotation", "Y14",
+		"blockSum", "Y13", "rotation", "Y14",
 	)
 	var b []byte
 	for range 2 {

@@ -24,11 +24,9 @@ func (k k16) start() {
 		"mask", "Z4", // 0x0f in every byte
 		"scales", "Y8", // of the block, words
 		"d", "X9", // and dmin
-		"t1", "Z10",
-		"t2", "Z11",
+		"t1", "Z10", "t2", "Z11",
 		"scale", "Z13", // of each dword's sub-block
-		"rowSum", "X14",
-		"blockSum", "Z15",
+		"rowSum", "X14", "blockSum", "Z15",
 		"w0", "Z16", // 64 weights
 		"w1", "Z17", // and the next
 		"lowWords", "K1", // the low word of each dword
@@ -248,21 +246,15 @@ func k16AVX2(a *file) {
 			"mask", "Y1", // 0x0f in every byte
 			"threes", "Y2", // 0x03 in every byte
 			"scales", "X3", // of the block, bytes
-			"blockSum", "Y4",
-			"weights", "Y6",
+			"blockSum", "Y4", "weights", "Y6",
 			"high", "Y7", // bits of the weights
 			"scale", "Y8", // words of two sub-blocks'
 			"third", "Y9", // bits of all weights
-			"t1", "Y10",
-			"minSum", "Y11",
+			"t1", "Y10", "minSum", "Y11",
 			"mins", "Y12", // words
 			"fours", "Y13", // 0x04 in every byte
 		)
-		a.reuse(
-			"d", "Y9",
-			"t2", "Y11",
-			"two", "Y12",
-		)
+		a.reuse("d", "Y9", "t2", "Y11", "two", "Y12")
 		idx := a.bytes("q6kIdx8", d)
 		a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
 		a.f("VMOVQ AX, {mask.x}")

@@ -136,12 +136,10 @@ func q45kAVX512(a *file, k superblock) {
 		"w0", "Y7", // the first 32 of them
 		"w1", "Y8", // the others
 		"d", "X9", // and dmin
-		"t1", "Y10",
-		"minSum", "X11",
+		"t1", "Y10", "minSum", "X11",
 		"scale", "Y12", // words of a sub-block's
 		"fifth", "Y13", // bits of all weights
-		"rowSum", "X14",
-		"blockSum", "Y15",
+		"rowSum", "X14", "blockSum", "Y15",
 	)
 	a.reuse("t9", "Y9")                  // until {d} is read
 	d := bytes.Repeat([]byte{0x80}, 256) // dwords of vector p all take the scale of sub-block p
@@ -222,8 +220,7 @@ func q4kAVX2(a *file, high int) {
 		"w0", "Y7", // the first 32 of them
 		"w1", "Y8", // the others
 		"d", "X9", // and dmin
-		"t1", "X10",
-		"minSum", "X11",
+		"t1", "X10", "minSum", "X11",
 		"fifth", "Y12", // bits of all weights
 	)
 	a.reuse("t9", "Y9")    // until {d} is read

@@ -67,8 +67,7 @@ func fold(a *file, subs int) {
 	a.function(fn, "folded, panel *byte, blocks, columns, offset int", 40,
 		fmt.Sprintf("%s makes tiles for AMX of panels with %d scales in 256 weights.", fn, subs))
 	a.use(
-		"folded", "DI",
-		"panel", "SI",
+		"folded", "DI", "panel", "SI",
 		"blocks", "CX", // left
 		"rest", "R8", // bytes of a block's panel after its weights
 		"tiles", "DX", // left of a block
@@ -299,8 +298,7 @@ func amxTile32(a *file, t string, mins bool) {
 	a.use(
 		"scales", "R14", // of the activations of this block
 		"sums", "R12", // of the activation row at hand
-		"rowScales", "R15",
-		"result", "Z31",
+		"rowScales", "R15", "result", "Z31",
 		"count", "AX", // of rows left
 	)
 	a.reuse("rowOut", "BX")

@@ -62,9 +62,7 @@ func (p *pack) begin(t string) {
 		"panel", "DI",
 		"rows0", "SI", // this block of rows 0 to 3
 		"rows4", "R10", // and so on
-		"rows8", "R11",
-		"rows12", "R12",
-		"rowBytes", "R8",
+		"rows8", "R11", "rows12", "R12", "rowBytes", "R8",
 		"rowBytes3", "R9", // three times that
 		"blocks", "CX", // left
 		"ahead", "R13", // what to prefetch

@@ -189,8 +189,7 @@ func splitActs(a *file) {
 	a.use(
 		"dst", "DI", // next row of a tile
 		"x", "SI", // next 32 of row 0
-		"xStride", "R8",
-		"rows", "DX",
+		"xStride", "R8", "rows", "DX",
 		"n", "R9", // left
 		"lineBytes", "R11", // of a row of a tile
 		"row", "BX",
@@ -322,8 +321,7 @@ func splitTurn(a *file) {
 	a.use(
 		"dst", "DI",
 		"dstStride", "R8", // in bytes
-		"sums", "SI",
-		"rows", "CX",
+		"sums", "SI", "rows", "CX",
 		"columns", "DX", // left
 		"present", "K1", // the rows there are
 		"odd", "K2", // NaN and infinity of this column

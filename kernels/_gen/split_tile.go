@@ -193,11 +193,7 @@ func splitStream(a *file, t string, pieces int) {
 		"keep", "Z28", // 0xffff0000, what a bf16 has of a float32
 		"half", "Z29", // 0x8000, half of the last place kept
 	)
-	a.reuse(
-		"sums", "R10",
-		"config", "BX",
-		"rowEnd", "DX",
-	)
+	a.reuse("sums", "R10", "config", "BX", "rowEnd", "DX")
 	const left = "more+32(FP)" // rows of tiles to make; more is not needed for long
 	s := splitSteps{a, 2, 1, pieces}
 	pitch := splitPiece(pieces, pieces, 0)

@@ -39,8 +39,7 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		"wStride", "R10",
 		"wStride3", "R11", // three times that
 		"left", "CX", // steps
-		"out", "AX",
-		"outStride", "BX",
+		"out", "AX", "outStride", "BX",
 	)
 	size := elem(t)
 	wAt := func(r, disp int) string { return upTo4(r, disp, "w", "wStride") }

@@ -39,9 +39,7 @@ func int8Tile(a *file, rows, width int) {
 		"wStride", "R10",
 		"wStride3", "R11", // three times that
 		"left", "CX", // quads
-		"dstStride", "R13",
-		"scale", "BX",
-		"bias", "DX",
+		"dstStride", "R13", "scale", "BX", "bias", "DX",
 		"lastMask", "K1", // columns of the last panel
 	)
 	a.reuse("last", "CX")
@@ -134,10 +132,7 @@ func int8Range(a *file) {
 	a.use(
 		"x", "SI", // next floats
 		"n", "CX", // left
-		"lanes", "DI",
-		"low", "Z0",
-		"high", "Z1",
-		"value", "Z2",
+		"lanes", "DI", "low", "Z0", "high", "Z1", "value", "Z2",
 	)
 	a.f("MOVQ x+0(FP), {x}")
 	a.f("MOVQ n+8(FP), {n}")
@@ -165,12 +160,8 @@ func int8Quantize(a *file) {
 		"dst", "DI",
 		"x", "SI", // next floats
 		"n", "CX", // left
-		"scale", "Z0",
-		"zero", "Z1",
-		"least", "Z2",
-		"most", "Z3",
-		"nought", "Z4",
-		"value", "Z5",
+		"scale", "Z0", "zero", "Z1", "least", "Z2", "most", "Z3",
+		"nought", "Z4", "value", "Z5",
 	)
 	c := a.bytes("quotients", func() []byte {
 		b := make([]byte, 8)

@@ -19,12 +19,8 @@ func genInt8AMX(a *file) {
 		"lastMask", "K1", // columns of the second panel
 		"init0", "Z16", // of the first panel's columns
 		"init1", "Z17", // of the second's
-		"scale0", "Z18",
-		"scale1", "Z19",
-		"bias0", "Z20",
-		"bias1", "Z21",
-		"dst", "R9",
-		"dstStride", "R11",
+		"scale0", "Z18", "scale1", "Z19", "bias0", "Z20", "bias1", "Z21",
+		"dst", "R9", "dstStride", "R11",
 		"x", "SI", // first row of this group
 		"xStride", "R8",
 		"rows", "R10", // left
@@ -35,9 +31,7 @@ func genInt8AMX(a *file) {
 		"left", "CX", // steps, then rows
 		"rest", "DI", // bytes of a row that are no whole step
 		"stride", "DX", // between rows of a tile
-		"sum0", "Z0",
-		"sum1", "Z1",
-		"value", "Z2",
+		"sum0", "Z0", "sum1", "Z1", "value", "Z2",
 	)
 	a.reuse(
 		"last", "CX",

@@ -28,9 +28,7 @@ func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(in
 		"dstStride", "R12",
 		"n", "DX", // columns left
 		"columns", "R9", // w of these columns
-		"stride", "R8",
-		"p", "R11",
-		"pStride", "R10",
+		"stride", "R8", "p", "R11", "pStride", "R10",
 		"w", "SI", // next row of these columns
 		"factors", "BX", // of the row, result 0
 		"factors3", "R13", // result 3

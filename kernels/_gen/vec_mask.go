@@ -2,15 +2,13 @@ package main
 
 // genMask emits the first pass of a softmax over scores with a mask.
 func genMask(a *file) {
-	a.function("maskMaxAVX512", "x, bias *float32, n int, by float32) (top float32", 36,
+	a.returning("maskMaxAVX512", "x, bias *float32, n int, by float32", "top float32", 36,
 		"maskMaxAVX512 replaces x by x · by + bias and returns the largest, -Inf at least. n is a multiple of 16.")
 	a.use(
 		"x", "DI", // next scores
 		"bias", "SI",
 		"n", "CX", // left
-		"by", "Z0",
-		"top", "Z1",
-		"score", "Z2",
+		"by", "Z0", "top", "Z1", "score", "Z2",
 	)
 	a.f("MOVQ x+0(FP), {x}")
 	a.f("MOVQ bias+8(FP), {bias}")

@@ -13,15 +13,11 @@ func genMix(a *file) {
 		a.use(
 			"dst", "DI",
 			"dstStride", "R8", // in bytes
-			"init", "R9",
-			"initStride", "R10",
+			"init", "R9", "initStride", "R10",
 			"src", "SI", // of these columns
-			"srcStride", "R11",
-			"m", "DX",
-			"mEnd", "R12",
+			"srcStride", "R11", "m", "DX", "mEnd", "R12",
 			"n", "CX", // columns left
-			"initRow", "BX",
-			"mRow", "R13",
+			"initRow", "BX", "mRow", "R13",
 		)
 		a.f("MOVQ dst+0(FP), {dst}")
 		a.f("MOVQ dstStride+8(FP), {dstStride}")
