@@ -1,7 +1,7 @@
 package main
 
-// genActs writes what turns floats into activations, see kernels/quant/act.go. AVX2
-// serves every level: a group is 1 KB and its floats come from the cache.
+// genActs writes the functions that quantise activations in groups of 256 floats; see
+// kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
 func genActs(a *file) {
 	genTop(a)
 	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.", 20,
@@ -22,7 +22,8 @@ func genActs(a *file) {
 		})
 }
 
-// genTop: magnitudes order as their bits do.
+// genTop writes the largest |v[i]| of {n} floats. Magnitudes as integers have the order of
+// the floats, so VPMAXUD compares their bits, in four running maxima {top0} to {top3}.
 func genTop(a *file) {
 	a.returning("topAVX2", "v *float32, n int", "top uint32", 20, "topAVX2 returns the bits of the largest magnitude of n floats, n a multiple of 32.")
 	a.use(
@@ -62,8 +63,9 @@ func genTop(a *file) {
 	a.f("RET")
 }
 
-// genRound: AX and BX have the sums of the two halves of 32 quants when put is
-// called. The conversion rounds to nearest even, as Go's reference does.
+// genRound writes round(v·scale) of 256 floats as int8 at {dst}; id(j) is the operand that
+// scales floats 32j on. put(j) stores the sums of their first and last 16, in AX and BX.
+// VCVTPS2DQ rounds to nearest even, as Go's reference does; packing saturates.
 func genRound(a *file, fn, param, doc string, args int, id func(j int) string, put func(j int)) {
 	a.function(fn, "dst *byte, v *float32"+param, args, doc)
 	a.use(

@@ -13,6 +13,9 @@ func genScoresQ80(a *file) {
 	}
 }
 
+// scoresQ80 writes score tiles of 32 keys with up to four queries. Keys become unsigned by
+// XOR 0x80, since VPDPBUSD multiplies unsigned with signed bytes; each sum of 32 starts at
+// -128·Σq to make up for it, then totals grow by qScale·(scale·sum).
 func scoresQ80(a *file, heads int) {
 	fn := fmt.Sprintf("scoresQ80AVX512x%d", heads)
 	a.function(fn, attendParams, 72, fmt.Sprintf("%s multiplies keys of Q8_0 that lie by dimension with %d queries.", fn, heads))

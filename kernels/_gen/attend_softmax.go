@@ -26,6 +26,7 @@ const (
 	tOne
 )
 
+// genSoftmax writes both passes of a softmax over one row of scores.
 func genSoftmax(a *file) {
 	for _, v := range vecs {
 		genLargest(a, v)
@@ -33,10 +34,12 @@ func genSoftmax(a *file) {
 	}
 }
 
+// genLargest writes the maximum of {n} floats, in four running maxima. VMAXPS returns its
+// last source where a number is NaN, here the maximum so far.
 func genLargest(a *file, v vec) {
 	r := v.reg
 	fn := "largest" + v.level
-	a.returning(fn, "x *float32, n int", "top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. A NaN is passed over.")
+	a.returning(fn, "x *float32, n int", "top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. NaN is ignored.")
 	a.use(
 		"x", "DI",
 		"n", "CX", // left
@@ -70,8 +73,8 @@ func genLargest(a *file, v vec) {
 	finish(a)
 }
 
-// genExpTop takes four vectors side by side, which hides the latency of one
-// multiplication after the other.
+// genExpTop writes x[i] = exp(x[i] - top) and their sum. Several vectors are computed side
+// by side, which hides the latency of the chain of multiplications.
 func genExpTop(a *file, v vec) {
 	r := v.reg
 	fn := "expTop" + v.level

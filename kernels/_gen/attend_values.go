@@ -27,11 +27,12 @@ func valueStrips(t string, v vec, batch int) []int {
 	return []int{4, 2, 1}
 }
 
-// attendParams are those of a sum tile, and how far away the bytes lie that will be
-// read next and lie as those of w do. They are asked for line by line as w is read:
-// a processor has few places for lines under way, and who asks for more waits.
+// attendParams are those of a sum tile, and the distance from w to the bytes that will be
+// read next, which are laid out as w is. They are prefetched line by line as w is read: a
+// core has few buffers for lines in flight, and stalls when all are taken.
 const attendParams = "dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int"
 
+// genAttend writes what attention does with one block of the cache.
 func genAttend(a *file) {
 	genSoftmax(a)
 	genScoresQ80(a)
@@ -51,6 +52,8 @@ func genAttend(a *file) {
 	}
 }
 
+// valueTile writes a value tile, or a score tile, of batch results: columns in strips of
+// vectors in registers, to which every row is added. {ahead} prefetches as it goes.
 func valueTile(a *file, t string, v vec, batch int, scores bool) {
 	typ := t
 	if t == "Q8_0" {
@@ -161,8 +164,8 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 	a.f("RET")
 }
 
-// valueRow adds one row to the sums, which are the first batch·strip registers:
-// load reads vector i of it into a register, factor is where that of a result is.
+// valueRow adds factor·w of one row to the sums in the first batch·strip registers: load
+// reads vector i of the row into a register, factor(b) is the operand of result b's factor.
 func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func(b int) string) {
 	acc := func(b, i int) string { return v.reg(b*strip + i) }
 	free := batch * strip

@@ -45,19 +45,21 @@ func prologue(a *file, batch, shift int) {
 	}
 }
 
-// startRow points at the first activations and counts the row's blocks.
+// startRow starts a weight row: {acts} at its first activations, {left} its blocks.
 func startRow(a *file) {
 	a.f("MOVQ {x}, {acts}")
 	a.f("MOVQ {blocks}, {left}")
 }
 
-// nextBlock goes on by a block of weights and bytes of activations.
+// nextBlock moves on by one block: so many bytes of weights and of activations. The flags
+// say whether {left} is zero.
 func nextBlock(a *file, weights, act int) {
 	a.f("ADDQ $%d, {w}", weights)
 	advance(a, 1, act)
 	a.f("DECQ {left}")
 }
 
+// advance moves on by act bytes of activations.
 func advance(a *file, batch, act int) {
 	a.f("ADDQ $%d, {acts}", act)
 	if batch > 4 {
@@ -65,7 +67,7 @@ func advance(a *file, batch, act int) {
 	}
 }
 
-// nextRow goes on to the next weight row, or returns.
+// nextRow starts the next weight row at the label row, or returns.
 func nextRow(a *file) {
 	a.f("ADDQ $4, {out}")
 	a.f("DECQ {rows}")
@@ -77,8 +79,8 @@ func nextRow(a *file) {
 // xmem addresses disp bytes into activation row b of this block.
 func xmem(b, disp int) string { return upTo8(b, disp, "acts", "xStride") }
 
-// store writes scalar xmm s of activation row b to its output. Rows are stored
-// in ascending order; AX walks over them.
+// store writes the float in xmm s to the output of activation row b. Calls come in
+// ascending order of b; AX walks over the rows.
 func store(a *file, b int, s string) {
 	if b == 0 {
 		a.f("VMOVSS %s, ({out})", s)
@@ -105,6 +107,7 @@ func sumY(a *file, v, t int) {
 	sumX(a, v, t)
 }
 
+// sumX is sumY for the 4 floats of xmm v.
 func sumX(a *file, v, t int) {
 	a.f("VPSHUFD $0x4e, %s, %s", x(v), x(t))
 	a.f("VADDPS %s, %s, %s", x(t), x(v), x(v))
@@ -119,6 +122,7 @@ func prefetch(a *file, dist, bytes int) {
 	}
 }
 
+// genDots writes the dot kernels, by level and type.
 func genDots(a *file) {
 	for _, k := range superblocks {
 		k.gen(a, k)
@@ -146,6 +150,7 @@ func genDots(a *file) {
 	}
 }
 
+// name is the name of the kernel of type t that multiplies batch activation rows.
 func name(t string, level string, batch int) string {
 	if batch == 1 {
 		return "dot" + t + level
@@ -153,6 +158,7 @@ func name(t string, level string, batch int) string {
 	return fmt.Sprintf("dot%s%sx%d", t, level, batch)
 }
 
+// doc is the comment of its declaration.
 func doc(t, level string, batch int) string {
 	if batch == 1 {
 		return fmt.Sprintf("%s multiplies %s weight rows with one activation row.", name(t, level, batch), t)

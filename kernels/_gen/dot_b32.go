@@ -36,7 +36,7 @@ var blocks32 = []block32{
 	{name: "MXFP4", bytes: 17, quants: 1, add: 128, table: mxfp4Values, e8: true},
 }
 
-// unsigned is the type's table plus 128, four times over for each 16-byte lane.
+// unsigned declares the type's values plus 128, once for each 16-byte lane of a vector.
 func (t block32) unsigned(a *file) string {
 	var b []byte
 	for range 4 {
@@ -47,10 +47,9 @@ func (t block32) unsigned(a *file) string {
 	return a.bytes("table"+t.name, b)
 }
 
-// avx512 takes eight blocks a step. Registers: Y0–3 and Y16–19 sums of a block
-// each, Y4 0x80s or low nibbles, Y6 weight scales, Y7 weights, Y9 minimums, Y10
-// nibble shifts, Y11 table or sixteens, X14 the row's sum; Y8, Y12 and Y13
-// scratch.
+// avx512 writes rowSum = Σ over blocks of d·dx·Σ w·x, eight blocks a step, so that scales
+// are read and sums are folded as vectors. VPDPBUSD multiplies unsigned weights with signed
+// activations; term takes off what made them unsigned.
 func (t block32) avx512(a *file) {
 	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 5)
@@ -129,8 +128,8 @@ func (t block32) avx512(a *file) {
 	nextRow(a)
 }
 
-// one ends the step over a single block, whose sum is that of the dwords of Y0,
-// and the loop of such steps.
+// one adds a single block to {rowSum} and goes on to the next, at the label one; the
+// block's sum is that of the dwords of {sum0.y}.
 func (t block32) one(a *file) {
 	a.f("VEXTRACTI128 $1, {sum0}, {sum1.x}")
 	a.f("VPADDD {sum1.x}, {sum0.x}, {sum0.x}")
@@ -147,9 +146,9 @@ func (t block32) one(a *file) {
 	a.f("JNZ one")
 }
 
-// term makes blocks' terms, floats in register r, of their sums there: as Go's
-// reference does, d·dx·sum, or dx·(d·sum + m·Σq) with d in register 6 and -m/128
-// in register 9. It reads as many scales as v's vectors hold; t is scratch.
+// term makes each block's term, in place, of its sum in {sum0}: d·dx·(sum - add·Σq), or
+// with a minimum dx·(d·sum + m·Σq), rounded as Go's reference does. d is in {scale}, -m/128
+// in {min}, dx and -128·Σq with {acts}; v says how many blocks. {sum1} is scratch.
 func (t block32) term(a *file, v func(int) string) {
 	sum, tmp, scale := v(a.num("sum0")), v(a.num("sum1")), v(a.num("scale"))
 	if t.min {
@@ -177,8 +176,8 @@ func (t block32) term(a *file, v func(int) string) {
 // minus128th is eight times -1/128.
 func minus128th(a *file) string { return sym(a.bytes("minus128th", f32s(-1.0/128)), 0) }
 
-// turnAdd adds up each lane's four dwords of registers r to r+3, to the four
-// dwords of that lane of register r. t, u and w are scratch.
+// turnAdd adds up the four dwords of each 128-bit lane of registers r to r+3, to dwords 0
+// to 3 of that lane of register r: a transposition in which unpacked halves are added.
 func turnAdd(a *file, v func(int) string, r, t, u, w int) {
 	pair := func(i, d, s int) {
 		a.f("VPUNPCKLDQ %s, %s, %s", v(i+1), v(i), v(d))
@@ -192,8 +191,8 @@ func turnAdd(a *file, v func(int) string, r, t, u, w int) {
 	a.f("VPADDD %s, %s, %s", v(r+1), v(r), v(r))
 }
 
-// addInOrder adds the first n floats of register 0 to X14, one after the other.
-// X1 is scratch.
+// addInOrder adds the first n floats of {sum0} to {rowSum}, one after the other, as Go's
+// reference does. {sum1} is scratch.
 func addInOrder(a *file, n int) {
 	for i := range n {
 		switch {
@@ -209,8 +208,8 @@ func addInOrder(a *file, n int) {
 	}
 }
 
-// scales8 reads the scales of eight blocks to Y6 and their minimums,
-// times -1/128, to Y9.
+// scales8 reads the scales of eight blocks to floats in {scale} and their minimums, times
+// -1/128, to {min}. {t0} and {t1} are scratch.
 func (t block32) scales8(a *file) {
 	if !t.min && !t.e8 {
 		a.f("VPXOR {scale.x}, {scale.x}, {scale.x}")
@@ -240,8 +239,8 @@ func (t block32) scales8(a *file) {
 	a.f("VCVTPH2PS {scale.x}, {scale}")
 }
 
-// e8m0 turns each dword e below 256 of register r into 2^(e-128), the least two
-// of which are subnormal numbers; t and u are scratch.
+// e8m0 turns each dword e below 256 of register r into 2^(e-128): e-1 is the exponent's
+// bits, but for the least two, which are subnormal. t and u are scratch.
 func e8m0(a *file, v func(int) string, r, t, u int) {
 	one := a.bytes("kone", dwords(16, func(int) uint32 { return 1 }))
 	least := a.bytes("kleast", dwords(16, func(int) uint32 { return 0x00200000 }))
@@ -253,7 +252,7 @@ func e8m0(a *file, v func(int) string, r, t, u int) {
 	a.f("VPMAXSD %s, %s, %s", v(t), v(r), v(r))
 }
 
-// scale1 is scales8 for one block, to the low floats of X6 and X9.
+// scale1 is scales8 for one block, to the low floats of {scale} and {min}.
 func (t block32) scale1(a *file) {
 	if t.e8 {
 		a.f("MOVBLZX ({w}), AX")
@@ -273,7 +272,8 @@ func (t block32) scale1(a *file) {
 	}
 }
 
-// unpack unpacks the block at disp to 32 unsigned bytes in Y7.
+// unpack makes the block at {w}+disp 32 unsigned bytes in {weights}: low and high nibbles by
+// one variable shift, then the fifth bits by masked addition or the table by VPSHUFB.
 func (t block32) unpack(a *file, disp int) {
 	if t.whole {
 		a.f("VPXOR %d({w}), {mask}, {weights}", disp+t.quants)
@@ -291,9 +291,9 @@ func (t block32) unpack(a *file, disp int) {
 	}
 }
 
-// avx2 takes four blocks a step. Signed weights: |w| times sign(w)·x, since
-// VPMADDUBSW wants one unsigned side (|q| ≤ 127 on the activation side, so the
-// sign flip cannot overflow). Types with a minimum have unsigned ones.
+// avx2 writes what avx512 does, four blocks a step. VPMADDUBSW wants one unsigned side, so
+// signed weights enter as |w| with their sign moved to x (VPSIGNB; |x| ≤ 127, so that
+// cannot overflow). Types with a minimum have unsigned weights as they are.
 func (t block32) avx2(a *file) {
 	signed := t
 	signed.add = 0
@@ -316,10 +316,6 @@ func (t block32) avx2(a *file) {
 		"t0", "Y5", "t1", "Y8",
 	)
 	a.useRow("sum", y, 0, 4) // of blocks 0 to 3
-	// Y0–3 sums of four blocks, Y4, Y5 and Y8 scratch, X6 scales, Y7 offset or
-	// table, X9 minimums, Y10 bit shuffle, Y11 bits, Y12 sixteens, Y13 low
-	// nibbles, X14 the row's sum, Y15 ones; R13 walks the scales, R15 the quants,
-	// R14 counts single blocks, BX is the half of a group.
 	a.f("VPCMPEQW {ones}, {ones}, {ones}")
 	a.f("VPSRLW $15, {ones}, {ones}")
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
@@ -415,7 +411,7 @@ func (t block32) avx2(a *file) {
 	nextRow(a)
 }
 
-// block sums the products of block j of a step to the dwords of ymm j.
+// block sums the products of block j of a step to the dwords of {sum j}.
 func (t block32) block(a *file, j int) {
 	w, quants := j*t.bytes, j*t.bytes+t.quants
 	if t.whole {

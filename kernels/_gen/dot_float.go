@@ -10,6 +10,7 @@ const floatAhead = 2048
 
 var floatTypes = []string{"F16", "BF16", "F32"}
 
+// elem is the bytes of a weight.
 func elem(t string) int {
 	if t == "F32" {
 		return 4
@@ -23,6 +24,7 @@ func loadZ(a *file, t, m string, r int) { loadFloats(a, t, m, z(r)) }
 // loadY reads 8 weights from m into ymm r.
 func loadY(a *file, t, m string, r int) { loadFloats(a, t, m, y(r)) }
 
+// loadFloats reads a vector of weights from operand m into register r, as float32.
 func loadFloats(a *file, t, m, r string) {
 	switch t {
 	case "F16":
@@ -35,18 +37,19 @@ func loadFloats(a *file, t, m, r string) {
 	}
 }
 
+// floatsAVX512 writes floatDot in vectors of 16.
 func floatsAVX512(a *file, t string, batch int) {
 	floatDot(a, t, "AVX512", batch, 16, loadZ, z, sumZ)
 }
 
+// floatsAVX2 writes floatDot in vectors of 8.
 func floatsAVX2(a *file, t string, batch int) {
 	floatDot(a, t, "AVX2", batch, 8, loadY, y, sumY)
 }
 
-// floatDot keeps one running sum per result, whatever it does at a time, so a
-// result's bits do not depend on the batch. The latency of FMA is hidden by
-// doing four results at once: four activation rows with one weight row, or four
-// weight rows with one activation row (what is left of them one by one).
+// floatDot writes Σ w·x with one running vector per result, so that a result's bits do not
+// depend on the batch. Four results at once hide the latency of FMA: four activation rows
+// with one weight row, or with AVX2 four weight rows with one activation row.
 func floatDot(a *file, t, level string, batch, lanes int,
 	load func(*file, string, string, int), v func(int) string, sum func(*file, int, int)) {
 	a.function(name(t, level, batch), dotParams, 56, doc(t, level, batch))
@@ -153,9 +156,12 @@ func floatDot(a *file, t, level string, batch, lanes int,
 // n is a multiple of the vector; stride is in bytes.
 const sumParams = "dst *float32, n int, w *byte, rows, stride int, p *float32"
 
+// sumRowsAVX512 and sumRowsAVX2 write sumRows in vectors of 16 and of 8.
 func sumRowsAVX512(a *file, t string) { sumRows(a, t, "AVX512", 16, loadZ, z) }
 func sumRowsAVX2(a *file, t string)   { sumRows(a, t, "AVX2", 8, loadY, y) }
 
+// sumRows writes a sum kernel: columns in strips of vectors held in registers, to which the
+// rows are added in ascending order.
 func sumRows(a *file, t, level string, lanes int, load func(*file, string, string, int), v func(int) string) {
 	fn := "sumRows" + t + level
 	a.function(fn, sumParams, 48, fmt.Sprintf("%s adds rows of %s to dst, each times its factor in p.", fn, t))

@@ -25,6 +25,8 @@ func iq4Scales(a *file) {
 	a.f("VPSUBD %s, {scales.y}, {scales.y}", sym(k32, 0))
 }
 
+// iq4xsAVX512 writes rowSum = Σ d·dx·Σ scale·Σ (table[w]+128)·x, less 128·scale·Σx of each
+// sub-block. VPSHUFB looks the weights up, 64 at a time; VPERMD spreads the scales.
 func iq4xsAVX512(a *file) {
 	a.function(name("IQ4XS", "AVX512", 1), dotParams, 56, doc("IQ4XS", "AVX512", 1))
 	prologue(a, 1, 8)
@@ -80,6 +82,8 @@ func iq4xsAVX512(a *file) {
 	nextRow(a)
 }
 
+// iq4xsAVX2 is the same with signed weights, 32 at a time, as block32's avx2 has them; the
+// scales rotate so that the next one is always dword 0.
 func iq4xsAVX2(a *file) {
 	a.function(name("IQ4XS", "AVX2", 1), dotParams, 56, doc("IQ4XS", "AVX2", 1))
 	prologue(a, 1, 8)

@@ -4,7 +4,8 @@ import "bytes"
 
 // Q6_K, Q3_K and Q2_K: sixteen sub-blocks of 16 weights.
 
-// k16Idx: dword l of vector p takes the word of scale 4p+l/4, in its low half.
+// k16Idx declares indices of scales: dword l of vector p takes the word of scale 4p+l/4, in
+// its low half.
 func k16Idx(a *file) string {
 	var d []byte
 	for p := range 4 {
@@ -77,6 +78,8 @@ func (k k16) end(bytes int) {
 	nextRow(a)
 }
 
+// q6kAVX512 writes Q6_K: four low bits and two high bits a weight, which are shifted to
+// their place together and merged by VPTERNLOGD (a | b&c); the offset is 32.
 func q6kAVX512(a *file, t superblock) {
 	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 8)
@@ -148,6 +151,8 @@ func q3kScales(a *file, disp int, dst, mask string) {
 	a.f("VPSUBB %s, %s, %s", k32, dst, dst)
 }
 
+// q3kAVX512 writes Q3_K: two low bits a weight and a third that adds 4 by mask; the offset
+// is 4.
 func q3kAVX512(a *file, t superblock) {
 	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 8)
@@ -190,6 +195,8 @@ func q3kAVX512(a *file, t superblock) {
 	k.end(t.bytes)
 }
 
+// q2kAVX512 writes Q2_K: two bits a weight, with a scale and a minimum of four bits each
+// for every 16.
 func q2kAVX512(a *file, t superblock) {
 	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 8)
@@ -230,7 +237,8 @@ func q2kAVX512(a *file, t superblock) {
 	k.end(t.bytes)
 }
 
-// k16AVX2 makes the AVX2 forms of the three, one activation row at a time.
+// k16AVX2 writes the three for AVX2, 32 weights at a time: VPMADDUBSW multiplies unsigned
+// weights, VPMADDWD applies the scales of their two sub-blocks.
 func k16AVX2(a *file) {
 	d := make([]byte, 128) // bytes of vector v: scale 2v eight times, then 2v+1
 	for v := range 8 {

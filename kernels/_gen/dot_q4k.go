@@ -47,7 +47,7 @@ func q4kScales(a *file) {
 	a.f("VPUNPCKLQDQ {pair.x}, {scales.x}, {scales.x}")
 }
 
-// q4kMin shuffles the minimums of scaleByte's order into eight words.
+// q4kMin declares the shuffle that takes the minimums, in scaleByte's order, to eight words.
 func q4kMin(a *file) string {
 	b := make([]byte, 16)
 	for j := range 8 {
@@ -120,9 +120,9 @@ func loadHalf(a *file, disp int) {
 	a.f("VCVTPH2PS {d.x}, {d.x}")
 }
 
-// q45kAVX512: VPDPBUSD sums of four products are at most 4·31·127 = 15,748, so
-// they fit the words VPDPWSSD multiplies with the sub-block scales. Vectors have
-// 32 bytes: twice as long ones are no faster here and have more to fold.
+// q45kAVX512 writes rowSum = Σ dx·(d·Σ scale·w·x - dmin·Σ min·Σx). VPDPBUSD's sums of four
+// products are at most 4·31·127 = 15,748, so VPDPWSSD can multiply them, as words, with the
+// scales. Vectors have 32 bytes: 64 are no faster here and take longer to fold.
 func q45kAVX512(a *file, k superblock) {
 	a.function(name(k.name, "AVX512", 1), dotParams, 56, doc(k.name, "AVX512", 1))
 	prologue(a, 1, 8)
@@ -203,8 +203,8 @@ func q45kAVX512(a *file, k superblock) {
 	nextRow(a)
 }
 
-// q4kAVX2: VPMADDUBSW sums of two products are at most 2·31·127 = 7,874,
-// VPMADDWD applies the sub-block scales. high 1 is Q5_K.
+// q4kAVX2 is the same for AVX2: VPMADDUBSW's sums of two products are at most 2·31·127 =
+// 7,874, VPMADDWD applies the scales. high is 1 for Q5_K, 0 for Q4_K.
 func q4kAVX2(a *file, high int) {
 	k := superblocks[high]
 	a.function(name(k.name, "AVX2", 1), dotParams, 56, doc(k.name, "AVX2", 1))

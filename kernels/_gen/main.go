@@ -21,6 +21,7 @@ func main() {
 	}
 }
 
+// genPause writes a loop of PAUSE, for spinning.
 func genPause(a *file) {
 	a.function("pause", "n uint32", 4, "pause spins for n PAUSE instructions; n is at least 1.")
 	a.use(

@@ -50,10 +50,12 @@ type pack struct {
 // wide says whether vectors are those of AVX-512.
 func (p *pack) wide() bool { return p.lanes == 16 }
 
+// bytes is the bytes of a vector.
 func (p *pack) bytes() int { return 4 * p.lanes }
 
 var packBases = []string{"rows0", "rows4", "rows8", "rows12"}
 
+// begin starts a pack function of type t and loads its arguments.
 func (p *pack) begin(t string) {
 	a := p.a
 	fn := "pack" + t + p.level
@@ -153,6 +155,7 @@ func (p *pack) put(r, c int) {
 	p.at = max(p.at, (c+1)*p.bytes())
 }
 
+// mov is the instruction that moves a vector of integers.
 func (p *pack) mov() string {
 	if p.wide() {
 		return "VMOVDQU64"
@@ -319,6 +322,7 @@ func (p *pack) signedScales(s, shift int) {
 	}
 }
 
+// zero clears register r, all of it.
 func (p *pack) zero(r int) { p.a.f("VPXOR %s, %s, %s", y(r), y(r), y(r)) } // clears all of it
 
 // dfill declares a vector of the same dword.
@@ -337,9 +341,9 @@ func (p *pack) look(name string, table []int8, add, r int) {
 	p.a.f("%s %s, %s", p.mov(), sym(p.a.bytes(fmt.Sprintf("table%s%d", name, add), b), 0), p.v(r))
 }
 
-// nibbles stores the 32 weights of the 16 bytes at disp, low nibbles first, from
-// column col on. Registers 12 holds 0x0f, 13 a table or nothing. Each goes
-// through fix, given the register and its first weight.
+// nibbles stores the 32 weights of the 16 bytes at disp, low nibbles first, from column to
+// on; with table they are looked up in values. fix may change each, given its register and
+// first weight. low4 holds 0x0f.
 func (p *pack) nibbles(disp, to int, table bool, fix func(r, k int)) {
 	a, v := p.a, p.v
 	p.columns(disp, col, tmp)

@@ -51,6 +51,7 @@ var panelTiles = []panelTile{
 	{name: "Q80", signed: true},       // 2·128·127 = 32,512
 }
 
+// fn is the name of the tile function.
 func (t panelTile) fn() string {
 	if t.wide {
 		return "tile" + t.name + "AVX512"
@@ -59,14 +60,9 @@ func (t panelTile) fn() string {
 }
 
 // A panelCode is the code of a tile for some number of activation rows, which
-// share every column that is read. Registers of AVX-512: sums of a block at 0,
-// of a sub-block at 8, results at 16, then four of scratch; of AVX2 the same at
-// 0, 4 and 8, and Y15 holds words of one.
-//
-// SI panel, DX tokens left, DI activations, R8 and R9 their stride and three
-// times it, R10 out, R11 its stride, CX blocks left, R13 and BX activations at
-// this block and four rows further, R14 and R15 the same of an ActQ8_32 group's
-// scales, AX sub-blocks left.
+// share every column that is read. Of vectors it has most() each of blk(b), the sums of
+// a block for activation row b, sub(b), of a sub-block, and out(b), results; then three
+// of scratch.
 type panelCode struct {
 	panelTile
 	a      *file
@@ -74,28 +70,43 @@ type panelCode struct {
 	tokens int
 }
 
+// blk is the vector of a block's sums for activation row b.
 func (t panelCode) blk(b int) string { return t.v(b) }
+
+// sub is the vector of a sub-block's.
 func (t panelCode) sub(b int) string { return t.v(t.most() + b) }
+
+// out is the vector of results.
 func (t panelCode) out(b int) string { return t.v(2*t.most() + b) }
+
+// tmp is a scratch vector, i below 3.
 func (t panelCode) tmp(i int) string { return t.v(3*t.most() + i) }
+
+// most is how many activation rows there are registers for.
 func (t panelCode) most() int {
 	if t.wide {
 		return 8
 	}
 	return 4
 }
+
+// column is the bytes of a column.
 func (t panelCode) column() int {
 	if t.wide {
 		return 64
 	}
 	return 32
 }
+
+// mov is the instruction that loads a vector of integers.
 func (t panelCode) mov() string {
 	if t.wide {
 		return "VMOVDQU64"
 	}
 	return "VMOVDQU"
 }
+
+// zero clears register r.
 func (t panelCode) zero(r string) {
 	if t.wide {
 		t.a.f("VPXORQ %s, %s, %s", r, r, r)
@@ -104,17 +115,19 @@ func (t panelCode) zero(r string) {
 	}
 }
 
-// next reads the panel's next column.
+// next reads column col from {panel} on into register r.
 func (t panelCode) next(r string, col int) {
 	t.a.f("%s %d({panel}), %s", t.mov(), col*t.column(), r)
 }
 
+// each calls f for every activation row of the group.
 func (t panelCode) each(f func(b int)) {
 	for b := range t.tokens {
 		f(b)
 	}
 }
 
+// gen writes the tile function: groups of most activation rows, then of fewer.
 func (t panelTile) gen(a *file) {
 	c := panelCode{panelTile: t, a: a, v: y}
 	if t.wide {
@@ -157,7 +170,8 @@ func (t panelTile) gen(a *file) {
 	a.f("RET")
 }
 
-// group does tokens activation rows at a time, as long as there are that many.
+// group takes t.tokens activation rows at a time as long as there are that many: results
+// from {out} or zero, plus the terms of every block.
 func (t panelCode) group() {
 	a := t.a
 	label := func(s string) string { return fmt.Sprintf("%s%d", s, t.tokens) }
@@ -199,9 +213,9 @@ func (t panelCode) group() {
 	a.l(label("done"))
 }
 
-// products adds columns from col on, times the activations from disp on, to
-// sub (for AVX2 runs: to words in sub, which are then multiplied by scale and
-// added to blk).
+// products adds n columns from col on, times the activations from disp on, to sub(b): with
+// AVX-512 by VPDPBUSD. With AVX2 sums of t.run columns stay words, which are multiplied by
+// scale and added to blk(b); signed weights go column by column (see block32's avx2).
 func (t panelCode) products(n, disp, col int, scale string) {
 	a := t.a
 	w, abs := t.tmp(0), t.tmp(2)
@@ -244,8 +258,7 @@ func (t panelCode) products(n, disp, col int, scale string) {
 	}
 }
 
-// times multiplies d with the float at disp of activation row b. with is
-// scratch AVX2 needs.
+// times multiplies d by the float at m; with is a register AVX2 broadcasts to.
 func (t panelCode) times(m string, d, with string) {
 	if t.wide {
 		t.a.f("VMULPS.BCST %s, %s, %s", m, d, d)
@@ -255,6 +268,8 @@ func (t panelCode) times(m string, d, with string) {
 	t.a.f("VMULPS %s, %s, %s", with, d, d)
 }
 
+// block256 adds out += dx·(d·Σ scale·Σ w·x - dmin·Σ min·Σx), or with intMins without dmin,
+// for every block of 256 weights.
 func (t panelCode) block256(label func(string) string) {
 	a := t.a
 	per := 256 / t.subs
@@ -330,6 +345,8 @@ func (t panelCode) block256(label func(string) string) {
 // xscale addresses disp bytes beyond the scale of this block in activation row b.
 func xscale(b, disp int) string { return upTo8(b, disp, "scales", "xStride") }
 
+// blocks32 adds out += term for every block of 32 weights, as block32's term makes it. After
+// eight blocks the activations' next group of 320 bytes begins.
 func (t panelCode) blocks32(label func(string) string) {
 	a := t.a
 	scales := func(n int) {

@@ -2,6 +2,7 @@ package main
 
 import "fmt"
 
+// genPanels writes the pack functions of every type and the tile functions of every kind.
 func genPanels(a *file) {
 	for _, p := range []pack{{a: a, level: "AVX512", lanes: 16, v: z}, {a: a, level: "AVX2", lanes: 8, v: y}} {
 		for _, t := range []struct {
@@ -30,8 +31,8 @@ func genPanels(a *file) {
 	}
 }
 
-// packQ45K: the head's 16 bytes turn into d and dmin, and the three dwords the
-// scales are kept in.
+// packQ45K makes panels of Q4_K and Q5_K. The first 16 bytes of a row become four columns: d
+// and dmin, and three dwords with the 6-bit scales and minimums.
 func packQ45K(p *pack, fifth bool) {
 	a, v := p.a, p.v
 	block, qs := 144, 16
@@ -94,6 +95,8 @@ func packQ45K(p *pack, fifth bool) {
 	p.end(block)
 }
 
+// packQ6K makes panels of Q6_K: scales and d lie behind the weights; a weight is four low
+// bits and two of the high bits that four groups of 32 share.
 func packQ6K(p *pack) {
 	a := p.a
 	a.l("block")
@@ -123,6 +126,8 @@ func packQ6K(p *pack) {
 	p.end(210)
 }
 
+// packQ3K makes panels of Q3_K: a weight is two bits and a third from another array, a scale
+// four bits and two.
 func packQ3K(p *pack) {
 	a, v := p.a, p.v
 	a.l("block")
@@ -158,6 +163,8 @@ func packQ3K(p *pack) {
 	p.end(110)
 }
 
+// packQ2K makes panels of Q2_K: a byte is a scale in its low and a minimum in its high
+// nibble.
 func packQ2K(p *pack) {
 	a := p.a
 	a.l("block")
@@ -192,7 +199,8 @@ func packQ2K(p *pack) {
 	p.end(84)
 }
 
-// packIQ4XS: with AVX2 weights stay signed and scales are dwords.
+// packIQ4XS makes panels of IQ4_XS: 6-bit scales less 32, weights from a table. With AVX2
+// weights stay signed and scales are dwords; with AVX-512 both are raised for VPDPBUSD.
 func packIQ4XS(p *pack) {
 	a, v := p.a, p.v
 	add := 0
@@ -249,6 +257,7 @@ func (t block32) raise(p *pack) int {
 	return t.add
 }
 
+// pack makes panels of a type of blocks of 32: columns 0 to 7 weights, 8 d, 9 -m/128.
 func (t block32) pack(p *pack) {
 	a, v := p.a, p.v
 	raise := t.raise(p)

@@ -64,9 +64,10 @@ const splitShort = 64
 // so that a row of a tile is 64 bytes from that of the row before.
 const splitGroups = 2
 
+// splitPiece is where, in a step of a panel, the tile of a piece and group of rows begins.
 func splitPiece(pieces, piece, group int) int { return (piece*splitGroups + group) * 1024 }
 
-// splitPack makes a panel of n weights of each row.
+// splitPack writes the conversion of n weights of up to 32 rows to a panel.
 func splitPack(a *file, t string, pieces int) {
 	fn := "packSplit" + t
 	a.function(fn, "panel, w *byte, rowBytes, rows, n int, fetch uintptr", 48,
@@ -144,7 +145,7 @@ func splitConvert(a *file, t string, masked bool) {
 	a.f("VCVTPH2PS%s ({src}), %sZ0", zero, k1)
 	a.f("VCVTPH2PS%s 32({src}), %sZ1", zero, k2)
 	for i := range 2 {
-		// Half of what goes is added: 11 bits round to 8, a tie away from zero.
+		// Half of the last place kept is added: 11 bits round to 8, a tie away from zero.
 		a.f("VPADDD {half}, %s, %s", z(i), z(2+i))
 		a.f("VPANDD {keep}, %s, %s", z(2+i), z(2+i))
 		a.f("VSUBPS %s, %s, %s", z(2+i), z(i), z(i))
@@ -157,7 +158,7 @@ func splitConvert(a *file, t string, masked bool) {
 	}
 }
 
-// splitConsts fills vectors from r on.
+// splitConsts fills vectors from number r on, each with one dword.
 func splitConsts(a *file, r int, values ...uint32) {
 	for i, v := range values {
 		a.f("MOVL $%#x, AX", v)
@@ -177,12 +178,12 @@ func splitMasks(a *file, n string) {
 	a.f("KMOVW AX, {second}")
 }
 
-// splitActs splits up to 16 rows of n activations, of which every step becomes a tile
-// of hi and one of lo, each 16 rows of a dword for each activation row:
+// splitActs writes the splitting of up to 16 rows of n activations. A step becomes a tile
+// of hi and one of lo, each 16 rows of one dword (two bf16) for each activation row:
 //
 //	step · (hi: 16 · rows dwords, lo: the same)
 //
-// What n leaves of the last step is zero.
+// The last step is filled up with zeros.
 func splitActs(a *file) {
 	const fn = "splitActs"
 	a.function(fn, "dst, x *byte, xStride, rows, n int", 40, fn+" splits rows of n float32 into tiles.")
@@ -261,9 +262,9 @@ func splitActs(a *file) {
 // that makes it half or more.
 var splitRound = []uint32{0xffff0000, 0x7fff, 1}
 
-// splitRow makes dwords of hi (piece 0) or lo of 32 activations at base, those of K1
-// and K2. Of an infinity or a NaN one of the two is no number either, which the result
-// shows. It uses Z20 to Z25.
+// splitRow makes dst the dwords of hi (piece 0) or lo of 32 activations at {base}, those of
+// {first} and {second}. Where an activation is infinite or NaN, hi or lo is as well, so the
+// result shows it. It uses Z20 to Z24.
 func splitRow(a *file, base, dst string, piece int) {
 	round := func(v, to string) { // to the upper half, garbage below
 		a.f("VPSRLD $16, %s, {round}", v)
@@ -312,8 +313,8 @@ func turn16(a *file) {
 	}
 }
 
-// splitTurn writes a tile of sums, a row for each weight row, to rows of dst, and
-// says whether all are finite.
+// splitTurn writes the transposition of a tile of sums, a row for each weight row, to rows
+// of dst; {broken} collects the results that are infinite or NaN.
 func splitTurn(a *file) {
 	const fn = "turnSplit"
 	a.returning(fn, "dst *float32, dstStride int, sums *byte, rows, columns int", "broken int", 48,

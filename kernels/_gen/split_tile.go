@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// splitTile multiplies a panel of one or two groups of rows with pairs of groups of
-// columns; how many of each there are is in the configuration. Column groups are
-// xGroup bytes apart. Sums of a pair are four tiles; more says that they are added to.
+// splitTile writes the product of a panel of one or two groups of rows with pairs of groups
+// of columns, which are xGroup bytes apart; the configuration says how many rows and columns
+// the groups have. Sums of a pair are four tiles, to which is added where more is set.
 func splitTile(a *file, t string, pieces int) {
 	fn := "tileSplit" + t
 	a.function(fn, "panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte", 64,
@@ -64,6 +64,7 @@ type splitSteps struct {
 	rows, columns, pieces int
 }
 
+// each calls do with every tile of sums and where it is stored.
 func (s splitSteps) each(do func(tile, at int)) {
 	for r := range s.rows {
 		for c := range s.columns {
@@ -72,6 +73,7 @@ func (s splitSteps) each(do func(tile, at int)) {
 	}
 }
 
+// weights loads the tiles of a piece of the weights.
 func (s splitSteps) weights(piece int) {
 	for r := range s.rows {
 		s.a.tileload(splitPiece(s.pieces, piece, r), "{panel}", "{lines}", 4+r)
@@ -88,18 +90,20 @@ var splitColumn = []struct {
 	{[2]string{"{hi1}", "{lo1}"}, "{line1}", "{step1}"},
 }
 
+// acts loads the tiles of a piece of the activations.
 func (s splitSteps) acts(piece int) {
 	for c, x := range splitColumn[:s.columns] {
 		s.a.tileload(0, x.base[piece], x.stride, 6+c)
 	}
 }
 
+// multiply adds the products of the loaded tiles.
 func (s splitSteps) multiply() {
 	s.each(func(tile, _ int) { s.a.tdpbf16ps(4+tile/2, 6+tile%2, tile) })
 }
 
-// step leaves SI and the bases at the next. What tiles do is in one piece, which saves
-// an emulator's traps.
+// step adds the products of one step and leaves {panel} and the activations at the next.
+// Tile instructions stand together, which saves traps where AMX is emulated.
 func (s splitSteps) step() {
 	if s.pieces == 2 {
 		s.weights(1)
@@ -120,7 +124,7 @@ func (s splitSteps) step() {
 	}
 }
 
-// begin zeroes the sums, or loads them from R10.
+// begin zeroes the sums, or loads them from {sums} where the argument more is set.
 func (s splitSteps) begin(more, label string) {
 	a := s.a
 	a.f("CMPQ %s, $0", more)
@@ -132,11 +136,12 @@ func (s splitSteps) begin(more, label string) {
 	a.l("step" + label)
 }
 
+// end stores the sums at {sums}.
 func (s splitSteps) end() {
 	s.each(func(tile, at int) { s.a.tilestore(tile, at, "{sums}", "{lines}") })
 }
 
-// splitPair: DX pairs of column groups left, CX steps, R10 sums.
+// splitPair multiplies pairs of column groups, as long as there are {pairs}.
 func splitPair(a *file, rows, columns, pieces int) {
 	s := splitSteps{a, rows, columns, pieces}
 	label := fmt.Sprintf("%d%d", rows, columns)
@@ -165,12 +170,9 @@ func splitPair(a *file, rows, columns, pieces int) {
 	a.f("JMP done")
 }
 
-// splitStream multiplies a panel of two groups of rows with one group of columns, and
-// meanwhile makes the next panel, of rows of so many whole steps: while tiles multiply,
-// vectors convert, and memory is never left idle. After each step of the panel at hand
-// come quota rows of tiles of the next, row by row, until there are none left. Then the
-// panels change places, count times in all, and the weights that are read move on along
-// their rows. What the first level of cache is to have next are those behind them.
+// splitStream writes the product of a panel of two groups of rows with one group of columns
+// that converts the next panel meanwhile: after each step quota rows of its tiles, so that
+// vectors and memory work while tiles multiply. Then the panels swap, count times in all.
 func splitStream(a *file, t string, pieces int) {
 	fn := "streamSplit" + t
 	a.function(fn, "panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr", 112,

@@ -15,6 +15,7 @@ const floatTileParams = "w *byte, wStride, steps int, x *byte, xStride int, out 
 // The activation rows of a tile: as many as leave registers for the weights.
 var floatTileRows = map[string][]int{"AVX512": {6, 4, 2, 1}, "AVX2": {3, 2, 1}}
 
+// genFloatTiles writes float tiles and sum tiles.
 func genFloatTiles(a *file) {
 	for _, t := range floatTypes {
 		for _, b := range floatTileRows["AVX512"] {
@@ -27,6 +28,9 @@ func genFloatTiles(a *file) {
 	genSumTiles(a)
 }
 
+// floatTile writes out[b][r] = Σ w[r]·x[b] for four weight rows and batch activation rows,
+// a running vector each: with 32 registers the step's weights stay and activations pass,
+// with 16 the other way round.
 func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	const quad = 4
 	fn := fmt.Sprintf("tile%s%sx%d", t, level, batch)
@@ -121,9 +125,9 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	a.f("RET")
 }
 
-// foldQuads adds the 16 floats of four zmm at a time, from first(b) on, in the
-// order of sumZ, and stores the four sums at AX, BX bytes further for each b.
-// Registers from t on are scratch.
+// foldQuads folds the 16 floats of four zmm at a time, from first(b) on, in the order of
+// sumZ, by exchanging halves, quarters and so on; the four sums go to {out}, {outStride}
+// further for each b. Registers from t on are scratch.
 func foldQuads(a *file, batch int, first func(b int) int, t int) {
 	// The first float of every four.
 	pick := a.bytes("everyFourth", dwords(16, func(i int) uint32 { return uint32(4 * i % 16) }))

@@ -23,6 +23,7 @@ var tiles = []struct {
 	{"AVX2", []int{6, 4, 2, 1}, []int{1}},
 }
 
+// genTiles writes the matrix product's tiles of every size.
 func genTiles(a *file) {
 	for _, t := range tiles {
 		for _, rows := range t.rows {
@@ -37,7 +38,10 @@ func genTiles(a *file) {
 	}
 }
 
-// gemmTile emits a kernel whose panels are vecs registers each.
+// gemmTile writes dst = init + x·w for one tile, all of whose sums stay in registers: a
+// vector of each panel times a broadcast value of x per step (outer products, as in Goto &
+// van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). A panel is vecs
+// registers.
 func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) string) {
 	fn := fmt.Sprintf("gemm%dx%d%s", rows, panels*16, level)
 	a.function(fn, tileParams, 96, fmt.Sprintf("%s multiplies %d rows with %d columns.", fn, rows, 16*panels))
@@ -71,7 +75,8 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		a.f("DECL AX")
 		a.f("KMOVW AX, {lastMask}")
 	}
-	// each walks over the vectors of rows at AX, R13 apart, whole or masked.
+	// each does the vectors of rows at AX, {rowStride} apart: those of whole panels and,
+	// of the last one, those that lastMask or masks say.
 	each := func(what string, whole, masked func(r, v int, m string)) {
 		walk := func(f func(r, v int, m string)) {
 			for r := range rows {

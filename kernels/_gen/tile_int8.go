@@ -17,6 +17,7 @@ import (
 // for whole panels.
 const int8Params = "dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int"
 
+// genInt8 writes the int8 product's tiles and the quantisation of its input.
 func genInt8(a *file) {
 	for _, rows := range []int{6, 4, 2, 1} {
 		for _, panels := range []int{4, 2, 1} {
@@ -27,7 +28,8 @@ func genInt8(a *file) {
 	int8Quantize(a)
 }
 
-// int8Tile keeps its sums in registers, four weight vectors and one value of x.
+// int8Tile writes dst = init + x·w for one tile, as gemmTile does, four values of k at a
+// time by VPDPBUSD; with scale, float32(sum)·scale + bias.
 func int8Tile(a *file, rows, width int) {
 	fn := fmt.Sprintf("int8x%dx%dAVX512", rows, width*16)
 	a.function(fn, int8Params, 88, fmt.Sprintf("%s multiplies %d rows of uint8 with %d columns of int8.", fn, rows, 16*width))
@@ -126,9 +128,10 @@ func int8Tile(a *file, rows, width int) {
 	a.f("RET")
 }
 
+// int8Range writes min(0, x) and max(0, x) by lanes.
 func int8Range(a *file) {
 	a.function("rangeAVX512", "x *float32, n int, lanes *float32", 24,
-		"rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; a NaN counts for nothing.")
+		"rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; NaN is ignored.")
 	a.use(
 		"x", "SI", // next floats
 		"n", "CX", // left
@@ -141,7 +144,7 @@ func int8Range(a *file) {
 	a.f("VPXORD {high}, {high}, {high}")
 	a.l("loop")
 	a.f("VMOVUPS ({x}), {value}")
-	// The second operand of Intel's order is what a NaN gives way to.
+	// Where a value is NaN, the result is the second operand of Intel's order.
 	a.f("VMINPS {low}, {value}, {low}")
 	a.f("VMAXPS {high}, {value}, {high}")
 	a.f("ADDQ $64, {x}")
@@ -153,6 +156,7 @@ func int8Range(a *file) {
 	a.f("RET")
 }
 
+// int8Quantize writes clamp(round(x/scale) + zero, 0, 255) as bytes.
 func int8Quantize(a *file) {
 	a.function("quantizeAVX512", "dst *byte, x *float32, n int, scale float32, zero int32", 32,
 		"quantizeAVX512 is QuantizeBytes. n is a multiple of 16.")

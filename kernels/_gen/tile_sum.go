@@ -10,6 +10,7 @@ import "fmt"
 // The rows are added in ascending order, as sumRows does it.
 const sumTileParams = "dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int"
 
+// genSumTiles writes the sum tiles.
 func genSumTiles(a *file) {
 	for _, t := range floatTypes {
 		for _, b := range []int{6, 4, 2} {
@@ -19,7 +20,7 @@ func genSumTiles(a *file) {
 	}
 }
 
-// sumTile takes columns in strips of so many vectors held in registers.
+// sumTile writes a sum tile: columns in strips of vectors held in registers, as sumRows.
 func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(int) string) {
 	fn := fmt.Sprintf("sumTile%s%sx%d", t, level, batch)
 	a.function(fn, sumTileParams, 64, fmt.Sprintf("%s adds rows of %s to %d results, each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))

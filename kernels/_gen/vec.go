@@ -47,6 +47,7 @@ type vec struct {
 
 var vecs = []vec{{"AVX512", 16, z}, {"AVX2", 8, y}}
 
+// genVec writes the gated activation and the exponential of a softmax.
 func genVec(a *file) {
 	for _, v := range vecs {
 		siluGate(a, v)
@@ -54,8 +55,9 @@ func genVec(a *file) {
 	}
 }
 
-// expOf emits reg v0 = exp(v0); v1–v3 are scratch. NaN stays NaN: the clamp
-// takes it as MAX and MIN take their last source.
+// expOf makes {y} exp({y}): x = k·ln2 + r with ln2 in two parts (Cody & Waite, 1980), a
+// polynomial in r, and k added to the exponent. MAX and MIN return their last source where
+// one is NaN, so the clamp keeps a NaN. {t1} to {t3} are scratch.
 func expOf(a *file) {
 	c := a.bytes("expConst", f32s(expConsts...))
 	k := func(i int) string { return sym(c, 64*i) }
@@ -85,6 +87,7 @@ func expOf(a *file) {
 	a.f("VFMADD213PS {t2}, {t3}, {y}")
 }
 
+// siluGate writes gate / (1 + exp(-gate)) · up.
 func siluGate(a *file, v vec) {
 	fn := "siluGate" + v.level
 	a.function(fn, "dst, gate, up *float32, n int", 32, fn+" is SiLUGate for n floats, n a multiple of the vector.")
@@ -124,6 +127,7 @@ func siluGate(a *file, v vec) {
 	a.f("RET")
 }
 
+// expSum writes x[i] = exp(x[i] - top) and their sum.
 func expSum(a *file, v vec) {
 	fn := "expSum" + v.level
 	a.returning(fn, "x *float32, n int, top float32", "sum float32", 28, fn+" replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.")

@@ -1,6 +1,6 @@
 package main
 
-// genMask emits the first pass of a softmax over scores with a mask.
+// genMask writes the first pass of a softmax over masked scores: x·by + bias, and the largest.
 func genMask(a *file) {
 	a.returning("maskMaxAVX512", "x, bias *float32, n int, by float32", "top float32", 36,
 		"maskMaxAVX512 replaces x by x · by + bias and returns the largest, -Inf at least. n is a multiple of 16.")
@@ -20,7 +20,7 @@ func genMask(a *file) {
 	a.f("VMULPS ({x}), {by}, {score}")
 	a.f("VADDPS ({bias}), {score}, {score}")
 	a.f("VMOVUPS {score}, ({x})")
-	a.f("VMAXPS {top}, {score}, {top}") // a NaN counts for nothing
+	a.f("VMAXPS {top}, {score}, {top}") // NaN is ignored
 	a.f("ADDQ $64, {x}")
 	a.f("ADDQ $64, {bias}")
 	a.f("SUBQ $16, {n}")

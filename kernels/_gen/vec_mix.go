@@ -3,8 +3,8 @@ package main
 // mixRows is how many rows mix adds up: the points of kernels/fastconv.go.
 const mixRows = 7
 
-// genMix emits the transforms of fast convolution: few rows of a small matrix
-// times seven rows of a large one, which stay in registers.
+// genMix writes the transforms of fast convolution (Winograd; Lavin & Gray, 2016): rows of a
+// small matrix times seven rows of a large one, which stay in registers.
 func genMix(a *file) {
 	for _, v := range vecs {
 		fn := "mix" + v.level

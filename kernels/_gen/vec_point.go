@@ -44,6 +44,7 @@ const (
 	pMinusInf
 )
 
+// point is the operand of constant i, a vector of it.
 func point(a *file, i int) string { return sym(a.bytes("pointConst", f32s(pointConsts...)), 64*i) }
 
 // pointwise emits a loop over the vectors of {n} values: body, then every pointer goes on
@@ -62,12 +63,13 @@ func pointwise(a *file, v vec, pointers []string, body func()) {
 	a.l(label + "Done")
 }
 
+// finish returns.
 func finish(a *file) {
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
-// logic emits a bitwise instruction, which AVX-512 spells by element.
+// logic emits a bitwise instruction, whose name AVX-512 ends with the size of elements.
 func (v vec) logic(a *file, op, x, y, to string) {
 	if v.lanes == 16 {
 		op += "D"
@@ -75,9 +77,9 @@ func (v vec) logic(a *file, op, x, y, to string) {
 	a.f("%s %s, %s, %s", op, x, y, to)
 }
 
-// sinOf emits v0 = sin(v0), or ± that where only its square is wanted; v1 and
-// v2 are scratch. x = k·π + r with |r| ≤ π/2 and sin r by its Taylor polynomial
-// of degree 11, whose remainder there is below 6·10⁻⁸.
+// sinOf makes {y} sin({y}), or ± that where sign is false and only its square is wanted:
+// x = k·π + r with |r| ≤ π/2 (π in two parts, Cody & Waite, 1980), sin r by its Taylor
+// polynomial of degree 11, whose remainder is below 6·10⁻⁸. {t1} and {t2} are scratch.
 func sinOf(a *file, v vec, sign bool) {
 	a.f("VMOVUPS %s, {t1}", point(a, pShift))
 	a.f("VFMADD231PS %s, {y}, {t1}", point(a, pInvPi)) // k in the low bits
@@ -98,6 +100,7 @@ func sinOf(a *file, v vec, sign bool) {
 	a.f("VMOVAPS {t2}, {y}")
 }
 
+// genPoints writes the functions of kernels/vec and kernels/conv for every level.
 func genPoints(a *file) {
 	genPrefetch(a)
 	for _, v := range vecs {
@@ -116,8 +119,8 @@ func genPoints(a *file) {
 	}
 }
 
-// genPrefetch: what is asked for goes to the second-level cache; the first is
-// too small for what attention asks for at a time.
+// genPrefetch writes the prefetch of n bytes to the second-level cache: the first is too
+// small for what attention prefetches at a time.
 func genPrefetch(a *file) {
 	a.function("prefetchLines", "p *byte, n int", 16, "prefetchLines asks for the n bytes at p, n at least 1.")
 	a.use(
@@ -134,6 +137,7 @@ func genPrefetch(a *file) {
 	a.f("RET")
 }
 
+// genSin writes sin x.
 func genSin(a *file, v vec) {
 	a.function("sin"+v.level, "dst, x *float32, n int", 24, "sin"+v.level+" is Sin for n floats, n a multiple of the vector.")
 	a.use(
@@ -151,6 +155,7 @@ func genSin(a *file, v vec) {
 	finish(a)
 }
 
+// genSigmoid writes 1 / (1 + e⁻ˣ).
 func genSigmoid(a *file, v vec) {
 	r := v.reg
 	a.function("sigmoid"+v.level, "dst, x *float32, n int", 24, "sigmoid"+v.level+" is Sigmoid for n floats, n a multiple of the vector.")
@@ -174,7 +179,7 @@ func genSigmoid(a *file, v vec) {
 	finish(a)
 }
 
-// genTanh: tanh x = 1 - 2 / (1 + e²ˣ).
+// genTanh writes tanh x = 1 - 2 / (1 + e²ˣ).
 func genTanh(a *file, v vec) {
 	r := v.reg
 	a.function("tanh"+v.level, "dst, x *float32, n int", 24, "tanh"+v.level+" is Tanh for n floats, n a multiple of the vector.")
@@ -199,7 +204,7 @@ func genTanh(a *file, v vec) {
 	finish(a)
 }
 
-// gateEnd multiplies v0 by the values at DX, where there are some, and stores.
+// gateEnd multiplies {y} by the values at {up}, unless that is nil, and stores it at {dst}.
 func gateEnd(a *file, v vec) {
 	label := a.fresh("alone")
 	a.f("TESTQ {up}, {up}")
@@ -210,6 +215,7 @@ func gateEnd(a *file, v vec) {
 	a.f("VMOVUPS {y}, ({dst})")
 }
 
+// gateStart starts a function with a gate and loads its arguments.
 func gateStart(a *file, name string, v vec, of string) {
 	fn := name + v.level
 	a.function(fn, "dst, x, up *float32, n int", 32, fn+" is "+of+" for n floats, n a multiple of the vector; up may be nil.")
@@ -224,7 +230,8 @@ func gateStart(a *file, name string, v vec, of string) {
 	a.f("MOVQ n+24(FP), {n}")
 }
 
-// genGELU: x·Φ(x) = max(x, 0) - |x|·Φ(-|x|); see GELU in kernels/act.go.
+// genGELU writes x·Φ(x) = max(x, 0) - |x|·Φ(-|x|), Φ by Abramowitz & Stegun 7.1.26; see GELU
+// in kernels/vec/act.go.
 func genGELU(a *file, v vec) {
 	r := v.reg
 	sign := a.bytes("signBit", dwords(16, func(int) uint32 { return 1 << 31 }))
@@ -259,7 +266,7 @@ func genGELU(a *file, v vec) {
 	finish(a)
 }
 
-// genGELUTanh: x / (1 + e⁻²ᵘ), u = √(2/π)·(x + 0.044715x³).
+// genGELUTanh writes x / (1 + e⁻²ᵘ), u = √(2/π)·(x + 0.044715x³).
 func genGELUTanh(a *file, v vec) {
 	r := v.reg
 	gateStart(a, "geluTanh", v, "GELUTanh")
@@ -282,6 +289,7 @@ func genGELUTanh(a *file, v vec) {
 	finish(a)
 }
 
+// genLeaky writes a leaky ReLU of x·scale + shift: max(t, 0) + slope·min(t, 0).
 func genLeaky(a *file, v vec) {
 	r := v.reg
 	fn := "leaky" + v.level
@@ -310,6 +318,7 @@ func genLeaky(a *file, v vec) {
 	finish(a)
 }
 
+// genSnake writes the activation snake, t + sin²(alpha·t)·inverse (Ziyin et al., 2020).
 func genSnake(a *file, v vec) {
 	r := v.reg
 	fn := "snake" + v.level

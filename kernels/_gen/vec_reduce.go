@@ -2,7 +2,8 @@ package main
 
 // Sums, maxima and norms over rows and columns.
 
-// genColumns: sums down columns, rows in ascending order.
+// genColumns writes sums down columns, and sums of squares of x - mean, rows in ascending
+// order: strips of four vectors, then single ones.
 func genColumns(a *file, v vec) {
 	for _, squares := range []bool{false, true} {
 		fn, params, bytes, doc := "columnSums"+v.level, "sum, x *float32, stride, rows, n int", 40, " writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart."
@@ -69,7 +70,7 @@ func genColumns(a *file, v vec) {
 	}
 }
 
-// sum folds v0 into X0.
+// sum folds the floats of register v0 into the low float of its xmm; t is scratch.
 func (v vec) sum(a *file, v0, t int) {
 	if v.lanes == 16 {
 		sumZ(a, v0, t)
@@ -78,7 +79,8 @@ func (v vec) sum(a *file, v0, t int) {
 	}
 }
 
-// genSums: one running sum per lane and, where there are enough, two of those.
+// genSums writes the sum of {n} floats, and that of (x - less)²: two running vectors while
+// there are two to read, then one.
 func genSums(a *file, v vec) {
 	r := v.reg
 	for _, squares := range []bool{false, true} {
@@ -125,6 +127,7 @@ func genSums(a *file, v vec) {
 	}
 }
 
+// genNormal writes (x - less)·by·w + bias, what a norm does once its sums are known.
 func genNormal(a *file, v vec) {
 	r := v.reg
 	fn := "normal" + v.level
@@ -158,7 +161,7 @@ func genNormal(a *file, v vec) {
 	finish(a)
 }
 
-// maxX leaves the largest of the floats of v0 in X0's first.
+// max leaves the largest float of register v0 in the low float of its xmm; t is scratch.
 func (v vec) max(a *file, v0, t int) {
 	if v.lanes == 16 {
 		a.f("VEXTRACTF64X4 $1, %s, %s", z(v0), y(t))
@@ -172,10 +175,11 @@ func (v vec) max(a *file, v0, t int) {
 	}
 }
 
+// genScaleMax writes x·by in place and the largest product.
 func genScaleMax(a *file, v vec) {
 	r := v.reg
 	fn := "scaleMax" + v.level
-	a.returning(fn, "x *float32, n int, by float32", "top float32", 28, fn+" multiplies n floats by by and returns the largest, n a multiple of the vector. A NaN is passed over.")
+	a.returning(fn, "x *float32, n int, by float32", "top float32", 28, fn+" multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.")
 	a.use(
 		"x", "DI",
 		"n", "CX", // left
