@@ -95,9 +95,9 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	a.f("MOVQ {blocks}, {wStride}")
 	a.f("IMULQ $%d, {wStride}", lanes*size)
 	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
-	// Memory flows best row after row, without being asked ahead, and a vector of
-	// sixteen is long enough for the chain of sums not to be what is waited for.
-	// Vectors of eight take four rows, which have to be fetched ahead.
+	// Row after row without prefetching is fastest from memory, and with vectors of
+	// sixteen the latency of the chain of sums is hidden by loads.
+	// Vectors of eight take four rows, which have to be prefetched.
 	groups := []int{4, 1}
 	if lanes == 16 {
 		groups = []int{1}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"quern/kernels/internal/isa"
 )
 
 // Floats returns n normally distributed values.
@@ -39,4 +41,12 @@ func Guarded(rows, stride int) []float32 {
 // Report adds GFLOP/s to a benchmark of that many floating-point operations.
 func Report(b *testing.B, flops float64) {
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
+// NeedAMX skips a test where the CPU has no tiles.
+func NeedAMX(t testing.TB) {
+	t.Helper()
+	if isa.Host() < isa.AMX {
+		t.Skip("this CPU has no AMX; kernels/internal/amxrun runs this test without it")
+	}
 }

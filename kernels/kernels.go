@@ -14,3 +14,11 @@
 // kernels/internal/isa levels and agree with them within the bound their
 // comments state. kernels/_gen writes the assembly.
 package kernels
+
+import "quern/kernels/internal/isa"
+
+// Level names the instruction set level in force: "generic", "avx2", "avx512", "amx".
+func Level() string { return isa.InForce().String() }
+
+// CheckLevel reports what is wrong with QUERN_CPU, nil when nothing is.
+func CheckLevel() error { return isa.Err() }
