@@ -86,7 +86,7 @@ func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens in
 	size, dim := kv.BlockSize, kv.HeadDim
 	if !kv.byDim || len(t.scores) == 0 || size%t.lanes != 0 {
 		vec.Prefetch(next[:len(next)/2])
-		dot.Near(kv.Type, out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
+		dot.RowsCached(kv.Type, out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
 		vec.Prefetch(next[len(next)/2:])
 		return
 	}

@@ -26,17 +26,17 @@ type KV struct {
 }
 
 // spanTokens is how many tokens the scores of a span are taken of at a time,
-// and partSpans how many spans a part has.
+// and partitionSpans how many spans a partition has.
 const (
-	spanTokens = 256
-	partSpans  = 8
+	spanTokens     = 256
+	partitionSpans = 8
 )
 
 // span returns the tokens of a span: whole blocks.
 func (kv *KV) span() int { return max(1, spanTokens/kv.BlockSize) * kv.BlockSize }
 
-// part returns the tokens of a part.
-func (kv *KV) part() int { return partSpans * kv.span() }
+// partition returns the tokens of a partition.
+func (kv *KV) partition() int { return partitionSpans * kv.span() }
 
 // NewKV lays out a cache; the caller sets Data to Size bytes. It fails when
 // the sizes do not fit the type or an int.
@@ -111,7 +111,7 @@ type AttendOptions struct {
 // first's are not read. Queries are multiplied by scale before their products.
 //
 // The softmax is taken in spans of a few blocks with a running maximum, and
-// parts of a few spans are taken apart and put together in order; both begin at
+// partitions of a few spans are taken apart and put together in order; both begin at
 // multiples of their length. So any n needs the same scratch, a long sequence
 // can be cut over threads, and bits depend on neither. Milakov & Gimelshein,
 // "Online normalizer calculation for softmax", 2018, algorithm 3 and §3.1; GQA:
@@ -125,12 +125,12 @@ func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n 
 	}
 	s.begin(kv, 1)
 	copy(s.q, q)
-	s.ask(kv, o.Scale)
+	s.scaleQueries(kv, o.Scale)
 	s.reach[0] = reach{first, n}
 	s.clear(&s.total, o.Sinks)
-	for part := first / kv.part(); part*kv.part() < n; part++ {
-		kv.attendPart(s, layer, head, table, part, o)
-		s.total.merge(&s.part, group)
+	for partition := first / kv.partition(); partition*kv.partition() < n; partition++ {
+		kv.attendPartition(s, layer, head, table, partition, o)
+		s.total.merge(&s.partition, group)
 	}
 	s.total.finish(group)
 	copy(dst, s.total.out)

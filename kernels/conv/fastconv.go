@@ -12,7 +12,7 @@ type FastConv struct {
 
 // Four rows of a result and four taps of a filter make a tile of seven points.
 // Other filters are cut into filters of four taps, the last filled up with zeros:
-// as a tile is as long as such a part, the tiles of all parts are the same ones,
+// as a tile is as long as such a piece, the tiles of all pieces are the same ones,
 // and at each point there remains a convolution over tiles with a quarter of the
 // taps. So 3, 7 and 11 taps take 1.75, 3.5 and 5.25 multiplications.
 const (
@@ -39,8 +39,8 @@ var fastAt = [fastPoints - 1]float64{0, 1, -1, 2, -2, 0.5}
 // Winograd, "Arithmetic Complexity of Computations", 1980, §IV; Lavin & Gray,
 // "Fast Algorithms for Convolutional Neural Networks", 2016.
 type fastConv struct {
-	in, out, parts int
-	w              [fastPoints]*gemm.Panels // (out, parts · in)
+	in, out, pieces int
+	w              [fastPoints]*gemm.Panels // (out, pieces · in)
 	before         [fastPoints * fastPoints]float32
 	after          [fastTile * fastPoints]float32
 	bias           []float32
@@ -55,14 +55,14 @@ func (o *ConvOptions) suits(out, taps, in int) bool {
 
 // newFastConv transforms w, which is (out, taps, in).
 func newFastConv(w []float32, out, taps, in int, o *ConvOptions) *fastConv {
-	f := &fastConv{in: in, out: out, parts: (taps + fastTile - 1) / fastTile, bias: o.Bias, work: o.Fast}
+	f := &fastConv{in: in, out: out, pieces: (taps + fastTile - 1) / fastTile, bias: o.Bias, work: o.Fast}
 	if n := max(in, out); len(f.work.zeros) < n {
 		f.work.zeros = make([]float32, n)
 	}
 	if f.bias == nil {
 		f.bias = f.work.zeros
 	}
-	row := make([]float32, out*f.parts*in)
+	row := make([]float32, out*f.pieces*in)
 	for p := range fastPoints {
 		// The rows of E(7)⁻ᵀ are Lagrange's polynomials. Their denominators go
 		// to the taps, so that what x is multiplied with is exact.
@@ -97,18 +97,18 @@ func newFastConv(w []float32, out, taps, in int, o *ConvOptions) *fastConv {
 		}
 		clear(row)
 		for o := range out {
-			for part := range f.parts {
+			for piece := range f.pieces {
 				for i := range in {
 					var sum float64
-					for j := part * fastTile; j < min(taps, (part+1)*fastTile); j++ {
+					for j := piece * fastTile; j < min(taps, (piece+1)*fastTile); j++ {
 						sum += power[j%fastTile] * float64(w[(o*taps+j)*in+i])
 					}
-					row[(o*f.parts+part)*in+i] = float32(sum / denominator)
+					row[(o*f.pieces+piece)*in+i] = float32(sum / denominator)
 				}
 			}
 		}
-		f.w[p] = gemm.NewPanels(out, f.parts*in)
-		f.w[p].PackRows(row, f.parts*in)
+		f.w[p] = gemm.NewPanels(out, f.pieces*in)
+		f.w[p].PackRows(row, f.pieces*in)
 	}
 	return f
 }
@@ -133,7 +133,7 @@ func (f *fastConv) chunks(workers, count, dilation int) int {
 // scratch is how many floats a worker needs: a gathered tile, and the points of
 // tiles before and after the products.
 func (f *fastConv) scratch() int {
-	return fastPoints * (f.in + (fastMost+f.parts-1)*f.in + fastMost*f.out)
+	return fastPoints * (f.in + (fastMost+f.pieces-1)*f.in + fastMost*f.out)
 }
 
 // chunk computes some tiles of one phase: of the rows r, r + Dilation,
@@ -146,7 +146,7 @@ func (f *fastConv) chunk(c *Conv, worker, i int) {
 		return
 	}
 	tiles := min(f.tiles, (left+fastTile-1)/fastTile)
-	n := tiles + f.parts - 1
+	n := tiles + f.pieces - 1
 	s := f.work.each[worker]
 	gathered, s := s[:fastPoints*f.in], s[fastPoints*f.in:]
 	x, y := s[:fastPoints*n*f.in], s[fastPoints*n*f.in:]
@@ -170,7 +170,7 @@ func (f *fastConv) chunk(c *Conv, worker, i int) {
 	for p, w := range f.w {
 		s := gemm.Product{
 			Dst: y[p*tiles*f.out:], DstStride: f.out, X: x[p*n*f.in:], XStride: f.in, Rows: tiles,
-			Taps: f.parts, TapStride: f.in, K: f.in, W: w.Data(), WStride: w.Columns() * gemm.PanelWidth, N: f.out,
+			Taps: f.pieces, TapStride: f.in, K: f.in, W: w.Data(), WStride: w.Columns() * gemm.PanelWidth, N: f.out,
 		}
 		s.Run()
 	}

@@ -34,7 +34,7 @@ const (
 
 // buffers lends panels, one to each thread that computes. Nothing in them is read
 // before it is written.
-var buffers = make(lender[panelBuffer], 64)
+var buffers = make(freelist[panelBuffer], 64)
 
 // dotPanels is Rows by panels. It reports whether it was done: it needs as many
 // weight rows as a panel has.
@@ -43,7 +43,7 @@ func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBy
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	buf := buffers.lend()
+	buf := buffers.take()
 	fileBlock := rowBytes / (n / k.block)
 	for r := 0; r < rows; r += k.lanes {
 		r = min(r, rows-k.lanes) // the last panel may do some rows again
@@ -57,6 +57,6 @@ func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBy
 			}
 		}
 	}
-	buffers.giveBack(buf)
+	buffers.put(buf)
 	return true
 }

@@ -23,15 +23,15 @@ type Split struct {
 // two have different bits.
 func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splits() }
 
-var splitsLent = make(lender[Split], 16)
+var freeSplits = make(freelist[Split], 16)
 
-// LendSplit returns a Split of batch rows of n activations, to be filled. Who is done
-// with it calls GiveBack.
-func LendSplit(n, batch int) *Split {
+// NewSplit returns a Split of batch rows of n activations, to be filled. Who is done
+// with it calls Free.
+func NewSplit(n, batch int) *Split {
 	if n < 0 || batch < 0 {
 		panic(fmt.Sprintf("dot: a Split of %d×%d", batch, n))
 	}
-	s := splitsLent.lend()
+	s := freeSplits.take()
 	s.n, s.batch = n, batch
 	size := s.steps() * splitStep * 4 * batch
 	if cap(s.data) < size {
@@ -41,12 +41,12 @@ func LendSplit(n, batch int) *Split {
 	return s
 }
 
-// GiveBack ends the use of s.
-func (s *Split) GiveBack() { splitsLent.giveBack(s) }
+// Free ends the use of s.
+func (s *Split) Free() { freeSplits.put(s) }
 
-// Part returns the part of s for count rows from first on: groups are counted anew
+// Slice returns the part of s for count rows from first on: groups are counted anew
 // there. It is filled and used by itself, and not given back.
-func (s *Split) Part(first, count int) Split {
+func (s *Split) Slice(first, count int) Split {
 	row := s.steps() * splitStep * 4
 	return Split{n: s.n, batch: count, data: s.data[first*row : (first+count)*row]}
 }

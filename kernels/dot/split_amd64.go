@@ -65,7 +65,7 @@ type splitBuffer struct {
 	sums   [splitRows / splitPair * splitColumns / splitPair * splitPairBytes]byte
 }
 
-var splitBuffers = make(lender[splitBuffer], 64)
+var splitBuffers = make(freelist[splitBuffer], 64)
 
 func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBytes int, s Split, x []byte, xStride int) {
 	m := splitProduct{
@@ -76,7 +76,7 @@ func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowByt
 		m.stretch = splitShort
 	}
 	m.near = s.batch <= splitGroup || len(s.data) <= splitNear
-	m.buf = splitBuffers.lend()
+	m.buf = splitBuffers.take()
 	for m.column = 0; m.column < s.batch; m.column += splitColumns {
 		m.columns = min(splitColumns, s.batch-m.column)
 		for m.from = 0; m.from < rows; m.from = m.to {
@@ -85,7 +85,7 @@ func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowByt
 			m.finish()
 		}
 	}
-	splitBuffers.giveBack(m.buf)
+	splitBuffers.put(m.buf)
 }
 
 // A splitProduct is a product in progress: sums are made of the weight rows from from

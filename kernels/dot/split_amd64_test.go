@@ -33,7 +33,7 @@ func guardedSplit(t testing.TB, typ quant.Type, w []byte, rows, n int, x []byte,
 	for i := range dst {
 		dst[i] = guard
 	}
-	s := LendSplit(n, batch)
+	s := NewSplit(n, batch)
 	size := len(s.data)
 	s.data = append(s.data, make([]byte, 128)...)
 	for i := range s.data { // it is lent as the last one left it
@@ -50,7 +50,7 @@ func guardedSplit(t testing.TB, typ quant.Type, w []byte, rows, n int, x []byte,
 		}
 	}
 	SplitRows(typ, dst, stride, w, rows, n, *s, x, xs)
-	s.GiveBack()
+	s.Free()
 	out := make([]float32, 0, batch*rows)
 	for b := range batch {
 		out = append(out, dst[b*stride:b*stride+rows]...)
@@ -315,12 +315,12 @@ func TestSplitAllocs(t *testing.T) {
 
 // multiplySplit is all SplitRows takes.
 func multiplySplit(typ quant.Type, dst []float32, w []byte, rows, n int, x []byte, xs, batch int) {
-	s := LendSplit(n, batch)
+	s := NewSplit(n, batch)
 	for i := range s.Fills() {
 		s.Fill(i, x, xs)
 	}
 	SplitRows(typ, dst, rows, w, rows, n, *s, x, xs)
-	s.GiveBack()
+	s.Free()
 }
 
 // TestSplits: only at AMX, and only what has two bytes.
@@ -414,14 +414,14 @@ func benchRowsFloat(b *testing.B, typ quant.Type, level isa.Level, rows, batch i
 			}
 			continue
 		}
-		s := LendSplit(n, batch)
+		s := NewSplit(n, batch)
 		for i := range s.Fills() {
 			s.Fill(i, x, xs)
 		}
 		for r := 0; r < rows; r += 2 * chunk {
 			SplitRows(typ, dst[r:], rows, w[2*n*r:], 2*chunk, n, *s, x, xs)
 		}
-		s.GiveBack()
+		s.Free()
 	}
 	b.ReportMetric(2*float64(rows*n*batch)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 }

@@ -59,10 +59,10 @@ func floatRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int
 	return true
 }
 
-// Near is Rows, with the same bits, for weights that lie in a cache or
+// RowsCached is Rows, with the same bits, for weights that lie in a cache or
 // have been asked for: it reads them alone, where Rows for one activation
 // row reads ahead of what it was given.
-func Near(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
+func RowsCached(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
 	rowBytes, ok := t.Size(n)
 	if t.Layout().With != quant.F32 || !ok || rows < 0 || batch < 0 || len(w) < rows*rowBytes ||
 		rows > 0 && batch > 0 && (len(dst) < (batch-1)*dstStride+rows || len(x) < (batch-1)*xStride+4*n) ||

@@ -98,7 +98,7 @@ func NewGemm(w *Panels, bias []float32) *Gemm {
 		panic(fmt.Sprintf("gemm: a %d×%d matrix with %d biases", w.n, w.k, len(bias)))
 	}
 	g := &Gemm{w: w, bias: bias}
-	g.region.F = func(_, c int) { g.cut.Part(&g.call, c) }
+	g.region.F = func(_, c int) { g.cut.Chunk(&g.call, c) }
 	return g
 }
 

@@ -85,7 +85,7 @@ func NewInt8Gemm(w *Int8Panels, scale, bias []float32) *Int8Gemm {
 	g := &Int8Gemm{w: w, columnScale: scale, init: make([]int32, whole), scale: make([]float32, whole), bias: make([]float32, whole)}
 	copy(g.bias, bias)
 	g.region.F = func(worker, c int) {
-		g.call.part(&g.cut, c)
+		g.call.chunk(&g.cut, c)
 		if g.then != nil {
 			g.cut.Each(c, g.call.floats, g.call.dstStride, g.call.rows, g.call.n, worker, g.then)
 		}
@@ -166,8 +166,8 @@ type int8Product struct {
 	n           int
 }
 
-// part computes one chunk of c.
-func (c *int8Product) part(o *Cut, chunk int) {
+// chunk computes one chunk of c.
+func (c *int8Product) chunk(o *Cut, chunk int) {
 	p := *c
 	r, j := chunk/o.Across*o.Rows, chunk%o.Across*o.Columns
 	p.rows, p.n = min(o.Rows, c.rows-r), min(o.Columns, c.n-j)
@@ -233,10 +233,10 @@ func Range(x []float32) (low, high float32) {
 	return low, high
 }
 
-// Widen is Range of many short stretches: of the first half of lanes the smallest
+// RangeLanes is Range of many short stretches: of the first half of lanes the smallest
 // is that of all, and of the second the largest. Lanes begin as zeros.
-func Widen(lanes *[32]float32, x []float32) {
-	for _, v := range x[widenFast(lanes, x):] {
+func RangeLanes(lanes *[32]float32, x []float32) {
+	for _, v := range x[rangeLanesFast(lanes, x):] {
 		if v < lanes[0] {
 			lanes[0] = v
 		}

@@ -50,7 +50,7 @@ func (g *Int8Gemm) runByFloats(p *threads.Pool, zero int32) {
 		}
 		last := i+floatSlab >= w.k
 		p.Run(o.Chunks(), &threads.Region{F: func(worker, chunk int) {
-			o.Part(&s, chunk)
+			o.Chunk(&s, chunk)
 			if c.ints != nil || last {
 				g.finish(&o, chunk, worker, part, stride)
 			}

@@ -147,7 +147,7 @@ func quantizeFast(dst []byte, x []float32, scale float32, zero int32) int {
 	return n
 }
 
-func widenFast(lanes *[32]float32, x []float32) int {
+func rangeLanesFast(lanes *[32]float32, x []float32) int {
 	n := len(x) &^ 15
 	if isa.Current() < isa.AVX512 || n == 0 {
 		return 0

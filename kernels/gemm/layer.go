@@ -14,7 +14,7 @@ func (g *Gemm) RunThen(p *threads.Pool, dst []float32, dstStride int, x []float3
 	// One worker, too, leaves the cache with a large product.
 	o := CutProduct(&c, max(2, p.Workers()))
 	p.Run(o.Chunks(), &threads.Region{F: func(worker, chunk int) {
-		o.Part(&c, chunk)
+		o.Chunk(&c, chunk)
 		o.Each(chunk, dst, dstStride, rows, c.N, worker, then)
 	}})
 }

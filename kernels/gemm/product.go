@@ -167,8 +167,8 @@ func (o *Cut) over(n, across int) {
 	o.Across = (n + o.Columns - 1) / o.Columns
 }
 
-// Part computes one chunk of c.
-func (o *Cut) Part(c *Product, chunk int) {
+// Chunk computes one chunk of c.
+func (o *Cut) Chunk(c *Product, chunk int) {
 	p := *c
 	r, j := chunk/o.Across*o.Rows, chunk%o.Across*o.Columns
 	p.Rows, p.N = min(o.Rows, c.Rows-r), min(o.Columns, c.N-j)

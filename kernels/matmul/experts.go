@@ -145,13 +145,13 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	e.split(p, e.up, &e.o.Up)
 	e.cut(p, &e.o.Gate)
 	p.Run(len(e.active)*e.tiles, &e.project)
-	e.inputs[0].giveBack()
-	e.up.giveBack()
+	e.inputs[0].release()
+	e.up.release()
 	byRow(slots, e.o.Gate.Out, &e.activate)
 	e.split(p, &e.hidden, &e.o.Down)
 	e.cut(p, &e.o.Down)
 	p.Run(len(e.active)*e.tiles, &e.contract)
-	e.hidden.giveBack()
+	e.hidden.release()
 	byRow(rows, e.o.Down.Out*e.o.Used, &e.combine)
 	e.dst, e.x, e.router = nil, nil, nil
 }
@@ -274,7 +274,7 @@ func (e *Experts) split(p *threads.Pool, a *slotActs, s *Stack) {
 	if !dot.Splits(s.Type) || a.split != nil {
 		return
 	}
-	a.split = dot.LendSplit(s.In, e.count*e.o.Used)
+	a.split = dot.NewSplit(s.In, e.count*e.o.Used)
 	e.splitting = a
 	p.Run(len(e.active), &e.fill)
 }
@@ -283,15 +283,15 @@ func (e *Experts) split(p *threads.Pool, a *slotActs, s *Stack) {
 func (e *Experts) fillChunk(_, c int) {
 	x, a := e.active[c], e.splitting
 	first := int(e.start[x])
-	part := a.split.Part(first, int(e.start[x+1])-first)
+	part := a.split.Slice(first, int(e.start[x+1])-first)
 	for i := range part.Fills() {
 		part.Fill(i, a.bytes[first*a.stride:], a.stride)
 	}
 }
 
-func (a *slotActs) giveBack() {
+func (a *slotActs) release() {
 	if a.split != nil {
-		a.split.GiveBack()
+		a.split.Free()
 		a.split = nil
 	}
 }
@@ -319,7 +319,7 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 	row := s.rowBytes()
 	w := s.Data[(x*s.Out+r0)*row : (x*s.Out+r1)*row]
 	if a.split != nil && dot.Splits(s.Type) {
-		part := a.split.Part(first, batch)
+		part := a.split.Slice(first, batch)
 		dot.SplitRows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
 	} else {
 		dot.Rows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)

@@ -99,7 +99,7 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
 	if dot.Splits(m.typ) {
 		m.rows = splitRows(m.row, share, batch)
-		m.split = dot.LendSplit(m.in, batch)
+		m.split = dot.NewSplit(m.in, batch)
 		p.Run(m.split.Fills(), &m.fill)
 	}
 	if len(m.partition) != p.Workers() {
@@ -110,7 +110,7 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	p.Run(chunks, &m.region)
 	m.dst, m.x = nil, nil
 	if m.split != nil {
-		m.split.GiveBack()
+		m.split.Free()
 		m.split = nil
 	}
 }

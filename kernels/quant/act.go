@@ -204,15 +204,15 @@ func decodeQ8_256(dst []float32, src []byte) {
 	}
 }
 
-// part32 returns block b of a row of ActQ8_32: its 32 quants, scale and Σq.
-func part32(x []byte, b int) (q *[32]byte, d float32, sum int32) {
+// actBlock returns block b of a row of ActQ8_32: its 32 quants, scale and Σq.
+func actBlock(x []byte, b int) (q *[32]byte, d float32, sum int32) {
 	g := (*group)(x[b/8*GroupBytes:])
 	j := b % 8
 	return (*[32]byte)(g[32*j:]), getFloat(g[x32Scale+4*j:]), int32(binary.LittleEndian.Uint32(g[x32Sum+4*j:])) / -128
 }
 
-// part256 returns group b of a row of ActQ8_256 and its scale.
-func part256(x []byte, b int) (g *group, d float32) {
+// actGroup returns group b of a row of ActQ8_256 and its scale.
+func actGroup(x []byte, b int) (g *group, d float32) {
 	g = (*group)(x[b*GroupBytes:])
 	return g, getFloat(g[x256Scale:])
 }

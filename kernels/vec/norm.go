@@ -22,12 +22,12 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 		row := x[i : i+n]
 		mean := squares(row, 0) / float32(n)
 		scale := float32(1 / math.Sqrt(float64(mean+eps)))
-		normal(dst[i:i+n], row, w, nil, 0, scale)
+		normalise(dst[i:i+n], row, w, nil, 0, scale)
 	}
 }
 
-// normal writes (x - less)·by·w + bias to dst; a nil bias is zeros.
-func normal(dst, x, w, bias []float32, less, by float32) {
+// normalise writes (x - less)·by·w + bias to dst; a nil bias is zeros.
+func normalise(dst, x, w, bias []float32, less, by float32) {
 	v := vectors()
 	done := v.whole(len(x))
 	if done > 0 {
@@ -55,7 +55,7 @@ func LayerNorm(dst, x, w, bias []float32, eps float32) {
 		row := x[i : i+n]
 		mean := sum(row) / float32(n)
 		variance := squares(row, mean) / float32(n)
-		normal(dst[i:i+n], row, w, bias, mean, float32(1/math.Sqrt(float64(variance)+float64(eps))))
+		normalise(dst[i:i+n], row, w, bias, mean, float32(1/math.Sqrt(float64(variance)+float64(eps))))
 	}
 }
 

@@ -81,12 +81,12 @@ func (s *State) Exec(in Inst, r *Registers, next uint64, m Memory) *Fault {
 		s.data[in.C] = [maxRows][maxBytes]byte{}
 	case TILELOADD, TILELOADDT1:
 		var t [maxRows][maxBytes]byte // what a tile's shape leaves out becomes zero
-		if f := access(m.Read, s.part(in.C, &t), in.Mem.address(r, next), in.Mem.stride(r)); f != nil {
+		if f := access(m.Read, s.shaped(in.C, &t), in.Mem.address(r, next), in.Mem.stride(r)); f != nil {
 			return f
 		}
 		s.data[in.C] = t
 	case TILESTORED:
-		return access(m.Write, s.part(in.C, &s.data[in.C]), in.Mem.address(r, next), in.Mem.stride(r))
+		return access(m.Write, s.shaped(in.C, &s.data[in.C]), in.Mem.address(r, next), in.Mem.stride(r))
 	default:
 		return s.product(in)
 	}
@@ -121,8 +121,8 @@ func access(f func([][]byte, uint64, uint64) error, rows [][]byte, addr, stride 
 	return nil
 }
 
-// part returns the rows of t that tile i's shape has.
-func (s *State) part(i int, t *[maxRows][maxBytes]byte) [][]byte {
+// shaped returns the rows of t that tile i's shape has.
+func (s *State) shaped(i int, t *[maxRows][maxBytes]byte) [][]byte {
 	rows := make([][]byte, s.shape[i].rows)
 	for r := range rows {
 		rows[r] = t[r][:s.shape[i].bytes]

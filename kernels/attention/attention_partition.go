@@ -12,14 +12,14 @@ type Scratch struct {
 	group, most int // query heads that share a key head, tokens whose queries are taken together
 	span        int
 
-	rows        int // group for every token
-	reach       []reach
-	q           []float32 // (rows, headDim)
-	quantized   []byte
-	act         []byte // q, or quantized
-	actStride   int
-	scores      []float32 // (rows, span)
-	part, total softmax
+	rows             int // group for every token
+	reach            []reach
+	q                []float32 // (rows, headDim)
+	quantized        []byte
+	act              []byte // q, or quantized
+	actStride        int
+	scores           []float32 // (rows, span)
+	partition, total softmax
 }
 
 // reach is the tokens from first up to end that one token attends to.
@@ -43,10 +43,10 @@ func newScratch(kv *KV, group, most int) *Scratch {
 	rows := group * most
 	s := &Scratch{
 		group: group, most: most, span: kv.span(),
-		reach:  make([]reach, most),
-		q:      make([]float32, rows*kv.HeadDim),
-		scores: make([]float32, rows*kv.span()),
-		part:   newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
+		reach:     make([]reach, most),
+		q:         make([]float32, rows*kv.HeadDim),
+		scores:    make([]float32, rows*kv.span()),
+		partition: newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
 	}
 	if with := kv.Type.Layout().With; with != quant.F32 {
 		s.quantized = make([]byte, rows*quant.ActBytes(with, kv.HeadDim))
@@ -68,8 +68,8 @@ func (s *Scratch) Fits(kv *KV, group int) bool {
 // puts into q.
 func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
 
-// ask takes the queries in q, times scale: so scores need not be multiplied.
-func (s *Scratch) ask(kv *KV, scale float32) {
+// scaleQueries takes the queries in q, times scale: so scores need not be multiplied.
+func (s *Scratch) scaleQueries(kv *KV, scale float32) {
 	q, with := s.q[:s.rows*kv.HeadDim], kv.Type.Layout().With
 	vec.Scale(q, q, scale)
 	s.act, s.actStride = quant.Floats(q), 4*kv.HeadDim
@@ -120,23 +120,23 @@ func (f *softmax) finish(rows int) {
 	}
 }
 
-// attendPart leaves the softmax of one part's tokens in s.part.
-func (kv *KV) attendPart(s *Scratch, layer, head int, table []int32, part int, o AttendOptions) {
-	s.clear(&s.part, nil)
+// attendPartition leaves the softmax of one partition's tokens in s.partition.
+func (kv *KV) attendPartition(s *Scratch, layer, head int, table []int32, partition int, o AttendOptions) {
+	s.clear(&s.partition, nil)
 	span := kv.span()
 	// What any token reaches.
 	all := s.reach[0]
 	for _, r := range s.reach[1 : s.rows/s.group] {
 		all = reach{min(all.first, r.first), max(all.end, r.end)}
 	}
-	from, to := max(part*kv.part(), all.first/span*span), min((part+1)*kv.part(), all.end)
+	from, to := max(partition*kv.partition(), all.first/span*span), min((partition+1)*kv.partition(), all.end)
 	for at := from; at < to; at += span {
 		kv.attendSpan(s, layer, head, table, max(at, all.first), min(at+span, to), at, o)
 	}
 }
 
 // attendSpan adds tokens lo up to hi, of the span that begins at base, to
-// s.part.
+// s.partition.
 func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, base int, o AttendOptions) {
 	size, dim := kv.BlockSize, kv.HeadDim
 	// The cache's blocks lie anywhere: what is read next is fetched on the way.
@@ -155,7 +155,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			if o.SoftCap > 0 {
 				vec.SoftCap(p, p, o.SoftCap)
 			}
-			softmaxBlock(p, s.part.out[i*dim:(i+1)*dim], &s.part.top[i], &s.part.sum[i], largest(p))
+			softmaxBlock(p, s.partition.out[i*dim:(i+1)*dim], &s.partition.top[i], &s.partition.sum[i], largest(p))
 		}
 	}
 	if both.first >= both.end {
@@ -175,7 +175,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			if next != nil {
 				next = next[(c0-b*size)*kv.token:]
 			}
-			kv.sumValues(s.part.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
+			kv.sumValues(s.partition.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
 		}
 		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
 	}
@@ -192,7 +192,7 @@ func (kv *KV) addValues(s *Scratch, values []byte, start, t0, t1, base, lo, hi i
 		r := s.reach[i/s.group]
 		from, to := max(r.first, lo, t0), min(r.end, hi, t1)
 		if from < to {
-			kv.sumValues(s.part.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
+			kv.sumValues(s.partition.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
 		}
 	}
 }

@@ -1,11 +1,11 @@
 package dot
 
-// A lender keeps scratch that is lent to one thread at a time. What does not fit is
+// A freelist keeps scratch that is lent to one thread at a time. What does not fit is
 // left to the collector.
-type lender[T any] chan *T
+type freelist[T any] chan *T
 
 // lend returns what was given back, or a new T.
-func (l lender[T]) lend() *T {
+func (l freelist[T]) take() *T {
 	select {
 	case x := <-l:
 		return x
@@ -14,7 +14,7 @@ func (l lender[T]) lend() *T {
 	}
 }
 
-func (l lender[T]) giveBack(x *T) {
+func (l freelist[T]) put(x *T) {
 	select {
 	case l <- x:
 	default:
