@@ -6,25 +6,25 @@ import (
 	"quern/kernels/threads"
 )
 
-// A Query says what one row of a batch attends to: tokens First up to End of
-// the sequence whose blocks Table names.
+// A Query is what one row of a batch attends to: tokens First up to End of the sequence
+// whose blocks Table lists.
 type Query struct {
 	Table      []int32
 	First, End int
 }
 
-// A BatchAttention attends for all rows of a batch over a paged cache. Rows of
-// one sequence that stand together share what is read of the cache; where there
-// are few of them, partitions of a long sequence are taken by several threads. A
-// row's bits depend on neither: they are those of KV.Attend. It is made once
-// per number of heads and is not safe for concurrent use.
+// A BatchAttention computes attention for all rows of a batch over a paged cache.
+// Adjacent rows of one sequence share what is read of the cache. Where there are few
+// rows, the partitions of a long sequence are spread over threads. A row's bits depend on
+// neither: they are those of KV.Attend. It is made once per number of heads and is not
+// safe for concurrent use.
 type BatchAttention struct {
 	heads, kvHeads, group int
 
 	kv      *KV
 	scratch []*Scratch
 	tiles   []attendTile
-	states  []softmax // of (tile, partition, key head), when those are cut apart
+	states  []softmax // of (tile, partition, key head), when partitions are computed apart
 
 	// The call in progress.
 	layer        int
@@ -81,7 +81,7 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 	}
 	a.kv, a.layer, a.dst, a.q, a.queries, a.o = kv, layer, dst, q, queries, o
 	a.cut(most)
-	// A few chunks for each worker end at about the same time.
+	// With a few chunks for each worker all workers finish at about the same time.
 	if items := len(a.tiles) * a.kvHeads; items >= 4*p.Workers() || p.Workers() == 1 || a.partitions == 1 || len(a.tiles) < len(queries) {
 		p.Run(items, &a.whole)
 	} else {
@@ -94,8 +94,8 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 	a.dst, a.q, a.queries, a.o = nil, nil, nil, AttendOptions{}
 }
 
-// cut makes tiles of neighbours that share blocks, and notes the most partitions any
-// row reaches into.
+// cut makes tiles of adjacent rows that share blocks, and sets a.partitions to the most
+// partitions that a row reaches.
 func (a *BatchAttention) cut(most int) {
 	a.tiles, a.partitions = a.tiles[:0], 1
 	partition := a.kv.partition()
@@ -147,7 +147,7 @@ func (a *BatchAttention) attendWhole(worker, c int) {
 
 // attendOnePartition computes one partition of one row for one key head.
 func (a *BatchAttention) attendOnePartition(worker, c int) {
-	// Heads of one partition are neighbours: so are their keys and values.
+	// The heads of a partition are consecutive chunks, as are their keys and values.
 	head, p, item := c%a.kvHeads, c/a.kvHeads%a.partitions, c/a.kvHeads/a.partitions
 	s, t := a.scratch[worker], a.tiles[item]
 	q := &a.queries[t.first]
@@ -162,7 +162,7 @@ func (a *BatchAttention) attendOnePartition(worker, c int) {
 	copy(st.out, s.partition.out)
 }
 
-// mergePartitions puts the partitions of one row and key head together, in order.
+// mergePartitions merges the partitions of one row and key head, in order.
 func (a *BatchAttention) mergePartitions(worker, c int) {
 	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
 	o := a.load(s, t, head)

@@ -9,7 +9,7 @@ import (
 
 // Scratch is what one worker needs to attend; see NewScratch.
 type Scratch struct {
-	group, most int // query heads that share a key head, tokens whose queries are taken together
+	group, most int // query heads that share a key head, most tokens of a tile
 	span        int
 
 	rows             int // group for every token
@@ -25,8 +25,8 @@ type Scratch struct {
 // reach is the tokens from first up to end that one token attends to.
 type reach struct{ first, end int }
 
-// A softmax is rows of a result that is not complete: Σ exp(score - top)·value,
-// and what it has to be divided by.
+// A softmax is the state of a softmax over some of the tokens, for several rows: the sums
+// Σ exp(score - top)·value and the divisors Σ exp(score - top).
 type softmax struct {
 	top, sum, out []float32
 }
@@ -68,7 +68,8 @@ func (s *Scratch) Fits(kv *KV, group int) bool {
 // puts into q.
 func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
 
-// scaleQueries takes the queries in q, times scale: so scores need not be multiplied.
+// scaleQueries multiplies the queries in q by scale, which saves multiplying scores, and
+// quantises them where the kernels want that.
 func (s *Scratch) scaleQueries(kv *KV, scale float32) {
 	q, with := s.q[:s.rows*kv.HeadDim], kv.Type.Layout().With
 	vec.Scale(q, q, scale)
@@ -79,8 +80,7 @@ func (s *Scratch) scaleQueries(kv *KV, scale float32) {
 	}
 }
 
-// clear makes f the softmax of nothing, or of sinks (group), which have no
-// value.
+// clear makes f the softmax over no tokens, or over sinks (group): scores without a value.
 func (s *Scratch) clear(f *softmax, sinks []float32) {
 	clear(f.out[:s.rows*len(f.out)/len(f.top)])
 	for i := range s.rows {
@@ -120,11 +120,11 @@ func (f *softmax) finish(rows int) {
 	}
 }
 
-// attendPartition leaves the softmax of one partition's tokens in s.partition.
+// attendPartition computes the softmax over one partition's tokens in s.partition.
 func (kv *KV) attendPartition(s *Scratch, layer, head int, table []int32, partition int, o AttendOptions) {
 	s.clear(&s.partition, nil)
 	span := kv.span()
-	// What any token reaches.
+	// The tokens that any query reaches.
 	all := s.reach[0]
 	for _, r := range s.reach[1 : s.rows/s.group] {
 		all = reach{min(all.first, r.first), max(all.end, r.end)}
@@ -139,7 +139,7 @@ func (kv *KV) attendPartition(s *Scratch, layer, head int, table []int32, partit
 // s.partition.
 func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, base int, o AttendOptions) {
 	size, dim := kv.BlockSize, kv.HeadDim
-	// The cache's blocks lie anywhere: what is read next is fetched on the way.
+	// Blocks are scattered over the cache, so the next one is prefetched while one is read.
 	for b := lo / size; b*size < hi; b++ {
 		skip := max(0, lo-b*size)
 		kv.scoreBlock(s, s.scores[b*size-base:], kv.keys(layer, table[b], head), skip, min(size, hi-b*size)-skip, kv.values(layer, table[b], head))
@@ -167,7 +167,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			next = kv.keys(layer, table[b+s.span/size], head)
 		}
 		values := kv.values(layer, table[b], head)
-		// Of a query's tokens, those before the common ones, those, those after.
+		// Tokens before those that every query reaches, those themselves, tokens after.
 		c0 := min(max(both.first, b*size), (b+1)*size)
 		c1 := min(max(both.end, c0), (b+1)*size)
 		kv.addValues(s, values, b*size, b*size, c0, base, lo, hi)

@@ -2,29 +2,29 @@ package conv
 
 import "quern/kernels/gemm"
 
-// A FastConv is what convolutions computed with fewer multiplications work in:
-// transformed rows, some for each worker. Convolutions that never run at the
-// same time may share one; the zero value is ready.
+// A FastConv is the scratch of convolutions with fewer multiplications: transformed rows
+// for each worker. Convolutions that never run at the same time may share one; the zero
+// value is ready for use.
 type FastConv struct {
 	each  [][]float32
 	zeros []float32
 }
 
 // Four rows of a result and four taps of a filter make a tile of seven points.
-// Other filters are cut into filters of four taps, the last filled up with zeros:
-// as a tile is as long as such a piece, the tiles of all pieces are the same ones,
-// and at each point there remains a convolution over tiles with a quarter of the
-// taps. So 3, 7 and 11 taps take 1.75, 3.5 and 5.25 multiplications.
+// Longer filters are cut into pieces of four taps, the last filled up with zeros. A tile
+// advances by four rows, as long as a piece, so all pieces use the same transformed
+// tiles, and at each point a convolution over tiles remains, with one tap per piece.
+// Filters of 3, 7 and 11 taps take 1.75, 3.5 and 5.25 multiplications per result.
 const (
 	fastTile   = 4
 	fastPoints = 2*fastTile - 1
 	fastMost   = 48 // tiles at a time, so that they stay in the second-level cache
-	fastLeast  = 64 // channels: with fewer, the transforms cost what is saved
+	fastLeast  = 64 // channels: with fewer, the transforms cost more than they save
 )
 
-// fastAt are the points, the last of them infinity. Those near 1 lose the
-// fewest digits: the error is about four times that of the plain sums, 1e-6 of
-// the results' size.
+// fastAt are the points of evaluation, to which infinity is added. Points near 1 lose the
+// fewest digits: the error is about four times that of the plain sums, 1e-6 relative to
+// the results.
 var fastAt = [fastPoints - 1]float64{0, 1, -1, 2, -2, 0.5}
 
 // A fastConv is a convolution of stride 1 by Toom and Cook's multiplication of
@@ -33,19 +33,19 @@ var fastAt = [fastPoints - 1]float64{0, 1, -1, 2, -2, 0.5}
 //
 //	result = E(4)ᵀ · ((E(4) · taps) ⊙ (E(7)⁻ᵀ · x))
 //
-// for every pair of channels; the sum over channels is taken before E(4)ᵀ.
-// A value that is not finite spoils its tile.
+// for every pair of channels; the sum over channels is taken before E(4)ᵀ. An infinity or
+// NaN makes its whole tile NaN.
 //
 // Winograd, "Arithmetic Complexity of Computations", 1980, §IV; Lavin & Gray,
 // "Fast Algorithms for Convolutional Neural Networks", 2016.
 type fastConv struct {
 	in, out, pieces int
-	w              [fastPoints]*gemm.Panels // (out, pieces · in)
-	before         [fastPoints * fastPoints]float32
-	after          [fastTile * fastPoints]float32
-	bias           []float32
-	work           *FastConv
-	tiles          int // of a chunk
+	w               [fastPoints]*gemm.Panels // (out, pieces · in)
+	before          [fastPoints * fastPoints]float32
+	after           [fastTile * fastPoints]float32
+	bias            []float32
+	work            *FastConv
+	tiles           int // of a chunk
 }
 
 // suits reports whether a convolution has a fast form that is faster.
@@ -64,8 +64,8 @@ func newFastConv(w []float32, out, taps, in int, o *ConvOptions) *fastConv {
 	}
 	row := make([]float32, out*f.pieces*in)
 	for p := range fastPoints {
-		// The rows of E(7)⁻ᵀ are Lagrange's polynomials. Their denominators go
-		// to the taps, so that what x is multiplied with is exact.
+		// The rows of E(7)⁻ᵀ are Lagrange's polynomials. Their denominators
+		// multiply the taps, so that the matrix applied to x is exact.
 		poly, denominator := []float64{1}, 1.0
 		for q, a := range fastAt {
 			if q == p {

@@ -7,8 +7,8 @@ import (
 	"quern/kernels/quant"
 )
 
-// fast holds the assembly by level and type. A type a level lacks takes what
-// the level below has.
+// fast holds the assembly by level and type. Where a level has none for a type, the level
+// below serves.
 var fast = [3][quant.Count]fastDot{
 	isa.AVX2: {
 		quant.F32:    {one: dotF32AVX2, four: dotF32AVX2x4, lanes: 8},

@@ -1,10 +1,10 @@
 package dot
 
-// A freelist keeps scratch that is lent to one thread at a time. What does not fit is
-// left to the collector.
+// A freelist keeps scratch that one goroutine at a time uses. What exceeds its capacity
+// is left to the garbage collector.
 type freelist[T any] chan *T
 
-// lend returns what was given back, or a new T.
+// take returns a T that was put back, or a new one.
 func (l freelist[T]) take() *T {
 	select {
 	case x := <-l:

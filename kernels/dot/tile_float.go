@@ -22,12 +22,12 @@ type sizedTile struct {
 	f    floatTile
 }
 
-// floatRows does Rows, where it can, by tiles of four weight rows with
-// several activation rows, in which what is loaded is used several times. Bits
-// are those of one row with one row.
+// floatRows is Rows by tiles of four weight rows with several activation rows, which
+// use each loaded vector several times; false says that no tile fits. Bits are those of
+// one row with one row.
 //
-// All weight rows meet the activation rows of one tile before those of the
-// next, so weights should fit the second-level cache.
+// All weight rows are multiplied with the activation rows of one tile before those of
+// the next, so weights should fit the second-level cache.
 func floatRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) bool {
 	l := floatTilesOf(t)
 	if l.lanes == 0 || n < l.lanes || rows < 4 || batch == 0 {
@@ -53,15 +53,14 @@ func floatRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int
 			}
 		}
 	}
-	if r1 < rows { // up to three weight rows fill no tile
+	if r1 < rows { // up to three weight rows do not fill a tile
 		Rows(t, dst[r1:], dstStride, w[r1*rowBytes:], rows-r1, n, x, xStride, batch)
 	}
 	return true
 }
 
-// RowsCached is Rows, with the same bits, for weights that lie in a cache or
-// have been asked for: it reads them alone, where Rows for one activation
-// row reads ahead of what it was given.
+// RowsCached is Rows, with the same bits, for weights that are in a cache or have been
+// prefetched: it reads w alone, where Rows prefetches bytes beyond w.
 func RowsCached(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
 	rowBytes, ok := t.Size(n)
 	if t.Layout().With != quant.F32 || !ok || rows < 0 || batch < 0 || len(w) < rows*rowBytes ||
@@ -79,7 +78,7 @@ type sumTile func(dst *float32, dstStride, n int, w *byte, rows, stride int, p *
 // number of results.
 type sumTiles struct {
 	tiles []sizedSum
-	lanes int // columns it takes at a time
+	lanes int // n must be a multiple
 }
 
 type sizedSum struct {
