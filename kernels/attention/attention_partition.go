@@ -12,7 +12,7 @@ type Scratch struct {
 	group, most int // query heads that share a key head, most tokens of a tile
 	span        int
 
-	rows             int // group for every token
+	rows             int // queries: group for each token of the tile
 	reach            []reach
 	q                []float32 // (rows, headDim)
 	quantized        []byte

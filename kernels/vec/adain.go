@@ -7,18 +7,17 @@ import (
 	"quern/kernels/threads"
 )
 
-// A ChannelAct is what follows a channel norm. Alpha wins over Slope.
+// An AdaINActivation follows the norm. Where Alpha is set, Slope is ignored.
 type AdaINActivation struct {
 	// Slope is that of the leaky ReLU below zero: 1 leaves values as they are.
 	Slope float32
-	// Alpha (channels), where not nil, makes it snake: t + sin²(α·t)/α, with t
-	// taken as it is where α is 0. |α·t| should stay below 2²².
+	// Alpha (channels), where not nil, makes it snake: t + sin²(α·t)/α, and t
+	// where α is 0. |α·t| must be below 2²² for the error bound of Sin.
 	Alpha []float32
 }
 
-// A ChannelNorm normalises every channel over time and applies a style's scale
-// and shift and an activation, in two passes over its input: adaptive instance
-// normalisation. It is made once per width and is not safe for concurrent use.
+// An AdaIN normalises every channel over time and applies a style's scale and shift and
+// an activation, in two passes over its input: adaptive instance normalisation. It is made once per width and is not safe for concurrent use.
 //
 // Ulyanov, Vedaldi & Lempitsky, "Instance Normalization", 2016, eq. 2; Huang &
 // Belongie, "Arbitrary Style Transfer in Real-time with Adaptive Instance
@@ -36,12 +35,12 @@ type AdaIN struct {
 	measure, perform threads.Region
 }
 
-// statRows is how many rows a block of the statistics has: so few that a block's
-// squares find its values in the cache, and a number of its own, so that bits
-// do not depend on the number of threads.
+// statRows is the number of rows in a block of the statistics: so few that the second
+// pass reads the block from the cache, and a constant, so that bits do not depend on the
+// number of threads.
 const statRows = 256
 
-// NewChannelNorm prepares norms of that many channels.
+// NewAdaIN prepares norms of that many channels.
 func NewAdaIN(channels int) *AdaIN {
 	if channels <= 0 {
 		panic(fmt.Sprintf("vec: a norm of %d channels", channels))
@@ -137,7 +136,7 @@ func (c *AdaIN) measureBlock(_, block int) {
 			Add(sums[done:], sums[done:], x[at+done:at+n])
 		}
 	}
-	// The mean takes the squares' place until the vectors overwrite it.
+	// The mean is kept in the place of the squares until they are written.
 	by := 1 / float32(r1-r0)
 	Scale(squares, sums, by)
 	for i := done; i < n; i++ {

@@ -8,9 +8,8 @@ import (
 // RMSNorm writes x / rms(x) · w to dst, group by group.
 //
 // dst and x have one shape, a multiple of len(w) values; dst may be x. Sums
-// are kept in float32 in an order the CPU level fixes: eight running sums or
-// more, then those, so the error is at most (len(w)/8 + 8)·2⁻²⁴ of the sum of
-// squares.
+// are float32, in an order that the CPU level fixes: eight running sums or more, which
+// are then added, so the error is at most (len(w)/8 + 8)·2⁻²⁴ of the sum of squares.
 //
 // Zhang & Sennrich, "Root Mean Square Layer Normalization", 2019, eq. 4.
 func RMSNorm(dst, x, w []float32, eps float32) {
@@ -42,8 +41,8 @@ func normalise(dst, x, w, bias []float32, less, by float32) {
 }
 
 // LayerNorm writes (x - mean) / √(variance + eps) · w + bias to dst, row by row
-// of len(w) values. dst may be x; bias may be nil. Sums are kept as RMSNorm's
-// are; the variance is that of what the mean leaves.
+// of len(w) values. dst may be x; bias may be nil. Sums are those of RMSNorm;
+// the variance is computed from x - mean.
 //
 // Ba, Kiros & Hinton, "Layer Normalization", 2016, eq. 4.
 func LayerNorm(dst, x, w, bias []float32, eps float32) {
