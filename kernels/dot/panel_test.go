@@ -50,7 +50,7 @@ func wantDot(t *testing.T, typ quant.Type, w []byte, rows, n int, x []byte, xs, 
 }
 
 // TestRowsExact holds every level to Dot's bits: one activation row and
-// several, panels and the rows left over, whole stretches and what is left.
+// several, whole panels and stretches and incomplete ones.
 func TestRowsExact(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for typ := range quant.All() {
@@ -192,7 +192,7 @@ func sameAlone(t *testing.T, typ quant.Type, w []byte, rows, n int, x []byte, xs
 	}
 }
 
-// TestRowsAllocs: panels are lent, so a step allocates nothing.
+// TestRowsAllocs: panels come from a free list, so a step allocates nothing.
 func TestRowsAllocs(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for _, typ := range []quant.Type{quant.Q4_K, quant.Q8_0, quant.F16} {

@@ -17,7 +17,7 @@ import (
 // splitTypes are the types SplitRows takes.
 var splitTypes = []quant.Type{quant.F16, quant.BF16}
 
-// atAMX is for tests of what only AMX has.
+// atAMX runs a test at AMX, or skips it.
 func atAMX(t testing.TB) {
 	t.Helper()
 	needAMX(t)
@@ -36,7 +36,7 @@ func guardedSplit(t testing.TB, typ quant.Type, w []byte, rows, n int, x []byte,
 	s := NewSplit(n, batch)
 	size := len(s.data)
 	s.data = append(s.data, make([]byte, 128)...)
-	for i := range s.data { // it is lent as the last one left it
+	for i := range s.data { // a reused Split has old contents
 		s.data[i] = 0xff
 	}
 	past := s.data[size:]
@@ -96,7 +96,7 @@ func splitDot(typ quant.Type, w, x []float32) float32 {
 	return sum
 }
 
-// splitBound is what SplitRows's comment promises.
+// splitBound is the error bound of SplitRows's comment.
 func splitBound(typ quant.Type, w, x []float32) (want, bound float64) {
 	var mass, sumW, sumX float64
 	for i := range w {
@@ -230,7 +230,7 @@ func TestSplitSmall(t *testing.T) {
 
 // TestSplitWild has infinities, NaNs and numbers that overflow a piece among weights
 // and activations: what comes out is what Rows gives, or near it where that is
-// finite, and other rows and columns do not notice.
+// finite, and other rows and columns are not affected.
 func TestSplitWild(t *testing.T) {
 	atAMX(t)
 	const n, rows, batch = 300, 20, 19
@@ -357,7 +357,7 @@ func FuzzSplitRows(f *testing.F) {
 		}
 		v := make([]float32, cols*m)
 		typ.Layout().Decode(v, w)
-		for i, f := range v { // wild ones have a test of their own
+		for i, f := range v { // infinities, NaNs and huge values: TestSplitWild
 			if !(math.Abs(float64(f)) < 0x1p90) {
 				w[2*i], w[2*i+1] = 0, 0
 			}

@@ -1,4 +1,4 @@
-// Package kerneltest is what tests of several packages of kernels share.
+// Package kerneltest has helpers that tests of several packages of kernels share.
 package kerneltest
 
 import (
@@ -26,10 +26,10 @@ func Within(t *testing.T, what string, got float32, want, bound float64) {
 	}
 }
 
-// Guard stands where nothing may be written.
+// Guard is the value of elements that must not be written.
 const Guard = 12345
 
-// Guarded returns rows of stride floats that are all guards.
+// Guarded returns rows of stride floats, all Guard.
 func Guarded(rows, stride int) []float32 {
 	f := make([]float32, rows*stride)
 	for i := range f {
