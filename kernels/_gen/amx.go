@@ -17,7 +17,7 @@ var encoding = map[string]int{
 	"R8": 8, "R9": 9, "R10": 10, "R11": 11, "R12": 12, "R13": 13, "R14": 14, "R15": 15,
 }
 
-// What a prefix is as pp.
+// The numbers of mandatory prefixes in the field pp.
 const (
 	none = iota
 	x66

@@ -2,19 +2,19 @@ package main
 
 import "fmt"
 
-// An AMX tile function does what a tile function of panel_tile.go does, for the
-// same panels and with the same bits: sums of integers are exact in any order, and
-// the floats they become are made and added as there.
+// An AMX tile function computes what a tile function of panel_tile.go does, from the same
+// panels and with the same bits: sums of integers are exact in any order, and the floats
+// they become are computed and added as there. Instructions: Intel SDM, volume 2.
 //
 //	func name(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 //
-// It takes as many activation rows at a time as work's configuration says; tokens
+// It takes as many activation rows at a time as the configuration in work says; tokens
 // is a multiple of that. Tiles 0 to 3 are sums, a row for each activation row and
 // a dword for each row of the panel; 4 and 5 are activations, 6 and 7 weights.
 const amxParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte"
 
-// Where work keeps things; see tileWork in kernels/dot/amx_amd64.go and int8Work
-// in kernels/int8_tiles_amd64.go.
+// Offsets in work; see tileWork in kernels/dot/amx_amd64.go and int8Work in
+// kernels/gemm/int8_tiles_amd64.go.
 const (
 	workRows4  = 48 + 4 // rows of tiles 4 and 5, in the configuration
 	workRows5  = 48 + 5
@@ -22,31 +22,38 @@ const (
 	workFolded = workSums + 4096
 )
 
-// A column of four weights of 16 rows is a row of a tile of weights, so what a
-// panel holds of a block of 32 is half a tile as it stands. The scales of such a
-// block are floats, therefore each of its sums leaves the tiles. Weights of 256
-// have integer scales for every 16 or 32: folding multiplies them in, which makes
-// numbers of at most 14 bits, and splits those into a signed high and an unsigned
-// low byte. A block is then two sums over 256 weights, 256·high + low:
+// A panel's column, four weights of 16 rows, is a row of a tile of weights, so the eight
+// columns of a block of 32 are half a tile. The scales of such a block are floats, so each
+// of its sums has to be stored from the tile. Blocks of 256 have integer scales for every
+// 16 or 32 weights: folding multiplies them into the weights, which gives numbers of at
+// most 14 bits, and splits those into a signed high and an unsigned low byte. A block is
+// then two sums over 256 weights, 256·high + low:
 //
 //	folded block: 4 · (tile of low bytes, tile of high bytes), 64 weights each
 //
 // Cycles for 16 weight rows, 256 weights and one activation row of 32 (of 16 with
-// blocks of 32). They are estimated, for there was no machine with AMX to measure on:
-// two vector instructions, two loads and one store start a cycle, a product of tiles
-// takes 16 cycles, and a row of a tile is loaded or stored like a vector.
+// blocks of 32). They are estimates, not measured on a CPU with AMX, from two vector
+// instructions, two loads and one store a cycle, 16 cycles for a product of tiles, and a
+// row of a tile loaded or stored like a vector.
 //
-//	              vectors alone                   AMX: products, loads, stores, vectors
-//	blocks of 256 32 for products, 12 or 24 for   8, 8 to 10, 3, 3 to 9
-//	              scales, 3 to 9: 47 to 64        at best 10, one after the other 19
-//	blocks of 32  32 for products, 16 or 28:      8, 19, 10, 20 or 28
-//	              48 or 60                        at best 20 or 28, in turn 36 or 44
+//	                     vectors alone   AMX
+//	blocks of 256
+//	  products           32              8
+//	  scales             12 or 24        folded
+//	  terms              3 to 9          3 to 9
+//	  loads, stores                      8 to 10, 3
+//	  total              47 to 64        10 overlapped, 19 in sequence
+//	blocks of 32
+//	  products           32              8
+//	  scales and terms   16 or 28        20 or 28
+//	  loads, stores                      19, 10
+//	  total              48 or 60        20 or 28 overlapped, 36 or 44 in sequence
 //
-// At best all kinds overlap. Folding a block costs about 320 more, and a call, which
-// has two blocks of 256 or 16 of 32, about 200 for its configuration. So blocks of 32
-// gain from a full tile of 16 activation rows on, and blocks of 256 from 24 on, where
-// folding is 13 of 38 cycles for each; tiles that are not full take as long as full
-// ones and need a configuration, and are no slower than vectors from 12 rows on.
+// Folding a block takes about 320 cycles more, and a call, which has two blocks of 256 or
+// 16 of 32, about 200 for its configuration. So AMX is faster from a full tile of 16
+// activation rows on for blocks of 32, and from 24 on for blocks of 256, where folding is
+// 13 of 38 cycles a row. A tile that is not full takes as long as a full one and another
+// configuration; it is no slower than vectors from 12 rows on.
 func genAMXPanels(a *file) {
 	for _, subs := range []int{8, 16} {
 		fold(a, subs)

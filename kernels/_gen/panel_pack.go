@@ -6,10 +6,10 @@ import (
 )
 
 // A panel holds one stretch of 16 weight rows (8 with AVX2), unpacked and
-// turned: a column is the same four weights of every row, a dword a row. One
-// vector instruction multiplies a column with four activations broadcast from
-// memory and adds to one sum per row, so that nothing is left to add up across
-// lanes. With V the bytes of a vector, blocks lie one after the other as
+// transposed: a column is the same four weights of every row, a dword a row. One
+// vector instruction (VPDPBUSD) multiplies a column with four activations broadcast
+// from memory and adds to one sum per row, so that no sum is spread over lanes.
+// With V the bytes of a vector, each block of the stretch is
 //
 //	blocks of 256, subs sub-blocks:  subs · (scale V, 256/subs/4 columns of V)
 //	                                 subs/2 · V of minimums, two words a row
@@ -21,9 +21,9 @@ import (
 //
 //	func name(panel, w *byte, rowBytes, blocks, ahead int)
 //
-// While it works it fetches as many bytes as it reads, from ahead bytes beyond w
-// on, so that the next rows are near when their turn comes: row by row they would
-// be sixteen streams of a few lines each, which no memory likes.
+// It prefetches as many bytes as it reads, from w+ahead on, where the next rows are: read
+// without that, they would be sixteen streams of a few lines each, which is slow from
+// memory.
 const packParams = "panel, w *byte, rowBytes, blocks, ahead int"
 
 // The vectors of a pack function. Pieces take their numbers, since they serve both

@@ -2,26 +2,27 @@ package main
 
 import "fmt"
 
-// F16 and BF16 weights meet float32 activations in tiles of bf16 numbers. Each number
-// is a sum of two pieces of one bf16 each:
+// F16 and BF16 weights are multiplied with float32 activations in tiles of bf16. Each
+// number is a sum of pieces of one bf16 each (Markidis et al., "NVIDIA Tensor Core
+// Programmability, Performance & Precision", 2018):
 //
 //	activation  hi = bf16(a), lo = bf16(a - hi), rounded to nearest even
 //	F16         hi = w rounded to 8 bits, lo = w - hi, which is exact: 11 bits are 8 and 3
-//	BF16        is one piece
+//	BF16        one piece
 //
 // and a step of 32 weights adds to a sum, in this order,
 //
 //	F16         lo·hi, hi·hi, hi·lo   (of the weight, of the activation)
 //	BF16        w·hi, w·lo
 //
-// each with one TDPBF16PS, whatever the number of rows on either side, so that a
-// result depends on its two rows alone. Weights are the rows of a product (tiles 4 and
+// each with one TDPBF16PS, for any number of rows on either side, so that a result
+// depends on its two rows alone. Weights are the rows of a product (tiles 4 and
 // 5), activations its columns (6 and 7); sums of row group r with column group c are
-// tile 2r+c. All tiles of weights have the 16 words of a dword's low halves from
-// weights 0 to 15 of a step, and those of the high halves from weights 16 to 31, as
-// activations have: numbers that are converted come in that order without a shuffle.
+// tile 2r+c. In weights and activations the low halves of a row's 16 dwords are numbers
+// 0 to 15 of a step and the high halves numbers 16 to 31, the order in which conversion
+// yields them without a shuffle.
 
-// genSplit writes what kernels/dot/split_amd64.go calls.
+// genSplit writes the functions that kernels/dot/split_amd64.go calls.
 //
 // Cycles of a core for a KB of F16 weights (BF16 in brackets), estimated as in
 // panel_amx.go, with 52 cycles from one product to the next of the same sum:
@@ -38,9 +39,9 @@ import "fmt"
 //
 // So one row takes 100 to 120 (60 to 80) where memory at 16 GB/s and 3 GHz takes 190,
 // and a prompt of 512 rows 32·48 + 116 (32·32 + 52) for 32 products of 16·16·32 a KB:
-// 320 (490) flops a cycle, of 1024 that bf16 tiles can do and 64 of AVX-512. What is
-// not tiles was measured on a Zen 4: a fifth of that for 512 rows and weights from
-// memory, two to three times the tiles' time for one row.
+// 320 (490) flops a cycle, of 1024 that bf16 tiles can do and 64 of AVX-512. The code
+// without tile instructions was measured on a Zen 4: a fifth of the estimate for 512 rows
+// with weights in memory, two to three times the tiles' time for one row.
 func genSplit(a *file) {
 	splitPack(a, "F16", 2)
 	splitPack(a, "BF16", 1)

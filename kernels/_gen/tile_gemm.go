@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// A tile kernel computes rows of a product in registers; see product in
-// kernels/gemm.go.
+// A tile kernel computes rows of a product in registers; see Product in
+// kernels/gemm/product.go.
 //
 //	func name(dst *float32, dstStride int, init *float32, initStride int,
 //		x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)

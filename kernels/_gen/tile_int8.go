@@ -7,14 +7,14 @@ import (
 )
 
 // An int8 tile computes rows of a product of uint8 with int8; see int8Product in
-// kernels/int8.go.
+// kernels/gemm/int8.go.
 //
 //	func name(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int,
 //		init *int32, scale, bias *float32, last int)
 //
 // dst is int32 where scale is nil, float32 otherwise. Strides count bytes; last is
-// how many columns of the last panel there are. init, scale and bias are there
-// for whole panels.
+// how many columns of the last panel there are. init, scale and bias have
+// values for whole panels.
 const int8Params = "dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int"
 
 // genInt8 writes the int8 product's tiles and the quantisation of its input.

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Vector forms of kernels/act.go: the same range reduction and polynomial as
+// Vector forms of kernels/vec/act.go: the same range reduction and polynomial as
 // exp there, so the same error bound. n is a multiple of the vector.
 
 // f32s is float32 constants, each repeated over a vector of 64 bytes.

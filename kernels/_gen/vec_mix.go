@@ -1,6 +1,6 @@
 package main
 
-// mixRows is how many rows mix adds up: the points of kernels/fastconv.go.
+// mixRows is how many rows mix adds up: the points of kernels/conv/fastconv.go.
 const mixRows = 7
 
 // genMix writes the transforms of fast convolution (Winograd; Lavin & Gray, 2016): rows of a

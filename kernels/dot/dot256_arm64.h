@@ -113,7 +113,8 @@ block:                      \
 	PIECE16(18, R9, p) \
 	PIECE16(19, R10, p)
 
-// Minimums in V31 meet the sums of 32 activations, in V29 and V30 those of 16.
+// Minimums in V31 are multiplied with the sums of 32 activations, those in V29 and
+// V30 with the sums of 16.
 #define NOMINS
 
 #define MIN8(acc, x) \
@@ -322,8 +323,8 @@ block:                      \
 	Q6K_HIGH(1) \
 	V(3)
 
-// Q3_K. V29 and V30 hold the third bits; V20 is their place and what is taken
-// off, V21 the low bits, V31 shifts that bring the high bits of scales 4j to
+// Q3_K. V29 and V30 hold the third bits; V20 is their place and the offset that is
+// subtracted, V21 the low bits, V31 shifts that bring the high bits of scales 4j to
 // 4j+3 to their place.
 
 DATA q3Shifts<>+0(SB)/8, $0x0202020204040404

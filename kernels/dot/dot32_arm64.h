@@ -2,12 +2,12 @@
 //
 // V0–V7 four unpacked blocks   V8 their scales      V9, V10 activations, scratch
 // V11–V14 sums of the blocks   V16–V19 results of rows 0–3, block i in lane i mod 4
-// V20–V23 the same of the up to three blocks that are left, in lane 0
+// V20–V23 the same of the last one to three blocks, in lane 0
 // V24 minimums, or a constant   V25–V31 constants
 //
 // UNPACK(w0, w1, off) makes signed bytes of the block at off(R0); SCALES reads
 // the scales of four blocks, SCALE that of one; V9–V13 are free for them.
-// R12 is where the activations' scales are, seen from R7–R10.
+// R12 is the offset of the activations' scales from R7–R10.
 
 #define B1(bytes, CONST, UNPACK, SCALES, SCALE) \
 	BLOCKS(bytes, CONST, UNPACK, SCALES, SCALE, NOROW4, ONEQUAD, ONELAST, ONEADD, ONEFOLD)
@@ -244,7 +244,7 @@ fold:                       \
 	USHRB(w1, w1, 4)
 
 // Q5_0. V27 and V28 spread the bytes of fifth bits, V29 picks one bit each;
-// where it is not set, 16 is taken off by setting the bits of V30.
+// where it is not set, setting the bits of V30 subtracts 16.
 
 DATA spread<>+0(SB)/8, $0x0000000000000000
 DATA spread<>+8(SB)/8, $0x0101010101010101

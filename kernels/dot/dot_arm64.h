@@ -1,6 +1,6 @@
-// Dot kernels of quantised weights. Each is put together from a skeleton (one
-// or four activation rows; blocks of 32 or of 256 weights) and what is the
-// type's own: constants, scales, unpacking.
+// Dot kernels of quantised weights. Each is composed of a skeleton (one or four
+// activation rows; blocks of 32 or of 256 weights) and the macros of its type:
+// constants, scales, unpacking.
 //
 // The file that includes this one defines, for weights in Vw and activations
 // in Vx, with V15 as scratch,
@@ -8,9 +8,9 @@
 //	DOT16(d, w, x)            Vd.4s = sums that add up to Vw·Vx
 //	DOT32(d, w0, w1, x0, x1)  the same over two vectors each
 //
-// Integer sums over a block are exact, however they are spread over lanes, and
-// everything after them is written once for all levels: so all give the same
-// bits, and one activation row the same as four.
+// Integer sums over a block are exact in any order of lanes, and the code after
+// them is shared by all levels: so all levels give the same bits, and one
+// activation row the same as four.
 //
 // R0 weights of this block   R1 blocks in a row    R2 rows left
 // R3 activations             R4 their stride       R5 output   R6 its stride in bytes

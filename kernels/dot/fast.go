@@ -1,3 +1,5 @@
+// Package dot multiplies rows of weights, in any number type of quant, with rows of
+// activations, and sums weighted rows: the products of decoders and of attention.
 package dot
 
 import (
