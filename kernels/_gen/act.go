@@ -7,18 +7,18 @@ func genActs(a *file) {
 	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.", 20,
 		func(int) string { return "id+16(FP)" },
 		func(j int) {
-			a.f("MOVW AX, %s", mem(256+4*j, "{dst}"))
-			a.f("MOVW BX, %s", mem(256+4*j+2, "{dst}"))
-			a.f("ADDL BX, AX")
-			a.f("MOVW AX, %s", mem(288+2*j, "{dst}"))
+			a.f("MOVW {sum0}, %s", mem(256+4*j, "{dst}"))
+			a.f("MOVW {sum1}, %s", mem(256+4*j+2, "{dst}"))
+			a.f("ADDL {sum1}, {sum0}")
+			a.f("MOVW {sum0}, %s", mem(288+2*j, "{dst}"))
 		})
 	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.", 16,
 		func(j int) string { return mem(288+4*j, "{dst}") },
 		func(j int) {
-			a.f("ADDL BX, AX")
-			a.f("SHLL $7, AX")
-			a.f("NEGL AX")
-			a.f("MOVL AX, %s", mem(288+4*j, "{dst}"))
+			a.f("ADDL {sum1}, {sum0}")
+			a.f("SHLL $7, {sum0}")
+			a.f("NEGL {sum0}")
+			a.f("MOVL {sum0}, %s", mem(288+4*j, "{dst}"))
 		})
 }
 
@@ -42,8 +42,8 @@ func genTop(a *file) {
 	}
 	a.l("next")
 	for i := range 4 {
-		a.f("VPAND %s, {magnitudeMask}, %s", mem(32*i, "{v}"), y(4))
-		a.f("VPMAXUD %s, %s, %s", y(4), y(i), y(i))
+		a.f("VPAND %s, {magnitudeMask}, {magnitude}", mem(32*i, "{v}"))
+		a.f("VPMAXUD {magnitude}, {top%d}, {top%d}", i, i)
 	}
 	a.f("ADDQ $128, {v}")
 	a.f("SUBQ $32, {n}")
@@ -64,7 +64,7 @@ func genTop(a *file) {
 }
 
 // genRound writes round(v·scale) of 256 floats as int8 at {dst}; id(j) is the operand that
-// scales floats 32j on. put(j) stores the sums of their first and last 16, in AX and BX.
+// scales floats 32j on. put(j) stores {sum0} and {sum1}, the sums of their first and last 16.
 // VCVTPS2DQ rounds to nearest even, as Go's reference does; packing saturates.
 func genRound(a *file, fn, param, doc string, args int, id func(j int) string, put func(j int)) {
 	a.function(fn, "dst *byte, v *float32"+param, args, doc)
@@ -73,6 +73,7 @@ func genRound(a *file, fn, param, doc string, args int, id func(j int) string, p
 		"order", "Y6", // of dwords after packing
 		"oneBytes", "Y7", "oneWords", "Y8",
 	)
+	a.use("sum0", "AX", "sum1", "BX") // of the first and last 16 quants
 	a.useRow("quants", y, 0, 4)
 	order := a.bytes("unpackOrder", dwords(8, func(i int) uint32 { return uint32(i/2 + i%2*4) }))
 	ones := a.bytes("oneBytes", words(16, func(int) uint16 { return 0x0101 }))
@@ -98,8 +99,8 @@ func genRound(a *file, fn, param, doc string, args int, id func(j int) string, p
 		a.f("VPHADDD {quants0}, {quants0}, {quants0}")
 		a.f("VPHADDD {quants0}, {quants0}, {quants0}")
 		a.f("VEXTRACTI128 $1, {quants0}, {quants1.x}")
-		a.f("VMOVD {quants0.x}, AX")
-		a.f("VMOVD {quants1.x}, BX")
+		a.f("VMOVD {quants0.x}, {sum0}")
+		a.f("VMOVD {quants1.x}, {sum1}")
 		put(j)
 	}
 	a.f("VZEROUPPER")

@@ -40,12 +40,11 @@ func genLargest(a *file, v vec) {
 	r := v.reg
 	fn := "largest" + v.level
 	a.returning(fn, "x *float32, n int", "top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. NaN is ignored.")
-	a.use(
-		"x", "DI",
-		"n", "CX", // left
-	)
+	a.use("x", "DI", "n", "CX")
 	a.f("MOVQ x+0(FP), {x}")
 	a.f("MOVQ n+8(FP), {n}")
+	a.useRow("top", r, 0, 4)
+	a.useRow("value", r, 4, 4)
 	for i := range 4 {
 		a.f("VMOVUPS %s, %s", point(a, pMinusInf), r(i))
 	}
@@ -54,8 +53,8 @@ func genLargest(a *file, v vec) {
 		a.f("JLT %sDone", label)
 		a.l(label)
 		for i := range unroll {
-			a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "{x}"), r(4+i))
-			a.f("VMAXPS %s, %s, %s", r(i), r(4+i), r(i)) // the last source is the old one
+			a.f("VMOVUPS %s, {value%d}", mem(4*i*v.lanes, "{x}"), i)
+			a.f("VMAXPS {top%d}, {value%d}, {top%d}", i, i, i) // the last source is the old one
 		}
 		a.f("ADDQ $%d, {x}", 4*unroll*v.lanes)
 		a.f("SUBQ $%d, {n}", unroll*v.lanes)
@@ -65,11 +64,11 @@ func genLargest(a *file, v vec) {
 	}
 	loop("fours", 4)
 	loop("ones", 1)
-	a.f("VMAXPS %s, %s, %s", r(1), r(0), r(0))
-	a.f("VMAXPS %s, %s, %s", r(3), r(2), r(2))
-	a.f("VMAXPS %s, %s, %s", r(2), r(0), r(0))
+	a.f("VMAXPS {top1}, {top0}, {top0}")
+	a.f("VMAXPS {top3}, {top2}, {top2}")
+	a.f("VMAXPS {top2}, {top0}, {top0}")
 	v.max(a, 0, 1)
-	a.f("VMOVSS X0, top+16(FP)")
+	a.f("VMOVSS {top0.x}, top+16(FP)")
 	finish(a)
 }
 
@@ -99,18 +98,19 @@ func genExpTop(a *file, v vec) {
 			a.f("VMOVUPS %s, %s", sym(c, 64*i), k(i))
 		}
 	}
-	const top, sum = 16, 17
-	topAt, sumAt := r(top), r(sum)
-	side := 4
-	if v.lanes == 8 {
-		topAt, sumAt, side = r(14), r(15), 3
+	side := 4 // vectors side by side
+	if v.lanes == 16 {
+		a.use("top", r(16), "sum", r(17))
+	} else {
+		side = 3
+		a.use("top", r(14), "sum", r(15))
 	}
-	a.f("VBROADCASTSS top+16(FP), %s", topAt)
-	a.f("VXORPS %s, %s, %s", sumAt, sumAt, sumAt)
+	a.f("VBROADCASTSS top+16(FP), {top}")
+	a.f("VXORPS {sum}, {sum}, {sum}")
 	loop := func(label string, side int) {
-		x := func(i int) string { return r(i) }
-		n := func(i int) string { return r(side + i) }
-		p := func(i int) string { return r(2*side + i) }
+		x := func(i int) string { return r(i) }          // x - top, then the remainder of k·ln2
+		n := func(i int) string { return r(side + i) }   // k, then 2ᵏ
+		p := func(i int) string { return r(2*side + i) } // the polynomial
 		each := func(f func(i int)) {
 			for i := range side {
 				f(i)
@@ -120,7 +120,7 @@ func genExpTop(a *file, v vec) {
 		a.f("JLT %sDone", label)
 		a.l(label)
 		each(func(i int) { a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "{x}"), x(i)) })
-		each(func(i int) { a.f("VSUBPS %s, %s, %s", topAt, x(i), x(i)) })
+		each(func(i int) { a.f("VSUBPS {top}, %s, %s", x(i), x(i)) })
 		// A NaN is kept: it is the last source.
 		if v.lanes == 16 {
 			each(func(i int) { a.f("VMAXPS %s, %s, %s", x(i), k(tLow), x(i)) })
@@ -141,7 +141,7 @@ func genExpTop(a *file, v vec) {
 		}
 		each(func(i int) { a.f("VMULPS %s, %s, %s", n(i), p(i), p(i)) })
 		each(func(i int) { a.f("VMOVUPS %s, %s", p(i), mem(4*i*v.lanes, "{x}")) })
-		each(func(i int) { a.f("VADDPS %s, %s, %s", p(i), sumAt, sumAt) })
+		each(func(i int) { a.f("VADDPS %s, {sum}, {sum}", p(i)) })
 		a.f("ADDQ $%d, {x}", 4*side*v.lanes)
 		a.f("SUBQ $%d, {n}", side*v.lanes)
 		a.f("JGE %s", label)
@@ -151,10 +151,10 @@ func genExpTop(a *file, v vec) {
 	loop("several", side)
 	loop("one", 1)
 	if v.lanes == 16 {
-		a.f("VMOVAPS Z17, Z0")
+		a.f("VMOVAPS {sum}, Z0")
 		sumZ(a, 0, 1)
 	} else {
-		a.f("VMOVAPS Y15, Y0")
+		a.f("VMOVAPS {sum}, Y0")
 		sumY(a, 0, 1)
 	}
 	a.f("VMOVSS X0, sum+24(FP)")

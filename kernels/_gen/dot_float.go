@@ -60,6 +60,7 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	prologue(a, batch, shift)
 	size := elem(t)
 	if batch == 4 {
+		const weights, tmp = 4, 5 // sums are 0 to 3
 		a.l("row")
 		a.f("MOVQ {x}, {acts}")
 		a.f("MOVQ {blocks}, {left}")
@@ -68,16 +69,16 @@ func floatDot(a *file, t, level string, batch, lanes int,
 		}
 		a.l("block")
 		a.f("PREFETCHT0 %d({w})", floatAhead)
-		load(a, t, mem(0, "{w}"), 4)
+		load(a, t, mem(0, "{w}"), weights)
 		for b := range batch {
-			a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(4), v(b))
+			a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(weights), v(b))
 		}
 		a.f("ADDQ $%d, {w}", lanes*size)
 		a.f("ADDQ $%d, {acts}", 4*lanes)
 		a.f("DECQ {left}")
 		a.f("JNZ block")
 		for b := range batch {
-			sum(a, b, 5)
+			sum(a, b, tmp)
 			store(a, b, x(b))
 		}
 		a.f("ADDQ $4, {out}")
@@ -95,6 +96,7 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	a.f("MOVQ {blocks}, {wStride}")
 	a.f("IMULQ $%d, {wStride}", lanes*size)
 	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
+	const acts, weights, tmp = 4, 5, 5 // sums are 0 to 3
 	// Row after row without prefetching is fastest from memory, and with vectors of
 	// sixteen the latency of the chain of sums is hidden by loads.
 	// Vectors of eight take four rows, which have to be prefetched.
@@ -118,13 +120,13 @@ func floatDot(a *file, t, level string, batch, lanes int,
 			a.f("VXORPS %s, %s, %s", v(r), v(r), v(r))
 		}
 		a.l(block)
-		a.f("VMOVUPS ({acts}), %s", v(4))
+		a.f("VMOVUPS ({acts}), %s", v(acts))
 		for r := range rows {
 			if ahead && r*lanes*size%64 == 0 {
 				a.f("PREFETCHT0 %d({ahead})", r*lanes*size)
 			}
-			load(a, t, at[r], 5)
-			a.f("VFMADD231PS %s, %s, %s", v(4), v(5), v(r))
+			load(a, t, at[r], weights)
+			a.f("VFMADD231PS %s, %s, %s", v(acts), v(weights), v(r))
 		}
 		a.f("ADDQ $%d, {w}", lanes*size)
 		if ahead {
@@ -134,7 +136,7 @@ func floatDot(a *file, t, level string, batch, lanes int,
 		a.f("DECQ {left}")
 		a.f("JNZ %s", block)
 		for r := range rows {
-			sum(a, r, 5)
+			sum(a, r, tmp)
 			a.f("VMOVSS %s, %d({out})", x(r), 4*r)
 		}
 		if rows == 4 {
@@ -173,6 +175,7 @@ func sumRows(a *file, t, level string, lanes int, load func(*file, string, strin
 		"factor", "BX", // address of p of this row
 		"left", "CX", // rows
 	)
+	const scale, weights = 4, 5 // sums are 0 to 3
 	size := elem(t)
 	a.f("MOVQ dst+0(FP), {dst}")
 	a.f("MOVQ n+8(FP), {n}")
@@ -193,10 +196,10 @@ func sumRows(a *file, t, level string, lanes int, load func(*file, string, strin
 		a.f("MOVQ {p}, {factor}")
 		a.f("MOVQ {rows}, {left}")
 		a.l(row)
-		a.f("VBROADCASTSS ({factor}), %s", v(4))
+		a.f("VBROADCASTSS ({factor}), %s", v(scale))
 		for i := range strip {
-			load(a, t, mem(i*lanes*size, "{w}"), 5+i)
-			a.f("VFMADD231PS %s, %s, %s", v(5+i), v(4), v(i))
+			load(a, t, mem(i*lanes*size, "{w}"), weights+i)
+			a.f("VFMADD231PS %s, %s, %s", v(weights+i), v(scale), v(i))
 		}
 		a.f("ADDQ {stride}, {w}")
 		a.f("ADDQ $4, {factor}")

@@ -231,8 +231,8 @@ func q2kAVX512(a *file, t superblock) {
 		}
 	}
 	sums16(a)
-	a.f("VCVTPH2PS 76({w}), X9") // d and dmin are the block's last
-	a.f("VPSHUFD $0x4e, X9, X9")
+	a.f("VCVTPH2PS 76({w}), {d}") // d and dmin are the block's last
+	a.f("VPSHUFD $0x4e, {d}, {d}")
 	termZ(a)
 	k.end(t.bytes)
 }

@@ -147,9 +147,10 @@ func splitConvert(a *file, t string, masked bool) {
 	a.f("VCVTPH2PS%s 32({src}), %sZ1", zero, k2)
 	for i := range 2 {
 		// Half of the last place kept is added: 11 bits round to 8, a tie away from zero.
-		a.f("VPADDD {half}, %s, %s", z(i), z(2+i))
-		a.f("VPANDD {keep}, %s, %s", z(2+i), z(2+i))
-		a.f("VSUBPS %s, %s, %s", z(2+i), z(i), z(i))
+		w, hi := z(i), z(2+i) // w becomes lo
+		a.f("VPADDD {half}, %s, %s", w, hi)
+		a.f("VPANDD {keep}, %s, %s", hi, hi)
+		a.f("VSUBPS %s, %s, %s", hi, w, w)
 	}
 	for i := range 2 {
 		even, odd := z(2-2*i), z(3-2*i) // hi, lo

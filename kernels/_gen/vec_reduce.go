@@ -31,14 +31,17 @@ func genColumns(a *file, v vec) {
 		a.f("SHLQ $2, {stride}")
 		a.f("MOVQ rows+%d(FP), {rows}", o+8)
 		a.f("MOVQ n+%d(FP), {n}", o+16)
+		sum := func(i int) string { return v.reg(i) }
+		mean := func(i int) string { return v.reg(4 + i) }
+		diff := func(i int) string { return v.reg(8 + i) }
 		strip := v
 		strip.lanes *= 4
 		down := func(vecs int) func() {
 			return func() {
 				for i := range vecs {
-					a.f("VXORPS %s, %s, %s", v.reg(i), v.reg(i), v.reg(i))
+					a.f("VXORPS %s, %s, %s", sum(i), sum(i), sum(i))
 					if squares {
-						a.f("VMOVUPS %d({mean}), %s", 4*v.lanes*i, v.reg(4+i))
+						a.f("VMOVUPS %d({mean}), %s", 4*v.lanes*i, mean(i))
 					}
 				}
 				a.f("MOVQ {x}, {row}")
@@ -48,18 +51,18 @@ func genColumns(a *file, v vec) {
 				for i := range vecs {
 					m := mem(4*v.lanes*i, "{row}")
 					if !squares {
-						a.f("VADDPS %s, %s, %s", m, v.reg(i), v.reg(i))
+						a.f("VADDPS %s, %s, %s", m, sum(i), sum(i))
 						continue
 					}
-					a.f("VMOVUPS %s, %s", m, v.reg(8+i))
-					a.f("VSUBPS %s, %s, %s", v.reg(4+i), v.reg(8+i), v.reg(8+i))
-					a.f("VFMADD231PS %s, %s, %s", v.reg(8+i), v.reg(8+i), v.reg(i))
+					a.f("VMOVUPS %s, %s", m, diff(i))
+					a.f("VSUBPS %s, %s, %s", mean(i), diff(i), diff(i))
+					a.f("VFMADD231PS %s, %s, %s", diff(i), diff(i), sum(i))
 				}
 				a.f("ADDQ {stride}, {row}")
 				a.f("DECQ {left}")
 				a.f("JNZ %s", label)
 				for i := range vecs {
-					a.f("VMOVUPS %s, %d({sum})", v.reg(i), 4*v.lanes*i)
+					a.f("VMOVUPS %s, %d({sum})", sum(i), 4*v.lanes*i)
 				}
 			}
 		}
@@ -92,7 +95,7 @@ func genSums(a *file, v vec) {
 		a.use(
 			"x", "SI",
 			"n", "CX", // left
-			"sum0", r(0), "sum1", r(1), "less", r(4),
+			"sum0", r(0), "sum1", r(1), "diff0", r(2), "diff1", r(3), "less", r(4),
 		)
 		a.f("MOVQ x+0(FP), {x}")
 		a.f("MOVQ n+8(FP), {n}")
@@ -108,12 +111,12 @@ func genSums(a *file, v vec) {
 				for i := range vecs {
 					m := mem(4*v.lanes*i, "{x}")
 					if !squares {
-						a.f("VADDPS %s, %s, %s", m, r(i), r(i))
+						a.f("VADDPS %s, {sum%d}, {sum%d}", m, i, i)
 						continue
 					}
-					a.f("VMOVUPS %s, %s", m, r(2+i))
-					a.f("VSUBPS {less}, %s, %s", r(2+i), r(2+i))
-					a.f("VFMADD231PS %s, %s, %s", r(2+i), r(2+i), r(i))
+					a.f("VMOVUPS %s, {diff%d}", m, i)
+					a.f("VSUBPS {less}, {diff%d}, {diff%d}", i, i)
+					a.f("VFMADD231PS {diff%d}, {diff%d}, {sum%d}", i, i, i)
 				}
 			}
 		}
@@ -122,7 +125,7 @@ func genSums(a *file, v vec) {
 		pointwise(a, v, []string{"{x}"}, add(1))
 		a.f("VADDPS {sum1}, {sum0}, {sum0}")
 		v.sum(a, 0, 1)
-		a.f("VMOVSS X0, %s", ret)
+		a.f("VMOVSS {sum0.x}, %s", ret)
 		finish(a)
 	}
 }
