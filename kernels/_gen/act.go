@@ -12,7 +12,7 @@ func genActs(a *file) {
 			a.f("ADDL {sum1}, {sum0}")
 			a.f("MOVW {sum0}, %s", mem(288+2*j, "{dst}"))
 		})
-	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.", 16,
+	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.", 16,
 		func(j int) string { return mem(288+4*j, "{dst}") },
 		func(j int) {
 			a.f("ADDL {sum1}, {sum0}")

@@ -2,11 +2,11 @@ package main
 
 import "fmt"
 
-// A score tile of Q8_0 multiplies keys that lie by dimension with queries that
-// were quantised to ActQ8_32 (kernels/quant/act.go): in w, for every 32 dimensions, n
-// scales and then (8, n, 4) int8, four dimensions of a key together; p is where the
-// queries begin. Integer sums are exact; those of 32 dimensions are added up in
-// ascending order. rows counts them; there are at most eight, n is a multiple of 32.
+// A score tile of Q8_0 multiplies n keys stored by dimension with queries quantised to
+// ActQ8_32 (kernels/quant/act.go) at p. For every 32 dimensions w has n scales and then
+// (8, n, 4) int8, four dimensions of a key together. rows is the number of such groups, at
+// most eight; n is a multiple of 32. Sums of a group are exact integers; groups are added
+// in ascending order.
 func genScoresQ80(a *file) {
 	for heads := 4; heads > 0; heads-- {
 		scoresQ80(a, heads)
@@ -21,7 +21,7 @@ func scoresQ80(a *file, heads int) {
 	a.function(fn, attendParams, 72, fmt.Sprintf("%s multiplies keys of Q8_0 that lie by dimension with %d queries.", fn, heads))
 	a.use(
 		"dst", "DI", "dstStride", "R12",
-		"start", "R9", // scales of the keys at hand
+		"start", "R9", // first scales of these 32 keys
 		"scales", "SI", // of these keys and this block
 		"quads", "R15", // next four dimensions of them
 		"quadStride", "R11", "stride", "R8",
@@ -52,7 +52,7 @@ func scoresQ80(a *file, heads int) {
 	a.f("MOVQ {start}, {scales}")
 	a.f("MOVQ {quadStride}, AX")
 	a.f("SHRQ $1, AX") // bytes of all scales
-	// The int8 begin behind all scales, and are twice as far on.
+	// The int8 follow the scales of all keys; a key has four bytes there, two here.
 	a.f("MOVQ {start}, {quads}")
 	a.f("SUBQ w+24(FP), {quads}")
 	a.f("ADDQ {start}, {quads}")

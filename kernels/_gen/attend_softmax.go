@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// Exponentials of a softmax: nothing is above the largest, so a power of two is
-// made whole and multiplied in, which NaN survives without more being done.
+// Exponentials of a softmax: arguments are at most 0, so 2ᵏ is a normal float, made from
+// k + 127 in the exponent's bits, and multiplied in; a NaN stays one.
 //
 // eʳ is 1 + r + r²·p(r) with p of degree 4, fitted to |r| ≤ ln 2 / 2: its relative
 // error is below 2⁻²⁸ there, and that of the whole in float32 below 2⁻²³.
@@ -86,7 +86,7 @@ func genExpTop(a *file, v vec) {
 	c := a.bytes("expTopConst", f32s(expTopConsts...))
 	a.f("MOVQ x+0(FP), {x}")
 	a.f("MOVQ n+8(FP), {n}")
-	// Registers from 16 on hold the constants, where there are so many.
+	// With 32 registers those from 18 on hold the constants.
 	k := func(i int) string {
 		if v.lanes == 16 {
 			return r(18 + i)

@@ -2,16 +2,16 @@ package main
 
 import "fmt"
 
-// A value tile is a sum tile (see sumTile) for what caches hold, with enough
-// results at once to share what is loaded among the queries of a head:
+// A value tile is a sum tile (see sumTile) over values of the cache, with as many results
+// at once as registers allow, so that the queries of a head share each loaded vector:
 //
 //	dst[b][i] += Σ_r p[b][r] · w[r][i]
 //
-// A score tile begins with none instead of dst: keys that lie by dimension are
-// rows w, and p the queries. The rows are added in ascending order, so bits do
-// not depend on the tile.
+// A score tile starts from zero instead of dst: its rows w are keys stored by dimension,
+// and p the queries. Rows are added in ascending order, so bits do not depend on the
+// tile.
 //
-// Q8_0 is made d·q first, which is exact. AVX-512 takes factors from memory: Zen 4
+// Q8_0 is first converted to d·q, which is exact. AVX-512 takes factors from memory: Zen 4
 // broadcasts to a register with the units that widen F16, at 12 % of all cycles.
 
 // valueStrips is how many vectors of columns are held in registers, by the
@@ -170,8 +170,8 @@ func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func
 	acc := func(b, i int) string { return v.reg(b*strip + i) }
 	free := batch * strip
 	if v.lanes == 8 && strip > 2 {
-		// Few results have sums enough under way only with four vectors of columns,
-		// beside which there is no room for as many weights.
+		// Few results need four vectors of columns to have enough independent sums;
+		// registers for as many vectors of weights are not left.
 		for b := range batch {
 			a.f("VBROADCASTSS %s, %s", factor(b), v.reg(free+b))
 		}

@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// A dot kernel multiplies rows of weights with one activation row, or with
-// four or eight at once, sharing the unpacked weights. What it does for one of
-// several rows is what it does for one alone, so bits do not depend on that.
+// A dot kernel multiplies rows of weights with one activation row, or with four at once,
+// which share the unpacked weights. Each row of four gets the operations that it gets
+// alone, in the same order, so bits do not depend on the number.
 //
 //	func name(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 //
@@ -115,7 +115,7 @@ func sumX(a *file, v, t int) {
 	a.f("VADDPS %s, %s, %s", x(t), x(v), x(v))
 }
 
-// prefetch reads ahead by dist bytes over the lines of one step.
+// prefetch prefetches the lines of one step of so many bytes, dist bytes beyond {w}.
 func prefetch(a *file, dist, bytes int) {
 	for i := 0; i < bytes; i += 64 {
 		a.f("PREFETCHT0 %d({w})", dist+i)

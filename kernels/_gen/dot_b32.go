@@ -7,14 +7,14 @@ import (
 )
 
 // A block32 is a type of blocks of 32 weights with one scale. Weights are made
-// unsigned for VPDPBUSD; what that adds, and a type's own minimum, is put right
-// through the sums d·Σq that ActQ8_32 activations carry.
+// unsigned for VPDPBUSD; the sums -128·Σq that ActQ8_32 activations carry correct for
+// that and multiply a type's own minimum.
 type block32 struct {
 	name   string
 	bytes  int
 	quants int    // offset of the quants
 	high   int    // offset of the fifth bits, 0 when there are none
-	add    int    // what unsigned weights are too large by
+	add    int    // what is added to weights to make them unsigned
 	min    bool   // w = d·q + m with m a half at offset 2
 	table  []int8 // signed values of nibbles, nil when they are numbers
 	e8     bool   // the scale is a power of two in one byte
@@ -173,7 +173,7 @@ func (t block32) term(a *file, v func(int) string) {
 	a.f("VMULPS %s, %s, %s", tmp, sum, sum)
 }
 
-// minus128th is eight times -1/128.
+// minus128th is the operand of a vector of -1/128.
 func minus128th(a *file) string { return sym(a.bytes("minus128th", f32s(-1.0/128)), 0) }
 
 // turnAdd adds up the four dwords of each 128-bit lane of registers r to r+3, to dwords 0
@@ -301,7 +301,7 @@ func (t block32) avx2(a *file) {
 	prologue(a, 1, 5)
 	a.use(
 		"scale", "X6", // d of the step's blocks
-		"table", "Y7", // of values, or what weights are too large by
+		"table", "Y7", // of values, or what to subtract from the weights
 		"min", "X9", // -m/128 of the step's blocks
 		"spread", "Y10", // byte i takes byte i/8
 		"bits", "Y11", // bit i%8 of byte i
@@ -334,7 +334,7 @@ func (t block32) avx2(a *file) {
 		a.f("VMOVDQU %s, {table}", sym(a.bytes(fmt.Sprintf("bytes%d", t.add), bytes.Repeat([]byte{byte(t.add)}, 32)), 0))
 	}
 	if t.high > 0 {
-		spread := make([]byte, 32) // byte i of the result looks at byte i/8
+		spread := make([]byte, 32) // byte i of the result is byte i/8
 		bit := make([]byte, 32)
 		for i := range 32 {
 			spread[i], bit[i] = byte(i/8), 1<<(i%8)

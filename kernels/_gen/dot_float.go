@@ -2,11 +2,11 @@ package main
 
 import "fmt"
 
-// floatAhead is how many bytes ahead of the rows at hand weights are fetched.
+// floatAhead is how many bytes ahead of {w} weights are prefetched.
 const floatAhead = 2048
 
-// Floating-point weights meet float32 activations. n is a multiple of the
-// vector; the Go wrapper adds what is left over.
+// Floating-point weights are multiplied with float32 activations. n is a multiple of the
+// vector; the Go wrapper adds the rest.
 
 var floatTypes = []string{"F16", "BF16", "F32"}
 

@@ -2,6 +2,12 @@
 //
 // Run it from this directory: go run . ; its output is checked in, and CI
 // checks that it is current.
+//
+// tables.go lists the files written. A function of this package that emits a whole
+// kernel begins with a.function, which starts it, and a.use, which names its registers;
+// instructions then read a.f("VPADDD {a}, {b}, {sum}"). Functions that emit a piece of a
+// kernel say which named registers they read and write. An unknown name, or a register
+// named twice, stops the generator.
 package main
 
 import (

@@ -36,7 +36,7 @@ const (
 	values = 13 // a type's table of weights
 )
 
-// A pack is a pack function in the making.
+// A pack emits a pack function.
 type pack struct {
 	a     *file
 	level string
@@ -82,7 +82,7 @@ func (p *pack) begin(t string) {
 	}
 }
 
-// end goes on by a block of the file, ahead bytes of which are fetched early.
+// end moves on by a block of so many bytes in every row, or returns.
 func (p *pack) end(block int) {
 	a := p.a
 	p.fetchSome(p.todo)
@@ -104,7 +104,7 @@ func (p *pack) row(l, i, disp int) string { return upTo4(i, disp, packBases[l], 
 // calls of rows.
 func (p *pack) fetch(block int) { p.todo, p.fetched = p.lanes*block, 0 }
 
-// fetchSome prefetches n lines, or what is left of them.
+// fetchSome prefetches n lines of {ahead}, or those that remain of the block.
 func (p *pack) fetchSome(n int) {
 	for ; n > 0 && p.fetched < p.todo; n-- {
 		p.a.f("PREFETCHT1 %d({ahead})", p.fetched)
@@ -112,7 +112,7 @@ func (p *pack) fetchSome(n int) {
 	}
 }
 
-// rows loads the 16 bytes at disp of each row: row 4l+i goes to lane l of
+// rows loads the 16 bytes at disp of each row: row 4l+i goes to 128-bit lane l of
 // register r+i.
 func (p *pack) rows(disp, r int) {
 	a := p.a
@@ -129,8 +129,8 @@ func (p *pack) rows(disp, r int) {
 	}
 }
 
-// turn makes columns of what rows loaded: register r+c gets dword c of every
-// row, in order. t to t+3 are scratch.
+// turn transposes what rows loaded: register r+c becomes dword c of every row, in
+// order of rows. t to t+3 are scratch.
 func (p *pack) turn(r, t int) {
 	a, v := p.a, p.v
 	a.f("VPUNPCKLDQ %s, %s, %s", v(r+1), v(r), v(t))
@@ -163,7 +163,7 @@ func (p *pack) mov() string {
 	return "VMOVDQU"
 }
 
-// op is a bitwise instruction: AVX-512 wants a size in its name.
+// op emits a bitwise instruction, whose name AVX-512 ends with the size of elements.
 func (p *pack) op(name, s1, s2, d string) {
 	if p.wide() {
 		name += "D"
@@ -266,7 +266,7 @@ func (p *pack) offsets(s, r, b, c, shift, zero int) {
 	p.put(r, c)
 }
 
-// Where a block of 256 keeps things in its panel, in columns.
+// The columns of a block of 256 in its panel.
 
 func colScale(subs, j int) int { return j * (1 + 64/subs) }
 func colMins(subs, j int) int  { return 64 + subs + j }
@@ -310,8 +310,8 @@ func (p *pack) bits(s, r, from, to, n int) {
 	p.op("VPAND", p.fill(byte((1<<n-1)<<to)), src, p.v(r))
 }
 
-// signedScales stores the 16 scales in registers s to s+3, and what weights
-// made unsigned by adding 1<<shift need.
+// signedScales stores the 16 signed scales in the dwords of registers s to s+3, and the
+// offsets that correct for weights made unsigned by adding 1<<shift.
 func (p *pack) signedScales(s, shift int) {
 	p.zero(tmp + 2)
 	for j := range 16 {

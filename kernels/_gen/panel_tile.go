@@ -6,13 +6,13 @@ import "fmt"
 //
 //	func name(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 //
-// out gets a panel's rows side by side, activation row t at out+t·outStride
-// floats. With more 0 it is written, otherwise added to, which goes on with the
-// next blocks of the same rows. Every term is made and added as Go's reference
-// does it, so a result has the bits of Dot.
+// The results of activation row t for the panel's rows are written side by side at
+// out+t·outStride floats; with more not 0 they are added to what is there, which is how
+// further blocks of the same rows follow. Terms are computed and added as Go's reference
+// does, so a result has the bits of Dot.
 const panelParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int"
 
-// What a block of 256 does with its minimums.
+// The minimums of a block of 256.
 const (
 	noMins    = iota
 	floatMins // d·Σ - dmin·Σ'

@@ -25,17 +25,17 @@ import "fmt"
 // genSplit writes the functions that kernels/dot/split_amd64.go calls.
 //
 // Cycles of a core for a KB of F16 weights (BF16 in brackets), estimated as in
-// panel_amx.go, with 52 cycles from one product to the next of the same sum:
+// panel_amx.go, with a latency of 52 cycles between products of the same sum:
 //
-//	converting    16 lines of 12 (4) vector instructions, two a cycle: 96 (32)
-//	16 rows more  3 (2) products of 16: 48 (32)
-//	their tiles   of 32 weight rows with 32 activation rows 16 (12) lines in, two a
-//	              cycle, for 4·3 (4·2) products: 64 of 192 (48 of 128), twice that
-//	              where they all come from the second-level cache
-//	one row       two sums at a time, so 3 (2) products wait for each other for 156
-//	              (104) per 2 KB: 78 (52), while vectors convert
-//	a call        configuration, sums and a call: 300, for 32 rows of all weights or,
-//	              of more than 16 activation rows, for 16 KB: 2 to 20
+//	conversion           16 lines of 12 (4) vector instructions, two a cycle: 96 (32)
+//	products             for every 16 activation rows 3 (2) of 16 cycles: 48 (32)
+//	loads                32 weight rows with 32 activation rows: 64 cycles (48), during
+//	                     12 (8) products of 192 (128); twice that where all lines come
+//	                     from the second-level cache
+//	one activation row   two sums, so 3 (2) dependent products, 156 (104) for 2 KB: 78 (52),
+//	                     while vectors convert
+//	a call               300 for configuration and sums, per 32 rows of all weights or, with
+//	                     more than 16 activation rows, per 16 KB: 2 to 20
 //
 // So one row takes 100 to 120 (60 to 80) where memory at 16 GB/s and 3 GHz takes 190,
 // and a prompt of 512 rows 32·48 + 116 (32·32 + 52) for 32 products of 16·16·32 a KB:
@@ -232,7 +232,7 @@ func splitActs(a *file) {
 		for r := range 16 {
 			if r > 0 {
 				a.f("CMPQ {rows}, $%d", r)
-				a.f("JEQ %s", turn) // what other registers hold is not stored
+				a.f("JEQ %s", turn) // the other registers are not stored
 				a.f("ADDQ {xStride}, {row}")
 			}
 			splitRow(a, "row", z(r), piece)
@@ -260,15 +260,15 @@ func splitActs(a *file) {
 	a.f("JMP next")
 }
 
-// splitRound: a mask of what remains, what is nearly half of the rest, and the bit
-// that makes it half or more.
+// splitRound are the constants of rounding to bf16, nearest even: the mask of the bits
+// kept, just below half of the last of them, and the bit added to that for odd numbers.
 var splitRound = []uint32{0xffff0000, 0x7fff, 1}
 
 // splitRow makes dst the dwords of hi (piece 0) or lo of 32 activations at {base}, those of
 // {first} and {second}. Where an activation is infinite or NaN, hi or lo is as well, so the
 // result shows it. It uses Z20 to Z24.
 func splitRow(a *file, base, dst string, piece int) {
-	round := func(v, to string) { // to the upper half, garbage below
+	round := func(v, to string) { // to the upper half; the lower is undefined
 		a.f("VPSRLD $16, %s, {round}", v)
 		a.f("VPANDD {one}, {round}, {round}")
 		a.f("VPADDD {nearHalf}, {round}, {round}")

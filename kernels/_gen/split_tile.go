@@ -196,7 +196,7 @@ func splitStream(a *file, t string, pieces int) {
 		"half", "Z29", // 0x8000, half of the last place kept
 	)
 	a.reuse("sums", "R10", "config", "BX", "rowEnd", "DX")
-	const left = "more+32(FP)" // rows of tiles to make; more is not needed for long
+	const left = "more+32(FP)" // rows of tiles to make, in the place of more once the sums are loaded
 	s := splitSteps{a, 2, 1, pieces}
 	pitch := splitPiece(pieces, pieces, 0)
 	a.f("MOVQ config+40(FP), {config}")

@@ -29,8 +29,8 @@ func genFloatTiles(a *file) {
 }
 
 // floatTile writes out[b][r] = Σ w[r]·x[b] for four weight rows and batch activation rows,
-// a running vector each: with 32 registers the step's weights stay and activations pass,
-// with 16 the other way round.
+// a running vector each. With 32 registers a step's weights are held and its activations
+// loaded one by one, with 16 the reverse.
 func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	const quad = 4
 	fn := fmt.Sprintf("tile%s%sx%d", t, level, batch)
@@ -66,7 +66,7 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		a.f("VXORPS %s, %s, %s", v(i), v(i), v(i))
 	}
 	step := func(i int) {
-		if lanes == 16 { // the weights of a step in registers, activations pass
+		if lanes == 16 { // hold the weights of the step
 			for r := range quad {
 				loadFloats(a, t, wAt(r, i*lanes*size), v(free+r))
 			}

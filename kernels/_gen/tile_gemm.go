@@ -12,9 +12,9 @@ import "fmt"
 // Each sum is one register lane, multiplied and added in ascending order.
 const tileParams = "dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int"
 
-// A tile takes rows of x and panels of 16 columns: 24 sums of the 32 AVX-512
-// registers, four weight vectors and one value of x; with AVX2 12, two and one
-// of 16. Smaller tiles do what is left over.
+// A tile is rows of x times panels of 16 columns. The largest has 24 sums, four weight
+// vectors and one value of x in the 32 AVX-512 registers, or 12, two and one in the 16
+// of AVX2. Smaller tiles compute the rest.
 var tiles = []struct {
 	level        string
 	rows, panels []int
@@ -106,7 +106,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		walk(masked)
 		a.l(what + "Done")
 	}
-	// loadMasks makes the masks of a part of a panel in b(0) and b(1).
+	// loadMasks loads the masks of an incomplete panel into b(0) and b(1).
 	loadMasks := func() {
 		c := a.bytes("tileMasks", dwords(32, func(i int) uint32 {
 			if i < 16 {

@@ -1,15 +1,15 @@
 package main
 
 // int8AMX computes rows of an int8Product as int8Tile does, by 2×2 tiles of sums:
-// tiles 4 and 5 are rows of x, 6 and 7 two panels, 0 to 3 their products. work's
-// configuration says how many rows a group has; rows is a multiple of it. There are
-// at least 16 quads; what is no whole tile of them is done by vectors when the sums
-// have left the tiles.
+// tiles 4 and 5 are rows of x, 6 and 7 two panels, 0 to 3 their products. The
+// configuration in work says how many rows a group has; rows is a multiple of it. There
+// are at least 16 quads; vectors add those that do not fill a tile after the sums are
+// stored.
 //
 // Cycles for 32 rows, 32 columns and 64 k, estimated as in panel_amx.go: 64 for
 // products, or 91 for 4 KB from the second-level cache at 45 bytes a cycle, against
-// 512 of vectors. The sums of a group cost about 200 where those of vectors take 100,
-// and loading the configuration 200 a call, so tiles win from 64 k on.
+// 512 of vectors. Storing the sums of a group takes about 200 cycles, with vectors
+// 100, and loading the configuration 200 a call, so tiles are faster from 64 k on.
 const int8AMXParams = "dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last, rows int, work *byte"
 
 func genInt8AMX(a *file) {
