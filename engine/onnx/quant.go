@@ -253,12 +253,12 @@ func (c *call) asBytes(x *Tensor, e reach) []*Tensor {
 }
 
 // A reach is the smallest and the largest value, and zero, that each worker has
-// seen; see gemm.Widen.
+// seen; see gemm.RangeLanes.
 type reach [][32]float32
 
 func (c *call) reach() reach { return make(reach, c.s.pool.Workers()) }
 
-func (e reach) add(worker int, x []float32) { gemm.Widen(&e[worker], x) }
+func (e reach) add(worker int, x []float32) { gemm.RangeLanes(&e[worker], x) }
 
 func (e reach) ends() (low, high float32) {
 	for i := range e {

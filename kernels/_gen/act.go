@@ -1,90 +1,106 @@
 package main
 
-// genActs writes what turns floats into activations, see kernels/quant/act.go. AVX2
-// serves every level: a group is 1 KB and its floats come from the cache.
+// genActs writes the functions that quantise activations in groups of 256 floats; see
+// kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
 func genActs(a *file) {
 	genTop(a)
 	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.", 20,
 		func(int) string { return "id+16(FP)" },
 		func(j int) {
-			a.f("MOVW AX, %s", mem(256+4*j, "DI"))
-			a.f("MOVW BX, %s", mem(256+4*j+2, "DI"))
-			a.f("ADDL BX, AX")
-			a.f("MOVW AX, %s", mem(288+2*j, "DI"))
+			a.f("MOVW {sum0}, %s", mem(256+4*j, "{dst}"))
+			a.f("MOVW {sum1}, %s", mem(256+4*j+2, "{dst}"))
+			a.f("ADDL {sum1}, {sum0}")
+			a.f("MOVW {sum0}, %s", mem(288+2*j, "{dst}"))
 		})
-	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.", 16,
-		func(j int) string { return mem(288+4*j, "DI") },
+	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.", 16,
+		func(j int) string { return mem(288+4*j, "{dst}") },
 		func(j int) {
-			a.f("ADDL BX, AX")
-			a.f("SHLL $7, AX")
-			a.f("NEGL AX")
-			a.f("MOVL AX, %s", mem(288+4*j, "DI"))
+			a.f("ADDL {sum1}, {sum0}")
+			a.f("SHLL $7, {sum0}")
+			a.f("NEGL {sum0}")
+			a.f("MOVL {sum0}, %s", mem(288+4*j, "{dst}"))
 		})
 }
 
-// genTop: magnitudes order as their bits do.
+// genTop writes the largest |v[i]| of {n} floats. Magnitudes as integers have the order of
+// the floats, so VPMAXUD compares their bits, in four running maxima {top0} to {top3}.
 func genTop(a *file) {
 	a.returning("topAVX2", "v *float32, n int", "top uint32", 20, "topAVX2 returns the bits of the largest magnitude of n floats, n a multiple of 32.")
-	a.f("MOVQ v+0(FP), SI")
-	a.f("MOVQ n+8(FP), CX")
-	a.f("VPCMPEQD Y7, Y7, Y7")
-	a.f("VPSRLD $1, Y7, Y7")
+	a.use(
+		"v", "SI", // next floats
+		"n", "CX", // of them left
+		"magnitude", "Y4",
+		"magnitudeMask", "Y7", // 0x7fffffff in every dword
+	)
+	a.useRow("top", y, 0, 4)
+	a.f("MOVQ v+0(FP), {v}")
+	a.f("MOVQ n+8(FP), {n}")
+	a.f("VPCMPEQD {magnitudeMask}, {magnitudeMask}, {magnitudeMask}")
+	a.f("VPSRLD $1, {magnitudeMask}, {magnitudeMask}")
 	for i := range 4 {
 		a.f("VPXOR %s, %s, %s", y(i), y(i), y(i))
 	}
 	a.l("next")
 	for i := range 4 {
-		a.f("VPAND %s, Y7, %s", mem(32*i, "SI"), y(4))
-		a.f("VPMAXUD %s, %s, %s", y(4), y(i), y(i))
+		a.f("VPAND %s, {magnitudeMask}, {magnitude}", mem(32*i, "{v}"))
+		a.f("VPMAXUD {magnitude}, {top%d}, {top%d}", i, i)
 	}
-	a.f("ADDQ $128, SI")
-	a.f("SUBQ $32, CX")
+	a.f("ADDQ $128, {v}")
+	a.f("SUBQ $32, {n}")
 	a.f("JNZ next")
-	a.f("VPMAXUD Y1, Y0, Y0")
-	a.f("VPMAXUD Y3, Y2, Y2")
-	a.f("VPMAXUD Y2, Y0, Y0")
-	a.f("VEXTRACTI128 $1, Y0, X1")
-	a.f("VPMAXUD X1, X0, X0")
-	a.f("VPSHUFD $0x4e, X0, X1")
-	a.f("VPMAXUD X1, X0, X0")
-	a.f("VPSHUFD $0xb1, X0, X1")
-	a.f("VPMAXUD X1, X0, X0")
-	a.f("VMOVD X0, AX")
+	a.f("VPMAXUD {top1}, {top0}, {top0}")
+	a.f("VPMAXUD {top3}, {top2}, {top2}")
+	a.f("VPMAXUD {top2}, {top0}, {top0}")
+	a.f("VEXTRACTI128 $1, {top0}, {top1.x}")
+	a.f("VPMAXUD {top1.x}, {top0.x}, {top0.x}")
+	a.f("VPSHUFD $0x4e, {top0.x}, {top1.x}")
+	a.f("VPMAXUD {top1.x}, {top0.x}, {top0.x}")
+	a.f("VPSHUFD $0xb1, {top0.x}, {top1.x}")
+	a.f("VPMAXUD {top1.x}, {top0.x}, {top0.x}")
+	a.f("VMOVD {top0.x}, AX")
 	a.f("MOVL AX, top+16(FP)")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
-// genRound: AX and BX have the sums of the two halves of 32 quants when put is
-// called. The conversion rounds to nearest even, as Go's reference does.
+// genRound writes round(v·scale) of 256 floats as int8 at {dst}; id(j) is the operand that
+// scales floats 32j on. put(j) stores {sum0} and {sum1}, the sums of their first and last 16.
+// VCVTPS2DQ rounds to nearest even, as Go's reference does; packing saturates.
 func genRound(a *file, fn, param, doc string, args int, id func(j int) string, put func(j int)) {
 	a.function(fn, "dst *byte, v *float32"+param, args, doc)
+	a.use(
+		"dst", "DI", "v", "SI", "scale", "Y5",
+		"order", "Y6", // of dwords after packing
+		"oneBytes", "Y7", "oneWords", "Y8",
+	)
+	a.use("sum0", "AX", "sum1", "BX") // of the first and last 16 quants
+	a.useRow("quants", y, 0, 4)
 	order := a.bytes("unpackOrder", dwords(8, func(i int) uint32 { return uint32(i/2 + i%2*4) }))
 	ones := a.bytes("oneBytes", words(16, func(int) uint16 { return 0x0101 }))
 	onesW := a.bytes("oneWords", words(16, func(int) uint16 { return 1 }))
-	a.f("MOVQ dst+0(FP), DI")
-	a.f("MOVQ v+8(FP), SI")
-	a.f("VMOVDQU %s, Y6", sym(order, 0))
-	a.f("VMOVDQU %s, Y7", sym(ones, 0))
-	a.f("VMOVDQU %s, Y8", sym(onesW, 0))
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ v+8(FP), {v}")
+	a.f("VMOVDQU %s, {order}", sym(order, 0))
+	a.f("VMOVDQU %s, {oneBytes}", sym(ones, 0))
+	a.f("VMOVDQU %s, {oneWords}", sym(onesW, 0))
 	for j := range 8 {
-		a.f("VBROADCASTSS %s, Y5", id(j))
+		a.f("VBROADCASTSS %s, {scale}", id(j))
 		for i := range 4 {
-			a.f("VMULPS %s, Y5, %s", mem(128*j+32*i, "SI"), y(i))
+			a.f("VMULPS %s, {scale}, %s", mem(128*j+32*i, "{v}"), y(i))
 			a.f("VCVTPS2DQ %s, %s", y(i), y(i))
 		}
-		a.f("VPACKSSDW Y1, Y0, Y0")
-		a.f("VPACKSSDW Y3, Y2, Y2")
-		a.f("VPACKSSWB Y2, Y0, Y0")
-		a.f("VPERMD Y0, Y6, Y0")
-		a.f("VMOVDQU Y0, %s", mem(32*j, "DI"))
-		a.f("VPMADDUBSW Y0, Y7, Y0")
-		a.f("VPMADDWD Y8, Y0, Y0")
-		a.f("VPHADDD Y0, Y0, Y0")
-		a.f("VPHADDD Y0, Y0, Y0")
-		a.f("VEXTRACTI128 $1, Y0, X1")
-		a.f("VMOVD X0, AX")
-		a.f("VMOVD X1, BX")
+		a.f("VPACKSSDW {quants1}, {quants0}, {quants0}")
+		a.f("VPACKSSDW {quants3}, {quants2}, {quants2}")
+		a.f("VPACKSSWB {quants2}, {quants0}, {quants0}")
+		a.f("VPERMD {quants0}, {order}, {quants0}")
+		a.f("VMOVDQU {quants0}, %s", mem(32*j, "{dst}"))
+		a.f("VPMADDUBSW {quants0}, {oneBytes}, {quants0}")
+		a.f("VPMADDWD {oneWords}, {quants0}, {quants0}")
+		a.f("VPHADDD {quants0}, {quants0}, {quants0}")
+		a.f("VPHADDD {quants0}, {quants0}, {quants0}")
+		a.f("VEXTRACTI128 $1, {quants0}, {quants1.x}")
+		a.f("VMOVD {quants0.x}, {sum0}")
+		a.f("VMOVD {quants1.x}, {sum1}")
 		put(j)
 	}
 	a.f("VZEROUPPER")

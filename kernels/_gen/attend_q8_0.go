@@ -2,112 +2,117 @@ package main
 
 import "fmt"
 
-// A score tile of Q8_0 multiplies keys that lie by dimension with queries that
-// were quantised to ActQ8_32 (kernels/quant/act.go): in w, for every 32 dimensions, n
-// scales and then (8, n, 4) int8, four dimensions of a key together; p is where the
-// queries begin. Integer sums are exact; those of 32 dimensions are added up in
-// ascending order. rows counts them; there are at most eight, n is a multiple of 32.
+// A score tile of Q8_0 multiplies n keys stored by dimension with queries quantised to
+// ActQ8_32 (kernels/quant/act.go) at p. For every 32 dimensions w has n scales and then
+// (8, n, 4) int8, four dimensions of a key together. rows is the number of such groups, at
+// most eight; n is a multiple of 32. Sums of a group are exact integers; groups are added
+// in ascending order.
 func genScoresQ80(a *file) {
 	for heads := 4; heads > 0; heads-- {
 		scoresQ80(a, heads)
 	}
 }
 
+// scoresQ80 writes score tiles of 32 keys with up to four queries. Keys become unsigned by
+// XOR 0x80, since VPDPBUSD multiplies unsigned with signed bytes; each sum of 32 starts at
+// -128·Σq to make up for it, then totals grow by qScale·(scale·sum).
 func scoresQ80(a *file, heads int) {
 	fn := fmt.Sprintf("scoresQ80AVX512x%d", heads)
 	a.function(fn, attendParams, 72, fmt.Sprintf("%s multiplies keys of Q8_0 that lie by dimension with %d queries.", fn, heads))
-	const (
-		dst, ds   = "DI", "R12"
-		start     = "R9" // scales of the keys at hand
-		scales    = "SI"
-		quads, qs = "R15", "R11"
-		stride    = "R8"
-		q, qd     = "BX", "R13" // queries: int8, scales
-		ps, ps3   = "R10", "R14"
-		ahead     = "DX"
+	a.use(
+		"dst", "DI", "dstStride", "R12",
+		"start", "R9", // first scales of these 32 keys
+		"scales", "SI", // of these keys and this block
+		"quads", "R15", // next four dimensions of them
+		"quadStride", "R11", "stride", "R8",
+		"q", "BX", // next of query 0, int8
+		"qScales", "R13", "pStride", "R10",
+		"pStride3", "R14", // three times that
+		"ahead", "DX",
+		"left", "CX", // blocks
+		"raise", "Z31", // 0x80 in every byte
 	)
 	const width = 2 // vectors of keys
 	sum := func(h, i int) string { return z(h*width + i) }
 	total := func(h, i int) string { return z((heads+h)*width + i) }
 	w := func(i int) string { return z(2*heads*width + i) }
 	scale := func(i int) string { return z((2*heads+1)*width + i) }
-	raise := z(31)
 	a.f("MOVL $0x80808080, AX")
-	a.f("VPBROADCASTD AX, %s", raise)
-	a.f("MOVQ dst+0(FP), %s", dst)
-	a.f("MOVQ dstStride+8(FP), %s", ds)
-	a.f("MOVQ n+16(FP), %s", qs)
-	a.f("SHLQ $2, %s", qs)
-	a.f("MOVQ w+24(FP), %s", start)
-	a.f("MOVQ stride+40(FP), %s", stride)
-	a.f("MOVQ pStride+56(FP), %s", ps)
-	a.f("LEAQ (%s)(%s*2), %s", ps, ps, ps3)
-	a.f("MOVQ ahead+64(FP), %s", ahead)
+	a.f("VPBROADCASTD AX, {raise}")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ dstStride+8(FP), {dstStride}")
+	a.f("MOVQ n+16(FP), {quadStride}")
+	a.f("SHLQ $2, {quadStride}")
+	a.f("MOVQ w+24(FP), {start}")
+	a.f("MOVQ stride+40(FP), {stride}")
+	a.f("MOVQ pStride+56(FP), {pStride}")
+	a.f("LEAQ ({pStride})({pStride}*2), {pStride3}")
+	a.f("MOVQ ahead+64(FP), {ahead}")
 	a.l("keys")
-	a.f("MOVQ %s, %s", start, scales)
-	a.f("MOVQ %s, AX", qs)
+	a.f("MOVQ {start}, {scales}")
+	a.f("MOVQ {quadStride}, AX")
 	a.f("SHRQ $1, AX") // bytes of all scales
-	// The int8 begin behind all scales, and are twice as far on.
-	a.f("MOVQ %s, %s", start, quads)
-	a.f("SUBQ w+24(FP), %s", quads)
-	a.f("ADDQ %s, %s", start, quads)
-	a.f("ADDQ AX, %s", quads)
-	a.f("MOVQ p+48(FP), %s", q)
-	a.f("LEAQ 256(%s), %s", q, qd)
-	a.f("MOVQ rows+32(FP), CX")
+	// The int8 follow the scales of all keys; a key has four bytes there, two here.
+	a.f("MOVQ {start}, {quads}")
+	a.f("SUBQ w+24(FP), {quads}")
+	a.f("ADDQ {start}, {quads}")
+	a.f("ADDQ AX, {quads}")
+	a.f("MOVQ p+48(FP), {q}")
+	a.f("LEAQ 256({q}), {qScales}")
+	a.f("MOVQ rows+32(FP), {left}")
 	for h := range heads {
 		for i := range width {
 			a.f("VXORPS %s, %s, %s", total(h, i), total(h, i), total(h, i))
 		}
 	}
-	at := func(h, disp int, base string) string { return strided(h, disp, base, "", ps, ps3) }
+	at := func(h, disp int, base string) string { return upTo4(h, disp, base, "pStride") }
 	a.l("block")
 	for h := range heads {
-		a.f("VPBROADCASTD %s, %s", at(h, 32, qd), sum(h, 0)) // -128·Σq
+		a.f("VPBROADCASTD %s, %s", at(h, 32, "qScales"), sum(h, 0)) // -128·Σq
 		for i := 1; i < width; i++ {
 			a.f("VMOVDQA64 %s, %s", sum(h, 0), sum(h, i))
 		}
 	}
 	for k := range 8 {
 		for i := range width {
-			a.f("PREFETCHT1 %d(%s)(%s*1)", 64*i, quads, ahead)
-			a.f("VPXORD %s, %s, %s", mem(64*i, quads), raise, w(i))
+			a.f("PREFETCHT1 %d({quads})({ahead}*1)", 64*i)
+			a.f("VPXORD %s, {raise}, %s", mem(64*i, "{quads}"), w(i))
 		}
 		for h := range heads {
 			for i := range width {
-				a.f("VPDPBUSD.BCST %s, %s, %s", at(h, 4*k, q), w(i), sum(h, i))
+				a.f("VPDPBUSD.BCST %s, %s, %s", at(h, 4*k, "q"), w(i), sum(h, i))
 			}
 		}
-		a.f("ADDQ %s, %s", qs, quads)
+		a.f("ADDQ {quadStride}, {quads}")
 	}
-	a.f("PREFETCHT1 (%s)(%s*1)", scales, ahead)
+	a.f("PREFETCHT1 ({scales})({ahead}*1)")
 	for i := range width {
-		a.f("VCVTPH2PS %s, %s", mem(32*i, scales), scale(i))
+		a.f("VCVTPH2PS %s, %s", mem(32*i, "{scales}"), scale(i))
 	}
 	for h := range heads {
 		for i := range width {
 			a.f("VCVTDQ2PS %s, %s", sum(h, i), sum(h, i))
 			a.f("VMULPS %s, %s, %s", scale(i), sum(h, i), sum(h, i))
-			a.f("VFMADD231PS.BCST %s, %s, %s", at(h, 0, qd), sum(h, i), total(h, i))
+			a.f("VFMADD231PS.BCST %s, %s, %s", at(h, 0, "qScales"), sum(h, i), total(h, i))
 		}
 	}
-	a.f("ADDQ %s, %s", stride, scales)
-	a.f("ADDQ AX, %s", quads)
-	a.f("ADDQ $32, %s", q)
-	a.f("ADDQ $4, %s", qd)
-	a.f("DECQ CX")
+	a.f("ADDQ {stride}, {scales}")
+	a.f("ADDQ AX, {quads}")
+	a.f("ADDQ $32, {q}")
+	a.f("ADDQ $4, {qScales}")
+	a.f("DECQ {left}")
 	a.f("JNZ block")
-	a.f("MOVQ %s, AX", dst)
+	a.f("MOVQ {dst}, AX")
 	for h := range heads {
 		for i := range width {
 			a.f("VMOVUPS %s, %s", total(h, i), mem(64*i, "AX"))
 		}
 		if h < heads-1 {
-			a.f("ADDQ %s, AX", ds)
+			a.f("ADDQ {dstStride}, AX")
 		}
 	}
-	a.f("ADDQ $%d, %s", 64*width, dst)
-	a.f("ADDQ $%d, %s", 32*width, start)
+	a.f("ADDQ $%d, {dst}", 64*width)
+	a.f("ADDQ $%d, {start}", 32*width)
 	a.f("SUBQ $%d, n+16(FP)", 16*width)
 	a.f("JNZ keys")
 	a.f("VZEROUPPER")

@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// Exponentials of a softmax: nothing is above the largest, so a power of two is
-// made whole and multiplied in, which NaN survives without more being done.
+// Exponentials of a softmax: arguments are at most 0, so 2ᵏ is a normal float, made from
+// k + 127 in the exponent's bits, and multiplied in; a NaN stays one.
 //
 // eʳ is 1 + r + r²·p(r) with p of degree 4, fitted to |r| ≤ ln 2 / 2: its relative
 // error is below 2⁻²⁸ there, and that of the whole in float32 below 2⁻²³.
@@ -26,6 +26,7 @@ const (
 	tOne
 )
 
+// genSoftmax writes both passes of a softmax over one row of scores.
 func genSoftmax(a *file) {
 	for _, v := range vecs {
 		genLargest(a, v)
@@ -33,50 +34,59 @@ func genSoftmax(a *file) {
 	}
 }
 
+// genLargest writes the maximum of {n} floats, in four running maxima. VMAXPS returns its
+// last source where a number is NaN, here the maximum so far.
 func genLargest(a *file, v vec) {
 	r := v.reg
 	fn := "largest" + v.level
-	a.function(fn, "x *float32, n int) (top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. A NaN is passed over.")
-	a.f("MOVQ x+0(FP), DI")
-	a.f("MOVQ n+8(FP), CX")
+	a.returning(fn, "x *float32, n int", "top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. NaN is ignored.")
+	a.use("x", "DI", "n", "CX")
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
+	a.useRow("top", r, 0, 4)
+	a.useRow("value", r, 4, 4)
 	for i := range 4 {
 		a.f("VMOVUPS %s, %s", point(a, pMinusInf), r(i))
 	}
 	loop := func(label string, unroll int) {
-		a.f("SUBQ $%d, CX", unroll*v.lanes)
+		a.f("SUBQ $%d, {n}", unroll*v.lanes)
 		a.f("JLT %sDone", label)
 		a.l(label)
 		for i := range unroll {
-			a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "DI"), r(4+i))
-			a.f("VMAXPS %s, %s, %s", r(i), r(4+i), r(i)) // the last source is the old one
+			a.f("VMOVUPS %s, {value%d}", mem(4*i*v.lanes, "{x}"), i)
+			a.f("VMAXPS {top%d}, {value%d}, {top%d}", i, i, i) // the last source is the old one
 		}
-		a.f("ADDQ $%d, DI", 4*unroll*v.lanes)
-		a.f("SUBQ $%d, CX", unroll*v.lanes)
+		a.f("ADDQ $%d, {x}", 4*unroll*v.lanes)
+		a.f("SUBQ $%d, {n}", unroll*v.lanes)
 		a.f("JGE %s", label)
 		a.l(label + "Done")
-		a.f("ADDQ $%d, CX", unroll*v.lanes)
+		a.f("ADDQ $%d, {n}", unroll*v.lanes)
 	}
 	loop("fours", 4)
 	loop("ones", 1)
-	a.f("VMAXPS %s, %s, %s", r(1), r(0), r(0))
-	a.f("VMAXPS %s, %s, %s", r(3), r(2), r(2))
-	a.f("VMAXPS %s, %s, %s", r(2), r(0), r(0))
+	a.f("VMAXPS {top1}, {top0}, {top0}")
+	a.f("VMAXPS {top3}, {top2}, {top2}")
+	a.f("VMAXPS {top2}, {top0}, {top0}")
 	v.max(a, 0, 1)
-	a.f("VMOVSS X0, top+16(FP)")
+	a.f("VMOVSS {top0.x}, top+16(FP)")
 	finish(a)
 }
 
-// genExpTop takes four vectors side by side, which hides the latency of one
-// multiplication after the other.
+// genExpTop writes x[i] = exp(x[i] - top) and their sum. Several vectors are computed side
+// by side, which hides the latency of the chain of multiplications.
 func genExpTop(a *file, v vec) {
 	r := v.reg
 	fn := "expTop" + v.level
-	a.function(fn, "x *float32, n int, top float32) (sum float32", 28,
+	a.returning(fn, "x *float32, n int, top float32", "sum float32", 28,
 		fn+" replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.")
+	a.use(
+		"x", "DI",
+		"n", "CX", // left
+	)
 	c := a.bytes("expTopConst", f32s(expTopConsts...))
-	a.f("MOVQ x+0(FP), DI")
-	a.f("MOVQ n+8(FP), CX")
-	// Registers from 16 on hold the constants, where there are so many.
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
+	// With 32 registers those from 18 on hold the constants.
 	k := func(i int) string {
 		if v.lanes == 16 {
 			return r(18 + i)
@@ -88,28 +98,29 @@ func genExpTop(a *file, v vec) {
 			a.f("VMOVUPS %s, %s", sym(c, 64*i), k(i))
 		}
 	}
-	const top, sum = 16, 17
-	topAt, sumAt := r(top), r(sum)
-	side := 4
-	if v.lanes == 8 {
-		topAt, sumAt, side = r(14), r(15), 3
+	side := 4 // vectors side by side
+	if v.lanes == 16 {
+		a.use("top", r(16), "sum", r(17))
+	} else {
+		side = 3
+		a.use("top", r(14), "sum", r(15))
 	}
-	a.f("VBROADCASTSS top+16(FP), %s", topAt)
-	a.f("VXORPS %s, %s, %s", sumAt, sumAt, sumAt)
+	a.f("VBROADCASTSS top+16(FP), {top}")
+	a.f("VXORPS {sum}, {sum}, {sum}")
 	loop := func(label string, side int) {
-		x := func(i int) string { return r(i) }
-		n := func(i int) string { return r(side + i) }
-		p := func(i int) string { return r(2*side + i) }
+		x := func(i int) string { return r(i) }          // x - top, then the remainder of k·ln2
+		n := func(i int) string { return r(side + i) }   // k, then 2ᵏ
+		p := func(i int) string { return r(2*side + i) } // the polynomial
 		each := func(f func(i int)) {
 			for i := range side {
 				f(i)
 			}
 		}
-		a.f("SUBQ $%d, CX", side*v.lanes)
+		a.f("SUBQ $%d, {n}", side*v.lanes)
 		a.f("JLT %sDone", label)
 		a.l(label)
-		each(func(i int) { a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "DI"), x(i)) })
-		each(func(i int) { a.f("VSUBPS %s, %s, %s", topAt, x(i), x(i)) })
+		each(func(i int) { a.f("VMOVUPS %s, %s", mem(4*i*v.lanes, "{x}"), x(i)) })
+		each(func(i int) { a.f("VSUBPS {top}, %s, %s", x(i), x(i)) })
 		// A NaN is kept: it is the last source.
 		if v.lanes == 16 {
 			each(func(i int) { a.f("VMAXPS %s, %s, %s", x(i), k(tLow), x(i)) })
@@ -129,21 +140,21 @@ func genExpTop(a *file, v vec) {
 			each(func(i int) { a.f("VFMADD213PS %s, %s, %s", k(c), x(i), p(i)) })
 		}
 		each(func(i int) { a.f("VMULPS %s, %s, %s", n(i), p(i), p(i)) })
-		each(func(i int) { a.f("VMOVUPS %s, %s", p(i), mem(4*i*v.lanes, "DI")) })
-		each(func(i int) { a.f("VADDPS %s, %s, %s", p(i), sumAt, sumAt) })
-		a.f("ADDQ $%d, DI", 4*side*v.lanes)
-		a.f("SUBQ $%d, CX", side*v.lanes)
+		each(func(i int) { a.f("VMOVUPS %s, %s", p(i), mem(4*i*v.lanes, "{x}")) })
+		each(func(i int) { a.f("VADDPS %s, {sum}, {sum}", p(i)) })
+		a.f("ADDQ $%d, {x}", 4*side*v.lanes)
+		a.f("SUBQ $%d, {n}", side*v.lanes)
 		a.f("JGE %s", label)
 		a.l(label + "Done")
-		a.f("ADDQ $%d, CX", side*v.lanes)
+		a.f("ADDQ $%d, {n}", side*v.lanes)
 	}
 	loop("several", side)
 	loop("one", 1)
 	if v.lanes == 16 {
-		a.f("VMOVAPS Z17, Z0")
+		a.f("VMOVAPS {sum}, Z0")
 		sumZ(a, 0, 1)
 	} else {
-		a.f("VMOVAPS Y15, Y0")
+		a.f("VMOVAPS {sum}, Y0")
 		sumY(a, 0, 1)
 	}
 	a.f("VMOVSS X0, sum+24(FP)")

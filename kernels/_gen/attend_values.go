@@ -2,16 +2,16 @@ package main
 
 import "fmt"
 
-// A value tile is a sum tile (see sumTile) for what caches hold, with enough
-// results at once to share what is loaded among the queries of a head:
+// A value tile is a sum tile (see sumTile) over values of the cache, with as many results
+// at once as registers allow, so that the queries of a head share each loaded vector:
 //
 //	dst[b][i] += Σ_r p[b][r] · w[r][i]
 //
-// A score tile begins with none instead of dst: keys that lie by dimension are
-// rows w, and p the queries. The rows are added in ascending order, so bits do
-// not depend on the tile.
+// A score tile starts from zero instead of dst: its rows w are keys stored by dimension,
+// and p the queries. Rows are added in ascending order, so bits do not depend on the
+// tile.
 //
-// Q8_0 is made d·q first, which is exact. AVX-512 takes factors from memory: Zen 4
+// Q8_0 is first converted to d·q, which is exact. AVX-512 takes factors from memory: Zen 4
 // broadcasts to a register with the units that widen F16, at 12 % of all cycles.
 
 // valueStrips is how many vectors of columns are held in registers, by the
@@ -27,11 +27,12 @@ func valueStrips(t string, v vec, batch int) []int {
 	return []int{4, 2, 1}
 }
 
-// attendParams are those of a sum tile, and how far away the bytes lie that will be
-// read next and lie as those of w do. They are asked for line by line as w is read:
-// a processor has few places for lines under way, and who asks for more waits.
+// attendParams are those of a sum tile, and the distance from w to the bytes that will be
+// read next, which are laid out as w is. They are prefetched line by line as w is read: a
+// core has few buffers for lines in flight, and stalls when all are taken.
 const attendParams = "dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int"
 
+// genAttend writes what attention does with one block of the cache.
 func genAttend(a *file) {
 	genSoftmax(a)
 	genScoresQ80(a)
@@ -51,6 +52,8 @@ func genAttend(a *file) {
 	}
 }
 
+// valueTile writes a value tile, or a score tile, of batch results: columns in strips of
+// vectors in registers, to which every row is added. {ahead} prefetches as it goes.
 func valueTile(a *file, t string, v vec, batch int, scores bool) {
 	typ := t
 	if t == "Q8_0" {
@@ -62,37 +65,44 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 	}
 	fn := fmt.Sprintf("%s%s%sx%d", kind, typ, v.level, batch)
 	a.function(fn, attendParams, 72, fmt.Sprintf("%s "+doc+", each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
-	const (
-		dst, ds        = "DI", "R12"
-		w, stride      = "R9", "R8"
-		p, p4, ps, ps3 = "BX", "R13", "R10", "R14"
-		row, half      = "SI", "R15"
-		ahead          = "DX"
+	a.use(
+		"dst", "DI", // of these columns
+		"dstStride", "R12",
+		"columns", "R9", // w of these columns
+		"stride", "R8",
+		"factors", "BX", // of this row for result 0
+		"factors4", "R13", // and for result 4
+		"pStride", "R10",
+		"pStride3", "R14", // three times that
+		"w", "SI", // next row of these columns
+		"half", "R15", // of a block of Q8_0 for AVX2, 0 or 16
+		"ahead", "DX", "p", "R11",
+		"rows", "CX", // left
 	)
 	left := "n+16(FP)"
-	a.f("MOVQ dst+0(FP), %s", dst)
-	a.f("MOVQ dstStride+8(FP), %s", ds)
-	a.f("MOVQ ahead+64(FP), %s", ahead)
-	a.f("MOVQ w+24(FP), %s", w)
-	a.f("MOVQ stride+40(FP), %s", stride)
-	a.f("MOVQ p+48(FP), R11")
-	a.f("MOVQ pStride+56(FP), %s", ps)
-	a.f("LEAQ (%s)(%s*2), %s", ps, ps, ps3)
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ dstStride+8(FP), {dstStride}")
+	a.f("MOVQ ahead+64(FP), {ahead}")
+	a.f("MOVQ w+24(FP), {columns}")
+	a.f("MOVQ stride+40(FP), {stride}")
+	a.f("MOVQ p+48(FP), {p}")
+	a.f("MOVQ pStride+56(FP), {pStride}")
+	a.f("LEAQ ({pStride})({pStride}*2), {pStride3}")
 	halves := t == "Q8_0" && v.lanes == 8
 	if halves {
-		a.f("XORL %s, %s", half, half)
+		a.f("XORL {half}, {half}")
 	}
 	for _, strip := range valueStrips(t, v, batch) {
 		top, next, done := fmt.Sprintf("strip%d", strip), fmt.Sprintf("row%d", strip), fmt.Sprintf("done%d", strip)
 		acc := func(b, i int) string { return v.reg(b*strip + i) }
 		each := func(do func(b, i int, m string)) {
-			a.f("MOVQ %s, AX", dst)
+			a.f("MOVQ {dst}, AX")
 			for b := range batch {
 				for i := range strip {
 					do(b, i, mem(4*i*v.lanes, "AX"))
 				}
 				if b < batch-1 {
-					a.f("ADDQ %s, AX", ds)
+					a.f("ADDQ {dstStride}, AX")
 				}
 			}
 		}
@@ -106,45 +116,45 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		} else {
 			each(func(b, i int, m string) { a.f("VMOVUPS %s, %s", m, acc(b, i)) })
 		}
-		a.f("MOVQ %s, %s", w, row)
-		a.f("MOVQ R11, %s", p)
+		a.f("MOVQ {columns}, {w}")
+		a.f("MOVQ {p}, {factors}")
 		if batch > 4 {
-			a.f("LEAQ (R11)(%s*4), %s", ps, p4)
+			a.f("LEAQ ({p})({pStride}*4), {factors4}")
 		}
-		a.f("MOVQ rows+32(FP), CX")
+		a.f("MOVQ rows+32(FP), {rows}")
 		a.l(next)
 		bytes := strip * v.lanes
 		if t != "Q8_0" {
 			bytes *= elem(t)
 		}
 		for i := 0; i < bytes; i += 64 {
-			a.f("PREFETCHT1 %d(%s)(%s*1)", i, row, ahead)
+			a.f("PREFETCHT1 %d({w})({ahead}*1)", i)
 		}
-		factor := func(b int) string { return strided(b, 0, p, p4, ps, ps3) }
-		load := func(i, r int) { loadFloats(a, t, mem(i*v.lanes*elem(t), row), v.reg(r)) }
+		factor := func(b int) string { return upTo8(b, 0, "factors", "pStride") }
+		load := func(i, r int) { loadFloats(a, t, mem(i*v.lanes*elem(t), "{w}"), v.reg(r)) }
 		if t == "Q8_0" {
-			load = loadQ80(a, v, row, half, batch*strip+strip)
+			load = loadQ80(a, v, batch*strip+strip)
 		}
 		valueRow(a, v, batch, strip, load, factor)
-		a.f("ADDQ %s, %s", stride, row)
-		a.f("ADDQ $4, %s", p)
+		a.f("ADDQ {stride}, {w}")
+		a.f("ADDQ $4, {factors}")
 		if batch > 4 {
-			a.f("ADDQ $4, %s", p4)
+			a.f("ADDQ $4, {factors4}")
 		}
-		a.f("DECQ CX")
+		a.f("DECQ {rows}")
 		a.f("JNZ %s", next)
 		each(func(b, i int, m string) { a.f("VMOVUPS %s, %s", acc(b, i), m) })
-		a.f("ADDQ $%d, %s", 4*strip*v.lanes, dst)
+		a.f("ADDQ $%d, {dst}", 4*strip*v.lanes)
 		switch {
 		case halves: // the second half of a block, or the next block
-			a.f("XORL $16, %s", half)
+			a.f("XORL $16, {half}")
 			a.f("JNZ %sHalf", top)
-			a.f("ADDQ $34, %s", w)
+			a.f("ADDQ $34, {columns}")
 			a.l(top + "Half")
 		case t == "Q8_0":
-			a.f("ADDQ $34, %s", w)
+			a.f("ADDQ $34, {columns}")
 		default:
-			a.f("ADDQ $%d, %s", strip*v.lanes*elem(t), w)
+			a.f("ADDQ $%d, {columns}", strip*v.lanes*elem(t))
 		}
 		a.f("SUBQ $%d, %s", strip*v.lanes, left)
 		a.f("JMP %s", top)
@@ -154,14 +164,14 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 	a.f("RET")
 }
 
-// valueRow adds one row to the sums, which are the first batch·strip registers:
-// load reads vector i of it into a register, factor is where that of a result is.
+// valueRow adds factor·w of one row to the sums in the first batch·strip registers: load
+// reads vector i of the row into a register, factor(b) is the operand of result b's factor.
 func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func(b int) string) {
 	acc := func(b, i int) string { return v.reg(b*strip + i) }
 	free := batch * strip
 	if v.lanes == 8 && strip > 2 {
-		// Few results have sums enough under way only with four vectors of columns,
-		// beside which there is no room for as many weights.
+		// Few results need four vectors of columns to have enough independent sums;
+		// registers for as many vectors of weights are not left.
 		for b := range batch {
 			a.f("VBROADCASTSS %s, %s", factor(b), v.reg(free+b))
 		}
@@ -190,38 +200,24 @@ func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func
 	}
 }
 
-// loadQ80 reads the scale of the block at row into d and returns what reads a
-// vector of it. Register half is where in the block to begin, for AVX2.
-func loadQ80(a *file, v vec, row, half string, d int) func(i, r int) {
+// loadQ80 reads the scale of the block at {w} to register d and returns the function
+// that reads vector i of the block, times the scale, to register r. With AVX2 {half}
+// is where in the block vector 0 begins.
+func loadQ80(a *file, v vec, d int) func(i, r int) {
 	narrow := x(d)
 	if v.lanes == 16 {
 		narrow = y(d)
 	}
-	a.f("VPBROADCASTW (%s), %s", row, narrow)
+	a.f("VPBROADCASTW ({w}), %s", narrow)
 	a.f("VCVTPH2PS %s, %s", narrow, v.reg(d))
 	return func(i, r int) {
-		at := mem(2+i*v.lanes, row)
+		at := mem(2+i*v.lanes, "{w}")
 		if v.lanes == 8 {
-			at = fmt.Sprintf("%d(%s)(%s*1)", 2+i*v.lanes, row, half)
+			at = fmt.Sprintf("%d({w})({half}*1)", 2+i*v.lanes)
 		}
 		w := v.reg(r)
 		a.f("VPMOVSXBD %s, %s", at, w)
 		a.f("VCVTDQ2PS %s, %s", w, w)
 		a.f("VMULPS %s, %s, %s", v.reg(d), w, w)
 	}
-}
-
-// strided addresses row i of up to eight: base and, from the fourth on, base4
-// lie four strides apart; stride3 is three strides.
-func strided(i, disp int, base, base4, stride, stride3 string) string {
-	if i >= 4 {
-		base, i = base4, i-4
-	}
-	switch i {
-	case 0:
-		return mem(disp, base)
-	case 3:
-		return fmt.Sprintf("%d(%s)(%s*1)", disp, base, stride3)
-	}
-	return fmt.Sprintf("%d(%s)(%s*%d)", disp, base, stride, i)
 }

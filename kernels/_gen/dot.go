@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// A dot kernel multiplies rows of weights with one activation row, or with
-// four or eight at once, sharing the unpacked weights. What it does for one of
-// several rows is what it does for one alone, so bits do not depend on that.
+// A dot kernel multiplies rows of weights with one activation row, or with four at once,
+// which share the unpacked weights. Each row of four gets the operations that it gets
+// alone, in the same order, so bits do not depend on the number.
 //
 //	func name(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 //
@@ -12,96 +12,82 @@ import "fmt"
 // at x+b·xStride bytes, its results at out+b·outStride floats.
 const dotParams = "w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int"
 
-const (
-	rW    = "SI" // next weights
-	rRows = "DX"
-	rX    = "DI" // activation row 0
-	rXS   = "R8" // stride between activation rows in bytes
-	rXS3  = "R9" // three times that
-	rOut  = "R10"
-	rOS   = "R11" // stride between output rows in bytes
-	rN    = "R12" // blocks per row
-	rC    = "CX"  // block counter
-	rXP   = "R13" // activations of this block, row 0
-	rXP4  = "BX"  // and row 4
-)
-
-// prologue loads the arguments; shift turns n into a count of blocks.
+// prologue names the registers of a dot kernel and loads its arguments: n weights
+// are n>>shift blocks. Strides become bytes.
 func prologue(a *file, batch, shift int) {
-	a.f("MOVQ w+0(FP), %s", rW)
-	a.f("MOVQ n+8(FP), %s", rN)
-	a.f("MOVQ rows+16(FP), %s", rRows)
-	a.f("MOVQ x+24(FP), %s", rX)
-	a.f("MOVQ out+40(FP), %s", rOut)
+	a.use(
+		"w", "SI", // next weights
+		"rows", "DX", // left
+		"x", "DI", // activation row 0
+		"out", "R10", // result of this weight row and activation row 0
+		"blocks", "R12", // of a row
+		"left", "CX", // of them
+		"acts", "R13", // of row 0 and this block
+	)
+	a.f("MOVQ w+0(FP), {w}")
+	a.f("MOVQ n+8(FP), {blocks}")
+	a.f("MOVQ rows+16(FP), {rows}")
+	a.f("MOVQ x+24(FP), {x}")
+	a.f("MOVQ out+40(FP), {out}")
 	if batch > 1 {
-		a.f("MOVQ xStride+32(FP), %s", rXS)
-		a.f("LEAQ (%s)(%s*2), %s", rXS, rXS, rXS3)
-		a.f("MOVQ outStride+48(FP), %s", rOS)
-		a.f("SHLQ $2, %s", rOS)
+		a.use(
+			"xStride", "R8",
+			"xStride3", "R9", // three times that
+			"outStride", "R11",
+		)
+		a.f("MOVQ xStride+32(FP), {xStride}")
+		a.f("LEAQ ({xStride})({xStride}*2), {xStride3}")
+		a.f("MOVQ outStride+48(FP), {outStride}")
+		a.f("SHLQ $2, {outStride}")
 	}
 	if shift > 0 {
-		a.f("SHRQ $%d, %s", shift, rN)
+		a.f("SHRQ $%d, {blocks}", shift)
 	}
 }
 
-// startRow points at the first activations and counts the row's blocks.
-func startRow(a *file, batch int) {
-	a.f("MOVQ %s, %s", rX, rXP)
-	if batch > 4 {
-		a.f("LEAQ (%s)(%s*4), %s", rXP, rXS, rXP4)
-	}
-	a.f("MOVQ %s, %s", rN, rC)
+// startRow starts a weight row: {acts} at its first activations, {left} its blocks.
+func startRow(a *file) {
+	a.f("MOVQ {x}, {acts}")
+	a.f("MOVQ {blocks}, {left}")
 }
 
-// nextBlock goes on by a block of weights and bytes of activations.
-func nextBlock(a *file, batch, weights, act int) {
-	a.f("ADDQ $%d, %s", weights, rW)
-	advance(a, batch, act)
-	a.f("DECQ %s", rC)
+// nextBlock moves on by one block: so many bytes of weights and of activations. The flags
+// say whether {left} is zero.
+func nextBlock(a *file, weights, act int) {
+	a.f("ADDQ $%d, {w}", weights)
+	advance(a, 1, act)
+	a.f("DECQ {left}")
 }
 
+// advance moves on by act bytes of activations.
 func advance(a *file, batch, act int) {
-	a.f("ADDQ $%d, %s", act, rXP)
+	a.f("ADDQ $%d, {acts}", act)
 	if batch > 4 {
-		a.f("ADDQ $%d, %s", act, rXP4)
+		a.f("ADDQ $%d, {acts4}", act)
 	}
 }
 
-// nextRow goes on to the next weight row, or returns.
+// nextRow starts the next weight row at the label row, or returns.
 func nextRow(a *file) {
-	a.f("ADDQ $4, %s", rOut)
-	a.f("DECQ %s", rRows)
+	a.f("ADDQ $4, {out}")
+	a.f("DECQ {rows}")
 	a.f("JNZ row")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
 // xmem addresses disp bytes into activation row b of this block.
-func xmem(b, disp int) string {
-	base := rXP
-	if b >= 4 {
-		base, b = rXP4, b-4
-	}
-	switch b {
-	case 0:
-		return mem(disp, base)
-	case 1:
-		return fmt.Sprintf("%d(%s)(%s*1)", disp, base, rXS)
-	case 2:
-		return fmt.Sprintf("%d(%s)(%s*2)", disp, base, rXS)
-	}
-	return fmt.Sprintf("%d(%s)(%s*1)", disp, base, rXS3)
-}
+func xmem(b, disp int) string { return upTo8(b, disp, "acts", "xStride") }
 
-// store writes scalar xmm s of activation row b to its output. Rows are stored
-// in ascending order; AX walks over them.
+// store writes the float in xmm s to the output of activation row b. Calls come in
+// ascending order of b; AX walks over the rows.
 func store(a *file, b int, s string) {
 	if b == 0 {
-		a.f("VMOVSS %s, (%s)", s, rOut)
-		a.f("MOVQ %s, AX", rOut)
+		a.f("VMOVSS %s, ({out})", s)
+		a.f("MOVQ {out}, AX")
 		return
 	}
-	a.f("ADDQ %s, AX", rOS)
+	a.f("ADDQ {outStride}, AX")
 	a.f("VMOVSS %s, (AX)", s)
 }
 
@@ -121,6 +107,7 @@ func sumY(a *file, v, t int) {
 	sumX(a, v, t)
 }
 
+// sumX is sumY for the 4 floats of xmm v.
 func sumX(a *file, v, t int) {
 	a.f("VPSHUFD $0x4e, %s, %s", x(v), x(t))
 	a.f("VADDPS %s, %s, %s", x(t), x(v), x(v))
@@ -128,13 +115,14 @@ func sumX(a *file, v, t int) {
 	a.f("VADDPS %s, %s, %s", x(t), x(v), x(v))
 }
 
-// prefetch reads ahead by dist bytes over the lines of one step.
+// prefetch prefetches the lines of one step of so many bytes, dist bytes beyond {w}.
 func prefetch(a *file, dist, bytes int) {
 	for i := 0; i < bytes; i += 64 {
-		a.f("PREFETCHT0 %d(%s)", dist+i, rW)
+		a.f("PREFETCHT0 %d({w})", dist+i)
 	}
 }
 
+// genDots writes the dot kernels, by level and type.
 func genDots(a *file) {
 	for _, k := range superblocks {
 		k.gen(a, k)
@@ -162,6 +150,7 @@ func genDots(a *file) {
 	}
 }
 
+// name is the name of the kernel of type t that multiplies batch activation rows.
 func name(t string, level string, batch int) string {
 	if batch == 1 {
 		return "dot" + t + level
@@ -169,6 +158,7 @@ func name(t string, level string, batch int) string {
 	return fmt.Sprintf("dot%s%sx%d", t, level, batch)
 }
 
+// doc is the comment of its declaration.
 func doc(t, level string, batch int) string {
 	if batch == 1 {
 		return fmt.Sprintf("%s multiplies %s weight rows with one activation row.", name(t, level, batch), t)

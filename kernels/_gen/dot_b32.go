@@ -7,14 +7,14 @@ import (
 )
 
 // A block32 is a type of blocks of 32 weights with one scale. Weights are made
-// unsigned for VPDPBUSD; what that adds, and a type's own minimum, is put right
-// through the sums d·Σq that ActQ8_32 activations carry.
+// unsigned for VPDPBUSD; the sums -128·Σq that ActQ8_32 activations carry correct for
+// that and multiply a type's own minimum.
 type block32 struct {
 	name   string
 	bytes  int
 	quants int    // offset of the quants
 	high   int    // offset of the fifth bits, 0 when there are none
-	add    int    // what unsigned weights are too large by
+	add    int    // what is added to weights to make them unsigned
 	min    bool   // w = d·q + m with m a half at offset 2
 	table  []int8 // signed values of nibbles, nil when they are numbers
 	e8     bool   // the scale is a power of two in one byte
@@ -36,7 +36,7 @@ var blocks32 = []block32{
 	{name: "MXFP4", bytes: 17, quants: 1, add: 128, table: mxfp4Values, e8: true},
 }
 
-// unsigned is the type's table plus 128, four times over for each 16-byte lane.
+// unsigned declares the type's values plus 128, once for each 16-byte lane of a vector.
 func (t block32) unsigned(a *file) string {
 	var b []byte
 	for range 4 {
@@ -47,121 +47,137 @@ func (t block32) unsigned(a *file) string {
 	return a.bytes("table"+t.name, b)
 }
 
-// avx512 takes eight blocks a step. Registers: Y0–3 and Y16–19 sums of a block
-// each, Y4 0x80s or low nibbles, Y6 weight scales, Y7 weights, Y9 minimums, Y10
-// nibble shifts, Y11 table or sixteens, X14 the row's sum; Y8, Y12 and Y13
-// scratch.
+// avx512 writes rowSum = Σ over blocks of d·dx·Σ w·x, eight blocks a step, so that scales
+// are read and sums are folded as vectors. VPDPBUSD multiplies unsigned weights with signed
+// activations; term takes off what made them unsigned.
 func (t block32) avx512(a *file) {
 	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 5)
+	a.use(
+		"mask", "Y4", // 0x0f in every byte, 0x80 for whole bytes
+		"scale", "Y6", // d of the step's blocks
+		"weights", "Y7", // 32 unsigned bytes
+		"min", "Y9", // -m/128 of the step's blocks
+		"shifts", "Y10", // 0 for low nibbles, 4 for high ones
+		"table", "Y11", // or sixteens
+		"rowSum", "X14",
+		"singles", "R14", // blocks that are no step of eight
+		"quants", "R15", // of activations, while acts has their scales
+		"t0", "Y8", "t1", "Y12", "t2", "Y13",
+		"high", "K2", // which weights have their fifth bit
+	)
+	a.useRow("sum", y, 0, 4)    // of blocks 0 to 3
+	a.useRow("upper", y, 16, 4) // of blocks 4 to 7
 	if t.whole {
 		a.f("MOVQ $0x8080808080808080, AX")
 	} else {
 		a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
 	}
-	a.f("VPBROADCASTQ AX, Y4")
+	a.f("VPBROADCASTQ AX, {mask}")
 	if !t.whole {
 		// Lanes of 16 bytes: low nibbles, high nibbles.
-		a.f("VMOVDQU %s, Y10", sym(a.bytes("nibbles", words(32, func(i int) uint16 { return uint16(i / 8 % 2 * 4) })), 0))
+		a.f("VMOVDQU %s, {shifts}", sym(a.bytes("nibbles", words(32, func(i int) uint16 { return uint16(i / 8 % 2 * 4) })), 0))
 	}
 	switch {
 	case t.table != nil:
-		a.f("VMOVDQU %s, Y11", sym(t.unsigned(a), 0))
+		a.f("VMOVDQU %s, {table}", sym(t.unsigned(a), 0))
 	case t.high > 0:
-		a.f("VMOVDQU %s, Y11", sym(a.bytes("sixteen", bytes.Repeat([]byte{16}, 64)), 0))
+		a.f("VMOVDQU %s, {table}", sym(a.bytes("sixteen", bytes.Repeat([]byte{16}, 64)), 0))
 	}
-	a.f("MOVQ %s, R14", rN)
-	a.f("ANDQ $7, R14") // single blocks
-	a.f("SHRQ $3, %s", rN)
+	a.f("MOVQ {blocks}, {singles}")
+	a.f("ANDQ $7, {singles}") // single blocks
+	a.f("SHRQ $3, {blocks}")
 	a.l("row")
-	a.f("MOVQ %s, %s", rX, rXP)
-	a.f("VPXOR X14, X14, X14")
-	a.f("MOVQ %s, %s", rN, rC)
-	a.f("TESTQ %s, %s", rC, rC)
+	a.f("MOVQ {x}, {acts}")
+	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")
+	a.f("MOVQ {blocks}, {left}")
+	a.f("TESTQ {left}, {left}")
 	a.f("JZ single")
 	a.l("block")
 	prefetch(a, 2048, 8*t.bytes)
 	t.scales8(a)
-	for _, r := range []int{0, 16} { // sums of four blocks each
+	for half, stem := range []string{"sum", "upper"} {
 		for j := range 4 {
-			b := r/4 + j
-			t.unpack(a, b*t.bytes)
-			a.f("VPXORD %s, %s, %s", y(r+j), y(r+j), y(r+j))
-			a.f("VPDPBUSD %s, Y7, %s", xmem(0, 32*b), y(r+j))
+			block, sum := 4*half+j, fmt.Sprintf("{%s%d}", stem, j)
+			t.unpack(a, block*t.bytes)
+			a.f("VPXORD %s, %s, %s", sum, sum, sum)
+			a.f("VPDPBUSD %s, {weights}, %s", xmem(0, 32*block), sum)
 		}
-		turnAdd(a, y, r, 8, 12, 13)
+		turnAdd(a, y, a.num(stem+"0"), a.num("t0"), a.num("t1"), a.num("t2"))
 	}
-	a.f("VSHUFI32X4 $0, Y16, Y0, Y1")
-	a.f("VSHUFI32X4 $3, Y16, Y0, Y0")
-	a.f("VPADDD Y1, Y0, Y0")
-	t.term(a, y, 0, 1)
+	a.f("VSHUFI32X4 $0, {upper0}, {sum0}, {sum1}")
+	a.f("VSHUFI32X4 $3, {upper0}, {sum0}, {sum0}")
+	a.f("VPADDD {sum1}, {sum0}, {sum0}")
+	t.term(a, y)
 	addInOrder(a, 8)
-	nextBlock(a, 1, 8*t.bytes, 320)
+	nextBlock(a, 8*t.bytes, 320)
 	a.f("JNZ block")
 	a.l("single")
-	a.f("MOVQ R14, %s", rC)
-	a.f("TESTQ %s, %s", rC, rC)
+	a.f("MOVQ {singles}, {left}")
+	a.f("TESTQ {left}, {left}")
 	a.f("JZ done")
-	a.f("MOVQ %s, R15", rXP) // quants advance by 32, scales by 4
+	a.f("MOVQ {acts}, {quants}") // quants advance by 32, scales by 4
 	a.l("one")
 	t.scale1(a)
 	t.unpack(a, 0)
-	a.f("VPXOR Y0, Y0, Y0")
-	a.f("VPDPBUSD (R15), Y7, Y0")
+	a.f("VPXOR {sum0}, {sum0}, {sum0}")
+	a.f("VPDPBUSD ({quants}), {weights}, {sum0}")
 	t.one(a)
 	a.l("done")
-	store(a, 0, "X14")
+	store(a, 0, "{rowSum}")
 	nextRow(a)
 }
 
-// one ends the step over a single block, whose sum is that of the dwords of Y0,
-// and the loop of such steps.
+// one adds a single block to {rowSum} and goes on to the next, at the label one; the
+// block's sum is that of the dwords of {sum0.y}.
 func (t block32) one(a *file) {
-	a.f("VEXTRACTI128 $1, Y0, X1")
-	a.f("VPADDD X1, X0, X0")
-	a.f("VPSHUFD $0x4e, X0, X1")
-	a.f("VPADDD X1, X0, X0")
-	a.f("VPSHUFD $0xb1, X0, X1")
-	a.f("VPADDD X1, X0, X0")
-	t.term(a, x, 0, 1)
-	a.f("VADDSS X0, X14, X14")
-	a.f("ADDQ $%d, %s", t.bytes, rW)
-	a.f("ADDQ $4, %s", rXP)
-	a.f("ADDQ $32, R15")
-	a.f("DECQ %s", rC)
+	a.f("VEXTRACTI128 $1, {sum0}, {sum1.x}")
+	a.f("VPADDD {sum1.x}, {sum0.x}, {sum0.x}")
+	a.f("VPSHUFD $0x4e, {sum0.x}, {sum1.x}")
+	a.f("VPADDD {sum1.x}, {sum0.x}, {sum0.x}")
+	a.f("VPSHUFD $0xb1, {sum0.x}, {sum1.x}")
+	a.f("VPADDD {sum1.x}, {sum0.x}, {sum0.x}")
+	t.term(a, x)
+	a.f("VADDSS {sum0.x}, {rowSum}, {rowSum}")
+	a.f("ADDQ $%d, {w}", t.bytes)
+	a.f("ADDQ $4, {acts}")
+	a.f("ADDQ $32, {quants}")
+	a.f("DECQ {left}")
 	a.f("JNZ one")
 }
 
-// term makes blocks' terms, floats in register r, of their sums there: as Go's
-// reference does, d·dx·sum, or dx·(d·sum + m·Σq) with d in register 6 and -m/128
-// in register 9. It reads as many scales as v's vectors hold; t is scratch.
-func (t block32) term(a *file, v func(int) string, r, tmp int) {
+// term makes each block's term, in place, of its sum in {sum0}: d·dx·(sum - add·Σq), or
+// with a minimum dx·(d·sum + m·Σq), rounded as Go's reference does. d is in {scale}, -m/128
+// in {min}, dx and -128·Σq with {acts}; v says how many blocks. {sum1} is scratch.
+func (t block32) term(a *file, v func(int) string) {
+	sum, tmp, scale := v(a.num("sum0")), v(a.num("sum1")), v(a.num("scale"))
 	if t.min {
-		a.f("VCVTDQ2PS %s, %s", v(r), v(r))
-		a.f("VMULPS %s, %s, %s", v(6), v(r), v(r))
-		a.f("VCVTDQ2PS %s, %s", xmem(0, 288), v(tmp))
-		a.f("VMULPS %s, %s, %s", v(9), v(tmp), v(tmp))
-		a.f("VADDPS %s, %s, %s", v(tmp), v(r), v(r))
-		a.f("VMULPS %s, %s, %s", xmem(0, 256), v(r), v(r))
+		min := v(a.num("min"))
+		a.f("VCVTDQ2PS %s, %s", sum, sum)
+		a.f("VMULPS %s, %s, %s", scale, sum, sum)
+		a.f("VCVTDQ2PS %s, %s", xmem(0, 288), tmp)
+		a.f("VMULPS %s, %s, %s", min, tmp, tmp)
+		a.f("VADDPS %s, %s, %s", tmp, sum, sum)
+		a.f("VMULPS %s, %s, %s", xmem(0, 256), sum, sum)
 		return
 	}
 	if raised := t.add; raised == 128 {
-		a.f("VPADDD %s, %s, %s", xmem(0, 288), v(r), v(r))
+		a.f("VPADDD %s, %s, %s", xmem(0, 288), sum, sum)
 	} else if raised > 0 {
-		a.f("VMOVDQU %s, %s", xmem(0, 288), v(tmp))
-		a.f("VPSRAD $%d, %s, %s", 7-bits.TrailingZeros(uint(raised)), v(tmp), v(tmp))
-		a.f("VPADDD %s, %s, %s", v(tmp), v(r), v(r))
+		a.f("VMOVDQU %s, %s", xmem(0, 288), tmp)
+		a.f("VPSRAD $%d, %s, %s", 7-bits.TrailingZeros(uint(raised)), tmp, tmp)
+		a.f("VPADDD %s, %s, %s", tmp, sum, sum)
 	}
-	a.f("VCVTDQ2PS %s, %s", v(r), v(r))
-	a.f("VMULPS %s, %s, %s", xmem(0, 256), v(6), v(tmp))
-	a.f("VMULPS %s, %s, %s", v(tmp), v(r), v(r))
+	a.f("VCVTDQ2PS %s, %s", sum, sum)
+	a.f("VMULPS %s, %s, %s", xmem(0, 256), scale, tmp)
+	a.f("VMULPS %s, %s, %s", tmp, sum, sum)
 }
 
-// minus128th is eight times -1/128.
+// minus128th is the operand of a vector of -1/128.
 func minus128th(a *file) string { return sym(a.bytes("minus128th", f32s(-1.0/128)), 0) }
 
-// turnAdd adds up each lane's four dwords of registers r to r+3, to the four
-// dwords of that lane of register r. t, u and w are scratch.
+// turnAdd adds up the four dwords of each 128-bit lane of registers r to r+3, to dwords 0
+// to 3 of that lane of register r: a transposition in which unpacked halves are added.
 func turnAdd(a *file, v func(int) string, r, t, u, w int) {
 	pair := func(i, d, s int) {
 		a.f("VPUNPCKLDQ %s, %s, %s", v(i+1), v(i), v(d))
@@ -175,56 +191,56 @@ func turnAdd(a *file, v func(int) string, r, t, u, w int) {
 	a.f("VPADDD %s, %s, %s", v(r+1), v(r), v(r))
 }
 
-// addInOrder adds the first n floats of register 0 to X14, one after the other.
-// X1 is scratch.
+// addInOrder adds the first n floats of {sum0} to {rowSum}, one after the other, as Go's
+// reference does. {sum1} is scratch.
 func addInOrder(a *file, n int) {
 	for i := range n {
 		switch {
 		case i == 4:
-			a.f("VEXTRACTF128 $1, Y0, X0")
+			a.f("VEXTRACTF128 $1, {sum0.y}, {sum0.x}")
 			fallthrough
 		case i == 0:
-			a.f("VADDSS X0, X14, X14")
+			a.f("VADDSS {sum0.x}, {rowSum.x}, {rowSum.x}")
 		default:
-			a.f("VPSHUFD $%d, X0, X1", i%4)
-			a.f("VADDSS X1, X14, X14")
+			a.f("VPSHUFD $%d, {sum0.x}, {sum1.x}", i%4)
+			a.f("VADDSS {sum1.x}, {rowSum.x}, {rowSum.x}")
 		}
 	}
 }
 
-// scales8 reads the scales of eight blocks to Y6 and their minimums,
-// times -1/128, to Y9.
+// scales8 reads the scales of eight blocks to floats in {scale} and their minimums, times
+// -1/128, to {min}. {t0} and {t1} are scratch.
 func (t block32) scales8(a *file) {
 	if !t.min && !t.e8 {
-		a.f("VPXOR X6, X6, X6")
+		a.f("VPXOR {scale.x}, {scale.x}, {scale.x}")
 		for j := range 8 {
-			a.f("VPINSRW $%d, %d(%s), X6, X6", j, j*t.bytes, rW)
+			a.f("VPINSRW $%d, %d({w}), {scale.x}, {scale.x}", j, j*t.bytes)
 		}
-		a.f("VCVTPH2PS X6, Y6")
+		a.f("VCVTPH2PS {scale.x}, {scale}")
 		return
 	}
-	for i, v := range []string{"X6", "X8"} {
-		a.f("VMOVD %d(%s), %s", 4*i*t.bytes, rW, v)
+	for i, v := range []string{"{scale.x}", "{t0.x}"} {
+		a.f("VMOVD %d({w}), %s", 4*i*t.bytes, v)
 		for j := 1; j < 4; j++ {
-			a.f("VPINSRD $%d, %d(%s), %s, %s", j, (4*i+j)*t.bytes, rW, v, v)
+			a.f("VPINSRD $%d, %d({w}), %s, %s", j, (4*i+j)*t.bytes, v, v)
 		}
 	}
-	a.f("VINSERTI128 $1, X8, Y6, Y6")
+	a.f("VINSERTI128 $1, {t0.x}, {scale}, {scale}")
 	if t.e8 {
-		a.f("VPAND %s, Y6, Y6", sym(a.bytes("kff", dwords(8, func(int) uint32 { return 0xff })), 0))
-		e8m0(a, y, 6, 8, 12)
+		a.f("VPAND %s, {scale}, {scale}", sym(a.bytes("kff", dwords(8, func(int) uint32 { return 0xff })), 0))
+		e8m0(a, y, a.num("scale"), a.num("t0"), a.num("t1"))
 		return
 	}
-	a.f("VPSRLD $16, Y6, Y9") // d low, m high
-	a.f("VPMOVDW Y9, X9")
-	a.f("VCVTPH2PS X9, Y9")
-	a.f("VMULPS %s, Y9, Y9", minus128th(a))
-	a.f("VPMOVDW Y6, X6")
-	a.f("VCVTPH2PS X6, Y6")
+	a.f("VPSRLD $16, {scale}, {min}") // d low, m high
+	a.f("VPMOVDW {min}, {min.x}")
+	a.f("VCVTPH2PS {min.x}, {min}")
+	a.f("VMULPS %s, {min}, {min}", minus128th(a))
+	a.f("VPMOVDW {scale}, {scale.x}")
+	a.f("VCVTPH2PS {scale.x}, {scale}")
 }
 
-// e8m0 turns each dword e below 256 of register r into 2^(e-128), the least two
-// of which are subnormal numbers; t and u are scratch.
+// e8m0 turns each dword e below 256 of register r into 2^(e-128): e-1 is the exponent's
+// bits, but for the least two, which are subnormal. t and u are scratch.
 func e8m0(a *file, v func(int) string, r, t, u int) {
 	one := a.bytes("kone", dwords(16, func(int) uint32 { return 1 }))
 	least := a.bytes("kleast", dwords(16, func(int) uint32 { return 0x00200000 }))
@@ -236,61 +252,75 @@ func e8m0(a *file, v func(int) string, r, t, u int) {
 	a.f("VPMAXSD %s, %s, %s", v(t), v(r), v(r))
 }
 
-// scale1 is scales8 for one block, to the low floats of X6 and X9.
+// scale1 is scales8 for one block, to the low floats of {scale} and {min}.
 func (t block32) scale1(a *file) {
 	if t.e8 {
-		a.f("MOVBLZX (%s), AX", rW)
-		a.f("VMOVD AX, X6")
-		e8m0(a, x, 6, 8, 12)
+		a.f("MOVBLZX ({w}), AX")
+		a.f("VMOVD AX, {scale.x}")
+		e8m0(a, x, a.num("scale"), a.num("t0"), a.num("t1"))
 		return
 	}
 	half := func(disp int, v string) {
-		a.f("MOVWLZX %d(%s), AX", disp, rW)
+		a.f("MOVWLZX %d({w}), AX", disp)
 		a.f("VMOVD AX, %s", v)
 		a.f("VCVTPH2PS %s, %s", v, v)
 	}
-	half(0, "X6")
+	half(0, "{scale.x}")
 	if t.min {
-		half(2, "X9")
-		a.f("VMULSS %s, X9, X9", minus128th(a))
+		half(2, "{min.x}")
+		a.f("VMULSS %s, {min.x}, {min.x}", minus128th(a))
 	}
 }
 
-// unpack unpacks the block at disp to 32 unsigned bytes in Y7.
+// unpack makes the block at {w}+disp 32 unsigned bytes in {weights}: low and high nibbles by
+// one variable shift, then the fifth bits by masked addition or the table by VPSHUFB.
 func (t block32) unpack(a *file, disp int) {
 	if t.whole {
-		a.f("VPXOR %d(%s), Y4, Y7", disp+t.quants, rW)
+		a.f("VPXOR %d({w}), {mask}, {weights}", disp+t.quants)
 		return
 	}
-	a.f("VBROADCASTI128 %d(%s), Y7", disp+t.quants, rW)
-	a.f("VPSRLVW Y10, Y7, Y7")
-	a.f("VPAND Y4, Y7, Y7")
+	a.f("VBROADCASTI128 %d({w}), {weights}", disp+t.quants)
+	a.f("VPSRLVW {shifts}, {weights}, {weights}")
+	a.f("VPAND {mask}, {weights}, {weights}")
 	switch {
 	case t.table != nil:
-		a.f("VPSHUFB Y7, Y11, Y7")
+		a.f("VPSHUFB {weights}, {table}, {weights}")
 	case t.high > 0:
-		a.f("KMOVD %d(%s), K2", disp+t.high, rW)
-		a.f("VPADDB Y11, Y7, K2, Y7")
+		a.f("KMOVD %d({w}), {high}", disp+t.high)
+		a.f("VPADDB {table}, {weights}, {high}, {weights}")
 	}
 }
 
-// avx2 takes four blocks a step. Signed weights: |w| times sign(w)·x, since
-// VPMADDUBSW wants one unsigned side (|q| ≤ 127 on the activation side, so the
-// sign flip cannot overflow). Types with a minimum have unsigned ones.
+// avx2 writes what avx512 does, four blocks a step. VPMADDUBSW wants one unsigned side, so
+// signed weights enter as |w| with their sign moved to x (VPSIGNB; |x| ≤ 127, so that
+// cannot overflow). Types with a minimum have unsigned weights as they are.
 func (t block32) avx2(a *file) {
 	signed := t
 	signed.add = 0
 	a.function(name(t.name, "AVX2", 1), dotParams, 56, doc(t.name, "AVX2", 1))
 	prologue(a, 1, 5)
-	// Y0–3 sums of four blocks, Y4, Y5 and Y8 scratch, X6 scales, Y7 offset or
-	// table, X9 minimums, Y10 bit shuffle, Y11 bits, Y12 sixteens, Y13 low
-	// nibbles, X14 the row's sum, Y15 ones; R13 walks the scales, R15 the quants,
-	// R14 counts single blocks, BX is the half of a group.
-	a.f("VPCMPEQW Y15, Y15, Y15")
-	a.f("VPSRLW $15, Y15, Y15")
+	a.use(
+		"scale", "X6", // d of the step's blocks
+		"table", "Y7", // of values, or what to subtract from the weights
+		"min", "X9", // -m/128 of the step's blocks
+		"spread", "Y10", // byte i takes byte i/8
+		"bits", "Y11", // bit i%8 of byte i
+		"sixteens", "Y12",
+		"mask", "Y13", // 0x0f in every byte
+		"rowSum", "X14",
+		"ones", "Y15", // words of one
+		"singles", "R14", // blocks that are no step of four
+		"quants", "R15", // of activations, while acts has their scales
+		"half", "BX", // of the group of 256 activations: 0 or 1
+		"weights", "Y4", // 32 bytes
+		"t0", "Y5", "t1", "Y8",
+	)
+	a.useRow("sum", y, 0, 4) // of blocks 0 to 3
+	a.f("VPCMPEQW {ones}, {ones}, {ones}")
+	a.f("VPSRLW $15, {ones}, {ones}")
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VMOVQ AX, X13")
-	a.f("VPBROADCASTQ X13, Y13")
+	a.f("VMOVQ AX, {mask.x}")
+	a.f("VPBROADCASTQ {mask.x}, {mask}")
 	switch {
 	case t.table != nil:
 		var b []byte
@@ -299,120 +329,120 @@ func (t block32) avx2(a *file) {
 				b = append(b, byte(v))
 			}
 		}
-		a.f("VMOVDQU %s, Y7", sym(a.bytes("signed"+t.name, b), 0))
+		a.f("VMOVDQU %s, {table}", sym(a.bytes("signed"+t.name, b), 0))
 	case t.add > 0 && !t.whole:
-		a.f("VMOVDQU %s, Y7", sym(a.bytes(fmt.Sprintf("bytes%d", t.add), bytes.Repeat([]byte{byte(t.add)}, 32)), 0))
+		a.f("VMOVDQU %s, {table}", sym(a.bytes(fmt.Sprintf("bytes%d", t.add), bytes.Repeat([]byte{byte(t.add)}, 32)), 0))
 	}
 	if t.high > 0 {
-		spread := make([]byte, 32) // byte i of the result looks at byte i/8
+		spread := make([]byte, 32) // byte i of the result is byte i/8
 		bit := make([]byte, 32)
 		for i := range 32 {
 			spread[i], bit[i] = byte(i/8), 1<<(i%8)
 		}
-		a.f("VMOVDQU %s, Y10", sym(a.bytes("spread", spread), 0))
-		a.f("VMOVDQU %s, Y11", sym(a.bytes("bits", bit), 0))
-		a.f("VMOVDQU %s, Y12", sym(a.bytes("sixteen", bytes.Repeat([]byte{16}, 64)), 0))
+		a.f("VMOVDQU %s, {spread}", sym(a.bytes("spread", spread), 0))
+		a.f("VMOVDQU %s, {bits}", sym(a.bytes("bits", bit), 0))
+		a.f("VMOVDQU %s, {sixteens}", sym(a.bytes("sixteen", bytes.Repeat([]byte{16}, 64)), 0))
 	}
-	a.f("MOVQ %s, R14", rN)
-	a.f("ANDQ $3, R14")
-	a.f("SHRQ $2, %s", rN)
+	a.f("MOVQ {blocks}, {singles}")
+	a.f("ANDQ $3, {singles}")
+	a.f("SHRQ $2, {blocks}")
 	a.l("row")
-	a.f("MOVQ %s, %s", rX, rXP)
-	a.f("MOVQ %s, R15", rX)
-	a.f("XORQ BX, BX")
-	a.f("VPXOR X14, X14, X14")
-	a.f("MOVQ %s, %s", rN, rC)
-	a.f("TESTQ %s, %s", rC, rC)
+	a.f("MOVQ {x}, {acts}")
+	a.f("MOVQ {x}, {quants}")
+	a.f("XORQ {half}, {half}")
+	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")
+	a.f("MOVQ {blocks}, {left}")
+	a.f("TESTQ {left}, {left}")
 	a.f("JZ single")
 	a.l("block")
 	prefetch(a, 2048, 4*t.bytes)
 	for j := range 4 {
 		t.block(a, j)
 	}
-	turnAdd(a, y, 0, 4, 5, 8)
-	a.f("VEXTRACTI128 $1, Y0, X1")
-	a.f("VPADDD X1, X0, X0")
+	turnAdd(a, y, a.num("sum0"), a.num("weights"), a.num("t0"), a.num("t1"))
+	a.f("VEXTRACTI128 $1, {sum0}, {sum1.x}")
+	a.f("VPADDD {sum1.x}, {sum0.x}, {sum0.x}")
 	insert := func(v, op string, disp, step int) {
 		a.f("VPXOR %s, %s, %s", v, v, v)
 		for j := range 4 {
-			a.f("%s $%d, %d(%s), %s, %s", op, step*j, disp+j*t.bytes, rW, v, v)
+			a.f("%s $%d, %d({w}), %s, %s", op, step*j, disp+j*t.bytes, v, v)
 		}
 	}
 	if t.e8 {
-		insert("X6", "VPINSRB", 0, 4)
-		e8m0(a, x, 6, 4, 5)
+		insert("{scale}", "VPINSRB", 0, 4)
+		e8m0(a, x, a.num("scale"), a.num("weights"), a.num("t0"))
 	} else {
-		insert("X6", "VPINSRW", 0, 1)
-		a.f("VCVTPH2PS X6, X6")
+		insert("{scale}", "VPINSRW", 0, 1)
+		a.f("VCVTPH2PS {scale}, {scale}")
 	}
 	if t.min {
-		insert("X9", "VPINSRW", 2, 1)
-		a.f("VCVTPH2PS X9, X9")
-		a.f("VMULPS %s, X9, X9", minus128th(a))
+		insert("{min}", "VPINSRW", 2, 1)
+		a.f("VCVTPH2PS {min}, {min}")
+		a.f("VMULPS %s, {min}, {min}", minus128th(a))
 	}
-	signed.term(a, x, 0, 1)
+	signed.term(a, x)
 	addInOrder(a, 4)
-	a.f("ADDQ $%d, %s", 4*t.bytes, rW)
-	a.f("ADDQ $16, %s", rXP)
-	a.f("SUBQ $-128, R15")
-	a.f("XORQ $1, BX")
+	a.f("ADDQ $%d, {w}", 4*t.bytes)
+	a.f("ADDQ $16, {acts}")
+	a.f("SUBQ $-128, {quants}")
+	a.f("XORQ $1, {half}")
 	a.f("JNZ next")
-	a.f("ADDQ $288, %s", rXP) // to the next group of 320
-	a.f("ADDQ $64, R15")
+	a.f("ADDQ $288, {acts}") // to the next group of 320
+	a.f("ADDQ $64, {quants}")
 	a.l("next")
-	a.f("DECQ %s", rC)
+	a.f("DECQ {left}")
 	a.f("JNZ block")
 	a.l("single")
-	a.f("MOVQ R14, %s", rC)
-	a.f("TESTQ %s, %s", rC, rC)
+	a.f("MOVQ {singles}, {left}")
+	a.f("TESTQ {left}, {left}")
 	a.f("JZ done")
 	a.l("one")
 	t.block(a, 0)
 	if t.e8 {
-		a.f("MOVBLZX (%s), AX", rW)
-		a.f("VMOVD AX, X6")
-		e8m0(a, x, 6, 4, 5)
+		a.f("MOVBLZX ({w}), AX")
+		a.f("VMOVD AX, {scale}")
+		e8m0(a, x, a.num("scale"), a.num("weights"), a.num("t0"))
 	} else {
 		t.scale1(a)
 	}
 	signed.one(a)
 	a.l("done")
-	store(a, 0, "X14")
+	store(a, 0, "{rowSum}")
 	nextRow(a)
 }
 
-// block sums the products of block j of a step to the dwords of ymm j.
+// block sums the products of block j of a step to the dwords of {sum j}.
 func (t block32) block(a *file, j int) {
 	w, quants := j*t.bytes, j*t.bytes+t.quants
 	if t.whole {
-		a.f("VMOVDQU %d(%s), Y4", quants, rW)
+		a.f("VMOVDQU %d({w}), {weights}", quants)
 	} else {
-		a.f("VMOVDQU %d(%s), X4", quants, rW)
-		a.f("VPSRLW $4, X4, X5")
-		a.f("VINSERTI128 $1, X5, Y4, Y4")
-		a.f("VPAND Y13, Y4, Y4")
+		a.f("VMOVDQU %d({w}), {weights.x}", quants)
+		a.f("VPSRLW $4, {weights.x}, {t0.x}")
+		a.f("VINSERTI128 $1, {t0.x}, {weights}, {weights}")
+		a.f("VPAND {mask}, {weights}, {weights}")
 	}
 	if t.high > 0 {
-		a.f("VPBROADCASTD %d(%s), Y5", w+t.high, rW)
-		a.f("VPSHUFB Y10, Y5, Y5")
-		a.f("VPAND Y11, Y5, Y5")
-		a.f("VPCMPEQB Y11, Y5, Y5")
-		a.f("VPAND Y12, Y5, Y5")
-		a.f("VPOR Y5, Y4, Y4")
+		a.f("VPBROADCASTD %d({w}), {t0}", w+t.high)
+		a.f("VPSHUFB {spread}, {t0}, {t0}")
+		a.f("VPAND {bits}, {t0}, {t0}")
+		a.f("VPCMPEQB {bits}, {t0}, {t0}")
+		a.f("VPAND {sixteens}, {t0}, {t0}")
+		a.f("VPOR {t0}, {weights}, {weights}")
 	}
 	switch {
 	case t.table != nil:
-		a.f("VPSHUFB Y4, Y7, Y4")
+		a.f("VPSHUFB {weights}, {table}, {weights}")
 	case t.add > 0 && !t.whole:
-		a.f("VPSUBB Y7, Y4, Y4")
+		a.f("VPSUBB {table}, {weights}, {weights}")
 	}
 	if t.min {
-		a.f("VPMADDUBSW %d(R15), Y4, %s", 32*j, y(j))
+		a.f("VPMADDUBSW %d({quants}), {weights}, %s", 32*j, y(j))
 	} else {
-		a.f("VMOVDQU %d(R15), Y5", 32*j)
-		a.f("VPSIGNB Y4, Y4, Y8")
-		a.f("VPSIGNB Y4, Y5, Y5")
-		a.f("VPMADDUBSW Y5, Y8, %s", y(j))
+		a.f("VMOVDQU %d({quants}), {t0}", 32*j)
+		a.f("VPSIGNB {weights}, {weights}, {t1}")
+		a.f("VPSIGNB {weights}, {t0}, {t0}")
+		a.f("VPMADDUBSW {t0}, {t1}, %s", y(j))
 	}
-	a.f("VPMADDWD Y15, %s, %s", y(j), y(j))
+	a.f("VPMADDWD {ones}, %s, %s", fmt.Sprintf("{sum%d}", j), fmt.Sprintf("{sum%d}", j))
 }

@@ -2,14 +2,15 @@ package main
 
 import "fmt"
 
-// floatAhead is how many bytes ahead of the rows at hand weights are fetched.
+// floatAhead is how many bytes ahead of {w} weights are prefetched.
 const floatAhead = 2048
 
-// Floating-point weights meet float32 activations. n is a multiple of the
-// vector; the Go wrapper adds what is left over.
+// Floating-point weights are multiplied with float32 activations. n is a multiple of the
+// vector; the Go wrapper adds the rest.
 
 var floatTypes = []string{"F16", "BF16", "F32"}
 
+// elem is the bytes of a weight.
 func elem(t string) int {
 	if t == "F32" {
 		return 4
@@ -23,6 +24,7 @@ func loadZ(a *file, t, m string, r int) { loadFloats(a, t, m, z(r)) }
 // loadY reads 8 weights from m into ymm r.
 func loadY(a *file, t, m string, r int) { loadFloats(a, t, m, y(r)) }
 
+// loadFloats reads a vector of weights from operand m into register r, as float32.
 func loadFloats(a *file, t, m, r string) {
 	switch t {
 	case "F16":
@@ -35,18 +37,19 @@ func loadFloats(a *file, t, m, r string) {
 	}
 }
 
+// floatsAVX512 writes floatDot in vectors of 16.
 func floatsAVX512(a *file, t string, batch int) {
 	floatDot(a, t, "AVX512", batch, 16, loadZ, z, sumZ)
 }
 
+// floatsAVX2 writes floatDot in vectors of 8.
 func floatsAVX2(a *file, t string, batch int) {
 	floatDot(a, t, "AVX2", batch, 8, loadY, y, sumY)
 }
 
-// floatDot keeps one running sum per result, whatever it does at a time, so a
-// result's bits do not depend on the batch. The latency of FMA is hidden by
-// doing four results at once: four activation rows with one weight row, or four
-// weight rows with one activation row (what is left of them one by one).
+// floatDot writes Σ w·x with one running vector per result, so that a result's bits do not
+// depend on the batch. Four results at once hide the latency of FMA: four activation rows
+// with one weight row, or with AVX2 four weight rows with one activation row.
 func floatDot(a *file, t, level string, batch, lanes int,
 	load func(*file, string, string, int), v func(int) string, sum func(*file, int, int)) {
 	a.function(name(t, level, batch), dotParams, 56, doc(t, level, batch))
@@ -57,40 +60,46 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	prologue(a, batch, shift)
 	size := elem(t)
 	if batch == 4 {
+		const weights, tmp = 4, 5 // sums are 0 to 3
 		a.l("row")
-		a.f("MOVQ %s, %s", rX, rXP)
-		a.f("MOVQ %s, %s", rN, rC)
+		a.f("MOVQ {x}, {acts}")
+		a.f("MOVQ {blocks}, {left}")
 		for b := range batch {
 			a.f("VXORPS %s, %s, %s", v(b), v(b), v(b))
 		}
 		a.l("block")
-		a.f("PREFETCHT0 %d(%s)", floatAhead, rW)
-		load(a, t, mem(0, rW), 4)
+		a.f("PREFETCHT0 %d({w})", floatAhead)
+		load(a, t, mem(0, "{w}"), weights)
 		for b := range batch {
-			a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(4), v(b))
+			a.f("VFMADD231PS %s, %s, %s", xmem(b, 0), v(weights), v(b))
 		}
-		a.f("ADDQ $%d, %s", lanes*size, rW)
-		a.f("ADDQ $%d, %s", 4*lanes, rXP)
-		a.f("DECQ %s", rC)
+		a.f("ADDQ $%d, {w}", lanes*size)
+		a.f("ADDQ $%d, {acts}", 4*lanes)
+		a.f("DECQ {left}")
 		a.f("JNZ block")
 		for b := range batch {
-			sum(a, b, 5)
+			sum(a, b, tmp)
 			store(a, b, x(b))
 		}
-		a.f("ADDQ $4, %s", rOut)
-		a.f("DECQ %s", rRows)
+		a.f("ADDQ $4, {out}")
+		a.f("DECQ {rows}")
 		a.f("JNZ row")
 		a.f("VZEROUPPER")
 		a.f("RET")
 		return
 	}
-	// R8 is a weight row's bytes, R9 three times that.
-	a.f("MOVQ %s, R8", rN)
-	a.f("IMULQ $%d, R8", lanes*size)
-	a.f("LEAQ (R8)(R8*2), R9")
-	// Memory flows best row after row, without being asked ahead, and a vector of
-	// sixteen is long enough for the chain of sums not to be what is waited for.
-	// Vectors of eight take four rows, which have to be fetched ahead.
+	a.use(
+		"wStride", "R8", // a weight row's bytes
+		"wStride3", "R9", // three times that
+		"ahead", "R11", // what to prefetch
+	)
+	a.f("MOVQ {blocks}, {wStride}")
+	a.f("IMULQ $%d, {wStride}", lanes*size)
+	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
+	const acts, weights, tmp = 4, 5, 5 // sums are 0 to 3
+	// Row after row without prefetching is fastest from memory, and with vectors of
+	// sixteen the latency of the chain of sums is hidden by loads.
+	// Vectors of eight take four rows, which have to be prefetched.
 	groups := []int{4, 1}
 	if lanes == 16 {
 		groups = []int{1}
@@ -98,43 +107,43 @@ func floatDot(a *file, t, level string, batch, lanes int,
 	ahead := len(groups) > 1
 	for _, rows := range groups {
 		row, block, done := fmt.Sprintf("row%d", rows), fmt.Sprintf("block%d", rows), fmt.Sprintf("done%d", rows)
-		at := []string{mem(0, rW), fmt.Sprintf("(%s)(R8*1)", rW), fmt.Sprintf("(%s)(R8*2)", rW), fmt.Sprintf("(%s)(R9*1)", rW)}
+		at := []string{mem(0, "{w}"), fmt.Sprintf("(%s)({wStride}*1)", "{w}"), fmt.Sprintf("(%s)({wStride}*2)", "{w}"), fmt.Sprintf("(%s)({wStride3}*1)", "{w}")}
 		a.l(row)
-		a.f("CMPQ %s, $%d", rRows, rows)
+		a.f("CMPQ {rows}, $%d", rows)
 		a.f("JLT %s", done)
 		if ahead {
-			a.f("LEAQ %d(%s)(R8*%d), R11", floatAhead, rW, rows)
+			a.f("LEAQ %d({w})({wStride}*%d), {ahead}", floatAhead, rows)
 		}
-		a.f("MOVQ %s, %s", rX, rXP)
-		a.f("MOVQ %s, %s", rN, rC)
+		a.f("MOVQ {x}, {acts}")
+		a.f("MOVQ {blocks}, {left}")
 		for r := range rows {
 			a.f("VXORPS %s, %s, %s", v(r), v(r), v(r))
 		}
 		a.l(block)
-		a.f("VMOVUPS (%s), %s", rXP, v(4))
+		a.f("VMOVUPS ({acts}), %s", v(acts))
 		for r := range rows {
 			if ahead && r*lanes*size%64 == 0 {
-				a.f("PREFETCHT0 %d(R11)", r*lanes*size)
+				a.f("PREFETCHT0 %d({ahead})", r*lanes*size)
 			}
-			load(a, t, at[r], 5)
-			a.f("VFMADD231PS %s, %s, %s", v(4), v(5), v(r))
+			load(a, t, at[r], weights)
+			a.f("VFMADD231PS %s, %s, %s", v(acts), v(weights), v(r))
 		}
-		a.f("ADDQ $%d, %s", lanes*size, rW)
+		a.f("ADDQ $%d, {w}", lanes*size)
 		if ahead {
-			a.f("ADDQ $%d, R11", rows*lanes*size)
+			a.f("ADDQ $%d, {ahead}", rows*lanes*size)
 		}
-		a.f("ADDQ $%d, %s", 4*lanes, rXP)
-		a.f("DECQ %s", rC)
+		a.f("ADDQ $%d, {acts}", 4*lanes)
+		a.f("DECQ {left}")
 		a.f("JNZ %s", block)
 		for r := range rows {
-			sum(a, r, 5)
-			a.f("VMOVSS %s, %d(%s)", x(r), 4*r, rOut)
+			sum(a, r, tmp)
+			a.f("VMOVSS %s, %d({out})", x(r), 4*r)
 		}
 		if rows == 4 {
-			a.f("ADDQ R9, %s", rW)
+			a.f("ADDQ {wStride3}, {w}")
 		}
-		a.f("ADDQ $%d, %s", 4*rows, rOut)
-		a.f("SUBQ $%d, %s", rows, rRows)
+		a.f("ADDQ $%d, {out}", 4*rows)
+		a.f("SUBQ $%d, {rows}", rows)
 		a.f("JMP %s", row)
 		a.l(done)
 	}
@@ -149,47 +158,59 @@ func floatDot(a *file, t, level string, batch, lanes int,
 // n is a multiple of the vector; stride is in bytes.
 const sumParams = "dst *float32, n int, w *byte, rows, stride int, p *float32"
 
+// sumRowsAVX512 and sumRowsAVX2 write sumRows in vectors of 16 and of 8.
 func sumRowsAVX512(a *file, t string) { sumRows(a, t, "AVX512", 16, loadZ, z) }
 func sumRowsAVX2(a *file, t string)   { sumRows(a, t, "AVX2", 8, loadY, y) }
 
+// sumRows writes a sum kernel: columns in strips of vectors held in registers, to which the
+// rows are added in ascending order.
 func sumRows(a *file, t, level string, lanes int, load func(*file, string, string, int), v func(int) string) {
 	fn := "sumRows" + t + level
 	a.function(fn, sumParams, 48, fmt.Sprintf("%s adds rows of %s to dst, each times its factor in p.", fn, t))
+	a.use(
+		"dst", "DI", "n", "DX",
+		"columns", "R9", // the first row's weights of this strip
+		"rows", "R10", "stride", "R8", "p", "R11",
+		"w", "SI", // next weights
+		"factor", "BX", // address of p of this row
+		"left", "CX", // rows
+	)
+	const scale, weights = 4, 5 // sums are 0 to 3
 	size := elem(t)
-	a.f("MOVQ dst+0(FP), DI")
-	a.f("MOVQ n+8(FP), DX")
-	a.f("MOVQ w+16(FP), R9")
-	a.f("MOVQ rows+24(FP), R10")
-	a.f("MOVQ stride+32(FP), R8")
-	a.f("MOVQ p+40(FP), R11")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ n+8(FP), {n}")
+	a.f("MOVQ w+16(FP), {columns}")
+	a.f("MOVQ rows+24(FP), {rows}")
+	a.f("MOVQ stride+32(FP), {stride}")
+	a.f("MOVQ p+40(FP), {p}")
 	// Columns in strips of four vectors held in registers, then of one.
 	for _, strip := range []int{4, 1} {
 		top, row, done := fmt.Sprintf("strip%d", strip), fmt.Sprintf("row%d", strip), fmt.Sprintf("done%d", strip)
 		a.l(top)
-		a.f("CMPQ DX, $%d", strip*lanes)
+		a.f("CMPQ {n}, $%d", strip*lanes)
 		a.f("JLT %s", done)
 		for i := range strip {
-			a.f("VMOVUPS %d(DI), %s", 4*i*lanes, v(i))
+			a.f("VMOVUPS %d({dst}), %s", 4*i*lanes, v(i))
 		}
-		a.f("MOVQ R9, %s", rW)
-		a.f("MOVQ R11, BX")
-		a.f("MOVQ R10, CX")
+		a.f("MOVQ {columns}, {w}")
+		a.f("MOVQ {p}, {factor}")
+		a.f("MOVQ {rows}, {left}")
 		a.l(row)
-		a.f("VBROADCASTSS (BX), %s", v(4))
+		a.f("VBROADCASTSS ({factor}), %s", v(scale))
 		for i := range strip {
-			load(a, t, mem(i*lanes*size, rW), 5+i)
-			a.f("VFMADD231PS %s, %s, %s", v(5+i), v(4), v(i))
+			load(a, t, mem(i*lanes*size, "{w}"), weights+i)
+			a.f("VFMADD231PS %s, %s, %s", v(weights+i), v(scale), v(i))
 		}
-		a.f("ADDQ R8, %s", rW)
-		a.f("ADDQ $4, BX")
-		a.f("DECQ CX")
+		a.f("ADDQ {stride}, {w}")
+		a.f("ADDQ $4, {factor}")
+		a.f("DECQ {left}")
 		a.f("JNZ %s", row)
 		for i := range strip {
-			a.f("VMOVUPS %s, %d(DI)", v(i), 4*i*lanes)
+			a.f("VMOVUPS %s, %d({dst})", v(i), 4*i*lanes)
 		}
-		a.f("ADDQ $%d, DI", 4*strip*lanes)
-		a.f("ADDQ $%d, R9", strip*lanes*size)
-		a.f("SUBQ $%d, DX", strip*lanes)
+		a.f("ADDQ $%d, {dst}", 4*strip*lanes)
+		a.f("ADDQ $%d, {columns}", strip*lanes*size)
+		a.f("SUBQ $%d, {n}", strip*lanes)
 		a.f("JMP %s", top)
 		a.l(done)
 	}

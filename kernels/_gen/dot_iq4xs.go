@@ -4,123 +4,144 @@ package main
 // 32. Sums of table values reach 4·241·127, too large for the words VPDPWSSD
 // would want, so sub-blocks are scaled as dwords.
 
-// iq4Scales makes eight scales less 32, dwords in Y6; X8 is scratch.
+// iq4Scales unpacks the scales of the block at {w}, less 32, to eight dwords in
+// {scales.y}. {t0} is scratch.
 func iq4Scales(a *file) {
 	low := a.bytes("iq4Low", dwords(8, func(i int) uint32 { return uint32(4 * i) }))
 	high := a.bytes("iq4High", dwords(8, func(i int) uint32 { return uint32(2 * i) }))
 	k0f := a.bytes("dword15", dwords(8, func(int) uint32 { return 15 }))
 	k03 := a.bytes("dword3", dwords(8, func(int) uint32 { return 3 }))
 	k32 := a.bytes("dword32", dwords(8, func(int) uint32 { return 32 }))
-	a.f("VPBROADCASTD 4(%s), Y6", rW)
-	a.f("VPSRLVD %s, Y6, Y6", sym(low, 0))
-	a.f("VPAND %s, Y6, Y6", sym(k0f, 0))
-	a.f("MOVWLZX 2(%s), AX", rW)
-	a.f("VMOVD AX, X8")
-	a.f("VPBROADCASTD X8, Y8")
-	a.f("VPSRLVD %s, Y8, Y8", sym(high, 0))
-	a.f("VPAND %s, Y8, Y8", sym(k03, 0))
-	a.f("VPSLLD $4, Y8, Y8")
-	a.f("VPOR Y8, Y6, Y6")
-	a.f("VPSUBD %s, Y6, Y6", sym(k32, 0))
+	a.f("VPBROADCASTD 4({w}), {scales.y}")
+	a.f("VPSRLVD %s, {scales.y}, {scales.y}", sym(low, 0))
+	a.f("VPAND %s, {scales.y}, {scales.y}", sym(k0f, 0))
+	a.f("MOVWLZX 2({w}), AX")
+	a.f("VMOVD AX, {t0.x}")
+	a.f("VPBROADCASTD {t0.x}, {t0.y}")
+	a.f("VPSRLVD %s, {t0.y}, {t0.y}", sym(high, 0))
+	a.f("VPAND %s, {t0.y}, {t0.y}", sym(k03, 0))
+	a.f("VPSLLD $4, {t0.y}, {t0.y}")
+	a.f("VPOR {t0.y}, {scales.y}, {scales.y}")
+	a.f("VPSUBD %s, {scales.y}, {scales.y}", sym(k32, 0))
 }
 
+// iq4xsAVX512 writes rowSum = Σ d·dx·Σ scale·Σ (table[w]+128)·x, less 128·scale·Σx of each
+// sub-block. VPSHUFB looks the weights up, 64 at a time; VPERMD spreads the scales.
 func iq4xsAVX512(a *file) {
 	a.function(name("IQ4XS", "AVX512", 1), dotParams, 56, doc("IQ4XS", "AVX512", 1))
 	prologue(a, 1, 8)
+	a.use(
+		"mask", "Z4", // 0x0f in every byte
+		"shifts", "Z5", // 0 for low nibbles, 4 for high ones
+		"scales", "Y6", // of eight sub-blocks
+		"weights", "Z7", "rowSum", "X14", "blockSum", "Z15", "table", "Z16",
+		"d", "X9", "t0", "Z8", "t1", "Z10", "t2", "Z11", "zero", "Z12",
+		"scale", "Z13", // of each dword's sub-block
+	)
+	a.useRow("scaleIndex", z, 0, 4)
 	var d []byte // dword l of vector p takes scale 2p+l/8
 	for p := range 4 {
 		d = append(d, dwords(16, func(i int) uint32 { return uint32(2*p + i/8) })...)
 	}
 	idx := a.bytes("b32Idx", d)
-	// Z0-3 scale indices, Z4 low nibbles, Y6 scales, Z7 weights, X9 d, Z8, Z10,
-	// Z12 and Z13 scratch, Z5 nibble shifts, Z11 scratch, X14 sum, Z15 block,
-	// Z16 table.
 	for p := range 4 {
 		a.f("VMOVDQU64 %s, %s", sym(idx, 64*p), z(p))
 	}
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VPBROADCASTQ AX, Z4")
-	a.f("VMOVDQU64 %s, Z5", sym(a.bytes("nibbles", words(32, func(i int) uint16 { return uint16(i / 8 % 2 * 4) })), 0))
-	a.f("VMOVDQU64 %s, Z16", sym(block32{name: "IQ4NL", table: iq4Values}.unsigned(a), 0))
+	a.f("VPBROADCASTQ AX, {mask}")
+	a.f("VMOVDQU64 %s, {shifts}", sym(a.bytes("nibbles", words(32, func(i int) uint16 { return uint16(i / 8 % 2 * 4) })), 0))
+	a.f("VMOVDQU64 %s, {table}", sym(block32{name: "IQ4NL", table: iq4Values}.unsigned(a), 0))
 	a.l("row")
-	startRow(a, 1)
-	a.f("VPXOR X14, X14, X14")
+	startRow(a)
+	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")
 	a.l("block")
 	prefetch(a, 2048, 136)
 	iq4Scales(a)
-	a.f("VPMOVSXWD %s, Y15", xmem(0, 288)) // -128·scale·Σq of each sub-block
-	a.f("VPMULLD Y6, Y15, Y15")
-	a.f("VPSLLD $7, Y15, Y15")
-	a.f("VPXOR Y12, Y12, Y12")
-	a.f("VPSUBD Y15, Y12, Y15")
+	a.f("VPMOVSXWD %s, {blockSum.y}", xmem(0, 288)) // -128·scale·Σq of each sub-block
+	a.f("VPMULLD {scales}, {blockSum.y}, {blockSum.y}")
+	a.f("VPSLLD $7, {blockSum.y}, {blockSum.y}")
+	a.f("VPXOR {zero.y}, {zero.y}, {zero.y}")
+	a.f("VPSUBD {blockSum.y}, {zero.y}, {blockSum.y}")
 	for p := range 4 {
-		a.f("VMOVDQU %d(%s), Y7", 8+32*p, rW)
-		a.f("VSHUFI32X4 $0x50, Z7, Z7, Z7") // each sub-block's 16 bytes twice
-		a.f("VPSRLVW Z5, Z7, Z7")
-		a.f("VPANDD Z4, Z7, Z7")
-		a.f("VPSHUFB Z7, Z16, Z7")
-		a.f("VPERMD Z6, %s, Z13", z(p))
-		a.f("VPXOR Y10, Y10, Y10")
-		a.f("VPDPBUSD %s, Z7, Z10", xmem(0, 64*p))
-		a.f("VPMULLD Z13, Z10, Z10")
-		a.f("VPADDD Z10, Z15, Z15")
+		a.f("VMOVDQU %d({w}), {weights.y}", 8+32*p)
+		a.f("VSHUFI32X4 $0x50, {weights}, {weights}, {weights}") // each sub-block's 16 bytes twice
+		a.f("VPSRLVW {shifts}, {weights}, {weights}")
+		a.f("VPANDD {mask}, {weights}, {weights}")
+		a.f("VPSHUFB {weights}, {table}, {weights}")
+		a.f("VPERMD {scales.z}, %s, {scale}", z(p))
+		a.f("VPXOR {t1.y}, {t1.y}, {t1.y}")
+		a.f("VPDPBUSD %s, {weights}, {t1}", xmem(0, 64*p))
+		a.f("VPMULLD {scale}, {t1}, {t1}")
+		a.f("VPADDD {t1}, {blockSum}, {blockSum}")
 	}
 	loadHalf(a, 0)
 	plainZ(a)
-	nextBlock(a, 1, 136, 320)
+	nextBlock(a, 136, 320)
 	a.f("JNZ block")
-	store(a, 0, "X14")
+	store(a, 0, "{rowSum}")
 	nextRow(a)
 }
 
+// iq4xsAVX2 is the same with signed weights, 32 at a time, as block32's avx2 has them; the
+// scales rotate so that the next one is always dword 0.
 func iq4xsAVX2(a *file) {
 	a.function(name("IQ4XS", "AVX2", 1), dotParams, 56, doc("IQ4XS", "AVX2", 1))
 	prologue(a, 1, 8)
-	// X0 sum, Y1 ones, Y2–5 scratch, Y6 scales, Y7 table, Y8 scratch, X9 d, Y10
-	// and Y11 scratch, Y12 low nibbles, Y13 block, Y14 rotation.
+	a.use(
+		"rowSum", "X0",
+		"ones", "Y1", // words of one
+		"weights", "Y2",
+		"magnitudes", "Y3", // |weight|, then products
+		"signed", "Y4", // activations with the weight's sign
+		"scale", "Y5", // of the sub-block
+		"scales", "Y6", // of eight sub-blocks, rotated
+		"table", "Y7", "t0", "Y8", "d", "X9", "t1", "Y10", "t2", "Y11",
+		"mask", "Y12", // 0x0f in every byte
+		"blockSum", "Y13", "rotation", "Y14",
+	)
 	var b []byte
 	for range 2 {
 		for _, v := range iq4Values {
 			b = append(b, byte(v))
 		}
 	}
-	a.f("VPCMPEQW Y1, Y1, Y1")
-	a.f("VPSRLW $15, Y1, Y1")
-	a.f("VMOVDQU %s, Y7", sym(a.bytes("signedIQ4NL", b), 0))
+	a.f("VPCMPEQW {ones}, {ones}, {ones}")
+	a.f("VPSRLW $15, {ones}, {ones}")
+	a.f("VMOVDQU %s, {table}", sym(a.bytes("signedIQ4NL", b), 0))
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VMOVQ AX, X12")
-	a.f("VPBROADCASTQ X12, Y12")
+	a.f("VMOVQ AX, {mask.x}")
+	a.f("VPBROADCASTQ {mask.x}, {mask}")
 	rot := a.bytes("rotate", dwords(8, func(i int) uint32 { return uint32((i + 1) % 8) }))
-	a.f("VMOVDQU %s, Y14", sym(rot, 0))
+	a.f("VMOVDQU %s, {rotation}", sym(rot, 0))
 	a.l("row")
-	startRow(a, 1)
-	a.f("VPXOR X0, X0, X0")
+	startRow(a)
+	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")
 	a.l("block")
 	prefetch(a, 2048, 136)
 	iq4Scales(a)
-	a.f("VPXOR Y13, Y13, Y13")
+	a.f("VPXOR {blockSum}, {blockSum}, {blockSum}")
 	for j := range 8 {
-		a.f("VMOVDQU %d(%s), X2", 8+16*j, rW)
-		a.f("VPSRLW $4, X2, X3")
-		a.f("VINSERTI128 $1, X3, Y2, Y2")
-		a.f("VPAND Y12, Y2, Y2")
-		a.f("VPSHUFB Y2, Y7, Y2")
-		a.f("VMOVDQU %s, Y4", xmem(0, 32*j))
-		a.f("VPSIGNB Y2, Y2, Y3")
-		a.f("VPSIGNB Y2, Y4, Y4")
-		a.f("VPMADDUBSW Y4, Y3, Y3")
-		a.f("VPMADDWD Y1, Y3, Y3")
-		a.f("VPBROADCASTD X6, Y5") // this sub-block's scale, then the next to the front
-		a.f("VPMULLD Y5, Y3, Y3")
-		a.f("VPADDD Y3, Y13, Y13")
+		a.f("VMOVDQU %d({w}), {weights.x}", 8+16*j)
+		a.f("VPSRLW $4, {weights.x}, {magnitudes.x}")
+		a.f("VINSERTI128 $1, {magnitudes.x}, {weights}, {weights}")
+		a.f("VPAND {mask}, {weights}, {weights}")
+		a.f("VPSHUFB {weights}, {table}, {weights}")
+		a.f("VMOVDQU %s, {signed}", xmem(0, 32*j))
+		a.f("VPSIGNB {weights}, {weights}, {magnitudes}")
+		a.f("VPSIGNB {weights}, {signed}, {signed}")
+		a.f("VPMADDUBSW {signed}, {magnitudes}, {magnitudes}")
+		a.f("VPMADDWD {ones}, {magnitudes}, {magnitudes}")
+		a.f("VPBROADCASTD {scales.x}, {scale}") // this sub-block's scale, then the next to the front
+		a.f("VPMULLD {scale}, {magnitudes}, {magnitudes}")
+		a.f("VPADDD {magnitudes}, {blockSum}, {blockSum}")
 		if j < 7 {
-			a.f("VPERMD Y6, Y14, Y6")
+			a.f("VPERMD {scales}, {rotation}, {scales}")
 		}
 	}
 	loadHalf(a, 0)
-	plainY(a, 13, 0)
-	nextBlock(a, 1, 136, 320)
+	plainY(a)
+	nextBlock(a, 136, 320)
 	a.f("JNZ block")
-	store(a, 0, "X0")
+	store(a, 0, "{rowSum}")
 	nextRow(a)
 }

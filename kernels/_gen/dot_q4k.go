@@ -29,25 +29,25 @@ func scaleByte(j int) byte {
 	return byte(8 + j - 4)
 }
 
-// q4kScales unpacks the 12 bytes of 6-bit scales and minimums of the block at
-// rW into xmm s: scales 0–3, minimums 0–3, scales 4–7, minimums 4–7. nib is a
-// register of 0x0f; t and u are scratch.
-func q4kScales(a *file, s, nib, t, u int) {
-	k3f := a.bytes("k3f", bytes.Repeat([]byte{0x3f}, 16))
-	k30 := a.bytes("k30", bytes.Repeat([]byte{0x30}, 16))
-	a.f("VMOVQ 4(%s), %s", rW, x(s))
-	a.f("VMOVD 12(%s), %s", rW, x(t))
-	a.f("VPSRLD $4, %s, %s", x(t), x(u))
-	a.f("VPUNPCKLDQ %s, %s, %s", x(u), x(t), x(t))
-	a.f("VPAND %s, %s, %s", x(nib), x(t), x(t))
-	a.f("VPSRLW $2, %s, %s", x(s), x(u))
-	a.f("VPAND %s, %s, %s", sym(k30, 0), x(u), x(u))
-	a.f("VPOR %s, %s, %s", x(u), x(t), x(t))
-	a.f("VPAND %s, %s, %s", sym(k3f, 0), x(s), x(s))
-	a.f("VPUNPCKLQDQ %s, %s, %s", x(t), x(s), x(s))
+// q4kScales unpacks the 12 bytes of 6-bit scales and minimums of the block at {w}
+// into {scales.x}: scales 0–3, minimums 0–3, scales 4–7, minimums 4–7. {mask} is
+// 0x0f in every byte; {pair} and {w0} are scratch.
+func q4kScales(a *file) {
+	k3f := sym(a.bytes("k3f", bytes.Repeat([]byte{0x3f}, 16)), 0)
+	k30 := sym(a.bytes("k30", bytes.Repeat([]byte{0x30}, 16)), 0)
+	a.f("VMOVQ 4({w}), {scales.x}")
+	a.f("VMOVD 12({w}), {pair.x}")
+	a.f("VPSRLD $4, {pair.x}, {w0.x}")
+	a.f("VPUNPCKLDQ {w0.x}, {pair.x}, {pair.x}")
+	a.f("VPAND {mask.x}, {pair.x}, {pair.x}")
+	a.f("VPSRLW $2, {scales.x}, {w0.x}")
+	a.f("VPAND %s, {w0.x}, {w0.x}", k30)
+	a.f("VPOR {w0.x}, {pair.x}, {pair.x}")
+	a.f("VPAND %s, {scales.x}, {scales.x}", k3f)
+	a.f("VPUNPCKLQDQ {pair.x}, {scales.x}, {scales.x}")
 }
 
-// q4kMin shuffles the minimums of scaleByte's order into eight words.
+// q4kMin declares the shuffle that takes the minimums, in scaleByte's order, to eight words.
 func q4kMin(a *file) string {
 	b := make([]byte, 16)
 	for j := range 8 {
@@ -66,66 +66,82 @@ func highBits(a *file) string {
 	return a.bytes("highBits", b)
 }
 
-// termZ adds a block's term to X14, the row's sum: with I the sum of the dwords of
-// Z15 and M that of X11, dx·(d·I - dmin·M), where X9 starts with d and dmin. Each
-// step rounds as Go's reference does, so the bits are the reference's. Z10 is
-// scratch.
+// termZ adds a block's term to the low float of {rowSum}: dx·(d·I - dmin·M), with I
+// the sum of {blockSum}'s dwords, M of {minSum.x}'s, d and dmin in {d}. Each step
+// rounds as Go's reference does, so the bits are the reference's. {t1} is scratch.
 func termZ(a *file) {
-	a.f("VEXTRACTI64X4 $1, Z15, Y10")
-	a.f("VPADDD Y10, Y15, Y15")
-	termY(a, 15, 14)
+	a.f("VEXTRACTI64X4 $1, {blockSum.z}, {t1.y}")
+	a.f("VPADDD {t1.y}, {blockSum.y}, {blockSum.y}")
+	termY(a)
 }
 
-// termY is termZ for the dwords of ymm i and the sum in xmm s.
-func termY(a *file, i, s int) {
-	a.f("VEXTRACTI128 $1, %s, X10", y(i))
-	a.f("VPADDD X10, %s, %s", x(i), x(i))
-	a.f("VPUNPCKLDQ X11, %s, X10", x(i))
-	a.f("VPUNPCKHDQ X11, %s, X11", x(i))
-	a.f("VPADDD X11, X10, X10")
-	a.f("VPSHUFD $0x4e, X10, X11")
-	a.f("VPADDD X11, X10, X10") // I, M
-	a.f("VCVTDQ2PS X10, X10")
-	a.f("VMULPS X9, X10, X10")
-	a.f("VMOVSHDUP X10, X11")
-	a.f("VSUBSS X11, X10, X10")
-	a.f("VMULSS %s, X10, X10", xmem(0, 304))
-	a.f("VADDSS X10, %s, %s", x(s), x(s))
+// termY is termZ for the dwords of {blockSum.y}.
+func termY(a *file) {
+	a.f("VEXTRACTI128 $1, {blockSum.y}, {t1.x}")
+	a.f("VPADDD {t1.x}, {blockSum.x}, {blockSum.x}")
+	a.f("VPUNPCKLDQ {minSum.x}, {blockSum.x}, {t1.x}")
+	a.f("VPUNPCKHDQ {minSum.x}, {blockSum.x}, {minSum.x}")
+	a.f("VPADDD {minSum.x}, {t1.x}, {t1.x}")
+	a.f("VPSHUFD $0x4e, {t1.x}, {minSum.x}")
+	a.f("VPADDD {minSum.x}, {t1.x}, {t1.x}") // I, M
+	a.f("VCVTDQ2PS {t1.x}, {t1.x}")
+	a.f("VMULPS {d.x}, {t1.x}, {t1.x}")
+	a.f("VMOVSHDUP {t1.x}, {minSum.x}")
+	a.f("VSUBSS {minSum.x}, {t1.x}, {t1.x}")
+	a.f("VMULSS %s, {t1.x}, {t1.x}", xmem(0, 304))
+	a.f("VADDSS {t1.x}, {rowSum.x}, {rowSum.x}")
 }
 
-// plainZ is termZ without minimums.
+// plainZ is termZ without minimums: dx·(d·I) with d in {d}. {t1} and {t2} are scratch.
 func plainZ(a *file) {
-	a.f("VEXTRACTI64X4 $1, Z15, Y10")
-	a.f("VPADDD Y10, Y15, Y15")
-	plainY(a, 15, 14)
+	a.f("VEXTRACTI64X4 $1, {blockSum.z}, {t1.y}")
+	a.f("VPADDD {t1.y}, {blockSum.y}, {blockSum.y}")
+	plainY(a)
 }
 
-func plainY(a *file, i, s int) {
-	a.f("VEXTRACTI128 $1, %s, X10", y(i))
-	a.f("VPADDD X10, %s, %s", x(i), x(i))
-	a.f("VPSHUFD $0x4e, %s, X10", x(i))
-	a.f("VPADDD X10, %s, X10", x(i))
-	a.f("VPSHUFD $0xb1, X10, X11")
-	a.f("VPADDD X11, X10, X10")
-	a.f("VCVTDQ2PS X10, X10")
-	a.f("VMULSS X9, X10, X10")
-	a.f("VMULSS %s, X10, X10", xmem(0, 304))
-	a.f("VADDSS X10, %s, %s", x(s), x(s))
+// plainY is plainZ for the dwords of {blockSum.y}.
+func plainY(a *file) {
+	a.f("VEXTRACTI128 $1, {blockSum.y}, {t1.x}")
+	a.f("VPADDD {t1.x}, {blockSum.x}, {blockSum.x}")
+	a.f("VPSHUFD $0x4e, {blockSum.x}, {t1.x}")
+	a.f("VPADDD {t1.x}, {blockSum.x}, {t1.x}")
+	a.f("VPSHUFD $0xb1, {t1.x}, {t2.x}")
+	a.f("VPADDD {t2.x}, {t1.x}, {t1.x}")
+	a.f("VCVTDQ2PS {t1.x}, {t1.x}")
+	a.f("VMULSS {d.x}, {t1.x}, {t1.x}")
+	a.f("VMULSS %s, {t1.x}, {t1.x}", xmem(0, 304))
+	a.f("VADDSS {t1.x}, {rowSum.x}, {rowSum.x}")
 }
 
-// loadHalf reads the half at disp to the low float of X9.
+// loadHalf reads the half at disp of the block at {w} to the low float of {d}.
 func loadHalf(a *file, disp int) {
-	a.f("MOVWLZX %d(%s), AX", disp, rW)
-	a.f("VMOVD AX, X9")
-	a.f("VCVTPH2PS X9, X9")
+	a.f("MOVWLZX %d({w}), AX", disp)
+	a.f("VMOVD AX, {d.x}")
+	a.f("VCVTPH2PS {d.x}, {d.x}")
 }
 
-// q45kAVX512: VPDPBUSD sums of four products are at most 4·31·127 = 15,748, so
-// they fit the words VPDPWSSD multiplies with the sub-block scales. Vectors have
-// 32 bytes: twice as long ones are no faster here and have more to fold.
+// q45kAVX512 writes rowSum = Σ dx·(d·Σ scale·w·x - dmin·Σ min·Σx). VPDPBUSD's sums of four
+// products are at most 4·31·127 = 15,748, so VPDPWSSD can multiply them, as words, with the
+// scales. Vectors have 32 bytes: 64 are no faster here and take longer to fold.
 func q45kAVX512(a *file, k superblock) {
 	a.function(name(k.name, "AVX512", 1), dotParams, 56, doc(k.name, "AVX512", 1))
 	prologue(a, 1, 8)
+	a.use(
+		"sixteens", "Y1", // 0x10 in every byte
+		"mask", "Y2", // 0x0f in every byte
+		"minShuffle", "X3",
+		"scales", "Y4", // and minimums of the block, bytes
+		"blockSum0", "Y5",
+		"pair", "Y6", // 64 weights' low four bits
+		"w0", "Y7", // the first 32 of them
+		"w1", "Y8", // the others
+		"d", "X9", // and dmin
+		"t1", "Y10", "minSum", "X11",
+		"scale", "Y12", // words of a sub-block's
+		"fifth", "Y13", // bits of all weights
+		"rowSum", "X14", "blockSum", "Y15",
+	)
+	a.reuse("t9", "Y9")                  // until {d} is read
 	d := bytes.Repeat([]byte{0x80}, 256) // dwords of vector p all take the scale of sub-block p
 	for p := range 8 {
 		for l := range 8 {
@@ -137,65 +153,77 @@ func q45kAVX512(a *file, k superblock) {
 	if k.high {
 		qs = 48
 	}
-	// Y2 low nibbles, X3 minimum shuffle, Y4 scales, Y5 block, Y6-8 weights, X9 d
-	// and dmin, Y10 to Y12 scratch, Y13 fifth bits, X14 sum, Y15 more of the
-	// block, Y1 sixteens.
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VPBROADCASTQ AX, Y2")
+	a.f("VPBROADCASTQ AX, {mask}")
 	a.f("MOVQ $0x1010101010101010, AX")
-	a.f("VPBROADCASTQ AX, Y1")
-	a.f("VMOVDQU %s, X3", sym(q4kMin(a), 0))
+	a.f("VPBROADCASTQ AX, {sixteens}")
+	a.f("VMOVDQU %s, {minShuffle}", sym(q4kMin(a), 0))
 	a.l("row")
-	startRow(a, 1)
-	a.f("VPXOR X14, X14, X14")
+	startRow(a)
+	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")
 	a.l("block")
 	prefetch(a, 2048, 192)
-	q4kScales(a, 4, 2, 6, 7)
-	a.f("VINSERTI128 $1, X4, Y4, Y4")
-	a.f("VPXOR Y5, Y5, Y5")
-	a.f("VPXOR Y15, Y15, Y15")
+	q4kScales(a)
+	a.f("VINSERTI128 $1, {scales.x}, {scales}, {scales}")
+	a.f("VPXOR {blockSum0}, {blockSum0}, {blockSum0}")
+	a.f("VPXOR {blockSum}, {blockSum}, {blockSum}")
 	if k.high {
-		a.f("VMOVDQU 16(%s), Y13", rW)
+		a.f("VMOVDQU 16({w}), {fifth}")
 	}
 	for p := range 4 {
-		a.f("VMOVDQU %d(%s), Y6", qs+32*p, rW)
-		a.f("VPAND Y2, Y6, Y7")
-		a.f("VPSRLW $4, Y6, Y8")
-		a.f("VPAND Y2, Y8, Y8")
-		for j, v := range []string{"Y7", "Y8"} {
+		a.f("VMOVDQU %d({w}), {pair}", qs+32*p)
+		a.f("VPAND {mask}, {pair}, {w0}")
+		a.f("VPSRLW $4, {pair}, {w1}")
+		a.f("VPAND {mask}, {w1}, {w1}")
+		for j, v := range []string{"{w0}", "{w1}"} {
 			n := 2*p + j
 			if k.high { // bit n to bit 4
 				if n < 4 {
-					a.f("VPSLLW $%d, Y13, Y9", 4-n)
+					a.f("VPSLLW $%d, {fifth}, {t9}", 4-n)
 				} else {
-					a.f("VPSRLW $%d, Y13, Y9", n-4)
+					a.f("VPSRLW $%d, {fifth}, {t9}", n-4)
 				}
-				a.f("VPTERNLOGD $0xf8, Y1, Y9, %s", v)
+				a.f("VPTERNLOGD $0xf8, {sixteens}, {t9}, %s", v)
 			}
-			sum := []string{"Y5", "Y15"}[j]
-			a.f("VPXOR Y10, Y10, Y10")
-			a.f("VPDPBUSD %s, %s, Y10", xmem(0, 32*n), v)
-			a.f("VPSHUFB %s, Y4, Y12", sym(idx, 32*n))
-			a.f("VPDPWSSD Y10, Y12, %s", sum)
+			sum := []string{"{blockSum0}", "{blockSum}"}[j]
+			a.f("VPXOR {t1}, {t1}, {t1}")
+			a.f("VPDPBUSD %s, %s, {t1}", xmem(0, 32*n), v)
+			a.f("VPSHUFB %s, {scales}, {scale}", sym(idx, 32*n))
+			a.f("VPDPWSSD {t1}, {scale}, %s", sum)
 		}
 	}
-	a.f("VPADDD Y5, Y15, Y15")
-	a.f("VPSHUFB X3, X4, X8")
-	a.f("VPMADDWD %s, X8, X11", xmem(0, 288))
-	a.f("VCVTPH2PS (%s), X9", rW)
-	termY(a, 15, 14)
-	nextBlock(a, 1, k.bytes, 320)
+	a.f("VPADDD {blockSum0}, {blockSum}, {blockSum}")
+	a.f("VPSHUFB {minShuffle}, {scales.x}, {w1.x}")
+	a.f("VPMADDWD %s, {w1.x}, {minSum}", xmem(0, 288))
+	a.f("VCVTPH2PS ({w}), {d}")
+	termY(a)
+	nextBlock(a, k.bytes, 320)
 	a.f("JNZ block")
-	store(a, 0, "X14")
+	store(a, 0, "{rowSum}")
 	nextRow(a)
 }
 
-// q4kAVX2: VPMADDUBSW sums of two products are at most 2·31·127 = 7,874,
-// VPMADDWD applies the sub-block scales. high 1 is Q5_K.
+// q4kAVX2 is the same for AVX2: VPMADDUBSW's sums of two products are at most 2·31·127 =
+// 7,874, VPMADDWD applies the scales. high is 1 for Q5_K, 0 for Q4_K.
 func q4kAVX2(a *file, high int) {
 	k := superblocks[high]
 	a.function(name(k.name, "AVX2", 1), dotParams, 56, doc(k.name, "AVX2", 1))
 	prologue(a, 1, 8)
+	a.use(
+		"rowSum", "X0",
+		"sixteens", "Y1", // 0x10 in every byte
+		"mask", "Y2", // 0x0f in every byte
+		"minShuffle", "X3",
+		"scales", "Y4", // and minimums of the block, bytes
+		"blockSum", "Y5",
+		"pair", "Y6", // 64 weights' low four bits, then a scale
+		"w0", "Y7", // the first 32 of them
+		"w1", "Y8", // the others
+		"d", "X9", // and dmin
+		"t1", "X10", "minSum", "X11",
+		"fifth", "Y12", // bits of all weights
+	)
+	a.reuse("t9", "Y9")    // until {d} is read
 	d := make([]byte, 256) // words of vector p all take the scale of sub-block p
 	for p := range 8 {
 		for l := range 16 {
@@ -205,57 +233,55 @@ func q4kAVX2(a *file, high int) {
 	idx := a.bytes("q4kIdx16", d)
 	min := q4kMin(a)
 	qs := 16 + 32*high
-	// X0 sum, Y1 sixteens, Y2 low nibbles, X3 minimum shuffle, Y4 scales,
-	// Y5 block, Y6–11 scratch, Y12 high bits.
 	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VMOVQ AX, X2")
-	a.f("VPBROADCASTQ X2, Y2")
-	a.f("VMOVDQU %s, X3", sym(min, 0))
+	a.f("VMOVQ AX, {mask.x}")
+	a.f("VPBROADCASTQ {mask.x}, {mask}")
+	a.f("VMOVDQU %s, {minShuffle}", sym(min, 0))
 	a.f("MOVQ $0x1010101010101010, AX")
-	a.f("VMOVQ AX, X1")
-	a.f("VPBROADCASTQ X1, Y1")
+	a.f("VMOVQ AX, {sixteens.x}")
+	a.f("VPBROADCASTQ {sixteens.x}, {sixteens}")
 	a.l("row")
-	startRow(a, 1)
-	a.f("VPXOR X0, X0, X0")
+	startRow(a)
+	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")
 	a.l("block")
 	prefetch(a, 2048, 192)
-	q4kScales(a, 4, 2, 6, 7)
-	a.f("VINSERTI128 $1, X4, Y4, Y4")
-	a.f("VPXOR Y5, Y5, Y5")
+	q4kScales(a)
+	a.f("VINSERTI128 $1, {scales.x}, {scales}, {scales}")
+	a.f("VPXOR {blockSum}, {blockSum}, {blockSum}")
 	if high == 1 {
-		a.f("VMOVDQU 16(%s), Y12", rW)
+		a.f("VMOVDQU 16({w}), {fifth}")
 	}
 	for p := range 4 {
-		a.f("VMOVDQU %d(%s), Y6", qs+32*p, rW)
-		a.f("VPAND Y2, Y6, Y7")
-		a.f("VPSRLW $4, Y6, Y8")
-		a.f("VPAND Y2, Y8, Y8")
+		a.f("VMOVDQU %d({w}), {pair}", qs+32*p)
+		a.f("VPAND {mask}, {pair}, {w0}")
+		a.f("VPSRLW $4, {pair}, {w1}")
+		a.f("VPAND {mask}, {w1}, {w1}")
 		if high == 1 {
-			for j, v := range []string{"Y7", "Y8"} { // bit 2p+j to bit 4
+			for j, v := range []string{"{w0}", "{w1}"} { // bit 2p+j to bit 4
 				if n := 2*p + j; n < 4 {
-					a.f("VPSLLW $%d, Y12, Y9", 4-n)
+					a.f("VPSLLW $%d, {fifth}, {t9}", 4-n)
 				} else {
-					a.f("VPSRLW $%d, Y12, Y9", n-4)
+					a.f("VPSRLW $%d, {fifth}, {t9}", n-4)
 				}
-				a.f("VPAND Y1, Y9, Y9")
-				a.f("VPOR Y9, %s, %s", v, v)
+				a.f("VPAND {sixteens}, {t9}, {t9}")
+				a.f("VPOR {t9}, %s, %s", v, v)
 			}
 		}
-		a.f("VPMADDUBSW %s, Y7, Y7", xmem(0, 64*p))
-		a.f("VPMADDUBSW %s, Y8, Y8", xmem(0, 64*p+32))
-		a.f("VPSHUFB %s, Y4, Y6", sym(idx, 64*p))
-		a.f("VPSHUFB %s, Y4, Y9", sym(idx, 64*p+32))
-		a.f("VPMADDWD Y6, Y7, Y7")
-		a.f("VPMADDWD Y9, Y8, Y8")
-		a.f("VPADDD Y7, Y8, Y8")
-		a.f("VPADDD Y8, Y5, Y5")
+		a.f("VPMADDUBSW %s, {w0}, {w0}", xmem(0, 64*p))
+		a.f("VPMADDUBSW %s, {w1}, {w1}", xmem(0, 64*p+32))
+		a.f("VPSHUFB %s, {scales}, {pair}", sym(idx, 64*p))
+		a.f("VPSHUFB %s, {scales}, {t9}", sym(idx, 64*p+32))
+		a.f("VPMADDWD {pair}, {w0}, {w0}")
+		a.f("VPMADDWD {t9}, {w1}, {w1}")
+		a.f("VPADDD {w0}, {w1}, {w1}")
+		a.f("VPADDD {w1}, {blockSum}, {blockSum}")
 	}
-	a.f("VPSHUFB X3, X4, X8")
-	a.f("VPMADDWD %s, X8, X11", xmem(0, 288))
-	a.f("VCVTPH2PS (%s), X9", rW)
-	termY(a, 5, 0)
-	nextBlock(a, 1, k.bytes, 320)
+	a.f("VPSHUFB {minShuffle}, {scales.x}, {w1.x}")
+	a.f("VPMADDWD %s, {w1.x}, {minSum}", xmem(0, 288))
+	a.f("VCVTPH2PS ({w}), {d}")
+	termY(a)
+	nextBlock(a, k.bytes, 320)
 	a.f("JNZ block")
-	store(a, 0, "X0")
+	store(a, 0, "{rowSum}")
 	nextRow(a)
 }

@@ -2,6 +2,12 @@
 //
 // Run it from this directory: go run . ; its output is checked in, and CI
 // checks that it is current.
+//
+// tables.go lists the files written. A function of this package that emits a whole
+// kernel begins with a.function, which starts it, and a.use, which names its registers;
+// instructions then read a.f("VPADDD {a}, {b}, {sum}"). Functions that emit a piece of a
+// kernel say which named registers they read and write. An unknown name, or a register
+// named twice, stops the generator.
 package main
 
 import (
@@ -21,12 +27,16 @@ func main() {
 	}
 }
 
+// genPause writes a loop of PAUSE, for spinning.
 func genPause(a *file) {
 	a.function("pause", "n uint32", 4, "pause spins for n PAUSE instructions; n is at least 1.")
-	a.f("MOVL n+0(FP), CX")
+	a.use(
+		"n", "CX", // turns left
+	)
+	a.f("MOVL n+0(FP), {n}")
 	a.l("spin")
 	a.f("PAUSE")
-	a.f("DECL CX")
+	a.f("DECL {n}")
 	a.f("JNZ spin")
 	a.f("RET")
 }

@@ -2,19 +2,19 @@ package main
 
 import "fmt"
 
-// An AMX tile function does what a tile function of panel_tile.go does, for the
-// same panels and with the same bits: sums of integers are exact in any order, and
-// the floats they become are made and added as there.
+// An AMX tile function computes what a tile function of panel_tile.go does, from the same
+// panels and with the same bits: sums of integers are exact in any order, and the floats
+// they become are computed and added as there. Instructions: Intel SDM, volume 2.
 //
 //	func name(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 //
-// It takes as many activation rows at a time as work's configuration says; tokens
+// It takes as many activation rows at a time as the configuration in work says; tokens
 // is a multiple of that. Tiles 0 to 3 are sums, a row for each activation row and
 // a dword for each row of the panel; 4 and 5 are activations, 6 and 7 weights.
 const amxParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte"
 
-// Where work keeps things; see tileWork in kernels/dot/amx_amd64.go and int8Work
-// in kernels/int8_tiles_amd64.go.
+// Offsets in work; see tileWork in kernels/dot/amx_amd64.go and int8Work in
+// kernels/gemm/int8_tiles_amd64.go.
 const (
 	workRows4  = 48 + 4 // rows of tiles 4 and 5, in the configuration
 	workRows5  = 48 + 5
@@ -22,31 +22,38 @@ const (
 	workFolded = workSums + 4096
 )
 
-// A column of four weights of 16 rows is a row of a tile of weights, so what a
-// panel holds of a block of 32 is half a tile as it stands. The scales of such a
-// block are floats, therefore each of its sums leaves the tiles. Weights of 256
-// have integer scales for every 16 or 32: folding multiplies them in, which makes
-// numbers of at most 14 bits, and splits those into a signed high and an unsigned
-// low byte. A block is then two sums over 256 weights, 256·high + low:
+// A panel's column, four weights of 16 rows, is a row of a tile of weights, so the eight
+// columns of a block of 32 are half a tile. The scales of such a block are floats, so each
+// of its sums has to be stored from the tile. Blocks of 256 have integer scales for every
+// 16 or 32 weights: folding multiplies them into the weights, which gives numbers of at
+// most 14 bits, and splits those into a signed high and an unsigned low byte. A block is
+// then two sums over 256 weights, 256·high + low:
 //
 //	folded block: 4 · (tile of low bytes, tile of high bytes), 64 weights each
 //
 // Cycles for 16 weight rows, 256 weights and one activation row of 32 (of 16 with
-// blocks of 32). They are estimated, for there was no machine with AMX to measure on:
-// two vector instructions, two loads and one store start a cycle, a product of tiles
-// takes 16 cycles, and a row of a tile is loaded or stored like a vector.
+// blocks of 32). They are estimates, not measured on a CPU with AMX, from two vector
+// instructions, two loads and one store a cycle, 16 cycles for a product of tiles, and a
+// row of a tile loaded or stored like a vector.
 //
-//	              vectors alone                   AMX: products, loads, stores, vectors
-//	blocks of 256 32 for products, 12 or 24 for   8, 8 to 10, 3, 3 to 9
-//	              scales, 3 to 9: 47 to 64        at best 10, one after the other 19
-//	blocks of 32  32 for products, 16 or 28:      8, 19, 10, 20 or 28
-//	              48 or 60                        at best 20 or 28, in turn 36 or 44
+//	                     vectors alone   AMX
+//	blocks of 256
+//	  products           32              8
+//	  scales             12 or 24        folded
+//	  terms              3 to 9          3 to 9
+//	  loads, stores                      8 to 10, 3
+//	  total              47 to 64        10 overlapped, 19 in sequence
+//	blocks of 32
+//	  products           32              8
+//	  scales and terms   16 or 28        20 or 28
+//	  loads, stores                      19, 10
+//	  total              48 or 60        20 or 28 overlapped, 36 or 44 in sequence
 //
-// At best all kinds overlap. Folding a block costs about 320 more, and a call, which
-// has two blocks of 256 or 16 of 32, about 200 for its configuration. So blocks of 32
-// gain from a full tile of 16 activation rows on, and blocks of 256 from 24 on, where
-// folding is 13 of 38 cycles for each; tiles that are not full take as long as full
-// ones and need a configuration, and are no slower than vectors from 12 rows on.
+// Folding a block takes about 320 cycles more, and a call, which has two blocks of 256 or
+// 16 of 32, about 200 for its configuration. So AMX is faster from a full tile of 16
+// activation rows on for blocks of 32, and from 24 on for blocks of 256, where folding is
+// 13 of 38 cycles a row. A tile that is not full takes as long as a full one and another
+// configuration; it is no slower than vectors from 12 rows on.
 func genAMXPanels(a *file) {
 	for _, subs := range []int{8, 16} {
 		fold(a, subs)
@@ -59,274 +66,330 @@ func genAMXPanels(a *file) {
 	amxTile32(a, "BM", true)
 }
 
-// fold makes w = (q - offset) · scale of the weights of a panel. columns is what a
-// block's panel has of them.
+// fold multiplies the scales into a panel's weights: w = (q - offset)·scale, words that
+// are stored as tiles of their low bytes (unsigned) and of their high bytes (signed).
+// Even and odd bytes of a column are widened apart. A block's panel has columns vectors.
 func fold(a *file, subs int) {
 	fn := fmt.Sprintf("fold%dAVX512", subs)
 	a.function(fn, "folded, panel *byte, blocks, columns, offset int", 40,
 		fmt.Sprintf("%s makes tiles for AMX of panels with %d scales in 256 weights.", fn, subs))
+	a.use(
+		"folded", "DI", "panel", "SI",
+		"blocks", "CX", // left
+		"rest", "R8", // bytes of a block's panel after its weights
+		"tiles", "DX", // left of a block
+		"scale", "Z3", // of each row, twice
+		"offset", "Z16",
+		"lowBytes", "Z17", // 0x00ff in every word
+		"highBytes", "Z18", // 0xff00 in every word
+		"lowTwice", "Z19",
+	)
 	twice := make([]byte, 64) // the low word of each dword, twice
 	for i := range twice {
 		twice[i] = byte(i%16/4*4 + i%2)
 	}
-	a.f("MOVQ folded+0(FP), DI")
-	a.f("MOVQ panel+8(FP), SI")
-	a.f("MOVQ blocks+16(FP), CX")
-	a.f("MOVQ columns+24(FP), R8")
-	a.f("SUBQ $%d, R8", 64+subs)
-	a.f("SHLQ $6, R8")
+	a.f("MOVQ folded+0(FP), {folded}")
+	a.f("MOVQ panel+8(FP), {panel}")
+	a.f("MOVQ blocks+16(FP), {blocks}")
+	a.f("MOVQ columns+24(FP), {rest}")
+	a.f("SUBQ $%d, {rest}", 64+subs)
+	a.f("SHLQ $6, {rest}")
 	a.f("MOVQ offset+32(FP), AX")
-	a.f("VPBROADCASTW AX, Z16")
+	a.f("VPBROADCASTW AX, {offset}")
 	a.f("MOVL $0x00ff00ff, AX")
-	a.f("VPBROADCASTD AX, Z17")
-	a.f("VPSLLW $8, Z17, Z18")
-	a.f("VMOVDQU64 %s, Z19", sym(a.bytes("lowTwice", twice), 0))
+	a.f("VPBROADCASTD AX, {lowBytes}")
+	a.f("VPSLLW $8, {lowBytes}, {highBytes}")
+	a.f("VMOVDQU64 %s, {lowTwice}", sym(a.bytes("lowTwice", twice), 0))
 	a.l("block")
-	a.f("MOVL $4, DX")
+	a.f("MOVL $4, {tiles}")
 	a.l("tile")
 	per := 64 / subs // columns of a scale
 	for c := range 16 {
 		at := 64 * (c/per*(1+per) + 1 + c%per)
 		if c%per == 0 {
-			a.f("VMOVDQU64 %d(SI), Z3", at-64)
-			a.f("VPSHUFB Z19, Z3, Z3")
+			a.f("VMOVDQU64 %d({panel}), {scale}", at-64)
+			a.f("VPSHUFB {lowTwice}, {scale}, {scale}")
 		}
 		even, odd, low := z(4+c%4*3), z(5+c%4*3), z(6+c%4*3)
-		a.f("VMOVDQU64 %d(SI), %s", at, odd)
-		a.f("VPANDD Z17, %s, %s", odd, even)
+		a.f("VMOVDQU64 %d({panel}), %s", at, odd)
+		a.f("VPANDD {lowBytes}, %s, %s", odd, even)
 		a.f("VPSRLW $8, %s, %s", odd, odd)
 		for _, r := range []string{even, odd} {
-			a.f("VPSUBW Z16, %s, %s", r, r)
-			a.f("VPMULLW Z3, %s, %s", r, r)
+			a.f("VPSUBW {offset}, %s, %s", r, r)
+			a.f("VPMULLW {scale}, %s, %s", r, r)
 		}
 		a.f("VPSLLW $8, %s, %s", odd, low)
-		a.f("VPTERNLOGD $0xf8, Z17, %s, %s", even, low) // low | even & 0x00ff
+		a.f("VPTERNLOGD $0xf8, {lowBytes}, %s, %s", even, low) // low | even & 0x00ff
 		a.f("VPSRLW $8, %s, %s", even, even)
-		a.f("VPTERNLOGD $0xf8, Z18, %s, %s", odd, even) // even | odd & 0xff00
-		a.f("VMOVDQU64 %s, %d(DI)", low, 64*c)
-		a.f("VMOVDQU64 %s, %d(DI)", even, 1024+64*c)
+		a.f("VPTERNLOGD $0xf8, {highBytes}, %s, %s", odd, even) // even | odd & 0xff00
+		a.f("VMOVDQU64 %s, %d({folded})", low, 64*c)
+		a.f("VMOVDQU64 %s, %d({folded})", even, 1024+64*c)
 	}
-	a.f("ADDQ $%d, SI", 64*(16+16/per))
-	a.f("ADDQ $2048, DI")
-	a.f("DECL DX")
+	a.f("ADDQ $%d, {panel}", 64*(16+16/per))
+	a.f("ADDQ $2048, {folded}")
+	a.f("DECL {tiles}")
 	a.f("JNZ tile")
-	a.f("ADDQ R8, SI")
-	a.f("DECQ CX")
+	a.f("ADDQ {rest}, {panel}")
+	a.f("DECQ {blocks}")
 	a.f("JNZ block")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
-// amxBegin loads what all activation rows share: DI activations, R8 their stride,
-// DX rows left, R9 64, R10 out, R11 its stride; and starts a group of rows: SI
-// panel, CX blocks, R13 activations, K1 what is there of out.
+// amxBegin names the registers of a tile function, loads its arguments and the
+// configuration of the tiles, and starts a group of activation rows at {acts} with
+// the panel's first block.
 func amxBegin(a *file, fn string) {
 	a.function(fn, amxParams, 72, fmt.Sprintf("%s multiplies a panel with activation rows.", fn))
-	a.f("MOVQ work+64(FP), BX")
-	a.ldtilecfg("BX")
-	a.f("MOVQ x+16(FP), DI")
-	a.f("MOVQ xStride+24(FP), R8")
-	a.f("MOVQ tokens+32(FP), DX")
-	a.f("MOVQ out+40(FP), R10")
-	a.f("MOVQ outStride+48(FP), R11")
-	a.f("SHLQ $2, R11")
-	a.f("MOVL $64, R9")
+	a.use(
+		"work", "BX",
+		"x", "DI", // activations of this group of tokens
+		"xStride", "R8",
+		"tokens", "DX", // left
+		"lines", "R9", // 64, how far rows of sums and weights are apart
+		"out", "R10",
+		"outStride", "R11", // in bytes
+		"panel", "SI",
+		"blocks", "CX", // left
+		"acts", "R13", // of the first token at this block
+		"started", "K1", // all ones where out is added to
+	)
+	a.f("MOVQ work+64(FP), {work}")
+	a.ldtilecfg("{work}")
+	a.f("MOVQ x+16(FP), {x}")
+	a.f("MOVQ xStride+24(FP), {xStride}")
+	a.f("MOVQ tokens+32(FP), {tokens}")
+	a.f("MOVQ out+40(FP), {out}")
+	a.f("MOVQ outStride+48(FP), {outStride}")
+	a.f("SHLQ $2, {outStride}")
+	a.f("MOVL $64, {lines}")
 	a.l("group")
-	a.f("MOVQ panel+0(FP), SI")
-	a.f("MOVQ blocks+8(FP), CX")
-	a.f("MOVQ DI, R13")
+	a.f("MOVQ panel+0(FP), {panel}")
+	a.f("MOVQ blocks+8(FP), {blocks}")
+	a.f("MOVQ {x}, {acts}")
 	a.f("XORL AX, AX")
 	a.f("CMPQ more+56(FP), $0")
 	a.f("SETNE AL")
 	a.f("NEGL AX")
-	a.f("KMOVW AX, K1")
+	a.f("KMOVW AX, {started}")
 }
 
-// amxEnd goes on with the next group of rows, whose number is in AX.
+// amxEnd goes {count} rows on in {x} and {out} and takes the next group, or returns.
 func amxEnd(a *file) {
-	a.f("SUBQ AX, DX")
-	a.f("MOVQ AX, R12")
-	a.f("IMULQ R8, R12")
-	a.f("ADDQ R12, DI")
-	a.f("IMULQ R11, AX")
-	a.f("ADDQ AX, R10")
-	a.f("TESTQ DX, DX")
+	a.reuse("bytes", "R12")
+	a.f("SUBQ {count}, {tokens}")
+	a.f("MOVQ {count}, {bytes}")
+	a.f("IMULQ {xStride}, {bytes}")
+	a.f("ADDQ {bytes}, {x}")
+	a.f("IMULQ {outStride}, {count}")
+	a.f("ADDQ {count}, {out}")
+	a.f("TESTQ {tokens}, {tokens}")
 	a.f("JNZ group")
 	a.tilerelease()
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
-// amxTile256: two groups of activation rows, of which tiles 4 and 5 say how many.
+// amxTile256 adds blocks of 256 weights to two groups of activation rows; the rows of
+// tiles 4 and 5 say how many each has. Per block: 16 products of folded weights with
+// activations, then per row out += dx·(d·(256·high + low) - dmin·Σ mins·sums).
 func amxTile256(a *file, t string, subs int, mins bool) {
+	const ( // tiles: sums of the first and second group, activations, folded weights
+		low0, high0, low1, high1 = 0, 1, 2, 3
+		acts0, acts1             = 4, 5
+		low, high                = 6, 7
+	)
 	fn := "tile" + t + "AMX"
 	amxBegin(a, fn)
-	a.f("LEAQ %d(BX), R14", workFolded)
+	a.use(
+		"folded", "R14", // weights of this block
+		"acts1", "R15", // activations of the second group
+		"sums1", "R12", // behind work, where its sums are
+	)
+	a.f("LEAQ %d({work}), {folded}", workFolded)
 	a.l("block")
-	a.f("MOVBQZX %d(BX), R12", workRows4)
-	a.f("MOVQ R12, R15")
-	a.f("IMULQ R8, R15")
-	a.f("ADDQ R13, R15")
-	a.f("SHLQ $6, R12")
-	a.f("ADDQ BX, R12") // sums of the second rows
-	for t := range 4 {
+	a.f("MOVBQZX %d({work}), {sums1}", workRows4)
+	a.f("MOVQ {sums1}, {acts1}")
+	a.f("IMULQ {xStride}, {acts1}")
+	a.f("ADDQ {acts}, {acts1}")
+	a.f("SHLQ $6, {sums1}")
+	a.f("ADDQ {work}, {sums1}")
+	for _, t := range []int{low0, high0, low1, high1} {
 		a.tilezero(t)
 	}
 	for k := range 4 {
-		a.tileload(64*k, "R13", "R8", 4)
-		a.tileload(2048*k, "R14", "R9", 6)
-		a.tdpbsud(4, 6, 0)
-		a.tileload(2048*k+1024, "R14", "R9", 7)
-		a.tdpbssd(4, 7, 1)
-		a.tileload(64*k, "R15", "R8", 5)
-		a.tdpbsud(5, 6, 2)
-		a.tdpbssd(5, 7, 3)
+		a.tileload(64*k, "{acts}", "{xStride}", acts0)
+		a.tileload(2048*k, "{folded}", "{lines}", low)
+		a.tdpbsud(acts0, low, low0)
+		a.tileload(2048*k+1024, "{folded}", "{lines}", high)
+		a.tdpbssd(acts0, high, high0)
+		a.tileload(64*k, "{acts1}", "{xStride}", acts1)
+		a.tdpbsud(acts1, low, low1)
+		a.tdpbssd(acts1, high, high1)
 	}
-	a.tilestore(0, workSums, "BX", "R9")
-	a.tilestore(1, workSums+2048, "BX", "R9")
-	a.tilestore(2, workSums, "R12", "R9")
-	a.tilestore(3, workSums+2048, "R12", "R9")
-	d, dmin := z(24), z(25)
-	sums := 256 // of activations: of 16, or from 288 on of 32
+	a.tilestore(low0, workSums, "{work}", "{lines}")
+	a.tilestore(high0, workSums+2048, "{work}", "{lines}")
+	a.tilestore(low1, workSums, "{sums1}", "{lines}")
+	a.tilestore(high1, workSums+2048, "{sums1}", "{lines}")
+	// The tiles' sums are read row by row; their registers are free for that.
+	a.use("term", "Z0", "minTerm", "Z1", "result", "Z2", "d", "Z24", "dmin", "Z25")
+	a.useRow("mins", z, 16, subs/2)
+	a.reuse(
+		"sums", "R12", // of this row
+		"row", "R15", // its activations
+		"rowOut", "BX",
+		"count", "AX", // of rows left
+		"count1", "R12",
+	)
+	actSums := 256 // of activations: of 16, or from 288 on of 32
 	if subs == 8 {
-		sums = 288
+		actSums = 288
 	}
 	cols := colD(subs) + 1
-	a.f("VMOVUPS %d(SI), %s", 64*colD(subs), d)
+	a.f("VMOVUPS %d({panel}), {d}", 64*colD(subs))
 	if mins {
 		cols++
-		a.f("VMOVUPS %d(SI), %s", 64*(colD(subs)+1), dmin)
+		a.f("VMOVUPS %d({panel}), {dmin}", 64*(colD(subs)+1))
 		for k := range subs / 2 {
-			a.f("VMOVDQU64 %d(SI), %s", 64*(colMins(subs, 0)+k), z(16+k))
+			a.f("VMOVDQU64 %d({panel}), {mins%d}", 64*(colMins(subs, 0)+k), k)
 		}
 	}
-	a.f("MOVBQZX %d(BX), AX", workRows4)
-	a.f("MOVBQZX %d(BX), R12", workRows5)
-	a.f("ADDQ R12, AX")
-	a.f("LEAQ %d(BX), R12", workSums)
-	a.f("MOVQ R13, R15")
-	a.f("MOVQ R10, BX")
+	a.f("MOVBQZX %d({work}), {count}", workRows4)
+	a.f("MOVBQZX %d({work}), {count1}", workRows5)
+	a.f("ADDQ {count1}, {count}")
+	a.f("LEAQ %d({work}), {sums}", workSums)
+	a.f("MOVQ {acts}, {row}")
+	a.f("MOVQ {out}, {rowOut}")
 	a.l("row")
-	a.f("VPSLLD $8, 2048(R12), Z0")
-	a.f("VPADDD (R12), Z0, Z0")
-	a.f("VCVTDQ2PS Z0, Z0")
-	a.f("VMULPS %s, Z0, Z0", d)
+	a.f("VPSLLD $8, 2048({sums}), {term}")
+	a.f("VPADDD ({sums}), {term}, {term}")
+	a.f("VCVTDQ2PS {term}, {term}")
+	a.f("VMULPS {d}, {term}, {term}")
 	if mins {
-		a.f("VPXORQ Z1, Z1, Z1")
+		a.f("VPXORQ {minTerm}, {minTerm}, {minTerm}")
 		for k := range subs / 2 {
-			a.f("VPDPWSSD.BCST %d(R15), %s, Z1", sums+4*k, z(16+k))
+			a.f("VPDPWSSD.BCST %d({row}), {mins%d}, {minTerm}", actSums+4*k, k)
 		}
-		a.f("VCVTDQ2PS Z1, Z1")
-		a.f("VMULPS %s, Z1, Z1", dmin)
-		a.f("VSUBPS Z1, Z0, Z0")
+		a.f("VCVTDQ2PS {minTerm}, {minTerm}")
+		a.f("VMULPS {dmin}, {minTerm}, {minTerm}")
+		a.f("VSUBPS {minTerm}, {term}, {term}")
 	}
-	a.f("VMULPS.BCST 304(R15), Z0, Z0")
-	a.f("VMOVUPS.Z (BX), K1, Z2")
-	a.f("VADDPS Z0, Z2, Z2")
-	a.f("VMOVUPS Z2, (BX)")
-	a.f("ADDQ $64, R12")
-	a.f("ADDQ R8, R15")
-	a.f("ADDQ R11, BX")
-	a.f("DECQ AX")
+	a.f("VMULPS.BCST 304({row}), {term}, {term}")
+	a.f("VMOVUPS.Z ({rowOut}), {started}, {result}")
+	a.f("VADDPS {term}, {result}, {result}")
+	a.f("VMOVUPS {result}, ({rowOut})")
+	a.f("ADDQ $64, {sums}")
+	a.f("ADDQ {xStride}, {row}")
+	a.f("ADDQ {outStride}, {rowOut}")
+	a.f("DECQ {count}")
 	a.f("JNZ row")
-	a.f("MOVQ work+64(FP), BX")
-	a.f("KXNORW K1, K1, K1")
-	a.f("ADDQ $%d, SI", 64*cols)
-	a.f("ADDQ $8192, R14")
-	a.f("ADDQ $320, R13")
-	a.f("DECQ CX")
+	a.f("MOVQ work+64(FP), {work}")
+	a.f("KXNORW {started}, {started}, {started}")
+	a.f("ADDQ $%d, {panel}", 64*cols)
+	a.f("ADDQ $8192, {folded}")
+	a.f("ADDQ $320, {acts}")
+	a.f("DECQ {blocks}")
 	a.f("JNZ block")
-	a.f("MOVBQZX %d(BX), AX", workRows4)
-	a.f("MOVBQZX %d(BX), R12", workRows5)
-	a.f("ADDQ R12, AX")
+	a.f("MOVBQZX %d({work}), {count}", workRows4)
+	a.f("MOVBQZX %d({work}), {count1}", workRows5)
+	a.f("ADDQ {count1}, {count}")
 	amxEnd(a)
 }
 
-// amxTile32: one group of activation rows; tiles 0 to 3 are the sums of four blocks
-// in turn, so that products do not wait for each other.
+// amxTile32 adds blocks of 32 weights to one group of activation rows, four blocks at
+// a time in tiles 0 to 3, so that products do not wait for each other. Groups of eight
+// blocks have their activations in 320 bytes; what is left of one goes block by block.
 func amxTile32(a *file, t string, mins bool) {
 	fn := "tile" + t + "AMX"
 	amxBegin(a, fn)
+	a.use(
+		"scales", "R14", // of the activations of this block
+		"sums", "R12", // of the activation row at hand
+		"rowScales", "R15", "result", "Z31",
+		"count", "AX", // of rows left
+	)
+	a.reuse("rowOut", "BX")
+	a.useRow("d", z, 16, 4) // of each block
+	a.useRow("m", z, 20, 4) // -m/128
 	cols := 9
 	if mins {
 		cols++
 	}
 	a.l("eight")
-	a.f("CMPQ CX, $8")
+	a.f("CMPQ {blocks}, $8")
 	a.f("JLT rest")
 	for _, j := range []int{0, 4} {
-		amxBlocks32(a, 4, cols*j, cols, 32*j, "R13", 256+4*j, mins)
+		amxBlocks32(a, 4, cols*j, cols, 32*j, "{acts}", 256+4*j, mins)
 	}
-	a.f("ADDQ $%d, SI", 8*64*cols)
-	a.f("ADDQ $320, R13")
-	a.f("SUBQ $8, CX")
+	a.f("ADDQ $%d, {panel}", 8*64*cols)
+	a.f("ADDQ $320, {acts}")
+	a.f("SUBQ $8, {blocks}")
 	a.f("JMP eight")
 	a.l("rest")
-	a.f("LEAQ 256(R13), R14")
+	a.f("LEAQ 256({acts}), {scales}")
 	a.l("next")
-	a.f("DECQ CX")
+	a.f("DECQ {blocks}")
 	a.f("JLT done")
-	amxBlocks32(a, 1, 0, cols, 0, "R14", 0, mins)
-	a.f("ADDQ $%d, SI", 64*cols)
-	a.f("ADDQ $32, R13")
-	a.f("ADDQ $4, R14")
+	amxBlocks32(a, 1, 0, cols, 0, "{scales}", 0, mins)
+	a.f("ADDQ $%d, {panel}", 64*cols)
+	a.f("ADDQ $32, {acts}")
+	a.f("ADDQ $4, {scales}")
 	a.f("JMP next")
 	a.l("done")
-	a.f("MOVBQZX %d(BX), AX", workRows4)
+	a.f("MOVBQZX %d({work}), {count}", workRows4)
 	amxEnd(a)
 }
 
-// amxBlocks32 does n blocks: weights from column col on, activations at disp(R13),
-// their scales at scale(base).
+// amxBlocks32 adds n blocks of 32 to out: weights from the panel's column col on,
+// activations at {acts}+disp, their scales d and -128·Σq at base+scale. A block's term
+// is (d·sum + m·Σq)·dx, or d·dx·(sum - 128·Σq) without minimums.
 func amxBlocks32(a *file, n, col, cols, disp int, base string, scale int, mins bool) {
 	for b := range n {
 		x, w := 4+b%2, 6+b%2
 		a.tilezero(b)
-		a.tileload(disp+32*b, "R13", "R8", x)
-		a.tileload(64*(col+cols*b), "SI", "R9", w)
+		a.tileload(disp+32*b, "{acts}", "{xStride}", x)
+		a.tileload(64*(col+cols*b), "{panel}", "{lines}", w)
 		a.tdpbsud(x, w, b)
 	}
-	d := func(b int) string { return z(16 + b) }
-	m := func(b int) string { return z(20 + b) }
 	for b := range n {
-		a.tilestore(b, workSums+1024*b, "BX", "R9")
-		a.f("VMOVUPS %d(SI), %s", 64*(col+cols*b+8), d(b))
+		a.tilestore(b, workSums+1024*b, "{work}", "{lines}")
+		a.f("VMOVUPS %d({panel}), {d%d}", 64*(col+cols*b+8), b)
 		if mins {
-			a.f("VMOVUPS %d(SI), %s", 64*(col+cols*b+9), m(b))
+			a.f("VMOVUPS %d({panel}), {m%d}", 64*(col+cols*b+9), b)
 		}
 	}
-	a.f("MOVBQZX %d(BX), AX", workRows4)
-	a.f("LEAQ %d(BX), R12", workSums)
-	a.f("MOVQ %s, R15", base)
-	a.f("MOVQ R10, BX")
+	a.f("MOVBQZX %d({work}), {count}", workRows4)
+	a.f("LEAQ %d({work}), {sums}", workSums)
+	a.f("MOVQ %s, {rowScales}", base)
+	a.f("MOVQ {out}, {rowOut}")
 	row := a.fresh("row")
 	a.l(row)
-	a.f("VMOVUPS.Z (BX), K1, Z31")
+	a.f("VMOVUPS.Z ({rowOut}), {started}, {result}")
 	for b := range n {
 		s, u := z(2*b), z(2*b+1)
 		at := scale + 4*b
 		if mins {
-			a.f("VCVTDQ2PS %d(R12), %s", 1024*b, s)
-			a.f("VMULPS %s, %s, %s", d(b), s, s)
-			a.f("VCVTDQ2PS.BCST %d(R15), %s", at+32, u)
-			a.f("VMULPS %s, %s, %s", m(b), u, u)
+			a.f("VCVTDQ2PS %d({sums}), %s", 1024*b, s)
+			a.f("VMULPS {d%d}, %s, %s", b, s, s)
+			a.f("VCVTDQ2PS.BCST %d({rowScales}), %s", at+32, u)
+			a.f("VMULPS {m%d}, %s, %s", b, u, u)
 			a.f("VADDPS %s, %s, %s", u, s, s)
-			a.f("VMULPS.BCST %d(R15), %s, %s", at, s, s)
+			a.f("VMULPS.BCST %d({rowScales}), %s, %s", at, s, s)
 		} else {
-			a.f("VMOVDQU32 %d(R12), %s", 1024*b, s)
-			a.f("VPADDD.BCST %d(R15), %s, %s", at+32, s, s) // weights are too large by 128
+			a.f("VMOVDQU32 %d({sums}), %s", 1024*b, s)
+			a.f("VPADDD.BCST %d({rowScales}), %s, %s", at+32, s, s) // weights are too large by 128
 			a.f("VCVTDQ2PS %s, %s", s, s)
-			a.f("VMULPS.BCST %d(R15), %s, %s", at, d(b), u)
+			a.f("VMULPS.BCST %d({rowScales}), {d%d}, %s", at, b, u)
 			a.f("VMULPS %s, %s, %s", u, s, s)
 		}
-		a.f("VADDPS %s, Z31, Z31", s)
+		a.f("VADDPS %s, {result}, {result}", s)
 	}
-	a.f("VMOVUPS Z31, (BX)")
-	a.f("ADDQ $64, R12")
-	a.f("ADDQ R8, R15")
-	a.f("ADDQ R11, BX")
-	a.f("DECQ AX")
+	a.f("VMOVUPS {result}, ({rowOut})")
+	a.f("ADDQ $64, {sums}")
+	a.f("ADDQ {xStride}, {rowScales}")
+	a.f("ADDQ {outStride}, {rowOut}")
+	a.f("DECQ {count}")
 	a.f("JNZ %s", row)
-	a.f("KXNORW K1, K1, K1")
-	a.f("MOVQ work+64(FP), BX")
+	a.f("KXNORW {started}, {started}, {started}")
+	a.f("MOVQ work+64(FP), {work}")
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // A panel holds one stretch of 16 weight rows (8 with AVX2), unpacked and
-// turned: a column is the same four weights of every row, a dword a row. One
-// vector instruction multiplies a column with four activations broadcast from
-// memory and adds to one sum per row, so that nothing is left to add up across
-// lanes. With V the bytes of a vector, blocks lie one after the other as
+// transposed: a column is the same four weights of every row, a dword a row. One
+// vector instruction (VPDPBUSD) multiplies a column with four activations broadcast
+// from memory and adds to one sum per row, so that no sum is spread over lanes.
+// With V the bytes of a vector, each block of the stretch is
 //
 //	blocks of 256, subs sub-blocks:  subs · (scale V, 256/subs/4 columns of V)
 //	                                 subs/2 · V of minimums, two words a row
@@ -21,14 +21,22 @@ import (
 //
 //	func name(panel, w *byte, rowBytes, blocks, ahead int)
 //
-// While it works it fetches as many bytes as it reads, from ahead bytes beyond w
-// on, so that the next rows are near when their turn comes: row by row they would
-// be sixteen streams of a few lines each, which no memory likes.
+// It prefetches as many bytes as it reads, from w+ahead on, where the next rows are: read
+// without that, they would be sixteen streams of a few lines each, which is slow from
+// memory.
 const packParams = "panel, w *byte, rowBytes, blocks, ahead int"
 
-// A pack is a pack function in the making. Registers: SI, R10, R11 and R12 rows
-// 0, 4, 8 and 12 at the next block, R8 a row's bytes, R9 three times that, DI
-// the panel, CX blocks left, R13 what to fetch.
+// The vectors of a pack function. Pieces take their numbers, since they serve both
+// widths and move through groups of four.
+const (
+	col    = 0  // to 3: the columns read last
+	tmp    = 4  // to 7: scratch, and what is made of them
+	held   = 8  // to 11: columns needed for longer: scales, or further bits of weights
+	low4   = 12 // 0x0f in every byte
+	values = 13 // a type's table of weights
+)
+
+// A pack emits a pack function.
 type pack struct {
 	a     *file
 	level string
@@ -42,59 +50,69 @@ type pack struct {
 // wide says whether vectors are those of AVX-512.
 func (p *pack) wide() bool { return p.lanes == 16 }
 
+// bytes is the bytes of a vector.
 func (p *pack) bytes() int { return 4 * p.lanes }
 
-var packBases = []string{"SI", "R10", "R11", "R12"}
+var packBases = []string{"rows0", "rows4", "rows8", "rows12"}
 
+// begin starts a pack function of type t and loads its arguments.
 func (p *pack) begin(t string) {
 	a := p.a
 	fn := "pack" + t + p.level
 	a.function(fn, packParams, 40, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
-	a.f("MOVQ panel+0(FP), DI")
-	a.f("MOVQ w+8(FP), SI")
-	a.f("MOVQ rowBytes+16(FP), R8")
-	a.f("MOVQ blocks+24(FP), CX")
-	a.f("MOVQ ahead+32(FP), R13")
-	a.f("ADDQ SI, R13")
-	a.f("LEAQ (R8)(R8*2), R9")
+	a.use(
+		"panel", "DI",
+		"rows0", "SI", // this block of rows 0 to 3
+		"rows4", "R10", // and so on
+		"rows8", "R11", "rows12", "R12", "rowBytes", "R8",
+		"rowBytes3", "R9", // three times that
+		"blocks", "CX", // left
+		"ahead", "R13", // what to prefetch
+		"fifthSet", "K2", // which weights have their fifth bit
+	)
+	a.f("MOVQ panel+0(FP), {panel}")
+	a.f("MOVQ w+8(FP), {rows0}")
+	a.f("MOVQ rowBytes+16(FP), {rowBytes}")
+	a.f("MOVQ blocks+24(FP), {blocks}")
+	a.f("MOVQ ahead+32(FP), {ahead}")
+	a.f("ADDQ {rows0}, {ahead}")
+	a.f("LEAQ ({rowBytes})({rowBytes}*2), {rowBytes3}")
 	for i := 1; i < p.lanes/4; i++ {
-		a.f("LEAQ (%s)(R8*4), %s", packBases[i-1], packBases[i])
+		a.f("LEAQ ({%s})({rowBytes}*4), {%s}", packBases[i-1], packBases[i])
 	}
 }
 
-// end goes on by a block of the file, ahead bytes of which are fetched early.
+// end moves on by a block of so many bytes in every row, or returns.
 func (p *pack) end(block int) {
 	a := p.a
 	p.fetchSome(p.todo)
-	a.f("ADDQ $%d, R13", p.todo)
+	a.f("ADDQ $%d, {ahead}", p.todo)
 	for i := range p.lanes / 4 {
-		a.f("ADDQ $%d, %s", block, packBases[i])
+		a.f("ADDQ $%d, {%s}", block, packBases[i])
 	}
-	a.f("ADDQ $%d, DI", p.at)
-	a.f("DECQ CX")
+	a.f("ADDQ $%d, {panel}", p.at)
+	a.f("DECQ {blocks}")
 	a.f("JNZ block")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
 // row addresses disp bytes into the block of row 4l+i.
-func (p *pack) row(l, i, disp int) string {
-	return fmt.Sprintf("%d(%s)%s", disp, packBases[l], []string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[i])
-}
+func (p *pack) row(l, i, disp int) string { return upTo4(i, disp, packBases[l], "rowBytes") }
 
 // fetch starts a block: as many bytes as it has are prefetched, spread over the
 // calls of rows.
 func (p *pack) fetch(block int) { p.todo, p.fetched = p.lanes*block, 0 }
 
-// fetchSome prefetches n lines, or what is left of them.
+// fetchSome prefetches n lines of {ahead}, or those that remain of the block.
 func (p *pack) fetchSome(n int) {
 	for ; n > 0 && p.fetched < p.todo; n-- {
-		p.a.f("PREFETCHT1 %d(R13)", p.fetched)
+		p.a.f("PREFETCHT1 %d({ahead})", p.fetched)
 		p.fetched += 64
 	}
 }
 
-// rows loads the 16 bytes at disp of each row: row 4l+i goes to lane l of
+// rows loads the 16 bytes at disp of each row: row 4l+i goes to 128-bit lane l of
 // register r+i.
 func (p *pack) rows(disp, r int) {
 	a := p.a
@@ -111,8 +129,8 @@ func (p *pack) rows(disp, r int) {
 	}
 }
 
-// turn makes columns of what rows loaded: register r+c gets dword c of every
-// row, in order. t to t+3 are scratch.
+// turn transposes what rows loaded: register r+c becomes dword c of every row, in
+// order of rows. t to t+3 are scratch.
 func (p *pack) turn(r, t int) {
 	a, v := p.a, p.v
 	a.f("VPUNPCKLDQ %s, %s, %s", v(r+1), v(r), v(t))
@@ -133,10 +151,11 @@ func (p *pack) columns(disp, r, t int) {
 
 // put stores register r at column c of the block's panel.
 func (p *pack) put(r, c int) {
-	p.a.f("%s %s, %d(DI)", p.mov(), p.v(r), c*p.bytes())
+	p.a.f("%s %s, %d({panel})", p.mov(), p.v(r), c*p.bytes())
 	p.at = max(p.at, (c+1)*p.bytes())
 }
 
+// mov is the instruction that moves a vector of integers.
 func (p *pack) mov() string {
 	if p.wide() {
 		return "VMOVDQU64"
@@ -144,7 +163,7 @@ func (p *pack) mov() string {
 	return "VMOVDQU"
 }
 
-// op is a bitwise instruction: AVX-512 wants a size in its name.
+// op emits a bitwise instruction, whose name AVX-512 ends with the size of elements.
 func (p *pack) op(name, s1, s2, d string) {
 	if p.wide() {
 		name += "D"
@@ -247,7 +266,7 @@ func (p *pack) offsets(s, r, b, c, shift, zero int) {
 	p.put(r, c)
 }
 
-// Where a block of 256 keeps things in its panel, in columns.
+// The columns of a block of 256 in its panel.
 
 func colScale(subs, j int) int { return j * (1 + 64/subs) }
 func colMins(subs, j int) int  { return 64 + subs + j }
@@ -255,98 +274,6 @@ func colD(subs int) int        { return 64 + subs + subs/2 }
 func colWeights(subs, k int) int { // of weights k to k+3
 	per := 256 / subs
 	return colScale(subs, k/per) + 1 + k%per/4
-}
-
-func genPanels(a *file) {
-	for _, p := range []pack{{a: a, level: "AVX512", lanes: 16, v: z}, {a: a, level: "AVX2", lanes: 8, v: y}} {
-		for _, t := range []struct {
-			name string
-			gen  func(*pack)
-		}{
-			{"Q4K", func(p *pack) { packQ45K(p, false) }},
-			{"Q5K", func(p *pack) { packQ45K(p, true) }},
-			{"Q6K", packQ6K},
-			{"Q3K", packQ3K},
-			{"Q2K", packQ2K},
-			{"IQ4XS", packIQ4XS},
-		} {
-			p := p
-			p.begin(t.name)
-			t.gen(&p)
-		}
-		for _, t := range blocks32 {
-			p := p
-			p.begin(t.name)
-			t.pack(&p)
-		}
-	}
-	for _, t := range panelTiles {
-		t.gen(a)
-	}
-}
-
-// packQ45K: the head's 16 bytes turn into d and dmin, and the three dwords the
-// scales are kept in.
-func packQ45K(p *pack, fifth bool) {
-	a, v := p.a, p.v
-	block, qs := 144, 16
-	if fifth {
-		block, qs = 176, 48
-	}
-	a.l("block")
-	p.fetch(block)
-	p.columns(0, 0, 4)
-	p.half(0, 4, false)
-	p.put(4, colD(8))
-	p.half(0, 4, true)
-	p.put(4, colD(8)+1)
-	// As scalesMins: registers 4 and 5 scales, 6 and 7 minimums.
-	six, four, two := p.fill(0x3f), p.fill(0x0f), p.fill(0x03)
-	top := func(s, d int) { // the upper two bits of each byte, four down
-		a.f("VPSRLD $6, %s, %s", v(s), v(d))
-		p.op("VPAND", two, v(d), v(d))
-		a.f("VPSLLD $4, %s, %s", v(d), v(d))
-	}
-	p.op("VPAND", six, v(1), v(4))
-	p.op("VPAND", six, v(2), v(6))
-	top(1, 5)
-	top(2, 7)
-	p.op("VPAND", four, v(3), v(0))
-	p.op("VPOR", v(0), v(5), v(5))
-	a.f("VPSRLD $4, %s, %s", v(3), v(0))
-	p.op("VPAND", four, v(0), v(0))
-	p.op("VPOR", v(0), v(7), v(7))
-	for j := range 8 {
-		p.scale(4+j/4, 0, j%4, colScale(8, j), false)
-	}
-	for j := range 4 {
-		p.mins(6+j/2, 0, j%2*2, colMins(8, j))
-	}
-	// A piece of 16 bytes: 16 weights low, 16 high. The pieces of one half of
-	// each sub-block share the fifth bits, in registers 8 to 11.
-	a.f("%s %s, %s", p.mov(), four, v(12))
-	for h := range 2 {
-		if fifth {
-			p.columns(16+16*h, 8, 0)
-		}
-		for g := range 4 {
-			p.columns(qs+32*g+16*h, 0, 4)
-			for c := range 4 {
-				k := 64*g + 16*h + 4*c
-				p.op("VPAND", v(12), v(c), v(4))
-				a.f("VPSRLW $4, %s, %s", v(c), v(5))
-				p.op("VPAND", v(12), v(5), v(5))
-				if fifth {
-					for j := range 2 {
-						p.merge(8+c, 6, 4+j, 2*g+j, 4, 1)
-					}
-				}
-				p.put(4, colWeights(8, k))
-				p.put(5, colWeights(8, k+32))
-			}
-		}
-	}
-	p.end(block)
 }
 
 // merge adds n bits of each byte of register s, moved from bit from to bit to, to
@@ -383,117 +310,20 @@ func (p *pack) bits(s, r, from, to, n int) {
 	p.op("VPAND", p.fill(byte((1<<n-1)<<to)), src, p.v(r))
 }
 
-func packQ6K(p *pack) {
-	a := p.a
-	a.l("block")
-	p.fetch(210)
-	p.columns(194, 0, 4)
-	p.half(3, 4, true)
-	p.put(4, colD(16))
-	p.columns(192, 0, 4)
-	p.signedScales(0, 5)
-	for h := range 2 {
-		for l := range 2 { // 16 of the 32 columns that share high bits
-			p.columns(128+32*h+16*l, 8, 4)
-			for g := range 2 {
-				p.columns(64*h+32*g+16*l, 0, 4)
-				for c := range 4 {
-					k := 128*h + 32*g + 16*l + 4*c
-					p.bits(c, 4, 0, 0, 4)
-					p.merge(8+c, 5, 4, 2*g, 4, 2)
-					p.put(4, colWeights(16, k))
-					p.bits(c, 4, 4, 0, 4)
-					p.merge(8+c, 5, 4, 2*g+4, 4, 2)
-					p.put(4, colWeights(16, k+64))
-				}
-			}
-		}
-	}
-	p.end(210)
-}
-
-// signedScales stores the 16 scales in registers s to s+3, and what weights
-// made unsigned by adding 1<<shift need.
+// signedScales stores the 16 signed scales in the dwords of registers s to s+3, and the
+// offsets that correct for weights made unsigned by adding 1<<shift.
 func (p *pack) signedScales(s, shift int) {
-	p.zero(6)
+	p.zero(tmp + 2)
 	for j := range 16 {
-		p.scale(s+j/4, 4, j%4, colScale(16, j), true)
+		p.scale(s+j/4, tmp, j%4, colScale(16, j), true)
 	}
 	for j := range 8 {
-		p.offsets(s+j/2, 4, j%2*2, colMins(16, j), shift, 6)
+		p.offsets(s+j/2, tmp, j%2*2, colMins(16, j), shift, tmp+2)
 	}
 }
 
+// zero clears register r, all of it.
 func (p *pack) zero(r int) { p.a.f("VPXOR %s, %s, %s", y(r), y(r), y(r)) } // clears all of it
-
-func packQ3K(p *pack) {
-	a, v := p.a, p.v
-	a.l("block")
-	p.fetch(110)
-	p.rows(94, 0) // two bytes of quants, the scales, d
-	for i := range 4 {
-		a.f("VPALIGNR $2, %s, %s, %s", v(i), v(i), v(i))
-	}
-	p.turn(0, 4)
-	p.half(3, 4, false)
-	p.put(4, colD(16))
-	// Dwords 0 and 1 hold the low halves, nibbles of scales 0-7 and 8-15; dword
-	// 2 the upper two bits, scale 4g+i in byte i at bit 2g.
-	for g := range 4 {
-		p.bits(g%2, 8+g, g/2*4, 0, 4)
-		p.merge(2, 4, 8+g, 2*g, 4, 2)
-		a.f("VPSUBB %s, %s, %s", p.fill(32), v(8+g), v(8+g))
-	}
-	p.signedScales(8, 2)
-	for l := range 2 {
-		p.columns(16*l, 8, 4) // third bits
-		for h := range 2 {
-			p.columns(32+32*h+16*l, 0, 4)
-			for g := range 4 {
-				for c := range 4 {
-					p.bits(c, 4, 2*g, 0, 2)
-					p.merge(8+c, 5, 4, 4*h+g, 2, 1)
-					p.put(4, colWeights(16, 128*h+32*g+16*l+4*c))
-				}
-			}
-		}
-	}
-	p.end(110)
-}
-
-func packQ2K(p *pack) {
-	a := p.a
-	a.l("block")
-	p.fetch(84)
-	p.columns(68, 0, 4)
-	p.half(3, 4, false)
-	p.put(4, colD(16))
-	p.half(3, 4, true)
-	p.put(4, colD(16)+1)
-	p.columns(0, 0, 4)
-	for c := range 4 {
-		p.bits(c, 4, 0, 0, 4)
-		for j := range 4 {
-			p.scale(4, 5, j, colScale(16, 4*c+j), false)
-		}
-		p.bits(c, 4, 4, 0, 4)
-		for j := range 2 {
-			p.mins(4, 5, 2*j, colMins(16, 2*c+j))
-		}
-	}
-	for h := range 2 {
-		for l := range 2 {
-			p.columns(16+32*h+16*l, 0, 4)
-			for g := range 4 {
-				for c := range 4 {
-					p.bits(c, 4, 2*g, 0, 2)
-					p.put(4, colWeights(16, 128*h+32*g+16*l+4*c))
-				}
-			}
-		}
-	}
-	p.end(84)
-}
 
 // dfill declares a vector of the same dword.
 func (p *pack) dfill(d uint32) string {
@@ -511,151 +341,24 @@ func (p *pack) look(name string, table []int8, add, r int) {
 	p.a.f("%s %s, %s", p.mov(), sym(p.a.bytes(fmt.Sprintf("table%s%d", name, add), b), 0), p.v(r))
 }
 
-// nibbles stores the 32 weights of the 16 bytes at disp, low nibbles first, from
-// column col on. Registers 12 holds 0x0f, 13 a table or nothing. Each goes
-// through fix, given the register and its first weight.
-func (p *pack) nibbles(disp, col int, table bool, fix func(r, k int)) {
+// nibbles stores the 32 weights of the 16 bytes at disp, low nibbles first, from column to
+// on; with table they are looked up in values. fix may change each, given its register and
+// first weight. low4 holds 0x0f.
+func (p *pack) nibbles(disp, to int, table bool, fix func(r, k int)) {
 	a, v := p.a, p.v
-	p.columns(disp, 0, 4)
+	p.columns(disp, col, tmp)
 	for c := range 4 {
-		p.op("VPAND", v(12), v(c), v(4))
-		a.f("VPSRLW $4, %s, %s", v(c), v(5))
-		p.op("VPAND", v(12), v(5), v(5))
+		p.op("VPAND", v(low4), v(col+c), v(tmp))
+		a.f("VPSRLW $4, %s, %s", v(col+c), v(tmp+1))
+		p.op("VPAND", v(low4), v(tmp+1), v(tmp+1))
 		for j := range 2 {
 			if table {
-				a.f("VPSHUFB %s, %s, %s", v(4+j), v(13), v(4+j))
+				a.f("VPSHUFB %s, %s, %s", v(tmp+j), v(values), v(tmp+j))
 			}
 			if fix != nil {
-				fix(4+j, 16*j+4*c)
+				fix(tmp+j, 16*j+4*c)
 			}
-			p.put(4+j, col+4*j+c)
+			p.put(tmp+j, to+4*j+c)
 		}
 	}
-}
-
-// packIQ4XS: with AVX2 weights stay signed and scales are dwords.
-func packIQ4XS(p *pack) {
-	a, v := p.a, p.v
-	add := 0
-	if p.wide() {
-		add = 128
-	}
-	p.look("IQ4NL", iq4Values, add, 13)
-	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(12))
-	a.l("block")
-	p.fetch(136)
-	p.columns(0, 0, 4)
-	p.half(0, 4, false)
-	p.put(4, colD(8))
-	p.zero(7)
-	for j := range 8 {
-		a.f("VPSRLD $%d, %s, %s", 4*j, v(1), v(4))
-		p.op("VPAND", p.dfill(15), v(4), v(4))
-		a.f("VPSRLD $%d, %s, %s", 16+2*j, v(0), v(5))
-		p.op("VPAND", p.dfill(3), v(5), v(5))
-		a.f("VPSLLD $4, %s, %s", v(5), v(5))
-		p.op("VPOR", v(5), v(4), v(4))
-		a.f("VPSUBD %s, %s, %s", p.dfill(32), v(4), v(4))
-		p.put(4, colScale(8, j))
-		if !p.wide() {
-			continue
-		}
-		if j%2 == 0 {
-			p.op("VPAND", p.dfill(0xffff), v(4), v(6))
-			continue
-		}
-		a.f("VPSLLD $16, %s, %s", v(4), v(4))
-		p.op("VPOR", v(4), v(6), v(6))
-		a.f("VPSLLW $7, %s, %s", v(6), v(6))
-		a.f("VPSUBW %s, %s, %s", v(6), v(7), v(6))
-		p.put(6, colMins(8, j/2))
-	}
-	for j := range 8 {
-		p.nibbles(8+16*j, colScale(8, j)+1, true, nil)
-	}
-	p.end(136)
-}
-
-// raise is what the panel's weights are too large by: 128 for VPDPBUSD, what
-// makes them unsigned for AVX2, or nothing where they stay signed there.
-func (t block32) raise(p *pack) int {
-	switch {
-	case t.min || !p.wide() && (t.whole || t.name == "IQ4NL"):
-		return 0
-	case p.wide():
-		return 128
-	case t.table != nil:
-		return 16
-	}
-	return t.add
-}
-
-func (t block32) pack(p *pack) {
-	a, v := p.a, p.v
-	raise := t.raise(p)
-	if t.table != nil {
-		p.look(t.name, t.table, raise, 13)
-	}
-	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(12))
-	a.l("block")
-	p.fetch(t.bytes)
-	p.columns(0, 0, 4)
-	switch {
-	case t.e8:
-		p.op("VPAND", p.dfill(0xff), v(0), v(4))
-		e8m0(a, v, 4, 5, 6)
-	default:
-		p.half(0, 4, false)
-	}
-	p.put(4, 8)
-	if t.min {
-		p.half(0, 4, true)
-		minus := a.bytes("minus128th", f32s(-1.0/128))
-		a.f("VMULPS %s, %s, %s", sym(minus, 0), v(4), v(4))
-		p.put(4, 9)
-	}
-	switch t.high {
-	case 2:
-		a.f("VPSRLD $16, %s, %s", v(0), v(8))
-		a.f("VPSLLD $16, %s, %s", v(1), v(1))
-		p.op("VPOR", v(1), v(8), v(8))
-	case 4:
-		a.f("%s %s, %s", p.mov(), v(1), v(8))
-	}
-	if t.whole {
-		for h := range 2 {
-			p.columns(t.quants+16*h, 0, 4)
-			for c := range 4 {
-				if raise == 128 {
-					p.op("VPXOR", p.fill(0x80), v(c), v(c))
-				}
-				p.put(c, 4*h+c)
-			}
-		}
-		p.end(t.bytes)
-		return
-	}
-	p.nibbles(t.quants, 0, t.table != nil, func(r, k int) {
-		if t.high > 0 {
-			bit := make([]byte, 64)
-			for i := range bit {
-				bit[i] = 1 << (k%8 + i%4)
-			}
-			mask := sym(a.bytes(fmt.Sprintf("bits%d", k%8), bit), 0)
-			a.f("VPSHUFB %s, %s, %s", p.shuffle(k/8, k/8, k/8, k/8), v(8), v(6))
-			if p.wide() {
-				a.f("VPTESTMB %s, %s, K2", mask, v(6))
-				a.f("VPADDB %s, %s, K2, %s", p.fill(16), v(r), v(r))
-			} else {
-				a.f("VPAND %s, %s, %s", mask, v(6), v(6))
-				a.f("VPCMPEQB %s, %s, %s", mask, v(6), v(6))
-				a.f("VPAND %s, %s, %s", p.fill(16), v(6), v(6))
-				a.f("VPOR %s, %s, %s", v(6), v(r), v(r))
-			}
-		}
-		if n := raise - t.add; t.table == nil && !t.min && n != 0 {
-			a.f("VPADDB %s, %s, %s", p.fill(byte(n)), v(r), v(r))
-		}
-	})
-	p.end(t.bytes)
 }

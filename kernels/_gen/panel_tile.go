@@ -6,13 +6,13 @@ import "fmt"
 //
 //	func name(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 //
-// out gets a panel's rows side by side, activation row t at out+t·outStride
-// floats. With more 0 it is written, otherwise added to, which goes on with the
-// next blocks of the same rows. Every term is made and added as Go's reference
-// does it, so a result has the bits of Dot.
+// The results of activation row t for the panel's rows are written side by side at
+// out+t·outStride floats; with more not 0 they are added to what is there, which is how
+// further blocks of the same rows follow. Terms are computed and added as Go's reference
+// does, so a result has the bits of Dot.
 const panelParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int"
 
-// What a block of 256 does with its minimums.
+// The minimums of a block of 256.
 const (
 	noMins    = iota
 	floatMins // d·Σ - dmin·Σ'
@@ -51,6 +51,7 @@ var panelTiles = []panelTile{
 	{name: "Q80", signed: true},       // 2·128·127 = 32,512
 }
 
+// fn is the name of the tile function.
 func (t panelTile) fn() string {
 	if t.wide {
 		return "tile" + t.name + "AVX512"
@@ -59,14 +60,9 @@ func (t panelTile) fn() string {
 }
 
 // A panelCode is the code of a tile for some number of activation rows, which
-// share every column that is read. Registers of AVX-512: sums of a block at 0,
-// of a sub-block at 8, results at 16, then four of scratch; of AVX2 the same at
-// 0, 4 and 8, and Y15 holds words of one.
-//
-// SI panel, DX tokens left, DI activations, R8 and R9 their stride and three
-// times it, R10 out, R11 its stride, CX blocks left, R13 and BX activations at
-// this block and four rows further, R14 and R15 the same of an ActQ8_32 group's
-// scales, AX sub-blocks left.
+// share every column that is read. Of vectors it has most() each of blk(b), the sums of
+// a block for activation row b, sub(b), of a sub-block, and out(b), results; then three
+// of scratch.
 type panelCode struct {
 	panelTile
 	a      *file
@@ -74,28 +70,43 @@ type panelCode struct {
 	tokens int
 }
 
+// blk is the vector of a block's sums for activation row b.
 func (t panelCode) blk(b int) string { return t.v(b) }
+
+// sub is the vector of a sub-block's.
 func (t panelCode) sub(b int) string { return t.v(t.most() + b) }
+
+// out is the vector of results.
 func (t panelCode) out(b int) string { return t.v(2*t.most() + b) }
+
+// tmp is a scratch vector, i below 3.
 func (t panelCode) tmp(i int) string { return t.v(3*t.most() + i) }
+
+// most is how many activation rows there are registers for.
 func (t panelCode) most() int {
 	if t.wide {
 		return 8
 	}
 	return 4
 }
+
+// column is the bytes of a column.
 func (t panelCode) column() int {
 	if t.wide {
 		return 64
 	}
 	return 32
 }
+
+// mov is the instruction that loads a vector of integers.
 func (t panelCode) mov() string {
 	if t.wide {
 		return "VMOVDQU64"
 	}
 	return "VMOVDQU"
 }
+
+// zero clears register r.
 func (t panelCode) zero(r string) {
 	if t.wide {
 		t.a.f("VPXORQ %s, %s, %s", r, r, r)
@@ -104,33 +115,52 @@ func (t panelCode) zero(r string) {
 	}
 }
 
-// next reads the panel's next column.
+// next reads column col from {panel} on into register r.
 func (t panelCode) next(r string, col int) {
-	t.a.f("%s %d(SI), %s", t.mov(), col*t.column(), r)
+	t.a.f("%s %d({panel}), %s", t.mov(), col*t.column(), r)
 }
 
+// each calls f for every activation row of the group.
 func (t panelCode) each(f func(b int)) {
 	for b := range t.tokens {
 		f(b)
 	}
 }
 
+// gen writes the tile function: groups of most activation rows, then of fewer.
 func (t panelTile) gen(a *file) {
 	c := panelCode{panelTile: t, a: a, v: y}
 	if t.wide {
 		c.v = z
 	}
 	a.function(t.fn(), panelParams, 64, fmt.Sprintf("%s multiplies a panel with activation rows.", t.fn()))
-	a.f("MOVQ x+16(FP), DI")
-	a.f("MOVQ xStride+24(FP), R8")
-	a.f("LEAQ (R8)(R8*2), R9")
-	a.f("MOVQ tokens+32(FP), DX")
-	a.f("MOVQ out+40(FP), R10")
-	a.f("MOVQ outStride+48(FP), R11")
-	a.f("SHLQ $2, R11")
+	a.use(
+		"panel", "SI", // next column
+		"tokens", "DX", // left
+		"x", "DI", // activations of the first of these tokens
+		"xStride", "R8",
+		"xStride3", "R9", // three times that
+		"out", "R10",
+		"outStride", "R11", // in bytes
+		"blocks", "CX", // left
+		"acts", "R13", // of the first token at this block
+		"acts4", "BX", // of the fifth
+		"scales", "R14", // of an ActQ8_32 group, from this block on
+		"scales4", "R15", // the same of the fifth token
+	)
 	if !t.wide {
-		a.f("VPCMPEQW Y15, Y15, Y15")
-		a.f("VPSRLW $15, Y15, Y15")
+		a.use("ones", "Y15") // words of one
+	}
+	a.f("MOVQ x+16(FP), {x}")
+	a.f("MOVQ xStride+24(FP), {xStride}")
+	a.f("LEAQ ({xStride})({xStride}*2), {xStride3}")
+	a.f("MOVQ tokens+32(FP), {tokens}")
+	a.f("MOVQ out+40(FP), {out}")
+	a.f("MOVQ outStride+48(FP), {outStride}")
+	a.f("SHLQ $2, {outStride}")
+	if !t.wide {
+		a.f("VPCMPEQW {ones}, {ones}, {ones}")
+		a.f("VPSRLW $15, {ones}, {ones}")
 	}
 	for n := c.most(); n > 0; n /= 2 {
 		c.tokens = n
@@ -140,26 +170,27 @@ func (t panelTile) gen(a *file) {
 	a.f("RET")
 }
 
-// group does tokens activation rows at a time, as long as there are that many.
+// group takes t.tokens activation rows at a time as long as there are that many: results
+// from {out} or zero, plus the terms of every block.
 func (t panelCode) group() {
 	a := t.a
 	label := func(s string) string { return fmt.Sprintf("%s%d", s, t.tokens) }
 	a.l(label("tokens"))
-	a.f("CMPQ DX, $%d", t.tokens)
+	a.f("CMPQ {tokens}, $%d", t.tokens)
 	a.f("JLT %s", label("done"))
-	a.f("MOVQ panel+0(FP), SI")
-	a.f("MOVQ blocks+8(FP), CX")
-	a.f("MOVQ DI, R13")
+	a.f("MOVQ panel+0(FP), {panel}")
+	a.f("MOVQ blocks+8(FP), {blocks}")
+	a.f("MOVQ {x}, {acts}")
 	if t.tokens > 4 {
-		a.f("LEAQ (DI)(R8*4), BX")
+		a.f("LEAQ ({x})({xStride}*4), {acts4}")
 	}
 	t.each(func(b int) { t.zero(t.out(b)) })
 	a.f("CMPQ more+56(FP), $0")
 	a.f("JEQ %s", label("start"))
-	a.f("MOVQ R10, AX")
+	a.f("MOVQ {out}, AX")
 	t.each(func(b int) {
 		a.f("VMOVUPS (AX), %s", t.out(b))
-		a.f("ADDQ R11, AX")
+		a.f("ADDQ {outStride}, AX")
 	})
 	a.l(label("start"))
 	if t.subs > 0 {
@@ -168,23 +199,23 @@ func (t panelCode) group() {
 		t.blocks32(label)
 	}
 	t.each(func(b int) {
-		a.f("VMOVUPS %s, (R10)", t.out(b))
-		a.f("ADDQ R11, R10")
+		a.f("VMOVUPS %s, ({out})", t.out(b))
+		a.f("ADDQ {outStride}, {out}")
 	})
-	a.f("LEAQ (DI)(R8*%d), DI", min(t.tokens, 4))
+	a.f("LEAQ ({x})({xStride}*%d), {x}", min(t.tokens, 4))
 	if t.tokens == 8 {
-		a.f("LEAQ (DI)(R8*4), DI")
+		a.f("LEAQ ({x})({xStride}*4), {x}")
 	}
-	a.f("SUBQ $%d, DX", t.tokens)
+	a.f("SUBQ $%d, {tokens}", t.tokens)
 	if t.tokens == t.most() {
 		a.f("JMP %s", label("tokens"))
 	}
 	a.l(label("done"))
 }
 
-// products adds columns from col on, times the activations from disp on, to
-// sub (for AVX2 runs: to words in sub, which are then multiplied by scale and
-// added to blk).
+// products adds n columns from col on, times the activations from disp on, to sub(b): with
+// AVX-512 by VPDPBUSD. With AVX2 sums of t.run columns stay words, which are multiplied by
+// scale and added to blk(b); signed weights go column by column (see block32's avx2).
 func (t panelCode) products(n, disp, col int, scale string) {
 	a := t.a
 	w, abs := t.tmp(0), t.tmp(2)
@@ -201,7 +232,7 @@ func (t panelCode) products(n, disp, col int, scale string) {
 				a.f("VPBROADCASTD %s, %s", xmem(b, disp+4*k), x)
 				a.f("VPSIGNB %s, %s, %s", w, x, x)
 				a.f("VPMADDUBSW %s, %s, %s", x, abs, x)
-				a.f("VPMADDWD Y15, %s, %s", x, x)
+				a.f("VPMADDWD {ones}, %s, %s", x, x)
 				a.f("VPADDD %s, %s, %s", x, t.sub(b), t.sub(b))
 			})
 			continue
@@ -227,8 +258,7 @@ func (t panelCode) products(n, disp, col int, scale string) {
 	}
 }
 
-// times multiplies d with the float at disp of activation row b. with is
-// scratch AVX2 needs.
+// times multiplies d by the float at m; with is a register AVX2 broadcasts to.
 func (t panelCode) times(m string, d, with string) {
 	if t.wide {
 		t.a.f("VMULPS.BCST %s, %s, %s", m, d, d)
@@ -238,6 +268,8 @@ func (t panelCode) times(m string, d, with string) {
 	t.a.f("VMULPS %s, %s, %s", with, d, d)
 }
 
+// block256 adds out += dx·(d·Σ scale·Σ w·x - dmin·Σ min·Σx), or with intMins without dmin,
+// for every block of 256 weights.
 func (t panelCode) block256(label func(string) string) {
 	a := t.a
 	per := 256 / t.subs
@@ -259,7 +291,7 @@ func (t panelCode) block256(label func(string) string) {
 		t.next(scale, 0)
 		t.products(per/4, 0, 1, scale)
 	}
-	a.f("ADDQ $%d, SI", (1+per/4)*t.column())
+	a.f("ADDQ $%d, {panel}", (1+per/4)*t.column())
 	advance(a, t.tokens, per)
 	a.f("DECL AX")
 	a.f("JNZ %s", label("sub"))
@@ -304,32 +336,28 @@ func (t panelCode) block256(label func(string) string) {
 		t.times(xmem(b, 48), t.blk(b), t.tmp(2))
 		a.f("VADDPS %s, %s, %s", t.blk(b), t.out(b), t.out(b))
 	})
-	a.f("ADDQ $%d, SI", cols*t.column())
+	a.f("ADDQ $%d, {panel}", cols*t.column())
 	advance(a, t.tokens, 64)
-	a.f("DECQ CX")
+	a.f("DECQ {blocks}")
 	a.f("JNZ %s", label("block"))
 }
 
 // xscale addresses disp bytes beyond the scale of this block in activation row b.
-func xscale(b, disp int) string {
-	base := "R14"
-	if b >= 4 {
-		base, b = "R15", b-4
-	}
-	return fmt.Sprintf("%d(%s)%s", disp, base, []string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[b])
-}
+func xscale(b, disp int) string { return upTo8(b, disp, "scales", "xStride") }
 
+// blocks32 adds out += term for every block of 32 weights, as block32's term makes it. After
+// eight blocks the activations' next group of 320 bytes begins.
 func (t panelCode) blocks32(label func(string) string) {
 	a := t.a
 	scales := func(n int) {
-		a.f("ADDQ $%d, R14", n)
+		a.f("ADDQ $%d, {scales}", n)
 		if t.tokens > 4 {
-			a.f("ADDQ $%d, R15", n)
+			a.f("ADDQ $%d, {scales4}", n)
 		}
 	}
-	a.f("LEAQ 256(R13), R14")
+	a.f("LEAQ 256({acts}), {scales}")
 	if t.tokens > 4 {
-		a.f("LEAQ 256(BX), R15")
+		a.f("LEAQ 256({acts4}), {scales4}")
 	}
 	a.f("MOVL $8, AX")
 	a.l(label("block"))
@@ -350,7 +378,7 @@ func (t panelCode) blocks32(label func(string) string) {
 			a.f("VPSRAD $%d, %s, %s", t.shift, t.blk(b), t.blk(b))
 		})
 	}
-	t.products(8, 0, 0, "Y15")
+	t.products(8, 0, 0, "{ones}")
 	d, m := t.tmp(0), t.tmp(1)
 	cols := 9
 	t.next(d, 8)
@@ -383,7 +411,7 @@ func (t panelCode) blocks32(label func(string) string) {
 		}
 		a.f("VADDPS %s, %s, %s", s, t.out(b), t.out(b))
 	})
-	a.f("ADDQ $%d, SI", cols*t.column())
+	a.f("ADDQ $%d, {panel}", cols*t.column())
 	advance(a, t.tokens, 32)
 	scales(4)
 	a.f("DECL AX")
@@ -392,6 +420,6 @@ func (t panelCode) blocks32(label func(string) string) {
 	advance(a, t.tokens, 64)
 	scales(288)
 	a.l(label("next"))
-	a.f("DECQ CX")
+	a.f("DECQ {blocks}")
 	a.f("JNZ %s", label("block"))
 }

@@ -15,6 +15,7 @@ const floatTileParams = "w *byte, wStride, steps int, x *byte, xStride int, out 
 // The activation rows of a tile: as many as leave registers for the weights.
 var floatTileRows = map[string][]int{"AVX512": {6, 4, 2, 1}, "AVX2": {3, 2, 1}}
 
+// genFloatTiles writes float tiles and sum tiles.
 func genFloatTiles(a *file) {
 	for _, t := range floatTypes {
 		for _, b := range floatTileRows["AVX512"] {
@@ -27,52 +28,45 @@ func genFloatTiles(a *file) {
 	genSumTiles(a)
 }
 
+// floatTile writes out[b][r] = Σ w[r]·x[b] for four weight rows and batch activation rows,
+// a running vector each. With 32 registers a step's weights are held and its activations
+// loaded one by one, with 16 the reverse.
 func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	const quad = 4
 	fn := fmt.Sprintf("tile%s%sx%d", t, level, batch)
 	a.function(fn, floatTileParams, 56, fmt.Sprintf("%s multiplies four %s weight rows with %d activation rows.", fn, t, batch))
-	const (
-		xp, xs, xp3 = "SI", "R8", "R9"
-		wp, ws, ws3 = "DI", "R10", "R11"
+	a.use(
+		"x", "SI", // next values of row 0
+		"xStride", "R8",
+		"x3", "R9", // of row 3
+		"w", "DI", // next weights of row 0
+		"wStride", "R10",
+		"wStride3", "R11", // three times that
+		"left", "CX", // steps
+		"out", "AX", "outStride", "BX",
 	)
 	size := elem(t)
-	at := func(base, stride string, i, disp int) string {
-		if i == 0 {
-			return mem(disp, base)
-		}
-		return fmt.Sprintf("%d(%s)(%s*%d)", disp, base, stride, i)
-	}
-	wAt := func(r, disp int) string {
-		if r == 3 {
-			return at(wp, ws3, 1, disp)
-		}
-		return at(wp, ws, r, disp)
-	}
-	xAt := func(b, disp int) string {
-		if b >= 3 {
-			return at(xp3, xs, b-3, disp)
-		}
-		return at(xp, xs, b, disp)
-	}
+	wAt := func(r, disp int) string { return upTo4(r, disp, "w", "wStride") }
+	xAt := func(b, disp int) string { return upTo6(b, disp, "x", "xStride") }
 	acc := func(b, r int) int { return b*quad + r }
 	free := batch * quad
-	a.f("MOVQ w+0(FP), %s", wp)
-	a.f("MOVQ wStride+8(FP), %s", ws)
-	a.f("LEAQ (%s)(%s*2), %s", ws, ws, ws3)
-	a.f("MOVQ steps+16(FP), CX")
-	a.f("MOVQ x+24(FP), %s", xp)
-	a.f("MOVQ xStride+32(FP), %s", xs)
+	a.f("MOVQ w+0(FP), {w}")
+	a.f("MOVQ wStride+8(FP), {wStride}")
+	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
+	a.f("MOVQ steps+16(FP), {left}")
+	a.f("MOVQ x+24(FP), {x}")
+	a.f("MOVQ xStride+32(FP), {xStride}")
 	if batch > 3 {
-		a.f("LEAQ (%s)(%s*2), %s", xp, xs, xp3)
-		a.f("ADDQ %s, %s", xs, xp3)
+		a.f("LEAQ ({x})({xStride}*2), {x3}")
+		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ out+40(FP), AX")
-	a.f("MOVQ outStride+48(FP), BX")
+	a.f("MOVQ out+40(FP), {out}")
+	a.f("MOVQ outStride+48(FP), {outStride}")
 	for i := range free {
 		a.f("VXORPS %s, %s, %s", v(i), v(i), v(i))
 	}
 	step := func(i int) {
-		if lanes == 16 { // the weights of a step in registers, activations pass
+		if lanes == 16 { // hold the weights of the step
 			for r := range quad {
 				loadFloats(a, t, wAt(r, i*lanes*size), v(free+r))
 			}
@@ -95,22 +89,22 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		}
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, %s", n*lanes*size, wp)
-		a.f("ADDQ $%d, %s", 4*n*lanes, xp)
+		a.f("ADDQ $%d, {w}", n*lanes*size)
+		a.f("ADDQ $%d, {x}", 4*n*lanes)
 		if batch > 3 {
-			a.f("ADDQ $%d, %s", 4*n*lanes, xp3)
+			a.f("ADDQ $%d, {x3}", 4*n*lanes)
 		}
 	}
-	a.f("SUBQ $2, CX")
+	a.f("SUBQ $2, {left}")
 	a.f("JLT rest")
 	a.l("two")
 	step(0)
 	step(1)
 	forward(2)
-	a.f("SUBQ $2, CX")
+	a.f("SUBQ $2, {left}")
 	a.f("JGE two")
 	a.l("rest")
-	a.f("ADDQ $2, CX")
+	a.f("ADDQ $2, {left}")
 	a.f("JZ fold")
 	step(0)
 	a.l("fold")
@@ -120,10 +114,10 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		for b := range batch {
 			for r := range quad {
 				sumY(a, acc(b, r), free)
-				a.f("VMOVSS %s, %d(AX)", x(acc(b, r)), 4*r)
+				a.f("VMOVSS %s, %d({out})", x(acc(b, r)), 4*r)
 			}
 			if b < batch-1 {
-				a.f("ADDQ BX, AX")
+				a.f("ADDQ {outStride}, {out}")
 			}
 		}
 	}
@@ -131,9 +125,9 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	a.f("RET")
 }
 
-// foldQuads adds the 16 floats of four zmm at a time, from first(b) on, in the
-// order of sumZ, and stores the four sums at AX, BX bytes further for each b.
-// Registers from t on are scratch.
+// foldQuads folds the 16 floats of four zmm at a time, from first(b) on, in the order of
+// sumZ, by exchanging halves, quarters and so on; the four sums go to {out}, {outStride}
+// further for each b. Registers from t on are scratch.
 func foldQuads(a *file, batch int, first func(b int) int, t int) {
 	// The first float of every four.
 	pick := a.bytes("everyFourth", dwords(16, func(i int) uint32 { return uint32(4 * i % 16) }))
@@ -154,9 +148,9 @@ func foldQuads(a *file, batch int, first func(b int) int, t int) {
 		a.f("VPSHUFD $0xb1, %s, %s", z(v), z(t))
 		a.f("VADDPS %s, %s, %s", z(t), z(v), z(v))
 		a.f("VPERMPS %s, %s, %s", z(v), z(t+2), z(v))
-		a.f("VMOVUPS %s, (AX)", x(v))
+		a.f("VMOVUPS %s, ({out})", x(v))
 		if b < batch-1 {
-			a.f("ADDQ BX, AX")
+			a.f("ADDQ {outStride}, {out}")
 		}
 	}
 }

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// A tile kernel computes rows of a product in registers; see product in
-// kernels/gemm.go.
+// A tile kernel computes rows of a product in registers; see Product in
+// kernels/gemm/product.go.
 //
 //	func name(dst *float32, dstStride int, init *float32, initStride int,
 //		x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
@@ -12,9 +12,9 @@ import "fmt"
 // Each sum is one register lane, multiplied and added in ascending order.
 const tileParams = "dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int"
 
-// A tile takes rows of x and panels of 16 columns: 24 sums of the 32 AVX-512
-// registers, four weight vectors and one value of x; with AVX2 12, two and one
-// of 16. Smaller tiles do what is left over.
+// A tile is rows of x times panels of 16 columns. The largest has 24 sums, four weight
+// vectors and one value of x in the 32 AVX-512 registers, or 12, two and one in the 16
+// of AVX2. Smaller tiles compute the rest.
 var tiles = []struct {
 	level        string
 	rows, panels []int
@@ -23,6 +23,7 @@ var tiles = []struct {
 	{"AVX2", []int{6, 4, 2, 1}, []int{1}},
 }
 
+// genTiles writes the matrix product's tiles of every size.
 func genTiles(a *file) {
 	for _, t := range tiles {
 		for _, rows := range t.rows {
@@ -37,49 +38,45 @@ func genTiles(a *file) {
 	}
 }
 
-// gemmTile emits a kernel whose panels are vecs registers each.
+// gemmTile writes dst = init + x·w for one tile, all of whose sums stay in registers: a
+// vector of each panel times a broadcast value of x per step (outer products, as in Goto &
+// van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). A panel is vecs
+// registers.
 func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) string) {
 	fn := fmt.Sprintf("gemm%dx%d%s", rows, panels*16, level)
 	a.function(fn, tileParams, 96, fmt.Sprintf("%s multiplies %d rows with %d columns.", fn, rows, 16*panels))
+	a.use(
+		"x", "SI", // next value of row 0
+		"xStride", "R8",
+		"x3", "R9", // of row 3
+		"w", "DI", // next weights of panel 0
+		"wStride", "R10",
+		"wStride3", "R11", // three times that
+		"taps", "DX", // left
+		"left", "CX", // values of this tap
+		"k", "R12", // values of a tap
+		"nextTap", "BX", // from the end of a tap to the next
+		"rowStride", "R13", // of init, then of dst
+		"lastMask", "K1", // columns of the last panel
+	)
+	a.reuse("last", "CX", "maskBytes", "BX", "masks", "R12") // before and after the taps
 	width := panels * vecs
 	bytes := 64 / vecs
 	acc := func(r, v int) string { return reg(r*width + v) }
 	b := func(v int) string { return reg(rows*width + v) }
 	value := reg(rows*width + width)
-	const (
-		xp, xs, xp3 = "SI", "R8", "R9"
-		wp, ws, ws3 = "DI", "R10", "R11"
-	)
-	xAt := func(r, disp int) string {
-		base := xp
-		if r >= 3 {
-			base, r = xp3, r-3
-		}
-		if r == 0 {
-			return mem(disp, base)
-		}
-		return fmt.Sprintf("%d(%s)(%s*%d)", disp, base, xs, r)
-	}
-	wAt := func(v, disp int) string {
-		p := v / vecs
-		disp += v % vecs * bytes
-		switch p {
-		case 0:
-			return mem(disp, wp)
-		case 3:
-			return fmt.Sprintf("%d(%s)(%s*1)", disp, wp, ws3)
-		}
-		return fmt.Sprintf("%d(%s)(%s*%d)", disp, wp, ws, p)
-	}
+	xAt := func(r, disp int) string { return upTo6(r, disp, "x", "xStride") }
+	wAt := func(v, disp int) string { return upTo4(v/vecs, disp+v%vecs*bytes, "w", "wStride") }
 
-	a.f("MOVQ last+88(FP), CX")
+	a.f("MOVQ last+88(FP), {last}")
 	if vecs == 1 {
 		a.f("MOVL $1, AX")
-		a.f("SHLL CX, AX")
+		a.f("SHLL {last}, AX")
 		a.f("DECL AX")
-		a.f("KMOVW AX, K1")
+		a.f("KMOVW AX, {lastMask}")
 	}
-	// each walks over the vectors of rows at AX, R13 apart, whole or masked.
+	// each does the vectors of rows at AX, {rowStride} apart: those of whole panels and,
+	// of the last one, those that lastMask or masks say.
 	each := func(what string, whole, masked func(r, v int, m string)) {
 		walk := func(f func(r, v int, m string)) {
 			for r := range rows {
@@ -87,7 +84,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 					f(r, v, mem(v*bytes, "AX"))
 				}
 				if r < rows-1 {
-					a.f("ADDQ R13, AX")
+					a.f("ADDQ {rowStride}, AX")
 				}
 			}
 		}
@@ -101,7 +98,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 			})
 			return
 		}
-		a.f("CMPQ CX, $16")
+		a.f("CMPQ {last}, $16")
 		a.f("JNE %sPart", what)
 		walk(whole)
 		a.f("JMP %sDone", what)
@@ -109,7 +106,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		walk(masked)
 		a.l(what + "Done")
 	}
-	// loadMasks makes the masks of a part of a panel in b(0) and b(1).
+	// loadMasks loads the masks of an incomplete panel into b(0) and b(1).
 	loadMasks := func() {
 		c := a.bytes("tileMasks", dwords(32, func(i int) uint32 {
 			if i < 16 {
@@ -117,16 +114,16 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 			}
 			return 0
 		}))
-		a.f("LEAQ %s, R12", sym(c, 64))
-		a.f("MOVQ CX, BX")
-		a.f("SHLQ $2, BX")
-		a.f("SUBQ BX, R12")
-		a.f("VMOVUPS (R12), %s", b(0))
-		a.f("VMOVUPS 32(R12), %s", b(1))
+		a.f("LEAQ %s, {masks}", sym(c, 64))
+		a.f("MOVQ {last}, {maskBytes}")
+		a.f("SHLQ $2, {maskBytes}")
+		a.f("SUBQ {maskBytes}, {masks}")
+		a.f("VMOVUPS ({masks}), %s", b(0))
+		a.f("VMOVUPS 32({masks}), %s", b(1))
 	}
 
 	a.f("MOVQ init+16(FP), AX")
-	a.f("MOVQ initStride+24(FP), R13")
+	a.f("MOVQ initStride+24(FP), {rowStride}")
 	a.f("TESTQ AX, AX")
 	a.f("JZ zero")
 	if vecs == 2 {
@@ -135,7 +132,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 	each("init", func(r, v int, m string) { a.f("VMOVUPS %s, %s", m, acc(r, v)) },
 		func(r, v int, m string) {
 			if vecs == 1 {
-				a.f("VMOVUPS.Z %s, K1, %s", m, acc(r, v))
+				a.f("VMOVUPS.Z %s, {lastMask}, %s", m, acc(r, v))
 			} else {
 				a.f("VMASKMOVPS %s, %s, %s", m, b(v), acc(r, v))
 			}
@@ -146,26 +143,26 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		a.f("VXORPS %s, %s, %s", reg(i), reg(i), reg(i))
 	}
 	a.l("start")
-	a.f("MOVQ taps+48(FP), DX")
-	a.f("TESTQ DX, DX")
+	a.f("MOVQ taps+48(FP), {taps}")
+	a.f("TESTQ {taps}, {taps}")
 	a.f("JZ store")
-	a.f("MOVQ x+32(FP), %s", xp)
+	a.f("MOVQ x+32(FP), {x}")
 	if rows > 1 {
-		a.f("MOVQ xStride+40(FP), %s", xs)
+		a.f("MOVQ xStride+40(FP), {xStride}")
 	}
 	if rows > 3 {
-		a.f("LEAQ (%s)(%s*2), %s", xp, xs, xp3)
-		a.f("ADDQ %s, %s", xs, xp3)
+		a.f("LEAQ ({x})({xStride}*2), {x3}")
+		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ k+64(FP), R12")
-	a.f("MOVQ tapStride+56(FP), BX")
-	a.f("MOVQ R12, AX")
+	a.f("MOVQ k+64(FP), {k}")
+	a.f("MOVQ tapStride+56(FP), {nextTap}")
+	a.f("MOVQ {k}, AX")
 	a.f("SHLQ $2, AX")
-	a.f("SUBQ AX, BX")
-	a.f("MOVQ w+72(FP), %s", wp)
+	a.f("SUBQ AX, {nextTap}")
+	a.f("MOVQ w+72(FP), {w}")
 	if panels > 1 {
-		a.f("MOVQ wStride+80(FP), %s", ws)
-		a.f("LEAQ (%s)(%s*2), %s", ws, ws, ws3)
+		a.f("MOVQ wStride+80(FP), {wStride}")
+		a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
 	}
 	step := func(i int) {
 		for v := range width {
@@ -179,33 +176,33 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		}
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, %s", 4*n, xp)
+		a.f("ADDQ $%d, {x}", 4*n)
 		if rows > 3 {
-			a.f("ADDQ $%d, %s", 4*n, xp3)
+			a.f("ADDQ $%d, {x3}", 4*n)
 		}
-		a.f("ADDQ $%d, %s", 64*n, wp)
+		a.f("ADDQ $%d, {w}", 64*n)
 	}
 	a.l("tap")
-	a.f("MOVQ R12, CX")
+	a.f("MOVQ {k}, {left}")
 	byFours(a, step, forward, "next")
 	a.l("next")
-	a.f("ADDQ BX, %s", xp)
+	a.f("ADDQ {nextTap}, {x}")
 	if rows > 3 {
-		a.f("ADDQ BX, %s", xp3)
+		a.f("ADDQ {nextTap}, {x3}")
 	}
-	a.f("DECQ DX")
+	a.f("DECQ {taps}")
 	a.f("JNZ tap")
 	a.l("store")
 	a.f("MOVQ dst+0(FP), AX")
-	a.f("MOVQ dstStride+8(FP), R13")
+	a.f("MOVQ dstStride+8(FP), {rowStride}")
 	if vecs == 2 {
-		a.f("MOVQ last+88(FP), CX")
+		a.f("MOVQ last+88(FP), {last}")
 		loadMasks()
 	}
 	each("store", func(r, v int, m string) { a.f("VMOVUPS %s, %s", acc(r, v), m) },
 		func(r, v int, m string) {
 			if vecs == 1 {
-				a.f("VMOVUPS %s, K1, %s", acc(r, v), m)
+				a.f("VMOVUPS %s, {lastMask}, %s", acc(r, v), m)
 			} else {
 				a.f("VMASKMOVPS %s, %s, %s", acc(r, v), b(v), m)
 			}

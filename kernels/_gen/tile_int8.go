@@ -7,16 +7,17 @@ import (
 )
 
 // An int8 tile computes rows of a product of uint8 with int8; see int8Product in
-// kernels/int8.go.
+// kernels/gemm/int8.go.
 //
 //	func name(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int,
 //		init *int32, scale, bias *float32, last int)
 //
 // dst is int32 where scale is nil, float32 otherwise. Strides count bytes; last is
-// how many columns of the last panel there are. init, scale and bias are there
-// for whole panels.
+// how many columns of the last panel there are. init, scale and bias have
+// values for whole panels.
 const int8Params = "dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int"
 
+// genInt8 writes the int8 product's tiles and the quantisation of its input.
 func genInt8(a *file) {
 	for _, rows := range []int{6, 4, 2, 1} {
 		for _, panels := range []int{4, 2, 1} {
@@ -27,41 +28,33 @@ func genInt8(a *file) {
 	int8Quantize(a)
 }
 
-// int8Tile keeps its sums in registers, four weight vectors and one value of x.
+// int8Tile writes dst = init + x·w for one tile, as gemmTile does, four values of k at a
+// time by VPDPBUSD; with scale, float32(sum)·scale + bias.
 func int8Tile(a *file, rows, width int) {
 	fn := fmt.Sprintf("int8x%dx%dAVX512", rows, width*16)
 	a.function(fn, int8Params, 88, fmt.Sprintf("%s multiplies %d rows of uint8 with %d columns of int8.", fn, rows, 16*width))
+	a.use(
+		"x", "SI", // next four values of row 0
+		"xStride", "R8",
+		"x3", "R9", // of row 3
+		"w", "DI", // next weights of panel 0
+		"wStride", "R10",
+		"wStride3", "R11", // three times that
+		"left", "CX", // quads
+		"dstStride", "R13", "scale", "BX", "bias", "DX",
+		"lastMask", "K1", // columns of the last panel
+	)
+	a.reuse("last", "CX")
 	acc := func(r, v int) string { return z(r*width + v) }
 	b := func(v int) string { return z(rows*width + v) }
 	value := z(rows*width + width)
-	const (
-		xp, xs, xp3 = "SI", "R8", "R9"
-		wp, ws, ws3 = "DI", "R10", "R11"
-	)
-	xAt := func(r, disp int) string {
-		base := xp
-		if r >= 3 {
-			base, r = xp3, r-3
-		}
-		if r == 0 {
-			return mem(disp, base)
-		}
-		return fmt.Sprintf("%d(%s)(%s*%d)", disp, base, xs, r)
-	}
-	wAt := func(v, disp int) string {
-		switch v {
-		case 0:
-			return mem(disp, wp)
-		case 3:
-			return fmt.Sprintf("%d(%s)(%s*1)", disp, wp, ws3)
-		}
-		return fmt.Sprintf("%d(%s)(%s*%d)", disp, wp, ws, v)
-	}
-	a.f("MOVQ last+80(FP), CX")
+	xAt := func(r, disp int) string { return upTo6(r, disp, "x", "xStride") }
+	wAt := func(v, disp int) string { return upTo4(v, disp, "w", "wStride") }
+	a.f("MOVQ last+80(FP), {last}")
 	a.f("MOVL $1, AX")
-	a.f("SHLL CX, AX")
+	a.f("SHLL {last}, AX")
 	a.f("DECL AX")
-	a.f("KMOVW AX, K1")
+	a.f("KMOVW AX, {lastMask}")
 	a.f("MOVQ init+56(FP), AX")
 	for v := range width {
 		a.f("VMOVDQU32 %s, %s", mem(64*v, "AX"), acc(0, v))
@@ -69,20 +62,20 @@ func int8Tile(a *file, rows, width int) {
 			a.f("VMOVDQA64 %s, %s", acc(0, v), acc(r, v))
 		}
 	}
-	a.f("MOVQ x+16(FP), %s", xp)
+	a.f("MOVQ x+16(FP), {x}")
 	if rows > 1 {
-		a.f("MOVQ xStride+24(FP), %s", xs)
+		a.f("MOVQ xStride+24(FP), {xStride}")
 	}
 	if rows > 3 {
-		a.f("LEAQ (%s)(%s*2), %s", xp, xs, xp3)
-		a.f("ADDQ %s, %s", xs, xp3)
+		a.f("LEAQ ({x})({xStride}*2), {x3}")
+		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ w+40(FP), %s", wp)
+	a.f("MOVQ w+40(FP), {w}")
 	if width > 1 {
-		a.f("MOVQ wStride+48(FP), %s", ws)
-		a.f("LEAQ (%s)(%s*2), %s", ws, ws, ws3)
+		a.f("MOVQ wStride+48(FP), {wStride}")
+		a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
 	}
-	a.f("MOVQ quads+32(FP), CX")
+	a.f("MOVQ quads+32(FP), {left}")
 	step := func(i int) {
 		for v := range width {
 			a.f("VMOVDQU32 %s, %s", wAt(v, 64*i), b(v))
@@ -95,23 +88,23 @@ func int8Tile(a *file, rows, width int) {
 		}
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, %s", 4*n, xp)
+		a.f("ADDQ $%d, {x}", 4*n)
 		if rows > 3 {
-			a.f("ADDQ $%d, %s", 4*n, xp3)
+			a.f("ADDQ $%d, {x3}", 4*n)
 		}
-		a.f("ADDQ $%d, %s", 64*n, wp)
+		a.f("ADDQ $%d, {w}", 64*n)
 	}
 	byFours(a, step, forward, "store")
 	a.l("store")
 	a.f("MOVQ dst+0(FP), AX")
-	a.f("MOVQ dstStride+8(FP), R13")
-	a.f("MOVQ scale+64(FP), BX")
-	a.f("TESTQ BX, BX")
+	a.f("MOVQ dstStride+8(FP), {dstStride}")
+	a.f("MOVQ scale+64(FP), {scale}")
+	a.f("TESTQ {scale}, {scale}")
 	a.f("JZ ints")
-	a.f("MOVQ bias+72(FP), DX")
+	a.f("MOVQ bias+72(FP), {bias}")
 	for v := range width {
-		a.f("VMOVUPS %s, %s", mem(64*v, "BX"), b(v))
-		a.f("VMOVUPS %s, %s", mem(64*v, "DX"), value)
+		a.f("VMOVUPS %s, %s", mem(64*v, "{scale}"), b(v))
+		a.f("VMOVUPS %s, %s", mem(64*v, "{bias}"), value)
 		for r := range rows {
 			a.f("VCVTDQ2PS %s, %s", acc(r, v), acc(r, v))
 			a.f("VMULPS %s, %s, %s", b(v), acc(r, v), acc(r, v))
@@ -124,70 +117,84 @@ func int8Tile(a *file, rows, width int) {
 			if v < width-1 {
 				a.f("VMOVDQU32 %s, %s", acc(r, v), mem(64*v, "AX"))
 			} else {
-				a.f("VMOVDQU32 %s, K1, %s", acc(r, v), mem(64*v, "AX"))
+				a.f("VMOVDQU32 %s, {lastMask}, %s", acc(r, v), mem(64*v, "AX"))
 			}
 		}
 		if r < rows-1 {
-			a.f("ADDQ R13, AX")
+			a.f("ADDQ {dstStride}, AX")
 		}
 	}
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
+// int8Range writes min(0, x) and max(0, x) by lanes.
 func int8Range(a *file) {
 	a.function("rangeAVX512", "x *float32, n int, lanes *float32", 24,
-		"rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; a NaN counts for nothing.")
-	a.f("MOVQ x+0(FP), SI")
-	a.f("MOVQ n+8(FP), CX")
-	a.f("MOVQ lanes+16(FP), DI")
-	a.f("VPXORD Z0, Z0, Z0")
-	a.f("VPXORD Z1, Z1, Z1")
+		"rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; NaN is ignored.")
+	a.use(
+		"x", "SI", // next floats
+		"n", "CX", // left
+		"lanes", "DI", "low", "Z0", "high", "Z1", "value", "Z2",
+	)
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
+	a.f("MOVQ lanes+16(FP), {lanes}")
+	a.f("VPXORD {low}, {low}, {low}")
+	a.f("VPXORD {high}, {high}, {high}")
 	a.l("loop")
-	a.f("VMOVUPS (SI), Z2")
-	// The second operand of Intel's order is what a NaN gives way to.
-	a.f("VMINPS Z0, Z2, Z0")
-	a.f("VMAXPS Z1, Z2, Z1")
-	a.f("ADDQ $64, SI")
-	a.f("SUBQ $16, CX")
+	a.f("VMOVUPS ({x}), {value}")
+	// Where a value is NaN, the result is the second operand of Intel's order.
+	a.f("VMINPS {low}, {value}, {low}")
+	a.f("VMAXPS {high}, {value}, {high}")
+	a.f("ADDQ $64, {x}")
+	a.f("SUBQ $16, {n}")
 	a.f("JNZ loop")
-	a.f("VMOVUPS Z0, (DI)")
-	a.f("VMOVUPS Z1, 64(DI)")
+	a.f("VMOVUPS {low}, ({lanes})")
+	a.f("VMOVUPS {high}, 64({lanes})")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
+// int8Quantize writes clamp(round(x/scale) + zero, 0, 255) as bytes.
 func int8Quantize(a *file) {
 	a.function("quantizeAVX512", "dst *byte, x *float32, n int, scale float32, zero int32", 32,
 		"quantizeAVX512 is QuantizeBytes. n is a multiple of 16.")
+	a.use(
+		"dst", "DI",
+		"x", "SI", // next floats
+		"n", "CX", // left
+		"scale", "Z0", "zero", "Z1", "least", "Z2", "most", "Z3",
+		"nought", "Z4", "value", "Z5",
+	)
 	c := a.bytes("quotients", func() []byte {
 		b := make([]byte, 8)
 		binary.LittleEndian.PutUint32(b, math.Float32bits(-1000))
 		binary.LittleEndian.PutUint32(b[4:], math.Float32bits(1000))
 		return b
 	}())
-	a.f("MOVQ dst+0(FP), DI")
-	a.f("MOVQ x+8(FP), SI")
-	a.f("MOVQ n+16(FP), CX")
-	a.f("VBROADCASTSS scale+24(FP), Z0")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ x+8(FP), {x}")
+	a.f("MOVQ n+16(FP), {n}")
+	a.f("VBROADCASTSS scale+24(FP), {scale}")
 	a.f("MOVL zero+28(FP), AX")
-	a.f("VPBROADCASTD AX, Z1")
-	a.f("VBROADCASTSS %s, Z2", sym(c, 0))
-	a.f("VBROADCASTSS %s, Z3", sym(c, 4))
-	a.f("VPXORD Z4, Z4, Z4")
+	a.f("VPBROADCASTD AX, {zero}")
+	a.f("VBROADCASTSS %s, {least}", sym(c, 0))
+	a.f("VBROADCASTSS %s, {most}", sym(c, 4))
+	a.f("VPXORD {nought}, {nought}, {nought}")
 	a.l("loop")
-	a.f("VMOVUPS (SI), Z5")
-	a.f("VDIVPS Z0, Z5, Z5")
-	a.f("VMAXPS Z2, Z5, Z5") // a NaN becomes -1000
-	a.f("VMINPS Z3, Z5, Z5")
-	a.f("VCVTPS2DQ Z5, Z5")
-	a.f("VPADDD Z1, Z5, Z5")
-	a.f("VPMAXSD Z4, Z5, Z5")
-	a.f("VPMOVUSDB Z5, X5")
-	a.f("VMOVDQU X5, (DI)")
-	a.f("ADDQ $64, SI")
-	a.f("ADDQ $16, DI")
-	a.f("SUBQ $16, CX")
+	a.f("VMOVUPS ({x}), {value}")
+	a.f("VDIVPS {scale}, {value}, {value}")
+	a.f("VMAXPS {least}, {value}, {value}") // a NaN becomes -1000
+	a.f("VMINPS {most}, {value}, {value}")
+	a.f("VCVTPS2DQ {value}, {value}")
+	a.f("VPADDD {zero}, {value}, {value}")
+	a.f("VPMAXSD {nought}, {value}, {value}")
+	a.f("VPMOVUSDB {value}, {value.x}")
+	a.f("VMOVDQU {value.x}, ({dst})")
+	a.f("ADDQ $64, {x}")
+	a.f("ADDQ $16, {dst}")
+	a.f("SUBQ $16, {n}")
 	a.f("JNZ loop")
 	a.f("VZEROUPPER")
 	a.f("RET")

@@ -1,122 +1,152 @@
 package main
 
 // int8AMX computes rows of an int8Product as int8Tile does, by 2×2 tiles of sums:
-// tiles 4 and 5 are rows of x, 6 and 7 two panels, 0 to 3 their products. work's
-// configuration says how many rows a group has; rows is a multiple of it. There are
-// at least 16 quads; what is no whole tile of them is done by vectors when the sums
-// have left the tiles.
+// tiles 4 and 5 are rows of x, 6 and 7 two panels, 0 to 3 their products. The
+// configuration in work says how many rows a group has; rows is a multiple of it. There
+// are at least 16 quads; vectors add those that do not fill a tile after the sums are
+// stored.
 //
 // Cycles for 32 rows, 32 columns and 64 k, estimated as in panel_amx.go: 64 for
 // products, or 91 for 4 KB from the second-level cache at 45 bytes a cycle, against
-// 512 of vectors. The sums of a group cost about 200 where those of vectors take 100,
-// and loading the configuration 200 a call, so tiles win from 64 k on.
+// 512 of vectors. Storing the sums of a group takes about 200 cycles, with vectors
+// 100, and loading the configuration 200 a call, so tiles are faster from 64 k on.
 const int8AMXParams = "dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last, rows int, work *byte"
 
 func genInt8AMX(a *file) {
 	a.function("int8AMX", int8AMXParams, 104, "int8AMX multiplies rows of uint8 with 32 columns of int8.")
-	a.f("MOVQ work+96(FP), BX")
-	a.ldtilecfg("BX")
-	a.f("MOVQ last+80(FP), CX")
+	a.use(
+		"work", "BX",
+		"lastMask", "K1", // columns of the second panel
+		"init0", "Z16", // of the first panel's columns
+		"init1", "Z17", // of the second's
+		"scale0", "Z18", "scale1", "Z19", "bias0", "Z20", "bias1", "Z21",
+		"dst", "R9", "dstStride", "R11",
+		"x", "SI", // first row of this group
+		"xStride", "R8",
+		"rows", "R10", // left
+		"x0", "R13", // next values of tile 4
+		"x1", "R15", // and of tile 5
+		"w0", "R12", // next weights of the first panel
+		"w1", "R14", // and of the second
+		"left", "CX", // steps, then rows
+		"rest", "DI", // bytes of a row that are no whole step
+		"stride", "DX", // between rows of a tile
+		"sum0", "Z0", "sum1", "Z1", "value", "Z2",
+	)
+	a.reuse(
+		"last", "CX",
+		"sums", "R15", // of the row at hand, behind work
+		"quad", "DX", // offset of four values in {x0}
+		"column", "AX", // and of their weights in {w0} and {w1}
+	)
+	const ( // tiles: rows and panels of x·w, rows of x, panels of w
+		sum00, sum01, sum10, sum11 = 0, 1, 2, 3
+		rows0, rows1               = 4, 5
+		panel0, panel1             = 6, 7
+	)
+	a.f("MOVQ work+96(FP), {work}")
+	a.ldtilecfg("{work}")
+	a.f("MOVQ last+80(FP), {last}")
 	a.f("MOVL $1, AX")
-	a.f("SHLL CX, AX")
+	a.f("SHLL {last}, AX")
 	a.f("DECL AX")
-	a.f("KMOVW AX, K1")
+	a.f("KMOVW AX, {lastMask}")
 	a.f("MOVQ init+56(FP), AX")
-	a.f("VMOVDQU32 (AX), Z16")
-	a.f("VMOVDQU32 64(AX), Z17")
+	a.f("VMOVDQU32 (AX), {init0}")
+	a.f("VMOVDQU32 64(AX), {init1}")
 	a.f("MOVQ scale+64(FP), AX")
 	a.f("TESTQ AX, AX")
 	a.f("JZ ready")
-	a.f("VMOVUPS (AX), Z18")
-	a.f("VMOVUPS 64(AX), Z19")
+	a.f("VMOVUPS (AX), {scale0}")
+	a.f("VMOVUPS 64(AX), {scale1}")
 	a.f("MOVQ bias+72(FP), AX")
-	a.f("VMOVUPS (AX), Z20")
-	a.f("VMOVUPS 64(AX), Z21")
+	a.f("VMOVUPS (AX), {bias0}")
+	a.f("VMOVUPS 64(AX), {bias1}")
 	a.l("ready")
-	a.f("MOVQ dst+0(FP), R9")
-	a.f("MOVQ dstStride+8(FP), R11")
-	a.f("MOVQ x+16(FP), SI")
-	a.f("MOVQ xStride+24(FP), R8")
-	a.f("MOVQ rows+88(FP), R10")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ dstStride+8(FP), {dstStride}")
+	a.f("MOVQ x+16(FP), {x}")
+	a.f("MOVQ xStride+24(FP), {xStride}")
+	a.f("MOVQ rows+88(FP), {rows}")
 
 	a.l("group")
-	a.f("MOVBQZX %d(BX), AX", workRows4)
-	a.f("MOVQ SI, R13")
-	a.f("MOVQ AX, R15")
-	a.f("IMULQ R8, R15")
-	a.f("ADDQ SI, R15")
-	a.f("MOVQ w+40(FP), R12")
-	a.f("MOVQ R12, R14")
-	a.f("ADDQ wStride+48(FP), R14")
-	a.f("MOVQ quads+32(FP), CX")
-	a.f("MOVQ CX, DI")
-	a.f("ANDQ $15, DI")
-	a.f("SHLQ $2, DI") // bytes of a row that are left over
-	a.f("SHRQ $4, CX")
-	a.f("MOVL $64, DX")
-	for t := range 4 {
+	a.f("MOVBQZX %d({work}), AX", workRows4)
+	a.f("MOVQ {x}, {x0}")
+	a.f("MOVQ AX, {x1}")
+	a.f("IMULQ {xStride}, {x1}")
+	a.f("ADDQ {x}, {x1}")
+	a.f("MOVQ w+40(FP), {w0}")
+	a.f("MOVQ {w0}, {w1}")
+	a.f("ADDQ wStride+48(FP), {w1}")
+	a.f("MOVQ quads+32(FP), {left}")
+	a.f("MOVQ {left}, {rest}")
+	a.f("ANDQ $15, {rest}")
+	a.f("SHLQ $2, {rest}") // bytes of a row that are left over
+	a.f("SHRQ $4, {left}")
+	a.f("MOVL $64, {stride}")
+	for _, t := range []int{sum00, sum01, sum10, sum11} {
 		a.tilezero(t)
 	}
 	a.l("step")
-	a.tileload(0, "R13", "R8", 4)
-	a.tileload(0, "R12", "DX", 6)
-	a.tdpbusd(4, 6, 0)
-	a.tileload(0, "R14", "DX", 7)
-	a.tdpbusd(4, 7, 1)
-	a.tileload(0, "R15", "R8", 5)
-	a.tdpbusd(5, 6, 2)
-	a.tdpbusd(5, 7, 3)
-	a.f("ADDQ $64, R13")
-	a.f("ADDQ $64, R15")
-	a.f("ADDQ $1024, R12")
-	a.f("ADDQ $1024, R14")
-	a.f("DECQ CX")
+	a.tileload(0, "{x0}", "{xStride}", rows0)
+	a.tileload(0, "{w0}", "{stride}", panel0)
+	a.tdpbusd(rows0, panel0, sum00)
+	a.tileload(0, "{w1}", "{stride}", panel1)
+	a.tdpbusd(rows0, panel1, sum01)
+	a.tileload(0, "{x1}", "{xStride}", rows1)
+	a.tdpbusd(rows1, panel0, sum10)
+	a.tdpbusd(rows1, panel1, sum11)
+	a.f("ADDQ $64, {x0}")
+	a.f("ADDQ $64, {x1}")
+	a.f("ADDQ $1024, {w0}")
+	a.f("ADDQ $1024, {w1}")
+	a.f("DECQ {left}")
 	a.f("JNZ step")
 	a.f("SHLQ $7, AX")
-	a.f("ADDQ BX, AX")
-	a.f("MOVL $128, DX")
-	a.tilestore(0, workSums, "BX", "DX")
-	a.tilestore(1, workSums+64, "BX", "DX")
-	a.tilestore(2, workSums, "AX", "DX")
-	a.tilestore(3, workSums+64, "AX", "DX")
+	a.f("ADDQ {work}, AX")
+	a.f("MOVL $128, {stride}")
+	a.tilestore(sum00, workSums, "{work}", "{stride}")
+	a.tilestore(sum01, workSums+64, "{work}", "{stride}")
+	a.tilestore(sum10, workSums, "AX", "{stride}")
+	a.tilestore(sum11, workSums+64, "AX", "{stride}")
 
-	a.f("MOVBQZX %d(BX), CX", workRows4)
-	a.f("MOVBQZX %d(BX), AX", workRows5)
-	a.f("ADDQ AX, CX")
-	a.f("SUBQ CX, R10")
-	a.f("LEAQ %d(BX), R15", workSums)
+	a.f("MOVBQZX %d({work}), {left}", workRows4)
+	a.f("MOVBQZX %d({work}), AX", workRows5)
+	a.f("ADDQ AX, {left}")
+	a.f("SUBQ {left}, {rows}")
+	a.f("LEAQ %d({work}), {sums}", workSums)
 	a.l("row")
-	a.f("VPADDD (R15), Z16, Z0")
-	a.f("VPADDD 64(R15), Z17, Z1")
-	a.f("XORL AX, AX")
-	a.f("XORL DX, DX")
+	a.f("VPADDD ({sums}), {init0}, {sum0}")
+	a.f("VPADDD 64({sums}), {init1}, {sum1}")
+	a.f("XORL {column}, {column}")
+	a.f("XORL {quad}, {quad}")
 	a.f("JMP tail")
 	a.l("quad")
-	a.f("VPBROADCASTD (R13)(DX*1), Z2")
-	a.f("VPDPBUSD (R12)(AX*1), Z2, Z0")
-	a.f("VPDPBUSD (R14)(AX*1), Z2, Z1")
-	a.f("ADDQ $64, AX")
-	a.f("ADDQ $4, DX")
+	a.f("VPBROADCASTD ({x0})({quad}*1), {value}")
+	a.f("VPDPBUSD ({w0})({column}*1), {value}, {sum0}")
+	a.f("VPDPBUSD ({w1})({column}*1), {value}, {sum1}")
+	a.f("ADDQ $64, {column}")
+	a.f("ADDQ $4, {quad}")
 	a.l("tail")
-	a.f("CMPQ DX, DI")
+	a.f("CMPQ {quad}, {rest}")
 	a.f("JLT quad")
 	a.f("CMPQ scale+64(FP), $0")
 	a.f("JEQ store")
-	for i, acc := range []string{"Z0", "Z1"} {
+	for i, acc := range []string{"{sum0}", "{sum1}"} {
 		a.f("VCVTDQ2PS %s, %s", acc, acc)
-		a.f("VMULPS %s, %s, %s", z(18+i), acc, acc)
-		a.f("VADDPS %s, %s, %s", z(20+i), acc, acc)
+		a.f("VMULPS {scale%d}, %s, %s", i, acc, acc)
+		a.f("VADDPS {bias%d}, %s, %s", i, acc, acc)
 	}
 	a.l("store")
-	a.f("VMOVDQU32 Z0, (R9)")
-	a.f("VMOVDQU32 Z1, K1, 64(R9)")
-	a.f("ADDQ R11, R9")
-	a.f("ADDQ R8, R13")
-	a.f("ADDQ R8, SI")
-	a.f("ADDQ $128, R15")
-	a.f("DECQ CX")
+	a.f("VMOVDQU32 {sum0}, ({dst})")
+	a.f("VMOVDQU32 {sum1}, {lastMask}, 64({dst})")
+	a.f("ADDQ {dstStride}, {dst}")
+	a.f("ADDQ {xStride}, {x0}")
+	a.f("ADDQ {xStride}, {x}")
+	a.f("ADDQ $128, {sums}")
+	a.f("DECQ {left}")
 	a.f("JNZ row")
-	a.f("TESTQ R10, R10")
+	a.f("TESTQ {rows}, {rows}")
 	a.f("JNZ group")
 	a.tilerelease()
 	a.f("VZEROUPPER")

@@ -10,6 +10,7 @@ import "fmt"
 // The rows are added in ascending order, as sumRows does it.
 const sumTileParams = "dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int"
 
+// genSumTiles writes the sum tiles.
 func genSumTiles(a *file) {
 	for _, t := range floatTypes {
 		for _, b := range []int{6, 4, 2} {
@@ -19,27 +20,38 @@ func genSumTiles(a *file) {
 	}
 }
 
-// sumTile takes columns in strips of so many vectors held in registers.
+// sumTile writes a sum tile: columns in strips of vectors held in registers, as sumRows.
 func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(int) string) {
 	fn := fmt.Sprintf("sumTile%s%sx%d", t, level, batch)
 	a.function(fn, sumTileParams, 64, fmt.Sprintf("%s adds rows of %s to %d results, each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
+	a.use(
+		"dst", "DI", // of these columns
+		"dstStride", "R12",
+		"n", "DX", // columns left
+		"columns", "R9", // w of these columns
+		"stride", "R8", "p", "R11", "pStride", "R10",
+		"w", "SI", // next row of these columns
+		"factors", "BX", // of the row, result 0
+		"factors3", "R13", // result 3
+		"rows", "CX", // left
+	)
 	size := elem(t)
-	a.f("MOVQ dst+0(FP), DI")
-	a.f("MOVQ dstStride+8(FP), R12")
-	a.f("MOVQ n+16(FP), DX")
-	a.f("MOVQ w+24(FP), R9")
-	a.f("MOVQ stride+40(FP), R8")
-	a.f("MOVQ p+48(FP), R11")
-	a.f("MOVQ pStride+56(FP), R10")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ dstStride+8(FP), {dstStride}")
+	a.f("MOVQ n+16(FP), {n}")
+	a.f("MOVQ w+24(FP), {columns}")
+	a.f("MOVQ stride+40(FP), {stride}")
+	a.f("MOVQ p+48(FP), {p}")
+	a.f("MOVQ pStride+56(FP), {pStride}")
 	factor := func(b int) string {
-		base := "BX"
+		base := "{factors}"
 		if b >= 3 {
-			base, b = "R13", b-3
+			base, b = "{factors3}", b-3
 		}
 		if b == 0 {
 			return mem(0, base)
 		}
-		return fmt.Sprintf("(%s)(R10*%d)", base, b)
+		return fmt.Sprintf("(%s)({pStride}*%d)", base, b)
 	}
 	for _, strip := range strips {
 		top, row, done := fmt.Sprintf("strip%d", strip), fmt.Sprintf("row%d", strip), fmt.Sprintf("done%d", strip)
@@ -47,30 +59,30 @@ func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(in
 		w := func(i int) string { return v(batch*strip + i) }
 		f := v(batch*strip + strip)
 		each := func(do func(b, i int, m string)) {
-			a.f("MOVQ DI, AX")
+			a.f("MOVQ {dst}, AX")
 			for b := range batch {
 				for i := range strip {
 					do(b, i, mem(4*i*lanes, "AX"))
 				}
 				if b < batch-1 {
-					a.f("ADDQ R12, AX")
+					a.f("ADDQ {dstStride}, AX")
 				}
 			}
 		}
 		a.l(top)
-		a.f("CMPQ DX, $%d", strip*lanes)
+		a.f("CMPQ {n}, $%d", strip*lanes)
 		a.f("JLT %s", done)
 		each(func(b, i int, m string) { a.f("VMOVUPS %s, %s", m, acc(b, i)) })
-		a.f("MOVQ R9, SI")
-		a.f("MOVQ R11, BX")
+		a.f("MOVQ {columns}, {w}")
+		a.f("MOVQ {p}, {factors}")
 		if batch > 3 {
-			a.f("LEAQ (R11)(R10*2), R13")
-			a.f("ADDQ R10, R13")
+			a.f("LEAQ ({p})({pStride}*2), {factors3}")
+			a.f("ADDQ {pStride}, {factors3}")
 		}
-		a.f("MOVQ rows+32(FP), CX")
+		a.f("MOVQ rows+32(FP), {rows}")
 		a.l(row)
 		for i := range strip {
-			loadFloats(a, t, mem(i*lanes*size, "SI"), w(i))
+			loadFloats(a, t, mem(i*lanes*size, "{w}"), w(i))
 		}
 		for b := range batch {
 			a.f("VBROADCASTSS %s, %s", factor(b), f)
@@ -78,17 +90,17 @@ func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(in
 				a.f("VFMADD231PS %s, %s, %s", w(i), f, acc(b, i))
 			}
 		}
-		a.f("ADDQ R8, SI")
-		a.f("ADDQ $4, BX")
+		a.f("ADDQ {stride}, {w}")
+		a.f("ADDQ $4, {factors}")
 		if batch > 3 {
-			a.f("ADDQ $4, R13")
+			a.f("ADDQ $4, {factors3}")
 		}
-		a.f("DECQ CX")
+		a.f("DECQ {rows}")
 		a.f("JNZ %s", row)
 		each(func(b, i int, m string) { a.f("VMOVUPS %s, %s", acc(b, i), m) })
-		a.f("ADDQ $%d, DI", 4*strip*lanes)
-		a.f("ADDQ $%d, R9", strip*lanes*size)
-		a.f("SUBQ $%d, DX", strip*lanes)
+		a.f("ADDQ $%d, {dst}", 4*strip*lanes)
+		a.f("ADDQ $%d, {columns}", strip*lanes*size)
+		a.f("SUBQ $%d, {n}", strip*lanes)
 		a.f("JMP %s", top)
 		a.l(done)
 	}

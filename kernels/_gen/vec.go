@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Vector forms of kernels/act.go: the same range reduction and polynomial as
+// Vector forms of kernels/vec/act.go: the same range reduction and polynomial as
 // exp there, so the same error bound. n is a multiple of the vector.
 
 // f32s is float32 constants, each repeated over a vector of 64 bytes.
@@ -47,6 +47,7 @@ type vec struct {
 
 var vecs = []vec{{"AVX512", 16, z}, {"AVX2", 8, y}}
 
+// genVec writes the gated activation and the exponential of a softmax.
 func genVec(a *file) {
 	for _, v := range vecs {
 		siluGate(a, v)
@@ -54,98 +55,110 @@ func genVec(a *file) {
 	}
 }
 
-// expOf emits reg v0 = exp(v0); v1–v3 are scratch. NaN stays NaN: the clamp
-// takes it as MAX and MIN take their last source.
-func expOf(a *file, v vec, v0, v1, v2, v3 int) {
+// expOf makes {y} exp({y}): x = k·ln2 + r with ln2 in two parts (Cody & Waite, 1980), a
+// polynomial in r, and k added to the exponent. MAX and MIN return their last source where
+// one is NaN, so the clamp keeps a NaN. {t1} to {t3} are scratch.
+func expOf(a *file) {
 	c := a.bytes("expConst", f32s(expConsts...))
 	k := func(i int) string { return sym(c, 64*i) }
-	r := v.reg
 	// In Go's order the last source is the first operand.
-	a.f("VMOVUPS %s, %s", k(cLow), r(v1))
-	a.f("VMAXPS %s, %s, %s", r(v0), r(v1), r(v0))
-	a.f("VMOVUPS %s, %s", k(cHigh), r(v1))
-	a.f("VMINPS %s, %s, %s", r(v0), r(v1), r(v0))
-	a.f("VMOVUPS %s, %s", k(cLog2e), r(v1))
-	a.f("VMOVUPS %s, %s", k(cShift), r(v3))
-	a.f("VMULPS %s, %s, %s", r(v1), r(v0), r(v1))
-	a.f("VADDPS %s, %s, %s", r(v3), r(v1), r(v1)) // k in the low bits
-	a.f("VSUBPS %s, %s, %s", r(v3), r(v1), r(v2)) // k as a float
-	a.f("VFNMADD231PS %s, %s, %s", k(cLn2Hi), r(v2), r(v0))
-	a.f("VFNMADD231PS %s, %s, %s", k(cLn2Lo), r(v2), r(v0)) // r
-	a.f("VPSLLD $23, %s, %s", r(v1), r(v1))                 // k as an exponent, the shift falls off
-	a.f("VMOVUPS %s, %s", k(cPoly0), r(v2))
+	a.f("VMOVUPS %s, {t1}", k(cLow))
+	a.f("VMAXPS {y}, {t1}, {y}")
+	a.f("VMOVUPS %s, {t1}", k(cHigh))
+	a.f("VMINPS {y}, {t1}, {y}")
+	a.f("VMOVUPS %s, {t1}", k(cLog2e))
+	a.f("VMOVUPS %s, {t3}", k(cShift))
+	a.f("VMULPS {t1}, {y}, {t1}")
+	a.f("VADDPS {t3}, {t1}, {t1}") // k in the low bits
+	a.f("VSUBPS {t3}, {t1}, {t2}") // k as a float
+	a.f("VFNMADD231PS %s, {t2}, {y}", k(cLn2Hi))
+	a.f("VFNMADD231PS %s, {t2}, {y}", k(cLn2Lo)) // r
+	a.f("VPSLLD $23, {t1}, {t1}")                // k as an exponent, the shift falls off
+	a.f("VMOVUPS %s, {t2}", k(cPoly0))
 	for i := cPoly0 + 1; i <= cOne; i++ {
-		a.f("VFMADD213PS %s, %s, %s", k(i), r(v0), r(v2))
+		a.f("VFMADD213PS %s, {y}, {t2}", k(i))
 	}
-	a.f("VFMADD213PS %s, %s, %s", k(cOne), r(v0), r(v2))
+	a.f("VFMADD213PS %s, {y}, {t2}", k(cOne))
 	// 2ᵏ is put on by adding to the exponent. k reaches 128 while eʳ may be
 	// below one, so only the sum has to be an exponent.
-	a.f("VPADDD %s, %s, %s", r(v1), r(v2), r(v2))
+	a.f("VPADDD {t1}, {t2}, {t2}")
 	// The integer sum may have made a number of a NaN; r·0 brings it back.
-	a.f("VXORPS %s, %s, %s", r(v3), r(v3), r(v3))
-	a.f("VFMADD213PS %s, %s, %s", r(v2), r(v3), r(v0))
+	a.f("VXORPS {t3}, {t3}, {t3}")
+	a.f("VFMADD213PS {t2}, {t3}, {y}")
 }
 
+// siluGate writes gate / (1 + exp(-gate)) · up.
 func siluGate(a *file, v vec) {
 	fn := "siluGate" + v.level
 	a.function(fn, "dst, gate, up *float32, n int", 32, fn+" is SiLUGate for n floats, n a multiple of the vector.")
-	r := v.reg
+	a.use(
+		"dst", "DI", "gate", "SI", "up", "DX",
+		"n", "CX", // left
+		"x", v.reg(4), "y", v.reg(0), "t1", v.reg(1), "t2", v.reg(2),
+		"t3", v.reg(3),
+	)
 	c := a.bytes("expConst", f32s(expConsts...))
 	sign := a.bytes("signBit", dwords(16, func(int) uint32 { return 1 << 31 }))
-	a.f("MOVQ dst+0(FP), DI")
-	a.f("MOVQ gate+8(FP), SI")
-	a.f("MOVQ up+16(FP), DX")
-	a.f("MOVQ n+24(FP), CX")
+	a.f("MOVQ dst+0(FP), {dst}")
+	a.f("MOVQ gate+8(FP), {gate}")
+	a.f("MOVQ up+16(FP), {up}")
+	a.f("MOVQ n+24(FP), {n}")
 	a.l("loop")
-	a.f("CMPQ CX, $%d", v.lanes)
+	a.f("CMPQ {n}, $%d", v.lanes)
 	a.f("JLT done")
-	a.f("VMOVUPS (SI), %s", r(4))
+	a.f("VMOVUPS ({gate}), {x}")
 	if v.lanes == 16 {
-		a.f("VPXORD %s, %s, %s", sym(sign, 0), r(4), r(0))
+		a.f("VPXORD %s, {x}, {y}", sym(sign, 0))
 	} else {
-		a.f("VPXOR %s, %s, %s", sym(sign, 0), r(4), r(0))
+		a.f("VPXOR %s, {x}, {y}", sym(sign, 0))
 	}
-	expOf(a, v, 0, 1, 2, 3)
-	a.f("VADDPS %s, %s, %s", sym(c, 64*cOne), r(0), r(0))
-	a.f("VDIVPS %s, %s, %s", r(0), r(4), r(0))
-	a.f("VMULPS (DX), %s, %s", r(0), r(0))
-	a.f("VMOVUPS %s, (DI)", r(0))
-	a.f("ADDQ $%d, SI", 4*v.lanes)
-	a.f("ADDQ $%d, DX", 4*v.lanes)
-	a.f("ADDQ $%d, DI", 4*v.lanes)
-	a.f("SUBQ $%d, CX", v.lanes)
+	expOf(a)
+	a.f("VADDPS %s, {y}, {y}", sym(c, 64*cOne))
+	a.f("VDIVPS {y}, {x}, {y}")
+	a.f("VMULPS ({up}), {y}, {y}")
+	a.f("VMOVUPS {y}, ({dst})")
+	a.f("ADDQ $%d, {gate}", 4*v.lanes)
+	a.f("ADDQ $%d, {up}", 4*v.lanes)
+	a.f("ADDQ $%d, {dst}", 4*v.lanes)
+	a.f("SUBQ $%d, {n}", v.lanes)
 	a.f("JMP loop")
 	a.l("done")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
 
+// expSum writes x[i] = exp(x[i] - top) and their sum.
 func expSum(a *file, v vec) {
 	fn := "expSum" + v.level
-	a.function(fn, "x *float32, n int, top float32) (sum float32", 28, fn+" replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.")
-	r := v.reg
-	a.f("MOVQ x+0(FP), DI")
-	a.f("MOVQ n+8(FP), CX")
-	a.f("VBROADCASTSS top+16(FP), %s", r(5))
-	a.f("VXORPS %s, %s, %s", r(6), r(6), r(6))
+	a.returning(fn, "x *float32, n int, top float32", "sum float32", 28, fn+" replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.")
+	a.use(
+		"x", "DI",
+		"n", "CX", // left
+		"top", v.reg(5), "sum", v.reg(6), "y", v.reg(0), "t1", v.reg(1),
+		"t2", v.reg(2), "t3", v.reg(3),
+	)
+	a.f("MOVQ x+0(FP), {x}")
+	a.f("MOVQ n+8(FP), {n}")
+	a.f("VBROADCASTSS top+16(FP), {top}")
+	a.f("VXORPS {sum}, {sum}, {sum}")
 	a.l("loop")
-	a.f("CMPQ CX, $%d", v.lanes)
+	a.f("CMPQ {n}, $%d", v.lanes)
 	a.f("JLT done")
-	a.f("VMOVUPS (DI), %s", r(0))
-	a.f("VSUBPS %s, %s, %s", r(5), r(0), r(0))
-	expOf(a, v, 0, 1, 2, 3)
-	a.f("VMOVUPS %s, (DI)", r(0))
-	a.f("VADDPS %s, %s, %s", r(0), r(6), r(6))
-	a.f("ADDQ $%d, DI", 4*v.lanes)
-	a.f("SUBQ $%d, CX", v.lanes)
+	a.f("VMOVUPS ({x}), {y}")
+	a.f("VSUBPS {top}, {y}, {y}")
+	expOf(a)
+	a.f("VMOVUPS {y}, ({x})")
+	a.f("VADDPS {y}, {sum}, {sum}")
+	a.f("ADDQ $%d, {x}", 4*v.lanes)
+	a.f("SUBQ $%d, {n}", v.lanes)
 	a.f("JMP loop")
 	a.l("done")
 	if v.lanes == 16 {
-		sumZ(a, 6, 0)
+		sumZ(a, a.num("sum"), 0)
 	} else {
-		sumY(a, 6, 0)
+		sumY(a, a.num("sum"), 0)
 	}
-	a.f("VMOVSS X6, %s", "sum+24(FP)")
+	a.f("VMOVSS {sum.x}, sum+24(FP)")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }

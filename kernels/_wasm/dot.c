@@ -151,13 +151,13 @@ ROWS32(dot_mxfp4, 17, mxfp4, SCALED)
 ROWS32(dot_q4_1, 20, q4_1, SHIFTED)
 ROWS32(dot_q5_1, 24, q5_1, SHIFTED)
 
-// Blocks of 256 go in 16 parts of 16 weights. part_x(p, j) returns the quants of
-// part j, scale_x its factor, min_x its offset; j is a constant once unrolled.
+// Blocks of 256 are 16 groups of 16 weights. quants_x(p, j) returns the quants of
+// group j, scale_x its factor, min_x its offset; j is a constant once unrolled.
 #define ROWS256(NAME, BYTES, T, D, DMIN, MINS)                                                     \
   INLINE float NAME##_term(bytes p, bytes g) {                                                     \
     v128_t s = wasm_i32x4_const_splat(0);                                                          \
     _Pragma("clang loop unroll(full)") for (int j = 0; j < 16; j++) s = wasm_i32x4_add(            \
-        s, wasm_i32x4_dot_i16x8(dot16(part_##T(p, j), load(g + 16 * j)), wasm_i16x8_splat(scale_##T(p, j)))); \
+        s, wasm_i32x4_dot_i16x8(dot16(quants_##T(p, j), load(g + 16 * j)), wasm_i16x8_splat(scale_##T(p, j)))); \
     float dx = f32(g + SCALE256), sum = f16(p + D) * (float)sum4(s);                               \
     if (!MINS) return dx * sum;                                                                    \
     int32_t m = 0;                                                                                 \
@@ -175,14 +175,14 @@ ROWS32(dot_q5_1, 24, q5_1, SHIFTED)
 INLINE int scaleK(bytes s, int j) { return j < 4 ? s[j] & 63 : (s[4 + j] & 15) | s[j - 4] >> 6 << 4; }
 INLINE int minK(bytes s, int j) { return j < 4 ? s[4 + j] & 63 : s[4 + j] >> 4 | s[j] >> 6 << 4; }
 
-INLINE v128_t part_q4_k(bytes p, int j) {
+INLINE v128_t quants_q4_k(bytes p, int j) {
   v128_t q = load(p + 16 + j / 4 * 32 + j % 2 * 16);
   return j & 2 ? nibblesHigh(q) : nibblesLow(q);
 }
 INLINE int scale_q4_k(bytes p, int j) { return scaleK(p + 4, j / 2); }
 INLINE int min_q4_k(bytes p, int j) { return minK(p + 4, j / 2); }
 
-INLINE v128_t part_q5_k(bytes p, int j) {
+INLINE v128_t quants_q5_k(bytes p, int j) {
   v128_t q = load(p + 48 + j / 4 * 32 + j % 2 * 16), h = wasm_u8x16_shr(load(p + 16 + j % 2 * 16), j / 2);
   h = wasm_i8x16_shl(wasm_v128_and(h, wasm_i8x16_const_splat(1)), 4);
   return wasm_v128_or(j & 2 ? nibblesHigh(q) : nibblesLow(q), h);
@@ -190,7 +190,7 @@ INLINE v128_t part_q5_k(bytes p, int j) {
 INLINE int scale_q5_k(bytes p, int j) { return scaleK(p + 4, j / 2); }
 INLINE int min_q5_k(bytes p, int j) { return minK(p + 4, j / 2); }
 
-INLINE v128_t part_q6_k(bytes p, int j) {
+INLINE v128_t quants_q6_k(bytes p, int j) {
   int h = j / 8, quarter = j / 2 % 4, l = j % 2 * 16; // of 128, of 32, of 16
   v128_t q = load(p + 64 * h + quarter % 2 * 32 + l), top = wasm_u8x16_shr(load(p + 128 + 32 * h + l), 2 * quarter);
   top = wasm_i8x16_shl(wasm_v128_and(top, wasm_i8x16_const_splat(3)), 4);
@@ -204,11 +204,11 @@ INLINE v128_t pairs(bytes p, int j) {
   v128_t q = wasm_u8x16_shr(load(p + 32 * (j / 8) + 16 * (j % 2)), j / 2 % 4 * 2);
   return wasm_v128_and(q, wasm_i8x16_const_splat(3));
 }
-INLINE v128_t part_q2_k(bytes p, int j) { return pairs(p + 16, j); }
+INLINE v128_t quants_q2_k(bytes p, int j) { return pairs(p + 16, j); }
 INLINE int scale_q2_k(bytes p, int j) { return p[j] & 15; }
 INLINE int min_q2_k(bytes p, int j) { return p[j] >> 4; }
 
-INLINE v128_t part_q3_k(bytes p, int j) {
+INLINE v128_t quants_q3_k(bytes p, int j) {
   v128_t h = wasm_v128_and(wasm_u8x16_shr(load(p + 16 * (j % 2)), j / 2), wasm_i8x16_const_splat(1));
   return wasm_i8x16_sub(wasm_v128_or(pairs(p + 32, j), wasm_i8x16_shl(h, 2)), wasm_i8x16_const_splat(4));
 }
@@ -217,7 +217,7 @@ INLINE int scale_q3_k(bytes p, int j) {
 }
 INLINE int min_q3_k(bytes p, int j) { return 0; }
 
-INLINE v128_t part_iq4_xs(bytes p, int j) {
+INLINE v128_t quants_iq4_xs(bytes p, int j) {
   v128_t q = load(p + 8 + 16 * (j / 2));
   return wasm_i8x16_swizzle(iq4Values(), j % 2 ? nibblesHigh(q) : nibblesLow(q));
 }

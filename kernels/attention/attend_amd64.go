@@ -4,7 +4,7 @@
 
 package attention
 
-// largestAVX512 returns the largest of n floats, n a multiple of the vector. A NaN is passed over.
+// largestAVX512 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
 //
 //go:noescape
 func largestAVX512(x *float32, n int) (top float32)
@@ -14,7 +14,7 @@ func largestAVX512(x *float32, n int) (top float32)
 //go:noescape
 func expTopAVX512(x *float32, n int, top float32) (sum float32)
 
-// largestAVX2 returns the largest of n floats, n a multiple of the vector. A NaN is passed over.
+// largestAVX2 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
 //
 //go:noescape
 func largestAVX2(x *float32, n int) (top float32)

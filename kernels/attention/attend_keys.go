@@ -9,12 +9,12 @@ import (
 	"quern/kernels/vec"
 )
 
-// KeysByDimension lets the keys of a block lie (headDim, BlockSize), where that is
-// faster. A dimension of all tokens is a vector then, so scores are sums like
-// those of values: nothing is folded, and queries share what is loaded. Of Q8_0
-// the scales of 32 dimensions come first, (BlockSize), and then their int8, four
-// of a token together: (8, BlockSize, 4). Without it keys lie (BlockSize, headDim).
-// It is called before anything is Put.
+// KeysByDimension stores the keys of a block as (headDim, BlockSize), where the level
+// in force has kernels for that, instead of (BlockSize, headDim). One dimension of all
+// tokens is then a vector: scores are sums of vectors, nothing is added across lanes,
+// and a loaded vector serves all queries of the head. Q8_0 has, for every 32 dimensions,
+// the BlockSize scales and then int8 of (8, BlockSize, 4), four dimensions of a token
+// together. It must be called before the first Put.
 func (kv *KV) KeysByDimension() {
 	t := attendTilesOf(kv.Type)
 	kv.byDim = len(t.scores) > 0 && kv.BlockSize%t.lanes == 0
@@ -23,12 +23,12 @@ func (kv *KV) KeysByDimension() {
 	}
 }
 
-// maxQ8Dim is the longest head of Q8_0 whose keys may lie by dimension: a group
-// of ActQ8_32, in which queries are quantised.
+// maxQ8Dim is the largest headDim for which keys of Q8_0 are stored by dimension: a
+// query is quantised to one group of ActQ8_32.
 const maxQ8Dim = 256
 
-// moveKey copies the key at slot of a block in which keys lie by dimension, from
-// row, its encoded form, or back to it.
+// moveKey copies one key between row, its encoded form, and its slot in a block whose
+// keys are stored by dimension: to the block, or with back to row.
 func (kv *KV) moveKey(keys, row []byte, slot int, back bool) {
 	size := kv.BlockSize
 	switch kv.Type {
@@ -78,15 +78,15 @@ func (kv *KV) keyRows(keys []byte) []byte {
 	return rows
 }
 
-// scoreBlock writes the products of all queries with the keys of a block to out,
-// s.span floats for each query: with tokens of them from skip on, or with all.
-// next is fetched; it is as long as keys, and in the same memory.
+// scoreBlock writes the products of all queries with the keys of a block to out, row i
+// at i·s.span: of tokens keys from skip on, or of all. It prefetches next, which is as
+// long as keys and lies in the same allocation.
 func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens int, next []byte) {
 	t := attendTilesOf(kv.Type)
 	size, dim := kv.BlockSize, kv.HeadDim
 	if !kv.byDim || len(t.scores) == 0 || size%t.lanes != 0 {
 		vec.Prefetch(next[:len(next)/2])
-		dot.Near(kv.Type, out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
+		dot.RowsCached(kv.Type, out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
 		vec.Prefetch(next[len(next)/2:])
 		return
 	}
@@ -99,8 +99,8 @@ func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens in
 }
 
 // Scores writes q·Kᵀ for one query q (headDim) and the first len(dst) tokens of
-// a sequence to dst; table names the sequence's blocks in order. It is for those
-// who want scores themselves, and allocates with a cache of Q8_0.
+// a sequence to dst; table names the sequence's blocks in order. It is for callers that
+// need the scores themselves. With a cache of Q8_0 it allocates.
 func (kv *KV) Scores(dst, q []float32, layer, head int, table []int32) {
 	size, dim := kv.BlockSize, kv.HeadDim
 	if len(q) != dim || len(dst) > len(table)*size {

@@ -11,8 +11,8 @@ import (
 	"quern/kernels/quant"
 )
 
-// Keys by dimension must give what keys by token give, whatever lies in places
-// that were not Put.
+// Keys by dimension must give the results of keys by token, whatever slots contain that
+// were not Put.
 func TestKeysByDimension(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 2))

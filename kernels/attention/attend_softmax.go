@@ -14,7 +14,7 @@ type softmaxVector struct {
 	expTop  func(x *float32, n int, top float32) float32
 }
 
-// largest returns the largest of x, -Inf where there is none but NaNs.
+// largest returns the largest of x, -Inf if x is empty or all NaN.
 func largest(x []float32) float32 {
 	done, top := 0, float32(math.Inf(-1))
 	if v := softmaxVectors(); v.lanes > 0 && len(x) >= v.lanes {
@@ -29,7 +29,7 @@ func largest(x []float32) float32 {
 	return top
 }
 
-// expTop is ExpSum of x that are not above top, with the same bounds.
+// expTop is ExpSum for values that are at most top, with the same error bounds.
 func expTop(x []float32, top float32) float32 {
 	v := softmaxVectors()
 	if v.lanes == 0 {

@@ -15,22 +15,22 @@ type sumTile func(dst *float32, dstStride, n int, w *byte, rows, stride int, p *
 // attendTiles is the assembly of one level for one type of cache: tiles of one
 // result, of two and so on.
 type attendTiles struct {
-	lanes  int       // columns are a multiple
-	values []sumTile // add to what is there; none without assembly
-	scores []sumTile // put in its place
+	lanes  int       // the number of columns is a multiple of it
+	values []sumTile // dst += sum; nil without assembly
+	scores []sumTile // dst = sum
 }
 
-// share cuts left rows into tiles of at most most, which differ by one row at
-// most, and returns the rows of the first.
+// share divides left rows into tiles of at most most rows, whose sizes differ by one at
+// most, and returns the size of the first.
 func share(left, most int) int {
 	tiles := (left + most - 1) / most
 	return (left + tiles - 1) / tiles
 }
 
-// sumTiles runs tiles over batch results of n columns, dstStride floats apart. w has
-// rows, stride bytes apart, p a factor of each for every result, pStride floats
-// apart. What lies as w does, ahead bytes on, is fetched. A result gets the same
-// bits whatever others are with it.
+// sumTiles computes batch results of n columns, dstStride floats apart: the sum of rows
+// of w, stride bytes apart, times their factors in p, pStride floats apart for each
+// result. It prefetches as many bytes as it reads, from w+ahead on. A result's bits do
+// not depend on the batch.
 func sumTiles(tiles []sumTile, dst []float32, dstStride, n int, w []byte, rows, stride int, p []float32, pStride, batch, ahead int) {
 	for b := 0; b < batch; {
 		size := share(batch-b, len(tiles))
@@ -40,8 +40,8 @@ func sumTiles(tiles []sumTile, dst []float32, dstStride, n int, w []byte, rows, 
 }
 
 // sumValues adds tokens values, at values, to rows of dst, headDim floats each,
-// times their factors in p, pStride floats for each row. next is fetched, if any;
-// it is as long as values, and in the same memory.
+// times their factors in p, pStride floats for each row. It prefetches next, if not
+// nil, which is as long as values and lies in the same allocation.
 func (kv *KV) sumValues(dst []float32, values []byte, tokens int, p []float32, pStride, rows int, next []byte) {
 	dim := kv.HeadDim
 	t := attendTilesOf(kv.Type)
@@ -59,7 +59,8 @@ func (kv *KV) sumValues(dst []float32, values []byte, tokens int, p []float32, p
 	}
 }
 
-// distance is how far b begins behind a in the same memory; 0 without b.
+// distance returns the bytes from the start of a to that of b, 0 if b is empty. Both lie
+// in one allocation.
 func distance(a, b []byte) int {
 	if len(a) == 0 || len(b) == 0 {
 		return 0

@@ -1,5 +1,5 @@
 // Package attention computes softmax(scale · q·Kᵀ) · V: of queries to the paged
-// KV cache of a decoder (BatchAttention), and of rows that are all there at once
+// KV cache of a decoder (BatchAttention), and of rows that are all in memory at once
 // (DenseAttention).
 package attention
 
@@ -13,9 +13,9 @@ import (
 // A KV is a paged cache of keys and values.
 //
 // Data is (layers, blocks, 2, kvHeads, BlockSize, headDim): for each block the
-// keys of every head, then the values; the tokens of one head lie together, so
-// that a head's scores over a block are one small matrix product. KeysByDimension
-// changes the last two places of keys.
+// keys of every head, then the values. The tokens of one head are contiguous, so that a
+// head's scores over a block are one small matrix product. KeysByDimension swaps the
+// last two dimensions of keys.
 type KV struct {
 	Type                           quant.Type // F32, F16 or Q8_0
 	Layers, Blocks, BlockSize      int
@@ -25,18 +25,18 @@ type KV struct {
 	byDim                          bool // see KeysByDimension
 }
 
-// spanTokens is how many tokens the scores of a span are taken of at a time,
-// and partSpans how many spans a part has.
+// spanTokens is the number of tokens whose scores are computed before their values are
+// summed, and partitionSpans the number of such spans in a partition.
 const (
-	spanTokens = 256
-	partSpans  = 8
+	spanTokens     = 256
+	partitionSpans = 8
 )
 
 // span returns the tokens of a span: whole blocks.
 func (kv *KV) span() int { return max(1, spanTokens/kv.BlockSize) * kv.BlockSize }
 
-// part returns the tokens of a part.
-func (kv *KV) part() int { return partSpans * kv.span() }
+// partition returns the tokens of a partition.
+func (kv *KV) partition() int { return partitionSpans * kv.span() }
 
 // NewKV lays out a cache; the caller sets Data to Size bytes. It fails when
 // the sizes do not fit the type or an int.
@@ -88,7 +88,7 @@ func (kv *KV) Put(layer int, block int32, slot int, k, v []float32) {
 	for h := range kv.KVHeads {
 		at := h * kv.HeadDim
 		keys, value := kv.keys(layer, block, h), kv.values(layer, block, h)[slot*kv.token:(slot+1)*kv.token]
-		if kv.byDim { // the value's place serves on the way
+		if kv.byDim { // the key is encoded in the value's place first
 			l.Encode(value, k[at:at+kv.HeadDim])
 			kv.moveKey(keys, value, slot, false)
 		} else {
@@ -108,12 +108,12 @@ type AttendOptions struct {
 // Attend writes softmax(scale · q·Kᵀ) · V over tokens first to n-1 of a
 // sequence to dst, for the query heads that share key head head. dst and q are
 // (group, headDim); table names the sequence's blocks in order. Blocks before
-// first's are not read. Queries are multiplied by scale before their products.
+// first's are not read. Scale is applied to the queries, not to the scores.
 //
-// The softmax is taken in spans of a few blocks with a running maximum, and
-// parts of a few spans are taken apart and put together in order; both begin at
-// multiples of their length. So any n needs the same scratch, a long sequence
-// can be cut over threads, and bits depend on neither. Milakov & Gimelshein,
+// The softmax runs over spans of a few blocks with a running maximum. Partitions of a
+// few spans have softmaxes of their own, which are merged in order. Spans and partitions
+// begin at multiples of their length, so scratch does not grow with n, partitions of a
+// long sequence can run on several threads, and bits depend on neither. Milakov & Gimelshein,
 // "Online normalizer calculation for softmax", 2018, algorithm 3 and §3.1; GQA:
 // Ainslie et al., 2023; sinks: Xiao et al., 2023. Against float64 the result is
 // within (headDim + n)·2⁻²³ of Σ|p·v|, plus what the cache's type and the soft
@@ -125,12 +125,12 @@ func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n 
 	}
 	s.begin(kv, 1)
 	copy(s.q, q)
-	s.ask(kv, o.Scale)
+	s.scaleQueries(kv, o.Scale)
 	s.reach[0] = reach{first, n}
 	s.clear(&s.total, o.Sinks)
-	for part := first / kv.part(); part*kv.part() < n; part++ {
-		kv.attendPart(s, layer, head, table, part, o)
-		s.total.merge(&s.part, group)
+	for partition := first / kv.partition(); partition*kv.partition() < n; partition++ {
+		kv.attendPartition(s, layer, head, table, partition, o)
+		s.total.merge(&s.partition, group)
 	}
 	s.total.finish(group)
 	copy(dst, s.total.out)

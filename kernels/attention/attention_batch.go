@@ -6,35 +6,35 @@ import (
 	"quern/kernels/threads"
 )
 
-// A Query says what one row of a batch attends to: tokens First up to End of
-// the sequence whose blocks Table names.
+// A Query is what one row of a batch attends to: tokens First up to End of the sequence
+// whose blocks Table lists.
 type Query struct {
 	Table      []int32
 	First, End int
 }
 
-// A BatchAttention attends for all rows of a batch over a paged cache. Rows of
-// one sequence that stand together share what is read of the cache; where there
-// are few of them, parts of a long sequence are taken by several threads. A
-// row's bits depend on neither: they are those of KV.Attend. It is made once
-// per number of heads and is not safe for concurrent use.
+// A BatchAttention computes attention for all rows of a batch over a paged cache.
+// Adjacent rows of one sequence share what is read of the cache. Where there are few
+// rows, the partitions of a long sequence are spread over threads. A row's bits depend on
+// neither: they are those of KV.Attend. It is made once per number of heads and is not
+// safe for concurrent use.
 type BatchAttention struct {
 	heads, kvHeads, group int
 
 	kv      *KV
 	scratch []*Scratch
 	tiles   []attendTile
-	states  []softmax // of (tile, part, key head), when those are cut apart
+	states  []softmax // of (tile, partition, key head), when partitions are computed apart
 
 	// The call in progress.
-	layer   int
-	dst, q  []float32
-	queries []Query
-	o       AttendOptions
-	parts   int
-	whole   threads.Region
-	piece   threads.Region
-	join    threads.Region
+	layer        int
+	dst, q       []float32
+	queries      []Query
+	o            AttendOptions
+	partitions   int
+	whole        threads.Region
+	onePartition threads.Region
+	merge        threads.Region
 }
 
 // attendTile is rows from first up to end of a batch, of one sequence.
@@ -51,7 +51,7 @@ func NewBatchAttention(heads, kvHeads int) *BatchAttention {
 		panic(fmt.Sprintf("attention: attention of %d heads on %d", heads, kvHeads))
 	}
 	a := &BatchAttention{heads: heads, kvHeads: kvHeads, group: heads / kvHeads}
-	a.whole.F, a.piece.F, a.join.F = a.attendWhole, a.attendPiece, a.joinPieces
+	a.whole.F, a.onePartition.F, a.merge.F = a.attendWhole, a.attendOnePartition, a.mergePartitions
 	return a
 }
 
@@ -81,26 +81,26 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 	}
 	a.kv, a.layer, a.dst, a.q, a.queries, a.o = kv, layer, dst, q, queries, o
 	a.cut(most)
-	// A few chunks for each worker end at about the same time.
-	if items := len(a.tiles) * a.kvHeads; items >= 4*p.Workers() || p.Workers() == 1 || a.parts == 1 || len(a.tiles) < len(queries) {
+	// With a few chunks for each worker all workers finish at about the same time.
+	if items := len(a.tiles) * a.kvHeads; items >= 4*p.Workers() || p.Workers() == 1 || a.partitions == 1 || len(a.tiles) < len(queries) {
 		p.Run(items, &a.whole)
 	} else {
-		for len(a.states) < items*a.parts {
+		for len(a.states) < items*a.partitions {
 			a.states = append(a.states, newSoftmax(a.group, kv.HeadDim))
 		}
-		p.Run(items*a.parts, &a.piece)
-		p.Run(items, &a.join)
+		p.Run(items*a.partitions, &a.onePartition)
+		p.Run(items, &a.merge)
 	}
 	a.dst, a.q, a.queries, a.o = nil, nil, nil, AttendOptions{}
 }
 
-// cut makes tiles of neighbours that share blocks, and notes the most parts any
-// row reaches into.
+// cut makes tiles of adjacent rows that share blocks, and sets a.partitions to the most
+// partitions that a row reaches.
 func (a *BatchAttention) cut(most int) {
-	a.tiles, a.parts = a.tiles[:0], 1
-	part := a.kv.part()
+	a.tiles, a.partitions = a.tiles[:0], 1
+	partition := a.kv.partition()
 	for i, r := range a.queries {
-		a.parts = max(a.parts, (r.End+part-1)/part-r.First/part)
+		a.partitions = max(a.partitions, (r.End+partition-1)/partition-r.First/partition)
 		if n := len(a.tiles); i > 0 && a.tiles[n-1].end-a.tiles[n-1].first < most && sameTable(a.queries[i-1].Table, r.Table) {
 			a.tiles[n-1].end = i + 1
 			continue
@@ -120,7 +120,7 @@ func (a *BatchAttention) load(s *Scratch, t attendTile, head int) AttendOptions 
 		copy(s.q[(i-t.first)*n:], a.q[(i*a.kvHeads+head)*n:][:n])
 		s.reach[i-t.first] = reach{a.queries[i].First, a.queries[i].End}
 	}
-	s.ask(a.kv, o.Scale)
+	s.scaleQueries(a.kv, o.Scale)
 	if o.Sinks != nil {
 		o.Sinks = o.Sinks[head*a.group : (head+1)*a.group]
 	}
@@ -136,40 +136,40 @@ func (a *BatchAttention) attendWhole(worker, c int) {
 	for _, r := range s.reach[:t.end-t.first] {
 		first, end = min(first, r.first), max(end, r.end)
 	}
-	part := a.kv.part()
-	for p := first / part; p*part < end; p++ {
-		a.kv.attendPart(s, a.layer, head, a.queries[t.first].Table, p, o)
-		s.total.merge(&s.part, s.rows)
+	partition := a.kv.partition()
+	for p := first / partition; p*partition < end; p++ {
+		a.kv.attendPartition(s, a.layer, head, a.queries[t.first].Table, p, o)
+		s.total.merge(&s.partition, s.rows)
 	}
 	s.total.finish(s.rows)
 	a.store(s.total.out, t, head)
 }
 
-// attendPiece computes one part of one row for one key head.
-func (a *BatchAttention) attendPiece(worker, c int) {
-	// Heads of one part are neighbours: so are their keys and values.
-	head, p, item := c%a.kvHeads, c/a.kvHeads%a.parts, c/a.kvHeads/a.parts
+// attendOnePartition computes one partition of one row for one key head.
+func (a *BatchAttention) attendOnePartition(worker, c int) {
+	// The heads of a partition are consecutive chunks, as are their keys and values.
+	head, p, item := c%a.kvHeads, c/a.kvHeads%a.partitions, c/a.kvHeads/a.partitions
 	s, t := a.scratch[worker], a.tiles[item]
 	q := &a.queries[t.first]
-	if p += q.First / a.kv.part(); p*a.kv.part() >= q.End {
+	if p += q.First / a.kv.partition(); p*a.kv.partition() >= q.End {
 		return
 	}
 	o := a.load(s, t, head)
-	a.kv.attendPart(s, a.layer, head, q.Table, p, o)
+	a.kv.attendPartition(s, a.layer, head, q.Table, p, o)
 	st := &a.states[c]
-	copy(st.top, s.part.top)
-	copy(st.sum, s.part.sum)
-	copy(st.out, s.part.out)
+	copy(st.top, s.partition.top)
+	copy(st.sum, s.partition.sum)
+	copy(st.out, s.partition.out)
 }
 
-// joinPieces puts the parts of one row and key head together, in order.
-func (a *BatchAttention) joinPieces(worker, c int) {
+// mergePartitions merges the partitions of one row and key head, in order.
+func (a *BatchAttention) mergePartitions(worker, c int) {
 	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
 	o := a.load(s, t, head)
 	s.clear(&s.total, o.Sinks)
-	q, part := &a.queries[t.first], a.kv.part()
-	for p := 0; (q.First/part+p)*part < q.End; p++ {
-		s.total.merge(&a.states[(c/a.kvHeads*a.parts+p)*a.kvHeads+head], s.rows)
+	q, partition := &a.queries[t.first], a.kv.partition()
+	for p := 0; (q.First/partition+p)*partition < q.End; p++ {
+		s.total.merge(&a.states[(c/a.kvHeads*a.partitions+p)*a.kvHeads+head], s.rows)
 	}
 	s.total.finish(s.rows)
 	a.store(s.total.out, t, head)

@@ -43,7 +43,7 @@ func TestBatchAttention(t *testing.T) {
 					kv.Put(1, table[i/size], i%size, kerneltest.Floats(r, kvHeads*dim), kerneltest.Floats(r, kvHeads*dim))
 				}
 			}
-			long := len(one) * size // three parts
+			long := len(one) * size // three partitions
 			var prompt []Query
 			for i := range 40 {
 				prompt = append(prompt, Query{one, 0, 240 + i})
@@ -97,7 +97,7 @@ func TestBatchAttention(t *testing.T) {
 	})
 }
 
-// A sequence of several parts against float64.
+// A sequence of several partitions against float64.
 func TestAttendLong(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		const size, dim, n = 32, 16, 4500

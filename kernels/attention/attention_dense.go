@@ -9,13 +9,12 @@ import (
 	"quern/kernels/vec"
 )
 
-// A DenseAttention attends over float32 rows that are all there at once, every
-// row to every key: an encoder's self-attention, or a decoder's attention to
-// what an encoder made. Keys and values are packed once and serve any number of
-// calls. It is not safe for concurrent use.
+// A DenseAttention computes attention of every float32 row to every key: an encoder's
+// self-attention, or a decoder's cross-attention. Keys and values are packed once and
+// serve any number of calls. It is not safe for concurrent use.
 //
 // Vaswani et al., "Attention Is All You Need", 2017, eq. 1, with the softmax
-// taken by blocks of keys as in KV.Attend.
+// computed over blocks of keys as in KV.Attend.
 type DenseAttention struct {
 	heads, dim, keys int
 	k, v             []gemm.Panels // by head: (keys, dim), (dim, keys)
@@ -122,10 +121,9 @@ func (a *DenseAttention) attendChunk(worker, c int) {
 	}
 }
 
-// softmaxBlock makes a block of scores, the largest of which is most, the weights
-// of values that belong to it: exp(score - top), where top is the largest score so
-// far. What was summed before under a smaller top, sum and out, is brought down to
-// the new one.
+// softmaxBlock replaces a block of scores, the largest of which is most, by the weights
+// exp(score - top) of their values, where top becomes the largest score so far. sum and
+// out, which were summed under the earlier top, are scaled to the new one.
 //
 // Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018,
 // algorithm 3.

@@ -25,8 +25,8 @@ type ConvOptions struct {
 //
 //	dst[t][o] = bias[o] + Σ_j Σ_i w[o][j][i] · x[t·Stride + j·Dilation - Left][i]
 //
-// No copy of shifted rows is made: taps are further terms of the sums of a
-// matrix product. A sum's order is fixed, see Panels. It is made once per
+// Shifted rows are not copied: the taps are further terms of the sums of one matrix
+// product. A sum's order is fixed, see gemm.Panels. It is made once per
 // weight and is not safe for concurrent use.
 type Conv struct {
 	w              *gemm.Panels // or fast
@@ -108,12 +108,12 @@ type phase struct {
 	taps, first, step, dilation int
 }
 
-// run computes rows r0 to r1 of a result. s has all that does not depend on
-// them, dst, init, x and w from their start; x has rows rows of s.k.
+// run computes rows r0 to r1 of a result. s has everything that does not depend on the
+// row, with dst, init, x and w from their start; x is (rows, s.K).
 func (f *phase) run(s *gemm.Product, rows, r0, r1 int) {
 	for r := r0; r < r1; {
-		// Rows that have the same taps inside the input are done together:
-		// except at its ends, all.
+		// Rows that have the same taps inside the input are one product; those are all
+		// rows but a few at both ends.
 		t0, t1 := f.inside(rows, r)
 		end := r + 1
 		if t0 == 0 && t1 == f.taps {
@@ -162,7 +162,7 @@ func (f *phase) inside(rows, r int) (t0, t1 int) {
 // made once per weight and is not safe for concurrent use.
 //
 // Odena, Dumoulin & Olah, "Deconvolution and Checkerboard Artifacts", 2016, has
-// the picture; Vaidyanathan, "Multirate Systems and Filter Banks", 1993, §4.3,
+// a picture; Vaidyanathan, "Multirate Systems and Filter Banks", 1993, §4.3,
 // the polyphase form.
 type ConvTranspose struct {
 	taps, in, out      int

@@ -2,29 +2,29 @@ package conv
 
 import "quern/kernels/gemm"
 
-// A FastConv is what convolutions computed with fewer multiplications work in:
-// transformed rows, some for each worker. Convolutions that never run at the
-// same time may share one; the zero value is ready.
+// A FastConv is the scratch of convolutions with fewer multiplications: transformed rows
+// for each worker. Convolutions that never run at the same time may share one; the zero
+// value is ready for use.
 type FastConv struct {
 	each  [][]float32
 	zeros []float32
 }
 
 // Four rows of a result and four taps of a filter make a tile of seven points.
-// Other filters are cut into filters of four taps, the last filled up with zeros:
-// as a tile is as long as such a part, the tiles of all parts are the same ones,
-// and at each point there remains a convolution over tiles with a quarter of the
-// taps. So 3, 7 and 11 taps take 1.75, 3.5 and 5.25 multiplications.
+// Longer filters are cut into pieces of four taps, the last filled up with zeros. A tile
+// advances by four rows, as long as a piece, so all pieces use the same transformed
+// tiles, and at each point a convolution over tiles remains, with one tap per piece.
+// Filters of 3, 7 and 11 taps take 1.75, 3.5 and 5.25 multiplications per result.
 const (
 	fastTile   = 4
 	fastPoints = 2*fastTile - 1
 	fastMost   = 48 // tiles at a time, so that they stay in the second-level cache
-	fastLeast  = 64 // channels: with fewer, the transforms cost what is saved
+	fastLeast  = 64 // channels: with fewer, the transforms cost more than they save
 )
 
-// fastAt are the points, the last of them infinity. Those near 1 lose the
-// fewest digits: the error is about four times that of the plain sums, 1e-6 of
-// the results' size.
+// fastAt are the points of evaluation, to which infinity is added. Points near 1 lose the
+// fewest digits: the error is about four times that of the plain sums, 1e-6 relative to
+// the results.
 var fastAt = [fastPoints - 1]float64{0, 1, -1, 2, -2, 0.5}
 
 // A fastConv is a convolution of stride 1 by Toom and Cook's multiplication of
@@ -33,19 +33,19 @@ var fastAt = [fastPoints - 1]float64{0, 1, -1, 2, -2, 0.5}
 //
 //	result = E(4)ᵀ · ((E(4) · taps) ⊙ (E(7)⁻ᵀ · x))
 //
-// for every pair of channels; the sum over channels is taken before E(4)ᵀ.
-// A value that is not finite spoils its tile.
+// for every pair of channels; the sum over channels is taken before E(4)ᵀ. An infinity or
+// NaN makes its whole tile NaN.
 //
 // Winograd, "Arithmetic Complexity of Computations", 1980, §IV; Lavin & Gray,
 // "Fast Algorithms for Convolutional Neural Networks", 2016.
 type fastConv struct {
-	in, out, parts int
-	w              [fastPoints]*gemm.Panels // (out, parts · in)
-	before         [fastPoints * fastPoints]float32
-	after          [fastTile * fastPoints]float32
-	bias           []float32
-	work           *FastConv
-	tiles          int // of a chunk
+	in, out, pieces int
+	w               [fastPoints]*gemm.Panels // (out, pieces · in)
+	before          [fastPoints * fastPoints]float32
+	after           [fastTile * fastPoints]float32
+	bias            []float32
+	work            *FastConv
+	tiles           int // of a chunk
 }
 
 // suits reports whether a convolution has a fast form that is faster.
@@ -55,17 +55,17 @@ func (o *ConvOptions) suits(out, taps, in int) bool {
 
 // newFastConv transforms w, which is (out, taps, in).
 func newFastConv(w []float32, out, taps, in int, o *ConvOptions) *fastConv {
-	f := &fastConv{in: in, out: out, parts: (taps + fastTile - 1) / fastTile, bias: o.Bias, work: o.Fast}
+	f := &fastConv{in: in, out: out, pieces: (taps + fastTile - 1) / fastTile, bias: o.Bias, work: o.Fast}
 	if n := max(in, out); len(f.work.zeros) < n {
 		f.work.zeros = make([]float32, n)
 	}
 	if f.bias == nil {
 		f.bias = f.work.zeros
 	}
-	row := make([]float32, out*f.parts*in)
+	row := make([]float32, out*f.pieces*in)
 	for p := range fastPoints {
-		// The rows of E(7)⁻ᵀ are Lagrange's polynomials. Their denominators go
-		// to the taps, so that what x is multiplied with is exact.
+		// The rows of E(7)⁻ᵀ are Lagrange's polynomials. Their denominators
+		// multiply the taps, so that the matrix applied to x is exact.
 		poly, denominator := []float64{1}, 1.0
 		for q, a := range fastAt {
 			if q == p {
@@ -97,18 +97,18 @@ func newFastConv(w []float32, out, taps, in int, o *ConvOptions) *fastConv {
 		}
 		clear(row)
 		for o := range out {
-			for part := range f.parts {
+			for piece := range f.pieces {
 				for i := range in {
 					var sum float64
-					for j := part * fastTile; j < min(taps, (part+1)*fastTile); j++ {
+					for j := piece * fastTile; j < min(taps, (piece+1)*fastTile); j++ {
 						sum += power[j%fastTile] * float64(w[(o*taps+j)*in+i])
 					}
-					row[(o*f.parts+part)*in+i] = float32(sum / denominator)
+					row[(o*f.pieces+piece)*in+i] = float32(sum / denominator)
 				}
 			}
 		}
-		f.w[p] = gemm.NewPanels(out, f.parts*in)
-		f.w[p].PackRows(row, f.parts*in)
+		f.w[p] = gemm.NewPanels(out, f.pieces*in)
+		f.w[p].PackRows(row, f.pieces*in)
 	}
 	return f
 }
@@ -133,7 +133,7 @@ func (f *fastConv) chunks(workers, count, dilation int) int {
 // scratch is how many floats a worker needs: a gathered tile, and the points of
 // tiles before and after the products.
 func (f *fastConv) scratch() int {
-	return fastPoints * (f.in + (fastMost+f.parts-1)*f.in + fastMost*f.out)
+	return fastPoints * (f.in + (fastMost+f.pieces-1)*f.in + fastMost*f.out)
 }
 
 // chunk computes some tiles of one phase: of the rows r, r + Dilation,
@@ -146,7 +146,7 @@ func (f *fastConv) chunk(c *Conv, worker, i int) {
 		return
 	}
 	tiles := min(f.tiles, (left+fastTile-1)/fastTile)
-	n := tiles + f.parts - 1
+	n := tiles + f.pieces - 1
 	s := f.work.each[worker]
 	gathered, s := s[:fastPoints*f.in], s[fastPoints*f.in:]
 	x, y := s[:fastPoints*n*f.in], s[fastPoints*n*f.in:]
@@ -170,7 +170,7 @@ func (f *fastConv) chunk(c *Conv, worker, i int) {
 	for p, w := range f.w {
 		s := gemm.Product{
 			Dst: y[p*tiles*f.out:], DstStride: f.out, X: x[p*n*f.in:], XStride: f.in, Rows: tiles,
-			Taps: f.parts, TapStride: f.in, K: f.in, W: w.Data(), WStride: w.Columns() * gemm.PanelWidth, N: f.out,
+			Taps: f.pieces, TapStride: f.in, K: f.in, W: w.Data(), WStride: w.Columns() * gemm.PanelWidth, N: f.out,
 		}
 		s.Run()
 	}

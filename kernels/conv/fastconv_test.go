@@ -13,7 +13,7 @@ import (
 )
 
 // TestFastConv holds fast convolutions against sums in float64, and their error
-// against what is promised of it.
+// against its bound.
 func TestFastConv(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 7))

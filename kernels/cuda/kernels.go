@@ -4,7 +4,7 @@
 // Nothing here needs a GPU or a driver. Package ptxvm runs the PTX, and the
 // tests hold every kernel against its reference on the CPU.
 //
-// All matrices are dense, row after row. Weights lie as in a GGUF file;
+// All matrices are dense, row after row. Weights have the layout of GGUF files;
 // a tensor begins at a multiple of 256 bytes. Quantised activations are rows of
 // quant.ActQ8_32: groups of 256 values in 320 bytes, a row padded to whole groups.
 // Pointers marked optional may be 0. Element counts of one tensor's row fit an
@@ -23,7 +23,7 @@ import (
 )
 
 // A module is compiled for the lowest compute capability that has what it uses;
-// drivers compile it for any later one, but for those that are Exact.
+// drivers compile it for any later one, except those that are Exact.
 //
 //go:generate sh gen.sh
 //go:embed ptx/*.ptx.gz
@@ -43,7 +43,7 @@ func PTX(module string) string {
 			return string(text)
 		}
 	}
-	panic(fmt.Sprintf("cuda: module %s: %v", module, err)) // what is embedded is whole
+	panic(fmt.Sprintf("cuda: module %s: %v", module, err)) // embedded data is valid
 }
 
 // Modules lists the modules and the compute capability each needs, as

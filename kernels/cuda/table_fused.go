@@ -8,8 +8,8 @@ import (
 	"quern/kernels/quant"
 )
 
-// MaxHeld is the most bytes of activations a block of a fused kernel holds, which
-// every device has room for.
+// MaxHeld is the most bytes of activations a block of a fused kernel holds; every device
+// has that much shared memory.
 const MaxHeld = 48<<10 - 64
 
 // Held returns the bytes of dynamic shared memory FusedName's kernel needs for
@@ -42,7 +42,7 @@ func ExpertsHeld(stem string, t quant.Type, used, in int) int {
 // or of any other type that takes the same activations.
 func ExpertsName(stem string, t quant.Type) string { return "experts_" + stem + "_" + side(t) }
 
-// side is what fused kernels call those types of weights.
+// side is the name that fused kernels have for the types with such activations.
 func side(t quant.Type) string {
 	if Quantised(t) {
 		return "blocks"
@@ -80,7 +80,7 @@ func fusedThreads(r int) int {
 	return 512
 }
 
-// fusedKernels are those that do what several of the others do.
+// fusedKernels do the work of several other kernels in one launch.
 func fusedKernels() []Kernel {
 	var ks []Kernel
 	for _, side := range []string{"blocks", "floats"} {

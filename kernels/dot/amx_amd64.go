@@ -7,7 +7,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// A panelBuffer is a panel and what AMX works in besides.
+// A panelBuffer is a panel and the work area of the AMX kernels.
 type panelBuffer struct {
 	panel [panelBytes]byte
 	work  tileWork
@@ -26,11 +26,11 @@ type tileWork struct {
 type amxKernel struct {
 	tile   func(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 	fold   func(folded, panel *byte, blocks, columns, offset int) // nil for blocks of 32
-	offset int                                                    // what weights of a panel are too large by
+	offset int                                                    // what was added to the weights of a panel
 }
 
-// From how many activation rows on AMX is estimated to be faster, with and without
-// folding, and from how many on it does a group that is not full.
+// The numbers of activation rows from which AMX is estimated to be faster, with and
+// without folding, and from which a last group that is not full is worth its tiles.
 const (
 	foldedFrom = 24
 	tilesFrom  = 16
@@ -53,8 +53,8 @@ var amxPanels = [quant.Count]amxKernel{
 	quant.Q6_K:   {tileK16OAMX, fold16AVX512, 32},
 }
 
-// dotTiles multiplies the panel in buf with the first activation rows, and returns
-// how many it did.
+// dotTiles multiplies the panel in buf with the first activation rows and returns the
+// number of rows done.
 func dotTiles(t quant.Type, k *panelKernel, buf *panelBuffer, blocks int, x []byte, xStride, batch int, dst []float32, dstStride, more int) (done int) {
 	a := &amxPanels[t]
 	from, rows := tilesFrom, 16
@@ -70,7 +70,7 @@ func dotTiles(t quant.Type, k *panelKernel, buf *panelBuffer, blocks int, x []by
 	}
 	for {
 		n := min(tileTokens, batch-done) / rows * rows
-		if n == 0 { // what is left, if anything, is one group of its own size
+		if n == 0 { // the remaining rows are one group of their own size
 			if rows = batch - done; rows < groupFrom {
 				return done
 			}

@@ -304,3 +304,9 @@ func dotQ51DotProd(w *byte, n, rows int, x *byte, xStride int, out *float32, out
 //
 //go:noescape
 func dotQ51DotProdx4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+// tryNEON runs instruction op of neon_arm64.h, for its test, which holds the
+// only table of them. The linker drops it from programs.
+//
+//go:noescape
+func tryNEON(op int, d, n, m *[16]byte)

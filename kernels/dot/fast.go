@@ -1,3 +1,5 @@
+// Package dot multiplies rows of weights, in any number type of quant, with rows of
+// activations, and sums weighted rows: the products of decoders and of attention.
 package dot
 
 import (
@@ -29,11 +31,11 @@ type fastDot struct {
 //
 // A row's bits do not depend on rows and batch. On amd64 they are Dot's for all
 // quantised types, at every level: sums within a block are exact integers, and a
-// block's float32 term is made and added as Dot does it, in the order of blocks.
-// On arm64 that holds for types that go with ActQ8_256. What goes with ActQ8_32 there, and
-// floating-point types everywhere, is added in another order: results differ
-// from Dot's by rounding, relative to Σ|w·x| at most 2⁻²³ times the number of
-// blocks (of elements, for floating-point types).
+// block's float32 term is computed and added as Dot does, in the order of blocks.
+// On arm64 that holds for types paired with ActQ8_256. Types paired with ActQ8_32 there,
+// and floating-point types everywhere, are added in another order: results differ from
+// Dot's by rounding, at most 2⁻²³·Σ|w·x| times the number of blocks (of elements, for
+// floating-point types).
 //
 // Matrices for which Splits holds are multiplied by SplitRows instead.
 func Rows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
@@ -89,8 +91,8 @@ func fastest(t quant.Type) fastDot {
 	return fastDot{}
 }
 
-// dotRest is Rows where the last rest weights of each row are no whole
-// vector: rows are done one by one.
+// dotRest is Rows where the last rest weights of each row do not fill a vector: rows are
+// computed one by one, the rest by Dot.
 func dotRest(t quant.Type, f fastDot, dst []float32, dstStride int, w []byte, rows, n, rest int, x []byte, xStride, batch int) {
 	l := t.Layout()
 	rowBytes, _ := t.Size(n)
@@ -135,8 +137,8 @@ func AddRows(t quant.Type, dst []float32, w []byte, stride int, p []float32) {
 	addRowsGo(t, dst, w, stride, rowBytes, p)
 }
 
-// addRowsGo is AddRows in Go. The types caches have come first and allocate
-// nothing. No product is fused with its sum: the same bits everywhere.
+// addRowsGo is AddRows in Go. The types of KV caches have cases of their own, which
+// allocate nothing. Products are not fused with sums, so all machines get the same bits.
 func addRowsGo(t quant.Type, dst []float32, w []byte, stride, rowBytes int, p []float32) {
 	for r, f := range p {
 		row := w[r*stride : r*stride+rowBytes]

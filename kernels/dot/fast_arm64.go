@@ -7,8 +7,8 @@ import (
 	"quern/kernels/quant"
 )
 
-// fast holds the assembly by level and type. A type a level lacks takes what
-// the level below has.
+// fast holds the assembly by level and type. Where a level has none for a type, the level
+// below serves.
 var fast = [isa.DotProd + 1][quant.Count]fastDot{
 	isa.NEON: {
 		quant.Q4_K:   {one: dotQ4KNEON, four: dotQ4KNEONx4, lanes: 256},
@@ -51,5 +51,5 @@ var sums = [isa.DotProd + 1][quant.Count]fastSum{
 	isa.DotProd: {quant.F16: {sumRowsF16NEON, 8}, quant.F32: {sumRowsF32NEON, 8}},
 }
 
-// Four activation rows at a time is what there is.
+// panels is empty: kernels take at most four activation rows at a time.
 var panels [isa.DotProd + 1][quant.Count]panelKernel

@@ -34,7 +34,7 @@ var sums = [isa.SIMD128 + 1][quant.Count]fastSum{
 	isa.SIMD128: {quant.F32: {simdSum(0), 4}, quant.F16: {simdSum(1), 4}},
 }
 
-// Four activation rows at a time is what there is.
+// panels is empty: kernels take at most four activation rows at a time.
 var panels [isa.SIMD128 + 1][quant.Count]panelKernel
 
 //go:wasmimport quern dot

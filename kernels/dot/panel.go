@@ -6,25 +6,25 @@ import (
 )
 
 // A panelKernel multiplies several weight rows with several activation rows:
-// pack unpacks and turns a stretch of the weight rows once, tile multiplies it
-// with every activation row. See kernels/_gen/panel_pack.go and panel_tile.go.
+// pack unpacks and transposes a stretch of the weight rows once, tile multiplies it with
+// every activation row. See kernels/_gen/panel_pack.go and panel_tile.go.
 type panelKernel struct {
 	lanes   int // weight rows of a panel
-	block   int // weights that pack and tile count as one
+	block   int // weights of a block, as pack and tile count them
 	columns int // vectors of lanes dwords a block becomes
 	pack    func(panel, w *byte, rowBytes, blocks, ahead int)
 	tile    func(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 }
 
-// Panels pay from panelFrom activation rows on. One row alone would not be slower
-// from a cache, but weights that come from memory flow better row by row.
+// Panels are used from panelFrom activation rows on. For one row they are as fast with
+// weights in a cache, but weights in memory are read faster row by row.
 const panelFrom = 2
 
-// A panel holds stretch weights of each row, so that it stays in the first-level
-// cache together with the activations of a tile. From weights in memory 1024 are
-// a tenth slower: packing, which fetches ahead, then comes in longer bursts. One
-// call of tile takes at most tileTokens activation rows, for it cannot be
-// interrupted. AMX takes the same steps: all it adds to a panel stays there too.
+// A panel holds stretch weights of each row, so that it stays in the first-level cache
+// together with the activations of a tile. 1024 are a tenth slower with weights in
+// memory: packing, which prefetches, then comes in longer bursts. One call of tile takes
+// at most tileTokens activation rows, since assembly cannot be preempted. AMX uses the
+// same sizes: its folded weights fit that cache too.
 const (
 	stretch = 512
 
@@ -32,21 +32,21 @@ const (
 	tileTokens = 256
 )
 
-// buffers lends panels, one to each thread that computes. Nothing in them is read
-// before it is written.
-var buffers = make(lender[panelBuffer], 64)
+// buffers are panels, one for each goroutine that computes. Nothing in them is read before
+// it is written.
+var buffers = make(freelist[panelBuffer], 64)
 
-// dotPanels is Rows by panels. It reports whether it was done: it needs as many
-// weight rows as a panel has.
+// dotPanels is Rows by panels. It does nothing and reports false where there are fewer
+// weight rows than a panel has.
 func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBytes, n int, x []byte, xStride, batch int) bool {
 	k := &panels[isa.Current()][t]
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	buf := buffers.lend()
+	buf := buffers.take()
 	fileBlock := rowBytes / (n / k.block)
 	for r := 0; r < rows; r += k.lanes {
-		r = min(r, rows-k.lanes) // the last panel may do some rows again
+		r = min(r, rows-k.lanes) // the last panel may compute some rows a second time
 		for from := 0; from < n; from += stretch {
 			blocks, at := min(stretch, n-from)/k.block, from/k.block*fileBlock
 			k.pack(&buf.panel[0], &w[r*rowBytes+at], rowBytes, blocks, k.lanes*(rowBytes+at)-at)
@@ -57,6 +57,6 @@ func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBy
 			}
 		}
 	}
-	buffers.giveBack(buf)
+	buffers.put(buf)
 	return true
 }

@@ -50,7 +50,7 @@ func wantDot(t *testing.T, typ quant.Type, w []byte, rows, n int, x []byte, xs, 
 }
 
 // TestRowsExact holds every level to Dot's bits: one activation row and
-// several, panels and the rows left over, whole stretches and what is left.
+// several, whole panels and stretches and incomplete ones.
 func TestRowsExact(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for typ := range quant.All() {
@@ -192,7 +192,7 @@ func sameAlone(t *testing.T, typ quant.Type, w []byte, rows, n int, x []byte, xs
 	}
 }
 
-// TestRowsAllocs: panels are lent, so a step allocates nothing.
+// TestRowsAllocs: panels come from a free list, so a step allocates nothing.
 func TestRowsAllocs(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for _, typ := range []quant.Type{quant.Q4_K, quant.Q8_0, quant.F16} {
@@ -243,4 +243,19 @@ func benchRows(b *testing.B, typ quant.Type, l isa.Level, batch int) {
 		Rows(typ, dst, rows, w, rows, n, x, xs, batch)
 	}
 	b.ReportMetric(float64(rows*n*batch)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
+}
+
+// TestPanelsFit checks that a stretch of every type fits the buffer its panel is
+// written to.
+func TestPanelsFit(t *testing.T) {
+	for level := range panels {
+		for typ, k := range panels[level] {
+			if k.pack == nil {
+				continue
+			}
+			if n := stretch / k.block * k.columns * 4 * k.lanes; n > panelBytes || stretch%k.block != 0 {
+				t.Errorf("level %d, %v: %d bytes of %d", level, quant.Type(typ), n, panelBytes)
+			}
+		}
+	}
 }

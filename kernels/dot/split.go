@@ -6,9 +6,8 @@ import (
 	"quern/kernels/quant"
 )
 
-// A Split holds float32 activation rows as two bf16 pieces each, in the tiles
-// SplitRows takes. It is made once for a batch, whatever the number of matrices and
-// threads it meets.
+// A Split holds float32 activation rows, each number as two bf16 pieces, in the tiles that
+// SplitRows takes. One Split of a batch serves any number of matrices and threads.
 //
 // Rows are in groups of 16, the last one smaller. A group has for every 32 activations
 // a tile of upper and one of lower pieces: 16 dwords of each row, of which the i-th
@@ -23,15 +22,15 @@ type Split struct {
 // two have different bits.
 func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splits() }
 
-var splitsLent = make(lender[Split], 16)
+var freeSplits = make(freelist[Split], 16)
 
-// LendSplit returns a Split of batch rows of n activations, to be filled. Who is done
-// with it calls GiveBack.
-func LendSplit(n, batch int) *Split {
+// NewSplit returns a Split for batch rows of n activations, to be filled by Fill. It is
+// taken from a free list; the caller returns it with Free.
+func NewSplit(n, batch int) *Split {
 	if n < 0 || batch < 0 {
 		panic(fmt.Sprintf("dot: a Split of %d×%d", batch, n))
 	}
-	s := splitsLent.lend()
+	s := freeSplits.take()
 	s.n, s.batch = n, batch
 	size := s.steps() * splitStep * 4 * batch
 	if cap(s.data) < size {
@@ -41,12 +40,12 @@ func LendSplit(n, batch int) *Split {
 	return s
 }
 
-// GiveBack ends the use of s.
-func (s *Split) GiveBack() { splitsLent.giveBack(s) }
+// Free returns s to the free list; it must not be used afterwards.
+func (s *Split) Free() { freeSplits.put(s) }
 
-// Part returns the part of s for count rows from first on: groups are counted anew
-// there. It is filled and used by itself, and not given back.
-func (s *Split) Part(first, count int) Split {
+// Slice returns the Split of count rows from first on, with groups of its own. It is
+// filled and used like a whole one, and not freed.
+func (s *Split) Slice(first, count int) Split {
 	row := s.steps() * splitStep * 4
 	return Split{n: s.n, batch: count, data: s.data[first*row : (first+count)*row]}
 }
@@ -58,8 +57,8 @@ const (
 
 func (s *Split) steps() int { return (s.n + splitStep - 1) / splitStep }
 
-// span is how many activations of a row one Fill does. A row alone takes a microsecond
-// for some thousand; a group, which is transposed, sixteen times that.
+// span is the number of activations of each row that one Fill splits. A single row takes
+// about a microsecond per thousand; a group of 16, which is transposed, 16 times that.
 func (s *Split) span() int {
 	if s.batch == 1 {
 		return max(s.n, 1)
@@ -67,12 +66,12 @@ func (s *Split) span() int {
 	return 1024
 }
 
-// Fills returns how many times Fill is to be called.
+// Fills returns the number of calls of Fill that fill s.
 func (s *Split) Fills() int {
 	return (s.batch + splitGroup - 1) / splitGroup * ((s.n + s.span() - 1) / s.span())
 }
 
-// group returns how many rows group g has, and what they are in.
+// group returns the number of rows of group g and its bytes.
 func (s *Split) group(g int) (rows int, data []byte) {
 	full := s.steps() * splitStep * 4
 	rows = min(splitGroup, s.batch-g*splitGroup)
@@ -80,7 +79,7 @@ func (s *Split) group(g int) (rows int, data []byte) {
 }
 
 // Fill does the i-th part of splitting x, the float32 rows at multiples of xStride
-// bytes. Parts may be done at a time.
+// bytes. Calls may run concurrently.
 func (s *Split) Fill(i int, x []byte, xStride int) {
 	span := s.span()
 	parts := (s.n + span - 1) / span
@@ -94,8 +93,8 @@ func (s *Split) Fill(i int, x []byte, xStride int) {
 // SplitRows is Rows with activations that are also split. Where those of Rows
 // are added as float32, here each number is a sum of bf16 pieces, and pieces are
 // multiplied exactly: F16 weights are two pieces without an error, BF16 weights one,
-// activations two with an error of 2⁻¹⁷. Of F16 the product of the two lower pieces
-// is left out. With n weights in s = n/32 steps, rounded up, the result is from the
+// activations two with an error of 2⁻¹⁷. For F16 the product of the two lower pieces
+// is omitted. With n weights in s = n/32 steps, rounded up, the result is from the
 // exact one at most
 //
 //	F16   (2⁻¹⁶ + 2⁻¹⁷ + (3s+18)·2⁻²⁴·1.02)·Σ|w·x| + 2⁻¹²⁵·(Σ|w| + 3·n)
@@ -105,8 +104,8 @@ func (s *Split) Fill(i int, x []byte, xStride int) {
 // below 2⁻¹²⁶. llama.cpp rounds activations to the type of the weights: 2⁻¹¹ and 2⁻⁹.
 //
 // A result depends on its weight row and its activation row alone, not on the batch
-// nor on how weight rows are cut. One that is not finite is made again by Rows, so
-// infinities and NaNs give what they give there.
+// nor on how weight rows are cut. One that is not finite is computed again by Rows, so
+// infinities and NaNs have the same effect as there.
 func SplitRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, s Split, x []byte, xStride int) {
 	rowBytes, ok := t.Size(n)
 	if !ok || !Splits(t) || s.n != n || rows < 0 || len(w) < rows*rowBytes ||

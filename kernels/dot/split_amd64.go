@@ -16,7 +16,7 @@ func fillSplit(dst, x []byte, xStride, rows, n int) { splitActs(&dst[0], &x[0], 
 
 // A splitKernel multiplies one type in tiles of bf16: pack makes a panel of weights,
 // tile multiplies it with pairs of groups of activations, and stream multiplies it with
-// one group while it makes the next. What they do to a sum is the same.
+// one group while it makes the next panel. Both add to a sum in the same order.
 type splitKernel struct {
 	pieces int // tiles a tile of weights becomes
 	pack   func(panel, w *byte, rowBytes, rows, n int, fetch uintptr)
@@ -39,12 +39,12 @@ var splitKernels = [quant.Count]splitKernel{
 // bound by memory, and panels are splitShort weights long then: two of them fit the
 // first-level cache together with the weights they are made of.
 //
-// Memory likes nothing less than a few hundred bytes of each row in turn. So it is read
-// in the order of the file: while panels are made of a block of rows, which lies in the
-// second-level cache, the next block is fetched there row by row. On a Zen 4, with the
-// tiles left out, F16 from memory then flows at 24 to 26 GB/s (one thread; dot products
-// of one row 16 to 28) and BF16 at 19 to 20. Fetching the next panel instead of the
-// next block it was 10, and with panels of whole rows 13.
+// Reading a few hundred bytes of each row in turn is slow from memory. So memory is read
+// in the order of the file: while panels are made of a block of rows, which is in the
+// second-level cache, the next block is prefetched there row by row. On a Zen 4, without
+// the tile instructions, F16 is then read at 24 to 26 GB/s (one thread; dot products of
+// one row 16 to 28) and BF16 at 19 to 20. Prefetching the next panel instead of the next
+// block gave 10, and panels of whole rows 13.
 const (
 	splitPair    = 2 * splitGroup
 	splitStretch = 256
@@ -58,14 +58,14 @@ const (
 	splitPanel     = splitPair / splitGroup * splitStretch / splitStep * 2 * splitTileBytes
 )
 
-// What one thread works in.
+// A splitBuffer is the work area of one goroutine.
 type splitBuffer struct {
 	config isa.TileConfig
 	panels [2][splitPanel]byte
 	sums   [splitRows / splitPair * splitColumns / splitPair * splitPairBytes]byte
 }
 
-var splitBuffers = make(lender[splitBuffer], 64)
+var splitBuffers = make(freelist[splitBuffer], 64)
 
 func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBytes int, s Split, x []byte, xStride int) {
 	m := splitProduct{
@@ -76,7 +76,7 @@ func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowByt
 		m.stretch = splitShort
 	}
 	m.near = s.batch <= splitGroup || len(s.data) <= splitNear
-	m.buf = splitBuffers.lend()
+	m.buf = splitBuffers.take()
 	for m.column = 0; m.column < s.batch; m.column += splitColumns {
 		m.columns = min(splitColumns, s.batch-m.column)
 		for m.from = 0; m.from < rows; m.from = m.to {
@@ -85,11 +85,11 @@ func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowByt
 			m.finish()
 		}
 	}
-	splitBuffers.giveBack(m.buf)
+	splitBuffers.put(m.buf)
 }
 
-// A splitProduct is a product in progress: sums are made of the weight rows from from
-// on and before to, with columns activation rows from column on.
+// A splitProduct is a product in progress: of weight rows from up to to with columns
+// activation rows from column on.
 type splitProduct struct {
 	t         quant.Type
 	kernel    *splitKernel
@@ -127,8 +127,8 @@ func (m *splitProduct) after(p splitPlace) splitPlace {
 	return splitPlace{m.to, 0}
 }
 
-// sum makes the sums of all panels. The first is packed alone; the others, where
-// activations are one group, while the one before is multiplied.
+// sum computes the sums of all panels. The first panel is packed alone; where activations
+// are one group, each further one is packed while its predecessor is multiplied.
 func (m *splitProduct) sum() {
 	p := splitPlace{m.from, 0}
 	m.pack(p, 0)
@@ -161,9 +161,9 @@ func groups(n int) (first, second int) {
 
 func (m *splitProduct) at(p splitPlace) int { return p.row*m.rowBytes + 2*p.k }
 
-// fetch returns what to fetch while panel p is made: as much as was read of its block,
-// in the next, from whose beginning that goes on. The last one's is beyond m.w, and
-// often a matrix's next rows: so it is no pointer.
+// fetch returns the address to prefetch from while panel p is made: as far into the next
+// block of rows as p is into its own. For the last block it is beyond m.w, often in the
+// next rows of the matrix, so it is not a pointer.
 func (m *splitProduct) fetch(p splitPlace) uintptr {
 	from, to := m.from, m.to
 	if m.near {
@@ -173,7 +173,7 @@ func (m *splitProduct) fetch(p splitPlace) uintptr {
 	return uintptr(unsafe.Pointer(&m.w[0])) + uintptr(to*m.rowBytes+done)
 }
 
-// rowsOf, weights and steps are how many panel p has.
+// rowsOf, weights and steps are the numbers of those in panel p.
 func (m *splitProduct) rowsOf(p splitPlace) int  { return min(splitPair, m.to-p.row) }
 func (m *splitProduct) weights(p splitPlace) int { return min(m.stretch, m.split.n-p.k) }
 func (m *splitProduct) steps(p splitPlace) int   { return (m.weights(p) + splitStep - 1) / splitStep }
@@ -207,8 +207,8 @@ func (m *splitProduct) multiply(p splitPlace, panel int) {
 	}
 }
 
-// stream is multiply for one column group and pack of the next panel, at a time, and
-// the same for count panels on.
+// stream does multiply for one column group and pack of the next panel at the same time,
+// for count panels.
 func (m *splitProduct) stream(p, next splitPlace, panel, count int) {
 	row0, row1 := groups(m.rowsOf(p))
 	columns, data := m.split.group(m.column / splitGroup)
@@ -236,7 +236,7 @@ func setSplit(config *isa.TileConfig, row0, row1, column0, column1 int) {
 	}
 }
 
-// finish writes the sums to dst. What is not finite is made by vectors.
+// finish writes the sums to dst. Results that are not finite are computed again by Rows.
 func (m *splitProduct) finish() {
 	for r := m.from; r < m.to; r += splitGroup {
 		rows := min(splitGroup, m.to-r)

@@ -17,7 +17,7 @@ import (
 // splitTypes are the types SplitRows takes.
 var splitTypes = []quant.Type{quant.F16, quant.BF16}
 
-// atAMX is for tests of what only AMX has.
+// atAMX runs a test at AMX, or skips it.
 func atAMX(t testing.TB) {
 	t.Helper()
 	needAMX(t)
@@ -33,10 +33,10 @@ func guardedSplit(t testing.TB, typ quant.Type, w []byte, rows, n int, x []byte,
 	for i := range dst {
 		dst[i] = guard
 	}
-	s := LendSplit(n, batch)
+	s := NewSplit(n, batch)
 	size := len(s.data)
 	s.data = append(s.data, make([]byte, 128)...)
-	for i := range s.data { // it is lent as the last one left it
+	for i := range s.data { // a reused Split has old contents
 		s.data[i] = 0xff
 	}
 	past := s.data[size:]
@@ -50,7 +50,7 @@ func guardedSplit(t testing.TB, typ quant.Type, w []byte, rows, n int, x []byte,
 		}
 	}
 	SplitRows(typ, dst, stride, w, rows, n, *s, x, xs)
-	s.GiveBack()
+	s.Free()
 	out := make([]float32, 0, batch*rows)
 	for b := range batch {
 		out = append(out, dst[b*stride:b*stride+rows]...)
@@ -96,7 +96,7 @@ func splitDot(typ quant.Type, w, x []float32) float32 {
 	return sum
 }
 
-// splitBound is what SplitRows's comment promises.
+// splitBound is the error bound of SplitRows's comment.
 func splitBound(typ quant.Type, w, x []float32) (want, bound float64) {
 	var mass, sumW, sumX float64
 	for i := range w {
@@ -230,7 +230,7 @@ func TestSplitSmall(t *testing.T) {
 
 // TestSplitWild has infinities, NaNs and numbers that overflow a piece among weights
 // and activations: what comes out is what Rows gives, or near it where that is
-// finite, and other rows and columns do not notice.
+// finite, and other rows and columns are not affected.
 func TestSplitWild(t *testing.T) {
 	atAMX(t)
 	const n, rows, batch = 300, 20, 19
@@ -315,12 +315,12 @@ func TestSplitAllocs(t *testing.T) {
 
 // multiplySplit is all SplitRows takes.
 func multiplySplit(typ quant.Type, dst []float32, w []byte, rows, n int, x []byte, xs, batch int) {
-	s := LendSplit(n, batch)
+	s := NewSplit(n, batch)
 	for i := range s.Fills() {
 		s.Fill(i, x, xs)
 	}
 	SplitRows(typ, dst, rows, w, rows, n, *s, x, xs)
-	s.GiveBack()
+	s.Free()
 }
 
 // TestSplits: only at AMX, and only what has two bytes.
@@ -357,7 +357,7 @@ func FuzzSplitRows(f *testing.F) {
 		}
 		v := make([]float32, cols*m)
 		typ.Layout().Decode(v, w)
-		for i, f := range v { // wild ones have a test of their own
+		for i, f := range v { // infinities, NaNs and huge values: TestSplitWild
 			if !(math.Abs(float64(f)) < 0x1p90) {
 				w[2*i], w[2*i+1] = 0, 0
 			}
@@ -414,14 +414,14 @@ func benchRowsFloat(b *testing.B, typ quant.Type, level isa.Level, rows, batch i
 			}
 			continue
 		}
-		s := LendSplit(n, batch)
+		s := NewSplit(n, batch)
 		for i := range s.Fills() {
 			s.Fill(i, x, xs)
 		}
 		for r := 0; r < rows; r += 2 * chunk {
 			SplitRows(typ, dst[r:], rows, w[2*n*r:], 2*chunk, n, *s, x, xs)
 		}
-		s.GiveBack()
+		s.Free()
 	}
 	b.ReportMetric(2*float64(rows*n*batch)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 }

@@ -13,4 +13,4 @@ func rangeFast([]float32, *float32, *float32) int { return 0 }
 
 func quantizeFast([]byte, []float32, float32, int32) int { return 0 }
 
-func widenFast(*[32]float32, []float32) int { return 0 }
+func rangeLanesFast(*[32]float32, []float32) int { return 0 }

@@ -14,7 +14,7 @@ import (
 //
 // Every element of a product is one running sum over ascending k, so its bits
 // depend on the CPU level only, not on how many rows are computed together.
-// Matrices read in the file's own layout go through MatMul, which adds in
+// Matrices in the layout of their file are multiplied by matmul.MatMul, which adds in
 // another order.
 type Panels struct {
 	n, k int
@@ -30,7 +30,7 @@ func NewPanels(n, k int) *Panels {
 	return p
 }
 
-// reset makes p n×k; what it held is lost, and memory is kept where it is
+// reset makes p an n×k matrix of undefined values, in the memory it has where that is
 // enough.
 func (p *Panels) reset(n, k int) {
 	if n <= 0 || k <= 0 {
@@ -43,7 +43,7 @@ func (p *Panels) reset(n, k int) {
 		return
 	}
 	p.data = p.data[:size]
-	clear(p.data[max(0, size-PanelWidth*k):]) // what fills up the last panel
+	clear(p.data[max(0, size-PanelWidth*k):]) // zeros of the last panel
 }
 
 // Rows and Columns are the sizes of W: a product has Rows columns and sums
@@ -98,13 +98,13 @@ func NewGemm(w *Panels, bias []float32) *Gemm {
 		panic(fmt.Sprintf("gemm: a %d×%d matrix with %d biases", w.n, w.k, len(bias)))
 	}
 	g := &Gemm{w: w, bias: bias}
-	g.region.F = func(_, c int) { g.cut.Part(&g.call, c) }
+	g.region.F = func(_, c int) { g.cut.Chunk(&g.call, c) }
 	return g
 }
 
 // Run writes rows products to dst, row i at i·dstStride, of the rows of x at
-// i·xStride. With add they are added to what dst holds, and the bias is left
-// out. dst may not overlap x.
+// i·xStride. With add they are added to what dst holds, and the bias is
+// omitted. dst may not overlap x.
 func (g *Gemm) Run(p *threads.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, add bool) {
 	g.call = newProduct(dst, dstStride, x, xStride, rows, g.w, g.bias, add)
 	g.cut = CutProduct(&g.call, p.Workers())
@@ -118,10 +118,10 @@ func Multiply(dst []float32, dstStride int, x []float32, xStride, rows int, w *P
 	c.Run()
 }
 
-// Move copies packed weights to memory the caller owns, n floats a call, and
-// forgets its own. Weights of hundreds of megabytes are better kept outside the
-// Go heap: the collector lets a heap grow in proportion to what lives in it.
-// That memory has to stay until the last product.
+// Move copies the packed weights to memory that the caller owns, n floats a call, and
+// drops its own. Weights of hundreds of megabytes belong outside the Go heap, whose
+// garbage grows in proportion to its live data. The memory must stay valid until the
+// last product.
 func (p *Panels) Move(memory func(n int) []float32) { p.data = moved(p.data, memory) }
 
 // Move is Move of the packed weights.

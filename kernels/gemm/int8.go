@@ -28,7 +28,7 @@ func NewInt8Panels(n, k int) *Int8Panels {
 	return &Int8Panels{n: n, k: k, quads: quads, data: make([]int8, panels*PanelWidth*quads*4), sums: make([]int32, n)}
 }
 
-// maxInt8 is how many products of uint8 and int8 a sum of int32 surely holds.
+// maxInt8 is the number of products of uint8 and int8 whose sum cannot overflow an int32.
 const maxInt8 = math.MaxInt32 / (255 * 128)
 
 // Rows and Columns are the sizes of W, Stride is the bytes a row of x takes:
@@ -39,8 +39,8 @@ func (p *Int8Panels) Stride() int   { return p.quads * 4 }
 func (p *Int8Panels) Sums() []int32 { return p.sums }
 
 // PackColumns takes Wᵀ, a matrix of k rows and n columns, from w, whose row i
-// starts at i·stride. Its bytes are int8, or with flip uint8, of which 128 is
-// taken.
+// starts at i·stride. Its bytes are int8, or with flip uint8, from which 128 is
+// subtracted.
 func (p *Int8Panels) PackColumns(w []byte, stride int, flip bool) {
 	if stride < p.n || len(w) < (p.k-1)*stride+p.n {
 		panic(fmt.Sprintf("gemm: packing %d rows of %d, stride %d, from %d bytes", p.k, p.n, stride, len(w)))
@@ -65,7 +65,7 @@ func (p *Int8Panels) PackColumns(w []byte, stride int, flip bool) {
 // made once per matrix and is not safe for concurrent use.
 type Int8Gemm struct {
 	w           *Int8Panels
-	columnScale []float32 // of one or all
+	columnScale []float32 // one value, or one for each column
 	init        []int32   // of the call, as are the next two, for whole panels
 	scale, bias []float32
 	call        int8Product
@@ -85,7 +85,7 @@ func NewInt8Gemm(w *Int8Panels, scale, bias []float32) *Int8Gemm {
 	g := &Int8Gemm{w: w, columnScale: scale, init: make([]int32, whole), scale: make([]float32, whole), bias: make([]float32, whole)}
 	copy(g.bias, bias)
 	g.region.F = func(worker, c int) {
-		g.call.part(&g.cut, c)
+		g.call.chunk(&g.cut, c)
 		if g.then != nil {
 			g.cut.Each(c, g.call.floats, g.call.dstStride, g.call.rows, g.call.n, worker, g.then)
 		}
@@ -94,8 +94,8 @@ func NewInt8Gemm(w *Int8Panels, scale, bias []float32) *Int8Gemm {
 }
 
 // RunInts writes rows products to dst, row i at i·dstStride, of the rows of x at
-// i·xStride, of whose elements zero is taken. xStride is at least w.Stride();
-// what a row has after w.Columns() counts for nothing.
+// i·xStride, from whose elements zero is subtracted. xStride is at least w.Stride();
+// bytes of a row after w.Columns() are ignored.
 func (g *Int8Gemm) RunInts(p *threads.Pool, dst []int32, dstStride int, x []byte, xStride, rows int, zero int32) {
 	if rows > 0 && len(dst) < (rows-1)*dstStride+g.w.n {
 		panic(fmt.Sprintf("gemm: %d rows of %d into %d ints, stride %d", rows, g.w.n, len(dst), dstStride))
@@ -139,7 +139,7 @@ func (g *Int8Gemm) run(p *threads.Pool, dstStride int, x []byte, xStride, rows i
 	}
 	if shape := (&Product{Rows: rows, N: w.n}); g.then == nil {
 		g.cut = CutProduct(shape, p.Workers())
-	} else { // a call of then costs as much as some dozen of its values
+	} else { // a call of then costs as much as a few dozen values
 		g.cut = cutRows(shape, max(2, p.Workers())) // see RunThen
 	}
 	p.Run(g.cut.Chunks(), &g.region)
@@ -151,7 +151,7 @@ func (g *Int8Gemm) run(p *threads.Pool, dstStride int, x []byte, xStride, rows i
 //	sum[r][j] = init[j] + Σ_i x[r·xStride + i] · w[j/16][i/4][j%16][i%4]
 //
 // for r < rows, j < n, i < 4·quads, written to ints, or as sum·scale[j] + bias[j]
-// to floats. init, scale and bias are there for whole panels.
+// to floats. init, scale and bias have values for whole panels.
 type int8Product struct {
 	ints        []int32
 	floats      []float32
@@ -166,8 +166,8 @@ type int8Product struct {
 	n           int
 }
 
-// part computes one chunk of c.
-func (c *int8Product) part(o *Cut, chunk int) {
+// chunk computes one chunk of c.
+func (c *int8Product) chunk(o *Cut, chunk int) {
 	p := *c
 	r, j := chunk/o.Across*o.Rows, chunk%o.Across*o.Columns
 	p.rows, p.n = min(o.Rows, c.rows-r), min(o.Columns, c.n-j)
@@ -218,8 +218,7 @@ func (c *int8Product) tilesGo() {
 	}
 }
 
-// Range returns the smallest and the largest of x and zero. NaNs count for
-// nothing.
+// Range returns the smallest and the largest of x and zero. NaNs are ignored.
 func Range(x []float32) (low, high float32) {
 	done := rangeFast(x, &low, &high)
 	for _, v := range x[done:] {
@@ -233,10 +232,11 @@ func Range(x []float32) (low, high float32) {
 	return low, high
 }
 
-// Widen is Range of many short stretches: of the first half of lanes the smallest
-// is that of all, and of the second the largest. Lanes begin as zeros.
-func Widen(lanes *[32]float32, x []float32) {
-	for _, v := range x[widenFast(lanes, x):] {
+// RangeLanes is Range over several calls: it updates 16 running minima, the first half
+// of lanes, and 16 running maxima. Lanes begin as zeros; the least of the first half and
+// the largest of the second are the range.
+func RangeLanes(lanes *[32]float32, x []float32) {
+	for _, v := range x[rangeLanesFast(lanes, x):] {
 		if v < lanes[0] {
 			lanes[0] = v
 		}
@@ -246,9 +246,8 @@ func Widen(lanes *[32]float32, x []float32) {
 	}
 }
 
-// QuantizeBytes writes x / scale, rounded to even, plus zero, as uint8 to dst;
-// what lies outside of it is the nearest uint8, NaN is 0. The quotient is
-// limited to ±1000 first.
+// QuantizeBytes writes x / scale, rounded to nearest even, plus zero, to dst, clamped to
+// uint8; NaN gives 0. The quotient is limited to ±1000 first.
 func QuantizeBytes(dst []byte, x []float32, scale float32, zero int32) {
 	if len(dst) < len(x) || zero < 0 || zero > 255 {
 		panic(fmt.Sprintf("gemm: %d floats as %d bytes about %d", len(x), len(dst), zero))

@@ -64,7 +64,7 @@ func int8x1x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *i
 //go:noescape
 func int8x1x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; a NaN counts for nothing.
+// rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; NaN is ignored.
 //
 //go:noescape
 func rangeAVX512(x *float32, n int, lanes *float32)

@@ -2,9 +2,9 @@ package gemm
 
 import "quern/kernels/threads"
 
-// Where there are tiles for float32 but none for integers, products of int8 are
-// computed by those: a sum of floatSlab products of bytes is below 2²⁴ and so
-// exact in float32.
+// Where there are tiles for float32 but none for integers, products of int8 are computed
+// in float32, in slabs of floatSlab products: such a sum of products of bytes is below
+// 2²⁴ and so exact.
 const floatSlab = 512
 
 // asFloats returns w as panels of float32, made once.
@@ -22,8 +22,8 @@ func (p *Int8Panels) asFloats() *Panels {
 	return p.floats
 }
 
-// runByFloats is run. Results that are floats are rounded once a slab, with a
-// relative error of the sum below the number of slabs times 2⁻²⁴.
+// runByFloats is run with asFloats. Float results are rounded once a slab: the sum's
+// relative error is below 2⁻²⁴ times the number of slabs.
 func (g *Int8Gemm) runByFloats(p *threads.Pool, zero int32) {
 	c, w := &g.call, g.w.asFloats()
 	x := make([]float32, c.rows*w.k)
@@ -50,7 +50,7 @@ func (g *Int8Gemm) runByFloats(p *threads.Pool, zero int32) {
 		}
 		last := i+floatSlab >= w.k
 		p.Run(o.Chunks(), &threads.Region{F: func(worker, chunk int) {
-			o.Part(&s, chunk)
+			o.Chunk(&s, chunk)
 			if c.ints != nil || last {
 				g.finish(&o, chunk, worker, part, stride)
 			}
@@ -58,7 +58,7 @@ func (g *Int8Gemm) runByFloats(p *threads.Pool, zero int32) {
 	}
 }
 
-// finish adds a chunk of sums to integers, or makes it results.
+// finish adds a chunk of sums to the integer results, or scales it to float results.
 func (g *Int8Gemm) finish(o *Cut, chunk, worker int, part []float32, stride int) {
 	c := &g.call
 	from, row := chunk%o.Across*o.Columns, chunk/o.Across*o.Rows

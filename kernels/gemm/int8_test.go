@@ -104,10 +104,10 @@ func TestQuantizeBytes(t *testing.T) {
 			}
 			var lanes [32]float32
 			for i := 0; i < n; i += 17 {
-				Widen(&lanes, x[i:min(i+17, n)])
+				RangeLanes(&lanes, x[i:min(i+17, n)])
 			}
 			if a, b := slices.Min(lanes[:16]), slices.Max(lanes[16:]); a != lowest || b != highest {
-				t.Errorf("Widen of %d: got %g, %g; want %g, %g", n, a, b, lowest, highest)
+				t.Errorf("RangeLanes of %d: got %g, %g; want %g, %g", n, a, b, lowest, highest)
 			}
 			if low != lowest || high != highest || dst[n] != 77 {
 				t.Errorf("Range of %d: got %g, %g; want %g, %g; guard %d", n, low, high, lowest, highest, dst[n])

@@ -70,15 +70,15 @@ func (c *int8Product) tiles() {
 	}
 }
 
-// int8Work is what int8AMX works in; see kernels/_gen/tile_int8_amx.go.
+// int8Work is the work area of int8AMX; see kernels/_gen/tile_int8_amx.go.
 type int8Work struct {
 	config isa.TileConfig
 	_      [4096]byte // four tiles of sums
 }
 
-// Groups of int8AMX have 32 rows; the last one may have fewer, for whose products it
-// takes as long, so there have to be amxLeast rows and, with quads, amxWork of both.
-// One call takes groups for about amxCycles, for it cannot be interrupted.
+// Groups of int8AMX have 32 rows. A last group with fewer takes as long, so it needs at
+// least amxLeast rows, and rows times quads of at least amxWork. One call takes groups
+// for about amxCycles, since assembly cannot be preempted.
 const (
 	amxRows   = 32
 	amxLeast  = 8
@@ -86,8 +86,8 @@ const (
 	amxCycles = 150_000
 )
 
-// amxTiles does the first rows of c by AMX, two panels at a time, and returns how
-// many it did.
+// amxTiles computes the first rows of c by AMX, two panels at a time, and returns the
+// number of rows done.
 func (c *int8Product) amxTiles() (done int) {
 	panels := (c.n + PanelWidth - 1) / PanelWidth
 	if !isa.Tiles() || panels < 2 || c.quads < 16 {
@@ -109,7 +109,7 @@ func (c *int8Product) amxTiles() (done int) {
 		n := min(max(1, amxCycles/(6*c.quads+800)), (c.rows-done)/group) * group
 		work.config.Set((group+1)/2, group/2, 64)
 		for p := 0; p < panels; p += 2 {
-			j := min(p, panels-2) * PanelWidth // the last pair may do a panel again
+			j := min(p, panels-2) * PanelWidth // the last pair may compute a panel a second time
 			var dst *byte
 			var scale, bias *float32
 			if c.floats != nil {
@@ -147,7 +147,7 @@ func quantizeFast(dst []byte, x []float32, scale float32, zero int32) int {
 	return n
 }
 
-func widenFast(lanes *[32]float32, x []float32) int {
+func rangeLanesFast(lanes *[32]float32, x []float32) int {
 	n := len(x) &^ 15
 	if isa.Current() < isa.AVX512 || n == 0 {
 		return 0

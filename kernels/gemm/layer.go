@@ -2,19 +2,18 @@ package gemm
 
 import "quern/kernels/threads"
 
-// RunThen is Run without add, with then called for every stretch of a row of the
-// result while that is in the cache, by the worker that made it. A nil then is
-// nothing.
+// RunThen is Run without add. The worker that computed a chunk calls then, if not nil,
+// for the chunk's stretch of every row while it is in the cache.
 func (g *Gemm) RunThen(p *threads.Pool, dst []float32, dstStride int, x []float32, xStride, rows int, then func(worker int, row []float32)) {
 	if then == nil {
 		g.Run(p, dst, dstStride, x, xStride, rows, false)
 		return
 	}
 	c := newProduct(dst, dstStride, x, xStride, rows, g.w, g.bias, false)
-	// One worker, too, leaves the cache with a large product.
+	// One worker needs chunks too: a large product exceeds the cache.
 	o := CutProduct(&c, max(2, p.Workers()))
 	p.Run(o.Chunks(), &threads.Region{F: func(worker, chunk int) {
-		o.Part(&c, chunk)
+		o.Chunk(&c, chunk)
 		o.Each(chunk, dst, dstStride, rows, c.N, worker, then)
 	}})
 }

@@ -43,12 +43,11 @@ func newProduct(dst []float32, dstStride int, x []float32, xStride, rows int, w 
 	return c
 }
 
-// slab is how many weights of each of the four panels a pass over the rows
-// takes: 256 KB together, which stay in the second-level cache until the last
-// row is done.
+// slab is the number of k that a pass over the rows takes of four panels: 256 KB of
+// weights, which stay in the second-level cache until the last row.
 const slab = 1024
 
-// Run computes the product. A sum that is cut into slabs waits in dst.
+// Run computes the product. Between slabs the sums are kept in Dst.
 func (c *Product) Run() {
 	if c.Rows == 0 {
 		return
@@ -130,8 +129,8 @@ func (o *Cut) Chunks() int { return o.Across * o.Down }
 // for each worker, so that they end at about the same time.
 func CutProduct(c *Product, workers int) Cut {
 	groups := (c.N + wide - 1) / wide
-	// Few rows stay together where columns are enough to go round: then weights
-	// come from memory once.
+	// Few rows stay in one chunk where there are columns enough for all workers, so
+	// that weights are read from memory once.
 	if workers > 1 && c.Rows > 0 && c.Rows <= mostRows && (groups >= 4*workers || groups >= 2*workers && groups%workers == 0) {
 		o := Cut{Rows: c.Rows, Down: 1}
 		o.over(c.N, min(groups, 4*workers))
@@ -140,16 +139,17 @@ func CutProduct(c *Product, workers int) Cut {
 	return cutRows(c, workers)
 }
 
-// The columns of a chunk are a multiple of wide, which a pass over the rows takes
-// at a time. Its rows are one of leastRows, which is a multiple of every level's
-// rows of a tile, for whole tiles.
+// The columns of a chunk are a multiple of wide, the columns of a pass over the rows. Its
+// rows are a multiple of leastRows, which is a multiple of every level's tile rows, so
+// that tiles are whole.
 const (
 	wide      = 4 * PanelWidth
 	leastRows = 48
 	mostRows  = 192
 )
 
-// cutRows is CutProduct by rows first, so that a chunk has long stretches of them.
+// cutRows is CutProduct that divides rows before columns, so that a chunk has long
+// stretches of rows.
 func cutRows(c *Product, workers int) Cut {
 	if workers == 1 || c.Rows == 0 {
 		return Cut{Rows: max(1, c.Rows), Columns: c.N, Across: 1, Down: 1}
@@ -160,15 +160,15 @@ func cutRows(c *Product, workers int) Cut {
 	return o
 }
 
-// over cuts n columns into about across chunks.
+// over divides n columns into about across chunks.
 func (o *Cut) over(n, across int) {
 	groups := (n + wide - 1) / wide
 	o.Columns = (groups + across - 1) / across * wide
 	o.Across = (n + o.Columns - 1) / o.Columns
 }
 
-// Part computes one chunk of c.
-func (o *Cut) Part(c *Product, chunk int) {
+// Chunk computes one chunk of c.
+func (o *Cut) Chunk(c *Product, chunk int) {
 	p := *c
 	r, j := chunk/o.Across*o.Rows, chunk%o.Across*o.Columns
 	p.Rows, p.N = min(o.Rows, c.Rows-r), min(o.Columns, c.N-j)

@@ -33,14 +33,14 @@ var gemmTiles = [...][len(tileRows)][len(tileWidth)]gemmTile{
 	},
 }
 
-// tiles computes c, whose sums are not cut.
+// tiles computes c, which is at most one slab.
 func (c *Product) tiles() {
 	level := &gemmTiles[isa.Current()]
 	if level[0][len(tileWidth)-1] == nil {
 		c.tilesGo()
 		return
 	}
-	// Without a tap there is nothing to point at.
+	// Without a tap x and w may be empty.
 	var x, w, init *float32
 	if c.Taps > 0 {
 		x, w = &c.X[0], &c.W[0]

@@ -34,25 +34,25 @@ type ExpertsOptions struct {
 }
 
 // Experts computes a mixture of experts straight from the stacked weights: each
-// row goes through Used of them. Rows are grouped by expert, so an expert's
-// weights are read once however many rows want it; an expert no row wants is
-// not read. It is made once and is not safe for concurrent use.
+// row is sent through Used of them. Rows are grouped by expert, so an expert's weights
+// are read once for all its rows, and those of an expert without rows are not read. It is
+// made once and is not safe for concurrent use.
 //
 // A row's result does not depend on the other rows: its own experts are summed
-// in the order of its router, and quant's DotRows and DotSplit give each row the
+// in the order of its router, and dot.Rows and dot.SplitRows give each row the
 // same bits in any batch.
 type Experts struct {
 	o       ExpertsOptions
 	n, rows int // experts, the most rows of a run
 
-	// A slot is a row at one of its experts; slots of one expert are neighbours.
+	// A slot is a row at one of its experts; the slots of an expert are consecutive.
 	chosen []int32   // (rows, used) experts of a row, likeliest first
 	weight []float32 // (rows, used)
 	slot   []int32   // (rows, used)
-	active []int32   // experts some row wants
+	active []int32   // experts that have rows
 	start  []int32   // (experts+1) first slot of each
 
-	inputs [2]slotActs // of Gate, and of Up where its type takes another
+	inputs [2]slotActs // for Gate, and for Up where its type takes another type of activations
 	up     *slotActs   // one of inputs
 	hidden slotActs
 	g, u   []float32 // (slots, ff)
@@ -62,7 +62,7 @@ type Experts struct {
 	dst, x, router    []float32
 	count             int // rows
 	tile, tiles       int // weight rows a chunk takes, chunks per expert
-	grain             int // rows or slots per chunk of row-wise work
+	grain             int // rows or slots in a chunk of row-wise work
 	choose, collect   threads.Region
 	project, activate threads.Region
 	contract, combine threads.Region
@@ -76,7 +76,7 @@ type slotActs struct {
 	with   quant.Type
 	stride int
 	bytes  []byte
-	split  *dot.Split // the same, where the level in force wants it so, or nil
+	split  *dot.Split // the same rows split, where dot.Splits holds, or nil
 }
 
 func newSlotActs(s *Stack, slots int) slotActs {
@@ -145,13 +145,13 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	e.split(p, e.up, &e.o.Up)
 	e.cut(p, &e.o.Gate)
 	p.Run(len(e.active)*e.tiles, &e.project)
-	e.inputs[0].giveBack()
-	e.up.giveBack()
+	e.inputs[0].release()
+	e.up.release()
 	byRow(slots, e.o.Gate.Out, &e.activate)
 	e.split(p, &e.hidden, &e.o.Down)
 	e.cut(p, &e.o.Down)
 	p.Run(len(e.active)*e.tiles, &e.contract)
-	e.hidden.giveBack()
+	e.hidden.release()
 	byRow(rows, e.o.Down.Out*e.o.Used, &e.combine)
 	e.dst, e.x, e.router = nil, nil, nil
 }
@@ -192,13 +192,13 @@ func chooseExperts(chosen []int32, weight, scores []float32, renormalise bool) {
 }
 
 // chooseSparsely is chooseExperts for SparseMixer: the weight of an expert is its
-// part of the softmax over those that are left and near it.
+// share of the softmax over the experts not yet chosen whose scores are within jitter.
 func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
 	for k := range chosen {
 		best := highest(scores, chosen[:k])
 		top, sum := scores[best], float32(0)
 		for i, s := range scores {
-			// Written so that 0/0, of two scores of zero, counts as near.
+			// Written so that 0/0, of two scores of zero, counts as within jitter.
 			if !taken(chosen[:k], int32(i)) && !((top-s)/max(s, -s, top) > 2*jitter) {
 				sum += vec.ExpScalar(s - top)
 			}
@@ -207,8 +207,8 @@ func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
 	}
 }
 
-// highest returns the number of the highest score that is not taken, the lower
-// among equals.
+// highest returns the index of the highest score that is not in without, the lowest of
+// equal ones.
 func highest(scores []float32, without []int32) int32 {
 	best := int32(-1)
 	for i, s := range scores {
@@ -228,7 +228,7 @@ func taken(chosen []int32, i int32) bool {
 	return false
 }
 
-// sort gives every chosen expert of every row its slot.
+// sort numbers the slots: every chosen expert of every row has one, ordered by expert.
 func (e *Experts) sort() {
 	chosen := e.chosen[:e.count*e.o.Used]
 	clear(e.start)
@@ -242,7 +242,7 @@ func (e *Experts) sort() {
 		}
 		e.start[x+1] += e.start[x]
 	}
-	for i, x := range chosen { // start moves on to the end of each expert
+	for i, x := range chosen { // each start advances to the end of its expert
 		e.slot[i] = e.start[x]
 		e.start[x]++
 	}
@@ -250,7 +250,7 @@ func (e *Experts) sort() {
 	e.start[0] = 0
 }
 
-// collectChunk quantises rows to their slots.
+// collectChunk quantises the rows of a chunk into their slots.
 func (e *Experts) collectChunk(_, c int) {
 	used, n := e.o.Used, e.o.Gate.In
 	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
@@ -269,12 +269,12 @@ func (e *Experts) collectChunk(_, c int) {
 	}
 }
 
-// split splits what s is multiplied with, if it wants that and nothing else did.
+// split makes the Split of a, if weights of s take one and a has none yet.
 func (e *Experts) split(p *threads.Pool, a *slotActs, s *Stack) {
 	if !dot.Splits(s.Type) || a.split != nil {
 		return
 	}
-	a.split = dot.LendSplit(s.In, e.count*e.o.Used)
+	a.split = dot.NewSplit(s.In, e.count*e.o.Used)
 	e.splitting = a
 	p.Run(len(e.active), &e.fill)
 }
@@ -283,21 +283,21 @@ func (e *Experts) split(p *threads.Pool, a *slotActs, s *Stack) {
 func (e *Experts) fillChunk(_, c int) {
 	x, a := e.active[c], e.splitting
 	first := int(e.start[x])
-	part := a.split.Part(first, int(e.start[x+1])-first)
+	part := a.split.Slice(first, int(e.start[x+1])-first)
 	for i := range part.Fills() {
 		part.Fill(i, a.bytes[first*a.stride:], a.stride)
 	}
 }
 
-func (a *slotActs) giveBack() {
+func (a *slotActs) release() {
 	if a.split != nil {
-		a.split.GiveBack()
+		a.split.Free()
 		a.split = nil
 	}
 }
 
-// cut decides how many weight rows a chunk takes; see MatMul. An expert's batch
-// is taken to be the average one.
+// cut sets the number of weight rows in a chunk, as MatMul does, for the average number of
+// slots of an expert.
 func (e *Experts) cut(p *threads.Pool, s *Stack) {
 	batch := (e.count*e.o.Used + len(e.active) - 1) / len(e.active)
 	share := (s.Out*len(e.active) + p.Workers() - 1) / p.Workers()
@@ -319,7 +319,7 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 	row := s.rowBytes()
 	w := s.Data[(x*s.Out+r0)*row : (x*s.Out+r1)*row]
 	if a.split != nil && dot.Splits(s.Type) {
-		part := a.split.Part(first, batch)
+		part := a.split.Slice(first, batch)
 		dot.SplitRows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
 	} else {
 		dot.Rows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)

@@ -24,7 +24,7 @@ type MatMul struct {
 	x         []byte
 	xStride   int
 	batch     int
-	split     *dot.Split // x, where the level in force wants it so, or nil
+	split     *dot.Split // x split, where dot.Splits holds, or nil
 	rows      int        // weight rows a chunk takes
 	partition threads.Partition
 	region    threads.Region
@@ -47,27 +47,24 @@ func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
 // With returns the type activations must have.
 func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 
-// How many bytes of weights a chunk takes: enough to be worth claiming. Several
-// activation rows meet weight rows in groups of rowGroup (quant's panels have
-// eight or sixteen, tiles of floats four), so a chunk holds whole groups then; a
-// group is much work already, and more than a few would leave workers idle at
-// the end.
+// A chunk has bytes of weights enough to outweigh claiming it. With several activation
+// rows it has whole groups of rowGroup weight rows (dot's panels have eight or sixteen
+// rows, tiles of floats four), and few of them, so that workers do not idle at the end.
 //
-// Activations that are split do not fit the second-level cache when they are many:
-// the more weight rows they meet, the less often they come from further away. Few
-// want long chunks too, for the first weights of one are unpacked while no other is
-// multiplied.
+// Many split activations exceed the second-level cache, so a chunk has many weight rows,
+// which use the activations each time they are read. With few activations chunks are long
+// too: the first weights of a chunk are unpacked while no others are multiplied.
 const (
 	streamChunk = 64 << 10
 	groupChunk  = 32 << 10
 	rowGroup    = 16
 	splitChunk  = 256 << 10
-	splitGroup  = 32  // weight rows that meet split activations at a time
+	splitGroup  = 32  // weight rows that are multiplied with split activations at a time
 	splitMost   = 128 // weight rows of a chunk of many activations
 )
 
-// chunkRows returns how many weight rows of that many bytes a chunk takes, when
-// a worker's share is share rows and they meet batch activation rows.
+// chunkRows returns the number of weight rows, each of so many bytes, in a chunk for batch
+// activation rows, where a worker's share of the matrix is share rows.
 func chunkRows(bytes, share, batch int) int {
 	if batch <= 1 {
 		return max(1, min(streamChunk/bytes, share))
@@ -99,7 +96,7 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
 	if dot.Splits(m.typ) {
 		m.rows = splitRows(m.row, share, batch)
-		m.split = dot.LendSplit(m.in, batch)
+		m.split = dot.NewSplit(m.in, batch)
 		p.Run(m.split.Fills(), &m.fill)
 	}
 	if len(m.partition) != p.Workers() {
@@ -110,7 +107,7 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	p.Run(chunks, &m.region)
 	m.dst, m.x = nil, nil
 	if m.split != nil {
-		m.split.GiveBack()
+		m.split.Free()
 		m.split = nil
 	}
 }

@@ -1,3 +1,3 @@
-// Package offheap takes memory outside the Go heap: caches, weights and planes of
-// hundreds of megabytes, for which the collector would let the heap grow.
+// Package offheap allocates memory outside the Go heap, for caches, weights and planes of
+// hundreds of megabytes: the heap's garbage may grow in proportion to its live data.
 package offheap

@@ -20,15 +20,15 @@ import (
 //	     256    8 float32  d, one per 32 values
 //	     288    8 int32    -128·Σq over the same 32
 //
-// The sums make up for weights that were made unsigned: 128 is what bytes are
-// raised by, and smaller powers of two are a shift away.
+// The sums correct for weights that kernels make unsigned: 128 is added to signed bytes,
+// and a smaller power of two needs only a shift of the sum.
 //
 // The value is d·q. With m the largest magnitude that shares a d, d is m/127
 // and q is x·(1/d) rounded to nearest even, all in float32; so |q| ≤ 127 and
-// |x − d·q| ≤ d/2 but for that arithmetic's rounding. Two cases are set apart:
+// |x − d·q| ≤ d/2 but for that arithmetic's rounding. Two cases differ:
 // where d would be below 2⁻¹²⁶, whose inverse overflows, d and q are zero; and
-// where an x is infinite or NaN, d is NaN and q zero, so that a broken
-// activation shows in the result of every dot product it is part of.
+// where an x is infinite or NaN, d is NaN and q zero, so that every dot
+// product with such an activation is NaN.
 const (
 	GroupLen   = 256
 	GroupBytes = 320
@@ -55,9 +55,9 @@ func ActBytes(t Type, n int) int {
 	panic(fmt.Sprintf("quant: %v is not an activation type", t))
 }
 
-// An actKernel is the assembly for whole groups at one level, or nil. It writes what
-// the Go beside it writes; top returns the bits of the largest magnitude.
-// x32 takes the inverse scales from where the sums go.
+// An actKernel is the assembly for whole groups at one level, or nil. It writes the
+// bytes that the Go code writes; top returns the bits of the largest magnitude. x32 reads
+// the inverse scales from the places where it writes the sums.
 type actKernel struct {
 	top  func(v *float32, n int) uint32 // n is a multiple of 32
 	x256 func(dst *byte, v *float32, id float32)
@@ -92,8 +92,7 @@ func groupQ8_32(g *group, src []float32) {
 	}
 }
 
-// groupQ8_32 reports false, and has written nothing of use, where v has something
-// that is not a number.
+// groupQ8_32 reports false, with undefined contents of g, where v has an infinity or NaN.
 func (k *actKernel) groupQ8_32(g *group, v []float32) bool {
 	for j := range GroupLen / 32 {
 		d, id := scaleOf(k.top(&v[32*j], 32))
@@ -161,10 +160,10 @@ func scaleOf(top uint32) (d, id float32) {
 	return d, 1 / d
 }
 
-// roundInto writes v as multiples of the scale it returns, and zeros behind.
+// roundInto writes v as multiples of the scale it returns, and zeros to the rest of q.
 func roundInto(q []byte, v []float32) float32 {
 	// Magnitudes of floats order as their bits do, NaN above infinity, so one
-	// integer maximum finds the largest and anything that is not a number.
+	// integer maximum finds the largest and any infinity or NaN.
 	var top uint32
 	for _, x := range v {
 		top = max(top, math.Float32bits(x)&^(1<<31))
@@ -204,15 +203,15 @@ func decodeQ8_256(dst []float32, src []byte) {
 	}
 }
 
-// part32 returns block b of a row of ActQ8_32: its 32 quants, scale and Σq.
-func part32(x []byte, b int) (q *[32]byte, d float32, sum int32) {
+// actBlock returns block b of a row of ActQ8_32: its 32 quants, scale and Σq.
+func actBlock(x []byte, b int) (q *[32]byte, d float32, sum int32) {
 	g := (*group)(x[b/8*GroupBytes:])
 	j := b % 8
 	return (*[32]byte)(g[32*j:]), getFloat(g[x32Scale+4*j:]), int32(binary.LittleEndian.Uint32(g[x32Sum+4*j:])) / -128
 }
 
-// part256 returns group b of a row of ActQ8_256 and its scale.
-func part256(x []byte, b int) (g *group, d float32) {
+// actGroup returns group b of a row of ActQ8_256 and its scale.
+func actGroup(x []byte, b int) (g *group, d float32) {
 	g = (*group)(x[b*GroupBytes:])
 	return g, getFloat(g[x256Scale:])
 }
@@ -265,7 +264,7 @@ func Quantize(dst []byte, with Type, src []float32, n int) {
 	}
 }
 
-// Floats views src as the bytes DotRows takes for F32 activations. They alias
+// Floats views src as the bytes that dot.Rows takes for F32 activations. They alias
 // src. Machines quern runs on are little-endian, as the files are.
 func Floats(src []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(src))), 4*len(src))

@@ -14,7 +14,7 @@ func topAVX2(v *float32, n int) (top uint32)
 //go:noescape
 func roundQ8_256AVX2(dst *byte, v *float32, id float32)
 
-// roundQ8_32AVX2 writes 256 floats as quants, each 32 times the float it finds where -128 times their sum goes.
+// roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.
 //
 //go:noescape
 func roundQ8_32AVX2(dst *byte, v *float32)

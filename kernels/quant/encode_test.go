@@ -270,8 +270,8 @@ func TestEncodeAgain(t *testing.T) {
 }
 
 // FuzzEncode gives encoders any bits as floats. None may panic, and finite
-// values within the range of an F16, which scales and offsets are, may not come out further off than
-// zero would be.
+// values within the range of an F16, the type of scales and offsets, must not have a larger
+// error than zero would have.
 func FuzzEncode(f *testing.F) {
 	f.Add([]byte{0, 0, 128, 63, 0, 0, 192, 127, 0, 0, 128, 255, 1, 0, 0, 0})
 	f.Add([]byte{1, 0, 32, 51, 0, 0, 32, 179, 7, 0, 0, 0})

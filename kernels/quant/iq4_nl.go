@@ -28,7 +28,7 @@ func dotIQ4_NL(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(IQ4_NL, ActQ8_32, n, w, x, 32, iq4_NLBytes) {
 		p := (*[iq4_NLBytes]byte)(w[b*iq4_NLBytes:])
-		y, dx, _ := part32(x, b)
+		y, dx, _ := actBlock(x, b)
 		var sum int32
 		for i, q := range p[2:] {
 			sum += int32(iq4Values[q&15]) * int32(int8(y[i]))

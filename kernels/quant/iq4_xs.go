@@ -32,7 +32,7 @@ func dotIQ4_XS(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(IQ4_XS, ActQ8_256, n, w, x, 256, iq4_XSBytes) {
 		p := (*[iq4_XSBytes]byte)(w[b*iq4_XSBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		var sum int32
 		for j := range 8 {
 			y := (*[32]byte)(g[32*j:])

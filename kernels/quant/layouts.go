@@ -30,9 +30,9 @@ const (
 	Count // of types, the zero Type included: the length of tables by Type
 )
 
-// layouts is the only table of number types. All that walks the types (sizes in
-// GGUF files, names of files, what a hub prefers, products, tests, fuzz targets)
-// walks it. A new type is a constant above, a row here and its file.
+// layouts is the only table of number types. Everything that iterates over types (sizes
+// in GGUF files, file names, the hub's preferences, products, tests, fuzz targets) uses
+// it. A new type is a constant above, a row here and its file.
 var layouts = [Count]Layout{
 	F32: {Name: "F32", GGML: 0, Block: 1, Bytes: 4, With: F32, Decode: decodeF32, Encode: encodeF32, Dot: dotF32,
 		Mixtures: []Mixture{{"F32", 0, 23, true}}},
@@ -96,7 +96,7 @@ func ByGGML(ggml uint32) (t Type, ok bool) {
 }
 
 // ByName returns the stored Type of that name, in GGUF's spelling. Activation
-// types are not found, since nothing outside the program can ask for them.
+// types are not found, since they exist only inside the program.
 func ByName(name string) (t Type, ok bool) {
 	for t := range All() {
 		if layouts[t].Name == name {
@@ -130,7 +130,7 @@ func UnsupportedName(ggml uint32) string {
 }
 
 // Numbers 4 and 5 were Q4_2 and Q4_3, 31 to 33 and 36 to 38 the interleaved
-// forms of Q4_0 and IQ4_NL; files of that age are still about.
+// forms of Q4_0 and IQ4_NL; files of that age are still in use.
 var unsupported = [...]string{
 	4:  "Q4_2",
 	5:  "Q4_3",

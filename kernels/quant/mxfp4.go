@@ -33,7 +33,7 @@ func dotMXFP4(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(MXFP4, ActQ8_32, n, w, x, 32, mxfp4Bytes) {
 		p := (*[mxfp4Bytes]byte)(w[b*mxfp4Bytes:])
-		y, dx, _ := part32(x, b)
+		y, dx, _ := actBlock(x, b)
 		var sum int32
 		for i, q := range p[1:] {
 			sum += int32(mxfp4Values[q&15]) * int32(int8(y[i]))

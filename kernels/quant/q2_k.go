@@ -37,7 +37,7 @@ func dotQ2_K(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q2_K, ActQ8_256, n, w, x, 256, q2_KBytes) {
 		p := (*[q2_KBytes]byte)(w[b*q2_KBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		var sum, mins int32
 		for j, s := range p[:16] {
 			y := (*[16]byte)(g[16*j:])

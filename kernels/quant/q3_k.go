@@ -40,7 +40,7 @@ func dotQ3_K(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q3_K, ActQ8_256, n, w, x, 256, q3_KBytes) {
 		p := (*[q3_KBytes]byte)(w[b*q3_KBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		var sum int32
 		for j := range 16 {
 			y := (*[16]byte)(g[16*j:])

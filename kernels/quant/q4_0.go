@@ -29,7 +29,7 @@ func dotQ4_0(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q4_0, ActQ8_32, n, w, x, 32, q4_0Bytes) {
 		p := (*[q4_0Bytes]byte)(w[b*q4_0Bytes:])
-		y, dx, _ := part32(x, b)
+		y, dx, _ := actBlock(x, b)
 		var sum int32
 		for i, q := range p[2:] {
 			sum += (int32(q&15) - 8) * int32(int8(y[i]))

@@ -25,7 +25,7 @@ func dotQ4_1(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q4_1, ActQ8_32, n, w, x, 32, q4_1Bytes) {
 		p := (*[q4_1Bytes]byte)(w[b*q4_1Bytes:])
-		y, dx, sx := part32(x, b)
+		y, dx, sx := actBlock(x, b)
 		var sum int32
 		for i, q := range p[4:] {
 			sum += int32(q&15) * int32(int8(y[i]))

@@ -51,7 +51,7 @@ func dotQ4_K(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q4_K, ActQ8_256, n, w, x, 256, q4_KBytes) {
 		p := (*[q4_KBytes]byte)(w[b*q4_KBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		scales, ms := scalesMins(p[4:])
 		var sum, mins int32
 		for j := range 4 {

@@ -29,7 +29,7 @@ func dotQ5_0(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q5_0, ActQ8_32, n, w, x, 32, q5_0Bytes) {
 		p := (*[q5_0Bytes]byte)(w[b*q5_0Bytes:])
-		y, dx, _ := part32(x, b)
+		y, dx, _ := actBlock(x, b)
 		high := binary.LittleEndian.Uint32(p[2:])
 		var sum int32
 		for i, q := range p[6:] {

@@ -30,7 +30,7 @@ func dotQ5_1(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q5_1, ActQ8_32, n, w, x, 32, q5_1Bytes) {
 		p := (*[q5_1Bytes]byte)(w[b*q5_1Bytes:])
-		y, dx, sx := part32(x, b)
+		y, dx, sx := actBlock(x, b)
 		high := binary.LittleEndian.Uint32(p[4:])
 		var sum int32
 		for i, q := range p[8:] {

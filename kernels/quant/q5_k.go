@@ -39,7 +39,7 @@ func dotQ5_K(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q5_K, ActQ8_256, n, w, x, 256, q5_KBytes) {
 		p := (*[q5_KBytes]byte)(w[b*q5_KBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		scales, ms := scalesMins(p[4:])
 		hs := (*[32]byte)(p[16:])
 		var sum, mins int32

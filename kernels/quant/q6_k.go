@@ -41,7 +41,7 @@ func dotQ6_K(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q6_K, ActQ8_256, n, w, x, 256, q6_KBytes) {
 		p := (*[q6_KBytes]byte)(w[b*q6_KBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		var sum int32
 		for j := range 4 {
 			h, l := j/2, j%2*16

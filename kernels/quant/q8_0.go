@@ -28,7 +28,7 @@ func dotQ8_0(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q8_0, ActQ8_32, n, w, x, 32, q8_0Bytes) {
 		p := (*[q8_0Bytes]byte)(w[b*q8_0Bytes:])
-		y, dx, _ := part32(x, b)
+		y, dx, _ := actBlock(x, b)
 		var sum int32
 		for i, q := range p[2:] {
 			sum += int32(int8(q)) * int32(int8(y[i]))

@@ -24,7 +24,7 @@ func dotQ8_K(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(Q8_K, ActQ8_256, n, w, x, 256, q8_KBytes) {
 		p := (*[q8_KBytes]byte)(w[b*q8_KBytes:])
-		g, dx := part256(x, b)
+		g, dx := actGroup(x, b)
 		var sum int32
 		for i, q := range p[4:260] {
 			sum += int32(int8(q)) * int32(int8(g[i]))

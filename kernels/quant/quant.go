@@ -2,8 +2,8 @@
 // laid out, how it decodes to float32, and the reference dot product that fast
 // kernels are held against.
 //
-// One file per type; the table below is the only list of them. Layouts follow
-// the GGML block formats that GGUF files carry.
+// There is one file per type; layouts.go has the only list of them. Layouts follow the
+// GGML block formats of GGUF files.
 package quant
 
 import "fmt"
@@ -39,12 +39,12 @@ type Layout struct {
 	Mixtures []Mixture
 }
 
-// A Mixture is what a file of weights is called by: the type of most of them, and
-// how many of the others have more bits.
+// A Mixture is a name for files of weights: it says the type of most weights and how many
+// of the others have more bits.
 type Mixture struct {
 	Name     string // "Q4_K_M"
 	FileType int    // general.file_type of GGUF files; NoFileType where that has no number
-	Choice   int    // its place among the files of a repository when none is named, from 1; 0: never taken unasked
+	Choice   int    // its rank when a repository's file is chosen by default, from 1; 0: never by default
 	Made     bool   // weights can be quantised to it
 }
 

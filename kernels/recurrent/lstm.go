@@ -14,7 +14,7 @@ import (
 type LSTMWeights struct {
 	In   []float32 // (4·hidden, in)
 	Rec  []float32 // (4·hidden, hidden)
-	Bias []float32 // (4·hidden), the sum of both where there are two
+	Bias []float32 // (4·hidden); where a file has two, their sum
 }
 
 // An LSTM runs a long short-term memory over rows in time, in one direction or

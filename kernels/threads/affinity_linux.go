@@ -18,8 +18,8 @@ func cpuNow() int {
 	return int(cpu)
 }
 
-// leave moves the calling thread to another CPU if it runs on this one and may
-// run on others. Where it may run stays as it was.
+// leave moves the calling thread off a CPU, if it runs there and its affinity allows
+// others. The affinity is the same afterwards.
 func leave(cpu int) {
 	if cpu < 0 || cpuNow() != cpu {
 		return

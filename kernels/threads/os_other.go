@@ -16,12 +16,12 @@ func physicalCores() int { return 0 }
 // A sleeper is where a worker parks.
 type sleeper struct {
 	parked atomic.Uint32
-	woken  chan struct{} // as often as parked was taken back by wake
+	woken  chan struct{} // one message for each time wake cleared parked
 }
 
 func newSleeper() *sleeper { return &sleeper{woken: make(chan struct{}, 1)} }
 
-// sleep returns when wake was called since parked was set.
+// sleep returns once wake has been called after parked was set.
 func (s *sleeper) sleep() { <-s.woken }
 
 // wake ends sleep; it reports whether the worker was parked.

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A sleeper is where a worker parks: in the kernel, on its own thread, so that
-// one system call has it run again. A channel would first put it on the queue of
-// the caller's P, from where another thread steals it only after a nap of its
-// own: on a busy machine that took milliseconds.
+// A sleeper is where a worker parks: on a futex, with its own thread, so that one system
+// call resumes it. With a channel the scheduler would put it on the queue of the caller's
+// P, from which another thread steals it only after a sleep of its own: on a busy machine
+// that took milliseconds.
 type sleeper struct{ parked atomic.Uint32 }
 
 func newSleeper() *sleeper { return new(sleeper) }
@@ -21,7 +21,7 @@ const (
 	futexWake = 1 | 128
 )
 
-// sleep returns when wake was called since parked was set.
+// sleep returns once wake has been called after parked was set.
 func (s *sleeper) sleep() {
 	for s.parked.Load() == 1 {
 		syscall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.parked)), futexWait, 1, 0, 0, 0)

@@ -2,14 +2,13 @@ package threads
 
 import "sync/atomic"
 
-// A Partition divides chunks so that each worker goes through neighbouring ones:
-// what a kernel fetches ahead of the chunk it works on is then its own next
-// chunk. A worker that has finished its own takes from the far end of the
-// others'.
+// A Partition divides chunks so that each worker takes consecutive ones: what a kernel
+// prefetches beyond its chunk is then its own next chunk. A worker that has finished its
+// share takes chunks from the end of another's.
 type Partition []stretch
 
-// A stretch is the chunks from its high half up to its low half, in one word so
-// that both ends can be taken from at once. It fills a cache line.
+// A stretch is the chunks from its high half up to its low half, in one word so that both
+// ends can be claimed atomically. It is padded to a cache line.
 type stretch struct {
 	ends atomic.Uint64
 	_    [56]byte
@@ -25,7 +24,7 @@ func (s Partition) Divide(n int) {
 	}
 }
 
-// Take returns a chunk that no worker has taken. There has to be one.
+// Take returns a chunk that no worker has taken. The caller knows that there is one.
 func (s Partition) Take(worker int) int {
 	for i := 0; ; i++ {
 		from := &s[(worker+i)%len(s)]

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPartition: every chunk is taken once, whichever worker asks, and one worker alone takes its
-// own in order and the others' from their ends.
+// TestPartition: every chunk is taken once, in any order of workers, and one worker alone
+// takes its own chunks in order and the others' from their ends.
 func TestPartition(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 8} {
 		for _, n := range []int{1, 2, 7, 64, 1000} {

@@ -1,6 +1,6 @@
 // Package threads runs the compute of forward passes on a fixed set of
-// goroutines: a Pool claims the chunks of a Region, a Partition says which
-// chunks a worker takes first, Cores how many workers a machine is worth.
+// goroutines: a Pool runs the chunks of a Region, a Partition assigns chunks to
+// workers, Cores is the number of workers that a machine has cores for.
 package threads
 
 import (
@@ -32,8 +32,8 @@ type Pool struct {
 }
 
 // A Pool's state is one word, so that claiming a chunk checks everything at
-// once: a worker that comes late to a generation finds it used up, whatever the
-// next one looks like, because a generation's count is claimed against itself.
+// once: a worker that is late for a generation finds all its chunks claimed and cannot
+// claim one of the next, because the generation is part of the word.
 const (
 	chunkBits = 20
 	maxChunks = 1<<chunkBits - 1
@@ -55,11 +55,11 @@ type worker struct {
 	*sleeper
 }
 
-// How long idle workers spin: yieldAfter rounds of PAUSE before the first
-// sched_yield, then until parkAfter. Without the yield a loaded machine doubles
-// the time of a token; see BUILD.md. While the pool is held the other thread is
-// nearly always just about to be done, and a CPU given away on a loaded machine
-// is gone for milliseconds: both are yieldHeld and parkHeld then.
+// The spinning of idle workers: yieldAfter rounds of PAUSE before the first sched_yield,
+// then parkAfter rounds in all. Without the yield a token takes twice as long on a loaded
+// machine; see BUILD.md. While the pool is held the limits are yieldHeld and parkHeld:
+// the next region is imminent, and a loaded machine returns a yielded CPU only after
+// milliseconds.
 const (
 	pauses     = 4
 	yieldAfter = 500
@@ -68,9 +68,8 @@ const (
 	parkHeld   = 5 * time.Millisecond
 )
 
-// cooperative says that goroutines share one thread and none is ever interrupted:
-// who runs regions without end would keep the processor from workers that were
-// woken, from timers and from the collector.
+// cooperative says that goroutines share one thread without preemption: a goroutine that
+// runs regions in a loop must yield to woken workers, timers and the collector.
 const cooperative = runtime.GOARCH == "wasm"
 
 // NewPool starts a pool of n workers, of which the caller of Run is one.
@@ -101,8 +100,8 @@ func (p *Pool) Close() {
 // workers that sleep are woken at once, and idle ones spin longer. Only the
 // goroutine that calls Run may call either.
 //
-// A worker that parks between two regions is not only late when it wakes: the
-// system may put it on the caller's CPU, where it gets nothing done.
+// A worker that parks between two regions wakes late, and the system may place it on the
+// caller's CPU, where it cannot run.
 func (p *Pool) Hold() {
 	p.caller.Store(int32(cpuNow()))
 	p.held.Store(true)
@@ -125,7 +124,7 @@ func (p *Pool) wake() (any bool) {
 }
 
 // Run calls r.F for every chunk from 0 up to chunks and returns when all are
-// done. Chunks are claimed in ascending order by whoever is free.
+// done. Idle workers claim chunks in ascending order.
 func (p *Pool) Run(chunks int, r *Region) {
 	if chunks <= 0 {
 		return
@@ -165,19 +164,18 @@ func (p *Pool) run(first, chunks int, r *Region) {
 	}
 }
 
-// yield gives the CPU to other threads, and then the goroutine's place to the Go
-// scheduler. The latter is what lets the collector stop the world: a loop of
-// pauses and system calls has no point at which Go can preempt it, and a worker
-// that was stopped with a chunk in hand would be waited for until by luck a
-// signal hit between them. Under load that took half a minute.
+// yield gives the CPU to other threads, then calls the Go scheduler. The call lets the
+// collector stop the world: a loop of pauses and system calls has no safe point, so Go
+// could preempt it only if a signal happened to arrive between them, while another
+// worker, stopped in a chunk, was waited for. Under load that took half a minute.
 func yield() {
 	osYield()
 	runtime.Gosched()
 }
 
-// claim runs chunks of the generation in force until none is left to claim. A
-// claim that succeeds proves that the generation is not over, so region and
-// first, stored before it was published, are its own.
+// claim runs chunks of the current generation until all are claimed. A successful claim
+// proves that the generation is not over, so region and first, stored before it was
+// published, belong to it.
 func (p *Pool) claim(worker int) {
 	for {
 		s := p.state.Load()
@@ -224,8 +222,8 @@ func (p *Pool) work(w *worker) {
 	}
 }
 
-// park sleeps until Run, Hold or Close wakes it. The state is looked at again
-// after parked is set: a Run that did not see it set has changed the state before.
+// park sleeps until Run, Hold or Close wakes it. The state is read again
+// after parked is set: a Run that did not see parked set changed the state before.
 func (p *Pool) park(w *worker, last uint64) {
 	w.parked.Store(1)
 	if gen, _, _ := unpack(p.state.Load()); gen != last || p.stop.Load() {
@@ -236,4 +234,15 @@ func (p *Pool) park(w *worker, last uint64) {
 	if p.held.Load() {
 		leave(int(p.caller.Load()))
 	}
+}
+
+// Cores returns the number of physical cores this process may use: hyper-
+// threads share the units kernels keep busy, so a second one per core only
+// adds barriers. Where the topology cannot be read it is the number of CPUs.
+func Cores() int {
+	n := runtime.NumCPU()
+	if p := physicalCores(); p > 0 && p < n {
+		return p
+	}
+	return n
 }

@@ -42,7 +42,7 @@ func TestPool(t *testing.T) {
 }
 
 // Regions of ever changing length, one right after the other: a worker that
-// comes late to one must not take chunks of the next.
+// is late for one must not take chunks of the next.
 func TestPoolLateWorkers(t *testing.T) {
 	p := NewPool(4)
 	defer p.Close()

@@ -77,9 +77,9 @@ func Weigh(dst, x, weight []float32) {
 	}
 }
 
-// span is how many values the functions below hand to exps at a time. Its
-// vectors divide it, so a value's bits do not depend on what stands beside it
-// in other rows as long as calls begin at a row.
+// span is the number of values that the functions below pass to exps at a time. It is a
+// multiple of every vector, so a value's bits do not depend on other rows as long as
+// calls begin at a row.
 const span = 128
 
 // SoftCap writes limit · tanh(x / limit) to dst, within limit · 4·2⁻²³. dst may
@@ -102,7 +102,7 @@ func SoftCap(dst, x []float32, limit float32) {
 	}
 }
 
-// GELU writes x · Φ(x) · up to dst; a nil up stands for ones. The others have
+// GELU writes x · Φ(x) · up to dst; a nil up is all ones. The others have
 // one length; dst may be x or up. Φ is within 2·10⁻⁷ of the normal distribution.
 //
 // Hendrycks & Gimpel, "Gaussian Error Linear Units", 2016, §2; the error
@@ -195,7 +195,7 @@ func checkGate(name string, dst, x, up []float32) {
 	}
 }
 
-// store writes e, times up from place at on where there is one, to dst.
+// store writes e, times up[at:] unless up is nil, to dst.
 func store(dst, e, up []float32, at int) {
 	if up == nil {
 		copy(dst, e)
@@ -260,7 +260,7 @@ func ExpScalar(x float32) float32 {
 	p = p*r + 1
 	p = p*r + 1
 	n := int32(math.Float32bits(t)) - int32(math.Float32bits(shift))
-	// 2ⁿ in two factors: n reaches 128, which is no exponent of its own.
+	// 2ⁿ in two factors: n reaches 128, which no float32 has as exponent.
 	h := n >> 1
 	return p * math.Float32frombits(uint32(h+127)<<23) * math.Float32frombits(uint32(n-h+127)<<23)
 }

@@ -52,7 +52,7 @@ func TestExpSum(t *testing.T) {
 			}
 			kerneltest.Within(t, fmt.Sprintf("sum of %d", n), got, want, want*float64(n+3)*0x1p-23)
 		}
-		// A broken score must not be smoothed over.
+		// An infinite or NaN score must show in the result.
 		x := make([]float32, 32)
 		x[5] = float32(math.NaN())
 		if sum := ExpSum(x, 0); sum == sum || x[5] == x[5] {

@@ -7,18 +7,17 @@ import (
 	"quern/kernels/threads"
 )
 
-// A ChannelAct is what follows a channel norm. Alpha wins over Slope.
+// An AdaINActivation follows the norm. Where Alpha is set, Slope is ignored.
 type AdaINActivation struct {
 	// Slope is that of the leaky ReLU below zero: 1 leaves values as they are.
 	Slope float32
-	// Alpha (channels), where not nil, makes it snake: t + sin²(α·t)/α, with t
-	// taken as it is where α is 0. |α·t| should stay below 2²².
+	// Alpha (channels), where not nil, makes it snake: t + sin²(α·t)/α, and t
+	// where α is 0. |α·t| must be below 2²² for the error bound of Sin.
 	Alpha []float32
 }
 
-// A ChannelNorm normalises every channel over time and applies a style's scale
-// and shift and an activation, in two passes over its input: adaptive instance
-// normalisation. It is made once per width and is not safe for concurrent use.
+// An AdaIN normalises every channel over time and applies a style's scale and shift and
+// an activation, in two passes over its input: adaptive instance normalisation. It is made once per width and is not safe for concurrent use.
 //
 // Ulyanov, Vedaldi & Lempitsky, "Instance Normalization", 2016, eq. 2; Huang &
 // Belongie, "Arbitrary Style Transfer in Real-time with Adaptive Instance
@@ -26,7 +25,7 @@ type AdaINActivation struct {
 // Learn Periodic Functions and How to Fix It", 2020, eq. 3.
 type AdaIN struct {
 	channels     int
-	sums         []float32 // (parts, 2, channels): sum, then squares about the part's mean
+	sums         []float32 // (blocks, 2, channels): sum, then squares about the block's mean
 	scale, shift []float32
 	inverse      []float32 // 1/α
 
@@ -36,18 +35,18 @@ type AdaIN struct {
 	measure, perform threads.Region
 }
 
-// statRows is how many rows a part of the statistics has: so few that a part's
-// squares find its values in the cache, and a number of its own, so that bits
-// do not depend on the number of threads.
+// statRows is the number of rows in a block of the statistics: so few that the second
+// pass reads the block from the cache, and a constant, so that bits do not depend on the
+// number of threads.
 const statRows = 256
 
-// NewChannelNorm prepares norms of that many channels.
+// NewAdaIN prepares norms of that many channels.
 func NewAdaIN(channels int) *AdaIN {
 	if channels <= 0 {
 		panic(fmt.Sprintf("vec: a norm of %d channels", channels))
 	}
 	c := &AdaIN{channels: channels, scale: make([]float32, channels), shift: make([]float32, channels), inverse: make([]float32, channels)}
-	c.measure.F, c.perform.F = c.measurePart, c.performPart
+	c.measure.F, c.perform.F = c.measureBlock, c.performBlock
 	return c
 }
 
@@ -55,8 +54,8 @@ func NewAdaIN(channels int) *AdaIN {
 // are (rows, channels), gain and bias (channels), mean and variance (biased)
 // are over the rows. nil gain and bias are ones and zeros. dst may be x.
 //
-// Sums are float32 over parts of 256 rows, with each part's own mean, and
-// float64 over the parts: Chan, Golub & LeVeque, "Algorithms for Computing the
+// Sums are float32 over blocks of 256 rows, with each block's own mean, and
+// float64 over the blocks: Chan, Golub & LeVeque, "Algorithms for Computing the
 // Sample Variance", 1983, eq. 2.1.
 func (c *AdaIN) Run(p *threads.Pool, dst, x []float32, rows int, gain, bias []float32, eps float32, act AdaINActivation) {
 	n := c.channels
@@ -66,15 +65,15 @@ func (c *AdaIN) Run(p *threads.Pool, dst, x []float32, rows int, gain, bias []fl
 	if rows == 0 {
 		return
 	}
-	parts := (rows + statRows - 1) / statRows
-	if len(c.sums) < parts*2*n {
-		c.sums = make([]float32, parts*2*n)
+	blocks := (rows + statRows - 1) / statRows
+	if len(c.sums) < blocks*2*n {
+		c.sums = make([]float32, blocks*2*n)
 	}
 	c.dst, c.x, c.rows, c.act = dst, x, rows, act
-	p.Run(parts, &c.measure)
+	p.Run(blocks, &c.measure)
 	for i := range n {
 		var mean, m2 float64
-		for q := range parts {
+		for q := range blocks {
 			count := float64(min(statRows, rows-q*statRows))
 			sum, squares := float64(c.sums[2*q*n+i]), float64(c.sums[(2*q+1)*n+i])
 			before := float64(q * statRows)
@@ -92,7 +91,7 @@ func (c *AdaIN) Run(p *threads.Pool, dst, x []float32, rows int, gain, bias []fl
 		c.scale[i], c.shift[i] = float32(scale), float32(shift-mean*scale)
 	}
 	c.invert()
-	p.Run(parts, &c.perform)
+	p.Run(blocks, &c.perform)
 	c.dst, c.x, c.act = nil, nil, AdaINActivation{}
 }
 
@@ -120,11 +119,11 @@ func (c *AdaIN) invert() {
 	}
 }
 
-// measurePart writes a part's sums and its squares about its mean.
-func (c *AdaIN) measurePart(_, part int) {
+// measureBlock writes a block's sums and its squares about its mean.
+func (c *AdaIN) measureBlock(_, block int) {
 	n := c.channels
-	r0, r1 := part*statRows, min((part+1)*statRows, c.rows)
-	x, sums, squares := c.x[r0*n:r1*n], c.sums[2*part*n:][:n], c.sums[(2*part+1)*n:][:n]
+	r0, r1 := block*statRows, min((block+1)*statRows, c.rows)
+	x, sums, squares := c.x[r0*n:r1*n], c.sums[2*block*n:][:n], c.sums[(2*block+1)*n:][:n]
 	v := vectors()
 	done := v.whole(n)
 	if done > 0 {
@@ -137,7 +136,7 @@ func (c *AdaIN) measurePart(_, part int) {
 			Add(sums[done:], sums[done:], x[at+done:at+n])
 		}
 	}
-	// The mean takes the squares' place until the vectors overwrite it.
+	// The mean is kept in the place of the squares until they are written.
 	by := 1 / float32(r1-r0)
 	Scale(squares, sums, by)
 	for i := done; i < n; i++ {
@@ -153,11 +152,11 @@ func (c *AdaIN) measurePart(_, part int) {
 	}
 }
 
-func (c *AdaIN) performPart(_, part int) {
+func (c *AdaIN) performBlock(_, block int) {
 	n := c.channels
 	v := vectors()
 	done := v.whole(n)
-	for r := part * statRows; r < min((part+1)*statRows, c.rows); r++ {
+	for r := block * statRows; r < min((block+1)*statRows, c.rows); r++ {
 		x, dst := c.x[r*n:(r+1)*n], c.dst[r*n:(r+1)*n]
 		if c.act.Alpha != nil {
 			if done > 0 {

@@ -10,7 +10,7 @@ import (
 	"quern/kernels/threads"
 )
 
-func TestChannelNorm(t *testing.T) {
+func TestAdaIN(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 3))
 		for _, n := range []int{1, 8, 22, 70} {
@@ -85,7 +85,7 @@ func TestChannelActivate(t *testing.T) {
 	})
 }
 
-func BenchmarkChannelNorm(b *testing.B) {
+func BenchmarkAdaIN(b *testing.B) {
 	const rows, n = 24000, 128
 	r := rand.New(rand.NewPCG(3, 5))
 	x, gain, bias, alpha := kerneltest.Floats(r, rows*n), kerneltest.Floats(r, n), kerneltest.Floats(r, n), kerneltest.Floats(r, n)

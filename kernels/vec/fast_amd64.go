@@ -19,9 +19,9 @@ var vectorLevels = [...]vector{
 	}},
 }
 
-// exps replaces every x by eˣ, in vectors as far as they go: an element's bits
-// depend on its place and the CPU level. The assembly is called by name, not
-// through vectors, so that x may lie on the stack.
+// exps replaces every x by eˣ, in whole vectors and then one by one: an element's bits
+// depend on its index and the CPU level. The assembly is called by name, not through
+// vectors, so that x does not escape to the heap.
 func exps(x []float32) {
 	done := 0
 	switch level := isa.Current(); {
@@ -48,7 +48,7 @@ func maskMaxFast(x, bias []float32, by float32, top *float32) int {
 	return n
 }
 
-// Prefetch asks for the bytes of b, to be read soon.
+// Prefetch loads the cache lines of b, which will be read soon.
 func Prefetch(b []byte) {
 	if len(b) > 0 {
 		prefetchLines(&b[0], len(b))

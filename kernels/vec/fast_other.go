@@ -11,5 +11,5 @@ func exps(x []float32) {
 
 func maskMaxFast(_, _ []float32, _ float32, _ *float32) int { return 0 }
 
-// Prefetch is left to the processor.
+// Prefetch does nothing here.
 func Prefetch([]byte) {}

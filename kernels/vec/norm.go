@@ -8,9 +8,8 @@ import (
 // RMSNorm writes x / rms(x) · w to dst, group by group.
 //
 // dst and x have one shape, a multiple of len(w) values; dst may be x. Sums
-// are kept in float32 in an order the CPU level fixes: eight running sums or
-// more, then those, so the error is at most (len(w)/8 + 8)·2⁻²⁴ of the sum of
-// squares.
+// are float32, in an order that the CPU level fixes: eight running sums or more, which
+// are then added, so the error is at most (len(w)/8 + 8)·2⁻²⁴ of the sum of squares.
 //
 // Zhang & Sennrich, "Root Mean Square Layer Normalization", 2019, eq. 4.
 func RMSNorm(dst, x, w []float32, eps float32) {
@@ -22,12 +21,12 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 		row := x[i : i+n]
 		mean := squares(row, 0) / float32(n)
 		scale := float32(1 / math.Sqrt(float64(mean+eps)))
-		normal(dst[i:i+n], row, w, nil, 0, scale)
+		normalise(dst[i:i+n], row, w, nil, 0, scale)
 	}
 }
 
-// normal writes (x - less)·by·w + bias to dst; a nil bias is zeros.
-func normal(dst, x, w, bias []float32, less, by float32) {
+// normalise writes (x - less)·by·w + bias to dst; a nil bias is zeros.
+func normalise(dst, x, w, bias []float32, less, by float32) {
 	v := vectors()
 	done := v.whole(len(x))
 	if done > 0 {
@@ -42,8 +41,8 @@ func normal(dst, x, w, bias []float32, less, by float32) {
 }
 
 // LayerNorm writes (x - mean) / √(variance + eps) · w + bias to dst, row by row
-// of len(w) values. dst may be x; bias may be nil. Sums are kept as RMSNorm's
-// are; the variance is that of what the mean leaves.
+// of len(w) values. dst may be x; bias may be nil. Sums are those of RMSNorm;
+// the variance is computed from x - mean.
 //
 // Ba, Kiros & Hinton, "Layer Normalization", 2016, eq. 4.
 func LayerNorm(dst, x, w, bias []float32, eps float32) {
@@ -55,7 +54,7 @@ func LayerNorm(dst, x, w, bias []float32, eps float32) {
 		row := x[i : i+n]
 		mean := sum(row) / float32(n)
 		variance := squares(row, mean) / float32(n)
-		normal(dst[i:i+n], row, w, bias, mean, float32(1/math.Sqrt(float64(variance)+float64(eps))))
+		normalise(dst[i:i+n], row, w, bias, mean, float32(1/math.Sqrt(float64(variance)+float64(eps))))
 	}
 }
 

@@ -69,7 +69,7 @@ func squaresAVX512(x *float32, n int, less float32) (sum float32)
 //go:noescape
 func normalAVX512(dst, x, w, bias *float32, n int, less, by float32)
 
-// scaleMaxAVX512 multiplies n floats by by and returns the largest, n a multiple of the vector. A NaN is passed over.
+// scaleMaxAVX512 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
 //
 //go:noescape
 func scaleMaxAVX512(x *float32, n int, by float32) (top float32)
@@ -144,7 +144,7 @@ func squaresAVX2(x *float32, n int, less float32) (sum float32)
 //go:noescape
 func normalAVX2(dst, x, w, bias *float32, n int, less, by float32)
 
-// scaleMaxAVX2 multiplies n floats by by and returns the largest, n a multiple of the vector. A NaN is passed over.
+// scaleMaxAVX2 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
 //
 //go:noescape
 func scaleMaxAVX2(x *float32, n int, by float32) (top float32)

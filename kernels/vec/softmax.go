@@ -7,7 +7,7 @@ import (
 
 // Softmax replaces x by exp(x - top) / Σ exp(x - top), where top is its largest
 // value, and returns top and the sum. An exponential's relative error is below
-// 2·2⁻²³; what lies more than 87 below the largest counts as e⁻⁸⁷, which is
+// 2·2⁻²³; values more than 87 below the largest give e⁻⁸⁷, which is
 // below the last bit of any sum. Without a finite value the result is NaN.
 func Softmax(x []float32) (top, sum float32) {
 	top, sum = SoftmaxWeights(x, nil, 1)
@@ -16,8 +16,8 @@ func Softmax(x []float32) (top, sum float32) {
 }
 
 // SoftmaxWeights replaces x by exp(y - top), where y is x · by + bias and top its
-// largest value, and returns top and the sum of that: a softmax that is not
-// divided yet. bias has the length of x or is nil. Bounds are those of Softmax.
+// largest value, and returns top and the sum: a softmax without its
+// division. bias has the length of x or is nil. Bounds are those of Softmax.
 func SoftmaxWeights(x, bias []float32, by float32) (top, sum float32) {
 	if bias == nil {
 		top = ScaleMax(x, by)
@@ -37,8 +37,7 @@ func SoftmaxWeights(x, bias []float32, by float32) (top, sum float32) {
 	return top, ExpSum(x, top)
 }
 
-// ScaleMax multiplies x by by and returns the largest, -Inf where there is
-// none but NaNs.
+// ScaleMax multiplies x by by and returns the largest, -Inf if x is empty or all NaN.
 func ScaleMax(x []float32, by float32) float32 {
 	v := vectors()
 	done, top := v.whole(len(x)), float32(math.Inf(-1))

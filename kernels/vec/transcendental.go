@@ -6,9 +6,9 @@ import (
 )
 
 // Sin writes the sine of x to dst, within 3·10⁻⁷ for |x| ≤ 2²²; beyond that the
-// result means nothing. dst may be x.
+// result is undefined. dst may be x.
 //
-// The multiple of π is taken off in two parts, with fused multiplication where
+// The multiple of π is subtracted in two steps, with fused multiplication where
 // the level has it: Cody & Waite, "Software Manual for the Elementary
 // Functions", 1980, chapter 8.
 func Sin(dst, x []float32) {
@@ -19,7 +19,7 @@ func Sin(dst, x []float32) {
 }
 
 // Exp writes eˣ to dst with a relative error below 4·2⁻²³ for x from -87 to 88.
-// Beyond that the result is what is next to it, or 0 and +Inf. dst may be x.
+// Beyond that it is the result at the limit, or 0 and +Inf. dst may be x.
 func Exp(dst, x []float32) {
 	if len(dst) != len(x) {
 		panic(fmt.Sprintf("vec: Exp of %d floats into %d", len(x), len(dst)))
@@ -45,8 +45,8 @@ func Sigmoid(dst, x []float32) {
 	}
 }
 
-// pointwise does what vectors do of a function of one value and returns how
-// many that are.
+// pointwise computes the leading values that fill whole vectors by function f of the level
+// in force, and returns their number.
 func pointwise(name string, dst, x []float32, f func(*vector) func(dst, x *float32, n int)) int {
 	if len(dst) != len(x) {
 		panic(fmt.Sprintf("vec: %s of %d floats into %d", name, len(x), len(dst)))

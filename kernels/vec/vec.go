@@ -3,9 +3,9 @@
 // instance norms.
 package vec
 
-// A vector is the assembly of one CPU level; kernels/_gen has the functions'
-// words. They take a multiple of lanes; what is left over is done in Go. Nil
-// functions are done in Go, and a level has all of a group or none.
+// A vector is the assembly of one CPU level, as kernels/_gen describes its functions. They
+// take a multiple of lanes values; Go computes the rest, and all where a function is nil.
+// A level has all functions of a group or none.
 type vector struct {
 	lanes int
 
@@ -31,11 +31,11 @@ type points struct {
 	add                func(dst, x, y *float32, n int)
 }
 
-// mostPoints is how many values a pointwise kernel is given at a time: a call
-// cannot be interrupted, and the collector may be waiting.
+// mostPoints is the most values passed to a pointwise kernel at a time: assembly cannot be
+// preempted, and the garbage collector may be waiting.
 const mostPoints = 1 << 14
 
-// whole returns how many of n values vectors do, 0 where there are none.
+// whole returns the number of n values that whole vectors cover, 0 without assembly.
 func (v *vector) whole(n int) int {
 	if v.points == nil {
 		return 0

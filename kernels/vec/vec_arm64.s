@@ -5,7 +5,7 @@
 // Vector forms of act.go: the same range reduction and polynomial as exp there,
 // so the same error bound.
 
-// Instructions by register number, as in quant/neon_arm64.h, which has the rest;
+// Instructions by register number, as in dot/neon_arm64.h, which has the rest;
 // the tests of exp and SwiGLU run every one.
 #define ORR(d, n, m) WORD $(0x4ea01c00 | ((m)<<16) | ((n)<<5) | (d)) // orr Vd.16b, Vn.16b, Vm.16b
 #define AND(d, n, m) WORD $(0x4e201c00 | ((m)<<16) | ((n)<<5) | (d)) // and Vd.16b, Vn.16b, Vm.16b
@@ -57,7 +57,7 @@ GLOBL expConst<>(SB), RODATA|NOPTR, $52
 
 // EXP replaces Vx by its exponential; t, k, p and q are scratch. The power of two
 // is put on by adding to the exponent: k reaches 128 while e to the rest may be
-// below one, so only the sum has to be an exponent. Where x is no number, t's
+// below one, so only the sum has to be an exponent. Where x is NaN, t's
 // bits are not k's, and nothing is added.
 #define EXP(x, t, k, p, q) \
 	FCMEQ(q, x, x) \

@@ -14,3 +14,14 @@ func vectors() *vector {
 }
 
 var vectorLevels = [...]vector{{}, {lanes: 8, siluGate: siluGateNEON, expSum: expSumNEON}}
+
+// siluGateNEON is SiLUGate for n floats, n a positive multiple of 8.
+//
+//go:noescape
+func siluGateNEON(dst, gate, up *float32, n int)
+
+// expSumNEON replaces n floats by exp(x - top) and returns their sum, n a
+// positive multiple of 8.
+//
+//go:noescape
+func expSumNEON(x *float32, n int, top float32) (sum float32)

@@ -18,8 +18,7 @@ var (
 	ErrUnavailable = errors.New("cuda: no usable driver")
 	// ErrMemory: the device has not as much memory left.
 	ErrMemory = errors.New("cuda: out of device memory")
-	// ErrFault: a kernel or the device failed. The Context is of no use any more,
-	// but to be closed.
+	// ErrFault: a kernel or the device failed. The Context can only be closed.
 	ErrFault = errors.New("cuda: the device failed")
 )
 
@@ -39,7 +38,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// The results that mean something to quern; cuda.h, enum CUresult.
+// The results that quern distinguishes; cuda.h, enum CUresult.
 const (
 	codeMemory       = 2   // CUDA_ERROR_OUT_OF_MEMORY
 	codeDeinit       = 4   // CUDA_ERROR_DEINITIALIZED
@@ -95,9 +94,9 @@ type Info struct {
 // A Ptr is an address in a device's memory; 0 is none.
 type Ptr uint64
 
-// A Context owns everything made of it: memory, streams, events, modules and
-// graphs. It has one user at a time, who calls Enter first and stays on that
-// thread (runtime.LockOSThread) until done.
+// A Context owns everything made of it: memory, streams, events, modules and graphs. One
+// goroutine uses it at a time: it calls Enter first and stays on that thread
+// (runtime.LockOSThread) until done.
 type Context interface {
 	Enter() error
 	Memory() (free, total int64, err error)
@@ -117,8 +116,8 @@ type Context interface {
 	Close() error
 }
 
-// A Stream runs what it is given in order, while the caller goes on. Errors of
-// what runs come out of a later call.
+// A Stream runs work in order, asynchronously to the caller. A later call returns the
+// errors of that work.
 type Stream interface {
 	// Upload and Download copy from and to pinned memory, which must be left
 	// alone until they are done.

@@ -9,9 +9,9 @@ import (
 	"quern/kernels/cuda/ptxvm"
 )
 
-// A Fake is a driver for tests. Its devices interpret PTX, count memory, and do
-// the work of a stream only when somebody waits for it: whoever reads results
-// too early, or changes what is still to be uploaded, gets wrong numbers.
+// A Fake is a driver for tests. Its devices interpret PTX, count memory, and do the work
+// of a stream only when it is waited for: code that reads results too early, or changes
+// memory that is still to be uploaded, gets wrong numbers.
 type Fake struct {
 	List        []Info // its devices, which may be changed before Open
 	Unavailable error  // what Devices and Open return, when not nil
@@ -20,7 +20,7 @@ type Fake struct {
 	// Parse reads PTX, ptxvm.Parse when nil. Tests share what they parsed.
 	Parse func(ptx string) (*ptxvm.Module, error)
 
-	// Fail, when not nil, is asked before each launch; an error is a fault of the
+	// Fail, when not nil, is called before each launch; an error is a fault of the
 	// device, after which its Context does nothing.
 	Fail func(kernel string) error
 
@@ -43,8 +43,8 @@ func NewFake(n int, memory int64) *Fake {
 	return f
 }
 
-// Live counts what was made and not yet released, by kind; what a closed Context
-// took with it is released.
+// Live counts the objects made and not yet released, by kind; closing a Context releases
+// all of its objects.
 func (f *Fake) Live() map[string]int {
 	m := make(map[string]int)
 	for k, n := range f.live {
@@ -88,7 +88,7 @@ func (c *fakeContext) Enter() error {
 	if c.closed {
 		return &Error{Call: "cuCtxSetCurrent", Code: codeDestroyed, Name: "CUDA_ERROR_CONTEXT_IS_DESTROYED"}
 	}
-	return nil // as the real one, which tells of a fault where work is given
+	return nil // as the real driver, which reports a fault when work is submitted
 }
 
 func (c *fakeContext) Memory() (free, total int64, err error) {
@@ -201,7 +201,7 @@ func (m fakeModule) Kernel(name string, shared int) (Kernel, error) {
 	return k, nil
 }
 
-// A fakeStream keeps work until somebody waits.
+// A fakeStream keeps work until it is waited for.
 type fakeStream struct {
 	c         *fakeContext
 	queue     []func() error
@@ -276,7 +276,7 @@ func (s *fakeStream) Launch(k Kernel, c Launch, args []uint64) error {
 	})
 }
 
-// drain runs the stream's work up to item n of all it was ever given.
+// drain runs the stream's work up to item n, counted from its first.
 func (s *fakeStream) drain(n int) error {
 	for len(s.queue) > 0 && s.done < n && s.c.fault == nil {
 		f := s.queue[0]

@@ -41,7 +41,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// A stream's work is done when somebody waits, in order, and a graph does it again.
+// A stream's work is done in order when it is waited for, and a graph repeats it.
 func TestFakeStream(t *testing.T) {
 	f := NewFake(1, 1<<20)
 	c := must[Context](t)(f.Open(0))
@@ -117,7 +117,7 @@ func TestFakeTarget(t *testing.T) {
 	}
 }
 
-// A fault is told by every later call, and ends with the context.
+// Every later call reports a fault, until the context is closed.
 func TestFakeFault(t *testing.T) {
 	f := NewFake(1, 1<<20)
 	c := must[Context](t)(f.Open(0))

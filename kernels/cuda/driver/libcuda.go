@@ -215,7 +215,7 @@ func (m *module) Kernel(name string, shared int) (Kernel, error) {
 	if err := m.call("cuModuleGetFunction", m.kernel, uintptr(unsafe.Pointer(h)), m.handle, uintptr(unsafe.Pointer(&entry[0]))); err != nil {
 		return nil, err
 	}
-	// More than 48 KiB of dynamic shared memory has to be asked for.
+	// More than 48 KiB of dynamic shared memory must be requested.
 	if shared > 48<<10 {
 		const maxDynamic = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 		if err := m.call("cuFuncSetAttribute", m.kernelSet, *h, maxDynamic, uintptr(shared)); err != nil {

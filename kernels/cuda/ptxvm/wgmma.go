@@ -48,7 +48,7 @@ type warpgroup struct {
 	inFlight map[int]int // uses of a register as D
 }
 
-// A flight is a product nobody has waited for.
+// A flight is a product that has not been waited for yet.
 type flight struct {
 	read []int32
 	d, a []operand

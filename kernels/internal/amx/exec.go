@@ -22,14 +22,14 @@ type State struct {
 	data       [tiles][maxRows][maxBytes]byte
 }
 
-// Configured reports whether LDTILECFG came after the last TILERELEASE.
+// Configured reports whether LDTILECFG was executed after the last TILERELEASE.
 func (s *State) Configured() bool { return s.configured }
 
 // Registers are the general-purpose registers, numbered as they are encoded.
 type Registers [16]uint64
 
 // Memory is a thread's. The i-th of rows is at addr + i·stride; an error says
-// that some byte of them is not there.
+// that one of the bytes is not mapped.
 type Memory interface {
 	Read(rows [][]byte, addr, stride uint64) error
 	Write(rows [][]byte, addr, stride uint64) error
@@ -81,12 +81,12 @@ func (s *State) Exec(in Inst, r *Registers, next uint64, m Memory) *Fault {
 		s.data[in.C] = [maxRows][maxBytes]byte{}
 	case TILELOADD, TILELOADDT1:
 		var t [maxRows][maxBytes]byte // what a tile's shape leaves out becomes zero
-		if f := access(m.Read, s.part(in.C, &t), in.Mem.address(r, next), in.Mem.stride(r)); f != nil {
+		if f := access(m.Read, s.shaped(in.C, &t), in.Mem.address(r, next), in.Mem.stride(r)); f != nil {
 			return f
 		}
 		s.data[in.C] = t
 	case TILESTORED:
-		return access(m.Write, s.part(in.C, &s.data[in.C]), in.Mem.address(r, next), in.Mem.stride(r))
+		return access(m.Write, s.shaped(in.C, &s.data[in.C]), in.Mem.address(r, next), in.Mem.stride(r))
 	default:
 		return s.product(in)
 	}
@@ -121,8 +121,8 @@ func access(f func([][]byte, uint64, uint64) error, rows [][]byte, addr, stride 
 	return nil
 }
 
-// part returns the rows of t that tile i's shape has.
-func (s *State) part(i int, t *[maxRows][maxBytes]byte) [][]byte {
+// shaped returns the rows of t that tile i's shape has.
+func (s *State) shaped(i int, t *[maxRows][maxBytes]byte) [][]byte {
 	rows := make([][]byte, s.shape[i].rows)
 	for r := range rows {
 		rows[r] = t[r][:s.shape[i].bytes]
@@ -251,8 +251,8 @@ func (s *State) productBF16(out *[maxRows][maxBytes]byte, in Inst) {
 //
 // Pairs' first and second products are summed apart, in ascending order and from zero,
 // each by a fused multiply-add; then the two sums are added to each other, and that
-// to sum. All round to nearest even; subnormal numbers count as zero where they go in
-// and where they come out; no exception is raised, and MXCSR does not matter.
+// to sum. All round to nearest even; subnormal inputs and results are
+// replaced by zero; no exception is raised, and MXCSR does not matter.
 func DotBF16(sum float32, a, b []float32) float32 {
 	var sums [2]float32
 	for k := 0; k < len(a); k += 2 {

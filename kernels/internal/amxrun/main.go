@@ -6,9 +6,9 @@
 //
 // It traces the program with all its threads. Where an AMX instruction raises an
 // illegal-instruction trap, it executes the instruction on tiles it keeps for the
-// thread and lets the thread go on behind it; every other signal is passed on. To
-// the program's package isa it says through an environment variable that AMX is
-// there. A trap costs some ten microseconds, so this is for tests, not for use.
+// thread and resumes the thread after it; every other signal is passed on. An
+// environment variable tells the program's package isa that AMX is available. A trap
+// takes about ten microseconds, so this is for tests only.
 //
 // Its exit status is the program's, or 1 when no AMX instruction was executed or a
 // thread ended between LDTILECFG and TILERELEASE.
@@ -152,7 +152,7 @@ func (t *tracer) end(id int) {
 	delete(t.threads, id)
 }
 
-// resume lets a stopped thread go on. It may have been killed in the meantime.
+// resume continues a stopped thread, which may have been killed in the meantime.
 func resume(id int, signal syscall.Signal) error {
 	if err := unix.PtraceCont(id, int(signal)); err != nil && err != unix.ESRCH {
 		return fmt.Errorf("resuming thread %d: %w", id, err)
@@ -160,7 +160,7 @@ func resume(id int, signal syscall.Signal) error {
 	return nil
 }
 
-// most is how many instructions one trap may go on for.
+// most is the most instructions executed for one trap.
 const most = 256
 
 // serve executes the AMX instructions a thread has stopped at and returns the

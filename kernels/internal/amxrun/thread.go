@@ -18,8 +18,7 @@ type thread struct {
 	tiles amx.State
 }
 
-// code returns what lies at rip, up to 256 bytes and less before a page that is not
-// there.
+// code returns the bytes at rip, up to 256 and fewer before an unmapped page.
 func (th *thread) code(rip uint64) []byte {
 	const page = 4096
 	buf := make([]byte, 256)
@@ -63,7 +62,7 @@ func (th *thread) transfer(call func(int, []unix.Iovec, []unix.RemoteIovec, uint
 	return nil
 }
 
-// segv makes of the signal the thread stopped with what the kernel sends for f.
+// segv replaces the signal that the thread stopped with by the one Linux sends for f.
 func (th *thread) segv(f *amx.Fault) error {
 	const mapError, kernel = 1, 0x80 // SEGV_MAPERR, SI_KERNEL
 	var info [128]byte

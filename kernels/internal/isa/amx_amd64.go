@@ -1,6 +1,6 @@
 package isa
 
-// vectors: AMX has tiles, and the vectors of AVX512.
+// vectors returns the level whose vector kernels serve at l: AVX512 at AMX.
 func vectors(l Level) Level { return min(l, AVX512) }
 
 // Tiles reports whether AMX is in force.

@@ -13,7 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// A Level is a step on the ladder of kernels. Higher levels include lower ones.
+// A Level is a set of instructions that kernels are written for. Higher levels include
+// lower ones.
 type Level int32
 
 // Generic is plain Go and exists everywhere.
@@ -77,7 +78,7 @@ var host = detect()
 // It is the one package variable that may change after start.
 var current atomic.Int32
 
-// envErr says what is wrong with QUERN_CPU, if anything.
+// envErr is the error in QUERN_CPU, or nil.
 var envErr = fromEnv()
 
 func fromEnv() error {
@@ -105,7 +106,7 @@ func InForce() Level { return Level(current.Load()) }
 // kernels are indexed: InForce, but AVX512 at AMX, which has none of its own.
 func Current() Level { return vectors(InForce()) }
 
-// Err returns what is wrong with QUERN_CPU, nil when it is absent or sound.
+// Err returns the error in QUERN_CPU, nil when it is absent or valid.
 // Programs report it at start; the level is the host's then.
 func Err() error { return envErr }
 

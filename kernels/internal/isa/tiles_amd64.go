@@ -2,5 +2,5 @@
 
 package isa
 
-// hasTiles: how to ask for tiles is known for Linux only.
+// hasTiles reports false: permission for tiles is requested on Linux only.
 func hasTiles() bool { return false }

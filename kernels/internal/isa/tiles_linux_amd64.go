@@ -12,11 +12,11 @@ import (
 
 // EmulatorEnv names the variable in which kernels/internal/amxrun tells a program
 // that it executes AMX instructions for it: the number of the thread that traces
-// it. For tests only; a number that does not trace this process counts for nothing.
+// it. For tests only; the number of a thread that does not trace this process is ignored.
 const EmulatorEnv = "QUERN_TEST_AMX"
 
-// hasTiles reports whether this process may use tiles. The kernel gives their 8 KB
-// of state only to a process that asks for it, once and for all threads.
+// hasTiles reports whether this process may use tiles. Linux grants their 8 KB of
+// state per thread to a process that requests it, once for all its threads.
 func hasTiles() bool {
 	const requestPermission, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
 	if x := &cpu.X86; x.HasAMXTile && x.HasAMXInt8 && x.HasAMXBF16 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestEmulatorEnv: the variable alone does not make a CPU have tiles; its number
-// must be that of a tracer.
+// TestEmulatorEnv: the variable alone does not enable tiles; its number must be
+// that of the tracing thread.
 func TestEmulatorEnv(t *testing.T) {
 	if os.Getenv(EmulatorEnv) != "" {
 		t.Skip("the emulator runs this test")

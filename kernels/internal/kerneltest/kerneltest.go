@@ -1,10 +1,12 @@
-// Package kerneltest is what tests of several packages of kernels share.
+// Package kerneltest has helpers that tests of several packages of kernels share.
 package kerneltest
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"quern/kernels/internal/isa"
 )
 
 // Floats returns n normally distributed values.
@@ -24,10 +26,10 @@ func Within(t *testing.T, what string, got float32, want, bound float64) {
 	}
 }
 
-// Guard stands where nothing may be written.
+// Guard is the value of elements that must not be written.
 const Guard = 12345
 
-// Guarded returns rows of stride floats that are all guards.
+// Guarded returns rows of stride floats, all Guard.
 func Guarded(rows, stride int) []float32 {
 	f := make([]float32, rows*stride)
 	for i := range f {
@@ -39,4 +41,12 @@ func Guarded(rows, stride int) []float32 {
 // Report adds GFLOP/s to a benchmark of that many floating-point operations.
 func Report(b *testing.B, flops float64) {
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
+// NeedAMX skips a test where the CPU has no tiles.
+func NeedAMX(t testing.TB) {
+	t.Helper()
+	if isa.Host() < isa.AMX {
+		t.Skip("this CPU has no AMX; kernels/internal/amxrun runs this test without it")
+	}
 }

@@ -36,7 +36,7 @@ func dotMadeUp(n int, w, x []byte) float32 {
 	var acc float32
 	for b := range checkDot(MADE_UP, ActQ8_32, n, w, x, 32, madeUpBytes) {
 		p := w[b*madeUpBytes:]
-		y, d, _ := part32(x, b)
+		y, d, _ := actBlock(x, b)
 		var sum int32
 		for i := range 32 {
 			sum += int32(int8(p[4+i])) * int32(int8(y[i]))

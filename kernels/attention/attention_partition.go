@@ -9,24 +9,24 @@ import (
 
 // Scratch is what one worker needs to attend; see NewScratch.
 type Scratch struct {
-	group, most int // query heads that share a key head, tokens whose queries are taken together
+	group, most int // query heads that share a key head, most tokens of a tile
 	span        int
 
-	rows        int // group for every token
-	reach       []reach
-	q           []float32 // (rows, headDim)
-	quantized   []byte
-	act         []byte // q, or quantized
-	actStride   int
-	scores      []float32 // (rows, span)
-	part, total softmax
+	rows             int // queries: group for each token of the tile
+	reach            []reach
+	q                []float32 // (rows, headDim)
+	quantized        []byte
+	act              []byte // q, or quantized
+	actStride        int
+	scores           []float32 // (rows, span)
+	partition, total softmax
 }
 
 // reach is the tokens from first up to end that one token attends to.
 type reach struct{ first, end int }
 
-// A softmax is rows of a result that is not complete: Σ exp(score - top)·value,
-// and what it has to be divided by.
+// A softmax is the state of a softmax over some of the tokens, for several rows: the sums
+// Σ exp(score - top)·value and the divisors Σ exp(score - top).
 type softmax struct {
 	top, sum, out []float32
 }
@@ -43,10 +43,10 @@ func newScratch(kv *KV, group, most int) *Scratch {
 	rows := group * most
 	s := &Scratch{
 		group: group, most: most, span: kv.span(),
-		reach:  make([]reach, most),
-		q:      make([]float32, rows*kv.HeadDim),
-		scores: make([]float32, rows*kv.span()),
-		part:   newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
+		reach:     make([]reach, most),
+		q:         make([]float32, rows*kv.HeadDim),
+		scores:    make([]float32, rows*kv.span()),
+		partition: newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
 	}
 	if with := kv.Type.Layout().With; with != quant.F32 {
 		s.quantized = make([]byte, rows*quant.ActBytes(with, kv.HeadDim))
@@ -68,8 +68,9 @@ func (s *Scratch) Fits(kv *KV, group int) bool {
 // puts into q.
 func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
 
-// ask takes the queries in q, times scale: so scores need not be multiplied.
-func (s *Scratch) ask(kv *KV, scale float32) {
+// scaleQueries multiplies the queries in q by scale, which saves multiplying scores, and
+// quantises them where the kernels want that.
+func (s *Scratch) scaleQueries(kv *KV, scale float32) {
 	q, with := s.q[:s.rows*kv.HeadDim], kv.Type.Layout().With
 	vec.Scale(q, q, scale)
 	s.act, s.actStride = quant.Floats(q), 4*kv.HeadDim
@@ -79,8 +80,7 @@ func (s *Scratch) ask(kv *KV, scale float32) {
 	}
 }
 
-// clear makes f the softmax of nothing, or of sinks (group), which have no
-// value.
+// clear makes f the softmax over no tokens, or over sinks (group): scores without a value.
 func (s *Scratch) clear(f *softmax, sinks []float32) {
 	clear(f.out[:s.rows*len(f.out)/len(f.top)])
 	for i := range s.rows {
@@ -120,26 +120,26 @@ func (f *softmax) finish(rows int) {
 	}
 }
 
-// attendPart leaves the softmax of one part's tokens in s.part.
-func (kv *KV) attendPart(s *Scratch, layer, head int, table []int32, part int, o AttendOptions) {
-	s.clear(&s.part, nil)
+// attendPartition computes the softmax over one partition's tokens in s.partition.
+func (kv *KV) attendPartition(s *Scratch, layer, head int, table []int32, partition int, o AttendOptions) {
+	s.clear(&s.partition, nil)
 	span := kv.span()
-	// What any token reaches.
+	// The tokens that any query reaches.
 	all := s.reach[0]
 	for _, r := range s.reach[1 : s.rows/s.group] {
 		all = reach{min(all.first, r.first), max(all.end, r.end)}
 	}
-	from, to := max(part*kv.part(), all.first/span*span), min((part+1)*kv.part(), all.end)
+	from, to := max(partition*kv.partition(), all.first/span*span), min((partition+1)*kv.partition(), all.end)
 	for at := from; at < to; at += span {
 		kv.attendSpan(s, layer, head, table, max(at, all.first), min(at+span, to), at, o)
 	}
 }
 
 // attendSpan adds tokens lo up to hi, of the span that begins at base, to
-// s.part.
+// s.partition.
 func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, base int, o AttendOptions) {
 	size, dim := kv.BlockSize, kv.HeadDim
-	// The cache's blocks lie anywhere: what is read next is fetched on the way.
+	// Blocks are scattered over the cache, so the next one is prefetched while one is read.
 	for b := lo / size; b*size < hi; b++ {
 		skip := max(0, lo-b*size)
 		kv.scoreBlock(s, s.scores[b*size-base:], kv.keys(layer, table[b], head), skip, min(size, hi-b*size)-skip, kv.values(layer, table[b], head))
@@ -155,7 +155,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			if o.SoftCap > 0 {
 				vec.SoftCap(p, p, o.SoftCap)
 			}
-			softmaxBlock(p, s.part.out[i*dim:(i+1)*dim], &s.part.top[i], &s.part.sum[i], largest(p))
+			softmaxBlock(p, s.partition.out[i*dim:(i+1)*dim], &s.partition.top[i], &s.partition.sum[i], largest(p))
 		}
 	}
 	if both.first >= both.end {
@@ -167,7 +167,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			next = kv.keys(layer, table[b+s.span/size], head)
 		}
 		values := kv.values(layer, table[b], head)
-		// Of a query's tokens, those before the common ones, those, those after.
+		// Tokens before those that every query reaches, those themselves, tokens after.
 		c0 := min(max(both.first, b*size), (b+1)*size)
 		c1 := min(max(both.end, c0), (b+1)*size)
 		kv.addValues(s, values, b*size, b*size, c0, base, lo, hi)
@@ -175,7 +175,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			if next != nil {
 				next = next[(c0-b*size)*kv.token:]
 			}
-			kv.sumValues(s.part.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
+			kv.sumValues(s.partition.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
 		}
 		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
 	}
@@ -192,7 +192,7 @@ func (kv *KV) addValues(s *Scratch, values []byte, start, t0, t1, base, lo, hi i
 		r := s.reach[i/s.group]
 		from, to := max(r.first, lo, t0), min(r.end, hi, t1)
 		if from < to {
-			kv.sumValues(s.part.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
+			kv.sumValues(s.partition.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
 		}
 	}
 }

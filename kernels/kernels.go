@@ -5,12 +5,20 @@
 //
 // Activations are float32, row-major, one row per token. A function writes dst
 // and reads everything else; dst may be the same slice as an input only where
-// its comment says so, and never overlaps one otherwise. Lengths are the
-// caller's business: a wrong one is a bug in the caller and panics with the
-// numbers. Nothing here allocates per call or starts goroutines; work is cut
-// by the caller and spread over a threads.Pool.
+// its comment says so, and never overlaps one otherwise. A wrong
+// length is a bug of the caller and panics with the numbers. No function allocates per
+// call or starts goroutines; the caller cuts work into chunks and runs them on a
+// threads.Pool.
 //
 // The plain Go versions are the reference. Fast paths live behind
 // kernels/internal/isa levels and agree with them within the bound their
 // comments state. kernels/_gen writes the assembly.
 package kernels
+
+import "quern/kernels/internal/isa"
+
+// Level names the instruction set level in force: "generic", "avx2", "avx512", "amx".
+func Level() string { return isa.InForce().String() }
+
+// CheckLevel returns the error in QUERN_CPU, nil when it is absent or valid.
+func CheckLevel() error { return isa.Err() }

@@ -4,6 +4,14 @@ package dot
 
 import "quern/kernels/quant"
 
+type panelBuffer struct {
+	panel [panelBytes]byte
+}
+
+func dotTiles(quant.Type, *panelKernel, *panelBuffer, int, []byte, int, int, []float32, int, int) int {
+	return 0
+}
+
 func splits() bool { return false }
 
 func fillSplit([]byte, []byte, int, int, int) { panic("dot: no tiles to split for") }
@@ -11,3 +19,7 @@ func fillSplit([]byte, []byte, int, int, int) { panic("dot: no tiles to split fo
 func dotSplit(quant.Type, []float32, int, []byte, int, int, Split, []byte, int) {
 	panic("dot: no tiles")
 }
+
+func floatTilesOf(quant.Type) *floatTiles { return &floatTiles{} }
+
+func sumTilesOf(quant.Type) *sumTiles { return &sumTiles{} }
