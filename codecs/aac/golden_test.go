@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"quern/kernels/fourier"
 )
 
 // load reads a file of testdata.
@@ -111,14 +113,16 @@ func TestNoise(t *testing.T) {
 // spectrum is the energy of x in sixteen parts of its spectrum.
 func spectrum(x []float32) (e [16]float64) {
 	const n = 512
-	f := newFFT(n)
+	r := fourier.NewReal[float64](n)
+	var z [n]float64
+	bins, scratch := make([]fourier.Complex[float64], r.Bins()), make([]fourier.Complex[float64], r.Scratch())
 	for ; len(x) >= n; x = x[n/2:] {
-		var z [n]complex64
 		for i := range z {
-			z[i] = complex(x[i]*float32(math.Sin(math.Pi*(float64(i)+0.5)/n)), 0)
+			z[i] = float64(x[i]) * math.Sin(math.Pi*(float64(i)+0.5)/n)
 		}
-		for i, v := range f.run(z[:])[:n/2] {
-			e[i*len(e)/(n/2)] += float64(real(v))*float64(real(v)) + float64(imag(v))*float64(imag(v))
+		r.Forward(bins, z[:], scratch)
+		for i, v := range bins[:n/2] {
+			e[i*len(e)/(n/2)] += v.Re*v.Re + v.Im*v.Im
 		}
 	}
 	return e
