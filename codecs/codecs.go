@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"quern/codecs/internal/fault"
 )
 
 // A Decoder is a stream of audio.
@@ -36,8 +38,8 @@ type Encoder interface {
 
 // Kinds of error. Every *Error wraps one of these.
 var (
-	ErrUnsupported = errors.New("not supported")
-	ErrFormat      = errors.New("malformed")
+	ErrUnsupported = fault.ErrUnsupported
+	ErrFormat      = fault.ErrFormat
 	ErrEmpty       = errors.New("no audio in it")
 	ErrLimit       = errors.New("too large")
 )

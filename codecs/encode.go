@@ -81,10 +81,8 @@ func (e Encoding) Create(w io.Writer, rate, channels int, o EncodeOptions) (Enco
 	}
 	enc, err := e.create(w, o.Rate, channels, o)
 	if err != nil {
-		for _, option := range []error{opus.ErrOption, flac.ErrOption, mp3.ErrUnsupported} {
-			if errors.Is(err, option) {
-				return nil, fmt.Errorf("%w: %s: %w", ErrEncoding, e.Name, err)
-			}
+		if errors.Is(err, ErrUnsupported) {
+			return nil, fmt.Errorf("%w: %s: %w", ErrEncoding, e.Name, err)
 		}
 		return nil, err
 	}

@@ -13,8 +13,6 @@ import (
 	"quern/codecs/mp3"
 	"quern/codecs/mp4"
 	"quern/codecs/ogg"
-	"quern/codecs/opus"
-	"quern/codecs/vorbis"
 	"quern/codecs/wav"
 	"quern/codecs/webm"
 )
@@ -56,46 +54,37 @@ type format struct {
 	// One of these; formats of the second kind need random access.
 	open   func(r io.Reader) (Decoder, error)
 	openAt func(r io.ReaderAt, size int64) (Decoder, error)
-
-	unsupported []error // sentinels of its packages
 }
 
 // formats lists what is decoded.
 var formats = []format{
 	{
 		name: "wav", title: "WAV", match: isWAV,
-		open:        func(r io.Reader) (Decoder, error) { return wav.NewReader(r) },
-		unsupported: []error{wav.ErrUnsupported},
+		open: func(r io.Reader) (Decoder, error) { return wav.NewReader(r) },
 	},
 	{
 		name: "flac", title: "FLAC", match: prefix("fLaC"),
-		open:        func(r io.Reader) (Decoder, error) { return flac.NewReader(r) },
-		unsupported: []error{flac.ErrUnsupported},
+		open: func(r io.Reader) (Decoder, error) { return flac.NewReader(r) },
 	},
 	{
 		name: "ogg", title: "Ogg", match: prefix("OggS"),
-		open:        func(r io.Reader) (Decoder, error) { return ogg.NewReader(r) },
-		unsupported: []error{ogg.ErrUnsupported, opus.ErrUnsupported, vorbis.ErrUnsupported, flac.ErrUnsupported},
+		open: func(r io.Reader) (Decoder, error) { return ogg.NewReader(r) },
 	},
 	{
 		name: "webm", title: "WebM or Matroska", match: prefix("\x1a\x45\xdf\xa3"),
-		open:        func(r io.Reader) (Decoder, error) { return webm.NewReader(r) },
-		unsupported: []error{webm.ErrUnsupported, opus.ErrUnsupported, vorbis.ErrUnsupported, flac.ErrUnsupported, aac.ErrUnsupported, mp3.ErrUnsupported},
+		open: func(r io.Reader) (Decoder, error) { return webm.NewReader(r) },
 	},
 	{
 		name: "mp4", title: "MP4", match: isMP4,
-		openAt:      func(r io.ReaderAt, size int64) (Decoder, error) { return mp4.NewReader(r, size) },
-		unsupported: []error{mp4.ErrUnsupported, aac.ErrUnsupported, opus.ErrUnsupported, flac.ErrUnsupported, mp3.ErrUnsupported},
+		openAt: func(r io.ReaderAt, size int64) (Decoder, error) { return mp4.NewReader(r, size) },
 	},
 	{
 		name: "mp3", title: "MPEG audio", match: isMP3,
-		open:        func(r io.Reader) (Decoder, error) { return mp3.NewReader(r) },
-		unsupported: []error{mp3.ErrUnsupported},
+		open: func(r io.Reader) (Decoder, error) { return mp3.NewReader(r) },
 	},
 	{
 		name: "aac", title: "AAC", match: isADTS,
-		open:        func(r io.Reader) (Decoder, error) { return aac.NewReader(r) },
-		unsupported: []error{aac.ErrUnsupported},
+		open: func(r io.Reader) (Decoder, error) { return aac.NewReader(r) },
 	},
 }
 

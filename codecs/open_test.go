@@ -13,7 +13,16 @@ import (
 	"time"
 
 	"quern/codecs"
+	"quern/codecs/aac"
+	"quern/codecs/flac"
 	"quern/codecs/internal/audiotest"
+	"quern/codecs/mp3"
+	"quern/codecs/mp4"
+	"quern/codecs/ogg"
+	"quern/codecs/opus"
+	"quern/codecs/vorbis"
+	"quern/codecs/wav"
+	"quern/codecs/webm"
 )
 
 // readerOnly hides random access.
@@ -293,4 +302,26 @@ func must[T any](v T, err error) T {
 		panic(fmt.Sprint(err))
 	}
 	return v
+}
+
+// TestKinds has the errors of packages be of the two kinds that Open and Create
+// tell apart, with their names in the text.
+func TestKinds(t *testing.T) {
+	for _, tt := range []struct{ err, kind error }{
+		{wav.ErrFormat, codecs.ErrFormat}, {flac.ErrFormat, codecs.ErrFormat}, {ogg.ErrFormat, codecs.ErrFormat},
+		{opus.ErrFormat, codecs.ErrFormat}, {vorbis.ErrFormat, codecs.ErrFormat}, {webm.ErrFormat, codecs.ErrFormat},
+		{mp3.ErrFormat, codecs.ErrFormat}, {mp4.ErrFormat, codecs.ErrFormat}, {aac.ErrFormat, codecs.ErrFormat},
+		{wav.ErrUnsupported, codecs.ErrUnsupported}, {flac.ErrUnsupported, codecs.ErrUnsupported}, {ogg.ErrUnsupported, codecs.ErrUnsupported},
+		{opus.ErrUnsupported, codecs.ErrUnsupported}, {vorbis.ErrUnsupported, codecs.ErrUnsupported}, {webm.ErrUnsupported, codecs.ErrUnsupported},
+		{mp3.ErrUnsupported, codecs.ErrUnsupported}, {mp4.ErrUnsupported, codecs.ErrUnsupported}, {aac.ErrUnsupported, codecs.ErrUnsupported},
+		{flac.ErrOption, codecs.ErrUnsupported}, {opus.ErrOption, codecs.ErrUnsupported},
+	} {
+		if !errors.Is(tt.err, tt.kind) || tt.err.Error() == tt.kind.Error() {
+			t.Errorf("%q is not one of %q", tt.err, tt.kind)
+		}
+	}
+	_, err := codecs.Open(strings.NewReader("RIFF\x00\x00\x00\x00WAVEdata\x04\x00\x00\x00abcd"), codecs.Options{})
+	if err == nil || !strings.Contains(err.Error(), "malformed WAV: ") || strings.Count(err.Error(), "malformed") != 1 {
+		t.Errorf("error %v, want malformed WAV, and why, once", err)
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"quern/codecs/internal/fault"
 )
 
 // A Stream is the Decoder that Open returns. It keeps to the limits, turns what
@@ -132,13 +134,11 @@ func (s *Stream) explain(err error) error {
 	if s.src.err != nil || errors.Is(err, ErrLimit) || errors.Is(err, ErrEmpty) {
 		return s.src.explain(s.format.title, err)
 	}
-	for _, unsupported := range s.format.unsupported {
-		if errors.Is(err, unsupported) {
-			// "unsupported MP4: AC-3 audio" becomes "MP4 with AC-3 audio: not
-			// supported".
-			detail := strings.TrimPrefix(err.Error(), unsupported.Error()+": ")
-			return &Error{Found: s.format.title + " with " + detail, Kind: ErrUnsupported}
-		}
+	if f := (*fault.Error)(nil); errors.Is(err, ErrUnsupported) && errors.As(err, &f) {
+		// "unsupported MP4: AC-3 audio" becomes "MP4 with AC-3 audio: not
+		// supported".
+		detail := strings.TrimPrefix(err.Error(), f.Error()+": ")
+		return &Error{Found: s.format.title + " with " + detail, Kind: ErrUnsupported}
 	}
 	return &Error{Found: s.format.title, Kind: ErrFormat, Err: err}
 }

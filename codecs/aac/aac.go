@@ -9,17 +9,18 @@
 package aac
 
 import (
-	"errors"
 	"fmt"
+
+	"quern/codecs/internal/fault"
 )
 
 var (
 	// ErrFormat is wrapped by every error for input that is not AAC.
-	ErrFormat = errors.New("malformed AAC")
+	ErrFormat = fault.Malformed("AAC")
 
 	// ErrUnsupported is wrapped by every error for input of a kind that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported kind of AAC")
+	ErrUnsupported = fault.Unsupported("kind of AAC")
 
 	errShort = fmt.Errorf("%w: unit ends early", ErrFormat)
 )

@@ -10,16 +10,18 @@ import (
 	"io"
 	"time"
 
+	"quern/codecs/internal/fault"
+
 	"github.com/mewkiz/flac/frame"
 )
 
 var (
 	// ErrFormat is wrapped by every error about malformed data.
-	ErrFormat = errors.New("malformed FLAC")
+	ErrFormat = fault.Malformed("FLAC")
 
 	// ErrUnsupported is wrapped by every error about a valid stream that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported FLAC")
+	ErrUnsupported = fault.Unsupported("FLAC")
 )
 
 const (

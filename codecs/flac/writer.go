@@ -3,17 +3,17 @@ package flac
 import (
 	"crypto/md5"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"math/bits"
 
+	"quern/codecs/internal/fault"
 	"quern/codecs/pcm"
 )
 
 // ErrOption is wrapped by the error for what cannot be written.
-var ErrOption = errors.New("unsupported FLAC encoding")
+var ErrOption = fault.Unsupported("FLAC encoding")
 
 const (
 	blockSize   = 4096

@@ -5,14 +5,14 @@
 // ISO/IEC 11172-3:1993 and ISO/IEC 13818-3:1998; in comments, "the standard".
 package mp3
 
-import "errors"
+import "quern/codecs/internal/fault"
 
 var (
 	// ErrFormat marks input that is no MPEG audio, or is broken beyond use.
-	ErrFormat = errors.New("malformed MP3")
+	ErrFormat = fault.Malformed("MP3")
 	// ErrUnsupported marks valid MPEG audio that this package does not read: layers
 	// I and II, and a sample rate that changes on the way.
-	ErrUnsupported = errors.New("unsupported MPEG audio")
+	ErrUnsupported = fault.Unsupported("MPEG audio")
 )
 
 // DecoderDelay is how many samples a decoder's filter banks add in front, as

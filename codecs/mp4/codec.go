@@ -6,6 +6,7 @@ import (
 
 	"quern/codecs/aac"
 	"quern/codecs/flac"
+	"quern/codecs/internal/fault"
 	"quern/codecs/mp3"
 	"quern/codecs/opus"
 )
@@ -117,11 +118,9 @@ func wrap(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrFormat), errors.Is(err, ErrUnsupported):
 		return err
-	case errors.Is(err, aac.ErrUnsupported), errors.Is(err, mp3.ErrUnsupported),
-		errors.Is(err, opus.ErrUnsupported), errors.Is(err, flac.ErrUnsupported):
+	case errors.Is(err, fault.ErrUnsupported):
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
-	case errors.Is(err, aac.ErrFormat), errors.Is(err, mp3.ErrFormat),
-		errors.Is(err, opus.ErrFormat), errors.Is(err, flac.ErrFormat):
+	case errors.Is(err, fault.ErrFormat):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return err

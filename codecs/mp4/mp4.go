@@ -9,19 +9,20 @@ package mp4
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"quern/codecs/internal/fault"
 )
 
 var (
 	// ErrFormat is wrapped by every error about a malformed file.
-	ErrFormat = errors.New("malformed MP4")
+	ErrFormat = fault.Malformed("MP4")
 
 	// ErrUnsupported is wrapped by every error about a valid file that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported MP4")
+	ErrUnsupported = fault.Unsupported("MP4")
 
 	errShort = fmt.Errorf("%w: box ends early", ErrFormat)
 )

@@ -5,20 +5,21 @@ package ogg
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math/bits"
+
+	"quern/codecs/internal/fault"
 )
 
 var (
 	// ErrFormat is wrapped by every error about malformed data.
-	ErrFormat = errors.New("malformed Ogg")
+	ErrFormat = fault.Malformed("Ogg")
 
 	// ErrUnsupported is wrapped by every error about a valid stream that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported Ogg")
+	ErrUnsupported = fault.Unsupported("Ogg")
 )
 
 const (

@@ -1,11 +1,11 @@
 package opus
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/thesyncim/gopus"
 
+	"quern/codecs/internal/fault"
 	"quern/codecs/pcm"
 )
 
@@ -19,7 +19,7 @@ const (
 )
 
 // ErrOption is wrapped by the error for what the encoder cannot be set to.
-var ErrOption = errors.New("unsupported Opus encoding")
+var ErrOption = fault.Unsupported("Opus encoding")
 
 // Application tells the encoder what it will hear.
 type Application int

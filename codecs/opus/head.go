@@ -4,17 +4,18 @@ package opus
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
+
+	"quern/codecs/internal/fault"
 )
 
 var (
 	// ErrFormat is wrapped by every error about a malformed header or packet.
-	ErrFormat = errors.New("malformed Opus")
+	ErrFormat = fault.Malformed("Opus")
 
 	// ErrUnsupported is wrapped by every error about a valid stream that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported Opus")
+	ErrUnsupported = fault.Unsupported("Opus")
 )
 
 // Rate is the sampling rate of decoded Opus in Hz, whatever was encoded.

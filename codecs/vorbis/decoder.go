@@ -4,21 +4,21 @@ package vorbis
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/jfreymuth/vorbis"
 
+	"quern/codecs/internal/fault"
 	"quern/codecs/internal/layout"
 )
 
 var (
 	// ErrFormat is wrapped by every error about a malformed header or packet.
-	ErrFormat = errors.New("malformed Vorbis")
+	ErrFormat = fault.Malformed("Vorbis")
 
 	// ErrUnsupported is wrapped by every error about a valid stream that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported Vorbis")
+	ErrUnsupported = fault.Unsupported("Vorbis")
 )
 
 // maxChannels is the number that Vorbis gives an order to. What a packet costs

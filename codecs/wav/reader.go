@@ -9,22 +9,22 @@ package wav
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"time"
 
+	"quern/codecs/internal/fault"
 	"quern/codecs/pcm"
 )
 
 var (
 	// ErrFormat is wrapped by every error about malformed data.
-	ErrFormat = errors.New("malformed WAV")
+	ErrFormat = fault.Malformed("WAV")
 
 	// ErrUnsupported is wrapped by every error about a valid file that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported WAV")
+	ErrUnsupported = fault.Unsupported("WAV")
 )
 
 const (

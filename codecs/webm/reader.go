@@ -4,22 +4,22 @@ package webm
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"time"
 
+	"quern/codecs/internal/fault"
 	"quern/codecs/mp3"
 )
 
 var (
 	// ErrFormat is wrapped by every error about malformed data.
-	ErrFormat = errors.New("malformed WebM")
+	ErrFormat = fault.Malformed("WebM")
 
 	// ErrUnsupported is wrapped by every error about a valid file that this
 	// package does not decode.
-	ErrUnsupported = errors.New("unsupported WebM")
+	ErrUnsupported = fault.Unsupported("WebM")
 )
 
 // A Reader decodes one track: the first of audio that is marked as default, or

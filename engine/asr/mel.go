@@ -1,6 +1,10 @@
 package asr
 
-import "math"
+import (
+	"math"
+
+	"quern/kernels/fourier"
+)
 
 // Rate is the rate of the audio this package reads, in Hz.
 const Rate = 16000
@@ -24,11 +28,11 @@ type melBank struct {
 	hann    [fftSize]float64
 	first   []int       // bin each triangle begins at
 	weights [][]float32 // and its values from there on
-	fft     *fft
+	plan    *fourier.Real[float64]
 }
 
 func newMelBank(bands int) *melBank {
-	m := &melBank{bands: bands, fft: newFFT(fftSize / 2)}
+	m := &melBank{bands: bands, plan: fourier.NewReal[float64](fftSize)}
 	for i := range m.hann {
 		m.hann[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/fftSize)
 	}
@@ -96,22 +100,16 @@ const floor = 1e-10
 // frame writes log₁₀ of the power in each band of fftSize samples to dst and
 // returns the largest.
 func (m *melBank) frame(dst, x []float32) float32 {
-	// The transform of a real signal as one of half the length, with even
-	// samples for real parts and odd ones for imaginary parts.
-	const half = fftSize / 2
-	var z, f [half]complex128
-	for i := range z {
-		z[i] = complex(float64(x[2*i])*m.hann[2*i], float64(x[2*i+1])*m.hann[2*i+1])
+	var windowed [fftSize]float64
+	for i, w := range &m.hann {
+		windowed[i] = float64(x[i]) * w
 	}
-	m.fft.transform(f[:], z[:])
+	var bins [spectrum]fourier.Complex[float64]
+	var scratch [fftSize / 2]fourier.Complex[float64]
+	m.plan.Forward(bins[:], windowed[:], scratch[:])
 	var power [spectrum]float32
-	for k := range spectrum {
-		a, b := f[k%half], f[(half-k)%half]
-		b = complex(real(b), -imag(b))
-		even, odd := (a+b)*0.5, (a-b)*complex(0, -0.5)
-		// Power does not care which of the two conjugates it is.
-		v := even + odd*m.fft.turn(k)
-		power[k] = float32(real(v)*real(v) + imag(v)*imag(v))
+	for k, v := range &bins {
+		power[k] = float32(v.Re*v.Re + v.Im*v.Im)
 	}
 	top := float32(math.Inf(-1))
 	for b := range m.bands {
@@ -131,68 +129,5 @@ func (m *melBank) frame(dst, x []float32) float32 {
 func normalise(dst, x []float32, top float32) {
 	for i, v := range x {
 		dst[i] = (max(v, top-8) + 4) / 4
-	}
-}
-
-// An fft transforms sequences of one length.
-//
-// Cooley & Tukey, "An Algorithm for the Machine Calculation of Complex Fourier
-// Series", 1965, by decimation in time with the prime factors of the length.
-type fft struct {
-	n       int
-	factors []int
-	roots   []complex128 // e^(-2πi·k/2n), for turn too
-}
-
-func newFFT(n int) *fft {
-	f := &fft{n: n, roots: make([]complex128, 2*n)}
-	for i := range f.roots {
-		sin, cos := math.Sincos(-math.Pi * float64(i) / float64(n))
-		f.roots[i] = complex(cos, sin)
-	}
-	for left, p := n, 2; left > 1; p++ {
-		for left%p == 0 {
-			f.factors = append(f.factors, p)
-			left /= p
-		}
-	}
-	return f
-}
-
-// turn is e^(-πi·k/n) for k ≤ n.
-func (f *fft) turn(k int) complex128 { return f.roots[k] }
-
-// transform writes the transform of in to out, which do not overlap.
-func (f *fft) transform(out, in []complex128) { f.step(out, in, f.n, 1, f.factors) }
-
-// step transforms every stride-th of in, n of them.
-func (f *fft) step(out, in []complex128, n, stride int, factors []int) {
-	if n == 1 {
-		out[0] = in[0]
-		return
-	}
-	r := factors[0]
-	m := n / r
-	for q := range r {
-		f.step(out[q*m:(q+1)*m], in[q*stride:], m, stride*r, factors[1:])
-	}
-	unit := 2 * stride // roots a turn of 1/n takes
-	var t [8]complex128
-	for k := range m {
-		for q := range r {
-			t[q] = out[q*m+k] * f.roots[q*k*unit]
-		}
-		switch r {
-		case 2:
-			out[k], out[k+m] = t[0]+t[1], t[0]-t[1]
-		default:
-			for j := range r {
-				sum := t[0]
-				for q := 1; q < r; q++ {
-					sum += t[q] * f.roots[q*j%r*m*unit]
-				}
-				out[k+j*m] = sum
-			}
-		}
 	}
 }

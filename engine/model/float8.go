@@ -56,13 +56,8 @@ func (c *hfConfig) refuseQuantised() {
 	c.refuse("weights quantised with %q; quern reads eight-bit floats and MXFP4; use the original model, or a GGUF file of it", method)
 }
 
-// float8 gives the value of a byte of the eight-bit types.
-//
-// Micikevicius et al., "FP8 Formats for Deep Learning", 2022, table 1.
-var float8 = map[string]func(byte) float32{
-	"F8_E4M3": quant.F8ToF32,
-	"F8_E5M2": func(b byte) float32 { return quant.F16ToF32(uint16(b) << 8) }, // the upper half of an F16
-}
+// float8 are the eight-bit types as SafeTensors files call them.
+var float8 = map[string]quant.Narrow{"F8_E4M3": quant.E4M3, "F8_E5M2": quant.E5M2}
 
 // scaleNames end the names of tensors that belong to a weight or, all but the
 // first three, to activations and the cache.
@@ -101,7 +96,7 @@ func (tr *translation) readRaws() ([]*weights.Tensor, error) {
 		case err != nil:
 			return nil, err
 		case to == "":
-		case float8[r.DType] == nil:
+		case float8[r.DType] == 0:
 			return nil, fmt.Errorf("%w: tensor %s is %s; quern reads F32, F16, BF16, F8_E4M3, F8_E5M2 and MXFP4", ErrUnsupported, r.Name, r.DType)
 		default:
 			t, err := tr.float8(r, raws)
@@ -128,10 +123,9 @@ func (tr *translation) float8(r *weights.Raw, raws map[string]*weights.Raw) (*we
 		return nil, err
 	}
 	t := &weights.Tensor{Name: r.Name, Type: quant.BF16, Shape: r.Shape}
-	decode := float8[r.DType]
 	var table [256]float32
 	for i := range table {
-		table[i] = decode(byte(i))
+		table[i] = float8[r.DType].Decode(uint16(i))
 	}
 	cols := 1
 	if n := len(r.Shape); n > 0 {
@@ -214,7 +208,7 @@ func (tr *translation) scaling(r *weights.Raw, raws map[string]*weights.Raw) (*s
 func powers(r *weights.Raw) *weights.Tensor {
 	x := make([]float32, len(r.Data))
 	for i, e := range r.Data {
-		x[i] = float32(math.Ldexp(1, int(e)-127))
+		x[i] = quant.E8M0ToF32(e)
 	}
 	t := floats(r.Name, x)
 	t.Shape = r.Shape

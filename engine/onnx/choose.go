@@ -26,29 +26,38 @@ func (t *Tensor) order() func(i, j int) int {
 // compress keeps the slices of an axis, or the elements of all, whose condition
 // holds. Conditions may be fewer than slices.
 func compress(c *call) []*Tensor {
-	x, cond := c.x(0), c.x(1)
-	a := 0
-	if c.attr("axis") == nil {
-		x = x.as(x.len())
-	} else {
-		a = axis(c.int("axis", 0), len(x.Shape))
-	}
-	outer, n, inner := split(x.Shape, a)
+	x, a := c.sliced()
+	cond := c.x(1).I
 	var keep []int
-	for i, v := range cond.I[:min(len(cond.I), n)] {
+	for i, v := range cond[:min(len(cond), x.Shape[a])] {
 		if v != 0 {
 			keep = append(keep, i)
 		}
 	}
-	shape := slices.Clone(x.Shape)
-	shape[a] = len(keep)
-	out := c.blank(x.Type, shape...)
+	return one(c.along(x, a, keep, len(keep)))
+}
+
+// sliced returns the first input and the axis it is taken along: without the
+// attribute all its elements, in a row.
+func (c *call) sliced() (x *Tensor, a int) {
+	x = c.x(0)
+	if c.attr("axis") == nil {
+		return x.as(x.len()), 0
+	}
+	return x, axis(c.int("axis", 0), len(x.Shape))
+}
+
+// along returns the slices of x along an axis that list names, in dimensions
+// instead of the axis.
+func (c *call) along(x *Tensor, at int, list []int, dims ...int) *Tensor {
+	out := c.blank(x.Type, slices.Concat(x.Shape[:at], dims, x.Shape[at+1:])...)
+	outer, n, inner := split(x.Shape, at)
 	for o := range outer {
-		for i, k := range keep {
-			copyElems(out, (o*len(keep)+i)*inner, x, (o*n+k)*inner, inner)
+		for i, v := range list {
+			copyElems(out, (o*len(list)+i)*inner, x, (o*n+v)*inner, inner)
 		}
 	}
-	return one(out)
+	return out
 }
 
 // nonZero returns the positions of elements that are not zero, one a column.
@@ -164,13 +173,7 @@ func topK(c *call) []*Tensor {
 // unique returns the different slices along an axis (elements without one), the
 // first position of each, which each slice is, and how often each occurs.
 func unique(c *call) []*Tensor {
-	x := c.x(0)
-	a := 0
-	if c.attr("axis") == nil {
-		x = x.as(x.len())
-	} else {
-		a = axis(c.int("axis", 0), len(x.Shape))
-	}
+	x, a := c.sliced()
 	outer, n, inner := split(x.Shape, a)
 	order := x.order()
 	compare := func(i, j int) int {
@@ -202,14 +205,7 @@ func unique(c *call) []*Tensor {
 	for k, i := range first {
 		number[i] = int64(k)
 	}
-	shape := slices.Clone(x.Shape)
-	shape[a] = len(first)
-	out := c.blank(x.Type, shape...)
-	for o := range outer {
-		for k, i := range first {
-			copyElems(out, (o*len(first)+k)*inner, x, (o*n+i)*inner, inner)
-		}
-	}
+	out := c.along(x, a, first, len(first))
 	inverse, counts := c.zeros(onnx.Int64, n), c.zeros(onnx.Int64, len(first))
 	for i, g := range group {
 		inverse.I[i] = number[g]

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"quern/formats/onnx"
+	"quern/kernels/quant"
 )
 
 // littleEndian reports whether numbers of files can be used where they lie.
@@ -94,27 +95,17 @@ func decodeAll(dst []float32, t onnx.DType, d []byte, bits int) {
 		}
 	case onnx.Float16:
 		for i := range dst {
-			dst[i] = half(binary.LittleEndian.Uint16(d[2*i:]))
+			dst[i] = quant.F16ToF32(binary.LittleEndian.Uint16(d[2*i:]))
 		}
 	default:
 		var table [256]float32
 		for i := range 1 << bits {
-			table[i] = decode(t, uint32(i))
+			table[i] = decode(t, uint16(i))
 		}
 		for i := range dst {
 			dst[i] = table[word(d, bits, i)]
 		}
 	}
-}
-
-// half returns a float16. Its exponent is moved by a product, which makes
-// subnormals right as well.
-func half(h uint16) float32 {
-	sign, rest := uint32(h&0x8000)<<16, uint32(h&0x7fff)
-	if rest >= 0x7c00 { // infinity and NaN keep their mantissa
-		return math.Float32frombits(sign | 0x7f800000 | rest&0x3ff<<13)
-	}
-	return math.Float32frombits(sign | math.Float32bits(math.Float32frombits(rest<<13)*0x1p112))
 }
 
 // small returns element i of Raw.
@@ -171,7 +162,7 @@ func (t *Tensor) ToFile(name string) *onnx.Tensor {
 		case t.Type == onnx.Float:
 			v = uint64(math.Float32bits(t.F[i]))
 		case t.F != nil:
-			v = uint64(encode(t.Type, float64(t.F[i])))
+			v = uint64(encode(t.Type, t.F[i]))
 		case t.D != nil:
 			v = math.Float64bits(t.D[i])
 		default:

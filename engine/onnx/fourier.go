@@ -1,106 +1,164 @@
 package onnx
 
 import (
-	"math"
-	"math/bits"
-	"math/cmplx"
+	"quern/formats/onnx"
+	"quern/kernels/fourier"
 )
 
 // maxFourier bounds the length of a transform.
 const maxFourier = 1 << 24
 
-// A fourier is the discrete Fourier transform of n numbers: by halves where n
-// is a power of two, else as a convolution done by one that is.
-//
-// Cooley & Tukey, "An Algorithm for the Machine Calculation of Complex Fourier
-// Series", 1965; Bluestein, "A Linear Filtering Approach to the Computation of
-// Discrete Fourier Transform", 1970.
-type fourier struct {
-	n       int
-	turns   []complex128 // e^(-2πi·k/n) for k below n/2, where n is a power of two
-	half    *fourier     // of the convolution
-	chirp   []complex128 // e^(-πi·k²/n)
-	filter  []complex128 // the transform of its conjugate
-	scratch []complex128
+// A point is a complex number.
+type point = fourier.Complex[float64]
+
+// transforms are the Fourier transforms of a node, all of one length.
+type transforms struct {
+	plan  *fourier.Plan[float64]
+	lines [][]point // of each worker: the numbers of a transform, then scratch
 }
 
-func newFourier(n int) *fourier {
-	f := &fourier{n: n}
-	if n&(n-1) == 0 {
-		f.turns = make([]complex128, n/2)
-		for k := range f.turns {
-			f.turns[k] = cmplx.Rect(1, -2*math.Pi*float64(k)/float64(n))
-		}
-		return f
-	}
-	size := 1 << bits.Len(uint(2*n-2))
-	f.half, f.chirp, f.filter = newFourier(size), make([]complex128, n), make([]complex128, size)
-	for k := range f.chirp {
-		// k² mod 2n keeps the angle small, and with it exact.
-		f.chirp[k] = cmplx.Rect(1, -math.Pi*float64(k*k%(2*n))/float64(n))
-		f.filter[k] = cmplx.Conj(f.chirp[k])
-		if k > 0 {
-			f.filter[size-k] = f.filter[k]
-		}
-	}
-	f.half.run(f.filter, false)
-	return f
+func (c *call) transforms(n int) *transforms {
+	c.fits(onnx.Double, 2, 6*n) // the tables of a plan, at most
+	t := &transforms{plan: fourier.New[float64](n), lines: make([][]point, c.s.pool.Workers())}
+	c.fits(onnx.Double, 2*len(t.lines), n+t.plan.Scratch())
+	return t
 }
 
-// fork returns a transform for another goroutine.
-func (f *fourier) fork() *fourier {
-	c := *f
-	if f.half != nil {
-		c.scratch = make([]complex128, f.half.n)
+// line returns a worker's numbers, for run to transform. They are what the last
+// transform left.
+func (t *transforms) line(worker int) []point {
+	n := t.plan.Len()
+	if t.lines[worker] == nil {
+		t.lines[worker] = make([]point, n+t.plan.Scratch())
 	}
-	return &c
+	return t.lines[worker][:n]
 }
 
-// run transforms x in place; the inverse is divided by n.
-func (f *fourier) run(x []complex128, inverse bool) {
+// run transforms a worker's numbers and returns the result, until the next run.
+func (t *transforms) run(worker int, inverse bool) []point {
+	n := t.plan.Len()
+	x, scratch := t.lines[worker][:n], t.lines[worker][n:]
 	if inverse {
-		for i, v := range x {
-			x[i] = cmplx.Conj(v)
-		}
-		f.run(x, false)
-		for i, v := range x {
-			x[i] = cmplx.Conj(v) / complex(float64(f.n), 0)
-		}
-		return
+		return t.plan.Inverse(x, scratch)
 	}
-	if f.half != nil {
-		s := f.scratch
-		clear(s)
-		for k, v := range x {
-			s[k] = v * f.chirp[k]
-		}
-		f.half.run(s, false)
-		for k, v := range f.filter {
-			s[k] *= v
-		}
-		f.half.run(s, true)
-		for k := range x {
-			x[k] = s[k] * f.chirp[k]
-		}
-		return
+	return t.plan.Forward(x, scratch)
+}
+
+// point returns numbers i and, where width is 2, i+1 of x as one.
+func (t *Tensor) point(i, width int) point {
+	v := point{Re: t.at(i)}
+	if width == 2 {
+		v.Im = t.at(i + 1)
 	}
-	shift := 64 - bits.Len(uint(f.n-1))
-	for i := range x {
-		if f.n == 1 {
-			return
-		}
-		if j := int(bits.Reverse64(uint64(i)) >> shift); j > i {
-			x[i], x[j] = x[j], x[i]
+	return v
+}
+
+// dft is the transform along an axis of x (…, 1) or (…, 2), whose last
+// dimension is real and imaginary.
+func dft(c *call) []*Tensor {
+	x, r := c.x(0), len(c.x(0).Shape)
+	a := c.int("axis", 1)
+	if c.opset >= 20 {
+		a = -2
+		if t := c.opt(2); t != nil {
+			a = t.scalar().list()[0]
 		}
 	}
-	for size := 2; size <= f.n; size *= 2 {
-		by := f.n / size
-		for start := 0; start < f.n; start += size {
-			a, b := x[start:start+size/2], x[start+size/2:start+size]
-			for k := range a {
-				v := b[k] * f.turns[k*by]
-				a[k], b[k] = a[k]+v, a[k]-v
+	if r < 2 || x.F == nil && x.D == nil {
+		fail("%w: DFT of %v of shape %d", onnx.ErrFormat, x.Type, x.Shape)
+	}
+	if a = axis(a, r); a == r-1 || x.Shape[r-1] < 1 || x.Shape[r-1] > 2 {
+		fail("%w: DFT of axis %d of shape %d", onnx.ErrFormat, a, x.Shape)
+	}
+	inverse, oneSided := c.int("inverse", 0) != 0, c.int("onesided", 0) != 0
+	n := x.Shape[a]
+	if inverse && oneSided {
+		n = max(0, 2*(n-1))
+	}
+	if t := c.opt(1); t != nil {
+		n = t.scalar().list()[0]
+	}
+	if n < 1 || n > maxFourier {
+		fail("%w: DFT of %d", onnx.ErrUnsupported, n)
+	}
+	shape := append([]int{}, x.Shape...)
+	shape[a], shape[r-1] = n, 2
+	have := min(n, x.Shape[a]) // what is given is cut or filled with zeros
+	switch {
+	case oneSided && inverse:
+		shape[r-1] = 1
+		have = min(n/2+1, x.Shape[a])
+	case oneSided:
+		shape[a] = n/2 + 1
+	}
+	out := c.blank(x.Type, shape...)
+	width, wide := x.Shape[r-1], shape[r-1]
+	inner := count(x.Shape[a+1 : r-1])
+	t := c.transforms(n)
+	c.spreadOut(count(x.Shape[:a])*inner, func(worker, i int) {
+		o, k := i/inner, i%inner
+		line, from := t.line(worker), (o*x.Shape[a]*inner+k)*width
+		clear(line)
+		for j := range have {
+			v := x.point(from+j*inner*width, width)
+			line[j] = v
+			if inverse && oneSided && j > 0 && n-j > j { // the other half is the conjugate
+				line[n-j] = point{Re: v.Re, Im: -v.Im}
 			}
 		}
+		to := (o*shape[a]*inner + k) * wide
+		for j, v := range t.run(worker, inverse)[:shape[a]] {
+			out.put(to+j*inner*wide, v.Re)
+			if wide == 2 {
+				out.put(to+j*inner*wide+1, v.Im)
+			}
+		}
+	})
+	return one(out)
+}
+
+// stft is the transform of frames of x (batch, samples, 1 or 2) times a window.
+func stft(c *call) []*Tensor {
+	x, step, window := c.x(0), c.x(1).scalar().list()[0], c.opt(2)
+	if len(x.Shape) == 2 {
+		x = x.as(x.Shape[0], x.Shape[1], 1)
 	}
+	size := -1
+	if window != nil {
+		size = window.len()
+	}
+	if t := c.opt(3); t != nil {
+		size = t.scalar().list()[0]
+	}
+	if len(x.Shape) != 3 || x.Shape[2] < 1 || x.Shape[2] > 2 || x.F == nil && x.D == nil || step < 1 || size < 1 || size > maxFourier || window != nil && (window.len() != size || window.S != nil) {
+		fail("%w: frames of %d every %d of shape %d", onnx.ErrFormat, size, step, x.Shape)
+	}
+	bins, oneSided := size, c.int("onesided", 1) != 0
+	if oneSided {
+		bins = size/2 + 1
+	}
+	samples, width, frames := x.Shape[1], x.Shape[2], 0
+	if samples >= size {
+		frames = (samples-size)/step + 1
+	}
+	out := c.blank(x.Type, x.Shape[0], frames, bins, 2)
+	t := c.transforms(size)
+	c.spreadOut(x.Shape[0]*frames, func(worker, i int) {
+		line, from := t.line(worker), (i/frames*samples+i%frames*step)*width
+		for k := range line {
+			line[k] = x.point(from+k*width, width)
+		}
+		if window != nil {
+			for k := range line {
+				w := window.at(k)
+				line[k].Re *= w
+				line[k].Im *= w
+			}
+		}
+		for k, v := range t.run(worker, false)[:bins] {
+			out.put((i*bins+k)*2, v.Re)
+			out.put((i*bins+k)*2+1, v.Im)
+		}
+	})
+	return one(out)
 }

@@ -34,6 +34,7 @@ func TestLimits(t *testing.T) {
 		{node("Resize", "a _ _ b", "y"), []*run.Tensor{picture, ints64([]int{4}, 1, 1, 1<<13, 1<<13)}},
 		{node("Resize", "a _ _ b", "y"), []*run.Tensor{picture, ints64([]int{4}, 1, 1, 1<<27, 1)}},
 		{node("HannWindow", "a", "y"), []*run.Tensor{ints64(nil, 1<<27)}},
+		{node("DFT", "a b", "y"), []*run.Tensor{floats([]int{1, 1, 1}, 1), ints64(nil, 1<<15)}},
 		{node("Einsum", "a b", "y", &onnx.Attr{Name: "equation", S: "ij,kl->il"}), []*run.Tensor{x, y}},
 	} {
 		t.Run(tt.node.Op, func(t *testing.T) {

@@ -208,6 +208,12 @@ func TestElements(t *testing.T) {
 		{"cast to halves", "Cast", onnx.Float, []float64{65519, 65520, 0x1p-25, 0x1.8p-24}, nil, []float64{65504, inf, 0, 0x1p-23}, []*onnx.Attr{intAttr("to", int64(onnx.Float16))}},
 		{"cast to bfloat16", "Cast", onnx.Float, []float64{1.00390625, 1.01171875}, nil, []float64{1, 1.015625}, []*onnx.Attr{intAttr("to", int64(onnx.BFloat16))}},
 		{"cast to 8 bits", "Cast", onnx.Float, []float64{1000, 1.07, -0.001}, nil, []float64{448, 1.125, -0.001953125}, []*onnx.Attr{intAttr("to", int64(onnx.Float8E4M3FN))}},
+		{"cast past 8 bits", "Cast", onnx.Float, []float64{464, 465, -inf}, nil, []float64{448, nan, nan}, []*onnx.Attr{intAttr("to", int64(onnx.Float8E4M3FN)), intAttr("saturate", 0)}},
+		{"cast past E5M2", "Cast", onnx.Float, []float64{6e4, 7e4, nan}, nil, []float64{57344, inf, nan}, []*onnx.Attr{intAttr("to", int64(onnx.Float8E5M2)), intAttr("saturate", 0)}},
+		{"cast to FNUZ", "Cast", onnx.Float, []float64{-1e-9, 1000, 0.01}, nil, []float64{0, 240, 0.009765625}, []*onnx.Attr{intAttr("to", int64(onnx.Float8E4M3FNUZ))}},
+		{"cast to E2M1", "Cast", onnx.Float, []float64{2.5, -9, 0.2, 0.3}, nil, []float64{2, -6, 0, 0.5}, []*onnx.Attr{intAttr("to", int64(onnx.Float4E2M1))}},
+		{"quantise past 8 bits", "QuantizeLinear", onnx.Float, []float64{900, 896, -2}, []float64{2}, []float64{nan, 448, -1}, []*onnx.Attr{intAttr("output_dtype", int64(onnx.Float8E4M3FN)), intAttr("saturate", 0)}},
+		{"quantise to 8 bits", "QuantizeLinear", onnx.Float, []float64{900, 896, -2}, []float64{2}, []float64{448, 448, -1}, []*onnx.Attr{intAttr("output_dtype", int64(onnx.Float8E4M3FN))}},
 		{"cast to 4 bits", "Cast", onnx.Float, []float64{7.9, -9, 8}, nil, []float64{7, 7, -8}, []*onnx.Attr{intAttr("to", int64(onnx.Int4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (c *call) byRows(rows, width int, f func(from, to int)) {
 
 // settle rounds what was computed in float32 to the type of t.
 func settle(t *Tensor) *Tensor {
-	if _, ok := narrow[t.Type]; ok {
+	if narrow(t.Type) != 0 {
 		for i, v := range t.F {
 			t.F[i] = float32(round(t.Type, float64(v)))
 		}

@@ -97,15 +97,13 @@ func quantizeLinear(c *call) []*Tensor {
 	s := c.scaling(x, scale)
 	out := c.blank(typ, x.Shape...)
 	if out.F != nil { // float8 and float4
-		saturate := c.int("saturate", 1) != 0
+		saturate := c.int("saturate", 1) != 0 || typ == onnx.Float8E8M0
 		for i := range out.F {
 			v := float64(float32(x.at(i)) / float32(scale.at(s.at(i))))
-			if n := narrow[typ]; !saturate && math.Abs(v) > n.max && n.max > 6 {
-				v = beyond(typ, v)
-			} else {
-				v = round(typ, v)
+			if !saturate && math.Abs(v) > float64(narrow(typ).Largest()) { // not even where it would round to it
+				v = math.Inf(int(math.Copysign(1, v)))
 			}
-			out.F[i] = float32(v)
+			out.F[i] = float32(roundTo(typ, v, saturate))
 		}
 		return one(out)
 	}
@@ -172,15 +170,6 @@ func eights(t *Tensor) []byte {
 		b[i] = byte(v)
 	}
 	return b
-}
-
-// beyond is a number too large for a float8 that does not saturate: the infinity
-// of the type, or NaN where it has none.
-func beyond(t onnx.DType, v float64) float64 {
-	if t == onnx.Float8E5M2 {
-		return math.Inf(int(math.Copysign(1, v)))
-	}
-	return math.NaN()
 }
 
 func dequantizeLinear(c *call) []*Tensor {

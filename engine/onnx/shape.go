@@ -211,14 +211,7 @@ func gather(c *call) []*Tensor {
 		}
 		list[i] = v
 	}
-	out := c.blank(x.Type, slices.Concat(x.Shape[:at], index.Shape, x.Shape[at+1:])...)
-	inner := count(x.Shape[at+1:])
-	for o := range count(x.Shape[:at]) {
-		for i, v := range list {
-			copyElems(out, (o*len(list)+i)*inner, x, (o*n+v)*inner, inner)
-		}
-	}
-	return one(out)
+	return one(c.along(x, at, list, index.Shape...))
 }
 
 func expand(c *call) []*Tensor {

@@ -221,7 +221,7 @@ func TestF8(t *testing.T) {
 	const n = 128
 	v := make([]float32, 2*n) // two tokens, of a sequence each
 	for i := range v {
-		v[i] = quant.F8ToF32(uint8(i))
+		v[i] = quant.E4M3.Decode(uint16(i))
 		if i%3 == 1 { // between two numbers; beyond the last
 			v[i] *= 1.03
 		}

@@ -21,7 +21,7 @@ struct bf16 {
   DEVICE void put(uint8_t *p, int i, float v) { ((uint16_t *)p)[i] = (uint16_t)to_bf16(v); }
 };
 
-// f8_e4m3 converts as quant.F8ToF32 and quant.F32ToF8 do, in integers, since
+// f8_e4m3 converts as quant.E4M3 does, with saturation, in integers, since
 // only capability 8.9 has an instruction for it.
 struct f8_e4m3 {
   DEVICE int bytes(int n) { return n; }
