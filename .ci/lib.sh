@@ -83,6 +83,7 @@ YAML
     printf 'builtin: true\nmodels: [{name: quern-tiny-ear, path: "%s"}, {name: quern-tiny-ranker, path: "%s"}]\n' \
       "$fixtures/whisper/hf_tiny" "$shared/reranker" >>"$scratch/quern.yaml"
   fi
+  : >"$scratch/out" # the loop below may read it before the server's shell opens it
   QUERN_API_KEY=$key "$shared/quern" serve --config "$scratch/quern.yaml" >"$scratch/out" 2>"$scratch/log" &
   server=$!
   base=

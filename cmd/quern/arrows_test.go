@@ -86,6 +86,7 @@ var arrows = []struct {
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
 
 	{"bench/...", []string{"..."}},
+	{"examples/...", nil},
 }
 
 // only lists third-party modules that one package alone may import.
