@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"quern/kernels/fourier"
 )
 
 // Noise is another one in every decoder, but its energy is the same in every part of the
@@ -75,14 +77,16 @@ func energies(t *testing.T, name string) (all []parts) {
 // encoder stopped there.
 func spectrum(x []float32, c, channels int) (e parts) {
 	const n = 512
-	f := newFFT(n)
+	f := fourier.NewReal[float64](n)
+	z, scratch := make([]fourier.Complex[float64], f.Bins()), make([]fourier.Complex[float64], f.Scratch())
 	for ; len(x) >= n*channels; x = x[n/2*channels:] {
-		var z [n]complex64
-		for i := range z {
-			z[i] = complex(x[i*channels+c]*float32(math.Sin(math.Pi*(float64(i)+0.5)/n)), 0)
+		var w [n]float64
+		for i := range w {
+			w[i] = float64(x[i*channels+c]) * math.Sin(math.Pi*(float64(i)+0.5)/n)
 		}
-		for i, v := range f.run(z[:])[:n/2/16*len(e)] {
-			e[i/(n/2/16)] += float64(real(v))*float64(real(v)) + float64(imag(v))*float64(imag(v))
+		f.Forward(z, w[:], scratch)
+		for i, v := range z[:n/2/16*len(e)] {
+			e[i/(n/2/16)] += v.Re*v.Re + v.Im*v.Im
 		}
 	}
 	for i := range e {
