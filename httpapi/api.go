@@ -37,7 +37,7 @@ type Engine interface {
 	Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error)
 	Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error)
 	Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error)
-	Detokenize(ctx context.Context, model string, ids []token.ID) (string, error)
+	Detokenize(ctx context.Context, model string, ids []token.ID) (iter.Seq[[]byte], error)
 	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
 	Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error]
 	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)

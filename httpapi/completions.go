@@ -103,12 +103,19 @@ func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
 	for i, p := range r.prompts {
 		r.echoed[i] = p.Text
 		if p.Tokens != nil {
-			s, err := e.Detokenize(ctx, model, p.Tokens)
+			text, err := e.Detokenize(ctx, model, p.Tokens)
 			if err != nil {
 				return classify(ctx, err)
 			}
-			r.echoed[i] = s
-			if total += len(s); total > maxEcho {
+			var b strings.Builder
+			for piece := range text {
+				b.Write(piece)
+			}
+			if ctx.Err() != nil {
+				return classify(ctx, ctx.Err())
+			}
+			r.echoed[i] = b.String()
+			if total += b.Len(); total > maxEcho {
 				return fail(codeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts or leave it out", maxEcho)
 			}
 		}
