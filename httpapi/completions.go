@@ -89,8 +89,8 @@ func (r *textRequest) requests(d engine.Sampling, model string) []engine.Generat
 	return reqs
 }
 
-// maxEcho bounds the text of echoed prompts: a token of a few digits may stand
-// for more than a hundred bytes.
+// maxEcho bounds the text of echoed prompts, each of which is answered n times: a
+// token of a few digits may stand for more than a hundred bytes.
 const maxEcho = 64 << 20
 
 // spell finds the text an echoed prompt shows.
@@ -115,9 +115,9 @@ func (r *textRequest) spell(ctx context.Context, e Engine, model string) error {
 				return classify(ctx, ctx.Err())
 			}
 			r.echoed[i] = b.String()
-			if total += b.Len(); total > maxEcho {
-				return fail(codeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts or leave it out", maxEcho)
-			}
+		}
+		if total += len(r.echoed[i]) * r.sampling.n; total > maxEcho {
+			return fail(codeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
 		}
 	}
 	return nil

@@ -121,3 +121,18 @@ func TestTokensAreNotHeld(t *testing.T) {
 		}
 	}
 }
+
+// A prompt is echoed as often as there are choices.
+func TestEchoIsBoundedByChoices(t *testing.T) {
+	w := &wordy{tokens: make([]token.ID, 1<<20), piece: func(token.ID) []byte { return []byte("eight by") }}
+	s := newServer(t, httpapi.Options{Engine: w})
+	for _, prompt := range []string{`[[1],[2]]`, `"` + strings.Repeat("a", 9<<20) + `"`} {
+		r := post(t, s, "/v1/completions", `{"prompt":`+prompt+`,"echo":true,"n":8}`)
+		if r.StatusCode != 400 { // not shown, it would be long
+			r.Body.Close()
+			t.Errorf("status %d for %.9s", r.StatusCode, prompt)
+			continue
+		}
+		wantFailure(t, r, 400, "invalid_value", "echo")
+	}
+}
