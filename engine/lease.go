@@ -31,8 +31,11 @@ type Lease interface {
 	Rerank(ctx context.Context, r RerankRequest) (RerankResult, error)
 	// Tokenize shows the tokens of a prompt, however long it is.
 	Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error)
-	// Detokenize returns the text of tokens, control tokens spelled out.
-	Detokenize(ctx context.Context, ids []token.ID) (string, error)
+	// Detokenize returns the text of tokens, control tokens spelled out, in pieces of
+	// whole characters. They are made as they are read, which may be more than once
+	// and when the lease is over; a piece lasts until the next. The text breaks off
+	// when ctx ends.
+	Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error)
 	// Transcribe writes down what is said in the source, segment by segment.
 	Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[Segment, error]
 	// Speak renders a text, the first utterance first.

@@ -123,13 +123,12 @@ type Timings struct {
 type TokenizeRequest struct {
 	Prompt     Prompt // Messages or Text
 	AddSpecial bool   // add BOS/EOS as the tokenizer says (Text only)
-	Pieces     bool   // the result's Pieces are wanted
 }
 
 // A TokenizeResult is a tokenised prompt.
 type TokenizeResult struct {
 	Tokens  []token.ID
-	Pieces  [][]byte // the bytes of each token, where asked for
-	Text    string   // of Messages: the prompt as the model sees it, control tokens spelled out
-	Context int      // the model's context length
+	Bytes   func(token.ID) []byte // of a token of the model; for reading only, also when the model is gone
+	Text    string                // of Messages: the prompt as the model sees it, control tokens spelled out
+	Context int                   // the model's context length
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"quern/httpapi/spool"
 )
 
 // A body too large is read on for at most this much, so that a client that is
@@ -19,6 +21,7 @@ const (
 
 // readBody reads the whole body, at most limit bytes also when inflated.
 // Reading to the end is what makes net/http notice a client that leaves.
+// A large body waits for its share of what all large ones may take.
 func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	tooLarge := fail(codeTooLarge, "", "the body is larger than limits.json_body (%d bytes); send less or raise the limit", limit)
 	tooLarge.unread = true
@@ -41,17 +44,48 @@ func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	// A length the client claims is believed only as far as it costs little.
 	b.Grow(int(min(max(c.r.ContentLength, 0), 1<<20)) + bytes.MinRead)
-	if _, err := b.ReadFrom(src); err != nil {
+	if _, err := b.ReadFrom(io.LimitReader(src, largeBody+1)); err != nil {
+		return nil, a.bodyError(c, body, err, tooLarge)
+	}
+	if b.Len() <= largeBody {
+		c.w.rc.SetReadDeadline(time.Time{})
+		return b.Bytes(), nil
+	}
+	file := a.temp.New()
+	defer file.Close()
+	if _, err := io.Copy(file, io.MultiReader(&b, src)); err != nil {
 		return nil, a.bodyError(c, body, err, tooLarge)
 	}
 	c.w.rc.SetReadDeadline(time.Time{})
-	return b.Bytes(), nil
+	return a.readLarge(c, file)
+}
+
+// readLarge returns what file holds of a large body, once there is a share for it.
+// Those who send slowly hold no share, and those who wait hold no memory.
+func (a *API) readLarge(c *call, file *spool.Spool) ([]byte, error) {
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
+	defer cancel()
+	share, err := a.bodies.Take(ctx, int(file.Size()))
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	c.w.share = share
+	b := make([]byte, file.Size())
+	if n, err := file.ReadAt(b, 0); n < len(b) {
+		return nil, err
+	}
+	return b, nil
 }
 
 var errTooLarge = errors.New("body too large")
 
 func (a *API) bodyError(c *call, body *idleReader, err error, tooLarge *apiError) error {
+	var disk *spool.Error
 	switch {
+	case errors.As(err, &disk):
+		full := fromSpool(disk)
+		full.unread = true
+		return full
 	case errors.Is(err, errTooLarge):
 		return tooLarge
 	case errors.Is(body.err, os.ErrDeadlineExceeded):
@@ -113,25 +147,18 @@ func (r *countReader) Read(p []byte) (int, error) {
 
 // Parsed, a body of many small values takes about ten times its size. Bodies
 // larger than largeBody therefore share a budget of a few of the largest, from
-// when they are read to when the answer begins, or ends if it is as large.
+// when they are there to when the answer begins, or ends if it is as large. Until
+// then they are kept as uploads are, out of memory.
 const (
 	largeBody   = 1 << 20
 	bodyBudgets = 4 // bodies of the largest size
 )
 
-// readObject reads a body that is one JSON object. A large one waits for its
-// share of what all large ones may take.
+// readObject reads a body that is one JSON object.
 func (a *API) readObject(c *call) (*object, error) {
 	b, err := a.readBody(c, a.o.JSONBody)
 	if err != nil {
 		return nil, err
-	}
-	if len(b) > largeBody {
-		ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-		defer cancel()
-		if c.w.share, err = a.bodies.Take(ctx, len(b)); err != nil {
-			return nil, classify(ctx, err)
-		}
 	}
 	return parseObject(b)
 }

@@ -89,8 +89,8 @@ func (r *textRequest) requests(d engine.Sampling) []engine.GenerateRequest {
 	return reqs
 }
 
-// maxEcho bounds the text of echoed prompts: a token of a few digits may stand
-// for more than a hundred bytes.
+// maxEcho bounds the text of echoed prompts, each of which is answered n times: a
+// token of a few digits may stand for more than a hundred bytes.
 const maxEcho = 64 << 20
 
 // spell finds the text an echoed prompt shows.
@@ -103,14 +103,21 @@ func (r *textRequest) spell(ctx context.Context, l engine.Lease) error {
 	for i, p := range r.prompts {
 		r.echoed[i] = p.Text
 		if p.Tokens != nil {
-			s, err := l.Detokenize(ctx, p.Tokens)
+			text, err := l.Detokenize(ctx, p.Tokens)
 			if err != nil {
 				return classify(ctx, err)
 			}
-			r.echoed[i] = s
-			if total += len(s); total > maxEcho {
-				return fail(codeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts or leave it out", maxEcho)
+			var b strings.Builder
+			for piece := range text {
+				b.Write(piece)
 			}
+			if ctx.Err() != nil {
+				return classify(ctx, ctx.Err())
+			}
+			r.echoed[i] = b.String()
+		}
+		if total += len(r.echoed[i]) * r.sampling.n; total > maxEcho {
+			return fail(codeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
 		}
 	}
 	return nil

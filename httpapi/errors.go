@@ -154,7 +154,7 @@ func fromEngine(e *engine.Error) *apiError {
 	return out
 }
 
-// fromSpool says why an upload or an answer could not be kept.
+// fromSpool says why an upload, a large body or an answer could not be kept.
 func fromSpool(e *spool.Error) *apiError {
 	const instead = "send a shorter request, or ask for a stream"
 	out := fail(codeOutOfDisk, "", "the server cannot write its temporary files; its log says why")

@@ -106,7 +106,7 @@ type actions interface {
 	Embed(context.Context, engine.EmbedRequest) (engine.EmbedResult, error)
 	Rerank(context.Context, engine.RerankRequest) (engine.RerankResult, error)
 	Tokenize(context.Context, engine.TokenizeRequest) (engine.TokenizeResult, error)
-	Detokenize(context.Context, []token.ID) (string, error)
+	Detokenize(context.Context, []token.ID) (iter.Seq[[]byte], error)
 	Transcribe(context.Context, engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
 	Speak(context.Context, engine.SpeakRequest) iter.Seq2[engine.Speech, error]
 }
@@ -467,16 +467,13 @@ func (f *fake) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedRe
 
 func (f *fake) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
 	ids, text := f.prompt(r.Prompt)
-	res := engine.TokenizeResult{Tokens: ids, Text: text, Context: fakeContext}
-	for _, id := range ids {
-		res.Pieces = append(res.Pieces, []byte(f.word(id)))
-	}
-	return res, ctx.Err()
+	spell := func(id token.ID) []byte { return []byte(f.word(id)) }
+	return engine.TokenizeResult{Tokens: ids, Bytes: spell, Text: text, Context: fakeContext}, ctx.Err()
 }
 
-func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (string, error) {
+func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error) {
 	_, text := f.prompt(engine.Prompt{Tokens: ids})
-	return text, ctx.Err()
+	return slices.Values([][]byte{[]byte(text)}), ctx.Err()
 }
 
 func (f *fake) Stats() engine.Stats {

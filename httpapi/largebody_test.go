@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,20 @@ func TestLargeBodies(t *testing.T) {
 		if n := inside.Load(); n != 4 {
 			t.Errorf("%d large bodies are in work, want 4", n)
 		}
+		kept := func() int {
+			w := httptest.NewRecorder()
+			a.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1/metrics", nil))
+			_, after, _ := strings.Cut(w.Body.String(), "\ntemp_bytes ")
+			n, _, _ := strings.Cut(after, "\n")
+			f, err := strconv.ParseFloat(n, 64)
+			if err != nil {
+				t.Error(err)
+			}
+			return int(f)
+		}
+		if n := kept(); n < 2*len(long) || n >= 3*len(long) {
+			t.Errorf("%d bytes are kept out of memory, want the two bodies that wait, of %d", n, len(long))
+		}
 		if w := ask(t.Context(), "short"); w.Code != 200 {
 			t.Errorf("a small body beside them: %d %s", w.Code, w.Body)
 		}
@@ -70,6 +85,9 @@ func TestLargeBodies(t *testing.T) {
 		synctest.Wait()
 		if w := ask(t.Context(), long); w.Code != 200 || done.Load() != 6 {
 			t.Errorf("afterwards: %d %s, %d done", w.Code, w.Body, done.Load())
+		}
+		if n := kept(); n != 0 {
+			t.Errorf("%d bytes are still kept", n)
 		}
 	})
 }
@@ -112,4 +130,17 @@ func TestLargeAnswers(t *testing.T) {
 			t.Errorf("%d of 5 answers were written", begun.Load())
 		}
 	})
+}
+
+// A large body that cannot be kept is refused with what to change, and leaves nothing.
+func TestLargeBodiesAreCounted(t *testing.T) {
+	const limit = 2 << 20
+	s := newServer(t, httpapi.Options{JSONBody: 2 * limit, TempFiles: limit})
+	for range 3 {
+		r := post(t, s, "/tokenize", `{"prompt":"`+strings.Repeat("a", limit)+`"}`)
+		wantFailure(t, r, 503, "out_of_disk", "")
+	}
+	if r := post(t, s, "/tokenize", `{"prompt":"`+strings.Repeat("a", limit-100)+`"}`); r.StatusCode != 200 {
+		t.Errorf("status %d of what there is room for", r.StatusCode)
+	}
 }

@@ -48,7 +48,7 @@ func newMetrics(e Engine, temp *spool.Pool, vllm bool, log *slog.Logger) *metric
 		m.audio.WithLabelValues(d) // so that both are there from the start
 	}
 	reg.MustRegister(m.requests, m.audio, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "temp_bytes", Help: "Uploads and answers kept for requests under way, in memory or temporary files.",
+		Name: "temp_bytes", Help: "Uploads, large bodies and answers kept for requests under way, in memory or temporary files.",
 	}, func() float64 { return float64(temp.Used()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if vllm {

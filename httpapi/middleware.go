@@ -291,6 +291,33 @@ func (a *API) writeSized(c *call, mime string, size int64, fill func(io.Writer) 
 	return w.Flush()
 }
 
+// writeMade answers with the JSON that write writes. That is called twice, for its size
+// and for itself, so that none of it is kept. What it writes is whole unless ctx ended.
+func (a *API) writeMade(ctx context.Context, c *call, write func(*bufio.Writer)) error {
+	var size counter
+	w := bufio.NewWriterSize(&size, 64<<10)
+	write(w)
+	w.Flush()
+	if ctx.Err() != nil {
+		return classify(ctx, ctx.Err())
+	}
+	return a.writeSized(c, "application/json", int64(size), func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		if write(b); ctx.Err() != nil {
+			return errGone
+		}
+		return b.Flush()
+	})
+}
+
+// A counter counts the bytes written to it.
+type counter int64
+
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
+}
+
 // An answer is a response whose failed writes say that the client left.
 type answer struct{ w *response }
 
@@ -311,4 +338,22 @@ func marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// appendString appends a JSON string that says text, which is valid UTF-8.
+func appendString[T string | []byte](b []byte, text T) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for i := range len(text) {
+		switch ch := text[i]; {
+		case ch < ' ':
+			b = append(b, `\u00`...)
+			b = append(b, hex[ch>>4], hex[ch&15])
+		case ch == '"', ch == '\\':
+			b = append(b, '\\', ch)
+		default:
+			b = append(b, ch)
+		}
+	}
+	return append(b, '"')
 }

@@ -51,15 +51,9 @@ func (a *API) readForm(c *call) (_ *form, err error) {
 	var disk *spool.Error
 	var known *apiError
 	switch {
-	case errors.As(err, &disk):
-		full := fromSpool(disk)
-		full.unread = true
-		return nil, full
 	case errors.As(err, &known):
 		return nil, known
-	case errors.Is(err, errTooLarge):
-		return nil, tooLarge
-	case body.err != nil && body.err != io.EOF:
+	case errors.As(err, &disk), errors.Is(err, errTooLarge), body.err != nil && body.err != io.EOF:
 		return nil, a.bodyError(c, body, err, tooLarge)
 	}
 	return nil, fail(codeInvalidValue, "", "the multipart body is malformed: %v", err)

@@ -285,7 +285,7 @@ func (v value) integer(lo, hi int64) int64 {
 			v.wrong("an integer")
 			return 0
 		case ferr != nil || math.Abs(f) > 1<<53:
-			v.invalid("must be between %d and %d, got %.40s", lo, hi, v.raw)
+			v.invalid("is too large a number: %.40s", v.raw)
 			return 0
 		}
 		n = int64(f)

@@ -62,10 +62,24 @@ func straysOf(at func(string) string, names func(func(string) bool), known map[s
 	return out
 }
 
+// foreign are fields of other servers and of their clients that look like slips of ours
+// and are none. Who sends them means what they say.
+var foreign = map[string]bool{
+	"do_stream":   true, // Z.ai
+	"mode":        true, // text-generation-webui: chat or instruct
+	"models":      true, // OpenRouter: what to fall back to
+	"to_language": true, // vLLM: what to translate into
+	"top_a":       true, // KoboldCpp, OpenRouter
+	"top_k":       true, // beside top_n of /rerank
+	"top_p":       true,
+	"typ_p":       true, // llama.cpp, for typical_p
+	"typical":     true, // KoboldCpp, for typical_p
+}
+
 // meant returns the known field that name is most likely a slip of: the same but for
 // case and punctuation, or one letter away, or two if it is long. "" is none.
 func meant(name string, known map[string]bool) string {
-	if len(name) > maxStrayName {
+	if len(name) > maxStrayName || foreign[name] {
 		return ""
 	}
 	word := letters(name)

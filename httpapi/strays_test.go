@@ -43,6 +43,15 @@ func TestNearMissesAreNamed(t *testing.T) {
 			return chat(`"chat_template_kwargs":{"enable_thinkin":true,"max_token":1},"metadata":{"stops":1},"logit_bias":{"12345":1,"12346":1}`)
 		}, nil},
 		{"only unknown", func(*testing.T) *http.Request { return chat(`"num_ctx":1,"x":2,"from_the_future":[1]`) }, nil},
+		{"of another server", func(*testing.T) *http.Request {
+			return chat(`"models":["a"],"mode":"chat","top_a":1,"typ_p":1,"typical":1,"do_stream":false`)
+		}, nil},
+		{"of another server's rerank", func(*testing.T) *http.Request {
+			return jsonRequest("/v1/rerank", `{"query":"a","documents":["b"],"top_k":1,"top_p":1,"top_a":1}`)
+		}, nil},
+		{"of another server's transcription", func(t *testing.T) *http.Request {
+			return formRequest(t, "/v1/audio/transcriptions", map[string]string{"model": earModel, "to_language": "en"})
+		}, nil},
 		{"of another endpoint", func(*testing.T) *http.Request { return chat(`"echoes":true,"best_off":2`) }, nil},
 		{"in its endpoint", func(*testing.T) *http.Request {
 			return jsonRequest("/v1/completions", `{"prompt":"a","best_off":2,"promt":1}`)

@@ -1,6 +1,12 @@
 package httpapi
 
 import (
+	"bufio"
+	"fmt"
+	"iter"
+	"strconv"
+	"unicode/utf8"
+
 	"quern/engine"
 	"quern/engine/token"
 )
@@ -15,7 +21,7 @@ func (a *API) tokenize(c *call) error {
 	}
 	model := o.str("model")
 	r := engine.TokenizeRequest{AddSpecial: o.boolean("add_special_tokens", true)}
-	r.Pieces = o.boolean("return_token_strs", false)
+	pieces := o.boolean("return_token_strs", false)
 	switch {
 	case o.has("messages"):
 		r.Prompt.Messages = readMessages(o)
@@ -42,18 +48,39 @@ func (a *API) tokenize(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Tokens  any      `json:"tokens"`
-		Count   int      `json:"count"`
-		Context int      `json:"max_model_len"`
-		Strings []string `json:"token_strs,omitempty"`
-	}{Tokens: list(res.Tokens), Count: len(res.Tokens), Context: res.Context}
-	if r.Pieces {
-		for _, p := range res.Pieces {
-			out.Strings = append(out.Strings, tokenText(p))
+	return a.writeMade(c.r.Context(), c, func(w *bufio.Writer) {
+		w.WriteString(`{"tokens":`)
+		writeList(w, res.Tokens, func(b []byte, id token.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })
+		fmt.Fprintf(w, `,"count":%d,"max_model_len":%d`, len(res.Tokens), res.Context)
+		if pieces {
+			w.WriteString(`,"token_strs":`)
+			writeList(w, res.Tokens, func(b []byte, id token.ID) []byte { return appendToken(b, res.Bytes(id)) })
 		}
+		w.WriteString("}\n")
+	})
+}
+
+// appendToken appends a JSON string that says the bytes of a token.
+func appendToken(b, piece []byte) []byte {
+	if utf8.Valid(piece) {
+		return appendString(b, piece)
 	}
-	return a.writeJSON(c, 200, out)
+	return appendString(b, tokenText(piece))
+}
+
+// writeList writes a JSON array.
+func writeList[T any](w *bufio.Writer, list []T, spell func([]byte, T) []byte) {
+	w.WriteByte('[')
+	var b []byte
+	for i, v := range list {
+		b = b[:0]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = spell(b, v)
+		w.Write(b)
+	}
+	w.WriteByte(']')
 }
 
 func (a *API) detokenize(c *call) error {
@@ -78,8 +105,21 @@ func (a *API) detokenize(c *call) error {
 	if err != nil {
 		return classify(ctx, err)
 	}
-	return a.writeJSON(c, 200, struct {
-		Prompt  string `json:"prompt"`  // vLLM's name
-		Content string `json:"content"` // llama-server's
-	}{text, text})
+	return a.writeMade(ctx, c, func(w *bufio.Writer) {
+		w.WriteString(`{"prompt":"`) // vLLM's name
+		writeText(w, text)
+		w.WriteString(`","content":"`) // llama-server's
+		writeText(w, text)
+		w.WriteString("\"}\n")
+	})
+}
+
+// writeText writes what is between the quotes of a JSON string. Its pieces are whole
+// characters.
+func writeText(w *bufio.Writer, pieces iter.Seq[[]byte]) {
+	var b []byte
+	for p := range pieces {
+		b = appendString(b[:0], p)
+		w.Write(b[1 : len(b)-1])
+	}
 }

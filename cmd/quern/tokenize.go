@@ -74,10 +74,18 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 	defer e.Close()
 	defer lease.Release()
 	if o.decode {
-		text, err := lease.Detokenize(ctx, ids)
+		pieces, err := lease.Detokenize(ctx, ids)
 		if err != nil {
 			return err
 		}
+		var b strings.Builder
+		for p := range pieces {
+			b.Write(p)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		text := b.String()
 		if o.json {
 			return writeJSON(a.out, map[string]any{"text": text})
 		}
@@ -87,7 +95,6 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 	r, err := lease.Tokenize(ctx, engine.TokenizeRequest{
 		Prompt:     engine.Prompt{Text: text},
 		AddSpecial: !o.noSpecial,
-		Pieces:     true,
 	})
 	if err != nil {
 		return err
@@ -126,14 +133,15 @@ func (a *app) printTokens(r engine.TokenizeResult, o tokenizeOptions) error {
 			Count  int     `json:"count"`
 			Tokens []entry `json:"tokens"`
 		}{len(r.Tokens), []entry{}}
-		for i, id := range r.Tokens {
+		for _, id := range r.Tokens {
+			piece := r.Bytes(id)
 			// A list of numbers: a piece need not be valid UTF-8, and the string
 			// beside it then shows a replacement character.
-			bytes := make([]int, len(r.Pieces[i]))
-			for j, c := range r.Pieces[i] {
+			bytes := make([]int, len(piece))
+			for j, c := range piece {
 				bytes[j] = int(c)
 			}
-			out.Tokens = append(out.Tokens, entry{id, string(r.Pieces[i]), bytes})
+			out.Tokens = append(out.Tokens, entry{id, string(piece), bytes})
 		}
 		return writeJSON(a.out, out)
 	case o.ids:
@@ -145,8 +153,8 @@ func (a *app) printTokens(r engine.TokenizeResult, o tokenizeOptions) error {
 		}
 		b.WriteByte('\n')
 	default:
-		for i, id := range r.Tokens {
-			fmt.Fprintf(&b, "%8d  %q\n", id, r.Pieces[i])
+		for _, id := range r.Tokens {
+			fmt.Fprintf(&b, "%8d  %q\n", id, r.Bytes(id))
 		}
 		fmt.Fprintf(&b, "%d tokens\n", len(r.Tokens))
 	}

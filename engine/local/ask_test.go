@@ -58,8 +58,8 @@ func (e *Engine) Tokenize(ctx context.Context, model string, r engine.TokenizeRe
 	return with(ctx, e, model, "", func(l engine.Lease) (engine.TokenizeResult, error) { return l.Tokenize(ctx, r) })
 }
 
-func (e *Engine) Detokenize(ctx context.Context, model string, ids []token.ID) (string, error) {
-	return with(ctx, e, model, "", func(l engine.Lease) (string, error) { return l.Detokenize(ctx, ids) })
+func (e *Engine) Detokenize(ctx context.Context, model string, ids []token.ID) (iter.Seq[[]byte], error) {
+	return with(ctx, e, model, "", func(l engine.Lease) (iter.Seq[[]byte], error) { return l.Detokenize(ctx, ids) })
 }
 
 func (e *Engine) Transcribe(ctx context.Context, model string, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {

@@ -37,13 +37,13 @@ func TestUsersCannotSpellRoles(t *testing.T) {
 	e := open(t, engine.Options{})
 	count := func(text string) int {
 		t.Helper()
-		res, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: user(text), Pieces: true})
+		res, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: user(text)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		for _, p := range res.Pieces {
-			if string(p) == "<|im_start|>" {
+		for _, id := range res.Tokens {
+			if string(res.Bytes(id)) == "<|im_start|>" {
 				n++
 			}
 		}

@@ -89,8 +89,13 @@ func TestEncodingStops(t *testing.T) {
 			return err
 		},
 		"tokens": func(ctx context.Context) error {
-			_, err := e.Detokenize(ctx, "", ids)
-			return err
+			text, err := e.Detokenize(ctx, "", ids)
+			if err != nil {
+				return err
+			}
+			for range text {
+			}
+			return ctx.Err()
 		},
 	} {
 		whole := &counted{Context: t.Context()}

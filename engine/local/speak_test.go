@@ -319,7 +319,8 @@ func TestVoiceAliases(t *testing.T) {
 		t.Errorf("George is %+v", v)
 	}
 	for _, tt := range []struct{ alias, to, want string }{
-		{"bob", "am_bob", "am_bob"},
+		{"bob", "am_bob", `alias "bob": there is no voice "am_bob"; there is af_bella`},
+		{"", "af_bella", "an alias has no name"},
 		{"bob", "af_bella(2)+am_bob", "am_bob"},
 		{"af_bella", "af_sky", "is a voice itself"},
 	} {

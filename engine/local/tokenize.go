@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"iter"
 
 	"quern/engine"
 	"quern/engine/token"
@@ -14,7 +15,7 @@ func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 		return engine.TokenizeResult{}, err
 	}
 	defer done()
-	res := engine.TokenizeResult{Context: m.Context}
+	res := engine.TokenizeResult{Context: m.Context, Bytes: m.Vocab.Bytes}
 	if r.Prompt.Messages != nil {
 		c, err := m.converse(ctx, &r.Prompt)
 		if err != nil {
@@ -36,12 +37,6 @@ func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 			return engine.TokenizeResult{}, err
 		}
 	}
-	if r.Pieces {
-		res.Pieces = make([][]byte, len(res.Tokens))
-		for i, id := range res.Tokens {
-			res.Pieces[i] = m.Vocab.Bytes(id)
-		}
-	}
 	return res, nil
 }
 
@@ -49,35 +44,42 @@ func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 // may stand for more than a hundred bytes.
 const maxSpelled = 64 << 20
 
+// spelled is about how many bytes of text are handed on at once.
+const spelled = 16 << 10
+
 // Detokenize implements engine.Lease.
-func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (string, error) {
+func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error) {
 	m, done, err := use[*textModel](l, "", nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer done()
 	if err := m.known(ids, "tokens"); err != nil {
-		return "", err
+		return nil, err
 	}
 	n := 0
 	for _, id := range ids {
 		n += len(m.Vocab.Bytes(id))
 	}
 	if n > maxSpelled {
-		return "", engine.Errorf(engine.CodeInvalidValue, "tokens", "the text of %d tokens has %d bytes; the limit is %d", len(ids), n, maxSpelled)
+		return nil, engine.Errorf(engine.CodeInvalidValue, "tokens", "the text of %d tokens has %d bytes; the limit is %d", len(ids), n, maxSpelled)
 	}
-	s, err := m.texts.Take(ctx, n)
-	if err != nil {
-		return "", err
-	}
-	defer s.Release()
-	d := m.Vocab.NewDecoder(token.DecodeOptions{Special: true})
-	text := make([]byte, 0, n+n/8)
-	for i, id := range ids {
-		if i%4096 == 0 && ctx.Err() != nil {
-			return "", ctx.Err()
+	vocab := m.Vocab
+	return func(yield func([]byte) bool) {
+		d := vocab.NewDecoder(token.DecodeOptions{Special: true})
+		var text []byte
+		for _, id := range ids {
+			text = d.Append(text, id)
+			if len(text) < spelled {
+				continue
+			}
+			if ctx.Err() != nil || !yield(text) {
+				return
+			}
+			text = text[:0]
 		}
-		text = d.Append(text, id)
-	}
-	return string(d.Flush(text)), nil
+		if text = d.Flush(text); ctx.Err() == nil && len(text) > 0 {
+			yield(text)
+		}
+	}, nil
 }

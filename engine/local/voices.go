@@ -114,8 +114,11 @@ func (e *Engine) checkVoiceAliases() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.o.VoiceAliases)) {
+		if name == "" {
+			return errors.New("voice_aliases: an alias has no name")
+		}
 		to := e.o.VoiceAliases[name]
-		err := errors.New("a voice, and there is no speech model")
+		err := errors.New("there is no speech model")
 		for _, list := range voices {
 			if slices.ContainsFunc(list, func(v tts.Voice) bool { return v.ID == name }) {
 				return fmt.Errorf("voice_aliases: %q is a voice itself; choose another name", name)
@@ -129,7 +132,7 @@ func (e *Engine) checkVoiceAliases() error {
 		case e.fetches():
 			e.log.Warn("voice alias that cannot be used yet", "alias", name, "voice", to, "err", err)
 		default:
-			return fmt.Errorf("voice_aliases: %q stands for %w", name, err)
+			return fmt.Errorf("voice_aliases: alias %q: %w", name, err)
 		}
 	}
 	return nil
