@@ -1,3 +1,5 @@
+// Package dot multiplies rows of weights, in the layout of their number type, with
+// rows of activations: in Go, and in assembly where a CPU has what it takes.
 package dot
 
 import (
