@@ -178,13 +178,11 @@ func (m *textModel) openVocab(c *model.Config) error {
 	if err != nil {
 		return err
 	}
-	if m.vocab, err = token.New(spec); err != nil {
+	if err := spec.Cut(c.Vocab); err != nil {
 		return err
 	}
-	if m.vocab.Size() > c.Vocab {
-		return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings", model.ErrFormat, m.vocab.Size(), c.Vocab)
-	}
-	return nil
+	m.vocab, err = token.New(spec)
+	return err
 }
 
 // fingerprint hashes what makes replies repeatable: the weights (their table
