@@ -16,6 +16,7 @@ type graph struct {
 	in    map[string]*run.Tensor
 	loose float64 // how far floats may be apart, by their size and the results' own
 	off   int64   // how far integers may be apart
+	opset int64
 }
 
 // A family is operators that are tested together: every graph is made by one of
@@ -27,7 +28,7 @@ type family struct {
 }
 
 func newGraph(f *family, i int, seed uint64) *graph {
-	g := &graph{Builder: onnxtest.New(f.opset), r: rand.New(rand.NewPCG(seed, uint64(i))), in: make(map[string]*run.Tensor), loose: 1e-4}
+	g := &graph{Builder: onnxtest.New(f.opset), r: rand.New(rand.NewPCG(seed, uint64(i))), in: make(map[string]*run.Tensor), loose: 1e-4, opset: f.opset}
 	f.make[i%len(f.make)](g)
 	return g
 }
@@ -156,6 +157,8 @@ var families = []family{
 	{"movement", 18, []func(*graph){transpose, slice, gather, scatter, concat, pad, expand, splits, blocks, oneHot}},
 	{"products", 17, []func(*graph){matMul, gemm, einsum, fusedMatMul, linear}},
 	{"conv", 17, []func(*graph){conv, conv, convTranspose, pool, batchNorm, resize}},
+	{"resize", 13, []func(*graph){anyResize}},
+	{"resize18", 18, []func(*graph){anyResize}},
 	{"norm", 17, []func(*graph){softmax, layerNorm, decomposedNorm, skipNorm, instanceNorm}},
 	{"quantised", 21, []func(*graph){quantize, dequantize, dynamicQuantize, matMulInteger, linearMatMul, dynamicLinear, integerToFloat, linearConv, nBits, convInteger}},
 	{"qlinear", 17, []func(*graph){linearPair, linearEach, linearSoftmax, linearWhere, linearConcat, linearPool, lastConv, linearGemm}},

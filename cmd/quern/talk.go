@@ -51,7 +51,7 @@ func (s *session) talk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.app.out, "%s · /help for commands\n", plain(s.model.ID))
+	s.tell("%s · /help for commands\n", plain(s.model.ID))
 	// Readline has no context: closing it is what wakes it up.
 	stop := context.AfterFunc(ctx, func() { rl.Close() })
 	defer stop()
@@ -68,7 +68,7 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 			return nil
 		case errors.Is(err, readline.ErrInterrupt):
 			if line == "" { // nothing to drop
-				fmt.Fprintln(s.app.out, "Ctrl-D or /exit ends the chat.")
+				s.tell("Ctrl-D or /exit ends the chat.\n")
 			}
 			continue
 		case err != nil:
@@ -141,41 +141,48 @@ func readTurn(in lineReader) (text string, command bool, err error) {
 	}
 }
 
+// tell prints what the chat itself has to say.
+func (s *session) tell(format string, args ...any) {
+	w, flush := breaking(s.app.out)
+	fmt.Fprintf(w, format, args...)
+	// A terminal that is gone ends the chat when a line is read.
+	_ = flush()
+}
+
 // command runs a /command. It returns a question to answer, and whether the
 // chat is over.
 func (s *session) command(line string) (question string, done bool) {
-	out := s.app.out
 	name, arg, _ := strings.Cut(line, " ")
 	arg = strings.TrimSpace(arg)
 	switch name {
 	case "/help", "/?":
-		fmt.Fprint(out, talkHelp)
+		s.tell(talkHelp)
 	case "/clear":
 		s.messages = nil
-		fmt.Fprintln(out, "Forgotten.")
+		s.tell("Forgotten.\n")
 	case "/system":
 		if arg != "" {
 			s.system = arg
 		}
 		if s.system == "" {
-			fmt.Fprintln(out, "No system message.")
+			s.tell("No system message.\n")
 		} else {
-			fmt.Fprintf(out, "System message: %s\n", s.system)
+			s.tell("System message: %s\n", s.system)
 		}
 	case "/retry":
 		n := len(s.messages)
 		if n < 2 {
-			fmt.Fprintln(out, "There is nothing to answer again.")
+			s.tell("There is nothing to answer again.\n")
 			return "", false
 		}
 		question = s.messages[n-2].Text
 		s.messages = s.messages[:n-2]
 	case "/stats":
-		fmt.Fprintln(out, s.speed())
+		s.tell("%s\n", s.speed())
 	case "/exit", "/quit", "/bye":
 		return "", true
 	default:
-		fmt.Fprintf(out, "There is no command %s; /help lists them.\n", name)
+		s.tell("There is no command %s; /help lists them.\n", name)
 	}
 	return question, false
 }
@@ -221,7 +228,7 @@ func (s *session) answer(ctx context.Context, line string) error {
 	<-watched
 	select {
 	case <-stopped:
-		fmt.Fprintln(s.app.out, "(stopped)")
+		s.tell("(stopped)\n")
 		return nil
 	default:
 		return err

@@ -85,14 +85,6 @@ func findDevice(name string) (places, numbers []int, err error) {
 	return places, numbers, nil
 }
 
-// gpuLayers is Options.Layers as package cuda has it: n, below 0 for all.
-func gpuLayers(n *int) int {
-	if n == nil {
-		return -1
-	}
-	return *n
-}
-
 // Open opens the device of that name, and for "auto" the best one that
 // opens. What the better ones lacked is logged.
 func Open(name string, o Options) (graph.Backend, string, error) {

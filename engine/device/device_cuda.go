@@ -27,3 +27,11 @@ func openCUDA(numbers []int, o Options) (graph.Backend, error) {
 	}
 	return b, nil
 }
+
+// gpuLayers is Options.Layers as package cuda has it: n, below 0 for all.
+func gpuLayers(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return *n
+}

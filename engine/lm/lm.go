@@ -5,7 +5,6 @@ package lm
 
 import (
 	"context"
-	"fmt"
 
 	"quern/engine"
 	"quern/engine/model"
@@ -83,18 +82,17 @@ func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (er
 	return nil
 }
 
+// OpenVocab makes the vocabulary, cut to the tokens that c has embeddings for.
 func (m *File) OpenVocab(c *model.Config) error {
 	spec, err := token.From(&m.Raw.Meta)
 	if err != nil {
 		return err
 	}
-	if m.Vocab, err = token.New(spec); err != nil {
+	if err := spec.Cut(c.Vocab); err != nil {
 		return err
 	}
-	if m.Vocab.Size() > c.Vocab {
-		return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings", model.ErrFormat, m.Vocab.Size(), c.Vocab)
-	}
-	return nil
+	m.Vocab, err = token.New(spec)
+	return err
 }
 
 // ContextLength is what one request of a model gets.

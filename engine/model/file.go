@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -17,17 +18,31 @@ type file struct {
 	prefix  string // of the architecture's keys: "llama."
 	keys    map[string]bool
 	tensors map[string]bool
-	drafts  [2]int // layers from one up to another that only draft; see ggufConfig
+	unsaid  map[string]weights.Value // of keys that are absent
+	drafts  [2]int                   // layers from one up to another that only draft; see ggufConfig
 }
 
 func newFile(set *weights.Set, arch string) *file {
-	return &file{Set: set, prefix: arch + ".", keys: make(map[string]bool), tensors: make(map[string]bool)}
+	return &file{Set: set, prefix: arch + ".", keys: make(map[string]bool), tensors: make(map[string]bool), unsaid: unsaid(set, arch)}
 }
 
-// value finds a key of the architecture.
+// value finds a key of the architecture, by its other name where it is absent.
+// A file that has both under different values is refused as one with a key
+// that is not known.
 func (f *file) value(key string) (weights.Value, bool) {
 	f.keys[key] = true
-	return f.Meta.Lookup(f.prefix + key)
+	v, ok := f.Meta.Lookup(f.prefix + key)
+	if other := otherNames[key]; other != "" {
+		w, has := f.Meta.Lookup(f.prefix + other)
+		if has && (!ok || reflect.DeepEqual(v, w)) {
+			f.keys[other] = true
+			return w, true
+		}
+	}
+	if !ok {
+		v, ok = f.unsaid[key]
+	}
+	return v, ok
 }
 
 // Tensor is weights.Set's.
@@ -64,6 +79,10 @@ var harmlessKeys = map[string]bool{
 	"attention.layer_norm_rms_epsilon": true, // converters write both where config.json has both
 	"rope.scaling.finetuned":           true, // how the model was trained; granite reads it
 	"classifier.output_labels":         true, // names; a pooling by a classifier is refused
+	"normalize_embeddings":             true, // whoever asks for a vector says whether its length is 1
+	"rope.dimension_sections":          true, // of positions in images; text has one position for all
+	"rope.mrope_section":               true, // the same, of Ollama's files
+	"deepstack_mapping":                true, // where features of images are added
 }
 
 // harmlessParts begin the keys of what sees and hears in one file with a text

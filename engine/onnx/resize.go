@@ -38,7 +38,7 @@ func (s *stretchOf) position(i int, mode string) (at float64, inside bool) {
 	case "tf_half_pixel_for_nn": // of opset 11
 		at = (x + 0.5) / s.scale
 	case "pytorch_half_pixel":
-		if at = -0.5; exact != 1 {
+		if exact != 1 { // and 0 for one element; the reference's -0.5 is not what the text says
 			at = (x+0.5)/s.scale - 0.5
 		}
 	case "align_corners":

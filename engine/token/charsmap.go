@@ -23,6 +23,10 @@ type charsmap struct {
 // malformed trie may lead in circles.
 const maxEntry = 128
 
+// maxReplacement bounds what one entry becomes; SentencePiece's own are 33 bytes
+// at most. Without it a few bytes of text could be made megabytes.
+const maxReplacement = 1 << 10
+
 // newCharsmap returns nil, which replaces nothing, for an empty blob. Units
 // and offsets are not checked here but when they are followed.
 func newCharsmap(blob []byte) (*charsmap, error) {
@@ -40,6 +44,11 @@ func newCharsmap(blob []byte) (*charsmap, error) {
 	c := &charsmap{units: make([]uint32, n/4), texts: string(blob[n:])}
 	for i := range c.units {
 		c.units[i] = binary.LittleEndian.Uint32(blob[4*i:])
+	}
+	for text := range strings.SplitSeq(c.texts, "\x00") {
+		if len(text) > maxReplacement {
+			return nil, fmt.Errorf("%w: a replacement of the character map has %d bytes, limit %d", ErrFormat, len(text), maxReplacement)
+		}
 	}
 	return c, nil
 }

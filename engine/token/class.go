@@ -11,21 +11,23 @@ import (
 type class uint16
 
 const (
-	upper    class = 1 << iota // Lu, Lt
-	lower                      // Ll
-	caseless                   // Lm, Lo
-	mark                       // M
-	digit                      // Nd
-	numeral                    // Nl, No
-	punct                      // P
-	symbol                     // S
-	space                      // White_Space
-	control                    // Cc, Cf, Co, Cs
-	han                        // script Han
-	joiner                     // Pc
+	upper      class = 1 << iota // Lu, Lt
+	lower                        // Ll
+	caseless                     // Lm, Lo
+	mark                         // M
+	digit                        // Nd
+	numeral                      // Nl, No
+	punct                        // P
+	symbol                       // S
+	space                        // White_Space
+	control                      // Cc, Cf, Co, Cs
+	han                          // script Han
+	joiner                       // Pc
+	alphabetic                   // what Unicode counts to words beside letters, marks, digits and joiners
 
-	letter = upper | lower | caseless
-	number = digit | numeral
+	letter   = upper | lower | caseless
+	number   = digit | numeral
+	wordChar = letter | mark | digit | joiner | alphabetic // \w of Unicode Technical Standard #18, annex C
 )
 
 // A classTable holds the class of every character in two levels: equal pages
@@ -55,6 +57,7 @@ var classes = sync.OnceValue(func() *classTable {
 		{control, []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs}},
 		{han, []*unicode.RangeTable{unicode.Han}},
 		{joiner, []*unicode.RangeTable{unicode.Pc}},
+		{alphabetic, []*unicode.RangeTable{unicode.Nl, unicode.Other_Alphabetic, unicode.Join_Control}},
 	} {
 		for _, t := range x.in {
 			for _, r := range t.R16 {

@@ -85,15 +85,15 @@ type step struct {
 	hit bool
 }
 
-func (c *charTable) compile(prog *syntax.Prog) (*dfa, error) {
-	b := &dfaBuilder{chars: c, prog: prog, known: map[string]int{"": 0}, seen: make([]uint32, len(prog.Inst))}
+func (t *charTable) compile(prog *syntax.Prog) (*dfa, error) {
+	b := &dfaBuilder{chars: t, prog: prog, known: map[string]int{"": 0}, seen: make([]uint32, len(prog.Inst))}
 	for i := range prog.Inst {
-		b.sets = append(b.sets, c.sets[key(ranges(&prog.Inst[i]))])
+		b.sets = append(b.sets, t.sets[key(ranges(&prog.Inst[i]))])
 	}
 	b.lists = append(b.lists, nil)
 	b.state([]uint32{uint32(prog.Start)})
 	for i := 0; i < len(b.lists); i++ {
-		row := make([]step, c.n)
+		row := make([]step, t.n)
 		for class := range row {
 			row[class] = b.step(b.lists[i], class)
 		}

@@ -106,10 +106,15 @@ func simpleMerge(m *bpe, word string) (ids []ID) {
 }
 
 // EncodeSteps counts what encoding a text reads: characters by patterns, groups
-// of ranks by merging.
+// of ranks by merging, places of tries by unigram and WordPiece.
 func EncodeSteps(v *Vocab, text string) int {
-	sc := &scratch{start: true}
+	sc, asked := &scratch{start: true}, 0
+	sc.check = func(int) error { asked++; return nil }
 	v.model.encode(sc, nil, text, true)
+	switch v.model.(type) {
+	case *unigram, *wordPiece:
+		return asked * watchEvery
+	}
 	return sc.cursor.steps + sc.merger.steps
 }
 

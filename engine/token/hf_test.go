@@ -225,6 +225,26 @@ func TestHFControl(t *testing.T) {
 	}
 }
 
+// A token that must stand apart from words is none beside what Unicode counts to
+// them: numbers that are letters, circled letters and joiners too.
+func TestHFSingleWord(t *testing.T) {
+	spec, err := token.FromHF(hfMeta(tiny(`,"added_tokens":[{"id":11,"content":"<w>","special":false,"single_word":true}]`), `{}`, `{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newVocab(t, spec)
+	for _, tt := range []struct {
+		beside string
+		want   bool
+	}{{"", true}, {" ", true}, {"-", true}, {"²", true}, {"a", false}, {"_", false}, {"7", false}, {"Ⅷ", false}, {"〣", false}, {"ⓐ", false}, {"\u200d", false}, {"\u0301", false}} {
+		for _, text := range []string{tt.beside + "<w>", "<w>" + tt.beside} {
+			if got := slices.Contains(v.Encode(nil, text, true), 11); got != tt.want {
+				t.Errorf("%+q has the token: %v, want %v", text, got, tt.want)
+			}
+		}
+	}
+}
+
 func TestHFErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string

@@ -163,7 +163,6 @@ func notSpace(t *classTable, s string, first bool, emit func(string, bool)) {
 
 // wordsAndSigns emits the matches of \w+|[^\w\s]+.
 func wordsAndSigns(t *classTable, s string, first bool, emit func(string, bool)) {
-	const word = letter | mark | digit | joiner
 	for i := 0; i < len(s); {
 		c, w := t.at(s, i)
 		end := i + w
@@ -171,10 +170,10 @@ func wordsAndSigns(t *classTable, s string, first bool, emit func(string, bool))
 		case c&space != 0:
 			i, first = end, false
 			continue
-		case c&word != 0:
-			end = t.run(s, i, set{in: word})
+		case c&wordChar != 0:
+			end = t.run(s, i, set{in: wordChar})
 		default:
-			end = t.runOut(s, i, word|space)
+			end = t.runOut(s, i, wordChar|space)
 		}
 		emit(s[i:end], first)
 		i, first = end, false

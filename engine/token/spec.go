@@ -2,7 +2,9 @@ package token
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 )
 
 const (
@@ -51,6 +53,33 @@ type Spec struct {
 
 	singleWord []ID // special tokens that must not touch letters or digits
 	pipeline   *pipeline
+}
+
+// Cut leaves out the tokens from n on: those no model has an embedding of, as
+// of images in Gemma 3. They must be tokens that no plain text is spelled with.
+func (s *Spec) Cut(n int) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	for id := n; id < len(s.Tokens); id++ {
+		switch k := s.kind(ID(id)); k {
+		case Control, UserDefined, Unused:
+		default:
+			return fmt.Errorf("%w: a vocabulary of %d tokens with %d embeddings, and token %d is a %s one", ErrFormat, len(s.Tokens), n, id, k)
+		}
+	}
+	s.Tokens = s.Tokens[:min(n, len(s.Tokens))]
+	s.Scores, s.Kinds = s.Scores[:min(n, len(s.Scores))], s.Kinds[:min(n, len(s.Kinds))]
+	gone := func(id ID) bool { return int(id) >= n }
+	maps.DeleteFunc(s.Special, func(_ Role, id ID) bool { return gone(id) })
+	lists := []*[]ID{&s.LStrip, &s.RStrip, &s.Ending, &s.singleWord}
+	if s.pipeline != nil {
+		lists = append(lists, &s.pipeline.normalized)
+	}
+	for _, list := range lists {
+		*list = slices.DeleteFunc(*list, gone)
+	}
+	return nil
 }
 
 // check compares every count, id and length with what it refers to.

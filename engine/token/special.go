@@ -86,8 +86,7 @@ func (m *matcher) around(id ID, s string, at, start, end int) (int, int) {
 
 // apart reports whether no word character is right before or after s[i:j].
 func apart(s string, i, j int) bool {
-	const word = letter | mark | digit | joiner
 	t := classes()
 	r, _ := utf8.DecodeLastRuneInString(s[:i])
-	return (i == 0 || t.of(r)&word == 0) && t.peek(s, j)&word == 0
+	return (i == 0 || t.of(r)&wordChar == 0) && t.peek(s, j)&wordChar == 0
 }

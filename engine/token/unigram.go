@@ -86,11 +86,10 @@ func (m *unigram) cheapest(sc *scratch, dst []ID) []ID {
 	}
 	for i := 0; i < len(b); {
 		_, w := utf8.DecodeRune(b[i:])
-		sc.step(w)
 		whole := false
 		here := at[i].score
-		n := int32(0)
-		for j := i; j < len(b); j++ {
+		n, j := int32(0), i
+		for ; j < len(b); j++ {
 			if n = m.trie.child(n, b[j]); n == 0 {
 				break
 			}
@@ -103,6 +102,7 @@ func (m *unigram) cheapest(sc *scratch, dst []ID) []ID {
 				at[j+1] = best{x, int32(i), id}
 			}
 		}
+		sc.step(j - i + 1)
 		if x := here + m.unknown; !whole && x > at[i+w].score {
 			at[i+w] = best{x, int32(i), m.unk}
 		}

@@ -288,7 +288,7 @@ func TestHostile(t *testing.T) {
 	const n = 1 << 14
 	for _, name := range vocabs {
 		if name == "bert-bge" {
-			continue // WordPiece walks a trie at every place: never further than its longest token
+			continue // see TestHostileWalks
 		}
 		s, _ := goldenSpec(t, name)
 		v := newVocab(t, s)
@@ -300,6 +300,43 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%s: %d bytes of %q take %d steps, four times as many %d", name, n, f, one, four)
 			}
 		}
+	}
+}
+
+// TestHostileWalks is TestHostile for what walks a trie at every place: four
+// times as much text is four times the places, and no place costs more than the
+// vocabulary's tokens are long.
+func TestHostileWalks(t *testing.T) {
+	const n = 1 << 18
+	spm, _ := goldenSpec(t, "llama-spm")
+	spm.Model, spm.Charsmap = "t5", charsmap(replacements)
+	bert, _ := goldenSpec(t, "bert-bge")
+	for name, s := range map[string]token.Spec{"unigram": spm, "WordPiece": bert} {
+		longest := 0
+		for _, text := range s.Tokens {
+			longest = max(longest, len(text))
+		}
+		v := newVocab(t, s)
+		for _, f := range fills {
+			one := token.EncodeSteps(v, strings.Repeat(f, n/len(f)))
+			four := token.EncodeSteps(v, strings.Repeat(f, 4*n/len(f)))
+			if one < n/4 || four > 5*one || one > 4*(longest+2)*n {
+				t.Errorf("%s: %d bytes of %q take %d steps, four times as many %d", name, n, f, one, four)
+			}
+		}
+	}
+}
+
+// A character map that makes much of little is refused.
+func TestCharsmapBounds(t *testing.T) {
+	s, _ := goldenSpec(t, "llama-spm")
+	s.Model, s.Charsmap = "t5", charsmap(map[string]string{"a": strings.Repeat("b", 1<<10)})
+	if _, err := token.New(s); err != nil {
+		t.Errorf("1024 bytes: %v", err)
+	}
+	s.Charsmap = charsmap(map[string]string{"a": strings.Repeat("b", 1<<10+1)})
+	if _, err := token.New(s); !errors.Is(err, token.ErrFormat) {
+		t.Errorf("1025 bytes: %v, want them refused", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (m *wordPiece) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 	flush := func() {
 		if len(word) > len(blankMark) {
 			sc.word(0, dst)
-			dst = m.word(dst, word)
+			dst = m.word(sc, dst, word)
 			word = word[:len(blankMark)]
 		}
 	}
@@ -77,10 +77,11 @@ func (m *wordPiece) fold(r rune) rune {
 	return r
 }
 
-func (m *wordPiece) word(dst []ID, word []byte) []ID {
+func (m *wordPiece) word(sc *scratch, dst []ID, word []byte) []ID {
 	from := len(dst)
 	for len(word) > 0 {
 		id, n := longest(m.trie, word)
+		sc.step(n + 1)
 		if id == None {
 			dst = dst[:from]
 			if m.unk != None {
