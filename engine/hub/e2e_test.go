@@ -91,6 +91,9 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Fatalf("the child ended by itself: %s", out.String())
 	}
+	// What it asked for last may be on its way still.
+	h.hub.CloseClientConnections()
+	h.storage.CloseClientConnections()
 
 	store := Store{Dir: dir}
 	holds(t, store, "owner/tiny/.hub.json", "owner/tiny/.pull.lock", "owner/tiny/"+name+".part", "owner/tiny/"+name+".part.json")
