@@ -25,9 +25,9 @@ import (
 	"quern/kernels"
 )
 
-// A knob is a setting that a flag or an environment variable can change. The
+// A setting is a value of the configuration that a flag or an environment variable can change. The
 // table below is the only list of them.
-type knob struct {
+type setting struct {
 	flag  string // without "--"
 	short string
 	env   string
@@ -48,11 +48,11 @@ const (
 	groupLog    = "Log"
 )
 
-func knobs() []knob {
+func settingTable() []setting {
 	one := func(f func(*settings, string) error) func(*settings, []string) error {
 		return func(s *settings, v []string) error { return f(s, v[0]) }
 	}
-	return []knob{
+	return []setting{
 		{flag: "listen", short: "l", env: "QUERN_LISTEN", group: groupServer,
 			usage: "`address` to serve on; port 0 takes a free one (default 127.0.0.1:8080)",
 			set:   one(func(s *settings, v string) error { s.Listen = v; return nil })},
@@ -135,12 +135,12 @@ func count(dst *int, s string) error {
 	return nil
 }
 
-// addSettings gives cmd the flags of the named knobs, and --config.
+// addSettings gives cmd the flags of the named settings, and --config.
 func addSettings(cmd *cobra.Command, names ...string) {
 	flags := cmd.Flags()
 	flags.StringP("config", "c", "", "settings `file` (default quern.yaml here, else in the user's configuration folder)")
 	group(flags, "config", groupFlags)
-	for _, k := range knobs() {
+	for _, k := range settingTable() {
 		if !contains(names, k.flag) {
 			continue
 		}
@@ -207,7 +207,7 @@ func (a *app) load(cmd *cobra.Command, level logLevel) (*loaded, error) {
 			return nil, usageError{fmt.Errorf("%s: %w", cmp.Or(from, "configuration"), err)}
 		}
 	}
-	list := knobs()
+	list := settingTable()
 	for _, k := range list {
 		if v, _ := a.env(k.env); k.env != "" && v != "" {
 			if err := k.set(&out.settings, []string{v}); err != nil {
@@ -271,7 +271,7 @@ func (a *app) configFile(cmd *cobra.Command) (name, from string) {
 
 // strangers finds QUERN_ variables that mean nothing, which are mostly typing
 // mistakes.
-func (a *app) strangers(list []knob) []string {
+func (a *app) strangers(list []setting) []string {
 	known := []string{"QUERN_CONFIG", "QUERN_CPU", "QUERN_OFFLINE"}
 	for _, k := range list {
 		if k.env != "" {

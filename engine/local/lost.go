@@ -20,15 +20,15 @@ func (e *Engine) host() *cpu.Backend {
 	return c
 }
 
-// A watched backend compiles for one entry: it shows how far an upload to the device
+// A tracked backend compiles for one entry: it shows how far an upload to the device
 // is, and has the model unloaded when the device loses it.
-type watched struct {
+type tracked struct {
 	graph.Backend
 	e *Engine
 	n *entry
 }
 
-func (w watched) Compile(p *graph.Program) (x graph.Exec, err error) {
+func (w tracked) Compile(p *graph.Program) (x graph.Exec, err error) {
 	// A device with a memory of its own takes its time.
 	if d, ok := w.Backend.(interface {
 		CompileContext(context.Context, *graph.Program, func(done, total int64)) (graph.Exec, error)
@@ -43,34 +43,34 @@ func (w watched) Compile(p *graph.Program) (x graph.Exec, err error) {
 		return nil, err
 	}
 	if r, ok := x.(graph.Ranker); ok {
-		return watchedRanker{watchedExec{x, w}, r}, nil
+		return trackedRanker{trackedExec{x, w}, r}, nil
 	}
-	return watchedExec{x, w}, nil
+	return trackedExec{x, w}, nil
 }
 
-type watchedExec struct {
+type trackedExec struct {
 	graph.Exec
-	w watched
+	w tracked
 }
 
-func (x watchedExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+func (x trackedExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
 	out, err := x.Exec.Run(ctx, in, kv)
 	x.look(err)
 	return out, err
 }
 
-func (x watchedExec) look(err error) {
+func (x trackedExec) look(err error) {
 	if errors.Is(err, graph.ErrLost) {
 		x.w.e.lose(x.w.n)
 	}
 }
 
-type watchedRanker struct {
-	watchedExec
+type trackedRanker struct {
+	trackedExec
 	r graph.Ranker
 }
 
-func (x watchedRanker) RunRanked(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, []graph.Ranking, error) {
+func (x trackedRanker) RunRanked(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, []graph.Ranking, error) {
 	out, rankings, err := x.r.RunRanked(ctx, in, kv, top)
 	x.look(err)
 	return out, rankings, err

@@ -17,12 +17,12 @@ import (
 
 // A speechModel is a synthesiser that is loaded.
 type speechModel struct {
-	id     string
-	synth  tts.Synth
-	reader func() (*tts.Pronouncer, error)
-	took   time.Duration
-	crowd  *crowd
-	spoken atomic.Int64 // symbols
+	id        string
+	synth     tts.Synth
+	reader    func() (*tts.Pronouncer, error)
+	took      time.Duration
+	admission *admission
+	spoken    atomic.Int64 // symbols
 }
 
 func (m *speechModel) name() string      { return m.id }
@@ -32,7 +32,7 @@ func (m *speechModel) print() string     { return "" }
 func (m *speechModel) close()            {}
 
 func (m *speechModel) stats(n *entry) engine.ModelStats {
-	return engine.ModelStats{Model: m.id, Kind: n.head.kind, Running: m.crowd.size(), GeneratedTokens: m.spoken.Load(),
+	return engine.ModelStats{Model: m.id, Kind: n.head.kind, Running: m.admission.size(), GeneratedTokens: m.spoken.Load(),
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.bytes()}
 }
 
@@ -43,7 +43,7 @@ var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "g
 // openSpeech makes a synthesiser resident.
 func (e *Engine) openSpeech(ctx context.Context, n *entry) (loaded, error) {
 	start := time.Now()
-	m := &speechModel{id: n.id, crowd: newCrowd(n), reader: e.pronouncer}
+	m := &speechModel{id: n.id, admission: newAdmission(n), reader: e.pronouncer}
 	if n.path == "" {
 		m.synth = tts.Formant()
 		return m, nil
@@ -87,11 +87,11 @@ func (l *lease) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 			return
 		}
 		defer done()
-		if err := m.crowd.enter(m.id, 2*time.Second); err != nil {
+		if err := m.admission.enter(m.id, 2*time.Second); err != nil {
 			yield(engine.Speech{}, err)
 			return
 		}
-		defer m.crowd.leave()
+		defer m.admission.leave()
 		reader, err := m.reader()
 		if err != nil {
 			yield(engine.Speech{}, err)

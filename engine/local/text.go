@@ -103,7 +103,7 @@ func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err erro
 		return m, err
 	}
 	m.fingerprint = fingerprint(m.Set, n.head.quant)
-	backend := watched{e.backend, e, n}
+	backend := tracked{e.backend, e, n}
 	m.embedder.backend = backend
 	if lm.Embeds(c) {
 		if err = m.embedder.open(); err != nil {

@@ -17,25 +17,25 @@ import (
 // Languages returns the codes of the languages that recognisers know.
 func Languages() []string { return asr.Languages() }
 
-// A hearingModel is a recogniser that is loaded.
-type hearingModel struct {
-	id       string
-	model    *asr.Model
-	detector asr.Detector // nil is asr's own
-	size     int64
-	took     time.Duration
-	crowd    *crowd
-	tokens   atomic.Int64
+// A transcriptionModel is a recogniser that is loaded.
+type transcriptionModel struct {
+	id        string
+	model     *asr.Model
+	detector  asr.Detector // nil is asr's own
+	size      int64
+	took      time.Duration
+	admission *admission
+	tokens    atomic.Int64
 }
 
-func (m *hearingModel) name() string      { return m.id }
-func (m *hearingModel) bytes() int64      { return m.size + m.cacheBytes() }
-func (m *hearingModel) cacheBytes() int64 { return m.model.CacheBytes() }
-func (m *hearingModel) print() string     { return "" }
-func (m *hearingModel) close()            { m.model.Close() }
+func (m *transcriptionModel) name() string      { return m.id }
+func (m *transcriptionModel) bytes() int64      { return m.size + m.cacheBytes() }
+func (m *transcriptionModel) cacheBytes() int64 { return m.model.CacheBytes() }
+func (m *transcriptionModel) print() string     { return "" }
+func (m *transcriptionModel) close()            { m.model.Close() }
 
-func (m *hearingModel) stats(n *entry) engine.ModelStats {
-	return engine.ModelStats{Model: m.id, Kind: n.head.kind, Running: m.crowd.size(), GeneratedTokens: m.tokens.Load(),
+func (m *transcriptionModel) stats(n *entry) engine.ModelStats {
+	return engine.ModelStats{Model: m.id, Kind: n.head.kind, Running: m.admission.size(), GeneratedTokens: m.tokens.Load(),
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.cacheBytes()}
 }
 
@@ -58,7 +58,7 @@ func (e *Engine) openHearing(ctx context.Context, n *entry) (loaded, error) {
 		return nil, hearingError(n, err)
 	}
 	e.progress(n.id, 1)
-	return &hearingModel{id: n.id, model: m, detector: detector, size: n.size, took: time.Since(start), crowd: newCrowd(n)}, nil
+	return &transcriptionModel{id: n.id, model: m, detector: detector, size: n.size, took: time.Since(start), admission: newAdmission(n)}, nil
 }
 
 // hearingError tells clients what is wrong with a recogniser's files, but not
@@ -80,17 +80,17 @@ func (e *Engine) openWhisper(path string) (*asr.Model, error) {
 // Transcribe implements engine.Lease.
 func (l *lease) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
 	return func(yield func(engine.Segment, error) bool) {
-		m, done, err := use[*hearingModel](l, engine.KindTranscription, r.KeepAlive)
+		m, done, err := use[*transcriptionModel](l, engine.KindTranscription, r.KeepAlive)
 		if err != nil {
 			yield(engine.Segment{}, err)
 			return
 		}
 		defer done()
-		if err := m.crowd.enter(m.id, 5*time.Second); err != nil {
+		if err := m.admission.enter(m.id, 5*time.Second); err != nil {
 			yield(engine.Segment{}, err)
 			return
 		}
-		defer m.crowd.leave()
+		defer m.admission.leave()
 		if r.Translate && !m.model.Translates() {
 			yield(engine.Segment{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q does not translate; use one for several languages that was trained to", m.id))
 			return

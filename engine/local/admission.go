@@ -8,18 +8,18 @@ import (
 	"quern/engine"
 )
 
-// A crowd is the requests that are with a model of sound, those that wait included.
+// An admission counts the requests that are with a model of sound, those that wait included.
 // A text model's scheduler has a queue instead.
-type crowd struct {
+type admission struct {
 	n    atomic.Int64
 	most int64
 }
 
-func newCrowd(n *entry) *crowd { return &crowd{most: int64(n.admits())} }
+func newAdmission(n *entry) *admission { return &admission{most: int64(n.admits())} }
 
 // enter lets a request of a model in unless there are as many as its queue allows. One
 // that was let in has to leave.
-func (c *crowd) enter(model string, retry time.Duration) error {
+func (c *admission) enter(model string, retry time.Duration) error {
 	if c.n.Add(1) > c.most {
 		c.n.Add(-1)
 		return &engine.Error{Code: engine.CodeQueueFull, RetryAfter: retry,
@@ -28,5 +28,5 @@ func (c *crowd) enter(model string, retry time.Duration) error {
 	return nil
 }
 
-func (c *crowd) leave()    { c.n.Add(-1) }
-func (c *crowd) size() int { return int(c.n.Load()) }
+func (c *admission) leave()    { c.n.Add(-1) }
+func (c *admission) size() int { return int(c.n.Load()) }
