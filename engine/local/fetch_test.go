@@ -95,7 +95,7 @@ func TestFetchTakesLong(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if errors.As(err, &known) && known.Code != engine.CodeModelLoading && known.Message != denied.Message {
+		if errors.As(err, &known) && known.Code != engine.CodeModelLoading && known.Code != engine.CodeLoadTimeout && known.Message != denied.Message {
 			t.Fatalf("Load: %v", err)
 		}
 	}
