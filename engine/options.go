@@ -87,7 +87,7 @@ type Sampling struct {
 	MaxTokens         int // default for chat; 0 means the rest of the context
 }
 
-// or fills zero fields from d.
+// Or fills zero fields from d.
 func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.ContextLength = cmp.Or(o.ContextLength, d.ContextLength)
 	o.Slots = cmp.Or(o.Slots, d.Slots)
@@ -117,7 +117,7 @@ func (s Sampling) Or(d Sampling) Sampling {
 	return s
 }
 
-// defaulted fills what of a model's options nobody set.
+// Defaulted fills what of a model's options nobody set.
 func (o ModelOptions) Defaulted() ModelOptions {
 	return o.Or(ModelOptions{Slots: DefaultSlots, Batch: DefaultBatch, CacheType: quant.F16})
 }

@@ -92,11 +92,11 @@ func (a *API) getModel(c *call) error {
 	return a.writeJSON(c, 200, a.modelObject(m))
 }
 
-// namedModel finds the model a load or unload request names.
-func (a *API) namedModel(c *call) (engine.ModelInfo, error) {
+// modelName reads the model a load or unload request names.
+func (a *API) modelName(c *call) (string, error) {
 	o, err := a.readObject(c)
 	if err != nil {
-		return engine.ModelInfo{}, err
+		return "", err
 	}
 	model := ""
 	if v, ok := o.need("model"); ok {
@@ -104,19 +104,16 @@ func (a *API) namedModel(c *call) (engine.ModelInfo, error) {
 			v.invalid("must not be empty")
 		}
 	}
-	if err := a.finish(c, o); err != nil {
-		return engine.ModelInfo{}, err
-	}
-	return a.o.Engine.Find(model)
+	return model, a.finish(c, o)
 }
 
 // loadModel makes a model resident and answers when it is.
 func (a *API) loadModel(c *call) error {
-	info, err := a.namedModel(c)
+	name, err := a.modelName(c)
 	if err != nil {
 		return err
 	}
-	info, err = a.prepare(c, info.ID)
+	info, err := a.prepare(c, name)
 	if err != nil {
 		return err
 	}
@@ -128,7 +125,11 @@ func (a *API) loadModel(c *call) error {
 
 // unloadModel releases a model's memory.
 func (a *API) unloadModel(c *call) error {
-	info, err := a.namedModel(c)
+	name, err := a.modelName(c)
+	if err != nil {
+		return err
+	}
+	info, err := a.o.Engine.Find(name)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func Memory(b graph.Backend, layers *int) int64 {
 	return free
 }
 
-// CheckDevice reports what is wrong with a device's name, before anything is
+// Check reports what is wrong with a device's name, before anything is
 // loaded.
 func Check(name string) error {
 	_, _, err := findDevice(name)

@@ -57,7 +57,7 @@ func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, er
 // BlockSize is the tokens of a KV block.
 const BlockSize = 32
 
-// A plan is how a model will lie in memory.
+// A Plan is how a model will lie in memory.
 type Plan struct {
 	Estimate
 	KV      graph.CacheSpec
@@ -65,7 +65,7 @@ type Plan struct {
 	Encode  EncoderPlan
 }
 
-// plan sizes what m will take of limit bytes. A cache nobody asked for gives way
+// Plan sizes what m will take of limit bytes. A cache nobody asked for gives way
 // down to one request; where even that does not fit, the plan says what it
 // needs and fits tells.
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
@@ -128,7 +128,7 @@ func buffers(p *graph.Program) int64 {
 	return n
 }
 
-// fits refuses a model that a machine with limit bytes cannot hold even alone,
+// Fits refuses a model that a machine with limit bytes cannot hold even alone,
 // and says what it could hold.
 func (m *File) Fits(p *Estimate, o engine.ModelOptions, limit int64) error {
 	if p.Total() <= limit {
@@ -166,7 +166,7 @@ func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 	return "raise memory_limit, or take a smaller model or one with fewer bits a weight"
 }
 
-// An encoderPlan is how texts become vectors: the rows of a step, and the cache they
+// An EncoderPlan is how texts become vectors: the rows of a step, and the cache they
 // need while they run.
 type EncoderPlan struct {
 	Rows int
@@ -191,7 +191,7 @@ func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
 	return p
 }
 
-// bytes is the memory the cache takes.
+// Bytes is the memory the cache takes.
 func (p *EncoderPlan) Bytes() int64 {
 	row, _ := p.Spec.Type.Size(p.Spec.HeadDim)
 	return int64(2*p.Spec.Layers*p.Spec.KVHeads*row) * int64(p.Spec.Blocks) * int64(p.Spec.BlockSize)

@@ -47,7 +47,7 @@ func CanRun(file *weights.Set) error {
 	return m.OpenVocab(m.Config)
 }
 
-// open reads what m.file says of the model: its weights in GGUF's terms, still
+// Open reads what m.Raw says of the model: its weights in GGUF's terms, still
 // without their data where that has to be made, and its architecture.
 func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
 	file := m.Raw

@@ -25,7 +25,7 @@ func classifies(meta *weights.Meta) bool {
 	return len(c.Architectures) > 0 && strings.HasSuffix(c.Architectures[0], "ForSequenceClassification")
 }
 
-// A bertHead holds the two layers over the first row.
+// A PairHead holds the two layers over the first row.
 type PairHead struct {
 	Pool, PoolBias, Out, OutBias *weights.Tensor
 }

@@ -66,12 +66,12 @@ func (e *Engine) speakers() []*entry {
 
 // CheckVoice implements engine.Lease.
 func (l *lease) CheckVoice(voice string) error {
-	_, done, err := use[*speechModel](l, engine.KindSpeech, nil)
+	m, done, err := use[*speechModel](l, engine.KindSpeech, nil)
 	if err != nil {
 		return err
 	}
 	defer done()
-	voices := l.n.head.voices
+	voices := m.synth.Voices()
 	return voiceError(tts.Check(voices, l.e.voiceOf(voice)), voices)
 }
 

@@ -12,7 +12,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// A mixture is the number type of most weights of a file, and the file_type
+// A Mixture is the number type of most weights of a file, and the file_type
 // GGUF calls the whole by.
 type Mixture struct {
 	Most     quant.Type
@@ -45,7 +45,7 @@ func Types() []string {
 	return names
 }
 
-// CheckQuantize reports what is wrong with a mixture's name.
+// Check reports what is wrong with a mixture's name.
 func Check(name string) error {
 	_, err := Find(name)
 	return err
