@@ -106,7 +106,7 @@ type API struct {
 	ready    atomic.Pointer[string] // why not ready; nil when ready
 	loopback atomic.Bool
 	work     gate
-	bodies   budget.Budget // of large JSON bodies
+	bodies   budget.Budget // of decoded JSON bodies
 	temp     *spool.Pool
 
 	unknownMu sync.Mutex
@@ -121,8 +121,7 @@ func New(o Options) (*API, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a := &API{o: o, log: o.Log, floods: floods{log: o.Log}, started: time.Now(), unknown: map[string]bool{}, temp: spool.NewPool(o.TempFiles)}
-	a.bodies.Total = bodyBudgets * o.JSONBody
+	a := &API{o: o, log: o.Log, floods: floods{log: o.Log}, started: time.Now(), unknown: map[string]bool{}, temp: spool.NewPool(o.TempFiles), bodies: bodyBudget(o.JSONBody)}
 	a.loopback.Store(o.BoundLoopback)
 	a.metrics = newMetrics(o.Engine, a.temp, *o.VLLMNames, a.log)
 	a.router = a.newRouter()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"quern/engine"
+	"quern/engine/budget"
 	"quern/httpapi/spool"
 )
 
@@ -20,8 +22,9 @@ const (
 )
 
 // readBody reads the whole body, at most limit bytes also when inflated.
-// Reading to the end is what makes net/http notice a client that leaves.
-// A large body waits for its share of what all large ones may take.
+// Reading to the end is what makes net/http notice a client that leaves. What the body
+// takes when it is decoded is known then, and its share of what all bodies may take is
+// waited for: who sends slowly holds no share, and of who waits little is in memory.
 func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	tooLarge := fail(codeTooLarge, "", "the body is larger than limits.json_body (%d bytes); send less or raise the limit", limit)
 	tooLarge.unread = true
@@ -41,40 +44,47 @@ func (a *API) readBody(c *call, limit int64) ([]byte, error) {
 	default:
 		return nil, fail(codeInvalidValue, "", "Content-Encoding %.40q is not supported; send the body plain or as gzip", enc)
 	}
-	var b bytes.Buffer
+	var decoded weight
+	src = io.TeeReader(src, &decoded)
+	var small bytes.Buffer
 	// A length the client claims is believed only as far as it costs little.
-	b.Grow(int(min(max(c.r.ContentLength, 0), 1<<20)) + bytes.MinRead)
-	if _, err := b.ReadFrom(io.LimitReader(src, largeBody+1)); err != nil {
+	small.Grow(int(min(max(c.r.ContentLength, 0), smallBody)) + bytes.MinRead)
+	if _, err := small.ReadFrom(io.LimitReader(src, smallBody+1)); err != nil {
 		return nil, a.bodyError(c, body, err, tooLarge)
 	}
-	if b.Len() <= largeBody {
-		c.w.rc.SetReadDeadline(time.Time{})
-		return b.Bytes(), nil
+	if small.Len() <= smallBody {
+		return small.Bytes(), a.admitBody(c, &decoded)
 	}
 	file := a.temp.New()
 	defer file.Close()
-	if _, err := io.Copy(file, io.MultiReader(&b, src)); err != nil {
+	if _, err := io.Copy(file, io.MultiReader(&small, src)); err != nil {
 		return nil, a.bodyError(c, body, err, tooLarge)
 	}
-	c.w.rc.SetReadDeadline(time.Time{})
-	return a.readLarge(c, file)
-}
-
-// readLarge returns what file holds of a large body, once there is a share for it.
-// Those who send slowly hold no share, and those who wait hold no memory.
-func (a *API) readLarge(c *call, file *spool.Spool) ([]byte, error) {
-	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-	defer cancel()
-	share, err := a.bodies.Take(ctx, int(file.Size()))
-	if err != nil {
-		return nil, classify(ctx, err)
+	small = bytes.Buffer{}
+	if err := a.admitBody(c, &decoded); err != nil {
+		return nil, err
 	}
-	c.w.share = share
 	b := make([]byte, file.Size())
 	if n, err := file.ReadAt(b, 0); n < len(b) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// admitBody waits until there is a share for a body that was read.
+func (a *API) admitBody(c *call, w *weight) error {
+	c.w.rc.SetReadDeadline(time.Time{})
+	if w.bytes > a.bodies.Total-a.bodies.Reserve {
+		return fail(codeTooLarge, "", "the body has too many values, for which this server would need %s; send several requests", engine.MiB(w.bytes))
+	}
+	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
+	defer cancel()
+	share, err := a.bodies.Take(ctx, int(w.bytes))
+	if err != nil {
+		return classify(ctx, err)
+	}
+	c.w.share = share
+	return nil
 }
 
 var errTooLarge = errors.New("body too large")
@@ -145,14 +155,60 @@ func (r *countReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Parsed, a body of many small values takes about ten times its size. Bodies
-// larger than largeBody therefore share a budget of a few of the largest, from
-// when they are there to when the answer begins, or ends if it is as large. Until
-// then they are kept as uploads are, out of memory.
+// Bodies share a budget from when they are there to when the answer begins, or ends if
+// it is large. There is always room for some small ones beside the large.
 const (
-	largeBody   = 1 << 20
-	bodyBudgets = 4 // bodies of the largest size
+	smallBody   = 64 << 10 // is not kept out of memory
+	bodyBudgets = 4        // texts of the largest size
+	leastBudget = 8 << 20
+	smallShare  = 64 << 10
+	forSmall    = 16 << 20
 )
+
+// bodyBudget is the budget of bodies of at most limit bytes.
+func bodyBudget(limit int64) budget.Budget {
+	return budget.Budget{Total: max(bodyBudgets*(weightByte*limit+smallShare), leastBudget) + forSmall, Least: smallShare, Reserve: forSmall}
+}
+
+// What JSON takes once it is decoded, in bytes: itself and what is kept of it. Numbers
+// of a list are tokens; of other lists only the first few thousand values are kept.
+const (
+	weightByte   = 2   // itself and its strings
+	weightValue  = 16  // one more of a list or object
+	weightField  = 64  // its name, and where it is
+	weightList   = 64  // a prompt of tokens
+	weightObject = 320 // a message, and what reads it
+)
+
+// A weight counts what the JSON written to it takes once it is decoded.
+type weight struct {
+	bytes           int64
+	quoted, escaped bool // in a string; behind its backslash
+}
+
+func (w *weight) Write(p []byte) (int, error) {
+	n := int64(weightByte * len(p))
+	for _, c := range p {
+		switch {
+		case w.escaped:
+			w.escaped = false
+		case c == '"':
+			w.quoted = !w.quoted
+		case w.quoted:
+			w.escaped = c == '\\'
+		case c == ',':
+			n += weightValue
+		case c == ':':
+			n += weightField
+		case c == '[':
+			n += weightList
+		case c == '{':
+			n += weightObject
+		}
+	}
+	w.bytes += n
+	return len(p), nil
+}
 
 // readObject reads a body that is one JSON object.
 func (a *API) readObject(c *call) (*object, error) {

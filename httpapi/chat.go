@@ -220,11 +220,10 @@ func (a *API) chatCompletions(c *call) error {
 
 // logCaller notes what a client says about itself for the log.
 func logCaller(c *call, o *object) {
-	if raw, ok := o.fields["user"]; ok && string(raw) != "null" {
-		c.w.note(slog.String("user", shorten(raw)))
-	}
-	if raw, ok := o.fields["metadata"]; ok && string(raw) != "null" {
-		c.w.note(slog.String("metadata", shorten(raw)))
+	for _, name := range []string{"user", "metadata"} {
+		if raw, ok := o.sent(name); ok && string(raw) != "null" {
+			c.w.note(slog.String(name, shorten(raw)))
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (a *API) readText(c *call, o *object) (*textRequest, error) {
 func readPrompts(o *object) []engine.Prompt {
 	v, ok := o.get("prompt")
 	if !ok {
-		if _, null := o.fields["prompt"]; null {
+		if _, null := o.sent("prompt"); null {
 			return []engine.Prompt{{}}
 		}
 		o.need("prompt")

@@ -62,7 +62,7 @@ func readInputs(o *object) []engine.EmbedInput {
 		if in.Tokens == nil && in.Text == "" {
 			at := v
 			if v.kind() == '[' {
-				at = value{name: v.path(), index: i, p: v.p}
+				at = value{in: &v, index: i, p: v.p}
 			}
 			at.invalid("must not be empty")
 		}

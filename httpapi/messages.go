@@ -14,7 +14,7 @@ func readMessages(o *object) []chat.Message {
 	if !ok {
 		return nil
 	}
-	var out []chat.Message
+	out := make([]chat.Message, 0, v.count(maxObjects))
 	for item := range v.items() {
 		if m := item.object(); m != nil {
 			out = append(out, readMessage(m))
@@ -110,7 +110,7 @@ func readPart(o *object, role string) chat.Part {
 			return chat.Part{Text: t.str()}
 		}
 	case slices.Contains([]string{"image_url", "input_audio", "file", "video_url", "image", "audio"}, field):
-		o.p.set(fail(codeUnsupportedContent, o.path, "%s is of type %s, which this server does not take; send text", o.path, field))
+		o.p.set(fail(codeUnsupportedContent, o.path(), "%s is of type %s, which this server does not take; send text", o.path(), field))
 	default:
 		v.invalid("must be text, got %.60q", field)
 	}
@@ -128,7 +128,7 @@ func readCalls(o *object) []chat.Call {
 		}
 		call := chat.Call{ID: c.str("id")}
 		if t := c.str("type"); t != "" && t != "function" {
-			c.p.set(fail(codeUnsupportedContent, c.path, "%s is of type %.60q; only function calls are supported", c.path, t))
+			c.p.set(fail(codeUnsupportedContent, c.path(), "%s is of type %.60q; only function calls are supported", c.path(), t))
 		}
 		if v, ok := c.need("function"); ok {
 			readCall(v.object(), &call)
@@ -161,6 +161,10 @@ func readCall(f *object, call *chat.Call) {
 	}
 }
 
+// maxKwargs bounds what a request sets for the template: a variable takes hundreds of
+// bytes there.
+const maxKwargs = 256
+
 // readKwargs reads what a request sets for the template. Variables named in
 // chat_template_kwargs win over those other fields stand for.
 func readKwargs(o *object) map[string]json.RawMessage {
@@ -184,7 +188,7 @@ func readKwargs(o *object) map[string]json.RawMessage {
 	if o.has("enable_thinking") {
 		set("enable_thinking", o.boolean("enable_thinking", true))
 	}
-	maps.Copy(kw, o.free("chat_template_kwargs"))
+	maps.Copy(kw, o.free("chat_template_kwargs", maxKwargs))
 	if len(kw) == 0 {
 		return nil
 	}

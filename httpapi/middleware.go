@@ -48,7 +48,7 @@ type response struct {
 	rc     *http.ResponseController
 	limit  time.Duration // of one write; not positive means none
 	status int           // 0 until the header is written
-	share  *budget.Share // of large bodies, until the answer begins or, if that is large too, ends; else nil
+	share  *budget.Share // of the body, until the answer begins or, if that is large, ends; else nil
 
 	// For the log and the metrics.
 	path    string // route pattern
@@ -68,13 +68,16 @@ func (w *response) WriteHeader(status int) {
 	}
 	// A whole answer may be many times its body; the share of a stream is not
 	// kept by who reads it.
-	if n, _ := strconv.Atoi(w.Header().Get("Content-Length")); n <= largeBody {
+	if n, _ := strconv.Atoi(w.Header().Get("Content-Length")); n <= largeAnswer {
 		w.release()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// release gives the share of a large body back.
+// largeAnswer is the size from which an answer counts as part of its request.
+const largeAnswer = 1 << 20
+
+// release gives the share of the body back.
 func (w *response) release() {
 	if w.share != nil {
 		w.share.Release()

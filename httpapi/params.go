@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -41,75 +40,99 @@ func (p *problem) first() error {
 	return p.err
 }
 
-// An object is a JSON object being read field by field. A field that is null
-// is absent. Getters of absent fields return the zero value or the default
-// they are given.
-type object struct {
-	fields map[string]json.RawMessage
-	read   map[string]bool // fields somebody asked for
-	inner  []*object       // objects read by name
-	path   string          // of the object itself, "" at the top
-	p      *problem
-}
-
-// A value is one JSON value and where it was found: under a name, or at an
-// index of the array of that name. Arrays can have millions of items, so the
-// path is only spelled when somebody is told.
+// A value is one JSON value and where it was found: under a name in an object, or at
+// an index of an array. A body can have millions, so the path is only spelled when
+// somebody is told.
 type value struct {
-	raw   json.RawMessage
+	raw   []byte // of the body, without space around it
+	in    *value // the object or array it is in; nil for the body
 	name  string
 	index int // -1 when not of an array
 	p     *problem
 }
 
-func (v value) path() string {
-	if v.index < 0 {
-		return v.name
+func (v *value) path() string {
+	switch {
+	case v.in == nil:
+		return ""
+	case v.index >= 0:
+		return v.in.path() + "[" + strconv.Itoa(v.index) + "]"
 	}
-	return v.name + "[" + strconv.Itoa(v.index) + "]"
+	if at := v.in.path(); at != "" {
+		return at + "." + v.name
+	}
+	return v.name
+}
+
+// An object is a JSON object being read field by field. A field that is null
+// is absent. Getters of absent fields return the zero value or the default
+// they are given.
+type object struct {
+	value
+	fields []field
+	read   map[string]bool // fields somebody asked for; nil where nobody wants to know
+	inner  []*object       // objects read by name
+}
+
+// A field is a member of an object.
+type field struct {
+	name string
+	raw  []byte
 }
 
 // parseObject parses a body. Of duplicate keys the last counts; nesting is
 // limited by encoding/json to 10000.
 func parseObject(b []byte) (*object, error) {
-	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	if len(bytes.TrimSpace(b)) == 0 {
+	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
+	if len(b) == 0 {
 		return nil, fail(codeInvalidJSON, "", "the body is empty; send a JSON object")
 	}
 	if !utf8.Valid(b) {
 		return nil, fail(codeInvalidJSON, "", "the body is not valid UTF-8")
 	}
-	o := &object{p: &problem{}, read: map[string]bool{}}
-	if err := json.Unmarshal(b, &o.fields); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, fail(codeInvalidJSON, "", "the body is not valid JSON at byte %d: %v", syntax.Offset, syntax)
-		}
+	if err := json.Unmarshal(b, &unread{}); err != nil {
+		return nil, fail(codeInvalidJSON, "", "the body is not valid JSON at byte %d: %v", err.(*json.SyntaxError).Offset, err)
+	}
+	if b[0] != '{' {
 		return nil, fail(codeInvalidJSON, "", "the body must be a JSON object, got %s", describe(b))
 	}
-	if o.fields == nil {
-		return nil, fail(codeInvalidJSON, "", "the body must be a JSON object, got null")
-	}
+	v := value{raw: b, index: -1, p: &problem{objects: -1}} // the body itself does not count
+	o := v.object()
+	o.read = map[string]bool{}
 	return o, nil
 }
+
+// unread takes valid JSON and keeps none of it.
+type unread struct{}
+
+func (*unread) UnmarshalJSON([]byte) error { return nil }
 
 // err returns the first error found in the body this object belongs to.
 func (o *object) err() error { return o.p.first() }
 
-func (o *object) at(name string) string {
-	if o.path == "" {
-		return name
-	}
-	return o.path + "." + name
-}
-
 func (o *object) get(name string) (value, bool) {
-	o.read[name] = true
-	raw, ok := o.fields[name]
+	if o.read != nil {
+		o.read[name] = true
+	}
+	raw, ok := o.sent(name)
 	if !ok || string(raw) == "null" {
 		return value{}, false
 	}
-	return value{raw, o.at(name), -1, o.p}, true
+	return o.at(name, raw), true
+}
+
+// sent returns a field as it came.
+func (o *object) sent(name string) ([]byte, bool) {
+	for i := len(o.fields) - 1; i >= 0; i-- {
+		if o.fields[i].name == name {
+			return o.fields[i].raw, true
+		}
+	}
+	return nil, false
+}
+
+func (o *object) at(name string, raw []byte) value {
+	return value{raw: raw, in: &o.value, name: name, index: -1, p: o.p}
 }
 
 // has reports whether a field is present and not null.
@@ -118,11 +141,12 @@ func (o *object) has(name string) bool {
 	return ok
 }
 
-// missing records that a field is needed, unless it is there.
+// need records that a field is needed, unless it is there.
 func (o *object) need(name string) (value, bool) {
 	v, ok := o.get(name)
 	if !ok {
-		o.p.set(fail(codeMissing, o.at(name), "%s is required", o.at(name)))
+		v = o.at(name, nil)
+		o.p.set(fail(codeMissing, v.path(), "%s is required", v.path()))
 	}
 	return v, ok
 }
@@ -190,21 +214,32 @@ func (o *object) object(name string) *object {
 	}
 	inner := v.object()
 	if inner != nil {
+		inner.read = map[string]bool{}
 		o.inner = append(o.inner, inner)
 	}
 	return inner
 }
 
-// free returns the fields of a nested object whose names are its sender's own.
-func (o *object) free(name string) map[string]json.RawMessage {
+// free returns the fields, at most so many, of a nested object whose names are its
+// sender's own.
+func (o *object) free(name string, most int) map[string]json.RawMessage {
 	v, ok := o.get(name)
 	if !ok {
 		return nil
 	}
-	if inner := v.object(); inner != nil {
-		return inner.fields
+	inner := v.object()
+	if inner == nil {
+		return nil
 	}
-	return nil
+	if len(inner.fields) > most {
+		v.invalid("must have at most %d entries, got %d", most, len(inner.fields))
+		return nil
+	}
+	out := make(map[string]json.RawMessage, len(inner.fields))
+	for _, f := range inner.fields {
+		out[f.name] = f.raw
+	}
+	return out
 }
 
 // items yields the items of an array; none when it is absent or wrong.
@@ -216,11 +251,11 @@ func (o *object) items(name string) iter.Seq[value] {
 	return v.items()
 }
 
-func (v value) wrong(want string) {
+func (v *value) wrong(want string) {
 	v.p.set(fail(codeInvalidType, v.path(), "%s must be %s, got %s", v.path(), want, describe(v.raw)))
 }
 
-func (v value) invalid(format string, args ...any) {
+func (v *value) invalid(format string, args ...any) {
 	v.p.set(fail(codeInvalidValue, v.path(), "%s %s", v.path(), fmt.Sprintf(format, args...)))
 }
 
@@ -256,11 +291,20 @@ func describe(raw []byte) string {
 func (v value) kind() byte { return kind(v.raw) }
 
 func (v value) str() string {
-	var s string
-	if v.kind() != '"' || json.Unmarshal(v.raw, &s) != nil {
+	if v.kind() != '"' {
 		v.wrong("a string")
 		return ""
 	}
+	return unquote(v.raw)
+}
+
+// unquote returns what a valid JSON string says.
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var s string
+	json.Unmarshal(raw, &s) // the body was parsed before
 	return s
 }
 
@@ -319,10 +363,15 @@ func (v value) object() *object {
 		v.invalid("is one of more than %d objects in the body; send fewer", maxObjects)
 		return nil
 	}
-	o := &object{path: v.path(), p: v.p, read: map[string]bool{}}
-	if v.kind() != '{' || json.Unmarshal(v.raw, &o.fields) != nil {
+	if v.kind() != '{' {
 		v.wrong("an object")
 		return nil
+	}
+	o := &object{value: v}
+	for member := range elements(v.raw) {
+		end := 1 + quoted(member[1:])
+		colon := end + bytes.IndexByte(member[end:], ':')
+		o.fields = append(o.fields, field{unquote(member[:end]), bytes.TrimLeft(member[colon+1:], space)})
 	}
 	return o
 }
@@ -336,44 +385,73 @@ func (v value) items() iter.Seq[value] {
 			v.wrong("an array")
 			return
 		}
-		// The body was parsed before, so this only has to find the commas
-		// that are not inside something.
-		name := v.path()
-		depth, start, index := 0, 1, 0
-		inString := false
-		for i := 1; i < len(v.raw); i++ {
-			switch c := v.raw[i]; {
-			case inString:
-				switch c {
-				case '\\':
-					i++
-				case '"':
-					inString = false
-				}
+		index := 0
+		for raw := range elements(v.raw) {
+			if !yield(value{raw: raw, in: &v, index: index, p: v.p}) || v.p.err != nil {
+				return
+			}
+			index++
+		}
+	}
+}
+
+// count is how many items an array has, at most as many as asked for.
+func (v value) count(most int) int {
+	n := 0
+	for range elements(v.raw) {
+		if n == most {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// space is what may stand between the tokens of JSON.
+const space = " \t\r\n"
+
+// elements yields what stands between the brackets of a valid array or object, without
+// the commas and space around it. The body was parsed before, so this only has to find
+// the commas that are not inside something.
+func elements(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		depth, start := 0, 1
+		for i := 1; i < len(raw); i++ {
+			switch c := raw[i]; {
 			case c == '"':
-				inString = true
+				i += quoted(raw[i+1:])
 			case c == '[' || c == '{':
 				depth++
 			case (c == ']' || c == '}') && depth > 0:
 				depth--
-			case c == ']' || c == ',' && depth == 0:
-				raw := bytes.TrimSpace(v.raw[start:i])
-				if len(raw) == 0 {
-					return // of an empty array
-				}
-				if !yield(value{raw, name, index, v.p}) || v.p.err != nil {
+			case c == ']' || c == '}' || c == ',' && depth == 0:
+				e := bytes.Trim(raw[start:i], space)
+				if len(e) == 0 || !yield(e) { // empty: of an empty array
 					return
 				}
 				start = i + 1
-				index++
 			}
 		}
 	}
 }
 
+// quoted returns the length of a string whose opening quote is before raw, with the
+// closing one.
+func quoted(raw []byte) int {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
+
 // tokens reads an array of token ids, which may not be empty.
 func (v value) tokens() []token.ID {
-	ids := []token.ID{}
+	ids := make([]token.ID, 0, v.count(math.MaxInt))
 	for item := range v.items() {
 		ids = append(ids, token.ID(item.integer(0, math.MaxInt32)))
 	}

@@ -146,17 +146,18 @@ func readBias(o *object) map[token.ID]float32 {
 	if bias == nil {
 		return nil
 	}
-	out := make(map[token.ID]float32, len(bias.fields))
-	for key := range bias.fields {
-		v, ok := bias.get(key)
-		if !ok {
+	out := map[token.ID]float32{}
+	for _, f := range bias.fields {
+		id, err := strconv.ParseInt(f.name, 10, 32)
+		switch {
+		case string(f.raw) == "null":
+			delete(out, token.ID(id))
 			continue
-		}
-		id, err := strconv.ParseInt(key, 10, 32)
-		if err != nil || id < 0 || strconv.FormatInt(id, 10) != key {
-			o.p.set(fail(codeInvalidValue, "logit_bias", "logit_bias needs decimal token ids as keys, got %.40q", key))
+		case err != nil || id < 0 || strconv.FormatInt(id, 10) != f.name:
+			o.p.set(fail(codeInvalidValue, "logit_bias", "logit_bias needs decimal token ids as keys, got %.40q", f.name))
 			return nil
 		}
+		v := bias.at(f.name, f.raw)
 		out[token.ID(id)] = float32(v.number(-100, 100))
 	}
 	return out

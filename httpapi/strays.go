@@ -31,7 +31,18 @@ type stray struct {
 // were read by name. Fields of array items are left alone: messages carry much that
 // is not ours.
 func (o *object) strays() []stray {
-	out := straysOf(o.at, maps.Keys(o.fields), o.read)
+	at := func(name string) string {
+		v := o.at(name, nil)
+		return v.path()
+	}
+	names := func(yield func(string) bool) {
+		for _, f := range o.fields {
+			if !yield(f.name) {
+				return
+			}
+		}
+	}
+	out := straysOf(at, names, o.read)
 	for _, child := range o.inner {
 		out = append(out, child.strays()...)
 	}
