@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 )
 
 // A Key lets its holder in. Only its hash is kept.
@@ -15,10 +16,20 @@ type Key struct {
 	SHA256 [sha256.Size]byte
 }
 
-// authenticate returns the name of the caller's key. Without configured keys
-// everybody is let in.
-func (a *API) authenticate(r *http.Request) (name string, ok bool) {
-	if len(a.o.Keys) == 0 {
+// A Guard says who may call.
+type Guard struct {
+	Keys           []Key
+	AllowedHosts   []string
+	AllowedOrigins []string
+	// Loopback says that only this machine can connect: without keys, names of other
+	// machines are refused then.
+	Loopback atomic.Bool
+}
+
+// Authenticate returns the name of the caller's key. Without configured keys
+// everybody is let in but web pages of others.
+func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
+	if len(g.Keys) == 0 {
 		return "", true
 	}
 	given, ok := credential(r.Header)
@@ -29,15 +40,15 @@ func (a *API) authenticate(r *http.Request) (name string, ok bool) {
 	// Every key is compared, so time tells nothing about which one matched.
 	found := 0
 	at := 0
-	for i := range a.o.Keys {
-		eq := subtle.ConstantTimeCompare(sum[:], a.o.Keys[i].SHA256[:])
+	for i := range g.Keys {
+		eq := subtle.ConstantTimeCompare(sum[:], g.Keys[i].SHA256[:])
 		at = subtle.ConstantTimeSelect(eq, i, at)
 		found |= eq
 	}
 	if found == 0 {
 		return "", false
 	}
-	return a.o.Keys[at].Name, true
+	return g.Keys[at].Name, true
 }
 
 // credential returns the key a request carries: the first header that is
@@ -55,16 +66,19 @@ func credential(h http.Header) (string, bool) {
 	return "", false
 }
 
-// checkBrowser guards a server without keys against web pages: a page may
+// CheckBrowser guards a server without keys against web pages: a page may
 // neither reach it from a foreign origin nor by a name of its own that it
 // points at this machine.
-func (a *API) checkBrowser(r *http.Request) error {
-	hostOK := a.hostAllowed(r.Host)
-	if a.loopback.Load() && !hostOK {
+func (g *Guard) CheckBrowser(r *http.Request) error {
+	if len(g.Keys) > 0 {
+		return nil
+	}
+	hostOK := g.hostAllowed(r.Host)
+	if g.Loopback.Load() && !hostOK {
 		return fail(codeHost, "", "requests for host %.100q are refused because the server has no keys; add the name to allowed_hosts or configure a key", r.Host)
 	}
 	origin := r.Header.Get("Origin")
-	if origin == "" || a.originAllowed(origin) {
+	if origin == "" || g.originAllowed(origin) {
 		return nil
 	}
 	// The server's own pages.
@@ -76,7 +90,7 @@ func (a *API) checkBrowser(r *http.Request) error {
 
 // hostAllowed reports whether host, which may have a port, is a name that a
 // stranger cannot point at this machine.
-func (a *API) hostAllowed(host string) bool {
+func (g *Guard) hostAllowed(host string) bool {
 	if host == "" {
 		return true // HTTP/1.0; no browser does this
 	}
@@ -85,7 +99,7 @@ func (a *API) hostAllowed(host string) bool {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	for _, h := range a.o.AllowedHosts {
+	for _, h := range g.AllowedHosts {
 		if strings.EqualFold(h, name) || strings.EqualFold(h, host) {
 			return true
 		}

@@ -1,8 +1,7 @@
 package httpapi
 
 import (
-	"log/slog"
-	"strings"
+	"context"
 	"time"
 
 	"quern/engine"
@@ -21,7 +20,7 @@ type chatRequest struct {
 }
 
 // readChat reads every field. What a reply must not silently lack is refused.
-func (a *API) readChat(c *call, o *object) (*chatRequest, error) {
+func (a openaiAPI) readChat(c *call, o *object) (*chatRequest, error) {
 	r := &chatRequest{model: o.str("model")}
 	r.prompt.Messages = readMessages(o)
 	r.prompt.Kwargs = readKwargs(o)
@@ -160,7 +159,7 @@ type chatMessage struct {
 	Refusal *struct{} `json:"refusal"`
 }
 
-func (a *API) chatCompletions(c *call) error {
+func (a openaiAPI) chatCompletions(c *call) error {
 	o, err := a.readObject(c)
 	if err != nil {
 		return err
@@ -174,73 +173,44 @@ func (a *API) chatCompletions(c *call) error {
 	if err != nil {
 		return err
 	}
-	t := &tally{load: c.loading}
-	defer logTally(c, info.ID, t)
-	reqs := []engine.GenerateRequest{r.request(a, c.lease.Defaults())}
-	if r.stream {
-		g := a.generate(c.r.Context(), c.lease, reqs)
-		defer g.close()
-		return a.stream(c, g, t, newChatStream(info, r, t))
+	ctx := c.r.Context()
+	if !r.stream {
+		var cancel context.CancelFunc
+		ctx, cancel = a.withRequestTimeout(ctx, c)
+		defer cancel()
 	}
-	ctx, cancel := a.withRequestTimeout(c.r.Context(), c)
-	defer cancel()
-	g := a.generate(ctx, c.lease, reqs)
-	defer g.close()
-
-	texts := make([]strings.Builder, r.sampling.n)
-	probs := make([][]engine.Logprob, r.sampling.n)
-	choices := make([]chatChoice, r.sampling.n)
-	if err := g.each(t, func(it item) {
-		if it.Index < 0 || it.Index >= len(choices) {
-			return
-		}
-		switch it.Type {
-		case engine.Delta:
-			texts[it.Index].WriteString(it.Text)
-			probs[it.Index] = append(probs[it.Index], it.Logprobs...)
-		case engine.Finish:
-			choices[it.Index].FinishReason = it.Reason
-			choices[it.Index].StopReason = it.StopReason
-		}
-	}); err != nil {
+	t := Start(ctx, a.metrics, c.lease, []engine.GenerateRequest{r.request(a.API, c.lease.Defaults())})
+	defer t.Close()
+	defer logTurn(c, t)
+	if r.stream {
+		return a.streamTurn(c, t, func(out *eventStream) Spelling { return newChatStream(out, info, r) })
+	}
+	replies, err := t.Collect(ctx)
+	if err != nil {
 		return err
 	}
-	for i := range choices {
-		choices[i].Index = i
-		choices[i].Message = chatMessage{Role: chat.RoleAssistant, Content: texts[i].String()}
+	out := chatCompletion{
+		chatHead: newHead("chatcmpl-", "chat.completion", info),
+		Usage:    finalUsage(&t.Tally), Timings: newTimings(&t.Tally, c.loading), Truncated: t.Truncated,
+	}
+	for i := range replies[0].Sequences {
+		s := &replies[0].Sequences[i]
+		choice := chatChoice{
+			Index: i, Message: chatMessage{Role: chat.RoleAssistant, Content: s.Text()},
+			FinishReason: s.End.Reason, StopReason: s.End.StopReason,
+		}
 		if r.logprobs {
-			choices[i].Logprobs = newChatLogprobs(probs[i], r.top)
+			choice.Logprobs = newChatLogprobs(s.Logprobs, r.top)
 		}
+		out.Choices = append(out.Choices, choice)
 	}
-	return a.writeJSON(c, 200, chatCompletion{
-		chatHead: newHead("chatcmpl-", "chat.completion", info), Choices: choices,
-		Usage: t.usage(), Timings: t.report(), Truncated: t.truncated,
-	})
+	return a.writeJSON(c, 200, out)
 }
 
-// logCaller notes what a client says about itself for the log.
-func logCaller(c *call, o *object) {
-	for _, name := range []string{"user", "metadata"} {
-		if raw, ok := o.sent(name); ok && string(raw) != "null" {
-			c.w.note(slog.String(name, shorten(raw)))
-		}
-	}
-}
-
-func shorten(raw []byte) string {
-	const most = 512
-	if len(raw) > most {
-		raw = raw[:most]
-	}
-	return strings.ToValidUTF8(string(raw), "")
-}
-
-func logTally(c *call, model string, t *tally) {
-	c.w.note(slog.String("model", model), slog.Int("prompt_tokens", t.prompt), slog.Int("output_tokens", t.output))
-}
+func logTurn(c *call, t *Turn) { c.logTokens(t.PromptTokens, t.OutputTokens) }
 
 // render answers with the prompt a chat request would give the model.
-func (a *API) render(c *call) error {
+func (a openaiAPI) render(c *call) error {
 	o, err := a.readObject(c)
 	if err != nil {
 		return err
@@ -253,7 +223,7 @@ func (a *API) render(c *call) error {
 	if err != nil {
 		return err
 	}
-	res, err := inTime(a, c, c.lease.Tokenize, engine.TokenizeRequest{Prompt: r.prompt})
+	res, err := inTime(a.API, c, c.lease.Tokenize, engine.TokenizeRequest{Prompt: r.prompt})
 	if err != nil {
 		return err
 	}

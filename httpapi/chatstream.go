@@ -32,58 +32,53 @@ type chunkDelta struct {
 	Content *string `json:"content,omitempty"`
 }
 
-// A chatStream spells a generation as chat chunks.
+// A chatStream spells a turn as chat chunks.
 type chatStream struct {
+	*eventStream
 	head  chatHead
 	n     int
-	usage usageWanted
 	probs bool
 	top   int
-	t     *tally
 }
 
-func newChatStream(info engine.ModelInfo, r *chatRequest, t *tally) *chatStream {
-	return &chatStream{
-		head: newHead("chatcmpl-", "chat.completion.chunk", info),
-		n:    r.sampling.n, usage: r.usage, probs: r.logprobs, top: r.top, t: t,
+func newChatStream(out *eventStream, info engine.ModelInfo, r *chatRequest) *chatStream {
+	s := &chatStream{out, newHead("chatcmpl-", "chat.completion.chunk", info), r.sampling.n, r.logprobs, r.top}
+	s.usage = r.usage
+	s.counted = func(u *usage, t *timings) any {
+		return chatChunk{chatHead: s.head, Choices: []chunkChoice{}, Usage: u, Timings: t}
 	}
+	return s
 }
 
-func (s *chatStream) chunk(w *eventWriter, c chunkChoice, truncated int) error {
-	return w.event(chatChunk{chatHead: s.head, Choices: []chunkChoice{c}, Usage: s.usage.midway(s.t), Truncated: truncated})
+func (s *chatStream) chunk(c chunkChoice, truncated int) error {
+	return s.out.Event(chatChunk{chatHead: s.head, Choices: []chunkChoice{c}, Usage: s.midway(), Truncated: truncated})
 }
 
-// begin opens every choice with its role.
-func (s *chatStream) begin(w *eventWriter) error {
+// Begin opens every choice with its role.
+func (s *chatStream) Begin() error {
 	empty := ""
 	for i := range s.n {
-		if err := s.chunk(w, chunkChoice{Index: i, Delta: chunkDelta{Role: chat.RoleAssistant, Content: &empty}}, s.t.truncated); err != nil {
+		if err := s.chunk(chunkChoice{Index: i, Delta: chunkDelta{Role: chat.RoleAssistant, Content: &empty}}, s.t.Truncated); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *chatStream) item(w *eventWriter, it item) error {
-	switch it.Type {
+// Event implements Spelling.
+func (s *chatStream) Event(ev Event) error {
+	switch ev.Type {
 	case engine.Delta:
-		if it.Text == "" && (!s.probs || len(it.Logprobs) == 0) {
+		if ev.Text == "" && (!s.probs || len(ev.Logprobs) == 0) {
 			return nil
 		}
-		c := chunkChoice{Index: it.Index, Delta: chunkDelta{Content: &it.Text}}
+		c := chunkChoice{Index: ev.Index, Delta: chunkDelta{Content: &ev.Text}}
 		if s.probs {
-			c.Logprobs = newChatLogprobs(it.Logprobs, s.top)
+			c.Logprobs = newChatLogprobs(ev.Logprobs, s.top)
 		}
-		return s.chunk(w, c, 0)
+		return s.chunk(c, 0)
 	case engine.Finish:
-		return s.chunk(w, chunkChoice{Index: it.Index, FinishReason: &it.Reason, StopReason: it.StopReason}, 0)
+		return s.chunk(chunkChoice{Index: ev.Index, FinishReason: &ev.Reason, StopReason: ev.StopReason}, 0)
 	}
 	return nil
-}
-
-func (s *chatStream) end(w *eventWriter, t *tally) error {
-	if s.usage == usageNever {
-		return nil
-	}
-	return w.event(chatChunk{chatHead: s.head, Choices: []chunkChoice{}, Usage: t.usage(), Timings: t.report()})
 }

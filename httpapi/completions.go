@@ -22,7 +22,7 @@ type textRequest struct {
 	echoed   []string
 }
 
-func (a *API) readText(c *call, o *object) (*textRequest, error) {
+func (a openaiAPI) readText(c *call, o *object) (*textRequest, error) {
 	r := &textRequest{
 		model:    o.str("model"),
 		prompts:  readPrompts(o),
@@ -73,7 +73,8 @@ func readPrompts(o *object) []engine.Prompt {
 	return out
 }
 
-// requests builds what the engine is asked, one request a prompt.
+// requests builds what the engine is asked, one request a prompt. It takes the prompts,
+// which are not kept for as long as the answer takes.
 func (r *textRequest) requests(d engine.Sampling) []engine.GenerateRequest {
 	reqs := make([]engine.GenerateRequest, len(r.prompts))
 	for i, p := range r.prompts {
@@ -86,6 +87,7 @@ func (r *textRequest) requests(d engine.Sampling) []engine.GenerateRequest {
 		q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.n
 		q.Sample.Top = max(r.logprobs, 0)
 	}
+	r.prompts = nil
 	return reqs
 }
 
@@ -138,7 +140,7 @@ type textChoice struct {
 	StopReason   any           `json:"stop_reason,omitempty"`
 }
 
-func (a *API) completions(c *call) error {
+func (a openaiAPI) completions(c *call) error {
 	o, err := a.readObject(c)
 	if err != nil {
 		return err
@@ -161,73 +163,47 @@ func (a *API) completions(c *call) error {
 	if err := r.spell(ctx, c.lease); err != nil {
 		return err
 	}
-	t := &tally{load: c.loading}
-	defer logTally(c, info.ID, t)
-	g := a.generate(ctx, c.lease, r.requests(c.lease.Defaults()))
-	defer g.close()
+	n := len(r.prompts)
+	t := Start(ctx, a.metrics, c.lease, r.requests(c.lease.Defaults()))
+	defer t.Close()
+	defer logTurn(c, t)
 	head := newHead("cmpl-", "text_completion", info)
 	if r.stream {
-		return a.stream(c, g, t, newTextStream(head, r, t))
+		return a.streamTurn(c, t, func(out *eventStream) Spelling { return newTextStream(out, head, r, n) })
 	}
-
-	seqs := make([][]textSequence, len(r.prompts))
-	for i := range seqs {
-		seqs[i] = make([]textSequence, r.bestOf)
-	}
-	prompts := make([][]engine.Logprob, len(r.prompts))
-	if err := g.each(t, func(it item) {
-		if it.Index < 0 || it.Index >= r.bestOf {
-			return
-		}
-		s := &seqs[it.prompt][it.Index]
-		switch it.Type {
-		case engine.PromptDone:
-			prompts[it.prompt] = it.Prompt
-		case engine.Delta:
-			s.text.WriteString(it.Text)
-			s.probs = append(s.probs, it.Logprobs...)
-		case engine.Finish:
-			s.end = it.Event
-		}
-	}); err != nil {
+	replies, err := t.Collect(ctx)
+	if err != nil {
 		return err
 	}
-	out := textCompletion{chatHead: head, Usage: t.usage(), Timings: t.report()}
-	for i := range seqs {
-		for j, s := range best(seqs[i], r.sampling.n) {
-			out.Choices = append(out.Choices, r.choice(i, j, s, prompts[i]))
+	out := textCompletion{chatHead: head, Usage: finalUsage(&t.Tally), Timings: newTimings(&t.Tally, c.loading)}
+	for i, reply := range replies {
+		for j, s := range best(reply.Sequences, r.sampling.n) {
+			out.Choices = append(out.Choices, r.choice(i, j, s, reply.Prompt))
 		}
 	}
 	return a.writeJSON(c, 200, out)
 }
 
-// A textSequence is one reply being put together.
-type textSequence struct {
-	text  strings.Builder
-	probs []engine.Logprob
-	end   engine.Event
-}
-
 // best returns the n sequences of the highest mean log-probability, or all in
 // their order when n is all.
-func best(seqs []textSequence, n int) []*textSequence {
-	out := make([]*textSequence, len(seqs))
+func best(seqs []Sequence, n int) []*Sequence {
+	out := make([]*Sequence, len(seqs))
 	for i := range seqs {
 		out[i] = &seqs[i]
 	}
 	if n == len(out) {
 		return out
 	}
-	mean := func(s *textSequence) float64 { return s.end.Cumulative / float64(max(s.end.Tokens, 1)) }
-	slices.SortStableFunc(out, func(x, y *textSequence) int { return cmp.Compare(mean(y), mean(x)) })
+	mean := func(s *Sequence) float64 { return s.End.Cumulative / float64(max(s.End.Tokens, 1)) }
+	slices.SortStableFunc(out, func(x, y *Sequence) int { return cmp.Compare(mean(y), mean(x)) })
 	return out[:n]
 }
 
 // choice spells sequence j of prompt i. Choices count prompt by prompt.
-func (r *textRequest) choice(i, j int, s *textSequence, prompt []engine.Logprob) textChoice {
+func (r *textRequest) choice(i, j int, s *Sequence, prompt []engine.Logprob) textChoice {
 	c := textChoice{
-		Text: r.echoed[i] + s.text.String(), Index: i*r.sampling.n + j,
-		FinishReason: &s.end.Reason, StopReason: s.end.StopReason,
+		Text: r.echoed[i] + s.Text(), Index: i*r.sampling.n + j,
+		FinishReason: &s.End.Reason, StopReason: s.End.StopReason,
 	}
 	if r.logprobs >= 0 {
 		var at textOffsets
@@ -235,91 +211,11 @@ func (r *textRequest) choice(i, j int, s *textSequence, prompt []engine.Logprob)
 		if r.echo {
 			c.Logprobs.addPrompt(&at, prompt, r.echoed[i], r.logprobs)
 		}
-		c.Logprobs.add(&at, s.probs, r.logprobs)
+		c.Logprobs.add(&at, s.Logprobs, r.logprobs)
 	}
 	return c
 }
 
 func newTextLogprobs() *textLogprobs {
 	return &textLogprobs{Tokens: []string{}, Logprob: []*float32{}, Top: []map[string]float32{}, Offset: []int{}}
-}
-
-// A textStream spells a generation as chunks of /v1/completions.
-type textStream struct {
-	head    chatHead
-	r       *textRequest
-	prompts [][]engine.Logprob
-	seqs    map[int]*textState // by index of the choice
-	t       *tally
-}
-
-type textState struct {
-	at    textOffsets
-	begun bool
-}
-
-func newTextStream(head chatHead, r *textRequest, t *tally) *textStream {
-	return &textStream{head: head, r: r, prompts: make([][]engine.Logprob, len(r.prompts)), seqs: map[int]*textState{}, t: t}
-}
-
-func (s *textStream) begin(*eventWriter) error { return nil }
-
-func (s *textStream) item(w *eventWriter, it item) error {
-	c := textChoice{Index: it.prompt*s.r.sampling.n + it.Index}
-	switch it.Type {
-	case engine.PromptDone:
-		s.prompts[it.prompt] = it.Prompt
-		return nil
-	case engine.Delta:
-		if err := s.echo(w, it, c.Index); err != nil {
-			return err
-		}
-		c.Text = it.Text
-		if s.r.logprobs >= 0 {
-			c.Logprobs = newTextLogprobs()
-			c.Logprobs.add(&s.seqs[c.Index].at, it.Logprobs, s.r.logprobs)
-		}
-		if c.Text == "" && (c.Logprobs == nil || len(c.Logprobs.Tokens) == 0) {
-			return nil
-		}
-	case engine.Finish:
-		if err := s.echo(w, it, c.Index); err != nil {
-			return err
-		}
-		c.FinishReason, c.StopReason = &it.Reason, it.StopReason
-	default:
-		return nil
-	}
-	return s.chunk(w, c)
-}
-
-// echo opens a choice, with the prompt's text if that was asked for.
-func (s *textStream) echo(w *eventWriter, it item, index int) error {
-	st := s.seqs[index]
-	if st == nil {
-		st = &textState{}
-		s.seqs[index] = st
-	}
-	if st.begun || !s.r.echo {
-		st.begun = true
-		return nil
-	}
-	st.begun = true
-	c := textChoice{Text: s.r.echoed[it.prompt], Index: index}
-	if s.r.logprobs >= 0 {
-		c.Logprobs = newTextLogprobs()
-		c.Logprobs.addPrompt(&st.at, s.prompts[it.prompt], c.Text, s.r.logprobs)
-	}
-	return s.chunk(w, c)
-}
-
-func (s *textStream) chunk(w *eventWriter, c textChoice) error {
-	return w.event(textCompletion{chatHead: s.head, Choices: []textChoice{c}, Usage: s.r.usage.midway(s.t)})
-}
-
-func (s *textStream) end(w *eventWriter, t *tally) error {
-	if s.r.usage == usageNever {
-		return nil
-	}
-	return w.event(textCompletion{chatHead: s.head, Choices: []textChoice{}, Usage: t.usage(), Timings: t.report()})
 }

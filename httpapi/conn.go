@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net"
-	"net/http"
 	"time"
 )
 
@@ -21,11 +20,4 @@ func bound(c net.Conn, limit time.Duration) {
 	}
 	t.SetWriteBuffer(sendBuffer)
 	limitUnread(t, limit)
-}
-
-// connState is the hook of http.Server.
-func (a *API) connState(c net.Conn, s http.ConnState) {
-	if s == http.StateNew {
-		bound(c, a.o.StreamWrite)
-	}
 }

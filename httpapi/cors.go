@@ -6,21 +6,24 @@ import (
 	"strings"
 )
 
-const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + warningHeader + ", " +
+// WarningHeader names request fields that were ignored and are spelled nearly like
+// fields the endpoint has: one value each.
+const WarningHeader = "x-quern-warning"
+
+const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + WarningHeader + ", " +
 	"x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
 	"x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
 
-// cors adds the headers that let a page of an allowed origin read the answer,
+// Share adds the headers that let a page of an allowed origin read the answer,
 // and reports whether it did. Credentials are never allowed: keys travel in
 // headers that a page must know.
-func (a *API) cors(w *response, r *http.Request) bool {
-	h := w.Header()
+func (g *Guard) Share(h http.Header, r *http.Request) bool {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
-	if origin == "" || !a.originAllowed(origin) {
+	if origin == "" || !g.originAllowed(origin) {
 		return false
 	}
-	if slices.Contains(a.o.AllowedOrigins, "*") {
+	if slices.Contains(g.AllowedOrigins, "*") {
 		origin = "*"
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
@@ -28,9 +31,9 @@ func (a *API) cors(w *response, r *http.Request) bool {
 	return true
 }
 
-// preflight answers OPTIONS, which carries no key. An origin that is not
+// Preflight answers OPTIONS, which carries no key. An origin that is not
 // allowed learns so from the missing headers.
-func (a *API) preflight(w *response, r *http.Request, allowed bool) {
+func Preflight(w http.ResponseWriter, r *http.Request, allowed bool) {
 	const methods = "GET, POST, DELETE, OPTIONS"
 	h := w.Header()
 	h.Set("Allow", methods)
@@ -45,8 +48,8 @@ func (a *API) preflight(w *response, r *http.Request, allowed bool) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (a *API) originAllowed(origin string) bool {
-	for _, p := range a.o.AllowedOrigins {
+func (g *Guard) originAllowed(origin string) bool {
+	for _, p := range g.AllowedOrigins {
 		if originMatches(p, origin) {
 			return true
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"quern/engine"
@@ -24,7 +23,7 @@ type vendorSpeech struct {
 
 // readVendorSpeech reads a request body and output_format. Problems are told as
 // the vendor does, with status 422.
-func (a *API) readVendorSpeech(c *call) (*vendorSpeech, error) {
+func (a elevenAPI) readVendorSpeech(c *call) (*vendorSpeech, error) {
 	r := &vendorSpeech{SpeakRequest: engine.SpeakRequest{Speed: 1, Voice: c.params.ByName("voice_id")}}
 	o, err := a.readObject(c)
 	if err != nil {
@@ -32,7 +31,7 @@ func (a *API) readVendorSpeech(c *call) (*vendorSpeech, error) {
 	}
 	if v, ok := o.need("text"); ok {
 		r.Text = v.str()
-		a.checkSpeechText(v, r.Text)
+		CheckText(a.API, v, r.Text)
 	}
 	if s := o.object("voice_settings"); s != nil {
 		// The vendor's range is narrower than ours: what lies outside is meant as
@@ -66,26 +65,26 @@ func (a *API) readVendorSpeech(c *call) (*vendorSpeech, error) {
 
 // startVendorSpeech reads a request and makes ready what answers it: the default
 // speech model, whichever of the vendor's was named.
-func (a *API) startVendorSpeech(c *call) (*vendorSpeech, error) {
+func (a elevenAPI) startVendorSpeech(c *call) (*vendorSpeech, error) {
 	r, err := a.readVendorSpeech(c)
 	if err != nil {
 		return nil, err
 	}
-	return r, a.startSpeech(c, "", &r.SpeakRequest)
+	return r, startSpeech(a.API, c, "", &r.SpeakRequest)
 }
 
 // textToSpeech answers POST /v1/text-to-speech/{voice_id}.
-func (a *API) textToSpeech(c *call) error {
+func (a elevenAPI) textToSpeech(c *call) error {
 	r, err := a.startVendorSpeech(c)
 	if err != nil {
 		return err
 	}
-	return a.speakSound(c, r.SpeakRequest, r.format, false)
+	return speakSound(a.API, c, r.SpeakRequest, r.format, false)
 }
 
 // streamSpeech answers …/stream and …/stream/sse: with events or raw sound, as
 // the client says it wants, or else as clients of its kind do.
-func (a *API) streamSpeech(c *call) error {
+func (a elevenAPI) streamSpeech(c *call) error {
 	c.w.Header().Add("Vary", "Accept, xi-api-key, User-Agent")
 	r, err := a.readVendorSpeech(c)
 	if err != nil {
@@ -95,22 +94,22 @@ func (a *API) streamSpeech(c *call) error {
 	if events && r.format.Name != "mp3" {
 		return fail(codeOutputFormat, "output_format", "events carry mp3; ask for an mp3 output_format")
 	}
-	if err := a.startSpeech(c, "", &r.SpeakRequest); err != nil {
+	if err := startSpeech(a.API, c, "", &r.SpeakRequest); err != nil {
 		return err
 	}
 	if events {
-		return a.speakEvents(c, r.SpeakRequest, r.format, true)
+		return speakEvents(a.API, c, r.SpeakRequest, r.format, true)
 	}
-	return a.speakSound(c, r.SpeakRequest, r.format, true)
+	return speakSound(a.API, c, r.SpeakRequest, r.format, true)
 }
 
 // wantsEvents chooses between the two answers of …/stream; see API.md 8.2.
 func wantsEvents(c *call, streamFormat string) bool {
 	accept := c.r.Header.Get("Accept")
 	switch {
-	case strings.HasSuffix(c.route.path, "/sse"), strings.Contains(accept, "text/event-stream"), streamFormat == "sse":
+	case strings.HasSuffix(c.route.Path, "/sse"), strings.Contains(accept, "text/event-stream"), streamFormat == "sse":
 		return true
-	case c.route.vendorOnly, strings.Contains(accept, "audio/"), strings.Contains(accept, "application/octet-stream"), streamFormat == "audio":
+	case c.route.Prefixed, strings.Contains(accept, "audio/"), strings.Contains(accept, "application/octet-stream"), streamFormat == "audio":
 		return false
 	}
 	return !fromElevenLabs(c.r)
@@ -170,7 +169,7 @@ func align(text string, chunk engine.Speech, at *float64) (written, said *alignm
 }
 
 // timedSpeech answers …/with-timestamps.
-func (a *API) timedSpeech(c *call) error {
+func (a elevenAPI) timedSpeech(c *call) error {
 	r, err := a.startVendorSpeech(c)
 	if err != nil {
 		return err
@@ -181,7 +180,7 @@ func (a *API) timedSpeech(c *call) error {
 	defer file.Close()
 	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
 	at := 0.0
-	t, err := a.encode(ctx, c.lease, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
+	t, err := encode(ctx, a.API, c.lease, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)
 		for i, ch := range written.Characters {
 			out.Alignment.add(ch, written.Starts[i], written.Ends[i])
@@ -199,7 +198,7 @@ func (a *API) timedSpeech(c *call) error {
 }
 
 // writeTimed answers with out, whose audio is what file holds.
-func (a *API) writeTimed(c *call, out *timed, file *spool.Spool) error {
+func (a elevenAPI) writeTimed(c *call, out *timed, file *spool.Spool) error {
 	b, err := marshal(out)
 	if err != nil {
 		return err
@@ -224,19 +223,19 @@ func (a *API) writeTimed(c *call, out *timed, file *spool.Spool) error {
 
 // streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
 // event each for those who ask for events.
-func (a *API) streamTimedSpeech(c *call) error {
+func (a elevenAPI) streamTimedSpeech(c *call) error {
 	r, err := a.startVendorSpeech(c)
 	if err != nil {
 		return err
 	}
-	framing := jsonLines
+	framing := JSONLines
 	if strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
-		framing = serverEvents
+		framing = ServerEvents
 	}
-	s := a.newStream(c, framing)
+	s := a.NewStream(c, framing)
 	at := 0.0
-	return speakPieces(a, c, r.SpeakRequest, r.format, pieces[timed]{
-		out: s, write: func(t timed) error { return s.event(t) },
+	return speakPieces(a.API, c, r.SpeakRequest, r.format, pieces[timed]{
+		out: s, write: func(t timed) error { return s.Event(t) },
 		spell: func(p []byte, chunk *engine.Speech) (timed, bool) {
 			out := timed{Audio: base64.StdEncoding.EncodeToString(p)}
 			if chunk == nil {
@@ -246,32 +245,4 @@ func (a *API) streamTimedSpeech(c *call) error {
 			return out, true
 		},
 	})
-}
-
-// vendorStatus is how a failure is answered in the vendor's dialect: bodies that
-// break its schema are 422, unknown voices 404.
-func (e *apiError) vendorStatus() int {
-	switch e.code {
-	case codeVoiceNotFound:
-		return http.StatusNotFound
-	case codeMissing, codeInvalidType, codeInvalidValue, codeTooLong, codeInvalidJSON:
-		return http.StatusUnprocessableEntity
-	}
-	return e.status
-}
-
-// vendorBody is a failure as the vendor spells it; from tells where parameters were.
-func (e *apiError) vendorBody(from string) any {
-	if e.vendorStatus() != http.StatusUnprocessableEntity {
-		return map[string]any{"detail": map[string]string{"status": string(e.code), "message": e.message}}
-	}
-	kind := "value_error"
-	if e.code == codeMissing {
-		kind = "missing"
-	}
-	loc := []string{from}
-	if e.param != "" {
-		loc = append(loc, strings.Split(e.param, ".")...)
-	}
-	return map[string]any{"detail": []map[string]any{{"type": kind, "loc": loc, "msg": e.message}}}
 }

@@ -1,6 +1,11 @@
 package httpapi
 
-import "quern/engine"
+import (
+	"net/http"
+	"strings"
+
+	"quern/engine"
+)
 
 // A vendorPlan is a subscription with every field ElevenLabs' clients insist on. There
 // is none here, so nothing runs out and nothing is owed.
@@ -35,7 +40,7 @@ var plan = vendorPlan{
 }
 
 // vendorUser answers GET /v1/user, by which front ends test a key.
-func (a *API) vendorUser(c *call) error {
+func (a elevenAPI) vendorUser(c *call) error {
 	return a.writeJSON(c, 200, struct {
 		ID          string     `json:"user_id"`
 		Workspace   string     `json:"workspace_id"`
@@ -51,7 +56,7 @@ func (a *API) vendorUser(c *call) error {
 }
 
 // vendorSubscription answers GET /v1/user/subscription.
-func (a *API) vendorSubscription(c *call) error {
+func (a elevenAPI) vendorSubscription(c *call) error {
 	return a.writeJSON(c, 200, struct {
 		vendorPlan
 		Invoices    []struct{} `json:"open_invoices"`
@@ -77,6 +82,25 @@ type vendorLanguage struct {
 	Name string `json:"name"`
 }
 
-func (a *API) newVendorModel(m engine.ModelInfo) vendorModel {
+func (a elevenAPI) newVendorModel(m engine.ModelInfo) vendorModel {
 	return vendorModel{ModelID: m.ID, Name: m.ID, Speech: true, Characters: a.o.SpeechChars, Languages: []vendorLanguage{{"en", "English"}}}
+}
+
+func (a elevenAPI) listModels(c *call) error {
+	out := []vendorModel{}
+	for _, m := range a.o.Engine.Models() {
+		if m.Kind == engine.KindSpeech {
+			out = append(out, a.newVendorModel(m))
+		}
+	}
+	return a.writeJSON(c, 200, out)
+}
+
+func fromElevenLabs(r *http.Request) bool {
+	if r.Header.Get("Authorization") != "" {
+		return false
+	}
+	return r.Header.Get("xi-api-key") != "" ||
+		strings.Contains(strings.ToLower(r.UserAgent()), "elevenlabs") ||
+		strings.Contains(strings.ToLower(r.Header.Get("X-Fern-SDK-Name")), "elevenlabs")
 }

@@ -54,7 +54,7 @@ func (v *vendorVoice) says(text string) bool {
 
 // vendorVoices answers GET /v1/voices: all of them. Names that stand for a voice are
 // valid but not listed.
-func (a *API) vendorVoices(c *call) error {
+func (a elevenAPI) vendorVoices(c *call) error {
 	list := []vendorVoice{}
 	for _, v := range a.o.Engine.Voices() {
 		if v.AliasOf == "" {
@@ -98,7 +98,7 @@ var voiceFilters = []voiceFilter{
 }
 
 // searchVoices answers GET /v2/voices: the voices the query asks for, a page at a time.
-func (a *API) searchVoices(c *call) error {
+func (a elevenAPI) searchVoices(c *call) error {
 	q := c.r.URL.Query()
 	bad := func(name, format string, args ...any) error {
 		return fail(codeInvalidValue, name, name+" "+format, args...)
@@ -185,7 +185,7 @@ func voiceIDs(q url.Values) []string {
 }
 
 // findVoice finds a voice by any name it has.
-func (a *API) findVoice(id string) (engine.Voice, error) {
+func (a elevenAPI) findVoice(id string) (engine.Voice, error) {
 	for _, v := range a.o.Engine.Voices() {
 		if v.ID == id {
 			return v, nil
@@ -195,7 +195,7 @@ func (a *API) findVoice(id string) (engine.Voice, error) {
 }
 
 // vendorVoice describes one voice.
-func (a *API) vendorVoice(c *call) error {
+func (a elevenAPI) vendorVoice(c *call) error {
 	v, err := a.findVoice(c.params.ByName("voice_id"))
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (a *API) vendorVoice(c *call) error {
 }
 
 // vendorVoiceSettings answers …/voices/VOICE/settings and …/voices/settings/default.
-func (a *API) vendorVoiceSettings(c *call) error {
+func (a elevenAPI) vendorVoiceSettings(c *call) error {
 	id, sub := c.params.ByName("voice_id"), c.params.ByName("sub")
 	switch {
 	case id == "settings" && sub == "default":

@@ -9,7 +9,7 @@ import (
 	"quern/engine"
 )
 
-func (a *API) embeddings(c *call) error {
+func (a openaiAPI) embeddings(c *call) error {
 	o, err := a.readObject(c)
 	if err != nil {
 		return err
@@ -40,11 +40,11 @@ func (a *API) embeddings(c *call) error {
 			return fail(codeUnsupported, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
 		}
 	}
-	res, err := inTime(a, c, c.lease.Embed, r)
+	res, err := inTime(a.API, c, c.lease.Embed, r)
 	if err != nil {
 		return err
 	}
-	logTally(c, info.ID, &tally{prompt: res.PromptTokens})
+	c.logTokens(res.PromptTokens, 0)
 	b, e := encodeEmbeddings(info.ID, res, asBase64)
 	if e != nil {
 		return e

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
-	"strconv"
+	"runtime/debug"
 	"time"
 
 	"quern/engine"
@@ -132,9 +131,7 @@ func classify(ctx context.Context, err error) error {
 		}
 		return errGone
 	}
-	e := fail(codeInternal, "", "something went wrong inside the server; its log has the details")
-	e.cause = err
-	return e
+	return internal(err)
 }
 
 func fromEngine(e *engine.Error) *apiError {
@@ -193,40 +190,16 @@ func (e *apiError) body() errorBody {
 	return b
 }
 
-// writeError answers with e, which must come before anything else was written.
-func (a *API) writeError(c *call, e *apiError) {
-	h := c.w.Header()
-	if e.status >= 500 && !e.retry {
-		h.Set("x-should-retry", "false")
+// recovered turns a panic of the goroutine that defers it into an error for the client.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
-	if e.status == http.StatusServiceUnavailable && e.retry {
-		after := e.after
-		if after <= 0 {
-			after = time.Second
-		}
-		h.Set("x-should-retry", "true")
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
-	}
-	switch e.code {
-	case codeInvalidKey:
-		h.Set("WWW-Authenticate", "Bearer")
-	case codeShuttingDown:
-		h.Set("Connection", "close")
-	}
-	if c.route != nil && c.route.cohere {
-		a.writeJSON(c, e.status, struct {
-			Message   string `json:"message"`
-			errorBody        // for clients of the other dialect, which asked here
-		}{e.message, e.body()})
-		return
-	}
-	if c.route != nil && c.route.vendor {
-		from := "body"
-		if c.r.Method == http.MethodGet {
-			from = "query"
-		}
-		a.writeJSON(c, e.vendorStatus(), e.vendorBody(from))
-		return
-	}
-	a.writeJSON(c, e.status, e.body())
+}
+
+// internal is a failure whose cause only the log hears of.
+func internal(cause error) *apiError {
+	e := fail(codeInternal, "", "something went wrong inside the server; its log has the details")
+	e.cause = cause
+	return e
 }

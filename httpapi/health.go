@@ -7,18 +7,12 @@ type healthStatus struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// health says that the process serves, whatever the models do.
-func (a *API) health(c *call) error { return a.writeJSON(c, 200, healthStatus{Status: "ok"}) }
+// serveHealth says that the process serves, whatever the models do.
+func serveHealth(a *API, c *call) error { return a.writeJSON(c, 200, healthStatus{Status: "ok"}) }
 
-// readyz says whether new work should be sent here.
-func (a *API) readyz(c *call) error {
-	reason := ""
-	if p := a.ready.Load(); p != nil {
-		reason = *p
-	}
-	if a.work.isClosed() {
-		reason = "shutting down"
-	}
+// serveReady says whether new work should be sent here.
+func serveReady(a *API, c *call) error {
+	reason := a.unready()
 	if reason == "" {
 		return a.writeJSON(c, 200, healthStatus{Status: "ok"})
 	}
@@ -26,9 +20,15 @@ func (a *API) readyz(c *call) error {
 	return a.writeJSON(c, 503, healthStatus{Status: "unavailable", Reason: reason})
 }
 
-// server shows the limits and timeouts in effect, so that none of them is
+// serveMetrics answers GET /metrics.
+func serveMetrics(a *API, c *call) error {
+	a.metrics.handler.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// serveSettings shows the limits and timeouts in effect, so that none of them is
 // hidden. Durations are spelled as the configuration spells them; "0s" is off.
-func (a *API) server(c *call) error {
+func serveSettings(a *API, c *call) error {
 	span := func(d time.Duration) string { return max(d, 0).String() }
 	overrides := map[string]string{}
 	for path, d := range a.o.RequestTimeouts {

@@ -36,7 +36,13 @@ var (
 	spanBuckets  = []float64{0.05, 0.1, 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960}
 )
 
-func newMetrics(e Engine, temp *spool.Pool, vllm bool, log *slog.Logger) *metrics {
+// A Source is asked when somebody looks. An engine is one.
+type Source interface {
+	Models() []engine.ModelInfo
+	Stats() engine.Stats
+}
+
+func newMetrics(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *metrics {
 	reg := prometheus.NewRegistry()
 	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "http_requests_total", Help: "Requests answered, by route and status; 499 are clients that left.",
@@ -111,14 +117,9 @@ func (m *metrics) generated(model string, t engine.Timings, tokens int, took tim
 	}
 }
 
-func (a *API) serveMetrics(c *call) error {
-	a.metrics.handler.ServeHTTP(c.w, c.r)
-	return nil
-}
-
 // A stateCollector reports the engine's state at the time of a scrape.
 type stateCollector struct {
-	e    Engine
+	e    Source
 	vllm bool
 }
 

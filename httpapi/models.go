@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"strings"
 	"time"
 
@@ -26,7 +25,7 @@ type modelObject struct {
 	AliasOf       string      `json:"alias_of,omitempty"`
 }
 
-func (a *API) modelObject(m engine.ModelInfo) modelObject {
+func (a openaiAPI) modelObject(m engine.ModelInfo) modelObject {
 	created := m.Created
 	if created.IsZero() {
 		created = a.started
@@ -44,21 +43,9 @@ func (a *API) modelObject(m engine.ModelInfo) modelObject {
 	}
 }
 
-func (a *API) listModels(c *call) error {
-	// One path, two clients, and no document that satisfies both.
-	c.w.Header().Add("Vary", "xi-api-key, User-Agent")
-	models := a.o.Engine.Models()
-	if c.route.vendorOnly || fromElevenLabs(c.r) {
-		out := []vendorModel{}
-		for _, m := range models {
-			if m.Kind == engine.KindSpeech {
-				out = append(out, a.newVendorModel(m))
-			}
-		}
-		return a.writeJSON(c, 200, out)
-	}
+func (a openaiAPI) listModels(c *call) error {
 	data := []modelObject{}
-	for _, m := range models {
+	for _, m := range a.o.Engine.Models() {
 		data = append(data, a.modelObject(m))
 	}
 	return a.writeJSON(c, 200, struct {
@@ -67,18 +54,9 @@ func (a *API) listModels(c *call) error {
 	}{"list", data})
 }
 
-func fromElevenLabs(r *http.Request) bool {
-	if r.Header.Get("Authorization") != "" {
-		return false
-	}
-	return r.Header.Get("xi-api-key") != "" ||
-		strings.Contains(strings.ToLower(r.UserAgent()), "elevenlabs") ||
-		strings.Contains(strings.ToLower(r.Header.Get("X-Fern-SDK-Name")), "elevenlabs")
-}
-
 // getModel describes one model; its id may hold slashes. An alias is described
 // under its own name.
-func (a *API) getModel(c *call) error {
+func (a openaiAPI) getModel(c *call) error {
 	id := strings.TrimPrefix(c.params.ByName("id"), "/")
 	for _, m := range a.o.Engine.Models() {
 		if m.ID == id {
@@ -93,7 +71,7 @@ func (a *API) getModel(c *call) error {
 }
 
 // modelName reads the model a load or unload request names.
-func (a *API) modelName(c *call) (string, error) {
+func (a openaiAPI) modelName(c *call) (string, error) {
 	o, err := a.readObject(c)
 	if err != nil {
 		return "", err
@@ -108,7 +86,7 @@ func (a *API) modelName(c *call) (string, error) {
 }
 
 // loadModel makes a model resident and answers when it is.
-func (a *API) loadModel(c *call) error {
+func (a openaiAPI) loadModel(c *call) error {
 	name, err := a.modelName(c)
 	if err != nil {
 		return err
@@ -124,7 +102,7 @@ func (a *API) loadModel(c *call) error {
 }
 
 // unloadModel releases a model's memory.
-func (a *API) unloadModel(c *call) error {
+func (a openaiAPI) unloadModel(c *call) error {
 	name, err := a.modelName(c)
 	if err != nil {
 		return err

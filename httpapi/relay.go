@@ -2,43 +2,36 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
+	"time"
 )
 
-// A feed is where the values of a stream come from.
-type feed[T any] struct {
-	items <-chan T        // closed when there are no more
-	err   func() error    // says why then, ready for the client; nil after the last
-	ended <-chan struct{} // the request is over: client gone, timeout or shutdown
-	over  func() error    // why
-}
-
-// relay hands the values of f to each as they come. Meanwhile it sends the header
-// when its time has come, keeps a quiet stream open, and ends one that stalls.
-func relay[T any](a *API, s *eventWriter, f feed[T], each func(T) error) error {
-	var stall timer
-	defer stall.stop()
+// Relay hands the values of items to each as they come, until it is closed or ctx, the
+// request's, ends. Meanwhile it sends the header when its time has come, keeps a quiet
+// stream open, and ends one that makes no progress for stall. failed says why there
+// are no more values, nil after the last.
+func Relay[T any](ctx context.Context, s *Writer, stall time.Duration, items <-chan T, failed func() error, each func(T) error) error {
+	var stalled timer
+	defer stalled.stop()
 	for {
 		var err error
 		select {
-		case v, ok := <-f.items:
+		case v, ok := <-items:
 			if !ok {
-				return f.err()
+				return failed()
 			}
-			stall.reset(a.o.Stall)
+			stalled.reset(stall)
 			err = each(v)
 		case <-s.header.c():
 			err = s.alive()
 		case <-s.quiet.c():
 			err = s.alive()
-		case <-stall.c():
-			if len(f.items) > 0 {
+		case <-stalled.c():
+			if len(items) > 0 {
 				break // it is the client that was slow
 			}
-			err = fail(codeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", a.o.Stall)
-		case <-f.ended:
-			err = f.over()
+			err = fail(codeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", stall)
+		case <-ctx.Done():
+			err = classify(ctx, ctx.Err())
 		}
 		if err != nil {
 			return err
@@ -46,11 +39,9 @@ func relay[T any](a *API, s *eventWriter, f feed[T], each func(T) error) error {
 	}
 }
 
-// streamWork answers with what work sends, which each writes. The work runs beside
-// the stream, at most one value ahead of it, and has ended when streamWork returns.
-func streamWork[T any](a *API, c *call, s *eventWriter, each func(T) error, work func(ctx context.Context, send func(T) error) error) error {
-	defer s.stop()
-	ctx := c.r.Context()
+// Work streams what work sends, which each writes. The work runs beside the stream, at
+// most one value ahead of it, and has ended when Work returns.
+func Work[T any](ctx context.Context, s *Writer, stall time.Duration, each func(T) error, work func(ctx context.Context, send func(T) error) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	items := make(chan T, 1)
 	var failure error
@@ -73,22 +64,10 @@ func streamWork[T any](a *API, c *call, s *eventWriter, each func(T) error, work
 		for range items { // until it is closed
 		}
 	}()
-	s.expect()
-	err := relay(a, s, feed[T]{
-		items: items, err: func() error { return failure },
-		ended: ctx.Done(), over: func() error { return classify(ctx, ctx.Err()) },
-	}, each)
+	s.Expect()
+	err := Relay(ctx, s, stall, items, func() error { return failure }, each)
 	if err == nil {
-		err = s.begin()
+		err = s.Begin()
 	}
-	return a.streamError(c, s, err)
-}
-
-// recovered turns a panic of the goroutine that defers it into an error for the client.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		f := fail(codeInternal, "", "something went wrong inside the server; its log has the details")
-		f.cause = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		*err = f
-	}
+	return err
 }

@@ -3,10 +3,23 @@ package httpapi
 import (
 	"cmp"
 	"math"
+	"net/http"
 	"slices"
 
 	"quern/engine"
 )
+
+// cohereAPI answers in the dialect of Cohere, and of servers that speak it.
+type cohereAPI struct{ *API }
+
+// Cohere returns the endpoints of the dialect.
+func Cohere(s *API) []Route {
+	a := cohereAPI{s}
+	return []Route{
+		{Method: "POST", Path: "/v1/rerank", Handle: a.rerank, Work: true, Bare: true},
+		{Method: "POST", Path: "/v2/rerank", Handle: a.rerankV2, Work: true, Spell: spellCohere},
+	}
+}
 
 // maxRerankDocuments bounds the documents of a request.
 const maxRerankDocuments = 2048
@@ -25,7 +38,7 @@ type rerankDocument struct {
 // rerank answers in the shape Cohere's first version and Jina share: documents by
 // relevance, the best first. Scores of rerankers are probabilities, those of
 // embedding models cosines.
-func (a *API) rerank(c *call) error {
+func (a cohereAPI) rerank(c *call) error {
 	q, err := a.readRerank(c)
 	if err != nil {
 		return err
@@ -47,7 +60,7 @@ func (a *API) rerank(c *call) error {
 }
 
 // rerankV2 answers in the shape of Cohere's second version.
-func (a *API) rerankV2(c *call) error {
+func (a cohereAPI) rerankV2(c *call) error {
 	q, err := a.readRerank(c)
 	if err != nil {
 		return err
@@ -81,7 +94,7 @@ type rerankQuery struct {
 	whole bool // results carry their documents
 }
 
-func (a *API) readRerank(c *call) (*rerankQuery, error) {
+func (a cohereAPI) readRerank(c *call) (*rerankQuery, error) {
 	o, err := a.readObject(c)
 	if err != nil {
 		return nil, err
@@ -107,15 +120,15 @@ func (a *API) readRerank(c *call) (*rerankQuery, error) {
 }
 
 // runRerank has the model score the documents. It puts the model's id into q.
-func (a *API) runRerank(c *call, q *rerankQuery) (engine.RerankResult, error) {
+func (a cohereAPI) runRerank(c *call, q *rerankQuery) (engine.RerankResult, error) {
 	info, err := a.prepare(c, q.model, engine.KindRerank, engine.KindEmbedding)
 	if err != nil {
 		return engine.RerankResult{}, err
 	}
 	q.model = info.ID
-	res, err := inTime(a, c, c.lease.Rerank, q.RerankRequest)
+	res, err := inTime(a.API, c, c.lease.Rerank, q.RerankRequest)
 	if err == nil {
-		logTally(c, info.ID, &tally{prompt: res.PromptTokens})
+		c.logTokens(res.PromptTokens, 0)
 	}
 	return res, err
 }
@@ -163,4 +176,12 @@ func readDocuments(o *object) []string {
 		v.invalid("must not be empty")
 	}
 	return list
+}
+
+// spellCohere is a failure as clients of either dialect read it.
+func spellCohere(e *apiError, _ *http.Request) (status int, body any) {
+	return e.status, struct {
+		Message string `json:"message"`
+		errorBody
+	}{e.message, e.body()}
 }

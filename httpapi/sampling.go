@@ -31,7 +31,7 @@ type sampling struct {
 }
 
 // readSampling reads the fields; the limit on tokens is the endpoint's own.
-func (a *API) readSampling(o *object) sampling {
+func (a openaiAPI) readSampling(o *object) sampling {
 	s := sampling{
 		n:             int(o.integer("n", 1, 1, int64(a.o.MaxN))),
 		minTokens:     int(o.integer("min_tokens", 0, 0, math.MaxInt32)),
@@ -78,26 +78,6 @@ func (a *API) readSampling(o *object) sampling {
 		}
 	}
 	return s
-}
-
-// readKeepAlive reads how long the model stays loaded after the request: seconds
-// as a number, or a duration as "5m". Negative means for ever, 0 not at all.
-func readKeepAlive(o *object) *time.Duration {
-	v, ok := o.get("keep_alive")
-	if !ok {
-		return nil
-	}
-	var d time.Duration
-	if len(v.raw) > 0 && v.raw[0] == '"' {
-		var err error
-		if d, err = time.ParseDuration(v.str()); err != nil {
-			v.invalid("must be seconds or a duration such as \"5m\", got %.40s", v.raw)
-			return nil
-		}
-	} else {
-		d = time.Duration(v.number(-1, 1e9) * float64(time.Second))
-	}
-	return &d
 }
 
 // maxTokensField reads a limit of at least lo, or -1 for as many as the context holds,
@@ -232,50 +212,4 @@ func or[T any](v *T, absent T) T {
 		return absent
 	}
 	return *v
-}
-
-// usageWanted says which events of a stream report token counts.
-type usageWanted uint8
-
-const (
-	usageNever  usageWanted = iota
-	usageAtEnd              // include_usage: the last, all others have null
-	usageAlways             // vLLM's continuous_usage_stats: every one, as it stands
-)
-
-// streamOptions reads stream and stream_options.
-func streamOptions(o *object) (stream bool, u usageWanted) {
-	stream = o.boolean("stream", false)
-	so := o.object("stream_options")
-	if so == nil {
-		return stream, usageNever
-	}
-	if !stream {
-		o.p.set(fail(codeInvalidValue, "stream_options", "stream_options is only allowed with \"stream\": true"))
-	}
-	so.ignore("include_obfuscation")
-	always := so.boolean("continuous_usage_stats", false)
-	switch {
-	case !so.boolean("include_usage", false):
-		return stream, usageNever
-	case always:
-		return stream, usageAlways
-	}
-	return stream, usageAtEnd
-}
-
-// midway is what an event before the last has in its place for usage.
-func (u usageWanted) midway(t *tally) any {
-	switch u {
-	case usageAtEnd:
-		return jsonNull
-	case usageAlways:
-		return t.soFar()
-	}
-	return nil
-}
-
-// millis is d for JSON, to a microsecond.
-func millis(d time.Duration) float64 {
-	return float64(d.Microseconds()) / 1000
 }

@@ -26,7 +26,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("httpapi: %v can be reached from other machines and no key is configured; add a key, bind 127.0.0.1, or set auth: none on purpose", ln.Addr())
 	}
 	if local {
-		a.loopback.Store(true)
+		a.guard.Loopback.Store(true)
 	}
 
 	// Requests outlive ctx by the grace period, so their contexts have a root
@@ -47,7 +47,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	go func() { failed <- srv.Serve(ln) }()
 	select {
 	case err := <-failed:
-		cancel(fail(codeShuttingDown, "", "the server is shutting down; try again later"))
+		cancel(errShuttingDown())
 		srv.Close()
 		return err
 	case <-ctx.Done():
@@ -64,7 +64,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	case <-grace.C:
 		a.log.Warn("grace period over, cancelling requests")
 	}
-	cancel(fail(codeShuttingDown, "", "the server is shutting down; try again later"))
+	cancel(errShuttingDown())
 
 	stop, stopCancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
 	defer stopCancel()
@@ -90,4 +90,15 @@ func isLoopback(addr net.Addr) bool {
 		return true
 	}
 	return false
+}
+
+func errShuttingDown() *apiError {
+	return fail(codeShuttingDown, "", "the server is shutting down; try again later")
+}
+
+// connState is the hook of http.Server.
+func (a *API) connState(c net.Conn, s http.ConnState) {
+	if s == http.StateNew {
+		bound(c, a.o.StreamWrite)
+	}
 }

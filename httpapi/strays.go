@@ -1,24 +1,17 @@
 package httpapi
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"quern/engine/spell"
 )
 
-// warningHeader names request fields that were ignored and are spelled nearly like
-// fields the endpoint has: one value each.
-const warningHeader = "x-quern-warning"
-
 // What is looked at of fields nobody asked for. A body can hold millions.
 const (
 	maxStrays    = 256 // of an object or form
 	maxStrayName = 64  // bytes
-	maxWarnings  = 8
 )
 
 // A stray is a field of a request nobody asked for.
@@ -118,37 +111,4 @@ func meant(name string, known map[string]bool) string {
 // max_tokens.
 func letters(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "[]", "").Replace(name))
-}
-
-// finish is called when a body was read: it tells of fields nobody asked for, and
-// returns the first error found in it.
-func (a *API) finish(c *call, b body) error {
-	warned := 0
-	for _, s := range b.strays() {
-		a.logStray(c, s)
-		if s.meant == "" || warned == maxWarnings {
-			continue
-		}
-		warned++
-		c.w.Header().Add(warningHeader, fmt.Sprintf("unknown field %s is ignored; did you mean %s?", strconv.QuoteToASCII(s.name), strconv.QuoteToASCII(s.meant)))
-	}
-	return b.err()
-}
-
-// logStray notes a field nobody reads, once per endpoint and name.
-func (a *API) logStray(c *call, s stray) {
-	name := c.route.path + " " + s.name
-	a.unknownMu.Lock()
-	news := !a.unknown[name] && len(a.unknown) < maxUnknownNames
-	if news {
-		a.unknown[name] = true
-	}
-	a.unknownMu.Unlock()
-	switch {
-	case !news:
-	case s.meant != "":
-		a.log.WarnContext(c.r.Context(), "unknown request field ignored", "path", c.route.path, "field", s.name, "meant", s.meant)
-	default:
-		a.log.DebugContext(c.r.Context(), "unknown request field ignored", "path", c.route.path, "field", s.name)
-	}
 }

@@ -14,7 +14,7 @@ import (
 // textKinds are the models that have a tokenizer for text.
 var textKinds = []engine.Kind{engine.KindChat, engine.KindCompletion, engine.KindEmbedding, engine.KindRerank}
 
-func (a *API) tokenize(c *call) error {
+func (a openaiAPI) tokenize(c *call) error {
 	o, err := a.readObject(c)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (a *API) tokenize(c *call) error {
 	if _, err := a.prepare(c, model, kinds...); err != nil {
 		return err
 	}
-	res, err := inTime(a, c, c.lease.Tokenize, r)
+	res, err := inTime(a.API, c, c.lease.Tokenize, r)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func writeList[T any](w *bufio.Writer, list []T, spell func([]byte, T) []byte) {
 	w.WriteByte(']')
 }
 
-func (a *API) detokenize(c *call) error {
+func (a openaiAPI) detokenize(c *call) error {
 	o, err := a.readObject(c)
 	if err != nil {
 		return err

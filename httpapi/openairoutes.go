@@ -1,0 +1,29 @@
+package httpapi
+
+// openaiAPI answers in the dialect of OpenAI, and of servers that speak it.
+type openaiAPI struct{ *API }
+
+// OpenAI returns the endpoints of the dialect, but for the list of models.
+func OpenAI(s *API) []Route {
+	a := openaiAPI{s}
+	return []Route{
+		{Method: "POST", Path: "/v1/chat/completions", Handle: a.chatCompletions, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/chat/completions/render", Handle: a.render, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/completions", Handle: a.completions, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/embeddings", Handle: a.embeddings, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/transcriptions", Handle: a.transcriptions, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/translations", Handle: a.translations, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/speech", Handle: a.speech, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/phonemize", Handle: a.phonemize, Work: true, Bare: true},
+		{Method: "GET", Path: "/v1/audio/voices", Handle: a.voices, Bare: true},
+		{Method: "POST", Path: "/v1/audio/voices", Handle: notBuilt("voices cannot be uploaded; put voice packs into the model's voices folder"), Bare: true},
+		{Method: "POST", Path: "/v1/tokenize", Handle: a.tokenize, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/detokenize", Handle: a.detokenize, Work: true, Bare: true},
+		{Method: "GET", Path: "/v1/models/*id", Handle: a.getModel, Bare: true},
+		{Method: "POST", Path: "/v1/models/load", Handle: a.loadModel, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/models/unload", Handle: a.unloadModel, Bare: true},
+	}
+}
+
+// ListModels answers GET /v1/models.
+func ListModels(s *API, c *call) error { return openaiAPI{s}.listModels(c) }
