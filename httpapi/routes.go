@@ -1,37 +1,41 @@
 package httpapi
 
-// New makes an API. It fails on options that contradict each other.
-func New(o Options) (*API, error) { return NewServer(o, dialects) }
+import (
+	"quern/httpapi/internal/cohere"
+	"quern/httpapi/internal/eleven"
+	"quern/httpapi/internal/openai"
+	"quern/httpapi/internal/server"
+)
 
 // dialects are all that is answered. To add one is to write its package and its line.
-func dialects(a *API) []Dialect {
+func dialects(a *server.API) []server.Dialect {
 	models := by(a, listModels)
-	return []Dialect{
+	return []server.Dialect{
 		{Routes: own(a)},
-		{Routes: append(OpenAI(a),
-			Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
-			Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
-		{Routes: Cohere(a)},
-		{Routes: append(Eleven(a), Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),
-			Spell: spellVendor, Prefix: VendorPrefix},
+		{Routes: append(openai.Routes(a),
+			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
+			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
+		{Routes: cohere.Routes(a)},
+		{Routes: append(eleven.Routes(a), server.Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),
+			Spell: eleven.Spell, Prefix: eleven.Prefix},
 	}
 }
 
 // listModels answers GET /v1/models: one path, two clients, and no document that
 // satisfies both.
-func listModels(a *API, c *call) error {
-	c.w.Header().Add("Vary", "xi-api-key, User-Agent")
-	if c.route.Prefixed || fromElevenLabs(c.r) {
-		return ListVoiceModels(a, c)
+func listModels(a *server.API, c *server.Call) error {
+	c.W.Header().Add("Vary", "xi-api-key, User-Agent")
+	if c.Route.Prefixed || eleven.IsClient(c.R) {
+		return eleven.ListModels(a, c)
 	}
-	return ListModels(a, c)
+	return openai.ListModels(a, c)
 }
 
 // own are the endpoints for whoever runs the server.
-func own(a *API) []Route {
-	return []Route{
+func own(a *server.API) []server.Route {
+	return []server.Route{
 		{Method: "GET", Path: "/v1/server", Handle: by(a, serveSettings)},
-		{Method: "GET", Path: "/metrics", Handle: by(a, serveMetrics), Open: a.o.MetricsPublic},
+		{Method: "GET", Path: "/metrics", Handle: by(a, serveMetrics), Open: a.Options.MetricsPublic},
 		{Method: "GET", Path: "/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "HEAD", Path: "/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/livez", Handle: by(a, serveHealth), Open: true},
@@ -41,6 +45,6 @@ func own(a *API) []Route {
 	}
 }
 
-func by(a *API, serve func(*API, *call) error) func(*call) error {
-	return func(c *call) error { return serve(a, c) }
+func by(a *server.API, serve func(*server.API, *server.Call) error) func(*server.Call) error {
+	return func(c *server.Call) error { return serve(a, c) }
 }

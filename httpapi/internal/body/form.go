@@ -1,0 +1,161 @@
+package body
+
+import (
+	"io"
+	"mime/multipart"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/spool"
+)
+
+// What a form may hold beside its file.
+const (
+	formParts  = 1000
+	formValues = 1 << 20 // bytes of names and values
+)
+
+// A Form is a multipart body being read field by field. As with an object, the
+// first problem is kept and a handler asks once.
+type Form struct {
+	Value  map[string][]string
+	upload *spool.Spool // nil when there is none
+	p      problem
+	read   map[string]bool
+}
+
+// NewForm is one of no fields.
+func NewForm() *Form { return &Form{Value: map[string][]string{}, read: map[string]bool{}} }
+
+// Fill reads all parts: the first file called "file" into a Spool of temp, values
+// into memory. Other files are skipped.
+func (f *Form) Fill(r *multipart.Reader, temp *spool.Pool) error {
+	left := int64(formValues)
+	for parts := 0; ; parts++ {
+		p, err := r.NextPart()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case parts == formParts:
+			return unreadf("the form has more than %d parts", formParts)
+		}
+		name := p.FormName()
+		switch {
+		case name == "":
+		case p.FileName() == "":
+			b, err := io.ReadAll(io.LimitReader(p, left+1))
+			if err != nil {
+				return err
+			}
+			if left -= int64(len(name) + len(b)); left < 0 {
+				return unreadf("the fields beside the file are larger than %d bytes", formValues)
+			}
+			f.Value[name] = append(f.Value[name], string(b))
+		case name == "file" && f.upload == nil:
+			f.upload = temp.New()
+			if _, err := io.Copy(f.upload, p); err != nil {
+				return err
+			}
+			if _, err := f.upload.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func unreadf(format string, args ...any) *fault.Error {
+	e := fault.New(fault.CodeTooLarge, "", format, args...)
+	e.Unread = true
+	return e
+}
+
+// Close frees the upload.
+func (f *Form) Close() {
+	if f.upload != nil {
+		f.upload.Close()
+	}
+}
+
+// Values returns every value of a field, under its name with and without [].
+func (f *Form) Values(name string) []string {
+	f.read[name], f.read[name+"[]"] = true, true
+	return append(slices.Clone(f.Value[name]), f.Value[name+"[]"]...)
+}
+
+// Str returns a field's last value; "" when it is absent.
+func (f *Form) Str(name string) string {
+	v := f.Values(name)
+	if len(v) == 0 {
+		return ""
+	}
+	return v[len(v)-1]
+}
+
+func (f *Form) OneOf(name string, allowed ...string) string {
+	s := f.Str(name)
+	if s != "" && !slices.Contains(allowed, s) {
+		f.Invalid(name, "must be one of %s, got %.60q", strings.Join(allowed, ", "), s)
+	}
+	return s
+}
+
+func (f *Form) Boolean(name string) bool {
+	switch f.OneOf(name, "true", "false", "1", "0", "True", "False") {
+	case "true", "1", "True":
+		return true
+	}
+	return false
+}
+
+// Off reports whether a boolean field that is on when absent is off.
+func (f *Form) Off(name string) bool { return f.Str(name) != "" && !f.Boolean(name) }
+
+func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
+	s := f.Str(name)
+	if s == "" {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(lo <= x && x <= hi) {
+		f.Invalid(name, "must be a number between %v and %v, got %.40q", lo, hi, s)
+	}
+	return x, true
+}
+
+func (f *Form) Ignore(names ...string) {
+	for _, n := range names {
+		f.read[n], f.read[n+"[]"] = true, true
+	}
+}
+
+// Refuse notes a failure, unless one is noted.
+func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {
+	f.p.set(fault.New(c, param, format, args...))
+}
+
+func (f *Form) Err() error { return f.p.first() }
+
+func (f *Form) Invalid(name, format string, args ...any) {
+	f.Refuse(fault.CodeInvalidValue, name, name+" "+format, args...)
+}
+
+func (f *Form) Missing(name string) {
+	f.Refuse(fault.CodeMissing, name, "%s is required", name)
+}
+
+// File returns the upload; nil after an error.
+func (f *Form) File() io.Reader {
+	if f.upload != nil {
+		return f.upload
+	}
+	if _, text := f.Value["file"]; text {
+		f.Invalid("file", "must be sent as a file, with a file name")
+	} else {
+		f.Missing("file")
+	}
+	return nil
+}

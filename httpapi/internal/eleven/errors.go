@@ -1,0 +1,40 @@
+package eleven
+
+import (
+	"net/http"
+	"strings"
+
+	"quern/httpapi/internal/fault"
+)
+
+// vendorStatus is how a failure is answered in the vendor's dialect: bodies that
+// break its schema are 422, unknown voices 404.
+func vendorStatus(e *fault.Error) int {
+	switch e.Code {
+	case fault.CodeVoiceNotFound:
+		return http.StatusNotFound
+	case fault.CodeMissing, fault.CodeInvalidType, fault.CodeInvalidValue, fault.CodeTooLong, fault.CodeInvalidJSON:
+		return http.StatusUnprocessableEntity
+	}
+	return e.Status
+}
+
+// Spell is a failure as the vendor spells it.
+func Spell(e *fault.Error, r *http.Request) (status int, body any) {
+	if status = vendorStatus(e); status != http.StatusUnprocessableEntity {
+		return status, map[string]any{"detail": map[string]string{"status": string(e.Code), "message": e.Message}}
+	}
+	from := "body"
+	if r.Method == http.MethodGet {
+		from = "query"
+	}
+	kind := "value_error"
+	if e.Code == fault.CodeMissing {
+		kind = "missing"
+	}
+	loc := []string{from}
+	if e.Param != "" {
+		loc = append(loc, strings.Split(e.Param, ".")...)
+	}
+	return status, map[string]any{"detail": []map[string]any{{"type": kind, "loc": loc, "msg": e.Message}}}
+}

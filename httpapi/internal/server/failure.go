@@ -1,0 +1,37 @@
+package server
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"quern/httpapi/internal/fault"
+)
+
+// writeError answers with e, which must come before anything else was written.
+func (a *API) writeError(c *Call, e *fault.Error) {
+	h := c.W.Header()
+	if e.Status >= 500 && !e.Retry {
+		h.Set("x-should-retry", "false")
+	}
+	if e.Status == http.StatusServiceUnavailable && e.Retry {
+		after := e.After
+		if after <= 0 {
+			after = time.Second
+		}
+		h.Set("x-should-retry", "true")
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+	}
+	switch e.Code {
+	case fault.CodeInvalidKey:
+		h.Set("WWW-Authenticate", "Bearer")
+	case fault.CodeShuttingDown:
+		h.Set("Connection", "close")
+	}
+	status, body := e.Status, any(e.Body())
+	if c.Route != nil && c.Route.Spell != nil {
+		status, body = c.Route.Spell(e, c.R)
+	}
+	a.WriteJSON(c, status, body)
+}

@@ -1,0 +1,246 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/metrics"
+)
+
+const (
+	// backlog is how many events may wait for a slow client. When it is full
+	// the engine stops planning that sequence.
+	backlog = 256
+
+	// parallelPrompts is how many prompts of one request are with the engine at
+	// a time, so that one request does not fill a model's queue.
+	parallelPrompts = 16
+)
+
+// An Event is one event of one prompt of a turn.
+type Event struct {
+	engine.Event
+	PromptIndex int // of the request, from 0
+}
+
+// A Turn is what models answer to one request. Events of one prompt come in order,
+// those of several mix.
+type Turn struct {
+	Tally
+
+	cancel context.CancelFunc
+	items  chan Event // closed when all prompts are done or one failed
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	failure error // the first, ready for the client
+
+	// Only the handler's goroutine uses these.
+	sequences []int // of each prompt
+	unfinish  int   // sequences without a Finish yet
+	begin     time.Time
+	m         *metrics.Metrics
+	model     string
+}
+
+// Start begins to answer reqs, which it clears: what was asked is not kept for as long
+// as the answer takes. The caller must call Close, which ends the work and waits.
+func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, reqs []engine.GenerateRequest) *Turn {
+	work, cancel := context.WithCancel(ctx)
+	g := &Turn{cancel: cancel, items: make(chan Event, backlog), begin: time.Now(), m: m, model: l.Info().ID}
+	next := make(chan int, len(reqs))
+	for i := range reqs {
+		next <- i
+		g.sequences = append(g.sequences, max(reqs[i].N, 1))
+		g.unfinish += g.sequences[i]
+	}
+	close(next)
+	var workers sync.WaitGroup
+	for range min(len(reqs), parallelPrompts) {
+		workers.Go(func() {
+			for i := range next {
+				if work.Err() != nil {
+					return
+				}
+				r := reqs[i]
+				reqs[i] = engine.GenerateRequest{}
+				if err := g.run(work, l, i, r); err != nil {
+					g.fail(err)
+					return
+				}
+			}
+		})
+	}
+	g.wg.Go(func() {
+		workers.Wait()
+		close(g.items)
+	})
+	return g
+}
+
+// run pulls the events of one prompt. Its error is ready for the client.
+func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, r engine.GenerateRequest) (err error) {
+	defer fault.Recovered(&err)
+	done := false
+	for ev, err := range l.Generate(ctx, r) {
+		if err != nil {
+			return fault.Classify(ctx, err)
+		}
+		done = ev.Type == engine.Done
+		select {
+		case g.items <- Event{ev, prompt}:
+		case <-ctx.Done():
+			return fault.Classify(ctx, ctx.Err())
+		}
+	}
+	if done {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return fault.Classify(ctx, err)
+	}
+	f := fault.New(fault.CodeEngineFailure, "", "the model stopped unexpectedly")
+	f.Cause = errors.New("generation ended without Done")
+	return f
+}
+
+// fail ends the generation with err unless it has failed before.
+func (g *Turn) fail(err error) {
+	g.mu.Lock()
+	if g.failure == nil {
+		g.failure = err
+	}
+	g.mu.Unlock()
+	g.cancel()
+}
+
+// err says why there are no more items: nil when all prompts are done.
+func (g *Turn) err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failure
+}
+
+// Close cancels what still runs and waits for it.
+func (g *Turn) Close() {
+	g.cancel()
+	g.wg.Wait()
+	for range g.unfinish {
+		g.m.Finished(g.model, "abort")
+	}
+}
+
+// count feeds the tally and the metrics with an event.
+func (g *Turn) count(ev Event) {
+	g.Tally.add(ev)
+	switch ev.Type {
+	case engine.Finish:
+		g.unfinish--
+		g.m.Finished(g.model, ev.Reason)
+	case engine.Done:
+		g.m.Generated(g.model, ev.Timings, g.Longest, time.Since(g.begin))
+	}
+}
+
+// A Reply is the whole answer to one prompt.
+type Reply struct {
+	Prompt    []engine.Logprob // of the prompt's tokens, where they were asked for
+	Sequences []Sequence
+}
+
+// A Sequence is one of the texts a prompt was answered with.
+type Sequence struct {
+	text     strings.Builder
+	Logprobs []engine.Logprob
+	End      engine.Event // its Finish
+}
+
+// Text is the text of the sequence.
+func (s *Sequence) Text() string { return s.text.String() }
+
+// Collect returns the whole answers, one a prompt. ctx is that of Start.
+func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
+	replies := make([]Reply, len(g.sequences))
+	for i, n := range g.sequences {
+		replies[i].Sequences = make([]Sequence, n)
+	}
+	for {
+		select {
+		case ev, ok := <-g.items:
+			if !ok {
+				return replies, g.err()
+			}
+			g.count(ev)
+			replies[ev.PromptIndex].add(ev)
+		case <-ctx.Done():
+			return nil, fault.Classify(ctx, ctx.Err())
+		}
+	}
+}
+
+func (r *Reply) add(ev Event) {
+	if ev.Type == engine.PromptDone {
+		r.Prompt = ev.Prompt
+	}
+	if ev.Index < 0 || ev.Index >= len(r.Sequences) {
+		return
+	}
+	s := &r.Sequences[ev.Index]
+	switch ev.Type {
+	case engine.Delta:
+		s.text.WriteString(ev.Text)
+		s.Logprobs = append(s.Logprobs, ev.Logprobs...)
+	case engine.Finish:
+		s.End = ev.Event
+	}
+}
+
+// A Tally is what all answers report about a turn.
+type Tally struct {
+	PromptTokens, CachedTokens, OutputTokens int
+	Truncated                                int // messages left out
+	Timings                                  engine.Timings
+	Longest                                  int // tokens of the longest sequence
+
+	admitted, taken int         // prompt tokens so far, and those taken from the cache
+	drawn           map[int]int // output tokens so far, by prompt
+}
+
+func (t *Tally) add(ev Event) {
+	switch ev.Type {
+	case engine.Admitted:
+		t.Truncated += ev.Truncated
+		t.admitted += ev.PromptTokens
+	case engine.PromptDone:
+		t.taken += ev.CachedTokens
+	case engine.Delta, engine.Finish:
+		t.Longest = max(t.Longest, ev.Tokens)
+		if t.drawn == nil {
+			t.drawn = make(map[int]int)
+		}
+		t.drawn[ev.PromptIndex] = ev.OutputTokens
+	case engine.Done:
+		t.PromptTokens += ev.PromptTokens
+		t.CachedTokens += ev.CachedTokens
+		t.OutputTokens += ev.OutputTokens
+		// Prompts run side by side: the slowest is what the client waited for.
+		t.Timings.Queue = max(t.Timings.Queue, ev.Timings.Queue)
+		t.Timings.Prompt = max(t.Timings.Prompt, ev.Timings.Prompt)
+		t.Timings.Predict = max(t.Timings.Predict, ev.Timings.Predict)
+		t.Timings.First = max(t.Timings.First, ev.Timings.First)
+	}
+}
+
+// SoFar returns the tokens of the prompts, those of them taken from the cache, and of
+// the output, while the answer is under way.
+func (t *Tally) SoFar() (prompt, cached, output int) {
+	for _, n := range t.drawn {
+		output += n
+	}
+	return t.admitted, t.taken, output
+}
