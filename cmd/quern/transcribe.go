@@ -205,7 +205,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	case "vtt":
 		fmt.Fprint(out, transcript.VTT(segments))
 	case "json":
-		if err := writeJSON(out, transcript.Verbose(segments, known, o.translate, o.words)); err != nil {
+		if err := writeJSON(out, transcript.New(segments, known).Verbose(o.translate, true, o.words)); err != nil {
 			return err
 		}
 	}

@@ -1,3 +1,4 @@
+// Package transcript is what a transcription is written as: captions, and JSON.
 package transcript
 
 import (
@@ -15,12 +16,26 @@ type Transcript struct {
 	Info     engine.TranscribeInfo
 }
 
+// New makes the transcript of segments.
+func New(segments []engine.Segment, info engine.TranscribeInfo) *Transcript {
+	t := &Transcript{Segments: segments, Info: info}
+	var text strings.Builder
+	for _, s := range segments {
+		text.WriteString(s.Text)
+		t.Tokens += len(s.Tokens)
+	}
+	t.Text = strings.TrimSpace(text.String())
+	return t
+}
+
+// A WordObject is a word in JSON.
 type WordObject struct {
 	Word  string  `json:"word"`
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
 }
 
+// A SegmentObject is a segment in JSON.
 type SegmentObject struct {
 	ID               int     `json:"id"`
 	Seek             int     `json:"seek"`
@@ -34,11 +49,13 @@ type SegmentObject struct {
 	NoSpeechProb     float64 `json:"no_speech_prob"`
 }
 
+// A DurationUsage is what a transcription is counted as.
 type DurationUsage struct {
 	Type    string  `json:"type"`
 	Seconds float64 `json:"seconds"`
 }
 
+// A HeardLogprob is a token in JSON.
 type HeardLogprob struct {
 	Token   string  `json:"token"`
 	Logprob float64 `json:"logprob"`
@@ -48,14 +65,19 @@ type HeardLogprob struct {
 // Round rounds seconds to milliseconds, so that answers are short and stable.
 func Round(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 
-func newSegment(s engine.Segment) SegmentObject {
-	o := SegmentObject{s.ID, s.Seek, Round(s.Start), Round(s.End), s.Text, []int{}, s.Temperature, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb}
-	for _, id := range s.Tokens {
-		o.Tokens = append(o.Tokens, int(id))
+// Usage is what the transcription is counted as.
+func (t *Transcript) Usage() DurationUsage { return DurationUsage{"duration", Round(t.Info.Duration)} }
+
+// ints is s as JSON wants it: encoding/json would write bytes as base64.
+func ints[T ~uint8 | ~int32](s []T) []int {
+	out := make([]int, len(s))
+	for i, x := range s {
+		out[i] = int(x)
 	}
-	return o
+	return out
 }
 
+// WordObjects are the words of all segments.
 func (t *Transcript) WordObjects() []WordObject {
 	out := []WordObject{}
 	for _, s := range t.Segments {
@@ -66,30 +88,28 @@ func (t *Transcript) WordObjects() []WordObject {
 	return out
 }
 
+// SegmentObjects are the segments.
 func (t *Transcript) SegmentObjects() []SegmentObject {
 	out := []SegmentObject{}
 	for _, s := range t.Segments {
-		out = append(out, newSegment(s))
+		out = append(out, SegmentObject{s.ID, s.Seek, Round(s.Start), Round(s.End), s.Text, ints(s.Tokens), s.Temperature, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb})
 	}
 	return out
 }
 
+// Logprobs are the tokens of all segments.
 func (t *Transcript) Logprobs() []HeardLogprob {
 	out := []HeardLogprob{}
 	for _, s := range t.Segments {
 		for _, l := range s.Logprobs {
-			o := HeardLogprob{Token: strings.ToValidUTF8(string(l.Bytes), "\ufffd"), Logprob: float64(l.Logprob), Bytes: []int{}}
-			for _, b := range l.Bytes {
-				o.Bytes = append(o.Bytes, int(b))
-			}
-			out = append(out, o)
+			out = append(out, HeardLogprob{strings.ToValidUTF8(string(l.Bytes), "\ufffd"), float64(l.Logprob), ints(l.Bytes)})
 		}
 	}
 	return out
 }
 
-// verbose is the answer verbose_json.
-type verbose struct {
+// Verbose is the answer verbose_json.
+type Verbose struct {
 	Task         string           `json:"task"`
 	Language     string           `json:"language"`
 	LanguageCode string           `json:"language_code"`
@@ -100,8 +120,9 @@ type verbose struct {
 	Usage        DurationUsage    `json:"usage"`
 }
 
-func (t *Transcript) Verbose(translated, segments, words bool) verbose {
-	v := verbose{"transcribe", engine.LanguageName(t.Info.Language), t.Info.Language, Round(t.Info.Duration), t.Text, nil, nil, DurationUsage{"duration", Round(t.Info.Duration)}}
+// Verbose returns what verbose_json says.
+func (t *Transcript) Verbose(translated, segments, words bool) Verbose {
+	v := Verbose{"transcribe", engine.LanguageName(t.Info.Language), t.Info.Language, Round(t.Info.Duration), t.Text, nil, nil, DurationUsage{"duration", Round(t.Info.Duration)}}
 	if translated {
 		v.Task, v.Language = "translate", "english"
 	}
@@ -112,15 +133,4 @@ func (t *Transcript) Verbose(translated, segments, words bool) verbose {
 		v.Words = new(t.WordObjects())
 	}
 	return v
-}
-
-// Verbose returns what verbose_json says of a transcript, ready to be encoded.
-func Verbose(segments []engine.Segment, info engine.TranscribeInfo, translated, words bool) any {
-	t := &Transcript{Segments: segments, Info: info}
-	var text strings.Builder
-	for _, s := range segments {
-		text.WriteString(s.Text)
-	}
-	t.Text = strings.TrimSpace(text.String())
-	return t.Verbose(translated, true, words)
 }

@@ -1,3 +1,4 @@
+// Package audio has models speak and transcribe for the dialects.
 package audio
 
 import (
@@ -169,7 +170,7 @@ func Encode(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakRe
 		}
 	}
 	if e == nil {
-		return nil, fault.New(fault.CodeInvalidValue, "input", "the text has nothing in it that can be spoken")
+		return nil, fault.New(engine.CodeInvalidValue, "input", "the text has nothing in it that can be spoken")
 	}
 	return t, e.Close()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 
 	"quern/codecs"
 	"quern/engine"
@@ -63,25 +62,22 @@ func soundError(err error) error {
 
 // Collect transcribes.
 func Collect(ctx context.Context, a *server.API, r *Transcription) (*transcript.Transcript, error) {
-	t := &transcript.Transcript{}
-	r.Info = &t.Info
-	defer func() { a.Metrics.Heard(metrics.AudioIn, t.Info.Duration) }() // also what was heard before it failed
-	var text strings.Builder
+	var info engine.TranscribeInfo
+	r.Info = &info
+	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }() // also what was heard before it failed
+	var segments []engine.Segment
 	for s, err := range r.lease.Transcribe(ctx, r.TranscribeRequest) {
 		if err != nil {
 			return nil, fault.Classify(ctx, soundError(err))
 		}
-		text.WriteString(s.Text)
-		t.Segments = append(t.Segments, s)
-		t.Tokens += len(s.Tokens)
+		segments = append(segments, s)
 		if r.Each != nil {
 			if err := r.Each(s); err != nil {
 				return nil, err
 			}
 		}
 	}
-	t.Text = strings.TrimSpace(text.String())
-	return t, nil
+	return transcript.New(segments, info), nil
 }
 
 // CollectInTime is collect in the time there is for a request answered in one piece.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/spool"
 )
@@ -140,11 +141,11 @@ func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {
 func (f *Form) Err() error { return f.p.first() }
 
 func (f *Form) Invalid(name, format string, args ...any) {
-	f.Refuse(fault.CodeInvalidValue, name, name+" "+format, args...)
+	f.Refuse(engine.CodeInvalidValue, name, name+" "+format, args...)
 }
 
 func (f *Form) Missing(name string) {
-	f.Refuse(fault.CodeMissing, name, "%s is required", name)
+	f.Refuse(engine.CodeMissingParam, name, "%s is required", name)
 }
 
 // File returns the upload; nil after an error.

@@ -1,3 +1,5 @@
+// Package body reads what requests say, field by field: JSON objects and forms. The first
+// thing wrong with one is kept, so a handler reads every field and asks once.
 package body
 
 import (
@@ -9,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 )
 
@@ -130,7 +133,7 @@ func (o *Object) Need(name string) (Value, bool) {
 	v, ok := o.Get(name)
 	if !ok {
 		v = o.member(name, nil)
-		o.Refuse(fault.CodeMissing, v.Path(), "%s is required", v.Path())
+		o.Refuse(engine.CodeMissingParam, v.Path(), "%s is required", v.Path())
 	}
 	return v, ok
 }
@@ -142,39 +145,31 @@ func (o *Object) Ignore(names ...string) {
 	}
 }
 
-func (o *Object) Str(name string) string {
-	v, ok := o.Get(name)
-	if !ok {
-		return ""
-	}
-	return v.Str()
-}
-
-func (o *Object) Boolean(name string, absent bool) bool {
+// read is what as makes of a field, or absent.
+func read[T any](o *Object, name string, absent T, as func(Value) T) T {
 	v, ok := o.Get(name)
 	if !ok {
 		return absent
 	}
-	return v.boolean()
+	return as(v)
+}
+
+// Str reads a string; "" when absent.
+func (o *Object) Str(name string) string { return read(o, name, "", Value.Str) }
+
+// Boolean reads true or false.
+func (o *Object) Boolean(name string, absent bool) bool {
+	return read(o, name, absent, Value.Boolean)
 }
 
 // Integer reads a whole number from lo to hi.
 func (o *Object) Integer(name string, absent, lo, hi int64) int64 {
-	v, ok := o.Get(name)
-	if !ok {
-		return absent
-	}
-	return v.Integer(lo, hi)
+	return read(o, name, absent, func(v Value) int64 { return v.Integer(lo, hi) })
 }
 
 // Number reads a number from lo to hi; nil when absent.
 func (o *Object) Number(name string, lo, hi float64) *float32 {
-	v, ok := o.Get(name)
-	if !ok {
-		return nil
-	}
-	x := float32(v.Number(lo, hi))
-	return &x
+	return read(o, name, nil, func(v Value) *float32 { return new(float32(v.Number(lo, hi))) })
 }
 
 // OneOf reads a string that must be one of those given; "" when absent.
@@ -185,7 +180,7 @@ func (o *Object) OneOf(name string, allowed ...string) string {
 	}
 	s := v.Str()
 	if o.Ok() && !slices.Contains(allowed, s) {
-		o.Refuse(fault.CodeInvalidValue, v.Path(), "%s must be one of %s, got %.60q", v.Path(), strings.Join(allowed, ", "), s)
+		o.Refuse(engine.CodeInvalidValue, v.Path(), "%s must be one of %s, got %.60q", v.Path(), strings.Join(allowed, ", "), s)
 	}
 	return s
 }
@@ -228,11 +223,7 @@ func (o *Object) Free(name string, most int) map[string]json.RawMessage {
 
 // Items yields the items of an array; none when it is absent or wrong.
 func (o *Object) Items(name string) iter.Seq[Value] {
-	v, ok := o.Get(name)
-	if !ok {
-		return func(func(Value) bool) {}
-	}
-	return v.Items()
+	return read[iter.Seq[Value]](o, name, func(func(Value) bool) {}, Value.Items)
 }
 
 // KeepAlive reads how long the model stays loaded after the request: seconds

@@ -53,7 +53,7 @@ func (v *Value) Wrong(want string) {
 }
 
 func (v *Value) Invalid(format string, args ...any) {
-	v.Refuse(fault.CodeInvalidValue, v.Path(), "%s %s", v.Path(), fmt.Sprintf(format, args...))
+	v.Refuse(engine.CodeInvalidValue, v.Path(), "%s %s", v.Path(), fmt.Sprintf(format, args...))
 }
 
 // kind is what a JSON value starts with: one of `{["tf0n`, 0 standing for
@@ -105,7 +105,7 @@ func unquote(raw []byte) string {
 	return s
 }
 
-func (v Value) boolean() bool {
+func (v Value) Boolean() bool {
 	switch string(v.Raw) {
 	case "true":
 		return true

@@ -1,3 +1,4 @@
+// Package cohere answers in the dialects of Cohere, and of servers that speak them.
 package cohere
 
 import (
@@ -13,7 +14,6 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// cohereAPI answers in the dialect of Cohere, and of servers that speak it.
 type api struct{ *server.API }
 
 // Routes returns the endpoints of the dialect.
@@ -43,11 +43,7 @@ type rerankDocument struct {
 // relevance, the best first. Scores of rerankers are probabilities, those of
 // embedding models cosines.
 func (a api) rerank(c *server.Call) error {
-	q, err := a.readRerank(c)
-	if err != nil {
-		return err
-	}
-	res, err := a.runRerank(c, q)
+	r, err := a.rank(c)
 	if err != nil {
 		return err
 	}
@@ -60,16 +56,12 @@ func (a api) rerank(c *server.Call) error {
 		Model   string         `json:"model"`
 		Results []rerankResult `json:"results"`
 		Usage   usage          `json:"usage"`
-	}{reqlog.NewID("rerank-"), q.model, ordered(res.Scores, q.Documents, q.top, q.whole), usage{res.PromptTokens, res.PromptTokens}})
+	}{reqlog.NewID("rerank-"), r.model, r.results, usage{r.tokens, r.tokens}})
 }
 
 // rerankV2 answers in the shape of Cohere's second version.
 func (a api) rerankV2(c *server.Call) error {
-	q, err := a.readRerank(c)
-	if err != nil {
-		return err
-	}
-	res, err := a.runRerank(c, q)
+	r, err := a.rank(c)
 	if err != nil {
 		return err
 	}
@@ -87,54 +79,48 @@ func (a api) rerankV2(c *server.Call) error {
 		ID      string         `json:"id"`
 		Results []rerankResult `json:"results"`
 		Meta    meta           `json:"meta"`
-	}{reqlog.NewID("rerank-"), ordered(res.Scores, q.Documents, q.top, q.whole), meta{version{"2"}, tokens{res.PromptTokens}}})
+	}{reqlog.NewID("rerank-"), r.results, meta{version{"2"}, tokens{r.tokens}}})
 }
 
-// A rerankQuery is a body of either version, checked.
-type rerankQuery struct {
-	model string // its id, once it is known
-	engine.RerankRequest
-	top   int
-	whole bool // results carry their documents
+// A ranking is what both versions answer.
+type ranking struct {
+	model   string // its id
+	results []rerankResult
+	tokens  int
 }
 
-func (a api) readRerank(c *server.Call) (*rerankQuery, error) {
+// rank reads a body of either version and has the model score its documents.
+func (a api) rank(c *server.Call) (*ranking, error) {
 	o, err := a.ReadObject(c)
 	if err != nil {
 		return nil, err
 	}
-	r := &rerankQuery{}
-	r.model = o.Str("model")
-	r.Documents, r.Truncate = readDocuments(o), o.Boolean("truncate", true)
+	model := o.Str("model")
+	r := engine.RerankRequest{Documents: readDocuments(o), Truncate: o.Boolean("truncate", true)}
 	if v, ok := o.Need("query"); ok {
 		if r.Query = v.Str(); r.Query == "" {
 			v.Invalid("must not be empty")
 		}
 	}
 	r.DocumentTokens = int(o.Integer("max_tokens_per_doc", 0, 1, math.MaxInt32))
-	r.top = int(o.Integer("top_n", math.MaxInt32, 1, math.MaxInt32))
-	r.whole = o.Boolean("return_documents", false)
+	top := int(o.Integer("top_n", math.MaxInt32, 1, math.MaxInt32))
+	whole := o.Boolean("return_documents", false) // results carry their documents
 	r.KeepAlive = body.KeepAlive(o)
 	o.Ignore("user", "priority")
 	if err := a.Finish(c, o); err != nil {
 		return nil, err
 	}
 	server.LogCaller(c, o)
-	return r, nil
-}
-
-// runRerank has the model score the documents. It puts the model's id into q.
-func (a api) runRerank(c *server.Call, q *rerankQuery) (engine.RerankResult, error) {
-	info, err := a.Prepare(c, q.model, engine.KindRerank, engine.KindEmbedding)
+	info, err := a.Prepare(c, model, engine.KindRerank, engine.KindEmbedding)
 	if err != nil {
-		return engine.RerankResult{}, err
+		return nil, err
 	}
-	q.model = info.ID
-	res, err := server.InTime(a.API, c, c.Lease.Rerank, q.RerankRequest)
-	if err == nil {
-		c.LogTokens(res.PromptTokens, 0)
+	res, err := server.InTime(a.API, c, c.Lease.Rerank, r)
+	if err != nil {
+		return nil, err
 	}
-	return res, err
+	c.LogTokens(res.PromptTokens, 0)
+	return &ranking{info.ID, ordered(res.Scores, r.Documents, top, whole), res.PromptTokens}, nil
 }
 
 // ordered returns the best top documents, those of equal scores as they came.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 )
 
@@ -11,9 +12,9 @@ import (
 // break its schema are 422, unknown voices 404.
 func vendorStatus(e *fault.Error) int {
 	switch e.Code {
-	case fault.CodeVoiceNotFound:
+	case engine.CodeVoiceNotFound:
 		return http.StatusNotFound
-	case fault.CodeMissing, fault.CodeInvalidType, fault.CodeInvalidValue, fault.CodeTooLong, fault.CodeInvalidJSON:
+	case engine.CodeMissingParam, fault.CodeInvalidType, engine.CodeInvalidValue, fault.CodeTooLong, fault.CodeInvalidJSON:
 		return http.StatusUnprocessableEntity
 	}
 	return e.Status
@@ -29,7 +30,7 @@ func Spell(e *fault.Error, r *http.Request) (status int, body any) {
 		from = "query"
 	}
 	kind := "value_error"
-	if e.Code == fault.CodeMissing {
+	if e.Code == engine.CodeMissingParam {
 		kind = "missing"
 	}
 	loc := []string{from}

@@ -1,8 +1,8 @@
+// Package eleven answers in the dialect of ElevenLabs: its paths, shapes and errors.
 package eleven
 
 import "quern/httpapi/internal/server"
 
-// elevenAPI answers in the dialect of ElevenLabs: its paths, shapes and errors.
 type api struct{ *server.API }
 
 // Prefix is where ElevenLabs' endpoints are beside their own paths.

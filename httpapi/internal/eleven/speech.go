@@ -15,9 +15,6 @@ import (
 	"quern/httpapi/spool"
 )
 
-// These files speak the dialect of ElevenLabs' API: its paths, shapes and
-// errors.
-
 // A vendorSpeech is a request for speech, checked.
 type vendorSpeech struct {
 	engine.SpeakRequest

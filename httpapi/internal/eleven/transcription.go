@@ -6,7 +6,6 @@ import (
 
 	"quern/engine"
 	"quern/httpapi/internal/audio"
-	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/transcript"
 )
@@ -35,7 +34,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 		f.Missing("model_id")
 	}
 	if f.Boolean("diarize") {
-		f.Refuse(fault.CodeUnsupported, "diarize", "speakers cannot be told apart")
+		f.Refuse(engine.CodeUnsupportedParam, "diarize", "speakers cannot be told apart")
 	}
 	f.Ignore("tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
 	if err := a.Finish(c, f); err != nil {

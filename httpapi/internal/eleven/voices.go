@@ -103,7 +103,7 @@ var voiceFilters = []voiceFilter{
 func (a api) searchVoices(c *server.Call) error {
 	q := c.R.URL.Query()
 	bad := func(name, format string, args ...any) error {
-		return fault.New(fault.CodeInvalidValue, name, name+" "+format, args...)
+		return fault.New(engine.CodeInvalidValue, name, name+" "+format, args...)
 	}
 	var list []vendorVoice
 	ids := voiceIDs(q)
@@ -193,7 +193,7 @@ func (a api) findVoice(id string) (engine.Voice, error) {
 			return v, nil
 		}
 	}
-	return engine.Voice{}, fault.New(fault.CodeVoiceNotFound, "voice_id", "there is no voice %.100q; GET /v1/voices lists those there are", id)
+	return engine.Voice{}, fault.New(engine.CodeVoiceNotFound, "voice_id", "there is no voice %.100q; GET /v1/voices lists those there are", id)
 }
 
 // vendorVoice describes one voice.

@@ -1,3 +1,5 @@
+// Package fault is the failures clients are told about: one table of what each code is
+// answered with.
 package fault
 
 import (
@@ -33,15 +35,6 @@ const (
 	CodeUnsupportedAudio   Code = "unsupported_audio"
 	CodeOutputFormat       Code = "output_format_not_supported"
 	CodeNotImplemented     Code = "not_implemented"
-
-	CodeMissing           = engine.CodeMissingParam
-	CodeInvalidValue      = engine.CodeInvalidValue
-	CodeUnsupported       = engine.CodeUnsupportedParam
-	codeModelNotSupported = engine.CodeModelNotSupported
-	CodeVoiceNotFound     = engine.CodeVoiceNotFound
-	CodeLoadTimeout       = engine.CodeLoadTimeout
-	CodeShuttingDown      = engine.CodeShuttingDown
-	CodeEngineFailure     = engine.CodeEngineFailure
 )
 
 // A codeClass says how a code is answered.
@@ -54,36 +47,36 @@ type codeClass struct {
 }
 
 var codeClasses = map[Code]codeClass{
-	CodeInvalidJSON:          {400, "invalid_request_error", false},
-	CodeMissing:              {400, "invalid_request_error", false},
-	CodeInvalidType:          {400, "invalid_request_error", false},
-	CodeInvalidValue:         {400, "invalid_request_error", false},
-	CodeUnsupported:          {400, "invalid_request_error", false},
-	CodeUnsupportedContent:   {400, "invalid_request_error", false},
-	codeModelNotSupported:    {400, "invalid_request_error", false},
-	CodeVoiceNotFound:        {400, "invalid_request_error", false},
-	CodeTooLong:              {400, "invalid_request_error", false},
-	CodeUnsupportedAudio:     {400, "invalid_request_error", false},
-	engine.CodeContextLength: {400, "invalid_request_error", false},
-	engine.CodeTemplate:      {400, "invalid_request_error", false},
-	CodeInvalidKey:           {401, "invalid_request_error", false},
-	CodeOrigin:               {403, "permission_error", false},
-	CodeHost:                 {403, "permission_error", false},
-	engine.CodeModelNotFound: {404, "invalid_request_error", false},
-	CodeUnknownURL:           {404, "invalid_request_error", false},
-	CodeMethod:               {405, "invalid_request_error", false},
-	CodeTooLarge:             {413, "invalid_request_error", false},
-	CodeOutputFormat:         {422, "invalid_request_error", false},
-	CodeInternal:             {500, "server_error", false},
-	CodeEngineFailure:        {500, "server_error", false},
-	CodeNotImplemented:       {501, "server_error", false},
-	engine.CodeQueueFull:     {503, "overloaded_error", true},
-	CodeShuttingDown:         {503, "overloaded_error", true},
-	engine.CodeModelLoading:  {503, "overloaded_error", true},
-	engine.CodeOutOfMemory:   {503, "overloaded_error", false},
-	codeOutOfDisk:            {503, "overloaded_error", false},
-	CodeRequestTimeout:       {504, "timeout_error", false},
-	CodeLoadTimeout:          {504, "timeout_error", false},
+	CodeInvalidJSON:              {400, "invalid_request_error", false},
+	engine.CodeMissingParam:      {400, "invalid_request_error", false},
+	CodeInvalidType:              {400, "invalid_request_error", false},
+	engine.CodeInvalidValue:      {400, "invalid_request_error", false},
+	engine.CodeUnsupportedParam:  {400, "invalid_request_error", false},
+	CodeUnsupportedContent:       {400, "invalid_request_error", false},
+	engine.CodeModelNotSupported: {400, "invalid_request_error", false},
+	engine.CodeVoiceNotFound:     {400, "invalid_request_error", false},
+	CodeTooLong:                  {400, "invalid_request_error", false},
+	CodeUnsupportedAudio:         {400, "invalid_request_error", false},
+	engine.CodeContextLength:     {400, "invalid_request_error", false},
+	engine.CodeTemplate:          {400, "invalid_request_error", false},
+	CodeInvalidKey:               {401, "invalid_request_error", false},
+	CodeOrigin:                   {403, "permission_error", false},
+	CodeHost:                     {403, "permission_error", false},
+	engine.CodeModelNotFound:     {404, "invalid_request_error", false},
+	CodeUnknownURL:               {404, "invalid_request_error", false},
+	CodeMethod:                   {405, "invalid_request_error", false},
+	CodeTooLarge:                 {413, "invalid_request_error", false},
+	CodeOutputFormat:             {422, "invalid_request_error", false},
+	CodeInternal:                 {500, "server_error", false},
+	engine.CodeEngineFailure:     {500, "server_error", false},
+	CodeNotImplemented:           {501, "server_error", false},
+	engine.CodeQueueFull:         {503, "overloaded_error", true},
+	engine.CodeShuttingDown:      {503, "overloaded_error", true},
+	engine.CodeModelLoading:      {503, "overloaded_error", true},
+	engine.CodeOutOfMemory:       {503, "overloaded_error", false},
+	codeOutOfDisk:                {503, "overloaded_error", false},
+	CodeRequestTimeout:           {504, "timeout_error", false},
+	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }
 
 // An apiError is a failure as a client is told about it.
@@ -137,7 +130,7 @@ func Classify(ctx context.Context, err error) error {
 func fromEngine(e *engine.Error) *Error {
 	class, ok := codeClasses[e.Code]
 	if !ok {
-		class = codeClasses[CodeEngineFailure]
+		class = codeClasses[engine.CodeEngineFailure]
 	}
 	out := &Error{codeClass: class, Code: e.Code, Param: e.Param, Message: e.Message, After: e.RetryAfter, Cause: e.Err}
 	// A model may need more memory than there is, or than there is now.
@@ -145,7 +138,7 @@ func fromEngine(e *engine.Error) *Error {
 	if out.Message == "" {
 		out.Message = string(e.Code)
 	}
-	if out.Param == "" && (e.Code == engine.CodeModelNotFound || e.Code == codeModelNotSupported || e.Code == CodeMissing) {
+	if out.Param == "" && (e.Code == engine.CodeModelNotFound || e.Code == engine.CodeModelNotSupported || e.Code == engine.CodeMissingParam) {
 		out.Param = "model"
 	}
 	return out

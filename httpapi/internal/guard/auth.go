@@ -1,3 +1,4 @@
+// Package guard says who may call, from where, and for how long a client may not read.
 package guard
 
 import (

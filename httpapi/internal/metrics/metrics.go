@@ -1,3 +1,4 @@
+// Package metrics counts requests and what models did for them, for Prometheus.
 package metrics
 
 import (

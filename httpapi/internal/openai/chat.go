@@ -1,13 +1,11 @@
 package openai
 
 import (
-	"context"
 	"time"
 
 	"quern/engine"
 	"quern/engine/chat"
 	"quern/httpapi/internal/body"
-	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/turn"
@@ -40,7 +38,7 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	r.logprobs = o.Boolean("logprobs", false)
 	r.top = int(o.Integer("top_logprobs", 0, 0, server.MostLogprobs))
 	if r.top > 0 && !r.logprobs {
-		o.Refuse(fault.CodeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true")
+		o.Refuse(engine.CodeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true")
 	}
 	refuseTools(o)
 	refuseFormats(o)
@@ -57,7 +55,7 @@ func readContinue(o *body.Object, messages []chat.Message) bool {
 	can := last.Role == chat.RoleAssistant && !last.NoContent && len(last.ToolCalls) == 0
 	want := o.Boolean("continue_final_message", can)
 	if want && !can {
-		o.Refuse(fault.CodeInvalidValue, "continue_final_message", "continue_final_message needs a last message of role assistant with text")
+		o.Refuse(engine.CodeInvalidValue, "continue_final_message", "continue_final_message needs a last message of role assistant with text")
 	}
 	return want && can
 }
@@ -84,15 +82,15 @@ func refuseTools(o *body.Object) {
 			n++
 		}
 		if n > 0 && choice != "none" {
-			o.Refuse(fault.CodeUnsupported, "tools", "tools is not supported yet; leave it out or set \"tool_choice\": \"none\"")
+			o.Refuse(engine.CodeUnsupportedParam, "tools", "tools is not supported yet; leave it out or set \"tool_choice\": \"none\"")
 		}
 	}
 	if choice == "required" || choice == "named" {
-		o.Refuse(fault.CodeUnsupported, "tool_choice", "tool_choice is not supported yet; leave it out or set it to \"none\"")
+		o.Refuse(engine.CodeUnsupportedParam, "tool_choice", "tool_choice is not supported yet; leave it out or set it to \"none\"")
 	}
 	for _, name := range []string{"functions", "function_call"} {
 		if o.Has(name) {
-			o.Refuse(fault.CodeUnsupported, name, "%s is the old form of tools and is not supported; use tools and tool_choice", name)
+			o.Refuse(engine.CodeUnsupportedParam, name, "%s is the old form of tools and is not supported; use tools and tool_choice", name)
 		}
 	}
 }
@@ -101,16 +99,16 @@ func refuseFormats(o *body.Object) {
 	if f := o.Object("response_format"); f != nil {
 		switch f.Need("type"); f.OneOf("type", "text", "json_object", "json_schema") {
 		case "json_object", "json_schema":
-			o.Refuse(fault.CodeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out and check the reply yourself")
+			o.Refuse(engine.CodeUnsupportedParam, "response_format", "response_format other than text is not supported yet; leave it out and check the reply yourself")
 		}
 	}
 	for v := range o.Items("modalities") {
 		if m := v.Str(); m != "text" {
-			o.Refuse(fault.CodeUnsupported, "modalities", "modalities may only hold \"text\", got %.60q", m)
+			o.Refuse(engine.CodeUnsupportedParam, "modalities", "modalities may only hold \"text\", got %.60q", m)
 		}
 	}
 	if o.Has("audio") {
-		o.Refuse(fault.CodeUnsupported, "audio", "audio replies are not supported; leave audio out")
+		o.Refuse(engine.CodeUnsupportedParam, "audio", "audio replies are not supported; leave audio out")
 	}
 }
 
@@ -178,41 +176,35 @@ func (a api) chatCompletions(c *server.Call) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.R.Context()
-	if !r.stream {
-		var cancel context.CancelFunc
-		ctx, cancel = a.WithRequestTimeout(ctx, c)
-		defer cancel()
-	}
-	t := turn.Start(ctx, a.Metrics, c.Lease, []engine.GenerateRequest{r.request(a.API, c.Lease.Defaults())})
-	defer t.Close()
-	defer logTurn(c, t)
-	if r.stream {
-		return a.streamTurn(c, t, func(out *eventStream) turn.Spelling { return newChatStream(out, info, r) })
-	}
-	replies, err := t.Collect(ctx)
-	if err != nil {
-		return err
-	}
-	out := chatCompletion{
-		chatHead: newHead("chatcmpl-", "chat.completion", info),
-		Usage:    finalUsage(&t.Tally), Timings: newTimings(&t.Tally, c.Loading), Truncated: t.Truncated,
-	}
-	for i := range replies[0].Sequences {
-		s := &replies[0].Sequences[i]
-		choice := chatChoice{
-			Index: i, Message: chatMessage{Role: chat.RoleAssistant, Content: s.Text()},
-			FinishReason: s.End.Reason, StopReason: s.End.StopReason,
-		}
-		if r.logprobs {
-			choice.Logprobs = newChatLogprobs(s.Logprobs, r.top)
-		}
-		out.Choices = append(out.Choices, choice)
-	}
-	return a.WriteJSON(c, 200, out)
+	ctx, cancel := a.turnTime(c, r.stream)
+	defer cancel()
+	return a.answer(ctx, c, []engine.GenerateRequest{r.request(a.API, c.Lease.Defaults())}, spelled{
+		streamed: r.stream,
+		stream:   func(out *eventStream) turn.Spelling { return newChatStream(out, info, r) },
+		whole: func(replies []turn.Reply, t *turn.Tally) any {
+			out := chatCompletion{
+				chatHead: newHead("chatcmpl-", "chat.completion", info),
+				Usage:    finalUsage(t), Timings: newTimings(t, c.Loading), Truncated: t.Truncated,
+			}
+			for i := range replies[0].Sequences {
+				out.Choices = append(out.Choices, r.choice(i, &replies[0].Sequences[i]))
+			}
+			return out
+		},
+	})
 }
 
-func logTurn(c *server.Call, t *turn.Turn) { c.LogTokens(t.PromptTokens, t.OutputTokens) }
+// choice spells sequence i.
+func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
+	c := chatChoice{
+		Index: i, Message: chatMessage{Role: chat.RoleAssistant, Content: s.Text()},
+		FinishReason: s.End.Reason, StopReason: s.End.StopReason,
+	}
+	if r.logprobs {
+		c.Logprobs = newChatLogprobs(s.Logprobs, r.top)
+	}
+	return c
+}
 
 // render answers with the prompt a chat request would give the model.
 func (a api) render(c *server.Call) error {

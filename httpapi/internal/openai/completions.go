@@ -45,16 +45,16 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 	}
 	r.bestOf = int(o.Integer("best_of", int64(r.sampling.n), 1, int64(a.Options.MaxBestOf)))
 	if o.Ok() && r.bestOf < r.sampling.n {
-		o.Refuse(fault.CodeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.n)
+		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.n)
 	}
 	if r.stream && r.bestOf > r.sampling.n {
-		o.Refuse(fault.CodeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.n)
+		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.n)
 	}
 	if v, ok := o.Get("suffix"); ok && v.Str() != "" {
-		o.Refuse(fault.CodeUnsupported, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out")
+		o.Refuse(engine.CodeUnsupportedParam, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out")
 	}
 	if f := o.Object("response_format"); f != nil && f.OneOf("type", "text", "json_object", "json_schema") != "text" {
-		o.Refuse(fault.CodeUnsupported, "response_format", "response_format other than text is not supported yet; leave it out")
+		o.Refuse(engine.CodeUnsupportedParam, "response_format", "response_format other than text is not supported yet; leave it out")
 	}
 	return r, a.Finish(c, o)
 }
@@ -123,7 +123,7 @@ func (r *textRequest) spell(ctx context.Context, l engine.Lease) error {
 			r.echoed[i] = b.String()
 		}
 		if total += len(r.echoed[i]) * r.sampling.n; total > maxEcho {
-			return fault.New(fault.CodeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
+			return fault.New(engine.CodeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
 		}
 	}
 	return nil
@@ -158,34 +158,26 @@ func (a api) completions(c *server.Call) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.R.Context()
-	if !r.stream {
-		var cancel context.CancelFunc
-		ctx, cancel = a.WithRequestTimeout(ctx, c)
-		defer cancel()
-	}
+	ctx, cancel := a.turnTime(c, r.stream)
+	defer cancel()
 	if err := r.spell(ctx, c.Lease); err != nil {
 		return err
 	}
 	n := len(r.prompts)
-	t := turn.Start(ctx, a.Metrics, c.Lease, r.requests(c.Lease.Defaults()))
-	defer t.Close()
-	defer logTurn(c, t)
 	head := newHead("cmpl-", "text_completion", info)
-	if r.stream {
-		return a.streamTurn(c, t, func(out *eventStream) turn.Spelling { return newTextStream(out, head, r, n) })
-	}
-	replies, err := t.Collect(ctx)
-	if err != nil {
-		return err
-	}
-	out := textCompletion{chatHead: head, Usage: finalUsage(&t.Tally), Timings: newTimings(&t.Tally, c.Loading)}
-	for i, reply := range replies {
-		for j, s := range best(reply.Sequences, r.sampling.n) {
-			out.Choices = append(out.Choices, r.choice(i, j, s, reply.Prompt))
-		}
-	}
-	return a.WriteJSON(c, 200, out)
+	return a.answer(ctx, c, r.requests(c.Lease.Defaults()), spelled{
+		streamed: r.stream,
+		stream:   func(out *eventStream) turn.Spelling { return newTextStream(out, head, r, n) },
+		whole: func(replies []turn.Reply, t *turn.Tally) any {
+			out := textCompletion{chatHead: head, Usage: finalUsage(t), Timings: newTimings(t, c.Loading)}
+			for i, reply := range replies {
+				for j, s := range best(reply.Sequences, r.sampling.n) {
+					out.Choices = append(out.Choices, r.choice(i, j, s, reply.Prompt))
+				}
+			}
+			return out
+		},
+	})
 }
 
 // best returns the n sequences of the highest mean log-probability, or all in

@@ -40,7 +40,7 @@ func (a api) embeddings(c *server.Call) error {
 	}
 	if r.InputType != "" {
 		if !info.InputTypes {
-			return fault.New(fault.CodeUnsupported, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
+			return fault.New(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", info.ID, r.InputType)
 		}
 	}
 	res, err := server.InTime(a.API, c, c.Lease.Embed, r)
@@ -52,7 +52,7 @@ func (a api) embeddings(c *server.Call) error {
 	if e != nil {
 		return e
 	}
-	return a.WriteBytes(c, 200, b)
+	return a.Write(c, 200, "application/json", b)
 }
 
 func readInputs(o *body.Object) []engine.EmbedInput {
@@ -92,7 +92,7 @@ func encodeEmbeddings(model string, res engine.EmbedResult, asBase64 bool) ([]by
 	for i, vec := range res.Vectors {
 		for _, x := range vec {
 			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-				return nil, fault.New(fault.CodeEngineFailure, "", "the model returned a vector with a value that is not a number for input %d", i)
+				return nil, fault.New(engine.CodeEngineFailure, "", "the model returned a vector with a value that is not a number for input %d", i)
 			}
 		}
 		if i > 0 {

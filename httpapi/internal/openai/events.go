@@ -1,8 +1,10 @@
 package openai
 
 import (
+	"context"
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/stream"
 	"quern/httpapi/internal/turn"
@@ -18,11 +20,36 @@ type eventStream struct {
 	counted func(*usage, *timings) any // the event that counts
 }
 
-// streamTurn answers with the events of t as spell's Spelling has them.
-func (a api) streamTurn(c *server.Call, t *turn.Turn, spell func(*eventStream) turn.Spelling) error {
-	s := a.NewStream(c, stream.ServerEvents)
-	out := &eventStream{out: s, t: &t.Tally, load: c.Loading}
-	return a.EndStream(c, s, t.Stream(c.R.Context(), s, a.Options.Stall, spell(out)))
+// A spelled is how an endpoint answers a turn.
+type spelled struct {
+	streamed bool
+	stream   func(*eventStream) turn.Spelling
+	whole    func([]turn.Reply, *turn.Tally) any
+}
+
+// answer has the call's model answer reqs. ctx is from turnTime.
+func (a api) answer(ctx context.Context, c *server.Call, reqs []engine.GenerateRequest, as spelled) error {
+	t := turn.Start(ctx, a.Metrics, c.Lease, reqs)
+	defer t.Close()
+	defer func() { c.LogTokens(t.PromptTokens, t.OutputTokens) }()
+	if as.streamed {
+		s := a.NewStream(c, stream.ServerEvents)
+		out := as.stream(&eventStream{out: s, t: &t.Tally, load: c.Loading})
+		return a.EndStream(c, s, t.Stream(ctx, s, a.Options.Stall, out))
+	}
+	replies, err := t.Collect(ctx)
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, 200, as.whole(replies, &t.Tally))
+}
+
+// turnTime is the time there is for a turn: any for one that is streamed.
+func (a api) turnTime(c *server.Call, streamed bool) (context.Context, context.CancelFunc) {
+	if streamed {
+		return context.WithCancel(c.R.Context())
+	}
+	return a.WithRequestTimeout(c.R.Context(), c)
 }
 
 // midway is what an event before the last has in its place for usage.

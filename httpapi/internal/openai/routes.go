@@ -1,8 +1,8 @@
+// Package openai answers in the dialect of OpenAI, and of servers that speak it.
 package openai
 
 import "quern/httpapi/internal/server"
 
-// openaiAPI answers in the dialect of OpenAI, and of servers that speak it.
 type api struct{ *server.API }
 
 // Routes returns the endpoints of the dialect, but for the list of models.

@@ -10,7 +10,6 @@ import (
 	"quern/engine"
 	"quern/engine/token"
 	"quern/httpapi/internal/body"
-	"quern/httpapi/internal/fault"
 )
 
 // A sampling is what chat and completions requests say alike about how a reply
@@ -76,7 +75,7 @@ func (a api) readSampling(o *body.Object) sampling {
 	// worse than none.
 	for _, name := range []string{"grammar", "json_schema", "regex", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs"} {
 		if o.Has(name) {
-			o.Refuse(fault.CodeUnsupported, name, "%s is not supported yet; leave it out and check the reply yourself", name)
+			o.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported yet; leave it out and check the reply yourself", name)
 		}
 	}
 	return s
@@ -136,7 +135,7 @@ func readBias(o *body.Object) map[token.ID]float32 {
 			delete(out, token.ID(id))
 			continue
 		case err != nil || id < 0 || strconv.FormatInt(id, 10) != v.Name:
-			o.Refuse(fault.CodeInvalidValue, "logit_bias", "logit_bias needs decimal token ids as keys, got %.40q", v.Name)
+			o.Refuse(engine.CodeInvalidValue, "logit_bias", "logit_bias needs decimal token ids as keys, got %.40q", v.Name)
 			return nil
 		}
 		out[token.ID(id)] = float32(v.Number(-100, 100))

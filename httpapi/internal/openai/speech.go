@@ -29,7 +29,7 @@ func (a api) speech(c *server.Call) error {
 	}
 	events := o.OneOf("stream_format", "audio", "sse") == "sse"
 	if events && format != nil && format.Name != "mp3" {
-		o.Refuse(fault.CodeInvalidValue, "response_format", "stream_format \"sse\" carries mp3; leave response_format out or ask for stream_format \"audio\"")
+		o.Refuse(engine.CodeInvalidValue, "response_format", "stream_format \"sse\" carries mp3; leave response_format out or ask for stream_format \"audio\"")
 	}
 	streamed := o.Boolean("stream", false)
 	r.Language = speechLanguages[o.OneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]

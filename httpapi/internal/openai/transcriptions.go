@@ -8,7 +8,6 @@ import (
 	"quern/engine"
 	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
-	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/stream"
 	"quern/httpapi/transcript"
@@ -39,7 +38,7 @@ func (a api) transcriptions(c *server.Call) error {
 			if include != "logprobs" {
 				f.Invalid("include", "must be logprobs, got %.60q", include)
 			} else if r.Format != "json" {
-				f.Refuse(fault.CodeUnsupported, "include", "logprobs come with response_format json")
+				f.Refuse(engine.CodeUnsupportedParam, "include", "logprobs come with response_format json")
 			}
 			r.Logprobs = true
 		}
@@ -54,7 +53,7 @@ func (a api) translations(c *server.Call) error {
 	return a.transcribe(c, func(f *body.Form, r *audio.Transcription) {
 		r.Translate, r.ShowSegments = true, true
 		if f.Str("language") != "" {
-			f.Refuse(fault.CodeUnsupported, "language", "a translation is always to English; the language spoken is found out")
+			f.Refuse(engine.CodeUnsupportedParam, "language", "a translation is always to English; the language spoken is found out")
 		}
 	})
 }
@@ -80,7 +79,7 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *audio.Transcriptio
 	readGuards(r, f)
 	readDecoding(r, f)
 	if r.Format = f.Str("response_format"); r.Format == "diarized_json" {
-		f.Refuse(fault.CodeUnsupported, "response_format", "speakers cannot be told apart; ask for verbose_json")
+		f.Refuse(engine.CodeUnsupportedParam, "response_format", "speakers cannot be told apart; ask for verbose_json")
 	} else if r.Format = f.OneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.Format == "" {
 		r.Format = "json"
 	}
@@ -107,14 +106,13 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *audio.Transcriptio
 }
 
 func (a api) writeTranscript(c *server.Call, r *audio.Transcription, t *transcript.Transcript) error {
-	usage := transcript.DurationUsage{"duration", transcript.Round(t.Info.Duration)}
 	switch r.Format {
 	case "text":
-		return a.WriteAs(c, "text/plain; charset=utf-8", []byte(t.Text+"\n"))
+		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(t.Text+"\n"))
 	case "srt":
-		return a.WriteAs(c, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Segments)))
+		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Segments)))
 	case "vtt":
-		return a.WriteAs(c, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Segments)))
+		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Segments)))
 	case "verbose_json":
 		return a.WriteJSON(c, 200, t.Verbose(r.Translate, r.ShowSegments, r.ShowWords))
 	}
@@ -123,7 +121,7 @@ func (a api) writeTranscript(c *server.Call, r *audio.Transcription, t *transcri
 		Logprobs *[]transcript.HeardLogprob `json:"logprobs,omitempty"`
 		Usage    transcript.DurationUsage   `json:"usage"`
 	}
-	p := plain{Text: t.Text, Usage: usage}
+	p := plain{Text: t.Text, Usage: t.Usage()}
 	if r.Logprobs {
 		p.Logprobs = new(t.Logprobs())
 	}

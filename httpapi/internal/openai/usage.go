@@ -3,8 +3,8 @@ package openai
 import (
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/body"
-	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/turn"
 )
 
@@ -77,7 +77,7 @@ func streamOptions(o *body.Object) (stream bool, u usageWanted) {
 		return stream, usageNever
 	}
 	if !stream {
-		o.Refuse(fault.CodeInvalidValue, "stream_options", "stream_options is only allowed with \"stream\": true")
+		o.Refuse(engine.CodeInvalidValue, "stream_options", "stream_options is only allowed with \"stream\": true")
 	}
 	so.Ignore("include_obfuscation")
 	always := so.Boolean("continuous_usage_stats", false)

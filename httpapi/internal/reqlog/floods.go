@@ -1,3 +1,4 @@
+// Package reqlog names requests in logs, and keeps those that fail alike from filling them.
 package reqlog
 
 import (

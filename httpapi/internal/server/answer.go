@@ -18,19 +18,11 @@ func (a *API) WriteJSON(c *Call, status int, v any) error {
 	if err != nil {
 		return err
 	}
-	return a.WriteBytes(c, status, append(b, '\n'))
+	return a.Write(c, status, "application/json", append(b, '\n'))
 }
 
-// WriteAs answers with b, which is of a media type.
-func (a *API) WriteAs(c *Call, mime string, b []byte) error {
-	return a.write(c, http.StatusOK, mime, b)
-}
-
-func (a *API) WriteBytes(c *Call, status int, b []byte) error {
-	return a.write(c, status, "application/json", b)
-}
-
-func (a *API) write(c *Call, status int, mime string, b []byte) error {
+// Write answers with b, which is of a media type.
+func (a *API) Write(c *Call, status int, mime string, b []byte) error {
 	c.release()
 	h := c.W.Header()
 	h.Set("Content-Type", mime)

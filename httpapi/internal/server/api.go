@@ -1,7 +1,6 @@
-// Package httpapi serves an engine over HTTP in the dialect of OpenAI's API.
-//
-// It turns JSON into engine requests and engine events into JSON or
-// server-sent events. It keeps no state about models or conversations.
+// Package server takes requests in and writes answers: what the dialects stand on. A
+// dialect is a table of routes; server guards them, counts them, opens models for them,
+// and has one way to read a body, to answer whole and to stream.
 package server
 
 import (
@@ -128,7 +127,7 @@ func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.Model
 			what = fmt.Sprintf("model %.100q", model)
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, fault.New(fault.CodeLoadTimeout, "",
+		ctx, cancel = context.WithTimeoutCause(ctx, d, fault.New(engine.CodeLoadTimeout, "",
 			"%s was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", what, d))
 		defer cancel()
 	}

@@ -44,7 +44,7 @@ func (a *API) readBody(c *Call, limit int64) ([]byte, error) {
 		}
 		src = &countReader{r: z, left: limit}
 	default:
-		return nil, fault.New(fault.CodeInvalidValue, "", "Content-Encoding %.40q is not supported; send the body plain or as gzip", enc)
+		return nil, fault.New(engine.CodeInvalidValue, "", "Content-Encoding %.40q is not supported; send the body plain or as gzip", enc)
 	}
 	var decoded body.Weight
 	src = io.TeeReader(src, &decoded)

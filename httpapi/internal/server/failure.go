@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 )
 
@@ -26,7 +27,7 @@ func (a *API) writeError(c *Call, e *fault.Error) {
 	switch e.Code {
 	case fault.CodeInvalidKey:
 		h.Set("WWW-Authenticate", "Bearer")
-	case fault.CodeShuttingDown:
+	case engine.CodeShuttingDown:
 		h.Set("Connection", "close")
 	}
 	status, body := e.Status, any(e.Body())

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/spool"
@@ -16,7 +17,7 @@ import (
 func (a *API) ReadForm(c *Call) (_ *body.Form, err error) {
 	kind, params, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
-		return nil, fault.New(fault.CodeInvalidValue, "", "this endpoint takes multipart/form-data with the audio in a part called \"file\"")
+		return nil, fault.New(engine.CodeInvalidValue, "", "this endpoint takes multipart/form-data with the audio in a part called \"file\"")
 	}
 	limit := a.Options.Upload
 	tooLarge := fault.New(fault.CodeTooLarge, "", "the upload is larger than limits.upload (%d bytes); send less or raise the limit", limit)
@@ -40,5 +41,5 @@ func (a *API) ReadForm(c *Call) (_ *body.Form, err error) {
 	case errors.As(err, &disk), errors.Is(err, errTooLarge), sent.err != nil && sent.err != io.EOF:
 		return nil, a.bodyError(c, sent, err, tooLarge)
 	}
-	return nil, fault.New(fault.CodeInvalidValue, "", "the multipart body is malformed: %v", err)
+	return nil, fault.New(engine.CodeInvalidValue, "", "the multipart body is malformed: %v", err)
 }

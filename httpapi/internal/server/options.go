@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -113,30 +114,24 @@ func (o *Options) fill() error {
 		if *n.v < 0 {
 			return fmt.Errorf("httpapi: %s is %d", n.name, *n.v)
 		}
-		if *n.v == 0 {
-			*n.v = n.zero
-		}
+		*n.v = cmp.Or(*n.v, n.zero)
 	}
 	if o.MaxLogprobs > MostLogprobs {
 		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)
 	}
-	if o.JSONBody < 0 {
-		return fmt.Errorf("httpapi: limit of JSON bodies is %d", o.JSONBody)
-	}
-	if o.JSONBody == 0 {
-		o.JSONBody = 16 << 20
-	}
-	if o.Upload < 0 {
-		return fmt.Errorf("httpapi: limit of uploads is %d", o.Upload)
-	}
-	if o.Upload == 0 {
-		o.Upload = 512 << 20
-	}
-	if o.TempFiles < 0 {
-		return fmt.Errorf("httpapi: limit of temporary files is %d", o.TempFiles)
-	}
-	if o.TempFiles == 0 {
-		o.TempFiles = 8 << 30
+	for _, n := range []struct {
+		name string
+		v    *int64
+		zero int64
+	}{
+		{"JSON bodies", &o.JSONBody, 16 << 20},
+		{"uploads", &o.Upload, 512 << 20},
+		{"temporary files", &o.TempFiles, 8 << 30},
+	} {
+		if *n.v < 0 {
+			return fmt.Errorf("httpapi: limit of %s is %d", n.name, *n.v)
+		}
+		*n.v = cmp.Or(*n.v, n.zero)
 	}
 	for _, d := range []struct {
 		v    *time.Duration
@@ -153,9 +148,7 @@ func (o *Options) fill() error {
 		{&o.Idle, 120 * time.Second},
 		{&o.ShutdownGrace, 30 * time.Second},
 	} {
-		if *d.v == 0 {
-			*d.v = d.zero
-		}
+		*d.v = cmp.Or(*d.v, d.zero)
 	}
 	return nil
 }

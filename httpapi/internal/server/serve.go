@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/guard"
 )
@@ -96,7 +97,7 @@ func isLoopback(addr net.Addr) bool {
 }
 
 func errShuttingDown() *fault.Error {
-	return fault.New(fault.CodeShuttingDown, "", "the server is shutting down; try again later")
+	return fault.New(engine.CodeShuttingDown, "", "the server is shutting down; try again later")
 }
 
 // connState is the hook of http.Server.

@@ -1,3 +1,5 @@
+// Package stream writes answers that come bit by bit: their framing, and the clocks of
+// what is late, quiet or stuck.
 package stream
 
 import (

@@ -1,3 +1,10 @@
+// Package turn runs what one request asks of text models and hands on one list of events,
+// those of package engine, whatever dialect spells them. An answer in one piece is
+// collected from the events a stream is made of.
+//
+// A dialect that streams is a Spelling and a stream.Framing. A new type of event is a
+// constant beside engine.Delta: it reaches every Spelling, and those that have no words
+// for it leave it out.
 package turn
 
 import (
@@ -104,7 +111,7 @@ func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, r engine.Gen
 	if err := ctx.Err(); err != nil {
 		return fault.Classify(ctx, err)
 	}
-	f := fault.New(fault.CodeEngineFailure, "", "the model stopped unexpectedly")
+	f := fault.New(engine.CodeEngineFailure, "", "the model stopped unexpectedly")
 	f.Cause = errors.New("generation ended without Done")
 	return f
 }
