@@ -164,7 +164,7 @@ func (v Value) Object() *Object {
 		v.Wrong("an object")
 		return nil
 	}
-	o := &Object{Value: v}
+	o := &Object{Value: v, fields: make([]field, 0, v.Count(math.MaxInt))}
 	for member := range elements(v.Raw) {
 		end := 1 + quoted(member[1:])
 		colon := end + bytes.IndexByte(member[end:], ':')
@@ -246,12 +246,18 @@ func quoted(raw []byte) int {
 	return len(raw)
 }
 
-// Tokens reads an array of token ids, which may not be empty.
-func (v Value) Tokens() []token.ID {
+// IDs reads an array of token ids.
+func (v Value) IDs() []token.ID {
 	ids := make([]token.ID, 0, v.Count(math.MaxInt))
 	for item := range v.Items() {
 		ids = append(ids, token.ID(item.Integer(0, math.MaxInt32)))
 	}
+	return ids
+}
+
+// Tokens reads an array of token ids, which may not be empty.
+func (v Value) Tokens() []token.ID {
+	ids := v.IDs()
 	if len(ids) == 0 && v.Ok() {
 		v.Invalid("must not be empty")
 	}
@@ -270,7 +276,7 @@ func (v Value) Texts(most int) []engine.EmbedInput {
 		v.Wrong(want)
 		return nil
 	}
-	var out []engine.EmbedInput
+	out := make([]engine.EmbedInput, 0, v.Count(most))
 	first := byte(0)
 	for item := range v.Items() {
 		if item.index == 0 {

@@ -1,13 +1,14 @@
 package body
 
 // What JSON takes once it is decoded, in bytes: itself and what is kept of it. Numbers
-// of a list are tokens; of other lists only the first few thousand values are kept.
+// of a list are tokens.
 const (
 	WeightByte   = 2   // itself and its strings
 	weightValue  = 16  // one more of a list or object
-	weightField  = 64  // its name, and where it is
+	weightString = 32  // where it is
+	weightField  = 32  // where its value is
 	weightList   = 64  // a prompt of tokens
-	weightObject = 320 // a message, and what reads it
+	weightObject = 256 // a message, and what reads it
 )
 
 // A Weight counts what the JSON written to it takes once it is decoded.
@@ -23,7 +24,9 @@ func (w *Weight) Write(p []byte) (int, error) {
 		case w.escaped:
 			w.escaped = false
 		case c == '"':
-			w.quoted = !w.quoted
+			if w.quoted = !w.quoted; w.quoted {
+				n += weightString
+			}
 		case w.quoted:
 			w.escaped = c == '\\'
 		case c == ',':

@@ -112,7 +112,7 @@ func refuseFormats(o *body.Object) {
 	}
 }
 
-// request builds what the engine is asked.
+// request builds what the engine is asked. It takes the prompt.
 func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateRequest {
 	q := engine.GenerateRequest{Prompt: r.prompt}
 	r.sampling.apply(&q, d)
@@ -124,6 +124,7 @@ func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateR
 	}
 	q.Sample.Logprobs = r.logprobs
 	q.Sample.Top = r.top
+	r.prompt = engine.Prompt{}
 	return q
 }
 
@@ -178,7 +179,9 @@ func (a api) chatCompletions(c *server.Call) error {
 	}
 	ctx, cancel := a.turnTime(c, r.stream)
 	defer cancel()
-	return a.answer(ctx, c, []engine.GenerateRequest{r.request(a.API, c.Lease.Defaults())}, spelled{
+	d := c.Lease.Defaults()
+	ask := func(int) engine.GenerateRequest { return r.request(a.API, d) }
+	return a.answer(ctx, c, turn.Request{Prompts: 1, Sequences: r.sampling.n, At: ask}, spelled{
 		streamed: r.stream,
 		stream:   func(out *eventStream) turn.Spelling { return newChatStream(out, info, r) },
 		whole: func(replies []turn.Reply, t *turn.Tally) any {

@@ -16,7 +16,7 @@ import (
 // A textRequest is a body of /v1/completions, checked.
 type textRequest struct {
 	model    string
-	prompts  []engine.Prompt
+	prompts  []engine.EmbedInput
 	sampling sampling // n is what the client gets for each prompt
 	bestOf   int      // sequences to draw for each prompt
 	stream   bool
@@ -61,38 +61,29 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 
 // readPrompts reads the four forms a prompt may have. null is a prompt of
 // nothing but BOS.
-func readPrompts(o *body.Object) []engine.Prompt {
+func readPrompts(o *body.Object) []engine.EmbedInput {
 	v, ok := o.Get("prompt")
 	if !ok {
 		if _, null := o.Sent("prompt"); null {
-			return []engine.Prompt{{}}
+			return []engine.EmbedInput{{}}
 		}
 		o.Need("prompt")
 		return nil
 	}
-	var out []engine.Prompt
-	for _, in := range v.Texts(server.MaxPrompts) {
-		out = append(out, engine.Prompt{Text: in.Text, Tokens: in.Tokens})
-	}
-	return out
+	return v.Texts(server.MaxPrompts)
 }
 
-// requests builds what the engine is asked, one request a prompt. It takes the prompts,
-// which are not kept for as long as the answer takes.
-func (r *textRequest) requests(d engine.Sampling) []engine.GenerateRequest {
-	reqs := make([]engine.GenerateRequest, len(r.prompts))
-	for i, p := range r.prompts {
-		q := &reqs[i]
-		q.Prompt = p
-		r.sampling.apply(q, d)
-		q.N = r.bestOf
-		q.NoTokens = r.sampling.maxTokens == 0
-		q.PromptLogprobs = r.echo && r.logprobs >= 0
-		q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.n
-		q.Sample.Top = max(r.logprobs, 0)
-	}
-	r.prompts = nil
-	return reqs
+// request builds what the engine is asked for prompt i, which it takes.
+func (r *textRequest) request(i int, d engine.Sampling) engine.GenerateRequest {
+	q := engine.GenerateRequest{Prompt: engine.Prompt{Text: r.prompts[i].Text, Tokens: r.prompts[i].Tokens}}
+	r.prompts[i] = engine.EmbedInput{}
+	r.sampling.apply(&q, d)
+	q.N = r.bestOf
+	q.NoTokens = r.sampling.maxTokens == 0
+	q.PromptLogprobs = r.echo && r.logprobs >= 0
+	q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.n
+	q.Sample.Top = max(r.logprobs, 0)
+	return q
 }
 
 // maxEcho bounds the text of echoed prompts, each of which is answered n times: a
@@ -163,11 +154,12 @@ func (a api) completions(c *server.Call) error {
 	if err := r.spell(ctx, c.Lease); err != nil {
 		return err
 	}
-	n := len(r.prompts)
 	head := newHead("cmpl-", "text_completion", info)
-	return a.answer(ctx, c, r.requests(c.Lease.Defaults()), spelled{
+	d := c.Lease.Defaults()
+	ask := func(i int) engine.GenerateRequest { return r.request(i, d) }
+	return a.answer(ctx, c, turn.Request{Prompts: len(r.prompts), Sequences: r.bestOf, At: ask}, spelled{
 		streamed: r.stream,
-		stream:   func(out *eventStream) turn.Spelling { return newTextStream(out, head, r, n) },
+		stream:   func(out *eventStream) turn.Spelling { return newTextStream(out, head, r) },
 		whole: func(replies []turn.Reply, t *turn.Tally) any {
 			out := textCompletion{chatHead: head, Usage: finalUsage(t), Timings: newTimings(t, c.Loading)}
 			for i, reply := range replies {

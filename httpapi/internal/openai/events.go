@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"quern/engine"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/stream"
 	"quern/httpapi/internal/turn"
@@ -27,9 +26,9 @@ type spelled struct {
 	whole    func([]turn.Reply, *turn.Tally) any
 }
 
-// answer has the call's model answer reqs. ctx is from turnTime.
-func (a api) answer(ctx context.Context, c *server.Call, reqs []engine.GenerateRequest, as spelled) error {
-	t := turn.Start(ctx, a.Metrics, c.Lease, reqs)
+// answer has the call's model answer r. ctx is from turnTime.
+func (a api) answer(ctx context.Context, c *server.Call, r turn.Request, as spelled) error {
+	t := turn.Start(ctx, a.Metrics, c.Lease, r)
 	defer t.Close()
 	defer func() { c.LogTokens(t.PromptTokens, t.OutputTokens) }()
 	if as.streamed {

@@ -64,8 +64,8 @@ func (a api) readSampling(o *body.Object) sampling {
 		s.presencePenalty = *p
 	}
 	s.stop = readStop(o)
-	for v := range o.Items("stop_token_ids") {
-		s.stopIDs = append(s.stopIDs, token.ID(v.Integer(0, math.MaxInt32)))
+	if v, ok := o.Get("stop_token_ids"); ok {
+		s.stopIDs = v.IDs()
 	}
 	// Known, and without effect here.
 	o.Ignore("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_options",

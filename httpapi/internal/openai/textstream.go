@@ -19,9 +19,8 @@ type textState struct {
 	begun bool
 }
 
-// newTextStream streams the answers to n prompts.
-func newTextStream(out *eventStream, head chatHead, r *textRequest, n int) *textStream {
-	s := &textStream{out, head, r, make([][]engine.Logprob, n), map[int]*textState{}}
+func newTextStream(out *eventStream, head chatHead, r *textRequest) *textStream {
+	s := &textStream{out, head, r, make([][]engine.Logprob, len(r.prompts)), map[int]*textState{}}
 	s.usage = r.usage
 	s.counted = func(u *usage, t *timings) any {
 		return textCompletion{chatHead: s.head, Choices: []textChoice{}, Usage: u, Timings: t}

@@ -48,35 +48,43 @@ type Turn struct {
 	failure error // the first, ready for the client
 
 	// Only the handler's goroutine uses these.
-	sequences []int // of each prompt
-	unfinish  int   // sequences without a Finish yet
+	prompts   int
+	sequences int // of each prompt
+	unfinish  int // sequences without a Finish yet
 	begin     time.Time
 	m         *metrics.Metrics
 	model     string
 }
 
-// Start begins to answer reqs, which it clears: what was asked is not kept for as long
-// as the answer takes. The caller must call Close, which ends the work and waits.
-func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, reqs []engine.GenerateRequest) *Turn {
+// A Request is what a turn asks: the same number of sequences for each prompt. At is
+// called once for each, when its turn comes, so that what is asked is not in memory
+// before, nor for as long as the answer takes.
+type Request struct {
+	Prompts   int
+	Sequences int
+	At        func(prompt int) engine.GenerateRequest
+}
+
+// Start begins to answer r. The caller must call Close, which ends the work and waits.
+func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *Turn {
 	work, cancel := context.WithCancel(ctx)
-	g := &Turn{cancel: cancel, items: make(chan Event, backlog), begin: time.Now(), m: m, model: l.Info().ID}
-	next := make(chan int, len(reqs))
-	for i := range reqs {
+	g := &Turn{
+		cancel: cancel, items: make(chan Event, backlog), begin: time.Now(), m: m, model: l.Info().ID,
+		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences,
+	}
+	next := make(chan int, r.Prompts)
+	for i := range r.Prompts {
 		next <- i
-		g.sequences = append(g.sequences, max(reqs[i].N, 1))
-		g.unfinish += g.sequences[i]
 	}
 	close(next)
 	var workers sync.WaitGroup
-	for range min(len(reqs), parallelPrompts) {
+	for range min(r.Prompts, parallelPrompts) {
 		workers.Go(func() {
 			for i := range next {
 				if work.Err() != nil {
 					return
 				}
-				r := reqs[i]
-				reqs[i] = engine.GenerateRequest{}
-				if err := g.run(work, l, i, r); err != nil {
+				if err := g.run(work, l, i, r.At(i)); err != nil {
 					g.fail(err)
 					return
 				}
@@ -172,10 +180,7 @@ func (s *Sequence) Text() string { return s.text.String() }
 
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
 func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
-	replies := make([]Reply, len(g.sequences))
-	for i, n := range g.sequences {
-		replies[i].Sequences = make([]Sequence, n)
-	}
+	replies := make([]Reply, g.prompts)
 	for {
 		select {
 		case ev, ok := <-g.items:
@@ -183,7 +188,11 @@ func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 				return replies, g.err()
 			}
 			g.count(ev)
-			replies[ev.PromptIndex].add(ev)
+			r := &replies[ev.PromptIndex]
+			if r.Sequences == nil {
+				r.Sequences = make([]Sequence, g.sequences)
+			}
+			r.add(ev)
 		case <-ctx.Done():
 			return nil, fault.Classify(ctx, ctx.Err())
 		}
