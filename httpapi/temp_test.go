@@ -180,4 +180,18 @@ func TestForms(t *testing.T) {
 		many = append(many, "keywords=a")
 	}
 	wantFailure(t, upload(t, s, transcribe, tone(t), append(many, earField)...), 413, "request_too_large", "")
+	// So is the header of a part, which is read before it is looked at; what comes before
+	// and after is not.
+	form := func(head, value string) *http.Response {
+		b := "--x\r\nContent-Disposition: form-data; name=\"prompt\"; more=\"" + head + "\"\r\n\r\n" + value + "\r\n" +
+			"--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n" + earModel + "\r\n--x--\r\n"
+		r, err := s.Client().Post(s.URL+transcribe, "multipart/form-data; boundary=x", strings.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Body.Close() })
+		return r
+	}
+	wantFailure(t, form(strings.Repeat("a", 1<<20), "a"), 413, "request_too_large", "")
+	wantFailure(t, form("a", strings.Repeat("a", 1<<19)), 400, "missing_required_parameter", "file")
 }

@@ -15,7 +15,8 @@ import (
 // What a form may hold beside its file.
 const (
 	formParts  = 1000
-	formValues = 1 << 20 // bytes of names and values
+	formValues = 1 << 20  // bytes of names and values
+	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
 )
 
 // A Form is a multipart body being read field by field. As with an object, the
@@ -30,12 +31,32 @@ type Form struct {
 // NewForm is one of no fields.
 func NewForm() *Form { return &Form{Value: map[string][]string{}, read: map[string]bool{}} }
 
+// A headReader fails when more than left bytes are read of it before a part begins.
+type headReader struct {
+	r    io.Reader
+	left int // negative is any
+}
+
+func (h *headReader) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	if h.left >= 0 {
+		if h.left -= n; h.left < 0 {
+			return 0, unreadf("the header of a part is larger than %d bytes", formHead)
+		}
+	}
+	return n, err
+}
+
 // Fill reads all parts: the first file called "file" into a Spool of temp, values
 // into memory. Other files are skipped.
-func (f *Form) Fill(r *multipart.Reader, temp *spool.Pool) error {
+func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
+	head := &headReader{r: src}
+	r := multipart.NewReader(head, boundary)
 	left := int64(formValues)
 	for parts := 0; ; parts++ {
+		head.left = formHead
 		p, err := r.NextPart()
+		head.left = -1
 		switch {
 		case err == io.EOF:
 			return nil
@@ -64,6 +85,9 @@ func (f *Form) Fill(r *multipart.Reader, temp *spool.Pool) error {
 			if _, err := f.upload.Seek(0, io.SeekStart); err != nil {
 				return err
 			}
+		}
+		if _, err := io.Copy(io.Discard, p); err != nil {
+			return err
 		}
 	}
 }

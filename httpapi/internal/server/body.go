@@ -28,39 +28,37 @@ const (
 // takes when it is decoded is known then, and its share of what all bodies may take is
 // waited for: who sends slowly holds no share, and of who waits little is in memory.
 func (a *API) readBody(c *Call, limit int64) ([]byte, error) {
-	tooLarge := fault.New(fault.CodeTooLarge, "", "the body is larger than limits.json_body (%d bytes); send less or raise the limit", limit)
-	tooLarge.Unread = true
-	if c.R.ContentLength > limit {
-		return nil, tooLarge
+	sent, src, err := a.incoming(c, limit, "the body is larger than limits.json_body (%d bytes); send less or raise the limit")
+	if err != nil {
+		return nil, err
 	}
-	sent := &idleReader{r: c.R.Body, w: c.W, idle: a.Options.BodyIdle}
-	var src io.Reader = &countReader{r: sent, left: limit}
+	badZip := fault.New(fault.CodeInvalidJSON, "", "the body is not valid gzip; check the Content-Encoding header")
 	switch enc := strings.ToLower(strings.TrimSpace(c.R.Header.Get("Content-Encoding"))); enc {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(src)
 		if err != nil {
-			return nil, a.bodyError(c, sent, err, tooLarge)
+			return nil, a.bodyError(c, sent, err, badZip)
 		}
-		src = &countReader{r: z, left: limit}
+		src = &countReader{z, limit, src.over}
 	default:
 		return nil, fault.New(engine.CodeInvalidValue, "", "Content-Encoding %.40q is not supported; send the body plain or as gzip", enc)
 	}
 	var decoded body.Weight
-	src = io.TeeReader(src, &decoded)
+	all := io.TeeReader(src, &decoded)
 	var small bytes.Buffer
 	// A length the client claims is believed only as far as it costs little.
 	small.Grow(int(min(max(c.R.ContentLength, 0), smallBody)) + bytes.MinRead)
-	if _, err := small.ReadFrom(io.LimitReader(src, smallBody+1)); err != nil {
-		return nil, a.bodyError(c, sent, err, tooLarge)
+	if _, err := small.ReadFrom(io.LimitReader(all, smallBody+1)); err != nil {
+		return nil, a.bodyError(c, sent, err, badZip)
 	}
 	if small.Len() <= smallBody {
 		return small.Bytes(), a.admitBody(c, &decoded)
 	}
 	file := a.Temp.New()
 	defer file.Close()
-	if _, err := io.Copy(file, io.MultiReader(&small, src)); err != nil {
-		return nil, a.bodyError(c, sent, err, tooLarge)
+	if _, err := io.Copy(file, io.MultiReader(&small, all)); err != nil {
+		return nil, a.bodyError(c, sent, err, badZip)
 	}
 	small = bytes.Buffer{}
 	if err := a.admitBody(c, &decoded); err != nil {
@@ -89,17 +87,30 @@ func (a *API) admitBody(c *Call, w *body.Weight) error {
 	return nil
 }
 
-var errTooLarge = errors.New("body too large")
+// incoming is the body of a request: as it is sent, and cut at limit bytes, with a
+// failure in these words.
+func (a *API) incoming(c *Call, limit int64, over string) (*idleReader, *countReader, error) {
+	tooLarge := fault.New(fault.CodeTooLarge, "", over, limit)
+	tooLarge.Unread = true
+	if c.R.ContentLength > limit {
+		return nil, nil, tooLarge
+	}
+	sent := &idleReader{r: c.R.Body, w: c.W, idle: a.Options.BodyIdle}
+	return sent, &countReader{sent, limit, tooLarge}, nil
+}
 
-func (a *API) bodyError(c *Call, sent *idleReader, err error, tooLarge *fault.Error) error {
+// bodyError says why a body could not be read, which is malformed if the client, the
+// network and the disk did what they should.
+func (a *API) bodyError(c *Call, sent *idleReader, err error, malformed *fault.Error) error {
+	var known *fault.Error
 	var disk *spool.Error
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.As(err, &disk):
 		full := fault.FromSpool(disk)
 		full.Unread = true
 		return full
-	case errors.Is(err, errTooLarge):
-		return tooLarge
 	case errors.Is(sent.err, os.ErrDeadlineExceeded):
 		// 408 would make clients send it again: close instead.
 		a.log.InfoContext(c.R.Context(), "body stalled", "idle", a.Options.BodyIdle)
@@ -107,7 +118,7 @@ func (a *API) bodyError(c *Call, sent *idleReader, err error, tooLarge *fault.Er
 	case sent.err != nil && sent.err != io.EOF:
 		return fault.Gone
 	}
-	return fault.New(fault.CodeInvalidJSON, "", "the body is not valid gzip; check the Content-Encoding header")
+	return malformed
 }
 
 // refuse answers with e although the body was not read to its end, and then
@@ -138,10 +149,11 @@ func (r *idleReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A countReader fails with errTooLarge after left bytes.
+// A countReader fails with over after left bytes.
 type countReader struct {
 	r    io.Reader
 	left int64
+	over error
 }
 
 func (r *countReader) Read(p []byte) (int, error) {
@@ -151,7 +163,7 @@ func (r *countReader) Read(p []byte) (int, error) {
 	}
 	n, err := r.r.Read(p)
 	if int64(n) > r.left {
-		return 0, errTooLarge
+		return 0, r.over
 	}
 	r.left -= int64(n)
 	return n, err
