@@ -17,7 +17,7 @@ func dialects(a *server.API) []server.Dialect {
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
 		{Routes: cohere.Routes(a)},
 		{Routes: append(eleven.Routes(a), server.Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),
-			Spell: eleven.Spell, Prefix: eleven.Prefix},
+			Fail: eleven.Fail, Prefix: eleven.Prefix},
 	}
 }
 

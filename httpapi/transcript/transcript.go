@@ -68,8 +68,8 @@ func Round(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 // Usage is what the transcription is counted as.
 func (t *Transcript) Usage() DurationUsage { return DurationUsage{"duration", Round(t.Info.Duration)} }
 
-// ints is s as JSON wants it: encoding/json would write bytes as base64.
-func ints[T ~uint8 | ~int32](s []T) []int {
+// Ints is s as JSON wants it: encoding/json would write bytes as base64.
+func Ints[T ~uint8 | ~int32](s []T) []int {
 	out := make([]int, len(s))
 	for i, x := range s {
 		out[i] = int(x)
@@ -92,7 +92,7 @@ func (t *Transcript) WordObjects() []WordObject {
 func (t *Transcript) SegmentObjects() []SegmentObject {
 	out := []SegmentObject{}
 	for _, s := range t.Segments {
-		out = append(out, SegmentObject{s.ID, s.Seek, Round(s.Start), Round(s.End), s.Text, ints(s.Tokens), s.Temperature, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb})
+		out = append(out, SegmentObject{s.ID, s.Seek, Round(s.Start), Round(s.End), s.Text, Ints(s.Tokens), s.Temperature, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb})
 	}
 	return out
 }
@@ -102,7 +102,7 @@ func (t *Transcript) Logprobs() []HeardLogprob {
 	out := []HeardLogprob{}
 	for _, s := range t.Segments {
 		for _, l := range s.Logprobs {
-			out = append(out, HeardLogprob{strings.ToValidUTF8(string(l.Bytes), "\ufffd"), float64(l.Logprob), ints(l.Bytes)})
+			out = append(out, HeardLogprob{strings.ToValidUTF8(string(l.Bytes), "\ufffd"), float64(l.Logprob), Ints(l.Bytes)})
 		}
 	}
 	return out

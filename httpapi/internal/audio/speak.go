@@ -61,29 +61,25 @@ func SpeakEvents(a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound,
 		}
 		return &last
 	}
-	type delta struct {
-		Type  string `json:"type"`
-		Audio string `json:"audio"`
-		Final *bool  `json:"isFinal,omitempty"`
-	}
 	type usage struct {
 		Input  int `json:"input_tokens"`
 		Output int `json:"output_tokens"`
 		Total  int `json:"total_tokens"`
 	}
-	type done struct {
+	type event struct {
 		Type  string `json:"type"`
+		Audio string `json:"audio,omitempty"`
 		Final *bool  `json:"isFinal,omitempty"`
-		Usage usage  `json:"usage"`
+		Usage *usage `json:"usage,omitempty"`
 	}
 	s := a.NewStream(c, stream.ServerEvents)
-	return SpeakPieces(a, c, r, f, Pieces[any]{
-		Out: s, Write: s.Event,
-		Spell: func(p []byte, _ *engine.Speech) (any, bool) {
-			return delta{"speech.audio.delta", base64.StdEncoding.EncodeToString(p), final(false)}, len(p) > 0
+	return SpeakPieces(a, c, r, f, Pieces[event]{
+		Out: s, Write: func(e event) error { return s.Event(e) },
+		Spell: func(p []byte, _ *engine.Speech) (event, bool) {
+			return event{"speech.audio.delta", base64.StdEncoding.EncodeToString(p), final(false), nil}, len(p) > 0
 		},
-		last: func(t *speechTally) any {
-			return done{"speech.audio.done", final(true), usage{t.symbols, t.frames(), t.symbols + t.frames()}}
+		last: func(t *speechTally) event {
+			return event{"speech.audio.done", "", final(true), &usage{t.symbols, t.frames(), t.symbols + t.frames()}}
 		},
 	})
 }

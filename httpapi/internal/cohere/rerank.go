@@ -20,8 +20,8 @@ type api struct{ *server.API }
 func Routes(s *server.API) []server.Route {
 	a := api{s}
 	return []server.Route{
-		{Method: "POST", Path: "/v1/rerank", Handle: a.rerank, Work: true, Bare: true},
-		{Method: "POST", Path: "/v2/rerank", Handle: a.rerankV2, Work: true, Spell: spellCohere},
+		{Method: "POST", Path: "/v1/rerank", Handle: a.Object(a.rerank), Work: true, Bare: true},
+		{Method: "POST", Path: "/v2/rerank", Handle: a.Object(a.rerankV2), Work: true, Fail: fail},
 	}
 }
 
@@ -42,8 +42,8 @@ type rerankDocument struct {
 // rerank answers in the shape Cohere's first version and Jina share: documents by
 // relevance, the best first. Scores of rerankers are probabilities, those of
 // embedding models cosines.
-func (a api) rerank(c *server.Call) error {
-	r, err := a.rank(c)
+func (a api) rerank(c *server.Call, o *body.Object) error {
+	r, err := a.rank(c, o)
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (a api) rerank(c *server.Call) error {
 }
 
 // rerankV2 answers in the shape of Cohere's second version.
-func (a api) rerankV2(c *server.Call) error {
-	r, err := a.rank(c)
+func (a api) rerankV2(c *server.Call, o *body.Object) error {
+	r, err := a.rank(c, o)
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,7 @@ type ranking struct {
 }
 
 // rank reads a body of either version and has the model score its documents.
-func (a api) rank(c *server.Call) (*ranking, error) {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return nil, err
-	}
+func (a api) rank(c *server.Call, o *body.Object) (*ranking, error) {
 	model := o.Str("model")
 	r := engine.RerankRequest{Documents: readDocuments(o), Truncate: o.Boolean("truncate", true)}
 	if v, ok := o.Need("query"); ok {
@@ -110,7 +106,6 @@ func (a api) rank(c *server.Call) (*ranking, error) {
 	if err := a.Finish(c, o); err != nil {
 		return nil, err
 	}
-	server.LogCaller(c, o)
 	info, err := a.Prepare(c, model, engine.KindRerank, engine.KindEmbedding)
 	if err != nil {
 		return nil, err
@@ -168,8 +163,8 @@ func readDocuments(o *body.Object) []string {
 	return list
 }
 
-// spellCohere is a failure as clients of either dialect read it.
-func spellCohere(e *fault.Error, _ *http.Request) (status int, body any) {
+// fail is a failure as clients of either dialect read it.
+func fail(e *fault.Error, _ *http.Request) (status int, body any) {
 	return e.Status, struct {
 		Message string `json:"message"`
 		fault.Body

@@ -20,8 +20,8 @@ func vendorStatus(e *fault.Error) int {
 	return e.Status
 }
 
-// Spell is a failure as the vendor spells it.
-func Spell(e *fault.Error, r *http.Request) (status int, body any) {
+// Fail is a failure as the vendor spells it.
+func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 	if status = vendorStatus(e); status != http.StatusUnprocessableEntity {
 		return status, map[string]any{"detail": map[string]string{"status": string(e.Code), "message": e.Message}}
 	}

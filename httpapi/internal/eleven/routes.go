@@ -14,11 +14,11 @@ func Routes(s *server.API) []server.Route {
 	const speech = "/v1/text-to-speech/:voice_id"
 	noVoices := server.NotBuilt("voices cannot be made or changed here; put voice packs into the model's voices folder")
 	return []server.Route{
-		{Method: "POST", Path: speech, Handle: a.textToSpeech, Work: true},
-		{Method: "POST", Path: speech + "/stream", Handle: a.streamSpeech, Work: true},
-		{Method: "POST", Path: speech + "/stream/sse", Handle: a.streamSpeech, Work: true},
-		{Method: "POST", Path: speech + "/with-timestamps", Handle: a.timedSpeech, Work: true},
-		{Method: "POST", Path: speech + "/stream/with-timestamps", Handle: a.streamTimedSpeech, Work: true},
+		{Method: "POST", Path: speech, Handle: a.Object(a.textToSpeech), Work: true},
+		{Method: "POST", Path: speech + "/stream", Handle: a.Object(a.streamSpeech), Work: true},
+		{Method: "POST", Path: speech + "/stream/sse", Handle: a.Object(a.streamSpeech), Work: true},
+		{Method: "POST", Path: speech + "/with-timestamps", Handle: a.Object(a.timedSpeech), Work: true},
+		{Method: "POST", Path: speech + "/stream/with-timestamps", Handle: a.Object(a.streamTimedSpeech), Work: true},
 		{Method: "POST", Path: "/v1/speech-to-text", Handle: a.vendorTranscription, Work: true},
 		{Method: "GET", Path: "/v1/voices", Handle: a.vendorVoices},
 		{Method: "GET", Path: "/v2/voices", Handle: a.searchVoices},

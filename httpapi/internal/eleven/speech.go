@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/httpapi/internal/audio"
+	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/stream"
@@ -24,12 +25,8 @@ type vendorSpeech struct {
 
 // readVendorSpeech reads a request body and output_format. Problems are told as
 // the vendor does, with status 422.
-func (a api) readVendorSpeech(c *server.Call) (*vendorSpeech, error) {
+func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
 	r := &vendorSpeech{SpeakRequest: engine.SpeakRequest{Speed: 1, Voice: c.Params.ByName("voice_id")}}
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return nil, err
-	}
 	if v, ok := o.Need("text"); ok {
 		r.Text = v.Str()
 		audio.CheckText(a.API, v, r.Text)
@@ -66,8 +63,8 @@ func (a api) readVendorSpeech(c *server.Call) (*vendorSpeech, error) {
 
 // startVendorSpeech reads a request and makes ready what answers it: the default
 // speech model, whichever of the vendor's was named.
-func (a api) startVendorSpeech(c *server.Call) (*vendorSpeech, error) {
-	r, err := a.readVendorSpeech(c)
+func (a api) startVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
+	r, err := a.readVendorSpeech(c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +72,8 @@ func (a api) startVendorSpeech(c *server.Call) (*vendorSpeech, error) {
 }
 
 // textToSpeech answers POST /v1/text-to-speech/{voice_id}.
-func (a api) textToSpeech(c *server.Call) error {
-	r, err := a.startVendorSpeech(c)
+func (a api) textToSpeech(c *server.Call, o *body.Object) error {
+	r, err := a.startVendorSpeech(c, o)
 	if err != nil {
 		return err
 	}
@@ -85,9 +82,9 @@ func (a api) textToSpeech(c *server.Call) error {
 
 // streamSpeech answers …/stream and …/stream/sse: with events or raw sound, as
 // the client says it wants, or else as clients of its kind do.
-func (a api) streamSpeech(c *server.Call) error {
+func (a api) streamSpeech(c *server.Call, o *body.Object) error {
 	c.W.Header().Add("Vary", "Accept, xi-api-key, User-Agent")
-	r, err := a.readVendorSpeech(c)
+	r, err := a.readVendorSpeech(c, o)
 	if err != nil {
 		return err
 	}
@@ -126,6 +123,12 @@ type alignment struct {
 func (al *alignment) add(char string, from, to float64) {
 	al.Characters = append(al.Characters, char)
 	al.Starts, al.Ends = append(al.Starts, from), append(al.Ends, to)
+}
+
+// join adds what is heard after it.
+func (al *alignment) join(more *alignment) {
+	al.Characters = append(al.Characters, more.Characters...)
+	al.Starts, al.Ends = append(al.Starts, more.Starts...), append(al.Ends, more.Ends...)
 }
 
 // spread adds the characters of text evenly over the time between from and to.
@@ -170,8 +173,8 @@ func align(text string, chunk engine.Speech, at *float64) (written, said *alignm
 }
 
 // timedSpeech answers …/with-timestamps.
-func (a api) timedSpeech(c *server.Call) error {
-	r, err := a.startVendorSpeech(c)
+func (a api) timedSpeech(c *server.Call, o *body.Object) error {
+	r, err := a.startVendorSpeech(c, o)
 	if err != nil {
 		return err
 	}
@@ -183,12 +186,8 @@ func (a api) timedSpeech(c *server.Call) error {
 	at := 0.0
 	t, err := audio.Encode(ctx, a.API, c.Lease, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)
-		for i, ch := range written.Characters {
-			out.Alignment.add(ch, written.Starts[i], written.Ends[i])
-		}
-		for i, ch := range said.Characters {
-			out.Normalized.add(ch, said.Starts[i], said.Ends[i])
-		}
+		out.Alignment.join(written)
+		out.Normalized.join(said)
 		return nil
 	})
 	if err != nil {
@@ -224,8 +223,8 @@ func (a api) writeTimed(c *server.Call, out *timed, file *spool.Spool) error {
 
 // streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
 // event each for those who ask for events.
-func (a api) streamTimedSpeech(c *server.Call) error {
-	r, err := a.startVendorSpeech(c)
+func (a api) streamTimedSpeech(c *server.Call, o *body.Object) error {
+	r, err := a.startVendorSpeech(c, o)
 	if err != nil {
 		return err
 	}

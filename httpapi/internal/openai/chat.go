@@ -163,16 +163,11 @@ type chatMessage struct {
 	Refusal *struct{} `json:"refusal"`
 }
 
-func (a api) chatCompletions(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 	r, err := a.readChat(c, o)
 	if err != nil {
 		return err
 	}
-	server.LogCaller(c, o)
 	info, err := a.Prepare(c, r.model, engine.KindChat)
 	if err != nil {
 		return err
@@ -210,11 +205,7 @@ func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
 }
 
 // render answers with the prompt a chat request would give the model.
-func (a api) render(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) render(c *server.Call, o *body.Object) error {
 	r, err := a.readChat(c, o)
 	if err != nil {
 		return err

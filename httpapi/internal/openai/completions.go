@@ -135,16 +135,11 @@ type textChoice struct {
 	StopReason   any           `json:"stop_reason,omitempty"`
 }
 
-func (a api) completions(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) completions(c *server.Call, o *body.Object) error {
 	r, err := a.readText(c, o)
 	if err != nil {
 		return err
 	}
-	server.LogCaller(c, o)
 	info, err := a.Prepare(c, r.model, engine.KindCompletion, engine.KindChat)
 	if err != nil {
 		return err

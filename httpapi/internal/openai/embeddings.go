@@ -12,11 +12,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-func (a api) embeddings(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) embeddings(c *server.Call, o *body.Object) error {
 	model := o.Str("model")
 	r := engine.EmbedRequest{
 		Inputs:     readInputs(o),
@@ -33,7 +29,6 @@ func (a api) embeddings(c *server.Call) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
-	server.LogCaller(c, o)
 	info, err := a.Prepare(c, model, engine.KindEmbedding)
 	if err != nil {
 		return err

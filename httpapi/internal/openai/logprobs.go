@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine"
+	"quern/httpapi/transcript"
 )
 
 // A chatLogprobs is the logprobs object of a chat choice.
@@ -32,20 +33,11 @@ type alternative struct {
 func newChatLogprobs(entries []engine.Logprob, top int) *chatLogprobs {
 	out := &chatLogprobs{Content: make([]tokenLogprob, 0, len(entries))}
 	for _, e := range entries {
-		t := tokenLogprob{Token: tokenText(e.Bytes), Logprob: finite(e.Logprob), Bytes: byteList(e.Bytes), Top: []alternative{}}
+		t := tokenLogprob{Token: tokenText(e.Bytes), Logprob: finite(e.Logprob), Bytes: transcript.Ints(e.Bytes), Top: []alternative{}}
 		for _, alt := range e.Top[:min(top, len(e.Top))] {
-			t.Top = append(t.Top, alternative{tokenText(alt.Bytes), finite(alt.Logprob), byteList(alt.Bytes)})
+			t.Top = append(t.Top, alternative{tokenText(alt.Bytes), finite(alt.Logprob), transcript.Ints(alt.Bytes)})
 		}
 		out.Content = append(out.Content, t)
-	}
-	return out
-}
-
-// byteList is b as JSON wants it: encoding/json would write base64.
-func byteList(b []byte) []int {
-	out := make([]int, len(b))
-	for i, x := range b {
-		out[i] = int(x)
 	}
 	return out
 }

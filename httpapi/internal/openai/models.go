@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/server"
 )
 
@@ -72,11 +73,7 @@ func (a api) getModel(c *server.Call) error {
 }
 
 // modelName reads the model a load or unload request names.
-func (a api) modelName(c *server.Call) (string, error) {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return "", err
-	}
+func (a api) modelName(c *server.Call, o *body.Object) (string, error) {
 	model := ""
 	if v, ok := o.Need("model"); ok {
 		if model = v.Str(); model == "" {
@@ -87,8 +84,8 @@ func (a api) modelName(c *server.Call) (string, error) {
 }
 
 // loadModel makes a model resident and answers when it is.
-func (a api) loadModel(c *server.Call) error {
-	name, err := a.modelName(c)
+func (a api) loadModel(c *server.Call, o *body.Object) error {
+	name, err := a.modelName(c, o)
 	if err != nil {
 		return err
 	}
@@ -103,8 +100,8 @@ func (a api) loadModel(c *server.Call) error {
 }
 
 // unloadModel releases a model's memory.
-func (a api) unloadModel(c *server.Call) error {
-	name, err := a.modelName(c)
+func (a api) unloadModel(c *server.Call, o *body.Object) error {
+	name, err := a.modelName(c, o)
 	if err != nil {
 		return err
 	}

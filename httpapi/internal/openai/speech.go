@@ -11,11 +11,7 @@ import (
 )
 
 // speech answers POST /v1/audio/speech.
-func (a api) speech(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) speech(c *server.Call, o *body.Object) error {
 	r := engine.SpeakRequest{Speed: 1}
 	model := o.Str("model")
 	if v, ok := o.Need("input"); ok {
@@ -39,7 +35,6 @@ func (a api) speech(c *server.Call) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
-	server.LogCaller(c, o)
 	if err := audio.StartSpeech(a.API, c, model, &r); err != nil {
 		return err
 	}
@@ -95,11 +90,7 @@ func (a api) voices(c *server.Call) error {
 }
 
 // phonemize answers POST /v1/audio/phonemize: how a text would be pronounced.
-func (a api) phonemize(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) phonemize(c *server.Call, o *body.Object) error {
 	var text string
 	if v, ok := o.Need("input"); ok {
 		text = v.Str()

@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/token"
+	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 )
@@ -16,11 +17,7 @@ import (
 // textKinds are the models that have a tokenizer for text.
 var textKinds = []engine.Kind{engine.KindChat, engine.KindCompletion, engine.KindEmbedding, engine.KindRerank}
 
-func (a api) tokenize(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) tokenize(c *server.Call, o *body.Object) error {
 	model := o.Str("model")
 	r := engine.TokenizeRequest{AddSpecial: o.Boolean("add_special_tokens", true)}
 	pieces := o.Boolean("return_token_strs", false)
@@ -85,11 +82,7 @@ func writeList[T any](w *bufio.Writer, list []T, spell func([]byte, T) []byte) {
 	w.WriteByte(']')
 }
 
-func (a api) detokenize(c *server.Call) error {
-	o, err := a.ReadObject(c)
-	if err != nil {
-		return err
-	}
+func (a api) detokenize(c *server.Call, o *body.Object) error {
 	model := o.Str("model")
 	var ids []token.ID
 	if v, ok := o.Need("tokens"); ok {

@@ -27,18 +27,18 @@ import (
 // An API is the HTTP face of an engine.
 type API struct {
 	Options Options
-	router  *httprouter.Router
-	routes  []Route
 	Metrics *metrics.Metrics
-	log     *slog.Logger
-	floods  reqlog.Floods
+	Temp    *spool.Pool
 	Started time.Time
 
+	router *httprouter.Router
+	routes []Route
+	log    *slog.Logger
+	floods reqlog.Floods
 	ready  atomic.Pointer[string] // why not ready; nil when ready
 	guard  guard.Guard
 	work   guard.Gate
 	bodies budget.Budget // of decoded JSON bodies
-	Temp   *spool.Pool
 
 	unknownMu sync.Mutex
 	unknown   map[string]bool // fields already logged, by path and name
@@ -52,7 +52,12 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a := &API{Options: o, log: o.Log, floods: reqlog.Floods{Log: o.Log}, Started: time.Now(), unknown: map[string]bool{}, Temp: spool.NewPool(o.TempFiles), bodies: bodyBudget(o.JSONBody), guard: guard.Guard{Keys: o.Keys, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins}}
+	a := &API{
+		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
+		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
+		guard:  guard.Guard{Keys: o.Keys, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
+		bodies: bodyBudget(o.JSONBody),
+	}
 	a.guard.Loopback.Store(o.BoundLoopback)
 	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, a.log)
 	spoken := dialects(a)

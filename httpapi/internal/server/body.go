@@ -184,11 +184,18 @@ func bodyBudget(limit int64) budget.Budget {
 	return budget.Budget{Total: max(bodyBudgets*(body.WeightByte*limit+smallShare), leastBudget) + forSmall, Least: smallShare, Reserve: forSmall}
 }
 
-// ReadObject reads a body that is one JSON object.
-func (a *API) ReadObject(c *Call) (*body.Object, error) {
-	b, err := a.readBody(c, a.Options.JSONBody)
-	if err != nil {
-		return nil, err
+// Object is the handler of an endpoint whose bodies are JSON objects.
+func (a *API) Object(handle func(*Call, *body.Object) error) func(*Call) error {
+	return func(c *Call) error {
+		b, err := a.readBody(c, a.Options.JSONBody)
+		if err != nil {
+			return err
+		}
+		o, err := body.Parse(b)
+		if err != nil {
+			return err
+		}
+		logCaller(c, o)
+		return handle(c, o)
 	}
-	return body.Parse(b)
 }

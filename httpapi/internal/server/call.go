@@ -20,7 +20,7 @@ type Call struct {
 	Route  *Route
 	Params httprouter.Params
 
-	Loading time.Duration // how long prepare waited for the model
+	Loading time.Duration // how long Prepare waited for the model
 	Lease   engine.Lease  // of that model, until the answer is complete; nil before
 }
 
@@ -97,6 +97,7 @@ func (w *response) Write(p []byte) (int, error) {
 	}
 }
 
+// Flush sends what was written.
 func (w *response) Flush() error {
 	w.deadline()
 	return w.rc.Flush()
@@ -110,4 +111,5 @@ func (w *response) deadline() {
 	}
 }
 
+// Note adds to the line of the log.
 func (w *response) Note(attrs ...slog.Attr) { w.attrs = append(w.attrs, attrs...) }

@@ -31,8 +31,8 @@ func (a *API) writeError(c *Call, e *fault.Error) {
 		h.Set("Connection", "close")
 	}
 	status, body := e.Status, any(e.Body())
-	if c.Route != nil && c.Route.Spell != nil {
-		status, body = c.Route.Spell(e, c.R)
+	if c.Route != nil && c.Route.Fail != nil {
+		status, body = c.Route.Fail(e, c.R)
 	}
 	a.WriteJSON(c, status, body)
 }

@@ -19,17 +19,17 @@ type Route struct {
 	Work   bool // runs a model: refused while shutting down
 	Bare   bool
 
-	Spell    Spell // how it fails; nil is as its dialect does
-	Prefixed bool  // under its dialect's prefix, where nothing has to be guessed
+	Fail     Fail // nil is as its dialect does
+	Prefixed bool // under its dialect's prefix, where nothing has to be guessed
 }
 
-// A Spell is how failures of a request are answered. nil is OpenAI's.
-type Spell func(*fault.Error, *http.Request) (status int, body any)
+// A Fail is how failures of a request are answered. nil is OpenAI's.
+type Fail func(*fault.Error, *http.Request) (status int, body any)
 
 // A Dialect is the endpoints that clients of one kind know.
 type Dialect struct {
 	Routes []Route
-	Spell  Spell
+	Fail   Fail
 	Prefix string // where they are beside their own paths; "" is nowhere
 }
 
@@ -38,8 +38,8 @@ func all(dialects []Dialect) []Route {
 	var out []Route
 	for _, d := range dialects {
 		for _, rt := range d.Routes {
-			if rt.Spell == nil {
-				rt.Spell = d.Spell
+			if rt.Fail == nil {
+				rt.Fail = d.Fail
 			}
 			if !rt.Prefixed {
 				out = append(out, rt)
@@ -83,7 +83,7 @@ func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 			open.Open = !strings.HasPrefix(req.URL.Path, "/v1/")
 			for _, d := range dialects {
 				if d.Prefix != "" && strings.HasPrefix(req.URL.Path, d.Prefix+"/") {
-					open.Spell = d.Spell
+					open.Fail = d.Fail
 				}
 			}
 			a.dispatch(&Call{W: w.(*response), R: req, Route: &open})

@@ -54,8 +54,8 @@ func (a *API) logStray(c *Call, s body.Stray) {
 	}
 }
 
-// LogCaller notes what a client says about itself for the log.
-func LogCaller(c *Call, o *body.Object) {
+// logCaller notes what a client says about itself for the log.
+func logCaller(c *Call, o *body.Object) {
 	for _, name := range []string{"user", "metadata"} {
 		if raw, ok := o.Sent(name); ok && string(raw) != "null" {
 			c.W.Note(slog.String(name, shorten(raw)))

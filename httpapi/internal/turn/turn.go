@@ -84,7 +84,7 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 				if work.Err() != nil {
 					return
 				}
-				if err := g.run(work, l, i, r.At(i)); err != nil {
+				if err := g.run(work, l, i, r.At); err != nil {
 					g.fail(err)
 					return
 				}
@@ -99,10 +99,10 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 }
 
 // run pulls the events of one prompt. Its error is ready for the client.
-func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, r engine.GenerateRequest) (err error) {
+func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int) engine.GenerateRequest) (err error) {
 	defer fault.Recovered(&err)
 	done := false
-	for ev, err := range l.Generate(ctx, r) {
+	for ev, err := range l.Generate(ctx, at(prompt)) {
 		if err != nil {
 			return fault.Classify(ctx, err)
 		}
