@@ -19,6 +19,7 @@ func (s *Sound) options(streamed bool) codecs.EncodeOptions {
 	return codecs.EncodeOptions{Rate: s.rate, Bitrate: s.Bitrate, Speech: true, Streamed: streamed}
 }
 
+// NewSound is a sound of an encoding codecs knows.
 func NewSound(encoding string, rate, bitrate int) (*Sound, error) {
 	e, err := codecs.EncodingByName(encoding)
 	return &Sound{e, rate, bitrate}, err

@@ -171,6 +171,7 @@ func Encode(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakRe
 	return t, e.Close()
 }
 
+// LogSpeech notes what was spoken.
 func LogSpeech(c *server.Call, t *speechTally) {
 	c.LogTokens(t.symbols, 0)
 }

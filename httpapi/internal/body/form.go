@@ -120,6 +120,7 @@ func (f *Form) Str(name string) string {
 	return v[len(v)-1]
 }
 
+// OneOf reads one of the values given; "" when absent.
 func (f *Form) OneOf(name string, allowed ...string) string {
 	s := f.Str(name)
 	if s != "" && !slices.Contains(allowed, s) {
@@ -128,6 +129,7 @@ func (f *Form) OneOf(name string, allowed ...string) string {
 	return s
 }
 
+// Boolean reads true or false; false when absent.
 func (f *Form) Boolean(name string) bool {
 	switch f.OneOf(name, "true", "false", "1", "0", "True", "False") {
 	case "true", "1", "True":
@@ -139,6 +141,7 @@ func (f *Form) Boolean(name string) bool {
 // Off reports whether a boolean field that is on when absent is off.
 func (f *Form) Off(name string) bool { return f.Str(name) != "" && !f.Boolean(name) }
 
+// Number reads a number from lo to hi.
 func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
 	s := f.Str(name)
 	if s == "" {
@@ -151,6 +154,7 @@ func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
 	return x, true
 }
 
+// Ignore marks fields that are accepted and have no effect.
 func (f *Form) Ignore(names ...string) {
 	for _, n := range names {
 		f.read[n], f.read[n+"[]"] = true, true
@@ -162,12 +166,15 @@ func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {
 	f.p.set(fault.New(c, param, format, args...))
 }
 
+// Err returns the first error found in the form.
 func (f *Form) Err() error { return f.p.first() }
 
+// Invalid refuses a field for what it says.
 func (f *Form) Invalid(name, format string, args ...any) {
 	f.Refuse(engine.CodeInvalidValue, name, name+" "+format, args...)
 }
 
+// Missing notes that a field is needed.
 func (f *Form) Missing(name string) {
 	f.Refuse(engine.CodeMissingParam, name, "%s is required", name)
 }

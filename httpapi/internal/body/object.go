@@ -59,8 +59,8 @@ type field struct {
 // Parse parses a body. Of duplicate keys the last counts; nesting is
 // limited by encoding/json to 10000.
 func Parse(b []byte) (*Object, error) {
-	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
-	if len(b) == 0 {
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, fault.New(fault.CodeInvalidJSON, "", "the body is empty; send a JSON object")
 	}
 	if !utf8.Valid(b) {
@@ -69,7 +69,7 @@ func Parse(b []byte) (*Object, error) {
 	if err := json.Unmarshal(b, &unread{}); err != nil {
 		return nil, fault.New(fault.CodeInvalidJSON, "", "the body is not valid JSON at byte %d: %v", err.(*json.SyntaxError).Offset, err)
 	}
-	if b[0] != '{' {
+	if b = bytes.TrimSpace(b); b[0] != '{' {
 		return nil, fault.New(fault.CodeInvalidJSON, "", "the body must be a JSON object, got %s", describe(b))
 	}
 	v := Value{Raw: b, index: -1, p: &problem{objects: -1}} // the body itself does not count
@@ -86,6 +86,7 @@ func (*unread) UnmarshalJSON([]byte) error { return nil }
 // Err returns the first error found in the body this object belongs to.
 func (o *Object) Err() error { return o.p.first() }
 
+// Get returns a field that is present and not null.
 func (o *Object) Get(name string) (Value, bool) {
 	if o.read != nil {
 		o.read[name] = true
@@ -128,7 +129,7 @@ func (o *Object) Has(name string) bool {
 	return ok
 }
 
-// Need records that a field is needed, unless it is there.
+// Need is Get of a field that must be there.
 func (o *Object) Need(name string) (Value, bool) {
 	v, ok := o.Get(name)
 	if !ok {

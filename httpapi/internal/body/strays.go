@@ -42,6 +42,7 @@ func (o *Object) Strays() []Stray {
 	return out
 }
 
+// Strays are the fields of a form nobody asked for.
 func (f *Form) Strays() []Stray {
 	return straysOf(func(name string) string { return name }, maps.Keys(f.Value), f.read)
 }

@@ -24,6 +24,7 @@ type Value struct {
 	p     *problem
 }
 
+// Path spells where the value is, as messages[2].content[0].
 func (v *Value) Path() string {
 	switch {
 	case v.in == nil:
@@ -48,10 +49,12 @@ func (v *Value) Ok() bool { return v.p.err == nil }
 // At is the item at an index, for who only tells where it is.
 func (v *Value) At(index int) Value { return Value{in: v, index: index, p: v.p} }
 
+// Wrong refuses the value for its type.
 func (v *Value) Wrong(want string) {
 	v.Refuse(fault.CodeInvalidType, v.Path(), "%s must be %s, got %s", v.Path(), want, describe(v.Raw))
 }
 
+// Invalid refuses the value for what it says.
 func (v *Value) Invalid(format string, args ...any) {
 	v.Refuse(engine.CodeInvalidValue, v.Path(), "%s %s", v.Path(), fmt.Sprintf(format, args...))
 }
@@ -85,8 +88,10 @@ func describe(raw []byte) string {
 	return "null"
 }
 
+// Kind is what the value starts with, as in kind.
 func (v Value) Kind() byte { return kind(v.Raw) }
 
+// Str reads a string.
 func (v Value) Str() string {
 	if v.Kind() != '"' {
 		v.Wrong("a string")
@@ -105,6 +110,7 @@ func unquote(raw []byte) string {
 	return s
 }
 
+// Boolean reads true or false.
 func (v Value) Boolean() bool {
 	switch string(v.Raw) {
 	case "true":
@@ -142,6 +148,7 @@ func (v Value) Integer(lo, hi int64) int64 {
 	return n
 }
 
+// Number reads a number from lo to hi.
 func (v Value) Number(lo, hi float64) float64 {
 	if v.Kind() != '0' {
 		v.Wrong("a number")
@@ -155,6 +162,7 @@ func (v Value) Number(lo, hi float64) float64 {
 	return f
 }
 
+// Object reads an object, one of MaxObjects; nil when it is none.
 func (v Value) Object() *Object {
 	if v.p.objects++; v.p.objects > MaxObjects {
 		v.Invalid("is one of more than %d objects in the body; send fewer", MaxObjects)

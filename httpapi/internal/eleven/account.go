@@ -97,6 +97,7 @@ func (a api) listModels(c *server.Call) error {
 	return a.WriteJSON(c, 200, out)
 }
 
+// IsClient reports whether a request comes from a client of ElevenLabs.
 func IsClient(r *http.Request) bool {
 	if r.Header.Get("Authorization") != "" {
 		return false

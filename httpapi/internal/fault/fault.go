@@ -41,7 +41,7 @@ const (
 type codeClass struct {
 	Status int
 	Kind   string
-	// retry is for the statuses clients retry by themselves: whether that can
+	// Retry is for the statuses clients retry by themselves: whether that can
 	// help. Where it cannot the answer says so.
 	Retry bool
 }
@@ -79,7 +79,7 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }
 
-// An apiError is a failure as a client is told about it.
+// An Error is a failure as a client is told about it.
 type Error struct {
 	codeClass
 	Code    Code
@@ -91,8 +91,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// New makes the failure of a code; param is the field at fault, "" when none.
 func New(c Code, param, format string, args ...any) *Error {
 	return &Error{codeClass: codeClasses[c], Code: c, Param: param, Message: fmt.Sprintf(format, args...)}
 }
@@ -104,7 +107,7 @@ var Gone = errors.New("client left")
 const StatusGone = 499
 
 // Classify finds what to tell the client about err, which came from work under
-// ctx: an *apiError, or errGone when nobody is listening.
+// ctx: an *Error, or Gone when nobody is listening.
 func Classify(ctx context.Context, err error) error {
 	var ae *Error
 	var ee *engine.Error
@@ -175,6 +178,7 @@ type errorObject struct {
 	Code    Code    `json:"code"`
 }
 
+// Body is the failure as it is sent.
 func (e *Error) Body() Body {
 	b := Body{errorObject{Message: e.Message, Type: e.Kind, Code: e.Code}}
 	if e.Param != "" {

@@ -21,6 +21,7 @@ func (g *Gate) Enter() bool {
 	return true
 }
 
+// Leave ends what an Enter began.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,6 +44,7 @@ func (g *Gate) Close() <-chan struct{} {
 	return g.idle
 }
 
+// IsClosed reports whether new work is refused.
 func (g *Gate) IsClosed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -43,6 +43,7 @@ type Source interface {
 	Stats() engine.Stats
 }
 
+// New makes the metrics of an engine; vllm says whether vLLM's names are there.
 func New(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *Metrics {
 	reg := prometheus.NewRegistry()
 	m := &Metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -80,6 +81,7 @@ func New(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *Metrics {
 	return m
 }
 
+// Request counts one that was answered.
 func (m *Metrics) Request(path string, status int) {
 	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
 }

@@ -29,6 +29,7 @@ func NewID(prefix string) string {
 
 type requestKey struct{}
 
+// WithID returns a context whose lines are named id.
 func WithID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
