@@ -100,3 +100,17 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestStraysAreNamedOnce: a field that comes twice is one a client is told about once.
+func TestStraysAreNamedOnce(t *testing.T) {
+	o, err := Parse([]byte(`{"modle":1,"a":{"x":1},"modle":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Str("model")
+	o.Object("a").Str("xy")
+	want := []Stray{{"modle", "model"}, {"a.x", ""}}
+	if got := o.Strays(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

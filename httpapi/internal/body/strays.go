@@ -1,6 +1,7 @@
 package body
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -24,18 +25,17 @@ type Stray struct {
 // were read by name. Fields of array items are left alone: messages carry much that
 // is not ours.
 func (o *Object) Strays() []Stray {
-	at := func(name string) string {
-		v := o.member(name, nil)
-		return v.Path()
+	in := o.Path()
+	if in != "" {
+		in += "."
 	}
-	names := func(yield func(string) bool) {
-		for _, f := range o.fields {
-			if !yield(f.name) {
+	out := straysOf(in, func(yield func(string) bool) {
+		for v := range o.Members() {
+			if !yield(v.Name) {
 				return
 			}
 		}
-	}
-	out := straysOf(at, names, o.read)
+	}, o.read)
 	for _, child := range o.inner {
 		out = append(out, child.Strays()...)
 	}
@@ -43,12 +43,10 @@ func (o *Object) Strays() []Stray {
 }
 
 // Strays are the fields of a form nobody asked for.
-func (f *Form) Strays() []Stray {
-	return straysOf(func(name string) string { return name }, maps.Keys(f.Value), f.read)
-}
+func (f *Form) Strays() []Stray { return straysOf("", maps.Keys(f.Value), f.read) }
 
-// straysOf looks at names, of which the endpoint knows some. at spells where a name is.
-func straysOf(at func(string) string, names func(func(string) bool), known map[string]bool) []Stray {
+// straysOf looks at names, which are in an object and of which the endpoint knows some.
+func straysOf(in string, names iter.Seq[string], known map[string]bool) []Stray {
 	var out []Stray
 	for n := range names {
 		if known[n] {
@@ -57,14 +55,14 @@ func straysOf(at func(string) string, names func(func(string) bool), known map[s
 		if len(out) == maxStrays {
 			break
 		}
-		s := Stray{Name: at(n[:min(len(n), maxStrayName)])}
+		s := Stray{Name: in + n[:min(len(n), maxStrayName)]}
 		if m := meant(n, known); m != "" {
-			s.Meant = at(m)
+			s.Meant = in + m
 		}
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b Stray) int { return strings.Compare(a.Name, b.Name) })
-	return out
+	return slices.Compact(out) // a name may come twice
 }
 
 // foreign are fields of other servers and of their clients that look like slips of ours

@@ -1,6 +1,7 @@
 package eleven
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -8,61 +9,25 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// A vendorPlan is a subscription with every field ElevenLabs' clients insist on. There
-// is none here, so nothing runs out and nothing is owed.
-type vendorPlan struct {
-	Tier             string `json:"tier"`
-	Characters       int    `json:"character_count"`
-	CharacterLimit   int64  `json:"character_limit"`
-	CreditExtension  string `json:"max_credit_limit_extension"`
-	CanExtend        bool   `json:"can_extend_character_limit"`
-	MayExtend        bool   `json:"allowed_to_extend_character_limit"`
-	Slots            int    `json:"voice_slots_used"`
-	ProSlots         int    `json:"professional_voice_slots_used"`
-	ProSlotsShared   int    `json:"professional_voice_slots_used_in_workspace"`
-	VoiceLimit       int    `json:"voice_limit"`
-	Edits            int    `json:"voice_add_edit_counter"`
-	ProLimit         int    `json:"professional_voice_limit"`
-	CanExtendVoices  bool   `json:"can_extend_voice_limit"`
-	CanClone         bool   `json:"can_use_instant_voice_cloning"`
-	CanCloneProperly bool   `json:"can_use_professional_voice_cloning"`
-	Overage          price  `json:"current_overage"`
-	Status           string `json:"status"`
-}
-
-type price struct {
-	Amount   string `json:"amount"`
-	Currency string `json:"currency"`
-}
-
-var plan = vendorPlan{
-	Tier: "self-hosted", CharacterLimit: 1 << 40, CreditExtension: "unlimited",
-	Overage: price{"0", "usd"}, Status: "active",
-}
+// plan is a subscription with every field ElevenLabs' clients insist on. There is none
+// here, so nothing runs out and nothing is owed.
+const plan = `"tier":"self-hosted","character_count":0,"character_limit":1099511627776,` +
+	`"max_credit_limit_extension":"unlimited","can_extend_character_limit":false,"allowed_to_extend_character_limit":false,` +
+	`"voice_slots_used":0,"professional_voice_slots_used":0,"professional_voice_slots_used_in_workspace":0,` +
+	`"voice_limit":0,"voice_add_edit_counter":0,"professional_voice_limit":0,"can_extend_voice_limit":false,` +
+	`"can_use_instant_voice_cloning":false,"can_use_professional_voice_cloning":false,` +
+	`"current_overage":{"amount":"0","currency":"usd"},"status":"active"`
 
 // vendorUser answers GET /v1/user, by which front ends test a key.
 func (a api) vendorUser(c *server.Call) error {
-	return a.WriteJSON(c, 200, struct {
-		ID          string     `json:"user_id"`
-		Workspace   string     `json:"workspace_id"`
-		Plan        vendorPlan `json:"subscription"`
-		New         bool       `json:"is_new_user"`
-		Key         *string    `json:"xi_api_key"`
-		DelayedPay  bool       `json:"can_use_delayed_payment_methods"`
-		Onboarded   bool       `json:"is_onboarding_completed"`
-		Checklisted bool       `json:"is_onboarding_checklist_completed"`
-		Created     int64      `json:"created_at"`
-		Seat        string     `json:"seat_type"`
-	}{"local", "local", plan, false, nil, false, true, true, a.Started.Unix(), "workspace_member"})
+	return a.Write(c, 200, "application/json", fmt.Appendf(nil, `{"user_id":"local","workspace_id":"local","subscription":{%s},`+
+		`"is_new_user":false,"xi_api_key":null,"can_use_delayed_payment_methods":false,"is_onboarding_completed":true,`+
+		`"is_onboarding_checklist_completed":true,"created_at":%d,"seat_type":"workspace_member"}`+"\n", plan, a.Started.Unix()))
 }
 
 // vendorSubscription answers GET /v1/user/subscription.
 func (a api) vendorSubscription(c *server.Call) error {
-	return a.WriteJSON(c, 200, struct {
-		vendorPlan
-		Invoices    []struct{} `json:"open_invoices"`
-		HasInvoices bool       `json:"has_open_invoices"`
-	}{plan, []struct{}{}, false})
+	return a.Write(c, 200, "application/json", fmt.Appendf(nil, `{%s,"open_invoices":[],"has_open_invoices":false}`+"\n", plan))
 }
 
 // A vendorModel is a model as ElevenLabs' clients expect it.
