@@ -15,7 +15,7 @@ import (
 // What a form may hold beside its file.
 const (
 	formParts  = 1000
-	formValues = 1 << 20  // bytes of names and values
+	formValues = 64 << 10 // bytes of names and values that are kept
 	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
 )
 
@@ -28,8 +28,14 @@ type Form struct {
 	read   map[string]bool
 }
 
-// NewForm is one of no fields.
-func NewForm() *Form { return &Form{Value: map[string][]string{}, read: map[string]bool{}} }
+// NewForm is one of no fields, which will take some without effect and not keep them.
+func NewForm(ignored ...string) *Form {
+	f := &Form{Value: map[string][]string{}, read: map[string]bool{}}
+	for _, n := range ignored {
+		f.read[n], f.read[n+"[]"] = true, true
+	}
+	return f
+}
 
 // A headReader fails when more than left bytes are read of it before a part begins.
 type headReader struct {
@@ -48,7 +54,7 @@ func (h *headReader) Read(p []byte) (int, error) {
 }
 
 // Fill reads all parts: the first file called "file" into a Spool of temp, values
-// into memory. Other files are skipped.
+// into memory. Other files are skipped, and fields that are ignored.
 func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
 	head := &headReader{r: src}
 	r := multipart.NewReader(head, boundary)
@@ -67,7 +73,7 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
 		}
 		name := p.FormName()
 		switch {
-		case name == "":
+		case name == "", f.read[name]:
 		case p.FileName() == "":
 			b, err := io.ReadAll(io.LimitReader(p, left+1))
 			if err != nil {
@@ -152,13 +158,6 @@ func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
 		f.Invalid(name, "must be a number between %v and %v, got %.40q", lo, hi, s)
 	}
 	return x, true
-}
-
-// Ignore marks fields that are accepted and have no effect.
-func (f *Form) Ignore(names ...string) {
-	for _, n := range names {
-		f.read[n], f.read[n+"[]"] = true, true
-	}
 }
 
 // Refuse notes a failure, unless one is noted.

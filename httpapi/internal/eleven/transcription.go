@@ -13,7 +13,7 @@ import (
 // vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape. Their
 // model names mean the default recogniser.
 func (a api) vendorTranscription(c *server.Call) error {
-	f, err := a.ReadForm(c)
+	f, err := a.ReadForm(c, "tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,6 @@ func (a api) vendorTranscription(c *server.Call) error {
 	if f.Boolean("diarize") {
 		f.Refuse(engine.CodeUnsupportedParam, "diarize", "speakers cannot be told apart")
 	}
-	f.Ignore("tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}

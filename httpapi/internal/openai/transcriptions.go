@@ -44,7 +44,6 @@ func (a api) transcriptions(c *server.Call) error {
 		}
 		readKeywords(r, f)
 		readChunking(r, f)
-		f.Ignore("languages", "known_speaker_names", "known_speaker_references")
 	})
 }
 
@@ -61,7 +60,7 @@ func (a api) translations(c *server.Call) error {
 // transcribe reads what both endpoints have in common, then what own reads, and
 // answers.
 func (a api) transcribe(c *server.Call, own func(*body.Form, *audio.Transcription)) error {
-	f, err := a.ReadForm(c)
+	f, err := a.ReadForm(c, "languages", "known_speaker_names", "known_speaker_references")
 	if err != nil {
 		return err
 	}

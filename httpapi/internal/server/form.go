@@ -9,8 +9,8 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// ReadForm reads a multipart body. The caller closes it.
-func (a *API) ReadForm(c *Call) (_ *body.Form, err error) {
+// ReadForm reads a multipart body, of which some fields are ignored. The caller closes it.
+func (a *API) ReadForm(c *Call, ignored ...string) (_ *body.Form, err error) {
 	kind, params, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
 		return nil, fault.New(engine.CodeInvalidValue, "", "this endpoint takes multipart/form-data with the audio in a part called \"file\"")
@@ -20,7 +20,7 @@ func (a *API) ReadForm(c *Call) (_ *body.Form, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f := body.NewForm()
+	f := body.NewForm(ignored...)
 	if err := f.Fill(src, params["boundary"], a.Temp); err != nil {
 		f.Close()
 		return nil, a.bodyError(c, sent, err, fault.New(engine.CodeInvalidValue, "", "the multipart body is malformed: %v", err))
