@@ -100,21 +100,21 @@ func New(c Code, param, format string, args ...any) *Error {
 	return &Error{codeClass: codeClasses[c], Code: c, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// Gone says that the client left before it was answered.
-var Gone = errors.New("client left")
+// ErrGone says that the client left before it was answered.
+var ErrGone = errors.New("client left")
 
 // StatusGone is what the log and the metrics say of such a request.
 const StatusGone = 499
 
 // Classify finds what to tell the client about err, which came from work under
-// ctx: an *Error, or Gone when nobody is listening.
+// ctx: an *Error, or ErrGone when nobody is listening.
 func Classify(ctx context.Context, err error) error {
 	var ae *Error
 	var ee *engine.Error
 	var de *spool.Error
 	switch {
-	case errors.Is(err, Gone):
-		return Gone
+	case errors.Is(err, ErrGone):
+		return ErrGone
 	case errors.As(err, &ae):
 		return ae
 	case errors.As(err, &ee):
@@ -125,7 +125,7 @@ func Classify(ctx context.Context, err error) error {
 		if errors.As(context.Cause(ctx), &ae) {
 			return ae
 		}
-		return Gone
+		return ErrGone
 	}
 	return Internal(err)
 }

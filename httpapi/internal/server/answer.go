@@ -29,7 +29,7 @@ func (a *API) Write(c *Call, status int, mime string, b []byte) error {
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	c.W.WriteHeader(status)
 	if _, err := c.W.Write(b); err != nil && c.R.Method != http.MethodHead {
-		return fault.Gone
+		return fault.ErrGone
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (a *API) WriteMade(ctx context.Context, c *Call, write func(*bufio.Writer))
 	return a.WriteSized(c, "application/json", int64(size), func(w io.Writer) error {
 		b := bufio.NewWriter(w)
 		if write(b); ctx.Err() != nil {
-			return fault.Gone
+			return fault.ErrGone
 		}
 		return b.Flush()
 	})
@@ -81,7 +81,7 @@ type answer struct{ w *response }
 func (a answer) Write(p []byte) (int, error) {
 	n, err := a.w.Write(p)
 	if err != nil {
-		err = fault.Gone
+		err = fault.ErrGone
 	}
 	return n, err
 }

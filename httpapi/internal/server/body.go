@@ -114,9 +114,9 @@ func (a *API) bodyError(c *Call, sent *idleReader, err error, malformed *fault.E
 	case errors.Is(sent.err, os.ErrDeadlineExceeded):
 		// 408 would make clients send it again: close instead.
 		a.log.InfoContext(c.R.Context(), "body stalled", "idle", a.Options.BodyIdle)
-		return fault.Gone
+		return fault.ErrGone
 	case sent.err != nil && sent.err != io.EOF:
-		return fault.Gone
+		return fault.ErrGone
 	}
 	return malformed
 }

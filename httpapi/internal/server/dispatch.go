@@ -77,7 +77,7 @@ func (a *API) dispatch(c *Call) {
 	if err == nil {
 		return
 	}
-	if err = fault.Classify(c.R.Context(), err); errors.Is(err, fault.Gone) {
+	if err = fault.Classify(c.R.Context(), err); errors.Is(err, fault.ErrGone) {
 		c.W.gone = true
 		// Whoever still reads must not take this for a whole answer.
 		panic(http.ErrAbortHandler)

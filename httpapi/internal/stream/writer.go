@@ -133,10 +133,10 @@ func (s *Writer) alive() error { return s.Bytes([]byte(s.Idle)) }
 func (s *Writer) send(p []byte) error {
 	before := time.Now()
 	if _, err := s.w.Write(p); err != nil {
-		return fault.Gone
+		return fault.ErrGone
 	}
 	if err := s.w.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fault.Gone
+		return fault.ErrGone
 	}
 	s.Slow = time.Since(before) > slowWrite
 	if s.Idle != "" {
