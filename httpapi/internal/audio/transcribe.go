@@ -13,25 +13,11 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// A Transcription is what a request asks for.
-type Transcription struct {
-	engine.TranscribeRequest
-	lease        engine.Lease // of the model
-	Format       string
-	ShowWords    bool
-	ShowSegments bool
-	Streamed     bool
-	Each         func(engine.Segment) error // hears of segments as they come; may be nil
-}
-
 // StartTranscription makes the model ready and finds out what the upload is.
-func StartTranscription(a *server.API, c *server.Call, model string, r *Transcription, file io.Reader) error {
-	if _, err := a.Prepare(c, model, engine.KindTranscription); err != nil {
-		return err
+func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader) (err error) {
+	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
+		r.Source, err = openSound(file)
 	}
-	r.lease = c.Lease
-	var err error
-	r.Source, err = openSound(file)
 	return err
 }
 
@@ -60,27 +46,32 @@ func soundError(err error) error {
 	return fault.New(fault.CodeUnsupportedAudio, "file", "the file cannot be decoded: %v", e)
 }
 
-// Collect transcribes.
-func Collect(ctx context.Context, a *server.API, r *Transcription) (*transcript.Transcript, error) {
+// Collect has the call's model transcribe. each hears of segments as they come; it may
+// be nil.
+func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
 	var info engine.TranscribeInfo
 	r.Info = &info
 	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }() // also what was heard before it failed
 	var segments []engine.Segment
-	for s, err := range r.lease.Transcribe(ctx, r.TranscribeRequest) {
+	for s, err := range c.Lease.Transcribe(ctx, r) {
 		if err != nil {
 			return nil, fault.Classify(ctx, soundError(err))
 		}
 		segments = append(segments, s)
-		if r.Each != nil {
-			if err := r.Each(s); err != nil {
+		if each != nil {
+			if err := each(s); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return transcript.New(segments, info), nil
+	t := transcript.New(segments, info)
+	c.LogTokens(0, t.Tokens)
+	return t, nil
 }
 
-// CollectInTime is collect in the time there is for a request answered in one piece.
-func CollectInTime(a *server.API, c *server.Call, r *Transcription) (*transcript.Transcript, error) {
-	return server.InTime(a, c, func(ctx context.Context, r *Transcription) (*transcript.Transcript, error) { return Collect(ctx, a, r) }, r)
+// CollectInTime is Collect in the time there is for a request answered in one piece.
+func CollectInTime(a *server.API, c *server.Call, r engine.TranscribeRequest) (*transcript.Transcript, error) {
+	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
+	defer cancel()
+	return Collect(ctx, a, c, r, nil)
 }

@@ -18,7 +18,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 		return err
 	}
 	defer f.Close()
-	r := &audio.Transcription{}
+	r := engine.TranscribeRequest{}
 	r.Words = true
 	r.Language = f.Str("language_code")
 	if r.Language != "" && engine.LanguageName(r.Language) == "" {
@@ -39,14 +39,13 @@ func (a api) vendorTranscription(c *server.Call) error {
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, "", r, file); err != nil {
+	if err := audio.StartTranscription(a.API, c, "", &r, file); err != nil {
 		return err
 	}
 	t, err := audio.CollectInTime(a.API, c, r)
 	if err != nil {
 		return err
 	}
-	c.LogTokens(0, t.Tokens)
 	return a.WriteJSON(c, 200, newVendorTranscript(t, granularity))
 }
 

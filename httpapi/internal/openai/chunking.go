@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"quern/engine"
-	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
 )
 
@@ -20,7 +19,7 @@ type serverVAD struct {
 // readChunking reads chunking_strategy: "auto", or an object of type server_vad as
 // JSON or field by field, as some clients flatten it. With either the audio is
 // cut where nobody speaks and the pieces are decoded side by side.
-func readChunking(r *audio.Transcription, f *body.Form) {
+func readChunking(r *transcription, f *body.Form) {
 	const name = "chunking_strategy"
 	text := strings.TrimSpace(f.Str(name))
 	var v serverVAD
@@ -86,7 +85,7 @@ func seconds(ms *float64) float64 {
 
 // readGuards reads which of the measures against made-up text are off. Both fields
 // are ours; the second is named as in faster-whisper.
-func readGuards(r *audio.Transcription, f *body.Form) {
+func readGuards(r *transcription, f *body.Form) {
 	for _, list := range f.Values("without") {
 		for _, name := range strings.Split(list, ",") {
 			g, ok := engine.GuardNamed(strings.TrimSpace(name))

@@ -4,14 +4,13 @@ import (
 	"math"
 
 	"quern/engine"
-	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
 )
 
 // readDecoding reads how a recogniser searches for the text and when it believes it.
 // Routes has no such fields; these are named as in faster-whisper, whose servers
 // take them too.
-func readDecoding(r *audio.Transcription, f *body.Form) {
+func readDecoding(r *transcription, f *body.Form) {
 	for _, n := range []struct {
 		name string
 		dst  *int
@@ -56,7 +55,7 @@ const (
 
 // readKeywords reads the words that may occur: a list as in OpenAI's newer requests,
 // or a string.
-func readKeywords(r *audio.Transcription, f *body.Form) {
+func readKeywords(r *transcription, f *body.Form) {
 	for _, name := range []string{"keywords", "hotwords"} {
 		n := 0
 		words := f.Values(name)

@@ -13,9 +13,17 @@ import (
 	"quern/httpapi/transcript"
 )
 
+// A transcription is a body of either endpoint, checked.
+type transcription struct {
+	engine.TranscribeRequest
+	format          string
+	words, segments bool // of verbose_json
+	streamed        bool
+}
+
 // transcriptions answers POST /v1/audio/transcriptions.
 func (a api) transcriptions(c *server.Call) error {
-	return a.transcribe(c, func(f *body.Form, r *audio.Transcription) {
+	return a.transcribe(c, func(f *body.Form, r *transcription) {
 		r.Language = f.Str("language")
 		if strings.EqualFold(r.Language, "auto") {
 			r.Language = ""
@@ -23,21 +31,21 @@ func (a api) transcriptions(c *server.Call) error {
 		if r.Language != "" && engine.LanguageName(r.Language) == "" {
 			f.Invalid("language", "must be an ISO 639-1 code, an English name or auto, got %.60q", r.Language)
 		}
-		r.Streamed = f.Boolean("stream")
+		r.streamed = f.Boolean("stream")
 		granularities := f.Values("timestamp_granularities")
 		for _, g := range granularities {
 			if g != "word" && g != "segment" {
 				f.Invalid("timestamp_granularities", "must be word or segment, got %.60q", g)
 			}
 		}
-		if r.Format == "verbose_json" {
-			r.ShowWords = slices.Contains(granularities, "word")
-			r.ShowSegments = !r.ShowWords || slices.Contains(granularities, "segment")
+		if r.format == "verbose_json" {
+			r.words = slices.Contains(granularities, "word")
+			r.segments = !r.words || slices.Contains(granularities, "segment")
 		}
 		for _, include := range f.Values("include") {
 			if include != "logprobs" {
 				f.Invalid("include", "must be logprobs, got %.60q", include)
-			} else if r.Format != "json" {
+			} else if r.format != "json" {
 				f.Refuse(engine.CodeUnsupportedParam, "include", "logprobs come with response_format json")
 			}
 			r.Logprobs = true
@@ -49,8 +57,8 @@ func (a api) transcriptions(c *server.Call) error {
 
 // translations answers POST /v1/audio/translations.
 func (a api) translations(c *server.Call) error {
-	return a.transcribe(c, func(f *body.Form, r *audio.Transcription) {
-		r.Translate, r.ShowSegments = true, true
+	return a.transcribe(c, func(f *body.Form, r *transcription) {
+		r.Translate, r.segments = true, true
 		if f.Str("language") != "" {
 			f.Refuse(engine.CodeUnsupportedParam, "language", "a translation is always to English; the language spoken is found out")
 		}
@@ -59,13 +67,13 @@ func (a api) translations(c *server.Call) error {
 
 // transcribe reads what both endpoints have in common, then what own reads, and
 // answers.
-func (a api) transcribe(c *server.Call, own func(*body.Form, *audio.Transcription)) error {
+func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) error {
 	f, err := a.ReadForm(c, "languages", "known_speaker_names", "known_speaker_references")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	r := &audio.Transcription{}
+	r := &transcription{}
 	model := f.Str("model")
 	if model == "" {
 		f.Missing("model")
@@ -77,10 +85,10 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *audio.Transcriptio
 	}
 	readGuards(r, f)
 	readDecoding(r, f)
-	if r.Format = f.Str("response_format"); r.Format == "diarized_json" {
+	if r.format = f.Str("response_format"); r.format == "diarized_json" {
 		f.Refuse(engine.CodeUnsupportedParam, "response_format", "speakers cannot be told apart; ask for verbose_json")
-	} else if r.Format = f.OneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.Format == "" {
-		r.Format = "json"
+	} else if r.format = f.OneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.format == "" {
+		r.format = "json"
 	}
 	if t, ok := f.Number("temperature", 0, 1); ok {
 		r.Temperature = &t
@@ -89,23 +97,22 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *audio.Transcriptio
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, model, r, file); err != nil {
+	if err := audio.StartTranscription(a.API, c, model, &r.TranscribeRequest, file); err != nil {
 		return err
 	}
-	r.Words = r.ShowWords || r.SkipSilence > 0
-	if r.Streamed {
+	r.Words = r.words || r.SkipSilence > 0
+	if r.streamed {
 		return a.streamTranscription(c, r)
 	}
-	t, err := audio.CollectInTime(a.API, c, r)
+	t, err := audio.CollectInTime(a.API, c, r.TranscribeRequest)
 	if err != nil {
 		return err
 	}
-	c.LogTokens(0, t.Tokens)
 	return a.writeTranscript(c, r, t)
 }
 
-func (a api) writeTranscript(c *server.Call, r *audio.Transcription, t *transcript.Transcript) error {
-	switch r.Format {
+func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Transcript) error {
+	switch r.format {
 	case "text":
 		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(t.Text+"\n"))
 	case "srt":
@@ -113,7 +120,7 @@ func (a api) writeTranscript(c *server.Call, r *audio.Transcription, t *transcri
 	case "vtt":
 		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Segments)))
 	case "verbose_json":
-		return a.WriteJSON(c, 200, t.Verbose(r.Translate, r.ShowSegments, r.ShowWords))
+		return a.WriteJSON(c, 200, t.Verbose(r.Translate, r.segments, r.words))
 	}
 	type plain struct {
 		Text     string                     `json:"text"`
@@ -129,7 +136,7 @@ func (a api) writeTranscript(c *server.Call, r *audio.Transcription, t *transcri
 
 // streamTranscription sends every segment as soon as it is final. The deltas
 // joined are the text.
-func (a api) streamTranscription(c *server.Call, r *audio.Transcription) error {
+func (a api) streamTranscription(c *server.Call, r *transcription) error {
 	type place struct {
 		ID    int     `json:"id"`
 		Start float64 `json:"start"`
@@ -148,32 +155,27 @@ func (a api) streamTranscription(c *server.Call, r *audio.Transcription) error {
 		Segments *[]transcript.SegmentObject `json:"segments,omitempty"`
 		Words    *[]transcript.WordObject    `json:"words,omitempty"`
 	}
-	var t *transcript.Transcript
 	s := a.NewStream(c, stream.ServerEvents)
-	err := server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) (err error) {
+	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
 		first := true
-		r.Each = func(seg engine.Segment) error {
+		t, err := audio.Collect(ctx, a.API, c, r.TranscribeRequest, func(seg engine.Segment) error {
 			text := seg.Text
 			if first {
 				text = strings.TrimLeft(text, " ")
 				first = false
 			}
 			return send(delta{"transcript.text.delta", text, place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
-		}
-		if t, err = audio.Collect(ctx, a.API, r); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil}
-		if r.ShowSegments {
+		if r.segments {
 			end.Segments = new(t.SegmentObjects())
 		}
-		if r.ShowWords {
+		if r.words {
 			end.Words = new(t.WordObjects())
 		}
 		return send(end)
 	})
-	if t != nil {
-		c.LogTokens(0, t.Tokens)
-	}
-	return err
 }
