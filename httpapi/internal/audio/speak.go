@@ -18,6 +18,9 @@ import (
 	"quern/httpapi/internal/stream"
 )
 
+// MinSpeed and MaxSpeed are the tempo clients may ask for.
+const MinSpeed, MaxSpeed = 0.5, 2.0
+
 // StartSpeech finds and loads the model and checks the voice, so that whatever
 // is wrong with them has a status of its own.
 func StartSpeech(a *server.API, c *server.Call, model string, r *engine.SpeakRequest) error {
@@ -35,11 +38,9 @@ func SpeakSound(a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound, 
 		defer cancel()
 		file := a.Temp.New()
 		defer file.Close()
-		t, err := Encode(ctx, a, c.Lease, r, f, file, false, nil)
-		if err != nil {
+		if _, err := Encode(ctx, a, c, r, f, file, false, nil); err != nil {
 			return err
 		}
-		LogSpeech(c, t)
 		return a.WriteSized(c, f.MIME, file.Size(), func(w io.Writer) error {
 			_, err := file.WriteTo(w)
 			return err
@@ -96,8 +97,7 @@ type Pieces[T any] struct {
 
 // SpeakPieces streams speech as it is made.
 func SpeakPieces[T any](a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound, as Pieces[T]) error {
-	var t *speechTally
-	err := server.StreamWork(a, c, as.Out, as.Write, func(ctx context.Context, send func(T) error) error {
+	return server.StreamWork(a, c, as.Out, as.Write, func(ctx context.Context, send func(T) error) error {
 		var buf bytes.Buffer
 		piece := func(chunk *engine.Speech) error {
 			v, ok := as.Spell(buf.Bytes(), chunk)
@@ -107,20 +107,15 @@ func SpeakPieces[T any](a *server.API, c *server.Call, r engine.SpeakRequest, f 
 			}
 			return send(v)
 		}
-		spoken, err := Encode(ctx, a, c.Lease, r, f, &buf, true, func(s engine.Speech) error { return piece(&s) })
+		spoken, err := Encode(ctx, a, c, r, f, &buf, true, func(s engine.Speech) error { return piece(&s) })
 		if err == nil {
 			err = piece(nil)
 		}
 		if err == nil && as.last != nil {
 			err = send(as.last(spoken))
 		}
-		t = spoken
 		return err
 	})
-	if t != nil {
-		LogSpeech(c, t)
-	}
-	return err
 }
 
 // A speechTally counts what was spoken.
@@ -138,12 +133,12 @@ func (t *speechTally) frames() int {
 	return (40*t.samples + t.rate - 1) / t.rate
 }
 
-// Encode speaks r and writes it to w. After every chunk, once its bytes are
+// Encode has the call's model speak r and writes it to w. After every chunk, once its bytes are
 // written as far as the encoding can, then is called.
-func Encode(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakRequest, f *Sound, w io.Writer, streamed bool, then func(engine.Speech) error) (*speechTally, error) {
+func Encode(ctx context.Context, a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound, w io.Writer, streamed bool, then func(engine.Speech) error) (*speechTally, error) {
 	t := &speechTally{}
 	var e codecs.Encoder
-	for chunk, err := range l.Speak(ctx, r) {
+	for chunk, err := range c.Lease.Speak(ctx, r) {
 		if err != nil {
 			return nil, fault.Classify(ctx, err)
 		}
@@ -168,16 +163,9 @@ func Encode(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakRe
 	if e == nil {
 		return nil, fault.New(engine.CodeInvalidValue, "input", "the text has nothing in it that can be spoken")
 	}
+	c.LogTokens(t.symbols, 0)
 	return t, e.Close()
 }
-
-// LogSpeech notes what was spoken.
-func LogSpeech(c *server.Call, t *speechTally) {
-	c.LogTokens(t.symbols, 0)
-}
-
-// The tempo clients may ask for.
-const MinSpeed, MaxSpeed = 0.5, 2.0
 
 // CheckText refuses what nobody can speak.
 func CheckText(a *server.API, v body.Value, text string) {

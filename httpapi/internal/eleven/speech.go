@@ -184,7 +184,7 @@ func (a api) timedSpeech(c *server.Call, o *body.Object) error {
 	defer file.Close()
 	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
 	at := 0.0
-	t, err := audio.Encode(ctx, a.API, c.Lease, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
+	_, err = audio.Encode(ctx, a.API, c, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)
 		out.Alignment.join(written)
 		out.Normalized.join(said)
@@ -193,7 +193,6 @@ func (a api) timedSpeech(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
-	audio.LogSpeech(c, t)
 	return a.writeTimed(c, &out, file)
 }
 
