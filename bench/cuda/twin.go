@@ -411,7 +411,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		return err
 	}
 	defer cache.Close()
-	e, err := b.Compile(p)
+	e, err := b.Compile(ctx, p, graph.Watch{})
 	if err != nil {
 		return err
 	}

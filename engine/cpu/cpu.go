@@ -90,8 +90,15 @@ type exec struct {
 	n  [2]int // rows by graph.Lead
 }
 
-// Compile implements graph.Backend.
-func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
+// Memory implements graph.Backend.
+func (b *Backend) Memory() int64 { return Available() }
+
+// Compile implements graph.Backend. Weights stay where they are, and no device can be
+// lost.
+func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) (graph.Exec, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32), encodes: p.Encodes()}
 	for i := range p.Values {
 		if p.Values[i].Input == "features" {

@@ -65,7 +65,7 @@ func tiny(t testing.TB, b *Backend, typ quant.Type, rows, want int) graph.Exec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Compile(p)
+	e, err := b.Compile(t.Context(), p, graph.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestBidirectional(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Compile(p)
+	e, err := b.Compile(t.Context(), p, graph.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"quern/engine/graph"
@@ -10,12 +11,13 @@ import (
 
 // An exec is a Program in parts: the processor's, if any, and then one a device.
 type exec struct {
-	b    *Backend
-	p    *graph.Program
-	age  int
-	n    int // layers
-	host graph.Exec
-	over []int // values the processor hands over
+	b     *Backend
+	p     *graph.Program
+	age   int
+	n     int // layers
+	watch graph.Watch
+	host  graph.Exec
+	over  []int // values the processor hands over
 
 	parts   []*part
 	results [][]float32
@@ -30,7 +32,7 @@ type limits struct {
 }
 
 // newExec cuts the Program up. Nothing is on the devices yet.
-func (b *Backend) newExec(p *graph.Program) (*exec, error) {
+func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) {
 	e := &exec{b: b, p: p, n: layers(p), results: make([][]float32, len(p.Results))}
 	e.limits = limitsOf(p)
 	e.uses = make([]int, len(p.Values))
@@ -62,7 +64,7 @@ func (b *Backend) newExec(p *graph.Program) (*exec, error) {
 	at, over := 0, []int(nil)
 	if host.to > 0 {
 		var err error
-		if e.host, err = b.o.Host.Compile(before(p, list[0])); err != nil {
+		if e.host, err = b.o.Host.Compile(ctx, before(p, list[0]), graph.Watch{}); err != nil {
 			return nil, err
 		}
 		at, over, e.over = list[0].at, list[0].over, list[0].over
@@ -215,6 +217,9 @@ func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []i
 		return nil
 	})
 	if err != nil {
+		if e.watch.Lost != nil && errors.Is(err, graph.ErrLost) {
+			e.watch.Lost(err)
+		}
 		return nil, err
 	}
 	copy(e.results, handed)

@@ -21,7 +21,7 @@ func layers(p *graph.Program) int {
 // hostLayers is how many of n layers, from the first on, run on the processor.
 // They come first because what they need from outside is tokens.
 func (b *Backend) hostLayers(n int) int {
-	if b.o.Host == nil || b.o.Layers < 0 {
+	if b.o.Layers < 0 {
 		return 0
 	}
 	return max(0, n-b.o.Layers)

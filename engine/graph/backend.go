@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // A Batch is the input of one step: one row per token, from one or more
@@ -34,14 +35,35 @@ type Batch struct {
 // Rows returns the number of rows.
 func (b *Batch) Rows() int { return len(b.Positions) }
 
-// A Backend runs Programs on one device.
+// A Backend runs Programs on one device, and has the processor beside it. It is safe
+// for concurrent use. Package graphtest holds one against what is said here.
 type Backend interface {
-	// Compile prepares p. Weights are placed once, by identity, however many
-	// Programs use them.
-	Compile(p *Program) (Exec, error)
+	// Compile prepares p, and gives up with ctx's error when ctx ends before. Weights
+	// are placed once, by identity, however many Programs use them. w is told of the
+	// Exec's fortunes.
+	Compile(ctx context.Context, p *Program, w Watch) (Exec, error)
 	// NewCache reserves a KV cache. Its memory is counted at once.
 	NewCache(CacheSpec) (Cache, error)
+	// Do calls f with the processor's workers when nobody else uses them, unless ctx
+	// has ended. f calls yield between its steps, which lets others in that have
+	// waited long enough.
+	Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
+	// Memory is how many bytes models may take where nobody says so: what is free on
+	// the device, and of the machine's where that runs a part of each model.
+	Memory() int64
+	// ReadBandwidth measures how many bytes of data the device reads in a second: the
+	// ceiling of decoding where data is a model's weights. 0 is not known.
+	ReadBandwidth(data [][]byte) float64
 	io.Closer
+}
+
+// A Watch is told what becomes of an Exec. Fields may be nil.
+type Watch struct {
+	// Placed is told during Compile how many bytes of weights have gone to the
+	// device. It is not called where weights stay where they are.
+	Placed func(done, total int64)
+	// Lost is told before Run returns an error that wraps ErrLost.
+	Lost func(error)
 }
 
 // ErrLost is wrapped by errors of Execs and Caches whose device has failed: they are
