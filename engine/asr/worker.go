@@ -3,6 +3,7 @@ package asr
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"quern/engine/graph"
@@ -51,7 +52,7 @@ type worker struct {
 
 	jobs   []*job // only run looks at it
 	batch  graph.Batch
-	logits [][]float32
+	logits [][]float32 // by wanted row
 }
 
 type job struct {
@@ -64,6 +65,7 @@ type job struct {
 
 func startWorker(e graph.Exec, c graph.Cache, most int) *worker {
 	w := &worker{exec: e, cache: c, most: most, done: make(chan struct{})}
+	w.batch.Take = func(want int, r graph.Row) { w.logits[want] = r.Logits }
 	w.wake = sync.NewCond(&w.mu)
 	go w.run()
 	return w
@@ -159,24 +161,18 @@ func (w *worker) step() {
 		ctx = live[0].ctx
 	}
 	w.assemble(live[:n])
-	out, err := w.exec.Run(ctx, &w.batch, w.cache)
+	w.logits = slices.Grow(w.logits[:0], want)[:want]
+	_, err := w.exec.Run(ctx, &w.batch, w.cache)
 	w.jobs = append(w.jobs, live[n:]...)
-	width := 0
-	if err == nil && want > 0 {
-		width = len(out[0]) / want
-	}
 	at := 0
 	for _, j := range live[:n] {
 		if err != nil {
 			j.end(err)
 			continue
 		}
-		w.logits = w.logits[:0]
-		for range wanted(j.rows) {
-			w.logits = append(w.logits, out[0][at*width:(at+1)*width])
-			at++
-		}
-		j.task.take(w.logits)
+		from := at
+		at += wanted(j.rows)
+		j.task.take(w.logits[from:at])
 		j.rows = j.task.rows()
 		w.jobs = append(w.jobs, j)
 	}
@@ -195,6 +191,7 @@ func wanted(rows []row) int {
 func (w *worker) assemble(jobs []*job) {
 	b := &w.batch
 	*b = graph.Batch{
+		Take:   b.Take,
 		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0], Want: b.Want[:0],
 		Tables: b.Tables[:0], Memory: b.Memory[:0],
 	}

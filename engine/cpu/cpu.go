@@ -67,7 +67,7 @@ type exec struct {
 	steps   []func()
 	results [][]float32
 	acts    acts
-	read    threads.Region // of Batch.Read
+	taken   threads.Region // of Batch.Take
 	tables  []*ropeTable
 	vectors map[*weights.Tensor][]float32
 	vocab   int     // tokens are below it; 0 when the Program embeds none
@@ -105,9 +105,9 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) 
 			e.features = p.Values[i].Width()
 		}
 	}
-	e.read.F = func(_, want int) {
-		w := e.width(p.Results[0])
-		e.in.Read(want, e.results[0][want*w:(want+1)*w])
+	e.taken.F = func(_, want int) {
+		logits, w := e.floats(p.Results[0]), e.width(p.Results[0])
+		e.in.Take(want, graph.Row{Logits: logits[want*w : (want+1)*w]})
 	}
 	for _, n := range p.Buffers {
 		e.buffers = append(e.buffers, make([]float32, n))
@@ -168,13 +168,14 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	for i, v := range e.p.Results {
 		e.results[i] = e.floats(v)
 	}
-	if in.Read != nil && len(e.results) > 0 && e.p.Values[e.p.Results[0]].Lead == graph.PerWant {
+	if in.Take != nil {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		// In the same turn: others would have the processors idle, or in their way.
 		e.b.turn.yield(start)
-		e.b.pool.Run(len(in.Want), &e.read)
+		e.b.pool.Run(len(in.Want), &e.taken)
+		e.results[0] = nil
 	}
 	return e.results, nil
 }
@@ -186,6 +187,9 @@ func (e *exec) check(in *graph.Batch) error {
 		len(in.Tokens) != rows && (in.Tokens != nil || e.vocab > 0) {
 		return fmt.Errorf("cpu: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
 			len(in.Tokens), rows, len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
+	}
+	if err := e.p.CheckTake(in); err != nil {
+		return err
 	}
 	if len(in.Features) != rows*e.features {
 		return fmt.Errorf("cpu: %d features for %d rows of %d", len(in.Features), rows, e.features)

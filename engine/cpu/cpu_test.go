@@ -211,8 +211,8 @@ func TestRunAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Rows are read in Run, each once, on the pool, and not of a run that ends early.
-func TestRunReads(t *testing.T) {
+// Rows are taken in Run, each once, on the pool, and not of a run that ends early.
+func TestRunGives(t *testing.T) {
 	for _, threads := range []int{1, 2, 4} {
 		b := Open(threads)
 		defer b.Close()
@@ -226,9 +226,9 @@ func TestRunReads(t *testing.T) {
 		var calls [3]atomic.Int32
 		got := make([]float32, len(want))
 		width := len(want) / 3
-		in.Read = func(i int, row []float32) {
+		in.Take = func(i int, row graph.Row) {
 			calls[i].Add(1)
-			copy(got[i*width:(i+1)*width], row)
+			copy(got[i*width:(i+1)*width], row.Logits)
 		}
 		run := func() {
 			if _, err := e.Run(context.Background(), in, c); err != nil {
@@ -238,17 +238,17 @@ func TestRunReads(t *testing.T) {
 		run()
 		for i := range calls {
 			if n := calls[i].Load(); n != 1 {
-				t.Errorf("%d threads: row %d was read %d times", threads, i, n)
+				t.Errorf("%d threads: row %d was taken %d times", threads, i, n)
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%d threads: read %v, want %v", threads, got, want)
+			t.Errorf("%d threads: took %v, want %v", threads, got, want)
 		}
 		if n := testing.AllocsPerRun(50, run); n != 0 {
-			t.Errorf("%d threads: a run that is read allocates %v times", threads, n)
+			t.Errorf("%d threads: a run whose rows are taken allocates %v times", threads, n)
 		}
 		in.Want = nil
-		in.Read = func(int, []float32) { t.Error("read without a wanted row") }
+		in.Take = func(int, graph.Row) { t.Error("taken without a wanted row") }
 		run()
 		in.Want = []int32{1}
 		ctx, cancel := context.WithCancel(context.Background())

@@ -21,6 +21,9 @@ type exec struct {
 
 	parts   []*part
 	results [][]float32
+	rows    []graph.Row // for Batch.Take
+	handout graph.Handout
+	below   graph.Batch // what the processor's part is given
 	limits  limits
 	uses    []int // of each value, by steps and as results
 }
@@ -167,17 +170,9 @@ func (e *exec) Close() (err error) {
 	return err
 }
 
-// Run implements graph.Exec. It returns early between two parts only.
+// Run implements graph.Exec. It returns early between two parts only. The last part
+// ranks logits where Batch.Take has enough in that.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
-	return e.run(ctx, in, kv, nil)
-}
-
-// run runs a batch; the last part ranks logits, top of each row where that is
-// above 0.
-func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, error) {
-	if top != nil && len(top) != len(in.Want) {
-		panic(fmt.Sprintf("cuda: %d rows to rank of %d", len(top), len(in.Want)))
-	}
 	var c *cache
 	if kv != nil {
 		c = kv.(*cache)
@@ -188,15 +183,17 @@ func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []i
 	var handed [][]float32
 	if e.host != nil {
 		var err error
-		if handed, err = e.host.Run(ctx, in, c.host); err != nil {
+		e.below = *in
+		e.below.Take, e.below.Top = nil, nil
+		if handed, err = e.host.Run(ctx, &e.below, c.host); err != nil {
 			return nil, err
 		}
 	}
 	err := e.b.do(func() error {
 		for i, p := range e.parts {
-			var rank []int
-			if i == len(e.parts)-1 {
-				rank = top
+			var top []int
+			if i == len(e.parts)-1 && in.Take != nil {
+				top = in.Top
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -210,7 +207,7 @@ func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []i
 				}
 			}
 			var err error
-			if handed, err = p.runBatch(in, c, handed, rank); err != nil {
+			if handed, err = p.runBatch(in, c, handed, top); err != nil {
 				return err
 			}
 		}
@@ -223,6 +220,12 @@ func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []i
 		return nil, err
 	}
 	copy(e.results, handed)
+	if in.Take != nil {
+		// Without the device, which others may use meanwhile.
+		e.rows = e.parts[len(e.parts)-1].appendRows(e.rows[:0], in, handed[0])
+		e.handout.Give(in.Take, e.rows)
+		e.results[0] = nil
+	}
 	return e.results, nil
 }
 
@@ -233,6 +236,9 @@ func (e *exec) check(in *graph.Batch, c *cache) error {
 	if rows == 0 || rows > e.p.Rows || len(in.Seq) != rows || len(in.Want) > e.p.Want || len(in.Tokens) != rows || in.Features != nil || in.Memory != nil {
 		return fmt.Errorf("cuda: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
 			len(in.Tokens), rows, len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
+	}
+	if err := e.p.CheckTake(in); err != nil {
+		return err
 	}
 	for i, id := range in.Tokens {
 		if id < 0 || e.limits.vocab > 0 && int(id) >= e.limits.vocab {

@@ -18,12 +18,17 @@ type Batch struct {
 	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
 	Want      []int32   // rows whose results are read, ascending
 
-	// Read, if set, is for Programs whose result 0 has the wanted rows. An Exec that
-	// has threads calls it from them before Run returns, once for each index into
-	// Want, with that row of the result, which Read may change; several calls may
-	// run at a time. Whoever sets it deals with the rows it was not called for. It
-	// does not panic.
-	Read func(want int, row []float32)
+	// Take is how a step's logits reach whoever draws from them. Where it is set,
+	// result 0 of the Program is the logits of the wanted rows, and Run calls Take
+	// once for each index into Want before it returns, several calls at a time from
+	// whatever threads it has. Take may change the row, which is valid until the next
+	// Run. It does not panic.
+	Take func(want int, r Row)
+	// Top says of each wanted row how many of its largest logits Take has enough in,
+	// 0: it wants all. A row has at least as many, or simply all: then a whole
+	// vocabulary need not leave the device for one token to be drawn. nil: all of
+	// every row. What else concerns single rows of Take goes here.
+	Top []int
 
 	// Of encoders: (rows, width) numbers. Tokens may be nil then.
 	Features []float32
@@ -75,6 +80,7 @@ type Exec interface {
 	// Run computes the Program's results for in, which has at most
 	// Program.Rows rows and Program.Want wanted rows. Result i is row-major,
 	// (rows or len(in.Want), width of result i); it is valid until the next Run.
+	// Result 0 is nil where in.Take has got it.
 	//
 	// Attention writes keys and values of the batch's rows to kv and reads the
 	// earlier ones through in.Tables. Run returns early, with ctx's error, when

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,31 +48,56 @@ type fakeExec struct {
 	logits []float32
 	fail   func(in *graph.Batch) error // may panic; nil: all is well
 	steps  int
-	reads  int // of three wanted rows, how many it calls Batch.Read for
+
+	together int // of three wanted rows, how many are taken by goroutines of their own
+	most     int // that it ranks, as a device does
+	ranked   int // rows
+	whole    int // rows asked for whole
+	kept     int // of the last rows of a step, how many it forgets to give
 }
 
 func (e *fakeExec) Close() error { return nil }
 
 func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
-	out, err := e.compute(in, kv)
-	if err == nil {
-		e.read(in, func(int) bool { return true })
+	if err := e.compute(in, kv); err != nil {
+		return nil, err
 	}
-	return out, err
-}
-
-// read calls Batch.Read for some of the wanted rows that may be read, in parallel.
-func (e *fakeExec) read(in *graph.Batch, may func(want int) bool) {
 	var wg sync.WaitGroup
-	for i := range in.Want {
-		if (i+e.steps)%3 < e.reads && may(i) {
-			wg.Go(func() { in.Read(i, e.logits[i*fakeVocab:(i+1)*fakeVocab]) })
+	for i := range len(in.Want) - e.kept {
+		row := e.row(i, in.Top[i])
+		if (i+e.steps)%3 < e.together {
+			wg.Go(func() { in.Take(i, row) })
+		} else {
+			in.Take(i, row)
 		}
 	}
 	wg.Wait()
+	return [][]float32{nil}, nil
 }
 
-func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+// row gives a wanted row, of which n logits are enough.
+func (e *fakeExec) row(i, n int) graph.Row {
+	logits := e.logits[i*fakeVocab : (i+1)*fakeVocab]
+	if n == 0 {
+		e.whole++
+	}
+	if n == 0 || n > e.most || n >= fakeVocab {
+		return graph.Row{Logits: logits}
+	}
+	e.ranked++
+	r := graph.Row{IDs: make([]int32, fakeVocab)}
+	for k := range r.IDs {
+		r.IDs[k] = int32(k)
+	}
+	slices.SortFunc(r.IDs, func(a, b int32) int { return cmp.Or(cmp.Compare(logits[b], logits[a]), cmp.Compare(a, b)) })
+	r.IDs = r.IDs[:min(n+i%3, fakeVocab)]
+	for _, id := range r.IDs {
+		r.Logits = append(r.Logits, logits[id])
+	}
+	return r
+}
+
+func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 	if err := e.check(in); err != nil {
 		panic(err) // the run is then not what was asked for, and tests notice
 	}
@@ -83,7 +109,7 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error)
 	e.steps++
 	if e.fail != nil {
 		if err := e.fail(in); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	e.logits = e.logits[:0]
@@ -92,13 +118,13 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error)
 		for p := int32(0); p <= in.Positions[r]; p++ {
 			at := slot(c, in, int(r), p)
 			if c.places[at] != p {
-				return nil, fmt.Errorf("position %d reads what position %d wrote", p, c.places[at])
+				return fmt.Errorf("position %d reads what position %d wrote", p, c.places[at])
 			}
 			h = step(h, c.tokens[at])
 		}
 		e.logits = appendLogits(e.logits, h)
 	}
-	return [][]float32{e.logits}, nil
+	return nil
 }
 
 func slot(c *fakeCache, in *graph.Batch, row int, position int32) int {

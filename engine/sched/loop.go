@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"quern/engine/sample"
@@ -271,8 +272,8 @@ func (s *Scheduler) leave(q *sequence) {
 func (s *Scheduler) assemble() bool {
 	in := &s.batch
 	in.Tokens, in.Positions, in.Seq = in.Tokens[:0], in.Positions[:0], in.Seq[:0]
-	in.Tables, in.Want = in.Tables[:0], in.Want[:0]
-	s.steps, s.tops = s.steps[:0], s.tops[:0]
+	in.Tables, in.Want, in.Top = in.Tables[:0], in.Want[:0], in.Top[:0]
+	s.steps = s.steps[:0]
 	s.draws.reset()
 	for i, n := range s.rows {
 		if n == 0 {
@@ -287,7 +288,7 @@ func (s *Scheduler) assemble() bool {
 					next = q.tokens[q.computed+k+1]
 				}
 				in.Want = append(in.Want, int32(len(in.Tokens)))
-				s.tops = append(s.tops, s.top(q, next == token.None))
+				in.Top = append(in.Top, s.top(q, next == token.None))
 				s.draws.plan(q, next)
 			}
 			in.Tokens = append(in.Tokens, q.tokens[q.computed+k])
@@ -308,8 +309,7 @@ func (s *Scheduler) step(ctx context.Context) {
 			p.q.started = s.now
 		}
 	}
-	logits, err := s.run(ctx)
-	if err != nil {
+	if err := s.run(ctx); err != nil {
 		if ctx.Err() != nil {
 			return // shutdown does the rest
 		}
@@ -321,7 +321,6 @@ func (s *Scheduler) step(ctx context.Context) {
 		}
 		return
 	}
-	s.readRest(logits)
 	s.stats.steps.Add(1)
 	s.now = time.Now()
 	at := 0
@@ -334,26 +333,21 @@ func (s *Scheduler) step(ctx context.Context) {
 	}
 }
 
-// run calls the engine and returns the logits.
-func (s *Scheduler) run(ctx context.Context) (logits []float32, err error) {
+// run has the engine compute the batch, and meanwhile draws.
+func (s *Scheduler) run(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("engine panicked", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("sched: the engine panicked: %v", p)
 		}
 	}()
-	results, err := s.call(ctx)
-	if err != nil {
-		return nil, err
+	if _, err := s.o.Exec.Run(ctx, &s.batch, s.o.Cache); err != nil {
+		return err
 	}
-	n := len(s.batch.Want)
-	if n == 0 {
-		return nil, nil
+	if i := slices.Index(s.draws.done, false); i >= 0 {
+		return fmt.Errorf("sched: the engine gave no logits of wanted row %d of %d", i, len(s.draws.done))
 	}
-	if len(results) == 0 || len(results[0]) == 0 || len(results[0])%n != 0 {
-		return nil, fmt.Errorf("sched: the engine's results are not logits of %d rows", n)
-	}
-	return results[0], nil
+	return nil
 }
 
 // advance notes that n more rows of q are computed, and what was drawn from those
@@ -380,7 +374,7 @@ func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 		return
 	}
 	if q.done {
-		s.take(q, &drawn[0])
+		s.follow(q, &drawn[0])
 		return
 	}
 	s.promptDone(q)
@@ -399,7 +393,7 @@ func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 		if f.state == ended {
 			return // drawing failed and ended them all
 		}
-		s.take(f, &drawn[i])
+		s.follow(f, &drawn[i])
 	}
 }
 
@@ -465,8 +459,8 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	return true
 }
 
-// take has q go on by the token that was drawn for it.
-func (s *Scheduler) take(q *sequence, d *draw) {
+// follow has q go on by the token that was drawn for it.
+func (s *Scheduler) follow(q *sequence, d *draw) {
 	q.sampler = d.sampler
 	if d.panic != nil {
 		s.log.ErrorContext(q.ctx, "sampler panicked", "panic", d.panic, "stack", d.stack)

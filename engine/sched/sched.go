@@ -58,7 +58,7 @@ func (e *TooLongError) Unwrap() error { return ErrTooLong }
 
 // Options configure a Scheduler. Exec, Cache, Blocks and BlockSize are needed.
 type Options struct {
-	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller. A graph.Ranker is used as one
+	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller
 	Cache graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
 
 	Blocks    int
@@ -114,11 +114,6 @@ type Scheduler struct {
 	scratch []*sequence
 	draws   draws
 	toolbox toolbox
-	rest    rest
-
-	ranker   graph.Ranker    // Exec, if it is one
-	tops     []int           // of the wanted rows, what RunRanked takes
-	rankings []graph.Ranking // of the last step, nil if it made none
 }
 
 // A stepped is a sequence's part of one step.
@@ -183,12 +178,7 @@ func New(o Options) (*Scheduler, error) {
 		running: make([]*sequence, 0, o.Slots),
 	}
 	s.box.spare = o.Slots
-	s.ranker, _ = o.Exec.(graph.Ranker)
-	s.batch.Read = s.read
-	s.rest.help = func() {
-		defer s.rest.wg.Done()
-		s.work()
-	}
+	s.batch.Take = s.take
 	return s, nil
 }
 
