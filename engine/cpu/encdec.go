@@ -114,27 +114,6 @@ func (e *exec) store(op graph.Store, s graph.Step) {
 	})
 }
 
-// checkMemory keeps a wrong batch from reading outside the cache.
-func (e *exec) checkMemory(in *graph.Batch) error {
-	if e.memory == 0 {
-		return nil
-	}
-	if e.kv == nil || len(in.Memory) != len(in.Tables) {
-		return fmt.Errorf("cpu: %d memories for %d sequences", len(in.Memory), len(in.Tables))
-	}
-	for s, m := range in.Memory {
-		if len(m)*e.kv.BlockSize < e.memory {
-			return fmt.Errorf("cpu: sequence %d attends to %d blocks of %d; the program wants %d tokens", s, len(m), e.kv.BlockSize, e.memory)
-		}
-		for _, b := range m {
-			if b < 0 || int(b) >= e.kv.Blocks {
-				return fmt.Errorf("cpu: block %d of %d", b, e.kv.Blocks)
-			}
-		}
-	}
-	return nil
-}
-
 // denseAttention attends over the whole batch. Layers take turns with what keys
 // and values are packed into.
 func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) {
@@ -158,14 +137,12 @@ func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) {
 // crossAttention attends to whole memories. Rows of one memory, the beams of a
 // window or the tokens of its prompt, read it together.
 func (e *exec) crossAttention(op graph.CrossAttention, s graph.Step) {
-	e.memory = max(e.memory, op.Tokens)
 	e.batchAttention(op.Heads, op.Heads, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row int) attention.Query {
 		return attention.Query{Table: e.in.Memory[e.in.Seq[row]], End: op.Tokens}
 	})
 }
 
 func (e *exec) crossScores(op graph.CrossScores, s graph.Step) {
-	e.memory = max(e.memory, op.Tokens)
 	q, n := s.In[0], op.HeadDim
 	region := &threads.Region{F: func(_, c int) {
 		r, h := c/len(op.Of), op.Of[c%len(op.Of)]

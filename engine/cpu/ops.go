@@ -138,13 +138,7 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 	if !ok {
 		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", width, w.Name, w.Type)
 	}
-	limit, positions := &e.vocab, e.p.Values[s.In[0]].Input == "positions"
-	if positions {
-		limit = &e.places
-	}
-	if *limit == 0 || w.Shape[0] < *limit {
-		*limit = w.Shape[0]
-	}
+	positions := e.p.Values[s.In[0]].Input == "positions"
 	decode := w.Type.Layout().Decode
 	e.byRow(s.Out, func(r0, r1 int) {
 		dst, ids := e.floats(s.Out), e.in.Tokens

@@ -195,7 +195,7 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, w graph.Watch) 
 		b.log.Info("a part of the model runs on the CPU", "why", err)
 		return b.compileHost(ctx, p)
 	}
-	if b.hostLayers(layers(p)) == layers(p) && layers(p) > 0 {
+	if n := p.Limits().Layers; n > 0 && b.hostLayers(n) == n {
 		return b.compileHost(ctx, p)
 	}
 	e, err := b.newExec(ctx, p)

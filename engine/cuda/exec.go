@@ -14,7 +14,6 @@ type exec struct {
 	b     *Backend
 	p     *graph.Program
 	age   int
-	n     int // layers
 	watch graph.Watch
 	host  graph.Exec
 	over  []int // values the processor hands over
@@ -24,20 +23,13 @@ type exec struct {
 	rows    []graph.Row // for Batch.Take
 	handout graph.Handout
 	below   graph.Batch // what the processor's part is given
-	limits  limits
+	limits  graph.Limits
 	uses    []int // of each value, by steps and as results
-}
-
-// limits are what check holds a batch against.
-type limits struct {
-	vocab, places int  // tokens and positions are below; 0 when nothing is embedded
-	ahead         bool // rows look ahead: a sequence is whole
 }
 
 // newExec cuts the Program up. Nothing is on the devices yet.
 func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) {
-	e := &exec{b: b, p: p, n: layers(p), results: make([][]float32, len(p.Results))}
-	e.limits = limitsOf(p)
+	e := &exec{b: b, p: p, limits: p.Limits(), results: make([][]float32, len(p.Results))}
 	e.uses = make([]int, len(p.Values))
 	for _, v := range p.Results {
 		e.uses[v]++
@@ -47,7 +39,7 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 			e.uses[v]++
 		}
 	}
-	host, dev := b.spans(e.n)
+	host, dev := b.spans(e.limits.Layers)
 	// The first part with steps takes what stands before its first layer.
 	var starts []int
 	var owners []int // device of each part
@@ -55,7 +47,7 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 		starts = append(starts, host.to)
 	}
 	for i, l := range dev {
-		if l.from == l.to && e.n > 0 || e.n == 0 && i > 0 {
+		if l.from == l.to && e.limits.Layers > 0 || e.limits.Layers == 0 && i > 0 {
 			continue
 		}
 		if len(owners) > 0 {
@@ -85,25 +77,6 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 		at, over = next.at, next.over
 	}
 	return e, nil
-}
-
-func limitsOf(p *graph.Program) limits {
-	var l limits
-	for _, s := range p.Steps {
-		switch o := s.Op.(type) {
-		case graph.Embed:
-			limit := &l.vocab
-			if p.Values[s.In[0]].Input == "positions" {
-				limit = &l.places
-			}
-			if *limit == 0 || o.Weight.Shape[0] < *limit {
-				*limit = o.Weight.Shape[0]
-			}
-		case graph.Attention:
-			l.ahead = l.ahead || o.Bidirectional
-		}
-	}
-	return l
 }
 
 // place uploads weights and reserves buffers, after a look at whether they fit.
@@ -174,10 +147,13 @@ func (e *exec) Close() (err error) {
 // ranks logits where Batch.Take has enough in that.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
 	var c *cache
+	var spec *graph.CacheSpec
 	if kv != nil {
-		c = kv.(*cache)
+		if c = kv.(*cache); c.all == nil {
+			spec = &c.spec
+		}
 	}
-	if err := e.check(in, c); err != nil {
+	if err := e.limits.Check(in, spec); err != nil {
 		return nil, err
 	}
 	var handed [][]float32
@@ -227,55 +203,4 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 		e.results[0] = nil
 	}
 	return e.results, nil
-}
-
-// check keeps a wrong batch from reaching a device, which would read outside
-// the cache and fail for good.
-func (e *exec) check(in *graph.Batch, c *cache) error {
-	rows := in.Rows()
-	if rows == 0 || rows > e.p.Rows || len(in.Seq) != rows || len(in.Want) > e.p.Want || len(in.Tokens) != rows || in.Features != nil || in.Memory != nil {
-		return fmt.Errorf("cuda: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
-			len(in.Tokens), rows, len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
-	}
-	if err := e.p.CheckTake(in); err != nil {
-		return err
-	}
-	for i, id := range in.Tokens {
-		if id < 0 || e.limits.vocab > 0 && int(id) >= e.limits.vocab {
-			return fmt.Errorf("cuda: row %d is token %d of a vocabulary of %d", i, id, e.limits.vocab)
-		}
-	}
-	for i, pos := range in.Positions {
-		if pos < 0 || e.limits.places > 0 && int(pos) >= e.limits.places {
-			return fmt.Errorf("cuda: row %d is at position %d; the model has %d", i, pos, e.limits.places)
-		}
-		if e.limits.ahead && pos > 0 && (i == 0 || in.Seq[i-1] != in.Seq[i] || in.Positions[i-1] != pos-1) {
-			return fmt.Errorf("cuda: row %d is at position %d of sequence %d without the position before it", i, pos, in.Seq[i])
-		}
-	}
-	for _, w := range in.Want {
-		if w < 0 || int(w) >= rows {
-			return fmt.Errorf("cuda: row %d wanted of %d", w, rows)
-		}
-	}
-	if e.n == 0 {
-		return nil
-	}
-	if c == nil || c.all != nil || c.spec.Layers < e.n {
-		return fmt.Errorf("cuda: a program of %d layers without their cache", e.n)
-	}
-	for i, pos := range in.Positions {
-		s := in.Seq[i]
-		if s < 0 || int(s) >= len(in.Tables) || int(pos)/c.spec.BlockSize >= len(in.Tables[s]) {
-			return fmt.Errorf("cuda: row %d is at position %d of sequence %d, which has no block there", i, pos, s)
-		}
-	}
-	for _, table := range in.Tables {
-		for _, b := range table {
-			if b < 0 || int(b) >= c.spec.Blocks {
-				return fmt.Errorf("cuda: block %d of %d", b, c.spec.Blocks)
-			}
-		}
-	}
-	return nil
 }

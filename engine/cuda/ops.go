@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,9 @@ import (
 
 // supported returns an error when a Program has an op without kernels.
 func supported(p *graph.Program) error {
+	if p.Encodes() {
+		return errors.New("cuda: no kernel takes features")
+	}
 	for _, s := range p.Steps {
 		switch o := s.Op.(type) {
 		case graph.Embed, graph.Take, graph.RMSNorm, graph.LayerNorm, graph.Linear, graph.Bias, graph.Add, graph.Scale,

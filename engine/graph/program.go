@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -47,17 +46,6 @@ func (p *Program) Encodes() bool {
 		}
 	}
 	return false
-}
-
-// CheckTake says what is wrong with what a batch wants to be given.
-func (p *Program) CheckTake(in *Batch) error {
-	switch {
-	case in.Take != nil && (len(p.Results) == 0 || p.Values[p.Results[0]].Lead != PerWant):
-		return errors.New("graph: rows are to be taken of a program whose first result has none for each wanted row")
-	case in.Top != nil && len(in.Top) != len(in.Want):
-		return fmt.Errorf("graph: the largest logits of %d rows, of which %d are wanted", len(in.Top), len(in.Want))
-	}
-	return nil
 }
 
 // A Step applies Op to the values In and writes value Out. Out never shares a
