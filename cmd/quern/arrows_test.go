@@ -54,6 +54,7 @@ var arrows = []struct {
 
 	{"engine/hub", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
 	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
+	{"engine/graph/graphtest", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/model", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant"}},
 	{"engine/cpu", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
