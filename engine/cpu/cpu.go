@@ -106,7 +106,7 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) 
 		e.buffers = append(e.buffers, make([]float32, n))
 	}
 	for _, s := range p.Steps {
-		if err := e.lower(s); err != nil {
+		if err := e.bind(s); err != nil {
 			return nil, err
 		}
 	}
