@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"reflect"
 	"testing"
 
 	"quern/engine/cpu"
@@ -34,5 +35,21 @@ func TestBackend(t *testing.T) {
 				t.Errorf("not released: %v", live)
 			}
 		})
+	}
+}
+
+// What has a row is an op of package graph, and ops without one are of encoders and of
+// decoders beside them.
+func TestOps(t *testing.T) {
+	known, missing := 0, []string(nil)
+	for _, op := range graph.Ops() {
+		if _, ok := ops[reflect.TypeOf(op)]; ok {
+			known++
+		} else {
+			missing = append(missing, reflect.TypeOf(op).Name())
+		}
+	}
+	if known != len(ops) || len(missing) != 5 {
+		t.Errorf("%d rows, of which %d are of ops; no rows for %v", len(ops), known, missing)
 	}
 }
