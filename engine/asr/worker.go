@@ -190,22 +190,18 @@ func wanted(rows []row) int {
 
 func (w *worker) assemble(jobs []*job) {
 	b := &w.batch
-	*b = graph.Batch{
-		Take:   b.Take,
-		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0], Want: b.Want[:0],
-		Tables: b.Tables[:0], Memory: b.Memory[:0],
-	}
+	b.Reset()
 	for _, j := range jobs {
 		var last *sequence
 		for _, r := range j.rows {
 			if r.seq != last {
 				last = r.seq
-				b.Tables, b.Memory = append(b.Tables, r.seq.table), append(b.Memory, r.seq.memory)
+				b.Sequence(r.seq.table, r.seq.memory)
 			}
+			b.Row(r.id, int32(r.at))
 			if r.want {
-				b.Want = append(b.Want, int32(len(b.Tokens)))
+				b.WantRow(0)
 			}
-			b.Tokens, b.Positions, b.Seq = append(b.Tokens, r.id), append(b.Positions, int32(r.at)), append(b.Seq, int32(len(b.Tables)-1))
 		}
 	}
 }

@@ -295,9 +295,9 @@ func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 // audit checks every invariant of blocks, tables and lists.
 func (s *Scheduler) audit() error {
 	p := s.pool
-	refs := make([]int32, len(p.refs))
+	refs := make([]int32, s.o.Blocks)
 	for _, q := range s.running {
-		if q.state != running || q.computed >= len(q.tokens) || q.computed > len(q.table)*p.size {
+		if q.state != running || q.computed >= len(q.tokens) || q.computed > len(q.table)*s.o.BlockSize {
 			return fmt.Errorf("running sequence in state %d: %d of %d tokens in %d blocks", q.state, q.computed, len(q.tokens), len(q.table))
 		}
 		for _, b := range q.table {
@@ -327,76 +327,20 @@ func (s *Scheduler) audit() error {
 	if fresh != s.fresh || len(s.running) > s.o.Slots || !slices.IsSortedFunc(s.running, older) || !slices.IsSortedFunc(s.waiting, older) {
 		return fmt.Errorf("%d fresh, want %d; %d of %d slots; or out of order", s.fresh, fresh, len(s.running), s.o.Slots)
 	}
-	if !slices.Equal(refs, p.refs) {
-		return fmt.Errorf("references %v, tables have %v", p.refs, refs)
-	}
 	// A block that several tables hold must be complete for all of them.
 	for _, q := range s.running {
 		for k, b := range q.table {
-			if refs[b] > 1 && (k+1)*p.size > q.computed {
+			if refs[b] > 1 && (k+1)*s.o.BlockSize > q.computed {
 				return fmt.Errorf("block %d is shared and not computed", b)
 			}
 		}
 	}
-	where := make([]string, len(p.refs))
-	for b, n := range refs {
-		if n > 0 {
-			where[b] = "used"
-		}
-	}
-	for _, b := range p.free {
-		if where[b] != "" || p.prefix.has(b) {
-			return fmt.Errorf("block %d is free and %s, cached %v", b, where[b], p.prefix.has(b))
-		}
-		where[b] = "free"
-	}
-	end := int32(len(p.refs))
-	place := map[uint64]int{} // serial number → age
-	n := 0
-	for b := p.newer[end]; b != end; b = p.newer[b] {
-		if where[b] != "" || !p.prefix.has(b) || p.older[p.newer[b]] != b {
-			return fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], p.prefix.has(b))
-		}
-		where[b] = "idle"
-		n++
-		place[p.prefix.id[b]] = n
-	}
-	if n != p.idles || slices.Contains(where, "") {
-		return fmt.Errorf("%d idle blocks, want %d: %q", p.idles, n, where)
-	}
-	if got := p.used() + p.available(); got != s.o.Blocks {
-		return fmt.Errorf("%d blocks of %d", got, s.o.Blocks)
-	}
-	// A cached block's predecessor is used or will be evicted later, so no
-	// leaf is ever orphaned, and contents are what they are said to be.
-	owner := map[uint64]int32{}
-	for b := range end {
-		if p.prefix.has(b) {
-			owner[p.prefix.id[b]] = b
-		}
-	}
 	c := s.o.Cache.(*fakeCache)
-	for b := range end {
-		if !p.prefix.has(b) {
-			continue
+	return p.Audit(refs, func(b int32, depth int, tokens []int32) error {
+		at := int(b) * c.size
+		if !slices.Equal(c.tokens[at:][:c.size], tokens) || int(c.places[at]) != depth*c.size {
+			return fmt.Errorf("block %d, the %dth of its chain, is cached as %v and holds %v of position %d", b, depth, tokens, c.tokens[at:][:c.size], c.places[at])
 		}
-		if !slices.Equal(c.tokens[int(b)*c.size:][:c.size], p.prefix.of(b)) {
-			return fmt.Errorf("block %d is cached as %v and holds %v", b, p.prefix.of(b), c.tokens[int(b)*c.size:][:c.size])
-		}
-		depth := 0
-		for id := p.prefix.parent[b]; id != 0; depth++ {
-			up, ok := owner[id]
-			if !ok {
-				return fmt.Errorf("block %d outlived its predecessor", b)
-			}
-			if where[up] == "idle" && (where[b] != "idle" || place[id] < place[p.prefix.id[b]]) {
-				return fmt.Errorf("block %d would be evicted before its successor %d", up, b)
-			}
-			id = p.prefix.parent[up]
-		}
-		if got := c.places[int(b)*c.size]; int(got) != depth*c.size {
-			return fmt.Errorf("block %d, the %dth of its chain, holds position %d", b, depth, got)
-		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -87,7 +87,7 @@ func (s *Scheduler) publish() {
 	s.stats.waiting.Store(int64(len(s.waiting) + len(s.box.jobs)))
 	s.box.Unlock()
 	s.stats.running.Store(int64(len(s.running)))
-	s.stats.used.Store(int64(s.pool.used()))
+	s.stats.used.Store(int64(s.pool.Used()))
 }
 
 // reap ends what was cancelled or told to stop.
@@ -108,8 +108,7 @@ func (s *Scheduler) reap() {
 // assemble makes the batch of the planned rows. It says whether there are any.
 func (s *Scheduler) assemble() bool {
 	in := &s.batch
-	in.Tokens, in.Positions, in.Seq = in.Tokens[:0], in.Positions[:0], in.Seq[:0]
-	in.Tables, in.Want, in.Top = in.Tables[:0], in.Want[:0], in.Top[:0]
+	in.Reset()
 	s.steps = s.steps[:0]
 	s.draws.reset()
 	for i, n := range s.rows {
@@ -118,21 +117,18 @@ func (s *Scheduler) assemble() bool {
 		}
 		q, l := s.running[i], &s.loads[i]
 		wants := len(in.Want)
+		in.Sequence(q.table, nil)
 		for k := range n {
+			in.Row(q.tokens[q.computed+k], int32(q.computed+k))
 			if k >= l.from && k < l.to || l.last && k == l.rows-1 {
 				next := token.None
 				if k >= l.from && k < l.to {
 					next = q.tokens[q.computed+k+1]
 				}
-				in.Want = append(in.Want, int32(len(in.Tokens)))
-				in.Top = append(in.Top, s.top(q, next == token.None))
+				in.WantRow(s.top(q, next == token.None))
 				s.draws.plan(q, next)
 			}
-			in.Tokens = append(in.Tokens, q.tokens[q.computed+k])
-			in.Positions = append(in.Positions, int32(q.computed+k))
-			in.Seq = append(in.Seq, int32(len(in.Tables)))
 		}
-		in.Tables = append(in.Tables, q.table)
 		s.steps = append(s.steps, stepped{q, n, len(in.Want) - wants})
 	}
 	return len(s.steps) > 0

@@ -125,7 +125,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	}
 	e.together = int(seed / 2 % 4)
 	if rng.IntN(2) == 0 {
-		s.pool.prefix.mask = 1 // all but everything collides
+		s.pool.Collide() // all but everything collides
 	}
 	failure := errors.New("the device is on fire")
 	if rng.IntN(4) == 0 {

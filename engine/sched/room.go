@@ -39,15 +39,15 @@ func (s *Scheduler) admit() {
 // place gives q blocks for all its tokens, cached ones as far as there are any.
 func (s *Scheduler) place(q *sequence) bool {
 	s.extend(q)
-	need := s.pool.blocksFor(len(q.tokens)) - len(q.table)
-	spare := s.pool.available() - need
+	need := s.pool.BlocksFor(len(q.tokens)) - len(q.table)
+	spare := s.pool.Available() - need
 	// One more block for everybody keeps the next steps from undoing this.
 	if spare < 0 || len(s.running) > 0 && spare <= len(s.running) {
 		s.vacate(q)
 		return false
 	}
 	for range need {
-		b, _ := s.pool.alloc()
+		b, _ := s.pool.Alloc()
 		q.table = append(q.table, b)
 	}
 	return true
@@ -55,7 +55,7 @@ func (s *Scheduler) place(q *sequence) bool {
 
 // vacate takes all blocks from q.
 func (s *Scheduler) vacate(q *sequence) {
-	s.pool.releaseAll(q.table)
+	s.pool.ReleaseAll(q.table)
 	q.table = q.table[:0]
 	q.computed = 0
 	if !q.done {
@@ -63,58 +63,23 @@ func (s *Scheduler) vacate(q *sequence) {
 	}
 }
 
-// extend moves q on over blocks that others have computed. The last token is
-// always left, because its logits are needed.
+// extend moves q on over blocks that others have computed.
 func (s *Scheduler) extend(q *sequence) {
-	size := s.o.BlockSize
-	if !q.reads() || q.computed%size != 0 {
+	if !q.reads() {
 		return
 	}
-	for q.computed+size < len(q.tokens) {
-		k, parent := q.computed/size, none
-		if k > 0 {
-			if parent = q.table[k-1]; !s.pool.prefix.has(parent) {
-				return
-			}
-		}
-		b, ok := s.pool.prefix.lookup(parent, q.tokens[q.computed:q.computed+size])
-		if !ok {
-			return
-		}
-		s.pool.acquire(b)
-		if k < len(q.table) {
-			s.pool.release(q.table[k])
-			q.table[k] = b
-		} else {
-			q.table = append(q.table, b)
-		}
-		q.computed += size
-		if !q.done {
-			q.cached += size
-		}
+	before := q.computed
+	q.table, q.computed = s.pool.Extend(q.table, q.tokens, before)
+	if !q.done {
+		q.cached += q.computed - before
 	}
 }
 
 // keep makes the blocks findable that q has filled since it had from tokens
-// computed. Where another sequence was first, q changes to its block.
+// computed.
 func (s *Scheduler) keep(q *sequence, from int) {
-	size := s.o.BlockSize
-	if q.NoPromptCache {
-		return
-	}
-	for k := from / size; k < q.computed/size; k++ {
-		parent := none
-		if k > 0 {
-			if parent = q.table[k-1]; !s.pool.prefix.has(parent) {
-				return
-			}
-		}
-		b := s.pool.prefix.add(parent, q.table[k], q.tokens[k*size:(k+1)*size])
-		if b != q.table[k] {
-			s.pool.acquire(b)
-			s.pool.release(q.table[k])
-			q.table[k] = b
-		}
+	if !q.NoPromptCache {
+		s.pool.Keep(q.table, q.tokens, from, q.computed)
 	}
 }
 
@@ -128,8 +93,8 @@ func (s *Scheduler) grow() {
 		if q.full = q.stalled(); q.full {
 			continue
 		}
-		for q.state == running && len(q.table) < s.pool.blocksFor(len(q.tokens)) {
-			if b, ok := s.pool.alloc(); ok {
+		for q.state == running && len(q.table) < s.pool.BlocksFor(len(q.tokens)) {
+			if b, ok := s.pool.Alloc(); ok {
 				q.table = append(q.table, b)
 			} else if len(s.running) > 1 {
 				s.preempt(s.running[len(s.running)-1])
@@ -174,7 +139,7 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 		return false
 	}
 	if q.prompt > whole*s.o.BlockSize {
-		b, ok := s.pool.alloc()
+		b, ok := s.pool.Alloc()
 		if !ok {
 			return false
 		}
@@ -184,9 +149,7 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	} else {
 		f.table = append(f.table, q.table[:whole]...)
 	}
-	for _, b := range f.table[:whole] {
-		s.pool.acquire(b)
-	}
+	s.pool.AcquireAll(f.table[:whole])
 	f.computed = q.computed
 	return true
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"quern/engine/graph"
+	"quern/engine/kv"
 	"quern/engine/token"
 )
 
@@ -98,7 +99,7 @@ type Scheduler struct {
 	}
 
 	// All below belongs to the loop.
-	pool    *pool
+	pool    *kv.Pool
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted
@@ -174,7 +175,7 @@ func New(o Options) (*Scheduler, error) {
 		o:       o,
 		log:     o.Log,
 		wake:    make(chan struct{}, 1),
-		pool:    newPool(o.Blocks, o.BlockSize),
+		pool:    kv.NewPool(o.Blocks, o.BlockSize),
 		running: make([]*sequence, 0, o.Slots),
 	}
 	s.box.spare = o.Slots
@@ -249,7 +250,7 @@ func (s *Scheduler) newSequence(j *job, index int, prompt []token.ID) *sequence 
 	q := &sequence{job: j, index: index}
 	room := len(prompt) + min(j.Max, reserve)
 	q.tokens = append(make([]token.ID, 0, room), prompt...)
-	q.table = make([]int32, 0, s.pool.blocksFor(room))
+	q.table = make([]int32, 0, s.pool.BlocksFor(room))
 	if j.IgnoreEOS {
 		q.ban = j.EOG
 	}

@@ -29,8 +29,8 @@ func start(t testing.TB, s *Scheduler) (stop func()) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
 		}
-		if err := s.audit(); err != nil || s.pool.used() != 0 {
-			t.Errorf("%d blocks are still used: %v", s.pool.used(), err)
+		if err := s.audit(); err != nil || s.pool.Used() != 0 {
+			t.Errorf("%d blocks are still used: %v", s.pool.Used(), err)
 		}
 	})
 	t.Cleanup(stop)
@@ -452,12 +452,12 @@ func TestShared(t *testing.T) {
 		s.turn(t.Context())
 	}
 	// 7 whole blocks, and for each sequence a block with 2 prompt tokens and 2 more.
-	if got, want := s.pool.used(), 7+4; got != want {
+	if got, want := s.pool.Used(), 7+4; got != want {
 		t.Errorf("%d blocks are used, want %d", got, want)
 	}
 	st.Close()
 	s.turn(t.Context())
-	if got := s.pool.used(); got != 0 {
+	if got := s.pool.Used(); got != 0 {
 		t.Errorf("%d blocks are used after the end", got)
 	}
 }
