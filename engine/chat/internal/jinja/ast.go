@@ -3,12 +3,12 @@ package jinja
 // An expr is an expression. Eval it through run.eval, which counts steps and
 // depth.
 type expr interface {
-	eval(r *run, sc *scope) (Value, error)
+	eval(r *run, sc *scope) Value
 }
 
 // A stmt is a statement. It writes to r.out.
 type stmt interface {
-	exec(r *run, sc *scope) (flow, error)
+	exec(r *run, sc *scope) flow
 	at() int // line
 }
 
