@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 // An expr is an expression. Eval it through run.eval, which counts steps and
 // depth.
 type expr interface {
@@ -158,12 +160,7 @@ type macroDef struct {
 }
 
 func (d *macroDef) param(name string) bool {
-	for _, p := range d.params {
-		if p == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.params, name)
 }
 
 // flow says how a statement ended.

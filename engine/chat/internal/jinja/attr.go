@@ -4,9 +4,7 @@ import "strings"
 
 // attr is v.name: an attribute or method if v has one, else an element.
 func (r *run) attr(v Value, name string) Value {
-	if u, ok := v.(undefined); ok {
-		panic(u.err())
-	}
+	defined(v)
 	if a, ok := r.ownAttr(v, name); ok {
 		return a
 	}

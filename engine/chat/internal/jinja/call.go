@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 // args are the arguments of one call.
 type args struct {
 	pos     []Value
@@ -86,10 +88,8 @@ func (r *run) evalArgs(c *callArgs, sc *scope) args {
 }
 
 func (a args) keyword(name string) (Value, bool) {
-	for i, n := range a.names {
-		if n == name {
-			return a.named[i], true
-		}
+	if i := slices.Index(a.names, name); i >= 0 {
+		return a.named[i], true
 	}
 	return nil, false
 }
@@ -102,18 +102,15 @@ func (a args) bind(fn string, required int, params ...string) []Value {
 	}
 	vals := make([]Value, len(params))
 	copy(vals, a.pos)
-next:
 	for i, name := range a.names {
-		for j, p := range params {
-			if p == name {
-				if vals[j] != nil {
-					panic(typeErrorf("%s() got multiple values for argument '%s'", fn, name))
-				}
-				vals[j] = a.named[i]
-				continue next
-			}
+		j := slices.Index(params, name)
+		if j < 0 {
+			panic(typeErrorf("%s() got an unexpected keyword argument '%s'", fn, name))
 		}
-		panic(typeErrorf("%s() got an unexpected keyword argument '%s'", fn, name))
+		if vals[j] != nil {
+			panic(typeErrorf("%s() got multiple values for argument '%s'", fn, name))
+		}
+		vals[j] = a.named[i]
 	}
 	for i := range required {
 		if vals[i] == nil {

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strings"
@@ -100,43 +101,27 @@ func compareNumbers(a, b Value) (int, bool) {
 	}
 	if i, ok := smallInt(a); ok {
 		if j, ok := smallInt(b); ok {
-			return cmp64(i, j), true
+			return cmp.Compare(i, j), true
 		}
 	}
 	if xf && yf {
-		switch {
-		case x < y:
-			return -1, true
-		case x > y:
-			return 1, true
-		}
-		return 0, true
+		return cmp.Compare(x, y), true
 	}
 	// An int and a float: exactly, as Python does.
 	if xf && math.IsInf(float64(x), 0) {
-		return cmp64(int64(sign(float64(x))), 0), true
+		return sign(x), true
 	}
 	if yf && math.IsInf(float64(y), 0) {
-		return -cmp64(int64(sign(float64(y))), 0), true
+		return -sign(y), true
 	}
 	return ratOf(a).Cmp(ratOf(b)), true
 }
 
-func sign(f float64) int {
+func sign(f Float) int {
 	if f < 0 {
 		return -1
 	}
 	return 1
-}
-
-func cmp64(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func ratOf(v Value) *big.Rat {
@@ -153,11 +138,8 @@ func (r *run) orderAt(op string, a, b Value, depth int) bool {
 	if depth > maxValueDepth {
 		panic(errTooDeep())
 	}
-	for _, v := range []Value{a, b} {
-		if u, ok := v.(undefined); ok {
-			panic(u.err())
-		}
-	}
+	defined(a)
+	defined(b)
 	if c, ok := compareNumbers(a, b); ok {
 		return c != unordered && ordered(op, c)
 	}
@@ -175,7 +157,7 @@ func (r *run) orderAt(op string, a, b Value, depth int) bool {
 			return r.orderAt(op, x[i], y[i], depth+1)
 		}
 	}
-	return ordered(op, cmp64(int64(len(x)), int64(len(y))))
+	return ordered(op, cmp.Compare(len(x), len(y)))
 }
 
 // itemPair returns the items of two lists or two tuples.

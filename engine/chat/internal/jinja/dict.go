@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,12 +61,7 @@ func (d *Dict) find(h hashKey) int {
 		}
 		return -1
 	}
-	for i := range d.hash {
-		if d.hash[i] == h {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(d.hash, h)
 }
 
 func (d *Dict) get(h hashKey) (Value, bool) {

@@ -75,9 +75,7 @@ func (e *orExpr) eval(r *run, sc *scope) Value {
 
 func (e *unaryExpr) eval(r *run, sc *scope) Value {
 	x := r.eval(e.x, sc)
-	if u, ok := x.(undefined); ok {
-		panic(u.err())
-	}
+	defined(x)
 	if !isNumber(x) {
 		panic(typeErrorf("bad operand type for unary %s: '%s'", e.op, x.typeName()))
 	}
@@ -103,11 +101,8 @@ func (r *run) binary(op string, a, b Value) Value {
 	if s, ok := a.(Str); ok && op == "%" {
 		return r.percent(s, b)
 	}
-	for _, v := range []Value{a, b} {
-		if u, ok := v.(undefined); ok {
-			panic(u.err())
-		}
-	}
+	defined(a)
+	defined(b)
 	switch op {
 	case "+":
 		if x, ok := a.(Str); ok {

@@ -7,9 +7,6 @@ import (
 )
 
 func filterAbs(_ *run, v Value, _ []Value) Value {
-	if u, ok := v.(undefined); ok {
-		panic(typeErrorf("bad operand type for abs(): '%s'", u.typeName()))
-	}
 	if !isNumber(v) {
 		panic(typeErrorf("bad operand type for abs(): '%s'", v.typeName()))
 	}
@@ -79,9 +76,6 @@ func filterRound(_ *run, v Value, a []Value) Value {
 	case "common", "ceil", "floor":
 	default:
 		panic(raisef("FilterArgumentError", "method must be common, ceil or floor"))
-	}
-	if u, ok := v.(undefined); ok {
-		panic(typeErrorf("type %s doesn't define __round__ method", u.typeName()))
 	}
 	if !isNumber(v) {
 		panic(typeErrorf("type %s doesn't define __round__ method", v.typeName()))

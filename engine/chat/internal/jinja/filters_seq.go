@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 func filterLength(_ *run, v Value, _ []Value) Value {
 	return Int(length(v))
 }
@@ -44,10 +46,8 @@ func filterReverse(r *run, v Value, _ []Value) Value {
 		panic(raisef("FilterArgumentError", "argument must be iterable"))
 	}
 	r.charge(valueSize * len(items))
-	out := make([]Value, len(items))
-	for i, item := range items {
-		out[len(items)-1-i] = item
-	}
+	out := slices.Clone(items)
+	slices.Reverse(out)
 	if _, ok := v.(*generator); ok {
 		return &List{out}
 	}
@@ -79,9 +79,7 @@ func filterDictsort(r *run, v Value, a []Value) Value {
 	}
 	d, ok := v.(*Dict)
 	if !ok {
-		if u, ok := v.(undefined); ok {
-			panic(u.err())
-		}
+		defined(v)
 		panic(raisef("AttributeError", "'%s' object has no attribute 'items'", v.typeName()))
 	}
 	items := (&dictView{d, "items"}).items()
@@ -278,9 +276,7 @@ func filterAttr(r *run, v Value, a []Value) Value {
 	if !ok {
 		panic(typeErrorf("attribute name must be string, not '%s'", a[0].typeName()))
 	}
-	if u, ok := v.(undefined); ok {
-		panic(u.err())
-	}
+	defined(v)
 	if own, ok := r.ownAttr(v, name.s); ok {
 		return own
 	}

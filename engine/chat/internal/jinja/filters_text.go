@@ -121,9 +121,7 @@ func filterCenter(r *run, v Value, a []Value) Value {
 func filterIndent(r *run, v Value, a []Value) Value {
 	s, ok := v.(Str)
 	if !ok {
-		if u, ok := v.(undefined); ok {
-			panic(u.err())
-		}
+		defined(v)
 		panic(typeErrorf("unsupported operand type(s) for +=: '%s' and 'str'", v.typeName()))
 	}
 	pad := Text("    ")
@@ -270,9 +268,7 @@ func filterFilesize(r *run, v Value, a []Value) Value {
 func filterWordwrap(r *run, v Value, a []Value) Value {
 	s, ok := v.(Str)
 	if !ok {
-		if u, ok := v.(undefined); ok {
-			panic(u.err())
-		}
+		defined(v)
 		panic(raisef("AttributeError", "'%s' object has no attribute 'splitlines'", v.typeName()))
 	}
 	width := intArg(a[0], 79)

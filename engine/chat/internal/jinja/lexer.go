@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,6 +23,17 @@ const (
 	tokOp
 )
 
+// tokenNames describe the tokens that do not speak for themselves.
+var tokenNames = [...]string{
+	tokEOF:        "end of template",
+	tokData:       "template data",
+	tokVarBegin:   "begin of print statement",
+	tokVarEnd:     "end of print statement",
+	tokBlockBegin: "begin of statement block",
+	tokBlockEnd:   "end of statement block",
+	tokOp:         "",
+}
+
 // A token's text is the data, the name, the decoded string, the number as
 // written, or the operator.
 type token struct {
@@ -35,21 +47,7 @@ func (t token) isName(name string) bool { return t.kind == tokName && t.text == 
 
 // String describes the token for a syntax error.
 func (t token) String() string {
-	switch t.kind {
-	case tokEOF:
-		return "end of template"
-	case tokData:
-		return "template data"
-	case tokVarBegin:
-		return "begin of print statement"
-	case tokVarEnd:
-		return "end of print statement"
-	case tokBlockBegin:
-		return "begin of statement block"
-	case tokBlockEnd:
-		return "end of statement block"
-	}
-	return t.text
+	return cmp.Or(tokenNames[t.kind], t.text)
 }
 
 // A lexer cuts a template into tokens. It follows Jinja's rules for

@@ -208,9 +208,6 @@ func (p *percenter) convert(v Value, f spec) Str {
 		}
 		return r.clipAndPad(charOf(v), f)
 	case 'd', 'i', 'u', 'o', 'x', 'X':
-		if u, ok := v.(undefined); ok {
-			panic(typeErrorf("%%%c format: a real number is required, not %s", f.verb, u.typeName()))
-		}
 		if !isNumber(v) {
 			panic(typeErrorf("%%%c format: a real number is required, not %s", f.verb, v.typeName()))
 		}
@@ -225,9 +222,7 @@ func (p *percenter) convert(v Value, f spec) Str {
 		}
 		return r.formatInt(v, f)
 	case 'e', 'E', 'f', 'F', 'g', 'G':
-		if u, ok := v.(undefined); ok {
-			panic(u.err())
-		}
+		defined(v)
 		if !isNumber(v) {
 			panic(typeErrorf("must be real number, not %s", v.typeName()))
 		}

@@ -3,6 +3,7 @@ package jinja
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -168,11 +169,9 @@ type scope struct {
 }
 
 func (sc *scope) set(name string, v Value) {
-	for i, n := range sc.names {
-		if n == name {
-			sc.vals[i] = v
-			return
-		}
+	if i := slices.Index(sc.names, name); i >= 0 {
+		sc.vals[i] = v
+		return
 	}
 	sc.names = append(sc.names, name)
 	sc.vals = append(sc.vals, v)
@@ -180,10 +179,8 @@ func (sc *scope) set(name string, v Value) {
 
 func (r *run) lookup(sc *scope, name string) (Value, bool) {
 	for ; sc != nil; sc = sc.parent {
-		for i, n := range sc.names {
-			if n == name {
-				return sc.vals[i], true
-			}
+		if i := slices.Index(sc.names, name); i >= 0 {
+			return sc.vals[i], true
 		}
 	}
 	if v, ok := r.vars.Get(name); ok {

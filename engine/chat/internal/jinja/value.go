@@ -63,6 +63,13 @@ func (u undefined) err() thrown {
 	return raisef(kind, "%s", u.message)
 }
 
+// defined throws if v is undefined.
+func defined(v Value) {
+	if u, ok := v.(undefined); ok {
+		panic(u.err())
+	}
+}
+
 func undefinedName(name string) undefined {
 	return undefined{message: "'" + name + "' is undefined"}
 }
