@@ -77,19 +77,15 @@ func (v vec) logic(a *file, op, x, y, to string) {
 	a.f("%s %s, %s, %s", op, x, y, to)
 }
 
-// sinOf makes {y} sin({y}), or ± that where sign is false and only its square is wanted:
+// sinOf makes {y} ± sin({y}), of which only the square is wanted:
 // x = k·π + r with |r| ≤ π/2 (π in two parts, Cody & Waite, 1980), sin r by its Taylor
 // polynomial of degree 11, whose remainder is below 6·10⁻⁸. {t1} and {t2} are scratch.
-func sinOf(a *file, v vec, sign bool) {
+func sinOf(a *file) {
 	a.f("VMOVUPS %s, {t1}", point(a, pShift))
 	a.f("VFMADD231PS %s, {y}, {t1}", point(a, pInvPi)) // k in the low bits
 	a.f("VSUBPS %s, {t1}, {t2}", point(a, pShift))
 	a.f("VFNMADD231PS %s, {t2}, {y}", point(a, pPiHi))
 	a.f("VFNMADD231PS %s, {t2}, {y}", point(a, pPiLo))
-	if sign { // odd k: the other half of the circle
-		a.f("VPSLLD $31, {t1}, {t1}")
-		v.logic(a, "VPXOR", "{t1}", "{y}", "{y}")
-	}
 	a.f("VMULPS {y}, {y}, {t1}")
 	a.f("VMOVUPS %s, {t2}", point(a, pS11))
 	for c := pS9; c <= pS3; c++ {
@@ -104,7 +100,6 @@ func sinOf(a *file, v vec, sign bool) {
 func genPoints(a *file) {
 	genPrefetch(a)
 	for _, v := range vecs {
-		genSin(a, v)
 		genSigmoid(a, v)
 		genTanh(a, v)
 		genGELU(a, v)
@@ -135,24 +130,6 @@ func genPrefetch(a *file) {
 	a.f("SUBQ $64, {n}")
 	a.f("JG line")
 	a.f("RET")
-}
-
-// genSin writes sin x.
-func genSin(a *file, v vec) {
-	a.function("sin"+v.level, "dst, x *float32, n int", 24, "sin"+v.level+" is Sin for n floats, n a multiple of the vector.")
-	a.use(
-		"t1", v.reg(1), "t2", v.reg(2), "y", v.reg(0), "dst", "DI", "x", "SI",
-		"n", "CX", // left
-	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ n+16(FP), {n}")
-	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
-		a.f("VMOVUPS ({x}), {y}")
-		sinOf(a, v, true)
-		a.f("VMOVUPS {y}, ({dst})")
-	})
-	finish(a)
 }
 
 // genSigmoid writes 1 / (1 + e⁻ˣ).
@@ -341,7 +318,7 @@ func genSnake(a *file, v vec) {
 		a.f("VMOVUPS ({shift}), {t}")
 		a.f("VFMADD231PS ({x}), {t1}, {t}")
 		a.f("VMULPS ({alpha}), {t}, {y}")
-		sinOf(a, v, false)
+		sinOf(a)
 		a.f("VMULPS {y}, {y}, {y}")
 		a.f("VFMADD231PS ({inverse}), {y}, {t}")
 		a.f("VMOVUPS {t}, ({dst})")

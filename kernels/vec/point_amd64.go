@@ -9,11 +9,6 @@ package vec
 //go:noescape
 func prefetchLines(p *byte, n int)
 
-// sinAVX512 is Sin for n floats, n a multiple of the vector.
-//
-//go:noescape
-func sinAVX512(dst, x *float32, n int)
-
 // sigmoidAVX512 is Sigmoid for n floats, n a multiple of the vector.
 //
 //go:noescape
@@ -83,11 +78,6 @@ func scaleAVX512(dst, x *float32, n int, by float32)
 //
 //go:noescape
 func addAVX512(dst, x, y *float32, n int)
-
-// sinAVX2 is Sin for n floats, n a multiple of the vector.
-//
-//go:noescape
-func sinAVX2(dst, x *float32, n int)
 
 // sigmoidAVX2 is Sigmoid for n floats, n a multiple of the vector.
 //
