@@ -340,7 +340,7 @@ func TestCharsmapBounds(t *testing.T) {
 	}
 }
 
-// TestLongest encodes a megabyte of what is one word everywhere.
+// TestLongest encodes 256 KiB of what is one word everywhere.
 func TestLongest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long texts")
