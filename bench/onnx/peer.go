@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"quern/bench/internal/must"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
 )
@@ -22,20 +23,15 @@ type peer struct {
 }
 
 // startPeer starts one with the packages in dir, which holds node_modules.
-func startPeer(script, dir string) (*peer, error) {
+func startPeer(script, dir string) (_ *peer, err error) {
+	defer must.Catch(&err)
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "onnxruntime-node")); err != nil {
 		return nil, fmt.Errorf("%s holds no node_modules with onnxruntime-node: %w", dir, err)
 	}
 	p := &peer{cmd: exec.Command("node", script, dir)}
 	p.cmd.Stderr = os.Stderr
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
+	p.in = must.Get(p.cmd.StdinPipe())
+	out := must.Get(p.cmd.StdoutPipe())
 	p.out = bufio.NewReader(out)
 	return p, p.cmd.Start()
 }
@@ -64,19 +60,13 @@ type reply struct {
 }
 
 func (p *peer) ask(q request) (r reply, err error) {
-	line, err := json.Marshal(q)
-	if err != nil {
-		return r, err
-	}
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return r, err
-	}
+	defer must.Catch(&err)
+	line := must.Get(json.Marshal(q))
+	must.Get(p.in.Write(append(line, '\n')))
 	if line, err = p.out.ReadBytes('\n'); err != nil {
 		return r, fmt.Errorf("the peer ended: %w", err)
 	}
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, err
-	}
+	must.Do(json.Unmarshal(line, &r))
 	if r.Error != "" {
 		return r, fmt.Errorf("onnxruntime: %s", r.Error)
 	}

@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 	"quern/engine/token"
 	"quern/formats/weights"
@@ -63,28 +64,15 @@ func main() {
 	}
 }
 
-func run(out io.Writer, o options) error {
-	dir, err := os.MkdirTemp("", "quern-tokens-")
-	if err != nil {
-		return err
-	}
+func run(out io.Writer, o options) (err error) {
+	defer must.Catch(&err)
+	dir := must.Get(os.MkdirTemp("", "quern-tokens-"))
 	defer os.RemoveAll(dir)
-	v, err := readVocab(o.vocab)
-	if err != nil {
-		return err
-	}
-	texts, err := v.texts(o.prose)
-	if err != nil {
-		return err
-	}
+	v := must.Get(readVocab(o.vocab))
+	texts := must.Get(v.texts(o.prose))
 	ranks := filepath.Join(dir, "ranks.tiktoken")
-	if err := os.WriteFile(ranks, v.ranks(), 0o600); err != nil {
-		return err
-	}
-	p, err := startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers)
-	if err != nil {
-		return err
-	}
+	must.Do(os.WriteFile(ranks, v.ranks(), 0o600))
+	p := must.Get(startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers))
 	defer p.stop()
 	load, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(load), " ")
@@ -97,13 +85,8 @@ func run(out io.Writer, o options) error {
 	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
 	for _, pre := range rows {
 		path := filepath.Join(dir, "tokenizer.json")
-		tokenizer, err := v.tokenizer(pre)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, tokenizer, 0o600); err != nil {
-			return err
-		}
+		tokenizer := must.Get(v.tokenizer(pre))
+		must.Do(os.WriteFile(path, tokenizer, 0o600))
 		pattern := ""
 		if len(pre.splits) == 1 {
 			pattern = pre.splits[0]
@@ -218,21 +201,16 @@ type reply struct {
 	IDs   [][]int32 `json:"ids"`
 }
 
-func startPeer(script, dir string) (*peer, error) {
+func startPeer(script, dir string) (_ *peer, err error) {
+	defer must.Catch(&err)
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
 		return nil, fmt.Errorf("%s holds no node_modules; see the top of main.go: %w", dir, err)
 	}
 	p := &peer{cmd: exec.Command("node", script, dir)}
 	p.cmd.Stderr = os.Stderr
 	p.cmd.Env = append(os.Environ(), "RAYON_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false")
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
+	p.in = must.Get(p.cmd.StdinPipe())
+	out := must.Get(p.cmd.StdoutPipe())
 	p.out = bufio.NewReader(out)
 	return p, p.cmd.Start()
 }
@@ -244,19 +222,13 @@ func (p *peer) stop() {
 }
 
 func (p *peer) ask(q request) (r reply, err error) {
-	line, err := json.Marshal(q)
-	if err != nil {
-		return r, err
-	}
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return r, err
-	}
+	defer must.Catch(&err)
+	line := must.Get(json.Marshal(q))
+	must.Get(p.in.Write(append(line, '\n')))
 	if line, err = p.out.ReadBytes('\n'); err != nil {
 		return r, fmt.Errorf("the peer ended: %w", err)
 	}
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, err
-	}
+	must.Do(json.Unmarshal(line, &r))
 	if r.Error != "" {
 		return r, fmt.Errorf("the peer: %s", r.Error)
 	}
