@@ -20,7 +20,7 @@ import (
 // checkAll runs graphs of every family here, with and without fusion, and in the
 // peer, and compares. A graph the peer refuses counts for nothing, but all of a
 // family may not be.
-func checkAll(p *peer, each int, seed uint64, only *regexp.Regexp, golden string) (err error) {
+func checkAll(p *node, each int, seed uint64, only *regexp.Regexp, golden string) (err error) {
 	defer must.Catch(&err)
 	dir := must.Get(os.MkdirTemp("", "bench-onnx"))
 	defer os.RemoveAll(dir)
@@ -38,7 +38,7 @@ func checkAll(p *peer, each int, seed uint64, only *regexp.Regexp, golden string
 			data := g.Bytes()
 			path := filepath.Join(dir, "model.onnx")
 			must.Do(os.WriteFile(path, data, 0o600))
-			want, err := p.results(path, g.in)
+			want, err := results(p, path, g.in)
 			if err != nil {
 				refused++
 				fmt.Printf("%s: %v\n", name, err)
@@ -77,10 +77,10 @@ func (g *graph) ops() string {
 	return fmt.Sprint(ops)
 }
 
-func (p *peer) results(path string, in map[string]*run.Tensor) (_ map[string]*run.Tensor, err error) {
+func results(p *node, path string, in map[string]*run.Tensor) (_ map[string]*run.Tensor, err error) {
 	defer must.Catch(&err)
-	must.Get(p.ask(request{Load: path, Threads: 1}))
-	r := must.Get(p.ask(request{Inputs: toWire(in)}))
+	must.Get(p.Ask(request{Load: path, Threads: 1}))
+	r := must.Get(p.Ask(request{Inputs: toWire(in)}))
 	return fromWire(r.Outputs)
 }
 

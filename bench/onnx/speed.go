@@ -30,7 +30,7 @@ const pause = 120 * time.Millisecond
 // speed prints how encoders of random weights compare with the peer: each run of
 // one follows a run of the other. Wall time is what counts on an idle machine,
 // CPU time (with one thread) on one that is not.
-func speed(p *peer, o speedOptions) (err error) {
+func speed(p *node, o speedOptions) (err error) {
 	defer must.Catch(&err)
 	dir := must.Get(os.MkdirTemp("", "bench-onnx"))
 	defer os.RemoveAll(dir)
@@ -53,7 +53,7 @@ func speed(p *peer, o speedOptions) (err error) {
 			must.Do(os.WriteFile(path, data, 0o600))
 			m := must.Get(onnx.Parse(data, nil))
 			session := must.Get(run.New(m, run.Options{Pool: pool}))
-			must.Get(p.ask(request{Load: path, Threads: o.threads}))
+			must.Get(p.Ask(request{Load: path, Threads: o.threads}))
 			batches := []int{1, 32}
 			if o.batch != 0 {
 				batches = []int{o.batch}
@@ -66,12 +66,12 @@ func speed(p *peer, o speedOptions) (err error) {
 	return nil
 }
 
-func compareSpeed(p *peer, s *run.Session, name string, batch int, o speedOptions) (err error) {
+func compareSpeed(p *node, s *run.Session, name string, batch int, o speedOptions) (err error) {
 	defer must.Catch(&err)
 	ctx, in := context.Background(), bertInputs(batch, o.sequence)
 	got := must.Get(s.Run(ctx, in))
 	wire := toWire(in)
-	r := must.Get(p.ask(request{Inputs: wire}))
+	r := must.Get(p.Ask(request{Inputs: wire}))
 	want := must.Get(fromWire(r.Outputs))
 	apart := furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
 	var wall, cpu [2][]float64
@@ -82,7 +82,7 @@ func compareSpeed(p *peer, s *run.Session, name string, batch int, o speedOption
 		wall[0] = append(wall[0], float64(time.Since(start))/1e6)
 		cpu[0] = append(cpu[0], float64(stat.CPUTime()-used)/1e6)
 		time.Sleep(pause)
-		r = must.Get(p.ask(request{Inputs: wire, Runs: 1}))
+		r = must.Get(p.Ask(request{Inputs: wire, Runs: 1}))
 		wall[1], cpu[1] = append(wall[1], r.MS...), append(cpu[1], r.CPU...)
 	}
 	w0, w1, c0, c1 := median(wall[0]), median(wall[1]), median(cpu[0]), median(cpu[1])
