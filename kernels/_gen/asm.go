@@ -47,7 +47,7 @@ func (a *file) fresh(stem string) string {
 	return fmt.Sprintf("%s%d", stem, a.label)
 }
 
-// function starts a function. doc goes above its stub in the Go file.
+// function starts a function. doc goes above its code.
 func (a *file) function(name, params, doc string) { a.returning(name, params, "", doc) }
 
 // returning is function with a named result.
@@ -59,8 +59,8 @@ func (a *file) returning(name, params, result, doc string) {
 		signature += " (" + result + ")"
 		size = a.frame((size+7)&^7, result)
 	}
-	fmt.Fprintf(&a.text, "\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", signature, name, size)
-	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s\n", doc, signature)
+	fmt.Fprintf(&a.text, "\n// %s\n//\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", doc, signature, name, size)
+	fmt.Fprintf(&a.stubs, "\n//go:noescape\nfunc %s\n", signature)
 }
 
 // frame notes where the parameters of a list lie, from offset at on, and returns their end.
@@ -213,6 +213,6 @@ func (a *file) write(root string) error {
 	if err := os.WriteFile(base+".s", text, 0o644); err != nil {
 		return err
 	}
-	g := head + "package " + path.Dir(a.path) + "\n" + a.stubs.String()
+	g := head + "package " + path.Dir(a.path) + "\n\n// What each function does stands above its code, in the .s file.\n" + a.stubs.String()
 	return os.WriteFile(base+".go", []byte(g), 0o644)
 }

@@ -306,6 +306,8 @@ DATA signBit<>+48(SB)/8, $0x8000000080000000
 DATA signBit<>+56(SB)/8, $0x8000000080000000
 GLOBL signBit<>(SB), RODATA|NOPTR, $64
 
+// prefetchLines asks for the n bytes at p, n at least 1.
+//
 // func prefetchLines(p *byte, n int)
 TEXT ·prefetchLines(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
@@ -318,6 +320,8 @@ line:
 	JG         line
 	RET
 
+// sigmoidAVX512 is Sigmoid for n floats, n a multiple of the vector.
+//
 // func sigmoidAVX512(dst, x *float32, n int)
 TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -365,6 +369,8 @@ loop1Done:
 	VZEROUPPER
 	RET
 
+// tanhAVX512 is Tanh for n floats, n a multiple of the vector.
+//
 // func tanhAVX512(dst, x *float32, n int)
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -413,6 +419,8 @@ loop2Done:
 	VZEROUPPER
 	RET
 
+// geluAVX512 is GELU for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluAVX512(dst, x, up *float32, n int)
 TEXT ·geluAVX512(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -482,6 +490,8 @@ loop3Done:
 	VZEROUPPER
 	RET
 
+// geluTanhAVX512 is GELUTanh for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluTanhAVX512(dst, x, up *float32, n int)
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -539,6 +549,8 @@ loop5Done:
 	VZEROUPPER
 	RET
 
+// leakyAVX512 writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.
+//
 // func leakyAVX512(dst, x, scale, shift *float32, n int, slope float32)
 TEXT ·leakyAVX512(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), DI
@@ -570,6 +582,8 @@ loop7Done:
 	VZEROUPPER
 	RET
 
+// snakeAVX512 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
+//
 // func snakeAVX512(dst, x, scale, shift, alpha, inverse *float32, n int)
 TEXT ·snakeAVX512(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
@@ -617,6 +631,8 @@ loop8Done:
 	VZEROUPPER
 	RET
 
+// columnSumsAVX512 writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSumsAVX512(sum, x *float32, stride, rows, n int)
 TEXT ·columnSumsAVX512(SB), NOSPLIT, $0-40
 	MOVQ sum+0(FP), DI
@@ -678,6 +694,8 @@ loop11Done:
 	VZEROUPPER
 	RET
 
+// columnSquaresAVX512 writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSquaresAVX512(sum, x, mean *float32, stride, rows, n int)
 TEXT ·columnSquaresAVX512(SB), NOSPLIT, $0-48
 	MOVQ sum+0(FP), DI
@@ -757,6 +775,8 @@ loop15Done:
 	VZEROUPPER
 	RET
 
+// sumAVX512 returns the sum of n floats, n a multiple of the vector.
+//
 // func sumAVX512(x *float32, n int) (sum float32)
 TEXT ·sumAVX512(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), SI
@@ -798,6 +818,8 @@ loop18Done:
 	VZEROUPPER
 	RET
 
+// squaresAVX512 returns the sum of (x - less)² of n floats, n a multiple of the vector.
+//
 // func squaresAVX512(x *float32, n int, less float32) (sum float32)
 TEXT ·squaresAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), SI
@@ -846,6 +868,8 @@ loop20Done:
 	VZEROUPPER
 	RET
 
+// normalAVX512 writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.
+//
 // func normalAVX512(dst, x, w, bias *float32, n int, less, by float32)
 TEXT ·normalAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), DI
@@ -880,6 +904,8 @@ loop21Done:
 	VZEROUPPER
 	RET
 
+// scaleMaxAVX512 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
+//
 // func scaleMaxAVX512(x *float32, n int, by float32) (top float32)
 TEXT ·scaleMaxAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -910,6 +936,8 @@ loop23Done:
 	VZEROUPPER
 	RET
 
+// scaleAVX512 is Scale for n floats, n a multiple of the vector.
+//
 // func scaleAVX512(dst, x *float32, n int, by float32)
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), DI
@@ -931,6 +959,8 @@ loop24Done:
 	VZEROUPPER
 	RET
 
+// addAVX512 is Add for n floats, n a multiple of the vector.
+//
 // func addAVX512(dst, x, y *float32, n int)
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
@@ -954,6 +984,8 @@ loop25Done:
 	VZEROUPPER
 	RET
 
+// sigmoidAVX2 is Sigmoid for n floats, n a multiple of the vector.
+//
 // func sigmoidAVX2(dst, x *float32, n int)
 TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -1001,6 +1033,8 @@ loop26Done:
 	VZEROUPPER
 	RET
 
+// tanhAVX2 is Tanh for n floats, n a multiple of the vector.
+//
 // func tanhAVX2(dst, x *float32, n int)
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -1049,6 +1083,8 @@ loop27Done:
 	VZEROUPPER
 	RET
 
+// geluAVX2 is GELU for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluAVX2(dst, x, up *float32, n int)
 TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -1118,6 +1154,8 @@ loop28Done:
 	VZEROUPPER
 	RET
 
+// geluTanhAVX2 is GELUTanh for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluTanhAVX2(dst, x, up *float32, n int)
 TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -1175,6 +1213,8 @@ loop30Done:
 	VZEROUPPER
 	RET
 
+// leakyAVX2 writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.
+//
 // func leakyAVX2(dst, x, scale, shift *float32, n int, slope float32)
 TEXT ·leakyAVX2(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), DI
@@ -1206,6 +1246,8 @@ loop32Done:
 	VZEROUPPER
 	RET
 
+// snakeAVX2 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
+//
 // func snakeAVX2(dst, x, scale, shift, alpha, inverse *float32, n int)
 TEXT ·snakeAVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
@@ -1253,6 +1295,8 @@ loop33Done:
 	VZEROUPPER
 	RET
 
+// columnSumsAVX2 writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSumsAVX2(sum, x *float32, stride, rows, n int)
 TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ sum+0(FP), DI
@@ -1314,6 +1358,8 @@ loop36Done:
 	VZEROUPPER
 	RET
 
+// columnSquaresAVX2 writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSquaresAVX2(sum, x, mean *float32, stride, rows, n int)
 TEXT ·columnSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ sum+0(FP), DI
@@ -1393,6 +1439,8 @@ loop40Done:
 	VZEROUPPER
 	RET
 
+// sumAVX2 returns the sum of n floats, n a multiple of the vector.
+//
 // func sumAVX2(x *float32, n int) (sum float32)
 TEXT ·sumAVX2(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), SI
@@ -1432,6 +1480,8 @@ loop43Done:
 	VZEROUPPER
 	RET
 
+// squaresAVX2 returns the sum of (x - less)² of n floats, n a multiple of the vector.
+//
 // func squaresAVX2(x *float32, n int, less float32) (sum float32)
 TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), SI
@@ -1478,6 +1528,8 @@ loop45Done:
 	VZEROUPPER
 	RET
 
+// normalAVX2 writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.
+//
 // func normalAVX2(dst, x, w, bias *float32, n int, less, by float32)
 TEXT ·normalAVX2(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), DI
@@ -1512,6 +1564,8 @@ loop46Done:
 	VZEROUPPER
 	RET
 
+// scaleMaxAVX2 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
+//
 // func scaleMaxAVX2(x *float32, n int, by float32) (top float32)
 TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -1540,6 +1594,8 @@ loop48Done:
 	VZEROUPPER
 	RET
 
+// scaleAVX2 is Scale for n floats, n a multiple of the vector.
+//
 // func scaleAVX2(dst, x *float32, n int, by float32)
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), DI
@@ -1561,6 +1617,8 @@ loop49Done:
 	VZEROUPPER
 	RET
 
+// addAVX2 is Add for n floats, n a multiple of the vector.
+//
 // func addAVX2(dst, x, y *float32, n int)
 TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
