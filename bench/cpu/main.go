@@ -177,8 +177,8 @@ func machine(load string) []string {
 	out = append(out, "Commit: "+commit+", "+runtime.Version())
 	if load != "" {
 		line := "Load average before: " + load
-		// Workers wait for the slowest among them, so one thread of somebody
-		// else's is enough to spoil a run.
+		// Workers wait for the slowest among them, so one thread of another
+		// program is enough to spoil a run.
 		if n, err := strconv.ParseFloat(load, 64); err == nil && n > 0.5 {
 			line += " — the machine was busy, so these numbers do not count"
 		}

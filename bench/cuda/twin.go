@@ -94,7 +94,7 @@ func (c *twinContext) Alloc(n int64) (_ driver.Ptr, err error) {
 	b.at = must.Get(c.Context.Alloc(n))
 	b.fake = must.Get(c.fake.Alloc(n))
 	c.held = append(c.held, b)
-	// What nobody has written yet must not differ.
+	// What is not written yet must not differ.
 	return b.at, errors.Join(c.copier.Zero(b.at, n), c.copier.Sync(), c.plain.Zero(b.fake, n), c.plain.Sync())
 }
 

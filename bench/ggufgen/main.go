@@ -64,7 +64,7 @@ func run(args []string, stdout io.Writer) (err error) {
 	return nil
 }
 
-// writeFile writes beside path and renames, so that nobody who has the old
+// writeFile writes beside path and renames, so that no process that has the old
 // file mapped sees it change.
 func writeFile(path string, s shape, m mix, seed uint64) (size int64, err error) {
 	defer must.Catch(&err)

@@ -24,7 +24,7 @@ type speedOptions struct {
 }
 
 // pause parts the runs: the peer's workers go on spinning some 30 ms after theirs,
-// and whoever follows at once has one CPU less.
+// and a run right after has one CPU less.
 const pause = 120 * time.Millisecond
 
 // speed prints how encoders of random weights compare with the peer: each run of

@@ -112,8 +112,8 @@ func wordPiece(t *testing.T, path string) []byte {
 	return b
 }
 
-// TestPeer holds quern against Hugging Face's tokenizers on texts that nobody
-// writes. PEER_DIR names a folder that has them.
+// TestPeer holds quern against Hugging Face's tokenizers on random
+// texts. PEER_DIR names a folder that has them.
 func TestPeer(t *testing.T) {
 	dir := os.Getenv("PEER_DIR")
 	if dir == "" {

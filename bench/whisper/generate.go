@@ -55,7 +55,7 @@ func generate(path string, s shape, typeName string, seed uint64, hf bool) error
 	return writeFile(path, func(w io.Writer) error { return writeGGML(w, s, typ, number, seed) })
 }
 
-// writeFile writes beside path and renames, so that nobody who has the old file
+// writeFile writes beside path and renames, so that no process that has the old file
 // mapped sees it change.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	defer must.Catch(&err)

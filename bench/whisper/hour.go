@@ -98,8 +98,8 @@ func resident() (now, peak float64) {
 	return now, peak
 }
 
-// A talk is a WAV file of somebody who speaks with pauses before a noisy
-// background, made while it is read.
+// A talk is a WAV file of speech with pauses over noise,
+// made while it is read.
 type talk struct {
 	said    [][]float32 // sentences
 	left    int         // samples of the file

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The token reaches the hub, and nobody and nothing else.
+// The token reaches the hub and no other server or record.
 func TestToken(t *testing.T) {
 	const secret = "hf_very-secret"
 	h := newFakeHub(t, map[string][]byte{"m.gguf": noise(big, 3), "config.json": []byte("{}")})
@@ -158,7 +158,7 @@ func TestDowngrade(t *testing.T) {
 	defer s.Close()
 	c, _ := plain.client(t, func(o *Options) { o.Endpoint = s.URL })
 	if _, err := c.Plan(t.Context(), ref(t, "o/n"), false); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a certificate nobody vouches for: %v", err)
+		t.Errorf("a certificate of no known authority: %v", err)
 	}
 	c.http.Transport = s.Client().Transport
 	if _, err := c.Plan(t.Context(), ref(t, "o/n"), false); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "from https to http") {

@@ -113,7 +113,7 @@ func TestMisbehaviour(t *testing.T) {
 				h.mu.Lock()
 				defer h.mu.Unlock()
 				if len(h.log) == 6 {
-					h.signed++ // whoever asks with an old one is sent away
+					h.signed++ // a request with an old one is refused
 				}
 				return false
 			}

@@ -166,8 +166,8 @@ func (c *Client) compare(ctx context.Context, root *os.Root, p *Plan) error {
 	return nil
 }
 
-// present says whether the store has f as the hub describes it. A file nobody
-// has verified yet is read and hashed.
+// present says whether the store has f as the hub describes it. A file that
+// is not verified yet is read and hashed.
 func (c *Client) present(ctx context.Context, root *os.Root, name string, f File, rec *record) (bool, error) {
 	st, err := root.Stat(name)
 	if err != nil {

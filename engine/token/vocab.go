@@ -46,7 +46,7 @@ var models = map[string]struct {
 	new    func(*Spec, *Vocab) (model, error)
 	render func(dst []byte, text string) []byte // of normal tokens
 	// pairs says that a sequence ends with SEP instead of EOS, and that its
-	// first token is rendered with a space that no one wrote.
+	// first token is rendered with a space that is not in the text.
 	pairs bool
 	// prefix says that SpacePrefix means something.
 	prefix bool

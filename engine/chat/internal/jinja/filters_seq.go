@@ -339,7 +339,7 @@ func (r *run) lazily(v Value, early thrown, f func(Value) (Value, bool)) Value {
 	})
 }
 
-// filterSelect makes select and its kin: keep elements, or those whose
+// filterSelect makes select, reject, selectattr and rejectattr: keep elements, or those whose
 // attribute, passes a test, or fails it.
 func filterSelect(keep, attr bool) func(*run, Value, args) Value {
 	return func(r *run, v Value, a args) Value {

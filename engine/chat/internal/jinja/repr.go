@@ -65,7 +65,7 @@ func markAll(text string, o Origin) Str {
 	return TextFrom(text, o)
 }
 
-// A reprWriter writes nested values. Whatever came from outside marks the
+// A reprWriter writes nested values. Text from outside in any of them marks the
 // whole result.
 type reprWriter struct {
 	r      *run

@@ -23,7 +23,7 @@ type Options struct {
 	MaxSteps  int              // expressions and statements run; 0 is 10 million
 	MaxOutput int              // bytes printed, or in one string; 0 is 32 MiB
 	MaxMemory int              // bytes of all strings and lists made, kept or not; 0 is 256 MiB
-	Check     func() error     // asked every few thousand steps; an error ends the rendering and is returned. nil asks nobody
+	Check     func() error     // asked every few thousand steps; an error ends the rendering and is returned. nil never ends it
 }
 
 // checkEvery is the steps between two questions whether to go on.
