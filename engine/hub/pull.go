@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -130,9 +131,7 @@ func (c *Client) compare(ctx context.Context, root *os.Root, p *Plan) error {
 	var rec *record
 	if root != nil {
 		rec = readRecord(root, p.Ref.Repo())
-		for name, h := range p.verified {
-			rec.Files[name] = h
-		}
+		maps.Copy(rec.Files, p.verified)
 	}
 	for i := range p.Files {
 		f := &p.Files[i]

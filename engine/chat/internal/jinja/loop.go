@@ -10,10 +10,11 @@ type loop struct {
 
 	index0        int // -1 before the first
 	current, prev Value
-	after         Value // peeked, nil if not
-	ended         bool  // peeked past the end
-	size          int   // -1 while unknown
-	changed       []Value
+	after         Value   // peeked, nil if not
+	ended         bool    // peeked past the end
+	size          int     // -1 while unknown
+	changed       []Value // what changed was asked last
+	asked         bool
 	r             *run
 }
 
@@ -32,10 +33,7 @@ func (s *forStmt) run(r *run, sc *scope, v Value, depth0 int) flow {
 		l.next = s.where(r, sc, l.next)
 	}
 	finished := false // some pass reached the end of the body
-	for {
-		if !l.advance() {
-			break
-		}
+	for l.advance() {
 		body := &scope{parent: sc, names: []string{"loop"}, vals: []Value{l}}
 		r.assign(s.target, l.current, sc, body)
 		f := r.exec(s.body, body)
@@ -164,16 +162,9 @@ func (l *loop) cycle(_ *run, a args) Value {
 }
 
 func (l *loop) isChanged(r *run, a args) Value {
-	if l.changed != nil {
-		if r.equalItems(l.changed, a.pos, 0) {
-			return Bool(false)
-		}
-	}
-	l.changed = a.pos
-	if l.changed == nil {
-		l.changed = []Value{}
-	}
-	return Bool(true)
+	same := l.asked && r.equalItems(l.changed, a.pos, 0)
+	l.asked, l.changed = true, a.pos
+	return Bool(!same)
 }
 
 // call renders the body again for nested data.

@@ -38,15 +38,7 @@ func listMethod(items []Value, list *List, name string) func(*run, args) Value {
 
 // findBounds resolves the optional bounds of find, index and count.
 func findBounds(n int, start, stop Value) (from, to int) {
-	if start == nil {
-		start = None
-	}
-	if stop == nil {
-		stop = None
-	}
-	from = clip(start, 0, n, 0, n)
-	to = clip(stop, n, n, 0, n)
-	return from, to
+	return clip(cmp.Or(start, None), 0, n, 0, n), clip(cmp.Or(stop, None), n, n, 0, n)
 }
 
 // dictMethod returns a method of a dict that changes nothing.
@@ -74,12 +66,9 @@ func dictMethod(d *Dict, name string) func(*run, args) Value {
 		return func(r *run, a args) Value {
 			v := a.bind(name, 1, "iterable", "value")
 			keys := r.collect(v[0])
-			if v[1] == nil {
-				v[1] = None
-			}
 			out := NewDict()
 			for _, k := range keys {
-				out.put(k, v[1])
+				out.put(k, cmp.Or(v[1], None))
 			}
 			r.charge(4 * valueSize * len(keys))
 			return out
