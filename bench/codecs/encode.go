@@ -167,8 +167,7 @@ func quality(path string, s *sound) (size int64, v, seg float64, err error) {
 	if d.rate != s.rate { // Opus
 		x = must.Get(resampled(path, s))
 	}
-	lag := delay(x, s.x, s.channels)
-	x, want := shift(x, s.x, lag*s.channels)
+	x, want := shift(x, s.x, delay(x, s.x, s.channels)*s.channels)
 	var xw, xx float64
 	for i := range min(len(x), len(want)) {
 		xw += float64(x[i]) * float64(want[i])

@@ -32,8 +32,7 @@ const checkLimit = 0.2
 // against the CPU's: of every type of weights, and of every family.
 func check(ctx context.Context, o *options, w io.Writer) (err error) {
 	defer must.Catch(&err)
-	drv := must.Get(driver.Open())
-	all := checkProducts(drv, checkSizes, w)
+	all := checkProducts(must.Get(driver.Open()), checkSizes, w)
 	try := func(path string) {
 		worst, err := o.checkFile(ctx, path)
 		if errors.Is(err, errNoLogits) {
@@ -51,8 +50,7 @@ func check(ctx context.Context, o *options, w io.Writer) (err error) {
 		record(w, map[string]any{"stage": "check", "model": name, "distance": fmt.Sprint(worst), "verdict": verdict})
 	}
 	for _, typ := range append([]string{"Q6_K", "Q4_0"}, o.types...) {
-		path := must.Get(o.model(ctx, o.small, typ, 4))
-		try(path)
+		try(must.Get(o.model(ctx, o.small, typ, 4)))
 	}
 	files := must.Get(filepath.Glob(o.families))
 	for _, path := range files {
@@ -109,8 +107,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 			at += int32(rows)
 			var logits [2][]float32
 			for i, e := range execs {
-				out := must.Get(e.Run(ctx, in, caches[i]))
-				logits[i] = out[0]
+				logits[i] = must.Get(e.Run(ctx, in, caches[i]))[0]
 			}
 			d := distance(logits[1], logits[0])
 			if d > checkLimit {

@@ -360,12 +360,10 @@ func (p *products) time(f func() error) (_ float64, err error) {
 		return float64(ms) / float64(n), err
 	}
 	must.Get(run(1))
-	once := must.Get(run(1))
-	n := int(min(300, max(1, 3/max(once, 1e-3))))
+	n := int(min(300, max(1, 3/max(must.Get(run(1)), 1e-3))))
 	var all []float64
 	for range 9 {
-		ms := must.Get(run(n))
-		all = append(all, ms)
+		all = append(all, must.Get(run(n)))
 	}
 	slices.Sort(all)
 	return all[len(all)/2], nil

@@ -40,8 +40,7 @@ func run(like, out string) (err error) {
 	if out == "" {
 		return errors.New("want a folder to write: -o DIR")
 	}
-	tiny := must.Get(safetensors.Open(like))
-	set := must.Get(kokorotest.Published(tiny, true))
+	set := must.Get(kokorotest.Published(must.Get(safetensors.Open(like)), true))
 	must.Do(os.MkdirAll(filepath.Join(out, "voices"), 0o755))
 	n := must.Get(writeModel(filepath.Join(out, "model.safetensors"), set))
 	rng := rand.New(rand.NewPCG(3, 4))

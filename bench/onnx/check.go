@@ -80,8 +80,7 @@ func (g *graph) ops() string {
 func results(p *node, path string, in map[string]*run.Tensor) (_ map[string]*run.Tensor, err error) {
 	defer must.Catch(&err)
 	must.Get(p.Ask(request{Load: path, Threads: 1}))
-	r := must.Get(p.Ask(request{Inputs: toWire(in)}))
-	return fromWire(r.Outputs)
+	return fromWire(must.Get(p.Ask(request{Inputs: toWire(in)})).Outputs)
 }
 
 func (g *graph) compare(pool *threads.Pool, data []byte, want map[string]*run.Tensor, plain bool) (err error) {

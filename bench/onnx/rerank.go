@@ -59,8 +59,7 @@ func writeReranker(dir string) (err error) {
 			},
 		},
 	} {
-		b := must.Get(json.Marshal(v))
-		files[name] = b
+		files[name] = must.Get(json.Marshal(v))
 	}
 	for name, b := range files {
 		must.Do(os.WriteFile(filepath.Join(dir, name), b, 0o644))

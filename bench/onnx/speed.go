@@ -51,8 +51,7 @@ func speed(p *node, o speedOptions) (err error) {
 			data := bert(s, int8s, 1)
 			path := filepath.Join(dir, "model.onnx")
 			must.Do(os.WriteFile(path, data, 0o600))
-			m := must.Get(onnx.Parse(data, nil))
-			session := must.Get(run.New(m, run.Options{Pool: pool}))
+			session := must.Get(run.New(must.Get(onnx.Parse(data, nil)), run.Options{Pool: pool}))
 			must.Get(p.Ask(request{Load: path, Threads: o.threads}))
 			batches := []int{1, 32}
 			if o.batch != 0 {

@@ -157,8 +157,7 @@ func load1(ctx context.Context, o options, c *client, asks []prompt, want []repl
 					return
 				}
 				n := i * 7 % len(asks)
-				s := c.stream(ctx, asks[n])
-				t.add(n, s, want[n])
+				t.add(n, c.stream(ctx, asks[n]), want[n])
 			}
 		})
 	}

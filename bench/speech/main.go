@@ -77,8 +77,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			to           *[]timing
 			text, format string
 		}{{&alone, firstSentence, "mp3"}, {&whole, text, "mp3"}, {&pcm, text, "pcm"}} {
-			t := must.Get(speak(ctx, o, m.text, m.format))
-			*m.to = append(*m.to, t)
+			*m.to = append(*m.to, must.Get(speak(ctx, o, m.text, m.format)))
 		}
 	}
 	first := func(t timing) time.Duration { return t.first }

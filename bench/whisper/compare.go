@@ -56,8 +56,7 @@ func compare(ctx context.Context, args []string, out io.Writer) (err error) {
 		for i := range *runs {
 			for k := range both {
 				k = (k + i) % 2 // so that a machine that slows down is unfair to neither
-				m := must.Get(measure(ctx, commands[k]))
-				both[k] = append(both[k], m)
+				both[k] = append(both[k], must.Get(measure(ctx, commands[k])))
 			}
 		}
 		name := filepath.Base(file)

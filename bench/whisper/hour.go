@@ -45,8 +45,7 @@ func hour(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer backend.Close()
 	m := must.Get(asr.Open(*model, backend, asr.OpenOptions{}))
 	defer m.Close()
-	talk := must.Get(newTalk(ctx, *minutes))
-	sound := must.Get(codecs.Open(talk, codecs.Options{}))
+	sound := must.Get(codecs.Open(must.Get(newTalk(ctx, *minutes)), codecs.Options{}))
 	mono := must.Get(codecs.NewMono(sound, asr.Rate))
 	fmt.Fprintf(out, "| audio, min | heap, MB | resident, MB | peak, MB | segments | real time |\n|---:|---:|---:|---:|---:|---:|\n")
 	var info asr.Info
