@@ -58,7 +58,7 @@ var arrows = []struct {
 	{"engine/model", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant"}},
 	{"engine/cpu", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
-	{"engine/token", []string{"quern/formats/weights", "golang.org/x/text/..."}},
+	{"engine/token/...", []string{"quern/engine/token/...", "quern/formats/weights", "golang.org/x/text/..."}},
 	{"engine/onnx", []string{"quern/formats/onnx", "quern/kernels/..."}},
 	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
 	{"engine/kv", nil},

@@ -1,4 +1,4 @@
-package token
+package pretoken
 
 import "unicode/utf8"
 
@@ -18,7 +18,7 @@ var byHand = map[string]func(p *place) (start, end int){
 // thousands cuts where groups of three decimal digits, counted from the right,
 // begin. All it cuts are matches.
 func thousands(p *place) (start, end int) {
-	t := classes()
+	t := Classes()
 	i := p.at
 	for i < len(p.text) {
 		if i >= p.limit {
@@ -42,7 +42,7 @@ func thousands(p *place) (start, end int) {
 // thousandsWord finds the same groups, but only where no letter, mark or
 // underscore follows the digits.
 func thousandsWord(p *place) (start, end int) {
-	t := classes()
+	t := Classes()
 	i := p.at
 	for i < len(p.text) {
 		if i >= p.limit {
@@ -52,7 +52,7 @@ func thousandsWord(p *place) (start, end int) {
 				continue
 			}
 			p.countDigits(t, i)
-			if t.peek(p.text, p.limit)&(letter|mark|joiner) != 0 {
+			if t.Peek(p.text, p.limit)&(letter|Mark|joiner) != 0 {
 				i = p.limit
 				continue
 			}
@@ -68,7 +68,7 @@ func thousandsWord(p *place) (start, end int) {
 }
 
 // countDigits notes how many digits there are from i on, and where they end.
-func (p *place) countDigits(t *classTable, i int) {
+func (p *place) countDigits(t *Table, i int) {
 	p.limit = t.run(p.text, i, set{in: digit})
 	p.digits = utf8.RuneCountInString(p.text[i:p.limit])
 }

@@ -1,4 +1,4 @@
-package token
+package pretoken
 
 // The pre-tokenizers as they were first written: one function for each pass,
 // by hand, close to the pattern. Slow and simple, they are what the splitter is
@@ -16,7 +16,7 @@ import (
 //
 // A piece is a text of its own: \s+(?!\S) at the end of a piece matches even
 // when more text follows the piece.
-type pass func(t *classTable, s string, emit func(string))
+type pass func(t *Table, s string, emit func(string))
 
 // isolate is the frame of a pass that recognises only some of the text: match
 // returns the end of a match that starts at i, or i. Text between matches is
@@ -44,7 +44,7 @@ func isolate(s string, emit func(string), match func(i int) int) {
 // groups isolates runs of x in groups of at most n characters, from the left:
 // \p{N}{1,3} is groups(number, 3). n = 0 sets no limit.
 func groups(x class, n int) pass {
-	return func(t *classTable, s string, emit func(string)) {
+	return func(t *Table, s string, emit func(string)) {
 		isolate(s, emit, func(i int) int { return t.group(s, i, set{in: x}, n) })
 	}
 }
@@ -52,11 +52,11 @@ func groups(x class, n int) pass {
 // runs isolates runs of the characters that in accepts. Some or all may have
 // one white space character in front, which lead says.
 func runs(lead bool, in func(r rune) bool) pass {
-	return func(t *classTable, s string, emit func(string)) {
+	return func(t *Table, s string, emit func(string)) {
 		isolate(s, emit, func(i int) int {
 			j := i
 			if lead {
-				if c, w := t.at(s, i); c&space != 0 {
+				if c, w := t.at(s, i); c&Space != 0 {
 					j += w
 				}
 			}
@@ -81,10 +81,10 @@ func runeRun(s string, i int, in func(r rune) bool) int {
 
 // classRuns is runs for a class.
 func classRuns(lead bool, x class) pass {
-	return func(t *classTable, s string, emit func(string)) {
+	return func(t *Table, s string, emit func(string)) {
 		isolate(s, emit, func(i int) int {
 			if lead {
-				if c, w := t.at(s, i); c&space != 0 && t.peek(s, i+w)&x != 0 {
+				if c, w := t.at(s, i); c&Space != 0 && t.Peek(s, i+w)&x != 0 {
 					return t.run(s, i+w, set{in: x})
 				}
 			}
@@ -95,11 +95,11 @@ func classRuns(lead bool, x class) pass {
 
 // symbolRuns isolates runs of punctuation and of the ASCII symbols listed.
 func symbolRuns(listed string) pass {
-	return func(t *classTable, s string, emit func(string)) {
+	return func(t *Table, s string, emit func(string)) {
 		isolate(s, emit, func(i int) int {
 			for i < len(s) {
 				c, w := t.at(s, i)
-				if c&punct == 0 && strings.IndexByte(listed, s[i]) < 0 {
+				if c&Punct == 0 && strings.IndexByte(listed, s[i]) < 0 {
 					break
 				}
 				i += w
@@ -110,8 +110,8 @@ func symbolRuns(listed string) pass {
 }
 
 // each isolates single characters.
-func each(in func(t *classTable, s string, i int) bool) pass {
-	return func(t *classTable, s string, emit func(string)) {
+func each(in func(t *Table, s string, i int) bool) pass {
+	return func(t *Table, s string, emit func(string)) {
 		isolate(s, emit, func(i int) int {
 			if !in(t, s, i) {
 				return i
@@ -123,7 +123,7 @@ func each(in func(t *classTable, s string, i int) bool) pass {
 }
 
 // lines divides text into runs without and runs of line feeds.
-func slowLines(_ *classTable, s string, emit func(string)) {
+func slowLines(_ *Table, s string, emit func(string)) {
 	for s != "" {
 		n := strings.IndexByte(s, '\n')
 		if n == 0 {
@@ -137,7 +137,7 @@ func slowLines(_ *classTable, s string, emit func(string)) {
 }
 
 // threes isolates [0-9][0-9][0-9].
-func threes(_ *classTable, s string, emit func(string)) {
+func threes(_ *Table, s string, emit func(string)) {
 	isolate(s, emit, func(i int) int {
 		if i+3 <= len(s) && isDigit(s[i]) && isDigit(s[i+1]) && isDigit(s[i+2]) {
 			return i + 3
@@ -147,11 +147,11 @@ func threes(_ *classTable, s string, emit func(string)) {
 }
 
 // trailing isolates \s+$.
-func trailing(t *classTable, s string, emit func(string)) {
+func trailing(t *Table, s string, emit func(string)) {
 	n := len(s)
 	for n > 0 {
 		r, w := utf8.DecodeLastRuneInString(s[:n])
-		if t.of(r)&space == 0 {
+		if t.Of(r)&Space == 0 {
 			break
 		}
 		n -= w
@@ -166,7 +166,7 @@ func trailing(t *classTable, s string, emit func(string)) {
 
 // thousands cuts at (?=(\d{3})+(?!\d)): decimal digits fall into groups of
 // three counted from the right, and the first group starts a piece.
-func slowThousands(t *classTable, s string, emit func(string)) {
+func slowThousands(t *Table, s string, emit func(string)) {
 	from := 0
 	for i := 0; i < len(s); {
 		c, w := t.at(s, i)
@@ -191,7 +191,7 @@ func slowThousands(t *classTable, s string, emit func(string)) {
 
 // slowThousandsWord isolates \d{1,3}(?=(?:\d{3})*\b): the same groups, each a
 // piece, but only where no letter, mark or underscore follows the digits.
-func slowThousandsWord(t *classTable, s string, emit func(string)) {
+func slowThousandsWord(t *Table, s string, emit func(string)) {
 	left := 0
 	stop := 0 // digits before it are known to be followed by a word character
 	isolate(s, emit, func(i int) int {
@@ -203,7 +203,7 @@ func slowThousandsWord(t *classTable, s string, emit func(string)) {
 			if end == i {
 				return i
 			}
-			if t.peek(s, end)&(letter|mark|joiner) != 0 {
+			if t.Peek(s, end)&(letter|Mark|joiner) != 0 {
 				stop = end
 				return i
 			}
@@ -218,10 +218,12 @@ func slowThousandsWord(t *classTable, s string, emit func(string)) {
 	})
 }
 
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
 func isAlpha(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 // sentinels isolates <sentinel:[0-9]+>.
-func sentinels(_ *classTable, s string, emit func(string)) {
+func sentinels(_ *Table, s string, emit func(string)) {
 	const open = "<sentinel:"
 	isolate(s, emit, func(i int) int {
 		if !strings.HasPrefix(s[i:], open) {
@@ -239,7 +241,7 @@ func sentinels(_ *classTable, s string, emit func(string)) {
 }
 
 // images isolates IMGIMG[A-I]{1,4}Z.
-func images(_ *classTable, s string, emit func(string)) {
+func images(_ *Table, s string, emit func(string)) {
 	const open = "IMGIMG"
 	isolate(s, emit, func(i int) int {
 		if !strings.HasPrefix(s[i:], open) {
@@ -257,7 +259,7 @@ func images(_ *classTable, s string, emit func(string)) {
 }
 
 // indents isolates tabs, line feeds and pairs and fours of spaces.
-func indents(_ *classTable, s string, emit func(string)) {
+func indents(_ *Table, s string, emit func(string)) {
 	isolate(s, emit, func(i int) int {
 		switch {
 		case s[i] == '\t' || s[i] == '\n':
@@ -271,380 +273,12 @@ func indents(_ *classTable, s string, emit func(string)) {
 	})
 }
 
-// gpt2Words is the pattern of GPT-2:
-//
-//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-func gpt2Words(t *classTable, s string, emit func(string)) {
-	for i := 0; i < len(s); {
-		j := gpt2Next(t, s, i)
-		emit(s[i:j])
-		i = j
-	}
-}
-
-func gpt2Next(t *classTable, s string, i int) int {
-	if s[i] == '\'' {
-		if n := slowContraction(s[i:], false); n > 0 {
-			return i + n
-		}
-	}
-	c, j := t.peek(s, i), i
-	if s[i] == ' ' && i+1 < len(s) {
-		j++
-		c = t.peek(s, j)
-	}
-	switch {
-	case c&letter != 0:
-		return t.run(s, j, set{in: letter})
-	case c&number != 0:
-		return t.run(s, j, set{in: number})
-	case c&space == 0:
-		return t.runOut(s, j, space|letter|number)
-	}
-	end, last, _ := t.blanks(s, i)
-	return blankEnd(s, i, last, end)
-}
-
-// blanks measures the white space at s[i:]: its end, the start of its last
-// character, and the end of its last \r or \n (0 if there is none).
-func (t *classTable) blanks(s string, i int) (end, last, newline int) {
-	last = i
-	for i < len(s) {
-		c, w := t.at(s, i)
-		if c&space == 0 {
-			break
-		}
-		last = i
-		if s[i] == '\n' || s[i] == '\r' {
-			newline = i + 1
-		}
-		i += w
-	}
-	return i, last, newline
-}
-
-// blankEnd applies \s+(?!\S)|\s+ to the white space s[i:end]: its last
-// character stays with what follows, if anything does.
-func blankEnd(s string, i, last, end int) int {
-	if end < len(s) && last > i {
-		return last
-	}
-	return end
-}
-
-// contraction returns the length of 's|'t|'re|'ve|'m|'ll|'d at the start of s,
-// which begins with an apostrophe, or 0. fold also takes capitals.
-func slowContraction(s string, fold bool) int {
-	at := func(i int) byte {
-		if i >= len(s) {
-			return 0
-		}
-		if fold && isAlpha(s[i]) {
-			return s[i] | 0x20
-		}
-		return s[i]
-	}
-	switch at(1) {
-	case 's', 't', 'm', 'd':
-		return 2
-	case 'r', 'v':
-		if at(2) == 'e' {
-			return 3
-		}
-	case 'l':
-		if at(2) == 'l' {
-			return 3
-		}
-	}
-	return 0
-}
-
-// A wordRule is the family of patterns that cl100k began:
-//
-//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
-//	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-//
-// Its zero value has none of the first two alternatives' variants.
-type wordRule struct {
-	lead   bool  // contractions come first
-	tail   bool  // contractions end a word instead
-	han    bool  // \p{Han}+ comes first and words hold no Han
-	cased  bool  // words break before capitals, as in o200k
-	spaced bool  // words may hold single spaces between letters
-	marks  bool  // [\p{L}\p{M}]+ instead of \p{L}+
-	digits int   // most digits in a piece; 0: no limit
-	after  after // what may follow symbols
-	ladder bool  // white space goes by powers of two
-	not    class // what symbols are not, besides white space, letters, numbers
-}
-
-// An after says what a run of symbols takes along.
-type after uint8
-
-const (
-	newlines     after = iota // [\r\n]*
-	slashes                   // [\r\n/]*
-	oneSlash                  // [\r\n/]?
-	nothingAfter              // and neither do symbols hold \r or \n, which are white space
-)
-
-func (w *wordRule) split(t *classTable, s string, emit func(string)) {
-	var b blank
-	for i := 0; i < len(s); {
-		j := w.next(t, s, i, &b)
-		emit(s[i:j])
-		i = j
-	}
-}
-
-// A blank remembers white space already measured, so that cutting a long run
-// into many pieces stays linear.
-type blank struct{ end, last, newline int }
-
-func (w *wordRule) next(t *classTable, s string, i int, b *blank) int {
-	c, n := t.at(s, i)
-	if w.lead && s[i] == '\'' {
-		if n := slowContraction(s[i:], true); n > 0 {
-			return i + n
-		}
-	}
-	if w.han && c&han != 0 {
-		return t.run(s, i, set{in: han})
-	}
-	if end := w.word(t, s, i, c, n); end > i {
-		return end
-	}
-	if c&number != 0 {
-		return t.group(s, i, set{in: number}, w.digits)
-	}
-	j := i
-	if s[i] == ' ' && i+1 < len(s) {
-		j++
-	}
-	if end := t.runOut(s, j, space|letter|number|w.not); end > j {
-		switch w.after {
-		case newlines:
-			for end < len(s) && (s[end] == '\n' || s[end] == '\r') {
-				end++
-			}
-		case slashes:
-			for end < len(s) && (s[end] == '\n' || s[end] == '\r' || s[end] == '/') {
-				end++
-			}
-		case oneSlash:
-			if end < len(s) && (s[end] == '\n' || s[end] == '\r' || s[end] == '/') {
-				end++
-			}
-		}
-		return end
-	}
-	if c&space == 0 {
-		return i + n
-	}
-	if b.end <= i {
-		b.end, b.last, b.newline = t.blanks(s, i)
-	}
-	switch {
-	case b.newline > i:
-		return b.newline
-	case w.ladder:
-		return slowLadder(s, i, b.end)
-	}
-	return blankEnd(s, i, b.last, b.end)
-}
-
-// word matches the alternatives that hold letters and returns the end of the
-// match, or i. The character at i has class c and width n.
-func (w *wordRule) word(t *classTable, s string, i int, c class, n int) int {
-	start := i
-	if c&(letter|number) == 0 && s[i] != '\r' && s[i] != '\n' {
-		start += n
-	}
-	end := i
-	switch {
-	case w.cased:
-		end = w.casedWord(t, s, i, start)
-	case w.spaced:
-		if t.peek(s, start)&letter != 0 {
-			end = spacedWord(t, s, start)
-		}
-	case w.marks:
-		// A mark is a possible first character and a possible body.
-		if c&mark != 0 {
-			start = i
-		}
-		if j := t.run(s, start, set{in: letter | mark}); j > start {
-			end = j
-		}
-	default:
-		if j := t.run(s, start, set{in: letter}); j > start {
-			end = j
-		}
-	}
-	if w.tail && end > i && end < len(s) && s[end] == '\'' {
-		end += slowContraction(s[end:], true)
-	}
-	return end
-}
-
-// casedWord matches p?U*L+|p?U+L*, where U is [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}],
-// L is [\p{Ll}\p{Lm}\p{Lo}\p{M}] and p is s[i:start].
-func (w *wordRule) casedWord(t *classTable, s string, i, start int) int {
-	var out class
-	if w.han {
-		out = han
-	}
-	capital := set{upper | caseless | mark, out}
-	small := set{lower | caseless | mark, out}
-	// The first alternative gives back capitals until it ends on a character
-	// that is in both sets.
-	first := func(from int) int {
-		j, both := from, from
-		for j < len(s) {
-			c, n := t.at(s, j)
-			if !capital.has(c) {
-				break
-			}
-			j += n
-			if small.has(c) {
-				both = j
-			}
-		}
-		if end := t.run(s, j, small); end > j {
-			return end
-		}
-		return both
-	}
-	if end := first(start); end > start {
-		return end
-	}
-	if start > i {
-		if end := first(i); end > i {
-			return end
-		}
-	}
-	if end := t.run(s, start, capital); end > start {
-		return end
-	}
-	return i
-}
-
-// spacedWord matches (?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+ at a letter.
-func spacedWord(t *classTable, s string, i int) int {
-	for {
-		_, n := t.at(s, i)
-		i = t.run(s, i+n, set{in: mark})
-		switch {
-		case t.peek(s, i)&letter != 0:
-		case i < len(s) && s[i] == ' ' && t.peek(s, i+1)&letter != 0:
-			i++
-		default:
-			return i
-		}
-	}
-}
-
-// ladder matches \s{512}(?!\S)|\s{256}(?!\S)|…|\s{4}(?!\S)|\s{1,2}(?!\S)|\s in
-// the white space s[i:end].
-func slowLadder(s string, i, end int) int {
-	// Only as much of the run is counted as the longest step can use.
-	var ends [514]int
-	n := 0
-	for j := i; j < end && n < 513; n++ {
-		_, w := utf8.DecodeRuneInString(s[j:])
-		j += w
-		ends[n+1] = j
-	}
-	for _, step := range []int{512, 256, 128, 64, 32, 16, 8, 4, 2, 1} {
-		if n > step || n == step && end == len(s) {
-			return ends[step]
-		}
-	}
-	return ends[1]
-}
-
-// slowDeepseekWords is the last pass of DeepSeek V3:
-//
-//	[!-/:-@[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|
-//	 ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func slowDeepseekWords(t *classTable, s string, emit func(string)) {
-	isolate(s, emit, func(i int) int { return deepseekNext(t, s, i, true) })
-}
-
-// sparkWords differs in that symbols take no line ends along and every \r and
-// \n at the start of white space stands alone.
-func sparkWords(t *classTable, s string, emit func(string)) {
-	isolate(s, emit, func(i int) int { return deepseekNext(t, s, i, false) })
-}
-
-func deepseekNext(t *classTable, s string, i int, newlines bool) int {
-	c, n := t.at(s, i)
-	sign := set{in: punct | symbol}
-	body := set{in: letter | mark}
-	if s[i] < utf8.RuneSelf && sign.has(c) && i+1 < len(s) && isAlpha(s[i+1]) {
-		for i++; i < len(s) && isAlpha(s[i]); i++ {
-		}
-		return i
-	}
-	switch {
-	case body.has(c):
-		return t.run(s, i, body)
-	case !sign.has(c) && s[i] != '\r' && s[i] != '\n':
-		if end := t.run(s, i+n, body); end > i+n {
-			return end
-		}
-	}
-	j := i
-	if s[i] == ' ' {
-		j++
-	}
-	if end := t.run(s, j, sign); end > j {
-		for newlines && end < len(s) && (s[end] == '\n' || s[end] == '\r') {
-			end++
-		}
-		return end
-	}
-	if c&space == 0 {
-		return i
-	}
-	if !newlines && (s[i] == '\n' || s[i] == '\r') {
-		return i + 1
-	}
-	end, last, newline := t.blanks(s, i)
-	if newlines && newline > 0 {
-		return newline
-	}
-	return blankEnd(s, i, last, end)
-}
-
-// slowBloomWords isolates ` ?[^(\s|.,!?…。，、।۔،)]+`.
-func slowBloomWords(t *classTable, s string, emit func(string)) {
-	isolate(s, emit, func(i int) int {
-		j := i
-		if s[i] == ' ' {
-			j++
-		}
-		end := j
-		for end < len(s) {
-			r, n := utf8.DecodeRuneInString(s[end:])
-			if t.of(r)&space != 0 || strings.ContainsRune("(|).,!?…。，、।۔،", r) {
-				break
-			}
-			end += n
-		}
-		if end == j {
-			return i
-		}
-		return end
-	})
-}
-
-func isLineEnd(_ *classTable, s string, i int) bool { return s[i] == '\n' || s[i] == '\r' }
+func isLineEnd(_ *Table, s string, i int) bool { return s[i] == '\n' || s[i] == '\r' }
 
 // isASCIISign is [\p{P}!-/:-@\[-`{-~].
-func isASCIISign(t *classTable, s string, i int) bool {
+func isASCIISign(t *Table, s string, i int) bool {
 	c, _ := t.at(s, i)
-	return c&punct != 0 || s[i] < utf8.RuneSelf && c&symbol != 0
+	return c&Punct != 0 || s[i] < utf8.RuneSelf && c&Symbol != 0
 }
 
 // isKanaHan is [一-龥぀-ゟ゠-ヿ].
@@ -671,7 +305,7 @@ func isDeepseekSign(r rune) bool {
 
 // cjkScripts isolates runs of Hangul, of full-width punctuation, of Bopomofo,
 // and of Han with kana.
-func cjkScripts(_ *classTable, s string, emit func(string)) {
+func cjkScripts(_ *Table, s string, emit func(string)) {
 	isolate(s, emit, func(i int) int {
 		for _, in := range [...]func(rune) bool{isHangul, isWideSign, isBopomofo, isKanaHan} {
 			if end := runeRun(s, i, in); end > i {
@@ -742,7 +376,7 @@ var (
 	slowGPT2    = []pass{gpt2Words}
 	slowLlama3  = []pass{(&wordRule{lead: true, digits: 3}).split}
 	slowQwen2   = []pass{(&wordRule{lead: true, digits: 1}).split}
-	slowQwen35  = []pass{(&wordRule{lead: true, digits: 1, marks: true, not: mark}).split}
+	slowQwen35  = []pass{(&wordRule{lead: true, digits: 1, marks: true, not: Mark}).split}
 	slowGPT4o   = []pass{(&wordRule{tail: true, cased: true, digits: 3, after: slashes}).split}
 	slowBloom   = []pass{slowBloomWords}
 	slowDigits  = []pass{groups(number, 1), gpt2Words}
@@ -750,7 +384,7 @@ var (
 	slowTinyAya = []pass{slowThousandsWord, slowGPT4o[0]}
 )
 
-// pretokenizers maps llama.cpp's names to what they stand for. The patterns
+// All maps llama.cpp's names to what they stand for. The patterns
 // come from the tokenizer.json files of the models.
 var oracles = map[string][]pass{
 	"default": {symbolRuns("$+<=>^~|"), gpt2Words, groups(number, 0), threes},
@@ -826,7 +460,7 @@ var oracles = map[string][]pass{
 		trailing, runs(false, isEastAsian), groups(number, 0),
 	},
 	"deepseek-coder": {
-		each(isLineEnd), classRuns(true, letter), classRuns(true, punct),
+		each(isLineEnd), classRuns(true, letter), classRuns(true, Punct),
 		runs(false, isEastAsian), groups(number, 1),
 	},
 	"deepseek-v3":   slowSeek3,

@@ -1,4 +1,4 @@
-package token
+package pretoken
 
 import (
 	"encoding/binary"
@@ -26,7 +26,7 @@ type dfa struct {
 	start   uint32
 	over    uint32
 	hits    uint32
-	begins  uint64    // classes a match may begin with, as bits
+	begins  uint64    // Classes a match may begin with, as bits
 	skip    [256]bool // ASCII characters that no match begins with
 	matters uint64    // every match has a character of these classes
 }
@@ -250,7 +250,7 @@ type hopeless struct {
 const farAhead = 32
 
 // match returns the end of the match at s[i:], i if there is none, and the
-// classes in it.
+// Classes in it.
 func (d *dfa) match(s string, i int, h *hopeless, steps *int) (end int, classes uint64) {
 	from := i
 	end = i

@@ -1,16 +1,19 @@
-package token
+// Package pretoken cuts text into the pieces that a tokenizer encodes apart.
+//
+// A pre-tokenizer is a list of patterns, each of which cuts the pieces that the one
+// before leaves. New compiles them to tables that read a character once, and a Cursor
+// walks over the pieces. All holds the lists that model files have names for.
+package pretoken
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
-// A splitter cuts text into the pieces that are encoded apart: each of its
+// A Splitter cuts text into the pieces that are encoded apart: each of its
 // passes cuts the pieces of the one before. What a pass does not recognise
 // it leaves in one piece.
 //
 // A piece is a text of its own: \s+(?!\S) at the end of a piece matches even
 // when more text follows the piece.
-type splitter struct {
+type Splitter struct {
 	passes []cutter
 }
 
@@ -21,15 +24,15 @@ type cutter struct {
 	cuts func(p *place) (start, end int)
 }
 
-// newSplitter compiles patterns as tokenizers write them.
-func newSplitter(patterns []string) (*splitter, error) {
-	s := &splitter{passes: make([]cutter, len(patterns))}
+// New compiles patterns as tokenizers write them.
+func New(patterns []string) (*Splitter, error) {
+	s := &Splitter{passes: make([]cutter, len(patterns))}
 	var texts []string
 	for i, text := range patterns {
 		if s.passes[i].cuts = byHand[text]; s.passes[i].cuts != nil {
 			continue
 		}
-		text, _, err := translateRegex(text)
+		text, _, err := TranslateRegex(text)
 		if err != nil {
 			return nil, err
 		}
@@ -47,8 +50,8 @@ func newSplitter(patterns []string) (*splitter, error) {
 	return s, nil
 }
 
-// maxPasses bounds the passes of a splitter.
-const maxPasses = 16
+// MaxPasses bounds the passes of a splitter.
+const MaxPasses = 16
 
 // A place is how far a pass has come in one piece.
 type place struct {
@@ -56,30 +59,30 @@ type place struct {
 	text       string
 	at         int
 	start, end int    // the next match, if end is beyond at
-	gap, match uint64 // classes in the text before the match and in the match
-	within     uint64 // classes in text
+	gap, match uint64 // Classes in the text before the match and in the match
+	within     uint64 // Classes in text
 
 	hopeless      hopeless
 	digits, limit int // see grouped and groupedWord
 }
 
-// A cursor walks over the pieces of a text, without storing them. It holds
+// A Cursor walks over the pieces of a text, without storing them. It holds
 // one place for each pass that a piece is in.
-type cursor struct {
-	splitter *splitter
+type Cursor struct {
+	splitter *Splitter
 	depth    int
-	places   [maxPasses]place
-	steps    int // characters read, which tests bound
+	places   [MaxPasses]place
+	Steps    int // characters read, which tests bound
 }
 
-// begin starts on a text.
-func (c *cursor) begin(s *splitter, text string) {
+// Begin starts on a text.
+func (c *Cursor) Begin(s *Splitter, text string) {
 	c.splitter, c.depth = s, 0
 	c.places[0] = place{text: text, within: ^uint64(0)}
 }
 
-// next returns the next piece, "" after the last.
-func (c *cursor) next() string {
+// Next returns the next piece, "" after the last.
+func (c *Cursor) Next() string {
 	passes := c.splitter.passes
 	for {
 		p := &c.places[c.depth]
@@ -119,7 +122,7 @@ func (x *cutter) idle(classes uint64) bool { return x.dfa != nil && x.dfa.matter
 
 // find finds the next match of a pass at or after p.at. Where there is none it
 // is the empty one at the end.
-func (c *cursor) find(p *place, x *cutter) {
+func (c *Cursor) find(p *place, x *cutter) {
 	if x.cuts != nil {
 		p.start, p.end = x.cuts(p)
 		p.gap, p.match = p.within, p.within
@@ -142,8 +145,8 @@ func (c *cursor) find(p *place, x *cutter) {
 			class, w = d.chars.wide(p.text, i)
 		}
 		if d.begins&bit(int(class)) != 0 {
-			if end, classes := d.match(p.text, i, &p.hopeless, &c.steps); end > i {
-				c.steps += i - p.at
+			if end, classes := d.match(p.text, i, &p.hopeless, &c.Steps); end > i {
+				c.Steps += i - p.at
 				p.start, p.end, p.gap, p.match = i, end, gap, classes
 				return
 			}
@@ -151,6 +154,6 @@ func (c *cursor) find(p *place, x *cutter) {
 		gap |= bit(int(class))
 		i += w
 	}
-	c.steps += i - p.at
+	c.Steps += i - p.at
 	p.start, p.end, p.gap = len(p.text), len(p.text), gap
 }

@@ -1,4 +1,4 @@
-package token
+package pretoken
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ const (
 	reWord  = `\p{L}\p{M}\p{Nd}\p{Pc}`
 )
 
-// translateRegex writes a pattern in Go's language, where \s and its like know
+// TranslateRegex writes a pattern in Go's language, where \s and its like know
 // ASCII only. (?!\S), the one look-ahead that a dfa has, becomes (?m:$); ahead
 // says that there is one. A class may have others taken out, [A&&[^B]]. What
 // else Go lacks is refused.
-func translateRegex(text string) (_ string, ahead bool, err error) {
+func TranslateRegex(text string) (_ string, ahead bool, err error) {
 	if len(text) > maxRegex {
 		return "", false, fmt.Errorf("%w: a pattern of %d bytes", ErrUnsupported, len(text))
 	}

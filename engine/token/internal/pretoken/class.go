@@ -1,4 +1,4 @@
-package token
+package pretoken
 
 import (
 	"sync"
@@ -14,32 +14,32 @@ const (
 	upper      class = 1 << iota // Lu, Lt
 	lower                        // Ll
 	caseless                     // Lm, Lo
-	mark                         // M
+	Mark                         // M
 	digit                        // Nd
 	numeral                      // Nl, No
-	punct                        // P
-	symbol                       // S
-	space                        // White_Space
-	control                      // Cc, Cf, Co, Cs
+	Punct                        // P
+	Symbol                       // S
+	Space                        // White_Space
+	Control                      // Cc, Cf, Co, Cs
 	han                          // script Han
 	joiner                       // Pc
 	alphabetic                   // what Unicode counts to words beside letters, marks, digits and joiners
 
 	letter   = upper | lower | caseless
 	number   = digit | numeral
-	wordChar = letter | mark | digit | joiner | alphabetic // \w of Unicode Technical Standard #18, annex C
+	WordChar = letter | Mark | digit | joiner | alphabetic // \w of Unicode Technical Standard #18, annex C
 )
 
-// A classTable holds the class of every character in two levels: equal pages
+// A Table holds the class of every character in two levels: equal pages
 // of 256 characters are stored once.
-type classTable struct {
+type Table struct {
 	ascii [utf8.RuneSelf]class
 	index [(unicode.MaxRune + 1) / 256]uint8
 	pages [][256]class
 }
 
-// classes builds the table on first use, in about 5 ms.
-var classes = sync.OnceValue(func() *classTable {
+// Classes builds the table on first use, in about 5 ms.
+var Classes = sync.OnceValue(func() *Table {
 	flat := make([]class, unicode.MaxRune+1)
 	for _, x := range []struct {
 		c  class
@@ -48,13 +48,13 @@ var classes = sync.OnceValue(func() *classTable {
 		{upper, []*unicode.RangeTable{unicode.Lu, unicode.Lt}},
 		{lower, []*unicode.RangeTable{unicode.Ll}},
 		{caseless, []*unicode.RangeTable{unicode.Lm, unicode.Lo}},
-		{mark, []*unicode.RangeTable{unicode.M}},
+		{Mark, []*unicode.RangeTable{unicode.M}},
 		{digit, []*unicode.RangeTable{unicode.Nd}},
 		{numeral, []*unicode.RangeTable{unicode.Nl, unicode.No}},
-		{punct, []*unicode.RangeTable{unicode.P}},
-		{symbol, []*unicode.RangeTable{unicode.S}},
-		{space, []*unicode.RangeTable{unicode.White_Space}},
-		{control, []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs}},
+		{Punct, []*unicode.RangeTable{unicode.P}},
+		{Symbol, []*unicode.RangeTable{unicode.S}},
+		{Space, []*unicode.RangeTable{unicode.White_Space}},
+		{Control, []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs}},
 		{han, []*unicode.RangeTable{unicode.Han}},
 		{joiner, []*unicode.RangeTable{unicode.Pc}},
 		{alphabetic, []*unicode.RangeTable{unicode.Nl, unicode.Other_Alphabetic, unicode.Join_Control}},
@@ -72,7 +72,7 @@ var classes = sync.OnceValue(func() *classTable {
 			}
 		}
 	}
-	t := &classTable{}
+	t := &Table{}
 	copy(t.ascii[:], flat)
 	seen := make(map[[256]class]uint8)
 	for i := range t.index {
@@ -88,22 +88,22 @@ var classes = sync.OnceValue(func() *classTable {
 	return t
 })
 
-func (t *classTable) of(r rune) class {
+func (t *Table) Of(r rune) class {
 	return t.pages[t.index[uint32(r)>>8]][uint8(r)]
 }
 
 // at returns the class and width of the character at s[i:], which is not
 // empty. A byte that is no UTF-8 counts as U+FFFD.
-func (t *classTable) at(s string, i int) (class, int) {
+func (t *Table) at(s string, i int) (class, int) {
 	if b := s[i]; b < utf8.RuneSelf {
 		return t.ascii[b], 1
 	}
 	r, w := utf8.DecodeRuneInString(s[i:])
-	return t.of(r), w
+	return t.Of(r), w
 }
 
-// peek is at for callers that need no width; it returns 0 at the end of s.
-func (t *classTable) peek(s string, i int) class {
+// Peek is at for callers that need no width; it returns 0 at the end of s.
+func (t *Table) Peek(s string, i int) class {
 	if i >= len(s) {
 		return 0
 	}
@@ -117,7 +117,7 @@ type set struct{ in, out class }
 func (x set) has(c class) bool { return c&x.in != 0 && c&x.out == 0 }
 
 // run returns the end of the longest run of x that starts at s[i:].
-func (t *classTable) run(s string, i int, x set) int {
+func (t *Table) run(s string, i int, x set) int {
 	for i < len(s) {
 		c, w := t.at(s, i)
 		if !x.has(c) {
@@ -129,7 +129,7 @@ func (t *classTable) run(s string, i int, x set) int {
 }
 
 // runOut returns the end of the longest run without x that starts at s[i:].
-func (t *classTable) runOut(s string, i int, x class) int {
+func (t *Table) runOut(s string, i int, x class) int {
 	for i < len(s) {
 		c, w := t.at(s, i)
 		if c&x != 0 {
@@ -141,7 +141,7 @@ func (t *classTable) runOut(s string, i int, x class) int {
 }
 
 // group is run with at most n characters, or any number if n is 0.
-func (t *classTable) group(s string, i int, x set, n int) int {
+func (t *Table) group(s string, i int, x set, n int) int {
 	if n == 0 {
 		return t.run(s, i, x)
 	}
@@ -154,5 +154,3 @@ func (t *classTable) group(s string, i int, x set, n int) int {
 	}
 	return i
 }
-
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }

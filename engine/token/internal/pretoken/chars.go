@@ -1,4 +1,4 @@
-package token
+package pretoken
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // pre-tokenizer tell apart, numbered from 1. It has two levels, like
 // classTable.
 type charTable struct {
-	n     int // classes and the end of text
+	n     int // Classes and the end of text
 	ascii [utf8.RuneSelf]uint8
 	index [(unicode.MaxRune + 1) / 256]uint16
 	pages [][256]uint8
@@ -167,13 +167,13 @@ func (t *charTable) at(s string, i int) (uint8, int) {
 
 // wide is at for what is not ASCII.
 func (t *charTable) wide(s string, i int) (uint8, int) {
-	r, w := decode(s, i)
+	r, w := Decode(s, i)
 	return t.of(r), w
 }
 
-// decode returns the character at s[i:], which is not ASCII. The usual lengths
+// Decode returns the character at s[i:], which is not ASCII. The usual lengths
 // are quick.
-func decode[T string | []byte](s T, i int) (rune, int) {
+func Decode[T string | []byte](s T, i int) (rune, int) {
 	if i+2 < len(s) {
 		a, b, c := s[i], s[i+1], s[i+2]
 		switch {
