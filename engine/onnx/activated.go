@@ -7,16 +7,6 @@ import (
 // Operators with an activation, which ONNX Runtime's optimizer writes; see
 // ContribOperators.md.
 
-// again runs an operator of ai.onnx on tensors, with attributes by name.
-func (c *call) again(op string, attrs map[string]*onnx.Attr, in ...*Tensor) *Tensor {
-	inner := &call{scope: c.scope, n: &onnx.Node{Op: op, Attrs: attrs, Inputs: make([]string, len(in)), Outputs: []string{""}}, in: in}
-	out := c.s.ops[op](inner)
-	if len(out) == 0 || out[0] == nil {
-		fail("%w: no result of %s", onnx.ErrFormat, op)
-	}
-	return out[0]
-}
-
 // fusedActs are those FusedConv and FusedGemm name, with the attributes their
 // parameters are.
 var fusedActs = map[string][]string{
@@ -77,16 +67,4 @@ func fusedGemm(c *call) []*Tensor {
 		}
 	}
 	return one(c.fusedAct(gemmOp(c)[0], params))
-}
-
-// resolved returns the attributes of a node, those of a function in place of
-// references to them.
-func (c *call) resolved() map[string]*onnx.Attr {
-	attrs := make(map[string]*onnx.Attr)
-	for name := range c.n.Attrs {
-		if a := c.attr(name); a != nil {
-			attrs[name] = a
-		}
-	}
-	return attrs
 }

@@ -65,13 +65,13 @@ func (a *attend) run(c *call) {
 	if a.keys == 0 || a.dim == 0 {
 		fail("%w: attention to %d keys of %d", onnx.ErrUnsupported, a.keys, a.dim)
 	}
-	workers := c.s.pool.Workers()
+	workers := c.pool().Workers()
 	// A chunk is the heads that share keys, or one where that leaves workers idle.
 	group := a.heads / a.kvHeads
 	if a.batch*a.kvHeads < workers {
 		group = 1
 	}
-	scratch := c.s.attending(workers, a.keys*(a.dim+a.vDim))
+	scratch := attending(c, workers, a.keys*(a.dim+a.vDim))
 	scores := c.blank(onnx.Float, workers, min(blockRows, a.rows), a.keys).F
 	per := a.heads / group
 	c.spreadOut(a.batch*per, func(worker, i int) {
@@ -97,14 +97,15 @@ const keepScratch = 1 << 18
 
 // attending returns what workers pack keys and values into, the same for every
 // call that needs little of it.
-func (s *Session) attending(workers, floats int) []attendScratch {
+func attending(c *call, workers, floats int) []attendScratch {
 	if floats > keepScratch {
 		return make([]attendScratch, workers)
 	}
-	if s.attends == nil {
-		s.attends = make([]attendScratch, workers)
+	k := kept[[]attendScratch](c)
+	if *k == nil {
+		*k = make([]attendScratch, workers)
 	}
-	return s.attends
+	return *k
 }
 
 type attendScratch struct {
@@ -193,12 +194,6 @@ func (a *attend) softmax(row, bias []float32, scale float32, h int) float32 {
 		sum += float32(math.Exp(float64(a.sink[h] - top)))
 	}
 	return 1 / sum
-}
-
-func fill(x []float32, v float32) {
-	for i := range x {
-		x[i] = v
-	}
 }
 
 func (a *attend) write(at stage, row []float32, b, h, r int) {

@@ -45,11 +45,11 @@ func (b *blockWeights) matMulBnb4(c *call) []*Tensor {
 		})
 		p = &blockWeight{panels: gemm.NewPanels(n, k)}
 		p.panels.PackRows(floats, k)
-		if w.constant && largest.constant {
+		if w.isConstant() && largest.isConstant() {
 			b.known[key] = p
 		}
 	}
 	out := c.blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
-	gemm.NewGemm(p.panels, nil).Run(c.s.pool, out.F, n, x.F, k, x.len()/k, false)
+	gemm.NewGemm(p.panels, nil).Run(c.pool(), out.F, n, x.F, k, x.len()/k, false)
 	return one(settle(out))
 }

@@ -3,25 +3,9 @@ package onnx
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"quern/formats/onnx"
 )
-
-// order returns how two elements of t compare. NaN is the smallest.
-func (t *Tensor) order() func(i, j int) int {
-	switch {
-	case t.F != nil:
-		return func(i, j int) int { return cmp.Compare(t.F[i], t.F[j]) }
-	case t.D != nil:
-		return func(i, j int) int { return cmp.Compare(t.D[i], t.D[j]) }
-	case t.S != nil:
-		return func(i, j int) int { return strings.Compare(t.S[i], t.S[j]) }
-	case t.Type == onnx.Uint64:
-		return func(i, j int) int { return cmp.Compare(uint64(t.I[i]), uint64(t.I[j])) }
-	}
-	return func(i, j int) int { return cmp.Compare(t.I[i], t.I[j]) }
-}
 
 // compress keeps the slices of an axis, or the elements of all, whose condition
 // holds. Conditions may be fewer than slices.

@@ -10,15 +10,6 @@ func controlOps() map[string]op {
 	return map[string]op{"If": ifThen, "Loop": loop, "Scan": scan}
 }
 
-// subgraph returns the graph of an attribute.
-func (c *call) subgraph(name string) *onnx.Graph {
-	a := c.attr(name)
-	if a == nil || a.G == nil || c.s.bodies[a.G] == nil {
-		fail("%w: no graph %s", onnx.ErrFormat, name)
-	}
-	return a.G
-}
-
 func ifThen(c *call) []*Tensor {
 	if c.x(0).scalar().at(0) != 0 {
 		return c.graph(c.subgraph("then_branch"))
@@ -56,18 +47,18 @@ func loop(c *call) []*Tensor {
 		args[1] = out[0]
 		for k := range carried {
 			if i > 0 {
-				c.s.mem.unhold(args[2+k])
+				c.release(args[2+k])
 			}
 			args[2+k] = out[1+k]
 		}
 		for k := range rows {
 			rows[k] = append(rows[k], out[1+carried+k])
-			c.s.mem.grow(rowBytes)
+			c.charge(rowBytes)
 		}
 	}
 	out := args[2:]
 	for k, r := range rows {
-		c.s.mem.live -= rowBytes * int64(len(r))
+		c.credit(rowBytes * int64(len(r)))
 		out = append(out, c.stackRows(r, 0, &g.Outputs[1+carried+k].Type))
 	}
 	return out
@@ -76,21 +67,6 @@ func loop(c *call) []*Tensor {
 // rowBytes is what a small tensor that a loop keeps is counted as: their number
 // is the graph's to choose.
 const rowBytes = 256
-
-func (t *Tensor) list64() []int64 {
-	if t.I == nil {
-		fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
-	}
-	return t.I
-}
-
-func flag(v bool) *Tensor {
-	t := newTensor(onnx.Bool)
-	if v {
-		t.I[0] = 1
-	}
-	return t
-}
 
 // stackRows joins tensors of one shape along a new axis. Of none the type says
 // what they would have been.
@@ -195,19 +171,19 @@ func (c *call) scan(g *onnx.Graph, in []*Tensor, states int, directions []int, l
 		out := c.graph(g, args...)
 		for i := range args {
 			if i >= states || step > 0 {
-				c.s.mem.unhold(args[i])
+				c.release(args[i])
 			}
 		}
 		copy(args, out[:states])
 		for k := range rows {
 			rows[k] = append(rows[k], out[states+k])
-			c.s.mem.grow(rowBytes)
+			c.charge(rowBytes)
 		}
 	}
 	out := append([]*Tensor{}, args[:states]...)
 	outAxes, outDirections := c.list("scan_output_axes", -1), c.list("scan_output_directions", -1)
 	for k, r := range rows {
-		c.s.mem.live -= rowBytes * int64(len(r))
+		c.credit(rowBytes * int64(len(r)))
 		if pickOr(outDirections, k, 0) != 0 {
 			for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
 				r[i], r[j] = r[j], r[i]

@@ -87,13 +87,13 @@ func (v *convolution) tile(rows, workers int) int {
 func convolve(c *call, dst, x, w, bias []float32, v *convolution) {
 	steps, plane := volume(v.out), volume(v.in)
 	rows := v.inC * volume(v.kernel)
-	size := v.tile(rows, c.s.pool.Workers())
+	size := v.tile(rows, c.pool().Workers())
 	tiles := (steps + size - 1) / size
 	type scratch struct {
 		panels  gemm.Panels
 		columns []float32
 	}
-	all := make([]scratch, c.s.pool.Workers())
+	all := make([]scratch, c.pool().Workers())
 	c.spreadOut(v.batch*v.groups*tiles, func(worker, i int) {
 		s := &all[worker]
 		from := i % tiles * size
@@ -181,7 +181,7 @@ func convolveAny[T float64 | int64](c *call, dst, x, w, bias []T, v *convolution
 	rows := v.inC * volume(v.kernel)
 	const size = 256
 	tiles := (steps + size - 1) / size
-	all := make([][]T, c.s.pool.Workers())
+	all := make([][]T, c.pool().Workers())
 	c.spreadOut(v.batch*v.groups*tiles, func(worker, i int) {
 		from := i % tiles * size
 		to := min(steps, from+size)

@@ -124,16 +124,14 @@ func (f *int8Filters) convolve(c *call, v *integers, done func(channel, from int
 		})
 		for g, w := range packs {
 			for from := 0; from < steps; from += size {
-				if err := c.ctx.Err(); err != nil {
-					panic(failure{err})
-				}
+				c.check()
 				here := min(size, steps-from)
 				c.byRows(here, k, func(a, b int) {
 					for s := a; s < b; s++ {
 						v.gather(rows[s*stride:][:k], turned, from+s, g, byte(zero))
 					}
 				})
-				w.gemm.RunInts(c.s.pool, sums, n, rows, stride, here, zero)
+				w.gemm.RunInts(c.pool(), sums, n, rows, stride, here, zero)
 				c.byRows(here, n+stride, func(a, b int) {
 					for s := a; s < b; s++ {
 						row := sums[s*n:][:n]
@@ -176,7 +174,7 @@ func (f *int8Filters) pack(v *integers) []*int8Weights {
 		packs[g] = newInt8Weights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
 		packs[g].gemm = gemm.NewInt8Gemm(packs[g].w, nil, nil)
 	}
-	if v.w.constant && (v.wZero == nil || v.wZero.constant) {
+	if v.w.isConstant() && (v.wZero == nil || v.wZero.isConstant()) {
 		f.packs[key] = packs
 	}
 	return packs

@@ -93,10 +93,10 @@ func transposeConvolve(c *call, dst, x, w, bias []float32, v *convolution) {
 	steps, taps, plane := volume(v.out), volume(v.kernel), volume(v.in)
 	rows := v.outC * taps
 	turned := c.blank(onnx.Float, rows, v.inC).F
-	columns := c.blank(onnx.Float, c.s.pool.Workers(), count([]int{taps, steps})).F
+	columns := c.blank(onnx.Float, c.pool().Workers(), count([]int{taps, steps})).F
 	p := gemm.NewPanels(steps, v.inC)
 	// As many channels at a time as keep every worker busy.
-	per := max(1, v.outC/(2*c.s.pool.Workers()))
+	per := max(1, v.outC/(2*c.pool().Workers()))
 	for image := range v.batch * v.groups {
 		g := image % v.groups
 		if image < v.groups || v.groups > 1 {

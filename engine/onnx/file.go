@@ -27,11 +27,16 @@ func alias[T float32 | float64 | int64](b []byte) []T {
 // and integers of 8 bits and less, which stay in Raw.
 func FromFile(f *onnx.Tensor) (t *Tensor, err error) {
 	defer rescue(&err)
+	return fromFile(f), nil
+}
+
+// fromFile is FromFile that fails, for operators.
+func fromFile(f *onnx.Tensor) *Tensor {
 	n, bits := count(f.Shape), f.Type.Bits()
 	if f.Type == onnx.String && n != len(f.Strings) || f.Type != onnx.String && (bits == 0 || len(f.Data) != (n*bits+7)/8) {
 		fail("%w: tensor %.100q, %v of shape %d, has %d bytes", onnx.ErrFormat, f.Name, f.Type, f.Shape, len(f.Data))
 	}
-	t = &Tensor{Type: f.Type, Shape: append([]int{}, f.Shape...)}
+	t := &Tensor{Type: f.Type, Shape: append([]int{}, f.Shape...)}
 	switch d := f.Data; {
 	case f.Type == onnx.String:
 		t.S = append([]string{}, f.Strings...)
@@ -68,7 +73,7 @@ func FromFile(f *onnx.Tensor) (t *Tensor, err error) {
 			}
 		}
 	}
-	return t, nil
+	return t
 }
 
 // word returns the bits of element i.

@@ -238,9 +238,7 @@ func (c *call) byBlocks(rows, width int, f func(from, to int)) {
 	const most = 1 << 24 // elements without a look
 	size := max(1, most/max(1, width))
 	for first := 0; first < rows; first += size {
-		if err := c.ctx.Err(); err != nil {
-			panic(failure{err})
-		}
+		c.check()
 		c.byRows(min(size, rows-first), width, func(from, to int) { f(first+from, first+to) })
 	}
 }

@@ -19,7 +19,7 @@ type transforms struct {
 
 func (c *call) transforms(n int) *transforms {
 	c.fits(onnx.Double, 2, 6*n) // the tables of a plan, at most
-	t := &transforms{plan: fourier.New[float64](n), lines: make([][]point, c.s.pool.Workers())}
+	t := &transforms{plan: fourier.New[float64](n), lines: make([][]point, c.pool().Workers())}
 	c.fits(onnx.Double, 2*len(t.lines), n+t.plan.Scratch())
 	return t
 }

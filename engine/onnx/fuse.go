@@ -323,23 +323,3 @@ func (g *group) replace(name string, inputs, outputs []string, do step) bool {
 	g.put[last] = m
 	return true
 }
-
-// replay runs nodes one by one and returns the values of outputs.
-func (c *call) replay(nodes []*onnx.Node, outputs []string) []*Tensor {
-	for _, n := range nodes {
-		if err := c.node(n, c.s.action(n), nil); err != nil {
-			panic(failure{err})
-		}
-	}
-	res := make([]*Tensor, len(outputs))
-	for i, name := range outputs {
-		res[i] = c.vals[name]
-		res[i].buffers(c.s.mem.hold)
-	}
-	for _, n := range nodes {
-		for _, name := range n.Outputs {
-			c.unbind(name)
-		}
-	}
-	return res
-}

@@ -77,7 +77,7 @@ func (l *layer) run(c *call, then func(worker int, row []float32)) *Tensor {
 	}
 	k, n := w.Shape[0], w.Shape[1]
 	out := c.blank(onnx.Float, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
-	gemm.NewGemm(c.packed(w, false), c.in[2].F).RunThen(c.s.pool, out.F, n, x.F, k, x.len()/k, each)
+	gemm.NewGemm(c.packed(w, false), c.in[2].F).RunThen(c.pool(), out.F, n, x.F, k, x.len()/k, each)
 	return out
 }
 

@@ -21,7 +21,7 @@ func (s *sampler) edges(n int) (lo, hi float64) {
 	return -0.5, float64(n) - 0.5
 }
 
-func reflect(v, lo, hi float64) float64 {
+func mirrored(v, lo, hi float64) float64 {
 	size := hi - lo
 	if size <= 0 {
 		return lo
@@ -45,7 +45,7 @@ func (s *sampler) element(i, n int) int {
 		return min(max(i, 0), n-1)
 	case "reflection":
 		lo, hi := s.edges(n)
-		return min(max(int(reflect(float64(i), lo, hi)), 0), n-1)
+		return min(max(int(mirrored(float64(i), lo, hi)), 0), n-1)
 	}
 	return -1
 }
@@ -70,7 +70,7 @@ func (s *sampler) weights(v float64, n int, from *[4]int, weight *[4]float64) in
 		case "border":
 			v = min(max(v, 0), float64(n-1))
 		case "reflection":
-			v = reflect(v, lo, hi)
+			v = mirrored(v, lo, hi)
 		}
 	}
 	base := int(math.Floor(v))

@@ -26,7 +26,7 @@ type int8Weights struct {
 // bias, either of which may be nil, products can be made floats.
 func (q *quantizer) pack(s *stacked, w *Tensor, at int, zero *Tensor, scale, bias *Tensor) *int8Weights {
 	key := weightKey{w, zero, scale, bias}
-	fixed := w.constant && s.oneB && (zero == nil || zero.constant) && (scale == nil || scale.constant) && (bias == nil || bias.constant)
+	fixed := w.isConstant() && s.oneB && (zero == nil || zero.isConstant()) && (scale == nil || scale.isConstant()) && (bias == nil || bias.isConstant())
 	if fixed {
 		if p := q.weights[key]; p != nil {
 			return p
@@ -154,7 +154,7 @@ func (q *quantizer) multiply(c *call, a, aZero, b, bZero *Tensor, f func(s *stac
 		if perRow {
 			first = 0
 		}
-		w.gemm.RunInts(c.s.pool, sums, s.n, x, w.w.Stride(), s.m, first)
+		w.gemm.RunInts(c.pool(), sums, s.n, x, w.w.Stride(), s.m, first)
 		for r := range s.m {
 			row, z := sums[r*s.n:][:s.n], zeroOf(r)
 			if perRow {
@@ -280,7 +280,7 @@ func (q *quantizer) dynamicMatMul(c *call, x, w, scale, zero, bias *Tensor) *Ten
 			gemm.QuantizeBytes(b[r*stride:], x.F[r*s.k:(r+1)*s.k], by, z)
 		}
 	})
-	p.gemm.RunFloats(c.s.pool, out.F, s.n, b, stride, rows, z, by, nil)
+	p.gemm.RunFloats(c.pool(), out.F, s.n, b, stride, rows, z, by, nil)
 	if p.zero != nil {
 		p.lessFloats(c, out.F, b, rows, z, by, scale.F)
 	}
@@ -334,10 +334,10 @@ func (q *quantizer) floats(c *call, a, w *Tensor, by float32, scale *Tensor, zer
 	rows, stride := a.len()/s.k, p.w.Stride()
 	x, shift := bytesOf(a.Type, eights(a), rows, s.k, stride)
 	if p.zero == nil {
-		p.gemm.RunFloats(c.s.pool, out.F, s.n, x, stride, rows, zero+shift, by, then)
+		p.gemm.RunFloats(c.pool(), out.F, s.n, x, stride, rows, zero+shift, by, then)
 		return out
 	}
-	p.gemm.RunFloats(c.s.pool, out.F, s.n, x, stride, rows, zero+shift, by, nil)
+	p.gemm.RunFloats(c.pool(), out.F, s.n, x, stride, rows, zero+shift, by, nil)
 	p.lessFloats(c, out.F, x, rows, zero+shift, by, scale.F)
 	if then != nil {
 		c.spreadOut(rows, func(worker, i int) { then(worker, out.F[i*s.n:(i+1)*s.n]) })

@@ -6,20 +6,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// copyElems copies n elements of src from from to dst at at.
-func copyElems(dst *Tensor, at int, src *Tensor, from, n int) {
-	switch {
-	case dst.F != nil:
-		copy(dst.F[at:at+n], src.F[from:from+n])
-	case dst.D != nil:
-		copy(dst.D[at:at+n], src.D[from:from+n])
-	case dst.S != nil:
-		copy(dst.S[at:at+n], src.S[from:from+n])
-	default:
-		copy(dst.I[at:at+n], src.I[from:from+n])
-	}
-}
-
 // stacked joins tensors along a new axis.
 func (c *call) stacked(rows []*Tensor, at int) *Tensor {
 	first := rows[0].whole()

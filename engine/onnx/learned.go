@@ -36,10 +36,7 @@ func (c *call) tensorAttr(name string) *Tensor {
 	if a == nil || a.T == nil {
 		return nil
 	}
-	t, err := c.s.constant(a.T)
-	if err != nil {
-		panic(failure{err})
-	}
+	t := c.constant(a.T)
 	return t.whole()
 }
 
@@ -285,9 +282,7 @@ func treeEnsemble(c *call) []*Tensor {
 	out := c.zeros(x.Type, rows, targets)
 	seen, row := make([]bool, targets), make([]float32, targets)
 	for r := range rows {
-		if err := c.ctx.Err(); err != nil {
-			panic(failure{err})
-		}
+		c.check()
 		clear(seen)
 		for _, at := range roots {
 			// A tree has no more levels than nodes; where it does it has a ring.

@@ -24,10 +24,7 @@ func constant(c *call) []*Tensor {
 			if a.T == nil {
 				fail("%w: a constant without value", onnx.ErrFormat)
 			}
-			t, err := c.s.constant(a.T)
-			if err != nil {
-				panic(failure{err})
-			}
+			t := c.constant(a.T)
 			return []*Tensor{t}
 		case "sparse_value":
 			if a.Sparse == nil {
@@ -62,14 +59,8 @@ func constant(c *call) []*Tensor {
 
 // dense writes a sparse tensor out. The reader has checked its indices.
 func dense(s *onnx.Sparse) *Tensor {
-	values, err := FromFile(s.Values)
-	if err != nil {
-		panic(failure{err})
-	}
-	indices, err := FromFile(s.Indices)
-	if err != nil {
-		panic(failure{err})
-	}
+	values := fromFile(s.Values)
+	indices := fromFile(s.Indices)
 	values = values.whole()
 	out := newTensor(values.Type, s.Shape...)
 	step := strides(s.Shape)
@@ -90,10 +81,7 @@ func dense(s *onnx.Sparse) *Tensor {
 func constantOfShape(c *call) []*Tensor {
 	fill := newTensor(onnx.Float)
 	if a := c.attr("value"); a != nil && a.T != nil {
-		t, err := FromFile(a.T)
-		if err != nil {
-			panic(failure{err})
-		}
+		t := fromFile(a.T)
 		fill = t.whole().scalar()
 	}
 	out := c.blank(fill.Type, c.x(0).list()...)

@@ -45,6 +45,14 @@ func roundUp(n int) int {
 	return (n + step - 1) / step * step
 }
 
+// fits fails where the limit leaves no room for as many bytes.
+func (m *memory) fits(bytes int64) {
+	m.grow(bytes)
+	m.shrink(bytes)
+}
+
+// grow counts bytes that something keeps, and fails past the limit; shrink takes
+// them back.
 func (m *memory) grow(bytes int64) {
 	if bytes > m.limit-m.live {
 		fail("%w: %d bytes are in use, %d more would pass the limit of %d", ErrMemory, m.live, bytes, m.limit)
@@ -55,6 +63,8 @@ func (m *memory) grow(bytes int64) {
 		m.free, m.spare = nil, 0
 	}
 }
+
+func (m *memory) shrink(bytes int64) { m.live -= bytes }
 
 // take returns a buffer of words uint64 or up to twice as many, held by the
 // running node.
@@ -79,16 +89,27 @@ func (m *memory) take(words int) *buffer {
 		m.grow(8 * int64(words))
 		b = &buffer{words: make([]uint64, words), bytes: 8 * int64(words)}
 	}
-	m.hold(b)
+	m.holdBuffer(b)
 	return b
 }
 
-func (m *memory) hold(b *buffer) {
+func (m *memory) holdBuffer(b *buffer) {
 	b.refs++
 	m.held = append(m.held, b)
 }
 
-func (m *memory) drop(b *buffer) {
+// hold keeps t until the node that runs ends.
+func (m *memory) hold(t *Tensor) { t.buffers(m.holdBuffer) }
+
+// mark returns the place in the stack of what is held that settle takes.
+func (m *memory) mark() int { return len(m.held) }
+
+// retain counts a name that stands for t, drop takes it back.
+func (t *Tensor) retain() { t.buffers(func(b *buffer) { b.refs++ }) }
+
+func (m *memory) drop(t *Tensor) { t.buffers(m.dropBuffer) }
+
+func (m *memory) dropBuffer(b *buffer) {
 	if b.refs--; b.refs > 0 {
 		return
 	}
@@ -105,10 +126,19 @@ func (m *memory) drop(b *buffer) {
 // settle drops what is held above mark.
 func (m *memory) settle(mark int) {
 	for _, b := range m.held[mark:] {
-		m.drop(b)
+		m.dropBuffer(b)
 	}
 	clear(m.held[mark:])
 	m.held = m.held[:mark]
+}
+
+// constant makes t one of the model, the same in every run.
+func (m *memory) constant(t *Tensor) { t.constant, t.mem = true, m }
+
+// alone reports whether t may be written to once the one name that stands for it
+// is gone.
+func (t *Tensor) alone() bool {
+	return t.buf != nil && t.buf.words != nil && t.buf.refs == 1 && t.Raw == nil
 }
 
 // unhold drops a tensor that a graph returned before its node ends.
@@ -117,7 +147,7 @@ func (m *memory) unhold(t *Tensor) {
 		for i := len(m.held) - 1; i >= 0; i-- {
 			if m.held[i] == b {
 				m.held = append(m.held[:i], m.held[i+1:]...)
-				m.drop(b)
+				m.dropBuffer(b)
 				return
 			}
 		}
@@ -142,8 +172,7 @@ func (m *memory) blank(t onnx.DType, shape ...int) *Tensor {
 		width = 4
 	}
 	if t == onnx.String {
-		m.grow(16 * int64(n))
-		m.live -= 16 * int64(n)
+		m.fits(16 * int64(n))
 	}
 	if n*width < poolFrom || t == onnx.String {
 		x := newTensor(t, shape...)
@@ -243,7 +272,7 @@ func (m *memory) adopt(t *Tensor, in []*Tensor, mark int) {
 	if size >= poolFrom {
 		m.grow(int64(size))
 		t.buf = &buffer{bytes: int64(size)}
-		m.hold(t.buf)
+		m.holdBuffer(t.buf)
 	}
 }
 
@@ -260,4 +289,46 @@ func (t *Tensor) holds(at uintptr) (bool, *buffer) {
 		}
 	}
 	return false, nil
+}
+
+// leave returns a tensor that has nothing of the Session but its memory.
+func (t *Tensor) leave() *Tensor {
+	c := *t
+	c.mem = nil
+	c.constant = false
+	c = *c.whole()
+	c.given, c.buf, c.Raw = false, nil, nil
+	if t.Seq != nil {
+		c.Seq = make([]*Tensor, len(t.Seq))
+		for i, e := range t.Seq {
+			c.Seq[i] = e.leave()
+		}
+	}
+	return &c
+}
+
+// taken returns a tensor of the caller as one of the Session.
+func (m *memory) taken(t *Tensor) *Tensor {
+	c := *t
+	c.given, c.constant, c.mem, c.buf = true, false, m, nil
+	if t.Seq != nil {
+		c.Seq = make([]*Tensor, len(t.Seq))
+		for i, e := range t.Seq {
+			c.Seq[i] = m.taken(e)
+		}
+	}
+	return &c
+}
+
+// isConstant reports whether t is the same in every run.
+func (t *Tensor) isConstant() bool { return t.constant }
+
+// detach makes a value one that lives as long as the Session.
+func (t *Tensor) detach() {
+	t.constant, t.buf = true, nil
+	for _, e := range t.Seq {
+		if e != nil {
+			e.detach()
+		}
+	}
 }

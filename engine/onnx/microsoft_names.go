@@ -49,11 +49,8 @@ func namedOps() map[string]op {
 // uniqueInOrder returns values in the order they come in, which of them each
 // element is, and how often they come.
 func uniqueInOrder(c *call) []*Tensor {
-	inner := &call{scope: c.scope, in: c.in, n: &onnx.Node{
-		Op: "Unique", Inputs: make([]string, len(c.in)), Outputs: make([]string, 4),
-		Attrs: map[string]*onnx.Attr{"sorted": {Name: "sorted", Type: onnx.AttrInt}},
-	}}
-	out := unique(inner)
+	attrs := map[string]*onnx.Attr{"sorted": {Name: "sorted", Type: onnx.AttrInt}}
+	out := unique(c.sub("Unique", attrs, make([]string, 4), c.in))
 	return []*Tensor{out[0], out[2], out[3]}
 }
 
@@ -77,9 +74,7 @@ func (c *call) inverse(x *Tensor) *Tensor {
 		}
 		row := func(j int) []float64 { return m[j*2*n : (j+1)*2*n] }
 		for j := range n {
-			if err := c.ctx.Err(); err != nil {
-				panic(failure{err})
-			}
+			c.check()
 			best := j
 			for k := j + 1; k < n; k++ {
 				if math.Abs(row(k)[j]) > math.Abs(row(best)[j]) {

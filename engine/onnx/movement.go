@@ -19,15 +19,6 @@ func movementOps() map[string]op {
 	}
 }
 
-// upTo returns 0, 1, … n-1.
-func upTo(n int) []int {
-	at := make([]int, n)
-	for i := range at {
-		at[i] = i
-	}
-	return at
-}
-
 func tile(c *call) []*Tensor {
 	x, reps := c.x(0), c.x(1).list()
 	if len(reps) != len(x.Shape) {
@@ -251,16 +242,6 @@ func inBlocks(c *call) (x *Tensor, b int) {
 		fail("%w: shape %d in blocks of %d", onnx.ErrFormat, x.Shape, b)
 	}
 	return x, b
-}
-
-// permuted is a transposed x, read as having another shape before.
-func (c *call) permuted(x *Tensor, shape []int, perm ...int) *Tensor {
-	all := strides(shape)
-	to, step := make([]int, len(perm)), make([]int, len(perm))
-	for i, p := range perm {
-		to[i], step[i] = shape[p], all[p]
-	}
-	return c.view(x.as(shape...), 0, to, step)
 }
 
 func depthToSpace(c *call) []*Tensor {

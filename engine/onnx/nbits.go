@@ -54,14 +54,14 @@ func (b *blockWeights) matMul(c *call) []*Tensor {
 		if p = v.quantised(); p == nil || c.int("accuracy_level", 0) != 4 {
 			p = v.floats(c)
 		}
-		if w.constant && scale.constant && (zero == nil || zero.constant) {
+		if w.isConstant() && scale.isConstant() && (zero == nil || zero.isConstant()) {
 			b.known[[3]*Tensor{w, scale, zero}] = p
 		}
 	}
 	out := c.blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
 	rows := x.len() / k
 	if p.panels != nil {
-		gemm.NewGemm(p.panels, add).Run(c.s.pool, out.F, n, x.F, k, rows, false)
+		gemm.NewGemm(p.panels, add).Run(c.pool(), out.F, n, x.F, k, rows, false)
 		return one(settle(out))
 	}
 	m := matmul.NewMatMul(p.typ, p.data, n, k, add)
@@ -70,7 +70,7 @@ func (b *blockWeights) matMul(c *call) []*Tensor {
 	c.byRows(rows, k, func(from, to int) {
 		quant.Quantize(acts[from*stride:to*stride], m.With(), x.F[from*k:to*k], k)
 	})
-	m.Run(c.s.pool, out.F, acts, stride, rows)
+	m.Run(c.pool(), out.F, acts, stride, rows)
 	return one(settle(out))
 }
 

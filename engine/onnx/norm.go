@@ -27,11 +27,6 @@ func normOps() map[string]op {
 	}
 }
 
-// split returns the elements before axis, along it and after it.
-func split(shape []int, axis int) (outer, n, inner int) {
-	return count(shape[:axis]), shape[axis], count(shape[axis+1:])
-}
-
 // softmax is taken along an axis, and before opset 13 over all dimensions from
 // the axis on.
 func (c *call) softmax(x *Tensor, log bool) *Tensor {

@@ -6,13 +6,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// oldest is the first opset whose operators are run. Before opset 7 operators of
-// two inputs are not broadcast as numpy does, and some have attributes that
-// later ones lack. Here old calls become calls of today's operators.
-//
-// ONNX, Changelog.md, versions 1 to 7.
-const oldest = 6
-
 // aligned are the operators whose second input an attribute aligned with the
 // first, before opset 7.
 var aligned = []string{"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Less", "Greater"}
@@ -67,5 +60,3 @@ func (c *call) alignSlope() {
 		c.in[1] = slope.as(append([]int{slope.len()}, ones(len(x.Shape)-2)...)...)
 	}
 }
-
-func ones(n int) []int { return slices.Repeat([]int{1}, n) }

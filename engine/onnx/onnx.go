@@ -13,16 +13,17 @@
 package onnx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
 	"quern/formats/onnx"
-	"quern/kernels/gemm"
 	"quern/kernels/threads"
 )
 
@@ -50,14 +51,13 @@ type Session struct {
 	funcs  map[string]*onnx.Function
 	bodies map[any]*body // by *onnx.Graph and *onnx.Function
 	consts map[*onnx.Tensor]*Tensor
-	packs  map[*Tensor]*gemm.Panels
 	opset  int64
 	random *rand.Rand
 	plain  bool
 
-	mu      sync.Mutex
-	mem     memory
-	attends []attendScratch // see attending
+	mu   sync.Mutex
+	mem  memory
+	kept map[reflect.Type]any // see kept
 }
 
 const (
@@ -76,13 +76,10 @@ func New(m *onnx.Model, o Options) (s *Session, err error) {
 	defer rescue(&err)
 	s = &Session{
 		model: m, pool: o.Pool, yield: o.Yield, ops: operators(), funcs: make(map[string]*onnx.Function),
-		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), packs: make(map[*Tensor]*gemm.Panels),
+		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), kept: make(map[reflect.Type]any),
 		opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
-		mem: memory{limit: defaultLimit},
 	}
-	if o.Limit > 0 {
-		s.mem.limit = o.Limit
-	}
+	s.mem.limit = cmp.Or(max(o.Limit, 0), defaultLimit)
 	if s.yield == nil {
 		s.yield = func() {}
 	}
@@ -208,7 +205,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (out map[s
 		if err := accept(in.Name, &in.Type, t, sizes); err != nil {
 			return nil, err
 		}
-		sc.vals[in.Name] = s.taken(t)
+		sc.vals[in.Name] = s.mem.taken(t)
 	}
 	if known != len(inputs) {
 		for name := range inputs {
@@ -226,38 +223,9 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (out map[s
 		if t == nil {
 			return nil, fmt.Errorf("%w: no node makes output %q", onnx.ErrFormat, o.Name)
 		}
-		out[o.Name] = leave(t)
+		out[o.Name] = t.leave()
 	}
 	return out, nil
-}
-
-// taken returns a tensor of the caller as one of the Session.
-func (s *Session) taken(t *Tensor) *Tensor {
-	c := *t
-	c.given, c.constant, c.mem, c.buf = true, false, &s.mem, nil
-	if t.Seq != nil {
-		c.Seq = make([]*Tensor, len(t.Seq))
-		for i, e := range t.Seq {
-			c.Seq[i] = s.taken(e)
-		}
-	}
-	return &c
-}
-
-// leave returns a tensor that has nothing of the Session but its memory.
-func leave(t *Tensor) *Tensor {
-	c := *t
-	c.mem = nil
-	c.constant = false
-	c = *c.whole()
-	c.given, c.buf, c.Raw = false, nil, nil
-	if t.Seq != nil {
-		c.Seq = make([]*Tensor, len(t.Seq))
-		for i, e := range t.Seq {
-			c.Seq[i] = leave(e)
-		}
-	}
-	return &c
 }
 
 // A size is what a name in the shapes of inputs stands for, and by which input.
@@ -310,31 +278,9 @@ func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]size) erro
 	return nil
 }
 
-// valid reports whether the slice of t's type has as many elements as its shape.
-func (t *Tensor) valid() bool {
-	n, held := count(t.Shape), 0
-	switch {
-	case isFloat(t.Type):
-		held = len(t.F)
-	case t.Type == onnx.Double:
-		held = len(t.D)
-	case t.Type == onnx.String:
-		held = len(t.S)
-	case t.Raw != nil && t.I == nil:
-		return t.Type.Bits() > 0 && t.Type.Bits() <= 8 && len(t.Raw) == (n*t.Type.Bits()+7)/8
-	default:
-		held = len(t.I)
-	}
-	return held == n && held == t.len()
-}
-
-// rescue turns what an operator panicked with into an error.
-func rescue(err *error) {
-	switch p := recover().(type) {
-	case nil:
-	case failure:
-		*err = p.error
-	default:
-		*err = fmt.Errorf("%w: %v", onnx.ErrFormat, p)
-	}
-}
+// oldest is the first opset whose operators are run. Before opset 7 operators of
+// two inputs are not broadcast as numpy does, and some have attributes that
+// later ones lack. Here old calls become calls of today's operators.
+//
+// ONNX, Changelog.md, versions 1 to 7.
+const oldest = 6

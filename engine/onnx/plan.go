@@ -78,7 +78,7 @@ func (s *Session) constant(f *onnx.Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.constant, t.mem = true, &s.mem
+	s.mem.constant(t)
 	s.consts[f] = t
 	return t, nil
 }
@@ -131,7 +131,7 @@ func (s *Session) fold(b *body, limit int) {
 			continue
 		}
 		for name, t := range sc.vals {
-			detach(t)
+			t.detach()
 			b.consts[name] = t
 		}
 		clear(sc.vals)
@@ -161,16 +161,6 @@ func (s *Session) small(sc *scope, n *onnx.Node) bool {
 		return true
 	}
 	return false
-}
-
-// detach makes a value one that lives as long as the Session.
-func detach(t *Tensor) {
-	t.constant, t.buf = true, nil
-	for _, e := range t.Seq {
-		if e != nil {
-			detach(e)
-		}
-	}
 }
 
 // prune forgets constants that no node that is left reads.
@@ -234,4 +224,10 @@ func names(n *onnx.Node, f func(string)) {
 			f(v.Name)
 		}
 	}
+}
+
+// random are operators that give another value each time.
+var random = map[string]bool{
+	"RandomNormal": true, "RandomNormalLike": true, "RandomUniform": true, "RandomUniformLike": true,
+	"Bernoulli": true, "Multinomial": true, "Dropout": true,
 }

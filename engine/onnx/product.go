@@ -1,11 +1,8 @@
 package onnx
 
 import (
-	"sync/atomic"
-
 	"quern/formats/onnx"
 	"quern/kernels/gemm"
-	"quern/kernels/threads"
 	"quern/kernels/vec"
 )
 
@@ -15,45 +12,6 @@ func productOps() map[string]op {
 		"Gemm":                      gemmOp,
 		"com.microsoft.FusedMatMul": fusedMatMul,
 	}
-}
-
-func one(t *Tensor) []*Tensor { return []*Tensor{t} }
-
-// spreadOut calls f for every i below n on the pool, each worker with its
-// number. A panic of f becomes one of the call.
-func (c *call) spreadOut(n int, f func(worker, i int)) {
-	var failed atomic.Pointer[any]
-	c.s.pool.Run(n, &threads.Region{F: func(worker, i int) {
-		defer func() {
-			if p := recover(); p != nil {
-				failed.CompareAndSwap(nil, &p)
-			}
-		}()
-		f(worker, i)
-	}})
-	if p := failed.Load(); p != nil {
-		panic(*p)
-	}
-}
-
-// perChunk is how many elements of cheap work make a chunk for the pool.
-const perChunk = 1 << 14
-
-// byRows calls f for stretches of rows of width elements, on the pool where
-// there is enough of them.
-func (c *call) byRows(rows, width int, f func(from, to int)) {
-	per := max(1, perChunk/max(1, width))
-	c.spreadOut((rows+per-1)/per, func(_, i int) { f(i*per, min(rows, (i+1)*per)) })
-}
-
-// settle rounds what was computed in float32 to the type of t.
-func settle(t *Tensor) *Tensor {
-	if narrow(t.Type) != 0 {
-		for i, v := range t.F {
-			t.F[i] = float32(round(t.Type, float64(v)))
-		}
-	}
-	return t
 }
 
 // flip returns t with its last two dimensions exchanged.
@@ -68,10 +26,14 @@ func flip(t *Tensor) *Tensor {
 	return t.pick(walk(shape, step, 0), shape...)
 }
 
+// packs are the constants laid out for products.
+type packs map[*Tensor]*gemm.Panels
+
 // packed returns b (k, n), or with rows (n, k), laid out for products, once for
 // a constant.
 func (c *call) packed(b *Tensor, rows bool) *gemm.Panels {
-	p := c.s.packs[b]
+	known := kept[packs](c)
+	p := (*known)[b]
 	n, k := b.Shape[1], b.Shape[0]
 	if rows {
 		n, k = k, n
@@ -81,8 +43,11 @@ func (c *call) packed(b *Tensor, rows bool) *gemm.Panels {
 	}
 	p = gemm.NewPanels(n, k)
 	pack(p, b.F, rows)
-	if b.constant {
-		c.s.packs[b] = p
+	if b.isConstant() {
+		if *known == nil {
+			*known = make(packs)
+		}
+		(*known)[b] = p
 	}
 	return p
 }
@@ -216,16 +181,16 @@ func (c *call) multiply(dst []float32, a, b *Tensor, s *stacked, transB bool, bi
 			w = b.as(shape...)
 		}
 		if s.fromA == nil {
-			gemm.NewGemm(c.packed(w, transB), bias).Run(c.s.pool, dst, n, a.F, k, s.countBatch*m, false)
+			gemm.NewGemm(c.packed(w, transB), bias).Run(c.pool(), dst, n, a.F, k, s.countBatch*m, false)
 			return
 		}
 		g := gemm.NewGemm(c.packed(w, transB), bias)
 		for i := range s.countBatch {
-			g.Run(c.s.pool, dst[i*m*n:], n, a.F[which(s.fromA, i)*m*k:], k, m, false)
+			g.Run(c.pool(), dst[i*m*n:], n, a.F[which(s.fromA, i)*m*k:], k, m, false)
 		}
 		return
 	}
-	panels := make([]gemm.Panels, c.s.pool.Workers())
+	panels := make([]gemm.Panels, c.pool().Workers())
 	c.spreadOut(s.countBatch, func(worker, i int) {
 		p := &panels[worker]
 		p.Resize(n, k)

@@ -53,11 +53,12 @@ func (q *quantizer) turned(t *Tensor) *Tensor {
 		fail("%w: a matrix of shape %d", onnx.ErrFormat, t.Shape)
 	}
 	rows, columns, b := t.Shape[0], t.Shape[1], eights(t)
-	out := &Tensor{Type: t.Type, Shape: []int{columns, rows}, Raw: make([]byte, len(b)), constant: t.constant}
+	out := &Tensor{Type: t.Type, Shape: []int{columns, rows}, Raw: make([]byte, len(b))}
 	for i, v := range b {
 		out.Raw[i%columns*rows+i/columns] = v
 	}
-	if t.constant {
+	if t.isConstant() {
+		out.detach()
 		q.flipped[t] = out
 	}
 	return out

@@ -165,10 +165,7 @@ func (c *call) asLinear(x *Tensor, to linear) *Tensor {
 // linearSoftmax is Softmax of the opset its attribute names.
 func linearSoftmax(c *call) []*Tensor {
 	x, bytes, l := c.quantised(0)
-	inner := *c
-	scope := *c.scope
-	inner.scope, scope.opset = &scope, int64(c.int("opset", 13))
-	y := inner.softmax(c.asFloats(x, bytes, l), false)
+	y := c.under(int64(c.int("opset", 13))).softmax(c.asFloats(x, bytes, l), false)
 	return one(c.asLinear(y, c.linear(x.Type, 3, 4)))
 }
 

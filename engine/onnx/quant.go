@@ -140,38 +140,6 @@ func quantizeLinear(c *call) []*Tensor {
 	return one(out)
 }
 
-// bare returns input i as it is, perhaps as bytes only, or nil.
-func (c *call) bare(i int) *Tensor {
-	if i < len(c.in) {
-		return c.in[i]
-	}
-	return nil
-}
-
-// must is bare of an input that may not be left out.
-func (c *call) must(i int) *Tensor {
-	t := c.bare(i)
-	if t == nil {
-		fail("%w: input %d is missing", onnx.ErrFormat, i)
-	}
-	return t
-}
-
-// eights returns the elements of a tensor of uint8 or int8 as they lie in a file.
-func eights(t *Tensor) []byte {
-	if t.Type != onnx.Uint8 && t.Type != onnx.Int8 {
-		fail("%w: product of %v", onnx.ErrUnsupported, t.Type)
-	}
-	if t.Raw != nil {
-		return t.Raw
-	}
-	b := make([]byte, len(t.I))
-	for i, v := range t.I {
-		b[i] = byte(v)
-	}
-	return b
-}
-
 func dequantizeLinear(c *call) []*Tensor {
 	x, scale, zero := c.must(0), c.x(1), c.bare(2)
 	typ := scale.Type
@@ -245,7 +213,7 @@ func (c *call) asBytes(x *Tensor, e reach) []*Tensor {
 // seen; see gemm.RangeLanes.
 type reach [][32]float32
 
-func (c *call) reach() reach { return make(reach, c.s.pool.Workers()) }
+func (c *call) reach() reach { return make(reach, c.pool().Workers()) }
 
 func (e reach) add(worker int, x []float32) { gemm.RangeLanes(&e[worker], x) }
 

@@ -8,12 +8,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// random are operators that give another value each time.
-var random = map[string]bool{
-	"RandomNormal": true, "RandomNormalLike": true, "RandomUniform": true, "RandomUniformLike": true,
-	"Bernoulli": true, "Multinomial": true, "Dropout": true,
-}
-
 func randomOps() map[string]op {
 	ops := map[string]op{"Bernoulli": bernoulli, "Multinomial": multinomial}
 	for name, draw := range map[string]func(c *call, r *rand.Rand) func() float64{
@@ -34,22 +28,6 @@ func randomOps() map[string]op {
 		}
 	}
 	return ops
-}
-
-// random returns the source of an operator: one of its own where it has a seed,
-// the Session's otherwise.
-func (c *call) random() *rand.Rand {
-	if a := c.attr("seed"); a != nil {
-		return rand.New(rand.NewPCG(uint64(math.Float32bits(a.F)), uint64(a.I)))
-	}
-	return c.s.random
-}
-
-func (c *call) dtype(missing onnx.DType) onnx.DType {
-	if a := c.attr("dtype"); a != nil {
-		return onnx.DType(a.I)
-	}
-	return missing
 }
 
 func (c *call) draw(t onnx.DType, shape []int, f func() float64) *Tensor {

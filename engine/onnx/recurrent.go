@@ -53,7 +53,7 @@ func (rc *recurrent) rows(t *Tensor, from, n int, bias []float32) *gemm.Gemm {
 	if p == nil {
 		p = gemm.NewPanels(n, k)
 		p.PackRows(t.F[from*k:(from+n)*k], k)
-		if t.constant {
+		if t.isConstant() {
 			rc.packs[part{t, from, n, k}] = p
 		}
 	}
@@ -158,7 +158,7 @@ func (c *call) recur(gates int, o operands, step func(*cell), missing ...string)
 	acts := c.activate(directions, missing)
 	for d := range directions {
 		l := &cell{
-			pool: c.s.pool, gates: gates, hidden: n, act: acts[d], clip: float32(c.float("clip", 0)), batch: batch,
+			pool: c.pool(), gates: gates, hidden: n, act: acts[d], clip: float32(c.float("clip", 0)), batch: batch,
 			linearReset: c.int("linear_before_reset", 0) != 0, coupled: c.int("input_forget", 0) != 0,
 			h: buffers[:batch*n], c: buffers[batch*n : 2*batch*n], scratch: buffers[2*batch*n : 3*batch*n],
 			next: buffers[3*batch*n : 4*batch*n], x: buffers[4*batch*n:],
@@ -185,7 +185,7 @@ func (c *call) recur(gates int, o operands, step func(*cell), missing ...string)
 		} else {
 			l.rec = []multiplier{o.state(d, 0, wide)}
 		}
-		o.input(d, sum).Run(c.s.pool, input, wide, x.F, in, times*batch, false)
+		o.input(d, sum).Run(c.pool(), input, wide, x.F, in, times*batch, false)
 		for b := range batch {
 			clear(l.h[b*n : (b+1)*n])
 			clear(l.c[b*n : (b+1)*n])
@@ -199,10 +199,8 @@ func (c *call) recur(gates int, o operands, step func(*cell), missing ...string)
 		back := d == 1 || direction == "reverse"
 		longest := slices.Max(lengths)
 		for s := range longest {
-			c.s.yield()
-			if err := c.ctx.Err(); err != nil {
-				panic(failure{err})
-			}
+			c.yield()
+			c.check()
 			for b, length := range lengths {
 				if s >= length {
 					clear(l.x[b*wide : (b+1)*wide])

@@ -67,7 +67,7 @@ func (q *int8Recurrent) weights(w, scale, zero *Tensor, d int) *int8Weights {
 		return int32(zero.at(of(zero)(j)))
 	})
 	p.gemm, p.scale = gemm.NewInt8Gemm(p.w, by, nil), by
-	if w.constant && scale.constant && (zero == nil || zero.constant) {
+	if w.isConstant() && scale.isConstant() && (zero == nil || zero.isConstant()) {
 		q.packs[key] = p
 	}
 	return p

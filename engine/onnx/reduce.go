@@ -276,7 +276,7 @@ func (f *reducer) empty(out *Tensor) {
 // foldRows reduces the middle dimension of x (outer, n, inner), whole rows of
 // inner at a time.
 func foldRows(c *call, f reducer, dst, x []float32, outer, n, inner int) {
-	if outer >= c.s.pool.Workers() {
+	if outer >= c.pool().Workers() {
 		c.byRows(outer, n*inner, func(from, to int) {
 			for o := from; o < to; o++ {
 				row := dst[o*inner : (o+1)*inner]

@@ -34,9 +34,7 @@ func roiAlign(c *call) []*Tensor {
 		return one(out)
 	}
 	for r := range rois.Shape[0] {
-		if err := c.ctx.Err(); err != nil {
-			panic(failure{err})
-		}
+		c.check()
 		b := inside(int64(batches[r]), x.Shape[0])
 		var edge [4]float64
 		for k := range edge {
@@ -140,9 +138,7 @@ func nonMaxSuppression(c *call) []*Tensor {
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(row[j], row[i]) })
 		var kept []int
 		for _, i := range order {
-			if err := c.ctx.Err(); err != nil {
-				panic(failure{err})
-			}
+			c.check()
 			if float64(len(kept)) >= limit {
 				break
 			}

@@ -57,10 +57,8 @@ func (c *call) groupNormLast(x, scale, bias *Tensor) *Tensor {
 	if scale.Type != x.Type {
 		scale, bias = cast(scale, x.Type, castOptions{}), cast(bias, x.Type, castOptions{})
 	}
-	inner := *c // scales are of channels since opset 21
-	scope := *c.scope
-	inner.scope, scope.opset = &scope, 21
-	y := inner.again("GroupNormalization", map[string]*onnx.Attr{
+	// Scales are of channels since opset 21.
+	y := c.under(21).again("GroupNormalization", map[string]*onnx.Attr{
 		"num_groups": {Name: "num_groups", Type: onnx.AttrInt, I: int64(c.int("groups", 0))},
 		"epsilon":    {Name: "epsilon", Type: onnx.AttrFloat, F: float32(c.float("epsilon", 1e-5))},
 	}, x, scale, bias)
@@ -94,7 +92,7 @@ func nhwcFusedConv(c *call) []*Tensor {
 	if len(in) > 3 && in[3] != nil {
 		in[3] = c.channelsFirst(in[3])
 	}
-	inner := &call{scope: c.scope, in: in, n: &onnx.Node{Op: c.n.Op, Attrs: c.resolved(), Inputs: make([]string, len(in)), Outputs: []string{""}}}
+	inner := c.sub(c.n.Op, c.resolved(), []string{""}, in)
 	return one(c.channelsLast(fusedConv(inner)[0]))
 }
 
@@ -124,7 +122,7 @@ func maskedMultiHead(c *call) []*Tensor {
 			in[6+i] = c.part(t, 2, 0, before)
 		}
 	}
-	inner := &call{scope: c.scope, in: in, n: &onnx.Node{Op: c.n.Op, Attrs: c.resolved(), Inputs: make([]string, len(in)), Outputs: c.n.Outputs}}
+	inner := c.sub(c.n.Op, c.resolved(), c.n.Outputs, in)
 	out := multiHead(inner)
 	if !shared || out[1] == nil {
 		return out
@@ -179,6 +177,6 @@ func quantisedEmbedNorm(c *call) []*Tensor {
 	if in[1] != nil && c.bare(4) != nil {
 		in[4] = floats(4)
 	}
-	inner := &call{scope: c.scope, in: in, n: &onnx.Node{Op: c.n.Op, Attrs: c.resolved(), Inputs: make([]string, len(in)), Outputs: make([]string, 2)}}
+	inner := c.sub(c.n.Op, c.resolved(), make([]string, 2), in)
 	return embedNorm(inner)[:2]
 }

@@ -6,17 +6,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// inside returns an index that may count from the end as one from the start.
-func inside(i int64, n int) int {
-	if i < -int64(n) || i >= int64(n) {
-		fail("%w: index %d of %d", onnx.ErrFormat, i, n)
-	}
-	if i < 0 {
-		i += int64(n)
-	}
-	return int(i)
-}
-
 // along returns, for every element of index, which element of x lies at its
 // position with the index itself in dimension a.
 func along(x, index *Tensor, a int) []int {

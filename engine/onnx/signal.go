@@ -102,9 +102,7 @@ func det(c *call) []*Tensor {
 func (c *call) determinant(m []float64, n int) float64 {
 	d := 1.0
 	for k := range n {
-		if err := c.ctx.Err(); err != nil {
-			panic(failure{err})
-		}
+		c.check()
 		best := k
 		for i := k + 1; i < n; i++ {
 			if math.Abs(m[i*n+k]) > math.Abs(m[best*n+k]) {

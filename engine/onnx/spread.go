@@ -1,9 +1,5 @@
 package onnx
 
-import (
-	"quern/formats/onnx"
-)
-
 // A grid is a result and operands that broadcast to it, with as few dimensions
 // as say where their elements lie: neighbours that are read in one stretch are
 // one dimension. Where operands are broadcast the last one has a step of 0 or 1.
@@ -147,40 +143,12 @@ func lay[T any](c *call, g *grid, dst, src []T, base int) {
 	})
 }
 
-// where takes elements of x or y.
-func where(c *call) []*Tensor {
-	cond, x, y := c.x(0), c.x(1), c.x(2)
-	if cond.Type != onnx.Bool || x.Type != y.Type || x.Seq != nil || y.Seq != nil {
-		fail("%w: Where of %v, %v and %v", onnx.ErrFormat, cond.Type, x.Type, y.Type)
+// permuted is a transposed x, read as having another shape before.
+func (c *call) permuted(x *Tensor, shape []int, perm ...int) *Tensor {
+	all := strides(shape)
+	to, step := make([]int, len(perm)), make([]int, len(perm))
+	for i, p := range perm {
+		to[i], step[i] = shape[p], all[p]
 	}
-	out := c.blank(x.Type, broadcast(broadcast(cond.Shape, x.Shape), y.Shape)...)
-	if out.len() == 0 {
-		return []*Tensor{out}
-	}
-	g := newGrid(out.Shape, cond.Shape, x.Shape, y.Shape)
-	choose(c, g, out.F, cond.I, x.F, y.F)
-	choose(c, g, out.D, cond.I, x.D, y.D)
-	choose(c, g, out.I, cond.I, x.I, y.I)
-	choose(c, g, out.S, cond.I, x.S, y.S)
-	return []*Tensor{out}
-}
-
-func choose[T any](c *call, g *grid, dst []T, cond []int64, x, y []T) {
-	if len(dst) == 0 {
-		return
-	}
-	g.rows(c, func(at, n int, from, step []int) {
-		row, cond, x, y := dst[at:at+n], cond[from[0]:], x[from[1]:], y[from[2]:]
-		if step[0] == 0 && step[1] == 1 && cond[0] != 0 {
-			copy(row, x)
-			return
-		}
-		for i := range row {
-			if cond[i*step[0]] != 0 {
-				row[i] = x[i*step[1]]
-			} else {
-				row[i] = y[i*step[2]]
-			}
-		}
-	})
+	return c.view(x.as(shape...), 0, to, step)
 }

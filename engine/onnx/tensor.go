@@ -1,7 +1,9 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"quern/formats/onnx"
 )
@@ -43,28 +45,8 @@ type failure struct{ error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// count returns the product of shape, within the limits.
-func count(shape []int) int {
-	if len(shape) > maxRank {
-		fail("%w: rank %d, limit %d", onnx.ErrUnsupported, len(shape), maxRank)
-	}
-	n := 1
-	for _, d := range shape {
-		if d < 0 {
-			fail("%w: shape %d", onnx.ErrFormat, shape)
-		}
-		if d == 0 {
-			return 0
-		}
-	}
-	for _, d := range shape {
-		if d > maxElems/n {
-			fail("%w: shape %d has more than %d elements", onnx.ErrUnsupported, shape, maxElems)
-		}
-		n *= d
-	}
-	return n
-}
+// failWith fails with an error that says enough.
+func failWith(err error) { panic(failure{err}) }
 
 // newTensor returns zeros that no Session counts or uses again. Operators
 // better ask their call, see blank and zeros.
@@ -225,91 +207,6 @@ func take[T any](dst, src []T, from []int) {
 	}
 }
 
-// strides returns the steps of a row-major shape.
-func strides(shape []int) []int {
-	s := make([]int, len(shape))
-	n := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		s[i] = n
-		n *= shape[i]
-	}
-	return s
-}
-
-// walk returns base + Σ coordinate·step for every coordinate of shape in
-// row-major order.
-func walk(shape, step []int, base int) []int {
-	at := make([]int, 0, count(shape))
-	if cap(at) == 0 {
-		return at
-	}
-	pos := make([]int, len(shape))
-	for {
-		at = append(at, base)
-		d := len(shape) - 1
-		for ; d >= 0; d-- {
-			base += step[d]
-			if pos[d]++; pos[d] < shape[d] {
-				break
-			}
-			base -= step[d] * shape[d]
-			pos[d] = 0
-		}
-		if d < 0 {
-			return at
-		}
-	}
-}
-
-// broadcast returns the shape two shapes broadcast to.
-func broadcast(a, b []int) []int {
-	if len(a) < len(b) {
-		a, b = b, a
-	}
-	out := append([]int{}, a...)
-	for i, d := range b {
-		switch o := &out[len(a)-len(b)+i]; {
-		case *o == 1:
-			*o = d
-		case d != 1 && d != *o:
-			fail("%w: shapes %d and %d do not broadcast", onnx.ErrFormat, a, b)
-		}
-	}
-	return out
-}
-
-// spread returns the elements of shape for each of out, nil if they are the same.
-func spread(shape, out []int) []int {
-	if len(shape) == len(out) {
-		same := true
-		for i := range out {
-			same = same && shape[i] == out[i]
-		}
-		if same {
-			return nil
-		}
-	}
-	return walk(out, spreadSteps(shape, out), 0)
-}
-
-// spreadSteps returns the strides with which a tensor of shape is read as one of
-// shape out, which it must broadcast to.
-func spreadSteps(shape, out []int) []int {
-	if len(shape) > len(out) {
-		fail("%w: shape %d as %d", onnx.ErrFormat, shape, out)
-	}
-	step := make([]int, len(out))
-	for i, s := range strides(shape) {
-		switch d := len(out) - len(shape) + i; {
-		case shape[i] == out[d]:
-			step[d] = s
-		case shape[i] != 1:
-			fail("%w: shape %d as %d", onnx.ErrFormat, shape, out)
-		}
-	}
-	return step
-}
-
 // to returns t broadcast to a shape.
 func (t *Tensor) to(shape []int) *Tensor {
 	if from := spread(t.Shape, shape); from != nil {
@@ -318,13 +215,109 @@ func (t *Tensor) to(shape []int) *Tensor {
 	return t
 }
 
-// axis checks an axis that may count from the end.
-func axis(a, rank int) int {
-	if a < -rank || a >= rank {
-		fail("%w: axis %d of rank %d", onnx.ErrFormat, a, rank)
+// order returns how two elements of t compare. NaN is the smallest.
+func (t *Tensor) order() func(i, j int) int {
+	switch {
+	case t.F != nil:
+		return func(i, j int) int { return cmp.Compare(t.F[i], t.F[j]) }
+	case t.D != nil:
+		return func(i, j int) int { return cmp.Compare(t.D[i], t.D[j]) }
+	case t.S != nil:
+		return func(i, j int) int { return strings.Compare(t.S[i], t.S[j]) }
+	case t.Type == onnx.Uint64:
+		return func(i, j int) int { return cmp.Compare(uint64(t.I[i]), uint64(t.I[j])) }
 	}
-	if a < 0 {
-		a += rank
+	return func(i, j int) int { return cmp.Compare(t.I[i], t.I[j]) }
+}
+
+// copyElems copies n elements of src from from to dst at at.
+func copyElems(dst *Tensor, at int, src *Tensor, from, n int) {
+	switch {
+	case dst.F != nil:
+		copy(dst.F[at:at+n], src.F[from:from+n])
+	case dst.D != nil:
+		copy(dst.D[at:at+n], src.D[from:from+n])
+	case dst.S != nil:
+		copy(dst.S[at:at+n], src.S[from:from+n])
+	default:
+		copy(dst.I[at:at+n], src.I[from:from+n])
 	}
-	return a
+}
+
+func (t *Tensor) list() []int {
+	t = t.whole()
+	if t.F != nil || t.D != nil || t.S != nil || t.Seq != nil {
+		fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
+	}
+	v := make([]int, len(t.I))
+	for i, d := range t.I {
+		v[i] = int(d)
+	}
+	return v
+}
+
+func (t *Tensor) scalar() *Tensor {
+	if t.len() != 1 {
+		fail("%w: a scalar is wanted, not shape %d", onnx.ErrFormat, t.Shape)
+	}
+	return t
+}
+
+func (t *Tensor) list64() []int64 {
+	if t.I == nil {
+		fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
+	}
+	return t.I
+}
+
+func flag(v bool) *Tensor {
+	t := newTensor(onnx.Bool)
+	if v {
+		t.I[0] = 1
+	}
+	return t
+}
+
+// valid reports whether the slice of t's type has as many elements as its shape.
+func (t *Tensor) valid() bool {
+	n, held := count(t.Shape), 0
+	switch {
+	case isFloat(t.Type):
+		held = len(t.F)
+	case t.Type == onnx.Double:
+		held = len(t.D)
+	case t.Type == onnx.String:
+		held = len(t.S)
+	case t.Raw != nil && t.I == nil:
+		return t.Type.Bits() > 0 && t.Type.Bits() <= 8 && len(t.Raw) == (n*t.Type.Bits()+7)/8
+	default:
+		held = len(t.I)
+	}
+	return held == n && held == t.len()
+}
+
+// eights returns the elements of a tensor of uint8 or int8 as they lie in a file.
+func eights(t *Tensor) []byte {
+	if t.Type != onnx.Uint8 && t.Type != onnx.Int8 {
+		fail("%w: product of %v", onnx.ErrUnsupported, t.Type)
+	}
+	if t.Raw != nil {
+		return t.Raw
+	}
+	b := make([]byte, len(t.I))
+	for i, v := range t.I {
+		b[i] = byte(v)
+	}
+	return b
+}
+
+// rescue turns what an operator panicked with into an error.
+func rescue(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case failure:
+		*err = p.error
+	default:
+		*err = fmt.Errorf("%w: %v", onnx.ErrFormat, p)
+	}
 }

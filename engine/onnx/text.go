@@ -237,9 +237,7 @@ func tfIdf(c *call) []*Tensor {
 				if size == 1 && step > 1 {
 					break
 				}
-				if err := c.ctx.Err(); err != nil {
-					panic(failure{err})
-				}
+				c.check()
 				for from := 0; from+(size-1)*step < n; from++ {
 					which, ok := gram[key(size, func(i int) int64 { return row[from+i*step] })]
 					if !ok {
