@@ -6,8 +6,8 @@ import (
 	"quern/formats/onnx"
 )
 
-func attentionOps() map[string]op {
-	return map[string]op{
+func attentionOps() table {
+	return table{
 		"Attention":                     attention,
 		"RotaryEmbedding":               rotaryEmbedding,
 		"LinearAttention":               linearAttention,

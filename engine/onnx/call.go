@@ -75,6 +75,23 @@ func (c *call) subgraph(name string) *onnx.Graph {
 // An op computes the outputs of a node.
 type op func(c *call) []*Tensor
 
+// A table is operators by name, those of other domains with the domain before it.
+type table map[string]op
+
+// join returns what tables hold together. No operator may be in two of them.
+func join(tables ...table) table {
+	all := make(table)
+	for _, t := range tables {
+		for name, do := range t {
+			if all[name] != nil {
+				panic("onnx: two operators " + name)
+			}
+			all[name] = do
+		}
+	}
+	return all
+}
+
 // A call is a node that runs.
 type call struct {
 	*scope

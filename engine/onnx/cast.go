@@ -4,8 +4,8 @@ import (
 	"quern/formats/onnx"
 )
 
-func castOps() map[string]op {
-	return map[string]op{
+func castOps() table {
+	return table{
 		"Cast":     func(c *call) []*Tensor { return []*Tensor{c.cast(onnx.DType(c.int("to", 0)))} },
 		"CastLike": func(c *call) []*Tensor { return []*Tensor{c.cast(c.x(1).Type)} },
 		"BitCast":  bitCast,

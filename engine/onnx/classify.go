@@ -7,12 +7,18 @@ import (
 	"quern/kernels/vec"
 )
 
-// learnedOps are operators of ai.onnx.ml, beside those of textOps.
+// learnedOps are operators of ai.onnx.ml.
 //
 // ONNX, Operators-ml.md.
-func learnedOps() map[string]op {
+func learnedOps() table {
 	f := &forests{known: make(map[*onnx.Node]*forest)}
-	return map[string]op{
+	return table{
+		"ai.onnx.ml.LabelEncoder":           labelEncoder,
+		"ai.onnx.ml.Binarizer":              binarizer,
+		"ai.onnx.ml.Scaler":                 scaleFeatures,
+		"ai.onnx.ml.Normalizer":             normalizer,
+		"ai.onnx.ml.LinearRegressor":        linearRegressor,
+		"ai.onnx.ml.TreeEnsemble":           treeEnsemble,
 		"ai.onnx.ml.TreeEnsembleClassifier": f.classify,
 		"ai.onnx.ml.TreeEnsembleRegressor":  f.regress,
 		"ai.onnx.ml.LinearClassifier":       linearClassifier,

@@ -6,8 +6,11 @@ import (
 	"quern/formats/onnx"
 )
 
-func controlOps() map[string]op {
-	return map[string]op{"If": ifThen, "Loop": loop, "Scan": scan}
+// controlTable are operators that run graphs, and lists.
+func controlTable() table { return join(controlOps(), sequenceOps()) }
+
+func controlOps() table {
+	return table{"If": ifThen, "Loop": loop, "Scan": scan}
 }
 
 func ifThen(c *call) []*Tensor {
@@ -192,12 +195,4 @@ func (c *call) scan(g *onnx.Graph, in []*Tensor, states int, directions []int, l
 		out = append(out, c.stackRows(r, pickOr(outAxes, k, 0), &g.Outputs[states+k].Type))
 	}
 	return out
-}
-
-// pickOr returns element i of a list that may be shorter.
-func pickOr(list []int, i, missing int) int {
-	if i < len(list) {
-		return list[i]
-	}
-	return missing
 }

@@ -7,8 +7,8 @@ import (
 	"quern/kernels/gemm"
 )
 
-func convOps() map[string]op {
-	return map[string]op{
+func convOps() table {
+	return table{
 		"Conv": conv, "ConvTranspose": convTranspose,
 		"DeformConv": deformConv, "Col2Im": col2Im,
 	}

@@ -10,9 +10,9 @@ type int8Filters struct {
 	packs map[[2]*Tensor][]*int8Weights // of constants and their zero points, by group
 }
 
-func int8ConvOps() map[string]op {
+func int8ConvOps() table {
 	f := &int8Filters{packs: make(map[[2]*Tensor][]*int8Weights)}
-	return map[string]op{"ConvInteger": f.convInteger, "QLinearConv": f.linearConv}
+	return table{"ConvInteger": f.convInteger, "QLinearConv": f.linearConv}
 }
 
 // integers is a convolution of integers of 8 bits.

@@ -52,8 +52,11 @@ func divide(a, b int64) int64 {
 	return a / b
 }
 
-func elementOps() map[string]op {
-	ops := map[string]op{
+// elementTable are operators on one number at a time.
+func elementTable() table { return join(older(elementOps()), castOps(), randomOps()) }
+
+func elementOps() table {
+	ops := table{
 		"Where": where, "Mod": mod, "Pow": pow, "BitShift": bitShift, "Mean": mean,
 		"Equal": equal, "Not": not, "Dropout": dropout,
 		"Identity": func(c *call) []*Tensor { return []*Tensor{c.x(0)} },

@@ -31,7 +31,6 @@ type fuser struct {
 
 // steps are those made so far, with what later ones want to know of them.
 type steps struct {
-	num    int
 	layers map[*onnx.Node]*layer
 	norms  map[*onnx.Node]*normed
 	acts   map[*onnx.Node]func(dst, x, up []float32)
@@ -43,8 +42,8 @@ type step func(c *call) []*Tensor
 
 // fuse looks for groups in the nodes of a body. It runs after small constants
 // were folded.
-func (s *Session) fuse(b *body) {
-	known := &steps{len(s.ops), make(map[*onnx.Node]*layer), make(map[*onnx.Node]*normed), make(map[*onnx.Node]func(dst, x, up []float32))}
+func fuse(s *Session, b *body) {
+	known := &steps{make(map[*onnx.Node]*layer), make(map[*onnx.Node]*normed), make(map[*onnx.Node]func(dst, x, up []float32))}
 	for _, pass := range [][]func(*group, *onnx.Node) bool{
 		{(*group).layerNorm, (*group).gelu, (*group).attention, (*group).int8Linear},
 		{(*group).linear, (*group).skipNorm},
@@ -307,15 +306,13 @@ func (g *group) replace(name string, inputs, outputs []string, do step) bool {
 			made[out] = true
 		}
 	}
-	g.num++
-	op := fmt.Sprintf("%s %d", name, g.num)
-	m := &onnx.Node{Name: last.Name, Domain: "quern", Op: op, Inputs: all, Outputs: outputs}
-	g.s.ops[opName(m)] = func(c *call) []*Tensor {
+	m := &onnx.Node{Name: last.Name, Inputs: all, Outputs: outputs}
+	g.s.define(m, name, func(c *call) []*Tensor {
 		if out := do(c); out != nil {
 			return out
 		}
 		return c.replay(nodes, outputs)
-	}
+	})
 	for _, n := range nodes {
 		g.gone[n] = true
 	}

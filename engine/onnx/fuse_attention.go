@@ -227,7 +227,7 @@ func attentionStep(lie rows, by []scaler, safe bool) step {
 		sizes := func(t *Tensor, rows bool) ([4]int, heads) {
 			d := [4]int(t.Shape)
 			if rows {
-				return [4]int{d[0], d[2], d[1], d[3]}, heads{t.F, d[1] * d[2] * d[3], d[3], d[2] * d[3]}
+				return [4]int{d[0], d[2], d[1], d[3]}, heads{f: t.F, batch: d[1] * d[2] * d[3], head: d[3], row: d[2] * d[3]}
 			}
 			return d, headsOf(t)
 		}
@@ -238,7 +238,7 @@ func attentionStep(lie rows, by []scaler, safe bool) step {
 		dv, a.v = sizes(v, lie.v)
 		if lie.kFirst {
 			dk = [4]int{dk[2], 1, dk[0], dk[3]}
-			a.k = heads{k.F, dk[3], 0, dk[0] * dk[3]}
+			a.k = heads{f: k.F, batch: dk[3], row: dk[0] * dk[3]}
 		}
 		if dq[0] != dk[0] || dq[1] != dk[1] || dq[3] != dk[3] || dv[0] != dk[0] || dv[1] != dk[1] || dv[2] != dk[2] {
 			return nil

@@ -179,7 +179,7 @@ func (g *group) int8Product(mul *onnx.Node, bias string, n int) bool {
 				continue
 			}
 			inputs := []string{m.Inputs[0], m.Inputs[1], s[0], s[1], m.Inputs[2], zero, bias}
-			return g.layer(inputs, &layer{int8s: &quantizer{weights: make(map[weightKey]*int8Weights)}})
+			return g.layer(inputs, &layer{int8s: newQuantizer()})
 		}
 	}
 	return false

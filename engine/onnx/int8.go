@@ -11,6 +11,10 @@ type quantizer struct {
 	flipped map[*Tensor]*Tensor // constants with rows and columns exchanged
 }
 
+func newQuantizer() *quantizer {
+	return &quantizer{weights: make(map[weightKey]*int8Weights), flipped: make(map[*Tensor]*Tensor)}
+}
+
 type weightKey struct{ w, zero, scale, bias *Tensor }
 
 // int8Weights is the right side of a product: as int8, with what zero points of

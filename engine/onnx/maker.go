@@ -7,8 +7,8 @@ import (
 )
 
 // makerOps make tensors of little or nothing.
-func makerOps() map[string]op {
-	return map[string]op{
+func makerOps() table {
+	return table{
 		"Constant": constant, "ConstantOfShape": constantOfShape, "Range": numberRange, "EyeLike": eyeLike,
 	}
 }

@@ -10,11 +10,11 @@ import (
 // another name, or little else.
 //
 // ONNX Runtime, ContribOperators.md.
-func namedOps() map[string]op {
+func namedOps() table {
 	same := func(op string) op {
 		return func(c *call) []*Tensor { return one(c.again(op, c.resolved(), c.in...)) }
 	}
-	return map[string]op{
+	return table{
 		"com.microsoft.TransposeMatMul": fusedMatMul,
 		"com.microsoft.GatherND":        same("GatherND"),
 		"com.microsoft.GridSample":      same("GridSample"),

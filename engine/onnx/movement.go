@@ -8,8 +8,8 @@ import (
 
 // movementOps are operators that put elements elsewhere, beside those of
 // shapeOps.
-func movementOps() map[string]op {
-	return map[string]op{
+func movementOps() table {
+	return table{
 		"Tile": tile, "Pad": pad, "CenterCropPad": centerCropPad, "Trilu": trilu,
 		"DepthToSpace": depthToSpace, "SpaceToDepth": spaceToDepth, "ReverseSequence": reverseSequence,
 		"GatherElements": gatherElements, "GatherND": gatherND,

@@ -10,6 +10,16 @@ import (
 	"quern/kernels/quant"
 )
 
+// blockOps are operators on weights in blocks of a few bits.
+func blockOps() table {
+	b := &blockWeights{known: make(map[[3]*Tensor]*blockWeight)}
+	return table{
+		"com.microsoft.MatMulNBits":          b.matMul,
+		"com.microsoft.MatMulBnb4":           b.matMulBnb4,
+		"com.microsoft.GatherBlockQuantized": gatherBlocks,
+	}
+}
+
 // blockWeights keeps matrices that files hold in blocks of a few bits, laid out
 // for products, by weights, scales and zero points.
 type blockWeights struct {
@@ -172,4 +182,76 @@ func (b *blocks) quantised() *blockWeight {
 		}
 	}
 	return p
+}
+
+// gatherBlocks returns rows of a table whose values lie in blocks of a few bits
+// along an axis.
+func gatherBlocks(c *call) []*Tensor {
+	w, at, scale, zero := c.must(0), c.x(1), c.x(2), c.bare(3)
+	bits, block := c.int("bits", 4), c.int("block_size", 128)
+	packed := 1 // values in an element
+	if w.Type == onnx.Uint8 && bits < 8 && bits > 0 && 8%bits == 0 {
+		packed = 8 / bits
+	}
+	if w.I == nil && w.Raw == nil || at.I == nil || scale.F == nil || len(w.Shape) == 0 || axis(c.int("gather_axis", 0), len(w.Shape)) != 0 || block <= 0 ||
+		bits != 4 && bits != 8 {
+		fail("%w: gathering rows of %v, shape %d", onnx.ErrUnsupported, w.Type, w.Shape)
+	}
+	shape := append([]int{}, w.Shape...)
+	last := len(shape) - 1
+	shape[last] *= packed
+	a := axis(c.int("quantize_axis", 1), len(shape))
+	s := scaled{inner: count(shape[a+1:]), size: shape[a], block: block, perAxis: true}
+	want := append([]int{}, shape...)
+	want[a] = (want[a] + block - 1) / block
+	if scale.len() != count(want) || packed > 1 && a != last {
+		fail("%w: scales of shape %d for %d", onnx.ErrFormat, scale.Shape, shape)
+	}
+	middle := float32(0)
+	if w.Type == onnx.Uint8 {
+		middle = float32(int(1) << (bits - 1))
+	}
+	zeros := 1 // zero points in an element
+	if zero != nil && zero.Type == onnx.Uint8 && packed > 1 {
+		zeros = packed
+	}
+	perRow := (want[last] + zeros - 1) / zeros
+	if zero != nil && (zero.I == nil && zero.Raw == nil || zero.len() != count(want[:last])*perRow) {
+		fail("%w: zero points of shape %d for %d", onnx.ErrFormat, zero.Shape, shape)
+	}
+	width := count(shape[1:])
+	var bytes, zeroBytes []byte
+	if packed > 1 {
+		bytes = eights(w)
+	}
+	if zeros > 1 {
+		zeroBytes = eights(zero)
+	}
+	out := c.zeros(scale.Type, append(append([]int{}, at.Shape...), shape[1:]...)...)
+	for i, r := range at.I {
+		if r < 0 {
+			r += int64(shape[0])
+		}
+		if r < 0 || r >= int64(shape[0]) {
+			fail("%w: row %d of %d", onnx.ErrFormat, r, shape[0])
+		}
+		for j := range width {
+			e := int(r)*width + j
+			v := float32(0)
+			if packed > 1 {
+				v = float32(bitsAt(bytes, e/packed, e%packed, bits))
+			} else {
+				v = float32(w.at(e))
+			}
+			g := s.at(e)
+			z := middle
+			if zero != nil && zeros > 1 {
+				z = float32(bitsAt(zeroBytes, g/want[last]*perRow, g%want[last], bits))
+			} else if zero != nil {
+				z = float32(zero.at(g))
+			}
+			out.F[i*width+j] = (v - z) * scale.F[g]
+		}
+	}
+	return one(settle(out))
 }

@@ -7,8 +7,11 @@ import (
 	"quern/kernels/vec"
 )
 
-func normOps() map[string]op {
-	return map[string]op{
+// normTable are softmax, norms and losses.
+func normTable() table { return join(normOps(), planeNormOps()) }
+
+func normOps() table {
+	return table{
 		"Softmax":                          func(c *call) []*Tensor { return one(c.softmax(c.x(0), false)) },
 		"LogSoftmax":                       func(c *call) []*Tensor { return one(c.softmax(c.x(0), true)) },
 		"LayerNormalization":               func(c *call) []*Tensor { return c.layerNorm(c.x(0), c.x(1), c.opt(2), false) },

@@ -11,11 +11,12 @@ import (
 var aligned = []string{"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Less", "Greater"}
 
 // older makes operators run calls of opset 6 too.
-func older(ops map[string]op) {
+func older(ops table) table {
 	for _, name := range aligned {
 		ops[name] = before7(ops[name], (*call).align)
 	}
 	ops["PRelu"] = before7(ops["PRelu"], (*call).alignSlope)
+	return ops
 }
 
 func before7(f op, change func(*call)) op {

@@ -47,7 +47,8 @@ type Session struct {
 	model  *onnx.Model
 	pool   *threads.Pool
 	yield  func() // of Options, never nil
-	ops    map[string]op
+	ops    table
+	with   operators
 	funcs  map[string]*onnx.Function
 	bodies map[any]*body // by *onnx.Graph and *onnx.Function
 	consts map[*onnx.Tensor]*Tensor
@@ -72,10 +73,10 @@ const (
 // New prepares a model, computing what depends on constants only. A model that
 // uses operators that are missing is refused with their sorted list before
 // anything is computed.
-func New(m *onnx.Model, o Options) (s *Session, err error) {
+func newSession(m *onnx.Model, o Options, with operators) (s *Session, err error) {
 	defer rescue(&err)
 	s = &Session{
-		model: m, pool: o.Pool, yield: o.Yield, ops: operators(), funcs: make(map[string]*onnx.Function),
+		model: m, pool: o.Pool, yield: o.Yield, ops: with.table, with: with, funcs: make(map[string]*onnx.Function),
 		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), kept: make(map[reflect.Type]any),
 		opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
 	}
@@ -116,6 +117,21 @@ func New(m *onnx.Model, o Options) (s *Session, err error) {
 	return s, nil
 }
 
+// operators are what a Session runs.
+type operators struct {
+	table table
+	hints map[string]string // say what to do about operators that are left out
+	// fuse puts steps in place of groups of nodes, see define.
+	fuse func(*Session, *body)
+}
+
+// define makes n a node of the domain quern that runs do. What it is called begins
+// with name.
+func (s *Session) define(n *onnx.Node, name string, do op) {
+	n.Domain, n.Op = "quern", fmt.Sprintf("%s %d", name, len(s.ops)+1)
+	s.ops[opName(n)] = do
+}
+
 func opset(versions map[string]int64) int64 {
 	if v := versions[""]; v != 0 {
 		return v
@@ -144,7 +160,7 @@ func (s *Session) check(nodes []*onnx.Node, missing map[string]bool, seen map[*o
 		if f := s.calls(n); f == nil {
 			if _, ok := s.ops[opName(n)]; !ok {
 				name := opName(n)
-				if hint := hints[name]; hint != "" {
+				if hint := s.with.hints[name]; hint != "" {
 					name += " (" + hint + ")"
 				}
 				missing[name] = true

@@ -21,15 +21,10 @@ package onnx
 //     neither Type nor Seq (t.none()).
 //   - Inputs are never written to, and loops that may be long look at c.ctx.Err().
 
-import "maps"
-
-// families are the operators by name, those of other domains with the domain
-// before it.
-var families = []func() map[string]op{
-	elementOps, castOps, makerOps, randomOps, // one number at a time
-	controlOps, sequenceOps, // If, Loop, Scan; lists
-	shapeOps, movementOps, reduceOps, imageOps, recurrentOps, signalOps, textOps, learnedOps, // shapes and data
-	productOps, normOps, attentionOps, quantOps, qlinearOps, contribOps, namedOps, rewrittenOps, // what models spend their time in
+// families are the tables of operators.
+var families = []func() table{
+	elementTable, moveTable, reduceTable, normTable, productTable, quantisedTable,
+	imageTable, recurrentOps, signalOps, attentionOps, contribTable, controlTable, textOps, learnedOps,
 }
 
 // hints say what to do about operators that are left out.
@@ -37,11 +32,11 @@ var hints = map[string]string{
 	"ai.onnx.ml.ZipMap": "it makes maps: convert the model without it, with zipmap=False in skl2onnx",
 }
 
-func operators() map[string]op {
-	all := make(map[string]op)
-	for _, family := range families {
-		maps.Copy(all, family())
+// operators are all of them, for one Session: some keep what they made of constants.
+func allTables() table {
+	all := make([]table, len(families))
+	for i, family := range families {
+		all[i] = family()
 	}
-	older(all)
-	return all
+	return join(all...)
 }

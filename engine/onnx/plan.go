@@ -41,7 +41,7 @@ func (s *Session) graph(g *onnx.Graph) error {
 	}
 	s.fold(b, foldElems)
 	if !s.plain {
-		s.fuse(b)
+		s.with.fuse(s, b)
 	}
 	s.fold(b, maxElems)
 	b.prune()

@@ -8,8 +8,8 @@ import (
 )
 
 // planeNormOps normalize channels, groups of them or samples.
-func planeNormOps() map[string]op {
-	return map[string]op{
+func planeNormOps() table {
+	return table{
 		"BatchNormalization": batchNorm, "InstanceNormalization": instanceNorm, "GroupNormalization": groupNorm,
 		"LRN": localNorm, "MeanVarianceNormalization": meanVarianceNorm, "LpNormalization": lpNorm,
 	}

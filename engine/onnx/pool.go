@@ -7,8 +7,8 @@ import (
 	"quern/formats/onnx"
 )
 
-func poolOps() map[string]op {
-	return map[string]op{
+func poolOps() table {
+	return table{
 		"MaxPool": maxPool, "AveragePool": averagePool, "LpPool": lpPool, "MaxUnpool": maxUnpool, "MaxRoiPool": maxRoiPool,
 		"GlobalMaxPool":     func(c *call) []*Tensor { return one(c.global(reducers["ReduceMax"])) },
 		"GlobalAveragePool": func(c *call) []*Tensor { return one(c.global(reducers["ReduceMean"])) },

@@ -6,8 +6,9 @@ import (
 	"quern/kernels/vec"
 )
 
-func productOps() map[string]op {
-	return map[string]op{
+// productTable are products of matrices.
+func productTable() table {
+	return table{
 		"MatMul":                    func(c *call) []*Tensor { return one(c.matMul(c.x(0), c.x(1), false, false, 1, nil)) },
 		"Gemm":                      gemmOp,
 		"com.microsoft.FusedMatMul": fusedMatMul,

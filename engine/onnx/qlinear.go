@@ -11,8 +11,8 @@ import (
 // tensors of 8 bits come with a scale and a zero point, and so does the result.
 //
 // ONNX Runtime, ContribOperators.md, QLinear….
-func qlinearOps() map[string]op {
-	return map[string]op{
+func qlinearOps() table {
+	return table{
 		"com.microsoft.QLinearAdd": func(c *call) []*Tensor {
 			return one(c.linearPair(func(a, b float32) float32 { return a + b }))
 		},

@@ -9,9 +9,12 @@ import (
 )
 
 // quantOps returns operators that share the constants they have laid out.
-func quantOps() map[string]op {
-	q := &quantizer{weights: make(map[weightKey]*int8Weights), flipped: make(map[*Tensor]*Tensor)}
-	return map[string]op{
+// quantisedTable are operators on numbers of few bits.
+func quantisedTable() table { return join(quantOps(), qlinearOps(), int8ConvOps(), blockOps()) }
+
+func quantOps() table {
+	q := newQuantizer()
+	return table{
 		"QuantizeLinear":                     quantizeLinear,
 		"DequantizeLinear":                   dequantizeLinear,
 		"com.microsoft.QuantizeLinear":       quantizeLinear,

@@ -8,8 +8,8 @@ import (
 	"quern/formats/onnx"
 )
 
-func randomOps() map[string]op {
-	ops := map[string]op{"Bernoulli": bernoulli, "Multinomial": multinomial}
+func randomOps() table {
+	ops := table{"Bernoulli": bernoulli, "Multinomial": multinomial}
 	for name, draw := range map[string]func(c *call, r *rand.Rand) func() float64{
 		"RandomNormal": func(c *call, r *rand.Rand) func() float64 {
 			mean, scale := c.float("mean", 0), c.float("scale", 1)

@@ -9,10 +9,10 @@ import (
 )
 
 // recurrentOps returns operators that share the constants they have laid out.
-func recurrentOps() map[string]op {
+func recurrentOps() table {
 	r := &recurrent{packs: make(map[part]*gemm.Panels)}
 	q := &int8Recurrent{packs: make(map[int8Part]*int8Weights)}
-	return map[string]op{
+	return table{
 		"LSTM": func(c *call) []*Tensor { return c.recur(4, r.operands(c, 4), lstmCell, "Sigmoid", "Tanh", "Tanh") },
 		"GRU":  func(c *call) []*Tensor { return c.recur(3, r.operands(c, 3), gruCell, "Sigmoid", "Tanh") },
 		"RNN":  func(c *call) []*Tensor { return c.recur(1, r.operands(c, 1), rnnCell, "Tanh") },

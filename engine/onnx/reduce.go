@@ -167,8 +167,9 @@ func extreme[T any](row []T, start T, f func(a, b T) T) T {
 	return start
 }
 
-func reduceOps() map[string]op {
-	ops := map[string]op{
+// reduceTable are operators that make one number of many.
+func reduceTable() table {
+	ops := table{
 		"ArgMax":  func(c *call) []*Tensor { return one(c.argBest(1)) },
 		"ArgMin":  func(c *call) []*Tensor { return one(c.argBest(-1)) },
 		"CumSum":  func(c *call) []*Tensor { return one(c.running(binaries["Add"])) },

@@ -6,8 +6,8 @@ import (
 	"quern/formats/onnx"
 )
 
-func sampleOps() map[string]op {
-	return map[string]op{
+func sampleOps() table {
+	return table{
 		"Resize": resize, "Upsample": upsample, "GridSample": gridSample, "AffineGrid": affineGrid,
 		"RoiAlign": roiAlign, "NonMaxSuppression": nonMaxSuppression,
 	}

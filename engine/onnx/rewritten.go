@@ -9,8 +9,8 @@ import (
 // already, mostly for GPUs.
 //
 // ONNX Runtime, ContribOperators.md.
-func rewrittenOps() map[string]op {
-	return map[string]op{
+func rewrittenOps() table {
+	return table{
 		"com.microsoft.BiasAdd":                         biasAdd,
 		"com.microsoft.BiasSplitGelu":                   biasSplitGelu,
 		"com.microsoft.GemmFastGelu":                    gemmFastGelu,

@@ -2,8 +2,8 @@ package onnx
 
 import "quern/formats/onnx"
 
-func sequenceOps() map[string]op {
-	return map[string]op{
+func sequenceOps() table {
+	return table{
 		"SequenceEmpty":      func(*call) []*Tensor { return []*Tensor{NewSequence()} },
 		"SequenceConstruct":  func(c *call) []*Tensor { return []*Tensor{NewSequence(c.all()...)} },
 		"SequenceAt":         sequenceAt,

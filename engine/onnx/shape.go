@@ -7,8 +7,11 @@ import (
 )
 
 // shapeOps are what every exported transformer needs of shapes.
-func shapeOps() map[string]op {
-	return map[string]op{
+// moveTable are operators that make tensors of little, or move their elements.
+func moveTable() table { return join(makerOps(), shapeOps(), movementOps()) }
+
+func shapeOps() table {
+	return table{
 		"Shape": shapeOf, "Size": func(c *call) []*Tensor { return one(ints(c.in[0].len()).as()) },
 		"Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
 		"Transpose": transpose, "Concat": concat, "Slice": slice, "Split": splitInto, "Gather": gather, "Expand": expand,

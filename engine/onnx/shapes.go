@@ -157,3 +157,11 @@ func fill(x []float32, v float32) {
 		x[i] = v
 	}
 }
+
+// pickOr returns element i of a list that may be shorter.
+func pickOr(list []int, i, missing int) int {
+	if i < len(list) {
+		return list[i]
+	}
+	return missing
+}

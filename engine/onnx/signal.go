@@ -6,8 +6,8 @@ import (
 	"quern/formats/onnx"
 )
 
-func signalOps() map[string]op {
-	return map[string]op{
+func signalOps() table {
+	return table{
 		"DFT": dft, "STFT": stft, "MelWeightMatrix": melWeights, "Det": det, "Einsum": einsum,
 		"HannWindow":     func(c *call) []*Tensor { return one(c.cosines(0.5, -0.5, 0)) },
 		"HammingWindow":  func(c *call) []*Tensor { return one(c.cosines(25.0/46, -21.0/46, 0)) },

@@ -9,12 +9,10 @@ import (
 	"quern/formats/onnx"
 )
 
-func textOps() map[string]op {
-	return map[string]op{
+func textOps() table {
+	return table{
 		"StringNormalizer": stringNormalizer, "StringConcat": stringConcat, "StringSplit": stringSplit,
 		"RegexFullMatch": regexFullMatch, "TfIdfVectorizer": tfIdf,
-		"ai.onnx.ml.LabelEncoder": labelEncoder, "ai.onnx.ml.Binarizer": binarizer, "ai.onnx.ml.Scaler": scaleFeatures,
-		"ai.onnx.ml.Normalizer": normalizer, "ai.onnx.ml.LinearRegressor": linearRegressor, "ai.onnx.ml.TreeEnsemble": treeEnsemble,
 	}
 }
 
