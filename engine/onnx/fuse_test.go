@@ -156,15 +156,17 @@ func (f *fuseCase) run(t *testing.T, plain bool) (*Tensor, []string) {
 	b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, onnx.Value{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}})
 	p := threads.NewPool(2)
 	defer p.Close()
-	s, err := New(&b.Model, Options{Pool: p, NoFusion: plain})
+	var steps []string
+	s, err := newSession(&b.Model, Options{Pool: p, NoFusion: plain}, operators{table: allTables(), fuse: func(s *Session, b *body) {
+		fuse(s, b)
+		for _, n := range b.nodes {
+			if n.Domain == "quern" {
+				steps = append(steps, n.Op[:strings.LastIndexByte(n.Op, ' ')])
+			}
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
-	}
-	var steps []string
-	for _, n := range s.bodies[b.Model.Graph].nodes {
-		if n.Domain == "quern" {
-			steps = append(steps, n.Op[:strings.LastIndexByte(n.Op, ' ')])
-		}
 	}
 	r := rand.New(rand.NewPCG(2, 2))
 	in := newTensor(onnx.Float, 2, 3, 16)

@@ -23,6 +23,7 @@ func FuzzForest(f *testing.F) {
 			return
 		}
 		lists := make(map[string][]int64)
+		branches := []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"}
 		var modes []string
 		var splits, weights []float32
 		take := func() int64 {
@@ -41,7 +42,7 @@ func FuzzForest(f *testing.F) {
 				lists[name] = append(lists[name], take())
 			}
 			mode := take()
-			modes = append(modes, treeModes[uint64(mode)%7])
+			modes = append(modes, branches[uint64(mode)%7])
 			splits = append(splits, float32(mode)/8)
 		}
 		for len(data) > 0 {
