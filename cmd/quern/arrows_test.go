@@ -58,7 +58,7 @@ var arrows = []struct {
 	{"engine/cpu", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/token", []string{"quern/formats/weights", "golang.org/x/text/..."}},
-	{"engine/onnx", []string{"quern/formats/onnx", "quern/kernels/..."}},
+	{"engine/onnx/...", []string{"quern/engine/onnx/internal/...", "quern/formats/onnx", "quern/kernels/..."}},
 	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
 	{"engine/sched", []string{"quern/engine/graph", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},

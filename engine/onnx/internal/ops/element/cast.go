@@ -1,0 +1,43 @@
+package element
+
+import (
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
+)
+
+func castOps() run.Table {
+	return run.Table{
+		"Cast":     func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{cast(c, onnx.DType(c.Int("to", 0)))} },
+		"CastLike": func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{cast(c, c.X(1).Type)} },
+		"BitCast":  bitCast,
+	}
+}
+
+func cast(c *run.Call, to onnx.DType) *tensor.Tensor {
+	x := c.X(0)
+	if x.Type == to {
+		return x
+	}
+	if to != onnx.String && to.Bits() == 0 {
+		tensor.Fail("%w: cast to %v", onnx.ErrUnsupported, to)
+	}
+	return tensor.Cast(x, to, tensor.CastOptions{Saturate: c.Int("saturate", 1) != 0, Mode: c.Text("round_mode", "up")})
+}
+
+// bitCast gives the same bits another type of as many.
+func bitCast(c *run.Call) []*tensor.Tensor {
+	x, to := c.X(0), onnx.DType(c.Int("to", 0))
+	if x.Type.Bits() == 0 || x.Type.Bits() != to.Bits() {
+		tensor.Fail("%w: bits of %v as %v", onnx.ErrFormat, x.Type, to)
+	}
+	f := x.ToFile("")
+	f.Type = to
+	out := tensor.Of(f)
+	if to == onnx.Bool {
+		for i, b := range out.Raw {
+			out.Raw[i] = min(b, 1)
+		}
+	}
+	return []*tensor.Tensor{out}
+}

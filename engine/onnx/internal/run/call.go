@@ -1,0 +1,302 @@
+package run
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+
+	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
+	"quern/kernels/threads"
+)
+
+// Again runs an operator of ai.onnx on tensors, with attributes by name.
+func (c *Call) Again(op string, attrs map[string]*onnx.Attr, in ...*tensor.Tensor) *tensor.Tensor {
+	out := c.s.ops[op](c.Sub(op, attrs, []string{""}, in))
+	if len(out) == 0 || out[0] == nil {
+		tensor.Fail("%w: no result of %s", onnx.ErrFormat, op)
+	}
+	return out[0]
+}
+
+// Resolved returns the attributes of a node, those of a function in place of
+// references to them.
+func (c *Call) Resolved() map[string]*onnx.Attr {
+	attrs := make(map[string]*onnx.Attr)
+	for name := range c.Node.Attrs {
+		if a := c.Attr(name); a != nil {
+			attrs[name] = a
+		}
+	}
+	return attrs
+}
+
+// Bare returns input i as it is, perhaps as bytes only, or nil.
+func (c *Call) Bare(i int) *tensor.Tensor {
+	if i < len(c.In) {
+		return c.In[i]
+	}
+	return nil
+}
+
+// Must is bare of an input that may not be left out.
+func (c *Call) Must(i int) *tensor.Tensor {
+	t := c.Bare(i)
+	if t == nil {
+		tensor.Fail("%w: input %d is missing", onnx.ErrFormat, i)
+	}
+	return t
+}
+
+// Random returns the source of an operator: one of its own where it has a seed,
+// the Session's otherwise.
+func (c *Call) Random() *rand.Rand {
+	if a := c.Attr("seed"); a != nil {
+		return rand.New(rand.NewPCG(uint64(math.Float32bits(a.F)), uint64(a.I)))
+	}
+	return c.s.random
+}
+
+func (c *Call) Dtype(missing onnx.DType) onnx.DType {
+	if a := c.Attr("dtype"); a != nil {
+		return onnx.DType(a.I)
+	}
+	return missing
+}
+
+// Subgraph returns the graph of an attribute.
+func (c *Call) Subgraph(name string) *onnx.Graph {
+	a := c.Attr(name)
+	if a == nil || a.G == nil || c.s.bodies[a.G] == nil {
+		tensor.Fail("%w: no graph %s", onnx.ErrFormat, name)
+	}
+	return a.G
+}
+
+// An op computes the outputs of a node.
+type Op func(c *Call) []*tensor.Tensor
+
+// A table is operators by name, those of other domains with the domain before it.
+type Table map[string]Op
+
+// Join returns what tables hold together. No operator may be in two of them.
+func Join(tables ...Table) Table {
+	all := make(Table)
+	for _, t := range tables {
+		for name, do := range t {
+			if all[name] != nil {
+				panic("onnx: two operators " + name)
+			}
+			all[name] = do
+		}
+	}
+	return all
+}
+
+// A call is a node that runs.
+type Call struct {
+	*scope
+	Node *onnx.Node
+	In   []*tensor.Tensor
+	dies []string
+}
+
+// Opt returns input i or nil, x fails without it. Both unpack what is kept as
+// bytes; c.in does not.
+func (c *Call) Opt(i int) *tensor.Tensor {
+	if i >= len(c.In) || c.In[i] == nil {
+		return nil
+	}
+	c.In[i] = c.In[i].Whole()
+	return c.In[i]
+}
+
+func (c *Call) X(i int) *tensor.Tensor {
+	t := c.Opt(i)
+	if t == nil {
+		tensor.Fail("%w: input %d is missing", onnx.ErrFormat, i)
+	}
+	return t
+}
+
+// All returns every input, unpacked; those left out are nil.
+func (c *Call) All() []*tensor.Tensor {
+	for i := range c.In {
+		c.Opt(i)
+	}
+	return c.In
+}
+
+// Blank returns a tensor from the memory of the Session, with undefined
+// contents. It goes back there when the node ends, unless it, or a tensor that
+// lies in it, is a result; so nothing else may keep it. Only the goroutine of
+// the operator may call this, zeros and reuse.
+func (c *Call) Blank(t onnx.DType, shape ...int) *tensor.Tensor { return c.s.mem.Blank(t, shape...) }
+
+// Fits fails where the limit leaves no room for such a tensor.
+func (c *Call) Fits(t onnx.DType, shape ...int) {
+	width := int64(8)
+	if tensor.IsFloat(t) {
+		width = 4
+	}
+	c.s.mem.Fits(width * int64(tensor.Count(shape)))
+}
+
+// Zeros is blank with zeros.
+func (c *Call) Zeros(t onnx.DType, shape ...int) *tensor.Tensor {
+	x := c.Blank(t, shape...)
+	clear(x.F)
+	clear(x.D)
+	clear(x.I)
+	return x
+}
+
+// BlankRaw is blank for a tensor of an 8-bit type that has its elements in Raw.
+// Operators that ask for x get it unpacked.
+func (c *Call) BlankRaw(t onnx.DType, shape ...int) *tensor.Tensor { return c.s.mem.Raw(t, shape...) }
+
+// Reuse returns input i for writing, where nobody reads it afterwards, and
+// otherwise a blank tensor of its type and shape.
+func (c *Call) Reuse(i int) *tensor.Tensor {
+	t := c.In[i]
+	if c.Mine(i) {
+		return t.As(t.Shape...)
+	}
+	return c.Blank(t.Type, t.Shape...)
+}
+
+// Mine reports whether this node is the last to read input i.
+func (c *Call) Mine(i int) bool {
+	t := c.In[i]
+	if !t.Alone() {
+		return false
+	}
+	for _, name := range c.dies {
+		if name == c.Node.Inputs[i] && c.vals[name] == t {
+			return true
+		}
+	}
+	return false
+}
+
+// Attr returns an attribute or nil, after references to those of a function.
+func (c *Call) Attr(name string) *onnx.Attr {
+	a := c.Node.Attrs[name]
+	if a != nil && a.Ref != "" {
+		return c.attrs[a.Ref]
+	}
+	return a
+}
+
+func (c *Call) Int(name string, missing int) int {
+	if a := c.Attr(name); a != nil {
+		return int(a.I)
+	}
+	return missing
+}
+
+func (c *Call) Float(name string, missing float32) float64 {
+	if a := c.Attr(name); a != nil {
+		missing = a.F
+	}
+	return float64(missing)
+}
+
+func (c *Call) Text(name, missing string) string {
+	if a := c.Attr(name); a != nil {
+		return a.S
+	}
+	return missing
+}
+
+// List returns integers that are an attribute or, in later opsets, input i.
+func (c *Call) List(name string, i int) []int {
+	if i >= 0 {
+		if t := c.Opt(i); t != nil {
+			return t.List()
+		}
+	}
+	a := c.Attr(name)
+	if a == nil {
+		return nil
+	}
+	v := make([]int, len(a.Ints))
+	for i, d := range a.Ints {
+		v[i] = int(d)
+	}
+	return v
+}
+
+// Pool is what work is spread over.
+func (c *Call) Pool() *threads.Pool { return c.s.pool }
+
+// Yield lets others use the pool, where an operator runs long without it.
+func (c *Call) Yield() { c.s.yield() }
+
+// Check fails when the caller of Run has gone.
+func (c *Call) Check() {
+	if err := c.ctx.Err(); err != nil {
+		tensor.FailWith(err)
+	}
+}
+
+// Constant returns a tensor of the model, the same at every call.
+func (c *Call) Constant(f *onnx.Tensor) *tensor.Tensor {
+	t, err := c.s.constant(f)
+	if err != nil {
+		tensor.FailWith(err)
+	}
+	return t
+}
+
+// Release drops a result of graph before the node ends.
+func (c *Call) Release(t *tensor.Tensor) { c.s.mem.Unhold(t) }
+
+// Charge counts bytes that an operator keeps beside tensors against the limit of
+// the Session, credit takes them back.
+func (c *Call) Charge(bytes int64) { c.s.mem.Grow(bytes) }
+
+func (c *Call) Credit(bytes int64) { c.s.mem.Shrink(bytes) }
+
+// Kept returns what operators keep with the Session, one value of each type, zero
+// at first. Only the goroutine of the operator may call it.
+func Kept[T any](c *Call) *T {
+	k, ok := c.s.kept[reflect.TypeFor[T]()].(*T)
+	if !ok {
+		k = new(T)
+		c.s.kept[reflect.TypeFor[T]()] = k
+	}
+	return k
+}
+
+// Sub returns the call of another operator, on tensors instead of names.
+func (c *Call) Sub(op string, attrs map[string]*onnx.Attr, outputs []string, in []*tensor.Tensor) *Call {
+	return &Call{scope: c.scope, Node: &onnx.Node{Op: op, Attrs: attrs, Inputs: make([]string, len(in)), Outputs: outputs}, In: in}
+}
+
+// Under returns the call as one of another opset.
+func (c *Call) Under(opset int64) *Call {
+	inner, scope := *c, *c.scope
+	inner.scope, scope.Opset = &scope, opset
+	return &inner
+}
+
+// Replay runs nodes one by one and returns the values of outputs.
+func (c *Call) Replay(nodes []*onnx.Node, outputs []string) []*tensor.Tensor {
+	for _, n := range nodes {
+		if err := c.node(n, c.s.action(n), nil); err != nil {
+			tensor.FailWith(err)
+		}
+	}
+	res := make([]*tensor.Tensor, len(outputs))
+	for i, name := range outputs {
+		res[i] = c.vals[name]
+		c.s.mem.Hold(res[i])
+	}
+	for _, n := range nodes {
+		for _, name := range n.Outputs {
+			c.unbind(name)
+		}
+	}
+	return res
+}

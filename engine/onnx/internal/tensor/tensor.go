@@ -1,0 +1,323 @@
+package tensor
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"quern/formats/onnx"
+)
+
+// A Tensor is a value of a graph, row-major. One of the slices is set: F for
+// float and the narrower floats (rounded to their type), D for double, S for
+// strings, and I for integers and bool (uint64 as the int64 of its bits).
+// Raw, with or without I, holds integers of 8 bits and less as a file does.
+//
+// A sequence has Type Undefined and its elements in Seq, which is not nil. An
+// optional is what it holds; without that, a Tensor of neither (see none).
+//
+// Tensors that were given to or came from a Session are not written to.
+type Tensor struct {
+	Type  onnx.DType
+	Shape []int
+	F     []float32
+	D     []float64
+	I     []int64
+	S     []string
+	Raw   []byte
+	Seq   []*Tensor
+
+	constant bool // of the model: the same in every run
+	given    bool // by the caller of Run
+	mem      *Memory
+	buf      *buffer // nil for what no Session counts
+}
+
+// maxElems bounds the elements of a tensor an operator makes.
+const (
+	MaxElems = 1 << 28
+	MaxRank  = 16
+)
+
+// A failure is what operators panic with; node turns it into an error. It keeps
+// a hundred small functions free of error paths, as in encoding/json.
+type failure struct{ error }
+
+func Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// FailWith fails with an error that says enough.
+func FailWith(err error) { panic(failure{err}) }
+
+// New returns zeros that no Session counts or uses again. Operators
+// better ask their call, see blank and zeros.
+func New(t onnx.DType, shape ...int) *Tensor {
+	n := Count(shape)
+	x := &Tensor{Type: t, Shape: append([]int{}, shape...)}
+	switch {
+	case IsFloat(t):
+		x.F = make([]float32, n)
+	case t == onnx.Double:
+		x.D = make([]float64, n)
+	case t == onnx.String:
+		x.S = make([]string, n)
+	default:
+		x.I = make([]int64, n)
+	}
+	return x
+}
+
+// another returns a tensor of undefined contents from the memory of t.
+func (t *Tensor) another(d onnx.DType, shape ...int) *Tensor {
+	if t.mem != nil {
+		return t.mem.Blank(d, shape...)
+	}
+	return New(d, shape...)
+}
+
+// NewFloats returns a tensor of float32. Data is kept, not copied, as in the
+// other constructors; all panic where its length is not the product of shape.
+func NewFloats(shape []int, data []float32) *Tensor {
+	return given(&Tensor{Type: onnx.Float, Shape: shape, F: data}, len(data))
+}
+
+// NewDoubles returns a tensor of float64.
+func NewDoubles(shape []int, data []float64) *Tensor {
+	return given(&Tensor{Type: onnx.Double, Shape: shape, D: data}, len(data))
+}
+
+// NewInts returns a tensor of int64.
+func NewInts(shape []int, data []int64) *Tensor {
+	return given(&Tensor{Type: onnx.Int64, Shape: shape, I: data}, len(data))
+}
+
+// NewStrings returns a tensor of strings.
+func NewStrings(shape []int, data []string) *Tensor {
+	return given(&Tensor{Type: onnx.String, Shape: shape, S: data}, len(data))
+}
+
+// NewSequence returns a sequence.
+func NewSequence(elems ...*Tensor) *Tensor {
+	return &Tensor{Seq: append([]*Tensor{}, elems...)}
+}
+
+func given(t *Tensor, n int) *Tensor {
+	want := 1
+	for _, d := range t.Shape {
+		want *= d
+	}
+	if want != n {
+		panic(fmt.Sprintf("onnx: %d elements for shape %d", n, t.Shape))
+	}
+	t.Shape = append([]int{}, t.Shape...)
+	return t
+}
+
+// Convert returns t as another type of number, as Cast does.
+func (t *Tensor) Convert(to onnx.DType) (out *Tensor, err error) {
+	defer Rescue(&err)
+	t = t.Whole()
+	if t.Type == to {
+		return t, nil
+	}
+	return Cast(t, to, CastOptions{Saturate: true}), nil
+}
+
+func Ints(v ...int) *Tensor {
+	t := New(onnx.Int64, len(v))
+	for i, d := range v {
+		t.I[i] = int64(d)
+	}
+	return t
+}
+
+func (t *Tensor) Len() int {
+	if t.Raw != nil && t.I == nil {
+		return Count(t.Shape)
+	}
+	return len(t.F) + len(t.D) + len(t.I) + len(t.S)
+}
+
+// None reports whether t is an optional without a value.
+func (t *Tensor) None() bool { return t.Type == onnx.Undefined && t.Seq == nil }
+
+// As returns the same elements under another shape.
+func (t *Tensor) As(shape ...int) *Tensor {
+	if Count(shape) != t.Len() {
+		Fail("%w: %d elements of shape %d as %d", onnx.ErrFormat, t.Len(), t.Shape, shape)
+	}
+	c := *t
+	c.Shape = append([]int{}, shape...)
+	c.constant = false
+	return &c
+}
+
+// At returns element i as a number.
+func (t *Tensor) At(i int) float64 {
+	switch {
+	case t.F != nil:
+		return float64(t.F[i])
+	case t.D != nil:
+		return t.D[i]
+	case t.I != nil && t.Type == onnx.Uint64:
+		return float64(uint64(t.I[i]))
+	case t.I != nil:
+		return float64(t.I[i])
+	case t.Raw != nil:
+		return float64(t.small(i))
+	}
+	Fail("%w: a number is wanted, not %v", onnx.ErrFormat, t.Type)
+	return 0
+}
+
+// Put writes a number, rounded to the type.
+func (t *Tensor) Put(i int, v float64) {
+	switch {
+	case t.F != nil:
+		t.F[i] = float32(Round(t.Type, v))
+	case t.D != nil:
+		t.D[i] = v
+	default:
+		t.I[i] = Wrap(t.Type, int64(v))
+	}
+}
+
+// Pick returns the tensor whose element i is element from[i] of t, and zero
+// where that is negative.
+func (t *Tensor) Pick(from []int, shape ...int) *Tensor {
+	t = t.Whole()
+	out := t.another(t.Type, shape...)
+	if len(from) != out.Len() {
+		Fail("%w: %d elements for shape %d", onnx.ErrFormat, len(from), shape)
+	}
+	take(out.F, t.F, from)
+	take(out.D, t.D, from)
+	take(out.I, t.I, from)
+	take(out.S, t.S, from)
+	return out
+}
+
+func take[T any](dst, src []T, from []int) {
+	var zero T
+	for i := range dst {
+		if from[i] >= 0 {
+			dst[i] = src[from[i]]
+		} else {
+			dst[i] = zero
+		}
+	}
+}
+
+// To returns t broadcast to a shape.
+func (t *Tensor) To(shape []int) *Tensor {
+	if from := Spread(t.Shape, shape); from != nil {
+		return t.Pick(from, shape...)
+	}
+	return t
+}
+
+// Order returns how two elements of t compare. NaN is the smallest.
+func (t *Tensor) Order() func(i, j int) int {
+	switch {
+	case t.F != nil:
+		return func(i, j int) int { return cmp.Compare(t.F[i], t.F[j]) }
+	case t.D != nil:
+		return func(i, j int) int { return cmp.Compare(t.D[i], t.D[j]) }
+	case t.S != nil:
+		return func(i, j int) int { return strings.Compare(t.S[i], t.S[j]) }
+	case t.Type == onnx.Uint64:
+		return func(i, j int) int { return cmp.Compare(uint64(t.I[i]), uint64(t.I[j])) }
+	}
+	return func(i, j int) int { return cmp.Compare(t.I[i], t.I[j]) }
+}
+
+// CopyElems copies n elements of src from from to dst at at.
+func CopyElems(dst *Tensor, at int, src *Tensor, from, n int) {
+	switch {
+	case dst.F != nil:
+		copy(dst.F[at:at+n], src.F[from:from+n])
+	case dst.D != nil:
+		copy(dst.D[at:at+n], src.D[from:from+n])
+	case dst.S != nil:
+		copy(dst.S[at:at+n], src.S[from:from+n])
+	default:
+		copy(dst.I[at:at+n], src.I[from:from+n])
+	}
+}
+
+func (t *Tensor) List() []int {
+	t = t.Whole()
+	if t.F != nil || t.D != nil || t.S != nil || t.Seq != nil {
+		Fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
+	}
+	v := make([]int, len(t.I))
+	for i, d := range t.I {
+		v[i] = int(d)
+	}
+	return v
+}
+
+func (t *Tensor) Scalar() *Tensor {
+	if t.Len() != 1 {
+		Fail("%w: a scalar is wanted, not shape %d", onnx.ErrFormat, t.Shape)
+	}
+	return t
+}
+
+func (t *Tensor) List64() []int64 {
+	if t.I == nil {
+		Fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
+	}
+	return t.I
+}
+
+func Flag(v bool) *Tensor {
+	t := New(onnx.Bool)
+	if v {
+		t.I[0] = 1
+	}
+	return t
+}
+
+// Valid reports whether the slice of t's type has as many elements as its shape.
+func (t *Tensor) Valid() bool {
+	n, held := Count(t.Shape), 0
+	switch {
+	case IsFloat(t.Type):
+		held = len(t.F)
+	case t.Type == onnx.Double:
+		held = len(t.D)
+	case t.Type == onnx.String:
+		held = len(t.S)
+	case t.Raw != nil && t.I == nil:
+		return t.Type.Bits() > 0 && t.Type.Bits() <= 8 && len(t.Raw) == (n*t.Type.Bits()+7)/8
+	default:
+		held = len(t.I)
+	}
+	return held == n && held == t.Len()
+}
+
+// Eights returns the elements of a tensor of uint8 or int8 as they lie in a file.
+func Eights(t *Tensor) []byte {
+	if t.Type != onnx.Uint8 && t.Type != onnx.Int8 {
+		Fail("%w: product of %v", onnx.ErrUnsupported, t.Type)
+	}
+	if t.Raw != nil {
+		return t.Raw
+	}
+	b := make([]byte, len(t.I))
+	for i, v := range t.I {
+		b[i] = byte(v)
+	}
+	return b
+}
+
+// Rescue turns what an operator panicked with into an error.
+func Rescue(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case failure:
+		*err = p.error
+	default:
+		*err = fmt.Errorf("%w: %v", onnx.ErrFormat, p)
+	}
+}
