@@ -1,3 +1,4 @@
+// Package fuse replaces what exporters write as many nodes by one step.
 package fuse
 
 import (
@@ -86,7 +87,7 @@ func (f *fuser) index() {
 		for _, name := range n.Outputs {
 			f.made[name] = n
 		}
-		run.Names(n, func(name string) { f.uses[name] = append(f.uses[name], n) })
+		run.Reads(n, func(name string) { f.uses[name] = append(f.uses[name], n) })
 	}
 }
 
@@ -142,7 +143,7 @@ func merge(b *run.Body) {
 	for _, n := range left {
 		if nested(n) {
 			lost := false
-			run.Names(n, func(name string) { lost = lost || same[name] != "" })
+			run.Reads(n, func(name string) { lost = lost || same[name] != "" })
 			if lost {
 				return
 			}
@@ -188,7 +189,7 @@ func nested(n *onnx.Node) bool {
 // identity returns what two nodes that compute the same have in common. Only
 // nodes that are cheap to describe are.
 func identity(n *onnx.Node) (string, bool) {
-	if n.Domain != "" || run.Random[n.Op] {
+	if n.Domain != "" || run.Draws[n.Op] {
 		return "", false
 	}
 	var attrs []string

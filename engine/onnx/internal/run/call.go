@@ -1,3 +1,28 @@
+// Package run plans graphs and runs them: a Session, its bodies and scopes, and the
+// Call that an operator is given.
+//
+// How operators are written:
+//
+//   - An Op is a function of its Call: c.X(i) and c.Opt(i) are its inputs, c.Int,
+//     c.Float, c.Text, c.List and c.Attr its attributes. What is wrong with them
+//     is told by tensor.Fail, also from work on the pool (c.SpreadOut, c.ByRows).
+//   - c.Packed(i) may be packed (Raw set, I nil; 8 bits and less): only what reads
+//     Raw asks for it. An operator may return such a tensor too (c.BlankRaw).
+//   - Results come from c.Blank (contents undefined) or c.Zeros: these are drawn
+//     from the Session's memory, held against its limit before they are made, and
+//     recycled. t.Pick and t.To do the same. What they make must not be kept past
+//     the call: caches take make or tensor.New. Scratch may come from them too: it
+//     goes back when the node ends.
+//   - c.Reuse(i) is c.Blank of input i's type and shape, or that very input
+//     where nobody reads it later: for operators that may work in place.
+//   - c.View(t, base, shape, step) reads t with any steps: transpose, slice,
+//     expand; NewGrid(out, shapes...).Rows(c, f) goes over broadcast operands. Both
+//     use the pool and make no list of indices.
+//   - A sequence is a Tensor with Seq, an optional without a value one with
+//     neither Type nor Seq (t.None()).
+//   - Inputs are never written to, and loops that may be long call c.Check.
+//   - What an operator makes of constants it keeps with its Table, or as Kept, for
+//     both live as long as a Session.
 package run
 
 import (
@@ -10,99 +35,22 @@ import (
 	"quern/kernels/threads"
 )
 
-// Again runs an operator of ai.onnx on tensors, with attributes by name.
-func (c *Call) Again(op string, attrs map[string]*onnx.Attr, in ...*tensor.Tensor) *tensor.Tensor {
-	out := c.s.ops[op](c.Sub(op, attrs, []string{""}, in))
-	if len(out) == 0 || out[0] == nil {
-		tensor.Fail("%w: no result of %s", onnx.ErrFormat, op)
-	}
-	return out[0]
-}
-
-// Resolved returns the attributes of a node, those of a function in place of
-// references to them.
-func (c *Call) Resolved() map[string]*onnx.Attr {
-	attrs := make(map[string]*onnx.Attr)
-	for name := range c.Node.Attrs {
-		if a := c.Attr(name); a != nil {
-			attrs[name] = a
-		}
-	}
-	return attrs
-}
-
-// Bare returns input i as it is, perhaps as bytes only, or nil.
-func (c *Call) Bare(i int) *tensor.Tensor {
-	if i < len(c.In) {
-		return c.In[i]
-	}
-	return nil
-}
-
-// Must is bare of an input that may not be left out.
-func (c *Call) Must(i int) *tensor.Tensor {
-	t := c.Bare(i)
-	if t == nil {
-		tensor.Fail("%w: input %d is missing", onnx.ErrFormat, i)
-	}
-	return t
-}
-
-// Random returns the source of an operator: one of its own where it has a seed,
-// the Session's otherwise.
-func (c *Call) Random() *rand.Rand {
-	if a := c.Attr("seed"); a != nil {
-		return rand.New(rand.NewPCG(uint64(math.Float32bits(a.F)), uint64(a.I)))
-	}
-	return c.s.random
-}
-
-func (c *Call) Dtype(missing onnx.DType) onnx.DType {
-	if a := c.Attr("dtype"); a != nil {
-		return onnx.DType(a.I)
-	}
-	return missing
-}
-
-// Subgraph returns the graph of an attribute.
-func (c *Call) Subgraph(name string) *onnx.Graph {
-	a := c.Attr(name)
-	if a == nil || a.G == nil || c.s.bodies[a.G] == nil {
-		tensor.Fail("%w: no graph %s", onnx.ErrFormat, name)
-	}
-	return a.G
-}
-
-// An op computes the outputs of a node.
+// An Op computes the outputs of a node.
 type Op func(c *Call) []*tensor.Tensor
 
-// A table is operators by name, those of other domains with the domain before it.
-type Table map[string]Op
+// One returns t as the outputs of an operator that has one.
+func One(t *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{t} }
 
-// Join returns what tables hold together. No operator may be in two of them.
-func Join(tables ...Table) Table {
-	all := make(Table)
-	for _, t := range tables {
-		for name, do := range t {
-			if all[name] != nil {
-				panic("onnx: two operators " + name)
-			}
-			all[name] = do
-		}
-	}
-	return all
-}
-
-// A call is a node that runs.
+// A Call is a node that runs.
 type Call struct {
 	*scope
 	Node *onnx.Node
-	In   []*tensor.Tensor
+	In   []*tensor.Tensor // nil where one is left out; may be packed, see Packed
 	dies []string
 }
 
-// Opt returns input i or nil, x fails without it. Both unpack what is kept as
-// bytes; c.in does not.
+// Opt returns input i or nil, X fails without it. Both unpack what is kept as
+// bytes.
 func (c *Call) Opt(i int) *tensor.Tensor {
 	if i >= len(c.In) || c.In[i] == nil {
 		return nil
@@ -111,8 +59,22 @@ func (c *Call) Opt(i int) *tensor.Tensor {
 	return c.In[i]
 }
 
-func (c *Call) X(i int) *tensor.Tensor {
-	t := c.Opt(i)
+// X returns input i.
+func (c *Call) X(i int) *tensor.Tensor { return present(c.Opt(i), i) }
+
+// OptPacked returns input i as it is, perhaps as bytes only, or nil; Packed fails
+// without it.
+func (c *Call) OptPacked(i int) *tensor.Tensor {
+	if i < len(c.In) {
+		return c.In[i]
+	}
+	return nil
+}
+
+// Packed returns input i as it is, perhaps as bytes only.
+func (c *Call) Packed(i int) *tensor.Tensor { return present(c.OptPacked(i), i) }
+
+func present(t *tensor.Tensor, i int) *tensor.Tensor {
 	if t == nil {
 		tensor.Fail("%w: input %d is missing", onnx.ErrFormat, i)
 	}
@@ -127,22 +89,104 @@ func (c *Call) All() []*tensor.Tensor {
 	return c.In
 }
 
+// Attr returns an attribute or nil, after references to those of a function.
+func (c *Call) Attr(name string) *onnx.Attr {
+	a := c.Node.Attrs[name]
+	if a != nil && a.Ref != "" {
+		return c.attrs[a.Ref]
+	}
+	return a
+}
+
+// Attrs returns the attributes of a node, those of a function in place of
+// references to them.
+func (c *Call) Attrs() map[string]*onnx.Attr {
+	attrs := make(map[string]*onnx.Attr)
+	for name := range c.Node.Attrs {
+		if a := c.Attr(name); a != nil {
+			attrs[name] = a
+		}
+	}
+	return attrs
+}
+
+// Int returns an attribute, missing where it is left out.
+func (c *Call) Int(name string, missing int) int {
+	if a := c.Attr(name); a != nil {
+		return int(a.I)
+	}
+	return missing
+}
+
+// Float returns an attribute, missing where it is left out.
+func (c *Call) Float(name string, missing float32) float64 {
+	if a := c.Attr(name); a != nil {
+		missing = a.F
+	}
+	return float64(missing)
+}
+
+// Text returns an attribute, missing where it is left out.
+func (c *Call) Text(name, missing string) string {
+	if a := c.Attr(name); a != nil {
+		return a.S
+	}
+	return missing
+}
+
+// DType returns the attribute dtype, missing where it is left out.
+func (c *Call) DType(missing onnx.DType) onnx.DType {
+	return onnx.DType(c.Int("dtype", int(missing)))
+}
+
+// List returns integers that are an attribute or, in later opsets, input i; no
+// input where i is negative.
+func (c *Call) List(name string, i int) []int {
+	if i >= 0 {
+		if t := c.Opt(i); t != nil {
+			return t.List()
+		}
+	}
+	a := c.Attr(name)
+	if a == nil {
+		return nil
+	}
+	v := make([]int, len(a.Ints))
+	for i, d := range a.Ints {
+		v[i] = int(d)
+	}
+	return v
+}
+
+// Subgraph returns the graph of an attribute, see Graph.
+func (c *Call) Subgraph(name string) *onnx.Graph {
+	a := c.Attr(name)
+	if a == nil || a.G == nil || c.s.bodies[a.G] == nil {
+		tensor.Fail("%w: no graph %s", onnx.ErrFormat, name)
+	}
+	return a.G
+}
+
+// Constant returns a tensor of the model, the same at every call.
+func (c *Call) Constant(f *onnx.Tensor) *tensor.Tensor {
+	t, err := c.s.constant(f)
+	if err != nil {
+		tensor.FailWith(err)
+	}
+	return t
+}
+
 // Blank returns a tensor from the memory of the Session, with undefined
 // contents. It goes back there when the node ends, unless it, or a tensor that
 // lies in it, is a result; so nothing else may keep it. Only the goroutine of
-// the operator may call this, zeros and reuse.
+// the operator may call this, Zeros and Reuse.
 func (c *Call) Blank(t onnx.DType, shape ...int) *tensor.Tensor { return c.s.mem.Blank(t, shape...) }
 
-// Fits fails where the limit leaves no room for such a tensor.
-func (c *Call) Fits(t onnx.DType, shape ...int) {
-	width := int64(8)
-	if tensor.IsFloat(t) {
-		width = 4
-	}
-	c.s.mem.Fits(width * int64(tensor.Count(shape)))
-}
+// BlankRaw is Blank for a tensor of an 8-bit type that has its elements in Raw.
+// Operators that ask for X get it unpacked.
+func (c *Call) BlankRaw(t onnx.DType, shape ...int) *tensor.Tensor { return c.s.mem.Raw(t, shape...) }
 
-// Zeros is blank with zeros.
+// Zeros is Blank with zeros.
 func (c *Call) Zeros(t onnx.DType, shape ...int) *tensor.Tensor {
 	x := c.Blank(t, shape...)
 	clear(x.F)
@@ -150,10 +194,6 @@ func (c *Call) Zeros(t onnx.DType, shape ...int) *tensor.Tensor {
 	clear(x.I)
 	return x
 }
-
-// BlankRaw is blank for a tensor of an 8-bit type that has its elements in Raw.
-// Operators that ask for x get it unpacked.
-func (c *Call) BlankRaw(t onnx.DType, shape ...int) *tensor.Tensor { return c.s.mem.Raw(t, shape...) }
 
 // Reuse returns input i for writing, where nobody reads it afterwards, and
 // otherwise a blank tensor of its type and shape.
@@ -179,55 +219,46 @@ func (c *Call) Mine(i int) bool {
 	return false
 }
 
-// Attr returns an attribute or nil, after references to those of a function.
-func (c *Call) Attr(name string) *onnx.Attr {
-	a := c.Node.Attrs[name]
-	if a != nil && a.Ref != "" {
-		return c.attrs[a.Ref]
+// Fits fails where the limit leaves no room for such a tensor.
+func (c *Call) Fits(t onnx.DType, shape ...int) {
+	width := int64(8)
+	if tensor.IsFloat(t) {
+		width = 4
 	}
-	return a
+	c.s.mem.Fits(width * int64(tensor.Count(shape)))
 }
 
-func (c *Call) Int(name string, missing int) int {
-	if a := c.Attr(name); a != nil {
-		return int(a.I)
+// Charge counts bytes that an operator keeps beside tensors against the limit of
+// the Session, Credit takes them back.
+func (c *Call) Charge(bytes int64) { c.s.mem.Grow(bytes) }
+
+// Credit takes back what was charged.
+func (c *Call) Credit(bytes int64) { c.s.mem.Shrink(bytes) }
+
+// Release drops a result of Graph before the node ends.
+func (c *Call) Release(t *tensor.Tensor) { c.s.mem.Unhold(t) }
+
+// Kept returns what operators keep with the Session, one value of each type, zero
+// at first. Only the goroutine of the operator may call it.
+func Kept[T any](c *Call) *T {
+	k, ok := c.s.kept[reflect.TypeFor[T]()].(*T)
+	if !ok {
+		k = new(T)
+		c.s.kept[reflect.TypeFor[T]()] = k
 	}
-	return missing
+	return k
 }
 
-func (c *Call) Float(name string, missing float32) float64 {
-	if a := c.Attr(name); a != nil {
-		missing = a.F
+// Random returns the source of an operator: one of its own where it has a seed,
+// the Session's otherwise.
+func (c *Call) Random() *rand.Rand {
+	if a := c.Attr("seed"); a != nil {
+		return rand.New(rand.NewPCG(uint64(math.Float32bits(a.F)), uint64(a.I)))
 	}
-	return float64(missing)
+	return c.s.random
 }
 
-func (c *Call) Text(name, missing string) string {
-	if a := c.Attr(name); a != nil {
-		return a.S
-	}
-	return missing
-}
-
-// List returns integers that are an attribute or, in later opsets, input i.
-func (c *Call) List(name string, i int) []int {
-	if i >= 0 {
-		if t := c.Opt(i); t != nil {
-			return t.List()
-		}
-	}
-	a := c.Attr(name)
-	if a == nil {
-		return nil
-	}
-	v := make([]int, len(a.Ints))
-	for i, d := range a.Ints {
-		v[i] = int(d)
-	}
-	return v
-}
-
-// Pool is what work is spread over.
+// Pool is what work is spread over, see SpreadOut.
 func (c *Call) Pool() *threads.Pool { return c.s.pool }
 
 // Yield lets others use the pool, where an operator runs long without it.
@@ -240,33 +271,13 @@ func (c *Call) Check() {
 	}
 }
 
-// Constant returns a tensor of the model, the same at every call.
-func (c *Call) Constant(f *onnx.Tensor) *tensor.Tensor {
-	t, err := c.s.constant(f)
-	if err != nil {
-		tensor.FailWith(err)
+// Again runs an operator of ai.onnx on tensors, with attributes by name.
+func (c *Call) Again(op string, attrs map[string]*onnx.Attr, in ...*tensor.Tensor) *tensor.Tensor {
+	out := c.s.ops[op](c.Sub(op, attrs, []string{""}, in))
+	if len(out) == 0 || out[0] == nil {
+		tensor.Fail("%w: no result of %s", onnx.ErrFormat, op)
 	}
-	return t
-}
-
-// Release drops a result of graph before the node ends.
-func (c *Call) Release(t *tensor.Tensor) { c.s.mem.Unhold(t) }
-
-// Charge counts bytes that an operator keeps beside tensors against the limit of
-// the Session, credit takes them back.
-func (c *Call) Charge(bytes int64) { c.s.mem.Grow(bytes) }
-
-func (c *Call) Credit(bytes int64) { c.s.mem.Shrink(bytes) }
-
-// Kept returns what operators keep with the Session, one value of each type, zero
-// at first. Only the goroutine of the operator may call it.
-func Kept[T any](c *Call) *T {
-	k, ok := c.s.kept[reflect.TypeFor[T]()].(*T)
-	if !ok {
-		k = new(T)
-		c.s.kept[reflect.TypeFor[T]()] = k
-	}
-	return k
+	return out[0]
 }
 
 // Sub returns the call of another operator, on tensors instead of names.

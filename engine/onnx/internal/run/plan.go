@@ -79,7 +79,7 @@ func (s *Session) constant(f *onnx.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mem.Constant(t)
+	s.mem.Keep(t)
 	s.consts[f] = t
 	return t, nil
 }
@@ -112,7 +112,7 @@ func (s *Session) fold(b *Body, limit int) {
 	sc := &scope{s: s, ctx: context.Background(), body: b, vals: make(map[string]*tensor.Tensor), Opset: s.Opset}
 	var left []*onnx.Node
 	for _, n := range b.Nodes {
-		ready, size := !Random[n.Op] && s.calls(n) == nil, 0
+		ready, size := !Draws[n.Op] && s.calls(n) == nil, 0
 		for _, a := range n.Attrs {
 			ready = ready && a.Ref == ""
 		}
@@ -168,7 +168,7 @@ func (s *Session) small(sc *scope, n *onnx.Node) bool {
 func (b *Body) prune() {
 	used := make(map[string]bool)
 	for _, n := range b.Nodes {
-		Names(n, func(name string) { used[name] = true })
+		Reads(n, func(name string) { used[name] = true })
 	}
 	for _, name := range append(b.Inputs, b.Outputs...) {
 		used[name] = true
@@ -204,13 +204,13 @@ func (b *Body) plan(s *Session) {
 		for _, name := range b.Nodes[i].Outputs {
 			last(name)
 		}
-		Names(b.Nodes[i], last)
+		Reads(b.Nodes[i], last)
 	}
 }
 
 // Names calls f with what a node reads, also in its graphs. Names that mean
 // something else there are among them, which lets a value live longer at most.
-func Names(n *onnx.Node, f func(string)) {
+func Reads(n *onnx.Node, f func(string)) {
 	for _, name := range n.Inputs {
 		f(name)
 	}
@@ -219,7 +219,7 @@ func Names(n *onnx.Node, f func(string)) {
 			continue
 		}
 		for _, n := range a.G.Nodes {
-			Names(n, f)
+			Reads(n, f)
 		}
 		for _, v := range a.G.Outputs {
 			f(v.Name)
@@ -228,7 +228,7 @@ func Names(n *onnx.Node, f func(string)) {
 }
 
 // Random are operators that give another value each time.
-var Random = map[string]bool{
+var Draws = map[string]bool{
 	"RandomNormal": true, "RandomNormalLike": true, "RandomUniform": true, "RandomUniformLike": true,
 	"Bernoulli": true, "Multinomial": true, "Dropout": true,
 }

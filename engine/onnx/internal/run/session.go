@@ -1,15 +1,3 @@
-// Package onnx runs ONNX graphs, opset 6 and later.
-//
-// Nodes run one after the other on typed tensors, unlike the models of package
-// model, which are recorded into a graph.Builder: shapes and even ranks of an
-// ONNX graph may depend on the data (NonZero, Reshape by a computed shape, If,
-// Loop), and a Program has neither. Products and convolutions of float32 still
-// go through the kernels every other model uses.
-//
-// A Model of package formats/onnx becomes a Session with New; Run takes and
-// returns Tensors by name, see Inputs and Outputs. Tensors come from NewFloats
-// and its like, from a constant (FromFile) or a .npy file (ReadNPY), and go back
-// by ToFile and WriteNPY.
 package run
 
 import (
@@ -59,10 +47,16 @@ type Session struct {
 
 	mu   sync.Mutex
 	mem  tensor.Memory
-	kept map[reflect.Type]any // see kept
+	kept map[reflect.Type]any // see Kept
 }
 
 const (
+	// oldest is the first opset whose operators are run. Before opset 7 operators of
+	// two inputs are not broadcast as numpy does, and some have attributes that
+	// later ones lack: package element makes them calls of today's.
+	//
+	// ONNX, Changelog.md, versions 1 to 7.
+	oldest = 6
 	// maxNesting bounds how deep functions and graphs call each other.
 	maxNesting = 64
 	// newest stands for the opset of models that name none.
@@ -118,14 +112,6 @@ func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 	return s, nil
 }
 
-// Operators are what a Session runs.
-type Operators struct {
-	Table Table
-	Hints map[string]string // say what to do about operators that are left out
-	// Fuse puts steps in place of groups of nodes, see define.
-	Fuse func(*Session, *Body)
-}
-
 // Define makes n a node of the domain quern that runs do. What it is called begins
 // with name.
 func (s *Session) Define(n *onnx.Node, name string, do Op) {
@@ -138,13 +124,6 @@ func opset(versions map[string]int64) int64 {
 		return v
 	}
 	return newest
-}
-
-func OpName(n *onnx.Node) string {
-	if n.Domain == "" {
-		return n.Op
-	}
-	return n.Domain + "." + n.Op
 }
 
 // calls returns the function a node calls, nil for an operator.
@@ -244,60 +223,3 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 	}
 	return out, nil
 }
-
-// A size is what a name in the shapes of inputs stands for, and by which input.
-type size struct {
-	n     int
-	input string
-}
-
-// accept checks an input. ONNX Runtime 1.30 lets a name stand for two sizes, but
-// operators then see what the model excludes.
-func accept(name string, want *onnx.Type, t *tensor.Tensor, sizes map[string]size) error {
-	switch {
-	case t == nil:
-		return fmt.Errorf("input %q has no value", name)
-	case want.Kind == onnx.KindOptional && t.None():
-		return nil
-	case want.Kind == onnx.KindOptional && want.Of != nil:
-		return accept(name, want.Of, t, sizes)
-	case want.Kind == onnx.KindSequence && t.Seq != nil && want.Of != nil:
-		for _, e := range t.Seq {
-			if err := accept(name, want.Of, e, make(map[string]size)); err != nil {
-				return err
-			}
-		}
-		return nil
-	case want.Kind != onnx.KindTensor && want.Kind != onnx.KindSequence:
-		return fmt.Errorf("%w: input %q is no tensor", onnx.ErrUnsupported, name)
-	case want.Kind != onnx.KindTensor || t.Type != want.Elem:
-		return fmt.Errorf("input %q is %v, want %v", name, t.Type, want.Elem)
-	case !t.Valid():
-		return fmt.Errorf("input %q of %v and shape %d has %d elements", name, t.Type, t.Shape, t.Len())
-	case want.Dims == nil:
-		return nil
-	case len(t.Shape) != len(want.Dims):
-		return fmt.Errorf("input %q has shape %d, want rank %d", name, t.Shape, len(want.Dims))
-	}
-	for i, d := range want.Dims {
-		if d.Size >= 0 && int(d.Size) != t.Shape[i] {
-			return fmt.Errorf("input %q has shape %d, want %d in dimension %d", name, t.Shape, d.Size, i)
-		}
-		if d.Param == "" {
-			continue
-		}
-		known, ok := sizes[d.Param]
-		if ok && known.n != t.Shape[i] {
-			return fmt.Errorf("input %q has shape %d, where dimension %d is %.40q, which is %d in input %q", name, t.Shape, i, d.Param, known.n, known.input)
-		}
-		sizes[d.Param] = size{t.Shape[i], name}
-	}
-	return nil
-}
-
-// oldest is the first opset whose operators are run. Before opset 7 operators of
-// two inputs are not broadcast as numpy does, and some have attributes that
-// later ones lack. Here old calls become calls of today's operators.
-//
-// ONNX, Changelog.md, versions 1 to 7.
-const oldest = 6

@@ -3,11 +3,8 @@ package run
 import (
 	"sync/atomic"
 
-	"quern/engine/onnx/internal/tensor"
 	"quern/kernels/threads"
 )
-
-func One(t *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{t} }
 
 // SpreadOut calls f for every i below n on the pool, each worker with its
 // number. A panic of f becomes one of the call.

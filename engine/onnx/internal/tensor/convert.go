@@ -201,7 +201,7 @@ func number(v float64, bits int) string {
 
 // Settle rounds what was computed in float32 to the type of t.
 func Settle(t *Tensor) *Tensor {
-	if NarrowOf(t.Type) != 0 {
+	if Narrow(t.Type) != 0 {
 		for i, v := range t.F {
 			t.F[i] = float32(Round(t.Type, float64(v)))
 		}

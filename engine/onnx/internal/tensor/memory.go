@@ -133,7 +133,7 @@ func (m *Memory) Settle(mark int) {
 }
 
 // Constant makes t one of the model, the same in every run.
-func (m *Memory) Constant(t *Tensor) { t.constant, t.mem = true, m }
+func (m *Memory) Keep(t *Tensor) { t.constant, t.mem = true, m }
 
 // Alone reports whether t may be written to once the one name that stands for it
 // is gone.
@@ -321,7 +321,7 @@ func (m *Memory) Taken(t *Tensor) *Tensor {
 }
 
 // IsConstant reports whether t is the same in every run.
-func (t *Tensor) IsConstant() bool { return t.constant }
+func (t *Tensor) Constant() bool { return t.constant }
 
 // Detach makes a value one that lives as long as the Session.
 func (t *Tensor) Detach() {

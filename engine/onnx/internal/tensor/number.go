@@ -29,7 +29,7 @@ var narrows = [...]quant.Narrow{
 }
 
 // NarrowOf returns the type of t's numbers, or zero.
-func NarrowOf(t onnx.DType) quant.Narrow {
+func Narrow(t onnx.DType) quant.Narrow {
 	if int(t) < len(narrows) {
 		return narrows[t]
 	}
@@ -45,7 +45,7 @@ func RoundTo(t onnx.DType, v float64, saturate bool) float64 {
 	if t == onnx.Float8E8M0 {
 		return roundPower(v, "up", saturate)
 	}
-	n := NarrowOf(t)
+	n := Narrow(t)
 	if n == 0 {
 		return v
 	}
@@ -83,7 +83,7 @@ func decode(t onnx.DType, bits uint16) float32 {
 	if t == onnx.Float8E8M0 {
 		return quant.E8M0ToF32(uint8(bits))
 	}
-	return NarrowOf(t).Decode(bits)
+	return Narrow(t).Decode(bits)
 }
 
 // encode returns the bits of v, a number of t.
@@ -91,7 +91,7 @@ func encode(t onnx.DType, v float32) uint16 {
 	if t == onnx.Float8E8M0 {
 		return uint16(quant.F32ToE8M0(v))
 	}
-	return NarrowOf(t).Encode(float64(v), false)
+	return Narrow(t).Encode(float64(v), false)
 }
 
 // Wrap cuts v to the bits of an integer type.

@@ -1,3 +1,5 @@
+// Package tensor has the values of ONNX graphs: their elements and types, the
+// shapes they are read with, the memory they lie in and the files they come from.
 package tensor
 
 import (
@@ -297,7 +299,7 @@ func (t *Tensor) Valid() bool {
 }
 
 // Eights returns the elements of a tensor of uint8 or int8 as they lie in a file.
-func Eights(t *Tensor) []byte {
+func Bytes(t *Tensor) []byte {
 	if t.Type != onnx.Uint8 && t.Type != onnx.Int8 {
 		Fail("%w: product of %v", onnx.ErrUnsupported, t.Type)
 	}

@@ -10,21 +10,6 @@ import (
 	"quern/formats/onnx"
 )
 
-func Table() run.Table {
-	return run.Table{
-		"Attention":                     attention,
-		"RotaryEmbedding":               rotaryEmbedding,
-		"LinearAttention":               linearAttention,
-		"CausalConvWithState":           causalConv,
-		"ai.onnx.preview.FlexAttention": flexAttention,
-
-		"com.microsoft.Attention":           microsoftAttention,
-		"com.microsoft.MultiHeadAttention":  MultiHead,
-		"com.microsoft.GroupQueryAttention": groupQuery,
-		"com.microsoft.RotaryEmbedding":     microsoftRotary,
-	}
-}
-
 // narrowed returns double tensors as float, which attention is computed in.
 func narrowed(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil || t.D == nil {

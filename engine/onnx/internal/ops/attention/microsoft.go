@@ -170,7 +170,7 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 	if n <= 0 || q.F == nil {
 		tensor.Fail("%w: attention of %v with %d heads", onnx.ErrFormat, q.Type, n)
 	}
-	if c.Bare(8) != nil || c.Bare(9) != nil || len(c.Node.Outputs) > 3 && c.Node.Outputs[3] != "" {
+	if c.OptPacked(8) != nil || c.OptPacked(9) != nil || len(c.Node.Outputs) > 3 && c.Node.Outputs[3] != "" {
 		tensor.Fail("%w: attention with past_sequence_length, cache_indirection or its products", onnx.ErrUnsupported)
 	}
 	a := Attend{Heads: n, KvHeads: n}

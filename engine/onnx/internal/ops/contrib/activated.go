@@ -49,7 +49,7 @@ func fusedConv(c *run.Call) []*tensor.Tensor {
 	if b := c.Opt(2); b != nil {
 		in = append(in, b)
 	}
-	y := c.Again("Conv", c.Resolved(), in...)
+	y := c.Again("Conv", c.Attrs(), in...)
 	if z := c.Opt(3); z != nil {
 		y = c.Again("Add", nil, y, z)
 	}

@@ -7,25 +7,6 @@ import (
 	"quern/kernels/vec"
 )
 
-// Table are operators that ONNX Runtime has beside those of the standard.
-func Table() run.Table { return run.Join(contribOps(), namedOps(), rewrittenOps()) }
-
-// contribOps are operators of ONNX Runtime that exporters and its optimizer
-// write, as ContribOperators.md describes them, those of families of their own
-// apart.
-func contribOps() run.Table {
-	return run.Table{
-		"SwiGLU":                                swiGLU,
-		"com.microsoft.Gelu":                    func(c *run.Call) []*tensor.Tensor { return run.One(gelu(c, c.X(0), nil, vec.GELU)) },
-		"com.microsoft.BiasGelu":                func(c *run.Call) []*tensor.Tensor { return run.One(gelu(c, c.X(0), c.X(1), vec.GELU)) },
-		"com.microsoft.FastGelu":                func(c *run.Call) []*tensor.Tensor { return run.One(gelu(c, c.X(0), c.Opt(1), vec.GELUTanh)) },
-		"com.microsoft.QuickGelu":               quickGelu,
-		"com.microsoft.EmbedLayerNormalization": embedNorm,
-		"com.microsoft.FusedConv":               fusedConv,
-		"com.microsoft.FusedGemm":               fusedGemm,
-	}
-}
-
 // gelu is a GELU of x plus a bias, which may be nil.
 func gelu(c *run.Call, x, bias *tensor.Tensor, f func(dst, x, up []float32)) *tensor.Tensor {
 	if x.F == nil || len(x.Shape) == 0 && bias != nil {

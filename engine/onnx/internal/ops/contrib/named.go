@@ -4,50 +4,36 @@ import (
 	"math"
 
 	"quern/engine/onnx/internal/ops/move"
-	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 )
 
-// namedOps are operators of com.microsoft that are those of ai.onnx under
-// another name, or little else.
-//
-// ONNX Runtime, ContribOperators.md.
-func namedOps() run.Table {
-	same := func(op string) run.Op {
-		return func(c *run.Call) []*tensor.Tensor { return run.One(c.Again(op, c.Resolved(), c.In...)) }
+// padOfRow is Pad whose sizes may be a row.
+func padOfRow(c *run.Call) []*tensor.Tensor {
+	in := append([]*tensor.Tensor{}, c.In...)
+	in[1] = c.X(1).As(c.X(1).Len())
+	return run.One(c.Again("Pad", c.Attrs(), in...))
+}
+
+// rangeByOne is Range whose step may be left out.
+func rangeByOne(c *run.Call) []*tensor.Tensor {
+	in := append([]*tensor.Tensor{}, c.In...)
+	if len(in) == 2 {
+		step := tensor.New(c.X(0).Type)
+		step.Put(0, 1)
+		in = append(in, step)
 	}
-	return run.Table{
-		"com.microsoft.TransposeMatMul": product.FusedMatMul,
-		"com.microsoft.GatherND":        same("GatherND"),
-		"com.microsoft.GridSample":      same("GridSample"),
-		"com.microsoft.Trilu":           same("Trilu"),
-		"com.microsoft.Pad": func(c *run.Call) []*tensor.Tensor {
-			in := append([]*tensor.Tensor{}, c.In...)
-			in[1] = c.X(1).As(c.X(1).Len()) // may be a row
-			return run.One(c.Again("Pad", c.Resolved(), in...))
-		},
-		"com.microsoft.Range": func(c *run.Call) []*tensor.Tensor {
-			in := append([]*tensor.Tensor{}, c.In...)
-			if len(in) == 2 {
-				step := tensor.New(c.X(0).Type)
-				step.Put(0, 1)
-				in = append(in, step)
-			}
-			return run.One(c.Again("Range", nil, in...))
-		},
-		"com.microsoft.ExpandDims": func(c *run.Call) []*tensor.Tensor {
-			at := c.X(1).List()
-			if len(at) != 1 {
-				tensor.Fail("%w: axes %d", onnx.ErrFormat, at)
-			}
-			return run.One(c.Again("Unsqueeze", nil, c.X(0), tensor.Ints(at...)))
-		},
-		"com.microsoft.Unique":  uniqueInOrder,
-		"com.microsoft.Inverse": func(c *run.Call) []*tensor.Tensor { return run.One(inverse(c, c.X(0))) },
-		"com.microsoft.CDist":   distances,
+	return run.One(c.Again("Range", nil, in...))
+}
+
+// expandDims is Unsqueeze of one axis.
+func expandDims(c *run.Call) []*tensor.Tensor {
+	at := c.X(1).List()
+	if len(at) != 1 {
+		tensor.Fail("%w: axes %d", onnx.ErrFormat, at)
 	}
+	return run.One(c.Again("Unsqueeze", nil, c.X(0), tensor.Ints(at...)))
 }
 
 // uniqueInOrder returns values in the order they come in, which of them each

@@ -11,24 +11,6 @@ import (
 	"quern/kernels/vec"
 )
 
-// rewrittenOps are what ONNX Runtime's optimizers make of operators that are here
-// already, mostly for GPUs.
-//
-// ONNX Runtime, ContribOperators.md.
-func rewrittenOps() run.Table {
-	return run.Table{
-		"com.microsoft.BiasAdd":                         biasAdd,
-		"com.microsoft.BiasSplitGelu":                   biasSplitGelu,
-		"com.microsoft.GemmFastGelu":                    gemmFastGelu,
-		"com.microsoft.GroupNorm":                       func(c *run.Call) []*tensor.Tensor { return run.One(groupNormLast(c, c.X(0), c.X(1), c.X(2))) },
-		"com.microsoft.SkipGroupNorm":                   skipGroupNorm,
-		"com.microsoft.NhwcConv":                        func(c *run.Call) []*tensor.Tensor { return run.One(quantised.InLayout(c, "Conv", true)) },
-		"com.microsoft.NhwcFusedConv":                   nhwcFusedConv,
-		"com.microsoft.DecoderMaskedMultiHeadAttention": maskedMultiHead,
-		"com.microsoft.QEmbedLayerNormalization":        quantisedEmbedNorm,
-	}
-}
-
 // biasAdd is x + bias + skip, the bias being that of channels, which are last.
 func biasAdd(c *run.Call) []*tensor.Tensor {
 	return run.One(c.Again("Add", nil, c.Again("Add", nil, c.X(0), c.X(1)), c.X(2)))
@@ -98,7 +80,7 @@ func nhwcFusedConv(c *run.Call) []*tensor.Tensor {
 	if len(in) > 3 && in[3] != nil {
 		in[3] = quantised.ChannelsFirst(c, in[3])
 	}
-	inner := c.Sub(c.Node.Op, c.Resolved(), []string{""}, in)
+	inner := c.Sub(c.Node.Op, c.Attrs(), []string{""}, in)
 	return run.One(quantised.ChannelsLast(c, fusedConv(inner)[0]))
 }
 
@@ -128,7 +110,7 @@ func maskedMultiHead(c *run.Call) []*tensor.Tensor {
 			in[6+i] = move.Part(c, t, 2, 0, before)
 		}
 	}
-	inner := c.Sub(c.Node.Op, c.Resolved(), c.Node.Outputs, in)
+	inner := c.Sub(c.Node.Op, c.Attrs(), c.Node.Outputs, in)
 	out := attention.MultiHead(inner)
 	if !shared || out[1] == nil {
 		return out
@@ -157,16 +139,16 @@ func quantisedEmbedNorm(c *run.Call) []*tensor.Tensor {
 		tensor.Fail("%w: tokens of %v, shape %d", onnx.ErrFormat, ids.Type, ids.Shape)
 	}
 	floats := func(i int) *tensor.Tensor {
-		t := c.Must(i)
-		return quantised.AsFloats(c, t, tensor.Eights(t), quantised.Linear(c, t.Type, 6+i, 11+i))
+		t := c.Packed(i)
+		return quantised.AsFloats(c, t, tensor.Bytes(t), quantised.Linear(c, t.Type, 6+i, 11+i))
 	}
 	// rows are those of a table that a list names.
 	rows := func(i int, list []int64) *tensor.Tensor {
-		t := c.Must(i)
+		t := c.Packed(i)
 		if len(t.Shape) != 2 {
 			tensor.Fail("%w: a table of shape %d", onnx.ErrFormat, t.Shape)
 		}
-		n, bytes, table := t.Shape[1], tensor.Eights(t), quantised.Linear(c, t.Type, 6+i, 11+i).Numbers()
+		n, bytes, table := t.Shape[1], tensor.Bytes(t), quantised.Linear(c, t.Type, 6+i, 11+i).Numbers()
 		out := c.Blank(onnx.Float, len(list), n)
 		for r, id := range list {
 			if id < 0 || id >= int64(t.Shape[0]) {
@@ -180,9 +162,9 @@ func quantisedEmbedNorm(c *run.Call) []*tensor.Tensor {
 	}
 	each, places := tensor.Ints(tensor.UpTo(len(ids.I))...).As(ids.Shape...), tensor.Ints(tensor.UpTo(ids.Shape[1])...)
 	in := []*tensor.Tensor{each, c.Opt(1), rows(2, ids.I), rows(3, places.I), nil, floats(5), floats(6), c.Opt(7)}
-	if in[1] != nil && c.Bare(4) != nil {
+	if in[1] != nil && c.OptPacked(4) != nil {
 		in[4] = floats(4)
 	}
-	inner := c.Sub(c.Node.Op, c.Resolved(), make([]string, 2), in)
+	inner := c.Sub(c.Node.Op, c.Attrs(), make([]string, 2), in)
 	return embedNorm(inner)[:2]
 }

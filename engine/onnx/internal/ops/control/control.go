@@ -9,13 +9,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// Table are operators that run graphs, and lists.
-func Table() run.Table { return run.Join(controlOps(), sequenceOps()) }
-
-func controlOps() run.Table {
-	return run.Table{"If": ifThen, "Loop": loop, "Scan": scan}
-}
-
 func ifThen(c *run.Call) []*tensor.Tensor {
 	if c.X(0).Scalar().At(0) != 0 {
 		return c.Graph(c.Subgraph("then_branch"))

@@ -7,25 +7,6 @@ import (
 	"quern/formats/onnx"
 )
 
-func sequenceOps() run.Table {
-	return run.Table{
-		"SequenceEmpty":      func(*run.Call) []*tensor.Tensor { return []*tensor.Tensor{tensor.NewSequence()} },
-		"SequenceConstruct":  func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{tensor.NewSequence(c.All()...)} },
-		"SequenceAt":         sequenceAt,
-		"SequenceInsert":     sequenceInsert,
-		"SequenceErase":      sequenceErase,
-		"SequenceLength":     func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{tensor.Ints(len(sequence(c, 0))).As()} },
-		"SequenceMap":        sequenceMap,
-		"SplitToSequence":    splitToSequence,
-		"ConcatFromSequence": concatFromSequence,
-		"Optional":           optional,
-		"OptionalHasElement": func(c *run.Call) []*tensor.Tensor {
-			return []*tensor.Tensor{tensor.Flag(c.Opt(0) != nil && !c.Opt(0).None())}
-		},
-		"OptionalGetElement": optionalGet,
-	}
-}
-
 // maxSequence bounds what a loop can put together.
 const maxSequence = 1 << 20
 
@@ -58,7 +39,7 @@ func sequenceAt(c *run.Call) []*tensor.Tensor {
 	if at < 0 || at >= len(seq) {
 		tensor.Fail("%w: element %d of a sequence of %d", onnx.ErrFormat, at, len(seq))
 	}
-	return []*tensor.Tensor{seq[at]}
+	return run.One(seq[at])
 }
 
 func sequenceInsert(c *run.Call) []*tensor.Tensor {
@@ -81,7 +62,7 @@ func sequenceErase(c *run.Call) []*tensor.Tensor {
 	if at < 0 || at >= len(seq) {
 		tensor.Fail("%w: element %d erased of a sequence of %d", onnx.ErrFormat, at, len(seq))
 	}
-	return []*tensor.Tensor{tensor.NewSequence(append(append([]*tensor.Tensor{}, seq[:at]...), seq[at+1:]...)...)}
+	return run.One(tensor.NewSequence(append(append([]*tensor.Tensor{}, seq[:at]...), seq[at+1:]...)...))
 }
 
 // sequenceMap runs its body on the elements of sequences; what is none comes
@@ -150,7 +131,7 @@ func splitToSequence(c *run.Call) []*tensor.Tensor {
 	if from != n {
 		tensor.Fail("%w: pieces of sizes %d of shape %d", onnx.ErrFormat, sizes, x.Shape)
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }
 
 func concatFromSequence(c *run.Call) []*tensor.Tensor {
@@ -159,14 +140,14 @@ func concatFromSequence(c *run.Call) []*tensor.Tensor {
 		tensor.Fail("%w: nothing to join", onnx.ErrFormat)
 	}
 	if c.Int("new_axis", 0) != 0 {
-		return []*tensor.Tensor{move.Stacked(c, seq, c.Int("axis", 0))}
+		return run.One(move.Stacked(c, seq, c.Int("axis", 0)))
 	}
-	return []*tensor.Tensor{move.Joined(c, seq, c.Int("axis", 0))}
+	return run.One(move.Joined(c, seq, c.Int("axis", 0)))
 }
 
 func optional(c *run.Call) []*tensor.Tensor {
 	if t := c.Opt(0); t != nil {
-		return []*tensor.Tensor{t}
+		return run.One(t)
 	}
 	return []*tensor.Tensor{{}}
 }
@@ -175,5 +156,5 @@ func optionalGet(c *run.Call) []*tensor.Tensor {
 	if c.X(0).None() {
 		tensor.Fail("%w: an optional without a value", onnx.ErrFormat)
 	}
-	return []*tensor.Tensor{c.X(0)}
+	return run.One(c.X(0))
 }

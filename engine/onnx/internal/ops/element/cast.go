@@ -6,14 +6,6 @@ import (
 	"quern/formats/onnx"
 )
 
-func castOps() run.Table {
-	return run.Table{
-		"Cast":     func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{cast(c, onnx.DType(c.Int("to", 0)))} },
-		"CastLike": func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{cast(c, c.X(1).Type)} },
-		"BitCast":  bitCast,
-	}
-}
-
 func cast(c *run.Call, to onnx.DType) *tensor.Tensor {
 	x := c.X(0)
 	if x.Type == to {
@@ -39,5 +31,5 @@ func bitCast(c *run.Call) []*tensor.Tensor {
 			out.Raw[i] = min(b, 1)
 		}
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }

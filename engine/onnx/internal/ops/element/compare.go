@@ -56,7 +56,7 @@ func ordered[T float32 | float64 | int64 | uint64](a, b T, o order) int64 {
 func equal(c *run.Call) []*tensor.Tensor {
 	a, b := c.X(0), c.X(1)
 	if a.S == nil || b.S == nil {
-		return []*tensor.Tensor{compare(c, same)}
+		return run.One(compare(c, same))
 	}
 	out := c.Blank(onnx.Bool, tensor.Broadcast(a.Shape, b.Shape)...)
 	if out.Len() > 0 {
@@ -67,5 +67,5 @@ func equal(c *run.Call) []*tensor.Tensor {
 			return 0
 		})
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }

@@ -54,46 +54,6 @@ func Divide(a, b int64) int64 {
 	return a / b
 }
 
-// Table are operators on one number at a time.
-func Table() run.Table { return run.Join(older(elementOps()), castOps(), randomOps()) }
-
-func elementOps() run.Table {
-	ops := run.Table{
-		"Where": where, "Mod": mod, "Pow": pow, "BitShift": bitShift, "Mean": mean,
-		"Equal": equal, "Not": not, "Dropout": dropout,
-		"Identity": func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{c.X(0)} },
-	}
-	for name, b := range Binaries {
-		ops[name] = func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{Binary(c, b, c.X(0), c.X(1))} }
-	}
-	for _, name := range []string{"And", "Or", "Xor"} {
-		b := Binaries[name]
-		ops[name] = func(c *run.Call) []*tensor.Tensor {
-			if c.X(0).Type != onnx.Bool {
-				tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, c.X(0).Type)
-			}
-			return []*tensor.Tensor{Binary(c, b, c.X(0), c.X(1))}
-		}
-	}
-	for name, b := range map[string]string{"Max": "Max", "Min": "Min", "Sum": "Add"} {
-		ops[name] = func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{variadic(c, Binaries[b])} }
-	}
-	ops["Div"] = func(c *run.Call) []*tensor.Tensor {
-		noZeros(c, c.X(1))
-		return []*tensor.Tensor{Binary(c, Binaries["Div"], c.X(0), c.X(1))}
-	}
-	for name, o := range map[string]order{"Less": less, "LessOrEqual": less | same, "Greater": greater, "GreaterOrEqual": greater | same} {
-		ops[name] = func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{compare(c, o)} }
-	}
-	for name, u := range unaries() {
-		ops[name] = func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{mapped(c, c.X(0), u(c))} }
-	}
-	for name, u := range predicates {
-		ops[name] = func(c *run.Call) []*tensor.Tensor { return []*tensor.Tensor{test(c, u(c))} }
-	}
-	return ops
-}
-
 // numbers checks that two operands have one type of number.
 func numbers(c *run.Call, a, b *tensor.Tensor) {
 	if a.Type != b.Type || a.Seq != nil || a.S != nil || a.None() {
@@ -171,7 +131,7 @@ func mean(c *run.Call) []*tensor.Tensor {
 		tensor.Fail("%w: Mean of %v", onnx.ErrFormat, out.Type)
 	}
 	n := float64(len(c.In))
-	return []*tensor.Tensor{mapped(c, out, unary{d: func(v float64) float64 { return v / n }})}
+	return run.One(mapped(c, out, unary{d: func(v float64) float64 { return v / n }}))
 }
 
 // Rows of the operators models use most. The operands have steps of 0 or 1 and
@@ -251,7 +211,7 @@ func not(c *run.Call) []*tensor.Tensor {
 	if c.X(0).Type != onnx.Bool {
 		tensor.Fail("%w: Not of %v", onnx.ErrFormat, c.X(0).Type)
 	}
-	return []*tensor.Tensor{mapped(c, c.X(0), unary{i: func(v int64) int64 { return 1 - v&1 }})}
+	return run.One(mapped(c, c.X(0), unary{i: func(v int64) int64 { return 1 - v&1 }}))
 }
 
 // dropout gives its input back, but in training mode, which exporters leave on
@@ -278,7 +238,7 @@ func dropout(c *run.Call) []*tensor.Tensor {
 	}
 	if !train || ratio == 0 {
 		if len(c.Node.Outputs) < 2 {
-			return []*tensor.Tensor{x}
+			return run.One(x)
 		}
 		return []*tensor.Tensor{x, mask(1)}
 	}
@@ -303,14 +263,14 @@ func where(c *run.Call) []*tensor.Tensor {
 	}
 	out := c.Blank(x.Type, tensor.Broadcast(tensor.Broadcast(cond.Shape, x.Shape), y.Shape)...)
 	if out.Len() == 0 {
-		return []*tensor.Tensor{out}
+		return run.One(out)
 	}
 	g := run.NewGrid(out.Shape, cond.Shape, x.Shape, y.Shape)
 	choose(c, g, out.F, cond.I, x.F, y.F)
 	choose(c, g, out.D, cond.I, x.D, y.D)
 	choose(c, g, out.I, cond.I, x.I, y.I)
 	choose(c, g, out.S, cond.I, x.S, y.S)
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }
 
 func choose[T any](c *run.Call, g *run.Grid, dst []T, cond []int64, x, y []T) {

@@ -32,7 +32,7 @@ func mod(c *run.Call) []*tensor.Tensor {
 	if c.Int("fmod", 0) != 0 {
 		f.D, f.I = math.Mod, func(a, b int64) int64 { return a % b }
 	}
-	return []*tensor.Tensor{Binary(c, f, a, b)}
+	return run.One(Binary(c, f, a, b))
 }
 
 // pow has the type of the base, whatever that of the exponent is.
@@ -43,17 +43,17 @@ func pow(c *run.Call) []*tensor.Tensor {
 	}
 	if x.F != nil && y.Len() == 1 && len(y.Shape) <= len(x.Shape) {
 		if row, ok := powers[y.At(0)]; ok {
-			return []*tensor.Tensor{mapped(c, x, unary{fast: row})}
+			return run.One(mapped(c, x, unary{fast: row}))
 		}
 	}
 	if x.I != nil && y.I == nil {
 		wide := Binary(c, Pairwise{D: math.Pow}, tensor.Cast(x, onnx.Double, tensor.CastOptions{}), tensor.Cast(y, onnx.Double, tensor.CastOptions{}))
-		return []*tensor.Tensor{tensor.Cast(wide, x.Type, tensor.CastOptions{})}
+		return run.One(tensor.Cast(wide, x.Type, tensor.CastOptions{}))
 	}
 	if x.Type != y.Type {
 		y = tensor.Cast(y, x.Type, tensor.CastOptions{Saturate: true})
 	}
-	return []*tensor.Tensor{Binary(c, Pairwise{D: math.Pow, I: intPow, U: func(a, b uint64) uint64 { return uint64(intPow(int64(a), int64(b))) }}, x, y)}
+	return run.One(Binary(c, Pairwise{D: math.Pow, I: intPow, U: func(a, b uint64) uint64 { return uint64(intPow(int64(a), int64(b))) }}, x, y))
 }
 
 // powers are the exponents that need no logarithm.
@@ -104,5 +104,5 @@ func bitShift(c *run.Call) []*tensor.Tensor {
 	default:
 		tensor.Fail("%w: BitShift to %.100q", onnx.ErrFormat, dir)
 	}
-	return []*tensor.Tensor{Binary(c, Pairwise{U: shift, I: func(a, b int64) int64 { return int64(shift(uint64(a), uint64(b))) }}, c.X(0), c.X(1))}
+	return run.One(Binary(c, Pairwise{U: shift, I: func(a, b int64) int64 { return int64(shift(uint64(a), uint64(b))) }}, c.X(0), c.X(1)))
 }

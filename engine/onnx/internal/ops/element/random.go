@@ -23,10 +23,10 @@ func randomOps() run.Table {
 		},
 	} {
 		ops[name] = func(c *run.Call) []*tensor.Tensor {
-			return []*tensor.Tensor{draw(c, c.Dtype(onnx.Float), c.List("shape", -1), source(c, c.Random()))}
+			return run.One(draw(c, c.DType(onnx.Float), c.List("shape", -1), source(c, c.Random())))
 		}
 		ops[name+"Like"] = func(c *run.Call) []*tensor.Tensor {
-			return []*tensor.Tensor{draw(c, c.Dtype(c.X(0).Type), c.X(0).Shape, source(c, c.Random()))}
+			return run.One(draw(c, c.DType(c.X(0).Type), c.X(0).Shape, source(c, c.Random())))
 		}
 	}
 	return ops
@@ -46,7 +46,7 @@ func draw(c *run.Call, t onnx.DType, shape []int, f func() float64) *tensor.Tens
 // bernoulli draws 1 with the probability each element is.
 func bernoulli(c *run.Call) []*tensor.Tensor {
 	x, r, i := c.X(0), c.Random(), -1
-	return []*tensor.Tensor{draw(c, c.Dtype(x.Type), x.Shape, func() float64 {
+	return []*tensor.Tensor{draw(c, c.DType(x.Type), x.Shape, func() float64 {
 		i++
 		if r.Float64() < x.At(i) {
 			return 1
@@ -57,7 +57,7 @@ func bernoulli(c *run.Call) []*tensor.Tensor {
 
 // multinomial draws classes by rows of logarithms of their weights.
 func multinomial(c *run.Call) []*tensor.Tensor {
-	x, n, t := c.X(0), c.Int("sample_size", 1), c.Dtype(onnx.Int32)
+	x, n, t := c.X(0), c.Int("sample_size", 1), c.DType(onnx.Int32)
 	if len(x.Shape) != 2 || x.Shape[1] == 0 || t != onnx.Int32 && t != onnx.Int64 {
 		tensor.Fail("%w: Multinomial of shape %d to %v", onnx.ErrFormat, x.Shape, t)
 	}
@@ -78,5 +78,5 @@ func multinomial(c *run.Call) []*tensor.Tensor {
 			out.I[row*n+i] = int64(min(sort.SearchFloat64s(sums, v), classes-1))
 		}
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }

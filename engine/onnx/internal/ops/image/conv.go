@@ -10,13 +10,6 @@ import (
 	"quern/kernels/gemm"
 )
 
-func convOps() run.Table {
-	return run.Table{
-		"Conv": conv, "ConvTranspose": convTranspose,
-		"DeformConv": deformConv, "Col2Im": col2Im,
-	}
-}
-
 // A convolution is the shapes of x (batch, groups · in, space…) and w
 // (groups · out, in, kernel…).
 type Convolution struct {

@@ -10,18 +10,6 @@ import (
 	"quern/formats/onnx"
 )
 
-func poolOps() run.Table {
-	return run.Table{
-		"MaxPool": maxPool, "AveragePool": averagePool, "LpPool": lpPool, "MaxUnpool": maxUnpool, "MaxRoiPool": maxRoiPool,
-		"GlobalMaxPool":     func(c *run.Call) []*tensor.Tensor { return run.One(global(c, reduce.Reducers["ReduceMax"])) },
-		"GlobalAveragePool": func(c *run.Call) []*tensor.Tensor { return run.One(global(c, reduce.Reducers["ReduceMean"])) },
-		"GlobalLpPool": func(c *run.Call) []*tensor.Tensor {
-			p := float64(c.Int("p", 2))
-			return run.One(global(c, reduce.Reducer{D: func(row []float64) float64 { return reduce.Norm(row, p) }}))
-		},
-	}
-}
-
 // global reduces every channel to one number.
 func global(c *run.Call, f reduce.Reducer) *tensor.Tensor {
 	x := c.X(0)

@@ -9,13 +9,6 @@ import (
 	"quern/formats/onnx"
 )
 
-func sampleOps() run.Table {
-	return run.Table{
-		"Resize": resize, "Upsample": upsample, "GridSample": gridSample, "AffineGrid": affineGrid,
-		"RoiAlign": roiAlign, "NonMaxSuppression": nonMaxSuppression,
-	}
-}
-
 // A stretchOf is how one dimension is resized: from in to out elements, by
 // scale, which need not be out/in. exact is in·scale, the length of the output
 // before it is rounded to out; coordinates count with it.

@@ -9,30 +9,6 @@ import (
 	"quern/kernels/vec"
 )
 
-// Table are operators of ai.onnx.ml.
-//
-// ONNX, Operators-ml.md.
-func Table() run.Table {
-	f := &forests{known: make(map[*onnx.Node]*forest)}
-	return run.Table{
-		"ai.onnx.ml.LabelEncoder":           labelEncoder,
-		"ai.onnx.ml.Binarizer":              binarizer,
-		"ai.onnx.ml.Scaler":                 scaleFeatures,
-		"ai.onnx.ml.Normalizer":             normalizer,
-		"ai.onnx.ml.LinearRegressor":        linearRegressor,
-		"ai.onnx.ml.TreeEnsemble":           treeEnsemble,
-		"ai.onnx.ml.TreeEnsembleClassifier": f.classify,
-		"ai.onnx.ml.TreeEnsembleRegressor":  f.regress,
-		"ai.onnx.ml.LinearClassifier":       linearClassifier,
-		"ai.onnx.ml.SVMClassifier":          svmClassifier,
-		"ai.onnx.ml.SVMRegressor":           svmRegressor,
-		"ai.onnx.ml.OneHotEncoder":          oneHotEncoder,
-		"ai.onnx.ml.Imputer":                imputer,
-		"ai.onnx.ml.FeatureVectorizer":      featureVectorizer,
-		"ai.onnx.ml.CategoryMapper":         categoryMapper,
-	}
-}
-
 // transform applies what post_transform names to the scores of a row.
 func transform(name string, row []float32) {
 	for _, p := range postTransforms {

@@ -8,13 +8,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// makerOps make tensors of little or nothing.
-func makerOps() run.Table {
-	return run.Table{
-		"Constant": constant, "ConstantOfShape": constantOfShape, "Range": numberRange, "EyeLike": eyeLike,
-	}
-}
-
 func constant(c *run.Call) []*tensor.Tensor {
 	for name := range c.Node.Attrs {
 		a := c.Attr(name)
@@ -27,32 +20,32 @@ func constant(c *run.Call) []*tensor.Tensor {
 				tensor.Fail("%w: a constant without value", onnx.ErrFormat)
 			}
 			t := c.Constant(a.T)
-			return []*tensor.Tensor{t}
+			return run.One(t)
 		case "sparse_value":
 			if a.Sparse == nil {
 				tensor.Fail("%w: a constant without value", onnx.ErrFormat)
 			}
-			return []*tensor.Tensor{dense(a.Sparse)}
+			return run.One(dense(a.Sparse))
 		case "value_float":
 			t := tensor.New(onnx.Float)
 			t.F[0] = a.F
-			return []*tensor.Tensor{t}
+			return run.One(t)
 		case "value_floats":
 			t := tensor.New(onnx.Float, len(a.Floats))
 			copy(t.F, a.Floats)
-			return []*tensor.Tensor{t}
+			return run.One(t)
 		case "value_int":
-			return []*tensor.Tensor{tensor.Ints(int(a.I)).As()}
+			return run.One(tensor.Ints(int(a.I)).As())
 		case "value_ints":
-			return []*tensor.Tensor{tensor.Ints(c.List(name, -1)...)}
+			return run.One(tensor.Ints(c.List(name, -1)...))
 		case "value_string":
 			t := tensor.New(onnx.String)
 			t.S[0] = a.S
-			return []*tensor.Tensor{t}
+			return run.One(t)
 		case "value_strings":
 			t := tensor.New(onnx.String, len(a.Strings))
 			copy(t.S, a.Strings)
-			return []*tensor.Tensor{t}
+			return run.One(t)
 		}
 	}
 	tensor.Fail("%w: a constant without value", onnx.ErrFormat)
@@ -99,7 +92,7 @@ func constantOfShape(c *run.Call) []*tensor.Tensor {
 	for i := range out.S {
 		out.S[i] = fill.S[0]
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }
 
 // numberRange counts from start, included, to limit, not included.
@@ -123,7 +116,7 @@ func numberRange(c *run.Call) []*tensor.Tensor {
 	for i := range out.D {
 		out.D[i] = start.D[0] + float64(i)*by
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }
 
 func eyeLike(c *run.Call) []*tensor.Tensor {
@@ -131,10 +124,7 @@ func eyeLike(c *run.Call) []*tensor.Tensor {
 	if len(x.Shape) != 2 {
 		tensor.Fail("%w: EyeLike of shape %d", onnx.ErrFormat, x.Shape)
 	}
-	t := x.Type
-	if a := c.Attr("dtype"); a != nil {
-		t = onnx.DType(a.I)
-	}
+	t := c.DType(x.Type)
 	if t.Bits() == 0 {
 		tensor.Fail("%w: EyeLike of %v", onnx.ErrUnsupported, t)
 	}
@@ -144,5 +134,5 @@ func eyeLike(c *run.Call) []*tensor.Tensor {
 			out.Put(i*x.Shape[1]+j, 1)
 		}
 	}
-	return []*tensor.Tensor{out}
+	return run.One(out)
 }

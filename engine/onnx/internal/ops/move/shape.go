@@ -8,18 +8,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// shapeOps are what every exported transformer needs of shapes.
-// moveTable are operators that make tensors of little, or move their elements.
-func Table() run.Table { return run.Join(makerOps(), shapeOps(), movementOps()) }
-
-func shapeOps() run.Table {
-	return run.Table{
-		"Shape": shapeOf, "Size": func(c *run.Call) []*tensor.Tensor { return run.One(tensor.Ints(c.In[0].Len()).As()) },
-		"Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
-		"Transpose": transpose, "Concat": concat, "Slice": slice, "Split": splitInto, "Gather": gather, "Expand": expand,
-	}
-}
-
 func shapeOf(c *run.Call) []*tensor.Tensor {
 	if c.In[0] == nil || c.In[0].Seq != nil {
 		tensor.Fail("%w: shape of no tensor", onnx.ErrFormat)

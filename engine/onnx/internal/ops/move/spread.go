@@ -8,19 +8,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// movementOps are operators that put elements elsewhere, beside those of
-// shapeOps.
-func movementOps() run.Table {
-	return run.Table{
-		"Tile": tile, "Pad": pad, "CenterCropPad": centerCropPad, "Trilu": trilu,
-		"DepthToSpace": depthToSpace, "SpaceToDepth": spaceToDepth, "ReverseSequence": reverseSequence,
-		"GatherElements": gatherElements, "GatherND": gatherND,
-		"Scatter": scatterElements, "ScatterElements": scatterElements, "ScatterND": scatterND, "TensorScatter": tensorScatter,
-		"Compress": compress, "NonZero": nonZero, "OneHot": oneHot, "TopK": topK, "Unique": Unique,
-		"ai.onnx.ml.ArrayFeatureExtractor": arrayFeatureExtractor,
-	}
-}
-
 func tile(c *run.Call) []*tensor.Tensor {
 	x, reps := c.X(0), c.X(1).List()
 	if len(reps) != len(x.Shape) {

@@ -10,14 +10,6 @@ import (
 	"quern/formats/onnx"
 )
 
-// planeNormOps normalize channels, groups of them or samples.
-func planeNormOps() run.Table {
-	return run.Table{
-		"BatchNormalization": batchNorm, "InstanceNormalization": instanceNorm, "GroupNormalization": groupNorm,
-		"LRN": localNorm, "MeanVarianceNormalization": meanVarianceNorm, "LpNormalization": lpNorm,
-	}
-}
-
 // affine writes x·w + b with one w and b for each stretch of n elements.
 func affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64) *tensor.Tensor {
 	out := c.Blank(x.Type, x.Shape...)

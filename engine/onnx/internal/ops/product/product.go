@@ -8,15 +8,6 @@ import (
 	"quern/kernels/vec"
 )
 
-// Table are products of matrices.
-func Table() run.Table {
-	return run.Table{
-		"MatMul":                    func(c *run.Call) []*tensor.Tensor { return run.One(MatMul(c, c.X(0), c.X(1), false, false, 1, nil)) },
-		"Gemm":                      GemmOp,
-		"com.microsoft.FusedMatMul": FusedMatMul,
-	}
-}
-
 // flip returns t with its last two dimensions exchanged.
 func flip(t *tensor.Tensor) *tensor.Tensor {
 	r := len(t.Shape)
@@ -46,7 +37,7 @@ func Packed(c *run.Call, b *tensor.Tensor, rows bool) *gemm.Panels {
 	}
 	p = gemm.NewPanels(n, k)
 	pack(p, b.F, rows)
-	if b.IsConstant() {
+	if b.Constant() {
 		if *known == nil {
 			*known = make(packs)
 		}

@@ -27,7 +27,7 @@ var bnb4 = [2][16]float32{
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulBnb4.
 func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
-	x, w, largest := c.X(0), c.Must(1), c.X(2)
+	x, w, largest := c.X(0), c.Packed(1), c.X(2)
 	n, k, block, typ := c.Int("N", 0), c.Int("K", 0), c.Int("block_size", 0), c.Int("quant_type", 0)
 	if typ < 0 || typ > 1 || n <= 0 || k <= 0 || n > tensor.MaxElems/k || block < 2 || block > tensor.MaxElems || block%2 != 0 || c.Int("transB", 1) == 0 ||
 		len(x.Shape) == 0 || x.Shape[len(x.Shape)-1] != k || x.F == nil {
@@ -39,7 +39,7 @@ func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
 	key := [3]*tensor.Tensor{w, largest}
 	p := b.known[key]
 	if p == nil {
-		floats, codes := make([]float32, n*k), tensor.Eights(w)
+		floats, codes := make([]float32, n*k), tensor.Bytes(w)
 		c.ByRows(n*k, 1, func(from, to int) {
 			for i := from; i < to; i++ {
 				floats[i] = bnb4[typ][codes[i/2]>>(4-i%2*4)&15] * largest.F[i/block]
@@ -47,7 +47,7 @@ func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
 		})
 		p = &blockWeight{panels: gemm.NewPanels(n, k)}
 		p.panels.PackRows(floats, k)
-		if w.IsConstant() && largest.IsConstant() {
+		if w.Constant() && largest.Constant() {
 			b.known[key] = p
 		}
 	}

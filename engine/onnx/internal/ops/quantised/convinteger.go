@@ -13,11 +13,6 @@ type int8Filters struct {
 	packs map[[2]*tensor.Tensor][]*Weights // of constants and their zero points, by group
 }
 
-func int8ConvOps() run.Table {
-	f := &int8Filters{packs: make(map[[2]*tensor.Tensor][]*Weights)}
-	return run.Table{"ConvInteger": f.convInteger, "QLinearConv": f.linearConv}
-}
-
 // integers is a convolution of integers of 8 bits.
 type integers struct {
 	image.Convolution
@@ -27,7 +22,7 @@ type integers struct {
 // newIntegers checks a convolution whose zero points are inputs of a node: one of x,
 // and one or one a channel of w.
 func newIntegers(c *run.Call, x, w, xZero, wZero int) *integers {
-	v := &integers{x: c.Must(x), w: c.Must(w), xZero: c.Bare(xZero), wZero: c.Bare(wZero)}
+	v := &integers{x: c.Packed(x), w: c.Packed(w), xZero: c.OptPacked(xZero), wZero: c.OptPacked(wZero)}
 	v.Convolution = image.NewConvolution(c, v.x, v.w)
 	if v.xZero != nil && (v.xZero.Len() != 1 || v.xZero.Type != v.x.Type) || v.wZero != nil && (v.wZero.Len() != 1 && v.wZero.Len() != v.w.Shape[0] || v.wZero.Type != v.w.Type) {
 		tensor.Fail("%w: zero points for %v of shape %d and %v of %d", onnx.ErrFormat, v.x.Type, v.x.Shape, v.w.Type, v.w.Shape)
@@ -64,7 +59,7 @@ func (f *int8Filters) convInteger(c *run.Call) []*tensor.Tensor {
 // linearConv is a convolution of quantised numbers, quantised again.
 func (f *int8Filters) linearConv(c *run.Call) []*tensor.Tensor {
 	v := newIntegers(c, 0, 3, 2, 5)
-	scaleX, scaleW, scaleY, zeroY, bias := c.X(1), c.X(4), c.X(6), c.Must(7), c.Opt(8)
+	scaleX, scaleW, scaleY, zeroY, bias := c.X(1), c.X(4), c.X(6), c.Packed(7), c.Opt(8)
 	m := v.w.Shape[0]
 	if scaleX.Len() != 1 || scaleW.Len() != 1 && scaleW.Len() != m || scaleX.F == nil || scaleW.F == nil || bias != nil && (bias.Len() != m || bias.I == nil) {
 		tensor.Fail("%w: scales of shapes %d and %d", onnx.ErrFormat, scaleX.Shape, scaleW.Shape)
@@ -98,7 +93,7 @@ func (f *int8Filters) linearConv(c *run.Call) []*tensor.Tensor {
 // convolve calls f with sums of a channel of an image, (batch · channels), at
 // steps from on, from several workers.
 func (f *int8Filters) convolve(c *run.Call, v *integers, done func(channel, from int, sums []int32)) {
-	x, flip := tensor.Eights(v.x), byte(0)
+	x, flip := tensor.Bytes(v.x), byte(0)
 	zero := zeroOf(v.xZero, 0)
 	if v.x.Type == onnx.Int8 {
 		zero, flip = zero+128, 128
@@ -165,7 +160,7 @@ func (f *int8Filters) pack(v *integers) []*Weights {
 	if p := f.packs[key]; p != nil {
 		return p
 	}
-	taps, w := image.Volume(v.Kernel), tensor.Eights(v.w)
+	taps, w := image.Volume(v.Kernel), tensor.Bytes(v.w)
 	k, n := v.InC*taps, v.OutC
 	packs, columns := make([]*Weights, v.Groups), make([]byte, k*n)
 	for g := range packs {
@@ -177,7 +172,7 @@ func (f *int8Filters) pack(v *integers) []*Weights {
 		packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
 		packs[g].Gemm = gemm.NewInt8Gemm(packs[g].W, nil, nil)
 	}
-	if v.w.IsConstant() && (v.wZero == nil || v.wZero.IsConstant()) {
+	if v.w.Constant() && (v.wZero == nil || v.wZero.Constant()) {
 		f.packs[key] = packs
 	}
 	return packs
@@ -225,7 +220,7 @@ func (v *integers) gather(dst, x []byte, step, g int, fill byte) {
 
 // eachTap sums taps one by one, for groups of one channel.
 func (v *integers) eachTap(c *run.Call, x []byte, flip byte, zero int32, done func(channel, from int, sums []int32)) {
-	steps, plane, taps, w := image.Volume(v.Out), image.Volume(v.In), image.Volume(v.Kernel), tensor.Eights(v.w)
+	steps, plane, taps, w := image.Volume(v.Out), image.Volume(v.In), image.Volume(v.Kernel), tensor.Bytes(v.w)
 	c.ByRows(v.Batch*v.Groups*v.OutC, steps*taps, func(from, to int) {
 		sums, in := make([]int32, steps), make([]int32, plane)
 		for i := from; i < to; i++ {

@@ -34,7 +34,7 @@ type Weights struct {
 // bias, either of which may be nil, products can be made floats.
 func (q *Quantizer) pack(s *product.Stacked, w *tensor.Tensor, at int, zero *tensor.Tensor, scale, bias *tensor.Tensor) *Weights {
 	key := weightKey{w, zero, scale, bias}
-	fixed := w.IsConstant() && s.OneB && (zero == nil || zero.IsConstant()) && (scale == nil || scale.IsConstant()) && (bias == nil || bias.IsConstant())
+	fixed := w.Constant() && s.OneB && (zero == nil || zero.Constant()) && (scale == nil || scale.Constant()) && (bias == nil || bias.Constant())
 	if fixed {
 		if p := q.weights[key]; p != nil {
 			return p
@@ -47,7 +47,7 @@ func (q *Quantizer) pack(s *product.Stacked, w *tensor.Tensor, at int, zero *ten
 		tensor.Fail("%w: a sum of %d products of integers", onnx.ErrUnsupported, s.K)
 	}
 	n := s.N
-	p := NewWeights(w.Type, tensor.Eights(w)[at*s.K*n:], s.K, n, func(j int) int32 {
+	p := NewWeights(w.Type, tensor.Bytes(w)[at*s.K*n:], s.K, n, func(j int) int32 {
 		if zero == nil {
 			return 0
 		}
@@ -138,7 +138,7 @@ func (q *Quantizer) multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f f
 	if aZero != nil && aZero.Type != a.Type {
 		tensor.Fail("%w: zero points of %v for %v", onnx.ErrFormat, aZero.Type, a.Type)
 	}
-	sums, rows := make([]int32, s.M*s.N), tensor.Eights(a)
+	sums, rows := make([]int32, s.M*s.N), tensor.Bytes(a)
 	for i := range s.CountBatch {
 		w := q.pack(&s, b, product.Which(s.FromB, i), bZero, nil, nil)
 		x, shift := bytesOf(a.Type, rows[product.Which(s.FromA, i)*s.M*s.K:], s.M, s.K, w.W.Stride())
@@ -192,9 +192,9 @@ func (w *Weights) less(sums []int32, x []byte, z int32) {
 }
 
 func (q *Quantizer) matMulInteger(c *run.Call) []*tensor.Tensor {
-	a, b := c.Must(0), c.Must(1)
+	a, b := c.Packed(0), c.Packed(1)
 	out := c.Zeros(onnx.Int32, product.Stack(a.Shape, b.Shape, false).Out...)
-	q.multiply(c, a, c.Bare(2), b, c.Bare(3), func(s *product.Stacked, at int, sums []int32) {
+	q.multiply(c, a, c.OptPacked(2), b, c.OptPacked(3), func(s *product.Stacked, at int, sums []int32) {
 		to := out.I[at*s.M*s.N:]
 		for i, v := range sums {
 			to[i] = int64(v)
@@ -220,14 +220,14 @@ func scaleAt(t *tensor.Tensor, i, n, at int) float32 {
 
 // linearMatMul is a product of quantised matrices, quantised again.
 func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
-	a, aScale, b, bScale, yScale := c.Must(0), c.X(1), c.Must(3), c.X(4), c.X(6)
-	y := Linear(c, c.Must(7).Type, 6, 7)
+	a, aScale, b, bScale, yScale := c.Packed(0), c.X(1), c.Packed(3), c.X(4), c.X(6)
+	y := Linear(c, c.Packed(7).Type, 6, 7)
 	if aScale.F == nil || bScale.F == nil {
 		tensor.Fail("%w: product quantised by %v and %v", onnx.ErrUnsupported, aScale.Type, bScale.Type)
 	}
 	out := c.BlankRaw(y.typ, product.Stack(a.Shape, b.Shape, false).Out...)
 	whole := linear{typ: y.typ, scale: 1, zero: y.zero}
-	q.multiply(c, a, c.Bare(2), b, c.Bare(5), func(s *product.Stacked, at int, sums []int32) {
+	q.multiply(c, a, c.OptPacked(2), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
 		c.ByRows(s.M, 4*s.N, func(from, to int) {
 			row := make([]float32, s.N)
 			for r := from; r < to; r++ {
@@ -246,12 +246,12 @@ func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulIntegerToFloat.
 func (q *Quantizer) integerToFloat(c *run.Call) []*tensor.Tensor {
-	a, b, aScale, bScale, bias := c.Must(0), c.Must(1), c.X(2), c.X(3), c.Opt(6)
+	a, b, aScale, bScale, bias := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.Opt(6)
 	if aScale.F == nil || bScale.F == nil {
 		tensor.Fail("%w: product quantised by %v and %v", onnx.ErrUnsupported, aScale.Type, bScale.Type)
 	}
 	out := c.Zeros(aScale.Type, product.Stack(a.Shape, b.Shape, false).Out...)
-	q.multiply(c, a, c.Bare(4), b, c.Bare(5), func(s *product.Stacked, at int, sums []int32) {
+	q.multiply(c, a, c.OptPacked(4), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
 		if bias != nil && len(bias.F) != s.N {
 			tensor.Fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, bias.Shape, s.N)
 		}
@@ -320,12 +320,12 @@ func (w *Weights) LessFloats(c *run.Call, dst []float32, x []byte, rows int, z i
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QAttention.
 func (q *Quantizer) attention(c *run.Call) []*tensor.Tensor {
-	x, w, bias, xScale, wScale := c.Must(0), c.Must(1), c.X(2), c.X(3), c.X(4)
+	x, w, bias, xScale, wScale := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.X(4)
 	if len(x.Shape) != 3 || len(w.Shape) != 2 || xScale.F == nil || wScale.F == nil || len(bias.F) != w.Shape[1] {
 		tensor.Fail("%w: attention of shape %d by %d with bias %d", onnx.ErrFormat, x.Shape, w.Shape, bias.Shape)
 	}
 	out := c.Zeros(bias.Type, product.Stack(x.Shape, w.Shape, false).Out...)
-	q.multiply(c, x, c.Bare(6), w, c.Bare(7), func(s *product.Stacked, at int, sums []int32) {
+	q.multiply(c, x, c.OptPacked(6), w, c.OptPacked(7), func(s *product.Stacked, at int, sums []int32) {
 		for i, v := range sums {
 			out.F[at*s.M*s.N+i] = float32(v)*(xScale.Scalar().F[0]*scaleAt(wScale, i%s.N, s.N, 0)) + bias.F[i%s.N]
 		}
@@ -340,7 +340,7 @@ func (q *Quantizer) Floats(c *run.Call, a, w *tensor.Tensor, by float32, scale *
 	p := q.pack(&s, w, 0, wZero, scale, bias)
 	out := c.Blank(onnx.Float, s.Out...)
 	rows, stride := a.Len()/s.K, p.W.Stride()
-	x, shift := bytesOf(a.Type, tensor.Eights(a), rows, s.K, stride)
+	x, shift := bytesOf(a.Type, tensor.Bytes(a), rows, s.K, stride)
 	if p.Zero == nil {
 		p.Gemm.RunFloats(c.Pool(), out.F, s.N, x, stride, rows, zero+shift, by, then)
 		return out

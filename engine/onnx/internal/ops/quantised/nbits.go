@@ -12,16 +12,6 @@ import (
 	"quern/kernels/quant"
 )
 
-// blockOps are operators on weights in blocks of a few bits.
-func blockOps() run.Table {
-	b := &blockWeights{known: make(map[[3]*tensor.Tensor]*blockWeight)}
-	return run.Table{
-		"com.microsoft.MatMulNBits":          b.matMul,
-		"com.microsoft.MatMulBnb4":           b.matMulBnb4,
-		"com.microsoft.GatherBlockQuantized": gatherBlocks,
-	}
-}
-
 // blockWeights keeps matrices that files hold in blocks of a few bits, laid out
 // for products, by weights, scales and zero points.
 type blockWeights struct {
@@ -45,7 +35,7 @@ type blockWeight struct {
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulNBits.
 func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
-	x, w, scale, zero, bias := c.X(0), c.Must(1), c.X(2), c.Bare(3), c.Opt(5)
+	x, w, scale, zero, bias := c.X(0), c.Packed(1), c.X(2), c.OptPacked(3), c.Opt(5)
 	n, k := c.Int("N", 0), c.Int("K", 0)
 	bits, block := c.Int("bits", 4), c.Int("block_size", 0)
 	if c.Opt(4) != nil {
@@ -66,7 +56,7 @@ func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
 		if p = v.quantised(); p == nil || c.Int("accuracy_level", 0) != 4 {
 			p = v.floats(c)
 		}
-		if w.IsConstant() && scale.IsConstant() && (zero == nil || zero.IsConstant()) {
+		if w.Constant() && scale.Constant() && (zero == nil || zero.Constant()) {
 			b.known[[3]*tensor.Tensor{w, scale, zero}] = p
 		}
 	}
@@ -100,11 +90,11 @@ func newBlocks(w, scale, zero *tensor.Tensor, bits, block, n, k int) *blocks {
 	b := &blocks{scale: scale.F, bits: bits, block: block, count: (k + block - 1) / block, n: n, k: k}
 	ok := w.Type == onnx.Uint8 && w.Len() == n*b.count*block*bits/8 && scale.F != nil && scale.Len() == n*b.count
 	if ok {
-		b.data = tensor.Eights(w)
+		b.data = tensor.Bytes(w)
 	}
 	if ok && zero != nil {
 		if b.zeros = zero.F; b.zeros == nil && zero.Type == onnx.Uint8 {
-			b.zeroBits = tensor.Eights(zero)
+			b.zeroBits = tensor.Bytes(zero)
 		}
 		ok = len(b.zeros) == n*b.count || b.zeros == nil && len(b.zeroBits) == n*((b.count*bits+7)/8)
 	}
@@ -189,7 +179,7 @@ func (b *blocks) quantised() *blockWeight {
 // gatherBlocks returns rows of a table whose values lie in blocks of a few bits
 // along an axis.
 func gatherBlocks(c *run.Call) []*tensor.Tensor {
-	w, at, scale, zero := c.Must(0), c.X(1), c.X(2), c.Bare(3)
+	w, at, scale, zero := c.Packed(0), c.X(1), c.X(2), c.OptPacked(3)
 	bits, block := c.Int("bits", 4), c.Int("block_size", 128)
 	packed := 1 // values in an element
 	if w.Type == onnx.Uint8 && bits < 8 && bits > 0 && 8%bits == 0 {
@@ -224,10 +214,10 @@ func gatherBlocks(c *run.Call) []*tensor.Tensor {
 	width := tensor.Count(shape[1:])
 	var bytes, zeroBytes []byte
 	if packed > 1 {
-		bytes = tensor.Eights(w)
+		bytes = tensor.Bytes(w)
 	}
 	if zeros > 1 {
-		zeroBytes = tensor.Eights(zero)
+		zeroBytes = tensor.Bytes(zero)
 	}
 	out := c.Zeros(scale.Type, append(append([]int{}, at.Shape...), shape[1:]...)...)
 	for i, r := range at.I {

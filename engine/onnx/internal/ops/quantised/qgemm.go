@@ -12,7 +12,7 @@ import (
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QGemm.
 func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
-	a, b, aScale, bScale, bias, yScale := c.Must(0), c.Must(3), c.X(1), c.X(4), c.Opt(6), c.Opt(7)
+	a, b, aScale, bScale, bias, yScale := c.Packed(0), c.Packed(3), c.X(1), c.X(4), c.Opt(6), c.Opt(7)
 	if c.Int("transA", 0) != 0 {
 		a = q.turned(a)
 	}
@@ -24,7 +24,7 @@ func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
 	}
 	out := c.Zeros(onnx.Float, product.Stack(a.Shape, b.Shape, false).Out...)
 	alpha := float32(c.Float("alpha", 1)) * aScale.F[0]
-	q.multiply(c, a, c.Bare(2), b, c.Bare(5), func(s *product.Stacked, _ int, sums []int32) {
+	q.multiply(c, a, c.OptPacked(2), b, c.OptPacked(5), func(s *product.Stacked, _ int, sums []int32) {
 		step := []int{0, 0}
 		if bias != nil {
 			step = tensor.SpreadSteps(bias.Shape, []int{s.M, s.N})
@@ -43,7 +43,7 @@ func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
 	if yScale == nil {
 		return run.One(out)
 	}
-	return run.One(asLinear(c, out, Linear(c, c.Must(8).Type, 7, 8)))
+	return run.One(asLinear(c, out, Linear(c, c.Packed(8).Type, 7, 8)))
 }
 
 // turned returns a matrix of bytes with rows and columns exchanged, once for a
@@ -55,12 +55,12 @@ func (q *Quantizer) turned(t *tensor.Tensor) *tensor.Tensor {
 	if len(t.Shape) != 2 {
 		tensor.Fail("%w: a matrix of shape %d", onnx.ErrFormat, t.Shape)
 	}
-	rows, columns, b := t.Shape[0], t.Shape[1], tensor.Eights(t)
+	rows, columns, b := t.Shape[0], t.Shape[1], tensor.Bytes(t)
 	out := &tensor.Tensor{Type: t.Type, Shape: []int{columns, rows}, Raw: make([]byte, len(b))}
 	for i, v := range b {
 		out.Raw[i%columns*rows+i/columns] = v
 	}
-	if t.IsConstant() {
+	if t.Constant() {
 		out.Detach()
 		q.flipped[t] = out
 	}

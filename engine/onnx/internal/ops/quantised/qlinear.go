@@ -1,45 +1,12 @@
 package quantised
 
 import (
-	"math"
-
 	"quern/engine/onnx/internal/ops/norm"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/kernels/gemm"
 )
-
-// qlinearOps are the operators of com.microsoft that static quantisation writes:
-// tensors of 8 bits come with a scale and a zero point, and so does the result.
-//
-// ONNX Runtime, ContribOperators.md, QLinear….
-func qlinearOps() run.Table {
-	return run.Table{
-		"com.microsoft.QLinearAdd": func(c *run.Call) []*tensor.Tensor {
-			return run.One(linearPair(c, func(a, b float32) float32 { return a + b }))
-		},
-		"com.microsoft.QLinearMul": func(c *run.Call) []*tensor.Tensor {
-			return run.One(linearPair(c, func(a, b float32) float32 { return a * b }))
-		},
-		"com.microsoft.QLinearSigmoid": func(c *run.Call) []*tensor.Tensor {
-			return run.One(linearEach(c, func(v float32) float32 { return float32(1 / (1 + math.Exp(-float64(v)))) }))
-		},
-		"com.microsoft.QLinearLeakyRelu": func(c *run.Call) []*tensor.Tensor {
-			alpha := float32(c.Float("alpha", 0.01))
-			return run.One(linearEach(c, func(v float32) float32 { return max(v, 0) + alpha*min(v, 0) }))
-		},
-		"com.microsoft.QLinearSoftmax":           linearSoftmax,
-		"com.microsoft.QLinearWhere":             linearWhere,
-		"com.microsoft.QLinearConcat":            linearConcat,
-		"com.microsoft.QLinearAveragePool":       func(c *run.Call) []*tensor.Tensor { return run.One(linearPool(c, "AveragePool")) },
-		"com.microsoft.QLinearGlobalAveragePool": func(c *run.Call) []*tensor.Tensor { return run.One(linearPool(c, "GlobalAveragePool")) },
-		"com.microsoft.QLinearConv": func(c *run.Call) []*tensor.Tensor {
-			return run.One(InLayout(c, "QLinearConv", c.Int("channels_last", 0) != 0))
-		},
-		"com.microsoft.NhwcMaxPool": func(c *run.Call) []*tensor.Tensor { return run.One(InLayout(c, "MaxPool", true)) },
-	}
-}
 
 // A linear says what the bytes of a tensor stand for: (x - zero) · scale.
 type linear struct {
@@ -56,7 +23,7 @@ func Linear(c *run.Call, typ onnx.DType, scale, zero int) linear {
 		tensor.Fail("%w: %s of %v with scales of %v, shape %d", onnx.ErrFormat, c.Node.Op, typ, s.Type, s.Shape)
 	}
 	l := linear{typ: typ, scale: s.F[0]}
-	if z := c.Bare(zero); z != nil {
+	if z := c.OptPacked(zero); z != nil {
 		if z.Type != typ || z.Len() != 1 {
 			tensor.Fail("%w: zero point of %v, shape %d, for %v", onnx.ErrFormat, z.Type, z.Shape, typ)
 		}
@@ -67,9 +34,9 @@ func Linear(c *run.Call, typ onnx.DType, scale, zero int) linear {
 
 // quantised reads input i with the scale and zero point after it.
 func quantised(c *run.Call, i int) (x *tensor.Tensor, bytes []byte, l linear) {
-	x = c.Must(i)
+	x = c.Packed(i)
 	l = Linear(c, x.Type, i+1, i+2)
-	return x, tensor.Eights(x), l
+	return x, tensor.Bytes(x), l
 }
 
 // Numbers returns what each byte stands for.
@@ -205,13 +172,13 @@ func linearConcat(c *run.Call) []*tensor.Tensor {
 	if len(c.In) < 5 || len(c.In)%3 != 2 {
 		tensor.Fail("%w: QLinearConcat of %d inputs", onnx.ErrFormat, len(c.In))
 	}
-	to := Linear(c, c.Must(1).Type, 0, 1)
-	first := c.Must(2)
+	to := Linear(c, c.Packed(1).Type, 0, 1)
+	first := c.Packed(2)
 	a := tensor.Axis(c.Int("axis", 0), len(first.Shape))
 	shape := append([]int{}, first.Shape...)
 	shape[a] = 0
 	for i := 2; i < len(c.In); i += 3 {
-		x := c.Must(i)
+		x := c.Packed(i)
 		same := len(x.Shape) == len(shape)
 		for d := range shape {
 			same = same && (d == a || x.Shape[d] == shape[d])
@@ -242,7 +209,7 @@ func linearPool(c *run.Call, op string) *tensor.Tensor {
 	if last {
 		f = ChannelsFirst(c, f)
 	}
-	y := c.Again(op, c.Resolved(), f)
+	y := c.Again(op, c.Attrs(), f)
 	if last {
 		y = ChannelsLast(c, y)
 	}
@@ -256,7 +223,7 @@ func InLayout(c *run.Call, op string, last bool) *tensor.Tensor {
 	if last {
 		in[0] = ChannelsFirst(c, c.X(0))
 	}
-	y := c.Again(op, c.Resolved(), in...)
+	y := c.Again(op, c.Attrs(), in...)
 	if last {
 		y = ChannelsLast(c, y)
 	}

@@ -10,29 +10,6 @@ import (
 	"quern/kernels/gemm"
 )
 
-// quantOps returns operators that share the constants they have laid out.
-// quantisedTable are operators on numbers of few bits.
-func Table() run.Table { return run.Join(quantOps(), qlinearOps(), int8ConvOps(), blockOps()) }
-
-func quantOps() run.Table {
-	q := NewQuantizer()
-	return run.Table{
-		"QuantizeLinear":                     quantizeLinear,
-		"DequantizeLinear":                   dequantizeLinear,
-		"com.microsoft.QuantizeLinear":       quantizeLinear,
-		"com.microsoft.DequantizeLinear":     dequantizeLinear,
-		"DynamicQuantizeLinear":              dynamicQuantize,
-		"MatMulInteger":                      q.matMulInteger,
-		"QLinearMatMul":                      q.linearMatMul,
-		"com.microsoft.MatMulIntegerToFloat": q.integerToFloat,
-		"com.microsoft.QAttention":           q.attention,
-		"com.microsoft.QGemm":                q.gemm,
-		"com.microsoft.DynamicQuantizeMatMul": func(c *run.Call) []*tensor.Tensor {
-			return run.One(q.dynamicMatMul(c, c.X(0), c.Must(1), c.X(2), c.Bare(3), c.Opt(4)))
-		},
-	}
-}
-
 // A scaled is the numbers a quantised tensor is read with: one for all, one for
 // each index of an axis, or one for each block of it.
 type scaled struct {
@@ -86,7 +63,7 @@ func (s *scaled) at(i int) int {
 // quantizeLinear rounds x / scale to the nearest number of a type, to even, and
 // adds the zero point.
 func quantizeLinear(c *run.Call) []*tensor.Tensor {
-	x, scale, zero := c.X(0), c.X(1), c.Bare(2)
+	x, scale, zero := c.X(0), c.X(1), c.OptPacked(2)
 	typ := onnx.DType(c.Int("output_dtype", 0))
 	if zero != nil {
 		typ = zero.Type
@@ -105,7 +82,7 @@ func quantizeLinear(c *run.Call) []*tensor.Tensor {
 		saturate := c.Int("saturate", 1) != 0 || typ == onnx.Float8E8M0
 		for i := range out.F {
 			v := float64(float32(x.At(i)) / float32(scale.At(s.at(i))))
-			if !saturate && math.Abs(v) > float64(tensor.NarrowOf(typ).Largest()) { // not even where it would round to it
+			if !saturate && math.Abs(v) > float64(tensor.Narrow(typ).Largest()) { // not even where it would round to it
 				v = math.Inf(int(math.Copysign(1, v)))
 			}
 			out.F[i] = float32(tensor.RoundTo(typ, v, saturate))
@@ -146,7 +123,7 @@ func quantizeLinear(c *run.Call) []*tensor.Tensor {
 }
 
 func dequantizeLinear(c *run.Call) []*tensor.Tensor {
-	x, scale, zero := c.Must(0), c.X(1), c.Bare(2)
+	x, scale, zero := c.Packed(0), c.X(1), c.OptPacked(2)
 	typ := scale.Type
 	if t := c.Int("output_dtype", 0); t != 0 {
 		typ = onnx.DType(t)

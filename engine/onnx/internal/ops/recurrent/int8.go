@@ -26,15 +26,15 @@ type int8Part struct {
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.DynamicQuantizeLSTM.
 func (q *int8Recurrent) operands(c *run.Call) operands {
-	w, r := c.Must(1), c.Must(2)
+	w, r := c.Packed(1), c.Packed(2)
 	if len(w.Shape) != 3 || len(r.Shape) != 3 || r.Shape[2] != 4*r.Shape[1] || w.Shape[2] != r.Shape[2] || w.Shape[0] != r.Shape[0] {
 		tensor.Fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.Node.Op, w.Shape, r.Shape)
 	}
 	input := func(d int, bias []float32) multiplier {
-		return &dynamicGemm{c: c, w: q.weights(w, c.X(8), c.Bare(9), d), bias: bias}
+		return &dynamicGemm{c: c, w: q.weights(w, c.X(8), c.OptPacked(9), d), bias: bias}
 	}
 	state := func(d, _, _ int) multiplier {
-		return &dynamicGemm{c: c, w: q.weights(r, c.X(10), c.Bare(11), d)}
+		return &dynamicGemm{c: c, w: q.weights(r, c.X(10), c.OptPacked(11), d)}
 	}
 	return operands{in: w.Shape[1], hidden: r.Shape[1], directions: w.Shape[0], input: input, state: state}
 }
@@ -63,14 +63,14 @@ func (q *int8Recurrent) weights(w, scale, zero *tensor.Tensor, d int) *quantised
 	for j := range by {
 		by[j] = scale.F[at(j)]
 	}
-	p := quantised.NewWeights(w.Type, tensor.Eights(w)[d*k*n:], k, n, func(j int) int32 {
+	p := quantised.NewWeights(w.Type, tensor.Bytes(w)[d*k*n:], k, n, func(j int) int32 {
 		if zero == nil {
 			return 0
 		}
 		return int32(zero.At(of(zero)(j)))
 	})
 	p.Gemm, p.Scale = gemm.NewInt8Gemm(p.W, by, nil), by
-	if w.IsConstant() && scale.IsConstant() && (zero == nil || zero.IsConstant()) {
+	if w.Constant() && scale.Constant() && (zero == nil || zero.Constant()) {
 		q.packs[key] = p
 	}
 	return p

@@ -3,29 +3,12 @@ package recurrent
 import (
 	"slices"
 
-	"quern/engine/onnx/internal/ops/quantised"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/kernels/gemm"
 	"quern/kernels/threads"
 )
-
-// Table returns operators that share the constants they have laid out.
-func Table() run.Table {
-	r := &recurrent{packs: make(map[part]*gemm.Panels)}
-	q := &int8Recurrent{packs: make(map[int8Part]*quantised.Weights)}
-	return run.Table{
-		"LSTM": func(c *run.Call) []*tensor.Tensor {
-			return recur(c, 4, r.operands(c, 4), lstmCell, "Sigmoid", "Tanh", "Tanh")
-		},
-		"GRU": func(c *run.Call) []*tensor.Tensor { return recur(c, 3, r.operands(c, 3), gruCell, "Sigmoid", "Tanh") },
-		"RNN": func(c *run.Call) []*tensor.Tensor { return recur(c, 1, r.operands(c, 1), rnnCell, "Tanh") },
-		"com.microsoft.DynamicQuantizeLSTM": func(c *run.Call) []*tensor.Tensor {
-			return recur(c, 4, q.operands(c), lstmCell, "Sigmoid", "Tanh", "Tanh")
-		},
-	}
-}
 
 // A multiplier is a matrix that multiplies rows, as gemm.Gemm does.
 type multiplier interface {
@@ -58,7 +41,7 @@ func (rc *recurrent) rows(t *tensor.Tensor, from, n int, bias []float32) *gemm.G
 	if p == nil {
 		p = gemm.NewPanels(n, k)
 		p.PackRows(t.F[from*k:(from+n)*k], k)
-		if t.IsConstant() {
+		if t.Constant() {
 			rc.packs[part{t, from, n, k}] = p
 		}
 	}

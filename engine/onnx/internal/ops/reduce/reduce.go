@@ -170,21 +170,6 @@ func extreme[T any](row []T, start T, f func(a, b T) T) T {
 	return start
 }
 
-// Table are operators that make one number of many.
-func Table() run.Table {
-	ops := run.Table{
-		"ArgMax":  func(c *run.Call) []*tensor.Tensor { return run.One(argBest(c, 1)) },
-		"ArgMin":  func(c *run.Call) []*tensor.Tensor { return run.One(argBest(c, -1)) },
-		"CumSum":  func(c *run.Call) []*tensor.Tensor { return run.One(running(c, element.Binaries["Add"])) },
-		"CumProd": func(c *run.Call) []*tensor.Tensor { return run.One(running(c, element.Binaries["Mul"])) },
-		"Hardmax": hardmax,
-	}
-	for name, f := range Reducers {
-		ops[name] = func(c *run.Call) []*tensor.Tensor { return run.One(reduced(c, f)) }
-	}
-	return ops
-}
-
 // reduced reduces the axes to one number each.
 func reduced(c *run.Call, f Reducer) *tensor.Tensor {
 	x, axes := c.X(0), c.List("axes", 1)

@@ -3,20 +3,10 @@ package signal
 import (
 	"math"
 
-	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 )
-
-func Table() run.Table {
-	return run.Table{
-		"DFT": dft, "STFT": stft, "MelWeightMatrix": melWeights, "Det": det, "Einsum": product.Einsum,
-		"HannWindow":     func(c *run.Call) []*tensor.Tensor { return run.One(cosines(c, 0.5, -0.5, 0)) },
-		"HammingWindow":  func(c *run.Call) []*tensor.Tensor { return run.One(cosines(c, 25.0/46, -21.0/46, 0)) },
-		"BlackmanWindow": func(c *run.Call) []*tensor.Tensor { return run.One(cosines(c, 0.42, -0.5, 0.08)) },
-	}
-}
 
 // cosines returns a window a + b·cos(2πi/n) + d·cos(4πi/n).
 func cosines(c *run.Call, a, b, d float64) *tensor.Tensor {

@@ -11,13 +11,6 @@ import (
 	"quern/formats/onnx"
 )
 
-func Table() run.Table {
-	return run.Table{
-		"StringNormalizer": stringNormalizer, "StringConcat": stringConcat, "StringSplit": stringSplit,
-		"RegexFullMatch": regexFullMatch, "TfIdfVectorizer": tfIdf,
-	}
-}
-
 // stringsOf checks that input i is of strings.
 func stringsOf(c *run.Call, i int) *tensor.Tensor {
 	x := c.X(i)
