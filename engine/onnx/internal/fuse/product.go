@@ -110,7 +110,7 @@ func (g *group) quantized(n *onnx.Node) bool {
 	g.nodes = []*onnx.Node{n, before}
 	if l := g.layers[before]; l != nil {
 		return g.replace("quantized layer", before.Inputs, n.Outputs, func(c *run.Call) []*tensor.Tensor {
-			e := quantised.Reach(c)
+			e := quantised.NewReach(c)
 			out := l.run(c, e.Add)
 			if out == nil {
 				return nil
@@ -123,7 +123,7 @@ func (g *group) quantized(n *onnx.Node) bool {
 		return false
 	}
 	return g.replace("quantized norm", before.Inputs, slices.Concat(before.Outputs, n.Outputs), func(c *run.Call) []*tensor.Tensor {
-		e := quantised.Reach(c)
+		e := quantised.NewReach(c)
 		out := l.run(c, e.Add)
 		if out == nil {
 			return nil

@@ -2,7 +2,7 @@ package run
 
 import "quern/engine/onnx/internal/tensor"
 
-// A grid is a result and operands that broadcast to it, with as few dimensions
+// A Grid is a result and operands that broadcast to it, with as few dimensions
 // as say where their elements lie: neighbours that are read in one stretch are
 // one dimension. Where operands are broadcast the last one has a step of 0 or 1.
 type Grid struct {
@@ -10,6 +10,7 @@ type Grid struct {
 	steps [][]int // by operand and dimension
 }
 
+// NewGrid is a grid of operands that broadcast to out.
 func NewGrid(out []int, shapes ...[]int) *Grid {
 	all := make([][]int, len(shapes))
 	for i, s := range shapes {

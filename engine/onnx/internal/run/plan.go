@@ -8,7 +8,7 @@ import (
 	"quern/formats/onnx"
 )
 
-// A body is a graph or function as it runs: without the nodes New computed.
+// A Body is a graph or function as it runs: without the nodes New computed.
 type Body struct {
 	Nodes           []*onnx.Node
 	do              []action                  // of each node
@@ -208,7 +208,7 @@ func (b *Body) plan(s *Session) {
 	}
 }
 
-// Names calls f with what a node reads, also in its graphs. Names that mean
+// Reads calls f with what a node reads, also in its graphs. Names that mean
 // something else there are among them, which lets a value live longer at most.
 func Reads(n *onnx.Node, f func(string)) {
 	for _, name := range n.Inputs {
@@ -227,7 +227,7 @@ func Reads(n *onnx.Node, f func(string)) {
 	}
 }
 
-// Random are operators that give another value each time.
+// Draws are operators that give another value each time.
 var Draws = map[string]bool{
 	"RandomNormal": true, "RandomNormalLike": true, "RandomUniform": true, "RandomUniformLike": true,
 	"Bernoulli": true, "Multinomial": true, "Dropout": true,

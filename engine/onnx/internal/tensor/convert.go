@@ -199,12 +199,9 @@ func number(v float64, bits int) string {
 	return s
 }
 
-// Settle rounds what was computed in float32 to the type of t.
-func Settle(t *Tensor) *Tensor {
-	if Narrow(t.Type) != 0 {
-		for i, v := range t.F {
-			t.F[i] = float32(Round(t.Type, float64(v)))
-		}
-	}
+// Rounded returns t, whose numbers were computed in float32, with them rounded to its
+// type.
+func Rounded(t *Tensor) *Tensor {
+	RoundAll(t.Type, t.F)
 	return t
 }

@@ -12,7 +12,7 @@ import (
 // Options.Limit.
 var ErrMemory = errors.New("onnx: out of memory")
 
-// A memory hands out the buffers of one Session and takes them back when the
+// A Memory hands out the buffers of one Session and takes them back when the
 // last name of a value dies. Large tensors are drawn from lists by size, so
 // that a model of fixed shapes runs in the buffers of its last run. Only the
 // goroutine of Run touches it.
@@ -51,8 +51,7 @@ func (m *Memory) Fits(bytes int64) {
 	m.Shrink(bytes)
 }
 
-// Grow counts bytes that something keeps, and fails past the limit; shrink takes
-// them back.
+// Grow counts bytes that something keeps, and fails past the limit.
 func (m *Memory) Grow(bytes int64) {
 	if bytes > m.Limit-m.live {
 		Fail("%w: %d bytes are in use, %d more would pass the limit of %d", ErrMemory, m.live, bytes, m.Limit)
@@ -64,6 +63,7 @@ func (m *Memory) Grow(bytes int64) {
 	}
 }
 
+// Shrink takes back what Grow counted.
 func (m *Memory) Shrink(bytes int64) { m.live -= bytes }
 
 // take returns a buffer of words uint64 or up to twice as many, held by the
@@ -101,12 +101,13 @@ func (m *Memory) holdBuffer(b *buffer) {
 // Hold keeps t until the node that runs ends.
 func (m *Memory) Hold(t *Tensor) { t.buffers(m.holdBuffer) }
 
-// Mark returns the place in the stack of what is held that settle takes.
+// Mark returns the place in the stack of what is held that Settle takes.
 func (m *Memory) Mark() int { return len(m.held) }
 
-// Retain counts a name that stands for t, drop takes it back.
+// Retain counts a name that stands for t.
 func (t *Tensor) Retain() { t.buffers(func(b *buffer) { b.refs++ }) }
 
+// Drop takes back what Retain counted; what nothing counts is spare.
 func (m *Memory) Drop(t *Tensor) { t.buffers(m.dropBuffer) }
 
 func (m *Memory) dropBuffer(b *buffer) {
@@ -132,7 +133,7 @@ func (m *Memory) Settle(mark int) {
 	m.held = m.held[:mark]
 }
 
-// Constant makes t one of the model, the same in every run.
+// Keep makes t one of the model, the same in every run.
 func (m *Memory) Keep(t *Tensor) { t.constant, t.mem = true, m }
 
 // Alone reports whether t may be written to once the one name that stands for it
@@ -320,7 +321,7 @@ func (m *Memory) Taken(t *Tensor) *Tensor {
 	return &c
 }
 
-// IsConstant reports whether t is the same in every run.
+// Constant reports whether t is the same in every run.
 func (t *Tensor) Constant() bool { return t.constant }
 
 // Detach makes a value one that lives as long as the Session.

@@ -28,7 +28,7 @@ var narrows = [...]quant.Narrow{
 	onnx.Float4E2M1: quant.E2M1,
 }
 
-// NarrowOf returns the type of t's numbers, or zero.
+// Narrow returns the type of t's numbers, or zero.
 func Narrow(t onnx.DType) quant.Narrow {
 	if int(t) < len(narrows) {
 		return narrows[t]
@@ -39,7 +39,7 @@ func Narrow(t onnx.DType) quant.Narrow {
 // Round rounds v to the nearest number of t, ties to even.
 func Round(t onnx.DType, v float64) float64 { return RoundTo(t, v, true) }
 
-// RoundTo is round; without saturate what is too large for a float of 8 bits
+// RoundTo is Round; without saturate what is too large for a float of 8 bits
 // becomes infinity, or NaN where the type has none.
 func RoundTo(t onnx.DType, v float64, saturate bool) float64 {
 	if t == onnx.Float8E8M0 {
@@ -112,6 +112,7 @@ func Wrap(t onnx.DType, v int64) int64 {
 	return v << s >> s
 }
 
+// Unsigned reports whether an integer type has no negative numbers, as bool has none.
 func Unsigned(t onnx.DType) bool {
 	switch t {
 	case onnx.Uint2, onnx.Uint4, onnx.Uint8, onnx.Uint16, onnx.Uint32, onnx.Uint64, onnx.Bool:

@@ -150,8 +150,10 @@ func Axis(a, rank int) int {
 	return a
 }
 
+// Ones returns n times 1.
 func Ones(n int) []int { return slices.Repeat([]int{1}, n) }
 
+// Fill sets every element to v.
 func Fill(x []float32, v float32) {
 	for i := range x {
 		x[i] = v

@@ -16,7 +16,7 @@ import (
 // Raw, with or without I, holds integers of 8 bits and less as a file does.
 //
 // A sequence has Type Undefined and its elements in Seq, which is not nil. An
-// optional is what it holds; without that, a Tensor of neither (see none).
+// optional is what it holds; without that, a Tensor of neither (see None).
 //
 // Tensors that were given to or came from a Session are not written to.
 type Tensor struct {
@@ -35,23 +35,24 @@ type Tensor struct {
 	buf      *buffer // nil for what no Session counts
 }
 
-// maxElems bounds the elements of a tensor an operator makes.
 const (
-	MaxElems = 1 << 28
+	MaxElems = 1 << 28 // of a tensor that an operator makes
 	MaxRank  = 16
 )
 
-// A failure is what operators panic with; node turns it into an error. It keeps
+// A failure is what operators panic with; Rescue turns it into an error. It keeps
 // a hundred small functions free of error paths, as in encoding/json.
 type failure struct{ error }
 
+// Fail ends an operator with an error, which wraps ErrFormat or ErrUnsupported of
+// package formats/onnx.
 func Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
 // FailWith fails with an error that says enough.
 func FailWith(err error) { panic(failure{err}) }
 
-// New returns zeros that no Session counts or uses again. Operators
-// better ask their call, see blank and zeros.
+// New returns zeros that no Session counts or uses again. Operators better ask
+// their Call for Blank and Zeros.
 func New(t onnx.DType, shape ...int) *Tensor {
 	n := Count(shape)
 	x := &Tensor{Type: t, Shape: append([]int{}, shape...)}
@@ -124,6 +125,7 @@ func (t *Tensor) Convert(to onnx.DType) (out *Tensor, err error) {
 	return Cast(t, to, CastOptions{Saturate: true}), nil
 }
 
+// Ints returns a row of int64.
 func Ints(v ...int) *Tensor {
 	t := New(onnx.Int64, len(v))
 	for i, d := range v {
@@ -132,6 +134,7 @@ func Ints(v ...int) *Tensor {
 	return t
 }
 
+// Len is the number of elements.
 func (t *Tensor) Len() int {
 	if t.Raw != nil && t.I == nil {
 		return Count(t.Shape)
@@ -246,6 +249,7 @@ func CopyElems(dst *Tensor, at int, src *Tensor, from, n int) {
 	}
 }
 
+// List returns integers as a list.
 func (t *Tensor) List() []int {
 	t = t.Whole()
 	if t.F != nil || t.D != nil || t.S != nil || t.Seq != nil {
@@ -258,24 +262,10 @@ func (t *Tensor) List() []int {
 	return v
 }
 
+// Scalar returns t, which must have one element.
 func (t *Tensor) Scalar() *Tensor {
 	if t.Len() != 1 {
 		Fail("%w: a scalar is wanted, not shape %d", onnx.ErrFormat, t.Shape)
-	}
-	return t
-}
-
-func (t *Tensor) List64() []int64 {
-	if t.I == nil {
-		Fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
-	}
-	return t.I
-}
-
-func Flag(v bool) *Tensor {
-	t := New(onnx.Bool)
-	if v {
-		t.I[0] = 1
 	}
 	return t
 }
@@ -298,7 +288,7 @@ func (t *Tensor) Valid() bool {
 	return held == n && held == t.Len()
 }
 
-// Eights returns the elements of a tensor of uint8 or int8 as they lie in a file.
+// Bytes returns the elements of a tensor of uint8 or int8 as they lie in a file.
 func Bytes(t *Tensor) []byte {
 	if t.Type != onnx.Uint8 && t.Type != onnx.Int8 {
 		Fail("%w: product of %v", onnx.ErrUnsupported, t.Type)

@@ -10,14 +10,14 @@ import (
 	"quern/kernels/vec"
 )
 
-// A heads is a stack of (rows, dim) matrices by batch and head inside a slice:
+// Heads are a stack of (rows, dim) matrices by batch and head inside a slice:
 // element d of row r lies at batch·b + head·h + row·r + d.
 type Heads struct {
 	F                []float32
 	Batch, Head, Row int
 }
 
-// An attend is softmax(cap(scale · q·kᵀ) + bias) · v for every head of a batch.
+// An Attend is softmax(cap(scale · q·kᵀ) + bias) · v for every head of a batch.
 // A row that may see nothing gives zeros.
 //
 // Vaswani et al., "Attention Is All You Need", 2017, eq. 1.
@@ -57,6 +57,7 @@ const (
 // second-level cache beside the keys and values.
 const blockRows = 48
 
+// Run attends, with what the fields say.
 func (a *Attend) Run(c *run.Call) {
 	if a.Batch == 0 || a.Rows == 0 || a.VDim == 0 {
 		return

@@ -26,7 +26,7 @@ func narrowed(t *tensor.Tensor) *tensor.Tensor {
 func retyped(x *tensor.Tensor, t onnx.DType) *tensor.Tensor {
 	if t != onnx.Double {
 		x.Type = t
-		return tensor.Settle(x)
+		return tensor.Rounded(x)
 	}
 	d := tensor.New(t, x.Shape...)
 	for i, v := range x.F {

@@ -160,7 +160,7 @@ func Projected(c *run.Call, x, hidden, past, bias *tensor.Tensor) []*tensor.Tens
 		a.causal(before)
 	}
 	a.Run(c)
-	return []*tensor.Tensor{tensor.Settle(out), present}
+	return []*tensor.Tensor{tensor.Rounded(out), present}
 }
 
 // MultiHead attends with queries, keys and values that are projected already.
@@ -237,7 +237,7 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 		a.causal(before)
 	}
 	a.Run(c)
-	tensor.Settle(out)
+	tensor.Rounded(out)
 	return res
 }
 
@@ -342,7 +342,7 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 				copy(to[(start[b]+r)*a.Dim:][:a.Dim], x.F[b*x.Batch+h*x.Head+r*x.Row:])
 			}
 		}
-		return tensor.Settle(t)
+		return tensor.Rounded(t)
 	}
 	presentK, presentV := cache(pastK, kn), cache(pastV, vn)
 	a.K, a.V = HeadsOf(presentK), HeadsOf(presentV)
@@ -367,5 +367,5 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 	out := c.Blank(q.Type, a.Batch, a.Rows, n*a.Dim)
 	a.Dst, a.Scale = rowsOf(out, n), scaleOr(c, a.Dim)
 	a.Run(c)
-	return []*tensor.Tensor{tensor.Settle(out), presentK, presentV}
+	return []*tensor.Tensor{tensor.Rounded(out), presentK, presentV}
 }

@@ -82,7 +82,7 @@ func (r *rotary) embed(c *run.Call, x *tensor.Tensor, n int, at func(b, row int)
 	default:
 		tensor.Fail("%w: rotation of shape %d", onnx.ErrFormat, x.Shape)
 	}
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 // rowsIn returns how many rows x has for an item of the batch.

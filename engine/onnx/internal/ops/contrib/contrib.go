@@ -33,7 +33,7 @@ func gelu(c *run.Call, x, bias *tensor.Tensor, f func(dst, x, up []float32)) *te
 			f(row, src, nil)
 		}
 	})
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 // gated writes x · sigmoid(alpha · x), times up where it is not nil.
@@ -53,7 +53,7 @@ func gated(c *run.Call, x, up *tensor.Tensor, alpha float32) *tensor.Tensor {
 			}
 		}
 	})
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 func swiGLU(c *run.Call) []*tensor.Tensor {
@@ -105,5 +105,5 @@ func embedNorm(c *run.Call) []*tensor.Tensor {
 			lengths.I[i/rows] += v & 1
 		}
 	}
-	return []*tensor.Tensor{tensor.Settle(out), lengths, tensor.Settle(sum)}
+	return []*tensor.Tensor{tensor.Rounded(out), lengths, tensor.Rounded(sum)}
 }

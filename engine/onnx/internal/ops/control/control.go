@@ -23,7 +23,7 @@ func loop(c *run.Call) []*tensor.Tensor {
 	g := c.Subgraph("body")
 	trips, on := int64(math.MaxInt64), true
 	if t := c.Opt(0); t != nil {
-		trips = t.Scalar().Whole().List64()[0]
+		trips = int64(t.Scalar().List()[0])
 	}
 	if t := c.Opt(1); t != nil {
 		on = t.Scalar().At(0) != 0
@@ -37,7 +37,7 @@ func loop(c *run.Call) []*tensor.Tensor {
 		args[2+i] = c.X(2 + i)
 	}
 	rows := make([][]*tensor.Tensor, len(g.Outputs)-1-carried)
-	args[1] = tensor.Flag(on)
+	args[1] = flag(on)
 	for i := int64(0); i < trips && on; i++ {
 		args[0] = tensor.New(onnx.Int64)
 		args[0].I[0] = i
@@ -191,4 +191,13 @@ func scanOver(c *run.Call, g *onnx.Graph, in []*tensor.Tensor, states int, direc
 		out = append(out, stackRows(c, r, tensor.PickOr(outAxes, k, 0), &g.Outputs[states+k].Type))
 	}
 	return out
+}
+
+// flag returns a scalar of bool.
+func flag(v bool) *tensor.Tensor {
+	t := tensor.New(onnx.Bool)
+	if v {
+		t.I[0] = 1
+	}
+	return t
 }

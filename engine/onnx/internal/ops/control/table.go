@@ -23,7 +23,7 @@ func Table() run.Table {
 		"ConcatFromSequence": concatFromSequence,
 		"Optional":           optional,
 		"OptionalHasElement": func(c *run.Call) []*tensor.Tensor {
-			return run.One(tensor.Flag(c.Opt(0) != nil && !c.Opt(0).None()))
+			return run.One(flag(c.Opt(0) != nil && !c.Opt(0).None()))
 		},
 		"OptionalGetElement": optionalGet,
 	}

@@ -10,7 +10,7 @@ import (
 	"quern/kernels/vec"
 )
 
-// A pairwise computes one element from two. Float32 and narrower floats go
+// A Pairwise computes one element from two. Float32 and narrower floats go
 // through fast, or d and a rounding; uint64 through u where it differs from i.
 // A nil function stands for types the operator does not take.
 type Pairwise struct {
@@ -20,6 +20,7 @@ type Pairwise struct {
 	U    func(a, b uint64) uint64
 }
 
+// Binaries are the operators of two inputs that take one element of each.
 var Binaries = map[string]Pairwise{
 	"Add": {addRow, func(a, b float64) float64 { return a + b }, func(a, b int64) int64 { return a + b }, nil},
 	"Sub": {subRow, func(a, b float64) float64 { return a - b }, func(a, b int64) int64 { return a - b }, nil},
@@ -74,6 +75,7 @@ func over(c *run.Call, shape []int, operands ...*tensor.Tensor) *tensor.Tensor {
 	return c.Blank(operands[0].Type, shape...)
 }
 
+// Binary applies f to two tensors, which broadcast.
 func Binary(c *run.Call, f Pairwise, a, b *tensor.Tensor) *tensor.Tensor {
 	numbers(c, a, b)
 	shape := tensor.Broadcast(a.Shape, b.Shape)

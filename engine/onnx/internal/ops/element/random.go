@@ -46,13 +46,13 @@ func draw(c *run.Call, t onnx.DType, shape []int, f func() float64) *tensor.Tens
 // bernoulli draws 1 with the probability each element is.
 func bernoulli(c *run.Call) []*tensor.Tensor {
 	x, r, i := c.X(0), c.Random(), -1
-	return []*tensor.Tensor{draw(c, c.DType(x.Type), x.Shape, func() float64 {
+	return run.One(draw(c, c.DType(x.Type), x.Shape, func() float64 {
 		i++
 		if r.Float64() < x.At(i) {
 			return 1
 		}
 		return 0
-	})}
+	}))
 }
 
 // multinomial draws classes by rows of logarithms of their weights.

@@ -10,13 +10,14 @@ import (
 	"quern/kernels/gemm"
 )
 
-// A convolution is the shapes of x (batch, groups · in, space…) and w
+// A Convolution is the shapes of x (batch, groups · in, space…) and w
 // (groups · out, in, kernel…).
 type Convolution struct {
 	window
 	Batch, Groups, InC, OutC int
 }
 
+// NewConvolution checks the shapes and attributes of a convolution.
 func NewConvolution(c *run.Call, x, w *tensor.Tensor) Convolution {
 	if len(w.Shape) < 3 || len(w.Shape) != len(x.Shape) {
 		tensor.Fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.Node.Op, x.Shape, w.Shape)
@@ -57,7 +58,7 @@ func conv(c *run.Call) []*tensor.Tensor {
 	default:
 		convolve(c, out.F, x.F, w.F, b.F, &v)
 	}
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 const (

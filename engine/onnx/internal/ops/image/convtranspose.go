@@ -87,7 +87,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 	default:
 		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
 	}
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // transposeConvolve multiplies the turned weights with x and adds the columns

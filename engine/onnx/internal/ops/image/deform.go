@@ -42,7 +42,7 @@ func col2Im(c *run.Call) []*tensor.Tensor {
 	for i, v := range out.I {
 		out.I[i] = tensor.Wrap(out.Type, v)
 	}
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // deformConv is a convolution whose taps are moved by offsets (batch, groups ·
@@ -98,7 +98,7 @@ func deformConv(c *run.Call) []*tensor.Tensor {
 		}
 		gemm.Multiply(dst, steps, w.F[group*v.OutC*rows:], rows, v.OutC, g, nil, bias != nil)
 	}
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // between reads a plane between its elements, linearly; zeros lie around it.

@@ -33,7 +33,7 @@ func global(c *run.Call, f reduce.Reducer) *tensor.Tensor {
 	default:
 		reduce.FoldAny(c, f, out, x, n, 1)
 	}
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 // steps calls f for every step of a window over planes of x, with the index of
@@ -237,7 +237,7 @@ func averagePool(c *run.Call) []*tensor.Tensor {
 				}
 			}
 		})
-		return run.One(tensor.Settle(out))
+		return run.One(tensor.Rounded(out))
 	}
 	end := func(sum float64, _, step int) float64 { return sum / float64(max(1, padded.seen(step%n))) }
 	return run.One(gathered(c, x, &w, end, func(v float64) float64 { return v }))

@@ -333,7 +333,7 @@ func resized(c *run.Call, x *tensor.Tensor, all []stretchOf, coordinates, mode, 
 		}
 		return out
 	}
-	return tensor.Settle(as)
+	return tensor.Rounded(as)
 }
 
 func takeNearest(c *run.Call, x *tensor.Tensor, all []stretchOf, shape []int, coordinates, nearest string, beyond float64) *tensor.Tensor {

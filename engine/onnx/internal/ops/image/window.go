@@ -26,6 +26,7 @@ func three(v []int, missing int) (out [3]int) {
 	return out
 }
 
+// Volume is the number of points of a window or of what it goes over.
 func Volume(v [3]int) int { return tensor.Count(v[:]) }
 
 // spatial checks the attributes of a filter of x (batch, channels, space…).

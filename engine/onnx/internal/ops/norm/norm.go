@@ -85,7 +85,7 @@ func softmaxOver(c *run.Call, x *tensor.Tensor, outer, n, inner int, log bool) *
 			}
 		}
 	})
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 func softmaxDouble(dst, x []float64, at, n, step int, log bool) {
@@ -147,7 +147,7 @@ func layerNorm(c *run.Call, x, w, bias *tensor.Tensor, simple bool) []*tensor.Te
 			vec.LayerNorm(dst, src, w.F, shift, float32(eps))
 		}
 	})
-	res := []*tensor.Tensor{tensor.Settle(out), nil, nil}
+	res := []*tensor.Tensor{tensor.Rounded(out), nil, nil}
 	if len(c.Node.Outputs) > 1 {
 		res[1], res[2] = statistics(x, rows, n, eps, simple, stat)
 	}
@@ -238,8 +238,8 @@ func skipNorm(c *run.Call, beta, bias *tensor.Tensor, simple bool) []*tensor.Ten
 			}
 		}
 	})
-	tensor.Settle(sum)
-	return []*tensor.Tensor{tensor.Settle(out), nil, nil, sum}
+	tensor.Rounded(sum)
+	return []*tensor.Tensor{tensor.Rounded(out), nil, nil, sum}
 }
 
 // crossEntropy returns the loss and the logarithms of the softmax over classes.

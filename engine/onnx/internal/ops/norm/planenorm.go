@@ -31,7 +31,7 @@ func affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64) *tensor.Tensor
 			}
 		}
 	})
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 // channelled checks x (batch, channels, …) and tensors of one number a channel.

@@ -54,7 +54,7 @@ func pack(p *gemm.Panels, w []float32, rows bool) {
 	}
 }
 
-// A stacked is the shapes of a product of two stacks of matrices.
+// A Stacked is the shapes of a product of two stacks of matrices.
 type Stacked struct {
 	M, K, N    int
 	batch      []int // of the result
@@ -100,6 +100,7 @@ func Stack(a, b []int, transB bool) (s Stacked) {
 	return s
 }
 
+// Which returns the matrix for i of the result: from[i], or i where from is nil.
 func Which(from []int, i int) int {
 	if from == nil {
 		return i
@@ -148,7 +149,7 @@ func MatMul(c *run.Call, a, b *tensor.Tensor, transA, transB bool, alpha float32
 			out.D[i] *= float64(alpha)
 		}
 	}
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 // AddRows adds bias to every row of dst; nil is nothing.
@@ -242,7 +243,7 @@ func GemmOp(c *run.Call) []*tensor.Tensor {
 			out.I[i] = tensor.Wrap(out.Type, out.I[i]+int64(beta)*add.I[j])
 		}
 	}
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // FusedMatMul is a product with a factor, of matrices that may be turned.

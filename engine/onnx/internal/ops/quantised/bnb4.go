@@ -53,5 +53,5 @@ func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
 	}
 	out := c.Blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
 	gemm.NewGemm(p.panels, nil).Run(c.Pool(), out.F, n, x.F, k, x.Len()/k, false)
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }

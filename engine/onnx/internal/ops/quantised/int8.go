@@ -9,12 +9,13 @@ import (
 	"quern/kernels/gemm"
 )
 
-// A quantizer keeps matrices of integers laid out for products.
+// A Quantizer keeps matrices of integers laid out for products.
 type Quantizer struct {
 	weights map[weightKey]*Weights
 	flipped map[*tensor.Tensor]*tensor.Tensor // constants with rows and columns exchanged
 }
 
+// NewQuantizer returns one that keeps nothing yet.
 func NewQuantizer() *Quantizer {
 	return &Quantizer{weights: make(map[weightKey]*Weights), flipped: make(map[*tensor.Tensor]*tensor.Tensor)}
 }
@@ -263,7 +264,7 @@ func (q *Quantizer) integerToFloat(c *run.Call) []*tensor.Tensor {
 			out.F[at*s.M*s.N+i] = y
 		}
 	})
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // dynamicMatMul reads x as uint8 by DynamicQuantizeLinear and multiplies it with

@@ -64,7 +64,7 @@ func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
 	rows := x.Len() / k
 	if p.panels != nil {
 		gemm.NewGemm(p.panels, add).Run(c.Pool(), out.F, n, x.F, k, rows, false)
-		return run.One(tensor.Settle(out))
+		return run.One(tensor.Rounded(out))
 	}
 	m := matmul.NewMatMul(p.typ, p.data, n, k, add)
 	stride := quant.ActBytes(m.With(), k)
@@ -73,7 +73,7 @@ func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
 		quant.Quantize(acts[from*stride:to*stride], m.With(), x.F[from*k:to*k], k)
 	})
 	m.Run(c.Pool(), out.F, acts, stride, rows)
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // blocks are n rows of k values in blocks of a few bits: data (n, count, bytes of
@@ -245,5 +245,5 @@ func gatherBlocks(c *run.Call) []*tensor.Tensor {
 			out.F[i*width+j] = (v - z) * scale.F[g]
 		}
 	}
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }

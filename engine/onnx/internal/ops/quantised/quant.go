@@ -161,7 +161,7 @@ func dequantizeLinear(c *run.Call) []*tensor.Tensor {
 			out.F[i] = float32(v) * scale.F[j]
 		}
 	})
-	return run.One(tensor.Settle(out))
+	return run.One(tensor.Rounded(out))
 }
 
 // DynamicScale returns how DynamicQuantizeLinear reads values from low, at most
@@ -183,7 +183,7 @@ func dynamicQuantize(c *run.Call) []*tensor.Tensor {
 }
 
 // AsBytes quantises x, whose reach e is.
-func AsBytes(c *run.Call, x *tensor.Tensor, e reach) []*tensor.Tensor {
+func AsBytes(c *run.Call, x *tensor.Tensor, e Reach) []*tensor.Tensor {
 	scale, zero := DynamicScale(e.ends())
 	y, s, z := c.BlankRaw(onnx.Uint8, x.Shape...), c.Zeros(onnx.Float), c.Zeros(onnx.Uint8)
 	c.ByRows(len(x.F), 2, func(from, to int) { gemm.QuantizeBytes(y.Raw[from:to], x.F[from:to], scale, zero) })
@@ -191,15 +191,17 @@ func AsBytes(c *run.Call, x *tensor.Tensor, e reach) []*tensor.Tensor {
 	return []*tensor.Tensor{y, s, z}
 }
 
-// A reach is the smallest and the largest value, and zero, that each worker has
+// A Reach is the smallest and the largest value, and zero, that each worker has
 // seen; see gemm.RangeLanes.
-type reach [][32]float32
+type Reach [][32]float32
 
-func Reach(c *run.Call) reach { return make(reach, c.Pool().Workers()) }
+// NewReach returns one that has seen nothing.
+func NewReach(c *run.Call) Reach { return make(Reach, c.Pool().Workers()) }
 
-func (e reach) Add(worker int, x []float32) { gemm.RangeLanes(&e[worker], x) }
+// Add sees x, of one worker.
+func (e Reach) Add(worker int, x []float32) { gemm.RangeLanes(&e[worker], x) }
 
-func (e reach) ends() (low, high float32) {
+func (e Reach) ends() (low, high float32) {
 	for i := range e {
 		low, high = min(low, slices.Min(e[i][:16])), max(high, slices.Max(e[i][16:]))
 	}
@@ -207,9 +209,9 @@ func (e reach) ends() (low, high float32) {
 }
 
 // reachOf returns that of x, by the pool.
-func reachOf(c *run.Call, x []float32) reach {
+func reachOf(c *run.Call, x []float32) Reach {
 	const per = run.PerChunk
-	e := Reach(c)
+	e := NewReach(c)
 	c.SpreadOut((len(x)+per-1)/per, func(worker, i int) { e.Add(worker, x[i*per:min((i+1)*per, len(x))]) })
 	return e
 }

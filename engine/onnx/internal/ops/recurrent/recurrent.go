@@ -228,5 +228,5 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 			}
 		}
 	}
-	return []*tensor.Tensor{tensor.Settle(y), tensor.Settle(h), tensor.Settle(last)}
+	return []*tensor.Tensor{tensor.Rounded(y), tensor.Rounded(h), tensor.Rounded(last)}
 }

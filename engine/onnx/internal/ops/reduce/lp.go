@@ -13,7 +13,7 @@ func Norm(row []float64, p float64) float64 {
 	return Root(s, p)
 }
 
-// Power and root have the two norms that are in use without math.Pow.
+// Power is vᵖ, Root its inverse; both do the two norms that are in use without math.Pow.
 func Power(v, p float64) float64 {
 	switch p {
 	case 1:
@@ -24,6 +24,7 @@ func Power(v, p float64) float64 {
 	return math.Pow(v, p)
 }
 
+// Root is the p-th root of v.
 func Root(v, p float64) float64 {
 	switch p {
 	case 1:

@@ -11,7 +11,7 @@ import (
 	"quern/kernels/vec"
 )
 
-// A reducer makes one number of a row. Floats narrower than float32 and integers
+// A Reducer makes one number of a row. Floats narrower than float32 and integers
 // without i go through d.
 type Reducer struct {
 	D func(row []float64) float64
@@ -23,6 +23,7 @@ type Reducer struct {
 	end func(dst []float32, n int)
 }
 
+// Reducers are the operators that reduce axes.
 var Reducers = map[string]Reducer{
 	"ReduceSum": {
 		D: sum[float64], i: sum[int64], u: sum[uint64], F: sum32,
@@ -228,7 +229,7 @@ func reduced(c *run.Call, f Reducer) *tensor.Tensor {
 	default:
 		FoldAny(c, f, out, x, n, inner)
 	}
-	return tensor.Settle(out)
+	return tensor.Rounded(out)
 }
 
 // Empty writes what rows of nothing are.
@@ -290,6 +291,8 @@ func foldRows(c *run.Call, f Reducer, dst, x []float32, outer, n, inner int) {
 	}
 }
 
+// FoldAny reduces what no faster way is there for: out, of Len elements, are n elements
+// of x each, inner apart.
 func FoldAny(c *run.Call, f Reducer, out, x *tensor.Tensor, n, inner int) {
 	c.ByRows(out.Len(), n, func(from, to int) {
 		var d []float64
