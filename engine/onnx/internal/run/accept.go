@@ -56,4 +56,3 @@ func accept(name string, want *onnx.Type, t *tensor.Tensor, sizes map[string]siz
 	}
 	return nil
 }
-
