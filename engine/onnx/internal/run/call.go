@@ -5,7 +5,8 @@
 //
 //   - An Op is a function of its Call: c.X(i) and c.Opt(i) are its inputs, c.Int,
 //     c.Float, c.Text, c.List and c.Attr its attributes. What is wrong with them
-//     is told by tensor.Fail, also from work on the pool (c.SpreadOut, c.ByRows).
+//     is told by tensor.Malformed and tensor.Unsupported, also from work on the pool
+//     (c.SpreadOut, c.ByRows).
 //   - c.Packed(i) may be packed (Raw set, I nil; 8 bits and less): only what reads
 //     Raw asks for it. An operator may return such a tensor too (c.BlankRaw).
 //   - Results come from c.Blank (contents undefined) or c.Zeros: these are drawn
@@ -76,7 +77,7 @@ func (c *Call) Packed(i int) *tensor.Tensor { return present(c.OptPacked(i), i) 
 
 func present(t *tensor.Tensor, i int) *tensor.Tensor {
 	if t == nil {
-		tensor.Fail("%w: input %d is missing", onnx.ErrFormat, i)
+		tensor.Malformed("input %d is missing", i)
 	}
 	return t
 }
@@ -162,7 +163,7 @@ func (c *Call) List(name string, i int) []int {
 func (c *Call) Subgraph(name string) *onnx.Graph {
 	a := c.Attr(name)
 	if a == nil || a.G == nil || c.s.bodies[a.G] == nil {
-		tensor.Fail("%w: no graph %s", onnx.ErrFormat, name)
+		tensor.Malformed("no graph %s", name)
 	}
 	return a.G
 }
@@ -171,7 +172,7 @@ func (c *Call) Subgraph(name string) *onnx.Graph {
 func (c *Call) Constant(f *onnx.Tensor) *tensor.Tensor {
 	t, err := c.s.constant(f)
 	if err != nil {
-		tensor.FailWith(err)
+		tensor.Fail(err)
 	}
 	return t
 }
@@ -267,7 +268,7 @@ func (c *Call) Yield() { c.s.yield() }
 // Check fails when the caller of Run has gone.
 func (c *Call) Check() {
 	if err := c.ctx.Err(); err != nil {
-		tensor.FailWith(err)
+		tensor.Fail(err)
 	}
 }
 
@@ -275,7 +276,7 @@ func (c *Call) Check() {
 func (c *Call) Again(op string, attrs map[string]*onnx.Attr, in ...*tensor.Tensor) *tensor.Tensor {
 	out := c.s.ops[op](c.Sub(op, attrs, []string{""}, in))
 	if len(out) == 0 || out[0] == nil {
-		tensor.Fail("%w: no result of %s", onnx.ErrFormat, op)
+		tensor.Malformed("no result of %s", op)
 	}
 	return out[0]
 }
@@ -296,7 +297,7 @@ func (c *Call) Under(opset int64) *Call {
 func (c *Call) Replay(nodes []*onnx.Node, outputs []string) []*tensor.Tensor {
 	for _, n := range nodes {
 		if err := c.node(n, c.s.action(n), nil); err != nil {
-			tensor.FailWith(err)
+			tensor.Fail(err)
 		}
 	}
 	res := make([]*tensor.Tensor, len(outputs))

@@ -80,7 +80,7 @@ func (sc *scope) node(n *onnx.Node, do action, dies []string) (err error) {
 			continue
 		}
 		if c.In[i] = sc.lookup(name); c.In[i] == nil {
-			tensor.Fail("%w: no value %.100q", onnx.ErrFormat, name)
+			tensor.Malformed("no value %.100q", name)
 		}
 	}
 	var out []*tensor.Tensor
@@ -94,7 +94,7 @@ func (sc *scope) node(n *onnx.Node, do action, dies []string) (err error) {
 			continue
 		}
 		if i >= len(out) || out[i] == nil {
-			tensor.Fail("%w: output %d", onnx.ErrUnsupported, i)
+			tensor.Unsupported("output %d", i)
 		}
 		sc.s.mem.Adopt(out[i], c.In, mark)
 		sc.bind(name, out[i])
@@ -117,7 +117,7 @@ func (sc *scope) unbind(name string) {
 
 func (sc *scope) inner(b *Body) *scope {
 	if sc.depth == maxNesting {
-		tensor.Fail("%w: graphs nest deeper than %d", onnx.ErrUnsupported, maxNesting)
+		tensor.Unsupported("graphs nest deeper than %d", maxNesting)
 	}
 	return &scope{
 		s: sc.s, ctx: sc.ctx, up: sc, body: b, vals: make(map[string]*tensor.Tensor),
@@ -129,14 +129,14 @@ func (sc *scope) inner(b *Body) *scope {
 // Those of a function may be missing.
 func (sc *scope) finish(must bool) []*tensor.Tensor {
 	if err := sc.run(); err != nil {
-		tensor.FailWith(err)
+		tensor.Fail(err)
 	}
 	out := make([]*tensor.Tensor, len(sc.body.Outputs))
 	for i, name := range sc.body.Outputs {
 		if out[i] = sc.lookup(name); out[i] != nil {
 			sc.s.mem.Hold(out[i])
 		} else if must {
-			tensor.Fail("%w: no node makes %.100q", onnx.ErrFormat, name)
+			tensor.Malformed("no node makes %.100q", name)
 		}
 	}
 	for name := range sc.vals {
@@ -148,10 +148,10 @@ func (sc *scope) finish(must bool) []*tensor.Tensor {
 // Graph runs a graph of an attribute, which sees the values around it.
 func (sc *scope) Graph(g *onnx.Graph, in ...*tensor.Tensor) []*tensor.Tensor {
 	if len(in) != len(g.Inputs) {
-		tensor.Fail("%w: graph %.100q has %d inputs, want %d", onnx.ErrFormat, g.Name, len(g.Inputs), len(in))
+		tensor.Malformed("graph %.100q has %d inputs, want %d", g.Name, len(g.Inputs), len(in))
 	}
 	if err := sc.ctx.Err(); err != nil {
-		tensor.FailWith(err)
+		tensor.Fail(err)
 	}
 	b := sc.inner(sc.s.bodies[g])
 	for i, v := range g.Inputs {

@@ -23,7 +23,7 @@ func Cast(x *Tensor, to onnx.DType, o CastOptions) *Tensor {
 		return castText(x, to, o)
 	}
 	if x.Len() == 0 && x.F == nil && x.D == nil && x.I == nil {
-		Fail("%w: cast of %v", onnx.ErrFormat, x.Type)
+		Malformed("cast of %v", x.Type)
 	}
 	out := x.another(to, x.Shape...)
 	switch {
@@ -150,7 +150,7 @@ func castText(x *Tensor, to onnx.DType, o CastOptions) *Tensor {
 			if err != nil {
 				f, err := strconv.ParseFloat(strings.TrimSpace(x.S[i]), 64)
 				if err != nil {
-					Fail("%w: %.100q as %v", onnx.ErrFormat, x.S[i], to)
+					Malformed("%.100q as %v", x.S[i], to)
 				}
 				v = whole(to, f)
 			}
@@ -158,7 +158,7 @@ func castText(x *Tensor, to onnx.DType, o CastOptions) *Tensor {
 		case x.S != nil:
 			v, err := strconv.ParseFloat(strings.TrimSpace(x.S[i]), 64)
 			if err != nil && !strings.Contains(err.Error(), "range") {
-				Fail("%w: %.100q as %v", onnx.ErrFormat, x.S[i], to)
+				Malformed("%.100q as %v", x.S[i], to)
 			}
 			if out.D != nil {
 				out.D[i] = v

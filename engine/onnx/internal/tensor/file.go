@@ -34,7 +34,7 @@ func FromFile(f *onnx.Tensor) (t *Tensor, err error) {
 func Of(f *onnx.Tensor) *Tensor {
 	n, bits := Count(f.Shape), f.Type.Bits()
 	if f.Type == onnx.String && n != len(f.Strings) || f.Type != onnx.String && (bits == 0 || len(f.Data) != (n*bits+7)/8) {
-		Fail("%w: tensor %.100q, %v of shape %d, has %d bytes", onnx.ErrFormat, f.Name, f.Type, f.Shape, len(f.Data))
+		Malformed("tensor %.100q, %v of shape %d, has %d bytes", f.Name, f.Type, f.Shape, len(f.Data))
 	}
 	t := &Tensor{Type: f.Type, Shape: append([]int{}, f.Shape...)}
 	switch d := f.Data; {

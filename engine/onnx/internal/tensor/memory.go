@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -54,7 +55,7 @@ func (m *Memory) Fits(bytes int64) {
 // Grow counts bytes that something keeps, and fails past the limit.
 func (m *Memory) Grow(bytes int64) {
 	if bytes > m.Limit-m.live {
-		Fail("%w: %d bytes are in use, %d more would pass the limit of %d", ErrMemory, m.live, bytes, m.Limit)
+		Fail(fmt.Errorf("%w: %d bytes are in use, %d more would pass the limit of %d", ErrMemory, m.live, bytes, m.Limit))
 	}
 	m.live += bytes
 	m.peak = max(m.peak, m.live)

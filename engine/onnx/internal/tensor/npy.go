@@ -29,7 +29,7 @@ const npyMagic = "\x93NUMPY"
 func ReadNPY(data []byte) (t *Tensor, err error) {
 	defer Rescue(&err)
 	if len(data) < 12 || string(data[:6]) != npyMagic {
-		Fail("%w: no numpy array", onnx.ErrFormat)
+		Malformed("no numpy array")
 	}
 	size, start := int(binary.LittleEndian.Uint16(data[8:])), 10
 	switch data[6] {
@@ -37,26 +37,26 @@ func ReadNPY(data []byte) (t *Tensor, err error) {
 	case 2, 3:
 		n := binary.LittleEndian.Uint32(data[8:])
 		if n > uint32(len(data)) {
-			Fail("%w: a header of %d bytes", onnx.ErrFormat, n)
+			Malformed("a header of %d bytes", n)
 		}
 		size, start = int(n), 12
 	default:
-		Fail("%w: numpy array of version %d", onnx.ErrUnsupported, data[6])
+		Unsupported("numpy array of version %d", data[6])
 	}
 	if size > len(data)-start {
-		Fail("%w: a header of %d bytes", onnx.ErrFormat, size)
+		Malformed("a header of %d bytes", size)
 	}
 	descr, fortran, shape := npyHeader(string(data[start : start+size]))
 	if len(descr) < 2 || strings.ContainsAny(descr[:1], ">!") {
-		Fail("%w: numpy type %.20q", onnx.ErrUnsupported, descr)
+		Unsupported("numpy type %.20q", descr)
 	}
 	dtype, ok := descrs[descr[1:]]
 	if !ok {
-		Fail("%w: numpy type %.20q", onnx.ErrUnsupported, descr)
+		Unsupported("numpy type %.20q", descr)
 	}
 	body := data[start+size:]
 	if n := Count(shape); len(body) != n*dtype.Bits()/8 {
-		Fail("%w: %d bytes for %v of shape %d", onnx.ErrFormat, len(body), dtype, shape)
+		Malformed("%d bytes for %v of shape %d", len(body), dtype, shape)
 	}
 	stored := append([]int{}, shape...)
 	if fortran { // the same numbers, first dimension fastest
@@ -89,11 +89,11 @@ func npyHeader(s string) (descr string, fortran bool, shape []int) {
 	value := func(key string) string {
 		_, rest, ok := strings.Cut(s, "'"+key+"'")
 		if !ok {
-			Fail("%w: numpy header without %s", onnx.ErrFormat, key)
+			Malformed("numpy header without %s", key)
 		}
 		rest = strings.TrimLeft(rest, " ")
 		if !strings.HasPrefix(rest, ":") {
-			Fail("%w: numpy header without %s", onnx.ErrFormat, key)
+			Malformed("numpy header without %s", key)
 		}
 		return strings.TrimLeft(rest[1:], " ")
 	}
@@ -103,7 +103,7 @@ func npyHeader(s string) (descr string, fortran bool, shape []int) {
 	fortran = strings.HasPrefix(value("fortran_order"), "True")
 	list, _, ok := strings.Cut(value("shape"), ")")
 	if !ok || !strings.HasPrefix(list, "(") {
-		Fail("%w: numpy header without a shape", onnx.ErrFormat)
+		Malformed("numpy header without a shape")
 	}
 	shape = []int{}
 	for _, part := range strings.Split(list[1:], ",") {
@@ -112,7 +112,7 @@ func npyHeader(s string) (descr string, fortran bool, shape []int) {
 		}
 		n, err := strconv.ParseUint(strings.TrimSuffix(part, "L"), 10, 31)
 		if err != nil || len(shape) == MaxRank {
-			Fail("%w: numpy shape %.100q", onnx.ErrFormat, list)
+			Malformed("numpy shape %.100q", list)
 		}
 		shape = append(shape, int(n))
 	}

@@ -2,14 +2,12 @@ package tensor
 
 import (
 	"slices"
-
-	"quern/formats/onnx"
 )
 
 // Inside returns an index that may count from the end as one from the start.
 func Inside(i int64, n int) int {
 	if i < -int64(n) || i >= int64(n) {
-		Fail("%w: index %d of %d", onnx.ErrFormat, i, n)
+		Malformed("index %d of %d", i, n)
 	}
 	if i < 0 {
 		i += int64(n)
@@ -34,12 +32,12 @@ func Split(shape []int, axis int) (outer, n, inner int) {
 // Count returns the product of shape, within the limits.
 func Count(shape []int) int {
 	if len(shape) > MaxRank {
-		Fail("%w: rank %d, limit %d", onnx.ErrUnsupported, len(shape), MaxRank)
+		Unsupported("rank %d, limit %d", len(shape), MaxRank)
 	}
 	n := 1
 	for _, d := range shape {
 		if d < 0 {
-			Fail("%w: shape %d", onnx.ErrFormat, shape)
+			Malformed("shape %d", shape)
 		}
 		if d == 0 {
 			return 0
@@ -47,7 +45,7 @@ func Count(shape []int) int {
 	}
 	for _, d := range shape {
 		if d > MaxElems/n {
-			Fail("%w: shape %d has more than %d elements", onnx.ErrUnsupported, shape, MaxElems)
+			Unsupported("shape %d has more than %d elements", shape, MaxElems)
 		}
 		n *= d
 	}
@@ -101,7 +99,7 @@ func Broadcast(a, b []int) []int {
 		case *o == 1:
 			*o = d
 		case d != 1 && d != *o:
-			Fail("%w: shapes %d and %d do not broadcast", onnx.ErrFormat, a, b)
+			Malformed("shapes %d and %d do not broadcast", a, b)
 		}
 	}
 	return out
@@ -125,7 +123,7 @@ func Spread(shape, out []int) []int {
 // shape out, which it must broadcast to.
 func SpreadSteps(shape, out []int) []int {
 	if len(shape) > len(out) {
-		Fail("%w: shape %d as %d", onnx.ErrFormat, shape, out)
+		Malformed("shape %d as %d", shape, out)
 	}
 	step := make([]int, len(out))
 	for i, s := range Strides(shape) {
@@ -133,7 +131,7 @@ func SpreadSteps(shape, out []int) []int {
 		case shape[i] == out[d]:
 			step[d] = s
 		case shape[i] != 1:
-			Fail("%w: shape %d as %d", onnx.ErrFormat, shape, out)
+			Malformed("shape %d as %d", shape, out)
 		}
 	}
 	return step
@@ -142,7 +140,7 @@ func SpreadSteps(shape, out []int) []int {
 // Axis checks an axis that may count from the end.
 func Axis(a, rank int) int {
 	if a < -rank || a >= rank {
-		Fail("%w: axis %d of rank %d", onnx.ErrFormat, a, rank)
+		Malformed("axis %d of rank %d", a, rank)
 	}
 	if a < 0 {
 		a += rank

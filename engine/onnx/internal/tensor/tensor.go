@@ -44,12 +44,19 @@ const (
 // a hundred small functions free of error paths, as in encoding/json.
 type failure struct{ error }
 
-// Fail ends an operator with an error, which wraps ErrFormat or ErrUnsupported of
-// package formats/onnx.
-func Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+// Fail ends an operator with an error.
+func Fail(err error) { panic(failure{err}) }
 
-// FailWith fails with an error that says enough.
-func FailWith(err error) { panic(failure{err}) }
+// Malformed ends an operator that its model or the caller of Run gave what it must
+// not have.
+func Malformed(format string, args ...any) {
+	Fail(fmt.Errorf("%w: %w", onnx.ErrFormat, fmt.Errorf(format, args...)))
+}
+
+// Unsupported ends an operator that is asked for what it does not do.
+func Unsupported(format string, args ...any) {
+	Fail(fmt.Errorf("%w: %w", onnx.ErrUnsupported, fmt.Errorf(format, args...)))
+}
 
 // New returns zeros that no Session counts or uses again. Operators better ask
 // their Call for Blank and Zeros.
@@ -148,7 +155,7 @@ func (t *Tensor) None() bool { return t.Type == onnx.Undefined && t.Seq == nil }
 // As returns the same elements under another shape.
 func (t *Tensor) As(shape ...int) *Tensor {
 	if Count(shape) != t.Len() {
-		Fail("%w: %d elements of shape %d as %d", onnx.ErrFormat, t.Len(), t.Shape, shape)
+		Malformed("%d elements of shape %d as %d", t.Len(), t.Shape, shape)
 	}
 	c := *t
 	c.Shape = append([]int{}, shape...)
@@ -170,7 +177,7 @@ func (t *Tensor) At(i int) float64 {
 	case t.Raw != nil:
 		return float64(t.small(i))
 	}
-	Fail("%w: a number is wanted, not %v", onnx.ErrFormat, t.Type)
+	Malformed("a number is wanted, not %v", t.Type)
 	return 0
 }
 
@@ -192,7 +199,7 @@ func (t *Tensor) Pick(from []int, shape ...int) *Tensor {
 	t = t.Whole()
 	out := t.another(t.Type, shape...)
 	if len(from) != out.Len() {
-		Fail("%w: %d elements for shape %d", onnx.ErrFormat, len(from), shape)
+		Malformed("%d elements for shape %d", len(from), shape)
 	}
 	take(out.F, t.F, from)
 	take(out.D, t.D, from)
@@ -253,7 +260,7 @@ func CopyElems(dst *Tensor, at int, src *Tensor, from, n int) {
 func (t *Tensor) List() []int {
 	t = t.Whole()
 	if t.F != nil || t.D != nil || t.S != nil || t.Seq != nil {
-		Fail("%w: integers are wanted, not %v", onnx.ErrFormat, t.Type)
+		Malformed("integers are wanted, not %v", t.Type)
 	}
 	v := make([]int, len(t.I))
 	for i, d := range t.I {
@@ -265,7 +272,7 @@ func (t *Tensor) List() []int {
 // Scalar returns t, which must have one element.
 func (t *Tensor) Scalar() *Tensor {
 	if t.Len() != 1 {
-		Fail("%w: a scalar is wanted, not shape %d", onnx.ErrFormat, t.Shape)
+		Malformed("a scalar is wanted, not shape %d", t.Shape)
 	}
 	return t
 }
@@ -291,7 +298,7 @@ func (t *Tensor) Valid() bool {
 // Bytes returns the elements of a tensor of uint8 or int8 as they lie in a file.
 func Bytes(t *Tensor) []byte {
 	if t.Type != onnx.Uint8 && t.Type != onnx.Int8 {
-		Fail("%w: product of %v", onnx.ErrUnsupported, t.Type)
+		Unsupported("product of %v", t.Type)
 	}
 	if t.Raw != nil {
 		return t.Raw

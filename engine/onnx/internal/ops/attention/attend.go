@@ -63,10 +63,10 @@ func (a *Attend) Run(c *run.Call) {
 		return
 	}
 	if a.Heads <= 0 || a.KvHeads <= 0 || a.Heads%a.KvHeads != 0 {
-		tensor.Fail("%w: attention of %d heads with %d of keys", onnx.ErrFormat, a.Heads, a.KvHeads)
+		tensor.Malformed("attention of %d heads with %d of keys", a.Heads, a.KvHeads)
 	}
 	if a.Keys == 0 || a.Dim == 0 {
-		tensor.Fail("%w: attention to %d keys of %d", onnx.ErrUnsupported, a.Keys, a.Dim)
+		tensor.Unsupported("attention to %d keys of %d", a.Keys, a.Dim)
 	}
 	workers := c.Pool().Workers()
 	// A chunk is the heads that share keys, or one where that leaves workers idle.
@@ -222,12 +222,12 @@ func rowsOf(t *tensor.Tensor, n int) Heads {
 func Mask(t *tensor.Tensor, batch, n, rows int, off float32) (Heads, int) {
 	shape := append([]int{1, 1, 1, 1}, t.Shape...)
 	if len(t.Shape) > 4 || len(t.Shape) == 0 {
-		tensor.Fail("%w: mask of shape %d", onnx.ErrFormat, t.Shape)
+		tensor.Malformed("mask of shape %d", t.Shape)
 	}
 	shape = shape[len(t.Shape):]
 	for i, d := range []int{batch, n, rows} {
 		if shape[i] != 1 && shape[i] != d {
-			tensor.Fail("%w: mask of shape %d for %d", onnx.ErrFormat, t.Shape, []int{batch, n, rows})
+			tensor.Malformed("mask of shape %d for %d", t.Shape, []int{batch, n, rows})
 		}
 	}
 	f := t.F
@@ -264,7 +264,7 @@ func joined(c *run.Call, past *tensor.Tensor, x Heads, typ onnx.DType, batch, n,
 	if past != nil {
 		d := past.Shape
 		if len(d) != 4 || d[0] != batch || d[1] != n || d[3] != dim || past.F == nil {
-			tensor.Fail("%w: past of shape %d, want %d", onnx.ErrFormat, d, []int{batch, n, -1, dim})
+			tensor.Malformed("past of shape %d, want %d", d, []int{batch, n, -1, dim})
 		}
 		p = d[2]
 	}

@@ -42,7 +42,7 @@ func attention(c *run.Call) []*tensor.Tensor {
 	q, k, v := narrowed(c.X(0)), narrowed(c.X(1)), narrowed(c.X(2))
 	pastK, pastV := narrowed(c.Opt(4)), narrowed(c.Opt(5))
 	if q.F == nil || k.F == nil || v.F == nil || len(q.Shape) != len(k.Shape) || len(k.Shape) != len(v.Shape) {
-		tensor.Fail("%w: attention of %v, %v and %v, shapes %d, %d and %d", onnx.ErrFormat, q.Type, k.Type, v.Type, q.Shape, k.Shape, v.Shape)
+		tensor.Malformed("attention of %v, %v and %v, shapes %d, %d and %d", q.Type, k.Type, v.Type, q.Shape, k.Shape, v.Shape)
 	}
 	a := Attend{softCap: float32(c.Float("softcap", 0))}
 	var out *tensor.Tensor
@@ -53,7 +53,7 @@ func attention(c *run.Call) []*tensor.Tensor {
 		a.Batch, a.Heads, a.Rows, a.Dim = q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
 		a.KvHeads, added, a.VDim = k.Shape[1], k.Shape[2], v.Shape[3]
 		if k.Shape[0] != a.Batch || k.Shape[3] != a.Dim || v.Shape[0] != a.Batch || v.Shape[1] != a.KvHeads || v.Shape[2] != added {
-			tensor.Fail("%w: attention of shapes %d, %d and %d", onnx.ErrFormat, q.Shape, k.Shape, v.Shape)
+			tensor.Malformed("attention of shapes %d, %d and %d", q.Shape, k.Shape, v.Shape)
 		}
 		out = c.Blank(onnx.Float, a.Batch, a.Heads, a.Rows, a.VDim)
 		a.Q, kn, vn, a.Dst = HeadsOf(q), HeadsOf(k), HeadsOf(v), HeadsOf(out)
@@ -61,16 +61,16 @@ func attention(c *run.Call) []*tensor.Tensor {
 		a.Heads, a.KvHeads = c.Int("q_num_heads", 0), c.Int("kv_num_heads", 0)
 		a.Batch, a.Rows, added = q.Shape[0], q.Shape[1], k.Shape[1]
 		if a.Heads <= 0 || a.KvHeads <= 0 || q.Shape[2]%a.Heads != 0 || k.Shape[2]%a.KvHeads != 0 || v.Shape[2]%a.KvHeads != 0 {
-			tensor.Fail("%w: attention of shapes %d, %d and %d with %d and %d heads", onnx.ErrFormat, q.Shape, k.Shape, v.Shape, a.Heads, a.KvHeads)
+			tensor.Malformed("attention of shapes %d, %d and %d with %d and %d heads", q.Shape, k.Shape, v.Shape, a.Heads, a.KvHeads)
 		}
 		a.Dim, a.VDim = q.Shape[2]/a.Heads, v.Shape[2]/a.KvHeads
 		if k.Shape[2]/a.KvHeads != a.Dim || k.Shape[0] != a.Batch || v.Shape[0] != a.Batch || v.Shape[1] != added {
-			tensor.Fail("%w: attention of shapes %d, %d and %d", onnx.ErrFormat, q.Shape, k.Shape, v.Shape)
+			tensor.Malformed("attention of shapes %d, %d and %d", q.Shape, k.Shape, v.Shape)
 		}
 		out = c.Blank(onnx.Float, a.Batch, a.Rows, a.Heads*a.VDim)
 		a.Q, kn, vn, a.Dst = rowsOf(q, a.Heads), rowsOf(k, a.KvHeads), rowsOf(v, a.KvHeads), rowsOf(out, a.Heads)
 	default:
-		tensor.Fail("%w: attention of shape %d", onnx.ErrFormat, q.Shape)
+		tensor.Malformed("attention of shape %d", q.Shape)
 	}
 	a.Scale = float32(c.Float("scale", 0))
 	if a.Scale == 0 {
@@ -82,7 +82,7 @@ func attention(c *run.Call) []*tensor.Tensor {
 	if pastK != nil || len(c.Node.Outputs) > 1 && c.Node.Outputs[1] != "" {
 		if pastK != nil {
 			if pastV == nil || len(pastK.Shape) != 4 || len(pastV.Shape) != 4 || pastV.Shape[2] != pastK.Shape[2] {
-				tensor.Fail("%w: past keys and values differ", onnx.ErrFormat)
+				tensor.Malformed("past keys and values differ")
 			}
 			past = pastK.Shape[2]
 		}
@@ -96,7 +96,7 @@ func attention(c *run.Call) []*tensor.Tensor {
 	}
 	lengths := c.Opt(6)
 	if lengths != nil && len(lengths.I) != a.Batch {
-		tensor.Fail("%w: lengths of shape %d for a batch of %d", onnx.ErrFormat, lengths.Shape, a.Batch)
+		tensor.Malformed("lengths of shape %d for a batch of %d", lengths.Shape, a.Batch)
 	}
 	if causal := c.Int("is_causal", 0) != 0; causal || lengths != nil {
 		a.visible = func(b, r int) (int, int) {
@@ -127,7 +127,7 @@ func attention(c *run.Call) []*tensor.Tensor {
 func flexAttention(c *run.Call) []*tensor.Tensor {
 	q, k, v := c.X(0), c.X(1), c.X(2)
 	if len(q.Shape) != 4 || len(k.Shape) != 4 || len(v.Shape) != 4 || k.Shape[1] == 0 || q.Shape[1]%k.Shape[1] != 0 || v.Shape[1] != k.Shape[1] {
-		tensor.Fail("%w: attention of shapes %d, %d and %d", onnx.ErrFormat, q.Shape, k.Shape, v.Shape)
+		tensor.Malformed("attention of shapes %d, %d and %d", q.Shape, k.Shape, v.Shape)
 	}
 	scale := c.Float("scale", float32(1/math.Sqrt(float64(max(1, q.Shape[3])))))
 	typ := q.Type
@@ -144,7 +144,7 @@ func flexAttention(c *run.Call) []*tensor.Tensor {
 		if a := c.Attr(name); a != nil && a.G != nil {
 			out := c.Graph(a.G, t)
 			if len(out) != 1 || out[0].Type != t.Type || tensor.Count(out[0].Shape) != tensor.Count(t.Shape) {
-				tensor.Fail("%w: %s does not return scores", onnx.ErrFormat, name)
+				tensor.Malformed("%s does not return scores", name)
 			}
 			return out[0]
 		}
@@ -179,17 +179,17 @@ func linearAttention(c *run.Call) []*tensor.Tensor {
 	q, k, v, past, decay, beta := c.X(0), c.X(1), c.X(2), c.Opt(3), c.Opt(4), c.Opt(5)
 	n, kvn := c.Int("q_num_heads", 0), c.Int("kv_num_heads", 0)
 	if len(q.Shape) != 3 || len(k.Shape) != 3 || len(v.Shape) != 3 || q.F == nil || k.F == nil || v.F == nil || n <= 0 || kvn <= 0 || n%kvn != 0 {
-		tensor.Fail("%w: linear attention of shapes %d, %d and %d with %d and %d heads", onnx.ErrFormat, q.Shape, k.Shape, v.Shape, n, kvn)
+		tensor.Malformed("linear attention of shapes %d, %d and %d with %d and %d heads", q.Shape, k.Shape, v.Shape, n, kvn)
 	}
 	batch, rows := q.Shape[0], q.Shape[1]
 	dk, dv := q.Shape[2]/n, v.Shape[2]/kvn
 	if q.Shape[2] != n*dk || k.Shape[0] != batch || k.Shape[1] != rows || k.Shape[2] != kvn*dk || v.Shape[0] != batch || v.Shape[1] != rows || v.Shape[2] != kvn*dv || dk == 0 {
-		tensor.Fail("%w: linear attention of shapes %d, %d and %d with %d and %d heads", onnx.ErrFormat, q.Shape, k.Shape, v.Shape, n, kvn)
+		tensor.Malformed("linear attention of shapes %d, %d and %d with %d and %d heads", q.Shape, k.Shape, v.Shape, n, kvn)
 	}
 	state := c.Zeros(onnx.Float, batch, kvn, dk, dv)
 	if past != nil {
 		if past.Len() != state.Len() || past.F == nil {
-			tensor.Fail("%w: state of shape %d, want %d", onnx.ErrFormat, past.Shape, state.Shape)
+			tensor.Malformed("state of shape %d, want %d", past.Shape, state.Shape)
 		}
 		copy(state.F, past.F)
 	}
@@ -205,14 +205,14 @@ func linearAttention(c *run.Call) []*tensor.Tensor {
 				return 0
 			}
 		}
-		tensor.Fail("%w: shape %d for %d heads of %d", onnx.ErrFormat, t.Shape, kvn, most)
+		tensor.Malformed("shape %d for %d heads of %d", t.Shape, kvn, most)
 		return 0
 	}
 	rule := c.Text("update_rule", "gated_delta")
 	rules := map[string]struct{ decays, delta bool }{"linear": {}, "gated": {decays: true}, "delta": {delta: true}, "gated_delta": {true, true}}
 	r, ok := rules[rule]
 	if !ok {
-		tensor.Fail("%w: update_rule %.20q", onnx.ErrUnsupported, rule)
+		tensor.Unsupported("update_rule %.20q", rule)
 	}
 	var decays, betas int
 	if r.decays {
@@ -282,11 +282,11 @@ func linearAttention(c *run.Call) []*tensor.Tensor {
 func causalConv(c *run.Call) []*tensor.Tensor {
 	x, w, bias, past := c.X(0), c.X(1), c.Opt(2), c.Opt(3)
 	if len(x.Shape) != 3 || len(w.Shape) != 3 || x.F == nil || w.F == nil || w.Shape[0] != x.Shape[1] || w.Shape[1] != 1 || w.Shape[2] == 0 {
-		tensor.Fail("%w: convolution of shapes %d and %d", onnx.ErrFormat, x.Shape, w.Shape)
+		tensor.Malformed("convolution of shapes %d and %d", x.Shape, w.Shape)
 	}
 	batch, channels, rows, taps := x.Shape[0], x.Shape[1], x.Shape[2], w.Shape[2]
 	if bias != nil && len(bias.F) != channels || past != nil && (past.F == nil || past.Len() != batch*channels*(taps-1)) {
-		tensor.Fail("%w: bias or state for %d channels and %d taps", onnx.ErrFormat, channels, taps)
+		tensor.Malformed("bias or state for %d channels and %d taps", channels, taps)
 	}
 	silu := false
 	switch act := c.Text("activation", "none"); act {
@@ -294,7 +294,7 @@ func causalConv(c *run.Call) []*tensor.Tensor {
 	case "silu", "swish":
 		silu = true
 	default:
-		tensor.Fail("%w: activation %.20q", onnx.ErrUnsupported, act)
+		tensor.Unsupported("activation %.20q", act)
 	}
 	out, state := c.Zeros(onnx.Float, x.Shape...), c.Zeros(onnx.Float, batch, channels, taps-1)
 	c.ByRows(batch*channels, rows*taps, func(from, to int) {

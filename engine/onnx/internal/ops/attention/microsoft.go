@@ -28,7 +28,7 @@ func padding(c *run.Call, a *Attend, t *tensor.Tensor, past int) {
 		return
 	}
 	if t.I == nil {
-		tensor.Fail("%w: mask of %v", onnx.ErrUnsupported, t.Type)
+		tensor.Unsupported("mask of %v", t.Type)
 	}
 	m := c.Zeros(onnx.Float, a.Batch, 1, 1, a.Keys)
 	switch d := t.Shape; {
@@ -66,7 +66,7 @@ func padding(c *run.Call, a *Attend, t *tensor.Tensor, past int) {
 			}
 		}
 	default:
-		tensor.Fail("%w: mask of shape %d for %d", onnx.ErrUnsupported, d, []int{a.Batch, a.Rows, a.Keys})
+		tensor.Unsupported("mask of shape %d for %d", d, []int{a.Batch, a.Rows, a.Keys})
 	}
 	a.addBias(m)
 }
@@ -77,7 +77,7 @@ func (a *Attend) addBias(t *tensor.Tensor) {
 		return
 	}
 	if t.F == nil || len(t.Shape) == 0 || t.Shape[len(t.Shape)-1] != a.Keys {
-		tensor.Fail("%w: bias of shape %d for %d keys", onnx.ErrFormat, t.Shape, a.Keys)
+		tensor.Malformed("bias of shape %d for %d keys", t.Shape, a.Keys)
 	}
 	b, w := Mask(t, a.Batch, a.Heads, a.Rows, 0)
 	if a.Bias.F == nil {
@@ -103,12 +103,12 @@ func (a *Attend) causal(past int) {
 func microsoftAttention(c *run.Call) []*tensor.Tensor {
 	x, w := c.X(0), c.X(1)
 	if len(x.Shape) != 3 || x.F == nil || len(w.Shape) != 2 {
-		tensor.Fail("%w: attention of %v, shape %d by %d", onnx.ErrUnsupported, x.Type, x.Shape, w.Shape)
+		tensor.Unsupported("attention of %v, shape %d by %d", x.Type, x.Shape, w.Shape)
 	}
 	var bias []float32
 	if b := c.Opt(2); b != nil {
 		if bias = b.F; len(bias) != w.Shape[1] {
-			tensor.Fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, b.Shape, w.Shape[1])
+			tensor.Malformed("bias of shape %d for %d columns", b.Shape, w.Shape[1])
 		}
 	}
 	return Projected(c, product.MatMul(c, x, w, false, false, 1, bias), c.Opt(3), c.Opt(4), c.Opt(5))
@@ -122,10 +122,10 @@ func Projected(c *run.Call, x, hidden, past, bias *tensor.Tensor) []*tensor.Tens
 		sizes = []int{x.Shape[2] / 3, x.Shape[2] / 3, x.Shape[2] / 3}
 	}
 	if n <= 0 || len(sizes) != 3 || sizes[0] <= 0 || sizes[0] != sizes[1] || sizes[2] <= 0 || sizes[0]%n != 0 || sizes[2]%n != 0 || 2*sizes[0]+sizes[2] != x.Shape[2] {
-		tensor.Fail("%w: %d values as %d in %d heads", onnx.ErrFormat, x.Shape[2], sizes, n)
+		tensor.Malformed("%d values as %d in %d heads", x.Shape[2], sizes, n)
 	}
 	if c.Int("do_rotary", 0) != 0 || c.Int("past_present_share_buffer", 0) != 0 {
-		tensor.Fail("%w: attention with do_rotary or past_present_share_buffer", onnx.ErrUnsupported)
+		tensor.Unsupported("attention with do_rotary or past_present_share_buffer")
 	}
 	batch, rows, width := x.Shape[0], x.Shape[1], x.Shape[2]
 	a := Attend{Batch: batch, Heads: n, KvHeads: n, Rows: rows, Keys: rows, Dim: sizes[0] / n, VDim: sizes[2] / n}
@@ -137,12 +137,12 @@ func Projected(c *run.Call, x, hidden, past, bias *tensor.Tensor) []*tensor.Tens
 	before := 0
 	if past != nil || len(c.Node.Outputs) > 1 && c.Node.Outputs[1] != "" {
 		if a.Dim != a.VDim {
-			tensor.Fail("%w: past keys of %d and values of %d", onnx.ErrUnsupported, a.Dim, a.VDim)
+			tensor.Unsupported("past keys of %d and values of %d", a.Dim, a.VDim)
 		}
 		var pk, pv *tensor.Tensor
 		if past != nil {
 			if len(past.Shape) != 5 || past.Shape[0] != 2 {
-				tensor.Fail("%w: past of shape %d", onnx.ErrFormat, past.Shape)
+				tensor.Malformed("past of shape %d", past.Shape)
 			}
 			before = past.Shape[3]
 			half := tensor.Count(past.Shape[1:])
@@ -168,10 +168,10 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 	q, k, v, bias := c.X(0), c.Opt(1), c.Opt(2), c.Opt(3)
 	n := c.Int("num_heads", 0)
 	if n <= 0 || q.F == nil {
-		tensor.Fail("%w: attention of %v with %d heads", onnx.ErrFormat, q.Type, n)
+		tensor.Malformed("attention of %v with %d heads", q.Type, n)
 	}
 	if c.OptPacked(8) != nil || c.OptPacked(9) != nil || len(c.Node.Outputs) > 3 && c.Node.Outputs[3] != "" {
-		tensor.Fail("%w: attention with past_sequence_length, cache_indirection or its products", onnx.ErrUnsupported)
+		tensor.Unsupported("attention with past_sequence_length, cache_indirection or its products")
 	}
 	a := Attend{Heads: n, KvHeads: n}
 	switch {
@@ -183,7 +183,7 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 		}
 		a.Q, a.K, a.V = at(0), at(1), at(2)
 	case k == nil || len(q.Shape) != 3 || q.Shape[2]%n != 0 || k.F == nil || k.Shape[0] != q.Shape[0]:
-		tensor.Fail("%w: attention of shape %d", onnx.ErrUnsupported, q.Shape)
+		tensor.Unsupported("attention of shape %d", q.Shape)
 	default:
 		a.Batch, a.Rows, a.Dim = q.Shape[0], q.Shape[1], q.Shape[2]/n
 		a.Q = rowsOf(q, n)
@@ -195,7 +195,7 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 			}
 			a.K, a.V = at(0), at(1)
 		case v == nil || v.F == nil || len(v.Shape) != len(d) || v.Shape[0] != a.Batch:
-			tensor.Fail("%w: attention of shapes %d and %d", onnx.ErrUnsupported, q.Shape, d)
+			tensor.Unsupported("attention of shapes %d and %d", q.Shape, d)
 		case len(d) == 4 && d[1] == n && d[3] == a.Dim && v.Shape[1] == n && v.Shape[2] == d[2]: // keys of an encoder
 			a.Keys, a.VDim = d[2], v.Shape[3]
 			a.K, a.V = HeadsOf(k), HeadsOf(v)
@@ -203,12 +203,12 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 			a.Keys, a.VDim = d[1], v.Shape[2]/n
 			a.K, a.V = rowsOf(k, n), rowsOf(v, n)
 		default:
-			tensor.Fail("%w: attention of shapes %d, %d and %d", onnx.ErrUnsupported, q.Shape, d, v.Shape)
+			tensor.Unsupported("attention of shapes %d, %d and %d", q.Shape, d, v.Shape)
 		}
 	}
 	if bias != nil {
 		if len(bias.F) != n*(2*a.Dim+a.VDim) {
-			tensor.Fail("%w: bias of shape %d for %d heads of %d and %d", onnx.ErrFormat, bias.Shape, n, a.Dim, a.VDim)
+			tensor.Malformed("bias of shape %d for %d heads of %d and %d", bias.Shape, n, a.Dim, a.VDim)
 		}
 		a.Q = biased(a.Q, bias.F[:n*a.Dim], a.Batch, n, a.Rows, a.Dim)
 		if k == nil || len(k.Shape) != 4 {
@@ -222,7 +222,7 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 	if pastK != nil || len(c.Node.Outputs) > 1 && c.Node.Outputs[1] != "" {
 		if pastK != nil {
 			if pastV == nil || len(pastK.Shape) != 4 || len(pastV.Shape) != 4 || pastV.Shape[2] != pastK.Shape[2] {
-				tensor.Fail("%w: past keys and values differ", onnx.ErrFormat)
+				tensor.Malformed("past keys and values differ")
 			}
 			before = pastK.Shape[2]
 		}
@@ -262,14 +262,14 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 	q, k, v := c.X(0), c.Opt(1), c.Opt(2)
 	n, kvn := c.Int("num_heads", 0), c.Int("kv_num_heads", 0)
 	if n <= 0 || kvn <= 0 || n%kvn != 0 || q.F == nil || len(q.Shape) != 3 {
-		tensor.Fail("%w: attention of %v, shape %d, with %d and %d heads", onnx.ErrFormat, q.Type, q.Shape, n, kvn)
+		tensor.Malformed("attention of %v, shape %d, with %d and %d heads", q.Type, q.Shape, n, kvn)
 	}
 	a := Attend{Batch: q.Shape[0], Rows: q.Shape[1], Heads: n, KvHeads: kvn, softCap: float32(c.Float("softcap", 0))}
 	var kn, vn Heads
 	if k == nil { // queries, keys and values side by side
 		width := q.Shape[2]
 		if a.Dim = width / (n + 2*kvn); a.Dim*(n+2*kvn) != width || a.Dim == 0 {
-			tensor.Fail("%w: %d values in %d and %d heads", onnx.ErrFormat, width, n, kvn)
+			tensor.Malformed("%d values in %d and %d heads", width, n, kvn)
 		}
 		part := func(from int) Heads { return Heads{q.F[min(from, len(q.F)):], a.Rows * width, a.Dim, width} }
 		a.Q, kn, vn = part(0), part(n*a.Dim), part((n+kvn)*a.Dim)
@@ -277,7 +277,7 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 		a.Dim = q.Shape[2] / n
 		for _, t := range []*tensor.Tensor{k, v} {
 			if t == nil || t.F == nil || len(t.Shape) != 3 || t.Shape[0] != a.Batch || t.Shape[1] != a.Rows || t.Shape[2] != kvn*a.Dim || q.Shape[2] != n*a.Dim {
-				tensor.Fail("%w: keys or values for queries of shape %d with %d and %d heads", onnx.ErrFormat, q.Shape, n, kvn)
+				tensor.Malformed("keys or values for queries of shape %d with %d and %d heads", q.Shape, n, kvn)
 			}
 		}
 		a.Q, kn, vn = rowsOf(q, n), rowsOf(k, kvn), rowsOf(v, kvn)
@@ -286,7 +286,7 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 	pastK, pastV, filled := c.Opt(3), c.Opt(4), c.X(5)
 	total := c.X(6).Scalar()
 	if len(filled.I) != a.Batch || total.I == nil {
-		tensor.Fail("%w: lengths of shape %d for a batch of %d", onnx.ErrFormat, filled.Shape, a.Batch)
+		tensor.Malformed("lengths of shape %d for a batch of %d", filled.Shape, a.Batch)
 	}
 	before := 0
 	for _, p := range []*tensor.Tensor{pastK, pastV} {
@@ -294,7 +294,7 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 			continue
 		}
 		if d := p.Shape; p.F == nil || len(d) != 4 || d[0] != a.Batch || d[1] != kvn || d[3] != a.Dim || pastK == nil || pastV == nil || d[2] != pastK.Shape[2] {
-			tensor.Fail("%w: past of shape %d", onnx.ErrFormat, d)
+			tensor.Malformed("past of shape %d", d)
 		}
 		before = p.Shape[2]
 	}
@@ -305,13 +305,13 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 			start[b] = s
 		}
 		if start[b] > before || f < 0 || total.I[0] < 0 {
-			tensor.Fail("%w: item %d has %d keys, %d of them past, with %d in the cache", onnx.ErrFormat, b, f, start[b], before)
+			tensor.Malformed("item %d has %d keys, %d of them past, with %d in the cache", b, f, start[b], before)
 		}
 	}
 	a.Keys = max(before, int(total.I[0]))
 	for _, s := range start {
 		if s+a.Rows > a.Keys {
-			tensor.Fail("%w: %d keys after %d, room for %d", onnx.ErrFormat, a.Rows, s, a.Keys)
+			tensor.Malformed("%d keys after %d, room for %d", a.Rows, s, a.Keys)
 		}
 	}
 	if c.Int("do_rotary", 0) != 0 {
@@ -319,7 +319,7 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 		at := func(b, row int) int { return start[b] + row }
 		if p := c.Opt(9); p != nil {
 			if len(p.I) != a.Batch*a.Rows {
-				tensor.Fail("%w: positions of shape %d", onnx.ErrFormat, p.Shape)
+				tensor.Malformed("positions of shape %d", p.Shape)
 			}
 			at = func(b, row int) int { return int(p.I[b*a.Rows+row]) }
 		}
@@ -359,7 +359,7 @@ func groupQuery(c *run.Call) []*tensor.Tensor {
 	}
 	if sink := c.Opt(11); sink != nil {
 		if a.sink = sink.F; len(a.sink) != n {
-			tensor.Fail("%w: sinks of shape %d for %d heads", onnx.ErrFormat, sink.Shape, n)
+			tensor.Malformed("sinks of shape %d for %d heads", sink.Shape, n)
 		}
 	} else if c.Int("smooth_softmax", 0) == 1 {
 		a.sink = make([]float32, n)

@@ -3,7 +3,6 @@ package attention
 import (
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // A rotary turns pairs of values of every head by the angle of their position.
@@ -18,7 +17,7 @@ type rotary struct {
 
 func newRotary(cos, sin *tensor.Tensor, dim int, interleaved bool) rotary {
 	if cos.F == nil || sin.F == nil || len(cos.Shape) == 0 || cos.Len() != sin.Len() {
-		tensor.Fail("%w: cosines of shape %d, sines of %d", onnx.ErrFormat, cos.Shape, sin.Shape)
+		tensor.Malformed("cosines of shape %d, sines of %d", cos.Shape, sin.Shape)
 	}
 	half := cos.Shape[len(cos.Shape)-1]
 	if dim > 0 {
@@ -31,7 +30,7 @@ func newRotary(cos, sin *tensor.Tensor, dim int, interleaved bool) rotary {
 func (r *rotary) turn(dst, x []float32, at int) {
 	width := r.cos.Shape[len(r.cos.Shape)-1]
 	if at < 0 || (at+1)*width > len(r.cos.F) || 2*r.half > len(x) {
-		tensor.Fail("%w: position %d of a table of shape %d, head of %d", onnx.ErrFormat, at, r.cos.Shape, len(x))
+		tensor.Malformed("position %d of a table of shape %d, head of %d", at, r.cos.Shape, len(x))
 	}
 	cos, sin := r.cos.F[at*width:][:r.half], r.sin.F[at*width:][:r.half]
 	copy(dst[2*r.half:], x[2*r.half:])
@@ -62,7 +61,7 @@ func (r *rotary) all(c *run.Call, dst, x Heads, batch, n, rows, dim int, at func
 // embed turns x (batch, heads, rows, dim) or (batch, rows, heads · dim).
 func (r *rotary) embed(c *run.Call, x *tensor.Tensor, n int, at func(b, row int) int) *tensor.Tensor {
 	if x.F == nil {
-		tensor.Fail("%w: rotation of %v", onnx.ErrUnsupported, x.Type)
+		tensor.Unsupported("rotation of %v", x.Type)
 	}
 	out := c.Blank(x.Type, x.Shape...)
 	switch len(x.Shape) {
@@ -76,11 +75,11 @@ func (r *rotary) embed(c *run.Call, x *tensor.Tensor, n int, at func(b, row int)
 			}
 		}
 		if n <= 0 || x.Shape[2]%n != 0 {
-			tensor.Fail("%w: rotation of shape %d with %d heads", onnx.ErrFormat, x.Shape, n)
+			tensor.Malformed("rotation of shape %d with %d heads", x.Shape, n)
 		}
 		r.all(c, rowsOf(out, n), rowsOf(x, n), x.Shape[0], n, x.Shape[1], x.Shape[2]/n, at)
 	default:
-		tensor.Fail("%w: rotation of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("rotation of shape %d", x.Shape)
 	}
 	return tensor.Rounded(out)
 }
@@ -93,7 +92,7 @@ func rowsIn(x *tensor.Tensor) int {
 	case 4:
 		return x.Shape[2]
 	}
-	tensor.Fail("%w: rotation of shape %d", onnx.ErrFormat, x.Shape)
+	tensor.Malformed("rotation of shape %d", x.Shape)
 	return 0
 }
 
@@ -104,7 +103,7 @@ func rotaryEmbedding(c *run.Call) []*tensor.Tensor {
 	at := func(b, row int) int { return b*rows + row } // the tables are (batch, rows, half)
 	if positions != nil {
 		if len(positions.I) != x.Shape[0]*rows {
-			tensor.Fail("%w: positions of shape %d for %d", onnx.ErrFormat, positions.Shape, x.Shape)
+			tensor.Malformed("positions of shape %d for %d", positions.Shape, x.Shape)
 		}
 		at = func(b, row int) int { return int(positions.I[b*rows+row]) }
 	}
@@ -119,7 +118,7 @@ func microsoftRotary(c *run.Call) []*tensor.Tensor {
 	x, positions := c.X(0), c.X(1)
 	r := newRotary(c.X(2), c.X(3), c.Int("rotary_embedding_dim", 0), c.Int("interleaved", 0) != 0)
 	if c.Float("scale", 1) != 1 {
-		tensor.Fail("%w: rotation with a scale", onnx.ErrUnsupported)
+		tensor.Unsupported("rotation with a scale")
 	}
 	rows := rowsIn(x)
 	at := func(b, row int) int { return int(positions.I[0]) + row }
@@ -128,7 +127,7 @@ func microsoftRotary(c *run.Call) []*tensor.Tensor {
 		at = func(b, row int) int { return int(positions.I[b*rows+row]) }
 	case 1:
 	default:
-		tensor.Fail("%w: positions of shape %d for %d", onnx.ErrFormat, positions.Shape, x.Shape)
+		tensor.Malformed("positions of shape %d for %d", positions.Shape, x.Shape)
 	}
 	return run.One(r.embed(c, x, c.Int("num_heads", 0), at))
 }

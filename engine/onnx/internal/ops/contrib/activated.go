@@ -24,10 +24,10 @@ func fusedAct(c *run.Call, x *tensor.Tensor, params []float32) *tensor.Tensor {
 	}
 	want, ok := fusedActs[name]
 	if !ok {
-		tensor.Fail("%w: activation %.20q", onnx.ErrUnsupported, name)
+		tensor.Unsupported("activation %.20q", name)
 	}
 	if len(params) != len(want) {
-		tensor.Fail("%w: %d parameters of %s, want %d", onnx.ErrFormat, len(params), name, len(want))
+		tensor.Malformed("%d parameters of %s, want %d", len(params), name, len(want))
 	}
 	if name == "Clip" {
 		out := c.Blank(x.Type, x.Shape...)

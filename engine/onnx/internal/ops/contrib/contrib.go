@@ -10,12 +10,12 @@ import (
 // gelu is a GELU of x plus a bias, which may be nil.
 func gelu(c *run.Call, x, bias *tensor.Tensor, f func(dst, x, up []float32)) *tensor.Tensor {
 	if x.F == nil || len(x.Shape) == 0 && bias != nil {
-		tensor.Fail("%w: GELU of %v, shape %d", onnx.ErrUnsupported, x.Type, x.Shape)
+		tensor.Unsupported("GELU of %v, shape %d", x.Type, x.Shape)
 	}
 	n := run.PerChunk / 8
 	if bias != nil {
 		if n = x.Shape[len(x.Shape)-1]; len(bias.F) != n {
-			tensor.Fail("%w: bias of shape %d for %d", onnx.ErrFormat, bias.Shape, x.Shape)
+			tensor.Malformed("bias of shape %d for %d", bias.Shape, x.Shape)
 		}
 	}
 	out := c.Blank(x.Type, x.Shape...)
@@ -39,7 +39,7 @@ func gelu(c *run.Call, x, bias *tensor.Tensor, f func(dst, x, up []float32)) *te
 // gated writes x · sigmoid(alpha · x), times up where it is not nil.
 func gated(c *run.Call, x, up *tensor.Tensor, alpha float32) *tensor.Tensor {
 	if x.F == nil || up != nil && (up.F == nil || up.Len() != x.Len()) {
-		tensor.Fail("%w: gate of %v, shape %d", onnx.ErrUnsupported, x.Type, x.Shape)
+		tensor.Unsupported("gate of %v, shape %d", x.Type, x.Shape)
 	}
 	out := c.Blank(x.Type, x.Shape...)
 	c.ByRows(x.Len(), 4, func(from, to int) {
@@ -70,13 +70,13 @@ func embedNorm(c *run.Call) []*tensor.Tensor {
 	ids, segments, word, place, segment := c.X(0), c.Opt(1), c.X(2), c.X(3), c.Opt(4)
 	w, bias, hide, positions := c.X(5), c.X(6), c.Opt(7), c.Opt(8)
 	if len(ids.Shape) != 2 || ids.I == nil || len(word.Shape) != 2 || word.F == nil || w.F == nil || bias.F == nil || word.Shape[1] != w.Len() || w.Len() != bias.Len() || w.Len() == 0 {
-		tensor.Fail("%w: embeddings of shape %d for %d", onnx.ErrFormat, word.Shape, ids.Shape)
+		tensor.Malformed("embeddings of shape %d for %d", word.Shape, ids.Shape)
 	}
 	batch, rows, n := ids.Shape[0], ids.Shape[1], w.Len()
 	sum, out := c.Zeros(word.Type, batch, rows, n), c.Blank(word.Type, batch, rows, n)
 	take := func(row []float32, table *tensor.Tensor, i int64) {
 		if table.F == nil || len(table.Shape) != 2 || table.Shape[1] != n || i < 0 || i >= int64(table.Shape[0]) {
-			tensor.Fail("%w: embedding %d of shape %d", onnx.ErrFormat, i, table.Shape)
+			tensor.Malformed("embedding %d of shape %d", i, table.Shape)
 		}
 		vec.Add(row, row, table.F[int(i)*n:][:n])
 	}
@@ -99,7 +99,7 @@ func embedNorm(c *run.Call) []*tensor.Tensor {
 	lengths := c.Zeros(onnx.Int32, batch)
 	if hide != nil {
 		if len(hide.I) != batch*rows {
-			tensor.Fail("%w: mask of shape %d for %d", onnx.ErrFormat, hide.Shape, ids.Shape)
+			tensor.Malformed("mask of shape %d for %d", hide.Shape, ids.Shape)
 		}
 		for i, v := range hide.I {
 			lengths.I[i/rows] += v & 1

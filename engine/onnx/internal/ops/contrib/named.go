@@ -31,7 +31,7 @@ func rangeByOne(c *run.Call) []*tensor.Tensor {
 func expandDims(c *run.Call) []*tensor.Tensor {
 	at := c.X(1).List()
 	if len(at) != 1 {
-		tensor.Fail("%w: axes %d", onnx.ErrFormat, at)
+		tensor.Malformed("axes %d", at)
 	}
 	return run.One(c.Again("Unsqueeze", nil, c.X(0), tensor.Ints(at...)))
 }
@@ -49,7 +49,7 @@ func uniqueInOrder(c *run.Call) []*tensor.Tensor {
 func inverse(c *run.Call, x *tensor.Tensor) *tensor.Tensor {
 	r := len(x.Shape)
 	if r < 2 || x.Shape[r-1] != x.Shape[r-2] || x.F == nil && x.D == nil {
-		tensor.Fail("%w: inverse of %v, shape %d", onnx.ErrFormat, x.Type, x.Shape)
+		tensor.Malformed("inverse of %v, shape %d", x.Type, x.Shape)
 	}
 	n, out := x.Shape[r-1], c.Blank(x.Type, x.Shape...)
 	c.Fits(onnx.Double, n, 2*n)
@@ -104,7 +104,7 @@ func distances(c *run.Call) []*tensor.Tensor {
 	a, b := c.X(0), c.X(1)
 	metric := c.Text("metric", "sqeuclidean")
 	if len(a.Shape) != 2 || len(b.Shape) != 2 || a.Shape[1] != b.Shape[1] || a.Type != b.Type || a.F == nil && a.D == nil || metric != "euclidean" && metric != "sqeuclidean" {
-		tensor.Fail("%w: distance %.20q of %v, shapes %d and %d", onnx.ErrUnsupported, metric, a.Type, a.Shape, b.Shape)
+		tensor.Unsupported("distance %.20q of %v, shapes %d and %d", metric, a.Type, a.Shape, b.Shape)
 	}
 	m, n, k := a.Shape[0], b.Shape[0], a.Shape[1]
 	out := c.Blank(a.Type, m, n)

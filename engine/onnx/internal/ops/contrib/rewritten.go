@@ -21,7 +21,7 @@ func biasSplitGelu(c *run.Call) []*tensor.Tensor {
 	x := c.Again("Add", nil, c.X(0), c.X(1))
 	last := len(x.Shape) - 1
 	if last < 0 || x.F == nil || x.Shape[last]%2 != 0 {
-		tensor.Fail("%w: halves of %v, shape %d", onnx.ErrFormat, x.Type, x.Shape)
+		tensor.Malformed("halves of %v, shape %d", x.Type, x.Shape)
 	}
 	half := x.Shape[last] / 2
 	right := gelu(c, move.Part(c, x, last, half, half), nil, vec.GELU)
@@ -40,7 +40,7 @@ func groupNormLast(c *run.Call, x, scale, bias *tensor.Tensor) *tensor.Tensor {
 		x = quantised.ChannelsFirst(c, x)
 	}
 	if len(x.Shape) < 3 || x.F == nil || len(scale.F) != x.Shape[1] || len(bias.F) != x.Shape[1] {
-		tensor.Fail("%w: %s of %v, shape %d, with scales of %d", onnx.ErrFormat, c.Node.Op, x.Type, x.Shape, scale.Shape)
+		tensor.Malformed("%s of %v, shape %d, with scales of %d", c.Node.Op, x.Type, x.Shape, scale.Shape)
 	}
 	if scale.Type != x.Type {
 		scale, bias = tensor.Cast(scale, x.Type, tensor.CastOptions{}), tensor.Cast(bias, x.Type, tensor.CastOptions{})
@@ -93,18 +93,18 @@ func maskedMultiHead(c *run.Call) []*tensor.Tensor {
 		in[to] = c.Opt(from)
 	}
 	if w := c.Opt(8); w != nil && (w.I == nil || w.Scalar().I[0] != 1) || len(c.Node.Outputs) > 3 && c.Node.Outputs[3] != "" {
-		tensor.Fail("%w: attention with beams or its products", onnx.ErrUnsupported)
+		tensor.Unsupported("attention with beams or its products")
 	}
 	buffers, before := [2]*tensor.Tensor{in[6], in[7]}, 0
 	shared := c.Int("past_present_share_buffer", 0) != 0 && in[6] != nil && in[7] != nil
 	if shared {
 		n := c.X(7)
 		if n.I == nil || n.Len() != 1 {
-			tensor.Fail("%w: past_sequence_length of %v, shape %d", onnx.ErrFormat, n.Type, n.Shape)
+			tensor.Malformed("past_sequence_length of %v, shape %d", n.Type, n.Shape)
 		}
 		for i, t := range buffers {
 			if len(t.Shape) != 4 || n.I[0] < 0 || n.I[0] >= int64(t.Shape[2]) {
-				tensor.Fail("%w: %d keys in a buffer of shape %d", onnx.ErrFormat, n.I[0], t.Shape)
+				tensor.Malformed("%d keys in a buffer of shape %d", n.I[0], t.Shape)
 			}
 			before = int(n.I[0])
 			in[6+i] = move.Part(c, t, 2, 0, before)
@@ -120,7 +120,7 @@ func maskedMultiHead(c *run.Call) []*tensor.Tensor {
 		room := c.Blank(old.Type, old.Shape...)
 		tensor.CopyElems(room, 0, old, 0, old.Len())
 		if now.Shape[2] > old.Shape[2] || now.Type != old.Type {
-			tensor.Fail("%w: %d keys in a buffer of shape %d", onnx.ErrFormat, now.Shape[2], old.Shape)
+			tensor.Malformed("%d keys in a buffer of shape %d", now.Shape[2], old.Shape)
 		}
 		width, have, most := now.Shape[3], now.Shape[2], old.Shape[2]
 		for h := range now.Shape[0] * now.Shape[1] {
@@ -136,7 +136,7 @@ func maskedMultiHead(c *run.Call) []*tensor.Tensor {
 func quantisedEmbedNorm(c *run.Call) []*tensor.Tensor {
 	ids := c.X(0)
 	if len(ids.Shape) != 2 || ids.I == nil {
-		tensor.Fail("%w: tokens of %v, shape %d", onnx.ErrFormat, ids.Type, ids.Shape)
+		tensor.Malformed("tokens of %v, shape %d", ids.Type, ids.Shape)
 	}
 	floats := func(i int) *tensor.Tensor {
 		t := c.Packed(i)
@@ -146,13 +146,13 @@ func quantisedEmbedNorm(c *run.Call) []*tensor.Tensor {
 	rows := func(i int, list []int64) *tensor.Tensor {
 		t := c.Packed(i)
 		if len(t.Shape) != 2 {
-			tensor.Fail("%w: a table of shape %d", onnx.ErrFormat, t.Shape)
+			tensor.Malformed("a table of shape %d", t.Shape)
 		}
 		n, bytes, table := t.Shape[1], tensor.Bytes(t), quantised.Linear(c, t.Type, 6+i, 11+i).Numbers()
 		out := c.Blank(onnx.Float, len(list), n)
 		for r, id := range list {
 			if id < 0 || id >= int64(t.Shape[0]) {
-				tensor.Fail("%w: embedding %d of shape %d", onnx.ErrFormat, id, t.Shape)
+				tensor.Malformed("embedding %d of shape %d", id, t.Shape)
 			}
 			for k, b := range bytes[int(id)*n:][:n] {
 				out.F[r*n+k] = table[b]

@@ -30,7 +30,7 @@ func loop(c *run.Call) []*tensor.Tensor {
 	}
 	carried := max(0, len(c.In)-2)
 	if len(g.Inputs) != carried+2 || len(g.Outputs) < carried+1 {
-		tensor.Fail("%w: a loop over %d values has a body of %d inputs, %d outputs", onnx.ErrFormat, carried, len(g.Inputs), len(g.Outputs))
+		tensor.Malformed("a loop over %d values has a body of %d inputs, %d outputs", carried, len(g.Inputs), len(g.Outputs))
 	}
 	args := make([]*tensor.Tensor, carried+2)
 	for i := range carried {
@@ -74,7 +74,7 @@ func stackRows(c *run.Call, rows []*tensor.Tensor, at int, of *onnx.Type) *tenso
 		return move.Stacked(c, rows, at)
 	}
 	if of.Kind != onnx.KindTensor || of.Elem.Bits() == 0 && of.Elem != onnx.String {
-		tensor.Fail("%w: nothing to stack, and no type for it", onnx.ErrUnsupported)
+		tensor.Unsupported("nothing to stack, and no type for it")
 	}
 	shape := []int{}
 	for _, d := range of.Dims {
@@ -91,18 +91,18 @@ func scan(c *run.Call) []*tensor.Tensor {
 	m := c.Int("num_scan_inputs", 0)
 	if c.Opset >= 9 {
 		if m < 1 || m > len(c.In) {
-			tensor.Fail("%w: %d of %d inputs are scanned", onnx.ErrFormat, m, len(c.In))
+			tensor.Malformed("%d of %d inputs are scanned", m, len(c.In))
 		}
 		return scanOver(c, g, c.All(), len(c.In)-m, c.List("scan_input_directions", -1), -1)
 	}
 	if m < 1 || m > len(c.In)-1 {
-		tensor.Fail("%w: %d of %d inputs are scanned", onnx.ErrFormat, m, len(c.In)-1)
+		tensor.Malformed("%d of %d inputs are scanned", m, len(c.In)-1)
 	}
 	in := c.All()[1:]
 	batch := -1
 	for _, t := range in {
 		if t == nil || len(t.Shape) == 0 || batch >= 0 && t.Shape[0] != batch {
-			tensor.Fail("%w: batches of unlike sizes", onnx.ErrFormat)
+			tensor.Malformed("batches of unlike sizes")
 		}
 		batch = t.Shape[0]
 	}
@@ -126,7 +126,7 @@ func scan(c *run.Call) []*tensor.Tensor {
 		}
 	}
 	if batch == 0 {
-		tensor.Fail("%w: Scan of an empty batch", onnx.ErrUnsupported)
+		tensor.Unsupported("Scan of an empty batch")
 	}
 	out := make([]*tensor.Tensor, len(results))
 	for i, r := range results {
@@ -139,18 +139,18 @@ func scan(c *run.Call) []*tensor.Tensor {
 // or more cuts the length.
 func scanOver(c *run.Call, g *onnx.Graph, in []*tensor.Tensor, states int, directions []int, limit int) []*tensor.Tensor {
 	if len(g.Inputs) != len(in) || len(g.Outputs) < states {
-		tensor.Fail("%w: a scan of %d values has a body of %d inputs, %d outputs", onnx.ErrFormat, len(in), len(g.Inputs), len(g.Outputs))
+		tensor.Malformed("a scan of %d values has a body of %d inputs, %d outputs", len(in), len(g.Inputs), len(g.Outputs))
 	}
 	axes := c.List("scan_input_axes", -1)
 	at := make([]int, len(in))
 	length := -1
 	for i := states; i < len(in); i++ {
 		if in[i] == nil || in[i].Seq != nil || in[i].None() {
-			tensor.Fail("%w: input %d is not scanned over", onnx.ErrFormat, i)
+			tensor.Malformed("input %d is not scanned over", i)
 		}
 		at[i] = tensor.Axis(tensor.PickOr(axes, i-states, 0), len(in[i].Shape))
 		if n := in[i].Shape[at[i]]; length >= 0 && n != length {
-			tensor.Fail("%w: scans of length %d and %d", onnx.ErrFormat, length, n)
+			tensor.Malformed("scans of length %d and %d", length, n)
 		}
 		length = in[i].Shape[at[i]]
 	}

@@ -4,7 +4,6 @@ import (
 	"quern/engine/onnx/internal/ops/move"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // maxSequence bounds what a loop can put together.
@@ -13,7 +12,7 @@ const maxSequence = 1 << 20
 func sequence(c *run.Call, i int) []*tensor.Tensor {
 	t := c.X(i)
 	if t.Seq == nil {
-		tensor.Fail("%w: input %d is no sequence", onnx.ErrFormat, i)
+		tensor.Malformed("input %d is no sequence", i)
 	}
 	return t.Seq
 }
@@ -37,7 +36,7 @@ func sequenceAt(c *run.Call) []*tensor.Tensor {
 	c.X(1)
 	at := place(c, 1, len(seq), 0)
 	if at < 0 || at >= len(seq) {
-		tensor.Fail("%w: element %d of a sequence of %d", onnx.ErrFormat, at, len(seq))
+		tensor.Malformed("element %d of a sequence of %d", at, len(seq))
 	}
 	return run.One(seq[at])
 }
@@ -46,10 +45,10 @@ func sequenceInsert(c *run.Call) []*tensor.Tensor {
 	seq, x := sequence(c, 0), c.X(1)
 	at := place(c, 2, len(seq), len(seq))
 	if len(seq) == maxSequence {
-		tensor.Fail("%w: a sequence of more than %d", onnx.ErrUnsupported, maxSequence)
+		tensor.Unsupported("a sequence of more than %d", maxSequence)
 	}
 	if at < 0 || at > len(seq) || x.Seq != nil || x.None() {
-		tensor.Fail("%w: element inserted at %d of a sequence of %d", onnx.ErrFormat, at, len(seq))
+		tensor.Malformed("element inserted at %d of a sequence of %d", at, len(seq))
 	}
 	out := make([]*tensor.Tensor, 0, len(seq)+1)
 	out = append(append(append(out, seq[:at]...), x), seq[at:]...)
@@ -60,7 +59,7 @@ func sequenceErase(c *run.Call) []*tensor.Tensor {
 	seq := sequence(c, 0)
 	at := place(c, 1, len(seq), len(seq)-1)
 	if at < 0 || at >= len(seq) {
-		tensor.Fail("%w: element %d erased of a sequence of %d", onnx.ErrFormat, at, len(seq))
+		tensor.Malformed("element %d erased of a sequence of %d", at, len(seq))
 	}
 	return run.One(tensor.NewSequence(append(append([]*tensor.Tensor{}, seq[:at]...), seq[at+1:]...)...))
 }
@@ -79,7 +78,7 @@ func sequenceMap(c *run.Call) []*tensor.Tensor {
 			args[k] = c.X(k)
 			if seq := args[k].Seq; seq != nil {
 				if len(seq) != n {
-					tensor.Fail("%w: sequences of %d and %d", onnx.ErrFormat, n, len(seq))
+					tensor.Malformed("sequences of %d and %d", n, len(seq))
 				}
 				args[k] = seq[i]
 			}
@@ -108,7 +107,7 @@ func splitToSequence(c *run.Call) []*tensor.Tensor {
 	case len(t.Shape) == 0:
 		size := t.List()[0]
 		if size < 1 {
-			tensor.Fail("%w: pieces of %d", onnx.ErrFormat, size)
+			tensor.Malformed("pieces of %d", size)
 		}
 		for left := n; left > 0; left -= size {
 			sizes = append(sizes, min(size, left))
@@ -119,7 +118,7 @@ func splitToSequence(c *run.Call) []*tensor.Tensor {
 	out, from := tensor.NewSequence(), 0
 	for _, size := range sizes {
 		if size < 0 || size > n-from {
-			tensor.Fail("%w: pieces of sizes %d of shape %d", onnx.ErrFormat, sizes, x.Shape)
+			tensor.Malformed("pieces of sizes %d of shape %d", sizes, x.Shape)
 		}
 		p := move.Part(c, x, at, from, size)
 		if !keep {
@@ -129,7 +128,7 @@ func splitToSequence(c *run.Call) []*tensor.Tensor {
 		from += size
 	}
 	if from != n {
-		tensor.Fail("%w: pieces of sizes %d of shape %d", onnx.ErrFormat, sizes, x.Shape)
+		tensor.Malformed("pieces of sizes %d of shape %d", sizes, x.Shape)
 	}
 	return run.One(out)
 }
@@ -137,7 +136,7 @@ func splitToSequence(c *run.Call) []*tensor.Tensor {
 func concatFromSequence(c *run.Call) []*tensor.Tensor {
 	seq := sequence(c, 0)
 	if len(seq) == 0 {
-		tensor.Fail("%w: nothing to join", onnx.ErrFormat)
+		tensor.Malformed("nothing to join")
 	}
 	if c.Int("new_axis", 0) != 0 {
 		return run.One(move.Stacked(c, seq, c.Int("axis", 0)))
@@ -154,7 +153,7 @@ func optional(c *run.Call) []*tensor.Tensor {
 
 func optionalGet(c *run.Call) []*tensor.Tensor {
 	if c.X(0).None() {
-		tensor.Fail("%w: an optional without a value", onnx.ErrFormat)
+		tensor.Malformed("an optional without a value")
 	}
 	return run.One(c.X(0))
 }

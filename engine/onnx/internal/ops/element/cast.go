@@ -12,7 +12,7 @@ func cast(c *run.Call, to onnx.DType) *tensor.Tensor {
 		return x
 	}
 	if to != onnx.String && to.Bits() == 0 {
-		tensor.Fail("%w: cast to %v", onnx.ErrUnsupported, to)
+		tensor.Unsupported("cast to %v", to)
 	}
 	return tensor.Cast(x, to, tensor.CastOptions{Saturate: c.Int("saturate", 1) != 0, Mode: c.Text("round_mode", "up")})
 }
@@ -21,7 +21,7 @@ func cast(c *run.Call, to onnx.DType) *tensor.Tensor {
 func bitCast(c *run.Call) []*tensor.Tensor {
 	x, to := c.X(0), onnx.DType(c.Int("to", 0))
 	if x.Type.Bits() == 0 || x.Type.Bits() != to.Bits() {
-		tensor.Fail("%w: bits of %v as %v", onnx.ErrFormat, x.Type, to)
+		tensor.Malformed("bits of %v as %v", x.Type, to)
 	}
 	f := x.ToFile("")
 	f.Type = to

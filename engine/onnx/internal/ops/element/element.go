@@ -58,7 +58,7 @@ func Divide(a, b int64) int64 {
 // numbers checks that two operands have one type of number.
 func numbers(c *run.Call, a, b *tensor.Tensor) {
 	if a.Type != b.Type || a.Seq != nil || a.S != nil || a.None() {
-		tensor.Fail("%w: %s of %v and %v", onnx.ErrFormat, c.Node.Op, a.Type, b.Type)
+		tensor.Malformed("%s of %v and %v", c.Node.Op, a.Type, b.Type)
 	}
 }
 
@@ -80,7 +80,7 @@ func Binary(c *run.Call, f Pairwise, a, b *tensor.Tensor) *tensor.Tensor {
 	numbers(c, a, b)
 	shape := tensor.Broadcast(a.Shape, b.Shape)
 	if a.I == nil && f.D == nil || a.I != nil && f.I == nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, a.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, a.Type)
 	}
 	out := over(c, shape, a, b)
 	if out.Len() == 0 {
@@ -113,7 +113,7 @@ func Binary(c *run.Call, f Pairwise, a, b *tensor.Tensor) *tensor.Tensor {
 func noZeros(c *run.Call, b *tensor.Tensor) {
 	for _, v := range b.I {
 		if v == 0 {
-			tensor.Fail("%w: integers divided by zero", onnx.ErrFormat)
+			tensor.Malformed("integers divided by zero")
 		}
 	}
 }
@@ -130,7 +130,7 @@ func variadic(c *run.Call, f Pairwise) *tensor.Tensor {
 func mean(c *run.Call) []*tensor.Tensor {
 	out := variadic(c, Binaries["Add"])
 	if out.I != nil {
-		tensor.Fail("%w: Mean of %v", onnx.ErrFormat, out.Type)
+		tensor.Malformed("Mean of %v", out.Type)
 	}
 	n := float64(len(c.In))
 	return run.One(mapped(c, out, unary{d: func(v float64) float64 { return v / n }}))
@@ -211,7 +211,7 @@ func divRow(dst, a, b []float32, sa, sb int) {
 
 func not(c *run.Call) []*tensor.Tensor {
 	if c.X(0).Type != onnx.Bool {
-		tensor.Fail("%w: Not of %v", onnx.ErrFormat, c.X(0).Type)
+		tensor.Malformed("Not of %v", c.X(0).Type)
 	}
 	return run.One(mapped(c, c.X(0), unary{i: func(v int64) int64 { return 1 - v&1 }}))
 }
@@ -245,7 +245,7 @@ func dropout(c *run.Call) []*tensor.Tensor {
 		return []*tensor.Tensor{x, mask(1)}
 	}
 	if x.I != nil || x.S != nil || x.Seq != nil || ratio < 0 || ratio >= 1 {
-		tensor.Fail("%w: Dropout of %v by %v", onnx.ErrFormat, x.Type, ratio)
+		tensor.Malformed("Dropout of %v by %v", x.Type, ratio)
 	}
 	out, m, r := c.Zeros(x.Type, x.Shape...), mask(0), c.Random()
 	for i := range m.I {
@@ -261,7 +261,7 @@ func dropout(c *run.Call) []*tensor.Tensor {
 func where(c *run.Call) []*tensor.Tensor {
 	cond, x, y := c.X(0), c.X(1), c.X(2)
 	if cond.Type != onnx.Bool || x.Type != y.Type || x.Seq != nil || y.Seq != nil {
-		tensor.Fail("%w: Where of %v, %v and %v", onnx.ErrFormat, cond.Type, x.Type, y.Type)
+		tensor.Malformed("Where of %v, %v and %v", cond.Type, x.Type, y.Type)
 	}
 	out := c.Blank(x.Type, tensor.Broadcast(tensor.Broadcast(cond.Shape, x.Shape), y.Shape)...)
 	if out.Len() == 0 {

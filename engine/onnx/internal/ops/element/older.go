@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // aligned are the operators whose second input an attribute aligned with the
@@ -48,7 +47,7 @@ func align(c *run.Call) {
 		return
 	}
 	if at < 0 || after < 0 {
-		tensor.Fail("%w: %s of shapes %d and %d at axis %d", onnx.ErrFormat, c.Node.Op, a.Shape, b.Shape, at)
+		tensor.Malformed("%s of shapes %d and %d at axis %d", c.Node.Op, a.Shape, b.Shape, at)
 	}
 	c.In[1] = b.As(append(slices.Clone(b.Shape), tensor.Ones(after)...)...)
 }

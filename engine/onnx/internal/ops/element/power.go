@@ -39,7 +39,7 @@ func mod(c *run.Call) []*tensor.Tensor {
 func pow(c *run.Call) []*tensor.Tensor {
 	x, y := c.X(0), c.X(1)
 	if y.S != nil || y.Seq != nil {
-		tensor.Fail("%w: Pow by %v", onnx.ErrFormat, y.Type)
+		tensor.Malformed("Pow by %v", y.Type)
 	}
 	if x.F != nil && y.Len() == 1 && len(y.Shape) <= len(x.Shape) {
 		if row, ok := powers[y.At(0)]; ok {
@@ -94,7 +94,7 @@ func intPow(x, n int64) int64 {
 
 func bitShift(c *run.Call) []*tensor.Tensor {
 	if c.X(0).I == nil || !tensor.Unsigned(c.X(0).Type) {
-		tensor.Fail("%w: BitShift of %v", onnx.ErrFormat, c.X(0).Type)
+		tensor.Malformed("BitShift of %v", c.X(0).Type)
 	}
 	shift := func(a, b uint64) uint64 { return a << b }
 	switch dir := c.Text("direction", ""); dir {
@@ -102,7 +102,7 @@ func bitShift(c *run.Call) []*tensor.Tensor {
 	case "RIGHT":
 		shift = func(a, b uint64) uint64 { return a >> b }
 	default:
-		tensor.Fail("%w: BitShift to %.100q", onnx.ErrFormat, dir)
+		tensor.Malformed("BitShift to %.100q", dir)
 	}
 	return run.One(Binary(c, Pairwise{U: shift, I: func(a, b int64) int64 { return int64(shift(uint64(a), uint64(b))) }}, c.X(0), c.X(1)))
 }

@@ -34,7 +34,7 @@ func randomOps() run.Table {
 
 func draw(c *run.Call, t onnx.DType, shape []int, f func() float64) *tensor.Tensor {
 	if t.Bits() == 0 {
-		tensor.Fail("%w: random numbers of %v", onnx.ErrUnsupported, t)
+		tensor.Unsupported("random numbers of %v", t)
 	}
 	out := c.Blank(t, shape...)
 	for i := range out.Len() {
@@ -59,7 +59,7 @@ func bernoulli(c *run.Call) []*tensor.Tensor {
 func multinomial(c *run.Call) []*tensor.Tensor {
 	x, n, t := c.X(0), c.Int("sample_size", 1), c.DType(onnx.Int32)
 	if len(x.Shape) != 2 || x.Shape[1] == 0 || t != onnx.Int32 && t != onnx.Int64 {
-		tensor.Fail("%w: Multinomial of shape %d to %v", onnx.ErrFormat, x.Shape, t)
+		tensor.Malformed("Multinomial of shape %d to %v", x.Shape, t)
 	}
 	out, r, classes := c.Blank(t, x.Shape[0], n), c.Random(), x.Shape[1]
 	sums := make([]float64, classes)

@@ -25,7 +25,7 @@ func Table() run.Table {
 		b := Binaries[name]
 		ops[name] = func(c *run.Call) []*tensor.Tensor {
 			if c.X(0).Type != onnx.Bool {
-				tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, c.X(0).Type)
+				tensor.Malformed("%s of %v", c.Node.Op, c.X(0).Type)
 			}
 			return run.One(Binary(c, b, c.X(0), c.X(1)))
 		}

@@ -20,7 +20,7 @@ type unary struct {
 
 func mapped(c *run.Call, x *tensor.Tensor, f unary) *tensor.Tensor {
 	if x.S != nil || x.Seq != nil || x.None() || x.I != nil && f.i == nil || x.I == nil && f.d == nil && f.fast == nil || x.D != nil && f.d == nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	out := over(c, x.Shape, x)
 	c.ByRows(x.Len(), 1, func(from, to int) {
@@ -156,7 +156,7 @@ func unaries() map[string]func(c *run.Call) unary {
 					return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
 				}}
 			default:
-				tensor.Fail("%w: Gelu by %.100q", onnx.ErrUnsupported, kind)
+				tensor.Unsupported("Gelu by %.100q", kind)
 			}
 			return unary{}
 		},
@@ -376,7 +376,7 @@ var predicates = map[string]func(c *run.Call) func(float64) bool{
 func test(c *run.Call, f func(float64) bool) *tensor.Tensor {
 	x := c.X(0)
 	if x.F == nil && x.D == nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	out := c.Zeros(onnx.Bool, x.Shape...)
 	for i := range out.I {

@@ -6,7 +6,6 @@ import (
 	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 	"quern/kernels/gemm"
 )
 
@@ -20,15 +19,15 @@ type Convolution struct {
 // NewConvolution checks the shapes and attributes of a convolution.
 func NewConvolution(c *run.Call, x, w *tensor.Tensor) Convolution {
 	if len(w.Shape) < 3 || len(w.Shape) != len(x.Shape) {
-		tensor.Fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.Node.Op, x.Shape, w.Shape)
+		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, x.Shape, w.Shape)
 	}
 	kernel := w.Shape[2:]
 	if k := c.List("kernel_shape", -1); k != nil && !slices.Equal(k, kernel) {
-		tensor.Fail("%w: kernel_shape %d of weights of shape %d", onnx.ErrFormat, k, w.Shape)
+		tensor.Malformed("kernel_shape %d of weights of shape %d", k, w.Shape)
 	}
 	v := Convolution{window: slide(c, x, kernel, false), Batch: x.Shape[0], Groups: c.Int("group", 1), InC: w.Shape[1]}
 	if v.Groups < 1 || w.Shape[0]%v.Groups != 0 || v.InC < 1 || x.Shape[1] != v.Groups*v.InC {
-		tensor.Fail("%w: %s of shapes %d and %d in %d groups", onnx.ErrFormat, c.Node.Op, x.Shape, w.Shape, v.Groups)
+		tensor.Malformed("%s of shapes %d and %d in %d groups", c.Node.Op, x.Shape, w.Shape, v.Groups)
 	}
 	v.OutC = w.Shape[0] / v.Groups
 	return v
@@ -38,7 +37,7 @@ func conv(c *run.Call) []*tensor.Tensor {
 	x, w, bias := c.X(0), c.X(1), c.Opt(2)
 	v := NewConvolution(c, x, w)
 	if x.Type != w.Type || x.S != nil || bias != nil && (bias.Type != x.Type || bias.Len() != w.Shape[0]) {
-		tensor.Fail("%w: %v and %v convolved", onnx.ErrFormat, x.Type, w.Type)
+		tensor.Malformed("%v and %v convolved", x.Type, w.Type)
 	}
 	out := c.Blank(x.Type, v.Shape(v.Batch, w.Shape[0])...)
 	if out.Len() == 0 {

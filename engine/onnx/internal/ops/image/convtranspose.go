@@ -14,7 +14,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 	x, w, bias := c.X(0), c.X(1), c.Opt(2)
 	r := len(x.Shape) - 2
 	if len(w.Shape) != len(x.Shape) || r < 1 || r > 3 || x.Type != w.Type || bias != nil && bias.Type != x.Type {
-		tensor.Fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.Node.Op, x.Shape, w.Shape)
+		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, x.Shape, w.Shape)
 	}
 	v := Convolution{window: spatial(c, x, w.Shape[2:], c.List("pads", -1)), Batch: x.Shape[0], Groups: c.Int("group", 1), OutC: w.Shape[1]}
 	more, want := c.List("output_padding", -1), c.List("output_shape", -1)
@@ -23,7 +23,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 	}
 	if v.Groups < 1 || x.Shape[1] != w.Shape[0] || x.Shape[1]%v.Groups != 0 || v.OutC < 1 || more != nil && len(more) != r || want != nil && len(want) != r ||
 		bias != nil && bias.Len() != v.Groups*v.OutC {
-		tensor.Fail("%w: %s of shapes %d and %d in %d groups", onnx.ErrFormat, c.Node.Op, x.Shape, w.Shape, v.Groups)
+		tensor.Malformed("%s of shapes %d and %d in %d groups", c.Node.Op, x.Shape, w.Shape, v.Groups)
 	}
 	v.InC = x.Shape[1] / v.Groups
 	auto := c.Text("auto_pad", "NOTSET")
@@ -33,7 +33,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 		all := full - size[d]
 		switch {
 		case extra[d] < 0 || extra[d] > tensor.MaxElems:
-			tensor.Fail("%w: output_padding %d", onnx.ErrFormat, more)
+			tensor.Malformed("output_padding %d", more)
 		case want != nil:
 		case auto == "SAME_UPPER" || auto == "SAME_LOWER":
 			all = full - v.In[d]*v.Stride[d]
@@ -85,7 +85,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 			scatterColumns(dst, cols, &v.window)
 		}
 	default:
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	return run.One(tensor.Rounded(out))
 }

@@ -13,14 +13,14 @@ import (
 func col2Im(c *run.Call) []*tensor.Tensor {
 	x, size, block := c.X(0), c.X(1).List(), c.X(2).List()
 	if len(x.Shape) != 3 || len(size) != len(block) || tensor.Count(block) < 1 || x.Shape[1]%tensor.Count(block) != 0 {
-		tensor.Fail("%w: columns of shape %d, blocks %d of images %d", onnx.ErrFormat, x.Shape, block, size)
+		tensor.Malformed("columns of shape %d, blocks %d of images %d", x.Shape, block, size)
 	}
 	channels := x.Shape[1] / tensor.Count(block)
 	image := &tensor.Tensor{Type: x.Type, Shape: append([]int{x.Shape[0], channels}, size...)}
 	tensor.Count(image.Shape)
 	w := slide(c, image, block, false)
 	if Volume(w.Out) != x.Shape[2] {
-		tensor.Fail("%w: %d columns, want %d", onnx.ErrFormat, x.Shape[2], Volume(w.Out))
+		tensor.Malformed("%d columns, want %d", x.Shape[2], Volume(w.Out))
 	}
 	out := c.Zeros(x.Type, image.Shape...)
 	plane, per := Volume(w.In), tensor.Count(block)*x.Shape[2]
@@ -58,7 +58,7 @@ func deformConv(c *run.Call) []*tensor.Tensor {
 	channels := v.Groups * v.InC
 	if v.rank != 2 || x.F == nil || w.F == nil || offset.F == nil || groups < 1 || channels%groups != 0 ||
 		offset.Len() != v.Batch*groups*taps*2*steps || mask != nil && len(mask.F) != v.Batch*groups*taps*steps || bias != nil && len(bias.F) != m {
-		tensor.Fail("%w: %s of shapes %d, %d and %d", onnx.ErrUnsupported, c.Node.Op, x.Shape, w.Shape, offset.Shape)
+		tensor.Unsupported("%s of shapes %d, %d and %d", c.Node.Op, x.Shape, w.Shape, offset.Shape)
 	}
 	out := c.Blank(x.Type, v.Shape(v.Batch, m)...)
 	if out.Len() == 0 {

@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // A sampler reads images between their elements.
@@ -98,13 +97,13 @@ func gridSample(c *run.Call) []*tensor.Tensor {
 	x, grid := c.X(0), c.X(1)
 	r := len(x.Shape) - 2
 	if r < 1 || r > 3 || len(grid.Shape) != r+2 || grid.Shape[0] != x.Shape[0] || grid.Shape[r+1] != r || x.S != nil || grid.F == nil && grid.D == nil {
-		tensor.Fail("%w: grid of shape %d over %d", onnx.ErrFormat, grid.Shape, x.Shape)
+		tensor.Malformed("grid of shape %d over %d", grid.Shape, x.Shape)
 	}
 	s := sampler{c.Text("mode", "linear"), c.Text("padding_mode", "zeros"), c.Int("align_corners", 0) != 0, cubicKernel(-0.75)}
 	switch s.mode {
 	case "nearest", "linear", "bilinear", "cubic", "bicubic":
 	default:
-		tensor.Fail("%w: samples by %.20q", onnx.ErrFormat, s.mode)
+		tensor.Malformed("samples by %.20q", s.mode)
 	}
 	channels, points, plane := x.Shape[1], tensor.Count(grid.Shape[1:r+1]), tensor.Count(x.Shape[2:])
 	out := c.Zeros(x.Type, append([]int{x.Shape[0], channels}, grid.Shape[1:r+1]...)...)
@@ -146,7 +145,7 @@ func affineGrid(c *run.Call) []*tensor.Tensor {
 	theta, size := c.X(0), c.X(1).List()
 	d := len(size) - 2
 	if d < 2 || d > 3 || len(theta.Shape) != 3 || theta.Shape[0] != size[0] || theta.Shape[1] != d || theta.Shape[2] != d+1 || theta.F == nil && theta.D == nil {
-		tensor.Fail("%w: grid of shape %d by %d", onnx.ErrFormat, size, theta.Shape)
+		tensor.Malformed("grid of shape %d by %d", size, theta.Shape)
 	}
 	align := c.Int("align_corners", 0) != 0
 	out := c.Blank(theta.Type, append(append([]int{size[0]}, size[2:]...), d)...)

@@ -14,7 +14,7 @@ import (
 func global(c *run.Call, f reduce.Reducer) *tensor.Tensor {
 	x := c.X(0)
 	if len(x.Shape) < 2 || x.F == nil && x.D == nil {
-		tensor.Fail("%w: %s of %v of shape %d", onnx.ErrFormat, c.Node.Op, x.Type, x.Shape)
+		tensor.Malformed("%s of %v of shape %d", c.Node.Op, x.Type, x.Shape)
 	}
 	shape := slices.Clone(x.Shape)
 	for i := range shape[2:] {
@@ -62,7 +62,7 @@ func steps(c *run.Call, w *window, planes int, f func(step, plane int, from, to 
 func pooled(c *run.Call) (x *tensor.Tensor, w window) {
 	x = c.X(0)
 	if x.S != nil || x.Seq != nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	return x, slide(c, x, c.List("kernel_shape", -1), c.Int("ceil_mode", 0) != 0)
 }
@@ -254,7 +254,7 @@ func lpPool(c *run.Call) []*tensor.Tensor {
 func maxUnpool(c *run.Call) []*tensor.Tensor {
 	x, index, want := c.X(0), c.X(1), c.Opt(2)
 	if x.Len() != index.Len() || index.I == nil && index.Len() > 0 {
-		tensor.Fail("%w: indices of shape %d for %d", onnx.ErrFormat, index.Shape, x.Shape)
+		tensor.Malformed("indices of shape %d for %d", index.Shape, x.Shape)
 	}
 	w := spatial(c, x, c.List("kernel_shape", -1), c.List("pads", -1))
 	shape := slices.Clone(x.Shape)
@@ -268,11 +268,11 @@ func maxUnpool(c *run.Call) []*tensor.Tensor {
 	if want != nil {
 		wide := want.List()
 		if len(wide) != len(shape) || wide[0] != shape[0] || wide[1] != shape[1] {
-			tensor.Fail("%w: shape %d unpooled as %d", onnx.ErrFormat, x.Shape, wide)
+			tensor.Malformed("shape %d unpooled as %d", x.Shape, wide)
 		}
 		for d, n := range wide {
 			if n < shape[d] {
-				tensor.Fail("%w: shape %d unpooled as %d", onnx.ErrFormat, x.Shape, wide)
+				tensor.Malformed("shape %d unpooled as %d", x.Shape, wide)
 			}
 		}
 		shape, to = wide, tensor.Strides(wide)

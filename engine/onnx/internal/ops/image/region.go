@@ -20,7 +20,7 @@ const maxSamples = 1 << 16
 func roiAlign(c *run.Call) []*tensor.Tensor {
 	x, rois, batches := c.X(0), c.X(1), c.X(2).List()
 	if len(x.Shape) != 4 || len(rois.Shape) != 2 || rois.Shape[1] != 4 || len(batches) != rois.Shape[0] || x.F == nil && x.D == nil || rois.F == nil && rois.D == nil {
-		tensor.Fail("%w: regions of shape %d of %d", onnx.ErrFormat, rois.Shape, x.Shape)
+		tensor.Malformed("regions of shape %d of %d", rois.Shape, x.Shape)
 	}
 	rows, columns := c.Int("output_height", 1), c.Int("output_width", 1)
 	ratio, scale := c.Int("sampling_ratio", 0), c.Float("spatial_scale", 1)
@@ -52,12 +52,12 @@ func roiAlign(c *run.Call) []*tensor.Tensor {
 		ny, nx := ratio, ratio
 		if ratio <= 0 {
 			if !(cellH < maxSamples && cellW < maxSamples) {
-				tensor.Fail("%w: a region of %v by %v", onnx.ErrUnsupported, h, w)
+				tensor.Unsupported("a region of %v by %v", h, w)
 			}
 			ny, nx = max(0, int(math.Ceil(cellH))), max(0, int(math.Ceil(cellW)))
 		}
 		if ny > maxSamples || nx > maxSamples || ny*nx > maxSamples {
-			tensor.Fail("%w: %d by %d samples", onnx.ErrUnsupported, ny, nx)
+			tensor.Unsupported("%d by %d samples", ny, nx)
 		}
 		c.ByRows(channels*rows*columns, max(1, ny*nx*8), func(from, to int) {
 			for i := from; i < to; i++ {
@@ -107,7 +107,7 @@ func corners(x *tensor.Tensor, base, height, width int, y, xx float64) (sum, mos
 func nonMaxSuppression(c *run.Call) []*tensor.Tensor {
 	boxes, scores := c.X(0), c.X(1)
 	if len(boxes.Shape) != 3 || boxes.Shape[2] != 4 || len(scores.Shape) != 3 || scores.Shape[0] != boxes.Shape[0] || scores.Shape[2] != boxes.Shape[1] || boxes.F == nil || scores.F == nil {
-		tensor.Fail("%w: boxes of shape %d, scores of %d", onnx.ErrFormat, boxes.Shape, scores.Shape)
+		tensor.Malformed("boxes of shape %d, scores of %d", boxes.Shape, scores.Shape)
 	}
 	number := func(i int, missing float64) float64 {
 		if t := c.Opt(i); t != nil {
@@ -171,7 +171,7 @@ func overlaps(a, b [4]float32) float32 {
 func maxRoiPool(c *run.Call) []*tensor.Tensor {
 	x, rois, grid := c.X(0), c.X(1), c.List("pooled_shape", -1)
 	if len(x.Shape) != 4 || len(rois.Shape) != 2 || rois.Shape[1] != 5 || len(grid) != 2 || grid[0] < 1 || grid[1] < 1 || x.S != nil || rois.S != nil {
-		tensor.Fail("%w: regions of shape %d of %d in %d", onnx.ErrFormat, rois.Shape, x.Shape, grid)
+		tensor.Malformed("regions of shape %d of %d in %d", rois.Shape, x.Shape, grid)
 	}
 	scale := c.Float("spatial_scale", 1)
 	channels, height, width := x.Shape[1], x.Shape[2], x.Shape[3]

@@ -50,7 +50,7 @@ func (s *stretchOf) position(i int, mode string) (at float64, inside bool) {
 		}
 		return at, at >= 0 && at <= in-1
 	default:
-		tensor.Fail("%w: coordinates %.40q", onnx.ErrFormat, mode)
+		tensor.Malformed("coordinates %.40q", mode)
 	}
 	return at, true
 }
@@ -195,7 +195,7 @@ func resize(c *run.Call) []*tensor.Tensor {
 	mode := c.Text("coordinate_transformation_mode", "half_pixel")
 	if mode == "tf_crop_and_resize" {
 		if roi == nil || roi.Len() != 2*len(axes) {
-			tensor.Fail("%w: no region", onnx.ErrFormat)
+			tensor.Malformed("no region")
 		}
 		for i, a := range axes {
 			s := &all[tensor.Axis(a, len(all))]
@@ -206,7 +206,7 @@ func resize(c *run.Call) []*tensor.Tensor {
 	case sizes != nil && sizes.Len() > 0:
 		list, policy := sizes.List(), c.Text("keep_aspect_ratio_policy", "stretch")
 		if len(list) != len(axes) {
-			tensor.Fail("%w: sizes %d of axes %d", onnx.ErrFormat, list, axes)
+			tensor.Malformed("sizes %d of axes %d", list, axes)
 		}
 		ratio := math.Inf(1)
 		if policy == "not_smaller" {
@@ -233,7 +233,7 @@ func resize(c *run.Call) []*tensor.Tensor {
 			s.scaleBy(scales.At(i))
 		}
 	default:
-		tensor.Fail("%w: neither sizes nor scales", onnx.ErrFormat)
+		tensor.Malformed("neither sizes nor scales")
 	}
 	return run.One(resized(c, x, all, mode, c.Text("mode", "nearest"), c.Text("nearest_mode", "round_prefer_floor")))
 }
@@ -242,7 +242,7 @@ func resize(c *run.Call) []*tensor.Tensor {
 func (s *stretchOf) scaleBy(scale float64) {
 	s.scale, s.exact = scale, float64(s.in)*scale
 	if !(scale > 0 && scale < tensor.MaxElems && s.exact <= tensor.MaxElems) {
-		tensor.Fail("%w: %d elements scaled by %v", onnx.ErrUnsupported, s.in, scale)
+		tensor.Unsupported("%d elements scaled by %v", s.in, scale)
 	}
 	s.out = int(math.Floor(s.exact))
 }
@@ -263,7 +263,7 @@ func upsample(c *run.Call) []*tensor.Tensor {
 		scales = []float64{1, 1, c.Float("height_scale", 0), c.Float("width_scale", 0)}
 	}
 	if len(scales) != len(x.Shape) {
-		tensor.Fail("%w: %d scales of shape %d", onnx.ErrFormat, len(scales), x.Shape)
+		tensor.Malformed("%d scales of shape %d", len(scales), x.Shape)
 	}
 	all := make([]stretchOf, len(x.Shape))
 	for d, n := range x.Shape {
@@ -275,14 +275,14 @@ func upsample(c *run.Call) []*tensor.Tensor {
 
 func resized(c *run.Call, x *tensor.Tensor, all []stretchOf, coordinates, mode, nearest string) *tensor.Tensor {
 	if x.S != nil || x.Seq != nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	shape := make([]int, len(all))
 	for d := range all {
 		s := &all[d]
 		shape[d] = s.out
 		if s.out > 0 && (s.in == 0 || s.out > tensor.MaxElems || !(s.scale > 0)) {
-			tensor.Fail("%w: shape %d resized", onnx.ErrFormat, x.Shape)
+			tensor.Malformed("shape %d resized", x.Shape)
 		}
 	}
 	if tensor.Count(shape) == 0 || len(shape) == 0 {
@@ -299,7 +299,7 @@ func resized(c *run.Call, x *tensor.Tensor, all []stretchOf, coordinates, mode, 
 	case "cubic":
 		k = cubicKernel(c.Float("cubic_coeff_a", -0.75))
 	default:
-		tensor.Fail("%w: Resize by %.20q", onnx.ErrFormat, mode)
+		tensor.Malformed("Resize by %.20q", mode)
 	}
 	antialias, exclude := c.Int("antialias", 0) != 0, c.Int("exclude_outside", 0) != 0
 	as := x
@@ -339,7 +339,7 @@ func resized(c *run.Call, x *tensor.Tensor, all []stretchOf, coordinates, mode, 
 func takeNearest(c *run.Call, x *tensor.Tensor, all []stretchOf, shape []int, coordinates, nearest string, beyond float64) *tensor.Tensor {
 	f, ok := roundings[nearest]
 	if !ok {
-		tensor.Fail("%w: nearest by %.20q", onnx.ErrFormat, nearest)
+		tensor.Malformed("nearest by %.20q", nearest)
 	}
 	from := make([][]int64, len(all))
 	for d := range all {

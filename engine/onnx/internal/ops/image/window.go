@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // A window is how a filter moves over up to three dimensions of space; those
@@ -34,12 +33,12 @@ func Volume(v [3]int) int { return tensor.Count(v[:]) }
 func spatial(c *run.Call, x *tensor.Tensor, kernel []int, pads []int) window {
 	r := len(x.Shape) - 2
 	if r < 1 || r > 3 {
-		tensor.Fail("%w: %s of shape %d", onnx.ErrUnsupported, c.Node.Op, x.Shape)
+		tensor.Unsupported("%s of shape %d", c.Node.Op, x.Shape)
 	}
 	w := window{rank: r, In: three(x.Shape[2:], 1), Kernel: three(kernel, 1)}
 	stride, dilation := c.List("strides", -1), c.List("dilations", -1)
 	if len(kernel) != r || stride != nil && len(stride) != r || dilation != nil && len(dilation) != r || pads != nil && len(pads) != 2*r {
-		tensor.Fail("%w: filter %d, strides %d, dilations %d, pads %d of shape %d", onnx.ErrFormat, kernel, stride, dilation, pads, x.Shape)
+		tensor.Malformed("filter %d, strides %d, dilations %d, pads %d of shape %d", kernel, stride, dilation, pads, x.Shape)
 	}
 	w.Stride, w.Dilation = three(stride, 1), three(dilation, 1)
 	if pads != nil {
@@ -48,11 +47,11 @@ func spatial(c *run.Call, x *tensor.Tensor, kernel []int, pads []int) window {
 	for d := range 3 {
 		for _, v := range []int{w.Kernel[d], w.Stride[d], w.Dilation[d]} {
 			if v < 1 || v > tensor.MaxElems {
-				tensor.Fail("%w: filter %d, strides %d, dilations %d", onnx.ErrFormat, kernel, stride, dilation)
+				tensor.Malformed("filter %d, strides %d, dilations %d", kernel, stride, dilation)
 			}
 		}
 		if w.Before[d] < 0 || w.beyond[d] < 0 || w.Before[d] > tensor.MaxElems || w.beyond[d] > tensor.MaxElems || w.In[d] > tensor.MaxElems {
-			tensor.Fail("%w: pads %d", onnx.ErrUnsupported, pads)
+			tensor.Unsupported("pads %d", pads)
 		}
 	}
 	return w
@@ -80,7 +79,7 @@ func slide(c *run.Call, x *tensor.Tensor, kernel []int, ceil bool) window {
 			w.Before[d], w.beyond[d] = 0, 0
 		case "NOTSET", "":
 		default:
-			tensor.Fail("%w: auto_pad %.20q", onnx.ErrFormat, auto)
+			tensor.Malformed("auto_pad %.20q", auto)
 		}
 		room := w.In[d] + w.Before[d] + w.beyond[d] - span
 		switch {

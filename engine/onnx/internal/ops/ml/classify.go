@@ -17,7 +17,7 @@ func transform(name string, row []float32) {
 			return
 		}
 	}
-	tensor.Fail("%w: post_transform %.20q", onnx.ErrFormat, name)
+	tensor.Malformed("post_transform %.20q", name)
 }
 
 // binaryScores writes the two scores of a decision between two classes that was
@@ -41,7 +41,7 @@ func labels(c *run.Call, ints string) *tensor.Tensor {
 	if a := c.Attr(ints); a != nil && len(a.Ints) > 0 {
 		return &tensor.Tensor{Type: onnx.Int64, Shape: []int{len(a.Ints)}, I: a.Ints}
 	}
-	tensor.Fail("%w: %s without labels", onnx.ErrFormat, c.Node.Op)
+	tensor.Malformed("%s without labels", c.Node.Op)
 	return nil
 }
 
@@ -55,7 +55,7 @@ func linearClassifier(c *run.Call) []*tensor.Tensor {
 		scored = len(w) / n
 	}
 	if len(w) != scored*n || scored != classes && (scored != 1 || classes != 2) || bias != nil && len(bias) != scored {
-		tensor.Fail("%w: %d coefficients and %d intercepts for %d classes of %d features", onnx.ErrFormat, len(w), len(bias), classes, n)
+		tensor.Malformed("%d coefficients and %d intercepts for %d classes of %d features", len(w), len(bias), classes, n)
 	}
 	out, label := c.Blank(onnx.Float, rows, classes), make([]int, rows)
 	byBlocks(c, rows, classes*n+1, func(from, to int) {
@@ -113,7 +113,7 @@ func oneHotEncoder(c *run.Call) []*tensor.Tensor {
 		}
 	}
 	if n == 0 || x.Seq != nil || x.None() {
-		tensor.Fail("%w: no categories for %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("no categories for %v", x.Type)
 	}
 	out := c.Zeros(onnx.Float, append(append([]int{}, x.Shape...), n)...)
 	keys := x
@@ -125,7 +125,7 @@ func oneHotEncoder(c *run.Call) []*tensor.Tensor {
 		case k > 0:
 			out.F[i*n+k-1] = 1
 		case c.Int("zeros", 1) == 0:
-			tensor.Fail("%w: %q is no category", onnx.ErrFormat, labelOf(keys, i))
+			tensor.Malformed("%q is no category", labelOf(keys, i))
 		}
 	}
 	return run.One(out)
@@ -139,7 +139,7 @@ func imputer(c *run.Call) []*tensor.Tensor {
 		old = float64(c.Int("replaced_value_int64", 0))
 	}
 	if values == nil || values.S != nil || values.Len() != 1 && values.Len() != n || values.Len() == 0 {
-		tensor.Fail("%w: no values for %d features of %v", onnx.ErrFormat, n, x.Type)
+		tensor.Malformed("no values for %d features of %v", n, x.Type)
 	}
 	out := c.Blank(x.Type, x.Shape...)
 	tensor.CopyElems(out, 0, x, 0, x.Len())
@@ -156,7 +156,7 @@ func imputer(c *run.Call) []*tensor.Tensor {
 func featureVectorizer(c *run.Call) []*tensor.Tensor {
 	widths := c.List("inputdimensions", -1)
 	if len(widths) != len(c.In) || len(c.In) == 0 {
-		tensor.Fail("%w: %d inputs of widths %d", onnx.ErrFormat, len(c.In), widths)
+		tensor.Malformed("%d inputs of widths %d", len(c.In), widths)
 	}
 	rows, all := 0, 0
 	for i, w := range widths {
@@ -166,7 +166,7 @@ func featureVectorizer(c *run.Call) []*tensor.Tensor {
 			n = x.Shape[0]
 		}
 		if len(x.Shape) == 0 || w < 0 || w > tensor.MaxElems || i > 0 && n != rows || x.S != nil || x.Seq != nil {
-			tensor.Fail("%w: %v of shape %d for %d features", onnx.ErrFormat, x.Type, x.Shape, w)
+			tensor.Malformed("%v of shape %d for %d features", x.Type, x.Shape, w)
 		}
 		rows, all = n, all+w
 	}
@@ -189,7 +189,7 @@ func categoryMapper(c *run.Call) []*tensor.Tensor {
 	x := c.X(0)
 	names, numbers := c.Attr("cats_strings"), c.Attr("cats_int64s")
 	if names == nil || numbers == nil || len(names.Strings) != len(numbers.Ints) || x.Type != onnx.String && x.Type != onnx.Int64 {
-		tensor.Fail("%w: CategoryMapper of %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("CategoryMapper of %v", x.Type)
 	}
 	if x.Type == onnx.String {
 		at := make(map[string]int64)

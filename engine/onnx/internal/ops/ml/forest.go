@@ -76,11 +76,11 @@ func (f *forests) read(c *run.Call, prefix string, targets int) *forest {
 	splits, modes := numbersOf(c, "nodes_values"), c.Attr("nodes_modes")
 	n := len(tree)
 	if n == 0 || n > tensor.MaxElems || modes == nil || len(modes.Strings) != n || len(splits) != n || len(tracks) != n && tracks != nil {
-		tensor.Fail("%w: a tree of %d nodes", onnx.ErrFormat, n)
+		tensor.Malformed("a tree of %d nodes", n)
 	}
 	for _, list := range [][]int{id, feature, yes, no} {
 		if len(list) != n {
-			tensor.Fail("%w: a tree of %d nodes", onnx.ErrFormat, n)
+			tensor.Malformed("a tree of %d nodes", n)
 		}
 	}
 	at := make(map[[2]int]int32, n)
@@ -88,7 +88,7 @@ func (f *forests) read(c *run.Call, prefix string, targets int) *forest {
 	for i := range n {
 		key := [2]int{tree[i], id[i]}
 		if _, twice := at[key]; twice {
-			tensor.Fail("%w: node %d of tree %d comes twice", onnx.ErrFormat, id[i], tree[i])
+			tensor.Malformed("node %d of tree %d comes twice", id[i], tree[i])
 		}
 		at[key] = int32(i)
 		if !seen[tree[i]] {
@@ -100,7 +100,7 @@ func (f *forests) read(c *run.Call, prefix string, targets int) *forest {
 	for i := range n {
 		mode := slices.Index(treeModes, modes.Strings[i])
 		if mode < 0 || mode != leaf && (feature[i] < 0 || feature[i] >= tensor.MaxElems) {
-			tensor.Fail("%w: node %d of tree %d: %.20q of feature %d", onnx.ErrFormat, id[i], tree[i], modes.Strings[i], feature[i])
+			tensor.Malformed("node %d of tree %d: %.20q of feature %d", id[i], tree[i], modes.Strings[i], feature[i])
 		}
 		t.nodes[i] = treeNode{split: splits[i], mode: uint8(mode), missing: tracks != nil && tracks[i] != 0}
 		if mode == leaf {
@@ -109,7 +109,7 @@ func (f *forests) read(c *run.Call, prefix string, targets int) *forest {
 		a, okA := at[[2]int{tree[i], yes[i]}]
 		b, okB := at[[2]int{tree[i], no[i]}]
 		if !okA || !okB {
-			tensor.Fail("%w: node %d of tree %d leads to %d and %d", onnx.ErrFormat, id[i], tree[i], yes[i], no[i])
+			tensor.Malformed("node %d of tree %d leads to %d and %d", id[i], tree[i], yes[i], no[i])
 		}
 		t.nodes[i].feature, t.nodes[i].yes, t.nodes[i].no = int32(feature[i]), a, b
 		t.deepest = max(t.deepest, feature[i])
@@ -133,7 +133,7 @@ func (t *forest) isTrees() {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if reached[i] {
-			tensor.Fail("%w: a tree with a ring", onnx.ErrFormat)
+			tensor.Malformed("a tree with a ring")
 		}
 		reached[i] = true
 		if n := &t.nodes[i]; n.mode != leaf {
@@ -147,14 +147,14 @@ func (t *forest) vote(c *run.Call, prefix string, at map[[2]int]int32) {
 	tree, id, target := c.List(prefix+"treeids", -1), c.List(prefix+"nodeids", -1), c.List(prefix+"ids", -1)
 	weights := numbersOf(c, prefix+"weights")
 	if len(id) != len(tree) || len(target) != len(tree) || len(weights) != len(tree) {
-		tensor.Fail("%w: %d votes of %d leaves", onnx.ErrFormat, len(weights), len(tree))
+		tensor.Malformed("%d votes of %d leaves", len(weights), len(tree))
 	}
 	of := make([]int32, len(tree)) // the leaf of a vote
 	number := make([]int32, len(t.nodes)+1)
 	for i := range of {
 		l, ok := at[[2]int{tree[i], id[i]}]
 		if !ok || target[i] < 0 || target[i] >= t.targets {
-			tensor.Fail("%w: node %d of tree %d votes for %d of %d", onnx.ErrFormat, id[i], tree[i], target[i], t.targets)
+			tensor.Malformed("node %d of tree %d votes for %d of %d", id[i], tree[i], target[i], t.targets)
 		}
 		of[i] = l
 		if t.nodes[l].mode == leaf { // exporters give weights to other nodes too
@@ -217,7 +217,7 @@ var aggregates = map[string]func(sum, v float64, first bool) float64{
 func (t *forest) each(c *run.Call, join func(sum, v float64, first bool) float64, f func(row int, sums []float64, voted []bool)) {
 	x, rows, width := features(c)
 	if t.deepest >= width {
-		tensor.Fail("%w: feature %d of %d", onnx.ErrFormat, t.deepest, width)
+		tensor.Malformed("feature %d of %d", t.deepest, width)
 	}
 	byBlocks(c, rows, 64*len(t.roots)+t.targets, func(from, to int) {
 		sums, voted := make([]float64, t.targets), make([]bool, t.targets)
@@ -253,7 +253,7 @@ func (f *forests) regress(c *run.Call) []*tensor.Tensor {
 	targets, how, post := c.Int("n_targets", 0), c.Text("aggregate_function", "SUM"), c.Text("post_transform", "NONE")
 	join := aggregates[how]
 	if targets < 1 || targets > tensor.MaxElems || join == nil {
-		tensor.Fail("%w: %.20q of %d targets", onnx.ErrFormat, how, targets)
+		tensor.Malformed("%.20q of %d targets", how, targets)
 	}
 	t := f.read(c, "target_", targets)
 	_, rows, _ := features(c)
@@ -289,7 +289,7 @@ func (f *forests) classify(c *run.Call) []*tensor.Tensor {
 	t := f.read(c, "class_", n)
 	_, rows, _ := features(c)
 	if len(t.base) > 1 && len(t.base) != n || n == 2 && len(t.base) == 2 {
-		tensor.Fail("%w: %d base values for %d classes", onnx.ErrUnsupported, len(t.base), n)
+		tensor.Unsupported("%d base values for %d classes", len(t.base), n)
 	}
 	out, label := c.Blank(onnx.Float, rows, n), make([]int, rows)
 	t.each(c, aggregates["SUM"], func(r int, sums []float64, voted []bool) {

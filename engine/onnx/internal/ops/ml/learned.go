@@ -66,7 +66,7 @@ func labelOf(t *tensor.Tensor, i int) string {
 func labelEncoder(c *run.Call) []*tensor.Tensor {
 	x, keys, values := c.X(0), table(c, "keys_"), table(c, "values_")
 	if keys == nil || values == nil || keys.Len() != values.Len() || keys.Type != x.Type {
-		tensor.Fail("%w: no labels for %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("no labels for %v", x.Type)
 	}
 	missing := tensorAttr(c, "default_tensor")
 	if missing == nil {
@@ -81,7 +81,7 @@ func labelEncoder(c *run.Call) []*tensor.Tensor {
 		}
 	}
 	if missing.Type != values.Type || missing.Len() != 1 {
-		tensor.Fail("%w: a default of %v for %v", onnx.ErrFormat, missing.Type, values.Type)
+		tensor.Malformed("a default of %v for %v", missing.Type, values.Type)
 	}
 	at := make(map[string]int, keys.Len())
 	for i := range keys.Len() {
@@ -104,7 +104,7 @@ func labelEncoder(c *run.Call) []*tensor.Tensor {
 func binarizer(c *run.Call) []*tensor.Tensor {
 	x, threshold := c.X(0), c.Float("threshold", 0)
 	if x.S != nil {
-		tensor.Fail("%w: Binarizer of %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("Binarizer of %v", x.Type)
 	}
 	out := c.Zeros(x.Type, x.Shape...)
 	for i := range x.Len() {
@@ -119,7 +119,7 @@ func binarizer(c *run.Call) []*tensor.Tensor {
 func features(c *run.Call) (x *tensor.Tensor, rows, n int) {
 	x = c.X(0)
 	if r := len(x.Shape); r < 1 || r > 2 || x.S != nil || x.Seq != nil {
-		tensor.Fail("%w: %s of %v of shape %d", onnx.ErrFormat, c.Node.Op, x.Type, x.Shape)
+		tensor.Malformed("%s of %v of shape %d", c.Node.Op, x.Type, x.Shape)
 	}
 	rows, n = 1, x.Shape[len(x.Shape)-1]
 	if len(x.Shape) == 2 {
@@ -134,7 +134,7 @@ func scaleFeatures(c *run.Call) []*tensor.Tensor {
 	offset, scale := floatsAttr(c, "offset"), floatsAttr(c, "scale")
 	out := c.Blank(onnx.Float, x.Shape...)
 	if len(offset) != 1 && len(offset) != n || len(scale) != 1 && len(scale) != n {
-		tensor.Fail("%w: %d offsets and %d scales for %d features", onnx.ErrFormat, len(offset), len(scale), n)
+		tensor.Malformed("%d offsets and %d scales for %d features", len(offset), len(scale), n)
 	}
 	for i := range out.F {
 		out.F[i] = (float32(x.At(i)) - offset[i%n%len(offset)]) * scale[i%n%len(scale)]
@@ -153,7 +153,7 @@ func normalizer(c *run.Call) []*tensor.Tensor {
 	x, rows, n := features(c)
 	f, ok := norms[c.Text("norm", "MAX")]
 	if !ok {
-		tensor.Fail("%w: norm %.20q", onnx.ErrFormat, c.Text("norm", "MAX"))
+		tensor.Malformed("norm %.20q", c.Text("norm", "MAX"))
 	}
 	out, row := c.Blank(onnx.Float, x.Shape...), make([]float64, n, n+1)
 	for r := range rows {
@@ -222,7 +222,7 @@ func linearRegressor(c *run.Call) []*tensor.Tensor {
 	x, rows, n := features(c)
 	w, bias, targets := floatsAttr(c, "coefficients"), floatsAttr(c, "intercepts"), c.Int("targets", 1)
 	if targets < 1 || len(w) != targets*n || bias != nil && len(bias) != targets {
-		tensor.Fail("%w: %d coefficients for %d targets of %d features", onnx.ErrFormat, len(w), targets, n)
+		tensor.Malformed("%d coefficients for %d targets of %d features", len(w), targets, n)
 	}
 	out := c.Blank(onnx.Float, rows, targets)
 	for r := range rows {
@@ -261,19 +261,19 @@ func treeEnsemble(c *run.Call) []*tensor.Tensor {
 	tracks, leafTarget, roots := c.List("nodes_missing_value_tracks_true", -1), c.List("leaf_targetids", -1), c.List("tree_roots", -1)
 	targets, how, post := c.Int("n_targets", 0), c.Int("aggregate_function", 1), c.Int("post_transform", 0)
 	if splits == nil || modes == nil || weights == nil {
-		tensor.Fail("%w: a tree without nodes", onnx.ErrFormat)
+		tensor.Malformed("a tree without nodes")
 	}
 	nodes := splits.Len()
 	if modes.Len() != nodes || modes.I == nil || splits.S != nil || weights.S != nil || len(feature) != nodes || len(yes) != nodes || len(no) != nodes || len(yesLeaf) != nodes || len(noLeaf) != nodes ||
 		tracks != nil && len(tracks) != nodes || weights.Len() != len(leafTarget) || targets < 1 || post < 0 || post >= len(postTransforms) || how < 0 || how > 3 {
-		tensor.Fail("%w: a tree of %d nodes", onnx.ErrFormat, nodes)
+		tensor.Malformed("a tree of %d nodes", nodes)
 	}
 	// Sets are separated by NaN, in the order of the nodes that use them.
 	sets := make(map[int][]float64)
 	values, from := tensorAttr(c, "membership_values"), 0
 	for i, mode := range modes.I {
 		if mode < 0 || mode > int64(len(branches)) || feature[i] < 0 || feature[i] >= n {
-			tensor.Fail("%w: node %d", onnx.ErrFormat, i)
+			tensor.Malformed("node %d", i)
 		}
 		if mode == int64(len(branches)) {
 			for ; values != nil && from < values.Len() && !math.IsNaN(values.At(from)); from++ {
@@ -312,7 +312,7 @@ func treeEnsemble(c *run.Call) []*tensor.Tensor {
 				at = next
 			}
 			if leaf < 0 || leaf >= len(leafTarget) || leafTarget[leaf] < 0 || leafTarget[leaf] >= targets {
-				tensor.Fail("%w: a tree without an end", onnx.ErrFormat)
+				tensor.Malformed("a tree without an end")
 			}
 			t := leafTarget[leaf]
 			old, w := out.At(r*targets+t), weights.At(leaf)

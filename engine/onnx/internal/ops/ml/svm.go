@@ -26,7 +26,7 @@ func readSVM(c *run.Call, count, lines int) *svm {
 		p = []float32{0, 0, 0}
 	}
 	if len(p) < 3 || len(s.rho) == 0 || len(s.coefficients) == 0 || count < 0 || lines < 1 {
-		tensor.Fail("%w: %s with %d parameters, %d coefficients and %d rho", onnx.ErrFormat, c.Node.Op, len(p), len(s.coefficients), len(s.rho))
+		tensor.Malformed("%s with %d parameters, %d coefficients and %d rho", c.Node.Op, len(p), len(s.coefficients), len(s.rho))
 	}
 	gamma, zero, degree := float64(p[0]), float64(p[1]), float64(p[2])
 	kind := c.Text("kernel_type", "LINEAR")
@@ -40,11 +40,11 @@ func readSVM(c *run.Call, count, lines int) *svm {
 		"SIGMOID": func(dot, _ float64) float64 { return math.Tanh(gamma*dot + zero) },
 	}
 	if s.kernel = kinds[kind]; s.kernel == nil {
-		tensor.Fail("%w: kernel_type %.20q", onnx.ErrFormat, kind)
+		tensor.Malformed("kernel_type %.20q", kind)
 	}
 	s.width = len(s.vectors) / s.count
 	if s.width*s.count != len(s.vectors) || s.width == 0 {
-		tensor.Fail("%w: %d numbers in %d vectors", onnx.ErrFormat, len(s.vectors), s.count)
+		tensor.Malformed("%d numbers in %d vectors", len(s.vectors), s.count)
 	}
 	return s
 }
@@ -67,7 +67,7 @@ func (s *svm) compare(dst []float64, x *tensor.Tensor, r int) {
 func svmFeatures(c *run.Call, s *svm) (x *tensor.Tensor, rows int) {
 	x, rows, n := features(c)
 	if n != s.width {
-		tensor.Fail("%w: %d features for vectors of %d", onnx.ErrFormat, n, s.width)
+		tensor.Malformed("%d features for vectors of %d", n, s.width)
 	}
 	return x, rows
 }
@@ -79,7 +79,7 @@ func svmRegressor(c *run.Call) []*tensor.Tensor {
 	s := readSVM(c, supports, 1)
 	x, rows := svmFeatures(c, s)
 	if supports > 0 && len(s.coefficients) != supports {
-		tensor.Fail("%w: %d coefficients for %d vectors", onnx.ErrFormat, len(s.coefficients), supports)
+		tensor.Malformed("%d coefficients for %d vectors", len(s.coefficients), supports)
 	}
 	out := c.Blank(onnx.Float, rows, 1)
 	byBlocks(c, rows, s.count*s.width, func(from, to int) {
@@ -111,7 +111,7 @@ func svmClassifier(c *run.Call) []*tensor.Tensor {
 	first := make([]int, len(per)) // vector of a class
 	for i, n := range per {
 		if n < 0 || n > tensor.MaxElems {
-			tensor.Fail("%w: %d vectors of a class", onnx.ErrFormat, n)
+			tensor.Malformed("%d vectors of a class", n)
 		}
 		first[i] = supports
 		supports += n
@@ -139,7 +139,7 @@ func svmClassifier(c *run.Call) []*tensor.Tensor {
 	probA, probB := floatsAttr(c, "prob_a"), floatsAttr(c, "prob_b")
 	if len(per) != classes || classes < 2 || len(s.coefficients) != (classes-1)*supports || len(s.rho) < pairs ||
 		len(probA) != len(probB) || len(probA) > 0 && len(probA) < pairs {
-		tensor.Fail("%w: %d coefficients, %d rho and %d probabilities for %d vectors of %d classes", onnx.ErrFormat, len(s.coefficients), len(s.rho), len(probA), supports, classes)
+		tensor.Malformed("%d coefficients, %d rho and %d probabilities for %d vectors of %d classes", len(s.coefficients), len(s.rho), len(probA), supports, classes)
 	}
 	width := pairs
 	if len(probA) > 0 || classes == 2 {

@@ -69,7 +69,7 @@ func oneHot(c *run.Call) []*tensor.Tensor {
 	n := int64(c.X(1).Scalar().At(0))
 	a := tensor.Axis(c.Int("axis", -1), len(index.Shape)+1)
 	if n < 0 || n > tensor.MaxElems || values.Len() != 2 {
-		tensor.Fail("%w: one of %d, of %d values", onnx.ErrFormat, n, values.Len())
+		tensor.Malformed("one of %d, of %d values", n, values.Len())
 	}
 	shape := slices.Insert(slices.Clone(index.Shape), a, int(n))
 	outer, inner := tensor.Count(index.Shape[:a]), tensor.Count(index.Shape[a:])
@@ -100,12 +100,12 @@ func topK(c *run.Call) []*tensor.Tensor {
 		k = t.Scalar().List()[0]
 	}
 	if len(x.Shape) == 0 {
-		tensor.Fail("%w: TopK of a scalar", onnx.ErrFormat)
+		tensor.Malformed("TopK of a scalar")
 	}
 	a := tensor.Axis(c.Int("axis", -1), len(x.Shape))
 	outer, n, inner := tensor.Split(x.Shape, a)
 	if k < 0 || k > n {
-		tensor.Fail("%w: %d largest of %d", onnx.ErrFormat, k, n)
+		tensor.Malformed("%d largest of %d", k, n)
 	}
 	order, sign := x.Order(), -1
 	if c.Int("largest", 1) == 0 {

@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // Stacked joins tensors along a new axis.
@@ -18,7 +17,7 @@ func Stacked(c *run.Call, rows []*tensor.Tensor, at int) *tensor.Tensor {
 	for k, r := range rows {
 		r = r.Whole()
 		if r.Type != first.Type || !slices.Equal(r.Shape, first.Shape) || r.Seq != nil || r.None() {
-			tensor.Fail("%w: %v of shape %d stacked with %v of %d", onnx.ErrFormat, r.Type, r.Shape, first.Type, first.Shape)
+			tensor.Malformed("%v of shape %d stacked with %v of %d", r.Type, r.Shape, first.Type, first.Shape)
 		}
 		for o := range outer {
 			tensor.CopyElems(out, (o*len(rows)+k)*inner, r, o*inner, inner)
@@ -39,7 +38,7 @@ func Joined(c *run.Call, parts []*tensor.Tensor, at int) *tensor.Tensor {
 			same = same && (d == at || p.Shape[d] == shape[d])
 		}
 		if !same {
-			tensor.Fail("%w: %v of shape %d joined to %v of %d", onnx.ErrFormat, p.Type, p.Shape, first.Type, first.Shape)
+			tensor.Malformed("%v of shape %d joined to %v of %d", p.Type, p.Shape, first.Type, first.Shape)
 		}
 		shape[at] += p.Shape[at]
 	}

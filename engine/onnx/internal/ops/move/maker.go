@@ -17,13 +17,13 @@ func constant(c *run.Call) []*tensor.Tensor {
 		switch name {
 		case "value":
 			if a.T == nil {
-				tensor.Fail("%w: a constant without value", onnx.ErrFormat)
+				tensor.Malformed("a constant without value")
 			}
 			t := c.Constant(a.T)
 			return run.One(t)
 		case "sparse_value":
 			if a.Sparse == nil {
-				tensor.Fail("%w: a constant without value", onnx.ErrFormat)
+				tensor.Malformed("a constant without value")
 			}
 			return run.One(dense(a.Sparse))
 		case "value_float":
@@ -48,7 +48,7 @@ func constant(c *run.Call) []*tensor.Tensor {
 			return run.One(t)
 		}
 	}
-	tensor.Fail("%w: a constant without value", onnx.ErrFormat)
+	tensor.Malformed("a constant without value")
 	return nil
 }
 
@@ -99,12 +99,12 @@ func constantOfShape(c *run.Call) []*tensor.Tensor {
 func numberRange(c *run.Call) []*tensor.Tensor {
 	start, limit, delta := c.X(0).Scalar(), c.X(1).Scalar(), c.X(2).Scalar()
 	if start.Type != limit.Type || start.Type != delta.Type {
-		tensor.Fail("%w: Range from %v to %v by %v", onnx.ErrFormat, start.Type, limit.Type, delta.Type)
+		tensor.Malformed("Range from %v to %v by %v", start.Type, limit.Type, delta.Type)
 	}
 	by := delta.At(0)
 	n := math.Ceil((limit.At(0) - start.At(0)) / by)
 	if by == 0 || math.IsNaN(n) || n > tensor.MaxElems {
-		tensor.Fail("%w: Range from %v to %v by %v", onnx.ErrFormat, start.At(0), limit.At(0), by)
+		tensor.Malformed("Range from %v to %v by %v", start.At(0), limit.At(0), by)
 	}
 	out := c.Blank(start.Type, int(max(n, 0)))
 	for i := range out.I {
@@ -122,11 +122,11 @@ func numberRange(c *run.Call) []*tensor.Tensor {
 func eyeLike(c *run.Call) []*tensor.Tensor {
 	x := c.X(0)
 	if len(x.Shape) != 2 {
-		tensor.Fail("%w: EyeLike of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("EyeLike of shape %d", x.Shape)
 	}
 	t := c.DType(x.Type)
 	if t.Bits() == 0 {
-		tensor.Fail("%w: EyeLike of %v", onnx.ErrUnsupported, t)
+		tensor.Unsupported("EyeLike of %v", t)
 	}
 	out, k := c.Zeros(t, x.Shape...), c.Int("k", 0)
 	for i := range x.Shape[0] {

@@ -13,13 +13,13 @@ import (
 // position with the index itself in dimension a.
 func along(x, index *tensor.Tensor, a int) []int {
 	if len(index.Shape) != len(x.Shape) || index.I == nil && index.Len() > 0 {
-		tensor.Fail("%w: indices %v of shape %d for %d", onnx.ErrFormat, index.Type, index.Shape, x.Shape)
+		tensor.Malformed("indices %v of shape %d for %d", index.Type, index.Shape, x.Shape)
 	}
 	step := tensor.Strides(x.Shape)
 	by, n := step[a], x.Shape[a]
 	for d := range x.Shape {
 		if d != a && index.Shape[d] > x.Shape[d] {
-			tensor.Fail("%w: indices of shape %d for %d", onnx.ErrFormat, index.Shape, x.Shape)
+			tensor.Malformed("indices of shape %d for %d", index.Shape, x.Shape)
 		}
 	}
 	step[a] = 0
@@ -40,11 +40,11 @@ func gatherElements(c *run.Call) []*tensor.Tensor {
 func slots(x, index *tensor.Tensor, batch int) (starts []int, size int) {
 	r := len(index.Shape)
 	if r == 0 || index.I == nil && index.Len() > 0 {
-		tensor.Fail("%w: indices %v of shape %d", onnx.ErrFormat, index.Type, index.Shape)
+		tensor.Malformed("indices %v of shape %d", index.Type, index.Shape)
 	}
 	m := index.Shape[r-1]
 	if batch < 0 || batch >= r || batch+m > len(x.Shape) || !slices.Equal(x.Shape[:batch], index.Shape[:batch]) {
-		tensor.Fail("%w: indices of shape %d for %d", onnx.ErrFormat, index.Shape, x.Shape)
+		tensor.Malformed("indices of shape %d for %d", index.Shape, x.Shape)
 	}
 	step := tensor.Strides(x.Shape)
 	rows := tensor.Count(index.Shape[:r-1])
@@ -115,7 +115,7 @@ func joins(c *run.Call, x, updates *tensor.Tensor) *element.Pairwise {
 	mode := c.Text("reduction", "none")
 	name, ok := reductions[mode]
 	if !ok || updates.Type != x.Type || name != "" && x.S != nil {
-		tensor.Fail("%w: %v scattered into %v by %.20q", onnx.ErrFormat, updates.Type, x.Type, mode)
+		tensor.Malformed("%v scattered into %v by %.20q", updates.Type, x.Type, mode)
 	}
 	if name == "" {
 		return nil
@@ -129,7 +129,7 @@ func scatterElements(c *run.Call) []*tensor.Tensor {
 	a := tensor.Axis(c.Int("axis", 0), len(x.Shape))
 	f := joins(c, x, updates)
 	if !slices.Equal(index.Shape, updates.Shape) {
-		tensor.Fail("%w: %d indices for %d", onnx.ErrFormat, index.Shape, updates.Shape)
+		tensor.Malformed("%d indices for %d", index.Shape, updates.Shape)
 	}
 	to := along(x, index, a)
 	out := writable(c, index, updates)
@@ -144,7 +144,7 @@ func scatterND(c *run.Call) []*tensor.Tensor {
 	f := joins(c, x, updates)
 	starts, size := slots(x, index, 0)
 	if updates.Len() != len(starts)*size {
-		tensor.Fail("%w: updates of shape %d at %d of %d", onnx.ErrFormat, updates.Shape, index.Shape, x.Shape)
+		tensor.Malformed("updates of shape %d at %d of %d", updates.Shape, index.Shape, x.Shape)
 	}
 	out := writable(c, index, updates)
 	for i, at := range starts {
@@ -158,11 +158,11 @@ func tensorScatter(c *run.Call) []*tensor.Tensor {
 	x, update, first := c.X(0), c.X(1), c.Opt(2)
 	a := tensor.Axis(c.Int("axis", -2), len(x.Shape))
 	if a == 0 || len(update.Shape) != len(x.Shape) || update.Type != x.Type || first != nil && first.Len() != x.Shape[0] {
-		tensor.Fail("%w: %v of shape %d into %v of %d", onnx.ErrFormat, update.Type, update.Shape, x.Type, x.Shape)
+		tensor.Malformed("%v of shape %d into %v of %d", update.Type, update.Shape, x.Type, x.Shape)
 	}
 	for d, n := range x.Shape {
 		if m := update.Shape[d]; d != a && m != n || m > n {
-			tensor.Fail("%w: shape %d into %d", onnx.ErrFormat, update.Shape, x.Shape)
+			tensor.Malformed("shape %d into %d", update.Shape, x.Shape)
 		}
 	}
 	circular := c.Text("mode", "linear") == "circular"
@@ -178,7 +178,7 @@ func tensorScatter(c *run.Call) []*tensor.Tensor {
 			at = first.I[o/(outer/x.Shape[0])]
 		}
 		if at < 0 || !circular && at > int64(n-rows) {
-			tensor.Fail("%w: %d rows at %d of %d", onnx.ErrFormat, rows, at, n)
+			tensor.Malformed("%d rows at %d of %d", rows, at, n)
 		}
 		for r := range rows {
 			to := int((at%int64(n) + int64(r)) % int64(n))

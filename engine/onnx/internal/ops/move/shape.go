@@ -5,12 +5,11 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 func shapeOf(c *run.Call) []*tensor.Tensor {
 	if c.In[0] == nil || c.In[0].Seq != nil {
-		tensor.Fail("%w: shape of no tensor", onnx.ErrFormat)
+		tensor.Malformed("shape of no tensor")
 	}
 	s := c.In[0].Shape
 	r := len(s)
@@ -31,7 +30,7 @@ func reshape(c *run.Call) []*tensor.Tensor {
 	for i, d := range shape {
 		if d == 0 && c.Int("allowzero", 0) == 0 {
 			if i >= len(x.Shape) {
-				tensor.Fail("%w: shape %d as %d", onnx.ErrFormat, x.Shape, shape)
+				tensor.Malformed("shape %d as %d", x.Shape, shape)
 			}
 			shape[i] = x.Shape[i]
 		}
@@ -42,7 +41,7 @@ func reshape(c *run.Call) []*tensor.Tensor {
 	}
 	if open >= 0 {
 		if n = tensor.Count(shape); n == 0 || x.Len()%n != 0 {
-			tensor.Fail("%w: shape %d as %d", onnx.ErrFormat, x.Shape, shape)
+			tensor.Malformed("shape %d as %d", x.Shape, shape)
 		}
 		shape[open] = x.Len() / n
 	}
@@ -55,7 +54,7 @@ func flatten(c *run.Call) []*tensor.Tensor {
 		a += len(x.Shape)
 	}
 	if a < 0 || a > len(x.Shape) {
-		tensor.Fail("%w: axis %d of rank %d", onnx.ErrFormat, a, len(x.Shape))
+		tensor.Malformed("axis %d of rank %d", a, len(x.Shape))
 	}
 	return run.One(x.As(tensor.Count(x.Shape[:a]), tensor.Count(x.Shape[a:])))
 }
@@ -66,7 +65,7 @@ func squeeze(c *run.Call) []*tensor.Tensor {
 	for _, a := range axes {
 		a = tensor.Axis(a, len(x.Shape))
 		if x.Shape[a] != 1 {
-			tensor.Fail("%w: shape %d squeezed at %d", onnx.ErrFormat, x.Shape, a)
+			tensor.Malformed("shape %d squeezed at %d", x.Shape, a)
 		}
 		drop[a] = true
 	}
@@ -83,12 +82,12 @@ func unsqueeze(c *run.Call) []*tensor.Tensor {
 	x, axes := c.X(0), c.List("axes", 1)
 	r := len(x.Shape) + len(axes)
 	if r > tensor.MaxRank {
-		tensor.Fail("%w: rank %d", onnx.ErrUnsupported, r)
+		tensor.Unsupported("rank %d", r)
 	}
 	shape := make([]int, r)
 	for _, a := range axes {
 		if a = tensor.Axis(a, r); shape[a] != 0 {
-			tensor.Fail("%w: axis %d twice", onnx.ErrFormat, a)
+			tensor.Malformed("axis %d twice", a)
 		}
 		shape[a] = -1
 	}
@@ -116,7 +115,7 @@ func transpose(c *run.Call) []*tensor.Tensor {
 	shape, step, all := make([]int, r), make([]int, r), tensor.Strides(x.Shape)
 	for i := range r {
 		if len(perm) != r || sorted[i] != i {
-			tensor.Fail("%w: permutation %d of rank %d", onnx.ErrFormat, perm, r)
+			tensor.Malformed("permutation %d of rank %d", perm, r)
 		}
 		shape[i], step[i] = x.Shape[perm[i]], all[perm[i]]
 	}
@@ -133,13 +132,13 @@ func slice(c *run.Call) []*tensor.Tensor {
 	starts, ends, axes, steps := c.List("starts", 1), c.List("ends", 2), c.List("axes", 3), c.List("steps", 4)
 	base, shape, step := 0, slices.Clone(x.Shape), tensor.Strides(x.Shape)
 	if len(starts) != len(ends) || axes != nil && len(axes) != len(starts) || steps != nil && len(steps) != len(starts) || axes == nil && len(starts) > len(shape) {
-		tensor.Fail("%w: slice from %d to %d of axes %d by %d", onnx.ErrFormat, starts, ends, axes, steps)
+		tensor.Malformed("slice from %d to %d of axes %d by %d", starts, ends, axes, steps)
 	}
 	for i, from := range starts {
 		a, by, to := tensor.Axis(tensor.PickOr(axes, i, i), len(shape)), tensor.PickOr(steps, i, 1), ends[i]
 		n := x.Shape[a]
 		if by == 0 {
-			tensor.Fail("%w: slice by 0", onnx.ErrFormat)
+			tensor.Malformed("slice by 0")
 		}
 		limit := func(v, lo, hi int) int {
 			if v < 0 {
@@ -183,7 +182,7 @@ func splitInto(c *run.Call) []*tensor.Tensor {
 	from := 0
 	for _, size := range sizes {
 		if size < 0 || size > n-from {
-			tensor.Fail("%w: shape %d split into %d", onnx.ErrFormat, x.Shape, sizes)
+			tensor.Malformed("shape %d split into %d", x.Shape, sizes)
 		}
 		out = append(out, Part(c, x, at, from, size))
 		from += size
@@ -200,7 +199,7 @@ func gather(c *run.Call) []*tensor.Tensor {
 			v += n
 		}
 		if v < 0 || v >= n {
-			tensor.Fail("%w: index %d of %d", onnx.ErrFormat, list[i], n)
+			tensor.Malformed("index %d of %d", list[i], n)
 		}
 		list[i] = v
 	}

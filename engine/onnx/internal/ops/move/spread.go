@@ -11,7 +11,7 @@ import (
 func tile(c *run.Call) []*tensor.Tensor {
 	x, reps := c.X(0), c.X(1).List()
 	if len(reps) != len(x.Shape) {
-		tensor.Fail("%w: %d repeats of shape %d", onnx.ErrFormat, reps, x.Shape)
+		tensor.Malformed("%d repeats of shape %d", reps, x.Shape)
 	}
 	// Every repeated dimension is read as two, the first with a step of 0.
 	var shape, step, out []int
@@ -61,7 +61,7 @@ func pad(c *run.Call) []*tensor.Tensor {
 		axes = tensor.UpTo(len(x.Shape))
 	}
 	if len(pads) != 2*len(axes) {
-		tensor.Fail("%w: shape %d padded by %d at %d", onnx.ErrFormat, x.Shape, pads, axes)
+		tensor.Malformed("shape %d padded by %d at %d", x.Shape, pads, axes)
 	}
 	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
 	for i, a := range axes {
@@ -71,7 +71,7 @@ func pad(c *run.Call) []*tensor.Tensor {
 	value := c.Blank(x.Type, 1)
 	switch v := c.Opt(2); {
 	case v != nil && v.Type != x.Type:
-		tensor.Fail("%w: %v padded with %v", onnx.ErrFormat, x.Type, v.Type)
+		tensor.Malformed("%v padded with %v", x.Type, v.Type)
 	case v != nil:
 		value = v.Scalar()
 	case x.S != nil:
@@ -82,7 +82,7 @@ func pad(c *run.Call) []*tensor.Tensor {
 	mode := c.Text("mode", "constant")
 	f, ok := borders[mode]
 	if !ok {
-		tensor.Fail("%w: padding %.20q", onnx.ErrFormat, mode)
+		tensor.Malformed("padding %.20q", mode)
 	}
 	return run.One(padded(c, x, before, after, f, value))
 }
@@ -96,7 +96,7 @@ func padded(c *run.Call, x *tensor.Tensor, before, after []int, outside border, 
 	shape := make([]int, len(x.Shape))
 	for d, n := range x.Shape {
 		if before[d] > tensor.MaxElems || after[d] > tensor.MaxElems || before[d] < -n || after[d] < -n || n > tensor.MaxElems {
-			tensor.Fail("%w: shape %d padded by %d and %d", onnx.ErrUnsupported, x.Shape, before, after)
+			tensor.Unsupported("shape %d padded by %d and %d", x.Shape, before, after)
 		}
 		shape[d] = max(0, n+before[d]+after[d])
 	}
@@ -179,13 +179,13 @@ func centerCropPad(c *run.Call) []*tensor.Tensor {
 		axes = tensor.UpTo(len(x.Shape))
 	}
 	if len(axes) != len(shape) {
-		tensor.Fail("%w: shape %d as %d at %d", onnx.ErrFormat, x.Shape, shape, axes)
+		tensor.Malformed("shape %d as %d at %d", x.Shape, shape, axes)
 	}
 	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
 	for i, a := range axes {
 		a = tensor.Axis(a, len(x.Shape))
 		if shape[i] < 0 || shape[i] > tensor.MaxElems {
-			tensor.Fail("%w: shape %d", onnx.ErrFormat, shape)
+			tensor.Malformed("shape %d", shape)
 		}
 		more := shape[i] - x.Shape[a]
 		before[a] = more / 2
@@ -204,7 +204,7 @@ func trilu(c *run.Call) []*tensor.Tensor {
 	}
 	r := len(x.Shape)
 	if r < 2 {
-		tensor.Fail("%w: Trilu of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("Trilu of shape %d", x.Shape)
 	}
 	rows, n := x.Shape[r-2], x.Shape[r-1]
 	upper := c.Int("upper", 1) != 0
@@ -228,7 +228,7 @@ func trilu(c *run.Call) []*tensor.Tensor {
 func inBlocks(c *run.Call) (x *tensor.Tensor, b int) {
 	x, b = c.X(0), c.Int("blocksize", 0)
 	if len(x.Shape) != 4 || b < 1 || b > tensor.MaxElems {
-		tensor.Fail("%w: shape %d in blocks of %d", onnx.ErrFormat, x.Shape, b)
+		tensor.Malformed("shape %d in blocks of %d", x.Shape, b)
 	}
 	return x, b
 }
@@ -237,7 +237,7 @@ func depthToSpace(c *run.Call) []*tensor.Tensor {
 	x, b := inBlocks(c)
 	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
 	if b > 1<<14 || ch%(b*b) != 0 {
-		tensor.Fail("%w: %d channels in blocks of %d", onnx.ErrFormat, ch, b)
+		tensor.Malformed("%d channels in blocks of %d", ch, b)
 	}
 	ch /= b * b
 	var t *tensor.Tensor
@@ -253,7 +253,7 @@ func spaceToDepth(c *run.Call) []*tensor.Tensor {
 	x, b := inBlocks(c)
 	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
 	if h%b != 0 || w%b != 0 {
-		tensor.Fail("%w: shape %d in blocks of %d", onnx.ErrFormat, x.Shape, b)
+		tensor.Malformed("shape %d in blocks of %d", x.Shape, b)
 	}
 	return run.One(c.Permuted(x, []int{n, ch, h / b, b, w / b, b}, 0, 3, 5, 1, 2, 4).As(n, ch*b*b, h/b, w/b))
 }
@@ -261,11 +261,11 @@ func spaceToDepth(c *run.Call) []*tensor.Tensor {
 func reverseSequence(c *run.Call) []*tensor.Tensor {
 	x, lens := c.X(0), c.X(1).List()
 	if len(x.Shape) < 2 {
-		tensor.Fail("%w: sequences of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("sequences of shape %d", x.Shape)
 	}
 	time, batch := c.Int("time_axis", 0), c.Int("batch_axis", 1)
 	if time+batch != 1 || time*batch != 0 || len(lens) != x.Shape[batch] {
-		tensor.Fail("%w: %d sequences of shape %d by axes %d and %d", onnx.ErrFormat, len(lens), x.Shape, batch, time)
+		tensor.Malformed("%d sequences of shape %d by axes %d and %d", len(lens), x.Shape, batch, time)
 	}
 	out := c.Blank(x.Type, x.Shape...)
 	inner, steps, n := tensor.Count(x.Shape[2:]), x.Shape[time], len(lens)
@@ -277,7 +277,7 @@ func reverseSequence(c *run.Call) []*tensor.Tensor {
 	}
 	for s, l := range lens {
 		if l < 0 || l > steps {
-			tensor.Fail("%w: a sequence of %d in shape %d", onnx.ErrFormat, l, x.Shape)
+			tensor.Malformed("a sequence of %d in shape %d", l, x.Shape)
 		}
 		for t := range steps {
 			from := t
@@ -306,7 +306,7 @@ func arrayFeatureExtractor(c *run.Call) []*tensor.Tensor {
 	for r := range tensor.Count(x.Shape[:last]) {
 		for _, i := range index {
 			if i < 0 || i >= n {
-				tensor.Fail("%w: index %d of %d", onnx.ErrFormat, i, n)
+				tensor.Malformed("index %d of %d", i, n)
 			}
 			from = append(from, r*n+i)
 		}

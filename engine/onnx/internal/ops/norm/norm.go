@@ -27,7 +27,7 @@ func Softmax(c *run.Call, x *tensor.Tensor, log bool) *tensor.Tensor {
 			a += len(x.Shape)
 		}
 		if a < 0 || a > len(x.Shape) {
-			tensor.Fail("%w: axis %d of rank %d", onnx.ErrFormat, a, len(x.Shape))
+			tensor.Malformed("axis %d of rank %d", a, len(x.Shape))
 		}
 		outer, n, inner = tensor.Count(x.Shape[:a]), tensor.Count(x.Shape[a:]), 1
 	} else {
@@ -54,7 +54,7 @@ func softmaxOver(c *run.Call, x *tensor.Tensor, outer, n, inner int, log bool) *
 		return out
 	}
 	if x.F == nil {
-		tensor.Fail("%w: softmax of %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("softmax of %v", x.Type)
 	}
 	c.ByRows(outer*inner, n*8, func(from, to int) {
 		var row []float32
@@ -123,13 +123,13 @@ func layerNorm(c *run.Call, x, w, bias *tensor.Tensor, simple bool) []*tensor.Te
 	}
 	out := c.Blank(x.Type, x.Shape...)
 	if w.Len() != n || bias != nil && bias.Len() != n {
-		tensor.Fail("%w: scale of shape %d for %d", onnx.ErrFormat, w.Shape, x.Shape)
+		tensor.Malformed("scale of shape %d for %d", w.Shape, x.Shape)
 	}
 	if x.D != nil || w.Type != x.Type && (w.F == nil || x.F == nil) {
 		return normDouble(out, x, w, bias, rows, n, eps, simple, stat)
 	}
 	if x.F == nil || bias != nil && bias.F == nil {
-		tensor.Fail("%w: normalization of %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("normalization of %v", x.Type)
 	}
 	if n == 0 {
 		return []*tensor.Tensor{out, c.Zeros(onnx.Float, stat...), c.Zeros(onnx.Float, stat...)}
@@ -212,11 +212,11 @@ func simplifiedNorm(c *run.Call) []*tensor.Tensor {
 func skipNorm(c *run.Call, beta, bias *tensor.Tensor, simple bool) []*tensor.Tensor {
 	x, skip, w := c.X(0), c.X(1), c.X(2)
 	if x.F == nil || skip.F == nil || w.F == nil || len(x.Shape) == 0 {
-		tensor.Fail("%w: normalization of %v", onnx.ErrUnsupported, x.Type)
+		tensor.Unsupported("normalization of %v", x.Type)
 	}
 	n := x.Shape[len(x.Shape)-1]
 	if w.Len() != n || beta != nil && len(beta.F) != n || bias != nil && len(bias.F) != n || skip.Len() == 0 || x.Len()%skip.Len() != 0 || skip.Len()%n != 0 {
-		tensor.Fail("%w: shapes %d, %d and %d", onnx.ErrFormat, x.Shape, skip.Shape, w.Shape)
+		tensor.Malformed("shapes %d, %d and %d", x.Shape, skip.Shape, w.Shape)
 	}
 	sum, out := c.Blank(x.Type, x.Shape...), c.Zeros(x.Type, x.Shape...)
 	eps := float32(c.Float("epsilon", 1e-12))
@@ -246,7 +246,7 @@ func skipNorm(c *run.Call, beta, bias *tensor.Tensor, simple bool) []*tensor.Ten
 func crossEntropy(c *run.Call) []*tensor.Tensor {
 	x := c.X(0)
 	if len(x.Shape) < 2 {
-		tensor.Fail("%w: scores of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("scores of shape %d", x.Shape)
 	}
 	n := x.Shape[1]
 	inner := tensor.Count(x.Shape[2:])
@@ -272,11 +272,11 @@ func crossEntropy(c *run.Call) []*tensor.Tensor {
 // label, negative and weighed by class. The mean is over the weights.
 func likelihoodLoss(c *run.Call, x, label, weight *tensor.Tensor) *tensor.Tensor {
 	if len(x.Shape) < 2 || len(label.Shape) != len(x.Shape)-1 || label.I == nil {
-		tensor.Fail("%w: labels of shape %d for %d", onnx.ErrFormat, label.Shape, x.Shape)
+		tensor.Malformed("labels of shape %d for %d", label.Shape, x.Shape)
 	}
 	n, inner := x.Shape[1], tensor.Count(x.Shape[2:])
 	if label.Len() != x.Shape[0]*inner || weight != nil && weight.Len() != n {
-		tensor.Fail("%w: labels of shape %d for %d", onnx.ErrFormat, label.Shape, x.Shape)
+		tensor.Malformed("labels of shape %d for %d", label.Shape, x.Shape)
 	}
 	ignore := c.Attr("ignore_index")
 	each := c.Zeros(x.Type, label.Shape...)
@@ -286,7 +286,7 @@ func likelihoodLoss(c *run.Call, x, label, weight *tensor.Tensor) *tensor.Tensor
 			continue
 		}
 		if l < 0 || l >= int64(n) {
-			tensor.Fail("%w: label %d of %d classes", onnx.ErrFormat, l, n)
+			tensor.Malformed("label %d of %d classes", l, n)
 		}
 		w := 1.0
 		if weight != nil {
@@ -305,7 +305,7 @@ func likelihoodLoss(c *run.Call, x, label, weight *tensor.Tensor) *tensor.Tensor
 	case "mean":
 		sum.Put(0, total/mass)
 	default:
-		tensor.Fail("%w: reduction %.20q", onnx.ErrFormat, r)
+		tensor.Malformed("reduction %.20q", r)
 	}
 	return sum
 }

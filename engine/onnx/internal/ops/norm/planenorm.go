@@ -37,7 +37,7 @@ func affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64) *tensor.Tensor
 // channelled checks x (batch, channels, …) and tensors of one number a channel.
 func channelled(c *run.Call, x *tensor.Tensor, each ...*tensor.Tensor) (channels, inner int) {
 	if len(x.Shape) < 1 || x.F == nil && x.D == nil {
-		tensor.Fail("%w: %s of %v of shape %d", onnx.ErrFormat, c.Node.Op, x.Type, x.Shape)
+		tensor.Malformed("%s of %v of shape %d", c.Node.Op, x.Type, x.Shape)
 	}
 	channels = 1
 	if len(x.Shape) > 1 {
@@ -47,7 +47,7 @@ func channelled(c *run.Call, x *tensor.Tensor, each ...*tensor.Tensor) (channels
 	}
 	for _, t := range each {
 		if t.Len() != channels || t.S != nil {
-			tensor.Fail("%w: %d numbers for %d channels", onnx.ErrFormat, t.Len(), channels)
+			tensor.Malformed("%d numbers for %d channels", t.Len(), channels)
 		}
 	}
 	return channels, inner
@@ -132,7 +132,7 @@ func groupNorm(c *run.Call) []*tensor.Tensor {
 	channels, inner := channelled(c, x)
 	groups := c.Int("num_groups", 1)
 	if groups < 1 || channels%groups != 0 || scale.Len() != bias.Len() || scale.Len() != channels && scale.Len() != groups || channels == 0 {
-		tensor.Fail("%w: %d channels in %d groups with %d scales", onnx.ErrFormat, channels, groups, scale.Len())
+		tensor.Malformed("%d channels in %d groups with %d scales", channels, groups, scale.Len())
 	}
 	per := channels / scale.Len()
 	return run.One(grouped(c, x, groups, channels/groups*inner, c.Float("epsilon", 1e-5),
@@ -148,7 +148,7 @@ func localNorm(c *run.Call) []*tensor.Tensor {
 	channels, inner := channelled(c, x)
 	size := c.Int("size", 1)
 	if size < 1 {
-		tensor.Fail("%w: %d channels", onnx.ErrFormat, size)
+		tensor.Malformed("%d channels", size)
 	}
 	alpha, beta, bias := c.Float("alpha", 1e-4), c.Float("beta", 0.75), c.Float("bias", 1)
 	out := c.Blank(x.Type, x.Shape...)
@@ -173,7 +173,7 @@ func meanVarianceNorm(c *run.Call) []*tensor.Tensor {
 		axes = []int{0, 2, 3}
 	}
 	if x.F == nil && x.D == nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	kept := slices.Clone(x.Shape)
 	for _, a := range axes {
@@ -199,7 +199,7 @@ func meanVarianceNorm(c *run.Call) []*tensor.Tensor {
 func lpNorm(c *run.Call) []*tensor.Tensor {
 	x, p := c.X(0), float64(c.Int("p", 2))
 	if x.F == nil && x.D == nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	outer, n, inner := tensor.Split(x.Shape, tensor.Axis(c.Int("axis", -1), len(x.Shape)))
 	out := c.Blank(x.Type, x.Shape...)

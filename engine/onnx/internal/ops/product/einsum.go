@@ -8,7 +8,6 @@ import (
 	"quern/engine/onnx/internal/ops/reduce"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // A term is a tensor with a label for each dimension: a letter, or a negative
@@ -27,7 +26,7 @@ func Einsum(c *run.Call) []*tensor.Tensor {
 	in, result, explicit := strings.Cut(strings.ReplaceAll(c.Text("equation", ""), " ", ""), "->")
 	parts := strings.Split(in, ",")
 	if len(parts) != len(c.In) || len(parts) == 0 {
-		tensor.Fail("%w: %.100q of %d tensors", onnx.ErrFormat, in, len(c.In))
+		tensor.Malformed("%.100q of %d tensors", in, len(c.In))
 	}
 	sizes := make(map[int]int)
 	terms := make([]term, len(parts))
@@ -35,11 +34,11 @@ func Einsum(c *run.Call) []*tensor.Tensor {
 	for i, p := range parts {
 		x := c.X(i)
 		if x.Type != c.X(0).Type || x.S != nil || x.Seq != nil {
-			tensor.Fail("%w: Einsum of %v and %v", onnx.ErrFormat, c.In[0].Type, x.Type)
+			tensor.Malformed("Einsum of %v and %v", c.In[0].Type, x.Type)
 		}
 		labels := parseLabels(p, len(x.Shape)-letters(p))
 		if len(labels) != len(x.Shape) {
-			tensor.Fail("%w: labels %.100q of shape %d", onnx.ErrFormat, p, x.Shape)
+			tensor.Malformed("labels %.100q of shape %d", p, x.Shape)
 		}
 		for d, l := range labels {
 			uses[l]++
@@ -47,7 +46,7 @@ func Einsum(c *run.Call) []*tensor.Tensor {
 			if old, ok := sizes[l]; !ok || old == 1 {
 				sizes[l] = x.Shape[d]
 			} else if x.Shape[d] != 1 && x.Shape[d] != old {
-				tensor.Fail("%w: %.100q of %d and %d elements", onnx.ErrFormat, in, old, x.Shape[d])
+				tensor.Malformed("%.100q of %d and %d elements", in, old, x.Shape[d])
 			}
 		}
 		terms[i] = term{x, labels}
@@ -68,7 +67,7 @@ func Einsum(c *run.Call) []*tensor.Tensor {
 	}
 	for i, l := range out {
 		if _, ok := sizes[l]; !ok || slices.Contains(out[:i], l) {
-			tensor.Fail("%w: result %.100q of %.100q", onnx.ErrFormat, result, in)
+			tensor.Malformed("result %.100q of %.100q", result, in)
 		}
 	}
 	joint := diagonal(c, terms[0])
@@ -86,7 +85,7 @@ func Einsum(c *run.Call) []*tensor.Tensor {
 		if at := slices.Index(joint.labels, l); at >= 0 {
 			order = append(order, l)
 		} else if sizes[l] != 1 {
-			tensor.Fail("%w: result %.100q of %.100q", onnx.ErrFormat, result, in)
+			tensor.Malformed("result %.100q of %.100q", result, in)
 		}
 		shape = append(shape, sizes[l])
 	}
@@ -105,13 +104,13 @@ func parseLabels(s string, under int) []int {
 				labels = append(labels, l)
 			}
 			if s = rest; strings.Contains(s, ".") {
-				tensor.Fail("%w: two ellipses", onnx.ErrFormat)
+				tensor.Malformed("two ellipses")
 			}
 			continue
 		}
 		r := s[0]
 		if r < 'A' || r > 'z' || r > 'Z' && r < 'a' {
-			tensor.Fail("%w: label %q", onnx.ErrFormat, r)
+			tensor.Malformed("label %q", r)
 		}
 		labels, s = append(labels, int(r)), s[1:]
 	}
@@ -129,7 +128,7 @@ func diagonal(c *run.Call, t term) term {
 		case at < 0:
 			labels, shape, step = append(labels, t.labels[d]), append(shape, n), append(step, s)
 		case shape[at] != n:
-			tensor.Fail("%w: diagonal of shape %d", onnx.ErrFormat, t.t.Shape)
+			tensor.Malformed("diagonal of shape %d", t.t.Shape)
 		default:
 			step[at] += s
 		}

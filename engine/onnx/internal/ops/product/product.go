@@ -3,7 +3,6 @@ package product
 import (
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 	"quern/kernels/gemm"
 	"quern/kernels/vec"
 )
@@ -68,7 +67,7 @@ type Stacked struct {
 // Stack checks the shapes of a product as numpy.matmul does.
 func Stack(a, b []int, transB bool) (s Stacked) {
 	if len(a) == 0 || len(b) == 0 {
-		tensor.Fail("%w: product of shapes %d and %d", onnx.ErrFormat, a, b)
+		tensor.Malformed("product of shapes %d and %d", a, b)
 	}
 	vectorA, vectorB := len(a) == 1, len(b) == 1
 	if vectorA {
@@ -84,7 +83,7 @@ func Stack(a, b []int, transB bool) (s Stacked) {
 		s.N, inner = inner, s.N
 	}
 	if inner != s.K {
-		tensor.Fail("%w: product of shapes %d and %d", onnx.ErrFormat, a, b)
+		tensor.Malformed("product of shapes %d and %d", a, b)
 	}
 	s.batch = tensor.Broadcast(a[:ra], b[:rb])
 	s.CountBatch = tensor.Count(s.batch)
@@ -116,7 +115,7 @@ func MatMul(c *run.Call, a, b *tensor.Tensor, transA, transB bool, alpha float32
 	}
 	s := Stack(a.Shape, b.Shape, transB)
 	if a.Type != b.Type {
-		tensor.Fail("%w: product of %v and %v", onnx.ErrFormat, a.Type, b.Type)
+		tensor.Malformed("product of %v and %v", a.Type, b.Type)
 	}
 	out := c.Blank(a.Type, s.Out...)
 	switch {
@@ -210,7 +209,7 @@ func SlowProduct[T float64 | int64](dst, x, w []T, m, k, n int) {
 func GemmOp(c *run.Call) []*tensor.Tensor {
 	a, b, add := c.X(0), c.X(1), c.Opt(2)
 	if len(a.Shape) != 2 || len(b.Shape) != 2 {
-		tensor.Fail("%w: product of shapes %d and %d", onnx.ErrFormat, a.Shape, b.Shape)
+		tensor.Malformed("product of shapes %d and %d", a.Shape, b.Shape)
 	}
 	alpha, beta := float32(c.Float("alpha", 1)), float32(c.Float("beta", 1))
 	var bias []float32
@@ -226,11 +225,11 @@ func GemmOp(c *run.Call) []*tensor.Tensor {
 		return run.One(out)
 	}
 	if add.Type != out.Type {
-		tensor.Fail("%w: product of %v plus %v", onnx.ErrFormat, out.Type, add.Type)
+		tensor.Malformed("product of %v plus %v", out.Type, add.Type)
 	}
 	from := tensor.Spread(add.Shape, out.Shape)
 	if len(tensor.Broadcast(add.Shape, out.Shape)) != 2 || from != nil && len(from) != out.Len() {
-		tensor.Fail("%w: shape %d added to %d", onnx.ErrFormat, add.Shape, out.Shape)
+		tensor.Malformed("shape %d added to %d", add.Shape, out.Shape)
 	}
 	for i := range out.Len() {
 		j := Which(from, i)
@@ -251,7 +250,7 @@ func GemmOp(c *run.Call) []*tensor.Tensor {
 // ONNX Runtime, ContribOperators.md, com.microsoft.FusedMatMul.
 func FusedMatMul(c *run.Call) []*tensor.Tensor {
 	if c.Int("transBatchA", 0) != 0 || c.Int("transBatchB", 0) != 0 {
-		tensor.Fail("%w: transBatchA, transBatchB", onnx.ErrUnsupported)
+		tensor.Unsupported("transBatchA, transBatchB")
 	}
 	return run.One(MatMul(c, c.X(0), c.X(1), c.Int("transA", 0) != 0, c.Int("transB", 0) != 0, float32(c.Float("alpha", 1)), nil))
 }

@@ -31,10 +31,10 @@ func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
 	n, k, block, typ := c.Int("N", 0), c.Int("K", 0), c.Int("block_size", 0), c.Int("quant_type", 0)
 	if typ < 0 || typ > 1 || n <= 0 || k <= 0 || n > tensor.MaxElems/k || block < 2 || block > tensor.MaxElems || block%2 != 0 || c.Int("transB", 1) == 0 ||
 		len(x.Shape) == 0 || x.Shape[len(x.Shape)-1] != k || x.F == nil {
-		tensor.Fail("%w: product of shape %d with %d×%d in blocks of %d, quant_type %d", onnx.ErrUnsupported, x.Shape, n, k, block, typ)
+		tensor.Unsupported("product of shape %d with %d×%d in blocks of %d, quant_type %d", x.Shape, n, k, block, typ)
 	}
 	if w.Type != onnx.Uint8 || w.Len() != (n*k+1)/2 || largest.F == nil || largest.Len() != (n*k+block-1)/block {
-		tensor.Fail("%w: %d values of %v and %d of blocks for %d×%d", onnx.ErrFormat, w.Len(), w.Type, largest.Len(), n, k)
+		tensor.Malformed("%d values of %v and %d of blocks for %d×%d", w.Len(), w.Type, largest.Len(), n, k)
 	}
 	key := [3]*tensor.Tensor{w, largest}
 	p := b.known[key]

@@ -25,10 +25,10 @@ func newIntegers(c *run.Call, x, w, xZero, wZero int) *integers {
 	v := &integers{x: c.Packed(x), w: c.Packed(w), xZero: c.OptPacked(xZero), wZero: c.OptPacked(wZero)}
 	v.Convolution = image.NewConvolution(c, v.x, v.w)
 	if v.xZero != nil && (v.xZero.Len() != 1 || v.xZero.Type != v.x.Type) || v.wZero != nil && (v.wZero.Len() != 1 && v.wZero.Len() != v.w.Shape[0] || v.wZero.Type != v.w.Type) {
-		tensor.Fail("%w: zero points for %v of shape %d and %v of %d", onnx.ErrFormat, v.x.Type, v.x.Shape, v.w.Type, v.w.Shape)
+		tensor.Malformed("zero points for %v of shape %d and %v of %d", v.x.Type, v.x.Shape, v.w.Type, v.w.Shape)
 	}
 	if k := v.InC * image.Volume(v.Kernel); k > 1<<16 {
-		tensor.Fail("%w: a sum of %d products of integers", onnx.ErrUnsupported, k)
+		tensor.Unsupported("a sum of %d products of integers", k)
 	}
 	return v
 }
@@ -62,7 +62,7 @@ func (f *int8Filters) linearConv(c *run.Call) []*tensor.Tensor {
 	scaleX, scaleW, scaleY, zeroY, bias := c.X(1), c.X(4), c.X(6), c.Packed(7), c.Opt(8)
 	m := v.w.Shape[0]
 	if scaleX.Len() != 1 || scaleW.Len() != 1 && scaleW.Len() != m || scaleX.F == nil || scaleW.F == nil || bias != nil && (bias.Len() != m || bias.I == nil) {
-		tensor.Fail("%w: scales of shapes %d and %d", onnx.ErrFormat, scaleX.Shape, scaleW.Shape)
+		tensor.Malformed("scales of shapes %d and %d", scaleX.Shape, scaleW.Shape)
 	}
 	to := Linear(c, zeroY.Type, 6, 7)
 	out := c.BlankRaw(zeroY.Type, v.Shape(v.Batch, m)...)

@@ -42,10 +42,10 @@ func (q *Quantizer) pack(s *product.Stacked, w *tensor.Tensor, at int, zero *ten
 		}
 	}
 	if w.Type != onnx.Int8 && w.Type != onnx.Uint8 || zero != nil && zero.Type != w.Type {
-		tensor.Fail("%w: product of %v", onnx.ErrUnsupported, w.Type)
+		tensor.Unsupported("product of %v", w.Type)
 	}
 	if s.K > 1<<16 {
-		tensor.Fail("%w: a sum of %d products of integers", onnx.ErrUnsupported, s.K)
+		tensor.Unsupported("a sum of %d products of integers", s.K)
 	}
 	n := s.N
 	p := NewWeights(w.Type, tensor.Bytes(w)[at*s.K*n:], s.K, n, func(j int) int32 {
@@ -57,12 +57,12 @@ func (q *Quantizer) pack(s *product.Stacked, w *tensor.Tensor, at int, zero *ten
 	var by, add []float32
 	if scale != nil {
 		if by = scale.F; len(by) != 1 && len(by) != n {
-			tensor.Fail("%w: scales of shape %d for %d columns", onnx.ErrFormat, scale.Shape, n)
+			tensor.Malformed("scales of shape %d for %d columns", scale.Shape, n)
 		}
 	}
 	if bias != nil {
 		if add = bias.F; len(add) != n {
-			tensor.Fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, bias.Shape, n)
+			tensor.Malformed("bias of shape %d for %d columns", bias.Shape, n)
 		}
 	}
 	p.Gemm = gemm.NewInt8Gemm(p.W, by, add)
@@ -102,7 +102,7 @@ func column(t *tensor.Tensor, s *product.Stacked, at, j int) int {
 	case s.N * s.CountBatch:
 		return at*s.N + j
 	}
-	tensor.Fail("%w: zero points or scales of shape %d for %d columns", onnx.ErrFormat, t.Shape, s.N)
+	tensor.Malformed("zero points or scales of shape %d for %d columns", t.Shape, s.N)
 	return 0
 }
 
@@ -134,10 +134,10 @@ func (q *Quantizer) multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f f
 		return &s
 	}
 	if s.K == 0 {
-		tensor.Fail("%w: product of shapes %d and %d", onnx.ErrUnsupported, a.Shape, b.Shape)
+		tensor.Unsupported("product of shapes %d and %d", a.Shape, b.Shape)
 	}
 	if aZero != nil && aZero.Type != a.Type {
-		tensor.Fail("%w: zero points of %v for %v", onnx.ErrFormat, aZero.Type, a.Type)
+		tensor.Malformed("zero points of %v for %v", aZero.Type, a.Type)
 	}
 	sums, rows := make([]int32, s.M*s.N), tensor.Bytes(a)
 	for i := range s.CountBatch {
@@ -154,7 +154,7 @@ func (q *Quantizer) multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f f
 			case s.M * s.CountBatch:
 				r += i * s.M
 			default:
-				tensor.Fail("%w: zero points of shape %d for %d rows", onnx.ErrFormat, aZero.Shape, s.M)
+				tensor.Malformed("zero points of shape %d for %d rows", aZero.Shape, s.M)
 			}
 			return int32(aZero.At(r)) + shift
 		}
@@ -215,7 +215,7 @@ func scaleAt(t *tensor.Tensor, i, n, at int) float32 {
 	if j := at*n + i; j < len(t.F) && t.Len()%n == 0 {
 		return t.F[j]
 	}
-	tensor.Fail("%w: scales of shape %d for %d", onnx.ErrFormat, t.Shape, n)
+	tensor.Malformed("scales of shape %d for %d", t.Shape, n)
 	return 0
 }
 
@@ -224,7 +224,7 @@ func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
 	a, aScale, b, bScale, yScale := c.Packed(0), c.X(1), c.Packed(3), c.X(4), c.X(6)
 	y := Linear(c, c.Packed(7).Type, 6, 7)
 	if aScale.F == nil || bScale.F == nil {
-		tensor.Fail("%w: product quantised by %v and %v", onnx.ErrUnsupported, aScale.Type, bScale.Type)
+		tensor.Unsupported("product quantised by %v and %v", aScale.Type, bScale.Type)
 	}
 	out := c.BlankRaw(y.typ, product.Stack(a.Shape, b.Shape, false).Out...)
 	whole := linear{typ: y.typ, scale: 1, zero: y.zero}
@@ -249,12 +249,12 @@ func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
 func (q *Quantizer) integerToFloat(c *run.Call) []*tensor.Tensor {
 	a, b, aScale, bScale, bias := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.Opt(6)
 	if aScale.F == nil || bScale.F == nil {
-		tensor.Fail("%w: product quantised by %v and %v", onnx.ErrUnsupported, aScale.Type, bScale.Type)
+		tensor.Unsupported("product quantised by %v and %v", aScale.Type, bScale.Type)
 	}
 	out := c.Zeros(aScale.Type, product.Stack(a.Shape, b.Shape, false).Out...)
 	q.multiply(c, a, c.OptPacked(4), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
 		if bias != nil && len(bias.F) != s.N {
-			tensor.Fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, bias.Shape, s.N)
+			tensor.Malformed("bias of shape %d for %d columns", bias.Shape, s.N)
 		}
 		for i, v := range sums {
 			y := float32(v) * (scaleAt(aScale, i/s.N, s.M, at) * scaleAt(bScale, i%s.N, s.N, at))
@@ -273,7 +273,7 @@ func (q *Quantizer) integerToFloat(c *run.Call) []*tensor.Tensor {
 // ONNX Runtime, ContribOperators.md, com.microsoft.DynamicQuantizeMatMul.
 func (q *Quantizer) dynamicMatMul(c *run.Call, x, w, scale, zero, bias *tensor.Tensor) *tensor.Tensor {
 	if x.Type != onnx.Float || scale.F == nil || len(w.Shape) != 2 {
-		tensor.Fail("%w: product of %v and %v, shape %d", onnx.ErrUnsupported, x.Type, w.Type, w.Shape)
+		tensor.Unsupported("product of %v and %v, shape %d", x.Type, w.Type, w.Shape)
 	}
 	s := product.Stack(x.Shape, w.Shape, false)
 	out := c.Blank(onnx.Float, s.Out...)
@@ -323,7 +323,7 @@ func (w *Weights) LessFloats(c *run.Call, dst []float32, x []byte, rows int, z i
 func (q *Quantizer) attention(c *run.Call) []*tensor.Tensor {
 	x, w, bias, xScale, wScale := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.X(4)
 	if len(x.Shape) != 3 || len(w.Shape) != 2 || xScale.F == nil || wScale.F == nil || len(bias.F) != w.Shape[1] {
-		tensor.Fail("%w: attention of shape %d by %d with bias %d", onnx.ErrFormat, x.Shape, w.Shape, bias.Shape)
+		tensor.Malformed("attention of shape %d by %d with bias %d", x.Shape, w.Shape, bias.Shape)
 	}
 	out := c.Zeros(bias.Type, product.Stack(x.Shape, w.Shape, false).Out...)
 	q.multiply(c, x, c.OptPacked(6), w, c.OptPacked(7), func(s *product.Stacked, at int, sums []int32) {

@@ -39,15 +39,15 @@ func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
 	n, k := c.Int("N", 0), c.Int("K", 0)
 	bits, block := c.Int("bits", 4), c.Int("block_size", 0)
 	if c.Opt(4) != nil {
-		tensor.Fail("%w: MatMulNBits with g_idx", onnx.ErrUnsupported)
+		tensor.Unsupported("MatMulNBits with g_idx")
 	}
 	if bits != 2 && bits != 4 && bits != 8 || block < 16 || block > 1<<16 || n <= 0 || k <= 0 || n > tensor.MaxElems/k || len(x.Shape) == 0 || x.Shape[len(x.Shape)-1] != k || x.F == nil {
-		tensor.Fail("%w: product of shape %d with %d×%d in blocks of %d at %d bits", onnx.ErrUnsupported, x.Shape, n, k, block, bits)
+		tensor.Unsupported("product of shape %d with %d×%d in blocks of %d at %d bits", x.Shape, n, k, block, bits)
 	}
 	var add []float32
 	if bias != nil {
 		if add = bias.F; len(add) != n {
-			tensor.Fail("%w: bias of shape %d for %d columns", onnx.ErrFormat, bias.Shape, n)
+			tensor.Malformed("bias of shape %d for %d columns", bias.Shape, n)
 		}
 	}
 	p := b.known[[3]*tensor.Tensor{w, scale, zero}]
@@ -99,7 +99,7 @@ func newBlocks(w, scale, zero *tensor.Tensor, bits, block, n, k int) *blocks {
 		ok = len(b.zeros) == n*b.count || b.zeros == nil && len(b.zeroBits) == n*((b.count*bits+7)/8)
 	}
 	if !ok {
-		tensor.Fail("%w: %d values of %v for %d×%d in blocks of %d at %d bits", onnx.ErrFormat, w.Len(), w.Type, n, k, block, bits)
+		tensor.Malformed("%d values of %v for %d×%d in blocks of %d at %d bits", w.Len(), w.Type, n, k, block, bits)
 	}
 	return b
 }
@@ -187,7 +187,7 @@ func gatherBlocks(c *run.Call) []*tensor.Tensor {
 	}
 	if w.I == nil && w.Raw == nil || at.I == nil || scale.F == nil || len(w.Shape) == 0 || tensor.Axis(c.Int("gather_axis", 0), len(w.Shape)) != 0 || block <= 0 ||
 		bits != 4 && bits != 8 {
-		tensor.Fail("%w: gathering rows of %v, shape %d", onnx.ErrUnsupported, w.Type, w.Shape)
+		tensor.Unsupported("gathering rows of %v, shape %d", w.Type, w.Shape)
 	}
 	shape := append([]int{}, w.Shape...)
 	last := len(shape) - 1
@@ -197,7 +197,7 @@ func gatherBlocks(c *run.Call) []*tensor.Tensor {
 	want := append([]int{}, shape...)
 	want[a] = (want[a] + block - 1) / block
 	if scale.Len() != tensor.Count(want) || packed > 1 && a != last {
-		tensor.Fail("%w: scales of shape %d for %d", onnx.ErrFormat, scale.Shape, shape)
+		tensor.Malformed("scales of shape %d for %d", scale.Shape, shape)
 	}
 	middle := float32(0)
 	if w.Type == onnx.Uint8 {
@@ -209,7 +209,7 @@ func gatherBlocks(c *run.Call) []*tensor.Tensor {
 	}
 	perRow := (want[last] + zeros - 1) / zeros
 	if zero != nil && (zero.I == nil && zero.Raw == nil || zero.Len() != tensor.Count(want[:last])*perRow) {
-		tensor.Fail("%w: zero points of shape %d for %d", onnx.ErrFormat, zero.Shape, shape)
+		tensor.Malformed("zero points of shape %d for %d", zero.Shape, shape)
 	}
 	width := tensor.Count(shape[1:])
 	var bytes, zeroBytes []byte
@@ -225,7 +225,7 @@ func gatherBlocks(c *run.Call) []*tensor.Tensor {
 			r += int64(shape[0])
 		}
 		if r < 0 || r >= int64(shape[0]) {
-			tensor.Fail("%w: row %d of %d", onnx.ErrFormat, r, shape[0])
+			tensor.Malformed("row %d of %d", r, shape[0])
 		}
 		for j := range width {
 			e := int(r)*width + j

@@ -20,7 +20,7 @@ func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
 		b = q.turned(b)
 	}
 	if len(a.Shape) != 2 || len(b.Shape) != 2 || aScale.F == nil || aScale.Len() != 1 || bScale.F == nil || bias != nil && bias.I == nil {
-		tensor.Fail("%w: product of shapes %d and %d quantised by %v and %v", onnx.ErrFormat, a.Shape, b.Shape, aScale.Type, bScale.Type)
+		tensor.Malformed("product of shapes %d and %d quantised by %v and %v", a.Shape, b.Shape, aScale.Type, bScale.Type)
 	}
 	out := c.Zeros(onnx.Float, product.Stack(a.Shape, b.Shape, false).Out...)
 	alpha := float32(c.Float("alpha", 1)) * aScale.F[0]
@@ -30,7 +30,7 @@ func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
 			step = tensor.SpreadSteps(bias.Shape, []int{s.M, s.N})
 		}
 		if bScale.Len() != 1 && bScale.Len() != s.N {
-			tensor.Fail("%w: scales of shape %d for %d columns", onnx.ErrFormat, bScale.Shape, s.N)
+			tensor.Malformed("scales of shape %d for %d columns", bScale.Shape, s.N)
 		}
 		for i, v := range sums {
 			r, j := i/s.N, i%s.N
@@ -53,7 +53,7 @@ func (q *Quantizer) turned(t *tensor.Tensor) *tensor.Tensor {
 		return known
 	}
 	if len(t.Shape) != 2 {
-		tensor.Fail("%w: a matrix of shape %d", onnx.ErrFormat, t.Shape)
+		tensor.Malformed("a matrix of shape %d", t.Shape)
 	}
 	rows, columns, b := t.Shape[0], t.Shape[1], tensor.Bytes(t)
 	out := &tensor.Tensor{Type: t.Type, Shape: []int{columns, rows}, Raw: make([]byte, len(b))}

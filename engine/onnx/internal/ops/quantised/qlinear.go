@@ -20,12 +20,12 @@ type linear struct {
 func Linear(c *run.Call, typ onnx.DType, scale, zero int) linear {
 	s := c.X(scale)
 	if typ != onnx.Uint8 && typ != onnx.Int8 || s.F == nil || s.Len() != 1 {
-		tensor.Fail("%w: %s of %v with scales of %v, shape %d", onnx.ErrFormat, c.Node.Op, typ, s.Type, s.Shape)
+		tensor.Malformed("%s of %v with scales of %v, shape %d", c.Node.Op, typ, s.Type, s.Shape)
 	}
 	l := linear{typ: typ, scale: s.F[0]}
 	if z := c.OptPacked(zero); z != nil {
 		if z.Type != typ || z.Len() != 1 {
-			tensor.Fail("%w: zero point of %v, shape %d, for %v", onnx.ErrFormat, z.Type, z.Shape, typ)
+			tensor.Malformed("zero point of %v, shape %d, for %v", z.Type, z.Shape, typ)
 		}
 		l.zero = int32(z.At(0))
 	}
@@ -90,7 +90,7 @@ func linearPair(c *run.Call, f func(a, b float32) float32) *tensor.Tensor {
 	a, aBytes, la := quantised(c, 0)
 	b, bBytes, lb := quantised(c, 3)
 	if a.Type != b.Type {
-		tensor.Fail("%w: %s of %v and %v", onnx.ErrFormat, c.Node.Op, a.Type, b.Type)
+		tensor.Malformed("%s of %v and %v", c.Node.Op, a.Type, b.Type)
 	}
 	to := Linear(c, a.Type, 6, 7)
 	out := c.BlankRaw(a.Type, tensor.Broadcast(a.Shape, b.Shape)...)
@@ -148,7 +148,7 @@ func linearWhere(c *run.Call) []*tensor.Tensor {
 	y, yBytes, ly := quantised(c, 4)
 	to := Linear(c, x.Type, 7, 8)
 	if cond.Type != onnx.Bool || x.Type != y.Type {
-		tensor.Fail("%w: QLinearWhere of %v, %v and %v", onnx.ErrFormat, cond.Type, x.Type, y.Type)
+		tensor.Malformed("QLinearWhere of %v, %v and %v", cond.Type, x.Type, y.Type)
 	}
 	out := c.BlankRaw(x.Type, tensor.Broadcast(tensor.Broadcast(cond.Shape, x.Shape), y.Shape)...)
 	if out.Len() == 0 {
@@ -170,7 +170,7 @@ func linearWhere(c *run.Call) []*tensor.Tensor {
 // linearConcat joins tensors, each with its scale and zero point, along an axis.
 func linearConcat(c *run.Call) []*tensor.Tensor {
 	if len(c.In) < 5 || len(c.In)%3 != 2 {
-		tensor.Fail("%w: QLinearConcat of %d inputs", onnx.ErrFormat, len(c.In))
+		tensor.Malformed("QLinearConcat of %d inputs", len(c.In))
 	}
 	to := Linear(c, c.Packed(1).Type, 0, 1)
 	first := c.Packed(2)
@@ -184,7 +184,7 @@ func linearConcat(c *run.Call) []*tensor.Tensor {
 			same = same && (d == a || x.Shape[d] == shape[d])
 		}
 		if !same {
-			tensor.Fail("%w: shape %d joined to %d", onnx.ErrFormat, x.Shape, first.Shape)
+			tensor.Malformed("shape %d joined to %d", x.Shape, first.Shape)
 		}
 		shape[a] += x.Shape[a]
 	}
@@ -234,7 +234,7 @@ func InLayout(c *run.Call, op string, last bool) *tensor.Tensor {
 func ChannelsFirst(c *run.Call, x *tensor.Tensor) *tensor.Tensor {
 	r := len(x.Shape)
 	if r < 3 {
-		tensor.Fail("%w: channels of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("channels of shape %d", x.Shape)
 	}
 	return c.Permuted(x.Whole(), x.Shape, append([]int{0, r - 1}, tensor.UpTo(r)[1:r-1]...)...)
 }

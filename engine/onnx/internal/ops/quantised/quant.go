@@ -29,7 +29,7 @@ func scaling(c *run.Call, x, scale *tensor.Tensor) scaled {
 	s := scaled{inner: inner, size: n, block: block, perAxis: true}
 	if block == 0 {
 		if len(scale.Shape) != 1 || scale.Len() != n {
-			tensor.Fail("%w: scales of shape %d for %d along %d", onnx.ErrFormat, scale.Shape, x.Shape, a)
+			tensor.Malformed("scales of shape %d for %d along %d", scale.Shape, x.Shape, a)
 		}
 		return s
 	}
@@ -42,7 +42,7 @@ func scaling(c *run.Call, x, scale *tensor.Tensor) scaled {
 		ok = ok && scale.Shape[i] == want
 	}
 	if !ok {
-		tensor.Fail("%w: scales of shape %d for %d in blocks of %d along %d", onnx.ErrFormat, scale.Shape, x.Shape, block, a)
+		tensor.Malformed("scales of shape %d for %d in blocks of %d along %d", scale.Shape, x.Shape, block, a)
 	}
 	return s
 }
@@ -68,13 +68,13 @@ func quantizeLinear(c *run.Call) []*tensor.Tensor {
 	if zero != nil {
 		typ = zero.Type
 		if zero.Len() != scale.Len() {
-			tensor.Fail("%w: scales of shape %d and zero points of %d", onnx.ErrFormat, scale.Shape, zero.Shape)
+			tensor.Malformed("scales of shape %d and zero points of %d", scale.Shape, zero.Shape)
 		}
 	} else if typ == 0 {
 		typ = onnx.Uint8
 	}
 	if typ.Bits() == 0 || typ.Bits() > 16 || typ == onnx.Bool || typ == onnx.Float16 || typ == onnx.BFloat16 {
-		tensor.Fail("%w: quantization to %v", onnx.ErrUnsupported, typ)
+		tensor.Unsupported("quantization to %v", typ)
 	}
 	s := scaling(c, x, scale)
 	out := c.Blank(typ, x.Shape...)
@@ -129,7 +129,7 @@ func dequantizeLinear(c *run.Call) []*tensor.Tensor {
 		typ = onnx.DType(t)
 	}
 	if !tensor.IsFloat(typ) || scale.F == nil || x.I == nil && x.F == nil && x.Raw == nil || zero != nil && zero.Len() != scale.Len() {
-		tensor.Fail("%w: dequantization of %v to %v", onnx.ErrUnsupported, x.Type, typ)
+		tensor.Unsupported("dequantization of %v to %v", x.Type, typ)
 	}
 	s := scaling(c, x, scale)
 	out := c.Blank(typ, x.Shape...)
@@ -177,7 +177,7 @@ func DynamicScale(low, high float32) (scale float32, zero int32) {
 func dynamicQuantize(c *run.Call) []*tensor.Tensor {
 	x := c.X(0)
 	if x.Type != onnx.Float {
-		tensor.Fail("%w: quantization of %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("quantization of %v", x.Type)
 	}
 	return AsBytes(c, x, reachOf(c, x.F))
 }

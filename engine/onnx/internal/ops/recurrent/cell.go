@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 	"quern/kernels/threads"
 	"quern/kernels/vec"
 )
@@ -65,7 +64,7 @@ func activate(c *run.Call, directions int, missing []string) [][]func([]float32)
 		}
 	}
 	if len(names) != directions*len(missing) {
-		tensor.Fail("%w: %d activations, want %d", onnx.ErrFormat, len(names), directions*len(missing))
+		tensor.Malformed("%d activations, want %d", len(names), directions*len(missing))
 	}
 	if a := c.Attr("activation_alpha"); a != nil {
 		alphas = a.Floats
@@ -77,7 +76,7 @@ func activate(c *run.Call, directions int, missing []string) [][]func([]float32)
 	for i, name := range names {
 		a, ok := activations[name]
 		if !ok {
-			tensor.Fail("%w: activation %.40q", onnx.ErrUnsupported, name)
+			tensor.Unsupported("activation %.40q", name)
 		}
 		alpha, beta := a.alpha, a.beta
 		if i < len(alphas) {

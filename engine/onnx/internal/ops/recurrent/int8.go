@@ -4,7 +4,6 @@ import (
 	"quern/engine/onnx/internal/ops/quantised"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 	"quern/kernels/gemm"
 	"quern/kernels/threads"
 	"quern/kernels/vec"
@@ -28,7 +27,7 @@ type int8Part struct {
 func (q *int8Recurrent) operands(c *run.Call) operands {
 	w, r := c.Packed(1), c.Packed(2)
 	if len(w.Shape) != 3 || len(r.Shape) != 3 || r.Shape[2] != 4*r.Shape[1] || w.Shape[2] != r.Shape[2] || w.Shape[0] != r.Shape[0] {
-		tensor.Fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.Node.Op, w.Shape, r.Shape)
+		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, w.Shape, r.Shape)
 	}
 	input := func(d int, bias []float32) multiplier {
 		return &dynamicGemm{c: c, w: q.weights(w, c.X(8), c.OptPacked(9), d), bias: bias}
@@ -53,11 +52,11 @@ func (q *int8Recurrent) weights(w, scale, zero *tensor.Tensor, d int) *quantised
 		case directions * n:
 			return func(j int) int { return d*n + j }
 		}
-		tensor.Fail("%w: scales or zero points of shape %d for %d", onnx.ErrFormat, t.Shape, w.Shape)
+		tensor.Malformed("scales or zero points of shape %d for %d", t.Shape, w.Shape)
 		return nil
 	}
 	if scale.F == nil || zero != nil && zero.Type != w.Type || k > 1<<16 {
-		tensor.Fail("%w: weights of %v, shape %d, quantised by %v", onnx.ErrUnsupported, w.Type, w.Shape, scale.Type)
+		tensor.Unsupported("weights of %v, shape %d, quantised by %v", w.Type, w.Shape, scale.Type)
 	}
 	at, by := of(scale), make([]float32, n)
 	for j := range by {

@@ -53,7 +53,7 @@ func (rc *recurrent) rows(t *tensor.Tensor, from, n int, bias []float32) *gemm.G
 func (rc *recurrent) operands(c *run.Call, gates int) operands {
 	w, r := c.X(1), c.X(2)
 	if len(w.Shape) != 3 || len(r.Shape) != 3 {
-		tensor.Fail("%w: %s of shapes %d and %d", onnx.ErrFormat, c.Node.Op, w.Shape, r.Shape)
+		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, w.Shape, r.Shape)
 	}
 	o := operands{in: w.Shape[2], hidden: r.Shape[2], directions: w.Shape[0]}
 	wide := gates * o.hidden
@@ -69,9 +69,9 @@ func isFloats(c *run.Call, t *tensor.Tensor, shape ...int) {
 	switch {
 	case t == nil:
 	case t.F == nil:
-		tensor.Fail("%w: %s of %v", onnx.ErrUnsupported, c.Node.Op, t.Type)
+		tensor.Unsupported("%s of %v", c.Node.Op, t.Type)
 	case !slices.Equal(t.Shape, shape):
-		tensor.Fail("%w: shape %d, want %d", onnx.ErrFormat, t.Shape, shape)
+		tensor.Malformed("shape %d, want %d", t.Shape, shape)
 	}
 }
 
@@ -91,13 +91,13 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 	case "bidirectional":
 		directions = 2
 	default:
-		tensor.Fail("%w: direction %.20q", onnx.ErrFormat, direction)
+		tensor.Malformed("direction %.20q", direction)
 	}
 	if x.F == nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrUnsupported, c.Node.Op, x.Type)
+		tensor.Unsupported("%s of %v", c.Node.Op, x.Type)
 	}
 	if len(x.Shape) != 3 || x.Shape[2] != o.in || directions != o.directions {
-		tensor.Fail("%w: %s of shape %d with %d directions of %d", onnx.ErrFormat, c.Node.Op, x.Shape, o.directions, o.in)
+		tensor.Malformed("%s of shape %d with %d directions of %d", c.Node.Op, x.Shape, o.directions, o.in)
 	}
 	if layout == 1 {
 		x = c.Permuted(x, x.Shape, 1, 0, 2)
@@ -121,7 +121,7 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 		copy(lengths, lens.List())
 		for _, l := range lengths {
 			if lens.Len() != batch || l < 0 || l > times {
-				tensor.Fail("%w: sequences of %d in %d of %d", onnx.ErrFormat, lens.List(), batch, times)
+				tensor.Malformed("sequences of %d in %d of %d", lens.List(), batch, times)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func argBest(c *run.Call, sign int) *tensor.Tensor {
 	last := c.Int("select_last_index", 0) != 0
 	out := c.Blank(onnx.Int64, shape...)
 	if out.Len() > 0 && n == 0 {
-		tensor.Fail("%w: %s of shape %d", onnx.ErrFormat, c.Node.Op, x.Shape)
+		tensor.Malformed("%s of shape %d", c.Node.Op, x.Shape)
 	}
 	order := x.Order()
 	c.ByRows(outer*inner, n, func(from, to int) {
@@ -56,7 +56,7 @@ func argBest(c *run.Call, sign int) *tensor.Tensor {
 func running(c *run.Call, f element.Pairwise) *tensor.Tensor {
 	x, at := c.X(0), c.X(1).Scalar().List()[0]
 	if x.S != nil || x.Seq != nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	outer, n, inner := tensor.Split(x.Shape, tensor.Axis(at, len(x.Shape)))
 	exclusive, reverse := c.Int("exclusive", 0) != 0, c.Int("reverse", 0) != 0
@@ -104,7 +104,7 @@ func hardmax(c *run.Call) []*tensor.Tensor {
 			a += len(x.Shape)
 		}
 		if a < 0 || a > len(x.Shape) {
-			tensor.Fail("%w: axis %d of rank %d", onnx.ErrFormat, a, len(x.Shape))
+			tensor.Malformed("axis %d of rank %d", a, len(x.Shape))
 		}
 		outer, n = tensor.Count(x.Shape[:a]), tensor.Count(x.Shape[a:])
 	case len(x.Shape) > 0:

@@ -175,7 +175,7 @@ func extreme[T any](row []T, start T, f func(a, b T) T) T {
 func reduced(c *run.Call, f Reducer) *tensor.Tensor {
 	x, axes := c.X(0), c.List("axes", 1)
 	if x.Seq != nil || x.S != nil {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	over := make([]bool, len(x.Shape))
 	for _, a := range axes {

@@ -67,10 +67,10 @@ func dft(c *run.Call) []*tensor.Tensor {
 		}
 	}
 	if r < 2 || x.F == nil && x.D == nil {
-		tensor.Fail("%w: DFT of %v of shape %d", onnx.ErrFormat, x.Type, x.Shape)
+		tensor.Malformed("DFT of %v of shape %d", x.Type, x.Shape)
 	}
 	if a = tensor.Axis(a, r); a == r-1 || x.Shape[r-1] < 1 || x.Shape[r-1] > 2 {
-		tensor.Fail("%w: DFT of axis %d of shape %d", onnx.ErrFormat, a, x.Shape)
+		tensor.Malformed("DFT of axis %d of shape %d", a, x.Shape)
 	}
 	inverse, oneSided := c.Int("inverse", 0) != 0, c.Int("onesided", 0) != 0
 	n := x.Shape[a]
@@ -81,7 +81,7 @@ func dft(c *run.Call) []*tensor.Tensor {
 		n = t.Scalar().List()[0]
 	}
 	if n < 1 || n > maxFourier {
-		tensor.Fail("%w: DFT of %d", onnx.ErrUnsupported, n)
+		tensor.Unsupported("DFT of %d", n)
 	}
 	shape := append([]int{}, x.Shape...)
 	shape[a], shape[r-1] = n, 2
@@ -133,7 +133,7 @@ func stft(c *run.Call) []*tensor.Tensor {
 		size = t.Scalar().List()[0]
 	}
 	if len(x.Shape) != 3 || x.Shape[2] < 1 || x.Shape[2] > 2 || x.F == nil && x.D == nil || step < 1 || size < 1 || size > maxFourier || window != nil && (window.Len() != size || window.S != nil) {
-		tensor.Fail("%w: frames of %d every %d of shape %d", onnx.ErrFormat, size, step, x.Shape)
+		tensor.Malformed("frames of %d every %d of shape %d", size, step, x.Shape)
 	}
 	bins, oneSided := size, c.Int("onesided", 1) != 0
 	if oneSided {

@@ -27,7 +27,7 @@ func cosines(c *run.Call, a, b, d float64) *tensor.Tensor {
 func floatType(c *run.Call, name string) onnx.DType {
 	t := onnx.DType(c.Int(name, int(onnx.Float)))
 	if t.Bits() == 0 || t == onnx.String || t == onnx.Bool {
-		tensor.Fail("%w: output of %v", onnx.ErrFormat, t)
+		tensor.Malformed("output of %v", t)
 	}
 	return t
 }
@@ -39,7 +39,7 @@ func melWeights(c *run.Call) []*tensor.Tensor {
 	number := func(i int) float64 { return c.X(i).Scalar().At(0) }
 	mels, length, rate := int(number(0)), int(number(1)), number(2)
 	if mels < 0 || length < 0 || mels > tensor.MaxElems || length > tensor.MaxElems || !(rate > 0) {
-		tensor.Fail("%w: %d mels of %d samples at %v", onnx.ErrFormat, mels, length, rate)
+		tensor.Malformed("%d mels of %d samples at %v", mels, length, rate)
 	}
 	bins := length/2 + 1
 	out := c.Zeros(floatType(c, "output_datatype"), bins, mels)
@@ -49,7 +49,7 @@ func melWeights(c *run.Call) []*tensor.Tensor {
 		f := 700 * (math.Pow(10, (low+float64(i)*(high-low)/float64(mels+2))/2595) - 1)
 		at := math.Floor(float64(length+1) * f / rate)
 		if !(at >= 0 && at <= float64(bins)) {
-			tensor.Fail("%w: %v Hz at a rate of %v", onnx.ErrFormat, f, rate)
+			tensor.Malformed("%v Hz at a rate of %v", f, rate)
 		}
 		return int(at)
 	}
@@ -78,7 +78,7 @@ func det(c *run.Call) []*tensor.Tensor {
 	x := c.X(0)
 	r := len(x.Shape)
 	if r < 2 || x.Shape[r-1] != x.Shape[r-2] || x.F == nil && x.D == nil {
-		tensor.Fail("%w: determinant of %v of shape %d", onnx.ErrFormat, x.Type, x.Shape)
+		tensor.Malformed("determinant of %v of shape %d", x.Type, x.Shape)
 	}
 	n := x.Shape[r-1]
 	out := c.Blank(x.Type, x.Shape[:r-2]...)

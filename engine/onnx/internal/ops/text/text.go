@@ -15,7 +15,7 @@ import (
 func stringsOf(c *run.Call, i int) *tensor.Tensor {
 	x := c.X(i)
 	if x.Type != onnx.String {
-		tensor.Fail("%w: %s of %v", onnx.ErrFormat, c.Node.Op, x.Type)
+		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
 	}
 	return x
 }
@@ -30,12 +30,12 @@ func stringNormalizer(c *run.Call) []*tensor.Tensor {
 	x := stringsOf(c, 0)
 	r := len(x.Shape)
 	if r < 1 || r > 2 || r == 2 && x.Shape[0] != 1 {
-		tensor.Fail("%w: words of shape %d", onnx.ErrFormat, x.Shape)
+		tensor.Malformed("words of shape %d", x.Shape)
 	}
 	action := c.Text("case_change_action", "NONE")
 	change, ok := cases[action]
 	if !ok {
-		tensor.Fail("%w: case_change_action %.20q", onnx.ErrFormat, action)
+		tensor.Malformed("case_change_action %.20q", action)
 	}
 	compare := cases["LOWER"]
 	if c.Int("is_case_sensitive", 0) != 0 {
@@ -73,7 +73,7 @@ func stringConcat(c *run.Call) []*tensor.Tensor {
 	out, bytes := c.Blank(onnx.String, shape...), 0
 	for i := range out.S {
 		if bytes += len(a.S[i]) + len(b.S[i]); bytes > maxJoined {
-			tensor.Fail("%w: strings of more than %d bytes", onnx.ErrUnsupported, maxJoined)
+			tensor.Unsupported("strings of more than %d bytes", maxJoined)
 		}
 		out.S[i] = a.S[i] + b.S[i]
 	}
@@ -130,7 +130,7 @@ func regexFullMatch(c *run.Call) []*tensor.Tensor {
 	x := stringsOf(c, 0)
 	e, err := regexp.Compile(`\A(?:` + c.Text("pattern", "") + `)\z`)
 	if err != nil {
-		tensor.Fail("%w: %v", onnx.ErrFormat, err)
+		tensor.Malformed("%v", err)
 	}
 	out := c.Zeros(onnx.Bool, x.Shape...)
 	for i, s := range x.S {
@@ -157,10 +157,10 @@ func tfIdf(c *run.Call) []*tensor.Tensor {
 	case pool != nil && x.I != nil:
 		size = len(pool.Ints)
 	case x.Len() > 0:
-		tensor.Fail("%w: no pool for %v", onnx.ErrFormat, x.Type)
+		tensor.Malformed("no pool for %v", x.Type)
 	}
 	if len(x.Shape) < 1 || len(x.Shape) > 2 || low < 1 || high < low || high > len(counts) || skips < 0 {
-		tensor.Fail("%w: grams of %d to %d in shape %d", onnx.ErrFormat, low, high, x.Shape)
+		tensor.Malformed("grams of %d to %d in shape %d", low, high, x.Shape)
 	}
 	// Words are numbered in the order of the pool.
 	number := make(map[string]int64)
@@ -188,11 +188,11 @@ func tfIdf(c *run.Call) []*tensor.Tensor {
 			end = counts[n]
 		}
 		if counts[n-1] < 0 || end > size || counts[n-1] > end {
-			tensor.Fail("%w: ngram_counts %d of %d", onnx.ErrFormat, counts, size)
+			tensor.Malformed("ngram_counts %d of %d", counts, size)
 		}
 		for at := counts[n-1]; at+n <= end; at += n {
 			if g >= len(indexes) || indexes[g] < 0 || indexes[g] >= tensor.MaxElems {
-				tensor.Fail("%w: %d ngram_indexes", onnx.ErrFormat, len(indexes))
+				tensor.Malformed("%d ngram_indexes", len(indexes))
 			}
 			width = max(width, indexes[g]+1)
 			gram[key(n, func(i int) int64 {
@@ -248,7 +248,7 @@ func tfIdf(c *run.Call) []*tensor.Tensor {
 					case "TFIDF":
 						out.F[at] += w
 					default:
-						tensor.Fail("%w: mode %.20q", onnx.ErrFormat, mode)
+						tensor.Malformed("mode %.20q", mode)
 					}
 				}
 			}
