@@ -30,10 +30,10 @@ func (g *group) linear(n *onnx.Node) bool {
 	return false
 }
 
-// A layer is a step that computes x · W + bias: of floats, or of integers if it
-// has a quantizer. What comes after it may be done in one.
+// A layer is a step that computes x · W + bias, of floats or of integers. What
+// comes after it may be done in one.
 type layer struct {
-	int8s *quantised.Quantizer
+	int8s bool
 	act   func(dst, x, up []float32)
 }
 
@@ -69,12 +69,12 @@ func (l *layer) run(c *run.Call, then func(worker int, row []float32)) *tensor.T
 	if len(x.Shape) < 2 || x.Len() == 0 || x.Shape[len(x.Shape)-1] != w.Shape[0] {
 		return nil
 	}
-	if l.int8s != nil {
+	if l.int8s {
 		scale, zero := c.In[2], c.In[4]
 		if scale.Type != onnx.Float || scale.Len() != 1 || len(scale.Shape) > 1 || zero.Len() != 1 {
 			return nil
 		}
-		return l.int8s.Floats(c, x, w, scale.F[0], c.In[3], int32(zero.At(0)), c.In[5], c.In[6], each)
+		return quantised.Floats(c, x, w, scale.F[0], c.In[3], int32(zero.At(0)), c.In[5], c.In[6], each)
 	}
 	if x.Type != onnx.Float {
 		return nil
@@ -183,7 +183,7 @@ func (g *group) int8Product(mul *onnx.Node, bias string, n int) bool {
 				continue
 			}
 			inputs := []string{m.Inputs[0], m.Inputs[1], s[0], s[1], m.Inputs[2], zero, bias}
-			return g.layer(inputs, &layer{int8s: quantised.NewQuantizer()})
+			return g.layer(inputs, &layer{int8s: true})
 		}
 	}
 	return false

@@ -22,8 +22,8 @@
 //   - A sequence is a Tensor with Seq, an optional without a value one with
 //     neither Type nor Seq (t.None()).
 //   - Inputs are never written to, and loops that may be long call c.Check.
-//   - What an operator makes of constants it keeps with its Table, or as Kept, for
-//     both live as long as a Session.
+//   - What an operator makes of constants is Prepared once; nothing else stays from
+//     call to call, scratch aside (Kept).
 package run
 
 import (
@@ -248,6 +248,24 @@ func Kept[T any](c *Call) *T {
 		c.s.kept[reflect.TypeFor[T]()] = k
 	}
 	return k
+}
+
+// Prepared returns what make returns, and where fixed the same at every call with
+// that key: what is laid out of constants. Each use has a type of key of its own.
+// Only the goroutine of the operator may call it.
+func Prepared[K comparable, T any](c *Call, key K, fixed bool, make func() T) T {
+	known := Kept[map[K]T](c)
+	t, ok := (*known)[key]
+	if ok && fixed {
+		return t
+	}
+	if t = make(); fixed {
+		if *known == nil {
+			*known = map[K]T{}
+		}
+		(*known)[key] = t
+	}
+	return t
 }
 
 // Random returns the source of an operator: one of its own where it has a seed,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"quern/formats/onnx"
@@ -322,8 +323,10 @@ func (m *Memory) Taken(t *Tensor) *Tensor {
 	return &c
 }
 
-// Constant reports whether t is the same in every run.
-func (t *Tensor) Constant() bool { return t.constant }
+// Constant reports whether tensors are the same in every run; nil is.
+func Constant(all ...*Tensor) bool {
+	return !slices.ContainsFunc(all, func(t *Tensor) bool { return t != nil && !t.constant })
+}
 
 // Detach makes a value one that lives as long as the Session.
 func (t *Tensor) Detach() {

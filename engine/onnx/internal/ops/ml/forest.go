@@ -40,11 +40,6 @@ var treeModes = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "
 
 const leaf = 6
 
-// forests keeps forests by the node they are attributes of.
-type forests struct {
-	known map[*onnx.Node]*forest
-}
-
 // numbersOf returns the floats of an attribute or of the tensor with _as_tensor
 // after its name.
 func numbersOf(c *run.Call, name string) []float64 {
@@ -63,13 +58,18 @@ func numbersOf(c *run.Call, name string) []float64 {
 	return v
 }
 
-// read returns the forest of a node, whose leaves vote by attributes that begin
+// readForest returns the forest of a node, whose leaves vote by attributes that begin
 // with a prefix. Every node must be reached once at most, so that there are no
 // rings.
-func (f *forests) read(c *run.Call, prefix string, targets int) *forest {
-	if t := f.known[c.Node]; t != nil {
-		return t
+func readForest(c *run.Call, prefix string, targets int) *forest {
+	fixed := true
+	for _, a := range c.Node.Attrs {
+		fixed = fixed && a.Ref == ""
 	}
+	return run.Prepared(c, c.Node, fixed, func() *forest { return newForest(c, prefix, targets) })
+}
+
+func newForest(c *run.Call, prefix string, targets int) *forest {
 	t := &forest{targets: targets, base: numbersOf(c, "base_values")}
 	tree, id, feature := c.List("nodes_treeids", -1), c.List("nodes_nodeids", -1), c.List("nodes_featureids", -1)
 	yes, no, tracks := c.List("nodes_truenodeids", -1), c.List("nodes_falsenodeids", -1), c.List("nodes_missing_value_tracks_true", -1)
@@ -116,12 +116,6 @@ func (f *forests) read(c *run.Call, prefix string, targets int) *forest {
 	}
 	t.isTrees()
 	t.vote(c, prefix, at)
-	for _, a := range c.Node.Attrs {
-		if a.Ref != "" {
-			return t
-		}
-	}
-	f.known[c.Node] = t
 	return t
 }
 
@@ -245,17 +239,17 @@ func byBlocks(c *run.Call, rows, width int, f func(from, to int)) {
 	}
 }
 
-// regress is TreeEnsembleRegressor.
+// forestRegressor is TreeEnsembleRegressor.
 //
 // ONNX, Operators-ml.md. Like ONNX Runtime it leaves one target as it is but for
 // PROBIT.
-func (f *forests) regress(c *run.Call) []*tensor.Tensor {
+func forestRegressor(c *run.Call) []*tensor.Tensor {
 	targets, how, post := c.Int("n_targets", 0), c.Text("aggregate_function", "SUM"), c.Text("post_transform", "NONE")
 	join := aggregates[how]
 	if targets < 1 || targets > tensor.MaxElems || join == nil {
 		tensor.Malformed("%.20q of %d targets", how, targets)
 	}
-	t := f.read(c, "target_", targets)
+	t := readForest(c, "target_", targets)
 	_, rows, _ := features(c)
 	out := c.Blank(onnx.Float, rows, targets)
 	t.each(c, join, func(r int, sums []float64, _ []bool) {
@@ -276,17 +270,17 @@ func (f *forests) regress(c *run.Call) []*tensor.Tensor {
 	return run.One(out)
 }
 
-// classify is TreeEnsembleClassifier.
+// forestClassifier is TreeEnsembleClassifier.
 //
 // ONNX, Operators-ml.md. Where trees vote for one of two classes its score is
 // compared with a half, or with zero where there are negative weights, and the
 // first of the two scores is made up, as ONNX Runtime does. Where they vote for
 // both, the class is that of the higher score; ONNX Runtime 1.30 returns 0 or 1
 // there, whatever the labels are.
-func (f *forests) classify(c *run.Call) []*tensor.Tensor {
+func forestClassifier(c *run.Call) []*tensor.Tensor {
 	labels, post := labels(c, "classlabels_int64s"), c.Text("post_transform", "NONE")
 	n := labels.Len()
-	t := f.read(c, "class_", n)
+	t := readForest(c, "class_", n)
 	_, rows, _ := features(c)
 	if len(t.base) > 1 && len(t.base) != n || n == 2 && len(t.base) == 2 {
 		tensor.Unsupported("%d base values for %d classes", len(t.base), n)

@@ -4,12 +4,10 @@ package ml
 
 import (
 	"quern/engine/onnx/internal/run"
-	"quern/formats/onnx"
 )
 
 // Table returns the operators of the family, for one Session.
 func Table() run.Table {
-	f := &forests{known: make(map[*onnx.Node]*forest)}
 	return run.Table{
 		"ai.onnx.ml.LabelEncoder":           labelEncoder,
 		"ai.onnx.ml.Binarizer":              binarizer,
@@ -17,8 +15,8 @@ func Table() run.Table {
 		"ai.onnx.ml.Normalizer":             normalizer,
 		"ai.onnx.ml.LinearRegressor":        linearRegressor,
 		"ai.onnx.ml.TreeEnsemble":           treeEnsemble,
-		"ai.onnx.ml.TreeEnsembleClassifier": f.classify,
-		"ai.onnx.ml.TreeEnsembleRegressor":  f.regress,
+		"ai.onnx.ml.TreeEnsembleClassifier": forestClassifier,
+		"ai.onnx.ml.TreeEnsembleRegressor":  forestRegressor,
 		"ai.onnx.ml.LinearClassifier":       linearClassifier,
 		"ai.onnx.ml.SVMClassifier":          svmClassifier,
 		"ai.onnx.ml.SVMRegressor":           svmRegressor,

@@ -19,30 +19,23 @@ func flip(t *tensor.Tensor) *tensor.Tensor {
 	return t.Pick(tensor.Walk(shape, step, 0), shape...)
 }
 
-// packs are the constants laid out for products.
-type packs map[*tensor.Tensor]*gemm.Panels
+type packing struct {
+	b    *tensor.Tensor
+	rows bool
+}
 
 // Packed returns b (k, n), or with rows (n, k), laid out for products, once for
 // a constant.
 func Packed(c *run.Call, b *tensor.Tensor, rows bool) *gemm.Panels {
-	known := run.Kept[packs](c)
-	p := (*known)[b]
-	n, k := b.Shape[1], b.Shape[0]
-	if rows {
-		n, k = k, n
-	}
-	if p != nil && p.Rows() == n && p.Columns() == k {
-		return p
-	}
-	p = gemm.NewPanels(n, k)
-	pack(p, b.F, rows)
-	if b.Constant() {
-		if *known == nil {
-			*known = make(packs)
+	return run.Prepared(c, packing{b, rows}, tensor.Constant(b), func() *gemm.Panels {
+		n, k := b.Shape[1], b.Shape[0]
+		if rows {
+			n, k = k, n
 		}
-		(*known)[b] = p
-	}
-	return p
+		p := gemm.NewPanels(n, k)
+		pack(p, b.F, rows)
+		return p
+	})
 }
 
 func pack(p *gemm.Panels, w []float32, rows bool) {

@@ -21,12 +21,17 @@ var bnb4 = [2][16]float32{
 	},
 }
 
+type bnb4Key struct {
+	w, largest        *tensor.Tensor
+	n, k, block, kind int
+}
+
 // matMulBnb4 multiplies with a matrix of n rows and k columns whose values lie
 // one after the other in codes of four bits, the first of a byte highest, with
 // the largest of each block beside them.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulBnb4.
-func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
+func matMulBnb4(c *run.Call) []*tensor.Tensor {
 	x, w, largest := c.X(0), c.Packed(1), c.X(2)
 	n, k, block, typ := c.Int("N", 0), c.Int("K", 0), c.Int("block_size", 0), c.Int("quant_type", 0)
 	if typ < 0 || typ > 1 || n <= 0 || k <= 0 || n > tensor.MaxElems/k || block < 2 || block > tensor.MaxElems || block%2 != 0 || c.Int("transB", 1) == 0 ||
@@ -36,22 +41,18 @@ func (b *blockWeights) matMulBnb4(c *run.Call) []*tensor.Tensor {
 	if w.Type != onnx.Uint8 || w.Len() != (n*k+1)/2 || largest.F == nil || largest.Len() != (n*k+block-1)/block {
 		tensor.Malformed("%d values of %v and %d of blocks for %d×%d", w.Len(), w.Type, largest.Len(), n, k)
 	}
-	key := [3]*tensor.Tensor{w, largest}
-	p := b.known[key]
-	if p == nil {
+	p := run.Prepared(c, bnb4Key{w, largest, n, k, block, typ}, tensor.Constant(w, largest), func() *gemm.Panels {
 		floats, codes := make([]float32, n*k), tensor.Bytes(w)
 		c.ByRows(n*k, 1, func(from, to int) {
 			for i := from; i < to; i++ {
 				floats[i] = bnb4[typ][codes[i/2]>>(4-i%2*4)&15] * largest.F[i/block]
 			}
 		})
-		p = &blockWeight{panels: gemm.NewPanels(n, k)}
-		p.panels.PackRows(floats, k)
-		if w.Constant() && largest.Constant() {
-			b.known[key] = p
-		}
-	}
+		p := gemm.NewPanels(n, k)
+		p.PackRows(floats, k)
+		return p
+	})
 	out := c.Blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
-	gemm.NewGemm(p.panels, nil).Run(c.Pool(), out.F, n, x.F, k, x.Len()/k, false)
+	gemm.NewGemm(p, nil).Run(c.Pool(), out.F, n, x.F, k, x.Len()/k, false)
 	return run.One(tensor.Rounded(out))
 }

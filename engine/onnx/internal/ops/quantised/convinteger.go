@@ -8,11 +8,6 @@ import (
 	"quern/kernels/gemm"
 )
 
-// int8Filters keeps filters of integers laid out for products.
-type int8Filters struct {
-	packs map[[2]*tensor.Tensor][]*Weights // of constants and their zero points, by group
-}
-
 // integers is a convolution of integers of 8 bits.
 type integers struct {
 	image.Convolution
@@ -41,12 +36,12 @@ func zeroOf(zero *tensor.Tensor, o int) int32 {
 	return int32(zero.At(o % zero.Len()))
 }
 
-func (f *int8Filters) convInteger(c *run.Call) []*tensor.Tensor {
+func convInteger(c *run.Call) []*tensor.Tensor {
 	v := newIntegers(c, 0, 1, 2, 3)
 	steps := image.Volume(v.Out)
 	out := c.Blank(onnx.Int32, v.Shape(v.Batch, v.w.Shape[0])...)
 	if out.Len() > 0 {
-		f.convolve(c, v, func(channel, from int, sums []int32) {
+		convolve(c, v, func(channel, from int, sums []int32) {
 			to := out.I[channel*steps+from:]
 			for i, s := range sums {
 				to[i] = int64(s)
@@ -57,7 +52,7 @@ func (f *int8Filters) convInteger(c *run.Call) []*tensor.Tensor {
 }
 
 // linearConv is a convolution of quantised numbers, quantised again.
-func (f *int8Filters) linearConv(c *run.Call) []*tensor.Tensor {
+func linearConv(c *run.Call) []*tensor.Tensor {
 	v := newIntegers(c, 0, 3, 2, 5)
 	scaleX, scaleW, scaleY, zeroY, bias := c.X(1), c.X(4), c.X(6), c.Packed(7), c.Opt(8)
 	m := v.w.Shape[0]
@@ -70,7 +65,7 @@ func (f *int8Filters) linearConv(c *run.Call) []*tensor.Tensor {
 		return run.One(out)
 	}
 	steps := image.Volume(v.Out)
-	f.convolve(c, v, func(channel, from int, sums []int32) {
+	convolve(c, v, func(channel, from int, sums []int32) {
 		o := channel % m
 		scale, add := scaleX.F[0]*scaleW.F[o%len(scaleW.F)]/scaleY.F[0], int32(0)
 		if bias != nil {
@@ -92,7 +87,7 @@ func (f *int8Filters) linearConv(c *run.Call) []*tensor.Tensor {
 
 // convolve calls f with sums of a channel of an image, (batch · channels), at
 // steps from on, from several workers.
-func (f *int8Filters) convolve(c *run.Call, v *integers, done func(channel, from int, sums []int32)) {
+func convolve(c *run.Call, v *integers, done func(channel, from int, sums []int32)) {
 	x, flip := tensor.Bytes(v.x), byte(0)
 	zero := zeroOf(v.xZero, 0)
 	if v.x.Type == onnx.Int8 {
@@ -106,7 +101,7 @@ func (f *int8Filters) convolve(c *run.Call, v *integers, done func(channel, from
 	plane, channels, steps := image.Volume(v.In), v.Groups*v.InC, image.Volume(v.Out)
 	turned := c.BlankRaw(onnx.Uint8, plane, channels).Raw
 	k, n := v.InC*image.Volume(v.Kernel), v.OutC
-	packs := f.pack(v)
+	packs := packFilters(c, v)
 	stride := packs[0].W.Stride()
 	size := min(steps, max(64, tileBytes/max(stride, 4*n)))
 	rows := c.BlankRaw(onnx.Uint8, size, stride).Raw
@@ -154,28 +149,28 @@ func (f *int8Filters) convolve(c *run.Call, v *integers, done func(channel, from
 // tileBytes is about how many bytes of columns are multiplied at a time.
 const tileBytes = 1 << 18
 
-// pack lays out the filters of every group, taps before channels.
-func (f *int8Filters) pack(v *integers) []*Weights {
-	key := [2]*tensor.Tensor{v.w, v.wZero}
-	if p := f.packs[key]; p != nil {
-		return p
-	}
-	taps, w := image.Volume(v.Kernel), tensor.Bytes(v.w)
-	k, n := v.InC*taps, v.OutC
-	packs, columns := make([]*Weights, v.Groups), make([]byte, k*n)
-	for g := range packs {
-		for o := range n {
-			for i, u := range w[(g*n+o)*k:][:k] {
-				columns[(i%taps*v.InC+i/taps)*n+o] = u
+type filterKey struct {
+	w, zero *tensor.Tensor
+	groups  int
+}
+
+// packFilters lays out the filters of every group, taps before channels.
+func packFilters(c *run.Call, v *integers) []*Weights {
+	return run.Prepared(c, filterKey{v.w, v.wZero, v.Groups}, tensor.Constant(v.w, v.wZero), func() []*Weights {
+		taps, w := image.Volume(v.Kernel), tensor.Bytes(v.w)
+		k, n := v.InC*taps, v.OutC
+		packs, columns := make([]*Weights, v.Groups), make([]byte, k*n)
+		for g := range packs {
+			for o := range n {
+				for i, u := range w[(g*n+o)*k:][:k] {
+					columns[(i%taps*v.InC+i/taps)*n+o] = u
+				}
 			}
+			packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
+			packs[g].Gemm = gemm.NewInt8Gemm(packs[g].W, nil, nil)
 		}
-		packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
-		packs[g].Gemm = gemm.NewInt8Gemm(packs[g].W, nil, nil)
-	}
-	if v.w.Constant() && (v.wZero == nil || v.wZero.Constant()) {
-		f.packs[key] = packs
-	}
-	return packs
+		return packs
+	})
 }
 
 // gather writes what the taps of a step see of group g, and fill beyond the

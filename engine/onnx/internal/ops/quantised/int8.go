@@ -9,17 +9,6 @@ import (
 	"quern/kernels/gemm"
 )
 
-// A Quantizer keeps matrices of integers laid out for products.
-type Quantizer struct {
-	weights map[weightKey]*Weights
-	flipped map[*tensor.Tensor]*tensor.Tensor // constants with rows and columns exchanged
-}
-
-// NewQuantizer returns one that keeps nothing yet.
-func NewQuantizer() *Quantizer {
-	return &Quantizer{weights: make(map[weightKey]*Weights), flipped: make(map[*tensor.Tensor]*tensor.Tensor)}
-}
-
 type weightKey struct{ w, zero, scale, bias *tensor.Tensor }
 
 // Weights is the right side of a product: as int8, with what zero points of
@@ -33,14 +22,12 @@ type Weights struct {
 
 // pack lays out the matrix number at of w. With scale (one or a column's) and
 // bias, either of which may be nil, products can be made floats.
-func (q *Quantizer) pack(s *product.Stacked, w *tensor.Tensor, at int, zero *tensor.Tensor, scale, bias *tensor.Tensor) *Weights {
-	key := weightKey{w, zero, scale, bias}
-	fixed := w.Constant() && s.OneB && (zero == nil || zero.Constant()) && (scale == nil || scale.Constant()) && (bias == nil || bias.Constant())
-	if fixed {
-		if p := q.weights[key]; p != nil {
-			return p
-		}
-	}
+func pack(c *run.Call, s *product.Stacked, w *tensor.Tensor, at int, zero *tensor.Tensor, scale, bias *tensor.Tensor) *Weights {
+	fixed := s.OneB && tensor.Constant(w, zero, scale, bias)
+	return run.Prepared(c, weightKey{w, zero, scale, bias}, fixed, func() *Weights { return packNew(s, w, at, zero, scale, bias) })
+}
+
+func packNew(s *product.Stacked, w *tensor.Tensor, at int, zero, scale, bias *tensor.Tensor) *Weights {
 	if w.Type != onnx.Int8 && w.Type != onnx.Uint8 || zero != nil && zero.Type != w.Type {
 		tensor.Unsupported("product of %v", w.Type)
 	}
@@ -66,9 +53,6 @@ func (q *Quantizer) pack(s *product.Stacked, w *tensor.Tensor, at int, zero *ten
 		}
 	}
 	p.Gemm = gemm.NewInt8Gemm(p.W, by, add)
-	if fixed {
-		q.weights[key] = p
-	}
 	return p
 }
 
@@ -128,7 +112,7 @@ func bytesOf(typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32)
 
 // multiply calls f with the sums of each matrix of the result: of a less its
 // zero points (one, or one a row) times b less its own.
-func (q *Quantizer) multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f func(s *product.Stacked, at int, sums []int32)) *product.Stacked {
+func multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f func(s *product.Stacked, at int, sums []int32)) *product.Stacked {
 	s := product.Stack(a.Shape, b.Shape, false)
 	if s.M == 0 || s.N == 0 || s.CountBatch == 0 {
 		return &s
@@ -141,7 +125,7 @@ func (q *Quantizer) multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f f
 	}
 	sums, rows := make([]int32, s.M*s.N), tensor.Bytes(a)
 	for i := range s.CountBatch {
-		w := q.pack(&s, b, product.Which(s.FromB, i), bZero, nil, nil)
+		w := pack(c, &s, b, product.Which(s.FromB, i), bZero, nil, nil)
 		x, shift := bytesOf(a.Type, rows[product.Which(s.FromA, i)*s.M*s.K:], s.M, s.K, w.W.Stride())
 		zeroOf := func(r int) int32 {
 			if aZero == nil {
@@ -192,10 +176,10 @@ func (w *Weights) less(sums []int32, x []byte, z int32) {
 	}
 }
 
-func (q *Quantizer) matMulInteger(c *run.Call) []*tensor.Tensor {
+func matMulInteger(c *run.Call) []*tensor.Tensor {
 	a, b := c.Packed(0), c.Packed(1)
 	out := c.Zeros(onnx.Int32, product.Stack(a.Shape, b.Shape, false).Out...)
-	q.multiply(c, a, c.OptPacked(2), b, c.OptPacked(3), func(s *product.Stacked, at int, sums []int32) {
+	multiply(c, a, c.OptPacked(2), b, c.OptPacked(3), func(s *product.Stacked, at int, sums []int32) {
 		to := out.I[at*s.M*s.N:]
 		for i, v := range sums {
 			to[i] = int64(v)
@@ -220,7 +204,7 @@ func scaleAt(t *tensor.Tensor, i, n, at int) float32 {
 }
 
 // linearMatMul is a product of quantised matrices, quantised again.
-func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
+func linearMatMul(c *run.Call) []*tensor.Tensor {
 	a, aScale, b, bScale, yScale := c.Packed(0), c.X(1), c.Packed(3), c.X(4), c.X(6)
 	y := Linear(c, c.Packed(7).Type, 6, 7)
 	if aScale.F == nil || bScale.F == nil {
@@ -228,7 +212,7 @@ func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
 	}
 	out := c.BlankRaw(y.typ, product.Stack(a.Shape, b.Shape, false).Out...)
 	whole := linear{typ: y.typ, scale: 1, zero: y.zero}
-	q.multiply(c, a, c.OptPacked(2), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
+	multiply(c, a, c.OptPacked(2), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
 		c.ByRows(s.M, 4*s.N, func(from, to int) {
 			row := make([]float32, s.N)
 			for r := from; r < to; r++ {
@@ -246,13 +230,13 @@ func (q *Quantizer) linearMatMul(c *run.Call) []*tensor.Tensor {
 // integerToFloat is a product of integers times their scales plus a bias.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulIntegerToFloat.
-func (q *Quantizer) integerToFloat(c *run.Call) []*tensor.Tensor {
+func integerToFloat(c *run.Call) []*tensor.Tensor {
 	a, b, aScale, bScale, bias := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.Opt(6)
 	if aScale.F == nil || bScale.F == nil {
 		tensor.Unsupported("product quantised by %v and %v", aScale.Type, bScale.Type)
 	}
 	out := c.Zeros(aScale.Type, product.Stack(a.Shape, b.Shape, false).Out...)
-	q.multiply(c, a, c.OptPacked(4), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
+	multiply(c, a, c.OptPacked(4), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
 		if bias != nil && len(bias.F) != s.N {
 			tensor.Malformed("bias of shape %d for %d columns", bias.Shape, s.N)
 		}
@@ -271,7 +255,7 @@ func (q *Quantizer) integerToFloat(c *run.Call) []*tensor.Tensor {
 // a matrix of integers, times the scales, plus bias.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.DynamicQuantizeMatMul.
-func (q *Quantizer) dynamicMatMul(c *run.Call, x, w, scale, zero, bias *tensor.Tensor) *tensor.Tensor {
+func dynamicMatMul(c *run.Call, x, w, scale, zero, bias *tensor.Tensor) *tensor.Tensor {
 	if x.Type != onnx.Float || scale.F == nil || len(w.Shape) != 2 {
 		tensor.Unsupported("product of %v and %v, shape %d", x.Type, w.Type, w.Shape)
 	}
@@ -280,7 +264,7 @@ func (q *Quantizer) dynamicMatMul(c *run.Call, x, w, scale, zero, bias *tensor.T
 	if out.Len() == 0 {
 		return out
 	}
-	p := q.pack(&s, w, 0, zero, scale, bias)
+	p := pack(c, &s, w, 0, zero, scale, bias)
 	by, z := DynamicScale(reachOf(c, x.F).ends())
 	rows, stride := x.Len()/s.K, p.W.Stride()
 	b := c.BlankRaw(onnx.Uint8, rows, stride).Raw
@@ -320,13 +304,13 @@ func (w *Weights) LessFloats(c *run.Call, dst []float32, x []byte, rows int, z i
 // attention is Attention of an input and weights that are quantised.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QAttention.
-func (q *Quantizer) attention(c *run.Call) []*tensor.Tensor {
+func quantisedAttention(c *run.Call) []*tensor.Tensor {
 	x, w, bias, xScale, wScale := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.X(4)
 	if len(x.Shape) != 3 || len(w.Shape) != 2 || xScale.F == nil || wScale.F == nil || len(bias.F) != w.Shape[1] {
 		tensor.Malformed("attention of shape %d by %d with bias %d", x.Shape, w.Shape, bias.Shape)
 	}
 	out := c.Zeros(bias.Type, product.Stack(x.Shape, w.Shape, false).Out...)
-	q.multiply(c, x, c.OptPacked(6), w, c.OptPacked(7), func(s *product.Stacked, at int, sums []int32) {
+	multiply(c, x, c.OptPacked(6), w, c.OptPacked(7), func(s *product.Stacked, at int, sums []int32) {
 		for i, v := range sums {
 			out.F[at*s.M*s.N+i] = float32(v)*(xScale.Scalar().F[0]*scaleAt(wScale, i%s.N, s.N, 0)) + bias.F[i%s.N]
 		}
@@ -336,9 +320,9 @@ func (q *Quantizer) attention(c *run.Call) []*tensor.Tensor {
 
 // Floats is a product of a, uint8 or int8 with one scale and zero point, and w
 // times their scales plus bias. Then is called as by Gemm.RunThen.
-func (q *Quantizer) Floats(c *run.Call, a, w *tensor.Tensor, by float32, scale *tensor.Tensor, zero int32, wZero, bias *tensor.Tensor, then func(worker int, row []float32)) *tensor.Tensor {
+func Floats(c *run.Call, a, w *tensor.Tensor, by float32, scale *tensor.Tensor, zero int32, wZero, bias *tensor.Tensor, then func(worker int, row []float32)) *tensor.Tensor {
 	s := product.Stack(a.Shape, w.Shape, false)
-	p := q.pack(&s, w, 0, wZero, scale, bias)
+	p := pack(c, &s, w, 0, wZero, scale, bias)
 	out := c.Blank(onnx.Float, s.Out...)
 	rows, stride := a.Len()/s.K, p.W.Stride()
 	x, shift := bytesOf(a.Type, tensor.Bytes(a), rows, s.K, stride)

@@ -12,13 +12,15 @@ import (
 	"quern/kernels/quant"
 )
 
-// blockWeights keeps matrices that files hold in blocks of a few bits, laid out
-// for products, by weights, scales and zero points.
-type blockWeights struct {
-	known map[[3]*tensor.Tensor]*blockWeight
+// A blockKey is what a blockWeight is made of.
+type blockKey struct {
+	w, scale, zero    *tensor.Tensor
+	n, k, bits, block int
+	coarse            bool
 }
 
-// A blockWeight is float32 panels or, where activations may be quantised and a
+// A blockWeight is a matrix that a file holds in blocks of a few bits, laid out for
+// products: float32 panels or, where activations may be quantised and a
 // type of package quant holds the same numbers, one of those.
 type blockWeight struct {
 	panels *gemm.Panels
@@ -26,7 +28,7 @@ type blockWeight struct {
 	data   []byte
 }
 
-// matMul multiplies with a matrix of n rows whose k values lie in blocks of a few
+// matMulBits multiplies with a matrix of n rows whose k values lie in blocks of a few
 // bits, the first lowest, each block with a scale and a zero point. With an
 // accuracy_level of 4 activations may be int8, which they are here in blocks of 32
 // where quantised finds a type. ONNX Runtime takes blocks as long as the weights':
@@ -34,7 +36,7 @@ type blockWeight struct {
 // percent where this does not.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulNBits.
-func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
+func matMulBits(c *run.Call) []*tensor.Tensor {
 	x, w, scale, zero, bias := c.X(0), c.Packed(1), c.X(2), c.OptPacked(3), c.Opt(5)
 	n, k := c.Int("N", 0), c.Int("K", 0)
 	bits, block := c.Int("bits", 4), c.Int("block_size", 0)
@@ -50,16 +52,15 @@ func (b *blockWeights) matMul(c *run.Call) []*tensor.Tensor {
 			tensor.Malformed("bias of shape %d for %d columns", bias.Shape, n)
 		}
 	}
-	p := b.known[[3]*tensor.Tensor{w, scale, zero}]
-	if p == nil {
-		v := newBlocks(w, scale, zero, bits, block, n, k)
-		if p = v.quantised(); p == nil || c.Int("accuracy_level", 0) != 4 {
-			p = v.floats(c)
+	coarse := c.Int("accuracy_level", 0) == 4
+	key := blockKey{w, scale, zero, n, k, bits, block, coarse}
+	p := run.Prepared(c, key, tensor.Constant(w, scale, zero), func() *blockWeight {
+		b := newBlocks(w, scale, zero, bits, block, n, k)
+		if p := b.quantised(); p != nil && coarse {
+			return p
 		}
-		if w.Constant() && scale.Constant() && (zero == nil || zero.Constant()) {
-			b.known[[3]*tensor.Tensor{w, scale, zero}] = p
-		}
-	}
+		return b.floats(c)
+	})
 	out := c.Blank(x.Type, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
 	rows := x.Len() / k
 	if p.panels != nil {

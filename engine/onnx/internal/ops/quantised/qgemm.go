@@ -11,20 +11,20 @@ import (
 // their scales, as floats or, with a scale for them, quantised again.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QGemm.
-func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
+func quantisedGemm(c *run.Call) []*tensor.Tensor {
 	a, b, aScale, bScale, bias, yScale := c.Packed(0), c.Packed(3), c.X(1), c.X(4), c.Opt(6), c.Opt(7)
 	if c.Int("transA", 0) != 0 {
-		a = q.turned(a)
+		a = turned(c, a)
 	}
 	if c.Int("transB", 0) != 0 {
-		b = q.turned(b)
+		b = turned(c, b)
 	}
 	if len(a.Shape) != 2 || len(b.Shape) != 2 || aScale.F == nil || aScale.Len() != 1 || bScale.F == nil || bias != nil && bias.I == nil {
 		tensor.Malformed("product of shapes %d and %d quantised by %v and %v", a.Shape, b.Shape, aScale.Type, bScale.Type)
 	}
 	out := c.Zeros(onnx.Float, product.Stack(a.Shape, b.Shape, false).Out...)
 	alpha := float32(c.Float("alpha", 1)) * aScale.F[0]
-	q.multiply(c, a, c.OptPacked(2), b, c.OptPacked(5), func(s *product.Stacked, _ int, sums []int32) {
+	multiply(c, a, c.OptPacked(2), b, c.OptPacked(5), func(s *product.Stacked, _ int, sums []int32) {
 		step := []int{0, 0}
 		if bias != nil {
 			step = tensor.SpreadSteps(bias.Shape, []int{s.M, s.N})
@@ -46,23 +46,23 @@ func (q *Quantizer) gemm(c *run.Call) []*tensor.Tensor {
 	return run.One(asLinear(c, out, Linear(c, c.Packed(8).Type, 7, 8)))
 }
 
+type turning struct{ t *tensor.Tensor }
+
 // turned returns a matrix of bytes with rows and columns exchanged, once for a
 // constant.
-func (q *Quantizer) turned(t *tensor.Tensor) *tensor.Tensor {
-	if known := q.flipped[t]; known != nil {
-		return known
-	}
+func turned(c *run.Call, t *tensor.Tensor) *tensor.Tensor {
 	if len(t.Shape) != 2 {
 		tensor.Malformed("a matrix of shape %d", t.Shape)
 	}
-	rows, columns, b := t.Shape[0], t.Shape[1], tensor.Bytes(t)
-	out := &tensor.Tensor{Type: t.Type, Shape: []int{columns, rows}, Raw: make([]byte, len(b))}
-	for i, v := range b {
-		out.Raw[i%columns*rows+i/columns] = v
-	}
-	if t.Constant() {
-		out.Detach()
-		q.flipped[t] = out
-	}
-	return out
+	return run.Prepared(c, turning{t}, tensor.Constant(t), func() *tensor.Tensor {
+		rows, columns, b := t.Shape[0], t.Shape[1], tensor.Bytes(t)
+		out := &tensor.Tensor{Type: t.Type, Shape: []int{columns, rows}, Raw: make([]byte, len(b))}
+		for i, v := range b {
+			out.Raw[i%columns*rows+i/columns] = v
+		}
+		if tensor.Constant(t) {
+			out.Detach()
+		}
+		return out
+	})
 }

@@ -11,28 +11,25 @@ import (
 
 // Table returns the operators of the family, for one Session.
 func Table() run.Table {
-	q := NewQuantizer()
-	f := &int8Filters{packs: make(map[[2]*tensor.Tensor][]*Weights)}
-	b := &blockWeights{known: make(map[[3]*tensor.Tensor]*blockWeight)}
 	return run.Table{
 		"QuantizeLinear":                     quantizeLinear,
 		"DequantizeLinear":                   dequantizeLinear,
 		"com.microsoft.QuantizeLinear":       quantizeLinear,
 		"com.microsoft.DequantizeLinear":     dequantizeLinear,
 		"DynamicQuantizeLinear":              dynamicQuantize,
-		"MatMulInteger":                      q.matMulInteger,
-		"QLinearMatMul":                      q.linearMatMul,
-		"com.microsoft.MatMulIntegerToFloat": q.integerToFloat,
-		"com.microsoft.QAttention":           q.attention,
-		"com.microsoft.QGemm":                q.gemm,
+		"MatMulInteger":                      matMulInteger,
+		"QLinearMatMul":                      linearMatMul,
+		"com.microsoft.MatMulIntegerToFloat": integerToFloat,
+		"com.microsoft.QAttention":           quantisedAttention,
+		"com.microsoft.QGemm":                quantisedGemm,
 		"com.microsoft.DynamicQuantizeMatMul": func(c *run.Call) []*tensor.Tensor {
-			return run.One(q.dynamicMatMul(c, c.X(0), c.Packed(1), c.X(2), c.OptPacked(3), c.Opt(4)))
+			return run.One(dynamicMatMul(c, c.X(0), c.Packed(1), c.X(2), c.OptPacked(3), c.Opt(4)))
 		},
 
-		"ConvInteger": f.convInteger, "QLinearConv": f.linearConv,
+		"ConvInteger": convInteger, "QLinearConv": linearConv,
 
-		"com.microsoft.MatMulNBits":          b.matMul,
-		"com.microsoft.MatMulBnb4":           b.matMulBnb4,
+		"com.microsoft.MatMulNBits":          matMulBits,
+		"com.microsoft.MatMulBnb4":           matMulBnb4,
 		"com.microsoft.GatherBlockQuantized": gatherBlocks,
 
 		// What static quantisation writes: tensors of 8 bits come with a scale and a zero

@@ -9,70 +9,60 @@ import (
 	"quern/kernels/vec"
 )
 
-// An int8Recurrent keeps the weights of recurrent layers that are integers.
-type int8Recurrent struct {
-	packs map[int8Part]*quantised.Weights // of constants
-}
-
 type int8Part struct {
 	of, scale, zero *tensor.Tensor
 	direction       int
 }
 
-// operands checks weights of 8 bits: (directions, in, 4 · hidden) and (directions,
+// int8Operands checks weights of 8 bits: (directions, in, 4 · hidden) and (directions,
 // hidden, 4 · hidden), with scales and zero points for a direction or each of its
 // columns.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.DynamicQuantizeLSTM.
-func (q *int8Recurrent) operands(c *run.Call) operands {
+func int8Operands(c *run.Call) operands {
 	w, r := c.Packed(1), c.Packed(2)
 	if len(w.Shape) != 3 || len(r.Shape) != 3 || r.Shape[2] != 4*r.Shape[1] || w.Shape[2] != r.Shape[2] || w.Shape[0] != r.Shape[0] {
 		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, w.Shape, r.Shape)
 	}
 	input := func(d int, bias []float32) multiplier {
-		return &dynamicGemm{c: c, w: q.weights(w, c.X(8), c.OptPacked(9), d), bias: bias}
+		return &dynamicGemm{c: c, w: int8Weights(c, w, c.X(8), c.OptPacked(9), d), bias: bias}
 	}
 	state := func(d, _, _ int) multiplier {
-		return &dynamicGemm{c: c, w: q.weights(r, c.X(10), c.OptPacked(11), d)}
+		return &dynamicGemm{c: c, w: int8Weights(c, r, c.X(10), c.OptPacked(11), d)}
 	}
 	return operands{in: w.Shape[1], hidden: r.Shape[1], directions: w.Shape[0], input: input, state: state}
 }
 
-// weights lays out the matrix of a direction.
-func (q *int8Recurrent) weights(w, scale, zero *tensor.Tensor, d int) *quantised.Weights {
-	key := int8Part{w, scale, zero, d}
-	if p := q.packs[key]; p != nil {
+// int8Weights lays out the matrix of a direction.
+func int8Weights(c *run.Call, w, scale, zero *tensor.Tensor, d int) *quantised.Weights {
+	return run.Prepared(c, int8Part{w, scale, zero, d}, tensor.Constant(w, scale, zero), func() *quantised.Weights {
+		directions, k, n := w.Shape[0], w.Shape[1], w.Shape[2]
+		of := func(t *tensor.Tensor) func(j int) int { // which of its elements belongs to a column
+			switch t.Len() {
+			case directions:
+				return func(int) int { return d }
+			case directions * n:
+				return func(j int) int { return d*n + j }
+			}
+			tensor.Malformed("scales or zero points of shape %d for %d", t.Shape, w.Shape)
+			return nil
+		}
+		if scale.F == nil || zero != nil && zero.Type != w.Type || k > 1<<16 {
+			tensor.Unsupported("weights of %v, shape %d, quantised by %v", w.Type, w.Shape, scale.Type)
+		}
+		at, by := of(scale), make([]float32, n)
+		for j := range by {
+			by[j] = scale.F[at(j)]
+		}
+		p := quantised.NewWeights(w.Type, tensor.Bytes(w)[d*k*n:], k, n, func(j int) int32 {
+			if zero == nil {
+				return 0
+			}
+			return int32(zero.At(of(zero)(j)))
+		})
+		p.Gemm, p.Scale = gemm.NewInt8Gemm(p.W, by, nil), by
 		return p
-	}
-	directions, k, n := w.Shape[0], w.Shape[1], w.Shape[2]
-	of := func(t *tensor.Tensor) func(j int) int { // which of its elements belongs to a column
-		switch t.Len() {
-		case directions:
-			return func(int) int { return d }
-		case directions * n:
-			return func(j int) int { return d*n + j }
-		}
-		tensor.Malformed("scales or zero points of shape %d for %d", t.Shape, w.Shape)
-		return nil
-	}
-	if scale.F == nil || zero != nil && zero.Type != w.Type || k > 1<<16 {
-		tensor.Unsupported("weights of %v, shape %d, quantised by %v", w.Type, w.Shape, scale.Type)
-	}
-	at, by := of(scale), make([]float32, n)
-	for j := range by {
-		by[j] = scale.F[at(j)]
-	}
-	p := quantised.NewWeights(w.Type, tensor.Bytes(w)[d*k*n:], k, n, func(j int) int32 {
-		if zero == nil {
-			return 0
-		}
-		return int32(zero.At(of(zero)(j)))
 	})
-	p.Gemm, p.Scale = gemm.NewInt8Gemm(p.W, by, nil), by
-	if w.Constant() && scale.Constant() && (zero == nil || zero.Constant()) {
-		q.packs[key] = p
-	}
-	return p
 }
 
 // A dynamicGemm multiplies rows of float32, which it reads as uint8 each time,

@@ -22,35 +22,26 @@ type operands struct {
 	state                  func(direction, from, n int) multiplier        // to n of the rows of gates
 }
 
-// A recurrent keeps the weights of recurrent layers laid out for products: a
-// model that hears sound as it comes runs them for a step at a time.
-type recurrent struct {
-	packs map[part]*gemm.Panels // of constants
-}
-
 // A part is rows of a tensor of weights (directions, rows, columns).
 type part struct {
 	of               *tensor.Tensor
 	from, n, columns int
 }
 
-// rows lays out n rows of t from row from on.
-func (rc *recurrent) rows(t *tensor.Tensor, from, n int, bias []float32) *gemm.Gemm {
+// rowsOf lays out n rows of t from row from on, once for a constant: a model that
+// hears sound as it comes runs a layer for a step at a time.
+func rowsOf(c *run.Call, t *tensor.Tensor, from, n int, bias []float32) *gemm.Gemm {
 	k := t.Shape[2]
-	p := rc.packs[part{t, from, n, k}]
-	if p == nil {
-		p = gemm.NewPanels(n, k)
+	return gemm.NewGemm(run.Prepared(c, part{t, from, n, k}, tensor.Constant(t), func() *gemm.Panels {
+		p := gemm.NewPanels(n, k)
 		p.PackRows(t.F[from*k:(from+n)*k], k)
-		if t.Constant() {
-			rc.packs[part{t, from, n, k}] = p
-		}
-	}
-	return gemm.NewGemm(p, bias)
+		return p
+	}), bias)
 }
 
-// operands checks weights of float32: (directions, gates · hidden, in) and
+// floatOperands checks weights of float32: (directions, gates · hidden, in) and
 // (directions, gates · hidden, hidden).
-func (rc *recurrent) operands(c *run.Call, gates int) operands {
+func floatOperands(c *run.Call, gates int) operands {
 	w, r := c.X(1), c.X(2)
 	if len(w.Shape) != 3 || len(r.Shape) != 3 {
 		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, w.Shape, r.Shape)
@@ -59,8 +50,8 @@ func (rc *recurrent) operands(c *run.Call, gates int) operands {
 	wide := gates * o.hidden
 	isFloats(c, w, o.directions, wide, o.in)
 	isFloats(c, r, o.directions, wide, o.hidden)
-	o.input = func(d int, bias []float32) multiplier { return rc.rows(w, d*wide, wide, bias) }
-	o.state = func(d, from, n int) multiplier { return rc.rows(r, d*wide+from, n, nil) }
+	o.input = func(d int, bias []float32) multiplier { return rowsOf(c, w, d*wide, wide, bias) }
+	o.state = func(d, from, n int) multiplier { return rowsOf(c, r, d*wide+from, n, nil) }
 	return o
 }
 
