@@ -29,6 +29,18 @@ func Split(shape []int, axis int) (outer, n, inner int) {
 	return Count(shape[:axis]), shape[axis], Count(shape[axis+1:])
 }
 
+// Cut returns the elements before dimension a, which may count from the end or be
+// the rank, and from there on.
+func Cut(shape []int, a int) (before, after int) {
+	if a < 0 {
+		a += len(shape)
+	}
+	if a < 0 || a > len(shape) {
+		Malformed("axis %d of rank %d", a, len(shape))
+	}
+	return Count(shape[:a]), Count(shape[a:])
+}
+
 // Count returns the product of shape, within the limits.
 func Count(shape []int) int {
 	if len(shape) > MaxRank {

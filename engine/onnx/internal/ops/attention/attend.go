@@ -280,3 +280,14 @@ func joined(c *run.Call, past *tensor.Tensor, x Heads, typ onnx.DType, batch, n,
 	}
 	return out
 }
+
+// pastRows returns how many rows past keys and values have, which may both be nil.
+func pastRows(k, v *tensor.Tensor) int {
+	if k == nil {
+		return 0
+	}
+	if v == nil || len(k.Shape) != 4 || len(v.Shape) != 4 || v.Shape[2] != k.Shape[2] {
+		tensor.Malformed("past keys and values differ")
+	}
+	return k.Shape[2]
+}

@@ -80,12 +80,7 @@ func attention(c *run.Call) []*tensor.Tensor {
 	past := 0
 	res := []*tensor.Tensor{out, nil, nil, nil}
 	if pastK != nil || len(c.Node.Outputs) > 1 && c.Node.Outputs[1] != "" {
-		if pastK != nil {
-			if pastV == nil || len(pastK.Shape) != 4 || len(pastV.Shape) != 4 || pastV.Shape[2] != pastK.Shape[2] {
-				tensor.Malformed("past keys and values differ")
-			}
-			past = pastK.Shape[2]
-		}
+		past = pastRows(pastK, pastV)
 		pk := joined(c, pastK, kn, onnx.Float, a.Batch, a.KvHeads, added, a.Dim)
 		pv := joined(c, pastV, vn, onnx.Float, a.Batch, a.KvHeads, added, a.VDim)
 		a.K, a.V, a.Keys = HeadsOf(pk), HeadsOf(pv), past+added

@@ -220,12 +220,7 @@ func MultiHead(c *run.Call) []*tensor.Tensor {
 	res := []*tensor.Tensor{out, nil, nil}
 	pastK, pastV, before := c.Opt(6), c.Opt(7), 0
 	if pastK != nil || len(c.Node.Outputs) > 1 && c.Node.Outputs[1] != "" {
-		if pastK != nil {
-			if pastV == nil || len(pastK.Shape) != 4 || len(pastV.Shape) != 4 || pastV.Shape[2] != pastK.Shape[2] {
-				tensor.Malformed("past keys and values differ")
-			}
-			before = pastK.Shape[2]
-		}
+		before = pastRows(pastK, pastV)
 		res[1] = joined(c, pastK, a.K, q.Type, a.Batch, n, a.Keys, a.Dim)
 		res[2] = joined(c, pastV, a.V, q.Type, a.Batch, n, a.Keys, a.VDim)
 		a.K, a.V, a.Keys = HeadsOf(res[1]), HeadsOf(res[2]), before+a.Keys

@@ -129,36 +129,14 @@ func convolveEach(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
 				start = bias[ch]
 			}
 			tensor.Fill(out, start)
-			for o0 := range v.Out[0] {
-				a0, b0 := v.taps(0, o0)
-				for o1 := range v.Out[1] {
-					a1, b1 := v.taps(1, o1)
-					row := out[(o0*v.Out[1]+o1)*v.Out[2]:][:v.Out[2]]
-					for k0 := a0; k0 < b0; k0++ {
-						z := o0*v.Stride[0] - v.Before[0] + k0*v.Dilation[0]
-						for k1 := a1; k1 < b1; k1++ {
-							y := o1*v.Stride[1] - v.Before[1] + k1*v.Dilation[1]
-							line := src[(z*v.In[1]+y)*v.In[2]:][:v.In[2]]
-							filter := w[((ch*v.Kernel[0]+k0)*v.Kernel[1]+k1)*v.Kernel[2]:][:v.Kernel[2]]
-							for k2, f := range filter {
-								addLine(row, line, f, k2*v.Dilation[2]-v.Before[2], v.Stride[2])
-							}
-						}
-					}
-				}
-			}
+			filter := w[ch*taps:][:taps]
+			v.joinLines(out, src, func(dst, line []float32, by, tap int) { addLine(dst, line, filter[tap], by) })
 		}
 	})
 }
 
-// addLine adds f times every by-th element of line from first on; zeros lie
-// around it.
-func addLine(dst, line []float32, f float32, first, by int) {
-	lo, hi := Stretch(len(dst), len(line), first, by)
-	if lo >= hi {
-		return
-	}
-	dst, line = dst[lo:hi], line[first+lo*by:]
+// addLine adds f times every by-th element of line.
+func addLine(dst, line []float32, f float32, by int) {
 	if by == 1 {
 		line = line[:len(dst)]
 		for i, v := range line {

@@ -21,19 +21,8 @@ func global(c *run.Call, f reduce.Reducer) *tensor.Tensor {
 		shape[2+i] = 1
 	}
 	out, n := c.Blank(x.Type, shape...), tensor.Count(x.Shape[2:])
-	switch {
-	case n == 0:
-		f.Empty(out)
-	case x.F != nil && f.F != nil:
-		c.ByRows(out.Len(), n, func(from, to int) {
-			for r := from; r < to; r++ {
-				out.F[r] = f.F(x.F[r*n : (r+1)*n])
-			}
-		})
-	default:
-		reduce.FoldAny(c, f, out, x, n, 1)
-	}
-	return tensor.Rounded(out)
+	f.Fold(c, out, x, out.Len(), n, 1)
+	return out
 }
 
 // steps calls f for every step of a window over planes of x, with the index of
@@ -67,37 +56,11 @@ func pooled(c *run.Call) (x *tensor.Tensor, w window) {
 	return x, slide(c, x, c.List("kernel_shape", -1), c.Int("ceil_mode", 0) != 0)
 }
 
-// joinLines joins into each line of a plane of results what the taps see of a
-// plane of x: f takes a line of results, one of x, and where the first element
-// lies in it. There may be less than a whole line. The window must be narrow.
-func (w *window) joinLines(dst, x []float32, f func(dst, line []float32, by int)) {
-	for o0 := range w.Out[0] {
-		a0, b0 := w.taps(0, o0)
-		for o1 := range w.Out[1] {
-			a1, b1 := w.taps(1, o1)
-			row := dst[(o0*w.Out[1]+o1)*w.Out[2]:][:w.Out[2]]
-			for k0 := a0; k0 < b0; k0++ {
-				z := o0*w.Stride[0] - w.Before[0] + k0*w.Dilation[0]
-				for k1 := a1; k1 < b1; k1++ {
-					y := o1*w.Stride[1] - w.Before[1] + k1*w.Dilation[1]
-					line := x[(z*w.In[1]+y)*w.In[2]:][:w.In[2]]
-					for k2 := range w.Kernel[2] {
-						first, by := k2*w.Dilation[2]-w.Before[2], w.Stride[2]
-						if lo, hi := Stretch(len(row), len(line), first, by); lo < hi {
-							f(row[lo:hi], line[first+lo*by:], by)
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
 // narrow reports whether most taps of a line meet the input: those that do not
 // cost joinLines as much.
 func (w *window) narrow() bool { return w.Kernel[2] <= max(64, 2*w.In[2]) }
 
-func maxLine(dst, line []float32, by int) {
+func maxLine(dst, line []float32, by, _ int) {
 	at := 0
 	for i, v := range dst {
 		// Padding is -∞ and NaN wins, as in IEEE 754's maximum.
@@ -191,7 +154,7 @@ func gathered(c *run.Call, x *tensor.Tensor, w *window, end func(sum float64, se
 	return out
 }
 
-func sumLine(dst, line []float32, by int) {
+func sumLine(dst, line []float32, by, _ int) {
 	at := 0
 	for i := range dst {
 		dst[i] += line[at]

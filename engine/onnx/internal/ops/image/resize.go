@@ -353,8 +353,6 @@ func takeNearest(c *run.Call, x *tensor.Tensor, all []stretchOf, shape []int, co
 	}
 	out, value := c.Blank(x.Type, shape...), tensor.New(x.Type, 1)
 	value.Put(0, beyond)
-	move.PadInto(c, out.F, x.F, value.F, from, tensor.Strides(x.Shape))
-	move.PadInto(c, out.D, x.D, value.D, from, tensor.Strides(x.Shape))
-	move.PadInto(c, out.I, x.I, value.I, from, tensor.Strides(x.Shape))
+	move.Assemble(c, out, x, value, from)
 	return out
 }

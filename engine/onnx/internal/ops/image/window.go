@@ -216,3 +216,29 @@ func scatterColumns[T float32 | float64 | int64](x, src []T, w *window) {
 		}
 	}
 }
+
+// joinLines joins into each line of a plane of results what the taps see of a
+// plane of x: f takes a line of results, one of x that begins at the first element,
+// the step in it and which tap it is. There may be less than a whole line.
+func (w *window) joinLines(dst, x []float32, f func(dst, line []float32, by, tap int)) {
+	for o0 := range w.Out[0] {
+		a0, b0 := w.taps(0, o0)
+		for o1 := range w.Out[1] {
+			a1, b1 := w.taps(1, o1)
+			row := dst[(o0*w.Out[1]+o1)*w.Out[2]:][:w.Out[2]]
+			for k0 := a0; k0 < b0; k0++ {
+				z := o0*w.Stride[0] - w.Before[0] + k0*w.Dilation[0]
+				for k1 := a1; k1 < b1; k1++ {
+					y := o1*w.Stride[1] - w.Before[1] + k1*w.Dilation[1]
+					line := x[(z*w.In[1]+y)*w.In[2]:][:w.In[2]]
+					for k2 := range w.Kernel[2] {
+						first, by := k2*w.Dilation[2]-w.Before[2], w.Stride[2]
+						if lo, hi := Stretch(len(row), len(line), first, by); lo < hi {
+							f(row[lo:hi], line[first+lo*by:], by, (k0*w.Kernel[1]+k1)*w.Kernel[2]+k2)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -19,8 +19,7 @@ func constant(c *run.Call) []*tensor.Tensor {
 			if a.T == nil {
 				tensor.Malformed("a constant without value")
 			}
-			t := c.Constant(a.T)
-			return run.One(t)
+			return run.One(c.Constant(a.T))
 		case "sparse_value":
 			if a.Sparse == nil {
 				tensor.Malformed("a constant without value")
@@ -54,9 +53,7 @@ func constant(c *run.Call) []*tensor.Tensor {
 
 // dense writes a sparse tensor out. The reader has checked its indices.
 func dense(s *onnx.Sparse) *tensor.Tensor {
-	values := tensor.Of(s.Values)
-	indices := tensor.Of(s.Indices)
-	values = values.Whole()
+	values, indices := tensor.Of(s.Values).Whole(), tensor.Of(s.Indices)
 	out := tensor.New(values.Type, s.Shape...)
 	step := tensor.Strides(s.Shape)
 	for i := range values.Len() {
@@ -76,23 +73,10 @@ func dense(s *onnx.Sparse) *tensor.Tensor {
 func constantOfShape(c *run.Call) []*tensor.Tensor {
 	fill := tensor.New(onnx.Float)
 	if a := c.Attr("value"); a != nil && a.T != nil {
-		t := tensor.Of(a.T)
-		fill = t.Whole().Scalar()
+		fill = tensor.Of(a.T).Whole().Scalar()
 	}
-	out := c.Blank(fill.Type, c.X(0).List()...)
-	for i := range out.F {
-		out.F[i] = fill.F[0]
-	}
-	for i := range out.D {
-		out.D[i] = fill.D[0]
-	}
-	for i := range out.I {
-		out.I[i] = fill.I[0]
-	}
-	for i := range out.S {
-		out.S[i] = fill.S[0]
-	}
-	return run.One(out)
+	shape := c.X(0).List()
+	return run.One(c.View(fill, 0, shape, make([]int, len(shape))))
 }
 
 // numberRange counts from start, included, to limit, not included.

@@ -49,14 +49,8 @@ func reshape(c *run.Call) []*tensor.Tensor {
 }
 
 func flatten(c *run.Call) []*tensor.Tensor {
-	x, a := c.X(0), c.Int("axis", 1)
-	if a < 0 {
-		a += len(x.Shape)
-	}
-	if a < 0 || a > len(x.Shape) {
-		tensor.Malformed("axis %d of rank %d", a, len(x.Shape))
-	}
-	return run.One(x.As(tensor.Count(x.Shape[:a]), tensor.Count(x.Shape[a:])))
+	x := c.X(0)
+	return run.One(x.As(tensor.Cut(x.Shape, c.Int("axis", 1))))
 }
 
 func squeeze(c *run.Call) []*tensor.Tensor {

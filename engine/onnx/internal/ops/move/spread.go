@@ -115,16 +115,23 @@ func padded(c *run.Call, x *tensor.Tensor, before, after []int, outside border, 
 			}
 		}
 	}
-	PadInto(c, out.F, x.F, value.F, from, tensor.Strides(x.Shape))
-	PadInto(c, out.D, x.D, value.D, from, tensor.Strides(x.Shape))
-	PadInto(c, out.I, x.I, value.I, from, tensor.Strides(x.Shape))
-	PadInto(c, out.S, x.S, value.S, from, tensor.Strides(x.Shape))
+	Assemble(c, out, x, value, from)
 	return out
 }
 
-// PadInto fills dst, whose element at a position is that of src at the sum of
+// Assemble fills out, whose element at a position is that of x at from[d][position[d]]
+// in every dimension d, or value where one of those is negative.
+func Assemble(c *run.Call, out, x, value *tensor.Tensor, from [][]int64) {
+	step := tensor.Strides(x.Shape)
+	assemble(c, out.F, x.F, value.F, from, step)
+	assemble(c, out.D, x.D, value.D, from, step)
+	assemble(c, out.I, x.I, value.I, from, step)
+	assemble(c, out.S, x.S, value.S, from, step)
+}
+
+// assemble fills dst, whose element at a position is that of src at the sum of
 // from[d][position[d]]·step[d], or value where one of those is negative.
-func PadInto[T any](c *run.Call, dst, src, value []T, from [][]int64, step []int) {
+func assemble[T any](c *run.Call, dst, src, value []T, from [][]int64, step []int) {
 	if len(dst) == 0 {
 		return
 	}

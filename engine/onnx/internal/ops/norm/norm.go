@@ -10,29 +10,22 @@ import (
 	"quern/kernels/vec"
 )
 
-// Softmax is taken along an axis, and before opset 13 over all dimensions from
-// the axis on.
+// span returns how x is taken along the attribute axis, before opset 13 over all
+// dimensions from the axis on; a scalar is a row of one.
+func span(c *run.Call, x *tensor.Tensor) (outer, n, inner int) {
+	switch {
+	case len(x.Shape) == 0:
+		return 1, 1, 1
+	case c.Opset < 13:
+		outer, n = tensor.Cut(x.Shape, c.Int("axis", 1))
+		return outer, n, 1
+	}
+	return tensor.Split(x.Shape, tensor.Axis(c.Int("axis", -1), len(x.Shape)))
+}
+
+// Softmax is taken along an axis.
 func Softmax(c *run.Call, x *tensor.Tensor, log bool) *tensor.Tensor {
-	missing := -1
-	if c.Opset < 13 {
-		missing = 1
-	}
-	if len(x.Shape) == 0 {
-		x = x.As(1)
-		return Softmax(c, x, log).As()
-	}
-	var outer, n, inner int
-	if a := c.Int("axis", missing); c.Opset < 13 {
-		if a < 0 {
-			a += len(x.Shape)
-		}
-		if a < 0 || a > len(x.Shape) {
-			tensor.Malformed("axis %d of rank %d", a, len(x.Shape))
-		}
-		outer, n, inner = tensor.Count(x.Shape[:a]), tensor.Count(x.Shape[a:]), 1
-	} else {
-		outer, n, inner = tensor.Split(x.Shape, tensor.Axis(a, len(x.Shape)))
-	}
+	outer, n, inner := span(c, x)
 	return softmaxOver(c, x, outer, n, inner, log)
 }
 
@@ -103,6 +96,27 @@ func softmaxDouble(dst, x []float64, at, n, step int, log bool) {
 			dst[at+j*step] = math.Exp(v) / sum
 		}
 	}
+}
+
+// hardmax is 1 for the first of the largest along an axis, and 0 elsewhere.
+func hardmax(c *run.Call) []*tensor.Tensor {
+	x := c.X(0)
+	outer, n, inner := span(c, x)
+	out := c.Zeros(x.Type, x.Shape...)
+	if out.Len() == 0 {
+		return run.One(out)
+	}
+	order := x.Order()
+	for r := range outer * inner {
+		base, best := r/inner*n*inner+r%inner, 0
+		for i := 1; i < n; i++ {
+			if order(base+i*inner, base+best*inner) > 0 {
+				best = i
+			}
+		}
+		out.Put(base+best*inner, 1)
+	}
+	return run.One(out)
 }
 
 // layerNorm normalizes over the dimensions from the axis on and returns the

@@ -9,6 +9,7 @@ import (
 // Table returns the operators of the family, for one Session.
 func Table() run.Table {
 	return run.Table{
+		"Hardmax":                          hardmax,
 		"Softmax":                          func(c *run.Call) []*tensor.Tensor { return run.One(Softmax(c, c.X(0), false)) },
 		"LogSoftmax":                       func(c *run.Call) []*tensor.Tensor { return run.One(Softmax(c, c.X(0), true)) },
 		"LayerNormalization":               func(c *run.Call) []*tensor.Tensor { return layerNorm(c, c.X(0), c.X(1), c.Opt(2), false) },

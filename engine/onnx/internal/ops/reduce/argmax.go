@@ -92,37 +92,3 @@ func running(c *run.Call, f element.Pairwise) *tensor.Tensor {
 	})
 	return out
 }
-
-// hardmax is 1 for the first of the largest along an axis, before opset 13 over
-// all dimensions from the axis on, and 0 elsewhere.
-func hardmax(c *run.Call) []*tensor.Tensor {
-	x := c.X(0)
-	outer, n, inner := 1, 1, 1
-	switch a := c.Int("axis", -1); {
-	case c.Opset < 13:
-		if a = c.Int("axis", 1); a < 0 {
-			a += len(x.Shape)
-		}
-		if a < 0 || a > len(x.Shape) {
-			tensor.Malformed("axis %d of rank %d", a, len(x.Shape))
-		}
-		outer, n = tensor.Count(x.Shape[:a]), tensor.Count(x.Shape[a:])
-	case len(x.Shape) > 0:
-		outer, n, inner = tensor.Split(x.Shape, tensor.Axis(a, len(x.Shape)))
-	}
-	out := c.Zeros(x.Type, x.Shape...)
-	if out.Len() == 0 {
-		return run.One(out)
-	}
-	order := x.Order()
-	for r := range outer * inner {
-		base, best := r/inner*n*inner+r%inner, 0
-		for i := 1; i < n; i++ {
-			if order(base+i*inner, base+best*inner) > 0 {
-				best = i
-			}
-		}
-		out.Put(base+best*inner, 1)
-	}
-	return run.One(out)
-}

@@ -214,12 +214,19 @@ func reduced(c *run.Call, f Reducer) *tensor.Tensor {
 		outer = x.Len()
 	}
 	out := c.Blank(x.Type, shape...)
+	f.Fold(c, out, x, outer, n, inner)
+	return out
+}
+
+// Fold writes to out (outer, inner) what becomes of the middle dimension of x (outer,
+// n, inner).
+func (f *Reducer) Fold(c *run.Call, out, x *tensor.Tensor, outer, n, inner int) {
 	switch {
 	case out.Len() == 0:
 	case n == 0:
-		f.Empty(out)
+		f.empty(out)
 	case x.F != nil && inner > 1 && f.add != nil:
-		foldRows(c, f, out.F, x.F, outer, n, inner)
+		foldRows(c, *f, out.F, x.F, outer, n, inner)
 	case x.F != nil && inner == 1 && f.F != nil:
 		c.ByRows(outer, n, func(from, to int) {
 			for r := from; r < to; r++ {
@@ -227,13 +234,13 @@ func reduced(c *run.Call, f Reducer) *tensor.Tensor {
 			}
 		})
 	default:
-		FoldAny(c, f, out, x, n, inner)
+		FoldAny(c, *f, out, x, n, inner)
 	}
-	return tensor.Rounded(out)
+	tensor.Rounded(out)
 }
 
-// Empty writes what rows of nothing are.
-func (f *Reducer) Empty(out *tensor.Tensor) {
+// empty writes what rows of nothing are.
+func (f *Reducer) empty(out *tensor.Tensor) {
 	for i := range out.Len() {
 		switch {
 		case out.F != nil || out.D != nil:

@@ -14,7 +14,6 @@ func Table() run.Table {
 		"ArgMin":  func(c *run.Call) []*tensor.Tensor { return run.One(argBest(c, -1)) },
 		"CumSum":  func(c *run.Call) []*tensor.Tensor { return run.One(running(c, element.Binaries["Add"])) },
 		"CumProd": func(c *run.Call) []*tensor.Tensor { return run.One(running(c, element.Binaries["Mul"])) },
-		"Hardmax": hardmax,
 	}
 	for name, f := range Reducers {
 		ops[name] = func(c *run.Call) []*tensor.Tensor { return run.One(reduced(c, f)) }
