@@ -40,24 +40,6 @@ var treeModes = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "
 
 const leaf = 6
 
-// numbersOf returns the floats of an attribute or of the tensor with _as_tensor
-// after its name.
-func numbersOf(c *run.Call, name string) []float64 {
-	if t := tensorAttr(c, name+"_as_tensor"); t != nil && (t.F != nil || t.D != nil) {
-		v := make([]float64, t.Len())
-		for i := range v {
-			v[i] = t.At(i)
-		}
-		return v
-	}
-	all := floatsAttr(c, name)
-	v := make([]float64, len(all))
-	for i, f := range all {
-		v[i] = float64(f)
-	}
-	return v
-}
-
 // readForest returns the forest of a node, whose leaves vote by attributes that begin
 // with a prefix. Every node must be reached once at most, so that there are no
 // rings.
