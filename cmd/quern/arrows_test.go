@@ -59,7 +59,7 @@ var arrows = []struct {
 	{"engine/cpu", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/cuda", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/...", "golang.org/x/sys/..."}},
 	{"engine/token/...", []string{"quern/engine/token/...", "quern/formats/weights", "golang.org/x/text/..."}},
-	{"engine/onnx", []string{"quern/formats/onnx", "quern/kernels/..."}},
+	{"engine/onnx/...", []string{"quern/engine/onnx/internal/...", "quern/formats/onnx", "quern/kernels/..."}},
 	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
 	{"engine/kv", nil},
 	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
