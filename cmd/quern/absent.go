@@ -3,14 +3,16 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"quern/cmd/quern/internal/settings"
 )
 
 // tellAbsent names the configured models that are not on this machine: the first
 // request for one waits until it is fetched.
-func (a *app) tellAbsent(s *loaded) {
+func (a *app) tellAbsent(s *settings.Loaded) {
 	var names []string
 	for _, m := range s.Models {
-		if m.fetch != nil {
+		if m.Fetch != nil {
 			names = append(names, plain(m.Name))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/measure"
 )
 
@@ -79,7 +80,7 @@ same model before it was quantised.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -104,15 +105,15 @@ same model before it was quantised.`,
 				Loading:   func(done float64) { loading.update(name, done) },
 				Path:      file,
 				Threads:   s.Threads,
-				Device:    string(s.Device),
-				GPULayers: s.layers(),
+				Device:    s.Device,
+				GPULayers: s.Layers(),
 				Prompt:    pp,
 				Generate:  tg,
 				Batch:     batch,
 				Depth:     depth,
 				Reps:      reps,
-				CacheType: s.ModelDefaults.CacheType.number(),
-				Quantize:  string(s.ModelDefaults.Quantize),
+				CacheType: s.ModelDefaults.CacheNumber(),
+				Quantize:  s.ModelDefaults.Quantize,
 			}
 			if measure.IsHearing(file) {
 				if err := idle(cmd, "a recogniser is measured", "pp", "depth", "cache-type", "quantize", "gpu-layers"); err != nil {
@@ -169,7 +170,7 @@ same model before it was quantised.`,
 	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
 	f.IntVar(&depth, "depth", 0, "`tokens` that stand before those measured")
 	f.IntVar(&reps, "reps", 3, "measured `runs`")
-	addSettings(cmd, "models", "threads", "device", "gpu-layers", "cache-type", "quantize")
+	settings.AddFlags(cmd)
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine"
 	"quern/engine/local"
 )
@@ -52,7 +53,7 @@ type greeting struct {
 }
 
 // greet says which model answers, and how to ask it.
-func (a *app) greet(e *local.Engine, addr net.Addr, s *loaded) {
+func (a *app) greet(e *local.Engine, addr net.Addr, s *settings.Loaded) {
 	g := &greeting{e: e, base: baseURL(addr)}
 	intro := "Try:"
 	if len(s.Auth.Keys) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine"
 	"quern/engine/lm"
 	"quern/engine/local"
@@ -43,7 +44,7 @@ files quern runs Kokoro's only.
 			if err := exclusive(cmd, "graph", "json"); err != nil {
 				return err
 			}
-			if exists(args[0]) {
+			if settings.Exists(args[0]) {
 				if err := idle(cmd, args[0]+" is a file", "models"); err != nil {
 					return err
 				}
@@ -82,7 +83,7 @@ files quern runs Kokoro's only.
 	}
 	cmd.Flags().BoolVar(&graph, "graph", false, "print the recorded forward pass as Graphviz")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	addSettings(cmd, "models")
+	settings.AddFlags(cmd)
 	return cmd
 }
 

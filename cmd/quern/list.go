@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/hub"
 )
 
@@ -35,8 +36,7 @@ model that was not pulled to its end is not listed.`,
 		Example: `  quern list
   quern list --models /srv/models
   quern list --json | jq -r '.[].ref'`,
-		Args:        noArgs,
-		Annotations: map[string]string{envAnnotation: hubEnv},
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.store(cmd)
 			if err != nil {
@@ -62,7 +62,7 @@ model that was not pulled to its end is not listed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	addSettings(cmd, "models")
+	settings.AddFlags(cmd)
 	return cmd
 }
 

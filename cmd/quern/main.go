@@ -11,12 +11,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/engine/device"
 	"quern/httpapi"
 )
 
@@ -113,13 +114,20 @@ below works at once.`,
 }
 
 // env looks up an environment variable.
-func (a *app) env(name string) (string, bool) {
-	for i := len(a.environ) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
-			return v, true
+func (a *app) env(name string) (string, bool) { return settings.Lookup(a.environ, name) }
+
+// load reads the settings of one run of cmd.
+func (a *app) load(cmd *cobra.Command) (*settings.Loaded, error) {
+	s, err := settings.Load(cmd, a.environ)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if s.Device == "cpu" || s.Device == "auto" && device.Check("cuda") != nil {
+		if err := idle(cmd, "models run on the CPU", "gpu-layers"); err != nil {
+			return nil, err
 		}
 	}
-	return "", false
+	return s, nil
 }
 
 // signals returns a context that ends with the first of the given signals.
@@ -136,7 +144,7 @@ var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
 // logger writes to stderr in the format and from the level s asks for, and
 // passes on what loading the settings had to say.
-func (a *app) logger(s *loaded) *slog.Logger {
+func (a *app) logger(s *settings.Loaded) *slog.Logger {
 	var level slog.Level
 	// The settings let only names through that slog knows.
 	if err := level.UnmarshalText([]byte(s.Log.Level)); err != nil {
@@ -148,7 +156,7 @@ func (a *app) logger(s *loaded) *slog.Logger {
 		h = slog.NewJSONHandler(a.status(), o)
 	}
 	log := slog.New(httpapi.LogHandler(h))
-	for _, w := range s.warnings {
+	for _, w := range s.Warnings {
 		log.Warn(w)
 	}
 	return log

@@ -17,17 +17,10 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine"
 	"quern/engine/hub"
 )
-
-// hubEnv is the part of a command's help about what the hub's own tools read
-// too.
-const hubEnv = `  QUERN_MODELS      the store is its first folder; without it, the user's data folder
-  QUERN_OFFLINE     1 keeps quern from asking the hub (or HF_HUB_OFFLINE)
-  HF_TOKEN          token for gated and private repositories (or hub.token_file)
-  HF_ENDPOINT       another hub, a mirror (or hub.endpoint)
-  HF_HOME           where the hub's own tools keep tokens and files`
 
 func (a *app) pullCmd() *cobra.Command {
 	var dryRun, force bool
@@ -48,14 +41,13 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
   quern pull bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
   quern pull ggerganov/whisper.cpp/ggml-base.en.bin
   quern pull --dry-run Qwen/Qwen2.5-0.5B-Instruct@main`,
-		Args:        someModels,
-		Annotations: map[string]string{envAnnotation: hubEnv},
+		Args: someModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			refs, err := parseRefs(args, revision)
 			if err != nil {
 				return err
 			}
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -73,7 +65,7 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
 	f.BoolVar(&dryRun, "dry-run", false, "say what would be fetched and end")
 	f.BoolVar(&force, "force", false, "fetch again what is there")
 	f.StringVar(&revision, "revision", "", "`branch`, tag or commit (default main)")
-	addSettings(cmd, "models", "log-level", "log-format")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -106,7 +98,7 @@ func parseRefs(args []string, revision string) ([]hub.Ref, error) {
 }
 
 // storeDir is the folder models are pulled into.
-func (a *app) storeDir(s *loaded) (string, error) {
+func (a *app) storeDir(s *settings.Loaded) (string, error) {
 	for _, d := range s.ModelDirs {
 		if d != "" {
 			return filepath.Abs(d)
@@ -132,7 +124,7 @@ func (a *app) storeDir(s *loaded) (string, error) {
 
 // store is the store of a command that only looks at what is there.
 func (a *app) store(cmd *cobra.Command) (hub.Store, error) {
-	s, err := a.load(cmd, "warn")
+	s, err := a.load(cmd)
 	if err != nil {
 		return hub.Store{}, err
 	}
@@ -141,7 +133,7 @@ func (a *app) store(cmd *cobra.Command) (hub.Store, error) {
 }
 
 // hubClient makes the client the settings ask for.
-func (a *app) hubClient(s *loaded, log *slog.Logger, progress func(hub.Progress)) (*hub.Client, error) {
+func (a *app) hubClient(s *settings.Loaded, log *slog.Logger, progress func(hub.Progress)) (*hub.Client, error) {
 	dir, err := a.storeDir(s)
 	if err != nil {
 		return nil, err
@@ -170,7 +162,7 @@ func truthy(v string) bool {
 	return false
 }
 
-func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool) error {
+func (a *app) pull(ctx context.Context, s *settings.Loaded, r hub.Ref, dryRun, force bool) error {
 	line := a.status()
 	defer line.clear()
 	c, err := a.hubClient(s, a.logger(s), a.pulled())
@@ -249,10 +241,10 @@ func (a *app) printPlan(p *hub.Plan) error {
 // resolveHub replaces hub: references in the settings by files. What is not here
 // is pulled at once where it is preloaded, as all models of the command line
 // are, and when it is first asked for otherwise; hub.pull may forbid it.
-func (a *app) resolveHub(ctx context.Context, s *loaded, log *slog.Logger) error {
+func (a *app) resolveHub(ctx context.Context, s *settings.Loaded, log *slog.Logger) error {
 	for i := range s.Models {
 		m := &s.Models[i]
-		if !isHub(m.Path) {
+		if !settings.IsHub(m.Path) {
 			continue
 		}
 		if err := a.resolveModel(ctx, s, m, log); err != nil {
@@ -262,9 +254,7 @@ func (a *app) resolveHub(ctx context.Context, s *loaded, log *slog.Logger) error
 	return nil
 }
 
-func isHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
-
-func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log *slog.Logger) error {
+func (a *app) resolveModel(ctx context.Context, s *settings.Loaded, m *settings.Model, log *slog.Logger) error {
 	r, err := hub.ParseRef(m.Path)
 	if err != nil {
 		return usageError{err}
@@ -282,7 +272,7 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 			return fmt.Errorf("%w, and hub.pull is false; fetch it with: quern pull %s", err, r)
 		}
 		if !m.Preload {
-			m.fetch = a.fetchLater(s, r, log)
+			m.Fetch = a.fetchLater(s, r, log)
 			m.Path = ""
 			if m.Name == "" {
 				m.Name = r.String()
@@ -315,7 +305,7 @@ const logEvery = 10 * time.Second
 
 // fetchLater pulls r when it is called. Pulls come one after another: they would
 // only share the line.
-func (a *app) fetchLater(s *loaded, r hub.Ref, log *slog.Logger) func(context.Context, func(done, total int64)) (string, error) {
+func (a *app) fetchLater(s *settings.Loaded, r hub.Ref, log *slog.Logger) func(context.Context, func(done, total int64)) (string, error) {
 	return func(ctx context.Context, progress func(done, total int64)) (string, error) {
 		a.pulling.Lock()
 		defer a.pulling.Unlock()

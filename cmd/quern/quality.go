@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/measure"
 )
 
@@ -34,7 +35,7 @@ type qualityReport struct {
 // maxText bounds the text of a quality measurement.
 const maxText = 1 << 30
 
-func (a *app) quality(ctx context.Context, s *loaded, model, text, against string, window int, asJSON bool) error {
+func (a *app) quality(ctx context.Context, s *settings.Loaded, model, text, against string, window int, asJSON bool) error {
 	f, err := os.Open(text)
 	if err != nil {
 		return err
@@ -47,8 +48,8 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 	bars := a.progress("measuring")
 	name := filepath.Base(model)
 	r, err := measure.Quality(ctx, measure.QualityOptions{
-		Path: model, Against: against, Text: string(b), Context: window, Threads: s.Threads, Device: string(s.Device),
-		Quantize: string(s.ModelDefaults.Quantize),
+		Path: model, Against: against, Text: string(b), Context: window, Threads: s.Threads, Device: s.Device,
+		Quantize: s.ModelDefaults.Quantize,
 		Progress: func(done float64) { bars.update(name, done) },
 	})
 	bars.wait()

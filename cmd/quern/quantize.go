@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/quantize"
 )
 
@@ -36,7 +37,7 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -59,5 +60,6 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			return nil
 		},
 	}
+	settings.AddFlags(cmd)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/hub"
 )
 
@@ -23,8 +24,7 @@ OWNER/NAME/FILE remove one model. Files that belong to no model stay, and so doe
 everything outside the store.`,
 		Example: `  quern rm bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
   quern rm --yes bartowski/Llama-3.2-1B-Instruct-GGUF`,
-		Args:        someModels,
-		Annotations: map[string]string{envAnnotation: hubEnv},
+		Args: someModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			refs, err := parseRefs(args, "")
 			if err != nil {
@@ -45,7 +45,7 @@ everything outside the store.`,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
-	addSettings(cmd, "models")
+	settings.AddFlags(cmd)
 	return cmd
 }
 

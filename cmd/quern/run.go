@@ -15,10 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine"
 	"quern/engine/chat"
 	"quern/engine/sample"
 )
+
+// groupReply is the heading of run's own flags.
+const groupReply = "Reply"
 
 func (a *app) runCmd() *cobra.Command {
 	var o replyOptions
@@ -54,9 +58,9 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "most `tokens` of one reply (default what the context holds)")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that makes replies repeatable (default random)")
 	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed"} {
-		group(f, name, groupReply)
+		settings.Group(f, name, groupReply)
 	}
-	addSettings(cmd, "models", "context-length", "cache-type", "quantize", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -220,7 +224,7 @@ const maxPrompt = 64 << 20
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("longer than %s", size(limit))
+		err = fmt.Errorf("longer than %s", settings.Size(limit))
 	}
 	return b, err
 }

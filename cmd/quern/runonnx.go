@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/local"
 )
 
@@ -42,7 +43,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 				}
 				files[s[:i]] = s[i+1:]
 			}
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -61,7 +62,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 	}
 	cmd.Flags().StringArrayVar(&inputs, "input", nil, "`NAME=FILE`: an input and the .npy file it is in; give it once for every input")
 	cmd.Flags().StringVar(&output, "output", "", "write the outputs into this `folder`")
-	addSettings(cmd, "threads")
+	settings.AddFlags(cmd)
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/codecs"
 	"quern/engine"
 	"quern/engine/local"
@@ -49,8 +50,8 @@ that is built in speaks: intelligible, and plainly a robot.`,
 	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
 	f.Float64Var(&o.speed, "speed", 1, "`tempo` from 0.5 to 2")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that varies the noise in the voice")
-	group(f, "model", groupModel)
-	addSettings(cmd, "models", "threads", "device", "memory-limit", "log-level", "log-format")
+	settings.Group(f, "model", settings.Models)
+	settings.AddFlags(cmd)
 	return cmd
 }
 

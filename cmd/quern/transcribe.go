@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/codecs"
 	"quern/engine"
 	"quern/httpapi"
@@ -50,8 +51,8 @@ written down, and a warning says how much that is.`,
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
 	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
-	group(f, "model", groupModel)
-	addSettings(cmd, "models", "vad", "threads", "device", "memory-limit", "log-level", "log-format")
+	settings.Group(f, "model", settings.Models)
+	settings.AddFlags(cmd)
 	return cmd
 }
 

@@ -1,13 +1,16 @@
-package main
+package settings
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -18,7 +21,7 @@ import (
 
 // load runs serve's settings through the given file, environment and flags, in
 // a folder of its own.
-func load(t *testing.T, file string, env, flags []string) (*loaded, error) {
+func load(t *testing.T, file string, env, flags []string) (*Loaded, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -29,14 +32,13 @@ func load(t *testing.T, file string, env, flags []string) (*loaded, error) {
 	if file != "" {
 		write(t, "quern.yaml", file)
 	}
-	a := &app{environ: env}
-	var out *loaded
-	cmd := a.serveCmd()
+	var out *Loaded
+	cmd := &cobra.Command{Use: "serve", SilenceErrors: true, SilenceUsage: true}
+	AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		out, err = a.load(cmd, "info")
+		out, err = Load(cmd, env)
 		return err
 	}
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(flags)
 	err := cmd.Execute()
 	return out, err
@@ -55,77 +57,77 @@ func TestPrecedence(t *testing.T) {
 		file  string
 		env   []string
 		flags []string
-		got   func(*settings) any
+		got   func(*Settings) any
 		want  any
 	}{
-		{"default", "", nil, nil, func(s *settings) any { return s.Listen }, "127.0.0.1:8080"},
-		{"file", "listen: :1", nil, nil, func(s *settings) any { return s.Listen }, ":1"},
-		{"env over file", "listen: :1", []string{"QUERN_LISTEN=:2"}, nil, func(s *settings) any { return s.Listen }, ":2"},
+		{"default", "", nil, nil, func(s *Settings) any { return s.Listen }, "127.0.0.1:8080"},
+		{"file", "listen: :1", nil, nil, func(s *Settings) any { return s.Listen }, ":1"},
+		{"env over file", "listen: :1", []string{"QUERN_LISTEN=:2"}, nil, func(s *Settings) any { return s.Listen }, ":2"},
 		{"flag over env", "listen: :1", []string{"QUERN_LISTEN=:2"}, []string{"--listen", ":3"},
-			func(s *settings) any { return s.Listen }, ":3"},
-		{"flag over default", "", nil, []string{"-l", ":3"}, func(s *settings) any { return s.Listen }, ":3"},
-		{"empty env is unset", "listen: :1", []string{"QUERN_LISTEN="}, nil, func(s *settings) any { return s.Listen }, ":1"},
-		{"empty file", "\n# nothing\n", nil, nil, func(s *settings) any { return s.Listen }, "127.0.0.1:8080"},
-		{"empty key keeps the default", "listen:\n", nil, nil, func(s *settings) any { return s.Listen }, "127.0.0.1:8080"},
+			func(s *Settings) any { return s.Listen }, ":3"},
+		{"flag over default", "", nil, []string{"-l", ":3"}, func(s *Settings) any { return s.Listen }, ":3"},
+		{"empty env is unset", "listen: :1", []string{"QUERN_LISTEN="}, nil, func(s *Settings) any { return s.Listen }, ":1"},
+		{"empty file", "\n# nothing\n", nil, nil, func(s *Settings) any { return s.Listen }, "127.0.0.1:8080"},
+		{"empty key keeps the default", "listen:\n", nil, nil, func(s *Settings) any { return s.Listen }, "127.0.0.1:8080"},
 		{"threads", "threads: 1", []string{"QUERN_THREADS=2"}, []string{"--threads=3"},
-			func(s *settings) any { return s.Threads }, 3},
-		{"device", "device: auto", nil, []string{"--device=CPU"}, func(s *settings) any { return s.Device }, deviceName("cpu")},
+			func(s *Settings) any { return s.Threads }, 3},
+		{"device", "device: auto", nil, []string{"--device=CPU"}, func(s *Settings) any { return s.Device }, "cpu"},
 		{"log level", "log: {level: warn, format: json}", []string{"QUERN_LOG_LEVEL=debug"}, nil,
-			func(s *settings) any { return s.Log }, logging{"debug", "json"}},
+			func(s *Settings) any { return s.Log }, logging{"debug", "json"}},
 		{"folders", "model_dirs: [/m]", []string{"QUERN_MODELS=/a" + string(os.PathListSeparator) + "/b"}, nil,
-			func(s *settings) any { return s.ModelDirs }, []string{"/a", "/b"}},
+			func(s *Settings) any { return s.ModelDirs }, []string{"/a", "/b"}},
 		{"folders by flag", "", []string{"QUERN_MODELS=/a"}, []string{"--models", "/b", "--models", "/c"},
-			func(s *settings) any { return s.ModelDirs }, []string{"/b", "/c"}},
+			func(s *Settings) any { return s.ModelDirs }, []string{"/b", "/c"}},
 		{"no-auth over file", "auth: [{name: n, key: k}]", nil, []string{"--no-auth"},
-			func(s *settings) any { return s.Auth }, auth{None: true}},
+			func(s *Settings) any { return s.Auth }, auth{None: true}},
 		{"no-auth=false", "auth: none", nil, []string{"--no-auth=false"},
-			func(s *settings) any { return s.Auth }, auth{None: true}},
+			func(s *Settings) any { return s.Auth }, auth{None: true}},
 		{"key of the environment beside the file's", "auth: [{name: n, key: k}]", []string{"QUERN_API_KEY=s"}, nil,
-			func(s *settings) any { return s.Auth },
+			func(s *Settings) any { return s.Auth },
 			auth{Keys: []authKey{{Name: "n", SHA256: hash("k")}, {Name: "QUERN_API_KEY", SHA256: hash("s")}}}},
 		{"key of the environment over none", "auth: none", []string{"QUERN_API_KEY=s"}, nil,
-			func(s *settings) any { return s.Auth }, auth{Keys: []authKey{{Name: "QUERN_API_KEY", SHA256: hash("s")}}}},
+			func(s *Settings) any { return s.Auth }, auth{Keys: []authKey{{Name: "QUERN_API_KEY", SHA256: hash("s")}}}},
 		{"model of the configuration by name", "models: [{name: m, path: /m.gguf, slots: 3}, {name: n, path: /n.gguf}]",
 			nil, []string{"--model", "m"},
-			func(s *settings) any { return s.Models },
-			[]modelSettings{{Name: "m", Path: "/m.gguf", Slots: 3, Preload: true}}},
+			func(s *Settings) any { return s.Models },
+			[]Model{{Name: "m", Path: "/m.gguf", Slots: 3, Preload: true}}},
 		{"models as files", "models: [{name: m, path: /m.gguf}]", nil, []string{"-m", "a.gguf", "-m", "org/b:q=b.gguf", "-m", "x=y.gguf"},
-			func(s *settings) any { return s.Models },
-			[]modelSettings{{Path: "a.gguf", Preload: true}, {Name: "org/b:q", Path: "b.gguf", Preload: true},
+			func(s *Settings) any { return s.Models },
+			[]Model{{Path: "a.gguf", Preload: true}, {Name: "org/b:q", Path: "b.gguf", Preload: true},
 				{Path: "x=y.gguf", Preload: true}}},
 		{"another file for a configured name", "models: [{name: m, path: /m.gguf, slots: 3}]", nil, []string{"-m", "m=a.gguf"},
-			func(s *settings) any { return s.Models },
-			[]modelSettings{{Name: "m", Path: "a.gguf", Slots: 3, Preload: true}}},
+			func(s *Settings) any { return s.Models },
+			[]Model{{Name: "m", Path: "a.gguf", Slots: 3, Preload: true}}},
 		{"model defaults", "model_defaults: {slots: 2, queue: 7}", nil, []string{"--slots=4", "--cache-type=q8_0", "--context-length=99"},
-			func(s *settings) any { return s.ModelDefaults },
-			modelSettings{Slots: 4, Queue: 7, CacheType: "q8_0", ContextLength: 99}},
+			func(s *Settings) any { return s.ModelDefaults },
+			Model{Slots: 4, Queue: 7, CacheType: "q8_0", ContextLength: 99}},
 		{"cache type of GPUs", "models: [{name: m, path: /m.gguf, cache_type: FP8}]", nil, []string{"--cache-type=bf16"},
-			func(s *settings) any {
-				return []quant.Type{s.Models[0].CacheType.number(), s.ModelDefaults.CacheType.number()}
+			func(s *Settings) any {
+				return []quant.Type{cacheTypes[s.Models[0].CacheType], cacheTypes[s.ModelDefaults.CacheType]}
 			}, []quant.Type{quant.F8_E4M3, quant.BF16}},
 		{"times", "request_timeout: 0\nkeep_alive: never\nrequest_timeout_overrides: {/v1/embeddings: 2m}", nil, nil,
-			func(s *settings) any {
+			func(s *Settings) any {
 				return []any{s.RequestTimeout, s.KeepAlive, s.RequestOverrides["/v1/embeddings"].String()}
 			},
-			[]any{duration(0), never, "2m"}},
+			[]any{Duration(0), Never, "2m"}},
 		{"sizes", "memory_limit: 2GiB\nlimits: {json_body: 1024}", nil, nil,
-			func(s *settings) any { return []size{s.MemoryLimit, s.Limits.JSONBody} }, []size{2 << 30, 1024}},
+			func(s *Settings) any { return []Size{s.MemoryLimit, s.Limits.JSONBody} }, []Size{2 << 30, 1024}},
 		{"replies", "voice_aliases: {n: af_sky}\ncompletions_max_tokens: 64\ndefault_max_tokens: 512\nlimits: {max_logprobs: 20}", nil, nil,
-			func(s *settings) any {
-				o := s.apiOptions(nil, nil)
-				return []any{o.CompletionsTokens, o.DefaultMaxTokens, o.MaxLogprobs, s.engineOptions(nil).VoiceAliases["n"]}
+			func(s *Settings) any {
+				o := s.APIOptions(nil, "", nil)
+				return []any{o.CompletionsTokens, o.DefaultMaxTokens, o.MaxLogprobs, s.EngineOptions(nil).VoiceAliases["n"]}
 			}, []any{64, 512, 20, "af_sky"}},
 		{"anchor", "models:\n- &m {name: a, path: /a}\n- {name: b, path: /b, slots: &n 5, queue: *n}", nil, nil,
-			func(s *settings) any { return s.Models[1] }, modelSettings{Name: "b", Path: "/b", Slots: 5, Queue: 5}},
+			func(s *Settings) any { return s.Models[1] }, Model{Name: "b", Path: "/b", Slots: 5, Queue: 5}},
 		{"block text", "models: [{path: /a, chat_template: 'x'}]\nmodel_defaults:\n  chat_template: |\n    {{ a }}\n", nil, nil,
-			func(s *settings) any { return s.ModelDefaults.ChatTemplate }, "{{ a }}\n"},
+			func(s *Settings) any { return s.ModelDefaults.ChatTemplate }, "{{ a }}\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := load(t, tt.file, tt.env, tt.flags)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := tt.got(&s.settings); !reflect.DeepEqual(got, tt.want) {
+			if got := tt.got(&s.Settings); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got %+v; want %+v", got, tt.want)
 			}
 		})
@@ -194,11 +196,11 @@ func TestBadSettings(t *testing.T) {
 		{"model twice", "models: [{name: a, path: x}, {name: a, path: y}]", nil, nil, []string{`models[1]: a second model named "a"`}},
 		{"two templates", "models: [{path: x, chat_template: a, chat_template_file: b}]", nil, nil, []string{"not both"}},
 		{"no template file", "models: [{path: x, chat_template_file: b}]", nil, nil, []string{"models[0]: chat_template_file"}},
-		{"temperature", "models: [{path: x, sampling: {temperature: 3}}]", nil, nil, []string{"sampling.temperature: must be between 0 and 2, got 3"}},
+		{"temperature", "models: [{path: x, sampling: {temperature: 3}}]", nil, nil, []string{"models[0].sampling.temperature: must be from 0 to 2, got 3"}},
 		{"not a number", "models: [{path: x, sampling: {top_p: .nan}}]", nil, nil, []string{"top_p"}},
 		{"top_k", "models: [{path: x, sampling: {top_k: -1}}]", nil, nil, []string{"top_k"}},
 		{"repeat penalty", "models: [{path: x, sampling: {repeat_penalty: 0}}]", nil, nil, []string{"repeat_penalty"}},
-		{"negative slots", "models: [{path: x, slots: -1}]", nil, nil, []string{"slots: -1 is negative"}},
+		{"negative slots", "models: [{path: x, slots: -1}]", nil, nil, []string{"models[0].slots: must be at least 0, got -1"}},
 		{"name among the defaults", "model_defaults: {name: x}", nil, nil, []string{"model_defaults"}},
 		{"bad variable", "", []string{"QUERN_THREADS=many"}, nil, []string{"QUERN_THREADS", `"many" is not a whole number`}},
 		{"bad flag value", "", nil, []string{"--threads", "-1"}, []string{"--threads"}},
@@ -262,33 +264,28 @@ func TestStrangeVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"QUERN_LISTN is not a variable quern reads; did you mean QUERN_LISTEN?"}
-	if !reflect.DeepEqual(s.warnings, want) {
-		t.Errorf("warnings %q; want %q", s.warnings, want)
+	if !reflect.DeepEqual(s.Warnings, want) {
+		t.Errorf("warnings %q; want %q", s.Warnings, want)
 	}
 }
 
 // The example shows the defaults, and what it has commented out is valid too.
 func TestExample(t *testing.T) {
-	b, err := os.ReadFile("quern.example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := defaultSettings()
+	got := defaults("serve")
 	got.CORS.AllowedOrigins, got.Listen, got.KeepAlive = nil, "", 0
-	if err := decodeYAML("quern.example.yaml", b, &got); err != nil {
+	if err := decodeYAML("example", []byte(Example()), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Auth.Keys) != 1 || got.Auth.Keys[0].SHA256 != hash("password") {
-		t.Errorf("auth %+v", got.Auth)
-	}
-	got.Auth = auth{}
-	gotText, wantText := marshal(t, got), marshal(t, defaultSettings())
+	gotText, wantText := marshal(t, got), marshal(t, defaults("serve"))
 	if gotText != wantText {
 		t.Errorf("the example is not the default:\n%s\nwant\n%s", gotText, wantText)
 	}
 
 	var lines []string
-	for _, l := range strings.Split(string(b), "\n") {
+	for _, l := range strings.Split(Example(), "\n") {
+		if strings.Contains(l, "vad:") {
+			continue // a file that has to be there
+		}
 		if rest, ok := strings.CutPrefix(l, "#  "); ok {
 			// The key above has an empty value, which these lines replace.
 			above := lines[len(lines)-1]
@@ -300,16 +297,17 @@ func TestExample(t *testing.T) {
 		}
 		lines = append(lines, l)
 	}
-	var full settings
+	var full Settings
 	if err := decodeYAML("full", []byte(strings.Join(lines, "\n")), &full); err != nil {
 		t.Fatal(err)
 	}
-	if len(full.Models) != 1 || full.Models[0].Sampling.MaxTokens != 1024 || full.Aliases["gpt-4o-mini"] != "small" {
+	if len(full.Models) != 1 || full.Models[0].Sampling.MaxTokens != 1024 || full.Models[0].Slots != engine.DefaultSlots ||
+		full.Aliases["gpt-4o-mini"] != "small" || len(full.Auth.Keys) != 1 {
 		t.Errorf("uncommented example: %+v", full)
 	}
 }
 
-func marshal(t *testing.T, s settings) string {
+func marshal(t *testing.T, s Settings) string {
 	t.Helper()
 	b, err := yaml.Marshal(&s)
 	if err != nil {
@@ -334,18 +332,18 @@ stall_timeout: 0
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := printSettings(&b, s); err != nil {
+	if err := s.Print(&b); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "hidden-value") {
 		t.Error("the key is shown")
 	}
-	again := settings{}
+	again := Settings{}
 	if err := decodeYAML("printed", []byte(b.String()), &again); err != nil {
 		t.Fatal(err)
 	}
-	if got := marshal(t, again); got != marshal(t, s.settings) {
-		t.Errorf("read back:\n%s\nwant\n%s", got, marshal(t, s.settings))
+	if got := marshal(t, again); got != marshal(t, s.Settings) {
+		t.Errorf("read back:\n%s\nwant\n%s", got, marshal(t, s.Settings))
 	}
 }
 
@@ -360,7 +358,7 @@ threads: 3
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := s.engineOptions(nil)
+	o := s.EngineOptions(nil)
 	four := 4
 	want := []engine.ModelOptions{{Name: "m", Path: "/m.gguf", CacheType: quant.F32, CacheBytes: 1 << 20, Quantize: "q8_0",
 		Preload: true, KeepAlive: 60e9, Sampling: engine.Sampling{TopK: &four}}}
@@ -372,11 +370,38 @@ threads: 3
 	}
 }
 
+func TestAPIOptions(t *testing.T) {
+	s, err := load(t, `
+auth: [{name: n, key: k}]
+request_timeout: 0
+request_timeout_overrides: {/v1/embeddings: 0, /v1/completions: 2m}
+stall_timeout: 9s
+shutdown_grace: 0
+metrics: {vllm_names: false, public: true}
+cors: {allowed_origins: []}
+default_max_tokens: 7
+`, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.APIOptions(nil, "", slog.New(slog.DiscardHandler))
+	if len(o.Keys) != 1 || o.Keys[0].Name != "n" || fmt.Sprintf("%x", o.Keys[0].SHA256) != hash("k") {
+		t.Errorf("keys %+v", o.Keys)
+	}
+	if o.RequestTimeout >= 0 || o.ShutdownGrace >= 0 || o.Stall != 9*time.Second || o.KeepAlive != 15*time.Second ||
+		o.RequestTimeouts["/v1/embeddings"] >= 0 || o.RequestTimeouts["/v1/completions"] != 2*time.Minute {
+		t.Errorf("times %+v", o)
+	}
+	if o.NoAuth || *o.VLLMNames || !o.MetricsPublic || o.DefaultMaxTokens != 7 || o.AllowedOrigins == nil || len(o.AllowedOrigins) != 0 || o.JSONBody != 16<<20 {
+		t.Errorf("options %+v", o)
+	}
+}
+
 func TestDurationText(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"0", "0"}, {"0s", "0"}, {"60s", "1m"}, {"90s", "1m30s"}, {"2h", "2h"}, {"1h30m", "1h30m"}, {"never", "never"}, {"-1", "never"}, {"1500ms", "1.5s"},
 	} {
-		var d, again duration
+		var d, again Duration
 		if err := d.parse(tt.in); err != nil || d.String() != tt.want {
 			t.Errorf("parse(%q) = %v, %v; want %v", tt.in, d, err, tt.want)
 		}
@@ -387,14 +412,10 @@ func TestDurationText(t *testing.T) {
 }
 
 func FuzzConfig(f *testing.F) {
-	example, err := os.ReadFile("quern.example.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(example)
+	f.Add([]byte(Example()))
 	f.Add([]byte("auth: none\nmodels:\n- &a {path: x}\n- *a\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := defaultSettings()
+		s := defaults("serve")
 		if err := decodeYAML("fuzz", data, &s); err != nil {
 			if !strings.HasPrefix(err.Error(), "fuzz:") {
 				t.Errorf("error without its file: %v", err)

@@ -1,30 +1,34 @@
-package main
+package settings
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"path/filepath"
 	"reflect"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"quern/engine/spell"
 )
 
-// A scalar is a setting written as one word: a duration, a size, a name out of
-// a list. parse gets the word without quotes.
+// A scalar is a setting written as one word, a duration or a size. parse gets the word
+// without quotes.
 type scalar interface{ parse(string) error }
 
-// decodeYAML reads one YAML document into dst, a pointer to a struct. Keys that
-// do not occur keep the value dst came with. file is only used in messages,
-// which begin with "file:line: ".
+// decodeYAML reads one YAML document into dst. Keys that do not occur keep the value dst
+// came with. file names it in messages, which begin with "file:line: ", and files that it
+// names lie relative to its folder.
 //
 // It is stricter than a general YAML decoder on purpose: an unknown key, a key
 // written twice, a number where text belongs and a second document are errors,
 // because each of them would otherwise silently change what a server does.
-func decodeYAML(file string, data []byte, dst any) error {
+func decodeYAML(file string, data []byte, dst *Settings) error {
 	doc, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var ye yaml.Error
@@ -33,7 +37,7 @@ func decodeYAML(file string, data []byte, dst any) error {
 		}
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	d := yamlDecoder{file: file, anchors: map[string]ast.Node{}}
+	d := yamlDecoder{file: file, rows: byKey(), anchors: map[string]ast.Node{}}
 	seen := false
 	for _, doc := range doc.Docs {
 		body := doc.Body
@@ -41,10 +45,10 @@ func decodeYAML(file string, data []byte, dst any) error {
 			continue
 		}
 		if seen {
-			return d.errorf(body, "", "a second document; quern reads only one")
+			return d.errorf(body, place{}, "a second document; quern reads only one")
 		}
 		seen = true
-		if err := d.decode(body, reflect.ValueOf(dst).Elem(), ""); err != nil {
+		if err := d.decode(body, reflect.ValueOf(dst).Elem(), place{}); err != nil {
 			return err
 		}
 	}
@@ -53,13 +57,30 @@ func decodeYAML(file string, data []byte, dst any) error {
 
 type yamlDecoder struct {
 	file    string
+	rows    map[string]*row
 	anchors map[string]ast.Node
 }
 
-func (d *yamlDecoder) errorf(n ast.Node, path, format string, args ...any) error {
+// A place is where a value stands: as a reader of the file would say it,
+// models[0].cache_type, and as the table does, models[].cache_type.
+type place struct{ path, key string }
+
+// under is the place of a key in the struct at p.
+func (p place) under(name string) place {
+	if p.path == "" {
+		return place{name, name}
+	}
+	key := p.key
+	if key == "model_defaults" {
+		key = "models[]"
+	}
+	return place{p.path + "." + name, key + "." + name}
+}
+
+func (d *yamlDecoder) errorf(n ast.Node, at place, format string, args ...any) error {
 	msg := fmt.Sprintf(format, args...)
-	if path != "" {
-		msg = path + ": " + msg
+	if at.path != "" {
+		msg = at.path + ": " + msg
 	}
 	line := 0
 	if t := n.GetToken(); t != nil && t.Position != nil {
@@ -68,103 +89,114 @@ func (d *yamlDecoder) errorf(n ast.Node, path, format string, args ...any) error
 	return fmt.Errorf("%s:%d: %s", d.file, line, msg)
 }
 
-// decode stores n in v. path names v the way a reader of the file would:
-// models[0].cache_type.
-func (d *yamlDecoder) decode(n ast.Node, v reflect.Value, path string) error {
+// decode stores n in v, which the table may forbid.
+func (d *yamlDecoder) decode(n ast.Node, v reflect.Value, at place) error {
 	switch t := n.(type) {
 	case *ast.AnchorNode:
 		d.anchors[t.Name.GetToken().Value] = t.Value
-		return d.decode(t.Value, v, path)
+		return d.decode(t.Value, v, at)
 	case *ast.AliasNode:
 		name := t.Value.GetToken().Value
 		target, ok := d.anchors[name]
 		if !ok {
-			return d.errorf(n, path, "no anchor &%s above", name)
+			return d.errorf(n, at, "no anchor &%s above", name)
 		}
 		// An alias inside its own anchor would never end.
 		delete(d.anchors, name)
-		err := d.decode(target, v, path)
+		err := d.decode(target, v, at)
 		d.anchors[name] = target
 		return err
 	case *ast.TagNode:
-		return d.errorf(n, path, "tags (!…) are not supported")
+		return d.errorf(n, at, "tags (!…) are not supported")
 	case *ast.NullNode:
 		return nil // a key without a value keeps its default
 	}
 	if s, ok := v.Addr().Interface().(scalar); ok {
 		text, ok := scalarText(n)
 		if !ok {
-			return d.errorf(n, path, "want a single value, got %s", describe(n, path))
+			return d.errorf(n, at, "want a single value, got %s", describe(n, at))
 		}
 		if err := s.parse(text); err != nil {
-			return d.errorf(n, path, "%v", err)
+			return d.errorf(n, at, "%v", err)
 		}
-		return nil
+		return d.check(n, v, at)
 	}
 	if v.Type() == reflect.TypeFor[auth]() {
-		return d.decodeAuth(n, v.Addr().Interface().(*auth), path)
+		return d.decodeAuth(n, v.Addr().Interface().(*auth), at)
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		p := reflect.New(v.Type().Elem())
-		if err := d.decode(n, p.Elem(), path); err != nil {
+		if err := d.decode(n, p.Elem(), at); err != nil {
 			return err
 		}
 		v.Set(p)
 		return nil
 	case reflect.Struct:
-		return d.decodeStruct(n, v, path)
+		return d.decodeStruct(n, v, at)
 	case reflect.Slice:
-		return d.decodeSlice(n, v, path)
+		return d.decodeSlice(n, v, at)
 	case reflect.Map:
-		return d.decodeMap(n, v, path)
+		return d.decodeMap(n, v, at)
 	}
-	return d.decodeValue(n, v, path)
+	if err := d.decodeValue(n, v, at); err != nil {
+		return err
+	}
+	return d.check(n, v, at)
 }
 
-func (d *yamlDecoder) decodeStruct(n ast.Node, v reflect.Value, path string) error {
-	fields := map[string]int{}
-	for i := range v.NumField() {
-		fields[keyOf(v.Type().Field(i))] = i
+// check asks the table whether v may be what it is.
+func (d *yamlDecoder) check(n ast.Node, v reflect.Value, at place) error {
+	r := d.rows[at.key]
+	if r == nil {
+		panic("quern: the table of settings lacks " + at.key)
 	}
-	return d.pairs(n, path, func(key, value ast.Node, name, path string) error {
-		i, ok := fields[name]
+	if err := r.check(v, filepath.Dir(d.file)); err != nil {
+		return d.errorf(n, at, "%v", err)
+	}
+	return nil
+}
+
+func (d *yamlDecoder) decodeStruct(n ast.Node, v reflect.Value, at place) error {
+	here := fields(v.Type())
+	return d.pairs(n, at, func(key, value ast.Node, name string) error {
+		at := at.under(name)
+		i, ok := here[name]
 		if !ok {
-			return d.errorf(key, "", "unknown key %.60q%s", path, d.hint(name, fields))
+			return d.errorf(key, place{}, "unknown key %.60q%s", at.path, hint(name, here))
 		}
-		return d.decode(value, v.Field(i), path)
+		return d.decode(value, v.Field(i), at)
 	})
 }
 
 // hint helps with an unknown key: the nearest key that is allowed here, or the
 // place where a key of that name is.
-func (d *yamlDecoder) hint(name string, fields map[string]int) string {
-	var here []string
-	for k := range fields {
-		here = append(here, k)
-	}
-	if c := closest(name, here); c != "" {
+func hint(name string, here map[string]int) string {
+	names := slices.Sorted(maps.Keys(here))
+	if c := spell.Closest(name, names); c != "" {
 		return fmt.Sprintf("; did you mean %q?", c)
 	}
-	elsewhere := map[string]string{}
-	collectKeys(reflect.TypeFor[settings](), "", elsewhere)
-	if p, ok := elsewhere[name]; ok {
-		return fmt.Sprintf("; there is one at %q", p)
+	for _, r := range table() {
+		if r.key == name || strings.HasSuffix(r.key, "."+name) {
+			return fmt.Sprintf("; there is one at %q", r.key)
+		}
 	}
-	sort.Strings(here)
-	return "; the keys here are " + strings.Join(here, ", ")
+	return "; the keys here are " + strings.Join(names, ", ")
 }
 
-func (d *yamlDecoder) decodeSlice(n ast.Node, v reflect.Value, path string) error {
+func (d *yamlDecoder) decodeSlice(n ast.Node, v reflect.Value, at place) error {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return d.errorf(n, path, "want a list, got %s", describe(n, path))
+		return d.errorf(n, at, "want a list, got %s", describe(n, at))
 	}
 	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
 	for i, e := range seq.Values {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if _, null := e.(*ast.NullNode); null {
+		at := place{fmt.Sprintf("%s[%d]", at.path, i), at.key}
+		if e.Type() == ast.NullType {
 			return d.errorf(e, at, "an empty entry")
+		}
+		if v.Type().Elem().Kind() == reflect.Struct {
+			at.key += "[]"
 		}
 		if err := d.decode(e, out.Index(i), at); err != nil {
 			return err
@@ -174,11 +206,11 @@ func (d *yamlDecoder) decodeSlice(n ast.Node, v reflect.Value, path string) erro
 	return nil
 }
 
-func (d *yamlDecoder) decodeMap(n ast.Node, v reflect.Value, path string) error {
+func (d *yamlDecoder) decodeMap(n ast.Node, v reflect.Value, at place) error {
 	out := reflect.MakeMap(v.Type())
-	err := d.pairs(n, path, func(key, value ast.Node, name, path string) error {
+	err := d.pairs(n, at, func(_, value ast.Node, name string) error {
 		e := reflect.New(v.Type().Elem()).Elem()
-		if err := d.decode(value, e, path); err != nil {
+		if err := d.decode(value, e, place{at.path + "." + name, at.key}); err != nil {
 			return err
 		}
 		out.SetMapIndex(reflect.ValueOf(name), e)
@@ -191,7 +223,7 @@ func (d *yamlDecoder) decodeMap(n ast.Node, v reflect.Value, path string) error 
 }
 
 // pairs calls f for every key of the mapping n.
-func (d *yamlDecoder) pairs(n ast.Node, path string, f func(key, value ast.Node, name, path string) error) error {
+func (d *yamlDecoder) pairs(n ast.Node, at place, f func(key, value ast.Node, name string) error) error {
 	var values []*ast.MappingValueNode
 	switch m := n.(type) {
 	case *ast.MappingNode:
@@ -199,58 +231,54 @@ func (d *yamlDecoder) pairs(n ast.Node, path string, f func(key, value ast.Node,
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{m}
 	default:
-		return d.errorf(n, path, "want keys and values, got %s", describe(n, path))
+		return d.errorf(n, at, "want keys and values, got %s", describe(n, at))
 	}
 	seen := map[string]bool{}
 	for _, p := range values {
 		name := p.Key.GetToken().Value
-		at := name
-		if path != "" {
-			at = path + "." + name
-		}
 		if seen[name] {
-			return d.errorf(p.Key, "", "key %.60q occurs twice", at)
+			return d.errorf(p.Key, place{}, "key %.60q occurs twice", at.under(name).path)
 		}
 		seen[name] = true
-		if err := f(p.Key, p.Value, name, at); err != nil {
+		if err := f(p.Key, p.Value, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, path string) error {
+func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, at place) error {
 	switch v.Kind() {
 	case reflect.String:
 		text, ok := scalarText(n)
 		if _, isBool := n.(*ast.BoolNode); !ok || isBool {
-			return d.errorf(n, path, "want text, got %s", describe(n, path))
+			return d.errorf(n, at, "want text, got %s", describe(n, at))
 		}
 		v.SetString(text)
 	case reflect.Bool:
 		b, ok := n.(*ast.BoolNode)
 		if !ok {
-			return d.errorf(n, path, "want true or false, got %s", describe(n, path))
+			return d.errorf(n, at, "want true or false, got %s", describe(n, at))
 		}
 		v.SetBool(b.Value)
 	case reflect.Int:
 		i, ok := n.(*ast.IntegerNode)
 		if !ok {
-			return d.errorf(n, path, "want a whole number, got %s", describe(n, path))
+			return d.errorf(n, at, "want a whole number, got %s", describe(n, at))
 		}
 		switch x := i.Value.(type) {
 		case int64:
 			if x < math.MinInt32 || x > math.MaxInt32 {
-				return d.errorf(n, path, "%d is out of range", x)
+				return d.errorf(n, at, "%d is out of range", x)
 			}
 			v.SetInt(x)
 		case uint64:
 			if x > math.MaxInt32 {
-				return d.errorf(n, path, "%d is out of range", x)
+				return d.errorf(n, at, "%d is out of range", x)
 			}
 			v.SetInt(int64(x))
 		default:
-			return d.errorf(n, path, "%s is out of range", describe(n, path))
+			return d.errorf(n, at, "%s is out of range", describe(n, at))
 		}
 	case reflect.Float32:
 		var f float64
@@ -265,26 +293,26 @@ func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, path string) erro
 				f = float64(i)
 			}
 		default:
-			return d.errorf(n, path, "want a number, got %s", describe(n, path))
+			return d.errorf(n, at, "want a number, got %s", describe(n, at))
 		}
 		v.SetFloat(f)
 	default:
-		panic(fmt.Sprintf("quern: settings hold a %s at %s", v.Kind(), path))
+		panic(fmt.Sprintf("quern: settings hold a %s at %s", v.Kind(), at.path))
 	}
 	return nil
 }
 
 // decodeAuth reads `none` or a list of keys.
-func (d *yamlDecoder) decodeAuth(n ast.Node, a *auth, path string) error {
+func (d *yamlDecoder) decodeAuth(n ast.Node, a *auth, at place) error {
 	if text, ok := scalarText(n); ok {
 		if text != "none" {
-			return d.errorf(n, path, "want none or a list of keys, got text")
+			return d.errorf(n, at, "want none or a list of keys, got text")
 		}
 		*a = auth{None: true}
 		return nil
 	}
 	*a = auth{}
-	return d.decode(n, reflect.ValueOf(&a.Keys).Elem(), path)
+	return d.decode(n, reflect.ValueOf(&a.Keys).Elem(), at)
 }
 
 // scalarText returns the word n stands for, quotes removed.
@@ -303,12 +331,12 @@ func scalarText(n ast.Node) (string, bool) {
 // describe says what n is where something else is wanted. The value of a setting is
 // quoted while it is short. Keys of the API are not, and neither is a file that is
 // no configuration at all.
-func describe(n ast.Node, path string) string {
+func describe(n ast.Node, at place) string {
 	const most = 40
 	if text, ok := scalarText(n); ok {
 		_, isString := n.(*ast.StringNode)
 		switch {
-		case path == "" || strings.HasPrefix(path, "auth") || len(text) > most:
+		case at.path == "" || strings.HasPrefix(at.path, "auth") || len(text) > most:
 			return "text"
 		case isString:
 			return fmt.Sprintf("%q", text)
@@ -322,38 +350,4 @@ func describe(n ast.Node, path string) string {
 		return "a list"
 	}
 	return n.Type().String()
-}
-
-func keyOf(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return name
-}
-
-// collectKeys maps every key below t to the path of its first place.
-func collectKeys(t reflect.Type, path string, into map[string]string) {
-	switch t.Kind() {
-	case reflect.Pointer:
-		collectKeys(t.Elem(), path, into)
-	case reflect.Slice:
-		collectKeys(t.Elem(), path+"[]", into)
-	case reflect.Struct:
-		if t == reflect.TypeFor[auth]() {
-			collectKeys(reflect.TypeFor[[]authKey](), path, into)
-			return
-		}
-		for i := range t.NumField() {
-			f := t.Field(i)
-			at := keyOf(f)
-			if at == "" {
-				continue
-			}
-			if path != "" {
-				at = path + "." + at
-			}
-			if _, ok := into[keyOf(f)]; !ok {
-				into[keyOf(f)] = at
-			}
-			collectKeys(f.Type, at, into)
-		}
-	}
 }
