@@ -198,13 +198,6 @@ func TestHelpIsComplete(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
-	const in = "a\x1b[31mb\n\tc\u009bd\x7f\u00e9"
-	if got, want := plain(in), "a[31mb\n\tcd\u00e9"; got != want {
-		t.Errorf("plain = %q; want %q", got, want)
-	}
-}
-
 // A PyTorch checkpoint is shown; of those Kokoro's can be run.
 func TestInspectCheckpoint(t *testing.T) {
 	for _, tt := range []struct {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/spell"
 
 	"github.com/spf13/cobra"
@@ -21,7 +21,7 @@ const helpWidth = 100
 
 // help prints a command's description and then its usage.
 func help(cmd *cobra.Command, _ []string) {
-	w, flush := breaking(cmd.OutOrStdout())
+	w, flush := terminal.Breaking(cmd.OutOrStdout())
 	defer flush()
 	text := cmd.Long
 	if text == "" {
@@ -30,17 +30,6 @@ func help(cmd *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s\n\n", text)
 	// Writing help to a closed pipe is nobody's failure.
 	_ = writeUsage(w, cmd)
-}
-
-// breaking is w, with lines broken between words where w is a terminal too narrow for
-// them, and what has to be called at the end.
-func breaking(w io.Writer) (io.Writer, func() error) {
-	f, ok := w.(*os.File)
-	if !ok || !isTerminal(f) {
-		return w, func() error { return nil }
-	}
-	b := newWrapper(f)
-	return b, b.Flush
 }
 
 func usage(cmd *cobra.Command) error { return writeUsage(cmd.ErrOrStderr(), cmd) }
@@ -62,8 +51,8 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
 	}
 	width := helpWidth
-	if narrow, ok := w.(*wrapper); ok {
-		width = min(width, narrow.width())
+	if narrow := terminal.Columns(w); narrow > 0 {
+		width = min(width, narrow)
 	}
 	sets := map[string]*pflag.FlagSet{}
 	var order []string
@@ -107,7 +96,7 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 		Hidden: true,
 		RunE: func(help *cobra.Command, args []string) error {
 			if slices.Equal(args, []string{"settings"}) {
-				w, flush := breaking(help.OutOrStdout())
+				w, flush := terminal.Breaking(help.OutOrStdout())
 				defer flush()
 				return settings.Help(w)
 			}

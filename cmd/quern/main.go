@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/device"
 	"quern/httpapi"
 )
@@ -36,7 +37,7 @@ type app struct {
 	environ  []string
 
 	once sync.Once
-	line *statusLine // of err; see status
+	line *terminal.Line // of err; see status
 
 	pulling sync.Mutex // held while a model is pulled that a request asked for
 }
@@ -115,6 +116,15 @@ below works at once.`,
 
 // env looks up an environment variable.
 func (a *app) env(name string) (string, bool) { return settings.Lookup(a.environ, name) }
+
+// status is the line of standard error. There is one.
+func (a *app) status() *terminal.Line {
+	a.once.Do(func() { a.line = terminal.NewLine(a.err, terminal.Width(a.err)) })
+	return a.line
+}
+
+// progress shows what is done to models, on the line of standard error.
+func (a *app) progress(what string) *terminal.Progress { return terminal.NewProgress(a.status(), what) }
 
 // load reads the settings of one run of cmd.
 func (a *app) load(cmd *cobra.Command) (*settings.Loaded, error) {

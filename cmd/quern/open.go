@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/hub"
 	"quern/engine/local"
@@ -27,7 +28,7 @@ type models struct {
 	app   *app
 	file  string // the id of the file or reference that was named; "" without one
 	given string // how it was named
-	bars  *progress
+	bars  *terminal.Progress
 }
 
 // openModels starts an engine that has the model file or hub reference called
@@ -63,7 +64,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	}
 	m := &models{app: a, bars: a.progress("loading")}
 	o := s.EngineOptions(log)
-	o.Progress = m.bars.update
+	o.Progress = m.bars.Update
 	o.KeepAlive = -1
 	o.LoadTimeout = 1000 * time.Hour // whoever waits can press Ctrl-C
 	o.Defaulted.Slots = 1
@@ -164,7 +165,7 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 
 // load loads a model.
 func (m *models) load(ctx context.Context, info engine.ModelInfo) (engine.Lease, error) {
-	defer m.bars.wait()
+	defer m.bars.Wait()
 	return m.Open(ctx, info.ID)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/hub"
 )
@@ -164,7 +165,7 @@ func truthy(v string) bool {
 
 func (a *app) pull(ctx context.Context, s *settings.Loaded, r hub.Ref, dryRun, force bool) error {
 	line := a.status()
-	defer line.clear()
+	defer line.Clear()
 	c, err := a.hubClient(s, a.logger(s), a.pulled())
 	if err != nil {
 		return err
@@ -174,12 +175,12 @@ func (a *app) pull(ctx context.Context, s *settings.Loaded, r hub.Ref, dryRun, f
 	if errors.Is(err, hub.ErrOffline) && !force {
 		m, found := c.Find(r)
 		if found == nil {
-			fmt.Fprintf(a.out, "%s is here: %s\n", r, plain(m.Path))
+			fmt.Fprintf(a.out, "%s is here: %s\n", r, terminal.Plain(m.Path))
 			a.next(m)
 			return nil
 		}
 	}
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return err
 	}
@@ -187,14 +188,14 @@ func (a *app) pull(ctx context.Context, s *settings.Loaded, r hub.Ref, dryRun, f
 		return err
 	}
 	m, err := c.Fetch(ctx, p)
-	line.clear()
+	line.Clear()
 	if err != nil {
 		if ctx.Err() != nil {
 			fmt.Fprintln(a.err, "Stopped. The same command goes on from here.")
 		}
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is in %s\n", m.Ref, plain(m.Path))
+	fmt.Fprintf(a.out, "%s is in %s\n", m.Ref, terminal.Plain(m.Path))
 	a.next(m)
 	return nil
 }
@@ -232,7 +233,7 @@ func (a *app) printPlan(p *hub.Plan) error {
 		if f.State == hub.Partial {
 			state = fmt.Sprintf("to finish, %s are there", humanize.Bytes(uint64(f.Have)))
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", plain(f.Path), humanize.Bytes(uint64(f.Size)), state)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", terminal.Plain(f.Path), humanize.Bytes(uint64(f.Size)), state)
 	}
 	fmt.Fprintf(w, "  to download\t%s\t\n", humanize.Bytes(uint64(p.Fetch)))
 	return w.Flush()
@@ -260,7 +261,7 @@ func (a *app) resolveModel(ctx context.Context, s *settings.Loaded, m *settings.
 		return usageError{err}
 	}
 	line := a.status()
-	defer line.clear()
+	defer line.Clear()
 	c, err := a.hubClient(s, log, a.pulled())
 	if err != nil {
 		return err
@@ -354,14 +355,14 @@ func (a *app) pulled() func(hub.Progress) {
 	return func(p hub.Progress) {
 		if p.State == hub.Waiting && !told {
 			told = true
-			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", plain(p.File))
+			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", terminal.Plain(p.File))
 		}
-		a.status().pulling(p)
+		showPull(a.status(), p)
 	}
 }
 
-// pulling shows how far a pull is: all of it, and the file that told last.
-func (s *statusLine) pulling(p hub.Progress) {
+// showPull shows how far a pull is: all of it, and the file that told last.
+func showPull(line *terminal.Line, p hub.Progress) {
 	done, size := p.AllDone, p.AllSize
 	if size <= 0 {
 		done, size = p.Done, p.Size
@@ -370,12 +371,12 @@ func (s *statusLine) pulling(p hub.Progress) {
 		return
 	}
 	if p.State == hub.Waiting {
-		s.set(float64(done)/float64(size), "of the other pull")
+		line.Set(float64(done)/float64(size), "of the other pull")
 		return
 	}
 	what := fmt.Sprintf("%s / %s %s", humanize.Bytes(uint64(max(done, 0))), humanize.Bytes(uint64(size)), path.Base(p.File))
 	if p.State == hub.Verifying {
 		done, size, what = p.Done, max(p.Size, 1), "verifying "+path.Base(p.File)
 	}
-	s.set(float64(done)/float64(size), what)
+	line.Set(float64(done)/float64(size), what)
 }

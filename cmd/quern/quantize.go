@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/quantize"
 )
 
@@ -46,9 +47,9 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			bars := a.progress("quantising")
 			err = quantize.File(ctx, quantize.Options{
 				Source: args[0], Target: args[1], Type: args[2], Threads: s.Threads,
-				Progress: func(done float64) { bars.update(filepath.Base(args[0]), done) },
+				Progress: func(done float64) { bars.Update(filepath.Base(args[0]), done) },
 			})
-			bars.wait()
+			bars.Wait()
 			if err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%s: %s\n", plain(args[1]), humanize.Bytes(uint64(st.Size())))
+			fmt.Fprintf(a.out, "%s: %s\n", terminal.Plain(args[1]), humanize.Bytes(uint64(st.Size())))
 			return nil
 		},
 	}

@@ -80,9 +80,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded) error {
 		return err
 	}
 	bars := a.progress("loading")
-	defer bars.wait()
+	defer bars.Wait()
 	o := s.EngineOptions(log)
-	o.Progress = bars.update
+	o.Progress = bars.Update
 	e, err := local.New(o)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded) error {
 	go func() { served <- api.Serve(serving, ln) }()
 
 	loadErr := e.Preload(ctx)
-	bars.wait()
+	bars.Wait()
 	if loadErr != nil && ctx.Err() == nil {
 		// Somebody asked for these models by name: serving without them would
 		// only move the failure to the first request.

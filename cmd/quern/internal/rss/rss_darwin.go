@@ -1,10 +1,10 @@
-package main
+package rss
 
 import "syscall"
 
-// peakRSS returns the most memory this process has had resident, 0 when the
+// Peak returns the most memory this process has had resident, 0 when the
 // system does not say.
-func peakRSS() int64 {
+func Peak() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

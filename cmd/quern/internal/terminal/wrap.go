@@ -1,12 +1,10 @@
-package main
+package terminal
 
 import (
 	"io"
-	"os"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
-	"golang.org/x/term"
 )
 
 // A wrapper breaks lines between words where a terminal would break them anywhere. A
@@ -22,15 +20,23 @@ type wrapper struct {
 	code  bool // inside a fence
 }
 
-// newWrapper makes a wrapper for a terminal.
-func newWrapper(f *os.File) *wrapper {
-	return &wrapper{w: f, width: func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			return 0
-		}
-		return width
-	}}
+// Breaking is w, with lines broken between words where w is a terminal too narrow for
+// them, and what has to be called at the end.
+func Breaking(w io.Writer) (io.Writer, func() error) {
+	width := Width(w)
+	if width == nil {
+		return w, func() error { return nil }
+	}
+	b := &wrapper{w: w, width: width}
+	return b, b.Flush
+}
+
+// Columns is how wide the terminal is that Breaking writes to, 0 when it is none.
+func Columns(w io.Writer) int {
+	if b, ok := w.(*wrapper); ok {
+		return b.width()
+	}
+	return 0
 }
 
 // Write takes text in pieces of any size that hold whole characters.

@@ -1,4 +1,5 @@
-package main
+// Package player plays audio files with a program of the system.
+package player
 
 import (
 	"cmp"
@@ -10,10 +11,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"quern/cmd/quern/internal/terminal"
 )
 
-// A player is a program that plays an audio file.
-type player struct {
+// A Player is a program that plays an audio file.
+type Player struct {
 	name  string
 	os    string // "" is any
 	args  func(file string) []string
@@ -21,7 +24,7 @@ type player struct {
 }
 
 // players are looked for in this order.
-var players = []player{
+var players = []Player{
 	{name: "afplay", os: "darwin", args: func(f string) []string { return []string{f} }, plays: []string{".wav", ".mp3", ".flac"}},
 	{name: "powershell", os: "windows", args: func(f string) []string {
 		return []string{"-NoProfile", "-Command", "(New-Object Media.SoundPlayer '" + strings.ReplaceAll(f, "'", "''") + "').PlaySync()"}
@@ -36,10 +39,14 @@ var advice = map[string]string{
 	"linux": "install paplay (package pulseaudio-utils), aplay (alsa-utils) or ffplay (ffmpeg)",
 }
 
-// findPlayer returns a player of files with this ending that is installed.
-func findPlayer(ending string) (*player, error) {
+// ErrRaw is of files that do not say what they hold.
+var ErrRaw = errors.New("players cannot know what")
+
+// Find returns a player of files with this ending that is installed. ErrRaw is of endings
+// that no player can know.
+func Find(ending string) (*Player, error) {
 	if slices.Contains([]string{".pcm", ".ulaw", ".alaw"}, ending) {
-		return nil, usageError{fmt.Errorf("--play: players cannot know what %s files are; write .wav", ending)}
+		return nil, fmt.Errorf("%w %s files are; write .wav", ErrRaw, ending)
 	}
 	for _, p := range players {
 		if p.os != "" && p.os != runtime.GOOS || ending != "" && p.plays != nil && !slices.Contains(p.plays, ending) {
@@ -57,11 +64,11 @@ func findPlayer(ending string) (*player, error) {
 	if ending != "" && ending != ".wav" {
 		hint += ", or write .wav"
 	}
-	return nil, errors.New("--play: no program that plays sound was found; " + hint)
+	return nil, errors.New("no program that plays sound was found; " + hint)
 }
 
-// play plays a file to its end, or until ctx ends.
-func (p *player) play(ctx context.Context, file string) error {
+// Play plays a file to its end, or until ctx ends.
+func (p *Player) Play(ctx context.Context, file string) error {
 	// A name that begins with a dash is no option.
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -73,7 +80,7 @@ func (p *player) play(ctx context.Context, file string) error {
 	}
 	if err != nil {
 		text, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("%s does not play it: %s", filepath.Base(p.name), cmp.Or(plain(text), err.Error()))
+		return fmt.Errorf("%s does not play it: %s", filepath.Base(p.name), cmp.Or(terminal.Plain(text), err.Error()))
 	}
 	return nil
 }

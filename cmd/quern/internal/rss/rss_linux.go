@@ -1,4 +1,5 @@
-package main
+// Package rss tells how much memory this process has taken.
+package rss
 
 import (
 	"bufio"
@@ -7,10 +8,10 @@ import (
 	"strings"
 )
 
-// peakRSS returns the most memory this process has had resident, 0 when the
+// Peak returns the most memory this process has had resident, 0 when the
 // system does not say. It reads VmHWM because getrusage counts what the parent
 // had resident before exec.
-func peakRSS() int64 {
+func Peak() int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
 		return 0

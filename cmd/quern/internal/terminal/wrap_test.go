@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -46,5 +46,12 @@ func TestWrapper(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestPlain(t *testing.T) {
+	const in = "a\x1b[31mb\n\tc\u009bd\x7f\u00e9"
+	if got, want := Plain(in), "a[31mb\n\tcd\u00e9"; got != want {
+		t.Errorf("Plain = %q; want %q", got, want)
 	}
 }

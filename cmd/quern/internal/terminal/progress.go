@@ -1,21 +1,19 @@
-package main
+package terminal
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mattn/go-runewidth"
-	"golang.org/x/term"
 )
 
-// A statusLine is the last line of a terminal while something takes its time. It is
+// A Line is the last line of a terminal while something takes its time. It is
 // never wider than the terminal, with room for the "^C" that terminals echo, so that it
 // can be taken away again. The zero value draws nothing.
-type statusLine struct {
+type Line struct {
 	w     io.Writer
 	width func() int // columns; nil draws nothing
 
@@ -27,23 +25,11 @@ type statusLine struct {
 // drawEvery bounds how often the line is drawn.
 const drawEvery = 50 * time.Millisecond
 
-// newStatusLine draws on w if that is a terminal.
-func newStatusLine(w io.Writer) *statusLine {
-	s := &statusLine{w: w}
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
-		s.width = func() int {
-			width, _, err := term.GetSize(int(f.Fd()))
-			if err != nil {
-				return 0
-			}
-			return width
-		}
-	}
-	return s
-}
+// NewLine draws on w, which is as wide as width tells; nil draws nothing.
+func NewLine(w io.Writer, width func() int) *Line { return &Line{w: w, width: width} }
 
-// set shows how much is done, 0 to 1, and of what.
-func (s *statusLine) set(done float64, what string) {
+// Set shows how much is done, 0 to 1, and of what.
+func (s *Line) Set(done float64, what string) {
 	if s.width == nil {
 		return
 	}
@@ -76,17 +62,17 @@ func statusText(done float64, what string, width int) string {
 	if width <= 0 {
 		return ""
 	}
-	return strings.TrimRight(runewidth.Truncate(text+plain(what), width, "…"), " ")
+	return strings.TrimRight(runewidth.Truncate(text+Plain(what), width, "…"), " ")
 }
 
-// clear takes the line away.
-func (s *statusLine) clear() {
+// Clear takes the line away.
+func (s *Line) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
 }
 
-func (s *statusLine) wipe() {
+func (s *Line) wipe() {
 	if s.shown > 0 {
 		_, _ = io.WriteString(s.w, "\r"+strings.Repeat(" ", s.shown+reserve-1)+"\r")
 		s.shown = 0
@@ -94,23 +80,17 @@ func (s *statusLine) wipe() {
 }
 
 // Write writes what stays, above the line.
-func (s *statusLine) Write(b []byte) (int, error) {
+func (s *Line) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
 	return s.w.Write(b)
 }
 
-// status is the line of standard error. There is one.
-func (a *app) status() *statusLine {
-	a.once.Do(func() { a.line = newStatusLine(a.err) })
-	return a.line
-}
-
-// progress shows the work on models, of several that which told of itself last.
-type progress struct {
+// Progress shows the work on models, of several that which told of itself last.
+type Progress struct {
 	what string // is done to a model: "loading"
-	line *statusLine
+	line *Line
 
 	mu    sync.Mutex
 	tasks map[string]*task
@@ -126,15 +106,15 @@ type task struct {
 
 const showAfter = 300 * time.Millisecond
 
-// progress starts without work. wait must be called when no more is expected; it
-// clears what is left.
-func (a *app) progress(what string) *progress {
-	return &progress{what: what, line: a.status(), tasks: map[string]*task{}}
+// NewProgress starts without work; what is done to models, as "loading". Wait must be called
+// when no more is expected; it clears what is left.
+func NewProgress(line *Line, what string) *Progress {
+	return &Progress{what: what, line: line, tasks: map[string]*task{}}
 }
 
-// update says that the work on model has come to done, 0 to 1. Work that failed
-// stops calling it; wait takes its line away.
-func (p *progress) update(model string, done float64) {
+// Update says that the work on model has come to done, 0 to 1. Work that failed
+// stops calling it; Wait takes its line away.
+func (p *Progress) Update(model string, done float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.tasks[model]
@@ -145,7 +125,7 @@ func (p *progress) update(model string, done float64) {
 			defer p.mu.Unlock()
 			if p.tasks[model] == t {
 				t.shown = true
-				p.line.set(t.done, p.what+" "+model)
+				p.line.Set(t.done, p.what+" "+model)
 			}
 		})
 		p.tasks[model] = t
@@ -156,20 +136,20 @@ func (p *progress) update(model string, done float64) {
 		t.timer.Stop()
 		delete(p.tasks, model)
 		if t.shown {
-			p.line.clear()
+			p.line.Clear()
 		}
 	case t.shown:
-		p.line.set(done, p.what+" "+model)
+		p.line.Set(done, p.what+" "+model)
 	}
 }
 
-// wait clears the line.
-func (p *progress) wait() {
+// Wait clears the line.
+func (p *Progress) Wait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.tasks {
 		t.timer.Stop()
 	}
 	p.tasks = map[string]*task{}
-	p.line.clear()
+	p.line.Clear()
 }

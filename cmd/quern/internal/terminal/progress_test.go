@@ -1,6 +1,7 @@
-package main
+package terminal
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,32 +14,32 @@ func TestProgress(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		tty  bool
-		work func(p *progress)
+		work func(p *Progress)
 		want []string // percentages drawn
 	}{
-		{"fast", true, func(p *progress) { p.update("m", 0.1); p.update("m", 1) }, nil},
-		{"slow in one step", true, func(p *progress) { p.update("m", 0.1); time.Sleep(2 * showAfter) }, []string{"10"}},
-		{"slow", true, func(p *progress) {
-			p.update("m", 0.1)
+		{"fast", true, func(p *Progress) { p.Update("m", 0.1); p.Update("m", 1) }, nil},
+		{"slow in one step", true, func(p *Progress) { p.Update("m", 0.1); time.Sleep(2 * showAfter) }, []string{"10"}},
+		{"slow", true, func(p *Progress) {
+			p.Update("m", 0.1)
 			time.Sleep(2 * showAfter)
-			p.update("m", 0.5)
-			p.update("m", 0.51) // too soon to be drawn
-			p.update("m", 1)
+			p.Update("m", 0.5)
+			p.Update("m", 0.51) // too soon to be drawn
+			p.Update("m", 1)
 		}, []string{"10", "50"}},
-		{"no terminal", false, func(p *progress) { p.update("m", 0.1); time.Sleep(2 * showAfter) }, nil},
-		{"nothing", true, func(*progress) {}, nil},
+		{"no terminal", false, func(p *Progress) { p.Update("m", 0.1); time.Sleep(2 * showAfter) }, nil},
+		{"nothing", true, func(*Progress) {}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var out output
-				line := &statusLine{w: &out}
+				var out bytes.Buffer
+				line := &Line{w: &out}
 				if tt.tty {
 					line.width = func() int { return 30 }
 				}
-				p := &progress{what: "loading", line: line, tasks: map[string]*task{}}
+				p := NewProgress(line, "loading")
 				tt.work(p)
-				p.wait()
-				p.wait() // again, as defer does
+				p.Wait()
+				p.Wait() // again, as defer does
 				want := ""
 				for _, percent := range tt.want {
 					want += "\r " + percent + " % loading m"
@@ -63,17 +64,17 @@ func wiped(line string) string { return "\r" + strings.Repeat(" ", len(line)+res
 // A line that stays goes above the one that is drawn, and a short line over a long one.
 func TestStatusLineWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out output
-		s := &statusLine{w: &out, width: func() int { return 40 }}
-		s.set(0.5, "loading m")
+		var out bytes.Buffer
+		s := &Line{w: &out, width: func() int { return 40 }}
+		s.Set(0.5, "loading m")
 		if _, err := s.Write([]byte("a warning\n")); err != nil {
 			t.Fatal(err)
 		}
-		s.set(0.6, "loading m")
-		s.clear()
-		s.set(0.7, "loading model")
+		s.Set(0.6, "loading m")
+		s.Clear()
+		s.Set(0.7, "loading model")
 		time.Sleep(drawEvery)
-		s.set(0.8, "all")
+		s.Set(0.8, "all")
 		if want := "\r 50 % loading m" + wiped(" 50 % loading m") + "a warning\n\r 60 % loading m" + wiped(" 60 % loading m") +
 			"\r 70 % loading model\r 80 % all          "; out.String() != want {
 			t.Errorf("drawn %q; want %q", out.String(), want)
