@@ -51,6 +51,8 @@ const (
 	DefaultBatch     = 512  // rows of a step
 	DefaultContext   = 8192 // most tokens of one request
 	DefaultCacheType = quant.F16
+
+	DefaultTemperature = 1 // of sampling
 )
 
 // ModelOptions configure one model. Zero fields take Options.Defaulted's, then
@@ -124,5 +126,5 @@ func (s Sampling) Or(d Sampling) Sampling {
 
 // Defaulted fills what of a model's options nobody set.
 func (o ModelOptions) Defaulted() ModelOptions {
-	return o.Or(ModelOptions{Slots: DefaultSlots, Batch: DefaultBatch, CacheType: DefaultCacheType})
+	return o.Or(ModelOptions{Slots: DefaultSlots, Queue: DefaultQueue, Batch: DefaultBatch, CacheType: DefaultCacheType})
 }

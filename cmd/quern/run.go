@@ -96,7 +96,7 @@ func (o *replyOptions) check(cmd *cobra.Command) error {
 
 // apply fills r from the model's defaults and the flags.
 func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
-	p := sample.Params{Temperature: 1}
+	p := sample.Params{Temperature: engine.DefaultTemperature}
 	for dst, v := range map[*float32]*float32{
 		&p.Temperature: d.Temperature, &p.TopP: d.TopP, &p.MinP: d.MinP, &p.RepeatPenalty: d.RepeatPenalty,
 	} {

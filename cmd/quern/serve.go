@@ -30,7 +30,7 @@ transcription.
 127.0.0.1:8080. An address other machines can reach needs API keys, or --no-auth said on
 purpose.
 
-SIGTERM or Ctrl-C lets running requests finish (shutdown_grace, 30s); a second one
+SIGTERM or Ctrl-C lets running requests finish (shutdown_grace); a second one
 ends the program at once.`,
 		Example: `  quern serve
   quern serve --model llama-3.2-1b-q4_k_m.gguf

@@ -64,7 +64,7 @@ func (l limit) String() string {
 	case l.above:
 		return fmt.Sprintf("more than %g", l.min)
 	}
-	return fmt.Sprintf("at least %g", l.min)
+	return fmt.Sprintf("from %g up", l.min)
 }
 
 func (l limit) check(v reflect.Value) error {
@@ -114,7 +114,7 @@ func (r *row) put(v reflect.Value, text string) error {
 	case reflect.Int:
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
+			return fmt.Errorf("%q is not a whole number %s", text, r.in)
 		}
 		v.SetInt(n)
 	default:
@@ -180,7 +180,6 @@ func IsHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
 func field(s *Settings, key string) reflect.Value {
 	v := reflect.ValueOf(s).Elem()
 	key = strings.Replace(key, "models[].", "model_defaults.", 1)
-	key = strings.Replace(key, "auth[].", "", 1)
 	for name := range strings.SplitSeq(key, ".") {
 		i, ok := fields(v.Type())[name]
 		if !ok {

@@ -2,9 +2,11 @@ package settings
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,6 +102,90 @@ func TestTable(t *testing.T) {
 		v.Set(reflect.ValueOf(r.def).Convert(v.Type()))
 		if err := r.check(v, ""); err != nil {
 			t.Errorf("the default of %s: %v", r.key, err)
+		}
+	}
+}
+
+// A value that may not be is refused wherever it comes from, and the error names where.
+func TestOrigins(t *testing.T) {
+	const bad = "?!"
+	tried := 0
+	for _, r := range table() {
+		if r.typ() == nil || r.set != nil || strings.HasPrefix(r.key, "auth") {
+			continue
+		}
+		v := reflect.New(r.typ()).Elem()
+		if k := v.Kind(); k == reflect.Struct || k == reflect.Slice || k == reflect.Map || k == reflect.String && r.check(v, "") == nil && r.parse == nil {
+			continue // any text will do
+		}
+		tried++
+		names, depth := strings.Split(strings.Replace(r.key, "models[]", "model_defaults", 1), "."), 0
+		text := `"` + bad + `"`
+		for _, n := range slices.Backward(names) {
+			text, depth = n+": "+text, depth+1
+			if depth < len(names) {
+				text = "{" + text + "}"
+			}
+		}
+		for _, tt := range []struct {
+			on         bool
+			file       string
+			env, flags []string
+			want       string
+		}{
+			{true, "# settings\n" + text, nil, nil, "quern.yaml:2: " + strings.Join(names, ".") + ": "},
+			{r.env != "", "", []string{r.env + "=" + bad}, nil, "environment variable " + r.env + ": "},
+			{r.flag != "" && r.kind() != reflect.Bool, "", nil, []string{"--" + r.flag + "=" + bad}, "--" + r.flag + ": "},
+		} {
+			if !tt.on {
+				continue
+			}
+			if _, err := load(t, tt.file, tt.env, tt.flags); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("%s%v%v: %v; want %q", tt.file, tt.env, tt.flags, err, tt.want)
+			}
+		}
+	}
+	if tried < 30 {
+		t.Errorf("only %d settings were tried", tried)
+	}
+}
+
+// The later of default, file, variable and flag counts, for every setting that has them.
+func TestEveryPrecedence(t *testing.T) {
+	values := map[string][3]string{ // of file, variable and flag
+		"listen": {":1", ":2", ":3"}, "threads": {"1", "2", "3"}, "device": {"cpu", "CPU", "auto"},
+		"log.level": {"debug", "warn", "error"}, "log.format": {"json", "text", "json"},
+	}
+	for _, r := range table() {
+		if r.key == "" || r.flag == "" || r.env == "" || r.set != nil {
+			continue
+		}
+		v, ok := values[r.key]
+		if !ok {
+			t.Errorf("no values to try for %s", r.key)
+			continue
+		}
+		file := r.key + ": '" + v[0] + "'"
+		if section, key, nested := strings.Cut(r.key, "."); nested {
+			file = section + ": {" + key + ": " + v[0] + "}"
+		} else if r.kind() == reflect.Int {
+			file = r.key + ": " + v[0]
+		}
+		env, flags := []string{r.env + "=" + v[1]}, []string{"--" + r.flag, v[2]}
+		for i, tt := range []struct {
+			file       string
+			env, flags []string
+			want       string
+		}{
+			{"", nil, nil, r.standard("serve")}, {file, nil, nil, v[0]}, {file, env, nil, strings.ToLower(v[1])}, {file, env, flags, v[2]},
+		} {
+			s, err := load(t, tt.file, tt.env, tt.flags)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(field(&s.Settings, r.key)); got != tt.want {
+				t.Errorf("%s, step %d: %s; want %s", r.key, i, got, tt.want)
+			}
 		}
 	}
 }

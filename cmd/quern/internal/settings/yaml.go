@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -266,34 +266,24 @@ func (d *yamlDecoder) decodeValue(n ast.Node, v reflect.Value, at place) error {
 		if !ok {
 			return d.errorf(n, at, "want a whole number, got %s", describe(n, at))
 		}
-		switch x := i.Value.(type) {
-		case int64:
-			if x < math.MinInt32 || x > math.MaxInt32 {
-				return d.errorf(n, at, "%d is out of range", x)
-			}
-			v.SetInt(x)
-		case uint64:
-			if x > math.MaxInt32 {
-				return d.errorf(n, at, "%d is out of range", x)
-			}
-			v.SetInt(int64(x))
-		default:
+		x, err := strconv.ParseInt(fmt.Sprint(i.Value), 10, 32)
+		if err != nil {
 			return d.errorf(n, at, "%s is out of range", describe(n, at))
 		}
+		v.SetInt(x)
 	case reflect.Float32:
-		var f float64
+		var value any
 		switch x := n.(type) {
 		case *ast.FloatNode:
-			f = x.Value
+			value = x.Value
 		case *ast.IntegerNode:
-			switch i := x.Value.(type) {
-			case int64:
-				f = float64(i)
-			case uint64:
-				f = float64(i)
-			}
+			value = x.Value
 		default:
 			return d.errorf(n, at, "want a number, got %s", describe(n, at))
+		}
+		f, err := strconv.ParseFloat(fmt.Sprint(value), 32)
+		if err != nil {
+			return d.errorf(n, at, "%s is out of range", describe(n, at))
 		}
 		v.SetFloat(f)
 	default:
