@@ -27,7 +27,7 @@ func Example() string {
 
 type example struct {
 	strings.Builder
-	parent string // key of the struct that is written
+	parent string // key of the struct or entry that is written
 }
 
 func (e *example) comment(indent, text string) {
@@ -36,31 +36,49 @@ func (e *example) comment(indent, text string) {
 	}
 }
 
-// line writes a key and its value, with what it is behind it or, where that is too long,
-// above. Keys in entries of a list are commented out.
-func (e *example) line(mark, indent, text, comment string) {
-	const column, most = 30, 100
-	line := mark + indent + text
-	pad := strings.Repeat(" ", max(column-utf8.RuneCountInString(line), 2))
-	if utf8.RuneCountInString(line+pad+comment)+2 <= most {
-		fmt.Fprintf(e, "%s%s# %s\n", line, pad, comment)
-		return
+// row writes a key and its value, with what it is behind it or, where that is too long, above.
+// Keys in entries of a list are commented out; more says that they come next.
+func (e *example) row(r row, more bool) {
+	path := strings.Split(r.key, ".")
+	name, parent := path[len(path)-1], strings.Join(path[:len(path)-1], ".")
+	indent := strings.Repeat("  ", len(path)-1)
+	entry := strings.Contains(r.key, "[].")
+	if entry {
+		indent = "#  " + indent
 	}
-	if mark != "" {
-		for _, l := range fold(comment, 80) {
-			fmt.Fprintf(e, "%s%s# %s\n", mark, indent, l)
-		}
-	} else {
-		e.comment(indent, comment)
+	switch {
+	case parent == e.parent || parent == "":
+	case entry: // the first of it
+		indent = indent[:len(indent)-2] + "- "
+	default:
+		fmt.Fprintf(e, "%s:\n", parent)
 	}
-	e.WriteString(line + "\n")
-}
+	e.parent = parent
 
-func (e *example) row(r row, entries bool) {
-	parent, name := "", r.key
-	if i := strings.LastIndex(r.key, "."); i >= 0 {
-		parent, name = r.key[:i], r.key[i+1:]
+	value := ` ""`
+	switch kind := r.kind(); {
+	case r.typ() == reflect.TypeFor[Model]() || kind == reflect.Map:
+		value = " {}"
+	case kind == reflect.Struct:
+		e.parent, value, more = r.key, "", true
+	case kind == reflect.Slice && r.def == nil:
+		value = " []"
+	case kind == reflect.Slice:
+		value, more = "", true
+		for _, v := range r.def.([]string) {
+			value += "\n" + indent + "  - " + v
+		}
+	case entry && r.example != "":
+		value = " " + r.example
+	case r.def != nil:
+		value = " " + r.standard("serve")
+	case entry: // one of several ways to say the same
+		name, value = "# "+name, " …"
 	}
+	if r.example != "" && !entry {
+		value, more = value+"\n#"+indent+"  "+r.example, true
+	}
+
 	comment := r.words()
 	if r.def == nil && r.unset != "" {
 		comment += "; default " + r.unset
@@ -68,107 +86,41 @@ func (e *example) row(r row, entries bool) {
 	if r.in.max != 0 {
 		comment += "; " + r.in.String()
 	}
-	if at := strings.Index(r.key, "[]."); at >= 0 {
-		mark, indent := "#", strings.Repeat("  ", 2+strings.Count(r.key[at+3:], "."))
-		value := r.example
-		if value == "" && r.def != nil {
-			value = r.standard("serve")
-		}
-		switch {
-		case r.kind() == reflect.Struct:
-			fmt.Fprintf(e, "%s%s%s:   # %s\n", mark, indent, name, comment)
-		case value == "": // one of several ways to say the same
-			e.line(mark+indent, "", "# "+name+": …", comment)
-		case e.parent != r.key[:at]:
-			e.parent = r.key[:at]
-			e.line(mark, indent[2:]+"- ", name+": "+value, comment)
-		default:
-			e.line(mark, indent, name+": "+value, comment)
-		}
-		return
-	}
-	indent := ""
-	if parent != "" {
-		indent = "  "
-		if e.parent != parent {
-			fmt.Fprintf(e, "%s:\n", parent)
-		}
-	}
-	e.parent = parent
-	switch kind := r.kind(); {
-	case kind == reflect.Struct && !isModel(r): // a heading
-		e.comment("", comment)
-		fmt.Fprintf(e, "%s:\n", name)
-		e.parent = r.key
-	case kind == reflect.Slice && r.def != nil:
+	line := indent + name + ":" + value
+	const column, most = 30, 100
+	pad := strings.Repeat(" ", max(column-utf8.RuneCountInString(line), 2))
+	if !more && utf8.RuneCountInString(line+pad+comment)+2 <= most {
+		line += pad + "# " + comment
+	} else {
 		e.comment(indent, comment)
-		fmt.Fprintf(e, "%s%s:\n", indent, name)
-		for _, v := range r.def.([]string) {
-			fmt.Fprintf(e, "%s  - %s\n", indent, v)
-		}
-	case kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct:
-		empty := " {}"
-		if kind == reflect.Slice {
-			empty = " []"
-		}
-		if r.example == "" && !entries {
-			e.line("", indent, name+":"+empty, comment)
-			return
-		}
-		e.comment(indent, comment)
-		fmt.Fprintf(e, "%s%s:%s\n", indent, name, empty)
-		if r.example != "" {
-			fmt.Fprintf(e, "#%s  %s\n", indent, r.example)
-		}
-	default:
-		value := r.standard("serve")
-		if r.def == nil {
-			value = `""`
-		}
-		e.line("", indent, name+": "+value, comment)
 	}
+	e.WriteString(line + "\n")
 }
-
-func isModel(r row) bool { return r.typ() == reflect.TypeFor[Model]() }
 
 // Tables are every setting in Markdown, section by section.
 func Tables() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n\n", Precedence, spelling)
-	for _, section := range Sections[1:] {
-		fmt.Fprintf(&b, "### %s\n\n| setting | value | default | |\n|---|---|---|---|\n", section)
-		for _, r := range table() {
-			if r.section == section || section == Server && r.section == General {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.code(r.names()), r.values(), r.standard("serve"), r.cell())
-			}
-		}
-		b.WriteString("\n")
+	text := Precedence + "\n" + spelling + "\n\n"
+	for _, section := range Sections {
+		text += "### " + title(section) + "\n\n" + markdown(func(r row) bool { return r.section == section })
 	}
-	return b.String()
+	return text
 }
 
 // Brief is what flags and variables of quern serve there are, in Markdown.
 func Brief() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", Precedence)
-	b.WriteString("| flag | variable | in the file | default | |\n|---|---|---|---|---|\n")
-	for _, r := range table() {
-		if r.flag != "" && r.of("serve") || r.env == "QUERN_API_KEY" {
-			code := func(mark, s string) string {
-				if s == "" {
-					return ""
-				}
-				return "`" + mark + s + "`"
-			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code("--", r.flag), code("", r.env), code("", r.key), r.standard("serve"), r.cell())
-		}
-	}
-	return b.String() + "\n"
+	return Precedence + "\n\n" + markdown(func(r row) bool {
+		return r.of("serve") && (r.flag != "" || strings.HasPrefix(r.env, "QUERN_"))
+	})
 }
 
-func (r *row) code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
-
-// cell is the help in a table's cell.
-func (r *row) cell() string {
-	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", "&lt;").Replace(r.words())
+// markdown is a table of the rows to keep.
+func markdown(keep func(r row) bool) string {
+	escape := strings.NewReplacer("|", `\|`, "*", `\*`, "<", "&lt;")
+	text := "| setting | value | default | |\n|---|---|---|---|\n"
+	for _, r := range table() {
+		if keep(r) {
+			text += fmt.Sprintf("| `%s` | %s | %s | %s |\n", strings.Join(r.names(), "`, `"), r.values(), r.standard("serve"), escape.Replace(r.words()))
+		}
+	}
+	return text + "\n"
 }

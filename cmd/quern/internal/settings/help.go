@@ -62,10 +62,7 @@ func either(words []string) string {
 
 // standard is what holds when nobody sets r, "" when there is nothing to say.
 func (r *row) standard(command string) string {
-	def := r.def
-	if r.quiet != nil && command != "serve" {
-		def = r.quiet
-	}
+	def := r.defaultOf(command)
 	switch v := reflect.ValueOf(def); {
 	case def == nil:
 		return r.unset
@@ -188,6 +185,14 @@ func (r *row) names() []string {
 	return out
 }
 
+// title is a section's heading where no command's own flags stand under it.
+func title(section string) string {
+	if section == General {
+		return "Where the file is"
+	}
+	return section
+}
+
 // Help writes every setting for a person at a terminal.
 func Help(w io.Writer) error {
 	var b strings.Builder
@@ -198,7 +203,7 @@ and its variable. A key of models[] may stand in model_defaults too, where its f
 %s
 `, Precedence, spelling)
 	for _, section := range Sections {
-		fmt.Fprintf(&b, "\n%s:\n", section)
+		fmt.Fprintf(&b, "\n%s:\n", title(section))
 		for _, r := range table() {
 			if r.section != section {
 				continue

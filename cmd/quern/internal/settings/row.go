@@ -201,14 +201,18 @@ func fields(t reflect.Type) map[string]int {
 	return out
 }
 
+func (r *row) defaultOf(command string) any {
+	if r.quiet != nil && command != "serve" {
+		return r.quiet
+	}
+	return r.def
+}
+
 // defaults are the settings nobody set.
 func defaults(command string) Settings {
 	var s Settings
 	for _, r := range table() {
-		def := r.def
-		if r.quiet != nil && command != "serve" {
-			def = r.quiet
-		}
+		def := r.defaultOf(command)
 		if def == nil || strings.Contains(r.key, "[]") {
 			continue
 		}

@@ -259,7 +259,7 @@ func TestPathsFollowTheConfiguration(t *testing.T) {
 }
 
 func TestStrangeVariables(t *testing.T) {
-	s, err := load(t, "", []string{"QUERN_LISTN=x", "QUERN_CPU=avx2", "QUERNS=1", "PATH=/"}, nil)
+	s, err := load(t, "", []string{"QUERN_LISTN=x", "QUERN_CPU=avx2", "QUERN_CUDA_WGMMA=off", "QUERN_LIBCUDA=x", "QUERNS=1", "PATH=/"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
