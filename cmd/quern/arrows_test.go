@@ -82,7 +82,7 @@ var arrows = []struct {
 
 	{"httpapi/spool", nil},
 
-	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
