@@ -24,6 +24,26 @@ type (
 // MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
 const MostLogprobs = server.MostLogprobs
 
+// What options that are zero stand for. The settings of quern name these too, so that a
+// default stands in one place.
+const (
+	DefaultJSONBody          = server.DefaultJSONBody
+	DefaultUpload            = server.DefaultUpload
+	DefaultTempFiles         = server.DefaultTempFiles
+	DefaultSpeechChars       = server.DefaultSpeechChars
+	DefaultMaxN              = server.DefaultMaxN
+	DefaultMaxLogprobs       = server.DefaultMaxLogprobs
+	DefaultCompletionsTokens = server.DefaultCompletionsTokens
+	DefaultRequestTimeout    = server.DefaultRequestTimeout
+	DefaultStreamWrite       = server.DefaultStreamWrite
+	DefaultKeepAlive         = server.DefaultKeepAlive
+	DefaultHeaderDelay       = server.DefaultHeaderDelay
+	DefaultShutdownGrace     = server.DefaultShutdownGrace
+)
+
+// DefaultOrigins are the pages that may call an API without AllowedOrigins.
+func DefaultOrigins() []string { return server.DefaultOrigins() }
+
 // New makes an API. It fails on options that contradict each other.
 func New(o Options) (*API, error) { return server.New(o, dialects) }
 

@@ -192,7 +192,7 @@ func (s sampling) apply(r *engine.GenerateRequest, d engine.Sampling) {
 	r.NoPromptCache = s.noCache
 
 	p := &r.Sample
-	p.Temperature = or(s.temperature, or(d.Temperature, 1))
+	p.Temperature = or(s.temperature, or(d.Temperature, engine.DefaultTemperature))
 	p.TopP = or(s.topP, or(d.TopP, 1))
 	p.TopK = or(s.topK, or(d.TopK, 0))
 	p.MinP = or(s.minP, or(d.MinP, 0))
