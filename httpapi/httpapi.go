@@ -24,8 +24,7 @@ type (
 // MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
 const MostLogprobs = server.MostLogprobs
 
-// What options that are zero stand for. The settings of quern name these too, so that a
-// default stands in one place.
+// What Options that are zero stand for.
 const (
 	DefaultJSONBody          = server.DefaultJSONBody
 	DefaultUpload            = server.DefaultUpload
@@ -34,11 +33,12 @@ const (
 	DefaultMaxN              = server.DefaultMaxN
 	DefaultMaxLogprobs       = server.DefaultMaxLogprobs
 	DefaultCompletionsTokens = server.DefaultCompletionsTokens
-	DefaultRequestTimeout    = server.DefaultRequestTimeout
-	DefaultStreamWrite       = server.DefaultStreamWrite
-	DefaultKeepAlive         = server.DefaultKeepAlive
-	DefaultHeaderDelay       = server.DefaultHeaderDelay
-	DefaultShutdownGrace     = server.DefaultShutdownGrace
+
+	DefaultRequestTimeout = server.DefaultRequestTimeout
+	DefaultStreamWrite    = server.DefaultStreamWrite
+	DefaultKeepAlive      = server.DefaultKeepAlive
+	DefaultHeaderDelay    = server.DefaultHeaderDelay
+	DefaultShutdownGrace  = server.DefaultShutdownGrace
 )
 
 // DefaultOrigins are the pages that may call an API without AllowedOrigins.
