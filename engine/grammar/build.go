@@ -122,11 +122,13 @@ func (b *Builder) Alt(alternatives ...*Node) *Node {
 	return b.add(Node{op: nodeAlt, kids: slices.Clone(alternatives)})
 }
 
-// Repeat is n from min to max times; max may be Unbounded.
+// Repeat is n from min to max times; max may be Unbounded. Counts above 2^30 are
+// taken as 2^30.
 func (b *Builder) Repeat(n *Node, min, max int) *Node {
 	if min < 0 || max != Unbounded && max < min {
 		return b.Alt()
 	}
+	min, max = clampRepeat(min, max)
 	return b.add(Node{op: nodeRepeat, kids: []*Node{n}, min: min, max: max})
 }
 

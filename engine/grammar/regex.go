@@ -94,13 +94,20 @@ func Not(r *Regex) *Regex {
 	return regex(Regex{op: opNot, kids: []*Regex{r}, nullable: !r.nullable})
 }
 
-// Repeat matches r from min to max times; max may be Unbounded.
+// maxRepeat bounds counts, which are kept in 32 bits; no text is so long.
+const maxRepeat = 1 << 30
+
+// Repeat matches r from min to max times; max may be Unbounded. Counts above 2^30
+// are taken as 2^30.
 func Repeat(r *Regex, min, max int) *Regex {
 	if max != Unbounded && max < min || min < 0 {
 		return Nothing()
 	}
+	min, max = clampRepeat(min, max)
 	return regex(Regex{op: opRepeat, kids: []*Regex{r}, min: min, max: max, nullable: min == 0 || r.nullable})
 }
+
+func clampRepeat(lo, hi int) (int, int) { return min(lo, maxRepeat), min(hi, maxRepeat) }
 
 // Star, Plus and Opt are Repeat from 0, from 1, and up to 1.
 func Star(r *Regex) *Regex { return Repeat(r, 0, Unbounded) }

@@ -1,0 +1,366 @@
+package grammar
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A memo is what is known of the tokens that go on from a state of the lexer: those
+// that stay within its lexemes, and where others leave it. It does not depend on
+// rows, so all rows and all sequences share it.
+type memo struct {
+	slice int      // tokens of this slice are allowed
+	list  []int32  // allowed tokens; or
+	bits  []uint32 // allowed tokens, one bit each
+	exits []*group
+}
+
+// A group is where tokens may leave a state with the same lexemes ending: the nodes
+// that may begin the next lexeme.
+type group struct {
+	ends  *endSet
+	spans []span
+	memos atomic.Pointer[groupMemo]
+}
+
+// A groupMemo says what comes of a group if the next lexemes begin with state.
+type groupMemo struct {
+	state *lexState
+	memo  *memo
+	next  *groupMemo
+}
+
+func (g *group) find(s *lexState) *memo {
+	for m := g.memos.Load(); m != nil; m = m.next {
+		if m.state == s {
+			return m.memo
+		}
+	}
+	return nil
+}
+
+func (g *group) keep(s *lexState, m *memo) {
+	n := &groupMemo{state: s, memo: m}
+	for {
+		n.next = g.memos.Load()
+		if g.memos.CompareAndSwap(n.next, n) {
+			return
+		}
+	}
+}
+
+// memory counts the bytes of the memos of a grammar.
+type memory struct {
+	used  atomic.Int64
+	limit int
+}
+
+func (m *memo) size() int {
+	n := int(unsafe.Sizeof(*m)) + 4*len(m.list) + 4*len(m.bits)
+	for _, g := range m.exits {
+		n += int(unsafe.Sizeof(*g)) + int(unsafe.Sizeof(groupMemo{})) + 12*len(g.spans)
+	}
+	return n
+}
+
+// count adds a memo. If there are too many, all are forgotten; those in use live
+// until then.
+func (g *Grammar) count(m *memo) {
+	n := int64(m.size())
+	if g.memory.used.Add(n) <= int64(g.memory.limit) {
+		return
+	}
+	l := g.lex
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, list := range l.states {
+		for _, s := range list {
+			s.root.Store(nil)
+		}
+	}
+	g.memory.used.Store(n)
+}
+
+// maxApplied bounds the memos joined for one mask. Ambiguous lexemes can cut a token
+// in very many ways; past the bound the mask is made by reading every token once.
+const maxApplied = 1000
+
+// maxWork bounds the Earley items made for one mask.
+const maxWork = 4_000_000
+
+var errManyWays = errors.New("grammar: many ways to cut a token")
+
+// Mask sets dst to the tokens that may come next, bit id%32 of word id/32. dst has
+// Trie.Words words. An end token is allowed exactly if the text may end. After the
+// end there is no mask, but ErrEnded.
+func (s *State) Mask(dst []uint32) error {
+	t := s.g.trie
+	if len(dst) != t.Words() {
+		panic(fmt.Sprintf("grammar: a mask of %d words for %d tokens", len(dst), t.Tokens()))
+	}
+	clear(dst)
+	m := s.now()
+	if s.err != nil {
+		return s.err
+	}
+	if m.ended {
+		return ErrEnded
+	}
+	if _, err := s.head(m); err != nil {
+		return err
+	}
+	s.spent = 0
+	applied := maxApplied
+	err := s.join(dst, m, &applied)
+	if err == errManyWays {
+		s.drop(m)
+		clear(dst)
+		err = s.walk(dst, m)
+	}
+	s.drop(m)
+	if err != nil {
+		clear(dst)
+		return s.fail(err)
+	}
+	if m.head >= 0 {
+		s.symbols(dst, &s.rows[m.head])
+	}
+	return nil
+}
+
+// symbols adds the special tokens and the ends that may come at a row.
+func (s *State) symbols(dst []uint32, r *row) {
+	if r.final {
+		for _, id := range s.g.trie.eog {
+			dst[id>>5] |= 1 << (id & 31)
+		}
+	}
+	if !r.tokens {
+		return
+	}
+	for _, it := range s.items[r.lo:r.hi] {
+		if n := s.g.code[it.pos] - s.g.nLex; n >= 0 && n < s.g.nTokens {
+			id := s.g.tokens[n]
+			dst[id>>5] |= 1 << (id & 31)
+		}
+	}
+}
+
+// join makes a mask of memos: what is allowed after m is what any of its threads
+// allows.
+func (s *State) join(dst []uint32, m *mark, applied *int) error {
+	for i := m.lo; i < m.hi; i++ {
+		if err := s.whole(dst, s.threads[i], applied); err != nil {
+			return err
+		}
+	}
+	if m.head >= 0 {
+		return s.whole(dst, thread{m.head, s.rows[m.head].begin}, applied)
+	}
+	return nil
+}
+
+// whole adds the tokens that a thread allows.
+func (s *State) whole(dst []uint32, t thread, applied *int) error {
+	if t.lex == s.g.lex.dead {
+		return nil
+	}
+	memo := t.lex.root.Load()
+	if memo == nil {
+		var err error
+		if memo, err = s.remember(t.lex, nil); err != nil {
+			return err
+		}
+		t.lex.root.Store(memo)
+		s.g.count(memo)
+	}
+	return s.apply(dst, t.row, memo, applied)
+}
+
+// apply adds what a memo says, if its lexemes began at row.
+func (s *State) apply(dst []uint32, row int32, m *memo, applied *int) error {
+	if *applied--; *applied < 0 {
+		return errManyWays
+	}
+	m.or(dst, s.g.trie)
+	for _, g := range m.exits {
+		if s.spent > maxWork {
+			return &LimitError{"items for one mask", maxWork}
+		}
+		rows := int32(len(s.rows))
+		s.sources = append(s.sources[:0], source{row: row, ends: g.ends})
+		next, err := s.scan(s.sources)
+		if err != nil {
+			return err
+		}
+		if begin := s.rows[next].begin; begin != s.g.lex.dead {
+			memo := g.find(begin)
+			if memo == nil {
+				if memo, err = s.remember(begin, g.spans); err != nil {
+					return err
+				}
+				g.keep(begin, memo)
+				s.g.count(memo)
+			}
+			if err := s.apply(dst, next, memo, applied); err != nil {
+				return err
+			}
+		}
+		s.truncate(rows)
+	}
+	return nil
+}
+
+func (m *memo) or(dst []uint32, t *Trie) {
+	if m.slice > 0 {
+		or(dst, t.full[m.slice])
+	}
+	if m.bits != nil {
+		or(dst, m.bits)
+	}
+	for _, id := range m.list {
+		dst[id>>5] |= 1 << (id & 31)
+	}
+}
+
+func or(dst, src []uint32) {
+	dst = dst[:len(src)]
+	for i, w := range src {
+		dst[i] |= w
+	}
+}
+
+// remember walks the nodes of spans from a state of the lexer; without spans, all
+// tokens.
+func (s *State) remember(from *lexState, spans []span) (*memo, error) {
+	t, l := s.g.trie, s.g.lex
+	m := &memo{}
+	if spans == nil {
+		var err error
+		if m.slice, err = l.slice(from); err != nil {
+			return nil, err
+		}
+		spans = t.parts[m.slice+1:]
+		if m.slice > 0 {
+			spans = append([]span{t.parts[0]}, spans...)
+		} else {
+			spans = t.parts[:]
+		}
+	}
+	if s.stack == nil {
+		s.stack = make([]*lexState, t.longest+1)
+		s.bits = make([]uint32, t.Words())
+	}
+	clear(s.bits)
+	s.groups = s.groups[:0]
+	allowed := 0
+	for _, sp := range spans {
+		s.stack[sp.depth-1] = from
+		for i := sp.lo; i < sp.hi; {
+			n := &t.nodes[i]
+			state := s.stack[n.depth-1]
+			next := state.next[l.class[n.b]].Load()
+			if next == nil {
+				var err error
+				if next, err = l.make(state, l.class[n.b]); err != nil {
+					return nil, err
+				}
+			}
+			if next == l.dead {
+				i += n.size
+				continue
+			}
+			for id := n.token; id >= 0; {
+				s.bits[id>>5] |= 1 << (id & 31)
+				allowed++
+				if t.same == nil {
+					break
+				}
+				id = t.same[id]
+			}
+			if n.size > 1 {
+				if next.ends != nil {
+					s.exit(next.ends, i, n)
+				}
+				s.stack[n.depth] = next
+			}
+			i++
+		}
+	}
+	m.exits = slices.Clone(s.groups)
+	for _, g := range m.exits {
+		g.spans = slices.Clip(g.spans)
+	}
+	if allowed < len(s.bits) {
+		m.list = make([]int32, 0, allowed)
+		for i, w := range s.bits {
+			for b := int32(0); w != 0; b, w = b+1, w>>1 {
+				if w&1 != 0 {
+					m.list = append(m.list, int32(i)<<5+b)
+				}
+			}
+		}
+	} else {
+		m.bits = slices.Clone(s.bits)
+	}
+	return m, nil
+}
+
+// exit notes that lexemes may end at node i, if what may follow goes on there.
+func (s *State) exit(ends *endSet, i int32, n *trieNode) {
+	nodes := s.g.trie.nodes
+	for c := i + 1; c < i+n.size; c += nodes[c].size {
+		if !ends.follow.has(nodes[c].b) {
+			continue
+		}
+		k := slices.IndexFunc(s.groups, func(g *group) bool { return g.ends == ends })
+		if k < 0 {
+			k = len(s.groups)
+			s.groups = append(s.groups, &group{ends: ends})
+		}
+		g := s.groups[k]
+		g.spans = append(g.spans, span{i + 1, i + n.size, int32(n.depth) + 1})
+		return
+	}
+}
+
+// walk makes a mask by reading every token, with all threads at once.
+func (s *State) walk(dst []uint32, m *mark) error {
+	t := s.g.trie
+	if s.levels == nil {
+		s.levels = make([]mark, t.longest+1)
+	}
+	for _, sp := range t.parts {
+		s.levels[0] = *m
+		for i := sp.lo; i < sp.hi; {
+			n := &t.nodes[i]
+			if s.spent > maxWork {
+				return &LimitError{"items for one mask", maxWork}
+			}
+			from := &s.levels[n.depth-1]
+			s.threads = s.threads[:from.hi]
+			s.truncate(from.rows)
+			to, err := s.step(from, n.b)
+			if err != nil {
+				return err
+			}
+			if to.lo == to.hi {
+				i += n.size
+				continue
+			}
+			s.levels[n.depth] = to
+			for id := n.token; id >= 0; {
+				dst[id>>5] |= 1 << (id & 31)
+				if t.same == nil {
+					break
+				}
+				id = t.same[id]
+			}
+			i++
+		}
+	}
+	return nil
+}
