@@ -184,7 +184,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 	}
 	for _, d := range s.needs {
 		if k == object {
-			add("dependencies", func() ([]clause, error) { return c.dependent(d, k, all) })
+			add(d.keyword, func() ([]clause, error) { return c.dependent(d, k, all) })
 		}
 	}
 	slices.SortStableFunc(list, func(a, b part) int { return a.at - b.at })
@@ -455,7 +455,7 @@ func tooMany(s *schema) error {
 	case s.when != nil:
 		keyword = "if"
 	case s.needs != nil:
-		keyword = "dependencies"
+		keyword = s.needs[0].keyword
 	case s.not != nil:
 		keyword = "not"
 	}

@@ -140,9 +140,10 @@ func email(international bool) *node {
 		domain = `[A-Za-z0-9` + more + `-]{1,63}(?:\.[A-Za-z0-9` + more + `-]{1,63})*`
 	}
 	atom := "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" + more + "-]+"
-	local := `(?:` + atom + `(?:\.` + atom + `)*|"(?:[ !#-\[\]-~` + more + `]|\\[ -~])*")`
+	plain := `[ !#-\[\]-~` + more + `]`
+	local := `(?:` + atom + `(?:\.` + atom + `)*|"(?:` + plain + `{0,62}|(?:` + plain + `|\\[ -~]){0,31})")`
 	return and(
 		pattern(`^`+local+`@(?:`+domain+`|\[(?:`+ipv4+`|IPv6:`+ipv6+`)\])$`)(),
 		not(pattern(`@-|-$|@[^@]*(?:-\.|\.-)[^@]*$`)()),
-		pattern(`^.{1,64}@[^@]{1,253}$`)())
+		pattern(`^(?:[^"@][^@]{0,63}|".*)@[^@]{1,253}$`)())
 }

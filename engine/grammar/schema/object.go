@@ -22,7 +22,7 @@ func (c *compiler) object(cl clause) (*grammar.Node, error) {
 	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}}
 	o.low, o.high = limits(cl)
 	for _, x := range cl {
-		if x.kind == members && !x.s.loose {
+		if x.kind == members && !x.s.loose && !x.silent {
 			for _, name := range x.s.names {
 				o.declare(name)
 			}

@@ -65,6 +65,7 @@ type patternProperty struct {
 
 // A dependency holds when a member is there.
 type dependency struct {
+	keyword  string
 	name     string
 	required []string // other members that must be there
 	schema   *schema  // what the object must satisfy, or nil
@@ -493,7 +494,7 @@ func (c *compiler) readDependencies(s *schema, v *value) error {
 	}
 	for i, k := range v.keys {
 		e := v.list[i]
-		d := dependency{name: k}
+		d := dependency{keyword: last(v.at), name: k}
 		var err error
 		switch {
 		case e.kind == array && last(v.at) != "dependentSchemas":
