@@ -261,13 +261,17 @@ func (p *parser) operator() (lo, hi int, ok bool) {
 	return lo, hi, true
 }
 
+// maxBraces bounds the search for the end of an operator, else many braces would
+// take quadratic time. No number of use is so long.
+const maxBraces = 64
+
 // braces reads {n}, {n,} or {n,m} from the beginning of s, of n bytes; other braces
 // are characters.
 func braces(s string) (lo, hi, n int) {
 	if !strings.HasPrefix(s, "{") {
 		return 0, 0, 0
 	}
-	end := strings.IndexByte(s, '}')
+	end := strings.IndexByte(s[:min(len(s), maxBraces)], '}')
 	if end < 0 {
 		return 0, 0, 0
 	}
