@@ -3,6 +3,7 @@ package grammar
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -86,7 +87,7 @@ func (g *Grammar) count(m *memo) {
 
 // maxApplied bounds the memos joined for one mask. Ambiguous lexemes can cut a token
 // in very many ways; past the bound the mask is made by reading every token once.
-const maxApplied = 1000
+const maxApplied = 300
 
 // maxWork bounds the Earley items made for one mask.
 const maxWork = 4_000_000
@@ -171,7 +172,7 @@ func (s *State) whole(dst []uint32, t thread, applied *int) error {
 	memo := t.lex.root.Load()
 	if memo == nil {
 		var err error
-		if memo, err = s.remember(t.lex, nil); err != nil {
+		if memo, err = s.g.remember(t.lex, nil); err != nil {
 			return err
 		}
 		t.lex.root.Store(memo)
@@ -199,7 +200,7 @@ func (s *State) apply(dst []uint32, row int32, m *memo, applied *int) error {
 		if begin := s.rows[next].begin; begin != s.g.lex.dead {
 			memo := g.find(begin)
 			if memo == nil {
-				if memo, err = s.remember(begin, g.spans); err != nil {
+				if memo, err = s.g.remember(begin, g.spans); err != nil {
 					return err
 				}
 				g.keep(begin, memo)
@@ -233,35 +234,52 @@ func or(dst, src []uint32) {
 	}
 }
 
+// A walker is the working memory of remember.
+type walker struct {
+	stack  []*lexState // by depth
+	bits   []uint32
+	groups []*group
+	been   []been // by node; nil until needed
+	epoch  uint32
+}
+
+// been says in which state a node was last visited, and in which walk.
+type been struct {
+	state *lexState
+	epoch uint32
+}
+
 // remember walks the nodes of spans from a state of the lexer; without spans, all
 // tokens.
-func (s *State) remember(from *lexState, spans []span) (*memo, error) {
-	t, l := s.g.trie, s.g.lex
+func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
+	t, l := g.trie, g.lex
+	w, _ := t.walkers.Get().(*walker)
+	if w == nil {
+		w = &walker{stack: make([]*lexState, t.longest+1), bits: make([]uint32, t.Words())}
+	}
+	defer w.release(t)
 	m := &memo{}
-	if spans == nil {
+	nested := spans != nil
+	if !nested {
 		var err error
 		if m.slice, err = l.slice(from); err != nil {
 			return nil, err
 		}
-		spans = t.parts[m.slice+1:]
-		if m.slice > 0 {
-			spans = append([]span{t.parts[0]}, spans...)
-		} else {
-			spans = t.parts[:]
-		}
+		spans = append(spans, t.parts[0])
+		spans = append(spans, t.parts[m.slice+1:]...)
+	} else if w.been == nil {
+		w.been = make([]been, len(t.nodes))
 	}
-	if s.stack == nil {
-		s.stack = make([]*lexState, t.longest+1)
-		s.bits = make([]uint32, t.Words())
+	if w.epoch++; w.epoch == 0 {
+		clear(w.been)
+		w.epoch = 1
 	}
-	clear(s.bits)
-	s.groups = s.groups[:0]
 	allowed := 0
 	for _, sp := range spans {
-		s.stack[sp.depth-1] = from
+		w.stack[sp.depth-1] = from
 		for i := sp.lo; i < sp.hi; {
 			n := &t.nodes[i]
-			state := s.stack[n.depth-1]
+			state := w.stack[n.depth-1]
 			next := state.next[l.class[n.b]].Load()
 			if next == nil {
 				var err error
@@ -273,8 +291,16 @@ func (s *State) remember(from *lexState, spans []span) (*memo, error) {
 				i += n.size
 				continue
 			}
+			// Spans may lie in each other. What was walked in the same state is known.
+			if nested {
+				if b := &w.been[i]; b.epoch == w.epoch && b.state == next {
+					i += n.size
+					continue
+				}
+				w.been[i] = been{next, w.epoch}
+			}
 			for id := n.token; id >= 0; {
-				s.bits[id>>5] |= 1 << (id & 31)
+				w.bits[id>>5] |= 1 << (id & 31)
 				allowed++
 				if t.same == nil {
 					break
@@ -283,46 +309,57 @@ func (s *State) remember(from *lexState, spans []span) (*memo, error) {
 			}
 			if n.size > 1 {
 				if next.ends != nil {
-					s.exit(next.ends, i, n)
+					w.exit(t, next.ends, i)
 				}
-				s.stack[n.depth] = next
+				w.stack[n.depth] = next
 			}
 			i++
 		}
 	}
-	m.exits = slices.Clone(s.groups)
-	for _, g := range m.exits {
-		g.spans = slices.Clip(g.spans)
-	}
-	if allowed < len(s.bits) {
-		m.list = make([]int32, 0, allowed)
-		for i, w := range s.bits {
-			for b := int32(0); w != 0; b, w = b+1, w>>1 {
-				if w&1 != 0 {
-					m.list = append(m.list, int32(i)<<5+b)
-				}
-			}
-		}
-	} else {
-		m.bits = slices.Clone(s.bits)
-	}
+	w.result(m, allowed)
 	return m, nil
 }
 
+// release clears what holds on to the grammar and lends w to the next.
+func (w *walker) release(t *Trie) {
+	clear(w.stack)
+	clear(w.bits)
+	clear(w.groups)
+	w.groups = w.groups[:0]
+	t.walkers.Put(w)
+}
+
+func (w *walker) result(m *memo, allowed int) {
+	m.exits = slices.Clone(w.groups)
+	for _, g := range m.exits {
+		g.spans = slices.Clip(g.spans)
+	}
+	if allowed >= len(w.bits) {
+		m.bits = slices.Clone(w.bits)
+		return
+	}
+	m.list = make([]int32, 0, allowed)
+	for i, x := range w.bits {
+		for ; x != 0; x &= x - 1 {
+			m.list = append(m.list, int32(i)<<5+int32(bits.TrailingZeros32(x)))
+		}
+	}
+}
+
 // exit notes that lexemes may end at node i, if what may follow goes on there.
-func (s *State) exit(ends *endSet, i int32, n *trieNode) {
-	nodes := s.g.trie.nodes
-	for c := i + 1; c < i+n.size; c += nodes[c].size {
-		if !ends.follow.has(nodes[c].b) {
+func (w *walker) exit(t *Trie, ends *endSet, i int32) {
+	end := i + t.nodes[i].size
+	for c := i + 1; c < end; c += t.nodes[c].size {
+		if !ends.follow.has(t.nodes[c].b) {
 			continue
 		}
-		k := slices.IndexFunc(s.groups, func(g *group) bool { return g.ends == ends })
+		k := slices.IndexFunc(w.groups, func(g *group) bool { return g.ends == ends })
 		if k < 0 {
-			k = len(s.groups)
-			s.groups = append(s.groups, &group{ends: ends})
+			k = len(w.groups)
+			w.groups = append(w.groups, &group{ends: ends})
 		}
-		g := s.groups[k]
-		g.spans = append(g.spans, span{i + 1, i + n.size, int32(n.depth) + 1})
+		g := w.groups[k]
+		g.spans = append(g.spans, span{i + 1, end, int32(t.nodes[i].depth) + 1})
 		return
 	}
 }

@@ -22,10 +22,7 @@ type State struct {
 	err     error
 
 	sources []source
-	stack   []*lexState // of walks, by depth
-	levels  []mark      // of walks, by depth
-	bits    []uint32
-	groups  []*group
+	levels  []mark // of walks, by depth
 	forced  []byte
 }
 

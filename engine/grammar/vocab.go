@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -15,7 +16,8 @@ type Vocab struct {
 	EOG     []int32  // tokens that end a reply; special too
 }
 
-// A Trie is a Vocab ready for masks. It is immutable and made once a model.
+// A Trie is a Vocab ready for masks. It is made once a model and safe for
+// concurrent use.
 type Trie struct {
 	text    [][]byte // by id; nil for special tokens and those without bytes
 	special []bool
@@ -25,6 +27,7 @@ type Trie struct {
 	full    [sliceCount][]uint32
 	same    []int32 // by id, the next token of the same bytes, or -1; nil if there are none
 	longest int     // bytes of the longest token
+	walkers sync.Pool
 }
 
 // A trieNode is a prefix of tokens. Nodes are in depth-first order, children by
