@@ -511,42 +511,42 @@ func (x *exprs) matchesSome(e expr, reps []byte) bool {
 	if v, ok := x.alive[e]; ok {
 		return v
 	}
-	// Search depth-first for a nullable derivative. Whatever is on the way to one is
-	// alive; if there is none, all that was seen is not.
+	// Search breadth-first for a nullable derivative, which finds a short string where
+	// there is one. What is on the way to it is alive; if there is none, all that was
+	// seen is not.
 	type visit struct {
-		e     expr
-		class int
+		e    expr
+		from int
 	}
 	seen := map[expr]bool{e: true}
-	way := []visit{{e: e}}
-	for len(way) > 0 {
-		top := &way[len(way)-1]
-		known, ok := x.alive[top.e]
-		if x.nullable(top.e) || !x.nodes[top.e].negative || ok && known {
-			for _, v := range way {
-				if x.nodes[v.e].negative {
-					x.alive[v.e] = true
+	list := []visit{{e, -1}}
+	for at := 0; at < len(list); at++ {
+		top := list[at].e
+		known, ok := x.alive[top]
+		if x.nullable(top) || !x.nodes[top].negative || ok && known {
+			for i := at; i >= 0; i = list[i].from {
+				if e := list[i].e; x.nodes[e].negative {
+					x.alive[e] = true
 				}
 			}
 			return true
 		}
-		if ok || top.class == len(reps) {
-			way = way[:len(way)-1]
+		if ok {
 			continue
 		}
-		c := top.class
-		top.class++
-		class := byte(c)
-		if x.bytewise {
-			class = reps[c]
-		}
-		d := x.derive(top.e, reps[c], class)
-		if !x.spend(1) {
-			return false
-		}
-		if d != nothing && !seen[d] {
-			seen[d] = true
-			way = append(way, visit{e: d})
+		for c, b := range reps {
+			class := byte(c)
+			if x.bytewise {
+				class = b
+			}
+			d := x.derive(top, b, class)
+			if !x.spend(1) {
+				return false
+			}
+			if d != nothing && !seen[d] {
+				seen[d] = true
+				list = append(list, visit{d, at})
+			}
 		}
 	}
 	for e := range seen {

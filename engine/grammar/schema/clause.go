@@ -415,7 +415,7 @@ func (c *compiler) product(a, b []clause, k kind, s *schema) ([]clause, error) {
 	var out []clause
 	for _, x := range a {
 		for _, y := range b {
-			if c.joins++; c.joins > 50*maxClauses {
+			if c.joins++; c.joins > 20*maxClauses {
 				return nil, tooMany(s)
 			}
 			z := slices.Clip(x)

@@ -121,29 +121,39 @@ func queryAndFragment(more string) string {
 }
 
 // hostname: labels of letters, digits and inner hyphens, at most 63 each and 253
-// together. Each rule is an expression of its own, since one for all of them has
-// thousands of states.
+// together. Each rule is an expression of its own, since one for all has thousands of
+// states. What xn-- stands for is not looked at.
 func hostname() *node {
 	return and(
-		pattern(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$`)(),
-		not(pattern(`^-|-$|-\.|\.-`)()),
-		// Two hyphens after two characters are another alphabet's, and there is only one.
-		not(pattern(`(?:^|\.)(?:[^xX].|.[^nN])--`)()),
-		times(anyChar, 1, 253))
+		pattern(`^`+labels+`$`)(),
+		pattern(`^`+counted(``)+`$`)(),
+		pattern(`^[A-Za-z0-9.-]{1,253}$`)())
+}
+
+const (
+	inner  = `[A-Za-z0-9](?:-*[A-Za-z0-9])*`
+	labels = inner + `(?:\.` + inner + `)*`
+)
+
+func counted(more string) string {
+	label := `[A-Za-z0-9` + more + `-]{1,63}`
+	return label + `(?:\.` + label + `)*`
 }
 
 // email: an address of RFC 5321, or of RFC 6531 where international.
 func email(international bool) *node {
-	more, domain := ``, `[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*`
+	more, any := ``, `!-?A-~` // all but @
 	if international {
-		more = `\u0080-\u{10ffff}`
-		domain = `[A-Za-z0-9` + more + `-]{1,63}(?:\.[A-Za-z0-9` + more + `-]{1,63})*`
+		more, any = `\u0080-\u{10ffff}`, `!-?A-~\u0080-\u{10ffff}`
 	}
 	atom := "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" + more + "-]+"
 	plain := `[ !#-\[\]-~` + more + `]`
 	local := `(?:` + atom + `(?:\.` + atom + `)*|"(?:` + plain + `{0,62}|(?:` + plain + `|\\[ -~]){0,31})")`
+	literal := `\[(?:` + ipv4 + `|IPv6:` + ipv6 + `)\]`
+	letter := `[A-Za-z0-9` + more + `]`
+	label := letter + `(?:-*` + letter + `)*`
 	return and(
-		pattern(`^`+local+`@(?:`+domain+`|\[(?:`+ipv4+`|IPv6:`+ipv6+`)\])$`)(),
-		not(pattern(`@-|-$|@[^@]*(?:-\.|\.-)[^@]*$`)()),
-		pattern(`^(?:[^"@][^@]{0,63}|".*)@[^@]{1,253}$`)())
+		pattern(`^`+local+`@(?:`+label+`(?:\.`+label+`)*|`+literal+`)$`)(),
+		pattern(`^`+local+`@(?:`+counted(more)+`|`+literal+`)$`)(),
+		pattern(`^(?:[`+strings.Replace(any, `!`, `!#`, 1)+`]{1,64}@|")[ @`+any+`]{1,400}$`)())
 }

@@ -107,7 +107,7 @@ func (o *objectMaker) choose(i int) (*grammar.Node, error) {
 			}
 			continue
 		}
-		if o.joins++; o.joins > 50*maxClauses {
+		if o.joins++; o.joins > 20*maxClauses {
 			return nil, &Error{Pointer: x.at, Keyword: last(x.at), Reason: "too many ways in which a member may be the one that has to differ"}
 		}
 		n, err := o.object(cl)
