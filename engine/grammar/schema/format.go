@@ -7,7 +7,7 @@ import (
 )
 
 // formats are the strings of the formats of JSON Schema, as patterns (RFC 3339, 3986,
-// 3987, 4122, 5321, 5891 without its tables, 6570, 6901).
+// 3987, 4122, 5321, 5891 without its tables, 6570, 6901; semver.org).
 var formats = map[string]func() *node{
 	"date":      pattern(`^` + date + `$`),
 	"time":      pattern(`^` + clock + `$`),
@@ -26,6 +26,7 @@ var formats = map[string]func() *node{
 	"iri-reference": pattern(`^(?:` + uri(beyondASCII) + `|` + relative(beyondASCII) + `)$`),
 	"uri-template":  pattern(`^(?:[!#$&(-;=?-\[\]_a-z~` + beyondASCII + `]|` + percent + `|\{[+#./;?&=,!@|]?` + variable + `(?:,` + variable + `)*\})*$`),
 
+	"semver":                pattern(`^` + version + `$`),
 	"uuid":                  pattern(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`),
 	"json-pointer":          pattern(`^` + pointer + `$`),
 	"relative-json-pointer": pattern(`^(?:0|[1-9][0-9]*)(?:#|` + pointer + `)$`),
@@ -77,6 +78,10 @@ const (
 		`|(?:(?:` + h16 + `:){0,4}` + h16 + `)?::` + ls32 +
 		`|(?:(?:` + h16 + `:){0,5}` + h16 + `)?::` + h16 +
 		`|(?:(?:` + h16 + `:){0,6}` + h16 + `)?::)`
+
+	numeric = `(?:0|[1-9][0-9]*)`
+	version = numeric + `\.` + numeric + `\.` + numeric + `(?:-` + release + `(?:\.` + release + `)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?`
+	release = `(?:` + numeric + `|[0-9]*[A-Za-z-][0-9A-Za-z-]*)`
 
 	percent  = `%[0-9a-fA-F]{2}`
 	pointer  = `(?:/(?:[^/~]|~[01])*)*`

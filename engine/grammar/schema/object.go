@@ -119,6 +119,17 @@ func (o *objectMaker) choose(i int) (*grammar.Node, error) {
 	return o.b.Alt(ways...), nil
 }
 
+// neededFields is how many declared members must come.
+func (o *objectMaker) neededFields() int {
+	n := 0
+	for _, f := range o.fields {
+		if f.needed {
+			n++
+		}
+	}
+	return n
+}
+
 // place is where to say that a clause is too much.
 func (o *objectMaker) place() string {
 	for _, x := range o.clause {
@@ -146,13 +157,12 @@ func (o *objectMaker) build() (*grammar.Node, error) {
 			return nil, err
 		}
 	}
-	needed, loose := 0, false
-	for _, f := range o.fields {
-		if f.needed {
-			needed++
-		}
-		loose = loose || f.loose
+	needed := o.neededFields()
+	if o.low > max(1, needed) && tails[0] != nil {
+		// The same name twice is one member.
+		return nil, &Error{Pointer: o.place() + "/minProperties", Keyword: "minProperties", Reason: "above 1 not supported where members need not be declared"}
 	}
+	loose := slices.ContainsFunc(o.fields, func(f field) bool { return f.loose })
 	var body *grammar.Node
 	if len(o.some) == 0 && !loose && o.low <= needed && o.high == most {
 		body = o.chain(tails[0])
@@ -358,6 +368,12 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 	if (len(ordered)+1<<len(loose))*(top+1)*len(tails) > maxStations {
 		return nil, &Error{Pointer: o.place(), Keyword: "maxProperties", Reason: fmt.Sprintf("counting members takes more than %d rules", maxStations)}
 	}
+	sticky := 0
+	for i, x := range o.some {
+		if x.l.s != always {
+			sticky |= 1 << i
+		}
+	}
 	// A station is how far a text has come.
 	type station struct{ field, count, loose, done int }
 	made := map[station]*grammar.Node{}
@@ -404,7 +420,9 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 			ways = append(ways, o.b.Seq())
 		}
 		for mask, tail := range tails {
-			if mask&s.done == 0 {
+			// A name may come again, and its last value counts: after a member whose
+			// value has to differ only such come.
+			if s.done&sticky&^mask == 0 {
 				next = s
 				next.done |= mask
 				then(tail, next)

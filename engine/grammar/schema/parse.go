@@ -267,7 +267,7 @@ func exact(v *value) (*big.Rat, error) {
 	}
 	r := v.rational()
 	if r == nil {
-		return nil, wrong(v, "%s has more than %d digits", v.text, maxDigits)
+		return nil, wrong(v, "%.40s has more than %d digits", v.text, maxDigits)
 	}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -215,7 +216,7 @@ func ownNumber(c *compiler, s *schema) (*node, error) {
 			}
 			r := v.rational()
 			if r == nil {
-				return nil, &Error{Pointer: v.at, Keyword: last(s.valuesAt), Reason: v.text + " has too many digits"}
+				return nil, &Error{Pointer: v.at, Keyword: last(s.valuesAt), Reason: fmt.Sprintf("%.40s has too many digits", v.text)}
 			}
 			numbers = append(numbers, exactly(r))
 		}
