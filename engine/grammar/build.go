@@ -156,3 +156,13 @@ func (b *Builder) Until(triggers ...string) *Node {
 	}
 	return b.Shortest(Concat(Star(AnyByte()), Or(ends...)))
 }
+
+// Choice is any one of the texts.
+func (b *Builder) Choice(texts ...string) *Node {
+	list := make([]*Regex, len(texts))
+	for i, s := range texts {
+		list[i] = Lit(s)
+		b.add(Node{})
+	}
+	return b.Lexeme(Or(list...))
+}

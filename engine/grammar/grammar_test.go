@@ -40,6 +40,7 @@ var pieces = []string{
 	"<m>", "<m", "m>", "<o>", "\"a", "a\"", "\":", "\",", "\"}", "{\"", "\"a\"", "a\":", "true", "tr", "ue", "null", "fal", "se", " ", "  ",
 	"é", "日", "日本", "\xe6", "\xe6\x97", "\x97\xa5", "é\"", "word", "words", " word", "some longer text here", "more than thirty plain characters in one token",
 	"x", "xx", "xy", "yx", "yy", "xyx", "((", "))", "()", "+1", "1+", "\n\n", "\\\"", "\\u", "ab", "", "--", "----", "--------",
+	"aab1", "aab2", "aabx", strings.Repeat("-", 40), strings.Repeat("-", 40) + "a", strings.Repeat("-", 40) + "x",
 }
 
 func digit() *Regex { return Chars(Runes(RuneRange{'0', '9'})) }
@@ -132,6 +133,12 @@ var grammars = []struct {
 		p := b.Rule("p")
 		b.Define(p, b.Seq(sp, b.Literal("("), sp, b.Opt(p), sp, b.Literal(")"), sp))
 		return p
+	}},
+	{"cut twice", func(b *Builder) *Node { // aab2 begins with aa, or with a and then ab
+		return b.Seq(b.Lexeme(Plus(Chars(Runes(RuneRange{'a', 'z'})))), b.Lexeme(Or(Lit("ab1"), Lit("b2"))))
+	}},
+	{"many ways", func(b *Builder) *Node {
+		return b.Repeat(b.Alt(b.Shortest(Lit("-")), b.Shortest(Lit("--")), b.Literal("a")), 1, Unbounded)
 	}},
 	{"text to the end", func(b *Builder) *Node { return b.Seq(b.Literal("ab"), b.Text()) }},
 	{"prefixes", func(b *Builder) *Node {

@@ -129,7 +129,7 @@ func (l *lexer) make(s *lexState, class uint8) (*lexState, error) {
 	x.budget("steps for one state of the lexer", l.limits.Fuel)
 	var parts []part
 	for _, p := range s.parts {
-		if l.lexemes[p.lexeme].shortest && !s.first && x.nullable(p.rest) {
+		if l.lexemes[p.lexeme].shortest && x.nullable(p.rest) {
 			continue
 		}
 		if d := x.derive(p.rest, l.reps[class], class); x.matchesSome(d, l.reps) {

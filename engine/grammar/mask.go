@@ -118,8 +118,7 @@ func (s *State) Mask(dst []uint32) error {
 	err := s.join(dst, m, &applied)
 	if err == errManyWays {
 		s.drop(m)
-		clear(dst)
-		err = s.walk(dst, m)
+		err = s.walk(dst, m) // what dst has is right, but not all
 	}
 	s.drop(m)
 	if err != nil {
