@@ -42,12 +42,12 @@ type recogniser struct {
 	items   []item
 	buckets []int32 // last row of each, or -1; a power of two
 
-	work    []item
+	list    []item     // of the row that is being made
 	seen    []seenItem // open addressing; a power of two
 	epoch   uint32
 	lexemes []int32  // expected, while a row is made
 	stamps  []uint32 // by lexeme, the epoch in which it was noted
-	spent   int      // items made since the count was cleared
+	work    int      // steps since the count was cleared
 }
 
 type seenItem struct {
@@ -77,6 +77,7 @@ func (r *recogniser) scan(sources []source) (int32, error) {
 	r.open()
 	for _, s := range sources {
 		row := &r.rows[s.row]
+		r.work += int(row.hi - row.lo)
 		for _, it := range r.items[row.lo:row.hi] {
 			if sym := r.g.code[it.pos]; s.ends != nil && sym < r.g.nLex && s.ends.has(sym) || s.ends == nil && sym == s.token {
 				if it.origin == here {
@@ -90,7 +91,7 @@ func (r *recogniser) scan(sources []source) (int32, error) {
 }
 
 func (r *recogniser) open() {
-	r.work = r.work[:0]
+	r.list = r.list[:0]
 	r.lexemes = r.lexemes[:0]
 	if r.epoch++; r.epoch == 0 { // wrapped: old marks would seem new
 		clear(r.seen)
@@ -111,16 +112,16 @@ func (r *recogniser) add(it item) {
 		i = (i + 1) & mask
 	}
 	r.seen[i] = seenItem{it, r.epoch}
-	r.work = append(r.work, it)
-	if len(r.work)*2 > len(r.seen) {
+	r.list = append(r.list, it)
+	if len(r.list)*2 > len(r.seen) {
 		r.rehash()
 	}
 }
 
 func (r *recogniser) rehash() {
 	r.seen = make([]seenItem, 2*len(r.seen))
-	list := r.work
-	r.work = r.work[:0]
+	list := r.list
+	r.list = r.list[:0]
 	for _, it := range list {
 		r.add(it)
 	}
@@ -160,12 +161,16 @@ func (r *recogniser) close(final bool) (int32, error) {
 	tokens := false
 	lo := len(r.items)
 	hash := uint64(0)
-	for i := 0; i < len(r.work); i++ {
+	for i := 0; i < len(r.list); i++ {
 		if i >= g.limits.Items {
 			r.items = r.items[:lo]
 			return 0, &LimitError{"items in one row", g.limits.Items}
 		}
-		it := r.work[i]
+		if r.work++; r.work > g.limits.Work {
+			r.items = r.items[:lo]
+			return 0, &LimitError{workName, g.limits.Work}
+		}
+		it := r.list[i]
 		sym := g.code[it.pos]
 		if sym < 0 {
 			if it.origin == here {
@@ -201,13 +206,13 @@ func (r *recogniser) close(final bool) (int32, error) {
 			}
 		}
 	}
-	r.spent += len(r.work)
 	return r.push(lo, hash, final, tokens)
 }
 
 // complete advances what waited for the nonterminal sym in the row where it began.
 func (r *recogniser) complete(it item, sym int32) {
 	row := &r.rows[it.origin]
+	r.work += int(row.hi - row.lo)
 	for _, w := range r.items[row.lo:row.hi] {
 		if r.g.code[w.pos] == sym {
 			if w.origin == here {

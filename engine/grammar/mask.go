@@ -89,9 +89,6 @@ func (g *Grammar) count(m *memo) {
 // in very many ways; past the bound the mask is made by reading every token once.
 const maxApplied = 300
 
-// maxWork bounds the Earley items made for one mask.
-const maxWork = 4_000_000
-
 var errManyWays = errors.New("grammar: many ways to cut a token")
 
 // Mask sets dst to the tokens that may come next, bit id%32 of word id/32. dst has
@@ -110,10 +107,10 @@ func (s *State) Mask(dst []uint32) error {
 	if m.ended {
 		return ErrEnded
 	}
+	s.work = 0
 	if _, err := s.head(m); err != nil {
 		return err
 	}
-	s.spent = 0
 	applied := maxApplied
 	err := s.join(dst, m, &applied)
 	if err == errManyWays {
@@ -171,7 +168,7 @@ func (s *State) whole(dst []uint32, t thread, applied *int) error {
 	memo := t.lex.root.Load()
 	if memo == nil {
 		var err error
-		if memo, err = s.g.remember(t.lex, nil); err != nil {
+		if memo, err = s.g.remember(t.lex, nil, &s.work); err != nil {
 			return err
 		}
 		t.lex.root.Store(memo)
@@ -187,9 +184,6 @@ func (s *State) apply(dst []uint32, row int32, m *memo, applied *int) error {
 	}
 	m.or(dst, s.g.trie)
 	for _, g := range m.exits {
-		if s.spent > maxWork {
-			return &LimitError{"items for one mask", maxWork}
-		}
 		rows := int32(len(s.rows))
 		s.sources = append(s.sources[:0], source{row: row, ends: g.ends})
 		next, err := s.scan(s.sources)
@@ -199,7 +193,7 @@ func (s *State) apply(dst []uint32, row int32, m *memo, applied *int) error {
 		if begin := s.rows[next].begin; begin != s.g.lex.dead {
 			memo := g.find(begin)
 			if memo == nil {
-				if memo, err = s.g.remember(begin, g.spans); err != nil {
+				if memo, err = s.g.remember(begin, g.spans, &s.work); err != nil {
 					return err
 				}
 				g.keep(begin, memo)
@@ -248,9 +242,12 @@ type been struct {
 	epoch uint32
 }
 
+// visitsAStep is how many nodes of a walk cost about what an Earley item does.
+const visitsAStep = 8
+
 // remember walks the nodes of spans from a state of the lexer; without spans, all
 // tokens.
-func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
+func (g *Grammar) remember(from *lexState, spans []span, work *int) (*memo, error) {
 	t, l := g.trie, g.lex
 	w, _ := t.walkers.Get().(*walker)
 	if w == nil {
@@ -261,7 +258,7 @@ func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
 	nested := spans != nil
 	if !nested {
 		var err error
-		if m.slice, err = l.slice(from); err != nil {
+		if m.slice, err = l.slice(from, work); err != nil {
 			return nil, err
 		}
 		spans = append(spans, t.parts[0])
@@ -273,16 +270,17 @@ func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
 		clear(w.been)
 		w.epoch = 1
 	}
-	allowed := 0
+	allowed, visits := 0, 0
 	for _, sp := range spans {
 		w.stack[sp.depth-1] = from
 		for i := sp.lo; i < sp.hi; {
 			n := &t.nodes[i]
+			visits++
 			state := w.stack[n.depth-1]
 			next := state.next[l.class[n.b]].Load()
 			if next == nil {
 				var err error
-				if next, err = l.make(state, l.class[n.b]); err != nil {
+				if next, err = l.make(state, l.class[n.b], work); err != nil {
 					return nil, err
 				}
 			}
@@ -315,6 +313,7 @@ func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
 			i++
 		}
 	}
+	*work += visits / visitsAStep
 	w.result(m, allowed)
 	return m, nil
 }
@@ -373,9 +372,6 @@ func (s *State) walk(dst []uint32, m *mark) error {
 		s.levels[0] = *m
 		for i := sp.lo; i < sp.hi; {
 			n := &t.nodes[i]
-			if s.spent > maxWork {
-				return &LimitError{"items for one mask", maxWork}
-			}
 			from := &s.levels[n.depth-1]
 			s.threads = s.threads[:from.hi]
 			s.truncate(from.rows)

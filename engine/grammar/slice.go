@@ -25,7 +25,7 @@ const maxPairs = 600
 
 // slice returns the largest slice all of whose texts a state allows. That lexemes
 // may end within them does not matter: what goes on from there is allowed anyway.
-func (l *lexer) slice(s *lexState) (int, error) {
+func (l *lexer) slice(s *lexState, work *int) (int, error) {
 	type pair struct {
 		lex *lexState
 		at  uint8
@@ -44,7 +44,7 @@ func (l *lexer) slice(s *lexState) (int, error) {
 					if b > int(e.lo) && l.class[b] == l.class[b-1] {
 						continue
 					}
-					t, err := l.step(p.lex, byte(b))
+					t, err := l.step(p.lex, byte(b), work)
 					if err != nil {
 						return 0, err
 					}

@@ -187,6 +187,8 @@ func TestLimits(t *testing.T) {
 		{"fuel", Limits{Fuel: 50}, func(b *Builder) *Node {
 			return b.Lexeme(Concat(any, Repeat(Or(Lit("a"), Lit("aa"), Lit("ba")), 20, 90)))
 		}, "50 steps for one state", true},
+		{"steps for a mask", Limits{Work: 100}, func(b *Builder) *Node { return b.Lexeme(states(12)) }, "100 steps for one token or one mask", true},
+		{"steps for a mask in rows", Limits{Work: 60}, parens, "60 steps for one token or one mask", true},
 		{"items in a row", Limits{Items: 10}, func(b *Builder) *Node {
 			var alts []*Node
 			for range 20 {
