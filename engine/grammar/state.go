@@ -22,7 +22,8 @@ type State struct {
 	err     error
 
 	sources []source
-	levels  []mark // of walks, by depth
+	visits  []visit // of the mask that is being made
+	levels  []mark  // of walks, by depth
 	forced  []byte
 }
 
