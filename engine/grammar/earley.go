@@ -13,7 +13,7 @@ type row struct {
 	hash   uint64
 	begin  *lexState // lexemes that may begin here
 	final  bool      // the text may end here
-	tokens bool      // special tokens may come here
+	tokens bool      // tokens that are symbols may come here
 }
 
 // An item is a place in a right-hand side.
@@ -27,12 +27,11 @@ type item struct {
 // they are compare as equal.
 const here = -1
 
-// A source is a row and what has been read after it: lexemes that end, or a
-// special token.
+// A source is a row and what has been read after it: lexemes that end, or a token.
 type source struct {
 	row   int32
 	ends  *endSet
-	token int32 // symbol, if ends is nil
+	token int32 // if ends is nil
 }
 
 // recogniser holds the rows of one sequence, as a stack.
@@ -79,7 +78,8 @@ func (r *recogniser) scan(sources []source) (int32, error) {
 		row := &r.rows[s.row]
 		r.work += int(row.hi - row.lo)
 		for _, it := range r.items[row.lo:row.hi] {
-			if sym := r.g.code[it.pos]; s.ends != nil && sym < r.g.nLex && s.ends.has(sym) || s.ends == nil && sym == s.token {
+			sym := r.g.code[it.pos]
+			if s.ends != nil && sym < r.g.nLex && s.ends.has(sym) || s.ends == nil && r.g.takes(sym, s.token) {
 				if it.origin == here {
 					it.origin = s.row
 				}
@@ -88,6 +88,15 @@ func (r *recogniser) scan(sources []source) (int32, error) {
 		}
 	}
 	return r.close(false)
+}
+
+// takes reports whether a symbol is a set of tokens with this one.
+func (g *Grammar) takes(sym, token int32) bool {
+	if sym -= g.nLex; sym < 0 || sym >= g.nTokens {
+		return false
+	}
+	_, ok := slices.BinarySearch(g.tokens[sym], token)
+	return ok
 }
 
 func (r *recogniser) open() {

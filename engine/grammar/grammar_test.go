@@ -117,6 +117,9 @@ var grammars = []struct {
 	{"special", func(b *Builder) *Node {
 		return b.Seq(b.Text("<m>"), b.Token(marker), b.Repeat(b.Alt(b.Literal("a"), b.Token(other)), 1, 3))
 	}},
+	{"sets of tokens", func(b *Builder) *Node {
+		return b.Repeat(b.Alt(b.Text("<m>"), b.Token(other, marker, other, 'a'+3), b.Seq(b.Token(marker), b.Literal("[")), b.Token()), 0, Unbounded)
+	}},
 	{"token twice", func(b *Builder) *Node { // also a text
 		return b.Alt(b.Seq(b.Token('a'+3), b.Literal("b")), b.Literal("aa"), b.Seq(b.Literal("x"), b.Token('a'+3)))
 	}},

@@ -174,8 +174,9 @@ func (s *State) symbols(dst []uint32, r *row) {
 	}
 	for _, it := range s.items[r.lo:r.hi] {
 		if n := s.g.code[it.pos] - s.g.nLex; n >= 0 && n < s.g.nTokens {
-			id := s.g.tokens[n]
-			dst[id>>5] |= 1 << (id & 31)
+			for _, id := range s.g.tokens[n] {
+				dst[id>>5] |= 1 << (id & 31)
+			}
 		}
 	}
 }

@@ -164,9 +164,8 @@ func (s *State) grow(lo int32, t thread, b byte) error {
 func (s *State) try(m *mark, id int32) (mark, error) {
 	g := s.g
 	s.work = 0
-	symbol := int32(none)
-	if i, ok := slices.BinarySearch(g.tokens, id); ok {
-		symbol = g.nLex + int32(i)
+	_, symbol := slices.BinarySearch(g.atoms, id)
+	if symbol {
 		if _, err := s.head(m); err != nil {
 			return mark{}, err
 		}
@@ -187,8 +186,8 @@ func (s *State) try(m *mark, id int32) (mark, error) {
 		}
 		to = at
 	}
-	if symbol >= 0 && m.head >= 0 && s.rows[m.head].tokens {
-		s.sources = append(s.ends(s.sources[:0], &to), source{row: m.head, token: symbol})
+	if symbol && m.head >= 0 && s.rows[m.head].tokens {
+		s.sources = append(s.ends(s.sources[:0], &to), source{row: m.head, token: id})
 		before := to
 		if err := s.lead(&to); err != nil {
 			return to, err
