@@ -22,10 +22,10 @@ type Builder struct {
 // a rule stands for the rule, also before it is defined.
 type Node struct {
 	op       nodeOp
-	regex    *Regex // nodeLexeme
-	shortest bool   // nodeLexeme
-	token    int32  // nodeToken
-	min, max int    // nodeRepeat
+	regex    *Regex  // nodeLexeme
+	shortest bool    // nodeLexeme
+	tokens   []int32 // nodeToken, ascending
+	min, max int     // nodeRepeat
 	kids     []*Node
 	name     string // nodeRule
 	body     *Node  // nodeRule
@@ -103,8 +103,14 @@ func (b *Builder) Shortest(r *Regex) *Node {
 // Literal is the text s.
 func (b *Builder) Literal(s string) *Node { return b.Lexeme(Lit(s)) }
 
-// Token is the token with this id, and never the text it is spelled with.
-func (b *Builder) Token(id int32) *Node { return b.add(Node{op: nodeToken, token: id}) }
+// Token is any one of the tokens with these ids, and never the text that they are
+// spelled with.
+func (b *Builder) Token(ids ...int32) *Node {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	b.nodes += len(ids)
+	return b.add(Node{op: nodeToken, tokens: slices.Compact(ids)})
+}
 
 // Seq is its parts in order; without any it is the empty text.
 func (b *Builder) Seq(parts ...*Node) *Node {
@@ -158,4 +164,14 @@ func (b *Builder) Until(triggers ...string) *Node {
 		ends = append(ends, Lit(s))
 	}
 	return b.Shortest(Concat(Star(AnyByte()), Or(ends...)))
+}
+
+// Choice is any one of the texts.
+func (b *Builder) Choice(texts ...string) *Node {
+	list := make([]*Regex, len(texts))
+	for i, s := range texts {
+		list[i] = Lit(s)
+		b.add(Node{})
+	}
+	return b.Lexeme(Or(list...))
 }

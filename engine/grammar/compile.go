@@ -18,15 +18,16 @@ type Grammar struct {
 	code    []int32   // right-hand sides: symbols, each closed by ^rule
 	rules   []ruleSet // nonterminals
 	loop    []int32   // by position in code: the loop whose body stands there, or -1
-	tokens  []int32   // special tokens that are symbols, ascending
+	tokens  [][]int32 // symbols that are any of some tokens, ascending
+	atoms   []int32   // all of those, ascending
 	root    int32     // nonterminal
 	memory  memory
 	nLex    int32
 	nTokens int32
 }
 
-// A ruleSet is one nonterminal. Symbols are numbered lexemes first, then special
-// tokens, then nonterminals.
+// A ruleSet is one nonterminal. Symbols are numbered lexemes first, then sets
+// of tokens, then nonterminals.
 type ruleSet struct {
 	starts   []int32 // positions in code
 	nullable bool
@@ -65,7 +66,7 @@ type compiler struct {
 
 	lexemes []lexeme
 	byExpr  map[lexemeKey]int32
-	tokens  []int32
+	tokens  [][]int32
 	prods   [][]int32 // right-hand sides
 	lhs     []int32   // of prods
 	rules   []ruleSet // starts is filled last
@@ -103,10 +104,12 @@ func (c *compiler) check(root *Node) error {
 			case nodeRule:
 				rules = append(rules, n)
 			case nodeToken:
-				if n.token < 0 || int(n.token) >= c.trie.Tokens() {
-					err = fmt.Errorf("grammar: token %d of a vocabulary of %d", n.token, c.trie.Tokens())
-				} else if slices.Contains(c.trie.eog, n.token) {
-					err = fmt.Errorf("grammar: token %d ends a reply and cannot be a symbol", n.token)
+				for _, id := range n.tokens {
+					if id < 0 || int(id) >= c.trie.Tokens() {
+						err = fmt.Errorf("grammar: token %d of a vocabulary of %d", id, c.trie.Tokens())
+					} else if slices.Contains(c.trie.eog, id) {
+						err = fmt.Errorf("grammar: token %d ends a reply and cannot be a symbol", id)
+					}
 				}
 			case nodeLexeme:
 				if n.regex.deep > c.limits.Depth {
@@ -175,10 +178,13 @@ func (c *compiler) symbol(n *Node) int32 {
 		return s
 	}
 	if n.op == nodeToken {
-		i := slices.Index(c.tokens, n.token)
+		if len(n.tokens) == 0 {
+			return c.lexeme(Nothing(), false)
+		}
+		i := slices.IndexFunc(c.tokens, func(t []int32) bool { return slices.Equal(t, n.tokens) })
 		if i < 0 {
 			i = len(c.tokens)
-			c.tokens = append(c.tokens, n.token)
+			c.tokens = append(c.tokens, n.tokens)
 		}
 		s := int32(symToken | i)
 		c.numbers[n] = s
@@ -440,6 +446,11 @@ func (c *compiler) follows() {
 // flatten writes the productions as the recogniser reads them.
 func (g *Grammar) flatten(c *compiler, root int32) {
 	g.rules, g.root = c.rules, root
+	for _, t := range c.tokens {
+		g.atoms = append(g.atoms, t...)
+	}
+	slices.Sort(g.atoms)
+	g.atoms = slices.Compact(g.atoms)
 	for i, p := range c.prods {
 		nt := c.lhs[i]
 		g.rules[nt].starts = append(g.rules[nt].starts, int32(len(g.code)))

@@ -13,7 +13,7 @@ type row struct {
 	hash   uint64
 	begin  *lexState // lexemes that may begin here
 	final  bool      // the text may end here
-	tokens bool      // special tokens may come here
+	tokens bool      // tokens that are symbols may come here
 }
 
 // An item is a place in a right-hand side.
@@ -27,12 +27,11 @@ type item struct {
 // they are compare as equal.
 const here = -1
 
-// A source is a row and what has been read after it: lexemes that end, or a
-// special token.
+// A source is a row and what has been read after it: lexemes that end, or a token.
 type source struct {
 	row   int32
 	ends  *endSet
-	token int32 // symbol, if ends is nil
+	token int32 // if ends is nil
 }
 
 // recogniser holds the rows of one sequence, as a stack.
@@ -42,12 +41,12 @@ type recogniser struct {
 	items   []item
 	buckets []int32 // last row of each, or -1; a power of two
 
-	work    []item
+	list    []item     // of the row that is being made
 	seen    []seenItem // open addressing; a power of two
 	epoch   uint32
 	lexemes []int32  // expected, while a row is made
 	stamps  []uint32 // by lexeme, the epoch in which it was noted
-	spent   int      // items made since the count was cleared
+	work    int      // steps since the count was cleared
 }
 
 type seenItem struct {
@@ -77,8 +76,10 @@ func (r *recogniser) scan(sources []source) (int32, error) {
 	r.open()
 	for _, s := range sources {
 		row := &r.rows[s.row]
+		r.work += int(row.hi - row.lo)
 		for _, it := range r.items[row.lo:row.hi] {
-			if sym := r.g.code[it.pos]; s.ends != nil && sym < r.g.nLex && s.ends.has(sym) || s.ends == nil && sym == s.token {
+			sym := r.g.code[it.pos]
+			if s.ends != nil && sym < r.g.nLex && s.ends.has(sym) || s.ends == nil && r.g.takes(sym, s.token) {
 				if it.origin == here {
 					it.origin = s.row
 				}
@@ -89,8 +90,17 @@ func (r *recogniser) scan(sources []source) (int32, error) {
 	return r.close(false)
 }
 
+// takes reports whether a symbol is a set of tokens with this one.
+func (g *Grammar) takes(sym, token int32) bool {
+	if sym -= g.nLex; sym < 0 || sym >= g.nTokens {
+		return false
+	}
+	_, ok := slices.BinarySearch(g.tokens[sym], token)
+	return ok
+}
+
 func (r *recogniser) open() {
-	r.work = r.work[:0]
+	r.list = r.list[:0]
 	r.lexemes = r.lexemes[:0]
 	if r.epoch++; r.epoch == 0 { // wrapped: old marks would seem new
 		clear(r.seen)
@@ -111,16 +121,16 @@ func (r *recogniser) add(it item) {
 		i = (i + 1) & mask
 	}
 	r.seen[i] = seenItem{it, r.epoch}
-	r.work = append(r.work, it)
-	if len(r.work)*2 > len(r.seen) {
+	r.list = append(r.list, it)
+	if len(r.list)*2 > len(r.seen) {
 		r.rehash()
 	}
 }
 
 func (r *recogniser) rehash() {
 	r.seen = make([]seenItem, 2*len(r.seen))
-	list := r.work
-	r.work = r.work[:0]
+	list := r.list
+	r.list = r.list[:0]
 	for _, it := range list {
 		r.add(it)
 	}
@@ -160,12 +170,16 @@ func (r *recogniser) close(final bool) (int32, error) {
 	tokens := false
 	lo := len(r.items)
 	hash := uint64(0)
-	for i := 0; i < len(r.work); i++ {
+	for i := 0; i < len(r.list); i++ {
 		if i >= g.limits.Items {
 			r.items = r.items[:lo]
 			return 0, &LimitError{"items in one row", g.limits.Items}
 		}
-		it := r.work[i]
+		if r.work++; r.work > g.limits.Work {
+			r.items = r.items[:lo]
+			return 0, &LimitError{workName, g.limits.Work}
+		}
+		it := r.list[i]
 		sym := g.code[it.pos]
 		if sym < 0 {
 			if it.origin == here {
@@ -201,13 +215,13 @@ func (r *recogniser) close(final bool) (int32, error) {
 			}
 		}
 	}
-	r.spent += len(r.work)
 	return r.push(lo, hash, final, tokens)
 }
 
 // complete advances what waited for the nonterminal sym in the row where it began.
 func (r *recogniser) complete(it item, sym int32) {
 	row := &r.rows[it.origin]
+	r.work += int(row.hi - row.lo)
 	for _, w := range r.items[row.lo:row.hi] {
 		if r.g.code[w.pos] == sym {
 			if w.origin == here {

@@ -12,12 +12,11 @@ type expr int32
 // byteSet is a set of bytes.
 type byteSet [4]uint64
 
-func (s *byteSet) add(b byte)            { s[b>>6] |= 1 << (b & 63) }
-func (s *byteSet) has(b byte) bool       { return s[b>>6]>>(b&63)&1 != 0 }
-func (s *byteSet) or(t *byteSet)         { s[0] |= t[0]; s[1] |= t[1]; s[2] |= t[2]; s[3] |= t[3] }
-func (s *byteSet) and(t *byteSet)        { s[0] &= t[0]; s[1] &= t[1]; s[2] &= t[2]; s[3] &= t[3] }
-func (s *byteSet) meets(t *byteSet) bool { return s[0]&t[0]|s[1]&t[1]|s[2]&t[2]|s[3]&t[3] != 0 }
-func (s *byteSet) empty() bool           { return *s == byteSet{} }
+func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
+func (s *byteSet) has(b byte) bool { return s[b>>6]>>(b&63)&1 != 0 }
+func (s *byteSet) or(t *byteSet)   { s[0] |= t[0]; s[1] |= t[1]; s[2] |= t[2]; s[3] |= t[3] }
+func (s *byteSet) and(t *byteSet)  { s[0] &= t[0]; s[1] &= t[1]; s[2] &= t[2]; s[3] &= t[3] }
+func (s *byteSet) empty() bool     { return *s == byteSet{} }
 func (s *byteSet) size() int {
 	return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) + bits.OnesCount64(s[2]) + bits.OnesCount64(s[3])
 }

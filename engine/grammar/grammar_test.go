@@ -40,6 +40,7 @@ var pieces = []string{
 	"<m>", "<m", "m>", "<o>", "\"a", "a\"", "\":", "\",", "\"}", "{\"", "\"a\"", "a\":", "true", "tr", "ue", "null", "fal", "se", " ", "  ",
 	"é", "日", "日本", "\xe6", "\xe6\x97", "\x97\xa5", "é\"", "word", "words", " word", "some longer text here", "more than thirty plain characters in one token",
 	"x", "xx", "xy", "yx", "yy", "xyx", "((", "))", "()", "+1", "1+", "\n\n", "\\\"", "\\u", "ab", "", "--", "----", "--------",
+	"aab1", "aab2", "aabx", strings.Repeat("-", 40), strings.Repeat("-", 40) + "a", strings.Repeat("-", 40) + "x",
 }
 
 func digit() *Regex { return Chars(Runes(RuneRange{'0', '9'})) }
@@ -116,6 +117,9 @@ var grammars = []struct {
 	{"special", func(b *Builder) *Node {
 		return b.Seq(b.Text("<m>"), b.Token(marker), b.Repeat(b.Alt(b.Literal("a"), b.Token(other)), 1, 3))
 	}},
+	{"sets of tokens", func(b *Builder) *Node {
+		return b.Repeat(b.Alt(b.Text("<m>"), b.Token(other, marker, other, 'a'+3), b.Seq(b.Token(marker), b.Literal("[")), b.Token()), 0, Unbounded)
+	}},
 	{"token twice", func(b *Builder) *Node { // also a text
 		return b.Alt(b.Seq(b.Token('a'+3), b.Literal("b")), b.Literal("aa"), b.Seq(b.Literal("x"), b.Token('a'+3)))
 	}},
@@ -132,6 +136,12 @@ var grammars = []struct {
 		p := b.Rule("p")
 		b.Define(p, b.Seq(sp, b.Literal("("), sp, b.Opt(p), sp, b.Literal(")"), sp))
 		return p
+	}},
+	{"cut twice", func(b *Builder) *Node { // aab2 begins with aa, or with a and then ab
+		return b.Seq(b.Lexeme(Plus(Chars(Runes(RuneRange{'a', 'z'})))), b.Lexeme(Or(Lit("ab1"), Lit("b2"))))
+	}},
+	{"many ways", func(b *Builder) *Node {
+		return b.Repeat(b.Alt(b.Shortest(Lit("-")), b.Shortest(Lit("--")), b.Literal("a")), 1, Unbounded)
 	}},
 	{"text to the end", func(b *Builder) *Node { return b.Seq(b.Literal("ab"), b.Text()) }},
 	{"prefixes", func(b *Builder) *Node {

@@ -53,6 +53,9 @@ type part struct {
 	rest   expr
 }
 
+// workName is what Limits.Work is called in errors.
+const workName = "steps for one token or one mask"
+
 // An endSet is a set of lexemes that may end at the same place.
 type endSet struct {
 	lexemes []int32 // ascending
@@ -82,6 +85,9 @@ func (l *lexer) classify() {
 		if l.exprs.nodes[e].op != exSet {
 			continue
 		}
+		if !l.exprs.spend(64) {
+			break
+		}
 		set := l.exprs.setOf(expr(e))
 		var split [256]uint8 // of a class with members on both sides, the new class; 0 is none
 		var in, out [256]bool
@@ -110,16 +116,16 @@ func (l *lexer) classify() {
 	}
 }
 
-// step returns the state after b.
-func (l *lexer) step(s *lexState, b byte) (*lexState, error) {
+// step returns the state after b. What it costs is added to work.
+func (l *lexer) step(s *lexState, b byte, work *int) (*lexState, error) {
 	if t := s.next[l.class[b]].Load(); t != nil {
 		return t, nil
 	}
-	return l.make(s, l.class[b])
+	return l.make(s, l.class[b], work)
 }
 
-// make fills in a transition.
-func (l *lexer) make(s *lexState, class uint8) (*lexState, error) {
+// make fills in a transition. What it costs is added to work, which is bounded.
+func (l *lexer) make(s *lexState, class uint8, work *int) (*lexState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t := s.next[class].Load(); t != nil {
@@ -129,15 +135,18 @@ func (l *lexer) make(s *lexState, class uint8) (*lexState, error) {
 	x.budget("steps for one state of the lexer", l.limits.Fuel)
 	var parts []part
 	for _, p := range s.parts {
-		if l.lexemes[p.lexeme].shortest && !s.first && x.nullable(p.rest) {
+		if l.lexemes[p.lexeme].shortest && x.nullable(p.rest) {
 			continue
 		}
 		if d := x.derive(p.rest, l.reps[class], class); x.matchesSome(d, l.reps) {
 			parts = append(parts, part{p.lexeme, d})
 		}
 	}
-	if x.err != nil {
+	if *work += l.limits.Fuel - x.fuel + len(s.parts); x.err != nil {
 		return nil, x.err
+	}
+	if *work > l.limits.Work {
+		return nil, &LimitError{workName, l.limits.Work}
 	}
 	t, err := l.state(parts, false)
 	if err != nil {
@@ -236,7 +245,7 @@ const (
 )
 
 // only returns the one byte that can come next in s, if there is just one.
-func (l *lexer) only(s *lexState) (int16, error) {
+func (l *lexer) only(s *lexState, work *int) (int16, error) {
 	if s == l.dead {
 		return onlyNone, nil
 	}
@@ -245,7 +254,7 @@ func (l *lexer) only(s *lexState) (int16, error) {
 	}
 	found := int16(onlyNone)
 	for b := range 256 {
-		t, err := l.step(s, byte(b))
+		t, err := l.step(s, byte(b), work)
 		if err != nil {
 			return 0, err
 		}

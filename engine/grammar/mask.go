@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -16,26 +17,31 @@ type memo struct {
 	slice int      // tokens of this slice are allowed
 	list  []int32  // allowed tokens; or
 	bits  []uint32 // allowed tokens, one bit each
-	exits []*group
+	exits []group
 }
 
-// A group is where tokens may leave a state with the same lexemes ending: the nodes
-// that may begin the next lexeme.
+// A group is where tokens may leave a state with the same lexemes ending.
 type group struct {
-	ends  *endSet
-	spans []span
-	memos atomic.Pointer[groupMemo]
+	ends *endSet
+	*places
 }
 
-// A groupMemo says what comes of a group if the next lexemes begin with state.
-type groupMemo struct {
+// places are the nodes that may begin the next lexeme. Equal ones are the same, so
+// that ways to cut a token that come together again are followed once.
+type places struct {
+	spans []span
+	memos atomic.Pointer[placesMemo]
+}
+
+// A placesMemo says what comes of places if the next lexemes begin with state.
+type placesMemo struct {
 	state *lexState
 	memo  *memo
-	next  *groupMemo
+	next  *placesMemo
 }
 
-func (g *group) find(s *lexState) *memo {
-	for m := g.memos.Load(); m != nil; m = m.next {
+func (p *places) find(s *lexState) *memo {
+	for m := p.memos.Load(); m != nil; m = m.next {
 		if m.state == s {
 			return m.memo
 		}
@@ -43,35 +49,63 @@ func (g *group) find(s *lexState) *memo {
 	return nil
 }
 
-func (g *group) keep(s *lexState, m *memo) {
-	n := &groupMemo{state: s, memo: m}
+func (p *places) keep(s *lexState, m *memo) {
+	n := &placesMemo{state: s, memo: m}
 	for {
-		n.next = g.memos.Load()
-		if g.memos.CompareAndSwap(n.next, n) {
+		n.next = p.memos.Load()
+		if p.memos.CompareAndSwap(n.next, n) {
 			return
 		}
 	}
 }
 
-// memory counts the bytes of the memos of a grammar.
+// memory holds the places of a grammar by hash, and counts the bytes of its memos.
 type memory struct {
-	used  atomic.Int64
-	limit int
+	mu     sync.Mutex
+	places map[uint64][]*places
+	used   int
+	limit  int
+}
+
+// intern returns the places with these spans, which it keeps if they are new.
+func (m *memory) intern(spans []span) *places {
+	h := uint64(len(spans))
+	for _, s := range spans {
+		h = (h ^ uint64(uint32(s.lo))) * 0xFF51AFD7ED558CCD
+		h ^= h >> 32
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.places[h] {
+		if slices.Equal(p.spans, spans) {
+			return p
+		}
+	}
+	p := &places{spans: slices.Clone(spans)}
+	if m.places == nil {
+		m.places = map[uint64][]*places{}
+	}
+	m.places[h] = append(m.places[h], p)
+	m.used += int(unsafe.Sizeof(*p)) + int(unsafe.Sizeof(span{}))*len(spans)
+	return p
 }
 
 func (m *memo) size() int {
-	n := int(unsafe.Sizeof(*m)) + 4*len(m.list) + 4*len(m.bits)
-	for _, g := range m.exits {
-		n += int(unsafe.Sizeof(*g)) + int(unsafe.Sizeof(groupMemo{})) + 12*len(g.spans)
-	}
-	return n
+	return int(unsafe.Sizeof(*m)+unsafe.Sizeof(placesMemo{})) + 4*len(m.list) + 4*len(m.bits) + int(unsafe.Sizeof(group{}))*len(m.exits)
 }
 
 // count adds a memo. If there are too many, all are forgotten; those in use live
 // until then.
 func (g *Grammar) count(m *memo) {
-	n := int64(m.size())
-	if g.memory.used.Add(n) <= int64(g.memory.limit) {
+	g.memory.mu.Lock()
+	g.memory.used += m.size()
+	full := g.memory.used > g.memory.limit
+	if full {
+		g.memory.used = 0
+		g.memory.places = nil
+	}
+	g.memory.mu.Unlock()
+	if !full {
 		return
 	}
 	l := g.lex
@@ -82,15 +116,11 @@ func (g *Grammar) count(m *memo) {
 			s.root.Store(nil)
 		}
 	}
-	g.memory.used.Store(n)
 }
 
 // maxApplied bounds the memos joined for one mask. Ambiguous lexemes can cut a token
 // in very many ways; past the bound the mask is made by reading every token once.
-const maxApplied = 300
-
-// maxWork bounds the Earley items made for one mask.
-const maxWork = 4_000_000
+const maxApplied = 1000
 
 var errManyWays = errors.New("grammar: many ways to cut a token")
 
@@ -110,16 +140,16 @@ func (s *State) Mask(dst []uint32) error {
 	if m.ended {
 		return ErrEnded
 	}
+	s.work = 0
+	s.visits = s.visits[:0]
 	if _, err := s.head(m); err != nil {
 		return err
 	}
-	s.spent = 0
 	applied := maxApplied
 	err := s.join(dst, m, &applied)
 	if err == errManyWays {
 		s.drop(m)
-		clear(dst)
-		err = s.walk(dst, m)
+		err = s.walk(dst, m) // what dst has is right, but not all
 	}
 	s.drop(m)
 	if err != nil {
@@ -144,8 +174,9 @@ func (s *State) symbols(dst []uint32, r *row) {
 	}
 	for _, it := range s.items[r.lo:r.hi] {
 		if n := s.g.code[it.pos] - s.g.nLex; n >= 0 && n < s.g.nTokens {
-			id := s.g.tokens[n]
-			dst[id>>5] |= 1 << (id & 31)
+			for _, id := range s.g.tokens[n] {
+				dst[id>>5] |= 1 << (id & 31)
+			}
 		}
 	}
 }
@@ -172,7 +203,7 @@ func (s *State) whole(dst []uint32, t thread, applied *int) error {
 	memo := t.lex.root.Load()
 	if memo == nil {
 		var err error
-		if memo, err = s.g.remember(t.lex, nil); err != nil {
+		if memo, err = s.g.remember(t.lex, nil, &s.work); err != nil {
 			return err
 		}
 		t.lex.root.Store(memo)
@@ -188,31 +219,37 @@ func (s *State) apply(dst []uint32, row int32, m *memo, applied *int) error {
 	}
 	m.or(dst, s.g.trie)
 	for _, g := range m.exits {
-		if s.spent > maxWork {
-			return &LimitError{"items for one mask", maxWork}
-		}
-		rows := int32(len(s.rows))
 		s.sources = append(s.sources[:0], source{row: row, ends: g.ends})
 		next, err := s.scan(s.sources)
 		if err != nil {
 			return err
 		}
-		if begin := s.rows[next].begin; begin != s.g.lex.dead {
-			memo := g.find(begin)
-			if memo == nil {
-				if memo, err = s.g.remember(begin, g.spans); err != nil {
-					return err
-				}
-				g.keep(begin, memo)
-				s.g.count(memo)
-			}
-			if err := s.apply(dst, next, memo, applied); err != nil {
+		begin := s.rows[next].begin
+		if v := (visit{next, g.places}); begin == s.g.lex.dead || slices.Contains(s.visits, v) {
+			continue
+		} else {
+			s.visits = append(s.visits, v)
+		}
+		memo := g.find(begin)
+		if memo == nil {
+			if memo, err = s.g.remember(begin, g.spans, &s.work); err != nil {
 				return err
 			}
+			g.keep(begin, memo)
+			s.g.count(memo)
 		}
-		s.truncate(rows)
+		if err := s.apply(dst, next, memo, applied); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// A visit is a row and the places in tokens where its lexemes may begin. Rows that
+// are made for a mask stay until it is done.
+type visit struct {
+	row    int32
+	places *places
 }
 
 func (m *memo) or(dst []uint32, t *Trie) {
@@ -238,9 +275,15 @@ func or(dst, src []uint32) {
 type walker struct {
 	stack  []*lexState // by depth
 	bits   []uint32
-	groups []*group
+	groups []exits
 	been   []been // by node; nil until needed
 	epoch  uint32
+}
+
+// exits is a group that is being made.
+type exits struct {
+	ends  *endSet
+	spans []span
 }
 
 // been says in which state a node was last visited, and in which walk.
@@ -249,9 +292,12 @@ type been struct {
 	epoch uint32
 }
 
+// visitsAStep is how many nodes of a walk cost about what an Earley item does.
+const visitsAStep = 8
+
 // remember walks the nodes of spans from a state of the lexer; without spans, all
 // tokens.
-func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
+func (g *Grammar) remember(from *lexState, spans []span, work *int) (*memo, error) {
 	t, l := g.trie, g.lex
 	w, _ := t.walkers.Get().(*walker)
 	if w == nil {
@@ -262,7 +308,7 @@ func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
 	nested := spans != nil
 	if !nested {
 		var err error
-		if m.slice, err = l.slice(from); err != nil {
+		if m.slice, err = l.slice(from, work); err != nil {
 			return nil, err
 		}
 		spans = append(spans, t.parts[0])
@@ -274,16 +320,17 @@ func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
 		clear(w.been)
 		w.epoch = 1
 	}
-	allowed := 0
+	allowed, visits := 0, 0
 	for _, sp := range spans {
 		w.stack[sp.depth-1] = from
 		for i := sp.lo; i < sp.hi; {
 			n := &t.nodes[i]
+			visits++
 			state := w.stack[n.depth-1]
 			next := state.next[l.class[n.b]].Load()
 			if next == nil {
 				var err error
-				if next, err = l.make(state, l.class[n.b]); err != nil {
+				if next, err = l.make(state, l.class[n.b], work); err != nil {
 					return nil, err
 				}
 			}
@@ -316,7 +363,8 @@ func (g *Grammar) remember(from *lexState, spans []span) (*memo, error) {
 			i++
 		}
 	}
-	w.result(m, allowed)
+	*work += visits / visitsAStep
+	w.result(m, allowed, &g.memory)
 	return m, nil
 }
 
@@ -329,10 +377,9 @@ func (w *walker) release(t *Trie) {
 	t.walkers.Put(w)
 }
 
-func (w *walker) result(m *memo, allowed int) {
-	m.exits = slices.Clone(w.groups)
-	for _, g := range m.exits {
-		g.spans = slices.Clip(g.spans)
+func (w *walker) result(m *memo, allowed int, memory *memory) {
+	for _, x := range w.groups {
+		m.exits = append(m.exits, group{x.ends, memory.intern(x.spans)})
 	}
 	if allowed >= len(w.bits) {
 		m.bits = slices.Clone(w.bits)
@@ -353,13 +400,13 @@ func (w *walker) exit(t *Trie, ends *endSet, i int32) {
 		if !ends.follow.has(t.nodes[c].b) {
 			continue
 		}
-		k := slices.IndexFunc(w.groups, func(g *group) bool { return g.ends == ends })
+		k := slices.IndexFunc(w.groups, func(x exits) bool { return x.ends == ends })
 		if k < 0 {
 			k = len(w.groups)
-			w.groups = append(w.groups, &group{ends: ends})
+			w.groups = append(w.groups, exits{ends: ends})
 		}
-		g := w.groups[k]
-		g.spans = append(g.spans, span{i + 1, end, int32(t.nodes[i].depth) + 1})
+		x := &w.groups[k]
+		x.spans = append(x.spans, span{i + 1, end, int32(t.nodes[i].depth) + 1})
 		return
 	}
 }
@@ -374,9 +421,6 @@ func (s *State) walk(dst []uint32, m *mark) error {
 		s.levels[0] = *m
 		for i := sp.lo; i < sp.hi; {
 			n := &t.nodes[i]
-			if s.spent > maxWork {
-				return &LimitError{"items for one mask", maxWork}
-			}
 			from := &s.levels[n.depth-1]
 			s.threads = s.threads[:from.hi]
 			s.truncate(from.rows)

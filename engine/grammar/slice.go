@@ -1,7 +1,6 @@
 package grammar
 
-// A utf8State is a place in a character: bytes still to come, and for some first
-// bytes a smaller range of the second.
+// A utf8Edge leads from one place in a character to another.
 type utf8Edge struct {
 	lo, hi byte
 	to     uint8
@@ -21,22 +20,12 @@ var plainEdges = [...][]utf8Edge{
 	7: {{0x80, 0x8F, 2}},
 }
 
-// plainBytes are those of plain characters.
-var plainBytes = func() (s byteSet) {
-	for _, edges := range plainEdges {
-		for _, e := range edges {
-			s.addRange(e.lo, e.hi)
-		}
-	}
-	return s
-}()
-
 // maxPairs bounds the search for one slice.
 const maxPairs = 600
 
-// slice returns the largest slice all of whose texts a state allows, without ends
-// within them from which something else could go on.
-func (l *lexer) slice(s *lexState) (int, error) {
+// slice returns the largest slice all of whose texts a state allows. That lexemes
+// may end within them does not matter: what goes on from there is allowed anyway.
+func (l *lexer) slice(s *lexState, work *int) (int, error) {
 	type pair struct {
 		lex *lexState
 		at  uint8
@@ -55,11 +44,11 @@ func (l *lexer) slice(s *lexState) (int, error) {
 					if b > int(e.lo) && l.class[b] == l.class[b-1] {
 						continue
 					}
-					t, err := l.step(p.lex, byte(b))
+					t, err := l.step(p.lex, byte(b), work)
 					if err != nil {
 						return 0, err
 					}
-					if t == l.dead || t.ends != nil && t.ends.follow.meets(&plainBytes) {
+					if t == l.dead {
 						return best, nil
 					}
 					q := pair{t, e.to}

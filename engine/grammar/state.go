@@ -22,7 +22,8 @@ type State struct {
 	err     error
 
 	sources []source
-	levels  []mark // of walks, by depth
+	visits  []visit // of the mask that is being made
+	levels  []mark  // of walks, by depth
 	forced  []byte
 }
 
@@ -130,6 +131,10 @@ func (s *State) step(m *mark, b byte) (mark, error) {
 			return mark{}, err
 		}
 	}
+	s.work += 1 + int(m.hi-m.lo)/4
+	if s.work > s.g.limits.Work {
+		return mark{}, s.fail(&LimitError{workName, s.g.limits.Work})
+	}
 	to.hi, to.rows = int32(len(s.threads)), int32(len(s.rows))
 	return to, nil
 }
@@ -139,7 +144,7 @@ func (s *State) grow(lo int32, t thread, b byte) error {
 	if t.lex == s.g.lex.dead {
 		return nil
 	}
-	lex, err := s.g.lex.step(t.lex, b)
+	lex, err := s.g.lex.step(t.lex, b, &s.work)
 	if err != nil {
 		return s.fail(err)
 	}
@@ -158,9 +163,9 @@ func (s *State) grow(lo int32, t thread, b byte) error {
 // fit. The caller drops what was pushed.
 func (s *State) try(m *mark, id int32) (mark, error) {
 	g := s.g
-	symbol := int32(none)
-	if i, ok := slices.BinarySearch(g.tokens, id); ok {
-		symbol = g.nLex + int32(i)
+	s.work = 0
+	_, symbol := slices.BinarySearch(g.atoms, id)
+	if symbol {
 		if _, err := s.head(m); err != nil {
 			return mark{}, err
 		}
@@ -181,8 +186,8 @@ func (s *State) try(m *mark, id int32) (mark, error) {
 		}
 		to = at
 	}
-	if symbol >= 0 && m.head >= 0 && s.rows[m.head].tokens {
-		s.sources = append(s.ends(s.sources[:0], &to), source{row: m.head, token: symbol})
+	if symbol && m.head >= 0 && s.rows[m.head].tokens {
+		s.sources = append(s.ends(s.sources[:0], &to), source{row: m.head, token: id})
 		before := to
 		if err := s.lead(&to); err != nil {
 			return to, err
@@ -274,6 +279,7 @@ func (s *State) MayEnd() bool {
 		return false
 	}
 	m := s.now()
+	s.work = 0
 	head, err := s.head(m)
 	return err == nil && (m.ended || head >= 0 && s.rows[head].final)
 }
@@ -292,6 +298,7 @@ func (s *State) Forced() []byte {
 	}
 	at := *m
 	for len(s.forced) < maxForced {
+		s.work = 0
 		head, err := s.head(&at)
 		if err != nil {
 			return nil
@@ -302,11 +309,11 @@ func (s *State) Forced() []byte {
 			if row.final || row.tokens {
 				break
 			}
-			only, err = s.g.lex.only(row.begin)
+			only, err = s.g.lex.only(row.begin, &s.work)
 		}
 		for i := at.lo; i < at.hi && err == nil; i++ {
 			var o int16
-			if o, err = s.g.lex.only(s.threads[i].lex); only == onlyNone {
+			if o, err = s.g.lex.only(s.threads[i].lex, &s.work); only == onlyNone {
 				only = o
 			} else if o != onlyNone && o != only {
 				only = onlyMany

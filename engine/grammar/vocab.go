@@ -12,7 +12,7 @@ import (
 // A Vocab is what a grammar needs to know about a tokenizer.
 type Vocab struct {
 	Bytes   [][]byte // what each token stands for, by id; nil or empty for none
-	Special []int32  // control tokens: never text, whatever their Bytes are
+	Special []int32  // control tokens and markers: never text, whatever their Bytes are
 	EOG     []int32  // tokens that end a reply; special too
 }
 
