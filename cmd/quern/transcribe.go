@@ -16,7 +16,7 @@ import (
 	"quern/cmd/quern/internal/terminal"
 	"quern/codecs"
 	"quern/engine"
-	"quern/httpapi"
+	"quern/httpapi/transcript"
 )
 
 type transcribeOptions struct {
@@ -203,11 +203,11 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	}
 	switch o.format {
 	case "srt":
-		fmt.Fprint(out, httpapi.SRT(segments))
+		fmt.Fprint(out, transcript.SRT(segments))
 	case "vtt":
-		fmt.Fprint(out, httpapi.VTT(segments))
+		fmt.Fprint(out, transcript.VTT(segments))
 	case "json":
-		if err := writeJSON(out, httpapi.Verbose(segments, known, o.translate, o.words)); err != nil {
+		if err := writeJSON(out, transcript.New(segments, known).Verbose(o.translate, true, o.words)); err != nil {
 			return err
 		}
 	}
