@@ -115,7 +115,7 @@ func MatMul(c *run.Call, a, b *tensor.Tensor, transA, transB bool, alpha float32
 	case out.Len() == 0:
 	case s.K == 0:
 		out = c.Zeros(a.Type, s.Out...)
-		AddRows(out.F, bias)
+		addRows(out.F, bias)
 	case a.F != nil:
 		multiply(c, out.F, a, b, &s, transB, bias)
 		if alpha != 1 {
@@ -144,8 +144,8 @@ func MatMul(c *run.Call, a, b *tensor.Tensor, transA, transB bool, alpha float32
 	return tensor.Rounded(out)
 }
 
-// AddRows adds bias to every row of dst; nil is nothing.
-func AddRows(dst, bias []float32) {
+// addRows adds bias to every row of dst; nil is nothing.
+func addRows(dst, bias []float32) {
 	if len(bias) > 0 && len(dst) > 0 {
 		vec.Bias(dst, dst, bias)
 	}
