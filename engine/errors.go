@@ -48,3 +48,8 @@ func Errorf(code Code, param, format string, args ...any) *Error {
 
 // MiB spells a number of bytes, rounded up, for messages.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
+
+// ErrShuttingDown is for requests that come, or are under way, when the engine closes.
+func ErrShuttingDown() *Error {
+	return &Error{Code: CodeShuttingDown, Message: "the server is shutting down", RetryAfter: 5 * time.Second}
+}

@@ -20,7 +20,7 @@ import (
 	"quern/engine"
 	"quern/engine/device"
 	"quern/engine/hub"
-	"quern/engine/local"
+	"quern/engine/transcribe"
 	"quern/httpapi"
 	"quern/kernels"
 )
@@ -99,7 +99,11 @@ func settingTable() []setting {
 			set:   one(func(s *settings, v string) error { return s.ModelDefaults.Quantize.parse(v) })},
 		{flag: "vad", group: groupModel,
 			usage: "`file` of the Silero detector that tells recognisers what is speech (default a built-in one, by energy)",
-			set:   one(func(s *settings, v string) error { s.ModelDefaults.VAD = v; return local.CheckDetector(v) })},
+			set: one(func(s *settings, v string) error {
+				s.ModelDefaults.VAD = v
+				_, err := transcribe.OpenDetector(v)
+				return err
+			})},
 		{flag: "keep-alive", group: groupModel,
 			usage: "idle `time` after which a model is unloaded; never keeps it (default 5m)",
 			set:   one(func(s *settings, v string) error { return s.KeepAlive.parse(v) })},
@@ -468,7 +472,7 @@ func (m *modelSettings) check() error {
 		return fmt.Errorf("sampling.repeat_penalty: must be more than 0 (1 is off), got %g", *r)
 	}
 	if m.VAD != "" {
-		if err := local.CheckDetector(m.VAD); err != nil {
+		if _, err := transcribe.OpenDetector(m.VAD); err != nil {
 			return fmt.Errorf("vad: %w", err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"quern/engine/lm"
 	"quern/engine/local"
 	"quern/engine/model"
+	"quern/engine/onnx/serve"
 	"quern/formats/weights"
 )
 
@@ -52,7 +53,7 @@ files quern runs Kokoro's only.
 			if err != nil {
 				return err
 			}
-			if local.IsONNX(file) {
+			if serve.IsGraph(file) {
 				if graph {
 					return usageError{errors.New("--graph draws models that quern records; an ONNX file is a graph already")}
 				}

@@ -25,14 +25,15 @@ func classifies(meta *weights.Meta) bool {
 	return len(c.Architectures) > 0 && strings.HasSuffix(c.Architectures[0], "ForSequenceClassification")
 }
 
-// A PairHead holds the two layers over the first row.
-type PairHead struct {
-	Pool, PoolBias, Out, OutBias *weights.Tensor
+// headNames are what the model calls the tensors of the head.
+var headNames = map[string]string{
+	"pooler.dense.weight": "cls.weight", "pooler.dense.bias": "cls.bias",
+	"classifier.weight": "cls.output.weight", "classifier.bias": "cls.output.bias",
 }
 
 // withoutHead returns the tensors of a file of Hugging Face's that are not its
-// head, and the head.
-func withoutHead(file *weights.Set) (*weights.Set, *PairHead, error) {
+// head, and those of the head in float32.
+func withoutHead(file *weights.Set) (rest *weights.Set, head []*weights.Tensor, err error) {
 	var c pairConfig
 	if err := json.Unmarshal([]byte(file.Meta.String("hf.config")), &c); err != nil {
 		return nil, nil, fmt.Errorf("%w: config.json: %v", model.ErrFormat, err)
@@ -40,38 +41,32 @@ func withoutHead(file *weights.Set) (*weights.Set, *PairHead, error) {
 	if c.Type != "bert" {
 		return nil, nil, fmt.Errorf("%w: a classifier of model_type %q; of SafeTensors quern runs those of BERT, others as ONNX", model.ErrUnsupported, c.Type)
 	}
-	rest, h := &weights.Set{Source: file.Source, Meta: file.Meta}, new(PairHead)
+	rest = &weights.Set{Source: file.Source, Meta: file.Meta}
 	for t := range file.All() {
-		switch strings.TrimPrefix(t.Name, "bert.") {
-		case "pooler.dense.weight":
-			h.Pool = t
-		case "pooler.dense.bias":
-			h.PoolBias = t
-		case "classifier.weight":
-			h.Out = t
-		case "classifier.bias":
-			h.OutBias = t
-		default:
+		name := headNames[strings.TrimPrefix(t.Name, "bert.")]
+		if name == "" {
 			if err := rest.Add(t); err != nil {
 				return nil, nil, fmt.Errorf("%w: %v", model.ErrFormat, err)
 			}
+			continue
 		}
+		if name == "cls.output.weight" && len(t.Shape) == 2 && t.Shape[0] != 1 {
+			return nil, nil, fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, t.Shape[0])
+		}
+		w := &weights.Tensor{Name: name, Type: quant.F32, Shape: t.Shape}
+		w.Later(func(dst []byte) error {
+			x, err := Floats(t)
+			if err == nil {
+				quant.F32.Layout().Encode(dst, x)
+			}
+			return err
+		})
+		head = append(head, w)
 	}
 	for _, r := range file.Raws() {
 		rest.AddRaw(r)
 	}
-	for _, t := range []*weights.Tensor{h.Pool, h.PoolBias, h.Out, h.OutBias} {
-		if t == nil {
-			return nil, nil, fmt.Errorf("%w: a classifier without bert.pooler.dense and classifier", model.ErrFormat)
-		}
-	}
-	if len(h.Out.Shape) != 2 {
-		return nil, nil, fmt.Errorf("%w: tensor %s has shape %v", model.ErrFormat, h.Out.Name, h.Out.Shape)
-	}
-	if n := h.Out.Shape[0]; n != 1 {
-		return nil, nil, fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, n)
-	}
-	return rest, h, nil
+	return rest, head, nil
 }
 
 // withSecond returns set with the tokens of second texts behind those of first

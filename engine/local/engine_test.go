@@ -298,11 +298,6 @@ func TestFolder(t *testing.T) {
 	if _, err := gather(t.Context(), e, "owner/repo/a", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1}); err != nil {
 		t.Error(err)
 	}
-	copyFile("later.gguf")
-	e.models.scanned.Store(0) // as if rescanEvery had passed
-	if _, err := e.Find("later"); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestKeepAliveAndEviction(t *testing.T) {
@@ -331,19 +326,23 @@ func TestKeepAliveAndEviction(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll.Until(t, "kept is unloaded", func() bool { return status("kept") == "unloaded" })
-	if _, err := gather(t.Context(), e, "kept", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(-time.Second)}); err != nil {
+}
+
+// TestOneAtATime: with memory for one model, loading the other evicts it, unless it is in
+// use.
+func TestOneAtATime(t *testing.T) {
+	e := open(t, engine.Options{MemoryLimit: 48 << 20, MemoryWait: time.Millisecond, KeepAlive: -1, Models: []engine.ModelOptions{
+		{Name: "short", Path: small, CacheBytes: 32 << 20}, {Name: "kept", Path: small, CacheBytes: 32 << 20},
+	}})
+	if err := e.Load(t.Context(), "kept"); err != nil {
 		t.Fatal(err)
 	}
-	// A limit that holds one model: loading the other evicts it.
-	e.o.MemoryLimit = 48 << 20
 	if err := e.Load(t.Context(), "short"); err != nil {
 		t.Fatal(err)
 	}
-	if got := status("kept"); got != "unloaded" {
-		t.Errorf("kept is %s after the other took its place", got)
+	if m, err := e.Find("kept"); err != nil || m.Status != "unloaded" {
+		t.Errorf("kept is %s after the other took its place, %v", m.Status, err)
 	}
-	// No model in use is evicted.
-	e.o.MemoryWait = time.Millisecond
 	_, release, err := leased[loaded](t.Context(), e, "short")
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,8 @@ package local
 import (
 	"context"
 	"errors"
-	"time"
 
-	"quern/engine"
+	"quern/engine/catalog"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 )
@@ -25,7 +24,7 @@ func (e *Engine) host() *cpu.Backend {
 type tracked struct {
 	graph.Backend
 	e *Engine
-	n *entry
+	n *catalog.Entry
 }
 
 func (w tracked) Compile(p *graph.Program) (x graph.Exec, err error) {
@@ -34,7 +33,7 @@ func (w tracked) Compile(p *graph.Program) (x graph.Exec, err error) {
 		CompileContext(context.Context, *graph.Program, func(done, total int64)) (graph.Exec, error)
 	}); ok {
 		x, err = d.CompileContext(w.e.ctx, p, func(done, total int64) {
-			w.e.progress(w.n.id, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
+			w.e.progress(w.n, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
 		})
 	} else {
 		x, err = w.Backend.Compile(p)
@@ -61,7 +60,7 @@ func (x trackedExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) (
 
 func (x trackedExec) look(err error) {
 	if errors.Is(err, graph.ErrLost) {
-		x.w.e.lose(x.w.n)
+		x.w.e.models.Lose(x.w.n)
 	}
 }
 
@@ -74,24 +73,4 @@ func (x trackedRanker) RunRanked(ctx context.Context, in *graph.Batch, kv graph.
 	out, rankings, err := x.r.RunRanked(ctx, in, kv, top)
 	x.look(err)
 	return out, rankings, err
-}
-
-// lose has a model unloaded that its device has lost, as soon as the requests that
-// use it have failed. The next one loads it again.
-func (e *Engine) lose(n *entry) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n.model == nil || n.lost {
-		return
-	}
-	n.lost = true
-	e.log.Error("model lost with its device", "model", n.id)
-	if n.users == 0 {
-		e.unload(n, "on", "device failure")
-	}
-}
-
-func errLost(id string) error {
-	return &engine.Error{Code: engine.CodeModelLoading, RetryAfter: time.Second,
-		Message: "model \"" + id + "\" was lost with its device and is about to be loaded again; try again"}
 }

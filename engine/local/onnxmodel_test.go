@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"quern/engine"
-	"quern/engine/model"
 	"quern/engine/sample"
 	"quern/engine/token"
 	"quern/formats/gguf"
@@ -333,49 +332,6 @@ func TestONNXRerank(t *testing.T) {
 	wantCode(t, err, engine.CodeModelNotSupported)
 }
 
-func TestLongestFirst(t *testing.T) {
-	for _, tt := range []struct{ a, b, n, first, second int }{
-		{3, 4, 10, 3, 4}, {3, 10, 10, 3, 7}, {10, 3, 10, 7, 3}, {8, 9, 10, 5, 5}, {9, 8, 11, 6, 5}, {8, 9, 11, 5, 6}, {5, 5, 0, 0, 0}, {0, 9, 4, 0, 4},
-	} {
-		if a, b := longestFirst(tt.a, tt.b, tt.n); a != tt.first || b != tt.second {
-			t.Errorf("longestFirst(%d, %d, %d) = %d, %d; want %d, %d", tt.a, tt.b, tt.n, a, b, tt.first, tt.second)
-		}
-	}
-}
-
-func TestPairing(t *testing.T) {
-	for _, tt := range []struct {
-		name, post string
-		ids        []token.ID
-		kinds      []int64
-	}{
-		{"BERT", `{"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]}`, []token.ID{2, 10, 3, 20, 21, 3}, []int64{0, 0, 0, 1, 1, 1}},
-		{"RoBERTa", `{"type":"RobertaProcessing","sep":["</s>",3],"cls":["<s>",2],"trim_offsets":true}`, []token.ID{2, 10, 3, 3, 20, 21, 3}, make([]int64, 7)},
-		{"a sequence", `{"type":"Sequence","processors":[{"type":"ByteLevel"},{"type":"TemplateProcessing","pair":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"x","type_id":1}},
-			{"Sequence":{"id":"B","type_id":1}}],"special_tokens":{"x":{"id":"x","ids":[7,8]}}}]}`, []token.ID{10, 7, 8, 20, 21}, []int64{0, 1, 1, 1, 1}},
-		{"nothing", `null`, nil, nil},
-		{"one text", `{"type":"TemplateProcessing","pair":[{"Sequence":{"id":"A","type_id":0}}]}`, nil, nil},
-		{"a token too high", `{"type":"BertProcessing","sep":["[SEP]",3000],"cls":["[CLS]",2]}`, nil, nil},
-		{"no tokens", `{"type":"BertProcessing"}`, nil, nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var meta weights.Meta
-			meta.Set("hf.tokenizer", `{"post_processor":`+tt.post+`}`)
-			p, err := pairingOf(&meta, 100)
-			if (err == nil) != (tt.ids != nil) {
-				t.Fatalf("error %v", err)
-			}
-			if err != nil {
-				return
-			}
-			got := p.join([]token.ID{10}, []token.ID{20, 21})
-			if !equal(got.ids, tt.ids) || !equal(got.types, tt.kinds) || p.special != len(tt.ids)-3 {
-				t.Errorf("got %v of %v with %d, want %v of %v", got.ids, got.types, p.special, tt.ids, tt.kinds)
-			}
-		})
-	}
-}
-
 // decoderFolder writes the small model of the fixtures as an ONNX folder.
 func decoderFolder(t *testing.T, s style) string {
 	t.Helper()
@@ -577,120 +533,4 @@ func TestONNXRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestONNXFolder finds graphs by what exporters call them.
-func TestONNXFolder(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		files []string
-		open  string
-		main  string // "" when there is none
-		past  string
-	}{
-		{"at the top", []string{"config.json", "model.onnx"}, "", "model.onnx", ""},
-		{"in its folder", []string{"config.json", "onnx/model_quantized.onnx", "onnx/model.onnx"}, "", "onnx/model.onnx", ""},
-		{"the best variant", []string{"config.json", "onnx/model_q4.onnx", "onnx/model_fp16.onnx", "onnx/model_int8.onnx"}, "", "onnx/model_fp16.onnx", ""},
-		{"another name", []string{"config.json", "minilm.onnx"}, "", "minilm.onnx", ""},
-		{"the one named", []string{"config.json", "onnx/model.onnx", "onnx/model_q4.onnx"}, "onnx/model_q4.onnx", "onnx/model_q4.onnx", ""},
-		{"merged before two", []string{"config.json", "onnx/decoder_model.onnx", "onnx/decoder_with_past_model.onnx", "onnx/decoder_model_merged.onnx"}, "", "onnx/decoder_model_merged.onnx", ""},
-		{"two graphs", []string{"config.json", "decoder_model.onnx", "decoder_with_past_model.onnx"}, "", "decoder_model.onnx", "decoder_with_past_model.onnx"},
-		{"SafeTensors beside", []string{"config.json", "model.safetensors", "onnx/model.onnx"}, "", "", ""},
-		{"nothing", []string{"config.json"}, "", "", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, f := range tt.files {
-				place(t, dir, f, []byte("{}"))
-			}
-			f, ok, err := findONNX(filepath.Join(dir, filepath.FromSlash(tt.open)))
-			if err != nil || ok != (tt.main != "") {
-				t.Fatalf("found %v, %v", ok, err)
-			}
-			rel := func(path string) string {
-				if path == "" {
-					return ""
-				}
-				r, err := filepath.Rel(dir, path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return filepath.ToSlash(r)
-			}
-			if ok && (rel(f.main) != tt.main || rel(f.past) != tt.past || f.dir != dir) {
-				t.Errorf("got %q, %q in %q, want %q, %q in %q", rel(f.main), rel(f.past), f.dir, tt.main, tt.past, dir)
-			}
-		})
-	}
-}
-
-// FuzzPairing: whatever a post-processor says, tokens stay within the
-// vocabulary, and both texts are there once.
-func FuzzPairing(f *testing.F) {
-	f.Add(`{"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]}`)
-	f.Add(`{"type":"Sequence","processors":[{"type":"RobertaProcessing","sep":["</s>",3],"cls":["<s>",2]},null]}`)
-	f.Add(`{"type":"TemplateProcessing","pair":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"x","type_id":-1}},{"Sequence":{"id":"B","type_id":1}}],"special_tokens":{"x":{"ids":[7,8]}}}`)
-	f.Fuzz(func(t *testing.T, post string) {
-		var meta weights.Meta
-		meta.Set("hf.tokenizer", `{"post_processor":`+post+`}`)
-		p, err := pairingOf(&meta, 100)
-		if err != nil {
-			if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
-				t.Fatalf("error %v wraps no sentinel", err)
-			}
-			return
-		}
-		got := p.join([]token.ID{40}, []token.ID{50, 51})
-		if len(got.ids) != p.special+3 || len(got.types) != len(got.ids) {
-			t.Fatalf("%d tokens of %d types, want %d", len(got.ids), len(got.types), p.special+3)
-		}
-		for _, id := range got.ids {
-			if id < 0 || id >= 100 {
-				t.Fatalf("token %d", id)
-			}
-		}
-	})
-}
-
-// FuzzONNXConfig: whatever the texts beside a graph say, what is made of them is
-// within bounds, or an error that is known.
-func FuzzONNXConfig(f *testing.F) {
-	f.Add(`{"model_type":"bert","architectures":["BertModel"],"vocab_size":64,"max_position_embeddings":16}`, `{"model_max_length":1e30}`, `{"pooling_mode_cls_token":true}`, `[{"type":"x.Pooling"}]`)
-	f.Add(`{"model_type":"roberta","architectures":["XForSequenceClassification"],"id2label":{"0":""},"pad_token_id":1}`, `{"max_seq_length":-1}`, `{"pooling_mode_":1}`, `[{}]`)
-	f.Add(`{"architectures":[],"max_position_embeddings":2}`, `{"model_max_length":0.5}`, `[`, `{}`)
-	b := onnxtest.New(17)
-	b.Output("logits", b.Input("input_ids", fonnx.Int64, "batch", "tokens"), fonnx.Int64, "batch", 1)
-	graph, err := fonnx.Parse(b.Bytes(), nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, config, tokenizer, pooling, modules string) {
-		h := &onnxHead{graph: graph, modulesText: []byte(modules)}
-		h.meta.Set("hf.tokenizer_config", tokenizer)
-		h.meta.Set("hf.pooling", pooling)
-		if json.Unmarshal([]byte(config), &h.config) != nil {
-			return
-		}
-		if n := h.context(); n < 1 || n > maxPositions {
-			t.Errorf("a context of %d", n)
-		}
-		known := func(err error) {
-			if err != nil && !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
-				t.Errorf("error %v wraps no sentinel", err)
-			}
-		}
-		kind, err := h.findKind()
-		known(err)
-		if err == nil && capabilities[kind] == nil {
-			t.Errorf("a model of kind %q", kind)
-		}
-		pool, err := h.pooling(false)
-		known(err)
-		if err == nil {
-			dst := make([]float32, 2)
-			if pool(dst, []float32{1, 2, 1, 2}); !finite(dst) {
-				t.Errorf("pooled to %v", dst)
-			}
-		}
-	})
 }

@@ -7,7 +7,7 @@
 // back into text without ever cutting a character in half.
 package token
 
-import "errors"
+import "quern/formats/weights"
 
 // An ID numbers a token, from 0. Functions that may have none return None.
 type ID = int32
@@ -17,9 +17,9 @@ const None ID = -1
 
 var (
 	// ErrFormat marks a tokenizer description that contradicts itself.
-	ErrFormat = errors.New("malformed tokenizer")
+	ErrFormat = weights.Malformed("tokenizer")
 	// ErrUnsupported marks a valid description of a tokenizer we do not have.
-	ErrUnsupported = errors.New("unsupported tokenizer")
+	ErrUnsupported = weights.Unsupported("tokenizer")
 )
 
 // A Kind says what a token is for. The numbers are GGUF's.
