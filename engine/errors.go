@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -48,6 +49,15 @@ func Errorf(code Code, param, format string, args ...any) *Error {
 
 // MiB spells a number of bytes, rounded up, for messages.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
+
+// Stopped is what clients hear of work that failed with err: the context's error when ctx
+// has ended, for then nobody is to blame.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &Error{Code: CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+}
 
 // ErrShuttingDown is for requests that come, or are under way, when the engine closes.
 func ErrShuttingDown() *Error {

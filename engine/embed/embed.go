@@ -94,10 +94,7 @@ func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, name func(i
 		res.PromptTokens += len(ids)
 	}
 	if res.Vectors, err = m.encoder.Run(ctx, inputs, nil); err != nil {
-		if ctx.Err() != nil {
-			return engine.EmbedResult{}, ctx.Err()
-		}
-		return engine.EmbedResult{}, &engine.Error{Code: engine.CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+		return engine.EmbedResult{}, engine.Stopped(ctx, err)
 	}
 	for i, v := range res.Vectors {
 		if !finite(v) {

@@ -86,10 +86,7 @@ func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.
 		}
 		scores, err := m.encoder.Run(ctx, texts, types)
 		if err != nil {
-			if ctx.Err() != nil {
-				return engine.RerankResult{}, ctx.Err()
-			}
-			return engine.RerankResult{}, &engine.Error{Code: engine.CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+			return engine.RerankResult{}, engine.Stopped(ctx, err)
 		}
 		for _, x := range scores {
 			res.Scores = append(res.Scores, x[0])

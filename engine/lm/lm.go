@@ -5,6 +5,7 @@ package lm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"quern/engine"
@@ -51,10 +52,13 @@ func CanRun(file *weights.Set) error {
 // without their data where that has to be made, and its architecture.
 func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
 	file := m.Raw
-	pairs := classifies(&file.Meta)
+	var use Published
+	// A config.json that is not what it should be is refused by Translate.
+	_ = json.Unmarshal([]byte(file.Meta.String("hf.config")), &use)
+	pairs := use.Made(Scores)
 	var head []*weights.Tensor
 	if pairs {
-		if file, head, err = withoutHead(file); err != nil {
+		if file, head, err = withoutHead(file, use.Type); err != nil {
 			return err
 		}
 	}

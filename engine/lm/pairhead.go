@@ -1,8 +1,8 @@
 package lm
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"quern/engine/model"
@@ -10,20 +10,20 @@ import (
 	"quern/kernels/quant"
 )
 
-// pairConfig is what a classifier's config.json says.
-type pairConfig struct {
-	Architectures []string `json:"architectures"`
-	Type          string   `json:"model_type"`
+// Published is what config.json beside a model of Hugging Face's says of its use.
+type Published struct {
+	Type          string            `json:"model_type"`
+	Architectures []string          `json:"architectures"`
+	Labels        map[string]string `json:"id2label"`
 }
 
-// classifies reports whether a model was trained to score texts and not to make
-// vectors or text.
-func classifies(meta *weights.Meta) bool {
-	var c pairConfig
-	// A config.json that is not what it should be is refused elsewhere.
-	_ = json.Unmarshal([]byte(meta.String("hf.config")), &c)
-	return len(c.Architectures) > 0 && strings.HasSuffix(c.Architectures[0], "ForSequenceClassification")
+// Made reports whether the model was made for one of these uses, such as "ForCausalLM".
+func (p *Published) Made(uses ...string) bool {
+	return len(p.Architectures) > 0 && slices.ContainsFunc(uses, func(use string) bool { return strings.HasSuffix(p.Architectures[0], use) })
 }
+
+// Scores is the use of models that score texts and make neither vectors nor text.
+const Scores = "ForSequenceClassification"
 
 // headNames are what the model calls the tensors of the head.
 var headNames = map[string]string{
@@ -31,15 +31,11 @@ var headNames = map[string]string{
 	"classifier.weight": "cls.output.weight", "classifier.bias": "cls.output.bias",
 }
 
-// withoutHead returns the tensors of a file of Hugging Face's that are not its
+// withoutHead returns the tensors of a classifier of Hugging Face's that are not its
 // head, and those of the head in float32.
-func withoutHead(file *weights.Set) (rest *weights.Set, head []*weights.Tensor, err error) {
-	var c pairConfig
-	if err := json.Unmarshal([]byte(file.Meta.String("hf.config")), &c); err != nil {
-		return nil, nil, fmt.Errorf("%w: config.json: %v", model.ErrFormat, err)
-	}
-	if c.Type != "bert" {
-		return nil, nil, fmt.Errorf("%w: a classifier of model_type %q; of SafeTensors quern runs those of BERT, others as ONNX", model.ErrUnsupported, c.Type)
+func withoutHead(file *weights.Set, typ string) (rest *weights.Set, head []*weights.Tensor, err error) {
+	if typ != "bert" {
+		return nil, nil, fmt.Errorf("%w: a classifier of model_type %q; of SafeTensors quern runs those of BERT, others as ONNX", model.ErrUnsupported, typ)
 	}
 	rest = &weights.Set{Source: file.Source, Meta: file.Meta}
 	for t := range file.All() {

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"quern/engine"
+	"quern/engine/residency"
 	"quern/engine/token"
 )
 
@@ -81,7 +82,7 @@ func (e *Engine) Load(ctx context.Context, model string) error {
 }
 
 // leased returns a model of the engine's own type.
-func leased[M loaded](ctx context.Context, e *Engine, model string) (m M, release func(), err error) {
+func leased[M residency.Model](ctx context.Context, e *Engine, model string) (m M, release func(), err error) {
 	l, err := e.Open(ctx, model)
 	if err != nil {
 		return m, nil, err

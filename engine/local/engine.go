@@ -196,7 +196,7 @@ func (e *Engine) Stats() engine.Stats {
 	var s engine.Stats
 	for _, n := range e.catalog.List() {
 		e.models.Look(n, func(m residency.Model, waiting int) {
-			i := m.(loaded).Stats()
+			i := m.Stats()
 			i.Kind = n.About().Kind
 			i.Waiting += waiting
 			s.Models = append(s.Models, i)

@@ -16,6 +16,7 @@ import (
 	"quern/engine"
 	"quern/engine/builtin"
 	"quern/engine/chat"
+	"quern/engine/residency"
 	"quern/engine/sample"
 	"quern/kernels/quant"
 )
@@ -343,7 +344,7 @@ func TestOneAtATime(t *testing.T) {
 	if m, err := e.Find("kept"); err != nil || m.Status != "unloaded" {
 		t.Errorf("kept is %s after the other took its place, %v", m.Status, err)
 	}
-	_, release, err := leased[loaded](t.Context(), e, "short")
+	_, release, err := leased[residency.Model](t.Context(), e, "short")
 	if err != nil {
 		t.Fatal(err)
 	}

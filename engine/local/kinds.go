@@ -18,12 +18,6 @@ import (
 	"quern/formats/ggml"
 )
 
-// A loaded is a model in memory, of whatever kind.
-type loaded interface {
-	residency.Model
-	Stats() engine.ModelStats // but for its kind
-}
-
 // A kind is a sort of model: how its files are recognised, described and loaded.
 type kind struct {
 	is       func(path string) bool
@@ -35,7 +29,7 @@ type kind struct {
 
 type (
 	describer func(id, path string, o *engine.ModelOptions) (*catalog.About, error)
-	opener    func(ctx context.Context, p *opening) (loaded, error)
+	opener    func(ctx context.Context, p *opening) (residency.Model, error)
 )
 
 // kinds are the sorts of models: the first that recognises a file counts. One that cannot

@@ -48,7 +48,7 @@ func (l *lease) Defaults() engine.Sampling { return l.Options.Sampling }
 
 // begin begins an action that takes a model of a kind ("" for any): job picks what does
 // it, which is nil where the model cannot.
-func begin[M loaded, J any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J) (j *J, done func(), err error) {
+func begin[M residency.Model, J any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J) (j *J, done func(), err error) {
 	if m, ok := l.Model.(M); ok {
 		j = job(m)
 	}
@@ -74,7 +74,7 @@ func (l *lease) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 }
 
 // stream runs an action that answers with a sequence.
-func stream[M loaded, J, T any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J, do func(*J) iter.Seq2[T, error]) iter.Seq2[T, error] {
+func stream[M residency.Model, J, T any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J, do func(*J) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		j, done, err := begin(l, kind, keep, job)
 		if err != nil {

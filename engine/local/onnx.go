@@ -11,6 +11,7 @@ import (
 	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/onnx/serve"
+	"quern/engine/residency"
 	"quern/engine/token"
 	"quern/formats/weights"
 )
@@ -41,7 +42,7 @@ func describeONNX(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 }
 
 // openONNX loads a text model whose network is an ONNX graph.
-func openONNX(ctx context.Context, p *opening) (_ loaded, err error) {
+func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	n, about := p.n, p.n.About()
 	h, err := serve.Read(about.Path)
 	if err != nil {

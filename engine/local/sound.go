@@ -15,11 +15,11 @@ import (
 	"quern/engine/tts"
 )
 
-func openFormant(_ context.Context, p *opening) (loaded, error) {
+func openFormant(_ context.Context, p *opening) (residency.Model, error) {
 	return speech.New(p.n.ID, tts.Formant(), p.pronouncer, p.o.VoiceAliases, residency.Admits(p.n), 0), nil
 }
 
-func openKokoro(ctx context.Context, p *opening) (loaded, error) {
+func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	about := p.n.About()
 	// Weights are read as float32 whatever the file's type.
 	if err := p.load.Room(ctx, 2*about.Size); err != nil {
@@ -32,16 +32,16 @@ func openKokoro(ctx context.Context, p *opening) (loaded, error) {
 	return speech.New(p.n.ID, synth, speech.ReaderFor(about.Path, p.pronouncer), p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)), nil
 }
 
-func openWhisper(ctx context.Context, p *opening) (loaded, error) {
+func openWhisper(ctx context.Context, p *opening) (residency.Model, error) {
 	return p.recogniser(ctx, func(path string) (*asr.Model, error) { return asr.Open(path, p.backend, asr.OpenOptions{}) })
 }
 
-func openWhisperONNX(ctx context.Context, p *opening) (loaded, error) {
+func openWhisperONNX(ctx context.Context, p *opening) (residency.Model, error) {
 	return p.recogniser(ctx, func(path string) (*asr.Model, error) { return serve.Whisper(ctx, path, p.graphs()) })
 }
 
 // recogniser loads what listens.
-func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.Model, error)) (loaded, error) {
+func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.Model, error)) (residency.Model, error) {
 	about := p.n.About()
 	if err := p.load.Room(ctx, 2*about.Size); err != nil {
 		return nil, err

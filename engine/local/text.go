@@ -10,6 +10,7 @@ import (
 	"quern/engine/embed"
 	"quern/engine/graph"
 	"quern/engine/lm"
+	"quern/engine/residency"
 	"quern/engine/sched"
 	"quern/engine/textgen"
 )
@@ -64,7 +65,7 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 }
 
 // openText loads a recorded model.
-func openText(ctx context.Context, p *opening) (_ loaded, err error) {
+func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	n, about := p.n, p.n.About()
 	m := &textModel{File: lm.File{ID: n.ID}}
 	defer func() {
@@ -162,14 +163,11 @@ func (m *textModel) answers(p *opening, o *engine.ModelOptions, blocks, rows, wa
 	})
 }
 
-// Fingerprint implements residency.Model.
-func (m *textModel) Fingerprint() string { return m.fingerprint }
-
 // Bytes implements residency.Model.
 func (m *textModel) Bytes() int64 { return m.estimate.Total() }
 
-// CacheBytes implements residency.Model.
-func (m *textModel) CacheBytes() int64 {
+// cacheBytes is the memory of keys and values.
+func (m *textModel) cacheBytes() int64 {
 	switch {
 	case m.cache != nil:
 		return m.cache.Bytes()
@@ -196,7 +194,7 @@ func (m *textModel) Close() {
 	m.File.Close()
 }
 
-// Stats implements loaded.
+// Stats implements residency.Model.
 func (m *textModel) Stats() engine.ModelStats {
 	s := m.text.Stats()
 	return engine.ModelStats{
@@ -204,6 +202,6 @@ func (m *textModel) Stats() engine.ModelStats {
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.CacheBytes(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

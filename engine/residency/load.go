@@ -176,7 +176,7 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	gone := ctx.Err() != nil && k.ctx.Err() == nil
 	switch {
 	case err == nil:
-		k.log.InfoContext(ctx, "model loaded", "model", n.ID, "bytes", n.About().Size, "kv_bytes", m.CacheBytes(), "took", time.Since(start))
+		k.log.InfoContext(ctx, "model loaded", "model", n.ID, "bytes", n.About().Size, "kv_bytes", m.Stats().CacheBytes, "took", time.Since(start))
 	case gone:
 		k.log.InfoContext(ctx, "model not loaded", "model", n.ID, "why", "nobody waits any more for the memory it needs")
 	default:
@@ -223,7 +223,7 @@ func (k *Keeper) end(l *Load, m Model, err error) {
 	}
 	if err == nil {
 		if m != nil {
-			n.model, n.fingerprint, n.complaint = m, m.Fingerprint(), complaint{}
+			n.model, n.fingerprint, n.complaint = m, m.Stats().Fingerprint, complaint{}
 			k.live = append(k.live, n)
 		}
 		n.users += len(l.waiters)

@@ -16,9 +16,8 @@ import (
 
 // A Model is a model in memory, of whatever kind.
 type Model interface {
-	Bytes() int64        // memory it occupies
-	CacheBytes() int64   // of it, keys and values
-	Fingerprint() string // what makes its answers repeatable, hashed; may be ""
+	Bytes() int64             // memory it occupies
+	Stats() engine.ModelStats // but for its kind
 	Close()
 }
 

@@ -35,9 +35,8 @@ type sizedModel struct {
 	size int64
 }
 
-func (m *sizedModel) Bytes() int64        { return m.size }
-func (m *sizedModel) CacheBytes() int64   { return 0 }
-func (m *sizedModel) Fingerprint() string { return "" }
+func (m *sizedModel) Bytes() int64             { return m.size }
+func (m *sizedModel) Stats() engine.ModelStats { return engine.ModelStats{} }
 func (m *sizedModel) Close() {
 	if m.h.shutting != nil {
 		m.h.shutting(m.id)

@@ -40,12 +40,6 @@ func New(id string, synth tts.Synth, reader Reader, aliases Aliases, admits int,
 // Bytes is the memory of the weights.
 func (m *Model) Bytes() int64 { return m.synth.Bytes() }
 
-// CacheBytes is 0: nothing is kept between requests.
-func (m *Model) CacheBytes() int64 { return 0 }
-
-// Fingerprint is not known of voices.
-func (m *Model) Fingerprint() string { return "" }
-
 // Close has nothing to do.
 func (m *Model) Close() {}
 

@@ -76,8 +76,6 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	var full *sched.QueueFullError
 	var long *sched.TooLongError
 	switch {
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return err
 	case errors.As(err, &full):
 		return &engine.Error{Code: engine.CodeQueueFull, Err: err, RetryAfter: full.Wait,
 			Message: fmt.Sprintf("model %q has %d requests waiting; try again later, or raise its queue", m.ID, full.Waiting)}
@@ -88,7 +86,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	case errors.Is(err, sched.ErrStopped):
 		return engine.ErrShuttingDown()
 	}
-	return &engine.Error{Code: engine.CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+	return engine.Stopped(ctx, err)
 }
 
 // A generation turns the tokens of one request into events.

@@ -31,13 +31,7 @@ func New(id string, m *asr.Model, detector asr.Detector, size int64, admits int,
 }
 
 // Bytes is the memory the model occupies.
-func (m *Model) Bytes() int64 { return m.size + m.CacheBytes() }
-
-// CacheBytes is the memory of the keys and values.
-func (m *Model) CacheBytes() int64 { return m.model.CacheBytes() }
-
-// Fingerprint is not known of recognisers.
-func (m *Model) Fingerprint() string { return "" }
+func (m *Model) Bytes() int64 { return m.size + m.model.CacheBytes() }
 
 // Close releases the recogniser.
 func (m *Model) Close() { m.model.Close() }
@@ -45,7 +39,7 @@ func (m *Model) Close() { m.model.Close() }
 // Stats is a snapshot of what operators watch.
 func (m *Model) Stats() engine.ModelStats {
 	return engine.ModelStats{Model: m.id, Running: m.queue.Len(), GeneratedTokens: m.tokens.Load(),
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.CacheBytes()}
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.model.CacheBytes()}
 }
 
 // Languages returns the codes of the languages that recognisers know.

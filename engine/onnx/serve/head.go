@@ -139,11 +139,9 @@ type Head struct {
 
 // config is what is used of config.json.
 type config struct {
-	Type          string            `json:"model_type"`
-	Architectures []string          `json:"architectures"`
-	Labels        map[string]string `json:"id2label"`
-	Vocab         int               `json:"vocab_size"`
-	Pad           *token.ID         `json:"pad_token_id"`
+	lm.Published
+	Vocab int       `json:"vocab_size"`
+	Pad   *token.ID `json:"pad_token_id"`
 
 	// The longest text, by whoever named it.
 	Positions  int `json:"max_position_embeddings"`
@@ -206,11 +204,7 @@ func (h *Head) findKind() (engine.Kind, error) {
 	for _, in := range h.graph.Graph.Inputs {
 		decoder = decoder || strings.HasPrefix(in.Name, pastPrefix)
 	}
-	arch := ""
-	if len(h.config.Architectures) > 0 {
-		arch = h.config.Architectures[0]
-	}
-	decoder = decoder || strings.HasSuffix(arch, "ForCausalLM") || strings.HasSuffix(arch, "LMHeadModel")
+	decoder = decoder || h.config.Made("ForCausalLM", "LMHeadModel")
 	switch {
 	case h.config.Type == "whisper":
 		return engine.KindTranscription, nil
@@ -218,7 +212,7 @@ func (h *Head) findKind() (engine.Kind, error) {
 		return engine.KindChat, nil
 	case decoder:
 		return engine.KindCompletion, nil
-	case strings.HasSuffix(arch, "ForSequenceClassification"):
+	case h.config.Made(lm.Scores):
 		if n := h.labels(); n != 1 {
 			return "", fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, n)
 		}
