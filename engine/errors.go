@@ -43,8 +43,21 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Errorf makes an Error of a message.
 func Errorf(code Code, param, format string, args ...any) *Error {
 	return &Error{Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// After says when to try again.
+func (e *Error) After(d time.Duration) *Error {
+	e.RetryAfter = d
+	return e
+}
+
+// Because says what caused e, for the log.
+func (e *Error) Because(err error) *Error {
+	e.Err = err
+	return e
 }
 
 // MiB spells a number of bytes, rounded up, for messages.
@@ -56,10 +69,10 @@ func Stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &Error{Code: CodeEngineFailure, Message: "the model stopped unexpectedly", Err: err}
+	return Errorf(CodeEngineFailure, "", "the model stopped unexpectedly").Because(err)
 }
 
 // ErrShuttingDown is for requests that come, or are under way, when the engine closes.
 func ErrShuttingDown() *Error {
-	return &Error{Code: CodeShuttingDown, Message: "the server is shutting down", RetryAfter: 5 * time.Second}
+	return Errorf(CodeShuttingDown, "", "the server is shutting down").After(5 * time.Second)
 }

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +20,7 @@ type Queue struct {
 func (q *Queue) Enter(model string, retry time.Duration) error {
 	if q.n.Add(1) > int64(q.Most) {
 		q.n.Add(-1)
-		return &engine.Error{Code: engine.CodeQueueFull, RetryAfter: retry,
-			Message: fmt.Sprintf("model %q has %d requests waiting, as many as queue allows; try again later", model, q.Most-1)}
+		return engine.Errorf(engine.CodeQueueFull, "", "model %q has %d requests waiting, as many as queue allows; try again later", model, q.Most-1).After(retry)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -49,7 +48,7 @@ func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.M
 	file := p.n.Options.Detector
 	detector, err := transcribe.OpenDetector(file)
 	if err != nil {
-		return nil, &engine.Error{Code: engine.CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: its detector of speech: %s", p.n.ID, strings.ReplaceAll(err.Error(), file, "the file")), Err: err}
+		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: its detector of speech: %s", p.n.ID, strings.ReplaceAll(err.Error(), file, "the file")).Because(err)
 	}
 	m, err := open(about.Path)
 	if err != nil {

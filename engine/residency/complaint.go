@@ -27,7 +27,7 @@ func (c *complaint) tell(text string) (news bool, before int) {
 	return true, before
 }
 
-// logFailedLoad logs why a model was not Model, once as long as it stays the same: err
+// logFailedLoad logs why a model was not loaded, once as long as it stays the same: err
 // is the cause, told what clients hear. Errors, which are our fault, are all logged.
 func (k *Keeper) logFailedLoad(ctx context.Context, n *resident, err, told error) {
 	level := loadLevel(told)

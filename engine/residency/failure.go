@@ -2,7 +2,6 @@ package residency
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -27,5 +26,5 @@ func loadError(n *catalog.Entry, err error) error {
 			why = strings.ReplaceAll(why, filepath.Dir(a.Path)+string(filepath.Separator), "")
 		}
 	}
-	return &engine.Error{Code: engine.CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %s", n.ID, why), Err: err}
+	return engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: %s", n.ID, why).Because(err)
 }

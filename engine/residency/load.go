@@ -2,7 +2,6 @@ package residency
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -45,8 +44,8 @@ func (l *Load) waiting(id string, timeout time.Duration) error {
 	if done > 0 {
 		left = time.Duration(float64(time.Since(l.start)) * float64(total-done) / float64(done))
 	}
-	return &engine.Error{Code: engine.CodeModelLoading, RetryAfter: min(max(left, 5*time.Second), 5*time.Minute).Round(time.Second),
-		Message: fmt.Sprintf("model %q is being fetched, %d %% of %s are here; try again later", id, done*100/total, engine.MiB(total))}
+	return engine.Errorf(engine.CodeModelLoading, "", "model %q is being fetched, %d %% of %s are here; try again later", id, done*100/total, engine.MiB(total)).
+		After(min(max(left, 5*time.Second), 5*time.Minute).Round(time.Second))
 }
 
 // proceed lets a load go on. Keeper.mu is held.
@@ -66,8 +65,7 @@ func (k *Keeper) await(ctx context.Context, n *resident) error {
 		l = k.begin(ctx, n)
 	}
 	if most := Admits(n.Entry); len(l.waiters) >= most {
-		return &engine.Error{Code: engine.CodeQueueFull, RetryAfter: busyRetry,
-			Message: fmt.Sprintf("%d requests wait until model %q is Model, as many as its slots and queue allow; try again later", most, n.ID)}
+		return engine.Errorf(engine.CodeQueueFull, "", "%d requests wait until model %q is loaded, as many as its slots and queue allow; try again later", most, n.ID).After(busyRetry)
 	}
 	k.tickets++
 	ticket, arrived := k.tickets, time.Now()

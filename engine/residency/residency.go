@@ -123,7 +123,7 @@ func (k *Keeper) State(n *catalog.Entry) State {
 	return State{Status: r.status(), Waiting: r.waiting(), Fingerprint: r.fingerprint}
 }
 
-// A resident is an entry's place in memory: whether its model is Model, who uses it,
+// A resident is an entry's place in memory: whether its model is loaded, who uses it,
 // and when it may go. Keeper.mu guards it.
 type resident struct {
 	*catalog.Entry
@@ -278,6 +278,5 @@ func (k *Keeper) Lose(of *catalog.Entry) {
 }
 
 func errLost(id string) error {
-	return &engine.Error{Code: engine.CodeModelLoading, RetryAfter: time.Second,
-		Message: "model \"" + id + "\" was lost with its device and is about to be loaded again; try again"}
+	return engine.Errorf(engine.CodeModelLoading, "", "model %q was lost with its device and is about to be loaded again; try again", id).After(time.Second)
 }

@@ -224,9 +224,8 @@ func (k *Keeper) errBusy(l *Load) *engine.Error {
 	if l.need+l.has == 0 {
 		what = "has to be loaded again after others"
 	}
-	return &engine.Error{Code: engine.CodeOutOfMemory, RetryAfter: busyRetry,
-		Message: fmt.Sprintf("model %q %s, and memory_limit (%s) is in use: %s; try again later, raise memory_limit or memory_wait (%s), or have the models need less: %s",
-			l.n.ID, what, engine.MiB(k.o.Limit), k.holders(l), k.o.MemoryWait, l.n.lighter())}
+	return engine.Errorf(engine.CodeOutOfMemory, "", "model %q %s, and memory_limit (%s) is in use: %s; try again later, raise memory_limit or memory_wait (%s), or have the models need less: %s",
+		l.n.ID, what, engine.MiB(k.o.Limit), k.holders(l), k.o.MemoryWait, l.n.lighter()).After(busyRetry)
 }
 
 // holders lists what memory is in use by, without the load l. Keeper.mu is held.

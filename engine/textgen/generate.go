@@ -3,7 +3,6 @@ package textgen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"quern/engine"
@@ -77,8 +76,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	var long *sched.TooLongError
 	switch {
 	case errors.As(err, &full):
-		return &engine.Error{Code: engine.CodeQueueFull, Err: err, RetryAfter: full.Wait,
-			Message: fmt.Sprintf("model %q has %d requests waiting; try again later, or raise its queue", m.ID, full.Waiting)}
+		return engine.Errorf(engine.CodeQueueFull, "", "model %q has %d requests waiting; try again later, or raise its queue", m.ID, full.Waiting).After(full.Wait).Because(err)
 	case errors.As(err, &long):
 		return m.TooLong("", lm.Size{Tokens: long.Tokens})
 	case errors.Is(err, sched.ErrNoPrompt):

@@ -57,7 +57,7 @@ func (m *Model) converse(ctx context.Context, p *engine.Prompt) (*conversation, 
 	if p.Template != "" {
 		var err error
 		if c.template, err = chat.New(p.Template, m.templateOptions); err != nil {
-			return nil, &engine.Error{Code: engine.CodeTemplate, Param: "chat_template", Message: err.Error(), Err: err}
+			return nil, engine.Errorf(engine.CodeTemplate, "chat_template", "%v", err).Because(err)
 		}
 	}
 	if c.template == nil {
@@ -98,9 +98,9 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 		if errors.As(err, &kw) {
 			param = "chat_template_kwargs." + kw.Name
 		}
-		return nil, lm.Size{}, "", &engine.Error{Code: engine.CodeInvalidValue, Param: param, Message: err.Error(), Err: err}
+		return nil, lm.Size{}, "", engine.Errorf(engine.CodeInvalidValue, param, "%v", err).Because(err)
 	case err != nil:
-		return nil, lm.Size{}, "", &engine.Error{Code: engine.CodeTemplate, Param: "messages", Message: err.Error(), Err: err}
+		return nil, lm.Size{}, "", engine.Errorf(engine.CodeTemplate, "messages", "%v", err).Because(err)
 	}
 	ids, n, err := c.m.Fit(ctx, out.Text, room, func(e token.Encoder) ([]token.ID, error) {
 		bos := c.m.bos()

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"quern/engine"
@@ -51,7 +50,7 @@ func New(ctx context.Context, r lm.Reader, configured, own string, log *slog.Log
 		return m, nil
 	}
 	if err != nil {
-		return nil, &engine.Error{Code: engine.CodeEngineFailure, Message: fmt.Sprintf("model %q cannot be loaded: %v", m.ID, err), Err: err}
+		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: %v", m.ID, err).Because(err)
 	}
 	return m, nil
 }

@@ -46,7 +46,7 @@ func (c *cache) recall(table []int32) *memory {
 			return m
 		}
 	}
-	panic(fmt.Sprintf("engine: no window has the blocks %d", table))
+	panic(fmt.Sprintf("serve: no window has the blocks %d", table))
 }
 
 func newCache(floats, blocks int) *cache {

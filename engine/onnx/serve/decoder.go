@@ -23,7 +23,7 @@ const useCache = "use_cache_branch"
 // hiddenStates is the input that takes what an encoder found.
 const hiddenStates = "encoder_hidden_states"
 
-// An Decoder runs a decoder graph for the scheduler: it is a graph.Exec
+// A Decoder runs a decoder graph for the scheduler: it is a graph.Exec
 // whose sequences go through the graph one after the other, each with the keys
 // and values that its blocks of a cache hold. So the reply to one does not
 // depend on the others, to the bit.

@@ -102,7 +102,7 @@ func newListener(g *session) (*listener, error) {
 }
 
 // errFeatures would be a mistake of package asr.
-var errFeatures = errors.New("engine: features of no whole window")
+var errFeatures = errors.New("serve: features of no whole window")
 
 // Run implements graph.Exec: it keeps the states of a window under the blocks of
 // the only table.
