@@ -22,7 +22,7 @@ func TestEmbeddingWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := NewRecorded(backend, f.LM, p.Encode)
+	x := NewRecorded(Device{backend.Compile, backend.NewCache}, f.LM, p.Encode)
 	defer x.Close()
 	m, err := New(t.Context(), reader(t, 256), Training{}, x, f.Config.Hidden)
 	if err != nil {

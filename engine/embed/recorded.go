@@ -15,7 +15,7 @@ import (
 // last norm and pools the rows. Several short texts share a step; a long one takes
 // several. Its cache is its own: embeddings need keys and values only while they run.
 type Recorded struct {
-	backend graph.Backend
+	on      Device
 	lm      model.LM
 	lm.EncoderPlan
 
@@ -27,9 +27,15 @@ type Recorded struct {
 	cache graph.Cache
 }
 
+// A Device compiles Programs and makes caches.
+type Device struct {
+	Compile  func(*graph.Program) (graph.Exec, error)
+	NewCache func(graph.CacheSpec) (graph.Cache, error)
+}
+
 // NewRecorded makes an encoder of a model. Nothing is allocated until Open.
-func NewRecorded(backend graph.Backend, m model.LM, p lm.EncoderPlan) *Recorded {
-	d := &Recorded{backend: backend, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
+func NewRecorded(on Device, m model.LM, p lm.EncoderPlan) *Recorded {
+	d := &Recorded{on: on, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
 	if m.Config().Pairs {
 		d.width = 1
 	}
@@ -58,11 +64,11 @@ func (d *Recorded) open() error {
 		return err
 	}
 	if d.cache == nil {
-		if d.cache, err = d.backend.NewCache(d.Spec); err != nil {
+		if d.cache, err = d.on.NewCache(d.Spec); err != nil {
 			return err
 		}
 	}
-	d.exec, err = d.backend.Compile(p)
+	d.exec, err = d.on.Compile(p)
 	return err
 }
 

@@ -110,7 +110,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	}
 	m.fingerprint = lm.Fingerprint(m.Set, about.Quantization)
 	backend := tracked{p.backend, p.Engine, n}
-	m.encoder = embed.NewRecorded(backend, m.LM, plan.Encode)
+	m.encoder = embed.NewRecorded(embed.Device{Compile: backend.Compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
 		return nil, err
 	}
