@@ -15,8 +15,8 @@ import (
 // last norm and pools the rows. Several short texts share a step; a long one takes
 // several. Its cache is its own: embeddings need keys and values only while they run.
 type Recorded struct {
-	on      Device
-	lm      model.LM
+	on Device
+	lm model.LM
 	lm.EncoderPlan
 
 	width int // numbers of a vector

@@ -6,31 +6,34 @@ import (
 	"slices"
 	"sync"
 
-	"quern/engine/cpu"
 	"quern/engine/model"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
 	"quern/kernels/threads"
 )
 
-// A Host is where graphs run: a processor, and the bytes a graph may take.
+// A Host is where graphs run.
 type Host struct {
-	Backend *cpu.Backend
-	Limit   int64
+	// Processor calls f when nobody else uses the processor's workers, unless ctx has
+	// ended. f calls yield between its steps, which lets others in.
+	Processor interface {
+		Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
+	}
+	Limit int64 // bytes a graph may take
 }
 
 // A session is a graph that takes turns on the processor with other models.
 type session struct {
 	mu      sync.Mutex // of a run, taken before the turn: one that gives way may not be waited for by who has it
 	of      *onnx.Session
-	backend *cpu.Backend
+	host    Host
 	yield   func()        // of the turn in force
 	inputs  []fonnx.Value // those without a value of their own
 	outputs []fonnx.Value
 }
 
 func (h Host) session(ctx context.Context, m *fonnx.Model) (*session, error) {
-	g := &session{backend: h.Backend, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
+	g := &session{host: h, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
 	// Exporters give one name to sizes that differ at the start of a text, where
 	// the past is empty, so names bind nothing here.
 	for _, in := range m.Graph.Inputs {
@@ -39,7 +42,7 @@ func (h Host) session(ctx context.Context, m *fonnx.Model) (*session, error) {
 		}
 	}
 	var err error
-	if turn := h.Backend.Do(ctx, func(pool *threads.Pool, yield func()) {
+	if turn := h.Processor.Do(ctx, func(pool *threads.Pool, yield func()) {
 		g.yield = yield
 		g.of, err = onnx.New(m, onnx.Options{Pool: pool, Limit: h.Limit, Yield: func() { g.yield() }})
 	}); turn != nil {
@@ -61,7 +64,7 @@ func askedInputs(g *fonnx.Graph) []fonnx.Value {
 func (g *session) run(ctx context.Context, in map[string]*onnx.Tensor) (out map[string]*onnx.Tensor, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if turn := g.backend.Do(ctx, func(_ *threads.Pool, yield func()) {
+	if turn := g.host.Processor.Do(ctx, func(_ *threads.Pool, yield func()) {
 		g.yield = yield
 		out, err = g.of.Run(ctx, in)
 	}); turn != nil {

@@ -37,7 +37,7 @@ func TestONNXTurns(t *testing.T) {
 	}
 	backend := cpu.Open(2)
 	defer backend.Close()
-	g, err := Host{Backend: backend, Limit: 1 << 30}.session(t.Context(), m)
+	g, err := Host{Processor: backend, Limit: 1 << 30}.session(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
