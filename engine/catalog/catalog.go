@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,17 +29,12 @@ type Kinds interface {
 	IsFolder(path string, entries []fs.DirEntry) bool
 }
 
-// Options say what there is.
+// Options say what there is: engine.Options' models, folders and names, and what is part
+// of the program.
 type Options struct {
-	Models    []engine.ModelOptions // configured, in order
-	Dirs      []string              // folders of models
-	BuiltIn   []BuiltIn
-	Always    bool // list what is built in beside models of one's own
-	Aliases   map[string]string
-	Defaults  map[engine.Kind]string // model of a request that names none
-	Defaulted engine.ModelOptions    // what a model's options left zero fall back to
-	Kinds     Kinds
-	Log       *slog.Logger
+	engine.Options
+	BuiltIn []BuiltIn // listed beside models of one's own where Builtin says so
+	Kinds   Kinds
 }
 
 // BuiltIn is a model that is part of the program.
@@ -76,19 +70,12 @@ type Entry struct {
 
 // About is what the files of a model tell without loading it. It does not change.
 type About struct {
-	Path         string
-	Remote       bool // not fetched yet: the rest is a guess
-	Created      time.Time
-	Size         int64
-	Kind         engine.Kind
-	Architecture string
-	Format       string
-	Quantization string
-	Context      int
-	InputTypes   bool           // engine.ModelInfo's
-	Voices       []engine.Voice // of a model that speaks
-	Mute         error          // why it has none
-	Lacks        string         // what others of the kind can do and this model cannot, or ""
+	engine.ModelInfo // but for what depends on its being loaded, and on its name
+	Path             string
+	Remote           bool           // not fetched yet: the rest is a guess
+	Voices           []engine.Voice // of a model that speaks
+	Mute             error          // why it has none
+	Lacks            string         // what others of the kind can do and this model cannot, or ""
 }
 
 // New describes what is configured and built in, and reads the folders once.
@@ -126,7 +113,7 @@ func (c *Catalog) configure(o engine.ModelOptions) error {
 	o = o.Or(c.o.Defaulted)
 	if o.Path == "" && o.Fetch != nil {
 		n := &Entry{ID: o.Name, Options: o}
-		n.about.Store(&About{Remote: true, Kind: engine.KindChat})
+		n.about.Store(&About{Remote: true, ModelInfo: engine.ModelInfo{Kind: engine.KindChat}})
 		return c.add(n)
 	}
 	id := o.Name
@@ -237,7 +224,7 @@ func (c *Catalog) scan() {
 		}
 	}
 	for i, n := range c.builtIn {
-		if c.o.Always || c.o.BuiltIn[i].Needed(list) {
+		if c.o.Builtin || c.o.BuiltIn[i].Needed(list) {
 			add(n)
 		}
 	}
@@ -294,10 +281,7 @@ func (n *Entry) Refusal(kinds ...engine.Kind) error {
 // Info describes the model as clients see it, without what depends on its being loaded.
 func (n *Entry) Info() engine.ModelInfo {
 	a := n.About()
-	can := slices.DeleteFunc(slices.Clone(capabilities[a.Kind]), func(c string) bool { return c == a.Lacks })
-	return engine.ModelInfo{
-		ID: n.ID, Kind: a.Kind, Capabilities: can, Created: a.Created, ContextLength: a.Context,
-		Format: a.Format, Quantization: a.Quantization, Architecture: a.Architecture,
-		SizeBytes: a.Size, InputTypes: a.InputTypes,
-	}
+	i := a.ModelInfo
+	i.ID, i.Capabilities = n.ID, slices.DeleteFunc(slices.Clone(capabilities[a.Kind]), func(c string) bool { return c == a.Lacks })
+	return i
 }

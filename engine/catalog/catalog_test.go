@@ -37,7 +37,7 @@ func (k *counted) Describe(id, path string, _ engine.ModelOptions) (*About, erro
 	if strings.Contains(path, "bad") {
 		return nil, errors.New("bad")
 	}
-	return &About{Path: path, Kind: engine.KindChat}, nil
+	return &About{Path: path, ModelInfo: engine.ModelInfo{Kind: engine.KindChat}}, nil
 }
 
 func (k *counted) IsFile(path string) bool {
@@ -85,7 +85,7 @@ func TestScan(t *testing.T) {
 	write(t, dir, "1", "2", "3", "4", "5", "deeper.gguf", "x")
 	synctest.Test(t, func(t *testing.T) {
 		k := &counted{looks: map[string]int{}}
-		c, err := New(Options{Dirs: []string{dir}, Kinds: k, Log: slog.New(slog.DiscardHandler)})
+		c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: k})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestScanHoldsNobodyUp(t *testing.T) {
 	write(t, dir, "a.gguf", "x")
 	synctest.Test(t, func(t *testing.T) {
 		k := &counted{looks: map[string]int{}}
-		c, err := New(Options{Dirs: []string{dir}, Kinds: k, Log: slog.New(slog.DiscardHandler)})
+		c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: k})
 		if err != nil {
 			t.Fatal(err)
 		}

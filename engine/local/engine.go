@@ -62,11 +62,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	o.MemoryWait = cmp.Or(o.MemoryWait, time.Minute)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
 	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
-	e.catalog, err = catalog.New(catalog.Options{
-		Models: o.Models, Dirs: o.Dirs, BuiltIn: builtIn, Always: o.Builtin,
-		Aliases: o.Aliases, Defaults: o.Defaults, Defaulted: o.Defaulted, Kinds: files{}, Log: o.Log,
-	})
-	if err != nil {
+	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}}); err != nil {
 		return nil, err
 	}
 	err = speech.Aliases(o.VoiceAliases).Check(e.voices(), e.fetches(), func(alias, voice string, err error) {
@@ -81,11 +77,8 @@ func New(o engine.Options) (_ *Engine, err error) {
 	if e.o.MemoryLimit <= 0 {
 		e.o.MemoryLimit = device.Memory(e.backend, o.GPULayers)
 	}
-	e.models = residency.New(residency.Options{
-		Open: e.open, Catalog: e.catalog, Log: o.Log,
-		Progress: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) },
-		Limit:    e.o.MemoryLimit, LoadTimeout: o.LoadTimeout, MemoryWait: o.MemoryWait, KeepAlive: o.KeepAlive,
-	})
+	e.models = residency.New(residency.Options{Options: e.o, Catalog: e.catalog, Open: e.open,
+		Fetched: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) }})
 	e.ctx = e.models.Context()
 	for to := range o.Aliases {
 		if e.catalog.Find(o.Aliases[to]) == nil {

@@ -78,7 +78,7 @@ func isDetector(path string) bool { return ggml.Sniff(path) == ggml.Silero }
 func sound(k engine.Kind, arch, format string) describer {
 	return func(_, path string, _ *engine.ModelOptions) (*catalog.About, error) {
 		size, err := lm.SizeOf(path)
-		return &catalog.About{Kind: k, Architecture: arch, Format: format, Size: size}, err
+		return &catalog.About{ModelInfo: engine.ModelInfo{Kind: k, Architecture: arch, Format: format, SizeBytes: size}}, err
 	}
 }
 

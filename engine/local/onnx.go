@@ -27,7 +27,7 @@ func describeONNX(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	}
 	defer h.Close()
 	c := h.Config()
-	a := &catalog.About{Kind: h.Kind, Architecture: c.Arch, Format: "onnx", Quantization: h.Quantization(), Context: lm.ContextLength(o, &c), Size: h.Size()}
+	a := &catalog.About{ModelInfo: engine.ModelInfo{Kind: h.Kind, Architecture: c.Arch, Format: "onnx", Quantization: h.Quantization(), ContextLength: lm.ContextLength(o, &c), SizeBytes: h.Size()}}
 	switch h.Kind {
 	case engine.KindEmbedding:
 		a.InputTypes = embed.TrainingOf(&h.Meta, id, path, o).Known
@@ -49,7 +49,7 @@ func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		return nil, err
 	}
 	config := h.Config()
-	m := &textModel{File: lm.File{ID: n.ID, Raw: &weights.Set{Meta: h.Meta}, Config: &config, Context: about.Context}}
+	m := &textModel{File: lm.File{ID: n.ID, Raw: &weights.Set{Meta: h.Meta}, Config: &config, Context: about.ContextLength}}
 	m.Set = m.Raw
 	m.Raw.OnClose(func() error { h.Close(); return nil })
 	defer func() {

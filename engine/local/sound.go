@@ -21,7 +21,7 @@ func openFormant(_ context.Context, p *opening) (residency.Model, error) {
 func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	about := p.n.About()
 	// Weights are read as float32 whatever the file's type.
-	if err := p.load.Room(ctx, 2*about.Size); err != nil {
+	if err := p.load.Room(ctx, 2*about.SizeBytes); err != nil {
 		return nil, err
 	}
 	synth, err := tts.OpenKokoro(about.Path, p.host())
@@ -42,7 +42,7 @@ func openWhisperONNX(ctx context.Context, p *opening) (residency.Model, error) {
 // recogniser loads what listens.
 func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.Model, error)) (residency.Model, error) {
 	about := p.n.About()
-	if err := p.load.Room(ctx, 2*about.Size); err != nil {
+	if err := p.load.Room(ctx, 2*about.SizeBytes); err != nil {
 		return nil, err
 	}
 	file := p.n.Options.Detector
@@ -54,5 +54,5 @@ func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.M
 	if err != nil {
 		return nil, err
 	}
-	return transcribe.New(p.n.ID, m, detector, about.Size, residency.Admits(p.n), time.Since(p.start)), nil
+	return transcribe.New(p.n.ID, m, detector, about.SizeBytes, residency.Admits(p.n), time.Since(p.start)), nil
 }

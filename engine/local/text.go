@@ -49,10 +49,10 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 		return nil, err
 	}
 	c := m.Config
-	a := &catalog.About{
+	a := &catalog.About{ModelInfo: engine.ModelInfo{
 		Kind: engine.KindCompletion, Architecture: c.Arch, Format: strings.ToLower(file.Source.String()), Quantization: lm.Quantization(m.Set),
-		Context: m.Context, Size: m.Set.Bytes(), InputTypes: embed.TrainingOf(&file.Meta, id, path, o).Known,
-	}
+		ContextLength: m.Context, SizeBytes: m.Set.Bytes(), InputTypes: embed.TrainingOf(&file.Meta, id, path, o).Known,
+	}}
 	switch {
 	case c.Pairs:
 		a.Kind = engine.KindRerank

@@ -35,7 +35,7 @@ func TestLoadsThatFailAreLoggedByKind(t *testing.T) {
 // again when the reason changes.
 func TestComplaintsAreNotRepeated(t *testing.T) {
 	var list []slog.Record
-	k := New(Options{Log: slog.New(keep(func(r slog.Record) { list = append(list, r) }))})
+	k := New(Options{Options: engine.Options{Log: slog.New(keep(func(r slog.Record) { list = append(list, r) }))}})
 	n := &resident{Entry: &catalog.Entry{ID: "small"}}
 	for _, err := range []error{engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"), engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"), engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"),
 		engine.Errorf(engine.CodeOutOfMemory, "", "needs 1"), errors.New("disk"), errors.New("disk")} {

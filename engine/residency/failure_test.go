@@ -22,7 +22,7 @@ func (placed) Describe(_, path string, _ engine.ModelOptions) (*catalog.About, e
 // nothing of what the system says.
 func TestLoadErrors(t *testing.T) {
 	path := filepath.FromSlash("/srv/models/a.bin")
-	c, err := catalog.New(catalog.Options{Kinds: placed{}, Models: []engine.ModelOptions{{Name: "m", Path: path}}})
+	c, err := catalog.New(catalog.Options{Kinds: placed{}, Options: engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: path}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

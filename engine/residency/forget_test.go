@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quern/engine"
 	"quern/engine/catalog"
 )
 
@@ -29,13 +30,13 @@ func TestForgets(t *testing.T) {
 	}
 	replace(1)
 	synctest.Test(t, func(t *testing.T) {
-		log := slog.New(slog.DiscardHandler)
-		c, err := catalog.New(catalog.Options{Dirs: []string{filepath.Dir(path)}, Kinds: found{}, Log: log})
+		o := engine.Options{Dirs: []string{filepath.Dir(path)}, Log: slog.New(slog.DiscardHandler), MemoryLimit: 1, LoadTimeout: time.Hour, MemoryWait: time.Hour, KeepAlive: time.Second}
+		c, err := catalog.New(catalog.Options{Options: o, Kinds: found{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := &testKeeper{t: t}
-		k := New(Options{Catalog: c, Log: log, Limit: 1, LoadTimeout: time.Hour, MemoryWait: time.Hour, KeepAlive: time.Second,
+		k := New(Options{Options: o, Catalog: c,
 			Open: func(context.Context, *catalog.Entry, *Load) (Model, error) { return &sizedModel{h: h}, nil }})
 		defer k.Close()
 		for i := range 10 {

@@ -174,7 +174,7 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	gone := ctx.Err() != nil && k.ctx.Err() == nil
 	switch {
 	case err == nil:
-		k.log.InfoContext(ctx, "model loaded", "model", n.ID, "bytes", n.About().Size, "kv_bytes", m.Stats().CacheBytes, "took", time.Since(start))
+		k.log.InfoContext(ctx, "model loaded", "model", n.ID, "bytes", n.About().SizeBytes, "kv_bytes", m.Stats().CacheBytes, "took", time.Since(start))
 	case gone:
 		k.log.InfoContext(ctx, "model not loaded", "model", n.ID, "why", "nobody waits any more for the memory it needs")
 	default:
@@ -247,7 +247,7 @@ func (k *Keeper) fetch(ctx context.Context, n *resident, l *Load) error {
 		l.fetched.Store(done)
 		l.total.Store(total)
 		if total > 0 {
-			k.o.Progress(n.Entry, float64(done)/float64(total))
+			k.o.Fetched(n.Entry, float64(done)/float64(total))
 		}
 	})
 	if err != nil {
@@ -256,6 +256,6 @@ func (k *Keeper) fetch(ctx context.Context, n *resident, l *Load) error {
 	if err := k.o.Catalog.Fetched(n.Entry, path); err != nil {
 		return err
 	}
-	k.log.InfoContext(ctx, "model fetched", "model", n.ID, "bytes", n.About().Size, "took", time.Since(l.start))
+	k.log.InfoContext(ctx, "model fetched", "model", n.ID, "bytes", n.About().SizeBytes, "took", time.Since(l.start))
 	return nil
 }

@@ -21,20 +21,15 @@ type Model interface {
 	Close()
 }
 
-// Options say how models are kept.
+// Options say how models are kept: with engine.Options' memory and times, none of them 0.
 type Options struct {
+	engine.Options
+	Catalog *catalog.Catalog
 	// Open loads a model, for which it asks l for room. ctx stops that, and is not
 	// needed afterwards.
 	Open func(ctx context.Context, n *catalog.Entry, l *Load) (Model, error)
-	// Progress is told how much of a model that is fetched is here, 0 to 1.
-	Progress func(n *catalog.Entry, done float64)
-	Catalog  *catalog.Catalog
-
-	Limit       int64         // bytes models may take
-	LoadTimeout time.Duration // how long a request waits for its model
-	MemoryWait  time.Duration // and for memory that others use
-	KeepAlive   time.Duration // idle time after which a model is unloaded; negative never
-	Log         *slog.Logger
+	// Fetched is told how much of a model that is fetched is here, 0 to 1.
+	Fetched func(n *catalog.Entry, done float64)
 }
 
 // A Keeper owns the models in memory.

@@ -22,9 +22,9 @@ func (l *Load) Room(ctx context.Context, need int64) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if need > k.o.Limit {
+	if need > k.o.MemoryLimit {
 		return engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s; %s, or take a smaller model",
-			n.ID, engine.MiB(need), engine.MiB(k.o.Limit), n.lighter())
+			n.ID, engine.MiB(need), engine.MiB(k.o.MemoryLimit), n.lighter())
 	}
 	if need -= l.has; need <= 0 {
 		return nil
@@ -71,7 +71,7 @@ func (l *Load) Room(ctx context.Context, need int64) error {
 // everything that may change that. Keeper.mu is held.
 func (k *Keeper) arrange() {
 	slices.SortStableFunc(k.loads, func(a, b *Load) int { return cmp.Compare(a.place(), b.place()) })
-	free := k.o.Limit - k.closing
+	free := k.o.MemoryLimit - k.closing
 	for _, n := range k.live {
 		n.leaves = nil
 		free -= n.model.Bytes()
@@ -225,7 +225,7 @@ func (k *Keeper) errBusy(l *Load) *engine.Error {
 		what = "has to be loaded again after others"
 	}
 	return engine.Errorf(engine.CodeOutOfMemory, "", "model %q %s, and memory_limit (%s) is in use: %s; try again later, raise memory_limit or memory_wait (%s), or have the models need less: %s",
-		l.n.ID, what, engine.MiB(k.o.Limit), k.holders(l), k.o.MemoryWait, l.n.lighter()).After(busyRetry)
+		l.n.ID, what, engine.MiB(k.o.MemoryLimit), k.holders(l), k.o.MemoryWait, l.n.lighter()).After(busyRetry)
 }
 
 // holders lists what memory is in use by, without the load l. Keeper.mu is held.

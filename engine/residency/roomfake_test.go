@@ -48,7 +48,7 @@ func (m *sizedModel) Close() {
 type sizes map[string]int64
 
 func (s sizes) Describe(id, path string, _ engine.ModelOptions) (*catalog.About, error) {
-	return &catalog.About{Kind: engine.KindChat, Path: path, Size: s[id]}, nil
+	return &catalog.About{Path: path, ModelInfo: engine.ModelInfo{Kind: engine.KindChat, SizeBytes: s[id]}}, nil
 }
 func (sizes) IsFile(string) bool                  { return false }
 func (sizes) IsFolder(string, []fs.DirEntry) bool { return false }
@@ -56,7 +56,7 @@ func (sizes) IsFolder(string, []fs.DirEntry) bool { return false }
 // newTestKeeper makes a Keeper with limit bytes of memory for models of these sizes.
 func newTestKeeper(t *testing.T, limit int64, list map[string]int64) *testKeeper {
 	h := &testKeeper{t: t, opening: map[string]chan struct{}{}, grow: map[string]int64{}}
-	o := catalog.Options{Kinds: sizes(list), Log: slog.New(slog.DiscardHandler)}
+	o := catalog.Options{Kinds: sizes(list), Options: engine.Options{MemoryLimit: limit, LoadTimeout: time.Hour, MemoryWait: time.Minute, KeepAlive: -1, Log: slog.New(slog.DiscardHandler)}}
 	for _, id := range slices.Sorted(maps.Keys(list)) {
 		o.Models = append(o.Models, engine.ModelOptions{Name: id, Path: id})
 	}
@@ -64,7 +64,7 @@ func newTestKeeper(t *testing.T, limit int64, list map[string]int64) *testKeeper
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Keeper = New(Options{Open: h.load, Catalog: c, Log: o.Log, Limit: limit, LoadTimeout: time.Hour, MemoryWait: time.Minute, KeepAlive: -1})
+	h.Keeper = New(Options{Options: o.Options, Open: h.load, Catalog: c})
 	t.Cleanup(func() {
 		if h.most > limit {
 			t.Errorf("models took %d bytes of %d", h.most, limit)
@@ -88,7 +88,7 @@ func (h *testKeeper) find(id string) *catalog.Entry { return h.o.Catalog.Find(id
 func (h *testKeeper) place(id string) *resident     { return h.resident(h.find(id)) }
 
 func (h *testKeeper) load(ctx context.Context, n *catalog.Entry, l *Load) (Model, error) {
-	size := n.About().Size
+	size := n.About().SizeBytes
 	if err := l.Room(ctx, size); err != nil {
 		return nil, err
 	}
