@@ -112,7 +112,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 			return 0, err
 		}
 		defer caches[i].Close()
-		if execs[i], err = b.Compile(p); err != nil {
+		if execs[i], err = b.Compile(ctx, p, graph.Watch{}); err != nil {
 			return 0, err
 		}
 		defer execs[i].Close()

@@ -411,7 +411,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		return err
 	}
 	defer cache.Close()
-	e, err := b.Compile(p)
+	e, err := b.Compile(ctx, p, graph.Watch{})
 	if err != nil {
 		return err
 	}
@@ -425,7 +425,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		for i := range int32(n.rows) {
 			in.Tokens, in.Positions, in.Seq = append(in.Tokens, r.Int32N(int32(c.Vocab))), append(in.Positions, at+i), append(in.Seq, 0)
 			if int(i) < n.want {
-				in.Want = append(in.Want, int32(n.rows-1)-i)
+				in.Want = append(in.Want, int32(n.rows-n.want)+i)
 			}
 		}
 		at += int32(n.rows)

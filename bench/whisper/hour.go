@@ -48,7 +48,7 @@ func hour(ctx context.Context, args []string, out io.Writer) error {
 	}
 	backend := cpu.Open(*threads)
 	defer backend.Close()
-	m, err := asr.Open(*model, backend, asr.OpenOptions{})
+	m, err := asr.Open(context.Background(), *model, backend, asr.OpenOptions{})
 	if err != nil {
 		return err
 	}

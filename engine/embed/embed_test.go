@@ -7,6 +7,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/cpu"
+	"quern/engine/graph"
 	"quern/engine/lm"
 )
 
@@ -22,7 +23,7 @@ func TestEmbeddingWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := NewRecorded(Device{backend.Compile, backend.NewCache}, f.LM, p.Encode)
+	x := NewRecorded(Device{func(p *graph.Program) (graph.Exec, error) { return backend.Compile(t.Context(), p, graph.Watch{}) }, backend.NewCache}, f.LM, p.Encode)
 	defer x.Close()
 	m, err := New(t.Context(), reader(t, 256), Training{}, x, f.Config.Hidden)
 	if err != nil {

@@ -75,7 +75,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	if e.o.MemoryLimit <= 0 {
-		e.o.MemoryLimit = device.Memory(e.backend, o.GPULayers)
+		e.o.MemoryLimit = e.backend.Memory()
 	}
 	e.models = residency.New(residency.Options{Options: e.o, Catalog: e.catalog, Open: e.open,
 		Fetched: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) }})

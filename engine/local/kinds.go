@@ -11,6 +11,7 @@ import (
 	"quern/engine"
 	"quern/engine/asr"
 	"quern/engine/catalog"
+	"quern/engine/graph"
 	"quern/engine/lm"
 	"quern/engine/onnx/serve"
 	"quern/engine/residency"
@@ -135,6 +136,13 @@ type opening struct {
 	start time.Time
 }
 
+// How far a load is when its parts end.
+const (
+	loadStart    = 0.1
+	loadFilled   = 0.9
+	loadCompiled = 0.95
+)
+
 // open loads a model; ctx stops that, and is not needed afterwards.
 func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) (residency.Model, error) {
 	m, err := kindOf(n.About().Path).open(ctx, &opening{e, n, l, time.Now()})
@@ -143,4 +151,21 @@ func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) 
 	}
 	e.progress(n, 1)
 	return m, nil
+}
+
+// watch shows how far the upload of the model's weights to the device is, and has the
+// model unloaded when the device loses it.
+func (p *opening) watch() graph.Watch {
+	return graph.Watch{
+		Placed: func(done, total int64) {
+			p.progress(p.n, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
+		},
+		Lost: func(error) { p.models.Lose(p.n) },
+	}
+}
+
+// compile prepares a Program of the model. Who asks first may leave before the weights are
+// placed.
+func (p *opening) compile(g *graph.Program) (graph.Exec, error) {
+	return p.backend.Compile(p.ctx, g, p.watch())
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // graphs is where ONNX graphs run.
-func (e *Engine) graphs() serve.Host { return serve.Host{Processor: e.host(), Limit: e.o.MemoryLimit} }
+func (e *Engine) graphs() serve.Host { return serve.Host{Processor: e.backend, Limit: e.o.MemoryLimit} }
 
 // describeONNX reads what the files of an ONNX model tell.
 func describeONNX(id, path string, o *engine.ModelOptions) (*catalog.About, error) {

@@ -24,7 +24,7 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	if err := p.load.Room(ctx, 2*about.SizeBytes); err != nil {
 		return nil, err
 	}
-	synth, err := tts.OpenKokoro(about.Path, p.host())
+	synth, err := tts.OpenKokoro(about.Path, p.backend)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,9 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 }
 
 func openWhisper(ctx context.Context, p *opening) (residency.Model, error) {
-	return p.recogniser(ctx, func(path string) (*asr.Model, error) { return asr.Open(path, p.backend, asr.OpenOptions{}) })
+	return p.recogniser(ctx, func(path string) (*asr.Model, error) {
+		return asr.Open(ctx, path, p.backend, asr.OpenOptions{Watch: p.watch()})
+	})
 }
 
 func openWhisperONNX(ctx context.Context, p *opening) (residency.Model, error) {

@@ -30,13 +30,6 @@ type textModel struct {
 	encoder *embed.Recorded // of recorded models
 }
 
-// How far a load is when its parts end.
-const (
-	loadStart    = 0.1
-	loadFilled   = 0.9
-	loadCompiled = 0.95
-)
-
 // describeText reads the header of a text model's file.
 func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, error) {
 	file, err := lm.Open(path)
@@ -109,8 +102,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		return nil, err
 	}
 	m.fingerprint = lm.Fingerprint(m.Set, about.Quantization)
-	backend := tracked{p.backend, p.Engine, n}
-	m.encoder = embed.NewRecorded(embed.Device{Compile: backend.Compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
+	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
 		return nil, err
 	}
@@ -118,7 +110,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		if m.cache, err = p.backend.NewCache(plan.KV); err != nil {
 			return nil, err
 		}
-		if m.exec, err = backend.Compile(plan.Program); err != nil {
+		if m.exec, err = p.compile(plan.Program); err != nil {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
