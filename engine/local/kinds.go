@@ -50,16 +50,16 @@ func kindOf(path string) *kind {
 	return &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.open != nil && k.is(path) })]
 }
 
+// recognised returns the kind of any file.
+func recognised(path string) *kind {
+	return &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.is(path) })]
+}
+
 // FileUse says how a file that is no text model is used: an option of quern's
 // commands that takes it. "" is for all others.
 func FileUse(path string) string {
-	for _, k := range kinds {
-		if k.is(path) {
-			if k.use == "" {
-				return ""
-			}
-			return k.use + path
-		}
+	if k := recognised(path); k.use != "" {
+		return k.use + path
 	}
 	return ""
 }
@@ -108,9 +108,11 @@ func (files) Describe(id, path string, o engine.ModelOptions) (*catalog.About, e
 	return a, nil
 }
 
-// IsFile implements catalog.Kinds.
+// IsFile implements catalog.Kinds. Text models are known by their names, since any file
+// might be one.
 func (files) IsFile(path string) bool {
-	return strings.EqualFold(filepath.Ext(path), ".gguf") || !isDetector(path) && asr.IsModel(path)
+	k := recognised(path)
+	return k.open != nil && k.use != "" || strings.EqualFold(filepath.Ext(path), ".gguf")
 }
 
 // IsFolder implements catalog.Kinds: a model of Hugging Face's form has SafeTensors files
