@@ -54,12 +54,7 @@ func (d *Recorded) open() error {
 	if d.exec != nil {
 		return nil
 	}
-	b := graph.NewBuilder(d.Rows, d.Rows)
-	out := d.lm.Hidden(b)
-	if d.lm.Config().Pairs {
-		out = d.lm.Logits(b, out)
-	}
-	p, err := b.Compile(out)
+	p, err := lm.Vectors(d.lm, d.Rows)
 	if err != nil {
 		return err
 	}

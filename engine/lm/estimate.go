@@ -8,6 +8,7 @@ import (
 	"quern/engine"
 	"quern/engine/cpu"
 	"quern/engine/graph"
+	"quern/engine/model"
 	"quern/engine/quantize"
 	"quern/kernels/quant"
 )
@@ -79,8 +80,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	}
 	if Embeds(c) {
 		p.Encode = m.encoder(o)
-		b := graph.NewBuilder(p.Encode.Rows, p.Encode.Rows)
-		program, err := b.Compile(m.LM.Hidden(b))
+		program, err := Vectors(m.LM, p.Encode.Rows)
 		if err != nil {
 			return p, err
 		}
@@ -107,6 +107,16 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	p.KV = graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: BlockSize, Type: o.CacheType}
 	p.Encode = m.encoder(o)
 	return p, nil
+}
+
+// Vectors records what makes vectors of rows or, of a model that scores pairs, scores.
+func Vectors(m model.LM, rows int) (*graph.Program, error) {
+	b := graph.NewBuilder(rows, rows)
+	out := m.Hidden(b)
+	if m.Config().Pairs {
+		out = m.Logits(b, out)
+	}
+	return b.Compile(out)
 }
 
 // FitCache sizes a cache of keys and values, whose blocks take perBlock bytes, and
