@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"quern/engine"
 	"quern/engine/budget"
@@ -58,9 +57,9 @@ func New(o engine.Options) (_ *Engine, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
-	o.MemoryWait = cmp.Or(o.MemoryWait, time.Minute)
-	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
+	o.LoadTimeout = cmp.Or(o.LoadTimeout, engine.DefaultLoadTimeout)
+	o.MemoryWait = cmp.Or(o.MemoryWait, engine.DefaultMemoryWait)
+	o.KeepAlive = cmp.Or(o.KeepAlive, engine.DefaultKeepAlive)
 	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}}); err != nil {
 		return nil, err

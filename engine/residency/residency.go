@@ -194,11 +194,11 @@ func (k *Keeper) Acquire(ctx context.Context, n *catalog.Entry) (*Lease, error) 
 
 // Admits is how many requests may be with a model, those that wait included.
 func Admits(n *catalog.Entry) int {
-	queue := cmp.Or(n.Options.Queue, engine.DefaultQueue)
+	o := n.Options.Defaulted()
 	if n.About().Sound() {
-		return 1 + queue
+		return 1 + o.Queue
 	}
-	return n.Options.Defaulted().Slots + queue
+	return o.Slots + o.Queue
 }
 
 // release takes a user from a model. Keeper.mu is held.

@@ -7,7 +7,10 @@
 // back into text without ever cutting a character in half.
 package token
 
-import "quern/formats/weights"
+import (
+	"quern/engine/token/internal/pretoken"
+	"quern/formats/weights"
+)
 
 // An ID numbers a token, from 0. Functions that may have none return None.
 type ID = int32
@@ -19,7 +22,7 @@ var (
 	// ErrFormat marks a tokenizer description that contradicts itself.
 	ErrFormat = weights.Malformed("tokenizer")
 	// ErrUnsupported marks a valid description of a tokenizer we do not have.
-	ErrUnsupported = weights.Unsupported("tokenizer")
+	ErrUnsupported = pretoken.ErrUnsupported
 )
 
 // A Kind says what a token is for. The numbers are GGUF's.
