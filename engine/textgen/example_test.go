@@ -36,5 +36,6 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%q\n", r.Text)
-	// Output: "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
+	// Output:
+	// "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
 }

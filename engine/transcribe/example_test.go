@@ -15,5 +15,6 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(d == nil, slices.Contains(transcribe.Languages(), "en"))
-	// Output: true true
+	// Output:
+	// true true
 }

@@ -74,8 +74,7 @@ type Options struct {
 // MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
 const MostLogprobs = 20
 
-// What options that are zero stand for. The settings of quern name these too, so that a
-// default stands in one place.
+// What options that are zero stand for.
 const (
 	DefaultJSONBody          = 16 << 20
 	DefaultUpload            = 512 << 20

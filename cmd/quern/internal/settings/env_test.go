@@ -34,7 +34,7 @@ func TestVariables(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); name == ".git" || name == "node_modules" || name == "examples" || name == "testdata" {
+			if name := d.Name(); name == ".git" || name == "node_modules" || name == "examples" || name == "testdata" || name == "fixtures" {
 				return fs.SkipDir
 			}
 			return nil

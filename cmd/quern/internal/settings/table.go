@@ -180,7 +180,7 @@ func table() []row {
 		{key: "limits.json_body", section: Limits, in: above(0), def: Size(httpapi.DefaultJSONBody), help: "a request in JSON"},
 		{key: "limits.upload", section: Limits, in: above(0), def: Size(httpapi.DefaultUpload), help: "audio to be transcribed"},
 		{key: "limits.temp_files", section: Limits, in: above(0), def: Size(httpapi.DefaultTempFiles),
-			help: "in the folder TMPDIR names, of all requests together: uploads, JSON bodies over 1 MiB until they are worked on, WAV answers that are not streamed; then 503"},
+			help: "in the folder TMPDIR names, of all requests together: uploads, JSON bodies over 64 KiB until they are worked on, WAV answers that are not streamed; then 503"},
 		{key: "limits.speech_chars", section: Limits, in: from(1), unit: "characters", def: httpapi.DefaultSpeechChars, help: "text to be spoken"},
 		{key: "limits.max_n", section: Limits, in: from(1), unit: "replies", def: httpapi.DefaultMaxN, help: "replies one request may ask for"},
 		{key: "limits.max_logprobs", section: Limits, in: between(1, httpapi.MostLogprobs), def: httpapi.DefaultMaxLogprobs,
