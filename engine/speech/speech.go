@@ -4,7 +4,6 @@ package speech
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -54,24 +53,15 @@ var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "g
 
 // ReaderFor returns a reader with the dictionaries that lie beside a model, else usual.
 func ReaderFor(path string, usual Reader) Reader {
-	dir := dictionaryDir(path)
-	if dir == nil {
-		return usual
-	}
-	return sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(dir) })
-}
-
-// dictionaryDir returns the folder of a model if dictionaries lie in it.
-func dictionaryDir(path string) fs.FS {
 	if st, err := os.Stat(path); err == nil && !st.IsDir() {
 		path = filepath.Dir(path)
 	}
 	for _, d := range dictionaries {
 		if _, err := os.Stat(filepath.Join(path, d)); err == nil {
-			return os.DirFS(path)
+			return sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(os.DirFS(path)) })
 		}
 	}
-	return nil
+	return usual
 }
 
 // Speak renders a text, the first utterance first.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 
 	"quern/engine"
 	"quern/engine/lm"
@@ -46,18 +48,10 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 
 // check holds the ids a request names against the vocabulary.
 func (m *Model) check(r *engine.GenerateRequest) error {
-	size := token.ID(m.Tokens)
-	for id := range r.Sample.Bias {
-		if id < 0 || id >= size {
-			return engine.Errorf(engine.CodeInvalidValue, "logit_bias", "logit_bias names token %d; the vocabulary has %d tokens", id, size)
-		}
+	if err := m.Check(slices.Collect(maps.Keys(r.Sample.Bias)), "logit_bias"); err != nil {
+		return err
 	}
-	for _, id := range r.StopIDs {
-		if id < 0 || id >= size {
-			return engine.Errorf(engine.CodeInvalidValue, "stop_token_ids", "stop_token_ids names token %d; the vocabulary has %d tokens", id, size)
-		}
-	}
-	return nil
+	return m.Check(r.StopIDs, "stop_token_ids")
 }
 
 func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID) sched.Request {
