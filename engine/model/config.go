@@ -21,6 +21,7 @@ type Config struct {
 	Rope    RopeConfig
 	Pooling Pooling // of embeddings, when the file says so
 	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
+	Pairs   bool    // it scores pairs of texts: Logits gives one number, tokens of the second text have Vocab added
 	Window  int     // tokens a layer with a sliding window sees, 0 when the file has none
 
 	// Of a mixture of experts: how many a layer has, how many a token uses, and
