@@ -85,7 +85,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 	for i, b := range []graph.Backend{host, device} {
 		caches[i] = must.Get(b.NewCache(spec))
 		defer caches[i].Close()
-		execs[i] = must.Get(b.Compile(p))
+		execs[i] = must.Get(b.Compile(ctx, p, graph.Watch{}))
 		defer execs[i].Close()
 	}
 	r := rand.New(rand.NewPCG(1, 2))

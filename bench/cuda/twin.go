@@ -378,7 +378,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 	spec := graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 40, BlockSize: 16, Type: typ}
 	cache := must.Get(b.NewCache(spec))
 	defer cache.Close()
-	e := must.Get(b.Compile(p))
+	e := must.Get(b.Compile(ctx, p, graph.Watch{}))
 	defer e.Close()
 	r, at, table := rand.New(rand.NewPCG(1, 2)), int32(0), make([]int32, spec.Blocks)
 	for i := range table {
@@ -389,7 +389,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		for i := range int32(n.rows) {
 			in.Tokens, in.Positions, in.Seq = append(in.Tokens, r.Int32N(int32(c.Vocab))), append(in.Positions, at+i), append(in.Seq, 0)
 			if int(i) < n.want {
-				in.Want = append(in.Want, int32(n.rows-1)-i)
+				in.Want = append(in.Want, int32(n.rows-n.want)+i)
 			}
 		}
 		at += int32(n.rows)

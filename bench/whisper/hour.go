@@ -43,7 +43,7 @@ func hour(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	backend := cpu.Open(*threads)
 	defer backend.Close()
-	m := must.Get(asr.Open(*model, backend, asr.OpenOptions{}))
+	m := must.Get(asr.Open(context.Background(), *model, backend, asr.OpenOptions{}))
 	defer m.Close()
 	sound := must.Get(codecs.Open(must.Get(newTalk(ctx, *minutes)), codecs.Options{}))
 	mono := must.Get(codecs.NewMono(sound, asr.Rate))

@@ -1,10 +1,8 @@
-package sched
+package kv
 
 import (
 	"math/rand/v2"
 	"slices"
-
-	"quern/engine/token"
 )
 
 // none stands for the block before the first.
@@ -19,15 +17,15 @@ const none int32 = -1
 // numbers are never used twice.
 type prefix struct {
 	size   int
-	tokens []token.ID // of cached blocks, size for each block
-	id     []uint64   // serial number; 0: not cached
-	parent []uint64   // serial number of the predecessor; 0: none
+	tokens []int32  // of cached blocks, size for each block
+	id     []uint64 // serial number; 0: not cached
+	parent []uint64 // serial number of the predecessor; 0: none
 	hash   []uint64
 	next   []int32 // of the same bucket
 	bucket []int32 // first block, or none; the length is a power of two
 	serial uint64
 	seed   uint64 // keeps clients from aiming at one bucket
-	mask   uint64 // all ones; tests lower it to make hashes collide
+	mask   uint64 // all ones; see Collide
 }
 
 func newPrefix(blocks, size int) prefix {
@@ -37,7 +35,7 @@ func newPrefix(blocks, size int) prefix {
 	}
 	return prefix{
 		size:   size,
-		tokens: make([]token.ID, blocks*size),
+		tokens: make([]int32, blocks*size),
 		id:     make([]uint64, blocks),
 		parent: make([]uint64, blocks),
 		hash:   make([]uint64, blocks),
@@ -49,16 +47,19 @@ func newPrefix(blocks, size int) prefix {
 }
 
 // has says whether b is cached.
-func (p *prefix) has(b int32) bool { return p.id[b] != 0 }
+func (p *prefix) has(b int32) bool { return p.id != nil && p.id[b] != 0 }
 
 // lookup finds the cached block that holds tokens, a whole block of them, after
 // the block parent, which is cached or none.
-func (p *prefix) lookup(parent int32, tokens []token.ID) (int32, bool) {
+func (p *prefix) lookup(parent int32, tokens []int32) (int32, bool) {
 	b, _ := p.find(parent, tokens)
 	return b, b != none
 }
 
-func (p *prefix) find(parent int32, tokens []token.ID) (b int32, hash uint64) {
+func (p *prefix) find(parent int32, tokens []int32) (b int32, hash uint64) {
+	if p.id == nil {
+		return none, 0
+	}
 	var id uint64
 	hash = p.seed
 	if parent != none {
@@ -80,7 +81,7 @@ func (p *prefix) find(parent int32, tokens []token.ID) (b int32, hash uint64) {
 // add makes b, which holds tokens after the block parent, findable. When
 // another block holds the same already, add returns that one and changes
 // nothing; else it returns b.
-func (p *prefix) add(parent, b int32, tokens []token.ID) int32 {
+func (p *prefix) add(parent, b int32, tokens []int32) int32 {
 	twin, hash := p.find(parent, tokens)
 	if twin != none {
 		return twin
@@ -106,7 +107,7 @@ func (p *prefix) forget(b int32) {
 	p.id[b] = 0
 }
 
-func (p *prefix) of(b int32) []token.ID {
+func (p *prefix) of(b int32) []int32 {
 	return p.tokens[int(b)*p.size : (int(b)+1)*p.size]
 }
 
