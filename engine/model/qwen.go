@@ -19,7 +19,7 @@ type qwenLayer struct {
 	attnNorm, ffnNorm norm
 	attn              attention
 	ffn               mlp             // of qwen2moe the shared expert
-	experts           *moe        // nil in dense models
+	experts           *moe            // nil in dense models
 	shared            *weights.Tensor // (1, hidden); nil without a shared expert
 }
 
