@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/model"
@@ -40,6 +41,7 @@ var parse = func() func(string) (*ptxvm.Module, error) {
 // open makes a Backend on a Fake with a processor beside it.
 func open(t testing.TB, f *driver.Fake, layers int, devices ...int) *Backend {
 	t.Helper()
+	fixtures.Interpreter(t)
 	f.Parse = parse
 	b, err := Open(Options{Driver: f, Devices: devices, Layers: layers, Host: cpu.Open(1)})
 	if err != nil {
@@ -269,6 +271,7 @@ func every(t testing.TB, typ quant.Type, layers int) (*graph.Program, graph.Cach
 // CPU rounds activations in other groups than the GPU, or the GPU not at all,
 // their roundings lie between.
 func TestTypes(t *testing.T) {
+	fixtures.Interpreter(t)
 	for typ := quant.F32; typ <= quant.MXFP4; typ++ {
 		if typ.Layout().Encode == nil || typ == quant.Q8_K {
 			continue
