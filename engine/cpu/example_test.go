@@ -21,7 +21,7 @@ func Example() {
 	}
 	backend := cpu.Open(2)
 	defer backend.Close()
-	e, err := backend.Compile(p)
+	e, err := backend.Compile(context.Background(), p, graph.Watch{})
 	if err != nil {
 		log.Fatal(err)
 	}
