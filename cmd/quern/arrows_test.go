@@ -66,6 +66,8 @@ var arrows = []struct {
 	{"engine/chat/...", []string{"quern/engine/chat/...", "golang.org/x/text/..."}},
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/kv", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
+	{"engine/grammar", nil},
+	{"engine/grammar/...", []string{"quern/engine/grammar", "quern/engine/grammar/..."}},
 	{"engine/builtin", nil},
 	{"engine/budget", nil},
 	{"engine/spell", nil},
