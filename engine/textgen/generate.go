@@ -148,7 +148,7 @@ func (g *generation) token(seq int, t sample.Token) bool {
 
 // late is how many tokens of a sequence wait for a reader that is slow. It gets them
 // as one Delta.
-const late = 16
+const late = 8
 
 // lags reports whether the text of a sequence goes with that of the next token, which
 // is there already.
