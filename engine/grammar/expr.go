@@ -45,7 +45,8 @@ const (
 type exprNode struct {
 	op       exprOp
 	nullable bool
-	negative bool // holds exAnd or exNot, so it may match nothing without being nothing
+	negative bool  // holds exAnd or exNot, so it may match nothing without being nothing
+	least    int32 // no shorter string matches
 	args     int32
 	n        int32
 }
@@ -60,6 +61,7 @@ type exprs struct {
 	derivs map[uint64]expr
 	firsts map[expr]byteSet
 	alive  map[expr]bool // of negative ones: matches something
+	ways   ways
 	limit  int
 	fuel   int
 	name   string // limit that fuel stands for
@@ -130,13 +132,39 @@ func (x *exprs) intern(op exprOp, args []int32, nullable, negative bool) expr {
 		return nothing
 	}
 	e := expr(len(x.nodes))
-	x.nodes = append(x.nodes, exprNode{op, nullable, negative, int32(len(x.args)), int32(len(args))})
+	least := x.least(op, args, nullable)
+	x.nodes = append(x.nodes, exprNode{op, nullable, negative, least, int32(len(x.args)), int32(len(args))})
 	x.args = append(x.args, args...)
 	x.table[i] = e
 	if len(x.nodes)*2 > len(x.table) {
 		x.grow()
 	}
 	return e
+}
+
+// least returns a lower bound of the length of strings.
+func (x *exprs) least(op exprOp, args []int32, nullable bool) int32 {
+	const long = 1 << 30
+	if nullable {
+		return 0
+	}
+	n := int64(0)
+	switch op {
+	case exCat:
+		n = int64(x.nodes[args[0]].least) + int64(x.nodes[args[1]].least)
+	case exAlt:
+		n = long
+		for _, a := range args {
+			n = min(n, int64(x.nodes[a].least))
+		}
+	case exAnd:
+		for _, a := range args {
+			n = max(n, int64(x.nodes[a].least))
+		}
+	case exRepeat:
+		n = int64(x.nodes[args[0]].least) * int64(args[1])
+	}
+	return int32(min(max(n, 1), long))
 }
 
 func (x *exprs) grow() {
@@ -495,34 +523,22 @@ func (x *exprs) first(e expr) (s byteSet) {
 }
 
 // matchesSome reports whether e matches any string. reps has a byte of each class.
+//
+// It looks for a nullable derivative, first among those that are the shortest by
+// their lower bound; that finds a short string where there is one. What is on the
+// way to it is alive; if there is none, all that was seen is not.
 func (x *exprs) matchesSome(e expr, reps []byte) bool {
-	if !x.nodes[e].negative {
-		return e != nothing
+	if alive, known := x.known(e); known {
+		return alive
 	}
-	if v, ok := x.alive[e]; ok {
-		return v
-	}
-	// Search depth-first for a nullable derivative. Whatever is on the way to one is
-	// alive; if there is none, all that was seen is not.
-	type visit struct {
-		e     expr
-		class int
-	}
-	seen := map[expr]bool{e: true}
-	way := []visit{{e: e}}
-	for len(way) > 0 {
-		top := &way[len(way)-1]
-		known, ok := x.alive[top.e]
-		if x.nullable(top.e) || !x.nodes[top.e].negative || ok && known {
-			for _, v := range way {
-				if x.nodes[v.e].negative {
-					x.alive[v.e] = true
-				}
-			}
-			return true
-		}
-		if ok || top.class == len(reps) {
-			way = way[:len(way)-1]
+	w := &x.ways
+	w.reset()
+	w.push(x, e, -1)
+	for len(w.heap) > 0 {
+		at := w.heap[0]
+		top := &w.list[at]
+		if top.class == len(reps) {
+			w.pop()
 			continue
 		}
 		c := top.class
@@ -531,13 +547,97 @@ func (x *exprs) matchesSome(e expr, reps []byte) bool {
 		if !x.spend(1) {
 			return false
 		}
-		if d != nothing && !seen[d] {
-			seen[d] = true
-			way = append(way, visit{e: d})
+		alive, known := x.known(d)
+		if alive {
+			for ; at >= 0; at = w.list[at].from {
+				x.alive[w.list[at].e] = true
+			}
+			return true
+		}
+		if !known && !w.seen[d] {
+			w.push(x, d, at)
 		}
 	}
-	for e := range seen {
+	for e := range w.seen {
 		x.alive[e] = false
 	}
 	return false
+}
+
+// known reports whether e matches any string, if that is clear or was found before.
+func (x *exprs) known(e expr) (alive, known bool) {
+	switch n := &x.nodes[e]; {
+	case n.nullable:
+		return true, true
+	case !n.negative:
+		return e != nothing, true
+	}
+	alive, known = x.alive[e]
+	return alive, known
+}
+
+// ways is the working memory of a search: expressions, and a heap of those that
+// have derivatives still to be looked at, the shortest first.
+type ways struct {
+	list []way
+	heap []int32 // numbers in list
+	seen map[expr]bool
+}
+
+type way struct {
+	e     expr
+	class int   // next
+	from  int32 // of which it is a derivative; -1 for none
+	least int32
+}
+
+func (w *ways) reset() {
+	w.list, w.heap = w.list[:0], w.heap[:0]
+	if w.seen == nil || len(w.seen) > 1<<12 {
+		w.seen = map[expr]bool{} // clearing takes time by the largest it ever was
+	} else {
+		clear(w.seen)
+	}
+}
+
+// before orders by length, then by age.
+func (w *ways) before(i, j int) bool {
+	a, b := w.heap[i], w.heap[j]
+	if x, y := w.list[a].least, w.list[b].least; x != y {
+		return x < y
+	}
+	return a < b
+}
+
+func (w *ways) push(x *exprs, e expr, from int32) {
+	w.seen[e] = true
+	w.heap = append(w.heap, int32(len(w.list)))
+	w.list = append(w.list, way{e, 0, from, x.nodes[e].least})
+	for i := len(w.heap) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !w.before(i, up) {
+			break
+		}
+		w.heap[i], w.heap[up] = w.heap[up], w.heap[i]
+		i = up
+	}
+}
+
+func (w *ways) pop() {
+	n := len(w.heap) - 1
+	w.heap[0] = w.heap[n]
+	w.heap = w.heap[:n]
+	for i := 0; ; {
+		least := i
+		for _, kid := range [2]int{2*i + 1, 2*i + 2} {
+			if kid < n && w.before(kid, least) {
+				least = kid
+			}
+		}
+		if least == i {
+			return
+		}
+		w.heap[i], w.heap[least] = w.heap[least], w.heap[i]
+		i = least
+	}
 }
