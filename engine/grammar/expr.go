@@ -58,7 +58,7 @@ type exprs struct {
 	nodes  []exprNode
 	args   []int32
 	table  []expr // open addressing by hash; 0 is free, since nothing needs no lookup
-	derivs map[uint64]expr
+	derivs derivs
 	firsts map[expr]byteSet
 	alive  map[expr]bool // of negative ones: matches something
 	ways   ways
@@ -76,7 +76,7 @@ const (
 )
 
 func newExprs(limit int) *exprs {
-	x := &exprs{table: make([]expr, 1024), derivs: map[uint64]expr{}, firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
+	x := &exprs{table: make([]expr, 1024), firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
 	x.nodes = append(x.nodes, exprNode{op: exNothing})
 	x.budget("", 1)
 	x.intern(exEmpty, nil, true, false)
@@ -440,7 +440,7 @@ func (x *exprs) derive(e expr, b, class byte) expr {
 		return e
 	}
 	key := uint64(e)<<8 | uint64(class)
-	if d, ok := x.derivs[key]; ok {
+	if d, ok := x.derivs.get(key); ok {
 		return d
 	}
 	if !x.spend(1) {
@@ -478,12 +478,61 @@ func (x *exprs) derive(e expr, b, class byte) expr {
 		}
 	}
 	if x.err == nil {
-		if len(x.derivs) > 2*x.limit {
-			clear(x.derivs)
-		}
-		x.derivs[key] = d
+		x.derivs.put(key, d, 2*x.limit)
 	}
 	return d
+}
+
+// derivs remembers derivatives, by expression and class: a hash table with open
+// addressing, since it is asked far more often than anything else.
+type derivs struct {
+	entries []deriv // a power of two; key 0 is free
+	n       int
+}
+
+type deriv struct {
+	key uint64
+	of  expr
+}
+
+// slot returns where the key is, or would be.
+func (d *derivs) slot(key uint64) *deriv {
+	mask := uint64(len(d.entries) - 1)
+	h := key * 0x9E3779B97F4A7C15
+	for i := h >> 32 & mask; ; i = (i + 1) & mask {
+		if e := &d.entries[i]; e.key == key || e.key == 0 {
+			return e
+		}
+	}
+}
+
+func (d *derivs) get(key uint64) (expr, bool) {
+	if d.n == 0 {
+		return 0, false
+	}
+	e := d.slot(key)
+	return e.of, e.key != 0
+}
+
+// put keeps a derivative. Past most of them, all are forgotten.
+func (d *derivs) put(key uint64, of expr, most int) {
+	if d.n >= most {
+		clear(d.entries)
+		d.n = 0
+	}
+	if 2*d.n >= len(d.entries) {
+		old := d.entries
+		d.entries = make([]deriv, max(1024, 2*len(old)))
+		for _, e := range old {
+			if e.key != 0 {
+				*d.slot(e.key) = e
+			}
+		}
+	}
+	if e := d.slot(key); e.key == 0 {
+		*e = deriv{key, of}
+		d.n++
+	}
 }
 
 // first returns bytes that strings of e can begin with, and perhaps more.

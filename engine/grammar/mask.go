@@ -111,8 +111,8 @@ func (g *Grammar) count(m *memo) {
 	l := g.lex
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, list := range l.states {
-		for _, s := range list {
+	for _, s := range l.states {
+		for ; s != nil; s = s.same {
 			s.root.Store(nil)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/grammar"
 	"quern/engine/grammar/gbnf"
 )
@@ -36,10 +36,10 @@ type fixture struct {
 	Left     bool `json:"left_recursive"`
 }
 
-func fixtures(t testing.TB) []fixture {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "fixtures", "grammars", "gbnf.jsonl"))
+func grammars(t testing.TB) []fixture {
+	text, err := os.ReadFile(fixtures.Path(t, "grammars", "gbnf.jsonl"))
 	if err != nil {
-		t.Skip("no fixtures")
+		t.Fatal(err)
 	}
 	var list []fixture
 	for line := range bytes.Lines(text) {
@@ -56,7 +56,7 @@ func fixtures(t testing.TB) []fixture {
 // byte: what is accepted is possible to the end, and what is rejected is not.
 func TestFixtures(t *testing.T) {
 	trie := letters(t)
-	for _, f := range fixtures(t) {
+	for _, f := range grammars(t) {
 		t.Run(f.ID, func(t *testing.T) {
 			b := grammar.NewBuilder(grammar.Limits{})
 			root, err := gbnf.Parse(b, f.Grammar, gbnf.Options{Root: f.Root})
