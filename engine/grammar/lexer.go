@@ -21,6 +21,7 @@ type lexer struct {
 	ends   map[uint64][]*endSet // by hash
 	n      int
 	limits *Limits
+	full   atomic.Bool // no more states or expressions can be made
 
 	startsMu sync.RWMutex
 	starts   map[uint64][]*lexState // states in which lexemes begin, by hash of those
@@ -145,6 +146,9 @@ func (l *lexer) make(s *lexState, class uint8, work *int) (*lexState, error) {
 		}
 	}
 	l.parts = parts
+	if len(x.nodes) >= x.limit {
+		l.full.Store(true)
+	}
 	if *work += l.limits.Fuel - x.fuel + len(s.parts); x.err != nil {
 		return nil, x.err
 	}
@@ -210,6 +214,7 @@ func (l *lexer) state(parts []part, first bool) (*lexState, error) {
 		}
 	}
 	if most := min(l.limits.States, maxTransitions/len(l.reps)); l.n >= most {
+		l.full.Store(true)
 		return nil, &LimitError{"states of the lexer", most}
 	}
 	l.n++

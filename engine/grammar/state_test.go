@@ -241,6 +241,9 @@ func TestLimits(t *testing.T) {
 			if !errors.As(err, &limit) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v; want %q", err, tt.want)
 			}
+			if full := strings.Contains(tt.want, "states") || strings.Contains(tt.want, "expressions"); g.Full() != full {
+				t.Errorf("Full is %v", !full)
+			}
 			// It stays so, and nothing is allowed.
 			again := s.Mask(mask)
 			if again != err || s.Err() != err || s.Accept('a'+3) != err || s.Allows('a'+3) || s.MayEnd() || !slices.Equal(mask, make([]uint32, len(mask))) {
