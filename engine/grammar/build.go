@@ -134,6 +134,9 @@ func (b *Builder) Repeat(n *Node, min, max int) *Node {
 	if min < 0 || max != Unbounded && max < min {
 		return b.Alt()
 	}
+	if max == 0 {
+		return b.Seq()
+	}
 	min, max = clampRepeat(min, max)
 	return b.add(Node{op: nodeRepeat, kids: []*Node{n}, min: min, max: max})
 }

@@ -3,12 +3,13 @@ package grammar
 // A converter turns Regexes into expressions, each once.
 type converter struct {
 	*exprs
-	done  map[*Regex]expr
-	chars map[string]expr // character sets by their ranges
+	done        map[*Regex]expr
+	chars       map[string]expr // character sets by their ranges
+	byAutomaton map[*Automaton]*table
 }
 
 func newConverter(x *exprs) *converter {
-	return &converter{x, map[*Regex]expr{}, map[string]expr{}}
+	return &converter{x, map[*Regex]expr{}, map[string]expr{}, map[*Automaton]*table{}}
 }
 
 func (c *converter) convert(r *Regex) expr {
@@ -44,6 +45,8 @@ func (c *converter) convert(r *Regex) expr {
 		e = c.and(kids...)
 	case opNot:
 		e = c.not(kids[0])
+	case opTable:
+		e = c.table(r.table)
 	case opRepeat:
 		e = c.repeat(kids[0], r.min, r.max)
 	}

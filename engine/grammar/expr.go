@@ -40,6 +40,7 @@ const (
 	exAnd                   // two or more, ascending
 	exNot                   // one
 	exRepeat                // body, min, max
+	exTable                 // number of the table, state
 )
 
 type exprNode struct {
@@ -55,18 +56,20 @@ type exprNode struct {
 // concurrent use. When fuel or limit is used up, err is set and results are
 // meaningless until it is cleared; the store stays whole.
 type exprs struct {
-	nodes  []exprNode
-	args   []int32
-	table  []expr // open addressing by hash; 0 is free, since nothing needs no lookup
-	derivs derivs
-	firsts map[expr]byteSet
-	alive  map[expr]bool // of negative ones: matches something
-	ways   ways
-	limit  int
-	fuel   int
-	name   string // limit that fuel stands for
-	max    int
-	err    error
+	nodes    []exprNode
+	args     []int32
+	table    []expr // open addressing by hash; 0 is free, since nothing needs no lookup
+	derivs   derivs
+	firsts   map[expr]byteSet
+	alive    map[expr]bool // of negative ones: matches something
+	ways     ways
+	tables   []*table
+	bytewise bool // derivatives are remembered by byte, not by class
+	limit    int
+	fuel     int
+	name     string // limit that fuel stands for
+	max      int
+	err      error
 }
 
 const (
@@ -468,6 +471,9 @@ func (x *exprs) derive(e expr, b, class byte) expr {
 		}
 	case exNot:
 		d = x.not(x.derive(expr(x.args[n.args]), b, class))
+	case exTable:
+		t := x.tables[x.args[n.args]]
+		d = x.state(t, t.step(x.args[n.args+1], b))
 	case exRepeat:
 		body, least, most := expr(x.args[n.args]), int(x.args[n.args+1]), int(x.args[n.args+2])
 		if most > 0 {
@@ -566,6 +572,8 @@ func (x *exprs) first(e expr) (s byteSet) {
 		}
 	case exNot:
 		s = allBytes
+	case exTable:
+		s = x.tables[k[0]].first(k[1])
 	}
 	x.firsts[e] = s
 	return s
@@ -592,7 +600,11 @@ func (x *exprs) matchesSome(e expr, reps []byte) bool {
 		}
 		c := top.class
 		top.class++
-		d := x.derive(top.e, reps[c], byte(c))
+		class := byte(c)
+		if x.bytewise {
+			class = reps[c]
+		}
+		d := x.derive(top.e, reps[c], class)
 		if !x.spend(1) {
 			return false
 		}

@@ -181,7 +181,7 @@ func (c *compiler) measure(r *Regex) (size int, wide bool) {
 			wide = wide || first.size() >= wideBytes
 		}
 		size = min(size*max(r.max, r.min, 1), 1<<30)
-	case opNot, opAnd:
+	case opNot, opAnd, opTable:
 		wide = true
 	}
 	c.measured[r] = measure{size, wide}

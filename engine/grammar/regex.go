@@ -15,6 +15,7 @@ type Regex struct {
 	bytes    byteSpan
 	min, max int // opRepeat; max < 0 has no end
 	kids     []*Regex
+	table    *Automaton // opTable
 }
 
 type regexOp uint8
@@ -29,6 +30,7 @@ const (
 	opAnd
 	opNot
 	opRepeat
+	opTable
 )
 
 // Unbounded is the max of a repetition without end.
