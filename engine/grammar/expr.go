@@ -357,7 +357,70 @@ func (x *exprs) and(list ...expr) expr {
 		}
 		out = append(out, x.set(&set))
 	}
+	if out = x.absorb(out); out == nil {
+		return nothing
+	}
 	return x.list(exAnd, out, everything)
+}
+
+// maxAbsorb bounds the operands that absorb compares with each other.
+const maxAbsorb = 16
+
+// absorb simplifies an intersection: a and (a or b) is a, and a without (a or b) is
+// nothing, for which it returns nil. Proving the latter by a search is long where a is
+// the strings of a language with many escapes.
+func (x *exprs) absorb(list []expr) []expr {
+	if len(list) < 2 || len(list) > maxAbsorb {
+		return list
+	}
+	drop := 0 // bits of list
+	for i, e := range list {
+		of, negated := e, x.nodes[e].op == exNot
+		if negated {
+			of = expr(x.kids(e)[0])
+		} else if x.nodes[e].op != exAlt {
+			continue
+		}
+		for j, k := range list {
+			if i == j || drop>>j&1 != 0 || !x.among(k, of) {
+				continue
+			}
+			if negated {
+				return nil
+			}
+			drop |= 1 << i
+			break
+		}
+	}
+	n := 0
+	for i, e := range list {
+		if drop>>i&1 == 0 {
+			list[n] = e
+			n++
+		}
+	}
+	return list[:n]
+}
+
+// among reports whether each alternative of e is one of those of f.
+func (x *exprs) among(e, f expr) bool {
+	if e == f {
+		return true
+	}
+	if x.nodes[f].op != exAlt {
+		return false
+	}
+	of := x.kids(f)
+	has := func(k int32) bool { _, ok := slices.BinarySearch(of, k); return ok }
+	if x.nodes[e].op != exAlt {
+		return has(int32(e))
+	}
+	for _, k := range x.kids(e) {
+		if !has(k) {
+			return false
+		}
+	}
+	return true
 }
 
 // list interns a union or an intersection; none stands for one without operands.
