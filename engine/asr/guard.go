@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"quern/engine/asr/audio"
 	"quern/engine/token"
 )
 
@@ -71,7 +72,7 @@ const quietSignOff = 3
 
 // quiet reports whether the audio of a segment, with times of the clip, is.
 func (c *clip) quiet(s *Segment) bool {
-	level, loudest := c.frames.loudest(int(s.Start*frameRate), int(math.Ceil(s.End*frameRate)))
+	level, loudest := c.frames.Loudest(int(s.Start*audio.FrameRate), int(math.Ceil(s.End*audio.FrameRate)))
 	return level < loudest-quietSignOff
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"quern/engine/asr/audio"
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/formats"
@@ -32,7 +33,7 @@ type Model struct {
 	vocab   vocabulary
 	special specials
 	heads   []head // words are aligned by
-	bank    *melBank
+	bank    *audio.MelBank
 
 	// suppress lists tokens no transcript holds, begin those that do not begin
 	// one, and firstStamp is the latest time one may begin with.
@@ -149,7 +150,7 @@ func describe(set *weights.Set) (m *Model, err error) {
 		return nil, err
 	}
 	m.heads = alignmentHeads(&m.config, g.Heads)
-	m.bank = newMelBank(m.config.mels)
+	m.bank = audio.NewMelBank(m.config.mels)
 	m.suppress, m.begin = m.suppressed(&g)
 	m.firstStamp = m.special.stamp0 + 50
 	for id := m.special.stamp0; int(id) < m.config.vocab; id++ {

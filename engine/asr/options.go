@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"quern/engine/asr/vad"
 	"quern/engine/token"
 )
 
@@ -101,9 +102,9 @@ type Options struct {
 	Chunked bool
 
 	// Detector tells speech from other sound; nil is EnergyDetector.
-	Detector Detector
+	Detector vad.Detector
 	// Speech is how its answers become stretches of speech.
-	Speech SpeechOptions
+	Speech vad.Options
 
 	Without Guard
 	// The thresholds of the guards of the same names; 0 means 2.4, -1 and 0.6.
@@ -215,14 +216,14 @@ func (o Options) resolved(m *Model) (Options, error) {
 		return o, fmt.Errorf("%w: skipping silence needs times of words", ErrOptions)
 	}
 	if o.Detector == nil {
-		o.Detector = EnergyDetector{}
+		o.Detector = vad.EnergyDetector{}
 	}
 	if o.Info == nil {
 		o.Info = new(Info)
 	}
 	var err error
-	if o.Speech, err = o.Speech.resolved(); err != nil {
-		return o, err
+	if o.Speech, err = o.Speech.Resolved(); err != nil {
+		return o, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	d := o.decoding(nil)
 	return o, d.check()
