@@ -58,7 +58,7 @@ type (
 	TranscribeInfo = asr.Info
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
-	// A Guard is a measure against text that nobody spoke.
+	// A Guard is a measure against text that was not spoken.
 	Guard = asr.Guard
 )
 

@@ -139,7 +139,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestSayToPipe: a WAV file on standard output has a true header, though nobody can go
+// TestSayToPipe: a WAV file on standard output has a true header, though the writer cannot go
 // back there, and a long one does not need memory for it.
 func TestSayToPipe(t *testing.T) {
 	code, wav, stderr := quern(t, "Hello there.", nil, "say", "-v", "alloy", "-o", "-")
@@ -266,7 +266,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// tinyGGUF is a valid file of one tensor and an architecture nobody has.
+// tinyGGUF is a valid file of one tensor and an architecture that is not supported.
 func tinyGGUF() []byte {
 	var b bytes.Buffer
 	le := func(v uint64, n int) {

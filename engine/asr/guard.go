@@ -11,7 +11,7 @@ import (
 	"quern/engine/token"
 )
 
-// errStopped says that nobody wants more segments.
+// errStopped says that the caller wants no more segments.
 var errStopped = errors.New("stopped")
 
 // GuardLength lets a window have this many tokens, times included: fast speech
@@ -22,7 +22,7 @@ const (
 	tokensPerSecond = 15
 )
 
-// guard takes out of the segments of a window what nobody said, and those that
+// guard takes out of the segments of a window what was not spoken, and those that
 // are empty.
 func (c *clip) guard(list []Segment) []Segment {
 	m, o := c.t.m, c.t.o
@@ -67,7 +67,7 @@ const signOffNoSpeech = 0.3
 
 // quietSignOff is how far the loudest moment of a segment may lie below the
 // loudest one so far, in powers of ten, before a sign-off in it is not believed:
-// nobody says goodbye 30 dB more quietly than the rest.
+// speakers do not say goodbye 30 dB more quietly than the rest.
 const quietSignOff = 3
 
 // quiet reports whether the audio of a segment, with times of the clip, is.

@@ -66,7 +66,7 @@ func newRunner(e graph.Exec) *runner {
 	return r
 }
 
-// run calls the Program; f sees its results before anybody else runs it.
+// run calls the Program; f sees its results before another goroutine runs it.
 func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f func([][]float32)) error {
 	select {
 	case <-r.free:

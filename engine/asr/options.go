@@ -12,7 +12,7 @@ import (
 // ErrOptions marks options that ask for what there is not.
 var ErrOptions = errors.New("bad transcription options")
 
-// A Guard is one of the measures against text that nobody spoke.
+// A Guard is one of the measures against text that was not spoken.
 type Guard uint
 
 // The guards. All are on unless Options.Without names them.
@@ -29,7 +29,7 @@ const (
 	// GuardReset forgets the text before a window decoded at a temperature
 	// above 0.5, which may be wrong and would be continued.
 	GuardReset
-	// GuardLength stops a window that says more than anybody can, and moves
+	// GuardLength stops a window that says more than a speaker can, and moves
 	// times beyond the audio to its end.
 	GuardLength
 	// GuardRepeats drops segments of one repeated token and cuts repetitions
@@ -97,7 +97,7 @@ type Options struct {
 
 	// NoContext starts every window without the text before it.
 	NoContext bool
-	// Chunked decodes pieces of up to 30 s, cut where nobody speaks, for
+	// Chunked decodes pieces of up to 30 s, cut in pauses, for
 	// themselves and several at a time: faster, and a little different.
 	Chunked bool
 

@@ -215,7 +215,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 			return nil, err
 		}
 		if !v.sure() {
-			// Nobody holds a window while asking for another: see blocks.
+			// No request holds a window while asking for another: see blocks.
 			w.close()
 			w = nil
 			if err := c.canvass(ctx, &v); err != nil {

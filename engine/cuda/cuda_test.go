@@ -429,7 +429,7 @@ func TestEncoder(t *testing.T) {
 	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)
 }
 
-// Models take turns on the device, whoever runs them.
+// Models that goroutines run at the same time take turns on the device.
 func TestTwoModels(t *testing.T) {
 	b := open(t, driver.NewFake(1, gigabyte), AllLayers)
 	in := prompts([]int32{3, 1}, []int32{2}, 0)[0]

@@ -21,7 +21,7 @@ type group struct {
 	members []int // places of the tasks among all
 	tasks   []task
 	// start does all of them for a number of rows that fits; nil where there is
-	// only one way. What it leaves out are values nobody outside reads.
+	// only one way. What it leaves out are values that no task outside the group reads.
 	start func(rows int) error
 	fits  func(rows int) bool // nil: any number
 	parts []*group            // what does the tasks where they do not fit; nil: one by one
@@ -114,7 +114,7 @@ func (t *task) reads() []int {
 	return in
 }
 
-// sums makes tasks of the steps: a product that nobody reads but a sum does the
+// sums makes tasks of the steps: a product that only a sum reads does the
 // sum itself.
 func (p *part) sums() []task {
 	made := make(map[int]int)

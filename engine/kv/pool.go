@@ -46,7 +46,7 @@ func (p *Pool) Available() int { return len(p.free) + p.idles }
 // Used is how many blocks tables hold.
 func (p *Pool) Used() int { return len(p.refs) - p.Available() }
 
-// Alloc returns a block with one reference and contents nobody wants: a free
+// Alloc returns a block with one reference and contents that are no longer needed: a free
 // one, or else the one that has been idle longest.
 func (p *Pool) Alloc() (int32, bool) {
 	if n := len(p.free); n > 0 {
@@ -112,7 +112,7 @@ func (p *Pool) ReleaseAll(table []int32) {
 // A Copier is a cache that copies blocks.
 type Copier interface{ Copy(dst, src int32) }
 
-// Own makes block i of a table the table's own, for someone about to write to it: where
+// Own makes block i of a table the table's own before it is written to: where
 // other tables hold it too, c copies it to a new one. It says whether there was one.
 func (p *Pool) Own(c Copier, table []int32, i int) bool {
 	shared := table[i]
