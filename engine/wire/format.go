@@ -44,6 +44,8 @@ type Format struct {
 	Tail    Tail
 	Inside  Inside
 	Channel *Channel
+	// Hints are texts of templates that tell the format from others.
+	Hints []string
 	// Aliases are names of tools that models write for others.
 	Aliases [][2]string
 	// Repeats says that models write a call twice, the second time inside the

@@ -73,11 +73,13 @@ var formats = []Format{
 	},
 	{
 		Name: "firefunction-v2", Families: "Firefunction v2",
-		Call: []Pattern{" functools«objects»"},
-		Keys: Keys{Name: "name", Args: "arguments"},
+		Hints: []string{"prefix function calls with functools marker"},
+		Call:  []Pattern{" functools«objects»"},
+		Keys:  Keys{Name: "name", Args: "arguments"},
 	},
 	{
 		Name: "functionary-v3.1", Families: "Functionary v3.1",
+		Drop: []string{"<|eom_id|>", "<|eot_id|>"},
 		Call: []Pattern{"<function=«name»>«args»</function>"},
 	},
 	{
@@ -93,8 +95,9 @@ var formats = []Format{
 	},
 	{
 		Name: "functools", Families: "Phi-4-mini",
-		Call: []Pattern{"functools«objects»"},
-		Keys: Keys{Name: "name", Args: "arguments"},
+		Hints: []string{"<|tool|>"},
+		Call:  []Pattern{"functools«objects»"},
+		Keys:  Keys{Name: "name", Args: "arguments"},
 	},
 	{
 		Name: "gemma4", Families: "Gemma 4",
@@ -121,6 +124,7 @@ var formats = []Format{
 	},
 	{
 		Name: "glm-xml", Families: "GLM 4.5 to 5.2, Spark 2.5, Laguna",
+		Hints:   []string{"<|observation|>"},
 		Think:   thinks,
 		Call:    []Pattern{"<tool_call>«name»\n«params»</tool_call>", "<user>«name»\n«params»</user>", "«object»"},
 		Repeats: true,
@@ -143,6 +147,7 @@ var formats = []Format{
 	},
 	{
 		Name: "harmony", Families: "gpt-oss",
+		Hints: []string{"<|channel|>analysis<|message|>"},
 		Channel: &Channel{
 			Start: "<|start|>assistant", Name: "<|channel|>", Message: "<|message|>", Constrain: "<|constrain|>",
 			Ends:   []string{"<|end|>", "<|call|>", "<|return|>"},
@@ -153,6 +158,7 @@ var formats = []Format{
 	},
 	{
 		Name: "hermes-json", Families: "Hermes 2 and 3, Qwen 2.5 and 3, QwQ, SmolLM3, Granite 4, Bielik, Reka, MiMo, Falcon-H1, ERNIE 4.5",
+		Hints:  []string{"named SmolLM"},
 		Think:  thinks,
 		Call:   []Pattern{"<tool_call>\n«object»\n</tool_call>"},
 		Sep:    "\n",
@@ -186,11 +192,13 @@ var formats = []Format{
 	},
 	{
 		Name: "lfm2-pythonic", Families: "LFM2, LFM2.5",
+		Hints: []string{"<|tool_list_start|>"},
 		Think: thinks,
 		Call:  []Pattern{"<|tool_call_start|>«list»<|tool_call_end|>"}, Dialect: Python, Sep: ", ",
 	},
 	{
 		Name: "ling3", Families: "Ling 3",
+		Hints:  []string{"<|role_end|>"},
 		Think:  thinks,
 		Drop:   []string{"<|role_end|>"},
 		Call:   []Pattern{"<tool_call>«name»\n«params»</tool_call>"},
@@ -211,6 +219,7 @@ var formats = []Format{
 	},
 	{
 		Name: "longcat", Families: "LongCat",
+		Hints: []string{"<longcat_tool_call>"},
 		Think: Think{Open: []string{"<longcat_think>"}, Close: "</longcat_think>"},
 		Call:  []Pattern{"<longcat_tool_call>«object»</longcat_tool_call>"},
 		Sep:   "\n",
@@ -218,6 +227,7 @@ var formats = []Format{
 	},
 	{
 		Name: "mcp-xml", Families: "MiroThinker",
+		Hints:  []string{"MiroThinker"},
 		Think:  thinks,
 		Call:   []Pattern{"<use_mcp_tool>\n<server_name>«skip»</server_name>\n<tool_name>«name»</tool_name>\n<arguments>\n«args»\n</arguments>\n</use_mcp_tool>"},
 		Inside: InsideLast,
