@@ -330,7 +330,8 @@ func (f *finder) thinkingOf() {
 	has := func(text string) bool {
 		return slices.ContainsFunc(row.Think.Open, func(s string) bool { return strings.TrimSpace(s) == text })
 	}
-	if f.start != "" && f.end != "" && row.Channel == nil && row.Think.Close != f.end && !has(f.start) && !strings.Contains(f.all, row.Think.Close) {
+	if f.start != "" && f.end != "" && row.Channel == nil && row.Think.Close != f.end && !has(f.start) &&
+		(row.Think.Close == "" || !strings.Contains(f.all, row.Think.Close)) {
 		own := *row
 		own.Think = Think{Open: []string{f.start}, Close: f.end}
 		f.found.Format, f.found.Derived = &own, true
