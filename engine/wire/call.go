@@ -17,6 +17,7 @@ type call struct {
 	name, id string
 	ready    bool // the name is known, and that the arguments are an object
 	started  bool // CallStart was sent
+	over     bool // it is one too many, and not told
 	hold     bool // until the id or all of it is known
 	args     []byte
 	number   int    // index among the reply's calls
@@ -283,10 +284,12 @@ func (r *Reader) flushArgs() {
 func (r *Reader) sendArgs() {
 	c := &r.call
 	if len(c.args) > 0 {
-		if r.Format.Repeats {
+		if r.Format.Repeats && len(c.whole) <= MaxHeld {
 			c.whole = append(c.whole, c.args...)
 		}
-		r.emit(Event{Kind: CallDelta, Call: c.number, Text: string(c.args)})
+		if !c.over {
+			r.emit(Event{Kind: CallDelta, Call: c.number, Text: string(c.args)})
+		}
 		c.args = c.args[:0]
 	}
 }
@@ -298,15 +301,15 @@ func (r *Reader) startCall() {
 		return
 	}
 	r.commit()
-	c.started = true
+	c.started, r.called = true, true
 	c.whole = c.whole[:0]
+	if c.over = r.ids >= MaxCalls; c.over {
+		return
+	}
 	c.number = r.ids
 	r.ids++
 	if c.id == "" {
 		c.id = r.newID()
-	}
-	if !r.called {
-		r.called = true
 	}
 	r.emit(Event{Kind: CallStart, Call: c.number, Name: c.name, ID: c.id})
 }
@@ -323,7 +326,9 @@ func (r *Reader) endCall() {
 	}
 	r.startCall()
 	r.sendArgs()
-	r.emit(Event{Kind: CallEnd, Call: c.number})
+	if !c.over {
+		r.emit(Event{Kind: CallEnd, Call: c.number})
+	}
 	c.before = c.name
 }
 
@@ -370,10 +375,12 @@ func (r *Reader) closing() bool {
 		if n == len(r.in) && !r.last && n < maxGap {
 			return false
 		}
-		switch i, is := r.closer(r.in[n:]); is {
-		case matchMaybe:
+		switch i, is := r.closer(r.in[n:]); {
+		case n == len(r.in):
+			// So many blanks, or the end: there is no marker.
+		case is == matchMaybe:
 			return false
-		case matchYes:
+		case is == matchYes:
 			r.eat(n + len(c.pieces[i].Text))
 			c.pc = i + 1
 			return true

@@ -14,10 +14,8 @@ func (r *Reader) start(prompt string) {
 			r.in = append(r.in, r.vocab.encode(prompt[i+len(f.Channel.Start):])...)
 			for len(r.in) > 0 && r.step() {
 			}
-			r.events = r.events[:0]
-			if r.region != inHeader {
-				r.said = len(bytes.TrimSpace([]byte(prompt))) > 0
-			}
+			// What the prompt says is no part of the reply.
+			r.events, r.text, r.blank = r.events[:0], r.text[:0], r.blank[:0]
 		}
 		return
 	}
@@ -69,27 +67,26 @@ func (f *Format) OpensThinking(prompt string) bool {
 	return open
 }
 
-// headerStep reads the header of a message.
+// headerStep reads the header of a message. What cannot be a header is the
+// answer of a model that writes none.
 func (r *Reader) headerStep() bool {
 	if len(r.in) == 0 {
 		return false
 	}
 	at, is := findText(r.in, r.message, r.last)
-	if is == matchYes {
-		header := append(r.header, r.in[:at]...)
-		r.header = nil
-		r.eat(at + len(r.message))
-		r.route(string(r.plain(header)))
-		return true
-	}
-	// What cannot be a header is the answer of a model that writes none.
 	text := bytes.TrimLeft(r.in, " ")
-	if len(r.in) > maxHeader || len(text) > 0 && !r.maybeHeader(text) {
+	switch {
+	case len(text) > 0 && !r.maybeHeader(text), at > maxHeader:
 		r.turn(inContent)
 		r.fresh = false
-		return true
+	case is == matchYes:
+		header := string(r.plain(r.in[:at]))
+		r.eat(at + len(r.message))
+		r.route(header)
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // maybeHeader reports whether text may begin a header.

@@ -17,6 +17,7 @@ type object struct {
 	state   objectState
 	array   bool
 	depth   int    // of objects around the name: {"function": {…}}
+	args    bool   // the arguments were read
 	reading string // what the value is: "name", "args", "id", "text" (arguments as a string) or "" for nothing
 	comma   bool
 }
@@ -138,6 +139,7 @@ func (r *Reader) objectKey() bool {
 func (r *Reader) endItem() {
 	c := &r.call
 	c.name, c.id, c.ready, c.started = "", "", false, false
+	c.object.args = false
 	c.hold = r.Format.Keys.IDLast
 	c.args = c.args[:0]
 }
@@ -175,9 +177,13 @@ func (r *Reader) objectValue() bool {
 		case o.reading == "name" && ch != '"', o.reading == "args" && ch != '{' && ch != '"' && ch != 'n':
 			r.wrong()
 			return true
+		case o.reading == "args" && o.args, o.reading == "name" && c.name != "":
+			r.wrong() // twice
+			return true
 		case o.reading == "args" && ch != '{':
 			o.reading = "text"
 		}
+		o.args = o.args || o.reading == "args" || o.reading == "text"
 	}
 	if o.state == objValue && o.reading == "args" {
 		switch r.value() {

@@ -344,14 +344,22 @@ func (r *Reader) decideValue() bool {
 			r.put(`"`)
 			p.mode = valCDATA
 			return true
-		case is == matchMaybe || skip == len(r.in) && skip < maxGap && !r.last:
+		case skip == len(r.in):
+			if skip < maxGap && !r.last {
+				return false
+			}
+		case is == matchMaybe:
 			return false
 		}
 	}
 	if v.Nested && p.want&isString == 0 {
 		_, end := prefixed(r.in[skip:], p.end, r.last)
 		switch _, is := prefixed(r.in[skip:], r.paramOpen, r.last); {
-		case end == matchMaybe || is == matchMaybe || skip == len(r.in) && skip < maxGap && !r.last:
+		case skip == len(r.in):
+			if skip < maxGap && !r.last {
+				return false
+			}
+		case end == matchMaybe || is == matchMaybe:
 			return false
 		case is == matchYes && end == matchNo:
 			if len(p.frames) >= MaxDepth {

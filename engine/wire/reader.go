@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"unicode/utf8"
 )
 
@@ -40,8 +41,8 @@ type Options struct {
 	JSON bool
 	// ShortIDs asks for ids of nine letters and digits.
 	ShortIDs bool
-	// Random returns random numbers for ids. It must not be nil where calls
-	// may come without ids of their own.
+	// Random returns random numbers for the ids of calls that have none of
+	// their own; nil is math/rand's.
 	Random func() uint64
 }
 
@@ -71,6 +72,8 @@ type Reader struct {
 	last    bool   // nothing more will come
 	closed  bool
 	events  []Event
+	delta   Event  // the last one, if it is a delta
+	text    []byte // its text
 
 	region   region
 	section  bool   // the calls stand in a section
@@ -83,7 +86,6 @@ type Reader struct {
 	fence    fence
 	unclosed bool // the call before had no closing marker
 	suspect  int  // bytes of thinking that look like a call and were searched for the end of thinking
-	header   []byte
 
 	raw  []byte // what a call may turn out to be
 	keep bool   // raw is kept
@@ -94,6 +96,9 @@ type Reader struct {
 // NewReader returns a reader for one reply.
 func (s *Syntax) NewReader(opt Options) *Reader {
 	r := &Reader{Syntax: s, opt: opt}
+	if opt.Random == nil {
+		r.opt.Random = rand.Uint64
+	}
 	if len(opt.Tools) > 0 {
 		r.tools = make(map[string]*tool, len(opt.Tools))
 		for i := range opt.Tools {
@@ -112,7 +117,7 @@ func (r *Reader) Write(text []byte) []Event {
 	if r.closed {
 		return nil
 	}
-	r.text(text)
+	r.take(text)
 	r.run()
 	return r.events
 }
@@ -149,8 +154,8 @@ func (r *Reader) Close() []Event {
 	return r.events
 }
 
-// text appends text to what is to be read, in whole characters.
-func (r *Reader) text(text []byte) {
+// take appends text to what is to be read, in whole characters.
+func (r *Reader) take(text []byte) {
 	if len(r.pending) > 0 {
 		text = append(r.pending, text...)
 		r.pending = nil
@@ -188,7 +193,10 @@ func (r *Reader) run() {
 	buf := r.in
 	for (len(r.in) > 0 || r.last) && r.step() {
 	}
-	r.in = append(buf[:0], r.in...)
+	if len(r.in) < len(buf) {
+		r.in = append(buf[:0], r.in...)
+	}
+	r.flushDelta()
 }
 
 // eat consumes n bytes.
@@ -218,13 +226,24 @@ func (r *Reader) step() bool {
 
 // emit adds an event; deltas of one kind become one.
 func (r *Reader) emit(e Event) {
-	if n := len(r.events); n > 0 && e.Kind != CallStart && e.Kind != CallEnd {
-		if prev := &r.events[n-1]; prev.Kind == e.Kind && prev.Call == e.Call {
-			prev.Text += e.Text
-			return
-		}
+	if e.Kind != r.delta.Kind || e.Call != r.delta.Call {
+		r.flushDelta()
 	}
-	r.events = append(r.events, e)
+	if e.Kind == CallStart || e.Kind == CallEnd {
+		r.flushDelta()
+		r.events = append(r.events, e)
+		return
+	}
+	r.delta.Kind, r.delta.Call = e.Kind, e.Call
+	r.text = append(r.text, e.Text...)
+}
+
+func (r *Reader) flushDelta() {
+	if len(r.text) > 0 {
+		r.delta.Text = string(r.text)
+		r.events = append(r.events, r.delta)
+		r.text = r.text[:0]
+	}
 }
 
 // plain writes special tokens as they are spelled.
@@ -246,11 +265,8 @@ func (r *Reader) plain(text []byte) []byte {
 
 // finish decides what is left when the reply ends.
 func (r *Reader) finish() {
-	switch r.region {
-	case inHeader:
-		r.content(r.header)
-	case inCall:
-		if r.keep && !r.call.begun {
+	if r.region == inCall {
+		if r.tentative() {
 			r.giveUp()
 		} else {
 			r.cutCall()
@@ -260,4 +276,5 @@ func (r *Reader) finish() {
 		r.flushBlank()
 	}
 	r.fence.end(r)
+	r.flushDelta()
 }

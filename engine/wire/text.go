@@ -215,7 +215,10 @@ func (f *fence) write(r *Reader, text []byte) {
 	}
 	if f.state == 2 {
 		at, is := findText(f.held, "```", false)
-		body := bytes.TrimRight(f.held[:at], " \n\t\r")
+		body := f.held[:at]
+		if at <= MaxHeld {
+			body = bytes.TrimRight(body, " \n\t\r")
+		}
 		f.out(r, body)
 		f.held = f.held[len(body):]
 		if is == matchYes {
