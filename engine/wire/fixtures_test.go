@@ -344,3 +344,60 @@ func TestFixtures(t *testing.T) {
 		})
 	}
 }
+
+// TestEnforced reads what a grammar of a peer lets pass: names are those of the
+// tools, arguments are objects, and no markup is content.
+func TestEnforced(t *testing.T) {
+	data, err := os.ReadFile(fixtures.Path(t, "toolcalls", "enforce.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(data) {
+		var c struct {
+			ID, Format, Family string
+			Reasoning          bool
+			Accept             []string
+			Tools              []struct {
+				Name       string
+				Parameters json.RawMessage
+				Function   struct {
+					Name       string
+					Parameters json.RawMessage
+				}
+			}
+		}
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Family == "cohere" {
+			c.Format = "cohere-cofl"
+		}
+		f, ok := Find(c.Format)
+		if !ok {
+			t.Errorf("%s: no format %s", c.ID, c.Format)
+			continue
+		}
+		var opt Options
+		for _, tool := range c.Tools {
+			opt.Tools = append(opt.Tools, Tool{tool.Name + tool.Function.Name, slices.Concat(tool.Parameters, tool.Function.Parameters)})
+		}
+		if f.Channel != nil {
+			opt.Prompt = f.Channel.Start
+		} else if c.Reasoning && len(f.Think.Open) > 0 {
+			opt.Prompt = f.Think.Open[0]
+		}
+		for _, text := range c.Accept {
+			got := Collect(feed(t, NewSyntax(f, nil).NewReader(opt), []token{{text, false}}))
+			calls := strings.Contains(text, "call") || strings.Contains(text, "{") || strings.Contains(text, "invoke")
+			if calls != (len(got.Calls) > 0) || strings.ContainsAny(got.Content, "<{") {
+				t.Errorf("%s: %s reads %q as %+v", c.ID, c.Format, text, got)
+			}
+			for _, call := range got.Calls {
+				known := slices.ContainsFunc(opt.Tools, func(tool Tool) bool { return tool.Name == call.Name })
+				if !known || !json.Valid([]byte(call.Arguments)) {
+					t.Errorf("%s: %q has call %+v", c.ID, text, call)
+				}
+			}
+		}
+	}
+}

@@ -32,6 +32,9 @@ type Format struct {
 	Call []Pattern
 	// Param is one argument where Call has params.
 	Param Pattern
+	// Types are what «type» is for a string as it stands there and for JSON; if
+	// the latter is empty, it is the JSON type's name.
+	Types [2]string
 	// Sep stands between two calls.
 	Sep string
 
@@ -177,8 +180,7 @@ const (
 //	«calls»    f(a=1), g()
 //	«list»     [f(a=1), g()]
 //	«key»      of a param: its name
-//	«type»     of a param: "true" or "string" if the value is a string as it
-//	           stands there, else JSON
+//	«type»     of a param: what its value is (Format.Types)
 //	«value»    of a param
 //	«skip»     anything
 //

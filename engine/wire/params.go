@@ -220,7 +220,7 @@ func (r *Reader) beginValue() {
 	switch p.kind {
 	case "":
 		p.want = r.tools[r.call.name].of(p.path())
-	case "true", "string":
+	case r.Format.Types[0]:
 		p.want = isString
 	default:
 		p.want = anyType &^ isString

@@ -233,8 +233,11 @@ func typeWord(f *Format, value []byte) string {
 	case 'n':
 		kind = "null"
 	}
-	if strings.Contains(string(f.Param), `string="`) {
-		return fmt.Sprint(kind == "string")
+	switch {
+	case kind == "string":
+		return f.Types[0]
+	case f.Types[1] != "":
+		return f.Types[1]
 	}
 	return kind
 }
