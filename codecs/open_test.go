@@ -262,7 +262,7 @@ func TestInputErrorAt(t *testing.T) {
 			_, err = audiotest.ReadAll(s)
 		}
 		want := fault
-		if good > len(b)-100 && !disk.hit { // a box at the end that nobody reads
+		if good > len(b)-100 && !disk.hit { // a box at the end that is not read
 			want = nil
 		}
 		if err != want {

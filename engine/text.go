@@ -61,7 +61,8 @@ const (
 	// for, Prompt.
 	PromptDone
 	// Delta: text or log-probabilities of sequence Index. Text is whole
-	// characters; it may be empty when only Logprobs moved.
+	// characters; it may be empty when only Logprobs moved. Who reads as fast as
+	// tokens come gets one for each, who lags gets several in one.
 	Delta
 	// Finish: sequence Index ended. Sets Reason and StopReason.
 	Finish

@@ -9,34 +9,24 @@ import (
 	"path/filepath"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/codecs"
 )
 
 // encode writes s with one of the encodings of package codecs.
-func encode(w io.Writer, s *sound, name string, bitrate int) error {
-	e, err := codecs.EncodingByName(name)
-	if err != nil {
-		return err
-	}
-	enc, err := e.Create(w, s.rate, s.channels, codecs.EncodeOptions{Bitrate: bitrate})
-	if err != nil {
-		return err
-	}
-	if err := enc.Write(s.x); err != nil {
-		return err
-	}
+func encode(w io.Writer, s *sound, name string, bitrate int) (err error) {
+	defer must.Catch(&err)
+	e := must.Get(codecs.EncodingByName(name))
+	enc := must.Get(e.Create(w, s.rate, s.channels, codecs.EncodeOptions{Bitrate: bitrate}))
+	must.Do(enc.Write(s.x))
 	return enc.Close()
 }
 
-func encodeTimes(path, name string, bitrate, times int) error {
-	s, err := decode(path)
-	if err != nil {
-		return err
-	}
+func encodeTimes(path, name string, bitrate, times int) (err error) {
+	defer must.Catch(&err)
+	s := must.Get(decode(path))
 	for range times {
-		if err := encode(io.Discard, s, name, bitrate); err != nil {
-			return err
-		}
+		must.Do(encode(io.Discard, s, name, bitrate))
 	}
 	return nil
 }
@@ -170,22 +160,14 @@ func (c *encodeCase) peerSpeed(s *sound, path, tmp string) string {
 // quality decodes path and compares it with s, at the shift and gain that fit
 // best: encoders delay, and some scale.
 func quality(path string, s *sound) (size int64, v, seg float64, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	d, err := decode(path)
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	defer must.Catch(&err)
+	info := must.Get(os.Stat(path))
+	d := must.Get(decode(path))
 	x := d.x
 	if d.rate != s.rate { // Opus
-		if x, err = resampled(path, s); err != nil {
-			return 0, 0, 0, err
-		}
+		x = must.Get(resampled(path, s))
 	}
-	lag := delay(x, s.x, s.channels)
-	x, want := shift(x, s.x, lag*s.channels)
+	x, want := shift(x, s.x, delay(x, s.x, s.channels)*s.channels)
 	var xw, xx float64
 	for i := range min(len(x), len(want)) {
 		xw += float64(x[i]) * float64(want[i])

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"quern/bench/internal/must"
 	"quern/codecs"
 )
 
@@ -93,16 +94,11 @@ type sound struct {
 
 func (s *sound) seconds() float64 { return float64(len(s.x)) / float64(s.rate*s.channels) }
 
-func decode(path string) (*sound, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func decode(path string) (_ *sound, err error) {
+	defer must.Catch(&err)
+	f := must.Get(os.Open(path))
 	defer f.Close()
-	d, err := codecs.Open(f, codecs.Options{})
-	if err != nil {
-		return nil, err
-	}
+	d := must.Get(codecs.Open(f, codecs.Options{}))
 	s := &sound{format: d.Format(), rate: d.Rate(), channels: d.Channels()}
 	buf := make([]float32, 4096*s.channels)
 	for {
@@ -240,22 +236,17 @@ func reference(path string, s *sound, codec string) (x []float32, by string, err
 }
 
 // throughWAV runs a decoder that writes a WAV file, named last.
-func throughWAV(program string, args ...string) ([]float32, string, error) {
+func throughWAV(program string, args ...string) (_ []float32, _ string, err error) {
+	defer must.Catch(&err)
 	if _, err := exec.LookPath(program); err != nil {
 		return nil, "", fmt.Errorf("no %s", program)
 	}
-	dir, err := os.MkdirTemp("", "quern-codecs")
-	if err != nil {
-		return nil, "", err
-	}
+	dir := must.Get(os.MkdirTemp("", "quern-codecs"))
 	defer os.RemoveAll(dir)
 	wav := filepath.Join(dir, "x.wav")
 	if err := exec.Command(program, append(args, wav)...).Run(); err != nil {
 		return nil, "", fmt.Errorf("%s: %w", program, err)
 	}
-	s, err := decode(wav)
-	if err != nil {
-		return nil, "", err
-	}
+	s := must.Get(decode(wav))
 	return s.x, program, nil
 }

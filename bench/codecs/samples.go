@@ -6,21 +6,21 @@ import (
 	"os"
 	"path/filepath"
 
+	"quern/bench/internal/must"
 	"quern/codecs"
 )
 
 // writeSamples writes to dir what chromium.mjs plays: two seconds of a chord in
 // the encodings a browser gets, and samples.json that tells their length.
-func writeSamples(dir string) error {
+func writeSamples(dir string) (err error) {
+	defer must.Catch(&err)
 	const rate, seconds = 24000, 2
 	x := make([]float32, rate*seconds)
 	for i := range x {
 		t := float64(i) / rate
 		x[i] = float32(0.2 * (math.Sin(2*math.Pi*220*t) + math.Sin(2*math.Pi*330*t)))
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+	must.Do(os.MkdirAll(dir, 0o755))
 	for _, s := range []struct {
 		name, encoding string
 		streamed       bool
@@ -29,38 +29,21 @@ func writeSamples(dir string) error {
 		{"speech.wav", "wav", false},
 		{"streamed.wav", "wav", true},
 	} {
-		if err := writeSample(filepath.Join(dir, s.name), s.encoding, x, rate, s.streamed); err != nil {
-			return err
-		}
+		must.Do(writeSample(filepath.Join(dir, s.name), s.encoding, x, rate, s.streamed))
 	}
-	b, err := json.Marshal(map[string]int{"seconds": seconds})
-	if err != nil {
-		return err
-	}
+	b := must.Get(json.Marshal(map[string]int{"seconds": seconds}))
 	return os.WriteFile(filepath.Join(dir, "samples.json"), b, 0o644)
 }
 
-func writeSample(path, encoding string, x []float32, rate int, streamed bool) error {
-	e, err := codecs.EncodingByName(encoding)
-	if err != nil {
-		return err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
+func writeSample(path, encoding string, x []float32, rate int, streamed bool) (err error) {
+	defer must.Catch(&err)
+	e := must.Get(codecs.EncodingByName(encoding))
+	f := must.Get(os.Create(path))
 	defer f.Close()
 	// The file can seek; only Write is passed on, so that the header stays as it is sent.
-	enc, err := e.Create(onlyWriter{f}, rate, 1, codecs.EncodeOptions{Streamed: streamed})
-	if err != nil {
-		return err
-	}
-	if err := enc.Write(x); err != nil {
-		return err
-	}
-	if err := enc.Close(); err != nil {
-		return err
-	}
+	enc := must.Get(e.Create(onlyWriter{f}, rate, 1, codecs.EncodeOptions{Streamed: streamed}))
+	must.Do(enc.Write(x))
+	must.Do(enc.Close())
 	return f.Close()
 }
 

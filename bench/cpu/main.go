@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 type options struct {
@@ -69,16 +71,12 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, o options) error {
-	dir, err := os.MkdirTemp("", "quern-bench-")
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, o options) (err error) {
+	defer must.Catch(&err)
+	dir := must.Get(os.MkdirTemp("", "quern-bench-"))
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "quern")
-	if err := command(ctx, nil, "go", "build", "-o", binary, "./cmd/quern"); err != nil {
-		return err
-	}
+	must.Do(command(ctx, nil, "go", "build", "-o", binary, "./cmd/quern"))
 	load := loadAverage()
 	var all []comparison
 	for _, file := range o.files {
@@ -94,9 +92,7 @@ func run(ctx context.Context, o options) error {
 				turn[0], turn[1] = turn[1], turn[0]
 			}
 			for _, f := range turn {
-				if err := f(); err != nil {
-					return err
-				}
+				must.Do(f())
 			}
 			fmt.Fprintf(os.Stderr, "%s, run %d of %d: %s\n", c.model, i+1, o.by, c.latest())
 		}
@@ -181,8 +177,8 @@ func machine(load string) []string {
 	out = append(out, "Commit: "+commit+", "+runtime.Version())
 	if load != "" {
 		line := "Load average before: " + load
-		// Workers wait for the slowest among them, so one thread of somebody
-		// else's is enough to spoil a run.
+		// Workers wait for the slowest among them, so one thread of another
+		// program is enough to spoil a run.
 		if n, err := strconv.ParseFloat(load, 64); err == nil && n > 0.5 {
 			line += " — the machine was busy, so these numbers do not count"
 		}

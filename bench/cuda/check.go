@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
+	"quern/bench/internal/must"
 	"quern/engine/cpu"
 	"quern/engine/cuda"
 	"quern/engine/graph"
@@ -29,12 +30,9 @@ const checkLimit = 0.2
 
 // check holds products by wgmma against those by mma.sync, then logits of the GPU
 // against the CPU's: of every type of weights, and of every family.
-func check(ctx context.Context, o *options, w io.Writer) error {
-	drv, err := driver.Open()
-	if err != nil {
-		return err
-	}
-	all := checkProducts(drv, checkSizes, w)
+func check(ctx context.Context, o *options, w io.Writer) (err error) {
+	defer must.Catch(&err)
+	all := checkProducts(must.Get(driver.Open()), checkSizes, w)
 	try := func(path string) {
 		worst, err := o.checkFile(ctx, path)
 		if errors.Is(err, errNoLogits) {
@@ -52,16 +50,9 @@ func check(ctx context.Context, o *options, w io.Writer) error {
 		record(w, map[string]any{"stage": "check", "model": name, "distance": fmt.Sprint(worst), "verdict": verdict})
 	}
 	for _, typ := range append([]string{"Q6_K", "Q4_0"}, o.types...) {
-		path, err := o.model(ctx, o.small, typ, 4)
-		if err != nil {
-			return err
-		}
-		try(path)
+		try(must.Get(o.model(ctx, o.small, typ, 4)))
 	}
-	files, err := filepath.Glob(o.families)
-	if err != nil {
-		return err
-	}
+	files := must.Get(filepath.Glob(o.families))
 	for _, path := range files {
 		try(path)
 	}
@@ -72,49 +63,29 @@ func check(ctx context.Context, o *options, w io.Writer) error {
 var errNoLogits = errors.New("no logits")
 
 func (o *options) checkFile(ctx context.Context, path string) (worst float64, err error) {
-	set, err := formats.Open(path)
-	if err != nil {
-		return 0, err
-	}
+	defer must.Catch(&err)
+	set := must.Get(formats.Open(path))
 	defer set.Close()
-	m, err := model.Open(set)
-	if err != nil {
-		return 0, err
-	}
-	if err := set.Fill(); err != nil {
-		return 0, err
-	}
+	m := must.Get(model.Open(set))
+	must.Do(set.Fill())
 	if c := m.Config(); c.Encoder || c.Pooling != model.PoolNone {
 		return 0, errNoLogits
 	}
 	host := cpu.Open(threads.Cores())
 	defer host.Close()
-	d, err := driver.Open()
-	if err != nil {
-		return 0, err
-	}
-	device, err := cuda.Open(cuda.Options{Driver: d, Layers: cuda.AllLayers, Host: cpu.Open(1)})
-	if err != nil {
-		return 0, err
-	}
+	d := must.Get(driver.Open())
+	device := must.Get(cuda.Open(cuda.Options{Driver: d, Layers: cuda.AllLayers, Host: cpu.Open(1)}))
 	defer device.Close()
 	g := graph.NewBuilder(512, 16)
-	p, err := g.Compile(m.Logits(g, m.Hidden(g)))
-	if err != nil {
-		return 0, err
-	}
+	p := must.Get(g.Compile(m.Logits(g, m.Hidden(g))))
 	c := m.Config()
 	spec := graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 32, BlockSize: 32, Type: quant.F16}
 	var execs [2]graph.Exec
 	var caches [2]graph.Cache
 	for i, b := range []graph.Backend{host, device} {
-		if caches[i], err = b.NewCache(spec); err != nil {
-			return 0, err
-		}
+		caches[i] = must.Get(b.NewCache(spec))
 		defer caches[i].Close()
-		if execs[i], err = b.Compile(p); err != nil {
-			return 0, err
-		}
+		execs[i] = must.Get(b.Compile(ctx, p, graph.Watch{}))
 		defer execs[i].Close()
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -136,11 +107,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 			at += int32(rows)
 			var logits [2][]float32
 			for i, e := range execs {
-				out, err := e.Run(ctx, in, caches[i])
-				if err != nil {
-					return 0, err
-				}
-				logits[i] = out[0]
+				logits[i] = must.Get(e.Run(ctx, in, caches[i]))[0]
 			}
 			d := distance(logits[1], logits[0])
 			if d > checkLimit {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
@@ -51,23 +52,15 @@ type products struct {
 
 // withProducts calls f with the first device of drv, on a thread of its own.
 func withProducts(drv driver.Driver, f func(*products) error) (err error) {
+	defer must.Catch(&err)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	list, err := drv.Devices()
-	if err != nil {
-		return err
-	}
+	list := must.Get(drv.Devices())
 	p := &products{info: list[0], kernel: map[string]driver.Kernel{}, module: map[string]driver.Module{}}
-	if p.ctx, err = drv.Open(0); err != nil {
-		return err
-	}
+	p.ctx = must.Get(drv.Open(0))
 	defer func() { err = errors.Join(err, p.ctx.Close()) }()
-	if p.stream, err = p.ctx.Stream(); err != nil {
-		return err
-	}
-	if p.host, err = p.ctx.Pinned(64 << 20); err != nil {
-		return err
-	}
+	p.stream = must.Get(p.ctx.Stream())
+	p.host = must.Get(p.ctx.Pinned(64 << 20))
 	return f(p)
 }
 
@@ -82,21 +75,18 @@ func (p *products) put(b []byte) (driver.Ptr, error) {
 	return at, err
 }
 
-func (p *products) launch(name string, d gpu.Dims, args ...uint64) error {
+func (p *products) launch(name string, d gpu.Dims, args ...uint64) (err error) {
+	defer must.Catch(&err)
 	k := gpu.Find(name)
 	if p.kernel[name] == nil {
-		m, err := p.module[k.Module], error(nil)
+		m := p.module[k.Module]
 		if m == nil {
 			start := time.Now()
-			if m, err = p.ctx.Module(gpu.PTX(k.Module)); err != nil {
-				return err
-			}
+			m = must.Get(p.ctx.Module(gpu.PTX(k.Module)))
 			fmt.Printf("module %s compiled in %.1f s\n", k.Module, time.Since(start).Seconds())
 			p.module[k.Module] = m
 		}
-		if p.kernel[name], err = m.Kernel(name, k.Shared); err != nil {
-			return err
-		}
+		p.kernel[name] = must.Get(m.Kernel(name, k.Shared))
 	}
 	return p.stream.Launch(p.kernel[name], driver.Launch{Grid: k.Grid(d), Block: [3]int{k.Threads, 1, 1}, Shared: k.Shared}, args)
 }
@@ -350,15 +340,10 @@ func speedProducts(drv driver.Driver, types []quant.Type, sizes []matrixSize, w 
 
 // time returns the milliseconds of one f: the median of nine times as many as
 // fill three milliseconds.
-func (p *products) time(f func() error) (float64, error) {
-	from, err := p.ctx.Event()
-	if err != nil {
-		return 0, err
-	}
-	to, err := p.ctx.Event()
-	if err != nil {
-		return 0, err
-	}
+func (p *products) time(f func() error) (_ float64, err error) {
+	defer must.Catch(&err)
+	from := must.Get(p.ctx.Event())
+	to := must.Get(p.ctx.Event())
 	run := func(n int) (float64, error) {
 		if err := p.stream.Record(from); err != nil {
 			return 0, err
@@ -374,36 +359,21 @@ func (p *products) time(f func() error) (float64, error) {
 		ms, err := to.Since(from)
 		return float64(ms) / float64(n), err
 	}
-	if _, err := run(1); err != nil { // compiles the kernel
-		return 0, err
-	}
-	once, err := run(1)
-	if err != nil {
-		return 0, err
-	}
-	n := int(min(300, max(1, 3/max(once, 1e-3))))
+	must.Get(run(1))
+	n := int(min(300, max(1, 3/max(must.Get(run(1)), 1e-3))))
 	var all []float64
 	for range 9 {
-		ms, err := run(n)
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, ms)
+		all = append(all, must.Get(run(n)))
 	}
 	slices.Sort(all)
 	return all[len(all)/2], nil
 }
 
 // gemm is the stage that times products.
-func gemm(ctx context.Context, o *options, w io.Writer) error {
-	drv, err := driver.Open()
-	if err != nil {
-		return err
-	}
-	list, err := drv.Devices()
-	if err != nil {
-		return err
-	}
+func gemm(ctx context.Context, o *options, w io.Writer) (err error) {
+	defer must.Catch(&err)
+	drv := must.Get(driver.Open())
+	list := must.Get(drv.Devices())
 	if err := registers(ctx, o, list[0].Capability, w); err != nil {
 		fmt.Printf("registers are not known: %v\n", err)
 	}

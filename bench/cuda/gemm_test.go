@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
@@ -13,6 +14,7 @@ import (
 
 // The stages that run kernels do so on an interpreter too, of other sizes.
 func TestProducts(t *testing.T) {
+	fixtures.Interpreter(t)
 	for _, capability := range []int{80, 90} {
 		f := driver.NewFake(1, 1<<30)
 		f.List[0].Capability = capability

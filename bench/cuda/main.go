@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/kernels/cuda/driver"
 )
 
@@ -64,7 +65,8 @@ var stages = []struct {
 	{"peer", false, peer},
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
+	defer must.Catch(&err)
 	var (
 		o                     options
 		types, names, batches string
@@ -93,9 +95,7 @@ func run(ctx context.Context, args []string) error {
 	flags.DurationVar(&o.twin, "twin", 75*time.Second, "compare kernel by kernel for about this `time`")
 	flags.BoolVar(&o.on, "on", false, "go on to speeds though something is wrong")
 	flags.DurationVar(&budget, "budget", 9*time.Minute, "start nothing new after this `time`")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	must.Do(flags.Parse(args))
 	o.types, o.stages, o.until = list(types), list(names), time.Now().Add(budget)
 	for _, s := range o.stages {
 		if !slices.Contains(every, s) {
@@ -111,17 +111,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	if strings.HasPrefix(o.device, "cuda") {
 		// Before anything is generated for it.
-		if err := present(); err != nil {
-			return err
-		}
+		must.Do(present())
 	}
-	if err := os.MkdirAll(o.dir, 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(o.out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
+	must.Do(os.MkdirAll(o.dir, 0o755))
+	f := must.Get(os.OpenFile(o.out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644))
 	defer f.Close()
 	var failed error
 	for _, s := range stages {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/engine/cpu"
 	"quern/engine/cuda"
 	"quern/engine/graph"
@@ -46,29 +47,17 @@ const twinMemory = 64 << 20
 func (t *twins) Version() int                    { return t.real.Version() }
 func (t *twins) Devices() ([]driver.Info, error) { return t.real.Devices() }
 
-func (t *twins) Open(device int) (driver.Context, error) {
-	list, err := t.real.Devices()
-	if err != nil {
-		return nil, err
-	}
+func (t *twins) Open(device int) (_ driver.Context, err error) {
+	defer must.Catch(&err)
+	list := must.Get(t.real.Devices())
 	fake := driver.NewFake(1, list[device].Memory)
 	fake.List[0] = list[device]
 	c := &twinContext{t: t}
-	if c.Context, err = t.real.Open(device); err != nil {
-		return nil, err
-	}
-	if c.fake, err = fake.Open(0); err != nil {
-		return nil, err
-	}
-	if c.plain, err = c.fake.Stream(); err != nil {
-		return nil, err
-	}
-	if c.copier, err = c.Context.Stream(); err != nil {
-		return nil, err
-	}
-	if c.mail[0], err = c.Context.Pinned(twinMemory); err != nil {
-		return nil, err
-	}
+	c.Context = must.Get(t.real.Open(device))
+	c.fake = must.Get(fake.Open(0))
+	c.plain = must.Get(c.fake.Stream())
+	c.copier = must.Get(c.Context.Stream())
+	c.mail[0] = must.Get(c.Context.Pinned(twinMemory))
 	c.mail[1], err = c.fake.Pinned(twinMemory)
 	return c, err
 }
@@ -99,17 +88,13 @@ func (c *twinContext) find(p driver.Ptr) (twinBuffer, bool) {
 	return twinBuffer{}, false
 }
 
-func (c *twinContext) Alloc(n int64) (driver.Ptr, error) {
+func (c *twinContext) Alloc(n int64) (_ driver.Ptr, err error) {
+	defer must.Catch(&err)
 	b := twinBuffer{size: n}
-	var err error
-	if b.at, err = c.Context.Alloc(n); err != nil {
-		return 0, err
-	}
-	if b.fake, err = c.fake.Alloc(n); err != nil {
-		return 0, err
-	}
+	b.at = must.Get(c.Context.Alloc(n))
+	b.fake = must.Get(c.fake.Alloc(n))
 	c.held = append(c.held, b)
-	// What nobody has written yet must not differ.
+	// What is not written yet must not differ.
 	return b.at, errors.Join(c.copier.Zero(b.at, n), c.copier.Sync(), c.plain.Zero(b.fake, n), c.plain.Sync())
 }
 
@@ -320,15 +305,10 @@ var twinBatches = []twinBatch{{1, 1}, {2, 2}, {5, 5}, {8, 8}, {9, 9}, {20, 1}, {
 // twin is the stage that looks for the first wrong kernel: models small enough for the
 // interpreter run on both, with the cache types in turn. It ends at the first
 // difference, or when its time is over.
-func twin(ctx context.Context, o *options, w io.Writer) error {
-	drv, err := driver.Open()
-	if err != nil {
-		return err
-	}
-	files, err := filepath.Glob(o.families)
-	if err != nil {
-		return err
-	}
+func twin(ctx context.Context, o *options, w io.Writer) (err error) {
+	defer must.Catch(&err)
+	drv := must.Get(driver.Open())
+	files := must.Get(filepath.Glob(o.families))
 	if len(files) == 0 {
 		return fmt.Errorf("no models match %q", o.families)
 	}
@@ -380,19 +360,12 @@ func twinFiles(ctx context.Context, drv driver.Driver, files []string, batches [
 }
 
 // twinFile runs a model's batches.
-func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type, batches []twinBatch) error {
-	set, err := formats.Open(path)
-	if err != nil {
-		return err
-	}
+func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type, batches []twinBatch) (err error) {
+	defer must.Catch(&err)
+	set := must.Get(formats.Open(path))
 	defer set.Close()
-	m, err := model.Open(set)
-	if err != nil {
-		return err
-	}
-	if err := set.Fill(); err != nil {
-		return err
-	}
+	m := must.Get(model.Open(set))
+	must.Do(set.Fill())
 	c := m.Config()
 	if c.Encoder || c.Pooling != model.PoolNone {
 		return errNoLogits
@@ -401,20 +374,11 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		typ = quant.F16
 	}
 	g := graph.NewBuilder(130, 40)
-	p, err := g.Compile(m.Logits(g, m.Hidden(g)))
-	if err != nil {
-		return err
-	}
+	p := must.Get(g.Compile(m.Logits(g, m.Hidden(g))))
 	spec := graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 40, BlockSize: 16, Type: typ}
-	cache, err := b.NewCache(spec)
-	if err != nil {
-		return err
-	}
+	cache := must.Get(b.NewCache(spec))
 	defer cache.Close()
-	e, err := b.Compile(p)
-	if err != nil {
-		return err
-	}
+	e := must.Get(b.Compile(ctx, p, graph.Watch{}))
 	defer e.Close()
 	r, at, table := rand.New(rand.NewPCG(1, 2)), int32(0), make([]int32, spec.Blocks)
 	for i := range table {
@@ -425,7 +389,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		for i := range int32(n.rows) {
 			in.Tokens, in.Positions, in.Seq = append(in.Tokens, r.Int32N(int32(c.Vocab))), append(in.Positions, at+i), append(in.Seq, 0)
 			if int(i) < n.want {
-				in.Want = append(in.Want, int32(n.rows-1)-i)
+				in.Want = append(in.Want, int32(n.rows-n.want)+i)
 			}
 		}
 		at += int32(n.rows)

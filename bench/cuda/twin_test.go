@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/bench/fixtures"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/cuda/ptxvm"
 	"quern/kernels/quant"
@@ -48,6 +49,7 @@ func (s brokenStream) Launch(k driver.Kernel, l driver.Launch, args []uint64) er
 // The first kernel that is wrong on a device is named, and nothing is found wrong of
 // two interpreters.
 func TestTwins(t *testing.T) {
+	fixtures.Interpreter(t)
 	if testing.Short() {
 		t.Skip("interprets everything twice")
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/g2p/graphone"
 )
@@ -81,15 +82,11 @@ var (
 )
 
 // load returns the words of one dictionary that have one pronunciation.
-func load(path string) (map[string]string, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+func load(path string) (_ map[string]string, err error) {
+	defer must.Catch(&err)
+	data := must.Get(os.ReadFile(path))
 	var raw map[string]any
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, err
-	}
+	must.Do(json.Unmarshal(data, &raw))
 	out := map[string]string{}
 	for w, v := range raw {
 		if p, ok := v.(string); ok && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == "" && len(w) > 1 {
@@ -99,19 +96,14 @@ func load(path string) (map[string]string, error) {
 	return out, nil
 }
 
-func run(dir string, every, show int, hold bool) error {
-	g, err := g2p.New(g2p.Options{})
-	if err != nil {
-		return err
-	}
+func run(dir string, every, show int, hold bool) (err error) {
+	defer must.Catch(&err)
+	g := must.Get(g2p.New(g2p.Options{}))
 	for _, d := range []struct {
 		file   string
 		accent g2p.Accent
 	}{{"us_gold", g2p.US}, {"us_silver", g2p.US}, {"gb_gold", g2p.British}, {"gb_silver", g2p.British}} {
-		words, err := load(filepath.Join(dir, d.file+".json"))
-		if err != nil {
-			return err
-		}
+		words := must.Get(load(filepath.Join(dir, d.file+".json")))
 		var by [5][2]score // by source; the last of all
 		shown := 0
 		for i, w := range keys(words) {
@@ -144,9 +136,7 @@ func run(dir string, every, show int, hold bool) error {
 			}
 		}
 	}
-	if err := speed(g); err != nil {
-		return err
-	}
+	must.Do(speed(g))
 	if hold {
 		return holdout(g, dir)
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/formats/gguf"
 )
 
@@ -31,16 +32,15 @@ func main() {
 	}
 }
 
-func run(args []string, stdout io.Writer) error {
+func run(args []string, stdout io.Writer) (err error) {
+	defer must.Catch(&err)
 	flags := flag.NewFlagSet("ggufgen", flag.ContinueOnError)
 	shapeName := flags.String("shape", "tinyllama-1.1b", "model to imitate: "+strings.Join(names(shapes, func(s shape) string { return s.name }), ", "))
 	typeName := flags.String("type", "Q4_K_M", "mixture of number types: "+strings.Join(names(mixes, func(m mix) string { return m.name }), ", "))
 	layers := flags.Int("layers", 0, "number of layers, 0 for the model's own")
 	seed := flags.Uint64("seed", 1, "seed of the random weights")
 	path := flags.String("o", "", "file to write")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	must.Do(flags.Parse(args))
 	s, ok := lookup(shapes, *shapeName, func(s shape) string { return s.name })
 	if !ok {
 		return fmt.Errorf("no shape %q", *shapeName)
@@ -59,37 +59,26 @@ func run(args []string, stdout io.Writer) error {
 		return errors.New("want -o FILE and no other arguments")
 	}
 	start := time.Now()
-	size, err := writeFile(*path, s, m, *seed)
-	if err != nil {
-		return err
-	}
+	size := must.Get(writeFile(*path, s, m, *seed))
 	fmt.Fprintf(stdout, "%s: %s %s, %.1f MB in %s\n", *path, s.name, m.name, float64(size)/1e6, time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
-// writeFile writes beside path and renames, so that nobody who has the old
+// writeFile writes beside path and renames, so that no process that has the old
 // file mapped sees it change.
 func writeFile(path string, s shape, m mix, seed uint64) (size int64, err error) {
+	defer must.Catch(&err)
 	tmp := path + ".part"
-	f, err := os.Create(tmp)
-	if err != nil {
-		return 0, err
-	}
+	f := must.Get(os.Create(tmp))
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(tmp)
 		}
 	}()
-	if err := gguf.Write(f, metadata(s, m), tensors(s, m, seed)); err != nil {
-		return 0, err
-	}
-	if size, err = f.Seek(0, io.SeekCurrent); err != nil {
-		return 0, err
-	}
-	if err := f.Close(); err != nil {
-		return 0, err
-	}
+	must.Do(gguf.Write(f, metadata(s, m), tensors(s, m, seed)))
+	size = must.Get(f.Seek(0, io.SeekCurrent))
+	must.Do(f.Close())
 	return size, os.Rename(tmp, path)
 }
 

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"quern/bench/internal/must"
 	"quern/engine/tts/kokoro/kokorotest"
 	"quern/formats/safetensors"
 	"quern/formats/weights"
@@ -34,34 +35,21 @@ func main() {
 	}
 }
 
-func run(like, out string) error {
+func run(like, out string) (err error) {
+	defer must.Catch(&err)
 	if out == "" {
 		return errors.New("want a folder to write: -o DIR")
 	}
-	tiny, err := safetensors.Open(like)
-	if err != nil {
-		return err
-	}
-	set, err := kokorotest.Published(tiny, true)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Join(out, "voices"), 0o755); err != nil {
-		return err
-	}
-	n, err := writeModel(filepath.Join(out, "model.safetensors"), set)
-	if err != nil {
-		return err
-	}
+	set := must.Get(kokorotest.Published(must.Get(safetensors.Open(like)), true))
+	must.Do(os.MkdirAll(filepath.Join(out, "voices"), 0o755))
+	n := must.Get(writeModel(filepath.Join(out, "model.safetensors"), set))
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, id := range voices {
 		pack := make([]float32, 510*256)
 		for i := range pack {
 			pack[i] = float32(rng.NormFloat64() * 0.1)
 		}
-		if err := os.WriteFile(filepath.Join(out, "voices", id+".bin"), quant.Floats(pack), 0o644); err != nil {
-			return err
-		}
+		must.Do(os.WriteFile(filepath.Join(out, "voices", id+".bin"), quant.Floats(pack), 0o644))
 	}
 	fmt.Printf("%s: %.1f M parameters, %d voices\n", out, float64(n)/1e6, len(voices))
 	return nil
@@ -69,7 +57,8 @@ func run(like, out string) error {
 
 // writeModel writes float32 tensors as one SafeTensors file and returns how many
 // numbers they hold.
-func writeModel(path string, set *weights.Set) (int, error) {
+func writeModel(path string, set *weights.Set) (_ int, err error) {
+	defer must.Catch(&err)
 	type entry struct {
 		Type    string `json:"dtype"`
 		Shape   []int  `json:"shape"`
@@ -80,25 +69,15 @@ func writeModel(path string, set *weights.Set) (int, error) {
 		head[t.Name] = entry{"F32", t.Shape, [2]int{at, at + len(t.Data)}}
 		at += len(t.Data)
 	}
-	text, err := json.Marshal(head)
-	if err != nil {
-		return 0, err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return 0, err
-	}
+	text := must.Get(json.Marshal(head))
+	f := must.Get(os.Create(path))
 	defer f.Close()
 	w := bufio.NewWriter(f)
-	if err := binary.Write(w, binary.LittleEndian, uint64(len(text))); err != nil {
-		return 0, err
-	}
+	must.Do(binary.Write(w, binary.LittleEndian, uint64(len(text))))
 	w.Write(text) // bufio keeps the first error for Flush
 	for t := range set.All() {
 		w.Write(t.Data)
 	}
-	if err := w.Flush(); err != nil {
-		return 0, err
-	}
+	must.Do(w.Flush())
 	return at / 4, f.Close()
 }

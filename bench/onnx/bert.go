@@ -116,8 +116,7 @@ func (b *bertBuilder) attention(x string) string {
 }
 
 func (b *bertBuilder) norm(x string) string {
-	mean := b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", -1))
-	d := b.Node("Sub", []string{x, mean})
+	d := b.Node("Sub", []string{x, b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", -1))})
 	v := b.Node("ReduceMean", []string{b.Node("Pow", []string{d, b.Floats(nil, 2)})}, onnxtest.IntList("axes", -1))
 	y := b.Node("Div", []string{d, b.Node("Sqrt", []string{b.Node("Add", []string{v, b.Floats(nil, 1e-12)})})})
 	gain := make([]float32, b.shape.hidden)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 
+	"quern/bench/internal/must"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
@@ -19,11 +20,9 @@ import (
 // checkAll runs graphs of every family here, with and without fusion, and in the
 // peer, and compares. A graph the peer refuses counts for nothing, but all of a
 // family may not be.
-func checkAll(p *peer, each int, seed uint64, only *regexp.Regexp, golden string) error {
-	dir, err := os.MkdirTemp("", "bench-onnx")
-	if err != nil {
-		return err
-	}
+func checkAll(p *node, each int, seed uint64, only *regexp.Regexp, golden string) (err error) {
+	defer must.Catch(&err)
+	dir := must.Get(os.MkdirTemp("", "bench-onnx"))
 	defer os.RemoveAll(dir)
 	pool := threads.NewPool(2)
 	defer pool.Close()
@@ -38,10 +37,8 @@ func checkAll(p *peer, each int, seed uint64, only *regexp.Regexp, golden string
 			name := fmt.Sprintf("%s/%d (%s)", f.name, i, g.ops())
 			data := g.Bytes()
 			path := filepath.Join(dir, "model.onnx")
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				return err
-			}
-			want, err := p.results(path, g.in)
+			must.Do(os.WriteFile(path, data, 0o600))
+			want, err := results(p, path, g.in)
 			if err != nil {
 				refused++
 				fmt.Printf("%s: %v\n", name, err)
@@ -58,9 +55,7 @@ func checkAll(p *peer, each int, seed uint64, only *regexp.Regexp, golden string
 				same++
 			}
 			if golden != "" && i < len(f.make) {
-				if err := writeGolden(golden, fmt.Sprintf("%s%d", f.name, i), g, data, want); err != nil {
-					return err
-				}
+				must.Do(writeGolden(golden, fmt.Sprintf("%s%d", f.name, i), g, data, want))
 			}
 		}
 		fmt.Printf("%-12s %d of %d graphs agree, %d refused by the peer\n", f.name, same, each, refused)
@@ -82,30 +77,17 @@ func (g *graph) ops() string {
 	return fmt.Sprint(ops)
 }
 
-func (p *peer) results(path string, in map[string]*run.Tensor) (map[string]*run.Tensor, error) {
-	if _, err := p.ask(request{Load: path, Threads: 1}); err != nil {
-		return nil, err
-	}
-	r, err := p.ask(request{Inputs: toWire(in)})
-	if err != nil {
-		return nil, err
-	}
-	return fromWire(r.Outputs)
+func results(p *node, path string, in map[string]*run.Tensor) (_ map[string]*run.Tensor, err error) {
+	defer must.Catch(&err)
+	must.Get(p.Ask(request{Load: path, Threads: 1}))
+	return fromWire(must.Get(p.Ask(request{Inputs: toWire(in)})).Outputs)
 }
 
-func (g *graph) compare(pool *threads.Pool, data []byte, want map[string]*run.Tensor, plain bool) error {
-	m, err := onnx.Parse(data, nil)
-	if err != nil {
-		return err
-	}
-	s, err := run.New(m, run.Options{Pool: pool, NoFusion: plain})
-	if err != nil {
-		return err
-	}
-	got, err := s.Run(context.Background(), g.in)
-	if err != nil {
-		return err
-	}
+func (g *graph) compare(pool *threads.Pool, data []byte, want map[string]*run.Tensor, plain bool) (err error) {
+	defer must.Catch(&err)
+	m := must.Get(onnx.Parse(data, nil))
+	s := must.Get(run.New(m, run.Options{Pool: pool, NoFusion: plain}))
+	got := must.Get(s.Run(context.Background(), g.in))
 	for name, w := range want {
 		if err := differ(got[name], w, g.loose, g.off); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -115,18 +97,13 @@ func (g *graph) compare(pool *threads.Pool, data []byte, want map[string]*run.Te
 }
 
 // differ says where two tensors are further apart than allowed.
-func differ(got, want *run.Tensor, loose float64, off int64) error {
+func differ(got, want *run.Tensor, loose float64, off int64) (err error) {
+	defer must.Catch(&err)
 	if got == nil || got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got %v, want %v of shape %d", got, want.Type, want.Shape)
 	}
-	a, err := got.Convert(onnx.Double)
-	if err != nil {
-		return err
-	}
-	b, err := want.Convert(onnx.Double)
-	if err != nil {
-		return err
-	}
+	a := must.Get(got.Convert(onnx.Double))
+	b := must.Get(want.Convert(onnx.Double))
 	square := 0.0
 	for _, v := range b.D {
 		if !math.IsInf(v, 0) && !math.IsNaN(v) {

@@ -96,8 +96,7 @@ func reduce(g *graph) {
 }
 
 func argmax(g *graph) {
-	shape := g.dims(3, 6)
-	x := g.x(shape...)
+	x := g.x(g.dims(3, 6)...)
 	for _, op := range []string{"ArgMax", "ArgMin"} {
 		g.returns(g.Node(op, []string{x}, onnxtest.Int("axis", int64(g.n(-3, 2))), onnxtest.Int("keepdims", int64(g.n(0, 1)))), onnx.Int64)
 	}
@@ -119,8 +118,7 @@ func topk(g *graph) {
 func transpose(g *graph) {
 	shape := g.dims(g.n(2, 5), 4)
 	x := g.x(shape...)
-	p := g.r.Perm(len(shape))
-	y := g.Node("Transpose", []string{x}, onnxtest.IntList("perm", list64(p)...))
+	y := g.Node("Transpose", []string{x}, onnxtest.IntList("perm", list64(g.r.Perm(len(shape)))...))
 	g.returns(y, onnx.Float)
 	g.f("Reshape", []string{y, g.List(0, -1)})
 	g.f("Flatten", []string{y}, onnxtest.Int("axis", int64(g.n(0, len(shape)))))

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"quern/bench/internal/peer"
 )
 
 func main() {
@@ -37,9 +39,9 @@ func main() {
 	case *ranker != "":
 		err = writeReranker(*ranker)
 	case *check != "":
-		err = with(*script, *check, func(p *peer) error { return checkAll(p, *each, *seed, re, *golden) })
+		err = with(*script, *check, func(p *node) error { return checkAll(p, *each, *seed, re, *golden) })
 	case *fast != "":
-		err = with(*script, *fast, func(p *peer) error {
+		err = with(*script, *fast, func(p *node) error {
 			return speed(p, speedOptions{*threads, *runs, *rows, *batch, re})
 		})
 	default:
@@ -51,10 +53,10 @@ func main() {
 	}
 }
 
-func with(script, dir string, f func(*peer) error) error {
-	p, err := startPeer(script, dir)
+func with(script, dir string, f func(*node) error) error {
+	p, err := peer.Start[request, reply](script, dir, "onnxruntime-node")
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(p), p.stop())
+	return errors.Join(f(p), p.Stop())
 }

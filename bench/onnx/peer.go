@@ -1,47 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-
+	"quern/bench/internal/peer"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
 )
 
-// A peer is a process that runs models with onnxruntime-node; see peer.mjs.
-type peer struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// startPeer starts one with the packages in dir, which holds node_modules.
-func startPeer(script, dir string) (*peer, error) {
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "onnxruntime-node")); err != nil {
-		return nil, fmt.Errorf("%s holds no node_modules with onnxruntime-node: %w", dir, err)
-	}
-	p := &peer{cmd: exec.Command("node", script, dir)}
-	p.cmd.Stderr = os.Stderr
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewReader(out)
-	return p, p.cmd.Start()
-}
-
-// stop ends the process and waits for it.
-func (p *peer) stop() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
+// A node runs models with onnxruntime-node; see peer.mjs.
+type node = peer.Process[request, reply]
 
 // A wireTensor is a tensor as peer.mjs has it.
 type wireTensor struct {
@@ -58,29 +24,8 @@ type request struct {
 }
 
 type reply struct {
-	Error   string                `json:"error"`
 	Outputs map[string]wireTensor `json:"outputs"`
 	MS, CPU []float64
-}
-
-func (p *peer) ask(q request) (r reply, err error) {
-	line, err := json.Marshal(q)
-	if err != nil {
-		return r, err
-	}
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return r, err
-	}
-	if line, err = p.out.ReadBytes('\n'); err != nil {
-		return r, fmt.Errorf("the peer ended: %w", err)
-	}
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, err
-	}
-	if r.Error != "" {
-		return r, fmt.Errorf("onnxruntime: %s", r.Error)
-	}
-	return r, nil
 }
 
 // wireTypes are the names JavaScript has for element types.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"quern/bench/internal/must"
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
 )
@@ -21,11 +22,10 @@ import (
 
 // writeReranker writes the folder of a cross-encoder, as Hugging Face publishes
 // one.
-func writeReranker(dir string) error {
+func writeReranker(dir string) (err error) {
+	defer must.Catch(&err)
 	words := letters()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+	must.Do(os.MkdirAll(dir, 0o755))
 	files := map[string][]byte{"model.onnx": reranker(words)}
 	special := func(id int, text string) map[string]any {
 		return map[string]any{"id": id, "content": text, "special": true}
@@ -59,16 +59,10 @@ func writeReranker(dir string) error {
 			},
 		},
 	} {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		files[name] = b
+		files[name] = must.Get(json.Marshal(v))
 	}
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			return err
-		}
+		must.Do(os.WriteFile(filepath.Join(dir, name), b, 0o644))
 	}
 	return nil
 }

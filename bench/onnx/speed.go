@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
@@ -23,17 +24,15 @@ type speedOptions struct {
 }
 
 // pause parts the runs: the peer's workers go on spinning some 30 ms after theirs,
-// and whoever follows at once has one CPU less.
+// and a run right after has one CPU less.
 const pause = 120 * time.Millisecond
 
 // speed prints how encoders of random weights compare with the peer: each run of
 // one follows a run of the other. Wall time is what counts on an idle machine,
 // CPU time (with one thread) on one that is not.
-func speed(p *peer, o speedOptions) error {
-	dir, err := os.MkdirTemp("", "bench-onnx")
-	if err != nil {
-		return err
-	}
+func speed(p *node, o speedOptions) (err error) {
+	defer must.Catch(&err)
+	dir := must.Get(os.MkdirTemp("", "bench-onnx"))
 	defer os.RemoveAll(dir)
 	pool := threads.NewPool(o.threads)
 	defer pool.Close()
@@ -51,63 +50,38 @@ func speed(p *peer, o speedOptions) error {
 			}
 			data := bert(s, int8s, 1)
 			path := filepath.Join(dir, "model.onnx")
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				return err
-			}
-			m, err := onnx.Parse(data, nil)
-			if err != nil {
-				return err
-			}
-			session, err := run.New(m, run.Options{Pool: pool})
-			if err != nil {
-				return err
-			}
-			if _, err := p.ask(request{Load: path, Threads: o.threads}); err != nil {
-				return err
-			}
+			must.Do(os.WriteFile(path, data, 0o600))
+			session := must.Get(run.New(must.Get(onnx.Parse(data, nil)), run.Options{Pool: pool}))
+			must.Get(p.Ask(request{Load: path, Threads: o.threads}))
 			batches := []int{1, 32}
 			if o.batch != 0 {
 				batches = []int{o.batch}
 			}
 			for _, batch := range batches {
-				if err := compareSpeed(p, session, name, batch, o); err != nil {
-					return err
-				}
+				must.Do(compareSpeed(p, session, name, batch, o))
 			}
 		}
 	}
 	return nil
 }
 
-func compareSpeed(p *peer, s *run.Session, name string, batch int, o speedOptions) error {
+func compareSpeed(p *node, s *run.Session, name string, batch int, o speedOptions) (err error) {
+	defer must.Catch(&err)
 	ctx, in := context.Background(), bertInputs(batch, o.sequence)
-	got, err := s.Run(ctx, in)
-	if err != nil {
-		return err
-	}
+	got := must.Get(s.Run(ctx, in))
 	wire := toWire(in)
-	r, err := p.ask(request{Inputs: wire})
-	if err != nil {
-		return err
-	}
-	want, err := fromWire(r.Outputs)
-	if err != nil {
-		return err
-	}
+	r := must.Get(p.Ask(request{Inputs: wire}))
+	want := must.Get(fromWire(r.Outputs))
 	apart := furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
 	var wall, cpu [2][]float64
 	for range o.runs {
 		time.Sleep(pause)
 		start, used := time.Now(), stat.CPUTime()
-		if _, err := s.Run(ctx, in); err != nil {
-			return err
-		}
+		must.Get(s.Run(ctx, in))
 		wall[0] = append(wall[0], float64(time.Since(start))/1e6)
 		cpu[0] = append(cpu[0], float64(stat.CPUTime()-used)/1e6)
 		time.Sleep(pause)
-		if r, err = p.ask(request{Inputs: wire, Runs: 1}); err != nil {
-			return err
-		}
+		r = must.Get(p.Ask(request{Inputs: wire, Runs: 1}))
 		wall[1], cpu[1] = append(wall[1], r.MS...), append(cpu[1], r.CPU...)
 	}
 	w0, w1, c0, c1 := median(wall[0]), median(wall[1]), median(cpu[0]), median(cpu[1])

@@ -1,4 +1,4 @@
-// Package poll waits in tests for what other goroutines bring about and tell nobody of. Where
+// Package poll waits in tests for what other goroutines do without a signal. Where
 // there is a channel to wait for, or a bubble of testing/synctest, a test uses that.
 package poll
 

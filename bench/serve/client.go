@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A prompt is one question, with what was said before it.
@@ -77,7 +79,8 @@ func newClient(o options) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-func (c *client) post(ctx context.Context, p prompt, stream bool) (*http.Response, error) {
+func (c *client) post(ctx context.Context, p prompt, stream bool) (_ *http.Response, err error) {
+	defer must.Catch(&err)
 	body := map[string]any{"messages": p, "temperature": 0, "max_tokens": c.o.maxTokens, "stream": stream}
 	if c.o.model != "" {
 		body["model"] = c.o.model
@@ -85,22 +88,13 @@ func (c *client) post(ctx context.Context, p prompt, stream bool) (*http.Respons
 	if stream {
 		body["stream_options"] = map[string]bool{"include_usage": true}
 	}
-	b, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.o.url, "/")+"/v1/chat/completions", bytes.NewReader(b))
-	if err != nil {
-		return nil, err
-	}
+	b := must.Get(json.Marshal(body))
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.o.url, "/")+"/v1/chat/completions", bytes.NewReader(b)))
 	req.Header.Set("Content-Type", "application/json")
 	if c.o.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.o.key)
 	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
+	res := must.Get(c.http.Do(req))
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
 		b, err := io.ReadAll(io.LimitReader(res.Body, 500))
@@ -130,16 +124,12 @@ type chunk struct {
 }
 
 // single asks p without streaming.
-func (c *client) single(ctx context.Context, p prompt) (reply, error) {
-	res, err := c.post(ctx, p, false)
-	if err != nil {
-		return reply{}, err
-	}
+func (c *client) single(ctx context.Context, p prompt) (_ reply, err error) {
+	defer must.Catch(&err)
+	res := must.Get(c.post(ctx, p, false))
 	defer res.Body.Close()
 	var k chunk
-	if err := json.NewDecoder(res.Body).Decode(&k); err != nil {
-		return reply{}, err
-	}
+	must.Do(json.NewDecoder(res.Body).Decode(&k))
 	if len(k.Choices) != 1 || k.Usage == nil || k.Choices[0].FinishReason == nil {
 		return reply{}, errors.New("a reply without choice, finish_reason or usage")
 	}

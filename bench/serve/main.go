@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 )
 
@@ -82,7 +83,8 @@ func main() {
 
 // run does the whole measurement. Its error means that it could not be done;
 // what the server did wrong is in the report.
-func run(ctx context.Context, o options, progress io.Writer) (*report, error) {
+func run(ctx context.Context, o options, progress io.Writer) (_ *report, err error) {
+	defer must.Catch(&err)
 	c := newClient(o)
 	defer c.close()
 	asks := prompts(o.prompts)
@@ -101,20 +103,15 @@ func run(ctx context.Context, o options, progress io.Writer) (*report, error) {
 		load1(ctx, o, c, asks, want, o.warmup, &warm)
 	}
 	out := &report{Streams: o.streams, Rate: o.rate}
-	var err error
 	if o.pid != 0 {
 		rest(ctx, o.settle)
-		if out.RSSBefore, err = stat.RSS(o.pid); err != nil {
-			return nil, err
-		}
+		out.RSSBefore = must.Get(stat.RSS(o.pid))
 	}
 	fmt.Fprintf(progress, "%d streams for %v\n", o.streams, o.length)
 	start := time.Now()
 	load1(ctx, o, c, asks, want, o.length, &load)
 	took := time.Since(start)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	must.Do(ctx.Err())
 	if o.pid != 0 {
 		rest(ctx, o.settle)
 		if out.RSSAfter, err = stat.RSS(o.pid); err != nil {
@@ -160,8 +157,7 @@ func load1(ctx context.Context, o options, c *client, asks []prompt, want []repl
 					return
 				}
 				n := i * 7 % len(asks)
-				s := c.stream(ctx, asks[n])
-				t.add(n, s, want[n])
+				t.add(n, c.stream(ctx, asks[n]), want[n])
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A tally collects replies from all workers.
@@ -90,7 +92,8 @@ func percentiles(d []time.Duration) (p [4]float64) {
 	return p
 }
 
-func (r *report) print(out io.Writer) error {
+func (r *report) print(out io.Writer) (err error) {
+	defer must.Catch(&err)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "streams\treplies\ttokens\ttokens/s\tproblems\t\n%d\t%d\t%d\t%.1f\t%d\t\n\n",
 		r.Streams, r.Replies, r.Tokens, r.TokensPS, len(r.Problems))
@@ -104,13 +107,9 @@ func (r *report) print(out io.Writer) error {
 	if r.RSSBefore > 0 {
 		fmt.Fprintf(w, "\nserver memory\tbefore\tafter\t\nMiB\t%.1f\t%.1f\t\n", mib(r.RSSBefore), mib(r.RSSAfter))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	must.Do(w.Flush())
 	for _, p := range r.Problems {
-		if _, err := fmt.Fprintln(out, "PROBLEM", p); err != nil {
-			return err
-		}
+		must.Get(fmt.Fprintln(out, "PROBLEM", p))
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 )
 
@@ -64,24 +65,19 @@ type timing struct {
 	sound      []byte
 }
 
-func run(ctx context.Context, o options, out io.Writer) error {
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	defer must.Catch(&err)
 	if o.runs < 1 || o.streams < 1 || o.n < 0 {
 		return errors.New("want at least one run and one stream")
 	}
-	if _, err := speak(ctx, o, "Warm up.", "mp3"); err != nil { // loads the model
-		return err
-	}
+	must.Get(speak(ctx, o, "Warm up.", "mp3"))
 	var alone, whole, pcm []timing
 	for range o.runs {
 		for _, m := range []struct {
 			to           *[]timing
 			text, format string
 		}{{&alone, firstSentence, "mp3"}, {&whole, text, "mp3"}, {&pcm, text, "pcm"}} {
-			t, err := speak(ctx, o, m.text, m.format)
-			if err != nil {
-				return err
-			}
-			*m.to = append(*m.to, t)
+			*m.to = append(*m.to, must.Get(speak(ctx, o, m.text, m.format)))
 		}
 	}
 	first := func(t timing) time.Duration { return t.first }
@@ -93,27 +89,21 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	fmt.Fprintf(w, "all of them\t%v\t\n", median(whole, all))
 	fmt.Fprintf(w, "sound\t%.2fs\t\n", seconds)
 	fmt.Fprintf(w, "real-time factor\t%.4f\t\n", median(pcm, all).Seconds()/seconds)
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	must.Do(w.Flush())
 	return memory(ctx, o, out)
 }
 
 // memory says what the server's memory is before, within and after many requests.
-func memory(ctx context.Context, o options, out io.Writer) error {
+func memory(ctx context.Context, o options, out io.Writer) (err error) {
+	defer must.Catch(&err)
 	if o.n == 0 || o.pid == 0 {
 		return nil
 	}
 	done := 0
 	for _, upTo := range slices.Compact([]int{0, o.n / 10, o.n / 2, o.n}) {
-		if err := many(ctx, o, upTo-done); err != nil {
-			return err
-		}
+		must.Do(many(ctx, o, upTo-done))
 		done = upTo
-		n, err := stat.RSS(o.pid)
-		if err != nil {
-			return err
-		}
+		n := must.Get(stat.RSS(o.pid))
 		fmt.Fprintf(out, "memory after %4d requests: %.1f MiB\n", done, float64(n)/(1<<20))
 	}
 	return nil
@@ -142,30 +132,20 @@ func many(ctx context.Context, o options, n int) error {
 }
 
 func speak(ctx context.Context, o options, input, format string) (t timing, err error) {
-	body, err := json.Marshal(map[string]string{"model": o.model, "voice": o.voice, "input": input, "response_format": format})
-	if err != nil {
-		return t, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+"/v1/audio/speech", bytes.NewReader(body))
-	if err != nil {
-		return t, err
-	}
+	defer must.Catch(&err)
+	body := must.Get(json.Marshal(map[string]string{"model": o.model, "voice": o.voice, "input": input, "response_format": format}))
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, o.url+"/v1/audio/speech", bytes.NewReader(body)))
 	req.Header.Set("Authorization", "Bearer "+o.key)
 	req.Header.Set("Content-Type", "application/json")
 	start := time.Now()
-	r, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return t, err
-	}
+	r := must.Get(http.DefaultClient.Do(req))
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
 		b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<10))
 		return t, fmt.Errorf("%s: %s", r.Status, bytes.TrimSpace(b))
 	}
 	var one [1]byte
-	if _, err := io.ReadFull(r.Body, one[:]); err != nil {
-		return t, err
-	}
+	must.Get(io.ReadFull(r.Body, one[:]))
 	t.first = time.Since(start)
 	rest, err := io.ReadAll(r.Body)
 	t.all, t.sound = time.Since(start), append(one[:], rest...)

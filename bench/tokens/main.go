@@ -11,14 +11,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -26,6 +23,8 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
+	"quern/bench/internal/peer"
 	"quern/bench/internal/stat"
 	"quern/engine/token"
 	"quern/formats/weights"
@@ -63,29 +62,16 @@ func main() {
 	}
 }
 
-func run(out io.Writer, o options) error {
-	dir, err := os.MkdirTemp("", "quern-tokens-")
-	if err != nil {
-		return err
-	}
+func run(out io.Writer, o options) (err error) {
+	defer must.Catch(&err)
+	dir := must.Get(os.MkdirTemp("", "quern-tokens-"))
 	defer os.RemoveAll(dir)
-	v, err := readVocab(o.vocab)
-	if err != nil {
-		return err
-	}
-	texts, err := v.texts(o.prose)
-	if err != nil {
-		return err
-	}
+	v := must.Get(readVocab(o.vocab))
+	texts := must.Get(v.texts(o.prose))
 	ranks := filepath.Join(dir, "ranks.tiktoken")
-	if err := os.WriteFile(ranks, v.ranks(), 0o600); err != nil {
-		return err
-	}
-	p, err := startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers)
-	if err != nil {
-		return err
-	}
-	defer p.stop()
+	must.Do(os.WriteFile(ranks, v.ranks(), 0o600))
+	p := must.Get(startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers))
+	defer p.Stop()
 	load, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(load), " ")
 	if n, err := strconv.ParseFloat(one, 64); err == nil && n > 0.5 {
@@ -97,18 +83,13 @@ func run(out io.Writer, o options) error {
 	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
 	for _, pre := range rows {
 		path := filepath.Join(dir, "tokenizer.json")
-		tokenizer, err := v.tokenizer(pre)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, tokenizer, 0o600); err != nil {
-			return err
-		}
+		tokenizer := must.Get(v.tokenizer(pre))
+		must.Do(os.WriteFile(path, tokenizer, 0o600))
 		pattern := ""
 		if len(pre.splits) == 1 {
 			pattern = pre.splits[0]
 		}
-		if _, err := p.ask(request{Tokenizer: path, Ranks: ranks, Pattern: pattern}); err != nil {
+		if _, err := p.Ask(request{Tokenizer: path, Ranks: ranks, Pattern: pattern}); err != nil {
 			return fmt.Errorf("%s: %w", pre.name, err)
 		}
 		var m weights.Meta
@@ -134,7 +115,7 @@ func run(out io.Writer, o options) error {
 }
 
 // compare measures one text and returns the rest of its row.
-func compare(quern *token.Vocab, p *peer, t text, tiktoken bool, runs int) (string, error) {
+func compare(quern *token.Vocab, p *node, t text, tiktoken bool, runs int) (string, error) {
 	programs := []string{"quern", "hf"}
 	if tiktoken {
 		programs = append(programs, "tiktoken")
@@ -151,7 +132,7 @@ func compare(quern *token.Vocab, p *peer, t text, tiktoken bool, runs int) (stri
 			if name == "quern" {
 				got, ms = encode(quern, t.documents)
 			} else {
-				r, err := p.ask(request{Texts: t.documents, Peer: name})
+				r, err := p.Ask(request{Texts: t.documents, Peer: name})
 				if err != nil {
 					return "", err
 				}
@@ -197,12 +178,8 @@ func encode(v *token.Vocab, documents []string) (ids [][]int32, ms float64) {
 	return ids, (stat.CPUTime() - used).Seconds() * 1e3
 }
 
-// A peer is a process that runs the others' tokenizers; see peer.mjs.
-type peer struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
+// A node runs the others' tokenizers; see peer.mjs.
+type node = peer.Process[request, reply]
 
 type request struct {
 	Tokenizer string   `json:"tokenizer,omitempty"`
@@ -213,52 +190,10 @@ type request struct {
 }
 
 type reply struct {
-	Error string    `json:"error"`
-	CPU   float64   `json:"cpu"`
-	IDs   [][]int32 `json:"ids"`
+	CPU float64   `json:"cpu"`
+	IDs [][]int32 `json:"ids"`
 }
 
-func startPeer(script, dir string) (*peer, error) {
-	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
-		return nil, fmt.Errorf("%s holds no node_modules; see the top of main.go: %w", dir, err)
-	}
-	p := &peer{cmd: exec.Command("node", script, dir)}
-	p.cmd.Stderr = os.Stderr
-	p.cmd.Env = append(os.Environ(), "RAYON_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false")
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewReader(out)
-	return p, p.cmd.Start()
-}
-
-// stop ends the process and waits for it.
-func (p *peer) stop() {
-	p.in.Close()
-	p.cmd.Wait()
-}
-
-func (p *peer) ask(q request) (r reply, err error) {
-	line, err := json.Marshal(q)
-	if err != nil {
-		return r, err
-	}
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return r, err
-	}
-	if line, err = p.out.ReadBytes('\n'); err != nil {
-		return r, fmt.Errorf("the peer ended: %w", err)
-	}
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, err
-	}
-	if r.Error != "" {
-		return r, fmt.Errorf("the peer: %s", r.Error)
-	}
-	return r, nil
+func startPeer(script, dir string) (*node, error) {
+	return peer.Start[request, reply](script, dir, "", "RAYON_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false")
 }

@@ -112,8 +112,8 @@ func wordPiece(t *testing.T, path string) []byte {
 	return b
 }
 
-// TestPeer holds quern against Hugging Face's tokenizers on texts that nobody
-// writes. PEER_DIR names a folder that has them.
+// TestPeer holds quern against Hugging Face's tokenizers on random
+// texts. PEER_DIR names a folder that has them.
 func TestPeer(t *testing.T) {
 	dir := os.Getenv("PEER_DIR")
 	if dir == "" {
@@ -127,7 +127,7 @@ func TestPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.stop()
+	defer p.Stop()
 	documents := make(map[string][]byte)
 	for _, pre := range rows {
 		text, err := v.tokenizer(pre)
@@ -155,7 +155,7 @@ func TestPeer(t *testing.T) {
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.ask(request{Tokenizer: path}); err != nil {
+			if _, err := p.Ask(request{Tokenizer: path}); err != nil {
 				t.Fatal(err)
 			}
 			var m weights.Meta
@@ -181,7 +181,7 @@ func TestPeer(t *testing.T) {
 					}, s)
 				}
 			}
-			r, err := p.ask(request{Texts: texts, Peer: "hf"})
+			r, err := p.Ask(request{Texts: texts, Peer: "hf"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"quern/bench/fixtures"
+	"quern/bench/internal/must"
 )
 
 // document is the size of the texts that are encoded one at a time.
@@ -42,18 +43,12 @@ type vocab struct {
 	merges []string
 }
 
-func readVocab(dir string) (*vocab, error) {
+func readVocab(dir string) (_ *vocab, err error) {
+	defer must.Catch(&err)
 	v := &vocab{}
-	text, err := os.ReadFile(filepath.Join(dir, "encoder.json"))
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, &v.ids); err != nil {
-		return nil, err
-	}
-	if text, err = os.ReadFile(filepath.Join(dir, "vocab.bpe")); err != nil {
-		return nil, err
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, "encoder.json")))
+	must.Do(json.Unmarshal(text, &v.ids))
+	text = must.Get(os.ReadFile(filepath.Join(dir, "vocab.bpe")))
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#version") && strings.Contains(line, " ") {
 			v.merges = append(v.merges, strings.TrimSuffix(line, "\n"))
@@ -128,15 +123,10 @@ type text struct {
 	size      int
 }
 
-func (v *vocab) texts(prose string) ([]text, error) {
-	english, err := fixtures.Written(".md", ".", prose)
-	if err != nil {
-		return nil, err
-	}
-	code, err := fixtures.Written(".go", "engine")
-	if err != nil {
-		return nil, err
-	}
+func (v *vocab) texts(prose string) (_ []text, err error) {
+	defer must.Catch(&err)
+	english := must.Get(fixtures.Written(".md", ".", prose))
+	code := must.Get(fixtures.Written(".go", "engine"))
 	tokens := make([]string, len(v.ids))
 	for text, id := range v.ids {
 		if id >= 0 && id < len(tokens) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 )
 
@@ -27,22 +28,18 @@ type measurement struct {
 }
 
 // compare runs quern and a peer turn by turn on the same files.
-func compare(ctx context.Context, args []string, out io.Writer) error {
+func compare(ctx context.Context, args []string, out io.Writer) (err error) {
+	defer must.Catch(&err)
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	peer := flags.String("peer", "", "`command` that is given a file, threads and tokens: peer.cpp built, or \"node peer.mjs\"")
 	threads := flags.Int("threads", 2, "threads of both")
 	tokens := flags.Int("tg", 64, "tokens decoded")
 	runs := flags.Int("runs", 3, "runs of each")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	must.Do(flags.Parse(args))
 	if *peer == "" || flags.NArg() == 0 || *runs < 1 {
 		return errors.New("compare: want -peer COMMAND and at least one model file")
 	}
-	dir, err := os.MkdirTemp("", "quern-bench-")
-	if err != nil {
-		return err
-	}
+	dir := must.Get(os.MkdirTemp("", "quern-bench-"))
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "quern")
 	if text, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/quern").CombinedOutput(); err != nil {
@@ -59,11 +56,7 @@ func compare(ctx context.Context, args []string, out io.Writer) error {
 		for i := range *runs {
 			for k := range both {
 				k = (k + i) % 2 // so that a machine that slows down is unfair to neither
-				m, err := measure(ctx, commands[k])
-				if err != nil {
-					return err
-				}
-				both[k] = append(both[k], m)
+				both[k] = append(both[k], must.Get(measure(ctx, commands[k])))
 			}
 		}
 		name := filepath.Base(file)

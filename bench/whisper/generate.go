@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"quern/bench/internal/must"
 	"quern/engine/asr"
 	"quern/formats/ggml"
 	"quern/kernels/quant"
@@ -54,13 +55,11 @@ func generate(path string, s shape, typeName string, seed uint64, hf bool) error
 	return writeFile(path, func(w io.Writer) error { return writeGGML(w, s, typ, number, seed) })
 }
 
-// writeFile writes beside path and renames, so that nobody who has the old file
+// writeFile writes beside path and renames, so that no process that has the old file
 // mapped sees it change.
 func writeFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(path + ".part")
-	if err != nil {
-		return err
-	}
+	defer must.Catch(&err)
+	f := must.Get(os.Create(path + ".part"))
 	defer func() {
 		if err != nil {
 			f.Close()
@@ -68,20 +67,15 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
+	must.Do(write(w))
+	must.Do(w.Flush())
+	must.Do(f.Close())
 	return os.Rename(f.Name(), path)
 }
 
 // writeGGML writes what package ggml describes.
-func writeGGML(w io.Writer, s shape, typ quant.Type, number uint32, seed uint64) error {
+func writeGGML(w io.Writer, s shape, typ quant.Type, number uint32, seed uint64) (err error) {
+	defer must.Catch(&err)
 	var head []byte
 	put := func(n ...int) {
 		for _, v := range n {
@@ -112,16 +106,9 @@ func writeGGML(w io.Writer, s shape, typ quant.Type, number uint32, seed uint64)
 			put(shape[len(shape)-1-i])
 		}
 		head = append(head, t.openAI...)
-		data, err := encode(&t, typ, seed)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(head); err != nil {
-			return err
-		}
-		if _, err := w.Write(data); err != nil {
-			return err
-		}
+		data := must.Get(encode(&t, typ, seed))
+		must.Get(w.Write(head))
+		must.Get(w.Write(data))
 		head = head[:0]
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/codecs"
 	"quern/engine/asr"
 	"quern/engine/cpu"
@@ -24,7 +25,8 @@ import (
 
 // hour transcribes long audio, a WAV stream that is made while it is read, and
 // tells how much memory that takes as time goes by.
-func hour(ctx context.Context, args []string, out io.Writer) error {
+func hour(ctx context.Context, args []string, out io.Writer) (err error) {
+	defer must.Catch(&err)
 	flags := flag.NewFlagSet("hour", flag.ContinueOnError)
 	model := flags.String("model", "", "Whisper `file`; empty makes a nano one")
 	minutes := flags.Int("minutes", 60, "length of the audio")
@@ -32,39 +34,19 @@ func hour(ctx context.Context, args []string, out io.Writer) error {
 	tokens := flags.Int("tokens", 24, "most tokens of a window: random weights have no end")
 	chunked := flags.Bool("chunked", false, "decode pieces side by side")
 	words := flags.Bool("words", false, "with times of words")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	must.Do(flags.Parse(args))
 	if *model == "" {
-		dir, err := os.MkdirTemp("", "quern-bench-")
-		if err != nil {
-			return err
-		}
+		dir := must.Get(os.MkdirTemp("", "quern-bench-"))
 		defer os.RemoveAll(dir)
 		*model = filepath.Join(dir, "nano.bin")
-		if err := generate(*model, shapes[0], "F16", 1, false); err != nil {
-			return err
-		}
+		must.Do(generate(*model, shapes[0], "F16", 1, false))
 	}
 	backend := cpu.Open(*threads)
 	defer backend.Close()
-	m, err := asr.Open(*model, backend, asr.OpenOptions{})
-	if err != nil {
-		return err
-	}
+	m := must.Get(asr.Open(context.Background(), *model, backend, asr.OpenOptions{}))
 	defer m.Close()
-	talk, err := newTalk(ctx, *minutes)
-	if err != nil {
-		return err
-	}
-	sound, err := codecs.Open(talk, codecs.Options{})
-	if err != nil {
-		return err
-	}
-	mono, err := codecs.NewMono(sound, asr.Rate)
-	if err != nil {
-		return err
-	}
+	sound := must.Get(codecs.Open(must.Get(newTalk(ctx, *minutes)), codecs.Options{}))
+	mono := must.Get(codecs.NewMono(sound, asr.Rate))
 	fmt.Fprintf(out, "| audio, min | heap, MB | resident, MB | peak, MB | segments | real time |\n|---:|---:|---:|---:|---:|---:|\n")
 	var info asr.Info
 	start, segments := time.Now(), 0
@@ -115,8 +97,8 @@ func resident() (now, peak float64) {
 	return now, peak
 }
 
-// A talk is a WAV file of somebody who speaks with pauses before a noisy
-// background, made while it is read.
+// A talk is a WAV file of speech with pauses over noise,
+// made while it is read.
 type talk struct {
 	said    [][]float32 // sentences
 	left    int         // samples of the file

@@ -21,6 +21,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"quern/bench/internal/must"
 )
 
 var commands = []struct {
@@ -54,7 +56,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return fmt.Errorf("want one of %s", strings.Join(names, ", "))
 }
 
-func gen(_ context.Context, args []string, out io.Writer) error {
+func gen(_ context.Context, args []string, out io.Writer) (err error) {
+	defer must.Catch(&err)
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	var names []string
 	for _, s := range shapes {
@@ -65,9 +68,7 @@ func gen(_ context.Context, args []string, out io.Writer) error {
 	hf := flags.Bool("hf", false, "write a directory of Hugging Face's")
 	seed := flags.Uint64("seed", 1, "seed of the random weights")
 	path := flags.String("o", "", "file or directory to write")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	must.Do(flags.Parse(args))
 	if *path == "" || flags.NArg() > 0 {
 		return errors.New("gen: want -o FILE and no other arguments")
 	}
@@ -75,9 +76,7 @@ func gen(_ context.Context, args []string, out io.Writer) error {
 		if !strings.EqualFold(s.name, *name) {
 			continue
 		}
-		if err := generate(*path, s, *typ, *seed, *hf); err != nil {
-			return err
-		}
+		must.Do(generate(*path, s, *typ, *seed, *hf))
 		fmt.Fprintf(out, "%s: %s %s\n", filepath.Clean(*path), s.name, *typ)
 		return nil
 	}

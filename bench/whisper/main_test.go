@@ -43,7 +43,7 @@ func TestGenerate(t *testing.T) {
 		if err := generate(path, nano, tt.typ, 1, tt.hf); err != nil {
 			t.Fatal(err)
 		}
-		m, err := asr.Open(path, backend, asr.OpenOptions{})
+		m, err := asr.Open(t.Context(), path, backend, asr.OpenOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}

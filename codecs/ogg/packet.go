@@ -1,8 +1,8 @@
 package ogg
 
 // maxPacket bounds a packet. Audio packets have a few kilobytes and setup
-// headers some hundred; only comments with a picture are longer, and nobody
-// here reads comments.
+// headers some hundred; only comments with a picture are longer, and
+// comments are not read.
 const maxPacket = 1 << 20
 
 // packets puts the packets of one logical stream together.

@@ -224,7 +224,7 @@ func TestErrors(t *testing.T) {
 		{"no channels", riff + fmtChunk(1, 0, 2, 16), wav.ErrFormat},
 		{"odd frame", riff + fmtChunk(1, 2, 3, 16), wav.ErrFormat},
 		{"GSM", riff + fmtChunk(0x31, 1, 65, 0), wav.ErrUnsupported},
-		{"nobody knows", riff + fmtChunk(0x7777, 1, 65, 0), wav.ErrUnsupported},
+		{"unknown format", riff + fmtChunk(0x7777, 1, 65, 0), wav.ErrUnsupported},
 		{"endless chunk", riff + "junk\xff\xff\xff\xff", wav.ErrFormat},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -183,7 +183,7 @@ func TestErrors(t *testing.T) {
 		{"huge header", append([]byte("\x1a\x45\xdf\xa3"), vint(1<<30)...), webm.ErrFormat},
 		{"no element", append(slices.Clone(head), 0, 0, 0, 0), webm.ErrFormat},
 		{"AC-3", track("A_AC3"), webm.ErrUnsupported},
-		{"nobody knows", track("A_SECRET"), webm.ErrUnsupported},
+		{"unknown codec", track("A_SECRET"), webm.ErrUnsupported},
 		{"no audio", slices.Concat(head, element("\x16\x54\xae\x6b", 0, element("\xae", 0, element("\x83", 0, []byte{1})))), webm.ErrUnsupported},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func packed(t testing.TB) string {
 func open(t testing.TB, path string, o OpenOptions) *Model {
 	t.Helper()
 	b := cpu.Open(2)
-	m, err := Open(path, b, o)
+	m, err := Open(t.Context(), path, b, o)
 	if err != nil {
 		b.Close()
 		t.Fatal(err)

@@ -81,12 +81,7 @@ func (a *attempt) place(seq *sequence, at int) {
 		seq.table = append(seq.table, a.blocks.take())
 		return
 	}
-	if id := seq.table[b]; a.blocks.shared(id) {
-		own := a.blocks.take()
-		a.cache.Copy(own, id)
-		a.blocks.release(seq.table[b : b+1])
-		seq.table[b] = own
-	}
+	a.blocks.own(a.cache, seq.table, b)
 }
 
 // branch returns c with a sequence of its own that shares its blocks.

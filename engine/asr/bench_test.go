@@ -80,7 +80,7 @@ func randomModel(t testing.TB, layers, width, heads int, typ quant.Type, threads
 	vector("encoder.ln_post")
 	vector("decoder.ln")
 	b := cpu.Open(threads)
-	m, err := New(set, b, OpenOptions{})
+	m, err := New(context.Background(), set, b, OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package asr
 import (
 	"context"
 	"sync"
+
+	"quern/engine/kv"
 )
 
 // blockSize is how many tokens a block of the cache holds.
@@ -11,13 +13,12 @@ const blockSize = 32
 // blocksFor returns how many blocks n tokens take.
 func blocksFor(n int) int { return (n + blockSize - 1) / blockSize }
 
-// blocks counts who uses the blocks of the cache. A window first reserves all
+// blocks are those of the cache, for all windows. A window first reserves all
 // it may come to need, in the order of asking, and then never waits again: what
 // two windows hold cannot keep both from going on.
 type blocks struct {
 	mu      sync.Mutex
-	free    []int32
-	refs    []int32
+	pool    *kv.Pool
 	spare   int // blocks nobody has reserved
 	waiters []*waiter
 }
@@ -27,13 +28,7 @@ type waiter struct {
 	ready chan struct{}
 }
 
-func newBlocks(n int) *blocks {
-	b := &blocks{refs: make([]int32, n), spare: n}
-	for i := n - 1; i >= 0; i-- {
-		b.free = append(b.free, int32(i))
-	}
-	return b
-}
+func newBlocks(n int) *blocks { return &blocks{pool: kv.NewPool(n, blockSize), spare: n} }
 
 // reserve waits until n blocks are set aside for the caller.
 func (b *blocks) reserve(ctx context.Context, n int) error {
@@ -81,40 +76,38 @@ func (b *blocks) serve() {
 	}
 }
 
-// take returns a block with one user. It panics when none is left, which a
-// reservation rules out.
+// take returns a block with one user.
 func (b *blocks) take() int32 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id := b.free[len(b.free)-1]
-	b.free = b.free[:len(b.free)-1]
-	b.refs[id] = 1
+	return b.reserved(b.pool.Alloc())
+}
+
+// reserved panics when there was no block left, which a reservation rules out.
+func (b *blocks) reserved(id int32, ok bool) int32 {
+	if !ok {
+		panic("asr: more blocks are used than were reserved")
+	}
 	return id
+}
+
+// own makes block i of a table the table's own, as kv.Pool.Own does.
+func (b *blocks) own(c kv.Copier, table []int32, i int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reserved(table[i], b.pool.Own(c, table, i))
 }
 
 // retain adds a user to every block of a table.
 func (b *blocks) retain(table []int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, id := range table {
-		b.refs[id]++
-	}
+	b.pool.AcquireAll(table)
 }
 
 // release takes a user from every block of a table.
 func (b *blocks) release(table []int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, id := range table {
-		if b.refs[id]--; b.refs[id] == 0 {
-			b.free = append(b.free, id)
-		}
-	}
-}
-
-// shared reports whether a block has more than one user.
-func (b *blocks) shared(id int32) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.refs[id] > 1
+	b.pool.ReleaseAll(table)
 }

@@ -172,7 +172,7 @@ func TestPostProcessor(t *testing.T) {
 "special_tokens": {"<|startoftranscript|>": {"ids": [1001]}, "<|notimestamps|>": {"ids": [1106]}, "<|endoftext|>": {"ids": [1000]}}}}`)
 	b := cpu.Open(1)
 	defer b.Close()
-	m, err := New(set, b, exact)
+	m, err := New(t.Context(), set, b, exact)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type OpenOptions struct {
 	Windows int
 	// Cache is the number type of keys and values: F16 (the default) or F32.
 	Cache quant.Type
+	// Watch is told of the network's Programs.
+	Watch graph.Watch
 }
 
 // A Model transcribes speech. It is safe for concurrent use.
@@ -46,6 +48,7 @@ type Model struct {
 	decode  *worker
 	align   *runner // made when first asked for words
 	backend graph.Backend
+	watch   graph.Watch
 	mu      sync.Mutex // guards the making of align
 }
 
@@ -78,13 +81,14 @@ func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f fun
 }
 
 // Open loads a Whisper model: a directory of Hugging Face's or a ggml file of
-// whisper.cpp's. The backend stays the caller's and must outlive the Model.
-func Open(path string, backend graph.Backend, o OpenOptions) (*Model, error) {
+// whisper.cpp's. It gives up when ctx ends. The backend stays the caller's and must
+// outlive the Model.
+func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions) (*Model, error) {
 	set, err := openWeights(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := New(set, backend, o)
+	m, err := New(ctx, set, backend, o)
 	if err != nil {
 		set.Close() // the first error is the one to know
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -105,22 +109,22 @@ const MaxCandidates = 10
 
 // New makes a Model of a set, which it closes with itself. Errors wrap ErrFormat
 // or ErrUnsupported, or are those of token and graph.
-func New(set *weights.Set, backend graph.Backend, o OpenOptions) (*Model, error) {
-	if err := set.Fill(); err != nil {
+func New(ctx context.Context, set *weights.Set, backend graph.Backend, o OpenOptions) (*Model, error) {
+	if err := set.FillContext(ctx, nil); err != nil {
 		return nil, err
 	}
 	m, err := describe(set)
 	if err != nil {
 		return nil, err
 	}
-	m.backend = backend
+	m.backend, m.watch = backend, o.Watch
 	if m.params, err = parametersOf(set, &m.config); err != nil {
 		return nil, err
 	}
 	if err := m.reserve(backend.NewCache, o); err != nil {
 		return nil, err
 	}
-	if err := m.compile(); err != nil {
+	if err := m.compile(ctx); err != nil {
 		m.cache.Close()
 		return nil, err
 	}
@@ -180,17 +184,17 @@ func (m *Model) reserved(candidates int) int {
 	return blocksFor(m.config.encoder.places) + candidates*(blocksFor(m.config.decoder.places)+1)
 }
 
-func (m *Model) compile() error {
+func (m *Model) compile(ctx context.Context) error {
 	c := &m.config
 	b := graph.NewBuilder(c.encoder.places, 1)
-	e, err := m.exec(b, recordEncoder(b, c, m.params, func(part) {}))
+	e, err := m.exec(ctx, b, recordEncoder(b, c, m.params, func(part) {}))
 	if err != nil {
 		return err
 	}
 	m.encoder = newRunner(e)
 	b = graph.NewBuilder(max(c.decoder.places, maxWant), maxWant)
 	logits, _ := recordDecoder(b, c, m.params, nil)
-	if e, err = m.exec(b, logits); err != nil {
+	if e, err = m.exec(ctx, b, logits); err != nil {
 		m.encoder.exec.Close()
 		return err
 	}
@@ -198,12 +202,12 @@ func (m *Model) compile() error {
 	return nil
 }
 
-func (m *Model) exec(b *graph.Builder, results ...graph.Value) (graph.Exec, error) {
+func (m *Model) exec(ctx context.Context, b *graph.Builder, results ...graph.Value) (graph.Exec, error) {
 	p, err := b.Compile(results...)
 	if err != nil {
 		return nil, err
 	}
-	return m.backend.Compile(p)
+	return m.backend.Compile(ctx, p, m.watch)
 }
 
 // Close ends the decoding goroutine, which must have nothing to do, and releases

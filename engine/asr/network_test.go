@@ -96,7 +96,7 @@ func TestEncoder(t *testing.T) {
 		}
 		be := cpu.Open(2)
 		defer be.Close()
-		e, err := be.Compile(p)
+		e, err := be.Compile(t.Context(), p, graph.Watch{})
 		if err != nil {
 			t.Fatal(err)
 		}

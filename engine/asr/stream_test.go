@@ -24,8 +24,8 @@ func drained(t testing.TB, m *Model) {
 	t.Helper()
 	m.blocks.mu.Lock()
 	defer m.blocks.mu.Unlock()
-	if len(m.blocks.free) != m.most || m.blocks.spare != m.most || len(m.blocks.waiters) > 0 {
-		t.Errorf("%d blocks free, %d not reserved, %d waiting; the cache has %d", len(m.blocks.free), m.blocks.spare, len(m.blocks.waiters), m.most)
+	if m.blocks.pool.Available() != m.most || m.blocks.spare != m.most || len(m.blocks.waiters) > 0 {
+		t.Errorf("%d blocks free, %d not reserved, %d waiting; the cache has %d", m.blocks.pool.Available(), m.blocks.spare, len(m.blocks.waiters), m.most)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 const alignRows = 32
 
 // alignment makes the Program of words ready, once.
-func (m *Model) alignment() (*runner, error) {
+func (m *Model) alignment(ctx context.Context) (*runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.align != nil {
@@ -24,7 +24,7 @@ func (m *Model) alignment() (*runner, error) {
 	}
 	b := graph.NewBuilder(alignRows, alignRows)
 	logits, scores := recordDecoder(b, &m.config, m.params, m.heads)
-	e, err := m.exec(b, append(scores, logits)...)
+	e, err := m.exec(ctx, b, append(scores, logits)...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (m *Model) alignment() (*runner, error) {
 // of each token how likely the one after it is, ends of text left out.
 func (w *window) attend(ctx context.Context, tokens []token.ID, frames int) (scores [][]float32, odds []float64, err error) {
 	m := w.m
-	align, err := m.alignment()
+	align, err := m.alignment(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

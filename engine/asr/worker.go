@@ -3,6 +3,7 @@ package asr
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"quern/engine/graph"
@@ -51,7 +52,7 @@ type worker struct {
 
 	jobs   []*job // only run looks at it
 	batch  graph.Batch
-	logits [][]float32
+	logits [][]float32 // by wanted row
 }
 
 type job struct {
@@ -64,6 +65,7 @@ type job struct {
 
 func startWorker(e graph.Exec, c graph.Cache, most int) *worker {
 	w := &worker{exec: e, cache: c, most: most, done: make(chan struct{})}
+	w.batch.Take = func(want int, r graph.Row) { w.logits[want] = r.Logits }
 	w.wake = sync.NewCond(&w.mu)
 	go w.run()
 	return w
@@ -159,24 +161,18 @@ func (w *worker) step() {
 		ctx = live[0].ctx
 	}
 	w.assemble(live[:n])
-	out, err := w.exec.Run(ctx, &w.batch, w.cache)
+	w.logits = slices.Grow(w.logits[:0], want)[:want]
+	_, err := w.exec.Run(ctx, &w.batch, w.cache)
 	w.jobs = append(w.jobs, live[n:]...)
-	width := 0
-	if err == nil && want > 0 {
-		width = len(out[0]) / want
-	}
 	at := 0
 	for _, j := range live[:n] {
 		if err != nil {
 			j.end(err)
 			continue
 		}
-		w.logits = w.logits[:0]
-		for range wanted(j.rows) {
-			w.logits = append(w.logits, out[0][at*width:(at+1)*width])
-			at++
-		}
-		j.task.take(w.logits)
+		from := at
+		at += wanted(j.rows)
+		j.task.take(w.logits[from:at])
 		j.rows = j.task.rows()
 		w.jobs = append(w.jobs, j)
 	}
@@ -194,21 +190,18 @@ func wanted(rows []row) int {
 
 func (w *worker) assemble(jobs []*job) {
 	b := &w.batch
-	*b = graph.Batch{
-		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0], Want: b.Want[:0],
-		Tables: b.Tables[:0], Memory: b.Memory[:0],
-	}
+	b.Reset()
 	for _, j := range jobs {
 		var last *sequence
 		for _, r := range j.rows {
 			if r.seq != last {
 				last = r.seq
-				b.Tables, b.Memory = append(b.Tables, r.seq.table), append(b.Memory, r.seq.memory)
+				b.Sequence(r.seq.table, r.seq.memory)
 			}
+			b.Row(r.id, int32(r.at))
 			if r.want {
-				b.Want = append(b.Want, int32(len(b.Tokens)))
+				b.WantRow(0)
 			}
-			b.Tokens, b.Positions, b.Seq = append(b.Tokens, r.id), append(b.Positions, int32(r.at)), append(b.Seq, int32(len(b.Tables)-1))
 		}
 	}
 }

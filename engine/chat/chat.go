@@ -7,7 +7,7 @@ package chat
 import "encoding/json"
 
 // Roles a message may have. "developer" is accepted as RoleSystem and
-// "function" as RoleTool by whoever builds Messages.
+// "function" as RoleTool by the caller that builds Messages.
 const (
 	RoleSystem    = "system"
 	RoleUser      = "user"

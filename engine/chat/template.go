@@ -21,7 +21,7 @@ type Options struct {
 	// on, or finds them undefined where they are empty.
 	BOS, EOS, Unknown, Pad string
 
-	Log *slog.Logger     // told once about each repair a template needs; nil tells nobody
+	Log *slog.Logger     // told once about each repair a template needs; nil: not logged
 	Now func() time.Time // the clock of strftime_now; nil is time.Now
 }
 

@@ -8,9 +8,8 @@ import (
 	"quern/kernels/threads"
 )
 
-// ReadBandwidth measures how fast the pool reads data, in bytes per second: the
-// ceiling of decoding when data is a model's weights. It reads with the kernel
-// that does least besides, and takes the best of a few passes.
+// ReadBandwidth implements graph.Backend. It reads with the kernel that does least
+// besides, and takes the best of a few passes.
 func (b *Backend) ReadBandwidth(data [][]byte) float64 {
 	const row, chunk = 8 << 10, 256 << 10
 	var chunks [][]byte

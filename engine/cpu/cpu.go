@@ -44,10 +44,11 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)
 	}
 	kv.Data = data
-	return &cache{kv: kv, free: free}, nil
+	return &cache{spec: s, kv: kv, free: free}, nil
 }
 
 type cache struct {
+	spec graph.CacheSpec
 	kv   *attention.KV
 	free func() error
 }
@@ -67,22 +68,19 @@ type exec struct {
 	steps   []func()
 	results [][]float32
 	acts    acts
-	read    threads.Region // of Batch.Read
+	taken   threads.Region // of Batch.Take
 	tables  []*ropeTable
 	vectors map[*weights.Tensor][]float32
-	vocab   int     // tokens are below it; 0 when the Program embeds none
-	places  int     // positions are below it; 0 when the Program embeds none
+	limits  graph.Limits
 	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
 
 	batched map[[2]int]*attention.BatchAttention // by heads and key heads
 	queries []attention.Query                    // (rows) of the attention at work
 
 	// Of encoders and of those that attend to what they found.
-	encodes  bool
-	features int                                  // width of the features; 0 without them
-	memory   int                                  // tokens cross-attention reads; 0 without it
-	panels   []panels                             // by worker
-	dense    map[[2]int]*attention.DenseAttention // by heads and their width
+	encodes bool
+	panels  []panels                             // by worker
+	dense   map[[2]int]*attention.DenseAttention // by heads and their width
 
 	// The run in progress.
 	in *graph.Batch
@@ -90,23 +88,25 @@ type exec struct {
 	n  [2]int // rows by graph.Lead
 }
 
-// Compile implements graph.Backend.
-func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
-	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32), encodes: p.Encodes()}
-	for i := range p.Values {
-		if p.Values[i].Input == "features" {
-			e.features = p.Values[i].Width()
-		}
+// Memory implements graph.Backend.
+func (b *Backend) Memory() int64 { return Available() }
+
+// Compile implements graph.Backend. Weights stay where they are, and no device can be
+// lost.
+func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) (graph.Exec, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	e.read.F = func(_, want int) {
-		w := e.width(p.Results[0])
-		e.in.Read(want, e.results[0][want*w:(want+1)*w])
+	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32), encodes: p.Encodes(), limits: p.Limits()}
+	e.taken.F = func(_, want int) {
+		logits, w := e.floats(p.Results[0]), e.width(p.Results[0])
+		e.in.Take(want, graph.Row{Logits: logits[want*w : (want+1)*w]})
 	}
 	for _, n := range p.Buffers {
 		e.buffers = append(e.buffers, make([]float32, n))
 	}
 	for _, s := range p.Steps {
-		if err := e.lower(s); err != nil {
+		if err := e.bind(s); err != nil {
 			return nil, err
 		}
 	}
@@ -136,10 +136,12 @@ func (e *exec) Close() error {
 // Run implements graph.Exec.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]float32, error) {
 	e.kv = nil
+	var spec *graph.CacheSpec
 	if c != nil {
-		e.kv = c.(*cache).kv
+		c := c.(*cache)
+		e.kv, spec = c.kv, &c.spec
 	}
-	if err := e.check(in); err != nil {
+	if err := e.limits.Check(in, spec); err != nil {
 		return nil, err
 	}
 	e.b.turn.take()
@@ -161,66 +163,16 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	for i, v := range e.p.Results {
 		e.results[i] = e.floats(v)
 	}
-	if in.Read != nil && len(e.results) > 0 && e.p.Values[e.p.Results[0]].Lead == graph.PerWant {
+	if in.Take != nil {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		// In the same turn: others would have the processors idle, or in their way.
 		e.b.turn.yield(start)
-		e.b.pool.Run(len(in.Want), &e.read)
+		e.b.pool.Run(len(in.Want), &e.taken)
+		e.results[0] = nil
 	}
 	return e.results, nil
-}
-
-// check keeps a wrong batch from reading outside the cache.
-func (e *exec) check(in *graph.Batch) error {
-	rows := in.Rows()
-	if rows == 0 || rows > e.p.Rows || len(in.Seq) != rows || len(in.Want) > e.p.Want ||
-		len(in.Tokens) != rows && (in.Tokens != nil || e.vocab > 0) {
-		return fmt.Errorf("cpu: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
-			len(in.Tokens), rows, len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
-	}
-	if len(in.Features) != rows*e.features {
-		return fmt.Errorf("cpu: %d features for %d rows of %d", len(in.Features), rows, e.features)
-	}
-	for i, id := range in.Tokens {
-		if id < 0 || e.vocab > 0 && int(id) >= e.vocab {
-			return fmt.Errorf("cpu: row %d is token %d of a vocabulary of %d", i, id, e.vocab)
-		}
-	}
-	for i, pos := range in.Positions {
-		if e.places > 0 && (pos < 0 || int(pos) >= e.places) {
-			return fmt.Errorf("cpu: row %d is at position %d; the model has %d", i, pos, e.places)
-		}
-		if e.ends != nil && pos > 0 && (i == 0 || in.Seq[i-1] != in.Seq[i] || in.Positions[i-1] != pos-1) {
-			return fmt.Errorf("cpu: row %d is at position %d of sequence %d without the position before it", i, pos, in.Seq[i])
-		}
-	}
-	for _, w := range in.Want {
-		if w < 0 || int(w) >= rows {
-			return fmt.Errorf("cpu: row %d wanted of %d", w, rows)
-		}
-	}
-	if e.dense != nil && (rows != e.p.Rows || in.Seq[0] != in.Seq[rows-1]) {
-		return fmt.Errorf("cpu: a batch of %d rows from sequence %d to %d; dense attention wants one of %d", rows, in.Seq[0], in.Seq[rows-1], e.p.Rows)
-	}
-	if err := e.checkMemory(in); err != nil || e.kv == nil {
-		return err
-	}
-	for i, pos := range in.Positions {
-		s := in.Seq[i]
-		if s < 0 || int(s) >= len(in.Tables) || pos < 0 || int(pos)/e.kv.BlockSize >= len(in.Tables[s]) {
-			return fmt.Errorf("cpu: row %d is at position %d of sequence %d, which has no block there", i, pos, s)
-		}
-	}
-	for _, table := range in.Tables {
-		for _, b := range table {
-			if b < 0 || int(b) >= e.kv.Blocks {
-				return fmt.Errorf("cpu: block %d of %d", b, e.kv.Blocks)
-			}
-		}
-	}
-	return nil
 }
 
 // findEnds notes how long the sequence of each row is, for attention that looks

@@ -7,8 +7,7 @@ import (
 	"quern/kernels/threads"
 )
 
-// Do calls f when nobody else uses the pool. f calls yield between its steps,
-// which lets others in that have waited long enough.
+// Do implements graph.Backend.
 func (b *Backend) Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error {
 	if err := ctx.Err(); err != nil {
 		return err

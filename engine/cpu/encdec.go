@@ -100,7 +100,7 @@ func (e *exec) encodeLinear(op graph.Linear, s graph.Step) error {
 	return nil
 }
 
-func (e *exec) store(op graph.Store, s graph.Step) {
+func (e *exec) store(op graph.Store, s graph.Step) error {
 	x, k, v := s.In[0], s.In[1], s.In[2]
 	e.byRow(s.Out, func(r0, r1 int) {
 		n, width := e.width(x), e.width(k)
@@ -112,32 +112,12 @@ func (e *exec) store(op graph.Store, s graph.Step) {
 			e.kv.Put(op.Layer, block, pos%e.kv.BlockSize, ks[r*width:(r+1)*width], vs[r*width:(r+1)*width])
 		}
 	})
-}
-
-// checkMemory keeps a wrong batch from reading outside the cache.
-func (e *exec) checkMemory(in *graph.Batch) error {
-	if e.memory == 0 {
-		return nil
-	}
-	if e.kv == nil || len(in.Memory) != len(in.Tables) {
-		return fmt.Errorf("cpu: %d memories for %d sequences", len(in.Memory), len(in.Tables))
-	}
-	for s, m := range in.Memory {
-		if len(m)*e.kv.BlockSize < e.memory {
-			return fmt.Errorf("cpu: sequence %d attends to %d blocks of %d; the program wants %d tokens", s, len(m), e.kv.BlockSize, e.memory)
-		}
-		for _, b := range m {
-			if b < 0 || int(b) >= e.kv.Blocks {
-				return fmt.Errorf("cpu: block %d of %d", b, e.kv.Blocks)
-			}
-		}
-	}
 	return nil
 }
 
 // denseAttention attends over the whole batch. Layers take turns with what keys
 // and values are packed into.
-func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) {
+func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) error {
 	key := [2]int{op.Heads, op.HeadDim}
 	a := e.dense[key]
 	if a == nil {
@@ -153,19 +133,19 @@ func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) {
 		a.Pack(e.b.pool, e.floats(k), e.floats(v), width, rows)
 		a.Run(e.b.pool, e.floats(s.Out), width, e.floats(q), width, rows, op.Scale)
 	})
+	return nil
 }
 
 // crossAttention attends to whole memories. Rows of one memory, the beams of a
 // window or the tokens of its prompt, read it together.
-func (e *exec) crossAttention(op graph.CrossAttention, s graph.Step) {
-	e.memory = max(e.memory, op.Tokens)
+func (e *exec) crossAttention(op graph.CrossAttention, s graph.Step) error {
 	e.batchAttention(op.Heads, op.Heads, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row int) attention.Query {
 		return attention.Query{Table: e.in.Memory[e.in.Seq[row]], End: op.Tokens}
 	})
+	return nil
 }
 
-func (e *exec) crossScores(op graph.CrossScores, s graph.Step) {
-	e.memory = max(e.memory, op.Tokens)
+func (e *exec) crossScores(op graph.CrossScores, s graph.Step) error {
 	q, n := s.In[0], op.HeadDim
 	region := &threads.Region{F: func(_, c int) {
 		r, h := c/len(op.Of), op.Of[c%len(op.Of)]
@@ -175,4 +155,5 @@ func (e *exec) crossScores(op graph.CrossScores, s graph.Step) {
 		vec.Scale(dst, dst, op.Scale)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*len(op.Of), region) })
+	return nil
 }

@@ -31,7 +31,7 @@ func compileFor(t *testing.T, b *Backend, g *graph.Builder, results ...graph.Val
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Compile(p)
+	e, err := b.Compile(t.Context(), p, graph.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"reflect"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
@@ -12,84 +13,128 @@ import (
 	"quern/kernels/vec"
 )
 
-// lower binds one step of the Program to its kernel. All that a step needs is
-// allocated here; running it allocates nothing.
-func (e *exec) lower(s graph.Step) error {
-	switch op := s.Op.(type) {
-	case graph.Embed:
-		return e.embed(op, s)
-	case graph.Take:
-		e.take(s)
-	case graph.RMSNorm:
-		w, x, eps := e.vector(op.Weight), s.In[0], op.Eps
-		e.byRow(s.Out, func(r0, r1 int) {
-			n := e.width(x)
-			vec.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, eps)
-		})
-	case graph.Linear:
-		if e.encodes {
-			return e.encodeLinear(op, s)
-		}
-		return e.linear(op, s)
-	case graph.Add:
-		e.byRow(s.Out, func(r0, r1 int) {
-			n := e.width(s.Out)
-			vec.Add(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
-		})
-	case graph.LayerNorm:
-		w, bias, x, eps := e.vector(op.Weight), e.vector(op.Bias), s.In[0], op.Eps
-		e.byRow(s.Out, func(r0, r1 int) {
-			n := e.width(x)
-			vec.LayerNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, bias, eps)
-		})
-	case graph.Bias:
-		v := e.vector(op.Vector)
-		e.pointwise(s, func(dst, x []float32) { vec.Bias(dst, x, v) })
-	case graph.Scale:
-		e.pointwise(s, func(dst, x []float32) { vec.Scale(dst, x, op.By) })
-	case graph.SoftCap:
-		e.pointwise(s, func(dst, x []float32) { vec.SoftCap(dst, x, op.Limit) })
-	case graph.Activate:
-		act, err := activation(op.Act)
-		if err != nil {
-			return err
-		}
-		e.pointwise(s, func(dst, x []float32) { act(dst, x, nil) })
-	case graph.Gate:
-		act, err := activation(op.Act)
-		if err != nil {
-			return err
-		}
-		e.byRow(s.Out, func(r0, r1 int) {
-			n := e.width(s.Out)
-			for r := r0; r < r1; r++ { // row by row: see vec
-				act(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n], e.floats(s.In[1])[r*n:(r+1)*n])
-			}
-		})
-	case graph.Weigh:
-		e.byRow(s.Out, func(r0, r1 int) {
-			n := e.width(s.Out)
-			vec.Weigh(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0:r1])
-		})
-	case graph.Experts:
-		return e.experts(op, s)
-	case graph.Rope:
-		e.rope(op, s)
-	case graph.Attention:
-		e.attention(op, s)
-	case graph.Conv1D:
-		return e.conv(op, s)
-	case graph.DenseAttention:
-		e.denseAttention(op, s)
-	case graph.Store:
-		e.store(op, s)
-	case graph.CrossAttention:
-		e.crossAttention(op, s)
-	case graph.CrossScores:
-		e.crossScores(op, s)
-	default:
-		return fmt.Errorf("cpu: no kernel for %T", op)
+// ops has a row for each op: what binds a step of it to its kernel. All that the step
+// needs is allocated there; running it allocates nothing.
+var ops = index(
+	on((*exec).embed),
+	on((*exec).take),
+	on((*exec).rmsNorm),
+	on((*exec).layerNorm),
+	on((*exec).linear),
+	on((*exec).bias),
+	on((*exec).add),
+	on((*exec).scale),
+	on((*exec).softCap),
+	on((*exec).activate),
+	on((*exec).gate),
+	on((*exec).weigh),
+	on((*exec).rope),
+	on((*exec).attention),
+	on((*exec).experts),
+	on((*exec).conv),
+	on((*exec).denseAttention),
+	on((*exec).store),
+	on((*exec).crossAttention),
+	on((*exec).crossScores),
+)
+
+// A row binds steps of one op.
+type row struct {
+	op   reflect.Type
+	bind func(*exec, graph.Op, graph.Step) error
+}
+
+func on[O graph.Op](bind func(*exec, O, graph.Step) error) row {
+	return row{reflect.TypeFor[O](), func(e *exec, op graph.Op, s graph.Step) error { return bind(e, op.(O), s) }}
+}
+
+func index(rows ...row) map[reflect.Type]row {
+	m := make(map[reflect.Type]row, len(rows))
+	for _, r := range rows {
+		m[r.op] = r
 	}
+	return m
+}
+
+// bind adds one step of the Program.
+func (e *exec) bind(s graph.Step) error {
+	r, ok := ops[reflect.TypeOf(s.Op)]
+	if !ok {
+		return fmt.Errorf("cpu: no kernel for %T", s.Op)
+	}
+	return r.bind(e, s.Op, s)
+}
+
+func (e *exec) rmsNorm(op graph.RMSNorm, s graph.Step) error {
+	w, x := e.vector(op.Weight), s.In[0]
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(x)
+		vec.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, op.Eps)
+	})
+	return nil
+}
+
+func (e *exec) layerNorm(op graph.LayerNorm, s graph.Step) error {
+	w, bias, x := e.vector(op.Weight), e.vector(op.Bias), s.In[0]
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(x)
+		vec.LayerNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, bias, op.Eps)
+	})
+	return nil
+}
+
+func (e *exec) bias(op graph.Bias, s graph.Step) error {
+	v := e.vector(op.Vector)
+	e.pointwise(s, func(dst, x []float32) { vec.Bias(dst, x, v) })
+	return nil
+}
+
+func (e *exec) add(_ graph.Add, s graph.Step) error {
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(s.Out)
+		vec.Add(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0*n:r1*n])
+	})
+	return nil
+}
+
+func (e *exec) scale(op graph.Scale, s graph.Step) error {
+	e.pointwise(s, func(dst, x []float32) { vec.Scale(dst, x, op.By) })
+	return nil
+}
+
+func (e *exec) softCap(op graph.SoftCap, s graph.Step) error {
+	e.pointwise(s, func(dst, x []float32) { vec.SoftCap(dst, x, op.Limit) })
+	return nil
+}
+
+func (e *exec) activate(op graph.Activate, s graph.Step) error {
+	act, err := activation(op.Act)
+	if err != nil {
+		return err
+	}
+	e.pointwise(s, func(dst, x []float32) { act(dst, x, nil) })
+	return nil
+}
+
+func (e *exec) gate(op graph.Gate, s graph.Step) error {
+	act, err := activation(op.Act)
+	if err != nil {
+		return err
+	}
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(s.Out)
+		for r := r0; r < r1; r++ { // row by row: see vec
+			act(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n], e.floats(s.In[1])[r*n:(r+1)*n])
+		}
+	})
+	return nil
+}
+
+func (e *exec) weigh(_ graph.Weigh, s graph.Step) error {
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(s.Out)
+		vec.Weigh(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0:r1])
+	})
 	return nil
 }
 
@@ -138,13 +183,7 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 	if !ok {
 		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", width, w.Name, w.Type)
 	}
-	limit, positions := &e.vocab, e.p.Values[s.In[0]].Input == "positions"
-	if positions {
-		limit = &e.places
-	}
-	if *limit == 0 || w.Shape[0] < *limit {
-		*limit = w.Shape[0]
-	}
+	positions := e.p.Values[s.In[0]].Input == "positions"
 	decode := w.Type.Layout().Decode
 	e.byRow(s.Out, func(r0, r1 int) {
 		dst, ids := e.floats(s.Out), e.in.Tokens
@@ -159,7 +198,7 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 	return nil
 }
 
-func (e *exec) take(s graph.Step) {
+func (e *exec) take(_ graph.Take, s graph.Step) error {
 	n := e.width(s.Out)
 	e.steps = append(e.steps, func() {
 		dst, src := e.floats(s.Out), e.floats(s.In[0])
@@ -167,6 +206,7 @@ func (e *exec) take(s graph.Step) {
 			copy(dst[i*n:(i+1)*n], src[int(r)*n:])
 		}
 	})
+	return nil
 }
 
 // acts is the scratch that activations are quantised to, one per type. It
@@ -189,6 +229,9 @@ func (a *acts) of(t quant.Type) *act {
 }
 
 func (e *exec) linear(op graph.Linear, s graph.Step) error {
+	if e.encodes {
+		return e.encodeLinear(op, s)
+	}
 	w := op.Weight
 	out, in := w.Shape[0], w.Shape[1]
 	if _, ok := w.Type.Size(in); !ok {
@@ -246,7 +289,7 @@ func (e *exec) ropeTable(op graph.Rope) *ropeTable {
 	return t
 }
 
-func (e *exec) rope(op graph.Rope, s graph.Step) {
+func (e *exec) rope(op graph.Rope, s graph.Step) error {
 	t, pairs := e.ropeTable(op), len(op.Freqs)
 	e.byRow(s.Out, func(r0, r1 int) {
 		n := e.width(s.Out)
@@ -256,11 +299,12 @@ func (e *exec) rope(op graph.Rope, s graph.Step) {
 				t.cos[r*pairs:(r+1)*pairs], t.sin[r*pairs:(r+1)*pairs], op.Interleaved)
 		}
 	})
+	return nil
 }
 
 // attention first stores the batch's keys and values, then attends: a row may
 // read what another row of the batch has stored.
-func (e *exec) attention(op graph.Attention, s graph.Step) {
+func (e *exec) attention(op graph.Attention, s graph.Step) error {
 	k, v := s.In[1], s.In[2]
 	kvWidth := op.KVHeads * op.HeadDim
 	e.byRow(k, func(r0, r1 int) {
@@ -285,6 +329,7 @@ func (e *exec) attention(op graph.Attention, s graph.Step) {
 		}
 		return r
 	})
+	return nil
 }
 
 // batchAttention adds a step in which every row attends to what ask says.

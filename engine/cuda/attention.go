@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"math"
 
 	"quern/engine/graph"
@@ -9,6 +10,23 @@ import (
 
 // maxHead is the widest head attention has registers for.
 const maxHead = 256
+
+var attentionOp = row[graph.Attention]{
+	check: func(o graph.Attention) error {
+		if o.HeadDim > maxHead {
+			return fmt.Errorf("cuda: no kernel for attention heads of %d", o.HeadDim)
+		}
+		return nil
+	},
+	weights: func(o graph.Attention) []weightKey { return keys(vector(o.Sinks)) },
+	scratch: func(o graph.Attention, p *part, rows int) {
+		p.reserveScratch(spans, p.spanWords(o, rows))
+		p.reserveScratch(arrivals, rows*o.KVHeads)
+	},
+	lower: func(o graph.Attention, l lowering) {
+		l.add(func(rows int) error { return l.attend(o, l.x(0), l.x(1), l.x(2), l.y(), rows) })
+	},
+}
 
 // splitHeads is how many blocks of attention fill a device: sequences are cut
 // until there are about as many.

@@ -13,6 +13,7 @@ import (
 
 	"quern/engine/graph"
 	"quern/kernels/cuda/driver"
+	"quern/kernels/threads"
 )
 
 // AllLayers is Options.Layers for a model that runs on GPUs as a whole.
@@ -25,8 +26,8 @@ type Options struct {
 	// Layers is how many layers of a model, counted from its end, run on the
 	// devices. The others run on Host.
 	Layers int
-	// Host runs those layers, and Programs with ops the GPU has no kernel for.
-	// The Backend closes it.
+	// Host runs those layers, Programs with ops the GPU has no kernel for, and what
+	// Do is given. It is needed. The Backend closes it.
 	Host graph.Backend
 	Log  *slog.Logger
 }
@@ -60,6 +61,9 @@ func Open(o Options) (*Backend, error) {
 		if id < 0 || id >= len(list) {
 			return nil, fmt.Errorf("%w: device %d of %d", driver.ErrUnavailable, id, len(list))
 		}
+	}
+	if o.Host == nil {
+		panic("cuda: a Backend without a processor beside it")
 	}
 	b := &Backend{o: o, log: o.Log}
 	for _, id := range o.Devices {
@@ -119,8 +123,10 @@ func (b *Backend) do(f func() error) error {
 	return err
 }
 
-// Host returns the backend of what runs on the processor, or nil.
-func (b *Backend) Host() graph.Backend { return b.o.Host }
+// Do implements graph.Backend.
+func (b *Backend) Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error {
+	return b.o.Host.Do(ctx, f)
+}
 
 // fresh makes new contexts where the old ones have failed. b.mu is held.
 func (b *Backend) fresh() error {
@@ -142,23 +148,34 @@ func (b *Backend) lost(age int) error {
 	return nil
 }
 
-// Memory returns the free and the total bytes of all devices together.
-func (b *Backend) Memory() (free, total int64, err error) {
-	err = b.do(func() error {
+// Memory implements graph.Backend: what is free on all devices together. Where they do
+// not say, the machine's stands for it.
+func (b *Backend) Memory() int64 {
+	free := int64(0)
+	err := b.do(func() error {
 		for _, d := range b.devices {
 			if err := d.ctx.Enter(); err != nil {
 				return err
 			}
-			f, t, err := d.ctx.Memory()
+			n, _, err := d.ctx.Memory()
 			if err != nil {
 				return err
 			}
-			free, total = free+f, total+t
+			free += n
 		}
 		return nil
 	})
-	return free, total, err
+	switch {
+	case err != nil:
+		return b.o.Host.Memory()
+	case b.o.Layers >= 0:
+		return free + b.o.Host.Memory()
+	}
+	return free
 }
+
+// ReadBandwidth implements graph.Backend. Nothing measures it yet.
+func (b *Backend) ReadBandwidth([][]byte) float64 { return 0 }
 
 // Close releases the contexts and the host's backend. Execs and caches must be
 // closed before.
@@ -166,40 +183,32 @@ func (b *Backend) Close() error {
 	b.mu.Lock()
 	b.stop()
 	b.mu.Unlock()
-	if b.o.Host != nil {
-		return b.o.Host.Close()
-	}
-	return nil
+	return b.o.Host.Close()
 }
 
 // Compile implements graph.Backend.
-func (b *Backend) Compile(p *graph.Program) (graph.Exec, error) {
-	return b.CompileContext(context.Background(), p, nil)
-}
-
-// CompileContext is Compile that can be cancelled while weights are uploaded, and
-// tells how many of their bytes are.
-func (b *Backend) CompileContext(ctx context.Context, p *graph.Program, progress func(done, total int64)) (graph.Exec, error) {
+func (b *Backend) Compile(ctx context.Context, p *graph.Program, w graph.Watch) (graph.Exec, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := supported(p); err != nil {
-		if b.o.Host == nil {
-			return nil, err
-		}
 		b.log.Info("a part of the model runs on the CPU", "why", err)
-		return b.compileHost(p)
+		return b.compileHost(ctx, p)
 	}
-	if b.hostLayers(layers(p)) == layers(p) && b.o.Host != nil && layers(p) > 0 {
-		return b.compileHost(p)
+	if n := p.Limits().Layers; n > 0 && b.hostLayers(n) == n {
+		return b.compileHost(ctx, p)
 	}
-	e, err := b.newExec(p)
+	e, err := b.newExec(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	e.watch = w
 	err = b.do(func() error {
 		if err := b.fresh(); err != nil {
 			return err
 		}
 		e.age = b.age
-		return e.place(ctx, progress)
+		return e.place(ctx, w.Placed)
 	})
 	if err != nil {
 		e.Close()
@@ -211,8 +220,8 @@ func (b *Backend) CompileContext(ctx context.Context, p *graph.Program, progress
 // A hostExec is a Program that runs on the processor as a whole.
 type hostExec struct{ graph.Exec }
 
-func (b *Backend) compileHost(p *graph.Program) (graph.Exec, error) {
-	e, err := b.o.Host.Compile(p)
+func (b *Backend) compileHost(ctx context.Context, p *graph.Program) (graph.Exec, error) {
+	e, err := b.o.Host.Compile(ctx, p, graph.Watch{})
 	if err != nil {
 		return nil, err
 	}

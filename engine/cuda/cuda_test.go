@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/model"
@@ -40,6 +41,7 @@ var parse = func() func(string) (*ptxvm.Module, error) {
 // open makes a Backend on a Fake with a processor beside it.
 func open(t testing.TB, f *driver.Fake, layers int, devices ...int) *Backend {
 	t.Helper()
+	fixtures.Interpreter(t)
 	f.Parse = parse
 	b, err := Open(Options{Driver: f, Devices: devices, Layers: layers, Host: cpu.Open(1)})
 	if err != nil {
@@ -67,12 +69,17 @@ type runner struct {
 
 func newRunner(t testing.TB, b graph.Backend, p *graph.Program, spec graph.CacheSpec) *runner {
 	t.Helper()
+	return newWatched(t, b, p, spec, graph.Watch{})
+}
+
+func newWatched(t testing.TB, b graph.Backend, p *graph.Program, spec graph.CacheSpec, w graph.Watch) *runner {
+	t.Helper()
 	cache, err := b.NewCache(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cache.Close() })
-	exec, err := b.Compile(p)
+	exec, err := b.Compile(t.Context(), p, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,6 +271,7 @@ func every(t testing.TB, typ quant.Type, layers int) (*graph.Program, graph.Cach
 // CPU rounds activations in other groups than the GPU, or the GPU not at all,
 // their roundings lie between.
 func TestTypes(t *testing.T) {
+	fixtures.Interpreter(t)
 	for typ := quant.F32; typ <= quant.MXFP4; typ++ {
 		if typ.Layout().Encode == nil || typ == quant.Q8_K {
 			continue
@@ -375,7 +383,7 @@ func TestOutOfMemory(t *testing.T) {
 		b := open(t, f, AllLayers)
 		cache, err := b.NewCache(spec)
 		if err == nil {
-			_, err = b.Compile(p)
+			_, err = b.Compile(t.Context(), p, graph.Watch{})
 			cache.Close()
 		}
 		if !errors.Is(err, driver.ErrMemory) {
@@ -392,9 +400,13 @@ func TestFault(t *testing.T) {
 	f := driver.NewFake(1, gigabyte)
 	p, spec := every(t, quant.F32, 1)
 	b := open(t, f, AllLayers)
-	r := newRunner(t, b, p, spec)
+	var told []error
+	r := newWatched(t, b, p, spec, graph.Watch{Lost: func(err error) { told = append(told, err) }})
 	in := prompts([]int32{3, 1, 4}, []int32{2, 7}, 0)[0]
 	want := r.run(in)
+	if told != nil {
+		t.Errorf("lost before a fault: %v", told)
+	}
 	f.Fail = func(kernel string) error {
 		if kernel == "attend_f16" {
 			return errors.New("address out of range")
@@ -411,6 +423,9 @@ func TestFault(t *testing.T) {
 	again := newRunner(t, b, p, spec)
 	if got := again.run(in); distance(got, want) != 0 {
 		t.Errorf("the model loaded again is %g from before", distance(got, want))
+	}
+	if len(told) != 2 || !errors.Is(told[0], graph.ErrLost) || !errors.Is(told[1], graph.ErrLost) {
+		t.Errorf("told %v, want ErrLost after each of two runs", told)
 	}
 	if _, err := r.exec.Run(context.Background(), in, r.cache); !errors.Is(err, graph.ErrLost) {
 		t.Errorf("a run in a context that is gone: %v, want ErrLost", err)
@@ -435,11 +450,11 @@ func TestCancelledUpload(t *testing.T) {
 	p, _ := every(t, quant.F32, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	var told, of int64
-	_, err := b.CompileContext(ctx, p, func(done, total int64) {
+	_, err := b.Compile(ctx, p, graph.Watch{Placed: func(done, total int64) {
 		if told, of = done, total; done > total/2 {
 			cancel()
 		}
-	})
+	}})
 	if !errors.Is(err, context.Canceled) || told <= of/2 || told >= of {
 		t.Errorf("cancelled after %d of %d bytes: %v", told, of, err)
 	}
@@ -453,12 +468,12 @@ func TestSharedWeights(t *testing.T) {
 	f := driver.NewFake(1, gigabyte)
 	b := open(t, f, AllLayers)
 	p, _ := every(t, quant.F32, 1)
-	one, err := b.Compile(p)
+	one, err := b.Compile(t.Context(), p, graph.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := f.Used(0)
-	two, err := b.Compile(p)
+	two, err := b.Compile(t.Context(), p, graph.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}

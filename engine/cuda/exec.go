@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"quern/engine/graph"
@@ -10,29 +11,25 @@ import (
 
 // An exec is a Program in parts: the processor's, if any, and then one a device.
 type exec struct {
-	b    *Backend
-	p    *graph.Program
-	age  int
-	n    int // layers
-	host graph.Exec
-	over []int // values the processor hands over
+	b     *Backend
+	p     *graph.Program
+	age   int
+	watch graph.Watch
+	host  graph.Exec
+	over  []int // values the processor hands over
 
 	parts   []*part
 	results [][]float32
-	limits  limits
+	rows    []graph.Row // for Batch.Take
+	handout graph.Handout
+	below   graph.Batch // what the processor's part is given
+	limits  graph.Limits
 	uses    []int // of each value, by steps and as results
 }
 
-// limits are what check holds a batch against.
-type limits struct {
-	vocab, places int  // tokens and positions are below; 0 when nothing is embedded
-	ahead         bool // rows look ahead: a sequence is whole
-}
-
 // newExec cuts the Program up. Nothing is on the devices yet.
-func (b *Backend) newExec(p *graph.Program) (*exec, error) {
-	e := &exec{b: b, p: p, n: layers(p), results: make([][]float32, len(p.Results))}
-	e.limits = limitsOf(p)
+func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) {
+	e := &exec{b: b, p: p, limits: p.Limits(), results: make([][]float32, len(p.Results))}
 	e.uses = make([]int, len(p.Values))
 	for _, v := range p.Results {
 		e.uses[v]++
@@ -42,7 +39,7 @@ func (b *Backend) newExec(p *graph.Program) (*exec, error) {
 			e.uses[v]++
 		}
 	}
-	host, dev := b.spans(e.n)
+	host, dev := b.spans(e.limits.Layers)
 	// The first part with steps takes what stands before its first layer.
 	var starts []int
 	var owners []int // device of each part
@@ -50,7 +47,7 @@ func (b *Backend) newExec(p *graph.Program) (*exec, error) {
 		starts = append(starts, host.to)
 	}
 	for i, l := range dev {
-		if l.from == l.to && e.n > 0 || e.n == 0 && i > 0 {
+		if l.from == l.to && e.limits.Layers > 0 || e.limits.Layers == 0 && i > 0 {
 			continue
 		}
 		if len(owners) > 0 {
@@ -62,7 +59,7 @@ func (b *Backend) newExec(p *graph.Program) (*exec, error) {
 	at, over := 0, []int(nil)
 	if host.to > 0 {
 		var err error
-		if e.host, err = b.o.Host.Compile(before(p, list[0])); err != nil {
+		if e.host, err = b.o.Host.Compile(ctx, before(p, list[0]), graph.Watch{}); err != nil {
 			return nil, err
 		}
 		at, over, e.over = list[0].at, list[0].over, list[0].over
@@ -80,25 +77,6 @@ func (b *Backend) newExec(p *graph.Program) (*exec, error) {
 		at, over = next.at, next.over
 	}
 	return e, nil
-}
-
-func limitsOf(p *graph.Program) limits {
-	var l limits
-	for _, s := range p.Steps {
-		switch o := s.Op.(type) {
-		case graph.Embed:
-			limit := &l.vocab
-			if p.Values[s.In[0]].Input == "positions" {
-				limit = &l.places
-			}
-			if *limit == 0 || o.Weight.Shape[0] < *limit {
-				*limit = o.Weight.Shape[0]
-			}
-		case graph.Attention:
-			l.ahead = l.ahead || o.Bidirectional
-		}
-	}
-	return l
 }
 
 // place uploads weights and reserves buffers, after a look at whether they fit.
@@ -165,36 +143,33 @@ func (e *exec) Close() (err error) {
 	return err
 }
 
-// Run implements graph.Exec. It returns early between two parts only.
+// Run implements graph.Exec. It returns early between two parts only. The last part
+// ranks logits where Batch.Take has enough in that.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
-	return e.run(ctx, in, kv, nil)
-}
-
-// run runs a batch; the last part ranks logits, top of each row where that is
-// above 0.
-func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, error) {
-	if top != nil && len(top) != len(in.Want) {
-		panic(fmt.Sprintf("cuda: %d rows to rank of %d", len(top), len(in.Want)))
-	}
 	var c *cache
+	var spec *graph.CacheSpec
 	if kv != nil {
-		c = kv.(*cache)
+		if c = kv.(*cache); c.all == nil {
+			spec = &c.spec
+		}
 	}
-	if err := e.check(in, c); err != nil {
+	if err := e.limits.Check(in, spec); err != nil {
 		return nil, err
 	}
 	var handed [][]float32
 	if e.host != nil {
 		var err error
-		if handed, err = e.host.Run(ctx, in, c.host); err != nil {
+		e.below = *in
+		e.below.Take, e.below.Top = nil, nil
+		if handed, err = e.host.Run(ctx, &e.below, c.host); err != nil {
 			return nil, err
 		}
 	}
 	err := e.b.do(func() error {
 		for i, p := range e.parts {
-			var rank []int
-			if i == len(e.parts)-1 {
-				rank = top
+			var top []int
+			if i == len(e.parts)-1 && in.Take != nil {
+				top = in.Top
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -208,63 +183,24 @@ func (e *exec) run(ctx context.Context, in *graph.Batch, kv graph.Cache, top []i
 				}
 			}
 			var err error
-			if handed, err = p.runBatch(in, c, handed, rank); err != nil {
+			if handed, err = p.runBatch(in, c, handed, top); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
+		if e.watch.Lost != nil && errors.Is(err, graph.ErrLost) {
+			e.watch.Lost(err)
+		}
 		return nil, err
 	}
 	copy(e.results, handed)
+	if in.Take != nil {
+		// Without the device, which others may use meanwhile.
+		e.rows = e.parts[len(e.parts)-1].appendRows(e.rows[:0], in, handed[0])
+		e.handout.Give(in.Take, e.rows)
+		e.results[0] = nil
+	}
 	return e.results, nil
-}
-
-// check keeps a wrong batch from reaching a device, which would read outside
-// the cache and fail for good.
-func (e *exec) check(in *graph.Batch, c *cache) error {
-	rows := in.Rows()
-	if rows == 0 || rows > e.p.Rows || len(in.Seq) != rows || len(in.Want) > e.p.Want || len(in.Tokens) != rows || in.Features != nil || in.Memory != nil {
-		return fmt.Errorf("cuda: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
-			len(in.Tokens), rows, len(in.Seq), len(in.Want), e.p.Rows, e.p.Want)
-	}
-	for i, id := range in.Tokens {
-		if id < 0 || e.limits.vocab > 0 && int(id) >= e.limits.vocab {
-			return fmt.Errorf("cuda: row %d is token %d of a vocabulary of %d", i, id, e.limits.vocab)
-		}
-	}
-	for i, pos := range in.Positions {
-		if pos < 0 || e.limits.places > 0 && int(pos) >= e.limits.places {
-			return fmt.Errorf("cuda: row %d is at position %d; the model has %d", i, pos, e.limits.places)
-		}
-		if e.limits.ahead && pos > 0 && (i == 0 || in.Seq[i-1] != in.Seq[i] || in.Positions[i-1] != pos-1) {
-			return fmt.Errorf("cuda: row %d is at position %d of sequence %d without the position before it", i, pos, in.Seq[i])
-		}
-	}
-	for _, w := range in.Want {
-		if w < 0 || int(w) >= rows {
-			return fmt.Errorf("cuda: row %d wanted of %d", w, rows)
-		}
-	}
-	if e.n == 0 {
-		return nil
-	}
-	if c == nil || c.all != nil || c.spec.Layers < e.n {
-		return fmt.Errorf("cuda: a program of %d layers without their cache", e.n)
-	}
-	for i, pos := range in.Positions {
-		s := in.Seq[i]
-		if s < 0 || int(s) >= len(in.Tables) || int(pos)/c.spec.BlockSize >= len(in.Tables[s]) {
-			return fmt.Errorf("cuda: row %d is at position %d of sequence %d, which has no block there", i, pos, s)
-		}
-	}
-	for _, table := range in.Tables {
-		for _, b := range table {
-			if b < 0 || int(b) >= c.spec.Blocks {
-				return fmt.Errorf("cuda: block %d of %d", b, c.spec.Blocks)
-			}
-		}
-	}
-	return nil
 }

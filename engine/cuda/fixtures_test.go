@@ -11,7 +11,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// long says that what takes long to interpret is asked for, as .ci/steps/cuda.sh does.
+// long says that what takes long to interpret is asked for, as .ci/steps/ptx.sh does.
 var long = os.Getenv("QUERN_TEST_CUDA") != ""
 
 // asked skips what takes long.

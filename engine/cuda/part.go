@@ -247,7 +247,7 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 		}
 		b.stride = 1 << bits.Len(uint(int(last)/c.spec.BlockSize))
 	}
-	if p.e.limits.ahead || b.want != b.rows || b.rows > maxGraphRows {
+	if p.e.limits.Ahead || b.want != b.rows || b.rows > maxGraphRows {
 		return b, false
 	}
 	full := 1 << bits.Len(uint(b.rows-1))
@@ -282,8 +282,11 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 	}
 	for i := len(in.Positions) - 1; i >= 0; i-- {
 		pos, seq := in.Positions[i], in.Seq[i]
-		col[tokens][i], col[positions][i], col[sequences][i], col[ends][i], col[slots][i] = in.Tokens[i], pos, seq, pos+1, -1
-		if p.e.limits.ahead && i+1 < len(in.Positions) && in.Seq[i+1] == seq {
+		col[tokens][i], col[positions][i], col[sequences][i], col[ends][i], col[slots][i] = 0, pos, seq, pos+1, -1
+		if in.Tokens != nil {
+			col[tokens][i] = in.Tokens[i]
+		}
+		if p.e.limits.Ahead && i+1 < len(in.Positions) && in.Seq[i+1] == seq {
 			col[ends][i] = col[ends][i+1]
 		}
 		if c != nil {

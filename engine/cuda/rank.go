@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"context"
 	"unsafe"
 
 	"quern/engine/graph"
@@ -26,24 +25,20 @@ const (
 type ranker struct {
 	ids, values, part driver.Ptr
 	mail              []byte // pinned: numbers, then logits
-	rankings          []graph.Ranking
 }
 
-// RunRanked implements graph.Ranker.
-func (e *exec) RunRanked(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, []graph.Ranking, error) {
-	results, err := e.run(ctx, in, kv, top)
-	if err != nil {
-		return nil, nil, err
+// appendRows appends what Batch.Take is given of the last run, whose logits are those
+// of the rows that were not ranked.
+func (p *part) appendRows(rows []graph.Row, in *graph.Batch, logits []float32) []graph.Row {
+	width := p.e.p.Values[p.out[0]].Width()
+	for i := range in.Want {
+		if p.run.rank != unranked && p.ranks(in.Top[i]) {
+			rows = append(rows, p.ranker.row(i, p.run.rank, len(in.Want), width))
+		} else {
+			rows = append(rows, graph.Row{Logits: logits[i*width : (i+1)*width]})
+		}
 	}
-	return results, e.parts[len(e.parts)-1].ranked(len(in.Want)), nil
-}
-
-// ranked returns the rankings of the last run, of which there may be none.
-func (p *part) ranked(rows int) []graph.Ranking {
-	if p.run.rank == unranked {
-		return make([]graph.Ranking, rows)
-	}
-	return p.ranker.rankings
+	return rows
 }
 
 // ranks says whether a row is ranked of which n logits are needed.
@@ -63,7 +58,7 @@ func (p *part) rank(top []int) rankBy {
 			by = max(by, byArgmax)
 		}
 	}
-	if by == unranked || p.run.want > maxRanked || p.e.p.Values[p.out[0]].Lead != graph.PerWant || !p.reserveRanker() {
+	if by == unranked || p.run.want > maxRanked || !p.reserveRanker() {
 		return unranked
 	}
 	return by
@@ -77,7 +72,7 @@ func (p *part) reserveRanker() bool {
 	}
 	rows := min(maxRanked, p.e.p.Want)
 	n := rows * gpu.MaxTop
-	r := &ranker{rankings: make([]graph.Ranking, rows)}
+	r := &ranker{}
 	var err error
 	for _, want := range []struct {
 		at    *driver.Ptr
@@ -140,28 +135,26 @@ func (p *part) fetchRanked(x []byte, top []int) error {
 			}
 		}
 	}
-	each := gpu.MaxTop
-	if p.run.rank == byArgmax {
-		each = 1
-	}
-	half := 4 * each * len(top)
-	ids, values := r.mail[:half], r.mail[half:2*half]
-	if err := p.d.stream.Download(ids, r.ids); err != nil {
+	half := 4 * p.run.rank.each() * len(top)
+	if err := p.d.stream.Download(r.mail[:half], r.ids); err != nil {
 		return err
 	}
-	if err := p.d.stream.Download(values, r.values); err != nil {
-		return err
+	return p.d.stream.Download(r.mail[half:2*half], r.values)
+}
+
+// each is how many logits of a row are ranked.
+func (by rankBy) each() int {
+	if by == byArgmax {
+		return 1
 	}
-	numbers, logits := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(ids))), half/4), bytesFloat(values)
-	r.rankings = r.rankings[:0]
-	for i, n := range top {
-		var k graph.Ranking
-		if p.ranks(n) {
-			// top writes as many as it has room for, and perhaps fewer logits exist.
-			from, to := i*each, i*each+min(each, width)
-			k = graph.Ranking{IDs: numbers[from:to], Logits: logits[from:to]}
-		}
-		r.rankings = append(r.rankings, k)
-	}
-	return nil
+	return gpu.MaxTop
+}
+
+// row is the ranking of row i of so many rows of logits.
+func (r *ranker) row(i int, by rankBy, rows, width int) graph.Row {
+	half := 4 * by.each() * rows
+	ids := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(r.mail))), half/4)
+	// top writes as many as it has room for, and perhaps fewer logits exist.
+	from, to := i*by.each(), i*by.each()+min(by.each(), width)
+	return graph.Row{IDs: ids[from:to], Logits: bytesFloat(r.mail[half : 2*half])[from:to]}
 }

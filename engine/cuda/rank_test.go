@@ -21,7 +21,6 @@ func TestRankings(t *testing.T) {
 	p, spec := every(t, quant.F32, 1)
 	f := driver.NewFake(1, gigabyte)
 	r := newRunner(t, open(t, f, AllLayers), p, spec)
-	x := r.exec.(graph.Ranker)
 	table := [][]int32{{0}, {1}, {2}}
 	counts := counted(f)
 	for step, top := range [][]int{{1, 1, 1}, {1, 5, 0}, {1, 5, 1}, {vocab, 1, 300}, {1, vocab - 1, 0}} {
@@ -31,9 +30,11 @@ func TestRankings(t *testing.T) {
 			in.Seq, in.Want = append(in.Seq, int32(s)), append(in.Want, int32(s))
 		}
 		logits := r.run(in)
-		out, rankings, err := x.RunRanked(context.Background(), in, r.cache, top)
-		if err != nil {
-			t.Fatal(err)
+		rankings := make([]graph.Row, len(top))
+		in.Top, in.Take = top, func(i int, row graph.Row) { rankings[i] = row }
+		out, err := r.exec.Run(context.Background(), in, r.cache)
+		if err != nil || out[0] != nil {
+			t.Fatalf("results %v beside what was taken, %v", out[0], err)
 		}
 		for i, n := range top {
 			row := logits[i*vocab : (i+1)*vocab]
@@ -42,7 +43,7 @@ func TestRankings(t *testing.T) {
 				if k.IDs != nil {
 					t.Errorf("step %d: row %d has a ranking, want none", step, i)
 				}
-				sameBits(t, fmt.Sprintf("step %d, row %d", step, i), out[0][i*vocab:(i+1)*vocab], row)
+				sameBits(t, fmt.Sprintf("step %d, row %d", step, i), k.Logits, row)
 				continue
 			}
 			if len(k.IDs) < n || len(k.IDs) != len(k.Logits) {
@@ -65,8 +66,14 @@ func TestRankings(t *testing.T) {
 	}
 }
 
-// whole hides that an Exec ranks.
+// whole is an Exec that is not told which logits suffice.
 type whole struct{ graph.Exec }
+
+func (x whole) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+	all := *in
+	all.Top = nil
+	return x.Exec.Run(ctx, &all, kv)
+}
 
 // A scheduler gives the same replies from rankings as from logits, to requests of
 // all kinds together.

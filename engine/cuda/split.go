@@ -7,21 +7,10 @@ import (
 // A span is layers [from, to) of a model.
 type span struct{ from, to int }
 
-// layers returns how many layers of a cache the Program attends in.
-func layers(p *graph.Program) int {
-	n := 0
-	for _, s := range p.Steps {
-		if a, ok := s.Op.(graph.Attention); ok {
-			n = max(n, a.Layer+1)
-		}
-	}
-	return n
-}
-
 // hostLayers is how many of n layers, from the first on, run on the processor.
 // They come first because what they need from outside is tokens.
 func (b *Backend) hostLayers(n int) int {
-	if b.o.Host == nil || b.o.Layers < 0 {
+	if b.o.Layers < 0 {
 		return 0
 	}
 	return max(0, n-b.o.Layers)

@@ -29,11 +29,11 @@ func (d *device) wideWords(rows, n int) int {
 }
 
 // orderWide makes acts of a value where its products are by the gemm90 kernels.
-func (p *part) orderWide(x driver.Ptr, n, rows int) error {
+func (p *part) orderWide(x uint64, n, rows int) error {
 	if !p.d.wide(rows, n) {
 		return nil
 	}
-	return p.start("gemm90_x", gpu.Dims{In: n, Rows: rows}, p.scratchAt(acts), uint64(x), i32(n))
+	return p.start("gemm90_x", gpu.Dims{In: n, Rows: rows}, p.scratchAt(acts), x, i32(n))
 }
 
 // Parts of a product are at least four groups of gemm90's 128, and no more than

@@ -99,7 +99,7 @@ func TestWGMMA(t *testing.T) {
 					t.Errorf("not released: %v", live)
 				}
 			})
-			got, want := newRunner(t, b, p, spec), newRunner(t, b.Host(), p, spec)
+			got, want := newRunner(t, b, p, spec), newRunner(t, b.o.Host, p, spec)
 			for _, n := range []int{rows, 5, rows} {
 				in := &graph.Batch{Tables: [][]int32{{0}}}
 				for i := range int32(n) {

@@ -110,25 +110,6 @@ func Open(name string, o Options) (graph.Backend, string, error) {
 	return nil, "", err
 }
 
-// Memory is what models may use where nothing is configured: what is free on the
-// device, and beside the processor's where layers are divided between the two.
-func Memory(b graph.Backend, layers *int) int64 {
-	d, ok := b.(interface {
-		Memory() (free, total int64, err error)
-	})
-	if !ok {
-		return Available()
-	}
-	free, _, err := d.Memory()
-	if err != nil {
-		return Available()
-	}
-	if layers != nil {
-		free += Available()
-	}
-	return free
-}
-
 // Check reports what is wrong with a device's name, before anything is
 // loaded.
 func Check(name string) error {

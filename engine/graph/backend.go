@@ -6,42 +6,38 @@ import (
 	"io"
 
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
-// A Batch is the input of one step: one row per token, from one or more
-// sequences. Rows of one sequence are consecutive and in ascending position.
-type Batch struct {
-	Tokens    []int32   // (rows)
-	Positions []int32   // (rows) place of the token in its sequence, from 0
-	Seq       []int32   // (rows) index into Tables
-	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
-	Want      []int32   // rows whose results are read, ascending
-
-	// Read, if set, is for Programs whose result 0 has the wanted rows. An Exec that
-	// has threads calls it from them before Run returns, once for each index into
-	// Want, with that row of the result, which Read may change; several calls may
-	// run at a time. Whoever sets it deals with the rows it was not called for. It
-	// does not panic.
-	Read func(want int, row []float32)
-
-	// Of encoders: (rows, width) numbers. Tokens may be nil then.
-	Features []float32
-	// Of decoders with cross-attention: (seqs) KV blocks that hold what a
-	// sequence attends to beside itself.
-	Memory [][]int32
-}
-
-// Rows returns the number of rows.
-func (b *Batch) Rows() int { return len(b.Positions) }
-
-// A Backend runs Programs on one device.
+// A Backend runs Programs on one device, and has the processor beside it. It is safe
+// for concurrent use. Package graphtest holds one against what is said here.
 type Backend interface {
-	// Compile prepares p. Weights are placed once, by identity, however many
-	// Programs use them.
-	Compile(p *Program) (Exec, error)
+	// Compile prepares p, and gives up with ctx's error when ctx ends before. Weights
+	// are placed once, by identity, however many Programs use them. w is told of the
+	// Exec's fortunes.
+	Compile(ctx context.Context, p *Program, w Watch) (Exec, error)
 	// NewCache reserves a KV cache. Its memory is counted at once.
 	NewCache(CacheSpec) (Cache, error)
+	// Do calls f with the processor's workers when nobody else uses them, unless ctx
+	// has ended. f calls yield between its steps, which lets others in that have
+	// waited long enough.
+	Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
+	// Memory is how many bytes models may take where nobody says so: what is free on
+	// the device, and of the machine's where that runs a part of each model.
+	Memory() int64
+	// ReadBandwidth measures how many bytes of data the device reads in a second: the
+	// ceiling of decoding where data is a model's weights. 0 is not known.
+	ReadBandwidth(data [][]byte) float64
 	io.Closer
+}
+
+// A Watch is told what becomes of an Exec. Fields may be nil.
+type Watch struct {
+	// Placed is told during Compile how many bytes of weights have gone to the
+	// device. It is not called where weights stay where they are.
+	Placed func(done, total int64)
+	// Lost is told before Run returns an error that wraps ErrLost.
+	Lost func(error)
 }
 
 // ErrLost is wrapped by errors of Execs and Caches whose device has failed: they are
@@ -53,6 +49,7 @@ type Exec interface {
 	// Run computes the Program's results for in, which has at most
 	// Program.Rows rows and Program.Want wanted rows. Result i is row-major,
 	// (rows or len(in.Want), width of result i); it is valid until the next Run.
+	// Result 0 is nil where in.Take has got it.
 	//
 	// Attention writes keys and values of the batch's rows to kv and reads the
 	// earlier ones through in.Tables. Run returns early, with ctx's error, when

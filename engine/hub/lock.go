@@ -39,7 +39,7 @@ func acquire(root *os.Root, repo string) (*lock, error) {
 			}
 			return nil, fmt.Errorf("lock %s: %w", name, err)
 		}
-		// Whoever held the lock may have removed the file since we opened it.
+		// The process that held the lock may have removed the file since we opened it.
 		mine, err1 := f.Stat()
 		there, err2 := root.Stat(name)
 		if err1 != nil || err2 != nil || !os.SameFile(mine, there) {

@@ -98,7 +98,7 @@ func pickAny(r Ref, all []*variant) (v *variant, chosen bool, err error) {
 }
 
 // oneOf returns the only variant of fit, nil when there is none. Of several in
-// one kind nobody but the user can choose.
+// one kind only the user can choose.
 func oneOf(r Ref, fit []*variant) (*variant, error) {
 	if len(fit) == 0 {
 		return nil, nil

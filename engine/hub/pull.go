@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -130,9 +131,7 @@ func (c *Client) compare(ctx context.Context, root *os.Root, p *Plan) error {
 	var rec *record
 	if root != nil {
 		rec = readRecord(root, p.Ref.Repo())
-		for name, h := range p.verified {
-			rec.Files[name] = h
-		}
+		maps.Copy(rec.Files, p.verified)
 	}
 	for i := range p.Files {
 		f := &p.Files[i]
@@ -166,8 +165,8 @@ func (c *Client) compare(ctx context.Context, root *os.Root, p *Plan) error {
 	return nil
 }
 
-// present says whether the store has f as the hub describes it. A file nobody
-// has verified yet is read and hashed.
+// present says whether the store has f as the hub describes it. A file that
+// is not verified yet is read and hashed.
 func (c *Client) present(ctx context.Context, root *os.Root, name string, f File, rec *record) (bool, error) {
 	st, err := root.Stat(name)
 	if err != nil {

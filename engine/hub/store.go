@@ -57,7 +57,7 @@ type repo struct {
 	record *record
 }
 
-// Bounds of a walk: a store is nobody's attack, but it may be a home folder.
+// Bounds of a walk: a store is no attack, but it may be a home folder.
 const (
 	maxFiles = 100_000
 	maxLevel = 4

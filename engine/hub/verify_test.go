@@ -48,7 +48,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Whoever says something else about a file than the bytes do, a pull ends without the file. What
+// Where any of the sources of a size or a hash disagrees with the bytes, a pull ends without the file. What
 // a fault does not name is right.
 func TestDescriptions(t *testing.T) {
 	const name = "m-Q4_K_M.gguf"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"quern/engine"
-	"quern/engine/device"
+	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/quantize"
 	"quern/kernels/quant"
@@ -36,7 +36,7 @@ func (s Estimate) least() int64 { return s.Weights + s.OneRequest + s.Compute }
 // are read.
 func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, error) {
 	if limit <= 0 {
-		limit = device.Available()
+		limit = cpu.Available()
 	}
 	file, err := Open(path)
 	if err != nil {

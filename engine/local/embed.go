@@ -140,7 +140,9 @@ type encoder interface {
 // rows. Several short texts share a step; a long one takes several. Its cache
 // is its own: embeddings need keys and values only while they run.
 type embedder struct {
+	ctx     context.Context // of the engine: who asks first may leave before the weights are placed
 	backend graph.Backend
+	watch   graph.Watch
 	lm      model.LM
 	lm.EncoderPlan
 
@@ -170,7 +172,7 @@ func (d *embedder) open() error {
 			return err
 		}
 	}
-	d.exec, err = d.backend.Compile(p)
+	d.exec, err = d.backend.Compile(d.ctx, p, d.watch)
 	return err
 }
 

@@ -68,7 +68,7 @@ func New(o engine.Options) (*Engine, error) {
 	}
 	e.backend, e.device = backend, name
 	if e.o.MemoryLimit <= 0 {
-		e.o.MemoryLimit = device.Memory(backend, o.GPULayers)
+		e.o.MemoryLimit = backend.Memory()
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.mu.Lock()

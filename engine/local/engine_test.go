@@ -66,6 +66,41 @@ func gather(ctx context.Context, e *Engine, model string, r engine.GenerateReque
 	return res, nil
 }
 
+// TestSlowReader: who reads slowly gets what has piled up as one Delta, and the same text.
+func TestSlowReader(t *testing.T) {
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}})
+	r := engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 30, IgnoreEOS: true, N: 2, Sample: sample.Params{Logprobs: true, Temperature: 1, Seed: 1}}
+	want, err := gather(t.Context(), e, "small", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := want.done.OutputTokens
+	var text [2]string
+	deltas, entries := 0, 0
+	for ev, err := range e.Generate(t.Context(), "small", r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Type != engine.Delta {
+			continue
+		}
+		text[ev.Index] += ev.Text
+		entries += len(ev.Logprobs)
+		if deltas++; deltas == 1 {
+			poll.Until(t, "all tokens wait", func() bool {
+				stats := e.Stats()
+				return int(stats.Models[0].GeneratedTokens) == 2*before
+			})
+		}
+	}
+	if text != [2]string(want.text) || entries != before {
+		t.Errorf("%q with %d entries, want %q with %d", text, entries, want.text, before)
+	}
+	if deltas > 5 { // the first, one for each sequence, and what the end held back
+		t.Errorf("%d Deltas for a reader who waited once", deltas)
+	}
+}
+
 func user(text string) engine.Prompt {
 	return engine.Prompt{Messages: []chat.Message{{Role: chat.RoleUser, Text: text}}}
 }

@@ -159,8 +159,22 @@ func (g *generation) token(seq int, t sample.Token) bool {
 	q.push(t.ID, t.Logprob, entry)
 	if q.stopped {
 		g.st.Stop(seq)
+	} else if g.lags(seq) {
+		return true
 	}
 	return g.emit(seq)
+}
+
+// late is how many tokens of a sequence wait for a reader that is slow. It gets them
+// as one Delta.
+const late = 16
+
+// lags reports whether the text of a sequence goes with that of the next token, which
+// is there already.
+func (g *generation) lags(seq int) bool {
+	waiting, q := g.st.Queued(seq), g.seqs[seq]
+	q.joins = waiting >= late || q.joins && waiting > 0
+	return q.joins
 }
 
 // emit yields what has become ready of a reply, if anything has.

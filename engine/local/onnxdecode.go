@@ -40,6 +40,8 @@ type onnxDecoder struct {
 	perBlock    int        // floats
 	oneByOne    bool       // next was made for one token at a time
 	logits      []float32
+	rows        []graph.Row
+	handout     graph.Handout
 }
 
 // An onnxPast is an input of shape (1, heads, tokens, dim) and the output that
@@ -303,7 +305,15 @@ func (d *onnxDecoder) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) 
 			want, from = want[wanted:], end
 		}
 	}
-	return [][]float32{d.logits}, nil
+	if in.Take == nil {
+		return [][]float32{d.logits}, nil
+	}
+	d.rows = d.rows[:0]
+	for row := range slices.Chunk(d.logits, max(1, len(d.logits)/max(1, len(in.Want)))) {
+		d.rows = append(d.rows, graph.Row{Logits: row})
+	}
+	d.handout.Give(in.Take, d.rows)
+	return [][]float32{nil}, nil
 }
 
 // step runs the graph over s, keeps what it computed and appends the logits of

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"quern/engine/cpu"
+	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
@@ -17,14 +17,14 @@ import (
 type onnxGraph struct {
 	mu      sync.Mutex // of a run, taken before the turn: one that gives way may not be waited for by who has it
 	session *onnx.Session
-	backend *cpu.Backend
+	backend graph.Backend
 	yield   func()        // of the turn in force
 	inputs  []fonnx.Value // those without a value of their own
 	outputs []fonnx.Value
 }
 
-func (e *Engine) newONNXGraph(m *fonnx.Model, backend *cpu.Backend) (*onnxGraph, error) {
-	g := &onnxGraph{backend: backend, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
+func (e *Engine) newONNXGraph(m *fonnx.Model) (*onnxGraph, error) {
+	g := &onnxGraph{backend: e.backend, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
 	// Exporters give one name to sizes that differ at the start of a text, where
 	// the past is empty, so names bind nothing here.
 	for _, in := range m.Graph.Inputs {
@@ -33,7 +33,7 @@ func (e *Engine) newONNXGraph(m *fonnx.Model, backend *cpu.Backend) (*onnxGraph,
 		}
 	}
 	var err error
-	if turn := backend.Do(e.ctx, func(pool *threads.Pool, yield func()) {
+	if turn := e.backend.Do(e.ctx, func(pool *threads.Pool, yield func()) {
 		g.yield = yield
 		g.session, err = onnx.New(m, onnx.Options{Pool: pool, Limit: e.o.MemoryLimit, Yield: func() { g.yield() }})
 	}); turn != nil {

@@ -16,7 +16,6 @@ import (
 // openONNX makes an ONNX model resident.
 func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 	start := time.Now()
-	backend := e.host()
 	h, err := readONNX(n.path)
 	if err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func (e *Engine) openONNX(ctx context.Context, n *entry) (_ loaded, err error) {
 	if err = m.openTemplate(ctx, e, n); err != nil {
 		return nil, err
 	}
-	main, err := e.newONNXGraph(h.graph, backend)
+	main, err := e.newONNXGraph(h.graph)
 	if err != nil {
 		return nil, ownONNX(err)
 	}
@@ -100,7 +99,7 @@ func (m *textModel) openONNXDecoder(ctx context.Context, e *Engine, n *entry, h 
 	next := g
 	if h.second != nil {
 		var err error
-		if next, err = e.newONNXGraph(h.second, g.backend); err != nil {
+		if next, err = e.newONNXGraph(h.second); err != nil {
 			return err
 		}
 	}

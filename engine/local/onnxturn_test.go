@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"quern/engine"
-	"quern/engine/cpu"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
@@ -37,11 +36,7 @@ func TestONNXTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := open(t, engine.Options{Threads: 2})
-	backend, ok := e.backend.(*cpu.Backend)
-	if !ok {
-		t.Skip("no processor of its own")
-	}
-	g, err := e.newONNXGraph(m, backend)
+	g, err := e.newONNXGraph(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +47,7 @@ func TestONNXTurns(t *testing.T) {
 		return map[string]*onnx.Tensor{"trips": onnx.NewInts([]int{}, []int64{trips}), "x": onnx.NewFloats([]int{4096}, x)}
 	}
 	turn := func() {
-		if err := backend.Do(t.Context(), func(pool *threads.Pool, _ func()) {
+		if err := e.backend.Do(t.Context(), func(pool *threads.Pool, _ func()) {
 			pool.Run(2, &threads.Region{F: func(int, int) {}})
 		}); err != nil {
 			t.Error(err)

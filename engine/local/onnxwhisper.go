@@ -31,9 +31,8 @@ func (f *onnxFolder) findEncoder() (string, error) {
 
 // openWhisperONNX opens Whisper as the encoder and the decoder that exporters
 // make of it.
-func (e *Engine) openWhisperONNX(path string) (_ *asr.Model, err error) {
-	backend := e.host()
-	f, _, err := findONNX(path)
+func (e *Engine) openWhisperONNX(_ context.Context, n *entry) (_ *asr.Model, err error) {
+	f, _, err := findONNX(n.path)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func (e *Engine) openWhisperONNX(path string) (_ *asr.Model, err error) {
 			return nil, err
 		}
 		set.OnClose(file.Close)
-		if graphs[i], err = e.newONNXGraph(file, backend); err != nil {
+		if graphs[i], err = e.newONNXGraph(file); err != nil {
 			return nil, err
 		}
 	}

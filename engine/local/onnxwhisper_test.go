@@ -156,7 +156,7 @@ func TestONNXTranscribe(t *testing.T) {
 		return list
 	}
 	// The graphs keep keys and values as float32.
-	recorded, err := asr.Open(fixtures.Path(t, "whisper", "hf_tiny"), e.backend, asr.OpenOptions{Cache: quant.F32})
+	recorded, err := asr.Open(t.Context(), fixtures.Path(t, "whisper", "hf_tiny"), e.backend, asr.OpenOptions{Cache: quant.F32})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ type reply struct {
 	ready   int    // bytes of buf that may be taken
 	entries []placed
 
+	joins      bool // tokens that wait become one Delta
 	tokens     int
 	cumulative float64
 	ended      bool // flush was called

@@ -48,13 +48,12 @@ func (e *Engine) openSpeech(ctx context.Context, n *entry) (loaded, error) {
 		m.synth = tts.Formant()
 		return m, nil
 	}
-	backend := e.host()
 	// Weights are read as float32 whatever the file's type.
 	if err := e.makeRoom(ctx, n, 2*n.size); err != nil {
 		return nil, err
 	}
 	var err error
-	if m.synth, err = tts.OpenKokoro(n.path, backend); err != nil {
+	if m.synth, err = tts.OpenKokoro(n.path, e.backend); err != nil {
 		return nil, err
 	}
 	if dir := dictionaryDir(n.path); dir != nil {

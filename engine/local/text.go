@@ -103,8 +103,7 @@ func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err erro
 		return m, err
 	}
 	m.fingerprint = fingerprint(m.Set, n.head.quant)
-	backend := tracked{e.backend, e, n}
-	m.embedder.backend = backend
+	m.embedder.ctx, m.embedder.backend, m.embedder.watch = e.ctx, e.backend, e.watch(n)
 	if lm.Embeds(c) {
 		if err = m.embedder.open(); err != nil {
 			return m, err
@@ -121,7 +120,7 @@ func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err erro
 	if m.cache, err = e.backend.NewCache(p.KV); err != nil {
 		return m, err
 	}
-	if m.exec, err = backend.Compile(p.Program); err != nil {
+	if m.exec, err = e.backend.Compile(e.ctx, p.Program, m.embedder.watch); err != nil {
 		return m, err
 	}
 	e.progress(n.id, loadCompiled)

@@ -53,7 +53,7 @@ func (e *Engine) openHearing(ctx context.Context, n *entry) (loaded, error) {
 	if isONNX(n.path) {
 		open = e.openWhisperONNX
 	}
-	m, err := open(n.path)
+	m, err := open(ctx, n)
 	if err != nil {
 		return nil, hearingError(n, err)
 	}
@@ -73,8 +73,8 @@ func hearingError(n *entry, err error) error {
 	return err
 }
 
-func (e *Engine) openWhisper(path string) (*asr.Model, error) {
-	return asr.Open(path, e.backend, asr.OpenOptions{})
+func (e *Engine) openWhisper(ctx context.Context, n *entry) (*asr.Model, error) {
+	return asr.Open(ctx, n.path, e.backend, asr.OpenOptions{Watch: e.watch(n)})
 }
 
 // Transcribe implements engine.Lease.

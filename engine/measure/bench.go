@@ -100,7 +100,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
-	exec, err := backend.Compile(p)
+	exec, err := backend.Compile(ctx, p, graph.Watch{})
 	if err != nil {
 		return BenchResult{}, err
 	}
@@ -189,15 +189,11 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	// of Depth tokens and on average half of those generated.
 	kv := float64(cache.Bytes()) / float64(per*lm.BlockSize) * (float64(o.Depth) + float64(o.Generate)/2)
 	res.ReadBytesPerSecond = res.GeneratePerSecond / float64(o.Batch) * (float64(p.WeightBytes()) + kv)
-	if r, ok := backend.(interface {
-		ReadBandwidth(data [][]byte) float64
-	}); ok {
-		var data [][]byte
-		for t := range set.All() {
-			data = append(data, t.Data)
-		}
-		res.MachineReadBytesPerSecond = r.ReadBandwidth(data)
+	var data [][]byte
+	for t := range set.All() {
+		data = append(data, t.Data)
 	}
+	res.MachineReadBytesPerSecond = backend.ReadBandwidth(data)
 	return res, nil
 }
 

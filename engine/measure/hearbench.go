@@ -55,7 +55,7 @@ func BenchHearing(ctx context.Context, o BenchOptions) (HearingBenchResult, erro
 		return HearingBenchResult{}, err
 	}
 	defer backend.Close()
-	m, err := asr.Open(o.Path, backend, asr.OpenOptions{Windows: o.Batch})
+	m, err := asr.Open(ctx, o.Path, backend, asr.OpenOptions{Windows: o.Batch})
 	if err != nil {
 		return HearingBenchResult{}, err
 	}

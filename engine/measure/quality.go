@@ -159,7 +159,7 @@ func openScorer(ctx context.Context, backend graph.Backend, path, quantize strin
 	if err != nil {
 		return s, err
 	}
-	if s.exec, err = backend.Compile(p); err != nil {
+	if s.exec, err = backend.Compile(ctx, p, graph.Watch{}); err != nil {
 		return s, err
 	}
 	blocks := (o.Context + lm.BlockSize - 1) / lm.BlockSize

@@ -78,7 +78,7 @@ func (m *bert) Hidden(b *graph.Builder) graph.Value {
 	x = m.norm.layer(b, x, c.Eps)
 	for i := range m.layers {
 		l := &m.layers[i]
-		// Nobody reads a layer's keys after it: all share the cache's first.
+		// A layer's keys are not read after it: all share the cache's first.
 		o := m.attn(0, 0)
 		o.Bidirectional = true
 		a := l.attn.of(b, x, rope, c.Eps, o)

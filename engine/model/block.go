@@ -82,7 +82,7 @@ func (m *base) attn(i, window int) graph.Attention {
 	}
 }
 
-// wanted drops the rows nobody reads from x and y behind the last attention.
+// wanted drops the rows of x and y that are not read after the last attention.
 func (m *base) wanted(b *graph.Builder, i int, x, y graph.Value) (graph.Value, graph.Value) {
 	if i < m.c.Layers-1 {
 		return x, y

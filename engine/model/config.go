@@ -27,8 +27,8 @@ type Config struct {
 	// the width inside one, which is FF when the file does not say.
 	Experts, Used, ExpertFF int
 
-	// Served is the longest sequence the recording is for, 0 for Context. Whoever
-	// records may set it: Phi-3's long files rotate by it.
+	// Served is the longest sequence the recording is for, 0 for Context. The
+	// caller that records may set it: Phi-3's long files rotate by it.
 	Served int
 }
 

@@ -15,7 +15,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// Every file quern accepts is refused once it says something that nobody reads.
+// Every file quern accepts is refused once it has a key that quern does not read.
 func TestUnreadIsRefused(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.gguf")
 	if err != nil || len(files) < 10 {

@@ -69,7 +69,7 @@ func isScale(name string) bool {
 }
 
 // readRaws makes tensors of those that quant has no type for, and drops the
-// ones nobody needs.
+// ones that are not needed.
 func (tr *translation) readRaws() ([]*weights.Tensor, error) {
 	var out []*weights.Tensor
 	raws := make(map[string]*weights.Raw)

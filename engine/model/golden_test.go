@@ -92,7 +92,7 @@ func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(mod
 	}
 	be := cpu.Open(2)
 	t.Cleanup(func() { be.Close() })
-	exec, err := be.Compile(p)
+	exec, err := be.Compile(t.Context(), p, graph.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"quern/engine/onnx/internal/ops"
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
 )
@@ -152,8 +155,8 @@ func (m *maker) graph(nodes, depth int) *onnx.Graph {
 }
 
 // fuzzed are the values every fuzzed graph starts with.
-func fuzzed() map[string]*Tensor {
-	f := func(shape ...int) *Tensor {
+func fuzzed() map[string]*tensor.Tensor {
+	f := func(shape ...int) *tensor.Tensor {
 		n := 1
 		for _, d := range shape {
 			n *= d
@@ -162,20 +165,20 @@ func fuzzed() map[string]*Tensor {
 		for i := range v {
 			v[i] = float32(i%7) - 2.5
 		}
-		return NewFloats(shape, v)
+		return tensor.NewFloats(shape, v)
 	}
-	as := func(t *Tensor, to onnx.DType) *Tensor {
+	as := func(t *tensor.Tensor, to onnx.DType) *tensor.Tensor {
 		c, err := t.Convert(to)
 		if err != nil {
 			panic(err)
 		}
 		return c
 	}
-	return map[string]*Tensor{
+	return map[string]*tensor.Tensor{
 		"a": f(2, 3), "b": f(3), "c": f(), "d": f(1, 2, 4, 4), "e": f(3, 1, 2), "f": f(0, 3), "g": f(2, 4, 8),
-		"h": as(f(2, 3), onnx.Float16), "i": NewInts([]int{2}, []int64{1, 0}), "j": NewInts(nil, []int64{2}), "k": NewInts([]int{4}, []int64{1, 2, 3, -1}),
-		"l": as(f(2, 3), onnx.Bool), "m": NewStrings([]int{2}, []string{"a b", "éa"}), "n": as(f(2, 3), onnx.Uint8), "o": as(f(3, 2), onnx.Int8),
-		"p": as(f(3, 2), onnx.Double), "q": as(f(4), onnx.Int32), "r": NewSequence(f(2), f(2)), "s": {}, "t": NewInts([]int{2}, []int64{1 << 40, -5}),
+		"h": as(f(2, 3), onnx.Float16), "i": tensor.NewInts([]int{2}, []int64{1, 0}), "j": tensor.NewInts(nil, []int64{2}), "k": tensor.NewInts([]int{4}, []int64{1, 2, 3, -1}),
+		"l": as(f(2, 3), onnx.Bool), "m": tensor.NewStrings([]int{2}, []string{"a b", "éa"}), "n": as(f(2, 3), onnx.Uint8), "o": as(f(3, 2), onnx.Int8),
+		"p": as(f(3, 2), onnx.Double), "q": as(f(4), onnx.Int32), "r": tensor.NewSequence(f(2), f(2)), "s": {}, "t": tensor.NewInts([]int{2}, []int64{1 << 40, -5}),
 		"u": as(f(2), onnx.Uint64), "v": as(f(2, 2), onnx.Int4), "w": f(8, 8), "x": f(4, 1, 3, 3),
 	}
 }
@@ -185,7 +188,7 @@ func fuzzed() map[string]*Tensor {
 func FuzzRun(f *testing.F) {
 	pool := threads.NewPool(2)
 	f.Cleanup(pool.Close)
-	ops := slices.Sorted(maps.Keys(operators()))
+	ops := slices.Sorted(maps.Keys(ops.Table()))
 	for i := range ops {
 		f.Add([]byte{0, byte(i >> 8), byte(i), 1, 0, 0, 1, 0, 1, 2, 2, 0, 24})
 		f.Add([]byte{0, byte(i >> 8), byte(i), 2, 3, 4, 5, 2, 0, 4, 2, 1, 4, 1, 1, 1, 1, 1, 24})
@@ -198,7 +201,7 @@ func FuzzRun(f *testing.F) {
 		values := fuzzed()
 		m.names = slices.Sorted(maps.Keys(values))
 		g := m.graph(6, 0)
-		given := make(map[string]*Tensor)
+		given := make(map[string]*tensor.Tensor)
 		for _, v := range g.Inputs {
 			m.names = append(m.names, v.Name)
 		}
@@ -208,7 +211,7 @@ func FuzzRun(f *testing.F) {
 			switch {
 			case v.Seq != nil:
 				kind = onnx.Type{Kind: onnx.KindSequence, Of: &onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}}
-			case v.none():
+			case v.None():
 				kind = onnx.Type{Kind: onnx.KindOptional}
 			}
 			// Bytes of constants stay packed.
@@ -225,7 +228,7 @@ func FuzzRun(f *testing.F) {
 			}
 		}
 		version := []int64{21, 12, 8, 28, 6}[len(data)%5]
-		s, err := New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": version}}, Options{Pool: pool, Limit: 16 << 20})
+		s, err := New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": version}}, run.Options{Pool: pool, Limit: 16 << 20})
 		if err != nil {
 			return
 		}
@@ -239,7 +242,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-func wellFormed(t *testing.T, name string, v *Tensor) {
+func wellFormed(t *testing.T, name string, v *tensor.Tensor) {
 	switch {
 	case v == nil:
 		t.Fatalf("%q is nil", name)
@@ -247,8 +250,8 @@ func wellFormed(t *testing.T, name string, v *Tensor) {
 		for _, e := range v.Seq {
 			wellFormed(t, name, e)
 		}
-	case v.none():
-	case !v.valid():
-		t.Fatalf("%q: %v of shape %d has %d elements", name, v.Type, v.Shape, v.len())
+	case v.None():
+	case !v.Valid():
+		t.Fatalf("%q: %v of shape %d has %d elements", name, v.Type, v.Shape, v.Len())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
 )
@@ -23,6 +25,7 @@ func FuzzForest(f *testing.F) {
 			return
 		}
 		lists := make(map[string][]int64)
+		branches := []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"}
 		var modes []string
 		var splits, weights []float32
 		take := func() int64 {
@@ -41,7 +44,7 @@ func FuzzForest(f *testing.F) {
 				lists[name] = append(lists[name], take())
 			}
 			mode := take()
-			modes = append(modes, treeModes[uint64(mode)%7])
+			modes = append(modes, branches[uint64(mode)%7])
 			splits = append(splits, float32(mode)/8)
 		}
 		for len(data) > 0 {
@@ -65,13 +68,13 @@ func FuzzForest(f *testing.F) {
 				Nodes: []*onnx.Node{n}, Inputs: []onnx.Value{{Name: "x", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}}},
 				Outputs: []onnx.Value{{Name: "y"}},
 			}
-			s, err := New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": 17}}, Options{Pool: pool, Limit: 1 << 20})
+			s, err := New(&onnx.Model{Graph: g, Opsets: map[string]int64{"": 17}}, run.Options{Pool: pool, Limit: 1 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := s.Run(context.Background(), map[string]*Tensor{"x": NewFloats([]int{2, 3}, []float32{1, 2, 3, -1, -2, -3})})
+			out, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x": tensor.NewFloats([]int{2, 3}, []float32{1, 2, 3, -1, -2, -3})})
 			if err != nil {
-				if !errors.Is(err, onnx.ErrFormat) && !errors.Is(err, ErrMemory) {
+				if !errors.Is(err, onnx.ErrFormat) && !errors.Is(err, tensor.ErrMemory) {
 					t.Fatal(err)
 				}
 				continue

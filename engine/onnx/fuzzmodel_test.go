@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
 )
@@ -67,11 +69,11 @@ func FuzzModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := New(m, Options{Pool: pool, Limit: 16 << 20})
+		s, err := New(m, run.Options{Pool: pool, Limit: 16 << 20})
 		if err != nil {
 			return
 		}
-		in := make(map[string]*Tensor)
+		in := make(map[string]*tensor.Tensor)
 		for _, v := range s.Inputs() {
 			if v.Type.Kind != onnx.KindTensor || v.Type.Elem.Bits() == 0 || len(v.Type.Dims) > 4 {
 				continue
@@ -80,9 +82,9 @@ func FuzzModel(f *testing.F) {
 			for _, d := range v.Type.Dims {
 				shape = append(shape, int(min(max(d.Size, 0), 5)))
 			}
-			in[v.Name] = newTensor(v.Type.Elem, shape...)
-			for i := range in[v.Name].len() {
-				in[v.Name].put(i, float64(i%3))
+			in[v.Name] = tensor.New(v.Type.Elem, shape...)
+			for i := range in[v.Name].Len() {
+				in[v.Name].Put(i, float64(i%3))
 			}
 		}
 		out, err := s.Run(&budget{context.Background(), 500}, in)
@@ -105,13 +107,13 @@ func TestFuzzSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, Options{Pool: pool})
+	s, err := New(m, run.Options{Pool: pool})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newTensor(onnx.Int8, 1, 2)
+	x := tensor.New(onnx.Int8, 1, 2)
 	x.I[0], x.I[1] = 3, 1
-	out, err := s.Run(context.Background(), map[string]*Tensor{"x": x})
+	out, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x": x})
 	if err != nil {
 		t.Fatal(err)
 	}

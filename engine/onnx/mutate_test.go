@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
 )
@@ -57,7 +59,7 @@ func mutated(t *testing.T, path string, pool *threads.Pool, r *rand.Rand) (ok, r
 	if err != nil {
 		return false, true
 	}
-	in := make(map[string]*Tensor)
+	in := make(map[string]*tensor.Tensor)
 	for i := range m.Graph.Inputs {
 		v := &m.Graph.Inputs[i]
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "test_data_set_0", "input_"+string(rune('0'+i%10))+".pb"))
@@ -68,18 +70,18 @@ func mutated(t *testing.T, path string, pool *threads.Pool, r *rand.Rand) (ok, r
 		if err != nil {
 			return false, true
 		}
-		x, err := FromFile(f)
+		x, err := tensor.FromFile(f)
 		if err != nil {
 			return false, true
 		}
-		in[v.Name] = mutateTensor(x.whole(), r)
+		in[v.Name] = mutateTensor(x.Whole(), r)
 		v.Type.Elem, v.Type.Dims = in[v.Name].Type, nil
 	}
 	mutateNodes(m.Graph.Nodes, r)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	var out map[string]*Tensor
-	s, err := New(m, Options{Pool: pool, Limit: 16 << 20})
+	var out map[string]*tensor.Tensor
+	s, err := New(m, run.Options{Pool: pool, Limit: 16 << 20})
 	if err == nil {
 		out, err = s.Run(&budget{context.Background(), 2000}, in)
 	}
@@ -99,13 +101,13 @@ func mutated(t *testing.T, path string, pool *threads.Pool, r *rand.Rand) (ok, r
 
 func describe(nodes []*onnx.Node) (s string) {
 	for _, n := range nodes {
-		s += opName(n) + " "
+		s += run.OpName(n) + " "
 	}
 	return s
 }
 
 // mutateTensor changes, one time in two, the shape, the numbers or the type.
-func mutateTensor(x *Tensor, r *rand.Rand) *Tensor {
+func mutateTensor(x *tensor.Tensor, r *rand.Rand) *tensor.Tensor {
 	switch r.IntN(10) {
 	case 0: // fewer of them
 		if len(x.Shape) > 0 {
@@ -113,7 +115,7 @@ func mutateTensor(x *Tensor, r *rand.Rand) *Tensor {
 			c.Shape = slices.Clone(x.Shape)
 			d := r.IntN(len(c.Shape))
 			c.Shape[d] = r.IntN(c.Shape[d] + 1)
-			n := count(c.Shape)
+			n := tensor.Count(c.Shape)
 			switch {
 			case c.F != nil:
 				c.F = c.F[:n]
@@ -127,14 +129,14 @@ func mutateTensor(x *Tensor, r *rand.Rand) *Tensor {
 			return &c
 		}
 	case 1:
-		return x.as(x.len())
+		return x.As(x.Len())
 	case 2:
-		return x.as(append([]int{1}, x.Shape...)...)
+		return x.As(append([]int{1}, x.Shape...)...)
 	case 3:
 		if len(x.Shape) > 1 {
 			shape := slices.Clone(x.Shape)
 			slices.Reverse(shape)
-			return x.as(shape...)
+			return x.As(shape...)
 		}
 	case 4:
 		if c, err := x.Convert([]onnx.DType{onnx.Float, onnx.Int64, onnx.Bool, onnx.Uint8, onnx.Float16, onnx.Double, onnx.String, onnx.Int4}[r.IntN(8)]); err == nil {
@@ -144,7 +146,7 @@ func mutateTensor(x *Tensor, r *rand.Rand) *Tensor {
 	if len(x.I) > 0 && r.IntN(2) == 0 {
 		c := *x
 		c.I = slices.Clone(x.I)
-		c.I[r.IntN(len(c.I))] = wrap(x.Type, extremes[r.IntN(len(extremes))])
+		c.I[r.IntN(len(c.I))] = tensor.Wrap(x.Type, extremes[r.IntN(len(extremes))])
 		return &c
 	}
 	return x

@@ -131,3 +131,31 @@ func TestNBitsAccuracy(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedCodes multiplies with one constant as two types of four bits: what is
+// laid out for one node is not what the other reads.
+func TestSharedCodes(t *testing.T) {
+	node := func(out string, typ int64) *onnx.Node {
+		n := node("MatMulBnb4", "x w most", out, intAttr("N", 1), intAttr("K", 16), intAttr("block_size", 16), intAttr("quant_type", typ))
+		n.Domain = "com.microsoft"
+		return n
+	}
+	codes := []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}
+	g := &onnx.Graph{
+		Nodes:  []*onnx.Node{node("fp4", 0), node("nf4", 1)},
+		Inputs: []onnx.Value{value("x", onnx.Float, 1, 16)}, Outputs: anything("fp4 nf4"),
+		Initializers: []*onnx.Tensor{
+			{Name: "w", Type: onnx.Uint8, Shape: []int{8}, Data: codes},
+			{Name: "most", Type: onnx.Float, Shape: []int{1}, Data: []byte{0, 0, 0x80, 0x3f}},
+		},
+	}
+	x := make([]float32, 16)
+	x[7] = 1 // code 7 is 1/4 in FP4 and 0 in NF4
+	out, err := newSession(t, g, run.Options{}).Run(t.Context(), map[string]*run.Tensor{"x": run.NewFloats([]int{1, 16}, x)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := out["fp4"].F[0], out["nf4"].F[0]; a != 0.25 || b != 0 {
+		t.Errorf("code 7 is %g and %g, want 0.25 and 0", a, b)
+	}
+}

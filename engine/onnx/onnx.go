@@ -10,331 +10,63 @@
 // returns Tensors by name, see Inputs and Outputs. Tensors come from NewFloats
 // and its like, from a constant (FromFile) or a .npy file (ReadNPY), and go back
 // by ToFile and WriteNPY.
+//
+// Below internal, package tensor holds values and the memory they lie in, run
+// plans and runs graphs, the packages of ops are the operators by family, and fuse
+// joins groups of nodes into one step.
 package onnx
 
 import (
-	"context"
-	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
-	"strings"
-	"sync"
+	"io"
 
+	"quern/engine/onnx/internal/fuse"
+	"quern/engine/onnx/internal/ops"
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
-	"quern/kernels/gemm"
-	"quern/kernels/threads"
 )
 
-// Options are the parts a Session shares with others, and its limits.
-type Options struct {
-	Pool *threads.Pool // required; nothing else may use it during New and Run
-	// Yield, unless nil, is called between nodes. Others may use the Pool until it
-	// returns, but must not wait for this Session then.
-	Yield func()
-	// Limit bounds the bytes of the values that live at a time in a Run, beside
-	// those of the operator that runs; zero means 8 GiB.
-	Limit int64
-	Seed  uint64 // of random operators that name none
-	// NoFusion runs every node as it is written, for comparison.
-	NoFusion bool
-}
-
-// A Session is a model that can run, one call at a time. The Model must stay
-// open while it is used.
-type Session struct {
-	model  *onnx.Model
-	pool   *threads.Pool
-	yield  func() // of Options, never nil
-	ops    map[string]op
-	funcs  map[string]*onnx.Function
-	bodies map[any]*body // by *onnx.Graph and *onnx.Function
-	consts map[*onnx.Tensor]*Tensor
-	packs  map[*Tensor]*gemm.Panels
-	opset  int64
-	random *rand.Rand
-	plain  bool
-
-	mu      sync.Mutex
-	mem     memory
-	attends []attendScratch // see attending
-}
-
-const (
-	// maxNesting bounds how deep functions and graphs call each other.
-	maxNesting = 64
-	// newest stands for the opset of models that name none.
-	newest = 28
-
-	defaultLimit = 8 << 30
+type (
+	// A Session is a model that can run, one call at a time.
+	Session = run.Session
+	// Options are the parts a Session shares with others, and its limits.
+	Options = run.Options
+	// A Tensor is a value of a graph, row-major.
+	Tensor = tensor.Tensor
 )
+
+// ErrMemory is wrapped by the error of a Run whose values would take more than
+// Options.Limit.
+var ErrMemory = tensor.ErrMemory
 
 // New prepares a model, computing what depends on constants only. A model that
 // uses operators that are missing is refused with their sorted list before
-// anything is computed.
-func New(m *onnx.Model, o Options) (s *Session, err error) {
-	defer rescue(&err)
-	s = &Session{
-		model: m, pool: o.Pool, yield: o.Yield, ops: operators(), funcs: make(map[string]*onnx.Function),
-		bodies: make(map[any]*body), consts: make(map[*onnx.Tensor]*Tensor), packs: make(map[*Tensor]*gemm.Panels),
-		opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
-		mem: memory{limit: defaultLimit},
-	}
-	if o.Limit > 0 {
-		s.mem.limit = o.Limit
-	}
-	if s.yield == nil {
-		s.yield = func() {}
-	}
-	versions := []int64{s.opset}
-	for _, f := range m.Functions {
-		if v, ok := f.Opsets[""]; ok {
-			versions = append(versions, v)
-		}
-	}
-	if v := slices.Min(versions); v < oldest {
-		return nil, fmt.Errorf("%w: opset %d, want %d or later", onnx.ErrUnsupported, v, oldest)
-	} else if v < 7 {
-		s.plain = true // what is fused is written as of opset 7
-	}
-	for _, f := range m.Functions {
-		s.funcs[f.Domain+":"+f.Name+":"+f.Overload] = f
-	}
-	missing := make(map[string]bool)
-	s.check(m.Graph.Nodes, missing, make(map[*onnx.Function]bool))
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("%w: opset %d, missing operators %s", onnx.ErrUnsupported, s.opset,
-			strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
-	}
-	if err := s.graph(m.Graph); err != nil {
-		return nil, err
-	}
-	for _, f := range m.Functions {
-		if err := s.function(f); err != nil {
-			return nil, err
-		}
-	}
-	// What folding left of them lives in the bodies.
-	clear(s.consts)
-	return s, nil
+// anything is computed. The Model must stay open while the Session is used.
+func New(m *onnx.Model, o Options) (*Session, error) {
+	return run.New(m, o, run.Operators{Table: ops.Table(), Hints: ops.Hints, Fuse: fuse.Body})
 }
 
-func opset(versions map[string]int64) int64 {
-	if v := versions[""]; v != 0 {
-		return v
-	}
-	return newest
-}
+// NewFloats returns a tensor of float32. Data is kept, not copied, as in the
+// other constructors; all panic where its length is not the product of shape.
+func NewFloats(shape []int, data []float32) *Tensor { return tensor.NewFloats(shape, data) }
 
-func opName(n *onnx.Node) string {
-	if n.Domain == "" {
-		return n.Op
-	}
-	return n.Domain + "." + n.Op
-}
+// NewDoubles returns a tensor of float64.
+func NewDoubles(shape []int, data []float64) *Tensor { return tensor.NewDoubles(shape, data) }
 
-// calls returns the function a node calls, nil for an operator.
-func (s *Session) calls(n *onnx.Node) *onnx.Function {
-	if len(s.funcs) == 0 {
-		return nil
-	}
-	return s.funcs[n.Domain+":"+n.Op+":"+n.Overload]
-}
+// NewInts returns a tensor of int64.
+func NewInts(shape []int, data []int64) *Tensor { return tensor.NewInts(shape, data) }
 
-// check collects the operators that are missing among what nodes may run.
-func (s *Session) check(nodes []*onnx.Node, missing map[string]bool, seen map[*onnx.Function]bool) {
-	for _, n := range nodes {
-		if f := s.calls(n); f == nil {
-			if _, ok := s.ops[opName(n)]; !ok {
-				name := opName(n)
-				if hint := hints[name]; hint != "" {
-					name += " (" + hint + ")"
-				}
-				missing[name] = true
-			}
-		} else if !seen[f] {
-			seen[f] = true
-			s.check(f.Nodes, missing, seen)
-		}
-		for _, a := range n.Attrs {
-			if a.G != nil {
-				s.check(a.G.Nodes, missing, seen)
-			}
-		}
-	}
-}
+// NewStrings returns a tensor of strings.
+func NewStrings(shape []int, data []string) *Tensor { return tensor.NewStrings(shape, data) }
 
-// Inputs returns the values Run needs. Those with an initializer are left out:
-// they may be given as well.
-func (s *Session) Inputs() []onnx.Value {
-	given := make(map[string]bool)
-	for _, t := range s.model.Graph.Initializers {
-		given[t.Name] = true
-	}
-	return slices.DeleteFunc(slices.Clone(s.model.Graph.Inputs), func(v onnx.Value) bool { return given[v.Name] })
-}
+// NewSequence returns a sequence.
+func NewSequence(elems ...*Tensor) *Tensor { return tensor.NewSequence(elems...) }
 
-// Outputs returns the values Run makes.
-func (s *Session) Outputs() []onnx.Value { return slices.Clone(s.model.Graph.Outputs) }
+// FromFile returns the tensor with the elements of a constant, which it may alias.
+func FromFile(f *onnx.Tensor) (*Tensor, error) { return tensor.FromFile(f) }
 
-// Run computes the outputs of the model. Inputs are checked against what the
-// model declares; names that stand for a size must mean the same size in all of
-// them. When ctx is done Run ends before the next node. Outputs belong to the
-// caller but may share memory with inputs and constants.
-func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (out map[string]*Tensor, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.mem.reset()
-	s.pool.Hold()
-	defer s.pool.Release()
-	defer rescue(&err)
-	g := s.model.Graph
-	sc := &scope{s: s, ctx: ctx, body: s.bodies[g], vals: make(map[string]*Tensor), opset: s.opset}
-	sizes := make(map[string]size)
-	known := 0
-	for _, in := range g.Inputs {
-		t := inputs[in.Name]
-		if t == nil {
-			switch {
-			case sc.body.consts[in.Name] != nil:
-			case in.Type.Kind == onnx.KindOptional:
-				sc.vals[in.Name] = &Tensor{}
-			default:
-				return nil, fmt.Errorf("input %q is missing", in.Name)
-			}
-			continue
-		}
-		known++
-		if err := accept(in.Name, &in.Type, t, sizes); err != nil {
-			return nil, err
-		}
-		sc.vals[in.Name] = s.taken(t)
-	}
-	if known != len(inputs) {
-		for name := range inputs {
-			if !slices.ContainsFunc(g.Inputs, func(v onnx.Value) bool { return v.Name == name }) {
-				return nil, fmt.Errorf("no input %.100q", name)
-			}
-		}
-	}
-	if err := sc.run(); err != nil {
-		return nil, err
-	}
-	out = make(map[string]*Tensor)
-	for _, o := range g.Outputs {
-		t := sc.lookup(o.Name)
-		if t == nil {
-			return nil, fmt.Errorf("%w: no node makes output %q", onnx.ErrFormat, o.Name)
-		}
-		out[o.Name] = leave(t)
-	}
-	return out, nil
-}
+// ReadNPY reads an array as numpy.save writes it. The tensor may alias data.
+func ReadNPY(data []byte) (*Tensor, error) { return tensor.ReadNPY(data) }
 
-// taken returns a tensor of the caller as one of the Session.
-func (s *Session) taken(t *Tensor) *Tensor {
-	c := *t
-	c.given, c.constant, c.mem, c.buf = true, false, &s.mem, nil
-	if t.Seq != nil {
-		c.Seq = make([]*Tensor, len(t.Seq))
-		for i, e := range t.Seq {
-			c.Seq[i] = s.taken(e)
-		}
-	}
-	return &c
-}
-
-// leave returns a tensor that has nothing of the Session but its memory.
-func leave(t *Tensor) *Tensor {
-	c := *t
-	c.mem = nil
-	c.constant = false
-	c = *c.whole()
-	c.given, c.buf, c.Raw = false, nil, nil
-	if t.Seq != nil {
-		c.Seq = make([]*Tensor, len(t.Seq))
-		for i, e := range t.Seq {
-			c.Seq[i] = leave(e)
-		}
-	}
-	return &c
-}
-
-// A size is what a name in the shapes of inputs stands for, and by which input.
-type size struct {
-	n     int
-	input string
-}
-
-// accept checks an input. ONNX Runtime 1.30 lets a name stand for two sizes, but
-// operators then see what the model excludes.
-func accept(name string, want *onnx.Type, t *Tensor, sizes map[string]size) error {
-	switch {
-	case t == nil:
-		return fmt.Errorf("input %q has no value", name)
-	case want.Kind == onnx.KindOptional && t.none():
-		return nil
-	case want.Kind == onnx.KindOptional && want.Of != nil:
-		return accept(name, want.Of, t, sizes)
-	case want.Kind == onnx.KindSequence && t.Seq != nil && want.Of != nil:
-		for _, e := range t.Seq {
-			if err := accept(name, want.Of, e, make(map[string]size)); err != nil {
-				return err
-			}
-		}
-		return nil
-	case want.Kind != onnx.KindTensor && want.Kind != onnx.KindSequence:
-		return fmt.Errorf("%w: input %q is no tensor", onnx.ErrUnsupported, name)
-	case want.Kind != onnx.KindTensor || t.Type != want.Elem:
-		return fmt.Errorf("input %q is %v, want %v", name, t.Type, want.Elem)
-	case !t.valid():
-		return fmt.Errorf("input %q of %v and shape %d has %d elements", name, t.Type, t.Shape, t.len())
-	case want.Dims == nil:
-		return nil
-	case len(t.Shape) != len(want.Dims):
-		return fmt.Errorf("input %q has shape %d, want rank %d", name, t.Shape, len(want.Dims))
-	}
-	for i, d := range want.Dims {
-		if d.Size >= 0 && int(d.Size) != t.Shape[i] {
-			return fmt.Errorf("input %q has shape %d, want %d in dimension %d", name, t.Shape, d.Size, i)
-		}
-		if d.Param == "" {
-			continue
-		}
-		known, ok := sizes[d.Param]
-		if ok && known.n != t.Shape[i] {
-			return fmt.Errorf("input %q has shape %d, where dimension %d is %.40q, which is %d in input %q", name, t.Shape, i, d.Param, known.n, known.input)
-		}
-		sizes[d.Param] = size{t.Shape[i], name}
-	}
-	return nil
-}
-
-// valid reports whether the slice of t's type has as many elements as its shape.
-func (t *Tensor) valid() bool {
-	n, held := count(t.Shape), 0
-	switch {
-	case isFloat(t.Type):
-		held = len(t.F)
-	case t.Type == onnx.Double:
-		held = len(t.D)
-	case t.Type == onnx.String:
-		held = len(t.S)
-	case t.Raw != nil && t.I == nil:
-		return t.Type.Bits() > 0 && t.Type.Bits() <= 8 && len(t.Raw) == (n*t.Type.Bits()+7)/8
-	default:
-		held = len(t.I)
-	}
-	return held == n && held == t.len()
-}
-
-// rescue turns what an operator panicked with into an error.
-func rescue(err *error) {
-	switch p := recover().(type) {
-	case nil:
-	case failure:
-		*err = p.error
-	default:
-		*err = fmt.Errorf("%w: %v", onnx.ErrFormat, p)
-	}
-}
+// WriteNPY writes t as numpy.save does.
+func WriteNPY(w io.Writer, t *Tensor) error { return tensor.WriteNPY(w, t) }

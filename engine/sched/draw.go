@@ -2,10 +2,8 @@ package sched
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
 	"quern/engine/graph"
 	"quern/engine/sample"
@@ -16,7 +14,7 @@ import (
 // score the log-probability of a token of its prompt.
 //
 // All draws of a step are planned before it and carried out in parallel, by
-// Batch.Read or after it; their sequences move on in order when all are done.
+// Batch.Take; their sequences move on in order when all are done.
 type draw struct {
 	q       *sequence
 	index   int // of the sequence; that of q, or of one that fork has yet to make
@@ -88,29 +86,33 @@ func (b *toolbox) give(t *tools) {
 	b.free = append(b.free, t)
 }
 
-// read carries out the draws of wanted row i. It is Batch.Read.
-func (s *Scheduler) read(i int, row []float32) {
+// take carries out the draws of wanted row i. It is Batch.Take.
+func (s *Scheduler) take(i int, row graph.Row) {
 	t := s.toolbox.take()
 	defer s.toolbox.give(t)
-	var ranking graph.Ranking
-	if s.rankings != nil {
-		ranking = s.rankings[i]
-	}
 	list := s.draws.all[s.draws.first[i]:s.draws.first[i+1]]
 	for k := range list {
-		x := row
-		if k < len(list)-1 && ranking.IDs == nil {
-			t.row = append(t.row[:0], row...) // drawing may spoil the row
-			x = t.row
+		r := row
+		if k < len(list)-1 && row.IDs == nil {
+			t.row = append(t.row[:0], row.Logits...) // drawing may spoil the row
+			r.Logits = t.row
 		}
-		list[k].carryOut(x, ranking, &t.buffers)
+		list[k].carryOut(r, &t.buffers)
 	}
 	s.draws.done[i] = true
 }
 
-// carryOut draws from logits, or from their ranking. It guards whoever computes
-// against a Mask that panics.
-func (d *draw) carryOut(logits []float32, ranking graph.Ranking, b *sample.Buffers) {
+// top is how many of a wanted row's largest logits q needs, 0: all. A row that is not
+// the one a token is drawn from is for log-probabilities.
+func (s *Scheduler) top(q *sequence, drawn bool) int {
+	if q.Mask != nil || !drawn {
+		return 0
+	}
+	return q.Sample.Needs(len(q.barred()))
+}
+
+// carryOut draws from a row. It guards whoever computes against a Mask that panics.
+func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.panic, d.stack = p, string(debug.Stack())
@@ -119,7 +121,7 @@ func (d *draw) carryOut(logits []float32, ranking graph.Ranking, b *sample.Buffe
 	}()
 	q := d.q
 	if d.score {
-		if d.token = sample.Logprobs(logits, d.next, q.Sample.Top); d.token.Logprob != d.token.Logprob {
+		if d.token = sample.Logprobs(row.Logits, d.next, q.Sample.Top); d.token.Logprob != d.token.Logprob {
 			d.err = sample.ErrLogits
 		}
 		return
@@ -134,65 +136,9 @@ func (d *draw) carryOut(logits []float32, ranking graph.Ranking, b *sample.Buffe
 		d.sampler = sample.New(p, q.tokens[:q.prompt], m)
 	}
 	d.sampler.Share(b)
-	if ranking.IDs != nil {
-		d.token, d.err = d.sampler.NextOf(ranking.IDs, ranking.Logits, q.barred())
+	if row.IDs != nil {
+		d.token, d.err = d.sampler.NextOf(row.IDs, row.Logits, q.barred())
 	} else {
-		d.token, d.err = d.sampler.Next(logits, q.barred())
-	}
-}
-
-// A rest is the wanted rows that the Exec did not read, and who reads them.
-type rest struct {
-	rows   []int
-	logits []float32
-	width  int
-	next   atomic.Int64 // of rows
-	help   func()       // work, by a goroutine of its own
-	wg     sync.WaitGroup
-}
-
-// worthwhile is how many logits keep a goroutine busy for much longer than it
-// takes to start.
-const worthwhile = 1 << 16
-
-// readRest reads the rows of logits that the Exec has not read. Exec and
-// Scheduler are not at work at the same time, so all processors are free.
-func (s *Scheduler) readRest(logits []float32) {
-	r := &s.rest
-	r.rows = r.rows[:0]
-	n := len(s.draws.done)
-	if n == 0 {
-		return
-	}
-	r.logits, r.width = logits, len(logits)/n
-	for i, done := range s.draws.done {
-		switch {
-		case done:
-		case s.rankings != nil && s.rankings[i].IDs != nil:
-			s.read(i, nil)
-		default:
-			r.rows = append(r.rows, i)
-		}
-	}
-	r.next.Store(0)
-	helpers := min(runtime.GOMAXPROCS(0), len(r.rows), len(r.rows)*r.width/worthwhile) - 1
-	for range helpers {
-		r.wg.Add(1)
-		go r.help()
-	}
-	s.work()
-	r.wg.Wait()
-}
-
-// work reads rows of the rest until none is left.
-func (s *Scheduler) work() {
-	r := &s.rest
-	for {
-		k := int(r.next.Add(1)) - 1
-		if k >= len(r.rows) {
-			return
-		}
-		i := r.rows[k]
-		s.read(i, r.logits[i*r.width:(i+1)*r.width])
+		d.token, d.err = d.sampler.Next(row.Logits, q.barred())
 	}
 }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,31 +48,56 @@ type fakeExec struct {
 	logits []float32
 	fail   func(in *graph.Batch) error // may panic; nil: all is well
 	steps  int
-	reads  int // of three wanted rows, how many it calls Batch.Read for
+
+	together int // of three wanted rows, how many are taken by goroutines of their own
+	most     int // that it ranks, as a device does
+	ranked   int // rows
+	whole    int // rows asked for whole
+	kept     int // of the last rows of a step, how many it forgets to give
 }
 
 func (e *fakeExec) Close() error { return nil }
 
 func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
-	out, err := e.compute(in, kv)
-	if err == nil {
-		e.read(in, func(int) bool { return true })
+	if err := e.compute(in, kv); err != nil {
+		return nil, err
 	}
-	return out, err
-}
-
-// read calls Batch.Read for some of the wanted rows that may be read, in parallel.
-func (e *fakeExec) read(in *graph.Batch, may func(want int) bool) {
 	var wg sync.WaitGroup
-	for i := range in.Want {
-		if (i+e.steps)%3 < e.reads && may(i) {
-			wg.Go(func() { in.Read(i, e.logits[i*fakeVocab:(i+1)*fakeVocab]) })
+	for i := range len(in.Want) - e.kept {
+		row := e.row(i, in.Top[i])
+		if (i+e.steps)%3 < e.together {
+			wg.Go(func() { in.Take(i, row) })
+		} else {
+			in.Take(i, row)
 		}
 	}
 	wg.Wait()
+	return [][]float32{nil}, nil
 }
 
-func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error) {
+// row gives a wanted row, of which n logits are enough.
+func (e *fakeExec) row(i, n int) graph.Row {
+	logits := e.logits[i*fakeVocab : (i+1)*fakeVocab]
+	if n == 0 {
+		e.whole++
+	}
+	if n == 0 || n > e.most || n >= fakeVocab {
+		return graph.Row{Logits: logits}
+	}
+	e.ranked++
+	r := graph.Row{IDs: make([]int32, fakeVocab)}
+	for k := range r.IDs {
+		r.IDs[k] = int32(k)
+	}
+	slices.SortFunc(r.IDs, func(a, b int32) int { return cmp.Or(cmp.Compare(logits[b], logits[a]), cmp.Compare(a, b)) })
+	r.IDs = r.IDs[:min(n+i%3, fakeVocab)]
+	for _, id := range r.IDs {
+		r.Logits = append(r.Logits, logits[id])
+	}
+	return r
+}
+
+func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 	if err := e.check(in); err != nil {
 		panic(err) // the run is then not what was asked for, and tests notice
 	}
@@ -83,7 +109,7 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error)
 	e.steps++
 	if e.fail != nil {
 		if err := e.fail(in); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	e.logits = e.logits[:0]
@@ -92,13 +118,13 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) ([][]float32, error)
 		for p := int32(0); p <= in.Positions[r]; p++ {
 			at := slot(c, in, int(r), p)
 			if c.places[at] != p {
-				return nil, fmt.Errorf("position %d reads what position %d wrote", p, c.places[at])
+				return fmt.Errorf("position %d reads what position %d wrote", p, c.places[at])
 			}
 			h = step(h, c.tokens[at])
 		}
 		e.logits = appendLogits(e.logits, h)
 	}
-	return [][]float32{e.logits}, nil
+	return nil
 }
 
 func slot(c *fakeCache, in *graph.Batch, row int, position int32) int {
@@ -269,9 +295,9 @@ func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 // audit checks every invariant of blocks, tables and lists.
 func (s *Scheduler) audit() error {
 	p := s.pool
-	refs := make([]int32, len(p.refs))
+	refs := make([]int32, s.o.Blocks)
 	for _, q := range s.running {
-		if q.state != running || q.computed >= len(q.tokens) || q.computed > len(q.table)*p.size {
+		if q.state != running || q.computed >= len(q.tokens) || q.computed > len(q.table)*s.o.BlockSize {
 			return fmt.Errorf("running sequence in state %d: %d of %d tokens in %d blocks", q.state, q.computed, len(q.tokens), len(q.table))
 		}
 		for _, b := range q.table {
@@ -301,76 +327,20 @@ func (s *Scheduler) audit() error {
 	if fresh != s.fresh || len(s.running) > s.o.Slots || !slices.IsSortedFunc(s.running, older) || !slices.IsSortedFunc(s.waiting, older) {
 		return fmt.Errorf("%d fresh, want %d; %d of %d slots; or out of order", s.fresh, fresh, len(s.running), s.o.Slots)
 	}
-	if !slices.Equal(refs, p.refs) {
-		return fmt.Errorf("references %v, tables have %v", p.refs, refs)
-	}
 	// A block that several tables hold must be complete for all of them.
 	for _, q := range s.running {
 		for k, b := range q.table {
-			if refs[b] > 1 && (k+1)*p.size > q.computed {
+			if refs[b] > 1 && (k+1)*s.o.BlockSize > q.computed {
 				return fmt.Errorf("block %d is shared and not computed", b)
 			}
 		}
 	}
-	where := make([]string, len(p.refs))
-	for b, n := range refs {
-		if n > 0 {
-			where[b] = "used"
-		}
-	}
-	for _, b := range p.free {
-		if where[b] != "" || p.prefix.has(b) {
-			return fmt.Errorf("block %d is free and %s, cached %v", b, where[b], p.prefix.has(b))
-		}
-		where[b] = "free"
-	}
-	end := int32(len(p.refs))
-	place := map[uint64]int{} // serial number → age
-	n := 0
-	for b := p.newer[end]; b != end; b = p.newer[b] {
-		if where[b] != "" || !p.prefix.has(b) || p.older[p.newer[b]] != b {
-			return fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], p.prefix.has(b))
-		}
-		where[b] = "idle"
-		n++
-		place[p.prefix.id[b]] = n
-	}
-	if n != p.idles || slices.Contains(where, "") {
-		return fmt.Errorf("%d idle blocks, want %d: %q", p.idles, n, where)
-	}
-	if got := p.used() + p.available(); got != s.o.Blocks {
-		return fmt.Errorf("%d blocks of %d", got, s.o.Blocks)
-	}
-	// A cached block's predecessor is used or will be evicted later, so no
-	// leaf is ever orphaned, and contents are what they are said to be.
-	owner := map[uint64]int32{}
-	for b := range end {
-		if p.prefix.has(b) {
-			owner[p.prefix.id[b]] = b
-		}
-	}
 	c := s.o.Cache.(*fakeCache)
-	for b := range end {
-		if !p.prefix.has(b) {
-			continue
+	return p.Audit(refs, func(b int32, depth int, tokens []int32) error {
+		at := int(b) * c.size
+		if !slices.Equal(c.tokens[at:][:c.size], tokens) || int(c.places[at]) != depth*c.size {
+			return fmt.Errorf("block %d, the %dth of its chain, is cached as %v and holds %v of position %d", b, depth, tokens, c.tokens[at:][:c.size], c.places[at])
 		}
-		if !slices.Equal(c.tokens[int(b)*c.size:][:c.size], p.prefix.of(b)) {
-			return fmt.Errorf("block %d is cached as %v and holds %v", b, p.prefix.of(b), c.tokens[int(b)*c.size:][:c.size])
-		}
-		depth := 0
-		for id := p.prefix.parent[b]; id != 0; depth++ {
-			up, ok := owner[id]
-			if !ok {
-				return fmt.Errorf("block %d outlived its predecessor", b)
-			}
-			if where[up] == "idle" && (where[b] != "idle" || place[id] < place[p.prefix.id[b]]) {
-				return fmt.Errorf("block %d would be evicted before its successor %d", up, b)
-			}
-			id = p.prefix.parent[up]
-		}
-		if got := c.places[int(b)*c.size]; int(got) != depth*c.size {
-			return fmt.Errorf("block %d, the %dth of its chain, holds position %d", b, depth, got)
-		}
-	}
-	return nil
+		return nil
+	})
 }

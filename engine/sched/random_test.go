@@ -121,11 +121,11 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	}
 	s, e := newFake(t, o)
 	if seed%2 == 0 {
-		ranking(s, e, 1+int(seed%7))
+		e.most = 1 + int(seed%7)
 	}
-	e.reads = int(seed / 2 % 4)
+	e.together = int(seed / 2 % 4)
 	if rng.IntN(2) == 0 {
-		s.pool.prefix.mask = 1 // all but everything collides
+		s.pool.Collide() // all but everything collides
 	}
 	failure := errors.New("the device is on fire")
 	if rng.IntN(4) == 0 {

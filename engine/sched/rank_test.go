@@ -1,77 +1,20 @@
 package sched
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"math"
-	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
-	"quern/engine/graph"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
-
-// A rankingExec gives rankings as a device does, and spoils the logits that need
-// not be given.
-type rankingExec struct {
-	*fakeExec
-	most   int // that it ranks
-	ranked int // rows
-	whole  int // rows asked for whole
-}
-
-func (e *rankingExec) RunRanked(ctx context.Context, in *graph.Batch, kv graph.Cache, top []int) ([][]float32, []graph.Ranking, error) {
-	if len(top) != len(in.Want) {
-		return nil, nil, fmt.Errorf("%d rows to rank of %d", len(top), len(in.Want))
-	}
-	out, err := e.compute(in, kv)
-	if err != nil {
-		return nil, nil, err
-	}
-	rankings := make([]graph.Ranking, len(top))
-	for i, n := range top {
-		row := out[0][i*fakeVocab : (i+1)*fakeVocab]
-		if n == 0 {
-			e.whole++
-		}
-		if n == 0 || n > e.most || n >= fakeVocab {
-			continue
-		}
-		e.ranked++
-		ids := make([]int32, fakeVocab)
-		for k := range ids {
-			ids[k] = int32(k)
-		}
-		slices.SortFunc(ids, func(a, b int32) int { return cmp.Or(cmp.Compare(row[b], row[a]), cmp.Compare(a, b)) })
-		ids = ids[:min(n+i%3, fakeVocab)]
-		for _, id := range ids {
-			rankings[i].Logits = append(rankings[i].Logits, row[id])
-		}
-		rankings[i].IDs = ids
-		for k := range row {
-			row[k] = float32(math.NaN())
-		}
-	}
-	e.read(in, func(want int) bool { return rankings[want].IDs == nil })
-	return out, rankings, nil
-}
-
-// ranking makes s use rankings of at most so many.
-func ranking(s *Scheduler, e *fakeExec, most int) *rankingExec {
-	r := &rankingExec{fakeExec: e, most: most}
-	s.o.Exec, s.ranker = r, r
-	return r
-}
 
 // Requests that rankings suffice for, and those they do not, answer in one batch as
 // each does alone.
 func TestRanked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := newFake(t, small)
-		x := ranking(s, e, 10)
+		e.most = 10
 		start(t, s)
 		requests := []Request{
 			{Max: 20},
@@ -99,8 +42,21 @@ func TestRanked(t *testing.T) {
 				}
 			}
 		}
-		if x.ranked == 0 || x.whole == 0 {
-			t.Errorf("%d rows were ranked and %d asked for whole; want some of both", x.ranked, x.whole)
+		if e.ranked == 0 || e.whole == 0 {
+			t.Errorf("%d rows were ranked and %d asked for whole; want some of both", e.ranked, e.whole)
+		}
+	})
+}
+
+// A request whose logits the Exec does not give fails and says so.
+func TestRowNotGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, e := newFake(t, small)
+		e.kept = 1
+		start(t, s)
+		_, _, err := collect(submit(t, s, Request{Prompt: prompt(3), Max: 2}))
+		if err == nil || !strings.Contains(err.Error(), "no logits of wanted row 0 of 1") {
+			t.Errorf("got %v, want the row that is missing", err)
 		}
 	})
 }

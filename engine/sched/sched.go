@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"quern/engine/graph"
+	"quern/engine/kv"
 	"quern/engine/token"
 )
 
@@ -58,7 +59,7 @@ func (e *TooLongError) Unwrap() error { return ErrTooLong }
 
 // Options configure a Scheduler. Exec, Cache, Blocks and BlockSize are needed.
 type Options struct {
-	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller. A graph.Ranker is used as one
+	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller
 	Cache graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
 
 	Blocks    int
@@ -98,7 +99,7 @@ type Scheduler struct {
 	}
 
 	// All below belongs to the loop.
-	pool    *pool
+	pool    *kv.Pool
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted
@@ -114,11 +115,6 @@ type Scheduler struct {
 	scratch []*sequence
 	draws   draws
 	toolbox toolbox
-	rest    rest
-
-	ranker   graph.Ranker    // Exec, if it is one
-	tops     []int           // of the wanted rows, what RunRanked takes
-	rankings []graph.Ranking // of the last step, nil if it made none
 }
 
 // A stepped is a sequence's part of one step.
@@ -179,16 +175,11 @@ func New(o Options) (*Scheduler, error) {
 		o:       o,
 		log:     o.Log,
 		wake:    make(chan struct{}, 1),
-		pool:    newPool(o.Blocks, o.BlockSize),
+		pool:    kv.NewPool(o.Blocks, o.BlockSize),
 		running: make([]*sequence, 0, o.Slots),
 	}
 	s.box.spare = o.Slots
-	s.ranker, _ = o.Exec.(graph.Ranker)
-	s.batch.Read = s.read
-	s.rest.help = func() {
-		defer s.rest.wg.Done()
-		s.work()
-	}
+	s.batch.Take = s.take
 	return s, nil
 }
 
@@ -259,7 +250,7 @@ func (s *Scheduler) newSequence(j *job, index int, prompt []token.ID) *sequence 
 	q := &sequence{job: j, index: index}
 	room := len(prompt) + min(j.Max, reserve)
 	q.tokens = append(make([]token.ID, 0, room), prompt...)
-	q.table = make([]int32, 0, s.pool.blocksFor(room))
+	q.table = make([]int32, 0, s.pool.BlocksFor(room))
 	if j.IgnoreEOS {
 		q.ban = j.EOG
 	}

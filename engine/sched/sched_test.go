@@ -29,8 +29,8 @@ func start(t testing.TB, s *Scheduler) (stop func()) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
 		}
-		if err := s.audit(); err != nil || s.pool.used() != 0 {
-			t.Errorf("%d blocks are still used: %v", s.pool.used(), err)
+		if err := s.audit(); err != nil || s.pool.Used() != 0 {
+			t.Errorf("%d blocks are still used: %v", s.pool.Used(), err)
 		}
 	})
 	t.Cleanup(stop)
@@ -452,12 +452,12 @@ func TestShared(t *testing.T) {
 		s.turn(t.Context())
 	}
 	// 7 whole blocks, and for each sequence a block with 2 prompt tokens and 2 more.
-	if got, want := s.pool.used(), 7+4; got != want {
+	if got, want := s.pool.Used(), 7+4; got != want {
 		t.Errorf("%d blocks are used, want %d", got, want)
 	}
 	st.Close()
 	s.turn(t.Context())
-	if got := s.pool.used(); got != 0 {
+	if got := s.pool.Used(); got != 0 {
 		t.Errorf("%d blocks are used after the end", got)
 	}
 }
@@ -564,16 +564,20 @@ func TestConcurrent(t *testing.T) {
 	poll.Goroutines(t, before)
 }
 
-// A flatExec returns the same logits always and allocates nothing.
-type flatExec struct{ results [1][]float32 }
+// A flatExec gives the same logits always and allocates nothing.
+type flatExec struct {
+	rows    []graph.Row
+	handout graph.Handout
+}
 
 func (e *flatExec) Run(_ context.Context, in *graph.Batch, _ graph.Cache) ([][]float32, error) {
-	logits := e.results[0][:len(in.Want)*fakeVocab]
-	for i := range logits {
-		logits[i] = float32(i % fakeVocab)
+	for i := range in.Want {
+		for k := range e.rows[i].Logits {
+			e.rows[i].Logits[k] = float32(k)
+		}
 	}
-	e.results[0] = logits
-	return e.results[:], nil
+	e.handout.Give(in.Take, e.rows[:len(in.Want)])
+	return nil, nil
 }
 
 func (e *flatExec) Close() error { return nil }
@@ -583,7 +587,11 @@ func (e *flatExec) Close() error { return nil }
 func newFlat(t testing.TB, seqs int) func() {
 	o := Options{Blocks: 1 << 16, BlockSize: 16, Budget: seqs, Slots: seqs, Queue: seqs}
 	s, _ := newFake(t, o)
-	s.o.Exec = &flatExec{[1][]float32{make([]float32, 0, seqs*fakeVocab)}}
+	e := &flatExec{rows: make([]graph.Row, seqs)}
+	for i := range e.rows {
+		e.rows[i].Logits = make([]float32, fakeVocab)
+	}
+	s.o.Exec = e
 	all := make([]*Stream, seqs)
 	for i := range all {
 		all[i] = submit(t, s, Request{Prompt: prompt(1), EOG: []token.ID{0}, NoPromptCache: i%2 == 1, Sample: sample.Params{Seed: uint64(i)}})

@@ -58,7 +58,9 @@ type Timings struct {
 	Predict time.Duration // from the first token to the last
 }
 
-// A Stream is the reply to one request. It must be read, closed, or its context
+// A Stream is the reply to one request: the queue between the loop and whoever writes
+// the reply to a client. Who reads slowly finds it full of Options.StreamDepth tokens,
+// and is not planned for until it reads on. It must be read, closed, or its context
 // ended, or it keeps its place and its memory.
 type Stream struct {
 	s *Scheduler
@@ -118,6 +120,9 @@ func (st *Stream) took(ev *Event) bool {
 	}
 	return !st.stop[ev.Seq].Load()
 }
+
+// Queued is how many tokens of sequence seq wait to be read.
+func (st *Stream) Queued(seq int) int { return int(st.queued[seq].Load()) }
 
 // Stop ends sequence seq before the next step, for a reader that has seen
 // enough. No more Tokens of it are yielded; its Finish is. Stop is safe for

@@ -14,15 +14,16 @@ import (
 	"quern/kernels/threads"
 )
 
-// A wideExec has logits as of a model with a large vocabulary, and reads them on
-// its pool if it has one.
+// A wideExec has logits as of a model with a large vocabulary, and gives them away on
+// its pool, or by a Handout.
 type wideExec struct {
 	vocab   int
 	pool    *threads.Pool
 	source  []float32
 	in      *graph.Batch
-	results [1][]float32
+	rows    []graph.Row
 	region  threads.Region
+	handout graph.Handout
 	ready   time.Time // when the last Run had its logits
 	turned  int
 }
@@ -33,27 +34,27 @@ func newWide(vocab int, pool *threads.Pool) *wideExec {
 	for i := range e.source {
 		e.source[i] = float32(rng.NormFloat64() * 4)
 	}
-	e.region.F = func(_, want int) { e.in.Read(want, e.row(want)) }
+	e.region.F = func(_, want int) { e.in.Take(want, e.rows[want]) }
 	return e
 }
 
-func (e *wideExec) row(i int) []float32 { return e.results[0][i*e.vocab : (i+1)*e.vocab] }
-
 func (e *wideExec) Run(_ context.Context, in *graph.Batch, _ graph.Cache) ([][]float32, error) {
 	n := len(in.Want)
-	if cap(e.results[0]) < n*e.vocab {
-		e.results[0] = make([]float32, n*e.vocab)
+	for len(e.rows) < n {
+		e.rows = append(e.rows, graph.Row{Logits: make([]float32, e.vocab)})
 	}
-	e.in, e.results[0] = in, e.results[0][:n*e.vocab]
+	e.in = in
 	for i := range n {
 		e.turned++
-		copy(e.row(i), e.source[e.turned*4099%(2*e.vocab):])
+		copy(e.rows[i].Logits, e.source[e.turned*4099%(2*e.vocab):])
 	}
 	e.ready = time.Now()
 	if e.pool != nil {
 		e.pool.Run(n, &e.region)
+	} else {
+		e.handout.Give(in.Take, e.rows[:n])
 	}
-	return e.results[:], nil
+	return nil, nil
 }
 
 func (e *wideExec) Close() error { return nil }
@@ -107,7 +108,7 @@ func TestDrawsAnywhere(t *testing.T) {
 	for _, tt := range wideParams {
 		t.Run(tt.name, func(t *testing.T) {
 			var want []token.ID
-			for _, workers := range []int{1, 0, 2, 5} { // 0: the Scheduler's own
+			for _, workers := range []int{1, 0, 2, 5} { // 0: those of a Handout
 				var pool *threads.Pool
 				if workers > 0 {
 					pool = threads.NewPool(workers)

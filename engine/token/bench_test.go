@@ -7,6 +7,7 @@ import (
 
 	"quern/bench/fixtures"
 	"quern/engine/token"
+	"quern/engine/token/internal/pretoken"
 )
 
 const english = `The hand-mill is older than the wheel. A quern is two round stones: the lower one, the bed, lies still, and the upper one, the runner, turns on it. You pour grain through a hole in the runner, and meal comes out at the rim. In 1831 a farmer near Thetford found seven of them under his barley; he didn't know what they were, and he used three as door-steps. They're in the county museum now, with a card that says "c. 400 BC". `
@@ -90,11 +91,11 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 	llama := llama3(b)
-	for _, pre := range token.DistinctPretokenizers() {
+	for _, pre := range distinctPretokenizers() {
 		s := llama
 		s.Pre = pre
-		s.IgnoreMerges = token.IgnoresMerges(pre)
-		if !token.IsRaw(pre) {
+		s.IgnoreMerges = pretoken.All[pre].IgnoreMerges
+		if !pretoken.All[pre].Raw {
 			run(b, "pre="+pre, func() token.Spec { return s })
 		}
 	}
@@ -108,18 +109,14 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// encodes reports the speed by the processor time used, which says more than
-// the clock on a machine that does something else as well.
+// encodes measures one text. bench/tokens measures by the processor time used,
+// which says more on a machine that does something else as well.
 func encodes(b *testing.B, v *token.Vocab, text string) {
 	dst := v.Encode(nil, text, true)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
-	used := cputime()
 	for b.Loop() {
 		dst = v.Encode(dst[:0], text, true)
-	}
-	if used = cputime() - used; used > 0 {
-		b.ReportMetric(float64(b.N)*float64(len(text))/1e6/used.Seconds(), "cpuMB/s")
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // bpe is byte pair encoding: a word starts as single bytes (or characters, if
@@ -12,7 +14,7 @@ import (
 // Sennrich, Haddow & Birch, "Neural Machine Translation of Rare Words with
 // Subword Units", 2016.
 type bpe struct {
-	cut     *splitter
+	cut     *pretoken.Splitter
 	pairs   *pairTable
 	bytes   [256]ID
 	chars   *charIDs      // raw: what single characters are; otherwise nil
@@ -64,15 +66,15 @@ func (c *charIDs) first(text string) (ID, int) {
 }
 
 func newBPE(s *Spec, v *Vocab) (model, error) {
-	pre, err := pretokenizerOf(s.Pre)
+	pre, err := pretoken.Named(s.Pre)
 	if err != nil {
 		return nil, err
 	}
 	if s.Model == "gemma4" {
-		pre = pretokenizers["gemma4"]
+		pre = pretoken.All["gemma4"]
 	}
 	m := &bpe{cache: new(wordCache)}
-	if m.cut, err = newSplitter(pre.patterns); err != nil {
+	if m.cut, err = pretoken.New(pre.Patterns); err != nil {
 		return nil, err
 	}
 	if len(s.Merges) == 0 {
@@ -100,8 +102,8 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 		m.bytes[i] = None
 	}
 	m.start = m.byteByByte
-	m.findSeams(s.Tokens, v, !pre.raw)
-	if pre.raw {
+	m.findSeams(s.Tokens, v, !pre.Raw)
+	if pre.Raw {
 		m.start = m.charByChar
 		m.chars = newCharIDs()
 		m.newline = make(map[string]ID)
@@ -115,7 +117,7 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 		case v.kinds[id] == Byte:
 			m.bytes[b[0]] = id
 		case text == "" || !v.plain(id):
-		case pre.raw:
+		case pre.Raw:
 			m.chars.add(text, id)
 			if strings.Trim(text, "\n") == "" {
 				m.newline[text] = id
@@ -129,7 +131,7 @@ func newBPE(s *Spec, v *Vocab) (model, error) {
 			}
 		}
 	}
-	if !pre.raw {
+	if !pre.Raw {
 		m.pairs.startFrom(&m.bytes)
 	}
 	return m, nil
@@ -140,8 +142,8 @@ func (m *bpe) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 		text = strings.ReplaceAll(text, " ", blankMark)
 	}
 	c := &sc.cursor
-	c.begin(m.cut, text)
-	for word := c.next(); word != ""; word = c.next() {
+	c.Begin(m.cut, text)
+	for word := c.Next(); word != ""; word = c.Next() {
 		sc.word(len(word), dst)
 		dst = m.word(sc, dst, word)
 	}

@@ -38,7 +38,7 @@ func TestWordCacheShared(t *testing.T) {
 	key := keyOf(words[1])
 	c.put(&key, ids(1))
 	if got, ok := c.get(nil, &key); !ok || !slices.Equal(got, ids(1)) {
-		t.Errorf("%s is %v, %v when nobody else writes", words[1], got, ok)
+		t.Errorf("%s is %v, %v without another writer", words[1], got, ok)
 	}
 }
 

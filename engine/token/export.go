@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"quern/engine/token/internal/pretoken"
 	"quern/formats/weights"
 )
 
@@ -107,13 +108,13 @@ type exported struct {
 var ggufPre = []struct{ parts, plain, whole string }{
 	{"ByteLevel", "gpt-2", ""},
 	{"Digits|ByteLevel", "smollm", ""},
-	{hfOne + "|ByteLevel", "smollm", ""},
-	{hfLlama3 + "|Bytes", "smaug-bpe", "llama-bpe"},
-	{hfQwen2 + "|Bytes", "qwen2", ""},
-	{hfQwen35 + "|Bytes", "qwen35", ""},
-	{hfGpt4o + "|Bytes", "gpt-4o", ""},
-	{hfTekken + "|Bytes", "", "tekken"},
-	{hfThrees + "|" + hfKanaHan + "|" + hfDeepseek + "|Bytes", "deepseek-v3", ""},
+	{pretoken.HFOne + "|ByteLevel", "smollm", ""},
+	{pretoken.HFLlama3 + "|Bytes", "smaug-bpe", "llama-bpe"},
+	{pretoken.HFQwen2 + "|Bytes", "qwen2", ""},
+	{pretoken.HFQwen35 + "|Bytes", "qwen35", ""},
+	{pretoken.HFGPT4o + "|Bytes", "gpt-4o", ""},
+	{pretoken.HFTekken + "|Bytes", "", "tekken"},
+	{pretoken.HFThrees + "|" + pretoken.HFKanaHan + "|" + pretoken.HFDeepseek + "|Bytes", "deepseek-v3", ""},
 	{"Punctuation|ByteLevel|DigitRuns|[0-9][0-9][0-9]", "falcon", ""},
 }
 

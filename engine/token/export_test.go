@@ -1,81 +1,13 @@
 package token
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"quern/engine/token/internal/pretoken"
 )
-
-// splitters are those of all pre-tokenizers, by name.
-var splitters = sync.OnceValue(func() map[string]*splitter {
-	all := make(map[string]*splitter)
-	for name, p := range pretokenizers {
-		var err error
-		if all[name], err = newSplitter(p.patterns); err != nil {
-			panic(fmt.Sprintf("%s: %v", name, err))
-		}
-	}
-	return all
-})
-
-// Pieces returns what a pre-tokenizer cuts text into.
-func Pieces(pre, text string) (pieces []string) {
-	var c cursor
-	c.begin(splitters()[pre], text)
-	for piece := c.next(); piece != ""; piece = c.next() {
-		pieces = append(pieces, piece)
-	}
-	return pieces
-}
-
-// PieceSteps counts the characters that cutting a text reads.
-func PieceSteps(pre, text string) int {
-	var c cursor
-	c.begin(splitters()[pre], text)
-	for c.next() != "" {
-	}
-	return c.steps
-}
-
-// SimplePieces is what the oracle cuts text into.
-func SimplePieces(pre, text string) []string {
-	pieces := []string{text}
-	for _, pass := range oracles[pre] {
-		var next []string
-		for _, s := range pieces {
-			pass(classes(), s, func(piece string) { next = append(next, piece) })
-		}
-		pieces = next
-	}
-	return pieces
-}
-
-// Pretokenizers returns the names in the table, sorted.
-func Pretokenizers() []string {
-	return slices.Sorted(maps.Keys(pretokenizers))
-}
-
-// DistinctPretokenizers returns one name for every list of patterns.
-func DistinctPretokenizers() (names []string) {
-	seen := make(map[string]bool)
-	for _, name := range Pretokenizers() {
-		if key := strings.Join(pretokenizers[name].patterns, "\n"); !seen[key] {
-			seen[key] = true
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// IgnoresMerges reports whether tokens are taken whole.
-func IgnoresMerges(pre string) bool { return pretokenizers[pre].ignoreMerges }
-
-// IsRaw reports whether a pre-tokenizer is not of byte-level tokens.
-func IsRaw(pre string) bool { return pretokenizers[pre].raw }
 
 // MergeBoth merges the bytes of word with the tree and by scanning.
 func MergeBoth(v *Vocab, word string) (tree, scan []ID) {
@@ -115,13 +47,16 @@ func EncodeSteps(v *Vocab, text string) int {
 	case *unigram, *wordPiece:
 		return asked * watchEvery
 	}
-	return sc.cursor.steps + sc.merger.steps
+	return sc.cursor.Steps + sc.merger.steps
 }
 
-// SimpleEncode is Encode by the oracle: its pieces, merged by scanning.
-func SimpleEncode(v *Vocab, pre, text string) (ids []ID) {
+// SimpleEncode is Encode of pieces merged by scanning. The pieces are held against
+// an oracle where they are made.
+func SimpleEncode(v *Vocab, text string) (ids []ID) {
 	m := v.model.(*bpe)
-	for _, word := range SimplePieces(pre, text) {
+	var c pretoken.Cursor
+	c.Begin(m.cut, text)
+	for word := c.Next(); word != ""; word = c.Next() {
 		if id, ok := m.whole(word); ok && len(word) > 1 {
 			ids = append(ids, id)
 			continue

@@ -16,7 +16,7 @@ func FuzzEncode(f *testing.F) {
 	f.Add("hello <tool>漢\xff </s>", byte(0))
 	f.Add("I'M 12345 \n\n é\u0301 <sentinel:1>", byte(17))
 	f.Add("ab\xe6\xbc", byte(200))
-	names := token.Pretokenizers()
+	names := pretokenizers()
 	vocabs := make(map[string]*token.Vocab)
 	for _, pre := range names {
 		s := smallBPE().Spec
@@ -56,7 +56,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add([]byte("\x03\x7f▁\x01a\x01<unk>\x02<x>\x04"), " a  x<x>")
 	f.Add([]byte("\x04\x0f▁\x01\n\x01a\x01a▁\x01"), "a \n\nb")
 	models := []string{"llama", "gpt2", "bert", "t5", "gemma4"}
-	names := append(token.Pretokenizers(), "", "unknown")
+	names := append(pretokenizers(), "", "unknown")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		if len(data) < 2 {
 			return

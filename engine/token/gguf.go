@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"quern/engine/token/internal/pretoken"
 	"quern/formats/weights"
 )
 
@@ -238,8 +239,8 @@ func (r *ggufReader) flags(s *Spec) {
 		if s.Model == "gemma4" {
 			name = s.Model
 		}
-		pre := pretokenizers[name]
-		s.AddBOS, s.AddSEP, s.IgnoreMerges = pre.addBOS, pre.addSEP, pre.ignoreMerges
+		pre := pretoken.All[name]
+		s.AddBOS, s.AddSEP, s.IgnoreMerges = pre.AddBOS, pre.AddSEP, pre.IgnoreMerges
 	}
 	r.flag("add_space_prefix", &s.SpacePrefix)
 	r.flag("remove_extra_whitespaces", &s.MergeSpaces)

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // A normalizer rewrites text before it is cut into words.
@@ -69,7 +71,7 @@ func newNormalizer(p *hfPart) (normalizer, error) {
 		if p.Pattern.Regex == nil {
 			return nil, fmt.Errorf("%w: a normalizer without a pattern", ErrFormat)
 		}
-		text, ahead, err := translateRegex(*p.Pattern.Regex)
+		text, ahead, err := pretoken.TranslateRegex(*p.Pattern.Regex)
 		if err != nil {
 			return nil, err
 		}

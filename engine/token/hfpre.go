@@ -4,35 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // A cut divides a piece of text into pieces, or rewrites it. first says that
 // the piece is where the whole text begins.
-type cut func(t *classTable, s string, first bool, emit func(s string, first bool))
-
-// The patterns that GGUF files have names for, as tokenizer.json spells them.
-const (
-	hfLlama3   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	hfQwen2    = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	hfQwen35   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	hfGpt4o    = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	hfTekken   = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	hfDeepseek = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
-	hfKanaHan  = `[一-龥぀-ゟ゠-ヿ]+`
-	hfThrees   = `\p{N}{1,3}`
-	hfOne      = `\p{N}`
-)
-
-// hfPatterns are patterns that a dfa needs otherwise, or that would let more
-// than ASCII letters be the capitals of contractions.
-var hfPatterns = map[string]string{
-	hfLlama3:                   llama3Pattern,
-	hfQwen2:                    qwen2Pattern,
-	hfQwen35:                   qwen35Pattern,
-	hfGpt4o:                    gpt4oPattern,
-	` ?[^(\s|[.,!?…。，、।۔،])]+`: bloomWords,
-	`\s+$`:                     `\s+\z`,
-}
+type cut func(s string, first bool, emit func(s string, first bool))
 
 func readPreTokenizers(f *hfFile, s *Spec) error {
 	parts, err := f.PreTokenizer.flatten(0)
@@ -43,12 +21,12 @@ func readPreTokenizers(f *hfFile, s *Spec) error {
 	var patterns []string
 	flush := func() error {
 		for len(patterns) > 0 {
-			n := min(len(patterns), maxPasses)
-			by, err := newSplitter(patterns[:n])
+			n := min(len(patterns), pretoken.MaxPasses)
+			by, err := pretoken.New(patterns[:n])
 			if err != nil {
 				return err
 			}
-			s.pipeline.cuts = append(s.pipeline.cuts, by.cut)
+			s.pipeline.cuts = append(s.pipeline.cuts, by.Cut)
 			patterns = patterns[n:]
 		}
 		return nil
@@ -103,22 +81,22 @@ func newCut(p *hfPart) ([]hfCut, error) {
 			})})
 		}
 		if or(p.UseRegex, true) {
-			cuts = append(cuts, hfCut{pattern: gpt2Pattern})
+			cuts = append(cuts, hfCut{pattern: pretoken.GPT2})
 		}
 		return cuts, nil
 	case "Whitespace":
-		return []hfCut{{do: wordsAndSigns}}, nil
+		return []hfCut{{do: pretoken.WordsAndSigns}}, nil
 	case "WhitespaceSplit":
-		return []hfCut{{do: notSpace}}, nil
+		return []hfCut{{do: pretoken.NotSpace}}, nil
 	case "BertPreTokenizer":
-		return []hfCut{{do: notSpace}, {pattern: oneSign}}, nil
+		return []hfCut{{do: pretoken.NotSpace}, {pattern: pretoken.OneSign}}, nil
 	case "Digits":
 		if p.Individual {
 			return []hfCut{{pattern: `\p{N}`}}, nil
 		}
 		return []hfCut{{pattern: `\p{N}+`}}, nil
 	case "Punctuation":
-		return splitByPattern(oneSign, cmp.Or(p.Behavior, "Isolated"), false)
+		return splitByPattern(pretoken.OneSign, cmp.Or(p.Behavior, "Isolated"), false)
 	case "Metaspace":
 		return metaspace(p)
 	case "CharDelimiterSplit":
@@ -132,52 +110,9 @@ func newCut(p *hfPart) ([]hfCut, error) {
 	return nil, fmt.Errorf("%w: pre-tokenizer %q", ErrUnsupported, p.Type)
 }
 
-// cut is a splitter as a step of a pipeline.
-func (s *splitter) cut(_ *classTable, text string, first bool, emit func(string, bool)) {
-	var c cursor
-	c.begin(s, text)
-	for piece := c.next(); piece != ""; piece = c.next() {
-		emit(piece, first)
-		first = false
-	}
-}
-
 // whole rewrites pieces without cutting them.
 func whole(f func(string) string) cut {
-	return func(_ *classTable, s string, first bool, emit func(string, bool)) { emit(f(s), first) }
-}
-
-// notSpace emits what stands between white space.
-func notSpace(t *classTable, s string, first bool, emit func(string, bool)) {
-	for i := 0; i < len(s); {
-		c, w := t.at(s, i)
-		if c&space != 0 {
-			i, first = i+w, false
-			continue
-		}
-		end := t.runOut(s, i, space)
-		emit(s[i:end], first)
-		i, first = end, false
-	}
-}
-
-// wordsAndSigns emits the matches of \w+|[^\w\s]+.
-func wordsAndSigns(t *classTable, s string, first bool, emit func(string, bool)) {
-	for i := 0; i < len(s); {
-		c, w := t.at(s, i)
-		end := i + w
-		switch {
-		case c&space != 0:
-			i, first = end, false
-			continue
-		case c&wordChar != 0:
-			end = t.run(s, i, set{in: wordChar})
-		default:
-			end = t.runOut(s, i, wordChar|space)
-		}
-		emit(s[i:end], first)
-		i, first = end, false
-	}
+	return func(s string, first bool, emit func(string, bool)) { emit(f(s), first) }
 }
 
 // metaspace marks spaces, and the start of the text, and cuts before marks.
@@ -196,7 +131,7 @@ func metaspace(p *hfPart) ([]hfCut, error) {
 			scheme = "never"
 		}
 	}
-	cuts := []hfCut{{do: func(_ *classTable, s string, first bool, emit func(string, bool)) {
+	cuts := []hfCut{{do: func(s string, first bool, emit func(string, bool)) {
 		s = strings.ReplaceAll(s, " ", blankMark)
 		if (scheme == "always" || scheme == "first" && first) && !strings.HasPrefix(s, blankMark) {
 			s = blankMark + s
@@ -224,7 +159,7 @@ func split(p *hfPart) ([]hfCut, error) {
 		return nil, fmt.Errorf("%w: a pre-tokenizer without a pattern", ErrFormat)
 	}
 	pattern := *p.Pattern.Regex
-	if known, ok := hfPatterns[pattern]; ok {
+	if known, ok := pretoken.Rewritten[pattern]; ok {
 		pattern = known
 	}
 	return splitByPattern(pattern, p.Behavior, p.Invert)
@@ -236,16 +171,16 @@ func splitByPattern(pattern, behavior string, invert bool) ([]hfCut, error) {
 	if behavior == "Isolated" {
 		return []hfCut{{pattern: pattern}}, nil
 	}
-	by, err := newSplitter([]string{pattern})
+	by, err := pretoken.New([]string{pattern})
 	if err != nil {
 		return nil, err
 	}
-	return splitting(by.finder, behavior, invert)
+	return splitting(by.Finder, behavior, invert)
 }
 
 // A finder returns the first match in its text at or after from; two times the
 // end if there is none. A match is never empty.
-type finder func(from int) (start, end int)
+type finder = func(from int) (start, end int)
 
 func literal(x string) func(s string) finder {
 	return func(s string) finder {
@@ -255,18 +190,6 @@ func literal(x string) func(s string) finder {
 			}
 			return len(s), len(s)
 		}
-	}
-}
-
-// finder finds the matches of the only pass of a splitter.
-func (s *splitter) finder(text string) finder {
-	c := &cursor{}
-	c.begin(s, text)
-	p := &c.places[0]
-	return func(from int) (int, int) {
-		p.at = from
-		c.find(p, &s.passes[0])
-		return p.start, p.end
 	}
 }
 
@@ -281,7 +204,7 @@ func splitting(newFinder func(s string) finder, behavior string, invert bool) ([
 		from, to int
 		match    bool
 	}
-	return []hfCut{{do: func(_ *classTable, s string, first bool, emit func(string, bool)) {
+	return []hfCut{{do: func(s string, first bool, emit func(string, bool)) {
 		find := newFinder(s)
 		var parts []part
 		add := func(from, to int, match bool) {

@@ -3,6 +3,8 @@ package token
 import (
 	"math"
 	"slices"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // A merger joins neighbouring pieces of a word, best rank first and of equal
@@ -245,7 +247,7 @@ func (m *merger) set(i int32, rank uint32) {
 
 // A scratch is the memory one Encode works in.
 type scratch struct {
-	cursor cursor
+	cursor pretoken.Cursor
 	merger merger
 	text   []byte
 	best   []best // unigram

@@ -3,6 +3,8 @@ package token
 import (
 	"math/bits"
 	"unicode/utf8"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // seams know between which characters no token lies, so that merging cannot
@@ -65,7 +67,7 @@ func nextSeam[T string | []byte](s *seams, word T, at int) int {
 	}
 	last, w := rune(word[at]), 1
 	if last >= utf8.RuneSelf {
-		last, w = decode(word, at)
+		last, w = pretoken.Decode(word, at)
 	}
 	whole := last != utf8.RuneError || w > 1
 	for i := at + w; i < len(word); i += w {
@@ -80,7 +82,7 @@ func nextSeam[T string | []byte](s *seams, word T, at int) int {
 			continue
 		}
 		if b >= utf8.RuneSelf {
-			r, w = decode(word, i)
+			r, w = pretoken.Decode(word, i)
 		}
 		now := r != utf8.RuneError || w > 1
 		if whole && now && s.torn[word[i-1]][b/64]>>(b%64)&1 == 0 {

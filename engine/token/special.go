@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // A matcher finds special tokens in text: at the leftmost place where any
@@ -86,7 +88,7 @@ func (m *matcher) around(id ID, s string, at, start, end int) (int, int) {
 
 // apart reports whether no word character is right before or after s[i:j].
 func apart(s string, i, j int) bool {
-	t := classes()
+	t := pretoken.Classes()
 	r, _ := utf8.DecodeLastRuneInString(s[:i])
-	return (i == 0 || t.of(r)&wordChar == 0) && t.peek(s, j)&wordChar == 0
+	return (i == 0 || t.Of(r)&pretoken.WordChar == 0) && t.Peek(s, j)&pretoken.WordChar == 0
 }

@@ -7,7 +7,11 @@
 // back into text without ever cutting a character in half.
 package token
 
-import "errors"
+import (
+	"errors"
+
+	"quern/engine/token/internal/pretoken"
+)
 
 // An ID numbers a token, from 0. Functions that may have none return None.
 type ID = int32
@@ -19,7 +23,7 @@ var (
 	// ErrFormat marks a tokenizer description that contradicts itself.
 	ErrFormat = errors.New("malformed tokenizer")
 	// ErrUnsupported marks a valid description of a tokenizer we do not have.
-	ErrUnsupported = errors.New("unsupported tokenizer")
+	ErrUnsupported = pretoken.ErrUnsupported
 )
 
 // A Kind says what a token is for. The numbers are GGUF's.

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // A Vocab is a tokenizer with all its tokens. It is immutable, apart from
@@ -43,7 +46,7 @@ var models = map[string]struct {
 	new    func(*Spec, *Vocab) (model, error)
 	render func(dst []byte, text string) []byte // of normal tokens
 	// pairs says that a sequence ends with SEP instead of EOS, and that its
-	// first token is rendered with a space that no one wrote.
+	// first token is rendered with a space that is not in the text.
 	pairs bool
 	// prefix says that SpacePrefix means something.
 	prefix bool
@@ -93,11 +96,11 @@ func New(s Spec) (*Vocab, error) {
 
 	render := family.render
 	if s.Model == "gpt2" {
-		pre, err := pretokenizerOf(s.Pre)
+		pre, err := pretoken.Named(s.Pre)
 		if err != nil {
 			return nil, err
 		}
-		if pre.raw {
+		if pre.Raw {
 			render = unmark
 		}
 	}
@@ -154,18 +157,8 @@ func byteToken(text string) (byte, bool) {
 	if len(text) != 6 || text[:3] != "<0x" || text[5] != '>' {
 		return 0, false
 	}
-	b := 0
-	for _, c := range []byte(text[3:5]) {
-		switch {
-		case isDigit(c):
-			b = b<<4 | int(c-'0')
-		case 'A' <= c && c <= 'F' || 'a' <= c && c <= 'f':
-			b = b<<4 | int(c&0x0F+9)
-		default:
-			return 0, false
-		}
-	}
-	return byte(b), true
+	b, err := strconv.ParseUint(text[3:5], 16, 8)
+	return byte(b), err == nil
 }
 
 // plain reports whether text may turn into the token without being spelled as

@@ -307,7 +307,7 @@ func TestHostile(t *testing.T) {
 // times as much text is four times the places, and no place costs more than the
 // vocabulary's tokens are long.
 func TestHostileWalks(t *testing.T) {
-	const n = 1 << 18
+	const n = 1 << 16
 	spm, _ := goldenSpec(t, "llama-spm")
 	spm.Model, spm.Charsmap = "t5", charsmap(replacements)
 	bert, _ := goldenSpec(t, "bert-bge")
@@ -340,7 +340,7 @@ func TestCharsmapBounds(t *testing.T) {
 	}
 }
 
-// TestLongest encodes a megabyte of what is one word everywhere.
+// TestLongest encodes 256 KiB of what is one word everywhere.
 func TestLongest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long texts")
@@ -352,9 +352,9 @@ func TestLongest(t *testing.T) {
 		s, _ := goldenSpec(t, name)
 		v := newVocab(t, s)
 		for _, f := range []string{"a", "ab", "\u0301", " "} {
-			text := strings.Repeat(f, 1<<20/len(f))
+			text := strings.Repeat(f, 1<<18/len(f))
 			if v.Decode(v.Encode(nil, text, false), token.DecodeOptions{}) != text {
-				t.Errorf("%s: a megabyte of %q decodes to something else", name, f)
+				t.Errorf("%s: 256 KiB of %q decodes to something else", name, f)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ type stopped struct {
 
 // A watch counts the work of an encoding and asks now and then whether to go on.
 type watch struct {
-	check func(tokens int) error // nil asks nobody
+	check func(tokens int) error // nil never stops
 	left  int                    // work until it is asked
 	ids   []ID                   // tokens of the words that are through
 }

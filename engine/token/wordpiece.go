@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"quern/engine/token/internal/pretoken"
 )
 
 // wordPiece cuts text into words and each word into the longest tokens that
@@ -13,7 +15,7 @@ import (
 // Tokens that start a word carry SentencePiece's space mark, as GGUF stores
 // them; the others stand alone.
 type wordPiece struct {
-	table *classTable
+	table *pretoken.Table
 	trie  *trie
 	unk   ID
 	lower bool
@@ -28,7 +30,7 @@ func newWordPiece(s *Spec, v *Vocab) (model, error) {
 		}
 	}
 	return &wordPiece{
-		table: classes(),
+		table: pretoken.Classes(),
 		trie:  newTrie(s.Tokens, ids),
 		unk:   v.Special(UNK),
 		lower: s.Lowercase, strip: s.StripAccents,
@@ -52,12 +54,12 @@ func (m *wordPiece) encode(sc *scratch, dst []ID, text string, _ bool) []ID {
 		}
 		i += w
 		sc.step(w)
-		switch c := m.table.of(r); {
-		case c&space != 0:
+		switch c := m.table.Of(r); {
+		case c&pretoken.Space != 0:
 			flush()
-		case r == utf8.RuneError || c&control != 0:
-		case m.strip && c&mark != 0:
-		case c&punct != 0 || r < utf8.RuneSelf && c&symbol != 0 || isIdeograph(r):
+		case r == utf8.RuneError || c&pretoken.Control != 0:
+		case m.strip && c&pretoken.Mark != 0:
+		case c&pretoken.Punct != 0 || r < utf8.RuneSelf && c&pretoken.Symbol != 0 || isIdeograph(r):
 			flush()
 			word = utf8.AppendRune(word, m.fold(r))
 			flush()

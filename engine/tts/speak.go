@@ -38,7 +38,7 @@ const maxPause = 60.0
 // something is heard soon. It stops when ctx ends or the loop is left.
 //
 // The error is a *VoiceError for an unknown voice, and wraps ErrLanguage for a
-// language nobody can pronounce.
+// language that cannot be pronounced.
 func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		voice, err := First(s.Voices(), r.Voice)

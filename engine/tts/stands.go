@@ -108,16 +108,16 @@ func Stands(voices []Voice) []Stand {
 			}
 		}
 	}
-	kin := map[string]string{} // the first voice of an accent and sex: "af_"
+	alike := map[string]string{} // the first voice of an accent and sex: "af_"
 	for _, v := range voices {
-		if len(v.ID) > 3 && v.ID[2] == '_' && kin[v.ID[:3]] == "" {
-			kin[v.ID[:3]] = v.ID
+		if len(v.ID) > 3 && v.ID[2] == '_' && alike[v.ID[:3]] == "" {
+			alike[v.ID[:3]] = v.ID
 		}
 	}
 	for _, s := range stock {
 		id := s.voice
 		if !slices.ContainsFunc(voices, func(v Voice) bool { return v.ID == id }) {
-			id = kin[id[:3]]
+			id = alike[id[:3]]
 		}
 		if id != "" {
 			out = append(out, Stand{Name: s.id, Label: s.name, Voice: id, Opaque: true})

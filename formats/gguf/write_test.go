@@ -13,7 +13,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// TestDefaultKinds checks the types of values nobody gave a kind: those
+// TestDefaultKinds checks the types of values without a kind: those
 // llama.cpp's loader accepts.
 func TestDefaultKinds(t *testing.T) {
 	for _, tt := range []struct {

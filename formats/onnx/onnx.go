@@ -2,7 +2,7 @@
 // inference needs, and files of external data.
 //
 // Unknown fields are skipped, as protobuf asks. What is read is not checked
-// against the operators: that is the work of whoever runs the graph.
+// against the operators: that is the work of the package that runs the graph.
 //
 // ONNX, onnx/onnx.proto3 and docs/IR.md.
 package onnx

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// MapFile maps a regular file. While it is mapped Windows lets nobody delete
+// MapFile maps a regular file. While it is mapped Windows does not delete
 // or shorten it.
 func MapFile(path string) (*Mapping, error) {
 	f, err := os.Open(path)

@@ -4,15 +4,15 @@ package main
 // kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
 func genActs(a *file) {
 	genTop(a)
-	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.", 20,
-		func(int) string { return "id+16(FP)" },
+	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.",
+		func(int) string { return a.arg("id") },
 		func(j int) {
 			a.f("MOVW {sum0}, %s", mem(256+4*j, "{dst}"))
 			a.f("MOVW {sum1}, %s", mem(256+4*j+2, "{dst}"))
 			a.f("ADDL {sum1}, {sum0}")
 			a.f("MOVW {sum0}, %s", mem(288+2*j, "{dst}"))
 		})
-	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.", 16,
+	genRound(a, "roundQ8_32AVX2", "", "roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.",
 		func(j int) string { return mem(288+4*j, "{dst}") },
 		func(j int) {
 			a.f("ADDL {sum1}, {sum0}")
@@ -25,7 +25,7 @@ func genActs(a *file) {
 // genTop writes the largest |v[i]| of {n} floats. Magnitudes as integers have the order of
 // the floats, so VPMAXUD compares their bits, in four running maxima {top0} to {top3}.
 func genTop(a *file) {
-	a.returning("topAVX2", "v *float32, n int", "top uint32", 20, "topAVX2 returns the bits of the largest magnitude of n floats, n a multiple of 32.")
+	a.returning("topAVX2", "v *float32, n int", "top uint32", "topAVX2 returns the bits of the largest magnitude of n floats, n a multiple of 32.")
 	a.use(
 		"v", "SI", // next floats
 		"n", "CX", // of them left
@@ -33,8 +33,7 @@ func genTop(a *file) {
 		"magnitudeMask", "Y7", // 0x7fffffff in every dword
 	)
 	a.useRow("top", y, 0, 4)
-	a.f("MOVQ v+0(FP), {v}")
-	a.f("MOVQ n+8(FP), {n}")
+	a.load("v", "n")
 	a.f("VPCMPEQD {magnitudeMask}, {magnitudeMask}, {magnitudeMask}")
 	a.f("VPSRLD $1, {magnitudeMask}, {magnitudeMask}")
 	for i := range 4 {
@@ -58,7 +57,7 @@ func genTop(a *file) {
 	a.f("VPSHUFD $0xb1, {top0.x}, {top1.x}")
 	a.f("VPMAXUD {top1.x}, {top0.x}, {top0.x}")
 	a.f("VMOVD {top0.x}, AX")
-	a.f("MOVL AX, top+16(FP)")
+	a.f("MOVL AX, %s", a.arg("top"))
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
@@ -66,8 +65,8 @@ func genTop(a *file) {
 // genRound writes round(v·scale) of 256 floats as int8 at {dst}; id(j) is the operand that
 // scales floats 32j on. put(j) stores {sum0} and {sum1}, the sums of their first and last 16.
 // VCVTPS2DQ rounds to nearest even, as Go's reference does; packing saturates.
-func genRound(a *file, fn, param, doc string, args int, id func(j int) string, put func(j int)) {
-	a.function(fn, "dst *byte, v *float32"+param, args, doc)
+func genRound(a *file, fn, param, doc string, id func(j int) string, put func(j int)) {
+	a.function(fn, "dst *byte, v *float32"+param, doc)
 	a.use(
 		"dst", "DI", "v", "SI", "scale", "Y5",
 		"order", "Y6", // of dwords after packing
@@ -78,8 +77,7 @@ func genRound(a *file, fn, param, doc string, args int, id func(j int) string, p
 	order := a.bytes("unpackOrder", dwords(8, func(i int) uint32 { return uint32(i/2 + i%2*4) }))
 	ones := a.bytes("oneBytes", words(16, func(int) uint16 { return 0x0101 }))
 	onesW := a.bytes("oneWords", words(16, func(int) uint16 { return 1 }))
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ v+8(FP), {v}")
+	a.load("dst", "v")
 	a.f("VMOVDQU %s, {order}", sym(order, 0))
 	a.f("VMOVDQU %s, {oneBytes}", sym(ones, 0))
 	a.f("VMOVDQU %s, {oneWords}", sym(onesW, 0))

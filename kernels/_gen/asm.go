@@ -23,6 +23,7 @@ type file struct {
 	stubs  bytes.Buffer
 	consts map[string]bool
 	regs   map[string]string // of the current function: name to register
+	args   map[string]string // and name of a parameter to its operand
 	label  int
 }
 
@@ -46,20 +47,62 @@ func (a *file) fresh(stem string) string {
 	return fmt.Sprintf("%s%d", stem, a.label)
 }
 
-// function starts a function. doc goes above its stub in the Go file.
-func (a *file) function(name, params string, argBytes int, doc string) {
-	a.returning(name, params, "", argBytes, doc)
-}
+// function starts a function. doc goes above its code.
+func (a *file) function(name, params, doc string) { a.returning(name, params, "", doc) }
 
 // returning is function with a named result.
-func (a *file) returning(name, params, result string, argBytes int, doc string) {
+func (a *file) returning(name, params, result, doc string) {
 	signature := name + "(" + params + ")"
+	a.regs, a.args = map[string]string{}, map[string]string{}
+	size := a.frame(0, params)
 	if result != "" {
 		signature += " (" + result + ")"
+		size = a.frame((size+7)&^7, result)
 	}
-	a.regs = map[string]string{}
-	fmt.Fprintf(&a.text, "\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", signature, name, argBytes)
-	fmt.Fprintf(&a.stubs, "\n// %s\n//\n//go:noescape\nfunc %s\n", doc, signature)
+	fmt.Fprintf(&a.text, "\n// %s\n//\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", doc, signature, name, size)
+	fmt.Fprintf(&a.stubs, "\n//go:noescape\nfunc %s\n", signature)
+}
+
+// frame notes where the parameters of a list lie, from offset at on, and returns their end.
+func (a *file) frame(at int, list string) int {
+	var names []string
+	for param := range strings.SplitSeq(list, ", ") {
+		name, typ, last := strings.Cut(param, " ")
+		if names = append(names, name); !last {
+			continue // of the next one's type
+		}
+		size := 8
+		if strings.HasSuffix(typ, "32") && typ[0] != '*' {
+			size = 4
+		}
+		for _, name := range names {
+			at = (at + size - 1) &^ (size - 1)
+			a.args[name] = fmt.Sprintf("%s+%d(FP)", name, at)
+			at += size
+		}
+		names = nil
+	}
+	return at
+}
+
+// arg is the operand of a parameter or the result.
+func (a *file) arg(name string) string {
+	if a.args[name] == "" {
+		panic("no parameter " + name)
+	}
+	return a.args[name]
+}
+
+// load moves 64-bit parameters to the registers of their names, or, of "param=low", to
+// that named low.
+func (a *file) load(params ...string) {
+	for _, p := range params {
+		name, low, other := strings.Cut(p, "=")
+		if !other {
+			low = name
+		}
+		a.f("MOVQ %s, {%s}", a.arg(name), low)
+	}
 }
 
 // byFours loops until {left} is zero and ends at the label done, which the caller puts next.
@@ -170,6 +213,6 @@ func (a *file) write(root string) error {
 	if err := os.WriteFile(base+".s", text, 0o644); err != nil {
 		return err
 	}
-	g := head + "package " + path.Dir(a.path) + "\n" + a.stubs.String()
+	g := head + "package " + path.Dir(a.path) + "\n\n// What each function does stands above its code, in the .s file.\n" + a.stubs.String()
 	return os.WriteFile(base+".go", []byte(g), 0o644)
 }

@@ -18,7 +18,7 @@ func genScoresQ80(a *file) {
 // -128·Σq to make up for it, then totals grow by qScale·(scale·sum).
 func scoresQ80(a *file, heads int) {
 	fn := fmt.Sprintf("scoresQ80AVX512x%d", heads)
-	a.function(fn, attendParams, 72, fmt.Sprintf("%s multiplies keys of Q8_0 that lie by dimension with %d queries.", fn, heads))
+	a.function(fn, attendParams, fmt.Sprintf("%s multiplies keys of Q8_0 that lie by dimension with %d queries.", fn, heads))
 	a.use(
 		"dst", "DI", "dstStride", "R12",
 		"start", "R9", // first scales of these 32 keys
@@ -39,27 +39,23 @@ func scoresQ80(a *file, heads int) {
 	scale := func(i int) string { return z((2*heads+1)*width + i) }
 	a.f("MOVL $0x80808080, AX")
 	a.f("VPBROADCASTD AX, {raise}")
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ dstStride+8(FP), {dstStride}")
-	a.f("MOVQ n+16(FP), {quadStride}")
+	a.load("dst", "dstStride", "n=quadStride")
 	a.f("SHLQ $2, {quadStride}")
-	a.f("MOVQ w+24(FP), {start}")
-	a.f("MOVQ stride+40(FP), {stride}")
-	a.f("MOVQ pStride+56(FP), {pStride}")
+	a.load("w=start", "stride", "pStride")
 	a.f("LEAQ ({pStride})({pStride}*2), {pStride3}")
-	a.f("MOVQ ahead+64(FP), {ahead}")
+	a.load("ahead")
 	a.l("keys")
 	a.f("MOVQ {start}, {scales}")
 	a.f("MOVQ {quadStride}, AX")
 	a.f("SHRQ $1, AX") // bytes of all scales
 	// The int8 follow the scales of all keys; a key has four bytes there, two here.
 	a.f("MOVQ {start}, {quads}")
-	a.f("SUBQ w+24(FP), {quads}")
+	a.f("SUBQ %s, {quads}", a.arg("w"))
 	a.f("ADDQ {start}, {quads}")
 	a.f("ADDQ AX, {quads}")
-	a.f("MOVQ p+48(FP), {q}")
+	a.load("p=q")
 	a.f("LEAQ 256({q}), {qScales}")
-	a.f("MOVQ rows+32(FP), {left}")
+	a.load("rows=left")
 	for h := range heads {
 		for i := range width {
 			a.f("VXORPS %s, %s, %s", total(h, i), total(h, i), total(h, i))
@@ -113,7 +109,7 @@ func scoresQ80(a *file, heads int) {
 	}
 	a.f("ADDQ $%d, {dst}", 64*width)
 	a.f("ADDQ $%d, {start}", 32*width)
-	a.f("SUBQ $%d, n+16(FP)", 16*width)
+	a.f("SUBQ $%d, %s", 16*width, a.arg("n"))
 	a.f("JNZ keys")
 	a.f("VZEROUPPER")
 	a.f("RET")

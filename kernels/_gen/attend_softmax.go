@@ -39,10 +39,9 @@ func genSoftmax(a *file) {
 func genLargest(a *file, v vec) {
 	r := v.reg
 	fn := "largest" + v.level
-	a.returning(fn, "x *float32, n int", "top float32", 20, fn+" returns the largest of n floats, n a multiple of the vector. NaN is ignored.")
+	a.returning(fn, "x *float32, n int", "top float32", fn+" returns the largest of n floats, n a multiple of the vector. NaN is ignored.")
 	a.use("x", "DI", "n", "CX")
-	a.f("MOVQ x+0(FP), {x}")
-	a.f("MOVQ n+8(FP), {n}")
+	a.load("x", "n")
 	a.useRow("top", r, 0, 4)
 	a.useRow("value", r, 4, 4)
 	for i := range 4 {
@@ -68,7 +67,7 @@ func genLargest(a *file, v vec) {
 	a.f("VMAXPS {top3}, {top2}, {top2}")
 	a.f("VMAXPS {top2}, {top0}, {top0}")
 	v.max(a, 0, 1)
-	a.f("VMOVSS {top0.x}, top+16(FP)")
+	a.f("VMOVSS {top0.x}, %s", a.arg("top"))
 	finish(a)
 }
 
@@ -77,15 +76,14 @@ func genLargest(a *file, v vec) {
 func genExpTop(a *file, v vec) {
 	r := v.reg
 	fn := "expTop" + v.level
-	a.returning(fn, "x *float32, n int, top float32", "sum float32", 28,
+	a.returning(fn, "x *float32, n int, top float32", "sum float32",
 		fn+" replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.")
 	a.use(
 		"x", "DI",
 		"n", "CX", // left
 	)
 	c := a.bytes("expTopConst", f32s(expTopConsts...))
-	a.f("MOVQ x+0(FP), {x}")
-	a.f("MOVQ n+8(FP), {n}")
+	a.load("x", "n")
 	// With 32 registers those from 18 on hold the constants.
 	k := func(i int) string {
 		if v.lanes == 16 {
@@ -105,7 +103,7 @@ func genExpTop(a *file, v vec) {
 		side = 3
 		a.use("top", r(14), "sum", r(15))
 	}
-	a.f("VBROADCASTSS top+16(FP), {top}")
+	a.f("VBROADCASTSS %s, {top}", a.arg("top"))
 	a.f("VXORPS {sum}, {sum}, {sum}")
 	loop := func(label string, side int) {
 		x := func(i int) string { return r(i) }          // x - top, then the remainder of k·ln2
@@ -157,7 +155,7 @@ func genExpTop(a *file, v vec) {
 		a.f("VMOVAPS {sum}, Y0")
 		sumY(a, 0, 1)
 	}
-	a.f("VMOVSS X0, sum+24(FP)")
+	a.f("VMOVSS X0, %s", a.arg("sum"))
 	a.f("VZEROUPPER")
 	a.f("RET")
 }

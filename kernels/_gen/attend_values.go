@@ -64,7 +64,7 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		kind, doc = "scores", "sums rows of %s to %d results"
 	}
 	fn := fmt.Sprintf("%s%s%sx%d", kind, typ, v.level, batch)
-	a.function(fn, attendParams, 72, fmt.Sprintf("%s "+doc+", each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
+	a.function(fn, attendParams, fmt.Sprintf("%s "+doc+", each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
 	a.use(
 		"dst", "DI", // of these columns
 		"dstStride", "R12",
@@ -79,14 +79,8 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		"ahead", "DX", "p", "R11",
 		"rows", "CX", // left
 	)
-	left := "n+16(FP)"
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ dstStride+8(FP), {dstStride}")
-	a.f("MOVQ ahead+64(FP), {ahead}")
-	a.f("MOVQ w+24(FP), {columns}")
-	a.f("MOVQ stride+40(FP), {stride}")
-	a.f("MOVQ p+48(FP), {p}")
-	a.f("MOVQ pStride+56(FP), {pStride}")
+	left := a.arg("n")
+	a.load("dst", "dstStride", "ahead", "w=columns", "stride", "p", "pStride")
 	a.f("LEAQ ({pStride})({pStride}*2), {pStride3}")
 	halves := t == "Q8_0" && v.lanes == 8
 	if halves {
@@ -121,7 +115,7 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		if batch > 4 {
 			a.f("LEAQ ({p})({pStride}*4), {factors4}")
 		}
-		a.f("MOVQ rows+32(FP), {rows}")
+		a.load("rows")
 		a.l(next)
 		bytes := strip * v.lanes
 		if t != "Q8_0" {

@@ -24,20 +24,16 @@ func prologue(a *file, batch, shift int) {
 		"left", "CX", // of them
 		"acts", "R13", // of row 0 and this block
 	)
-	a.f("MOVQ w+0(FP), {w}")
-	a.f("MOVQ n+8(FP), {blocks}")
-	a.f("MOVQ rows+16(FP), {rows}")
-	a.f("MOVQ x+24(FP), {x}")
-	a.f("MOVQ out+40(FP), {out}")
+	a.load("w", "n=blocks", "rows", "x", "out")
 	if batch > 1 {
 		a.use(
 			"xStride", "R8",
 			"xStride3", "R9", // three times that
 			"outStride", "R11",
 		)
-		a.f("MOVQ xStride+32(FP), {xStride}")
+		a.load("xStride")
 		a.f("LEAQ ({xStride})({xStride}*2), {xStride3}")
-		a.f("MOVQ outStride+48(FP), {outStride}")
+		a.load("outStride")
 		a.f("SHLQ $2, {outStride}")
 	}
 	if shift > 0 {

@@ -51,7 +51,7 @@ func (t block32) unsigned(a *file) string {
 // are read and sums are folded as vectors. VPDPBUSD multiplies unsigned weights with signed
 // activations; term takes off what made them unsigned.
 func (t block32) avx512(a *file) {
-	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	a.function(name(t.name, "AVX512", 1), dotParams, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 5)
 	a.use(
 		"mask", "Y4", // 0x0f in every byte, 0x80 for whole bytes
@@ -297,7 +297,7 @@ func (t block32) unpack(a *file, disp int) {
 func (t block32) avx2(a *file) {
 	signed := t
 	signed.add = 0
-	a.function(name(t.name, "AVX2", 1), dotParams, 56, doc(t.name, "AVX2", 1))
+	a.function(name(t.name, "AVX2", 1), dotParams, doc(t.name, "AVX2", 1))
 	prologue(a, 1, 5)
 	a.use(
 		"scale", "X6", // d of the step's blocks

@@ -52,7 +52,7 @@ func floatsAVX2(a *file, t string, batch int) {
 // with one weight row, or with AVX2 four weight rows with one activation row.
 func floatDot(a *file, t, level string, batch, lanes int,
 	load func(*file, string, string, int), v func(int) string, sum func(*file, int, int)) {
-	a.function(name(t, level, batch), dotParams, 56, doc(t, level, batch))
+	a.function(name(t, level, batch), dotParams, doc(t, level, batch))
 	shift := 3
 	if lanes == 16 {
 		shift = 4
@@ -166,7 +166,7 @@ func sumRowsAVX2(a *file, t string)   { sumRows(a, t, "AVX2", 8, loadY, y) }
 // rows are added in ascending order.
 func sumRows(a *file, t, level string, lanes int, load func(*file, string, string, int), v func(int) string) {
 	fn := "sumRows" + t + level
-	a.function(fn, sumParams, 48, fmt.Sprintf("%s adds rows of %s to dst, each times its factor in p.", fn, t))
+	a.function(fn, sumParams, fmt.Sprintf("%s adds rows of %s to dst, each times its factor in p.", fn, t))
 	a.use(
 		"dst", "DI", "n", "DX",
 		"columns", "R9", // the first row's weights of this strip
@@ -177,12 +177,7 @@ func sumRows(a *file, t, level string, lanes int, load func(*file, string, strin
 	)
 	const scale, weights = 4, 5 // sums are 0 to 3
 	size := elem(t)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ n+8(FP), {n}")
-	a.f("MOVQ w+16(FP), {columns}")
-	a.f("MOVQ rows+24(FP), {rows}")
-	a.f("MOVQ stride+32(FP), {stride}")
-	a.f("MOVQ p+40(FP), {p}")
+	a.load("dst", "n", "w=columns", "rows", "stride", "p")
 	// Columns in strips of four vectors held in registers, then of one.
 	for _, strip := range []int{4, 1} {
 		top, row, done := fmt.Sprintf("strip%d", strip), fmt.Sprintf("row%d", strip), fmt.Sprintf("done%d", strip)

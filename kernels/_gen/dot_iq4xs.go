@@ -28,7 +28,7 @@ func iq4Scales(a *file) {
 // iq4xsAVX512 writes rowSum = Σ d·dx·Σ scale·Σ (table[w]+128)·x, less 128·scale·Σx of each
 // sub-block. VPSHUFB looks the weights up, 64 at a time; VPERMD spreads the scales.
 func iq4xsAVX512(a *file) {
-	a.function(name("IQ4XS", "AVX512", 1), dotParams, 56, doc("IQ4XS", "AVX512", 1))
+	a.function(name("IQ4XS", "AVX512", 1), dotParams, doc("IQ4XS", "AVX512", 1))
 	prologue(a, 1, 8)
 	a.use(
 		"mask", "Z4", // 0x0f in every byte
@@ -85,7 +85,7 @@ func iq4xsAVX512(a *file) {
 // iq4xsAVX2 is the same with signed weights, 32 at a time, as block32's avx2 has them; the
 // scales rotate so that the next one is always dword 0.
 func iq4xsAVX2(a *file) {
-	a.function(name("IQ4XS", "AVX2", 1), dotParams, 56, doc("IQ4XS", "AVX2", 1))
+	a.function(name("IQ4XS", "AVX2", 1), dotParams, doc("IQ4XS", "AVX2", 1))
 	prologue(a, 1, 8)
 	a.use(
 		"rowSum", "X0",

@@ -81,7 +81,7 @@ func (k k16) end(bytes int) {
 // q6kAVX512 writes Q6_K: four low bits and two high bits a weight, which are shifted to
 // their place together and merged by VPTERNLOGD (a | b&c); the offset is 32.
 func q6kAVX512(a *file, t superblock) {
-	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	a.function(name(t.name, "AVX512", 1), dotParams, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 8)
 	k := k16{a}
 	shl := a.bytes("shl42", words(32, func(i int) uint16 { return uint16(4 - i/16*2) }))
@@ -154,7 +154,7 @@ func q3kScales(a *file, disp int, dst, mask string) {
 // q3kAVX512 writes Q3_K: two low bits a weight and a third that adds 4 by mask; the offset
 // is 4.
 func q3kAVX512(a *file, t superblock) {
-	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	a.function(name(t.name, "AVX512", 1), dotParams, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 8)
 	k := k16{a}
 	shifts, high := twoBits(a), highBits(a)
@@ -198,7 +198,7 @@ func q3kAVX512(a *file, t superblock) {
 // q2kAVX512 writes Q2_K: two bits a weight, with a scale and a minimum of four bits each
 // for every 16.
 func q2kAVX512(a *file, t superblock) {
-	a.function(name(t.name, "AVX512", 1), dotParams, 56, doc(t.name, "AVX512", 1))
+	a.function(name(t.name, "AVX512", 1), dotParams, doc(t.name, "AVX512", 1))
 	prologue(a, 1, 8)
 	k := k16{a}
 	shifts := twoBits(a)
@@ -247,7 +247,7 @@ func k16AVX2(a *file) {
 		}
 	}
 	for _, t := range superblocks[2:] {
-		a.function(name(t.name, "AVX2", 1), dotParams, 56, doc(t.name, "AVX2", 1))
+		a.function(name(t.name, "AVX2", 1), dotParams, doc(t.name, "AVX2", 1))
 		prologue(a, 1, 8)
 		a.use(
 			"rowSum", "X0",

@@ -124,7 +124,7 @@ func loadHalf(a *file, disp int) {
 // products are at most 4·31·127 = 15,748, so VPDPWSSD can multiply them, as words, with the
 // scales. Vectors have 32 bytes: 64 are no faster here and take longer to fold.
 func q45kAVX512(a *file, k superblock) {
-	a.function(name(k.name, "AVX512", 1), dotParams, 56, doc(k.name, "AVX512", 1))
+	a.function(name(k.name, "AVX512", 1), dotParams, doc(k.name, "AVX512", 1))
 	prologue(a, 1, 8)
 	a.use(
 		"sixteens", "Y1", // 0x10 in every byte
@@ -207,7 +207,7 @@ func q45kAVX512(a *file, k superblock) {
 // 7,874, VPMADDWD applies the scales. high is 1 for Q5_K, 0 for Q4_K.
 func q4kAVX2(a *file, high int) {
 	k := superblocks[high]
-	a.function(name(k.name, "AVX2", 1), dotParams, 56, doc(k.name, "AVX2", 1))
+	a.function(name(k.name, "AVX2", 1), dotParams, doc(k.name, "AVX2", 1))
 	prologue(a, 1, 8)
 	a.use(
 		"rowSum", "X0",

@@ -29,11 +29,11 @@ func main() {
 
 // genPause writes a loop of PAUSE, for spinning.
 func genPause(a *file) {
-	a.function("pause", "n uint32", 4, "pause spins for n PAUSE instructions; n is at least 1.")
+	a.function("pause", "n uint32", "pause spins for n PAUSE instructions; n is at least 1.")
 	a.use(
 		"n", "CX", // turns left
 	)
-	a.f("MOVL n+0(FP), {n}")
+	a.f("MOVL %s, {n}", a.arg("n"))
 	a.l("spin")
 	a.f("PAUSE")
 	a.f("DECL {n}")

@@ -71,7 +71,7 @@ func genAMXPanels(a *file) {
 // Even and odd bytes of a column are widened apart. A block's panel has columns vectors.
 func fold(a *file, subs int) {
 	fn := fmt.Sprintf("fold%dAVX512", subs)
-	a.function(fn, "folded, panel *byte, blocks, columns, offset int", 40,
+	a.function(fn, "folded, panel *byte, blocks, columns, offset int",
 		fmt.Sprintf("%s makes tiles for AMX of panels with %d scales in 256 weights.", fn, subs))
 	a.use(
 		"folded", "DI", "panel", "SI",
@@ -88,13 +88,10 @@ func fold(a *file, subs int) {
 	for i := range twice {
 		twice[i] = byte(i%16/4*4 + i%2)
 	}
-	a.f("MOVQ folded+0(FP), {folded}")
-	a.f("MOVQ panel+8(FP), {panel}")
-	a.f("MOVQ blocks+16(FP), {blocks}")
-	a.f("MOVQ columns+24(FP), {rest}")
+	a.load("folded", "panel", "blocks", "columns=rest")
 	a.f("SUBQ $%d, {rest}", 64+subs)
 	a.f("SHLQ $6, {rest}")
-	a.f("MOVQ offset+32(FP), AX")
+	a.f("MOVQ %s, AX", a.arg("offset"))
 	a.f("VPBROADCASTW AX, {offset}")
 	a.f("MOVL $0x00ff00ff, AX")
 	a.f("VPBROADCASTD AX, {lowBytes}")
@@ -140,7 +137,7 @@ func fold(a *file, subs int) {
 // configuration of the tiles, and starts a group of activation rows at {acts} with
 // the panel's first block.
 func amxBegin(a *file, fn string) {
-	a.function(fn, amxParams, 72, fmt.Sprintf("%s multiplies a panel with activation rows.", fn))
+	a.function(fn, amxParams, fmt.Sprintf("%s multiplies a panel with activation rows.", fn))
 	a.use(
 		"work", "BX",
 		"x", "DI", // activations of this group of tokens
@@ -154,21 +151,16 @@ func amxBegin(a *file, fn string) {
 		"acts", "R13", // of the first token at this block
 		"started", "K1", // all ones where out is added to
 	)
-	a.f("MOVQ work+64(FP), {work}")
+	a.load("work")
 	a.ldtilecfg("{work}")
-	a.f("MOVQ x+16(FP), {x}")
-	a.f("MOVQ xStride+24(FP), {xStride}")
-	a.f("MOVQ tokens+32(FP), {tokens}")
-	a.f("MOVQ out+40(FP), {out}")
-	a.f("MOVQ outStride+48(FP), {outStride}")
+	a.load("x", "xStride", "tokens", "out", "outStride")
 	a.f("SHLQ $2, {outStride}")
 	a.f("MOVL $64, {lines}")
 	a.l("group")
-	a.f("MOVQ panel+0(FP), {panel}")
-	a.f("MOVQ blocks+8(FP), {blocks}")
+	a.load("panel", "blocks")
 	a.f("MOVQ {x}, {acts}")
 	a.f("XORL AX, AX")
-	a.f("CMPQ more+56(FP), $0")
+	a.f("CMPQ %s, $0", a.arg("more"))
 	a.f("SETNE AL")
 	a.f("NEGL AX")
 	a.f("KMOVW AX, {started}")
@@ -283,7 +275,7 @@ func amxTile256(a *file, t string, subs int, mins bool) {
 	a.f("ADDQ {outStride}, {rowOut}")
 	a.f("DECQ {count}")
 	a.f("JNZ row")
-	a.f("MOVQ work+64(FP), {work}")
+	a.load("work")
 	a.f("KXNORW {started}, {started}, {started}")
 	a.f("ADDQ $%d, {panel}", 64*cols)
 	a.f("ADDQ $8192, {folded}")
@@ -391,5 +383,5 @@ func amxBlocks32(a *file, n, col, cols, disp int, base string, scale int, mins b
 	a.f("DECQ {count}")
 	a.f("JNZ %s", row)
 	a.f("KXNORW {started}, {started}, {started}")
-	a.f("MOVQ work+64(FP), {work}")
+	a.load("work")
 }

@@ -59,7 +59,7 @@ var packBases = []string{"rows0", "rows4", "rows8", "rows12"}
 func (p *pack) begin(t string) {
 	a := p.a
 	fn := "pack" + t + p.level
-	a.function(fn, packParams, 40, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
+	a.function(fn, packParams, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
 	a.use(
 		"panel", "DI",
 		"rows0", "SI", // this block of rows 0 to 3
@@ -70,11 +70,7 @@ func (p *pack) begin(t string) {
 		"ahead", "R13", // what to prefetch
 		"fifthSet", "K2", // which weights have their fifth bit
 	)
-	a.f("MOVQ panel+0(FP), {panel}")
-	a.f("MOVQ w+8(FP), {rows0}")
-	a.f("MOVQ rowBytes+16(FP), {rowBytes}")
-	a.f("MOVQ blocks+24(FP), {blocks}")
-	a.f("MOVQ ahead+32(FP), {ahead}")
+	a.load("panel", "w=rows0", "rowBytes", "blocks", "ahead")
 	a.f("ADDQ {rows0}, {ahead}")
 	a.f("LEAQ ({rowBytes})({rowBytes}*2), {rowBytes3}")
 	for i := 1; i < p.lanes/4; i++ {

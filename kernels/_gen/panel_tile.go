@@ -133,7 +133,7 @@ func (t panelTile) gen(a *file) {
 	if t.wide {
 		c.v = z
 	}
-	a.function(t.fn(), panelParams, 64, fmt.Sprintf("%s multiplies a panel with activation rows.", t.fn()))
+	a.function(t.fn(), panelParams, fmt.Sprintf("%s multiplies a panel with activation rows.", t.fn()))
 	a.use(
 		"panel", "SI", // next column
 		"tokens", "DX", // left
@@ -151,12 +151,9 @@ func (t panelTile) gen(a *file) {
 	if !t.wide {
 		a.use("ones", "Y15") // words of one
 	}
-	a.f("MOVQ x+16(FP), {x}")
-	a.f("MOVQ xStride+24(FP), {xStride}")
+	a.load("x", "xStride")
 	a.f("LEAQ ({xStride})({xStride}*2), {xStride3}")
-	a.f("MOVQ tokens+32(FP), {tokens}")
-	a.f("MOVQ out+40(FP), {out}")
-	a.f("MOVQ outStride+48(FP), {outStride}")
+	a.load("tokens", "out", "outStride")
 	a.f("SHLQ $2, {outStride}")
 	if !t.wide {
 		a.f("VPCMPEQW {ones}, {ones}, {ones}")
@@ -178,14 +175,13 @@ func (t panelCode) group() {
 	a.l(label("tokens"))
 	a.f("CMPQ {tokens}, $%d", t.tokens)
 	a.f("JLT %s", label("done"))
-	a.f("MOVQ panel+0(FP), {panel}")
-	a.f("MOVQ blocks+8(FP), {blocks}")
+	a.load("panel", "blocks")
 	a.f("MOVQ {x}, {acts}")
 	if t.tokens > 4 {
 		a.f("LEAQ ({x})({xStride}*4), {acts4}")
 	}
 	t.each(func(b int) { t.zero(t.out(b)) })
-	a.f("CMPQ more+56(FP), $0")
+	a.f("CMPQ %s, $0", a.arg("more"))
 	a.f("JEQ %s", label("start"))
 	a.f("MOVQ {out}, AX")
 	t.each(func(b int) {

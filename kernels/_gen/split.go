@@ -71,7 +71,7 @@ func splitPiece(pieces, piece, group int) int { return (piece*splitGroups + grou
 // splitPack writes the conversion of n weights of up to 32 rows to a panel.
 func splitPack(a *file, t string, pieces int) {
 	fn := "packSplit" + t
-	a.function(fn, "panel, w *byte, rowBytes, rows, n int, fetch uintptr", 48,
+	a.function(fn, "panel, w *byte, rowBytes, rows, n int, fetch uintptr",
 		fmt.Sprintf("%s makes tiles of rows of n %s weights.", fn, t))
 	a.use(
 		"panel", "DI", // next row
@@ -89,12 +89,7 @@ func splitPack(a *file, t string, pieces int) {
 		"first", "K1", // weights 0 to 15 of a last step
 		"second", "K2", // 16 to 31
 	)
-	a.f("MOVQ panel+0(FP), {panel}")
-	a.f("MOVQ w+8(FP), {w}")
-	a.f("MOVQ rowBytes+16(FP), {rowBytes}")
-	a.f("MOVQ rows+24(FP), {rows}")
-	a.f("MOVQ n+32(FP), {rest}")
-	a.f("MOVQ fetch+40(FP), {fetch}")
+	a.load("panel", "w", "rowBytes", "rows", "n=rest", "fetch")
 	splitConsts(a, 28, 0xffff0000, 0x8000)
 	a.f("MOVQ {rest}, {steps}")
 	a.f("SHRQ $5, {steps}")
@@ -188,7 +183,7 @@ func splitMasks(a *file, n string) {
 // The last step is filled up with zeros.
 func splitActs(a *file) {
 	const fn = "splitActs"
-	a.function(fn, "dst, x *byte, xStride, rows, n int", 40, fn+" splits rows of n float32 into tiles.")
+	a.function(fn, "dst, x *byte, xStride, rows, n int", fn+" splits rows of n float32 into tiles.")
 	a.use(
 		"dst", "DI", // next row of a tile
 		"x", "SI", // next 32 of row 0
@@ -205,11 +200,7 @@ func splitActs(a *file) {
 		"round", "Z25",
 		"number", "K4", // neither operand a NaN
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ xStride+16(FP), {xStride}")
-	a.f("MOVQ rows+24(FP), {rows}")
-	a.f("MOVQ n+32(FP), {n}")
+	a.load("dst", "x", "xStride", "rows", "n")
 	a.f("MOVL $1, AX")
 	a.f("MOVQ {rows}, CX")
 	a.f("SHLQ CX, AX")
@@ -319,7 +310,7 @@ func turn16(a *file) {
 // of dst; {broken} collects the results that are infinite or NaN.
 func splitTurn(a *file) {
 	const fn = "turnSplit"
-	a.returning(fn, "dst *float32, dstStride int, sums *byte, rows, columns int", "broken int", 48,
+	a.returning(fn, "dst *float32, dstStride int, sums *byte, rows, columns int", "broken int",
 		fn+" transposes rows×columns sums into dst and returns 0 when all are finite.")
 	a.use(
 		"dst", "DI",
@@ -330,12 +321,9 @@ func splitTurn(a *file) {
 		"odd", "K2", // NaN and infinity of this column
 		"broken", "K3", // of any
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ dstStride+8(FP), {dstStride}")
+	a.load("dst", "dstStride")
 	a.f("SHLQ $2, {dstStride}")
-	a.f("MOVQ sums+16(FP), {sums}")
-	a.f("MOVQ rows+24(FP), {rows}")
-	a.f("MOVQ columns+32(FP), {columns}")
+	a.load("sums", "rows", "columns")
 	a.f("MOVL $1, AX")
 	a.f("SHLQ {rows}, AX")
 	a.f("DECQ AX")
@@ -357,7 +345,7 @@ func splitTurn(a *file) {
 	}
 	a.l("done")
 	a.f("KMOVW {broken}, AX")
-	a.f("MOVQ AX, broken+40(FP)")
+	a.f("MOVQ AX, %s", a.arg("broken"))
 	a.f("VZEROUPPER")
 	a.f("RET")
 }

@@ -7,7 +7,7 @@ import "fmt"
 // the groups have. Sums of a pair are four tiles, to which is added where more is set.
 func splitTile(a *file, t string, pieces int) {
 	fn := "tileSplit" + t
-	a.function(fn, "panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte", 64,
+	a.function(fn, "panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte",
 		fmt.Sprintf("%s multiplies tiles of %s weights with tiles of activations.", fn, t))
 	a.use(
 		"config", "BX",
@@ -29,14 +29,12 @@ func splitTile(a *file, t string, pieces int) {
 		"rows5", "BX", // of tile 5
 		"step1", "BX", // bytes of a step of the second group of columns
 	)
-	a.f("MOVQ config+56(FP), {config}")
+	a.load("config")
 	a.ldtilecfg("{config}")
 	a.f("MOVWQZX 28({config}), {line0}") // bytes of a row of tiles 6 and 7
 	a.f("MOVWQZX 30({config}), {line1}")
 	a.f("MOVL $64, {lines}")
-	a.f("MOVQ x+16(FP), {x}")
-	a.f("MOVQ pairs+32(FP), {pairs}")
-	a.f("MOVQ sums+40(FP), {sums}")
+	a.load("x", "pairs", "sums")
 	a.f("MOVQ {line0}, {step0}")
 	a.f("SHLQ $5, {step0}")
 	a.f("MOVBQZX 53({config}), {rows5}") // rows of tile 5
@@ -146,25 +144,24 @@ func splitPair(a *file, rows, columns, pieces int) {
 	s := splitSteps{a, rows, columns, pieces}
 	label := fmt.Sprintf("%d%d", rows, columns)
 	a.l("pair" + label)
-	a.f("MOVQ panel+0(FP), {panel}")
-	a.f("MOVQ steps+8(FP), {steps}")
+	a.load("panel", "steps")
 	a.f("MOVQ {x}, {hi0}")
 	a.f("MOVQ {x}, {hi1}")
 	a.f("MOVQ {line0}, {lo0}")
 	a.f("SHLQ $4, {lo0}")
 	a.f("ADDQ {hi0}, {lo0}")
-	a.f("ADDQ xGroup+24(FP), {hi1}")
+	a.f("ADDQ %s, {hi1}", a.arg("xGroup"))
 	a.f("MOVQ {line1}, {lo1}")
 	a.f("SHLQ $4, {lo1}")
 	a.f("ADDQ {hi1}, {lo1}")
-	s.begin("more+48(FP)", label)
+	s.begin(a.arg("more"), label)
 	s.step()
 	a.f("DECQ {steps}")
 	a.f("JNZ step%s", label)
 	s.end()
 	a.f("ADDQ $4096, {sums}")
-	a.f("ADDQ xGroup+24(FP), {x}")
-	a.f("ADDQ xGroup+24(FP), {x}")
+	a.f("ADDQ %s, {x}", a.arg("xGroup"))
+	a.f("ADDQ %s, {x}", a.arg("xGroup"))
 	a.f("DECQ {pairs}")
 	a.f("JNZ pair%s", label)
 	a.f("JMP done")
@@ -175,7 +172,7 @@ func splitPair(a *file, rows, columns, pieces int) {
 // vectors and memory work while tiles multiply. Then the panels swap, count times in all.
 func splitStream(a *file, t string, pieces int) {
 	fn := "streamSplit" + t
-	a.function(fn, "panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr", 112,
+	a.function(fn, "panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr",
 		fmt.Sprintf("%s multiplies tiles of %s weights with tiles of activations and makes the next tiles of weights.", fn, t))
 	a.use(
 		"panel", "SI", // next step's weights
@@ -196,42 +193,38 @@ func splitStream(a *file, t string, pieces int) {
 		"half", "Z29", // 0x8000, half of the last place kept
 	)
 	a.reuse("sums", "R10", "config", "BX", "rowEnd", "DX")
-	const left = "more+32(FP)" // rows of tiles to make, in the place of more once the sums are loaded
+	left := a.arg("more") // rows of tiles to make, in the place of more once the sums are loaded
 	s := splitSteps{a, 2, 1, pieces}
 	pitch := splitPiece(pieces, pieces, 0)
-	a.f("MOVQ config+40(FP), {config}")
+	a.load("config")
 	a.ldtilecfg("{config}")
 	a.f("MOVWQZX 28({config}), {line0}")
 	a.f("MOVL $64, {lines}")
-	a.f("MOVQ sums+24(FP), {sums}")
-	s.begin("more+32(FP)", "")
-	a.f("MOVQ x+16(FP), {hi0}")
+	a.load("sums")
+	s.begin(left, "")
+	a.load("x=hi0")
 	a.f("MOVQ {line0}, {lo0}")
 	a.f("SHLQ $4, {lo0}")
 	a.f("ADDQ {hi0}, {lo0}")
 	splitConsts(a, 28, 0xffff0000, 0x8000)
 	a.f("MOVQ {line0}, {step0}")
 	a.f("SHLQ $5, {step0}")
-	a.f("MOVQ fetch+104(FP), {fetch}")
-	a.f("MOVQ nextSteps+80(FP), {rowSteps}")
+	a.load("fetch", "nextSteps=rowSteps")
 	a.f("MOVQ {rowSteps}, {nextRow}") // from a row's end to the next
 	a.f("SHLQ $6, {nextRow}")
 	a.f("NEGQ {nextRow}")
-	a.f("ADDQ rowBytes+64(FP), {nextRow}")
+	a.f("ADDQ %s, {nextRow}", a.arg("rowBytes"))
 	a.f("IMUL3Q $%d, {rowSteps}, {nextLine}", -pitch)
 	a.f("ADDQ $64, {nextLine}")
 	a.l("panel")
-	a.f("MOVQ panel+0(FP), {panel}")
-	a.f("MOVQ next+48(FP), {dst}")
-	a.f("MOVQ w+56(FP), {src}")
-	a.f("MOVQ steps+8(FP), {steps}")
-	a.f("MOVQ nextSteps+80(FP), {rowSteps}") // left of a row
+	a.load("panel", "next=dst", "w=src", "steps")
+	a.f("MOVQ %s, {rowSteps}", a.arg("nextSteps")) // left of a row
 	a.f("MOVQ {rowSteps}, {toMake}")
-	a.f("IMULQ rows+72(FP), {toMake}")
+	a.f("IMULQ %s, {toMake}", a.arg("rows"))
 	a.f("MOVQ {toMake}, %s", left)
 	a.l("round")
 	s.step()
-	a.f("MOVQ quota+88(FP), {toMake}")
+	a.load("quota=toMake")
 	a.f("CMPQ {toMake}, %s", left)
 	a.f("CMOVQGT %s, {toMake}", left)
 	a.f("SUBQ {toMake}, %s", left)
@@ -246,23 +239,23 @@ func splitStream(a *file, t string, pieces int) {
 	a.f("JNZ same")
 	a.f("ADDQ {nextRow}, {src}")
 	a.f("ADDQ {nextLine}, {dst}")
-	a.f("MOVQ nextSteps+80(FP), {rowSteps}")
+	a.load("nextSteps=rowSteps")
 	a.l("same")
 	a.f("DECQ {toMake}")
 	a.f("JNZ line")
 	a.l("converted")
 	a.f("DECQ {steps}")
 	a.f("JNZ round")
-	a.f("MOVQ panel+0(FP), {panel}") // change places
-	a.f("MOVQ next+48(FP), {dst}")
-	a.f("MOVQ {dst}, panel+0(FP)")
-	a.f("MOVQ {panel}, next+48(FP)")
+	a.f("MOVQ %s, {panel}", a.arg("panel")) // change places
+	a.load("next=dst")
+	a.f("MOVQ {dst}, %s", a.arg("panel"))
+	a.f("MOVQ {panel}, %s", a.arg("next"))
 	a.f("MOVQ {rowSteps}, {rowEnd}") // a row's steps again
 	a.f("SHLQ $6, {rowEnd}")
-	a.f("ADDQ {rowEnd}, w+56(FP)")
-	a.f("DECQ count+96(FP)")
+	a.f("ADDQ {rowEnd}, %s", a.arg("w"))
+	a.f("DECQ %s", a.arg("count"))
 	a.f("JNZ panel")
-	a.f("MOVQ sums+24(FP), {sums}")
+	a.load("sums")
 	s.end()
 	a.tilerelease()
 	a.f("VZEROUPPER")

@@ -34,7 +34,7 @@ func genFloatTiles(a *file) {
 func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	const quad = 4
 	fn := fmt.Sprintf("tile%s%sx%d", t, level, batch)
-	a.function(fn, floatTileParams, 56, fmt.Sprintf("%s multiplies four %s weight rows with %d activation rows.", fn, t, batch))
+	a.function(fn, floatTileParams, fmt.Sprintf("%s multiplies four %s weight rows with %d activation rows.", fn, t, batch))
 	a.use(
 		"x", "SI", // next values of row 0
 		"xStride", "R8",
@@ -50,18 +50,14 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	xAt := func(b, disp int) string { return upTo6(b, disp, "x", "xStride") }
 	acc := func(b, r int) int { return b*quad + r }
 	free := batch * quad
-	a.f("MOVQ w+0(FP), {w}")
-	a.f("MOVQ wStride+8(FP), {wStride}")
+	a.load("w", "wStride")
 	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
-	a.f("MOVQ steps+16(FP), {left}")
-	a.f("MOVQ x+24(FP), {x}")
-	a.f("MOVQ xStride+32(FP), {xStride}")
+	a.load("steps=left", "x", "xStride")
 	if batch > 3 {
 		a.f("LEAQ ({x})({xStride}*2), {x3}")
 		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ out+40(FP), {out}")
-	a.f("MOVQ outStride+48(FP), {outStride}")
+	a.load("out", "outStride")
 	for i := range free {
 		a.f("VXORPS %s, %s, %s", v(i), v(i), v(i))
 	}

@@ -44,7 +44,7 @@ func genTiles(a *file) {
 // registers.
 func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) string) {
 	fn := fmt.Sprintf("gemm%dx%d%s", rows, panels*16, level)
-	a.function(fn, tileParams, 96, fmt.Sprintf("%s multiplies %d rows with %d columns.", fn, rows, 16*panels))
+	a.function(fn, tileParams, fmt.Sprintf("%s multiplies %d rows with %d columns.", fn, rows, 16*panels))
 	a.use(
 		"x", "SI", // next value of row 0
 		"xStride", "R8",
@@ -68,7 +68,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 	xAt := func(r, disp int) string { return upTo6(r, disp, "x", "xStride") }
 	wAt := func(v, disp int) string { return upTo4(v/vecs, disp+v%vecs*bytes, "w", "wStride") }
 
-	a.f("MOVQ last+88(FP), {last}")
+	a.load("last")
 	if vecs == 1 {
 		a.f("MOVL $1, AX")
 		a.f("SHLL {last}, AX")
@@ -122,8 +122,8 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		a.f("VMOVUPS 32({masks}), %s", b(1))
 	}
 
-	a.f("MOVQ init+16(FP), AX")
-	a.f("MOVQ initStride+24(FP), {rowStride}")
+	a.f("MOVQ %s, AX", a.arg("init"))
+	a.load("initStride=rowStride")
 	a.f("TESTQ AX, AX")
 	a.f("JZ zero")
 	if vecs == 2 {
@@ -143,25 +143,24 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		a.f("VXORPS %s, %s, %s", reg(i), reg(i), reg(i))
 	}
 	a.l("start")
-	a.f("MOVQ taps+48(FP), {taps}")
+	a.load("taps")
 	a.f("TESTQ {taps}, {taps}")
 	a.f("JZ store")
-	a.f("MOVQ x+32(FP), {x}")
+	a.load("x")
 	if rows > 1 {
-		a.f("MOVQ xStride+40(FP), {xStride}")
+		a.load("xStride")
 	}
 	if rows > 3 {
 		a.f("LEAQ ({x})({xStride}*2), {x3}")
 		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ k+64(FP), {k}")
-	a.f("MOVQ tapStride+56(FP), {nextTap}")
+	a.load("k", "tapStride=nextTap")
 	a.f("MOVQ {k}, AX")
 	a.f("SHLQ $2, AX")
 	a.f("SUBQ AX, {nextTap}")
-	a.f("MOVQ w+72(FP), {w}")
+	a.load("w")
 	if panels > 1 {
-		a.f("MOVQ wStride+80(FP), {wStride}")
+		a.load("wStride")
 		a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
 	}
 	step := func(i int) {
@@ -193,10 +192,10 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 	a.f("DECQ {taps}")
 	a.f("JNZ tap")
 	a.l("store")
-	a.f("MOVQ dst+0(FP), AX")
-	a.f("MOVQ dstStride+8(FP), {rowStride}")
+	a.f("MOVQ %s, AX", a.arg("dst"))
+	a.load("dstStride=rowStride")
 	if vecs == 2 {
-		a.f("MOVQ last+88(FP), {last}")
+		a.load("last")
 		loadMasks()
 	}
 	each("store", func(r, v int, m string) { a.f("VMOVUPS %s, %s", acc(r, v), m) },

@@ -32,7 +32,7 @@ func genInt8(a *file) {
 // time by VPDPBUSD; with scale, float32(sum)·scale + bias.
 func int8Tile(a *file, rows, width int) {
 	fn := fmt.Sprintf("int8x%dx%dAVX512", rows, width*16)
-	a.function(fn, int8Params, 88, fmt.Sprintf("%s multiplies %d rows of uint8 with %d columns of int8.", fn, rows, 16*width))
+	a.function(fn, int8Params, fmt.Sprintf("%s multiplies %d rows of uint8 with %d columns of int8.", fn, rows, 16*width))
 	a.use(
 		"x", "SI", // next four values of row 0
 		"xStride", "R8",
@@ -50,32 +50,32 @@ func int8Tile(a *file, rows, width int) {
 	value := z(rows*width + width)
 	xAt := func(r, disp int) string { return upTo6(r, disp, "x", "xStride") }
 	wAt := func(v, disp int) string { return upTo4(v, disp, "w", "wStride") }
-	a.f("MOVQ last+80(FP), {last}")
+	a.load("last")
 	a.f("MOVL $1, AX")
 	a.f("SHLL {last}, AX")
 	a.f("DECL AX")
 	a.f("KMOVW AX, {lastMask}")
-	a.f("MOVQ init+56(FP), AX")
+	a.f("MOVQ %s, AX", a.arg("init"))
 	for v := range width {
 		a.f("VMOVDQU32 %s, %s", mem(64*v, "AX"), acc(0, v))
 		for r := 1; r < rows; r++ {
 			a.f("VMOVDQA64 %s, %s", acc(0, v), acc(r, v))
 		}
 	}
-	a.f("MOVQ x+16(FP), {x}")
+	a.load("x")
 	if rows > 1 {
-		a.f("MOVQ xStride+24(FP), {xStride}")
+		a.load("xStride")
 	}
 	if rows > 3 {
 		a.f("LEAQ ({x})({xStride}*2), {x3}")
 		a.f("ADDQ {xStride}, {x3}")
 	}
-	a.f("MOVQ w+40(FP), {w}")
+	a.load("w")
 	if width > 1 {
-		a.f("MOVQ wStride+48(FP), {wStride}")
+		a.load("wStride")
 		a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
 	}
-	a.f("MOVQ quads+32(FP), {left}")
+	a.load("quads=left")
 	step := func(i int) {
 		for v := range width {
 			a.f("VMOVDQU32 %s, %s", wAt(v, 64*i), b(v))
@@ -96,12 +96,11 @@ func int8Tile(a *file, rows, width int) {
 	}
 	byFours(a, step, forward, "store")
 	a.l("store")
-	a.f("MOVQ dst+0(FP), AX")
-	a.f("MOVQ dstStride+8(FP), {dstStride}")
-	a.f("MOVQ scale+64(FP), {scale}")
+	a.f("MOVQ %s, AX", a.arg("dst"))
+	a.load("dstStride", "scale")
 	a.f("TESTQ {scale}, {scale}")
 	a.f("JZ ints")
-	a.f("MOVQ bias+72(FP), {bias}")
+	a.load("bias")
 	for v := range width {
 		a.f("VMOVUPS %s, %s", mem(64*v, "{scale}"), b(v))
 		a.f("VMOVUPS %s, %s", mem(64*v, "{bias}"), value)
@@ -130,16 +129,14 @@ func int8Tile(a *file, rows, width int) {
 
 // int8Range writes min(0, x) and max(0, x) by lanes.
 func int8Range(a *file) {
-	a.function("rangeAVX512", "x *float32, n int, lanes *float32", 24,
+	a.function("rangeAVX512", "x *float32, n int, lanes *float32",
 		"rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; NaN is ignored.")
 	a.use(
 		"x", "SI", // next floats
 		"n", "CX", // left
 		"lanes", "DI", "low", "Z0", "high", "Z1", "value", "Z2",
 	)
-	a.f("MOVQ x+0(FP), {x}")
-	a.f("MOVQ n+8(FP), {n}")
-	a.f("MOVQ lanes+16(FP), {lanes}")
+	a.load("x", "n", "lanes")
 	a.f("VPXORD {low}, {low}, {low}")
 	a.f("VPXORD {high}, {high}, {high}")
 	a.l("loop")
@@ -158,7 +155,7 @@ func int8Range(a *file) {
 
 // int8Quantize writes clamp(round(x/scale) + zero, 0, 255) as bytes.
 func int8Quantize(a *file) {
-	a.function("quantizeAVX512", "dst *byte, x *float32, n int, scale float32, zero int32", 32,
+	a.function("quantizeAVX512", "dst *byte, x *float32, n int, scale float32, zero int32",
 		"quantizeAVX512 is QuantizeBytes. n is a multiple of 16.")
 	a.use(
 		"dst", "DI",
@@ -173,11 +170,9 @@ func int8Quantize(a *file) {
 		binary.LittleEndian.PutUint32(b[4:], math.Float32bits(1000))
 		return b
 	}())
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ n+16(FP), {n}")
-	a.f("VBROADCASTSS scale+24(FP), {scale}")
-	a.f("MOVL zero+28(FP), AX")
+	a.load("dst", "x", "n")
+	a.f("VBROADCASTSS %s, {scale}", a.arg("scale"))
+	a.f("MOVL %s, AX", a.arg("zero"))
 	a.f("VPBROADCASTD AX, {zero}")
 	a.f("VBROADCASTSS %s, {least}", sym(c, 0))
 	a.f("VBROADCASTSS %s, {most}", sym(c, 4))

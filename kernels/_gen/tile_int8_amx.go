@@ -13,7 +13,7 @@ package main
 const int8AMXParams = "dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last, rows int, work *byte"
 
 func genInt8AMX(a *file) {
-	a.function("int8AMX", int8AMXParams, 104, "int8AMX multiplies rows of uint8 with 32 columns of int8.")
+	a.function("int8AMX", int8AMXParams, "int8AMX multiplies rows of uint8 with 32 columns of int8.")
 	a.use(
 		"work", "BX",
 		"lastMask", "K1", // columns of the second panel
@@ -44,30 +44,26 @@ func genInt8AMX(a *file) {
 		rows0, rows1               = 4, 5
 		panel0, panel1             = 6, 7
 	)
-	a.f("MOVQ work+96(FP), {work}")
+	a.load("work")
 	a.ldtilecfg("{work}")
-	a.f("MOVQ last+80(FP), {last}")
+	a.load("last")
 	a.f("MOVL $1, AX")
 	a.f("SHLL {last}, AX")
 	a.f("DECL AX")
 	a.f("KMOVW AX, {lastMask}")
-	a.f("MOVQ init+56(FP), AX")
+	a.f("MOVQ %s, AX", a.arg("init"))
 	a.f("VMOVDQU32 (AX), {init0}")
 	a.f("VMOVDQU32 64(AX), {init1}")
-	a.f("MOVQ scale+64(FP), AX")
+	a.f("MOVQ %s, AX", a.arg("scale"))
 	a.f("TESTQ AX, AX")
 	a.f("JZ ready")
 	a.f("VMOVUPS (AX), {scale0}")
 	a.f("VMOVUPS 64(AX), {scale1}")
-	a.f("MOVQ bias+72(FP), AX")
+	a.f("MOVQ %s, AX", a.arg("bias"))
 	a.f("VMOVUPS (AX), {bias0}")
 	a.f("VMOVUPS 64(AX), {bias1}")
 	a.l("ready")
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ dstStride+8(FP), {dstStride}")
-	a.f("MOVQ x+16(FP), {x}")
-	a.f("MOVQ xStride+24(FP), {xStride}")
-	a.f("MOVQ rows+88(FP), {rows}")
+	a.load("dst", "dstStride", "x", "xStride", "rows")
 
 	a.l("group")
 	a.f("MOVBQZX %d({work}), AX", workRows4)
@@ -75,10 +71,10 @@ func genInt8AMX(a *file) {
 	a.f("MOVQ AX, {x1}")
 	a.f("IMULQ {xStride}, {x1}")
 	a.f("ADDQ {x}, {x1}")
-	a.f("MOVQ w+40(FP), {w0}")
+	a.load("w=w0")
 	a.f("MOVQ {w0}, {w1}")
-	a.f("ADDQ wStride+48(FP), {w1}")
-	a.f("MOVQ quads+32(FP), {left}")
+	a.f("ADDQ %s, {w1}", a.arg("wStride"))
+	a.load("quads=left")
 	a.f("MOVQ {left}, {rest}")
 	a.f("ANDQ $15, {rest}")
 	a.f("SHLQ $2, {rest}") // bytes of a row that are left over
@@ -130,7 +126,7 @@ func genInt8AMX(a *file) {
 	a.l("tail")
 	a.f("CMPQ {quad}, {rest}")
 	a.f("JLT quad")
-	a.f("CMPQ scale+64(FP), $0")
+	a.f("CMPQ %s, $0", a.arg("scale"))
 	a.f("JEQ store")
 	for i, acc := range []string{"{sum0}", "{sum1}"} {
 		a.f("VCVTDQ2PS %s, %s", acc, acc)

@@ -23,7 +23,7 @@ func genSumTiles(a *file) {
 // sumTile writes a sum tile: columns in strips of vectors held in registers, as sumRows.
 func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(int) string) {
 	fn := fmt.Sprintf("sumTile%s%sx%d", t, level, batch)
-	a.function(fn, sumTileParams, 64, fmt.Sprintf("%s adds rows of %s to %d results, each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
+	a.function(fn, sumTileParams, fmt.Sprintf("%s adds rows of %s to %d results, each times its factors in p. n is a multiple of the vector; strides count bytes.", fn, t, batch))
 	a.use(
 		"dst", "DI", // of these columns
 		"dstStride", "R12",
@@ -36,13 +36,7 @@ func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(in
 		"rows", "CX", // left
 	)
 	size := elem(t)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ dstStride+8(FP), {dstStride}")
-	a.f("MOVQ n+16(FP), {n}")
-	a.f("MOVQ w+24(FP), {columns}")
-	a.f("MOVQ stride+40(FP), {stride}")
-	a.f("MOVQ p+48(FP), {p}")
-	a.f("MOVQ pStride+56(FP), {pStride}")
+	a.load("dst", "dstStride", "n", "w=columns", "stride", "p", "pStride")
 	factor := func(b int) string {
 		base := "{factors}"
 		if b >= 3 {
@@ -79,7 +73,7 @@ func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(in
 			a.f("LEAQ ({p})({pStride}*2), {factors3}")
 			a.f("ADDQ {pStride}, {factors3}")
 		}
-		a.f("MOVQ rows+32(FP), {rows}")
+		a.load("rows")
 		a.l(row)
 		for i := range strip {
 			loadFloats(a, t, mem(i*lanes*size, "{w}"), w(i))

@@ -90,7 +90,7 @@ func expOf(a *file) {
 // siluGate writes gate / (1 + exp(-gate)) · up.
 func siluGate(a *file, v vec) {
 	fn := "siluGate" + v.level
-	a.function(fn, "dst, gate, up *float32, n int", 32, fn+" is SiLUGate for n floats, n a multiple of the vector.")
+	a.function(fn, "dst, gate, up *float32, n int", fn+" is SiLUGate for n floats, n a multiple of the vector.")
 	a.use(
 		"dst", "DI", "gate", "SI", "up", "DX",
 		"n", "CX", // left
@@ -99,10 +99,7 @@ func siluGate(a *file, v vec) {
 	)
 	c := a.bytes("expConst", f32s(expConsts...))
 	sign := a.bytes("signBit", dwords(16, func(int) uint32 { return 1 << 31 }))
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ gate+8(FP), {gate}")
-	a.f("MOVQ up+16(FP), {up}")
-	a.f("MOVQ n+24(FP), {n}")
+	a.load("dst", "gate", "up", "n")
 	a.l("loop")
 	a.f("CMPQ {n}, $%d", v.lanes)
 	a.f("JLT done")
@@ -130,16 +127,15 @@ func siluGate(a *file, v vec) {
 // expSum writes x[i] = exp(x[i] - top) and their sum.
 func expSum(a *file, v vec) {
 	fn := "expSum" + v.level
-	a.returning(fn, "x *float32, n int, top float32", "sum float32", 28, fn+" replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.")
+	a.returning(fn, "x *float32, n int, top float32", "sum float32", fn+" replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.")
 	a.use(
 		"x", "DI",
 		"n", "CX", // left
 		"top", v.reg(5), "sum", v.reg(6), "y", v.reg(0), "t1", v.reg(1),
 		"t2", v.reg(2), "t3", v.reg(3),
 	)
-	a.f("MOVQ x+0(FP), {x}")
-	a.f("MOVQ n+8(FP), {n}")
-	a.f("VBROADCASTSS top+16(FP), {top}")
+	a.load("x", "n")
+	a.f("VBROADCASTSS %s, {top}", a.arg("top"))
 	a.f("VXORPS {sum}, {sum}, {sum}")
 	a.l("loop")
 	a.f("CMPQ {n}, $%d", v.lanes)
@@ -158,7 +154,7 @@ func expSum(a *file, v vec) {
 	} else {
 		sumY(a, a.num("sum"), 0)
 	}
-	a.f("VMOVSS {sum.x}, sum+24(FP)")
+	a.f("VMOVSS {sum.x}, %s", a.arg("sum"))
 	a.f("VZEROUPPER")
 	a.f("RET")
 }

@@ -2,7 +2,7 @@ package main
 
 // genMask writes the first pass of a softmax over masked scores: x·by + bias, and the largest.
 func genMask(a *file) {
-	a.returning("maskMaxAVX512", "x, bias *float32, n int, by float32", "top float32", 36,
+	a.returning("maskMaxAVX512", "x, bias *float32, n int, by float32", "top float32",
 		"maskMaxAVX512 replaces x by x · by + bias and returns the largest, -Inf at least. n is a multiple of 16.")
 	a.use(
 		"x", "DI", // next scores
@@ -10,10 +10,8 @@ func genMask(a *file) {
 		"n", "CX", // left
 		"by", "Z0", "top", "Z1", "score", "Z2",
 	)
-	a.f("MOVQ x+0(FP), {x}")
-	a.f("MOVQ bias+8(FP), {bias}")
-	a.f("MOVQ n+16(FP), {n}")
-	a.f("VBROADCASTSS by+24(FP), {by}")
+	a.load("x", "bias", "n")
+	a.f("VBROADCASTSS %s, {by}", a.arg("by"))
 	a.f("MOVL $0xff800000, AX")
 	a.f("VPBROADCASTD AX, {top}")
 	a.l("loop")
@@ -33,7 +31,7 @@ func genMask(a *file) {
 	a.f("VMAXPS {score.x}, {top.x}, {top.x}")
 	a.f("VPSHUFD $0xb1, {top.x}, {score.x}")
 	a.f("VMAXPS {score.x}, {top.x}, {top.x}")
-	a.f("VMOVSS {top.x}, top+32(FP)")
+	a.f("VMOVSS {top.x}, %s", a.arg("top"))
 	a.f("VZEROUPPER")
 	a.f("RET")
 }

@@ -8,7 +8,7 @@ const mixRows = 7
 func genMix(a *file) {
 	for _, v := range vecs {
 		fn := "mix" + v.level
-		a.function(fn, "dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int", 72,
+		a.function(fn, "dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int",
 			fn+" is mixGo. n is a multiple of the vector, rows at least 1.")
 		a.use(
 			"dst", "DI",
@@ -19,15 +19,7 @@ func genMix(a *file) {
 			"n", "CX", // columns left
 			"initRow", "BX", "mRow", "R13",
 		)
-		a.f("MOVQ dst+0(FP), {dst}")
-		a.f("MOVQ dstStride+8(FP), {dstStride}")
-		a.f("MOVQ init+16(FP), {init}")
-		a.f("MOVQ initStride+24(FP), {initStride}")
-		a.f("MOVQ src+32(FP), {src}")
-		a.f("MOVQ srcStride+40(FP), {srcStride}")
-		a.f("MOVQ m+48(FP), {m}")
-		a.f("MOVQ rows+56(FP), {mEnd}")
-		a.f("MOVQ n+64(FP), {n}")
+		a.load("dst", "dstStride", "init", "initStride", "src", "srcStride", "m", "rows=mEnd", "n")
 		for _, r := range []string{"{dstStride}", "{initStride}", "{srcStride}"} {
 			a.f("SHLQ $2, %s", r) // bytes
 		}

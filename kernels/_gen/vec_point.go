@@ -77,19 +77,15 @@ func (v vec) logic(a *file, op, x, y, to string) {
 	a.f("%s %s, %s, %s", op, x, y, to)
 }
 
-// sinOf makes {y} sin({y}), or ± that where sign is false and only its square is wanted:
+// sinOf makes {y} ± sin({y}), of which only the square is wanted:
 // x = k·π + r with |r| ≤ π/2 (π in two parts, Cody & Waite, 1980), sin r by its Taylor
 // polynomial of degree 11, whose remainder is below 6·10⁻⁸. {t1} and {t2} are scratch.
-func sinOf(a *file, v vec, sign bool) {
+func sinOf(a *file) {
 	a.f("VMOVUPS %s, {t1}", point(a, pShift))
 	a.f("VFMADD231PS %s, {y}, {t1}", point(a, pInvPi)) // k in the low bits
 	a.f("VSUBPS %s, {t1}, {t2}", point(a, pShift))
 	a.f("VFNMADD231PS %s, {t2}, {y}", point(a, pPiHi))
 	a.f("VFNMADD231PS %s, {t2}, {y}", point(a, pPiLo))
-	if sign { // odd k: the other half of the circle
-		a.f("VPSLLD $31, {t1}, {t1}")
-		v.logic(a, "VPXOR", "{t1}", "{y}", "{y}")
-	}
 	a.f("VMULPS {y}, {y}, {t1}")
 	a.f("VMOVUPS %s, {t2}", point(a, pS11))
 	for c := pS9; c <= pS3; c++ {
@@ -104,7 +100,6 @@ func sinOf(a *file, v vec, sign bool) {
 func genPoints(a *file) {
 	genPrefetch(a)
 	for _, v := range vecs {
-		genSin(a, v)
 		genSigmoid(a, v)
 		genTanh(a, v)
 		genGELU(a, v)
@@ -122,13 +117,12 @@ func genPoints(a *file) {
 // genPrefetch writes the prefetch of n bytes to the second-level cache: the first is too
 // small for what attention prefetches at a time.
 func genPrefetch(a *file) {
-	a.function("prefetchLines", "p *byte, n int", 16, "prefetchLines asks for the n bytes at p, n at least 1.")
+	a.function("prefetchLines", "p *byte, n int", "prefetchLines asks for the n bytes at p, n at least 1.")
 	a.use(
 		"p", "SI", // next line
 		"n", "CX", // bytes left
 	)
-	a.f("MOVQ p+0(FP), {p}")
-	a.f("MOVQ n+8(FP), {n}")
+	a.load("p", "n")
 	a.l("line")
 	a.f("PREFETCHT1 ({p})")
 	a.f("ADDQ $64, {p}")
@@ -137,36 +131,16 @@ func genPrefetch(a *file) {
 	a.f("RET")
 }
 
-// genSin writes sin x.
-func genSin(a *file, v vec) {
-	a.function("sin"+v.level, "dst, x *float32, n int", 24, "sin"+v.level+" is Sin for n floats, n a multiple of the vector.")
-	a.use(
-		"t1", v.reg(1), "t2", v.reg(2), "y", v.reg(0), "dst", "DI", "x", "SI",
-		"n", "CX", // left
-	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ n+16(FP), {n}")
-	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
-		a.f("VMOVUPS ({x}), {y}")
-		sinOf(a, v, true)
-		a.f("VMOVUPS {y}, ({dst})")
-	})
-	finish(a)
-}
-
 // genSigmoid writes 1 / (1 + e⁻ˣ).
 func genSigmoid(a *file, v vec) {
 	r := v.reg
-	a.function("sigmoid"+v.level, "dst, x *float32, n int", 24, "sigmoid"+v.level+" is Sigmoid for n floats, n a multiple of the vector.")
+	a.function("sigmoid"+v.level, "dst, x *float32, n int", "sigmoid"+v.level+" is Sigmoid for n floats, n a multiple of the vector.")
 	a.use(
 		"t1", r(1), "t2", r(2), "t3", r(3), "dst", "DI", "x", "SI",
 		"n", "CX", // left
 		"one", r(6), "y", r(0),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ n+16(FP), {n}")
+	a.load("dst", "x", "n")
 	a.f("VMOVUPS %s, {one}", point(a, pOne))
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
 		a.f("VXORPS {y}, {y}, {y}")
@@ -182,15 +156,13 @@ func genSigmoid(a *file, v vec) {
 // genTanh writes tanh x = 1 - 2 / (1 + e²ˣ).
 func genTanh(a *file, v vec) {
 	r := v.reg
-	a.function("tanh"+v.level, "dst, x *float32, n int", 24, "tanh"+v.level+" is Tanh for n floats, n a multiple of the vector.")
+	a.function("tanh"+v.level, "dst, x *float32, n int", "tanh"+v.level+" is Tanh for n floats, n a multiple of the vector.")
 	a.use(
 		"t1", r(1), "t2", r(2), "t3", r(3), "dst", "DI", "x", "SI",
 		"n", "CX", // left
 		"one", r(6), "two", r(5), "y", r(0),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ n+16(FP), {n}")
+	a.load("dst", "x", "n")
 	a.f("VMOVUPS %s, {one}", point(a, pOne))
 	a.f("VMOVUPS %s, {two}", point(a, pTwo))
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
@@ -218,16 +190,13 @@ func gateEnd(a *file, v vec) {
 // gateStart starts a function with a gate and loads its arguments.
 func gateStart(a *file, name string, v vec, of string) {
 	fn := name + v.level
-	a.function(fn, "dst, x, up *float32, n int", 32, fn+" is "+of+" for n floats, n a multiple of the vector; up may be nil.")
+	a.function(fn, "dst, x, up *float32, n int", fn+" is "+of+" for n floats, n a multiple of the vector; up may be nil.")
 	a.use(
 		"dst", "DI", "x", "SI",
 		"up", "DX", // or nil
 		"n", "CX", // left
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ up+16(FP), {up}")
-	a.f("MOVQ n+24(FP), {n}")
+	a.load("dst", "x", "up", "n")
 }
 
 // genGELU writes x·Φ(x) = max(x, 0) - |x|·Φ(-|x|), Φ by Abramowitz & Stegun 7.1.26; see GELU
@@ -293,18 +262,14 @@ func genGELUTanh(a *file, v vec) {
 func genLeaky(a *file, v vec) {
 	r := v.reg
 	fn := "leaky" + v.level
-	a.function(fn, "dst, x, scale, shift *float32, n int, slope float32", 44, fn+" writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.")
+	a.function(fn, "dst, x, scale, shift *float32, n int, slope float32", fn+" writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.")
 	a.use(
 		"dst", "DI", "x", "SI", "scale", "DX", "shift", "R8",
 		"n", "CX", // left
 		"y", r(0), "negative", r(1), "zero", r(4), "slope", r(5),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ scale+16(FP), {scale}")
-	a.f("MOVQ shift+24(FP), {shift}")
-	a.f("MOVQ n+32(FP), {n}")
-	a.f("VBROADCASTSS slope+40(FP), {slope}")
+	a.load("dst", "x", "scale", "shift", "n")
+	a.f("VBROADCASTSS %s, {slope}", a.arg("slope"))
 	a.f("VXORPS {zero}, {zero}, {zero}")
 	pointwise(a, v, []string{"{dst}", "{x}", "{scale}", "{shift}"}, func() {
 		a.f("VMOVUPS ({scale}), {negative}")
@@ -322,26 +287,20 @@ func genLeaky(a *file, v vec) {
 func genSnake(a *file, v vec) {
 	r := v.reg
 	fn := "snake" + v.level
-	a.function(fn, "dst, x, scale, shift, alpha, inverse *float32, n int", 56, fn+" writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.")
+	a.function(fn, "dst, x, scale, shift, alpha, inverse *float32, n int", fn+" writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.")
 	a.use(
 		"dst", "DI", "x", "SI", "scale", "DX", "shift", "R8", "alpha", "R9",
 		"inverse", "R10",
 		"n", "CX", // left
 		"y", r(0), "t1", r(1), "t2", r(2), "t", r(4),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ scale+16(FP), {scale}")
-	a.f("MOVQ shift+24(FP), {shift}")
-	a.f("MOVQ alpha+32(FP), {alpha}")
-	a.f("MOVQ inverse+40(FP), {inverse}")
-	a.f("MOVQ n+48(FP), {n}")
+	a.load("dst", "x", "scale", "shift", "alpha", "inverse", "n")
 	pointwise(a, v, []string{"{dst}", "{x}", "{scale}", "{shift}", "{alpha}", "{inverse}"}, func() {
 		a.f("VMOVUPS ({scale}), {t1}")
 		a.f("VMOVUPS ({shift}), {t}")
 		a.f("VFMADD231PS ({x}), {t1}, {t}")
 		a.f("VMULPS ({alpha}), {t}, {y}")
-		sinOf(a, v, false)
+		sinOf(a)
 		a.f("VMULPS {y}, {y}, {y}")
 		a.f("VFMADD231PS ({inverse}), {y}, {t}")
 		a.f("VMOVUPS {t}, ({dst})")
@@ -351,31 +310,26 @@ func genSnake(a *file, v vec) {
 
 // genArith writes dst = x·by and dst = x + y.
 func genArith(a *file, v vec) {
-	a.function("scale"+v.level, "dst, x *float32, n int, by float32", 28, "scale"+v.level+" is Scale for n floats, n a multiple of the vector.")
+	a.function("scale"+v.level, "dst, x *float32, n int, by float32", "scale"+v.level+" is Scale for n floats, n a multiple of the vector.")
 	a.use(
 		"dst", "DI", "x", "SI",
 		"n", "CX", // left
 		"product", v.reg(0), "by", v.reg(5),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ n+16(FP), {n}")
-	a.f("VBROADCASTSS by+24(FP), {by}")
+	a.load("dst", "x", "n")
+	a.f("VBROADCASTSS %s, {by}", a.arg("by"))
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
 		a.f("VMULPS ({x}), {by}, {product}")
 		a.f("VMOVUPS {product}, ({dst})")
 	})
 	finish(a)
-	a.function("add"+v.level, "dst, x, y *float32, n int", 32, "add"+v.level+" is Add for n floats, n a multiple of the vector.")
+	a.function("add"+v.level, "dst, x, y *float32, n int", "add"+v.level+" is Add for n floats, n a multiple of the vector.")
 	a.use(
 		"dst", "DI", "x", "SI", "y", "DX",
 		"n", "CX", // left
 		"sum", v.reg(0),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ y+16(FP), {y}")
-	a.f("MOVQ n+24(FP), {n}")
+	a.load("dst", "x", "y", "n")
 	pointwise(a, v, []string{"{dst}", "{x}", "{y}"}, func() {
 		a.f("VMOVUPS ({x}), {sum}")
 		a.f("VADDPS ({y}), {sum}, {sum}")

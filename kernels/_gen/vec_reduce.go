@@ -6,11 +6,11 @@ package main
 // order: strips of four vectors, then single ones.
 func genColumns(a *file, v vec) {
 	for _, squares := range []bool{false, true} {
-		fn, params, bytes, doc := "columnSums"+v.level, "sum, x *float32, stride, rows, n int", 40, " writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart."
+		fn, params, doc := "columnSums"+v.level, "sum, x *float32, stride, rows, n int", " writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart."
 		if squares {
-			fn, params, bytes, doc = "columnSquares"+v.level, "sum, x, mean *float32, stride, rows, n int", 48, " writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart."
+			fn, params, doc = "columnSquares"+v.level, "sum, x, mean *float32, stride, rows, n int", " writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart."
 		}
-		a.function(fn, params, bytes, fn+doc)
+		a.function(fn, params, fn+doc)
 		a.use(
 			"sum", "DI", "x", "SI", "mean", "R9",
 			"stride", "R8", // in bytes
@@ -19,18 +19,15 @@ func genColumns(a *file, v vec) {
 			"row", "BX",
 			"left", "DX", // rows
 		)
-		a.f("MOVQ sum+0(FP), {sum}")
-		a.f("MOVQ x+8(FP), {x}")
-		o := 16
+		a.load("sum", "x")
 		pointers := []string{"{sum}", "{x}"}
 		if squares {
-			a.f("MOVQ mean+16(FP), {mean}")
-			o, pointers = 24, append(pointers, "{mean}")
+			a.load("mean")
+			pointers = append(pointers, "{mean}")
 		}
-		a.f("MOVQ stride+%d(FP), {stride}", o)
+		a.load("stride")
 		a.f("SHLQ $2, {stride}")
-		a.f("MOVQ rows+%d(FP), {rows}", o+8)
-		a.f("MOVQ n+%d(FP), {n}", o+16)
+		a.load("rows", "n")
 		sum := func(i int) string { return v.reg(i) }
 		mean := func(i int) string { return v.reg(4 + i) }
 		diff := func(i int) string { return v.reg(8 + i) }
@@ -87,20 +84,19 @@ func (v vec) sum(a *file, v0, t int) {
 func genSums(a *file, v vec) {
 	r := v.reg
 	for _, squares := range []bool{false, true} {
-		fn, params, bytes, ret, doc := "sum"+v.level, "x *float32, n int", 20, "sum+16(FP)", " returns the sum of n floats, n a multiple of the vector."
+		fn, params, doc := "sum"+v.level, "x *float32, n int", " returns the sum of n floats, n a multiple of the vector."
 		if squares {
-			fn, params, bytes, ret, doc = "squares"+v.level, "x *float32, n int, less float32", 28, "sum+24(FP)", " returns the sum of (x - less)² of n floats, n a multiple of the vector."
+			fn, params, doc = "squares"+v.level, "x *float32, n int, less float32", " returns the sum of (x - less)² of n floats, n a multiple of the vector."
 		}
-		a.returning(fn, params, "sum float32", bytes, fn+doc)
+		a.returning(fn, params, "sum float32", fn+doc)
 		a.use(
 			"x", "SI",
 			"n", "CX", // left
 			"sum0", r(0), "sum1", r(1), "diff0", r(2), "diff1", r(3), "less", r(4),
 		)
-		a.f("MOVQ x+0(FP), {x}")
-		a.f("MOVQ n+8(FP), {n}")
+		a.load("x", "n")
 		if squares {
-			a.f("VBROADCASTSS less+16(FP), {less}")
+			a.f("VBROADCASTSS %s, {less}", a.arg("less"))
 		}
 		a.f("VXORPS {sum0}, {sum0}, {sum0}")
 		a.f("VXORPS {sum1}, {sum1}, {sum1}")
@@ -125,7 +121,7 @@ func genSums(a *file, v vec) {
 		pointwise(a, v, []string{"{x}"}, add(1))
 		a.f("VADDPS {sum1}, {sum0}, {sum0}")
 		v.sum(a, 0, 1)
-		a.f("VMOVSS {sum0.x}, %s", ret)
+		a.f("VMOVSS {sum0.x}, %s", a.arg("sum"))
 		finish(a)
 	}
 }
@@ -134,20 +130,16 @@ func genSums(a *file, v vec) {
 func genNormal(a *file, v vec) {
 	r := v.reg
 	fn := "normal" + v.level
-	a.function(fn, "dst, x, w, bias *float32, n int, less, by float32", 48, fn+" writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.")
+	a.function(fn, "dst, x, w, bias *float32, n int, less, by float32", fn+" writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.")
 	a.use(
 		"dst", "DI", "x", "SI", "w", "DX",
 		"bias", "R8", // or nil
 		"n", "CX", // left
 		"y", r(0), "less", r(4), "by", r(5),
 	)
-	a.f("MOVQ dst+0(FP), {dst}")
-	a.f("MOVQ x+8(FP), {x}")
-	a.f("MOVQ w+16(FP), {w}")
-	a.f("MOVQ bias+24(FP), {bias}")
-	a.f("MOVQ n+32(FP), {n}")
-	a.f("VBROADCASTSS less+40(FP), {less}")
-	a.f("VBROADCASTSS by+44(FP), {by}")
+	a.load("dst", "x", "w", "bias", "n")
+	a.f("VBROADCASTSS %s, {less}", a.arg("less"))
+	a.f("VBROADCASTSS %s, {by}", a.arg("by"))
 	pointwise(a, v, []string{"{dst}", "{x}", "{w}"}, func() {
 		label := a.fresh("plain")
 		a.f("VMOVUPS ({x}), {y}")
@@ -182,15 +174,14 @@ func (v vec) max(a *file, v0, t int) {
 func genScaleMax(a *file, v vec) {
 	r := v.reg
 	fn := "scaleMax" + v.level
-	a.returning(fn, "x *float32, n int, by float32", "top float32", 28, fn+" multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.")
+	a.returning(fn, "x *float32, n int, by float32", "top float32", fn+" multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.")
 	a.use(
 		"x", "DI",
 		"n", "CX", // left
 		"y", r(0), "by", r(5), "top", r(6),
 	)
-	a.f("MOVQ x+0(FP), {x}")
-	a.f("MOVQ n+8(FP), {n}")
-	a.f("VBROADCASTSS by+16(FP), {by}")
+	a.load("x", "n")
+	a.f("VBROADCASTSS %s, {by}", a.arg("by"))
 	a.f("VMOVUPS %s, {top}", point(a, pMinusInf))
 	pointwise(a, v, []string{"{x}"}, func() {
 		a.f("VMULPS ({x}), {by}, {y}")
@@ -198,6 +189,6 @@ func genScaleMax(a *file, v vec) {
 		a.f("VMAXPS {top}, {y}, {top}") // the last source is the old one
 	})
 	v.max(a, 6, 0)
-	a.f("VMOVSS {top.x}, top+24(FP)")
+	a.f("VMOVSS {top.x}, %s", a.arg("top"))
 	finish(a)
 }

@@ -4,392 +4,238 @@
 
 package attention
 
-// largestAVX512 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func largestAVX512(x *float32, n int) (top float32)
 
-// expTopAVX512 replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.
-//
 //go:noescape
 func expTopAVX512(x *float32, n int, top float32) (sum float32)
 
-// largestAVX2 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
-//
 //go:noescape
 func largestAVX2(x *float32, n int) (top float32)
 
-// expTopAVX2 replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.
-//
 //go:noescape
 func expTopAVX2(x *float32, n int, top float32) (sum float32)
 
-// scoresQ80AVX512x4 multiplies keys of Q8_0 that lie by dimension with 4 queries.
-//
 //go:noescape
 func scoresQ80AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresQ80AVX512x3 multiplies keys of Q8_0 that lie by dimension with 3 queries.
-//
 //go:noescape
 func scoresQ80AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresQ80AVX512x2 multiplies keys of Q8_0 that lie by dimension with 2 queries.
-//
 //go:noescape
 func scoresQ80AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresQ80AVX512x1 multiplies keys of Q8_0 that lie by dimension with 1 queries.
-//
 //go:noescape
 func scoresQ80AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x8 adds rows of F16 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x8 sums rows of F16 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x7 adds rows of F16 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x7 sums rows of F16 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x6 sums rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x5 adds rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x5 sums rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x4 sums rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x3 adds rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x3 sums rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x2 sums rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX512x1 adds rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX512x1 sums rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX2x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX2x6 sums rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX2x5 adds rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX2x5 sums rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX2x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX2x4 sums rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX2x3 adds rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX2x3 sums rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX2x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX2x2 sums rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF16AVX2x1 adds rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF16AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF16AVX2x1 sums rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF16AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x8 adds rows of F32 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x8 sums rows of F32 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x7 adds rows of F32 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x7 sums rows of F32 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x6 sums rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x5 adds rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x5 sums rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x4 sums rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x3 adds rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x3 sums rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x2 sums rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX512x1 adds rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX512x1 sums rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX2x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX2x6 sums rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX2x5 adds rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX2x5 sums rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX2x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX2x4 sums rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX2x3 adds rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX2x3 sums rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX2x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX2x2 sums rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesF32AVX2x1 adds rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesF32AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// scoresF32AVX2x1 sums rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func scoresF32AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x8 adds rows of Q8_0 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x7 adds rows of Q8_0 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x6 adds rows of Q8_0 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x5 adds rows of Q8_0 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x4 adds rows of Q8_0 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x3 adds rows of Q8_0 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x2 adds rows of Q8_0 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX512x1 adds rows of Q8_0 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX2x6 adds rows of Q8_0 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX2x5 adds rows of Q8_0 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX2x4 adds rows of Q8_0 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX2x3 adds rows of Q8_0 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX2x2 adds rows of Q8_0 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
-// valuesQ80AVX2x1 adds rows of Q8_0 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func valuesQ80AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)

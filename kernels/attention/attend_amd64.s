@@ -280,6 +280,8 @@ DATA expTopConst<>+688(SB)/8, $0x3f8000003f800000
 DATA expTopConst<>+696(SB)/8, $0x3f8000003f800000
 GLOBL expTopConst<>(SB), RODATA|NOPTR, $704
 
+// largestAVX512 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
+//
 // func largestAVX512(x *float32, n int) (top float32)
 TEXT ·largestAVX512(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), DI
@@ -333,6 +335,8 @@ onesDone:
 	VZEROUPPER
 	RET
 
+// expTopAVX512 replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.
+//
 // func expTopAVX512(x *float32, n int, top float32) (sum float32)
 TEXT ·expTopAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -478,6 +482,8 @@ oneDone:
 	VZEROUPPER
 	RET
 
+// largestAVX2 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
+//
 // func largestAVX2(x *float32, n int) (top float32)
 TEXT ·largestAVX2(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), DI
@@ -529,6 +535,8 @@ onesDone:
 	VZEROUPPER
 	RET
 
+// expTopAVX2 replaces n floats, of which top is the largest, by exp(x - top) and returns their sum, n a multiple of the vector.
+//
 // func expTopAVX2(x *float32, n int, top float32) (sum float32)
 TEXT ·expTopAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -646,6 +654,8 @@ oneDone:
 	VZEROUPPER
 	RET
 
+// scoresQ80AVX512x4 multiplies keys of Q8_0 that lie by dimension with 4 queries.
+//
 // func scoresQ80AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresQ80AVX512x4(SB), NOSPLIT, $0-72
 	MOVL         $0x80808080, AX
@@ -845,6 +855,8 @@ block:
 	VZEROUPPER
 	RET
 
+// scoresQ80AVX512x3 multiplies keys of Q8_0 that lie by dimension with 3 queries.
+//
 // func scoresQ80AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresQ80AVX512x3(SB), NOSPLIT, $0-72
 	MOVL         $0x80808080, AX
@@ -1015,6 +1027,8 @@ block:
 	VZEROUPPER
 	RET
 
+// scoresQ80AVX512x2 multiplies keys of Q8_0 that lie by dimension with 2 queries.
+//
 // func scoresQ80AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresQ80AVX512x2(SB), NOSPLIT, $0-72
 	MOVL         $0x80808080, AX
@@ -1156,6 +1170,8 @@ block:
 	VZEROUPPER
 	RET
 
+// scoresQ80AVX512x1 multiplies keys of Q8_0 that lie by dimension with 1 queries.
+//
 // func scoresQ80AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresQ80AVX512x1(SB), NOSPLIT, $0-72
 	MOVL         $0x80808080, AX
@@ -1268,6 +1284,8 @@ block:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x8 adds rows of F16 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x8(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -1431,6 +1449,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x8 sums rows of F16 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x8(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -1578,6 +1598,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x7 adds rows of F16 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x7(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -1852,6 +1874,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x7 sums rows of F16 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x7(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -2105,6 +2129,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -2352,6 +2378,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x6 sums rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -2581,6 +2609,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x5 adds rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -2801,6 +2831,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x5 sums rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3006,6 +3038,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3193,6 +3227,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x4 sums rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3368,6 +3404,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x3 adds rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3528,6 +3566,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x3 sums rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3679,6 +3719,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3812,6 +3854,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x2 sums rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -3939,6 +3983,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX512x1 adds rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX512x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4045,6 +4091,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX512x1 sums rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX512x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4148,6 +4196,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX2x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX2x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4297,6 +4347,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX2x6 sums rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX2x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4434,6 +4486,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX2x5 adds rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX2x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4568,6 +4622,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX2x5 sums rows of F16 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX2x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4692,6 +4748,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX2x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX2x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4807,6 +4865,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX2x4 sums rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX2x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -4914,6 +4974,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX2x3 adds rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX2x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5082,6 +5144,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX2x3 sums rows of F16 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX2x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5241,6 +5305,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX2x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX2x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5379,6 +5445,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX2x2 sums rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX2x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5511,6 +5579,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF16AVX2x1 adds rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF16AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF16AVX2x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5619,6 +5689,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF16AVX2x1 sums rows of F16 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF16AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF16AVX2x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5724,6 +5796,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x8 adds rows of F32 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x8(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -5888,6 +5962,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x8 sums rows of F32 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x8(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -6036,6 +6112,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x7 adds rows of F32 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x7(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -6313,6 +6391,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x7 sums rows of F32 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x7(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -6569,6 +6649,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -6819,6 +6901,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x6 sums rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -7051,6 +7135,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x5 adds rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -7274,6 +7360,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x5 sums rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -7482,6 +7570,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -7672,6 +7762,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x4 sums rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -7850,6 +7942,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x3 adds rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8013,6 +8107,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x3 sums rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8167,6 +8263,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8303,6 +8401,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x2 sums rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8433,6 +8533,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX512x1 adds rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX512x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8542,6 +8644,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX512x1 sums rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX512x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8648,6 +8752,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX2x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX2x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8797,6 +8903,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX2x6 sums rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX2x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -8934,6 +9042,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX2x5 adds rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX2x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9068,6 +9178,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX2x5 sums rows of F32 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX2x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9192,6 +9304,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX2x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX2x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9307,6 +9421,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX2x4 sums rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX2x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9414,6 +9530,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX2x3 adds rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX2x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9583,6 +9701,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX2x3 sums rows of F32 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX2x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9743,6 +9863,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX2x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX2x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -9882,6 +10004,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX2x2 sums rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX2x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10015,6 +10139,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesF32AVX2x1 adds rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesF32AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesF32AVX2x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10124,6 +10250,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// scoresF32AVX2x1 sums rows of F32 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func scoresF32AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·scoresF32AVX2x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10230,6 +10358,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x8 adds rows of Q8_0 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x8(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10337,6 +10467,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x7 adds rows of Q8_0 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x7(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10436,6 +10568,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x6 adds rows of Q8_0 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10527,6 +10661,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x5 adds rows of Q8_0 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10610,6 +10746,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x4 adds rows of Q8_0 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10683,6 +10821,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x3 adds rows of Q8_0 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10748,6 +10888,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x2 adds rows of Q8_0 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10805,6 +10947,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX512x1 adds rows of Q8_0 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX512x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10854,6 +10998,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX2x6 adds rows of Q8_0 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX2x6(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -10956,6 +11102,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX2x5 adds rows of Q8_0 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX2x5(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -11049,6 +11197,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX2x4 adds rows of Q8_0 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX2x4(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -11131,6 +11281,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX2x3 adds rows of Q8_0 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX2x3(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -11204,6 +11356,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX2x2 adds rows of Q8_0 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX2x2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
@@ -11268,6 +11422,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// valuesQ80AVX2x1 adds rows of Q8_0 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func valuesQ80AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 TEXT ·valuesQ80AVX2x1(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI

@@ -4,12 +4,10 @@
 
 package conv
 
-// mixAVX512 is mixGo. n is a multiple of the vector, rows at least 1.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func mixAVX512(dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int)
 
-// mixAVX2 is mixGo. n is a multiple of the vector, rows at least 1.
-//
 //go:noescape
 func mixAVX2(dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int)

@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// mixAVX512 is mixGo. n is a multiple of the vector, rows at least 1.
+//
 // func mixAVX512(dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int)
 TEXT ·mixAVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst+0(FP), DI
@@ -63,6 +65,8 @@ rows:
 	VZEROUPPER
 	RET
 
+// mixAVX2 is mixGo. n is a multiple of the vector, rows at least 1.
+//
 // func mixAVX2(dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int)
 TEXT ·mixAVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst+0(FP), DI

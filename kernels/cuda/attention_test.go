@@ -29,7 +29,7 @@ func TestAttentionFaults(t *testing.T) {
 		{"wider heads", []int32{2, 0}, 0, 8, 2 * dim, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			d := cuda.Dims{Heads: heads, Rows: 1, Splits: 1}
 			err := g.launch("attend_f32", d, g.Alloc(4*heads*(dim+2)), g.floats(random(1, heads*dim)), g.floats(random(2, blocks*2*size*dim)),
 				g.ints(tt.table...), g.ints(tt.seq), g.ints(tt.end), tableLen, heads, 1, tt.head, size, 0, float32(1), float32(0))
@@ -86,7 +86,7 @@ func TestAttention(t *testing.T) {
 				}
 			}
 			slots = append(slots, -1)
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			cache := g.bytes(make([]byte, layer))
 			g.run(cuda.Name("kv_put", tt.t), cuda.Dims{Rows: rows, Out: width}, cache, g.floats(k), g.floats(v), g.ints(slots...), tt.kvHeads, tt.headDim, tt.blockSize)
 			stored := make([]byte, layer)
@@ -173,7 +173,7 @@ func TestGroup(t *testing.T) {
 		{"f8_e4m3, wider", quant.F8_E4M3, 4, 1, 128, 32, 0, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			p := newPaged(g, tt.t, tt.kvHeads, tt.headDim, tt.size, 90, 16, 1)
 			x := &question{heads: tt.heads, window: tt.window, softcap: tt.softcap, seq: []int32{0, 1, 0, 2, 1}, ends: []int32{90, 16, 0, 1, 5}}
 			if tt.sinks {
@@ -201,7 +201,7 @@ func TestGroup(t *testing.T) {
 func TestAttendTypes(t *testing.T) {
 	for _, typ := range cuda.CacheTypes {
 		t.Run(typ.String(), func(t *testing.T) {
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			p := newPaged(g, typ, 2, 96, 4, 31, 6)
 			x := &question{heads: 4, window: 20, softcap: 5, sinks: random(4, 4), seq: []int32{0, 1, 0}, ends: []int32{31, 6, 9}}
 			x.ask(96)
@@ -227,7 +227,7 @@ func TestF8(t *testing.T) {
 		}
 	}
 	want := decode(quant.F8_E4M3, encode(quant.F8_E4M3, v), len(v))
-	g := &gpu{TB: t}
+	g := newGPU(t)
 	cache, ids := g.bytes(make([]byte, 2*2*n)), g.ints(0, 1)
 	g.run("kv_put_f8_e4m3", cuda.Dims{Rows: 2, Out: n}, cache, g.floats(make([]float32, 2*n)), g.floats(v), ids, 1, n, 1)
 	q, ends := g.floats(random(1, 2*n)), g.ints(1, 1)

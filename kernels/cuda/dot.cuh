@@ -25,7 +25,7 @@ DEVICE int anew(int v) {
 
 // A run is 16 bytes in a place that is only even, read as aligned words, of which
 // those of an odd half begin one half earlier. The half word that may be missing at
-// the end is read apart: what lies behind the row's end is nobody's. Runs that lie
+// the end is read apart: what lies behind the row's end is not the kernel's. Runs that lie
 // a multiple of four bytes apart share odd.
 struct run {
   uint32_t w[5];

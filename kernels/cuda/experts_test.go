@@ -46,7 +46,7 @@ func TestExperts(t *testing.T) {
 			want := make([]float32, rows*out)
 			matmul.NewExperts(o, tt.experts, rows).Run(p, want, x, router, rows)
 
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			flag := map[bool]int{true: 1}
 			vec := func(v []float32) uint64 {
 				if v == nil {

@@ -41,7 +41,7 @@ func TestFused(t *testing.T) {
 		for _, rows := range []int{1, 2, 3, 8} {
 			for _, normed := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%v of %d by %d, norm %v", tt.types, tt.in, rows, normed), func(t *testing.T) {
-					g := &gpu{TB: t}
+					g := newGPU(t)
 					first := tt.types[0]
 					x, norm := g.floats(random(1, rows*tt.in)), none
 					if normed {
@@ -114,7 +114,7 @@ func TestHeads(t *testing.T) {
 			{headDim: 32, noQs: true},
 		} {
 			t.Run(fmt.Sprintf("%v %+v", typ, tt), func(t *testing.T) {
-				g := &gpu{TB: t}
+				g := newGPU(t)
 				n, kv := heads*tt.headDim, kvHeads*tt.headDim
 				q, k, v := g.floats(random(1, rows*n)), g.floats(random(2, rows*kv)), g.floats(random(3, rows*kv))
 				at, slots := g.ints(4, 0, 2), g.ints(5, -1, 2)
@@ -183,7 +183,7 @@ func TestRotated(t *testing.T) {
 	} {
 		for _, rows := range []int{1, 3, 8} {
 			t.Run(fmt.Sprintf("%+v by %d", tt, rows), func(t *testing.T) {
-				g := &gpu{TB: t}
+				g := newGPU(t)
 				norm, bias := none, none
 				if i%2 == 0 {
 					norm = g.floats(random(9, in))

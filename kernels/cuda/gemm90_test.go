@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/kernels/cuda"
 	"quern/kernels/cuda/ptxvm"
 	"quern/kernels/quant"
@@ -37,7 +38,7 @@ func TestGEMM90X(t *testing.T) {
 		x := random(uint64(n), rows*n)
 		x[0] = float32(math.Inf(-1))
 		want := stepOrder(x, rows, n)
-		g := &gpu{TB: t}
+		g := newGPU(t)
 		dst, got := g.Alloc(len(want)), make([]byte, len(want))
 		g.run("gemm90_x", cuda.Dims{In: n, Rows: rows}, dst, g.floats(x), n)
 		if err := g.Read(dst, got); err != nil {
@@ -87,9 +88,9 @@ func TestGEMM90(t *testing.T) {
 				p.rounded(x)
 				p.acts = stepOrder(x, tt.rows, tt.in)
 				bound := float64(tt.in)*0x1p-23 + roundedOtherwise(typ, tt.in)
-				p.check(&gpu{TB: t}, cuda.Name("gemm90", typ), bound)
+				p.check(newGPU(t), cuda.Name("gemm90", typ), bound)
 				if tt.rows > 3 {
-					p.check(&gpu{TB: t}, cuda.Name("gemm90", typ)+"_64", bound)
+					p.check(newGPU(t), cuda.Name("gemm90", typ)+"_64", bound)
 				}
 			}
 		})
@@ -104,7 +105,7 @@ func TestGEMM90Parts(t *testing.T) {
 			p := newProduct(quant.Q4_K, out, in, rows)
 			x := random(2, rows*in)
 			p.rounded(x)
-			g, d := &gpu{TB: t}, cuda.Dims{Out: out, Rows: rows, Splits: parts}
+			g, d := newGPU(t), cuda.Dims{Out: out, Rows: rows, Splits: parts}
 			part, dst := g.Alloc(4*parts*rows*out), g.floats(p.residual) // dst may be residual
 			g.run(name, d, part, g.bytes(p.weights), g.bytes(stepOrder(x, rows, in)), none, none, out, in, rows)
 			g.run("gemm90_sum", d, dst, part, g.floats(p.bias), dst, out, parts)
@@ -116,6 +117,7 @@ func TestGEMM90Parts(t *testing.T) {
 // TestGEMM90Faults takes out of the PTX what orders the tensor cores' work, and
 // wants the interpreter to see it.
 func TestGEMM90Faults(t *testing.T) {
+	fixtures.Interpreter(t)
 	const name = "gemm90_q8_0"
 	const out, in, rows = 128, 512, 8
 	text := cuda.PTX("gemm90")
@@ -139,7 +141,7 @@ func TestGEMM90Faults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			k := cuda.Find(name)
 			err = g.Launch(m.Kernel(name), ptxvm.Config{Grid: k.Grid(cuda.Dims{Out: out, Rows: rows}), Block: [3]int{k.Threads}, Shared: k.Shared},
 				g.Alloc(4*out*rows), g.bytes(encode(quant.Q8_0, random(1, out*in))), g.bytes(stepOrder(random(2, rows*in), rows, in)), none, none, out, in, rows)

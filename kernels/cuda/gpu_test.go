@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/kernels/cuda"
 	"quern/kernels/cuda/ptxvm"
 	"quern/kernels/quant"
@@ -26,6 +27,13 @@ var modules = func() map[string]func() (*ptxvm.Module, error) {
 type gpu struct {
 	testing.TB
 	ptxvm.Device
+}
+
+// newGPU returns a device, or skips the test where nothing is to be interpreted.
+func newGPU(t testing.TB) *gpu {
+	t.Helper()
+	fixtures.Interpreter(t)
+	return &gpu{TB: t}
 }
 
 func (g *gpu) bytes(b []byte) uint64 {

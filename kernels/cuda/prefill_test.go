@@ -222,7 +222,7 @@ func TestPrefill(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v %d", typ, n), func(t *testing.T) {
-				g := &gpu{TB: t}
+				g := newGPU(t)
 				p := newPaged(g, typ, 1, n, 16, 85, 9)
 				x := &question{heads: 2}
 				x.run(0, 50, 35)
@@ -259,7 +259,7 @@ func TestPrefillRows(t *testing.T) {
 		{"padding", 1, 1, 4, []int{5, 9}, 0, 0, false, [][3]int{{1, 0, 9}, {0, 0, 5}}, 60},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			p := newPaged(g, quant.F16, tt.kvHeads, 64, tt.size, tt.lengths...)
 			x := &question{heads: tt.heads, window: tt.window, softcap: tt.softcap}
 			if tt.sinks {
@@ -276,7 +276,7 @@ func TestPrefillRows(t *testing.T) {
 
 // TestPrefillAhead has rows that see all of their sequence, as encoders' do.
 func TestPrefillAhead(t *testing.T) {
-	g := &gpu{TB: t}
+	g := newGPU(t)
 	p := newPaged(g, quant.BF16, 2, 64, 4, 70, 20)
 	x := &question{heads: 2}
 	for s, n := range p.lengths {
@@ -290,7 +290,7 @@ func TestPrefillAhead(t *testing.T) {
 // TestPrefillBroken plants a NaN: rows that see it are NaN, others are not.
 func TestPrefillBroken(t *testing.T) {
 	for _, typ := range []quant.Type{quant.F16, quant.BF16, quant.F8_E4M3} {
-		g := &gpu{TB: t}
+		g := newGPU(t)
 		p := newPaged(g, typ, 1, 64, 16, 40)
 		k := random(5, 64)
 		k[7] = float32(math.NaN())
@@ -323,7 +323,7 @@ func TestPrefillFaults(t *testing.T) {
 		{"no such sequence", func(_ *paged, x *question) { x.seq[0] = 7 }, true},
 		{"fewer rows", func(_ *paged, x *question) { x.q = x.q[:len(x.q)-64] }, true},
 	} {
-		g := &gpu{TB: t}
+		g := newGPU(t)
 		p := newPaged(g, quant.F16, 1, 64, 16, 32)
 		x := &question{heads: 1}
 		x.run(0, 0, 32)

@@ -114,7 +114,7 @@ func TestGEMV(t *testing.T) {
 				}
 				bound := (float64(in)/depth + 12) * 0x1p-23
 				for _, rows := range []int{1, 2, 3, 8, 9, 17} {
-					g := &gpu{TB: t}
+					g := newGPU(t)
 					newProduct(typ, 9, in, rows).check(g, cuda.GEMVName(typ, rows), bound)
 				}
 			}
@@ -130,7 +130,7 @@ func TestGEMM8(t *testing.T) {
 		t.Run(typ.String(), func(t *testing.T) {
 			for _, rows := range []int{1, 9, 17, 65} {
 				in := widths(typ)[1]
-				g := &gpu{TB: t}
+				g := newGPU(t)
 				newProduct(typ, 19, in, rows).check(g, cuda.Name("gemm8", typ), (float64(in)/32+4)*0x1p-23)
 			}
 		})
@@ -144,7 +144,7 @@ func TestGEMM(t *testing.T) {
 				in := widths(typ)[1]
 				p := newProduct(typ, 67, in, rows)
 				p.rounded(random(2, rows*in))
-				p.check(&gpu{TB: t}, cuda.Name("gemm", typ), float64(in)*0x1p-23)
+				p.check(newGPU(t), cuda.Name("gemm", typ), float64(in)*0x1p-23)
 			}
 		})
 	}
@@ -158,7 +158,7 @@ func TestEmbed(t *testing.T) {
 			for _, n := range append(widths(typ), 8448) {
 				w := encode(typ, random(5, vocab*n))
 				all := decode(typ, w, vocab*n)
-				g := &gpu{TB: t}
+				g := newGPU(t)
 				dst := g.Alloc(4 * n * len(ids))
 				g.run(cuda.Name("embed", typ), cuda.Dims{Rows: len(ids), Out: n}, dst, g.bytes(w), g.ints(ids...), n)
 				for r, id := range ids {
@@ -232,7 +232,7 @@ func TestFaults(t *testing.T) {
 		{"nil", func(g *gpu) error { return p.launch(g, g.bytes(p.weights), none, p.out) }, "nowhere"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := tt.call(&gpu{TB: t})
+			err := tt.call(newGPU(t))
 			var f *ptxvm.Fault
 			if !errors.As(err, &f) || !strings.Contains(f.Why, tt.why) {
 				t.Errorf("got %v, want a fault about %q", err, tt.why)
@@ -255,7 +255,7 @@ func TestQuantize(t *testing.T) {
 					x[64*i] = v
 				}
 			}
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			size := quant.ActBytes(quant.ActQ8_32, n)
 			dst := g.Alloc(rows * size)
 			g.run("quantize", cuda.Dims{In: n, Rows: rows}, dst, g.floats(x), n)

@@ -17,7 +17,7 @@ func TestNorms(t *testing.T) {
 		for _, rows := range []int{1, 3} {
 			x, w, bias := random(1, rows*n), random(2, n), random(3, n)
 			want := make([]float32, rows*n)
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			ulps := (float64(n)/256 + 12) * 0x1p-23
 			vec.RMSNorm(want, x, w, eps)
 			bound := func(i int) float64 { return ulps * math.Abs(float64(want[i])) }
@@ -69,7 +69,7 @@ func TestPointwise(t *testing.T) {
 	all := cuda.Dims{Rows: 1, Out: n * rows}
 	each := cuda.Dims{Rows: rows, Out: n}
 	want := make([]float32, n*rows)
-	g := &gpu{TB: t}
+	g := newGPU(t)
 	px, py, pv := g.floats(x), g.floats(y), g.floats(v)
 	out := func() uint64 { return g.Alloc(4 * n * rows) }
 
@@ -137,7 +137,7 @@ func TestRope(t *testing.T) {
 			for r, p := range at {
 				vec.Rope(want[r*n:(r+1)*n], x[r*n:(r+1)*n], tt.headDim, cos[int(p)*tt.pairs:(int(p)+1)*tt.pairs], sin[int(p)*tt.pairs:(int(p)+1)*tt.pairs], interleaved)
 			}
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			flag := 0
 			if interleaved {
 				flag = 1

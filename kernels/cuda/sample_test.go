@@ -78,7 +78,7 @@ func TestTop(t *testing.T) {
 			if tt.change != nil {
 				tt.change(logits[:tt.n])
 			}
-			g := &gpu{TB: t}
+			g := newGPU(t)
 			p := g.floats(logits)
 			ids, values := g.Alloc(4*rows), g.Alloc(4*rows)
 			g.run("argmax", cuda.Dims{Rows: rows}, ids, values, p, tt.n)

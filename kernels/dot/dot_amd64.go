@@ -4,222 +4,136 @@
 
 package dot
 
-// dotQ4KAVX512 multiplies Q4K weight rows with one activation row.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func dotQ4KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ5KAVX512 multiplies Q5K weight rows with one activation row.
-//
 //go:noescape
 func dotQ5KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ6KAVX512 multiplies Q6K weight rows with one activation row.
-//
 //go:noescape
 func dotQ6KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ3KAVX512 multiplies Q3K weight rows with one activation row.
-//
 //go:noescape
 func dotQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ2KAVX512 multiplies Q2K weight rows with one activation row.
-//
 //go:noescape
 func dotQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ80AVX512 multiplies Q80 weight rows with one activation row.
-//
 //go:noescape
 func dotQ80AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ40AVX512 multiplies Q40 weight rows with one activation row.
-//
 //go:noescape
 func dotQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ41AVX512 multiplies Q41 weight rows with one activation row.
-//
 //go:noescape
 func dotQ41AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ50AVX512 multiplies Q50 weight rows with one activation row.
-//
 //go:noescape
 func dotQ50AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ51AVX512 multiplies Q51 weight rows with one activation row.
-//
 //go:noescape
 func dotQ51AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotIQ4NLAVX512 multiplies IQ4NL weight rows with one activation row.
-//
 //go:noescape
 func dotIQ4NLAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotMXFP4AVX512 multiplies MXFP4 weight rows with one activation row.
-//
 //go:noescape
 func dotMXFP4AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotIQ4XSAVX512 multiplies IQ4XS weight rows with one activation row.
-//
 //go:noescape
 func dotIQ4XSAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF16AVX512 multiplies F16 weight rows with one activation row.
-//
 //go:noescape
 func dotF16AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF16AVX2 multiplies F16 weight rows with one activation row.
-//
 //go:noescape
 func dotF16AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotBF16AVX512 multiplies BF16 weight rows with one activation row.
-//
 //go:noescape
 func dotBF16AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotBF16AVX2 multiplies BF16 weight rows with one activation row.
-//
 //go:noescape
 func dotBF16AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF32AVX512 multiplies F32 weight rows with one activation row.
-//
 //go:noescape
 func dotF32AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF32AVX2 multiplies F32 weight rows with one activation row.
-//
 //go:noescape
 func dotF32AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF16AVX512x4 multiplies F16 weight rows with 4 activation rows.
-//
 //go:noescape
 func dotF16AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF16AVX2x4 multiplies F16 weight rows with 4 activation rows.
-//
 //go:noescape
 func dotF16AVX2x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotBF16AVX512x4 multiplies BF16 weight rows with 4 activation rows.
-//
 //go:noescape
 func dotBF16AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotBF16AVX2x4 multiplies BF16 weight rows with 4 activation rows.
-//
 //go:noescape
 func dotBF16AVX2x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF32AVX512x4 multiplies F32 weight rows with 4 activation rows.
-//
 //go:noescape
 func dotF32AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotF32AVX2x4 multiplies F32 weight rows with 4 activation rows.
-//
 //go:noescape
 func dotF32AVX2x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ4KAVX2 multiplies Q4K weight rows with one activation row.
-//
 //go:noescape
 func dotQ4KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ5KAVX2 multiplies Q5K weight rows with one activation row.
-//
 //go:noescape
 func dotQ5KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ6KAVX2 multiplies Q6K weight rows with one activation row.
-//
 //go:noescape
 func dotQ6KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ3KAVX2 multiplies Q3K weight rows with one activation row.
-//
 //go:noescape
 func dotQ3KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ2KAVX2 multiplies Q2K weight rows with one activation row.
-//
 //go:noescape
 func dotQ2KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ80AVX2 multiplies Q80 weight rows with one activation row.
-//
 //go:noescape
 func dotQ80AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ40AVX2 multiplies Q40 weight rows with one activation row.
-//
 //go:noescape
 func dotQ40AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ41AVX2 multiplies Q41 weight rows with one activation row.
-//
 //go:noescape
 func dotQ41AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ50AVX2 multiplies Q50 weight rows with one activation row.
-//
 //go:noescape
 func dotQ50AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotQ51AVX2 multiplies Q51 weight rows with one activation row.
-//
 //go:noescape
 func dotQ51AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotIQ4NLAVX2 multiplies IQ4NL weight rows with one activation row.
-//
 //go:noescape
 func dotIQ4NLAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotMXFP4AVX2 multiplies MXFP4 weight rows with one activation row.
-//
 //go:noescape
 func dotMXFP4AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// dotIQ4XSAVX2 multiplies IQ4XS weight rows with one activation row.
-//
 //go:noescape
 func dotIQ4XSAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
-// sumRowsF16AVX512 adds rows of F16 to dst, each times its factor in p.
-//
 //go:noescape
 func sumRowsF16AVX512(dst *float32, n int, w *byte, rows, stride int, p *float32)
 
-// sumRowsF16AVX2 adds rows of F16 to dst, each times its factor in p.
-//
 //go:noescape
 func sumRowsF16AVX2(dst *float32, n int, w *byte, rows, stride int, p *float32)
 
-// sumRowsBF16AVX512 adds rows of BF16 to dst, each times its factor in p.
-//
 //go:noescape
 func sumRowsBF16AVX512(dst *float32, n int, w *byte, rows, stride int, p *float32)
 
-// sumRowsBF16AVX2 adds rows of BF16 to dst, each times its factor in p.
-//
 //go:noescape
 func sumRowsBF16AVX2(dst *float32, n int, w *byte, rows, stride int, p *float32)
 
-// sumRowsF32AVX512 adds rows of F32 to dst, each times its factor in p.
-//
 //go:noescape
 func sumRowsF32AVX512(dst *float32, n int, w *byte, rows, stride int, p *float32)
 
-// sumRowsF32AVX2 adds rows of F32 to dst, each times its factor in p.
-//
 //go:noescape
 func sumRowsF32AVX2(dst *float32, n int, w *byte, rows, stride int, p *float32)

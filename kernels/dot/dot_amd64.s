@@ -412,6 +412,8 @@ DATA rotate<>+16(SB)/8, $0x0000000600000005
 DATA rotate<>+24(SB)/8, $0x0000000000000007
 GLOBL rotate<>(SB), RODATA|NOPTR, $32
 
+// dotQ4KAVX512 multiplies Q4K weight rows with one activation row.
+//
 // func dotQ4KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ4KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -525,6 +527,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ5KAVX512 multiplies Q5K weight rows with one activation row.
+//
 // func dotQ5KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ5KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -655,6 +659,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ6KAVX512 multiplies Q6K weight rows with one activation row.
+//
 // func dotQ6KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ6KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -752,6 +758,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ3KAVX512 multiplies Q3K weight rows with one activation row.
+//
 // func dotQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ3KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -857,6 +865,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ2KAVX512 multiplies Q2K weight rows with one activation row.
+//
 // func dotQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ2KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -949,6 +959,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ80AVX512 multiplies Q80 weight rows with one activation row.
+//
 // func dotQ80AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ80AVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -1094,6 +1106,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ40AVX512 multiplies Q40 weight rows with one activation row.
+//
 // func dotQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ40AVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -1260,6 +1274,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ41AVX512 multiplies Q41 weight rows with one activation row.
+//
 // func dotQ41AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ41AVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -1435,6 +1451,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ50AVX512 multiplies Q50 weight rows with one activation row.
+//
 // func dotQ50AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ50AVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -1620,6 +1638,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ51AVX512 multiplies Q51 weight rows with one activation row.
+//
 // func dotQ51AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ51AVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -1814,6 +1834,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotIQ4NLAVX512 multiplies IQ4NL weight rows with one activation row.
+//
 // func dotIQ4NLAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotIQ4NLAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -1986,6 +2008,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotMXFP4AVX512 multiplies MXFP4 weight rows with one activation row.
+//
 // func dotMXFP4AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotMXFP4AVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -2169,6 +2193,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotIQ4XSAVX512 multiplies IQ4XS weight rows with one activation row.
+//
 // func dotIQ4XSAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotIQ4XSAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -2278,6 +2304,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotF16AVX512 multiplies F16 weight rows with one activation row.
+//
 // func dotF16AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ  w+0(FP), SI
@@ -2322,6 +2350,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// dotF16AVX2 multiplies F16 weight rows with one activation row.
+//
 // func dotF16AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF16AVX2(SB), NOSPLIT, $0-56
 	MOVQ  w+0(FP), SI
@@ -2428,6 +2458,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// dotBF16AVX512 multiplies BF16 weight rows with one activation row.
+//
 // func dotBF16AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotBF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ  w+0(FP), SI
@@ -2473,6 +2505,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// dotBF16AVX2 multiplies BF16 weight rows with one activation row.
+//
 // func dotBF16AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotBF16AVX2(SB), NOSPLIT, $0-56
 	MOVQ  w+0(FP), SI
@@ -2584,6 +2618,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// dotF32AVX512 multiplies F32 weight rows with one activation row.
+//
 // func dotF32AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ  w+0(FP), SI
@@ -2628,6 +2664,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// dotF32AVX2 multiplies F32 weight rows with one activation row.
+//
 // func dotF32AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ  w+0(FP), SI
@@ -2735,6 +2773,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// dotF16AVX512x4 multiplies F16 weight rows with 4 activation rows.
+//
 // func dotF16AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), SI
@@ -2813,6 +2853,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotF16AVX2x4 multiplies F16 weight rows with 4 activation rows.
+//
 // func dotF16AVX2x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF16AVX2x4(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), SI
@@ -2883,6 +2925,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotBF16AVX512x4 multiplies BF16 weight rows with 4 activation rows.
+//
 // func dotBF16AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotBF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), SI
@@ -2962,6 +3006,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotBF16AVX2x4 multiplies BF16 weight rows with 4 activation rows.
+//
 // func dotBF16AVX2x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotBF16AVX2x4(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), SI
@@ -3033,6 +3079,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotF32AVX512x4 multiplies F32 weight rows with 4 activation rows.
+//
 // func dotF32AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), SI
@@ -3111,6 +3159,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotF32AVX2x4 multiplies F32 weight rows with 4 activation rows.
+//
 // func dotF32AVX2x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotF32AVX2x4(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), SI
@@ -3181,6 +3231,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ4KAVX2 multiplies Q4K weight rows with one activation row.
+//
 // func dotQ4KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ4KAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -3294,6 +3346,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ5KAVX2 multiplies Q5K weight rows with one activation row.
+//
 // func dotQ5KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ5KAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -3432,6 +3486,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ6KAVX2 multiplies Q6K weight rows with one activation row.
+//
 // func dotQ6KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ6KAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -3589,6 +3645,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ3KAVX2 multiplies Q3K weight rows with one activation row.
+//
 // func dotQ3KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ3KAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -3744,6 +3802,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ2KAVX2 multiplies Q2K weight rows with one activation row.
+//
 // func dotQ2KAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ2KAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -3868,6 +3928,8 @@ block:
 	VZEROUPPER
 	RET
 
+// dotQ80AVX2 multiplies Q80 weight rows with one activation row.
+//
 // func dotQ80AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ80AVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4001,6 +4063,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ40AVX2 multiplies Q40 weight rows with one activation row.
+//
 // func dotQ40AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ40AVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4154,6 +4218,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ41AVX2 multiplies Q41 weight rows with one activation row.
+//
 // func dotQ41AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ41AVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4303,6 +4369,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ50AVX2 multiplies Q50 weight rows with one activation row.
+//
 // func dotQ50AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ50AVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4489,6 +4557,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotQ51AVX2 multiplies Q51 weight rows with one activation row.
+//
 // func dotQ51AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotQ51AVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4671,6 +4741,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotIQ4NLAVX2 multiplies IQ4NL weight rows with one activation row.
+//
 // func dotIQ4NLAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotIQ4NLAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4824,6 +4896,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotMXFP4AVX2 multiplies MXFP4 weight rows with one activation row.
+//
 // func dotMXFP4AVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotMXFP4AVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -4987,6 +5061,8 @@ done:
 	VZEROUPPER
 	RET
 
+// dotIQ4XSAVX2 multiplies IQ4XS weight rows with one activation row.
+//
 // func dotIQ4XSAVX2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·dotIQ4XSAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), SI
@@ -5160,6 +5236,8 @@ block:
 	VZEROUPPER
 	RET
 
+// sumRowsF16AVX512 adds rows of F16 to dst, each times its factor in p.
+//
 // func sumRowsF16AVX512(dst *float32, n int, w *byte, rows, stride int, p *float32)
 TEXT ·sumRowsF16AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
@@ -5230,6 +5308,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumRowsF16AVX2 adds rows of F16 to dst, each times its factor in p.
+//
 // func sumRowsF16AVX2(dst *float32, n int, w *byte, rows, stride int, p *float32)
 TEXT ·sumRowsF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
@@ -5300,6 +5380,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumRowsBF16AVX512 adds rows of BF16 to dst, each times its factor in p.
+//
 // func sumRowsBF16AVX512(dst *float32, n int, w *byte, rows, stride int, p *float32)
 TEXT ·sumRowsBF16AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
@@ -5375,6 +5457,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumRowsBF16AVX2 adds rows of BF16 to dst, each times its factor in p.
+//
 // func sumRowsBF16AVX2(dst *float32, n int, w *byte, rows, stride int, p *float32)
 TEXT ·sumRowsBF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
@@ -5450,6 +5534,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumRowsF32AVX512 adds rows of F32 to dst, each times its factor in p.
+//
 // func sumRowsF32AVX512(dst *float32, n int, w *byte, rows, stride int, p *float32)
 TEXT ·sumRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
@@ -5520,6 +5606,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumRowsF32AVX2 adds rows of F32 to dst, each times its factor in p.
+//
 // func sumRowsF32AVX2(dst *float32, n int, w *byte, rows, stride int, p *float32)
 TEXT ·sumRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI

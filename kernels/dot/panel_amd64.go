@@ -4,222 +4,136 @@
 
 package dot
 
-// packQ4KAVX512 makes a panel of 16 rows of Q4K.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func packQ4KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ5KAVX512 makes a panel of 16 rows of Q5K.
-//
 //go:noescape
 func packQ5KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ6KAVX512 makes a panel of 16 rows of Q6K.
-//
 //go:noescape
 func packQ6KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ3KAVX512 makes a panel of 16 rows of Q3K.
-//
 //go:noescape
 func packQ3KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ2KAVX512 makes a panel of 16 rows of Q2K.
-//
 //go:noescape
 func packQ2KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packIQ4XSAVX512 makes a panel of 16 rows of IQ4XS.
-//
 //go:noescape
 func packIQ4XSAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ80AVX512 makes a panel of 16 rows of Q80.
-//
 //go:noescape
 func packQ80AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ40AVX512 makes a panel of 16 rows of Q40.
-//
 //go:noescape
 func packQ40AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ41AVX512 makes a panel of 16 rows of Q41.
-//
 //go:noescape
 func packQ41AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ50AVX512 makes a panel of 16 rows of Q50.
-//
 //go:noescape
 func packQ50AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ51AVX512 makes a panel of 16 rows of Q51.
-//
 //go:noescape
 func packQ51AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packIQ4NLAVX512 makes a panel of 16 rows of IQ4NL.
-//
 //go:noescape
 func packIQ4NLAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packMXFP4AVX512 makes a panel of 16 rows of MXFP4.
-//
 //go:noescape
 func packMXFP4AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ4KAVX2 makes a panel of 8 rows of Q4K.
-//
 //go:noescape
 func packQ4KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ5KAVX2 makes a panel of 8 rows of Q5K.
-//
 //go:noescape
 func packQ5KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ6KAVX2 makes a panel of 8 rows of Q6K.
-//
 //go:noescape
 func packQ6KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ3KAVX2 makes a panel of 8 rows of Q3K.
-//
 //go:noescape
 func packQ3KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ2KAVX2 makes a panel of 8 rows of Q2K.
-//
 //go:noescape
 func packQ2KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packIQ4XSAVX2 makes a panel of 8 rows of IQ4XS.
-//
 //go:noescape
 func packIQ4XSAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ80AVX2 makes a panel of 8 rows of Q80.
-//
 //go:noescape
 func packQ80AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ40AVX2 makes a panel of 8 rows of Q40.
-//
 //go:noescape
 func packQ40AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ41AVX2 makes a panel of 8 rows of Q41.
-//
 //go:noescape
 func packQ41AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ50AVX2 makes a panel of 8 rows of Q50.
-//
 //go:noescape
 func packQ50AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packQ51AVX2 makes a panel of 8 rows of Q51.
-//
 //go:noescape
 func packQ51AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packIQ4NLAVX2 makes a panel of 8 rows of IQ4NL.
-//
 //go:noescape
 func packIQ4NLAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// packMXFP4AVX2 makes a panel of 8 rows of MXFP4.
-//
 //go:noescape
 func packMXFP4AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 
-// tileK8MAVX512 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK8MAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileK8OAVX512 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK8OAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileK16MAVX512 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK16MAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileK16OAVX512 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK16OAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileBAVX512 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileBAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileBMAVX512 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileBMAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ4KAVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ4KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ5KAVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ5KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ6KAVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ6KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ3KAVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ3KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ2KAVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ2KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileIQ4XSAVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileIQ4XSAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ40AVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ40AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ41AVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ41AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ50AVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ50AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ51AVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ51AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileMXFP4AVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileMXFP4AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
-// tileQ80AVX2 multiplies a panel with activation rows.
-//
 //go:noescape
 func tileQ80AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)

@@ -496,6 +496,8 @@ DATA tableMXFP416<>+48(SB)/8, $0x1c18161413121110
 DATA tableMXFP416<>+56(SB)/8, $0x04080a0c0d0e0f10
 GLOBL tableMXFP416<>(SB), RODATA|NOPTR, $64
 
+// packQ4KAVX512 makes a panel of 16 rows of Q4K.
+//
 // func packQ4KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ4KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -978,6 +980,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ5KAVX512 makes a panel of 16 rows of Q5K.
+//
 // func packQ5KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ5KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -1636,6 +1640,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ6KAVX512 makes a panel of 16 rows of Q6K.
+//
 // func packQ6KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ6KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -2407,6 +2413,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ3KAVX512 makes a panel of 16 rows of Q3K.
+//
 // func packQ3KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ3KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -3029,6 +3037,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ2KAVX512 makes a panel of 16 rows of Q2K.
+//
 // func packQ2KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ2KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -3462,6 +3472,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packIQ4XSAVX512 makes a panel of 16 rows of IQ4XS.
+//
 // func packIQ4XSAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4XSAVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4055,6 +4067,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ80AVX512 makes a panel of 16 rows of Q80.
+//
 // func packQ80AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ80AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4181,6 +4195,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ40AVX512 makes a panel of 16 rows of Q40.
+//
 // func packQ40AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ40AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4291,6 +4307,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ41AVX512 makes a panel of 16 rows of Q41.
+//
 // func packQ41AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ41AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4398,6 +4416,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ50AVX512 makes a panel of 16 rows of Q50.
+//
 // func packQ50AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ50AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4536,6 +4556,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ51AVX512 makes a panel of 16 rows of Q51.
+//
 // func packQ51AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ51AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4669,6 +4691,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packIQ4NLAVX512 makes a panel of 16 rows of IQ4NL.
+//
 // func packIQ4NLAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4NLAVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4780,6 +4804,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packMXFP4AVX512 makes a panel of 16 rows of MXFP4.
+//
 // func packMXFP4AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packMXFP4AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
@@ -4896,6 +4922,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ4KAVX2 makes a panel of 8 rows of Q4K.
+//
 // func packQ4KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ4KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -5285,6 +5313,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ5KAVX2 makes a panel of 8 rows of Q5K.
+//
 // func packQ5KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ5KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -5894,6 +5924,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ6KAVX2 makes a panel of 8 rows of Q6K.
+//
 // func packQ6KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ6KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -6587,6 +6619,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ3KAVX2 makes a panel of 8 rows of Q3K.
+//
 // func packQ3KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ3KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -7204,6 +7238,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ2KAVX2 makes a panel of 8 rows of Q2K.
+//
 // func packQ2KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ2KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
@@ -7576,6 +7612,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packIQ4XSAVX2 makes a panel of 8 rows of IQ4XS.
+//
 // func packIQ4XSAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4XSAVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8053,6 +8091,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ80AVX2 makes a panel of 8 rows of Q80.
+//
 // func packQ80AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ80AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8140,6 +8180,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ40AVX2 makes a panel of 8 rows of Q40.
+//
 // func packQ40AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ40AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8221,6 +8263,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ41AVX2 makes a panel of 8 rows of Q41.
+//
 // func packQ41AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ41AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8307,6 +8351,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ50AVX2 makes a panel of 8 rows of Q50.
+//
 // func packQ50AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ50AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8431,6 +8477,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packQ51AVX2 makes a panel of 8 rows of Q51.
+//
 // func packQ51AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ51AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8558,6 +8606,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packIQ4NLAVX2 makes a panel of 8 rows of IQ4NL.
+//
 // func packIQ4NLAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4NLAVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8648,6 +8698,8 @@ block:
 	VZEROUPPER
 	RET
 
+// packMXFP4AVX2 makes a panel of 8 rows of MXFP4.
+//
 // func packMXFP4AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packMXFP4AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
@@ -8742,6 +8794,8 @@ block:
 	VZEROUPPER
 	RET
 
+// tileK8MAVX512 multiplies a panel with activation rows.
+//
 // func tileK8MAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileK8MAVX512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), DI
@@ -9363,6 +9417,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileK8OAVX512 multiplies a panel with activation rows.
+//
 // func tileK8OAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileK8OAVX512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), DI
@@ -9920,6 +9976,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileK16MAVX512 multiplies a panel with activation rows.
+//
 // func tileK16MAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileK16MAVX512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), DI
@@ -10541,6 +10599,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileK16OAVX512 multiplies a panel with activation rows.
+//
 // func tileK16OAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileK16OAVX512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), DI
@@ -11098,6 +11158,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileBAVX512 multiplies a panel with activation rows.
+//
 // func tileBAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileBAVX512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), DI
@@ -11549,6 +11611,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileBMAVX512 multiplies a panel with activation rows.
+//
 // func tileBMAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileBMAVX512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), DI
@@ -12049,6 +12113,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ4KAVX2 multiplies a panel with activation rows.
+//
 // func tileQ4KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ4KAVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -12555,6 +12621,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ5KAVX2 multiplies a panel with activation rows.
+//
 // func tileQ5KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ5KAVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -13068,6 +13136,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ6KAVX2 multiplies a panel with activation rows.
+//
 // func tileQ6KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ6KAVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -13550,6 +13620,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ3KAVX2 multiplies a panel with activation rows.
+//
 // func tileQ3KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ3KAVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -14025,6 +14097,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ2KAVX2 multiplies a panel with activation rows.
+//
 // func tileQ2KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ2KAVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -14531,6 +14605,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileIQ4XSAVX2 multiplies a panel with activation rows.
+//
 // func tileIQ4XSAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileIQ4XSAVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -15060,6 +15136,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ40AVX2 multiplies a panel with activation rows.
+//
 // func tileQ40AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ40AVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -15455,6 +15533,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ41AVX2 multiplies a panel with activation rows.
+//
 // func tileQ41AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ41AVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -15874,6 +15954,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ50AVX2 multiplies a panel with activation rows.
+//
 // func tileQ50AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ50AVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -16276,6 +16358,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ51AVX2 multiplies a panel with activation rows.
+//
 // func tileQ51AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ51AVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -16702,6 +16786,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileMXFP4AVX2 multiplies a panel with activation rows.
+//
 // func tileMXFP4AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileMXFP4AVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI
@@ -17104,6 +17190,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// tileQ80AVX2 multiplies a panel with activation rows.
+//
 // func tileQ80AVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 TEXT ·tileQ80AVX2(SB), NOSPLIT, $0-64
 	MOVQ     x+16(FP), DI

@@ -4,42 +4,28 @@
 
 package dot
 
-// fold8AVX512 makes tiles for AMX of panels with 8 scales in 256 weights.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func fold8AVX512(folded, panel *byte, blocks, columns, offset int)
 
-// fold16AVX512 makes tiles for AMX of panels with 16 scales in 256 weights.
-//
 //go:noescape
 func fold16AVX512(folded, panel *byte, blocks, columns, offset int)
 
-// tileK8MAMX multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK8MAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 
-// tileK8OAMX multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK8OAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 
-// tileK16MAMX multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK16MAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 
-// tileK16OAMX multiplies a panel with activation rows.
-//
 //go:noescape
 func tileK16OAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 
-// tileBAMX multiplies a panel with activation rows.
-//
 //go:noescape
 func tileBAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 
-// tileBMAMX multiplies a panel with activation rows.
-//
 //go:noescape
 func tileBMAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)

@@ -14,6 +14,8 @@ DATA lowTwice<>+48(SB)/8, $0x0504050401000100
 DATA lowTwice<>+56(SB)/8, $0x0d0c0d0c09080908
 GLOBL lowTwice<>(SB), RODATA|NOPTR, $64
 
+// fold8AVX512 makes tiles for AMX of panels with 8 scales in 256 weights.
+//
 // func fold8AVX512(folded, panel *byte, blocks, columns, offset int)
 TEXT ·fold8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         folded+0(FP), DI
@@ -255,6 +257,8 @@ tile:
 	VZEROUPPER
 	RET
 
+// fold16AVX512 makes tiles for AMX of panels with 16 scales in 256 weights.
+//
 // func fold16AVX512(folded, panel *byte, blocks, columns, offset int)
 TEXT ·fold16AVX512(SB), NOSPLIT, $0-40
 	MOVQ         folded+0(FP), DI
@@ -500,6 +504,8 @@ tile:
 	VZEROUPPER
 	RET
 
+// tileK8MAMX multiplies a panel with activation rows.
+//
 // func tileK8MAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 TEXT ·tileK8MAMX(SB), NOSPLIT, $0-72
 	MOVQ work+64(FP), BX
@@ -627,6 +633,8 @@ row:
 	VZEROUPPER
 	RET
 
+// tileK8OAMX multiplies a panel with activation rows.
+//
 // func tileK8OAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 TEXT ·tileK8OAMX(SB), NOSPLIT, $0-72
 	MOVQ work+64(FP), BX
@@ -741,6 +749,8 @@ row:
 	VZEROUPPER
 	RET
 
+// tileK16MAMX multiplies a panel with activation rows.
+//
 // func tileK16MAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 TEXT ·tileK16MAMX(SB), NOSPLIT, $0-72
 	MOVQ work+64(FP), BX
@@ -876,6 +886,8 @@ row:
 	VZEROUPPER
 	RET
 
+// tileK16OAMX multiplies a panel with activation rows.
+//
 // func tileK16OAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 TEXT ·tileK16OAMX(SB), NOSPLIT, $0-72
 	MOVQ work+64(FP), BX
@@ -990,6 +1002,8 @@ row:
 	VZEROUPPER
 	RET
 
+// tileBAMX multiplies a panel with activation rows.
+//
 // func tileBAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 TEXT ·tileBAMX(SB), NOSPLIT, $0-72
 	MOVQ work+64(FP), BX
@@ -1198,6 +1212,8 @@ done:
 	VZEROUPPER
 	RET
 
+// tileBMAMX multiplies a panel with activation rows.
+//
 // func tileBMAMX(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, work *byte)
 TEXT ·tileBMAMX(SB), NOSPLIT, $0-72
 	MOVQ work+64(FP), BX

@@ -4,42 +4,28 @@
 
 package dot
 
-// packSplitF16 makes tiles of rows of n F16 weights.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func packSplitF16(panel, w *byte, rowBytes, rows, n int, fetch uintptr)
 
-// packSplitBF16 makes tiles of rows of n BF16 weights.
-//
 //go:noescape
 func packSplitBF16(panel, w *byte, rowBytes, rows, n int, fetch uintptr)
 
-// splitActs splits rows of n float32 into tiles.
-//
 //go:noescape
 func splitActs(dst, x *byte, xStride, rows, n int)
 
-// tileSplitF16 multiplies tiles of F16 weights with tiles of activations.
-//
 //go:noescape
 func tileSplitF16(panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte)
 
-// tileSplitBF16 multiplies tiles of BF16 weights with tiles of activations.
-//
 //go:noescape
 func tileSplitBF16(panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte)
 
-// streamSplitF16 multiplies tiles of F16 weights with tiles of activations and makes the next tiles of weights.
-//
 //go:noescape
 func streamSplitF16(panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr)
 
-// streamSplitBF16 multiplies tiles of BF16 weights with tiles of activations and makes the next tiles of weights.
-//
 //go:noescape
 func streamSplitBF16(panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr)
 
-// turnSplit transposes rows×columns sums into dst and returns 0 when all are finite.
-//
 //go:noescape
 func turnSplit(dst *float32, dstStride int, sums *byte, rows, columns int) (broken int)

@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// packSplitF16 makes tiles of rows of n F16 weights.
+//
 // func packSplitF16(panel, w *byte, rowBytes, rows, n int, fetch uintptr)
 TEXT ·packSplitF16(SB), NOSPLIT, $0-48
 	MOVQ         panel+0(FP), DI
@@ -84,6 +86,8 @@ next:
 	VZEROUPPER
 	RET
 
+// packSplitBF16 makes tiles of rows of n BF16 weights.
+//
 // func packSplitBF16(panel, w *byte, rowBytes, rows, n int, fetch uintptr)
 TEXT ·packSplitBF16(SB), NOSPLIT, $0-48
 	MOVQ         panel+0(FP), DI
@@ -146,6 +150,8 @@ next:
 	VZEROUPPER
 	RET
 
+// splitActs splits rows of n float32 into tiles.
+//
 // func splitActs(dst, x *byte, xStride, rows, n int)
 TEXT ·splitActs(SB), NOSPLIT, $0-40
 	MOVQ  dst+0(FP), DI
@@ -1346,6 +1352,8 @@ one:
 	ADDQ         $128, DI
 	JMP          next
 
+// tileSplitF16 multiplies tiles of F16 weights with tiles of activations.
+//
 // func tileSplitF16(panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte)
 TEXT ·tileSplitF16(SB), NOSPLIT, $0-64
 	MOVQ    config+56(FP), BX
@@ -1582,6 +1590,8 @@ done:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
 	RET
 
+// tileSplitBF16 multiplies tiles of BF16 weights with tiles of activations.
+//
 // func tileSplitBF16(panel *byte, steps int, x *byte, xGroup, pairs int, sums *byte, more int, config *byte)
 TEXT ·tileSplitBF16(SB), NOSPLIT, $0-64
 	MOVQ    config+56(FP), BX
@@ -1803,6 +1813,8 @@ done:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
 	RET
 
+// streamSplitF16 multiplies tiles of F16 weights with tiles of activations and makes the next tiles of weights.
+//
 // func streamSplitF16(panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr)
 TEXT ·streamSplitF16(SB), NOSPLIT, $0-112
 	MOVQ    config+40(FP), BX
@@ -1922,6 +1934,8 @@ converted:
 	VZEROUPPER
 	RET
 
+// streamSplitBF16 multiplies tiles of BF16 weights with tiles of activations and makes the next tiles of weights.
+//
 // func streamSplitBF16(panel *byte, steps int, x, sums *byte, more int, config, next, w *byte, rowBytes, rows, nextSteps, quota, count int, fetch uintptr)
 TEXT ·streamSplitBF16(SB), NOSPLIT, $0-112
 	MOVQ    config+40(FP), BX
@@ -2028,6 +2042,8 @@ converted:
 	VZEROUPPER
 	RET
 
+// turnSplit transposes rows×columns sums into dst and returns 0 when all are finite.
+//
 // func turnSplit(dst *float32, dstStride int, sums *byte, rows, columns int) (broken int)
 TEXT ·turnSplit(SB), NOSPLIT, $0-48
 	MOVQ        dst+0(FP), DI

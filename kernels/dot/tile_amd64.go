@@ -4,197 +4,121 @@
 
 package dot
 
-// tileF16AVX512x6 multiplies four F16 weight rows with 6 activation rows.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func tileF16AVX512x6(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF16AVX512x4 multiplies four F16 weight rows with 4 activation rows.
-//
 //go:noescape
 func tileF16AVX512x4(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF16AVX512x2 multiplies four F16 weight rows with 2 activation rows.
-//
 //go:noescape
 func tileF16AVX512x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF16AVX512x1 multiplies four F16 weight rows with 1 activation rows.
-//
 //go:noescape
 func tileF16AVX512x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF16AVX2x3 multiplies four F16 weight rows with 3 activation rows.
-//
 //go:noescape
 func tileF16AVX2x3(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF16AVX2x2 multiplies four F16 weight rows with 2 activation rows.
-//
 //go:noescape
 func tileF16AVX2x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF16AVX2x1 multiplies four F16 weight rows with 1 activation rows.
-//
 //go:noescape
 func tileF16AVX2x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX512x6 multiplies four BF16 weight rows with 6 activation rows.
-//
 //go:noescape
 func tileBF16AVX512x6(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX512x4 multiplies four BF16 weight rows with 4 activation rows.
-//
 //go:noescape
 func tileBF16AVX512x4(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX512x2 multiplies four BF16 weight rows with 2 activation rows.
-//
 //go:noescape
 func tileBF16AVX512x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX512x1 multiplies four BF16 weight rows with 1 activation rows.
-//
 //go:noescape
 func tileBF16AVX512x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX2x3 multiplies four BF16 weight rows with 3 activation rows.
-//
 //go:noescape
 func tileBF16AVX2x3(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX2x2 multiplies four BF16 weight rows with 2 activation rows.
-//
 //go:noescape
 func tileBF16AVX2x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileBF16AVX2x1 multiplies four BF16 weight rows with 1 activation rows.
-//
 //go:noescape
 func tileBF16AVX2x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX512x6 multiplies four F32 weight rows with 6 activation rows.
-//
 //go:noescape
 func tileF32AVX512x6(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX512x4 multiplies four F32 weight rows with 4 activation rows.
-//
 //go:noescape
 func tileF32AVX512x4(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX512x2 multiplies four F32 weight rows with 2 activation rows.
-//
 //go:noescape
 func tileF32AVX512x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX512x1 multiplies four F32 weight rows with 1 activation rows.
-//
 //go:noescape
 func tileF32AVX512x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX2x3 multiplies four F32 weight rows with 3 activation rows.
-//
 //go:noescape
 func tileF32AVX2x3(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX2x2 multiplies four F32 weight rows with 2 activation rows.
-//
 //go:noescape
 func tileF32AVX2x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// tileF32AVX2x1 multiplies four F32 weight rows with 1 activation rows.
-//
 //go:noescape
 func tileF32AVX2x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 
-// sumTileF16AVX512x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF16AVX2x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF16AVX512x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF16AVX2x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF16AVX512x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF16AVX2x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileBF16AVX512x6 adds rows of BF16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileBF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileBF16AVX2x6 adds rows of BF16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileBF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileBF16AVX512x4 adds rows of BF16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileBF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileBF16AVX2x4 adds rows of BF16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileBF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileBF16AVX512x2 adds rows of BF16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileBF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileBF16AVX2x2 adds rows of BF16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileBF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF32AVX512x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF32AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF32AVX2x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF32AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF32AVX512x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF32AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF32AVX2x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF32AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF32AVX512x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF32AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 
-// sumTileF32AVX2x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
-//
 //go:noescape
 func sumTileF32AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)

@@ -14,6 +14,8 @@ DATA everyFourth<>+48(SB)/8, $0x0000000400000000
 DATA everyFourth<>+56(SB)/8, $0x0000000c00000008
 GLOBL everyFourth<>(SB), RODATA|NOPTR, $64
 
+// tileF16AVX512x6 multiplies four F16 weight rows with 6 activation rows.
+//
 // func tileF16AVX512x6(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX512x6(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -266,6 +268,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF16AVX512x4 multiplies four F16 weight rows with 4 activation rows.
+//
 // func tileF16AVX512x4(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -448,6 +452,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF16AVX512x2 multiplies four F16 weight rows with 2 activation rows.
+//
 // func tileF16AVX512x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -557,6 +563,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF16AVX512x1 multiplies four F16 weight rows with 1 activation rows.
+//
 // func tileF16AVX512x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -631,6 +639,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF16AVX2x3 multiplies four F16 weight rows with 3 activation rows.
+//
 // func tileF16AVX2x3(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX2x3(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -813,6 +823,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF16AVX2x2 multiplies four F16 weight rows with 2 activation rows.
+//
 // func tileF16AVX2x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -947,6 +959,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF16AVX2x1 multiplies four F16 weight rows with 1 activation rows.
+//
 // func tileF16AVX2x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF16AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -1033,6 +1047,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX512x6 multiplies four BF16 weight rows with 6 activation rows.
+//
 // func tileBF16AVX512x6(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX512x6(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -1297,6 +1313,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX512x4 multiplies four BF16 weight rows with 4 activation rows.
+//
 // func tileBF16AVX512x4(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -1491,6 +1509,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX512x2 multiplies four BF16 weight rows with 2 activation rows.
+//
 // func tileBF16AVX512x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -1612,6 +1632,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX512x1 multiplies four BF16 weight rows with 1 activation rows.
+//
 // func tileBF16AVX512x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -1698,6 +1720,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX2x3 multiplies four BF16 weight rows with 3 activation rows.
+//
 // func tileBF16AVX2x3(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX2x3(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -1892,6 +1916,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX2x2 multiplies four BF16 weight rows with 2 activation rows.
+//
 // func tileBF16AVX2x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2038,6 +2064,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileBF16AVX2x1 multiplies four BF16 weight rows with 1 activation rows.
+//
 // func tileBF16AVX2x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileBF16AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2136,6 +2164,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX512x6 multiplies four F32 weight rows with 6 activation rows.
+//
 // func tileF32AVX512x6(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX512x6(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2388,6 +2418,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX512x4 multiplies four F32 weight rows with 4 activation rows.
+//
 // func tileF32AVX512x4(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2570,6 +2602,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX512x2 multiplies four F32 weight rows with 2 activation rows.
+//
 // func tileF32AVX512x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2679,6 +2713,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX512x1 multiplies four F32 weight rows with 1 activation rows.
+//
 // func tileF32AVX512x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2753,6 +2789,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX2x3 multiplies four F32 weight rows with 3 activation rows.
+//
 // func tileF32AVX2x3(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX2x3(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -2935,6 +2973,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX2x2 multiplies four F32 weight rows with 2 activation rows.
+//
 // func tileF32AVX2x2(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -3069,6 +3109,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// tileF32AVX2x1 multiplies four F32 weight rows with 1 activation rows.
+//
 // func tileF32AVX2x1(w *byte, wStride, steps int, x *byte, xStride int, out *float32, outStride int)
 TEXT ·tileF32AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ   w+0(FP), DI
@@ -3155,6 +3197,8 @@ fold:
 	VZEROUPPER
 	RET
 
+// sumTileF16AVX512x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF16AVX512x6(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -3341,6 +3385,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF16AVX2x6 adds rows of F16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF16AVX2x6(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -3489,6 +3535,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF16AVX512x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF16AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -3633,6 +3681,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF16AVX2x4 adds rows of F16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF16AVX2x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -3751,6 +3801,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF16AVX512x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF16AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -3847,6 +3899,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF16AVX2x2 adds rows of F16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF16AVX2x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -3929,6 +3983,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileBF16AVX512x6 adds rows of BF16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileBF16AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileBF16AVX512x6(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4120,6 +4176,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileBF16AVX2x6 adds rows of BF16 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileBF16AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileBF16AVX2x6(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4271,6 +4329,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileBF16AVX512x4 adds rows of BF16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileBF16AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileBF16AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4420,6 +4480,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileBF16AVX2x4 adds rows of BF16 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileBF16AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileBF16AVX2x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4541,6 +4603,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileBF16AVX512x2 adds rows of BF16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileBF16AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileBF16AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4642,6 +4706,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileBF16AVX2x2 adds rows of BF16 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileBF16AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileBF16AVX2x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4727,6 +4793,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF32AVX512x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF32AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF32AVX512x6(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -4913,6 +4981,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF32AVX2x6 adds rows of F32 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF32AVX2x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF32AVX2x6(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -5061,6 +5131,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF32AVX512x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF32AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF32AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -5205,6 +5277,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF32AVX2x4 adds rows of F32 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF32AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF32AVX2x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -5323,6 +5397,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF32AVX512x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF32AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF32AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI
@@ -5419,6 +5495,8 @@ done1:
 	VZEROUPPER
 	RET
 
+// sumTileF32AVX2x2 adds rows of F32 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
 // func sumTileF32AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride int)
 TEXT ·sumTileF32AVX2x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), DI

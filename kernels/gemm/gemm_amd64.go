@@ -4,82 +4,52 @@
 
 package gemm
 
-// gemm6x64AVX512 multiplies 6 rows with 64 columns.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func gemm6x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm6x32AVX512 multiplies 6 rows with 32 columns.
-//
 //go:noescape
 func gemm6x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm6x16AVX512 multiplies 6 rows with 16 columns.
-//
 //go:noescape
 func gemm6x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm4x64AVX512 multiplies 4 rows with 64 columns.
-//
 //go:noescape
 func gemm4x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm4x32AVX512 multiplies 4 rows with 32 columns.
-//
 //go:noescape
 func gemm4x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm4x16AVX512 multiplies 4 rows with 16 columns.
-//
 //go:noescape
 func gemm4x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm2x64AVX512 multiplies 2 rows with 64 columns.
-//
 //go:noescape
 func gemm2x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm2x32AVX512 multiplies 2 rows with 32 columns.
-//
 //go:noescape
 func gemm2x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm2x16AVX512 multiplies 2 rows with 16 columns.
-//
 //go:noescape
 func gemm2x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm1x64AVX512 multiplies 1 rows with 64 columns.
-//
 //go:noescape
 func gemm1x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm1x32AVX512 multiplies 1 rows with 32 columns.
-//
 //go:noescape
 func gemm1x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm1x16AVX512 multiplies 1 rows with 16 columns.
-//
 //go:noescape
 func gemm1x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm6x16AVX2 multiplies 6 rows with 16 columns.
-//
 //go:noescape
 func gemm6x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm4x16AVX2 multiplies 4 rows with 16 columns.
-//
 //go:noescape
 func gemm4x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm2x16AVX2 multiplies 2 rows with 16 columns.
-//
 //go:noescape
 func gemm2x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// gemm1x16AVX2 multiplies 1 rows with 16 columns.
-//
 //go:noescape
 func gemm1x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)

@@ -22,6 +22,8 @@ DATA tileMasks<>+112(SB)/8, $0x0000000000000000
 DATA tileMasks<>+120(SB)/8, $0x0000000000000000
 GLOBL tileMasks<>(SB), RODATA|NOPTR, $128
 
+// gemm6x64AVX512 multiplies 6 rows with 64 columns.
+//
 // func gemm6x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm6x64AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -341,6 +343,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm6x32AVX512 multiplies 6 rows with 32 columns.
+//
 // func gemm6x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm6x32AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -554,6 +558,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm6x16AVX512 multiplies 6 rows with 16 columns.
+//
 // func gemm6x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm6x16AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -712,6 +718,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm4x64AVX512 multiplies 4 rows with 64 columns.
+//
 // func gemm4x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm4x64AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -953,6 +961,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm4x32AVX512 multiplies 4 rows with 32 columns.
+//
 // func gemm4x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm4x32AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1120,6 +1130,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm4x16AVX512 multiplies 4 rows with 16 columns.
+//
 // func gemm4x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm4x16AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1248,6 +1260,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm2x64AVX512 multiplies 2 rows with 64 columns.
+//
 // func gemm2x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm2x64AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1406,6 +1420,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm2x32AVX512 multiplies 2 rows with 32 columns.
+//
 // func gemm2x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm2x32AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1522,6 +1538,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm2x16AVX512 multiplies 2 rows with 16 columns.
+//
 // func gemm2x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm2x16AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1615,6 +1633,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm1x64AVX512 multiplies 1 rows with 64 columns.
+//
 // func gemm1x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm1x64AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1733,6 +1753,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm1x32AVX512 multiplies 1 rows with 32 columns.
+//
 // func gemm1x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm1x32AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1825,6 +1847,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm1x16AVX512 multiplies 1 rows with 16 columns.
+//
 // func gemm1x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm1x16AVX512(SB), NOSPLIT, $0-96
 	MOVQ      last+88(FP), CX
@@ -1902,6 +1926,8 @@ store:
 	VZEROUPPER
 	RET
 
+// gemm6x16AVX2 multiplies 6 rows with 16 columns.
+//
 // func gemm6x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm6x16AVX2(SB), NOSPLIT, $0-96
 	MOVQ    last+88(FP), CX
@@ -2170,6 +2196,8 @@ storeDone:
 	VZEROUPPER
 	RET
 
+// gemm4x16AVX2 multiplies 4 rows with 16 columns.
+//
 // func gemm4x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm4x16AVX2(SB), NOSPLIT, $0-96
 	MOVQ    last+88(FP), CX
@@ -2380,6 +2408,8 @@ storeDone:
 	VZEROUPPER
 	RET
 
+// gemm2x16AVX2 multiplies 2 rows with 16 columns.
+//
 // func gemm2x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm2x16AVX2(SB), NOSPLIT, $0-96
 	MOVQ    last+88(FP), CX
@@ -2527,6 +2557,8 @@ storeDone:
 	VZEROUPPER
 	RET
 
+// gemm1x16AVX2 multiplies 1 rows with 16 columns.
+//
 // func gemm1x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 TEXT ·gemm1x16AVX2(SB), NOSPLIT, $0-96
 	MOVQ    last+88(FP), CX

@@ -4,72 +4,46 @@
 
 package gemm
 
-// int8x6x64AVX512 multiplies 6 rows of uint8 with 64 columns of int8.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func int8x6x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x6x32AVX512 multiplies 6 rows of uint8 with 32 columns of int8.
-//
 //go:noescape
 func int8x6x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x6x16AVX512 multiplies 6 rows of uint8 with 16 columns of int8.
-//
 //go:noescape
 func int8x6x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x4x64AVX512 multiplies 4 rows of uint8 with 64 columns of int8.
-//
 //go:noescape
 func int8x4x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x4x32AVX512 multiplies 4 rows of uint8 with 32 columns of int8.
-//
 //go:noescape
 func int8x4x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x4x16AVX512 multiplies 4 rows of uint8 with 16 columns of int8.
-//
 //go:noescape
 func int8x4x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x2x64AVX512 multiplies 2 rows of uint8 with 64 columns of int8.
-//
 //go:noescape
 func int8x2x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x2x32AVX512 multiplies 2 rows of uint8 with 32 columns of int8.
-//
 //go:noescape
 func int8x2x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x2x16AVX512 multiplies 2 rows of uint8 with 16 columns of int8.
-//
 //go:noescape
 func int8x2x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x1x64AVX512 multiplies 1 rows of uint8 with 64 columns of int8.
-//
 //go:noescape
 func int8x1x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x1x32AVX512 multiplies 1 rows of uint8 with 32 columns of int8.
-//
 //go:noescape
 func int8x1x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// int8x1x16AVX512 multiplies 1 rows of uint8 with 16 columns of int8.
-//
 //go:noescape
 func int8x1x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 
-// rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; NaN is ignored.
-//
 //go:noescape
 func rangeAVX512(x *float32, n int, lanes *float32)
 
-// quantizeAVX512 is QuantizeBytes. n is a multiple of 16.
-//
 //go:noescape
 func quantizeAVX512(dst *byte, x *float32, n int, scale float32, zero int32)

@@ -7,6 +7,8 @@
 DATA quotients<>+0(SB)/8, $0x447a0000c47a0000
 GLOBL quotients<>(SB), RODATA|NOPTR, $8
 
+// int8x6x64AVX512 multiplies 6 rows of uint8 with 64 columns of int8.
+//
 // func int8x6x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x6x64AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -359,6 +361,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x6x32AVX512 multiplies 6 rows of uint8 with 32 columns of int8.
+//
 // func int8x6x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x6x32AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -577,6 +581,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x6x16AVX512 multiplies 6 rows of uint8 with 16 columns of int8.
+//
 // func int8x6x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x6x16AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -726,6 +732,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x4x64AVX512 multiplies 4 rows of uint8 with 64 columns of int8.
+//
 // func int8x4x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x4x64AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -986,6 +994,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x4x32AVX512 multiplies 4 rows of uint8 with 32 columns of int8.
+//
 // func int8x4x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x4x32AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1152,6 +1162,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x4x16AVX512 multiplies 4 rows of uint8 with 16 columns of int8.
+//
 // func int8x4x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x4x16AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1269,6 +1281,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x2x64AVX512 multiplies 2 rows of uint8 with 64 columns of int8.
+//
 // func int8x2x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x2x64AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1433,6 +1447,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x2x32AVX512 multiplies 2 rows of uint8 with 32 columns of int8.
+//
 // func int8x2x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x2x32AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1543,6 +1559,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x2x16AVX512 multiplies 2 rows of uint8 with 16 columns of int8.
+//
 // func int8x2x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x2x16AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1624,6 +1642,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x1x64AVX512 multiplies 1 rows of uint8 with 64 columns of int8.
+//
 // func int8x1x64AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x1x64AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1741,6 +1761,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x1x32AVX512 multiplies 1 rows of uint8 with 32 columns of int8.
+//
 // func int8x1x32AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x1x32AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1824,6 +1846,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// int8x1x16AVX512 multiplies 1 rows of uint8 with 16 columns of int8.
+//
 // func int8x1x16AVX512(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last int)
 TEXT ·int8x1x16AVX512(SB), NOSPLIT, $0-88
 	MOVQ      last+80(FP), CX
@@ -1888,6 +1912,8 @@ ints:
 	VZEROUPPER
 	RET
 
+// rangeAVX512 writes the smallest and the largest of x and zero by lanes. n is a multiple of 16; NaN is ignored.
+//
 // func rangeAVX512(x *float32, n int, lanes *float32)
 TEXT ·rangeAVX512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), SI
@@ -1908,6 +1934,8 @@ loop:
 	VZEROUPPER
 	RET
 
+// quantizeAVX512 is QuantizeBytes. n is a multiple of 16.
+//
 // func quantizeAVX512(dst *byte, x *float32, n int, scale float32, zero int32)
 TEXT ·quantizeAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), DI

@@ -4,7 +4,7 @@
 
 package gemm
 
-// int8AMX multiplies rows of uint8 with 32 columns of int8.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func int8AMX(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last, rows int, work *byte)

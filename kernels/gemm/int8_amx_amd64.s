@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// int8AMX multiplies rows of uint8 with 32 columns of int8.
+//
 // func int8AMX(dst *byte, dstStride int, x *byte, xStride, quads int, w *int8, wStride int, init *int32, scale, bias *float32, last, rows int, work *byte)
 TEXT ·int8AMX(SB), NOSPLIT, $0-104
 	MOVQ      work+96(FP), BX

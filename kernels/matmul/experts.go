@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"slices"
 
 	"quern/kernels/dot"
 	"quern/kernels/quant"
@@ -199,7 +200,7 @@ func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
 		top, sum := scores[best], float32(0)
 		for i, s := range scores {
 			// Written so that 0/0, of two scores of zero, counts as within jitter.
-			if !taken(chosen[:k], int32(i)) && !((top-s)/max(s, -s, top) > 2*jitter) {
+			if !slices.Contains(chosen[:k], int32(i)) && !((top-s)/max(s, -s, top) > 2*jitter) {
 				sum += vec.ExpScalar(s - top)
 			}
 		}
@@ -212,20 +213,11 @@ func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
 func highest(scores []float32, without []int32) int32 {
 	best := int32(-1)
 	for i, s := range scores {
-		if !taken(without, int32(i)) && (best < 0 || s > scores[best]) {
+		if !slices.Contains(without, int32(i)) && (best < 0 || s > scores[best]) {
 			best = int32(i)
 		}
 	}
 	return best
-}
-
-func taken(chosen []int32, i int32) bool {
-	for _, c := range chosen {
-		if c == i {
-			return true
-		}
-	}
-	return false
 }
 
 // sort numbers the slots: every chosen expert of every row has one, ordered by expert.

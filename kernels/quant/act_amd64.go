@@ -4,17 +4,13 @@
 
 package quant
 
-// topAVX2 returns the bits of the largest magnitude of n floats, n a multiple of 32.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func topAVX2(v *float32, n int) (top uint32)
 
-// roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.
-//
 //go:noescape
 func roundQ8_256AVX2(dst *byte, v *float32, id float32)
 
-// roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.
-//
 //go:noescape
 func roundQ8_32AVX2(dst *byte, v *float32)

@@ -22,6 +22,8 @@ DATA oneWords<>+16(SB)/8, $0x0001000100010001
 DATA oneWords<>+24(SB)/8, $0x0001000100010001
 GLOBL oneWords<>(SB), RODATA|NOPTR, $32
 
+// topAVX2 returns the bits of the largest magnitude of n floats, n a multiple of 32.
+//
 // func topAVX2(v *float32, n int) (top uint32)
 TEXT ·topAVX2(SB), NOSPLIT, $0-20
 	MOVQ     v+0(FP), SI
@@ -59,6 +61,8 @@ next:
 	VZEROUPPER
 	RET
 
+// roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.
+//
 // func roundQ8_256AVX2(dst *byte, v *float32, id float32)
 TEXT ·roundQ8_256AVX2(SB), NOSPLIT, $0-20
 	MOVQ         dst+0(FP), DI
@@ -269,6 +273,8 @@ TEXT ·roundQ8_256AVX2(SB), NOSPLIT, $0-20
 	VZEROUPPER
 	RET
 
+// roundQ8_32AVX2 writes 256 floats as quants; 32 at a time are multiplied by the float in the place where it then writes -128 times their sum.
+//
 // func roundQ8_32AVX2(dst *byte, v *float32)
 TEXT ·roundQ8_32AVX2(SB), NOSPLIT, $0-16
 	MOVQ         dst+0(FP), DI

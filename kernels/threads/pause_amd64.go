@@ -4,7 +4,7 @@
 
 package threads
 
-// pause spins for n PAUSE instructions; n is at least 1.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func pause(n uint32)

@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// pause spins for n PAUSE instructions; n is at least 1.
+//
 // func pause(n uint32)
 TEXT ·pause(SB), NOSPLIT, $0-4
 	MOVL n+0(FP), CX

@@ -12,7 +12,7 @@ type AdaINActivation struct {
 	// Slope is that of the leaky ReLU below zero: 1 leaves values as they are.
 	Slope float32
 	// Alpha (channels), where not nil, makes it snake: t + sin²(α·t)/α, and t
-	// where α is 0. |α·t| must be below 2²² for the error bound of Sin.
+	// where α is 0. |α·t| must be below 2²² for the error bound of sin.
 	Alpha []float32
 }
 

@@ -4,7 +4,7 @@
 
 package vec
 
-// maskMaxAVX512 replaces x by x · by + bias and returns the largest, -Inf at least. n is a multiple of 16.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func maskMaxAVX512(x, bias *float32, n int, by float32) (top float32)

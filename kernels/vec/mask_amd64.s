@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// maskMaxAVX512 replaces x by x · by + bias and returns the largest, -Inf at least. n is a multiple of 16.
+//
 // func maskMaxAVX512(x, bias *float32, n int, by float32) (top float32)
 TEXT ·maskMaxAVX512(SB), NOSPLIT, $0-36
 	MOVQ         x+0(FP), DI

@@ -4,157 +4,91 @@
 
 package vec
 
-// prefetchLines asks for the n bytes at p, n at least 1.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func prefetchLines(p *byte, n int)
 
-// sinAVX512 is Sin for n floats, n a multiple of the vector.
-//
-//go:noescape
-func sinAVX512(dst, x *float32, n int)
-
-// sigmoidAVX512 is Sigmoid for n floats, n a multiple of the vector.
-//
 //go:noescape
 func sigmoidAVX512(dst, x *float32, n int)
 
-// tanhAVX512 is Tanh for n floats, n a multiple of the vector.
-//
 //go:noescape
 func tanhAVX512(dst, x *float32, n int)
 
-// geluAVX512 is GELU for n floats, n a multiple of the vector; up may be nil.
-//
 //go:noescape
 func geluAVX512(dst, x, up *float32, n int)
 
-// geluTanhAVX512 is GELUTanh for n floats, n a multiple of the vector; up may be nil.
-//
 //go:noescape
 func geluTanhAVX512(dst, x, up *float32, n int)
 
-// leakyAVX512 writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.
-//
 //go:noescape
 func leakyAVX512(dst, x, scale, shift *float32, n int, slope float32)
 
-// snakeAVX512 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
-//
 //go:noescape
 func snakeAVX512(dst, x, scale, shift, alpha, inverse *float32, n int)
 
-// columnSumsAVX512 writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart.
-//
 //go:noescape
 func columnSumsAVX512(sum, x *float32, stride, rows, n int)
 
-// columnSquaresAVX512 writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart.
-//
 //go:noescape
 func columnSquaresAVX512(sum, x, mean *float32, stride, rows, n int)
 
-// sumAVX512 returns the sum of n floats, n a multiple of the vector.
-//
 //go:noescape
 func sumAVX512(x *float32, n int) (sum float32)
 
-// squaresAVX512 returns the sum of (x - less)² of n floats, n a multiple of the vector.
-//
 //go:noescape
 func squaresAVX512(x *float32, n int, less float32) (sum float32)
 
-// normalAVX512 writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.
-//
 //go:noescape
 func normalAVX512(dst, x, w, bias *float32, n int, less, by float32)
 
-// scaleMaxAVX512 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
-//
 //go:noescape
 func scaleMaxAVX512(x *float32, n int, by float32) (top float32)
 
-// scaleAVX512 is Scale for n floats, n a multiple of the vector.
-//
 //go:noescape
 func scaleAVX512(dst, x *float32, n int, by float32)
 
-// addAVX512 is Add for n floats, n a multiple of the vector.
-//
 //go:noescape
 func addAVX512(dst, x, y *float32, n int)
 
-// sinAVX2 is Sin for n floats, n a multiple of the vector.
-//
-//go:noescape
-func sinAVX2(dst, x *float32, n int)
-
-// sigmoidAVX2 is Sigmoid for n floats, n a multiple of the vector.
-//
 //go:noescape
 func sigmoidAVX2(dst, x *float32, n int)
 
-// tanhAVX2 is Tanh for n floats, n a multiple of the vector.
-//
 //go:noescape
 func tanhAVX2(dst, x *float32, n int)
 
-// geluAVX2 is GELU for n floats, n a multiple of the vector; up may be nil.
-//
 //go:noescape
 func geluAVX2(dst, x, up *float32, n int)
 
-// geluTanhAVX2 is GELUTanh for n floats, n a multiple of the vector; up may be nil.
-//
 //go:noescape
 func geluTanhAVX2(dst, x, up *float32, n int)
 
-// leakyAVX2 writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.
-//
 //go:noescape
 func leakyAVX2(dst, x, scale, shift *float32, n int, slope float32)
 
-// snakeAVX2 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
-//
 //go:noescape
 func snakeAVX2(dst, x, scale, shift, alpha, inverse *float32, n int)
 
-// columnSumsAVX2 writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart.
-//
 //go:noescape
 func columnSumsAVX2(sum, x *float32, stride, rows, n int)
 
-// columnSquaresAVX2 writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart.
-//
 //go:noescape
 func columnSquaresAVX2(sum, x, mean *float32, stride, rows, n int)
 
-// sumAVX2 returns the sum of n floats, n a multiple of the vector.
-//
 //go:noescape
 func sumAVX2(x *float32, n int) (sum float32)
 
-// squaresAVX2 returns the sum of (x - less)² of n floats, n a multiple of the vector.
-//
 //go:noescape
 func squaresAVX2(x *float32, n int, less float32) (sum float32)
 
-// normalAVX2 writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.
-//
 //go:noescape
 func normalAVX2(dst, x, w, bias *float32, n int, less, by float32)
 
-// scaleMaxAVX2 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
-//
 //go:noescape
 func scaleMaxAVX2(x *float32, n int, by float32) (top float32)
 
-// scaleAVX2 is Scale for n floats, n a multiple of the vector.
-//
 //go:noescape
 func scaleAVX2(dst, x *float32, n int, by float32)
 
-// addAVX2 is Add for n floats, n a multiple of the vector.
-//
 //go:noescape
 func addAVX2(dst, x, y *float32, n int)

@@ -306,6 +306,8 @@ DATA signBit<>+48(SB)/8, $0x8000000080000000
 DATA signBit<>+56(SB)/8, $0x8000000080000000
 GLOBL signBit<>(SB), RODATA|NOPTR, $64
 
+// prefetchLines asks for the n bytes at p, n at least 1.
+//
 // func prefetchLines(p *byte, n int)
 TEXT ·prefetchLines(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
@@ -318,42 +320,8 @@ line:
 	JG         line
 	RET
 
-// func sinAVX512(dst, x *float32, n int)
-TEXT ·sinAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	SUBQ $16, CX
-	JLT  loop1Done
-
-loop1:
-	VMOVUPS      (SI), Z0
-	VMOVUPS      pointConst<>+64(SB), Z1
-	VFMADD231PS  pointConst<>+0(SB), Z0, Z1
-	VSUBPS       pointConst<>+64(SB), Z1, Z2
-	VFNMADD231PS pointConst<>+128(SB), Z2, Z0
-	VFNMADD231PS pointConst<>+192(SB), Z2, Z0
-	VPSLLD       $31, Z1, Z1
-	VPXORD       Z1, Z0, Z0
-	VMULPS       Z0, Z0, Z1
-	VMOVUPS      pointConst<>+256(SB), Z2
-	VFMADD213PS  pointConst<>+320(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+384(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+448(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+512(SB), Z1, Z2
-	VMULPS       Z1, Z2, Z2
-	VFMADD213PS  Z0, Z0, Z2
-	VMOVAPS      Z2, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $64, DI
-	ADDQ         $64, SI
-	SUBQ         $16, CX
-	JGE          loop1
-
-loop1Done:
-	VZEROUPPER
-	RET
-
+// sigmoidAVX512 is Sigmoid for n floats, n a multiple of the vector.
+//
 // func sigmoidAVX512(dst, x *float32, n int)
 TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -361,9 +329,9 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), CX
 	VMOVUPS pointConst<>+576(SB), Z6
 	SUBQ    $16, CX
-	JLT     loop2Done
+	JLT     loop1Done
 
-loop2:
+loop1:
 	VXORPS       Z0, Z0, Z0
 	VSUBPS       (SI), Z0, Z0
 	VMOVUPS      expConst<>+0(SB), Z1
@@ -395,12 +363,14 @@ loop2:
 	ADDQ         $64, DI
 	ADDQ         $64, SI
 	SUBQ         $16, CX
-	JGE          loop2
+	JGE          loop1
 
-loop2Done:
+loop1Done:
 	VZEROUPPER
 	RET
 
+// tanhAVX512 is Tanh for n floats, n a multiple of the vector.
+//
 // func tanhAVX512(dst, x *float32, n int)
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -409,9 +379,9 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	VMOVUPS pointConst<>+576(SB), Z6
 	VMOVUPS pointConst<>+640(SB), Z5
 	SUBQ    $16, CX
-	JLT     loop3Done
+	JLT     loop2Done
 
-loop3:
+loop2:
 	VMULPS       (SI), Z5, Z0
 	VMOVUPS      expConst<>+0(SB), Z1
 	VMAXPS       Z0, Z1, Z0
@@ -443,12 +413,14 @@ loop3:
 	ADDQ         $64, DI
 	ADDQ         $64, SI
 	SUBQ         $16, CX
-	JGE          loop3
+	JGE          loop2
 
-loop3Done:
+loop2Done:
 	VZEROUPPER
 	RET
 
+// geluAVX512 is GELU for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluAVX512(dst, x, up *float32, n int)
 TEXT ·geluAVX512(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -457,9 +429,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS signBit<>+0(SB), Z6
 	SUBQ    $16, CX
-	JLT     loop4Done
+	JLT     loop3Done
 
-loop4:
+loop3:
 	VMOVUPS      (SI), Z4
 	VMULPS       Z4, Z4, Z0
 	VMULPS       pointConst<>+768(SB), Z0, Z0
@@ -503,21 +475,23 @@ loop4:
 	VMAXPS       Z4, Z3, Z0
 	VFNMADD231PS Z5, Z2, Z0
 	TESTQ        DX, DX
-	JZ           alone5
+	JZ           alone4
 	VMULPS       (DX), Z0, Z0
 	ADDQ         $64, DX
 
-alone5:
+alone4:
 	VMOVUPS Z0, (DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	SUBQ    $16, CX
-	JGE     loop4
+	JGE     loop3
 
-loop4Done:
+loop3Done:
 	VZEROUPPER
 	RET
 
+// geluTanhAVX512 is GELUTanh for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluTanhAVX512(dst, x, up *float32, n int)
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -526,9 +500,9 @@ TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS pointConst<>+576(SB), Z6
 	SUBQ    $16, CX
-	JLT     loop6Done
+	JLT     loop5Done
 
-loop6:
+loop5:
 	VMOVUPS      (SI), Z4
 	VMULPS       Z4, Z4, Z0
 	VFMADD132PS  pointConst<>+1280(SB), Z6, Z0
@@ -560,21 +534,23 @@ loop6:
 	VADDPS       Z6, Z0, Z0
 	VDIVPS       Z0, Z4, Z0
 	TESTQ        DX, DX
-	JZ           alone7
+	JZ           alone6
 	VMULPS       (DX), Z0, Z0
 	ADDQ         $64, DX
 
-alone7:
+alone6:
 	VMOVUPS Z0, (DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	SUBQ    $16, CX
-	JGE     loop6
+	JGE     loop5
 
-loop6Done:
+loop5Done:
 	VZEROUPPER
 	RET
 
+// leakyAVX512 writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.
+//
 // func leakyAVX512(dst, x, scale, shift *float32, n int, slope float32)
 TEXT ·leakyAVX512(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), DI
@@ -585,9 +561,9 @@ TEXT ·leakyAVX512(SB), NOSPLIT, $0-44
 	VBROADCASTSS slope+40(FP), Z5
 	VXORPS       Z4, Z4, Z4
 	SUBQ         $16, CX
-	JLT          loop8Done
+	JLT          loop7Done
 
-loop8:
+loop7:
 	VMOVUPS     (DX), Z1
 	VMOVUPS     (R8), Z0
 	VFMADD231PS (SI), Z1, Z0
@@ -600,12 +576,14 @@ loop8:
 	ADDQ        $64, DX
 	ADDQ        $64, R8
 	SUBQ        $16, CX
-	JGE         loop8
+	JGE         loop7
 
-loop8Done:
+loop7Done:
 	VZEROUPPER
 	RET
 
+// snakeAVX512 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
+//
 // func snakeAVX512(dst, x, scale, shift, alpha, inverse *float32, n int)
 TEXT ·snakeAVX512(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
@@ -616,9 +594,9 @@ TEXT ·snakeAVX512(SB), NOSPLIT, $0-56
 	MOVQ inverse+40(FP), R10
 	MOVQ n+48(FP), CX
 	SUBQ $16, CX
-	JLT  loop9Done
+	JLT  loop8Done
 
-loop9:
+loop8:
 	VMOVUPS      (DX), Z1
 	VMOVUPS      (R8), Z4
 	VFMADD231PS  (SI), Z1, Z4
@@ -647,12 +625,14 @@ loop9:
 	ADDQ         $64, R9
 	ADDQ         $64, R10
 	SUBQ         $16, CX
-	JGE          loop9
+	JGE          loop8
 
-loop9Done:
+loop8Done:
 	VZEROUPPER
 	RET
 
+// columnSumsAVX512 writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSumsAVX512(sum, x *float32, stride, rows, n int)
 TEXT ·columnSumsAVX512(SB), NOSPLIT, $0-40
 	MOVQ sum+0(FP), DI
@@ -662,9 +642,9 @@ TEXT ·columnSumsAVX512(SB), NOSPLIT, $0-40
 	MOVQ rows+24(FP), R10
 	MOVQ n+32(FP), CX
 	SUBQ $64, CX
-	JLT  loop10Done
+	JLT  loop9Done
 
-loop10:
+loop9:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -672,14 +652,14 @@ loop10:
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down11:
+down10:
 	VADDPS  0(BX), Z0, Z0
 	VADDPS  64(BX), Z1, Z1
 	VADDPS  128(BX), Z2, Z2
 	VADDPS  192(BX), Z3, Z3
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down11
+	JNZ     down10
 	VMOVUPS Z0, 0(DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -687,33 +667,35 @@ down11:
 	ADDQ    $256, DI
 	ADDQ    $256, SI
 	SUBQ    $64, CX
-	JGE     loop10
+	JGE     loop9
 
-loop10Done:
+loop9Done:
 	ADDQ $64, CX
 	SUBQ $16, CX
-	JLT  loop12Done
+	JLT  loop11Done
 
-loop12:
+loop11:
 	VXORPS Z0, Z0, Z0
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down13:
+down12:
 	VADDPS  0(BX), Z0, Z0
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down13
+	JNZ     down12
 	VMOVUPS Z0, 0(DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	SUBQ    $16, CX
-	JGE     loop12
+	JGE     loop11
 
-loop12Done:
+loop11Done:
 	VZEROUPPER
 	RET
 
+// columnSquaresAVX512 writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSquaresAVX512(sum, x, mean *float32, stride, rows, n int)
 TEXT ·columnSquaresAVX512(SB), NOSPLIT, $0-48
 	MOVQ sum+0(FP), DI
@@ -724,9 +706,9 @@ TEXT ·columnSquaresAVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+32(FP), R10
 	MOVQ n+40(FP), CX
 	SUBQ $64, CX
-	JLT  loop14Done
+	JLT  loop13Done
 
-loop14:
+loop13:
 	VXORPS  Z0, Z0, Z0
 	VMOVUPS 0(R9), Z4
 	VXORPS  Z1, Z1, Z1
@@ -738,7 +720,7 @@ loop14:
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down15:
+down14:
 	VMOVUPS     0(BX), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -753,7 +735,7 @@ down15:
 	VFMADD231PS Z11, Z11, Z3
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down15
+	JNZ         down14
 	VMOVUPS     Z0, 0(DI)
 	VMOVUPS     Z1, 64(DI)
 	VMOVUPS     Z2, 128(DI)
@@ -762,37 +744,39 @@ down15:
 	ADDQ        $256, SI
 	ADDQ        $256, R9
 	SUBQ        $64, CX
-	JGE         loop14
+	JGE         loop13
 
-loop14Done:
+loop13Done:
 	ADDQ $64, CX
 	SUBQ $16, CX
-	JLT  loop16Done
+	JLT  loop15Done
 
-loop16:
+loop15:
 	VXORPS  Z0, Z0, Z0
 	VMOVUPS 0(R9), Z4
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down17:
+down16:
 	VMOVUPS     0(BX), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down17
+	JNZ         down16
 	VMOVUPS     Z0, 0(DI)
 	ADDQ        $64, DI
 	ADDQ        $64, SI
 	ADDQ        $64, R9
 	SUBQ        $16, CX
-	JGE         loop16
+	JGE         loop15
 
-loop16Done:
+loop15Done:
 	VZEROUPPER
 	RET
 
+// sumAVX512 returns the sum of n floats, n a multiple of the vector.
+//
 // func sumAVX512(x *float32, n int) (sum float32)
 TEXT ·sumAVX512(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), SI
@@ -800,27 +784,27 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-20
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	SUBQ   $32, CX
-	JLT    loop18Done
+	JLT    loop17Done
 
-loop18:
+loop17:
 	VADDPS 0(SI), Z0, Z0
 	VADDPS 64(SI), Z1, Z1
 	ADDQ   $128, SI
 	SUBQ   $32, CX
-	JGE    loop18
+	JGE    loop17
 
-loop18Done:
+loop17Done:
 	ADDQ $32, CX
 	SUBQ $16, CX
-	JLT  loop19Done
+	JLT  loop18Done
 
-loop19:
+loop18:
 	VADDPS 0(SI), Z0, Z0
 	ADDQ   $64, SI
 	SUBQ   $16, CX
-	JGE    loop19
+	JGE    loop18
 
-loop19Done:
+loop18Done:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $1, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -834,6 +818,8 @@ loop19Done:
 	VZEROUPPER
 	RET
 
+// squaresAVX512 returns the sum of (x - less)² of n floats, n a multiple of the vector.
+//
 // func squaresAVX512(x *float32, n int, less float32) (sum float32)
 TEXT ·squaresAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), SI
@@ -842,9 +828,9 @@ TEXT ·squaresAVX512(SB), NOSPLIT, $0-28
 	VXORPS       Z0, Z0, Z0
 	VXORPS       Z1, Z1, Z1
 	SUBQ         $32, CX
-	JLT          loop20Done
+	JLT          loop19Done
 
-loop20:
+loop19:
 	VMOVUPS     0(SI), Z2
 	VSUBPS      Z4, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
@@ -853,22 +839,22 @@ loop20:
 	VFMADD231PS Z3, Z3, Z1
 	ADDQ        $128, SI
 	SUBQ        $32, CX
-	JGE         loop20
+	JGE         loop19
 
-loop20Done:
+loop19Done:
 	ADDQ $32, CX
 	SUBQ $16, CX
-	JLT  loop21Done
+	JLT  loop20Done
 
-loop21:
+loop20:
 	VMOVUPS     0(SI), Z2
 	VSUBPS      Z4, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop21
+	JGE         loop20
 
-loop21Done:
+loop20Done:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $1, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -882,6 +868,8 @@ loop21Done:
 	VZEROUPPER
 	RET
 
+// normalAVX512 writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.
+//
 // func normalAVX512(dst, x, w, bias *float32, n int, less, by float32)
 TEXT ·normalAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), DI
@@ -892,30 +880,32 @@ TEXT ·normalAVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS less+40(FP), Z4
 	VBROADCASTSS by+44(FP), Z5
 	SUBQ         $16, CX
-	JLT          loop22Done
+	JLT          loop21Done
 
-loop22:
+loop21:
 	VMOVUPS (SI), Z0
 	VSUBPS  Z4, Z0, Z0
 	VMULPS  Z5, Z0, Z0
 	VMULPS  (DX), Z0, Z0
 	TESTQ   R8, R8
-	JZ      plain23
+	JZ      plain22
 	VADDPS  (R8), Z0, Z0
 	ADDQ    $64, R8
 
-plain23:
+plain22:
 	VMOVUPS Z0, (DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	ADDQ    $64, DX
 	SUBQ    $16, CX
-	JGE     loop22
+	JGE     loop21
 
-loop22Done:
+loop21Done:
 	VZEROUPPER
 	RET
 
+// scaleMaxAVX512 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
+//
 // func scaleMaxAVX512(x *float32, n int, by float32) (top float32)
 TEXT ·scaleMaxAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -923,17 +913,17 @@ TEXT ·scaleMaxAVX512(SB), NOSPLIT, $0-28
 	VBROADCASTSS by+16(FP), Z5
 	VMOVUPS      pointConst<>+1408(SB), Z6
 	SUBQ         $16, CX
-	JLT          loop24Done
+	JLT          loop23Done
 
-loop24:
+loop23:
 	VMULPS  (DI), Z5, Z0
 	VMOVUPS Z0, (DI)
 	VMAXPS  Z6, Z0, Z6
 	ADDQ    $64, DI
 	SUBQ    $16, CX
-	JGE     loop24
+	JGE     loop23
 
-loop24Done:
+loop23Done:
 	VEXTRACTF64X4 $1, Z6, Y0
 	VMAXPS        Y0, Y6, Y6
 	VEXTRACTF128  $1, Y6, X0
@@ -946,6 +936,8 @@ loop24Done:
 	VZEROUPPER
 	RET
 
+// scaleAVX512 is Scale for n floats, n a multiple of the vector.
+//
 // func scaleAVX512(dst, x *float32, n int, by float32)
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), DI
@@ -953,20 +945,22 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Z5
 	SUBQ         $16, CX
-	JLT          loop25Done
+	JLT          loop24Done
 
-loop25:
+loop24:
 	VMULPS  (SI), Z5, Z0
 	VMOVUPS Z0, (DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	SUBQ    $16, CX
-	JGE     loop25
+	JGE     loop24
 
-loop25Done:
+loop24Done:
 	VZEROUPPER
 	RET
 
+// addAVX512 is Add for n floats, n a multiple of the vector.
+//
 // func addAVX512(dst, x, y *float32, n int)
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
@@ -974,9 +968,9 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $16, CX
-	JLT  loop26Done
+	JLT  loop25Done
 
-loop26:
+loop25:
 	VMOVUPS (SI), Z0
 	VADDPS  (DX), Z0, Z0
 	VMOVUPS Z0, (DI)
@@ -984,48 +978,14 @@ loop26:
 	ADDQ    $64, SI
 	ADDQ    $64, DX
 	SUBQ    $16, CX
-	JGE     loop26
+	JGE     loop25
 
-loop26Done:
+loop25Done:
 	VZEROUPPER
 	RET
 
-// func sinAVX2(dst, x *float32, n int)
-TEXT ·sinAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	SUBQ $8, CX
-	JLT  loop27Done
-
-loop27:
-	VMOVUPS      (SI), Y0
-	VMOVUPS      pointConst<>+64(SB), Y1
-	VFMADD231PS  pointConst<>+0(SB), Y0, Y1
-	VSUBPS       pointConst<>+64(SB), Y1, Y2
-	VFNMADD231PS pointConst<>+128(SB), Y2, Y0
-	VFNMADD231PS pointConst<>+192(SB), Y2, Y0
-	VPSLLD       $31, Y1, Y1
-	VPXOR        Y1, Y0, Y0
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      pointConst<>+256(SB), Y2
-	VFMADD213PS  pointConst<>+320(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+384(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+448(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+512(SB), Y1, Y2
-	VMULPS       Y1, Y2, Y2
-	VFMADD213PS  Y0, Y0, Y2
-	VMOVAPS      Y2, Y0
-	VMOVUPS      Y0, (DI)
-	ADDQ         $32, DI
-	ADDQ         $32, SI
-	SUBQ         $8, CX
-	JGE          loop27
-
-loop27Done:
-	VZEROUPPER
-	RET
-
+// sigmoidAVX2 is Sigmoid for n floats, n a multiple of the vector.
+//
 // func sigmoidAVX2(dst, x *float32, n int)
 TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -1033,9 +993,9 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ    n+16(FP), CX
 	VMOVUPS pointConst<>+576(SB), Y6
 	SUBQ    $8, CX
-	JLT     loop28Done
+	JLT     loop26Done
 
-loop28:
+loop26:
 	VXORPS       Y0, Y0, Y0
 	VSUBPS       (SI), Y0, Y0
 	VMOVUPS      expConst<>+0(SB), Y1
@@ -1067,12 +1027,14 @@ loop28:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop28
+	JGE          loop26
 
-loop28Done:
+loop26Done:
 	VZEROUPPER
 	RET
 
+// tanhAVX2 is Tanh for n floats, n a multiple of the vector.
+//
 // func tanhAVX2(dst, x *float32, n int)
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), DI
@@ -1081,9 +1043,9 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	VMOVUPS pointConst<>+576(SB), Y6
 	VMOVUPS pointConst<>+640(SB), Y5
 	SUBQ    $8, CX
-	JLT     loop29Done
+	JLT     loop27Done
 
-loop29:
+loop27:
 	VMULPS       (SI), Y5, Y0
 	VMOVUPS      expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -1115,12 +1077,14 @@ loop29:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop29
+	JGE          loop27
 
-loop29Done:
+loop27Done:
 	VZEROUPPER
 	RET
 
+// geluAVX2 is GELU for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluAVX2(dst, x, up *float32, n int)
 TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -1129,9 +1093,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS signBit<>+0(SB), Y6
 	SUBQ    $8, CX
-	JLT     loop30Done
+	JLT     loop28Done
 
-loop30:
+loop28:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VMULPS       pointConst<>+768(SB), Y0, Y0
@@ -1175,21 +1139,23 @@ loop30:
 	VMAXPS       Y4, Y3, Y0
 	VFNMADD231PS Y5, Y2, Y0
 	TESTQ        DX, DX
-	JZ           alone31
+	JZ           alone29
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone31:
+alone29:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop30
+	JGE     loop28
 
-loop30Done:
+loop28Done:
 	VZEROUPPER
 	RET
 
+// geluTanhAVX2 is GELUTanh for n floats, n a multiple of the vector; up may be nil.
+//
 // func geluTanhAVX2(dst, x, up *float32, n int)
 TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), DI
@@ -1198,9 +1164,9 @@ TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS pointConst<>+576(SB), Y6
 	SUBQ    $8, CX
-	JLT     loop32Done
+	JLT     loop30Done
 
-loop32:
+loop30:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VFMADD132PS  pointConst<>+1280(SB), Y6, Y0
@@ -1232,21 +1198,23 @@ loop32:
 	VADDPS       Y6, Y0, Y0
 	VDIVPS       Y0, Y4, Y0
 	TESTQ        DX, DX
-	JZ           alone33
+	JZ           alone31
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone33:
+alone31:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop32
+	JGE     loop30
 
-loop32Done:
+loop30Done:
 	VZEROUPPER
 	RET
 
+// leakyAVX2 writes t = x·scale + shift, or slope·t where t is negative, for n floats, n a multiple of the vector.
+//
 // func leakyAVX2(dst, x, scale, shift *float32, n int, slope float32)
 TEXT ·leakyAVX2(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), DI
@@ -1257,9 +1225,9 @@ TEXT ·leakyAVX2(SB), NOSPLIT, $0-44
 	VBROADCASTSS slope+40(FP), Y5
 	VXORPS       Y4, Y4, Y4
 	SUBQ         $8, CX
-	JLT          loop34Done
+	JLT          loop32Done
 
-loop34:
+loop32:
 	VMOVUPS     (DX), Y1
 	VMOVUPS     (R8), Y0
 	VFMADD231PS (SI), Y1, Y0
@@ -1272,12 +1240,14 @@ loop34:
 	ADDQ        $32, DX
 	ADDQ        $32, R8
 	SUBQ        $8, CX
-	JGE         loop34
+	JGE         loop32
 
-loop34Done:
+loop32Done:
 	VZEROUPPER
 	RET
 
+// snakeAVX2 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
+//
 // func snakeAVX2(dst, x, scale, shift, alpha, inverse *float32, n int)
 TEXT ·snakeAVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
@@ -1288,9 +1258,9 @@ TEXT ·snakeAVX2(SB), NOSPLIT, $0-56
 	MOVQ inverse+40(FP), R10
 	MOVQ n+48(FP), CX
 	SUBQ $8, CX
-	JLT  loop35Done
+	JLT  loop33Done
 
-loop35:
+loop33:
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (R8), Y4
 	VFMADD231PS  (SI), Y1, Y4
@@ -1319,12 +1289,14 @@ loop35:
 	ADDQ         $32, R9
 	ADDQ         $32, R10
 	SUBQ         $8, CX
-	JGE          loop35
+	JGE          loop33
 
-loop35Done:
+loop33Done:
 	VZEROUPPER
 	RET
 
+// columnSumsAVX2 writes the sums of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSumsAVX2(sum, x *float32, stride, rows, n int)
 TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ sum+0(FP), DI
@@ -1334,9 +1306,9 @@ TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ rows+24(FP), R10
 	MOVQ n+32(FP), CX
 	SUBQ $32, CX
-	JLT  loop36Done
+	JLT  loop34Done
 
-loop36:
+loop34:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1344,14 +1316,14 @@ loop36:
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down37:
+down35:
 	VADDPS  0(BX), Y0, Y0
 	VADDPS  32(BX), Y1, Y1
 	VADDPS  64(BX), Y2, Y2
 	VADDPS  96(BX), Y3, Y3
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down37
+	JNZ     down35
 	VMOVUPS Y0, 0(DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -1359,33 +1331,35 @@ down37:
 	ADDQ    $128, DI
 	ADDQ    $128, SI
 	SUBQ    $32, CX
-	JGE     loop36
+	JGE     loop34
 
-loop36Done:
+loop34Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop38Done
+	JLT  loop36Done
 
-loop38:
+loop36:
 	VXORPS Y0, Y0, Y0
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down39:
+down37:
 	VADDPS  0(BX), Y0, Y0
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down39
+	JNZ     down37
 	VMOVUPS Y0, 0(DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop38
+	JGE     loop36
 
-loop38Done:
+loop36Done:
 	VZEROUPPER
 	RET
 
+// columnSquaresAVX2 writes the sums of (x - mean)² of n columns of x, n a multiple of the vector; rows are stride floats apart.
+//
 // func columnSquaresAVX2(sum, x, mean *float32, stride, rows, n int)
 TEXT ·columnSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ sum+0(FP), DI
@@ -1396,9 +1370,9 @@ TEXT ·columnSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ rows+32(FP), R10
 	MOVQ n+40(FP), CX
 	SUBQ $32, CX
-	JLT  loop40Done
+	JLT  loop38Done
 
-loop40:
+loop38:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	VXORPS  Y1, Y1, Y1
@@ -1410,7 +1384,7 @@ loop40:
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down41:
+down39:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -1425,7 +1399,7 @@ down41:
 	VFMADD231PS Y11, Y11, Y3
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down41
+	JNZ         down39
 	VMOVUPS     Y0, 0(DI)
 	VMOVUPS     Y1, 32(DI)
 	VMOVUPS     Y2, 64(DI)
@@ -1434,37 +1408,39 @@ down41:
 	ADDQ        $128, SI
 	ADDQ        $128, R9
 	SUBQ        $32, CX
-	JGE         loop40
+	JGE         loop38
 
-loop40Done:
+loop38Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop42Done
+	JLT  loop40Done
 
-loop42:
+loop40:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down43:
+down41:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down43
+	JNZ         down41
 	VMOVUPS     Y0, 0(DI)
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	ADDQ        $32, R9
 	SUBQ        $8, CX
-	JGE         loop42
+	JGE         loop40
 
-loop42Done:
+loop40Done:
 	VZEROUPPER
 	RET
 
+// sumAVX2 returns the sum of n floats, n a multiple of the vector.
+//
 // func sumAVX2(x *float32, n int) (sum float32)
 TEXT ·sumAVX2(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), SI
@@ -1472,27 +1448,27 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $16, CX
-	JLT    loop44Done
+	JLT    loop42Done
 
-loop44:
+loop42:
 	VADDPS 0(SI), Y0, Y0
 	VADDPS 32(SI), Y1, Y1
 	ADDQ   $64, SI
 	SUBQ   $16, CX
-	JGE    loop44
+	JGE    loop42
 
-loop44Done:
+loop42Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop45Done
+	JLT  loop43Done
 
-loop45:
+loop43:
 	VADDPS 0(SI), Y0, Y0
 	ADDQ   $32, SI
 	SUBQ   $8, CX
-	JGE    loop45
+	JGE    loop43
 
-loop45Done:
+loop43Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1504,6 +1480,8 @@ loop45Done:
 	VZEROUPPER
 	RET
 
+// squaresAVX2 returns the sum of (x - less)² of n floats, n a multiple of the vector.
+//
 // func squaresAVX2(x *float32, n int, less float32) (sum float32)
 TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), SI
@@ -1512,9 +1490,9 @@ TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	SUBQ         $16, CX
-	JLT          loop46Done
+	JLT          loop44Done
 
-loop46:
+loop44:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
@@ -1523,22 +1501,22 @@ loop46:
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop46
+	JGE         loop44
 
-loop46Done:
+loop44Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop47Done
+	JLT  loop45Done
 
-loop47:
+loop45:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop47
+	JGE         loop45
 
-loop47Done:
+loop45Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1550,6 +1528,8 @@ loop47Done:
 	VZEROUPPER
 	RET
 
+// normalAVX2 writes (x - less)·by·w + bias for n floats, n a multiple of the vector; bias may be nil.
+//
 // func normalAVX2(dst, x, w, bias *float32, n int, less, by float32)
 TEXT ·normalAVX2(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), DI
@@ -1560,30 +1540,32 @@ TEXT ·normalAVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS less+40(FP), Y4
 	VBROADCASTSS by+44(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop48Done
+	JLT          loop46Done
 
-loop48:
+loop46:
 	VMOVUPS (SI), Y0
 	VSUBPS  Y4, Y0, Y0
 	VMULPS  Y5, Y0, Y0
 	VMULPS  (DX), Y0, Y0
 	TESTQ   R8, R8
-	JZ      plain49
+	JZ      plain47
 	VADDPS  (R8), Y0, Y0
 	ADDQ    $32, R8
 
-plain49:
+plain47:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop48
+	JGE     loop46
 
-loop48Done:
+loop46Done:
 	VZEROUPPER
 	RET
 
+// scaleMaxAVX2 multiplies n floats by by and returns the largest, n a multiple of the vector. NaN is ignored.
+//
 // func scaleMaxAVX2(x *float32, n int, by float32) (top float32)
 TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -1591,17 +1573,17 @@ TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	VBROADCASTSS by+16(FP), Y5
 	VMOVUPS      pointConst<>+1408(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop50Done
+	JLT          loop48Done
 
-loop50:
+loop48:
 	VMULPS  (DI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	VMAXPS  Y6, Y0, Y6
 	ADDQ    $32, DI
 	SUBQ    $8, CX
-	JGE     loop50
+	JGE     loop48
 
-loop50Done:
+loop48Done:
 	VEXTRACTF128 $1, Y6, X0
 	VMAXPS       X0, X6, X6
 	VPSHUFD      $0x4e, X6, X0
@@ -1612,6 +1594,8 @@ loop50Done:
 	VZEROUPPER
 	RET
 
+// scaleAVX2 is Scale for n floats, n a multiple of the vector.
+//
 // func scaleAVX2(dst, x *float32, n int, by float32)
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), DI
@@ -1619,20 +1603,22 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop51Done
+	JLT          loop49Done
 
-loop51:
+loop49:
 	VMULPS  (SI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop51
+	JGE     loop49
 
-loop51Done:
+loop49Done:
 	VZEROUPPER
 	RET
 
+// addAVX2 is Add for n floats, n a multiple of the vector.
+//
 // func addAVX2(dst, x, y *float32, n int)
 TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
@@ -1640,9 +1626,9 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop52Done
+	JLT  loop50Done
 
-loop52:
+loop50:
 	VMOVUPS (SI), Y0
 	VADDPS  (DX), Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -1650,8 +1636,8 @@ loop52:
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop52
+	JGE     loop50
 
-loop52Done:
+loop50Done:
 	VZEROUPPER
 	RET

@@ -5,19 +5,6 @@ import (
 	"math"
 )
 
-// Sin writes the sine of x to dst, within 3·10⁻⁷ for |x| ≤ 2²²; beyond that the
-// result is undefined. dst may be x.
-//
-// The multiple of π is subtracted in two steps, with fused multiplication where
-// the level has it: Cody & Waite, "Software Manual for the Elementary
-// Functions", 1980, chapter 8.
-func Sin(dst, x []float32) {
-	done := pointwise("Sin", dst, x, func(v *vector) func(dst, x *float32, n int) { return v.sin })
-	for i := done; i < len(x); i++ {
-		dst[i] = sin(x[i])
-	}
-}
-
 // Exp writes eˣ to dst with a relative error below 4·2⁻²³ for x from -87 to 88.
 // Beyond that it is the result at the limit, or 0 and +Inf. dst may be x.
 func Exp(dst, x []float32) {
@@ -59,6 +46,9 @@ func pointwise(name string, dst, x []float32, f func(*vector) func(dst, x *float
 	return done
 }
 
+// sin is within 3·10⁻⁷ of the sine for |x| ≤ 2²². The multiple of π is subtracted in
+// two steps: Cody & Waite, "Software Manual for the Elementary Functions", 1980,
+// chapter 8.
 func sin(x float32) float32 {
 	k := math.RoundToEven(float64(x) * (1 / math.Pi))
 	r := float64(x) - k*math.Pi

@@ -17,18 +17,18 @@ type vector struct {
 
 // points are the pointwise kernels and the sums over rows.
 type points struct {
-	sin, tanh, sigmoid func(dst, x *float32, n int)
-	gelu, geluTanh     func(dst, x, up *float32, n int)
-	leaky              func(dst, x, scale, shift *float32, n int, slope float32)
-	snake              func(dst, x, scale, shift, alpha, inverse *float32, n int)
-	columnSums         func(sum, x *float32, stride, rows, n int)
-	columnSquares      func(sum, x, mean *float32, stride, rows, n int)
-	sum                func(x *float32, n int) float32
-	squares            func(x *float32, n int, less float32) float32
-	normal             func(dst, x, w, bias *float32, n int, less, by float32)
-	scaleMax           func(x *float32, n int, by float32) float32
-	scale              func(dst, x *float32, n int, by float32)
-	add                func(dst, x, y *float32, n int)
+	tanh, sigmoid  func(dst, x *float32, n int)
+	gelu, geluTanh func(dst, x, up *float32, n int)
+	leaky          func(dst, x, scale, shift *float32, n int, slope float32)
+	snake          func(dst, x, scale, shift, alpha, inverse *float32, n int)
+	columnSums     func(sum, x *float32, stride, rows, n int)
+	columnSquares  func(sum, x, mean *float32, stride, rows, n int)
+	sum            func(x *float32, n int) float32
+	squares        func(x *float32, n int, less float32) float32
+	normal         func(dst, x, w, bias *float32, n int, less, by float32)
+	scaleMax       func(x *float32, n int, by float32) float32
+	scale          func(dst, x *float32, n int, by float32)
+	add            func(dst, x, y *float32, n int)
 }
 
 // mostPoints is the most values passed to a pointwise kernel at a time: assembly cannot be

@@ -4,22 +4,16 @@
 
 package vec
 
-// siluGateAVX512 is SiLUGate for n floats, n a multiple of the vector.
-//
+// What each function does stands above its code, in the .s file.
+
 //go:noescape
 func siluGateAVX512(dst, gate, up *float32, n int)
 
-// expSumAVX512 replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.
-//
 //go:noescape
 func expSumAVX512(x *float32, n int, top float32) (sum float32)
 
-// siluGateAVX2 is SiLUGate for n floats, n a multiple of the vector.
-//
 //go:noescape
 func siluGateAVX2(dst, gate, up *float32, n int)
 
-// expSumAVX2 replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.
-//
 //go:noescape
 func expSumAVX2(x *float32, n int, top float32) (sum float32)

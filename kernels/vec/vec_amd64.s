@@ -120,6 +120,8 @@ DATA signBit<>+48(SB)/8, $0x8000000080000000
 DATA signBit<>+56(SB)/8, $0x8000000080000000
 GLOBL signBit<>(SB), RODATA|NOPTR, $64
 
+// siluGateAVX512 is SiLUGate for n floats, n a multiple of the vector.
+//
 // func siluGateAVX512(dst, gate, up *float32, n int)
 TEXT ·siluGateAVX512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
@@ -169,6 +171,8 @@ done:
 	VZEROUPPER
 	RET
 
+// expSumAVX512 replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.
+//
 // func expSumAVX512(x *float32, n int, top float32) (sum float32)
 TEXT ·expSumAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
@@ -223,6 +227,8 @@ done:
 	VZEROUPPER
 	RET
 
+// siluGateAVX2 is SiLUGate for n floats, n a multiple of the vector.
+//
 // func siluGateAVX2(dst, gate, up *float32, n int)
 TEXT ·siluGateAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
@@ -272,6 +278,8 @@ done:
 	VZEROUPPER
 	RET
 
+// expSumAVX2 replaces n floats by exp(x - top) and returns their sum, n a multiple of the vector.
+//
 // func expSumAVX2(x *float32, n int, top float32) (sum float32)
 TEXT ·expSumAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI

@@ -175,7 +175,7 @@ func (s *scanner) bracket(rest string) bool {
 	if strings.HasPrefix(head, "[pause:") {
 		if end := strings.IndexByte(head, ']'); end > 0 {
 			if d, err := time.ParseDuration(head[len("[pause:"):end]); err == nil && d >= 0 {
-				// An hour is nobody's pause.
+				// No text means a pause of an hour.
 				s.add(item{Token: Token{Text: head[:end+1], Kind: Pause, Pause: min(d, time.Minute)}}, end+1)
 				return true
 			}

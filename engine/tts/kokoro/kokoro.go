@@ -41,12 +41,12 @@ type Model struct {
 	decoder   *decoder
 	generator *generator
 
-	turn  chan struct{} // holds one value while nobody uses what follows
+	turn  chan struct{} // holds one value while what follows is free
 	pool  Pool
 	arena *arena
 }
 
-// A Pool runs parallel work. Do calls f while nobody else uses the threads; f
+// A Pool runs parallel work. Do calls f while the threads are free of other work; f
 // calls yield between its steps, so that others get their turn.
 type Pool interface {
 	Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
@@ -71,7 +71,7 @@ func (c *call) seam(name string, x plane) {
 // files and, after their own prefix, the published .pth have them. config is the
 // text of config.json, or nil for the published sizes. The weights are copied:
 // set may be closed afterwards. Their memory is given back when the collector
-// finds that nobody has the model any more.
+// finds that no caller has the model any more.
 //
 // Errors wrap weights.ErrFormat.
 func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {

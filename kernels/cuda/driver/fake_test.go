@@ -62,7 +62,7 @@ func TestFakeStream(t *testing.T) {
 	g := must[Graph](t)(s.Capture(func() error { return s.Launch(k, shape, []uint64{uint64(at), 2}) }))
 	ok(s.Replay(g))
 	if f.Launches != 0 {
-		t.Errorf("%d launches ran before anybody waited", f.Launches)
+		t.Errorf("%d launches ran before a wait", f.Launches)
 	}
 	ok(s.Sync())
 	ok(s.Download(host, at))

@@ -1,14 +1,16 @@
 package jinja
 
+import "slices"
+
 // An expr is an expression. Eval it through run.eval, which counts steps and
 // depth.
 type expr interface {
-	eval(r *run, sc *scope) (Value, error)
+	eval(r *run, sc *scope) Value
 }
 
 // A stmt is a statement. It writes to r.out.
 type stmt interface {
-	exec(r *run, sc *scope) (flow, error)
+	exec(r *run, sc *scope) flow
 	at() int // line
 }
 
@@ -158,12 +160,7 @@ type macroDef struct {
 }
 
 func (d *macroDef) param(name string) bool {
-	for _, p := range d.params {
-		if p == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.params, name)
 }
 
 // flow says how a statement ended.

@@ -3,44 +3,42 @@ package jinja
 import "strings"
 
 // attr is v.name: an attribute or method if v has one, else an element.
-func (r *run) attr(v Value, name string) (Value, error) {
-	if u, ok := v.(undefined); ok {
-		return nil, u.err()
-	}
-	if a, ok, err := r.ownAttr(v, name); ok || err != nil {
-		return a, err
+func (r *run) attr(v Value, name string) Value {
+	defined(v)
+	if a, ok := r.ownAttr(v, name); ok {
+		return a
 	}
 	if d, ok := v.(*Dict); ok {
 		if item, ok := d.Get(name); ok {
-			return item, nil
+			return item
 		}
 	}
-	return undefinedAttr(v, Text(name)), nil
+	return undefinedAttr(v, Text(name))
 }
 
 // item is v[key]: an element if v has it, else an attribute or method.
-func (r *run) item(v, key Value) (Value, error) {
+func (r *run) item(v, key Value) Value {
 	switch v := v.(type) {
 	case undefined:
-		return nil, v.err()
+		panic(v.err())
 	case *Dict:
-		item, ok, err := v.lookup(key)
-		if ok || err != nil && !isKind(err, "TypeError") {
-			return item, err
+		h, hashable := attempt(func() hashKey { return hashOf(key) }, "TypeError")
+		if item, ok := v.get(h); ok && hashable {
+			return item
 		}
 	default:
 		if i, ok := smallInt(key); ok {
 			if item, ok := r.index(v, i); ok {
-				return item, nil
+				return item
 			}
 		}
 	}
 	if s, ok := key.(Str); ok {
-		if a, ok, err := r.ownAttr(v, s.s); ok || err != nil {
-			return a, err
+		if a, ok := r.ownAttr(v, s.s); ok {
+			return a
 		}
 	}
-	return undefinedAttr(v, key), nil
+	return undefinedAttr(v, key)
 }
 
 // index is the element of a sequence at i, counted from the end if negative.
@@ -99,26 +97,26 @@ var mutators = map[string]string{
 }
 
 // ownAttr returns the attribute or method of v called name.
-func (r *run) ownAttr(v Value, name string) (Value, bool, error) {
+func (r *run) ownAttr(v Value, name string) (Value, bool) {
 	if strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") ||
 		strings.Contains(mutators[v.typeName()], " "+name+" ") {
 		return undefined{
 			message: "access to attribute '" + name + "' of '" + v.typeName() + "' object is unsafe.",
 			kind:    "SecurityError",
-		}, true, nil
+		}, true
 	}
-	var fn func(*run, args) (Value, error)
+	var fn func(*run, args) Value
 	switch v := v.(type) {
 	case Str:
 		if m, ok := r.methods[name]; ok {
-			fn = func(r *run, a args) (Value, error) { return m.call(r, name, v, a) }
+			fn = func(r *run, a args) Value { return m.call(r, name, v, a) }
 		}
 	case *List:
 		fn = listMethod(v.items, v, name)
 	case tuple:
 		for i, f := range v.fields {
 			if f == name {
-				return v.items[i], true, nil
+				return v.items[i], true
 			}
 		}
 		fn = listMethod(v.items, nil, name)
@@ -126,7 +124,7 @@ func (r *run) ownAttr(v Value, name string) (Value, bool, error) {
 		fn = dictMethod(v, name)
 	case *namespace:
 		a, ok := v.vars.Get(name)
-		return a, ok, nil
+		return a, ok
 	case *loop:
 		return v.attr(r, name)
 	case *cycler:
@@ -135,53 +133,48 @@ func (r *run) ownAttr(v Value, name string) (Value, bool, error) {
 		return v.attr(name)
 	case Bool, Int, bigInt, Float:
 		a, ok := numberAttr(v, name)
-		return a, ok, nil
+		return a, ok
 	}
 	if fn == nil {
-		return nil, false, nil
+		return nil, false
 	}
-	return &function{name, fn}, true, nil
+	return &function{name, fn}, true
 }
 
 // slice is v[from:to:step].
-func (r *run) slice(v, from, to, step Value) (Value, error) {
+func (r *run) slice(v, from, to, step Value) Value {
 	switch v := v.(type) {
 	case undefined:
-		return nil, v.err()
+		panic(v.err())
 	case Str:
 		return r.sliceStr(v, from, to, step)
 	case *List:
-		items, err := r.sliceItems(v.items, from, to, step)
-		return &List{items}, err
+		return &List{r.sliceItems(v.items, from, to, step)}
 	case tuple:
-		items, err := r.sliceItems(v.items, from, to, step)
-		return tuple{items: items}, err
+		return tuple{items: r.sliceItems(v.items, from, to, step)}
 	case rangeValue:
-		i, n, s, err := sliceIndices(int(v.n), from, to, step)
-		if err != nil {
-			return nil, err
-		}
-		return rangeValue{v.start + int64(i)*v.step, int64(n), v.step * int64(s)}, nil
+		i, n, s := sliceIndices(int(v.n), from, to, step)
+		return rangeValue{v.start + int64(i)*v.step, int64(n), v.step * int64(s)}
 	case *Dict:
-		return nil, typeErrorf("unhashable type: 'slice'")
+		panic(typeErrorf("unhashable type: 'slice'"))
 	}
-	return nil, typeErrorf("'%s' object is not subscriptable", v.typeName())
+	panic(typeErrorf("'%s' object is not subscriptable", v.typeName()))
 }
 
 // sliceIndices returns the first index, the count and the step of a slice of n
 // elements.
-func sliceIndices(n int, from, to, step Value) (first, count, stride int, err error) {
+func sliceIndices(n int, from, to, step Value) (first, count, stride int) {
 	stride = 1
 	if _, none := step.(NoneType); !none {
 		s, ok := smallInt(step)
 		if !ok {
 			if !isInt(step) {
-				return 0, 0, 0, typeErrorf("slice indices must be integers or None or have an __index__ method")
+				panic(typeErrorf("slice indices must be integers or None or have an __index__ method"))
 			}
 			s = int64(bigOf(step).Sign()) << 40
 		}
 		if s == 0 {
-			return 0, 0, 0, valueErrorf("slice step cannot be zero")
+			panic(valueErrorf("slice step cannot be zero"))
 		}
 		stride = int(min(max(s, -1<<40), 1<<40))
 	}
@@ -193,28 +186,24 @@ func sliceIndices(n int, from, to, step Value) (first, count, stride int, err er
 	if stride < 0 {
 		first, last = high, low
 	}
-	if first, err = clip(from, first, n, low, high); err != nil {
-		return 0, 0, 0, err
-	}
-	if last, err = clip(to, last, n, low, high); err != nil {
-		return 0, 0, 0, err
-	}
+	first = clip(from, first, n, low, high)
+	last = clip(to, last, n, low, high)
 	switch {
 	case stride > 0 && last > first:
 		count = (last-first-1)/stride + 1
 	case stride < 0 && last < first:
 		count = (first-last-1)/-stride + 1
 	}
-	return first, count, stride, nil
+	return first, count, stride
 }
 
 // clip resolves one slice bound of n elements to [low, high].
-func clip(v Value, def, n, low, high int) (int, error) {
+func clip(v Value, def, n, low, high int) int {
 	if _, ok := v.(NoneType); ok {
-		return def, nil
+		return def
 	}
 	if !isInt(v) {
-		return 0, typeErrorf("slice indices must be integers or None or have an __index__ method")
+		panic(typeErrorf("slice indices must be integers or None or have an __index__ method"))
 	}
 	i, ok := smallInt(v)
 	if !ok {
@@ -224,51 +213,39 @@ func clip(v Value, def, n, low, high int) (int, error) {
 	if i < 0 {
 		i += int64(n)
 	}
-	return int(min(max(i, int64(low)), int64(high))), nil
+	return int(min(max(i, int64(low)), int64(high)))
 }
 
-func (r *run) sliceItems(items []Value, from, to, step Value) ([]Value, error) {
-	i, n, s, err := sliceIndices(len(items), from, to, step)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.chargeTimes(n, valueSize); err != nil {
-		return nil, err
-	}
+func (r *run) sliceItems(items []Value, from, to, step Value) []Value {
+	i, n, s := sliceIndices(len(items), from, to, step)
+	r.chargeTimes(n, valueSize)
 	out := make([]Value, 0, n)
 	for ; n > 0; n-- {
 		out = append(out, items[i])
 		i += s
 	}
-	return out, nil
+	return out
 }
 
-func (r *run) sliceStr(v Str, from, to, step Value) (Value, error) {
+func (r *run) sliceStr(v Str, from, to, step Value) Value {
 	at := []int(nil)
 	n := len(v.s)
 	if !v.ascii() {
 		at = v.offsets()
 		n = len(at) - 1
 	}
-	if err := r.charge(len(v.s) + 24*len(v.marks)); err != nil {
-		return nil, err
-	}
+	r.charge(len(v.s) + 24*len(v.marks))
 	byteAt := func(i int) int {
 		if at == nil {
 			return i
 		}
 		return at[i]
 	}
-	i, count, s, err := sliceIndices(n, from, to, step)
-	if err != nil {
-		return nil, err
-	}
+	i, count, s := sliceIndices(n, from, to, step)
 	if s == 1 {
-		return v.sub(byteAt(i), byteAt(i+count)), nil
+		return v.sub(byteAt(i), byteAt(i+count))
 	}
-	if err := r.chargeTimes(count, 8+8*len(v.marks)); err != nil {
-		return nil, err
-	}
+	r.chargeTimes(count, 8+8*len(v.marks))
 	var b builder
 	for ; count > 0; count-- {
 		b.add(v.sub(byteAt(i), byteAt(i+1)))
@@ -276,5 +253,5 @@ func (r *run) sliceStr(v Str, from, to, step Value) (Value, error) {
 	}
 	out := b.str()
 	out.markup = v.markup
-	return out, nil
+	return out
 }

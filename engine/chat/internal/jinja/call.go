@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 // args are the arguments of one call.
 type args struct {
 	pos     []Value
@@ -26,116 +28,96 @@ func (a args) setName(d *Dict, name string, v Value) {
 // A callable is a value that can be called.
 type callable interface {
 	Value
-	call(r *run, a args) (Value, error)
+	call(r *run, a args) Value
 }
 
 // A function is a callable the engine provides: a global or a bound method.
 type function struct {
 	name string
-	fn   func(r *run, a args) (Value, error)
+	fn   func(r *run, a args) Value
 }
 
-func (*function) typeName() string                     { return "builtin_function_or_method" }
-func (f *function) call(r *run, a args) (Value, error) { return f.fn(r, a) }
+func (*function) typeName() string            { return "builtin_function_or_method" }
+func (f *function) call(r *run, a args) Value { return f.fn(r, a) }
 
-func (r *run) call(fn Value, a args) (Value, error) {
+func (r *run) call(fn Value, a args) Value {
 	switch f := fn.(type) {
 	case undefined:
-		return nil, f.err()
+		panic(f.err())
 	case callable:
-		if err := r.enter(); err != nil {
-			return nil, err
-		}
-		v, err := f.call(r, a)
+		r.enter()
+		v := f.call(r, a)
 		r.depth--
-		return v, err
+		return v
 	}
-	return nil, typeErrorf("'%s' object is not callable", fn.typeName())
+	panic(typeErrorf("'%s' object is not callable", fn.typeName()))
 }
 
-func (r *run) evalArgs(c *callArgs, sc *scope) (args, error) {
+func (r *run) evalArgs(c *callArgs, sc *scope) args {
 	var a args
 	if len(c.pos) == 0 && len(c.named) == 0 && c.star == nil && c.stars == nil {
-		return a, nil
+		return a
 	}
-	var err error
-	if a.pos, err = r.evalAll(c.pos, sc); err != nil {
-		return a, err
-	}
+	a.pos = r.evalAll(c.pos, sc)
 	if c.star != nil {
-		v, err := r.eval(c.star, sc)
-		if err != nil {
-			return a, err
-		}
-		more, err := r.collect(v)
-		if err != nil {
-			return a, err
-		}
-		a.pos = append(a.pos, more...)
+		a.pos = append(a.pos, r.collect(r.eval(c.star, sc))...)
 	}
 	a.names = append(a.names, c.names...)
-	if a.named, err = r.evalAll(c.named, sc); err != nil || c.stars == nil {
-		return a, err
+	if a.named = r.evalAll(c.named, sc); c.stars == nil {
+		return a
 	}
-	v, err := r.eval(c.stars, sc)
-	if err != nil {
-		return a, err
-	}
+	v := r.eval(c.stars, sc)
 	d, ok := v.(*Dict)
 	if !ok {
-		return a, typeErrorf("argument after ** must be a mapping, not %s", v.typeName())
+		panic(typeErrorf("argument after ** must be a mapping, not %s", v.typeName()))
 	}
 	for i, k := range d.keys {
 		name, ok := k.(Str)
 		if !ok {
-			return a, typeErrorf("keywords must be strings")
+			panic(typeErrorf("keywords must be strings"))
 		}
 		if _, dup := a.keyword(name.s); dup {
-			return a, typeErrorf("got multiple values for keyword argument '%s'", name.s)
+			panic(typeErrorf("got multiple values for keyword argument '%s'", name.s))
 		}
 		a.names = append(a.names, name.s)
 		a.named = append(a.named, d.vals[i])
 		a.outside = a.outside || len(name.marks) > 0
 	}
-	return a, r.charge(valueSize * len(d.keys))
+	r.charge(valueSize * len(d.keys))
+	return a
 }
 
 func (a args) keyword(name string) (Value, bool) {
-	for i, n := range a.names {
-		if n == name {
-			return a.named[i], true
-		}
+	if i := slices.Index(a.names, name); i >= 0 {
+		return a.named[i], true
 	}
 	return nil, false
 }
 
 // bind matches arguments to parameters as Python does. The first required ones
 // must be given; others are nil when they are not.
-func (a args) bind(fn string, required int, params ...string) ([]Value, error) {
+func (a args) bind(fn string, required int, params ...string) []Value {
 	if len(a.pos) > len(params) {
-		return nil, typeErrorf("%s() takes at most %d arguments (%d given)", fn, len(params), len(a.pos))
+		panic(typeErrorf("%s() takes at most %d arguments (%d given)", fn, len(params), len(a.pos)))
 	}
 	vals := make([]Value, len(params))
 	copy(vals, a.pos)
-next:
 	for i, name := range a.names {
-		for j, p := range params {
-			if p == name {
-				if vals[j] != nil {
-					return nil, typeErrorf("%s() got multiple values for argument '%s'", fn, name)
-				}
-				vals[j] = a.named[i]
-				continue next
-			}
+		j := slices.Index(params, name)
+		if j < 0 {
+			panic(typeErrorf("%s() got an unexpected keyword argument '%s'", fn, name))
 		}
-		return nil, typeErrorf("%s() got an unexpected keyword argument '%s'", fn, name)
+		if vals[j] != nil {
+			panic(typeErrorf("%s() got multiple values for argument '%s'", fn, name))
+		}
+		vals[j] = a.named[i]
 	}
 	for i := range required {
 		if vals[i] == nil {
-			return nil, typeErrorf("%s() missing required argument: '%s'", fn, params[i])
+			panic(typeErrorf("%s() missing required argument: '%s'", fn, params[i]))
 		}
 	}
-	return vals, nil
+	return vals
 }
 
 // isNone reports whether an optional argument is missing or None.
@@ -145,18 +127,18 @@ func isNone(v Value) bool {
 }
 
 // index is Python's conversion of an argument to a C-sized integer.
-func index(v Value) (int, error) {
+func index(v Value) int {
 	n, ok := smallInt(v)
 	if !ok {
 		if u, isUndefined := v.(undefined); isUndefined {
-			return 0, u.err()
+			panic(u.err())
 		}
 		if isInt(v) {
-			return 0, raisef("OverflowError", "Python int too large to convert to C ssize_t")
+			panic(raisef("OverflowError", "Python int too large to convert to C ssize_t"))
 		}
-		return 0, typeErrorf("'%s' object cannot be interpreted as an integer", v.typeName())
+		panic(typeErrorf("'%s' object cannot be interpreted as an integer", v.typeName()))
 	}
-	return int(n), nil
+	return int(n)
 }
 
 // A macro is a macro, or the caller a call block passes.
@@ -167,28 +149,28 @@ type macro struct {
 
 func (*macro) typeName() string { return "Macro" }
 
-func (m *macro) attr(name string) (Value, bool, error) {
+func (m *macro) attr(name string) (Value, bool) {
 	switch name {
 	case "name":
-		return Text(m.def.name), true, nil
+		return Text(m.def.name), true
 	case "arguments":
 		t := tuple{}
 		for _, p := range m.def.params {
 			t.items = append(t.items, Text(p))
 		}
-		return t, true, nil
+		return t, true
 	case "catch_kwargs":
-		return Bool(m.def.kwargs), true, nil
+		return Bool(m.def.kwargs), true
 	case "catch_varargs":
-		return Bool(m.def.varargs), true, nil
+		return Bool(m.def.varargs), true
 	case "caller":
-		return Bool(m.def.caller), true, nil
+		return Bool(m.def.caller), true
 	}
-	return nil, false, nil
+	return nil, false
 }
 
 // call runs the macro's body in a new scope inside the one it was defined in.
-func (m *macro) call(r *run, a args) (Value, error) {
+func (m *macro) call(r *run, a args) Value {
 	d := m.def
 	sc := &scope{parent: m.sc}
 	used := make([]bool, len(a.names))
@@ -222,27 +204,20 @@ func (m *macro) call(r *run, a args) (Value, error) {
 		}
 		sc.set("caller", v)
 	}
-	if err := m.rest(r, a, used, sc); err != nil {
-		return nil, err
-	}
+	m.rest(r, a, used, sc)
 	for i, p := range d.params {
 		k := i - (len(d.params) - len(d.defaults))
 		if missing[i] && k >= 0 {
-			v, err := r.eval(d.defaults[k], sc)
-			if err != nil {
-				return nil, err
-			}
-			sc.set(p, v)
+			sc.set(p, r.eval(d.defaults[k], sc))
 		}
 	}
-	return r.capture(func() error {
-		_, err := r.exec(d.body, sc)
-		return err
+	return r.capture(func() {
+		r.exec(d.body, sc)
 	})
 }
 
 // rest deals with the arguments no parameter took.
-func (m *macro) rest(r *run, a args, used []bool, sc *scope) error {
+func (m *macro) rest(r *run, a args, used []bool, sc *scope) {
 	d := m.def
 	kwargs := NewDict()
 	for i, n := range a.names {
@@ -251,9 +226,9 @@ func (m *macro) rest(r *run, a args, used []bool, sc *scope) error {
 		}
 		if !d.kwargs {
 			if n == "caller" {
-				return typeErrorf("macro %s was invoked with two values for the special caller argument. This is most likely a bug.", quote(d.name))
+				panic(typeErrorf("macro %s was invoked with two values for the special caller argument. This is most likely a bug.", quote(d.name)))
 			}
-			return typeErrorf("macro %s takes no keyword argument %s", quote(d.name), quote(n))
+			panic(typeErrorf("macro %s takes no keyword argument %s", quote(d.name), quote(n)))
 		}
 		a.setName(kwargs, n, a.named[i])
 	}
@@ -264,11 +239,11 @@ func (m *macro) rest(r *run, a args, used []bool, sc *scope) error {
 	if len(a.pos) > len(d.params) {
 		more = a.pos[len(d.params):]
 		if !d.varargs {
-			return typeErrorf("macro %s takes not more than %d argument(s)", quote(d.name), len(d.params))
+			panic(typeErrorf("macro %s takes not more than %d argument(s)", quote(d.name), len(d.params)))
 		}
 	}
 	if d.varargs {
 		sc.set("varargs", tuple{items: more})
 	}
-	return r.charge(valueSize * (len(a.names) + len(more) + 4))
+	r.charge(valueSize * (len(a.names) + len(more) + 4))
 }

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strings"
@@ -9,82 +10,80 @@ import (
 // maxValueDepth bounds recursion through nested values.
 const maxValueDepth = 400
 
-func errTooDeep() error { return limitf("a value is nested more than %d deep", maxValueDepth) }
+func errTooDeep() thrown { return limitf("a value is nested more than %d deep", maxValueDepth) }
 
 // equal is Python's ==.
-func (r *run) equal(a, b Value) (bool, error) { return r.equalAt(a, b, 0) }
+func (r *run) equal(a, b Value) bool { return r.equalAt(a, b, 0) }
 
-func (r *run) equalAt(a, b Value, depth int) (bool, error) {
+func (r *run) equalAt(a, b Value, depth int) bool {
 	if depth > maxValueDepth {
-		return false, errTooDeep()
+		panic(errTooDeep())
 	}
-	if err := r.charge(1); err != nil {
-		return false, err
-	}
+	r.charge(1)
 	switch x := a.(type) {
 	case NoneType:
 		_, ok := b.(NoneType)
-		return ok, nil
+		return ok
 	case undefined:
 		_, ok := b.(undefined)
-		return ok, nil
+		return ok
 	case Str:
 		y, ok := b.(Str)
-		return ok && x.s == y.s, nil
+		return ok && x.s == y.s
 	case *List:
 		y, ok := b.(*List)
 		if !ok {
-			return false, nil
+			return false
 		}
 		return r.equalItems(x.items, y.items, depth+1)
 	case tuple:
 		y, ok := b.(tuple)
 		if !ok {
-			return false, nil
+			return false
 		}
 		return r.equalItems(x.items, y.items, depth+1)
 	case *Dict:
 		y, ok := b.(*Dict)
 		if !ok || len(x.keys) != len(y.keys) {
-			return false, nil
+			return false
 		}
 		for i, h := range x.hash {
 			v, ok := y.get(h)
 			if !ok {
-				return false, nil
+				return false
 			}
-			if same, err := r.equalAt(x.vals[i], v, depth+1); err != nil || !same {
-				return false, err
+			if same := r.equalAt(x.vals[i], v, depth+1); !same {
+				return false
 			}
 		}
-		return true, nil
+		return true
 	case rangeValue:
 		y, ok := b.(rangeValue)
-		return ok && x == y, nil
+		return ok && x == y
 	}
 	if c, ok := compareNumbers(a, b); ok {
-		return c == 0, nil
+		return c == 0
 	}
 	switch b.(type) {
 	case Str, tuple, undefined:
-		return false, nil // not comparable in Go
+		return false // not comparable in Go
 	}
 	if isNumber(a) || isNumber(b) {
-		return false, nil
+		return false
 	}
-	return a == b, nil // engine objects: pointers
+	return a == b // engine objects: pointers
 }
 
-func (r *run) equalItems(a, b []Value, depth int) (bool, error) {
+func (r *run) equalItems(a, b []Value, depth int) bool {
 	if len(a) != len(b) {
-		return false, nil
+		return false
 	}
 	for i := range a {
-		if same, err := r.equalAt(a[i], b[i], depth); err != nil || !same {
-			return false, err
+		if same := r.equalAt(a[i], b[i], depth); !same {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // unordered is the result of comparing with NaN.
@@ -102,43 +101,27 @@ func compareNumbers(a, b Value) (int, bool) {
 	}
 	if i, ok := smallInt(a); ok {
 		if j, ok := smallInt(b); ok {
-			return cmp64(i, j), true
+			return cmp.Compare(i, j), true
 		}
 	}
 	if xf && yf {
-		switch {
-		case x < y:
-			return -1, true
-		case x > y:
-			return 1, true
-		}
-		return 0, true
+		return cmp.Compare(x, y), true
 	}
 	// An int and a float: exactly, as Python does.
 	if xf && math.IsInf(float64(x), 0) {
-		return cmp64(int64(sign(float64(x))), 0), true
+		return sign(x), true
 	}
 	if yf && math.IsInf(float64(y), 0) {
-		return -cmp64(int64(sign(float64(y))), 0), true
+		return -sign(y), true
 	}
 	return ratOf(a).Cmp(ratOf(b)), true
 }
 
-func sign(f float64) int {
+func sign(f Float) int {
 	if f < 0 {
 		return -1
 	}
 	return 1
-}
-
-func cmp64(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func ratOf(v Value) *big.Rat {
@@ -149,39 +132,32 @@ func ratOf(v Value) *big.Rat {
 }
 
 // order compares with op, one of < <= > >=.
-func (r *run) order(op string, a, b Value) (bool, error) { return r.orderAt(op, a, b, 0) }
+func (r *run) order(op string, a, b Value) bool { return r.orderAt(op, a, b, 0) }
 
-func (r *run) orderAt(op string, a, b Value, depth int) (bool, error) {
+func (r *run) orderAt(op string, a, b Value, depth int) bool {
 	if depth > maxValueDepth {
-		return false, errTooDeep()
+		panic(errTooDeep())
 	}
-	for _, v := range []Value{a, b} {
-		if u, ok := v.(undefined); ok {
-			return false, u.err()
-		}
-	}
+	defined(a)
+	defined(b)
 	if c, ok := compareNumbers(a, b); ok {
-		return c != unordered && ordered(op, c), nil
+		return c != unordered && ordered(op, c)
 	}
 	if x, ok := a.(Str); ok {
 		if y, ok := b.(Str); ok {
-			return ordered(op, strings.Compare(x.s, y.s)), nil // UTF-8 sorts as code points do
+			return ordered(op, strings.Compare(x.s, y.s)) // UTF-8 sorts as code points do
 		}
 	}
 	x, y, ok := itemPair(a, b)
 	if !ok {
-		return false, typeErrorf("'%s' not supported between instances of '%s' and '%s'", op, a.typeName(), b.typeName())
+		panic(typeErrorf("'%s' not supported between instances of '%s' and '%s'", op, a.typeName(), b.typeName()))
 	}
 	for i := range min(len(x), len(y)) {
-		same, err := r.equalAt(x[i], y[i], depth+1)
-		if err != nil {
-			return false, err
-		}
-		if !same {
+		if !r.equalAt(x[i], y[i], depth+1) {
 			return r.orderAt(op, x[i], y[i], depth+1)
 		}
 	}
-	return ordered(op, cmp64(int64(len(x)), int64(len(y)))), nil
+	return ordered(op, cmp.Compare(len(x), len(y)))
 }
 
 // itemPair returns the items of two lists or two tuples.
@@ -212,37 +188,37 @@ func ordered(op string, c int) bool {
 }
 
 // contains is Python's in.
-func (r *run) contains(v, in Value) (bool, error) {
+func (r *run) contains(v, in Value) bool {
 	switch c := in.(type) {
 	case Str:
 		s, ok := v.(Str)
 		if !ok {
-			return false, typeErrorf("'in <string>' requires string as left operand, not %s", v.typeName())
+			panic(typeErrorf("'in <string>' requires string as left operand, not %s", v.typeName()))
 		}
-		return strings.Contains(c.s, s.s), r.charge(len(c.s) / 16)
+		r.charge(len(c.s) / 16)
+		return strings.Contains(c.s, s.s)
 	case *Dict:
-		_, ok, err := c.lookup(v)
-		return ok, err
+		_, ok := c.lookup(v)
+		return ok
 	case *dictView:
 		if c.kind == "keys" {
-			_, ok, err := c.d.lookup(v)
-			return ok, err
+			_, ok := c.d.lookup(v)
+			return ok
 		}
 	}
-	next, err := iterate(in)
-	if err != nil {
-		return false, typeErrorf("argument of type '%s' is not iterable", in.typeName())
+	it, ok := in.(iterable)
+	if !ok {
+		panic(typeErrorf("argument of type '%s' is not iterable", in.typeName()))
 	}
+	next := it.iter()
 	for {
-		item, ok, err := next()
-		if err != nil || !ok {
-			return false, err
+		item, ok := next()
+		if !ok {
+			return false
 		}
-		if err := r.charge(1); err != nil {
-			return false, err
-		}
-		if same, err := r.equal(item, v); err != nil || same {
-			return same, err
+		r.charge(1)
+		if same := r.equal(item, v); same {
+			return same
 		}
 	}
 }

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,12 +61,7 @@ func (d *Dict) find(h hashKey) int {
 		}
 		return -1
 	}
-	for i := range d.hash {
-		if d.hash[i] == h {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(d.hash, h)
 }
 
 func (d *Dict) get(h hashKey) (Value, bool) {
@@ -95,22 +91,13 @@ func (d *Dict) set(h hashKey, key, v Value) {
 }
 
 // put sets any key; unhashable keys are a TypeError.
-func (d *Dict) put(key, v Value) error {
-	h, err := hashOf(key)
-	if err == nil {
-		d.set(h, key, v)
-	}
-	return err
+func (d *Dict) put(key, v Value) {
+	d.set(hashOf(key), key, v)
 }
 
 // lookup gets by any key; unhashable keys are a TypeError.
-func (d *Dict) lookup(key Value) (Value, bool, error) {
-	h, err := hashOf(key)
-	if err != nil {
-		return nil, false, err
-	}
-	v, ok := d.get(h)
-	return v, ok, nil
+func (d *Dict) lookup(key Value) (Value, bool) {
+	return d.get(hashOf(key))
 }
 
 func (d *Dict) copy() *Dict {
@@ -122,41 +109,39 @@ func (d *Dict) copy() *Dict {
 }
 
 // hashOf returns the hashKey of v.
-func hashOf(v Value) (hashKey, error) {
+func hashOf(v Value) hashKey {
 	switch v := v.(type) {
 	case Str:
-		return hashKey{kind: 's', str: v.s}, nil
+		return hashKey{kind: 's', str: v.s}
 	case Bool:
 		if v {
-			return hashKey{kind: 'i', num: 1}, nil
+			return hashKey{kind: 'i', num: 1}
 		}
-		return hashKey{kind: 'i'}, nil
+		return hashKey{kind: 'i'}
 	case Int:
-		return hashKey{kind: 'i', num: int64(v)}, nil
+		return hashKey{kind: 'i', num: int64(v)}
 	case bigInt:
-		return hashKey{kind: 'b', str: v.n.String()}, nil
+		return hashKey{kind: 'b', str: v.n.String()}
 	case Float:
 		f := float64(v)
 		if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
-			return hashKey{kind: 'i', num: int64(f)}, nil
+			return hashKey{kind: 'i', num: int64(f)}
 		}
-		return hashKey{kind: 'f', num: int64(math.Float64bits(f))}, nil
+		return hashKey{kind: 'f', num: int64(math.Float64bits(f))}
 	case NoneType:
-		return hashKey{kind: 'n'}, nil
+		return hashKey{kind: 'n'}
 	case undefined:
-		return hashKey{kind: 'u'}, nil
+		return hashKey{kind: 'u'}
 	case rangeValue:
-		return hashKey{kind: 'r', str: strconv.FormatInt(v.start, 10) + "," + strconv.FormatInt(v.n, 10) + "," + strconv.FormatInt(v.step, 10)}, nil
+		return hashKey{kind: 'r', str: strconv.FormatInt(v.start, 10) + "," + strconv.FormatInt(v.n, 10) + "," + strconv.FormatInt(v.step, 10)}
 	case tuple:
 		var b strings.Builder
-		if err := hashTuple(&b, v, 0); err != nil {
-			return hashKey{}, err
-		}
-		return hashKey{kind: 't', str: b.String()}, nil
+		hashTuple(&b, v, 0)
+		return hashKey{kind: 't', str: b.String()}
 	case *List, *Dict, *dictView:
-		return hashKey{}, typeErrorf("unhashable type: '%s'", v.typeName())
+		panic(typeErrorf("unhashable type: '%s'", v.typeName()))
 	}
-	return hashKey{kind: 'p', ptr: v}, nil
+	return hashKey{kind: 'p', ptr: v}
 }
 
 // maxTupleKey bounds the spelling of a tuple used as a key, whose parts may be
@@ -164,25 +149,20 @@ func hashOf(v Value) (hashKey, error) {
 const maxTupleKey = 1 << 16
 
 // hashTuple writes an unambiguous spelling of t.
-func hashTuple(b *strings.Builder, t tuple, depth int) error {
+func hashTuple(b *strings.Builder, t tuple, depth int) {
 	if depth > maxValueDepth || b.Len() > maxTupleKey {
-		return limitf("a tuple is too large to be a key")
+		panic(limitf("a tuple is too large to be a key"))
 	}
 	for _, v := range t.items {
 		if inner, ok := v.(tuple); ok {
 			b.WriteString("t(")
-			if err := hashTuple(b, inner, depth+1); err != nil {
-				return err
-			}
+			hashTuple(b, inner, depth+1)
 			b.WriteByte(')')
 			continue
 		}
-		h, err := hashOf(v)
-		if err != nil {
-			return err
-		}
+		h := hashOf(v)
 		if h.ptr != nil {
-			return typeErrorf("a '%s' inside a tuple cannot be a key", v.typeName())
+			panic(typeErrorf("a '%s' inside a tuple cannot be a key", v.typeName()))
 		}
 		b.WriteByte(h.kind)
 		b.WriteString(strconv.FormatInt(h.num, 10))
@@ -191,7 +171,6 @@ func hashTuple(b *strings.Builder, t tuple, depth int) error {
 		b.WriteByte(':')
 		b.WriteString(h.str)
 	}
-	return nil
 }
 
 // A dictView is what keys, values and items return.

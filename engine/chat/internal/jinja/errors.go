@@ -3,6 +3,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 var (
@@ -60,35 +61,54 @@ func (e *RaiseError) Error() string { return e.Message }
 
 func (e *RaiseError) Unwrap() error { return ErrRuntime }
 
-func raisef(kind, format string, args ...any) error {
-	return &RuntimeError{Kind: kind, Message: fmt.Sprintf(format, args...)}
+// A thrown error is what the functions of this package panic with: parsing and
+// rendering are deep recursions that the first error ends. Parse, Render and
+// ReadJSON return it.
+type thrown struct{ error }
+
+// catch sets err to the error thrown. Deferred.
+func catch(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case thrown:
+		*err = p.error
+	default:
+		panic(p)
+	}
 }
 
-func typeErrorf(format string, args ...any) error  { return raisef("TypeError", format, args...) }
-func valueErrorf(format string, args ...any) error { return raisef("ValueError", format, args...) }
-func limitf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))
+// try returns what f throws as an error.
+func try[T any](f func() T) (v T, err error) {
+	defer catch(&err)
+	return f(), nil
+}
+
+// attempt is try around what may throw one of the given kinds of RuntimeError,
+// or any error where none is given; it is not ok then.
+func attempt[T any](f func() T, kinds ...string) (v T, ok bool) {
+	v, err := try(f)
+	if err != nil && len(kinds) > 0 && !isKind(err, kinds...) {
+		panic(thrown{err})
+	}
+	return v, err == nil
+}
+
+func syntaxError(line int, cause error, format string, args ...any) thrown {
+	return thrown{&SyntaxError{Line: line, Message: fmt.Sprintf(format, args...), cause: cause}}
+}
+
+func raisef(kind, format string, args ...any) thrown {
+	return thrown{&RuntimeError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
+}
+
+func typeErrorf(format string, args ...any) thrown  { return raisef("TypeError", format, args...) }
+func valueErrorf(format string, args ...any) thrown { return raisef("ValueError", format, args...) }
+func limitf(format string, args ...any) thrown {
+	return thrown{fmt.Errorf("%w: %s", ErrLimit, fmt.Sprintf(format, args...))}
 }
 
 // isKind reports whether err is a RuntimeError of one of the given kinds.
 func isKind(err error, kinds ...string) bool {
 	var e *RuntimeError
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, k := range kinds {
-		if e.Kind == k {
-			return true
-		}
-	}
-	return false
-}
-
-// atLine adds the line of the innermost statement to an error that has none.
-func atLine(err error, line int) error {
-	var e *RuntimeError
-	if errors.As(err, &e) && e.Line == 0 {
-		e.Line = line
-	}
-	return err
+	return errors.As(err, &e) && slices.Contains(kinds, e.Kind)
 }

@@ -1,343 +1,262 @@
 package jinja
 
 // eval evaluates e, counting steps and depth.
-func (r *run) eval(e expr, sc *scope) (Value, error) {
-	if err := r.enter(); err != nil {
-		return nil, err
-	}
-	v, err := e.eval(r, sc)
+func (r *run) eval(e expr, sc *scope) Value {
+	r.enter()
+	v := e.eval(r, sc)
 	r.depth--
-	return v, err
+	return v
 }
 
-func (r *run) evalAll(es []expr, sc *scope) ([]Value, error) {
+func (r *run) evalAll(es []expr, sc *scope) []Value {
 	vals := make([]Value, 0, len(es))
 	for _, e := range es {
-		v, err := r.eval(e, sc)
-		if err != nil {
-			return nil, err
-		}
-		vals = append(vals, v)
+		vals = append(vals, r.eval(e, sc))
 	}
-	return vals, r.charge(valueSize * len(vals))
+	r.charge(valueSize * len(vals))
+	return vals
 }
 
 // evalTest evaluates e for its truth.
-func (r *run) evalTest(e expr, sc *scope) (bool, error) {
-	v, err := r.eval(e, sc)
-	if err != nil {
-		return false, err
-	}
+func (r *run) evalTest(e expr, sc *scope) bool {
+	v := r.eval(e, sc)
 	if l, ok := v.(*loop); ok {
-		n, err := l.length()
-		return n > 0, err
+		return l.length() > 0
 	}
-	return truth(v), nil
+	return truth(v)
 }
 
-func (e *constExpr) eval(*run, *scope) (Value, error) { return e.v, nil }
+func (e *constExpr) eval(*run, *scope) Value { return e.v }
 
-func (e *nameExpr) eval(r *run, sc *scope) (Value, error) {
+func (e *nameExpr) eval(r *run, sc *scope) Value {
 	if v, ok := r.lookup(sc, e.name); ok {
-		return v, nil
+		return v
 	}
-	return undefinedName(e.name), nil
+	return undefinedName(e.name)
 }
 
-func (e *listExpr) eval(r *run, sc *scope) (Value, error) {
-	items, err := r.evalAll(e.items, sc)
-	return &List{items}, err
+func (e *listExpr) eval(r *run, sc *scope) Value {
+	return &List{r.evalAll(e.items, sc)}
 }
 
-func (e *tupleExpr) eval(r *run, sc *scope) (Value, error) {
-	items, err := r.evalAll(e.items, sc)
-	return tuple{items: items}, err
+func (e *tupleExpr) eval(r *run, sc *scope) Value {
+	return tuple{items: r.evalAll(e.items, sc)}
 }
 
-func (e *dictExpr) eval(r *run, sc *scope) (Value, error) {
+func (e *dictExpr) eval(r *run, sc *scope) Value {
 	d := NewDict()
 	for i := range e.keys {
-		k, err := r.eval(e.keys[i], sc)
-		if err != nil {
-			return nil, err
-		}
-		v, err := r.eval(e.vals[i], sc)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.put(k, v); err != nil {
-			return nil, err
-		}
+		k := r.eval(e.keys[i], sc)
+		d.put(k, r.eval(e.vals[i], sc))
 	}
-	return d, r.charge(4 * valueSize * len(e.keys))
+	r.charge(4 * valueSize * len(e.keys))
+	return d
 }
 
-func (e *notExpr) eval(r *run, sc *scope) (Value, error) {
-	ok, err := r.evalTest(e.x, sc)
-	return Bool(!ok), err
+func (e *notExpr) eval(r *run, sc *scope) Value {
+	return Bool(!r.evalTest(e.x, sc))
 }
 
-func (e *andExpr) eval(r *run, sc *scope) (Value, error) {
-	l, err := r.eval(e.l, sc)
-	if err != nil || !truth(l) {
-		return l, err
+func (e *andExpr) eval(r *run, sc *scope) Value {
+	l := r.eval(e.l, sc)
+	if !truth(l) {
+		return l
 	}
 	return r.eval(e.r, sc)
 }
 
-func (e *orExpr) eval(r *run, sc *scope) (Value, error) {
-	l, err := r.eval(e.l, sc)
-	if err != nil || truth(l) {
-		return l, err
+func (e *orExpr) eval(r *run, sc *scope) Value {
+	l := r.eval(e.l, sc)
+	if truth(l) {
+		return l
 	}
 	return r.eval(e.r, sc)
 }
 
-func (e *unaryExpr) eval(r *run, sc *scope) (Value, error) {
-	x, err := r.eval(e.x, sc)
-	if err != nil {
-		return nil, err
-	}
-	if u, ok := x.(undefined); ok {
-		return nil, u.err()
-	}
+func (e *unaryExpr) eval(r *run, sc *scope) Value {
+	x := r.eval(e.x, sc)
+	defined(x)
 	if !isNumber(x) {
-		return nil, typeErrorf("bad operand type for unary %s: '%s'", e.op, x.typeName())
+		panic(typeErrorf("bad operand type for unary %s: '%s'", e.op, x.typeName()))
 	}
 	if e.op == "-" {
 		return negate(x)
 	}
 	if n, ok := smallInt(x); ok {
-		return Int(n), nil
+		return Int(n)
 	}
-	return x, nil
+	return x
 }
 
-func (e *binaryExpr) eval(r *run, sc *scope) (Value, error) {
-	a, err := r.eval(e.l, sc)
-	if err != nil {
-		return nil, err
-	}
-	b, err := r.eval(e.r, sc)
-	if err != nil {
-		return nil, err
-	}
-	return r.binary(e.op, a, b)
+func (e *binaryExpr) eval(r *run, sc *scope) Value {
+	a := r.eval(e.l, sc)
+	return r.binary(e.op, a, r.eval(e.r, sc))
 }
 
 // binary is Python's a op b.
-func (r *run) binary(op string, a, b Value) (Value, error) {
+func (r *run) binary(op string, a, b Value) Value {
 	if isNumber(a) && isNumber(b) {
 		return arith(op, a, b)
 	}
 	if s, ok := a.(Str); ok && op == "%" {
 		return r.percent(s, b)
 	}
-	for _, v := range []Value{a, b} {
-		if u, ok := v.(undefined); ok {
-			return nil, u.err()
-		}
-	}
+	defined(a)
+	defined(b)
 	switch op {
 	case "+":
 		if x, ok := a.(Str); ok {
 			if y, ok := b.(Str); ok {
-				return concat(x, y), r.charge(len(x.s) + len(y.s) + 24*(len(x.marks)+len(y.marks)))
+				r.charge(len(x.s) + len(y.s) + 24*(len(x.marks)+len(y.marks)))
+				return concat(x, y)
 			}
-			return nil, typeErrorf("can only concatenate str (not \"%s\") to str", b.typeName())
+			panic(typeErrorf("can only concatenate str (not \"%s\") to str", b.typeName()))
 		}
 		if x, y, ok := itemPair(a, b); ok {
-			if err := r.chargeTimes(len(x)+len(y), valueSize); err != nil {
-				return nil, err
-			}
+			r.chargeTimes(len(x)+len(y), valueSize)
 			items := append(append(make([]Value, 0, len(x)+len(y)), x...), y...)
 			if _, ok := a.(tuple); ok {
-				return tuple{items: items}, nil
+				return tuple{items: items}
 			}
-			return &List{items}, nil
+			return &List{items}
 		}
 		switch a.(type) {
 		case *List, tuple:
-			return nil, typeErrorf("can only concatenate %s (not \"%s\") to %s", a.typeName(), b.typeName(), a.typeName())
+			panic(typeErrorf("can only concatenate %s (not \"%s\") to %s", a.typeName(), b.typeName(), a.typeName()))
 		}
 	case "*":
 		if isInt(a) {
 			a, b = b, a
 		}
 		if isInt(b) {
-			if v, ok, err := r.repeat(a, b); ok || err != nil {
-				return v, err
+			if v, ok := r.repeat(a, b); ok {
+				return v
 			}
 		}
 	}
 	if op == "**" {
 		op = "** or pow()"
 	}
-	return nil, typeErrorf("unsupported operand type(s) for %s: '%s' and '%s'", op, a.typeName(), b.typeName())
+	panic(typeErrorf("unsupported operand type(s) for %s: '%s' and '%s'", op, a.typeName(), b.typeName()))
 }
 
 // repeat is a * n for strings and sequences.
-func (r *run) repeat(a, times Value) (v Value, ok bool, err error) {
+func (r *run) repeat(a, times Value) (v Value, ok bool) {
 	n, small := smallInt(times)
 	switch a.(type) {
 	case Str, *List, tuple:
 		if !small {
-			return nil, true, limitf("a sequence is repeated too often")
+			panic(limitf("a sequence is repeated too often"))
 		}
 	default:
-		return nil, false, nil
+		return nil, false
 	}
 	n = min(max(n, 0), 1<<40)
 	switch a := a.(type) {
 	case Str:
 		if a.s == "" {
-			return a, true, nil
+			return a, true
 		}
-		if err := r.chargeTimes(int(n), len(a.s)+24*len(a.marks)); err != nil {
-			return nil, true, err
-		}
+		r.chargeTimes(int(n), len(a.s)+24*len(a.marks))
 		var b builder
 		b.repeat(a, int(n))
 		s := b.str()
 		s.markup = a.markup
-		return s, true, nil
+		return s, true
 	case *List:
-		items, err := r.repeatItems(a.items, int(n))
-		return &List{items}, true, err
+		items := r.repeatItems(a.items, int(n))
+		return &List{items}, true
 	case tuple:
-		items, err := r.repeatItems(a.items, int(n))
-		return tuple{items: items}, true, err
+		items := r.repeatItems(a.items, int(n))
+		return tuple{items: items}, true
 	}
-	return nil, false, nil
+	return nil, false
 }
 
-func (r *run) repeatItems(items []Value, n int) ([]Value, error) {
+func (r *run) repeatItems(items []Value, n int) []Value {
 	if len(items) == 0 {
-		return nil, nil
+		return nil
 	}
-	if err := r.chargeTimes(n, valueSize*len(items)); err != nil {
-		return nil, err
-	}
+	r.chargeTimes(n, valueSize*len(items))
 	out := make([]Value, 0, n*len(items))
 	for range n {
 		out = append(out, items...)
 	}
-	return out, nil
+	return out
 }
 
-func (e *concatExpr) eval(r *run, sc *scope) (Value, error) {
+func (e *concatExpr) eval(r *run, sc *scope) Value {
 	var b builder
 	for _, part := range e.parts {
-		v, err := r.eval(part, sc)
-		if err != nil {
-			return nil, err
-		}
-		s, err := r.str(v)
-		if err != nil {
-			return nil, err
-		}
-		b.add(s)
+		b.add(r.str(r.eval(part, sc)))
 	}
-	return b.str(), r.charge(b.size())
+	r.charge(b.size())
+	return b.str()
 }
 
-func (e *compareExpr) eval(r *run, sc *scope) (Value, error) {
-	l, err := r.eval(e.first, sc)
-	if err != nil {
-		return nil, err
-	}
+func (e *compareExpr) eval(r *run, sc *scope) Value {
+	l := r.eval(e.first, sc)
 	for i, op := range e.ops {
-		right, err := r.eval(e.rest[i], sc)
-		if err != nil {
-			return nil, err
-		}
-		ok, err := r.compare(op, l, right)
-		if err != nil || !ok {
-			return Bool(false), err
+		right := r.eval(e.rest[i], sc)
+		if !r.compare(op, l, right) {
+			return Bool(false)
 		}
 		l = right
 	}
-	return Bool(true), nil
+	return Bool(true)
 }
 
-func (r *run) compare(op string, a, b Value) (bool, error) {
+func (r *run) compare(op string, a, b Value) bool {
 	switch op {
 	case "==":
 		return r.equal(a, b)
 	case "!=":
-		ok, err := r.equal(a, b)
-		return !ok, err
+		return !r.equal(a, b)
 	case "in":
 		return r.contains(a, b)
 	case "not in":
-		ok, err := r.contains(a, b)
-		return !ok, err
+		return !r.contains(a, b)
 	}
 	return r.order(op, a, b)
 }
 
-func (e *condExpr) eval(r *run, sc *scope) (Value, error) {
-	ok, err := r.evalTest(e.test, sc)
+func (e *condExpr) eval(r *run, sc *scope) Value {
 	switch {
-	case err != nil:
-		return nil, err
-	case ok:
+	case r.evalTest(e.test, sc):
 		return r.eval(e.then, sc)
 	case e.els != nil:
 		return r.eval(e.els, sc)
 	}
-	return undefined{message: "the inline if-expression evaluated to false and no else section was defined."}, nil
+	return undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
 }
 
-func (e *attrExpr) eval(r *run, sc *scope) (Value, error) {
-	x, err := r.eval(e.x, sc)
-	if err != nil {
-		return nil, err
-	}
-	return r.attr(x, e.name)
+func (e *attrExpr) eval(r *run, sc *scope) Value {
+	return r.attr(r.eval(e.x, sc), e.name)
 }
 
-func (e *itemExpr) eval(r *run, sc *scope) (Value, error) {
-	x, err := r.eval(e.x, sc)
-	if err != nil {
-		return nil, err
-	}
-	key, err := r.eval(e.key, sc)
-	if err != nil {
-		return nil, err
-	}
-	return r.item(x, key)
+func (e *itemExpr) eval(r *run, sc *scope) Value {
+	x := r.eval(e.x, sc)
+	return r.item(x, r.eval(e.key, sc))
 }
 
-func (e *sliceExpr) eval(r *run, sc *scope) (Value, error) {
-	x, err := r.eval(e.x, sc)
-	if err != nil {
-		return nil, err
-	}
+func (e *sliceExpr) eval(r *run, sc *scope) Value {
+	x := r.eval(e.x, sc)
 	var bounds [3]Value
 	for i, b := range []expr{e.from, e.to, e.step} {
 		bounds[i] = None
 		if b != nil {
-			if bounds[i], err = r.eval(b, sc); err != nil {
-				return nil, err
-			}
+			bounds[i] = r.eval(b, sc)
 		}
 	}
 	return r.slice(x, bounds[0], bounds[1], bounds[2])
 }
 
-func (e *callExpr) eval(r *run, sc *scope) (Value, error) { return e.call(r, sc, nil) }
+func (e *callExpr) eval(r *run, sc *scope) Value { return e.call(r, sc, nil) }
 
 // call calls with an extra caller argument unless it is nil.
-func (e *callExpr) call(r *run, sc *scope, caller *macro) (Value, error) {
-	fn, err := r.eval(e.fn, sc)
-	if err != nil {
-		return nil, err
-	}
-	a, err := r.evalArgs(&e.args, sc)
-	if err != nil {
-		return nil, err
-	}
+func (e *callExpr) call(r *run, sc *scope, caller *macro) Value {
+	fn := r.eval(e.fn, sc)
+	a := r.evalArgs(&e.args, sc)
 	if caller != nil {
 		a.names = append(a.names, "caller")
 		a.named = append(a.named, caller)
@@ -345,30 +264,17 @@ func (e *callExpr) call(r *run, sc *scope, caller *macro) (Value, error) {
 	return r.call(fn, a)
 }
 
-func (e *filterExpr) eval(r *run, sc *scope) (Value, error) {
+func (e *filterExpr) eval(r *run, sc *scope) Value {
 	var x Value
-	var err error
 	if e.x == nil {
 		x, _ = r.lookup(sc, captured)
-	} else if x, err = r.eval(e.x, sc); err != nil {
-		return nil, err
+	} else {
+		x = r.eval(e.x, sc)
 	}
-	a, err := r.evalArgs(&e.args, sc)
-	if err != nil {
-		return nil, err
-	}
-	return r.filter(e.name, x, a)
+	return r.filter(e.name, x, r.evalArgs(&e.args, sc))
 }
 
-func (e *testExpr) eval(r *run, sc *scope) (Value, error) {
-	x, err := r.eval(e.x, sc)
-	if err != nil {
-		return nil, err
-	}
-	a, err := r.evalArgs(&e.args, sc)
-	if err != nil {
-		return nil, err
-	}
-	ok, err := r.test(e.name, x, a)
-	return Bool(ok), err
+func (e *testExpr) eval(r *run, sc *scope) Value {
+	x := r.eval(e.x, sc)
+	return Bool(r.test(e.name, x, r.evalArgs(&e.args, sc)))
 }

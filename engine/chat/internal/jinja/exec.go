@@ -5,98 +5,73 @@ package jinja
 const captured = "|"
 
 // exec runs body in sc.
-func (r *run) exec(body []stmt, sc *scope) (flow, error) {
-	if err := r.enter(); err != nil {
-		return 0, err
-	}
+func (r *run) exec(body []stmt, sc *scope) flow {
+	r.enter()
+	outer := r.line
+	f := flowNext
 	for _, s := range body {
 		if r.steps--; r.steps < r.due {
-			if err := r.pause(); err != nil {
-				return 0, err
-			}
+			r.pause()
 		}
-		f, err := s.exec(r, sc)
-		if err != nil {
-			return 0, atLine(err, s.at())
-		}
-		if f != flowNext {
-			r.depth--
-			return f, nil
+		r.line = s.at()
+		if f = s.exec(r, sc); f != flowNext {
+			break
 		}
 	}
+	r.line = outer
 	r.depth--
-	return flowNext, nil
+	return f
 }
 
-func (s *dataStmt) exec(r *run, _ *scope) (flow, error) {
-	return flowNext, r.print(Str{s: s.text})
+func (s *dataStmt) exec(r *run, _ *scope) flow {
+	r.print(Str{s: s.text})
+	return flowNext
 }
 
-func (s *outputStmt) exec(r *run, sc *scope) (flow, error) {
+func (s *outputStmt) exec(r *run, sc *scope) flow {
 	for _, e := range s.exprs {
-		v, err := r.eval(e, sc)
-		if err != nil {
-			return 0, err
-		}
-		text, err := r.str(v)
-		if err != nil {
-			return 0, err
-		}
-		if err := r.print(text); err != nil {
-			return 0, err
-		}
+		r.print(r.str(r.eval(e, sc)))
 	}
-	return flowNext, nil
+	return flowNext
 }
 
-func (s *jumpStmt) exec(*run, *scope) (flow, error) { return s.to, nil }
+func (s *jumpStmt) exec(*run, *scope) flow { return s.to }
 
-func (s *setStmt) exec(r *run, sc *scope) (flow, error) {
-	v, err := r.eval(s.value, sc)
-	if err != nil {
-		return 0, err
-	}
-	return flowNext, r.assign(s.target, v, sc, sc)
+func (s *setStmt) exec(r *run, sc *scope) flow {
+	r.assign(s.target, r.eval(s.value, sc), sc, sc)
+	return flowNext
 }
 
 // assign sets t in the scope to. Namespaces are found from sc.
-func (r *run) assign(t target, v Value, sc, to *scope) error {
+func (r *run) assign(t target, v Value, sc, to *scope) {
 	switch {
 	case t.tuple:
-		items, err := r.unpack(v, len(t.items))
-		if err != nil {
-			return err
-		}
+		items := r.unpack(v, len(t.items))
 		for i, item := range t.items {
-			if err := r.assign(item, items[i], sc, to); err != nil {
-				return err
-			}
+			r.assign(item, items[i], sc, to)
 		}
 	case t.attr != "":
 		owner, _ := r.lookup(sc, t.name)
 		ns, ok := owner.(*namespace)
 		if !ok {
-			return raisef("TemplateRuntimeError", "cannot assign attribute on non-namespace object")
+			panic(raisef("TemplateRuntimeError", "cannot assign attribute on non-namespace object"))
 		}
 		ns.vars.Set(t.attr, v)
 	default:
 		to.set(t.name, v)
 	}
-	return nil
 }
 
 // unpack returns exactly n values from v.
-func (r *run) unpack(v Value, n int) ([]Value, error) {
-	next, err := iterate(v)
-	if err != nil {
-		return nil, typeErrorf("cannot unpack non-iterable %s object", v.typeName())
+func (r *run) unpack(v Value, n int) []Value {
+	it, ok := v.(iterable)
+	if !ok {
+		panic(typeErrorf("cannot unpack non-iterable %s object", v.typeName()))
 	}
+	next := it.iter()
 	var items []Value
 	for len(items) <= n {
-		item, ok, err := next()
-		if err != nil {
-			return nil, err
-		}
+		item, ok := next()
 		if !ok {
 			break
 		}
@@ -104,105 +79,76 @@ func (r *run) unpack(v Value, n int) ([]Value, error) {
 	}
 	switch {
 	case len(items) > n:
-		return nil, valueErrorf("too many values to unpack (expected %d)", n)
+		panic(valueErrorf("too many values to unpack (expected %d)", n))
 	case len(items) < n:
-		return nil, valueErrorf("not enough values to unpack (expected %d, got %d)", n, len(items))
+		panic(valueErrorf("not enough values to unpack (expected %d, got %d)", n, len(items)))
 	}
-	return items, nil
+	return items
 }
 
 // captureBody runs body in a scope of its own and returns what it printed and
 // how it ended.
-func (r *run) captureBody(body []stmt, sc *scope) (Str, flow, error) {
+func (r *run) captureBody(body []stmt, sc *scope) (Str, flow) {
 	var f flow
-	s, err := r.capture(func() error {
-		var err error
-		f, err = r.exec(body, &scope{parent: sc})
-		return err
+	s := r.capture(func() {
+		f = r.exec(body, &scope{parent: sc})
 	})
-	return s, f, err
+	return s, f
 }
 
 // filtered passes text through the filters of a filter block or block set.
-func (r *run) filtered(filter expr, text Str, sc *scope) (Value, error) {
+func (r *run) filtered(filter expr, text Str, sc *scope) Value {
 	if filter == nil {
-		return text, nil
+		return text
 	}
 	return r.eval(filter, &scope{parent: sc, names: []string{captured}, vals: []Value{text}})
 }
 
-func (s *setBlockStmt) exec(r *run, sc *scope) (flow, error) {
-	text, f, err := r.captureBody(s.body, sc)
-	if err != nil || f != flowNext {
-		return f, err
+func (s *setBlockStmt) exec(r *run, sc *scope) flow {
+	text, f := r.captureBody(s.body, sc)
+	if f != flowNext {
+		return f
 	}
-	v, err := r.filtered(s.filter, text, sc)
-	if err != nil {
-		return 0, err
-	}
-	return flowNext, r.assign(s.target, v, sc, sc)
+	r.assign(s.target, r.filtered(s.filter, text, sc), sc, sc)
+	return flowNext
 }
 
-func (s *filterStmt) exec(r *run, sc *scope) (flow, error) {
-	text, f, err := r.captureBody(s.body, sc)
-	if err != nil || f != flowNext {
-		return f, err
+func (s *filterStmt) exec(r *run, sc *scope) flow {
+	text, f := r.captureBody(s.body, sc)
+	if f != flowNext {
+		return f
 	}
-	v, err := r.filtered(s.filter, text, sc)
-	if err != nil {
-		return 0, err
-	}
-	out, err := r.str(v)
-	if err != nil {
-		return 0, err
-	}
-	return flowNext, r.print(out)
+	r.print(r.str(r.filtered(s.filter, text, sc)))
+	return flowNext
 }
 
-func (s *scopeStmt) exec(r *run, sc *scope) (flow, error) {
+func (s *scopeStmt) exec(r *run, sc *scope) flow {
 	return r.exec(s.body, &scope{parent: sc})
 }
 
-func (s *ifStmt) exec(r *run, sc *scope) (flow, error) {
+func (s *ifStmt) exec(r *run, sc *scope) flow {
 	for i, test := range s.tests {
-		ok, err := r.evalTest(test, sc)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
+		if r.evalTest(test, sc) {
 			return r.exec(s.bodies[i], sc)
 		}
 	}
 	return r.exec(s.els, sc)
 }
 
-func (s *withStmt) exec(r *run, sc *scope) (flow, error) {
+func (s *withStmt) exec(r *run, sc *scope) flow {
 	inner := &scope{parent: sc}
 	for i, t := range s.targets {
-		v, err := r.eval(s.values[i], sc)
-		if err != nil {
-			return 0, err
-		}
-		if err := r.assign(t, v, sc, inner); err != nil {
-			return 0, err
-		}
+		r.assign(t, r.eval(s.values[i], sc), sc, inner)
 	}
 	return r.exec(s.body, inner)
 }
 
-func (s *macroStmt) exec(_ *run, sc *scope) (flow, error) {
+func (s *macroStmt) exec(_ *run, sc *scope) flow {
 	sc.set(s.def.name, &macro{s.def, sc})
-	return flowNext, nil
+	return flowNext
 }
 
-func (s *callStmt) exec(r *run, sc *scope) (flow, error) {
-	v, err := s.call.call(r, sc, &macro{s.def, sc})
-	if err != nil {
-		return 0, err
-	}
-	out, err := r.str(v)
-	if err != nil {
-		return 0, err
-	}
-	return flowNext, r.print(out)
+func (s *callStmt) exec(r *run, sc *scope) flow {
+	r.print(r.str(s.call.call(r, sc, &macro{s.def, sc})))
+	return flowNext
 }

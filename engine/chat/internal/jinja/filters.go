@@ -10,15 +10,15 @@ import (
 type filter struct {
 	params   []string
 	required int
-	apply    func(r *run, v Value, a []Value) (Value, error)
-	raw      func(r *run, v Value, a args) (Value, error)
+	apply    func(r *run, v Value, a []Value) Value
+	raw      func(r *run, v Value, a args) Value
 }
 
 var filters = map[string]filter{
 	"abs":            {apply: filterAbs},
 	"attr":           {params: []string{"name"}, required: 1, apply: filterAttr},
 	"batch":          {params: []string{"linecount", "fill_with"}, required: 1, apply: filterBatch},
-	"capitalize":     {apply: textFilter(func(_ *run, s Str) (Str, error) { return s.rewritten(capitalize(s.s)), nil })},
+	"capitalize":     {apply: textFilter(func(_ *run, s Str) Str { return s.rewritten(capitalize(s.s)) })},
 	"center":         {params: []string{"width"}, apply: filterCenter},
 	"count":          {apply: filterLength},
 	"d":              {params: []string{"default_value", "boolean"}, apply: filterDefault},
@@ -39,7 +39,7 @@ var filters = map[string]filter{
 	"last":           {apply: filterLast},
 	"length":         {apply: filterLength},
 	"list":           {apply: filterList},
-	"lower":          {apply: textFilter(func(_ *run, s Str) (Str, error) { return s.rewritten(lower(s.s)), nil })},
+	"lower":          {apply: textFilter(func(_ *run, s Str) Str { return s.rewritten(lower(s.s)) })},
 	"map":            {raw: filterMap},
 	"max":            {params: []string{"case_sensitive", "attribute"}, apply: filterExtreme(">")},
 	"min":            {params: []string{"case_sensitive", "attribute"}, apply: filterExtreme("<")},
@@ -53,55 +53,45 @@ var filters = map[string]filter{
 	"selectattr":     {raw: filterSelect(true, true)},
 	"slice":          {params: []string{"slices", "fill_with"}, required: 1, apply: filterSlice},
 	"sort":           {params: []string{"reverse", "case_sensitive", "attribute"}, apply: filterSort},
-	"string":         {apply: textFilter(func(_ *run, s Str) (Str, error) { return s, nil })},
+	"string":         {apply: textFilter(func(_ *run, s Str) Str { return s })},
 	"striptags":      {apply: filterStriptags},
 	"sum":            {params: []string{"attribute", "start"}, apply: filterSum},
-	"title":          {apply: textFilter(func(_ *run, s Str) (Str, error) { return s.rewritten(titleFilter(s.s)), nil })},
+	"title":          {apply: textFilter(func(_ *run, s Str) Str { return s.rewritten(titleFilter(s.s)) })},
 	"tojson":         {params: []string{"ensure_ascii", "indent", "separators", "sort_keys"}, apply: filterToJSON},
 	"trim":           {params: []string{"chars"}, apply: filterTrim},
 	"truncate":       {params: []string{"length", "killwords", "end", "leeway"}, apply: filterTruncate},
 	"unique":         {params: []string{"case_sensitive", "attribute"}, apply: filterUnique},
-	"upper":          {apply: textFilter(func(_ *run, s Str) (Str, error) { return s.rewritten(upper(s.s)), nil })},
+	"upper":          {apply: textFilter(func(_ *run, s Str) Str { return s.rewritten(upper(s.s)) })},
 	"urlencode":      {apply: filterURLEncode},
 	"wordcount":      {apply: filterWordcount},
 	"wordwrap":       {params: []string{"width", "break_long_words", "wrapstring", "break_on_hyphens"}, apply: filterWordwrap},
 }
 
 // filter applies the named filter.
-func (r *run) filter(name string, v Value, a args) (Value, error) {
+func (r *run) filter(name string, v Value, a args) Value {
 	f, ok := r.filters[name]
 	if !ok {
-		return nil, raisef("TemplateRuntimeError", "No filter named %s found.", quote(name))
+		panic(raisef("TemplateRuntimeError", "No filter named %s found.", quote(name)))
 	}
 	if f.raw != nil {
 		return f.raw(r, v, a)
 	}
-	vals, err := a.bind(name, f.required, f.params...)
-	if err != nil {
-		return nil, err
-	}
-	return f.apply(r, v, vals)
+	return f.apply(r, v, a.bind(name, f.required, f.params...))
 }
 
 // textFilter makes a filter of a function on the value's text.
-func textFilter(f func(r *run, s Str) (Str, error)) func(*run, Value, []Value) (Value, error) {
-	return func(r *run, v Value, _ []Value) (Value, error) {
-		s, err := r.str(v)
-		if err != nil {
-			return nil, err
-		}
-		out, err := f(r, s)
-		if err != nil {
-			return nil, err
-		}
-		return out, r.charge(len(out.s))
+func textFilter(f func(r *run, s Str) Str) func(*run, Value, []Value) Value {
+	return func(r *run, v Value, _ []Value) Value {
+		out := f(r, r.str(v))
+		r.charge(len(out.s))
+		return out
 	}
 }
 
 // intArg is an optional integer argument.
-func intArg(v Value, def int) (int, error) {
+func intArg(v Value, def int) int {
 	if v == nil {
-		return def, nil
+		return def
 	}
 	return index(v)
 }
@@ -120,11 +110,13 @@ func pathOf(v Value) []Value {
 	}
 	var path []Value
 	for _, part := range strings.Split(s.s, ".") {
-		if n, err := parseInt(part, 10); err == nil && isDigits(part) {
-			path = append(path, n)
-		} else {
-			path = append(path, Text(part))
+		step := Value(Text(part))
+		if isDigits(part) {
+			if n, ok := attempt(func() Value { return parseInt(part, 10) }); ok {
+				step = n
+			}
 		}
+		path = append(path, step)
 	}
 	return path
 }
@@ -134,17 +126,15 @@ func isDigits(s string) bool {
 }
 
 // follow walks path from v. def, unless nil, replaces what is undefined.
-func (r *run) follow(v Value, path []Value, def Value) (Value, error) {
+func (r *run) follow(v Value, path []Value, def Value) Value {
 	for _, step := range path {
-		var err error
-		if v, err = r.item(v, step); err != nil {
-			return nil, err
-		}
+		v = r.item(v, step)
 		if _, ok := v.(undefined); ok && !isNone(def) {
 			v = def
 		}
 	}
-	return v, r.charge(1)
+	r.charge(1)
+	return v
 }
 
 // foldCase lowers strings for sorting and grouping.
@@ -156,33 +146,24 @@ func foldCase(v Value, sensitive bool) Value {
 }
 
 // sorted returns the stable order of keys.
-func (r *run) sorted(keys []Value, reverse bool) ([]int, error) {
+func (r *run) sorted(keys []Value, reverse bool) []int {
 	at := make([]int, len(keys))
 	for i := range at {
 		at[i] = i
 	}
-	var first error
 	sort.SliceStable(at, func(i, j int) bool {
-		if first != nil {
-			return false
-		}
 		a, b := keys[at[i]], keys[at[j]]
 		if reverse {
 			a, b = b, a
 		}
-		less, err := r.order("<", a, b)
-		if err == nil {
-			err = r.charge(1)
-		}
-		if err != nil {
-			first = err
-		}
-		return less
+		r.charge(1)
+		return r.order("<", a, b)
 	})
-	return at, first
+	return at
 }
 
 // newItems returns a list a filter made.
-func newItems(r *run, items []Value) (Value, error) {
-	return &List{items}, r.charge(valueSize * len(items))
+func newItems(r *run, items []Value) Value {
+	r.charge(valueSize * len(items))
+	return &List{items}
 }

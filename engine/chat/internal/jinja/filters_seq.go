@@ -1,86 +1,72 @@
 package jinja
 
-func filterLength(_ *run, v Value, _ []Value) (Value, error) {
-	n, err := length(v)
-	return Int(n), err
+import "slices"
+
+func filterLength(_ *run, v Value, _ []Value) Value {
+	return Int(length(v))
 }
 
-func filterList(r *run, v Value, _ []Value) (Value, error) {
-	items, err := r.collect(v)
-	if err != nil {
-		return nil, err
-	}
-	return newItems(r, items)
+func filterList(r *run, v Value, _ []Value) Value {
+	return newItems(r, r.collect(v))
 }
 
-func filterFirst(_ *run, v Value, _ []Value) (Value, error) {
-	next, err := iterate(v)
-	if err != nil {
-		return nil, err
-	}
-	item, ok, err := next()
-	if err == nil && !ok {
+func filterFirst(_ *run, v Value, _ []Value) Value {
+	item, ok := iterate(v)()
+	if !ok {
 		item = undefined{message: "No first item, sequence was empty."}
 	}
-	return item, err
+	return item
 }
 
-func filterLast(r *run, v Value, _ []Value) (Value, error) {
-	items, err := r.reversible(v)
-	if err != nil {
-		return nil, err
-	}
+func filterLast(r *run, v Value, _ []Value) Value {
+	items := r.reversible(v)
 	if len(items) == 0 {
-		return undefined{message: "No last item, sequence was empty."}, nil
+		return undefined{message: "No last item, sequence was empty."}
 	}
-	return items[len(items)-1], nil
+	return items[len(items)-1]
 }
 
 // reversible returns the items of what Python can iterate backwards.
-func (r *run) reversible(v Value) ([]Value, error) {
+func (r *run) reversible(v Value) []Value {
 	switch v.(type) {
 	case *generator:
-		return nil, typeErrorf("'%s' object is not reversible", v.typeName())
+		panic(typeErrorf("'%s' object is not reversible", v.typeName()))
 	case undefined, *List, tuple, Str, *Dict, *dictView, rangeValue:
 		return r.collect(v)
 	}
-	return nil, typeErrorf("'%s' object is not reversible", v.typeName())
+	panic(typeErrorf("'%s' object is not reversible", v.typeName()))
 }
 
-func filterReverse(r *run, v Value, _ []Value) (Value, error) {
+func filterReverse(r *run, v Value, _ []Value) Value {
 	if s, ok := v.(Str); ok {
 		return r.sliceStr(s, None, None, Int(-1))
 	}
-	items, err := r.collect(v)
-	if err != nil {
-		return nil, raisef("FilterArgumentError", "argument must be iterable")
+	items, ok := attempt(func() []Value { return r.collect(v) })
+	if !ok {
+		panic(raisef("FilterArgumentError", "argument must be iterable"))
 	}
-	if err := r.charge(valueSize * len(items)); err != nil {
-		return nil, err
-	}
-	out := make([]Value, len(items))
-	for i, item := range items {
-		out[len(items)-1-i] = item
-	}
+	r.charge(valueSize * len(items))
+	out := slices.Clone(items)
+	slices.Reverse(out)
 	if _, ok := v.(*generator); ok {
-		return &List{out}, nil
+		return &List{out}
 	}
-	return &generator{iterItems(out), "reversed"}, nil
+	return &generator{iterItems(out), "reversed"}
 }
 
-func filterItems(r *run, v Value, _ []Value) (Value, error) {
+func filterItems(r *run, v Value, _ []Value) Value {
 	switch v := v.(type) {
 	case undefined:
-		return r.newGenerator(iterItems(nil)), nil
+		return r.newGenerator(iterItems(nil))
 	case *Dict:
-		return r.newGenerator((&dictView{v, "items"}).iter()), nil
+		return r.newGenerator((&dictView{v, "items"}).iter())
 	}
-	return r.newGenerator(func() (Value, bool, error) {
-		return nil, false, typeErrorf("Can only get item pairs from a mapping.")
-	}), nil
+	return r.newGenerator(func() (Value, bool) {
+		panic(typeErrorf("Can only get item pairs from a mapping."))
+	})
 }
 
-func filterDictsort(r *run, v Value, a []Value) (Value, error) {
+func filterDictsort(r *run, v Value, a []Value) Value {
 	pos := 0
 	if a[1] != nil {
 		switch s, _ := a[1].(Str); s.s {
@@ -88,15 +74,13 @@ func filterDictsort(r *run, v Value, a []Value) (Value, error) {
 		case "value":
 			pos = 1
 		default:
-			return nil, raisef("FilterArgumentError", `You can only sort by either "key" or "value"`)
+			panic(raisef("FilterArgumentError", `You can only sort by either "key" or "value"`))
 		}
 	}
 	d, ok := v.(*Dict)
 	if !ok {
-		if u, ok := v.(undefined); ok {
-			return nil, u.err()
-		}
-		return nil, raisef("AttributeError", "'%s' object has no attribute 'items'", v.typeName())
+		defined(v)
+		panic(raisef("AttributeError", "'%s' object has no attribute 'items'", v.typeName()))
 	}
 	items := (&dictView{d, "items"}).items()
 	keys := make([]Value, len(items))
@@ -107,11 +91,8 @@ func filterDictsort(r *run, v Value, a []Value) (Value, error) {
 }
 
 // permuted returns items in the order of keys.
-func (r *run) permuted(items, keys []Value, reverse bool) (Value, error) {
-	at, err := r.sorted(keys, reverse)
-	if err != nil {
-		return nil, err
-	}
+func (r *run) permuted(items, keys []Value, reverse bool) Value {
+	at := r.sorted(keys, reverse)
 	out := make([]Value, len(items))
 	for i, j := range at {
 		out[i] = items[j]
@@ -119,11 +100,8 @@ func (r *run) permuted(items, keys []Value, reverse bool) (Value, error) {
 	return newItems(r, out)
 }
 
-func filterSort(r *run, v Value, a []Value) (Value, error) {
-	items, err := r.collect(v)
-	if err != nil {
-		return nil, err
-	}
+func filterSort(r *run, v Value, a []Value) Value {
+	items := r.collect(v)
 	paths := [][]Value{pathOf(a[2])}
 	if s, ok := a[2].(Str); ok {
 		paths = paths[:0]
@@ -135,10 +113,7 @@ func filterSort(r *run, v Value, a []Value) (Value, error) {
 	for i, item := range items {
 		key := make([]Value, len(paths))
 		for j, path := range paths {
-			k, err := r.follow(item, path, nil)
-			if err != nil {
-				return nil, err
-			}
+			k := r.follow(item, path, nil)
 			key[j] = foldCase(k, boolArg(a[1]))
 		}
 		keys[i] = &List{key}
@@ -146,125 +121,85 @@ func filterSort(r *run, v Value, a []Value) (Value, error) {
 	return r.permuted(items, keys, boolArg(a[0]))
 }
 
-func filterUnique(r *run, v Value, a []Value) (Value, error) {
-	next, err := iterate(v)
-	if err != nil {
-		next = func() (Value, bool, error) { return nil, false, err }
-	}
+func filterUnique(r *run, v Value, a []Value) Value {
+	next := iterateLater(v)
 	path := pathOf(a[1])
 	seen := make(map[hashKey]bool)
-	return r.newGenerator(func() (Value, bool, error) {
+	return r.newGenerator(func() (Value, bool) {
 		for {
-			item, ok, err := next()
-			if err != nil || !ok {
-				return nil, false, err
+			item, ok := next()
+			if !ok {
+				return nil, false
 			}
-			k, err := r.follow(item, path, nil)
-			if err != nil {
-				return nil, false, err
-			}
-			h, err := hashOf(foldCase(k, boolArg(a[0])))
-			if err != nil {
-				return nil, false, err
-			}
+			k := r.follow(item, path, nil)
+			h := hashOf(foldCase(k, boolArg(a[0])))
 			if !seen[h] {
 				seen[h] = true
-				return item, true, r.charge(2 * valueSize)
+				r.charge(2 * valueSize)
+				return item, true
 			}
 		}
-	}), nil
+	})
 }
 
 // filterExtreme makes min or max; op holds between the better and the worse.
-func filterExtreme(op string) func(*run, Value, []Value) (Value, error) {
-	return func(r *run, v Value, a []Value) (Value, error) {
-		items, err := r.collect(v)
-		if err != nil {
-			return nil, err
-		}
+func filterExtreme(op string) func(*run, Value, []Value) Value {
+	return func(r *run, v Value, a []Value) Value {
+		items := r.collect(v)
 		if len(items) == 0 {
-			return undefined{message: "No aggregated item, sequence was empty."}, nil
+			return undefined{message: "No aggregated item, sequence was empty."}
 		}
 		path := pathOf(a[1])
 		var best, bestKey Value
 		for _, item := range items {
-			k, err := r.follow(item, path, nil)
-			if err != nil {
-				return nil, err
-			}
+			k := r.follow(item, path, nil)
 			k = foldCase(k, boolArg(a[0]))
 			better := best == nil
 			if !better {
-				if better, err = r.order(op, k, bestKey); err != nil {
-					return nil, err
-				}
+				better = r.order(op, k, bestKey)
 			}
 			if better {
 				best, bestKey = item, k
 			}
 		}
-		return best, nil
+		return best
 	}
 }
 
-func filterSum(r *run, v Value, a []Value) (Value, error) {
-	items, err := r.collect(v)
-	if err != nil {
-		return nil, err
-	}
+func filterSum(r *run, v Value, a []Value) Value {
+	items := r.collect(v)
 	path := pathOf(a[0])
 	total := a[1]
 	if total == nil {
 		total = Int(0)
 	}
 	if _, ok := total.(Str); ok {
-		return nil, typeErrorf("sum() can't sum strings [use ''.join(seq) instead]")
+		panic(typeErrorf("sum() can't sum strings [use ''.join(seq) instead]"))
 	}
 	for _, item := range items {
-		if item, err = r.follow(item, path, nil); err != nil {
-			return nil, err
-		}
-		if total, err = r.binary("+", total, item); err != nil {
-			return nil, err
-		}
+		item = r.follow(item, path, nil)
+		total = r.binary("+", total, item)
 	}
-	return total, nil
+	return total
 }
 
-func filterGroupby(r *run, v Value, a []Value) (Value, error) {
-	items, err := r.collect(v)
-	if err != nil {
-		return nil, err
-	}
+func filterGroupby(r *run, v Value, a []Value) Value {
+	items := r.collect(v)
 	path, sensitive := pathOf(a[0]), boolArg(a[2])
 	keys := make([]Value, len(items))
 	for i, item := range items {
-		k, err := r.follow(item, path, a[1])
-		if err != nil {
-			return nil, err
-		}
-		keys[i] = foldCase(k, sensitive)
+		keys[i] = foldCase(r.follow(item, path, a[1]), sensitive)
 	}
-	at, err := r.sorted(keys, false)
-	if err != nil {
-		return nil, err
-	}
+	at := r.sorted(keys, false)
 	var groups []Value
 	var group *List
 	for n, i := range at {
 		start := n == 0
 		if !start {
-			eq, err := r.equal(keys[at[n-1]], keys[i])
-			if err != nil {
-				return nil, err
-			}
-			start = !eq
+			start = !r.equal(keys[at[n-1]], keys[i])
 		}
 		if start {
-			k, err := r.follow(items[i], path, a[1])
-			if err != nil {
-				return nil, err
-			}
+			k := r.follow(items[i], path, a[1])
 			group = NewList()
 			groups = append(groups, tuple{items: []Value{k, group}, fields: []string{"grouper", "list"}})
 		}
@@ -273,71 +208,52 @@ func filterGroupby(r *run, v Value, a []Value) (Value, error) {
 	return newItems(r, groups)
 }
 
-func filterBatch(r *run, v Value, a []Value) (Value, error) {
-	n, err := index(a[0])
-	if err != nil {
-		return nil, err
-	}
-	next, err := iterate(v)
-	if err != nil {
-		next = func() (Value, bool, error) { return nil, false, err }
-	}
+func filterBatch(r *run, v Value, a []Value) Value {
+	n := index(a[0])
+	next := iterateLater(v)
 	done := false
 	var held Value
-	return r.newGenerator(func() (Value, bool, error) {
+	return r.newGenerator(func() (Value, bool) {
 		var row []Value
 		if held != nil {
 			row, held = append(row, held), nil
 		}
 		for !done {
-			item, ok, err := next()
-			if err != nil {
-				return nil, false, err
-			}
+			item, ok := next()
 			if !ok {
 				done = true
 				break
 			}
-			if err := r.charge(valueSize); err != nil {
-				return nil, false, err
-			}
+			r.charge(valueSize)
 			if len(row) == n {
 				held = item
-				return &List{row}, true, nil
+				return &List{row}, true
 			}
 			row = append(row, item)
 		}
 		if len(row) == 0 {
-			return nil, false, nil
+			return nil, false
 		}
 		if !isNone(a[1]) && len(row) < n {
-			if err := r.chargeTimes(n-len(row), valueSize); err != nil {
-				return nil, false, err
-			}
+			r.chargeTimes(n-len(row), valueSize)
 			for len(row) < n {
 				row = append(row, a[1])
 			}
 		}
-		return &List{row}, true, nil
-	}), nil
+		return &List{row}, true
+	})
 }
 
-func filterSlice(r *run, v Value, a []Value) (Value, error) {
-	n, err := index(a[0])
-	if err != nil {
-		return nil, err
-	}
-	items, err := r.collect(v)
-	if err != nil {
-		return nil, err
-	}
+func filterSlice(r *run, v Value, a []Value) Value {
+	n := index(a[0])
+	items := r.collect(v)
 	if n == 0 {
-		return nil, zeroDivision("integer division or modulo by zero")
+		panic(zeroDivision("integer division or modulo by zero"))
 	}
 	slice, from := 0, 0
-	return r.newGenerator(func() (Value, bool, error) {
+	return r.newGenerator(func() (Value, bool) {
 		if slice >= n {
-			return nil, false, nil
+			return nil, false
 		}
 		size := len(items) / n
 		extra := slice < len(items)%n
@@ -350,28 +266,27 @@ func filterSlice(r *run, v Value, a []Value) (Value, error) {
 		if !extra && !isNone(a[1]) {
 			row = append(row, a[1])
 		}
-		return &List{row}, true, r.charge(valueSize * (len(row) + 1))
-	}), nil
+		r.charge(valueSize * (len(row) + 1))
+		return &List{row}, true
+	})
 }
 
-func filterAttr(r *run, v Value, a []Value) (Value, error) {
+func filterAttr(r *run, v Value, a []Value) Value {
 	name, ok := a[0].(Str)
 	if !ok {
-		return nil, typeErrorf("attribute name must be string, not '%s'", a[0].typeName())
+		panic(typeErrorf("attribute name must be string, not '%s'", a[0].typeName()))
 	}
-	if u, ok := v.(undefined); ok {
-		return nil, u.err()
+	defined(v)
+	if own, ok := r.ownAttr(v, name.s); ok {
+		return own
 	}
-	if own, ok, err := r.ownAttr(v, name.s); ok || err != nil {
-		return own, err
-	}
-	return undefinedAttr(v, name), nil
+	return undefinedAttr(v, name)
 }
 
 // filterMap applies a filter, or looks up an attribute, element by element.
-func filterMap(r *run, v Value, a args) (Value, error) {
-	apply := func(item Value) (Value, error) { return nil, nil }
-	var early error
+func filterMap(r *run, v Value, a args) Value {
+	var apply func(item Value) Value
+	var early thrown
 	if attr, ok := a.keyword("attribute"); ok && len(a.pos) == 0 {
 		def, _ := a.keyword("default")
 		for _, n := range a.names {
@@ -380,7 +295,7 @@ func filterMap(r *run, v Value, a args) (Value, error) {
 			}
 		}
 		path := pathOf(attr)
-		apply = func(item Value) (Value, error) { return r.follow(item, path, def) }
+		apply = func(item Value) Value { return r.follow(item, path, def) }
 	} else if len(a.pos) == 0 {
 		early = raisef("FilterArgumentError", "map requires a filter argument")
 	} else {
@@ -390,54 +305,46 @@ func filterMap(r *run, v Value, a args) (Value, error) {
 		}
 		rest := a
 		rest.pos = a.pos[1:]
-		apply = func(item Value) (Value, error) { return r.filter(name.s, item, rest) }
+		apply = func(item Value) Value { return r.filter(name.s, item, rest) }
 	}
-	return r.lazily(v, early, func(item Value) (Value, bool, error) {
-		out, err := apply(item)
-		return out, true, err
-	}), nil
+	return r.lazily(v, early, func(item Value) (Value, bool) { return apply(item), true })
 }
 
 // lazily is a generator of what f keeps of v. Nothing happens, and nothing is
 // wrong, until it is run.
-func (r *run) lazily(v Value, early error, f func(Value) (Value, bool, error)) Value {
+func (r *run) lazily(v Value, early thrown, f func(Value) (Value, bool)) Value {
 	var next iterator
-	return r.newGenerator(func() (Value, bool, error) {
+	return r.newGenerator(func() (Value, bool) {
 		if next == nil {
 			if !truth(v) {
 				next = iterItems(nil)
-			} else if early != nil {
-				return nil, false, early
+			} else if early.error != nil {
+				panic(early)
 			} else {
-				var err error
-				if next, err = iterate(v); err != nil {
-					return nil, false, err
-				}
+				next = iterate(v)
 			}
 		}
 		for {
-			item, ok, err := next()
-			if err != nil || !ok {
-				return nil, false, err
+			item, ok := next()
+			if !ok {
+				return nil, false
 			}
-			if err := r.enter(); err != nil {
-				return nil, false, err
-			}
-			out, keep, err := f(item)
+			r.enter()
+			out, keep := f(item)
 			r.depth--
-			if err != nil || keep {
-				return out, keep, err
+			if keep {
+				return out, keep
 			}
 		}
 	})
 }
 
-// filterSelect makes select and its kin: keep elements, or those whose
+// filterSelect makes select, reject, selectattr and rejectattr: keep elements, or those whose
 // attribute, passes a test, or fails it.
-func filterSelect(keep, attr bool) func(*run, Value, args) (Value, error) {
-	return func(r *run, v Value, a args) (Value, error) {
+func filterSelect(keep, attr bool) func(*run, Value, args) Value {
+	return func(r *run, v Value, a args) Value {
 		var path []Value
-		var early error
+		var early thrown
 		rest := a
 		if attr {
 			if len(a.pos) == 0 {
@@ -447,30 +354,26 @@ func filterSelect(keep, attr bool) func(*run, Value, args) (Value, error) {
 				rest.pos = a.pos[1:]
 			}
 		}
-		test := func(item Value) (bool, error) { return truth(item), nil }
+		test := truth
 		if len(rest.pos) > 0 {
 			name, _ := rest.pos[0].(Str)
 			rest.pos = rest.pos[1:]
-			test = func(item Value) (bool, error) { return r.test(name.s, item, rest) }
+			test = func(item Value) bool { return r.test(name.s, item, rest) }
 		}
-		return r.lazily(v, early, func(item Value) (Value, bool, error) {
-			x, err := r.follow(item, path, nil)
-			if err != nil {
-				return nil, false, err
-			}
-			ok, err := test(x)
-			return item, ok == keep, err
-		}), nil
+		return r.lazily(v, early, func(item Value) (Value, bool) {
+			ok := test(r.follow(item, path, nil))
+			return item, ok == keep
+		})
 	}
 }
 
-func filterDefault(_ *run, v Value, a []Value) (Value, error) {
+func filterDefault(_ *run, v Value, a []Value) Value {
 	_, missing := v.(undefined)
 	if !missing && !(boolArg(a[1]) && !truth(v)) {
-		return v, nil
+		return v
 	}
 	if a[0] == nil {
-		return Text(""), nil
+		return Text("")
 	}
-	return a[0], nil
+	return a[0]
 }

@@ -7,64 +7,53 @@ import (
 	"strings"
 )
 
-func filterTrim(r *run, v Value, a []Value) (Value, error) {
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
-	chars, err := charsArg(a[0])
-	if err != nil {
-		return nil, err
-	}
-	return s.strip(true, true, chars), r.charge(len(s.s))
+func filterTrim(r *run, v Value, a []Value) Value {
+	s := r.str(v)
+	chars := charsArg(a[0])
+	r.charge(len(s.s))
+	return s.strip(true, true, chars)
 }
 
 // charsArg is the optional argument of strip.
-func charsArg(v Value) (*Str, error) {
+func charsArg(v Value) *Str {
 	if isNone(v) {
-		return nil, nil
+		return nil
 	}
 	s, ok := v.(Str)
 	if !ok {
-		return nil, typeErrorf("strip arg must be None or str")
+		panic(typeErrorf("strip arg must be None or str"))
 	}
-	return &s, nil
+	return &s
 }
 
-func filterEscape(r *run, v Value, _ []Value) (Value, error) {
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
+func filterEscape(r *run, v Value, _ []Value) Value {
+	s := r.str(v)
 	s = escape(s)
-	return s, r.charge(len(s.s))
+	r.charge(len(s.s))
+	return s
 }
 
-func filterForceEscape(r *run, v Value, _ []Value) (Value, error) {
-	s, err := r.str(v)
+func filterForceEscape(r *run, v Value, _ []Value) Value {
+	s := r.str(v)
 	s.markup = false
-	if err != nil {
-		return nil, err
-	}
 	s = escape(s)
-	return s, r.charge(len(s.s))
+	r.charge(len(s.s))
+	return s
 }
 
-func filterSafe(r *run, v Value, _ []Value) (Value, error) {
-	s, err := r.str(v)
+func filterSafe(r *run, v Value, _ []Value) Value {
+	s := r.str(v)
 	s.markup = true
-	return s, err
+	return s
 }
 
-func filterStriptags(r *run, v Value, _ []Value) (Value, error) {
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
+func filterStriptags(r *run, v Value, _ []Value) Value {
+	s := r.str(v)
 	text := cutAll(cutAll(s.s, "<!--", "-->"), "<", ">")
 	text = html.UnescapeString(strings.Join(strings.FieldsFunc(text, isSpace), " "))
 	s.markup = false
-	return s.rewritten(text), r.charge(3 * len(s.s))
+	r.charge(3 * len(s.s))
+	return s.rewritten(text)
 }
 
 // cutAll removes every shortest run from open to end.
@@ -86,63 +75,37 @@ func cutAll(s, open, end string) string {
 	return b.String()
 }
 
-func filterReplace(r *run, v Value, a []Value) (Value, error) {
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
-	old, err := r.str(a[0])
-	if err != nil {
-		return nil, err
-	}
-	repl, err := r.str(a[1])
-	if err != nil {
-		return nil, err
-	}
+func filterReplace(r *run, v Value, a []Value) Value {
+	s := r.str(v)
+	old := r.str(a[0])
+	repl := r.str(a[1])
 	n := -1
 	if !isNone(a[2]) {
-		if n, err = index(a[2]); err != nil {
-			return nil, err
-		}
+		n = index(a[2])
 	}
 	s.markup = false
 	return r.replace(s, old, repl, n)
 }
 
-func filterJoin(r *run, v Value, a []Value) (Value, error) {
+func filterJoin(r *run, v Value, a []Value) Value {
 	sep := Value(Text(""))
 	if a[0] != nil {
 		sep = a[0]
 	}
-	d, err := r.str(sep)
-	if err != nil {
-		return nil, err
-	}
+	d := r.str(sep)
 	d.markup = false
-	next, err := iterate(v)
-	if err != nil {
-		return nil, err
-	}
+	next := iterate(v)
 	path := pathOf(a[1])
 	var b builder
 	for first := true; ; first = false {
-		item, ok, err := next()
-		if err != nil {
-			return nil, err
-		}
+		item, ok := next()
 		if !ok {
-			return b.str(), r.charge(24 * len(b.marks))
+			r.charge(24 * len(b.marks))
+			return b.str()
 		}
-		if item, err = r.follow(item, path, nil); err != nil {
-			return nil, err
-		}
-		s, err := r.str(item)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.chargeJoin(&b, len(d.s)+len(s.s)); err != nil {
-			return nil, err
-		}
+		item = r.follow(item, path, nil)
+		s := r.str(item)
+		r.chargeJoin(&b, len(d.s)+len(s.s))
 		if !first {
 			b.add(d)
 		}
@@ -150,25 +113,16 @@ func filterJoin(r *run, v Value, a []Value) (Value, error) {
 	}
 }
 
-func filterCenter(r *run, v Value, a []Value) (Value, error) {
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
-	width, err := intArg(a[0], 80)
-	if err != nil {
-		return nil, err
-	}
-	return r.pad(s, width, '^', " ")
+func filterCenter(r *run, v Value, a []Value) Value {
+	s := r.str(v)
+	return r.pad(s, intArg(a[0], 80), '^', " ")
 }
 
-func filterIndent(r *run, v Value, a []Value) (Value, error) {
+func filterIndent(r *run, v Value, a []Value) Value {
 	s, ok := v.(Str)
 	if !ok {
-		if u, ok := v.(undefined); ok {
-			return nil, u.err()
-		}
-		return nil, typeErrorf("unsupported operand type(s) for +=: '%s' and 'str'", v.typeName())
+		defined(v)
+		panic(typeErrorf("unsupported operand type(s) for +=: '%s' and 'str'", v.typeName()))
 	}
 	pad := Text("    ")
 	switch w := a[0].(type) {
@@ -176,22 +130,15 @@ func filterIndent(r *run, v Value, a []Value) (Value, error) {
 	case Str:
 		pad = w
 	default:
-		n, err := index(w)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.chargeTimes(n, 1); err != nil {
-			return nil, err
-		}
+		n := index(w)
+		r.chargeTimes(n, 1)
 		pad = Text(strings.Repeat(" ", max(n, 0)))
 	}
 	lines := splitLines(s, false)
 	if strings.HasSuffix(s.s, "\n") || s.s == "" {
 		lines = append(lines, Str{})
 	}
-	if err := r.chargeTimes(len(lines), len(pad.s)+24*(len(pad.marks)+1)); err != nil {
-		return nil, err
-	}
+	r.chargeTimes(len(lines), len(pad.s)+24*(len(pad.marks)+1))
 	var b builder
 	if boolArg(a[1]) {
 		b.add(pad)
@@ -207,92 +154,74 @@ func filterIndent(r *run, v Value, a []Value) (Value, error) {
 	}
 	out := b.str()
 	out.markup = s.markup
-	return out, r.charge(len(s.s))
+	r.charge(len(s.s))
+	return out
 }
 
-func filterTruncate(r *run, v Value, a []Value) (Value, error) {
-	n, err := intArg(a[0], 255)
-	if err != nil {
-		return nil, err
-	}
+func filterTruncate(r *run, v Value, a []Value) Value {
+	n := intArg(a[0], 255)
 	end := Text("...")
 	if a[2] != nil {
-		if end, err = r.str(a[2]); err != nil {
-			return nil, err
-		}
+		end = r.str(a[2])
 	}
 	leeway := 5
 	if !isNone(a[3]) {
-		if leeway, err = index(a[3]); err != nil {
-			return nil, err
-		}
+		leeway = index(a[3])
 	}
 	if n < end.runes() {
-		return nil, raisef("AssertionError", "expected length >= %d, got %d", end.runes(), n)
+		panic(raisef("AssertionError", "expected length >= %d, got %d", end.runes(), n))
 	}
 	if leeway < 0 {
-		return nil, raisef("AssertionError", "expected leeway >= 0, got %d", leeway)
+		panic(raisef("AssertionError", "expected leeway >= 0, got %d", leeway))
 	}
-	size, err := length(v)
-	if err != nil || size <= n+leeway {
-		return v, err
+	if length(v) <= n+leeway {
+		return v
 	}
 	s, ok := v.(Str)
 	if !ok {
-		return nil, typeErrorf("'%s' object cannot be truncated", v.typeName())
+		panic(typeErrorf("'%s' object cannot be truncated", v.typeName()))
 	}
-	cut, err := r.sliceStr(s, None, Int(n-end.runes()), None)
-	if err != nil {
-		return nil, err
-	}
-	head := cut.(Str)
+	head := r.sliceStr(s, None, Int(n-end.runes()), None).(Str)
 	if !boolArg(a[1]) {
 		if i := strings.LastIndexByte(head.s, ' '); i >= 0 {
 			head = head.sub(0, i)
 		}
 	}
-	return concat(head, end), r.charge(len(head.s))
+	r.charge(len(head.s))
+	return concat(head, end)
 }
 
-func filterWordcount(r *run, v Value, _ []Value) (Value, error) {
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
-	return Int(len(strings.FieldsFunc(s.s, func(r rune) bool { return !isAlnum(r) && r != '_' }))), r.charge(len(s.s))
+func filterWordcount(r *run, v Value, _ []Value) Value {
+	s := r.str(v)
+	r.charge(len(s.s))
+	return Int(len(strings.FieldsFunc(s.s, func(r rune) bool { return !isAlnum(r) && r != '_' })))
 }
 
-func filterURLEncode(r *run, v Value, _ []Value) (Value, error) {
+func filterURLEncode(r *run, v Value, _ []Value) Value {
 	if s, ok := v.(Str); ok {
-		return s.rewritten(urlQuote(s.s, "/", "%20")), r.charge(3 * len(s.s))
+		r.charge(3 * len(s.s))
+		return s.rewritten(urlQuote(s.s, "/", "%20"))
 	}
 	d, isDict := v.(*Dict)
 	if isDict {
 		v = &dictView{d, "items"}
 	}
-	next, err := iterate(v)
-	if err != nil {
-		s, err := r.str(v)
-		return s.rewritten(urlQuote(s.s, "/", "%20")), err
+	it, ok := v.(iterable)
+	if !ok {
+		s := r.str(v)
+		return s.rewritten(urlQuote(s.s, "/", "%20"))
 	}
+	next := it.iter()
 	var b builder
 	for {
-		item, ok, err := next()
-		if err != nil {
-			return nil, err
-		}
+		item, ok := next()
 		if !ok {
-			return b.str(), r.charge(b.size())
+			r.charge(b.size())
+			return b.str()
 		}
-		kv, err := r.unpack(item, 2)
-		if err != nil {
-			return nil, err
-		}
+		kv := r.unpack(item, 2)
 		for i, part := range kv {
-			s, err := r.str(part)
-			if err != nil {
-				return nil, err
-			}
+			s := r.str(part)
 			switch {
 			case i == 1:
 				b.text("=")
@@ -300,9 +229,7 @@ func filterURLEncode(r *run, v Value, _ []Value) (Value, error) {
 				b.text("&")
 			}
 			b.add(s.rewritten(urlQuote(s.s, "", "+")))
-			if err := r.charge(3 * len(s.s)); err != nil {
-				return nil, err
-			}
+			r.charge(3 * len(s.s))
 		}
 	}
 }
@@ -317,54 +244,40 @@ func urlQuote(s, safe, space string) string {
 	return s
 }
 
-func filterFilesize(r *run, v Value, a []Value) (Value, error) {
-	n, err := r.toFloat(v)
-	if err != nil {
-		return nil, err
-	}
+func filterFilesize(r *run, v Value, a []Value) Value {
+	n := r.toFloat(v)
 	base, unit := 1000.0, "B"
 	prefixes := "kMGTPEZY"
 	if boolArg(a[0]) {
 		base, unit, prefixes = 1024, "iB", "KMGTPEZY"
 	}
 	if n == 1 {
-		return Text("1 Byte"), nil
+		return Text("1 Byte")
 	}
 	if n < base {
-		whole, err := truncate(n)
-		if err != nil {
-			return nil, err
-		}
-		return Text(numberText(whole) + " Bytes"), nil
+		return Text(numberText(truncate(n)) + " Bytes")
 	}
 	for i := 0; ; i++ {
 		n /= base
 		if n < base || i == len(prefixes)-1 {
-			return Text(fmt.Sprintf("%.1f %c%s", n, prefixes[i], unit)), nil
+			return Text(fmt.Sprintf("%.1f %c%s", n, prefixes[i], unit))
 		}
 	}
 }
 
-func filterWordwrap(r *run, v Value, a []Value) (Value, error) {
+func filterWordwrap(r *run, v Value, a []Value) Value {
 	s, ok := v.(Str)
 	if !ok {
-		if u, ok := v.(undefined); ok {
-			return nil, u.err()
-		}
-		return nil, raisef("AttributeError", "'%s' object has no attribute 'splitlines'", v.typeName())
+		defined(v)
+		panic(raisef("AttributeError", "'%s' object has no attribute 'splitlines'", v.typeName()))
 	}
-	width, err := intArg(a[0], 79)
-	if err != nil {
-		return nil, err
-	}
+	width := intArg(a[0], 79)
 	if width <= 0 {
-		return nil, valueErrorf("invalid width %d (must be > 0)", width)
+		panic(valueErrorf("invalid width %d (must be > 0)", width))
 	}
 	sep := Text("\n")
 	if !isNone(a[2]) {
-		if sep, err = r.str(a[2]); err != nil {
-			return nil, err
-		}
+		sep = r.str(a[2])
 	}
 	long := a[1] == nil || truth(a[1])
 	hyphens := a[3] == nil || truth(a[3])
@@ -375,9 +288,7 @@ func filterWordwrap(r *run, v Value, a []Value) (Value, error) {
 		if len(rows) == 0 {
 			rows = []string{""}
 		}
-		if err := r.charge(len(l.s) + len(rows)*(len(sep.s)+valueSize)); err != nil {
-			return nil, err
-		}
+		r.charge(len(l.s) + len(rows)*(len(sep.s)+valueSize))
 		for _, row := range rows {
 			if !first {
 				b.add(sep)
@@ -386,5 +297,5 @@ func filterWordwrap(r *run, v Value, a []Value) (Value, error) {
 			b.add(s.rewritten(row))
 		}
 	}
-	return b.str(), nil
+	return b.str()
 }

@@ -5,12 +5,12 @@ const maxRange = 100_000
 
 // global returns the engine's own names.
 func global(name string) (Value, bool) {
-	var fn func(*run, args) (Value, error)
+	var fn func(*run, args) Value
 	switch name {
 	case "range":
 		fn = makeRange
 	case "dict":
-		fn = func(r *run, a args) (Value, error) { return r.makeDict("dict", a) }
+		fn = func(r *run, a args) Value { return r.makeDict("dict", a) }
 	case "namespace":
 		fn = makeNamespace
 	case "cycler":
@@ -27,19 +27,16 @@ func global(name string) (Value, bool) {
 	return &function{name, fn}, true
 }
 
-func makeRange(_ *run, a args) (Value, error) {
+func makeRange(_ *run, a args) Value {
 	if len(a.names) > 0 {
-		return nil, typeErrorf("range() takes no keyword arguments")
+		panic(typeErrorf("range() takes no keyword arguments"))
 	}
 	if len(a.pos) == 0 || len(a.pos) > 3 {
-		return nil, typeErrorf("range expected 1 to 3 arguments, got %d", len(a.pos))
+		panic(typeErrorf("range expected 1 to 3 arguments, got %d", len(a.pos)))
 	}
 	n := [3]int64{0, 0, 1}
 	for i, v := range a.pos {
-		x, err := index(v)
-		if err != nil {
-			return nil, err
-		}
+		x := index(v)
 		if len(a.pos) == 1 {
 			i = 1
 		}
@@ -47,11 +44,11 @@ func makeRange(_ *run, a args) (Value, error) {
 	}
 	start, stop, step := n[0], n[1], n[2]
 	if step == 0 {
-		return nil, valueErrorf("range() arg 3 must not be zero")
+		panic(valueErrorf("range() arg 3 must not be zero"))
 	}
 	const far = 1 << 60
 	if max(start, stop, step) > far || min(start, stop, step) < -far {
-		return nil, limitf("range bounds are too large")
+		panic(limitf("range bounds are too large"))
 	}
 	count := int64(0)
 	switch {
@@ -61,41 +58,37 @@ func makeRange(_ *run, a args) (Value, error) {
 		count = (start-stop-1)/-step + 1
 	}
 	if count > maxRange {
-		return nil, limitf("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+		panic(limitf("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange))
 	}
-	return rangeValue{start, count, step}, nil
+	return rangeValue{start, count, step}
 }
 
 // makeDict is Python's dict: from a mapping or pairs, then keywords.
-func (r *run) makeDict(fn string, a args) (Value, error) {
+func (r *run) makeDict(fn string, a args) Value {
 	if len(a.pos) > 1 {
-		return nil, typeErrorf("%s expected at most 1 argument, got %d", fn, len(a.pos))
+		panic(typeErrorf("%s expected at most 1 argument, got %d", fn, len(a.pos)))
 	}
 	d := NewDict()
 	if len(a.pos) == 1 {
 		if from, ok := a.pos[0].(*Dict); ok {
 			d = from.copy()
 		} else {
-			pairs, err := r.collect(a.pos[0])
-			if err != nil {
-				return nil, err
-			}
+			pairs := r.collect(a.pos[0])
 			for i, p := range pairs {
-				kv, err := r.collect(p)
-				if err != nil {
-					return nil, typeErrorf("cannot convert dictionary update sequence element #%d to a sequence", i)
+				kv, ok := attempt(func() []Value { return r.collect(p) })
+				if !ok {
+					panic(typeErrorf("cannot convert dictionary update sequence element #%d to a sequence", i))
 				}
 				if len(kv) != 2 {
-					return nil, valueErrorf("dictionary update sequence element #%d has length %d; 2 is required", i, len(kv))
+					panic(valueErrorf("dictionary update sequence element #%d has length %d; 2 is required", i, len(kv)))
 				}
-				if err := d.put(kv[0], kv[1]); err != nil {
-					return nil, err
-				}
+				d.put(kv[0], kv[1])
 			}
 		}
 	}
 	a.setNamed(d)
-	return d, r.charge(4 * valueSize * len(d.keys))
+	r.charge(4 * valueSize * len(d.keys))
+	return d
 }
 
 // A namespace holds attributes that set can change from inside a loop.
@@ -103,12 +96,8 @@ type namespace struct{ vars *Dict }
 
 func (*namespace) typeName() string { return "utils.Namespace" }
 
-func makeNamespace(r *run, a args) (Value, error) {
-	v, err := r.makeDict("namespace", a)
-	if err != nil {
-		return nil, err
-	}
-	return &namespace{v.(*Dict)}, nil
+func makeNamespace(r *run, a args) Value {
+	return &namespace{r.makeDict("namespace", a).(*Dict)}
 }
 
 // A cycler hands out its items in turn.
@@ -119,33 +108,33 @@ type cycler struct {
 
 func (*cycler) typeName() string { return "utils.Cycler" }
 
-func makeCycler(_ *run, a args) (Value, error) {
+func makeCycler(_ *run, a args) Value {
 	if len(a.names) > 0 {
-		return nil, typeErrorf("cycler() takes no keyword arguments")
+		panic(typeErrorf("cycler() takes no keyword arguments"))
 	}
 	if len(a.pos) == 0 {
-		return nil, raisef("RuntimeError", "at least one item has to be provided")
+		panic(raisef("RuntimeError", "at least one item has to be provided"))
 	}
-	return &cycler{items: a.pos}, nil
+	return &cycler{items: a.pos}
 }
 
-func (c *cycler) attr(name string) (Value, bool, error) {
+func (c *cycler) attr(name string) (Value, bool) {
 	switch name {
 	case "current":
-		return c.items[c.pos], true, nil
+		return c.items[c.pos], true
 	case "next":
-		return &function{name, func(*run, args) (Value, error) {
+		return &function{name, func(*run, args) Value {
 			v := c.items[c.pos]
 			c.pos = (c.pos + 1) % len(c.items)
-			return v, nil
-		}}, true, nil
+			return v
+		}}, true
 	case "reset":
-		return &function{name, func(*run, args) (Value, error) {
+		return &function{name, func(*run, args) Value {
 			c.pos = 0
-			return None, nil
-		}}, true, nil
+			return None
+		}}, true
 	}
-	return nil, false, nil
+	return nil, false
 }
 
 // A joiner returns nothing the first time it is called, then its separator.
@@ -156,46 +145,33 @@ type joiner struct {
 
 func (*joiner) typeName() string { return "utils.Joiner" }
 
-func makeJoiner(_ *run, a args) (Value, error) {
-	v, err := a.bind("joiner", 0, "sep")
-	if err != nil {
-		return nil, err
-	}
+func makeJoiner(_ *run, a args) Value {
+	v := a.bind("joiner", 0, "sep")
 	if v[0] == nil {
 		v[0] = Text(", ")
 	}
-	return &joiner{sep: v[0]}, nil
+	return &joiner{sep: v[0]}
 }
 
-func (j *joiner) call(*run, args) (Value, error) {
+func (j *joiner) call(*run, args) Value {
 	if !j.used {
 		j.used = true
-		return Text(""), nil
+		return Text("")
 	}
-	return j.sep, nil
+	return j.sep
 }
 
-func raiseException(r *run, a args) (Value, error) {
-	v, err := a.bind("raise_exception", 1, "message")
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.str(v[0])
-	if err != nil {
-		return nil, err
-	}
-	return nil, &RaiseError{s.s}
+func raiseException(r *run, a args) Value {
+	panic(thrown{&RaiseError{r.str(a.bind("raise_exception", 1, "message")[0]).s}})
 }
 
-func strftimeNow(r *run, a args) (Value, error) {
-	v, err := a.bind("strftime_now", 1, "format")
-	if err != nil {
-		return nil, err
-	}
+func strftimeNow(r *run, a args) Value {
+	v := a.bind("strftime_now", 1, "format")
 	f, ok := v[0].(Str)
 	if !ok {
-		return nil, typeErrorf("strftime() argument 1 must be str, not %s", v[0].typeName())
+		panic(typeErrorf("strftime() argument 1 must be str, not %s", v[0].typeName()))
 	}
 	text := strftime(r.now(), f.s)
-	return f.rewritten(text), r.charge(len(text))
+	r.charge(len(text))
+	return f.rewritten(text)
 }

@@ -24,14 +24,12 @@ func FromJSON(data []byte, origin Origin) (Value, error) {
 }
 
 // ReadJSON is FromJSON for what a reader holds.
-func ReadJSON(from io.Reader, origin Origin) (Value, error) {
+func ReadJSON(from io.Reader, origin Origin) (v Value, err error) {
+	defer catch(&err)
 	d := json.NewDecoder(from)
 	d.UseNumber()
 	r := jsonReader{d, origin}
-	v, err := r.value(0)
-	if err != nil {
-		return nil, err
-	}
+	v = r.value(0)
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w: text after the value", ErrJSON)
 	}
@@ -43,19 +41,19 @@ type jsonReader struct {
 	origin Origin
 }
 
-func (r jsonReader) value(depth int) (Value, error) {
+func (r jsonReader) value(depth int) Value {
 	if depth > maxJSONDepth {
-		return nil, limitf("JSON is nested more than %d deep", maxJSONDepth)
+		panic(limitf("JSON is nested more than %d deep", maxJSONDepth))
 	}
 	t, err := r.d.Token()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrJSON, err)
+		panic(thrown{fmt.Errorf("%w: %v", ErrJSON, err)})
 	}
 	switch t := t.(type) {
 	case bool:
-		return Bool(t), nil
+		return Bool(t)
 	case string:
-		return TextFrom(t, r.origin), nil
+		return TextFrom(t, r.origin)
 	case json.Number:
 		return jsonNumber(t.String())
 	case json.Delim:
@@ -64,60 +62,52 @@ func (r jsonReader) value(depth int) (Value, error) {
 		}
 		return r.dict(depth)
 	}
-	return None, nil
+	return None
 }
 
-func (r jsonReader) list(depth int) (Value, error) {
+func (r jsonReader) list(depth int) Value {
 	l := NewList()
 	for r.d.More() {
-		v, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		l.items = append(l.items, v)
+		l.items = append(l.items, r.value(depth+1))
 	}
-	return l, r.end()
+	r.end()
+	return l
 }
 
-func (r jsonReader) dict(depth int) (Value, error) {
+func (r jsonReader) dict(depth int) Value {
 	d := NewDict()
 	for r.d.More() {
 		t, err := r.d.Token()
 		if err != nil {
-			return nil, fmt.Errorf("%w: %v", ErrJSON, err)
+			panic(thrown{fmt.Errorf("%w: %v", ErrJSON, err)})
 		}
 		key, ok := t.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: a key is not a string", ErrJSON)
+			panic(thrown{fmt.Errorf("%w: a key is not a string", ErrJSON)})
 		}
-		v, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		d.SetFrom(key, r.origin, v)
+		d.SetFrom(key, r.origin, r.value(depth+1))
 	}
-	return d, r.end()
+	r.end()
+	return d
 }
 
 // end reads the closing bracket.
-func (r jsonReader) end() error {
+func (r jsonReader) end() {
 	if _, err := r.d.Token(); err != nil {
-		return fmt.Errorf("%w: %v", ErrJSON, err)
+		panic(thrown{fmt.Errorf("%w: %v", ErrJSON, err)})
 	}
-	return nil
 }
 
-func jsonNumber(s string) (Value, error) {
+func jsonNumber(s string) Value {
 	if strings.ContainsAny(s, ".eE") {
-		f, err := parseFloat(s)
-		return Float(f), err
+		return Float(parseFloat(s))
 	}
 	if len(s) > maxIntBits/4 {
-		return nil, limitf("an integer has %d digits", len(s))
+		panic(limitf("an integer has %d digits", len(s)))
 	}
 	n, ok := new(big.Int).SetString(s, 10)
 	if !ok {
-		return nil, fmt.Errorf("%w: number %q", ErrJSON, s)
+		panic(thrown{fmt.Errorf("%w: number %q", ErrJSON, s)})
 	}
 	return fromBig(n)
 }
@@ -133,12 +123,10 @@ type jsonStyle struct {
 }
 
 // toJSON writes v as Python's json.dumps does.
-func (r *run) toJSON(v Value, style jsonStyle) (Str, error) {
+func (r *run) toJSON(v Value, style jsonStyle) Str {
 	w := jsonWriter{reprWriter: reprWriter{r: r}, jsonStyle: style}
-	if err := w.value(v, 0); err != nil {
-		return Str{}, err
-	}
-	return markAll(w.b.String(), w.origin), nil
+	w.value(v, 0)
+	return markAll(w.b.String(), w.origin)
 }
 
 // A jsonWriter marks its whole result if any string in it came from outside.
@@ -148,9 +136,9 @@ type jsonWriter struct {
 	jsonStyle
 }
 
-func (w *jsonWriter) value(v Value, depth int) error {
+func (w *jsonWriter) value(v Value, depth int) {
 	if depth > maxValueDepth {
-		return errTooDeep()
+		panic(errTooDeep())
 	}
 	before := w.b.Len()
 	switch v := v.(type) {
@@ -169,15 +157,18 @@ func (w *jsonWriter) value(v Value, depth int) error {
 	case Str:
 		w.text(v)
 	case *List:
-		return w.list(v.items, depth)
+		w.list(v.items, depth)
+		return
 	case tuple:
-		return w.list(v.items, depth)
+		w.list(v.items, depth)
+		return
 	case *Dict:
-		return w.dict(v, depth)
+		w.dict(v, depth)
+		return
 	default:
-		return typeErrorf("Object of type %s is not JSON serializable", v.typeName())
+		panic(typeErrorf("Object of type %s is not JSON serializable", v.typeName()))
 	}
-	return w.r.charge(w.b.Len() - before + 1)
+	w.r.charge(w.b.Len() - before + 1)
 }
 
 func jsonFloat(f float64) string {
@@ -230,10 +221,11 @@ func (w *jsonWriter) gap(depth int) {
 	}
 }
 
-func (w *jsonWriter) list(items []Value, depth int) error {
+func (w *jsonWriter) list(items []Value, depth int) {
 	if len(items) == 0 {
 		w.b.WriteString("[]")
-		return w.r.charge(2)
+		w.r.charge(2)
+		return
 	}
 	w.b.WriteByte('[')
 	for i, v := range items {
@@ -242,32 +234,25 @@ func (w *jsonWriter) list(items []Value, depth int) error {
 		}
 		before := w.b.Len()
 		w.gap(depth + 1)
-		if err := w.r.charge(w.b.Len() - before); err != nil {
-			return err
-		}
-		if err := w.value(v, depth+1); err != nil {
-			return err
-		}
+		w.r.charge(w.b.Len() - before)
+		w.value(v, depth+1)
 	}
 	w.gap(depth)
 	w.b.WriteByte(']')
-	return nil
 }
 
-func (w *jsonWriter) dict(d *Dict, depth int) error {
+func (w *jsonWriter) dict(d *Dict, depth int) {
 	if len(d.keys) == 0 {
 		w.b.WriteString("{}")
-		return w.r.charge(2)
+		w.r.charge(2)
+		return
 	}
 	at := make([]int, len(d.keys))
 	for i := range at {
 		at[i] = i
 	}
 	if w.sortKeys {
-		var err error
-		if at, err = w.r.sorted(d.keys, false); err != nil {
-			return err
-		}
+		at = w.r.sorted(d.keys, false)
 	}
 	w.b.WriteByte('{')
 	for n, i := range at {
@@ -276,24 +261,17 @@ func (w *jsonWriter) dict(d *Dict, depth int) error {
 		}
 		before := w.b.Len()
 		w.gap(depth + 1)
-		if err := w.r.charge(w.b.Len() - before); err != nil {
-			return err
-		}
-		if err := w.writeKey(d.keys[i]); err != nil {
-			return err
-		}
+		w.r.charge(w.b.Len() - before)
+		w.writeKey(d.keys[i])
 		w.b.WriteString(w.jsonStyle.key)
-		if err := w.value(d.vals[i], depth+1); err != nil {
-			return err
-		}
+		w.value(d.vals[i], depth+1)
 	}
 	w.gap(depth)
 	w.b.WriteByte('}')
-	return nil
 }
 
 // writeKey writes a key, which JSON wants as a string.
-func (w *jsonWriter) writeKey(k Value) error {
+func (w *jsonWriter) writeKey(k Value) {
 	switch k := k.(type) {
 	case Str:
 		w.text(k)
@@ -306,7 +284,7 @@ func (w *jsonWriter) writeKey(k Value) error {
 	case Int, bigInt:
 		w.b.WriteString(`"` + numberText(k) + `"`)
 	default:
-		return typeErrorf("keys must be str, int, float, bool or None, not %s", k.typeName())
+		panic(typeErrorf("keys must be str, int, float, bool or None, not %s", k.typeName()))
 	}
-	return w.r.charge(2)
+	w.r.charge(2)
 }

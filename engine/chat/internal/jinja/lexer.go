@@ -1,7 +1,7 @@
 package jinja
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,6 +23,17 @@ const (
 	tokOp
 )
 
+// tokenNames describe the tokens that do not speak for themselves.
+var tokenNames = [...]string{
+	tokEOF:        "end of template",
+	tokData:       "template data",
+	tokVarBegin:   "begin of print statement",
+	tokVarEnd:     "end of print statement",
+	tokBlockBegin: "begin of statement block",
+	tokBlockEnd:   "end of statement block",
+	tokOp:         "",
+}
+
 // A token's text is the data, the name, the decoded string, the number as
 // written, or the operator.
 type token struct {
@@ -36,21 +47,7 @@ func (t token) isName(name string) bool { return t.kind == tokName && t.text == 
 
 // String describes the token for a syntax error.
 func (t token) String() string {
-	switch t.kind {
-	case tokEOF:
-		return "end of template"
-	case tokData:
-		return "template data"
-	case tokVarBegin:
-		return "begin of print statement"
-	case tokVarEnd:
-		return "end of print statement"
-	case tokBlockBegin:
-		return "begin of statement block"
-	case tokBlockEnd:
-		return "end of statement block"
-	}
-	return t.text
+	return cmp.Or(tokenNames[t.kind], t.text)
 }
 
 // A lexer cuts a template into tokens. It follows Jinja's rules for
@@ -66,17 +63,15 @@ type lexer struct {
 	lineStart bool
 }
 
-func lex(src string) ([]token, error) {
+func lex(src string) []token {
 	src = newlines.Replace(strings.ToValidUTF8(src, "\ufffd"))
 	src = strings.TrimSuffix(src, "\n") // Jinja drops one trailing newline
 	l := &lexer{src: src, line: 1, lineStart: true}
 	for l.pos < len(l.src) {
-		if err := l.root(); err != nil {
-			return nil, err
-		}
+		l.root()
 	}
 	l.emit(tokEOF, "")
-	return l.toks, nil
+	return l.toks
 }
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
@@ -85,8 +80,8 @@ func (l *lexer) emit(kind tokenKind, text string) {
 	l.toks = append(l.toks, token{kind, text, l.line})
 }
 
-func (l *lexer) fail(format string, args ...any) error {
-	return &SyntaxError{Line: l.line, Message: fmt.Sprintf(format, args...), cause: ErrSyntax}
+func (l *lexer) fail(format string, args ...any) thrown {
+	return syntaxError(l.line, ErrSyntax, format, args...)
 }
 
 // advance moves to byte offset end, counting lines.
@@ -96,14 +91,14 @@ func (l *lexer) advance(end int) {
 }
 
 // root lexes data up to the next tag, then that tag.
-func (l *lexer) root() error {
+func (l *lexer) root() {
 	at := l.pos
 	for {
 		i := strings.IndexByte(l.src[at:], '{')
 		if i < 0 || at+i+1 >= len(l.src) {
 			l.emit(tokData, l.src[l.pos:])
 			l.advance(len(l.src))
-			return nil
+			return
 		}
 		at += i
 		if c := l.src[at+1]; c == '%' || c == '{' || c == '#' {
@@ -122,17 +117,21 @@ func (l *lexer) root() error {
 	l.advance(inner)
 	switch opener {
 	case '#':
-		return l.comment()
+		l.comment()
+		return
 	case '%':
 		if body, ok := l.rawBegin(); ok {
 			l.advance(body)
-			return l.raw()
+			l.raw()
+			return
 		}
 		l.emit(tokBlockBegin, "")
-		return l.tag("%}", tokBlockEnd)
+		l.tag("%}", tokBlockEnd)
+		return
 	default:
 		l.emit(tokVarBegin, "")
-		return l.tag("}}", tokVarEnd)
+		l.tag("}}", tokVarEnd)
+		return
 	}
 }
 
@@ -167,10 +166,10 @@ func (l *lexer) closeTag(end int, sign byte, block bool) {
 	l.lineStart = l.src[end-1] == '\n'
 }
 
-func (l *lexer) comment() error {
+func (l *lexer) comment() {
 	i := strings.Index(l.src[l.pos:], "#}")
 	if i < 0 {
-		return l.fail("missing end of comment tag")
+		panic(l.fail("missing end of comment tag"))
 	}
 	var sign byte
 	if i > 0 {
@@ -179,7 +178,6 @@ func (l *lexer) comment() error {
 		}
 	}
 	l.closeTag(l.pos+i+2, sign, true)
-	return nil
 }
 
 // rawBegin reports where the body starts if the block tag here is "raw".
@@ -200,12 +198,12 @@ func (l *lexer) rawBegin() (body int, ok bool) {
 }
 
 // raw emits everything up to the endraw tag as data.
-func (l *lexer) raw() error {
+func (l *lexer) raw() {
 	l.lineStart = l.src[l.pos-1] == '\n'
 	for at := l.pos; ; at += 2 {
 		i := strings.Index(l.src[at:], "{%")
 		if i < 0 {
-			return l.fail("missing end of raw directive")
+			panic(l.fail("missing end of raw directive"))
 		}
 		at += i
 		rest := l.src[at+2:]
@@ -227,18 +225,18 @@ func (l *lexer) raw() error {
 		}
 		l.data(at, sign, true)
 		l.closeTag(len(l.src)-len(rest), end, true)
-		return nil
+		return
 	}
 }
 
 // tag lexes the inside of a block or print tag up to its end.
-func (l *lexer) tag(end string, kind tokenKind) error {
+func (l *lexer) tag(end string, kind tokenKind) {
 	var open []byte // the closing bracket each open one waits for
 	for {
 		l.skipSpace()
 		rest := l.src[l.pos:]
 		if rest == "" {
-			return nil // the parser reports the missing end
+			return // the parser reports the missing end
 		}
 		if len(open) == 0 {
 			var sign byte
@@ -249,16 +247,14 @@ func (l *lexer) tag(end string, kind tokenKind) error {
 			if strings.HasPrefix(tail, end) {
 				l.emit(kind, "")
 				l.closeTag(len(l.src)-len(tail)+len(end), sign, kind == tokBlockEnd)
-				return nil
+				return
 			}
 		}
 		switch c := rest[0]; {
 		case c >= '0' && c <= '9':
 			l.number()
 		case c == '"' || c == '\'':
-			if err := l.str(c); err != nil {
-				return err
-			}
+			l.str(c)
 		case isWordByte(rest):
 			n := wordLen(rest)
 			l.emit(tokName, rest[:n])
@@ -267,7 +263,7 @@ func (l *lexer) tag(end string, kind tokenKind) error {
 			op := operator(rest)
 			if op == "" {
 				r, _ := utf8.DecodeRuneInString(rest)
-				return l.fail("unexpected char %q", r)
+				panic(l.fail("unexpected char %q", r))
 			}
 			switch op {
 			case "(":
@@ -278,10 +274,10 @@ func (l *lexer) tag(end string, kind tokenKind) error {
 				open = append(open, '}')
 			case ")", "]", "}":
 				if len(open) == 0 {
-					return l.fail("unexpected %q", op)
+					panic(l.fail("unexpected %q", op))
 				}
 				if want := open[len(open)-1]; want != op[0] {
-					return l.fail("unexpected %q, expected %q", op, string(want))
+					panic(l.fail("unexpected %q, expected %q", op, string(want)))
 				}
 				open = open[:len(open)-1]
 			}
@@ -297,7 +293,7 @@ func (l *lexer) skipSpace() {
 }
 
 // str lexes a quoted string.
-func (l *lexer) str(quote byte) error {
+func (l *lexer) str(quote byte) {
 	for i := l.pos + 1; i < len(l.src); i++ {
 		switch l.src[i] {
 		case '\\':
@@ -305,14 +301,14 @@ func (l *lexer) str(quote byte) error {
 		case quote:
 			text, err := unescape(l.src[l.pos+1 : i])
 			if err != nil {
-				return l.fail("%s", err)
+				panic(l.fail("%s", err))
 			}
 			l.emit(tokString, text)
 			l.advance(i + 1)
-			return nil
+			return
 		}
 	}
-	return l.fail("unexpected char %q", rune(quote))
+	panic(l.fail("unexpected char %q", rune(quote)))
 }
 
 // number lexes an integer or a float. A number after a dot is always an

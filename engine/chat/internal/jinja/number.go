@@ -49,57 +49,50 @@ func bigOf(v Value) *big.Int {
 	return big.NewInt(n)
 }
 
-func fromBig(n *big.Int) (Value, error) {
+func fromBig(n *big.Int) Value {
 	if n.IsInt64() {
-		return Int(n.Int64()), nil
+		return Int(n.Int64())
 	}
 	if n.BitLen() > maxIntBits {
-		return nil, limitf("an integer has more than %d bits", maxIntBits)
+		panic(limitf("an integer has more than %d bits", maxIntBits))
 	}
-	return bigInt{n}, nil
+	return bigInt{n}
 }
 
 // floatOf converts a number.
-func floatOf(v Value) (float64, error) {
+func floatOf(v Value) float64 {
 	switch v := v.(type) {
 	case Float:
-		return float64(v), nil
+		return float64(v)
 	case bigInt:
 		f, _ := new(big.Float).SetInt(v.n).Float64()
 		if math.IsInf(f, 0) {
-			return 0, raisef("OverflowError", "int too large to convert to float")
+			panic(raisef("OverflowError", "int too large to convert to float"))
 		}
-		return f, nil
+		return f
 	}
 	n, _ := smallInt(v)
-	return float64(n), nil
+	return float64(n)
 }
 
 // arith computes a op b for numbers.
-func arith(op string, a, b Value) (Value, error) {
+func arith(op string, a, b Value) Value {
 	if isInt(a) && isInt(b) {
 		if op == "/" {
 			return divideInts(a, b)
 		}
 		return intArith(op, a, b)
 	}
-	x, err := floatOf(a)
-	if err != nil {
-		return nil, err
-	}
-	y, err := floatOf(b)
-	if err != nil {
-		return nil, err
-	}
-	return floatArith(op, x, y)
+	x := floatOf(a)
+	return floatArith(op, x, floatOf(b))
 }
 
-func intArith(op string, a, b Value) (Value, error) {
+func intArith(op string, a, b Value) Value {
 	x, xok := smallInt(a)
 	y, yok := smallInt(b)
 	if xok && yok {
 		if v, ok := smallArith(op, x, y); ok {
-			return v, nil
+			return v
 		}
 	}
 	m, n := bigOf(a), bigOf(b)
@@ -113,7 +106,7 @@ func intArith(op string, a, b Value) (Value, error) {
 		z.Mul(m, n)
 	case "//", "%":
 		if n.Sign() == 0 {
-			return nil, zeroDivision("integer division or modulo by zero")
+			panic(zeroDivision("integer division or modulo by zero"))
 		}
 		// Python rounds towards minus infinity.
 		rem := new(big.Int)
@@ -164,7 +157,7 @@ func smallArith(op string, x, y int64) (Value, bool) {
 	return nil, false
 }
 
-func intPower(m, n *big.Int) (Value, error) {
+func intPower(m, n *big.Int) Value {
 	if n.Sign() < 0 {
 		x, _ := new(big.Float).SetInt(m).Float64()
 		y, _ := new(big.Float).SetInt(n).Float64()
@@ -177,42 +170,42 @@ func intPower(m, n *big.Int) (Value, error) {
 		}
 		n = big.NewInt(e)
 	} else if !n.IsInt64() || n.Int64() > maxIntBits || int64(m.BitLen()-1)*n.Int64() > maxIntBits {
-		return nil, limitf("an integer has more than %d bits", maxIntBits)
+		panic(limitf("an integer has more than %d bits", maxIntBits))
 	}
 	return fromBig(new(big.Int).Exp(m, n, nil))
 }
 
 // divideInts is true division, rounded once.
-func divideInts(a, b Value) (Value, error) {
+func divideInts(a, b Value) Value {
 	n := bigOf(b)
 	if n.Sign() == 0 {
-		return nil, zeroDivision("division by zero")
+		panic(zeroDivision("division by zero"))
 	}
 	f, _ := new(big.Rat).SetFrac(bigOf(a), n).Float64()
 	if math.IsInf(f, 0) {
-		return nil, raisef("OverflowError", "integer division result too large for a float")
+		panic(raisef("OverflowError", "integer division result too large for a float"))
 	}
-	return Float(f), nil
+	return Float(f)
 }
 
-func zeroDivision(message string) error { return raisef("ZeroDivisionError", "%s", message) }
+func zeroDivision(message string) thrown { return raisef("ZeroDivisionError", "%s", message) }
 
-func floatArith(op string, x, y float64) (Value, error) {
+func floatArith(op string, x, y float64) Value {
 	switch op {
 	case "+":
-		return Float(x + y), nil
+		return Float(x + y)
 	case "-":
-		return Float(x - y), nil
+		return Float(x - y)
 	case "*":
-		return Float(x * y), nil
+		return Float(x * y)
 	case "/":
 		if y == 0 {
-			return nil, zeroDivision("float division by zero")
+			panic(zeroDivision("float division by zero"))
 		}
-		return Float(x / y), nil
+		return Float(x / y)
 	case "//", "%":
 		if y == 0 {
-			return nil, zeroDivision("float floor division by zero")
+			panic(zeroDivision("float floor division by zero"))
 		}
 		rem := math.Mod(x, y)
 		if rem != 0 && (rem < 0) != (y < 0) {
@@ -222,7 +215,7 @@ func floatArith(op string, x, y float64) (Value, error) {
 			rem = math.Copysign(0, y)
 		}
 		if op == "%" {
-			return Float(rem), nil
+			return Float(rem)
 		}
 		div := (x - rem) / y
 		q := math.Floor(div)
@@ -232,42 +225,42 @@ func floatArith(op string, x, y float64) (Value, error) {
 		if div == 0 {
 			q = math.Copysign(0, x/y)
 		}
-		return Float(q), nil
+		return Float(q)
 	}
 	if x == 0 && y < 0 {
-		return nil, zeroDivision("0.0 cannot be raised to a negative power")
+		panic(zeroDivision("0.0 cannot be raised to a negative power"))
 	}
 	if x < 0 && y != math.Trunc(y) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
-		return nil, valueErrorf("complex numbers are not supported")
+		panic(valueErrorf("complex numbers are not supported"))
 	}
 	z := math.Pow(x, y)
 	if math.IsInf(z, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
-		return nil, raisef("OverflowError", "(34, 'Numerical result out of range')")
+		panic(raisef("OverflowError", "(34, 'Numerical result out of range')"))
 	}
-	return Float(z), nil
+	return Float(z)
 }
 
-func negate(v Value) (Value, error) {
+func negate(v Value) Value {
 	if f, ok := v.(Float); ok {
-		return -f, nil
+		return -f
 	}
 	return fromBig(new(big.Int).Neg(bigOf(v)))
 }
 
-func absolute(v Value) (Value, error) {
+func absolute(v Value) Value {
 	if f, ok := v.(Float); ok {
-		return Float(math.Abs(float64(f))), nil
+		return Float(math.Abs(float64(f)))
 	}
 	return fromBig(new(big.Int).Abs(bigOf(v)))
 }
 
 // truncate is Python's int of a float.
-func truncate(f float64) (Value, error) {
+func truncate(f float64) Value {
 	switch {
 	case math.IsNaN(f):
-		return nil, valueErrorf("cannot convert float NaN to integer")
+		panic(valueErrorf("cannot convert float NaN to integer"))
 	case math.IsInf(f, 0):
-		return nil, raisef("OverflowError", "cannot convert float infinity to integer")
+		panic(raisef("OverflowError", "cannot convert float infinity to integer"))
 	}
 	n, _ := big.NewFloat(f).Int(nil)
 	return fromBig(n)
@@ -313,14 +306,14 @@ func floatText(f float64) string {
 }
 
 // parseInt is Python's int of a string. Base 0 takes the base from a prefix.
-func parseInt(s string, base int) (Value, error) {
+func parseInt(s string, base int) Value {
 	bad := valueErrorf("invalid literal for int() with base %d: %s", base, quote(s))
 	text := strings.TrimFunc(s, isSpace)
 	if len(text) > maxIntBits/3 {
-		return nil, limitf("an integer has more than %d digits", maxIntBits/3)
+		panic(limitf("an integer has more than %d digits", maxIntBits/3))
 	}
 	if base != 0 && (base < 2 || base > 36) {
-		return nil, valueErrorf("int() base must be >= 2 and <= 36, or 0")
+		panic(valueErrorf("int() base must be >= 2 and <= 36, or 0"))
 	}
 	neg := strings.HasPrefix(text, "-")
 	if neg || strings.HasPrefix(text, "+") {
@@ -336,7 +329,7 @@ func parseInt(s string, base int) (Value, error) {
 	if base == 0 {
 		base = 10
 		if len(text) > 1 && text[0] == '0' && strings.Trim(text, "0_") != "" {
-			return nil, bad
+			panic(bad)
 		}
 	}
 	var digits strings.Builder
@@ -344,7 +337,7 @@ func parseInt(s string, base int) (Value, error) {
 	for _, r := range text {
 		if r == '_' {
 			if last == '_' {
-				return nil, bad
+				panic(bad)
 			}
 		} else if d := decimalDigit(r); d >= 0 {
 			digits.WriteByte(byte('0' + d))
@@ -354,11 +347,11 @@ func parseInt(s string, base int) (Value, error) {
 		last = r
 	}
 	if last == '_' {
-		return nil, bad
+		panic(bad)
 	}
 	n, ok := new(big.Int).SetString(digits.String(), base)
 	if !ok || strings.ContainsAny(digits.String(), "+-_") {
-		return nil, bad
+		panic(bad)
 	}
 	if neg {
 		n.Neg(n)
@@ -367,15 +360,15 @@ func parseInt(s string, base int) (Value, error) {
 }
 
 // parseFloat is Python's float of a string.
-func parseFloat(s string) (float64, error) {
+func parseFloat(s string) float64 {
 	text := strings.ToLower(strings.TrimFunc(s, isSpace))
 	body := strings.TrimLeft(text, "+-")
 	if len(text)-len(body) > 1 {
-		return 0, valueErrorf("could not convert string to float: %s", quote(s))
+		panic(valueErrorf("could not convert string to float: %s", quote(s)))
 	}
 	switch body {
 	case "nan":
-		return math.NaN(), nil
+		return math.NaN()
 	case "inf", "infinity":
 	default:
 		clean := true
@@ -391,41 +384,41 @@ func parseFloat(s string) (float64, error) {
 			}
 		}
 		if !clean {
-			return 0, valueErrorf("could not convert string to float: %s", quote(s))
+			panic(valueErrorf("could not convert string to float: %s", quote(s)))
 		}
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	if err != nil && !math.IsInf(f, 0) {
-		return 0, valueErrorf("could not convert string to float: %s", quote(s))
+		panic(valueErrorf("could not convert string to float: %s", quote(s)))
 	}
-	return f, nil
+	return f
 }
 
 // round is Python's round: half to even on the exact value.
-func round(v Value, places int64) (Value, error) {
+func round(v Value, places int64) Value {
 	if f, ok := v.(Float); ok {
 		x := float64(f)
 		switch {
 		case math.IsNaN(x) || math.IsInf(x, 0) || places > 400:
-			return f, nil
+			return f
 		case places < -400:
-			return Float(math.Copysign(0, x)), nil
+			return Float(math.Copysign(0, x))
 		case places >= 0:
 			x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', int(places), 64), 64)
-			return Float(x), nil
+			return Float(x)
 		}
 		scale := math.Pow(10, float64(-places))
-		return Float(math.RoundToEven(x/scale) * scale), nil
+		return Float(math.RoundToEven(x/scale) * scale)
 	}
 	if places >= 0 {
 		if b, ok := v.(Bool); ok {
 			n, _ := smallInt(b)
-			return Int(n), nil
+			return Int(n)
 		}
-		return v, nil
+		return v
 	}
 	if places < -5000 {
-		return Int(0), nil
+		return Int(0)
 	}
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(-places), nil)
 	q, rem := new(big.Int).DivMod(bigOf(v), scale, new(big.Int))

@@ -7,14 +7,12 @@ import (
 
 // tuple parses one expression, or several joined by commas as a tuple. cond
 // allows an inline if. ends are names that may follow a trailing comma.
-func (p *parser) tuple(cond bool, ends ...string) (expr, error) {
+func (p *parser) tuple(cond bool, ends ...string) expr {
 	var items []expr
 	isTuple := false
 	for {
 		if len(items) > 0 {
-			if err := p.expectOp(","); err != nil {
-				return nil, err
-			}
+			p.expectOp(",")
 		}
 		if p.tupleEnd(ends) {
 			break
@@ -23,11 +21,7 @@ func (p *parser) tuple(cond bool, ends ...string) (expr, error) {
 		if cond {
 			parse = p.expression
 		}
-		e, err := parse()
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, e)
+		items = append(items, parse())
 		if !p.cur().isOp(",") {
 			break
 		}
@@ -35,11 +29,11 @@ func (p *parser) tuple(cond bool, ends ...string) (expr, error) {
 	}
 	if !isTuple {
 		if len(items) == 1 {
-			return items[0], nil
+			return items[0]
 		}
-		return nil, p.fail(p.cur().line, "expected an expression, got %q", p.cur())
+		panic(p.fail(p.cur().line, "expected an expression, got %q", p.cur()))
 	}
-	return &tupleExpr{items}, nil
+	return &tupleExpr{items}
 }
 
 func (p *parser) tupleEnd(ends []string) bool {
@@ -49,78 +43,58 @@ func (p *parser) tupleEnd(ends []string) bool {
 }
 
 // expression parses any expression but a bare tuple: an inline if or less.
-func (p *parser) expression() (expr, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
+func (p *parser) expression() expr {
+	p.enter()
 	defer p.leave()
 	unknown := p.unknown
-	e, err := p.or()
-	if err != nil {
-		return nil, err
-	}
+	e := p.or()
 	for p.skipName("if") {
 		p.unknown = unknown // what precedes "if" turned out to be conditional
-		test, err := p.softly(p.or)
-		if err != nil {
-			return nil, err
-		}
+		test := p.softly(p.or)
 		var els expr
 		if p.skipName("else") {
-			if els, err = p.softly(p.expression); err != nil {
-				return nil, err
-			}
+			els = p.softly(p.expression)
 		}
 		e = &condExpr{test, e, els}
 	}
-	return e, nil
+	return e
 }
 
-func (p *parser) softly(parse func() (expr, error)) (expr, error) {
+func (p *parser) softly(parse func() expr) expr {
 	soft := p.soft
 	p.soft = true
-	e, err := parse()
+	e := parse()
 	p.soft = soft
-	return e, err
+	return e
 }
 
-func (p *parser) or() (expr, error) {
-	l, err := p.and()
-	for err == nil && p.skipName("or") {
-		var r expr
-		r, err = p.and()
-		l = &orExpr{l, r}
+func (p *parser) or() expr {
+	l := p.and()
+	for p.skipName("or") {
+		l = &orExpr{l, p.and()}
 	}
-	return l, err
+	return l
 }
 
-func (p *parser) and() (expr, error) {
-	l, err := p.not()
-	for err == nil && p.skipName("and") {
-		var r expr
-		r, err = p.not()
-		l = &andExpr{l, r}
+func (p *parser) and() expr {
+	l := p.not()
+	for p.skipName("and") {
+		l = &andExpr{l, p.not()}
 	}
-	return l, err
+	return l
 }
 
-func (p *parser) not() (expr, error) {
+func (p *parser) not() expr {
 	if !p.skipName("not") {
 		return p.compare()
 	}
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
+	p.enter()
 	defer p.leave()
-	x, err := p.not()
-	return &notExpr{x}, err
+	return &notExpr{p.not()}
 }
 
-func (p *parser) compare() (expr, error) {
-	first, err := p.sum()
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) compare() expr {
+	first := p.sum()
 	c := &compareExpr{first: first}
 	for {
 		t := p.cur()
@@ -139,131 +113,108 @@ func (p *parser) compare() (expr, error) {
 		if op == "" {
 			break
 		}
-		r, err := p.sum()
-		if err != nil {
-			return nil, err
-		}
+		r := p.sum()
 		c.ops = append(c.ops, op)
 		c.rest = append(c.rest, r)
 	}
 	if len(c.ops) == 0 {
-		return first, nil
+		return first
 	}
-	return c, nil
+	return c
 }
 
 // binary parses operands joined by any of ops, from the left.
-func (p *parser) binary(operand func() (expr, error), ops ...string) (expr, error) {
-	l, err := operand()
-	for err == nil && p.cur().kind == tokOp && slices.Contains(ops, p.cur().text) {
+func (p *parser) binary(operand func() expr, ops ...string) expr {
+	l := operand()
+	for p.cur().kind == tokOp && slices.Contains(ops, p.cur().text) {
 		op := p.next().text
-		var r expr
-		r, err = operand()
-		l = &binaryExpr{op, l, r}
+		l = &binaryExpr{op, l, operand()}
 	}
-	return l, err
+	return l
 }
 
-func (p *parser) sum() (expr, error) { return p.binary(p.concat, "+", "-") }
+func (p *parser) sum() expr { return p.binary(p.concat, "+", "-") }
 
-func (p *parser) concat() (expr, error) {
-	first, err := p.product()
-	if err != nil || !p.cur().isOp("~") {
-		return first, err
+func (p *parser) concat() expr {
+	first := p.product()
+	if !p.cur().isOp("~") {
+		return first
 	}
 	c := &concatExpr{[]expr{first}}
 	for p.skipOp("~") {
-		e, err := p.product()
-		if err != nil {
-			return nil, err
-		}
-		c.parts = append(c.parts, e)
+		c.parts = append(c.parts, p.product())
 	}
-	return c, nil
+	return c
 }
 
-func (p *parser) product() (expr, error) { return p.binary(p.power, "*", "/", "//", "%") }
+func (p *parser) product() expr { return p.binary(p.power, "*", "/", "//", "%") }
 
 // power is left-associative in Jinja, unlike in Python.
-func (p *parser) power() (expr, error) {
-	return p.binary(func() (expr, error) { return p.unary(true) }, "**")
+func (p *parser) power() expr {
+	return p.binary(func() expr { return p.unary(true) }, "**")
 }
 
-func (p *parser) unary(filters bool) (expr, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
+func (p *parser) unary(filters bool) expr {
+	p.enter()
 	defer p.leave()
 	var x expr
-	var err error
 	if t := p.cur(); t.isOp("-") || t.isOp("+") {
 		p.pos++
-		if x, err = p.unary(false); err == nil {
-			x = &unaryExpr{t.text, x}
-		}
+		x = &unaryExpr{t.text, p.unary(false)}
 	} else {
-		x, err = p.primary()
+		x = p.primary()
 	}
-	if err == nil {
-		x, err = p.postfix(x)
+	x = p.postfix(x)
+	if filters {
+		x = p.filtersAndTests(x)
 	}
-	if err == nil && filters {
-		x, err = p.filtersAndTests(x)
-	}
-	return x, err
+	return x
 }
 
-func (p *parser) primary() (expr, error) {
+func (p *parser) primary() expr {
 	t := p.cur()
 	switch {
 	case t.kind == tokName:
 		p.pos++
 		switch t.text {
 		case "true", "True":
-			return &constExpr{Bool(true)}, nil
+			return &constExpr{Bool(true)}
 		case "false", "False":
-			return &constExpr{Bool(false)}, nil
+			return &constExpr{Bool(false)}
 		case "none", "None":
-			return &constExpr{None}, nil
+			return &constExpr{None}
 		}
 		p.names[t.text] = true
 		p.noteSpecial(t.text)
-		return &nameExpr{t.text}, nil
+		return &nameExpr{t.text}
 	case t.kind == tokString:
 		var b strings.Builder
 		for p.cur().kind == tokString {
 			b.WriteString(p.next().text)
 		}
-		return &constExpr{Text(b.String())}, nil
+		return &constExpr{Text(b.String())}
 	case t.kind == tokInteger:
 		p.pos++
-		n, err := parseInt(t.text, 0)
-		if err != nil {
-			return nil, p.wrap(t.line, err)
-		}
-		return &constExpr{n}, nil
+		return p.integer(t)
 	case t.kind == tokFloat:
 		p.pos++
-		return &constExpr{parseFloatLiteral(t.text)}, nil
+		return &constExpr{parseFloatLiteral(t.text)}
 	case t.isOp("("):
 		p.pos++
 		if p.skipOp(")") {
-			return &tupleExpr{}, nil
+			return &tupleExpr{}
 		}
-		e, err := p.tuple(true)
-		if err != nil {
-			return nil, err
-		}
-		return e, p.expectOp(")")
+		e := p.tuple(true)
+		p.expectOp(")")
+		return e
 	case t.isOp("["):
 		p.pos++
-		items, err := p.items("]")
-		return &listExpr{items}, err
+		return &listExpr{p.items("]")}
 	case t.isOp("{"):
 		p.pos++
 		return p.dict()
 	}
-	return nil, p.fail(t.line, "unexpected %q", t)
+	panic(p.fail(t.line, "unexpected %q", t))
 }
 
 // noteSpecial records that the macros around this point mention a name that
@@ -282,58 +233,41 @@ func (p *parser) noteSpecial(name string) {
 }
 
 // items parses expressions joined by commas up to the closing bracket.
-func (p *parser) items(end string) ([]expr, error) {
+func (p *parser) items(end string) []expr {
 	var items []expr
 	for !p.skipOp(end) {
 		if len(items) > 0 {
-			if err := p.expectOp(","); err != nil {
-				return nil, err
-			}
+			p.expectOp(",")
 			if p.skipOp(end) {
 				break
 			}
 		}
-		e, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, e)
+		items = append(items, p.expression())
 	}
-	return items, nil
+	return items
 }
 
-func (p *parser) dict() (expr, error) {
+func (p *parser) dict() expr {
 	d := &dictExpr{}
 	for !p.skipOp("}") {
 		if len(d.keys) > 0 {
-			if err := p.expectOp(","); err != nil {
-				return nil, err
-			}
+			p.expectOp(",")
 			if p.skipOp("}") {
 				break
 			}
 		}
-		k, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		if err := p.expectOp(":"); err != nil {
-			return nil, err
-		}
-		v, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
+		k := p.expression()
+		p.expectOp(":")
+		v := p.expression()
 		d.keys = append(d.keys, k)
 		d.vals = append(d.vals, v)
 	}
-	return d, nil
+	return d
 }
 
 // postfix parses attributes, subscripts and calls.
-func (p *parser) postfix(x expr) (expr, error) {
+func (p *parser) postfix(x expr) expr {
 	for {
-		var err error
 		switch t := p.cur(); {
 		case t.isOp("."):
 			p.pos++
@@ -341,39 +275,29 @@ func (p *parser) postfix(x expr) (expr, error) {
 			case tokName:
 				x = &attrExpr{x, a.text}
 			case tokInteger:
-				n, err := parseInt(a.text, 0)
-				if err != nil {
-					return nil, p.wrap(a.line, err)
-				}
-				x = &itemExpr{x, &constExpr{n}}
+				x = &itemExpr{x, p.integer(a)}
 			default:
-				return nil, p.fail(a.line, "expected name or number")
+				panic(p.fail(a.line, "expected name or number"))
 			}
 		case t.isOp("["):
 			p.pos++
-			x, err = p.subscript(x)
+			x = p.subscript(x)
 		case t.isOp("("):
-			x, err = p.call(x)
+			x = p.call(x)
 		default:
-			return x, nil
-		}
-		if err != nil {
-			return nil, err
+			return x
 		}
 	}
 }
 
-func (p *parser) subscript(x expr) (expr, error) {
+func (p *parser) subscript(x expr) expr {
 	if p.cur().isOp(":") {
 		return p.slice(x, nil)
 	}
 	var keys []expr
 	isTuple := false
 	for {
-		e, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
+		e := p.expression()
 		if p.cur().isOp(":") && len(keys) == 0 {
 			return p.slice(x, e)
 		}
@@ -390,11 +314,12 @@ func (p *parser) subscript(x expr) (expr, error) {
 	if isTuple {
 		key = &tupleExpr{keys}
 	}
-	return &itemExpr{x, key}, p.expectOp("]")
+	p.expectOp("]")
+	return &itemExpr{x, key}
 }
 
 // slice parses a slice from its first colon to the bracket.
-func (p *parser) slice(x, from expr) (expr, error) {
+func (p *parser) slice(x, from expr) expr {
 	s := &sliceExpr{x: x, from: from}
 	for _, bound := range []*expr{&s.to, &s.step} {
 		if !p.skipOp(":") {
@@ -403,87 +328,67 @@ func (p *parser) slice(x, from expr) (expr, error) {
 		if t := p.cur(); t.isOp(":") || t.isOp("]") {
 			continue
 		}
-		e, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		*bound = e
+		*bound = p.expression()
 	}
-	return s, p.expectOp("]")
+	p.expectOp("]")
+	return s
 }
 
-func (p *parser) call(fn expr) (expr, error) {
-	args, err := p.args()
-	return &callExpr{fn, args}, err
+func (p *parser) call(fn expr) expr {
+	return &callExpr{fn, p.args()}
 }
 
 // args parses the arguments of a call with their parentheses.
-func (p *parser) args() (callArgs, error) {
+func (p *parser) args() callArgs {
 	var a callArgs
 	open := p.cur()
-	if err := p.expectOp("("); err != nil {
-		return a, err
-	}
+	p.expectOp("(")
 	for first := true; !p.skipOp(")"); first = false {
 		if !first {
-			if err := p.expectOp(","); err != nil {
-				return a, err
-			}
+			p.expectOp(",")
 			if p.skipOp(")") {
 				break
 			}
 		}
-		var err error
 		ok := a.stars == nil
 		switch t := p.cur(); {
 		case t.isOp("*"):
 			p.pos++
 			ok = ok && a.star == nil
-			a.star, err = p.expression()
+			a.star = p.expression()
 		case t.isOp("**"):
 			p.pos++
-			a.stars, err = p.expression()
+			a.stars = p.expression()
 		case t.kind == tokName && p.look().isOp("="):
 			p.pos += 2
 			if slices.Contains(a.names, t.text) {
-				return a, p.fail(t.line, "keyword argument repeated: %s", t.text)
+				panic(p.fail(t.line, "keyword argument repeated: %s", t.text))
 			}
-			var e expr
-			e, err = p.expression()
 			a.names = append(a.names, t.text)
-			a.named = append(a.named, e)
+			a.named = append(a.named, p.expression())
 		default:
 			ok = ok && a.star == nil && len(a.named) == 0
-			var e expr
-			e, err = p.expression()
-			a.pos = append(a.pos, e)
-		}
-		if err != nil {
-			return a, err
+			a.pos = append(a.pos, p.expression())
 		}
 		if !ok {
-			return a, p.fail(open.line, "invalid syntax for function call expression")
+			panic(p.fail(open.line, "invalid syntax for function call expression"))
 		}
 	}
-	return a, nil
+	return a
 }
 
 // filtersAndTests parses what may follow a whole operand.
-func (p *parser) filtersAndTests(x expr) (expr, error) {
+func (p *parser) filtersAndTests(x expr) expr {
 	for {
-		var err error
 		switch t := p.cur(); {
 		case t.isOp("|"):
-			x, err = p.filterChain(x, false)
+			x = p.filterChain(x, false)
 		case t.isName("is"):
-			x, err = p.test(x)
+			x = p.test(x)
 		case t.isOp("("):
-			x, err = p.call(x)
+			x = p.call(x)
 		default:
-			return x, nil
-		}
-		if err != nil {
-			return nil, err
+			return x
 		}
 	}
 }
@@ -491,73 +396,56 @@ func (p *parser) filtersAndTests(x expr) (expr, error) {
 // noteUnknown records an unknown filter or test. Under an if it may never be
 // reached, so there it is an error of rendering.
 func (p *parser) noteUnknown(name token, what string) {
-	if !p.soft && p.unknown == nil {
+	if !p.soft && p.unknown.error == nil {
 		p.unknown = p.fail(name.line, "no %s named '%s'", what, name.text)
 	}
 }
 
-func (p *parser) dottedName() (token, error) {
-	t, err := p.expectKind(tokName)
-	for err == nil && p.skipOp(".") {
-		var more token
-		more, err = p.expectKind(tokName)
-		t.text += "." + more.text
+func (p *parser) dottedName() token {
+	t := p.expectKind(tokName)
+	for p.skipOp(".") {
+		t.text += "." + p.expectKind(tokName).text
 	}
-	return t, err
+	return t
 }
 
 // filterChain parses filters. inline means that the first has no bar before
 // it.
-func (p *parser) filterChain(x expr, inline bool) (expr, error) {
+func (p *parser) filterChain(x expr, inline bool) expr {
 	for inline || p.skipOp("|") {
 		inline = false
-		name, err := p.dottedName()
-		if err != nil {
-			return nil, err
-		}
+		name := p.dottedName()
 		f := &filterExpr{x: x, name: name.text}
 		if p.cur().isOp("(") {
-			if f.args, err = p.args(); err != nil {
-				return nil, err
-			}
+			f.args = p.args()
 		}
 		if _, ok := filters[f.name]; !ok {
 			p.noteUnknown(name, "filter")
 		}
 		x = f
 	}
-	return x, nil
+	return x
 }
 
-func (p *parser) test(x expr) (expr, error) {
+func (p *parser) test(x expr) expr {
 	p.pos++ // is
 	negated := p.skipName("not")
-	name, err := p.dottedName()
-	if err != nil {
-		return nil, err
-	}
+	name := p.dottedName()
 	t := &testExpr{x: x, name: name.text}
 	switch c := p.cur(); {
 	case c.isOp("("):
-		t.args, err = p.args()
+		t.args = p.args()
 	case c.isName("else"), c.isName("or"), c.isName("and"):
 	case c.isName("is"):
-		return nil, p.fail(c.line, "you cannot chain multiple tests with is")
+		panic(p.fail(c.line, "you cannot chain multiple tests with is"))
 	case c.kind == tokName, c.kind == tokString, c.kind == tokInteger, c.kind == tokFloat, c.isOp("["), c.isOp("{"):
-		var arg expr
-		if arg, err = p.primary(); err == nil {
-			arg, err = p.postfix(arg)
-		}
-		t.args.pos = []expr{arg}
-	}
-	if err != nil {
-		return nil, err
+		t.args.pos = []expr{p.postfix(p.primary())}
 	}
 	if _, ok := tests[t.name]; !ok {
 		p.noteUnknown(name, "test")
 	}
 	if negated {
-		return &notExpr{t}, nil
+		return &notExpr{t}
 	}
-	return t, nil
+	return t
 }

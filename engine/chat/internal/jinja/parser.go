@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -24,24 +23,15 @@ type Template struct {
 func (t *Template) Uses(name string) bool { return t.names[name] }
 
 // Parse parses a template. Its error is a *SyntaxError.
-func Parse(src string) (*Template, error) {
+func Parse(src string) (t *Template, err error) {
+	defer catch(&err)
 	if len(src) > maxSource {
-		return nil, &SyntaxError{
-			Message: fmt.Sprintf("the template has %d bytes, more than %d", len(src), maxSource),
-			cause:   ErrLimit,
-		}
+		panic(syntaxError(0, ErrLimit, "the template has %d bytes, more than %d", len(src), maxSource))
 	}
-	toks, err := lex(src)
-	if err != nil {
-		return nil, err
-	}
-	p := &parser{toks: toks, names: make(map[string]bool)}
-	body, err := p.statements()
-	if err == nil {
-		err = p.unknown
-	}
-	if err != nil {
-		return nil, err
+	p := &parser{toks: lex(src), names: make(map[string]bool)}
+	body := p.statements()
+	if p.unknown.error != nil {
+		panic(p.unknown)
 	}
 	return &Template{body: body, names: p.names}, nil
 }
@@ -56,7 +46,7 @@ type parser struct {
 	// when it is reached, as in Jinja.
 	soft    bool
 	names   map[string]bool
-	unknown error // the first filter or test nobody knows
+	unknown thrown // the first filter or test that does not exist
 }
 
 func (p *parser) cur() token { return p.toks[p.pos] }
@@ -78,29 +68,27 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) fail(line int, format string, args ...any) error {
-	return &SyntaxError{Line: line, Message: fmt.Sprintf(format, args...), cause: ErrSyntax}
+func (p *parser) fail(line int, format string, args ...any) thrown {
+	return syntaxError(line, ErrSyntax, format, args...)
 }
 
-// wrap makes a syntax error of what a literal was refused for.
-func (p *parser) wrap(line int, err error) error {
-	cause := ErrSyntax
-	if errors.Is(err, ErrLimit) {
-		cause = ErrLimit
+// integer is the value of an integer token.
+func (p *parser) integer(t token) expr {
+	n, err := try(func() Value { return parseInt(t.text, 0) })
+	switch {
+	case errors.Is(err, ErrLimit):
+		panic(syntaxError(t.line, ErrLimit, "%s", err))
+	case err != nil:
+		panic(p.fail(t.line, "%s", err))
 	}
-	return &SyntaxError{Line: line, Message: err.Error(), cause: cause}
-}
-
-func (p *parser) unsupported(line int, format string, args ...any) error {
-	return &SyntaxError{Line: line, Message: fmt.Sprintf(format, args...), cause: ErrUnsupported}
+	return &constExpr{n}
 }
 
 // enter counts one level of nesting; the caller defers leave.
-func (p *parser) enter() error {
+func (p *parser) enter() {
 	if p.depth++; p.depth > maxNesting {
-		return &SyntaxError{Line: p.cur().line, Message: "the template is nested too deeply", cause: ErrLimit}
+		panic(syntaxError(p.cur().line, ErrLimit, "the template is nested too deeply"))
 	}
-	return nil
 }
 
 func (p *parser) leave() { p.depth-- }
@@ -121,24 +109,23 @@ func (p *parser) skipName(name string) bool {
 	return false
 }
 
-func (p *parser) expectOp(op string) error {
+func (p *parser) expectOp(op string) {
 	if !p.skipOp(op) {
-		return p.fail(p.cur().line, "expected %q, got %q", op, p.cur())
+		panic(p.fail(p.cur().line, "expected %q, got %q", op, p.cur()))
 	}
-	return nil
 }
 
-func (p *parser) expectKind(kind tokenKind) (token, error) {
+func (p *parser) expectKind(kind tokenKind) token {
 	t := p.cur()
 	if t.kind != kind {
-		return t, p.fail(t.line, "expected %s, got %q", token{kind: kind, text: "a name"}, t)
+		panic(p.fail(t.line, "expected %s, got %q", token{kind: kind, text: "a name"}, t))
 	}
-	return p.next(), nil
+	return p.next()
 }
 
 // statements parses until one of the end tags, leaving the parser at its
 // name, or until the end of the template when there are none.
-func (p *parser) statements(ends ...string) ([]stmt, error) {
+func (p *parser) statements(ends ...string) []stmt {
 	var body []stmt
 	start := p.cur().line
 	for {
@@ -146,34 +133,24 @@ func (p *parser) statements(ends ...string) ([]stmt, error) {
 		switch t.kind {
 		case tokEOF:
 			if len(ends) > 0 {
-				return nil, p.fail(start, "unexpected end of template: looking for %q", ends)
+				panic(p.fail(start, "unexpected end of template: looking for %q", ends))
 			}
-			return body, nil
+			return body
 		case tokData:
 			p.pos++
 			body = append(body, &dataStmt{line(t.line), t.text})
 		case tokVarBegin:
 			p.pos++
-			e, err := p.tuple(true)
-			if err != nil {
-				return nil, err
-			}
-			if _, err := p.expectKind(tokVarEnd); err != nil {
-				return nil, err
-			}
+			e := p.tuple(true)
+			p.expectKind(tokVarEnd)
 			body = append(body, &outputStmt{line(t.line), []expr{e}})
 		default: // the lexer lets only a block begin here
 			p.pos++
 			if name := p.cur(); name.kind == tokName && slices.Contains(ends, name.text) {
-				return body, nil
+				return body
 			}
-			s, err := p.statement()
-			if err != nil {
-				return nil, err
-			}
-			if _, err := p.expectKind(tokBlockEnd); err != nil {
-				return nil, err
-			}
+			s := p.statement()
+			p.expectKind(tokBlockEnd)
 			if s != nil {
 				body = append(body, s)
 			}
@@ -183,35 +160,28 @@ func (p *parser) statements(ends ...string) ([]stmt, error) {
 
 // block parses the rest of an opening tag and the body up to one of the end
 // tags, whose name it returns and moves past.
-func (p *parser) block(ends ...string) ([]stmt, string, error) {
+func (p *parser) block(ends ...string) ([]stmt, string) {
 	p.skipOp(":")
-	if _, err := p.expectKind(tokBlockEnd); err != nil {
-		return nil, "", err
-	}
-	body, err := p.statements(ends...)
-	if err != nil {
-		return nil, "", err
-	}
-	return body, p.next().text, nil
+	p.expectKind(tokBlockEnd)
+	body := p.statements(ends...)
+	return body, p.next().text
 }
 
 // scoped parses a block whose body is not inside the loops around it.
-func (p *parser) scoped(ends ...string) ([]stmt, error) {
+func (p *parser) scoped(ends ...string) []stmt {
 	loops, soft := p.loops, p.soft
 	p.loops, p.soft = 0, false
-	body, _, err := p.block(ends...)
+	body, _ := p.block(ends...)
 	p.loops, p.soft = loops, soft
-	return body, err
+	return body
 }
 
-func (p *parser) statement() (stmt, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
+func (p *parser) statement() stmt {
+	p.enter()
 	defer p.leave()
 	t := p.cur()
 	if t.kind != tokName {
-		return nil, p.fail(t.line, "tag name expected")
+		panic(p.fail(t.line, "tag name expected"))
 	}
 	p.pos++
 	at := line(t.line)
@@ -229,244 +199,169 @@ func (p *parser) statement() (stmt, error) {
 	case "call":
 		return p.callBlock(at)
 	case "filter":
-		f, err := p.filterChain(nil, true)
-		if err != nil {
-			return nil, err
-		}
-		body, err := p.scoped("endfilter")
-		return &filterStmt{at, f, body}, err
+		f := p.filterChain(nil, true)
+		return &filterStmt{at, f, p.scoped("endfilter")}
 	case "generation":
-		body, err := p.scoped("endgeneration")
-		return &scopeStmt{at, body}, err
+		return &scopeStmt{at, p.scoped("endgeneration")}
 	case "print":
 		return p.print(at)
 	case "break", "continue":
 		if p.loops == 0 {
-			return nil, p.fail(t.line, "%q outside loop", t.text)
+			panic(p.fail(t.line, "%q outside loop", t.text))
 		}
 		if t.text == "break" {
-			return &jumpStmt{at, flowBreak}, nil
+			return &jumpStmt{at, flowBreak}
 		}
-		return &jumpStmt{at, flowContinue}, nil
+		return &jumpStmt{at, flowContinue}
 	case "include", "import", "from", "extends", "block", "autoescape":
-		return nil, p.unsupported(t.line, "a chat template cannot use the %q tag", t.text)
+		panic(syntaxError(t.line, ErrUnsupported, "a chat template cannot use the %q tag", t.text))
 	}
-	return nil, p.fail(t.line, "encountered unknown tag %q", t.text)
+	panic(p.fail(t.line, "encountered unknown tag %q", t.text))
 }
 
-func (p *parser) print(at line) (stmt, error) {
+func (p *parser) print(at line) stmt {
 	s := &outputStmt{line: at}
 	for p.cur().kind != tokBlockEnd {
 		if len(s.exprs) > 0 {
-			if err := p.expectOp(","); err != nil {
-				return nil, err
-			}
+			p.expectOp(",")
 		}
-		e, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		s.exprs = append(s.exprs, e)
+		s.exprs = append(s.exprs, p.expression())
 	}
-	return s, nil
+	return s
 }
 
-func (p *parser) set(at line) (stmt, error) {
-	t, err := p.assignTarget(true)
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) set(at line) stmt {
+	t := p.assignTarget(true)
 	if p.skipOp("=") {
-		v, err := p.tuple(true)
-		return &setStmt{at, t, v}, err
+		return &setStmt{at, t, p.tuple(true)}
 	}
 	var filter expr
 	if p.cur().isOp("|") {
-		if filter, err = p.filterChain(nil, false); err != nil {
-			return nil, err
-		}
+		filter = p.filterChain(nil, false)
 	}
-	body, err := p.scoped("endset")
-	return &setBlockStmt{at, t, filter, body}, err
+	return &setBlockStmt{at, t, filter, p.scoped("endset")}
 }
 
-func (p *parser) ifBlock(at line) (stmt, error) {
+func (p *parser) ifBlock(at line) stmt {
 	soft := p.soft
 	p.soft = true
 	defer func() { p.soft = soft }()
 	s := &ifStmt{line: at}
 	for {
-		test, err := p.tuple(false)
-		if err != nil {
-			return nil, err
-		}
-		body, end, err := p.block("elif", "else", "endif")
-		if err != nil {
-			return nil, err
-		}
+		test := p.tuple(false)
+		body, end := p.block("elif", "else", "endif")
 		s.tests = append(s.tests, test)
 		s.bodies = append(s.bodies, body)
 		switch end {
 		case "else":
-			s.els, _, err = p.block("endif")
-			return s, err
+			s.els, _ = p.block("endif")
+			return s
 		case "endif":
-			return s, nil
+			return s
 		}
 	}
 }
 
-func (p *parser) forBlock(at line) (stmt, error) {
+func (p *parser) forBlock(at line) stmt {
 	soft := p.soft
 	p.soft = false
 	defer func() { p.soft = soft }()
 	s := &forStmt{line: at}
-	var err error
-	if s.target, err = p.assignTarget(false, "in"); err != nil {
-		return nil, err
-	}
+	s.target = p.assignTarget(false, "in")
 	if s.target.binds("loop") {
-		return nil, p.fail(int(at), "can't assign to the special loop variable in a for-loop")
+		panic(p.fail(int(at), "can't assign to the special loop variable in a for-loop"))
 	}
 	if !p.skipName("in") {
-		return nil, p.fail(p.cur().line, "expected \"in\", got %q", p.cur())
+		panic(p.fail(p.cur().line, "expected \"in\", got %q", p.cur()))
 	}
-	if s.iter, err = p.tuple(false, "recursive"); err != nil {
-		return nil, err
-	}
+	s.iter = p.tuple(false, "recursive")
 	if p.skipName("if") {
-		if s.test, err = p.expression(); err != nil {
-			return nil, err
-		}
+		s.test = p.expression()
 	}
 	s.recursive = p.skipName("recursive")
 	p.loops++
-	body, end, err := p.block("endfor", "else")
+	body, end := p.block("endfor", "else")
 	p.loops--
-	if err != nil {
-		return nil, err
-	}
 	s.body = body
 	if end == "else" {
-		s.els, _, err = p.block("endfor")
+		s.els, _ = p.block("endfor")
 	}
-	return s, err
+	return s
 }
 
-func (p *parser) with(at line) (stmt, error) {
+func (p *parser) with(at line) stmt {
 	s := &withStmt{line: at}
 	for p.cur().kind != tokBlockEnd {
 		if len(s.targets) > 0 {
-			if err := p.expectOp(","); err != nil {
-				return nil, err
-			}
+			p.expectOp(",")
 		}
-		t, err := p.assignTarget(false)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.expectOp("="); err != nil {
-			return nil, err
-		}
-		v, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
+		t := p.assignTarget(false)
+		p.expectOp("=")
+		v := p.expression()
 		s.targets = append(s.targets, t)
 		s.values = append(s.values, v)
 	}
-	body, _, err := p.block("endwith")
+	body, _ := p.block("endwith")
 	s.body = body
-	return s, err
+	return s
 }
 
-func (p *parser) macro(at line) (stmt, error) {
-	name, err := p.expectKind(tokName)
-	if err != nil {
-		return nil, err
-	}
-	d := &macroDef{name: name.text}
-	if err := p.signature(d); err != nil {
-		return nil, err
-	}
-	if err := p.macroBody(d, int(at), "endmacro"); err != nil {
-		return nil, err
-	}
-	return &macroStmt{at, d}, nil
+func (p *parser) macro(at line) stmt {
+	d := &macroDef{name: p.expectKind(tokName).text}
+	p.signature(d)
+	p.macroBody(d, int(at), "endmacro")
+	return &macroStmt{at, d}
 }
 
-func (p *parser) callBlock(at line) (stmt, error) {
+func (p *parser) callBlock(at line) stmt {
 	d := &macroDef{name: "caller"}
 	if p.cur().isOp("(") {
-		if err := p.signature(d); err != nil {
-			return nil, err
-		}
+		p.signature(d)
 	}
-	e, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	call, ok := e.(*callExpr)
+	call, ok := p.expression().(*callExpr)
 	if !ok {
-		return nil, p.fail(int(at), "expected call")
+		panic(p.fail(int(at), "expected call"))
 	}
-	if err := p.macroBody(d, int(at), "endcall"); err != nil {
-		return nil, err
-	}
-	return &callStmt{at, call, d}, nil
+	p.macroBody(d, int(at), "endcall")
+	return &callStmt{at, call, d}
 }
 
 // signature parses the parameters of a macro. Defaults may use the special
 // names of the macros around it, not its own.
-func (p *parser) signature(d *macroDef) error {
-	if err := p.expectOp("("); err != nil {
-		return err
-	}
+func (p *parser) signature(d *macroDef) {
+	p.expectOp("(")
 	for !p.cur().isOp(")") {
 		if len(d.params) > 0 {
-			if err := p.expectOp(","); err != nil {
-				return err
-			}
+			p.expectOp(",")
 		}
-		name, err := p.expectKind(tokName)
-		if err != nil {
-			return err
-		}
+		name := p.expectKind(tokName)
 		if p.skipOp("=") {
-			e, err := p.expression()
-			if err != nil {
-				return err
-			}
-			d.defaults = append(d.defaults, e)
+			d.defaults = append(d.defaults, p.expression())
 		} else if len(d.defaults) > 0 {
-			return p.fail(name.line, "non-default argument follows default argument")
+			panic(p.fail(name.line, "non-default argument follows default argument"))
 		}
 		d.params = append(d.params, name.text)
 	}
-	return p.expectOp(")")
+	p.expectOp(")")
 }
 
-func (p *parser) macroBody(d *macroDef, at int, end string) error {
+func (p *parser) macroBody(d *macroDef, at int, end string) {
 	p.macros = append(p.macros, d)
-	body, err := p.scoped(end)
+	body := p.scoped(end)
 	p.macros = p.macros[:len(p.macros)-1]
-	if err != nil {
-		return err
-	}
 	d.body = body
 	i := slices.Index(d.params, "caller")
 	if d.caller && i >= 0 && i < len(d.params)-len(d.defaults) {
-		return p.fail(at, "the special \"caller\" parameter needs a default")
+		panic(p.fail(at, "the special \"caller\" parameter needs a default"))
 	}
-	return nil
 }
 
 // assignTarget parses what is assigned to. ends are names that may follow a
 // trailing comma.
-func (p *parser) assignTarget(namespaces bool, ends ...string) (target, error) {
-	first, err := p.oneTarget(namespaces)
-	if err != nil || !p.cur().isOp(",") {
-		return first, err
+func (p *parser) assignTarget(namespaces bool, ends ...string) target {
+	first := p.oneTarget(namespaces)
+	if !p.cur().isOp(",") {
+		return first
 	}
 	t := target{tuple: true, items: []target{first}}
 	for p.skipOp(",") {
@@ -474,40 +369,31 @@ func (p *parser) assignTarget(namespaces bool, ends ...string) (target, error) {
 		if c.kind == tokBlockEnd || c.isOp(")") || c.isOp("=") || c.kind == tokName && slices.Contains(ends, c.text) {
 			break
 		}
-		item, err := p.oneTarget(namespaces)
-		if err != nil {
-			return t, err
-		}
-		t.items = append(t.items, item)
+		t.items = append(t.items, p.oneTarget(namespaces))
 	}
-	return t, nil
+	return t
 }
 
-func (p *parser) oneTarget(namespaces bool) (target, error) {
-	if err := p.enter(); err != nil {
-		return target{}, err
-	}
+func (p *parser) oneTarget(namespaces bool) target {
+	p.enter()
 	defer p.leave()
 	t := p.next()
 	if t.isOp("(") {
-		inner, err := p.assignTarget(false)
-		if err != nil {
-			return inner, err
-		}
-		return inner, p.expectOp(")")
+		inner := p.assignTarget(false)
+		p.expectOp(")")
+		return inner
 	}
 	if t.kind != tokName {
-		return target{}, p.fail(t.line, "can't assign to %q", t)
+		panic(p.fail(t.line, "can't assign to %q", t))
 	}
 	switch t.text {
 	case "true", "false", "none", "True", "False", "None":
-		return target{}, p.fail(t.line, "can't assign to %q", t)
+		panic(p.fail(t.line, "can't assign to %q", t))
 	}
 	if namespaces && p.skipOp(".") {
-		attr, err := p.expectKind(tokName)
-		return target{name: t.text, attr: attr.text}, err
+		return target{name: t.text, attr: p.expectKind(tokName).text}
 	}
-	return target{name: t.text}, nil
+	return target{name: t.text}
 }
 
 // binds reports whether assigning to t sets the name.

@@ -22,14 +22,11 @@ type spec struct {
 	verb      byte // 0 if not given
 }
 
-func filterFormat(r *run, v Value, a args) (Value, error) {
+func filterFormat(r *run, v Value, a args) Value {
 	if len(a.pos) > 0 && len(a.names) > 0 {
-		return nil, raisef("FilterArgumentError", "can't handle positional and keyword arguments at the same time")
+		panic(raisef("FilterArgumentError", "can't handle positional and keyword arguments at the same time"))
 	}
-	s, err := r.str(v)
-	if err != nil {
-		return nil, err
-	}
+	s := r.str(v)
 	if len(a.names) == 0 {
 		return r.percent(s, tuple{items: a.pos})
 	}
@@ -39,7 +36,7 @@ func filterFormat(r *run, v Value, a args) (Value, error) {
 }
 
 // percent is Python's s % v.
-func (r *run) percent(s Str, v Value) (Value, error) {
+func (r *run) percent(s Str, v Value) Value {
 	p := percenter{r: r, rest: []Value{v}, cut: cutter{s: s}}
 	if t, ok := v.(tuple); ok {
 		p.rest, p.fromTuple = t.items, true
@@ -52,21 +49,18 @@ func (r *run) percent(s Str, v Value) (Value, error) {
 		}
 		p.out.add(p.cut.sub(p.at, p.at+i))
 		p.at += i + 1
-		if err := p.one(); err != nil {
-			return nil, err
-		}
-		if err := r.charge(8); err != nil {
-			return nil, err
-		}
+		p.one()
+		r.charge(8)
 	}
 	p.out.add(p.cut.sub(p.at, len(s.s)))
 	_, isList := v.(*List)
 	if len(p.rest) > 0 && (p.fromTuple || p.dict == nil && !isList) && !p.named {
-		return nil, typeErrorf("not all arguments converted during string formatting")
+		panic(typeErrorf("not all arguments converted during string formatting"))
 	}
 	out := p.out.str()
 	out.markup = s.markup
-	return out, r.charge(p.out.size())
+	r.charge(p.out.size())
+	return out
 }
 
 type percenter struct {
@@ -87,44 +81,40 @@ func (p *percenter) peek() byte {
 	return 0
 }
 
-func (p *percenter) next() (Value, error) {
+func (p *percenter) next() Value {
 	if len(p.rest) == 0 {
-		return nil, typeErrorf("not enough arguments for format string")
+		panic(typeErrorf("not enough arguments for format string"))
 	}
 	v := p.rest[0]
 	p.rest = p.rest[1:]
-	return v, nil
+	return v
 }
 
 // count reads a width or precision: digits, or * for an argument.
-func (p *percenter) count() (int, error) {
+func (p *percenter) count() int {
 	if p.peek() == '*' {
 		p.at++
-		v, err := p.next()
-		if err != nil {
-			return 0, err
-		}
-		n, ok := smallInt(v)
+		n, ok := smallInt(p.next())
 		if !ok {
-			return 0, typeErrorf("* wants int")
+			panic(typeErrorf("* wants int"))
 		}
-		return int(min(max(n, -1<<40), 1<<40)), nil
+		return int(min(max(n, -1<<40), 1<<40))
 	}
 	n := 0
 	for c := p.peek(); isDecimal(c); c = p.peek() {
 		n = min(n*10+int(c-'0'), 1<<40)
 		p.at++
 	}
-	return n, nil
+	return n
 }
 
 // one formats what follows a percent sign.
-func (p *percenter) one() error {
+func (p *percenter) one() {
 	src := p.cut.s.s
 	var v Value
 	if p.peek() == '(' {
 		if p.dict == nil {
-			return typeErrorf("format requires a mapping")
+			panic(typeErrorf("format requires a mapping"))
 		}
 		depth, i := 1, p.at+1
 		for ; i < len(src) && depth > 0; i++ {
@@ -136,13 +126,13 @@ func (p *percenter) one() error {
 			}
 		}
 		if depth > 0 {
-			return valueErrorf("incomplete format key")
+			panic(valueErrorf("incomplete format key"))
 		}
 		key := src[p.at+1 : i-1]
 		p.at = i
 		item, ok := p.dict.Get(key)
 		if !ok {
-			return raisef("KeyError", "%s", quote(key))
+			panic(raisef("KeyError", "%s", quote(key)))
 		}
 		v, p.named = item, true
 	}
@@ -167,55 +157,40 @@ flags:
 		}
 		p.at++
 	}
-	var err error
-	if f.width, err = p.count(); err != nil {
-		return err
-	}
+	f.width = p.count()
 	if f.width < 0 {
 		f.align, f.width = '<', -f.width
 	}
 	if p.peek() == '.' {
 		p.at++
-		if f.prec, err = p.count(); err != nil {
-			return err
-		}
+		f.prec = p.count()
 		f.prec = max(f.prec, 0)
 	}
 	for c := p.peek(); c == 'h' || c == 'l' || c == 'L'; c = p.peek() {
 		p.at++
 	}
 	if p.at >= len(src) {
-		return valueErrorf("incomplete format")
+		panic(valueErrorf("incomplete format"))
 	}
 	f.verb = src[p.at]
 	p.at++
 	if f.verb == '%' {
 		p.out.text("%")
-		return nil
+		return
 	}
 	if v == nil {
-		if v, err = p.next(); err != nil {
-			return err
-		}
+		v = p.next()
 	}
-	text, err := p.convert(v, f)
-	if err != nil {
-		return err
-	}
-	p.out.add(text)
-	return nil
+	p.out.add(p.convert(v, f))
 }
 
-func (p *percenter) convert(v Value, f spec) (Str, error) {
+func (p *percenter) convert(v Value, f spec) Str {
 	r := p.r
 	switch f.verb {
 	case 's', 'r', 'a':
-		s, err := r.str(v)
+		s := r.str(v)
 		if f.verb != 's' {
-			s, err = r.repr(v)
-		}
-		if err != nil {
-			return Str{}, err
+			s = r.repr(v)
 		}
 		if f.verb == 'a' {
 			s = s.rewritten(asciiOnly(s.s))
@@ -227,66 +202,50 @@ func (p *percenter) convert(v Value, f spec) (Str, error) {
 	case 'c':
 		if s, ok := v.(Str); ok {
 			if s.runes() != 1 {
-				return Str{}, typeErrorf("%%c requires int or char")
+				panic(typeErrorf("%%c requires int or char"))
 			}
 			return r.clipAndPad(s, f)
 		}
-		s, err := charOf(v)
-		if err != nil {
-			return Str{}, err
-		}
-		return r.clipAndPad(s, f)
+		return r.clipAndPad(charOf(v), f)
 	case 'd', 'i', 'u', 'o', 'x', 'X':
-		if u, ok := v.(undefined); ok {
-			return Str{}, typeErrorf("%%%c format: a real number is required, not %s", f.verb, u.typeName())
-		}
 		if !isNumber(v) {
-			return Str{}, typeErrorf("%%%c format: a real number is required, not %s", f.verb, v.typeName())
+			panic(typeErrorf("%%%c format: a real number is required, not %s", f.verb, v.typeName()))
 		}
 		if x, ok := v.(Float); ok {
 			if f.verb == 'o' || f.verb == 'x' || f.verb == 'X' {
-				return Str{}, typeErrorf("%%%c format: an integer is required, not float", f.verb)
+				panic(typeErrorf("%%%c format: an integer is required, not float", f.verb))
 			}
-			n, err := truncate(float64(x))
-			if err != nil {
-				return Str{}, err
-			}
-			v = n
+			v = truncate(float64(x))
 		}
 		if f.verb == 'i' || f.verb == 'u' {
 			f.verb = 'd'
 		}
 		return r.formatInt(v, f)
 	case 'e', 'E', 'f', 'F', 'g', 'G':
-		if u, ok := v.(undefined); ok {
-			return Str{}, u.err()
-		}
+		defined(v)
 		if !isNumber(v) {
-			return Str{}, typeErrorf("must be real number, not %s", v.typeName())
+			panic(typeErrorf("must be real number, not %s", v.typeName()))
 		}
-		x, err := floatOf(v)
-		if err != nil {
-			return Str{}, err
-		}
+		x := floatOf(v)
 		if f.align == '<' {
 			f.zero = false
 		}
 		return r.formatFloat(x, f)
 	}
-	return Str{}, valueErrorf("unsupported format character '%c' (0x%x) at index %d", f.verb, f.verb, p.at-1)
+	panic(valueErrorf("unsupported format character '%c' (0x%x) at index %d", f.verb, f.verb, p.at-1))
 }
 
 // charOf is Python's chr. The result counts as from outside: a number from a
 // client must not become a character of a control token.
-func charOf(v Value) (Str, error) {
+func charOf(v Value) Str {
 	n, ok := smallInt(v)
 	if !ok {
-		return Str{}, typeErrorf("%%c requires int or char")
+		panic(typeErrorf("%%c requires int or char"))
 	}
 	if n < 0 || n > 0x10ffff {
-		return Str{}, raisef("OverflowError", "%%c arg not in range(0x110000)")
+		panic(raisef("OverflowError", "%%c arg not in range(0x110000)"))
 	}
-	return TextFrom(string(rune(n)), Outside), nil
+	return TextFrom(string(rune(n)), Outside)
 }
 
 // asciiOnly escapes what is not ASCII, as Python's ascii does.
@@ -311,13 +270,9 @@ func asciiOnly(s string) string {
 }
 
 // clipAndPad formats text: at most prec code points, at least width.
-func (r *run) clipAndPad(s Str, f spec) (Str, error) {
+func (r *run) clipAndPad(s Str, f spec) Str {
 	if f.prec >= 0 && f.prec < s.runes() {
-		v, err := r.sliceStr(s, None, Int(f.prec), None)
-		if err != nil {
-			return Str{}, err
-		}
-		s = v.(Str)
+		s = r.sliceStr(s, None, Int(f.prec), None).(Str)
 	}
 	fill := f.fill
 	if fill == "" {
@@ -326,18 +281,14 @@ func (r *run) clipAndPad(s Str, f spec) (Str, error) {
 	if f.align == '^' { // format centres to the left, str.center to the right
 		n := f.width - s.runes()
 		if n > 0 {
-			out, err := r.pad(s, s.runes()+n/2, '>', fill)
-			if err != nil {
-				return Str{}, err
-			}
-			return r.pad(out, f.width, '<', fill)
+			return r.pad(r.pad(s, s.runes()+n/2, '>', fill), f.width, '<', fill)
 		}
 	}
 	return r.pad(s, f.width, f.align, fill)
 }
 
 // formatInt formats an int with verb b, d, o, x or X.
-func (r *run) formatInt(v Value, f spec) (Str, error) {
+func (r *run) formatInt(v Value, f spec) Str {
 	n := bigOf(v)
 	base := map[byte]int{'b': 2, 'd': 10, 'o': 8, 'x': 16, 'X': 16}[f.verb]
 	digits := new(big.Int).Abs(n).Text(base)
@@ -349,9 +300,7 @@ func (r *run) formatInt(v Value, f spec) (Str, error) {
 		digits = strings.ToUpper(digits)
 	}
 	if f.prec > len(digits) {
-		if err := r.chargeTimes(f.prec, 1); err != nil {
-			return Str{}, err
-		}
+		r.chargeTimes(f.prec, 1)
 		digits = strings.Repeat("0", f.prec-len(digits)) + digits
 	}
 	every := 3
@@ -372,13 +321,13 @@ func signOf(negative bool, sign byte) string {
 }
 
 // formatFloat formats a float with verb e, f, g, their capitals, or %.
-func (r *run) formatFloat(x float64, f spec) (Str, error) {
+func (r *run) formatFloat(x float64, f spec) Str {
 	prec := f.prec
 	if prec < 0 {
 		prec = 6
 	}
 	if prec > maxPrecision {
-		return Str{}, limitf("a float is formatted with more than %d digits", maxPrecision)
+		panic(limitf("a float is formatted with more than %d digits", maxPrecision))
 	}
 	verb := f.verb | 0x20
 	tail := ""
@@ -413,13 +362,11 @@ func (r *run) formatFloat(x float64, f spec) (Str, error) {
 
 // number puts a number together: sign and prefix, whole digits grouped every
 // so many, the rest, and padding.
-func (r *run) number(head, whole, rest string, every int, f spec) (Str, error) {
+func (r *run) number(head, whole, rest string, every int, f spec) Str {
 	zeros := f.zero && f.align != '<' || f.align == '=' && f.fill == "0"
 	if zeros && (whole != "" || f.group == 0) {
 		for pad := f.width - len(head) - len(grouped(whole, f.group, every)) - len(rest); pad > 0; {
-			if err := r.chargeTimes(pad, 2); err != nil {
-				return Str{}, err
-			}
+			r.chargeTimes(pad, 2)
 			if f.group == 0 {
 				whole = strings.Repeat("0", pad) + whole
 				break
@@ -430,8 +377,8 @@ func (r *run) number(head, whole, rest string, every int, f spec) (Str, error) {
 	}
 	body := grouped(whole, f.group, every) + rest
 	if f.align == '=' && !zeros {
-		padded, err := r.clipAndPad(Text(body), spec{fill: f.fill, align: '>', width: f.width - len(head), prec: -1})
-		return Text(head + padded.s), err
+		padded := r.clipAndPad(Text(body), spec{fill: f.fill, align: '>', width: f.width - len(head), prec: -1})
+		return Text(head + padded.s)
 	}
 	return r.clipAndPad(Text(head+body), spec{fill: f.fill, align: f.align, width: f.width, prec: -1})
 }

@@ -40,23 +40,21 @@ func quote(s string) string {
 }
 
 // str is Python's str.
-func (r *run) str(v Value) (Str, error) {
+func (r *run) str(v Value) Str {
 	switch v := v.(type) {
 	case Str:
-		return v, nil
+		return v
 	case undefined:
-		return Str{}, nil
+		return Str{}
 	}
 	return r.repr(v)
 }
 
 // repr is Python's repr.
-func (r *run) repr(v Value) (Str, error) {
+func (r *run) repr(v Value) Str {
 	w := reprWriter{r: r}
-	if err := w.write(v, 0); err != nil {
-		return Str{}, err
-	}
-	return markAll(w.b.String(), w.origin), nil
+	w.write(v, 0)
+	return markAll(w.b.String(), w.origin)
 }
 
 // markAll returns text whose every byte has origin o.
@@ -67,7 +65,7 @@ func markAll(text string, o Origin) Str {
 	return TextFrom(text, o)
 }
 
-// A reprWriter writes nested values. Whatever came from outside marks the
+// A reprWriter writes nested values. Text from outside in any of them marks the
 // whole result.
 type reprWriter struct {
 	r      *run
@@ -75,9 +73,9 @@ type reprWriter struct {
 	origin Origin
 }
 
-func (w *reprWriter) write(v Value, depth int) error {
+func (w *reprWriter) write(v Value, depth int) {
 	if depth > maxValueDepth {
-		return errTooDeep()
+		panic(errTooDeep())
 	}
 	before := w.b.Len()
 	switch v := v.(type) {
@@ -95,25 +93,25 @@ func (w *reprWriter) write(v Value, depth int) error {
 	case Bool, Int, bigInt, Float:
 		w.b.WriteString(numberText(v))
 	case *List:
-		return w.items("[", v.items, "]", depth)
+		w.items("[", v.items, "]", depth)
+		return
 	case tuple:
 		if len(v.items) == 1 {
-			return w.items("(", v.items, ",)", depth)
+			w.items("(", v.items, ",)", depth)
+			return
 		}
-		return w.items("(", v.items, ")", depth)
+		w.items("(", v.items, ")", depth)
+		return
 	case *Dict:
-		return w.dict(v, depth)
+		w.dict(v, depth)
+		return
 	case *dictView:
 		w.b.WriteString("dict_" + v.kind + "(")
-		if err := w.items("[", v.items(), "]", depth); err != nil {
-			return err
-		}
+		w.items("[", v.items(), "]", depth)
 		w.b.WriteByte(')')
 	case *namespace:
 		w.b.WriteString("<Namespace ")
-		if err := w.dict(v.vars, depth+1); err != nil {
-			return err
-		}
+		w.dict(v.vars, depth+1)
 		w.b.WriteByte('>')
 	case rangeValue:
 		stop := v.start + v.n*v.step
@@ -127,45 +125,35 @@ func (w *reprWriter) write(v Value, depth int) error {
 	case *macro:
 		w.b.WriteString("<Macro " + quote(v.def.name) + ">")
 	case *loop:
-		n, err := v.length()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&w.b, "<LoopContext %d/%d>", v.index0+1, n)
+		fmt.Fprintf(&w.b, "<LoopContext %d/%d>", v.index0+1, v.length())
 	default:
 		w.b.WriteString("<" + v.typeName() + " object>")
 	}
-	return w.r.charge(w.b.Len() - before + 1)
+	w.r.charge(w.b.Len() - before + 1)
 }
 
-func (w *reprWriter) items(open string, items []Value, end string, depth int) error {
+func (w *reprWriter) items(open string, items []Value, end string, depth int) {
 	w.b.WriteString(open)
 	for i, v := range items {
 		if i > 0 {
 			w.b.WriteString(", ")
 		}
-		if err := w.write(v, depth+1); err != nil {
-			return err
-		}
+		w.write(v, depth+1)
 	}
 	w.b.WriteString(end)
-	return w.r.charge(len(items) + 1)
+	w.r.charge(len(items) + 1)
 }
 
-func (w *reprWriter) dict(d *Dict, depth int) error {
+func (w *reprWriter) dict(d *Dict, depth int) {
 	w.b.WriteByte('{')
 	for i, k := range d.keys {
 		if i > 0 {
 			w.b.WriteString(", ")
 		}
-		if err := w.write(k, depth+1); err != nil {
-			return err
-		}
+		w.write(k, depth+1)
 		w.b.WriteString(": ")
-		if err := w.write(d.vals[i], depth+1); err != nil {
-			return err
-		}
+		w.write(d.vals[i], depth+1)
 	}
 	w.b.WriteByte('}')
-	return w.r.charge(len(d.keys) + 1)
+	w.r.charge(len(d.keys) + 1)
 }

@@ -2,6 +2,8 @@ package jinja
 
 import (
 	"cmp"
+	"errors"
+	"slices"
 	"time"
 )
 
@@ -21,7 +23,7 @@ type Options struct {
 	MaxSteps  int              // expressions and statements run; 0 is 10 million
 	MaxOutput int              // bytes printed, or in one string; 0 is 32 MiB
 	MaxMemory int              // bytes of all strings and lists made, kept or not; 0 is 256 MiB
-	Check     func() error     // asked every few thousand steps; an error ends the rendering and is returned. nil asks nobody
+	Check     func() error     // asked every few thousand steps; an error ends the rendering and is returned. nil never ends it
 }
 
 // checkEvery is the steps between two questions whether to go on.
@@ -38,6 +40,7 @@ type run struct {
 	memory    int // left
 	maxOutput int
 	depth     int
+	line      int // of the statement that runs
 
 	// The tables are reached through the run because their functions use the
 	// run's methods, which use the tables.
@@ -49,7 +52,7 @@ type run struct {
 // Render renders the template with vars as its variables, which it does not
 // change. The error wraps ErrRuntime, as *RaiseError and *RuntimeError do, or
 // ErrLimit, or is opt.Check's.
-func (t *Template) Render(vars *Dict, opt Options) (Str, error) {
+func (t *Template) Render(vars *Dict, opt Options) (out Str, err error) {
 	r := &run{
 		vars:      vars,
 		now:       opt.Now,
@@ -69,36 +72,42 @@ func (t *Template) Render(vars *Dict, opt Options) (Str, error) {
 	if r.vars == nil {
 		r.vars = NewDict()
 	}
-	if _, err := r.exec(t.body, &scope{}); err != nil {
-		return Str{}, err
-	}
+	defer func() {
+		var e *RuntimeError
+		if errors.As(err, &e) && e.Line == 0 {
+			e.Line = r.line
+		}
+	}()
+	defer catch(&err)
+	r.exec(t.body, &scope{})
 	return r.out.str(), nil
 }
 
 // charge pays for n bytes about to be made. Copying 256 of them takes about as
 // long as a step.
-func (r *run) charge(n int) error {
+func (r *run) charge(n int) {
 	r.steps -= 1 + n>>8
 	r.memory -= n
 	if r.steps < r.due || r.memory < 0 {
-		return r.pause()
+		r.pause()
 	}
-	return nil
 }
 
 // pause finds out whether to go on.
-func (r *run) pause() error {
+func (r *run) pause() {
 	if r.steps < 0 || r.memory < 0 {
-		return r.exhausted()
+		panic(r.exhausted())
 	}
 	r.due = max(0, r.steps-checkEvery)
 	if r.check == nil {
-		return nil
+		return
 	}
-	return r.check()
+	if err := r.check(); err != nil {
+		panic(thrown{err})
+	}
 }
 
-func (r *run) exhausted() error {
+func (r *run) exhausted() thrown {
 	if r.memory < 0 {
 		return limitf("the template makes too much text")
 	}
@@ -106,50 +115,49 @@ func (r *run) exhausted() error {
 }
 
 // chargeTimes pays for n copies of size bytes.
-func (r *run) chargeTimes(n, size int) error {
+func (r *run) chargeTimes(n, size int) {
 	if n > 0 && size > 0 && n > (r.memory+size)/size {
 		r.memory = -1
-		return r.exhausted()
+		panic(r.exhausted())
 	}
-	return r.charge(max(n, 0) * size)
+	r.charge(max(n, 0) * size)
 }
 
 // chargeJoin pays for adding n bytes to b.
-func (r *run) chargeJoin(b *builder, n int) error {
+func (r *run) chargeJoin(b *builder, n int) {
 	if b.len()+n > r.maxOutput {
-		return limitf("a string has more than %d bytes", r.maxOutput)
+		panic(limitf("a string has more than %d bytes", r.maxOutput))
 	}
-	return r.charge(n)
+	r.charge(n)
 }
 
 // enter counts one nested evaluation; the caller decrements depth after it.
-func (r *run) enter() error {
+func (r *run) enter() {
 	if r.depth++; r.depth > maxDepth {
-		return limitf("the template nests its evaluation too deeply")
+		panic(limitf("the template nests its evaluation too deeply"))
 	}
 	if r.steps--; r.steps < r.due {
-		return r.pause()
+		r.pause()
 	}
-	return nil
 }
 
 // print writes to the output.
-func (r *run) print(s Str) error {
+func (r *run) print(s Str) {
 	r.out.add(s)
 	if r.out.len() > r.maxOutput {
-		return limitf("the template prints more than %d bytes", r.maxOutput)
+		panic(limitf("the template prints more than %d bytes", r.maxOutput))
 	}
-	return r.charge(len(s.s))
+	r.charge(len(s.s))
 }
 
 // capture runs body and returns what it printed.
-func (r *run) capture(body func() error) (Str, error) {
+func (r *run) capture(body func()) Str {
 	outer := r.out
 	r.out = &builder{}
-	err := body()
+	body()
 	s := r.out.str()
 	r.out = outer
-	return s, err
+	return s
 }
 
 // A scope holds the names set in one block. Scopes are searched outwards, then
@@ -161,11 +169,9 @@ type scope struct {
 }
 
 func (sc *scope) set(name string, v Value) {
-	for i, n := range sc.names {
-		if n == name {
-			sc.vals[i] = v
-			return
-		}
+	if i := slices.Index(sc.names, name); i >= 0 {
+		sc.vals[i] = v
+		return
 	}
 	sc.names = append(sc.names, name)
 	sc.vals = append(sc.vals, v)
@@ -173,10 +179,8 @@ func (sc *scope) set(name string, v Value) {
 
 func (r *run) lookup(sc *scope, name string) (Value, bool) {
 	for ; sc != nil; sc = sc.parent {
-		for i, n := range sc.names {
-			if n == name {
-				return sc.vals[i], true
-			}
+		if i := slices.Index(sc.names, name); i >= 0 {
+			return sc.vals[i], true
 		}
 	}
 	if v, ok := r.vars.Get(name); ok {

@@ -6,11 +6,11 @@ import (
 )
 
 // format is Python's str.format.
-func (r *run) format(s Str, a args) (Value, error) {
+func (r *run) format(s Str, a args) Value {
 	f := formatter{r: r, args: a}
-	out, err := f.expand(s, 2)
+	out := f.expand(s, 2)
 	out.markup = s.markup
-	return out, err
+	return out
 }
 
 type formatter struct {
@@ -21,16 +21,14 @@ type formatter struct {
 }
 
 // expand replaces the fields of s. Fields may nest, in specs, to depth.
-func (f *formatter) expand(s Str, depth int) (Str, error) {
+func (f *formatter) expand(s Str, depth int) Str {
 	if depth == 0 {
-		return Str{}, valueErrorf("Max string recursion exceeded")
+		panic(valueErrorf("Max string recursion exceeded"))
 	}
 	var b builder
 	src := s.s
 	for at := 0; at < len(src); {
-		if err := f.r.charge(8); err != nil {
-			return Str{}, err
-		}
+		f.r.charge(8)
 		i := strings.IndexAny(src[at:], "{}")
 		if i < 0 {
 			b.add(s.sub(at, len(src)))
@@ -45,23 +43,20 @@ func (f *formatter) expand(s Str, depth int) (Str, error) {
 			continue
 		}
 		if c == '}' {
-			return Str{}, valueErrorf("Single '}' encountered in format string")
+			panic(valueErrorf("Single '}' encountered in format string"))
 		}
 		end := fieldEnd(src, at+1)
 		if end < 0 {
 			if at+1 == len(src) {
-				return Str{}, valueErrorf("Single '{' encountered in format string")
+				panic(valueErrorf("Single '{' encountered in format string"))
 			}
-			return Str{}, valueErrorf("expected '}' before end of string")
+			panic(valueErrorf("expected '}' before end of string"))
 		}
-		out, err := f.field(s, at+1, end, depth)
-		if err != nil {
-			return Str{}, err
-		}
-		b.add(out)
+		b.add(f.field(s, at+1, end, depth))
 		at = end + 1
 	}
-	return b.str(), f.r.charge(b.size())
+	f.r.charge(b.size())
+	return b.str()
 }
 
 // fieldEnd finds the brace that closes a field.
@@ -81,7 +76,7 @@ func fieldEnd(src string, from int) int {
 }
 
 // field formats the field between its braces.
-func (f *formatter) field(s Str, from, to, depth int) (Str, error) {
+func (f *formatter) field(s Str, from, to, depth int) Str {
 	name, rest := s.s[from:to], ""
 	specAt := to
 	inKey := false
@@ -95,54 +90,45 @@ func (f *formatter) field(s Str, from, to, depth int) (Str, error) {
 			break
 		}
 	}
-	v, err := f.value(name)
-	if err != nil {
-		return Str{}, err
-	}
+	v := f.value(name)
 	if strings.HasPrefix(rest, "!") {
 		if len(rest) < 2 || len(rest) > 2 && rest[2] != ':' {
-			return Str{}, valueErrorf("expected ':' after conversion specifier")
+			panic(valueErrorf("expected ':' after conversion specifier"))
 		}
 		var text Str
 		switch rest[1] {
 		case 's':
-			text, err = f.r.str(v)
+			text = f.r.str(v)
 		case 'r':
-			text, err = f.r.repr(v)
+			text = f.r.repr(v)
 		case 'a':
-			if text, err = f.r.repr(v); err == nil {
-				text = text.rewritten(asciiOnly(text.s))
-			}
+			text = f.r.repr(v)
+			text = text.rewritten(asciiOnly(text.s))
 		default:
-			return Str{}, valueErrorf("Unknown conversion specifier %c", rest[1])
-		}
-		if err != nil {
-			return Str{}, err
+			panic(valueErrorf("Unknown conversion specifier %c", rest[1]))
 		}
 		v, specAt = text, specAt+2
 	}
 	spec := Str{}
 	if specAt < to {
-		if spec, err = f.expand(s.sub(specAt+1, to), depth-1); err != nil {
-			return Str{}, err
-		}
+		spec = f.expand(s.sub(specAt+1, to), depth-1)
 	}
-	out, err := f.r.formatValue(v, spec)
+	out := f.r.formatValue(v, spec)
 	if s.markup {
 		out = escape(out)
 	}
-	return out, err
+	return out
 }
 
 // value finds what a field names: an argument, then attributes and elements
 // of it.
-func (f *formatter) value(name string) (Value, error) {
+func (f *formatter) value(name string) Value {
 	n := strings.IndexAny(name, ".[")
 	if n < 0 {
 		n = len(name)
 	}
-	v, err := f.argument(name[:n])
-	for rest := name[n:]; err == nil && rest != ""; {
+	v := f.argument(name[:n])
+	for rest := name[n:]; rest != ""; {
 		if rest[0] == '.' {
 			rest = rest[1:]
 			n := strings.IndexAny(rest, ".[")
@@ -150,86 +136,77 @@ func (f *formatter) value(name string) (Value, error) {
 				n = len(rest)
 			}
 			if n == 0 {
-				return nil, valueErrorf("Empty attribute in format string")
+				panic(valueErrorf("Empty attribute in format string"))
 			}
-			v, err = f.r.attr(v, rest[:n])
+			v = f.r.attr(v, rest[:n])
 			rest = rest[n:]
 		} else {
 			end := strings.IndexByte(rest, ']')
 			if end < 0 {
-				return nil, valueErrorf("Missing ']' in format string")
+				panic(valueErrorf("Missing ']' in format string"))
 			}
 			key := Value(Text(rest[1:end]))
 			if isDigits(rest[1:end]) {
-				if key, err = parseInt(rest[1:end], 10); err != nil {
-					return nil, err
-				}
+				key = parseInt(rest[1:end], 10)
 			}
-			v, err = f.r.item(v, key)
+			v = f.r.item(v, key)
 			if rest = rest[end+1:]; rest != "" && rest[0] != '.' && rest[0] != '[' {
-				return nil, valueErrorf("Only '.' or '[' may follow ']' in format field specifier")
+				panic(valueErrorf("Only '.' or '[' may follow ']' in format field specifier"))
 			}
 		}
 	}
-	return v, err
+	return v
 }
 
-func (f *formatter) argument(name string) (Value, error) {
+func (f *formatter) argument(name string) Value {
 	if name == "" || isDigits(name) {
 		i := f.auto
 		if name == "" {
 			if f.manual {
-				return nil, valueErrorf("cannot switch from manual field specification to automatic field numbering")
+				panic(valueErrorf("cannot switch from manual field specification to automatic field numbering"))
 			}
 			f.auto++
 		} else {
 			if f.auto > 0 {
-				return nil, valueErrorf("cannot switch from automatic field numbering to manual field specification")
+				panic(valueErrorf("cannot switch from automatic field numbering to manual field specification"))
 			}
 			f.manual = true
-			n, err := parseInt(name, 10)
-			if err != nil {
-				return nil, err
-			}
-			if i, err = index(n); err != nil {
-				return nil, valueErrorf("Too many decimal digits in format string")
+			n, ok := smallInt(parseInt(name, 10))
+			if i = int(n); !ok {
+				panic(valueErrorf("Too many decimal digits in format string"))
 			}
 		}
 		if i >= len(f.args.pos) {
-			return nil, raisef("IndexError", "Replacement index %d out of range for positional args tuple", i)
+			panic(raisef("IndexError", "Replacement index %d out of range for positional args tuple", i))
 		}
-		return f.args.pos[i], nil
+		return f.args.pos[i]
 	}
 	if v, ok := f.args.keyword(name); ok {
-		return v, nil
+		return v
 	}
-	return nil, raisef("KeyError", "%s", quote(name))
+	panic(raisef("KeyError", "%s", quote(name)))
 }
 
 // formatValue is Python's format.
-func (r *run) formatValue(v Value, text Str) (Str, error) {
+func (r *run) formatValue(v Value, text Str) Str {
 	if text.s == "" {
 		return r.str(v)
 	}
-	f, err := parseSpec(text.s)
-	if err != nil {
-		return Str{}, err
-	}
-	out, err := r.applySpec(v, f)
+	out := r.applySpec(v, parseSpec(text.s))
 	if origin(text) != trusted { // the fill character came from outside
 		out = markAll(out.s, Outside)
 	}
-	return out, err
+	return out
 }
 
-func (r *run) applySpec(v Value, f spec) (Str, error) {
+func (r *run) applySpec(v Value, f spec) Str {
 	switch v := v.(type) {
 	case Str:
 		if f.verb != 0 && f.verb != 's' {
-			return Str{}, unknownCode(f.verb, v)
+			panic(unknownCode(f.verb, v))
 		}
 		if f.sign != 0 || f.alt || f.align == '=' || f.group != 0 {
-			return Str{}, valueErrorf("that format is not allowed for a string")
+			panic(valueErrorf("that format is not allowed for a string"))
 		}
 		if f.align == 0 {
 			f.align = '<'
@@ -248,26 +225,18 @@ func (r *run) applySpec(v Value, f spec) (Str, error) {
 			fallthrough
 		case 'b', 'd', 'o', 'x', 'X':
 			if f.prec >= 0 {
-				return Str{}, valueErrorf("Precision not allowed in integer format specifier")
+				panic(valueErrorf("Precision not allowed in integer format specifier"))
 			}
 			if f.group == ',' && f.verb != 'd' {
-				return Str{}, valueErrorf("Cannot specify ',' with '%c'.", f.verb)
+				panic(valueErrorf("Cannot specify ',' with '%c'.", f.verb))
 			}
 			return r.formatInt(v, f)
 		case 'c':
-			s, err := charOf(v)
-			if err != nil {
-				return Str{}, err
-			}
-			return r.clipAndPad(s, f)
+			return r.clipAndPad(charOf(v), f)
 		case 'e', 'E', 'f', 'F', 'g', 'G', '%':
-			x, err := floatOf(v)
-			if err != nil {
-				return Str{}, err
-			}
-			return r.formatFloat(x, f)
+			return r.formatFloat(floatOf(v), f)
 		}
-		return Str{}, unknownCode(f.verb, v)
+		panic(unknownCode(f.verb, v))
 	case Float:
 		if f.align == 0 {
 			f.align = '>'
@@ -281,35 +250,28 @@ func (r *run) applySpec(v Value, f spec) (Str, error) {
 		case 'e', 'E', 'f', 'F', 'g', 'G', '%':
 			return r.formatFloat(float64(v), f)
 		}
-		return Str{}, unknownCode(f.verb, v)
+		panic(unknownCode(f.verb, v))
 	case undefined:
-		return Str{}, typeErrorf("unsupported format string passed to Undefined.__format__")
+		panic(typeErrorf("unsupported format string passed to Undefined.__format__"))
 	}
-	return Str{}, typeErrorf("unsupported format string passed to %s.__format__", v.typeName())
+	panic(typeErrorf("unsupported format string passed to %s.__format__", v.typeName()))
 }
 
-func unknownCode(verb byte, v Value) error {
+func unknownCode(verb byte, v Value) thrown {
 	return valueErrorf("Unknown format code '%c' for object of type '%s'", verb, v.typeName())
 }
 
 // formatPlainFloat formats a float without a verb: like repr, or like g but
 // with a digit after the point.
-func (r *run) formatPlainFloat(x float64, f spec) (Str, error) {
+func (r *run) formatPlainFloat(x float64, f spec) Str {
 	text := floatText(x)
 	if f.prec >= 0 {
-		g, err := r.formatFloat(x, spec{prec: f.prec, verb: 'g'})
-		if err != nil {
-			return Str{}, err
-		}
+		g := r.formatFloat(x, spec{prec: f.prec, verb: 'g'})
 		if text = g.s; !strings.ContainsAny(text, ".en") {
 			if len(strings.TrimLeft(text, "-0")) < max(f.prec, 1) {
 				text += ".0"
 			} else {
-				e, err := r.formatFloat(x, spec{prec: max(f.prec, 1) - 1, verb: 'e'})
-				if err != nil {
-					return Str{}, err
-				}
-				text = trimExponent(e.s)
+				text = trimExponent(r.formatFloat(x, spec{prec: max(f.prec, 1) - 1, verb: 'e'}).s)
 			}
 		}
 	}
@@ -336,7 +298,7 @@ func trimExponent(s string) string {
 }
 
 // parseSpec reads Python's format specification.
-func parseSpec(s string) (spec, error) {
+func parseSpec(s string) spec {
 	f := spec{prec: -1}
 	bad := valueErrorf("Invalid format specifier '%s'", s)
 	_, n := utf8.DecodeRuneInString(s)
@@ -364,41 +326,35 @@ func parseSpec(s string) (spec, error) {
 			f.fill = "0"
 		}
 	}
-	number := func() (int, error) {
+	number := func() int {
 		i := 0
 		n := 0
 		for i < len(s) && isDecimal(s[i]) {
 			n = n*10 + int(s[i]-'0')
 			if n > 1<<40 {
-				return 0, valueErrorf("Too many decimal digits in format string")
+				panic(valueErrorf("Too many decimal digits in format string"))
 			}
 			i++
 		}
 		if i == 0 {
-			return -1, nil
+			return -1
 		}
 		s = s[i:]
-		return n, nil
+		return n
 	}
-	w, err := number()
-	if err != nil {
-		return f, err
-	}
-	f.width = max(w, 0)
+	f.width = max(number(), 0)
 	f.group = next(",_")
 	if next(".") != 0 {
-		if f.prec, err = number(); err != nil {
-			return f, err
-		}
+		f.prec = number()
 		if f.prec < 0 {
-			return f, valueErrorf("Format specifier missing precision")
+			panic(valueErrorf("Format specifier missing precision"))
 		}
 	}
 	if len(s) > 1 {
-		return f, bad
+		panic(bad)
 	}
 	if s != "" {
 		f.verb = s[0]
 	}
-	return f, nil
+	return f
 }

@@ -12,8 +12,8 @@ type strMethod struct {
 	params   []string
 	required int
 	keywords bool
-	apply    func(r *run, s Str, a []Value) (Value, error)
-	raw      func(r *run, s Str, a args) (Value, error)
+	apply    func(r *run, s Str, a []Value) Value
+	raw      func(r *run, s Str, a args) Value
 }
 
 var strMethods = map[string]strMethod{
@@ -24,7 +24,7 @@ var strMethods = map[string]strMethod{
 	"endswith":     {params: []string{"suffix", "start", "end"}, required: 1, apply: affix(strings.HasSuffix, "endswith")},
 	"expandtabs":   {params: []string{"tabsize"}, keywords: true, apply: strExpandTabs},
 	"find":         findMethod(strings.Index, false),
-	"format":       {raw: func(r *run, s Str, a args) (Value, error) { return r.format(s, a) }},
+	"format":       {raw: func(r *run, s Str, a args) Value { return r.format(s, a) }},
 	"format_map":   {params: []string{"mapping"}, required: 1, apply: strFormatMap},
 	"index":        findMethod(strings.Index, true),
 	"isalnum":      every(isAlnum),
@@ -63,41 +63,35 @@ var strMethods = map[string]strMethod{
 	"zfill":        {params: []string{"width"}, required: 1, apply: strZfill},
 }
 
-func (m strMethod) call(r *run, name string, s Str, a args) (Value, error) {
-	if err := r.charge(len(s.s)); err != nil {
-		return nil, err
-	}
+func (m strMethod) call(r *run, name string, s Str, a args) Value {
+	r.charge(len(s.s))
 	if m.raw != nil {
 		return m.raw(r, s, a)
 	}
 	if len(a.names) > 0 && !m.keywords {
-		return nil, typeErrorf("str.%s() takes no keyword arguments", name)
+		panic(typeErrorf("str.%s() takes no keyword arguments", name))
 	}
-	vals, err := a.bind(name, m.required, m.params...)
-	if err != nil {
-		return nil, err
-	}
-	return m.apply(r, s, vals)
+	return m.apply(r, s, a.bind(name, m.required, m.params...))
 }
 
 // strArg is a string argument.
-func strArg(v Value) (Str, error) {
+func strArg(v Value) Str {
 	s, ok := v.(Str)
 	if !ok {
 		if _, u := v.(undefined); u {
-			return s, typeErrorf("must be str, not Undefined")
+			panic(typeErrorf("must be str, not Undefined"))
 		}
-		return s, typeErrorf("must be str, not %s", v.typeName())
+		panic(typeErrorf("must be str, not %s", v.typeName()))
 	}
-	return s, nil
+	return s
 }
 
 func rewrite(f func(string) string) strMethod {
-	return strMethod{apply: func(r *run, s Str, _ []Value) (Value, error) { return s.rewritten(f(s.s)), nil }}
+	return strMethod{apply: func(r *run, s Str, _ []Value) Value { return s.rewritten(f(s.s)) }}
 }
 
 func predicate(f func(string) bool) strMethod {
-	return strMethod{apply: func(_ *run, s Str, _ []Value) (Value, error) { return Bool(f(s.s)), nil }}
+	return strMethod{apply: func(_ *run, s Str, _ []Value) Value { return Bool(f(s.s)) }}
 }
 
 // every holds for a string that is not empty and whose every character
@@ -118,34 +112,24 @@ func isIdentifier(s string) bool {
 }
 
 func stripMethod(left, right bool) strMethod {
-	return strMethod{params: []string{"chars"}, apply: func(_ *run, s Str, a []Value) (Value, error) {
-		chars, err := charsArg(a[0])
-		if err != nil {
-			return nil, err
-		}
-		return s.strip(left, right, chars), nil
+	return strMethod{params: []string{"chars"}, apply: func(_ *run, s Str, a []Value) Value {
+		return s.strip(left, right, charsArg(a[0]))
 	}}
 }
 
 func padMethod(side byte) strMethod {
-	return strMethod{params: []string{"width", "fillchar"}, required: 1, apply: func(r *run, s Str, a []Value) (Value, error) {
-		width, err := index(a[0])
-		if err != nil {
-			return nil, err
-		}
+	return strMethod{params: []string{"width", "fillchar"}, required: 1, apply: func(r *run, s Str, a []Value) Value {
+		width := index(a[0])
 		fill := Text(" ")
 		if a[1] != nil {
-			if fill, err = strArg(a[1]); err != nil {
-				return nil, err
-			}
+			fill = strArg(a[1])
 			if fill.runes() != 1 {
-				return nil, typeErrorf("The fill character must be exactly one character long")
+				panic(typeErrorf("The fill character must be exactly one character long"))
 			}
 		}
 		if origin(fill) != trusted {
 			s = s.rewritten(s.s)
-			out, err := r.pad(s, width, side, fill.s)
-			return markAll(out.s, Outside), err
+			return markAll(r.pad(s, width, side, fill.s).s, Outside)
 		}
 		return r.pad(s, width, side, fill.s)
 	}}
@@ -153,14 +137,12 @@ func padMethod(side byte) strMethod {
 
 // pad fills s to width code points: '<' on the right, '>' on the left, '^' on
 // both sides.
-func (r *run) pad(s Str, width int, side byte, fill string) (Str, error) {
+func (r *run) pad(s Str, width int, side byte, fill string) Str {
 	n := width - s.runes()
 	if n <= 0 {
-		return s, nil
+		return s
 	}
-	if err := r.chargeTimes(n, len(fill)); err != nil {
-		return Str{}, err
-	}
+	r.chargeTimes(n, len(fill))
 	left := 0
 	switch side {
 	case '>':
@@ -174,79 +156,61 @@ func (r *run) pad(s Str, width int, side byte, fill string) (Str, error) {
 	b.text(strings.Repeat(fill, n-left))
 	out := b.str()
 	out.markup = s.markup
-	return out, nil
+	return out
 }
 
-func strZfill(r *run, s Str, a []Value) (Value, error) {
-	width, err := index(a[0])
-	if err != nil {
-		return nil, err
-	}
+func strZfill(r *run, s Str, a []Value) Value {
+	width := index(a[0])
 	sign := 0
 	if s.s != "" && (s.s[0] == '+' || s.s[0] == '-') {
 		sign = 1
 	}
-	digits, err := r.pad(s.sub(sign, len(s.s)), width-sign, '>', "0")
-	return concat(s.sub(0, sign), digits), err
+	digits := r.pad(s.sub(sign, len(s.s)), width-sign, '>', "0")
+	return concat(s.sub(0, sign), digits)
 }
 
 // window is s[start:end] and the code point it starts at.
-func window(s Str, start, end Value) (part string, from int, ok bool, err error) {
+func window(s Str, start, end Value) (part string, from int, ok bool) {
 	n := s.runes()
-	from, to, err := findBounds(n, start, end)
-	if err != nil {
-		return "", 0, false, err
-	}
+	from, to := findBounds(n, start, end)
 	if i, small := smallInt(start); start != nil && small && i > int64(n) || from > to {
-		return "", from, false, nil
+		return "", from, false
 	}
 	if n == len(s.s) {
-		return s.s[from:to], from, true, nil
+		return s.s[from:to], from, true
 	}
 	at := s.offsets()
-	return s.s[at[from]:at[to]], from, true, nil
+	return s.s[at[from]:at[to]], from, true
 }
 
 func findMethod(find func(s, sub string) int, must bool) strMethod {
-	return strMethod{params: []string{"sub", "start", "end"}, required: 1, apply: func(_ *run, s Str, a []Value) (Value, error) {
-		sub, err := strArg(a[0])
-		if err != nil {
-			return nil, err
-		}
-		part, from, ok, err := window(s, a[1], a[2])
-		if err != nil {
-			return nil, err
-		}
+	return strMethod{params: []string{"sub", "start", "end"}, required: 1, apply: func(_ *run, s Str, a []Value) Value {
+		sub := strArg(a[0])
+		part, from, ok := window(s, a[1], a[2])
 		if ok {
 			if i := find(part, sub.s); i >= 0 {
-				return Int(from + utf8.RuneCountInString(part[:i])), nil
+				return Int(from + utf8.RuneCountInString(part[:i]))
 			}
 		}
 		if must {
-			return nil, valueErrorf("substring not found")
+			panic(valueErrorf("substring not found"))
 		}
-		return Int(-1), nil
+		return Int(-1)
 	}}
 }
 
-func strCount(_ *run, s Str, a []Value) (Value, error) {
-	sub, err := strArg(a[0])
-	if err != nil {
-		return nil, err
+func strCount(_ *run, s Str, a []Value) Value {
+	sub := strArg(a[0])
+	part, _, ok := window(s, a[1], a[2])
+	if !ok {
+		return Int(0)
 	}
-	part, _, ok, err := window(s, a[1], a[2])
-	if err != nil || !ok {
-		return Int(0), err
-	}
-	return Int(strings.Count(part, sub.s)), nil
+	return Int(strings.Count(part, sub.s))
 }
 
-func affix(has func(s, affix string) bool, name string) func(*run, Str, []Value) (Value, error) {
-	return func(r *run, s Str, a []Value) (Value, error) {
-		part, _, ok, err := window(s, a[1], a[2])
-		if err != nil {
-			return nil, err
-		}
+func affix(has func(s, affix string) bool, name string) func(*run, Str, []Value) Value {
+	return func(r *run, s Str, a []Value) Value {
+		part, _, ok := window(s, a[1], a[2])
 		options := []Value{a[0]}
 		if t, isTuple := a[0].(tuple); isTuple {
 			options = t.items
@@ -254,45 +218,40 @@ func affix(has func(s, affix string) bool, name string) func(*run, Str, []Value)
 		for _, o := range options {
 			x, isStr := o.(Str)
 			if !isStr {
-				return nil, typeErrorf("%s first arg must be str or a tuple of str, not %s", name, o.typeName())
+				panic(typeErrorf("%s first arg must be str or a tuple of str, not %s", name, o.typeName()))
 			}
-			if err := r.charge(1); err != nil {
-				return nil, err
-			}
+			r.charge(1)
 			if ok && has(part, x.s) {
-				return Bool(true), nil
+				return Bool(true)
 			}
 		}
-		return Bool(false), nil
+		return Bool(false)
 	}
 }
 
-func strJoin(r *run, sep Str, a []Value) (Value, error) {
-	next, err := iterate(a[0])
-	if err != nil {
-		return nil, typeErrorf("can only join an iterable")
+func strJoin(r *run, sep Str, a []Value) Value {
+	it, ok := a[0].(iterable)
+	if !ok {
+		panic(typeErrorf("can only join an iterable"))
 	}
+	next := it.iter()
 	var b builder
 	for i := 0; ; i++ {
-		item, ok, err := next()
-		if err != nil {
-			return nil, err
-		}
+		item, ok := next()
 		if !ok {
 			out := b.str()
 			out.markup = sep.markup
-			return out, r.charge(24 * len(b.marks))
+			r.charge(24 * len(b.marks))
+			return out
 		}
 		s, ok := item.(Str)
 		if !ok {
-			return nil, typeErrorf("sequence item %d: expected str instance, %s found", i, item.typeName())
+			panic(typeErrorf("sequence item %d: expected str instance, %s found", i, item.typeName()))
 		}
 		if sep.markup {
 			s = escape(s)
 		}
-		if err := r.chargeJoin(&b, len(sep.s)+len(s.s)); err != nil {
-			return nil, err
-		}
+		r.chargeJoin(&b, len(sep.s)+len(s.s))
 		if i > 0 {
 			b.add(sep)
 		}
@@ -300,20 +259,12 @@ func strJoin(r *run, sep Str, a []Value) (Value, error) {
 	}
 }
 
-func strReplace(r *run, s Str, a []Value) (Value, error) {
-	old, err := strArg(a[0])
-	if err != nil {
-		return nil, err
-	}
-	repl, err := strArg(a[1])
-	if err != nil {
-		return nil, err
-	}
+func strReplace(r *run, s Str, a []Value) Value {
+	old := strArg(a[0])
+	repl := strArg(a[1])
 	n := -1
 	if a[2] != nil {
-		if n, err = index(a[2]); err != nil {
-			return nil, err
-		}
+		n = index(a[2])
 	}
 	if s.markup {
 		repl = escape(repl)
@@ -323,22 +274,18 @@ func strReplace(r *run, s Str, a []Value) (Value, error) {
 
 // replace replaces old by repl at most n times; n < 0 is no limit. An empty
 // old matches before every character and at the end.
-func (r *run) replace(s, old, repl Str, n int) (Value, error) {
+func (r *run) replace(s, old, repl Str, n int) Value {
 	found := strings.Count(s.s, old.s)
 	if n >= 0 {
 		found = min(found, n)
 	}
-	if err := r.chargeTimes(found, len(repl.s)+24*(1+len(repl.marks))); err != nil {
-		return nil, err
-	}
-	if err := r.charge(len(s.s) + 24*len(s.marks)); err != nil {
-		return nil, err
-	}
+	r.chargeTimes(found, len(repl.s)+24*(1+len(repl.marks)))
+	r.charge(len(s.s) + 24*len(s.marks))
 	if found == 0 {
-		return s, nil
+		return s
 	}
 	if len(s.marks) == 0 && len(repl.marks) == 0 {
-		return Str{s: strings.Replace(s.s, old.s, repl.s, n), markup: s.markup}, nil
+		return Str{s: strings.Replace(s.s, old.s, repl.s, n), markup: s.markup}
 	}
 	var b builder
 	at := 0
@@ -360,7 +307,7 @@ func (r *run) replace(s, old, repl Str, n int) (Value, error) {
 	b.add(cut.sub(at, len(s.s)))
 	out := b.str()
 	out.markup = s.markup
-	return out, nil
+	return out
 }
 
 // A cutter takes substrings from left to right in time linear in the marks.
@@ -381,43 +328,31 @@ func (c *cutter) sub(from, to int) Str {
 	return Str{s: c.s.s, marks: marks[c.mark:end], markup: c.s.markup}.sub(from, to)
 }
 
-func splitMethod(on func(Str, string, int) []Str, blanks func(Str, int) []Str) func(*run, Str, []Value) (Value, error) {
-	return func(r *run, s Str, a []Value) (Value, error) {
-		n, err := intArg(a[1], -1)
-		if err != nil {
-			return nil, err
-		}
+func splitMethod(on func(Str, string, int) []Str, blanks func(Str, int) []Str) func(*run, Str, []Value) Value {
+	return func(r *run, s Str, a []Value) Value {
+		n := intArg(a[1], -1)
 		var parts []Str
 		if isNone(a[0]) {
-			if err := r.chargeSplit(s, len(strings.Fields(s.s))); err != nil {
-				return nil, err
-			}
+			r.chargeSplit(s, len(strings.Fields(s.s)))
 			parts = blanks(s, n)
 		} else {
-			sep, err := strArg(a[0])
-			if err != nil {
-				return nil, err
-			}
+			sep := strArg(a[0])
 			if sep.s == "" {
-				return nil, valueErrorf("empty separator")
+				panic(valueErrorf("empty separator"))
 			}
-			if err := r.chargeSplit(s, strings.Count(s.s, sep.s)); err != nil {
-				return nil, err
-			}
+			r.chargeSplit(s, strings.Count(s.s, sep.s))
 			parts = on(s, sep.s, n)
 		}
-		return strList(parts), nil
+		return strList(parts)
 	}
 }
 
 // chargeSplit pays for cutting s into n parts, each of which looks at every
 // mark.
-func (r *run) chargeSplit(s Str, n int) error {
-	if err := r.chargeTimes(n+1, 2*valueSize); err != nil {
-		return err
-	}
+func (r *run) chargeSplit(s Str, n int) {
+	r.chargeTimes(n+1, 2*valueSize)
 	r.steps -= min(n*len(s.marks)/8, r.steps)
-	return r.charge(1)
+	r.charge(1)
 }
 
 func strList(parts []Str) *List {
@@ -428,58 +363,49 @@ func strList(parts []Str) *List {
 	return &List{items}
 }
 
-func strSplitLines(r *run, s Str, a []Value) (Value, error) {
-	if err := r.chargeSplit(s, strings.Count(s.s, "\n")); err != nil {
-		return nil, err
-	}
+func strSplitLines(r *run, s Str, a []Value) Value {
+	r.chargeSplit(s, strings.Count(s.s, "\n"))
 	lines := splitLines(s, boolArg(a[0]))
-	return strList(lines), r.charge(valueSize * len(lines))
+	r.charge(valueSize * len(lines))
+	return strList(lines)
 }
 
-func partition(find func(s, sep string) int, right bool) func(*run, Str, []Value) (Value, error) {
-	return func(_ *run, s Str, a []Value) (Value, error) {
-		sep, err := strArg(a[0])
-		if err != nil {
-			return nil, err
-		}
+func partition(find func(s, sep string) int, right bool) func(*run, Str, []Value) Value {
+	return func(_ *run, s Str, a []Value) Value {
+		sep := strArg(a[0])
 		if sep.s == "" {
-			return nil, valueErrorf("empty separator")
+			panic(valueErrorf("empty separator"))
 		}
 		i := find(s.s, sep.s)
 		switch {
 		case i >= 0:
-			return tuple{items: []Value{s.sub(0, i), s.sub(i, i+len(sep.s)), s.sub(i+len(sep.s), len(s.s))}}, nil
+			return tuple{items: []Value{s.sub(0, i), s.sub(i, i+len(sep.s)), s.sub(i+len(sep.s), len(s.s))}}
 		case right:
-			return tuple{items: []Value{Str{}, Str{}, s}}, nil
+			return tuple{items: []Value{Str{}, Str{}, s}}
 		}
-		return tuple{items: []Value{s, Str{}, Str{}}}, nil
+		return tuple{items: []Value{s, Str{}, Str{}}}
 	}
 }
 
-func strRemovePrefix(_ *run, s Str, a []Value) (Value, error) {
-	p, err := strArg(a[0])
-	if err == nil && strings.HasPrefix(s.s, p.s) {
+func strRemovePrefix(_ *run, s Str, a []Value) Value {
+	p := strArg(a[0])
+	if strings.HasPrefix(s.s, p.s) {
 		s = s.sub(len(p.s), len(s.s))
 	}
-	return s, err
+	return s
 }
 
-func strRemoveSuffix(_ *run, s Str, a []Value) (Value, error) {
-	p, err := strArg(a[0])
-	if err == nil && strings.HasSuffix(s.s, p.s) {
+func strRemoveSuffix(_ *run, s Str, a []Value) Value {
+	p := strArg(a[0])
+	if strings.HasSuffix(s.s, p.s) {
 		s = s.sub(0, len(s.s)-len(p.s))
 	}
-	return s, err
+	return s
 }
 
-func strExpandTabs(r *run, s Str, a []Value) (Value, error) {
-	size, err := intArg(a[0], 8)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.chargeTimes(strings.Count(s.s, "\t"), max(size, 0)); err != nil {
-		return nil, err
-	}
+func strExpandTabs(r *run, s Str, a []Value) Value {
+	size := intArg(a[0], 8)
+	r.chargeTimes(strings.Count(s.s, "\t"), max(size, 0))
 	var b strings.Builder
 	col := 0
 	for _, c := range s.s {
@@ -497,13 +423,13 @@ func strExpandTabs(r *run, s Str, a []Value) (Value, error) {
 		b.WriteRune(c)
 		col++
 	}
-	return s.rewritten(b.String()), nil
+	return s.rewritten(b.String())
 }
 
-func strFormatMap(r *run, s Str, a []Value) (Value, error) {
+func strFormatMap(r *run, s Str, a []Value) Value {
 	d, ok := a[0].(*Dict)
 	if !ok {
-		return nil, typeErrorf("'%s' object is not a mapping", a[0].typeName())
+		panic(typeErrorf("'%s' object is not a mapping", a[0].typeName()))
 	}
 	kw := args{}
 	for i, k := range d.keys {

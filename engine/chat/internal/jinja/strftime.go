@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,108 +35,74 @@ func strftime(t time.Time, format string) string {
 	return b.String()
 }
 
+// layouts are the directives that package time has a layout for.
+var layouts = map[byte]string{
+	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006",
+	'D': "01/02/06", 'x': "01/02/06", 'F': "2006-01-02", 'p': "PM", 'P': "pm", 'r': "03:04:05 PM", 'R': "15:04",
+	'T': "15:04:05", 'X': "15:04:05", 'n': "\n", 't': "\t", 'z': "", 'Z': "", '%': "%",
+}
+
+// numbers are the directives that are numbers, of at least so many digits.
+var numbers = map[byte]struct {
+	width int
+	pad   string
+	of    func(time.Time) int
+}{
+	'C': {2, "0", func(t time.Time) int { return t.Year() / 100 }},
+	'd': {2, "0", time.Time.Day},
+	'e': {2, " ", time.Time.Day},
+	'g': {2, "0", func(t time.Time) int { year, _ := t.ISOWeek(); return year % 100 }},
+	'G': {4, "0", func(t time.Time) int { year, _ := t.ISOWeek(); return year }},
+	'H': {2, "0", time.Time.Hour},
+	'I': {2, "0", hour12},
+	'j': {3, "0", time.Time.YearDay},
+	'k': {2, " ", time.Time.Hour},
+	'l': {2, " ", hour12},
+	'm': {2, "0", func(t time.Time) int { return int(t.Month()) }},
+	'M': {2, "0", time.Time.Minute},
+	'S': {2, "0", time.Time.Second},
+	'u': {1, "0", func(t time.Time) int { return sinceMonday(t) + 1 }},
+	'U': {2, "0", func(t time.Time) int { return (t.YearDay() + 6 - int(t.Weekday())) / 7 }},
+	'V': {2, "0", func(t time.Time) int { _, week := t.ISOWeek(); return week }},
+	'w': {1, "0", func(t time.Time) int { return int(t.Weekday()) }},
+	'W': {2, "0", func(t time.Time) int { return (t.YearDay() + 6 - sinceMonday(t)) / 7 }},
+	'y': {2, "0", func(t time.Time) int { return t.Year() % 100 }},
+	'Y': {1, "0", time.Time.Year},
+}
+
+func hour12(t time.Time) int      { return (t.Hour()+11)%12 + 1 }
+func sinceMonday(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
+
 // directive formats one directive with one of glibc's flags.
 func directive(t time.Time, c, flag byte) (string, bool) {
-	num := func(n, width int, pad string) (string, bool) {
+	if n, ok := numbers[c]; ok {
+		s := strconv.Itoa(n.of(t))
+		pad := n.pad
 		switch flag {
 		case '-':
-			return fmt.Sprint(n), true
+			return s, true
 		case '_':
 			pad = " "
 		case '0':
 			pad = "0"
 		}
-		s := fmt.Sprint(n)
-		return strings.Repeat(pad, max(0, width-len(s))) + s, true
+		return strings.Repeat(pad, max(0, n.width-len(s))) + s, true
 	}
-	word := func(s string) (string, bool) {
-		if flag == '^' || flag == '#' {
-			s = strings.ToUpper(s)
+	if layout, ok := layouts[c]; ok {
+		text := t.Format(layout)
+		switch {
+		case strings.IndexByte("aAbhBc", c) >= 0 && (flag == '^' || flag == '#'):
+			text = strings.ToUpper(text)
+		case c == 'p' && flag == '#':
+			text = strings.ToLower(text)
 		}
-		return s, true
+		return text, true
 	}
-	hour12 := (t.Hour()+11)%12 + 1
-	isoYear, isoWeek := t.ISOWeek()
 	switch c {
-	case 'a':
-		return word(t.Format("Mon"))
-	case 'A':
-		return word(t.Format("Monday"))
-	case 'b', 'h':
-		return word(t.Format("Jan"))
-	case 'B':
-		return word(t.Format("January"))
-	case 'c':
-		return word(t.Format("Mon Jan _2 15:04:05 2006"))
-	case 'C':
-		return num(t.Year()/100, 2, "0")
-	case 'd':
-		return num(t.Day(), 2, "0")
-	case 'D', 'x':
-		return t.Format("01/02/06"), true
-	case 'e':
-		return num(t.Day(), 2, " ")
 	case 'f':
 		return fmt.Sprintf("%06d", t.Nanosecond()/1000), true
-	case 'F':
-		return t.Format("2006-01-02"), true
-	case 'g':
-		return num(isoYear%100, 2, "0")
-	case 'G':
-		return num(isoYear, 4, "0")
-	case 'H':
-		return num(t.Hour(), 2, "0")
-	case 'I':
-		return num(hour12, 2, "0")
-	case 'j':
-		return num(t.YearDay(), 3, "0")
-	case 'k':
-		return num(t.Hour(), 2, " ")
-	case 'l':
-		return num(hour12, 2, " ")
-	case 'm':
-		return num(int(t.Month()), 2, "0")
-	case 'M':
-		return num(t.Minute(), 2, "0")
-	case 'n':
-		return "\n", true
-	case 'p':
-		if flag == '#' {
-			return t.Format("pm"), true
-		}
-		return t.Format("PM"), true
-	case 'P':
-		return t.Format("pm"), true
-	case 'r':
-		return t.Format("03:04:05 PM"), true
-	case 'R':
-		return t.Format("15:04"), true
 	case 's':
-		return fmt.Sprint(t.Unix()), true
-	case 'S':
-		return num(t.Second(), 2, "0")
-	case 't':
-		return "\t", true
-	case 'T', 'X':
-		return t.Format("15:04:05"), true
-	case 'u':
-		return num((int(t.Weekday())+6)%7+1, 1, "0")
-	case 'U':
-		return num((t.YearDay()+6-int(t.Weekday()))/7, 2, "0")
-	case 'V':
-		return num(isoWeek, 2, "0")
-	case 'w':
-		return num(int(t.Weekday()), 1, "0")
-	case 'W':
-		return num((t.YearDay()+6-(int(t.Weekday())+6)%7)/7, 2, "0")
-	case 'y':
-		return num(t.Year()%100, 2, "0")
-	case 'Y':
-		return num(t.Year(), 1, "0")
-	case 'z', 'Z':
-		return "", true
-	case '%':
-		return "%", true
+		return strconv.FormatInt(t.Unix(), 10), true
 	}
 	return "", false
 }

@@ -3,35 +3,35 @@ package jinja
 // A test answers "v is name". Its params follow v.
 type test struct {
 	params []string
-	apply  func(r *run, v Value, a []Value) (bool, error)
+	apply  func(r *run, v Value, a []Value) bool
 }
 
 var tests = map[string]test{
 	"boolean":     {apply: isType(func(v Value) bool { _, ok := v.(Bool); return ok })},
 	"callable":    {apply: isType(func(v Value) bool { _, ok := v.(callable); _, u := v.(undefined); return ok || u })},
 	"defined":     {apply: isType(func(v Value) bool { _, ok := v.(undefined); return !ok })},
-	"divisibleby": {params: []string{"num"}, apply: func(r *run, v Value, a []Value) (bool, error) { return r.remainder(v, a[0], 0) }},
+	"divisibleby": {params: []string{"num"}, apply: func(r *run, v Value, a []Value) bool { return r.remainder(v, a[0], 0) }},
 	"escaped":     {apply: isType(func(v Value) bool { s, _ := v.(Str); return s.markup })},
-	"even":        {apply: func(r *run, v Value, _ []Value) (bool, error) { return r.remainder(v, Int(2), 0) }},
+	"even":        {apply: func(r *run, v Value, _ []Value) bool { return r.remainder(v, Int(2), 0) }},
 	"false":       {apply: isType(func(v Value) bool { b, ok := v.(Bool); return ok && !bool(b) })},
-	"filter": {apply: func(r *run, v Value, _ []Value) (bool, error) {
+	"filter": {apply: func(r *run, v Value, _ []Value) bool {
 		s, _ := v.(Str)
 		_, ok := r.filters[s.s]
-		return ok, nil
+		return ok
 	}},
 	"float":     {apply: isType(func(v Value) bool { _, ok := v.(Float); return ok })},
-	"in":        {params: []string{"seq"}, apply: func(r *run, v Value, a []Value) (bool, error) { return r.contains(v, a[0]) }},
+	"in":        {params: []string{"seq"}, apply: func(r *run, v Value, a []Value) bool { return r.contains(v, a[0]) }},
 	"integer":   {apply: isType(func(v Value) bool { _, b := v.(Bool); return isInt(v) && !b })},
 	"iterable":  {apply: isType(func(v Value) bool { _, ok := v.(iterable); return ok })},
 	"lower":     {apply: testText(isLower)},
 	"mapping":   {apply: isType(func(v Value) bool { _, ok := v.(*Dict); return ok })},
 	"none":      {apply: isType(func(v Value) bool { _, ok := v.(NoneType); return ok })},
 	"number":    {apply: isType(isNumber)},
-	"odd":       {apply: func(r *run, v Value, _ []Value) (bool, error) { return r.remainder(v, Int(2), 1) }},
-	"sameas":    {params: []string{"other"}, apply: func(_ *run, v Value, a []Value) (bool, error) { return same(v, a[0]), nil }},
+	"odd":       {apply: func(r *run, v Value, _ []Value) bool { return r.remainder(v, Int(2), 1) }},
+	"sameas":    {params: []string{"other"}, apply: func(_ *run, v Value, a []Value) bool { return same(v, a[0]) }},
 	"sequence":  {apply: isType(isSequence)},
 	"string":    {apply: isType(func(v Value) bool { _, ok := v.(Str); return ok })},
-	"test":      {apply: func(r *run, v Value, _ []Value) (bool, error) { s, _ := v.(Str); _, ok := r.tests[s.s]; return ok, nil }},
+	"test":      {apply: func(r *run, v Value, _ []Value) bool { s, _ := v.(Str); _, ok := r.tests[s.s]; return ok }},
 	"true":      {apply: isType(func(v Value) bool { b, ok := v.(Bool); return ok && bool(b) })},
 	"undefined": {apply: isType(func(v Value) bool { _, ok := v.(undefined); return ok })},
 	"upper":     {apply: testText(isUpper)},
@@ -45,31 +45,26 @@ var tests = map[string]test{
 }
 
 // test applies the named test.
-func (r *run) test(name string, v Value, a args) (bool, error) {
+func (r *run) test(name string, v Value, a args) bool {
 	t, ok := r.tests[name]
 	if !ok {
-		return false, raisef("TemplateRuntimeError", "No test named %s found.", quote(name))
+		panic(raisef("TemplateRuntimeError", "No test named %s found.", quote(name)))
 	}
-	vals, err := a.bind(name, len(t.params), t.params...)
-	if err != nil {
-		return false, err
-	}
-	return t.apply(r, v, vals)
+	return t.apply(r, v, a.bind(name, len(t.params), t.params...))
 }
 
-func isType(f func(Value) bool) func(*run, Value, []Value) (bool, error) {
-	return func(_ *run, v Value, _ []Value) (bool, error) { return f(v), nil }
+func isType(f func(Value) bool) func(*run, Value, []Value) bool {
+	return func(_ *run, v Value, _ []Value) bool { return f(v) }
 }
 
-func testText(f func(string) bool) func(*run, Value, []Value) (bool, error) {
-	return func(r *run, v Value, _ []Value) (bool, error) {
-		s, err := r.str(v)
-		return f(s.s), err
+func testText(f func(string) bool) func(*run, Value, []Value) bool {
+	return func(r *run, v Value, _ []Value) bool {
+		return f(r.str(v).s)
 	}
 }
 
 func testCompare(op string) test {
-	return test{[]string{"other"}, func(r *run, v Value, a []Value) (bool, error) { return r.compare(op, v, a[0]) }}
+	return test{[]string{"other"}, func(r *run, v Value, a []Value) bool { return r.compare(op, v, a[0]) }}
 }
 
 // isSequence reports whether v has a length and takes subscripts.
@@ -82,10 +77,7 @@ func isSequence(v Value) bool {
 }
 
 // remainder reports whether v % by is want.
-func (r *run) remainder(v, by Value, want int) (bool, error) {
-	rem, err := r.binary("%", v, by)
-	if err != nil {
-		return false, err
-	}
+func (r *run) remainder(v, by Value, want int) bool {
+	rem := r.binary("%", v, by)
 	return r.equal(rem, Int(want))
 }

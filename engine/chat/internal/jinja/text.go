@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -249,7 +250,9 @@ func splitOnRight(s Str, sep string, n int) []Str {
 		parts = append(parts, s.sub(i+len(sep), to))
 		to = i
 	}
-	return reversed(append(parts, s.sub(0, to)))
+	parts = append(parts, s.sub(0, to))
+	slices.Reverse(parts)
+	return parts
 }
 
 // splitBlanks splits at runs of blanks at most n times.
@@ -287,12 +290,6 @@ func splitBlanksRight(s Str, n int) []Str {
 	if rest.s != "" {
 		parts = append(parts, rest)
 	}
-	return reversed(parts)
-}
-
-func reversed(parts []Str) []Str {
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
+	slices.Reverse(parts)
 	return parts
 }

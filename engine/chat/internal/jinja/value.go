@@ -55,12 +55,19 @@ func (*List) typeName() string     { return "list" }
 func (tuple) typeName() string     { return "tuple" }
 func (undefined) typeName() string { return "Undefined" }
 
-func (u undefined) err() error {
+func (u undefined) err() thrown {
 	kind := u.kind
 	if kind == "" {
 		kind = "UndefinedError"
 	}
-	return &RuntimeError{Kind: kind, Message: u.message}
+	return raisef(kind, "%s", u.message)
+}
+
+// defined throws if v is undefined.
+func defined(v Value) {
+	if u, ok := v.(undefined); ok {
+		panic(u.err())
+	}
 }
 
 func undefinedName(name string) undefined {
@@ -94,16 +101,16 @@ func (t tuple) length() int { return len(t.items) }
 func (s Str) length() int   { return s.runes() }
 
 // length is Python's len.
-func length(v Value) (int, error) {
+func length(v Value) int {
 	switch v := v.(type) {
 	case undefined:
-		return 0, nil
+		return 0
 	case sized:
-		return v.length(), nil
+		return v.length()
 	case *loop:
 		return v.length()
 	}
-	return 0, typeErrorf("object of type '%s' has no len()", v.typeName())
+	panic(typeErrorf("object of type '%s' has no len()", v.typeName()))
 }
 
 // truth is Python's bool.
@@ -129,32 +136,32 @@ func truth(v Value) bool {
 
 // An iterator yields values one at a time. Generators are lazy, as in Python:
 // an error in the middle surfaces only when the middle is reached.
-type iterator func() (v Value, ok bool, err error)
+type iterator func() (v Value, ok bool)
 
 func iterItems(items []Value) iterator {
 	i := 0
-	return func() (Value, bool, error) {
+	return func() (Value, bool) {
 		if i == len(items) {
-			return nil, false, nil
+			return nil, false
 		}
 		i++
-		return items[i-1], true, nil
+		return items[i-1], true
 	}
 }
 
 func iterRunes(s Str) iterator {
 	at := 0
-	return func() (Value, bool, error) {
+	return func() (Value, bool) {
 		if at == len(s.s) {
-			return nil, false, nil
+			return nil, false
 		}
 		_, n := utf8.DecodeRuneInString(s.s[at:])
 		from := at
 		at += n
 		if len(s.marks) == 0 {
-			return Str{s: s.s[from:at]}, true, nil
+			return Str{s: s.s[from:at]}, true
 		}
-		return s.sub(from, at), true, nil
+		return s.sub(from, at), true
 	}
 }
 
@@ -169,13 +176,11 @@ func (g *generator) typeName() string { return g.name }
 // newGenerator returns a generator. Each step counts as nested evaluation,
 // because generators can be stacked without end.
 func (r *run) newGenerator(next iterator) *generator {
-	return &generator{name: "generator", next: func() (Value, bool, error) {
-		if err := r.enter(); err != nil {
-			return nil, false, err
-		}
-		v, ok, err := next()
+	return &generator{name: "generator", next: func() (Value, bool) {
+		r.enter()
+		v, ok := next()
 		r.depth--
-		return v, ok, err
+		return v, ok
 	}}
 }
 
@@ -189,39 +194,43 @@ func (g *generator) iter() iterator { return g.next }
 func (undefined) iter() iterator    { return iterItems(nil) }
 
 // iterate is Python's iter.
-func iterate(v Value) (iterator, error) {
+func iterate(v Value) iterator {
 	if it, ok := v.(iterable); ok {
-		return it.iter(), nil
+		return it.iter()
 	}
-	return nil, typeErrorf("'%s' object is not iterable", v.typeName())
+	panic(notIterable(v))
 }
 
+// iterateLater is iterate, whose error comes with the first element.
+func iterateLater(v Value) iterator {
+	if it, ok := v.(iterable); ok {
+		return it.iter()
+	}
+	return func() (Value, bool) { panic(notIterable(v)) }
+}
+
+func notIterable(v Value) thrown { return typeErrorf("'%s' object is not iterable", v.typeName()) }
+
 // collect is Python's list, charging r for each element.
-func (r *run) collect(v Value) ([]Value, error) {
+func (r *run) collect(v Value) []Value {
 	switch v := v.(type) {
 	case *List:
-		return v.items, nil
+		return v.items
 	case tuple:
-		return v.items, nil
+		return v.items
 	}
-	next, err := iterate(v)
-	if err != nil {
-		return nil, err
-	}
-	return r.drain(next)
+	return r.drain(iterate(v))
 }
 
 // drain runs next to its end.
-func (r *run) drain(next iterator) ([]Value, error) {
+func (r *run) drain(next iterator) []Value {
 	var items []Value
 	for {
-		v, ok, err := next()
-		if err != nil || !ok {
-			return items, err
+		v, ok := next()
+		if !ok {
+			return items
 		}
-		if err := r.charge(valueSize); err != nil {
-			return nil, err
-		}
+		r.charge(valueSize)
 		items = append(items, v)
 	}
 }
@@ -236,11 +245,11 @@ func (v rangeValue) at(i int64) Value { return Int(v.start + i*v.step) }
 
 func (v rangeValue) iter() iterator {
 	var i int64
-	return func() (Value, bool, error) {
+	return func() (Value, bool) {
 		if i == v.n {
-			return nil, false, nil
+			return nil, false
 		}
 		i++
-		return v.at(i - 1), true, nil
+		return v.at(i - 1), true
 	}
 }

@@ -51,8 +51,7 @@ func wrapLine(line string, width int, long, hyphens bool) []string {
 // splitChunk cuts a word too long for a row to n code points, or after its
 // last hyphen before that.
 func splitChunk(s string, n int, hyphens bool) (head, tail string) {
-	at := Str{s: s}.offsets()
-	cut := at[n]
+	cut := Str{s: s}.offsets()[n]
 	if hyphens {
 		if i := strings.LastIndexByte(s[:cut], '-'); i > 0 && strings.Trim(s[:i], "-") != "" {
 			cut = i + 1

@@ -1,0 +1,94 @@
+package cuda
+
+import (
+	"quern/engine/graph"
+	"quern/formats/weights"
+	gpu "quern/kernels/cuda"
+)
+
+var expertsOp = row[graph.Experts]{
+	weights: func(o graph.Experts) []weightKey {
+		return keys(matrix(o.Gate), matrix(o.Up), matrix(o.Down), vector(o.GateBias), vector(o.UpBias), vector(o.DownBias))
+	},
+	scratch: func(o graph.Experts, p *part, rows int) {
+		n := rows * o.Used
+		p.reserveScratch(acts, max(x32Words(rows, o.Gate.Shape[2]), x32Words(n, o.Down.Shape[2])))
+		p.reserveScratch(chosen, n)
+		p.reserveScratch(shares, n)
+		p.reserveScratch(gates, n*o.Gate.Shape[1])
+		p.reserveScratch(ups, n*o.Up.Shape[1])
+		p.reserveScratch(answers, n*o.Down.Shape[1])
+	},
+	lower: func(o graph.Experts, l lowering) {
+		l.held = 0
+		l.add(func(rows int) error { return l.mix(o, l.x(0), l.x(1), l.y(), rows) })
+	},
+}
+
+// mix routes every row to some experts and adds up what they answer.
+func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
+	n, ff, in, out := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	at := p.scratchAt
+	if err := p.start("experts_choose", gpu.Dims{Rows: rows}, at(chosen), at(shares), router, i32(n), i32(o.Used),
+		flag(o.Renormalise), flag(o.SparseMixer), f32(o.Jitter)); err != nil {
+		return err
+	}
+	if p.heldExperts(o, rows) {
+		return p.fusedExperts(o, x, y, rows)
+	}
+	// through sends rows of x, each to per of the experts chosen.
+	quantised := uint64(0)
+	through := func(t, bias *weights.Tensor, y, x uint64, xRows, in, out, per int) error {
+		w, typ := p.matrix(t)
+		if gpu.Quantised(typ) {
+			if quantised != x {
+				quantised = x
+				if err := p.start("quantize", gpu.Dims{Rows: xRows, In: in}, at(acts), x, i32(in)); err != nil {
+					return err
+				}
+			}
+			x = at(acts)
+		}
+		return p.start(gpu.Name("expert_gemv", typ), gpu.Dims{Rows: rows * o.Used, Out: out}, y, w, x, p.vector(bias), at(chosen), i32(out), i32(in), i32(per))
+	}
+	if err := through(o.Gate, o.GateBias, at(gates), x, rows, in, ff, o.Used); err != nil {
+		return err
+	}
+	if err := through(o.Up, o.UpBias, at(ups), x, rows, in, ff, o.Used); err != nil {
+		return err
+	}
+	slots := rows * o.Used
+	if err := p.start("gate", gpu.Dims{Rows: slots, Out: ff}, at(gates), at(gates), at(ups), i32(slots*ff), i32(int(o.Act))); err != nil {
+		return err
+	}
+	if err := through(o.Down, o.DownBias, at(answers), at(gates), slots, ff, out, 1); err != nil {
+		return err
+	}
+	return p.start("experts_combine", gpu.Dims{Rows: rows, Out: out}, y, at(answers), at(shares), i32(out), i32(o.Used))
+}
+
+// heldExperts reports whether a mixture of so many rows is done by kernels that
+// hold their activations.
+func (p *part) heldExperts(o graph.Experts, rows int) bool {
+	gate, down := kept(o.Gate, false), kept(o.Down, false)
+	return !p.e.b.apart && rows <= gemvRows && o.Used <= gpu.MaxUsed && quantised(o.Gate) == quantised(o.Up) &&
+		gpu.ExpertsHeld("gated", gate, o.Used, o.Gate.Shape[2]) <= gpu.MaxHeld && gpu.ExpertsHeld("down", down, o.Used, o.Down.Shape[2]) <= gpu.MaxHeld
+}
+
+// fusedExperts does what follows the choice of experts in two launches. The rows
+// share the multiprocessors, each of which runs a block.
+func (p *part) fusedExperts(o graph.Experts, x, y uint64, rows int) error {
+	ff, in, out := o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	gate, gateType := p.matrix(o.Gate)
+	up, upType := p.matrix(o.Up)
+	down, downType := p.matrix(o.Down)
+	d := gpu.Dims{Rows: rows, Blocks: max(1, p.d.info.Processors/rows)}
+	if err := p.startWith(gpu.ExpertsName("gated", gateType), d, gpu.ExpertsHeld("gated", gateType, o.Used, in),
+		p.scratchAt(gates), gate, p.vector(o.GateBias), i32(gpu.TypeNumber(gateType)), up, p.vector(o.UpBias), i32(gpu.TypeNumber(upType)),
+		x, p.scratchAt(chosen), i32(int(o.Act)), i32(o.Used), i32(ff), i32(in), i32(rows)); err != nil {
+		return err
+	}
+	return p.startWith(gpu.ExpertsName("down", downType), d, gpu.ExpertsHeld("down", downType, o.Used, ff),
+		y, down, p.vector(o.DownBias), i32(gpu.TypeNumber(downType)), p.scratchAt(gates), p.scratchAt(chosen), p.scratchAt(shares),
+		i32(o.Used), i32(gpu.ExpertRoom), i32(out), i32(ff), i32(rows))
+}

@@ -1,4 +1,0 @@
-package device
-
-// assumedMemory is the memory of a machine that does not say.
-const assumedMemory = 8 << 30

@@ -1,6 +1,0 @@
-//go:build !linux && !darwin
-
-package device
-
-// Available stands for what the machine has where we do not ask it.
-func Available() int64 { return assumedMemory }

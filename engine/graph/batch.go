@@ -1,0 +1,59 @@
+package graph
+
+// A Batch is the input of one step: one row per token, from one or more
+// sequences. Rows of one sequence are consecutive and in ascending position.
+type Batch struct {
+	Tokens    []int32   // (rows)
+	Positions []int32   // (rows) place of the token in its sequence, from 0
+	Seq       []int32   // (rows) index into Tables
+	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
+	Want      []int32   // rows whose results are read, ascending
+
+	// Take is how a step's logits reach whoever draws from them. Where it is set,
+	// result 0 of the Program is the logits of the wanted rows, and Run calls Take
+	// once for each index into Want before it returns, several calls at a time from
+	// whatever threads it has. Take may change the row, which is valid until the next
+	// Run. It does not panic.
+	Take func(want int, r Row)
+	// Top says of each wanted row how many of its largest logits Take has enough in,
+	// 0: it wants all. A row has at least as many, or simply all: then a whole
+	// vocabulary need not leave the device for one token to be drawn. nil: all of
+	// every row. What else concerns single rows of Take goes here.
+	Top []int
+
+	// Of encoders: (rows, width) numbers. Tokens may be nil then.
+	Features []float32
+	// Of decoders with cross-attention: (seqs) KV blocks that hold what a
+	// sequence attends to beside itself.
+	Memory [][]int32
+}
+
+// Rows returns the number of rows.
+func (b *Batch) Rows() int { return len(b.Positions) }
+
+// Reset empties b for another step. Take stays.
+func (b *Batch) Reset() {
+	*b = Batch{
+		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0],
+		Tables: b.Tables[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
+	}
+}
+
+// Sequence begins a sequence with its blocks, which the rows that follow belong to.
+// memory is nil where the Program attends to nothing beside it.
+func (b *Batch) Sequence(table, memory []int32) {
+	b.Tables = append(b.Tables, table)
+	if memory != nil {
+		b.Memory = append(b.Memory, memory)
+	}
+}
+
+// Row adds a row of the last sequence.
+func (b *Batch) Row(token, position int32) {
+	b.Tokens, b.Positions, b.Seq = append(b.Tokens, token), append(b.Positions, position), append(b.Seq, int32(len(b.Tables)-1))
+}
+
+// WantRow asks for the last row's results, or as many of its largest logits as top says.
+func (b *Batch) WantRow(top int) {
+	b.Want, b.Top = append(b.Want, int32(len(b.Positions)-1)), append(b.Top, top)
+}

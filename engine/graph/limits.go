@@ -1,0 +1,146 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Limits are what batches for a Program are held against before a kernel sees them: a
+// wrong one would read outside the cache or the weights.
+type Limits struct {
+	p        *Program
+	vocab    int  // tokens are below it; 0 when the Program embeds none
+	places   int  // positions are below it; 0 when the Program embeds none
+	features int  // width of the features; 0 without them
+	memory   int  // tokens cross-attention reads; 0 without it
+	dense    bool // every row sees every other: the batch is one sequence
+
+	Layers int  // of the cache the Program wants
+	Ahead  bool // rows look ahead: a batch has whole sequences
+}
+
+// Limits returns the limits of p's batches.
+func (p *Program) Limits() Limits {
+	l := Limits{p: p}
+	for i := range p.Values {
+		if p.Values[i].Input == inFeatures {
+			l.features = p.Values[i].Width()
+		}
+	}
+	below := func(limit *int, n int) {
+		if *limit == 0 || n < *limit {
+			*limit = n
+		}
+	}
+	layer := func(n int) { l.Layers = max(l.Layers, n+1) }
+	for _, s := range p.Steps {
+		switch o := s.Op.(type) {
+		case Embed:
+			if p.Values[s.In[0]].Input == inPositions {
+				below(&l.places, o.Weight.Shape[0])
+			} else {
+				below(&l.vocab, o.Weight.Shape[0])
+			}
+		case Attention:
+			l.Ahead = l.Ahead || o.Bidirectional
+			layer(o.Layer)
+		case Store:
+			layer(o.Layer)
+		case CrossAttention:
+			l.memory = max(l.memory, o.Tokens)
+			layer(o.Layer)
+		case CrossScores:
+			l.memory = max(l.memory, o.Tokens)
+			layer(o.Layer)
+		case DenseAttention:
+			l.dense = true
+		}
+	}
+	return l
+}
+
+// Check says what is wrong with a batch for a cache of kind c, nil where there is none.
+func (l *Limits) Check(in *Batch, c *CacheSpec) error {
+	rows := in.Rows()
+	if rows == 0 || rows > l.p.Rows || len(in.Seq) != rows || len(in.Want) > l.p.Want ||
+		len(in.Tokens) != rows && (in.Tokens != nil || l.vocab > 0) {
+		return fmt.Errorf("graph: a batch of %d tokens, %d positions, %d sequences, %d wanted; the program takes %d rows, %d wanted",
+			len(in.Tokens), rows, len(in.Seq), len(in.Want), l.p.Rows, l.p.Want)
+	}
+	if len(in.Features) != rows*l.features {
+		return fmt.Errorf("graph: %d features for %d rows of %d", len(in.Features), rows, l.features)
+	}
+	for i, id := range in.Tokens {
+		if id < 0 || l.vocab > 0 && int(id) >= l.vocab {
+			return fmt.Errorf("graph: row %d is token %d of a vocabulary of %d", i, id, l.vocab)
+		}
+	}
+	for i, pos := range in.Positions {
+		if pos < 0 || l.places > 0 && int(pos) >= l.places {
+			return fmt.Errorf("graph: row %d is at position %d; the model has %d", i, pos, l.places)
+		}
+		if l.Ahead && pos > 0 && (i == 0 || in.Seq[i-1] != in.Seq[i] || in.Positions[i-1] != pos-1) {
+			return fmt.Errorf("graph: row %d is at position %d of sequence %d without the position before it", i, pos, in.Seq[i])
+		}
+	}
+	if l.dense && (rows != l.p.Rows || in.Seq[0] != in.Seq[rows-1]) {
+		return fmt.Errorf("graph: a batch of %d rows from sequence %d to %d; dense attention wants one of %d", rows, in.Seq[0], in.Seq[rows-1], l.p.Rows)
+	}
+	if err := l.checkWanted(in); err != nil {
+		return err
+	}
+	if c == nil && l.Layers > 0 || c != nil && c.Layers < l.Layers {
+		return fmt.Errorf("graph: a program of %d layers without their cache", l.Layers)
+	}
+	if c == nil {
+		return nil
+	}
+	return l.checkBlocks(in, c)
+}
+
+// checkWanted looks at what a batch asks to be given.
+func (l *Limits) checkWanted(in *Batch) error {
+	for i, w := range in.Want {
+		if w < 0 || int(w) >= in.Rows() {
+			return fmt.Errorf("graph: row %d wanted of %d", w, in.Rows())
+		}
+		if i > 0 && w <= in.Want[i-1] {
+			return fmt.Errorf("graph: row %d wanted after row %d", w, in.Want[i-1])
+		}
+	}
+	switch {
+	case in.Take != nil && (len(l.p.Results) == 0 || l.p.Values[l.p.Results[0]].Lead != PerWant):
+		return errors.New("graph: rows are to be taken of a program whose first result has none for each wanted row")
+	case in.Top != nil && len(in.Top) != len(in.Want):
+		return fmt.Errorf("graph: the largest logits of %d rows, of which %d are wanted", len(in.Top), len(in.Want))
+	}
+	return nil
+}
+
+// checkBlocks looks at where keys and values are to go and to come from.
+func (l *Limits) checkBlocks(in *Batch, c *CacheSpec) error {
+	for i, pos := range in.Positions {
+		s := in.Seq[i]
+		if s < 0 || int(s) >= len(in.Tables) || int(pos)/c.BlockSize >= len(in.Tables[s]) {
+			return fmt.Errorf("graph: row %d is at position %d of sequence %d, which has no block there", i, pos, s)
+		}
+	}
+	if l.memory > 0 && len(in.Memory) != len(in.Tables) {
+		return fmt.Errorf("graph: %d memories for %d sequences", len(in.Memory), len(in.Tables))
+	}
+	for s, m := range in.Memory {
+		if len(m)*c.BlockSize < l.memory {
+			return fmt.Errorf("graph: sequence %d attends to %d blocks of %d; the program wants %d tokens", s, len(m), c.BlockSize, l.memory)
+		}
+	}
+	for _, tables := range [][][]int32{in.Tables, in.Memory} {
+		for _, table := range tables {
+			for _, b := range table {
+				if b < 0 || int(b) >= c.Blocks {
+					return fmt.Errorf("graph: block %d of %d", b, c.Blocks)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package model
+
+import (
+	"math"
+	"slices"
+)
+
+// An hfFamily is a model_type of config.json: the architecture it is in GGUF's
+// terms, and what it has that others have not.
+type hfFamily struct {
+	arch     string
+	eps      string         // config.json's key of the norms' epsilon
+	layer    bool           // norms are LayerNorm, not RMSNorm
+	defaults map[string]any // what transformers assumes for keys left out
+	more     func(c *hfConfig, set func(key string, v any))
+	names    map[string]string // names in a layer that mean something else here
+	plusOne  bool              // norms are stored less one
+	norotary bool
+	reads    []string // keys of hfOff that the family reads
+}
+
+// hfFamilies is every model_type quern translates. Which of the architectures
+// there are, archs says.
+var hfFamilies = map[string]hfFamily{
+	"llama":       {arch: "llama", eps: "rms_norm_eps"},
+	"mistral":     {arch: "llama", eps: "rms_norm_eps", more: slidingWindow},
+	"mixtral":     {arch: "llama", eps: "rms_norm_eps", more: all(slidingWindow, experts), defaults: map[string]any{"rope_theta": 1e6}},
+	"smollm3":     {arch: "smollm3", eps: "rms_norm_eps", more: noRopeLayers, defaults: map[string]any{"rope_theta": 2e6}},
+	"qwen2":       {arch: "qwen2", eps: "rms_norm_eps", more: qwenWindow},
+	"qwen3":       {arch: "qwen3", eps: "rms_norm_eps", more: qwenWindow, defaults: map[string]any{"head_dim": int64(128)}},
+	"qwen2_moe":   {arch: "qwen2moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
+	"qwen3_moe":   {arch: "qwen3moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
+	"phi":         {arch: "phi2", eps: "layer_norm_eps", layer: true, defaults: map[string]any{"partial_rotary_factor": 0.5}},
+	"phi3":        {arch: "phi3", eps: "rms_norm_eps", more: slidingWindow},
+	"phimoe":      {arch: "phimoe", eps: "rms_norm_eps", layer: true, more: all(slidingWindow, experts, sparseMixer), defaults: map[string]any{"num_experts_per_tok": int64(2)}},
+	"falcon":      {arch: "falcon", eps: "layer_norm_epsilon", layer: true, more: falcon, names: map[string]string{"ln_mlp": "attn_norm", "ln_attn": "attn_norm_2"}},
+	"gemma2":      {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, reads: gemmaCaps, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
+	"gemma3_text": {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
+	"gemma3":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
+	"starcoder2":  {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
+	"olmo2":       {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
+	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
+	"gpt_oss":     {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
+	"bert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
+	"nomic_bert":  {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
+}
+
+// hfEps is what transformers assumes for an epsilon left out.
+var hfEps = map[string]float64{
+	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
+	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
+	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
+}
+
+var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
+
+var gemmaNorms = map[string]string{"post_attention_layernorm": "post_attention_norm"}
+
+// Published Gemma 3 files rely on these.
+var gemma3Defaults = map[string]any{
+	"num_attention_heads": int64(8), "num_key_value_heads": int64(4), "head_dim": int64(256),
+	"max_position_embeddings": int64(131072), "rms_norm_eps": 1e-6, "rope_theta": 1e6, "rope_local_base_freq": 1e4,
+	"query_pre_attn_scalar": int64(256), "sliding_window": int64(4096),
+}
+
+func all(fs ...func(*hfConfig, func(string, any))) func(*hfConfig, func(string, any)) {
+	return func(c *hfConfig, put func(string, any)) {
+		for _, f := range fs {
+			f(c, put)
+		}
+	}
+}
+
+func slidingWindow(c *hfConfig, put func(string, any)) {
+	if n := c.int("sliding_window", 0); n > 0 {
+		put("attention.sliding_window", n)
+	}
+}
+
+// sparseMixer is how Phi 3.5 MoE routes.
+func sparseMixer(c *hfConfig, put func(string, any)) {
+	jitter := 0.01
+	if v := c.m["router_jitter_noise"]; v != nil {
+		x, ok := number(v)
+		if !ok {
+			c.fail("router_jitter_noise is %v, want a number", v)
+		}
+		jitter = x
+	}
+	put(routerJitter, jitter)
+}
+
+// qwenWindow refuses a window on some layers only, which no published model
+// of the family turns on.
+func qwenWindow(c *hfConfig, _ func(string, any)) {
+	types, _ := c.m["layer_types"].([]any)
+	if c.flag("use_sliding_window") && (c.int("max_window_layers", 0) < c.int("num_hidden_layers", 0) || slices.Contains(types, "sliding_attention")) {
+		c.refuse("a sliding window on some layers of %s", c.kind)
+	}
+}
+
+func noRopeLayers(c *hfConfig, _ func(string, any)) {
+	list, _ := c.m["no_rope_layers"].([]any)
+	for i, v := range list {
+		// A layer is marked 1 where it has rotary positions.
+		if n, ok := v.(int64); !ok || (n == 0) != ((i+1)%4 == 0) {
+			c.refuse("rotary positions on other than three of four layers")
+		}
+	}
+	if n := c.int("no_rope_layer_interval", 4); n != 4 && list == nil {
+		c.refuse("rotary positions left out every %d layers, want 4", n)
+	}
+	if c.flag("use_sliding_window") {
+		c.refuse("a sliding window of %s", c.kind)
+	}
+}
+
+func experts(c *hfConfig, put func(string, any)) {
+	for key, from := range map[string][]string{
+		"expert_count":                      {"num_local_experts", "num_experts"},
+		"expert_used_count":                 {"num_experts_per_tok"},
+		"expert_feed_forward_length":        {"moe_intermediate_size"},
+		"expert_shared_feed_forward_length": {"shared_expert_intermediate_size"},
+	} {
+		if v := c.first(from...); v != nil {
+			put(key, v)
+		}
+	}
+	if c.m["norm_topk_prob"] != nil {
+		put("expert_weights_norm", c.flag("norm_topk_prob"))
+	}
+	if list, _ := c.m["mlp_only_layers"].([]any); len(list) > 0 || c.int("decoder_sparse_step", 1) != 1 {
+		c.refuse("experts on some layers only")
+	}
+}
+
+func falcon(c *hfConfig, put func(string, any)) {
+	if v, ok := c.m["parallel_attn"].(bool); ok && !v && !c.flag("new_decoder_architecture") {
+		c.refuse("a falcon model without parallel attention")
+	}
+	put("attention.head_count_kv", c.falconKV())
+	if c.first("max_position_embeddings", "n_positions") == nil {
+		put("context_length", int64(2048))
+	}
+	// GGUF files take the width of the feed-forward block as given.
+	if c.first("ffn_hidden_size") == nil {
+		put("feed_forward_length", 4*c.int("hidden_size", c.int("n_embd", 0)))
+	}
+}
+
+func (c *hfConfig) falconKV() int64 {
+	heads := c.int("num_attention_heads", c.int("n_head", 1))
+	switch {
+	case c.flag("new_decoder_architecture"):
+		return c.int("num_kv_heads", c.int("n_head_kv", heads))
+	case c.m["multi_query"] == nil || c.flag("multi_query"):
+		return 1
+	}
+	return heads
+}
+
+// gemma says where window and full attention alternate; every full-th layer
+// has the latter.
+func gemma(full int) func(*hfConfig, func(string, any)) {
+	return func(c *hfConfig, put func(string, any)) {
+		slidingWindow(c, put)
+		for _, k := range gemmaCaps {
+			if v := c.m[k]; v != nil {
+				put(k, v)
+			}
+		}
+		if q, ok := number(c.m["query_pre_attn_scalar"]); ok && q > 0 {
+			put("attention.scale", 1/math.Sqrt(q))
+		}
+		types, _ := c.m["layer_types"].([]any)
+		for i, v := range types {
+			if (v == "full_attention") != ((i+1)%full == 0) {
+				c.refuse("layers of %s with another order of full and sliding attention than one in %d", c.kind, full)
+			}
+		}
+		if n := c.int("sliding_window_pattern", int64(full)); n != int64(full) && types == nil {
+			c.refuse("layers of %s with full attention on one in %d, want %d", c.kind, n, full)
+		}
+		if full == 6 {
+			local := c.m["rope_local_base_freq"]
+			if r, ok := c.rope["sliding_attention"].(map[string]any); ok && r["rope_theta"] != nil {
+				local = r["rope_theta"]
+			}
+			put("rope.freq_base_swa", local)
+		}
+	}
+}
+
+func granite(c *hfConfig, put func(string, any)) {
+	for key, from := range map[string]string{
+		"embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier",
+		"attention.scale": "attention_multiplier", "logit_scale": "logits_scaling",
+	} {
+		if v := c.m[from]; v != nil {
+			put(key, v)
+		}
+	}
+}
+
+func bidirectional(c *hfConfig, put func(string, any)) {
+	put("attention.causal", false)
+	if p := c.first("position_embedding_type"); p != nil && p != "absolute" {
+		c.refuse("position embeddings of type %v", p)
+	}
+}
+
+// trainedLength cuts the context of nomic-bert, whose config.json has room for
+// more positions than the model was trained with, to what it was trained with.
+func trainedLength(c *hfConfig, put func(string, any)) {
+	trained := c.int("max_trained_positions", 2048)
+	if n := c.int("max_position_embeddings", c.int("n_positions", trained)); n > 0 {
+		put("context_length", min(n, trained))
+	}
+}

@@ -1,0 +1,242 @@
+package fuse
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern/engine/onnx/internal/ops"
+	"quern/engine/onnx/internal/run"
+	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
+	"quern/formats/onnx/onnxtest"
+	"quern/kernels/threads"
+)
+
+// A fuseCase is a graph that exporters write for something that is one step.
+type fuseCase struct {
+	name  string
+	steps []string // that are expected, without numbers
+	build func(b *onnxtest.Builder, x string) string
+}
+
+func weights(b *onnxtest.Builder, shape ...int) string {
+	r := rand.New(rand.NewPCG(1, uint64(len(b.Model.Graph.Initializers))))
+	v := make([]float32, tensor.Count(shape))
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
+	return b.Floats(shape, v...)
+}
+
+func float(b *onnxtest.Builder, v float32) string { return b.Floats(nil, v) }
+
+// fuseCases all take x (2, 3, 16).
+var fuseCases = []fuseCase{
+	{"layer norm", []string{"norm"}, func(b *onnxtest.Builder, x string) string {
+		return writtenNorm(b, x)
+	}},
+	{"norm of a sum", []string{"norm"}, func(b *onnxtest.Builder, x string) string {
+		return writtenNorm(b, b.Node("Add", []string{x, b.Node("Neg", []string{b.Node("Tanh", []string{x})})}))
+	}},
+	{"norm of a sum that is read again", []string{"norm"}, func(b *onnxtest.Builder, x string) string {
+		sum := b.Node("Add", []string{x, b.Node("Tanh", []string{x})})
+		return b.Node("Sub", []string{writtenNorm(b, sum), sum})
+	}},
+	{"root mean square norm", []string{"norm"}, func(b *onnxtest.Builder, x string) string {
+		v := b.Node("ReduceMean", []string{b.Node("Pow", []string{x, float(b, 2)})}, onnxtest.IntList("axes", -1))
+		r := b.Node("Div", []string{float(b, 1), b.Node("Sqrt", []string{b.Node("Add", []string{v, float(b, 1e-6)})})})
+		return b.Node("Mul", []string{weights(b, 16), b.Node("Mul", []string{x, r})})
+	}},
+	{"GELU by erf", []string{"gelu"}, func(b *onnxtest.Builder, x string) string { return writtenGelu(b, x) }},
+	{"GELU by tanh", []string{"gelu"}, func(b *onnxtest.Builder, x string) string {
+		cube := b.Node("Mul", []string{float(b, 0.044715), b.Node("Pow", []string{x, float(b, 3)})})
+		y := b.Node("Tanh", []string{b.Node("Mul", []string{float(b, 0.7978845608), b.Node("Add", []string{x, cube})})})
+		return b.Node("Mul", []string{b.Node("Mul", []string{x, float(b, 0.5)}), b.Node("Add", []string{y, float(b, 1)})})
+	}},
+	{"linear", []string{"layer"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Add", []string{weights(b, 5), b.Node("MatMul", []string{x, weights(b, 16, 5)})})
+	}},
+	{"linear and GELU", []string{"layer"}, func(b *onnxtest.Builder, x string) string {
+		return writtenGelu(b, b.Node("Add", []string{weights(b, 5), b.Node("MatMul", []string{x, weights(b, 16, 5)})}))
+	}},
+	{"int8 linear", []string{"layer"}, func(b *onnxtest.Builder, x string) string { return writtenInt8(b, x, "x", 16, 5) }},
+	{"int8 linear, GELU and again", []string{"quantized layer", "layer"}, func(b *onnxtest.Builder, x string) string {
+		return writtenInt8(b, writtenGelu(b, writtenInt8(b, x, "x", 16, 20)), "y", 20, 3)
+	}},
+	{"a sum, its norm, both read, and int8 linear", []string{"quantized norm", "layer", "norm"}, func(b *onnxtest.Builder, x string) string {
+		sum := b.Node("Add", []string{b.Node("Tanh", []string{x}), x})
+		y := writtenNorm(b, sum)
+		return writtenNorm(b, b.Node("Add", []string{b.Node("Add", []string{writtenInt8(b, y, "x", 16, 16), y}), sum}))
+	}},
+	{"attention", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
+		head := func(perm ...int64) string {
+			y := b.Node("Reshape", []string{b.Node("Mul", []string{x, weights(b, 16)}), b.List(0, 0, 4, 4)})
+			return b.Node("Transpose", []string{y}, onnxtest.IntList("perm", perm...))
+		}
+		scores := b.Node("Div", []string{b.Node("MatMul", []string{head(0, 2, 1, 3), head(0, 2, 3, 1)}), float(b, 2)})
+		scores = b.Node("Add", []string{scores, weights(b, 2, 1, 1, 3)})
+		y := b.Node("MatMul", []string{b.Node("Softmax", []string{scores}, onnxtest.Int("axis", -1)), head(0, 2, 1, 3)})
+		return b.Node("Transpose", []string{y}, onnxtest.IntList("perm", 0, 2, 1, 3))
+	}},
+	{"attention with parts scaled by the shape", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
+		q := b.Node("Transpose", []string{b.Node("Reshape", []string{x, b.List(0, 0, 4, 4)})}, onnxtest.IntList("perm", 0, 2, 1, 3))
+		size := b.Node("Slice", []string{b.Node("Shape", []string{q}), b.List(-1), b.List(math.MaxInt64)})
+		scale := b.Node("Cast", []string{size}, onnxtest.Int("to", int64(onnx.Float)))
+		scale = b.Node("Sqrt", []string{b.Node("Div", []string{float(b, 1), b.Node("Sqrt", []string{scale})})})
+		k := b.Node("Transpose", []string{b.Node("Tanh", []string{q})}, onnxtest.IntList("perm", 0, 1, 3, 2))
+		scores := b.Node("MatMul", []string{b.Node("Mul", []string{q, scale}), b.Node("Mul", []string{k, scale})})
+		return b.Node("MatMul", []string{b.Node("Softmax", []string{scores}, onnxtest.Int("axis", -1)), b.Node("Neg", []string{q})})
+	}},
+	{"attention of rank 3 with casts", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
+		cast := func(y string) string {
+			return b.Node("Cast", []string{y}, onnxtest.Int("to", int64(onnx.Float)))
+		}
+		q := b.Node("Div", []string{b.Node("Tanh", []string{x}), float(b, 4)})
+		k := b.Node("Transpose", []string{b.Node("Neg", []string{x})}, onnxtest.IntList("perm", 0, 2, 1))
+		scores := b.Node("Add", []string{b.Node("MatMul", []string{q, k}), weights(b, 1, 3, 3)})
+		return b.Node("MatMul", []string{cast(b.Node("Softmax", []string{cast(scores)}, onnxtest.Int("axis", 2))), x})
+	}},
+	{"attention with rows first", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
+		turn := func(op string, perm ...int64) string {
+			return b.Node("Transpose", []string{b.Node(op, []string{x})}, onnxtest.IntList("perm", perm...))
+		}
+		q := b.Node("Mul", []string{turn("Tanh", 1, 0, 2), float(b, 0.25)})
+		scores := b.Node("MatMul", []string{q, turn("Neg", 1, 2, 0)})
+		return b.Node("MatMul", []string{b.Node("Softmax", []string{scores}, onnxtest.Int("axis", -1)), turn("Sigmoid", 1, 0, 2)})
+	}},
+	{"a GELU with another factor", nil, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("Erf", []string{b.Node("Div", []string{x, float(b, 1.5)})})
+		return b.Node("Mul", []string{b.Node("Mul", []string{x, b.Node("Add", []string{y, float(b, 1)})}), float(b, 0.5)})
+	}},
+	{"two layers", []string{"layer", "layer"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("MatMul", []string{x, weights(b, 16, 5)})
+		return b.Node("Mul", []string{b.Node("Add", []string{y, weights(b, 5)}), b.Node("Add", []string{weights(b, 5), b.Node("MatMul", []string{x, weights(b, 16, 5)})})})
+	}},
+	{"a product that is read twice", nil, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("MatMul", []string{x, weights(b, 16, 5)})
+		return b.Node("Mul", []string{b.Node("Add", []string{y, weights(b, 5)}), y})
+	}},
+}
+
+func writtenNorm(b *onnxtest.Builder, x string, axis ...int64) string {
+	if axis == nil {
+		axis = []int64{-1}
+	}
+	axes := onnxtest.IntList("axes", axis...)
+	d := b.Node("Sub", []string{x, b.Node("ReduceMean", []string{x}, axes)})
+	v := b.Node("ReduceMean", []string{b.Node("Pow", []string{d, float(b, 2)})}, axes)
+	y := b.Node("Div", []string{d, b.Node("Sqrt", []string{b.Node("Add", []string{v, float(b, 1e-5)})})})
+	return b.Node("Add", []string{b.Node("Mul", []string{y, weights(b, 16)}), weights(b, 16)})
+}
+
+func writtenGelu(b *onnxtest.Builder, x string) string {
+	y := b.Node("Erf", []string{b.Node("Mul", []string{x, float(b, math.Sqrt2/2)})})
+	return b.Node("Mul", []string{float(b, 0.5), b.Node("Mul", []string{x, b.Node("Add", []string{y, float(b, 1)})})})
+}
+
+func writtenInt8(b *onnxtest.Builder, x, stem string, k, n int) string {
+	q := []string{stem + "_q", stem + "_s", stem + "_z"}
+	b.Named(q, "DynamicQuantizeLinear", []string{x})
+	w := &onnx.Tensor{Type: onnx.Int8, Shape: []int{k, n}, Data: make([]byte, k*n)}
+	for i := range w.Data {
+		w.Data[i] = byte(i * 37)
+	}
+	y := b.Node("MatMulInteger", []string{q[0], b.Weight(w), q[2], b.Weight(&onnx.Tensor{Type: onnx.Int8, Data: []byte{3}})})
+	y = b.Node("Cast", []string{y}, onnxtest.Int("to", int64(onnx.Float)))
+	y = b.Node("Mul", []string{y, b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.01)})})
+	return b.Node("Add", []string{weights(b, n), y})
+}
+
+// run builds a case and returns its result and the steps.
+func (f *fuseCase) run(t *testing.T, plain bool) (*tensor.Tensor, []string) {
+	t.Helper()
+	b := onnxtest.New(14)
+	b.Named([]string{"y"}, "Identity", []string{f.build(b, b.Input("x", onnx.Float, "a", "b", "c"))})
+	b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, onnx.Value{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}})
+	p := threads.NewPool(2)
+	defer p.Close()
+	var steps []string
+	s, err := run.New(&b.Model, run.Options{Pool: p, NoFusion: plain}, run.Operators{Table: ops.Table(), Fuse: func(s *run.Session, b *run.Body) {
+		Body(s, b)
+		for _, n := range b.Nodes {
+			if n.Domain == "quern" {
+				steps = append(steps, n.Op[:strings.LastIndexByte(n.Op, ' ')])
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(2, 2))
+	in := tensor.New(onnx.Float, 2, 3, 16)
+	for i := range in.F {
+		in.F[i] = float32(r.NormFloat64())
+	}
+	var out map[string]*tensor.Tensor
+	for range 2 { // the second run works in the memory of the first
+		if out, err = s.Run(context.Background(), map[string]*tensor.Tensor{"x": in}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out["y"], steps
+}
+
+func near5(t *testing.T, got, want *tensor.Tensor) {
+	t.Helper()
+	if got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) {
+		t.Fatalf("got %v of shape %d, want %v of %d", got.Type, got.Shape, want.Type, want.Shape)
+	}
+	for i := range want.Len() {
+		if d := math.Abs(got.At(i) - want.At(i)); !(d <= 1e-5*(1+math.Abs(want.At(i)))) {
+			t.Fatalf("element %d: got %g, want %g", i, got.At(i), want.At(i))
+		}
+	}
+}
+
+func TestFuse(t *testing.T) {
+	for _, f := range fuseCases {
+		t.Run(f.name, func(t *testing.T) {
+			want, none := f.run(t, true)
+			got, steps := f.run(t, false)
+			if len(none) != 0 || !slices.Equal(steps, f.steps) {
+				t.Errorf("got steps %q and without fusion %q, want %q", steps, none, f.steps)
+			}
+			near5(t, got, want)
+		})
+	}
+}
+
+// TestFuseRefuses gives steps what they are not written for: they run the nodes
+// they stand for.
+func TestFuseRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, step string
+		build      func(b *onnxtest.Builder, x string) string
+	}{
+		{"a norm of another axis", "norm", func(b *onnxtest.Builder, x string) string {
+			return b.Node("Transpose", []string{writtenNorm(b, b.Node("Expand", []string{x, b.List(1, 1, 1)}), 1)}, onnxtest.IntList("perm", 1, 0, 2))
+		}},
+		{"attention of rank 3", "attention", func(b *onnxtest.Builder, x string) string {
+			k := b.Node("Transpose", []string{b.Node("Reshape", []string{x, b.List(1, 2, 3, 16)})}, onnxtest.IntList("perm", 0, 1, 3, 2))
+			q := b.Node("Tanh", []string{x})
+			return b.Node("MatMul", []string{b.Node("Softmax", []string{b.Node("MatMul", []string{q, k})}, onnxtest.Int("axis", -1)), x})
+		}},
+		{"a sum that broadcasts", "norm", func(b *onnxtest.Builder, x string) string {
+			return writtenNorm(b, b.Node("Add", []string{x, b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", 1))}))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := fuseCase{tt.name, []string{tt.step}, tt.build}
+			want, _ := f.run(t, true)
+			got, steps := f.run(t, false)
+			if !slices.Equal(steps, f.steps) {
+				t.Errorf("got steps %q, want %q", steps, f.steps)
+			}
+			near5(t, got, want)
+		})
+	}
+}

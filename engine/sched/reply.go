@@ -1,0 +1,170 @@
+package sched
+
+import (
+	"errors"
+
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// advance notes that n more rows of q are computed, and what was drawn from those
+// that were wanted.
+func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
+	from := q.computed
+	q.computed += n
+	if q.PromptLogprobs && !q.done {
+		// Row p tells about token p+1.
+		for ; q.scored < min(q.prompt-1, q.computed); q.scored++ {
+			if q.scores == nil {
+				q.scores = append(make([]sample.Token, 0, q.prompt), sample.Token{ID: q.tokens[0]})
+			}
+			if drawn[0].err != nil {
+				s.fail(q.job, drawn[0].err)
+				return
+			}
+			q.scores = append(q.scores, drawn[0].token)
+			drawn = drawn[1:]
+		}
+	}
+	s.keep(q, from)
+	if q.computed < len(q.tokens) {
+		return
+	}
+	if q.done {
+		s.follow(q, &drawn[0])
+		return
+	}
+	s.promptDone(q)
+	if q.NoTokens {
+		for i := range q.n {
+			q.st.events <- Event{Type: Finish, Seq: i, Reason: Length, StopID: token.None}
+		}
+		q.live = 0
+		s.leave(q)
+		q.state = ended
+		s.end(q.job, nil)
+		return
+	}
+	s.fork(q)
+	for i, f := range q.seqs {
+		if f.state == ended {
+			return // drawing failed and ended them all
+		}
+		s.follow(f, &drawn[i])
+	}
+}
+
+func (s *Scheduler) promptDone(q *sequence) {
+	q.job.done = true
+	if q.scores == nil && q.PromptLogprobs {
+		q.scores = []sample.Token{{ID: q.tokens[0]}}
+	}
+	s.stats.prompt.Add(int64(q.prompt))
+	if !q.NoPromptCache && !q.PromptLogprobs {
+		s.stats.queries.Add(int64(q.prompt))
+		s.stats.hits.Add(int64(q.cached))
+	}
+	q.st.events <- Event{Type: PromptDone, Prompt: &Prompt{
+		Cached:   q.cached,
+		Queue:    q.started.Sub(q.submitted),
+		Took:     s.now.Sub(q.started),
+		Logprobs: q.scores,
+	}}
+	q.scores = nil
+}
+
+// fork makes the other sequences of q's request, now that the prompt they
+// share is done. Those without room wait, like preempted ones.
+func (s *Scheduler) fork(q *sequence) {
+	whole := q.prompt / s.o.BlockSize // blocks that will not be written again
+	for i := 1; i < q.n; i++ {
+		f := s.newSequence(q.job, i, q.tokens)
+		q.seqs = append(q.seqs, f)
+		if s.share(f, q, whole) {
+			f.state = running
+			s.running = insert(s.running, f)
+		} else {
+			s.waiting = insert(s.waiting, f)
+		}
+	}
+	if q.n > 1 {
+		s.dirty.Store(true) // Stop may have named one that was not there yet
+	}
+}
+
+// follow has q go on by the token that was drawn for it.
+func (s *Scheduler) follow(q *sequence, d *draw) {
+	q.sampler = d.sampler
+	if d.panic != nil {
+		s.log.ErrorContext(q.ctx, "sampler panicked", "panic", d.panic, "stack", d.stack)
+	}
+	t, err := d.token, d.err
+	switch {
+	case errors.Is(err, sample.ErrBarred) && q.Mask != nil && len(q.barred()) > 0:
+		// The grammar is complete, and the only tokens it would still allow
+		// are the ones the request bars.
+		s.finish(q, Stop, token.None)
+		return
+	case err != nil:
+		s.fail(q.job, err)
+		return
+	case q.stops(t.ID):
+		s.finish(q, Stop, t.ID)
+		return
+	}
+	if q.first.IsZero() {
+		q.first = s.now
+	}
+	q.last = s.now
+	q.tokens = append(q.tokens, t.ID)
+	q.generated++
+	s.stats.generated.Add(1)
+	q.st.queued[q.index].Add(1)
+	q.st.events <- Event{Type: Token, Seq: q.index, Token: t}
+	if q.generated >= q.Max {
+		s.finish(q, Length, token.None)
+	}
+}
+
+// finish ends one sequence.
+func (s *Scheduler) finish(q *sequence, reason Reason, id token.ID) {
+	q.st.events <- Event{Type: Finish, Seq: q.index, Reason: reason, StopID: id, Tokens: q.generated}
+	s.leave(q)
+	q.state = ended
+	if q.live--; q.live == 0 {
+		s.end(q.job, nil)
+	}
+}
+
+// fail ends a request with all its sequences.
+func (s *Scheduler) fail(j *job, err error) {
+	for _, q := range j.seqs {
+		if q.state != ended {
+			s.leave(q)
+			q.state = ended
+		}
+	}
+	s.end(j, err)
+}
+
+// end closes the Stream of a request whose sequences have all ended.
+func (s *Scheduler) end(j *job, err error) {
+	st := j.st
+	st.detach()
+	st.err = err
+	if err == nil {
+		st.timings.Queue = j.started.Sub(j.submitted)
+		st.timings.Prompt = s.now.Sub(j.started)
+		if !j.first.IsZero() {
+			st.timings.Prompt = j.first.Sub(j.started)
+			st.timings.First = j.first.Sub(j.submitted)
+			st.timings.Predict = j.last.Sub(j.first)
+		}
+		took := s.now.Sub(j.admitted)
+		if s.service == 0 {
+			s.service = took
+		}
+		s.service += (took - s.service) / 8
+	}
+	close(st.events)
+}

@@ -1,0 +1,155 @@
+package sched
+
+import (
+	"time"
+
+	"quern/engine/token"
+)
+
+// admit moves sequences from waiting to running, oldest first.
+func (s *Scheduler) admit() {
+	for i := 0; i < len(s.waiting) && len(s.running) < s.o.Slots; {
+		q := s.waiting[i]
+		if q.stalled() {
+			i++ // has tokens its reader has yet to take; those behind need not wait for that
+			continue
+		}
+		if q == s.blocked {
+			return
+		}
+		if !s.place(q) {
+			if len(s.running) > 0 {
+				s.blocked = q
+				return
+			}
+			// All blocks there are do not suffice for what it has grown to.
+			s.finish(q, Length, token.None)
+			continue
+		}
+		s.waiting = remove(s.waiting, q)
+		s.running = insert(s.running, q)
+		q.state = running
+		if !q.seen {
+			q.seen, q.admitted = true, time.Now()
+			s.fresh--
+		}
+	}
+}
+
+// place gives q blocks for all its tokens, cached ones as far as there are any.
+func (s *Scheduler) place(q *sequence) bool {
+	s.extend(q)
+	need := s.pool.BlocksFor(len(q.tokens)) - len(q.table)
+	spare := s.pool.Available() - need
+	// One more block for everybody keeps the next steps from undoing this.
+	if spare < 0 || len(s.running) > 0 && spare <= len(s.running) {
+		s.vacate(q)
+		return false
+	}
+	for range need {
+		b, _ := s.pool.Alloc()
+		q.table = append(q.table, b)
+	}
+	return true
+}
+
+// vacate takes all blocks from q.
+func (s *Scheduler) vacate(q *sequence) {
+	s.pool.ReleaseAll(q.table)
+	q.table = q.table[:0]
+	q.computed = 0
+	if !q.done {
+		q.cached = 0
+	}
+}
+
+// extend moves q on over blocks that others have computed.
+func (s *Scheduler) extend(q *sequence) {
+	if !q.reads() {
+		return
+	}
+	before := q.computed
+	q.table, q.computed = s.pool.Extend(q.table, q.tokens, before)
+	if !q.done {
+		q.cached += q.computed - before
+	}
+}
+
+// keep makes the blocks findable that q has filled since it had from tokens
+// computed.
+func (s *Scheduler) keep(q *sequence, from int) {
+	if !q.NoPromptCache {
+		s.pool.Keep(q.table, q.tokens, from, q.computed)
+	}
+}
+
+// grow gives sequences that crossed into a new block that block. When there is
+// none, the newest sequence gives its own back.
+func (s *Scheduler) grow() {
+	for i := 0; i < len(s.running); i++ {
+		q := s.running[i]
+		// Asked once a turn: a reader may catch up at any time, and what has
+		// no room now must not be planned now.
+		if q.full = q.stalled(); q.full {
+			continue
+		}
+		for q.state == running && len(q.table) < s.pool.BlocksFor(len(q.tokens)) {
+			if b, ok := s.pool.Alloc(); ok {
+				q.table = append(q.table, b)
+			} else if len(s.running) > 1 {
+				s.preempt(s.running[len(s.running)-1])
+			} else {
+				s.finish(q, Length, token.None) // has the whole cache and needs more
+			}
+		}
+	}
+}
+
+// preempt sends q back to wait. Its tokens and its sampler stay as they are;
+// keys and values are computed again when there is room.
+func (s *Scheduler) preempt(q *sequence) {
+	s.log.DebugContext(q.ctx, "sequence preempted", "tokens", len(q.tokens), "blocks", len(q.table), "running", len(s.running))
+	s.stats.preempts.Add(1)
+	s.leave(q)
+	q.state = waiting
+	s.waiting = insert(s.waiting, q)
+}
+
+// leave takes q out of where it is, with its blocks.
+func (s *Scheduler) leave(q *sequence) {
+	switch q.state {
+	case running:
+		s.running = remove(s.running, q)
+		s.left = true
+	case waiting:
+		s.waiting = remove(s.waiting, q)
+		if !q.seen {
+			s.fresh--
+		}
+	}
+	s.vacate(q)
+	// There may be room now, or another head.
+	s.blocked = nil
+}
+
+// share lets f continue where q is: it has q's whole blocks too, and a copy of
+// the one that is partly filled.
+func (s *Scheduler) share(f, q *sequence, whole int) bool {
+	if len(s.running) >= s.o.Slots {
+		return false
+	}
+	if q.prompt > whole*s.o.BlockSize {
+		b, ok := s.pool.Alloc()
+		if !ok {
+			return false
+		}
+		s.o.Cache.Copy(b, q.table[whole])
+		f.table = append(f.table, q.table[:whole]...)
+		f.table = append(f.table, b)
+	} else {
+		f.table = append(f.table, q.table[:whole]...)
+	}
+	s.pool.AcquireAll(f.table[:whole])
+	f.computed = q.computed
+	return true
+}

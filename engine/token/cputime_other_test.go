@@ -1,7 +1,0 @@
-//go:build !unix
-
-package token_test
-
-import "time"
-
-func cputime() time.Duration { return 0 }

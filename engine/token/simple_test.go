@@ -1,0 +1,56 @@
+package token_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"quern/bench/fixtures"
+	"quern/engine/token"
+	"quern/engine/token/internal/pretoken"
+)
+
+// TestEncodeSimple holds whole encoding, with its caches and seams, against the
+// oracle: with and without words taken whole, and every text twice.
+func TestEncodeSimple(t *testing.T) {
+	texts := fixtures.Awkward()[:400]
+	for i := range 40 {
+		text := mixedText[i*37%len(mixedText):]
+		texts = append(texts, strings.ToValidUTF8(text[:min(len(text), 90)], "\xff"))
+	}
+	for _, name := range []string{"llama-spm", "phi-3"} {
+		s, _ := goldenSpec(t, name)
+		v := newVocab(t, s)
+		for _, text := range texts {
+			if strings.Contains(text, "<") {
+				continue // might be a special token
+			}
+			want := token.SimpleEncodeSPM(v, text)
+			for range 2 {
+				if got := v.Encode(nil, text, false); !slices.Equal(got, want) {
+					t.Fatalf("%s: %q becomes\n%q; want\n%q", name, text, pieces(v, got), pieces(v, want))
+				}
+			}
+		}
+	}
+	base, _ := goldenSpec(t, "gpt-2")
+	for i, pre := range distinctPretokenizers() {
+		if pretoken.All[pre].Raw {
+			continue
+		}
+		s := base
+		s.Pre, s.IgnoreMerges = pre, i%2 == 0
+		v := newVocab(t, s)
+		for _, text := range texts {
+			want := token.SimpleEncode(v, text)
+			for range 2 {
+				if got := v.Encode(nil, text, false); !slices.Equal(got, want) {
+					t.Fatalf("%s: %q becomes\n%q; want\n%q", pre, text, pieces(v, got), pieces(v, want))
+				}
+			}
+		}
+	}
+}
+
+const mixedText = "石臼は車輪よりも古い。穀物は穴から入れ、粉は縁から出る。小麦を挽くのに一時間かかった。Мельница старше колеса; зерно сыплют в отверстие. الرحى أقدم من العجلة، والحبوب تدخل من الثقب. " +
+	"चक्की पहिये से पुरानी है। โม่หินเก่าแก่กว่าล้อ 맷돌은 바퀴보다 오래되었다. Ο μύλος είναι παλαιότερος. 第3章，共12页 ½ → 🦙🚀👩‍🌾"
