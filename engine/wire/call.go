@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,21 @@ func (r *Reader) begin(m marker) {
 	if m.kind != markBare {
 		r.eat(len(m.text))
 		c.pc = 1
+		if isSpecial(r.Format.Call[m.arg].opener()) && r.Format.Bare == BareNever {
+			// The marker is no word. Where nothing says how far a call goes
+			// that went wrong, the rest is.
+			r.raw = r.raw[:0]
+			if len(closers(c.pieces)) > 0 {
+				r.commit()
+			}
+		}
 	}
+}
+
+// isSpecial reports whether a marker looks like a special token, which nobody
+// writes as a word.
+func isSpecial(text string) bool {
+	return strings.Contains(text, "<|") || strings.Contains(text, "|>") || strings.Contains(text, "｜") || strings.HasPrefix(text, "[")
 }
 
 // newCall forgets the call before, but not where its pattern is.
@@ -106,7 +121,7 @@ func (r *Reader) literal(p *piece) bool {
 	case is == matchYes:
 		r.eat(n)
 		c.pc++
-	case is == matchMaybe || len(r.in) == 0:
+	case is == matchMaybe || len(r.in) == 0 || r.last && !p.Optional && strings.HasPrefix(p.Text, string(r.in)):
 		return false
 	case p.Optional:
 		c.pc += 2
@@ -332,6 +347,36 @@ func (r *Reader) endCall() {
 	c.before = c.name
 }
 
+// cutOff reports whether what the reply ends with is the beginning of a call,
+// and not words after all: nothing behind the marker, a part of a tool's name,
+// or an object with such a name.
+func (r *Reader) cutOff() bool {
+	c := &r.call
+	if c.pc == 0 {
+		return c.name != "" && r.known(c.name)
+	}
+	rest := string(bytes.TrimSpace(r.in))
+	if rest == "" || c.name != "" {
+		return true
+	}
+	switch p := &c.pieces[c.pc]; p.Kind {
+	case Literal:
+		return strings.HasPrefix(p.Text, rest)
+	case ID, Skip:
+		return true
+	case Name, Calls, List:
+		at, _, _ := p.stops.find(r.in, false)
+		rest = string(bytes.TrimSpace(r.in[:at]))
+		for name := range r.tools {
+			if strings.HasPrefix(name, rest) {
+				return true
+			}
+		}
+		return r.tools == nil && isName([]byte(rest))
+	}
+	return false
+}
+
 // cutCall is for a call that the end of the reply cut off.
 func (r *Reader) cutCall() {
 	c := &r.call
@@ -367,6 +412,17 @@ func (r *Reader) closer(buf []byte) (int, match) {
 func (r *Reader) closing() bool {
 	c := &r.call
 	n := blanks(r.in)
+	sep := strings.TrimSpace(r.Format.Sep)
+	if r.Format.Bare == BareAtStart && sep != "" {
+		switch size, is := prefixed(r.in[n:], sep, r.last); {
+		case n == len(r.in) && !r.last && n < maxGap:
+			return false
+		case is == matchYes:
+			r.eat(n + size)
+			r.afterCall()
+			return true
+		}
+	}
 	left := false
 	for _, p := range c.pieces[min(c.pc, len(c.pieces)):] {
 		left = left || p.Kind == Literal
@@ -378,6 +434,8 @@ func (r *Reader) closing() bool {
 		switch i, is := r.closer(r.in[n:]); {
 		case n == len(r.in):
 			// So many blanks, or the end: there is no marker.
+		case is == matchNo && r.last && r.cutCloser(r.in[n:]):
+			r.eat(len(r.in))
 		case is == matchMaybe:
 			return false
 		case is == matchYes:
@@ -394,11 +452,16 @@ func (r *Reader) closing() bool {
 
 // afterCall goes on behind a call.
 func (r *Reader) afterCall() {
-	r.region = inContent
-	if r.section {
+	switch {
+	case r.section:
 		r.region = inGap
+	case r.Format.Channel != nil:
+		r.region = inAfter
+	default:
+		r.region = inContent
 	}
-	r.said, r.thought = true, true
+	// Where calls have no marker another may follow at once.
+	r.said, r.thought = r.Format.Bare != BareAtStart, true
 }
 
 // wrong is for bytes that do not fit the call. They are content if nothing of
@@ -459,6 +522,10 @@ func (r *Reader) gapStep() bool {
 		return true
 	case is == matchMaybe || maybe:
 		return false
+	case r.last && r.cutMarker():
+		r.eat(len(r.in))
+		r.keep = false
+		return false
 	}
 	if m, is := r.ends.at(r.in, r.last); is == matchMaybe {
 		return false
@@ -473,6 +540,12 @@ func (r *Reader) gapStep() bool {
 	}
 	r.region = inSkip
 	return true
+}
+
+// cutMarker reports whether the reply ends inside a marker of the section.
+func (r *Reader) cutMarker() bool {
+	is := func(text string) bool { return strings.HasPrefix(text, string(r.in)) }
+	return slices.ContainsFunc(r.Syntax.close, is) || r.starts.cut(r.in)
 }
 
 // skipStep drops what is left of a call that went wrong, up to the end of the

@@ -141,6 +141,11 @@ func (m *markers) find(buf []byte, last bool) (int, marker, match) {
 	return len(buf), marker{}, matchNo
 }
 
+// cut reports whether buf is the beginning of a marker.
+func (m *markers) cut(buf []byte) bool {
+	return slices.ContainsFunc(m.list, func(o marker) bool { return strings.HasPrefix(o.text, string(buf)) })
+}
+
 // findText is find for one literal.
 func findText(buf []byte, lit string, last bool) (int, match) {
 	if i := bytes.Index(buf, []byte(lit)); i >= 0 {

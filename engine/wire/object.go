@@ -84,7 +84,15 @@ func (r *Reader) openObject() bool {
 		c.pc++
 		return true
 	default:
-		r.wrong()
+		switch _, is := r.closer(r.in); is {
+		case matchMaybe:
+			return false
+		case matchYes: // no call at all
+			r.commit()
+			c.closed = true
+		default:
+			r.wrong()
+		}
 		return true
 	}
 	r.eat(1)

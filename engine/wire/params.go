@@ -141,7 +141,7 @@ func (r *Reader) nextParam() bool {
 				is = m
 			}
 		}
-		cut := r.last && r.cutCloser()
+		cut := r.last && r.cutCloser(r.in) && !strings.HasPrefix(r.paramOpen, string(r.in))
 		if is == matchYes || cut {
 			r.endParams()
 			if cut {
@@ -165,10 +165,10 @@ func (r *Reader) nextParam() bool {
 
 // cutCloser reports whether the reply ends inside the marker that closes the
 // call.
-func (r *Reader) cutCloser() bool {
+func (r *Reader) cutCloser(rest []byte) bool {
 	c := &r.call
 	for _, p := range c.pieces[c.pc:] {
-		if p.Kind == Literal && len(r.in) < len(p.Text) && p.Text[:len(r.in)] == string(r.in) {
+		if p.Kind == Literal && strings.HasPrefix(p.Text, string(rest)) {
 			return true
 		}
 	}

@@ -97,8 +97,8 @@ func (r *Reader) ident() (int, bool) {
 	return n, n < len(r.in) || r.last || n > MaxName
 }
 
-// tentativeList reports whether the list may still turn out to be content, as
-// a link of Markdown is.
+// pythonName reads the name of a tool. Where the list has no marker, what does
+// not look like a call of a known tool is content, as a link of Markdown is.
 func (r *Reader) pythonName() bool {
 	c := &r.call
 	n, whole := r.ident()
@@ -140,7 +140,7 @@ func (r *Reader) pythonKey() bool {
 		return false
 	}
 	end := n + blanks(r.in[n:])
-	if end == len(r.in) && end < maxGap && !r.last {
+	if end == len(r.in) && (end < maxGap || r.last) {
 		return false
 	}
 	if n == 0 || n > MaxName || end == len(r.in) || r.in[end] != '=' {
@@ -174,9 +174,6 @@ func (r *Reader) pythonValue() bool {
 	case bad:
 		r.wrongPython()
 	case more:
-		if r.tentative() && len(r.in) == 0 {
-			return false
-		}
 		return false
 	default:
 		c.python = pyAfter

@@ -147,7 +147,7 @@ func (r *Reader) Close() []Event {
 		return nil
 	}
 	r.closed = true
-	r.flushPending()
+	r.pending = nil // half a character at the end is none
 	r.last = true
 	r.run()
 	r.finish()
@@ -265,14 +265,15 @@ func (r *Reader) plain(text []byte) []byte {
 
 // finish decides what is left when the reply ends.
 func (r *Reader) finish() {
-	if r.region == inCall {
-		if r.tentative() {
-			r.giveUp()
-		} else {
+	for r.region == inCall && !r.call.closed {
+		if !r.tentative() || r.cutOff() {
 			r.cutCall()
+			break
 		}
+		r.giveUp()
+		r.run()
 	}
-	if !r.called && r.region != inThinking {
+	if !r.called && (r.region == inContent || r.region == inAfter) {
 		r.flushBlank()
 	}
 	r.fence.end(r)

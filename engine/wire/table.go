@@ -221,6 +221,7 @@ var formats = []Format{
 	{
 		Name: "llama3-json", Families: "Llama 3.1, 3.2, 3.3",
 		Call: []Pattern{"«object»", "<|python_tag|>«object»"},
+		Sep:  "; ",
 		Keys: Keys{Name: "name", Args: "parameters"},
 		Bare: BareAtStart,
 	},

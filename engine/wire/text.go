@@ -15,6 +15,10 @@ func (r *Reader) textStep() bool {
 	if is == matchMaybe && at == 0 {
 		return false
 	}
+	if r.last && r.region == inAfter && is == matchNo && set.cut(r.in) {
+		r.eat(len(r.in)) // the marker of a call, cut off
+		return false
+	}
 	if at > 0 || is == matchNo {
 		r.say(r.in[:at])
 		r.eat(at)
@@ -103,7 +107,7 @@ func (r *Reader) mayCall(m marker) int {
 		r.turn(inContent)
 	}
 	if m.kind == markSection {
-		r.raw, r.keep = r.raw[:0], true
+		r.raw, r.keep = r.raw[:0], !isSpecial(f.Section.Open[m.arg])
 		r.section, r.region = true, inGap
 		r.eat(len(m.text))
 		return len(m.text)

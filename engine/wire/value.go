@@ -38,6 +38,7 @@ const (
 	expNumber             // the inside of a number
 	expWord               // the inside of true, null and so on
 	expBareKey            // the inside of a key without quotes
+	expBareValue          // the inside of a value without quotes
 	expTripleQuote        // the inside of a string between three quotes
 )
 
@@ -101,6 +102,14 @@ func (v *transcoder) step(buf []byte, last bool) (int, status) {
 			return v.letter(c)
 		}
 		return 0, v.endWord()
+	case expBareValue:
+		if c == ',' || c == '}' || c == ']' || c == '\n' {
+			return 0, v.endBare()
+		}
+		if c == symbol || bytes.IndexByte([]byte("{[\"<"), c) >= 0 {
+			return 0, bad
+		}
+		return v.letter(c)
 	case expBareKey:
 		if c == ':' {
 			v.writeString(bytes.TrimRight(v.word, " \t\r\n"))
@@ -182,6 +191,9 @@ func (v *transcoder) value(buf []byte, last bool) (int, status) {
 			v.state = expFirstKey
 		}
 		return 1, more
+	case v.dialect == Gemma && c != '"' && c != symbol && c != v.quotes[0] && bytes.IndexByte([]byte(",}]"), c) < 0:
+		v.state = expBareValue
+		return v.letter(c)
 	case c >= '0' && c <= '9' || c == '-':
 		v.state = expNumber
 		return v.letter(c)
@@ -426,6 +438,19 @@ func isNumber(word string) bool {
 		}
 	}
 	return word == ""
+}
+
+// endBare ends a value of Gemma without quotes: a number, a word, or a string
+// that should have had them.
+func (v *transcoder) endBare() status {
+	word := bytes.TrimRight(v.word, " \t\r")
+	v.word = v.word[:0]
+	if text := string(word); isNumber(text) || text == "true" || text == "false" || text == "null" {
+		v.out = append(v.out, word...)
+	} else {
+		v.writeString(word)
+	}
+	return v.endValue()
 }
 
 func (v *transcoder) endValue() status {
