@@ -401,3 +401,29 @@ func TestEnforced(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkReader reads a long answer in pieces of a token's size.
+func BenchmarkReader(b *testing.B) {
+	f, _ := Find("hermes-json")
+	syntax := NewSyntax(f, nil)
+	text := []byte("<think>\n" + strings.Repeat("Some words of a thought, and more. ", 300) + "\n</think>\n\n" +
+		strings.Repeat("Words of an answer, with `code` and <b>tags</b>. ", 300) +
+		"<tool_call>\n{\"name\": \"f\", \"arguments\": {\"text\": \"" + strings.Repeat("argument ", 300) + "\"}}\n</tool_call>")
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := syntax.NewReader(Options{})
+		for rest := text; len(rest) > 0; rest = rest[min(4, len(rest)):] {
+			r.Write(rest[:min(4, len(rest))])
+		}
+		r.Close()
+	}
+}
+
+// BenchmarkSyntax prepares the format with the most markers for a vocabulary.
+func BenchmarkSyntax(b *testing.B) {
+	f, _ := Find("deepseek-v3")
+	for b.Loop() {
+		NewSyntax(f, func(s string) bool { return strings.HasPrefix(s, "<｜") && strings.HasSuffix(s, "｜>") })
+	}
+}
