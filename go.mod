@@ -16,6 +16,7 @@ require (
 	github.com/mycophonic/saprobe-alac v1.0.0-rc2
 	github.com/pion/opus v0.1.0
 	github.com/prometheus/client_golang v1.25.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/thesyncim/gopus v0.1.1

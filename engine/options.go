@@ -26,9 +26,9 @@ type Options struct {
 	Device    string // "auto" (or ""), "cpu", "cuda", "cuda:0,1"
 	GPULayers *int   // how many layers of a model, the last ones, run on GPUs; nil means all
 
-	LoadTimeout time.Duration // how long a request waits for its model; 0 means 10 minutes
-	MemoryWait  time.Duration // how long a request waits for memory that models in use hold; 0 means 1 minute
-	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means 5 minutes, negative never
+	LoadTimeout time.Duration // how long a request waits for its model; 0 means DefaultLoadTimeout
+	MemoryWait  time.Duration // how long a request waits for memory that models in use hold; 0 means DefaultMemoryWait
+	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means DefaultKeepAlive, negative never
 	MemoryLimit int64         // bytes resident models may use; 0 means what is free at start
 
 	Defaulted ModelOptions // what a ModelOptions field left zero falls back to (Name and Path unused)
@@ -39,13 +39,20 @@ type Options struct {
 	Progress func(model string, done float64)
 }
 
-// What a model gets of what nothing says: sequences decoded together, requests
-// that may wait, rows of a step, and most tokens of one request.
+// What options that are zero stand for. The settings of quern name these too, so that a
+// default stands in one place.
 const (
-	DefaultSlots   = 64
-	DefaultQueue   = 64
-	DefaultBatch   = 512
-	DefaultContext = 8192
+	DefaultLoadTimeout = 10 * time.Minute
+	DefaultMemoryWait  = time.Minute
+	DefaultKeepAlive   = 5 * time.Minute
+
+	DefaultSlots     = 64   // sequences of a model decoded together
+	DefaultQueue     = 64   // requests that may wait for a model
+	DefaultBatch     = 512  // rows of a step
+	DefaultContext   = 8192 // most tokens of one request
+	DefaultCacheType = quant.F16
+
+	DefaultTemperature = 1 // of sampling
 )
 
 // ModelOptions configure one model. Zero fields take Options.Defaulted's, then
@@ -63,7 +70,7 @@ type ModelOptions struct {
 	Slots         int        // sequences decoded together; 0 means DefaultSlots
 	Queue         int        // requests that may wait; 0 means DefaultQueue
 	Batch         int        // rows of one step; 0 means DefaultBatch
-	CacheType     quant.Type // KV cache: F16 (default), F32 or Q8_0, on GPUs also BF16 or F8_E4M3
+	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on GPUs also BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
@@ -119,5 +126,5 @@ func (s Sampling) Or(d Sampling) Sampling {
 
 // Defaulted fills what of a model's options nobody set.
 func (o ModelOptions) Defaulted() ModelOptions {
-	return o.Or(ModelOptions{Slots: DefaultSlots, Batch: DefaultBatch, CacheType: quant.F16})
+	return o.Or(ModelOptions{Slots: DefaultSlots, Queue: DefaultQueue, Batch: DefaultBatch, CacheType: DefaultCacheType})
 }

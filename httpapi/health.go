@@ -1,37 +1,44 @@
 package httpapi
 
-import "time"
+import (
+	"time"
+
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+)
 
 type healthStatus struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// health says that the process serves, whatever the models do.
-func (a *API) health(c *call) error { return a.writeJSON(c, 200, healthStatus{Status: "ok"}) }
-
-// readyz says whether new work should be sent here.
-func (a *API) readyz(c *call) error {
-	reason := ""
-	if p := a.ready.Load(); p != nil {
-		reason = *p
-	}
-	if a.work.isClosed() {
-		reason = "shutting down"
-	}
-	if reason == "" {
-		return a.writeJSON(c, 200, healthStatus{Status: "ok"})
-	}
-	c.w.Header().Set("Retry-After", "1")
-	return a.writeJSON(c, 503, healthStatus{Status: "unavailable", Reason: reason})
+// serveHealth says that the process serves, whatever the models do.
+func serveHealth(a *server.API, c *server.Call) error {
+	return a.WriteJSON(c, 200, healthStatus{Status: "ok"})
 }
 
-// server shows the limits and timeouts in effect, so that none of them is
+// serveReady says whether new work should be sent here.
+func serveReady(a *server.API, c *server.Call) error {
+	reason := a.Unready()
+	if reason == "" {
+		return a.WriteJSON(c, 200, healthStatus{Status: "ok"})
+	}
+	c.W.Header().Set("Retry-After", "1")
+	return a.WriteJSON(c, 503, healthStatus{Status: "unavailable", Reason: reason})
+}
+
+// serveMetrics answers GET /metrics.
+func serveMetrics(a *server.API, c *server.Call) error {
+	a.Metrics.Handler.ServeHTTP(c.W, c.R)
+	return nil
+}
+
+// serveSettings shows the limits and timeouts in effect, so that none of them is
 // hidden. Durations are spelled as the configuration spells them; "0s" is off.
-func (a *API) server(c *call) error {
+func serveSettings(a *server.API, c *server.Call) error {
 	span := func(d time.Duration) string { return max(d, 0).String() }
 	overrides := map[string]string{}
-	for path, d := range a.o.RequestTimeouts {
+	for path, d := range a.Options.RequestTimeouts {
 		overrides[path] = span(d)
 	}
 	type limits struct {
@@ -64,8 +71,8 @@ func (a *API) server(c *call) error {
 		Idle      string            `json:"idle_timeout"`
 		Grace     string            `json:"shutdown_grace"`
 	}
-	o := &a.o
-	return a.writeJSON(c, 200, struct {
+	o := &a.Options
+	return a.WriteJSON(c, 200, struct {
 		Object   string   `json:"object"`
 		Version  string   `json:"version"`
 		Started  int64    `json:"started"`
@@ -73,10 +80,10 @@ func (a *API) server(c *call) error {
 		Limits   limits   `json:"limits"`
 		Timeouts timeouts `json:"timeouts"`
 	}{
-		"server", o.Version, a.started.Unix(), len(o.Keys) > 0,
+		"server", o.Version, a.Started.Unix(), len(o.Keys) > 0,
 		limits{
-			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, maxHeaderBytes, maxEmbedInputs, maxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
-			MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, maxObjects,
+			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, server.MaxHeaderBytes, server.MaxEmbedInputs, server.MaxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
+			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects,
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),

@@ -144,3 +144,70 @@ func TestLargeBodiesAreCounted(t *testing.T) {
 		t.Errorf("status %d of what there is room for", r.StatusCode)
 	}
 }
+
+// What bodies of many small values take once decoded is bounded too, however little
+// they are as text: three times what there is room for is asked, and who is served
+// fits. Small requests pass by, and what could never fit is refused.
+func TestBodiesShareWhatTheyDecodeTo(t *testing.T) {
+	const budget = 8 << 20 // of a server whose limit is so low
+	list := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
+	fields := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(`,"` + strconv.Itoa(i) + `":1`)
+		}
+		return b.String()
+	}
+	chat := func(more string) string {
+		return `{"model":"` + chatModel + `","messages":[{"role":"user","content":"a"}]` + more + `}`
+	}
+	for _, tt := range []struct {
+		name, path, body string
+		each             int // bytes a value takes at least
+		n                int
+	}{
+		{"messages", "/v1/chat/completions", `{"model":"` + chatModel + `","messages":[` + list(5000, `{"role":"user","content":""}`) + `]}`, 200, 5000},
+		{"bodies below 64 KiB", "/v1/chat/completions", `{"model":"` + chatModel + `","messages":[` + list(2000, `{"role":"user","content":""}`) + `]}`, 200, 2000},
+		{"parts", "/v1/chat/completions", `{"model":"` + chatModel + `","messages":[{"role":"user","content":[` + list(5000, `{"type":"text","text":""}`) + `]}]}`, 200, 5000},
+		{"fields", "/v1/chat/completions", chat(fields(20000)), 40, 20000},
+		{"logit_bias", "/v1/chat/completions", chat(`,"logit_bias":{` + fields(20000)[1:] + `}`), 40, 20000},
+		{"tokens", "/v1/completions", `{"model":"` + chatModel + `","prompt":[` + list(100000, `1`) + `]}`, 4, 100000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var inside, ended atomic.Int32
+				leave := make(chan struct{})
+				f := &fake{generate: func(_ context.Context, _ engine.GenerateRequest, yield func(engine.Event, error) bool) {
+					inside.Add(1)
+					defer ended.Add(1)
+					<-leave
+					_ = yield(admitted, nil) && yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+				}}
+				a := newAPI(t, httpapi.Options{Engine: f, JSONBody: 1 << 20, RequestTimeout: -1})
+				ask := func(body string) *httptest.ResponseRecorder {
+					w := httptest.NewRecorder()
+					a.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1"+tt.path, strings.NewReader(body)))
+					return w
+				}
+				fit := budget / (tt.each * tt.n)
+				for range 3 * fit {
+					go ask(tt.body)
+				}
+				synctest.Wait()
+				if n := int(inside.Load()); n == 0 || n > fit {
+					t.Errorf("%d are in work, want at most %d", n, fit)
+				}
+				if w := ask(`{"model":`); w.Code != 400 {
+					t.Errorf("a small body beside them: %d %s", w.Code, w.Body)
+				}
+				close(leave)
+				synctest.Wait()
+				if ended.Load() < int32(3*fit) {
+					t.Errorf("%d of %d were served", ended.Load(), 3*fit)
+				}
+			})
+		})
+	}
+	s := newServer(t, httpapi.Options{JSONBody: 1 << 20})
+	wantFailure(t, post(t, s, "/v1/chat/completions", chat(`,"x":[`+list(150_000, `{}`)+`]`)), 413, "request_too_large", "")
+}

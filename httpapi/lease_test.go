@@ -2,6 +2,11 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"quern/engine"
@@ -55,4 +60,29 @@ func TestRequestsHoldTheirModel(t *testing.T) {
 	if err := e.Unload(engine.VoiceName); err != nil {
 		t.Errorf("after the request: %v", err)
 	}
+}
+
+// An API is an http.Handler over an engine; Serve adds what a public server needs.
+func Example() {
+	e, err := local.New(engine.Options{Device: "cpu"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	api, err := httpapi.New(httpapi.Options{Engine: e})
+	if err != nil {
+		log.Fatal(err)
+	}
+	body := strings.NewReader(`{"temperature": 0, "messages": [{"role": "user", "content": "What is the capital of France?"}]}`)
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, httptest.NewRequest("POST", "/v1/chat/completions", body))
+	var reply struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Code, reply.Choices[0].Message.Content)
+	// Output:
+	// 200 The capital of France is Paris.
 }

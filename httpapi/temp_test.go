@@ -174,10 +174,28 @@ func TestNoPlaceForTempFiles(t *testing.T) {
 // TestForms: what a multipart body may hold is bounded beside its file too.
 func TestForms(t *testing.T) {
 	s := newServer(t, httpapi.Options{})
-	wantFailure(t, upload(t, s, transcribe, tone(t), earField, "prompt="+strings.Repeat("a", 2<<20)), 413, "request_too_large", "")
+	wantFailure(t, upload(t, s, transcribe, tone(t), earField, "prompt="+strings.Repeat("a", 128<<10)), 413, "request_too_large", "")
 	var many []string
 	for range 1100 {
 		many = append(many, "keywords=a")
 	}
 	wantFailure(t, upload(t, s, transcribe, tone(t), append(many, earField)...), 413, "request_too_large", "")
+	// What is taken without effect is not kept, and may be long.
+	if r := upload(t, s, transcribe, tone(t), earField, "known_speaker_references[]="+strings.Repeat("a", 1<<20)); r.StatusCode != 200 {
+		t.Errorf("a long field without effect: %d", r.StatusCode)
+	}
+	// The header of a part is bounded, which is read before it is looked at; what comes before
+	// and after is not.
+	form := func(head, value string) *http.Response {
+		b := "--x\r\nContent-Disposition: form-data; name=\"prompt\"; more=\"" + head + "\"\r\n\r\n" + value + "\r\n" +
+			"--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n" + earModel + "\r\n--x--\r\n"
+		r, err := s.Client().Post(s.URL+transcribe, "multipart/form-data; boundary=x", strings.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Body.Close() })
+		return r
+	}
+	wantFailure(t, form(strings.Repeat("a", 1<<20), "a"), 413, "request_too_large", "")
+	wantFailure(t, form("a", strings.Repeat("a", 1<<15)), 400, "missing_required_parameter", "file")
 }

@@ -258,7 +258,7 @@ func TestManyItems(t *testing.T) {
 		t.Errorf("%d tokens", n)
 	}
 	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[[`+ids+`,"x"]]}`), 400, "invalid_type", "prompt[0][2097153]")
-	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[`+strings.Repeat(`"",`, 2<<20)+`"x"]}`), 400, "invalid_value", "prompt")
+	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[`+strings.Repeat(`"",`, 1<<20)+`"x"]}`), 400, "invalid_value", "prompt")
 }
 
 func TestAwkwardArrays(t *testing.T) {

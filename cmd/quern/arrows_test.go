@@ -67,6 +67,8 @@ var arrows = []struct {
 	{"engine/wire", nil},
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/kv", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
+	{"engine/grammar", nil},
+	{"engine/grammar/...", []string{"quern/engine/grammar", "quern/engine/grammar/..."}},
 	{"engine/builtin", nil},
 	{"engine/budget", nil},
 	{"engine/spell", nil},
@@ -78,12 +80,23 @@ var arrows = []struct {
 	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/engine", "quern/formats/...", "quern/kernels/...", "golang.org/x/sync/...", "golang.org/x/sys/..."}},
 
-	{"httpapi/...", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/codecs/...", "quern/httpapi/spool",
-		"github.com/julienschmidt/httprouter", "github.com/prometheus/...", "golang.org/x/..."}},
-
+	{"httpapi", []string{"quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/openai", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
+	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
+	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
+	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
+	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
+	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/stream"}},
+	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/budget", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
+	{"httpapi/internal/body", []string{"quern/engine", "quern/engine/spell", "quern/engine/token", "quern/httpapi/spool", "quern/httpapi/internal/fault"}},
+	{"httpapi/internal/stream", []string{"quern/httpapi/internal/fault"}},
+	{"httpapi/internal/guard", []string{"quern/httpapi/internal/fault", "golang.org/x/sys/..."}},
+	{"httpapi/internal/reqlog", []string{"quern/httpapi/internal/fault"}},
+	{"httpapi/internal/metrics", []string{"quern/engine", "quern/httpapi/spool", "github.com/prometheus/..."}},
+	{"httpapi/internal/fault", []string{"quern/engine", "quern/httpapi/spool"}},
+	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern", []string{"quern/httpapi", "quern/httpapi/spool", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
@@ -95,7 +108,7 @@ var arrows = []struct {
 // only lists third-party modules that one package alone may import.
 var only = map[string]string{
 	"gorgonia.org/...":                        "quern/engine/graph",
-	"github.com/julienschmidt/httprouter/...": "quern/httpapi",
+	"github.com/julienschmidt/httprouter/...": "quern/httpapi/internal/server",
 }
 
 func matches(pattern, pkg string) bool {

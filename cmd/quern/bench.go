@@ -6,10 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/rss"
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/measure"
 )
 
@@ -79,7 +83,7 @@ same model before it was quantised.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -97,29 +101,29 @@ same model before it was quantised.`,
 				return a.quality(ctx, s, file, args[1], against, window, asJSON)
 			}
 			bars, loading := a.progress("measuring"), a.progress("loading")
-			defer loading.wait()
+			defer loading.Wait()
 			name := filepath.Base(file)
 			o := measure.BenchOptions{
-				Progress:  func(done, of int) { bars.update(name, float64(done)/float64(of)) },
-				Loading:   func(done float64) { loading.update(name, done) },
+				Progress:  func(done, of int) { bars.Update(name, float64(done)/float64(of)) },
+				Loading:   func(done float64) { loading.Update(name, done) },
 				Path:      file,
 				Threads:   s.Threads,
-				Device:    string(s.Device),
-				GPULayers: s.layers(),
+				Device:    s.Device,
+				GPULayers: s.Layers(),
 				Prompt:    pp,
 				Generate:  tg,
 				Batch:     batch,
 				Depth:     depth,
 				Reps:      reps,
-				CacheType: s.ModelDefaults.CacheType.number(),
-				Quantize:  string(s.ModelDefaults.Quantize),
+				CacheType: s.ModelDefaults.CacheNumber(),
+				Quantize:  s.ModelDefaults.Quantize,
 			}
 			if measure.IsHearing(file) {
 				if err := idle(cmd, "a recogniser is measured", "pp", "depth", "cache-type", "quantize", "gpu-layers"); err != nil {
 					return err
 				}
 				r, err := measure.BenchHearing(ctx, o)
-				bars.wait()
+				bars.Wait()
 				if err != nil {
 					return err
 				}
@@ -130,7 +134,7 @@ same model before it was quantised.`,
 				return a.printHearing(report)
 			}
 			r, err := measure.Bench(ctx, o)
-			bars.wait()
+			bars.Wait()
 			if err != nil {
 				return err
 			}
@@ -139,7 +143,7 @@ same model before it was quantised.`,
 				PromptPerSecond:   r.PromptPerSecond,
 				GeneratePerSecond: r.GeneratePerSecond,
 				Load:              r.Load.Seconds(),
-				PeakRSS:           peakRSS(),
+				PeakRSS:           rss.Peak(),
 				Read:              r.ReadBytesPerSecond / 1e9,
 				MachineRead:       r.MachineReadBytesPerSecond / 1e9,
 				Threads:           r.Threads,
@@ -169,7 +173,7 @@ same model before it was quantised.`,
 	f.IntVar(&batch, "batch", 1, "sequences decoded together, a `number`")
 	f.IntVar(&depth, "depth", 0, "`tokens` that stand before those measured")
 	f.IntVar(&reps, "reps", 3, "measured `runs`")
-	addSettings(cmd, "models", "threads", "device", "gpu-layers", "cache-type", "quantize")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -181,7 +185,7 @@ func (a *app) printBench(r benchReport) error {
 		}
 		return fmt.Sprintf("%.1f to %.1f", slices.Min(runs), slices.Max(runs))
 	}
-	fmt.Fprintf(w, "model\t%s, %s\n", plain(r.Model), humanize.Bytes(uint64(max(r.WeightBytes, 0))))
+	fmt.Fprintf(w, "model\t%s, %s\n", terminal.Plain(r.Model), humanize.Bytes(uint64(max(r.WeightBytes, 0))))
 	fmt.Fprintf(w, "on\t%s, %d threads, %s\n", r.Device, r.Threads, r.CPULevel)
 	fmt.Fprintf(w, "load\t%.2f s\n", r.Load)
 	fmt.Fprintf(w, "prefill pp%d\t%.1f tokens/s\t%s\n", r.Prompt, r.PromptPerSecond, span(r.PromptRuns))
@@ -197,6 +201,67 @@ func (a *app) printBench(r benchReport) error {
 		reads += fmt.Sprintf(", of %.1f GB/s this machine reads", r.MachineRead)
 	}
 	fmt.Fprintf(w, "memory reads\t%s\n", reads)
+	if r.PeakRSS > 0 {
+		fmt.Fprintf(w, "peak memory\t%s\n", humanize.Bytes(uint64(r.PeakRSS)))
+	}
+	return w.Flush()
+}
+
+// A hearingReport is what `quern bench --json` prints of a recogniser.
+type hearingReport struct {
+	Model       string    `json:"model"`
+	Encode      float64   `json:"encode_ms"` // a window
+	Token       float64   `json:"token_ms"`  // a decode step of all windows
+	Features    float64   `json:"features_ms"`
+	RealTime    float64   `json:"real_time_factor"` // of a window with so many tokens
+	Window      float64   `json:"window_s"`
+	Load        float64   `json:"load_s"`
+	PeakRSS     int64     `json:"peak_rss_bytes"`
+	Threads     int       `json:"threads"`
+	CPULevel    string    `json:"cpu_level"`
+	Device      string    `json:"device"`
+	Tokens      int       `json:"tg"`
+	Batch       int       `json:"batch"`
+	WeightBytes int64     `json:"weight_bytes"`
+	CacheBytes  int64     `json:"cache_bytes"`
+	EncodeRuns  []float64 `json:"encode_runs"`
+	TokenRuns   []float64 `json:"token_runs"`
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+func newHearingReport(name string, batch int, r measure.HearingBenchResult) hearingReport {
+	all := func(runs []time.Duration) []float64 {
+		out := make([]float64, len(runs))
+		for i, d := range runs {
+			out[i] = milliseconds(d)
+		}
+		return out
+	}
+	return hearingReport{
+		Model: name, Encode: milliseconds(r.Encode), Token: milliseconds(r.Token), Features: milliseconds(r.Features),
+		RealTime: r.RealTime, Window: r.Window, Load: r.Load.Seconds(), PeakRSS: rss.Peak(),
+		Threads: r.Threads, CPULevel: r.CPULevel, Device: r.Device, Tokens: r.Tokens, Batch: batch,
+		WeightBytes: r.WeightBytes, CacheBytes: r.CacheBytes, EncodeRuns: all(r.EncodeRuns), TokenRuns: all(r.TokenRuns),
+	}
+}
+
+func (a *app) printHearing(r hearingReport) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	span := func(runs []float64) string {
+		return fmt.Sprintf("%.2f to %.2f", slices.Min(runs), slices.Max(runs))
+	}
+	fmt.Fprintf(w, "model\t%s, %s\n", terminal.Plain(r.Model), humanize.Bytes(uint64(max(r.WeightBytes, 0))))
+	fmt.Fprintf(w, "on\t%s, %d threads, %s\n", r.Device, r.Threads, r.CPULevel)
+	fmt.Fprintf(w, "load\t%.2f s\n", r.Load)
+	fmt.Fprintf(w, "features\t%.1f ms for %g s of audio\n", r.Features, r.Window)
+	fmt.Fprintf(w, "encoder\t%.1f ms\t%s\n", r.Encode, span(r.EncodeRuns))
+	fmt.Fprintf(w, "decoder\t%.2f ms/token\t%s\n", r.Token, span(r.TokenRuns))
+	if r.Batch > 1 {
+		fmt.Fprintf(w, "\t%d windows together: %.2f ms for each token\n", r.Batch, r.Token/float64(r.Batch))
+	}
+	fmt.Fprintf(w, "real time\t%.3f of the audio's, with %d tokens a window\n", r.RealTime, r.Tokens)
+	fmt.Fprintf(w, "keys and values\t%s\n", humanize.Bytes(uint64(max(r.CacheBytes, 0))))
 	if r.PeakRSS > 0 {
 		fmt.Fprintf(w, "peak memory\t%s\n", humanize.Bytes(uint64(r.PeakRSS)))
 	}

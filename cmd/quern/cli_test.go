@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -24,6 +25,13 @@ func quern(t *testing.T, stdin string, env []string, args ...string) (code int, 
 	a := &app{in: strings.NewReader(stdin), out: &out, err: &errs, environ: env}
 	code = a.main(t.Context(), args)
 	return code, out.String(), errs.String()
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // has wants every part in what was printed.
@@ -90,7 +98,7 @@ func TestCommandLine(t *testing.T) {
 		{"bad max tokens", "run --max-tokens 0", "", nil, 2, nil, []string{"--max-tokens"}},
 		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},
 		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
-		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"threads: at most 1024"}},
+		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"--threads: must be from 0 to 1024, got 100000"}},
 		{"no configuration", "serve --config none.yaml", "", nil, 2, nil, []string{"--config: none.yaml"}},
 		{"no configuration, environment", "list", "", []string{"QUERN_CONFIG=none.yaml"}, 2, nil, []string{"QUERN_CONFIG: none.yaml"}},
 		{"bad reference", "serve --model hub:x", "", nil, 2, nil, []string{"--model: ", "has no owner"}},
@@ -187,25 +195,6 @@ func TestHelpIsComplete(t *testing.T) {
 				t.Errorf("%s: the flag's value has no name: %s", c.Name(), line)
 			}
 		}
-	}
-}
-
-func TestClosest(t *testing.T) {
-	words := []string{"listen", "limits", "log", "models", "model_dirs"}
-	for _, tt := range []struct{ word, want string }{
-		{"listn", "listen"}, {"lsiten", "listen"}, {"listen", "listen"}, {"model", "models"}, {"modelsdirs", "model_dirs"},
-		{"colour", ""}, {"", ""}, {"x", ""}, {"lgo", "log"},
-	} {
-		if got := closest(tt.word, words); got != tt.want {
-			t.Errorf("closest(%q) = %q; want %q", tt.word, got, tt.want)
-		}
-	}
-}
-
-func TestPlain(t *testing.T) {
-	const in = "a\x1b[31mb\n\tc\u009bd\x7f\u00e9"
-	if got, want := plain(in), "a[31mb\n\tcd\u00e9"; got != want {
-		t.Errorf("plain = %q; want %q", got, want)
 	}
 }
 

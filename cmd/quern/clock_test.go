@@ -22,13 +22,13 @@ var clocks = map[string][]string{
 
 // clocked lists the functions that may use them, and why.
 var clocked = map[string]string{
-	"cmd/quern/progress_test.go TestProgress":  "what its table does runs in a bubble",
-	"engine/hub/pull_test.go TestMisbehaviour": "a pause lasts at least as long as asked for, however busy the machine is",
-	"engine/sched/wide_test.go Run":            "only a benchmark reads it",
-	"httpapi/relay_test.go note":               "called in bubbles only",
-	"httpapi/relay_test.go onTape":             "called in bubbles only",
-	"httpapi/relay_test.go sleep":              "called in bubbles only",
-	"httpapi/fake_test.go reply":               "a reply goes on for a while, until it is cancelled; no test waits for the time",
+	"cmd/quern/internal/terminal/progress_test.go TestProgress": "what its table does runs in a bubble",
+	"engine/hub/misbehaviour_test.go TestMisbehaviour":          "a pause lasts at least as long as asked for, however busy the machine is",
+	"engine/sched/wide_test.go Run":                             "only a benchmark reads it",
+	"httpapi/relay_test.go note":                                "called in bubbles only",
+	"httpapi/relay_test.go onTape":                              "called in bubbles only",
+	"httpapi/relay_test.go sleep":                               "called in bubbles only",
+	"httpapi/fake_test.go reply":                                "a reply goes on for a while, until it is cancelled; no test waits for the time",
 }
 
 // TestClocks keeps the clock out of tests. What waits for another goroutine uses a channel, a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine"
 	"quern/engine/device"
 	"quern/engine/hub"
@@ -60,13 +61,13 @@ func (a *app) completions(root *cobra.Command) {
 		"device": func(*cobra.Command) []string {
 			return slices.DeleteFunc([]string{"auto", "cpu", "cuda"}, func(d string) bool { return device.Check(d) != nil })
 		},
-		"quantize":   func(*cobra.Command) []string { return lower(quantize.Types()) },
-		"cache-type": func(*cobra.Command) []string { return cacheTypes },
-		"log-level":  func(*cobra.Command) []string { return logLevels },
-		"log-format": func(*cobra.Command) []string { return logFormats },
-		"format":     func(*cobra.Command) []string { return transcriptFormats },
-		"without":    func(*cobra.Command) []string { return append(engine.GuardNames(), "all") },
-		"voice":      a.voiceNames,
+		"quantize": func(*cobra.Command) []string { return lower(quantize.Types()) },
+		"format":   func(*cobra.Command) []string { return transcriptFormats },
+		"without":  func(*cobra.Command) []string { return append(engine.GuardNames(), "all") },
+		"voice":    a.voiceNames,
+	}
+	for _, flag := range []string{"cache-type", "log-level", "log-format"} {
+		values[flag] = func(*cobra.Command) []string { return settings.Choices(flag) }
 	}
 	for _, cmd := range root.Commands() {
 		kind := modelKinds[cmd.Name()]
@@ -192,7 +193,7 @@ func (a *app) modelNames(cmd *cobra.Command, kind engine.Kind) []string {
 // servedNames lists what serve takes for a model: names of the configuration, what is
 // built in and what was pulled. Models of folders are served without being named.
 func (a *app) servedNames(cmd *cobra.Command) []string {
-	s, err := a.quietly().load(cmd, "error")
+	s, err := a.quietly().load(cmd)
 	if err != nil {
 		return nil
 	}

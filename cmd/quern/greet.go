@@ -9,6 +9,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/local"
 )
@@ -52,7 +54,7 @@ type greeting struct {
 }
 
 // greet says which model answers, and how to ask it.
-func (a *app) greet(e *local.Engine, addr net.Addr, s *loaded) {
+func (a *app) greet(e *local.Engine, addr net.Addr, s *settings.Loaded) {
 	g := &greeting{e: e, base: baseURL(addr)}
 	intro := "Try:"
 	if len(s.Auth.Keys) > 0 {
@@ -74,7 +76,7 @@ func (a *app) greet(e *local.Engine, addr net.Addr, s *loaded) {
 			}
 			var names []string
 			for _, m := range models {
-				names = append(names, plain(m.ID))
+				names = append(names, terminal.Plain(m.ID))
 			}
 			fmt.Fprintf(a.out, "Models: %s\n", strings.Join(names, ", "))
 		} else {
@@ -153,12 +155,26 @@ func describeModel(m engine.ModelInfo) string {
 	if m.ContextLength > 0 {
 		facts = append(facts, fmt.Sprintf("%d tokens of context", m.ContextLength))
 	}
-	name := plain(m.ID)
+	name := terminal.Plain(m.ID)
 	if m.AliasOf != "" {
-		name += " = " + plain(m.AliasOf)
+		name += " = " + terminal.Plain(m.AliasOf)
 	}
 	if len(facts) == 0 {
 		return name
 	}
 	return name + " (" + strings.Join(facts, ", ") + ")"
+}
+
+// tellAbsent names the configured models that are not on this machine: the first
+// request for one waits until it is fetched.
+func (a *app) tellAbsent(s *settings.Loaded) {
+	var names []string
+	for _, m := range s.Models {
+		if m.Fetch != nil {
+			names = append(names, terminal.Plain(m.Name))
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(a.out, "Not on this machine yet, fetched when first asked for: %s\n", strings.Join(names, ", "))
+	}
 }

@@ -1,25 +1,27 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"sort"
+	"slices"
 	"strings"
+
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
+	"quern/engine/spell"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-const groupAnnotation = "quern_group"
 
 // helpWidth is how wide help is at most.
 const helpWidth = 100
 
 // help prints a command's description and then its usage.
 func help(cmd *cobra.Command, _ []string) {
-	w, flush := breaking(cmd.OutOrStdout())
+	w, flush := terminal.Breaking(cmd.OutOrStdout())
 	defer flush()
 	text := cmd.Long
 	if text == "" {
@@ -28,17 +30,6 @@ func help(cmd *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s\n\n", text)
 	// Writing help to a closed pipe is nobody's failure.
 	_ = writeUsage(w, cmd)
-}
-
-// breaking is w, with lines broken between words where w is a terminal too narrow for
-// them, and what has to be called at the end.
-func breaking(w io.Writer) (io.Writer, func() error) {
-	f, ok := w.(*os.File)
-	if !ok || !isTerminal(f) {
-		return w, func() error { return nil }
-	}
-	b := newWrapper(f)
-	return b, b.Flush
 }
 
 func usage(cmd *cobra.Command) error { return writeUsage(cmd.ErrOrStderr(), cmd) }
@@ -60,47 +51,55 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
 	}
 	width := helpWidth
-	if narrow, ok := w.(*wrapper); ok {
-		width = min(width, narrow.width())
+	if narrow := terminal.Columns(w); narrow > 0 {
+		width = min(width, narrow)
 	}
 	sets := map[string]*pflag.FlagSet{}
 	var order []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := groupFlags
-		if g := f.Annotations[groupAnnotation]; len(g) > 0 {
-			name = g[0]
-		}
+		name := settings.Heading(f)
 		if sets[name] == nil {
 			sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
 			order = append(order, name)
 		}
 		sets[name].AddFlag(f)
 	})
-	rank := map[string]int{groupFlags: -1, groupServer: 1, groupModel: 2, groupDevice: 3, groupLog: 4}
-	sort.SliceStable(order, func(i, j int) bool { return rank[order[i]] < rank[order[j]] })
+	// A command's own come behind its general ones and before the settings.
+	rank := func(name string) int {
+		if name == groupReply {
+			return 1
+		}
+		return 2 * slices.Index(settings.Sections, name)
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, name := range order {
 		if sets[name].HasAvailableFlags() {
 			fmt.Fprintf(&b, "\n%s:\n%s", name, sets[name].FlagUsagesWrapped(width))
 		}
 	}
-	if env := cmd.Annotations[envAnnotation]; env != "" {
-		fmt.Fprintf(&b, "\nEnvironment:\n%s\n", strings.TrimRight(env, "\n"))
+	if env := settings.Environment(cmd.Name()); env != "" {
+		fmt.Fprintf(&b, "\nEnvironment:\n%s", env)
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%q tells more about a command. Exit status: 0 done, 1 failed, 2 called wrongly.\n",
+		fmt.Fprintf(&b, "\n%q tells more about a command, \"quern help settings\" about settings.\nExit status: 0 done, 1 failed, 2 called wrongly.\n",
 			cmd.CommandPath()+" COMMAND --help")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// helpCmd is "quern help COMMAND".
+// helpCmd is "quern help COMMAND", and "quern help settings".
 func helpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "help [COMMAND]",
 		Short:  "Tell more about a command",
 		Hidden: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(help *cobra.Command, args []string) error {
+			if slices.Equal(args, []string{"settings"}) {
+				w, flush := terminal.Breaking(help.OutOrStdout())
+				defer flush()
+				return settings.Help(w)
+			}
 			cmd, rest, err := root.Find(args)
 			if err != nil {
 				return usageError{err}
@@ -112,9 +111,6 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 		},
 	}
 }
-
-// envAnnotation holds the part of a command's help about its environment.
-const envAnnotation = "quern_env"
 
 // flagTypes says what flags take, by the name pflag has for their type.
 var flagTypes = map[string]string{
@@ -137,7 +133,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if c := closest(unknown.GetSpecifiedName(), names); c != "" {
+	if c := spell.Closest(unknown.GetSpecifiedName(), names); c != "" {
 		err = fmt.Errorf("%w; did you mean --%s?", err, c)
 	}
 	return usageError{err}
@@ -178,10 +174,10 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	meant := otherNames[word]
 	switch {
 	case meant != "":
-	case exists(word) || isHub(word) || strings.Contains(word, " "):
+	case settings.Exists(word) || settings.IsHub(word) || strings.Contains(word, " "):
 		meant = "run " + shellWord(word)
 	default:
-		meant = closest(word, names)
+		meant = spell.Closest(word, names)
 	}
 	msg := fmt.Sprintf("unknown command %q", word)
 	if meant != "" {

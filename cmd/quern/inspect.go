@@ -14,6 +14,8 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/lm"
 	"quern/engine/local"
@@ -43,7 +45,7 @@ files quern runs Kokoro's only.
 			if err := exclusive(cmd, "graph", "json"); err != nil {
 				return err
 			}
-			if exists(args[0]) {
+			if settings.Exists(args[0]) {
 				if err := idle(cmd, args[0]+" is a file", "models"); err != nil {
 					return err
 				}
@@ -82,7 +84,7 @@ files quern runs Kokoro's only.
 	}
 	cmd.Flags().BoolVar(&graph, "graph", false, "print the recorded forward pass as Graphviz")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	addSettings(cmd, "models")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -125,16 +127,16 @@ func totals(set *weights.Set) (all typeTotal, byType []typeTotal) {
 func inspectText(out io.Writer, file string, set *weights.Set) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	all, byType := totals(set)
-	fmt.Fprintf(w, "file\t%s\n", plain(file))
+	fmt.Fprintf(w, "file\t%s\n", terminal.Plain(file))
 	fmt.Fprintf(w, "format\t%s\n", set.Source)
 	fmt.Fprintf(w, "tensors\t%d, %s weights, %s\n", all.tensors, scaled(all.elems), humanize.Bytes(uint64(all.storage)))
 	for _, t := range byType {
 		fmt.Fprintf(w, "\t%s: %d, %s weights, %s\n", t.name, t.tensors, scaled(t.elems), humanize.Bytes(uint64(t.storage)))
 	}
 	if use := local.FileUse(file); use != "" {
-		fmt.Fprintf(w, "quern\tcan run it: %s\n", plain(use))
+		fmt.Fprintf(w, "quern\tcan run it: %s\n", terminal.Plain(use))
 	} else if err := lm.CanRun(set); err != nil {
-		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(err.Error()))
+		fmt.Fprintf(w, "quern\tcannot run it: %s\n", terminal.Plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
 		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
@@ -144,14 +146,14 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
-		fmt.Fprintf(w, "  %s\t%s\n", plain(k), abbreviate(v))
+		fmt.Fprintf(w, "  %s\t%s\n", terminal.Plain(k), abbreviate(v))
 	}
 	fmt.Fprintf(w, "\ntensor\ttype\tshape\tbytes\n")
 	for t := range set.All() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", plain(t.Name), t.Type, shape(t.Shape), len(t.Data))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", terminal.Plain(t.Name), t.Type, shape(t.Shape), len(t.Data))
 	}
 	for _, r := range set.Raws() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", plain(r.Name), r.DType, shape(r.Shape), len(r.Data))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", terminal.Plain(r.Name), r.DType, shape(r.Shape), len(r.Data))
 	}
 	return w.Flush()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/local"
 )
@@ -23,10 +24,10 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 		return writeJSON(out, onnxJSON(info))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s\n", plain(info.File))
-	fmt.Fprintf(w, "format\tONNX %d, operators of version %s\n", info.IR, plain(strings.Join(info.Opsets, ", ")))
+	fmt.Fprintf(w, "file\t%s\n", terminal.Plain(info.File))
+	fmt.Fprintf(w, "format\tONNX %d, operators of version %s\n", info.IR, terminal.Plain(strings.Join(info.Opsets, ", ")))
 	if info.Producer != "" {
-		fmt.Fprintf(w, "made by\t%s\n", plain(info.Producer))
+		fmt.Fprintf(w, "made by\t%s\n", terminal.Plain(info.Producer))
 	}
 	var all int64
 	for _, t := range info.Weights {
@@ -37,12 +38,12 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 		fmt.Fprintf(w, "\t%s: %s\n", t.Name, scaled(t.Count))
 	}
 	if info.Problem != nil {
-		fmt.Fprintf(w, "quern\tcannot run it: %s\n", plain(info.Problem.Error()))
+		fmt.Fprintf(w, "quern\tcannot run it: %s\n", terminal.Plain(info.Problem.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
 	}
 	if info.Serve != nil {
-		fmt.Fprintf(w, "serve\tno: %s\n", plain(info.Serve.Error()))
+		fmt.Fprintf(w, "serve\tno: %s\n", terminal.Plain(info.Serve.Error()))
 	} else {
 		fmt.Fprintf(w, "serve\tas a model for %s\n", info.Kind)
 	}
@@ -52,12 +53,12 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 	}{{"input", info.Inputs}, {"output", info.Outputs}} {
 		fmt.Fprintf(w, "\n%s\ttype\tshape\n", side.name)
 		for _, v := range side.list {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", plain(v.Name), v.Type, plain(v.Shape))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", terminal.Plain(v.Name), v.Type, terminal.Plain(v.Shape))
 		}
 	}
 	fmt.Fprintf(w, "\noperator\tnodes\n")
 	for _, o := range info.Operators {
-		fmt.Fprintf(w, "%s\t%d\n", plain(o.Name), o.Count)
+		fmt.Fprintf(w, "%s\t%d\n", terminal.Plain(o.Name), o.Count)
 	}
 	return w.Flush()
 }

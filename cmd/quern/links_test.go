@@ -176,3 +176,58 @@ func TestTestCommand(t *testing.T) {
 		t.Errorf("README.md does not have the command %q", command)
 	}
 }
+
+// bare are the packages without an example: what they have takes a *testing.T.
+var bare = []string{"bench/poll", "engine/graph/graphtest"}
+
+// TestExamples wants an example in the tests of every package that others may import.
+func TestExamples(t *testing.T) {
+	root := filepath.Join("..", "..")
+	code, example := map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch base := filepath.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && (base == "internal" || base == "testdata" || base == "node_modules" || name != root && strings.ContainsAny(base[:1], "._")):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(name))
+		if err != nil {
+			return err
+		}
+		dir = filepath.ToSlash(dir)
+		switch {
+		case strings.HasSuffix(name, "_test.go"):
+			example[dir] = example[dir] || goExample.Match(text)
+		default:
+			if m := goPackage.FindSubmatch(text); m != nil && string(m[1]) != "main" {
+				code[dir] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(code) < 50 {
+		t.Errorf("only %d packages were found", len(code))
+	}
+	for dir := range code {
+		if listed := slices.Contains(bare, dir); !example[dir] && !listed {
+			t.Errorf("%s has no example with an output", dir)
+		} else if example[dir] && listed {
+			t.Errorf("%s has an example and is listed as one without", dir)
+		}
+	}
+}
+
+var (
+	goExample = regexp.MustCompile(`(?ms)^func Example\w*\(\) \{$.*?^\t// Output:$`)
+	goPackage = regexp.MustCompile(`(?m)^package (\w+)`)
+)

@@ -11,12 +11,14 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
+	"quern/engine/device"
 	"quern/httpapi"
 )
 
@@ -35,7 +37,7 @@ type app struct {
 	environ  []string
 
 	once sync.Once
-	line *statusLine // of err; see status
+	line *terminal.Line // of err; see status
 
 	pulling sync.Mutex // held while a model is pulled that a request asked for
 }
@@ -113,13 +115,29 @@ below works at once.`,
 }
 
 // env looks up an environment variable.
-func (a *app) env(name string) (string, bool) {
-	for i := len(a.environ) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
-			return v, true
+func (a *app) env(name string) (string, bool) { return settings.Lookup(a.environ, name) }
+
+// status is the line of standard error. There is one.
+func (a *app) status() *terminal.Line {
+	a.once.Do(func() { a.line = terminal.NewLine(a.err, terminal.Width(a.err)) })
+	return a.line
+}
+
+// progress shows what is done to models, on the line of standard error.
+func (a *app) progress(what string) *terminal.Progress { return terminal.NewProgress(a.status(), what) }
+
+// load reads the settings of one run of cmd.
+func (a *app) load(cmd *cobra.Command) (*settings.Loaded, error) {
+	s, err := settings.Load(cmd, a.environ)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if s.Device == "cpu" || s.Device == "auto" && device.Check("cuda") != nil {
+		if err := idle(cmd, "models run on the CPU", "gpu-layers"); err != nil {
+			return nil, err
 		}
 	}
-	return "", false
+	return s, nil
 }
 
 // signals returns a context that ends with the first of the given signals.
@@ -136,7 +154,7 @@ var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
 // logger writes to stderr in the format and from the level s asks for, and
 // passes on what loading the settings had to say.
-func (a *app) logger(s *loaded) *slog.Logger {
+func (a *app) logger(s *settings.Loaded) *slog.Logger {
 	var level slog.Level
 	// The settings let only names through that slog knows.
 	if err := level.UnmarshalText([]byte(s.Log.Level)); err != nil {
@@ -148,7 +166,7 @@ func (a *app) logger(s *loaded) *slog.Logger {
 		h = slog.NewJSONHandler(a.status(), o)
 	}
 	log := slog.New(httpapi.LogHandler(h))
-	for _, w := range s.warnings {
+	for _, w := range s.Warnings {
 		log.Warn(w)
 	}
 	return log

@@ -13,9 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/hub"
 	"quern/engine/local"
+	"quern/engine/spell"
 )
 
 // models is an engine for one user: the models there are, one of which is going
@@ -25,19 +28,19 @@ type models struct {
 	app   *app
 	file  string // the id of the file or reference that was named; "" without one
 	given string // how it was named
-	bars  *progress
+	bars  *terminal.Progress
 }
 
 // openModels starts an engine that has the model file or hub reference called
 // name, or what the settings list when name is neither. It loads nothing.
 func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (*models, error) {
-	s, err := a.load(cmd, "warn")
+	s, err := a.load(cmd)
 	if err != nil {
 		return nil, err
 	}
 	log := slog.New(belowError{a.logger(s).Handler()})
-	given, reference := name, isHub(name)
-	file := name != "" && !reference && exists(name)
+	given, reference := name, settings.IsHub(name)
+	file := name != "" && !reference && settings.Exists(name)
 	if !reference && !file {
 		if _, ok := a.stored(s, name); ok {
 			name, reference = hub.Prefix+name, true
@@ -52,7 +55,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 		}
 	}
 	if reference {
-		s.Models, s.Hub.Pull = []modelSettings{{Path: name, Preload: true}}, true
+		s.Models, s.Hub.Pull = []settings.Model{{Path: name, Preload: true}}, true
 	}
 	if !file {
 		if err := a.resolveHub(ctx, s, log); err != nil {
@@ -60,8 +63,8 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 		}
 	}
 	m := &models{app: a, bars: a.progress("loading")}
-	o := s.engineOptions(log)
-	o.Progress = m.bars.update
+	o := s.EngineOptions(log)
+	o.Progress = m.bars.Update
 	o.KeepAlive = -1
 	o.LoadTimeout = 1000 * time.Hour // whoever waits can press Ctrl-C
 	o.Defaulted.Slots = 1
@@ -97,9 +100,9 @@ func (h belowError) WithGroup(name string) slog.Handler { return belowError{h.Ha
 
 // stored finds a model that was pulled by its reference, with hub: or as "quern list"
 // writes it. Names of the configuration go first.
-func (a *app) stored(s *loaded, name string) (hub.Model, bool) {
+func (a *app) stored(s *settings.Loaded, name string) (hub.Model, bool) {
 	r, err := hub.ParseRef(name)
-	if _, configured := s.model(name); err != nil || configured || s.Aliases[name] != "" {
+	if _, configured := s.Model(name); err != nil || configured || s.Aliases[name] != "" {
 		return hub.Model{}, false
 	}
 	c, err := a.hubClient(s, slog.New(slog.DiscardHandler), nil)
@@ -114,17 +117,17 @@ func (a *app) stored(s *loaded, name string) (hub.Model, bool) {
 // modelFile finds the file of a model: a path, a reference to the hub or a name.
 // Nothing is fetched.
 func (a *app) modelFile(ctx context.Context, cmd *cobra.Command, name string) (string, error) {
-	if name != "" && !isHub(name) && exists(name) {
+	if name != "" && !settings.IsHub(name) && settings.Exists(name) {
 		return name, nil
 	}
-	s, err := a.load(cmd, "warn")
+	s, err := a.load(cmd)
 	if err != nil {
 		return "", err
 	}
 	if m, ok := a.stored(s, name); ok {
 		return m.Path, nil
 	}
-	if isHub(name) {
+	if settings.IsHub(name) {
 		r, err := hub.ParseRef(name)
 		if err != nil {
 			return "", usageError{err}
@@ -162,7 +165,7 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 
 // load loads a model.
 func (m *models) load(ctx context.Context, info engine.ModelInfo) (engine.Lease, error) {
-	defer m.bars.wait()
+	defer m.bars.Wait()
 	return m.Open(ctx, info.ID)
 }
 
@@ -241,10 +244,10 @@ func (m *models) missing(name string) error {
 		ids = append(ids[:most], "…")
 	}
 	err := fmt.Errorf("no file %q and no model of that name; there is %s", name, strings.Join(ids, ", "))
-	if c := closest(name, m.ids()); c != "" {
+	if c := spell.Closest(name, m.ids()); c != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, c)
 	}
-	if _, bad := hub.ParseRef(name); bad == nil && !slices.Contains(modelEndings, filepath.Ext(name)) {
+	if _, bad := hub.ParseRef(name); bad == nil && !slices.Contains(settings.ModelEndings, filepath.Ext(name)) {
 		return fmt.Errorf("%w; a model of the hub is called hub:%s", err, name)
 	}
 	return err

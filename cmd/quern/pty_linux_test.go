@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A terminal is a quern that runs on a pseudo terminal of its own.
-type terminal struct {
+// A console is a quern that runs on a pseudo terminal of its own.
+type console struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	pty  *os.File
@@ -38,7 +38,7 @@ type terminal struct {
 }
 
 // onTerminal starts quern on a terminal so many columns wide.
-func onTerminal(t *testing.T, columns int, env []string, args ...string) *terminal {
+func onTerminal(t *testing.T, columns int, env []string, args ...string) *console {
 	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -60,7 +60,7 @@ func onTerminal(t *testing.T, columns int, env []string, args ...string) *termin
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &terminal{t: t, pty: pty, cmd: exec.CommandContext(t.Context(), self, args...)}
+	p := &console{t: t, pty: pty, cmd: exec.CommandContext(t.Context(), self, args...)}
 	p.more = sync.NewCond(&p.mu)
 	p.cmd.Env = append([]string{asQuern + "=1", "TERM=xterm", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, env...)
 	p.cmd.Dir = t.TempDir()
@@ -87,7 +87,7 @@ func onTerminal(t *testing.T, columns int, env []string, args ...string) *termin
 }
 
 // wait waits until text is printed behind the first from bytes, and returns where it ends.
-func (p *terminal) wait(from int, text string) int {
+func (p *console) wait(from int, text string) int {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *terminal) wait(from int, text string) int {
 	}
 }
 
-func (p *terminal) send(text string) {
+func (p *console) send(text string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.pty, text); err != nil {
 		p.t.Fatal(err)
@@ -110,7 +110,7 @@ func (p *terminal) send(text string) {
 }
 
 // ended waits for the end and returns the exit code and all that was printed.
-func (p *terminal) ended() (int, string) {
+func (p *console) ended() (int, string) {
 	p.t.Helper()
 	err := p.cmd.Wait()
 	var exit *exec.ExitError

@@ -17,17 +17,11 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/hub"
 )
-
-// hubEnv is the part of a command's help about what the hub's own tools read
-// too.
-const hubEnv = `  QUERN_MODELS      the store is its first folder; without it, the user's data folder
-  QUERN_OFFLINE     1 keeps quern from asking the hub (or HF_HUB_OFFLINE)
-  HF_TOKEN          token for gated and private repositories (or hub.token_file)
-  HF_ENDPOINT       another hub, a mirror (or hub.endpoint)
-  HF_HOME           where the hub's own tools keep tokens and files`
 
 func (a *app) pullCmd() *cobra.Command {
 	var dryRun, force bool
@@ -48,14 +42,13 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
   quern pull bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
   quern pull ggerganov/whisper.cpp/ggml-base.en.bin
   quern pull --dry-run Qwen/Qwen2.5-0.5B-Instruct@main`,
-		Args:        someModels,
-		Annotations: map[string]string{envAnnotation: hubEnv},
+		Args: someModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			refs, err := parseRefs(args, revision)
 			if err != nil {
 				return err
 			}
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -73,7 +66,7 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
 	f.BoolVar(&dryRun, "dry-run", false, "say what would be fetched and end")
 	f.BoolVar(&force, "force", false, "fetch again what is there")
 	f.StringVar(&revision, "revision", "", "`branch`, tag or commit (default main)")
-	addSettings(cmd, "models", "log-level", "log-format")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -106,7 +99,7 @@ func parseRefs(args []string, revision string) ([]hub.Ref, error) {
 }
 
 // storeDir is the folder models are pulled into.
-func (a *app) storeDir(s *loaded) (string, error) {
+func (a *app) storeDir(s *settings.Loaded) (string, error) {
 	for _, d := range s.ModelDirs {
 		if d != "" {
 			return filepath.Abs(d)
@@ -132,7 +125,7 @@ func (a *app) storeDir(s *loaded) (string, error) {
 
 // store is the store of a command that only looks at what is there.
 func (a *app) store(cmd *cobra.Command) (hub.Store, error) {
-	s, err := a.load(cmd, "warn")
+	s, err := a.load(cmd)
 	if err != nil {
 		return hub.Store{}, err
 	}
@@ -141,7 +134,7 @@ func (a *app) store(cmd *cobra.Command) (hub.Store, error) {
 }
 
 // hubClient makes the client the settings ask for.
-func (a *app) hubClient(s *loaded, log *slog.Logger, progress func(hub.Progress)) (*hub.Client, error) {
+func (a *app) hubClient(s *settings.Loaded, log *slog.Logger, progress func(hub.Progress)) (*hub.Client, error) {
 	dir, err := a.storeDir(s)
 	if err != nil {
 		return nil, err
@@ -170,9 +163,9 @@ func truthy(v string) bool {
 	return false
 }
 
-func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool) error {
+func (a *app) pull(ctx context.Context, s *settings.Loaded, r hub.Ref, dryRun, force bool) error {
 	line := a.status()
-	defer line.clear()
+	defer line.Clear()
 	c, err := a.hubClient(s, a.logger(s), a.pulled())
 	if err != nil {
 		return err
@@ -182,12 +175,12 @@ func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool
 	if errors.Is(err, hub.ErrOffline) && !force {
 		m, found := c.Find(r)
 		if found == nil {
-			fmt.Fprintf(a.out, "%s is here: %s\n", r, plain(m.Path))
+			fmt.Fprintf(a.out, "%s is here: %s\n", r, terminal.Plain(m.Path))
 			a.next(m)
 			return nil
 		}
 	}
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return err
 	}
@@ -195,14 +188,14 @@ func (a *app) pull(ctx context.Context, s *loaded, r hub.Ref, dryRun, force bool
 		return err
 	}
 	m, err := c.Fetch(ctx, p)
-	line.clear()
+	line.Clear()
 	if err != nil {
 		if ctx.Err() != nil {
 			fmt.Fprintln(a.err, "Stopped. The same command goes on from here.")
 		}
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is in %s\n", m.Ref, plain(m.Path))
+	fmt.Fprintf(a.out, "%s is in %s\n", m.Ref, terminal.Plain(m.Path))
 	a.next(m)
 	return nil
 }
@@ -240,7 +233,7 @@ func (a *app) printPlan(p *hub.Plan) error {
 		if f.State == hub.Partial {
 			state = fmt.Sprintf("to finish, %s are there", humanize.Bytes(uint64(f.Have)))
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", plain(f.Path), humanize.Bytes(uint64(f.Size)), state)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", terminal.Plain(f.Path), humanize.Bytes(uint64(f.Size)), state)
 	}
 	fmt.Fprintf(w, "  to download\t%s\t\n", humanize.Bytes(uint64(p.Fetch)))
 	return w.Flush()
@@ -249,10 +242,10 @@ func (a *app) printPlan(p *hub.Plan) error {
 // resolveHub replaces hub: references in the settings by files. What is not here
 // is pulled at once where it is preloaded, as all models of the command line
 // are, and when it is first asked for otherwise; hub.pull may forbid it.
-func (a *app) resolveHub(ctx context.Context, s *loaded, log *slog.Logger) error {
+func (a *app) resolveHub(ctx context.Context, s *settings.Loaded, log *slog.Logger) error {
 	for i := range s.Models {
 		m := &s.Models[i]
-		if !isHub(m.Path) {
+		if !settings.IsHub(m.Path) {
 			continue
 		}
 		if err := a.resolveModel(ctx, s, m, log); err != nil {
@@ -262,15 +255,13 @@ func (a *app) resolveHub(ctx context.Context, s *loaded, log *slog.Logger) error
 	return nil
 }
 
-func isHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
-
-func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log *slog.Logger) error {
+func (a *app) resolveModel(ctx context.Context, s *settings.Loaded, m *settings.Model, log *slog.Logger) error {
 	r, err := hub.ParseRef(m.Path)
 	if err != nil {
 		return usageError{err}
 	}
 	line := a.status()
-	defer line.clear()
+	defer line.Clear()
 	c, err := a.hubClient(s, log, a.pulled())
 	if err != nil {
 		return err
@@ -282,7 +273,7 @@ func (a *app) resolveModel(ctx context.Context, s *loaded, m *modelSettings, log
 			return fmt.Errorf("%w, and hub.pull is false; fetch it with: quern pull %s", err, r)
 		}
 		if !m.Preload {
-			m.fetch = a.fetchLater(s, r, log)
+			m.Fetch = a.fetchLater(s, r, log)
 			m.Path = ""
 			if m.Name == "" {
 				m.Name = r.String()
@@ -315,7 +306,7 @@ const logEvery = 10 * time.Second
 
 // fetchLater pulls r when it is called. Pulls come one after another: they would
 // only share the line.
-func (a *app) fetchLater(s *loaded, r hub.Ref, log *slog.Logger) func(context.Context, func(done, total int64)) (string, error) {
+func (a *app) fetchLater(s *settings.Loaded, r hub.Ref, log *slog.Logger) func(context.Context, func(done, total int64)) (string, error) {
 	return func(ctx context.Context, progress func(done, total int64)) (string, error) {
 		a.pulling.Lock()
 		defer a.pulling.Unlock()
@@ -364,14 +355,14 @@ func (a *app) pulled() func(hub.Progress) {
 	return func(p hub.Progress) {
 		if p.State == hub.Waiting && !told {
 			told = true
-			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", plain(p.File))
+			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", terminal.Plain(p.File))
 		}
-		a.status().pulling(p)
+		showPull(a.status(), p)
 	}
 }
 
-// pulling shows how far a pull is: all of it, and the file that told last.
-func (s *statusLine) pulling(p hub.Progress) {
+// showPull shows how far a pull is: all of it, and the file that told last.
+func showPull(line *terminal.Line, p hub.Progress) {
 	done, size := p.AllDone, p.AllSize
 	if size <= 0 {
 		done, size = p.Done, p.Size
@@ -380,12 +371,12 @@ func (s *statusLine) pulling(p hub.Progress) {
 		return
 	}
 	if p.State == hub.Waiting {
-		s.set(float64(done)/float64(size), "of the other pull")
+		line.Set(float64(done)/float64(size), "of the other pull")
 		return
 	}
 	what := fmt.Sprintf("%s / %s %s", humanize.Bytes(uint64(max(done, 0))), humanize.Bytes(uint64(size)), path.Base(p.File))
 	if p.State == hub.Verifying {
 		done, size, what = p.Done, max(p.Size, 1), "verifying "+path.Base(p.File)
 	}
-	s.set(float64(done)/float64(size), what)
+	line.Set(float64(done)/float64(size), what)
 }

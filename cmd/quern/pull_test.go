@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/hub"
 )
 
@@ -196,14 +197,15 @@ func TestPullWaits(t *testing.T) {
 
 func TestPulling(t *testing.T) {
 	var out output
-	s := &statusLine{w: &out, width: func() int { return 80 }}
-	s.clear() // before anything was drawn
-	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: 20, Size: 100, AllDone: 50, AllSize: 200})
-	s.clear()
-	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 200, AllSize: 200})
-	s.clear()
-	s.pulling(hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 200, AllSize: 200})
+	s := terminal.NewLine(&out, func() int { return 80 })
+	s.Clear() // before anything was drawn
+	showPull(s, hub.Progress{File: "a/weights.gguf", State: hub.Downloading, Done: 20, Size: 100, AllDone: 50, AllSize: 200})
+	s.Clear()
+	showPull(s, hub.Progress{File: "a/weights.gguf", State: hub.Verifying, Done: 10, Size: 100, AllDone: 200, AllSize: 200})
+	s.Clear()
+	showPull(s, hub.Progress{File: "a/weights.gguf", State: hub.Present, Done: 100, Size: 100, AllDone: 200, AllSize: 200})
 	first, second := " 25 % [=====               ] 50 B / 200 B weights.gguf", " 10 % [==                  ] verifying weights.gguf"
+	wiped := func(line string) string { return "\r" + strings.Repeat(" ", len(line)+3) + "\r" }
 	want := "\r" + first + wiped(first) + "\r" + second + wiped(second)
 	if out.String() != want {
 		t.Errorf("drawn %q; want %q", out.String(), want)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/measure"
 )
 
@@ -34,7 +36,7 @@ type qualityReport struct {
 // maxText bounds the text of a quality measurement.
 const maxText = 1 << 30
 
-func (a *app) quality(ctx context.Context, s *loaded, model, text, against string, window int, asJSON bool) error {
+func (a *app) quality(ctx context.Context, s *settings.Loaded, model, text, against string, window int, asJSON bool) error {
 	f, err := os.Open(text)
 	if err != nil {
 		return err
@@ -47,11 +49,11 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 	bars := a.progress("measuring")
 	name := filepath.Base(model)
 	r, err := measure.Quality(ctx, measure.QualityOptions{
-		Path: model, Against: against, Text: string(b), Context: window, Threads: s.Threads, Device: string(s.Device),
-		Quantize: string(s.ModelDefaults.Quantize),
-		Progress: func(done float64) { bars.update(name, done) },
+		Path: model, Against: against, Text: string(b), Context: window, Threads: s.Threads, Device: s.Device,
+		Quantize: s.ModelDefaults.Quantize,
+		Progress: func(done float64) { bars.Update(name, done) },
 	})
-	bars.wait()
+	bars.Wait()
 	if err != nil {
 		return err
 	}
@@ -64,11 +66,11 @@ func (a *app) quality(ctx context.Context, s *loaded, model, text, against strin
 		return writeJSON(a.out, q)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "model\t%s\n", plain(q.Model))
-	fmt.Fprintf(w, "text\t%s: %d of %d tokens predicted, in windows of %d\n", plain(filepath.Base(text)), q.Scored, q.Tokens, q.Window)
+	fmt.Fprintf(w, "model\t%s\n", terminal.Plain(q.Model))
+	fmt.Fprintf(w, "text\t%s: %d of %d tokens predicted, in windows of %d\n", terminal.Plain(filepath.Base(text)), q.Scored, q.Tokens, q.Window)
 	fmt.Fprintf(w, "perplexity\t%.4f ± %.4f\n", q.Perplexity, q.Error)
 	if d := r.Reference; d != nil {
-		fmt.Fprintf(w, "against\t%s, perplexity %.4f (%+.2f %%)\n", plain(q.Against), d.Perplexity, 100*(q.Perplexity/d.Perplexity-1))
+		fmt.Fprintf(w, "against\t%s, perplexity %.4f (%+.2f %%)\n", terminal.Plain(q.Against), d.Perplexity, 100*(q.Perplexity/d.Perplexity-1))
 		fmt.Fprintf(w, "KL divergence\tmean %.5f, median %.5f, 99 %% below %.4f, largest %.4f nats a token\n", d.MeanKL, d.MedianKL, d.KL99, d.MaxKL)
 		fmt.Fprintf(w, "same first choice\t%.2f %%\n", 100*d.SameTop)
 	}

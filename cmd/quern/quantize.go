@@ -11,6 +11,8 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/quantize"
 )
 
@@ -36,7 +38,7 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -45,9 +47,9 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			bars := a.progress("quantising")
 			err = quantize.File(ctx, quantize.Options{
 				Source: args[0], Target: args[1], Type: args[2], Threads: s.Threads,
-				Progress: func(done float64) { bars.update(filepath.Base(args[0]), done) },
+				Progress: func(done float64) { bars.Update(filepath.Base(args[0]), done) },
 			})
-			bars.wait()
+			bars.Wait()
 			if err != nil {
 				return err
 			}
@@ -55,9 +57,10 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%s: %s\n", plain(args[1]), humanize.Bytes(uint64(st.Size())))
+			fmt.Fprintf(a.out, "%s: %s\n", terminal.Plain(args[1]), humanize.Bytes(uint64(st.Size())))
 			return nil
 		},
 	}
+	settings.AddFlags(cmd)
 	return cmd
 }

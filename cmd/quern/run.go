@@ -13,12 +13,16 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/chat"
 	"quern/engine/sample"
 )
+
+// groupReply is the heading of run's own flags.
+const groupReply = "Reply"
 
 func (a *app) runCmd() *cobra.Command {
 	var o replyOptions
@@ -54,9 +58,9 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "most `tokens` of one reply (default what the context holds)")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that makes replies repeatable (default random)")
 	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed"} {
-		group(f, name, groupReply)
+		settings.Group(f, name, groupReply)
 	}
-	addSettings(cmd, "models", "context-length", "cache-type", "quantize", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -92,7 +96,7 @@ func (o *replyOptions) check(cmd *cobra.Command) error {
 
 // apply fills r from the model's defaults and the flags.
 func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
-	p := sample.Params{Temperature: 1}
+	p := sample.Params{Temperature: engine.DefaultTemperature}
 	for dst, v := range map[*float32]*float32{
 		&p.Temperature: d.Temperature, &p.TopP: d.TopP, &p.MinP: d.MinP, &p.RepeatPenalty: d.RepeatPenalty,
 	} {
@@ -188,7 +192,7 @@ const noteAfter = 2 * time.Second
 func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 	prompt = strings.TrimSpace(strings.Join(words, " "))
 	switch {
-	case len(words) == 0 && isTerminal(a.in):
+	case len(words) == 0 && terminal.Is(a.in):
 		return "", true, nil
 	case len(words) == 0 || a.hasInput():
 		if prompt != "" {
@@ -220,7 +224,7 @@ const maxPrompt = 64 << 20
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("longer than %s", size(limit))
+		err = fmt.Errorf("longer than %s", settings.Size(limit))
 	}
 	return b, err
 }
@@ -228,7 +232,7 @@ func readLimited(r io.Reader, limit int64) ([]byte, error) {
 // readInput reads standard input to its end. Whoever sits at the terminal is told
 // what is waited for.
 func (a *app) readInput() (string, error) {
-	if isTerminal(a.in) {
+	if terminal.Is(a.in) {
 		fmt.Fprintln(a.err, "Type the text; Ctrl-D on a line of its own ends it.")
 	}
 	b, err := readLimited(a.in, maxPrompt)
@@ -283,9 +287,9 @@ func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string
 
 // reply answers prompt on standard output and adds both to the conversation.
 func (s *session) reply(ctx context.Context, prompt string) (string, error) {
-	out, flush := breaking(s.app.out)
+	out, flush := terminal.Breaking(s.app.out)
 	if out != s.app.out {
-		out = &plainWriter{w: out}
+		out = &terminal.PlainWriter{W: out}
 	}
 	var p engine.Prompt
 	turn := chat.Message{Role: chat.RoleUser, Text: prompt}
@@ -311,30 +315,4 @@ func (s *session) reply(ctx context.Context, prompt string) (string, error) {
 		s.messages = append(s.messages, turn, chat.Message{Role: chat.RoleAssistant, Text: text})
 	}
 	return text, err
-}
-
-// isTerminal reports whether stream is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// plainWriter drops control characters other than line breaks and tabs, so that
-// a model cannot drive the terminal it is printed on.
-type plainWriter struct{ w io.Writer }
-
-func (p *plainWriter) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(p.w, plain(string(b))); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/local"
 )
 
@@ -42,7 +44,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 				}
 				files[s[:i]] = s[i+1:]
 			}
-			s, err := a.load(cmd, "warn")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
@@ -61,7 +63,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 	}
 	cmd.Flags().StringArrayVar(&inputs, "input", nil, "`NAME=FILE`: an input and the .npy file it is in; give it once for every input")
 	cmd.Flags().StringVar(&output, "output", "", "write the outputs into this `folder`")
-	addSettings(cmd, "threads")
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -69,7 +71,7 @@ func printArrays(out io.Writer, list []local.ONNXResult) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "output\ttype\tshape\tmin\tmean\tmax\t\n")
 	for _, r := range list {
-		note := plain(r.File)
+		note := terminal.Plain(r.File)
 		if r.Infinite > 0 {
 			note = strings.TrimSpace(fmt.Sprintf("%d not finite %s", r.Infinite, note))
 		}
@@ -77,7 +79,7 @@ func printArrays(out io.Writer, list []local.ONNXResult) error {
 		if dims == "" && r.Type != "nothing" {
 			dims = "scalar"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(r.Name), r.Type, dims, short(r.Min), short(r.Mean), short(r.Max), note)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Plain(r.Name), r.Type, dims, short(r.Min), short(r.Mean), short(r.Max), note)
 	}
 	return w.Flush()
 }

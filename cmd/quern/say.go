@@ -13,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/player"
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/codecs"
 	"quern/engine"
 	"quern/engine/local"
@@ -49,8 +52,8 @@ that is built in speaks: intelligible, and plainly a robot.`,
 	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
 	f.Float64Var(&o.speed, "speed", 1, "`tempo` from 0.5 to 2")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that varies the noise in the voice")
-	group(f, "model", groupModel)
-	addSettings(cmd, "models", "threads", "device", "memory-limit", "log-level", "log-format")
+	settings.Group(f, "model", settings.Models)
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -70,16 +73,20 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		o.out = "speech.wav"
 	case o.out == "-" && o.play:
 		return usageError{errors.New("--out - and --play do not go together")}
-	case o.out == "-" && isTerminal(a.out):
+	case o.out == "-" && terminal.Is(a.out):
 		return errToTerminal
 	}
 	encoding, err := encodingOf(o.out)
 	if err != nil {
 		return usageError{err}
 	}
-	var player *player
+	var playing *player.Player
 	if o.play {
-		if player, err = findPlayer(strings.ToLower(filepath.Ext(o.out))); err != nil {
+		if playing, err = player.Find(strings.ToLower(filepath.Ext(o.out))); err != nil {
+			err = fmt.Errorf("--play: %w", err)
+			if errors.Is(err, player.ErrRaw) {
+				return usageError{err}
+			}
 			return err
 		}
 	}
@@ -120,7 +127,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 	}
 	var spoken time.Duration
 	err = wholefile.Write(out, func(f *os.File) (err error) {
-		if isTerminal(f) {
+		if terminal.Is(f) {
 			return errToTerminal
 		}
 		spoken, err = speak(ctx, lease, request, encoding, f)
@@ -130,10 +137,10 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 		return err
 	}
 	if o.out != "" {
-		fmt.Fprintf(a.out, "%s: %.1f s of speech\n", plain(o.out), spoken.Seconds())
+		fmt.Fprintf(a.out, "%s: %.1f s of speech\n", terminal.Plain(o.out), spoken.Seconds())
 	}
 	if o.play {
-		return player.play(ctx, out)
+		return playing.Play(ctx, out)
 	}
 	return nil
 }

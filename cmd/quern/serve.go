@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"os"
 	"runtime"
 	"syscall"
-	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine/local"
 	"quern/httpapi"
 	"quern/kernels/threads"
@@ -29,11 +25,12 @@ func (a *app) serveCmd() *cobra.Command {
 		Long: `Serves models over the OpenAI API: chat, completions, embeddings, reranking, speech and
 transcription.
 
-Settings come from flags, then environment variables, then the configuration file,
-then defaults. Without any, the built-in model answers on 127.0.0.1:8080. An address
-other machines can reach needs API keys, or --no-auth said on purpose.
+` + settings.Precedence + `
+"quern help settings" lists them all. Without any, the built-in model answers on
+127.0.0.1:8080. An address other machines can reach needs API keys, or --no-auth said on
+purpose.
 
-SIGTERM or Ctrl-C lets running requests finish (shutdown_grace, 30s); a second one
+SIGTERM or Ctrl-C lets running requests finish (shutdown_grace); a second one
 ends the program at once.`,
 		Example: `  quern serve
   quern serve --model llama-3.2-1b-q4_k_m.gguf
@@ -48,46 +45,26 @@ ends the program at once.`,
 			}
 			return err
 		},
-		Annotations: map[string]string{envAnnotation: `  QUERN_LISTEN      as --listen
-  QUERN_API_KEY     a key clients must send, beside those of the configuration
-  QUERN_CONFIG      as --config
-  QUERN_MODELS      as --models; several folders separated as in PATH
-  QUERN_THREADS, QUERN_DEVICE, QUERN_LOG_LEVEL, QUERN_LOG_FORMAT   as the flags
-  QUERN_CPU         highest CPU level used: generic, avx2, avx512 or amx (for measurements)`},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.load(cmd, "info")
+			s, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
 			if printConfig {
 				a.logger(s) // for its warnings
-				return printSettings(a.out, s)
+				return s.Print(a.out)
 			}
 			return a.serve(cmd.Context(), s)
 		},
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
-	group(cmd.Flags(), "print-config", groupFlags)
-	addSettings(cmd, "listen", "no-auth", "request-timeout", "model", "models", "builtin", "context-length",
-		"slots", "cache-type", "quantize", "vad", "keep-alive", "threads", "device", "gpu-layers", "memory-limit", "log-level", "log-format")
+	settings.Group(cmd.Flags(), "print-config", settings.General)
+	settings.AddFlags(cmd)
 	return cmd
 }
 
-func printSettings(w io.Writer, s *loaded) error {
-	from := "defaults, environment and flags"
-	if s.file != "" {
-		from = s.file + ", environment and flags"
-	}
-	b, err := yaml.Marshal(&s.settings)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "# effective settings, from %s\n%s", from, b)
-	return err
-}
-
 // serve runs the server until a signal ends it.
-func (a *app) serve(parent context.Context, s *loaded) error {
+func (a *app) serve(parent context.Context, s *settings.Loaded) error {
 	ctx, stop := signals(parent, stopSignals...)
 	defer stop()
 	log := a.logger(s)
@@ -103,22 +80,22 @@ func (a *app) serve(parent context.Context, s *loaded) error {
 		return err
 	}
 	bars := a.progress("loading")
-	defer bars.wait()
-	o := s.engineOptions(log)
-	o.Progress = bars.update
+	defer bars.Wait()
+	o := s.EngineOptions(log)
+	o.Progress = bars.Update
 	e, err := local.New(o)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	api, err := httpapi.New(s.apiOptions(e, log))
+	api, err := httpapi.New(s.APIOptions(e, thisBuild().Version, log))
 	if err != nil {
 		return err
 	}
 	api.SetReady("models are being loaded")
 	fmt.Fprintf(a.out, "quern is listening on %s\n", baseURL(ln.Addr()))
-	if s.file != "" {
-		log.Info("configuration read", "file", s.file)
+	if s.File != "" {
+		log.Info("configuration read", "file", s.File)
 	}
 
 	serving, done := context.WithCancel(ctx)
@@ -127,7 +104,7 @@ func (a *app) serve(parent context.Context, s *loaded) error {
 	go func() { served <- api.Serve(serving, ln) }()
 
 	loadErr := e.Preload(ctx)
-	bars.wait()
+	bars.Wait()
 	if loadErr != nil && ctx.Err() == nil {
 		// Somebody asked for these models by name: serving without them would
 		// only move the failure to the first request.
@@ -158,7 +135,7 @@ func setProcs(n int) {
 
 // listen opens the address, unless that would offer models to the network
 // without a key.
-func listen(ctx context.Context, s *loaded) (net.Listener, error) {
+func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", s.Listen)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("listen: %q: %w; write HOST:PORT with a port from 0 to 65535, for example 127.0.0.1:8080", s.Listen, err)}
@@ -204,47 +181,4 @@ func baseURL(addr net.Addr) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port)
-}
-
-// apiOptions translates s for httpapi.New.
-func (s *settings) apiOptions(e httpapi.Engine, log *slog.Logger) httpapi.Options {
-	o := httpapi.Options{
-		Engine:            e,
-		NoAuth:            s.Auth.None,
-		AllowedHosts:      s.AllowedHosts,
-		AllowedOrigins:    s.CORS.AllowedOrigins,
-		JSONBody:          int64(s.Limits.JSONBody),
-		Upload:            int64(s.Limits.Upload),
-		TempFiles:         int64(s.Limits.TempFiles),
-		SpeechChars:       s.Limits.SpeechChars,
-		MaxN:              s.Limits.MaxN,
-		MaxLogprobs:       s.Limits.MaxLogprobs,
-		CompletionsTokens: s.CompletionsTokens,
-		DefaultMaxTokens:  s.DefaultMaxTokens,
-		RequestTimeout:    s.RequestTimeout.orOff(),
-		RequestTimeouts:   map[string]time.Duration{},
-		LoadTimeout:       s.LoadTimeout.std(),
-		MemoryWait:        s.MemoryWait.std(),
-		StreamWrite:       s.StreamWrite.orOff(),
-		Stall:             s.StallTimeout.orOff(),
-		KeepAlive:         s.KeepAliveInterval.orOff(),
-		HeaderDelay:       s.HeaderDelay.orOff(),
-		ShutdownGrace:     s.ShutdownGrace.orOff(),
-		MetricsPublic:     s.Metrics.Public,
-		VLLMNames:         &s.Metrics.VLLMNames,
-		Version:           thisBuild().Version,
-		Log:               log,
-	}
-	for path, d := range s.RequestOverrides {
-		o.RequestTimeouts[path] = d.orOff()
-	}
-	for _, k := range s.Auth.Keys {
-		key := httpapi.Key{Name: k.Name}
-		// check has made sure of 64 hexadecimal digits.
-		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != len(key.SHA256) {
-			panic(fmt.Sprintf("quern: hash of key %q was not checked", k.Name))
-		}
-		o.Keys = append(o.Keys, key)
-	}
-	return o
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"quern/bench/poll"
 )
@@ -258,33 +256,6 @@ func TestTokenize(t *testing.T) {
 	_, table, _ := quern(t, "", nil, "tokenize", "--no-special", text)
 	if !strings.Contains(table, fmt.Sprintf("%d tokens", len(list))) {
 		t.Errorf("table %q", table)
-	}
-}
-
-func TestAPIOptions(t *testing.T) {
-	s, err := load(t, `
-auth: [{name: n, key: k}]
-request_timeout: 0
-request_timeout_overrides: {/v1/embeddings: 0, /v1/completions: 2m}
-stall_timeout: 9s
-shutdown_grace: 0
-metrics: {vllm_names: false, public: true}
-cors: {allowed_origins: []}
-default_max_tokens: 7
-`, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := s.apiOptions(nil, slog.New(slog.DiscardHandler))
-	if len(o.Keys) != 1 || o.Keys[0].Name != "n" || fmt.Sprintf("%x", o.Keys[0].SHA256) != hash("k") {
-		t.Errorf("keys %+v", o.Keys)
-	}
-	if o.RequestTimeout >= 0 || o.ShutdownGrace >= 0 || o.Stall != 9*time.Second || o.KeepAlive != 15*time.Second ||
-		o.RequestTimeouts["/v1/embeddings"] >= 0 || o.RequestTimeouts["/v1/completions"] != 2*time.Minute {
-		t.Errorf("times %+v", o)
-	}
-	if o.NoAuth || *o.VLLMNames || !o.MetricsPublic || o.DefaultMaxTokens != 7 || o.AllowedOrigins == nil || len(o.AllowedOrigins) != 0 || o.JSONBody != 16<<20 {
-		t.Errorf("options %+v", o)
 	}
 }
 

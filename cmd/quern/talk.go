@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"quern/cmd/quern/internal/terminal"
+
 	"github.com/chzyer/readline"
 )
 
@@ -51,7 +53,7 @@ func (s *session) talk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.tell("%s · /help for commands\n", plain(s.model.ID))
+	s.tell("%s · /help for commands\n", terminal.Plain(s.model.ID))
 	// Readline has no context: closing it is what wakes it up.
 	stop := context.AfterFunc(ctx, func() { rl.Close() })
 	defer stop()
@@ -143,7 +145,7 @@ func readTurn(in lineReader) (text string, command bool, err error) {
 
 // tell prints what the chat itself has to say.
 func (s *session) tell(format string, args ...any) {
-	w, flush := breaking(s.app.out)
+	w, flush := terminal.Breaking(s.app.out)
 	fmt.Fprintf(w, format, args...)
 	// A terminal that is gone ends the chat when a line is read.
 	_ = flush()

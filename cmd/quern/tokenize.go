@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
 	"quern/engine"
 	"quern/engine/token"
 )
@@ -35,8 +36,8 @@ With --decode it goes the other way: the arguments are token ids.`,
 	f.BoolVar(&o.ids, "ids", false, "print only the ids, on one line")
 	f.BoolVar(&o.decode, "decode", false, "turn ids into text")
 	f.BoolVar(&o.noSpecial, "no-special", false, "leave out the tokens the model puts around a text (BOS, EOS)")
-	group(f, "model", groupModel)
-	addSettings(cmd, "models", "log-level", "log-format")
+	settings.Group(f, "model", settings.Models)
+	settings.AddFlags(cmd)
 	return cmd
 }
 

@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/codecs"
 	"quern/engine"
-	"quern/httpapi"
+	"quern/httpapi/transcript"
 )
 
 type transcribeOptions struct {
@@ -50,8 +52,8 @@ written down, and a warning says how much that is.`,
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
 	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
-	group(f, "model", groupModel)
-	addSettings(cmd, "models", "vad", "threads", "device", "memory-limit", "log-level", "log-format")
+	settings.Group(f, "model", settings.Models)
+	settings.AddFlags(cmd)
 	return cmd
 }
 
@@ -145,7 +147,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		}
 	}()
 	in := a.in
-	if file == "-" && isTerminal(in) {
+	if file == "-" && terminal.Is(in) {
 		return errors.New("it is a terminal; send audio there with < FILE, or name a file")
 	}
 	if file != "-" {
@@ -165,7 +167,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		return err
 	}
 	bar := a.progress("listening to")
-	defer bar.wait()
+	defer bar.Wait()
 	var known engine.TranscribeInfo
 	var segments []engine.Segment
 	out := bufio.NewWriter(a.out)
@@ -174,7 +176,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	}
 	source := &countedSource{src: mono, tell: func(heard int) {
 		if all := sound.Duration().Seconds(); all > 0 {
-			bar.update(filepath.Base(file), float64(heard)/hearingRate/all)
+			bar.Update(filepath.Base(file), float64(heard)/hearingRate/all)
 		}
 	}}
 	for s, err := range l.Transcribe(ctx, engine.TranscribeRequest{
@@ -188,24 +190,24 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		}
 		segments = append(segments, s)
 		if o.format == "text" {
-			a.status().clear() // the text may go to the same terminal
+			a.status().Clear() // the text may go to the same terminal
 			fmt.Fprintln(out, strings.TrimSpace(s.Text))
 			if err := out.Flush(); err != nil {
 				return err
 			}
 		}
 	}
-	bar.wait()
+	bar.Wait()
 	if err := a.heard(name, sound, segments); err != nil {
 		return err
 	}
 	switch o.format {
 	case "srt":
-		fmt.Fprint(out, httpapi.SRT(segments))
+		fmt.Fprint(out, transcript.SRT(segments))
 	case "vtt":
-		fmt.Fprint(out, httpapi.VTT(segments))
+		fmt.Fprint(out, transcript.VTT(segments))
 	case "json":
-		if err := writeJSON(out, httpapi.Verbose(segments, known, o.translate, o.words)); err != nil {
+		if err := writeJSON(out, transcript.New(segments, known).Verbose(o.translate, true, o.words)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"quern/cmd/quern/internal/settings"
+	"quern/engine/spell"
 )
 
 // nameLike matches words that read like a model's name and not like language: a
@@ -23,11 +26,8 @@ func mayBeName(word string, ids []string) bool {
 	if word == "" || strings.ContainsAny(word, " \t\r\n") {
 		return false
 	}
-	return slices.Contains(modelEndings, filepath.Ext(word)) || nameLike.MatchString(word) || closest(word, ids) != ""
+	return slices.Contains(settings.ModelEndings, filepath.Ext(word)) || nameLike.MatchString(word) || spell.Closest(word, ids) != ""
 }
-
-// modelEndings are those of files, in names that might also be the hub's.
-var modelEndings = []string{".gguf", ".bin", ".onnx", ".safetensors", ".pth"}
 
 // hasInput reports whether something was sent to standard input on purpose: a
 // file or a pipe. A terminal, /dev/null and the sockets that parent programs leave

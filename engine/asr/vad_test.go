@@ -3,6 +3,7 @@ package asr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -223,4 +224,19 @@ func TestSileroTensors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A detector hears a stream piece by piece.
+func ExampleEnergyDetector() {
+	l := EnergyDetector{}.Listen()
+	quiet, loud := make([]float32, Hop), make([]float32, Hop)
+	for i := range loud {
+		quiet[i], loud[i] = float32(i%2)*1e-3, float32(i%2)*0.2
+	}
+	for range 10 {
+		l.Hear(quiet)
+	}
+	fmt.Println(l.Hear(quiet) > 0.5, l.Hear(loud) > 0.5)
+	// Output:
+	// false true
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"quern/engine"
 	"quern/engine/budget"
@@ -49,9 +48,9 @@ func New(o engine.Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.LoadTimeout = cmp.Or(o.LoadTimeout, 10*time.Minute)
-	o.MemoryWait = cmp.Or(o.MemoryWait, time.Minute)
-	o.KeepAlive = cmp.Or(o.KeepAlive, 5*time.Minute)
+	o.LoadTimeout = cmp.Or(o.LoadTimeout, engine.DefaultLoadTimeout)
+	o.MemoryWait = cmp.Or(o.MemoryWait, engine.DefaultMemoryWait)
+	o.KeepAlive = cmp.Or(o.KeepAlive, engine.DefaultKeepAlive)
 	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	e.open = e.openModel
 	e.models.always, e.models.defaulted, e.models.log = o.Builtin, o.Defaulted, o.Log

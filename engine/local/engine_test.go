@@ -3,7 +3,9 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -526,4 +528,30 @@ func TestDefaultModel(t *testing.T) {
 			t.Errorf("%d models beside the built-in one: %q, %v; want %q", len(tt.models), m.ID, err, tt.want)
 		}
 	}
+}
+
+// The built-in model answers without a file. A lease keeps it in memory; what it says
+// comes as it is made.
+func Example() {
+	e, err := New(engine.Options{Device: "cpu"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	ctx := context.Background()
+	lease, err := e.Open(ctx, "", engine.KindChat)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lease.Release()
+	ask := engine.Prompt{Messages: []chat.Message{{Role: chat.RoleUser, Text: "What is the capital of France?"}}}
+	for ev, err := range lease.Generate(ctx, engine.GenerateRequest{Prompt: ask}) { // greedy
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(ev.Text)
+	}
+	fmt.Println()
+	// Output:
+	// The capital of France is Paris.
 }

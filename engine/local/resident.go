@@ -218,11 +218,11 @@ func (e *Engine) leave(l *load, ticket int64, err error) error {
 
 // admits is how many requests may be with a model, those that wait included.
 func (n *entry) admits() int {
-	queue := cmp.Or(n.o.Queue, engine.DefaultQueue)
+	o := n.o.Defaulted()
 	if n.sound() {
-		return 1 + queue
+		return 1 + o.Queue
 	}
-	return n.o.Defaulted().Slots + queue
+	return o.Slots + o.Queue
 }
 
 // sound reports whether a model speaks or listens, one request after the other.

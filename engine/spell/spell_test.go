@@ -20,3 +20,15 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestClosest(t *testing.T) {
+	words := []string{"listen", "limits", "log", "models", "model_dirs"}
+	for _, tt := range []struct{ word, want string }{
+		{"listn", "listen"}, {"lsiten", "listen"}, {"listen", "listen"}, {"model", "models"}, {"modelsdirs", "model_dirs"},
+		{"colour", ""}, {"", ""}, {"x", ""}, {"lgo", "log"},
+	} {
+		if got := spell.Closest(tt.word, words); got != tt.want {
+			t.Errorf("Closest(%q) = %q; want %q", tt.word, got, tt.want)
+		}
+	}
+}

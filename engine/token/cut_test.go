@@ -2,6 +2,8 @@ package token_test
 
 import (
 	"errors"
+	"fmt"
+	"log"
 	"slices"
 	"testing"
 
@@ -43,4 +45,21 @@ func TestCut(t *testing.T) {
 	if err := s.Cut(n - 2); !errors.Is(err, token.ErrFormat) {
 		t.Errorf("a token of text without an embedding: %v, want it refused", err)
 	}
+}
+
+func Example() {
+	// A model's file says all this: token.From reads it there.
+	v, err := token.New(token.Spec{
+		Model: "gpt2", Tokens: []string{"h", "e", "l", "o", "he", "ll", "hell", "hello", "<|end|>"},
+		Merges:  [][2]string{{"h", "e"}, {"l", "l"}, {"he", "ll"}, {"hell", "o"}},
+		Kinds:   []token.Kind{1, 1, 1, 1, 1, 1, 1, 1, token.Control},
+		Special: map[token.Role]token.ID{token.EOS: 8},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ids := v.Encode(nil, "hellohell", false)
+	fmt.Println(ids, v.Decode(ids, token.DecodeOptions{}), v.Ends(8))
+	// Output:
+	// [7 6] hellohell true
 }

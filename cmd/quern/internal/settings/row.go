@@ -1,0 +1,249 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quern/engine/hub"
+)
+
+// A row is one setting: a key of the configuration, a flag or a variable, or several of
+// these that mean the same.
+//
+// A key that begins with models[] may stand in model_defaults too, where its flag sets it.
+type row struct {
+	key   string   // as in the file, with dots
+	flag  string   // without "--"
+	short string   // the flag's letter
+	env   string   // variable
+	also  []string // other variables of the same meaning, which count after env
+
+	section  string
+	commands string // that have the flag, or tell of the variable where there is no flag
+	help     string // one line; a back-quoted word names the flag's value
+	unit     string // of numbers
+
+	// def is the default. What a model's keys stand for when nobody sets them is
+	// filled in by the engine, from the constant named here.
+	def   any
+	quiet any    // the default of commands other than serve
+	unset string // what holds without a default
+
+	in    limit                        // of numbers
+	one   []string                     // the words there are
+	parse func(string) (string, error) // checks a word and spells it as quern does
+	file  bool                         // a file's name: in the file relative to the file's folder
+
+	example  string                                   // what the example shows instead of an empty value
+	switches bool                                     // the flag takes no value
+	many     bool                                     // the flag may be repeated, as those of lists may
+	set      func(s *Settings, values []string) error // where the flag or variable is more than the key's value
+}
+
+// A limit is what numbers may be. The zero value is from 0 up.
+type limit struct {
+	min, max float64 // max 0 is none
+	above    bool    // min itself is too little
+	never    bool    // a duration may be never
+}
+
+func from(min float64) limit         { return limit{min: min} }
+func above(min float64) limit        { return limit{min: min, above: true} }
+func between(min, max float64) limit { return limit{min: min, max: max} }
+
+func (l limit) String() string {
+	switch {
+	case l.max != 0:
+		return fmt.Sprintf("from %g to %g", l.min, l.max)
+	case l.above:
+		return fmt.Sprintf("more than %g", l.min)
+	}
+	return fmt.Sprintf("from %g up", l.min)
+}
+
+func (l limit) check(v reflect.Value) error {
+	var n float64
+	switch {
+	case v.CanInt():
+		n = float64(v.Int())
+	case v.CanFloat():
+		n = v.Float()
+	default:
+		return nil
+	}
+	if d, ok := v.Interface().(Duration); ok && d == Never {
+		if !l.never {
+			return fmt.Errorf("never is only for keep_alive")
+		}
+		return nil
+	}
+	max := l.max
+	if max == 0 {
+		max = math.Inf(1)
+	}
+	// Written so that NaN fails too.
+	if !(n >= l.min && n <= max) || l.above && n == l.min {
+		return fmt.Errorf("must be %s, got %v", l, v.Interface())
+	}
+	return nil
+}
+
+// put stores what a flag or a variable says.
+func (r *row) put(v reflect.Value, text string) error {
+	if s, ok := v.Addr().Interface().(scalar); ok {
+		if err := s.parse(text); err != nil {
+			return err
+		}
+		return r.check(v, "")
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is not true or false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number %s", text, r.in)
+		}
+		v.SetInt(n)
+	default:
+		panic(fmt.Sprintf("quern: %s is a %s, which no flag sets", r.key, v.Kind()))
+	}
+	return r.check(v, "")
+}
+
+// check refuses what may not be in v, and spells it as quern does. Names of files are
+// relative to dir.
+func (r *row) check(v reflect.Value, dir string) error {
+	if v.Kind() != reflect.String {
+		return r.in.check(v)
+	}
+	text := v.String()
+	if r.one != nil {
+		if text = strings.ToLower(text); !slices.Contains(r.one, text) {
+			return fmt.Errorf("%q is not one of %s", v.String(), strings.Join(r.one, ", "))
+		}
+	}
+	if r.file {
+		if text == "" {
+			return nil
+		}
+		var err error
+		if text, err = below(dir, text); err != nil {
+			return err
+		}
+	}
+	if r.parse != nil {
+		var err error
+		if text, err = r.parse(text); err != nil {
+			return err
+		}
+	}
+	v.SetString(text)
+	return nil
+}
+
+// below is the file called name in a configuration that lies in dir.
+func below(dir, name string) (string, error) {
+	if dir == "" || IsHub(name) {
+		return name, nil
+	}
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		name = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	return name, nil
+}
+
+// IsHub reports whether a model's path is a reference to the hub.
+func IsHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
+
+// field is the field of s that key names. Of models' keys it is the one in
+// model_defaults.
+func field(s *Settings, key string) reflect.Value {
+	v := reflect.ValueOf(s).Elem()
+	key = strings.Replace(key, "models[].", "model_defaults.", 1)
+	for name := range strings.SplitSeq(key, ".") {
+		i, ok := fields(v.Type())[name]
+		if !ok {
+			panic(fmt.Sprintf("quern: the table has the key %q, and the settings have not", key))
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// fields are the keys of a struct and the places of their fields.
+func fields(t reflect.Type) map[string]int {
+	out := map[string]int{}
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" && name != "-" {
+			out[name] = i
+		}
+	}
+	return out
+}
+
+func (r *row) defaultOf(command string) any {
+	if r.quiet != nil && command != "serve" {
+		return r.quiet
+	}
+	return r.def
+}
+
+// defaults are the settings nobody set.
+func defaults(command string) Settings {
+	var s Settings
+	for _, r := range table() {
+		def := r.defaultOf(command)
+		if def == nil || strings.Contains(r.key, "[]") {
+			continue
+		}
+		v := field(&s, r.key)
+		v.Set(reflect.ValueOf(def).Convert(v.Type()))
+	}
+	return s
+}
+
+// byKey is the table by the keys of the file.
+func byKey() map[string]*row {
+	out := map[string]*row{}
+	for _, r := range table() {
+		if r.key != "" {
+			out[r.key] = &r
+		}
+	}
+	return out
+}
+
+// of reports whether r is one of command's.
+func (r *row) of(command string) bool {
+	return slices.Contains(strings.Fields(r.commands), command)
+}
+
+// Choices are the words that the setting with this flag may be.
+func Choices(flag string) []string {
+	for _, r := range table() {
+		if r.flag == flag {
+			return r.one
+		}
+	}
+	return nil
+}

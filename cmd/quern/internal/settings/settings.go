@@ -1,0 +1,271 @@
+package settings
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"quern/engine/hub"
+)
+
+// Settings are everything quern can be told, spelled as in quern.yaml. The table says what
+// each of them is; the tags here bind its keys to fields.
+type Settings struct {
+	Listen            string              `yaml:"listen"`
+	Auth              auth                `yaml:"auth"`
+	AllowedHosts      []string            `yaml:"allowed_hosts"`
+	CORS              cors                `yaml:"cors"`
+	RequestTimeout    Duration            `yaml:"request_timeout"`
+	RequestOverrides  map[string]Duration `yaml:"request_timeout_overrides"`
+	StreamWrite       Duration            `yaml:"stream_write_timeout"`
+	StallTimeout      Duration            `yaml:"stall_timeout"`
+	KeepAliveInterval Duration            `yaml:"keepalive_interval"`
+	HeaderDelay       Duration            `yaml:"header_delay"`
+	ShutdownGrace     Duration            `yaml:"shutdown_grace"`
+	Metrics           metrics             `yaml:"metrics"`
+
+	Models        []Model           `yaml:"models"`
+	ModelDefaults Model             `yaml:"model_defaults"`
+	ModelDirs     []string          `yaml:"model_dirs"`
+	Hub           hubSettings       `yaml:"hub"`
+	Builtin       bool              `yaml:"builtin"`
+	Aliases       map[string]string `yaml:"aliases"`
+	VoiceAliases  map[string]string `yaml:"voice_aliases"`
+	Defaults      defaultModels     `yaml:"defaults"`
+	KeepAlive     Duration          `yaml:"keep_alive"`
+	LoadTimeout   Duration          `yaml:"load_timeout"`
+	MemoryWait    Duration          `yaml:"memory_wait"`
+
+	Threads     int    `yaml:"threads"`
+	Device      string `yaml:"device"`
+	GPULayers   int    `yaml:"gpu_layers"`
+	MemoryLimit Size   `yaml:"memory_limit"`
+
+	DefaultMaxTokens  int    `yaml:"default_max_tokens"`
+	CompletionsTokens int    `yaml:"completions_max_tokens"`
+	Limits            limits `yaml:"limits"`
+
+	Log logging `yaml:"log"`
+}
+
+type cors struct {
+	AllowedOrigins []string `yaml:"allowed_origins"`
+}
+
+type hubSettings struct {
+	Endpoint  string `yaml:"endpoint"`
+	TokenFile string `yaml:"token_file"`
+	Pull      bool   `yaml:"pull"`
+}
+
+type defaultModels struct {
+	Chat          string `yaml:"chat"`
+	Completion    string `yaml:"completion"`
+	Embedding     string `yaml:"embedding"`
+	Rerank        string `yaml:"rerank"`
+	Speech        string `yaml:"speech"`
+	Transcription string `yaml:"transcription"`
+}
+
+// A Model is one entry of models. Fields left out take model_defaults'.
+type Model struct {
+	Name          string   `yaml:"name,omitempty"`
+	Path          string   `yaml:"path,omitempty"`
+	ContextLength int      `yaml:"context_length,omitempty"`
+	Slots         int      `yaml:"slots,omitempty"`
+	Queue         int      `yaml:"queue,omitempty"`
+	Batch         int      `yaml:"batch,omitempty"`
+	CacheType     string   `yaml:"cache_type,omitempty"`
+	CacheMemory   Size     `yaml:"cache_memory,omitempty"`
+	Quantize      string   `yaml:"quantize,omitempty"`
+	ChatTemplate  string   `yaml:"chat_template,omitempty"`
+	TemplateFile  string   `yaml:"chat_template_file,omitempty"`
+	VAD           string   `yaml:"vad,omitempty"`
+	Preload       bool     `yaml:"preload,omitempty"`
+	KeepAlive     Duration `yaml:"keep_alive,omitempty"`
+	Sampling      sampling `yaml:"sampling,omitempty"`
+
+	QueryPrefix    *string `yaml:"query_prefix,omitempty"`
+	DocumentPrefix *string `yaml:"document_prefix,omitempty"`
+	Matryoshka     *bool   `yaml:"matryoshka,omitempty"`
+
+	Fetch func(context.Context, func(done, total int64)) (string, error) `yaml:"-"` // of a hub model that is not here yet
+}
+
+type sampling struct {
+	Temperature   *float32 `yaml:"temperature,omitempty"`
+	TopP          *float32 `yaml:"top_p,omitempty"`
+	TopK          *int     `yaml:"top_k,omitempty"`
+	MinP          *float32 `yaml:"min_p,omitempty"`
+	RepeatPenalty *float32 `yaml:"repeat_penalty,omitempty"`
+	MaxTokens     int      `yaml:"max_tokens,omitempty"`
+}
+
+type limits struct {
+	JSONBody    Size `yaml:"json_body"`
+	Upload      Size `yaml:"upload"`
+	TempFiles   Size `yaml:"temp_files"`
+	SpeechChars int  `yaml:"speech_chars"`
+	MaxN        int  `yaml:"max_n"`
+	MaxLogprobs int  `yaml:"max_logprobs"`
+}
+
+type metrics struct {
+	Public    bool `yaml:"public"`
+	VLLMNames bool `yaml:"vllm_names"`
+}
+
+type logging struct {
+	Level  string `yaml:"level"`
+	Format string `yaml:"format"`
+}
+
+// auth is `none`, a list of keys, or nothing said.
+type auth struct {
+	None bool
+	Keys []authKey
+}
+
+// An authKey is one API key. Exactly one of Key, File, Env and SHA256 is set.
+type authKey struct {
+	Name   string `yaml:"name"`
+	Key    string `yaml:"key"`
+	File   string `yaml:"key_file"`
+	Env    string `yaml:"key_env"`
+	SHA256 string `yaml:"sha256"`
+}
+
+// MarshalYAML writes keys as their hashes: what --print-config shows can be
+// pasted into a configuration and gives no key away.
+func (a auth) MarshalYAML() (any, error) {
+	if a.None {
+		return "none", nil
+	}
+	type entry struct {
+		Name   string `yaml:"name"`
+		SHA256 string `yaml:"sha256"`
+	}
+	out := []entry{}
+	for _, k := range a.Keys {
+		out = append(out, entry{k.Name, k.SHA256})
+	}
+	return out, nil
+}
+
+// resolve replaces the key, its file or its variable by the key's SHA-256.
+func (k *authKey) resolve(env func(string) (string, bool)) error {
+	if k.Name == "" {
+		return errors.New("name is missing; it is what logs and metrics show")
+	}
+	given := 0
+	for _, s := range []string{k.Key, k.File, k.Env, k.SHA256} {
+		if s != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		return fmt.Errorf("key %q: give exactly one of key, key_file, key_env and sha256", k.Name)
+	}
+	if k.SHA256 != "" {
+		if b, err := hex.DecodeString(k.SHA256); err != nil || len(b) != sha256.Size {
+			return fmt.Errorf("key %q: sha256 is not 64 hexadecimal digits", k.Name)
+		}
+		k.SHA256 = strings.ToLower(k.SHA256)
+		return nil
+	}
+	secret := k.Key
+	switch {
+	case k.File != "":
+		b, err := os.ReadFile(k.File)
+		if err != nil {
+			return fmt.Errorf("key %q: %w", k.Name, err)
+		}
+		secret = strings.TrimSpace(string(b))
+		if secret == "" {
+			return fmt.Errorf("key %q: %s is empty", k.Name, k.File)
+		}
+	case k.Env != "":
+		v, _ := env(k.Env)
+		if v == "" {
+			return fmt.Errorf("key %q: the environment variable %s is not set", k.Name, k.Env)
+		}
+		secret = v
+	}
+	sum := sha256.Sum256([]byte(secret))
+	*k = authKey{Name: k.Name, SHA256: hex.EncodeToString(sum[:])}
+	return nil
+}
+
+// check validates what one value alone does not show, and reads key and
+// template files.
+func (s *Settings) check(env func(string) (string, bool)) error {
+	names := map[string]bool{}
+	for i := range s.Auth.Keys {
+		k := &s.Auth.Keys[i]
+		if err := k.resolve(env); err != nil {
+			return fmt.Errorf("auth[%d]: %w", i, err)
+		}
+		if names[k.Name] {
+			return fmt.Errorf("auth[%d]: a second key named %q", i, k.Name)
+		}
+		names[k.Name] = true
+	}
+	for path := range s.RequestOverrides {
+		if !strings.HasPrefix(path, "/") {
+			return fmt.Errorf("request_timeout_overrides.%s: write a path that begins with / and a duration, as /v1/chat/completions: 5m", path)
+		}
+	}
+	for i := range s.Models {
+		m := &s.Models[i]
+		if m.Path == "" {
+			return fmt.Errorf("models[%d]: path is missing", i)
+		}
+		if IsHub(m.Path) {
+			if _, err := hub.ParseRef(m.Path); err != nil {
+				return fmt.Errorf("models[%d]: path: %w", i, err)
+			}
+		}
+		if err := m.check(); err != nil {
+			return fmt.Errorf("models[%d]: %w", i, err)
+		}
+	}
+	if err := distinct(s.Models); err != nil {
+		return err
+	}
+	if d := &s.ModelDefaults; d.Name != "" || d.Path != "" {
+		return errors.New("model_defaults: name and path belong in models")
+	} else if err := d.check(); err != nil {
+		return fmt.Errorf("model_defaults: %w", err)
+	}
+	return nil
+}
+
+func distinct(models []Model) error {
+	seen := map[string]bool{}
+	for i, m := range models {
+		if m.Name != "" && seen[m.Name] {
+			return fmt.Errorf("models[%d]: a second model named %q", i, m.Name)
+		}
+		seen[m.Name] = true
+	}
+	return nil
+}
+
+func (m *Model) check() error {
+	if m.TemplateFile == "" {
+		return nil
+	}
+	if m.ChatTemplate != "" {
+		return errors.New("give chat_template or chat_template_file, not both")
+	}
+	b, err := os.ReadFile(m.TemplateFile)
+	if err != nil {
+		return fmt.Errorf("chat_template_file: %w", err)
+	}
+	m.ChatTemplate, m.TemplateFile = string(b), ""
+	return nil
+}

@@ -1,0 +1,222 @@
+package settings
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+
+	"quern/engine"
+	"quern/engine/device"
+	"quern/engine/local"
+	"quern/engine/quantize"
+	"quern/httpapi"
+)
+
+// The headings that settings and flags stand under.
+const (
+	General = "Flags"
+	Server  = "Server"
+	Models  = "Models"
+	Compute = "Compute"
+	Limits  = "Limits"
+	Log     = "Log"
+)
+
+// Sections are the headings in their order.
+var Sections = []string{General, Server, Models, Compute, Limits, Log}
+
+// Commands by what they do with settings.
+const (
+	reading = "serve run inspect bench tokenize run-onnx quantize say transcribe pull list rm"
+	storing = "serve run inspect bench tokenize say transcribe pull list rm"
+	pulling = "serve run tokenize say transcribe pull"
+)
+
+// table is every setting, in the order of the example. Flags, variables, what the file may
+// say, help, quern.example.yaml and the tables of README.md and docs/configuration.md come
+// from it: `go generate` writes the last three.
+//
+// A default stands here or, where a package below has to know it too, as a constant there
+// that the row names.
+func table() []row {
+	return []row{
+		{flag: "config", short: "c", env: "QUERN_CONFIG", section: General, commands: reading,
+			help: "settings `file`", unset: "quern.yaml here, else in the user's configuration folder"},
+		{env: "XDG_CONFIG_HOME", section: General, help: "the user's configuration folder on Linux", unset: "~/.config"},
+
+		{key: "listen", flag: "listen", short: "l", env: "QUERN_LISTEN", section: Server, commands: "serve",
+			help: "`address` to serve on; port 0 takes a free one", def: "127.0.0.1:8080", parse: address},
+		{key: "auth", section: Server,
+			help: "none, or keys of the API, each with one of key, key_file, key_env and sha256; an address other machines can reach needs keys or none"},
+		{key: "auth[].name", section: Server, help: "what logs and metrics show", example: "example"},
+		{key: "auth[].key", section: Server, help: "the key itself"},
+		{key: "auth[].key_file", section: Server, help: "file that holds it", file: true, example: "/etc/quern/example.key"},
+		{key: "auth[].key_env", section: Server, help: "variable that holds it"},
+		{key: "auth[].sha256", section: Server, help: "its hash: printf %s KEY | sha256sum"},
+		{env: "QUERN_API_KEY", section: Server, commands: "serve",
+			help: "a key clients must send, beside those of the file",
+			set: func(s *Settings, v []string) error {
+				s.Auth = auth{Keys: append(s.Auth.Keys, authKey{Name: "QUERN_API_KEY", Key: v[0]})}
+				return nil
+			}},
+		{flag: "no-auth", section: Server, commands: "serve", switches: true,
+			help: "serve without API keys even on a public address (auth: none)",
+			set:  func(s *Settings, _ []string) error { s.Auth = auth{None: true}; return nil }},
+		{key: "allowed_hosts", section: Server,
+			help: "names this server is reached by, beside loopback and private addresses; checked on a loopback address without keys"},
+		{key: "cors.allowed_origins", section: Server, def: httpapi.DefaultOrigins(), parse: origin,
+			help: "pages that may call the API from a browser; * stands for anything, once in a name"},
+		{key: "request_timeout", flag: "request-timeout", section: Server, commands: "serve",
+			help: "`time` a request that is not streamed may take, loading not counted; 0 is no limit", def: httpapi.DefaultRequestTimeout},
+		{key: "request_timeout_overrides", section: Server, help: "the same for single paths", example: "/v1/embeddings: 5m"},
+		{key: "stream_write_timeout", section: Server, def: httpapi.DefaultStreamWrite,
+			help: "a client that does not read for so long is dropped; 0 is no limit"},
+		{key: "stall_timeout", section: Server, def: Duration(0), help: "no progress for so long ends a stream; 0 is off"},
+		{key: "keepalive_interval", section: Server, def: httpapi.DefaultKeepAlive, help: "a comment is sent in streams that are quiet for so long; 0 is off"},
+		{key: "header_delay", section: Server, def: httpapi.DefaultHeaderDelay,
+			help: "a stream's header waits for its first token, at most so long; 0 is no limit"},
+		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
+		{key: "metrics.public", section: Server, def: false, help: "serve /metrics without a key"},
+		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
+
+		{flag: "model", short: "m", section: Models, commands: "serve", many: true,
+			help: "serve `[NAME=]FILE`, hub:OWNER/NAME[:QUANT], or the model of that name in the configuration",
+			set:  (*Settings).selectModels},
+		{key: "models", section: Models, help: "models by name; what is not here is fetched, at start where preload says so, else when a request first asks for it"},
+		{key: "models[].name", section: Models, help: "what requests call it", unset: "the file's name", example: "small"},
+		{key: "models[].path", section: Models, file: true, example: "models/llama-3.2-1b-q4_k_m.gguf",
+			help: "a file, a folder that holds one model, or hub:OWNER/NAME[:QUANT|/FILE][@REVISION]"},
+		{key: "models[].context_length", flag: "context-length", section: Models, commands: "serve run", unit: "tokens",
+			help: "context `tokens` of one request", unset: fmt.Sprintf("the model's own, at most %d", engine.DefaultContext), example: "4096"},
+		{key: "models[].slots", flag: "slots", section: Models, commands: "serve", unit: "sequences",
+			help: "sequences decoded together, a `number`", def: engine.DefaultSlots},
+		{key: "models[].queue", section: Models, unit: "requests", help: "requests that may wait; others get 503", def: engine.DefaultQueue},
+		{key: "models[].batch", section: Models, unit: "rows", help: "rows of one step", def: engine.DefaultBatch},
+		{key: "models[].cache_type", flag: "cache-type", section: Models, commands: "serve run bench", one: []string{"f16", "f32", "q8_0", "bf16", "fp8"},
+			help: "number `type` of the KV cache, bf16 and fp8 on GPUs only", def: strings.ToLower(engine.DefaultCacheType.String())},
+		{key: "models[].cache_memory", section: Models, help: "of the KV cache",
+			unset: "context × slots, at most a quarter of memory_limit", example: "2GiB"},
+		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve run bench", parse: mixture,
+			help: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …", unset: "as they are", example: "q4_k_m"},
+		{key: "models[].chat_template", section: Models, help: "instead of the file's", example: `"…"`},
+		{key: "models[].chat_template_file", section: Models, file: true, help: "file that holds it"},
+		{key: "models[].vad", flag: "vad", section: Models, commands: "serve transcribe", file: true, parse: detector,
+			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
+		{key: "models[].preload", section: Models, help: "load at start", def: false},
+		{key: "models[].keep_alive", section: Models, in: limit{never: true}, help: "idle time after which it is unloaded",
+			unset: "keep_alive", example: "never"},
+		{key: "models[].query_prefix", section: Models, help: "what input_type of embeddings puts before queries",
+			unset: "what is known of the model", example: `"query: "`},
+		{key: "models[].document_prefix", section: Models, help: "and before documents", unset: "what is known of the model", example: `"passage: "`},
+		{key: "models[].matryoshka", section: Models, help: "vectors may be cut with dimensions", unset: "what is known of the model", example: "true"},
+		{key: "models[].sampling", section: Models, help: "what requests get that do not say"},
+		{key: "models[].sampling.temperature", section: Models, in: between(0, 2), help: "of the probabilities; 0 takes the likeliest token", def: engine.DefaultTemperature, example: "0.7"},
+		{key: "models[].sampling.top_p", section: Models, in: between(0, 1), help: "keeps the likeliest tokens up to this share; 1 is all", unset: "1", example: "0.95"},
+		{key: "models[].sampling.top_k", section: Models, unit: "tokens", help: "keeps so many of the likeliest; 0 is all", unset: "0", example: "40"},
+		{key: "models[].sampling.min_p", section: Models, in: between(0, 1), help: "keeps what has this share of the likeliest's probability", unset: "0", example: "0.05"},
+		{key: "models[].sampling.repeat_penalty", section: Models, in: above(0), help: "of tokens that came already; 1 is off", unset: "1", example: "1.1"},
+		{key: "models[].sampling.max_tokens", section: Models, unit: "tokens", help: "most of a chat reply", unset: "default_max_tokens", example: "1024"},
+		{key: "model_defaults", section: Models, help: "what an entry of models does not say; the same keys without name and path"},
+		{key: "model_dirs", flag: "models", env: "QUERN_MODELS", section: Models, commands: storing, file: true,
+			help: "`folder` whose model files are served too; what is pulled goes into the first", unset: "the store in the user's data folder",
+			set: func(s *Settings, v []string) error {
+				s.ModelDirs = nil
+				for _, d := range v {
+					s.ModelDirs = append(s.ModelDirs, filepath.SplitList(d)...)
+				}
+				return nil
+			}},
+		{env: "XDG_DATA_HOME", section: Models, help: "the user's data folder on Linux", unset: "~/.local/share"},
+		{key: "hub.endpoint", env: "HF_ENDPOINT", section: Models, commands: pulling, help: "a mirror instead of the Hugging Face hub"},
+		{key: "hub.token_file", section: Models, file: true, help: "holds a token for gated models", unset: "HF_TOKEN, else the hub's own file"},
+		{key: "hub.pull", section: Models, def: true, help: "fetch models that are not here; false only finds those that are"},
+		{env: "HF_TOKEN", also: []string{"HUGGING_FACE_HUB_TOKEN"}, section: Models, commands: pulling,
+			help: "token for gated and private repositories; wins over hub.token_file"},
+		{env: "HF_TOKEN_PATH", section: Models, help: "file that holds it, where neither HF_TOKEN nor hub.token_file says", unset: "token in HF_HOME"},
+		{env: "HF_HOME", section: Models, commands: pulling, help: "where the hub's own tools keep tokens and files", unset: "huggingface in XDG_CACHE_HOME"},
+		{env: "HF_HUB_CACHE", also: []string{"HUGGINGFACE_HUB_CACHE"}, section: Models,
+			help: "where they keep files, which are not fetched again", unset: "hub in HF_HOME"},
+		{env: "XDG_CACHE_HOME", section: Models, help: "the user's cache folder on Linux", unset: "~/.cache"},
+		{env: "QUERN_OFFLINE", also: []string{"HF_HUB_OFFLINE"}, section: Models, commands: pulling, help: "1 keeps quern from asking the hub"},
+		{env: "HTTPS_PROXY", also: []string{"https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"}, section: Models,
+			help: "proxy the hub is asked through, as usual"},
+		{key: "builtin", flag: "builtin", section: Models, commands: "serve", def: false,
+			help: "serve the built-in model beside others (alone it is always there)"},
+		{key: "aliases", section: Models, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
+		{key: "voice_aliases", section: Models, example: "narrator: af_bella(2)+af_sky",
+			help: "names for voices and mixtures of them; they win over OpenAI's names and the ids of ElevenLabs' stock voices, which need no listing"},
+		{key: "defaults", section: Models, help: "models of requests that name none; default the only one of that kind, what is built in only where there is no other"},
+		{key: "defaults.chat", section: Models, help: "of chats"},
+		{key: "defaults.completion", section: Models, help: "of texts to be continued"},
+		{key: "defaults.embedding", section: Models, help: "of vectors"},
+		{key: "defaults.rerank", section: Models, help: "of rankings"},
+		{key: "defaults.speech", section: Models, help: "of texts to be spoken"},
+		{key: "defaults.transcription", section: Models, help: "of recordings"},
+		{key: "keep_alive", flag: "keep-alive", section: Models, commands: "serve", in: limit{above: true, never: true}, def: engine.DefaultKeepAlive,
+			help: "idle `time` after which a model is unloaded; never keeps it"},
+		{key: "load_timeout", section: Models, in: above(0), def: engine.DefaultLoadTimeout, help: "how long a request waits for its model, a pull of it included"},
+		{key: "memory_wait", section: Models, in: above(0), def: engine.DefaultMemoryWait, help: "of that, how long for memory that models in use hold; then 503"},
+
+		{key: "threads", flag: "threads", short: "t", env: "QUERN_THREADS", section: Compute, in: between(0, maxThreads), def: 0,
+			commands: "serve run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core"},
+		{key: "device", flag: "device", env: "QUERN_DEVICE", section: Compute, commands: "serve run bench say transcribe", def: "auto", parse: deviceName,
+			help: "where models run, a `name`: auto, cpu, cuda or cuda:0,1"},
+		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve run bench", in: from(-1), unit: "layers", def: -1,
+			help: "how many layers of a text model, the last ones, run on the GPU, a `number`; -1 is all"},
+		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve run say transcribe", def: Size(0),
+			help: "memory loaded models may use, a `size`; 0 is what is free at start"},
+		{env: "QUERN_CPU", section: Compute, commands: "serve bench", unset: "what the CPU has",
+			help: "highest CPU level used, for measurements: generic, avx2, avx512 or amx; on arm64 generic, neon or dotprod"},
+		{env: "QUERN_CUDA_WGMMA", section: Compute, help: "off leaves out the kernels for H100 and H200, as a failed check at start does"},
+		{env: "QUERN_LIBCUDA", section: Compute, help: "file of NVIDIA's driver library, libcuda", unset: "libcuda.so.1 where it usually is"},
+		{env: "GOMAXPROCS", section: Compute, help: "processors of the Go scheduler", unset: "two more than compute threads"},
+		{env: "QUERN_TEST_AMX", section: Compute, help: "of tests: the thread that executes AMX instructions for this process"},
+
+		{key: "default_max_tokens", section: Limits, unit: "tokens", def: 0,
+			help: "most tokens of a chat reply when neither request nor model says; 0 is what is left of the context"},
+		{key: "completions_max_tokens", section: Limits, in: from(1), unit: "tokens", def: httpapi.DefaultCompletionsTokens,
+			help: "most tokens of a reply of /v1/completions when the request does not say; in requests -1 is as many as the context holds"},
+		{key: "limits.json_body", section: Limits, in: above(0), def: Size(httpapi.DefaultJSONBody), help: "a request in JSON"},
+		{key: "limits.upload", section: Limits, in: above(0), def: Size(httpapi.DefaultUpload), help: "audio to be transcribed"},
+		{key: "limits.temp_files", section: Limits, in: above(0), def: Size(httpapi.DefaultTempFiles),
+			help: "in the folder TMPDIR names, of all requests together: uploads, JSON bodies over 64 KiB until they are worked on, WAV answers that are not streamed; then 503"},
+		{key: "limits.speech_chars", section: Limits, in: from(1), unit: "characters", def: httpapi.DefaultSpeechChars, help: "text to be spoken"},
+		{key: "limits.max_n", section: Limits, in: from(1), unit: "replies", def: httpapi.DefaultMaxN, help: "replies one request may ask for"},
+		{key: "limits.max_logprobs", section: Limits, in: between(1, httpapi.MostLogprobs), def: httpapi.DefaultMaxLogprobs,
+			help: "alternatives a token of /v1/completions"},
+		{env: "TMPDIR", section: Limits, help: "folder of temporary files; on Windows TMP", unset: "/tmp"},
+
+		{key: "log.level", flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
+			help: "least `level` logged", one: []string{"debug", "info", "warn", "error"}, def: "info", quiet: "warn"},
+		{key: "log.format", flag: "log-format", env: "QUERN_LOG_FORMAT", section: Log, commands: "serve run tokenize say transcribe pull",
+			help: "`format` of the log", one: []string{"text", "json"}, def: "text"},
+	}
+}
+
+// maxThreads bounds the compute threads. They spin while they wait for each other.
+const maxThreads = 1024
+
+func address(s string) (string, error) {
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return "", fmt.Errorf("%q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s)
+	}
+	return s, nil
+}
+
+func origin(s string) (string, error) {
+	if strings.Count(s, "*") > 1 {
+		return "", fmt.Errorf("%q has more than one *", s)
+	}
+	return s, nil
+}
+
+func deviceName(s string) (string, error) {
+	s = strings.ToLower(s)
+	return s, device.Check(s)
+}
+
+// mixture is what weights are quantised to when they are loaded.
+func mixture(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
+
+func detector(s string) (string, error) { return s, local.CheckDetector(s) }

@@ -1,0 +1,31 @@
+package ogg_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"quern/codecs/ogg"
+)
+
+func ExampleReader() {
+	f, err := os.Open("testdata/silk.opus")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	r, err := ogg.NewReader(f)
+	if err != nil {
+		log.Fatal(err)
+	}
+	samples, buf := 0, make([]float32, 4096)
+	for err == nil {
+		var n int
+		n, err = r.Read(buf)
+		samples += n
+	}
+	fmt.Println(r.Codec(), r.Rate(), "Hz,", r.Channels(), "channels,", samples, "samples;", err == io.EOF)
+	// Output:
+	// Opus 48000 Hz, 1 channels, 14400 samples; true
+}

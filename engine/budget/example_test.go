@@ -1,0 +1,23 @@
+package budget_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"quern/engine/budget"
+)
+
+func Example() {
+	b := &budget.Budget{Total: 100}
+	share, err := b.Take(context.Background(), 60)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(b.Used())
+	share.Release() // whoever waits goes on
+	fmt.Println(b.Used())
+	// Output:
+	// 60
+	// 0
+}

@@ -1,0 +1,555 @@
+package grammar
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// An expr is the number of a regular expression in its store. Equal expressions
+// (up to the rewriting of the constructors) have equal numbers.
+type expr int32
+
+// byteSet is a set of bytes.
+type byteSet [4]uint64
+
+func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
+func (s *byteSet) has(b byte) bool { return s[b>>6]>>(b&63)&1 != 0 }
+func (s *byteSet) or(t *byteSet)   { s[0] |= t[0]; s[1] |= t[1]; s[2] |= t[2]; s[3] |= t[3] }
+func (s *byteSet) and(t *byteSet)  { s[0] &= t[0]; s[1] &= t[1]; s[2] &= t[2]; s[3] &= t[3] }
+func (s *byteSet) empty() bool     { return *s == byteSet{} }
+func (s *byteSet) size() int {
+	return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) + bits.OnesCount64(s[2]) + bits.OnesCount64(s[3])
+}
+
+func (s *byteSet) addRange(lo, hi byte) {
+	for b := int(lo); b <= int(hi); b++ {
+		s.add(byte(b))
+	}
+}
+
+var allBytes = byteSet{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+
+type exprOp uint8
+
+const (
+	exNothing exprOp = iota // args: none
+	exEmpty                 // none
+	exSet                   // 8 halves of a byteSet
+	exCat                   // head, tail; the head is no exCat
+	exAlt                   // two or more, ascending
+	exAnd                   // two or more, ascending
+	exNot                   // one
+	exRepeat                // body, min, max
+	exTable                 // number of the table, state
+)
+
+type exprNode struct {
+	op       exprOp
+	nullable bool
+	negative bool // holds exAnd or exNot, so it may match nothing without being nothing
+	args     int32
+	n        int32
+}
+
+// exprs is a store of hash-consed expressions. Its methods are not safe for
+// concurrent use. When fuel or limit is used up, err is set and results are
+// meaningless until it is cleared; the store stays whole.
+type exprs struct {
+	nodes    []exprNode
+	args     []int32
+	table    []expr // open addressing by hash; 0 is free, since nothing needs no lookup
+	derivs   map[uint64]expr
+	firsts   map[expr]byteSet
+	alive    map[expr]bool // of negative ones: matches something
+	tables   []*table
+	bytewise bool // derivatives are remembered by byte, not by class
+	limit    int
+	fuel     int
+	name     string // limit that fuel stands for
+	max      int
+	err      error
+}
+
+const (
+	nothing    expr = iota // no string
+	empty                  // the empty string
+	everything             // any string
+)
+
+func newExprs(limit int) *exprs {
+	x := &exprs{table: make([]expr, 1024), derivs: map[uint64]expr{}, firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
+	x.nodes = append(x.nodes, exprNode{op: exNothing})
+	x.budget("", 1)
+	x.intern(exEmpty, nil, true, false)
+	x.intern(exNot, []int32{int32(nothing)}, true, false) // everything; surely alive, so not negative
+	return x
+}
+
+// budget gives the next operations fuel; running out is an error of this name.
+func (x *exprs) budget(name string, fuel int) {
+	x.fuel, x.name, x.max, x.err = fuel, name, fuel, nil
+}
+
+// spend takes n units of fuel and reports whether there was enough.
+func (x *exprs) spend(n int) bool {
+	if x.err != nil {
+		return false
+	}
+	if x.fuel -= n; x.fuel < 0 {
+		x.err = &LimitError{x.name, x.max}
+		return false
+	}
+	return true
+}
+
+func (x *exprs) kids(e expr) []int32 {
+	n := &x.nodes[e]
+	return x.args[n.args : n.args+n.n]
+}
+
+func hashArgs(op exprOp, args []int32) uint64 {
+	h := uint64(op) + 0x9E3779B97F4A7C15
+	for _, a := range args {
+		h = (h ^ uint64(uint32(a))) * 0xFF51AFD7ED558CCD
+		h ^= h >> 32
+	}
+	return h
+}
+
+// intern returns the expression with these parts. args may be part of x.args.
+func (x *exprs) intern(op exprOp, args []int32, nullable, negative bool) expr {
+	mask := uint64(len(x.table) - 1)
+	i := hashArgs(op, args) & mask
+	for ; x.table[i] != 0; i = (i + 1) & mask {
+		e := x.table[i]
+		if x.nodes[e].op == op && slices.Equal(x.kids(e), args) {
+			return e
+		}
+	}
+	if len(x.nodes) >= x.limit {
+		if x.err == nil {
+			x.err = &LimitError{"expressions", x.limit}
+		}
+		return nothing
+	}
+	e := expr(len(x.nodes))
+	x.nodes = append(x.nodes, exprNode{op, nullable, negative, int32(len(x.args)), int32(len(args))})
+	x.args = append(x.args, args...)
+	x.table[i] = e
+	if len(x.nodes)*2 > len(x.table) {
+		x.grow()
+	}
+	return e
+}
+
+func (x *exprs) grow() {
+	x.table = make([]expr, 2*len(x.table))
+	mask := uint64(len(x.table) - 1)
+	for e := 1; e < len(x.nodes); e++ {
+		i := hashArgs(x.nodes[e].op, x.kids(expr(e))) & mask
+		for x.table[i] != 0 {
+			i = (i + 1) & mask
+		}
+		x.table[i] = expr(e)
+	}
+}
+
+func (x *exprs) nullable(e expr) bool { return x.nodes[e].nullable }
+
+func (x *exprs) set(s *byteSet) expr {
+	if s.empty() {
+		return nothing
+	}
+	var args [8]int32
+	for i, w := range s {
+		args[2*i], args[2*i+1] = int32(uint32(w)), int32(uint32(w>>32))
+	}
+	return x.intern(exSet, args[:], false, false)
+}
+
+func (x *exprs) setOf(e expr) (s byteSet) {
+	a := x.kids(e)
+	for i := range s {
+		s[i] = uint64(uint32(a[2*i])) | uint64(uint32(a[2*i+1]))<<32
+	}
+	return s
+}
+
+func (x *exprs) cat(a, b expr) expr {
+	switch {
+	case a == nothing || b == nothing || !x.spend(1):
+		return nothing
+	case a == empty:
+		return b
+	case b == empty:
+		return a
+	case a == everything && b == everything:
+		return everything
+	}
+	// The head of a chain is no chain: turn (p q) b into p (q b).
+	var spine []expr
+	for x.nodes[a].op == exCat {
+		k := x.kids(a)
+		spine = append(spine, expr(k[0]))
+		a = expr(k[1])
+	}
+	if !x.spend(len(spine)) {
+		return nothing
+	}
+	b = x.cat2(a, b)
+	for i := len(spine) - 1; i >= 0; i-- {
+		b = x.cat2(spine[i], b)
+	}
+	return b
+}
+
+func (x *exprs) cat2(a, b expr) expr {
+	if a == everything && (b == everything || x.nodes[b].op == exCat && expr(x.kids(b)[0]) == everything) {
+		return b
+	}
+	return x.intern(exCat, []int32{int32(a), int32(b)}, x.nullable(a) && x.nullable(b), x.nodes[a].negative || x.nodes[b].negative)
+}
+
+// flatten lists the operands of nested nodes of one kind, ascending and once.
+func (x *exprs) flatten(op exprOp, list []expr) []expr {
+	var out []expr
+	for _, e := range list {
+		if x.nodes[e].op == op {
+			for _, k := range x.kids(e) {
+				out = append(out, expr(k))
+			}
+		} else {
+			out = append(out, e)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// alt returns the union. Sets become one set, and what begins with the same set is
+// factored, so that a list of literals is a trie.
+func (x *exprs) alt(list ...expr) expr {
+	out := x.flatten(exAlt, list)
+	if !x.spend(len(out)) {
+		return nothing
+	}
+	if slices.Contains(out, everything) {
+		return everything
+	}
+	var set byteSet
+	heads := map[expr]int{} // of chains, how often
+	n := 0
+	for _, e := range out {
+		switch x.nodes[e].op {
+		case exNothing:
+			continue
+		case exSet:
+			s := x.setOf(e)
+			set.or(&s)
+			continue
+		case exCat:
+			if h := expr(x.kids(e)[0]); x.nodes[h].op == exSet {
+				heads[h]++
+			}
+		}
+		out[n] = e
+		n++
+	}
+	out = out[:n]
+	if !set.empty() {
+		out = append(out, x.set(&set))
+	}
+	if len(heads) > 0 {
+		out = x.factor(out, heads)
+	}
+	// The empty string is nothing new where another alternative has it.
+	if i := slices.Index(out, empty); i >= 0 && slices.ContainsFunc(out, func(e expr) bool { return e != empty && x.nullable(e) }) {
+		out = slices.Delete(out, i, i+1)
+	}
+	return x.list(exAlt, out, nothing)
+}
+
+// factor joins the chains whose head, a set, comes more than once.
+func (x *exprs) factor(list []expr, heads map[expr]int) []expr {
+	tails := map[expr][]expr{}
+	var order []expr
+	n := 0
+	for _, e := range list {
+		if x.nodes[e].op == exCat {
+			k := x.kids(e)
+			if h := expr(k[0]); heads[h] > 1 {
+				if tails[h] == nil {
+					order = append(order, h)
+				}
+				tails[h] = append(tails[h], expr(k[1]))
+				continue
+			}
+		}
+		list[n] = e
+		n++
+	}
+	list = list[:n]
+	for _, h := range order {
+		list = append(list, x.cat(h, x.alt(tails[h]...)))
+	}
+	return list
+}
+
+func (x *exprs) and(list ...expr) expr {
+	out := x.flatten(exAnd, list)
+	if !x.spend(len(out)) {
+		return nothing
+	}
+	set, sets := allBytes, 0
+	n := 0
+	for _, e := range out {
+		switch {
+		case e == nothing:
+			return nothing
+		case e == everything:
+			continue
+		case e == empty:
+			if slices.ContainsFunc(out, func(e expr) bool { return !x.nullable(e) }) {
+				return nothing
+			}
+			return empty
+		case x.nodes[e].op == exSet:
+			s := x.setOf(e)
+			set.and(&s)
+			sets++
+			continue
+		}
+		out[n] = e
+		n++
+	}
+	out = out[:n]
+	if sets > 0 {
+		if set.empty() {
+			return nothing
+		}
+		out = append(out, x.set(&set))
+	}
+	return x.list(exAnd, out, everything)
+}
+
+// list interns a union or an intersection; none stands for one without operands.
+func (x *exprs) list(op exprOp, list []expr, none expr) expr {
+	switch len(list) {
+	case 0:
+		return none
+	case 1:
+		return list[0]
+	}
+	slices.Sort(list)
+	args := make([]int32, len(list))
+	nullable, negative := op == exAnd, op == exAnd
+	for i, e := range list {
+		args[i] = int32(e)
+		if op == exAnd {
+			nullable = nullable && x.nullable(e)
+		} else {
+			nullable = nullable || x.nullable(e)
+		}
+		negative = negative || x.nodes[e].negative
+	}
+	return x.intern(op, args, nullable, negative)
+}
+
+func (x *exprs) not(e expr) expr {
+	switch {
+	case e == nothing:
+		return everything
+	case x.nodes[e].op == exNot:
+		return expr(x.kids(e)[0])
+	}
+	return x.intern(exNot, []int32{int32(e)}, !x.nullable(e), true)
+}
+
+// repeat returns e from min to max times; max < 0 has no end.
+func (x *exprs) repeat(e expr, min, max int) expr {
+	if max == 0 || e == empty {
+		return empty
+	}
+	if e == nothing {
+		if min == 0 {
+			return empty
+		}
+		return nothing
+	}
+	if x.nullable(e) {
+		min = 0
+	}
+	if min == 1 && max == 1 || e == everything {
+		return e
+	}
+	n := &x.nodes[e]
+	switch {
+	case max < 0 && min == 0 && n.op == exSet && x.setOf(e) == allBytes:
+		return everything
+	case n.op == exRepeat:
+		if k := x.kids(e); k[1] == 0 && (k[2] < 0 || max < 0 && k[2] > 0) {
+			return x.repeat(expr(k[0]), 0, Unbounded) // (e*){…} and (e{0,n})* are e*
+		}
+	}
+	if max == 1 { // e?
+		return x.alt(empty, e)
+	}
+	return x.intern(exRepeat, []int32{int32(e), int32(min), int32(max)}, min == 0, n.negative)
+}
+
+// derive returns what must follow b in the strings of e that begin with b. class
+// is that of b: bytes of one class have the same derivatives.
+func (x *exprs) derive(e expr, b, class byte) expr {
+	n := x.nodes[e]
+	switch n.op {
+	case exNothing, exEmpty:
+		return nothing
+	case exSet:
+		// As setOf, without reading all of it.
+		if uint32(x.args[n.args+int32(b>>5)])>>(b&31)&1 != 0 {
+			return empty
+		}
+		return nothing
+	}
+	if e == everything {
+		return e
+	}
+	key := uint64(e)<<8 | uint64(class)
+	if d, ok := x.derivs[key]; ok {
+		return d
+	}
+	if !x.spend(1) {
+		return nothing
+	}
+	var d expr
+	switch n.op {
+	case exCat:
+		head, tail := expr(x.args[n.args]), expr(x.args[n.args+1])
+		d = x.cat(x.derive(head, b, class), tail)
+		if x.nullable(head) {
+			d = x.alt(d, x.derive(tail, b, class))
+		}
+	case exAlt, exAnd:
+		list := make([]expr, 0, n.n)
+		for i := range n.n {
+			if k := x.derive(expr(x.args[n.args+i]), b, class); k != nothing || n.op == exAnd {
+				list = append(list, k)
+			}
+		}
+		if n.op == exAlt {
+			d = x.alt(list...)
+		} else {
+			d = x.and(list...)
+		}
+	case exNot:
+		d = x.not(x.derive(expr(x.args[n.args]), b, class))
+	case exTable:
+		t := x.tables[x.args[n.args]]
+		d = x.state(t, t.step(x.args[n.args+1], b))
+	case exRepeat:
+		body, least, most := expr(x.args[n.args]), int(x.args[n.args+1]), int(x.args[n.args+2])
+		if most > 0 {
+			most--
+		}
+		if d = x.derive(body, b, class); d != nothing {
+			d = x.cat(d, x.repeat(body, max(least-1, 0), most))
+		}
+	}
+	if x.err == nil {
+		if len(x.derivs) > 2*x.limit {
+			clear(x.derivs)
+		}
+		x.derivs[key] = d
+	}
+	return d
+}
+
+// first returns bytes that strings of e can begin with, and perhaps more.
+func (x *exprs) first(e expr) (s byteSet) {
+	if s, ok := x.firsts[e]; ok {
+		return s
+	}
+	n := x.nodes[e]
+	k := x.kids(e)
+	switch n.op {
+	case exSet:
+		return x.setOf(e)
+	case exCat:
+		s = x.first(expr(k[0]))
+		if x.nullable(expr(k[0])) {
+			t := x.first(expr(k[1]))
+			s.or(&t)
+		}
+	case exRepeat:
+		s = x.first(expr(k[0]))
+	case exAlt:
+		for _, a := range k {
+			t := x.first(expr(a))
+			s.or(&t)
+		}
+	case exAnd:
+		s = allBytes
+		for _, a := range k {
+			t := x.first(expr(a))
+			s.and(&t)
+		}
+	case exNot:
+		s = allBytes
+	case exTable:
+		s = x.tables[k[0]].first(k[1])
+	}
+	x.firsts[e] = s
+	return s
+}
+
+// matchesSome reports whether e matches any string. reps has a byte of each class.
+func (x *exprs) matchesSome(e expr, reps []byte) bool {
+	if !x.nodes[e].negative {
+		return e != nothing
+	}
+	if v, ok := x.alive[e]; ok {
+		return v
+	}
+	// Search breadth-first for a nullable derivative, which finds a short string where
+	// there is one. What is on the way to it is alive; if there is none, all that was
+	// seen is not.
+	type visit struct {
+		e    expr
+		from int
+	}
+	seen := map[expr]bool{e: true}
+	list := []visit{{e, -1}}
+	for at := 0; at < len(list); at++ {
+		top := list[at].e
+		known, ok := x.alive[top]
+		if x.nullable(top) || !x.nodes[top].negative || ok && known {
+			for i := at; i >= 0; i = list[i].from {
+				if e := list[i].e; x.nodes[e].negative {
+					x.alive[e] = true
+				}
+			}
+			return true
+		}
+		if ok {
+			continue
+		}
+		for c, b := range reps {
+			class := byte(c)
+			if x.bytewise {
+				class = b
+			}
+			d := x.derive(top, b, class)
+			if !x.spend(1) {
+				return false
+			}
+			if d != nothing && !seen[d] {
+				seen[d] = true
+				list = append(list, visit{d, at})
+			}
+		}
+	}
+	for e := range seen {
+		x.alive[e] = false
+	}
+	return false
+}

@@ -1,0 +1,272 @@
+package grammar
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A lexer is the automaton of all lexemes of one grammar. Its states are made as
+// they are needed and stay; reading a transition that exists takes no lock.
+type lexer struct {
+	lexemes []lexeme
+	class   [256]uint8
+	reps    []byte // one byte of each class
+	dead    *lexState
+
+	mu     sync.Mutex
+	exprs  *exprs
+	states map[uint64][]*lexState // by hash
+	ends   map[uint64][]*endSet   // by hash
+	n      int
+	limits *Limits
+
+	startsMu sync.RWMutex
+	starts   map[uint64][]*lexState // states in which lexemes begin, by hash of those
+}
+
+// maxTransitions bounds the memory of the states, whose tables are as wide as there
+// are classes: 64 MB.
+const maxTransitions = 8 << 20
+
+// A lexeme is a terminal of the grammar.
+type lexeme struct {
+	expr     expr
+	shortest bool
+	nullable bool
+	follow   byteSet // what may come after it; a lexeme at the end adds nothing
+}
+
+// A lexState is a set of lexemes that have begun at the same place and what each
+// of them still needs.
+type lexState struct {
+	next  []atomic.Pointer[lexState] // by class; nil is not known yet
+	parts []part                     // ascending by lexeme
+	ends  *endSet                    // lexemes that may end here; nil if none
+	first bool                       // no byte has been read
+	root  atomic.Pointer[memo]       // masks of whole tokens
+	sole  atomic.Int32               // what only found, plus 3; 0 is not known yet
+}
+
+type part struct {
+	lexeme int32
+	rest   expr
+}
+
+// workName is what Limits.Work is called in errors.
+const workName = "steps for one token or one mask"
+
+// An endSet is a set of lexemes that may end at the same place.
+type endSet struct {
+	lexemes []int32 // ascending
+	follow  byteSet // what may come after any of them
+}
+
+func (s *endSet) has(lexeme int32) bool {
+	if len(s.lexemes) == 1 {
+		return s.lexemes[0] == lexeme
+	}
+	_, ok := slices.BinarySearch(s.lexemes, lexeme)
+	return ok
+}
+
+func newLexer(x *exprs, lexemes []lexeme, limits *Limits) *lexer {
+	l := &lexer{exprs: x, lexemes: lexemes, limits: limits, dead: &lexState{},
+		states: map[uint64][]*lexState{}, ends: map[uint64][]*endSet{}, starts: map[uint64][]*lexState{}}
+	l.classify()
+	return l
+}
+
+// classify puts two bytes in one class if no set of the expressions tells them
+// apart. The sets of all derivatives are unions and intersections of those.
+func (l *lexer) classify() {
+	n := 1
+	for e := range l.exprs.nodes {
+		if l.exprs.nodes[e].op != exSet {
+			continue
+		}
+		if !l.exprs.spend(64) {
+			break
+		}
+		set := l.exprs.setOf(expr(e))
+		var split [256]uint8 // of a class with members on both sides, the new class; 0 is none
+		var in, out [256]bool
+		for b := range 256 {
+			if set.has(byte(b)) {
+				in[l.class[b]] = true
+			} else {
+				out[l.class[b]] = true
+			}
+		}
+		for c := range n {
+			if in[c] && out[c] {
+				split[c] = uint8(n)
+				n++
+			}
+		}
+		for b := range 256 {
+			if c := split[l.class[b]]; c != 0 && set.has(byte(b)) {
+				l.class[b] = c
+			}
+		}
+	}
+	l.reps = make([]byte, n)
+	for b := 255; b >= 0; b-- {
+		l.reps[l.class[b]] = byte(b)
+	}
+}
+
+// step returns the state after b. What it costs is added to work.
+func (l *lexer) step(s *lexState, b byte, work *int) (*lexState, error) {
+	if t := s.next[l.class[b]].Load(); t != nil {
+		return t, nil
+	}
+	return l.make(s, l.class[b], work)
+}
+
+// make fills in a transition. What it costs is added to work, which is bounded.
+func (l *lexer) make(s *lexState, class uint8, work *int) (*lexState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := s.next[class].Load(); t != nil {
+		return t, nil
+	}
+	x := l.exprs
+	x.budget("steps for one state of the lexer", l.limits.Fuel)
+	var parts []part
+	for _, p := range s.parts {
+		if l.lexemes[p.lexeme].shortest && x.nullable(p.rest) {
+			continue
+		}
+		if d := x.derive(p.rest, l.reps[class], class); x.matchesSome(d, l.reps) {
+			parts = append(parts, part{p.lexeme, d})
+		}
+	}
+	if *work += l.limits.Fuel - x.fuel + len(s.parts); x.err != nil {
+		return nil, x.err
+	}
+	if *work > l.limits.Work {
+		return nil, &LimitError{workName, l.limits.Work}
+	}
+	t, err := l.state(parts, false)
+	if err != nil {
+		return nil, err
+	}
+	s.next[class].Store(t)
+	return t, nil
+}
+
+// begin returns the state in which lexemes, ascending, begin.
+func (l *lexer) begin(lexemes []int32) (*lexState, error) {
+	if len(lexemes) == 0 {
+		return l.dead, nil
+	}
+	h := hashArgs(0, lexemes)
+	l.startsMu.RLock()
+	list := l.starts[h]
+	l.startsMu.RUnlock()
+	for _, s := range list {
+		if slices.EqualFunc(s.parts, lexemes, func(p part, x int32) bool { return p.lexeme == x }) {
+			return s, nil
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	parts := make([]part, len(lexemes))
+	for i, x := range lexemes {
+		parts[i] = part{x, l.lexemes[x].expr}
+	}
+	s, err := l.state(parts, true)
+	if err != nil {
+		return nil, err
+	}
+	l.startsMu.Lock()
+	defer l.startsMu.Unlock()
+	if !slices.Contains(l.starts[h], s) {
+		l.starts[h] = append(l.starts[h], s)
+	}
+	return s, nil
+}
+
+func (l *lexer) state(parts []part, first bool) (*lexState, error) {
+	if len(parts) == 0 {
+		return l.dead, nil
+	}
+	h := uint64(1)
+	if first {
+		h = 2
+	}
+	for _, p := range parts {
+		h = (h ^ uint64(p.lexeme)<<32 ^ uint64(p.rest)) * 0xFF51AFD7ED558CCD
+		h ^= h >> 29
+	}
+	for _, s := range l.states[h] {
+		if s.first == first && slices.Equal(s.parts, parts) {
+			return s, nil
+		}
+	}
+	if most := min(l.limits.States, maxTransitions/len(l.reps)); l.n >= most {
+		return nil, &LimitError{"states of the lexer", most}
+	}
+	l.n++
+	s := &lexState{parts: parts, first: first, next: make([]atomic.Pointer[lexState], len(l.reps))}
+	var ends []int32
+	for _, p := range parts {
+		if !first && l.exprs.nullable(p.rest) {
+			ends = append(ends, p.lexeme)
+		}
+	}
+	if len(ends) > 0 {
+		s.ends = l.endSet(ends)
+	}
+	l.states[h] = append(l.states[h], s)
+	return s, nil
+}
+
+func (l *lexer) endSet(lexemes []int32) *endSet {
+	h := hashArgs(0, lexemes)
+	for _, e := range l.ends[h] {
+		if slices.Equal(e.lexemes, lexemes) {
+			return e
+		}
+	}
+	e := &endSet{lexemes: lexemes}
+	for _, x := range lexemes {
+		e.follow.or(&l.lexemes[x].follow)
+	}
+	l.ends[h] = append(l.ends[h], e)
+	return e
+}
+
+// What only returns if it is no byte.
+const (
+	onlyNone = -1
+	onlyMany = -2
+)
+
+// only returns the one byte that can come next in s, if there is just one.
+func (l *lexer) only(s *lexState, work *int) (int16, error) {
+	if s == l.dead {
+		return onlyNone, nil
+	}
+	if v := s.sole.Load(); v != 0 {
+		return int16(v - 3), nil
+	}
+	found := int16(onlyNone)
+	for b := range 256 {
+		t, err := l.step(s, byte(b), work)
+		if err != nil {
+			return 0, err
+		}
+		if t == l.dead {
+			continue
+		}
+		if found != onlyNone {
+			found = onlyMany
+			break
+		}
+		found = int16(b)
+	}
+	s.sole.Store(int32(found) + 3)
+	return found, nil
+}

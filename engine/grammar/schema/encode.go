@@ -1,0 +1,219 @@
+package schema
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"quern/engine/grammar"
+)
+
+// JSON writes a character in several ways: as it is, with a short escape, or as \u and
+// four digits, two such for characters above U+FFFF. Each text stands for one
+// character, so an expression over characters becomes one over their spellings, with
+// its intersections and complements, character by character.
+//
+// Where a few characters are meant only the plain spelling is allowed, which is what
+// models write: names and enumerated words stay one path. Where many are meant, and
+// wherever something is forbidden, every spelling counts.
+
+// manyChars is from where on a class has every spelling.
+const manyChars = 1000
+
+// quoted are the JSON strings whose characters n matches.
+func quoted(n *node) *grammar.Regex {
+	if n == anything {
+		return anyString
+	}
+	return grammar.Concat(grammar.Lit(`"`), spell(n, false), grammar.Lit(`"`))
+}
+
+// anyString is any JSON string, with surrogates that have no partner too.
+var anyString = func() *grammar.Regex {
+	hex := grammar.Chars(grammar.OneOf("0123456789abcdefABCDEF"))
+	plain := grammar.Chars(grammar.Runes(grammar.RuneRange{Lo: ' ', Hi: utf8.MaxRune}).Minus(grammar.OneOf(`"\`)))
+	return grammar.Concat(grammar.Lit(`"`), grammar.Star(grammar.Or(plain,
+		grammar.Concat(grammar.Lit(`\`), grammar.Or(
+			grammar.Chars(grammar.OneOf(`"\/bfnrt`)),
+			grammar.Concat(grammar.Lit("u"), grammar.Repeat(hex, 4, 4)))))), grammar.Lit(`"`))
+}()
+
+// spell returns the spellings of what n matches, without quotes; all of them if every.
+func spell(n *node, every bool) *grammar.Regex {
+	switch n.op {
+	case class:
+		return spellClass(n.set, every)
+	case concat:
+		return grammar.Concat(spellAll(n.list, every)...)
+	case either:
+		return grammar.Or(spellAll(n.list, every)...)
+	case both:
+		return grammar.And(spellAll(n.list, every)...)
+	case except:
+		return grammar.And(anySpelling, grammar.Not(spell(n.list[0], true)))
+	case repeat:
+		if n == anything {
+			return anySpelling
+		}
+		return grammar.Repeat(spell(n.list[0], every), n.min, n.max)
+	}
+	panic(fmt.Sprintf("schema: expression %d", n.op))
+}
+
+// spellAll spells each of a list.
+func spellAll(list []*node, every bool) []*grammar.Regex {
+	var out []*grammar.Regex
+	for _, n := range list {
+		out = append(out, spell(n, every))
+	}
+	return out
+}
+
+var anySpelling = grammar.Star(spellClass(anyChar.set, true))
+
+// short are the escapes of one letter.
+var short = map[rune]string{'"': `\"`, '\\': `\\`, '/': `\/`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
+// bare are the characters that stand for themselves.
+var bare = ranges{' ', '!', '#', '[', ']', 0xd7ff, 0xe000, utf8.MaxRune}
+
+func spellClass(set ranges, every bool) *grammar.Regex {
+	count := 0
+	for i := 0; i < len(set); i += 2 {
+		count += int(set[i+1]-set[i]) + 1
+	}
+	every = every || count >= manyChars
+	var ways []*grammar.Regex
+	if plain := set.within(bare); len(plain) > 0 {
+		ways = append(ways, grammar.Chars(runeSet(plain)))
+	}
+	escaped := set
+	if !every {
+		// Controls have no other way; beyond ASCII both are common.
+		escaped = set.within(ranges{0, 0x1f, 0x7f, utf8.MaxRune})
+	}
+	for r, s := range short {
+		if len(set.within(ranges{r, r})) == 0 || !every && r == '/' {
+			continue
+		}
+		ways = append(ways, grammar.Lit(s))
+		if !every {
+			escaped = escaped.within(ranges{r, r}.others())
+		}
+	}
+	for i := 0; i < len(escaped); i += 2 {
+		lo, hi := escaped[i], escaped[i+1]
+		if lo <= 0xffff {
+			ways = append(ways, grammar.Concat(grammar.Lit(`\u`), hexRange(uint(lo), uint(min(hi, 0xffff)), 4)))
+		}
+		if hi > 0xffff {
+			ways = append(ways, pairs(uint(max(lo, 0x10000)-0x10000), uint(hi-0x10000)))
+		}
+	}
+	if len(ways) == 0 {
+		return grammar.Nothing()
+	}
+	return grammar.Or(ways...)
+}
+
+func runeSet(set ranges) grammar.RuneSet {
+	var list []grammar.RuneRange
+	for i := 0; i < len(set); i += 2 {
+		list = append(list, grammar.RuneRange{Lo: set[i], Hi: set[i+1]})
+	}
+	return grammar.Runes(list...)
+}
+
+// pairs are the surrogate pairs of characters 0x10000+lo to 0x10000+hi.
+func pairs(lo, hi uint) *grammar.Regex {
+	var ways []*grammar.Regex
+	add := func(h0, h1, l0, l1 uint) {
+		ways = append(ways, grammar.Concat(
+			grammar.Lit(`\u`), hexRange(0xd800+h0, 0xd800+h1, 4),
+			grammar.Lit(`\u`), hexRange(0xdc00+l0, 0xdc00+l1, 4)))
+	}
+	h0, h1, l0, l1 := lo>>10, hi>>10, lo&0x3ff, hi&0x3ff
+	switch {
+	case h0 == h1:
+		add(h0, h0, l0, l1)
+	default:
+		if l0 > 0 {
+			add(h0, h0, l0, 0x3ff)
+			h0++
+		}
+		if l1 < 0x3ff {
+			add(h1, h1, 0, l1)
+			h1--
+		}
+		if h0 <= h1 {
+			add(h0, h1, 0, 0x3ff)
+		}
+	}
+	return grammar.Or(ways...)
+}
+
+// hexRange are the numbers from lo to hi in n hexadecimal digits.
+func hexRange(lo, hi uint, n int) *grammar.Regex {
+	if n == 1 {
+		var digits string
+		for d := lo; d <= hi; d++ {
+			digits += fmt.Sprintf("%x", d)
+			if d > 9 {
+				digits += fmt.Sprintf("%X", d)
+			}
+		}
+		return grammar.Chars(grammar.OneOf(digits))
+	}
+	shift := uint(4 * (n - 1))
+	mask := uint(1)<<shift - 1
+	var ways []*grammar.Regex
+	add := func(d0, d1, l, h uint) {
+		ways = append(ways, grammar.Concat(hexRange(d0, d1, 1), hexRange(l, h, n-1)))
+	}
+	d0, d1 := lo>>shift, hi>>shift
+	if d0 == d1 {
+		add(d0, d0, lo&mask, hi&mask)
+		return grammar.Or(ways...)
+	}
+	if lo&mask != 0 {
+		add(d0, d0, lo&mask, mask)
+		d0++
+	}
+	if hi&mask != mask {
+		add(d1, d1, 0, hi&mask)
+		d1--
+	}
+	if d0 <= d1 {
+		add(d0, d1, 0, mask)
+	}
+	return grammar.Or(ways...)
+}
+
+// plain is what n matches, in UTF-8: of numbers the text itself.
+func (n *node) plain() *grammar.Regex {
+	list := make([]*grammar.Regex, len(n.list))
+	for i, m := range n.list {
+		list[i] = m.plain()
+	}
+	switch n.op {
+	case class:
+		if len(n.set) == 0 {
+			return grammar.Nothing()
+		}
+		return grammar.Chars(runeSet(n.set))
+	case concat:
+		return grammar.Concat(list...)
+	case either:
+		return grammar.Or(list...)
+	case both:
+		return grammar.And(list...)
+	case except:
+		return grammar.And(anyText, grammar.Not(list[0]))
+	case repeat:
+		return grammar.Repeat(list[0], n.min, n.max)
+	case table:
+		return n.table
+	}
+	panic(fmt.Sprintf("schema: expression %d", n.op))
+}
+
+var anyText = grammar.Star(grammar.AnyChar())

@@ -1,0 +1,105 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"quern/engine/grammar"
+)
+
+// TestHostile: schemas made to be large, deep or endless are compiled or refused by an
+// error of ours; none panics, and none takes more than the limits allow.
+func TestHostile(t *testing.T) {
+	trie := byteTrie(t)
+	list := func(n int, f func(i int) string) string {
+		var parts []string
+		for i := range n {
+			parts = append(parts, f(i))
+		}
+		return strings.Join(parts, ",")
+	}
+	for name, src := range map[string]string{
+		"empty":       ``,
+		"not JSON":    `{"type":`,
+		"two values":  `{} {}`,
+		"deep values": strings.Repeat(`{"not":`, 100_000) + `{}` + strings.Repeat(`}`, 100_000),
+		"deep arrays": strings.Repeat(`[`, 100_000),
+		"deep schema": strings.Repeat(`{"properties":{"a":`, 120) + `{}` + strings.Repeat(`}}`, 120),
+		"doubling allOf": `{"$ref":"#/$defs/d40","$defs":{"d0":{"minLength":1},` + list(40, func(i int) string {
+			return fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+		}) + `}}`,
+		"doubling members": `{"$ref":"#/$defs/d40","$defs":{"d0":{"type":"string"},` + list(40, func(i int) string {
+			return fmt.Sprintf(`"d%d":{"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
+		}) + `}}`,
+		"product of anyOf":  `{"allOf":[` + list(30, func(i int) string { return fmt.Sprintf(`{"anyOf":[{"required":["a%d"]},{"required":["b%d"]}]}`, i, i) }) + `]}`,
+		"overlapping oneOf": `{"oneOf":[` + list(40, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{"type":"integer"}}}`, i) }) + `]}`,
+		"many names":        `{"properties":{` + list(20_000, func(i int) string { return fmt.Sprintf(`"name%d":{"type":"string"}`, i) }) + `}}`,
+		"many words":        `{"enum":[` + list(50_000, func(i int) string { return fmt.Sprintf(`"word %d"`, i*7919) }) + `]}`,
+		"long word":         `{"const":"` + strings.Repeat("x", 1<<20) + `"}`,
+		"many patterns":     `{"patternProperties":{` + list(40, func(i int) string { return fmt.Sprintf(`"a{%d}b":{}`, i) }) + `}}`,
+		"large count":       `{"type":"string","maxLength":4000000000}`,
+		"large product":     `{"type":"array","maxItems":100000,"items":{"type":"array","maxItems":100000,"items":{"maxLength":100000}}}`,
+		"large exponent":    `{"minimum":1e999999999}`,
+		"long number":       `{"minimum":` + strings.Repeat("9", 100_000) + `}`,
+		"nested counts":     `{"pattern":"^((((a{1,99}){1,99}){1,99}){1,99}){1,99}$"}`,
+		"many ways":         `{"pattern":"(a|aa|aaa)*b(a|b)*[ab]{50}c"}`,
+		"conflicting":       `{"pattern":"^(aa)*$","not":{"pattern":"^(aaa)*$"},"minLength":1000}`,
+		"many conditions": `{` + list(1, func(int) string {
+			return `"allOf":[` + list(25, func(i int) string {
+				return fmt.Sprintf(`{"if":{"required":["k%d"]},"then":{"required":["v%d"]}}`, i, i)
+			}) + `]`
+		}) + `}`,
+		"contains":       `{"minItems":3000,"contains":{"const":1},"minContains":2000}`,
+		"dependencies":   `{"dependentRequired":{` + list(20, func(i int) string { return fmt.Sprintf(`"a%d":["b%d"]`, i, i) }) + `}}`,
+		"self":           `{"$ref":"#"}`,
+		"self in anyOf":  `{"anyOf":[{"$ref":"#"},{"type":"null"}]}`,
+		"self in not":    `{"not":{"$ref":"#"}}`,
+		"endless":        `{"type":"array","items":{"$ref":"#"},"minItems":1}`,
+		"control tokens": `{"properties":{"<|im_end|>\u0000\"":{"const":"</tool_call>\n"}}}`,
+		"unresolvable":   `{"$ref":"#/a~2b/%zz"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _, err := Compile([]byte(src), trie, grammar.Limits{}, Options{})
+			var ours *Error
+			var limit *grammar.LimitError
+			switch {
+			case err == nil:
+				s := g.New()
+				if err := s.Mask(make([]uint32, 9)); err != nil {
+					t.Errorf("compiled, but the first mask: %v", err)
+				}
+			case !errors.As(err, &ours) && !errors.As(err, &limit):
+				t.Errorf("%v is neither an Error nor a LimitError", err)
+			default:
+				t.Logf("%.200v", err)
+			}
+		})
+	}
+}
+
+func FuzzSchema(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"object","properties":{"a":{"type":"integer","minimum":3}},"required":["a"],"additionalProperties":false}`,
+		`{"oneOf":[{"pattern":"^a+$"},{"minLength":3}],"not":{"const":"aaa"}}`,
+		`{"items":{"$ref":"#"},"prefixItems":[{"multipleOf":0.5}],"contains":{"enum":[1,null]},"uniqueItems":true}`,
+		`{"patternProperties":{"^x":{}},"propertyNames":{"maxLength":3},"dependentRequired":{"a":["b"]},"minProperties":1}`,
+		`{"if":{"required":["a"]},"then":{"format":"date-time"},"else":false,"unevaluatedProperties":false}`,
+	} {
+		f.Add([]byte(s))
+	}
+	trie := byteTrie(f)
+	f.Fuzz(func(t *testing.T, src []byte) {
+		g, _, err := Compile(src, trie, grammar.Limits{Compile: 200_000}, Options{})
+		if err != nil {
+			return
+		}
+		if err := g.New().Mask(make([]uint32, 9)); err != nil {
+			var limit *grammar.LimitError
+			if !errors.As(err, &limit) {
+				t.Fatalf("%s: the first mask: %v", src, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package grammar
+
+// An Automaton is a deterministic automaton over bytes: what is easier to count than
+// to write as an expression, such as the multiples of a number. It starts in state 0
+// and must not change once it is part of a Regex.
+type Automaton struct {
+	Class  [256]uint8 // of each byte
+	Next   [][]int32  // by state and class; negative is no way
+	Accept []bool     // by state
+}
+
+// Table matches what an automaton accepts.
+func Table(a *Automaton) *Regex {
+	return regex(Regex{op: opTable, table: a, nullable: len(a.Accept) > 0 && a.Accept[0]})
+}
+
+// A table is an Automaton of a store, with the states from which there is a way to
+// an accepting one.
+type table struct {
+	*Automaton
+	number int32
+	alive  []bool
+}
+
+// table returns the expression of an automaton's strings.
+func (c *converter) table(a *Automaton) expr {
+	t, ok := c.byAutomaton[a]
+	if !ok {
+		t = &table{Automaton: a, number: int32(len(c.tables)), alive: make([]bool, len(a.Next))}
+		back := make([][]int32, len(a.Next))
+		var list []int32
+		for s, next := range a.Next {
+			if !c.spend(1 + len(next)) {
+				return nothing
+			}
+			for _, to := range next {
+				if to >= 0 {
+					back[to] = append(back[to], int32(s))
+				}
+			}
+			if a.Accept[s] {
+				t.alive[s] = true
+				list = append(list, int32(s))
+			}
+		}
+		for len(list) > 0 {
+			s := list[len(list)-1]
+			list = list[:len(list)-1]
+			for _, from := range back[s] {
+				if !t.alive[from] {
+					t.alive[from] = true
+					list = append(list, from)
+				}
+			}
+		}
+		// The lexer tells apart bytes that some set does.
+		var sets [256]byteSet
+		for b, class := range a.Class {
+			sets[class].add(byte(b))
+		}
+		for i := range sets {
+			c.set(&sets[i])
+		}
+		c.tables = append(c.tables, t)
+		c.byAutomaton[a] = t
+	}
+	return c.state(t, 0)
+}
+
+// state is the expression of the strings that lead t from state s to its end.
+func (x *exprs) state(t *table, s int32) expr {
+	if s < 0 || int(s) >= len(t.alive) || !t.alive[s] {
+		return nothing
+	}
+	return x.intern(exTable, []int32{t.number, s}, t.Accept[s], false)
+}
+
+// step is state after b.
+func (t *table) step(s int32, b byte) int32 { return t.Next[s][t.Class[b]] }
+
+// first returns the bytes that lead on from state s.
+func (t *table) first(s int32) (set byteSet) {
+	for b := range 256 {
+		if to := t.step(s, byte(b)); to >= 0 && t.alive[to] {
+			set.add(byte(b))
+		}
+	}
+	return set
+}
+
+// Expressions answers questions about Regexes, and remembers what it worked out, so
+// that expressions with parts in common are cheap. It is not safe for concurrent use.
+type Expressions struct {
+	limits Limits
+	conv   *converter
+}
+
+// NewExpressions returns a store without expressions. A question that passes the
+// limits on expressions or on steps to compile is answered with a *LimitError.
+func NewExpressions(l Limits) *Expressions {
+	e := &Expressions{limits: l.filled()}
+	e.reset()
+	return e
+}
+
+func (e *Expressions) reset() {
+	e.conv = newConverter(newExprs(e.limits.Expressions))
+	e.conv.bytewise = true
+}
+
+// ask calls f with the expression of r.
+func (e *Expressions) ask(r *Regex, f func(x *exprs, e expr) bool) (bool, error) {
+	if r.deep > e.limits.Depth {
+		return false, &LimitError{"levels of nesting", e.limits.Depth}
+	}
+	e.conv.budget("steps to compile", e.limits.Compile)
+	yes := f(e.conv.exprs, e.conv.convert(r))
+	if err := e.conv.err; err != nil {
+		e.reset() // what was not finished is not to be remembered
+		return false, err
+	}
+	return yes, nil
+}
+
+// Matches reports whether r matches s.
+func (e *Expressions) Matches(r *Regex, s string) (bool, error) {
+	return e.ask(r, func(x *exprs, at expr) bool {
+		for i := range len(s) {
+			at = x.derive(at, s[i], s[i])
+		}
+		return x.nullable(at)
+	})
+}
+
+// Empty reports whether r matches no string at all.
+func (e *Expressions) Empty(r *Regex) (bool, error) {
+	return e.ask(r, func(x *exprs, at expr) bool {
+		return !x.matchesSome(at, x.representatives(at))
+	})
+}
+
+// representatives returns bytes that between them have all derivatives of e.
+func (x *exprs) representatives(e expr) []byte {
+	var class [256]uint8
+	n := 1
+	split := func(set *byteSet) {
+		var other [256]int // of a class with members on both sides, the new class
+		var in, out [256]bool
+		for b := range 256 {
+			in[class[b]] = in[class[b]] || set.has(byte(b))
+			out[class[b]] = out[class[b]] || !set.has(byte(b))
+		}
+		for c := range n {
+			if in[c] && out[c] {
+				other[c] = n
+				n++
+			}
+		}
+		for b := range 256 {
+			if c := other[class[b]]; c != 0 && set.has(byte(b)) {
+				class[b] = uint8(c)
+			}
+		}
+	}
+	seen := map[expr]bool{e: true}
+	for list := []expr{e}; len(list) > 0 && x.spend(1); {
+		e := list[len(list)-1]
+		list = list[:len(list)-1]
+		kids := x.kids(e)
+		switch x.nodes[e].op {
+		case exSet:
+			set := x.setOf(e)
+			split(&set)
+			continue
+		case exTable:
+			var sets [256]byteSet
+			for b, c := range x.tables[kids[0]].Class {
+				sets[c].add(byte(b))
+			}
+			for i := range sets {
+				if !sets[i].empty() {
+					split(&sets[i])
+				}
+			}
+			continue
+		case exRepeat:
+			kids = kids[:1]
+		}
+		for _, k := range kids {
+			if !seen[expr(k)] {
+				seen[expr(k)] = true
+				list = append(list, expr(k))
+			}
+		}
+	}
+	reps := make([]byte, n)
+	for b, c := range class {
+		reps[c] = byte(b)
+	}
+	return reps
+}

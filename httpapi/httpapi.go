@@ -1,0 +1,52 @@
+// Package httpapi serves an engine over HTTP in the dialects of OpenAI, ElevenLabs and
+// Cohere.
+//
+// It turns JSON into engine requests and engine events into JSON or
+// server-sent events. It keeps no state about models or conversations.
+package httpapi
+
+import (
+	"log/slog"
+
+	"quern/httpapi/internal/guard"
+	"quern/httpapi/internal/reqlog"
+	"quern/httpapi/internal/server"
+)
+
+// What callers name.
+type (
+	API     = server.API
+	Options = server.Options
+	Engine  = server.Engine
+	Key     = guard.Key
+)
+
+// MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
+const MostLogprobs = server.MostLogprobs
+
+// What Options that are zero stand for.
+const (
+	DefaultJSONBody          = server.DefaultJSONBody
+	DefaultUpload            = server.DefaultUpload
+	DefaultTempFiles         = server.DefaultTempFiles
+	DefaultSpeechChars       = server.DefaultSpeechChars
+	DefaultMaxN              = server.DefaultMaxN
+	DefaultMaxLogprobs       = server.DefaultMaxLogprobs
+	DefaultCompletionsTokens = server.DefaultCompletionsTokens
+
+	DefaultRequestTimeout = server.DefaultRequestTimeout
+	DefaultStreamWrite    = server.DefaultStreamWrite
+	DefaultKeepAlive      = server.DefaultKeepAlive
+	DefaultHeaderDelay    = server.DefaultHeaderDelay
+	DefaultShutdownGrace  = server.DefaultShutdownGrace
+)
+
+// DefaultOrigins are the pages that may call an API without AllowedOrigins.
+func DefaultOrigins() []string { return server.DefaultOrigins() }
+
+// New makes an API. It fails on options that contradict each other.
+func New(o Options) (*API, error) { return server.New(o, dialects) }
+
+// LogHandler passes records on to h and gives those that were logged with the
+// context of a request its id, as request=ID.
+func LogHandler(h slog.Handler) slog.Handler { return reqlog.Handler(h) }

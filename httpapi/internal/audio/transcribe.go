@@ -1,0 +1,77 @@
+package audio
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"quern/codecs"
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/metrics"
+	"quern/httpapi/internal/server"
+	"quern/httpapi/transcript"
+)
+
+// StartTranscription makes the model ready and finds out what the upload is.
+func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader) (err error) {
+	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
+		r.Source, err = openSound(file)
+	}
+	return err
+}
+
+// hearingRate is what recognisers listen at, in Hz.
+const hearingRate = 16000
+
+// openSound finds out what an upload is.
+func openSound(r io.Reader) (engine.Source, error) {
+	s, err := codecs.Open(r, codecs.Options{})
+	if err != nil {
+		return nil, soundError(err)
+	}
+	m, err := codecs.NewMono(s, hearingRate)
+	if err != nil {
+		return nil, soundError(err)
+	}
+	return m, nil
+}
+
+// soundError says what was found where audio should be.
+func soundError(err error) error {
+	var e *codecs.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return fault.New(fault.CodeUnsupportedAudio, "file", "the file cannot be decoded: %v", e)
+}
+
+// Collect has the call's model transcribe. each hears of segments as they come; it may
+// be nil.
+func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
+	var info engine.TranscribeInfo
+	r.Info = &info
+	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }() // also what was heard before it failed
+	var segments []engine.Segment
+	for s, err := range c.Lease.Transcribe(ctx, r) {
+		if err != nil {
+			return nil, fault.Classify(ctx, soundError(err))
+		}
+		segments = append(segments, s)
+		if each != nil {
+			if err := each(s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t := transcript.New(segments, info)
+	c.LogTokens(0, t.Tokens)
+	return t, nil
+}
+
+// CollectInTime is Collect in the time there is for a request answered in one piece.
+func CollectInTime(a *server.API, c *server.Call, r engine.TranscribeRequest) (*transcript.Transcript, error) {
+	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
+	defer cancel()
+	return Collect(ctx, a, c, r, nil)
+}

@@ -1,0 +1,192 @@
+package body
+
+import (
+	"io"
+	"mime/multipart"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/spool"
+)
+
+// What a form may hold beside its file.
+const (
+	formParts  = 1000
+	formValues = 64 << 10 // bytes of names and values that are kept
+	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
+)
+
+// A Form is a multipart body being read field by field. As with an object, the
+// first problem is kept and a handler asks once.
+type Form struct {
+	Value  map[string][]string
+	upload *spool.Spool // nil when there is none
+	p      problem
+	read   map[string]bool
+}
+
+// NewForm is one of no fields, which will take some without effect and not keep them.
+func NewForm(ignored ...string) *Form {
+	f := &Form{Value: map[string][]string{}, read: map[string]bool{}}
+	for _, n := range ignored {
+		f.read[n], f.read[n+"[]"] = true, true
+	}
+	return f
+}
+
+// A headReader fails when more than left bytes are read of it before a part begins.
+type headReader struct {
+	r    io.Reader
+	left int // negative is any
+}
+
+func (h *headReader) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	if h.left >= 0 {
+		if h.left -= n; h.left < 0 {
+			return 0, unreadf("the header of a part is larger than %d bytes", formHead)
+		}
+	}
+	return n, err
+}
+
+// Fill reads all parts: the first file called "file" into a Spool of temp, values
+// into memory. Other files are skipped, and fields that are ignored.
+func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
+	head := &headReader{r: src}
+	r := multipart.NewReader(head, boundary)
+	left := int64(formValues)
+	for parts := 0; ; parts++ {
+		head.left = formHead
+		p, err := r.NextPart()
+		head.left = -1
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case parts == formParts:
+			return unreadf("the form has more than %d parts", formParts)
+		}
+		name := p.FormName()
+		switch {
+		case name == "", f.read[name]:
+		case p.FileName() == "":
+			b, err := io.ReadAll(io.LimitReader(p, left+1))
+			if err != nil {
+				return err
+			}
+			if left -= int64(len(name) + len(b)); left < 0 {
+				return unreadf("the fields beside the file are larger than %d bytes", formValues)
+			}
+			f.Value[name] = append(f.Value[name], string(b))
+		case name == "file" && f.upload == nil:
+			f.upload = temp.New()
+			if _, err := io.Copy(f.upload, p); err != nil {
+				return err
+			}
+			if _, err := f.upload.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+		}
+		if _, err := io.Copy(io.Discard, p); err != nil {
+			return err
+		}
+	}
+}
+
+func unreadf(format string, args ...any) *fault.Error {
+	e := fault.New(fault.CodeTooLarge, "", format, args...)
+	e.Unread = true
+	return e
+}
+
+// Close frees the upload.
+func (f *Form) Close() {
+	if f.upload != nil {
+		f.upload.Close()
+	}
+}
+
+// Values returns every value of a field, under its name with and without [].
+func (f *Form) Values(name string) []string {
+	f.read[name], f.read[name+"[]"] = true, true
+	return append(slices.Clone(f.Value[name]), f.Value[name+"[]"]...)
+}
+
+// Str returns a field's last value; "" when it is absent.
+func (f *Form) Str(name string) string {
+	v := f.Values(name)
+	if len(v) == 0 {
+		return ""
+	}
+	return v[len(v)-1]
+}
+
+// OneOf reads one of the values given; "" when absent.
+func (f *Form) OneOf(name string, allowed ...string) string {
+	s := f.Str(name)
+	if s != "" && !slices.Contains(allowed, s) {
+		f.Invalid(name, "must be one of %s, got %.60q", strings.Join(allowed, ", "), s)
+	}
+	return s
+}
+
+// Boolean reads true or false; false when absent.
+func (f *Form) Boolean(name string) bool {
+	switch f.OneOf(name, "true", "false", "1", "0", "True", "False") {
+	case "true", "1", "True":
+		return true
+	}
+	return false
+}
+
+// Off reports whether a boolean field that is on when absent is off.
+func (f *Form) Off(name string) bool { return f.Str(name) != "" && !f.Boolean(name) }
+
+// Number reads a number from lo to hi.
+func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
+	s := f.Str(name)
+	if s == "" {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(lo <= x && x <= hi) {
+		f.Invalid(name, "must be a number between %v and %v, got %.40q", lo, hi, s)
+	}
+	return x, true
+}
+
+// Refuse notes a failure, unless one is noted.
+func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {
+	f.p.set(fault.New(c, param, format, args...))
+}
+
+// Err returns the first error found in the form.
+func (f *Form) Err() error { return f.p.first() }
+
+// Invalid refuses a field for what it says.
+func (f *Form) Invalid(name, format string, args ...any) {
+	f.Refuse(engine.CodeInvalidValue, name, name+" "+format, args...)
+}
+
+// Missing notes that a field is needed.
+func (f *Form) Missing(name string) {
+	f.Refuse(engine.CodeMissingParam, name, "%s is required", name)
+}
+
+// File returns the upload; nil after an error.
+func (f *Form) File() io.Reader {
+	if f.upload != nil {
+		return f.upload
+	}
+	if _, text := f.Value["file"]; text {
+		f.Invalid("file", "must be sent as a file, with a file name")
+	} else {
+		f.Missing("file")
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package body
+
+// What JSON takes once it is decoded, in bytes: itself and what is kept of it. Numbers
+// of a list are tokens.
+const (
+	WeightByte   = 2   // itself and its strings
+	weightValue  = 16  // one more of a list or object
+	weightString = 32  // where it is
+	weightField  = 32  // where its value is
+	weightList   = 64  // a prompt of tokens
+	weightObject = 256 // a message, and what reads it
+)
+
+// A Weight counts what the JSON written to it takes once it is decoded.
+type Weight struct {
+	Bytes           int64
+	quoted, escaped bool // in a string; behind its backslash
+}
+
+func (w *Weight) Write(p []byte) (int, error) {
+	n := int64(WeightByte * len(p))
+	for _, c := range p {
+		switch {
+		case w.escaped:
+			w.escaped = false
+		case c == '"':
+			if w.quoted = !w.quoted; w.quoted {
+				n += weightString
+			}
+		case w.quoted:
+			w.escaped = c == '\\'
+		case c == ',':
+			n += weightValue
+		case c == ':':
+			n += weightField
+		case c == '[':
+			n += weightList
+		case c == '{':
+			n += weightObject
+		}
+	}
+	w.Bytes += n
+	return len(p), nil
+}

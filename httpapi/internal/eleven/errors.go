@@ -1,0 +1,41 @@
+package eleven
+
+import (
+	"net/http"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+)
+
+// vendorStatus is how a failure is answered in the vendor's dialect: bodies that
+// break its schema are 422, unknown voices 404.
+func vendorStatus(e *fault.Error) int {
+	switch e.Code {
+	case engine.CodeVoiceNotFound:
+		return http.StatusNotFound
+	case engine.CodeMissingParam, fault.CodeInvalidType, engine.CodeInvalidValue, fault.CodeTooLong, fault.CodeInvalidJSON:
+		return http.StatusUnprocessableEntity
+	}
+	return e.Status
+}
+
+// Fail is a failure as the vendor spells it.
+func Fail(e *fault.Error, r *http.Request) (status int, body any) {
+	if status = vendorStatus(e); status != http.StatusUnprocessableEntity {
+		return status, map[string]any{"detail": map[string]string{"status": string(e.Code), "message": e.Message}}
+	}
+	from := "body"
+	if r.Method == http.MethodGet {
+		from = "query"
+	}
+	kind := "value_error"
+	if e.Code == engine.CodeMissingParam {
+		kind = "missing"
+	}
+	loc := []string{from}
+	if e.Param != "" {
+		loc = append(loc, strings.Split(e.Param, ".")...)
+	}
+	return status, map[string]any{"detail": []map[string]any{{"type": kind, "loc": loc, "msg": e.Message}}}
+}

@@ -1,0 +1,247 @@
+package eleven
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/audio"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/stream"
+	"quern/httpapi/spool"
+)
+
+// A vendorSpeech is a request for speech, checked.
+type vendorSpeech struct {
+	engine.SpeakRequest
+	format       *audio.Sound
+	streamFormat string
+}
+
+// readVendorSpeech reads a request body and output_format. Problems are told as
+// the vendor does, with status 422.
+func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
+	r := &vendorSpeech{SpeakRequest: engine.SpeakRequest{Speed: 1, Voice: c.Params.ByName("voice_id")}}
+	if v, ok := o.Need("text"); ok {
+		r.Text = v.Str()
+		audio.CheckText(a.API, v, r.Text)
+	}
+	if s := o.Object("voice_settings"); s != nil {
+		// The vendor's range is narrower than ours: what lies outside is meant as
+		// an extreme.
+		if v := s.Number("speed", 0, 100); v != nil {
+			r.Speed = min(max(float64(*v), audio.MinSpeed), audio.MaxSpeed)
+		}
+		s.Ignore("stability", "similarity_boost", "style", "use_speaker_boost")
+	}
+	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
+	r.streamFormat = o.OneOf("stream_format", "audio", "sse")
+	o.Ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
+		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
+	if err := a.Finish(c, o); err != nil {
+		return nil, err
+	}
+	q := c.R.URL.Query()
+	name := q.Get("output_format")
+	if name == "" {
+		name = vendorFormat
+	}
+	var ok bool
+	if r.format, ok = vendorSound(name); !ok {
+		return nil, fault.New(fault.CodeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
+	}
+	if r.streamFormat == "" {
+		r.streamFormat = q.Get("stream_format")
+	}
+	return r, nil
+}
+
+// startVendorSpeech reads a request and makes ready what answers it: the default
+// speech model, whichever of the vendor's was named.
+func (a api) startVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
+	r, err := a.readVendorSpeech(c, o)
+	if err != nil {
+		return nil, err
+	}
+	return r, audio.StartSpeech(a.API, c, "", &r.SpeakRequest)
+}
+
+// textToSpeech answers POST /v1/text-to-speech/{voice_id}.
+func (a api) textToSpeech(c *server.Call, o *body.Object) error {
+	r, err := a.startVendorSpeech(c, o)
+	if err != nil {
+		return err
+	}
+	return audio.SpeakSound(a.API, c, r.SpeakRequest, r.format, false)
+}
+
+// streamSpeech answers …/stream and …/stream/sse: with events or raw sound, as
+// the client says it wants, or else as clients of its kind do.
+func (a api) streamSpeech(c *server.Call, o *body.Object) error {
+	c.W.Header().Add("Vary", "Accept, xi-api-key, User-Agent")
+	r, err := a.readVendorSpeech(c, o)
+	if err != nil {
+		return err
+	}
+	events := wantsEvents(c, r.streamFormat)
+	if events && r.format.Name != "mp3" {
+		return fault.New(fault.CodeOutputFormat, "output_format", "events carry mp3; ask for an mp3 output_format")
+	}
+	if err := audio.StartSpeech(a.API, c, "", &r.SpeakRequest); err != nil {
+		return err
+	}
+	if events {
+		return audio.SpeakEvents(a.API, c, r.SpeakRequest, r.format, true)
+	}
+	return audio.SpeakSound(a.API, c, r.SpeakRequest, r.format, true)
+}
+
+// wantsEvents chooses between the two answers of …/stream; see API.md 8.2.
+func wantsEvents(c *server.Call, streamFormat string) bool {
+	accept := c.R.Header.Get("Accept")
+	switch {
+	case strings.HasSuffix(c.Route.Path, "/sse"), strings.Contains(accept, "text/event-stream"), streamFormat == "sse":
+		return true
+	case c.Route.Prefixed, strings.Contains(accept, "audio/"), strings.Contains(accept, "application/octet-stream"), streamFormat == "audio":
+		return false
+	}
+	return !IsClient(c.R)
+}
+
+// An alignment says when each character of a text is heard.
+type alignment struct {
+	Characters []string  `json:"characters"`
+	Starts     []float64 `json:"character_start_times_seconds"`
+	Ends       []float64 `json:"character_end_times_seconds"`
+}
+
+func (al *alignment) add(char string, from, to float64) {
+	al.Characters = append(al.Characters, char)
+	al.Starts, al.Ends = append(al.Starts, from), append(al.Ends, to)
+}
+
+// join adds what is heard after it.
+func (al *alignment) join(more *alignment) {
+	al.Characters = append(al.Characters, more.Characters...)
+	al.Starts, al.Ends = append(al.Starts, more.Starts...), append(al.Ends, more.Ends...)
+}
+
+// spread adds the characters of text evenly over the time between from and to.
+func (al *alignment) spread(text string, from, to float64) {
+	chars := []rune(text)
+	for i, r := range chars {
+		n := float64(len(chars))
+		al.add(string(r), from+(to-from)*float64(i)/n, from+(to-from)*float64(i+1)/n)
+	}
+}
+
+// A timed is one answer with timestamps.
+type timed struct {
+	Audio      string     `json:"audio_base64"`
+	Alignment  *alignment `json:"alignment"`
+	Normalized *alignment `json:"normalized_alignment"`
+}
+
+// align returns the alignments of a chunk of text: of what was written, in which
+// characters without a sound have no length, and of what was said. Times never
+// go back, from *at on.
+func align(text string, chunk engine.Speech, at *float64) (written, said *alignment) {
+	written, said = &alignment{}, &alignment{}
+	done := chunk.Start
+	for _, w := range chunk.Words {
+		from, to := max(w.From, *at), max(w.To, *at)
+		if w.Start >= done { // a number is several words of one place
+			written.spread(text[done:w.Start], from, from)
+			written.spread(text[w.Start:w.End], from, to)
+			done = w.End
+		} else if n := len(written.Ends); n > 0 {
+			written.Ends[n-1] = to
+		}
+		if len(said.Characters) > 0 {
+			said.add(" ", *at, from)
+		}
+		said.spread(w.Said, from, to)
+		*at = to
+	}
+	written.spread(text[done:chunk.End], *at, *at)
+	return written, said
+}
+
+// timedSpeech answers …/with-timestamps.
+func (a api) timedSpeech(c *server.Call, o *body.Object) error {
+	r, err := a.startVendorSpeech(c, o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
+	defer cancel()
+	file := a.Temp.New()
+	defer file.Close()
+	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
+	at := 0.0
+	_, err = audio.Encode(ctx, a.API, c, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
+		written, said := align(r.Text, s, &at)
+		out.Alignment.join(written)
+		out.Normalized.join(said)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.writeTimed(c, &out, file)
+}
+
+// writeTimed answers with out, whose audio is what file holds.
+func (a api) writeTimed(c *server.Call, out *timed, file *spool.Spool) error {
+	b, err := server.Marshal(out)
+	if err != nil {
+		return err
+	}
+	head, tail, _ := bytes.Cut(b, []byte(`""`)) // the audio is the first member
+	audio := (file.Size() + 2) / 3 * 4
+	return a.WriteSized(c, "application/json", int64(len(b))+audio+1, func(w io.Writer) error {
+		if _, err := w.Write(append(head[:len(head):len(head)], '"')); err != nil {
+			return err
+		}
+		e := base64.NewEncoder(base64.StdEncoding, w)
+		if _, err := file.WriteTo(e); err != nil {
+			return err
+		}
+		if err := e.Close(); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\"%s\n", tail)
+		return err
+	})
+}
+
+// streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
+// event each for those who ask for events.
+func (a api) streamTimedSpeech(c *server.Call, o *body.Object) error {
+	r, err := a.startVendorSpeech(c, o)
+	if err != nil {
+		return err
+	}
+	framing := stream.JSONLines
+	if strings.Contains(c.R.Header.Get("Accept"), "text/event-stream") {
+		framing = stream.ServerEvents
+	}
+	s := a.NewStream(c, framing)
+	at := 0.0
+	return audio.SpeakPieces(a.API, c, r.SpeakRequest, r.format, audio.Pieces[timed]{
+		Out: s, Write: func(t timed) error { return s.Event(t) },
+		Spell: func(p []byte, chunk *engine.Speech) (timed, bool) {
+			out := timed{Audio: base64.StdEncoding.EncodeToString(p)}
+			if chunk == nil {
+				return out, len(p) > 0
+			}
+			out.Alignment, out.Normalized = align(r.Text, *chunk, &at)
+			return out, true
+		},
+	})
+}

@@ -1,0 +1,105 @@
+package eleven
+
+import (
+	"math"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/audio"
+	"quern/httpapi/internal/server"
+	"quern/httpapi/transcript"
+)
+
+// vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape. Their
+// model names mean the default recogniser.
+func (a api) vendorTranscription(c *server.Call) error {
+	f, err := a.ReadForm(c, "tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := engine.TranscribeRequest{}
+	r.Words = true
+	r.Language = f.Str("language_code")
+	if r.Language != "" && engine.LanguageName(r.Language) == "" {
+		f.Invalid("language_code", "must be an ISO 639 code, got %.60q", r.Language)
+	}
+	if t, ok := f.Number("temperature", 0, 2); ok {
+		r.Temperature = new(min(t, 1))
+	}
+	r.Keywords = f.Values("keyterms")
+	granularity := f.OneOf("timestamps_granularity", "none", "word", "character")
+	file := f.File()
+	if f.Str("model_id") == "" {
+		f.Missing("model_id")
+	}
+	if f.Boolean("diarize") {
+		f.Refuse(engine.CodeUnsupportedParam, "diarize", "speakers cannot be told apart")
+	}
+	if err := a.Finish(c, f); err != nil {
+		return err
+	}
+	if err := audio.StartTranscription(a.API, c, "", &r, file); err != nil {
+		return err
+	}
+	t, err := audio.CollectInTime(a.API, c, r)
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, 200, newVendorTranscript(t, granularity))
+}
+
+type vendorWord struct {
+	Text       string       `json:"text"`
+	Start      *float64     `json:"start,omitempty"`
+	End        *float64     `json:"end,omitempty"`
+	Type       string       `json:"type"`
+	Logprob    float64      `json:"logprob"`
+	Characters []vendorChar `json:"characters,omitempty"`
+}
+
+type vendorChar struct {
+	Text  string  `json:"text"`
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+}
+
+type vendorTranscript struct {
+	LanguageCode        string       `json:"language_code"`
+	LanguageProbability float64      `json:"language_probability"`
+	Text                string       `json:"text"`
+	Words               []vendorWord `json:"words"`
+	Duration            float64      `json:"audio_duration_secs"`
+}
+
+func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTranscript {
+	out := vendorTranscript{t.Info.Language, t.Info.Probability, t.Text, []vendorWord{}, transcript.Round(t.Info.Duration)}
+	end := 0.0
+	for _, s := range t.Segments {
+		for _, w := range s.Words {
+			text := strings.TrimSpace(w.Text)
+			if text == "" {
+				continue
+			}
+			if len(out.Words) > 0 && w.Text != text {
+				out.Words = append(out.Words, vendorWord{Text: " ", Start: new(transcript.Round(end)), End: new(transcript.Round(max(end, w.Start))), Type: "spacing"})
+			}
+			v := vendorWord{Text: text, Start: new(transcript.Round(w.Start)), End: new(transcript.Round(w.End)), Type: "word", Logprob: math.Log(max(w.Probability, 1e-9))}
+			if granularity == "character" {
+				var al alignment
+				al.spread(text, w.Start, w.End)
+				for i, ch := range al.Characters {
+					v.Characters = append(v.Characters, vendorChar{ch, transcript.Round(al.Starts[i]), transcript.Round(al.Ends[i])})
+				}
+			}
+			out.Words = append(out.Words, v)
+			end = w.End
+		}
+	}
+	if granularity == "none" {
+		for i := range out.Words {
+			out.Words[i].Start, out.Words[i].End = nil, nil
+		}
+	}
+	return out
+}

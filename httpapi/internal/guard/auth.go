@@ -1,0 +1,124 @@
+// Package guard says who may call, from where, and for how long a client may not read.
+package guard
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"quern/httpapi/internal/fault"
+)
+
+// A Key lets its holder in. Only its hash is kept.
+type Key struct {
+	Name   string // for logs
+	SHA256 [sha256.Size]byte
+}
+
+// A Guard says who may call.
+type Guard struct {
+	Keys           []Key
+	AllowedHosts   []string
+	AllowedOrigins []string
+	// Loopback says that only this machine can connect: without keys, names of other
+	// machines are refused then.
+	Loopback atomic.Bool
+}
+
+// Authenticate returns the name of the caller's key. Without configured keys
+// everybody is let in.
+func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
+	if len(g.Keys) == 0 {
+		return "", true
+	}
+	given, ok := credential(r.Header)
+	if !ok {
+		return "", false
+	}
+	sum := sha256.Sum256([]byte(given))
+	// Every key is compared, so time tells nothing about which one matched.
+	found := 0
+	at := 0
+	for i := range g.Keys {
+		eq := subtle.ConstantTimeCompare(sum[:], g.Keys[i].SHA256[:])
+		at = subtle.ConstantTimeSelect(eq, i, at)
+		found |= eq
+	}
+	if found == 0 {
+		return "", false
+	}
+	return g.Keys[at].Name, true
+}
+
+// credential returns the key a request carries: the first header that is
+// present counts, even when its content is no key.
+func credential(h http.Header) (string, bool) {
+	if v := h.Get("Authorization"); v != "" {
+		scheme, key, ok := strings.Cut(v, " ")
+		return strings.TrimSpace(key), ok && strings.EqualFold(scheme, "bearer")
+	}
+	for _, name := range []string{"xi-api-key", "x-api-key"} {
+		if v := h.Get(name); v != "" {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// CheckBrowser guards a server without keys against web pages: a page may
+// neither reach it from a foreign origin nor by a name of its own that it
+// points at this machine.
+func (g *Guard) CheckBrowser(r *http.Request) error {
+	if len(g.Keys) > 0 {
+		return nil
+	}
+	hostOK := g.hostAllowed(r.Host)
+	if g.Loopback.Load() && !hostOK {
+		return fault.New(fault.CodeHost, "", "requests for host %.100q are refused because the server has no keys; add the name to allowed_hosts or configure a key", r.Host)
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || g.originAllowed(origin) {
+		return nil
+	}
+	// The server's own pages.
+	if _, host, ok := strings.Cut(origin, "://"); ok && hostOK && strings.EqualFold(host, r.Host) {
+		return nil
+	}
+	return fault.New(fault.CodeOrigin, "", "requests from origin %.100q are refused because the server has no keys; add it to cors.allowed_origins or configure a key", origin)
+}
+
+// hostAllowed reports whether host, which may have a port, is a name that a
+// stranger cannot point at this machine.
+func (g *Guard) hostAllowed(host string) bool {
+	if host == "" {
+		return true // HTTP/1.0; no browser does this
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	for _, h := range g.AllowedHosts {
+		if strings.EqualFold(h, name) || strings.EqualFold(h, host) {
+			return true
+		}
+	}
+	if ip, err := netip.ParseAddr(name); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
+	}
+	if name == "localhost" {
+		return true
+	}
+	// Names that the public DNS does not delegate.
+	for _, suffix := range []string{".localhost", ".local", ".internal"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}

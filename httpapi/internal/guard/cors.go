@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// WarningHeader names request fields that were ignored and are spelled nearly like
+// fields the endpoint has: one value each.
+const WarningHeader = "x-quern-warning"
+
+const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + WarningHeader + ", " +
+	"x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
+	"x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
+
+// Share adds the headers that let a page of an allowed origin read the answer,
+// and reports whether it did. Credentials are never allowed: keys travel in
+// headers that a page must know.
+func (g *Guard) Share(h http.Header, r *http.Request) bool {
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !g.originAllowed(origin) {
+		return false
+	}
+	if slices.Contains(g.AllowedOrigins, "*") {
+		origin = "*"
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", exposedHeaders)
+	return true
+}
+
+// Preflight answers OPTIONS, which carries no key. An origin that is not
+// allowed learns so from the missing headers.
+func Preflight(w http.ResponseWriter, r *http.Request, allowed bool) {
+	const methods = "GET, POST, DELETE, OPTIONS"
+	h := w.Header()
+	h.Set("Allow", methods)
+	if allowed {
+		h.Set("Access-Control-Allow-Methods", methods)
+		h.Set("Access-Control-Max-Age", "600")
+		h.Add("Vary", "Access-Control-Request-Headers")
+		if v := r.Header.Get("Access-Control-Request-Headers"); v != "" {
+			h.Set("Access-Control-Allow-Headers", v)
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (g *Guard) originAllowed(origin string) bool {
+	for _, p := range g.AllowedOrigins {
+		if originMatches(p, origin) {
+			return true
+		}
+	}
+	return false
+}
+
+// originMatches compares an origin with a pattern that may hold one "*". As a
+// port it stands for any port and for none.
+func originMatches(pattern, origin string) bool {
+	pattern, origin = strings.ToLower(pattern), strings.ToLower(origin)
+	if base, ok := strings.CutSuffix(pattern, ":*"); ok {
+		rest, ok := strings.CutPrefix(origin, base)
+		return ok && (rest == "" || rest[0] == ':' && strings.Trim(rest[1:], "0123456789") == "")
+	}
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == origin
+	}
+	return len(origin) >= len(before)+len(after) && strings.HasPrefix(origin, before) && strings.HasSuffix(origin, after)
+}

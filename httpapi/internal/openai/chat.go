@@ -1,0 +1,237 @@
+package openai
+
+import (
+	"time"
+
+	"quern/engine"
+	"quern/engine/chat"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/reqlog"
+	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/turn"
+)
+
+// A chatRequest is a body of /v1/chat/completions, checked.
+type chatRequest struct {
+	model    string
+	prompt   engine.Prompt
+	sampling sampling
+	stream   bool
+	usage    usageWanted
+	logprobs bool
+	top      int
+}
+
+// readChat reads every field. What a reply must not silently lack is refused.
+func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
+	r := &chatRequest{model: o.Str("model")}
+	r.prompt.Messages = readMessages(o)
+	r.prompt.Kwargs = readKwargs(o)
+	r.prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
+	r.prompt.Continue = readContinue(o, r.prompt.Messages)
+	r.stream, r.usage = streamOptions(o)
+	r.sampling = a.readSampling(o)
+	r.sampling.maxTokens, _ = maxTokensField(o, "max_tokens", 1)
+	if n, ok := maxTokensField(o, "max_completion_tokens", 1); ok {
+		r.sampling.maxTokens = n
+	}
+	r.logprobs = o.Boolean("logprobs", false)
+	r.top = int(o.Integer("top_logprobs", 0, 0, server.MostLogprobs))
+	if r.top > 0 && !r.logprobs {
+		o.Refuse(engine.CodeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true")
+	}
+	refuseTools(o)
+	refuseFormats(o)
+	return r, a.Finish(c, o)
+}
+
+// readContinue says whether the reply goes on with the last message: by
+// default when that is the assistant's and has text.
+func readContinue(o *body.Object, messages []chat.Message) bool {
+	last := chat.Message{}
+	if len(messages) > 0 {
+		last = messages[len(messages)-1]
+	}
+	can := last.Role == chat.RoleAssistant && !last.NoContent && len(last.ToolCalls) == 0
+	want := o.Boolean("continue_final_message", can)
+	if want && !can {
+		o.Refuse(engine.CodeInvalidValue, "continue_final_message", "continue_final_message needs a last message of role assistant with text")
+	}
+	return want && can
+}
+
+// refuseTools refuses requests that expect tool calls. With "tool_choice":
+// "none" the tools do not matter.
+func refuseTools(o *body.Object) {
+	o.Ignore("parallel_tool_calls")
+	choice := ""
+	if v, ok := o.Get("tool_choice"); ok {
+		switch v.Kind() {
+		case '"':
+			choice = o.OneOf("tool_choice", "none", "auto", "required")
+		case '{':
+			choice = "named"
+		default:
+			v.Wrong("a string or an object")
+		}
+	}
+	if tools, ok := o.Get("tools"); ok {
+		n := 0
+		for item := range tools.Items() {
+			item.Object()
+			n++
+		}
+		if n > 0 && choice != "none" {
+			o.Refuse(engine.CodeUnsupportedParam, "tools", "tools is not supported yet; leave it out or set \"tool_choice\": \"none\"")
+		}
+	}
+	if choice == "required" || choice == "named" {
+		o.Refuse(engine.CodeUnsupportedParam, "tool_choice", "tool_choice is not supported yet; leave it out or set it to \"none\"")
+	}
+	for _, name := range []string{"functions", "function_call"} {
+		if o.Has(name) {
+			o.Refuse(engine.CodeUnsupportedParam, name, "%s is the old form of tools and is not supported; use tools and tool_choice", name)
+		}
+	}
+}
+
+func refuseFormats(o *body.Object) {
+	if f := o.Object("response_format"); f != nil {
+		switch f.Need("type"); f.OneOf("type", "text", "json_object", "json_schema") {
+		case "json_object", "json_schema":
+			o.Refuse(engine.CodeUnsupportedParam, "response_format", "response_format other than text is not supported yet; leave it out and check the reply yourself")
+		}
+	}
+	for v := range o.Items("modalities") {
+		if m := v.Str(); m != "text" {
+			o.Refuse(engine.CodeUnsupportedParam, "modalities", "modalities may only hold \"text\", got %.60q", m)
+		}
+	}
+	if o.Has("audio") {
+		o.Refuse(engine.CodeUnsupportedParam, "audio", "audio replies are not supported; leave audio out")
+	}
+}
+
+// request builds what the engine is asked. It takes the prompt.
+func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateRequest {
+	q := engine.GenerateRequest{Prompt: r.prompt}
+	r.sampling.apply(&q, d)
+	if r.sampling.maxTokens == 0 {
+		q.MaxTokens = d.MaxTokens
+		if q.MaxTokens == 0 {
+			q.MaxTokens = a.Options.DefaultMaxTokens
+		}
+	}
+	q.Sample.Logprobs = r.logprobs
+	q.Sample.Top = r.top
+	r.prompt = engine.Prompt{}
+	return q
+}
+
+// chatHead is what the whole answer and every chunk of a stream begin with.
+type chatHead struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	Model       string `json:"model"`
+	Fingerprint string `json:"system_fingerprint,omitempty"`
+}
+
+func newHead(prefix, object string, info engine.ModelInfo) chatHead {
+	return chatHead{reqlog.NewID(prefix), object, time.Now().Unix(), info.ID, info.Fingerprint}
+}
+
+type chatCompletion struct {
+	chatHead
+	Choices   []chatChoice `json:"choices"`
+	Usage     *usage       `json:"usage"`
+	Timings   *timings     `json:"timings"`
+	Truncated int          `json:"truncated_messages,omitempty"`
+}
+
+type chatChoice struct {
+	Index        int           `json:"index"`
+	Message      chatMessage   `json:"message"`
+	Logprobs     *chatLogprobs `json:"logprobs"`
+	FinishReason string        `json:"finish_reason"`
+	StopReason   any           `json:"stop_reason"`
+}
+
+type chatMessage struct {
+	Role    string    `json:"role"`
+	Content string    `json:"content"`
+	Refusal *struct{} `json:"refusal"`
+}
+
+func (a api) chatCompletions(c *server.Call, o *body.Object) error {
+	r, err := a.readChat(c, o)
+	if err != nil {
+		return err
+	}
+	info, err := a.Prepare(c, r.model, engine.KindChat)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.turnTime(c, r.stream)
+	defer cancel()
+	d := c.Lease.Defaults()
+	ask := func(int) engine.GenerateRequest { return r.request(a.API, d) }
+	return a.answer(ctx, c, turn.Request{Prompts: 1, Sequences: r.sampling.n, At: ask}, spelled{
+		streamed: r.stream,
+		stream:   func(out *eventStream) turn.Spelling { return newChatStream(out, info, r) },
+		whole: func(replies []turn.Reply, t *turn.Tally) any {
+			out := chatCompletion{
+				chatHead: newHead("chatcmpl-", "chat.completion", info),
+				Usage:    finalUsage(t), Timings: newTimings(t, c.Loading), Truncated: t.Truncated,
+			}
+			for i := range replies[0].Sequences {
+				out.Choices = append(out.Choices, r.choice(i, &replies[0].Sequences[i]))
+			}
+			return out
+		},
+	})
+}
+
+// choice spells sequence i.
+func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
+	c := chatChoice{
+		Index: i, Message: chatMessage{Role: chat.RoleAssistant, Content: s.Text()},
+		FinishReason: s.End.Reason, StopReason: s.End.StopReason,
+	}
+	if r.logprobs {
+		c.Logprobs = newChatLogprobs(s.Logprobs, r.top)
+	}
+	return c
+}
+
+// render answers with the prompt a chat request would give the model.
+func (a api) render(c *server.Call, o *body.Object) error {
+	r, err := a.readChat(c, o)
+	if err != nil {
+		return err
+	}
+	info, err := a.Prepare(c, r.model, engine.KindChat)
+	if err != nil {
+		return err
+	}
+	res, err := server.InTime(a.API, c, c.Lease.Tokenize, engine.TokenizeRequest{Prompt: r.prompt})
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, 200, struct {
+		Object  string `json:"object"`
+		Model   string `json:"model"`
+		Prompt  string `json:"prompt"`
+		Tokens  any    `json:"tokens"`
+		Count   int    `json:"count"`
+		Context int    `json:"max_model_len"`
+	}{"chat.prompt", info.ID, res.Text, list(res.Tokens), len(res.Tokens), res.Context})
+}
+
+// list makes nil an empty array in JSON.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,85 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"quern/engine"
+	"quern/engine/chat"
+	"quern/httpapi/internal/turn"
+)
+
+var jsonNull = json.RawMessage("null")
+
+// A chatChunk is one event of a streamed chat reply. It never has a member
+// named error: openai-go takes its mere presence for a failure.
+type chatChunk struct {
+	chatHead
+	Choices   []chunkChoice `json:"choices"`
+	Usage     any           `json:"usage,omitempty"` // absent, null or *usage
+	Timings   *timings      `json:"timings,omitempty"`
+	Truncated int           `json:"truncated_messages,omitempty"`
+}
+
+type chunkChoice struct {
+	Index        int           `json:"index"`
+	Delta        chunkDelta    `json:"delta"`
+	Logprobs     *chatLogprobs `json:"logprobs"`
+	FinishReason *string       `json:"finish_reason"`
+	StopReason   any           `json:"stop_reason,omitempty"`
+}
+
+type chunkDelta struct {
+	Role    string  `json:"role,omitempty"`
+	Content *string `json:"content,omitempty"`
+}
+
+// A chatStream spells a turn as chat chunks.
+type chatStream struct {
+	*eventStream
+	head  chatHead
+	n     int
+	probs bool
+	top   int
+}
+
+func newChatStream(out *eventStream, info engine.ModelInfo, r *chatRequest) *chatStream {
+	s := &chatStream{out, newHead("chatcmpl-", "chat.completion.chunk", info), r.sampling.n, r.logprobs, r.top}
+	s.usage = r.usage
+	s.counted = func(u *usage, t *timings) any {
+		return chatChunk{chatHead: s.head, Choices: []chunkChoice{}, Usage: u, Timings: t}
+	}
+	return s
+}
+
+func (s *chatStream) chunk(c chunkChoice, truncated int) error {
+	return s.out.Event(chatChunk{chatHead: s.head, Choices: []chunkChoice{c}, Usage: s.midway(), Truncated: truncated})
+}
+
+// Begin opens every choice with its role.
+func (s *chatStream) Begin() error {
+	empty := ""
+	for i := range s.n {
+		if err := s.chunk(chunkChoice{Index: i, Delta: chunkDelta{Role: chat.RoleAssistant, Content: &empty}}, s.t.Truncated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Event implements Spelling.
+func (s *chatStream) Event(ev turn.Event) error {
+	switch ev.Type {
+	case engine.Delta:
+		if ev.Text == "" && (!s.probs || len(ev.Logprobs) == 0) {
+			return nil
+		}
+		c := chunkChoice{Index: ev.Index, Delta: chunkDelta{Content: &ev.Text}}
+		if s.probs {
+			c.Logprobs = newChatLogprobs(ev.Logprobs, s.top)
+		}
+		return s.chunk(c, 0)
+	case engine.Finish:
+		return s.chunk(chunkChoice{Index: ev.Index, FinishReason: &ev.Reason, StopReason: ev.StopReason}, 0)
+	}
+	return nil
+}

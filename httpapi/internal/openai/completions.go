@@ -1,0 +1,204 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/turn"
+)
+
+// A textRequest is a body of /v1/completions, checked.
+type textRequest struct {
+	model    string
+	prompts  []engine.EmbedInput
+	sampling sampling // n is what the client gets for each prompt
+	bestOf   int      // sequences to draw for each prompt
+	stream   bool
+	usage    usageWanted
+	echo     bool
+	logprobs int // -1 when not asked for
+	echoed   []string
+}
+
+func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
+	r := &textRequest{
+		model:    o.Str("model"),
+		prompts:  readPrompts(o),
+		sampling: a.readSampling(o),
+		echo:     o.Boolean("echo", false),
+		logprobs: int(o.Integer("logprobs", -1, 0, int64(a.Options.MaxLogprobs))),
+	}
+	r.stream, r.usage = streamOptions(o)
+	lo := int64(1)
+	if r.echo {
+		lo = 0
+	}
+	said := false
+	if r.sampling.maxTokens, said = maxTokensField(o, "max_tokens", lo); !said {
+		r.sampling.maxTokens = a.Options.CompletionsTokens
+	}
+	r.bestOf = int(o.Integer("best_of", int64(r.sampling.n), 1, int64(a.Options.MaxBestOf)))
+	if o.Ok() && r.bestOf < r.sampling.n {
+		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.n)
+	}
+	if r.stream && r.bestOf > r.sampling.n {
+		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.n)
+	}
+	if v, ok := o.Get("suffix"); ok && v.Str() != "" {
+		o.Refuse(engine.CodeUnsupportedParam, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out")
+	}
+	if f := o.Object("response_format"); f != nil && f.OneOf("type", "text", "json_object", "json_schema") != "text" {
+		o.Refuse(engine.CodeUnsupportedParam, "response_format", "response_format other than text is not supported yet; leave it out")
+	}
+	return r, a.Finish(c, o)
+}
+
+// readPrompts reads the four forms a prompt may have. null is a prompt of
+// nothing but BOS.
+func readPrompts(o *body.Object) []engine.EmbedInput {
+	v, ok := o.Get("prompt")
+	if !ok {
+		if _, null := o.Sent("prompt"); null {
+			return []engine.EmbedInput{{}}
+		}
+		o.Need("prompt")
+		return nil
+	}
+	return v.Texts(server.MaxPrompts)
+}
+
+// request builds what the engine is asked for prompt i, which it takes.
+func (r *textRequest) request(i int, d engine.Sampling) engine.GenerateRequest {
+	q := engine.GenerateRequest{Prompt: engine.Prompt{Text: r.prompts[i].Text, Tokens: r.prompts[i].Tokens}}
+	r.prompts[i] = engine.EmbedInput{}
+	r.sampling.apply(&q, d)
+	q.N = r.bestOf
+	q.NoTokens = r.sampling.maxTokens == 0
+	q.PromptLogprobs = r.echo && r.logprobs >= 0
+	q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.n
+	q.Sample.Top = max(r.logprobs, 0)
+	return q
+}
+
+// maxEcho bounds the text of echoed prompts, each of which is answered n times: a
+// token of a few digits may stand for more than a hundred bytes.
+const maxEcho = 64 << 20
+
+// spell finds the text an echoed prompt shows.
+func (r *textRequest) spell(ctx context.Context, l engine.Lease) error {
+	r.echoed = make([]string, len(r.prompts))
+	if !r.echo {
+		return nil
+	}
+	total := 0
+	for i, p := range r.prompts {
+		r.echoed[i] = p.Text
+		if p.Tokens != nil {
+			text, err := l.Detokenize(ctx, p.Tokens)
+			if err != nil {
+				return fault.Classify(ctx, err)
+			}
+			var b strings.Builder
+			for piece := range text {
+				b.Write(piece)
+			}
+			if ctx.Err() != nil {
+				return fault.Classify(ctx, ctx.Err())
+			}
+			r.echoed[i] = b.String()
+		}
+		if total += len(r.echoed[i]) * r.sampling.n; total > maxEcho {
+			return fault.New(engine.CodeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
+		}
+	}
+	return nil
+}
+
+type textCompletion struct {
+	chatHead
+	Choices []textChoice `json:"choices"`
+	Usage   any          `json:"usage,omitempty"` // absent, null or *usage
+	Timings *timings     `json:"timings,omitempty"`
+}
+
+type textChoice struct {
+	Text         string        `json:"text"`
+	Index        int           `json:"index"`
+	Logprobs     *textLogprobs `json:"logprobs"`
+	FinishReason *string       `json:"finish_reason"`
+	StopReason   any           `json:"stop_reason,omitempty"`
+}
+
+func (a api) completions(c *server.Call, o *body.Object) error {
+	r, err := a.readText(c, o)
+	if err != nil {
+		return err
+	}
+	info, err := a.Prepare(c, r.model, engine.KindCompletion, engine.KindChat)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.turnTime(c, r.stream)
+	defer cancel()
+	if err := r.spell(ctx, c.Lease); err != nil {
+		return err
+	}
+	head := newHead("cmpl-", "text_completion", info)
+	d := c.Lease.Defaults()
+	ask := func(i int) engine.GenerateRequest { return r.request(i, d) }
+	return a.answer(ctx, c, turn.Request{Prompts: len(r.prompts), Sequences: r.bestOf, At: ask}, spelled{
+		streamed: r.stream,
+		stream:   func(out *eventStream) turn.Spelling { return newTextStream(out, head, r) },
+		whole: func(replies []turn.Reply, t *turn.Tally) any {
+			out := textCompletion{chatHead: head, Usage: finalUsage(t), Timings: newTimings(t, c.Loading)}
+			for i, reply := range replies {
+				for j, s := range best(reply.Sequences, r.sampling.n) {
+					out.Choices = append(out.Choices, r.choice(i, j, s, reply.Prompt))
+				}
+			}
+			return out
+		},
+	})
+}
+
+// best returns the n sequences of the highest mean log-probability, or all in
+// their order when n is all.
+func best(seqs []turn.Sequence, n int) []*turn.Sequence {
+	out := make([]*turn.Sequence, len(seqs))
+	for i := range seqs {
+		out[i] = &seqs[i]
+	}
+	if n == len(out) {
+		return out
+	}
+	mean := func(s *turn.Sequence) float64 { return s.End.Cumulative / float64(max(s.End.Tokens, 1)) }
+	slices.SortStableFunc(out, func(x, y *turn.Sequence) int { return cmp.Compare(mean(y), mean(x)) })
+	return out[:n]
+}
+
+// choice spells sequence j of prompt i. Choices count prompt by prompt.
+func (r *textRequest) choice(i, j int, s *turn.Sequence, prompt []engine.Logprob) textChoice {
+	c := textChoice{
+		Text: r.echoed[i] + s.Text(), Index: i*r.sampling.n + j,
+		FinishReason: &s.End.Reason, StopReason: s.End.StopReason,
+	}
+	if r.logprobs >= 0 {
+		var at textOffsets
+		c.Logprobs = newTextLogprobs()
+		if r.echo {
+			c.Logprobs.addPrompt(&at, prompt, r.echoed[i], r.logprobs)
+		}
+		c.Logprobs.add(&at, s.Logprobs, r.logprobs)
+	}
+	return c
+}
+
+func newTextLogprobs() *textLogprobs {
+	return &textLogprobs{Tokens: []string{}, Logprob: []*float32{}, Top: []map[string]float32{}, Offset: []int{}}
+}

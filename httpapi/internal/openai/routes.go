@@ -1,0 +1,31 @@
+// Package openai answers in the dialect of OpenAI, and of servers that speak it.
+package openai
+
+import "quern/httpapi/internal/server"
+
+type api struct{ *server.API }
+
+// Routes returns the endpoints of the dialect, but for the list of models.
+func Routes(s *server.API) []server.Route {
+	a := api{s}
+	return []server.Route{
+		{Method: "POST", Path: "/v1/chat/completions", Handle: a.Object(a.chatCompletions), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/chat/completions/render", Handle: a.Object(a.render), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/completions", Handle: a.Object(a.completions), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/embeddings", Handle: a.Object(a.embeddings), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/transcriptions", Handle: a.transcriptions, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/translations", Handle: a.translations, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/speech", Handle: a.Object(a.speech), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/audio/phonemize", Handle: a.Object(a.phonemize), Work: true, Bare: true},
+		{Method: "GET", Path: "/v1/audio/voices", Handle: a.voices, Bare: true},
+		{Method: "POST", Path: "/v1/audio/voices", Handle: server.NotBuilt("voices cannot be uploaded; put voice packs into the model's voices folder"), Bare: true},
+		{Method: "POST", Path: "/v1/tokenize", Handle: a.Object(a.tokenize), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/detokenize", Handle: a.Object(a.detokenize), Work: true, Bare: true},
+		{Method: "GET", Path: "/v1/models/*id", Handle: a.getModel, Bare: true},
+		{Method: "POST", Path: "/v1/models/load", Handle: a.Object(a.loadModel), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/models/unload", Handle: a.Object(a.unloadModel), Bare: true},
+	}
+}
+
+// ListModels answers GET /v1/models.
+func ListModels(s *server.API, c *server.Call) error { return api{s}.listModels(c) }

@@ -1,0 +1,120 @@
+package openai
+
+import (
+	"bufio"
+	"fmt"
+	"iter"
+	"strconv"
+	"unicode/utf8"
+
+	"quern/engine"
+	"quern/engine/token"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+)
+
+// textKinds are the models that have a tokenizer for text.
+var textKinds = []engine.Kind{engine.KindChat, engine.KindCompletion, engine.KindEmbedding, engine.KindRerank}
+
+func (a api) tokenize(c *server.Call, o *body.Object) error {
+	model := o.Str("model")
+	r := engine.TokenizeRequest{AddSpecial: o.Boolean("add_special_tokens", true)}
+	pieces := o.Boolean("return_token_strs", false)
+	switch {
+	case o.Has("messages"):
+		r.Prompt.Messages = readMessages(o)
+		r.Prompt.Kwargs = readKwargs(o)
+		r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
+	case o.Has("prompt"):
+		r.Prompt.Text = o.Str("prompt")
+	case o.Has("content"):
+		r.Prompt.Text = o.Str("content")
+	default:
+		o.Need("prompt")
+	}
+	if err := a.Finish(c, o); err != nil {
+		return err
+	}
+	kinds := textKinds
+	if r.Prompt.Messages != nil {
+		kinds = []engine.Kind{engine.KindChat}
+	}
+	if _, err := a.Prepare(c, model, kinds...); err != nil {
+		return err
+	}
+	res, err := server.InTime(a.API, c, c.Lease.Tokenize, r)
+	if err != nil {
+		return err
+	}
+	return a.WriteMade(c.R.Context(), c, func(w *bufio.Writer) {
+		w.WriteString(`{"tokens":`)
+		writeList(w, res.Tokens, func(b []byte, id token.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })
+		fmt.Fprintf(w, `,"count":%d,"max_model_len":%d`, len(res.Tokens), res.Context)
+		if pieces {
+			w.WriteString(`,"token_strs":`)
+			writeList(w, res.Tokens, func(b []byte, id token.ID) []byte { return appendToken(b, res.Bytes(id)) })
+		}
+		w.WriteString("}\n")
+	})
+}
+
+// appendToken appends a JSON string that says the bytes of a token.
+func appendToken(b, piece []byte) []byte {
+	if utf8.Valid(piece) {
+		return server.AppendString(b, piece)
+	}
+	return server.AppendString(b, tokenText(piece))
+}
+
+// writeList writes a JSON array.
+func writeList[T any](w *bufio.Writer, list []T, spell func([]byte, T) []byte) {
+	w.WriteByte('[')
+	var b []byte
+	for i, v := range list {
+		b = b[:0]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = spell(b, v)
+		w.Write(b)
+	}
+	w.WriteByte(']')
+}
+
+func (a api) detokenize(c *server.Call, o *body.Object) error {
+	model := o.Str("model")
+	var ids []token.ID
+	if v, ok := o.Need("tokens"); ok {
+		ids = v.Tokens()
+	}
+	if err := a.Finish(c, o); err != nil {
+		return err
+	}
+	if _, err := a.Prepare(c, model, textKinds...); err != nil {
+		return err
+	}
+	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
+	defer cancel()
+	text, err := c.Lease.Detokenize(ctx, ids)
+	if err != nil {
+		return fault.Classify(ctx, err)
+	}
+	return a.WriteMade(ctx, c, func(w *bufio.Writer) {
+		w.WriteString(`{"prompt":"`) // vLLM's name
+		writeText(w, text)
+		w.WriteString(`","content":"`) // llama-server's
+		writeText(w, text)
+		w.WriteString("\"}\n")
+	})
+}
+
+// writeText writes what is between the quotes of a JSON string. Its pieces are whole
+// characters.
+func writeText(w *bufio.Writer, pieces iter.Seq[[]byte]) {
+	var b []byte
+	for p := range pieces {
+		b = server.AppendString(b[:0], p)
+		w.Write(b[1 : len(b)-1])
+	}
+}

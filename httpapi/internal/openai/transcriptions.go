@@ -1,0 +1,181 @@
+package openai
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/audio"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/stream"
+	"quern/httpapi/transcript"
+)
+
+// A transcription is a body of either endpoint, checked.
+type transcription struct {
+	engine.TranscribeRequest
+	format          string
+	words, segments bool // of verbose_json
+	streamed        bool
+}
+
+// transcriptions answers POST /v1/audio/transcriptions.
+func (a api) transcriptions(c *server.Call) error {
+	return a.transcribe(c, func(f *body.Form, r *transcription) {
+		r.Language = f.Str("language")
+		if strings.EqualFold(r.Language, "auto") {
+			r.Language = ""
+		}
+		if r.Language != "" && engine.LanguageName(r.Language) == "" {
+			f.Invalid("language", "must be an ISO 639-1 code, an English name or auto, got %.60q", r.Language)
+		}
+		r.streamed = f.Boolean("stream")
+		granularities := f.Values("timestamp_granularities")
+		for _, g := range granularities {
+			if g != "word" && g != "segment" {
+				f.Invalid("timestamp_granularities", "must be word or segment, got %.60q", g)
+			}
+		}
+		if r.format == "verbose_json" {
+			r.words = slices.Contains(granularities, "word")
+			r.segments = !r.words || slices.Contains(granularities, "segment")
+		}
+		for _, include := range f.Values("include") {
+			if include != "logprobs" {
+				f.Invalid("include", "must be logprobs, got %.60q", include)
+			} else if r.format != "json" {
+				f.Refuse(engine.CodeUnsupportedParam, "include", "logprobs come with response_format json")
+			}
+			r.Logprobs = true
+		}
+		readKeywords(r, f)
+		readChunking(r, f)
+	})
+}
+
+// translations answers POST /v1/audio/translations.
+func (a api) translations(c *server.Call) error {
+	return a.transcribe(c, func(f *body.Form, r *transcription) {
+		r.Translate, r.segments = true, true
+		if f.Str("language") != "" {
+			f.Refuse(engine.CodeUnsupportedParam, "language", "a translation is always to English; the language spoken is found out")
+		}
+	})
+}
+
+// transcribe reads what both endpoints have in common, then what own reads, and
+// answers.
+func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) error {
+	f, err := a.ReadForm(c, "languages", "known_speaker_names", "known_speaker_references")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := &transcription{}
+	model := f.Str("model")
+	if model == "" {
+		f.Missing("model")
+	}
+	file := f.File()
+	r.Prompt = f.Str("prompt")
+	for _, name := range []string{"vad", "vad_filter"} {
+		r.AllSound = f.Off(name) || r.AllSound
+	}
+	readGuards(r, f)
+	readDecoding(r, f)
+	if r.format = f.Str("response_format"); r.format == "diarized_json" {
+		f.Refuse(engine.CodeUnsupportedParam, "response_format", "speakers cannot be told apart; ask for verbose_json")
+	} else if r.format = f.OneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.format == "" {
+		r.format = "json"
+	}
+	if t, ok := f.Number("temperature", 0, 1); ok {
+		r.Temperature = &t
+	}
+	own(f, r)
+	if err := a.Finish(c, f); err != nil {
+		return err
+	}
+	if err := audio.StartTranscription(a.API, c, model, &r.TranscribeRequest, file); err != nil {
+		return err
+	}
+	r.Words = r.words || r.SkipSilence > 0
+	if r.streamed {
+		return a.streamTranscription(c, r)
+	}
+	t, err := audio.CollectInTime(a.API, c, r.TranscribeRequest)
+	if err != nil {
+		return err
+	}
+	return a.writeTranscript(c, r, t)
+}
+
+func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Transcript) error {
+	switch r.format {
+	case "text":
+		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(t.Text+"\n"))
+	case "srt":
+		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Segments)))
+	case "vtt":
+		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Segments)))
+	case "verbose_json":
+		return a.WriteJSON(c, 200, t.Verbose(r.Translate, r.segments, r.words))
+	}
+	type plain struct {
+		Text     string                     `json:"text"`
+		Logprobs *[]transcript.HeardLogprob `json:"logprobs,omitempty"`
+		Usage    transcript.DurationUsage   `json:"usage"`
+	}
+	p := plain{Text: t.Text, Usage: t.Usage()}
+	if r.Logprobs {
+		p.Logprobs = new(t.Logprobs())
+	}
+	return a.WriteJSON(c, 200, p)
+}
+
+// streamTranscription sends every segment as soon as it is final. The deltas
+// joined are the text.
+func (a api) streamTranscription(c *server.Call, r *transcription) error {
+	type place struct {
+		ID    int     `json:"id"`
+		Start float64 `json:"start"`
+		End   float64 `json:"end"`
+	}
+	type delta struct {
+		Type    string `json:"type"`
+		Delta   string `json:"delta"`
+		Segment place  `json:"segment"`
+	}
+	type done struct {
+		Type     string                      `json:"type"`
+		Text     string                      `json:"text"`
+		Language string                      `json:"language"`
+		Duration float64                     `json:"duration"`
+		Segments *[]transcript.SegmentObject `json:"segments,omitempty"`
+		Words    *[]transcript.WordObject    `json:"words,omitempty"`
+	}
+	s := a.NewStream(c, stream.ServerEvents)
+	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
+		first := true
+		t, err := audio.Collect(ctx, a.API, c, r.TranscribeRequest, func(seg engine.Segment) error {
+			text := seg.Text
+			if first {
+				text = strings.TrimLeft(text, " ")
+				first = false
+			}
+			return send(delta{"transcript.text.delta", text, place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
+		})
+		if err != nil {
+			return err
+		}
+		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil}
+		if r.segments {
+			end.Segments = new(t.SegmentObjects())
+		}
+		if r.words {
+			end.Words = new(t.WordObjects())
+		}
+		return send(end)
+	})
+}

@@ -1,0 +1,146 @@
+// Package server takes requests in and writes answers: what the dialects stand on. A
+// dialect is a table of routes; server guards them, counts them, opens models for them,
+// and has one way to read a body, to answer whole and to stream.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"quern/engine"
+	"quern/engine/budget"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/guard"
+	"quern/httpapi/internal/metrics"
+	"quern/httpapi/internal/reqlog"
+	"quern/httpapi/spool"
+)
+
+// An API is the HTTP face of an engine.
+type API struct {
+	Options Options
+	Metrics *metrics.Metrics
+	Temp    *spool.Pool
+	Started time.Time
+
+	router *httprouter.Router
+	routes []Route
+	log    *slog.Logger
+	floods reqlog.Floods
+	ready  atomic.Pointer[string] // why not ready; nil when ready
+	guard  guard.Guard
+	work   guard.Gate
+	bodies budget.Budget // of decoded JSON bodies
+
+	unknownMu sync.Mutex
+	unknown   map[string]bool // fields already logged, by path and name
+}
+
+// New makes an API of dialects. It fails on options that contradict each other.
+func New(o Options, dialects func(*API) []Dialect) (*API, error) {
+	if o.Engine == nil {
+		return nil, errors.New("httpapi: no engine")
+	}
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	a := &API{
+		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
+		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
+		guard:  guard.Guard{Keys: o.Keys, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
+		bodies: bodyBudget(o.JSONBody),
+	}
+	a.guard.Loopback.Store(o.BoundLoopback)
+	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, a.log)
+	spoken := dialects(a)
+	a.routes = all(spoken)
+	a.router = a.newRouter(spoken)
+	for path := range o.RequestTimeouts {
+		if !slices.ContainsFunc(a.routes, func(r Route) bool { return r.Path == path }) {
+			return nil, fmt.Errorf("httpapi: request_timeout_overrides: there is no endpoint %q", path)
+		}
+	}
+	return a, nil
+}
+
+// SetReady says why /readyz should answer 503; "" makes it answer 200.
+func (a *API) SetReady(reason string) {
+	if reason == "" {
+		a.ready.Store(nil)
+		return
+	}
+	a.ready.Store(&reason)
+}
+
+// Unready says why /readyz answers 503; "" that it does not.
+func (a *API) Unready() string {
+	if a.work.IsClosed() {
+		return "shutting down"
+	}
+	if p := a.ready.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// requestTimeout returns the limit of a route and the configuration key that
+// sets it.
+func (a *API) requestTimeout(path string) (d time.Duration, key string) {
+	if d, ok := a.Options.RequestTimeouts[path]; ok {
+		return d, fmt.Sprintf("request_timeout_overrides[%q]", path)
+	}
+	return a.Options.RequestTimeout, "request_timeout"
+}
+
+// WithRequestTimeout starts the clock of a request that is answered in one
+// piece. It starts after the model is loaded.
+func (a *API) WithRequestTimeout(ctx context.Context, c *Call) (context.Context, context.CancelFunc) {
+	d, key := a.requestTimeout(c.Route.Path)
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, fault.New(fault.CodeRequestTimeout, "",
+		"the request took longer than %s (%v); raise it, ask for fewer tokens, or set \"stream\": true", key, d))
+}
+
+// InTime has the engine answer a request in one piece, in the time there is for that.
+func InTime[Q, R any](a *API, c *Call, ask func(context.Context, Q) (R, error), q Q) (R, error) {
+	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
+	defer cancel()
+	res, err := ask(ctx, q)
+	if err != nil {
+		err = fault.Classify(ctx, err)
+	}
+	return res, err
+}
+
+// Prepare finds the model a request names, which has to be of one of kinds, and makes
+// it resident for the rest of the call.
+func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	begin, ctx := time.Now(), c.R.Context()
+	if d := a.Options.LoadTimeout; d > 0 {
+		what := "the model"
+		if model != "" {
+			what = fmt.Sprintf("model %.100q", model)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, fault.New(engine.CodeLoadTimeout, "",
+			"%s was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", what, d))
+		defer cancel()
+	}
+	c.release() // a request that holds one model must not wait for another
+	lease, err := a.Options.Engine.Open(ctx, model, kinds...)
+	if err != nil {
+		return engine.ModelInfo{}, fault.Classify(ctx, err)
+	}
+	c.Lease, c.Loading = lease, time.Since(begin)
+	return lease.Info(), nil
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"quern/engine"
+	"quern/engine/budget"
+	"quern/httpapi/internal/fault"
+)
+
+// A Call is one request on its way through the handlers.
+type Call struct {
+	W      *response
+	R      *http.Request
+	Route  *Route
+	Params httprouter.Params
+
+	Loading time.Duration // how long Prepare waited for the model
+	Lease   engine.Lease  // of that model, until the answer is complete; nil before
+}
+
+// release ends the call's lease.
+func (c *Call) release() {
+	if c.Lease != nil {
+		c.Lease.Release()
+	}
+}
+
+// LogTokens notes what the call's model read and made.
+func (c *Call) LogTokens(prompt, output int) {
+	c.W.Note(slog.String("model", c.Lease.Info().ID), slog.Int("prompt_tokens", prompt), slog.Int("output_tokens", output))
+}
+
+// A response remembers what was answered and gives every write a deadline.
+type response struct {
+	http.ResponseWriter
+	rc     *http.ResponseController
+	limit  time.Duration // of one write; not positive means none
+	status int           // 0 until the header is written
+	share  *budget.Share // of the body, until the answer begins or, if that is large, ends; else nil
+
+	// For the log and the metrics.
+	path    string // route pattern
+	key     string
+	gone    bool // the client left
+	failure *fault.Error
+	attrs   []slog.Attr
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) WriteHeader(status int) {
+	w.deadline()
+	if w.status == 0 {
+		w.status = status
+	}
+	// A whole answer may be many times its body; the share of a stream is not
+	// kept by who reads it.
+	if n, _ := strconv.Atoi(w.Header().Get("Content-Length")); n <= largeAnswer {
+		w.release()
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// largeAnswer is the size from which an answer counts as part of its request.
+const largeAnswer = 1 << 20
+
+// release gives the share of the body back.
+func (w *response) release() {
+	if w.share != nil {
+		w.share.Release()
+		w.share = nil
+	}
+}
+
+// Write sends p in pieces, each with a deadline of its own, so that a slow
+// client is not taken for one that stopped reading.
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	const piece = 64 << 10
+	n := 0
+	for {
+		w.deadline()
+		k, err := w.ResponseWriter.Write(p[n:min(n+piece, len(p))])
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// Flush sends what was written.
+func (w *response) Flush() error {
+	w.deadline()
+	return w.rc.Flush()
+}
+
+// deadline applies to what net/http writes later too, as the end of a chunked
+// body. It is renewed before each write and so never runs out between two.
+func (w *response) deadline() {
+	if w.limit > 0 {
+		w.rc.SetWriteDeadline(time.Now().Add(w.limit))
+	}
+}
+
+// Note adds to the line of the log.
+func (w *response) Note(attrs ...slog.Attr) { w.attrs = append(w.attrs, attrs...) }

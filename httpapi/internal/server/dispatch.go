@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/guard"
+	"quern/httpapi/internal/reqlog"
+)
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	w := &response{ResponseWriter: rw, rc: http.NewResponseController(rw), limit: a.Options.StreamWrite, path: pathUnmatched}
+	w.deadline()
+	if r.ContentLength != 0 && a.Options.BodyIdle > 0 {
+		// Also for bodies nobody reads: net/http does so before it answers.
+		w.rc.SetReadDeadline(begin.Add(a.Options.BodyIdle))
+	}
+	id := reqlog.ID(r.Header.Get("x-request-id"))
+	w.Header().Set("x-request-id", id)
+	r = r.WithContext(reqlog.WithID(r.Context(), id))
+
+	defer func() {
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
+			a.log.ErrorContext(r.Context(), "panic in a request", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if w.status == 0 {
+				a.writeError(&Call{W: w, R: r}, fault.Internal(nil))
+				p = nil
+			} else {
+				p = http.ErrAbortHandler // the body so far must not pass for a whole one
+			}
+		}
+		a.logRequest(w, r, time.Since(begin))
+		if p != nil {
+			panic(p)
+		}
+	}()
+
+	if len(r.URL.Path) > 1 && strings.HasSuffix(r.URL.Path, "/") {
+		// No redirect: it would cost a POST its body.
+		u := *r.URL
+		u.Path = strings.TrimSuffix(u.Path, "/")
+		r.URL = &u // r is a copy
+	}
+	allowed := a.guard.Share(w.Header(), r)
+	if r.Method == http.MethodOptions {
+		w.path = pathPreflight
+		guard.Preflight(w, r, allowed)
+		return
+	}
+	a.router.ServeHTTP(w, r)
+}
+
+// dispatch runs a route's handler after the checks that do not need the body.
+func (a *API) dispatch(c *Call) {
+	defer c.W.release()
+	c.W.path = c.Route.Path
+	defer c.release()
+	err := a.admit(c)
+	if err == nil {
+		if c.Route.Work {
+			defer a.work.Leave()
+		}
+		err = c.Route.Handle(c)
+	} else {
+		c.W.Header().Del("Allow")
+	}
+	if err == nil {
+		return
+	}
+	if err = fault.Classify(c.R.Context(), err); errors.Is(err, fault.ErrGone) {
+		c.W.gone = true
+		// Whoever still reads must not take this for a whole answer.
+		panic(http.ErrAbortHandler)
+	}
+	var e *fault.Error
+	errors.As(err, &e)
+	c.W.failure = e
+	if c.W.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	if e.Unread {
+		a.refuse(c, e)
+		return
+	}
+	a.writeError(c, e)
+}
+
+func (a *API) admit(c *Call) error {
+	if err := a.guard.CheckBrowser(c.R); err != nil {
+		return err
+	}
+	if !c.Route.Open {
+		name, ok := a.guard.Authenticate(c.R)
+		if !ok {
+			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
+		}
+		c.W.key = name
+	}
+	if c.Route.Work && !a.work.Enter() {
+		return errShuttingDown()
+	}
+	return nil
+}
+
+func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
+	status := w.status
+	if w.gone || status == 0 {
+		status = fault.StatusGone
+	}
+	a.Metrics.Request(w.path, status)
+	o := reqlog.Outcome{Path: w.path, Status: status}
+	if e := w.failure; e != nil {
+		o.Code = e.Code
+		if status < 400 { // it came after the header of a stream
+			o.Status = e.Status
+		}
+	}
+	if !a.floods.Pass(o) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", r.Method), slog.String("path", fmt.Sprintf("%.200s", r.URL.Path)),
+		slog.Int("status", status), slog.Duration("took", took),
+	}
+	if w.key != "" {
+		attrs = append(attrs, slog.String("key", w.key))
+	}
+	if o.Code != "" {
+		attrs = append(attrs, slog.String("code", string(o.Code)))
+	}
+	attrs = append(attrs, w.attrs...)
+	if w.failure != nil && w.failure.Cause != nil {
+		attrs = append(attrs, slog.String("error", w.failure.Cause.Error()))
+	}
+	a.log.LogAttrs(context.WithoutCancel(r.Context()), reqlog.Level(o.Status), "request", attrs...)
+}

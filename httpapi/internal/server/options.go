@@ -1,0 +1,180 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/guard"
+)
+
+// An Engine does the work. *local.Engine is one.
+type Engine interface {
+	// Models lists what is served. Find describes one of them by any name it goes by.
+	Models() []engine.ModelInfo
+	Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error)
+	// Voices lists the speakers of all models.
+	Voices() []engine.Voice
+	// Open makes the model a request names ready for it.
+	Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error)
+	// Unload releases a model's memory.
+	Unload(name string) error
+	// Phonemize tells how a text is pronounced.
+	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
+	Stats() engine.Stats
+}
+
+// Options configure an API. Zero fields take the defaults given here; a
+// negative duration switches that timeout off.
+type Options struct {
+	Engine Engine // required
+
+	Keys   []guard.Key // who may call; none means everybody
+	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
+
+	// BoundLoopback makes requests for a foreign Host fail while there are no
+	// keys. Serve sets it by the address it serves.
+	BoundLoopback  bool
+	AllowedHosts   []string // Host values accepted beside loopback and private addresses
+	AllowedOrigins []string // web origins, one "*" each allowed; nil means pages of this machine and app://*
+
+	// Zero means the constant below that is named alike, where there is one.
+	JSONBody          int64 // bytes of a JSON body, inflated
+	Upload            int64 // bytes of a multipart body
+	TempFiles         int64 // bytes of uploads and of sound to be answered in one piece, of all requests together
+	SpeechChars       int   // characters of a text to be spoken
+	MaxN              int   // largest n
+	MaxBestOf         int   // largest best_of; 0 means 16
+	MaxLogprobs       int   // largest logprobs of /v1/completions, at most MostLogprobs
+	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
+	CompletionsTokens int   // max_tokens of /v1/completions when absent
+
+	RequestTimeout  time.Duration            // of requests answered in one piece
+	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
+	LoadTimeout     time.Duration            // a request's wait for its model; 0 means engine.DefaultLoadTimeout
+	MemoryWait      time.Duration            // of that, the engine's wait for memory: only shown by /v1/server; 0 means engine.DefaultMemoryWait
+	StreamWrite     time.Duration            // one write to a client
+	Stall           time.Duration            // a stream without an event of the engine; 0 means off
+	KeepAlive       time.Duration            // silence after which a stream sends a comment
+	HeaderDelay     time.Duration            // from admission to the header of a stream without a token
+	BodyIdle        time.Duration            // a body without a byte; 0 means 60 s
+	ReadHeader      time.Duration            // 0 means 30 s
+	Idle            time.Duration            // a connection between requests; 0 means 120 s
+	ShutdownGrace   time.Duration            // for work in flight
+	MetricsPublic   bool                     // /metrics needs no key
+	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
+	Version         string                   // shown by /v1/server
+	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
+}
+
+// MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
+const MostLogprobs = 20
+
+// What options that are zero stand for.
+const (
+	DefaultJSONBody          = 16 << 20
+	DefaultUpload            = 512 << 20
+	DefaultTempFiles         = 8 << 30
+	DefaultSpeechChars       = 50000
+	DefaultMaxN              = 8
+	DefaultMaxLogprobs       = 5
+	DefaultCompletionsTokens = 16
+
+	DefaultRequestTimeout = 60 * time.Second
+	DefaultStreamWrite    = 30 * time.Second
+	DefaultKeepAlive      = 15 * time.Second
+	DefaultHeaderDelay    = 5 * time.Second
+	DefaultShutdownGrace  = 30 * time.Second
+)
+
+// DefaultOrigins are the pages that may call an API without AllowedOrigins.
+func DefaultOrigins() []string {
+	return []string{
+		"http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "https://127.0.0.1:*",
+		"http://[::1]:*", "https://[::1]:*", "app://*",
+	}
+}
+
+// The limits no option changes.
+const (
+	MaxHeaderBytes = 64 << 10
+	MaxEmbedInputs = 2048
+	MaxPrompts     = 2048
+)
+
+func (o *Options) fill() error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.VLLMNames == nil {
+		on := true
+		o.VLLMNames = &on
+	}
+	if o.AllowedOrigins == nil {
+		o.AllowedOrigins = DefaultOrigins()
+	}
+	for _, p := range o.AllowedOrigins {
+		if strings.Count(p, "*") > 1 {
+			return fmt.Errorf("httpapi: allowed origin %q has more than one *", p)
+		}
+	}
+	if err := orDefault([]option[int]{
+		{"limit of spoken characters", &o.SpeechChars, DefaultSpeechChars},
+		{"max n", &o.MaxN, DefaultMaxN},
+		{"max best_of", &o.MaxBestOf, 16},
+		{"max logprobs", &o.MaxLogprobs, DefaultMaxLogprobs},
+		{"completions max_tokens", &o.CompletionsTokens, DefaultCompletionsTokens},
+		{"default max_tokens", &o.DefaultMaxTokens, 0},
+	}); err != nil {
+		return err
+	}
+	if o.MaxLogprobs > MostLogprobs {
+		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)
+	}
+	if err := orDefault([]option[int64]{
+		{"limit of JSON bodies", &o.JSONBody, DefaultJSONBody},
+		{"limit of uploads", &o.Upload, DefaultUpload},
+		{"limit of temporary files", &o.TempFiles, DefaultTempFiles},
+	}); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		v    *time.Duration
+		zero time.Duration
+	}{
+		{&o.RequestTimeout, DefaultRequestTimeout},
+		{&o.LoadTimeout, engine.DefaultLoadTimeout},
+		{&o.MemoryWait, engine.DefaultMemoryWait},
+		{&o.StreamWrite, DefaultStreamWrite},
+		{&o.KeepAlive, DefaultKeepAlive},
+		{&o.HeaderDelay, DefaultHeaderDelay},
+		{&o.BodyIdle, 60 * time.Second},
+		{&o.ReadHeader, 30 * time.Second},
+		{&o.Idle, 120 * time.Second},
+		{&o.ShutdownGrace, DefaultShutdownGrace},
+	} {
+		*d.v = cmp.Or(*d.v, d.zero)
+	}
+	return nil
+}
+
+// An option is a number that may not be negative, and what zero stands for.
+type option[T int | int64] struct {
+	name string
+	v    *T
+	zero T
+}
+
+func orDefault[T int | int64](list []option[T]) error {
+	for _, n := range list {
+		if *n.v < 0 {
+			return fmt.Errorf("httpapi: %s is %d", n.name, *n.v)
+		}
+		*n.v = cmp.Or(*n.v, n.zero)
+	}
+	return nil
+}

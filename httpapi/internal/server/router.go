@@ -1,0 +1,104 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
+
+	"quern/httpapi/internal/fault"
+)
+
+// A Route is one endpoint. All routes answer under their path, and those
+// marked bare also without /v1, because base URLs are given both ways.
+type Route struct {
+	Method string
+	Path   string
+	Handle func(*Call) error
+	Open   bool // needs no key
+	Work   bool // runs a model: refused while shutting down
+	Bare   bool
+
+	Fail     Fail // nil is as its dialect does
+	Prefixed bool // under its dialect's prefix, where nothing has to be guessed
+}
+
+// A Fail is how failures of a request are answered. nil is OpenAI's.
+type Fail func(*fault.Error, *http.Request) (status int, body any)
+
+// A Dialect is the endpoints that clients of one kind know.
+type Dialect struct {
+	Routes []Route
+	Fail   Fail
+	Prefix string // where they are beside their own paths; "" is nowhere
+}
+
+// all returns the routes of all dialects.
+func all(dialects []Dialect) []Route {
+	var out []Route
+	for _, d := range dialects {
+		for _, rt := range d.Routes {
+			if rt.Fail == nil {
+				rt.Fail = d.Fail
+			}
+			if !rt.Prefixed {
+				out = append(out, rt)
+			}
+			if d.Prefix != "" {
+				rt.Prefixed, rt.Path = true, d.Prefix+rt.Path
+				out = append(out, rt)
+			}
+		}
+	}
+	return out
+}
+
+// Paths of requests that no route took, in the metrics.
+const (
+	pathUnmatched = "unmatched"
+	pathPreflight = "preflight"
+)
+
+func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
+	r := httprouter.New()
+	// A redirected POST loses its body or its key.
+	r.RedirectTrailingSlash = false
+	r.RedirectFixedPath = false
+	r.HandleOPTIONS = false // ServeHTTP answers them
+	r.HandleMethodNotAllowed = true
+	for _, rt := range a.routes {
+		h := func(w http.ResponseWriter, req *http.Request, ps httprouter.Params) {
+			a.dispatch(&Call{W: w.(*response), R: req, Route: &rt, Params: ps})
+		}
+		r.Handle(rt.Method, rt.Path, h)
+		if rt.Bare {
+			r.Handle(rt.Method, strings.TrimPrefix(rt.Path, "/v1"), h)
+		}
+	}
+	unmatched := func(e func(*http.Request) *fault.Error) http.HandlerFunc {
+		rt := Route{Path: pathUnmatched, Handle: func(c *Call) error { return e(c.R) }}
+		return func(w http.ResponseWriter, req *http.Request) {
+			open := rt
+			// Without a key nobody learns which paths exist under /v1.
+			open.Open = !strings.HasPrefix(req.URL.Path, "/v1/")
+			for _, d := range dialects {
+				if d.Prefix != "" && strings.HasPrefix(req.URL.Path, d.Prefix+"/") {
+					open.Fail = d.Fail
+				}
+			}
+			a.dispatch(&Call{W: w.(*response), R: req, Route: &open})
+		}
+	}
+	r.NotFound = unmatched(func(r *http.Request) *fault.Error {
+		return fault.New(fault.CodeUnknownURL, "", "there is no endpoint at %s %.200s; check the base URL and the path", r.Method, r.URL.Path)
+	})
+	r.MethodNotAllowed = unmatched(func(r *http.Request) *fault.Error {
+		return fault.New(fault.CodeMethod, "", "%s is not allowed at %.200s; the Allow header lists what is", r.Method, r.URL.Path)
+	})
+	return r
+}
+
+// NotBuilt answers paths clients know and this server has nothing behind.
+func NotBuilt(what string) func(*Call) error {
+	return func(*Call) error { return fault.New(fault.CodeNotImplemented, "", "%s", what) }
+}

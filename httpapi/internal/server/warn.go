@@ -1,0 +1,72 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/guard"
+)
+
+const (
+	maxWarnings     = 8    // of one answer
+	maxUnknownNames = 1000 // unknown fields remembered so that each is logged once
+)
+
+// A request is what a body says: an object or a form.
+type request interface {
+	Strays() []body.Stray // fields nobody asked for
+	Err() error
+}
+
+// Finish is called when a body was read: it tells of fields nobody asked for, and
+// returns the first error found in it.
+func (a *API) Finish(c *Call, b request) error {
+	warned := 0
+	for _, s := range b.Strays() {
+		a.logStray(c, s)
+		if s.Meant == "" || warned == maxWarnings {
+			continue
+		}
+		warned++
+		c.W.Header().Add(guard.WarningHeader, fmt.Sprintf("unknown field %s is ignored; did you mean %s?", strconv.QuoteToASCII(s.Name), strconv.QuoteToASCII(s.Meant)))
+	}
+	return b.Err()
+}
+
+// logStray notes a field nobody reads, once per endpoint and name.
+func (a *API) logStray(c *Call, s body.Stray) {
+	name := c.Route.Path + " " + s.Name
+	a.unknownMu.Lock()
+	news := !a.unknown[name] && len(a.unknown) < maxUnknownNames
+	if news {
+		a.unknown[name] = true
+	}
+	a.unknownMu.Unlock()
+	switch {
+	case !news:
+	case s.Meant != "":
+		a.log.WarnContext(c.R.Context(), "unknown request field ignored", "path", c.Route.Path, "field", s.Name, "meant", s.Meant)
+	default:
+		a.log.DebugContext(c.R.Context(), "unknown request field ignored", "path", c.Route.Path, "field", s.Name)
+	}
+}
+
+// logCaller notes what a client says about itself for the log.
+func logCaller(c *Call, o *body.Object) {
+	for _, name := range []string{"user", "metadata"} {
+		if raw, ok := o.Sent(name); ok && string(raw) != "null" {
+			c.W.Note(slog.String(name, shorten(raw)))
+		}
+	}
+}
+
+func shorten(raw []byte) string {
+	const most = 512
+	if len(raw) > most {
+		raw = raw[:most]
+	}
+	return strings.ToValidUTF8(string(raw), "")
+}

@@ -1,0 +1,262 @@
+// Package turn runs what one request asks of text models and hands on one list of events,
+// those of package engine, whatever dialect spells them. An answer in one piece is
+// collected from the events a stream is made of.
+//
+// A dialect that streams is a Spelling and a stream.Framing. A new type of event is a
+// constant beside engine.Delta: it reaches every Spelling, and those that have no words
+// for it leave it out.
+package turn
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/metrics"
+)
+
+const (
+	// backlog is how many events may wait for a slow client. When it is full
+	// the engine stops planning that sequence.
+	backlog = 256
+
+	// parallelPrompts is how many prompts of one request are with the engine at
+	// a time, so that one request does not fill a model's queue.
+	parallelPrompts = 16
+)
+
+// An Event is one event of one prompt of a turn.
+type Event struct {
+	engine.Event
+	PromptIndex int // of the request, from 0
+}
+
+// A Turn is what models answer to one request. Events of one prompt come in order,
+// those of several mix.
+type Turn struct {
+	Tally
+
+	cancel context.CancelFunc
+	items  chan Event // closed when all prompts are done or one failed
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	failure error // the first, ready for the client
+
+	// Only the handler's goroutine uses these.
+	prompts   int
+	sequences int // of each prompt
+	unfinish  int // sequences without a Finish yet
+	begin     time.Time
+	m         *metrics.Metrics
+	model     string
+}
+
+// A Request is what a turn asks: the same number of sequences for each prompt. At is
+// called once for each, when its turn comes, so that what is asked is not in memory
+// before, nor for as long as the answer takes.
+type Request struct {
+	Prompts   int
+	Sequences int
+	At        func(prompt int) engine.GenerateRequest
+}
+
+// Start begins to answer r. The caller must call Close, which ends the work and waits.
+func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *Turn {
+	work, cancel := context.WithCancel(ctx)
+	g := &Turn{
+		cancel: cancel, items: make(chan Event, backlog), begin: time.Now(), m: m, model: l.Info().ID,
+		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences,
+	}
+	next := make(chan int, r.Prompts)
+	for i := range r.Prompts {
+		next <- i
+	}
+	close(next)
+	var workers sync.WaitGroup
+	for range min(r.Prompts, parallelPrompts) {
+		workers.Go(func() {
+			for i := range next {
+				if work.Err() != nil {
+					return
+				}
+				if err := g.run(work, l, i, r.At); err != nil {
+					g.fail(err)
+					return
+				}
+			}
+		})
+	}
+	g.wg.Go(func() {
+		workers.Wait()
+		close(g.items)
+	})
+	return g
+}
+
+// run pulls the events of one prompt. Its error is ready for the client.
+func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int) engine.GenerateRequest) (err error) {
+	defer fault.Recovered(&err)
+	done := false
+	for ev, err := range l.Generate(ctx, at(prompt)) {
+		if err != nil {
+			return fault.Classify(ctx, err)
+		}
+		done = ev.Type == engine.Done
+		select {
+		case g.items <- Event{ev, prompt}:
+		case <-ctx.Done():
+			return fault.Classify(ctx, ctx.Err())
+		}
+	}
+	if done {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return fault.Classify(ctx, err)
+	}
+	f := fault.New(engine.CodeEngineFailure, "", "the model stopped unexpectedly")
+	f.Cause = errors.New("generation ended without Done")
+	return f
+}
+
+// fail ends the generation with err unless it has failed before.
+func (g *Turn) fail(err error) {
+	g.mu.Lock()
+	if g.failure == nil {
+		g.failure = err
+	}
+	g.mu.Unlock()
+	g.cancel()
+}
+
+// err says why there are no more items: nil when all prompts are done.
+func (g *Turn) err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failure
+}
+
+// Close cancels what still runs and waits for it.
+func (g *Turn) Close() {
+	g.cancel()
+	g.wg.Wait()
+	for range g.unfinish {
+		g.m.Finished(g.model, "abort")
+	}
+}
+
+// count feeds the tally and the metrics with an event.
+func (g *Turn) count(ev Event) {
+	g.Tally.add(ev)
+	switch ev.Type {
+	case engine.Finish:
+		g.unfinish--
+		g.m.Finished(g.model, ev.Reason)
+	case engine.Done:
+		g.m.Generated(g.model, ev.Timings, g.Longest, time.Since(g.begin))
+	}
+}
+
+// A Reply is the whole answer to one prompt.
+type Reply struct {
+	Prompt    []engine.Logprob // of the prompt's tokens, where they were asked for
+	Sequences []Sequence
+}
+
+// A Sequence is one of the texts a prompt was answered with.
+type Sequence struct {
+	text     strings.Builder
+	Logprobs []engine.Logprob
+	End      engine.Event // its Finish
+}
+
+// Text is the text of the sequence.
+func (s *Sequence) Text() string { return s.text.String() }
+
+// Collect returns the whole answers, one a prompt. ctx is that of Start.
+func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
+	replies := make([]Reply, g.prompts)
+	for {
+		select {
+		case ev, ok := <-g.items:
+			if !ok {
+				return replies, g.err()
+			}
+			g.count(ev)
+			r := &replies[ev.PromptIndex]
+			if r.Sequences == nil {
+				r.Sequences = make([]Sequence, g.sequences)
+			}
+			r.add(ev)
+		case <-ctx.Done():
+			return nil, fault.Classify(ctx, ctx.Err())
+		}
+	}
+}
+
+func (r *Reply) add(ev Event) {
+	if ev.Type == engine.PromptDone {
+		r.Prompt = ev.Prompt
+	}
+	if ev.Index < 0 || ev.Index >= len(r.Sequences) {
+		return
+	}
+	s := &r.Sequences[ev.Index]
+	switch ev.Type {
+	case engine.Delta:
+		s.text.WriteString(ev.Text)
+		s.Logprobs = append(s.Logprobs, ev.Logprobs...)
+	case engine.Finish:
+		s.End = ev.Event
+	}
+}
+
+// A Tally is what all answers report about a turn.
+type Tally struct {
+	PromptTokens, CachedTokens, OutputTokens int
+	Truncated                                int // messages left out
+	Timings                                  engine.Timings
+	Longest                                  int // tokens of the longest sequence
+
+	admitted, taken int         // prompt tokens so far, and those taken from the cache
+	drawn           map[int]int // output tokens so far, by prompt
+}
+
+func (t *Tally) add(ev Event) {
+	switch ev.Type {
+	case engine.Admitted:
+		t.Truncated += ev.Truncated
+		t.admitted += ev.PromptTokens
+	case engine.PromptDone:
+		t.taken += ev.CachedTokens
+	case engine.Delta, engine.Finish:
+		t.Longest = max(t.Longest, ev.Tokens)
+		if t.drawn == nil {
+			t.drawn = make(map[int]int)
+		}
+		t.drawn[ev.PromptIndex] = ev.OutputTokens
+	case engine.Done:
+		t.PromptTokens += ev.PromptTokens
+		t.CachedTokens += ev.CachedTokens
+		t.OutputTokens += ev.OutputTokens
+		// Prompts run side by side: the slowest is what the client waited for.
+		t.Timings.Queue = max(t.Timings.Queue, ev.Timings.Queue)
+		t.Timings.Prompt = max(t.Timings.Prompt, ev.Timings.Prompt)
+		t.Timings.Predict = max(t.Timings.Predict, ev.Timings.Predict)
+		t.Timings.First = max(t.Timings.First, ev.Timings.First)
+	}
+}
+
+// SoFar returns the tokens of the prompts, those of them taken from the cache, and of
+// the output, while the answer is under way.
+func (t *Tally) SoFar() (prompt, cached, output int) {
+	for _, n := range t.drawn {
+		output += n
+	}
+	return t.admitted, t.taken, output
+}
