@@ -124,6 +124,8 @@ func (r *Reader) literal(p *piece) bool {
 		return false
 	case p.Optional:
 		c.pc += 2
+	case r.in[0] == '{' && c.pc+1 < len(c.pieces) && c.pieces[c.pc+1].Kind == Args:
+		c.pc++ // without the fence
 	default:
 		r.wrong()
 	}

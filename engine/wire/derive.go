@@ -14,12 +14,12 @@ var sampleArgs = regexp.MustCompile(`\{\s*"` + sampleKey + `"\s*:\s*"` + sampleV
 // stands around and between the name, the arguments and the id. It returns nil
 // for other shapes, and for what does not read the calls it was made from.
 func (f *finder) derive() *Format {
-	if f.one == "" {
+	if f.one.text == "" {
 		return nil
 	}
 	made := &Format{Name: "derived", Families: "a template's own markers", Think: thinks}
 	ok := false
-	if at := sampleArgs.FindStringIndex(f.one); at != nil {
+	if at := sampleArgs.FindStringIndex(f.one.text); at != nil {
 		ok = f.deriveObject(made, at) || f.deriveNamed(made, at)
 	} else {
 		ok = f.deriveTagged(made)
@@ -41,11 +41,11 @@ func (f *finder) derive() *Format {
 // the arguments as members.
 func (f *finder) deriveObject(made *Format, args []int) bool {
 	for from := args[0] - 1; from >= 0; from-- {
-		if f.one[from] != '{' {
+		if f.one.text[from] != '{' {
 			continue
 		}
 		var object map[string]json.RawMessage
-		d := json.NewDecoder(strings.NewReader(f.one[from:]))
+		d := json.NewDecoder(strings.NewReader(f.one.text[from:]))
 		if d.Decode(&object) != nil {
 			continue
 		}
@@ -70,9 +70,9 @@ func (f *finder) deriveObject(made *Format, args []int) bool {
 			continue
 		}
 		if id := made.Keys.ID; id != "" {
-			made.Keys.IDLast = strings.Index(f.one, `"`+id+`"`) > args[0]
+			made.Keys.IDLast = strings.Index(f.one.text, `"`+id+`"`) > args[0]
 		}
-		head, tail := f.one[:from], f.one[end:]
+		head, tail := f.one.text[:from], f.one.text[end:]
 		place := "«object»"
 		if h, ok := strings.CutSuffix(strings.TrimRight(head, " \n"), "["); ok && strings.HasPrefix(strings.TrimLeft(tail, " \n"), "]") {
 			head, tail, place = h, strings.TrimLeft(tail, " \n")[1:], "«objects»"
@@ -85,8 +85,8 @@ func (f *finder) deriveObject(made *Format, args []int) bool {
 
 // deriveNamed makes a format in which the name stands before the arguments.
 func (f *finder) deriveNamed(made *Format, args []int) bool {
-	head := f.one[:args[0]]
-	if strings.Count(head, sampleName) != 1 || strings.Count(f.one, sampleName) != 1 {
+	head := f.one.text[:args[0]]
+	if strings.Count(head, sampleName) != 1 || strings.Count(f.one.text, sampleName) != 1 {
 		return false
 	}
 	head = strings.Replace(head, sampleName, "«name»", 1)
@@ -94,14 +94,14 @@ func (f *finder) deriveNamed(made *Format, args []int) bool {
 	if strings.Contains(head, "»«") {
 		return false
 	}
-	made.Call = []Pattern{Pattern(head + "«args»" + f.one[args[1]:])}
+	made.Call = []Pattern{Pattern(head + "«args»" + f.one.text[args[1]:])}
 	return true
 }
 
 // deriveTagged makes a format in which the arguments follow each other, from a
 // call with one and a call with two.
 func (f *finder) deriveTagged(made *Format) bool {
-	one, two := f.one, f.two
+	one, two := f.one.text, f.two.text
 	key, value := strings.Index(one, sampleKey), strings.Index(one, sampleValue)
 	name := strings.Index(one, sampleName)
 	next, last := strings.Index(two, otherKey), strings.Index(two, otherValue)
@@ -146,12 +146,12 @@ func (f *finder) deriveSection(made *Format) {
 	}
 	// From the end of the first call's arguments to the second call's name or
 	// object.
-	from := strings.Index(f.both, sampleValue)
-	second := strings.LastIndex(f.both, sampleName)
+	from := strings.Index(f.both.text, sampleValue)
+	second := strings.LastIndex(f.both.text, sampleName)
 	if from < 0 || second < from {
 		return
 	}
-	between := f.both[from:second]
+	between := f.both.text[from:second]
 	if strings.Contains(p, "«object") {
 		i := strings.LastIndexByte(between, '{')
 		if i < 0 {

@@ -75,9 +75,41 @@ type finder struct {
 	found  Found
 
 	prompt     string // with tools, for an answer
-	one, two   string // one call; with two arguments
-	both       string // two calls
+	one, two   shown  // one call; with two arguments
+	both       shown  // two calls
 	start, end string // of thinking
+}
+
+// A shown is what a template printed for calls: the part that differs from an
+// answer in words, and what stands before it.
+type shown struct {
+	text, before string
+}
+
+// A row may need more of what stands before: markers that answers in words
+// begin with too.
+func (s shown) parts(row *Format) []string {
+	if s.text == "" {
+		return nil
+	}
+	out := []string{s.text}
+	if c := row.Channel; c != nil {
+		if i := strings.LastIndex(s.before, c.Start); i >= 0 {
+			return []string{s.before[i+len(c.Start):] + s.text}
+		}
+	}
+	if row.Primed != "" && strings.HasSuffix(s.before, row.Primed) {
+		return []string{row.Primed + s.text}
+	}
+	before := s.before
+	for range 3 {
+		if !strings.HasSuffix(before, ">") {
+			break
+		}
+		before = before[:max(0, strings.LastIndexByte(before, '<'))]
+		out = append(out, s.before[len(before):]+s.text)
+	}
+	return out
 }
 
 // FindFormat finds out by rendering in which format the models of a template
@@ -106,7 +138,7 @@ func (f *finder) print(s Sample) (string, bool) {
 
 // differ returns what stands in b between what it has in common with a at both
 // ends. It cuts no tag.
-func differ(a, b string) string {
+func differ(a, b string) shown {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
@@ -118,7 +150,7 @@ func differ(a, b string) string {
 	if strings.LastIndexByte(b[i:end], '<') > strings.LastIndexByte(b[i:end], '>') {
 		end += strings.IndexByte(b[end:], '>') + 1
 	}
-	return b[i:end]
+	return shown{b[i:end], b[:i]}
 }
 
 // common is the length of the end two texts share.
@@ -196,33 +228,34 @@ func (f *finder) calls() {
 	if f.found.Tools {
 		f.prompt += prompt
 	}
-	cut := func(calls ...Call) string {
+	cut := func(calls ...Call) shown {
 		for _, tools := range []bool{false, true} {
 			plain := text
 			if tools {
 				plain = toolText
 			}
 			out, ok := f.print(Sample{Answer: true, Calls: calls, Tools: tools})
-			if d := differ(plain, out); ok && strings.Contains(d, sampleValue) {
+			if d := differ(plain, out); ok && strings.Contains(d.text, sampleValue) {
 				return d
 			}
 		}
-		return ""
+		return shown{}
 	}
 	f.one = cut(sampleCall(sampleID, false))
 	f.two = cut(sampleCall(sampleID, true))
 	f.both = cut(sampleCall(sampleID, false), sampleCall(otherID, false))
-	f.found.Calls = f.one != ""
-	f.found.Parallel = strings.Count(f.both, sampleName) > strings.Count(f.one, sampleName)
+	f.found.Calls = f.one.text != ""
+	f.found.Parallel = strings.Count(f.both.text, sampleName) > strings.Count(f.one.text, sampleName)
 	f.print(Sample{Answer: true, Calls: []Call{sampleCall(sampleID, false)}, Tools: true, Result: true})
 }
 
 // reads reports whether a row reads what the template printed as the calls it
 // was given.
-func reads(f *Format, text string, want []Call) bool {
-	if text == "" {
-		return false
-	}
+func reads(f *Format, s shown, want []Call) bool {
+	return slices.ContainsFunc(s.parts(f), func(text string) bool { return readsText(f, text, want) })
+}
+
+func readsText(f *Format, text string, want []Call) bool {
 	opt := Options{Tools: sampleTools, Random: func() uint64 { return 0 }}
 	if f.Channel != nil {
 		opt.Prompt = f.Channel.Start
@@ -249,34 +282,34 @@ func reads(f *Format, text string, want []Call) bool {
 // score says how well a row fits what was printed, 0 if it does not.
 func (f *finder) score(row *Format) int {
 	score := 0
-	if f.one != "" {
+	one, two := []Call{sampleCall(sampleID, false)}, []Call{sampleCall(sampleID, false), sampleCall(otherID, false)}
+	if f.one.text != "" {
 		// Alternatives of the usual pattern may have no marker; they prove
 		// nothing.
-		marked := func(s string) bool { return strings.Contains(f.one, s) }
-		if len(row.Call) > 0 && row.Call[0].opener() != "" && !slices.ContainsFunc(row.Triggers(), marked) {
-			return 0
+		marked := func(s string) bool {
+			return slices.ContainsFunc(f.one.parts(row), func(text string) bool { return strings.Contains(text, s) })
 		}
-		if !reads(row, f.one, []Call{sampleCall(sampleID, false)}) {
+		if len(row.Call) > 0 && row.Call[0].opener() != "" && !slices.ContainsFunc(row.Triggers(), marked) || !reads(row, f.one, one) {
 			return 0
 		}
 		score = 100
-		if f.two != "" && reads(row, f.two, []Call{sampleCall(sampleID, true)}) {
+		if reads(row, f.two, []Call{sampleCall(sampleID, true)}) {
 			score += 20
 		}
-		if f.found.Parallel && reads(row, f.both, []Call{sampleCall(sampleID, false), sampleCall(otherID, false)}) {
+		if f.found.Parallel && reads(row, f.both, two) {
 			score += 20
 		}
-		if text, err := row.Write([]Call{sampleCall(sampleID, false)}); err == nil && strings.TrimSpace(text) == strings.TrimSpace(f.one) {
+		if text, err := row.Write(one); err == nil && strings.TrimSpace(text) == strings.TrimSpace(f.one.text) {
 			score += 10
 		}
-		if row.Call == nil || row.Call[0].opener() == "" {
+		if row.Channel == nil && (row.Call == nil || row.Call[0].opener() == "") {
 			score -= 50
 		}
 	} else {
 		// The tools' text, or the template, has to name the marker a call
 		// begins with, or to be known for what it says.
 		for weight, text := range []string{f.source, f.all} {
-			if slices.ContainsFunc(append(row.Triggers(), row.Hints...), func(s string) bool { return strings.Contains(text, s) }) {
+			if slices.ContainsFunc(append(row.usual(), row.Hints...), func(s string) bool { return strings.Contains(text, s) }) {
 				score = 10 + 10*weight
 			}
 		}
@@ -298,6 +331,16 @@ func (f *finder) score(row *Format) int {
 	seen(1, row.Content...)
 	seen(1, row.Drop...)
 	return score
+}
+
+// usual are the markers that tell of the format where nothing else does: not
+// those of alternatives, and none that words may hold.
+func (f *Format) usual() []string {
+	out := slices.Clone(f.Section.Open)
+	if len(f.Call) > 0 {
+		out = append(out, f.Call[0].opener())
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return len(s) < 4 })
 }
 
 // format picks a row, or makes one.

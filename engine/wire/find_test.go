@@ -95,3 +95,56 @@ func TestDerive(t *testing.T) {
 		})
 	}
 }
+
+// TestFindTable finds every row of the table by a template that prints what its
+// models write.
+func TestFindTable(t *testing.T) {
+	for _, name := range Names() {
+		row, _ := Find(name)
+		t.Run(name, func(t *testing.T) {
+			found := FindFormat(strings.Join(row.Hints, " "), func(s Sample) (string, bool) {
+				out := "<user>Hi<bot>"
+				if s.Tools && name != "none" {
+					out = SampleTool + out
+				}
+				if row.Channel != nil {
+					out += row.Channel.Start
+				}
+				if !s.Answer {
+					return out, true
+				}
+				if s.Reasoning != "" && len(row.Think.Open) > 0 {
+					out += row.Think.Open[0] + s.Reasoning + row.Think.Close
+				}
+				switch {
+				case s.Content == "":
+				case row.Channel != nil && row.Channel.Args:
+					out += "<|channel|>final<|message|>" + s.Content
+				case row.Channel != nil:
+					out += " to=user<|message|>" + s.Content
+				case len(row.Content) > 0:
+					out += row.Content[0] + s.Content
+				default:
+					out += s.Content
+				}
+				if len(s.Calls) > 0 && name != "none" {
+					calls := s.Calls
+					for i := range calls {
+						if row.ID == IDNamed {
+							calls[i].ID = fmt.Sprintf("functions.%s:%d", calls[i].Name, i)
+						}
+					}
+					text, err := row.Write(calls)
+					if err != nil {
+						t.Fatal(err)
+					}
+					out += text
+				}
+				return out + "<end>", true
+			})
+			if found.Format.Name != name || found.Derived {
+				t.Errorf("found %s (derived %v)", found.Format.Name, found.Derived)
+			}
+		})
+	}
+}

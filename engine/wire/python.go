@@ -38,6 +38,13 @@ func (r *Reader) pythonStep() bool {
 		switch {
 		case ch == ',':
 			r.eat(1)
+		case ch == '{' && c.pieces[0].Kind == Literal:
+			// Objects where the family's other models write Python.
+			c.pieces = append([]piece{{Element: Element{Kind: Objects}}}, closers(c.pieces)...)
+			c.pc = 0
+			if c.object.array {
+				c.object.state = objItem
+			}
 		case c.object.array && ch == ']':
 			r.eat(1)
 			r.endPython()

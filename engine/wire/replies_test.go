@@ -51,6 +51,9 @@ func TestReplies(t *testing.T) {
 		{"a link", "llama4-pythonic", "", "See [other(text)](x) and [a].", want{content: "See [other(text)](x) and [a]."}},
 		{"no brackets closed", "llama4-pythonic", "", "[special_function(arg1=1)", want{calls: []string{"special_function", `{"arg1":1}`}}},
 
+		{"objects", "lfm2-pythonic", "", `<|tool_call_start|>[{"name": "special_function", "arguments": {"arg1": 1}}, {"name": "other", "arguments": {}}]<|tool_call_end|>`, want{calls: append(one, "other", "{}")}},
+		{"no fence", "deepseek-v3", "", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>special_function\n{\"arg1\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", want{calls: one}},
+
 		{"no header", "harmony", "<|start|>assistant", "Hello", want{content: "Hello"}},
 		{"its own start", "harmony", "", "<|start|>assistant<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{}<|return|>", want{reasoning: "a", content: "{}"}},
 		{"a preamble", "harmony", "<|start|>assistant", "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.special_function <|constrain|>json<|message|>{\"arg1\": 1}<|call|>", want{content: "I look.", calls: one}},

@@ -157,6 +157,9 @@ func (s *Syntax) addStops(m *markers, rest []piece) {
 		case Literal:
 			m.add(nil, markDrop, p.Text)
 			if !p.Optional {
+				if i+1 < len(rest) && rest[i+1].Kind == Args {
+					m.add(nil, markDrop, "{") // the literal is missing
+				}
 				return
 			}
 		case Params:
