@@ -20,25 +20,13 @@ var plain = []string{"type", "properties", "required", "additionalProperties", "
 // params are the arguments one after another, in the order of the schema.
 func (m *maker) params(tool wire.Tool) (*grammar.Node, error) {
 	b := m.b
-	if m.f.Values.Nested {
-		return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
-	}
-	var root map[string]json.RawMessage
-	if len(tool.Parameters) > 0 {
-		if err := json.Unmarshal(tool.Parameters, &root); err != nil {
-			return nil, &schema.Error{Reason: "the parameters of " + tool.Name + " are no object: " + err.Error()}
-		}
-	}
-	for key := range root {
-		if !slices.Contains(plain, key) {
-			return nil, &schema.Error{Pointer: "/" + key, Keyword: key, Reason: key + " of an object cannot be enforced in the tagged arguments of " + m.f.Name}
-		}
-	}
-	var required []string
-	_ = json.Unmarshal(root["required"], &required)
-	names, properties, err := ordered(root["properties"])
+	root, names, properties, required, err := m.declared(tool)
 	if err != nil {
-		return nil, &schema.Error{Pointer: "/properties", Keyword: "properties", Reason: err.Error()}
+		return nil, err
+	}
+	if strings.Count(string(m.f.Param), "«key»") > 1 && len(names) == 0 {
+		m.notes = append(m.notes, m.f.Name+" names an argument twice, so that "+tool.Name+" takes only declared ones")
+		return b.Seq(), nil
 	}
 	if len(names) == 0 && string(root["additionalProperties"]) != "false" {
 		any, err := m.param("", nil, nil, wire.Tool{})
@@ -59,6 +47,92 @@ func (m *maker) params(tool wire.Tool) (*grammar.Node, error) {
 		parts = append(parts, n)
 	}
 	return b.Seq(parts...), nil
+}
+
+// members are the arguments between brackets, parted by commas, as Python and
+// Gemma have them. Their values are JSON, which readers of both take, but for
+// what stands alone: words of Python, and strings between Gemma's quotes.
+func (m *maker) members(tool wire.Tool, open, is, end, sep string) (*grammar.Node, error) {
+	b := m.b
+	root, names, properties, required, err := m.declared(tool)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 && string(root["additionalProperties"]) != "false" {
+		value := schema.AddValue(b, m.name("any"))
+		one := b.Seq(b.Lexeme(anyKey), b.Literal(is), value)
+		return b.Seq(b.Literal(open), b.Opt(b.Seq(one, b.Repeat(b.Seq(b.Literal(sep), one), 0, 63))), b.Literal(end)), nil
+	}
+	// What may follow when none, and when some were written.
+	none, some := b.Seq(), b.Seq()
+	for i := len(names) - 1; i >= 0; i-- {
+		value, err := m.member(names[i], root, properties[i], tool)
+		if err != nil {
+			return nil, err
+		}
+		one := b.Seq(b.Literal(names[i]), b.Literal(is), value)
+		first, next := b.Seq(one, some), b.Seq(b.Literal(sep), one, some)
+		if slices.Contains(required, names[i]) {
+			none, some = first, next
+		} else {
+			none, some = b.Alt(none, first), b.Alt(some, next)
+		}
+	}
+	return b.Seq(b.Literal(open), none, b.Literal(end)), nil
+}
+
+// member is the value of an argument between brackets.
+func (m *maker) member(name string, root map[string]json.RawMessage, property json.RawMessage, tool wire.Tool) (*grammar.Node, error) {
+	b := m.b
+	types := tool.Types(name)
+	if len(types) == 0 {
+		types = []string{"string", "number", "boolean", "null", "object", "array"}
+	}
+	var ways []*grammar.Node
+	if i := slices.Index(types, "string"); m.f.Dialect == wire.Gemma && i >= 0 {
+		types = slices.Delete(slices.Clone(types), i, i+1)
+		quotes := m.f.Quotes
+		ways = append(ways, b.Seq(m.text(quotes), m.rawString(name, property, []wire.Element{{Text: quotes}}), m.text(quotes)))
+	}
+	if len(types) > 0 {
+		n, err := m.paramJSON(types, root, property)
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, n)
+	}
+	var s map[string]json.RawMessage
+	_ = json.Unmarshal(property, &s)
+	if m.f.Dialect == wire.Python && s["enum"] == nil && s["const"] == nil {
+		if slices.Contains(types, "boolean") {
+			ways = append(ways, b.Choice("True", "False"))
+		}
+		if slices.Contains(types, "null") {
+			ways = append(ways, b.Literal("None"))
+		}
+	}
+	return b.Alt(ways...), nil
+}
+
+// declared are the arguments a schema declares. Keywords that describe them
+// together are refused.
+func (m *maker) declared(tool wire.Tool) (root map[string]json.RawMessage, names []string, properties []json.RawMessage, required []string, err error) {
+	if len(tool.Parameters) > 0 {
+		if err := json.Unmarshal(tool.Parameters, &root); err != nil {
+			return nil, nil, nil, nil, &schema.Error{Reason: "the parameters of " + tool.Name + " are no object: " + err.Error()}
+		}
+	}
+	for key := range root {
+		if !slices.Contains(plain, key) {
+			return nil, nil, nil, nil, &schema.Error{Pointer: "/" + key, Keyword: key, Reason: key + " of an object cannot be enforced in arguments as they are written by " + m.f.Name}
+		}
+	}
+	_ = json.Unmarshal(root["required"], &required)
+	names, properties, err = ordered(root["properties"])
+	if err != nil {
+		return nil, nil, nil, nil, &schema.Error{Pointer: "/properties", Keyword: "properties", Reason: err.Error()}
+	}
+	return root, names, properties, required, nil
 }
 
 // param is one argument; of any name if that is empty.
@@ -102,6 +176,10 @@ func (m *maker) param(name string, root map[string]json.RawMessage, property jso
 		for i, e := range elements {
 			switch e.Kind {
 			case wire.Literal:
+				if e.Optional { // an attribute
+					parts = append(parts, b.Literal(e.Text))
+					continue
+				}
 				parts = append(parts, m.text(e.Text))
 			case wire.Key:
 				if name != "" {
@@ -136,6 +214,11 @@ func (m *maker) paramValue(name string, types []string, root map[string]json.Raw
 	if types[0] == "string" {
 		return m.rawString(name, property, rest), nil
 	}
+	return m.paramJSON(types, root, property)
+}
+
+// paramJSON is a value of some types as JSON.
+func (m *maker) paramJSON(types []string, root map[string]json.RawMessage, property json.RawMessage) (*grammar.Node, error) {
 	if property == nil {
 		property = json.RawMessage("{}")
 	}
@@ -172,6 +255,9 @@ func (m *maker) rawString(name string, property json.RawMessage, rest []wire.Ele
 	}
 	end := ""
 	for _, e := range rest {
+		if e.Kind == wire.Key {
+			end += name
+		}
 		end += e.Text
 	}
 	if end = strings.Trim(end, " \n"); end == "" || m.hasToken(end) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,9 +16,8 @@ import (
 	"quern/engine/wire"
 )
 
-// ErrUnsupported is wrapped by errors about formats whose calls no grammar can
-// be made of yet: arguments in Python, in Gemma's way or as tags inside tags.
-var ErrUnsupported = errors.New("no grammar can be made of calls in this format; ask without required tools")
+// ErrUnsupported is wrapped by errors about formats that have no calls.
+var ErrUnsupported = errors.New("the format has no calls, so that none can be asked for")
 
 // Options say what may be written.
 type Options struct {
@@ -64,30 +64,32 @@ func (m *maker) name(what string) string {
 // reply is thinking, then words in which calls may stand.
 func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 	b := m.b
+	if m.f.Channel != nil {
+		return m.inMessages(b.Alt(calls...))
+	}
 	var stops []string
 	for _, s := range m.f.Triggers() {
 		if !m.hasToken(s) {
 			stops = append(stops, s)
 		}
 	}
-	words := func() *grammar.Node { return b.Text(stops...) }
 	bare := m.f.Bare != wire.BareNever && len(m.f.Section.Open) == 0 && opensBare(m.f)
+	words := m.words(b.Text(stops...))
 	if bare {
 		// A call without a marker stands at the beginning only; words begin
 		// otherwise.
-		other := grammar.And(grammar.Star(grammar.AnyByte()),
-			grammar.Not(grammar.Concat(grammar.Star(blank), grammar.Or(grammar.Lit("{"), grammar.Lit("[")), grammar.Star(grammar.AnyByte()))))
-		words = func() *grammar.Node { return b.Lexeme(other) }
+		anything := grammar.Star(grammar.AnyByte())
+		words = b.Lexeme(grammar.And(anything, grammar.Not(grammar.Concat(grammar.Star(blank), grammar.Or(grammar.Lit("{"), grammar.Lit("[")), anything))))
 	}
 	call := b.Alt(calls...)
 	rest := b.Seq()
 	switch {
 	case m.o.Single:
 	case bare:
-		rest = words()
+		rest = words
 	default:
 		again := b.Rule(m.name("words"))
-		b.Define(again, b.Alt(words(), b.Seq(words(), call, again)))
+		b.Define(again, b.Alt(words, b.Seq(words, call, again)))
 		rest = again
 	}
 	called := b.Seq(call, rest)
@@ -96,9 +98,9 @@ func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 	case m.o.Required:
 		body = b.Seq(m.gap(), called)
 	case bare:
-		body = b.Alt(words(), b.Seq(m.gap(), called))
+		body = b.Alt(words, b.Seq(m.gap(), called))
 	default:
-		body = b.Alt(words(), b.Seq(words(), called))
+		body = b.Alt(words, b.Seq(words, called))
 	}
 	think := m.f.Think
 	if think.Close == "" || !m.o.Thinking && !m.o.MayThink {
@@ -116,6 +118,69 @@ func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 		return body
 	}
 	return b.Alt(body, b.Seq(m.gap(), m.text(think.Open[0]), rests))
+}
+
+// words are text and the markers a format may write around it, where those are
+// special tokens, which text is not.
+func (m *maker) words(text *grammar.Node) *grammar.Node {
+	var marks []*grammar.Node
+	list := slices.Concat(m.f.Content, m.f.Drop)
+	if m.f.Think.Again {
+		list = append(append(list, m.f.Think.Open...), m.f.Think.Close)
+	}
+	for _, s := range list {
+		if m.hasToken(s) {
+			marks = append(marks, m.text(s))
+		}
+	}
+	if marks == nil {
+		return text
+	}
+	return m.b.Seq(text, m.b.Repeat(m.b.Seq(m.b.Alt(marks...), text), 0, grammar.Unbounded))
+}
+
+// inMessages is a reply made of messages with headers: words in any of them,
+// and calls behind those.
+func (m *maker) inMessages(calls *grammar.Node) *grammar.Node {
+	b, c := m.b, m.f.Channel
+	var stops []string
+	for _, s := range append(slices.Clone(c.Ends), c.Start) {
+		if !m.hasToken(s) {
+			stops = append(stops, s)
+		}
+	}
+	message := func(regions ...wire.Region) *grammar.Node {
+		var heads []*grammar.Node
+		for _, name := range slices.Sorted(maps.Keys(c.Names)) {
+			if slices.Contains(regions, c.Names[name]) {
+				heads = append(heads, b.Seq(m.text(c.Name), b.Literal(name)))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.To)) {
+			if slices.Contains(regions, c.To[name]) {
+				heads = append(heads, b.Literal(" to="+name))
+			}
+		}
+		head := b.Alt(heads...)
+		if c.Constrain != "" {
+			head = b.Seq(head, b.Opt(b.Seq(b.Opt(b.Literal(" ")), m.text(c.Constrain), b.Literal("json"))))
+		}
+		return b.Seq(head, m.text(c.Message), b.Text(stops...))
+	}
+	var ends []*grammar.Node
+	for _, s := range c.Ends {
+		ends = append(ends, m.text(s))
+	}
+	end := b.Alt(ends...)
+	before := b.Repeat(b.Seq(message(wire.RegionThinking), end, m.text(c.Start)), 0, grammar.Unbounded)
+	if m.o.Required {
+		return b.Seq(before, calls)
+	}
+	any := message(wire.RegionThinking, wire.RegionContent)
+	return b.Alt(
+		b.Seq(any, b.Repeat(b.Seq(end, m.text(c.Start), any), 0, grammar.Unbounded), b.Opt(end)),
+		b.Seq(b.Repeat(b.Seq(any, end, m.text(c.Start)), 0, grammar.Unbounded), calls),
+	)
 }
 
 // opensBare reports whether the usual call has no marker.
@@ -161,7 +226,11 @@ func (m *maker) text(marker string) *grammar.Node {
 	var parts []*grammar.Node
 	for i, text := range texts {
 		if text != "" {
-			parts = append(parts, m.b.Lexeme(loose(text)))
+			// Beside a token white space may be missing as it may between tags.
+			inner := strings.Trim(text, " \n")
+			head := i == 0 || strings.HasPrefix(inner, "<") || inner == ""
+			tail := i == len(tokens) || strings.HasSuffix(inner, ">")
+			parts = append(parts, m.b.Lexeme(loose(text, head, tail)))
 		}
 		if i < len(tokens) {
 			parts = append(parts, m.b.Token(tokens[i]))
@@ -170,27 +239,35 @@ func (m *maker) text(marker string) *grammar.Node {
 	return m.b.Seq(parts...)
 }
 
-// loose is text whose white space at the ends and between two tags may be
-// missing, as readers take it.
-func loose(text string) *grammar.Regex {
+// loose is text whose white space between two tags may be missing, as readers
+// take it, and that at its ends if head and tail say so.
+func loose(text string, head, tail bool) *grammar.Regex {
 	var parts []*grammar.Regex
-	for text != "" {
-		inner := strings.TrimLeft(text, " \n")
-		if gap := text[:len(text)-len(inner)]; gap != "" {
+	blanks := func(gap string, missing bool) {
+		switch {
+		case gap == "":
+		case missing:
 			parts = append(parts, grammar.Opt(grammar.Lit(gap)))
+		default:
+			parts = append(parts, grammar.Lit(gap))
 		}
-		end := len(strings.TrimRight(inner, " \n"))
-		for i := 1; i < end; i++ {
-			if inner[i] == '<' && (inner[i-1] == '\n' || inner[i-1] == ' ') && strings.HasSuffix(strings.TrimRight(inner[:i], " \n"), ">") {
-				end = len(strings.TrimRight(inner[:i], " \n"))
-				break
-			}
-		}
-		if end > 0 {
-			parts = append(parts, grammar.Lit(inner[:end]))
-		}
-		text = inner[end:]
 	}
+	inner := strings.TrimLeft(text, " \n")
+	blanks(text[:len(text)-len(inner)], head)
+	body := strings.TrimRight(inner, " \n")
+	end := inner[len(body):]
+	for from, i := 0, 1; i <= len(body); i++ {
+		if i == len(body) {
+			parts = append(parts, grammar.Lit(body[from:]))
+			break
+		}
+		if before := strings.TrimRight(body[from:i], " \n"); body[i] == '<' && strings.HasSuffix(before, ">") && len(before) < i-from {
+			parts = append(parts, grammar.Lit(before))
+			blanks(body[from+len(before):i], true)
+			from = i
+		}
+	}
+	blanks(end, tail)
 	return grammar.Concat(parts...)
 }
 
@@ -213,24 +290,26 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 		each = append(each, n)
 	}
 	call := b.Alt(each...)
-	if e := m.f.Call[0].Elements(); slices.ContainsFunc(e, func(e wire.Element) bool { return e.Kind == wire.Objects }) {
+	e := m.f.Call[0].Elements()
+	inList := slices.ContainsFunc(e, isList)
+	if inList {
 		var err error
 		if call, err = m.list(e); err != nil {
 			return nil, err
 		}
 	}
 	if len(m.f.Section.Open) == 0 {
-		if m.o.Single || slices.ContainsFunc(m.f.Call[0].Elements(), func(e wire.Element) bool { return e.Kind == wire.Objects }) {
+		if m.o.Single || inList {
 			return []*grammar.Node{call}, nil
 		}
-		return []*grammar.Node{b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep)), call), 0, wire.MaxCalls-1))}, nil
+		return []*grammar.Node{b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, wire.MaxCalls-1))}, nil
 	}
 	most := wire.MaxCalls
 	if m.o.Single {
 		most = 1
 	}
 	newline := b.Opt(b.Literal("\n"))
-	inside := b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep)), call), 0, most-1))
+	inside := b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, most-1))
 	var out []*grammar.Node
 	for i, open := range m.f.Section.Open {
 		out = append(out, b.Seq(m.text(open), newline, inside, newline, m.text(m.f.Section.Close[min(i, len(m.f.Section.Close)-1)])))
@@ -238,52 +317,82 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 	return out, nil
 }
 
-// list is a pattern with an array of objects.
+// isList reports whether a place holds all calls of a reply.
+func isList(e wire.Element) bool {
+	return e.Kind == wire.Objects || e.Kind == wire.Calls || e.Kind == wire.List
+}
+
+// list is a pattern with a list of calls.
 func (m *maker) list(elements []wire.Element) (*grammar.Node, error) {
 	b := m.b
-	var objects []*grammar.Node
-	for _, tool := range m.o.Tools {
-		n, err := m.object(tool)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, n)
-	}
 	most := wire.MaxCalls
 	if m.o.Single {
 		most = 1
 	}
-	object := b.Alt(objects...)
 	var parts []*grammar.Node
 	for _, e := range elements {
-		if e.Kind == wire.Literal {
+		if !isList(e) {
 			parts = append(parts, m.text(e.Text))
 			continue
 		}
-		parts = append(parts, b.Literal("["), m.gap(), object,
-			b.Repeat(b.Seq(m.gap(), b.Literal(","), m.gap(), object), 0, most-1), m.gap(), b.Literal("]"))
+		var each []*grammar.Node
+		for _, tool := range m.o.Tools {
+			n, err := m.one(e, tool)
+			if err != nil {
+				return nil, err
+			}
+			each = append(each, n)
+		}
+		call, sep := b.Alt(each...), b.Seq(m.gap(), b.Literal(","), m.gap())
+		if e.Kind != wire.Objects {
+			sep = b.Literal(m.f.Sep)
+		}
+		calls := b.Seq(call, b.Repeat(b.Seq(sep, call), 0, most-1))
+		if e.Kind != wire.Calls {
+			calls = b.Seq(b.Literal("["), m.gap(), calls, m.gap(), b.Literal("]"))
+		}
+		parts = append(parts, calls)
 	}
 	return b.Seq(parts...), nil
 }
 
+// one is a call in a list.
+func (m *maker) one(e wire.Element, tool wire.Tool) (*grammar.Node, error) {
+	if e.Kind == wire.Objects {
+		return m.object(tool)
+	}
+	return m.members(tool, tool.Name+"(", "=", ")", ", ")
+}
+
 // messages are calls that are messages of their own.
 func (m *maker) messages() ([]*grammar.Node, error) {
-	c := m.f.Channel
-	if !c.Args {
-		return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
-	}
-	b := m.b
+	b, c := m.b, m.f.Channel
 	var each []*grammar.Node
 	for _, tool := range m.o.Tools {
-		args, err := m.args(tool)
-		if err != nil {
-			return nil, err
+		var n *grammar.Node
+		if c.Args {
+			args, err := m.args(tool)
+			if err != nil {
+				return nil, err
+			}
+			n = b.Seq(m.text(c.Name), b.Literal("commentary to="), m.text(c.Prefix+tool.Name),
+				b.Opt(b.Literal(" ")), b.Opt(b.Seq(m.text(c.Constrain), b.Literal("json"))), m.text(c.Message), args)
+		} else {
+			call, err := m.pattern(m.f.Call[0], tool)
+			if err != nil {
+				return nil, err
+			}
+			newline := b.Opt(b.Literal("\n"))
+			n = b.Seq(b.Literal(" to="+tool.Name), m.text(c.Message), m.text(m.f.Section.Open[0]), newline, call, newline, m.text(m.f.Section.Close[0]))
 		}
-		each = append(each, b.Seq(m.text(c.Name), b.Literal("commentary to="), m.text(c.Prefix+tool.Name),
-			b.Opt(b.Literal(" ")), b.Opt(b.Seq(m.text(c.Constrain), b.Literal("json"))), m.text(c.Message), args))
+		each = append(each, n)
 	}
 	call := b.Alt(each...)
-	end := m.text("<|call|>")
+	// What ends a message with a call may be the end of the reply.
+	end := m.text(c.Ends[min(1, len(c.Ends)-1)])
+	if !c.Args {
+		end = m.text(c.Ends[0])
+	}
 	if m.o.Single {
 		return []*grammar.Node{b.Seq(call, b.Opt(end))}, nil
 	}
@@ -316,10 +425,11 @@ func (m *maker) pattern(p wire.Pattern, tool wire.Tool) (*grammar.Node, error) {
 		case wire.Skip:
 			n = b.Lexeme(grammar.Repeat(digit, 1, 9))
 		case wire.Args:
-			if m.f.Dialect != wire.JSON {
-				return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
+			if n, err = m.args(tool); m.f.Dialect == wire.Gemma {
+				n, err = m.members(tool, "{", ":", "}", ",")
 			}
-			n, err = m.args(tool)
+		case wire.Calls, wire.List:
+			n, err = m.members(tool, tool.Name+"(", "=", ")", ", ")
 		case wire.Object, wire.Objects:
 			n, err = m.object(tool)
 		case wire.Params:

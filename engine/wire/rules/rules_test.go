@@ -157,99 +157,140 @@ func TestEnforced(t *testing.T) {
 	}
 }
 
-// TestWalks draws bytes that each grammar allows until it may end: the reader of
-// the same row reads calls of tools that exist, with arguments of their types.
+// tags are a format's markers that vocabularies have as special tokens.
+func tags(f *wire.Format) []string {
+	var out []string
+	list := slices.Concat(f.Triggers(), f.Section.Close, f.Think.Open, []string{f.Think.Close, f.Quotes}, f.Content, f.Drop)
+	for _, p := range append(slices.Clone(f.Call), f.Param) {
+		for _, e := range p.Elements() {
+			list = append(list, e.Text)
+		}
+	}
+	if c := f.Channel; c != nil {
+		list = append(append(list, "<|start|>", c.Name, c.Message, c.Constrain), c.Ends...)
+	}
+	for _, text := range list {
+		text = strings.Trim(text, " \n`")
+		whole := strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") && strings.Count(text, "<") == 1 && !strings.ContainsAny(text, " \n=")
+		if whole && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// TestWalks draws tokens that each grammar allows until it may end, with and
+// without special tokens: the reader of the same row reads a call of a tool that
+// exists, with arguments of their types.
 func TestWalks(t *testing.T) {
 	tools := []wire.Tool{
-		{Name: "get_weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","maximum":9},"on":{"type":"boolean"}},"required":["city","days"],"additionalProperties":false}`)},
+		{Name: "get_weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","maximum":9},"on":{"type":"boolean"},
+			"at":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"additionalProperties":false}},"required":["city","days"],"additionalProperties":false}`)},
 		{Name: "ping", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 	}
-	supported := 0
+	walked := 0
 	for _, name := range wire.Names() {
 		f, _ := wire.Find(name)
-		trie, _ := vocabulary(t, nil)
-		b := grammar.NewBuilder(grammar.Limits{})
-		root, _, err := Add(b, f, Options{Tools: tools, Required: true, Single: true})
-		if errors.Is(err, ErrUnsupported) {
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		supported++
-		g, err := b.Compile(root, trie)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		for seed := uint64(1); seed <= 30; seed++ {
-			x := seed * 0x9E3779B97F4A7C15
-			s := g.New()
-			var text []byte
-			for !(s.MayEnd() && len(text) > 0) && len(text) < 4000 {
-				mask := make([]uint32, (257+31)/32)
-				if err := s.Mask(mask); err != nil {
-					t.Fatal(err)
-				}
-				// Rather what ends strings, and letters, than any byte.
-				var allowed, likely []int32
-				for id := range int32(256) {
-					if mask[id/32]>>(id%32)&1 != 0 {
-						allowed = append(allowed, id)
-						if id == '"' || id == '<' || id == '}' || id == '`' || id >= 'a' && id <= 'e' {
-							likely = append(likely, id)
-						}
-					}
-				}
-				if len(allowed) == 0 {
-					t.Fatalf("%s: nothing may follow %q", name, text)
-				}
-				x ^= x << 13
-				x ^= x >> 7
-				x ^= x << 17
-				list := allowed
-				if len(likely) > 0 && x%8 != 0 {
-					list = likely
-				}
-				id := list[x/8%uint64(len(list))]
-				if forced := s.Forced(); len(forced) > 0 {
-					id = int32(forced[0])
-				}
-				if err := s.Accept(id); err != nil {
-					t.Fatal(err)
-				}
-				text = append(text, byte(id))
-			}
-			if !s.MayEnd() {
+		for _, special := range [][]string{nil, tags(f)} {
+			trie, token := vocabulary(t, special)
+			b := grammar.NewBuilder(grammar.Limits{})
+			root, _, err := Add(b, f, Options{Tools: tools, Required: true, Single: true, Token: token})
+			if errors.Is(err, ErrUnsupported) && name == "none" {
 				continue
 			}
-			opt := wire.Options{Tools: tools}
-			if f.Channel != nil {
-				opt.Prompt = f.Channel.Start
-			}
-			r := wire.NewSyntax(f, nil).NewReader(opt)
-			got := wire.Collect(append(slices.Clone(r.Write(text)), r.Close()...))
-			if len(got.Calls) != 1 || got.Content != "" {
-				t.Errorf("%s: %q is read as %+v", name, text, got)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			var args struct {
-				City *string
-				Days *float64
-				On   *bool
+			g, err := b.Compile(root, trie)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
 			}
-			d := json.NewDecoder(strings.NewReader(got.Calls[0].Arguments))
-			d.DisallowUnknownFields()
-			if err := d.Decode(&args); err != nil || got.Calls[0].Name == "get_weather" && (args.City == nil || args.Days == nil) {
-				t.Errorf("%s: %q has the call %+v: %v", name, text, got.Calls[0], err)
+			for seed := range uint64(20) {
+				if walk(t, f, g, special, tools, seed+1) {
+					walked++
+				}
 			}
 		}
 	}
-	t.Logf("%d formats", supported)
-	if supported < 30 {
-		t.Errorf("grammars of %d formats only", supported)
+	t.Logf("%d walks", walked)
+	if walked < 1000 {
+		t.Errorf("only %d walks came to an end", walked)
 	}
+}
+
+// walk is one reply; it reports whether it came to an end.
+func walk(t *testing.T, f *wire.Format, g *grammar.Grammar, special []string, tools []wire.Tool, x uint64) bool {
+	t.Helper()
+	opt := wire.Options{Tools: tools}
+	if f.Channel != nil {
+		opt.Prompt = f.Channel.Start
+	}
+	r := wire.NewSyntax(f, func(s string) bool { return slices.Contains(special, s) }).NewReader(opt)
+	s := g.New()
+	var text string
+	var events []wire.Event
+	x *= 0x9E3779B97F4A7C15
+	for !(s.MayEnd() && text != "") {
+		if len(text) > 2000 {
+			return false
+		}
+		mask := make([]uint32, (256+len(special)+1+31)/32)
+		if err := s.Mask(mask); err != nil {
+			t.Fatal(err)
+		}
+		// Rather what ends strings, and letters, than any byte.
+		var allowed, likely []int32
+		for id := range int32(256 + len(special)) {
+			if mask[id/32]>>(id%32)&1 != 0 {
+				allowed = append(allowed, id)
+				if id > 255 || strings.ContainsRune("\"<}`abcde", rune(id)) {
+					likely = append(likely, id)
+				}
+			}
+		}
+		if len(allowed) == 0 {
+			t.Fatalf("%s: nothing may follow %q", f.Name, text)
+		}
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		if len(likely) > 0 && x%8 != 0 {
+			allowed = likely
+		}
+		id := allowed[x/8%uint64(len(allowed))]
+		if forced := s.Forced(); len(forced) > 0 {
+			id = int32(forced[0])
+		}
+		if err := s.Accept(id); err != nil {
+			t.Fatal(err)
+		}
+		if id > 255 {
+			events = append(events, r.Special(special[id-256])...)
+			text += special[id-256]
+		} else {
+			events = append(events, r.Write([]byte{byte(id)})...)
+			text += string([]byte{byte(id)})
+		}
+	}
+	got := wire.Collect(append(events, r.Close()...))
+	if len(got.Calls) != 1 || got.Content != "" {
+		t.Errorf("%s, tokens %q: %q is read as %+v", f.Name, special, text, got)
+		return true
+	}
+	var args struct {
+		City *string
+		Days *float64
+		On   *bool
+		At   *struct{ X *string }
+	}
+	d := json.NewDecoder(strings.NewReader(got.Calls[0].Arguments))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&args); err != nil || got.Calls[0].Name == "get_weather" && (args.City == nil || args.Days == nil || args.At != nil && args.At.X == nil) {
+		t.Errorf("%s, tokens %q: %q has the call %+v: %v", f.Name, special, text, got.Calls[0], err)
+	}
+	return true
 }
 
 // TestChoices says what may be written for each choice of tools.
@@ -302,10 +343,8 @@ func TestChoices(t *testing.T) {
 // TestRefused names what cannot be enforced.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ format, schema, want string }{
-		{"lfm2-pythonic", `{}`, "no grammar"},
-		{"gemma4", `{}`, "no grammar"},
-		{"minimax-m3", `{}`, "no grammar"},
-		{"none", `{}`, "no grammar"},
+		{"none", `{}`, "no calls"},
+		{"gemma4", `{"oneOf": [{}]}`, "oneOf"},
 		{"qwen3-coder-xml", `{"anyOf": [{"required": ["a"]}]}`, "anyOf"},
 		{"qwen3-coder-xml", `{"properties": []}`, "properties"},
 		{"qwen3-coder-xml", `[]`, "no object"},
@@ -326,5 +365,65 @@ func TestNotes(t *testing.T) {
 		Parameters: json.RawMessage(`{"properties": {"a": {"type": "string", "pattern": "^x"}, "b": {"enum": ["x", "y"]}}}`)}}})
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "pattern of a") {
 		t.Errorf("got %q, %v", notes, err)
+	}
+}
+
+// TestMarked lets words pass with the markers that stand around them, which are
+// special tokens and no text.
+func TestMarked(t *testing.T) {
+	tools := []wire.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`)}}
+	for _, tt := range []struct {
+		format     string
+		o          Options
+		pass, stop []string
+	}{
+		{"harmony", Options{},
+			[]string{"<|channel|>final<|message|>Hi", "<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>",
+				"<|channel|>final <|constrain|>json<|message|>{}", "<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"a\": \"b\"}<|call|>"},
+			[]string{"Hi", "<|channel|>final<|message|>Hi<|start|>", "<|channel|>commentary to=functions.g<|message|>{}", "<|channel|>commentary to=functions.f<|message|>{\"b\": 1}", "<|channel|>other<|message|>Hi"}},
+		{"harmony", Options{Required: true},
+			[]string{"<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary to=functions.f<|message|>{}"}, []string{"<|channel|>final<|message|>Hi"}},
+		{"glimmer", Options{},
+			[]string{" to=user<|message|>Hi<|eot|>", " to=self<|message|>x<|eom|><|start|>assistant to=f<|message|><atem:function_calls>\n<atem:invoke name=\"f\">\n<atem:parameter name=\"a\">b</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>"},
+			[]string{" to=g<|message|>Hi", "Hi"}},
+		{"cohere-action", Options{Thinking: true},
+			[]string{"x<|END_THINKING|><|START_TEXT|>Hi<|END_TEXT|>", "x<|END_THINKING|><|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {}}]<|END_ACTION|>"},
+			[]string{"x", "x<|END_THINKING|><|START_ACTION|>none<|END_ACTION|>", "x<|END_THINKING|><|START_ACTION|>[]<|END_ACTION|>"}},
+		{"kimi-k3", Options{Thinking: true},
+			[]string{"x<|close|>think<|sep|><|open|>response<|sep|>Hi<|close|>response<|sep|><|close|>message<|sep|>"},
+			[]string{"x<|close|>think<|sep|><|open|>tools<|sep|>", "x<|close|>think<|sep|><|open|>other<|sep|>"}},
+		{"gemma4", Options{},
+			[]string{"Hi", "<|channel>thought\nx<channel|>Hi", `<|tool_call>call:f{a:<|"|>b "c"<|"|>}<tool_call|>`, "<|tool_call>call:f{}<tool_call|>"},
+			[]string{"<|tool_call>call:g{}<tool_call|>", "<|tool_call>call:f{a:1}<tool_call|>", "<|tool_call>"}},
+	} {
+		f, _ := wire.Find(tt.format)
+		special := tags(f)
+		for _, s := range []string{"<|open|>", "<|close|>", "<|sep|>", `<|"|>`, "<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>"} {
+			if !slices.Contains(special, s) {
+				special = append(special, s)
+			}
+		}
+		special = slices.DeleteFunc(special, func(s string) bool { return strings.HasPrefix(s, "<atem:") || strings.HasPrefix(s, "</atem:") })
+		trie, token := vocabulary(t, special)
+		tt.o.Tools, tt.o.Token = tools, token
+		b := grammar.NewBuilder(grammar.Limits{})
+		root, _, err := Add(b, f, tt.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := b.Compile(root, trie)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range tt.pass {
+			if !allows(g, text, special) {
+				t.Errorf("%s: %q is stopped", tt.format, text)
+			}
+		}
+		for _, text := range tt.stop {
+			if allows(g, text, special) {
+				t.Errorf("%s: %q passes", tt.format, text)
+			}
+		}
 	}
 }
