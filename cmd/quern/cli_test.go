@@ -64,6 +64,8 @@ func TestCommandLine(t *testing.T) {
 		{"nothing", "", "", nil, 0, []string{"Usage:", "serve", "Examples:"}, nil},
 		{"help", "help bench", "", nil, 0, []string{"quern bench MODEL", "--batch", "Compute:"}, nil},
 		{"help of serve", "serve --help", "", nil, 0, []string{"Server:", "Models:", "Environment:", "QUERN_API_KEY"}, nil},
+		{"help of settings", "help settings", "", nil, 0, []string{"QUERN_CUDA_WGMMA\n", "limits.json_body\n", "(default 16MiB)", "[of serve]"}, nil},
+		{"what a command logs", "help run", "", nil, 0, []string{"warn or error (default warn)"}, nil},
 		{"unknown command", "serv", "", nil, 2, nil, []string{`unknown command "serv"; did you mean: quern serve` + "\n", "quern --help"}},
 		{"a command of others", "chat", "", nil, 2, nil, []string{`unknown command "chat"; did you mean: quern run` + "\n"}},
 		{"a file for a command", "tiny.gguf", "", nil, 2, nil, []string{"did you mean: quern run tiny.gguf\n"}},

@@ -21,12 +21,13 @@ func Example() {
 	}
 	backend := cpu.Open(2)
 	defer backend.Close()
-	e, err := backend.Compile(p)
+	ctx := context.Background()
+	e, err := backend.Compile(ctx, p, graph.Watch{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer e.Close()
-	out, err := e.Run(context.Background(), &graph.Batch{Positions: []int32{0, 1}, Seq: []int32{0, 0}, Want: []int32{1}, Features: []float32{1, 2, 3, 4}}, nil)
+	out, err := e.Run(ctx, &graph.Batch{Positions: []int32{0, 1}, Seq: []int32{0, 0}, Want: []int32{1}, Features: []float32{1, 2, 3, 4}}, nil)
 	fmt.Println(out, err)
 	// Output:
 	// [[43]] <nil>

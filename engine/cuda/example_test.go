@@ -17,8 +17,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer b.Close()
-	_, total, err := b.Memory()
-	fmt.Println(total, err)
+	fmt.Println(b.Memory())
 	// Output:
-	// 1073741824 <nil>
+	// 1073741824
 }

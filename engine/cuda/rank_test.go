@@ -92,7 +92,7 @@ func TestRankedReplies(t *testing.T) {
 		if i == 1 {
 			x = whole{x}
 		}
-		s, err := sched.New(sched.Options{Exec: x, Cache: r.cache, Blocks: spec.Blocks, BlockSize: spec.BlockSize, Budget: p.Rows, MaxWant: p.Want})
+		s, err := sched.New(sched.Options{Exec: x, Cache: r.cache, Blocks: spec.Blocks, BlockSize: spec.BlockSize, Budget: p.Rows, MaxWant: p.Want, Slots: 64, Queue: 64})
 		if err != nil {
 			t.Fatal(err)
 		}

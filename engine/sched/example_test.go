@@ -14,12 +14,12 @@ import (
 type counting struct{}
 
 func (counting) Run(_ context.Context, in *graph.Batch, _ graph.Cache) ([][]float32, error) {
-	const vocab = 10
-	logits := make([]float32, vocab*len(in.Want))
 	for i, row := range in.Want {
-		logits[i*vocab+int(in.Tokens[row]+1)%vocab] = 1
+		logits := make([]float32, 10)
+		logits[(in.Tokens[row]+1)%10] = 1
+		in.Take(i, graph.Row{Logits: logits})
 	}
-	return [][]float32{logits}, nil
+	return [][]float32{nil}, nil
 }
 
 func (counting) Close() error { return nil }

@@ -57,17 +57,18 @@ func (e *TooLongError) Error() string {
 // Unwrap returns ErrTooLong.
 func (e *TooLongError) Unwrap() error { return ErrTooLong }
 
-// Options configure a Scheduler. Exec, Cache, Blocks and BlockSize are needed.
+// Options configure a Scheduler. Exec, Cache, Blocks, BlockSize, Budget and
+// Slots are needed.
 type Options struct {
 	Exec  graph.Exec  // result 0 is the logits; used by Run only, closed by the caller
 	Cache graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
 
 	Blocks    int
 	BlockSize int
-	Budget    int // rows of one step; 0 means 512
+	Budget    int // rows of one step
 	MaxWant   int // wanted rows of one step; 0 means Budget
-	Slots     int // sequences running together; 0 means 64; at most Budget and MaxWant
-	Queue     int // requests waiting beyond those with a slot in sight; 0 means 64, negative none
+	Slots     int // sequences running together, at most Budget and MaxWant
+	Queue     int // requests waiting beyond those with a slot in sight
 	Context   int // tokens of one sequence, prompt and reply; 0 means what the blocks hold
 
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
@@ -155,17 +156,14 @@ func New(o Options) (*Scheduler, error) {
 			*v = d
 		}
 	}
-	def(&o.Budget, 512)
 	def(&o.MaxWant, o.Budget)
-	def(&o.Slots, 64)
-	def(&o.Queue, 64)
 	def(&o.Context, o.Blocks*o.BlockSize)
 	def(&o.StreamDepth, 32)
 	// With more sequences than rows some of them would never run.
 	o.Slots = min(o.Slots, o.Budget, o.MaxWant)
 	o.Queue = max(o.Queue, 0)
 	if o.Slots < 1 || o.Context < 1 || o.StreamDepth < 1 {
-		return nil, fmt.Errorf("sched: budget %d, wanted rows %d, slots %d, context %d, stream depth %d: none may be negative",
+		return nil, fmt.Errorf("sched: budget %d, wanted rows %d, slots %d, context %d, stream depth %d: all must be 1 or more",
 			o.Budget, o.MaxWant, o.Slots, o.Context, o.StreamDepth)
 	}
 	if o.Log == nil {

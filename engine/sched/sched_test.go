@@ -465,7 +465,7 @@ func TestShared(t *testing.T) {
 // TestTight: more sequences than the blocks can hold all get there.
 func TestTight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Blocks: 12, BlockSize: 4, Budget: 16, Slots: 8}
+		o := Options{Blocks: 12, BlockSize: 4, Budget: 16, Slots: 8, Queue: 64}
 		s, _ := newFake(t, o)
 		start(t, s)
 		var rs []Request

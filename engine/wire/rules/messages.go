@@ -2,9 +2,10 @@ package rules
 
 import (
 	"maps"
+	"slices"
+
 	"quern/engine/grammar"
 	"quern/engine/wire"
-	"slices"
 )
 
 // inMessages is a reply made of messages with headers: words in any of them,

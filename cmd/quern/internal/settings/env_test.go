@@ -15,7 +15,8 @@ import (
 )
 
 // TestVariables finds the variables that the source reads: each is in the table, and each
-// of the table is read. The examples are left out: they are clients of any server.
+// of the table is read. Left out are the examples, which are clients of any server, and
+// bench/fixtures, which only tests use.
 func TestVariables(t *testing.T) {
 	var known []string
 	unread := map[string]bool{}

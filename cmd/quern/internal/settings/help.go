@@ -9,39 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// typ is the type of the field that the row's key names, nil without a key.
-func (r *row) typ() reflect.Type {
-	if r.key == "" {
-		return nil
-	}
-	t := reflect.TypeFor[Settings]()
-	for name := range strings.SplitSeq(r.key, ".") {
-		name, entry := strings.CutSuffix(name, "[]")
-		i, ok := fields(t)[name]
-		if !ok {
-			panic(fmt.Sprintf("quern: the table has the key %s, and the settings have not", r.key))
-		}
-		t = t.Field(i).Type
-		switch {
-		case t == reflect.TypeFor[auth]():
-			t = reflect.TypeFor[[]authKey]()
-		case t.Kind() == reflect.Pointer:
-			t = t.Elem()
-		}
-		if entry {
-			t = t.Elem()
-		}
-	}
-	return t
-}
-
-func (r *row) kind() reflect.Kind {
-	if t := r.typ(); t != nil {
-		return t.Kind()
-	}
-	return reflect.Invalid
-}
-
 // valueName is where a help only names the flag's value.
 var valueName = regexp.MustCompile(", an? `[a-z]+`")
 

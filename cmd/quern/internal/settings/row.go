@@ -175,17 +175,46 @@ func below(dir, name string) (string, error) {
 // IsHub reports whether a model's path is a reference to the hub.
 func IsHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
 
+// typ is the type of the field that the row's key names, nil without a key.
+func (r *row) typ() reflect.Type {
+	if r.key == "" {
+		return nil
+	}
+	t := reflect.TypeFor[Settings]()
+	for name := range strings.SplitSeq(r.key, ".") {
+		name, entry := strings.CutSuffix(name, "[]")
+		i, ok := fields(t)[name]
+		if !ok {
+			panic(fmt.Sprintf("quern: the table has the key %s, and the settings have not", r.key))
+		}
+		t = t.Field(i).Type
+		switch {
+		case t == reflect.TypeFor[auth]():
+			t = reflect.TypeFor[[]authKey]()
+		case t.Kind() == reflect.Pointer:
+			t = t.Elem()
+		}
+		if entry {
+			t = t.Elem()
+		}
+	}
+	return t
+}
+
+func (r *row) kind() reflect.Kind {
+	if t := r.typ(); t != nil {
+		return t.Kind()
+	}
+	return reflect.Invalid
+}
+
 // field is the field of s that key names. Of models' keys it is the one in
 // model_defaults.
 func field(s *Settings, key string) reflect.Value {
 	v := reflect.ValueOf(s).Elem()
 	key = strings.Replace(key, "models[].", "model_defaults.", 1)
 	for name := range strings.SplitSeq(key, ".") {
-		i, ok := fields(v.Type())[name]
-		if !ok {
-			panic(fmt.Sprintf("quern: the table has the key %q, and the settings have not", key))
-		}
-		v = v.Field(i)
+		v = v.Field(fields(v.Type())[name]) // typ asks whether there is one
 	}
 	return v
 }
