@@ -236,6 +236,10 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 		return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
 	}
 	b := m.b
+	if e := m.f.Call[0].Elements(); slices.ContainsFunc(e, isList) {
+		call, err := m.list(e)
+		return []*grammar.Node{call}, err
+	}
 	var each []*grammar.Node
 	for _, tool := range m.o.Tools {
 		n, err := m.pattern(m.f.Call[0], tool)
@@ -245,16 +249,8 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 		each = append(each, n)
 	}
 	call := b.Alt(each...)
-	e := m.f.Call[0].Elements()
-	inList := slices.ContainsFunc(e, isList)
-	if inList {
-		var err error
-		if call, err = m.list(e); err != nil {
-			return nil, err
-		}
-	}
 	if len(m.f.Section.Open) == 0 {
-		if m.o.Single || inList {
+		if m.o.Single {
 			return []*grammar.Node{call}, nil
 		}
 		return []*grammar.Node{b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, wire.MaxCalls-1))}, nil
@@ -348,9 +344,7 @@ func (m *maker) pattern(p wire.Pattern, tool wire.Tool) (*grammar.Node, error) {
 			if n, err = m.args(tool); m.f.Dialect == wire.Gemma {
 				n, err = m.members(tool, "{", ":", "}", ",")
 			}
-		case wire.Calls, wire.List:
-			n, err = m.members(tool, tool.Name+"(", "=", ")", ", ")
-		case wire.Object, wire.Objects:
+		case wire.Object:
 			n, err = m.object(tool)
 		case wire.Params:
 			n, err = m.params(tool)
