@@ -135,8 +135,12 @@ func TestRealTails(t *testing.T) {
 		if first.Tail() != later.Tail() {
 			t.Errorf("%s: %q after one turn, %q after two", name, first.Tail(), later.Tail())
 		}
-		if found.Format.OpensThinking(later.Tail()) {
+		open := found.Format.OpensThinking(later.Tail())
+		if open {
 			opens++
+		}
+		if found.Opens != open {
+			t.Errorf("%s: Opens = %v, but the prompt says %v", name, found.Opens, open)
 		}
 	}
 	if opens < 7 {
