@@ -277,5 +277,5 @@ func (f *fuser) rotating(of []*group, g *group) *group {
 	fits := func(rows int) bool {
 		return made.fits(rows) && p.kv.spec.Type != quant.Q8_0 // whose values are stored 32 at a time
 	}
-	return &group{tasks: slices.Concat(made.tasks, g.tasks), start: start, fits: fits, parts: []*group{made, g}}
+	return &group{tasks: slices.Concat(made.tasks, g.tasks), start: start, fits: fits, fallback: []*group{made, g}}
 }

@@ -21,7 +21,7 @@ type Pool struct {
 	// Doubly linked list of idle blocks; entry len(refs) is its ends.
 	newer, older []int32
 
-	prefix prefix
+	index index
 }
 
 // NewPool returns a Pool of blocks that hold size tokens each.
@@ -60,7 +60,7 @@ func (p *Pool) Alloc() (int32, bool) {
 	}
 	b := p.newer[len(p.refs)]
 	p.unlink(b)
-	p.prefix.forget(b)
+	p.index.forget(b)
 	p.refs[b] = 1
 	return b, true
 }
@@ -91,7 +91,7 @@ func (p *Pool) Release(b int32) {
 	if p.refs[b] > 0 {
 		return
 	}
-	if !p.prefix.has(b) {
+	if !p.index.has(b) {
 		p.free = append(p.free, b)
 		return
 	}
@@ -139,11 +139,11 @@ func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
 	for computed+p.size < len(tokens) {
 		k, parent := computed/p.size, none
 		if k > 0 {
-			if parent = table[k-1]; !p.prefix.has(parent) {
+			if parent = table[k-1]; !p.index.has(parent) {
 				break
 			}
 		}
-		b, ok := p.prefix.lookup(parent, tokens[computed:computed+p.size])
+		b, ok := p.index.lookup(parent, tokens[computed:computed+p.size])
 		if !ok {
 			break
 		}
@@ -163,17 +163,17 @@ func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
 // the sequence's tokens were computed. Where another sequence was first, the table
 // changes to its block. The first call takes memory for all blocks there are.
 func (p *Pool) Keep(table, tokens []int32, from, computed int) {
-	if p.prefix.id == nil {
-		p.prefix = newPrefix(len(p.refs), p.size)
+	if p.index.id == nil {
+		p.index = newIndex(len(p.refs), p.size)
 	}
 	for k := from / p.size; k < computed/p.size; k++ {
 		parent := none
 		if k > 0 {
-			if parent = table[k-1]; !p.prefix.has(parent) {
+			if parent = table[k-1]; !p.index.has(parent) {
 				return
 			}
 		}
-		b := p.prefix.add(parent, table[k], tokens[k*p.size:(k+1)*p.size])
+		b := p.index.add(parent, table[k], tokens[k*p.size:(k+1)*p.size])
 		if b != table[k] {
 			p.acquire(b)
 			p.Release(table[k])
