@@ -23,7 +23,8 @@ type Lease interface {
 	// CheckVoice reports whether a model that speaks has a voice.
 	CheckVoice(voice string) error
 
-	// Generate answers a prompt.
+	// Generate answers a prompt, which it forgets once that is encoded: the sequence is
+	// to be used once.
 	Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error]
 	// Embed turns texts into vectors.
 	Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)

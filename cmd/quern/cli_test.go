@@ -121,6 +121,7 @@ func TestCommandLine(t *testing.T) {
 		{"no recogniser", "transcribe bad.yaml", "", nil, 2, nil, []string{"--model hub:"}},
 		{"no detector", "transcribe --vad none.bin story.txt", "", nil, 2, nil, []string{"--vad: none.bin"}},
 		{"a model for a detector", "serve --vad tiny.gguf", "", nil, 2, nil, []string{"--vad: ", "Silero detector"}},
+		{"almost the help of settings", "help setings", "", nil, 2, nil, []string{"did you mean: quern help settings\n"}},
 		{"no such help", "help serv", "", nil, 2, nil, []string{"did you mean: quern serve"}},
 		{"help", "help say", "", nil, 0, []string{"quern say [TEXT...]"}, nil},
 		{"completion", "completion bash", "", nil, 0, []string{"bash completion"}, nil},

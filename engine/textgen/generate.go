@@ -14,15 +14,17 @@ import (
 	"quern/engine/token"
 )
 
-// Generate answers a prompt.
-func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+// Generate answers r, whose prompt it takes out of r once that is encoded: whoever waits for
+// the answer keeps no text in memory. The sequence is to be used once.
+func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
+		r.Prompt = engine.Prompt{}
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
-		if err := m.check(&r); err != nil {
+		if err := m.check(r); err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
@@ -30,7 +32,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(&r, prompt))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -38,7 +40,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped}, nil) {
 			return
 		}
-		g := newGeneration(m, &r, st, yield)
+		g := newGeneration(m, r, st, yield)
 		g.done.PromptTokens = len(prompt)
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))

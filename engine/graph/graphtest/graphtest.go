@@ -105,6 +105,44 @@ func testDo(t *testing.T, b graph.Backend) {
 	if err := b.Do(gone, func(*threads.Pool, func()) { t.Error("Do after its context ended") }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Do after its context ended: %v, want %v", err, context.Canceled)
 	}
+	waiting, leave := asks(t.Context())
+	defer leave()
+	late := make(chan error, 1)
+	if err := b.Do(t.Context(), func(*threads.Pool, func()) {
+		go func() {
+			late <- b.Do(waiting, func(*threads.Pool, func()) { t.Error("Do for who left while others worked") })
+		}()
+		<-waiting.asked
+		leave()
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := <-late; !errors.Is(err, context.Canceled) {
+		t.Errorf("Do for who left while others worked: %v, want %v", err, context.Canceled)
+	}
+}
+
+// An asked is a context that tells when it is first looked at.
+type asked struct {
+	context.Context
+	once  sync.Once
+	asked chan struct{}
+}
+
+func asks(parent context.Context) (*asked, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	return &asked{Context: ctx, asked: make(chan struct{})}, cancel
+}
+
+func (a *asked) Err() error {
+	err := a.Context.Err() // before it tells
+	a.once.Do(func() { close(a.asked) })
+	return err
+}
+
+func (a *asked) Done() <-chan struct{} {
+	a.once.Do(func() { close(a.asked) })
+	return a.Context.Done()
 }
 
 // testCompile: weights are placed bit by bit, all of them, and not for who has gone.

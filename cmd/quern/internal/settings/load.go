@@ -149,10 +149,11 @@ func (r *row) apply(s *Settings, values []string) error {
 	return nil
 }
 
-// Lookup finds a variable in environ.
+// Lookup finds a variable in environ. None is called "": on Windows what begins with = is
+// the folder of a drive.
 func Lookup(environ []string, name string) (string, bool) {
 	for _, kv := range slices.Backward(environ) {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" && k == name {
 			return v, true
 		}
 	}
