@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -44,9 +45,36 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Errorf makes an Error of a message.
 func Errorf(code Code, param, format string, args ...any) *Error {
 	return &Error{Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
+// After says when to try again.
+func (e *Error) After(d time.Duration) *Error {
+	e.RetryAfter = d
+	return e
+}
+
+// Because says what caused e, for the log.
+func (e *Error) Because(err error) *Error {
+	e.Err = err
+	return e
+}
+
 // MiB spells a number of bytes, rounded up, for messages.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
+
+// Stopped is what clients hear of work that failed with err: the context's error when ctx
+// has ended, for then nobody is to blame.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return Errorf(CodeEngineFailure, "", "the model stopped unexpectedly").Because(err)
+}
+
+// ErrShuttingDown is for requests that come, or are under way, when the engine closes.
+func ErrShuttingDown() *Error {
+	return Errorf(CodeShuttingDown, "", "the server is shutting down").After(5 * time.Second)
+}

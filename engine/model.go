@@ -61,6 +61,7 @@ type ModelStats struct {
 	LoadSeconds     float64
 	WeightBytes     int64
 	CacheBytes      int64
+	Fingerprint     string // ModelInfo's
 }
 
 // KVUsage is the share of KV blocks in use, 0 to 1.

@@ -15,7 +15,7 @@ import (
 // member of a zip archive.
 const headSize = 1024
 
-// A kind of file, told by its first bytes.
+// A kind of file, known by its first bytes.
 type kind struct {
 	is   func(head []byte) bool
 	open func(path string) (*weights.Set, error)

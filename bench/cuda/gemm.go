@@ -102,7 +102,8 @@ type multiplication struct {
 
 // multiplication makes random operands. Weights repeat after a while: encoding
 // them takes longer than multiplying.
-func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplication, error) {
+func (p *products) multiplication(typ quant.Type, size matrixSize) (_ *multiplication, err error) {
+	defer must.Catch(&err)
 	if b := typ.Layout().Block; b > 1 {
 		size.in = (size.in + b - 1) / b * b
 	}
@@ -124,12 +125,7 @@ func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplicat
 	raw := slices.Repeat(block, size.out/some+1)[:size.out*(n/some)]
 	m.x, m.bias = random(size.rows*size.in), random(size.out)
 	acts := make([]byte, size.rows*quant.ActBytes(quant.ActQ8_32, size.in))
-	var err error
-	put := func(to *driver.Ptr, b []byte) {
-		if err == nil {
-			*to, err = p.put(b)
-		}
-	}
+	put := func(to *driver.Ptr, b []byte) { *to = must.Get(p.put(b)) }
 	put(&m.device.w, raw)
 	put(&m.device.x, quant.Floats(m.x))
 	put(&m.device.x32, acts)
@@ -138,9 +134,6 @@ func (p *products) multiplication(typ quant.Type, size matrixSize) (*multiplicat
 	put(&m.device.dst, make([]byte, 4*size.out*size.rows))
 	put(&m.device.residual, quant.Floats(random(size.out*size.rows)))
 	put(&m.device.parts, make([]byte, 4*size.out*size.rows*slices.Max(speedParts)))
-	if err != nil {
-		return nil, err
-	}
 	return m, errors.Join(p.prepare("gemm8", m), p.prepare("gemm90", m))
 }
 
@@ -237,16 +230,13 @@ func checkProducts(drv driver.Driver, sizes []matrixSize, w io.Writer) error {
 		var all error
 		for _, typ := range gpu.Types {
 			for _, size := range sizes {
-				m, err := p.multiplication(typ, size)
-				if err != nil {
-					return err // of the device
-				}
+				m := must.Get(p.multiplication(typ, size))
 				var got [2][]float32
 				worst := 0.0 // of the bound
 				for i, stem := range stems {
-					if err := errors.Join(p.stream.Zero(m.device.dst, int64(4*m.out*m.rows)), p.multiply(stem, m, 0, 1+i*(m.rows%2))); err != nil {
-						return err
-					}
+					must.Do(p.stream.Zero(m.device.dst, int64(4*m.out*m.rows)))
+					must.Do(p.multiply(stem, m, 0, 1+i*(m.rows%2)))
+					var err error
 					if got[i], err = p.result(m); err != nil {
 						return fmt.Errorf("%s of %v: %w", gpu.Name(stem, typ), m.matrixSize, err)
 					}
@@ -270,9 +260,7 @@ func checkProducts(drv driver.Driver, sizes []matrixSize, w io.Writer) error {
 				}
 				fmt.Printf("%-5v %4d×%-4d by %-4d  %.3f of the bound, wgmma and mma.sync %.2g apart: %s\n", typ, m.out, m.in, m.rows, worst, apart, verdict)
 				record(w, map[string]any{"stage": "check", "type": typ.String(), "out": m.out, "in": m.in, "rows": m.rows, "of_bound": fmt.Sprint(worst), "apart": fmt.Sprint(apart), "verdict": verdict})
-				if err := p.free(m); err != nil {
-					return err
-				}
+				must.Do(p.free(m))
 			}
 		}
 		return all
@@ -305,10 +293,7 @@ func speedProducts(drv driver.Driver, types []quant.Type, sizes []matrixSize, w 
 		}
 		for _, typ := range types {
 			for _, size := range sizes {
-				m, err := p.multiplication(typ, size)
-				if err != nil {
-					return err
-				}
+				m := must.Get(p.multiplication(typ, size))
 				line, best := fmt.Sprintf("%-5v %5d×%-5d by %-5d", typ, m.out, m.in, m.rows), math.Inf(1)
 				for _, by := range ways {
 					k := gpu.Find(m.name(by.stem))
@@ -329,9 +314,7 @@ func speedProducts(drv driver.Driver, types []quant.Type, sizes []matrixSize, w 
 				}
 				bytes, _ := typ.Size(m.out * m.in)
 				fmt.Printf("%s  %6.2f TB/s, %.1f µs\n", line, float64(bytes)/(best/1e3)/1e12, 1e3*best)
-				if err := p.free(m); err != nil {
-					return err
-				}
+				must.Do(p.free(m))
 			}
 		}
 		return nil
@@ -344,26 +327,20 @@ func (p *products) time(f func() error) (_ float64, err error) {
 	defer must.Catch(&err)
 	from := must.Get(p.ctx.Event())
 	to := must.Get(p.ctx.Event())
-	run := func(n int) (float64, error) {
-		if err := p.stream.Record(from); err != nil {
-			return 0, err
-		}
+	run := func(n int) float64 {
+		must.Do(p.stream.Record(from))
 		for range n {
-			if err := f(); err != nil {
-				return 0, err
-			}
+			must.Do(f())
 		}
-		if err := errors.Join(p.stream.Record(to), to.Sync()); err != nil {
-			return 0, err
-		}
-		ms, err := to.Since(from)
-		return float64(ms) / float64(n), err
+		must.Do(p.stream.Record(to))
+		must.Do(to.Sync())
+		return float64(must.Get(to.Since(from))) / float64(n)
 	}
-	must.Get(run(1))
-	n := int(min(300, max(1, 3/max(must.Get(run(1)), 1e-3))))
+	run(1)
+	n := int(min(300, max(1, 3/max(run(1), 1e-3))))
 	var all []float64
 	for range 9 {
-		all = append(all, must.Get(run(n)))
+		all = append(all, run(n))
 	}
 	slices.Sort(all)
 	return all[len(all)/2], nil

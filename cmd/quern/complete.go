@@ -13,8 +13,8 @@ import (
 	"quern/engine/device"
 	"quern/engine/hub"
 	"quern/engine/lm"
-	"quern/engine/local"
 	"quern/engine/quantize"
+	"quern/engine/transcribe"
 )
 
 // shells are those that words are completed in, with what writes the script.
@@ -80,7 +80,7 @@ func (a *app) completions(root *cobra.Command) {
 			all["model"] = a.servedNames
 		}
 		if cmd.Name() == "transcribe" {
-			all["language"] = func(*cobra.Command) []string { return local.Languages() }
+			all["language"] = func(*cobra.Command) []string { return transcribe.Languages() }
 		}
 		for name, list := range values {
 			all[name] = list

@@ -20,6 +20,7 @@ import (
 	"quern/engine/lm"
 	"quern/engine/local"
 	"quern/engine/model"
+	"quern/engine/onnx/serve"
 	"quern/formats/weights"
 )
 
@@ -54,7 +55,7 @@ files quern runs Kokoro's only.
 			if err != nil {
 				return err
 			}
-			if local.IsONNX(file) {
+			if serve.IsGraph(file) {
 				if graph {
 					return usageError{errors.New("--graph draws models that quern records; an ONNX file is a graph already")}
 				}

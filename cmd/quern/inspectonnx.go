@@ -10,13 +10,13 @@ import (
 
 	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
-	"quern/engine/local"
+	"quern/engine/onnx/serve"
 )
 
 // inspectONNX shows a graph: what it takes and gives, what it is made of, and
 // whether quern can run and serve it.
 func inspectONNX(out io.Writer, path string, asJSON bool) error {
-	info, err := local.DescribeONNX(path)
+	info, err := serve.Describe(path)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 	}
 	for _, side := range []struct {
 		name string
-		list []local.ONNXValue
+		list []serve.Value
 	}{{"input", info.Inputs}, {"output", info.Outputs}} {
 		fmt.Fprintf(w, "\n%s\ttype\tshape\n", side.name)
 		for _, v := range side.list {
@@ -64,20 +64,20 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 }
 
 // onnxJSON is an ONNXInfo as --json prints it.
-func onnxJSON(info *local.ONNXInfo) any {
+func onnxJSON(info *serve.Info) any {
 	type value struct {
 		Name  string `json:"name"`
 		Type  string `json:"type"`
 		Shape string `json:"shape"`
 	}
-	values := func(list []local.ONNXValue) []value {
+	values := func(list []serve.Value) []value {
 		out := []value{}
 		for _, v := range list {
 			out = append(out, value(v))
 		}
 		return out
 	}
-	sums := func(list []local.ONNXCount) map[string]int64 {
+	sums := func(list []serve.Count) map[string]int64 {
 		out := make(map[string]int64)
 		for _, c := range list {
 			out[c.Name] = c.Count

@@ -13,7 +13,7 @@ import (
 
 	"quern/cmd/quern/internal/settings"
 	"quern/cmd/quern/internal/terminal"
-	"quern/engine/local"
+	"quern/engine/onnx/serve"
 )
 
 func (a *app) runONNXCmd() *cobra.Command {
@@ -50,8 +50,8 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 			}
 			ctx, stop := signals(cmd.Context(), stopSignals...)
 			defer stop()
-			list, err := local.RunONNX(ctx, local.RunONNXOptions{Path: args[0], Inputs: files, Output: output, Threads: s.Threads})
-			var wrong *local.InputsError
+			list, err := serve.Run(ctx, serve.RunOptions{Path: args[0], Inputs: files, Output: output, Threads: s.Threads})
+			var wrong *serve.InputsError
 			if errors.As(err, &wrong) {
 				return usageError{err}
 			}
@@ -67,7 +67,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 	return cmd
 }
 
-func printArrays(out io.Writer, list []local.ONNXResult) error {
+func printArrays(out io.Writer, list []serve.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "output\ttype\tshape\tmin\tmean\tmax\t\n")
 	for _, r := range list {

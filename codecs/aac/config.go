@@ -310,7 +310,7 @@ func readProgram(b *bits, start int) ([]element, error) {
 }
 
 // place gives the elements of one side of the room the places of singles and
-// pairs, the last element the last place. What is left over goes elsewhere.
+// pairs, the last element the last place. Elements without one come after all places.
 func place(es, singles, pairs []element) {
 	for i := len(es) - 1; i >= 0; i-- {
 		e := &es[i]

@@ -14,7 +14,7 @@ type plain struct {
 	order          binary.ByteOrder
 }
 
-// A coding is what a sound description of PCM leaves to be told.
+// A coding is what a sound description of PCM does not say.
 type coding struct {
 	bits                  int
 	float, signed, little bool

@@ -2,7 +2,6 @@ package asr
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"quern/engine/token"
@@ -12,9 +11,9 @@ import (
 
 var (
 	// ErrFormat marks a model that contradicts itself.
-	ErrFormat = errors.New("malformed speech model")
+	ErrFormat = weights.Malformed("speech model")
 	// ErrUnsupported marks a valid model this package does not run.
-	ErrUnsupported = errors.New("unsupported speech model")
+	ErrUnsupported = weights.Unsupported("speech model")
 )
 
 // A stack is the shape of the encoder or of the decoder.

@@ -138,8 +138,11 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	e.kv = nil
 	var spec *graph.CacheSpec
 	if c != nil {
-		c := c.(*cache)
-		e.kv, spec = c.kv, &c.spec
+		own, ok := c.(*cache)
+		if !ok {
+			return nil, fmt.Errorf("cpu: a cache of another backend, %T", c)
+		}
+		e.kv, spec = own.kv, &own.spec
 	}
 	if err := e.limits.Check(in, spec); err != nil {
 		return nil, err

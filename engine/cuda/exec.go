@@ -149,7 +149,11 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 	var c *cache
 	var spec *graph.CacheSpec
 	if kv != nil {
-		if c = kv.(*cache); c.all == nil {
+		var ok bool
+		if c, ok = kv.(*cache); !ok {
+			return nil, fmt.Errorf("cuda: a cache of another backend, %T", kv)
+		}
+		if c.all == nil {
 			spec = &c.spec
 		}
 	}

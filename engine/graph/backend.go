@@ -51,9 +51,9 @@ type Exec interface {
 	// (rows or len(in.Want), width of result i); it is valid until the next Run.
 	// Result 0 is nil where in.Take has got it.
 	//
-	// Attention writes keys and values of the batch's rows to kv and reads the
-	// earlier ones through in.Tables. Run returns early, with ctx's error, when
-	// ctx ends between two steps of the Program.
+	// Attention writes keys and values of the batch's rows to kv, which NewCache of
+	// the same Backend made, and reads the earlier ones through in.Tables. Run returns
+	// early, with ctx's error, when ctx ends between two steps of the Program.
 	Run(ctx context.Context, in *Batch, kv Cache) ([][]float32, error)
 	io.Closer
 }

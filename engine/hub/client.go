@@ -34,7 +34,7 @@ type Options struct {
 
 	Log *slog.Logger // nil discards
 
-	// Progress, when not nil, is told how far a pull is, by one goroutine at a
+	// Progress, when not nil, is called with the progress of a pull, by one goroutine at a
 	// time. It must not block.
 	Progress func(Progress)
 }

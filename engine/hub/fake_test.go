@@ -1,10 +1,12 @@
 package hub
 
 import (
+	"context"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -215,4 +217,18 @@ func noise(n int, seed uint64) []byte {
 		b[i] = byte(r.Uint64())
 	}
 	return b
+}
+
+// Pull returns the model on this machine, fetching it first when it is not
+// there.
+func (c *Client) Pull(ctx context.Context, r Ref) (Model, error) {
+	m, err := c.Find(r)
+	if !errors.Is(err, ErrNotHere) {
+		return m, err
+	}
+	p, err := c.Plan(ctx, r, false)
+	if err != nil {
+		return Model{}, err
+	}
+	return c.Fetch(ctx, p)
 }

@@ -83,7 +83,7 @@ func openPart(root *os.Root, name string, file File, fresh bool) (*part, error) 
 	}
 	flag := os.O_RDWR | os.O_CREATE
 	if p.done == nil {
-		// What is in the way goes; it may be a link.
+		// A file at that place, which may be a link, is removed.
 		if err := p.remove(); err != nil {
 			return nil, err
 		}

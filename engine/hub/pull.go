@@ -73,20 +73,6 @@ func (c *Client) Find(r Ref) (Model, error) {
 	return m, err
 }
 
-// Pull returns the model on this machine, fetching it first when it is not
-// there.
-func (c *Client) Pull(ctx context.Context, r Ref) (Model, error) {
-	m, err := c.Find(r)
-	if !errors.Is(err, ErrNotHere) {
-		return m, err
-	}
-	p, err := c.Plan(ctx, r, false)
-	if err != nil {
-		return Model{}, err
-	}
-	return c.Fetch(ctx, p)
-}
-
 // Plan asks the hub what r means now and compares it with what is there. force
 // plans to fetch everything again.
 func (c *Client) Plan(ctx context.Context, r Ref, force bool) (*Plan, error) {

@@ -8,6 +8,7 @@ import (
 	"quern/engine"
 	"quern/engine/cpu"
 	"quern/engine/graph"
+	"quern/engine/model"
 	"quern/engine/quantize"
 	"quern/kernels/quant"
 )
@@ -79,8 +80,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	}
 	if Embeds(c) {
 		p.Encode = m.encoder(o)
-		b := graph.NewBuilder(p.Encode.Rows, p.Encode.Rows)
-		program, err := b.Compile(m.LM.Hidden(b))
+		program, err := Vectors(m.LM, p.Encode.Rows)
 		if err != nil {
 			return p, err
 		}
@@ -100,23 +100,43 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
 	}
 	perBlock := int64(2*c.Layers*c.KVHeads*row) * BlockSize
-	one := int64((m.Context + BlockSize - 1) / BlockSize)
-	blocks := one * int64(o.Slots)
-	if o.CacheBytes > 0 {
-		blocks = o.CacheBytes / perBlock
-	} else {
-		room := min(limit/4, limit-p.Weights-p.Compute)
-		blocks = min(blocks, max(one, room/perBlock))
+	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
+	if err != nil {
+		return p, err
 	}
-	if blocks < one {
-		return p, engine.Errorf(engine.CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
-			m.ID, engine.MiB(o.CacheBytes), blocks*BlockSize, m.Context, engine.MiB(one*perBlock))
-	}
-	blocks = min(blocks, 1<<30)
-	p.Cache, p.OneRequest, p.Tokens = blocks*perBlock, one*perBlock, int(blocks)*BlockSize
-	p.KV = graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: int(blocks), BlockSize: BlockSize, Type: o.CacheType}
+	p.KV = graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: BlockSize, Type: o.CacheType}
 	p.Encode = m.encoder(o)
 	return p, nil
+}
+
+// Vectors records what makes vectors of rows or, of a model that scores pairs, scores.
+func Vectors(m model.LM, rows int) (*graph.Program, error) {
+	b := graph.NewBuilder(rows, rows)
+	out := m.Hidden(b)
+	if m.Config().Pairs {
+		out = m.Logits(b, out)
+	}
+	return b.Compile(out)
+}
+
+// FitCache sizes a cache of keys and values, whose blocks take perBlock bytes, and
+// returns how many there are.
+func (s *Estimate) FitCache(id string, o engine.ModelOptions, perBlock, limit int64) (blocks int, err error) {
+	one := int64((s.Context + BlockSize - 1) / BlockSize)
+	n := one * int64(o.Slots)
+	if o.CacheBytes > 0 {
+		n = o.CacheBytes / perBlock
+	} else {
+		room := min(limit/4, limit-s.Weights-s.Compute)
+		n = min(n, max(one, room/perBlock))
+	}
+	if n < one {
+		return 0, engine.Errorf(engine.CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
+			id, engine.MiB(o.CacheBytes), n*BlockSize, s.Context, engine.MiB(one*perBlock))
+	}
+	n = min(n, 1<<30)
+	s.Cache, s.OneRequest, s.Tokens = n*perBlock, one*perBlock, int(n)*BlockSize
+	return int(n), nil
 }
 
 // buffers is the memory of a Program's values.

@@ -5,6 +5,8 @@ package lm
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"quern/engine"
 	"quern/engine/model"
@@ -23,8 +25,7 @@ type File struct {
 	LM      model.LM     // records the network; nil of an ONNX graph, which comes recorded
 	Config  *model.Config
 	Vocab   *token.Vocab
-	Context int       // tokens one request gets
-	Head    *PairHead // of a BERT that scores pairs, else nil
+	Context int // tokens one request gets
 }
 
 // Close closes the file, if it was opened.
@@ -51,15 +52,20 @@ func CanRun(file *weights.Set) error {
 // without their data where that has to be made, and its architecture.
 func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
 	file := m.Raw
-	if classifies(&file.Meta) {
-		if file, m.Head, err = withoutHead(file); err != nil {
+	var use Published
+	// A config.json that is not what it should be is refused by Translate.
+	_ = json.Unmarshal([]byte(file.Meta.String("hf.config")), &use)
+	pairs := use.Made(Scores)
+	var head []*weights.Tensor
+	if pairs {
+		if file, head, err = withoutHead(file, use.Type); err != nil {
 			return err
 		}
 	}
 	if m.Set, err = model.Translate(file); err != nil {
 		return err
 	}
-	if m.Head != nil {
+	if pairs {
 		if m.Set, err = withSecond(m.Set); err != nil {
 			return err
 		}
@@ -69,14 +75,19 @@ func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (er
 			return err
 		}
 	}
+	if pairs { // its head keeps its precision
+		m.Set.Meta.Set(model.ScoresPairs, true)
+		for _, t := range head {
+			if err = m.Set.Add(t); err != nil {
+				return fmt.Errorf("%w: %v", model.ErrFormat, err)
+			}
+		}
+	}
 	if m.LM, err = model.Open(m.Set); err != nil {
 		return err
 	}
 	m.Config = m.LM.Config()
 	c := m.Config
-	if m.Head != nil {
-		c.Pooling = model.PoolCLS
-	}
 	m.Context = ContextLength(&o, c)
 	c.Served = m.Context
 	return nil

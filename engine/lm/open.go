@@ -2,6 +2,8 @@ package lm
 
 import (
 	"os"
+	"strings"
+	"time"
 
 	"quern/engine/builtin"
 	"quern/formats"
@@ -27,8 +29,12 @@ func Open(path string) (*weights.Set, error) {
 	return formats.Open(path)
 }
 
-// SizeOf returns the bytes of a file, or of the files directly in a directory.
+// SizeOf returns the bytes of a file, or of the files directly in a directory. What is
+// part of the program has none.
 func SizeOf(path string) (int64, error) {
+	if builtIn(path) {
+		return 0, nil
+	}
 	st, err := os.Stat(path)
 	if err != nil || !st.IsDir() {
 		return st.Size(), err
@@ -45,3 +51,17 @@ func SizeOf(path string) (int64, error) {
 	}
 	return sum, nil
 }
+
+// Created is when a file was written; of what is part of the program nobody knows.
+func Created(path string) (time.Time, error) {
+	if builtIn(path) {
+		return time.Time{}, nil
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return st.ModTime(), nil
+}
+
+func builtIn(path string) bool { return strings.HasPrefix(path, "builtin:") }

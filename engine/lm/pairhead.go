@@ -1,8 +1,8 @@
 package lm
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"quern/engine/model"
@@ -10,68 +10,59 @@ import (
 	"quern/kernels/quant"
 )
 
-// pairConfig is what a classifier's config.json says.
-type pairConfig struct {
-	Architectures []string `json:"architectures"`
-	Type          string   `json:"model_type"`
+// Published is what config.json beside a model of Hugging Face's says of its use.
+type Published struct {
+	Type          string            `json:"model_type"`
+	Architectures []string          `json:"architectures"`
+	Labels        map[string]string `json:"id2label"`
 }
 
-// classifies reports whether a model was trained to score texts and not to make
-// vectors or text.
-func classifies(meta *weights.Meta) bool {
-	var c pairConfig
-	// A config.json that is not what it should be is refused elsewhere.
-	_ = json.Unmarshal([]byte(meta.String("hf.config")), &c)
-	return len(c.Architectures) > 0 && strings.HasSuffix(c.Architectures[0], "ForSequenceClassification")
+// Made reports whether the model was made for one of these uses, such as "ForCausalLM".
+func (p *Published) Made(uses ...string) bool {
+	return len(p.Architectures) > 0 && slices.ContainsFunc(uses, func(use string) bool { return strings.HasSuffix(p.Architectures[0], use) })
 }
 
-// A PairHead holds the two layers over the first row.
-type PairHead struct {
-	Pool, PoolBias, Out, OutBias *weights.Tensor
+// Scores is the use of models that score texts and make neither vectors nor text.
+const Scores = "ForSequenceClassification"
+
+// headNames are what the model calls the tensors of the head.
+var headNames = map[string]string{
+	"pooler.dense.weight": "cls.weight", "pooler.dense.bias": "cls.bias",
+	"classifier.weight": "cls.output.weight", "classifier.bias": "cls.output.bias",
 }
 
-// withoutHead returns the tensors of a file of Hugging Face's that are not its
-// head, and the head.
-func withoutHead(file *weights.Set) (*weights.Set, *PairHead, error) {
-	var c pairConfig
-	if err := json.Unmarshal([]byte(file.Meta.String("hf.config")), &c); err != nil {
-		return nil, nil, fmt.Errorf("%w: config.json: %v", model.ErrFormat, err)
+// withoutHead returns the tensors of a classifier of Hugging Face's that are not its
+// head, and those of the head in float32.
+func withoutHead(file *weights.Set, typ string) (rest *weights.Set, head []*weights.Tensor, err error) {
+	if typ != "bert" {
+		return nil, nil, fmt.Errorf("%w: a classifier of model_type %q; of SafeTensors quern runs those of BERT, others as ONNX", model.ErrUnsupported, typ)
 	}
-	if c.Type != "bert" {
-		return nil, nil, fmt.Errorf("%w: a classifier of model_type %q; of SafeTensors quern runs those of BERT, others as ONNX", model.ErrUnsupported, c.Type)
-	}
-	rest, h := &weights.Set{Source: file.Source, Meta: file.Meta}, new(PairHead)
+	rest = &weights.Set{Source: file.Source, Meta: file.Meta}
 	for t := range file.All() {
-		switch strings.TrimPrefix(t.Name, "bert.") {
-		case "pooler.dense.weight":
-			h.Pool = t
-		case "pooler.dense.bias":
-			h.PoolBias = t
-		case "classifier.weight":
-			h.Out = t
-		case "classifier.bias":
-			h.OutBias = t
-		default:
+		name := headNames[strings.TrimPrefix(t.Name, "bert.")]
+		if name == "" {
 			if err := rest.Add(t); err != nil {
 				return nil, nil, fmt.Errorf("%w: %v", model.ErrFormat, err)
 			}
+			continue
 		}
+		if name == "cls.output.weight" && len(t.Shape) == 2 && t.Shape[0] != 1 {
+			return nil, nil, fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, t.Shape[0])
+		}
+		w := &weights.Tensor{Name: name, Type: quant.F32, Shape: t.Shape}
+		w.Later(func(dst []byte) error {
+			x, err := Floats(t)
+			if err == nil {
+				quant.F32.Layout().Encode(dst, x)
+			}
+			return err
+		})
+		head = append(head, w)
 	}
 	for _, r := range file.Raws() {
 		rest.AddRaw(r)
 	}
-	for _, t := range []*weights.Tensor{h.Pool, h.PoolBias, h.Out, h.OutBias} {
-		if t == nil {
-			return nil, nil, fmt.Errorf("%w: a classifier without bert.pooler.dense and classifier", model.ErrFormat)
-		}
-	}
-	if len(h.Out.Shape) != 2 {
-		return nil, nil, fmt.Errorf("%w: tensor %s has shape %v", model.ErrFormat, h.Out.Name, h.Out.Shape)
-	}
-	if n := h.Out.Shape[0]; n != 1 {
-		return nil, nil, fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, n)
-	}
-	return rest, h, nil
+	return rest, head, nil
 }
 
 // withSecond returns set with the tokens of second texts behind those of first

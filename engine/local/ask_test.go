@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"quern/engine"
+	"quern/engine/residency"
 	"quern/engine/token"
 )
 
@@ -25,7 +26,7 @@ func with[T any](ctx context.Context, e *Engine, model string, kind engine.Kind,
 	return do(l)
 }
 
-func stream[T any](ctx context.Context, e *Engine, model string, kind engine.Kind, do func(engine.Lease) iter.Seq2[T, error]) iter.Seq2[T, error] {
+func streamed[T any](ctx context.Context, e *Engine, model string, kind engine.Kind, do func(engine.Lease) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		_, err := with(ctx, e, model, kind, func(l engine.Lease) (struct{}, error) {
 			do(l)(yield)
@@ -43,7 +44,7 @@ func (e *Engine) Generate(ctx context.Context, model string, r engine.GenerateRe
 	if r.Prompt.Messages != nil {
 		kind = engine.KindChat
 	}
-	return stream(ctx, e, model, kind, func(l engine.Lease) iter.Seq2[engine.Event, error] { return l.Generate(ctx, r) })
+	return streamed(ctx, e, model, kind, func(l engine.Lease) iter.Seq2[engine.Event, error] { return l.Generate(ctx, r) })
 }
 
 func (e *Engine) Embed(ctx context.Context, model string, r engine.EmbedRequest) (engine.EmbedResult, error) {
@@ -63,11 +64,11 @@ func (e *Engine) Detokenize(ctx context.Context, model string, ids []token.ID) (
 }
 
 func (e *Engine) Transcribe(ctx context.Context, model string, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
-	return stream(ctx, e, model, engine.KindTranscription, func(l engine.Lease) iter.Seq2[engine.Segment, error] { return l.Transcribe(ctx, r) })
+	return streamed(ctx, e, model, engine.KindTranscription, func(l engine.Lease) iter.Seq2[engine.Segment, error] { return l.Transcribe(ctx, r) })
 }
 
 func (e *Engine) Speak(ctx context.Context, model string, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
-	return stream(ctx, e, model, engine.KindSpeech, func(l engine.Lease) iter.Seq2[engine.Speech, error] { return l.Speak(ctx, r) })
+	return streamed(ctx, e, model, engine.KindSpeech, func(l engine.Lease) iter.Seq2[engine.Speech, error] { return l.Speak(ctx, r) })
 }
 
 func (e *Engine) CheckVoice(model, voice string) error {
@@ -81,10 +82,10 @@ func (e *Engine) Load(ctx context.Context, model string) error {
 }
 
 // leased returns a model of the engine's own type.
-func leased[M loaded](ctx context.Context, e *Engine, model string) (m M, release func(), err error) {
+func leased[M residency.Model](ctx context.Context, e *Engine, model string) (m M, release func(), err error) {
 	l, err := e.Open(ctx, model)
 	if err != nil {
 		return m, nil, err
 	}
-	return l.(*lease).model.(M), l.Release, nil
+	return l.(*lease).Model.(M), l.Release, nil
 }

@@ -1,84 +1,91 @@
-// Package local is the engine of this machine: it finds models, keeps them in
-// memory while they are asked for, and answers requests with them.
+// Package local is the engine of this machine: it puts together what finds models, keeps
+// them in memory while they are asked for, and does the work of requests with them.
 package local
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
 	"quern/engine"
 	"quern/engine/budget"
+	"quern/engine/builtin"
+	"quern/engine/catalog"
 	"quern/engine/device"
 	"quern/engine/graph"
+	"quern/engine/lm"
+	"quern/engine/residency"
+	"quern/engine/speech"
 	"quern/engine/tts"
 )
 
-// An Engine owns the loaded models.
+// An Engine answers requests with models of this machine.
 type Engine struct {
-	o      engine.Options
-	log    *slog.Logger
-	ctx    context.Context // of all work; ends with Close
-	cancel context.CancelFunc
-	work   sync.WaitGroup // loads and schedulers
+	o   engine.Options
+	log *slog.Logger
+	ctx context.Context // of all work; ends with Close
 
 	backend graph.Backend
 	device  string
+	catalog *catalog.Catalog
+	models  *residency.Keeper
 
-	texts *budget.Budget // of text in work
+	texts      *budget.Budget // of text in work
+	pronouncer speech.Reader  // unpacked when first asked for
+}
 
-	pronouncer func() (*tts.Pronouncer, error) // unpacked when first asked for
+// builtinSampling lets stories vary while what the built-in model knows comes
+// out the same every time: a token needs 0.4 times the likeliest one's chance.
+var builtinSampling = engine.Sampling{Temperature: new(float32(0.5)), MinP: new(float32(0.4))}
 
-	models catalog
-
-	mu      sync.Mutex                                    // guards what follows, and the residents of entries
-	open    func(context.Context, *entry) (loaded, error) // openModel, but for tests
-	live    []*entry                                      // whose models are loaded
-	loads   []*load                                       // under way
-	tickets int64
-	lookups int   // of models by name, for a test
-	closing int64 // bytes of models that are being closed
+// builtIn are the models that are part of the program: one for text, for who has no model
+// at all, and a voice, for who has none.
+var builtIn = []catalog.BuiltIn{
+	{ModelOptions: engine.ModelOptions{Name: builtin.Name, Path: lm.BuiltinPath, Sampling: builtinSampling},
+		Needed: func(others []*catalog.Entry) bool { return len(others) == 0 }},
+	{ModelOptions: engine.ModelOptions{Name: engine.VoiceName, Path: formantPath},
+		Needed: func(others []*catalog.Entry) bool { return len(speakers(others)) == 0 }},
 }
 
 // New makes an Engine. It reads the headers of what Options lists and loads
 // nothing; models marked Preload are loaded by Preload.
-func New(o engine.Options) (*Engine, error) {
+func New(o engine.Options) (_ *Engine, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, engine.DefaultLoadTimeout)
 	o.MemoryWait = cmp.Or(o.MemoryWait, engine.DefaultMemoryWait)
 	o.KeepAlive = cmp.Or(o.KeepAlive, engine.DefaultKeepAlive)
-	e := &Engine{o: o, log: o.Log, texts: &budget.Budget{Total: textBudget, Least: textLeast, Reserve: textReserve}, pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
-	e.open = e.openModel
-	e.models.always, e.models.defaulted, e.models.log = o.Builtin, o.Defaulted, o.Log
-	if err := e.configure(); err != nil {
+	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
+	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}}); err != nil {
 		return nil, err
 	}
-	e.models.refresh()
-	if err := e.checkVoiceAliases(); err != nil {
-		return nil, err
-	}
-	backend, name, err := device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, Log: o.Log})
+	err = speech.Aliases(o.VoiceAliases).Check(e.voices(), e.fetches(), func(alias, voice string, err error) {
+		e.log.Warn("voice alias that cannot be used yet", "alias", alias, "voice", voice, "err", err)
+	})
 	if err != nil {
 		return nil, err
 	}
-	e.backend, e.device = backend, name
-	if e.o.MemoryLimit <= 0 {
-		e.o.MemoryLimit = backend.Memory()
+	if e.backend, e.device, err = device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, Log: o.Log}); err != nil {
+		return nil, err
 	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	if e.o.MemoryLimit <= 0 {
+		e.o.MemoryLimit = e.backend.Memory()
+	}
+	e.models = residency.New(residency.Options{Options: e.o, Catalog: e.catalog, Open: e.open,
+		Fetched: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) }})
+	e.ctx = e.models.Context()
 	for to := range o.Aliases {
-		if e.find(o.Aliases[to]) == nil {
+		if e.catalog.Find(o.Aliases[to]) == nil {
 			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
 		}
 	}
 	for kind, name := range o.Defaults {
-		if _, err := e.lookup(name, kind); err != nil {
+		if _, err := e.catalog.Lookup(name, kind); err != nil {
 			e.log.Warn("default that cannot be used", "kind", kind, "model", name, "err", err)
 		}
 	}
@@ -91,12 +98,12 @@ func (e *Engine) Device() string { return e.device }
 // Preload loads the models marked so, one after another. Readiness waits for
 // it.
 func (e *Engine) Preload(ctx context.Context) error {
-	e.models.refresh()
-	for _, n := range e.models.list() {
-		if !n.o.Preload {
+	e.catalog.Refresh()
+	for _, n := range e.catalog.List() {
+		if !n.Options.Preload {
 			continue
 		}
-		l, err := e.Open(ctx, n.id)
+		l, err := e.models.Acquire(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -107,31 +114,130 @@ func (e *Engine) Preload(ctx context.Context) error {
 
 // Close cancels all work, waits for it and releases every model.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	e.cancel()
-	var shut []func()
-	for _, n := range slices.Clone(e.live) {
-		shut = append(shut, e.detach(n))
-	}
-	e.mu.Unlock()
-	for _, shut := range shut {
-		shut()
-	}
-	e.work.Wait()
+	e.models.Close()
 	return e.backend.Close()
+}
+
+func (e *Engine) progress(n *catalog.Entry, done float64) {
+	if e.o.Progress != nil {
+		e.o.Progress(n.ID, done)
+	}
+}
+
+// info describes a model, with how it is in memory.
+func (e *Engine) info(n *catalog.Entry) engine.ModelInfo {
+	i, s := n.Info(), e.models.State(n)
+	i.Status, i.Waiting, i.Fingerprint = s.Status, s.Waiting, s.Fingerprint
+	return i
+}
+
+// Models lists what is configured and found on disk, aliases too. It loads
+// nothing and is cheap.
+func (e *Engine) Models() []engine.ModelInfo {
+	e.catalog.Refresh()
+	var list []engine.ModelInfo
+	for _, n := range e.catalog.List() {
+		list = append(list, e.info(n))
+	}
+	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
+		if n := e.catalog.Find(e.o.Aliases[alias]); n != nil {
+			i := e.info(n)
+			i.ID, i.AliasOf = alias, n.ID
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Find describes the model of a name, as catalog.Lookup finds it. An alias is described
+// under the name of what it stands for.
+func (e *Engine) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	n, err := e.catalog.Lookup(name, kinds...)
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	return e.info(n), nil
+}
+
+// File returns where a model is on this machine, BuiltinPath for the built-in one.
+func (e *Engine) File(name string) (string, error) {
+	n, err := e.catalog.Lookup(name, "")
+	switch {
+	case err != nil:
+		return "", err
+	case n.About().Remote:
+		return "", fmt.Errorf("model %q is not on this machine yet", n.ID)
+	case isFormant(n.About().Path):
+		return "", fmt.Errorf("model %q is part of quern and has no file", n.ID)
+	}
+	return n.About().Path, nil
+}
+
+// Unload releases a model's memory. A model in use is refused; one that is not
+// loaded is no error.
+func (e *Engine) Unload(name string) error {
+	n, err := e.catalog.Lookup(name, "")
+	if err != nil {
+		return err
+	}
+	return e.models.Unload(n)
 }
 
 // Stats takes a snapshot of the resident models.
 func (e *Engine) Stats() engine.Stats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	var s engine.Stats
-	for _, n := range e.models.list() {
-		if n.model != nil {
-			m := n.model.stats(n)
-			m.Waiting += n.waiting()
-			s.Models = append(s.Models, m)
-		}
+	for _, n := range e.catalog.List() {
+		e.models.Look(n, func(m residency.Model, waiting int) {
+			i := m.Stats()
+			i.Kind = n.About().Kind
+			i.Waiting += waiting
+			s.Models = append(s.Models, i)
+		})
 	}
 	return s
+}
+
+// speakers returns the models among list that speak and are on this machine.
+func speakers(list []*catalog.Entry) []*catalog.Entry {
+	return slices.DeleteFunc(slices.Clone(list), func(n *catalog.Entry) bool {
+		return n.About().Kind != engine.KindSpeech || n.About().Remote
+	})
+}
+
+// voices returns those of every model that speaks.
+func (e *Engine) voices() (all [][]engine.Voice) {
+	for _, n := range speakers(e.catalog.List()) {
+		a := n.About()
+		if a.Mute != nil {
+			e.log.Warn("voices cannot be listed", "model", n.ID, "err", a.Mute)
+			continue
+		}
+		all = append(all, a.Voices)
+	}
+	return all
+}
+
+// fetches reports whether there are models that are not on this machine yet.
+func (e *Engine) fetches() bool {
+	return slices.ContainsFunc(e.catalog.List(), func(n *catalog.Entry) bool { return n.About().Remote })
+}
+
+// Voices lists the speakers of every model, then the configured aliases and the names
+// of other services that stand for one. A name is listed once.
+func (e *Engine) Voices() []engine.Voice {
+	return speech.Aliases(e.o.VoiceAliases).Voices(e.voices())
+}
+
+// Phonemize tells how a text is pronounced in "en-us" (also "") or "en-gb".
+func (e *Engine) Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error) {
+	s, err := e.texts.Take(ctx, len(text))
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
+	reader, err := e.pronouncer()
+	if err != nil {
+		return nil, err
+	}
+	return speech.Phonemize(ctx, reader, text, language)
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"quern/bench/poll"
 	"quern/engine"
@@ -335,64 +334,6 @@ func TestFolder(t *testing.T) {
 	if _, err := gather(t.Context(), e, "owner/repo/a", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1}); err != nil {
 		t.Error(err)
 	}
-	copyFile("later.gguf")
-	e.models.scanned.Store(0) // as if rescanEvery had passed
-	if _, err := e.Find("later"); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestKeepAliveAndEviction(t *testing.T) {
-	e := open(t, engine.Options{Models: []engine.ModelOptions{
-		{Name: "short", Path: small, CacheBytes: 32 << 20, KeepAlive: 20 * time.Millisecond},
-		{Name: "kept", Path: small, CacheBytes: 32 << 20, KeepAlive: -1},
-	}})
-	status := func(id string) string {
-		m, err := e.Find(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m.Status
-	}
-	for _, id := range []string{"short", "kept"} {
-		if err := e.Load(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-	}
-	poll.Until(t, "short is unloaded", func() bool { return status("short") == "unloaded" })
-	if got := status("kept"); got != "loaded" {
-		t.Errorf("kept is %s", got)
-	}
-	// A request's own keep_alive wins; 0 is at once.
-	if _, err := gather(t.Context(), e, "kept", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(time.Duration)}); err != nil {
-		t.Fatal(err)
-	}
-	poll.Until(t, "kept is unloaded", func() bool { return status("kept") == "unloaded" })
-	if _, err := gather(t.Context(), e, "kept", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, MaxTokens: 1, KeepAlive: new(-time.Second)}); err != nil {
-		t.Fatal(err)
-	}
-	// A limit that holds one model: loading the other evicts it.
-	e.o.MemoryLimit = 48 << 20
-	if err := e.Load(t.Context(), "short"); err != nil {
-		t.Fatal(err)
-	}
-	if got := status("kept"); got != "unloaded" {
-		t.Errorf("kept is %s after the other took its place", got)
-	}
-	// No model in use is evicted.
-	e.o.MemoryWait = time.Millisecond
-	_, release, err := leased[loaded](t.Context(), e, "short")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	var known *engine.Error
-	if err := e.Load(t.Context(), "kept"); !errors.As(err, &known) || known.Code != engine.CodeOutOfMemory {
-		t.Errorf("loading beside a busy model: %v", err)
-	}
-	if err := e.Unload("short"); !errors.As(err, &known) || known.Param != "model" {
-		t.Errorf("unloading a busy model: %v", err)
-	}
 }
 
 // An encoder serves embeddings and nothing else.
@@ -467,40 +408,6 @@ func TestEmbed(t *testing.T) {
 	if _, err := e.Embed(t.Context(), "small", engine.EmbedRequest{Truncate: true, Inputs: []engine.EmbedInput{{Text: strings.Repeat("y ", 9000)}}}); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestCloseEndsEverything(t *testing.T) {
-	before := runtime.NumGoroutine()
-	e, err := New(engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}, Threads: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	started := make(chan struct{})
-	ended := make(chan error)
-	go func() {
-		for ev, err := range e.Generate(context.Background(), "small", engine.GenerateRequest{Prompt: engine.Prompt{Text: "go on"}, IgnoreEOS: true}) {
-			if err != nil {
-				ended <- err
-				return
-			}
-			if ev.Type == engine.PromptDone {
-				close(started)
-			}
-		}
-		ended <- nil
-	}()
-	<-started
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var known *engine.Error
-	if err := <-ended; err != nil && (!errors.As(err, &known) || known.Code != engine.CodeShuttingDown) {
-		t.Errorf("the reply ended with %v", err)
-	}
-	if err := e.Load(context.Background(), "small"); !errors.As(err, &known) || known.Code != engine.CodeShuttingDown {
-		t.Errorf("loading after Close: %v", err)
-	}
-	poll.Goroutines(t, before)
 }
 
 // TestDefaultModel: a request that names no model means the only one anybody gave;

@@ -2,91 +2,150 @@ package local
 
 import (
 	"context"
-	"slices"
+	"iter"
 	"time"
 
 	"quern/engine"
+	"quern/engine/embed"
+	"quern/engine/residency"
+	"quern/engine/speech"
+	"quern/engine/textgen"
+	"quern/engine/token"
+	"quern/engine/transcribe"
 )
 
-// A lease implements engine.Lease. Engine.mu guards what changes.
+// A lease implements engine.Lease: it hands each action to the job that does it.
 type lease struct {
-	e     *Engine
-	n     *entry
-	model loaded
-	info  engine.ModelInfo
-
-	work int  // actions under way, which keep the model beyond Release
-	over bool // released
+	*residency.Lease
+	info engine.ModelInfo
 }
 
-// Open finds the model a request names, as lookup does, makes it resident and keeps
-// it so until the lease is released. kinds are what the request may be answered
-// by, the best first; without kinds any model will do. It waits for a load at most
-// Options.LoadTimeout, and of that for memory that other models use at most
-// Options.MemoryWait. Loads of one model are shared.
+// Open finds the model a request names, as catalog.Lookup does, makes it resident and
+// keeps it so until the lease is released. kinds are what the request may be answered
+// by, the best first; without kinds any model will do.
 func (e *Engine) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n, err := e.acquire(ctx, name, kinds)
+	n, err := e.catalog.Lookup(name, kinds...)
 	if err != nil {
 		return nil, err
 	}
-	return &lease{e: e, n: n, model: n.model, info: n.info()}, nil
+	l, err := e.models.Acquire(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	// What was fetched may be of another kind than it seemed.
+	if err := n.Answers(kinds...); err != nil {
+		l.Release()
+		return nil, err
+	}
+	return &lease{l, e.info(n)}, nil
 }
 
-func (l *lease) Info() engine.ModelInfo    { return l.info }
-func (l *lease) Defaults() engine.Sampling { return l.n.o.Sampling }
+// Info implements engine.Lease.
+func (l *lease) Info() engine.ModelInfo { return l.info }
 
-// Release implements engine.Lease. Actions under way keep the model until they end.
-func (l *lease) Release() {
-	l.e.mu.Lock()
-	defer l.e.mu.Unlock()
-	if !l.over {
-		l.over = true
-		l.settle()
+// Defaults implements engine.Lease.
+func (l *lease) Defaults() engine.Sampling { return l.Options.Sampling }
+
+// begin begins an action that takes a model of a kind ("" for any): job picks what does
+// it, which is nil where the model cannot.
+func begin[M residency.Model, J any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J) (j *J, done func(), err error) {
+	if m, ok := l.Model.(M); ok {
+		j = job(m)
+	}
+	if j == nil || l.Answers(kind) != nil {
+		return nil, nil, l.Refusal(kind)
+	}
+	done, err = l.Use(keep)
+	return j, done, err
+}
+
+func text(m *textModel) *textgen.Model          { return m.text }
+func vectors(m *textModel) *embed.Model         { return m.vectors }
+func voice(m *speech.Model) *speech.Model       { return m }
+func ear(m *transcribe.Model) *transcribe.Model { return m }
+
+// Generate implements engine.Lease.
+func (l *lease) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+	kind := engine.KindCompletion
+	if r.Prompt.Messages != nil {
+		kind = engine.KindChat
+	}
+	return stream(l, kind, r.KeepAlive, text, func(m *textgen.Model) iter.Seq2[engine.Event, error] { return m.Generate(ctx, r) })
+}
+
+// stream runs an action that answers with a sequence.
+func stream[M residency.Model, J, T any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J, do func(*J) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		j, done, err := begin(l, kind, keep, job)
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		defer done()
+		do(j)(yield)
 	}
 }
 
-// settle gives the model back when nothing needs it any more. Engine.mu is held.
-func (l *lease) settle() {
-	if l.over && l.work == 0 {
-		l.e.release(l.n)
-	}
+// Transcribe implements engine.Lease.
+func (l *lease) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
+	return stream(l, engine.KindTranscription, r.KeepAlive, ear, func(m *transcribe.Model) iter.Seq2[engine.Segment, error] { return m.Transcribe(ctx, r) })
 }
 
-// use returns the model of a lease for an action that takes an M of a kind ("" for
-// any), and notes how long the request wants it to stay. done ends the action.
-func use[M loaded](l *lease, kind engine.Kind, keep *time.Duration) (m M, done func(), err error) {
-	l.e.mu.Lock()
-	defer l.e.mu.Unlock()
-	m, ok := l.model.(M)
-	switch {
-	case l.over:
-		return m, nil, engine.Errorf(engine.CodeEngineFailure, "", "the request has given model %q back", l.n.id)
-	case !ok || !l.n.head.serves(kind):
-		return m, nil, errKind(&l.n.head, l.n.id, kind)
-	}
-	if keep != nil {
-		l.n.keepFor = keep
-	}
-	l.work++
-	return m, func() {
-		l.e.mu.Lock()
-		defer l.e.mu.Unlock()
-		l.work--
-		l.settle()
-	}, nil
+// Speak implements engine.Lease.
+func (l *lease) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
+	return stream(l, engine.KindSpeech, r.KeepAlive, voice, func(m *speech.Model) iter.Seq2[engine.Speech, error] { return m.Speak(ctx, r) })
 }
 
-// errKind refuses a model for what it cannot do.
-func errKind(h *header, id string, kinds ...engine.Kind) error {
-	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.Kind) bool { return k == "" })
-	if len(kinds) == 0 {
-		return engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is of type %s and cannot be used for this", id, h.kind)
+// CheckVoice implements engine.Lease.
+func (l *lease) CheckVoice(name string) error {
+	m, done, err := begin(l, engine.KindSpeech, nil, voice)
+	if err != nil {
+		return err
 	}
-	hint := ""
-	if h.kind == engine.KindCompletion && kinds[0] == engine.KindChat {
-		hint = "; it has no chat template, so use /v1/completions"
+	defer done()
+	return m.CheckVoice(name)
+}
+
+// Embed implements engine.Lease.
+func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	m, done, err := begin(l, engine.KindEmbedding, r.KeepAlive, vectors)
+	if err != nil {
+		return engine.EmbedResult{}, err
 	}
-	return engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is of type %s, and this endpoint needs %s%s", id, h.kind, kinds[0], hint)
+	defer done()
+	return m.Embed(ctx, r)
+}
+
+// Rerank implements engine.Lease.
+func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
+	if k := l.info.Kind; k == engine.KindChat || k == engine.KindCompletion {
+		return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q makes text; reranking needs a reranker or an embedding model", l.ID)
+	}
+	m, done, err := begin(l, "", r.KeepAlive, vectors)
+	if err != nil {
+		return engine.RerankResult{}, err
+	}
+	defer done()
+	return m.Rerank(ctx, r)
+}
+
+// Tokenize implements engine.Lease.
+func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
+	m, done, err := begin(l, "", nil, text)
+	if err != nil {
+		return engine.TokenizeResult{}, err
+	}
+	defer done()
+	return m.Tokenize(ctx, r)
+}
+
+// Detokenize implements engine.Lease.
+func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error) {
+	m, done, err := begin(l, "", nil, text)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return m.Detokenize(ctx, ids)
 }

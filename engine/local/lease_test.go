@@ -31,9 +31,7 @@ func TestOneLookup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"m", engine.VoiceName} {
-		e.mu.Lock()
-		before := e.lookups
-		e.mu.Unlock()
+		before := e.catalog.Lookups()
 		l, err := e.Open(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
@@ -63,11 +61,9 @@ func TestOneLookup(t *testing.T) {
 			}
 		}
 		l.Release()
-		e.mu.Lock()
-		if n := e.lookups - before; n != 1 {
+		if n := e.catalog.Lookups() - before; n != 1 {
 			t.Errorf("%s: %d lookups, want 1", name, n)
 		}
-		e.mu.Unlock()
 	}
 }
 

@@ -2,8 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -81,64 +79,4 @@ func TestLogNamesRequests(t *testing.T) {
 	if got, want := d.take(), []string{"third: loading model", "third: model loaded"}; !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)
 	}
-}
-
-// A model there is no room for is a matter of configuration, one that is broken an
-// error.
-func TestLoadsThatFailAreLoggedByKind(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want slog.Level
-	}{
-		{engine.Errorf(engine.CodeOutOfMemory, "", "no room"), slog.LevelWarn},
-		{fmt.Errorf("loading: %w", engine.Errorf(engine.CodeOutOfMemory, "", "no room")), slog.LevelWarn},
-		{errShuttingDown(), slog.LevelWarn},
-		{errors.New("disk"), slog.LevelError},
-		{engine.Errorf(engine.CodeEngineFailure, "", "broken"), slog.LevelError},
-	} {
-		if got := loadLevel(loadError("m", tt.err)); got != tt.want {
-			t.Errorf("%v is logged at %v, want %v", tt.err, got, tt.want)
-		}
-	}
-}
-
-// A model that does not fit is complained about once, however many ask for it, and
-// again when the reason changes.
-func TestComplaintsAreNotRepeated(t *testing.T) {
-	var list []slog.Record
-	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}, Log: slog.New(keep(func(r slog.Record) { list = append(list, r) }))})
-	n := e.find("small")
-	for _, err := range []error{engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"), engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"), engine.Errorf(engine.CodeOutOfMemory, "", "needs 2"),
-		engine.Errorf(engine.CodeOutOfMemory, "", "needs 1"), errors.New("disk"), errors.New("disk")} {
-		e.logFailedLoad(t.Context(), n, err, loadError(n.id, err))
-	}
-	var got []string
-	for _, r := range list {
-		if r.Message != "model not loaded" {
-			continue
-		}
-		line := r.Level.String()
-		r.Attrs(func(a slog.Attr) bool {
-			if a.Key == "err" || a.Key == "more_before" {
-				line += " " + a.Value.String()
-			}
-			return true
-		})
-		got = append(got, line)
-	}
-	want := []string{"WARN needs 2", "DEBUG needs 2", "DEBUG needs 2", "WARN needs 1 2", "ERROR disk", "ERROR disk"}
-	if !slices.Equal(got, want) {
-		t.Errorf("logged %q, want %q", got, want)
-	}
-}
-
-// keep is a handler that hands records on.
-type keep func(slog.Record)
-
-func (keep) Enabled(context.Context, slog.Level) bool { return true }
-func (k keep) WithAttrs([]slog.Attr) slog.Handler     { return k }
-func (k keep) WithGroup(string) slog.Handler          { return k }
-func (k keep) Handle(_ context.Context, r slog.Record) error {
-	k(r)
-	return nil
 }

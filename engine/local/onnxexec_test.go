@@ -5,6 +5,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/graph/graphtest"
+	"quern/engine/onnx/serve"
 )
 
 // TestONNXExec: graphs of all styles give their logits as every Exec does.
@@ -17,8 +18,8 @@ func TestONNXExec(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer release()
-			d := m.exec.(*onnxDecoder) // which the scheduler leaves alone: nobody asks for anything
-			graphtest.Exec(t, d, newONNXCache(d.perBlock, 8), m.Config.Vocab)
+			d := m.exec.(*serve.Decoder) // which the scheduler leaves alone: nobody asks for anything
+			graphtest.Exec(t, d, d.Cache(8), m.Config.Vocab)
 		})
 	}
 }

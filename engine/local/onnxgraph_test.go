@@ -143,7 +143,7 @@ func (x *exporter) llama(s style) {
 	mask := x.Input("attention_mask", fonnx.Int64, "batch", "total")
 	positions := x.Input("position_ids", fonnx.Int64, "batch", "tokens")
 	if s.branch {
-		x.Input(useCache, fonnx.Bool, 1)
+		x.Input("use_cache_branch", fonnx.Bool, 1)
 	}
 	if s.keep {
 		x.Input("num_logits_to_keep", fonnx.Int64)
@@ -196,7 +196,7 @@ func (x *exporter) llama(s style) {
 			now  *string
 		}{{"key", &k}, {"value", &v}} {
 			if s.past {
-				before := x.Input(pastPrefix+n+"."+p.what, fonnx.Float, "batch", kv, "past", dim)
+				before := x.Input("past_key_values."+n+"."+p.what, fonnx.Float, "batch", kv, "past", dim)
 				*p.now = x.withPast(before, *p.now, s.branch)
 			}
 			x.Output("present."+n+"."+p.what, *p.now, fonnx.Float, "batch", kv, "now", dim)
@@ -228,7 +228,7 @@ func (x *exporter) withPast(past, now string, branch bool) string {
 		}
 		return &fonnx.Graph{Name: name, Nodes: []*fonnx.Node{n}, Outputs: []fonnx.Value{{Name: name, Type: fonnx.Type{Kind: fonnx.KindTensor, Elem: fonnx.Float}}}}
 	}
-	return x.Node("If", []string{useCache}, onnxtest.Body("then_branch", body(past+"/both", "Concat", past, now)), onnxtest.Body("else_branch", body(past+"/now", "Identity", now)))
+	return x.Node("If", []string{"use_cache_branch"}, onnxtest.Body("then_branch", body(past+"/both", "Concat", past, now)), onnxtest.Body("else_branch", body(past+"/now", "Identity", now)))
 }
 
 // repeated gives every key head to several query heads.

@@ -23,10 +23,10 @@ import (
 func (x *exporter) whisper(s style) {
 	const heads, hidden, dim, layers = 4, 64, 16, 2
 	ids := x.Input("input_ids", fonnx.Int64, "batch", "tokens")
-	states := x.Input(hiddenStates, fonnx.Float, "batch", "places", hidden)
+	states := x.Input("encoder_hidden_states", fonnx.Float, "batch", "places", hidden)
 	positions := x.Input("cache_position", fonnx.Int64, "tokens")
 	if s.branch {
-		x.Input(useCache, fonnx.Bool, 1)
+		x.Input("use_cache_branch", fonnx.Bool, 1)
 	}
 	norm := func(v, name string) string {
 		return x.Node("LayerNormalization", []string{v, x.weight(name+".weight", false), x.weight(name+".bias", false)}, onnxtest.Int("axis", -1), onnxtest.Float("epsilon", 1e-5))
@@ -43,7 +43,7 @@ func (x *exporter) whisper(s style) {
 		part := func(side, what string, now string) string {
 			name := n + "." + side + "." + what
 			if s.past {
-				before := x.Input(pastPrefix+name, fonnx.Float, "batch", heads, side+"_past", dim)
+				before := x.Input("past_key_values."+name, fonnx.Float, "batch", heads, side+"_past", dim)
 				switch {
 				case side == "decoder":
 					now = x.withPast(before, now, s.branch)
@@ -83,7 +83,7 @@ func (x *exporter) chosen(past, now string) string {
 		return &fonnx.Graph{Name: name, Nodes: []*fonnx.Node{onnxtest.NewNode([]string{name}, "Identity", []string{of})},
 			Outputs: []fonnx.Value{{Name: name, Type: fonnx.Type{Kind: fonnx.KindTensor, Elem: fonnx.Float}}}}
 	}
-	return x.Node("If", []string{useCache}, onnxtest.Body("then_branch", body(past+"/before", past)), onnxtest.Body("else_branch", body(past+"/new", now)))
+	return x.Node("If", []string{"use_cache_branch"}, onnxtest.Body("then_branch", body(past+"/before", past)), onnxtest.Body("else_branch", body(past+"/new", now)))
 }
 
 // whisperFolder writes hf_tiny as an ONNX folder.

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -169,44 +168,5 @@ func TestRerankBertRefused(t *testing.T) {
 	_, err = New(engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: plain}}})
 	if err == nil || !strings.Contains(err.Error(), "distilbert") {
 		t.Errorf("error %v, want one about distilbert", err)
-	}
-}
-
-// waves records how many tokens are put together at once; the score of a pair
-// is its length.
-type waves struct{ tokens []int }
-
-func (w *waves) scores(_ context.Context, texts []typedText) (out []float32, _ error) {
-	n := 0
-	for _, t := range texts {
-		n += len(t.ids)
-		out = append(out, float32(len(t.ids)))
-	}
-	w.tokens = append(w.tokens, n)
-	return out, nil
-}
-
-// A long query stands in every pair, but not in all of them at once.
-func TestRerankWaves(t *testing.T) {
-	plain, _ := crossEncoder(t, 1)
-	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "plain", Path: plain}}})
-	m, release, err := leased[*textModel](t.Context(), e, "plain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	w := &waves{}
-	m.ranker = w
-	r := engine.RerankRequest{Query: strings.Repeat("w10 ", 600), Documents: slices.Repeat([]string{"w1", "w2 w3"}, 2500), Truncate: true}
-	res, err := e.Rerank(t.Context(), "plain", r)
-	if err != nil || len(res.Scores) != 5000 || res.PromptTokens != 5000*512 {
-		t.Errorf("%d scores of %d tokens, %v", len(res.Scores), res.PromptTokens, err)
-	}
-	if len(w.tokens) != 3 || slices.Max(w.tokens) > pairWave+512 {
-		t.Errorf("waves of %d tokens", w.tokens)
-	}
-	_, err = e.Rerank(t.Context(), "plain", engine.RerankRequest{Query: "w1", Documents: []string{"w1", strings.Repeat("w10 ", 600)}})
-	if wantCode(t, err, engine.CodeContextLength); !strings.Contains(err.Error(), "604 tokens") {
-		t.Errorf("%v; want the length of the pair in it", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/transcribe"
 )
 
 // texts lists the models but for the voice that is always there.
@@ -232,7 +233,7 @@ func TestDetectorErrors(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "text.bin", []byte("lmgg\x0a\x00\x00\x00silero-16k"))
 	for _, path := range []string{filepath.Join(dir, "none.bin"), filepath.Join(dir, "text.bin")} {
-		if err := CheckDetector(path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := transcribe.OpenDetector(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want an error that names it", path, err)
 		}
 	}

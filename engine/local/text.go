@@ -2,218 +2,181 @@ package local
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"hash"
-	"runtime/debug"
+	"strings"
 	"time"
 
 	"quern/engine"
-	"quern/engine/budget"
-	"quern/engine/chat"
+	"quern/engine/catalog"
+	"quern/engine/embed"
 	"quern/engine/graph"
 	"quern/engine/lm"
+	"quern/engine/residency"
 	"quern/engine/sched"
-	"quern/formats/weights"
+	"quern/engine/textgen"
 )
 
-// A textModel is a language model that is loaded: its weights, its tokenizer,
-// and the scheduler that runs it. One that only makes embeddings has no
-// scheduler, and so no cache, exec and done of its own.
+// A textModel is a language model that is loaded: its file and memory, with what makes
+// text and vectors of them.
 type textModel struct {
 	lm.File
-	texts           *budget.Budget // of the engine
-	template        *chat.Template // nil when there is none, or none that can be used
-	templateOptions chat.Options
-	templateErr     error // why the file's template cannot be used
-
 	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
 
-	exec   graph.Exec
-	cache  graph.Cache
-	sched  *sched.Scheduler
-	cancel context.CancelFunc
-	done   chan struct{} // closed when sched.Run has returned
-
-	encoder  encoder  // makes embeddings; nil in models that make none
-	embedder embedder // the encoder of recorded models
-	embed    embedding
-	ranker   ranker // scores pairs of texts; nil in models that are no rerankers
-	pair     pairing
+	text    *textgen.Model
+	exec    graph.Exec // of text; nil in models that make none
+	cache   graph.Cache
+	vectors *embed.Model    // nil in models that make none
+	encoder *embed.Recorded // of recorded models
 }
 
-// How far a load is when its parts end.
-const (
-	loadStart    = 0.1
-	loadFilled   = 0.9
-	loadCompiled = 0.95
-)
-
-func (e *Engine) openText(ctx context.Context, n *entry) (m *textModel, err error) {
-	start := time.Now()
-	m = &textModel{File: lm.File{ID: n.id}, embed: n.head.embed, texts: e.texts}
-	m.encoder = &m.embedder
-	defer func() {
-		if err != nil {
-			m.free()
-		}
-	}()
-	if m.Raw, err = n.open(); err != nil {
-		return m, err
+// describeText reads the header of a text model's file.
+func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, error) {
+	file, err := lm.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	if err = m.Open(ctx, n.o, e.o.Threads); err != nil {
-		return m, err
+	defer file.Close()
+	m := &lm.File{ID: id, Raw: file}
+	if err := m.Open(context.Background(), *o, 0); err != nil {
+		return nil, err
 	}
 	c := m.Config
-	if err = m.OpenVocab(c); err != nil {
-		return m, err
+	a := &catalog.About{ModelInfo: engine.ModelInfo{
+		Kind: engine.KindCompletion, Architecture: c.Arch, Format: strings.ToLower(file.Source.String()), Quantization: lm.Quantization(m.Set),
+		ContextLength: m.Context, SizeBytes: m.Set.Bytes(), InputTypes: embed.TrainingOf(&file.Meta, id, path, o).Known,
+	}}
+	switch {
+	case c.Pairs:
+		a.Kind = engine.KindRerank
+	case lm.Embeds(c):
+		a.Kind = engine.KindEmbedding
+	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
+		a.Kind = engine.KindChat
 	}
-	if err = m.openTemplate(ctx, e, n); err != nil {
-		return m, err
+	return a, nil
+}
+
+// openText loads a recorded model.
+func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
+	n, about := p.n, p.n.About()
+	m := &textModel{File: lm.File{ID: n.ID}}
+	defer func() {
+		if err != nil {
+			m.Close()
+		}
+	}()
+	if m.Raw, err = lm.Open(about.Path); err != nil {
+		return nil, err
 	}
-	if m.Context > c.Context {
-		e.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", n.id, "context_length", m.Context, "model's", c.Context)
+	if err = m.Open(ctx, n.Options, p.o.Threads); err != nil {
+		return nil, err
 	}
-	if n.o.Quantize != "" && lm.Quantised(m.Raw) {
-		e.log.WarnContext(ctx, "quantize has no effect on a model that is quantised already", "model", n.id, "quantization", n.head.quant)
+	if err = m.OpenVocab(m.Config); err != nil {
+		return nil, err
 	}
-	o := n.o.Defaulted()
-	p, err := m.Plan(o, e.o.MemoryLimit)
+	if err = m.reads(ctx, p); err != nil {
+		return nil, err
+	}
+	if n.Options.Quantize != "" && lm.Quantised(m.Raw) {
+		p.log.WarnContext(ctx, "quantize has no effect on a model that is quantised already", "model", n.ID, "quantization", about.Quantization)
+	}
+	o := n.Options.Defaulted()
+	plan, err := m.Plan(o, p.o.MemoryLimit)
 	if err != nil {
-		return m, err
+		return nil, err
 	}
-	m.estimate = p.Estimate
-	m.embedder.prepare(m.LM, p.Encode)
-	e.log.InfoContext(ctx, "loading model", "model", n.id, "weight_bytes", p.Weights, "made_bytes", p.Made, "kv_bytes", p.Cache, "kv_tokens", p.Tokens, "compute_bytes", p.Compute, "context", m.Context)
-	if err = m.Fits(&p.Estimate, n.o, e.o.MemoryLimit); err != nil {
-		return m, err
+	m.estimate = plan.Estimate
+	p.log.InfoContext(ctx, "loading model", "model", n.ID, "weight_bytes", plan.Weights, "made_bytes", plan.Made, "kv_bytes", plan.Cache, "kv_tokens", plan.Tokens, "compute_bytes", plan.Compute, "context", m.Context)
+	if err = m.Fits(&plan.Estimate, n.Options, p.o.MemoryLimit); err != nil {
+		return nil, err
 	}
-	if err = e.makeRoom(ctx, n, p.Total()); err != nil {
-		return m, err
+	if err = p.load.Room(ctx, plan.Total()); err != nil {
+		return nil, err
 	}
-	e.progress(n.id, loadStart)
+	p.progress(n, loadStart)
 	err = m.Set.FillContext(ctx, func(done, total int64) {
-		e.progress(n.id, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
+		p.progress(n, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
 	})
 	if err != nil {
-		return m, err
+		return nil, err
 	}
-	m.fingerprint = fingerprint(m.Set, n.head.quant)
-	m.embedder.ctx, m.embedder.backend, m.embedder.watch = e.ctx, e.backend, e.watch(n)
-	if lm.Embeds(c) {
-		if err = m.embedder.open(); err != nil {
-			return m, err
+	m.fingerprint = lm.Fingerprint(m.Set, about.Quantization)
+	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
+	if err = m.embeds(ctx, p); err != nil {
+		return nil, err
+	}
+	if !lm.Embeds(m.Config) {
+		if m.cache, err = p.backend.NewCache(plan.KV); err != nil {
+			return nil, err
 		}
-		if m.Head != nil {
-			if err = m.openBertRanker(); err != nil {
-				return m, err
-			}
+		if m.exec, err = p.compile(plan.Program); err != nil {
+			return nil, err
 		}
-		m.took = time.Since(start)
-		e.progress(n.id, 1)
-		return m, nil
+		p.progress(n, loadCompiled)
+		if err = m.answers(p, &o, plan.KV.Blocks, plan.Program.Rows, plan.Program.Want); err != nil {
+			return nil, err
+		}
 	}
-	if m.cache, err = e.backend.NewCache(p.KV); err != nil {
-		return m, err
-	}
-	if m.exec, err = e.backend.Compile(e.ctx, p.Program, m.embedder.watch); err != nil {
-		return m, err
-	}
-	e.progress(n.id, loadCompiled)
-	err = m.schedule(e, sched.Options{
-		Exec: m.exec, Cache: m.cache, Blocks: p.KV.Blocks, BlockSize: p.KV.BlockSize,
-		Budget: p.Program.Rows, MaxWant: p.Program.Want, Slots: o.Slots, Queue: o.Queue, Context: m.Context,
-		Log: e.log.With("model", n.id),
-	})
-	if err != nil {
-		return m, err
-	}
-	m.took = time.Since(start)
-	e.progress(n.id, 1)
+	m.took = time.Since(p.start)
 	return m, nil
 }
 
-// schedule starts the goroutine that owns the model's sequences.
-func (m *textModel) schedule(e *Engine, o sched.Options) (err error) {
-	if m.sched, err = sched.New(o); err != nil {
+// reads has m read prompts.
+func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
+	m.text, err = textgen.New(ctx, m.Reader(p.texts), p.n.Options.ChatTemplate, m.Raw.Meta.String("tokenizer.chat_template"), p.log)
+	if c := m.Config; err == nil && m.Context > c.Context {
+		p.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", p.n.ID, "context_length", m.Context, "model's", c.Context)
+	}
+	return err
+}
+
+// embeds has a recorded m make vectors, or score pairs of texts.
+func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
+	if lm.Embeds(m.Config) { // others compile it when they are first asked for a vector
+		if err = m.encoder.Open(); err != nil {
+			return err
+		}
+	}
+	reader := m.Reader(p.texts)
+	if m.Config.Pairs {
+		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta)
 		return err
 	}
-	var ctx context.Context
-	ctx, m.cancel = context.WithCancel(e.ctx)
-	m.done = make(chan struct{})
-	e.work.Add(1)
-	go func() {
-		defer e.work.Done()
-		defer close(m.done)
-		if err := m.sched.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.log.Error("scheduler stopped", "model", m.ID, "err", err)
-		}
-	}()
-	return nil
+	m.vectors, err = embed.New(ctx, reader, embed.TrainingOf(&m.Raw.Meta, m.ID, p.n.About().Path, &p.n.Options), m.encoder, m.Config.Hidden)
+	return err
 }
 
-func (e *Engine) progress(id string, done float64) {
-	if e.o.Progress != nil {
-		e.o.Progress(id, done)
-	}
+// answers starts the scheduler of m over blocks of its cache.
+func (m *textModel) answers(p *opening, o *engine.ModelOptions, blocks, rows, want int) error {
+	return m.text.Start(p.ctx, sched.Options{
+		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: lm.BlockSize,
+		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue,
+	})
 }
 
-// fingerprint hashes what makes replies repeatable: the weights (their table
-// and the start of each), their number types, and this build.
-func fingerprint(set *weights.Set, quantization string) string {
-	h := sha256.New()
-	for t := range set.All() {
-		fmt.Fprintf(h, "%s %v %v %x\n", t.Name, t.Type, t.Shape, t.Data[:min(64, len(t.Data))])
-	}
-	fmt.Fprintln(h, quantization)
-	return stampBuild(h)
-}
+// Bytes implements residency.Model.
+func (m *textModel) Bytes() int64 { return m.estimate.Total() }
 
-// stampBuild ends a fingerprint with what is known of this build.
-func stampBuild(h hash.Hash) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		fmt.Fprintln(h, info.Main.Version, info.GoVersion)
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
-				fmt.Fprintln(h, s.Value)
-			}
-		}
-	}
-	return "fp_" + hex.EncodeToString(h.Sum(nil)[:6])
-}
-
-func (m *textModel) name() string  { return m.ID }
-func (m *textModel) print() string { return m.fingerprint }
-
-// bytes is the memory the model occupies.
-func (m *textModel) bytes() int64 { return m.estimate.Total() }
-
-// cacheBytes is the memory of the keys and values.
+// cacheBytes is the memory of keys and values.
 func (m *textModel) cacheBytes() int64 {
 	switch {
 	case m.cache != nil:
 		return m.cache.Bytes()
-	case m.encoder == &m.embedder:
-		return m.embedder.Bytes()
+	case m.encoder != nil:
+		return m.encoder.Bytes()
 	}
 	return 0
 }
 
-// close stops the scheduler, waits for it and releases everything.
-func (m *textModel) close() {
-	if m.sched != nil {
-		m.cancel()
-		<-m.done
+// Close stops the scheduler, waits for it and releases everything.
+func (m *textModel) Close() {
+	if m.text != nil {
+		m.text.Close()
 	}
-	m.free()
-}
-
-func (m *textModel) free() {
-	m.embedder.close()
+	if m.encoder != nil {
+		m.encoder.Close()
+	}
 	if m.exec != nil {
 		m.exec.Close()
 	}
@@ -223,17 +186,14 @@ func (m *textModel) free() {
 	m.File.Close()
 }
 
-func (m *textModel) stats(n *entry) engine.ModelStats {
-	var s sched.Stats
-	if m.sched != nil {
-		s = m.sched.Stats()
-	}
+// Stats implements residency.Model.
+func (m *textModel) Stats() engine.ModelStats {
+	s := m.text.Stats()
 	return engine.ModelStats{
-		Model: m.ID, Kind: n.head.kind,
-		Waiting: s.Waiting, Running: s.Running,
+		Model: m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

@@ -232,13 +232,13 @@ func (f *mlp) of(b *graph.Builder, h graph.Value, act graph.Act) graph.Value {
 	return f.down.of(b, b.Gate(f.gate.of(b, h), f.up.of(b, h), act))
 }
 
-// A mixture is the weights of a layer of experts.
-type mixture struct {
+// A moe is the weights of a layer of experts.
+type moe struct {
 	router linear
 	o      graph.Experts
 }
 
-func (m *base) mixture(i int, act graph.Act, renormalise bool) mixture {
+func (m *base) moe(i int, act graph.Act, renormalise bool) moe {
 	c, t := &m.c, &m.tensors
 	if c.Experts == 0 {
 		m.reader.fail("expert_count", "is missing")
@@ -252,7 +252,7 @@ func (m *base) mixture(i int, act graph.Act, renormalise bool) mixture {
 		m.reader.refuse("expert_gating_func", "is %d, want 1 for softmax", g)
 	}
 	n, ff := c.Experts, c.ExpertFF
-	return mixture{
+	return moe{
 		router: t.linear(blk(i, "ffn_gate_inp"), n, c.Hidden),
 		o: graph.Experts{
 			Gate: t.need(blk(i, "ffn_gate_exps.weight"), n, ff, c.Hidden), GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
@@ -263,6 +263,6 @@ func (m *base) mixture(i int, act graph.Act, renormalise bool) mixture {
 	}
 }
 
-func (x *mixture) of(b *graph.Builder, h graph.Value) graph.Value {
+func (x *moe) of(b *graph.Builder, h graph.Value) graph.Value {
 	return b.Experts(h, x.router.of(b, h), x.o)
 }

@@ -21,6 +21,7 @@ type Config struct {
 	Rope    RopeConfig
 	Pooling Pooling // of embeddings, when the file says so
 	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
+	Pairs   bool    // it scores pairs of texts: Logits gives one number, tokens of the second text have Vocab added
 	Window  int     // tokens a layer with a sliding window sees, 0 when the file has none
 
 	// Of a mixture of experts: how many a layer has, how many a token uses, and
@@ -210,7 +211,7 @@ func ggufConfig(set *file) (Config, error) {
 		r.fail("attention.head_count_kv", "is %d for %d heads", c.KVHeads, c.Heads)
 	}
 	c.Eps = r.eps(layerNormed[c.Arch])
-	if mixtures[c.Arch] {
+	if moeArchs[c.Arch] {
 		c.Experts = r.upTo("expert_count", maxExperts)
 	}
 	if c.Experts > 0 {
@@ -230,8 +231,8 @@ func ggufConfig(set *file) (Config, error) {
 	return c, r.err
 }
 
-// mixtures are the architectures that may have experts.
-var mixtures = map[string]bool{"gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+// moeArchs are the architectures that may have experts.
+var moeArchs = map[string]bool{"gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
 var layerNormed = map[string]bool{"bert": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}

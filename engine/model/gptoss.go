@@ -21,7 +21,7 @@ type gptossLayer struct {
 	attnNorm, ffnNorm norm
 	attn              attention
 	sinks             *weights.Tensor // (heads)
-	experts           mixture
+	experts           moe
 }
 
 func newGPTOSS(set *file) (LM, error) {
@@ -39,7 +39,7 @@ func newGPTOSS(set *file) (LM, error) {
 			attn:     m.attention(i),
 			sinks:    t.need(blk(i, "attn_sinks.weight"), c.Heads),
 			ffnNorm:  t.norm(blk(i, "post_attention_norm"), c.Hidden),
-			experts:  m.mixture(i, graph.SwiGLUClamped, true),
+			experts:  m.moe(i, graph.SwiGLUClamped, true),
 		})
 	}
 	return g, m.err()

@@ -26,7 +26,7 @@ type llamaLayer struct {
 	attnNorm, ffnNorm norm
 	attn              attention
 	ffn               mlp
-	experts           *mixture // in place of ffn
+	experts           *moe // in place of ffn
 }
 
 func newLlama(set *file) (LM, error) {
@@ -59,7 +59,7 @@ func newLlama(set *file) (LM, error) {
 			ffnNorm:  m.tensors.norm(blk(i, "ffn_norm"), m.c.Hidden),
 		}
 		if m.c.Experts > 0 {
-			e := m.mixture(i, graph.SiLU, true)
+			e := m.moe(i, graph.SiLU, true)
 			x.experts = &e
 		} else {
 			x.ffn = m.gated(i)

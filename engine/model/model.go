@@ -4,7 +4,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,9 +15,9 @@ import (
 // The two ways a file can be of no use.
 var (
 	// ErrFormat: the file contradicts itself or misses something.
-	ErrFormat = errors.New("malformed model")
+	ErrFormat = weights.Malformed("model")
 	// ErrUnsupported: the file is sound but asks for what quern does not have.
-	ErrUnsupported = errors.New("unsupported model")
+	ErrUnsupported = weights.Unsupported("model")
 )
 
 // An LM is a language model of one architecture with its weights.
@@ -28,7 +27,8 @@ type LM interface {
 	// wanted row, shape (want, Config.Hidden).
 	Hidden(b *graph.Builder) graph.Value
 	// Logits records the projection of Hidden's result to the vocabulary,
-	// shape (want, Config.Vocab). An encoder has none: it fails the Builder.
+	// shape (want, Config.Vocab). An encoder has none: it fails the Builder, but for
+	// one that scores pairs, whose result has shape (want, 1).
 	Logits(b *graph.Builder, hidden graph.Value) graph.Value
 }
 

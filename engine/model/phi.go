@@ -66,7 +66,7 @@ type phi3Layer struct {
 	attnNorm, ffnNorm norm
 	attn              attention
 	ffn               mlp
-	experts           *mixture // of phimoe
+	experts           *moe // of phimoe
 }
 
 // Phi 3.5 MoE is two models. llama.cpp runs its GGUF files with RMS norms, with a
@@ -110,7 +110,7 @@ func newPhi3(set *file) (LM, error) {
 			ffnNorm:  t.norm(blk(i, "ffn_norm"), c.Hidden),
 		}
 		if c.Arch == "phimoe" {
-			e := m.mixture(i, graph.SiLU, true)
+			e := m.moe(i, graph.SiLU, true)
 			e.o.SparseMixer, e.o.Jitter = sparse, float32(jitter)
 			x.experts = &e
 		} else {

@@ -19,7 +19,7 @@ type qwenLayer struct {
 	attnNorm, ffnNorm norm
 	attn              attention
 	ffn               mlp             // of qwen2moe the shared expert
-	experts           *mixture        // nil in dense models
+	experts           *moe            // nil in dense models
 	shared            *weights.Tensor // (1, hidden); nil without a shared expert
 }
 
@@ -41,7 +41,7 @@ func newQwen(set *file) (LM, error) {
 		}
 		switch c.Arch {
 		case "qwen2moe":
-			e := m.mixture(i, graph.SiLU, m.reader.flag("expert_weights_norm", false))
+			e := m.moe(i, graph.SiLU, m.reader.flag("expert_weights_norm", false))
 			x.experts = &e
 			ff := m.reader.countOr("expert_shared_feed_forward_length", maxWidth, c.FF)
 			x.ffn = mlp{
@@ -52,7 +52,7 @@ func newQwen(set *file) (LM, error) {
 			x.shared = t.row(t.need(blk(i, "ffn_gate_inp_shexp.weight"), c.Hidden))
 		case "qwen3moe":
 			// Every published model normalises; Hugging Face files may say no.
-			e := m.mixture(i, graph.SiLU, m.reader.flag("expert_weights_norm", true))
+			e := m.moe(i, graph.SiLU, m.reader.flag("expert_weights_norm", true))
 			x.experts = &e
 		default:
 			x.ffn = m.gated(i)

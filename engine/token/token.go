@@ -8,9 +8,8 @@
 package token
 
 import (
-	"errors"
-
 	"quern/engine/token/internal/pretoken"
+	"quern/formats/weights"
 )
 
 // An ID numbers a token, from 0. Functions that may have none return None.
@@ -21,7 +20,7 @@ const None ID = -1
 
 var (
 	// ErrFormat marks a tokenizer description that contradicts itself.
-	ErrFormat = errors.New("malformed tokenizer")
+	ErrFormat = weights.Malformed("tokenizer")
 	// ErrUnsupported marks a valid description of a tokenizer we do not have.
 	ErrUnsupported = pretoken.ErrUnsupported
 )

@@ -157,10 +157,7 @@ func parse(data []byte, load func(string) ([]byte, error)) (*Model, error) {
 		case 2:
 			return f.text(&m.Producer)
 		case 7:
-			if err := f.want(bytes); err != nil {
-				return err
-			}
-			m.Graph, err = r.graph(f.b, 1)
+			m.Graph, err = one(f, 1, r.graph)
 			return err
 		case 8:
 			return opset(f, 1, &m.Opsets)
@@ -188,12 +185,17 @@ func ParseTensor(data []byte) (*Tensor, error) {
 	return (&reader{}).tensor(data, 0)
 }
 
+// one returns what read makes of a message.
+func one[T any](f field, depth int, read func([]byte, int) (T, error)) (v T, err error) {
+	if err = f.want(bytes); err == nil {
+		v, err = read(f.b, depth)
+	}
+	return v, err
+}
+
 // list appends what read makes of a message.
 func list[T any](f field, depth int, read func([]byte, int) (T, error), dst *[]T) error {
-	if err := f.want(bytes); err != nil {
-		return err
-	}
-	v, err := read(f.b, depth)
+	v, err := one(f, depth, read)
 	if err != nil {
 		return err
 	}
@@ -203,10 +205,7 @@ func list[T any](f field, depth int, read func([]byte, int) (T, error), dst *[]T
 
 // pair reads a StringStringEntryProto.
 func pair(f field, depth int, key, value *string) error {
-	if err := f.want(bytes); err != nil {
-		return err
-	}
-	return fields(f.b, depth, func(f field) error {
+	return f.each(depth, func(f field) error {
 		switch f.num {
 		case 1:
 			return f.text(key)
@@ -226,12 +225,9 @@ func domain(s string) string {
 }
 
 func opset(f field, depth int, dst *map[string]int64) error {
-	if err := f.want(bytes); err != nil {
-		return err
-	}
 	var name string
 	var version int64
-	err := fields(f.b, depth, func(f field) error {
+	err := f.each(depth, func(f field) error {
 		switch f.num {
 		case 1:
 			return f.text(&name)
@@ -299,10 +295,7 @@ func (r *reader) node(msg []byte, depth int) (*Node, error) {
 }
 
 func (r *reader) attrTo(f field, depth int, dst *map[string]*Attr) error {
-	if err := f.want(bytes); err != nil {
-		return err
-	}
-	a, err := r.attr(f.b, depth)
+	a, err := one(f, depth, r.attr)
 	if err != nil {
 		return err
 	}
@@ -328,19 +321,12 @@ func (r *reader) attr(msg []byte, depth int) (*Attr, error) {
 			return f.int(&a.I)
 		case 4:
 			return f.text(&a.S)
-		case 5, 6, 22:
-			if err := f.want(bytes); err != nil {
-				return err
-			}
-			switch f.num {
-			case 5:
-				a.T, err = r.tensor(f.b, depth+1)
-			case 6:
-				a.G, err = r.graph(f.b, depth+1)
-			default:
-				a.Sparse, err = r.sparse(f.b, depth+1)
-			}
-			return err
+		case 5:
+			a.T, err = one(f, depth+1, r.tensor)
+		case 6:
+			a.G, err = one(f, depth+1, r.graph)
+		case 22:
+			a.Sparse, err = one(f, depth+1, r.sparse)
 		case 7:
 			return f.numbers(fixed32, func(v uint64) { a.Floats = append(a.Floats, math.Float32frombits(uint32(v))) })
 		case 8:
@@ -356,7 +342,7 @@ func (r *reader) attr(msg []byte, depth int) (*Attr, error) {
 		case 21:
 			return f.text(&a.Ref)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -374,13 +360,9 @@ func value(msg []byte, depth int) (Value, error) {
 		case 1:
 			return f.text(&v.Name)
 		case 2:
-			if err := f.want(bytes); err != nil {
-				return err
-			}
-			v.Type, err = typeOf(f.b, depth+1)
-			return err
+			v.Type, err = one(f, depth+1, typeOf)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -394,11 +376,8 @@ func typeOf(msg []byte, depth int) (Type, error) {
 		if !ok {
 			return nil
 		}
-		if err := f.want(bytes); err != nil {
-			return err
-		}
 		t = Type{Kind: kind}
-		return fields(f.b, depth+1, func(f field) error {
+		return f.each(depth+1, func(f field) error {
 			switch {
 			case f.num == 1 && kind == KindTensor:
 				var n int64
@@ -410,11 +389,8 @@ func typeOf(msg []byte, depth int) (Type, error) {
 				}
 				t.Elem = DType(n)
 			case f.num == 2 && kind == KindTensor:
-				if err := f.want(bytes); err != nil {
-					return err
-				}
 				t.Dims = []Dim{}
-				return fields(f.b, depth+2, func(f field) error {
+				return f.each(depth+2, func(f field) error {
 					if f.num != 1 {
 						return nil
 					}
@@ -424,10 +400,7 @@ func typeOf(msg []byte, depth int) (Type, error) {
 					return list(f, depth+3, dim, &t.Dims)
 				})
 			case f.num == 1 && (kind == KindSequence || kind == KindOptional):
-				if err := f.want(bytes); err != nil {
-					return err
-				}
-				of, err := typeOf(f.b, depth+2)
+				of, err := one(f, depth+2, typeOf)
 				t.Of = &of
 				return err
 			}

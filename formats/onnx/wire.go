@@ -27,6 +27,14 @@ const (
 	fixed32 = 5
 )
 
+// each calls do with each field of the message that f holds.
+func (f field) each(depth int, do func(field) error) error {
+	if err := f.want(bytes); err != nil {
+		return err
+	}
+	return fields(f.b, depth, do)
+}
+
 // fields calls f with each field of a message in the order of the bytes.
 //
 // Protocol Buffers, "Encoding".

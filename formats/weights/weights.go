@@ -181,7 +181,7 @@ func (s *Set) Fill() error { return s.FillContext(context.Background(), nil) }
 // reading a header is not: until then a tensor that has to be put together has
 // a shape but no Data. Who runs a model calls it once, after model.Open and
 // before anything reads Data; it must not run beside other uses of the Set.
-// progress, when not nil, is told how many of the bytes to put together are.
+// progress, when not nil, is called with the number of bytes put together so far.
 func (s *Set) FillContext(ctx context.Context, progress func(done, total int64)) error {
 	var done, total int64
 	for _, t := range s.order {

@@ -290,7 +290,7 @@ func amxTile256(a *file, t string, subs int, mins bool) {
 
 // amxTile32 adds blocks of 32 weights to one group of activation rows, four blocks at
 // a time in tiles 0 to 3, so that products do not wait for each other. Groups of eight
-// blocks have their activations in 320 bytes; what is left of one goes block by block.
+// blocks have their activations in 320 bytes; the rest of one is done block by block.
 func amxTile32(a *file, t string, mins bool) {
 	fn := "tile" + t + "AMX"
 	amxBegin(a, fn)

@@ -68,7 +68,7 @@ func FusedName(stem string, t quant.Type, rows int) string {
 	return stem + "_" + side(t) + "_" + strconv.Itoa(per)
 }
 
-// TypeNumber is how fused kernels are told the type of a matrix.
+// TypeNumber is the number by which fused kernels know the type of a matrix.
 func TypeNumber(t quant.Type) int { return slices.Index(Types, t) }
 
 // fusedThreads is how many threads a block has that holds r rows. A multiprocessor
@@ -138,7 +138,7 @@ func expertKernels() []Kernel {
 	return ks
 }
 
-// CacheNumber is how rotated kernels are told the type of a cache.
+// CacheNumber is the number by which rotated kernels know the type of a cache.
 func CacheNumber(t quant.Type) int { return slices.Index(CacheTypes, t) }
 
 func rotatedKernels() []Kernel {

@@ -21,7 +21,7 @@ import (
 type Float interface{ float32 | float64 }
 
 // A Complex is a complex number. Generic code cannot take Go's own apart, and
-// the product of two complex64 goes by way of float64.
+// the product of two complex64 is made in float64.
 type Complex[F Float] struct{ Re, Im F }
 
 // Mul returns a·b.

@@ -20,15 +20,14 @@ type MatMul struct {
 	bias    []float32 // (out) or nil
 
 	// The call in progress.
-	dst       []float32
-	x         []byte
-	xStride   int
-	batch     int
-	split     *dot.Split // x split, where dot.Splits holds, or nil
-	rows      int        // weight rows a chunk takes
-	partition threads.Partition
-	region    threads.Region
-	fill      threads.Region // makes split
+	dst     []float32
+	x       []byte
+	xStride int
+	batch   int
+	split   *dot.Split // x split, where dot.Splits holds, or nil
+	rows    int        // weight rows a chunk takes
+	region  threads.Region
+	fill    threads.Region // makes split
 }
 
 // NewMatMul prepares x · Wᵀ + bias for w, a matrix (out, in) of type t. bias
@@ -99,12 +98,7 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 		m.split = dot.NewSplit(m.in, batch)
 		p.Run(m.split.Fills(), &m.fill)
 	}
-	if len(m.partition) != p.Workers() {
-		m.partition = threads.NewPartition(p.Workers())
-	}
-	chunks := (m.out + m.rows - 1) / m.rows
-	m.partition.Divide(chunks)
-	p.Run(chunks, &m.region)
+	p.Run((m.out+m.rows-1)/m.rows, &m.region)
 	m.dst, m.x = nil, nil
 	if m.split != nil {
 		m.split.Free()
@@ -112,8 +106,8 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	}
 }
 
-func (m *MatMul) chunk(worker, _ int) {
-	r0 := m.partition.Take(worker) * m.rows
+func (m *MatMul) chunk(_, c int) {
+	r0 := c * m.rows
 	r1 := min(r0+m.rows, m.out)
 	w := m.w[r0*m.row : r1*m.row]
 	if m.split != nil {

@@ -45,9 +45,9 @@ func TestDecodeFixtures(t *testing.T) {
 	readJSON(t, filepath.Join(dir, "dequant.json"), &golden)
 	for name, g := range golden {
 		t.Run(name, func(t *testing.T) {
-			typ, ok := quant.ByName(name)
+			typ, ok := byName(name)
 			if !ok {
-				t.Fatalf("ByName(%q) found nothing", name)
+				t.Fatalf("byName(%q) found nothing", name)
 			}
 			for _, w := range readGGUF(t, filepath.Join(dir, g.File)) {
 				if w.name == g.Tensor {

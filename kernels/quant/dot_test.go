@@ -235,7 +235,7 @@ func FuzzBlocks(f *testing.F) {
 		f.Add(uint8(typ), make([]byte, typ.Layout().Bytes), uint64(0))
 	}
 	f.Fuzz(func(t *testing.T, number uint8, w []byte, seed uint64) {
-		typ, ok := quant.ByName(quant.Type(number).String())
+		typ, ok := byName(quant.Type(number).String())
 		if !ok {
 			return
 		}

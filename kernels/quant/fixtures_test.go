@@ -96,3 +96,13 @@ func readGGUF(t *testing.T, path string) []tensor {
 	}
 	return tensors
 }
+
+// byName returns the stored type of a name in GGUF's spelling.
+func byName(name string) (quant.Type, bool) {
+	for t := range quant.All() {
+		if t.String() == name {
+			return t, true
+		}
+	}
+	return quant.Invalid, false
+}

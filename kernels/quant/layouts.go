@@ -95,17 +95,6 @@ func ByGGML(ggml uint32) (t Type, ok bool) {
 	return Invalid, false
 }
 
-// ByName returns the stored Type of that name, in GGUF's spelling. Activation
-// types are not found, since they exist only inside the program.
-func ByName(name string) (t Type, ok bool) {
-	for t := range All() {
-		if layouts[t].Name == name {
-			return t, true
-		}
-	}
-	return Invalid, false
-}
-
 // Mixtures yields the mixtures of all types, each with the type of most weights.
 func Mixtures() iter.Seq2[Type, Mixture] {
 	return func(yield func(Type, Mixture) bool) {

@@ -48,8 +48,8 @@ func TestLayouts(t *testing.T) {
 		if l.Name != tt.name || l.GGML != tt.ggml || l.Block != tt.block || l.Bytes != tt.bytes || l.With != tt.with {
 			t.Errorf("%v is %q, %d, %d, %d, %v", tt.typ, l.Name, l.GGML, l.Block, l.Bytes, l.With)
 		}
-		if got, ok := quant.ByName(tt.name); got != tt.typ || !ok {
-			t.Errorf("ByName(%q) = %v, %v", tt.name, got, ok)
+		if got, ok := byName(tt.name); got != tt.typ || !ok {
+			t.Errorf("byName(%q) = %v, %v", tt.name, got, ok)
 		}
 		if got, ok := quant.ByGGML(tt.ggml); got != tt.typ || !ok {
 			t.Errorf("ByGGML(%d) = %v, %v", tt.ggml, got, ok)
@@ -62,8 +62,8 @@ func TestLayouts(t *testing.T) {
 
 func TestUnknownTypes(t *testing.T) {
 	for _, name := range []string{"", "ActQ8_32", "ActQ8_256", "q4_K", "IQ1_S", "Type(0)"} {
-		if typ, ok := quant.ByName(name); ok {
-			t.Errorf("ByName(%q) = %v", name, typ)
+		if typ, ok := byName(name); ok {
+			t.Errorf("byName(%q) = %v", name, typ)
 		}
 	}
 	for _, tt := range []struct {

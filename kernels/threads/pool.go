@@ -1,6 +1,6 @@
 // Package threads runs the compute of forward passes on a fixed set of
-// goroutines: a Pool runs the chunks of a Region, a Partition assigns chunks to
-// workers, Cores is the number of workers that a machine has cores for.
+// goroutines: a Pool runs the chunks of a Region, Cores is the number of workers that a
+// machine has cores for.
 package threads
 
 import (
@@ -22,8 +22,10 @@ type Pool struct {
 	held    atomic.Bool  // see Hold
 	caller  atomic.Int32 // the CPU Hold was called on
 
+	shares []share // of each worker, the caller's first
+
 	_      [64]byte
-	state  atomic.Uint64 // generation, chunks and the next one to claim; see pack
+	gen    atomic.Uint64 // number of the region; low bits are in the shares' words
 	_      [56]byte
 	left   atomic.Int64 // chunks not finished
 	_      [56]byte
@@ -31,18 +33,29 @@ type Pool struct {
 	region atomic.Pointer[Region]
 }
 
-// A Pool's state is one word, so that claiming a chunk checks everything at
-// once: a worker that is late for a generation finds all its chunks claimed and cannot
-// claim one of the next, because the generation is part of the word.
+// A share is the chunks of a generation that one worker takes in ascending order: what
+// a kernel fetches beyond its chunk is then the worker's own next one. Who is through
+// with its own takes from the end of another's.
+//
+// It is one word, so that claiming a chunk checks everything at once: a worker that is
+// late for a generation finds all its chunks claimed and cannot claim one of the next,
+// because the generation is part of the word.
+type share struct {
+	word atomic.Uint64 // generation, next chunk, end; see pack
+	_    [56]byte
+}
+
 const (
 	chunkBits = 20
 	maxChunks = 1<<chunkBits - 1
 )
 
-func pack(gen uint64, chunks int) uint64 { return gen<<(2*chunkBits) | uint64(chunks)<<chunkBits }
+func pack(gen uint64, next, end int) uint64 {
+	return gen<<(2*chunkBits) | uint64(next)<<chunkBits | uint64(end)
+}
 
-func unpack(state uint64) (gen uint64, chunks, next int) {
-	return state >> (2 * chunkBits), int(state >> chunkBits & maxChunks), int(state & maxChunks)
+func unpack(word uint64) (next, end int) {
+	return int(word >> chunkBits & maxChunks), int(word & maxChunks)
 }
 
 // A Region is a piece of parallel work: F is called once for each chunk, from
@@ -74,7 +87,7 @@ const cooperative = runtime.GOARCH == "wasm"
 
 // NewPool starts a pool of n workers, of which the caller of Run is one.
 func NewPool(n int) *Pool {
-	p := &Pool{}
+	p := &Pool{shares: make([]share, max(1, n))}
 	for id := 1; id < n; id++ {
 		w := &worker{id, newSleeper()}
 		p.workers = append(p.workers, w)
@@ -124,7 +137,7 @@ func (p *Pool) wake() (any bool) {
 }
 
 // Run calls r.F for every chunk from 0 up to chunks and returns when all are
-// done. Idle workers claim chunks in ascending order.
+// done. Each worker begins with neighbouring ones.
 func (p *Pool) Run(chunks int, r *Region) {
 	if chunks <= 0 {
 		return
@@ -145,13 +158,16 @@ func (p *Pool) Run(chunks int, r *Region) {
 
 // run is Run for chunks that fit one generation.
 func (p *Pool) run(first, chunks int, r *Region) {
-	gen, _, _ := unpack(p.state.Load())
+	gen := p.gen.Load() + 1
 	p.region.Store(r)
 	p.first.Store(int64(first))
 	p.left.Store(int64(chunks))
-	p.state.Store(pack(gen+1, chunks)) // publishes the stores above
+	for i := range p.shares {
+		p.shares[i].word.Store(pack(gen, chunks*i/len(p.shares), chunks*(i+1)/len(p.shares)))
+	}
+	p.gen.Store(gen) // publishes the stores above
 	p.wake()
-	p.claim(0)
+	p.claim(0, gen)
 	patience := yieldAfter
 	if p.held.Load() {
 		patience = yieldHeld
@@ -173,20 +189,29 @@ func yield() {
 	runtime.Gosched()
 }
 
-// claim runs chunks of the current generation until all are claimed. A successful claim
-// proves that the generation is not over, so region and first, stored before it was
-// published, belong to it.
-func (p *Pool) claim(worker int) {
-	for {
-		s := p.state.Load()
-		_, chunks, next := unpack(s)
-		if next >= chunks {
-			return
-		}
-		r, first := p.region.Load(), int(p.first.Load())
-		if p.state.CompareAndSwap(s, s+1) {
-			r.F(worker, first+next)
-			p.left.Add(-1)
+// claim runs chunks of generation gen until all are claimed. A successful claim proves
+// that it is not over, so region and first, stored before it was published, belong to it.
+func (p *Pool) claim(worker int, gen uint64) {
+	for i := range p.shares {
+		from := &p.shares[(worker+i)%len(p.shares)].word
+		for {
+			w := from.Load()
+			next, end := unpack(w)
+			if next == end {
+				break
+			}
+			if w != pack(gen, next, end) {
+				return // another generation's
+			}
+			r, first := p.region.Load(), int(p.first.Load())
+			chunk, rest := next, pack(gen, next+1, end)
+			if i > 0 {
+				chunk, rest = end-1, pack(gen, next, end-1)
+			}
+			if from.CompareAndSwap(w, rest) {
+				r.F(worker, first+chunk)
+				p.left.Add(-1)
+			}
 		}
 	}
 }
@@ -197,7 +222,7 @@ func (p *Pool) work(w *worker) {
 	for {
 		var start time.Time
 		for i := 0; ; i++ {
-			if gen, _, _ := unpack(p.state.Load()); gen != last {
+			if gen := p.gen.Load(); gen != last {
 				last = gen
 				break
 			}
@@ -218,15 +243,15 @@ func (p *Pool) work(w *worker) {
 				start, i = time.Time{}, 0
 			}
 		}
-		p.claim(w.id)
+		p.claim(w.id, last)
 	}
 }
 
-// park sleeps until Run, Hold or Close wakes it. The state is read again
-// after parked is set: a Run that did not see parked set changed the state before.
+// park sleeps until Run, Hold or Close wakes it. The generation is read again
+// after parked is set: a Run that did not see parked set changed it before.
 func (p *Pool) park(w *worker, last uint64) {
 	w.parked.Store(1)
-	if gen, _, _ := unpack(p.state.Load()); gen != last || p.stop.Load() {
+	if p.gen.Load() != last || p.stop.Load() {
 		w.stay()
 		return
 	}

@@ -3,6 +3,7 @@ package threads
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -72,6 +73,26 @@ func TestPoolLateWorkers(t *testing.T) {
 				t.Fatalf("round %d: chunk %d of %d ran %d times", i, c, n, got)
 			}
 		}
+	}
+}
+
+// A worker alone takes its own share in order and the others' from their ends, and
+// nothing of a generation that is not its.
+func TestShares(t *testing.T) {
+	p := &Pool{shares: make([]share, 3)}
+	var got []int
+	p.region.Store(&Region{F: func(worker, c int) { got = append(got, c) }})
+	p.first.Store(100)
+	for i, ends := range [][2]int{{0, 2}, {2, 5}, {5, 7}} {
+		p.shares[i].word.Store(pack(7, ends[0], ends[1]))
+	}
+	p.claim(1, 6)
+	if len(got) > 0 {
+		t.Errorf("a late worker took %v", got)
+	}
+	p.claim(1, 7)
+	if want := []int{102, 103, 104, 106, 105, 101, 100}; !slices.Equal(got, want) {
+		t.Errorf("took %v, want %v", got, want)
 	}
 }
 

@@ -6,6 +6,8 @@
 //		file := must.Get(os.Open(name))
 package must
 
+import "errors"
+
 // A failure is the error a function of this package stopped at.
 type failure struct{ error }
 
@@ -22,12 +24,13 @@ func Get[T any](v T, err error) T {
 	return v
 }
 
-// Catch sets err to what Do stopped at. Deferred.
+// Catch joins what Do stopped at to err, which functions deferred after it may have set.
+// Deferred.
 func Catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case failure:
-		*err = p.error
+		*err = errors.Join(p.error, *err)
 	default:
 		panic(p)
 	}

@@ -110,7 +110,8 @@ func TestWalks(t *testing.T) {
 					t.Errorf("%s: %q is no JSON: %v", x.ID, text, err)
 					continue
 				}
-				if err := check.Validate(v); err != nil {
+				if err := check.Validate(v); err != nil && !strings.Contains(err.Error(), "is not valid uri-template: parse") {
+					// That validator parses a template as a URL, which it need not be (RFC 6570).
 					t.Errorf("%s: %s\n\tis not valid: %v\n\tschema %.600s", x.ID, text, err, x.Schema)
 				}
 				walks++

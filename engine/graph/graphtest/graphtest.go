@@ -284,10 +284,16 @@ func testBatches(t *testing.T, x graph.Exec, kv graph.Cache) {
 	if _, err := x.Run(t.Context(), good(), nil); err == nil {
 		t.Error("no cache: no error")
 	}
+	if _, err := x.Run(t.Context(), good(), foreign{kv}); err == nil {
+		t.Error("a cache of another backend: no error")
+	}
 	if after := run(t, x, good(), kv); !slices.Equal(after, before) {
 		t.Error("after wrong batches a right one gives other logits")
 	}
 }
+
+// A foreign cache is none of the backend's.
+type foreign struct{ graph.Cache }
 
 // testCopy: who goes on from copies of blocks sees what they are copies of.
 func testCopy(t *testing.T, x graph.Exec, kv graph.Cache) {

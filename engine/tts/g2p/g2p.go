@@ -123,15 +123,3 @@ func (g *G2P) PhonemizeContext(ctx context.Context, text string, accent Accent) 
 // checkEvery is the words, or what else is read at once, between two questions
 // whether to go on.
 const checkEvery = 64
-
-// String returns the phonemes of tokens as Kokoro reads them, pauses left out.
-func String(tokens []Token) string {
-	var out []byte
-	for _, t := range tokens {
-		out = append(out, t.Phonemes...)
-		if t.Space {
-			out = append(out, ' ')
-		}
-	}
-	return string(out)
-}

@@ -70,5 +70,5 @@ func TestTransform(t *testing.T) {
 			}
 		}
 	}
-	runtime.KeepAlive(m) // its arena goes with it
+	runtime.KeepAlive(m) // its arena is freed with it
 }

@@ -12,10 +12,6 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// slowWrite is how long a write takes when the client's buffers are full.
-// Tokens that pile up meanwhile go out as one event.
-const slowWrite = 5 * time.Millisecond
-
 // A Framing is how a stream sets its values apart, and what it sends when there is
 // none for a while.
 type Framing struct {
@@ -53,7 +49,6 @@ type Writer struct {
 	buf  bytes.Buffer
 	json *json.Encoder
 
-	Slow  bool         // the last write blocked
 	Begun bool         // the header is sent
 	First func() error // opens the stream after the header; may be nil
 
@@ -131,14 +126,12 @@ func (s *Writer) Bytes(p []byte) error {
 func (s *Writer) alive() error { return s.Bytes([]byte(s.Idle)) }
 
 func (s *Writer) send(p []byte) error {
-	before := time.Now()
 	if _, err := s.w.Write(p); err != nil {
 		return fault.ErrGone
 	}
 	if err := s.w.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fault.ErrGone
 	}
-	s.Slow = time.Since(before) > slowWrite
 	if s.Idle != "" {
 		s.quiet.reset(s.keep)
 	}

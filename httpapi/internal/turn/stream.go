@@ -13,7 +13,7 @@ import (
 type Spelling interface {
 	// Begin is called once, before anything else is sent.
 	Begin() error
-	// Event is called for PromptDone, Delta and Finish, with deltas that piled up joined.
+	// Event is called for PromptDone, Delta and Finish.
 	Event(Event) error
 	// End is called when all went well, after the last event.
 	End() error
@@ -39,19 +39,7 @@ func (g *Turn) Stream(ctx context.Context, s *stream.Writer, stall time.Duration
 		}
 		return out.Event(ev)
 	}
-	var batch []Event
-	err := stream.Relay(ctx, s, stall, g.items, g.err, func(ev Event) error {
-		batch = append(batch[:0], ev)
-		if s.Slow || len(g.items) >= backlog/2 {
-			batch = g.pending(batch)
-		}
-		for _, ev := range batch {
-			if err := one(ev); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := stream.Relay(ctx, s, stall, g.items, g.err, one)
 	if err == nil {
 		err = s.Begin()
 	}
@@ -59,40 +47,4 @@ func (g *Turn) Stream(ctx context.Context, s *stream.Writer, stall time.Duration
 		err = out.End()
 	}
 	return err
-}
-
-// pending takes what has piled up behind batch and joins the deltas of each
-// sequence. It stops at the first event of another type, and at as many events
-// as can pile up: an engine may be faster than this loop.
-func (g *Turn) pending(batch []Event) []Event {
-	for range backlog {
-		last := &batch[len(batch)-1]
-		if last.Type != engine.Delta {
-			return batch
-		}
-		select {
-		case ev, ok := <-g.items:
-			if !ok {
-				return batch
-			}
-			batch = join(batch, ev)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-func join(batch []Event, ev Event) []Event {
-	if ev.Type == engine.Delta {
-		for i := range batch {
-			b := &batch[i]
-			if b.Type == engine.Delta && b.PromptIndex == ev.PromptIndex && b.Index == ev.Index {
-				b.Text += ev.Text
-				b.Logprobs = append(b.Logprobs[:len(b.Logprobs):len(b.Logprobs)], ev.Logprobs...)
-				return batch
-			}
-		}
-	}
-	return append(batch, ev)
 }

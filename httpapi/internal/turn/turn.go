@@ -19,15 +19,9 @@ import (
 	"quern/httpapi/internal/metrics"
 )
 
-const (
-	// backlog is how many events may wait for a slow client. When it is full
-	// the engine stops planning that sequence.
-	backlog = 256
-
-	// parallelPrompts is how many prompts of one request are with the engine at
-	// a time, so that one request does not fill a model's queue.
-	parallelPrompts = 16
-)
+// parallelPrompts is how many prompts of one request are with the engine at
+// a time, so that one request does not fill a model's queue.
+const parallelPrompts = 16
 
 // An Event is one event of one prompt of a turn.
 type Event struct {
@@ -41,7 +35,7 @@ type Turn struct {
 	Tally
 
 	cancel context.CancelFunc
-	items  chan Event // closed when all prompts are done or one failed
+	items  chan Event // one ahead: what waits for a slow client waits in the engine. Closed when all prompts are done or one failed
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -69,7 +63,7 @@ type Request struct {
 func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *Turn {
 	work, cancel := context.WithCancel(ctx)
 	g := &Turn{
-		cancel: cancel, items: make(chan Event, backlog), begin: time.Now(), m: m, model: l.Info().ID,
+		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: l.Info().ID,
 		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences,
 	}
 	next := make(chan int, r.Prompts)

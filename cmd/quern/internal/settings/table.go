@@ -8,8 +8,8 @@ import (
 
 	"quern/engine"
 	"quern/engine/device"
-	"quern/engine/local"
 	"quern/engine/quantize"
+	"quern/engine/transcribe"
 	"quern/httpapi"
 )
 
@@ -219,4 +219,7 @@ func deviceName(s string) (string, error) {
 // mixture is what weights are quantised to when they are loaded.
 func mixture(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
 
-func detector(s string) (string, error) { return s, local.CheckDetector(s) }
+func detector(s string) (string, error) {
+	_, err := transcribe.OpenDetector(s)
+	return s, err
+}

@@ -18,7 +18,7 @@ var (
 	// ErrRuntime is wrapped by the error for a template that broke while
 	// rendering, where Jinja would have raised an exception.
 	ErrRuntime = errors.New("jinja: rendering stopped")
-	// ErrJSON is wrapped by the error for text FromJSON cannot read.
+	// ErrJSON is wrapped by the error for text ReadJSON cannot read.
 	ErrJSON = errors.New("jinja: malformed JSON")
 )
 

@@ -21,7 +21,7 @@ func (r *run) evalAll(es []expr, sc *scope) []Value {
 func (r *run) evalTest(e expr, sc *scope) bool {
 	v := r.eval(e, sc)
 	if l, ok := v.(*loop); ok {
-		return l.length() > 0
+		return l.count() > 0
 	}
 	return truth(v)
 }

@@ -27,8 +27,7 @@ func charsArg(v Value) *Str {
 }
 
 func filterEscape(r *run, v Value, _ []Value) Value {
-	s := r.str(v)
-	s = escape(s)
+	s := escape(r.str(v))
 	r.charge(len(s.s))
 	return s
 }
@@ -36,9 +35,7 @@ func filterEscape(r *run, v Value, _ []Value) Value {
 func filterForceEscape(r *run, v Value, _ []Value) Value {
 	s := r.str(v)
 	s.markup = false
-	s = escape(s)
-	r.charge(len(s.s))
-	return s
+	return filterEscape(r, s, nil)
 }
 
 func filterSafe(r *run, v Value, _ []Value) Value {

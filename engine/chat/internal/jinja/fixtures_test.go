@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -89,4 +90,9 @@ func describe(err error) string {
 		return "TemplateSyntaxError: " + syn.Message
 	}
 	return "limit: " + strings.TrimPrefix(err.Error(), ErrLimit.Error()+": ")
+}
+
+// FromJSON is ReadJSON of bytes.
+func FromJSON(data []byte, origin Origin) (Value, error) {
+	return ReadJSON(bytes.NewReader(data), origin)
 }

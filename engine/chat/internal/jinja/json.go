@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,15 +14,10 @@ import (
 // maxValueDepth, so what was read can be printed.
 const maxJSONDepth = 200
 
-// FromJSON reads one JSON value. Keys keep their order; of equal keys the last
+// ReadJSON reads one JSON value. Keys keep their order; of equal keys the last
 // value wins, at the first one's place; numbers without fraction or exponent
 // are ints, of any size the engine allows. Every string, keys too, has the
 // given origin. Errors wrap ErrJSON or ErrLimit.
-func FromJSON(data []byte, origin Origin) (Value, error) {
-	return ReadJSON(bytes.NewReader(data), origin)
-}
-
-// ReadJSON is FromJSON for what a reader holds.
 func ReadJSON(from io.Reader, origin Origin) (v Value, err error) {
 	defer catch(&err)
 	d := json.NewDecoder(from)

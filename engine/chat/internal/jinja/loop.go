@@ -94,8 +94,8 @@ func (l *loop) peek() (Value, bool) {
 	return v, true
 }
 
-// length is the number of elements. A generator is run to its end for it.
-func (l *loop) length() int {
+// count is the number of elements. A generator is run to its end for it.
+func (l *loop) count() int {
 	if l.size < 0 {
 		if s, ok := l.source.(sized); ok {
 			l.size = s.length()
@@ -123,7 +123,7 @@ func (l *loop) attr(r *run, name string) (Value, bool) {
 		_, more := l.peek()
 		return Bool(!more), true
 	case "length", "revindex", "revindex0":
-		n := l.length()
+		n := l.count()
 		switch name {
 		case "revindex":
 			n -= l.index0

@@ -125,7 +125,7 @@ func (w *reprWriter) write(v Value, depth int) {
 	case *macro:
 		w.b.WriteString("<Macro " + quote(v.def.name) + ">")
 	case *loop:
-		fmt.Fprintf(&w.b, "<LoopContext %d/%d>", v.index0+1, v.length())
+		fmt.Fprintf(&w.b, "<LoopContext %d/%d>", v.index0+1, v.count())
 	default:
 		w.b.WriteString("<" + v.typeName() + " object>")
 	}

@@ -78,9 +78,6 @@ func (m strMethod) call(r *run, name string, s Str, a args) Value {
 func strArg(v Value) Str {
 	s, ok := v.(Str)
 	if !ok {
-		if _, u := v.(undefined); u {
-			panic(typeErrorf("must be str, not Undefined"))
-		}
 		panic(typeErrorf("must be str, not %s", v.typeName()))
 	}
 	return s

@@ -108,7 +108,7 @@ func length(v Value) int {
 	case sized:
 		return v.length()
 	case *loop:
-		return v.length()
+		return v.count()
 	}
 	panic(typeErrorf("object of type '%s' has no len()", v.typeName()))
 }

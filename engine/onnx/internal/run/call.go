@@ -292,7 +292,7 @@ func (c *Call) Check() {
 
 // Again runs an operator of ai.onnx on tensors, with attributes by name.
 func (c *Call) Again(op string, attrs map[string]*onnx.Attr, in ...*tensor.Tensor) *tensor.Tensor {
-	out := c.s.ops[op](c.Sub(op, attrs, []string{""}, in))
+	out := c.s.with.Table[op](c.Sub(op, attrs, []string{""}, in))
 	if len(out) == 0 || out[0] == nil {
 		tensor.Malformed("no result of %s", op)
 	}

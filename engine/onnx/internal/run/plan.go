@@ -144,24 +144,20 @@ func (s *Session) fold(b *Body, limit int) {
 // small reports whether a node that grows, run on constants, is known to make
 // little: shapes are computed by such nodes.
 func (s *Session) small(sc *scope, n *onnx.Node) bool {
-	switch n.Op {
-	case "ConstantOfShape":
-		shape := sc.lookup(n.Inputs[0])
-		size := 1
-		if shape == nil || shape.I == nil || len(shape.I) > tensor.MaxRank {
+	if n.Op != "ConstantOfShape" {
+		return false
+	}
+	shape, size := sc.lookup(n.Inputs[0]), 1
+	if shape == nil || shape.I == nil || len(shape.I) > tensor.MaxRank {
+		return false
+	}
+	for _, d := range shape.I {
+		if d < 0 || d > foldElems || size*int(d) > foldElems {
 			return false
 		}
-		for _, d := range shape.I {
-			if d < 0 || d > foldElems {
-				return false
-			}
-			if size *= int(d); size > foldElems {
-				return false
-			}
-		}
-		return true
+		size *= int(d)
 	}
-	return false
+	return true
 }
 
 // prune forgets constants that no node that is left reads.

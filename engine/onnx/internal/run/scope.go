@@ -61,7 +61,7 @@ func (s *Session) action(n *onnx.Node) action {
 	if f := s.calls(n); f != nil {
 		return action{f: f}
 	}
-	return action{op: s.ops[OpName(n)]}
+	return action{op: s.with.Table[OpName(n)]}
 }
 
 // node runs one node; dies are the values it is the last to read.

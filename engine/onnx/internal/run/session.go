@@ -36,7 +36,6 @@ type Session struct {
 	model  *onnx.Model
 	pool   *threads.Pool
 	yield  func() // of Options, never nil
-	ops    Table
 	with   Operators
 	funcs  map[string]*onnx.Function
 	bodies map[any]*Body // by *onnx.Graph and *onnx.Function
@@ -71,7 +70,7 @@ const (
 func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 	defer tensor.Rescue(&err)
 	s = &Session{
-		model: m, pool: o.Pool, yield: o.Yield, ops: with.Table, with: with, funcs: make(map[string]*onnx.Function),
+		model: m, pool: o.Pool, yield: o.Yield, with: with, funcs: make(map[string]*onnx.Function),
 		bodies: make(map[any]*Body), consts: make(map[*onnx.Tensor]*tensor.Tensor), kept: make(map[reflect.Type]any),
 		Opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
 	}
@@ -115,8 +114,8 @@ func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 // Define makes n a node of the domain quern that runs do. What it is called begins
 // with name.
 func (s *Session) Define(n *onnx.Node, name string, do Op) {
-	n.Domain, n.Op = "quern", fmt.Sprintf("%s %d", name, len(s.ops)+1)
-	s.ops[OpName(n)] = do
+	n.Domain, n.Op = "quern", fmt.Sprintf("%s %d", name, len(s.with.Table)+1)
+	s.with.Table[OpName(n)] = do
 }
 
 func opset(versions map[string]int64) int64 {
@@ -138,7 +137,7 @@ func (s *Session) calls(n *onnx.Node) *onnx.Function {
 func (s *Session) check(nodes []*onnx.Node, missing map[string]bool, seen map[*onnx.Function]bool) {
 	for _, n := range nodes {
 		if f := s.calls(n); f == nil {
-			if _, ok := s.ops[OpName(n)]; !ok {
+			if _, ok := s.with.Table[OpName(n)]; !ok {
 				name := OpName(n)
 				if hint := s.with.Hints[name]; hint != "" {
 					name += " (" + hint + ")"

@@ -1,15 +1,15 @@
 package pretoken
 
 import (
-	"errors"
 	"fmt"
 	"maps"
+	"quern/formats/weights"
 	"slices"
 	"strings"
 )
 
 // ErrUnsupported marks a valid description of a tokenizer we do not have.
-var ErrUnsupported = errors.New("unsupported tokenizer")
+var ErrUnsupported = weights.Unsupported("tokenizer")
 
 // A Pretokenizer is what a name in tokenizer.ggml.pre stands for. Each pattern
 // cuts the pieces that the one before leaves.

@@ -12,7 +12,7 @@ import (
 // A Convolution is the shapes of x (batch, groups · in, space…) and w
 // (groups · out, in, kernel…).
 type Convolution struct {
-	Window
+	window
 	Batch, Groups, InC, OutC int
 }
 
@@ -25,7 +25,7 @@ func NewConvolution(c *run.Call, x, w *tensor.Tensor) Convolution {
 	if k := c.List("kernel_shape", -1); k != nil && !slices.Equal(k, kernel) {
 		tensor.Malformed("kernel_shape %d of weights of shape %d", k, w.Shape)
 	}
-	v := Convolution{Window: slide(c, x, kernel, false), Batch: x.Shape[0], Groups: c.Int("group", 1), InC: w.Shape[1]}
+	v := Convolution{window: slide(c, x, kernel, false), Batch: x.Shape[0], Groups: c.Int("group", 1), InC: w.Shape[1]}
 	if v.Groups < 1 || w.Shape[0]%v.Groups != 0 || v.InC < 1 || x.Shape[1] != v.Groups*v.InC {
 		tensor.Malformed("%s of shapes %d and %d in %d groups", c.Node.Op, x.Shape, w.Shape, v.Groups)
 	}
@@ -104,7 +104,7 @@ func convolve(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
 			if len(s.columns) < rows*n {
 				s.columns = make([]float32, rows*n)
 			}
-			columns(s.columns, src, v.InC, &v.Window, from, to)
+			columns(s.columns, src, v.InC, &v.window, from, to)
 			s.panels.PackColumns(s.columns, n)
 		}
 		out := dst[image*v.OutC*steps+from:]
@@ -130,7 +130,7 @@ func convolveEach(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
 			}
 			tensor.Fill(out, start)
 			filter := w[ch*taps:][:taps]
-			JoinLines(&v.Window, out, src, func(dst, line []float32, by, tap int) { addLine(dst, line, filter[tap], by) })
+			v.joinLines(out, src, func(dst, line []float32, by, tap int) { addLine(dst, line, filter[tap], by) })
 		}
 	})
 }
@@ -165,7 +165,7 @@ func convolveAny[T float64 | int64](c *run.Call, dst, x, w, bias []T, v *Convolu
 			all[worker] = make([]T, rows*n)
 		}
 		s := all[worker]
-		columns(s, x[image*v.InC*plane:][:v.InC*plane], v.InC, &v.Window, from, to)
+		columns(s, x[image*v.InC*plane:][:v.InC*plane], v.InC, &v.window, from, to)
 		for o := range v.OutC {
 			row := dst[(image*v.OutC+o)*steps+from:][:n]
 			clear(row)

@@ -16,7 +16,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 	if len(w.Shape) != len(x.Shape) || r < 1 || r > 3 || x.Type != w.Type || bias != nil && bias.Type != x.Type {
 		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, x.Shape, w.Shape)
 	}
-	v := Convolution{Window: spatial(c, x, w.Shape[2:], c.List("pads", -1)), Batch: x.Shape[0], Groups: c.Int("group", 1), OutC: w.Shape[1]}
+	v := Convolution{window: spatial(c, x, w.Shape[2:], c.List("pads", -1)), Batch: x.Shape[0], Groups: c.Int("group", 1), OutC: w.Shape[1]}
 	more, want := c.List("output_padding", -1), c.List("output_shape", -1)
 	if len(want) > r {
 		want = want[len(want)-r:]
@@ -82,7 +82,7 @@ func convTranspose(c *run.Call) []*tensor.Tensor {
 					dst[j] = b.D[g*v.OutC+o]
 				}
 			}
-			scatterColumns(dst, cols, &v.Window)
+			scatterColumns(dst, cols, &v.window)
 		}
 	default:
 		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
@@ -114,7 +114,7 @@ func transposeConvolve(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
 				if bias != nil {
 					tensor.Fill(out, bias[g*v.OutC+o])
 				}
-				scatterColumns(out, s, &v.Window)
+				scatterColumns(out, s, &v.window)
 			}
 		})
 	}

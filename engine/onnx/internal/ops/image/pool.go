@@ -27,7 +27,7 @@ func global(c *run.Call, f reduce.Reducer) *tensor.Tensor {
 
 // steps calls f for every step of a window over planes of x, with the index of
 // the step in the result and where in its plane of x the taps begin.
-func steps(c *run.Call, w *Window, planes int, f func(step, plane int, from, to [3]int)) {
+func steps(c *run.Call, w *window, planes int, f func(step, plane int, from, to [3]int)) {
 	n := Volume(w.Out)
 	cost := 1
 	for d := range 3 {
@@ -48,7 +48,7 @@ func steps(c *run.Call, w *Window, planes int, f func(step, plane int, from, to 
 	})
 }
 
-func pooled(c *run.Call) (x *tensor.Tensor, w Window) {
+func pooled(c *run.Call) (x *tensor.Tensor, w window) {
 	x = c.X(0)
 	if x.S != nil || x.Seq != nil {
 		tensor.Malformed("%s of %v", c.Node.Op, x.Type)
@@ -57,8 +57,8 @@ func pooled(c *run.Call) (x *tensor.Tensor, w Window) {
 }
 
 // narrow reports whether most taps of a line meet the input: those that do not
-// cost JoinLines as much.
-func (w *Window) narrow() bool { return w.Kernel[2] <= max(64, 2*w.In[2]) }
+// cost joinLines as much.
+func (w *window) narrow() bool { return w.Kernel[2] <= max(64, 2*w.In[2]) }
 
 func maxLine(dst, line []float32, by, _ int) {
 	at := 0
@@ -80,7 +80,7 @@ func maxPool(c *run.Call) []*tensor.Tensor {
 			for p := from; p < to; p++ {
 				dst := out.F[p*steps : (p+1)*steps]
 				tensor.Fill(dst, float32(math.Inf(-1)))
-				JoinLines(&w, dst, x.F[p*plane:(p+1)*plane], maxLine)
+				w.joinLines(dst, x.F[p*plane:(p+1)*plane], maxLine)
 			}
 		})
 		return run.One(out)
@@ -135,7 +135,7 @@ func maxPool(c *run.Call) []*tensor.Tensor {
 }
 
 // gathered sums f of what each step sees.
-func gathered(c *run.Call, x *tensor.Tensor, w *Window, end func(sum float64, seen int, step int) float64, f func(v float64) float64) *tensor.Tensor {
+func gathered(c *run.Call, x *tensor.Tensor, w *window, end func(sum float64, seen int, step int) float64, f func(v float64) float64) *tensor.Tensor {
 	out := c.Blank(x.Type, w.Shape(x.Shape[0], x.Shape[1])...)
 	plane := Volume(w.In)
 	steps(c, w, x.Shape[0]*x.Shape[1], func(step, p int, from, to [3]int) {
@@ -163,7 +163,7 @@ func sumLine(dst, line []float32, by, _ int) {
 }
 
 // seen returns how many elements a step sees.
-func (w *Window) seen(step int) int {
+func (w *window) seen(step int) int {
 	n := 1
 	for d := 2; d >= 0; d-- {
 		a, b := w.taps(d, step%w.Out[d])
@@ -194,7 +194,7 @@ func averagePool(c *run.Call) []*tensor.Tensor {
 		c.ByRows(x.Shape[0]*x.Shape[1], n*4, func(from, to int) {
 			for p := from; p < to; p++ {
 				dst := out.F[p*n : (p+1)*n]
-				JoinLines(&w, dst, x.F[p*plane:(p+1)*plane], sumLine)
+				w.joinLines(dst, x.F[p*plane:(p+1)*plane], sumLine)
 				for i, v := range share {
 					dst[i] *= v
 				}

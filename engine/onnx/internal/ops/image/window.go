@@ -9,7 +9,7 @@ import (
 
 // A window is how a filter moves over up to three dimensions of space; those
 // that are not there are one long.
-type Window struct {
+type window struct {
 	rank                                              int
 	In, Out, Kernel, Stride, Dilation, Before, beyond [3]int
 }
@@ -30,12 +30,12 @@ func Volume(v [3]int) int { return tensor.Count(v[:]) }
 
 // spatial checks the attributes of a filter of x (batch, channels, space…).
 // transposed filters have no auto_pad here: see convTranspose.
-func spatial(c *run.Call, x *tensor.Tensor, kernel []int, pads []int) Window {
+func spatial(c *run.Call, x *tensor.Tensor, kernel []int, pads []int) window {
 	r := len(x.Shape) - 2
 	if r < 1 || r > 3 {
 		tensor.Unsupported("%s of shape %d", c.Node.Op, x.Shape)
 	}
-	w := Window{rank: r, In: three(x.Shape[2:], 1), Kernel: three(kernel, 1)}
+	w := window{rank: r, In: three(x.Shape[2:], 1), Kernel: three(kernel, 1)}
 	stride, dilation := c.List("strides", -1), c.List("dilations", -1)
 	if len(kernel) != r || stride != nil && len(stride) != r || dilation != nil && len(dilation) != r || pads != nil && len(pads) != 2*r {
 		tensor.Malformed("filter %d, strides %d, dilations %d, pads %d of shape %d", kernel, stride, dilation, pads, x.Shape)
@@ -59,7 +59,7 @@ func spatial(c *run.Call, x *tensor.Tensor, kernel []int, pads []int) Window {
 
 // slide returns the window of a convolution or a pool over x. With ceil the
 // last step may reach beyond the padding.
-func slide(c *run.Call, x *tensor.Tensor, kernel []int, ceil bool) Window {
+func slide(c *run.Call, x *tensor.Tensor, kernel []int, ceil bool) window {
 	w := spatial(c, x, kernel, c.List("pads", -1))
 	auto := c.Text("auto_pad", "NOTSET")
 	for d := range 3 {
@@ -98,12 +98,12 @@ func slide(c *run.Call, x *tensor.Tensor, kernel []int, ceil bool) Window {
 }
 
 // Shape returns the shape of a result of channels.
-func (w *Window) Shape(batch, channels int) []int {
+func (w *window) Shape(batch, channels int) []int {
 	return slices.Concat([]int{batch, channels}, w.Out[3-w.rank:])
 }
 
 // taps returns those of the filter that meet the input, in dimension d at step o.
-func (w *Window) taps(d, o int) (from, to int) {
+func (w *window) taps(d, o int) (from, to int) {
 	first := o*w.Stride[d] - w.Before[d]
 	if first < 0 {
 		from = min(w.Kernel[d], (-first+w.Dilation[d]-1)/w.Dilation[d])
@@ -115,7 +115,7 @@ func (w *Window) taps(d, o int) (from, to int) {
 }
 
 // plain reports whether every step sees just one element, its own.
-func (w *Window) plain() bool {
+func (w *window) plain() bool {
 	one := [3]int{1, 1, 1}
 	return w.Kernel == one && w.Stride == one && w.Before == [3]int{} && w.beyond == [3]int{}
 }
@@ -125,7 +125,7 @@ func (w *Window) plain() bool {
 //
 // Chellapilla, Puri & Simard, "High Performance Convolutional Neural Networks
 // for Document Processing", 2006, §3.1.
-func columns[T any](dst, x []T, channels int, w *Window, from, to int) {
+func columns[T any](dst, x []T, channels int, w *window, from, to int) {
 	n, plane := to-from, Volume(w.In)
 	height, width := w.Out[1], w.Out[2]
 	for ch := range channels {
@@ -186,7 +186,7 @@ func readLine[T any](dst, line []T, first, by int) {
 
 // scatterColumns is columns the other way round: it adds what lies in src
 // (kernel, steps), for one channel, to x (in).
-func scatterColumns[T float32 | float64 | int64](x, src []T, w *Window) {
+func scatterColumns[T float32 | float64 | int64](x, src []T, w *window) {
 	steps, row := Volume(w.Out), 0
 	for k0 := range w.Kernel[0] {
 		for k1 := range w.Kernel[1] {
@@ -217,10 +217,10 @@ func scatterColumns[T float32 | float64 | int64](x, src []T, w *Window) {
 	}
 }
 
-// JoinLines joins into each line of a plane of results what the taps see of a
+// joinLines joins into each line of a plane of results what the taps see of a
 // plane of x: f takes a line of results, one of x that begins at the first element,
 // the step in it and which tap it is. There may be less than a whole line.
-func JoinLines[T any](w *Window, dst, x []T, f func(dst, line []T, by, tap int)) {
+func (w *window) joinLines(dst, x []float32, f func(dst, line []float32, by, tap int)) {
 	for o0 := range w.Out[0] {
 		a0, b0 := w.taps(0, o0)
 		for o1 := range w.Out[1] {

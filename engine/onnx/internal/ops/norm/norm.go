@@ -3,7 +3,6 @@ package norm
 import (
 	"math"
 
-	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
@@ -156,7 +155,9 @@ func layerNorm(c *run.Call, x, w, bias *tensor.Tensor, simple bool) []*tensor.Te
 		dst, src := out.F[from*n:to*n], x.F[from*n:to*n]
 		if simple {
 			vec.RMSNorm(dst, src, w.F, float32(eps))
-			product.AddRows(dst, shift)
+			if shift != nil {
+				vec.Bias(dst, dst, shift)
+			}
 		} else {
 			vec.LayerNorm(dst, src, w.F, shift, float32(eps))
 		}

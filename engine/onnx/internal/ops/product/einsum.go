@@ -18,11 +18,11 @@ type term struct {
 	labels []int
 }
 
-// Einsum sums products of elements over the labels the result lacks. Operands
+// einsum sums products of elements over the labels the result lacks. Operands
 // are joined from left to right, each pair as a product of matrices.
 //
 // Barr, "The Einstein Summation Notation", 1991; numpy.einsum has the syntax.
-func Einsum(c *run.Call) []*tensor.Tensor {
+func einsum(c *run.Call) []*tensor.Tensor {
 	in, result, explicit := strings.Cut(strings.ReplaceAll(c.Text("equation", ""), " ", ""), "->")
 	parts := strings.Split(in, ",")
 	if len(parts) != len(c.In) || len(parts) == 0 {

@@ -115,7 +115,9 @@ func MatMul(c *run.Call, a, b *tensor.Tensor, transA, transB bool, alpha float32
 	case out.Len() == 0:
 	case s.K == 0:
 		out = c.Zeros(a.Type, s.Out...)
-		AddRows(out.F, bias)
+		if bias != nil && out.F != nil {
+			vec.Bias(out.F, out.F, bias)
+		}
 	case a.F != nil:
 		multiply(c, out.F, a, b, &s, transB, bias)
 		if alpha != 1 {
@@ -142,13 +144,6 @@ func MatMul(c *run.Call, a, b *tensor.Tensor, transA, transB bool, alpha float32
 		}
 	}
 	return tensor.Rounded(out)
-}
-
-// AddRows adds bias to every row of dst; nil is nothing.
-func AddRows(dst, bias []float32) {
-	if len(bias) > 0 && len(dst) > 0 {
-		vec.Bias(dst, dst, bias)
-	}
 }
 
 // multiply is matMul of float32. A matrix that multiplies all is packed for the

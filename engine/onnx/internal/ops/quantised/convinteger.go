@@ -217,7 +217,7 @@ func (v *integers) gather(dst, x []byte, step, g int, fill byte) {
 func (v *integers) eachTap(c *run.Call, x []byte, flip byte, zero int32, done func(channel, from int, sums []int32)) {
 	steps, plane, taps, w := image.Volume(v.Out), image.Volume(v.In), image.Volume(v.Kernel), tensor.Bytes(v.w)
 	c.ByRows(v.Batch*v.Groups*v.OutC, steps*taps, func(from, to int) {
-		sums, in, weights := make([]int32, steps), make([]int32, plane), make([]int32, taps)
+		sums, in := make([]int32, steps), make([]int32, plane)
 		for i := from; i < to; i++ {
 			o := i % (v.Groups * v.OutC)
 			for k, u := range x[i/v.OutC*plane:][:plane] {
@@ -225,25 +225,41 @@ func (v *integers) eachTap(c *run.Call, x []byte, flip byte, zero int32, done fu
 			}
 			clear(sums)
 			for t, u := range w[o*taps:][:taps] {
-				weights[t] = int32(tensor.Wrap(v.w.Type, int64(u))) - zeroOf(v.wZero, o)
+				by := int32(tensor.Wrap(v.w.Type, int64(u))) - zeroOf(v.wZero, o)
+				v.addTap(sums, in, t, by)
 			}
-			image.JoinLines(&v.Window, sums, in, func(dst, line []int32, by, tap int) { addLine(dst, line, weights[tap], by) })
 			done(i, 0, sums)
 		}
 	})
 }
 
-// addLine adds f times every by-th element of line.
-func addLine(dst, line []int32, f int32, by int) {
-	if by == 1 {
-		line = line[:len(dst)]
-		for i, v := range line {
-			dst[i] += f * v
-		}
+// addTap adds tap t times a weight to the sums of a plane.
+func (v *integers) addTap(sums, in []int32, t int, by int32) {
+	tap := [3]int{t / (v.Kernel[1] * v.Kernel[2]), t / v.Kernel[2] % v.Kernel[1], t % v.Kernel[2]}
+	first := tap[2]*v.Dilation[2] - v.Before[2]
+	lo, hi := image.Stretch(v.Out[2], v.In[2], first, v.Stride[2])
+	if lo >= hi {
 		return
 	}
-	for i := range dst {
-		dst[i] += f * line[i*by]
+	for z := range v.Out[0] {
+		for y := range v.Out[1] {
+			p, q := z*v.Stride[0]-v.Before[0]+tap[0]*v.Dilation[0], y*v.Stride[1]-v.Before[1]+tap[1]*v.Dilation[1]
+			if p < 0 || p >= v.In[0] || q < 0 || q >= v.In[1] {
+				continue
+			}
+			row := sums[(z*v.Out[1]+y)*v.Out[2]:][lo:hi]
+			line := in[(p*v.In[1]+q)*v.In[2]+first+lo*v.Stride[2]:]
+			if v.Stride[2] == 1 {
+				line = line[:len(row)]
+				for i, u := range line {
+					row[i] += by * u
+				}
+				continue
+			}
+			for i := range row {
+				row[i] += by * line[i*v.Stride[2]]
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@
 package signal
 
 import (
-	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 )
@@ -10,7 +9,7 @@ import (
 // Table returns the operators of the family, for one Session.
 func Table() run.Table {
 	return run.Table{
-		"DFT": dft, "STFT": stft, "MelWeightMatrix": melWeights, "Det": det, "Einsum": product.Einsum,
+		"DFT": dft, "STFT": stft, "MelWeightMatrix": melWeights, "Det": det,
 		"HannWindow":     func(c *run.Call) []*tensor.Tensor { return run.One(cosines(c, 0.5, -0.5, 0)) },
 		"HammingWindow":  func(c *run.Call) []*tensor.Tensor { return run.One(cosines(c, 25.0/46, -21.0/46, 0)) },
 		"BlackmanWindow": func(c *run.Call) []*tensor.Tensor { return run.One(cosines(c, 0.42, -0.5, 0.08)) },

@@ -1,0 +1,287 @@
+// Package catalog knows the models there are: those configured, those found in
+// folders, and those built in. It reads no model itself: Options.Kinds does.
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/engine"
+	"quern/formats/weights"
+)
+
+// Kinds knows model files.
+type Kinds interface {
+	// Describe reads what a file, or a folder that is one model, tells of itself.
+	Describe(id, path string, o engine.ModelOptions) (*About, error)
+	// IsFile reports whether a file found in a folder is a model by itself.
+	IsFile(path string) bool
+	// IsFolder reports whether a folder with config.json, which holds entries, is one
+	// model.
+	IsFolder(path string, entries []fs.DirEntry) bool
+}
+
+// Options say what there is: engine.Options' models, folders and names, and what is part
+// of the program.
+type Options struct {
+	engine.Options
+	BuiltIn []BuiltIn // listed beside models of one's own where Builtin says so
+	Kinds   Kinds
+}
+
+// BuiltIn is a model that is part of the program.
+type BuiltIn struct {
+	engine.ModelOptions
+	Needed func(others []*Entry) bool // by who has these models and does not ask for what is built in
+}
+
+// A Catalog is every model there is. Its list is replaced as a whole, so no reader waits
+// for a disk, and nothing is read while a lock is held.
+type Catalog struct {
+	o       Options
+	fixed   []*Entry // configured, in order
+	builtIn []*Entry
+	folders []*folder // a scan's; there is one at a time
+
+	current atomic.Pointer[[]*Entry]
+	scanned atomic.Int64 // when the last scan ended, Unix nanoseconds
+	lookups atomic.Int64
+
+	mu       sync.Mutex    // guards scanning
+	scanning chan struct{} // closed when the scan under way has ended; nil without one
+}
+
+// An Entry is a model the engine can serve.
+type Entry struct {
+	ID      string
+	Options engine.ModelOptions
+
+	builtIn bool
+	about   atomic.Pointer[About] // replaced when the model is fetched
+}
+
+// About is what the files of a model tell without loading it. It does not change.
+type About struct {
+	engine.ModelInfo // but for what depends on its being loaded, and on its name
+	Path             string
+	Remote           bool           // not fetched yet: the rest is a guess
+	Voices           []engine.Voice // of a model that speaks
+	Mute             error          // why it has none
+	Lacks            string         // what others of the kind can do and this model cannot, or ""
+}
+
+// New describes what is configured and built in, and reads the folders once.
+func New(o Options) (*Catalog, error) {
+	c := &Catalog{o: o}
+	for _, m := range o.Models {
+		if err := c.configure(m); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range o.Dirs {
+		if _, err := os.ReadDir(dir); err != nil {
+			if st, other := os.Stat(dir); other == nil && !st.IsDir() {
+				err = fmt.Errorf("%s is a file; name it as a model, or its folder here", dir)
+			}
+			return nil, fmt.Errorf("model folder: %w", err)
+		}
+		c.folders = append(c.folders, &folder{path: dir})
+	}
+	for _, b := range o.BuiltIn {
+		n, err := c.describe(b.Name, b.Path, o.Defaulted.Or(b.ModelOptions))
+		if err != nil {
+			return nil, fmt.Errorf("the built-in model %s: %w", b.Name, err)
+		}
+		n.builtIn = true
+		c.builtIn = append(c.builtIn, n)
+	}
+	c.Refresh()
+	return c, nil
+}
+
+// configure makes the entry of a model that Options names.
+func (c *Catalog) configure(o engine.ModelOptions) error {
+	explicit := o.Quantize
+	o = o.Or(c.o.Defaulted)
+	if o.Path == "" && o.Fetch != nil {
+		n := &Entry{ID: o.Name, Options: o}
+		n.about.Store(&About{Remote: true, ModelInfo: engine.ModelInfo{Kind: engine.KindChat}})
+		return c.add(n)
+	}
+	id := o.Name
+	if id == "" {
+		id = filepath.Base(filepath.Clean(o.Path))
+		if st, err := os.Stat(o.Path); err != nil || !st.IsDir() {
+			id = fileID(id)
+		}
+	}
+	n, err := c.describe(id, o.Path, o)
+	if err == nil && explicit != "" && !strings.EqualFold(n.About().Quantization, explicit) {
+		err = fmt.Errorf("its weights are %s already; quantize wants those of the original model", n.About().Quantization)
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("model %q: there is no file %s", id, o.Path)
+		}
+		st, bad := os.Stat(o.Path)
+		if _, none := os.Stat(filepath.Join(o.Path, "config.json")); bad == nil && st.IsDir() && none != nil && errors.Is(err, weights.ErrFormat) {
+			err = fmt.Errorf("%w; a folder of several models belongs in --models or model_dirs", err)
+		}
+		return fmt.Errorf("model %q: %w", id, err)
+	}
+	return c.add(n)
+}
+
+func (c *Catalog) add(n *Entry) error {
+	for _, other := range c.fixed {
+		if other.ID == n.ID {
+			return fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.ID)
+		}
+	}
+	c.fixed = append(c.fixed, n)
+	return nil
+}
+
+func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, error) {
+	about, err := c.o.Kinds.Describe(id, path, o)
+	if err != nil {
+		return nil, err
+	}
+	n := &Entry{ID: id, Options: o}
+	n.about.Store(about)
+	return n, nil
+}
+
+// Fetched describes a model anew that has come to path.
+func (c *Catalog) Fetched(n *Entry, path string) error {
+	about, err := c.o.Kinds.Describe(n.ID, path, n.Options)
+	if err == nil {
+		n.about.Store(about)
+	}
+	return err
+}
+
+// rescanEvery bounds how often folders are read: clients list models often.
+const rescanEvery = 2 * time.Second
+
+// List returns every entry: configured ones first, then folders, then what is
+// built in. Of two with one id the first counts. The list is not to be changed.
+func (c *Catalog) List() []*Entry {
+	if l := c.current.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+// stale reports whether folders may hold what List has not.
+func (c *Catalog) stale() bool {
+	return c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.scanned.Load() >= int64(rescanEvery)
+}
+
+// Refresh reads folders again where that is due. Requests that come meanwhile wait
+// for the scan in progress and begin none of their own.
+func (c *Catalog) Refresh() {
+	c.mu.Lock()
+	under := c.scanning
+	if under == nil && c.stale() {
+		c.scanning = make(chan struct{})
+		c.mu.Unlock()
+		c.scan()
+		c.mu.Lock()
+		close(c.scanning)
+		c.scanning = nil
+	}
+	c.mu.Unlock()
+	if under != nil {
+		<-under
+	}
+}
+
+// scan makes a new list.
+func (c *Catalog) scan() {
+	var list []*Entry
+	seen := map[string]bool{}
+	add := func(n *Entry) {
+		if !seen[n.ID] {
+			seen[n.ID] = true
+			list = append(list, n)
+		}
+	}
+	for _, n := range c.fixed {
+		add(n)
+	}
+	for _, f := range c.folders {
+		for _, n := range f.scan(c) {
+			add(n)
+		}
+	}
+	for i, n := range c.builtIn {
+		if c.o.Builtin || c.o.BuiltIn[i].Needed(list) {
+			add(n)
+		}
+	}
+	c.current.Store(&list)
+	c.scanned.Store(time.Now().UnixNano())
+}
+
+// About is what is known of the model.
+func (n *Entry) About() *About { return n.about.Load() }
+
+// capabilities lists what a kind of model can be asked for.
+var capabilities = map[engine.Kind][]string{
+	engine.KindChat:          {"chat", "completion", "embedding"},
+	engine.KindCompletion:    {"completion", "embedding"},
+	engine.KindEmbedding:     {"embedding"},
+	engine.KindRerank:        {"rerank"},
+	engine.KindSpeech:        {"speech"},
+	engine.KindTranscription: {"transcription"},
+}
+
+// Sound reports whether a model speaks or listens, one request after the other.
+func (a *About) Sound() bool {
+	return a.Kind == engine.KindSpeech || a.Kind == engine.KindTranscription
+}
+
+// serves says whether a model answers requests for want.
+func (a *About) serves(want engine.Kind) bool {
+	return want == "" || slices.Contains(capabilities[a.Kind], string(want)) && string(want) != a.Lacks
+}
+
+// Answers refuses a model that serves none of kinds. What is not fetched yet may be
+// anything.
+func (n *Entry) Answers(kinds ...engine.Kind) error {
+	if a := n.About(); a.Remote || len(kinds) == 0 || slices.ContainsFunc(kinds, a.serves) {
+		return nil
+	}
+	return n.Refusal(kinds...)
+}
+
+// Refusal says that a model cannot do what was asked of it.
+func (n *Entry) Refusal(kinds ...engine.Kind) error {
+	kind := n.About().Kind
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.Kind) bool { return k == "" })
+	if len(kinds) == 0 {
+		return engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is of type %s and cannot be used for this", n.ID, kind)
+	}
+	hint := ""
+	if kind == engine.KindCompletion && kinds[0] == engine.KindChat {
+		hint = "; it has no chat template, so use /v1/completions"
+	}
+	return engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is of type %s, and this endpoint needs %s%s", n.ID, kind, kinds[0], hint)
+}
+
+// Info describes the model as clients see it, without what depends on its being loaded.
+func (n *Entry) Info() engine.ModelInfo {
+	a := n.About()
+	i := a.ModelInfo
+	i.ID, i.Capabilities = n.ID, slices.DeleteFunc(slices.Clone(capabilities[a.Kind]), func(c string) bool { return c == a.Lacks })
+	return i
+}

@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	slashed "path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quern/formats/gguf"
+)
+
+// A folder is a directory of model files, with what its last scan found by path.
+type folder struct {
+	path  string
+	found map[string]finding
+}
+
+// A finding is a model file, or a folder that is one model, as a scan saw it.
+type finding struct {
+	stamp string // sizes and times of its files: while it stays, the file is not read again
+	n     *Entry // nil: of no use
+}
+
+// maxDepth bounds how deep below a model folder files are looked for:
+// owner/repository/file and one more.
+const maxDepth = 4
+
+// scan lists the folder's models. Each directory is read once. What may be a model is
+// looked into when it is new or has changed, and one that cannot be served is logged
+// then.
+func (f *folder) scan(c *Catalog) []*Entry {
+	found := map[string]finding{}
+	if err := f.walk(c, f.path, "", found); err != nil {
+		c.o.Log.Warn("model folder cannot be read", "folder", f.path, "err", err)
+	}
+	f.found = found
+	var list []*Entry
+	for _, x := range found {
+		if x.n != nil {
+			list = append(list, x.n)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// walk puts what is in a directory, rel below the folder's with slashes, into found.
+func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	look := func(path, mark string, describe func() (*Entry, error)) {
+		old, ok := f.found[path]
+		if ok && old.stamp == mark {
+			found[path] = old
+			return
+		}
+		n, err := describe()
+		if err != nil {
+			c.o.Log.Warn("model file skipped", "file", path, "err", err)
+			n = nil
+		}
+		found[path] = finding{mark, n}
+	}
+	if slices.ContainsFunc(entries, func(d fs.DirEntry) bool { return d.Name() == "config.json" && !d.IsDir() }) {
+		id := cmp.Or(rel, filepath.Base(f.path))
+		look(dir, stamp(dir, entries...), func() (*Entry, error) {
+			if !c.o.Kinds.IsFolder(dir, entries) {
+				return nil, nil
+			}
+			return c.describe(id, dir, c.o.Defaulted)
+		})
+	}
+	for _, d := range entries {
+		path, below := filepath.Join(dir, d.Name()), slashed.Join(rel, d.Name())
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") || strings.Count(below, "/") >= maxDepth {
+				continue
+			}
+			if err := f.walk(c, path, below, found); err != nil {
+				c.o.Log.Warn("model folder cannot be read", "folder", path, "err", err)
+			}
+			continue
+		}
+		switch strings.ToLower(filepath.Ext(path)) {
+		case ".gguf", ".bin":
+		default:
+			continue
+		}
+		if _, no, _, ok := gguf.ShardName(path); ok && no > 1 {
+			continue
+		}
+		look(path, stamp(dir, d), func() (*Entry, error) {
+			if !c.o.Kinds.IsFile(path) {
+				return nil, nil
+			}
+			return c.describe(fileID(below), path, c.o.Defaulted)
+		})
+	}
+	return nil
+}
+
+// stamp tells versions of files in a directory apart. What a link leads to counts.
+func stamp(dir string, entries ...fs.DirEntry) string {
+	var b strings.Builder
+	for _, d := range entries {
+		st, err := d.Info()
+		if err == nil && st.Mode()&fs.ModeSymlink != 0 {
+			st, err = os.Stat(filepath.Join(dir, d.Name()))
+		}
+		if err == nil {
+			fmt.Fprint(&b, d.Name(), " ", st.Size(), " ", st.ModTime().UnixNano(), "\n")
+		}
+	}
+	return b.String()
+}
+
+// fileID makes a model id of a file's path below its folder: without extension
+// and shard number, with slashes.
+func fileID(rel string) string {
+	rel = filepath.ToSlash(rel)
+	if prefix, _, _, ok := gguf.ShardName(rel); ok {
+		return prefix
+	}
+	return strings.TrimSuffix(rel, filepath.Ext(rel))
+}

@@ -1,0 +1,167 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"quern/engine"
+)
+
+// Find returns the entry with exactly this id.
+func (c *Catalog) Find(id string) *Entry {
+	for _, n := range c.List() {
+		if n.ID == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// usualNames are what clients call the default models of a kind when nobody told
+// them another name.
+var usualNames = map[string]engine.Kind{
+	"whisper-1": engine.KindTranscription, "asr-1": engine.KindTranscription, "gpt-4o-transcribe": engine.KindTranscription, "gpt-4o-mini-transcribe": engine.KindTranscription,
+	"tts-1": engine.KindSpeech, "tts-1-hd": engine.KindSpeech, "gpt-4o-mini-tts": engine.KindSpeech,
+}
+
+// Lookup finds the model a request means: exact id, alias, id without its ":quant"
+// part when unambiguous, then without regard to case; an empty name is the default
+// model of the first of kinds that has one. Where there is no such model, folders
+// that were not looked at just now are read again first.
+func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (*Entry, error) {
+	c.lookups.Add(1)
+	n, err := c.listed(name, kinds)
+	var missing *engine.Error
+	if !errors.As(err, &missing) || missing.Code != engine.CodeModelNotFound || !c.stale() {
+		return n, err
+	}
+	c.Refresh()
+	return c.listed(name, kinds)
+}
+
+// Lookups is how many there have been.
+func (c *Catalog) Lookups() int64 { return c.lookups.Load() }
+
+// listed is Lookup among the models known.
+func (c *Catalog) listed(name string, kinds []engine.Kind) (*Entry, error) {
+	if name != "" {
+		n, err := c.named(name)
+		if err != nil {
+			return nil, err
+		}
+		return n, n.Answers(kinds...)
+	}
+	if len(kinds) == 0 {
+		kinds = []engine.Kind{""}
+	}
+	var first error
+	for _, k := range kinds {
+		n, err := c.defaultFor(k)
+		if err == nil {
+			return n, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// named finds a model by its name.
+func (c *Catalog) named(name string) (*Entry, error) {
+	n := c.Find(name)
+	if n == nil {
+		if to, ok := c.o.Aliases[name]; ok {
+			n = c.Find(to)
+		}
+	}
+	list := c.List()
+	only := func(match func(*Entry) bool) {
+		if n != nil {
+			return
+		}
+		count := 0
+		for _, x := range list {
+			if match(x) {
+				n, count = x, count+1
+			}
+		}
+		if count != 1 {
+			n = nil
+		}
+	}
+	base := func(id string) string { // id without its ":quant" part
+		if i := strings.LastIndexByte(id, ':'); i > 0 {
+			return id[:i]
+		}
+		return id
+	}
+	only(func(x *Entry) bool { return base(x.ID) == name })
+	only(func(x *Entry) bool { return strings.EqualFold(x.ID, name) })
+	if n == nil {
+		if usual, ok := usualNames[strings.ToLower(name)]; ok {
+			if d, err := c.defaultFor(usual); err == nil {
+				n = d
+			}
+		}
+	}
+	if n == nil {
+		return nil, c.notFound(name, list)
+	}
+	return n, nil
+}
+
+// defaultFor returns the model a request means that names none: the configured one,
+// or the only one that serves. What is built in stands back for anybody's own model.
+func (c *Catalog) defaultFor(kind engine.Kind) (*Entry, error) {
+	if id := c.o.Defaults[kind]; id != "" {
+		n, err := c.named(id)
+		if err != nil {
+			return nil, err
+		}
+		return n, n.Answers(kind)
+	}
+	var one *Entry
+	for _, n := range c.List() {
+		if !n.About().serves(kind) || kind == "" && n.About().Sound() {
+			continue // without a kind a text model is meant
+		}
+		if one != nil && n.builtIn {
+			continue
+		}
+		if one != nil && !one.builtIn {
+			return nil, engine.Errorf(engine.CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, engine.KindChat))
+		}
+		one = n
+	}
+	if one == nil {
+		return nil, engine.Errorf(engine.CodeMissingParam, "model", "no %s model is served", kind)
+	}
+	return one, nil
+}
+
+// notFound names the models closest to what was asked for.
+func (c *Catalog) notFound(name string, list []*Entry) error {
+	var close []string
+	low := strings.ToLower(name)
+	for _, n := range list {
+		if id := strings.ToLower(n.ID); strings.Contains(id, low) || strings.Contains(low, id) {
+			close = append(close, n.ID)
+		}
+	}
+	if len(close) == 0 {
+		for _, n := range list {
+			close = append(close, n.ID)
+		}
+	}
+	const most = 5
+	more := ""
+	if len(close) > most {
+		close, more = close[:most], ", …"
+	}
+	if len(name) > 100 {
+		name = name[:100] + "…"
+	}
+	return engine.Errorf(engine.CodeModelNotFound, "model", "model %q does not exist; there is %s%s", name, strings.Join(close, ", "), more)
+}

@@ -1,0 +1,136 @@
+// Package embed makes vectors of texts and scores documents, with a loaded model.
+package embed
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"quern/engine"
+	"quern/engine/lm"
+	"quern/engine/token"
+)
+
+// An Encoder turns texts, each at least one token, into one vector each. types, where it
+// is not nil, says which text of a pair the tokens belong to.
+type Encoder interface {
+	Run(ctx context.Context, texts [][]token.ID, types [][]int64) ([][]float32, error)
+}
+
+// A Model is a loaded model that makes vectors of texts or, with a pairing, scores pairs
+// of them: then its vectors have one number.
+type Model struct {
+	lm.Reader
+	Training
+	encoder Encoder
+	width   int      // numbers of a vector
+	pair    *pairing // nil: no reranker
+}
+
+// New makes a model of vectors with width numbers; 0 has one text encoded to see.
+func New(ctx context.Context, r lm.Reader, t Training, x Encoder, width int) (*Model, error) {
+	m := &Model{Reader: r, Training: t, encoder: x, width: width}
+	if width == 0 {
+		probe, err := x.Run(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
+		if err != nil {
+			return nil, err
+		}
+		m.width = len(probe[0])
+	}
+	return m, nil
+}
+
+// Embed turns texts into vectors.
+func (m *Model) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	return m.vectors(ctx, &r, func(i int) string {
+		if len(r.Inputs) > 1 {
+			return fmt.Sprintf("input[%d]", i)
+		}
+		return "input"
+	})
+}
+
+// vectors turns texts into vectors, with what r asks for checked. name says what
+// clients call input i.
+func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, name func(i int) string) (res engine.EmbedResult, err error) {
+	switch {
+	case r.Dimensions == 0 || r.Dimensions == m.width:
+	case !m.Matryoshka:
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of %d dimensions and was not trained for others (matryoshka: true says it was)", m.ID, m.width)
+	case r.Dimensions > m.width || r.Dimensions < 0:
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of at most %d dimensions, not %d", m.ID, m.width, r.Dimensions)
+	}
+	if r.InputType != "" && !m.Known {
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.ID, r.InputType)
+	}
+	prefix := m.prefix(r.InputType)
+	inputs := make([][]token.ID, len(r.Inputs))
+	for i, in := range r.Inputs {
+		param := name(i)
+		ids, n := in.Tokens, lm.Size{Tokens: len(in.Tokens)}
+		if ids == nil {
+			text := prefix + in.Text
+			ids, n, err = m.Alone(ctx, text, m.Context, r.Truncate, func(e token.Encoder) ([]token.ID, error) {
+				return e.EncodeSequence(nil, text, false)
+			})
+			if err != nil {
+				return engine.EmbedResult{}, err
+			}
+		} else if prefix != "" {
+			return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, param, "%s is tokens, before which input_type cannot put a text", param)
+		} else if err := m.Check(ids, param); err != nil {
+			return engine.EmbedResult{}, err
+		}
+		if n.Tokens == 0 {
+			return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, param, "%s has no tokens", param)
+		}
+		if n.Tokens > m.Context {
+			if !r.Truncate {
+				return engine.EmbedResult{}, m.TooLong(param, n)
+			}
+			ids = ids[:m.Context]
+		}
+		inputs[i] = ids
+		res.PromptTokens += len(ids)
+	}
+	if res.Vectors, err = m.encoder.Run(ctx, inputs, nil); err != nil {
+		return engine.EmbedResult{}, engine.Stopped(ctx, err)
+	}
+	for i, v := range res.Vectors {
+		if !finite(v) {
+			return engine.EmbedResult{}, engine.Errorf(engine.CodeEngineFailure, "", "the vector of input %d is not finite", i)
+		}
+		if r.Dimensions > 0 {
+			v = v[:r.Dimensions]
+			res.Vectors[i] = v
+		}
+		if !r.Raw {
+			normalise(v)
+		}
+	}
+	return res, nil
+}
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// normalise scales v to length 1. A zero vector stays.
+func normalise(v []float32) {
+	var ss float64
+	for _, x := range v {
+		ss += float64(x) * float64(x)
+	}
+	if ss == 0 {
+		return
+	}
+	f := float32(1 / math.Sqrt(ss))
+	for i := range v {
+		v[i] *= f
+	}
+}

@@ -1,0 +1,51 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"quern/engine"
+	"quern/engine/cpu"
+	"quern/engine/graph"
+	"quern/engine/lm"
+)
+
+// Who waits for a model that is at work leaves with its request.
+func TestEmbeddingWaits(t *testing.T) {
+	backend := cpu.Open(1)
+	defer backend.Close()
+	f := &lm.File{ID: "m", Raw: builtinSet(t)}
+	if err := f.Open(t.Context(), engine.ModelOptions{}, 1); err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Plan(engine.ModelOptions{Batch: 64}, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := NewRecorded(Device{func(p *graph.Program) (graph.Exec, error) { return backend.Compile(t.Context(), p, graph.Watch{}) }, backend.NewCache}, f.LM, p.Encode)
+	defer x.Close()
+	m, err := New(t.Context(), reader(t, 256), Training{}, x, f.Config.Hidden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "a"}}}
+	if _, err := m.Embed(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	x.turn <- struct{}{} // somebody's texts run
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := m.Embed(ctx, r)
+		failed <- err
+	}()
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	<-x.turn
+	if _, err := m.Embed(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,197 @@
+package embed
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"quern/engine/graph"
+	"quern/engine/lm"
+	"quern/engine/model"
+	"quern/engine/token"
+)
+
+// A Recorded is the encoder of recorded models. It runs texts through a model up to its
+// last norm and pools the rows. Several short texts share a step; a long one takes
+// several. Its cache is its own: embeddings need keys and values only while they run.
+type Recorded struct {
+	on Device
+	lm model.LM
+	lm.EncoderPlan
+
+	width int // numbers of a vector
+
+	turn  chan struct{} // holds one while texts run
+	mu    sync.Mutex
+	exec  graph.Exec
+	cache graph.Cache
+}
+
+// A Device compiles Programs and makes caches.
+type Device struct {
+	Compile  func(*graph.Program) (graph.Exec, error)
+	NewCache func(graph.CacheSpec) (graph.Cache, error)
+}
+
+// NewRecorded makes an encoder of a model. Nothing is allocated until Open.
+func NewRecorded(on Device, m model.LM, p lm.EncoderPlan) *Recorded {
+	d := &Recorded{on: on, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
+	if m.Config().Pairs {
+		d.width = 1
+	}
+	return d
+}
+
+// Open compiles the Program, which is otherwise done on first use.
+func (d *Recorded) Open() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open()
+}
+
+// open compiles the Program on first use. mu is held.
+func (d *Recorded) open() error {
+	if d.exec != nil {
+		return nil
+	}
+	p, err := lm.Vectors(d.lm, d.Rows)
+	if err != nil {
+		return err
+	}
+	if d.cache == nil {
+		if d.cache, err = d.on.NewCache(d.Spec); err != nil {
+			return err
+		}
+	}
+	d.exec, err = d.on.Compile(p)
+	return err
+}
+
+// Close frees the Program and the cache.
+func (d *Recorded) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exec != nil {
+		d.exec.Close()
+	}
+	if d.cache != nil {
+		d.cache.Close()
+	}
+	d.exec, d.cache = nil, nil
+}
+
+// Run implements Encoder.
+func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	if d.lm.Config().Pairs {
+		inputs = d.paired(inputs, types)
+	}
+	out := make([][]float32, len(inputs))
+	for i := 0; i < len(inputs); {
+		// As many whole texts as fit a step, or one that does not.
+		n, rows := i+1, len(inputs[i])
+		for n < len(inputs) && rows+len(inputs[n]) <= d.Rows {
+			rows += len(inputs[n])
+			n++
+		}
+		if err := d.wave(ctx, inputs[i:n], out[i:n]); err != nil {
+			return nil, err
+		}
+		i = n
+	}
+	return out, nil
+}
+
+// paired numbers the tokens of second texts as the model does.
+func (d *Recorded) paired(texts [][]token.ID, types [][]int64) [][]token.ID {
+	out := make([][]token.ID, len(texts))
+	for i, t := range texts {
+		out[i] = slices.Clone(t)
+		for k, of := range types[i] {
+			if of > 0 {
+				out[i][k] += token.ID(d.lm.Config().Vocab)
+			}
+		}
+	}
+	return out
+}
+
+// wave runs texts that together fit one step, or a single longer one.
+func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32) error {
+	c := d.lm.Config()
+	var tables [][]int32
+	next := int32(0)
+	for i, t := range texts {
+		var table []int32
+		for range (len(t) + d.Spec.BlockSize - 1) / d.Spec.BlockSize {
+			table = append(table, next)
+			next++
+		}
+		tables = append(tables, table)
+		out[i] = make([]float32, d.width)
+	}
+	in := &graph.Batch{Tables: tables}
+	flush := func() error {
+		res, err := d.exec.Run(ctx, in, d.cache)
+		if err != nil {
+			return err
+		}
+		for r, at := range in.Want {
+			s := in.Seq[at]
+			pool(out[s], res[0][r*d.width:(r+1)*d.width], c.Pooling, len(texts[s]))
+		}
+		*in = graph.Batch{Tables: tables}
+		return nil
+	}
+	for s, t := range texts {
+		for pos, id := range t {
+			if pooled(c.Pooling, pos, len(t)) {
+				in.Want = append(in.Want, int32(len(in.Tokens)))
+			}
+			in.Tokens, in.Positions, in.Seq = append(in.Tokens, id), append(in.Positions, int32(pos)), append(in.Seq, int32(s))
+			if len(in.Tokens) == d.Rows {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(in.Tokens) > 0 {
+		return flush()
+	}
+	return nil
+}
+
+// pooled reports whether the row at position pos of a text of n tokens is part of its
+// vector.
+func pooled(p model.Pooling, pos, n int) bool {
+	switch p {
+	case model.PoolLast:
+		return pos == n-1
+	case model.PoolCLS:
+		return pos == 0
+	}
+	return true
+}
+
+// pool adds a row to the vector of a text of n tokens. Models that do not say how they
+// pool take the mean.
+func pool(dst, row []float32, p model.Pooling, n int) {
+	if p == model.PoolLast || p == model.PoolCLS {
+		copy(dst, row)
+		return
+	}
+	for i, x := range row {
+		dst[i] += x / float32(n)
+	}
+}

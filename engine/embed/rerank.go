@@ -1,0 +1,162 @@
+package embed
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"quern/engine"
+	"quern/engine/lm"
+	"quern/engine/model"
+	"quern/engine/token"
+	"quern/formats/weights"
+)
+
+// NewReranker makes a model that scores pairs of texts, put together as the tokenizer
+// in meta says.
+func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta) (*Model, error) {
+	m := &Model{Reader: r, encoder: x, width: 1}
+	p, err := pairingOf(meta, m.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	if m.Context <= p.special {
+		return nil, fmt.Errorf("%w: a context of %d tokens for pairs with %d of their own", model.ErrUnsupported, m.Context, p.special)
+	}
+	m.pair = &p
+	ids, types := p.join(nil, nil)
+	probe, err := x.Run(ctx, [][]token.ID{ids}, [][]int64{types})
+	if err != nil {
+		return nil, err
+	}
+	if n := len(probe[0]); n != 1 {
+		return nil, fmt.Errorf("%w: the reranker gives %d numbers for a pair", model.ErrUnsupported, n)
+	}
+	return m, nil
+}
+
+// Rerank scores documents by a query.
+func (m *Model) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
+	if m.pair != nil {
+		return m.pairs(ctx, &r)
+	}
+	return m.cosines(ctx, &r)
+}
+
+// pairWave is the tokens of pairs that are put together before they are scored:
+// a long query stands in every pair.
+const pairWave = 1 << 20
+
+// pairs scores documents with a reranker.
+func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.RerankResult, err error) {
+	room := max(0, m.Context-m.pair.special)
+	query, nq, err := m.part(ctx, r.Query, room, r.Truncate)
+	if err != nil {
+		return engine.RerankResult{}, err
+	}
+	documents := make([][]token.ID, len(r.Documents))
+	for i, d := range r.Documents {
+		most, head := room, r.Truncate
+		if k := r.DocumentTokens; k > 0 && k < room {
+			most, head = k, true
+		}
+		ids, n, err := m.part(ctx, d, most, head)
+		if err != nil {
+			return engine.RerankResult{}, err
+		}
+		if most < room {
+			ids = ids[:min(most, len(ids))]
+			n = lm.Size{Tokens: len(ids)}
+		}
+		if n := (lm.Size{Tokens: nq.Tokens + n.Tokens + m.pair.special, Least: nq.Least || n.Least}); n.Tokens > m.Context && !r.Truncate {
+			return engine.RerankResult{}, m.TooLong(fmt.Sprintf("documents[%d]", i), n)
+		}
+		documents[i] = ids
+	}
+	for done := 0; done < len(documents); done = len(res.Scores) {
+		var texts [][]token.ID
+		var types [][]int64
+		for n := 0; done+len(texts) < len(documents) && n < pairWave; {
+			d := documents[done+len(texts)]
+			a, b := longestFirst(len(query), len(d), room)
+			t, of := m.pair.join(query[:a], d[:b])
+			texts, types = append(texts, t), append(types, of)
+			n += len(t)
+			res.PromptTokens += len(t)
+		}
+		scores, err := m.encoder.Run(ctx, texts, types)
+		if err != nil {
+			return engine.RerankResult{}, engine.Stopped(ctx, err)
+		}
+		for _, x := range scores {
+			res.Scores = append(res.Scores, x[0])
+		}
+	}
+	if !finite(res.Scores) {
+		return engine.RerankResult{}, engine.Errorf(engine.CodeEngineFailure, "", "a score is not finite")
+	}
+	for i, x := range res.Scores {
+		res.Scores[i] = float32(1 / (1 + math.Exp(-float64(x))))
+	}
+	return res, nil
+}
+
+// part encodes one text of a pair.
+func (m *Model) part(ctx context.Context, text string, room int, head bool) ([]token.ID, lm.Size, error) {
+	return m.Alone(ctx, text, room, head, func(e token.Encoder) ([]token.ID, error) { return e.Encode(nil, text, false) })
+}
+
+// cosines scores documents by their vectors, each with the text before it that
+// the model was trained with.
+func (m *Model) cosines(ctx context.Context, r *engine.RerankRequest) (engine.RerankResult, error) {
+	inputs := []engine.EmbedInput{{Text: m.query + r.Query}}
+	for _, d := range r.Documents {
+		if n := r.DocumentTokens; n > 0 {
+			ids, all, err := m.part(ctx, d, n, true)
+			if err != nil {
+				return engine.RerankResult{}, err
+			}
+			if len(ids) > n || all.Least {
+				d = m.Vocab.Decode(ids[:min(n, len(ids))], token.DecodeOptions{})
+			}
+		}
+		inputs = append(inputs, engine.EmbedInput{Text: m.document + d})
+	}
+	res, err := m.vectors(ctx, &engine.EmbedRequest{Inputs: inputs, Truncate: r.Truncate}, func(i int) string {
+		if i == 0 {
+			return "query"
+		}
+		return fmt.Sprintf("documents[%d]", i-1)
+	})
+	if err != nil {
+		return engine.RerankResult{}, err
+	}
+	out := engine.RerankResult{PromptTokens: res.PromptTokens}
+	for _, v := range res.Vectors[1:] {
+		var dot float64
+		for i, x := range v {
+			dot += float64(x) * float64(res.Vectors[0][i])
+		}
+		out.Scores = append(out.Scores, float32(dot))
+	}
+	return out, nil
+}
+
+// longestFirst returns how much of two texts is kept so that both fit n tokens:
+// the longer loses first, then both get half.
+//
+// Hugging Face, tokenizers, "Truncation": longest_first.
+func longestFirst(a, b, n int) (int, int) {
+	switch short := min(a, b); {
+	case a+b <= n:
+		return a, b
+	case 2*short > n:
+		if a <= b {
+			return n / 2, n - n/2
+		}
+		return n - n/2, n / 2
+	case a <= b:
+		return a, n - a
+	}
+	return n - b, b
+}

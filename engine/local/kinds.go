@@ -1,0 +1,173 @@
+package local
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quern/engine"
+	"quern/engine/asr"
+	"quern/engine/catalog"
+	"quern/engine/graph"
+	"quern/engine/lm"
+	"quern/engine/onnx/serve"
+	"quern/engine/residency"
+	"quern/engine/tts"
+	"quern/formats/ggml"
+)
+
+// A kind is a sort of model: how its files are recognised, described and loaded.
+type kind struct {
+	is       func(path string) bool
+	describe describer
+	open     opener
+	voices   func(path string) ([]tts.Voice, error) // of models that speak
+	use      string                                 // the option of quern's commands that takes such a file; "": any does
+}
+
+type (
+	describer func(id, path string, o *engine.ModelOptions) (*catalog.About, error)
+	opener    func(ctx context.Context, p *opening) (residency.Model, error)
+)
+
+// kinds are the sorts of models: the first that recognises a file counts. One that cannot
+// be opened is a part of others.
+var kinds = []kind{
+	{is: isFormant, describe: sound(engine.KindSpeech, "formant", "built in"), open: openFormant, voices: formantVoices},
+	{is: tts.IsKokoro, describe: sound(engine.KindSpeech, "kokoro", "kokoro"), open: openKokoro, voices: tts.KokoroVoices, use: "quern say --model "},
+	{is: isDetector, use: "--vad "},
+	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, use: "quern transcribe --model "},
+	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, use: "quern transcribe --model "},
+	{is: serve.Is, describe: describeONNX, open: openONNX},
+	{is: func(string) bool { return true }, describe: describeText, open: openText},
+}
+
+// kindOf returns the kind of a model's file.
+func kindOf(path string) *kind {
+	return &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.open != nil && k.is(path) })]
+}
+
+// recognised returns the kind of any file.
+func recognised(path string) *kind {
+	return &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.is(path) })]
+}
+
+// FileUse says how a file that is no text model is used: an option of quern's
+// commands that takes it. "" is for all others.
+func FileUse(path string) string {
+	if k := recognised(path); k.use != "" {
+		return k.use + path
+	}
+	return ""
+}
+
+// formantPath stands for the voice that is part of the program where a file is wanted.
+const formantPath = "builtin:" + engine.VoiceName
+
+func isFormant(path string) bool { return path == formantPath }
+
+func formantVoices(string) ([]tts.Voice, error) { return tts.Formant().Voices(), nil }
+
+// isDetector reports whether a file in whisper.cpp's form is a detector of speech,
+// which is no model by itself.
+func isDetector(path string) bool { return ggml.Sniff(path) == ggml.Silero }
+
+// sound describes models that speak or listen.
+func sound(k engine.Kind, arch, format string) describer {
+	return func(_, path string, _ *engine.ModelOptions) (*catalog.About, error) {
+		size, err := lm.SizeOf(path)
+		return &catalog.About{ModelInfo: engine.ModelInfo{Kind: k, Architecture: arch, Format: format, SizeBytes: size}}, err
+	}
+}
+
+// files tells the catalog of models' files.
+type files struct{}
+
+// Describe implements catalog.Kinds.
+func (files) Describe(id, path string, o engine.ModelOptions) (*catalog.About, error) {
+	created, err := lm.Created(path)
+	if err != nil {
+		return nil, err
+	}
+	k := kindOf(path)
+	a, err := k.describe(id, path, &o)
+	if err != nil {
+		return nil, err
+	}
+	a.Path, a.Created = path, created
+	if k.voices != nil {
+		var list []tts.Voice
+		list, a.Mute = k.voices(path)
+		for _, v := range list {
+			a.Voices = append(a.Voices, engine.Voice{Voice: v, Model: id})
+		}
+	}
+	return a, nil
+}
+
+// IsFile implements catalog.Kinds. Text models are known by their names, since any file
+// might be one.
+func (files) IsFile(path string) bool {
+	k := recognised(path)
+	return k.open != nil && k.use != "" || strings.EqualFold(filepath.Ext(path), ".gguf")
+}
+
+// IsFolder implements catalog.Kinds: a model of Hugging Face's form has SafeTensors files
+// or ONNX graphs, and no GGUF file.
+func (files) IsFolder(path string, entries []fs.DirEntry) bool {
+	found := false
+	for _, d := range entries {
+		switch strings.ToLower(filepath.Ext(d.Name())) {
+		case ".safetensors", ".pth":
+			found = true
+		case ".gguf":
+			return false
+		}
+	}
+	return found || serve.Is(path)
+}
+
+// An opening is what a kind is given to load a model.
+type opening struct {
+	*Engine
+	n     *catalog.Entry
+	load  *residency.Load
+	start time.Time
+}
+
+// How far a load is when its parts end.
+const (
+	loadStart    = 0.1
+	loadFilled   = 0.9
+	loadCompiled = 0.95
+)
+
+// open loads a model; ctx stops that, and is not needed afterwards.
+func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) (residency.Model, error) {
+	m, err := kindOf(n.About().Path).open(ctx, &opening{e, n, l, time.Now()})
+	if err != nil {
+		return nil, err // not a Model that holds a nil pointer
+	}
+	e.progress(n, 1)
+	return m, nil
+}
+
+// watch shows how far the upload of the model's weights to the device is, and has the
+// model unloaded when the device loses it.
+func (p *opening) watch() graph.Watch {
+	return graph.Watch{
+		Placed: func(done, total int64) {
+			p.progress(p.n, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
+		},
+		Lost: func(error) { p.models.Lose(p.n) },
+	}
+}
+
+// compile prepares a Program of the model. Who asks first may leave before the weights are
+// placed.
+func (p *opening) compile(g *graph.Program) (graph.Exec, error) {
+	return p.backend.Compile(p.ctx, g, p.watch())
+}

@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quern/engine/model"
+	"quern/engine/onnx"
+	fonnx "quern/formats/onnx"
+	"quern/kernels/threads"
+)
+
+// A Host is where graphs run.
+type Host struct {
+	// Processor calls f when nobody else uses the processor's workers, unless ctx has
+	// ended. f calls yield between its steps, which lets others in.
+	Processor interface {
+		Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
+	}
+	Limit int64 // bytes a graph may take
+}
+
+// A session is a graph that takes turns on the processor with other models.
+type session struct {
+	mu      sync.Mutex // of a run, taken before the turn: one that gives way may not be waited for by who has it
+	of      *onnx.Session
+	host    Host
+	yield   func()        // of the turn in force
+	inputs  []fonnx.Value // those without a value of their own
+	outputs []fonnx.Value
+}
+
+func (h Host) session(ctx context.Context, m *fonnx.Model) (*session, error) {
+	g := &session{host: h, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
+	// Exporters give one name to sizes that differ at the start of a text, where
+	// the past is empty, so names bind nothing here.
+	for _, in := range m.Graph.Inputs {
+		for i := range in.Type.Dims {
+			in.Type.Dims[i].Param = ""
+		}
+	}
+	var err error
+	if turn := h.Processor.Do(ctx, func(pool *threads.Pool, yield func()) {
+		g.yield = yield
+		g.of, err = onnx.New(m, onnx.Options{Pool: pool, Limit: h.Limit, Yield: func() { g.yield() }})
+	}); turn != nil {
+		return nil, turn
+	}
+	return g, err
+}
+
+// askedInputs are the inputs that must be given. Old files list weights among
+// the inputs too.
+func askedInputs(g *fonnx.Graph) []fonnx.Value {
+	given := make(map[string]bool)
+	for _, t := range g.Initializers {
+		given[t.Name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(g.Inputs), func(v fonnx.Value) bool { return given[v.Name] })
+}
+
+func (g *session) run(ctx context.Context, in map[string]*onnx.Tensor) (out map[string]*onnx.Tensor, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if turn := g.host.Processor.Do(ctx, func(_ *threads.Pool, yield func()) {
+		g.yield = yield
+		out, err = g.of.Run(ctx, in)
+	}); turn != nil {
+		return nil, turn
+	}
+	return out, err
+}
+
+// tensorOf makes an input of the declared type from whole numbers.
+func tensorOf(v *fonnx.Value, numbers []int64, shape ...int) *onnx.Tensor {
+	t := &onnx.Tensor{Type: v.Type.Elem, Shape: shape}
+	switch t.Type {
+	case fonnx.Float, fonnx.Float16, fonnx.BFloat16:
+		t.F = make([]float32, len(numbers))
+		for i, x := range numbers {
+			t.F[i] = float32(x)
+		}
+	case fonnx.Double:
+		t.D = make([]float64, len(numbers))
+		for i, x := range numbers {
+			t.D[i] = float64(x)
+		}
+	default:
+		t.I = numbers
+	}
+	return t
+}
+
+// rows returns the numbers of an output of that shape; a size below zero may be
+// any.
+func rows(out map[string]*onnx.Tensor, name string, shape ...int) (*onnx.Tensor, error) {
+	t := out[name]
+	if t == nil || t.F == nil || len(t.Shape) != len(shape) {
+		return nil, fmt.Errorf("%w: the graph's output %q is not what it declares", model.ErrFormat, name)
+	}
+	for i, d := range shape {
+		if d >= 0 && d != t.Shape[i] {
+			return nil, fmt.Errorf("%w: the graph's output %q has shape %d, want %d", model.ErrFormat, name, t.Shape, shape)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,277 @@
+// Package residency keeps models in memory while they are asked for: it loads, leases
+// and unloads them within a limit of memory.
+package residency
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"quern/engine"
+	"quern/engine/catalog"
+)
+
+// A Model is a model in memory, of whatever kind.
+type Model interface {
+	Bytes() int64             // memory it occupies
+	Stats() engine.ModelStats // but for its kind
+	Close()
+}
+
+// Options say how models are kept: with engine.Options' memory and times, none of them 0.
+type Options struct {
+	engine.Options
+	Catalog *catalog.Catalog
+	// Open loads a model, for which it asks l for room. ctx stops that, and is not
+	// needed afterwards.
+	Open func(ctx context.Context, n *catalog.Entry, l *Load) (Model, error)
+	// Fetched is told how much of a model that is fetched is here, 0 to 1.
+	Fetched func(n *catalog.Entry, done float64)
+}
+
+// A Keeper owns the models in memory.
+type Keeper struct {
+	o      Options
+	log    *slog.Logger
+	ctx    context.Context // of all loads; ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup // loads, and models that are being closed
+
+	mu        sync.Mutex // guards what follows, and residents
+	residents map[*catalog.Entry]*resident
+	live      []*resident // whose models are loaded
+	loads     []*Load     // under way
+	tickets   int64
+	closing   int64 // bytes of models that are being closed
+}
+
+// New makes a Keeper that loads nothing yet.
+func New(o Options) *Keeper {
+	k := &Keeper{o: o, log: o.Log, residents: map[*catalog.Entry]*resident{}}
+	k.ctx, k.cancel = context.WithCancel(context.Background())
+	return k
+}
+
+// Context ends with Close.
+func (k *Keeper) Context() context.Context { return k.ctx }
+
+// Look calls f with the model of an entry, which stays meanwhile, and how many requests
+// wait for a load of it. It does not while the model is not loaded.
+func (k *Keeper) Look(n *catalog.Entry, f func(m Model, waiting int)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := k.residents[n]; r != nil && r.model != nil {
+		f(r.model, r.waiting())
+	}
+}
+
+// Close cancels loads, waits for them and closes every model.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	k.cancel()
+	var shut []func()
+	for _, n := range slices.Clone(k.live) {
+		shut = append(shut, k.detach(n))
+	}
+	k.mu.Unlock()
+	for _, shut := range shut {
+		shut()
+	}
+	k.work.Wait()
+}
+
+// resident returns an entry's place. Those of entries that are listed no more and have
+// nothing to say are forgotten when another is made. mu is held.
+func (k *Keeper) resident(n *catalog.Entry) *resident {
+	r := k.residents[n]
+	if r == nil {
+		listed := k.o.Catalog.List()
+		for n, r := range k.residents {
+			if r.model == nil && r.loading == nil && r.users == 0 && !slices.Contains(listed, n) {
+				delete(k.residents, n)
+			}
+		}
+		r = &resident{Entry: n}
+		k.residents[n] = r
+	}
+	return r
+}
+
+// State is what depends on a model's being loaded.
+type State struct {
+	Status      string // "unloaded", "loading", "loaded" or "failed"
+	Waiting     int    // requests that wait until it is loaded
+	Fingerprint string // of the model when it was loaded last
+}
+
+// State tells how a model is.
+func (k *Keeper) State(n *catalog.Entry) State {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.residents[n]
+	if r == nil {
+		return State{Status: "unloaded"}
+	}
+	return State{Status: r.status(), Waiting: r.waiting(), Fingerprint: r.fingerprint}
+}
+
+// A resident is an entry's place in memory: whether its model is loaded, who uses it,
+// and when it may go. Keeper.mu guards it.
+type resident struct {
+	*catalog.Entry
+	model       Model
+	leaves      *Load // has to have its memory: new requests queue behind it; nil: the model may stay
+	loading     *Load
+	failed      bool
+	complaint   complaint
+	lost        bool // the device has failed; goes when users is 0
+	fingerprint string
+	users       int
+	inner       int            // users that belong to a request which has a lease
+	used        time.Time      // when the last user left
+	idle        *time.Timer    // unloads after keep-alive; nil while in use
+	keepFor     *time.Duration // what the last request asked for; nil: as configured
+}
+
+// stay stops the idle time of a model.
+func (r *resident) stay() {
+	if r.idle != nil {
+		r.idle.Stop()
+		r.idle = nil
+	}
+}
+
+// waiting is how many requests wait for a load of the model.
+func (r *resident) waiting() int {
+	if r.loading == nil {
+		return 0
+	}
+	return len(r.loading.waiters)
+}
+
+func (r *resident) status() string {
+	switch {
+	case r.model != nil:
+		return "loaded"
+	case r.loading != nil:
+		return "loading"
+	case r.failed:
+		return "failed"
+	}
+	return "unloaded"
+}
+
+// Acquire makes a model resident and keeps it so until the lease is released. It waits
+// for a load at most Options.LoadTimeout, and of that for memory that other models use
+// at most Options.MemoryWait. Loads of one model are shared.
+func (k *Keeper) Acquire(ctx context.Context, n *catalog.Entry) (*Lease, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ctx.Err() != nil {
+		return nil, engine.ErrShuttingDown()
+	}
+	r := k.resident(n)
+	switch {
+	case r.lost:
+		return nil, errLost(r.ID)
+	case r.model != nil && r.leaves == nil:
+		r.users++
+		r.stay()
+	default:
+		if err := k.await(ctx, r); err != nil {
+			return nil, err
+		}
+		if r.model == nil {
+			k.release(r)
+			return nil, engine.ErrShuttingDown()
+		}
+	}
+	return &Lease{Entry: n, Model: r.model, k: k, r: r}, nil
+}
+
+// Admits is how many requests may be with a model, those that wait included.
+func Admits(n *catalog.Entry) int {
+	o := n.Options.Defaulted()
+	if n.About().Sound() {
+		return 1 + o.Queue
+	}
+	return o.Slots + o.Queue
+}
+
+// release takes a user from a model. Keeper.mu is held.
+func (k *Keeper) release(n *resident) {
+	n.users--
+	n.used = time.Now()
+	if n.users > 0 || n.model == nil {
+		return
+	}
+	if n.lost {
+		k.unload(n, "on", "device failure")
+	} else {
+		k.keep(n)
+	}
+	k.arrange()
+}
+
+// keep starts the idle time of a model nobody uses. Keeper.mu is held.
+func (k *Keeper) keep(n *resident) {
+	after := cmp.Or(n.Options.KeepAlive, k.o.KeepAlive)
+	if n.keepFor != nil {
+		after = *n.keepFor
+	}
+	if after < 0 {
+		return
+	}
+	m := n.model
+	n.stay()
+	n.idle = time.AfterFunc(after, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if n.users == 0 && n.model == m {
+			k.unload(n, "idle", after)
+		}
+	})
+}
+
+// Unload releases a model's memory. A model in use is refused; one that is not
+// loaded is no error.
+func (k *Keeper) Unload(of *catalog.Entry) error {
+	k.mu.Lock()
+	n := k.resident(of)
+	if n.users > 0 || n.loading != nil {
+		k.mu.Unlock()
+		return engine.Errorf(engine.CodeInvalidValue, "model", "model %q is in use; unload it when its requests have ended", n.ID)
+	}
+	if n.model == nil {
+		k.mu.Unlock()
+		return nil
+	}
+	shut := k.detach(n)
+	k.mu.Unlock()
+	shut()
+	k.log.Info("model unloaded", "model", n.ID, "on", "request")
+	return nil
+}
+
+// Lose has a model unloaded that its device has lost, as soon as the requests that
+// use it have failed. The next one loads it again.
+func (k *Keeper) Lose(of *catalog.Entry) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := k.resident(of)
+	if n.model == nil || n.lost {
+		return
+	}
+	n.lost = true
+	k.log.Error("model lost with its device", "model", n.ID)
+	if n.users == 0 {
+		k.unload(n, "on", "device failure")
+	}
+}
+
+func errLost(id string) error {
+	return engine.Errorf(engine.CodeModelLoading, "", "model %q was lost with its device and is about to be loaded again; try again", id).After(time.Second)
+}

@@ -1,0 +1,123 @@
+// Package speech speaks texts with a synthesiser that is loaded.
+package speech
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/engine"
+	"quern/engine/budget"
+	"quern/engine/tts"
+)
+
+// A Reader makes the pronouncer of texts, when it is first asked for.
+type Reader func() (*tts.Pronouncer, error)
+
+// A Model is a synthesiser that is loaded.
+type Model struct {
+	id      string
+	synth   tts.Synth
+	reader  Reader
+	aliases Aliases
+	queue   budget.Queue
+	took    time.Duration
+	spoken  atomic.Int64 // symbols
+}
+
+// New makes a model of a synthesiser which admits that many requests, those that wait
+// included, and took so long to load.
+func New(id string, synth tts.Synth, reader Reader, aliases Aliases, admits int, took time.Duration) *Model {
+	return &Model{id: id, synth: synth, reader: reader, aliases: aliases, queue: budget.Queue{Most: admits}, took: took}
+}
+
+// Bytes is the memory of the weights.
+func (m *Model) Bytes() int64 { return m.synth.Bytes() }
+
+// Close has nothing to do.
+func (m *Model) Close() {}
+
+// Stats is a snapshot of what operators watch.
+func (m *Model) Stats() engine.ModelStats {
+	return engine.ModelStats{Model: m.id, Running: m.queue.Len(), GeneratedTokens: m.spoken.Load(), LoadSeconds: m.took.Seconds(), WeightBytes: m.Bytes()}
+}
+
+// dictionaries are the files of larger pronunciation dictionaries that may lie
+// beside a model.
+var dictionaries = []string{"us_gold.json", "us_silver.json", "gb_gold.json", "gb_silver.json"}
+
+// ReaderFor returns a reader with the dictionaries that lie beside a model, else usual.
+func ReaderFor(path string, usual Reader) Reader {
+	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+		path = filepath.Dir(path)
+	}
+	for _, d := range dictionaries {
+		if _, err := os.Stat(filepath.Join(path, d)); err == nil {
+			return sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(os.DirFS(path)) })
+		}
+	}
+	return usual
+}
+
+// Speak renders a text, the first utterance first.
+func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
+	return func(yield func(engine.Speech, error) bool) {
+		if err := m.queue.Enter(m.id, 2*time.Second); err != nil {
+			yield(engine.Speech{}, err)
+			return
+		}
+		defer m.queue.Leave()
+		reader, err := m.reader()
+		if err != nil {
+			yield(engine.Speech{}, err)
+			return
+		}
+		if r.Speed == 0 {
+			r.Speed = 1
+		}
+		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: m.aliases.of(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
+			if err != nil {
+				yield(engine.Speech{}, m.failure(err))
+				return
+			}
+			m.spoken.Add(int64(c.Symbols))
+			if !yield(engine.Speech{Chunk: c, Rate: m.synth.Rate()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Model) failure(err error) error {
+	switch {
+	case errors.Is(err, tts.ErrLanguage):
+		return engine.Errorf(engine.CodeInvalidValue, "voice", "%v; name a voice of English, or lang_code en-us or en-gb", err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return voiceError(err, m.synth.Voices())
+}
+
+// Phonemize tells how a text is pronounced in "en-us" (also "") or "en-gb".
+func Phonemize(ctx context.Context, reader *tts.Pronouncer, text, language string) ([]engine.Pronunciation, error) {
+	if language == "" {
+		language = "en-us"
+	}
+	tokens, err := reader.Phonemize(ctx, text, language)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, engine.Errorf(engine.CodeInvalidValue, "lang_code", "%v", err)
+	}
+	out := make([]engine.Pronunciation, len(tokens))
+	for i, t := range tokens {
+		out[i] = engine.Pronunciation{Text: t.Text, Start: t.Start, End: t.End, Phonemes: t.Phonemes, Space: t.Space, Source: tts.Sources[t.Source]}
+	}
+	return out, nil
+}

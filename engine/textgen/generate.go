@@ -1,0 +1,200 @@
+package textgen
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+
+	"quern/engine"
+	"quern/engine/lm"
+	"quern/engine/sample"
+	"quern/engine/sched"
+	"quern/engine/token"
+)
+
+// Generate answers a prompt.
+func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+	return func(yield func(engine.Event, error) bool) {
+		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
+		if err := m.check(&r); err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
+		// Ending ctx's copy when we return cancels the request even if the
+		// scheduler's stream was never read.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		st, err := m.sched.Submit(ctx, m.request(&r, prompt))
+		if err != nil {
+			yield(engine.Event{}, m.failure(ctx, err))
+			return
+		}
+		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped}, nil) {
+			return
+		}
+		g := newGeneration(m, &r, st, yield)
+		g.done.PromptTokens = len(prompt)
+		if err := g.run(); err != nil {
+			yield(engine.Event{}, m.failure(ctx, err))
+		}
+	}
+}
+
+// check holds the ids a request names against the vocabulary.
+func (m *Model) check(r *engine.GenerateRequest) error {
+	if err := m.Check(slices.Collect(maps.Keys(r.Sample.Bias)), "logit_bias"); err != nil {
+		return err
+	}
+	return m.Check(r.StopIDs, "stop_token_ids")
+}
+
+func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID) sched.Request {
+	return sched.Request{
+		Prompt: prompt, N: max(1, r.N),
+		Max: r.MaxTokens, Min: r.MinTokens,
+		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
+		NoTokens: r.NoTokens, Sample: r.Sample,
+		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache,
+	}
+}
+
+// failure turns an error of the scheduler into one clients can be told about.
+func (m *Model) failure(ctx context.Context, err error) error {
+	var full *sched.QueueFullError
+	var long *sched.TooLongError
+	switch {
+	case errors.As(err, &full):
+		return engine.Errorf(engine.CodeQueueFull, "", "model %q has %d requests waiting; try again later, or raise its queue", m.ID, full.Waiting).After(full.Wait).Because(err)
+	case errors.As(err, &long):
+		return m.TooLong("", lm.Size{Tokens: long.Tokens})
+	case errors.Is(err, sched.ErrNoPrompt):
+		return engine.Errorf(engine.CodeInvalidValue, "prompt", "the prompt has no tokens")
+	case errors.Is(err, sched.ErrStopped):
+		return engine.ErrShuttingDown()
+	}
+	return engine.Stopped(ctx, err)
+}
+
+// A generation turns the tokens of one request into events.
+type generation struct {
+	m     *Model
+	r     *engine.GenerateRequest
+	st    *sched.Stream
+	yield func(engine.Event, error) bool
+	seqs  []*reply
+	done  engine.Event
+}
+
+func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, yield func(engine.Event, error) bool) *generation {
+	g := &generation{m: m, r: r, st: st, yield: yield, done: engine.Event{Type: engine.Done}}
+	for range max(1, r.N) {
+		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop))
+	}
+	return g
+}
+
+// run passes events on until the reply is whole, its reader leaves, or it
+// fails.
+func (g *generation) run() error {
+	for ev, err := range g.st.Events() {
+		if err != nil {
+			return err
+		}
+		more := true
+		switch ev.Type {
+		case sched.PromptDone:
+			g.done.CachedTokens = ev.Prompt.Cached
+			more = g.yield(engine.Event{Type: engine.PromptDone, CachedTokens: ev.Prompt.Cached, Prompt: g.logprobs(ev.Prompt.Logprobs)}, nil)
+		case sched.Token:
+			more = g.token(ev.Seq, ev.Token)
+		case sched.Finish:
+			more = g.finish(ev)
+		}
+		if !more {
+			return nil
+		}
+	}
+	t := g.st.Timings()
+	g.done.Timings = engine.Timings{Queue: t.Queue, Prompt: t.Prompt, Predict: t.Predict, First: t.First}
+	g.yield(g.done, nil)
+	return nil
+}
+
+func (g *generation) token(seq int, t sample.Token) bool {
+	q := g.seqs[seq]
+	if q.stopped {
+		return true
+	}
+	var entry *engine.Logprob
+	if g.r.Sample.Logprobs {
+		l := g.logprob(t)
+		entry = &l
+	}
+	g.done.OutputTokens++
+	q.push(t.ID, t.Logprob, entry)
+	if q.stopped {
+		g.st.Stop(seq)
+	} else if g.lags(seq) {
+		return true
+	}
+	return g.emit(seq)
+}
+
+// late is how many tokens of a sequence wait for a reader that is slow. It gets them
+// as one Delta.
+const late = 8
+
+// lags reports whether the text of a sequence goes with that of the next token, which
+// is there already.
+func (g *generation) lags(seq int) bool {
+	waiting, q := g.st.Queued(seq), g.seqs[seq]
+	q.joins = waiting >= late || q.joins && waiting > 0
+	return q.joins
+}
+
+// emit yields what has become ready of a reply, if anything has.
+func (g *generation) emit(seq int) bool {
+	text, entries := g.seqs[seq].take()
+	if text == "" && len(entries) == 0 {
+		return true
+	}
+	return g.yield(engine.Event{Type: engine.Delta, Index: seq, Text: text, Logprobs: entries, OutputTokens: g.done.OutputTokens}, nil)
+}
+
+func (g *generation) finish(ev sched.Event) bool {
+	q := g.seqs[ev.Seq]
+	q.flush()
+	if !g.emit(ev.Seq) {
+		return false
+	}
+	out := engine.Event{Type: engine.Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens, OutputTokens: g.done.OutputTokens}
+	switch {
+	case q.stopped:
+		out.Reason, out.StopReason = engine.ReasonStop, q.stop
+	case ev.StopID != token.None && !g.m.Vocab.Ends(ev.StopID):
+		out.StopReason = ev.StopID
+	}
+	return g.yield(out, nil)
+}
+
+func (g *generation) logprobs(tokens []sample.Token) []engine.Logprob {
+	var list []engine.Logprob
+	for _, t := range tokens {
+		list = append(list, g.logprob(t))
+	}
+	return list
+}
+
+func (g *generation) logprob(t sample.Token) engine.Logprob {
+	l := engine.Logprob{ID: t.ID, Bytes: g.m.Vocab.Bytes(t.ID), Logprob: t.Logprob}
+	for _, c := range t.Top {
+		l.Top = append(l.Top, engine.Alternative{ID: c.ID, Bytes: g.m.Vocab.Bytes(c.ID), Logprob: c.Logprob})
+	}
+	return l
+}

@@ -1,0 +1,114 @@
+package textgen
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"quern/engine"
+	"quern/engine/budget"
+	"quern/engine/chat"
+	"quern/engine/lm"
+	"quern/engine/token"
+)
+
+// prompt returns the tokens a generation starts from, and how many messages
+// were dropped to make them fit.
+func (m *Model) prompt(ctx context.Context, p *engine.Prompt) (ids []token.ID, dropped int, err error) {
+	switch {
+	case p.Messages != nil:
+		return m.chatPrompt(ctx, p)
+	case p.Tokens != nil:
+		return p.Tokens, 0, m.Check(p.Tokens, "prompt")
+	}
+	ids, n, err := m.Alone(ctx, p.Text, m.room(), false, func(e token.Encoder) ([]token.ID, error) {
+		return e.Encode(m.bos(), p.Text, true)
+	})
+	if err == nil && n.Tokens > m.room() {
+		err = m.TooLong("", n)
+	}
+	return ids, 0, err
+}
+
+// room is how many tokens a prompt may be: one must be left for the reply.
+func (m *Model) room() int { return m.Context - 1 }
+
+// bos is what the tokenizer puts before a prompt.
+func (m *Model) bos() []token.ID {
+	if m.Vocab.AddBOS() {
+		return []token.ID{m.Vocab.Special(token.BOS)}
+	}
+	return nil
+}
+
+// A conversation is a Prompt's messages with what renders them.
+type conversation struct {
+	m        *Model
+	template *chat.Template
+	req      chat.Request
+	share    *budget.Share // of the text in work
+}
+
+// converse prepares the messages of p. Their share is taken, and stays so until
+// the conversation is closed.
+func (m *Model) converse(ctx context.Context, p *engine.Prompt) (*conversation, error) {
+	c := &conversation{m: m, template: m.template, req: chat.Request{Messages: p.Messages, Tools: p.Tools}}
+	if p.Template != "" {
+		var err error
+		if c.template, err = chat.New(p.Template, m.templateOptions); err != nil {
+			return nil, engine.Errorf(engine.CodeTemplate, "chat_template", "%v", err).Because(err)
+		}
+	}
+	if c.template == nil {
+		if m.templateErr != nil {
+			return nil, engine.Errorf(engine.CodeTemplate, "messages", "the chat template of model %q cannot be used: %v; configure chat_template", m.ID, m.templateErr)
+		}
+		return nil, engine.Errorf(engine.CodeTemplate, "messages", "model %q has no chat template; configure chat_template, or use /v1/completions", m.ID)
+	}
+	if p.Continue {
+		c.req.End = chat.EndContinue
+	}
+	n := weigh(p.Messages)
+	for _, t := range p.Tools {
+		n += len(t.Raw)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Kwargs)) {
+		c.req.Kwargs = append(c.req.Kwargs, chat.Kwarg{Name: name, Value: p.Kwargs[name]})
+		n += len(p.Kwargs[name])
+	}
+	var err error
+	c.share, err = m.Texts.Take(ctx, n)
+	return c, err
+}
+
+func (c *conversation) close() { c.share.Release() }
+
+// tokens renders messages and encodes them as fit does.
+func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room int) ([]token.ID, lm.Size, string, error) {
+	req := c.req
+	req.Messages = messages
+	out, err := c.template.Render(ctx, &req)
+	switch {
+	case ctx.Err() != nil:
+		return nil, lm.Size{}, "", ctx.Err()
+	case errors.Is(err, chat.ErrRequest):
+		param := "messages"
+		var kw *chat.KwargError
+		if errors.As(err, &kw) {
+			param = "chat_template_kwargs." + kw.Name
+		}
+		return nil, lm.Size{}, "", engine.Errorf(engine.CodeInvalidValue, param, "%v", err).Because(err)
+	case err != nil:
+		return nil, lm.Size{}, "", engine.Errorf(engine.CodeTemplate, "messages", "%v", err).Because(err)
+	}
+	ids, n, err := c.m.Fit(ctx, out.Text, room, func(e token.Encoder) ([]token.ID, error) {
+		bos := c.m.bos()
+		// The template may print the BOS the tokenizer would add.
+		if bos != nil && out.StartsWith(c.m.Vocab.Text(bos[0])) {
+			bos = nil
+		}
+		return e.EncodeTrusted(bos, out.Text, out.Trusted)
+	})
+	return ids, n, out.Text, err
+}

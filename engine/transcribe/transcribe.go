@@ -1,0 +1,100 @@
+// Package transcribe writes down speech with a recogniser that is loaded.
+package transcribe
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"quern/engine"
+	"quern/engine/asr"
+	"quern/engine/budget"
+)
+
+// A Model is a recogniser that is loaded.
+type Model struct {
+	id       string
+	model    *asr.Model
+	detector asr.Detector // nil is asr's own
+	size     int64
+	queue    budget.Queue
+	took     time.Duration
+	tokens   atomic.Int64
+}
+
+// New makes a model of a recogniser whose files have size bytes. It admits that many
+// requests, those that wait included, and took so long to load.
+func New(id string, m *asr.Model, detector asr.Detector, size int64, admits int, took time.Duration) *Model {
+	return &Model{id: id, model: m, detector: detector, size: size, queue: budget.Queue{Most: admits}, took: took}
+}
+
+// Bytes is the memory the model occupies.
+func (m *Model) Bytes() int64 { return m.size + m.model.CacheBytes() }
+
+// Close releases the recogniser.
+func (m *Model) Close() { m.model.Close() }
+
+// Stats is a snapshot of what operators watch.
+func (m *Model) Stats() engine.ModelStats {
+	return engine.ModelStats{Model: m.id, Running: m.queue.Len(), GeneratedTokens: m.tokens.Load(),
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.model.CacheBytes()}
+}
+
+// Languages returns the codes of the languages that recognisers know.
+func Languages() []string { return asr.Languages() }
+
+// OpenDetector reads a detector of speech, Silero's. Of path "" it is nil, which
+// recognition takes for the built-in one.
+func OpenDetector(path string) (asr.Detector, error) {
+	if path == "" {
+		return nil, nil
+	}
+	d, err := asr.OpenSilero(path)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Transcribe writes down what is said in the source, segment by segment.
+func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
+	return func(yield func(engine.Segment, error) bool) {
+		if err := m.queue.Enter(m.id, 5*time.Second); err != nil {
+			yield(engine.Segment{}, err)
+			return
+		}
+		defer m.queue.Leave()
+		if r.Translate && !m.model.Translates() {
+			yield(engine.Segment{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q does not translate; use one for several languages that was trained to", m.id))
+			return
+		}
+		o := r.TranscribeOptions
+		if o.Detector == nil {
+			o.Detector = m.detector
+		}
+		if r.AllSound {
+			o.Without |= asr.GuardVAD
+		}
+		if r.Temperature != nil && *r.Temperature > 0 {
+			o.Temperatures = nil
+			for t := *r.Temperature; t <= 1; t += 0.2 {
+				o.Temperatures = append(o.Temperatures, t)
+			}
+		}
+		for s, err := range m.model.Transcribe(ctx, r.Source, o) {
+			if err != nil {
+				if errors.Is(err, asr.ErrOptions) {
+					err = engine.Errorf(engine.CodeInvalidValue, "", "%v", err)
+				}
+				yield(engine.Segment{}, err)
+				return
+			}
+			m.tokens.Add(int64(len(s.Tokens)))
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
