@@ -85,8 +85,7 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 func (c *Compiler) make(ctx context.Context, key key, k *engine.Constraint) (*entry, error) {
 	if c.queue.Add(1) > maxWaiting+int64(cap(c.work)) {
 		c.queue.Add(-1)
-		return nil, &engine.Error{Code: engine.CodeQueueFull, RetryAfter: time.Second,
-			Message: fmt.Sprintf("%d requests wait for their schemas and grammars to be compiled; try again later", maxWaiting)}
+		return nil, engine.Errorf(engine.CodeQueueFull, "", "%d requests wait for their schemas and grammars to be compiled; try again later", maxWaiting).After(time.Second)
 	}
 	defer c.queue.Add(-1)
 	select {
