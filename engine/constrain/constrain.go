@@ -114,7 +114,11 @@ func (c *Compiler) fill(e *entry, k *engine.Constraint) {
 		return
 	}
 	e.grammar = &Grammar{ends: c.ends}
-	e.grammar.g, e.grammar.Notes, e.err = c.build(k)
+	if e.grammar.g, e.grammar.Notes, e.err = c.build(k); e.err == nil {
+		// The first mask is often the dearest. Made here it keeps no step waiting, and
+		// what is too costly is refused before it is too late to say so.
+		_, e.err = e.grammar.Mask().Bits()
+	}
 }
 
 // prepare sorts the vocabulary. What the decoder of replies leaves out is no text.
