@@ -37,8 +37,8 @@ type constraint struct {
 	from     int
 	names    *node
 	groups   []*schema
-	at       string // of some, the keyword it refutes
-	silent   bool   // members and elements below not: they do not count as evaluated
+	at       string // of some and size, the keyword that says so
+	silent   bool   // members and elements of constants and below not: they do not count as evaluated
 }
 
 type clause []constraint
@@ -164,7 +164,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 					any = append(any, list...)
 				}
 			}
-			return any, nil
+			return silence(any), nil
 		})
 	}
 	if s.anyOf != nil {
@@ -179,7 +179,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 			return silence(list), err
 		})
 	}
-	if s.when != nil {
+	if s.when != nil && (all || s.then != nil || s.else_ != nil) {
 		add("if", func() ([]clause, error) { return c.conditional(s, k, all) })
 	}
 	for _, d := range s.needs {
@@ -195,7 +195,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 	return makes
 }
 
-// silence marks constraints below a not: they evaluate nothing.
+// silence marks constraints of constants and below a not: they evaluate nothing.
 func silence(list []clause) []clause {
 	out := make([]clause, len(list))
 	for i, cl := range list {
@@ -248,9 +248,12 @@ func (c *compiler) own(s *schema, k kind) clause {
 }
 
 func sized(low, high count) constraint {
-	x := constraint{kind: size, min: low.n, max: -1}
+	x := constraint{kind: size, min: low.n, max: -1, at: low.at}
 	if high.set {
 		x.max = high.n
+	}
+	if low.n == 0 {
+		x.at = high.at
 	}
 	return x
 }

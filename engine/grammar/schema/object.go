@@ -130,14 +130,14 @@ func (o *objectMaker) neededFields() int {
 	return n
 }
 
-// place is where to say that a clause is too much.
-func (o *objectMaker) place() string {
+// refuse is the error of the first constraint of which where knows the keyword.
+func (o *objectMaker) refuse(where func(constraint) string, reason string) error {
 	for _, x := range o.clause {
-		if x.s != nil {
-			return x.s.at
+		if at := where(x); at != "" {
+			return &Error{Pointer: at, Keyword: last(at), Reason: reason}
 		}
 	}
-	return ""
+	return &Error{Reason: reason}
 }
 
 // build makes the object of the fields and of members that are not declared.
@@ -160,7 +160,12 @@ func (o *objectMaker) build() (*grammar.Node, error) {
 	needed := o.neededFields()
 	if o.low > max(1, needed) && tails[0] != nil {
 		// The same name twice is one member.
-		return nil, &Error{Pointer: o.place() + "/minProperties", Keyword: "minProperties", Reason: "above 1 not supported where members need not be declared"}
+		return nil, o.refuse(func(x constraint) string {
+			if x.kind == size && x.min == o.low {
+				return x.at
+			}
+			return ""
+		}, "asks for more than 1 member, not supported where members need not be declared")
 	}
 	loose := slices.ContainsFunc(o.fields, func(f field) bool { return f.loose })
 	var body *grammar.Node
@@ -249,7 +254,14 @@ func (o *objectMaker) makeTail(conditions int) (*grammar.Node, error) {
 		}
 	}
 	if len(sources) > maxPatterns {
-		return nil, &Error{Pointer: o.place() + "/patternProperties", Keyword: "patternProperties", Reason: fmt.Sprintf("more than %d patterns for the members of one object", maxPatterns)}
+		return nil, o.refuse(func(x constraint) string {
+			for _, g := range append(slices.Clip(x.groups), x.s) {
+				if g != nil && len(g.patterns) > 0 {
+					return g.at + "/patternProperties"
+				}
+			}
+			return ""
+		}, fmt.Sprintf("more than %d patterns for the members of one object", maxPatterns))
 	}
 	var also []literal
 	for i, x := range o.some {
@@ -366,7 +378,17 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 		}
 	}
 	if (len(ordered)+1<<len(loose))*(top+1)*len(tails) > maxStations {
-		return nil, &Error{Pointer: o.place(), Keyword: "maxProperties", Reason: fmt.Sprintf("counting members takes more than %d rules", maxStations)}
+		return nil, o.refuse(func(x constraint) string {
+			switch {
+			case x.kind == size || x.kind == some:
+				return x.at
+			case x.kind == members && x.s.loose:
+				return x.s.at
+			case x.kind == members && len(x.s.names) > 0:
+				return x.s.at + "/properties"
+			}
+			return ""
+		}, fmt.Sprintf("counting members takes more than %d rules", maxStations))
 	}
 	sticky := 0
 	for i, x := range o.some {

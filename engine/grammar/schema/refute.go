@@ -107,10 +107,10 @@ func (c *compiler) refuteOwn(s *schema, k kind) ([]clause, error) {
 	}
 	resize := func(low, high count) {
 		if low.n > 0 {
-			out = append(out, clause{{kind: size, max: low.n - 1}})
+			out = append(out, clause{{kind: size, max: low.n - 1, at: low.at}})
 		}
 		if high.set {
-			out = append(out, clause{{kind: size, min: high.n + 1, max: -1}})
+			out = append(out, clause{{kind: size, min: high.n + 1, max: -1, at: high.at}})
 		}
 	}
 	if k == array {

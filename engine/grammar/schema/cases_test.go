@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"errors"
+	"testing"
+
+	"quern/engine/grammar"
+)
+
+// TestCases are what TestDiffer and hands found wrong, one by one.
+func TestCases(t *testing.T) {
+	trie := byteTrie(t)
+	for _, x := range []struct {
+		about, schema  string
+		valid, invalid []string
+		at             string // where it is refused, if it is
+	}{
+		{about: "a constant evaluates nothing", schema: `{"const":{"a":1},"unevaluatedProperties":false}`,
+			at: ""},
+		{about: "a constant evaluates nothing", schema: `{"enum":[[1],[]],"unevaluatedItems":false}`,
+			valid: []string{`[]`}, invalid: []string{`[1]`}},
+		{about: "if alone says nothing", schema: `{"if":{"maxProperties":1}}`,
+			valid: []string{`{}`, `{"a":1}`, `{"a":1,"b":2}`, `3`}},
+		{about: "if alone evaluates", schema: `{"if":{"properties":{"a":{"const":1}},"required":["a"]},"unevaluatedProperties":false}`,
+			valid: []string{`{}`, `{"a":1}`}, invalid: []string{`{"a":2}`, `{"b":1}`}},
+		{about: "a count is refused at its keyword", schema: `{"$defs":{"d":{"maxProperties":3}},"properties":{"a":{"not":{"$ref":"#/$defs/d"}}}}`,
+			at: "/$defs/d/maxProperties"},
+		{about: "a count is refused at its keyword", schema: `{"allOf":[{"minProperties":1},{"minProperties":2}]}`,
+			at: "/allOf/1/minProperties"},
+	} {
+		g, _, err := Compile([]byte(x.schema), trie, grammar.Limits{}, Options{})
+		if len(x.valid)+len(x.invalid) == 0 {
+			var e *Error
+			if !errors.As(err, &e) || e.Pointer != x.at {
+				t.Errorf("%s: %s: %v; want it refused at %q", x.about, x.schema, err, x.at)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", x.about, x.schema, err)
+			continue
+		}
+		for _, text := range x.valid {
+			if err := reach(g, text); err != nil {
+				t.Errorf("%s: %s: %s is valid, but: %v", x.about, x.schema, text, err)
+			}
+		}
+		for _, text := range x.invalid {
+			if reach(g, text) == nil {
+				t.Errorf("%s: %s: %s is not valid, but passes", x.about, x.schema, text)
+			}
+		}
+	}
+}
