@@ -122,7 +122,7 @@ func (c *compiler) hold(s *schema, k kind, all bool) ([]clause, error) {
 				extra.groups = append(extra.groups, x.s)
 			case x.kind == remaining || x.kind == rest:
 				extra.l = literal{s: always} // they speak of everything
-			case x.kind == contain:
+			case x.kind == contain && c.draft > 2019:
 				return nil, &Error{Pointer: s.at + "/unevaluatedItems", Keyword: "unevaluatedItems", Reason: "not supported beside contains"}
 			}
 		}
@@ -145,7 +145,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 	ask := func(t *schema) func() ([]clause, error) {
 		return func() ([]clause, error) { return c.clauses(side{literal{s: t}, k, all}) }
 	}
-	add("properties", func() ([]clause, error) { return []clause{c.own(s, k)}, nil })
+	add("properties", func() ([]clause, error) { return []clause{c.own(s, k, all)}, nil })
 	if s.ref != nil {
 		add("$ref", ask(s.ref))
 	}
@@ -208,7 +208,7 @@ func silence(list []clause) []clause {
 }
 
 // own are the constraints of the keywords of s itself.
-func (c *compiler) own(s *schema, k kind) clause {
+func (c *compiler) own(s *schema, k kind, all bool) clause {
 	var out clause
 	if k == array {
 		if s.prefix != nil || s.items != nil {
@@ -223,7 +223,7 @@ func (c *compiler) own(s *schema, k kind) clause {
 				x.min = 1
 			}
 			x.l = literal{s: s.contains}
-			if x.min > 0 || x.max >= 0 {
+			if x.min > 0 || x.max >= 0 || all {
 				out = append(out, x)
 			}
 		}
