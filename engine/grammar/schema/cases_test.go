@@ -31,6 +31,10 @@ func TestCases(t *testing.T) {
 			at: "/$defs/d/maxProperties"},
 		{about: "a count is refused at its keyword", schema: `{"allOf":[{"minProperties":1},{"minProperties":2}]}`,
 			at: "/allOf/1/minProperties"},
+		{about: "a value is refused at its keyword", schema: `{"not":{"enum":[{"a":1},{"b":1},{"c":1},{"d":1}],"additionalProperties":{"not":{}}}}`,
+			at: "/not/enum"},
+		{about: "elements are refused at their keyword", schema: `{"not":{"anyOf":[{"items":{"const":1}},{"items":{"const":2}},{"items":{"const":3}},{"items":{"const":4}}]}}`,
+			at: "/not/anyOf/0/items"},
 	} {
 		g, _, err := Compile([]byte(x.schema), trie, grammar.Limits{}, Options{})
 		if len(x.valid)+len(x.invalid) == 0 {

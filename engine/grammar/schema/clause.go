@@ -37,7 +37,7 @@ type constraint struct {
 	from     int
 	names    *node
 	groups   []*schema
-	at       string // of some and size, the keyword that says so
+	at       string // of some, contain and size, the keyword that says so
 	silent   bool   // members and elements of constants and below not: they do not count as evaluated
 }
 
@@ -157,7 +157,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 			var any []clause
 			for _, v := range s.values {
 				if v.kind == k {
-					list, err := ask(c.constant(v))()
+					list, err := ask(c.constant(v, s.valuesAt))()
 					if err != nil {
 						return nil, err
 					}
@@ -222,7 +222,7 @@ func (c *compiler) own(s *schema, k kind, all bool) clause {
 			if x.kind = contain; !s.minContains.set {
 				x.min = 1
 			}
-			x.l = literal{s: s.contains}
+			x.l, x.at = literal{s: s.contains}, s.contains.at
 			if x.min > 0 || x.max >= 0 || all {
 				out = append(out, x)
 			}
@@ -258,28 +258,28 @@ func sized(low, high count) constraint {
 	return x
 }
 
-// constant is a schema of which only v is valid.
-func (c *compiler) constant(v *value) *schema {
+// constant is a schema of which only v is valid, because of the keyword at.
+func (c *compiler) constant(v *value, at string) *schema {
 	if s, ok := c.constants[v]; ok {
 		return s
 	}
-	s := &schema{id: c.fresh(), at: v.at, kind: v.kind}
+	s := &schema{id: c.fresh(), at: at, kind: v.kind, made: true}
 	c.constants[v] = s
-	n := count{n: len(v.list), set: true, at: v.at}
+	n := count{n: len(v.list), set: true, at: at}
 	switch v.kind {
 	case array:
 		s.minItems, s.maxItems, s.items = n, n, never
 		for _, e := range v.list {
-			s.prefix = append(s.prefix, c.constant(e))
+			s.prefix = append(s.prefix, c.constant(e, at))
 		}
 	case object:
-		s.names, s.required, s.additional, s.loose = v.keys, v.keys, never, true
+		s.names, s.required, s.additional = v.keys, v.keys, never
 		s.properties = map[string]*schema{}
 		for i, k := range v.keys {
-			s.properties[k] = c.constant(v.list[i])
+			s.properties[k] = c.constant(v.list[i], at)
 		}
 	default:
-		s.values, s.valuesAt = []*value{v}, v.at
+		s.values, s.valuesAt = []*value{v}, at
 	}
 	return s
 }
@@ -328,8 +328,11 @@ func (x constraint) same(y constraint) bool {
 
 // tooMany names the connective of s that multiplied.
 func tooMany(s *schema) error {
-	keyword := "allOf"
+	keyword := ""
 	switch {
+	case s.made:
+	case s.allOf != nil:
+		keyword = "allOf"
 	case s.oneOf != nil:
 		keyword = "oneOf"
 	case s.anyOf != nil:
@@ -341,5 +344,14 @@ func tooMany(s *schema) error {
 	case s.not != nil:
 		keyword = "not"
 	}
-	return &Error{Pointer: s.at + "/" + keyword, Keyword: keyword, Reason: fmt.Sprintf("more than %d combinations of alternatives", maxClauses)}
+	at := s.keyword(keyword)
+	return &Error{Pointer: at, Keyword: last(at), Reason: fmt.Sprintf("more than %d combinations of alternatives", maxClauses)}
+}
+
+// keyword is where s has the keyword; "" is none.
+func (s *schema) keyword(name string) string {
+	if s.made || name == "" {
+		return s.at
+	}
+	return s.at + "/" + name
 }

@@ -22,7 +22,7 @@ func (c *compiler) object(cl clause) (*grammar.Node, error) {
 	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}}
 	o.low, o.high = limits(cl)
 	for _, x := range cl {
-		if x.kind == members && !x.s.loose && !x.silent {
+		if x.kind == members && !x.s.made && !x.silent {
 			for _, name := range x.s.names {
 				o.declare(name)
 			}
@@ -382,10 +382,8 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 			switch {
 			case x.kind == size || x.kind == some:
 				return x.at
-			case x.kind == members && x.s.loose:
-				return x.s.at
 			case x.kind == members && len(x.s.names) > 0:
-				return x.s.at + "/properties"
+				return x.s.keyword("properties")
 			}
 			return ""
 		}, fmt.Sprintf("counting members takes more than %d rules", maxStations))

@@ -53,7 +53,10 @@ type schema struct {
 	unevaluatedProperties, unevaluatedItems *schema
 
 	order map[string]int // of the keywords in the text
-	loose bool           // members may come in any order
+
+	// made is of a schema made of a value of enum or const. Its place is that keyword,
+	// and members may come in any order.
+	made bool
 }
 
 // A patternProperty is a rule for members whose names match.
