@@ -2,6 +2,8 @@ package schema
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"quern/engine/grammar"
@@ -57,6 +59,24 @@ func TestCases(t *testing.T) {
 			if reach(g, text) == nil {
 				t.Errorf("%s: %s: %s is not valid, but passes", x.about, x.schema, text)
 			}
+		}
+	}
+}
+
+// TestOneOfMany: exactly one of many takes parts in proportion to their number, so that
+// lists of constants stay within the default limits.
+func TestOneOfMany(t *testing.T) {
+	var parts []string
+	for i := range 3000 {
+		parts = append(parts, fmt.Sprintf(`{"const":"word %d"}`, i), fmt.Sprintf(`{"const":%d}`, i))
+	}
+	g, _, err := Compile([]byte(`{"oneOf":[`+strings.Join(parts, ",")+`,{"const":"word 7"}]}`), byteTrie(t), grammar.Limits{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{`"word 8"`: true, `2999`: true, `"word 7"`: false, `3000`: false, `"word"`: false} {
+		if err := reach(g, text); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 
 // object is an object that satisfies the clause.
 func (c *compiler) object(cl clause) (*grammar.Node, error) {
-	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}}
+	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}, declared: map[string]bool{}}
 	o.low, o.high = limits(cl)
 	for _, x := range cl {
 		if x.kind == members && !x.s.made && !x.silent {
@@ -61,7 +61,8 @@ type objectMaker struct {
 	*compiler
 	clause    clause
 	names     []string // declared somewhere
-	ordered   int      // of names, those that come in this order
+	declared  map[string]bool
+	ordered   int // of names, those that come in this order
 	needed    map[string]bool
 	low, high int
 	some      []constraint // each satisfied by a member that is not declared
@@ -77,7 +78,8 @@ type field struct {
 }
 
 func (o *objectMaker) declare(name string) {
-	if !slices.Contains(o.names, name) {
+	if !o.declared[name] {
+		o.declared[name] = true
 		o.names = append(o.names, name)
 	}
 }

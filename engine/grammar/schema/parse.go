@@ -257,11 +257,13 @@ func (c *compiler) readPatternProperties(s *schema, v *value) error {
 // stringList returns the elements of an array of strings.
 func stringList(v *value) ([]string, error) {
 	var list []string
+	seen := make(map[string]bool, len(v.list))
 	for _, e := range v.list {
 		if e.kind != str {
 			return nil, wrong(v, "wants an array of strings")
 		}
-		if !slices.Contains(list, e.text) {
+		if !seen[e.text] {
+			seen[e.text] = true
 			list = append(list, e.text)
 		}
 	}
