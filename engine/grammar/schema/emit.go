@@ -7,15 +7,16 @@ import (
 )
 
 // space is what may stand between the parts of a value: one blank, or a line break and
-// blanks up to 20 bytes. Without the limit weak models print blanks for ever.
+// the blanks that indent the next line, 20 bytes at most. Without the limit weak models
+// print blanks for ever.
 var space = grammar.Opt(grammar.Or(grammar.Lit(" "), grammar.Concat(
-	grammar.Chars(grammar.OneOf("\n\r")), grammar.Repeat(grammar.Chars(grammar.OneOf(" \t\n\r")), 0, 19))))
+	grammar.Opt(grammar.Lit("\r")), grammar.Lit("\n"), grammar.Repeat(grammar.Chars(grammar.OneOf(" \t")), 0, 18))))
 
 // around is a mark with space on both sides.
 func around(mark string) *grammar.Regex { return grammar.Concat(space, grammar.Lit(mark), space) }
 
 var (
-	colon      = around(":")
+	colon      = grammar.Concat(grammar.Opt(grammar.Lit(" ")), grammar.Lit(":"), space)
 	comma      = around(",")
 	openBrace  = grammar.Concat(grammar.Lit("{"), space)
 	closeBrace = grammar.Concat(space, grammar.Lit("}"))
