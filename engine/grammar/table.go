@@ -92,13 +92,15 @@ func (t *table) first(s int32) (set byteSet) {
 // that expressions with parts in common are cheap. It is not safe for concurrent use.
 type Expressions struct {
 	limits Limits
+	fuel   int // steps left for all questions
 	conv   *converter
 }
 
-// NewExpressions returns a store without expressions. A question that passes the
-// limits on expressions or on steps to compile is answered with a *LimitError.
+// NewExpressions returns a store without expressions. Once the questions together pass
+// the limits on expressions or on steps to compile, the answer is a *LimitError.
 func NewExpressions(l Limits) *Expressions {
 	e := &Expressions{limits: l.filled()}
+	e.fuel = e.limits.Compile
 	e.reset()
 	return e
 }
@@ -113,8 +115,10 @@ func (e *Expressions) ask(r *Regex, f func(x *exprs, e expr) bool) (bool, error)
 	if r.deep > e.limits.Depth {
 		return false, &LimitError{"levels of nesting", e.limits.Depth}
 	}
-	e.conv.budget("steps to compile", e.limits.Compile)
+	e.conv.budget("steps to compile", e.fuel)
+	e.conv.max = e.limits.Compile
 	yes := f(e.conv.exprs, e.conv.convert(r))
+	e.fuel = e.conv.fuel
 	if err := e.conv.err; err != nil {
 		e.reset() // what was not finished is not to be remembered
 		return false, err

@@ -35,6 +35,10 @@ func TestCases(t *testing.T) {
 			at: "/allOf/1/minProperties"},
 		{about: "a value is refused at its keyword", schema: `{"not":{"enum":[{"a":1},{"b":1},{"c":1},{"d":1}],"additionalProperties":{"not":{}}}}`,
 			at: "/not/enum"},
+		{about: "a name alone refutes", schema: `{"oneOf":[{},{"additionalProperties":{"minProperties":1}},{"patternProperties":{"[^a]":{"anyOf":[false]}}}]}`,
+			valid: []string{`{"ab":[true],"a":{}}`, `{"b":{}}`}, invalid: []string{`{}`, `{"a":{}}`, `{"b":1}`}},
+		{about: "two values that differ have no order", schema: `{"allOf":[{"not":{"patternProperties":{"^a":{"const":1}}}},{"not":{"patternProperties":{"b$":{"const":2}}}}]}`,
+			at: "/allOf/1/not/patternProperties"},
 		{about: "elements are refused at their keyword", schema: `{"not":{"anyOf":[{"items":{"const":1}},{"items":{"const":2}},{"items":{"const":3}},{"items":{"const":4}}]}}`,
 			at: "/not/anyOf/0/items"},
 	} {

@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"encoding/binary"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"quern/engine/grammar"
@@ -22,11 +24,14 @@ const manyChars = 1000
 
 // texts remembers what the expressions of one schema became. Parts are shared, so
 // each is turned into text once.
-type texts struct{ pure, usual, every, strings map[*node]*grammar.Regex }
+type texts struct {
+	pure, usual, every, strings map[*node]*grammar.Regex
+	classes                     map[string]*grammar.Regex // by their ranges
+}
 
 func newTexts() *texts {
 	m := func() map[*node]*grammar.Regex { return map[*node]*grammar.Regex{} }
-	return &texts{m(), m(), m(), m()}
+	return &texts{m(), m(), m(), m(), map[string]*grammar.Regex{}}
 }
 
 // once is make of n, remembered in m.
@@ -79,13 +84,13 @@ func (t *texts) spell(n *node, every bool) *grammar.Regex {
 		case n == anything:
 			return anySpelling
 		case n.op == class:
-			return spellClass(n.set, every)
+			return t.class(n.set, every)
 		case n.op == verbatim:
 			return spellWord(n.source, every)
 		case n.op == except:
 			return grammar.And(anySpelling, grammar.Not(t.spell(n.list[0], true)))
 		case n.op == pattern:
-			r, err := regex.Parse(n.source, regex.Options{Search: true, Spell: func(s grammar.RuneSet) *grammar.Regex { return spellClass(s, every) }})
+			r, err := regex.Parse(n.source, regex.Options{Search: true, Spell: func(s grammar.RuneSet) *grammar.Regex { return t.class(s, every) }})
 			if err != nil {
 				panic(err) // it was read before
 			}
@@ -130,6 +135,22 @@ var short = map[rune]string{'"': `\"`, '\\': `\\`, '/': `\/`, '\b': `\b`, '\f': 
 
 // bare are the characters that stand for themselves.
 var bare = grammar.Runes(grammar.RuneRange{Lo: ' ', Hi: utf8.MaxRune}).Minus(grammar.OneOf(`"\`))
+
+// class is spellClass, remembered: classes such as \p{L} have thousands of parts, and
+// patterns name them again and again.
+func (t *texts) class(set grammar.RuneSet, every bool) *grammar.Regex {
+	var key []byte
+	for _, r := range set {
+		key = binary.BigEndian.AppendUint64(key, uint64(r.Lo)<<32|uint64(r.Hi))
+	}
+	k := string(strconv.AppendBool(key, every))
+	r, ok := t.classes[k]
+	if !ok {
+		r = spellClass(set, every)
+		t.classes[k] = r
+	}
+	return r
+}
 
 // spellWord are the spellings of s.
 func spellWord(s string, every bool) *grammar.Regex {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"quern/engine/grammar"
@@ -103,4 +104,26 @@ func FuzzSchema(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestParallel: schemas compiled at once share nothing that changes. It is for -race.
+func TestParallel(t *testing.T) {
+	trie := byteTrie(t)
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			for name := range formats {
+				src := fmt.Sprintf(`{"anyOf":[{"type":"string","format":%q,"minLength":%d},{"const":1.5},{"type":"object","propertyNames":{"format":%q}}],"not":{"const":"a"}}`, name, i, name)
+				g, _, err := Compile([]byte(src), trie, grammar.Limits{}, Options{})
+				if err != nil {
+					t.Errorf("%s: %v", src, err)
+					return
+				}
+				if err := reach(g, "1.5"); err != nil {
+					t.Errorf("%s: %v", src, err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -68,6 +68,22 @@ func word(s string) *node {
 	return &node{op: verbatim, source: s}
 }
 
+// words are those that n matches; ok says that n is nothing else.
+func (n *node) words() (words map[string]*node, ok bool) {
+	list := []*node{n}
+	if n.op == either {
+		list = n.list
+	}
+	words = make(map[string]*node, len(list))
+	for _, m := range list {
+		if m.op != verbatim {
+			return nil, false
+		}
+		words[m.source] = m
+	}
+	return words, true
+}
+
 // known says that n is among the first of list. Twice the same does no harm.
 func known(list []*node, n *node) bool {
 	return slices.Contains(list[:min(len(list), 64)], n)

@@ -66,6 +66,7 @@ type objectMaker struct {
 	needed    map[string]bool
 	low, high int
 	some      []constraint // each satisfied by a member that is not declared
+	sticky    int          // the bit of the one of some that depends on the value
 
 	fields []field
 }
@@ -148,6 +149,9 @@ func (o *objectMaker) build() (*grammar.Node, error) {
 		x := o.some[0]
 		return nil, &Error{Pointer: x.at, Keyword: last(x.at), Reason: fmt.Sprintf("more than %d members that have to differ", maxSome)}
 	}
+	if err := o.findSticky(); err != nil {
+		return nil, err
+	}
 	if err := o.makeFields(); err != nil {
 		return nil, err
 	}
@@ -180,6 +184,25 @@ func (o *objectMaker) build() (*grammar.Node, error) {
 		}
 	}
 	return o.b.Seq(o.lexeme(openBrace), body, o.lexeme(closeBrace)), nil
+}
+
+// findSticky finds the condition that depends on the member's value. Names that are not
+// declared may come again, so the members of two such cannot come in either order.
+func (o *objectMaker) findSticky() error {
+	for i, x := range o.some {
+		byName, err := o.void(literals{}.with(x.l.opposite()))
+		if err != nil {
+			return err
+		}
+		switch {
+		case byName:
+		case o.sticky != 0:
+			return &Error{Pointer: x.at, Keyword: last(x.at), Reason: "more than one member whose value has to differ"}
+		default:
+			o.sticky = 1 << i
+		}
+	}
+	return nil
 }
 
 // makeFields makes the declared members. One whose value cannot be is left out, or,
@@ -390,12 +413,6 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 			return ""
 		}, fmt.Sprintf("counting members takes more than %d rules", maxStations))
 	}
-	sticky := 0
-	for i, x := range o.some {
-		if x.l.s != always {
-			sticky |= 1 << i
-		}
-	}
 	// A station is how far a text has come.
 	type station struct{ field, count, loose, done int }
 	made := map[station]*grammar.Node{}
@@ -444,7 +461,7 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 		for mask, tail := range tails {
 			// A name may come again, and its last value counts: after a member whose
 			// value has to differ only such come.
-			if s.done&sticky&^mask == 0 {
+			if s.done&o.sticky&^mask == 0 {
 				next = s
 				next.done |= mask
 				then(tail, next)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A domain is a kind of value whose valid members are an expression: strings, numbers,
@@ -138,10 +139,28 @@ func exactlyOne(list []*node) *node {
 		half := len(list) / 2
 		a, twoA := count(list[:half])
 		b, twoB := count(list[half:])
-		return or(a, b), or(twoA, twoB, and(a, b))
+		return or(a, b), or(twoA, twoB, shared(a, b))
 	}
 	any, two := count(list)
 	return and(any, not(two))
+}
+
+// shared is what a and b both match. Words are compared here, which spares their
+// intersection.
+func shared(a, b *node) *node {
+	x, ok := a.words()
+	y, both := b.words()
+	if !ok || !both {
+		return and(a, b)
+	}
+	var list []*node
+	for s, n := range x {
+		if y[s] != nil {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(m, n *node) int { return strings.Compare(m.source, n.source) })
+	return or(list...)
 }
 
 func ownWord(k kind, yes bool) func(*compiler, *schema) (*node, error) {

@@ -11,7 +11,8 @@
 // each clause becomes rules (array.go, object.go).
 //
 // Spelling: members stand in the order of properties, then the others; declared names
-// once. White space is one blank, or a line break and blanks up to 20 bytes. Numbers
+// once; of the others, one whose value has to differ comes last. White space is one
+// blank, or a line break and the blanks that indent a line, 20 bytes at most. Numbers
 // under constraints have no exponent. Characters are escaped where JSON demands it, or
 // outside ASCII; where any text is allowed, any escape is, too.
 package schema
