@@ -19,6 +19,8 @@ const (
 	CodeMissingParam      Code = "missing_required_parameter" // no model named and no default
 	CodeInvalidValue      Code = "invalid_value"              // Param names the field
 	CodeUnsupportedParam  Code = "unsupported_parameter"
+	CodeInvalidSchema     Code = "invalid_schema"  // a Constraint's; Param is its own with a JSON Pointer
+	CodeInvalidGrammar    Code = "invalid_grammar" // a Constraint's
 	CodeQueueFull         Code = "queue_full"
 	CodeModelLoading      Code = "model_loading" // it is being fetched and will take a while
 	CodeVoiceNotFound     Code = "voice_not_found"
@@ -64,7 +66,7 @@ func (e *Error) Because(err error) *Error {
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
 // Stopped is what clients hear of work that failed with err: the context's error when ctx
-// has ended, for then nobody is to blame.
+// has ended, for then no part of the server failed.
 func Stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -29,7 +29,7 @@ func help(cmd *cobra.Command, _ []string) {
 		text = cmd.Short
 	}
 	fmt.Fprintf(w, "%s\n\n", text)
-	// Writing help to a closed pipe is nobody's failure.
+	// Help that goes to a closed pipe is no failure.
 	_ = writeUsage(w, cmd)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"quern/engine"
+	"quern/engine/constrain"
 	"quern/engine/lm"
 	"quern/engine/sample"
 	"quern/engine/sched"
@@ -18,6 +19,11 @@ import (
 // the answer keeps no text in memory. The sequence is to be used once.
 func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
+		mask, _, err := m.constrain(ctx, r.Constraint)
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
 		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
 		r.Prompt = engine.Prompt{}
 		if err != nil {
@@ -32,12 +38,12 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(r, prompt))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
 		}
-		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped}, nil) {
+		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
 			return
 		}
 		g := newGeneration(m, r, st, yield)
@@ -56,12 +62,31 @@ func (m *Model) check(r *engine.GenerateRequest) error {
 	return m.Check(r.StopIDs, "stop_token_ids")
 }
 
-func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID) sched.Request {
+// CheckConstraint reports whether replies can keep to a constraint, and what of a schema
+// is read as a comment.
+func (m *Model) CheckConstraint(ctx context.Context, c *engine.Constraint) (notes []string, err error) {
+	_, notes, err = m.constrain(ctx, c)
+	return notes, err
+}
+
+// constrain returns what makes the masks of a constraint, nil if there is none.
+func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func() sample.Mask, notes []string, err error) {
+	if c == nil {
+		return nil, nil, nil
+	}
+	g, err := m.forms.Compile(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.Mask, g.Notes, nil
+}
+
+func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask) sched.Request {
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
-		NoTokens: r.NoTokens, Sample: r.Sample,
+		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
 		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache,
 	}
 }
@@ -79,6 +104,11 @@ func (m *Model) failure(ctx context.Context, err error) error {
 		return engine.Errorf(engine.CodeInvalidValue, "prompt", "the prompt has no tokens")
 	case errors.Is(err, sched.ErrStopped):
 		return engine.ErrShuttingDown()
+	case errors.Is(err, sample.ErrBarred):
+		return engine.Errorf(engine.CodeEngineFailure, "", "no token is left to go on with: logit_bias, ignore_eos, min_tokens and the form asked for bar all together; relax one of them").Because(err)
+	}
+	if told := constrain.Failure(err); told != nil {
+		return told
 	}
 	return engine.Stopped(ctx, err)
 }

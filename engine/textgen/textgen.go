@@ -10,6 +10,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/engine/constrain"
 	"quern/engine/lm"
 	"quern/engine/sched"
 	"quern/engine/token"
@@ -23,6 +24,7 @@ type Model struct {
 	template        *chat.Template // nil when there is none, or none that can be used
 	templateOptions chat.Options
 	templateErr     error // why the file's template cannot be used
+	forms           *constrain.Compiler
 
 	sched  *sched.Scheduler // nil before Start
 	cancel context.CancelFunc
@@ -32,7 +34,7 @@ type Model struct {
 // New makes a Model with the chat template that is configured, or else that of the
 // model's file. One without answers completions only.
 func New(ctx context.Context, r lm.Reader, configured, own string, log *slog.Logger) (*Model, error) {
-	m := &Model{Reader: r, log: log}
+	m := &Model{Reader: r, log: log, forms: constrain.New(r.Vocab)}
 	source := cmp.Or(configured, own)
 	if source == "" {
 		return m, nil

@@ -59,6 +59,8 @@ var codeClasses = map[Code]codeClass{
 	CodeUnsupportedAudio:         {400, "invalid_request_error", false},
 	engine.CodeContextLength:     {400, "invalid_request_error", false},
 	engine.CodeTemplate:          {400, "invalid_request_error", false},
+	engine.CodeInvalidSchema:     {400, "invalid_request_error", false},
+	engine.CodeInvalidGrammar:    {400, "invalid_request_error", false},
 	CodeInvalidKey:               {401, "invalid_request_error", false},
 	CodeOrigin:                   {403, "permission_error", false},
 	CodeHost:                     {403, "permission_error", false},
@@ -107,7 +109,7 @@ var ErrGone = errors.New("client left")
 const StatusGone = 499
 
 // Classify finds what to tell the client about err, which came from work under
-// ctx: an *Error, or ErrGone when nobody is listening.
+// ctx: an *Error, or ErrGone when the client has left.
 func Classify(ctx context.Context, err error) error {
 	var ae *Error
 	var ee *engine.Error

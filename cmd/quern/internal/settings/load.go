@@ -160,7 +160,7 @@ func Lookup(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// configFile says which file to read, and who named it: "" if nobody did.
+// configFile says which file to read, and from, what named it: "" where nothing did.
 func configFile(cmd *cobra.Command, env func(string) (string, bool)) (name, from string) {
 	if f := cmd.Flags().Lookup("config"); f != nil && f.Changed {
 		return f.Value.String(), "--config"
