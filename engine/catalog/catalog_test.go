@@ -185,3 +185,25 @@ func TestScanPanics(t *testing.T) {
 		}
 	})
 }
+
+// TestLookupOfNews: a model that has come since folders were read is found, also by a
+// request that names none.
+func TestLookupOfNews(t *testing.T) {
+	for _, name := range []string{"a", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: &counted{looks: map[string]int{}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, "a.gguf", "x")
+			if n, err := c.Lookup(name, engine.KindChat); err == nil {
+				t.Errorf("%q finds %s before folders may be read again", name, n.ID)
+			}
+			time.Sleep(rescanEvery)
+			if _, err := c.Lookup(name, engine.KindChat); err != nil {
+				t.Errorf("%q: %v", name, err)
+			}
+		})
+	}
+}
