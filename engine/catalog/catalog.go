@@ -52,7 +52,7 @@ type Catalog struct {
 	folders []*folder // a scan's; there is one at a time
 
 	current atomic.Pointer[[]*Entry]
-	scanned atomic.Int64 // when the last scan ended, Unix nanoseconds
+	last    atomic.Int64 // when the last scan ended, Unix nanoseconds
 	lookups atomic.Int64
 
 	mu       sync.Mutex    // guards scanning
@@ -183,7 +183,7 @@ func (c *Catalog) List() []*Entry {
 
 // stale reports whether folders may hold what List has not.
 func (c *Catalog) stale() bool {
-	return c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.scanned.Load() >= int64(rescanEvery)
+	return c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.last.Load() >= int64(rescanEvery)
 }
 
 // Refresh reads folders again where that is due. Requests that come meanwhile wait
@@ -191,18 +191,26 @@ func (c *Catalog) stale() bool {
 func (c *Catalog) Refresh() {
 	c.mu.Lock()
 	under := c.scanning
-	if under == nil && c.stale() {
+	mine := under == nil && c.stale()
+	if mine {
 		c.scanning = make(chan struct{})
-		c.mu.Unlock()
-		c.scan()
-		c.mu.Lock()
-		close(c.scanning)
-		c.scanning = nil
 	}
 	c.mu.Unlock()
-	if under != nil {
+	switch {
+	case mine:
+		defer c.scanned() // also where a reader of files panics: nobody waits for ever
+		c.scan()
+	case under != nil:
 		<-under
 	}
+}
+
+// scanned lets those go on who wait for a scan.
+func (c *Catalog) scanned() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.scanning)
+	c.scanning = nil
 }
 
 // scan makes a new list.
@@ -229,7 +237,7 @@ func (c *Catalog) scan() {
 		}
 	}
 	c.current.Store(&list)
-	c.scanned.Store(time.Now().UnixNano())
+	c.last.Store(time.Now().UnixNano())
 }
 
 // About is what is known of the model.

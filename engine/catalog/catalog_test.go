@@ -34,8 +34,11 @@ func (k *counted) Describe(id, path string, _ engine.ModelOptions) (*About, erro
 	if k.gate != nil {
 		<-k.gate
 	}
-	if strings.Contains(path, "bad") {
+	switch {
+	case strings.Contains(path, "bad"):
 		return nil, errors.New("bad")
+	case strings.Contains(path, "bug"):
+		panic("bug")
 	}
 	return &About{Path: path, ModelInfo: engine.ModelInfo{Kind: engine.KindChat}}, nil
 }
@@ -153,4 +156,54 @@ func TestScanDoesNotBlock(t *testing.T) {
 			t.Errorf("%d scans found %v", n, ids(c))
 		}
 	})
+}
+
+// TestScanPanics: a reader that panics fails the request that had folders read, and no
+// other waits for that scan.
+func TestScanPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, "a.gguf", "x")
+		c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: &counted{looks: map[string]int{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "bug.gguf", "x")
+		for range 2 {
+			time.Sleep(rescanEvery)
+			func() {
+				defer func() {
+					if p := recover(); p != "bug" {
+						t.Errorf("panicked with %v", p)
+					}
+				}()
+				c.Refresh()
+			}()
+		}
+		if got := ids(c); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("%q are listed", got)
+		}
+	})
+}
+
+// TestLookupOfNews: a model that has come since folders were read is found, also by a
+// request that names none.
+func TestLookupOfNews(t *testing.T) {
+	for _, name := range []string{"a", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: &counted{looks: map[string]int{}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, "a.gguf", "x")
+			if n, err := c.Lookup(name, engine.KindChat); err == nil {
+				t.Errorf("%q finds %s before folders may be read again", name, n.ID)
+			}
+			time.Sleep(rescanEvery)
+			if _, err := c.Lookup(name, engine.KindChat); err != nil {
+				t.Errorf("%q: %v", name, err)
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"quern/engine"
@@ -33,12 +34,16 @@ func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (*Entry, error) {
 	c.lookups.Add(1)
 	n, err := c.listed(name, kinds)
 	var missing *engine.Error
-	if !errors.As(err, &missing) || missing.Code != engine.CodeModelNotFound || !c.stale() {
+	if !errors.As(err, &missing) || !slices.Contains(mendable, missing.Code) || !c.stale() {
 		return n, err
 	}
 	c.Refresh()
 	return c.listed(name, kinds)
 }
+
+// mendable are failures that a model which has come since may mend: of requests that name
+// one, and of those that name none.
+var mendable = []engine.Code{engine.CodeModelNotFound, engine.CodeMissingParam}
 
 // Lookups is how many there have been.
 func (c *Catalog) Lookups() int64 { return c.lookups.Load() }

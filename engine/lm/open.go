@@ -36,8 +36,11 @@ func SizeOf(path string) (int64, error) {
 		return 0, nil
 	}
 	st, err := os.Stat(path)
-	if err != nil || !st.IsDir() {
-		return st.Size(), err
+	if err != nil {
+		return 0, err
+	}
+	if !st.IsDir() {
+		return st.Size(), nil
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
