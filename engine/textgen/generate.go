@@ -15,8 +15,9 @@ import (
 	"quern/engine/token"
 )
 
-// Generate answers a prompt.
-func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+// Generate answers r, whose prompt it takes out of r once that is encoded: whoever waits for
+// the answer keeps no text in memory. The sequence is to be used once.
+func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		mask, _, err := m.constrain(ctx, r.Constraint)
 		if err != nil {
@@ -24,11 +25,12 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 			return
 		}
 		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
+		r.Prompt = engine.Prompt{}
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
-		if err := m.check(&r); err != nil {
+		if err := m.check(r); err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
@@ -36,7 +38,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(&r, prompt, mask))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -44,7 +46,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
 			return
 		}
-		g := newGeneration(m, &r, st, yield)
+		g := newGeneration(m, r, st, yield)
 		g.done.PromptTokens = len(prompt)
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
