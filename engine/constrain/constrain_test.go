@@ -159,6 +159,37 @@ func TestCostlyAtOnce(t *testing.T) {
 	}
 }
 
+// TestLimitWhileGenerating: a limit that is passed on the way is an error that clients are
+// told of, and from then on nothing is allowed.
+func TestLimitWhileGenerating(t *testing.T) {
+	defer func(old int) { limits.Rows = old }(limits.Rows)
+	limits.Rows = 20
+	c := New(vocabulary(t))
+	g, err := c.Compile(t.Context(), &engine.Constraint{Form: engine.FormGrammar, Source: "root ::= \"(\" root \")\" | \"x\""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := g.Mask()
+	for range 100 {
+		if _, err = m.Bits(); err != nil {
+			break
+		}
+		if err = m.Accept('(' + 1); err != nil {
+			break
+		}
+	}
+	var told *engine.Error
+	if !errors.As(Failure(err), &told) || told.Code != engine.CodeEngineFailure || !strings.Contains(told.Message, "20 ") {
+		t.Errorf("got %v, told as %v; want a failure that names the limit", err, Failure(err))
+	}
+	if _, err := m.Bits(); err == nil || m.Allows('('+1) || m.Allows('x'+1) || m.MayEnd() || m.Ended() {
+		t.Error("something is allowed behind the limit")
+	}
+	if Failure(context.Canceled) != nil {
+		t.Error("another's error was told")
+	}
+}
+
 // TestPointersFit: long names that many values stand below are found without spelling the
 // pointers.
 func TestPointersFit(t *testing.T) {
