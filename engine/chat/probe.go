@@ -96,6 +96,7 @@ func calling(id, result string) []Message {
 // unless the template shows the call only beside None, or only beside a
 // string, or prints "None".
 func (p prober) calls(w *wants) {
+	kept := wants{}                 // in which it shows no calls, but can be kept from breaking
 	for _, n := range []int{3, 2} { // a template may know calls but not results
 		for _, w.stringArgs = range []bool{false, true} {
 			noneWorks, noneShows := p.showsCall(*w, n, true)
@@ -110,12 +111,12 @@ func (p prober) calls(w *wants) {
 			case emptyShows:
 				w.beside = besideString
 				return
-			case emptyWorks && !noneWorks:
-				w.beside = besideString // it shows no calls, but it can be kept from breaking
+			case emptyWorks && !noneWorks && kept.beside == besideAsSent:
+				kept.beside, kept.stringArgs = besideString, w.stringArgs
 			}
 		}
 	}
-	w.stringArgs = false
+	w.beside, w.stringArgs = kept.beside, kept.stringArgs
 }
 
 // showsCall renders the first n messages of a conversation with a call beside

@@ -27,10 +27,11 @@ type Options struct {
 
 // A Template is a model's chat template. It is safe for concurrent use.
 type Template struct {
-	jinja *jinja.Template
-	opt   Options
-	wants wants
-	once  [repairs]sync.Once // a log line for each repair
+	jinja  *jinja.Template
+	source string
+	opt    Options
+	wants  wants
+	once   [repairs]sync.Once // a log line for each repair
 }
 
 // New parses a template and finds out, by rendering small conversations, in
@@ -48,7 +49,7 @@ func New(source string, opt Options) (*Template, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", kind, err)
 	}
-	t := &Template{jinja: parsed, opt: opt}
+	t := &Template{jinja: parsed, source: source, opt: opt}
 	if t.opt.Log == nil {
 		t.opt.Log = slog.New(slog.DiscardHandler)
 	}

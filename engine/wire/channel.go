@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+)
+
+// start puts the reader where the prompt ends.
+func (r *Reader) start(prompt string) {
+	f := r.Format
+	if f.Channel != nil {
+		r.region = inHeader
+		if i := strings.LastIndex(prompt, f.Channel.Start); i >= 0 {
+			r.in = append(r.in, r.vocab.encode(prompt[i+len(f.Channel.Start):])...)
+			for len(r.in) > 0 && r.step() {
+			}
+			// What the prompt says is no part of the reply.
+			r.events, r.text, r.blank = r.events[:0], r.text[:0], r.blank[:0]
+		}
+		return
+	}
+	open, rest := f.open(prompt)
+	switch {
+	case open:
+		r.region, r.thought = inThinking, true
+		r.fresh = strings.TrimSpace(rest) == ""
+	case rest != prompt:
+		r.thought = true
+		r.fresh = strings.TrimSpace(rest) == ""
+		r.said = !r.fresh
+	}
+	if f.Primed != "" && strings.HasSuffix(prompt, f.Primed) {
+		r.in = append(r.in, r.vocab.encode(f.Primed)...)
+	}
+}
+
+// open reports whether a prompt leaves thinking open, and what follows the last
+// marker of thinking; all of the prompt where there is none.
+func (f *Format) open(prompt string) (bool, string) {
+	at, open, rest := -1, false, prompt
+	look := func(text string, opens bool) {
+		if text == "" {
+			return
+		}
+		if i := strings.LastIndex(prompt, text); i >= 0 && i+len(text) > at {
+			at, open, rest = i+len(text), opens, prompt[i+len(text):]
+		}
+	}
+	for _, text := range f.Think.Open {
+		look(text, true)
+	}
+	look(f.Think.Prompt, true)
+	look(f.Think.Close, false)
+	for _, text := range f.Content {
+		look(text, false)
+	}
+	return open, rest
+}
+
+// OpensThinking reports whether a prompt ends inside thinking.
+func (f *Format) OpensThinking(prompt string) bool {
+	if f.Channel != nil {
+		r := NewSyntax(f, nil).NewReader(Options{Prompt: prompt})
+		return r.region == inThinking
+	}
+	open, _ := f.open(prompt)
+	return open
+}
+
+// headerStep reads the header of a message. What cannot be a header is the
+// answer of a model that writes none.
+func (r *Reader) headerStep() bool {
+	if len(r.in) == 0 {
+		return false
+	}
+	at, is := findText(r.in, r.message, r.last)
+	text := bytes.TrimLeft(r.in, " ")
+	switch {
+	case len(text) > 0 && !r.maybeHeader(text), at > maxHeader:
+		r.turn(inContent)
+		r.fresh = false
+	case is == matchYes:
+		header := string(r.plain(r.in[:at]))
+		r.eat(at + len(r.message))
+		r.route(header)
+	default:
+		return false
+	}
+	return true
+}
+
+// maybeHeader reports whether text may begin a header.
+func (r *Reader) maybeHeader(text []byte) bool {
+	c := r.Format.Channel
+	for _, begin := range []string{"to=", r.vocab.encode(c.Name), r.message, r.vocab.encode(c.Constrain)} {
+		n := min(len(begin), len(text))
+		if n > 0 && begin[:n] == string(text[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// route goes where a header points.
+func (r *Reader) route(header string) {
+	c := r.Format.Channel
+	word := func(after string) string {
+		i := strings.LastIndex(header, after)
+		if after == "" || i < 0 {
+			return ""
+		}
+		rest := header[i+len(after):]
+		if end := strings.IndexAny(rest, " \n\t<"); end >= 0 {
+			rest = rest[:end]
+		}
+		return rest
+	}
+	to, region := word("to="), RegionCalls
+	named, isNamed := c.To[to]
+	switch {
+	case to == "" && len(c.Names) > 0, isNamed && named == RegionNone:
+		to = ""
+		var ok bool
+		if region, ok = c.Names[word(c.Name)]; !ok {
+			region = RegionContent
+		}
+	case isNamed:
+		to, region = "", named
+	}
+	r.hidden = false
+	switch region {
+	case RegionContent:
+		r.turn(inContent)
+	case RegionThinking:
+		r.turn(inThinking)
+	default:
+		r.turn(inAfter)
+		if c.Args {
+			r.argsMessage(to)
+		}
+	}
+}
+
+// argsMessage begins a message to a tool that is the call's arguments.
+func (r *Reader) argsMessage(to string) {
+	c := r.Format.Channel
+	name, ours := strings.CutPrefix(to, c.Prefix)
+	name = r.resolve(name)
+	if !isName([]byte(name)) || !ours && (r.tools == nil || r.tools[name] == nil) || r.opt.NoCalls {
+		r.turn(inContent)
+		r.hidden = true // it is for a tool that there is not
+		return
+	}
+	r.newCall()
+	r.call.index, r.call.pc = 0, 0
+	r.call.pieces = []piece{{Element: Element{Kind: Args}}}
+	r.call.name = name
+	r.commit()
+	r.region = inCall
+}
+
+// endMessage goes to what follows a message.
+func (r *Reader) endMessage() {
+	r.turn(inAfter)
+	r.hidden = false
+}
