@@ -17,7 +17,12 @@ import (
 // Generate answers a prompt.
 func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
-		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
+		prompt, dropped, talk, err := m.prompt(ctx, &r.Prompt)
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
+		listen, err := talk.listen(&r)
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
@@ -38,7 +43,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped}, nil) {
 			return
 		}
-		g := newGeneration(m, &r, st, yield)
+		g := newGeneration(m, &r, st, listen, yield)
 		g.done.PromptTokens = len(prompt)
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
@@ -91,10 +96,10 @@ type generation struct {
 	done  engine.Event
 }
 
-func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, yield func(engine.Event, error) bool) *generation {
+func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *listening, yield func(engine.Event, error) bool) *generation {
 	g := &generation{m: m, r: r, st: st, yield: yield, done: engine.Event{Type: engine.Done}}
 	for range max(1, r.N) {
-		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop))
+		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop, l))
 	}
 	return g
 }
@@ -137,7 +142,9 @@ func (g *generation) token(seq int, t sample.Token) bool {
 		entry = &l
 	}
 	g.done.OutputTokens++
+	thought := q.thought
 	q.push(t.ID, t.Logprob, entry)
+	g.done.Reasoning += q.thought - thought
 	if q.stopped {
 		g.st.Stop(seq)
 	} else if g.lags(seq) {
@@ -160,25 +167,38 @@ func (g *generation) lags(seq int) bool {
 
 // emit yields what has become ready of a reply, if anything has.
 func (g *generation) emit(seq int) bool {
-	text, entries := g.seqs[seq].take()
-	if text == "" && len(entries) == 0 {
-		return true
+	for _, ev := range g.seqs[seq].events() {
+		ev.Index, ev.OutputTokens, ev.Reasoning = seq, g.done.OutputTokens, g.done.Reasoning
+		if !g.yield(ev, nil) {
+			return false
+		}
 	}
-	return g.yield(engine.Event{Type: engine.Delta, Index: seq, Text: text, Logprobs: entries, OutputTokens: g.done.OutputTokens}, nil)
+	return true
 }
 
 func (g *generation) finish(ev sched.Event) bool {
 	q := g.seqs[ev.Seq]
-	q.flush()
+	thought := q.thought
+	q.flush(ev.StopID)
+	g.done.Reasoning += q.thought - thought
 	if !g.emit(ev.Seq) {
 		return false
 	}
-	out := engine.Event{Type: engine.Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens, OutputTokens: g.done.OutputTokens}
+	out := engine.Event{
+		Type: engine.Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens,
+		OutputTokens: g.done.OutputTokens, Reasoning: g.done.Reasoning,
+	}
 	switch {
 	case q.stopped:
-		out.Reason, out.StopReason = engine.ReasonStop, q.stop
+		out.Reason = engine.ReasonStop
+		if q.stop != "" {
+			out.StopReason = q.stop
+		}
 	case ev.StopID != token.None && !g.m.Vocab.Ends(ev.StopID):
 		out.StopReason = ev.StopID
+	}
+	if q.calls > 0 && out.Reason == engine.ReasonStop {
+		out.Reason = engine.ReasonCalls
 	}
 	return g.yield(out, nil)
 }

@@ -57,7 +57,8 @@ func (s *eventStream) midway() any {
 	case usageAtEnd:
 		return jsonNull
 	case usageAlways:
-		return newUsage(s.t.SoFar())
+		now := s.t.SoFar()
+		return newUsage(&now)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (s *eventStream) midway() any {
 // End implements Spelling.
 func (s *eventStream) End() error {
 	if s.usage != usageNever {
-		if err := s.out.Event(s.counted(finalUsage(s.t), newTimings(s.t, s.load))); err != nil {
+		if err := s.out.Event(s.counted(newUsage(s.t), newTimings(s.t, s.load))); err != nil {
 			return err
 		}
 	}
