@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec </dev/null
 
 STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE=golang.org/x/tools/cmd/deadcode@v0.42.0
 ASMFMT=github.com/klauspost/asmfmt/cmd/asmfmt@v1.3.2
 CLANG_VERSION=22
 BINARYEN_VERSION=123.0.0

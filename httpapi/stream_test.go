@@ -346,10 +346,6 @@ func TestReaderThatStalls(t *testing.T) {
 	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
 }
 
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
 // A client that does not read holds the engine, and nothing piles up here.
 func TestSlowReaderHoldsTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

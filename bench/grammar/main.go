@@ -24,12 +24,13 @@ import (
 
 	"quern/engine/grammar"
 	"quern/engine/grammar/gbnf"
+	"quern/engine/grammar/schema"
 	"quern/engine/token"
 )
 
 type options struct {
 	vocab, fixtures, only string
-	texts                 int
+	most                  int
 	slow                  time.Duration
 }
 
@@ -38,7 +39,7 @@ func main() {
 	flag.StringVar(&o.vocab, "vocab", filepath.Join("..", "shared", "fixtures", "vocab", "llama3"), "`folder` with encoder.json and vocab.bpe")
 	flag.StringVar(&o.fixtures, "fixtures", filepath.Join("..", "shared", "fixtures"), "`folder` with grammars and schemas")
 	flag.StringVar(&o.only, "only", "", "run only the sets whose name contains this")
-	flag.IntVar(&o.texts, "texts", 400, "texts of each set, at most")
+	flag.IntVar(&o.most, "most", 400, "grammars of each set, at most")
 	flag.DurationVar(&o.slow, "slow", 0, "print masks that take longer")
 	flag.Parse()
 	if err := run(os.Stdout, o); err != nil {
@@ -54,7 +55,7 @@ func run(out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	sets, err := readSets(o.fixtures, o.texts)
+	sets, err := readSets(o.fixtures, o.most)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,12 @@ func run(out io.Writer, o options) error {
 	}
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Fprintf(out, "%d tokens, trie in %.0f ms; thread CPU time; load average %s\n\n", vocab.Size(), ms(threadTime()-began), strings.TrimSpace(string(load)))
-	fmt.Fprint(out, "| set | grammars | compile ms p50 / p99 / max | masks | mask µs p50 / p99 / max, new grammar | again | accept µs p50 / p99 | allocations a mask, again |\n|---|---:|---|---:|---|---|---|---:|\n")
+	fmt.Fprint(out, "| set | grammars | refused | texts barred | compile ms p50 / p99 / max | masks | mask µs p50 / p99 / max, new grammar | again | accept µs p50 / p99 / max | allocations a mask, again |\n|---|---:|---:|---:|---|---:|---|---|---|---:|\n")
+	row := func(name string, r *result) {
+		fmt.Fprintf(out, "| %s | %d | %d | %d | %s | %d | %s | %s | %s | %.2f |\n", name, len(r.compile), r.refused, r.failed,
+			three(r.compile, 1e6), len(r.cold), three(r.cold, 1e3), three(r.warm, 1e3), three(r.accept, 1e3), r.allocs)
+	}
+	var schemas result
 	for _, s := range sets {
 		if !strings.Contains(s.name, o.only) {
 			continue
@@ -74,8 +80,12 @@ func run(out io.Writer, o options) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		fmt.Fprintf(out, "| %s | %d | %s | %d | %s | %s | %s | %.2f |\n", s.name, len(r.compile), three(r.compile, 1e6), len(r.cold), three(r.cold, 1e3), three(r.warm, 1e3), three(r.accept, 1e3), r.allocs)
+		row(s.name, r)
+		if strings.HasPrefix(s.name, "maskbench") {
+			schemas.add(r)
+		}
 	}
+	row("all schemas", &schemas)
 	return nil
 }
 
@@ -115,6 +125,17 @@ type sample struct {
 type result struct {
 	compile, cold, warm, accept []time.Duration
 	allocs                      float64
+	refused, failed             int
+}
+
+// add joins what was measured of another set.
+func (r *result) add(s *result) {
+	masks := float64(len(r.warm))
+	r.allocs = (r.allocs*masks + s.allocs*float64(len(s.warm))) / max(1, masks+float64(len(s.warm)))
+	r.compile, r.accept = append(r.compile, s.compile...), append(r.accept, s.accept...)
+	r.cold, r.warm = append(r.cold, s.cold...), append(r.warm, s.warm...)
+	r.refused += s.refused
+	r.failed += s.failed
 }
 
 func measure(s set, trie *grammar.Trie, vocab *token.Vocab, slow time.Duration) (*result, error) {
@@ -125,56 +146,56 @@ func measure(s set, trie *grammar.Trie, vocab *token.Vocab, slow time.Duration) 
 		began := threadTime()
 		b := grammar.NewBuilder(grammar.Limits{})
 		root, err := c.build(b)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.id, err)
+		var g *grammar.Grammar
+		if err == nil {
+			g, err = b.Compile(root, trie)
 		}
-		g, err := b.Compile(root, trie)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.id, err)
+			r.refused++
+			continue
 		}
 		r.compile = append(r.compile, threadTime()-began)
 		var ids []token.ID
 		for _, text := range c.texts {
 			ids = vocab.Encode(ids[:0], text, false)
-			for _, times := range []*[]time.Duration{&r.cold, &r.warm} {
-				if err := read(g.New(), ids, mask, func(place int, m, a time.Duration) {
-					*times = append(*times, m)
-					r.accept = append(r.accept, a)
-					if slow > 0 && m > slow {
-						fmt.Printf("%s: %v at %d of %.300q\n", c.id, m, place, text)
-					}
-				}); err != nil {
-					return nil, fmt.Errorf("%s: %w", c.id, err)
+			n, err := readTwice(r, g, ids, mask, func(place int, m time.Duration) {
+				if slow > 0 && m > slow {
+					fmt.Printf("%s: %v at %d of %.300q\n", c.id, m, place, text)
 				}
+			})
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", c.id, err)
+				r.failed++
+				continue
 			}
-			// Once more to count allocations: those of a State that has been here.
-			st := g.New()
-			for _, id := range ids {
-				if err := st.Accept(int32(id)); err != nil {
-					return nil, err
-				}
-				if err := st.Mask(mask); err != nil {
-					return nil, err
-				}
-			}
-			st.Rollback(len(ids))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			for _, id := range ids {
-				if err := st.Mask(mask); err != nil {
-					return nil, err
-				}
-				if err := st.Accept(int32(id)); err != nil {
-					return nil, err
-				}
-			}
-			runtime.ReadMemStats(&after)
 			masks += uint64(len(ids))
-			allocs += after.Mallocs - before.Mallocs
+			allocs += n
 		}
 	}
 	r.allocs = float64(allocs) / float64(max(masks, 1))
 	return r, nil
+}
+
+// readTwice reads a text with two States, and once more with one that has been there,
+// of which it returns the allocations.
+func readTwice(r *result, g *grammar.Grammar, ids []token.ID, mask []uint32, note func(place int, mask time.Duration)) (uint64, error) {
+	var s *grammar.State
+	for _, times := range []*[]time.Duration{&r.cold, &r.warm} {
+		s = g.New()
+		if err := read(s, ids, mask, func(place int, m, a time.Duration) {
+			*times = append(*times, m)
+			r.accept = append(r.accept, a)
+			note(place, m)
+		}); err != nil {
+			return 0, err
+		}
+	}
+	s.Rollback(len(ids))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := read(s, ids, mask, func(int, time.Duration, time.Duration) {})
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs, err
 }
 
 // read goes through a text, with a mask before each token and one at the end.
@@ -246,7 +267,46 @@ func readSets(dir string, most int) ([]set, error) {
 			return nil, err
 		}
 	}
-	return append(sets, anyJSON), nil
+	sets = append(sets, anyJSON)
+	for _, file := range files {
+		s, err := readSchemas(file, most)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, s)
+	}
+	return sets, nil
+}
+
+// readSchemas returns the schemas of a file with the texts that fit them in order.
+func readSchemas(file string, most int) (set, error) {
+	s := set{name: strings.TrimSuffix(filepath.Base(file), ".jsonl")}
+	err := lines(file, func(line []byte) error {
+		var f struct {
+			ID     string
+			Schema json.RawMessage
+			Tests  []struct {
+				Valid bool
+				Order *bool
+				Data  json.RawMessage
+			}
+		}
+		if err := json.Unmarshal(line, &f); err != nil || len(s.cases) >= most {
+			return err
+		}
+		c := sample{id: f.ID, build: func(b *grammar.Builder) (*grammar.Node, error) {
+			n, _, err := schema.Add(b, f.Schema, schema.Options{})
+			return n, err
+		}}
+		for _, t := range f.Tests {
+			if t.Valid && len(t.Data) > 0 && (t.Order == nil || *t.Order) {
+				c.texts = append(c.texts, string(t.Data))
+			}
+		}
+		s.cases = append(s.cases, c)
+		return nil
+	})
+	return s, err
 }
 
 func fromGBNF(text, root string) func(b *grammar.Builder) (*grammar.Node, error) {

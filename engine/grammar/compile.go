@@ -54,6 +54,10 @@ func (b *Builder) Compile(root *Node, t *Trie) (*Grammar, error) {
 	return c.compile(root)
 }
 
+// Full reports whether a table that all sequences share has passed its limit. Then
+// sequences will fail, and the grammar should be compiled again for new ones.
+func (g *Grammar) Full() bool { return g.lex.full.Load() }
+
 type compiler struct {
 	limits   Limits
 	trie     *Trie
@@ -160,8 +164,10 @@ func (c *compiler) compile(root *Node) (*Grammar, error) {
 	g.lex = newLexer(c.x, c.lexemes, &g.limits)
 	g.memory.limit = c.limits.Memo
 	// Tries the first row, so that what can never begin is known now.
-	s := g.New()
-	return g, s.err
+	if s := g.New(); s.err != nil {
+		return nil, s.err
+	}
+	return g, nil
 }
 
 // symbol returns the symbol of a node, making its productions.

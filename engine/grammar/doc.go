@@ -18,6 +18,10 @@
 //	err = s.Mask(mask)   // one bit a token
 //	err = s.Accept(id)   // the token that was drawn
 //
+// A State also tells of one token whether it fits (Allows), which bytes must come
+// (Forced) and whether the text may end (MayEnd); it goes back (Rollback) and forks
+// (Clone).
+//
 // What a front end should know:
 //
 //   - The meaning is that of a context-free grammar. Lexemes are not greedy and

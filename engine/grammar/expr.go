@@ -46,7 +46,8 @@ const (
 type exprNode struct {
 	op       exprOp
 	nullable bool
-	negative bool // holds exAnd or exNot, so it may match nothing without being nothing
+	negative bool  // holds exAnd or exNot, so it may match nothing without being nothing
+	least    int32 // no shorter string matches
 	args     int32
 	n        int32
 }
@@ -58,9 +59,10 @@ type exprs struct {
 	nodes    []exprNode
 	args     []int32
 	table    []expr // open addressing by hash; 0 is free, since nothing needs no lookup
-	derivs   map[uint64]expr
+	derivs   derivs
 	firsts   map[expr]byteSet
 	alive    map[expr]bool // of negative ones: matches something
+	ways     ways
 	tables   []*table
 	bytewise bool // derivatives are remembered by byte, not by class
 	limit    int
@@ -77,7 +79,7 @@ const (
 )
 
 func newExprs(limit int) *exprs {
-	x := &exprs{table: make([]expr, 1024), derivs: map[uint64]expr{}, firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
+	x := &exprs{table: make([]expr, 1024), firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
 	x.nodes = append(x.nodes, exprNode{op: exNothing})
 	x.budget("", 1)
 	x.intern(exEmpty, nil, true, false)
@@ -133,13 +135,39 @@ func (x *exprs) intern(op exprOp, args []int32, nullable, negative bool) expr {
 		return nothing
 	}
 	e := expr(len(x.nodes))
-	x.nodes = append(x.nodes, exprNode{op, nullable, negative, int32(len(x.args)), int32(len(args))})
+	least := x.least(op, args, nullable)
+	x.nodes = append(x.nodes, exprNode{op, nullable, negative, least, int32(len(x.args)), int32(len(args))})
 	x.args = append(x.args, args...)
 	x.table[i] = e
 	if len(x.nodes)*2 > len(x.table) {
 		x.grow()
 	}
 	return e
+}
+
+// least returns a lower bound of the length of strings.
+func (x *exprs) least(op exprOp, args []int32, nullable bool) int32 {
+	const long = 1 << 30
+	if nullable {
+		return 0
+	}
+	n := int64(0)
+	switch op {
+	case exCat:
+		n = int64(x.nodes[args[0]].least) + int64(x.nodes[args[1]].least)
+	case exAlt:
+		n = long
+		for _, a := range args {
+			n = min(n, int64(x.nodes[a].least))
+		}
+	case exAnd:
+		for _, a := range args {
+			n = max(n, int64(x.nodes[a].least))
+		}
+	case exRepeat:
+		n = int64(x.nodes[args[0]].least) * int64(args[1])
+	}
+	return int32(min(max(n, 1), long))
 }
 
 func (x *exprs) grow() {
@@ -329,7 +357,70 @@ func (x *exprs) and(list ...expr) expr {
 		}
 		out = append(out, x.set(&set))
 	}
+	if out = x.absorb(out); out == nil {
+		return nothing
+	}
 	return x.list(exAnd, out, everything)
+}
+
+// maxAbsorb bounds the operands that absorb compares with each other.
+const maxAbsorb = 16
+
+// absorb simplifies an intersection: a and (a or b) is a, and a without (a or b) is
+// nothing, for which it returns nil. Proving the latter by a search is long where a is
+// the strings of a language with many escapes.
+func (x *exprs) absorb(list []expr) []expr {
+	if len(list) < 2 || len(list) > maxAbsorb {
+		return list
+	}
+	drop := 0 // bits of list
+	for i, e := range list {
+		of, negated := e, x.nodes[e].op == exNot
+		if negated {
+			of = expr(x.kids(e)[0])
+		} else if x.nodes[e].op != exAlt {
+			continue
+		}
+		for j, k := range list {
+			if i == j || drop>>j&1 != 0 || !x.among(k, of) {
+				continue
+			}
+			if negated {
+				return nil
+			}
+			drop |= 1 << i
+			break
+		}
+	}
+	n := 0
+	for i, e := range list {
+		if drop>>i&1 == 0 {
+			list[n] = e
+			n++
+		}
+	}
+	return list[:n]
+}
+
+// among reports whether each alternative of e is one of those of f.
+func (x *exprs) among(e, f expr) bool {
+	if e == f {
+		return true
+	}
+	if x.nodes[f].op != exAlt {
+		return false
+	}
+	of := x.kids(f)
+	has := func(k int32) bool { _, ok := slices.BinarySearch(of, k); return ok }
+	if x.nodes[e].op != exAlt {
+		return has(int32(e))
+	}
+	for _, k := range x.kids(e) {
+		if !has(k) {
+			return false
+		}
+	}
+	return true
 }
 
 // list interns a union or an intersection; none stands for one without operands.
@@ -395,161 +486,4 @@ func (x *exprs) repeat(e expr, min, max int) expr {
 		return x.alt(empty, e)
 	}
 	return x.intern(exRepeat, []int32{int32(e), int32(min), int32(max)}, min == 0, n.negative)
-}
-
-// derive returns what must follow b in the strings of e that begin with b. class
-// is that of b: bytes of one class have the same derivatives.
-func (x *exprs) derive(e expr, b, class byte) expr {
-	n := x.nodes[e]
-	switch n.op {
-	case exNothing, exEmpty:
-		return nothing
-	case exSet:
-		// As setOf, without reading all of it.
-		if uint32(x.args[n.args+int32(b>>5)])>>(b&31)&1 != 0 {
-			return empty
-		}
-		return nothing
-	}
-	if e == everything {
-		return e
-	}
-	key := uint64(e)<<8 | uint64(class)
-	if d, ok := x.derivs[key]; ok {
-		return d
-	}
-	if !x.spend(1) {
-		return nothing
-	}
-	var d expr
-	switch n.op {
-	case exCat:
-		head, tail := expr(x.args[n.args]), expr(x.args[n.args+1])
-		d = x.cat(x.derive(head, b, class), tail)
-		if x.nullable(head) {
-			d = x.alt(d, x.derive(tail, b, class))
-		}
-	case exAlt, exAnd:
-		list := make([]expr, 0, n.n)
-		for i := range n.n {
-			if k := x.derive(expr(x.args[n.args+i]), b, class); k != nothing || n.op == exAnd {
-				list = append(list, k)
-			}
-		}
-		if n.op == exAlt {
-			d = x.alt(list...)
-		} else {
-			d = x.and(list...)
-		}
-	case exNot:
-		d = x.not(x.derive(expr(x.args[n.args]), b, class))
-	case exTable:
-		t := x.tables[x.args[n.args]]
-		d = x.state(t, t.step(x.args[n.args+1], b))
-	case exRepeat:
-		body, least, most := expr(x.args[n.args]), int(x.args[n.args+1]), int(x.args[n.args+2])
-		if most > 0 {
-			most--
-		}
-		if d = x.derive(body, b, class); d != nothing {
-			d = x.cat(d, x.repeat(body, max(least-1, 0), most))
-		}
-	}
-	if x.err == nil {
-		if len(x.derivs) > 2*x.limit {
-			clear(x.derivs)
-		}
-		x.derivs[key] = d
-	}
-	return d
-}
-
-// first returns bytes that strings of e can begin with, and perhaps more.
-func (x *exprs) first(e expr) (s byteSet) {
-	if s, ok := x.firsts[e]; ok {
-		return s
-	}
-	n := x.nodes[e]
-	k := x.kids(e)
-	switch n.op {
-	case exSet:
-		return x.setOf(e)
-	case exCat:
-		s = x.first(expr(k[0]))
-		if x.nullable(expr(k[0])) {
-			t := x.first(expr(k[1]))
-			s.or(&t)
-		}
-	case exRepeat:
-		s = x.first(expr(k[0]))
-	case exAlt:
-		for _, a := range k {
-			t := x.first(expr(a))
-			s.or(&t)
-		}
-	case exAnd:
-		s = allBytes
-		for _, a := range k {
-			t := x.first(expr(a))
-			s.and(&t)
-		}
-	case exNot:
-		s = allBytes
-	case exTable:
-		s = x.tables[k[0]].first(k[1])
-	}
-	x.firsts[e] = s
-	return s
-}
-
-// matchesSome reports whether e matches any string. reps has a byte of each class.
-func (x *exprs) matchesSome(e expr, reps []byte) bool {
-	if !x.nodes[e].negative {
-		return e != nothing
-	}
-	if v, ok := x.alive[e]; ok {
-		return v
-	}
-	// Search breadth-first for a nullable derivative, which finds a short string where
-	// there is one. What is on the way to it is alive; if there is none, all that was
-	// seen is not.
-	type visit struct {
-		e    expr
-		from int
-	}
-	seen := map[expr]bool{e: true}
-	list := []visit{{e, -1}}
-	for at := 0; at < len(list); at++ {
-		top := list[at].e
-		known, ok := x.alive[top]
-		if x.nullable(top) || !x.nodes[top].negative || ok && known {
-			for i := at; i >= 0; i = list[i].from {
-				if e := list[i].e; x.nodes[e].negative {
-					x.alive[e] = true
-				}
-			}
-			return true
-		}
-		if ok {
-			continue
-		}
-		for c, b := range reps {
-			class := byte(c)
-			if x.bytewise {
-				class = b
-			}
-			d := x.derive(top, b, class)
-			if !x.spend(1) {
-				return false
-			}
-			if d != nothing && !seen[d] {
-				seen[d] = true
-				list = append(list, visit{d, at})
-			}
-		}
-	}
-	for e := range seen {
-		x.alive[e] = false
-	}
-	return false
 }

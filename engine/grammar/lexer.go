@@ -16,10 +16,12 @@ type lexer struct {
 
 	mu     sync.Mutex
 	exprs  *exprs
-	states map[uint64][]*lexState // by hash
-	ends   map[uint64][]*endSet   // by hash
+	states map[uint64]*lexState // by hash, linked by same
+	parts  []part               // of the state that is being made
+	ends   map[uint64][]*endSet // by hash
 	n      int
 	limits *Limits
+	full   atomic.Bool // no more states or expressions can be made
 
 	startsMu sync.RWMutex
 	starts   map[uint64][]*lexState // states in which lexemes begin, by hash of those
@@ -45,6 +47,7 @@ type lexState struct {
 	ends  *endSet                    // lexemes that may end here; nil if none
 	first bool                       // no byte has been read
 	root  atomic.Pointer[memo]       // masks of whole tokens
+	same  *lexState                  // next of the same hash
 	sole  atomic.Int32               // what only found, plus 3; 0 is not known yet
 }
 
@@ -72,7 +75,7 @@ func (s *endSet) has(lexeme int32) bool {
 
 func newLexer(x *exprs, lexemes []lexeme, limits *Limits) *lexer {
 	l := &lexer{exprs: x, lexemes: lexemes, limits: limits, dead: &lexState{},
-		states: map[uint64][]*lexState{}, ends: map[uint64][]*endSet{}, starts: map[uint64][]*lexState{}}
+		states: map[uint64]*lexState{}, ends: map[uint64][]*endSet{}, starts: map[uint64][]*lexState{}}
 	l.classify()
 	return l
 }
@@ -133,7 +136,7 @@ func (l *lexer) make(s *lexState, class uint8, work *int) (*lexState, error) {
 	}
 	x := l.exprs
 	x.budget("steps for one state of the lexer", l.limits.Fuel)
-	var parts []part
+	parts := l.parts[:0]
 	for _, p := range s.parts {
 		if l.lexemes[p.lexeme].shortest && x.nullable(p.rest) {
 			continue
@@ -141,6 +144,10 @@ func (l *lexer) make(s *lexState, class uint8, work *int) (*lexState, error) {
 		if d := x.derive(p.rest, l.reps[class], class); x.matchesSome(d, l.reps) {
 			parts = append(parts, part{p.lexeme, d})
 		}
+	}
+	l.parts = parts
+	if len(x.nodes) >= x.limit {
+		l.full.Store(true)
 	}
 	if *work += l.limits.Fuel - x.fuel + len(s.parts); x.err != nil {
 		return nil, x.err
@@ -188,6 +195,7 @@ func (l *lexer) begin(lexemes []int32) (*lexState, error) {
 	return s, nil
 }
 
+// state returns the state of parts, which it does not keep.
 func (l *lexer) state(parts []part, first bool) (*lexState, error) {
 	if len(parts) == 0 {
 		return l.dead, nil
@@ -200,16 +208,17 @@ func (l *lexer) state(parts []part, first bool) (*lexState, error) {
 		h = (h ^ uint64(p.lexeme)<<32 ^ uint64(p.rest)) * 0xFF51AFD7ED558CCD
 		h ^= h >> 29
 	}
-	for _, s := range l.states[h] {
+	for s := l.states[h]; s != nil; s = s.same {
 		if s.first == first && slices.Equal(s.parts, parts) {
 			return s, nil
 		}
 	}
 	if most := min(l.limits.States, maxTransitions/len(l.reps)); l.n >= most {
+		l.full.Store(true)
 		return nil, &LimitError{"states of the lexer", most}
 	}
 	l.n++
-	s := &lexState{parts: parts, first: first, next: make([]atomic.Pointer[lexState], len(l.reps))}
+	s := &lexState{parts: slices.Clone(parts), first: first, same: l.states[h], next: make([]atomic.Pointer[lexState], len(l.reps))}
 	var ends []int32
 	for _, p := range parts {
 		if !first && l.exprs.nullable(p.rest) {
@@ -219,7 +228,7 @@ func (l *lexer) state(parts []part, first bool) (*lexState, error) {
 	if len(ends) > 0 {
 		s.ends = l.endSet(ends)
 	}
-	l.states[h] = append(l.states[h], s)
+	l.states[h] = s
 	return s, nil
 }
 

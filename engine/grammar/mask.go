@@ -111,8 +111,8 @@ func (g *Grammar) count(m *memo) {
 	l := g.lex
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, list := range l.states {
-		for _, s := range list {
+	for _, s := range l.states {
+		for ; s != nil; s = s.same {
 			s.root.Store(nil)
 		}
 	}
@@ -364,7 +364,7 @@ func (g *Grammar) remember(from *lexState, spans []span, work *int) (*memo, erro
 		}
 	}
 	*work += visits / visitsAStep
-	w.result(m, allowed, &g.memory)
+	w.result(t, m, allowed, &g.memory)
 	return m, nil
 }
 
@@ -377,12 +377,16 @@ func (w *walker) release(t *Trie) {
 	t.walkers.Put(w)
 }
 
-func (w *walker) result(m *memo, allowed int, memory *memory) {
+func (w *walker) result(t *Trie, m *memo, allowed int, memory *memory) {
 	for _, x := range w.groups {
 		m.exits = append(m.exits, group{x.ends, memory.intern(x.spans)})
 	}
 	if allowed >= len(w.bits) {
 		m.bits = slices.Clone(w.bits)
+		if m.slice > 0 {
+			or(m.bits, t.full[m.slice])
+			m.slice = 0
+		}
 		return
 	}
 	m.list = make([]int32, 0, allowed)

@@ -21,7 +21,7 @@ var plainEdges = [...][]utf8Edge{
 }
 
 // maxPairs bounds the search for one slice.
-const maxPairs = 600
+const maxPairs = 250
 
 // slice returns the largest slice all of whose texts a state allows. That lexemes
 // may end within them does not matter: what goes on from there is allowed anyway.

@@ -48,6 +48,14 @@ func TestMeaning(t *testing.T) {
 		{"intersection", func(b *Builder) *Node {
 			return b.Lexeme(And(Repeat(Chars(az), 2, 4), Concat(Star(AnyByte()), Lit("b"), Star(AnyByte())), Not(Concat(Lit("x"), Star(AnyByte())))))
 		}, map[string]rune{"a": '0', "ab": '1', "acc": '0', "accc": '-', "accb": '1', "x": '-', "abcde": '-'}},
+		{"intersection with itself", func(b *Builder) *Node {
+			az := Star(Chars(az))
+			return b.Lexeme(And(az, Or(az, Lit("A")), Not(Or(Lit("b"), Concat(Lit("c"), az), Lit("A")))))
+		}, map[string]rune{"": '1', "a": '1', "b": '0', "bb": '1', "c": '-', "A": '-', "ac": '1'}},
+		{"nothing by itself", func(b *Builder) *Node {
+			az := Star(Chars(az))
+			return b.Alt(b.Literal("x"), b.Lexeme(Concat(Lit("a"), And(az, Not(Or(az, Lit("A")))))))
+		}, map[string]rune{"": '0', "a": '-', "x": '1'}},
 		{"choice", func(b *Builder) *Node { return b.Choice("yes", "no", "yesterday", "é") },
 			map[string]rune{"": '0', "yes": '1', "yest": '0', "yesterday": '1', "no": '1', "nope": '-', "\xc3": '0', "é": '1'}},
 		{"characters only whole", func(b *Builder) *Node { return b.Lexeme(Star(AnyChar())) },
@@ -241,6 +249,9 @@ func TestLimits(t *testing.T) {
 			if !errors.As(err, &limit) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v; want %q", err, tt.want)
 			}
+			if full := strings.Contains(tt.want, "states") || strings.Contains(tt.want, "expressions"); g.Full() != full {
+				t.Errorf("Full is %v", !full)
+			}
 			// It stays so, and nothing is allowed.
 			again := s.Mask(mask)
 			if again != err || s.Err() != err || s.Accept('a'+3) != err || s.Allows('a'+3) || s.MayEnd() || !slices.Equal(mask, make([]uint32, len(mask))) {
@@ -391,5 +402,27 @@ func TestConcurrent(t *testing.T) {
 				t.Errorf("%s: State %d differs from one that was alone", name, n)
 			}
 		}
+	}
+}
+
+// TestAbsorb reads a string that must not hold a word. That nothing is left behind
+// the word is seen without a search through all escapes, which takes 100,000 steps.
+func TestAbsorb(t *testing.T) {
+	trie, _ := small(t)
+	hex := Chars(OneOf("0123456789abcdefABCDEF"))
+	char := Or(Chars(Runes(RuneRange{0, 31}, RuneRange{'"', '"'}, RuneRange{'\\', '\\'}).Negate()),
+		Concat(Lit(`\`), Or(Chars(OneOf(`"\/bfnrt`)), Concat(Lit("u"), hex, hex, hex, hex))))
+	text, dot := Star(char), Star(Or(char, Lit("x")))
+	g := compile(t, trie, Limits{Fuel: 5000}, func(b *Builder) *Node {
+		return b.Lexeme(And(text, Concat(text, dot, text), Not(Concat(text, Lit("stop"), text))))
+	})
+	s := g.New()
+	for _, c := range []byte("non-sto") {
+		if err := s.Accept(int32(c) + 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Allows('p'+3) || !s.Allows('x'+3) || s.Err() != nil {
+		t.Errorf("after sto, p is %v, x is %v; %v", s.Allows('p'+3), s.Allows('x'+3), s.Err())
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"quern/engine"
 	"quern/engine/residency"
-	"quern/engine/token"
 )
 
 // What a request does, for tests that ask one thing of a model: it is leased for
@@ -57,10 +56,6 @@ func (e *Engine) Rerank(ctx context.Context, model string, r engine.RerankReques
 
 func (e *Engine) Tokenize(ctx context.Context, model string, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
 	return with(ctx, e, model, "", func(l engine.Lease) (engine.TokenizeResult, error) { return l.Tokenize(ctx, r) })
-}
-
-func (e *Engine) Detokenize(ctx context.Context, model string, ids []token.ID) (iter.Seq[[]byte], error) {
-	return with(ctx, e, model, "", func(l engine.Lease) (iter.Seq[[]byte], error) { return l.Detokenize(ctx, ids) })
 }
 
 func (e *Engine) Transcribe(ctx context.Context, model string, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {

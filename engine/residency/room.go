@@ -268,8 +268,8 @@ func count(n int, what string) string {
 
 // lighter says what makes a model need less memory, or where there is nothing,
 // what else helps.
-func (n *resident) lighter() string {
-	if n.About().Sound() {
+func (r *resident) lighter() string {
+	if r.About().Sound() {
 		return "raise memory_limit"
 	}
 	return "lower context_length, slots or cache_memory"

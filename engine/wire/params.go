@@ -242,9 +242,6 @@ func (r *Reader) valueEnd() string {
 			end += piece.Text
 		}
 	}
-	if strings.HasSuffix(end, "\x00") {
-		end += ">"
-	}
 	return end
 }
 

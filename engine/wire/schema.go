@@ -13,14 +13,29 @@ const (
 	isString types = 1 << iota
 	isObject
 	isArray
-	isOther // numbers, booleans and null
+	isNumber
+	isBoolean
+	isNull
 )
 
-const anyType = isString | isObject | isArray | isOther
+const anyType = isString | isObject | isArray | isNumber | isBoolean | isNull
 
 var typeNames = map[string]types{
 	"string": isString, "object": isObject, "array": isArray,
-	"number": isOther, "integer": isOther, "boolean": isOther, "null": isOther,
+	"number": isNumber, "integer": isNumber, "boolean": isBoolean, "null": isNull,
+}
+
+// Types are the types of JSON that the schema allows for an argument; none if
+// it says nothing. Integers are numbers.
+func (t Tool) Types(argument string) []string {
+	var out []string
+	all := (&tool{schema: t.Parameters}).of([]string{argument})
+	for _, name := range []string{"string", "number", "boolean", "null", "object", "array"} {
+		if all&typeNames[name] != 0 {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // A tool is a Tool whose schema is read when it is asked for.
@@ -164,8 +179,12 @@ func kindOf(value []byte) types {
 		return isObject
 	case value[0] == '[':
 		return isArray
+	case value[0] == 't' || value[0] == 'f':
+		return isBoolean
+	case value[0] == 'n':
+		return isNull
 	}
-	return isOther
+	return isNumber
 }
 
 // parseValue returns text as JSON if it is one value, in JSON or as Python

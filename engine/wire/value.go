@@ -383,7 +383,7 @@ func (v *transcoder) endWord() status {
 	word := string(v.word)
 	v.word = v.word[:0]
 	if v.state == expNumber {
-		if !isNumber(word) {
+		if !spellsNumber(word) {
 			return bad
 		}
 		v.out = append(v.out, word...)
@@ -403,8 +403,8 @@ func (v *transcoder) endWord() status {
 	return v.endValue()
 }
 
-// isNumber reports whether word is a number of JSON.
-func isNumber(word string) bool {
+// spellsNumber reports whether word is a number of JSON.
+func spellsNumber(word string) bool {
 	digits := func() bool {
 		n := 0
 		for n < len(word) && word[n] >= '0' && word[n] <= '9' {
@@ -445,7 +445,7 @@ func isNumber(word string) bool {
 func (v *transcoder) endBare() status {
 	word := bytes.TrimRight(v.word, " \t\r")
 	v.word = v.word[:0]
-	if text := string(word); isNumber(text) || text == "true" || text == "false" || text == "null" {
+	if text := string(word); spellsNumber(text) || text == "true" || text == "false" || text == "null" {
 		v.out = append(v.out, word...)
 	} else {
 		v.writeString(word)

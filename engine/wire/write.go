@@ -213,9 +213,6 @@ func (w *writer) param(m member) {
 			w.Write(m.value)
 		}
 	}
-	if elements[len(elements)-1].Kind == Key {
-		w.WriteString(">")
-	}
 }
 
 // typeWord is what a tag says of a value.

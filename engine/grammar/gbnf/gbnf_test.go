@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/grammar"
 	"quern/engine/grammar/gbnf"
 )
@@ -36,10 +37,10 @@ type fixture struct {
 	Left     bool `json:"left_recursive"`
 }
 
-func fixtures(t testing.TB) []fixture {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "fixtures", "grammars", "gbnf.jsonl"))
+func grammars(t testing.TB) []fixture {
+	text, err := os.ReadFile(fixtures.Path(t, "grammars", "gbnf.jsonl"))
 	if err != nil {
-		t.Skip("no fixtures")
+		t.Fatal(err)
 	}
 	var list []fixture
 	for line := range bytes.Lines(text) {
@@ -56,7 +57,7 @@ func fixtures(t testing.TB) []fixture {
 // byte: what is accepted is possible to the end, and what is rejected is not.
 func TestFixtures(t *testing.T) {
 	trie := letters(t)
-	for _, f := range fixtures(t) {
+	for _, f := range grammars(t) {
 		t.Run(f.ID, func(t *testing.T) {
 			b := grammar.NewBuilder(grammar.Limits{})
 			root, err := gbnf.Parse(b, f.Grammar, gbnf.Options{Root: f.Root})
@@ -193,6 +194,77 @@ func TestSyntax(t *testing.T) {
 			t.Errorf("%q: %q is accepted", tt.grammar, tt.no)
 		}
 	}
+}
+
+// TestHostile reads grammars made to be expensive: each works, or passes a limit that
+// the error names.
+func TestHostile(t *testing.T) {
+	trie := letters(t)
+	rules := func(n int, f func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "r%d ::= %s\n", i, f(i))
+		}
+		return b.String()
+	}
+	for _, tt := range []struct{ name, grammar, limit string }{
+		{"states by the million", `root ::= [ab]* "a" [ab]{20}`, ""},
+		{"any, a, any", `root ::= .* "a" .{100}`, ""},
+		{"counts in counts", `root ::= ((("a"{0,4000}){0,4000}){0,4000}){0,4000}`, ""},
+		{"counts of many ways", `root ::= ("a" | "aa" | "aaa"){0,4000}`, ""},
+		{"words without ends", "w ::= [a-z ]+\nroot ::= (w | w w | w w w)*", ""},
+		{"everything twice", `root ::= root root | [a-z] | root root root | ""`, ""},
+		{"parentheses of all kinds", `root ::= "(" root ")" | "[" root "]" | root root | "" | " " root`, ""},
+		{"a web of rules", "root ::= r0\n" + rules(5000, func(i int) string {
+			return fmt.Sprintf(`"a" r%d "b" | r%d | "x"`, (i+1)%5000, i*7%5000)
+		}), ""},
+		{"a web of names", "root ::= r0\n" + rules(3000, func(i int) string {
+			return fmt.Sprintf(`r%d | r%d | "(" r%d ")" | [a-z]`, (i+1)%3000, (i+11)%3000, i*3%3000)
+		}), "3000000 steps for one token or one mask"},
+		{"literals", "root ::= " + strings.Repeat(`"abcdefghij" | "klmnop" | `, 30000) + `"z"`, "100000 nodes"},
+		{"options", "root ::= " + strings.Repeat(`[a-z]? `, 5000), "100000 steps for one state of the lexer"},
+		{"loops", "root ::= " + strings.Repeat(`([a-z]* " "*)* `, 2000), "100000 steps for one state of the lexer"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := grammar.NewBuilder(grammar.Limits{})
+			root, err := gbnf.Parse(b, tt.grammar, gbnf.Options{})
+			var g *grammar.Grammar
+			if err == nil {
+				g, err = b.Compile(root, trie)
+			}
+			if err == nil {
+				err = walk(g, trie, 20)
+			}
+			var limit *grammar.LimitError
+			if tt.limit == "" && err != nil || tt.limit != "" && (!errors.As(err, &limit) || !strings.Contains(err.Error(), tt.limit)) {
+				t.Errorf("%v; want %q", err, tt.limit)
+			}
+		})
+	}
+}
+
+// walk accepts up to n tokens that masks allow, here and there in the vocabulary.
+func walk(g *grammar.Grammar, trie *grammar.Trie, n int) error {
+	s := g.New()
+	mask := make([]uint32, trie.Words())
+	for i := range n {
+		if err := s.Mask(mask); err != nil {
+			return err
+		}
+		var next []int32
+		for id := range int32(256) {
+			if mask[id>>5]>>(id&31)&1 != 0 {
+				next = append(next, id)
+			}
+		}
+		if len(next) == 0 {
+			return nil
+		}
+		if err := s.Accept(next[i*7919%len(next)]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // FuzzParse looks for grammars that panic, and for those that compile but stop at

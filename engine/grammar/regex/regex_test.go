@@ -6,12 +6,12 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"quern/bench/fixtures"
 	"quern/engine/grammar"
 	"quern/engine/grammar/regex"
 )
@@ -48,9 +48,9 @@ func matches(g *grammar.Grammar, text string) bool {
 }
 
 func TestFixtures(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "fixtures", "grammars", "regex.jsonl"))
+	text, err := os.ReadFile(fixtures.Path(t, "grammars", "regex.jsonl"))
 	if err != nil {
-		t.Skip("no fixtures")
+		t.Fatal(err)
 	}
 	trie := letters(t)
 	for line := range bytes.Lines(text) {

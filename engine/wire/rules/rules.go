@@ -1,0 +1,421 @@
+// Package rules makes grammars of wire formats: what a model may write so that
+// the reader of the same row reads a call of a tool that exists, with arguments
+// that fit its schema.
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quern/engine/grammar"
+	"quern/engine/grammar/schema"
+	"quern/engine/wire"
+)
+
+// ErrUnsupported is wrapped by errors about formats that have no calls.
+var ErrUnsupported = errors.New("the format has no calls, so that none can be asked for")
+
+// Options say what may be written.
+type Options struct {
+	Tools []wire.Tool
+	// Required says that a call has to come, at once or after thinking.
+	Required bool
+	// Single says that nothing follows the first call.
+	Single bool
+	// Thinking says that the prompt opened thinking. MayThink says that the
+	// reply may open it.
+	Thinking, MayThink bool
+	// Token returns the special token that a text is, as in wire.NewSyntax. nil
+	// means that there are none.
+	Token func(text string) (id int32, ok bool)
+	// Name begins the names of the rules.
+	Name string
+}
+
+// Add builds the replies of a format. The notes name what of the tools' schemas
+// was read as a comment. Errors are those of schema.Add, or wrap ErrUnsupported.
+func Add(b *grammar.Builder, f *wire.Format, o Options) (*grammar.Node, []string, error) {
+	m := &maker{b: b, f: f, o: o}
+	calls, err := m.calls()
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.reply(calls), m.notes, nil
+}
+
+type maker struct {
+	b     *grammar.Builder
+	f     *wire.Format
+	o     Options
+	notes []string
+	count int // of names
+}
+
+// name returns a name no rule has yet.
+func (m *maker) name(what string) string {
+	m.count++
+	return fmt.Sprintf("%swire%d-%s", m.o.Name, m.count, what)
+}
+
+// reply is thinking, then words in which calls may stand.
+func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
+	b := m.b
+	if m.f.Channel != nil {
+		return m.inMessages(b.Alt(calls...))
+	}
+	var stops []string
+	for _, s := range m.f.Triggers() {
+		if !m.hasToken(s) {
+			stops = append(stops, s)
+		}
+	}
+	bare := m.f.Bare != wire.BareNever && len(m.f.Section.Open) == 0 && opensBare(m.f)
+	words := m.words(b.Text(stops...))
+	if bare {
+		// A call without a marker stands at the beginning only; words begin
+		// otherwise.
+		anything := grammar.Star(grammar.AnyByte())
+		words = b.Lexeme(grammar.And(anything, grammar.Not(grammar.Concat(grammar.Star(blank), grammar.Or(grammar.Lit("{"), grammar.Lit("[")), anything))))
+	}
+	call := b.Alt(calls...)
+	rest := b.Seq()
+	switch {
+	case m.o.Single:
+	case bare:
+		rest = words
+	default:
+		again := b.Rule(m.name("words"))
+		b.Define(again, b.Alt(words, b.Seq(words, call, again)))
+		rest = again
+	}
+	called := b.Seq(call, rest)
+	var body *grammar.Node
+	switch {
+	case m.o.Required:
+		body = b.Seq(m.gap(), called)
+	case bare:
+		body = b.Alt(words, b.Seq(m.gap(), called))
+	default:
+		body = b.Alt(words, b.Seq(words, called))
+	}
+	think := m.f.Think
+	if think.Close == "" || !m.o.Thinking && !m.o.MayThink {
+		return body
+	}
+	var inside []string
+	if !m.hasToken(think.Close) {
+		inside = []string{think.Close}
+	}
+	rests := b.Seq(b.Text(inside...), m.text(think.Close), body)
+	if m.o.Thinking {
+		return rests
+	}
+	if len(think.Open) == 0 {
+		return body
+	}
+	return b.Alt(body, b.Seq(m.gap(), m.text(think.Open[0]), rests))
+}
+
+// words are text and the markers a format may write around it, where those are
+// special tokens, which text is not.
+func (m *maker) words(text *grammar.Node) *grammar.Node {
+	var marks []*grammar.Node
+	list := slices.Concat(m.f.Content, m.f.Drop)
+	if m.f.Think.Again {
+		list = append(append(list, m.f.Think.Open...), m.f.Think.Close)
+	}
+	for _, s := range list {
+		if m.hasToken(s) {
+			marks = append(marks, m.text(s))
+		}
+	}
+	if marks == nil {
+		return text
+	}
+	return m.b.Seq(text, m.b.Repeat(m.b.Seq(m.b.Alt(marks...), text), 0, grammar.Unbounded))
+}
+
+// opensBare reports whether the usual call has no marker.
+func opensBare(f *wire.Format) bool {
+	e := f.Call[0].Elements()
+	return len(e) > 0 && e[0].Kind != wire.Literal
+}
+
+var blank = grammar.Chars(grammar.OneOf(" \n"))
+
+// gap is white space between elements: none, a blank, or a line break and a few
+// blanks.
+func (m *maker) gap() *grammar.Node {
+	return m.b.Lexeme(grammar.Or(grammar.Lit(""), grammar.Lit(" "), grammar.Concat(grammar.Repeat(grammar.Lit("\n"), 1, 2), grammar.Repeat(grammar.Lit(" "), 0, 20))))
+}
+
+// hasToken reports whether a special token is part of a marker. Text cannot
+// spell such a marker.
+func (m *maker) hasToken(text string) bool {
+	_, tokens := m.cut(text)
+	return len(tokens) > 0
+}
+
+// cut takes a marker apart into texts and the tokens after each but the last.
+func (m *maker) cut(text string) (texts []string, tokens []int32) {
+	from := 0
+	for i := 0; m.o.Token != nil && i < len(text); i++ {
+		for j := len(text); j > i+1; j-- {
+			if id, ok := m.o.Token(text[i:j]); ok {
+				texts, tokens = append(texts, text[from:i]), append(tokens, id)
+				from, i = j, j-1
+				break
+			}
+		}
+	}
+	return append(texts, text[from:]), tokens
+}
+
+// text is a marker: its special tokens as such, and its white space as the
+// template prints it or none.
+func (m *maker) text(marker string) *grammar.Node {
+	texts, tokens := m.cut(marker)
+	var parts []*grammar.Node
+	for i, text := range texts {
+		if text != "" {
+			// Beside a token white space may be missing as it may between tags.
+			inner := strings.Trim(text, " \n")
+			head := i == 0 || strings.HasPrefix(inner, "<") || inner == ""
+			tail := i == len(tokens) || strings.HasSuffix(inner, ">")
+			parts = append(parts, m.b.Lexeme(loose(text, head, tail)))
+		}
+		if i < len(tokens) {
+			parts = append(parts, m.b.Token(tokens[i]))
+		}
+	}
+	return m.b.Seq(parts...)
+}
+
+// loose is text whose white space between two tags may be missing, as readers
+// take it, and that at its ends if head and tail say so.
+func loose(text string, head, tail bool) *grammar.Regex {
+	var parts []*grammar.Regex
+	blanks := func(gap string, missing bool) {
+		switch {
+		case gap == "":
+		case missing:
+			parts = append(parts, grammar.Opt(grammar.Lit(gap)))
+		default:
+			parts = append(parts, grammar.Lit(gap))
+		}
+	}
+	inner := strings.TrimLeft(text, " \n")
+	blanks(text[:len(text)-len(inner)], head)
+	body := strings.TrimRight(inner, " \n")
+	end := inner[len(body):]
+	for from, i := 0, 1; i <= len(body); i++ {
+		if i == len(body) {
+			parts = append(parts, grammar.Lit(body[from:]))
+			break
+		}
+		if before := strings.TrimRight(body[from:i], " \n"); body[i] == '<' && strings.HasSuffix(before, ">") && len(before) < i-from {
+			parts = append(parts, grammar.Lit(before))
+			blanks(body[from+len(before):i], true)
+			from = i
+		}
+	}
+	blanks(end, tail)
+	return grammar.Concat(parts...)
+}
+
+// calls are the calls of a reply, with what stands around them: one node for
+// each marker of a section.
+func (m *maker) calls() ([]*grammar.Node, error) {
+	if m.f.Channel != nil {
+		return m.messages()
+	}
+	if len(m.f.Call) == 0 {
+		return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
+	}
+	b := m.b
+	if e := m.f.Call[0].Elements(); slices.ContainsFunc(e, isList) {
+		call, err := m.list(e)
+		return []*grammar.Node{call}, err
+	}
+	var each []*grammar.Node
+	for _, tool := range m.o.Tools {
+		n, err := m.pattern(m.f.Call[0], tool)
+		if err != nil {
+			return nil, err
+		}
+		each = append(each, n)
+	}
+	call := b.Alt(each...)
+	if len(m.f.Section.Open) == 0 {
+		if m.o.Single {
+			return []*grammar.Node{call}, nil
+		}
+		return []*grammar.Node{b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, wire.MaxCalls-1))}, nil
+	}
+	most := wire.MaxCalls
+	if m.o.Single {
+		most = 1
+	}
+	newline := b.Opt(b.Literal("\n"))
+	inside := b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, most-1))
+	var out []*grammar.Node
+	for i, open := range m.f.Section.Open {
+		out = append(out, b.Seq(m.text(open), newline, inside, newline, m.text(m.f.Section.Close[min(i, len(m.f.Section.Close)-1)])))
+	}
+	return out, nil
+}
+
+// isList reports whether a place holds all calls of a reply.
+func isList(e wire.Element) bool {
+	return e.Kind == wire.Objects || e.Kind == wire.Calls || e.Kind == wire.List
+}
+
+// list is a pattern with a list of calls.
+func (m *maker) list(elements []wire.Element) (*grammar.Node, error) {
+	b := m.b
+	most := wire.MaxCalls
+	if m.o.Single {
+		most = 1
+	}
+	var parts []*grammar.Node
+	for _, e := range elements {
+		if !isList(e) {
+			parts = append(parts, m.text(e.Text))
+			continue
+		}
+		var each []*grammar.Node
+		for _, tool := range m.o.Tools {
+			n, err := m.one(e, tool)
+			if err != nil {
+				return nil, err
+			}
+			each = append(each, n)
+		}
+		call, sep := b.Alt(each...), b.Seq(m.gap(), b.Literal(","), m.gap())
+		if e.Kind != wire.Objects {
+			sep = b.Literal(m.f.Sep)
+		}
+		calls := b.Seq(call, b.Repeat(b.Seq(sep, call), 0, most-1))
+		if e.Kind != wire.Calls {
+			calls = b.Seq(b.Literal("["), m.gap(), calls, m.gap(), b.Literal("]"))
+		}
+		parts = append(parts, calls)
+	}
+	return b.Seq(parts...), nil
+}
+
+// one is a call in a list.
+func (m *maker) one(e wire.Element, tool wire.Tool) (*grammar.Node, error) {
+	if e.Kind == wire.Objects {
+		return m.object(tool)
+	}
+	return m.members(tool, tool.Name+"(", "=", ")", ", ")
+}
+
+// pattern is one call of a tool.
+func (m *maker) pattern(p wire.Pattern, tool wire.Tool) (*grammar.Node, error) {
+	b := m.b
+	var parts []*grammar.Node
+	elements := p.Elements()
+	for i := 0; i < len(elements); i++ {
+		e := elements[i]
+		var n *grammar.Node
+		var err error
+		switch e.Kind {
+		case wire.Literal:
+			if e.Optional { // the template's own id, which nobody needs
+				i++
+				continue
+			}
+			n = m.text(e.Text)
+		case wire.Name:
+			n = b.Literal(tool.Name)
+		case wire.ID:
+			n = b.Lexeme(grammar.Repeat(digit, 1, 9))
+			if m.f.ID == wire.IDNamed {
+				n = b.Seq(b.Literal("functions."+tool.Name+":"), n)
+			}
+		case wire.Skip:
+			n = b.Lexeme(grammar.Repeat(digit, 1, 9))
+		case wire.Args:
+			if n, err = m.args(tool); m.f.Dialect == wire.Gemma {
+				n, err = m.members(tool, "{", ":", "}", ",")
+			}
+		case wire.Object:
+			n, err = m.object(tool)
+		case wire.Params:
+			n, err = m.params(tool)
+		default:
+			err = fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
+		}
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, n)
+	}
+	return b.Seq(parts...), nil
+}
+
+var digit = grammar.Chars(grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'}))
+
+// args are the arguments as one object.
+func (m *maker) args(tool wire.Tool) (*grammar.Node, error) {
+	if len(tool.Parameters) == 0 || string(tool.Parameters) == "null" {
+		return schema.AddObject(m.b, m.name("any")), nil
+	}
+	// Arguments are an object, whatever else the schema says.
+	src, err := json.Marshal(map[string]any{"type": "object"})
+	if err == nil {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(tool.Parameters, &members) == nil && members["type"] != nil {
+			src = tool.Parameters
+		} else if members != nil {
+			src = append([]byte(`{"type":"object",`), tool.Parameters[strings.IndexByte(string(tool.Parameters), '{')+1:]...)
+			if len(members) == 0 {
+				src = []byte(`{"type":"object"}`)
+			}
+		}
+	}
+	return m.schema(src)
+}
+
+func (m *maker) schema(src []byte) (*grammar.Node, error) {
+	n, notes, err := schema.Add(m.b, src, schema.Options{Name: m.name("args")})
+	m.notes = append(m.notes, notes...)
+	return n, err
+}
+
+// object is a call object of a tool.
+func (m *maker) object(tool wire.Tool) (*grammar.Node, error) {
+	b, k := m.b, m.f.Keys
+	args, err := m.args(tool)
+	if err != nil {
+		return nil, err
+	}
+	quoted, err := json.Marshal(tool.Name)
+	if err != nil {
+		return nil, err
+	}
+	member := func(key string, value *grammar.Node) *grammar.Node {
+		return b.Seq(b.Literal(`"`+key+`"`), m.gap(), b.Literal(":"), m.gap(), value)
+	}
+	comma := b.Seq(m.gap(), b.Literal(","), m.gap())
+	id := b.Lexeme(grammar.Concat(grammar.Lit(`"`), grammar.Repeat(grammar.Chars(grammar.Runes(
+		grammar.RuneRange{Lo: '0', Hi: '9'}, grammar.RuneRange{Lo: 'A', Hi: 'Z'}, grammar.RuneRange{Lo: 'a', Hi: 'z'})), 1, 9), grammar.Lit(`"`)))
+	parts := []*grammar.Node{b.Literal("{"), m.gap()}
+	if k.NameIsKey {
+		parts = append(parts, member(strings.Trim(string(quoted), `"`), args))
+	} else {
+		if k.ID != "" && !k.IDLast {
+			parts = append(parts, b.Opt(b.Seq(member(k.ID, id), comma)))
+		}
+		parts = append(parts, member(k.Name, b.Literal(string(quoted))), comma, member(k.Args, args))
+		if k.ID != "" && k.IDLast {
+			parts = append(parts, b.Opt(b.Seq(comma, member(k.ID, id))))
+		}
+	}
+	return b.Seq(append(parts, m.gap(), b.Literal("}"))...), nil
+}
