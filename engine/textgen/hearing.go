@@ -28,7 +28,7 @@ const untold = math.MaxInt
 // idle reports whether an entry at start is of no content that waits: thinking and calls
 // wait for nothing but the content before them.
 func (q *reply) idle(start int) bool {
-	return q.reader != nil && start == q.base && len(q.buf) == 0
+	return q.reader != nil && start == q.base && len(q.buf) == 0 && q.stop == ""
 }
 
 // hear begins to read a reply.
@@ -65,9 +65,7 @@ func (q *reply) hear(events []wire.Event) {
 	if len(events) == 0 {
 		return
 	}
-	for i := len(q.entries) - 1; i >= 0 && q.entries[i].start == untold; i-- {
-		q.entries[i].start = q.base + len(q.buf)
-	}
+	q.place(events)
 	if k := events[len(events)-1].Kind; k == wire.Reasoning {
 		q.thought += q.waiting
 	}
@@ -100,6 +98,23 @@ func (q *reply) hear(events []wire.Event) {
 			q.buf, q.ready = q.buf[:0], 0
 		}
 		q.tell(ev)
+	}
+}
+
+// place says where the text of tokens is of which nothing was told before events: counted
+// from the end where that is all content.
+func (q *reply) place(events []wire.Event) {
+	from := q.base + len(q.buf)
+	to := from
+	for _, e := range events {
+		if to += len(e.Text); e.Kind != wire.Content {
+			to = from
+			break
+		}
+	}
+	for i := len(q.entries) - 1; i >= 0 && q.entries[i].start == untold; i-- {
+		to = max(from, to-len(q.entries[i].Bytes))
+		q.entries[i].start = to
 	}
 }
 
