@@ -22,6 +22,9 @@ type Lease interface {
 	Defaults() Sampling
 	// CheckVoice reports whether a model that speaks has a voice.
 	CheckVoice(voice string) error
+	// CheckConstraint reports whether the model can keep to a constraint, as Generate
+	// does before all else. The notes name what of a schema is read as a comment.
+	CheckConstraint(ctx context.Context, c *Constraint) (notes []string, err error)
 
 	// Generate answers a prompt.
 	Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error]

@@ -38,6 +38,8 @@ type GenerateRequest struct {
 	StopIDs   []token.ID // like end-of-generation tokens
 	IgnoreEOS bool
 
+	Constraint *Constraint // nil allows any reply
+
 	Sample         sample.Params
 	PromptLogprobs bool // report the prompt's own log-probabilities (Sample.Top of them)
 	NoPromptCache  bool // neither read nor fill the prefix cache
@@ -66,7 +68,7 @@ type EventType uint8
 // and calls.
 const (
 	// Admitted: the model is loaded, the prompt fits and is queued. What fails
-	// later is a failure of the engine. Sets PromptTokens and Truncated.
+	// later is a failure of the engine. Sets PromptTokens, Truncated and Constrained.
 	Admitted EventType = iota + 1
 	// PromptDone: the prompt was evaluated. Sets CachedTokens and, when asked
 	// for, Prompt.
@@ -115,6 +117,7 @@ type Event struct {
 
 	PromptTokens int       // Admitted, Done
 	Truncated    int       // Admitted: messages dropped by Prompt.AutoShorten
+	Constrained  bool      // Admitted: the request's Constraint is in force
 	CachedTokens int       // PromptDone, Done: prompt tokens taken from the prefix cache
 	Prompt       []Logprob // PromptDone: one entry per prompt token, with PromptLogprobs; the first has no log-probability (Top is nil, Logprob 0)
 	OutputTokens int       // deltas, calls, Finish, Done: tokens all sequences have generated so far

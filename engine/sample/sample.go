@@ -59,14 +59,6 @@ type Token struct {
 	Top     []Candidate // best first, equals by id; nil without Params.Logprobs or with Top 0
 }
 
-// A Mask bars tokens by what came before, as a grammar does.
-type Mask interface {
-	// Apply sets the logits of tokens that may not come next to -Inf.
-	Apply(logits []float32)
-	// Accept moves on by one token that Apply let pass.
-	Accept(token.ID) error
-}
-
 // maxTop bounds Params.Top and the top of Logprobs.
 const maxTop = 20
 
@@ -80,6 +72,8 @@ type Sampler struct {
 	mask Mask
 	rng  rand.PCG
 	buf  *Buffers
+
+	ended bool // the Mask allows nothing but the end
 }
 
 // Buffers are the working memory of Samplers: up to a few megabytes for a large
@@ -130,15 +124,12 @@ func (s *Sampler) Next(logits []float32, ban []token.ID) (Token, error) {
 		s.buf.raw = append(s.buf.raw[:0], logits...)
 	}
 	s.pen.apply(logits)
-	if s.mask != nil {
-		s.mask.Apply(logits)
-	}
 	for _, id := range ban {
 		if uint(id) < uint(len(logits)) {
 			logits[id] = float32(math.Inf(-1))
 		}
 	}
-	id, err := s.pick(logits)
+	id, err := s.allowed(logits)
 	if err != nil {
 		return Token{}, err
 	}
@@ -151,6 +142,7 @@ func (s *Sampler) Next(logits []float32, ban []token.ID) (Token, error) {
 		if err := s.mask.Accept(id); err != nil {
 			return Token{}, fmt.Errorf("sample: mask refused token %d: %w", id, err)
 		}
+		s.ended = s.mask.Ended()
 	}
 	return t, nil
 }

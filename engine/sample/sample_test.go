@@ -330,15 +330,23 @@ func TestSeeds(t *testing.T) {
 type listMask struct {
 	allow    []token.ID
 	accepted []token.ID
+	words    [4]uint32
+	asked    int // for bits
+	err      error
 }
 
-func (m *listMask) Apply(logits []float32) {
-	for i := range logits {
-		if !slices.Contains(m.allow, token.ID(i)) {
-			logits[i] = -inf
-		}
+func (m *listMask) Bits() ([]uint32, error) {
+	m.asked++
+	clear(m.words[:])
+	for _, id := range m.allow {
+		m.words[id/32] |= 1 << (id % 32)
 	}
+	return m.words[:], m.err
 }
+
+func (m *listMask) Allows(id token.ID) bool { return m.err == nil && slices.Contains(m.allow, id) }
+func (m *listMask) MayEnd() bool            { return m.Ended() }
+func (m *listMask) Ended() bool             { return len(m.accepted) == 3 }
 
 func (m *listMask) Accept(id token.ID) error {
 	if len(m.accepted) == 3 {

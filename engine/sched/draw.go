@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -23,9 +24,13 @@ type draw struct {
 	sampler *sample.Sampler
 
 	token sample.Token
+	ended bool // by the Mask, behind the token or, without one, here
 	err   error
 	panic any    // what the sampler or its Mask panicked with, if it did
 	stack string // of that
+
+	mu    sync.Mutex // held by who works with the sampler
+	drawn bool       // carryOut was there
 }
 
 // draws are those of one step: those of wanted row i are all[first[i]:first[i+1]].
@@ -111,14 +116,24 @@ func (s *Scheduler) top(q *sequence, drawn bool) int {
 	return q.Sample.Needs(len(q.barred()))
 }
 
-// carryOut draws from a row. It guards whoever computes against a Mask that panics.
+// guard keeps what the sampler or its Mask panicked with from whoever computes. It is
+// to be deferred.
+func (d *draw) guard() {
+	if p := recover(); p != nil {
+		d.panic, d.stack = p, string(debug.Stack())
+		d.err = fmt.Errorf("sched: the sampler panicked: %v", p)
+	}
+}
+
+// carryOut draws from a row.
 func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
-	defer func() {
-		if p := recover(); p != nil {
-			d.panic, d.stack = p, string(debug.Stack())
-			d.err = fmt.Errorf("sched: the sampler panicked: %v", p)
-		}
-	}()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer d.guard()
+	d.drawn = true
+	if d.err != nil {
+		return
+	}
 	q := d.q
 	if d.score {
 		if d.token = sample.Logprobs(row.Logits, d.next, q.Sample.Top); d.token.Logprob != d.token.Logprob {
@@ -141,4 +156,5 @@ func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 	} else {
 		d.token, d.err = d.sampler.Next(row.Logits, q.barred())
 	}
+	d.ended = d.sampler.Ended() || errors.Is(d.err, sample.ErrBarred) && q.Mask != nil && d.sampler.MayEnd()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -224,7 +223,7 @@ func oracle(o *Options, r Request, index int) reply {
 			ban = append(ban, r.StopIDs...)
 		}
 		t, err := s.Next(logitsAfter(tokens), ban)
-		if errors.Is(err, sample.ErrBarred) {
+		if errors.Is(err, sample.ErrBarred) && s.MayEnd() {
 			out.reason, out.stopID = Stop, token.None
 			return out
 		}
@@ -237,6 +236,10 @@ func oracle(o *Options, r Request, index int) reply {
 		}
 		out.tokens = append(out.tokens, t)
 		tokens = append(tokens, t.ID)
+		if s.Ended() {
+			out.reason, out.stopID = Stop, token.None
+			return out
+		}
 	}
 	out.reason, out.stopID = Length, token.None
 	return out
@@ -256,27 +259,39 @@ func scores(r Request) []sample.Token {
 
 // An alphabet is a Mask that allows tokens of one residue, the next one after
 // each token, and after a while nothing but the end-of-generation token 0.
-type alphabet struct{ n, left int }
+type alphabet struct {
+	n, left int
+	words   [(fakeVocab + 31) / 32]uint32
+}
 
-func (a *alphabet) Apply(logits []float32) {
-	for i := range logits {
-		if i%3 != a.n%3 || a.left == 0 && i != 0 {
-			logits[i] = float32(math.Inf(-1))
+func (a *alphabet) Bits() ([]uint32, error) {
+	clear(a.words[:])
+	for id := range fakeVocab {
+		if a.Allows(token.ID(id)) {
+			a.words[id/32] |= 1 << (id % 32)
 		}
 	}
-	if a.left == 0 {
-		logits[0] = 1
+	return a.words[:], nil
+}
+
+func (a *alphabet) Allows(id token.ID) bool {
+	if a.left <= 0 {
+		return id == 0
 	}
+	return int(id)%3 == a.n%3
 }
 
 func (a *alphabet) Accept(id token.ID) error {
-	if a.left > 0 && int(id)%3 != a.n%3 {
+	if !a.Allows(id) {
 		return fmt.Errorf("token %d after %d", id, a.n)
 	}
 	a.n++
 	a.left--
 	return nil
 }
+
+func (a *alphabet) MayEnd() bool { return a.left <= 0 }
+func (a *alphabet) Ended() bool  { return a.left == 0 }
 
 // newFake returns a Scheduler with a fake model.
 func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {

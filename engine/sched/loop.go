@@ -174,6 +174,8 @@ func (s *Scheduler) run(ctx context.Context) (err error) {
 			err = fmt.Errorf("sched: the engine panicked: %v", p)
 		}
 	}()
+	s.masks.start(s.draws.all)
+	defer s.masks.wait()
 	if _, err := s.o.Exec.Run(ctx, &s.batch, s.o.Cache); err != nil {
 		return err
 	}

@@ -100,9 +100,8 @@ func (s *Scheduler) follow(q *sequence, d *draw) {
 	}
 	t, err := d.token, d.err
 	switch {
-	case errors.Is(err, sample.ErrBarred) && q.Mask != nil && len(q.barred()) > 0:
-		// The grammar is complete, and the only tokens it would still allow
-		// are the ones the request bars.
+	case d.ended && errors.Is(err, sample.ErrBarred):
+		// The only tokens the Mask would still allow are those the request bars.
 		s.finish(q, Stop, token.None)
 		return
 	case err != nil:
@@ -121,7 +120,10 @@ func (s *Scheduler) follow(q *sequence, d *draw) {
 	s.stats.generated.Add(1)
 	q.st.queued[q.index].Add(1)
 	q.st.events <- Event{Type: Token, Seq: q.index, Token: t}
-	if q.generated >= q.Max {
+	switch {
+	case d.ended:
+		s.finish(q, Stop, token.None)
+	case q.generated >= q.Max:
 		s.finish(q, Length, token.None)
 	}
 }

@@ -115,6 +115,7 @@ type Scheduler struct {
 	steps   []stepped
 	scratch []*sequence
 	draws   draws
+	masks   masks
 	toolbox toolbox
 }
 

@@ -388,12 +388,22 @@ func TestEngineFailure(t *testing.T) {
 // A badMask panics at its third token.
 type badMask struct{ n int }
 
-func (m *badMask) Apply([]float32) {
-	if m.n++; m.n == 3 {
+func (m *badMask) Bits() ([]uint32, error) {
+	if m.n == 2 {
 		panic("no such rule")
 	}
+	return slices.Repeat([]uint32{1<<32 - 1}, (fakeVocab+31)/32), nil
 }
-func (m *badMask) Accept(token.ID) error { return nil }
+
+func (m *badMask) Allows(id token.ID) bool {
+	if m.n == 2 {
+		panic("no such rule")
+	}
+	return true
+}
+func (m *badMask) Accept(token.ID) error { m.n++; return nil }
+func (m *badMask) MayEnd() bool          { return false }
+func (m *badMask) Ended() bool           { return false }
 
 func TestMaskPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -584,7 +594,7 @@ func (e *flatExec) Close() error { return nil }
 
 // newFlat returns a Scheduler with seqs endless sequences, decoding, and a
 // function that makes a step and reads all that came of it.
-func newFlat(t testing.TB, seqs int) func() {
+func newFlat(t testing.TB, seqs int, edit func(*Request)) func() {
 	o := Options{Blocks: 1 << 16, BlockSize: 16, Budget: seqs, Slots: seqs, Queue: seqs}
 	s, _ := newFake(t, o)
 	e := &flatExec{rows: make([]graph.Row, seqs)}
@@ -594,7 +604,9 @@ func newFlat(t testing.TB, seqs int) func() {
 	s.o.Exec = e
 	all := make([]*Stream, seqs)
 	for i := range all {
-		all[i] = submit(t, s, Request{Prompt: prompt(1), EOG: []token.ID{0}, NoPromptCache: i%2 == 1, Sample: sample.Params{Seed: uint64(i)}})
+		r := Request{Prompt: prompt(1), EOG: []token.ID{0}, NoPromptCache: i%2 == 1, Sample: sample.Params{Seed: uint64(i)}}
+		edit(&r)
+		all[i] = submit(t, s, r)
 	}
 	ctx := t.Context()
 	one := func() {
@@ -617,14 +629,14 @@ func newFlat(t testing.TB, seqs int) func() {
 }
 
 func TestNoAllocations(t *testing.T) {
-	one := newFlat(t, 8)
+	one := newFlat(t, 8, func(*Request) {})
 	// Blocks fill up and are cached on the way. Room for a reply's tokens is
 	// set aside for its first thousand.
 	if n := testing.AllocsPerRun(900, one); n != 0 {
 		t.Errorf("%v allocations per step", n)
 	}
 	var before, after runtime.MemStats
-	one = newFlat(t, 8)
+	one = newFlat(t, 8, func(*Request) {})
 	runtime.ReadMemStats(&before)
 	for range 900 {
 		one()
@@ -638,7 +650,7 @@ func TestNoAllocations(t *testing.T) {
 func BenchmarkStep(b *testing.B) {
 	for _, seqs := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("sequences %d", seqs), func(b *testing.B) {
-			one := newFlat(b, seqs)
+			one := newFlat(b, seqs, func(*Request) {})
 			b.ReportAllocs()
 			for b.Loop() {
 				one()

@@ -1,0 +1,206 @@
+// Package constrain makes masks for one model of the forms that requests demand of
+// replies.
+package constrain
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/engine"
+	"quern/engine/grammar"
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// Limits of what is kept and of what waits, each of one model.
+const (
+	maxCached  = 32      // grammars
+	maxSources = 8 << 20 // bytes they were made of
+	maxWaiting = 64      // requests that wait for a grammar
+)
+
+// limits bound one grammar, and a sequence's place in it, beside the defaults.
+var limits = grammar.Limits{Memo: 16 << 20, Rows: 250_000, Total: 1_000_000}
+
+// A Compiler makes the grammars of one model. It is safe for concurrent use.
+type Compiler struct {
+	vocab *token.Vocab
+	work  chan struct{} // holds one token for each grammar that is being made
+	queue atomic.Int64  // requests that wait for work
+
+	once    sync.Once // guards the three below
+	trie    *grammar.Trie
+	ends    []uint32 // the tokens that end a reply, as bits
+	trieErr error
+
+	cache cache
+}
+
+// New returns the Compiler of a model with the vocabulary v. What it needs of v is
+// made when the first constraint comes.
+func New(v *token.Vocab) *Compiler {
+	return &Compiler{vocab: v, work: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+}
+
+// A Grammar is a constraint that replies of a model can keep to.
+type Grammar struct {
+	Notes []string // what of a schema is read as a comment
+	g     *grammar.Grammar
+	ends  []uint32
+}
+
+// Compile makes the grammar of a constraint, or finds one it made before. It works in
+// the caller's goroutine, of few callers at a time; the others wait until ctx ends.
+//
+// Errors: those of ctx, or an *engine.Error that says what to change.
+func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar, error) {
+	if err := check(k); err != nil {
+		return nil, err
+	}
+	key := keyOf(k)
+	e := c.cache.find(key)
+	if e == nil {
+		var err error
+		if e, err = c.make(ctx, key, k); err != nil {
+			return nil, err
+		}
+	}
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if e.err != nil {
+		return nil, refusal(k, e.err)
+	}
+	return e.grammar, nil
+}
+
+// make returns the entry of key, which is the caller's work if there was none.
+func (c *Compiler) make(ctx context.Context, key key, k *engine.Constraint) (*entry, error) {
+	if c.queue.Add(1) > maxWaiting+int64(cap(c.work)) {
+		c.queue.Add(-1)
+		return nil, &engine.Error{Code: engine.CodeQueueFull, RetryAfter: time.Second,
+			Message: fmt.Sprintf("%d requests wait for their schemas and grammars to be compiled; try again later", maxWaiting)}
+	}
+	defer c.queue.Add(-1)
+	select {
+	case c.work <- struct{}{}:
+		defer func() { <-c.work }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	e, first := c.cache.enter(key, len(k.Source))
+	if first {
+		c.fill(e, k)
+	}
+	return e, nil
+}
+
+// fill makes the grammar of e. Whoever waits for it is told of a panic, too.
+func (c *Compiler) fill(e *entry, k *engine.Constraint) {
+	defer close(e.ready)
+	defer func() {
+		if p := recover(); p != nil {
+			e.err = &panicError{p}
+		}
+	}()
+	if c.once.Do(c.prepare); c.trieErr != nil {
+		e.err = c.trieErr
+		return
+	}
+	e.grammar = &Grammar{ends: c.ends}
+	e.grammar.g, e.grammar.Notes, e.err = c.build(k)
+}
+
+// prepare sorts the vocabulary. What the decoder of replies leaves out is no text.
+func (c *Compiler) prepare() {
+	n := c.vocab.Size()
+	v := grammar.Vocab{Bytes: make([][]byte, n), EOG: c.vocab.Ending()}
+	for id := range token.ID(n) {
+		v.Bytes[id] = c.vocab.Bytes(id)
+		switch c.vocab.Kind(id) {
+		case token.Control, token.Unknown:
+			v.Special = append(v.Special, id)
+		}
+	}
+	if c.trie, c.trieErr = grammar.NewTrie(v); c.trieErr != nil {
+		return
+	}
+	c.ends = make([]uint32, c.trie.Words())
+	for _, id := range v.EOG {
+		c.ends[id>>5] |= 1 << (id & 31)
+	}
+}
+
+// Mask returns the mask of a reply that has not begun.
+func (g *Grammar) Mask() sample.Mask {
+	return &mask{state: g.g.New(), ends: g.ends, words: make([]uint32, len(g.ends))}
+}
+
+// A mask is one reply's place in its Grammar.
+type mask struct {
+	state *grammar.State
+	ends  []uint32
+	words []uint32
+	made  bool // words are those of state
+}
+
+// Bits implements sample.Mask.
+func (m *mask) Bits() ([]uint32, error) {
+	if !m.made {
+		if err := m.state.Mask(m.words); err != nil {
+			return nil, err
+		}
+		m.made = true
+	}
+	return m.words, nil
+}
+
+// Allows implements sample.Mask.
+func (m *mask) Allows(id token.ID) bool { return m.state.Allows(id) }
+
+// Accept implements sample.Mask.
+func (m *mask) Accept(id token.ID) error {
+	m.made = false
+	return m.state.Accept(id)
+}
+
+// MayEnd implements sample.Mask.
+func (m *mask) MayEnd() bool { return m.state.MayEnd() }
+
+// Ended implements sample.Mask. Few places may be an end, so that it mostly costs
+// nothing.
+func (m *mask) Ended() bool {
+	if !m.state.MayEnd() {
+		return false
+	}
+	words, err := m.Bits()
+	if err != nil {
+		return err == grammar.ErrEnded
+	}
+	for i, w := range words {
+		if w&^m.ends[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// A key stands for all of a Constraint that matters to its grammar.
+type key [sha256.Size]byte
+
+func keyOf(k *engine.Constraint) (out key) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %t %d %s", k.Form, k.Strict, len(k.Source), k.Source)
+	for _, c := range k.Choices {
+		fmt.Fprintf(h, " %d %s", len(c), c)
+	}
+	h.Sum(out[:0])
+	return out
+}

@@ -1,0 +1,131 @@
+package sample_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// TestMaskIsExact: a draw under a mask is one from logits where what it bars is -Inf,
+// at any temperature and with any filters, and reports log-probabilities as if there
+// were no mask.
+func TestMaskIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	for round := range 3000 {
+		vocab := 1 + rng.IntN(200) // more and less than the mask's 128 bits
+		logits := normal(rng, vocab, 4)
+		var allow []token.ID
+		for id := range min(vocab, 128) {
+			if rng.IntN(4) == 0 {
+				allow = append(allow, token.ID(id))
+			}
+		}
+		p := sample.Params{Seed: uint64(round), Logprobs: true, Top: 3}
+		if rng.IntN(3) > 0 {
+			p.Temperature = 1
+		}
+		if rng.IntN(2) == 0 {
+			p.TopK, p.TopP = rng.IntN(20), 0.9
+		}
+		if rng.IntN(2) == 0 {
+			p.MinP = 0.05
+		}
+		ban := []token.ID{token.ID(rng.IntN(vocab))}
+		m := &listMask{allow: allow}
+		got, err := sample.New(p, nil, m).Next(slices.Clone(logits), ban)
+		masked := slices.Clone(logits)
+		for i := range masked {
+			if !slices.Contains(allow, token.ID(i)) {
+				masked[i] = -inf
+			}
+		}
+		want, wantErr := sample.New(p, nil, nil).Next(masked, ban)
+		if got.ID != want.ID || !errors.Is(err, wantErr) {
+			t.Fatalf("round %d: got %d, %v; want %d, %v", round, got.ID, err, want.ID, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		if plain := sample.Logprobs(logits, got.ID, 3); plain.Logprob != got.Logprob || !slices.Equal(plain.Top, got.Top) {
+			t.Fatalf("round %d: log-probabilities %v, want those before the mask, %v", round, got, plain)
+		}
+	}
+}
+
+// TestGreedyAsksLittle: greedy draws ask for the whole mask only if the likeliest token
+// is barred; others do not try it first.
+func TestGreedyAsksLittle(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		temperature float32
+		allow       []token.ID
+		asked       int
+	}{
+		{"likeliest allowed", 0, []token.ID{2, 4}, 0},
+		{"likeliest barred", 0, []token.ID{4}, 1},
+		{"drawn", 1, []token.ID{2, 4}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &listMask{allow: tt.allow}
+			if _, err := sample.New(sample.Params{Temperature: tt.temperature}, nil, m).Next([]float32{1, 1, 9, 1, 1}, nil); err != nil || m.asked != tt.asked {
+				t.Errorf("%v, and %d masks were made; want %d", err, m.asked, tt.asked)
+			}
+		})
+	}
+}
+
+// TestMaskFails: a mask that cannot be made ends the draw, and is never left out.
+func TestMaskFails(t *testing.T) {
+	broken := errors.New("too costly")
+	for _, temperature := range []float32{0, 1} {
+		m := &listMask{allow: []token.ID{0}, err: broken}
+		if _, err := sample.New(sample.Params{Temperature: temperature}, nil, m).Next([]float32{1, 2}, nil); !errors.Is(err, broken) {
+			t.Errorf("temperature %v: got %v, want %v", temperature, err, broken)
+		}
+	}
+}
+
+// TestEnded: the sampler knows when nothing but the end may come.
+func TestEnded(t *testing.T) {
+	m := &listMask{allow: []token.ID{1}}
+	s := sample.New(sample.Params{Temperature: 1}, nil, m)
+	for i := range 3 {
+		if s.Ended() {
+			t.Fatalf("ended after %d tokens, want 3", i)
+		}
+		if _, err := s.Next([]float32{1, 2}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !s.Ended() || !s.MayEnd() {
+		t.Error("not ended after 3 tokens")
+	}
+	asked := m.asked
+	if s.Prepare(); m.asked != asked {
+		t.Error("a mask was made behind the end")
+	}
+	s = sample.New(sample.Params{Temperature: 1}, nil, &listMask{})
+	if s.Prepare(); s.Ended() {
+		t.Error("ended before the first token")
+	}
+}
+
+func TestMaskedAllocates(t *testing.T) {
+	logits, work := normal(rand.New(rand.NewPCG(1, 1)), 500, 3), make([]float32, 500)
+	for _, temperature := range []float32{0, 1} {
+		m := &listMask{allow: []token.ID{3, 90}, accepted: make([]token.ID, 4, 1000)}
+		s := sample.New(sample.Params{Temperature: temperature}, nil, m)
+		if n := testing.AllocsPerRun(50, func() {
+			copy(work, logits)
+			if _, err := s.Next(work, nil); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("temperature %v: %v allocations a token", temperature, n)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package sched
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// masks makes the Masks of a step's draws while the engine computes the step: they
+// depend on tokens only. It works on what processors are idle; a draw that comes first
+// makes its own, so that nobody waits for more than the one mask in work.
+type masks struct {
+	draws []draw
+	next  atomic.Int64 // of draws
+	help  func()       // work, by a goroutine of its own
+	wg    sync.WaitGroup
+}
+
+// start begins with the Masks of draws, which must stay as they are until wait.
+func (m *masks) start(draws []draw) {
+	n := 0
+	for i := range draws {
+		if draws[i].early() {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	if m.help == nil {
+		m.help = func() {
+			defer m.wg.Done()
+			m.work()
+		}
+	}
+	m.draws = draws
+	m.next.Store(0)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		m.wg.Add(1)
+		go m.help()
+	}
+}
+
+func (m *masks) work() {
+	for {
+		i := int(m.next.Add(1)) - 1
+		if i >= len(m.draws) {
+			return
+		}
+		if d := &m.draws[i]; d.early() {
+			d.prepare()
+		}
+	}
+}
+
+// wait returns when nobody works with the draws any more.
+func (m *masks) wait() {
+	m.wg.Wait()
+	m.draws = nil
+}
+
+// early reports whether the Mask of d may be made before its logits are there. Greedy
+// draws seldom need it.
+func (d *draw) early() bool { return d.q.Mask != nil && d.q.done && d.q.Sample.Temperature > 0 }
+
+func (d *draw) prepare() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer d.guard()
+	if !d.drawn {
+		d.sampler.Prepare()
+	}
+}
