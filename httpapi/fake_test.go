@@ -94,6 +94,7 @@ func (f *fake) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error)
 type actions interface {
 	Defaults() engine.Sampling
 	CheckVoice(voice string) error
+	CheckConstraint(context.Context, *engine.Constraint) ([]string, error)
 	Generate(context.Context, engine.GenerateRequest) iter.Seq2[engine.Event, error]
 	Embed(context.Context, engine.EmbedRequest) (engine.EmbedResult, error)
 	Rerank(context.Context, engine.RerankRequest) (engine.RerankResult, error)
@@ -141,6 +142,17 @@ var fakeVoices = []engine.Voice{
 }
 
 func (f *fake) Voices() []engine.Voice { return fakeVoices }
+
+// CheckConstraint knows one schema that is wrong, and one that says something in vain.
+func (f *fake) CheckConstraint(_ context.Context, c *engine.Constraint) ([]string, error) {
+	switch {
+	case strings.Contains(c.Source, "wrong"):
+		return nil, engine.Errorf(engine.CodeInvalidSchema, c.Param+"/wrong", "%s/wrong: not a keyword", c.Param)
+	case strings.Contains(c.Source, "vain"):
+		return []string{"vain: not a keyword"}, nil
+	}
+	return nil, nil
+}
 
 func (f *fake) CheckVoice(voice string) error {
 	for _, v := range fakeVoices {

@@ -86,7 +86,8 @@ var arrows = []struct {
 	// What requests ask for: the jobs know neither each other nor where models come from.
 	{"engine/catalog", []string{"quern/engine", "quern/formats/gguf", "quern/formats/weights"}},
 	{"engine/residency", []string{"quern/engine", "quern/engine/catalog", "quern/formats/weights"}},
-	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token", "quern/engine/wire"}},
+	{"engine/constrain", []string{"quern/engine", "quern/engine/grammar", "quern/engine/grammar/...", "quern/engine/sample", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
+	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/constrain", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
 	{"engine/embed", []string{"quern/engine", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/formats/weights"}},
 	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts"}},
 	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/budget"}},

@@ -50,21 +50,14 @@ func check(k *engine.Constraint) error {
 	return nil
 }
 
-func (c *Compiler) build(k *engine.Constraint) (*grammar.Grammar, []string, error) {
-	b := grammar.NewBuilder(limits)
-	root, notes, err := forms[k.Form].build(c, b, k)
-	if err != nil {
-		return nil, nil, err
-	}
-	g, err := b.Compile(root, c.trie)
-	return g, notes, err
-}
-
 func object(_ *Compiler, b *grammar.Builder, _ *engine.Constraint) (*grammar.Node, []string, error) {
 	return schema.AddObject(b, "object"), nil, nil
 }
 
 func ofSchema(_ *Compiler, b *grammar.Builder, k *engine.Constraint) (*grammar.Node, []string, error) {
+	if !pointersFit(k.Source) {
+		return nil, nil, &schema.Error{Reason: fmt.Sprintf("the names on the way to its values have more than %d bytes; use shorter names, or nest less", maxPointers)}
+	}
 	return schema.Add(b, []byte(k.Source), schema.Options{Strict: k.Strict, Limits: limits})
 }
 
@@ -93,7 +86,7 @@ const maxPointer, maxReason = 200, 400
 func refusal(k *engine.Constraint, err error) error {
 	var p *panicError
 	if errors.As(err, &p) {
-		return &engine.Error{Code: engine.CodeEngineFailure, Param: k.Param, Message: "the " + forms[k.Form].what + " could not be compiled", Err: err}
+		return engine.Errorf(engine.CodeEngineFailure, k.Param, "the %s could not be compiled", forms[k.Form].what).Because(err)
 	}
 	out := &engine.Error{Code: forms[k.Form].code, Param: k.Param, Err: err}
 	reason := err.Error()
@@ -135,6 +128,5 @@ func Failure(err error) error {
 	if !errors.As(err, &l) {
 		return nil
 	}
-	return &engine.Error{Code: engine.CodeEngineFailure, Err: err,
-		Message: fmt.Sprintf("the reply could not be held to its constraint any longer: more than %d %s; make the schema or grammar simpler", l.Max, l.Name)}
+	return engine.Errorf(engine.CodeEngineFailure, "", "the reply could not be held to its form any longer: more than %d %s; make the schema or grammar simpler", l.Max, l.Name).Because(err)
 }

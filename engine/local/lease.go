@@ -107,6 +107,16 @@ func (l *lease) CheckVoice(name string) error {
 	return m.CheckVoice(name)
 }
 
+// CheckConstraint implements engine.Lease.
+func (l *lease) CheckConstraint(ctx context.Context, c *engine.Constraint) (notes []string, err error) {
+	m, done, err := begin(l, engine.KindCompletion, nil, text)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return m.CheckConstraint(ctx, c)
+}
+
 // Embed implements engine.Lease.
 func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
 	m, done, err := begin(l, engine.KindEmbedding, r.KeepAlive, vectors)

@@ -2,12 +2,14 @@ package textgen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
 	"slices"
 
 	"quern/engine"
+	"quern/engine/constrain"
 	"quern/engine/lm"
 	"quern/engine/sample"
 	"quern/engine/sched"
@@ -17,6 +19,15 @@ import (
 // Generate answers a prompt.
 func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
+		if err := m.alone(&r); err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
+		mask, _, err := m.constrain(ctx, r.Constraint)
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
 		prompt, dropped, talk, err := m.prompt(ctx, &r.Prompt)
 		if err != nil {
 			yield(engine.Event{}, err)
@@ -27,6 +38,12 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 			yield(engine.Event{}, err)
 			return
 		}
+		if len(r.Prompt.Tools) > 0 {
+			if mask, err = listen.constrain(ctx, m, &r); err != nil {
+				yield(engine.Event{}, err)
+				return
+			}
+		}
 		if err := m.check(&r); err != nil {
 			yield(engine.Event{}, err)
 			return
@@ -35,12 +52,12 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(&r, prompt))
+		st, err := m.sched.Submit(ctx, m.request(&r, prompt, mask))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
 		}
-		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped}, nil) {
+		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
 			return
 		}
 		g := newGeneration(m, &r, st, listen, yield)
@@ -51,6 +68,27 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 	}
 }
 
+// alone refuses what does not go with a constraint, which is of all of an answer: calls
+// and thinking, which is switched off.
+func (m *Model) alone(r *engine.GenerateRequest) error {
+	if r.Constraint == nil || r.Prompt.Messages == nil {
+		return nil
+	}
+	if len(r.Prompt.Tools) > 0 {
+		return engine.Errorf(engine.CodeUnsupportedParam, r.Constraint.Param, "%s does not go with tools yet; leave one of them out, or set \"tool_choice\": \"none\"", r.Constraint.Param)
+	}
+	kwargs := maps.Clone(r.Prompt.Kwargs)
+	if kwargs == nil {
+		kwargs = map[string]json.RawMessage{}
+	}
+	if string(kwargs["enable_thinking"]) == "true" {
+		return engine.Errorf(engine.CodeUnsupportedParam, r.Constraint.Param, "%s does not go with thinking yet; leave enable_thinking out", r.Constraint.Param)
+	}
+	kwargs["enable_thinking"] = json.RawMessage("false")
+	r.Prompt.Kwargs = kwargs
+	return nil
+}
+
 // check holds the ids a request names against the vocabulary.
 func (m *Model) check(r *engine.GenerateRequest) error {
 	if err := m.Check(slices.Collect(maps.Keys(r.Sample.Bias)), "logit_bias"); err != nil {
@@ -59,12 +97,31 @@ func (m *Model) check(r *engine.GenerateRequest) error {
 	return m.Check(r.StopIDs, "stop_token_ids")
 }
 
-func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID) sched.Request {
+// CheckConstraint reports whether replies can keep to a constraint, and what of a schema
+// is read as a comment.
+func (m *Model) CheckConstraint(ctx context.Context, c *engine.Constraint) (notes []string, err error) {
+	_, notes, err = m.constrain(ctx, c)
+	return notes, err
+}
+
+// constrain returns what makes the masks of a constraint, nil if there is none.
+func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func() sample.Mask, notes []string, err error) {
+	if c == nil {
+		return nil, nil, nil
+	}
+	g, err := m.forms.Compile(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.Mask, g.Notes, nil
+}
+
+func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask) sched.Request {
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
-		NoTokens: r.NoTokens, Sample: r.Sample,
+		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
 		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache,
 	}
 }
@@ -82,6 +139,11 @@ func (m *Model) failure(ctx context.Context, err error) error {
 		return engine.Errorf(engine.CodeInvalidValue, "prompt", "the prompt has no tokens")
 	case errors.Is(err, sched.ErrStopped):
 		return engine.ErrShuttingDown()
+	case errors.Is(err, sample.ErrBarred):
+		return engine.Errorf(engine.CodeEngineFailure, "", "no token is left to go on with: logit_bias, ignore_eos, min_tokens and the form asked for bar all together; relax one of them").Because(err)
+	}
+	if told := constrain.Failure(err); told != nil {
+		return told
 	}
 	return engine.Stopped(ctx, err)
 }

@@ -251,7 +251,7 @@ func TestHearingEntries(t *testing.T) {
 // Tools and thinking of a conversation: what is refused, and what the prompt ends with.
 func TestListen(t *testing.T) {
 	const (
-		shows  = `{% for t in tools or [] %}{{ t | tojson }}{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
+		shows = `{% for t in tools or [] %}{{ t | tojson }}{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
 {"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}
 </tool_call>{% endfor %}{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant{% endif %}`
 		plain  = `{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}`

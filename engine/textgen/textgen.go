@@ -11,6 +11,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/engine/constrain"
 	"quern/engine/lm"
 	"quern/engine/sched"
 	"quern/engine/token"
@@ -26,6 +27,7 @@ type Model struct {
 	templateErr     error // why the file's template cannot be used
 	templates       Templates
 	dialect         func() *dialect // of template
+	forms           *constrain.Compiler
 
 	sched  *sched.Scheduler // nil before Start
 	cancel context.CancelFunc
@@ -35,7 +37,7 @@ type Model struct {
 // New makes a Model with the chat template that is configured, or else that of the
 // model's file. One without answers completions only.
 func New(ctx context.Context, r lm.Reader, t Templates, log *slog.Logger) (*Model, error) {
-	m := &Model{Reader: r, log: log, templates: t}
+	m := &Model{Reader: r, log: log, templates: t, forms: constrain.New(r.Vocab)}
 	source := cmp.Or(t.Configured, t.Own)
 	if source == "" {
 		return m, nil

@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/engine/constrain"
 	"quern/engine/token"
 	"quern/engine/wire"
 )
@@ -36,6 +37,8 @@ type dialect struct {
 type symbols struct {
 	syntax    *wire.Syntax
 	spellings map[token.ID]string
+	ids       map[string]token.ID
+	forms     *constrain.Compiler // to which they are no text
 }
 
 // dialectOf finds out how a template has its model answer. source is the template's text.
@@ -51,19 +54,39 @@ func (m *Model) dialectOf(t *chat.Template, source string) *dialect {
 	}
 	// A template may drop the thinking of earlier answers by its mark and show none.
 	d.thinks = d.found.Thinks || f.Channel != nil || len(f.Hide.Open) > 0 || f.Think.Close != "" && strings.Contains(source, f.Think.Close)
-	own := sync.OnceValue(func() *symbols { return newSymbols(m.Vocab, f) })
-	d.symbols = func(other *wire.Format) *symbols {
-		if other == f {
+	own := sync.OnceValue(func() *symbols { return m.symbolsOf(f) })
+	// The only other format is that in which tools are described.
+	var once sync.Once
+	var generic *symbols
+	d.symbols = func(g *wire.Format) *symbols {
+		if g == f {
 			return own()
 		}
-		return newSymbols(m.Vocab, other)
+		once.Do(func() { generic = m.symbolsOf(g) })
+		return generic
 	}
 	return d
 }
 
+// symbolsOf prepares a format.
+func (m *Model) symbolsOf(f *wire.Format) *symbols {
+	s := newSymbols(m.Vocab, f)
+	s.forms = m.forms
+	var marks []token.ID
+	for id := range s.spellings {
+		if m.Vocab.Kind(id) != token.Control {
+			marks = append(marks, id)
+		}
+	}
+	if marks != nil {
+		s.forms = constrain.New(m.Vocab, marks...)
+	}
+	return s
+}
+
 // newSymbols finds the tokens of a format's markers. Tokens of blanks are text.
 func newSymbols(v *token.Vocab, f *wire.Format) *symbols {
-	s := &symbols{spellings: map[token.ID]string{}}
+	s := &symbols{spellings: map[token.ID]string{}, ids: map[string]token.ID{}}
 	s.syntax = wire.NewSyntax(f, func(text string) bool {
 		id, ok := v.Lookup(text)
 		if !ok || strings.ContainsAny(text, " \n\t\r") {
@@ -71,7 +94,7 @@ func newSymbols(v *token.Vocab, f *wire.Format) *symbols {
 		}
 		k := v.Kind(id)
 		if ok = k == token.Control || k == token.UserDefined; ok {
-			s.spellings[id] = text
+			s.spellings[id], s.ids[text] = text, id
 		}
 		return ok
 	})
@@ -86,6 +109,8 @@ type listening struct {
 	symbols *symbols
 	options wire.Options
 	one     bool // the first call is the last
+
+	mayThink bool // answers may open thinking
 }
 
 // listen prepares for the answers to a conversation, nil where they are plain text.
@@ -106,34 +131,32 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 		format = d.found.Format
 	}
 	l := &listening{symbols: d.symbols(format), one: r.ToolChoice.One}
+	l.mayThink = d.thinks && !thinkingOff(c.req.Kwargs)
 	l.options = wire.Options{Prompt: c.tail, NoCalls: !tools, ShortIDs: c.template.ShortCallIDs()}
-	var err error
-	l.options.Tools, err = toolsOf(r.Prompt.Tools)
+	functions, err := functionsOf(r.Prompt.Tools)
+	for _, f := range functions {
+		l.options.Tools = append(l.options.Tools, wire.Tool{Name: f.Name, Parameters: f.Parameters})
+	}
 	return l, err
 }
 
 // A function is what a chat.Tool says of one.
 type function struct {
-	Function struct {
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
-		Strict     bool            `json:"strict"`
-	} `json:"function"`
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+	Strict     bool            `json:"strict"`
 }
 
-func isStrict(t chat.Tool) bool {
-	var f function
-	return json.Unmarshal(t.Raw, &f) == nil && f.Function.Strict
-}
-
-func toolsOf(list []chat.Tool) ([]wire.Tool, error) {
-	var out []wire.Tool
+func functionsOf(list []chat.Tool) ([]function, error) {
+	var out []function
 	for i, t := range list {
-		var f function
-		if err := json.Unmarshal(t.Raw, &f); err != nil || f.Function.Name == "" {
+		var tool struct {
+			Function function `json:"function"`
+		}
+		if err := json.Unmarshal(t.Raw, &tool); err != nil || tool.Function.Name == "" {
 			return nil, engine.Errorf(engine.CodeInvalidValue, fmt.Sprintf("tools[%d]", i), "tools[%d] is no function with a name", i)
 		}
-		out = append(out, wire.Tool{Name: f.Function.Name, Parameters: f.Function.Parameters})
+		out = append(out, tool.Function)
 	}
 	return out, nil
 }
@@ -146,12 +169,6 @@ func (c *conversation) checkTools(choice engine.ToolChoice) error {
 	d := c.dialect()
 	if d.plain {
 		return engine.Errorf(engine.CodeUnsupportedParam, "tools", "model %q is configured with tool_format: none; leave tools out, or change that", c.m.ID)
-	}
-	if choice.Required || choice.Names != nil {
-		return engine.Errorf(engine.CodeUnsupportedParam, "tool_choice", "tool_choice can be \"auto\" or \"none\" only: calls are read, not enforced")
-	}
-	if i := slices.IndexFunc(c.req.Tools, isStrict); i >= 0 {
-		return engine.Errorf(engine.CodeUnsupportedParam, fmt.Sprintf("tools[%d].function.strict", i), "tools[%d].function.strict cannot be kept: calls are read, not enforced; leave it out", i)
 	}
 	if d.found.Tools {
 		return nil
