@@ -1,0 +1,203 @@
+package constrain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"quern/engine"
+	"quern/engine/token"
+)
+
+// vocabulary has every byte and the end, token 0.
+func vocabulary(t *testing.T) *token.Vocab {
+	t.Helper()
+	spec := token.Spec{Model: "llama", Tokens: []string{"<end>"}, Kinds: []token.Kind{token.Control}, Special: map[token.Role]token.ID{token.EOS: 0}}
+	for b := range 256 {
+		spec.Tokens, spec.Kinds = append(spec.Tokens, fmt.Sprintf("<0x%02X>", b)), append(spec.Kinds, token.Byte)
+	}
+	spec.Scores = make([]float32, len(spec.Tokens))
+	v, err := token.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func choice(words ...string) *engine.Constraint {
+	return &engine.Constraint{Form: engine.FormChoice, Choices: words, Param: "choice"}
+}
+
+// TestMadeOnce: equal constraints share a grammar, whoever asks at the same time; those
+// that differ in anything do not.
+func TestMadeOnce(t *testing.T) {
+	c := New(vocabulary(t))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	made := map[*Grammar]bool{}
+	for range 20 {
+		wg.Go(func() {
+			g, err := c.Compile(t.Context(), choice("a", "b"))
+			mu.Lock()
+			defer mu.Unlock()
+			if made[g] = true; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, other := range []*engine.Constraint{choice("b", "a"), choice("ab"), choice("a", "b", ""), {Form: engine.FormRegex, Source: "a|b"}} {
+		g, err := c.Compile(t.Context(), other)
+		if made[g] = true; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(made) != 5 {
+		t.Errorf("%d grammars of 5 constraints", len(made))
+	}
+}
+
+// TestKeepsFew: grammars that were not used for longest are forgotten, and refusals are
+// remembered as well, but name the field of each request.
+func TestKeepsFew(t *testing.T) {
+	c := New(vocabulary(t))
+	first, err := c.Compile(t.Context(), choice("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func() *Grammar {
+		g, err := c.Compile(t.Context(), choice("first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	for i := range 3 * maxCached {
+		if _, err := c.Compile(t.Context(), choice(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 0 && again() != first {
+			t.Fatal("a grammar in use was forgotten")
+		}
+	}
+	if n := len(c.cache.entries); n != maxCached {
+		t.Errorf("%d grammars are kept, want %d", n, maxCached)
+	}
+	for i := range maxCached {
+		if _, err := c.Compile(t.Context(), choice(fmt.Sprint("other", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again() == first {
+		t.Error("a grammar that nobody used was kept")
+	}
+	for i := range 12 { // of nearly a megabyte each
+		k := &engine.Constraint{Form: engine.FormSchema, Source: strings.Repeat(" ", 1<<20-9) + fmt.Sprint(i) + "{", Param: fmt.Sprint("p", i)}
+		for _, k.Param = range []string{"one", "two"} {
+			var told *engine.Error
+			if _, err := c.Compile(t.Context(), k); !errors.As(err, &told) || told.Param != k.Param || !strings.HasPrefix(told.Message, k.Param+": ") {
+				t.Errorf("got %v, want a refusal of %s", err, k.Param)
+			}
+		}
+	}
+	if c.cache.bytes > maxSources {
+		t.Errorf("grammars of %d bytes are kept, want at most %d", c.cache.bytes, maxSources)
+	}
+}
+
+// TestWaiting: while as many grammars as may are made, others wait, but not after their
+// requests end, and not too many of them.
+func TestWaiting(t *testing.T) {
+	c := New(vocabulary(t))
+	for range cap(c.work) {
+		c.work <- struct{}{}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Compile(gone, choice("a")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the request", err)
+	}
+	c.queue.Store(maxWaiting + int64(cap(c.work)))
+	var told *engine.Error
+	if _, err := c.Compile(t.Context(), choice("a")); !errors.As(err, &told) || told.Code != engine.CodeQueueFull || told.RetryAfter == 0 {
+		t.Errorf("got %v, want a full queue", err)
+	}
+	c.queue.Store(0)
+	for range cap(c.work) {
+		<-c.work
+	}
+	if _, err := c.Compile(t.Context(), choice("a")); err != nil || c.queue.Load() != 0 {
+		t.Errorf("afterwards: %v, %d wait", err, c.queue.Load())
+	}
+}
+
+// TestPanic: a compiler that panics fails the request, now and when it is asked again.
+func TestPanic(t *testing.T) {
+	forms["panic"] = form{code: engine.CodeInvalidGrammar, what: "joke", most: 10}
+	defer delete(forms, "panic")
+	c := New(vocabulary(t))
+	for range 2 {
+		var told *engine.Error
+		if _, err := c.Compile(t.Context(), &engine.Constraint{Form: "panic"}); !errors.As(err, &told) || told.Code != engine.CodeEngineFailure {
+			t.Errorf("got %v, want an engine failure", err)
+		}
+	}
+}
+
+// TestPointersFit: long names that many values stand below are found without spelling the
+// pointers.
+func TestPointersFit(t *testing.T) {
+	name := strings.Repeat("n", 1000)
+	for _, tt := range []struct {
+		name, src string
+		want      bool
+	}{
+		{"plain", `{"properties":{"a":{"type":["string","null"]}},"x":1}`, true},
+		{"no JSON", `{"a":`, true},
+		{"many short", `{"a":[` + strings.Repeat("1,", 1<<18) + `1]}`, true},
+		{"wide", `{"` + name + `":[` + strings.Repeat("1,", 1<<16) + `1]}`, false},
+		{"deep", strings.Repeat(`{"`+name+`":`, 300) + "1" + strings.Repeat("}", 300), false},
+		{"after a deep one", `{"` + name + `":{"a":1},"b":[` + strings.Repeat("1,", 1<<16) + `1]}`, true},
+	} {
+		if got := pointersFit(tt.src); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAllocatesNothing: a reply under a schema costs no memory a token once its masks are
+// known.
+func TestAllocatesNothing(t *testing.T) {
+	c := New(vocabulary(t))
+	g, err := c.Compile(t.Context(), &engine.Constraint{Form: engine.FormSchema, Source: `{"type":"array","items":{"enum":["a","b",1]},"maxItems":100000}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, rng := g.Mask(), rand.New(rand.NewPCG(1, 2))
+	one := func() {
+		words, err := m.Bits()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := token.ID(1 + rng.IntN(256)); ; id = 1 + id%256 {
+			if id != ']'+1 && words[id>>5]&(1<<(id&31)) != 0 {
+				if err := m.Accept(id); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+		}
+		m.Ended()
+	}
+	for range 70_000 {
+		one()
+	}
+	// A sequence's own rows grow by doubling; that is once in many thousand tokens.
+	if n := testing.AllocsPerRun(10_000, one); n != 0 {
+		t.Errorf("%v allocations a token", n)
+	}
+}
