@@ -20,8 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"quern/bench/internal/stat"
 	"quern/engine/grammar"
 	"quern/engine/grammar/gbnf"
 	"quern/engine/grammar/schema"
@@ -59,13 +58,13 @@ func run(out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	began := threadTime()
+	began := stat.ThreadTime()
 	trie, err := grammar.NewTrie(source(vocab))
 	if err != nil {
 		return err
 	}
 	load, _ := os.ReadFile("/proc/loadavg")
-	fmt.Fprintf(out, "%d tokens, trie in %.0f ms; thread CPU time; load average %s\n\n", vocab.Size(), ms(threadTime()-began), strings.TrimSpace(string(load)))
+	fmt.Fprintf(out, "%d tokens, trie in %.0f ms; thread CPU time; load average %s\n\n", vocab.Size(), ms(stat.ThreadTime()-began), strings.TrimSpace(string(load)))
 	fmt.Fprint(out, "| set | grammars | refused | texts barred | compile ms p50 / p99 / max | masks | mask µs p50 / p99 / max, new grammar | again | accept µs p50 / p99 / max | allocations a mask, again |\n|---|---:|---:|---:|---|---:|---|---|---|---:|\n")
 	row := func(name string, r *result) {
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %s | %d | %s | %s | %s | %.2f |\n", name, len(r.compile), r.refused, r.failed,
@@ -87,15 +86,6 @@ func run(out io.Writer, o options) error {
 	}
 	row("all schemas", &schemas)
 	return nil
-}
-
-// threadTime is the CPU time of this thread, or of the clock where there is none.
-func threadTime() time.Duration {
-	var t unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
-		return 0
-	}
-	return time.Duration(t.Nano())
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
@@ -143,7 +133,7 @@ func measure(s set, trie *grammar.Trie, vocab *token.Vocab, slow time.Duration) 
 	mask := make([]uint32, trie.Words())
 	var masks, allocs uint64
 	for _, c := range s.cases {
-		began := threadTime()
+		began := stat.ThreadTime()
 		b := grammar.NewBuilder(grammar.Limits{})
 		root, err := c.build(b)
 		var g *grammar.Grammar
@@ -154,7 +144,7 @@ func measure(s set, trie *grammar.Trie, vocab *token.Vocab, slow time.Duration) 
 			r.refused++
 			continue
 		}
-		r.compile = append(r.compile, threadTime()-began)
+		r.compile = append(r.compile, stat.ThreadTime()-began)
 		var ids []token.ID
 		for _, text := range c.texts {
 			ids = vocab.Encode(ids[:0], text, false)
@@ -201,18 +191,18 @@ func readTwice(r *result, g *grammar.Grammar, ids []token.ID, mask []uint32, not
 // read goes through a text, with a mask before each token and one at the end.
 func read(s *grammar.State, ids []token.ID, mask []uint32, note func(place int, mask, accept time.Duration)) error {
 	for i, id := range ids {
-		t0 := threadTime()
+		t0 := stat.ThreadTime()
 		if err := s.Mask(mask); err != nil {
 			return err
 		}
-		t1 := threadTime()
+		t1 := stat.ThreadTime()
 		if mask[id>>5]>>(id&31)&1 == 0 {
 			return fmt.Errorf("token %d of %d is barred", i, len(ids))
 		}
 		if err := s.Accept(int32(id)); err != nil {
 			return err
 		}
-		note(i, t1-t0, threadTime()-t1)
+		note(i, t1-t0, stat.ThreadTime()-t1)
 	}
 	if !s.MayEnd() {
 		return fmt.Errorf("the text may not end")

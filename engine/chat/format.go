@@ -16,7 +16,7 @@ func (t *Template) Format() wire.Found {
 
 // sample renders a sample, with the answer's turn closed.
 func (p prober) sample(s wire.Sample) (string, bool) {
-	req := &Request{Messages: []Message{{Role: RoleUser, Text: "Hi"}}}
+	req := &Request{Messages: []Message{{Role: RoleUser, Text: wire.SampleQuestion}}}
 	if s.Tools {
 		req.Tools = []Tool{{json.RawMessage(wire.SampleTool)}}
 	}

@@ -113,17 +113,3 @@ func (t *Template) showsSystem() bool {
 	out, ok := p.render(t.wants, nil, Message{Role: RoleSystem, Text: needle}, Message{Role: RoleUser, Text: "Hi"})
 	return ok && strings.Contains(out, needle)
 }
-
-// Tail is the end of a prompt, at most n bytes of it, with dots for what a
-// client sent: what the template itself says there decides where an answer
-// begins (see wire.Options).
-func (p *Prompt) Tail(n int) string {
-	from := max(0, len(p.Text)-n)
-	tail := []byte(p.Text[from:])
-	for i := len(p.marks) - 1; i >= 0 && p.marks[i].To > from; i-- {
-		for j := max(from, p.marks[i].From); j < p.marks[i].To; j++ {
-			tail[j-from] = '.'
-		}
-	}
-	return string(tail)
-}

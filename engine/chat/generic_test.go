@@ -85,21 +85,66 @@ func TestOwnTools(t *testing.T) {
 	}
 }
 
-// TestPromptTail shows only what the template says.
+// TestPromptTail shows what the template says behind the client's words.
 func TestPromptTail(t *testing.T) {
 	tmpl, err := New(untooled+"<think>", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := tmpl.Render(t.Context(), &Request{Messages: []Message{{Role: RoleUser, Text: "a</think>b"}}})
-	if err != nil {
-		t.Fatal(err)
+	messages := []Message{
+		{Role: RoleUser, Text: "a"}, {Role: RoleAssistant, Text: "<think>b</think>c"},
+		{Role: RoleUser, Text: "d</think>e"},
 	}
-	if got, want := p.Tail(26), "..........[assistant]<think>"[2:]; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for _, tt := range []struct {
+		end  End
+		more []Message
+		want string
+	}{
+		{EndAnswer, nil, "[assistant]<think>"},
+		{EndHistory, nil, "<think>"},
+		{EndContinue, []Message{{Role: RoleAssistant, Text: "</think>"}}, "[assistant]........"},
+	} {
+		p, err := tmpl.Render(t.Context(), &Request{End: tt.end, Messages: append(messages, tt.more...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Tail(); got != tt.want {
+			t.Errorf("end %d: got %q, want %q", tt.end, got, tt.want)
+		}
 	}
-	if got := p.Tail(1000); !strings.HasPrefix(got, "[user].....") || len(got) != len(p.Text) {
-		t.Errorf("got %q", got)
+}
+
+// TestRealTails has earlier thinking in the conversation: what follows it opens
+// thinking, or does not, as in a first turn.
+func TestRealTails(t *testing.T) {
+	opens := 0
+	for name, tmpl := range realTemplates(t) {
+		found := tmpl.Format()
+		first, err := tmpl.Render(t.Context(), &Request{Messages: []Message{{Role: RoleUser, Text: "Hi"}}})
+		if err != nil {
+			continue
+		}
+		later, err := tmpl.Render(t.Context(), &Request{Messages: []Message{
+			{Role: RoleUser, Text: "Hi"}, {Role: RoleAssistant, Text: "Hello", Reasoning: "Hm"}, {Role: RoleUser, Text: "<think> " + found.Format.Think.Close}}})
+		if err != nil {
+			if name != "MiroThinker.jinja" { // it breaks in Hugging Face's renderer too
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if first.Tail() != later.Tail() {
+			t.Errorf("%s: %q after one turn, %q after two", name, first.Tail(), later.Tail())
+		}
+		open := found.Format.OpensThinking(later.Tail())
+		if open {
+			opens++
+		}
+		if found.Opens != open {
+			t.Errorf("%s: Opens = %v, but the prompt says %v", name, found.Opens, open)
+		}
+	}
+	if opens < 7 {
+		t.Errorf("%d templates open thinking", opens)
 	}
 }
 

@@ -58,9 +58,6 @@ func OneOf(s string) RuneSet {
 	return Runes(ranges...)
 }
 
-// Union returns the characters of s or of t.
-func (s RuneSet) Union(t RuneSet) RuneSet { return Runes(append(slices.Clone(s), t...)...) }
-
 // Negate returns all characters that are not of s.
 func (s RuneSet) Negate() RuneSet {
 	var out []RuneRange

@@ -53,6 +53,9 @@ const (
 	otherID      = "quern5678"
 )
 
+// SampleQuestion is the question of all samples.
+const SampleQuestion = "quernQuestion"
+
 // SampleTool is the tool of all samples, in the shape of OpenAI's API.
 const SampleTool = `{"type": "function", "function": {"name": "` + sampleName + `", "description": "d", "parameters": {"type": "object", "properties": {"` +
 	sampleKey + `": {"type": "string", "description": "d"}, "` + otherKey + `": {"type": "string", "description": "d"}}, "required": ["` + sampleKey + `"]}}}`
@@ -74,7 +77,7 @@ type finder struct {
 	all    string // everything that was printed
 	found  Found
 
-	prompt     string // with tools, for an answer
+	prompt     string // for an answer, from the question on
 	one, two   shown  // one call; with two arguments
 	both       shown  // two calls
 	start, end string // of thinking
@@ -191,7 +194,7 @@ func (f *finder) thinking() {
 			break
 		}
 	}
-	f.prompt = bare + with
+	f.prompt = bare[max(0, strings.LastIndex(bare, SampleQuestion)):]
 }
 
 // lastTag is the marker a text ends with, from a place on or, if the marker
@@ -225,9 +228,6 @@ func (f *finder) calls() {
 	toolText, _ := f.print(Sample{Answer: true, Content: sampleText, Tools: true})
 	prompt, ok := f.print(Sample{Tools: true})
 	f.found.Tools = ok && strings.Contains(prompt, sampleName)
-	if f.found.Tools {
-		f.prompt += prompt
-	}
 	cut := func(calls ...Call) shown {
 		for _, tools := range []bool{false, true} {
 			plain := text

@@ -48,7 +48,7 @@ func TestDerive(t *testing.T) {
 				return tt.open + strings.Join(list, tt.sep) + tt.end
 			}
 			found := FindFormat("", func(s Sample) (string, bool) {
-				out := "<user>Hi<bot>"
+				out := "<user>" + SampleQuestion + "<bot>"
 				if s.Tools {
 					out = SampleTool + out
 				}
@@ -103,7 +103,7 @@ func TestFindTable(t *testing.T) {
 		row, _ := Find(name)
 		t.Run(name, func(t *testing.T) {
 			found := FindFormat(strings.Join(row.Hints, " "), func(s Sample) (string, bool) {
-				out := "<user>Hi<bot>"
+				out := "<user>" + SampleQuestion + "<bot>"
 				if s.Tools && name != "none" {
 					out = SampleTool + out
 				}

@@ -30,8 +30,9 @@ type Tool struct {
 
 // Options of a Reader. The zero value works.
 type Options struct {
-	// Prompt is the end of the prompt, as the template printed it: it decides
-	// whether thinking is open already, and where a message stands.
+	// Prompt is the end of the prompt, as the template printed it behind the
+	// last turn: it decides whether thinking is open already, and where a
+	// message stands.
 	Prompt string
 	Tools  []Tool
 	// NoCalls says that calls are text: the client gave no tools.

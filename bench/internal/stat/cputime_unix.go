@@ -5,6 +5,8 @@ package stat
 import (
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // CPUTime is what this process has used of the CPUs.
@@ -14,4 +16,13 @@ func CPUTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// ThreadTime is what this thread has used of a CPU. The goroutine must be locked to it.
+func ThreadTime() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }

@@ -89,17 +89,17 @@ func just(r *grammar.Regex) match { return match{r} }
 func then(a, b match) (m match) {
 	for i, x := range a {
 		for j, y := range b {
-			if x == nil || y == nil || j&atStart != 0 && !x.Nullable() || i&atEnd != 0 && !y.Nullable() {
-				continue
+			switch {
+			case x == nil || y == nil || j&atStart != 0 && !x.Nullable() || i&atEnd != 0 && !y.Nullable():
+			case j&atStart != 0 && i&atEnd != 0:
+				m[i|j] = either(m[i|j], grammar.Lit(""))
+			case j&atStart != 0:
+				m[i|j] = either(m[i|j], y)
+			case i&atEnd != 0:
+				m[i|j] = either(m[i|j], x)
+			default:
+				m[i|j] = either(m[i|j], grammar.Concat(x, y))
 			}
-			if j&atStart != 0 {
-				x = grammar.Lit("")
-			}
-			r := x
-			if i&atEnd == 0 {
-				r = grammar.Concat(x, y)
-			}
-			m[i|j] = either(m[i|j], r)
 		}
 	}
 	return m

@@ -83,7 +83,7 @@ func TestFixtures(t *testing.T) {
 var patterns = []string{
 	`abc`, `^abc$`, `^ab|bc$`, `a^b`, `(^a|b)c($|d)`, `(a|b)*abb`, `(?:ab?){2,3}`, `a{0}`, `a{2,}b?`, `[^a-c]+`, `[a\-c]+`, `\d+(\.\d{1,2})?`,
 	`\w+\W\w*`, `a.c`, `(a*)*b`, `(a|aa)+$`, `^(a?){3}a{3}$`, `x*?y+?`, `é+|日本`, `[à-ü]{1,2}`, `\x41\.\/`, `(((a)))`, `()`, `a||b`, `^$`, `$^`, `a$b`,
-	`[\d\-.]+`, `\p{Lu}\p{Ll}*`, `\P{L}`, `(a(b(c)?)?)?`, `^(?:[01]\d|2[0-3]):[0-5]\d$`, `^a?$|^bb?$`, `(ab|a)(bc|c)`, `[[:a-]b`, `a{1,2}{`, `^[^b]*b[^b]*$`,
+	`[\d\-.]+`, `\p{Lu}\p{Ll}*`, `\P{L}`, `(a(b(c)?)?)?`, `^(?:[01]\d|2[0-3]):[0-5]\d$`, `^a?$|^bb?$`, `(ab|a)(bc|c)`, `[[:a-]b`, `a?(^b|c$)`, `(a$|b)(^c|d)?`, `a{1,2}{`, `^[^b]*b[^b]*$`,
 }
 
 // TestAgainstStandard compares texts, made of the letters of the patterns, with
@@ -149,6 +149,7 @@ func TestMeaning(t *testing.T) {
 		{`(?<year>\d{4})`, []string{"2026"}, []string{"202"}},
 		{`\p{Script=Greek}\p{gc=Nd}\p{Letter}\p{ASCII}`, []string{"α1éx"}, []string{"a1éx"}},
 		{`(^a)?b`, []string{"ab", "b"}, []string{"aab"}},
+		{`a?(^b|c$)`, []string{"ac", "b", "c"}, []string{"ab"}},
 		{`\-\/\@\ `, []string{"-/@ "}, nil},
 		{`a{2147483648}|b`, []string{"b"}, []string{"a"}},
 	} {

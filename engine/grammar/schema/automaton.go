@@ -40,5 +40,5 @@ func automaton[S comparable](start S, step func(S, byte) (S, bool), accept func(
 		}
 		a.Next = append(a.Next, next)
 	}
-	return &node{op: table, table: grammar.Table(a)}, nil
+	return &node{op: table, text: grammar.Table(a)}, nil
 }

@@ -21,7 +21,7 @@ var (
 	closeBrace = grammar.Concat(space, grammar.Lit("}"))
 	openArray  = grammar.Concat(grammar.Lit("["), space)
 	closeArray = grammar.Concat(space, grammar.Lit("]"))
-	numbers    = anyNumber.plain()
+	numbers    = newTexts().plain(anyNumber)
 )
 
 // lexeme is the node of an expression; the same expression gives the same node.
@@ -166,7 +166,7 @@ func (c *compiler) scalars(lits literals) ([]*grammar.Node, error) {
 		if none, err := c.empty(n); err != nil {
 			return nil, err
 		} else if !none {
-			texts = append(texts, n.plain())
+			texts = append(texts, c.texts.plain(n))
 		}
 	}
 	n, err = c.left(lits, domains.str)
@@ -176,23 +176,13 @@ func (c *compiler) scalars(lits literals) ([]*grammar.Node, error) {
 	if none, err := c.empty(n); err != nil {
 		return nil, err
 	} else if !none {
-		texts = append(texts, c.quoted(n))
+		texts = append(texts, c.texts.quoted(n))
 	}
 	var ways []*grammar.Node
 	for _, t := range texts {
 		ways = append(ways, c.lexeme(t))
 	}
 	return ways, nil
-}
-
-// quoted is quoted of n, made once.
-func (c *compiler) quoted(n *node) *grammar.Regex {
-	r, ok := c.spelled[n]
-	if !ok {
-		r = quoted(n)
-		c.spelled[n] = r
-	}
-	return r
 }
 
 // join returns the clauses of arrays or objects that are valid under all of lits.
@@ -221,7 +211,7 @@ func (c *compiler) empty(n *node) (bool, error) {
 	if none, ok := c.empties[n]; ok {
 		return none, nil
 	}
-	none, err := c.expressions.Empty(n.plain())
+	none, err := c.expressions.Empty(c.texts.plain(n))
 	if err != nil {
 		return false, err
 	}
@@ -241,7 +231,7 @@ func (c *compiler) matches(n *node, s string) (bool, error) {
 	if yes, ok := c.matched[q]; ok {
 		return yes, nil
 	}
-	yes, err := c.expressions.Matches(n.plain(), s)
+	yes, err := c.expressions.Matches(c.texts.plain(n), s)
 	if err == nil {
 		c.matched[q] = yes
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine/grammar"
+	"quern/engine/grammar/regex"
 )
 
 // JSON writes a character in several ways: as it is, with a short escape, or as \u and
@@ -19,54 +20,104 @@ import (
 // manyChars is from where on a class has every spelling.
 const manyChars = 1000
 
+// texts remembers what the expressions of one schema became. Parts are shared, so
+// each is turned into text once.
+type texts struct{ pure, usual, every, strings map[*node]*grammar.Regex }
+
+func newTexts() *texts {
+	m := func() map[*node]*grammar.Regex { return map[*node]*grammar.Regex{} }
+	return &texts{m(), m(), m(), m()}
+}
+
+// once is make of n, remembered in m.
+func once(m map[*node]*grammar.Regex, n *node, make func() *grammar.Regex) *grammar.Regex {
+	r, ok := m[n]
+	if !ok {
+		r = make()
+		m[n] = r
+	}
+	return r
+}
+
 // quoted are the JSON strings whose characters n matches.
-func quoted(n *node) *grammar.Regex {
+func (t *texts) quoted(n *node) *grammar.Regex {
 	if n == anything {
 		return anyString
 	}
-	return grammar.Concat(grammar.Lit(`"`), spell(n, false), grammar.Lit(`"`))
+	return once(t.strings, n, func() *grammar.Regex {
+		return grammar.Concat(grammar.Lit(`"`), t.spell(n, false), grammar.Lit(`"`))
+	})
+}
+
+// plain is what n matches, in UTF-8; of numbers the text itself.
+func (t *texts) plain(n *node) *grammar.Regex {
+	return once(t.pure, n, func() *grammar.Regex {
+		switch n.op {
+		case class:
+			return grammar.Chars(n.set)
+		case except:
+			return grammar.And(anyText, grammar.Not(t.plain(n.list[0])))
+		case pattern, table:
+			return n.text
+		}
+		return n.join(t.plain)
+	})
+}
+
+var anyText = grammar.Star(grammar.AnyChar())
+
+// spell returns the spellings of what n matches, without quotes; all of them if every.
+func (t *texts) spell(n *node, every bool) *grammar.Regex {
+	m := t.usual
+	if every {
+		m = t.every
+	}
+	return once(m, n, func() *grammar.Regex {
+		switch {
+		case n == anything:
+			return anySpelling
+		case n.op == class:
+			return spellClass(n.set, every)
+		case n.op == except:
+			return grammar.And(anySpelling, grammar.Not(t.spell(n.list[0], true)))
+		case n.op == pattern:
+			r, err := regex.Parse(n.source, regex.Options{Search: true, Spell: func(s grammar.RuneSet) *grammar.Regex { return spellClass(s, every) }})
+			if err != nil {
+				panic(err) // it was read before
+			}
+			return r
+		}
+		return n.join(func(m *node) *grammar.Regex { return t.spell(m, every) })
+	})
+}
+
+// join is n of what its parts became.
+func (n *node) join(part func(*node) *grammar.Regex) *grammar.Regex {
+	list := make([]*grammar.Regex, len(n.list))
+	for i, m := range n.list {
+		list[i] = part(m)
+	}
+	switch n.op {
+	case concat:
+		return grammar.Concat(list...)
+	case either:
+		return grammar.Or(list...)
+	case both:
+		return grammar.And(list...)
+	case repeat:
+		return grammar.Repeat(list[0], n.min, n.max)
+	}
+	panic(fmt.Sprintf("schema: expression %d", n.op))
 }
 
 // anyString is any JSON string, with surrogates that have no partner too.
 var anyString = func() *grammar.Regex {
 	hex := grammar.Chars(grammar.OneOf("0123456789abcdefABCDEF"))
-	plain := grammar.Chars(grammar.Runes(grammar.RuneRange{Lo: ' ', Hi: utf8.MaxRune}).Minus(grammar.OneOf(`"\`)))
-	return grammar.Concat(grammar.Lit(`"`), grammar.Star(grammar.Or(plain,
+	return grammar.Concat(grammar.Lit(`"`), grammar.Star(grammar.Or(grammar.Chars(bare),
 		grammar.Concat(grammar.Lit(`\`), grammar.Or(
 			grammar.Chars(grammar.OneOf(`"\/bfnrt`)),
 			grammar.Concat(grammar.Lit("u"), grammar.Repeat(hex, 4, 4)))))), grammar.Lit(`"`))
 }()
-
-// spell returns the spellings of what n matches, without quotes; all of them if every.
-func spell(n *node, every bool) *grammar.Regex {
-	switch n.op {
-	case class:
-		return spellClass(n.set, every)
-	case concat:
-		return grammar.Concat(spellAll(n.list, every)...)
-	case either:
-		return grammar.Or(spellAll(n.list, every)...)
-	case both:
-		return grammar.And(spellAll(n.list, every)...)
-	case except:
-		return grammar.And(anySpelling, grammar.Not(spell(n.list[0], true)))
-	case repeat:
-		if n == anything {
-			return anySpelling
-		}
-		return grammar.Repeat(spell(n.list[0], every), n.min, n.max)
-	}
-	panic(fmt.Sprintf("schema: expression %d", n.op))
-}
-
-// spellAll spells each of a list.
-func spellAll(list []*node, every bool) []*grammar.Regex {
-	var out []*grammar.Regex
-	for _, n := range list {
-		out = append(out, spell(n, every))
-	}
-	return out
-}
 
 var anySpelling = grammar.Star(spellClass(anyChar.set, true))
 
@@ -74,34 +125,34 @@ var anySpelling = grammar.Star(spellClass(anyChar.set, true))
 var short = map[rune]string{'"': `\"`, '\\': `\\`, '/': `\/`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
 // bare are the characters that stand for themselves.
-var bare = ranges{' ', '!', '#', '[', ']', 0xd7ff, 0xe000, utf8.MaxRune}
+var bare = grammar.Runes(grammar.RuneRange{Lo: ' ', Hi: utf8.MaxRune}).Minus(grammar.OneOf(`"\`))
 
-func spellClass(set ranges, every bool) *grammar.Regex {
+func spellClass(set grammar.RuneSet, every bool) *grammar.Regex {
 	count := 0
-	for i := 0; i < len(set); i += 2 {
-		count += int(set[i+1]-set[i]) + 1
+	for _, r := range set {
+		count += int(r.Hi-r.Lo) + 1
 	}
 	every = every || count >= manyChars
 	var ways []*grammar.Regex
-	if plain := set.within(bare); len(plain) > 0 {
-		ways = append(ways, grammar.Chars(runeSet(plain)))
+	if plain := set.Intersect(bare); len(plain) > 0 {
+		ways = append(ways, grammar.Chars(plain))
 	}
 	escaped := set
 	if !every {
 		// Controls have no other way; beyond ASCII both are common.
-		escaped = set.within(ranges{0, 0x1f, 0x7f, utf8.MaxRune})
+		escaped = set.Intersect(grammar.Runes(grammar.RuneRange{Hi: 0x1f}, grammar.RuneRange{Lo: 0x7f, Hi: utf8.MaxRune}))
 	}
 	for r, s := range short {
-		if len(set.within(ranges{r, r})) == 0 || !every && r == '/' {
+		if !set.Contains(r) || !every && r == '/' {
 			continue
 		}
 		ways = append(ways, grammar.Lit(s))
 		if !every {
-			escaped = escaped.within(ranges{r, r}.others())
+			escaped = escaped.Minus(grammar.Runes(grammar.RuneRange{Lo: r, Hi: r}))
 		}
 	}
-	for i := 0; i < len(escaped); i += 2 {
-		lo, hi := escaped[i], escaped[i+1]
+	for _, r := range escaped {
+		lo, hi := r.Lo, r.Hi
 		if lo <= 0xffff {
 			ways = append(ways, grammar.Concat(grammar.Lit(`\u`), hexRange(uint(lo), uint(min(hi, 0xffff)), 4)))
 		}
@@ -113,14 +164,6 @@ func spellClass(set ranges, every bool) *grammar.Regex {
 		return grammar.Nothing()
 	}
 	return grammar.Or(ways...)
-}
-
-func runeSet(set ranges) grammar.RuneSet {
-	var list []grammar.RuneRange
-	for i := 0; i < len(set); i += 2 {
-		list = append(list, grammar.RuneRange{Lo: set[i], Hi: set[i+1]})
-	}
-	return grammar.Runes(list...)
 }
 
 // pairs are the surrogate pairs of characters 0x10000+lo to 0x10000+hi.
@@ -187,33 +230,3 @@ func hexRange(lo, hi uint, n int) *grammar.Regex {
 	}
 	return grammar.Or(ways...)
 }
-
-// plain is what n matches, in UTF-8: of numbers the text itself.
-func (n *node) plain() *grammar.Regex {
-	list := make([]*grammar.Regex, len(n.list))
-	for i, m := range n.list {
-		list[i] = m.plain()
-	}
-	switch n.op {
-	case class:
-		if len(n.set) == 0 {
-			return grammar.Nothing()
-		}
-		return grammar.Chars(runeSet(n.set))
-	case concat:
-		return grammar.Concat(list...)
-	case either:
-		return grammar.Or(list...)
-	case both:
-		return grammar.And(list...)
-	case except:
-		return grammar.And(anyText, grammar.Not(list[0]))
-	case repeat:
-		return grammar.Repeat(list[0], n.min, n.max)
-	case table:
-		return n.table
-	}
-	panic(fmt.Sprintf("schema: expression %d", n.op))
-}
-
-var anyText = grammar.Star(grammar.AnyChar())

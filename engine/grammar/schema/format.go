@@ -9,27 +9,27 @@ import (
 // formats are the strings of the formats of JSON Schema, as patterns (RFC 3339, 3986,
 // 3987, 4122, 5321, 5891 without its tables, 6570, 6901; semver.org).
 var formats = map[string]func() *node{
-	"date":      pattern(`^` + date + `$`),
-	"time":      pattern(`^` + clock + `$`),
-	"date-time": pattern(`^` + date + `[Tt]` + clock + `$`),
-	"duration":  pattern(`^` + duration + `$`),
+	"date":      format(`^` + date + `$`),
+	"time":      format(`^` + clock + `$`),
+	"date-time": format(`^` + date + `[Tt]` + clock + `$`),
+	"duration":  format(`^` + duration + `$`),
 
 	"hostname":  sync.OnceValue(hostname),
 	"email":     sync.OnceValue(func() *node { return email(false) }),
 	"idn-email": sync.OnceValue(func() *node { return email(true) }),
-	"ipv4":      pattern(`^` + ipv4 + `$`),
-	"ipv6":      pattern(`^` + ipv6 + `$`),
+	"ipv4":      format(`^` + ipv4 + `$`),
+	"ipv6":      format(`^` + ipv6 + `$`),
 
-	"uri":           pattern(`^` + uri(``) + `$`),
-	"uri-reference": pattern(`^(?:` + uri(``) + `|` + relative(``) + `)$`),
-	"iri":           pattern(`^` + uri(beyondASCII) + `$`),
-	"iri-reference": pattern(`^(?:` + uri(beyondASCII) + `|` + relative(beyondASCII) + `)$`),
-	"uri-template":  pattern(`^(?:[!#$&(-;=?-\[\]_a-z~` + beyondASCII + `]|` + percent + `|\{[+#./;?&=,!@|]?` + variable + `(?:,` + variable + `)*\})*$`),
+	"uri":           format(`^` + uri(``) + `$`),
+	"uri-reference": format(`^(?:` + uri(``) + `|` + relative(``) + `)$`),
+	"iri":           format(`^` + uri(beyondASCII) + `$`),
+	"iri-reference": format(`^(?:` + uri(beyondASCII) + `|` + relative(beyondASCII) + `)$`),
+	"uri-template":  format(`^(?:[!#$&(-;=?-\[\]_a-z~` + beyondASCII + `]|` + percent + `|\{[+#./;?&=,!@|]?` + variable + `(?:,` + variable + `)*\})*$`),
 
-	"semver":                pattern(`^` + version + `$`),
-	"uuid":                  pattern(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`),
-	"json-pointer":          pattern(`^` + pointer + `$`),
-	"relative-json-pointer": pattern(`^(?:0|[1-9][0-9]*)(?:#|` + pointer + `)$`),
+	"semver":                format(`^` + version + `$`),
+	"uuid":                  format(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`),
+	"json-pointer":          format(`^` + pointer + `$`),
+	"relative-json-pointer": format(`^(?:0|[1-9][0-9]*)(?:#|` + pointer + `)$`),
 }
 
 // irregular are formats that no regular expression describes.
@@ -44,8 +44,8 @@ func knownFormats() string {
 	return strings.Join(names, ", ")
 }
 
-// pattern reads a pattern of ours when it is first asked for.
-func pattern(source string) func() *node {
+// format reads a pattern of ours when it is first asked for.
+func format(source string) func() *node {
 	return sync.OnceValue(func() *node {
 		n, err := parsePattern(source)
 		if err != nil {
@@ -130,9 +130,9 @@ func queryAndFragment(more string) string {
 // states. What xn-- stands for is not looked at.
 func hostname() *node {
 	return and(
-		pattern(`^`+labels+`$`)(),
-		pattern(`^`+counted(``)+`$`)(),
-		pattern(`^[A-Za-z0-9.-]{1,253}$`)())
+		format(`^`+labels+`$`)(),
+		format(`^`+counted(``)+`$`)(),
+		format(`^[A-Za-z0-9.-]{1,253}$`)())
 }
 
 const (
@@ -158,7 +158,7 @@ func email(international bool) *node {
 	letter := `[A-Za-z0-9` + more + `]`
 	label := letter + `(?:-*` + letter + `)*`
 	return and(
-		pattern(`^`+local+`@(?:`+label+`(?:\.`+label+`)*|`+literal+`)$`)(),
-		pattern(`^`+local+`@(?:`+counted(more)+`|`+literal+`)$`)(),
-		pattern(`^(?:[`+strings.Replace(any, `!`, `!#`, 1)+`]{1,64}@|")[ @`+any+`]{1,400}$`)())
+		format(`^`+local+`@(?:`+label+`(?:\.`+label+`)*|`+literal+`)$`)(),
+		format(`^`+local+`@(?:`+counted(more)+`|`+literal+`)$`)(),
+		format(`^(?:[`+strings.Replace(any, `!`, `!#`, 1)+`]{1,64}@|")[ @`+any+`]{1,400}$`)())
 }

@@ -1,50 +1,63 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 
 	"quern/engine/grammar"
+	"quern/engine/grammar/regex"
 )
 
 // A node is a regular expression over the characters of a string, before JSON's
 // escapes. Nodes are not changed once made and may be shared.
 type node struct {
 	op   op
-	set  ranges // of class
+	set  grammar.RuneSet // of class
 	list []*node
 	min  int // of repeat
-	max  int // of repeat; -1 is no limit
+	max  int // of repeat; grammar.Unbounded is no limit
 
-	table *grammar.Regex // of table
+	source string         // of pattern
+	text   *grammar.Regex // of table and pattern, in UTF-8
 }
 
 type op uint8
 
 const (
-	class  op = iota // one character of set; an empty set matches nothing
-	concat           // list, one after the other; an empty list matches the empty string
-	either           // any of list
-	both             // all of list
-	except           // all strings but those of list[0]
-	repeat           // list[0], min to max times
-	begin            // the start of the string; only while a pattern is parsed
-	end              // the end of the string; likewise
-	table            // what an automaton accepts; of numbers
+	class   op = iota // one character of set; an empty set matches nothing
+	concat            // list, one after the other; an empty list matches the empty string
+	either            // any of list
+	both              // all of list
+	except            // all strings but those of list[0]
+	repeat            // list[0], min to max times
+	pattern           // the strings in which the expression source is found
+	table             // what an automaton accepts; of numbers
 )
-
-// ranges are characters: pairs of first and last, ascending and apart.
-type ranges []rune
 
 var (
 	nothing  = &node{op: class}
 	empty    = &node{op: concat}
-	anyChar  = &node{op: class, set: ranges{0, 0xd7ff, 0xe000, unicode.MaxRune}}
-	anything = &node{op: repeat, list: []*node{anyChar}, max: -1}
+	anyChar  = &node{op: class, set: grammar.AllRunes()}
+	anything = &node{op: repeat, list: []*node{anyChar}, max: grammar.Unbounded}
 )
 
-func chars(pairs ...rune) *node { return &node{op: class, set: pairs} }
+// chars matches one character of some ranges: pairs of first and last.
+func chars(pairs ...rune) *node {
+	var list []grammar.RuneRange
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, grammar.RuneRange{Lo: pairs[i], Hi: pairs[i+1]})
+	}
+	return &node{op: class, set: grammar.Runes(list...)}
+}
+
+// parsePattern returns the strings in which the expression is found.
+func parsePattern(source string) (*node, error) {
+	r, err := regex.Parse(source, regex.Options{Search: true})
+	if err != nil {
+		return nil, fmt.Errorf("%w in %.200q", err, source)
+	}
+	return &node{op: pattern, source: source, text: r}, nil
+}
 
 // word matches s and nothing else.
 func word(s string) *node {
@@ -140,74 +153,4 @@ func times(n *node, min, max int) *node {
 		return anything
 	}
 	return &node{op: repeat, list: []*node{n}, min: min, max: max}
-}
-
-// nullable says whether n matches the empty string.
-func (n *node) nullable() bool {
-	switch n.op {
-	case class:
-		return false
-	case concat, both:
-		return !slices.ContainsFunc(n.list, func(m *node) bool { return !m.nullable() })
-	case either:
-		return slices.ContainsFunc(n.list, (*node).nullable)
-	case except:
-		return !n.list[0].nullable()
-	case repeat:
-		return n.min == 0 || n.list[0].nullable()
-	}
-	return true
-}
-
-// union joins characters in any order.
-func union(sets ...ranges) ranges {
-	type pair struct{ lo, hi rune }
-	var all []pair
-	for _, s := range sets {
-		for i := 0; i < len(s); i += 2 {
-			all = append(all, pair{s[i], s[i+1]})
-		}
-	}
-	slices.SortFunc(all, func(a, b pair) int { return int(a.lo) - int(b.lo) })
-	var out ranges
-	for _, p := range all {
-		if k := len(out); k > 0 && p.lo <= out[k-1]+1 {
-			out[k-1] = max(out[k-1], p.hi)
-		} else {
-			out = append(out, p.lo, p.hi)
-		}
-	}
-	return out
-}
-
-// others are the characters that s lacks, surrogates excepted.
-func (s ranges) others() ranges {
-	var out ranges
-	next := rune(0)
-	for i := 0; i < len(s); i += 2 {
-		if s[i] > next {
-			out = append(out, next, s[i]-1)
-		}
-		next = s[i+1] + 1
-	}
-	if next <= utf8.MaxRune {
-		out = append(out, next, utf8.MaxRune)
-	}
-	return out.within(anyChar.set)
-}
-
-// within are the characters of both sets.
-func (s ranges) within(t ranges) ranges {
-	var out ranges
-	for i, j := 0, 0; i < len(s) && j < len(t); {
-		if lo, hi := max(s[i], t[j]), min(s[i+1], t[j+1]); lo <= hi {
-			out = append(out, lo, hi)
-		}
-		if s[i+1] < t[j+1] {
-			i += 2
-		} else {
-			j += 2
-		}
-	}
-	return out
 }

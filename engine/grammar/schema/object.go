@@ -207,7 +207,7 @@ func (o *objectMaker) makeFields() error {
 func (c *compiler) name(name string) *grammar.Regex {
 	r, ok := c.nameTexts[name]
 	if !ok {
-		r = grammar.Concat(quoted(word(name)), colon)
+		r = grammar.Concat(c.texts.quoted(word(name)), colon)
 		c.nameTexts[name] = r
 	}
 	return r
@@ -308,7 +308,7 @@ func (o *objectMaker) makeTail(conditions int) (*grammar.Node, error) {
 		}
 		text := anyName
 		if classes[key] != anything {
-			text = grammar.Concat(o.quoted(classes[key]), colon)
+			text = grammar.Concat(o.texts.quoted(classes[key]), colon)
 		}
 		ways = append(ways, o.b.Seq(o.lexeme(text), v))
 	}

@@ -129,7 +129,6 @@ func (c *compiler) leavesNow(s *schema, d *domain) (*node, error) {
 
 // exactlyOne is what one of the list matches and no other.
 func exactlyOne(list []*node) *node {
-	// The same expression twice cancels, whatever else there is.
 	var ways []*node
 	for i, n := range list {
 		var others []*node

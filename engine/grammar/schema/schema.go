@@ -66,7 +66,7 @@ func Add(b *grammar.Builder, src []byte, o Options) (n *grammar.Node, notes []st
 		answers: map[question]*node{}, forms: map[side]*[]clause{}, voids: map[string]bool{},
 		empties: map[*node]bool{}, matched: map[match]bool{},
 		lexemes: map[*grammar.Regex]*grammar.Node{}, values: map[string]*grammar.Node{},
-		spelled: map[*node]*grammar.Regex{}, nameTexts: map[string]*grammar.Regex{},
+		texts: newTexts(), nameTexts: map[string]*grammar.Regex{},
 	}
 	base := &resource{root: root, base: &url.URL{}, anchors: map[string]*value{}}
 	c.index(root, base, oneSchema)
@@ -143,7 +143,7 @@ type compiler struct {
 	any, anyObj *grammar.Node
 	lexemes     map[*grammar.Regex]*grammar.Node
 	values      map[string]*grammar.Node
-	spelled     map[*node]*grammar.Regex
+	texts       *texts
 	nameTexts   map[string]*grammar.Regex
 }
 
