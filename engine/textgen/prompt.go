@@ -129,7 +129,7 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 		return nil, lm.Size{}, "", engine.Errorf(engine.CodeTemplate, "messages", "%v", err).Because(err)
 	}
 	out.Text += c.ending(out)
-	c.tail = out.Tail(tailBytes)
+	c.tail = out.Tail()
 	ids, n, err := c.m.Fit(ctx, out.Text, room, func(e token.Encoder) ([]token.ID, error) {
 		bos := c.m.bos()
 		// The template may print the BOS the tokenizer would add.

@@ -101,9 +101,6 @@ func newSymbols(v *token.Vocab, f *wire.Format) *symbols {
 	return s
 }
 
-// tailBytes is how much of a prompt's end says where its answer begins.
-const tailBytes = 2 << 10
-
 // A listening reads the answers to one prompt.
 type listening struct {
 	symbols *symbols
@@ -204,7 +201,7 @@ func (c *conversation) ending(prompt *chat.Prompt) string {
 	switch {
 	case think.Close == "":
 		return ""
-	case d.found.Format.OpensThinking(prompt.Tail(tailBytes)):
+	case d.found.Format.OpensThinking(prompt.Tail()):
 		return "\n" + think.Close + "\n\n"
 	case len(think.Open) == 0:
 		return ""
