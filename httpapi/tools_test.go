@@ -300,3 +300,16 @@ func TestToolRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestChoiceNobodyHoldsTo: a call that is demanded and that no layer enforces is an error.
+func TestChoiceNobodyHoldsTo(t *testing.T) {
+	loose := scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		_ = yield(admitted, nil) && yield(delta("words"), nil) && yield(finish, nil) && yield(done, nil)
+	})
+	s := newServer(t, httpapi.Options{Engine: loose})
+	for choice, want := range map[string]int{`"auto"`: 200, `"none"`: 200, `"required"`: 500, `{"type":"function","function":{"name":"get_time"}}`: 500} {
+		if status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+`,"tool_choice":`+choice+`}`); status != want {
+			t.Errorf("%s: %d %s, want %d", choice, status, body, want)
+		}
+	}
+}

@@ -52,6 +52,8 @@ func TestCommandLine(t *testing.T) {
 	write(t, "text.gguf", "this is no model")
 	write(t, "tiny.gguf", string(builtin.GGUF()))
 	write(t, "story.txt", strings.Repeat("Once upon a time there was a little fox who lived in a green forest. ", 20))
+	write(t, "place.json", `{"type":"object","properties":{"city":{"type":"string","maxLength":8}},"required":["city"],"additionalProperties":false,"vain":1}`)
+	write(t, "look.json", `{"properties":{"a":{"pattern":"(?=x)"}}}`)
 	for _, tt := range []struct {
 		name   string
 		args   string
@@ -98,6 +100,9 @@ func TestCommandLine(t *testing.T) {
 		{"quantised already", "quantize tiny.gguf x.gguf q4_0", "", nil, 1, nil, []string{"Q8_0 already"}},
 		{"bad temperature", "run --temperature 3", "", nil, 2, nil, []string{"--temperature must be between 0 and 2"}},
 		{"bad max tokens", "run --max-tokens 0", "", nil, 2, nil, []string{"--max-tokens"}},
+		{"schema", "run --schema place.json hello there", "", nil, 0, []string{`"city":`}, []string{"place.json: vain: not a keyword"}},
+		{"refused schema", "run --schema look.json hello there", "", nil, 1, nil, []string{"look.json#/properties/a/pattern: look-around is not supported"}},
+		{"no schema", "run --schema none.json hello there", "", nil, 2, nil, []string{"--schema", "none.json"}},
 		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},
 		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
 		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"--threads: must be from 0 to 1024, got 100000"}},

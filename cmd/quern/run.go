@@ -42,6 +42,7 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
   quern run "What is the capital of France?"
   quern run llama-3.2-1b-q4_k_m.gguf
   quern run llama-3.2-1b-q4_k_m.gguf "Sum this up:" < article.txt
+  quern run --schema person.json "Who wrote Faust?"
   echo "Tell me a story." | quern run --temperature 0 --max-tokens 100`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
@@ -57,7 +58,8 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
 	f.IntVar(&o.topK, "top-k", 0, "keep this `number` of likeliest tokens, 0 keeps all (default the model's own, else 0)")
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "most `tokens` of one reply (default what the context holds)")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that makes replies repeatable (default random)")
-	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed"} {
+	f.StringVar(&o.schema, "schema", "", "JSON Schema, in a `file`, that every reply is valid under")
+	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed", "schema"} {
 		settings.Group(f, name, groupReply)
 	}
 	settings.AddFlags(cmd)
@@ -72,8 +74,10 @@ type replyOptions struct {
 	topK        int
 	maxTokens   int
 	seed        uint64
+	schema      string // file
 
 	given map[string]bool // flags that were set
+	form  *engine.Constraint
 }
 
 func (o *replyOptions) check(cmd *cobra.Command) error {
@@ -91,6 +95,27 @@ func (o *replyOptions) check(cmd *cobra.Command) error {
 	case o.maxTokens < 0 || o.given["max-tokens"] && o.maxTokens == 0:
 		return fmt.Errorf("--max-tokens must be at least 1, got %d", o.maxTokens)
 	}
+	return o.readSchema()
+}
+
+// maxSchema bounds the file of --schema.
+const maxSchema = 1 << 20
+
+// readSchema reads the file of --schema. What is in it, the model judges.
+func (o *replyOptions) readSchema() error {
+	if o.schema == "" {
+		return nil
+	}
+	f, err := os.Open(o.schema)
+	if err != nil {
+		return fmt.Errorf("--schema: %w", err)
+	}
+	defer f.Close()
+	b, err := readLimited(f, maxSchema)
+	if err != nil {
+		return fmt.Errorf("--schema: %s: %w", o.schema, err)
+	}
+	o.form = &engine.Constraint{Form: engine.FormSchema, Source: string(b), Param: o.schema + "#"}
 	return nil
 }
 
@@ -108,6 +133,7 @@ func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
 		p.TopK = *d.TopK
 	}
 	r.MaxTokens = d.MaxTokens
+	r.Constraint = o.form
 	if o.given["temperature"] {
 		p.Temperature = o.temperature
 	}
@@ -165,6 +191,15 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	if info.Kind == engine.KindCompletion {
 		if err := idle(cmd, info.ID+" has no chat template and goes on with the prompt as it stands", "system"); err != nil {
 			return err
+		}
+	}
+	if o.form != nil {
+		notes, err := lease.CheckConstraint(ctx, o.form)
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			fmt.Fprintf(a.err, "quern: %s: %s\n", o.schema, n)
 		}
 	}
 	s := &session{app: a, lease: lease, model: info, options: o, system: o.system}

@@ -60,6 +60,8 @@ var codeClasses = map[Code]codeClass{
 	CodeUnsupportedAudio:         {400, "invalid_request_error", false},
 	engine.CodeContextLength:     {400, "invalid_request_error", false},
 	engine.CodeTemplate:          {400, "invalid_request_error", false},
+	engine.CodeInvalidSchema:     {400, "invalid_request_error", false},
+	engine.CodeInvalidGrammar:    {400, "invalid_request_error", false},
 	CodeInvalidKey:               {401, "invalid_request_error", false},
 	CodeOrigin:                   {403, "permission_error", false},
 	CodeHost:                     {403, "permission_error", false},

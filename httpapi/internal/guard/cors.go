@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WarningHeader names request fields that were ignored and are spelled nearly like
-// fields the endpoint has: one value each.
+// WarningHeader names what of a request has no effect, one value each: fields spelled
+// nearly like those the endpoint has, and what a schema says in vain.
 const WarningHeader = "x-quern-warning"
 
 const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + WarningHeader + ", " +

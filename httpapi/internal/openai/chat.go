@@ -42,7 +42,7 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 		o.Refuse(engine.CodeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true")
 	}
 	r.prompt.Tools, r.calls = readTools(o)
-	refuseFormats(o)
+	refuseSound(o)
 	return r, a.Finish(c, o)
 }
 
@@ -61,13 +61,8 @@ func readContinue(o *body.Object, messages []chat.Message) bool {
 	return want && can
 }
 
-func refuseFormats(o *body.Object) {
-	if f := o.Object("response_format"); f != nil {
-		switch f.Need("type"); f.OneOf("type", "text", "json_object", "json_schema") {
-		case "json_object", "json_schema":
-			o.Refuse(engine.CodeUnsupportedParam, "response_format", "response_format other than text is not supported yet; leave it out and check the reply yourself")
-		}
-	}
+// refuseSound refuses requests for spoken replies.
+func refuseSound(o *body.Object) {
 	for v := range o.Items("modalities") {
 		if m := v.Str(); m != "text" {
 			o.Refuse(engine.CodeUnsupportedParam, "modalities", "modalities may only hold \"text\", got %.60q", m)
@@ -154,6 +149,9 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 	}
 	ctx, cancel := a.turnTime(c, r.stream)
 	defer cancel()
+	if err := a.constrain(ctx, c, r.sampling.constraint); err != nil {
+		return err
+	}
 	d := c.Lease.Defaults()
 	ask := func(int) engine.GenerateRequest { return r.request(a.API, d) }
 	return a.answer(ctx, c, turn.Request{Prompts: 1, Sequences: r.sampling.n, At: ask}, spelled{

@@ -53,9 +53,6 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 	if v, ok := o.Get("suffix"); ok && v.Str() != "" {
 		o.Refuse(engine.CodeUnsupportedParam, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out")
 	}
-	if f := o.Object("response_format"); f != nil && f.OneOf("type", "text", "json_object", "json_schema") != "text" {
-		o.Refuse(engine.CodeUnsupportedParam, "response_format", "response_format other than text is not supported yet; leave it out")
-	}
 	return r, a.Finish(c, o)
 }
 
@@ -146,6 +143,9 @@ func (a api) completions(c *server.Call, o *body.Object) error {
 	}
 	ctx, cancel := a.turnTime(c, r.stream)
 	defer cancel()
+	if err := a.constrain(ctx, c, r.sampling.constraint); err != nil {
+		return err
+	}
 	if err := r.spell(ctx, c.Lease); err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type sampling struct {
 	noCache   bool
 	keepAlive *time.Duration
 
+	constraint *engine.Constraint // nil when any reply will do
+
 	temperature, topP, minP, typicalP, repeatPenalty *float32
 	topK, repeatLastN                                *int
 	frequencyPenalty, presencePenalty                float32
@@ -71,13 +73,7 @@ func (a api) readSampling(o *body.Object) sampling {
 	o.Ignore("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_options",
 		"prompt_cache_retention", "verbosity", "prediction", "web_search_options", "moderation")
 	s.keepAlive = body.KeepAlive(o)
-	// These ask for a reply of a certain form. A reply of any form would be
-	// worse than none.
-	for _, name := range []string{"grammar", "json_schema", "regex", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs"} {
-		if o.Has(name) {
-			o.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported yet; leave it out and check the reply yourself", name)
-		}
-	}
+	s.constraint = readConstraint(o)
 	return s
 }
 
@@ -188,6 +184,7 @@ func (s sampling) apply(r *engine.GenerateRequest, d engine.Sampling) {
 	r.Stop = s.stop
 	r.StopIDs = s.stopIDs
 	r.IgnoreEOS = s.ignoreEOS
+	r.Constraint = s.constraint
 	r.KeepAlive = s.keepAlive
 	r.NoPromptCache = s.noCache
 

@@ -12,6 +12,7 @@ import (
 
 const (
 	maxWarnings     = 8    // of one answer
+	maxWarning      = 500  // bytes of one
 	maxUnknownNames = 1000 // unknown fields remembered so that each is logged once
 )
 
@@ -24,16 +25,30 @@ type request interface {
 // Finish is called when a body was read: it tells of fields nobody asked for, and
 // returns the first error found in it.
 func (a *API) Finish(c *Call, b request) error {
-	warned := 0
 	for _, s := range b.Strays() {
 		a.logStray(c, s)
-		if s.Meant == "" || warned == maxWarnings {
-			continue
+		if s.Meant != "" {
+			c.Warn(fmt.Sprintf("unknown field %q is ignored; did you mean %q?", s.Name, s.Meant))
 		}
-		warned++
-		c.W.Header().Add(guard.WarningHeader, fmt.Sprintf("unknown field %s is ignored; did you mean %s?", strconv.QuoteToASCII(s.Name), strconv.QuoteToASCII(s.Meant)))
 	}
 	return b.Err()
+}
+
+// Warn tells the client of something in its request that has no effect, unless it was
+// told enough. Text beyond ASCII is escaped, as headers want it.
+func (c *Call) Warn(text string) {
+	if h := c.W.Header(); len(h.Values(guard.WarningHeader)) < maxWarnings {
+		if len(text) > maxWarning {
+			text = text[:maxWarning] + "..."
+		}
+		h.Add(guard.WarningHeader, ascii(text))
+	}
+}
+
+// ascii escapes what is no printable ASCII.
+func ascii(text string) string {
+	quoted := strconv.QuoteToASCII(text)
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }
 
 // logStray notes a field nobody reads, once per endpoint and name.

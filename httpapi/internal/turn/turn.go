@@ -96,9 +96,14 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int) engine.GenerateRequest) (err error) {
 	defer fault.Recovered(&err)
 	done := false
-	for ev, err := range l.Generate(ctx, at(prompt)) {
+	r := at(prompt)
+	free := r.Constraint != nil || r.ToolChoice.Required || r.ToolChoice.Names != nil // of a form it should have
+	for ev, err := range l.Generate(ctx, r) {
 		if err != nil {
 			return fault.Classify(ctx, err)
+		}
+		if free = free && !ev.Constrained; free {
+			return unconstrained()
 		}
 		done = ev.Type == engine.Done
 		select {
@@ -115,6 +120,13 @@ func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int)
 	}
 	f := fault.New(engine.CodeEngineFailure, "", "the model stopped unexpectedly")
 	f.Cause = errors.New("generation ended without Done")
+	return f
+}
+
+// unconstrained is for a reply that nobody holds to the form it should have.
+func unconstrained() error {
+	f := fault.New(engine.CodeEngineFailure, "", "the model cannot hold its reply to the form asked for")
+	f.Cause = errors.New("no layer took the constraint")
 	return f
 }
 

@@ -1,0 +1,212 @@
+package openai
+
+import (
+	"context"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+)
+
+// A formField is a field that demands a form of the reply. read returns nil when it
+// demands none, or after an error.
+type formField struct {
+	name string
+	read func(o *body.Object, name string) *engine.Constraint
+}
+
+// formFields are those of OpenAI, llama-server and vLLM. No two may be used together.
+var formFields = []formField{
+	{"response_format", responseFormat},
+	{"json_schema", schemaField},
+	{"grammar", grammarField},
+	{"regex", regexField},
+	{"guided_json", schemaField},
+	{"guided_regex", regexField},
+	{"guided_choice", choiceField},
+	{"guided_grammar", grammarField},
+	{"structured_outputs", structuredOutputs},
+}
+
+// structuredFields are the members of vLLM's structured_outputs.
+var structuredFields = []formField{
+	{"json", schemaField},
+	{"regex", regexField},
+	{"choice", choiceField},
+	{"grammar", grammarField},
+	{"json_object", objectField},
+}
+
+// unsupportedForms are fields that change what a form means; leaving them out would
+// give another reply than was asked for.
+var unsupportedForms = []string{"guided_whitespace_pattern", "grammar_lazy", "grammar_triggers",
+	"structural_tag", "whitespace_pattern", "disable_any_whitespace", "disable_additional_properties"}
+
+// readConstraint reads the fields that demand a form of the reply.
+func readConstraint(o *body.Object) *engine.Constraint {
+	o.Ignore("guided_decoding_backend")
+	refuseForms(o)
+	return oneForm(o, formFields)
+}
+
+// oneForm reads the field, if any, that demands a form.
+func oneForm(o *body.Object, fields []formField) *engine.Constraint {
+	var out *engine.Constraint
+	first := ""
+	for _, f := range fields {
+		c := f.read(o, f.name)
+		switch {
+		case c == nil:
+		case out != nil:
+			v, _ := o.Get(f.name)
+			w, _ := o.Get(first)
+			v.Refuse(engine.CodeInvalidValue, v.Path(), "%s and %s both say what form the reply has; send only one of them", w.Path(), v.Path())
+			return nil
+		default:
+			out, first = c, f.name
+		}
+	}
+	return out
+}
+
+// refuseForms refuses what cannot be done, unless it is off.
+func refuseForms(o *body.Object) {
+	for _, name := range unsupportedForms {
+		switch v, ok := o.Get(name); {
+		case !ok || string(v.Raw) == "false" || string(v.Raw) == "[]":
+		default:
+			v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; leave it out", v.Path())
+		}
+	}
+}
+
+func responseFormat(o *body.Object, name string) *engine.Constraint {
+	f := o.Object(name)
+	if f == nil {
+		return nil
+	}
+	f.Need("type")
+	switch f.OneOf("type", "text", "json_object", "json_schema") {
+	case "json_object":
+		if f.Has("schema") {
+			return schemaField(f, "schema")
+		}
+		return &engine.Constraint{Form: engine.FormObject, Param: f.Path()}
+	case "json_schema":
+		f.Need("json_schema")
+		s := f.Object("json_schema")
+		if s == nil {
+			return nil
+		}
+		s.Str("name")
+		s.Str("description")
+		s.Need("schema")
+		c := schemaField(s, "schema")
+		if strict := s.Boolean("strict", false); c != nil {
+			c.Strict = strict
+		}
+		return c
+	}
+	return nil
+}
+
+// schemaField reads a schema, which vLLM's clients may send as a string.
+func schemaField(o *body.Object, name string) *engine.Constraint {
+	v, ok := o.Get(name)
+	if !ok {
+		return nil
+	}
+	c := &engine.Constraint{Form: engine.FormSchema, Param: v.Path()}
+	switch v.Kind() {
+	case '"':
+		c.Source = v.Str()
+	case '{', 't', 'f':
+		c.Source = string(v.Raw)
+	default:
+		v.Wrong("a JSON Schema, which is an object")
+		return nil
+	}
+	return c
+}
+
+func grammarField(o *body.Object, name string) *engine.Constraint {
+	c := textField(o, name, engine.FormGrammar)
+	if c != nil && strings.TrimSpace(c.Source) == "" {
+		return nil // what clients of llama-server send for none
+	}
+	return c
+}
+
+func regexField(o *body.Object, name string) *engine.Constraint {
+	return textField(o, name, engine.FormRegex)
+}
+
+func textField(o *body.Object, name string, form engine.Form) *engine.Constraint {
+	v, ok := o.Get(name)
+	if !ok {
+		return nil
+	}
+	return &engine.Constraint{Form: form, Source: v.Str(), Param: v.Path()}
+}
+
+// maxChoices bounds the texts a reply may be one of.
+const maxChoices = 10_000
+
+func choiceField(o *body.Object, name string) *engine.Constraint {
+	v, ok := o.Get(name)
+	if !ok {
+		return nil
+	}
+	c := &engine.Constraint{Form: engine.FormChoice, Param: v.Path()}
+	for item := range v.Items() {
+		if len(c.Choices) == maxChoices {
+			v.Invalid("must have at most %d entries", maxChoices)
+			return nil
+		}
+		c.Choices = append(c.Choices, item.Str())
+	}
+	if len(c.Choices) == 0 && v.Ok() {
+		v.Invalid("must not be empty")
+	}
+	return c
+}
+
+func objectField(o *body.Object, name string) *engine.Constraint {
+	if !o.Boolean(name, false) {
+		return nil
+	}
+	v, _ := o.Get(name)
+	return &engine.Constraint{Form: engine.FormObject, Param: v.Path()}
+}
+
+func structuredOutputs(o *body.Object, name string) *engine.Constraint {
+	s := o.Object(name)
+	if s == nil {
+		return nil
+	}
+	s.Ignore("disable_fallback")
+	refuseForms(s)
+	c := oneForm(s, structuredFields)
+	if c == nil && o.Ok() {
+		s.Invalid("must have one of json, regex, choice, grammar and json_object")
+	}
+	return c
+}
+
+// constrain has the model read the form that is demanded, so that it is refused before
+// anything is made, and warns of what of it is read as a comment.
+func (a api) constrain(ctx context.Context, c *server.Call, k *engine.Constraint) error {
+	if k == nil {
+		return nil
+	}
+	notes, err := c.Lease.CheckConstraint(ctx, k)
+	if err != nil {
+		return fault.Classify(ctx, err)
+	}
+	for _, n := range notes {
+		c.Warn(k.Param + ": " + n)
+	}
+	return nil
+}
