@@ -3,12 +3,14 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 # The checks that need what quern does not have yet: tools and responses. One name a line,
-# as the scripts spell it; a name no script has is an error.
+# as the scripts spell it; a name no script has is an error. (The built-in model keeps to
+# the schema of response_format json_schema, but does not end its strings in time.)
 NOT_YET='
 chat: tool call, required
 chat: tool call, named, streamed
 chat: tool round trip
 chat: runTools helper
+chat: response_format json_schema
 responses: plain
 responses: stream
 responses: function call, streamed
