@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"quern/engine"
+	"quern/engine/chat"
 	"quern/engine/constrain"
 	"quern/engine/sample"
 	"quern/engine/token"
@@ -60,4 +61,28 @@ func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateR
 		return nil, err
 	}
 	return g.Mask, nil
+}
+
+// bars is the bias that bars a token; see sample.Params.
+const bars = -100
+
+// barred are the tokens that begin a call, where a conversation has calls and the request
+// no tools: the model would go on as before.
+func (c *conversation) barred(r *engine.GenerateRequest) []token.ID {
+	called := func(m chat.Message) bool { return len(m.ToolCalls) > 0 }
+	if c == nil || len(r.Prompt.Tools) > 0 || !slices.ContainsFunc(r.Prompt.Messages, called) {
+		return nil
+	}
+	d := c.dialect()
+	if d.plain {
+		return nil
+	}
+	var out []token.ID
+	s := d.symbols(d.found.Format)
+	for _, text := range d.found.Format.Triggers() {
+		if id, ok := s.ids[text]; ok && !c.m.Vocab.Ends(id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }

@@ -48,6 +48,15 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 			yield(engine.Event{}, err)
 			return
 		}
+		if barred := talk.barred(&r); barred != nil {
+			r.Sample.Bias = maps.Clone(r.Sample.Bias)
+			if r.Sample.Bias == nil {
+				r.Sample.Bias = map[token.ID]float32{}
+			}
+			for _, id := range barred {
+				r.Sample.Bias[id] = bars
+			}
+		}
 		// Ending ctx's copy when we return cancels the request even if the
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)

@@ -312,3 +312,27 @@ func TestListen(t *testing.T) {
 		})
 	}
 }
+
+// A conversation with calls and a request without tools bars what begins a call.
+func TestBarred(t *testing.T) {
+	m := modelOf(t, 256)
+	m.Vocab = controlVocab(t, "<tool_call>", "</tool_call>")
+	hermes, _ := wire.Find("hermes-json")
+	c := &conversation{m: m, own: func() *dialect {
+		return &dialect{found: wire.Found{Format: hermes}, symbols: m.symbolsOf}
+	}}
+	called := []chat.Message{{Role: chat.RoleAssistant, ToolCalls: []chat.Call{{Name: "f"}}}}
+	tools := []chat.Tool{{}}
+	for _, tt := range []struct {
+		prompt engine.Prompt
+		want   []token.ID
+	}{
+		{engine.Prompt{Messages: called}, []token.ID{256}},
+		{engine.Prompt{Messages: called, Tools: tools}, nil},
+		{engine.Prompt{Messages: []chat.Message{{Role: chat.RoleUser}}}, nil},
+	} {
+		if got := c.barred(&engine.GenerateRequest{Prompt: tt.prompt}); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %v barred, want %v", tt.prompt, got, tt.want)
+		}
+	}
+}

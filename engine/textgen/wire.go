@@ -110,9 +110,10 @@ type listening struct {
 	mayThink bool // answers may open thinking
 }
 
-// listen prepares for the answers to a conversation, nil where they are plain text.
+// listen prepares for the answers to a conversation, nil where they are plain text: also
+// under a constraint, which leaves no room for thinking and calls.
 func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
-	if c == nil {
+	if c == nil || r.Constraint != nil {
 		return nil, nil
 	}
 	if err := c.checkTools(r.ToolChoice); err != nil {
