@@ -135,6 +135,11 @@ func (c *Compiler) fill(e *entry, build build) {
 		e.grammar.Notes = notes
 		e.grammar.g, err = b.Compile(root, c.trie)
 	}
+	if err == nil {
+		// The first mask is often the dearest. Made here it keeps no step waiting, and
+		// what is too costly is refused before it is too late to say so.
+		_, err = e.grammar.Mask().Bits()
+	}
 	e.err = err
 }
 

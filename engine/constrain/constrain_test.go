@@ -148,6 +148,17 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// TestCostlyAtOnce: a grammar whose first mask passes a limit is refused.
+func TestCostlyAtOnce(t *testing.T) {
+	defer func(old int) { limits.Work = old }(limits.Work)
+	limits.Work = 1
+	c := New(vocabulary(t))
+	var told *engine.Error
+	if _, err := c.Compile(t.Context(), choice("abc")); !errors.As(err, &told) || told.Code != engine.CodeInvalidGrammar || !strings.Contains(told.Message, "steps") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+}
+
 // TestPointersFit: long names that many values stand below are found without spelling the
 // pointers.
 func TestPointersFit(t *testing.T) {
