@@ -67,7 +67,7 @@ func (e *Error) Because(err error) *Error {
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
 // Stopped is what clients hear of work that failed with err: the context's error when ctx
-// has ended, for then nobody is to blame.
+// has ended, for then no part of the server failed.
 func Stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

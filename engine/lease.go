@@ -26,7 +26,8 @@ type Lease interface {
 	// does before all else. The notes name what of a schema is read as a comment.
 	CheckConstraint(ctx context.Context, c *Constraint) (notes []string, err error)
 
-	// Generate answers a prompt.
+	// Generate answers a prompt, which it forgets once that is encoded: the sequence is
+	// to be used once.
 	Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error]
 	// Embed turns texts into vectors.
 	Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)

@@ -128,7 +128,7 @@ func (s Sampling) Or(d Sampling) Sampling {
 	return s
 }
 
-// Defaulted fills what of a model's options nobody set.
+// Defaulted fills in those of a model's options that are not set.
 func (o ModelOptions) Defaulted() ModelOptions {
 	return o.Or(ModelOptions{Slots: DefaultSlots, Queue: DefaultQueue, Batch: DefaultBatch, CacheType: DefaultCacheType})
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"quern/engine/asr"
+	"quern/engine/asr/audio"
+	"quern/engine/asr/vad"
 	"quern/engine/tts"
 )
 
@@ -47,7 +49,7 @@ type Pronunciation struct {
 // What a transcription gives and takes; package asr explains the fields.
 type (
 	// A Source delivers 16 kHz mono samples: Read returns how many, then io.EOF.
-	Source = asr.Source
+	Source = audio.Source
 	// A Segment is a piece of transcript.
 	Segment = asr.Segment
 	// TranscribeOptions say how; a nil Detector is the model's.
@@ -55,8 +57,8 @@ type (
 	// TranscribeInfo is what is known of the audio as a whole.
 	TranscribeInfo = asr.Info
 	// SpeechOptions say what counts as speech.
-	SpeechOptions = asr.SpeechOptions
-	// A Guard is a measure against text that nobody spoke.
+	SpeechOptions = vad.Options
+	// A Guard is a measure against text that was not spoken.
 	Guard = asr.Guard
 )
 

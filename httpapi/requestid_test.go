@@ -13,13 +13,13 @@ import (
 )
 
 // TestLogNamesRequests: lines logged with a request's context have its id, those
-// of nobody's context have none.
+// without a request's context have none.
 func TestLogNamesRequests(t *testing.T) {
 	var text logged
 	log := text.logger().With("model", "m")
 	s := newServer(t, httpapi.Options{Log: text.logger(), Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
 		log.WarnContext(ctx, "the engine's")
-		log.WarnContext(context.Background(), "nobody's")
+		log.WarnContext(context.Background(), "without")
 		panic("oops")
 	})})
 	ask(t, s, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`, "x-request-id", "my.id-1")
@@ -33,7 +33,7 @@ func TestLogNamesRequests(t *testing.T) {
 		}
 		got = append(got, msg+"|"+id)
 	}
-	want := []string{`"the engine's" model=m|my.id-1`, "nobody's model=m|", "request method=POST path=/v1/chat/completions |my.id-1"}
+	want := []string{`"the engine's" model=m|my.id-1`, "without model=m|", "request method=POST path=/v1/chat/completions |my.id-1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)
 	}

@@ -31,7 +31,7 @@ func listModels(a *server.API, c *server.Call) error {
 	return openai.ListModels(a, c)
 }
 
-// own are the endpoints for whoever runs the server.
+// own are the endpoints for the operator of the server.
 func own(a *server.API) []server.Route {
 	return []server.Route{
 		{Method: "GET", Path: "/v1/server", Handle: by(a, serveSettings)},

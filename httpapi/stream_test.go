@@ -335,8 +335,8 @@ func TestReaderThatStalls(t *testing.T) {
 	s := newServer(t, httpapi.Options{Log: log.logger(), StreamWrite: 100 * time.Millisecond, Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
 		defer close(ended)
 		yield(admitted, nil)
-		for text := strings.Repeat("x", 1<<16); ; {
-			if !yield(delta(text), nil) {
+		for ev := (engine.Event{Type: engine.Delta, Text: strings.Repeat("x", 1<<16), OutputTokens: 5}); ; {
+			if !yield(ev, nil) {
 				return
 			}
 		}
@@ -344,6 +344,9 @@ func TestReaderThatStalls(t *testing.T) {
 	dial(t, s.URL, rawPost("/v1/chat/completions", streamBody)) // never reads
 	<-ended
 	eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
+	if want := "prompt_tokens=3 output_tokens=5"; !strings.Contains(log.String(), want) {
+		t.Errorf("logged without %s: %s", want, log.String())
+	}
 }
 
 // A client that does not read holds the engine, and nothing piles up here.

@@ -13,6 +13,7 @@ import (
 
 	"quern/bench/internal/must"
 	"quern/engine/asr"
+	"quern/engine/asr/audio"
 	"quern/formats/ggml"
 	"quern/kernels/quant"
 )
@@ -84,7 +85,7 @@ func writeGGML(w io.Writer, s shape, typ quant.Type, number uint32, seed uint64)
 	}
 	head = append(head, ggml.Magic...)
 	put(vocabSize, places, s.width, s.heads, s.layers, textPlaces, s.width, s.heads, s.layers, bands, int(number))
-	filters, bins := asr.MelFilters(bands)
+	filters, bins := audio.MelFilters(bands)
 	put(bands, bins)
 	for _, v := range filters {
 		head, _ = binary.Append(head, binary.LittleEndian, v) // a float32 has a size

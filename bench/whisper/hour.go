@@ -18,6 +18,7 @@ import (
 	"quern/bench/internal/must"
 	"quern/codecs"
 	"quern/engine/asr"
+	"quern/engine/asr/audio"
 	"quern/engine/cpu"
 	"quern/engine/tts"
 	"quern/engine/tts/formant"
@@ -46,7 +47,7 @@ func hour(ctx context.Context, args []string, out io.Writer) (err error) {
 	m := must.Get(asr.Open(context.Background(), *model, backend, asr.OpenOptions{}))
 	defer m.Close()
 	sound := must.Get(codecs.Open(must.Get(newTalk(ctx, *minutes)), codecs.Options{}))
-	mono := must.Get(codecs.NewMono(sound, asr.Rate))
+	mono := must.Get(codecs.NewMono(sound, audio.Rate))
 	fmt.Fprintf(out, "| audio, min | heap, MB | resident, MB | peak, MB | segments | real time |\n|---:|---:|---:|---:|---:|---:|\n")
 	var info asr.Info
 	start, segments := time.Now(), 0

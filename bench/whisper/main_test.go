@@ -15,6 +15,7 @@ import (
 	"quern/bench/internal/stat"
 	"quern/codecs"
 	"quern/engine/asr"
+	"quern/engine/asr/audio"
 	"quern/engine/cpu"
 	"quern/kernels/quant"
 )
@@ -47,7 +48,7 @@ func TestGenerate(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		noise := make(asr.Samples, 3*asr.Rate)
+		noise := make(audio.Samples, 3*audio.Rate)
 		for i := range noise {
 			noise[i] = float32(math.Sin(float64(i)*float64(i%977))) * 0.2
 		}
@@ -150,7 +151,7 @@ func TestTalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mono, err := codecs.NewMono(sound, asr.Rate)
+	mono, err := codecs.NewMono(sound, audio.Rate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +178,8 @@ func TestTalk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if math.Abs(float64(n)/asr.Rate-60) > 0.1 || loud < 100 || quiet < 60 {
-		t.Errorf("%.2f s, %d tenths of a second loud, %d quiet", float64(n)/asr.Rate, loud, quiet)
+	if math.Abs(float64(n)/audio.Rate-60) > 0.1 || loud < 100 || quiet < 60 {
+		t.Errorf("%.2f s, %d tenths of a second loud, %d quiet", float64(n)/audio.Rate, loud, quiet)
 	}
 }
 

@@ -126,6 +126,7 @@ func TestCommandLine(t *testing.T) {
 		{"no recogniser", "transcribe bad.yaml", "", nil, 2, nil, []string{"--model hub:"}},
 		{"no detector", "transcribe --vad none.bin story.txt", "", nil, 2, nil, []string{"--vad: none.bin"}},
 		{"a model for a detector", "serve --vad tiny.gguf", "", nil, 2, nil, []string{"--vad: ", "Silero detector"}},
+		{"almost the help of settings", "help setings", "", nil, 2, nil, []string{"did you mean: quern help settings\n"}},
 		{"no such help", "help serv", "", nil, 2, nil, []string{"did you mean: quern serve"}},
 		{"help", "help say", "", nil, 0, []string{"quern say [TEXT...]"}, nil},
 		{"completion", "completion bash", "", nil, 0, []string{"bash completion"}, nil},
@@ -144,7 +145,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestSayToPipe: a WAV file on standard output has a true header, though nobody can go
+// TestSayToPipe: a WAV file on standard output has a true header, though the writer cannot go
 // back there, and a long one does not need memory for it.
 func TestSayToPipe(t *testing.T) {
 	code, wav, stderr := quern(t, "Hello there.", nil, "say", "-v", "alloy", "-o", "-")
@@ -271,7 +272,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// tinyGGUF is a valid file of one tensor and an architecture nobody has.
+// tinyGGUF is a valid file of one tensor and an architecture that is not supported.
 func tinyGGUF() []byte {
 	var b bytes.Buffer
 	le := func(v uint64, n int) {

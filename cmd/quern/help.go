@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func help(cmd *cobra.Command, _ []string) {
 		text = cmd.Short
 	}
 	fmt.Fprintf(w, "%s\n\n", text)
-	// Writing help to a closed pipe is nobody's failure.
+	// Help that goes to a closed pipe is no failure.
 	_ = writeUsage(w, cmd)
 }
 
@@ -163,11 +164,12 @@ var otherNames = map[string]string{
 	"download": "pull", "fetch": "pull", "get": "pull", "install": "pull",
 	"ls": "list", "models": "list",
 	"remove": "rm", "delete": "rm",
+	"settings": "help settings", "config": "help settings", "options": "help settings",
 }
 
 // unknownCommand names the command that was probably meant.
 func unknownCommand(cmd *cobra.Command, word string) error {
-	var names []string
+	names := slices.Collect(maps.Keys(otherNames))
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
@@ -178,6 +180,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		meant = "run " + shellWord(word)
 	default:
 		meant = spell.Closest(word, names)
+		meant = cmp.Or(otherNames[meant], meant)
 	}
 	msg := fmt.Sprintf("unknown command %q", word)
 	if meant != "" {

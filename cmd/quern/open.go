@@ -66,7 +66,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 	o := s.EngineOptions(log)
 	o.Progress = m.bars.Update
 	o.KeepAlive = -1
-	o.LoadTimeout = 1000 * time.Hour // whoever waits can press Ctrl-C
+	o.LoadTimeout = 1000 * time.Hour // the user can press Ctrl-C
 	o.Defaulted.Slots = 1
 	for i := range o.Models {
 		o.Models[i].Slots, o.Models[i].KeepAlive = 1, 0

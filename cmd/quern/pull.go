@@ -147,7 +147,7 @@ func (a *app) hubClient(s *settings.Loaded, log *slog.Logger, progress func(hub.
 			return hub.New(o)
 		}
 	}
-	// A token nobody can send need not be read.
+	// Only where the network is used: offline, no token is sent.
 	if o.Token, err = hub.FindToken(a.env, s.Hub.TokenFile); err != nil {
 		return nil, fmt.Errorf("token of the hub: %w", err)
 	}
@@ -301,7 +301,7 @@ func pullNow(ctx context.Context, c *hub.Client, r hub.Ref, log *slog.Logger) (h
 	return c.Fetch(ctx, p)
 }
 
-// logEvery bounds how often a pull nobody watches is logged.
+// logEvery bounds how often a pull without a terminal is logged.
 const logEvery = 10 * time.Second
 
 // fetchLater pulls r when it is called. Pulls come one after another: they would

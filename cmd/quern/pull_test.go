@@ -166,7 +166,7 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	base := p.wait(t, `listening on (\S+)`)[1]
 	p.wait(t, "Models: |Chat is answered")
 	if gets.Load() != 0 {
-		t.Errorf("%d files fetched before anybody asked", gets.Load())
+		t.Errorf("%d files fetched before the first request", gets.Load())
 	}
 	if code, text := post(t, base+"/v1/completions", "", `{"model":"o/n","prompt":"hello","max_tokens":2}`); code != http.StatusOK || gets.Load() != 1 {
 		t.Errorf("status %d after %d files: %s", code, gets.Load(), text)

@@ -231,7 +231,7 @@ func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 		return "", true, nil
 	case len(words) == 0 || a.hasInput():
 		if prompt != "" {
-			// A pipe that nobody ends would be waited for without a word.
+			// An open pipe would be waited for without a word.
 			note := time.AfterFunc(noteAfter, func() {
 				fmt.Fprintln(a.status(), "Waiting for the end of standard input, the rest of the prompt; < /dev/null leaves it out.")
 			})
@@ -264,7 +264,7 @@ func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// readInput reads standard input to its end. Whoever sits at the terminal is told
+// readInput reads standard input to its end. The user of a terminal is told
 // what is waited for.
 func (a *app) readInput() (string, error) {
 	if terminal.Is(a.in) {

@@ -106,7 +106,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded) error {
 	loadErr := e.Preload(ctx)
 	bars.Wait()
 	if loadErr != nil && ctx.Err() == nil {
-		// Somebody asked for these models by name: serving without them would
+		// The user asked for these models by name: serving without them would
 		// only move the failure to the first request.
 		done()
 		<-served
@@ -143,7 +143,7 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	if !addr.IP.IsLoopback() && len(s.Auth.Keys) == 0 && !s.Auth.None {
 		return nil, usageError{fmt.Errorf(`%s can be reached from other machines, and no API key is set. Either
   set a key: QUERN_API_KEY=… in the environment, or auth: in the configuration
-  or allow everybody on purpose: --no-auth, or auth: none in the configuration`, s.Listen)}
+  or allow requests without a key: --no-auth, or auth: none in the configuration`, s.Listen)}
 	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr.String())

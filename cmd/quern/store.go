@@ -143,7 +143,7 @@ func (a *app) remove(store hub.Store, r hub.Ref, yes bool, answers *bufio.Scanne
 		fmt.Fprintf(a.out, "Remove %s? [y/N] ", humanize.Bytes(uint64(plan.Bytes)))
 		if !answers.Scan() {
 			fmt.Fprintln(a.out)
-			return usageError{errors.New("nothing was removed: nobody answered; --yes does not ask")}
+			return usageError{errors.New("nothing was removed: no answer on standard input; --yes does not ask")}
 		}
 		switch strings.ToLower(strings.TrimSpace(answers.Text())) {
 		case "y", "yes":

@@ -214,6 +214,6 @@ func TestReplyOptions(t *testing.T) {
 	}
 	e.defaults = engine.Sampling{}
 	if r = ask(replyOptions{}); r.Sample.Temperature != 1 {
-		t.Errorf("temperature nobody set is %v; want 1", r.Sample.Temperature)
+		t.Errorf("the default temperature is %v; want 1", r.Sample.Temperature)
 	}
 }

@@ -136,7 +136,7 @@ func (s *stuck) Read(b []byte) (int, error) {
 	return s.Reader.Read(b)
 }
 
-// Sound is neither written to a terminal nor read from one, and whoever is asked to type
+// Sound is neither written to a terminal nor read from one, and a user who is to type
 // a text is told.
 func TestTerminalSound(t *testing.T) {
 	model := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")

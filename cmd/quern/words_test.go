@@ -95,7 +95,7 @@ func TestHasInput(t *testing.T) {
 	}
 }
 
-// Whoever left a pipe open is told that it is waited for.
+// A user who left a pipe open is told that it is waited for.
 func TestPromptWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

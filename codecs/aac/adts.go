@@ -222,10 +222,10 @@ func (s *Reader) open(h header, frame []byte) error {
 	return nil
 }
 
-// decode decodes the blocks of a frame.
 // Cut reports, when Read has come to the end, that the last frame was incomplete.
 func (s *Reader) Cut() bool { return s.cut }
 
+// decode decodes the blocks of a frame.
 func (s *Reader) decode(h header, frame []byte) error {
 	d := s.dec
 	d.bits.set(frame[h.size():])

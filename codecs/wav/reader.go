@@ -78,7 +78,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		if id == "data" {
 			return d, d.start(int64(size), longData, fact)
 		}
-		var body [64]byte // as much of a chunk as anyone looks at
+		var body [64]byte // as much of a chunk as is looked at
 		b := body[:min(size, uint32(len(body)))]
 		if _, err := io.ReadFull(d.r, b); err != nil {
 			return nil, fmt.Errorf("%w: chunk %q: %w", ErrFormat, id, noEOF(err))

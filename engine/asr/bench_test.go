@@ -132,18 +132,3 @@ func BenchmarkBase(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkFeatures(b *testing.B) {
-	m := newMelBank(80)
-	x := make([]float32, 30*Rate)
-	for i := range x {
-		x[i] = float32(i%101)/101 - 0.5
-	}
-	for b.Loop() {
-		src := Samples(x)
-		f := newFrames(m, from(&src))
-		if _, err := f.need(context.Background(), 3000); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -19,7 +19,7 @@ func blocksFor(n int) int { return (n + blockSize - 1) / blockSize }
 type blocks struct {
 	mu      sync.Mutex
 	pool    *kv.Pool
-	spare   int // blocks nobody has reserved
+	spare   int // blocks that are not reserved
 	waiters []*waiter
 }
 
@@ -60,7 +60,7 @@ func (b *blocks) reserve(ctx context.Context, n int) error {
 	return ctx.Err()
 }
 
-// unreserve gives n blocks back, which nobody refers to any more.
+// unreserve gives n blocks back, which its sequences do not refer to any more.
 func (b *blocks) unreserve(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"sync"
+
+	"quern/engine/asr/audio"
+	"quern/engine/asr/vad"
 )
 
 // chunks transcribes chunks of the speech side by side and emits their segments
@@ -14,12 +17,12 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 		list   []Segment
 		err    error
 		at     int
-		pieces []piece
+		pieces []vad.Piece
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	cutter := &chunker{g: t.gate, most: framesPerPlace * t.m.config.encoder.places * hop}
+	cutter := &chunker{g: t.gate, most: framesPerPlace * t.m.config.encoder.places * audio.FrameStep}
 	var pending []chan result
 	show := func() error {
 		r := <-pending[0]
@@ -52,8 +55,8 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 		go func() {
 			defer wg.Done()
 			r := result{at: ch.at, pieces: ch.pieces}
-			audio := Samples(ch.audio)
-			c := t.newClip(from(&audio), ch.at)
+			samples := audio.Samples(ch.audio)
+			c := t.newClip(audio.NewReader(&samples), ch.at)
 			for r.err == nil {
 				var list []Segment
 				list, r.err = c.next(ctx)
@@ -94,9 +97,9 @@ func (t *transcriber) detect(ctx context.Context, cutter *chunker) error {
 			return err
 		}
 		seen = append(seen, ch)
-		s := Samples(ch.audio)
-		c := t.newClip(from(&s), 0)
-		n, err := c.frames.need(ctx, c.window)
+		s := audio.Samples(ch.audio)
+		c := t.newClip(audio.NewReader(&s), 0)
+		n, err := c.frames.Need(ctx, c.window)
 		if err != nil {
 			return err
 		}
@@ -118,7 +121,7 @@ func (t *transcriber) detect(ctx context.Context, cutter *chunker) error {
 // stretches where they leave more than a third of it, else where it is quietest
 // near the end.
 type chunker struct {
-	g    *gate
+	g    *vad.Gate
 	most int     // samples of a chunk
 	back []chunk // to be returned once more
 	buf  []float32
@@ -131,7 +134,7 @@ type chunker struct {
 type chunk struct {
 	audio  []float32
 	at     int
-	pieces []piece
+	pieces []vad.Piece
 }
 
 // next returns the next chunk; io.EOF after the last.
@@ -142,8 +145,8 @@ func (c *chunker) next(ctx context.Context) (chunk, error) {
 		return ch, nil
 	}
 	for len(c.buf) < c.most && !c.eof {
-		block := make([]float32, min(frameBlock, c.most-len(c.buf)))
-		n, end, err := c.g.read(ctx, block)
+		block := make([]float32, min(audio.Block, c.most-len(c.buf)))
+		n, end, err := c.g.Read(ctx, block)
 		c.buf = append(c.buf, block[:n]...)
 		if end {
 			c.cuts = append(c.cuts, len(c.buf))
@@ -166,8 +169,8 @@ func (c *chunker) next(ctx context.Context) (chunk, error) {
 			}
 		}
 	}
-	c.g.forget(c.from)
-	out := chunk{append([]float32(nil), c.buf[:n]...), c.from, append([]piece(nil), c.g.pieces...)}
+	c.g.Forget(c.from)
+	out := chunk{append([]float32(nil), c.buf[:n]...), c.from, append([]vad.Piece(nil), c.g.Pieces()...)}
 	c.buf = append(c.buf[:0], c.buf[n:]...)
 	c.from += n
 	var left []int
@@ -183,9 +186,9 @@ func (c *chunker) next(ctx context.Context) (chunk, error) {
 // quietest returns the middle of the tenth of a second with the least energy in
 // the last three seconds of x.
 func quietest(x []float32) int {
-	const span = Rate / 10
+	const span = audio.Rate / 10
 	best, at := float32(-1), len(x)
-	for from := max(0, len(x)-3*Rate); from+span <= len(x); from += span / 2 {
+	for from := max(0, len(x)-3*audio.Rate); from+span <= len(x); from += span / 2 {
 		var sum float32
 		for _, v := range x[from : from+span] {
 			sum += v * v

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"quern/codecs"
+	"quern/engine/asr/audio"
 	"quern/engine/token"
 )
 
@@ -101,7 +102,7 @@ func samplesOf(file []byte) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	mono, err := codecs.NewMono(s, Rate)
+	mono, err := codecs.NewMono(s, audio.Rate)
 	if err != nil {
 		return nil, err
 	}
@@ -121,14 +122,14 @@ func samplesOf(file []byte) ([]float32, error) {
 
 // spectrogram is the features of the ten seconds all encodings have.
 func spectrogram(t *testing.T, x []float32) []float32 {
-	src := Samples(x)
-	f := newFrames(newMelBank(80), from(&src))
+	src := audio.Samples(x)
+	f := audio.NewSpectrogram(audio.NewMelBank(80), audio.NewReader(&src))
 	const n = 1000
-	if have, err := f.need(context.Background(), n); err != nil || have < n {
+	if have, err := f.Need(context.Background(), n); err != nil || have < n {
 		t.Fatal(have, err)
 	}
 	out := make([]float32, n*80)
-	f.window(out, 0, n)
+	f.Window(out, 0, n)
 	return out
 }
 

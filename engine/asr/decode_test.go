@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"quern/engine/asr/audio"
 	"quern/engine/token"
 )
 
@@ -159,8 +160,8 @@ func TestPrompt(t *testing.T) {
 	}
 	// Keywords come first and stay; of the rest the latest is kept.
 	o := Options{Keywords: []string{"1", "2"}, Prompt: "3"}
-	src := Samples(nil)
-	c := (&transcriber{m: m, o: &o}).newClip(from(&src), 0)
+	src := audio.Samples(nil)
+	c := (&transcriber{m: m, o: &o}).newClip(audio.NewReader(&src), 0)
 	c.said = count(100, 400)
 	got := c.before()
 	if len(got) != 223 || !slices.Equal(got[:len(m.encodeText("1, 2"))], m.encodeText("1, 2")) || got[222] != 499 {

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"unicode"
 
+	"quern/engine/asr/audio"
 	"quern/engine/token"
 )
 
-// errStopped says that nobody wants more segments.
+// errStopped says that the caller wants no more segments.
 var errStopped = errors.New("stopped")
 
 // GuardLength lets a window have this many tokens, times included: fast speech
@@ -21,7 +22,7 @@ const (
 	tokensPerSecond = 15
 )
 
-// guard takes out of the segments of a window what nobody said, and those that
+// guard takes out of the segments of a window what was not spoken, and those that
 // are empty.
 func (c *clip) guard(list []Segment) []Segment {
 	m, o := c.t.m, c.t.o
@@ -66,12 +67,12 @@ const signOffNoSpeech = 0.3
 
 // quietSignOff is how far the loudest moment of a segment may lie below the
 // loudest one so far, in powers of ten, before a sign-off in it is not believed:
-// nobody says goodbye 30 dB more quietly than the rest.
+// speakers do not say goodbye 30 dB more quietly than the rest.
 const quietSignOff = 3
 
 // quiet reports whether the audio of a segment, with times of the clip, is.
 func (c *clip) quiet(s *Segment) bool {
-	level, loudest := c.frames.loudest(int(s.Start*frameRate), int(math.Ceil(s.End*frameRate)))
+	level, loudest := c.frames.Loudest(int(s.Start*audio.FrameRate), int(math.Ceil(s.End*audio.FrameRate)))
 	return level < loudest-quietSignOff
 }
 

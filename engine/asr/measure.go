@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"quern/engine/asr/audio"
 	"quern/engine/token"
 )
 
@@ -39,20 +40,20 @@ func (t *Timing) RealTime() float64 {
 func (m *Model) Measure(ctx context.Context, o MeasureOptions) (Timing, error) {
 	o.Windows = max(1, o.Windows)
 	frames := framesPerPlace * m.config.encoder.places
-	t := Timing{Seconds: float64(frames) / frameRate, Windows: o.Windows}
-	noise := make(Samples, frames*hop)
+	t := Timing{Seconds: float64(frames) / audio.FrameRate, Windows: o.Windows}
+	noise := make(audio.Samples, frames*audio.FrameStep)
 	seed := uint64(1)
 	for i := range noise {
 		seed = mix(seed, uint64(i))
 		noise[i] = float32(int64(seed)>>40) / (1 << 24)
 	}
 	start := time.Now()
-	f := newFrames(m.bank, from(&noise))
-	if _, err := f.need(ctx, frames); err != nil {
+	f := audio.NewSpectrogram(m.bank, audio.NewReader(&noise))
+	if _, err := f.Need(ctx, frames); err != nil {
 		return t, err
 	}
 	features := make([]float32, frames*m.config.mels)
-	f.window(features, 0, frames)
+	f.Window(features, 0, frames)
 	t.Features = time.Since(start)
 
 	start = time.Now()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"quern/engine/asr/audio"
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/formats"
@@ -32,7 +33,7 @@ type Model struct {
 	vocab   vocabulary
 	special specials
 	heads   []head // words are aligned by
-	bank    *melBank
+	bank    *audio.MelBank
 
 	// suppress lists tokens no transcript holds, begin those that do not begin
 	// one, and firstStamp is the latest time one may begin with.
@@ -65,7 +66,7 @@ func newRunner(e graph.Exec) *runner {
 	return r
 }
 
-// run calls the Program; f sees its results before anybody else runs it.
+// run calls the Program; f sees its results before another goroutine runs it.
 func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f func([][]float32)) error {
 	select {
 	case <-r.free:
@@ -149,7 +150,7 @@ func describe(set *weights.Set) (m *Model, err error) {
 		return nil, err
 	}
 	m.heads = alignmentHeads(&m.config, g.Heads)
-	m.bank = newMelBank(m.config.mels)
+	m.bank = audio.NewMelBank(m.config.mels)
 	m.suppress, m.begin = m.suppressed(&g)
 	m.firstStamp = m.special.stamp0 + 50
 	for id := m.special.stamp0; int(id) < m.config.vocab; id++ {

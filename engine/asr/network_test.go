@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"quern/engine/asr/audio"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/token"
@@ -21,19 +22,19 @@ func jfk(t testing.TB, bands int) []float32 {
 		first, tail := transpose(want("mel80.first1110"), 80, 1110), want("mel80.tail_constant")
 		return append(first, slices.Repeat(tail, 80*(3000-1110))...)
 	}
-	f := newFrames(newMelBank(bands), from(&silent{Samples(wave(t, shared(t, "whisper/jfk.wav"))), 30 * Rate}))
-	n, err := f.need(context.Background(), 3000)
+	f := audio.NewSpectrogram(audio.NewMelBank(bands), audio.NewReader(&silent{audio.Samples(wave(t, shared(t, "whisper/jfk.wav"))), 30 * audio.Rate}))
+	n, err := f.Need(context.Background(), 3000)
 	if err != nil || n != 3000 {
 		t.Fatal(n, err)
 	}
 	x := make([]float32, 3000*bands)
-	f.window(x, 0, 3000)
+	f.Window(x, 0, 3000)
 	return x
 }
 
 // silent is a source with silence behind it.
 type silent struct {
-	Samples
+	audio.Samples
 	zeros int
 }
 
@@ -69,12 +70,10 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%d bands: features differ by %g", bands, worst)
 		}
 	}
-	m := newMelBank(80)
-	filters := want("mel80.filters")
+	filters, bins := audio.MelFilters(80)
+	golden := want("mel80.filters")
 	for b := range 80 {
-		row := make([]float32, spectrum)
-		copy(row[m.first[b]:], m.weights[b])
-		if d := distance(row, filters[b*spectrum:(b+1)*spectrum]); d > 1e-5 {
+		if d := distance(filters[b*bins:(b+1)*bins], golden[b*bins:(b+1)*bins]); d > 1e-5 {
 			t.Errorf("filter %d differs by %g", b, d)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 
+	"quern/engine/asr/vad"
 	"quern/engine/token"
 )
 
 // ErrOptions marks options that ask for what there is not.
 var ErrOptions = errors.New("bad transcription options")
 
-// A Guard is one of the measures against text that nobody spoke.
+// A Guard is one of the measures against text that was not spoken.
 type Guard uint
 
 // The guards. All are on unless Options.Without names them.
@@ -28,7 +29,7 @@ const (
 	// GuardReset forgets the text before a window decoded at a temperature
 	// above 0.5, which may be wrong and would be continued.
 	GuardReset
-	// GuardLength stops a window that says more than anybody can, and moves
+	// GuardLength stops a window that says more than a speaker can, and moves
 	// times beyond the audio to its end.
 	GuardLength
 	// GuardRepeats drops segments of one repeated token and cuts repetitions
@@ -96,14 +97,14 @@ type Options struct {
 
 	// NoContext starts every window without the text before it.
 	NoContext bool
-	// Chunked decodes pieces of up to 30 s, cut where nobody speaks, for
+	// Chunked decodes pieces of up to 30 s, cut in pauses, for
 	// themselves and several at a time: faster, and a little different.
 	Chunked bool
 
 	// Detector tells speech from other sound; nil is EnergyDetector.
-	Detector Detector
+	Detector vad.Detector
 	// Speech is how its answers become stretches of speech.
-	Speech SpeechOptions
+	Speech vad.Options
 
 	Without Guard
 	// The thresholds of the guards of the same names; 0 means 2.4, -1 and 0.6.
@@ -215,14 +216,14 @@ func (o Options) resolved(m *Model) (Options, error) {
 		return o, fmt.Errorf("%w: skipping silence needs times of words", ErrOptions)
 	}
 	if o.Detector == nil {
-		o.Detector = EnergyDetector{}
+		o.Detector = vad.EnergyDetector{}
 	}
 	if o.Info == nil {
 		o.Info = new(Info)
 	}
 	var err error
-	if o.Speech, err = o.Speech.resolved(); err != nil {
-		return o, err
+	if o.Speech, err = o.Speech.Resolved(); err != nil {
+		return o, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	d := o.decoding(nil)
 	return o, d.check()

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quern/engine/asr/audio"
 	"quern/kernels/quant"
 )
 
@@ -44,7 +45,7 @@ func leftOfTheOther(t *testing.T, m *Model, seconds int64, chunked bool) int64 {
 	var wg sync.WaitGroup
 	for i := range at {
 		wg.Go(func() {
-			for s, err := range m.Transcribe(t.Context(), &ticking{end: int(seconds) * Rate}, Options{
+			for s, err := range m.Transcribe(t.Context(), &ticking{end: int(seconds) * audio.Rate}, Options{
 				Language: "en", NoTimestamps: true, Temperatures: []float64{0}, MaxTokens: 8, NoContext: true, Chunked: chunked, Without: NoGuards,
 			}) {
 				if err != nil {

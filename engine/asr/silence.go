@@ -3,6 +3,8 @@ package asr
 import (
 	"math"
 	"strings"
+
+	"quern/engine/asr/audio"
 )
 
 // A word is odd when it is unlikely, too short or too long.
@@ -57,17 +59,17 @@ func (c *clip) skip(list []Segment, seek, n int, single bool) (left []Segment, d
 	}
 	before := c.lastSpeech
 	defer func() { c.lastSpeech = max(c.lastSpeech, lastEnd(list)) }()
-	offset := float64(seek) / frameRate
-	window := offset + float64(c.window)/frameRate
+	offset := float64(seek) / audio.FrameRate
+	window := offset + float64(c.window)/audio.FrameRate
 	if end := lastEnd(list); !single && end > offset {
 		c.seek = seek + n
 		if window-end > most {
-			c.seek = int(math.RoundToEven(end * frameRate))
+			c.seek = int(math.RoundToEven(end * audio.FrameRate))
 		}
 	}
 	if first := withWords(list); odd(first) {
 		if gap := first.Start - offset; gap > most {
-			c.seek = seek + int(math.RoundToEven(gap*frameRate))
+			c.seek = seek + int(math.RoundToEven(gap*audio.FrameRate))
 			return nil, true
 		}
 	}
@@ -78,15 +80,15 @@ func (c *clip) skip(list []Segment, seek, n int, single bool) (left []Segment, d
 		}
 		if odd(s) {
 			next := withWords(list[i+1:])
-			then := offset + float64(n)/frameRate
+			then := offset + float64(n)/audio.FrameRate
 			if next != nil {
 				then = next.Words[0].Start
 			}
 			quietBefore := s.Start-before > most || s.Start < most || s.Start-offset < 2
 			quietAfter := then-s.End > most || odd(next) || window-s.End < 2
 			if quietBefore && quietAfter {
-				c.seek = int(math.RoundToEven(max(offset+1, s.Start) * frameRate))
-				if n < c.window && offset+float64(n)/frameRate-s.End < most { // the audio ends
+				c.seek = int(math.RoundToEven(max(offset+1, s.Start) * audio.FrameRate))
+				if n < c.window && offset+float64(n)/audio.FrameRate-s.End < most { // the audio ends
 					c.seek = seek + n
 				}
 				return list[:i], false

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"quern/engine/asr/audio"
+	"quern/engine/asr/vad"
 	"quern/engine/graph"
 	"quern/kernels/quant"
 )
@@ -57,7 +59,7 @@ func TestAloneOrTogether(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			src := Samples(r.x)
+			src := audio.Samples(r.x)
 			for s, err := range m.Transcribe(context.Background(), &src, r.o) {
 				if err != nil {
 					t.Error(err)
@@ -97,7 +99,7 @@ func TestRequestsShareSteps(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			src := Samples(hiss(60, 0.1))
+			src := audio.Samples(hiss(60, 0.1))
 			for _, err := range m.Transcribe(context.Background(), &src, Options{
 				Language: "en", NoTimestamps: true, Temperatures: []float64{0}, Beams: 3, MaxTokens: 60, Without: NoGuards,
 			}) {
@@ -123,7 +125,7 @@ func TestSegmentsAreSound(t *testing.T) {
 	} {
 		var info Info
 		o.Info = &info
-		x := slices.Concat(sine(3, 0.2), make([]float32, 2*Rate), hiss(30, 0.2))
+		x := slices.Concat(sine(3, 0.2), make([]float32, 2*audio.Rate), hiss(30, 0.2))
 		list := collect(t, m, x, o)
 		last := 0.0
 		for i, s := range list {
@@ -159,6 +161,24 @@ func TestSegmentsAreSound(t *testing.T) {
 	}
 }
 
+func sine(seconds, level float64) []float32 {
+	x := make([]float32, int(seconds*audio.Rate))
+	for i := range x {
+		x[i] = float32(level * math.Sin(float64(i)*0.3))
+	}
+	return x
+}
+
+func hiss(seconds, level float64) []float32 {
+	x := make([]float32, int(seconds*audio.Rate))
+	s := uint64(1)
+	for i := range x {
+		s = mix(s, 7)
+		x[i] = float32(level * (float64(s>>11)/(1<<52) - 1))
+	}
+	return x
+}
+
 // A ticking source delivers noise and silence by turns and tells how far it is.
 type ticking struct{ at, end int }
 
@@ -170,7 +190,7 @@ func (s *ticking) Read(dst []float32) (int, error) {
 	for i := range n {
 		k := s.at + i
 		dst[i] = 0
-		if k/Rate%10 < 7 {
+		if k/audio.Rate%10 < 7 {
 			dst[i] = float32(math.Sin(float64(k)*float64(k%977)) * 0.3)
 		}
 	}
@@ -183,7 +203,7 @@ func (s *ticking) Read(dst []float32) (int, error) {
 func TestLongAudio(t *testing.T) {
 	m := small(t)
 	for _, chunked := range []bool{false, true} {
-		src := &ticking{end: 400 * Rate}
+		src := &ticking{end: 400 * audio.Rate}
 		heap := [2]uint64{math.MaxUint64, math.MaxUint64} // the least in each half
 		for s, err := range m.Transcribe(context.Background(), src, Options{
 			Language: "en", NoTimestamps: true, Temperatures: []float64{0}, MaxTokens: 3, NoContext: true, Chunked: chunked, Without: NoGuards &^ GuardVAD,
@@ -195,13 +215,13 @@ func TestLongAudio(t *testing.T) {
 			if chunked {
 				ahead += chunksAtATime * 45
 			}
-			if read := float64(src.at) / Rate; read > s.Start+float64(ahead) {
+			if read := float64(src.at) / audio.Rate; read > s.Start+float64(ahead) {
 				t.Errorf("chunked %v: the segment at %g comes after %g seconds were read", chunked, s.Start, read)
 			}
 			var stats runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&stats)
-			half := &heap[min(1, int(2*s.Start*Rate)/src.end)]
+			half := &heap[min(1, int(2*s.Start*audio.Rate)/src.end)]
 			*half = min(*half, stats.HeapAlloc)
 		}
 		if grown := int64(heap[1]) - int64(heap[0]); grown > 4<<20 {
@@ -216,7 +236,7 @@ func TestCancel(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		src := &ticking{end: 400 * Rate}
+		src := &ticking{end: 400 * audio.Rate}
 		o := Options{Language: "en", Chunked: chunked, MaxTokens: 10, Without: NoGuards}
 		n := 0
 		var last error
@@ -231,18 +251,18 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(last, context.Canceled) {
 			t.Errorf("chunked %v: the last error is %v", chunked, last)
 		}
-		if more := src.at - read; n > 2 || more > 45*Rate {
-			t.Errorf("chunked %v: after cancelling %d segments and %g s of 400 s of audio were read", chunked, n-2, float64(more)/Rate)
+		if more := src.at - read; n > 2 || more > 45*audio.Rate {
+			t.Errorf("chunked %v: after cancelling %d segments and %g s of 400 s of audio were read", chunked, n-2, float64(more)/audio.Rate)
 		}
 		drained(t, m)
-		for range m.Transcribe(context.Background(), &ticking{end: 100 * Rate}, o) {
+		for range m.Transcribe(context.Background(), &ticking{end: 100 * audio.Rate}, o) {
 			break // as a client does that goes away
 		}
 		drained(t, m)
 	}
 }
 
-type failing struct{ Samples }
+type failing struct{ audio.Samples }
 
 var errFailing = errors.New("the microphone is gone")
 
@@ -263,11 +283,11 @@ func TestBadSources(t *testing.T) {
 	o := Options{Language: "en", Temperatures: []float64{0}, MaxTokens: 5, Without: NoGuards}
 	for _, tt := range []struct {
 		name string
-		src  Source
+		src  audio.Source
 		want error
 	}{
 		{"fails", &failing{hiss(40, 0.1)}, errFailing},
-		{"is stuck", stuck{}, errSource},
+		{"is stuck", stuck{}, audio.ErrSource},
 	} {
 		var last error
 		for _, err := range m.Transcribe(context.Background(), tt.src, o) {
@@ -277,7 +297,7 @@ func TestBadSources(t *testing.T) {
 			t.Errorf("a source that %s: %v, want %v", tt.name, last, tt.want)
 		}
 	}
-	for name, x := range map[string][]float32{"nothing": nil, "a click": {1}, "50 ms": hiss(0.05, 1), "silence": make([]float32, 3*Rate)} {
+	for name, x := range map[string][]float32{"nothing": nil, "a click": {1}, "50 ms": hiss(0.05, 1), "silence": make([]float32, 3*audio.Rate)} {
 		if got := collect(t, m, x, Options{}); len(got) > 0 {
 			t.Errorf("%s says %q", name, got[0].Text)
 		}
@@ -299,12 +319,12 @@ func TestOptions(t *testing.T) {
 		"temperature": {Temperatures: []float64{math.NaN()}},
 		"no ladder":   {Temperatures: []float64{}},
 		"patience":    {Beams: 2, Patience: -1},
-		"threshold":   {Speech: SpeechOptions{Threshold: 2}},
-		"padding":     {Speech: SpeechOptions{Pad: 11}},
+		"threshold":   {Speech: vad.Options{Threshold: 2}},
+		"padding":     {Speech: vad.Options{Pad: 11}},
 		"silence":     {SkipSilence: 2},
 		"ratio":       {MaxRatio: math.NaN()},
 	} {
-		src := Samples(hiss(1, 0.1))
+		src := audio.Samples(hiss(1, 0.1))
 		var last error
 		for _, err := range m.Transcribe(context.Background(), &src, o) {
 			last = err
@@ -321,4 +341,41 @@ func TestOptions(t *testing.T) {
 	if LanguageName("de") != "german" || LanguageName("xx") != "" {
 		t.Error("names of languages")
 	}
+}
+
+// What a transcription keeps of its audio does not grow with it: samples and
+// frames of a window and what is read ahead, and the places of a window's pieces.
+func TestMemoryIsBounded(t *testing.T) {
+	m := small(t)
+	src := &ticking{end: 300 * audio.Rate}
+	o, err := Options{Language: "en", NoTimestamps: true, Temperatures: []float64{0}, MaxTokens: 2, NoContext: true, Without: NoGuards &^ GuardVAD}.resolved(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &transcriber{m: m, o: &o}
+	tr.gate = vad.NewGate(audio.NewReader(src), o.Detector, o.Speech)
+	tr.read = tr.gate.Fill
+	c := tr.newClip(tr.read, 0)
+	windows, samples, frames, heard, pieces := 0, 0, 0, 0, 0
+	for {
+		_, err := c.next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows++
+		s, f := c.frames.Held()
+		samples, frames = max(samples, s), max(frames, f)
+		heard, pieces = max(heard, tr.gate.Held()), max(pieces, len(tr.gate.Pieces()))
+		tr.gate.Forget(c.seek * audio.FrameStep)
+	}
+	t.Logf("%d windows; at most %d samples, %d frames, %d samples before the gate, %d pieces", windows, samples, frames, heard, pieces)
+	// Slices that grow by appending have up to twice the room they need, and the
+	// gate keeps a stretch of speech that is not yet sent.
+	if windows < 6 || samples > 4*audio.Rate || frames > 3*c.window || heard > 24*audio.Rate || pieces > 12 {
+		t.Errorf("%d windows held up to %d samples, %d frames, %d samples before the gate and %d pieces", windows, samples, frames, heard, pieces)
+	}
+	drained(t, m)
 }

@@ -1,11 +1,11 @@
 // Package asr transcribes speech with Whisper models.
 //
-// Audio becomes log-mel frames (mel.go), the encoder turns 30 s of them into
+// Audio becomes log-mel frames (package audio), the encoder turns 30 s of them into
 // states once (whisper.go), and the decoder writes tokens (attempt.go) under
 // the rules of the model's training (rules.go). transcribe.go moves the window
-// along and makes segments; words.go times words; vad.go and guard.go keep out
-// what nobody said. One goroutine per Model (worker.go) decodes the windows of
-// all requests in one batch; nobody's result depends on who shares it.
+// along and makes segments; words.go times words; package vad and guard.go keep out
+// text that was not spoken. One goroutine per Model (worker.go) decodes the windows of
+// all requests in one batch; no request's result depends on which others share it.
 package asr
 
 import (
@@ -15,6 +15,8 @@ import (
 	"math"
 	"strings"
 
+	"quern/engine/asr/audio"
+	"quern/engine/asr/vad"
 	"quern/engine/token"
 )
 
@@ -23,7 +25,7 @@ import (
 // Breaking out of the loop or ending ctx stops it within a layer of the model.
 // Errors wrap ErrOptions or are those of src, ctx and the backend, or say that
 // the model's numbers are none; after one there is nothing more.
-func (m *Model) Transcribe(ctx context.Context, src Source, o Options) iter.Seq2[Segment, error] {
+func (m *Model) Transcribe(ctx context.Context, src audio.Source, o Options) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -35,16 +37,16 @@ func (m *Model) Transcribe(ctx context.Context, src Source, o Options) iter.Seq2
 		*o.Info = Info{Language: o.Language, Probability: 1}
 		t := &transcriber{m: m, o: &o}
 		count := &counter{Source: src}
-		t.read = from(count)
+		t.read = audio.NewReader(count)
 		if o.on(GuardVAD) || o.Chunked {
 			if !o.on(GuardVAD) {
 				o.Detector = everything{}
 			}
-			t.gate = newGate(t.read, o.Detector, o.Speech)
-			t.read = t.gate.fill
+			t.gate = vad.NewGate(t.read, o.Detector, o.Speech)
+			t.read = t.gate.Fill
 		}
 		emit := func(s Segment) bool {
-			o.Info.Duration = float64(count.n) / Rate
+			o.Info.Duration = float64(count.n) / audio.Rate
 			s.ID = t.count
 			t.count++
 			return yield(s, nil)
@@ -54,9 +56,9 @@ func (m *Model) Transcribe(ctx context.Context, src Source, o Options) iter.Seq2
 		} else {
 			err = t.clip(ctx, emit)
 		}
-		o.Info.Duration, o.Info.Speech = float64(count.n)/Rate, float64(count.n)/Rate
+		o.Info.Duration, o.Info.Speech = float64(count.n)/audio.Rate, float64(count.n)/audio.Rate
 		if t.gate != nil {
-			o.Info.Speech = float64(t.gate.out) / Rate
+			o.Info.Speech = float64(t.gate.Passed()) / audio.Rate
 		}
 		if err != nil && err != errStopped {
 			yield(Segment{}, err)
@@ -67,16 +69,28 @@ func (m *Model) Transcribe(ctx context.Context, src Source, o Options) iter.Seq2
 // everything is a Detector that takes all for speech.
 type everything struct{}
 
-func (everything) Listen() Listener       { return everything{} }
+func (everything) Listen() vad.Listener   { return everything{} }
 func (everything) Hear([]float32) float32 { return 1 }
+
+// counter is a Source that counts.
+type counter struct {
+	audio.Source
+	n int
+}
+
+func (c *counter) Read(dst []float32) (int, error) {
+	n, err := c.Source.Read(dst)
+	c.n += max(0, n)
+	return n, err
+}
 
 // A transcriber is one transcription.
 type transcriber struct {
 	m     *Model
 	o     *Options
-	read  reader
-	gate  *gate // between the audio and read, or nil
-	count int   // segments so far
+	read  audio.Reader
+	gate  *vad.Gate // between the audio and read, or nil
+	count int       // segments so far
 }
 
 // clip transcribes the audio from beginning to end.
@@ -96,29 +110,29 @@ func (t *transcriber) clip(ctx context.Context, emit func(Segment) bool) error {
 			}
 		}
 		if t.gate != nil {
-			t.gate.forget(c.seek * hop)
+			t.gate.Forget(c.seek * audio.FrameStep)
 		}
 	}
 }
 
-func (t *transcriber) pieces() []piece {
+func (t *transcriber) pieces() []vad.Piece {
 	if t.gate == nil {
 		return nil
 	}
-	return t.gate.pieces
+	return t.gate.Pieces()
 }
 
 // placed returns s with times of the source: at is where its clip begins in
 // what was sent, pieces is where that came from.
-func (t *transcriber) placed(s Segment, at int, pieces []piece) Segment {
+func (t *transcriber) placed(s Segment, at int, pieces []vad.Piece) Segment {
 	move := func(seconds float64, end bool) float64 {
-		n := at + int(math.Round(seconds*Rate))
+		n := at + int(math.Round(seconds*audio.Rate))
 		if len(pieces) > 0 {
-			n = sourceSample(pieces, n, end)
+			n = vad.SourceSample(pieces, n, end)
 		}
-		return math.Round(float64(n)/Rate*100) / 100
+		return math.Round(float64(n)/audio.Rate*100) / 100
 	}
-	s.Seek = int(math.Round(move(float64(s.Seek)/frameRate, false) * frameRate))
+	s.Seek = int(math.Round(move(float64(s.Seek)/audio.FrameRate, false) * audio.FrameRate))
 	s.Start, s.End = move(s.Start, false), move(s.End, true)
 	s.End = max(s.Start, s.End)
 	for i := range s.Words {
@@ -132,7 +146,7 @@ func (t *transcriber) placed(s Segment, at int, pieces []piece) Segment {
 // A clip is audio transcribed window by window.
 type clip struct {
 	t        *transcriber
-	frames   *frames
+	frames   *audio.Spectrogram
 	window   int // frames of a window
 	seek     int // frame the next one begins at
 	features []float32
@@ -149,9 +163,9 @@ type clip struct {
 	slow       int    // windows in a row that made little progress
 }
 
-func (t *transcriber) newClip(read reader, at int) *clip {
+func (t *transcriber) newClip(read audio.Reader, at int) *clip {
 	m := t.m
-	c := &clip{t: t, frames: newFrames(m.bank, read), window: framesPerPlace * m.config.encoder.places, first: at == 0}
+	c := &clip{t: t, frames: audio.NewSpectrogram(m.bank, read), window: framesPerPlace * m.config.encoder.places, first: at == 0}
 	c.features = make([]float32, c.window*m.config.mels)
 	c.seed = mix(t.o.Seed, uint64(at))
 	c.initial = m.encodeText(t.o.Prompt)
@@ -159,7 +173,7 @@ func (t *transcriber) newClip(read reader, at int) *clip {
 }
 
 func (c *clip) encode(ctx context.Context, first, n, candidates int) (*window, error) {
-	c.frames.window(c.features, first, n)
+	c.frames.Window(c.features, first, n)
 	return c.t.m.encode(ctx, c.features, candidates)
 }
 
@@ -177,11 +191,11 @@ func (c *clip) before() []token.ID {
 // the clip; io.EOF when nothing is left.
 func (c *clip) next(ctx context.Context) ([]Segment, error) {
 	m, o := c.t.m, c.t.o
-	n, err := c.frames.need(ctx, c.seek+c.window)
+	n, err := c.frames.Need(ctx, c.seek+c.window)
 	if err != nil {
 		return nil, err
 	}
-	c.frames.drop(c.seek)
+	c.frames.Drop(c.seek)
 	if n -= c.seek; n < leastFrames {
 		return nil, io.EOF
 	}
@@ -201,7 +215,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 			return nil, err
 		}
 		if !v.sure() {
-			// Nobody holds a window while asking for another: see blocks.
+			// No request holds a window while asking for another: see blocks.
 			w.close()
 			w = nil
 			if err := c.canvass(ctx, &v); err != nil {
@@ -219,7 +233,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 		options.prefix = m.encodeText(o.Prefix)
 	}
 	if o.on(GuardLength) {
-		most := tokensAtLeast + n*tokensPerSecond/frameRate
+		most := tokensAtLeast + n*tokensPerSecond/audio.FrameRate
 		if options.limit == 0 || most < options.limit {
 			options.limit = most
 		}
@@ -254,7 +268,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 	}
 	c.seek = max(c.seek, seek+1)
 	if o.on(GuardLength) {
-		clamp(list, float64(seek+n)/frameRate)
+		clamp(list, float64(seek+n)/audio.FrameRate)
 	}
 	list = c.guard(list)
 	for i := range list {
@@ -327,7 +341,7 @@ func (m *Model) segments(d *decoding, seek, n int) (list []Segment, advance int,
 	stamp0 := m.special.stamp0
 	isTime := func(i int) bool { return i >= 0 && d.tokens[i] >= stamp0 }
 	seconds := func(id token.ID) float64 { return float64(id-stamp0) * stampSeconds }
-	offset := float64(seek) / frameRate
+	offset := float64(seek) / audio.FrameRate
 	add := func(from, to int, start, end float64) {
 		s := Segment{
 			Seek: seek, Start: offset + start, End: offset + end, Tokens: d.tokens[from:to:to], Text: m.plain(d.tokens[from:to]),
@@ -355,7 +369,7 @@ func (m *Model) segments(d *decoding, seek, n int) (list []Segment, advance int,
 		}
 		return list, framesPerPlace * int(d.tokens[last-1]-stamp0), single
 	}
-	end := float64(n) / frameRate
+	end := float64(n) / audio.FrameRate
 	for i := count - 1; i >= 0; i-- {
 		if isTime(i) {
 			if d.tokens[i] != stamp0 {

@@ -54,7 +54,7 @@ func (v *vote) settle(o *Options) {
 // audio ends. The caller holds no window.
 func (c *clip) canvass(ctx context.Context, v *vote) error {
 	for at := c.seek + c.window; !v.sure(); at += c.window {
-		n, err := c.frames.need(ctx, at+c.window)
+		n, err := c.frames.Need(ctx, at+c.window)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (c *clip) canvass(ctx context.Context, v *vote) error {
 
 // ask adds the window at a frame to a vote.
 func (c *clip) ask(ctx context.Context, v *vote, at, n int) error {
-	w, err := c.encode(ctx, at, min(n, c.frames.have()-at), 1)
+	w, err := c.encode(ctx, at, min(n, c.frames.Len()-at), 1)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"quern/engine/asr/audio"
 )
 
 func TestVote(t *testing.T) {
@@ -29,7 +31,7 @@ func TestUncertainLanguage(t *testing.T) {
 	m := small(t)
 	for _, chunked := range []bool{false, true} {
 		var info Info
-		src := &ticking{end: 160 * Rate}
+		src := &ticking{end: 160 * audio.Rate}
 		o := Options{NoTimestamps: true, Temperatures: []float64{0}, MaxTokens: 2, Chunked: chunked, Info: &info, Without: NoGuards}
 		read, first, last := 0, math.Inf(1), 0.0
 		for s, err := range m.Transcribe(context.Background(), src, o) {
@@ -47,7 +49,7 @@ func TestUncertainLanguage(t *testing.T) {
 		if info.Language == "" || first > 1 || last < 125 {
 			t.Errorf("chunked %v: %+v, segments from %g to %g", chunked, info, first, last)
 		}
-		if seconds := read / Rate; seconds < 30*languageWindows-15 || seconds > 30*(languageWindows+chunksAtATime)+10 {
+		if seconds := read / audio.Rate; seconds < 30*languageWindows-15 || seconds > 30*(languageWindows+chunksAtATime)+10 {
 			t.Errorf("chunked %v: %d s were read before the first segment", chunked, seconds)
 		}
 	}

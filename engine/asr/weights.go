@@ -97,13 +97,13 @@ func (f *finder) find(name string, shape ...int) *weights.Tensor {
 	return nil
 }
 
-func (f *finder) attention(prefix string, d int) attention {
+func (f *finder) attention(name string, d int) attention {
 	return attention{
-		norm: f.find(prefix+"_ln.weight", d), normBias: f.find(prefix+"_ln.bias", d),
-		q: f.find(prefix+".query.weight", d, d), qBias: f.find(prefix+".query.bias", d),
-		k: f.find(prefix+".key.weight", d, d),
-		v: f.find(prefix+".value.weight", d, d), vBias: f.find(prefix+".value.bias", d),
-		o: f.find(prefix+".out.weight", d, d), bias: f.find(prefix+".out.bias", d),
+		norm: f.find(name+"_ln.weight", d), normBias: f.find(name+"_ln.bias", d),
+		q: f.find(name+".query.weight", d, d), qBias: f.find(name+".query.bias", d),
+		k: f.find(name+".key.weight", d, d),
+		v: f.find(name+".value.weight", d, d), vBias: f.find(name+".value.bias", d),
+		o: f.find(name+".out.weight", d, d), bias: f.find(name+".out.bias", d),
 	}
 }
 

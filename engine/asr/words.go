@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quern/engine/asr/audio"
 	"quern/engine/graph"
 	"quern/engine/token"
 )
@@ -216,9 +217,9 @@ func (c *clip) time(ctx context.Context, w *window, list []Segment, seek, n int,
 	if err != nil {
 		return err
 	}
-	c.share(list, words, float64(seek)/frameRate)
-	if end := lastEnd(list); !single && end > float64(seek)/frameRate {
-		c.seek = int(math.RoundToEven(end * frameRate))
+	c.share(list, words, float64(seek)/audio.FrameRate)
+	if end := lastEnd(list); !single && end > float64(seek)/audio.FrameRate {
+		c.seek = int(math.RoundToEven(end * audio.FrameRate))
 	}
 	return nil
 }

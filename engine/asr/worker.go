@@ -84,7 +84,7 @@ func (w *worker) do(ctx context.Context, t task) error {
 	w.mu.Unlock()
 	// The task's memory is in use until the worker lets go of it, so this waits
 	// for the worker even when ctx has ended; that takes a layer, or a step
-	// shared with others.
+	// Shared with others.
 	<-j.ended
 	return j.err
 }

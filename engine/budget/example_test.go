@@ -15,7 +15,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(b.Used())
-	share.Release() // whoever waits goes on
+	share.Release() // a waiting request goes on
 	fmt.Println(b.Used())
 	// Output:
 	// 60

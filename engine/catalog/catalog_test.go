@@ -125,9 +125,9 @@ func TestScan(t *testing.T) {
 	})
 }
 
-// TestScanHoldsNobodyUp: while a scan waits for a disk, what is known is found, and whoever
-// wants news shares that scan.
-func TestScanHoldsNobodyUp(t *testing.T) {
+// TestScanDoesNotBlock: while a scan waits for a disk, what is known is found, and a caller that
+// wants a new scan shares that scan.
+func TestScanDoesNotBlock(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.gguf", "x")
 	synctest.Test(t, func(t *testing.T) {

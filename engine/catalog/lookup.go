@@ -18,7 +18,7 @@ func (c *Catalog) Find(id string) *Entry {
 	return nil
 }
 
-// usualNames are what clients call the default models of a kind when nobody told
+// usualNames are what clients call the default models of a kind when their users did not tell
 // them another name.
 var usualNames = map[string]engine.Kind{
 	"whisper-1": engine.KindTranscription, "asr-1": engine.KindTranscription, "gpt-4o-transcribe": engine.KindTranscription, "gpt-4o-mini-transcribe": engine.KindTranscription,
@@ -113,7 +113,7 @@ func (c *Catalog) named(name string) (*Entry, error) {
 }
 
 // defaultFor returns the model a request means that names none: the configured one,
-// or the only one that serves. What is built in stands back for anybody's own model.
+// or the only one that serves. What is built in gives way to any other model.
 func (c *Catalog) defaultFor(kind engine.Kind) (*Entry, error) {
 	if id := c.o.Defaults[kind]; id != "" {
 		n, err := c.named(id)

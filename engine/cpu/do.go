@@ -14,6 +14,9 @@ func (b *Backend) Do(ctx context.Context, f func(pool *threads.Pool, yield func(
 	}
 	b.turn.take()
 	defer b.turn.give()
+	if err := ctx.Err(); err != nil { // it ended while others had the turn
+		return err
+	}
 	start := time.Now()
 	f(b.pool, func() { start = b.turn.yield(start) })
 	return nil

@@ -7,9 +7,9 @@ import (
 
 // A turn is the right to use the pool. It goes round in the order of asking, and who
 // holds it for long is asked to let others in between two steps: a window of
-// speech takes seconds to encode, and nobody's next token should wait for that.
+// speech takes seconds to encode, and another model's next token should not wait for that.
 type turn struct {
-	free    chan struct{} // holds one value while nobody has the turn
+	free    chan struct{} // holds one value while the turn is free
 	waiting atomic.Int32
 }
 

@@ -44,10 +44,10 @@ func groupBlocks(headDim int) int {
 	return 4
 }
 
-// splits is into how many parts attention cuts sequences of at most so many tokens,
-// where blocks work on each part and fill of them at once: the fewest with which
+// splits is into how many pieces attention cuts sequences of at most so many tokens,
+// where blocks work on each piece and fill of them at once: the fewest with which
 // hardly any place stays empty while the last blocks run. There are most blocks
-// of parts beside the first.
+// of pieces beside the first.
 func splits(blocks, fill, most, tokens int) int {
 	used := func(s int) float64 {
 		n := blocks * s
@@ -68,7 +68,7 @@ func (p *part) spanWords(o graph.Attention, rows int) int {
 	return (rows*o.Heads + p.d.splitHeads()*(o.Heads/o.KVHeads)) * (o.HeadDim + 2)
 }
 
-// minSplit is the least tokens worth a part of their own.
+// minSplit is the least tokens worth a piece of their own.
 const minSplit = 64
 
 // A stretch is rows [from, to) of a step that attend in one launch: those of
@@ -135,18 +135,18 @@ func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 			}
 			continue
 		}
-		parts := func(heads, fill int) int {
+		splitBy := func(heads, fill int) int {
 			return splits(n*heads, fill, p.d.splitHeads(), p.run.stride*p.kv.spec.BlockSize)
 		}
 		if group := gpu.GroupName(typ, o.HeadDim, o.Heads/o.KVHeads); group != "" && p.d.info.Capability >= tensorCores {
-			splits := parts(o.KVHeads, groupBlocks(o.HeadDim)*p.d.info.Processors)
+			splits := splitBy(o.KVHeads, groupBlocks(o.HeadDim)*p.d.info.Processors)
 			if err := p.start(group, gpu.Dims{Rows: n, Heads: o.KVHeads, Splits: splits}, y, p.scratchAt(spans), p.scratchAt(arrivals), q, kv,
 				p.tables(), seq, end, p.vector(o.Sinks), i32(p.run.stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
 				return err
 			}
 			continue
 		}
-		splits := parts(o.Heads, p.d.splitHeads())
+		splits := splitBy(o.Heads, p.d.splitHeads())
 		if err := p.start(gpu.Name("attend", typ), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
 			p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
 			return err

@@ -32,7 +32,7 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// A Backend owns one context a device. Whoever works with them holds mu, on an
+// A Backend owns one context a device. A goroutine that works with them holds mu, on an
 // OS thread of its own, so that one thread at a time has each context.
 type Backend struct {
 	o   Options

@@ -16,10 +16,11 @@ type cache struct {
 	spec  graph.CacheSpec
 	host  graph.Cache // layers of the processor, nil without
 	all   graph.Cache // every layer, of a Program that runs on the processor only
-	parts []cachePart // by device
+	slabs []slab      // by device
 }
 
-type cachePart struct {
+// A slab is the memory of a cache on one device, for the layers that it runs.
+type slab struct {
 	layers span
 	at     driver.Ptr
 }
@@ -36,10 +37,10 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 	c := &cache{b: b, spec: s}
 	host, dev := b.spans(s.Layers)
 	if host.to > 0 {
-		part := s
-		part.Layers = host.to
+		lower := s
+		lower.Layers = host.to
 		var err error
-		if c.host, err = b.o.Host.NewCache(part); err != nil {
+		if c.host, err = b.o.Host.NewCache(lower); err != nil {
 			return nil, err
 		}
 	}
@@ -67,20 +68,20 @@ func (c *cache) take(d *device, l span, block int64) error {
 	if err := d.ctx.Enter(); err != nil {
 		return err
 	}
-	part := cachePart{layers: l}
+	held := slab{layers: l}
 	if n := int64(l.to-l.from) * int64(c.spec.Blocks) * block; n > 0 {
 		var err error
-		if part.at, err = d.alloc(n); err != nil {
+		if held.at, err = d.alloc(n); err != nil {
 			return err
 		}
-		c.parts = append(c.parts, part)
+		c.slabs = append(c.slabs, held)
 		// A block is copied as a whole, also where nothing was stored yet.
-		if err := d.stream.Zero(part.at, n); err != nil {
+		if err := d.stream.Zero(held.at, n); err != nil {
 			return err
 		}
 		return d.stream.Sync()
 	}
-	c.parts = append(c.parts, part)
+	c.slabs = append(c.slabs, held)
 	return nil
 }
 
@@ -105,13 +106,13 @@ func (c *cache) Copy(dst, src int32) {
 			return err
 		}
 		block := c.blockBytes()
-		for i, part := range c.parts {
+		for i, held := range c.slabs {
 			d := c.b.devices[i]
 			if err := d.ctx.Enter(); err != nil {
 				return err
 			}
-			for l := range int64(part.layers.to - part.layers.from) {
-				at := part.at + driver.Ptr(l*int64(c.spec.Blocks)*block)
+			for l := range int64(held.layers.to - held.layers.from) {
+				at := held.at + driver.Ptr(l*int64(c.spec.Blocks)*block)
 				if err := d.stream.Copy(at+driver.Ptr(int64(dst)*block), at+driver.Ptr(int64(src)*block), block); err != nil {
 					return err
 				}
@@ -130,8 +131,8 @@ func (c *cache) Bytes() int64 {
 	if c.host != nil {
 		n = c.host.Bytes()
 	}
-	for _, part := range c.parts {
-		n += int64(part.layers.to-part.layers.from) * int64(c.spec.Blocks) * c.blockBytes()
+	for _, held := range c.slabs {
+		n += int64(held.layers.to-held.layers.from) * int64(c.spec.Blocks) * c.blockBytes()
 	}
 	return n
 }
@@ -163,15 +164,15 @@ func (c *cache) Close() (err error) {
 			*h = nil
 		}
 	}
-	parts := c.parts
-	c.parts = nil
+	slabs := c.slabs
+	c.slabs = nil
 	freed := c.b.do(func() error {
 		if c.b.lost(c.age) != nil {
 			return nil // went with the context
 		}
-		for i, part := range parts {
+		for i, held := range slabs {
 			d := c.b.devices[i]
-			if part.at == 0 {
+			if held.at == 0 {
 				continue
 			}
 			if err := d.ctx.Enter(); err != nil {
@@ -180,7 +181,7 @@ func (c *cache) Close() (err error) {
 			if err := d.stream.Sync(); err != nil {
 				return err
 			}
-			if err := d.ctx.Free(part.at); err != nil {
+			if err := d.ctx.Free(held.at); err != nil {
 				return err
 			}
 		}

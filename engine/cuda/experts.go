@@ -67,7 +67,7 @@ func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
 	return p.start("experts_combine", gpu.Dims{Rows: rows, Out: out}, y, at(answers), at(shares), i32(out), i32(o.Used))
 }
 
-// heldExperts reports whether a mixture of so many rows is done by kernels that
+// heldExperts reports whether an MoE layer of so many rows is done by kernels that
 // hold their activations.
 func (p *part) heldExperts(o graph.Experts, rows int) bool {
 	gate, down := kept(o.Gate, false), kept(o.Down, false)

@@ -21,10 +21,10 @@ type group struct {
 	members []int // places of the tasks among all
 	tasks   []task
 	// start does all of them for a number of rows that fits; nil where there is
-	// only one way. What it leaves out are values nobody outside reads.
-	start func(rows int) error
-	fits  func(rows int) bool // nil: any number
-	parts []*group            // what does the tasks where they do not fit; nil: one by one
+	// only one way. What it leaves out are values that no task outside the group reads.
+	start    func(rows int) error
+	fits     func(rows int) bool // nil: any number
+	fallback []*group            // what does the tasks where they do not fit; nil: one by one
 
 	quantises bool // it begins with a norm of what its products take as ActQ8_32
 
@@ -77,7 +77,7 @@ func (p *part) fuse() {
 	for i := range of {
 		if both := f.rotating(of, of[i]); both != nil {
 			for j, g := range of {
-				if slices.Contains(both.parts, g) {
+				if slices.Contains(both.fallback, g) {
 					of[j] = both
 				}
 			}
@@ -114,7 +114,7 @@ func (t *task) reads() []int {
 	return in
 }
 
-// sums makes tasks of the steps: a product that nobody reads but a sum does the
+// sums makes tasks of the steps: a product that only a sum reads does the
 // sum itself.
 func (p *part) sums() []task {
 	made := make(map[int]int)

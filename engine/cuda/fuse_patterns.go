@@ -69,7 +69,7 @@ func (p *part) startFused(stem string, w *weights.Tensor, pairs, rows int, args 
 	return p.startWith(gpu.FusedName(stem, typ, rows), gpu.Dims{Rows: rows, Blocks: min(pairs, p.d.info.Processors)}, gpu.Held(typ, rows, in), args...)
 }
 
-// projecting is up to three products of one value, with its norm when nobody else
+// projecting is up to three products of one value, with its norm when no other step
 // reads that, or one product with a sum.
 func projecting(f *fuser, i int) *group {
 	p, first := f.p, f.tasks[i]
@@ -111,7 +111,7 @@ func projecting(f *fuser, i int) *group {
 }
 
 // gating is an activation with the products it takes, gate and up or one alone,
-// and their norm when nobody else reads that.
+// and their norm when no other step reads that.
 func gating(f *fuser, i int) *group {
 	p, t := f.p, f.tasks[i]
 	var act graph.Act
@@ -277,5 +277,5 @@ func (f *fuser) rotating(of []*group, g *group) *group {
 	fits := func(rows int) bool {
 		return made.fits(rows) && p.kv.spec.Type != quant.Q8_0 // whose values are stored 32 at a time
 	}
-	return &group{tasks: slices.Concat(made.tasks, g.tasks), start: start, fits: fits, parts: []*group{made, g}}
+	return &group{tasks: slices.Concat(made.tasks, g.tasks), start: start, fits: fits, fallback: []*group{made, g}}
 }

@@ -122,9 +122,9 @@ func (s shape) program(t *testing.T, layers, rows int) (*graph.Program, graph.Ca
 	return p, graph.CacheSpec{Layers: layers, KVHeads: kvHeads, HeadDim: headDim, Blocks: 8, BlockSize: 4, Type: quant.F16}
 }
 
-// A layer of a decode step is six launches, of which one puts the parts of
-// attention together, and one more where query and key heads have norms. A mixture
-// of experts is three, with a norm, a router and a sum around it.
+// A layer of a decode step is six launches, of which one puts the pieces of
+// attention together, and one more where query and key heads have norms. An MoE layer
+// is three, with a norm, a router and a sum around it.
 func TestLaunches(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

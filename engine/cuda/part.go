@@ -413,7 +413,7 @@ func (p *part) cacheAt() driver.Ptr {
 	}
 	for i, d := range p.e.b.devices {
 		if d == p.d {
-			return p.kv.parts[i].at
+			return p.kv.slabs[i].at
 		}
 	}
 	return 0

@@ -11,13 +11,13 @@ import (
 // What kernels need beside the Program's buffers, 32-bit words of each.
 const (
 	acts     = iota // activations as ActQ8_32
-	spans           // attention, before its parts are put together
+	spans           // attention, before its pieces are put together
 	chosen          // (rows, used) experts
 	shares          // (rows, used) their weights
 	gates           // (rows, used, ff)
 	ups             // (rows, used, ff)
 	answers         // (rows, used, out)
-	portions        // products whose width is cut into parts
+	portions        // products whose width is cut
 	arrivals        // (rows, key heads) attention's blocks, zeros between launches
 	scratches
 )
@@ -59,13 +59,13 @@ func (p *part) lowerGroup(g *group) error {
 		p.held = 0 // what is quantised here is not, when all is done at once
 	}
 	before := len(p.work)
-	for _, part := range g.parts {
-		if err := p.lowerGroup(part); err != nil {
+	for _, g := range g.fallback {
+		if err := p.lowerGroup(g); err != nil {
 			return err
 		}
 	}
 	for _, t := range g.tasks {
-		if g.parts != nil || g.start != nil && g.fits == nil {
+		if g.fallback != nil || g.start != nil && g.fits == nil {
 			break // never needed
 		}
 		if o, is := t.Op.(graph.RMSNorm); is && g.quantises {

@@ -23,8 +23,8 @@ const (
 
 // A ranker is memory on a device and here for the largest logits of maxRanked rows.
 type ranker struct {
-	ids, values, part driver.Ptr
-	mail              []byte // pinned: numbers, then logits
+	ids, values, partial driver.Ptr
+	mail                 []byte // pinned: numbers, then logits
 }
 
 // appendRows appends what Batch.Take is given of the last run, whose logits are those
@@ -77,7 +77,7 @@ func (p *part) reserveRanker() bool {
 	for _, want := range []struct {
 		at    *driver.Ptr
 		bytes int
-	}{{&r.ids, 4 * n}, {&r.values, 4 * n}, {&r.part, 8 * n * gpu.TopSlices(p.e.p.Values[p.out[0]].Width())}} {
+	}{{&r.ids, 4 * n}, {&r.values, 4 * n}, {&r.partial, 8 * n * gpu.TopSlices(p.e.p.Values[p.out[0]].Width())}} {
 		if *want.at, err = p.d.alloc(int64(want.bytes)); err != nil {
 			break
 		}
@@ -95,7 +95,7 @@ func (p *part) reserveRanker() bool {
 }
 
 func (r *ranker) free(d *device) error {
-	for _, at := range []driver.Ptr{r.ids, r.values, r.part} {
+	for _, at := range []driver.Ptr{r.ids, r.values, r.partial} {
 		if at == 0 {
 			continue
 		}
@@ -119,10 +119,10 @@ func (p *part) launchRank() error {
 	if p.run.rank == byArgmax {
 		return p.start("argmax", gpu.Dims{Rows: rows}, uint64(r.ids), uint64(r.values), logits, i32(n))
 	}
-	if err := p.start("top_part", gpu.Dims{Rows: rows, Out: n}, uint64(r.part), logits, i32(n)); err != nil {
+	if err := p.start("top_part", gpu.Dims{Rows: rows, Out: n}, uint64(r.partial), logits, i32(n)); err != nil {
 		return err
 	}
-	return p.start("top", gpu.Dims{Rows: rows}, uint64(r.ids), uint64(r.values), uint64(r.part), i32(gpu.TopSlices(n)))
+	return p.start("top", gpu.Dims{Rows: rows}, uint64(r.ids), uint64(r.values), uint64(r.partial), i32(gpu.TopSlices(n)))
 }
 
 // fetchRanked copies rankings, and of the logits those rows that have none, to x.

@@ -40,7 +40,7 @@ func (p *part) orderWide(x uint64, n, rows int) error {
 // are added up in little time.
 const minPortion, maxPortions = 4 * 128, 8
 
-// portions is into how many parts a product's width is cut so that its blocks fill
+// portions is into how many portions a product's width is cut so that its blocks fill
 // the device: one a processor, or two of those by 64 rows.
 func (d *device) portions(rows, out, in int) int {
 	tile, fill := 128, d.info.Processors
@@ -59,17 +59,17 @@ func (d *device) portionWords(rows int) int {
 	return d.info.Processors * 128 * 128
 }
 
-// multiplyWide multiplies rows of x, in gemm90_x's order, by w. More than one part is
-// put together from portions.
-func (d *device) multiplyWide(typ quant.Type, y, w, x, bias, residual, portions uint64, out, in, rows, parts int) error {
-	name, of := gpu.GEMM90Name(typ, rows), gpu.Dims{Out: out, Rows: rows, Splits: parts}
-	if parts == 1 {
+// multiplyWide multiplies rows of x, in gemm90_x's order, by w. More than one
+// portion is added up from scratch memory.
+func (d *device) multiplyWide(typ quant.Type, y, w, x, bias, residual, portions uint64, out, in, rows, cuts int) error {
+	name, of := gpu.GEMM90Name(typ, rows), gpu.Dims{Out: out, Rows: rows, Splits: cuts}
+	if cuts == 1 {
 		return d.run(name, of, y, w, x, bias, residual, i32(out), i32(in), i32(rows))
 	}
 	if err := d.run(name, of, portions, w, x, 0, 0, i32(out), i32(in), i32(rows)); err != nil {
 		return err
 	}
-	return d.run("gemm90_sum", of, y, portions, bias, residual, i32(out), i32(parts))
+	return d.run("gemm90_sum", of, y, portions, bias, residual, i32(out), i32(cuts))
 }
 
 // tryWGMMA lets the device use the gemm90 kernels when a product by each is what
@@ -97,7 +97,7 @@ func (b *Backend) tryWGMMA(d *device) error {
 }
 
 // Sizes of the products that are compared: nearly a tile, in four groups; of all rows
-// in one part, and of some by the kernel for few rows in two.
+// in one portion, and of some by the kernel for few rows in two.
 const tryOut, tryIn, tryRows, tryFew = 120, 512, 100, 50
 
 // compareGEMM returns an error where a gemm90 kernel does not give what its twin
@@ -174,9 +174,9 @@ func (d *device) compareGEMM() (err error) {
 			return err
 		}
 		t.Layout().Decode(decoded, raw)
-		wide := func(rows, parts int) func() error {
+		wide := func(rows, cuts int) func() error {
 			return func() error {
-				return d.multiplyWide(t, uint64(dst), uint64(ws), uint64(ordered), uint64(bias), uint64(residual), uint64(portions), tryOut, tryIn, rows, parts)
+				return d.multiplyWide(t, uint64(dst), uint64(ws), uint64(ordered), uint64(bias), uint64(residual), uint64(portions), tryOut, tryIn, rows, cuts)
 			}
 		}
 		var want []float32

@@ -33,7 +33,7 @@ func TestEmbeddingWaits(t *testing.T) {
 	if _, err := m.Embed(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	x.turn <- struct{}{} // somebody's texts run
+	x.turn <- struct{}{} // another request's texts run
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {

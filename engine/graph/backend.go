@@ -18,11 +18,11 @@ type Backend interface {
 	Compile(ctx context.Context, p *Program, w Watch) (Exec, error)
 	// NewCache reserves a KV cache. Its memory is counted at once.
 	NewCache(CacheSpec) (Cache, error)
-	// Do calls f with the processor's workers when nobody else uses them, unless ctx
+	// Do calls f with the processor's workers when no other caller uses them, unless ctx
 	// has ended. f calls yield between its steps, which lets others in that have
 	// waited long enough.
 	Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
-	// Memory is how many bytes models may take where nobody says so: what is free on
+	// Memory is how many bytes models may take where no setting says so: what is free on
 	// the device, and of the machine's where that runs a part of each model.
 	Memory() int64
 	// ReadBandwidth measures how many bytes of data the device reads in a second: the

@@ -9,7 +9,7 @@ type Batch struct {
 	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
 	Want      []int32   // rows whose results are read, ascending
 
-	// Take is how a step's logits reach whoever draws from them. Where it is set,
+	// Take is how a step's logits reach the sampler. Where it is set,
 	// result 0 of the Program is the logits of the wanted rows, and Run calls Take
 	// once for each index into Want before it returns, several calls at a time from
 	// whatever threads it has. Take may change the row, which is valid until the next

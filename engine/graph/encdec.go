@@ -31,7 +31,7 @@ type (
 
 	// Store writes keys and values of the batch's rows to layer Layer of the
 	// cache, at their positions in the tables of the batch, for a later
-	// CrossAttention. The result is x, so that whoever needs it needs the
+	// CrossAttention. The result is x, so that a step that needs it needs the
 	// writing too. Inputs: x (rows, width), k and v (rows, heads·head).
 	Store struct{ Layer int }
 

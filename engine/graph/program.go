@@ -144,7 +144,7 @@ func (p *Program) assign() {
 		for _, v := range s.In {
 			release(v)
 		}
-		release(s.Out) // only a value nobody reads
+		release(s.Out) // only a value that no step reads
 	}
 }
 

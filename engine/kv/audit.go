@@ -19,8 +19,8 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 		}
 	}
 	for _, b := range p.free {
-		if where[b] != "" || p.prefix.has(b) {
-			return fmt.Errorf("block %d is free and %s, cached %v", b, where[b], p.prefix.has(b))
+		if where[b] != "" || p.index.has(b) {
+			return fmt.Errorf("block %d is free and %s, cached %v", b, where[b], p.index.has(b))
 		}
 		where[b] = "free"
 	}
@@ -28,12 +28,12 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 	place := map[uint64]int{} // serial number → age
 	n := 0
 	for b := p.newer[end]; b != end; b = p.newer[b] {
-		if where[b] != "" || !p.prefix.has(b) || p.older[p.newer[b]] != b {
-			return fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], p.prefix.has(b))
+		if where[b] != "" || !p.index.has(b) || p.older[p.newer[b]] != b {
+			return fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], p.index.has(b))
 		}
 		where[b] = "idle"
 		n++
-		place[p.prefix.id[b]] = n
+		place[p.index.id[b]] = n
 	}
 	if n != p.idles || slices.Contains(where, "") {
 		return fmt.Errorf("%d idle blocks, want %d: %q", p.idles, n, where)
@@ -45,26 +45,26 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 	// leaf is ever orphaned, and contents are what they are said to be.
 	owner := map[uint64]int32{}
 	for b := range end {
-		if p.prefix.has(b) {
-			owner[p.prefix.id[b]] = b
+		if p.index.has(b) {
+			owner[p.index.id[b]] = b
 		}
 	}
 	for b := range end {
-		if !p.prefix.has(b) {
+		if !p.index.has(b) {
 			continue
 		}
 		depth := 0
-		for id := p.prefix.parent[b]; id != 0; depth++ {
+		for id := p.index.parent[b]; id != 0; depth++ {
 			up, ok := owner[id]
 			if !ok {
 				return fmt.Errorf("block %d outlived its predecessor", b)
 			}
-			if where[up] == "idle" && (where[b] != "idle" || place[id] < place[p.prefix.id[b]]) {
+			if where[up] == "idle" && (where[b] != "idle" || place[id] < place[p.index.id[b]]) {
 				return fmt.Errorf("block %d would be evicted before its successor %d", up, b)
 			}
-			id = p.prefix.parent[up]
+			id = p.index.parent[up]
 		}
-		if err := holds(b, depth, p.prefix.of(b)); err != nil {
+		if err := holds(b, depth, p.index.of(b)); err != nil {
 			return err
 		}
 	}
@@ -74,6 +74,6 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 // Collide makes all but everything collide in the hash of contents, for tests. It is to
 // be called before the first Keep.
 func (p *Pool) Collide() {
-	p.prefix = newPrefix(len(p.refs), p.size)
-	p.prefix.mask = 1
+	p.index = newIndex(len(p.refs), p.size)
+	p.index.mask = 1
 }

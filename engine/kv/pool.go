@@ -21,7 +21,7 @@ type Pool struct {
 	// Doubly linked list of idle blocks; entry len(refs) is its ends.
 	newer, older []int32
 
-	prefix prefix
+	index index
 }
 
 // NewPool returns a Pool of blocks that hold size tokens each.
@@ -46,7 +46,7 @@ func (p *Pool) Available() int { return len(p.free) + p.idles }
 // Used is how many blocks tables hold.
 func (p *Pool) Used() int { return len(p.refs) - p.Available() }
 
-// Alloc returns a block with one reference and contents nobody wants: a free
+// Alloc returns a block with one reference and contents that are no longer needed: a free
 // one, or else the one that has been idle longest.
 func (p *Pool) Alloc() (int32, bool) {
 	if n := len(p.free); n > 0 {
@@ -60,7 +60,7 @@ func (p *Pool) Alloc() (int32, bool) {
 	}
 	b := p.newer[len(p.refs)]
 	p.unlink(b)
-	p.prefix.forget(b)
+	p.index.forget(b)
 	p.refs[b] = 1
 	return b, true
 }
@@ -91,7 +91,7 @@ func (p *Pool) Release(b int32) {
 	if p.refs[b] > 0 {
 		return
 	}
-	if !p.prefix.has(b) {
+	if !p.index.has(b) {
 		p.free = append(p.free, b)
 		return
 	}
@@ -112,7 +112,7 @@ func (p *Pool) ReleaseAll(table []int32) {
 // A Copier is a cache that copies blocks.
 type Copier interface{ Copy(dst, src int32) }
 
-// Own makes block i of a table the table's own, for someone about to write to it: where
+// Own makes block i of a table the table's own before it is written to: where
 // other tables hold it too, c copies it to a new one. It says whether there was one.
 func (p *Pool) Own(c Copier, table []int32, i int) bool {
 	shared := table[i]
@@ -139,11 +139,11 @@ func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
 	for computed+p.size < len(tokens) {
 		k, parent := computed/p.size, none
 		if k > 0 {
-			if parent = table[k-1]; !p.prefix.has(parent) {
+			if parent = table[k-1]; !p.index.has(parent) {
 				break
 			}
 		}
-		b, ok := p.prefix.lookup(parent, tokens[computed:computed+p.size])
+		b, ok := p.index.lookup(parent, tokens[computed:computed+p.size])
 		if !ok {
 			break
 		}
@@ -163,17 +163,17 @@ func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
 // the sequence's tokens were computed. Where another sequence was first, the table
 // changes to its block. The first call takes memory for all blocks there are.
 func (p *Pool) Keep(table, tokens []int32, from, computed int) {
-	if p.prefix.id == nil {
-		p.prefix = newPrefix(len(p.refs), p.size)
+	if p.index.id == nil {
+		p.index = newIndex(len(p.refs), p.size)
 	}
 	for k := from / p.size; k < computed/p.size; k++ {
 		parent := none
 		if k > 0 {
-			if parent = table[k-1]; !p.prefix.has(parent) {
+			if parent = table[k-1]; !p.index.has(parent) {
 				return
 			}
 		}
-		b := p.prefix.add(parent, table[k], tokens[k*p.size:(k+1)*p.size])
+		b := p.index.add(parent, table[k], tokens[k*p.size:(k+1)*p.size])
 		if b != table[k] {
 			p.acquire(b)
 			p.Release(table[k])

@@ -126,7 +126,7 @@ func TestNothingKept(t *testing.T) {
 	if table, computed := p.Extend(nil, []int32{1, 2, 3, 4, 5}, 0); len(table) != 0 || computed != 0 {
 		t.Errorf("found %v with %d tokens", table, computed)
 	}
-	if p.prefix.tokens != nil {
+	if p.index.tokens != nil {
 		t.Error("memory is taken for contents")
 	}
 	a, _ := p.Alloc()

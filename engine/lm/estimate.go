@@ -66,7 +66,7 @@ type Plan struct {
 	Encode  EncoderPlan
 }
 
-// Plan sizes what m will take of limit bytes. A cache nobody asked for gives way
+// Plan sizes what m will take of limit bytes. A cache whose size is the default gives way
 // down to one request; where even that does not fit, the plan says what it
 // needs and fits tells.
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {

@@ -52,7 +52,7 @@ func SizeOf(path string) (int64, error) {
 	return sum, nil
 }
 
-// Created is when a file was written; of what is part of the program nobody knows.
+// Created is when a file was written; the zero time for what is part of the program.
 func Created(path string) (time.Time, error) {
 	if builtIn(path) {
 		return time.Time{}, nil

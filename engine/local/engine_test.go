@@ -410,7 +410,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestDefaultModel: a request that names no model means the only one anybody gave;
+// TestDefaultModel: a request that names no model means the only one that was configured;
 // what is built in is meant where there is nothing else.
 func TestDefaultModel(t *testing.T) {
 	copyTo := func(name string) string {

@@ -70,7 +70,7 @@ func (l *lease) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 	if r.Prompt.Messages != nil {
 		kind = engine.KindChat
 	}
-	return stream(l, kind, r.KeepAlive, text, func(m *textgen.Model) iter.Seq2[engine.Event, error] { return m.Generate(ctx, r) })
+	return stream(l, kind, r.KeepAlive, text, func(m *textgen.Model) iter.Seq2[engine.Event, error] { return m.Generate(ctx, &r) })
 }
 
 // stream runs an action that answers with a sequence.

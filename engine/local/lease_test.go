@@ -5,9 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"weak"
 
 	"quern/engine"
+	"quern/engine/chat"
+	"quern/engine/token"
 )
 
 // TestOneLookup: a request looks its model up once, whatever it then does, and reads
@@ -117,6 +121,49 @@ func TestLeaseRefuses(t *testing.T) {
 	for _, err := range l.Transcribe(t.Context(), engine.TranscribeRequest{}) {
 		if !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
 			t.Errorf("it listens: %v", err)
+		}
+	}
+}
+
+// TestPromptIsForgotten: while an answer is made nothing holds the messages it was asked
+// with, whose share of what bodies may take has been given back.
+func TestPromptIsForgotten(t *testing.T) {
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: small, ChatTemplate: "{{ messages[0].content }}"}}})
+	l, err := e.Open(t.Context(), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	var messages weak.Pointer[chat.Message]
+	var tokens weak.Pointer[token.ID]
+	for _, ask := range []func() engine.Prompt{
+		func() engine.Prompt {
+			list := []chat.Message{{Role: chat.RoleUser, Text: "x"}}
+			messages = weak.Make(&list[0])
+			return engine.Prompt{Messages: list}
+		},
+		func() engine.Prompt {
+			list := make([]token.ID, 100) // too large to share a block of the allocator
+			tokens = weak.Make(&list[0])
+			return engine.Prompt{Tokens: list}
+		},
+	} {
+		looks := 0
+		for ev, err := range l.Generate(t.Context(), engine.GenerateRequest{Prompt: ask(), MaxTokens: 2, IgnoreEOS: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.Type != engine.PromptDone {
+				continue
+			}
+			looks++
+			runtime.GC()
+			if messages.Value() != nil || tokens.Value() != nil {
+				t.Error("the prompt is in memory while its answer is made")
+			}
+		}
+		if looks != 1 {
+			t.Errorf("looked %d times", looks)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (d *diary) take() []string {
 }
 
 // TestLogNamesRequests: a load is logged with the context of the request that began
-// it, even when that has left; what nobody asked for is logged with none.
+// it, even when that has left; what no request asked for is logged with none.
 func TestLogNamesRequests(t *testing.T) {
 	d := new(diary)
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}, Log: slog.New(d),
@@ -71,7 +71,7 @@ func TestLogNamesRequests(t *testing.T) {
 	gone, leave := context.WithCancel(context.WithValue(t.Context(), whoKey{}, "third"))
 	leave()
 	if err := e.Load(gone, "small"); err == nil {
-		t.Log("the load was faster than the news that nobody waits for it")
+		t.Log("the load was faster than the end of the request's context")
 	}
 	if err := ask("fourth"); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestONNXExec(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer release()
-			d := m.exec.(*serve.Decoder) // which the scheduler leaves alone: nobody asks for anything
+			d := m.exec.(*serve.Decoder) // which the scheduler leaves alone while there is no request
 			graphtest.Exec(t, d, d.Cache(8), m.Config.Vocab)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"quern/bench/fixtures"
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/audio"
 	fonnx "quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
 	"quern/formats/safetensors"
@@ -140,7 +141,7 @@ func TestONNXTranscribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var samples asr.Samples
+	var samples audio.Samples
 	for data = data[44:]; len(data) > 1; data = data[2:] { // behind the header
 		samples = append(samples, float32(int16(binary.LittleEndian.Uint16(data)))/32768)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"quern/bench/fixtures"
 	"quern/engine"
-	"quern/engine/asr"
+	"quern/engine/asr/audio"
 	"quern/engine/transcribe"
 )
 
@@ -185,7 +185,7 @@ func TestTranscribe(t *testing.T) {
 		t.Errorf("%d segments, %+v", n, info)
 	}
 	var wrong *engine.Error
-	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(asr.Samples), TranscribeOptions: engine.TranscribeOptions{Language: "xx"}}) {
+	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(audio.Samples), TranscribeOptions: engine.TranscribeOptions{Language: "xx"}}) {
 		if !errors.As(err, &wrong) || wrong.Code != engine.CodeInvalidValue {
 			t.Errorf("language xx: %v", err)
 		}
@@ -239,7 +239,7 @@ func TestDetectorErrors(t *testing.T) {
 	}
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "ear", Path: fixtures.Path(t, "whisper", "hf_tiny"), Detector: filepath.Join(dir, "text.bin")}}})
 	var wrong *engine.Error
-	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(asr.Samples)}) {
+	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(audio.Samples)}) {
 		if !errors.As(err, &wrong) || strings.Contains(wrong.Message, dir) || !strings.Contains(wrong.Message, "detector of speech") {
 			t.Errorf("error %v; want one for clients without paths", err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"quern/bench/fixtures"
 	"quern/engine"
-	"quern/engine/asr"
+	"quern/engine/asr/audio"
 	"quern/engine/measure"
 )
 
@@ -36,7 +36,7 @@ func TestCorruptedRecogniser(t *testing.T) {
 			e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "ear", Path: path}}})
 			for range 2 {
 				n := 0
-				for _, err := range e.Transcribe(t.Context(), "ear", engine.TranscribeRequest{Source: new(asr.Samples)}) {
+				for _, err := range e.Transcribe(t.Context(), "ear", engine.TranscribeRequest{Source: new(audio.Samples)}) {
 					n++
 					var known *engine.Error
 					if !errors.As(err, &known) || strings.Contains(known.Message, dir) || !strings.Contains(known.Message, "cannot be loaded: ") || strings.Contains(known.Message, "log") {

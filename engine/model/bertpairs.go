@@ -3,7 +3,7 @@ package model
 import "quern/engine/graph"
 
 // ScoresPairs is the key of a BERT that scores pairs of texts. No GGUF file has it:
-// whoever opens the published files of such a model sets it.
+// the opener of the published files of such a model sets it.
 const ScoresPairs = "bert." + scoresPairs
 
 const scoresPairs = "scores_pairs"

@@ -6,7 +6,7 @@ import (
 )
 
 // qwen is Qwen 2 to 3: Llama's blocks with biases of query, key and value (2)
-// or norms of query and key heads (3). The mixtures of 2 have a shared expert
+// or norms of query and key heads (3). The MoE models of 2 have a shared expert
 // beside the chosen ones, weighed by a sigmoid of its own.
 //
 // "Qwen2 Technical Report", 2024, §2.2; "Qwen3 Technical Report", 2025, §2.

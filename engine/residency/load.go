@@ -111,7 +111,7 @@ func (k *Keeper) await(ctx context.Context, n *resident) error {
 
 // leave takes a request from a load that it does not wait for any longer, because
 // of err. The load takes its place after those who came before the next request. One
-// that nobody waits for goes on, unless it waits for memory itself. Keeper.mu is held.
+// that no request waits for goes on, unless it waits for memory itself. Keeper.mu is held.
 func (k *Keeper) leave(l *Load, ticket int64, err error) error {
 	if l.ended {
 		if l.err == nil {
@@ -125,7 +125,7 @@ func (k *Keeper) leave(l *Load, ticket int64, err error) error {
 		l.ticket = l.waiters[0]
 	case !l.since.IsZero():
 		l.cancel()
-		l.n.loading = nil // whoever comes now begins another
+		l.n.loading = nil // the next request begins another
 		l.again, l.need = false, 0
 	}
 	k.arrange()
@@ -176,7 +176,7 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	case err == nil:
 		k.log.InfoContext(ctx, "model loaded", "model", n.ID, "bytes", n.About().SizeBytes, "kv_bytes", m.Stats().CacheBytes, "took", time.Since(start))
 	case gone:
-		k.log.InfoContext(ctx, "model not loaded", "model", n.ID, "why", "nobody waits any more for the memory it needs")
+		k.log.InfoContext(ctx, "model not loaded", "model", n.ID, "why", "every request for it left before there was memory")
 	default:
 		told := loadError(n.Entry, err)
 		k.logFailedLoad(ctx, n, err, told)

@@ -216,7 +216,7 @@ func (k *Keeper) release(n *resident) {
 	k.arrange()
 }
 
-// keep starts the idle time of a model nobody uses. Keeper.mu is held.
+// keep starts the idle time of a model without requests. Keeper.mu is held.
 func (k *Keeper) keep(n *resident) {
 	after := cmp.Or(n.Options.KeepAlive, k.o.KeepAlive)
 	if n.keepFor != nil {

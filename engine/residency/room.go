@@ -155,7 +155,7 @@ func (k *Keeper) claim(l *Load, short int64) (bytes int64) {
 	return neededBytes
 }
 
-// unload has a model leave memory that nobody uses, and logs why. Keeper.mu is
+// unload has a model without requests leave memory, and logs why. Keeper.mu is
 // held; the model is closed without it, since that may wait for its scheduler.
 func (k *Keeper) unload(n *resident, why ...any) {
 	shut := k.detach(n)

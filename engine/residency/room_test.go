@@ -146,7 +146,7 @@ func TestThreeModels(t *testing.T) {
 	})
 }
 
-// TestWaitersLeave: a load nobody waits for any more does not keep others out.
+// TestWaitersLeave: a load that no request waits for any more does not keep others out.
 func TestWaitersLeave(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
 		a1 := h.ask("a", "a1")
@@ -171,7 +171,7 @@ func TestWaitersLeave(t *testing.T) {
 	})
 }
 
-// TestAbandonedLoad: whoever comes when the last waiter has just left gets a load that
+// TestAbandonedLoad: a request that comes when the last waiter has just left gets a load that
 // goes on.
 func TestAbandonedLoad(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
@@ -354,7 +354,7 @@ func TestReleaseTwice(t *testing.T) {
 	})
 }
 
-// TestCloseWhileWaiting: Close answers whoever waits.
+// TestCloseWhileWaiting: Close answers the requests that wait.
 func TestCloseWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestKeeper(t, 10, map[string]int64{"a": 6, "b": 6, "c": 3, "d": 9})
@@ -376,7 +376,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 }
 
 // TestLostWhileWaiting: a model that is lost goes when its requests have failed,
-// and whoever waits for its memory gets it.
+// and the load that waits for its memory gets it.
 func TestLostWhileWaiting(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
 		a := h.ask("a", "a")
@@ -403,7 +403,7 @@ func TestLostWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestLostAndWanted: nobody is given a model that is lost though it need not go for
+// TestLostAndWanted: no request is given a model that is lost though it need not go for
 // others any more.
 func TestLostAndWanted(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {

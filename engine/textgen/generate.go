@@ -16,10 +16,11 @@ import (
 	"quern/engine/token"
 )
 
-// Generate answers a prompt.
-func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+// Generate answers r, whose prompt it takes out of r once that is encoded: whoever waits for
+// the answer keeps no text in memory. The sequence is to be used once.
+func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
-		if err := m.alone(&r); err != nil {
+		if err := m.alone(r); err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
@@ -33,22 +34,21 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 			yield(engine.Event{}, err)
 			return
 		}
-		listen, err := talk.listen(&r)
+		listen, err := talk.listen(r)
+		if err == nil && listen != nil && len(r.Prompt.Tools) > 0 {
+			mask, err = listen.constrain(ctx, m, r)
+		}
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
-		if len(r.Prompt.Tools) > 0 {
-			if mask, err = listen.constrain(ctx, m, &r); err != nil {
-				yield(engine.Event{}, err)
-				return
-			}
-		}
-		if err := m.check(&r); err != nil {
+		barred := talk.barred(r)
+		r.Prompt, talk = engine.Prompt{}, nil
+		if err := m.check(r); err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
-		if barred := talk.barred(&r); barred != nil {
+		if barred != nil {
 			r.Sample.Bias = maps.Clone(r.Sample.Bias)
 			if r.Sample.Bias == nil {
 				r.Sample.Bias = map[token.ID]float32{}
@@ -61,7 +61,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(&r, prompt, mask))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -69,7 +69,7 @@ func (m *Model) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
 			return
 		}
-		g := newGeneration(m, &r, st, listen, yield)
+		g := newGeneration(m, r, st, listen, yield)
 		g.done.PromptTokens = len(prompt)
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))

@@ -37,7 +37,7 @@ func TestEncodeTrusted(t *testing.T) {
 		{"client", "<|a|>", [][2]int{{0, 5}}, plain},
 		{"one byte of it", "<|a|>", [][2]int{{3, 4}}, plain},
 		{"shorter one is the template's", "<|a|>b", [][2]int{{5, 6}}, []ID{5, 1}},
-		{"user-defined is anyone's", "<|b|>", [][2]int{{0, 5}}, []ID{7}},
+		{"user-defined is also the user's", "<|b|>", [][2]int{{0, 5}}, []ID{7}},
 		{"text is joined", "ab", [][2]int{{1, 2}}, []ID{8}},
 	} {
 		got := v.EncodeTrusted(nil, tt.text, func(from, to int) bool {

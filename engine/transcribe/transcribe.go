@@ -10,6 +10,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/vad"
 	"quern/engine/budget"
 )
 
@@ -17,7 +18,7 @@ import (
 type Model struct {
 	id       string
 	model    *asr.Model
-	detector asr.Detector // nil is asr's own
+	detector vad.Detector // nil is asr's own
 	size     int64
 	queue    budget.Queue
 	took     time.Duration
@@ -26,7 +27,7 @@ type Model struct {
 
 // New makes a model of a recogniser whose files have size bytes. It admits that many
 // requests, those that wait included, and took so long to load.
-func New(id string, m *asr.Model, detector asr.Detector, size int64, admits int, took time.Duration) *Model {
+func New(id string, m *asr.Model, detector vad.Detector, size int64, admits int, took time.Duration) *Model {
 	return &Model{id: id, model: m, detector: detector, size: size, queue: budget.Queue{Most: admits}, took: took}
 }
 
@@ -47,11 +48,11 @@ func Languages() []string { return asr.Languages() }
 
 // OpenDetector reads a detector of speech, Silero's. Of path "" it is nil, which
 // recognition takes for the built-in one.
-func OpenDetector(path string) (asr.Detector, error) {
+func OpenDetector(path string) (vad.Detector, error) {
 	if path == "" {
 		return nil, nil
 	}
-	d, err := asr.OpenSilero(path)
+	d, err := vad.OpenSilero(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"quern/kernels/vec"
 )
 
-// TestExperts runs a whole mixture on the GPU's kernels and on kernels.Experts.
+// TestExperts runs a whole MoE layer on the GPU's kernels and on kernels.Experts.
 func TestExperts(t *testing.T) {
 	const in, ff, out, rows = 64, 32, 7, 3
 	p := threads.NewPool(1)
@@ -90,7 +90,7 @@ func TestExperts(t *testing.T) {
 			for _, v := range want {
 				largest = max(largest, math.Abs(float64(v)))
 			}
-			near(t, "mixture", g.got(dst, rows*out), want, func(int) float64 {
+			near(t, "MoE layer", g.got(dst, rows*out), want, func(int) float64 {
 				if cuda.Quantised(tt.t) { // a value half way is rounded either way
 					return 0.01 * largest
 				}

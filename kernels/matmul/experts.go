@@ -124,7 +124,7 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 	return e
 }
 
-// Run writes the mixture of every row of x (rows, in), routed by router
+// Run writes what the experts give for every row of x (rows, in), routed by router
 // (rows, experts), to dst (rows, out).
 func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	if rows < 0 || rows > e.rows || len(dst) != rows*e.o.Down.Out || len(x) != rows*e.o.Gate.In || len(router) != rows*e.n {

@@ -102,9 +102,47 @@ func testDo(t *testing.T, b graph.Backend) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.Do(gone, func(*threads.Pool, func()) { t.Error("Do for nobody") }); !errors.Is(err, context.Canceled) {
-		t.Errorf("Do for nobody: %v, want %v", err, context.Canceled)
+	if err := b.Do(gone, func(*threads.Pool, func()) { t.Error("Do after its context ended") }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Do after its context ended: %v, want %v", err, context.Canceled)
 	}
+	waiting, leave := asks(t.Context())
+	defer leave()
+	late := make(chan error, 1)
+	if err := b.Do(t.Context(), func(*threads.Pool, func()) {
+		go func() {
+			late <- b.Do(waiting, func(*threads.Pool, func()) { t.Error("Do for who left while others worked") })
+		}()
+		<-waiting.asked
+		leave()
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := <-late; !errors.Is(err, context.Canceled) {
+		t.Errorf("Do for who left while others worked: %v, want %v", err, context.Canceled)
+	}
+}
+
+// An asked is a context that tells when it is first looked at.
+type asked struct {
+	context.Context
+	once  sync.Once
+	asked chan struct{}
+}
+
+func asks(parent context.Context) (*asked, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	return &asked{Context: ctx, asked: make(chan struct{})}, cancel
+}
+
+func (a *asked) Err() error {
+	err := a.Context.Err() // before it tells
+	a.once.Do(func() { close(a.asked) })
+	return err
+}
+
+func (a *asked) Done() <-chan struct{} {
+	a.once.Do(func() { close(a.asked) })
+	return a.Context.Done()
 }
 
 // testCompile: weights are placed bit by bit, all of them, and not for who has gone.
@@ -112,7 +150,7 @@ func testCompile(t *testing.T, b graph.Backend, p *graph.Program) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if x, err := b.Compile(gone, p, graph.Watch{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Compile for nobody: %v, %v, want %v", x, err, context.Canceled)
+		t.Errorf("Compile after its context ended: %v, %v, want %v", x, err, context.Canceled)
 	}
 	last, of := int64(0), int64(0)
 	x, err := b.Compile(t.Context(), p, graph.Watch{Placed: func(done, total int64) {
@@ -182,9 +220,9 @@ func Exec(t *testing.T, x graph.Exec, kv graph.Cache, vocab int) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	in = batch([]int32{3, 1, 4}, []int32{1, 5})
-	in.Take = func(int, graph.Row) { t.Error("a row for nobody") }
+	in.Take = func(int, graph.Row) { t.Error("a row after the context ended") }
 	if _, err := x.Run(gone, in, kv); !errors.Is(err, context.Canceled) {
-		t.Errorf("a run for nobody: %v, want %v", err, context.Canceled)
+		t.Errorf("a run after its context ended: %v, want %v", err, context.Canceled)
 	}
 }
 

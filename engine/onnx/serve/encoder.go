@@ -178,7 +178,7 @@ func (h *Head) Encoder(ctx context.Context, on Host, v *token.Vocab, budget int)
 	if h.config.Pad != nil {
 		x.pad = *h.config.Pad
 	}
-	if x.pad < 0 { // nobody sees it
+	if x.pad < 0 { // the mask hides it
 		x.pad = 0
 	}
 	rank := func(out fonnx.Value, n int) bool { return len(out.Type.Dims) == n || out.Type.Dims == nil }

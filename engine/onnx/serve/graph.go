@@ -14,7 +14,7 @@ import (
 
 // A Host is where graphs run.
 type Host struct {
-	// Processor calls f when nobody else uses the processor's workers, unless ctx has
+	// Processor calls f when no other caller uses the processor's workers, unless ctx has
 	// ended. f calls yield between its steps, which lets others in.
 	Processor interface {
 		Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error

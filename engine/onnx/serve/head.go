@@ -143,7 +143,7 @@ type config struct {
 	Vocab int       `json:"vocab_size"`
 	Pad   *token.ID `json:"pad_token_id"`
 
-	// The longest text, by whoever named it.
+	// The longest text, under the key that each family has for it.
 	Positions  int `json:"max_position_embeddings"`
 	NPositions int `json:"n_positions"`
 	NContext   int `json:"n_ctx"`

@@ -57,7 +57,7 @@ func TestVoices(t *testing.T) {
 		t.Error("af_bella is missing")
 	}
 	if _, ok := Find("nobody"); ok {
-		t.Error("nobody is a voice")
+		t.Error("found a voice that does not exist")
 	}
 }
 

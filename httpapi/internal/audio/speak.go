@@ -167,7 +167,7 @@ func Encode(ctx context.Context, a *server.API, c *server.Call, r engine.SpeakRe
 	return t, e.Close()
 }
 
-// CheckText refuses what nobody can speak.
+// CheckText refuses a text that cannot be spoken.
 func CheckText(a *server.API, v body.Value, text string) {
 	switch n := utf8.RuneCountInString(text); {
 	case strings.TrimSpace(text) == "":

@@ -46,7 +46,7 @@ func (p *problem) first() error {
 type Object struct {
 	Value
 	fields []field
-	read   map[string]bool // fields somebody asked for; nil where nobody wants to know
+	read   map[string]bool // fields the endpoint read; nil where they are not counted
 	inner  []*Object       // objects read by name
 }
 

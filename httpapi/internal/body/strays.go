@@ -9,19 +9,19 @@ import (
 	"quern/engine/spell"
 )
 
-// What is looked at of fields nobody asked for. A body can hold millions.
+// What is looked at of fields that the endpoint did not read. A body can hold millions.
 const (
 	maxStrays    = 256 // of an object or form
 	maxStrayName = 64  // bytes
 )
 
-// A Stray is a field of a request nobody asked for.
+// A Stray is a field of a request that the endpoint did not read.
 type Stray struct {
 	Name  string // with the objects it is in, shortened
 	Meant string // the field it is nearly, with its objects; "" when there is none
 }
 
-// Strays are the fields of an object nobody asked for, and of the objects in it that
+// Strays are the fields of an object that were not read, and of the objects in it that
 // were read by name. Fields of array items are left alone: messages carry much that
 // is not ours.
 func (o *Object) Strays() []Stray {
@@ -42,7 +42,7 @@ func (o *Object) Strays() []Stray {
 	return out
 }
 
-// Strays are the fields of a form nobody asked for.
+// Strays are the fields of a form that were not read.
 func (f *Form) Strays() []Stray { return straysOf("", maps.Keys(f.Value), f.read) }
 
 // straysOf looks at names, which are in an object and of which the endpoint knows some.

@@ -15,7 +15,7 @@ import (
 
 // A Value is one JSON value and where it was found: under a name in an object, or at
 // an index of an array. A body can have millions, so the path is only spelled when
-// somebody is told.
+// it is shown.
 type Value struct {
 	Raw   []byte // of the body, without space around it
 	in    *Value // the object or array it is in; nil for the body

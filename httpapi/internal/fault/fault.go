@@ -110,7 +110,7 @@ var ErrGone = errors.New("client left")
 const StatusGone = 499
 
 // Classify finds what to tell the client about err, which came from work under
-// ctx: an *Error, or ErrGone when nobody is listening.
+// ctx: an *Error, or ErrGone when the client has left.
 func Classify(ctx context.Context, err error) error {
 	var ae *Error
 	var ee *engine.Error

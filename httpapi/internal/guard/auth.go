@@ -30,7 +30,7 @@ type Guard struct {
 }
 
 // Authenticate returns the name of the caller's key. Without configured keys
-// everybody is let in.
+// every caller is let in.
 func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
 	if len(g.Keys) == 0 {
 		return "", true

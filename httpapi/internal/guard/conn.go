@@ -12,7 +12,7 @@ const sendBuffer = 128 << 10
 
 // Bound prepares a connection so that a client that reads nothing for limit is
 // noticed; not positive means never. Writes block soon, and where the system can, it
-// ends a connection whose bytes nobody takes although nothing more is written.
+// ends a connection whose bytes the client does not take although nothing more is written.
 func Bound(c net.Conn, limit time.Duration) {
 	t, ok := c.(*net.TCPConn)
 	if !ok || limit <= 0 {

@@ -15,8 +15,8 @@ import (
 	"quern/httpapi/spool"
 )
 
-// Metrics are counted as requests pass, or read from the engine when somebody
-// looks. vLLM's names let its dashboards and gateways work unchanged.
+// Metrics are counted as requests pass, or read from the engine when a client
+// asks for them. vLLM's names let its dashboards and gateways work unchanged.
 type Metrics struct {
 	Handler  http.Handler
 	requests *prometheus.CounterVec
@@ -37,7 +37,7 @@ var (
 	spanBuckets  = []float64{0.05, 0.1, 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960}
 )
 
-// A Source is asked when somebody looks. An engine is one.
+// A Source is asked when a client asks for metrics. An engine is one.
 type Source interface {
 	Models() []engine.ModelInfo
 	Stats() engine.Stats

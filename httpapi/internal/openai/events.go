@@ -30,7 +30,10 @@ type spelled struct {
 func (a api) answer(ctx context.Context, c *server.Call, r turn.Request, as spelled) error {
 	t := turn.Start(ctx, a.Metrics, c.Lease, r)
 	defer t.Close()
-	defer func() { c.LogTokens(t.PromptTokens, t.OutputTokens) }()
+	defer func() { // also of what was cut short
+		now := t.SoFar()
+		c.LogTokens(now.PromptTokens, now.OutputTokens)
+	}()
 	if as.streamed {
 		s := a.NewStream(c, stream.ServerEvents)
 		out := as.stream(&eventStream{out: s, t: &t.Tally, load: c.Loading})

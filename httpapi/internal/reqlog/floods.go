@@ -20,7 +20,7 @@ const (
 )
 
 // Level says how loud a request is logged that ended with a status. What a client
-// did wrong is no more than information; overload and timeouts are for whoever runs
+// did wrong is no more than information; overload and timeouts are for the operator of
 // the server; the rest from 500 on is a fault of ours.
 func Level(status int) slog.Level {
 	switch {

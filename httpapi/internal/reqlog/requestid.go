@@ -34,7 +34,7 @@ func WithID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
 
-// LogHandler passes records on to h and gives those that were logged with the
+// Handler passes records on to h and gives those that were logged with the
 // context of a request its id, as request=ID. The engine knows nothing of ids: it
 // logs with the context it was called with.
 func Handler(h slog.Handler) slog.Handler { return logHandler{h} }

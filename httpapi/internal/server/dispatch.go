@@ -21,7 +21,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w := &response{ResponseWriter: rw, rc: http.NewResponseController(rw), limit: a.Options.StreamWrite, path: pathUnmatched}
 	w.deadline()
 	if r.ContentLength != 0 && a.Options.BodyIdle > 0 {
-		// Also for bodies nobody reads: net/http does so before it answers.
+		// Also for bodies that no handler reads: net/http does so before it answers.
 		w.rc.SetReadDeadline(begin.Add(a.Options.BodyIdle))
 	}
 	id := reqlog.ID(r.Header.Get("x-request-id"))
@@ -79,7 +79,7 @@ func (a *API) dispatch(c *Call) {
 	}
 	if err = fault.Classify(c.R.Context(), err); errors.Is(err, fault.ErrGone) {
 		c.W.gone = true
-		// Whoever still reads must not take this for a whole answer.
+		// A client that still reads must not take this for a whole answer.
 		panic(http.ErrAbortHandler)
 	}
 	var e *fault.Error

@@ -33,7 +33,7 @@ type Engine interface {
 type Options struct {
 	Engine Engine // required
 
-	Keys   []guard.Key // who may call; none means everybody
+	Keys   []guard.Key // who may call; without any, every caller
 	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
 
 	// BoundLoopback makes requests for a foreign Host fail while there are no

@@ -79,7 +79,7 @@ func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 		rt := Route{Path: pathUnmatched, Handle: func(c *Call) error { return e(c.R) }}
 		return func(w http.ResponseWriter, req *http.Request) {
 			open := rt
-			// Without a key nobody learns which paths exist under /v1.
+			// A caller without a key does not learn which paths exist under /v1.
 			open.Open = !strings.HasPrefix(req.URL.Path, "/v1/")
 			for _, d := range dialects {
 				if d.Prefix != "" && strings.HasPrefix(req.URL.Path, d.Prefix+"/") {

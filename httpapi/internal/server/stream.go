@@ -20,7 +20,7 @@ func StreamWork[T any](a *API, c *Call, s *stream.Writer, each func(T) error, wo
 }
 
 // EndStream tells the client about err, nil for none, in the stream, if that has
-// begun and has room for it, and somebody listens. Otherwise it returns err.
+// begun and has room for it, and the client listens. Otherwise it returns err.
 func (a *API) EndStream(c *Call, s *stream.Writer, err error) error {
 	if err == nil || !s.Begun || s.Fail == nil || errors.Is(err, fault.ErrGone) {
 		return err

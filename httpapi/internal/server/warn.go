@@ -18,11 +18,11 @@ const (
 
 // A request is what a body says: an object or a form.
 type request interface {
-	Strays() []body.Stray // fields nobody asked for
+	Strays() []body.Stray // fields that the endpoint did not read
 	Err() error
 }
 
-// Finish is called when a body was read: it tells of fields nobody asked for, and
+// Finish is called when a body was read: it tells of fields that were not read, and
 // returns the first error found in it.
 func (a *API) Finish(c *Call, b request) error {
 	for _, s := range b.Strays() {
@@ -51,7 +51,7 @@ func ascii(text string) string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }
 
-// logStray notes a field nobody reads, once per endpoint and name.
+// logStray notes a field that is not read, once per endpoint and name.
 func (a *API) logStray(c *Call, s body.Stray) {
 	name := c.Route.Path + " " + s.Name
 	a.unknownMu.Lock()

@@ -27,7 +27,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// standard is what holds when nobody sets r, "" when there is nothing to say.
+// standard is what holds where r is not set, "" when there is nothing to say.
 func (r *row) standard(command string) string {
 	def := r.defaultOf(command)
 	switch v := reflect.ValueOf(def); {

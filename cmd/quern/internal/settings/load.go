@@ -149,17 +149,18 @@ func (r *row) apply(s *Settings, values []string) error {
 	return nil
 }
 
-// Lookup finds a variable in environ.
+// Lookup finds a variable in environ. None is called "": on Windows what begins with = is
+// the folder of a drive.
 func Lookup(environ []string, name string) (string, bool) {
 	for _, kv := range slices.Backward(environ) {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" && k == name {
 			return v, true
 		}
 	}
 	return "", false
 }
 
-// configFile says which file to read, and who named it: "" if nobody did.
+// configFile says which file to read, and from, what named it: "" where nothing did.
 func configFile(cmd *cobra.Command, env func(string) (string, bool)) (name, from string) {
 	if f := cmd.Flags().Lookup("config"); f != nil && f.Changed {
 		return f.Value.String(), "--config"

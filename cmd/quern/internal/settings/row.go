@@ -29,7 +29,7 @@ type row struct {
 	help     string // one line; a back-quoted word names the flag's value
 	unit     string // of numbers
 
-	// def is the default. What a model's keys stand for when nobody sets them is
+	// def is the default. What a model's keys stand for when they are not set is
 	// filled in by the engine, from the constant named here.
 	def   any
 	quiet any    // the default of commands other than serve
@@ -237,7 +237,7 @@ func (r *row) defaultOf(command string) any {
 	return r.def
 }
 
-// defaults are the settings nobody set.
+// defaults are the values of settings that are not set.
 func defaults(command string) Settings {
 	var s Settings
 	for _, r := range table() {

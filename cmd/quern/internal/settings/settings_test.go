@@ -269,6 +269,13 @@ func TestStrangeVariables(t *testing.T) {
 	}
 }
 
+// TestDrives: Windows keeps the folder of each drive among the variables, as =C:=C:\x.
+func TestDrives(t *testing.T) {
+	if _, err := load(t, "", []string{`=C:=C:\x`, "PATH=/"}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // The example shows the defaults, and what it has commented out is valid too.
 func TestExample(t *testing.T) {
 	got := defaults("serve")

@@ -98,7 +98,7 @@ func table() []row {
 			help: "number `type` of the KV cache, bf16 and fp8 on GPUs only", def: strings.ToLower(engine.DefaultCacheType.String())},
 		{key: "models[].cache_memory", section: Models, help: "of the KV cache",
 			unset: "context × slots, at most a quarter of memory_limit", example: "2GiB"},
-		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve run bench", parse: mixture,
+		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve run bench", parse: quantization,
 			help: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …", unset: "as they are", example: "q4_k_m"},
 		{key: "models[].chat_template", section: Models, help: "instead of the file's", example: `"…"`},
 		{key: "models[].chat_template_file", section: Models, file: true, help: "file that holds it"},
@@ -229,8 +229,8 @@ func toolFormat(s string) (string, error) {
 	return s, fmt.Errorf("%q is no wire format; there are %s", s, strings.Join(wire.Names(), ", "))
 }
 
-// mixture is what weights are quantised to when they are loaded.
-func mixture(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
+// quantization is what weights are quantised to when they are loaded.
+func quantization(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
 
 func detector(s string) (string, error) {
 	_, err := transcribe.OpenDetector(s)

@@ -83,11 +83,11 @@ func try[T any](f func() T) (v T, err error) {
 	return f(), nil
 }
 
-// attempt is try around what may throw one of the given kinds of RuntimeError,
-// or any error where none is given; it is not ok then.
+// attempt is try around what may throw a RuntimeError of one of these kinds; it is not ok
+// then. All else goes on: that a limit is reached, or the request has ended.
 func attempt[T any](f func() T, kinds ...string) (v T, ok bool) {
 	v, err := try(f)
-	if err != nil && len(kinds) > 0 && !isKind(err, kinds...) {
+	if err != nil && !isKind(err, kinds...) {
 		panic(thrown{err})
 	}
 	return v, err == nil

@@ -112,9 +112,7 @@ func pathOf(v Value) []Value {
 	for _, part := range strings.Split(s.s, ".") {
 		step := Value(Text(part))
 		if isDigits(part) {
-			if n, ok := attempt(func() Value { return parseInt(part, 10) }); ok {
-				step = n
-			}
+			step = parseInt(part, 10)
 		}
 		path = append(path, step)
 	}

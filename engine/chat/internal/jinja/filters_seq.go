@@ -41,7 +41,7 @@ func filterReverse(r *run, v Value, _ []Value) Value {
 	if s, ok := v.(Str); ok {
 		return r.sliceStr(s, None, None, Int(-1))
 	}
-	items, ok := attempt(func() []Value { return r.collect(v) })
+	items, ok := attempt(func() []Value { return r.collect(v) }, "TypeError")
 	if !ok {
 		panic(raisef("FilterArgumentError", "argument must be iterable"))
 	}

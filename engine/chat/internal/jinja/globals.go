@@ -75,7 +75,7 @@ func (r *run) makeDict(fn string, a args) Value {
 		} else {
 			pairs := r.collect(a.pos[0])
 			for i, p := range pairs {
-				kv, ok := attempt(func() []Value { return r.collect(p) })
+				kv, ok := attempt(func() []Value { return r.collect(p) }, "TypeError")
 				if !ok {
 					panic(typeErrorf("cannot convert dictionary update sequence element #%d to a sequence", i))
 				}

@@ -59,6 +59,7 @@ func TestLimits(t *testing.T) {
 		{"product", "{% set ns = namespace(n=9) %}{% for i in range(9999) %}{% set ns.n = ns.n * ns.n %}{% endfor %}"},
 		{"integer", "{{ " + strings.Repeat("9", 100_000) + " }}"},
 		{"int", "{{ ('9' * 100000)|int }}"},
+		{"digits", "{{ [[1]]|map(attribute='9' * 100000)|list }}"},
 		{"recursion", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"},
 		{"mutual recursion", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}"},
 		{"fork", "{% macro m(n) %}{{ m(n+1) if n < 40 }}{{ m(n+1) if n < 40 }}{% endmacro %}{{ m(0) }}"},
@@ -104,6 +105,8 @@ func TestOptionsLimits(t *testing.T) {
 		opt       Options
 	}{
 		{"steps", "{% for i in range(1000) %}{{ i }}{% endfor %}", Options{MaxSteps: 100}},
+		{"steps of what is reversed", "{{ range(1000)|map('string')|reverse|list }}", Options{MaxSteps: 100}},
+		{"steps of a pair", "{{ dict([range(1000)|select('lt', 2)]) }}", Options{MaxSteps: 100}},
 		{"output", "{{ 'x' * 1000 }}", Options{MaxOutput: 999}},
 		{"memory", "{% set a = 'x' * 1000 %}", Options{MaxMemory: 999}},
 	} {

@@ -15,7 +15,7 @@
 //     the call: caches take make or tensor.New. Scratch may come from them too: it
 //     goes back when the node ends.
 //   - c.Reuse(i) is c.Blank of input i's type and shape, or that very input
-//     where nobody reads it later: for operators that may work in place.
+//     where no node reads it later: for operators that may work in place.
 //   - c.View(t, base, shape, step) reads t with any steps: transpose, slice,
 //     expand; NewGrid(out, shapes...).Rows(c, f) goes over broadcast operands. Both
 //     use the pool and make no list of indices.
@@ -196,7 +196,7 @@ func (c *Call) Zeros(t onnx.DType, shape ...int) *tensor.Tensor {
 	return x
 }
 
-// Reuse returns input i for writing, where nobody reads it afterwards, and
+// Reuse returns input i for writing, where no node reads it afterwards, and
 // otherwise a blank tensor of its type and shape.
 func (c *Call) Reuse(i int) *tensor.Tensor {
 	t := c.In[i]

@@ -157,7 +157,7 @@ func (m *Memory) Unhold(t *Tensor) {
 	})
 }
 
-// Reset forgets what lives, which belongs to the caller of Run or to nobody,
+// Reset forgets what lives, which belongs to the caller of Run or is not used any more,
 // and the spare buffers where they are much more than this run needed.
 func (m *Memory) Reset() {
 	if m.spare > 2*m.peak {

@@ -63,7 +63,7 @@ func numbers(c *run.Call, a, b *tensor.Tensor) {
 }
 
 // over returns the tensor a result of that shape is written to: an operand that
-// nobody reads later, or a new one.
+// no node reads later, or a new one.
 func over(c *run.Call, shape []int, operands ...*tensor.Tensor) *tensor.Tensor {
 	for i, x := range c.In {
 		for _, o := range operands {

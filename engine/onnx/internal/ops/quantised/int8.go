@@ -301,7 +301,7 @@ func (w *Weights) LessFloats(c *run.Call, dst []float32, x []byte, rows int, z i
 	})
 }
 
-// attention is Attention of an input and weights that are quantised.
+// quantisedAttention is Attention of an input and weights that are quantised.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QAttention.
 func quantisedAttention(c *run.Call) []*tensor.Tensor {

@@ -7,7 +7,7 @@ import (
 	"quern/formats/onnx"
 )
 
-// gemmOp is alpha · (a·b + bias) of quantised matrices, the bias being integers of
+// quantisedGemm is alpha · (a·b + bias) of quantised matrices, the bias being integers of
 // their scales, as floats or, with a scale for them, quantised again.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.QGemm.

@@ -1,12 +1,17 @@
-package asr
+package vad
 
 import (
 	"fmt"
 	"math"
 
+	"quern/formats"
+	"quern/formats/ggml"
 	"quern/formats/weights"
 	"quern/kernels/gemm"
 )
+
+// ErrFormat marks a file that is no detector.
+var ErrFormat = weights.Malformed("speech detector")
 
 // The sizes of the Silero detector: it hears a hop together with the end of the
 // one before.
@@ -57,7 +62,11 @@ var sileroNames = [2]struct {
 
 // OpenSilero reads the detector of a file, of whisper.cpp's form or SafeTensors.
 func OpenSilero(path string) (*Silero, error) {
-	set, err := openWeights(path)
+	open := formats.Open
+	if ggml.Sniff(path) != "" {
+		open = ggml.Open
+	}
+	set, err := open(path)
 	if err != nil {
 		return nil, err
 	}

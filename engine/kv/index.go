@@ -8,14 +8,14 @@ import (
 // none stands for the block before the first.
 const none int32 = -1
 
-// A prefix finds full blocks by their contents and everything before them.
+// An index finds full blocks by their contents and everything before them.
 //
 // A block's hash is made of its tokens and its predecessor's hash. The hash
 // only says where to look: a hit must have the same tokens and continue the
 // very block found before it, so a collision cannot leak another prompt's
 // keys. Predecessors are told apart by serial numbers, which unlike block
 // numbers are never used twice.
-type prefix struct {
+type index struct {
 	size   int
 	tokens []int32  // of cached blocks, size for each block
 	id     []uint64 // serial number; 0: not cached
@@ -28,12 +28,12 @@ type prefix struct {
 	mask   uint64 // all ones; see Collide
 }
 
-func newPrefix(blocks, size int) prefix {
+func newIndex(blocks, size int) index {
 	buckets := 1
 	for buckets < 2*blocks {
 		buckets *= 2
 	}
-	return prefix{
+	return index{
 		size:   size,
 		tokens: make([]int32, blocks*size),
 		id:     make([]uint64, blocks),
@@ -47,16 +47,16 @@ func newPrefix(blocks, size int) prefix {
 }
 
 // has says whether b is cached.
-func (p *prefix) has(b int32) bool { return p.id != nil && p.id[b] != 0 }
+func (p *index) has(b int32) bool { return p.id != nil && p.id[b] != 0 }
 
 // lookup finds the cached block that holds tokens, a whole block of them, after
 // the block parent, which is cached or none.
-func (p *prefix) lookup(parent int32, tokens []int32) (int32, bool) {
+func (p *index) lookup(parent int32, tokens []int32) (int32, bool) {
 	b, _ := p.find(parent, tokens)
 	return b, b != none
 }
 
-func (p *prefix) find(parent int32, tokens []int32) (b int32, hash uint64) {
+func (p *index) find(parent int32, tokens []int32) (b int32, hash uint64) {
 	if p.id == nil {
 		return none, 0
 	}
@@ -81,7 +81,7 @@ func (p *prefix) find(parent int32, tokens []int32) (b int32, hash uint64) {
 // add makes b, which holds tokens after the block parent, findable. When
 // another block holds the same already, add returns that one and changes
 // nothing; else it returns b.
-func (p *prefix) add(parent, b int32, tokens []int32) int32 {
+func (p *index) add(parent, b int32, tokens []int32) int32 {
 	twin, hash := p.find(parent, tokens)
 	if twin != none {
 		return twin
@@ -98,7 +98,7 @@ func (p *prefix) add(parent, b int32, tokens []int32) int32 {
 }
 
 // forget takes a cached block out.
-func (p *prefix) forget(b int32) {
+func (p *index) forget(b int32) {
 	at := &p.bucket[p.place(p.hash[b])]
 	for *at != b {
 		at = &p.next[*at]
@@ -107,8 +107,8 @@ func (p *prefix) forget(b int32) {
 	p.id[b] = 0
 }
 
-func (p *prefix) of(b int32) []int32 {
+func (p *index) of(b int32) []int32 {
 	return p.tokens[int(b)*p.size : (int(b)+1)*p.size]
 }
 
-func (p *prefix) place(hash uint64) int { return int(hash & uint64(len(p.bucket)-1)) }
+func (p *index) place(hash uint64) int { return int(hash & uint64(len(p.bucket)-1)) }

@@ -1,6 +1,10 @@
-package asr
+package vad
 
-import "math"
+import (
+	"math"
+
+	"quern/engine/asr/audio"
+)
 
 // EnergyDetector takes for speech what is clearly louder than the background.
 // It needs no model, and it errs on the side of passing sound on: music and
@@ -30,7 +34,7 @@ type energy struct {
 const (
 	startFloor = -50.0 // of the background
 	quietFloor = -66.0 // and it counts as no less
-	rise       = 1.5 * Hop / Rate
+	rise       = 1.5 * Hop / audio.Rate
 	half       = 6.0 // above it, for a probability of one half
 )
 

@@ -1,15 +1,21 @@
-package asr
+package vad
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
+	"quern/codecs"
+	"quern/engine/asr/audio"
 	"quern/formats"
 	"quern/formats/ggml"
 	"quern/formats/weights"
@@ -20,6 +26,30 @@ type vadGolden struct {
 	Official []float64 `json:"ggml_official_context"`
 	Tensors  []float64 `json:"safetensors_official_context"`
 	First    []float64 `json:"first_encoder_output_official"`
+}
+
+// recorded is eleven seconds of speech.
+func recorded(t *testing.T) []float32 {
+	t.Helper()
+	f, err := os.Open(fixtures.Path(t, "whisper", "jfk.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sound, err := codecs.Open(f, codecs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mono, err := codecs.NewMono(sound, audio.Rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, 12*audio.Rate)
+	n, err := audio.NewReader(mono)(t.Context(), x)
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	return x[:n]
 }
 
 // probabilities of every window of x, the last one filled with silence.
@@ -35,17 +65,23 @@ func probabilities(l Listener, x []float32) []float64 {
 
 func TestSileroGolden(t *testing.T) {
 	var g vadGolden
-	goldenJSON(t, shared(t, "vad/vad_golden.json"), &g)
-	x := wave(t, shared(t, "whisper/jfk.wav"))
+	text, err := os.ReadFile(fixtures.Path(t, "vad", "vad_golden.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &g); err != nil {
+		t.Fatal(err)
+	}
+	x := recorded(t)
 	for _, tt := range []struct {
 		path string
 		open func(string) (*weights.Set, error)
 		want []float64
 	}{
-		{"vad/silero-v6.2.0-ggml.bin", ggml.Open, g.Official},
-		{"vad/silero_vad_16k.safetensors", formats.Open, g.Tensors},
+		{"silero-v6.2.0-ggml.bin", ggml.Open, g.Official},
+		{"silero_vad_16k.safetensors", formats.Open, g.Tensors},
 	} {
-		set, err := tt.open(shared(t, tt.path))
+		set, err := tt.open(fixtures.Path(t, "vad", tt.path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,17 +106,17 @@ func TestSileroGolden(t *testing.T) {
 }
 
 // stretches returns where the gate lets x through, in hundredths of a second.
-func stretches(t *testing.T, x []float32, d Detector, o SpeechOptions) [][2]int {
+func stretches(t *testing.T, x []float32, d Detector, o Options) [][2]int {
 	t.Helper()
-	o, err := o.resolved()
+	o, err := o.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := Samples(x)
-	g := newGate(from(&src), d, o)
+	src := audio.Samples(x)
+	g := NewGate(audio.NewReader(&src), d, o)
 	buf := make([]float32, 1000)
 	for {
-		_, _, err := g.read(context.Background(), buf)
+		_, _, err := g.Read(context.Background(), buf)
 		if err == io.EOF {
 			break
 		}
@@ -98,7 +134,7 @@ func stretches(t *testing.T, x []float32, d Detector, o SpeechOptions) [][2]int 
 // With whisper.cpp's settings the gate finds the stretches of its own tool, but
 // for the windows that its other use of the network decides otherwise.
 func TestSileroStretches(t *testing.T) {
-	set, err := ggml.Open(shared(t, "vad/silero-v6.2.0-ggml.bin"))
+	set, err := ggml.Open(fixtures.Path(t, "vad", "silero-v6.2.0-ggml.bin"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +143,9 @@ func TestSileroStretches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := wave(t, shared(t, "whisper/jfk.wav"))
+	x := recorded(t)
 	var got [][2]int
-	for _, s := range stretches(t, x, d, SpeechOptions{MinSilence: 0.1, Pad: 0.03}) {
+	for _, s := range stretches(t, x, d, Options{MinSilence: 0.1, Pad: 0.03}) {
 		// whisper.cpp joins what is less than 200 ms apart.
 		if n := len(got); n > 0 && s[0]-got[n-1][1] < 20 {
 			got[n-1][1] = s[1]
@@ -126,45 +162,44 @@ func TestSileroStretches(t *testing.T) {
 	if !ok {
 		t.Errorf("speech at %v, want about %v", got, want)
 	}
-	if got := stretches(t, x, EnergyDetector{}, SpeechOptions{}); len(got) == 0 || got[0][0] > 32 || got[len(got)-1][1] < 1040 {
+	if got := stretches(t, x, EnergyDetector{}, Options{}); len(got) == 0 || got[0][0] > 32 || got[len(got)-1][1] < 1040 {
 		t.Errorf("by energy speech is at %v; it lasts from 32 to 1062", got)
 	} else {
 		t.Logf("by energy: %v", got)
 	}
 }
 
-func sine(seconds, level float64) []float32 {
-	x := make([]float32, int(seconds*Rate))
+func Sine(seconds, level float64) []float32 {
+	x := make([]float32, int(seconds*audio.Rate))
 	for i := range x {
 		x[i] = float32(level * math.Sin(float64(i)*0.3))
 	}
 	return x
 }
 
-func hiss(seconds, level float64) []float32 {
-	x := make([]float32, int(seconds*Rate))
-	s := uint64(1)
+func Hiss(seconds, level float64) []float32 {
+	x := make([]float32, int(seconds*audio.Rate))
+	rng := rand.New(rand.NewPCG(1, 7))
 	for i := range x {
-		s = mix(s, 7)
-		x[i] = float32(level * (float64(s>>11)/(1<<52) - 1))
+		x[i] = float32(level * (2*rng.Float64() - 1))
 	}
 	return x
 }
 
 func TestEnergyDetector(t *testing.T) {
-	quiet := make([]float32, 2*Rate)
+	quiet := make([]float32, 2*audio.Rate)
 	for _, tt := range []struct {
 		name string
 		x    []float32
 		want [][2]int // within a tenth of a second
 	}{
 		{"silence", quiet, nil},
-		{"faint noise", hiss(5, 0.001), nil},
-		{"a tone in silence", slices.Concat(quiet, sine(1, 0.1), quiet), [][2]int{{180, 320}}},
-		{"a click", slices.Concat(quiet, sine(0.05, 0.5), quiet), nil},
-		{"a tone in noise", slices.Concat(hiss(3, 0.001), sine(1, 0.1), hiss(3, 0.001)), [][2]int{{280, 420}}},
+		{"faint noise", Hiss(5, 0.001), nil},
+		{"a tone in silence", slices.Concat(quiet, Sine(1, 0.1), quiet), [][2]int{{180, 320}}},
+		{"a click", slices.Concat(quiet, Sine(0.05, 0.5), quiet), nil},
+		{"a tone in noise", slices.Concat(Hiss(3, 0.001), Sine(1, 0.1), Hiss(3, 0.001)), [][2]int{{280, 420}}},
 	} {
-		got := stretches(t, tt.x, EnergyDetector{}, SpeechOptions{})
+		got := stretches(t, tt.x, EnergyDetector{}, Options{})
 		ok := len(got) == len(tt.want)
 		for i := 0; ok && i < len(got); i++ {
 			ok = max(got[i][0]-tt.want[i][0], tt.want[i][0]-got[i][0], got[i][1]-tt.want[i][1], tt.want[i][1]-got[i][1]) <= 12
@@ -176,7 +211,7 @@ func TestEnergyDetector(t *testing.T) {
 }
 
 func TestSourceSample(t *testing.T) {
-	pieces := []piece{{1000, 0, 100}, {5000, 100, 50}}
+	pieces := []Piece{{1000, 0, 100}, {5000, 100, 50}}
 	for _, tt := range []struct {
 		n    int
 		end  bool
@@ -184,7 +219,7 @@ func TestSourceSample(t *testing.T) {
 	}{
 		{0, false, 1000}, {99, false, 1099}, {100, false, 5000}, {100, true, 1100}, {101, true, 5001}, {150, true, 5050}, {160, false, 5060},
 	} {
-		if got := sourceSample(pieces, tt.n, tt.end); got != tt.want {
+		if got := SourceSample(pieces, tt.n, tt.end); got != tt.want {
 			t.Errorf("sample %d (end %v) is %d, want %d", tt.n, tt.end, got, tt.want)
 		}
 	}
@@ -239,4 +274,15 @@ func ExampleEnergyDetector() {
 	fmt.Println(l.Hear(quiet) > 0.5, l.Hear(loud) > 0.5)
 	// Output:
 	// false true
+}
+
+func TestForget(t *testing.T) {
+	g := &Gate{pieces: []Piece{{100, 0, 50}, {300, 50, 50}, {900, 100, 10}}}
+	g.Forget(60)
+	if len(g.pieces) != 2 || SourceSample(g.pieces, 60, false) != 310 || SourceSample(g.pieces, 105, false) != 905 {
+		t.Errorf("left %v", g.pieces)
+	}
+	if g.Forget(1000); len(g.pieces) != 1 {
+		t.Errorf("left %v; the last piece stays", g.pieces)
+	}
 }

@@ -1,4 +1,4 @@
-package asr
+package audio
 
 import (
 	"math"
@@ -13,17 +13,17 @@ const Rate = 16000
 // second; 201 bins up to 8 kHz. Of a frame the window is centred on its start.
 const (
 	fftSize    = 400
-	hop        = 160
-	frameRate  = Rate / hop
+	FrameStep  = 160              // samples from one frame to the next
+	FrameRate  = Rate / FrameStep // frames of a second
 	spectrum   = fftSize/2 + 1
 	pastOfTime = fftSize / 2 // samples a frame sees before its time, and after it
 )
 
-// A melBank turns samples into the logarithms of mel bands.
+// A MelBank turns samples into the logarithms of mel bands.
 //
 // Slaney, "Auditory Toolbox", 1998: triangles of equal area over a scale that
 // is linear below 1 kHz and logarithmic above.
-type melBank struct {
+type MelBank struct {
 	bands   int
 	hann    [fftSize]float64
 	first   []int       // bin each triangle begins at
@@ -31,8 +31,9 @@ type melBank struct {
 	plan    *fourier.Real[float64]
 }
 
-func newMelBank(bands int) *melBank {
-	m := &melBank{bands: bands, plan: fourier.NewReal[float64](fftSize)}
+// NewMelBank returns the triangles of a number of bands.
+func NewMelBank(bands int) *MelBank {
+	m := &MelBank{bands: bands, plan: fourier.NewReal[float64](fftSize)}
 	for i := range m.hann {
 		m.hann[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/fftSize)
 	}
@@ -63,7 +64,7 @@ func newMelBank(bands int) *melBank {
 // MelFilters returns the triangles of a number of bands, (bands, bins), as ggml
 // files carry them.
 func MelFilters(bands int) (filters []float32, bins int) {
-	m := newMelBank(bands)
+	m := NewMelBank(bands)
 	filters = make([]float32, bands*spectrum)
 	for b, w := range m.weights {
 		copy(filters[b*spectrum+m.first[b]:], w)
@@ -99,7 +100,7 @@ const floor = 1e-10
 
 // frame writes log₁₀ of the power in each band of fftSize samples to dst and
 // returns the largest.
-func (m *melBank) frame(dst, x []float32) float32 {
+func (m *MelBank) frame(dst, x []float32) float32 {
 	var windowed [fftSize]float64
 	for i, w := range &m.hann {
 		windowed[i] = float64(x[i]) * w

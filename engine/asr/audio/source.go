@@ -1,0 +1,70 @@
+// Package audio has what Whisper hears: 16 kHz samples from a Source, and their
+// log-mel Spectrogram.
+package audio
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// A Source delivers mono audio at Rate, in [-1, 1]. Read fills dst as far as it
+// can and returns io.EOF when nothing is left, as io.Reader does.
+type Source interface {
+	Read(dst []float32) (int, error)
+}
+
+// Samples is a Source over audio in memory.
+type Samples []float32
+
+// Read implements Source.
+func (s *Samples) Read(dst []float32) (int, error) {
+	if len(*s) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(dst, *s)
+	*s = (*s)[n:]
+	return n, nil
+}
+
+// ErrSource is returned for sources that make no progress.
+var ErrSource = errors.New("asr: the audio source returns neither samples nor an error")
+
+// A Reader fills dst; it returns io.EOF with less than len(dst) samples at the
+// end of the audio.
+type Reader func(ctx context.Context, dst []float32) (int, error)
+
+// NewReader is the reader of a Source. Samples that are no numbers become silence.
+func NewReader(src Source) Reader {
+	return func(ctx context.Context, dst []float32) (int, error) { return readBlock(ctx, src, dst) }
+}
+
+func readBlock(ctx context.Context, src Source, dst []float32) (int, error) {
+	n := 0
+	for idle := 0; n < len(dst); {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		k, err := src.Read(dst[n:])
+		if k < 0 || k > len(dst)-n {
+			return n, ErrSource
+		}
+		for i, v := range dst[n : n+k] {
+			if v != v || v > 1e4 || v < -1e4 {
+				dst[n+i] = 0
+			}
+		}
+		n += k
+		switch {
+		case err != nil:
+			return n, err
+		case k > 0:
+			idle = 0
+		default:
+			if idle++; idle > 100 {
+				return n, ErrSource
+			}
+		}
+	}
+	return n, nil
+}
