@@ -117,7 +117,7 @@ func (a *arrayMaker) plain() (*grammar.Node, error) {
 // counted is elements some of which have to satisfy conditions, a number of times.
 func (a *arrayMaker) counted() (*grammar.Node, error) {
 	if len(a.contains) > maxContains {
-		return nil, &Error{Pointer: a.contains[0].l.s.at, Keyword: "contains", Reason: fmt.Sprintf("more than %d conditions on one array", maxContains)}
+		return nil, &Error{Pointer: a.contains[0].at, Keyword: last(a.contains[0].at), Reason: fmt.Sprintf("more than %d conditions on one array", maxContains)}
 	}
 	top := max(a.fixed, a.low, 1) // places above make no difference
 	if a.high < most {
@@ -136,7 +136,7 @@ func (a *arrayMaker) counted() (*grammar.Node, error) {
 		}
 		n := a.rule()
 		if made[s] = n; len(made) > maxStations {
-			err = &Error{Pointer: a.contains[0].l.s.at, Keyword: "contains", Reason: fmt.Sprintf("counting elements takes more than %d rules", maxStations)}
+			err = &Error{Pointer: a.contains[0].at, Keyword: last(a.contains[0].at), Reason: fmt.Sprintf("counting elements takes more than %d rules", maxStations)}
 			return n
 		}
 		var ways []*grammar.Node
@@ -195,7 +195,7 @@ func (a *arrayMaker) distinct(at string) (*grammar.Node, error) {
 	if len(a.contains) > 0 || a.fixed > 0 {
 		return nil, refuse("not supported beside contains, prefixItems or an array of items")
 	}
-	all, err := a.choices()
+	all, err := a.choices(at)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (a *arrayMaker) distinct(at string) (*grammar.Node, error) {
 	}
 	words := make([]*grammar.Node, len(all))
 	for i, v := range all {
-		if words[i], err = a.value(literals{{s: a.constant(v)}}); err != nil {
+		if words[i], err = a.value(literals{{s: a.constant(v, at)}}); err != nil {
 			return nil, err
 		}
 	}
@@ -236,8 +236,9 @@ func (a *arrayMaker) distinct(at string) (*grammar.Node, error) {
 	return rules[0], nil
 }
 
-// choices are the values that elements may have, or nil if they are not known.
-func (a *arrayMaker) choices() ([]*value, error) {
+// choices are the values that elements may have, or nil if they are not known; at is
+// who wants to know.
+func (a *arrayMaker) choices(at string) ([]*value, error) {
 	lits := a.at(a.clause, 0)
 	var list []*value
 	for _, l := range lits {
@@ -251,7 +252,7 @@ func (a *arrayMaker) choices() ([]*value, error) {
 		if v.kind&(array|object) != 0 {
 			return nil, nil
 		}
-		void, err := a.void(lits.with(literal{s: a.constant(v)}))
+		void, err := a.void(lits.with(literal{s: a.constant(v, at)}))
 		if err != nil {
 			return nil, err
 		}

@@ -37,8 +37,8 @@ type constraint struct {
 	from     int
 	names    *node
 	groups   []*schema
-	at       string // of some, the keyword it refutes
-	silent   bool   // members and elements below not: they do not count as evaluated
+	at       string // of some, contain and size, the keyword that says so
+	silent   bool   // members and elements of constants and below not: they do not count as evaluated
 }
 
 type clause []constraint
@@ -122,7 +122,7 @@ func (c *compiler) hold(s *schema, k kind, all bool) ([]clause, error) {
 				extra.groups = append(extra.groups, x.s)
 			case x.kind == remaining || x.kind == rest:
 				extra.l = literal{s: always} // they speak of everything
-			case x.kind == contain:
+			case x.kind == contain && c.draft > 2019:
 				return nil, &Error{Pointer: s.at + "/unevaluatedItems", Keyword: "unevaluatedItems", Reason: "not supported beside contains"}
 			}
 		}
@@ -145,7 +145,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 	ask := func(t *schema) func() ([]clause, error) {
 		return func() ([]clause, error) { return c.clauses(side{literal{s: t}, k, all}) }
 	}
-	add("properties", func() ([]clause, error) { return []clause{c.own(s, k)}, nil })
+	add("properties", func() ([]clause, error) { return []clause{c.own(s, k, all)}, nil })
 	if s.ref != nil {
 		add("$ref", ask(s.ref))
 	}
@@ -157,14 +157,14 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 			var any []clause
 			for _, v := range s.values {
 				if v.kind == k {
-					list, err := ask(c.constant(v))()
+					list, err := ask(c.constant(v, s.valuesAt))()
 					if err != nil {
 						return nil, err
 					}
 					any = append(any, list...)
 				}
 			}
-			return any, nil
+			return silence(any), nil
 		})
 	}
 	if s.anyOf != nil {
@@ -179,7 +179,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 			return silence(list), err
 		})
 	}
-	if s.when != nil {
+	if s.when != nil && (all || s.then != nil || s.else_ != nil) {
 		add("if", func() ([]clause, error) { return c.conditional(s, k, all) })
 	}
 	for _, d := range s.needs {
@@ -195,7 +195,7 @@ func (c *compiler) parts(s *schema, k kind, all bool) []func() ([]clause, error)
 	return makes
 }
 
-// silence marks constraints below a not: they evaluate nothing.
+// silence marks constraints of constants and below a not: they evaluate nothing.
 func silence(list []clause) []clause {
 	out := make([]clause, len(list))
 	for i, cl := range list {
@@ -208,7 +208,7 @@ func silence(list []clause) []clause {
 }
 
 // own are the constraints of the keywords of s itself.
-func (c *compiler) own(s *schema, k kind) clause {
+func (c *compiler) own(s *schema, k kind, all bool) clause {
 	var out clause
 	if k == array {
 		if s.prefix != nil || s.items != nil {
@@ -222,8 +222,8 @@ func (c *compiler) own(s *schema, k kind) clause {
 			if x.kind = contain; !s.minContains.set {
 				x.min = 1
 			}
-			x.l = literal{s: s.contains}
-			if x.min > 0 || x.max >= 0 {
+			x.l, x.at = literal{s: s.contains}, s.contains.at
+			if x.min > 0 || x.max >= 0 || all {
 				out = append(out, x)
 			}
 		}
@@ -248,35 +248,38 @@ func (c *compiler) own(s *schema, k kind) clause {
 }
 
 func sized(low, high count) constraint {
-	x := constraint{kind: size, min: low.n, max: -1}
+	x := constraint{kind: size, min: low.n, max: -1, at: low.at}
 	if high.set {
 		x.max = high.n
+	}
+	if low.n == 0 {
+		x.at = high.at
 	}
 	return x
 }
 
-// constant is a schema of which only v is valid.
-func (c *compiler) constant(v *value) *schema {
+// constant is a schema of which only v is valid, because of the keyword at.
+func (c *compiler) constant(v *value, at string) *schema {
 	if s, ok := c.constants[v]; ok {
 		return s
 	}
-	s := &schema{id: c.fresh(), at: v.at, kind: v.kind}
+	s := &schema{id: c.fresh(), at: at, kind: v.kind, made: true}
 	c.constants[v] = s
-	n := count{n: len(v.list), set: true, at: v.at}
+	n := count{n: len(v.list), set: true, at: at}
 	switch v.kind {
 	case array:
 		s.minItems, s.maxItems, s.items = n, n, never
 		for _, e := range v.list {
-			s.prefix = append(s.prefix, c.constant(e))
+			s.prefix = append(s.prefix, c.constant(e, at))
 		}
 	case object:
-		s.names, s.required, s.additional, s.loose = v.keys, v.keys, never, true
+		s.names, s.required, s.additional = v.keys, v.keys, never
 		s.properties = map[string]*schema{}
 		for i, k := range v.keys {
-			s.properties[k] = c.constant(v.list[i])
+			s.properties[k] = c.constant(v.list[i], at)
 		}
 	default:
-		s.values, s.valuesAt = []*value{v}, v.at
+		s.values, s.valuesAt = []*value{v}, at
 	}
 	return s
 }
@@ -325,8 +328,11 @@ func (x constraint) same(y constraint) bool {
 
 // tooMany names the connective of s that multiplied.
 func tooMany(s *schema) error {
-	keyword := "allOf"
+	keyword := ""
 	switch {
+	case s.made:
+	case s.allOf != nil:
+		keyword = "allOf"
 	case s.oneOf != nil:
 		keyword = "oneOf"
 	case s.anyOf != nil:
@@ -338,5 +344,14 @@ func tooMany(s *schema) error {
 	case s.not != nil:
 		keyword = "not"
 	}
-	return &Error{Pointer: s.at + "/" + keyword, Keyword: keyword, Reason: fmt.Sprintf("more than %d combinations of alternatives", maxClauses)}
+	at := s.keyword(keyword)
+	return &Error{Pointer: at, Keyword: last(at), Reason: fmt.Sprintf("more than %d combinations of alternatives", maxClauses)}
+}
+
+// keyword is where s has the keyword; "" is none.
+func (s *schema) keyword(name string) string {
+	if s.made || name == "" {
+		return s.at
+	}
+	return s.at + "/" + name
 }

@@ -59,6 +59,8 @@ func (t *texts) plain(n *node) *grammar.Regex {
 			return grammar.And(anyText, grammar.Not(t.plain(n.list[0])))
 		case pattern, table:
 			return n.text
+		case verbatim:
+			return grammar.Lit(n.source)
 		}
 		return n.join(t.plain)
 	})
@@ -78,6 +80,8 @@ func (t *texts) spell(n *node, every bool) *grammar.Regex {
 			return anySpelling
 		case n.op == class:
 			return spellClass(n.set, every)
+		case n.op == verbatim:
+			return spellWord(n.source, every)
 		case n.op == except:
 			return grammar.And(anySpelling, grammar.Not(t.spell(n.list[0], true)))
 		case n.op == pattern:
@@ -126,6 +130,20 @@ var short = map[rune]string{'"': `\"`, '\\': `\\`, '/': `\/`, '\b': `\b`, '\f': 
 
 // bare are the characters that stand for themselves.
 var bare = grammar.Runes(grammar.RuneRange{Lo: ' ', Hi: utf8.MaxRune}).Minus(grammar.OneOf(`"\`))
+
+// spellWord are the spellings of s.
+func spellWord(s string, every bool) *grammar.Regex {
+	var parts []*grammar.Regex
+	from := 0 // of what is spelled in one way
+	for i, r := range s {
+		if !every && r < 0x7f && bare.Contains(r) {
+			continue
+		}
+		parts = append(parts, grammar.Lit(s[from:i]), spellClass(grammar.OneOf(string(r)), every))
+		from = i + utf8.RuneLen(r)
+	}
+	return grammar.Concat(append(parts, grammar.Lit(s[from:]))...)
+}
 
 func spellClass(set grammar.RuneSet, every bool) *grammar.Regex {
 	count := 0

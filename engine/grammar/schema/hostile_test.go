@@ -37,6 +37,7 @@ func TestHostile(t *testing.T) {
 		"overlapping oneOf": `{"oneOf":[` + list(40, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{"type":"integer"}}}`, i) }) + `]}`,
 		"many names":        `{"properties":{` + list(3000, func(i int) string { return fmt.Sprintf(`"name%d":{"type":"string"}`, i) }) + `}}`,
 		"many words":        `{"enum":[` + list(5000, func(i int) string { return fmt.Sprintf(`"word %d"`, i*7919) }) + `]}`,
+		"many constants":    `{"oneOf":[` + list(2000, func(i int) string { return fmt.Sprintf(`{"const":"word %d"}`, i) }) + `]}`,
 		"long word":         `{"const":"` + strings.Repeat("x", 1<<17) + `"}`,
 		"many patterns":     `{"patternProperties":{` + list(40, func(i int) string { return fmt.Sprintf(`"a{%d}b":{}`, i) }) + `}}`,
 		"large count":       `{"type":"string","maxLength":4000000000}`,

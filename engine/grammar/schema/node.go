@@ -17,21 +17,22 @@ type node struct {
 	min  int // of repeat
 	max  int // of repeat; grammar.Unbounded is no limit
 
-	source string         // of pattern
+	source string         // of pattern and verbatim
 	text   *grammar.Regex // of table and pattern, in UTF-8
 }
 
 type op uint8
 
 const (
-	class   op = iota // one character of set; an empty set matches nothing
-	concat            // list, one after the other; an empty list matches the empty string
-	either            // any of list
-	both              // all of list
-	except            // all strings but those of list[0]
-	repeat            // list[0], min to max times
-	pattern           // the strings in which the expression source is found
-	table             // what an automaton accepts; of numbers
+	class    op = iota // one character of set; an empty set matches nothing
+	concat             // list, one after the other; an empty list matches the empty string
+	either             // any of list
+	both               // all of list
+	except             // all strings but those of list[0]
+	repeat             // list[0], min to max times
+	pattern            // the strings in which the expression source is found
+	table              // what an automaton accepts; of numbers
+	verbatim           // source itself
 )
 
 var (
@@ -61,11 +62,15 @@ func parsePattern(source string) (*node, error) {
 
 // word matches s and nothing else.
 func word(s string) *node {
-	var list []*node
-	for _, r := range s {
-		list = append(list, chars(r, r))
+	if s == "" {
+		return empty
 	}
-	return seq(list...)
+	return &node{op: verbatim, source: s}
+}
+
+// known says that n is among the first of list. Twice the same does no harm.
+func known(list []*node, n *node) bool {
+	return slices.Contains(list[:min(len(list), 64)], n)
 }
 
 func seq(list ...*node) *node {
@@ -92,7 +97,7 @@ func or(list ...*node) *node {
 		switch {
 		case n == anything:
 			return anything
-		case n == nothing || slices.Contains(flat, n):
+		case n == nothing || known(flat, n):
 		case n.op == either:
 			flat = append(flat, n.list...)
 		default:
@@ -114,7 +119,7 @@ func and(list ...*node) *node {
 		switch {
 		case n == nothing:
 			return nothing
-		case n == anything || slices.Contains(flat, n):
+		case n == anything || known(flat, n):
 		case n.op == both:
 			flat = append(flat, n.list...)
 		default:

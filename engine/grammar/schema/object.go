@@ -19,10 +19,10 @@ const (
 
 // object is an object that satisfies the clause.
 func (c *compiler) object(cl clause) (*grammar.Node, error) {
-	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}}
+	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}, declared: map[string]bool{}}
 	o.low, o.high = limits(cl)
 	for _, x := range cl {
-		if x.kind == members && !x.s.loose && !x.silent {
+		if x.kind == members && !x.s.made && !x.silent {
 			for _, name := range x.s.names {
 				o.declare(name)
 			}
@@ -61,7 +61,8 @@ type objectMaker struct {
 	*compiler
 	clause    clause
 	names     []string // declared somewhere
-	ordered   int      // of names, those that come in this order
+	declared  map[string]bool
+	ordered   int // of names, those that come in this order
 	needed    map[string]bool
 	low, high int
 	some      []constraint // each satisfied by a member that is not declared
@@ -77,7 +78,8 @@ type field struct {
 }
 
 func (o *objectMaker) declare(name string) {
-	if !slices.Contains(o.names, name) {
+	if !o.declared[name] {
+		o.declared[name] = true
 		o.names = append(o.names, name)
 	}
 }
@@ -130,14 +132,14 @@ func (o *objectMaker) neededFields() int {
 	return n
 }
 
-// place is where to say that a clause is too much.
-func (o *objectMaker) place() string {
+// refuse is the error of the first constraint of which where knows the keyword.
+func (o *objectMaker) refuse(where func(constraint) string, reason string) error {
 	for _, x := range o.clause {
-		if x.s != nil {
-			return x.s.at
+		if at := where(x); at != "" {
+			return &Error{Pointer: at, Keyword: last(at), Reason: reason}
 		}
 	}
-	return ""
+	return &Error{Reason: reason}
 }
 
 // build makes the object of the fields and of members that are not declared.
@@ -160,7 +162,12 @@ func (o *objectMaker) build() (*grammar.Node, error) {
 	needed := o.neededFields()
 	if o.low > max(1, needed) && tails[0] != nil {
 		// The same name twice is one member.
-		return nil, &Error{Pointer: o.place() + "/minProperties", Keyword: "minProperties", Reason: "above 1 not supported where members need not be declared"}
+		return nil, o.refuse(func(x constraint) string {
+			if x.kind == size && x.min == o.low {
+				return x.at
+			}
+			return ""
+		}, "asks for more than 1 member, not supported where members need not be declared")
 	}
 	loose := slices.ContainsFunc(o.fields, func(f field) bool { return f.loose })
 	var body *grammar.Node
@@ -249,7 +256,14 @@ func (o *objectMaker) makeTail(conditions int) (*grammar.Node, error) {
 		}
 	}
 	if len(sources) > maxPatterns {
-		return nil, &Error{Pointer: o.place() + "/patternProperties", Keyword: "patternProperties", Reason: fmt.Sprintf("more than %d patterns for the members of one object", maxPatterns)}
+		return nil, o.refuse(func(x constraint) string {
+			for _, g := range append(slices.Clip(x.groups), x.s) {
+				if g != nil && len(g.patterns) > 0 {
+					return g.at + "/patternProperties"
+				}
+			}
+			return ""
+		}, fmt.Sprintf("more than %d patterns for the members of one object", maxPatterns))
 	}
 	var also []literal
 	for i, x := range o.some {
@@ -366,7 +380,15 @@ func (o *objectMaker) counted(tails []*grammar.Node) (*grammar.Node, error) {
 		}
 	}
 	if (len(ordered)+1<<len(loose))*(top+1)*len(tails) > maxStations {
-		return nil, &Error{Pointer: o.place(), Keyword: "maxProperties", Reason: fmt.Sprintf("counting members takes more than %d rules", maxStations)}
+		return nil, o.refuse(func(x constraint) string {
+			switch {
+			case x.kind == size || x.kind == some:
+				return x.at
+			case x.kind == members && len(x.s.names) > 0:
+				return x.s.keyword("properties")
+			}
+			return ""
+		}, fmt.Sprintf("counting members takes more than %d rules", maxStations))
 	}
 	sticky := 0
 	for i, x := range o.some {

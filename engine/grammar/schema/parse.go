@@ -53,7 +53,10 @@ type schema struct {
 	unevaluatedProperties, unevaluatedItems *schema
 
 	order map[string]int // of the keywords in the text
-	loose bool           // members may come in any order
+
+	// made is of a schema made of a value of enum or const. Its place is that keyword,
+	// and members may come in any order.
+	made bool
 }
 
 // A patternProperty is a rule for members whose names match.
@@ -254,11 +257,13 @@ func (c *compiler) readPatternProperties(s *schema, v *value) error {
 // stringList returns the elements of an array of strings.
 func stringList(v *value) ([]string, error) {
 	var list []string
+	seen := make(map[string]bool, len(v.list))
 	for _, e := range v.list {
 		if e.kind != str {
 			return nil, wrong(v, "wants an array of strings")
 		}
-		if !slices.Contains(list, e.text) {
+		if !seen[e.text] {
+			seen[e.text] = true
 			list = append(list, e.text)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *compiler) refute(s *schema, k kind) ([]clause, error) {
 		var list []*schema
 		for _, v := range s.values {
 			if v.kind == k {
-				list = append(list, c.constant(v))
+				list = append(list, c.constant(v, s.valuesAt))
 			}
 		}
 		add(none(list))
@@ -107,10 +107,10 @@ func (c *compiler) refuteOwn(s *schema, k kind) ([]clause, error) {
 	}
 	resize := func(low, high count) {
 		if low.n > 0 {
-			out = append(out, clause{{kind: size, max: low.n - 1}})
+			out = append(out, clause{{kind: size, max: low.n - 1, at: low.at}})
 		}
 		if high.set {
-			out = append(out, clause{{kind: size, min: high.n + 1, max: -1}})
+			out = append(out, clause{{kind: size, min: high.n + 1, max: -1, at: high.at}})
 		}
 	}
 	if k == array {
@@ -118,7 +118,11 @@ func (c *compiler) refuteOwn(s *schema, k kind) ([]clause, error) {
 			out = append(out, clause{{kind: size, min: i + 1, max: -1}, {kind: place, from: i, l: literal{t, true}}})
 		}
 		if s.items != nil {
-			out = append(out, clause{{kind: contain, l: literal{s.items, true}, min: 1, max: -1, from: len(s.prefix)}})
+			at := s.items.at
+			if s.made {
+				at = s.at
+			}
+			out = append(out, clause{{kind: contain, l: literal{s.items, true}, min: 1, max: -1, from: len(s.prefix), at: at}})
 		}
 		resize(s.minItems, s.maxItems)
 		if s.contains != nil {
@@ -127,10 +131,10 @@ func (c *compiler) refuteOwn(s *schema, k kind) ([]clause, error) {
 				least = s.minContains.n
 			}
 			if least > 0 {
-				out = append(out, clause{{kind: contain, l: literal{s: s.contains}, max: least - 1}})
+				out = append(out, clause{{kind: contain, l: literal{s: s.contains}, max: least - 1, at: s.contains.at}})
 			}
 			if s.maxContains.set {
-				out = append(out, clause{{kind: contain, l: literal{s: s.contains}, min: s.maxContains.n + 1, max: -1}})
+				out = append(out, clause{{kind: contain, l: literal{s: s.contains}, min: s.maxContains.n + 1, max: -1, at: s.contains.at}})
 			}
 		}
 		if s.unique {
@@ -148,10 +152,10 @@ func (c *compiler) refuteOwn(s *schema, k kind) ([]clause, error) {
 	}
 	for _, p := range s.patterns {
 		named = or(named, p.match)
-		out = append(out, clause{{kind: some, names: p.match, l: literal{p.schema, true}, at: s.at + "/patternProperties"}})
+		out = append(out, clause{{kind: some, names: p.match, l: literal{p.schema, true}, at: s.keyword("patternProperties")}})
 	}
 	if s.additional != nil {
-		out = append(out, clause{{kind: some, names: not(named), l: literal{s.additional, true}, at: s.at + "/additionalProperties"}})
+		out = append(out, clause{{kind: some, names: not(named), l: literal{s.additional, true}, at: s.keyword("additionalProperties")}})
 	}
 	for _, name := range s.required {
 		out = append(out, clause{absent(name)})
@@ -162,7 +166,7 @@ func (c *compiler) refuteOwn(s *schema, k kind) ([]clause, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, clause{{kind: some, names: not(n), l: literal{s: always}, at: s.at + "/propertyNames"}})
+		out = append(out, clause{{kind: some, names: not(n), l: literal{s: always}, at: s.keyword("propertyNames")}})
 	}
 	if s.unevaluatedProperties != nil {
 		return unsupported("unevaluatedProperties")

@@ -127,19 +127,21 @@ func (c *compiler) leavesNow(s *schema, d *domain) (*node, error) {
 	return and(all...), nil
 }
 
-// exactlyOne is what one of the list matches and no other.
+// exactlyOne is what one of the list matches and no other: what any matches, but not
+// what two of them do. Halves are asked first, so that the parts stay few and flat.
 func exactlyOne(list []*node) *node {
-	var ways []*node
-	for i, n := range list {
-		var others []*node
-		for j, m := range list {
-			if i != j {
-				others = append(others, m)
-			}
+	var count func(list []*node) (any, two *node)
+	count = func(list []*node) (any, two *node) {
+		if len(list) == 1 {
+			return list[0], nothing
 		}
-		ways = append(ways, and(n, not(or(others...))))
+		half := len(list) / 2
+		a, twoA := count(list[:half])
+		b, twoB := count(list[half:])
+		return or(a, b), or(twoA, twoB, and(a, b))
 	}
-	return or(ways...)
+	any, two := count(list)
+	return and(any, not(two))
 }
 
 func ownWord(k kind, yes bool) func(*compiler, *schema) (*node, error) {
