@@ -19,8 +19,9 @@ const (
 	CodeMissingParam      Code = "missing_required_parameter" // no model named and no default
 	CodeInvalidValue      Code = "invalid_value"              // Param names the field
 	CodeUnsupportedParam  Code = "unsupported_parameter"
-	CodeInvalidSchema     Code = "invalid_schema"  // a Constraint's; Param is its own with a JSON Pointer
-	CodeInvalidGrammar    Code = "invalid_grammar" // a Constraint's
+	CodeToolFormat        Code = "unsupported_format_for_tools" // calls of the model's wire format cannot be enforced
+	CodeInvalidSchema     Code = "invalid_schema"               // a Constraint's; Param is its own with a JSON Pointer
+	CodeInvalidGrammar    Code = "invalid_grammar"              // a Constraint's
 	CodeQueueFull         Code = "queue_full"
 	CodeModelLoading      Code = "model_loading" // it is being fetched and will take a while
 	CodeVoiceNotFound     Code = "voice_not_found"

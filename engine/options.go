@@ -33,6 +33,8 @@ type Options struct {
 
 	Defaulted ModelOptions // what a ModelOptions field left zero falls back to (Name and Path unused)
 
+	NoToolFallback bool // refuse tools where a template shows none, instead of describing them to the model
+
 	Log *slog.Logger // nil discards
 
 	// Progress, when not nil, is told how far a model's load is, 0 to 1.
@@ -73,6 +75,7 @@ type ModelOptions struct {
 	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on GPUs also BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
+	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
 	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
 	Preload       bool       // load at start
@@ -103,6 +106,7 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.CacheType = cmp.Or(o.CacheType, d.CacheType)
 	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
 	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
+	o.ToolFormat = cmp.Or(o.ToolFormat, d.ToolFormat)
 	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
 	o.Detector = cmp.Or(o.Detector, d.Detector)
 	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)

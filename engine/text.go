@@ -19,9 +19,9 @@ type Prompt struct {
 	// For Messages only.
 	Template    string                     // overrides the model's chat template when not ""
 	Kwargs      map[string]json.RawMessage // extra template variables (chat_template_kwargs)
-	Tools       []chat.Tool
-	Continue    bool // continue the last message, which is the assistant's
-	AutoShorten bool // drop the oldest whole turns instead of refusing a prompt that is too long
+	Tools       []chat.Tool                // in the shape of OpenAI's API
+	Continue    bool                       // continue the last message, which is the assistant's
+	AutoShorten bool                       // drop the oldest whole turns instead of refusing a prompt that is too long
 }
 
 // A GenerateRequest asks for text. The zero value of every field but Model and
@@ -34,7 +34,7 @@ type GenerateRequest struct {
 	MinTokens int  // end-of-generation tokens are barred before this many
 	NoTokens  bool // with PromptLogprobs or echo: evaluate the prompt and generate nothing
 
-	Stop      []string   // text before a stop is returned, the stop is not
+	Stop      []string   // text before a stop is returned, the stop is not; they do not match in thinking and calls
 	StopIDs   []token.ID // like end-of-generation tokens
 	IgnoreEOS bool
 
@@ -44,17 +44,28 @@ type GenerateRequest struct {
 	PromptLogprobs bool // report the prompt's own log-probabilities (Sample.Top of them)
 	NoPromptCache  bool // neither read nor fill the prefix cache
 
+	ToolChoice ToolChoice // for Prompt.Tools
+
 	// KeepAlive, when not nil, is from now on the idle time after which the
 	// model is unloaded; negative never.
 	KeepAlive *time.Duration
+}
+
+// A ToolChoice says how the tools of a prompt may be called. The zero value leaves it to
+// the model, which may answer in words, or call several.
+type ToolChoice struct {
+	Required bool     // the answer is a call
+	Names    []string // of the tools that may be called; nil is all
+	One      bool     // at most one call: generation ends with it
 }
 
 // An EventType says which fields of an Event are set.
 type EventType uint8
 
 // The events of a generation, in the order they come: one Admitted, one
-// PromptDone, then Deltas and one Finish per sequence (those of different
-// sequences interleave), and one Done.
+// PromptDone, then deltas, calls and one Finish per sequence (those of different
+// sequences interleave), and one Done. Only answers to Prompt.Messages have thinking
+// and calls.
 const (
 	// Admitted: the model is loaded, the prompt fits and is queued. What fails
 	// later is a failure of the engine. Sets PromptTokens, Truncated and Constrained.
@@ -66,6 +77,14 @@ const (
 	// characters; it may be empty when only Logprobs moved. Who reads as fast as
 	// tokens come gets one for each, who lags gets several in one.
 	Delta
+	// ReasoningDelta: thinking of sequence Index, like Delta.
+	ReasoningDelta
+	// CallStart: sequence Index calls a tool. Sets Call, CallID and Name.
+	CallStart
+	// CallDelta: Text is more of the arguments of Call, which are JSON.
+	CallDelta
+	// CallEnd: Call is whole. One that does not end was cut off or went wrong.
+	CallEnd
 	// Finish: sequence Index ended. Sets Reason and StopReason.
 	Finish
 	// Done: all sequences ended. Sets Usage and Timings.
@@ -74,8 +93,9 @@ const (
 
 // Finish reasons.
 const (
-	ReasonStop   = "stop"   // end of generation or a stop string
-	ReasonLength = "length" // token limit or end of the context
+	ReasonStop   = "stop"       // end of generation or a stop string
+	ReasonLength = "length"     // token limit or end of the context
+	ReasonCalls  = "tool_calls" // as ReasonStop, and there is a whole call
 )
 
 // An Event is one piece of a generation.
@@ -83,8 +103,12 @@ type Event struct {
 	Type  EventType
 	Index int // sequence, from 0
 
-	Text     string    // Delta
+	Text     string    // Delta, ReasoningDelta, CallDelta
 	Logprobs []Logprob // Delta: entries of the tokens Text is made of; an entry may arrive before or with its text, never after
+
+	Call   int    // CallStart, CallDelta, CallEnd: index of the call, from 0
+	CallID string // CallStart
+	Name   string // CallStart: the tool's
 
 	Reason     string  // Finish
 	StopReason any     // Finish: the stop string (string) or token id (token.ID) that ended it, else nil
@@ -96,7 +120,8 @@ type Event struct {
 	Constrained  bool      // Admitted: the request's Constraint is in force
 	CachedTokens int       // PromptDone, Done: prompt tokens taken from the prefix cache
 	Prompt       []Logprob // PromptDone: one entry per prompt token, with PromptLogprobs; the first has no log-probability (Top is nil, Logprob 0)
-	OutputTokens int       // Delta, Finish, Done: tokens all sequences have generated so far
+	OutputTokens int       // deltas, calls, Finish, Done: tokens all sequences have generated so far
+	Reasoning    int       // the same of thinking, among them
 	Timings      Timings   // Done
 }
 

@@ -344,7 +344,7 @@ func (f *fake) reply(ctx context.Context, r engine.GenerateRequest, yield func(e
 		yield(engine.Event{}, &engine.Error{Code: engine.CodeContextLength, Param: "messages", Message: fmt.Sprintf("the prompt is %d tokens; the context of this model is %d", len(ids), fakeContext)})
 		return
 	}
-	if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(ids)}, nil) {
+	if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(ids), Constrained: r.ToolChoice.Required || r.ToolChoice.Names != nil}, nil) {
 		return
 	}
 	done := engine.Event{Type: engine.PromptDone, CachedTokens: len(ids) / 2}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -60,6 +61,18 @@ func TestManyObjects(t *testing.T) {
 	wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[`+list+`{"role":"user"}]}`), 400, "invalid_value", "messages[100000]")
 	parts := strings.Repeat(`{"type":"text","text":"a"},`, 100_000)
 	wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[{"role":"user","content":[`+parts[:len(parts)-1]+`]}]}`), 400, "invalid_value", "messages[0].content[99999]")
+}
+
+// tool is a function of a name.
+func tool(name string) string { return `{"type":"function","function":{"name":"` + name + `"}}` }
+
+// tools are n of them.
+func tools(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = tool(fmt.Sprint("f", i))
+	}
+	return strings.Join(list, ",")
 }
 
 func TestValidation(t *testing.T) {
@@ -144,8 +157,27 @@ func TestValidation(t *testing.T) {
 		{"truncation", chat, msg(`,"truncation":"yes"`), 400, "invalid_value", "truncation"},
 		{"reasoning_effort", chat, msg(`,"reasoning_effort":"huge"`), 400, "invalid_value", "reasoning_effort"},
 		{"continue", chat, msg(`,"continue_final_message":true`), 400, "invalid_value", "continue_final_message"},
-		{"tools", chat, msg(`,"tools":[{"type":"function"}]`), 400, "unsupported_parameter", "tools"},
-		{"tool_choice required", chat, msg(`,"tool_choice":"required"`), 400, "unsupported_parameter", "tool_choice"},
+		{"tool without function", chat, msg(`,"tools":[{"type":"function"}]`), 400, "missing_required_parameter", "tools[0].function"},
+		{"tool without type", chat, msg(`,"tools":[{"function":{"name":"f"}}]`), 400, "missing_required_parameter", "tools[0].type"},
+		{"other tool", chat, msg(`,"tools":[{"type":"web_search"}]`), 400, "unsupported_parameter", "tools[0].type"},
+		{"tool without name", chat, msg(`,"tools":[{"type":"function","function":{}}]`), 400, "missing_required_parameter", "tools[0].function.name"},
+		{"tool with a bad name", chat, msg(`,"tools":[{"type":"function","function":{"name":"get weather"}}]`), 400, "invalid_value", "tools[0].function.name"},
+		{"tool with a long name", chat, msg(`,"tools":[{"type":"function","function":{"name":"` + strings.Repeat("f", 65) + `"}}]`), 400, "invalid_value", "tools[0].function.name"},
+		{"tool twice", chat, msg(`,"tools":[` + tool("f") + `,` + tool("g") + `,` + tool("f") + `]`), 400, "invalid_value", "tools[2].function.name"},
+		{"too many tools", chat, msg(`,"tools":[` + tools(129) + `]`), 400, "invalid_value", "tools"},
+		{"parameters no schema", chat, msg(`,"tools":[{"type":"function","function":{"name":"f","parameters":[]}}]`), 400, "invalid_type", "tools[0].function.parameters"},
+		{"parameters no object", chat, msg(`,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"string"}}}]`), 400, "invalid_value", "tools[0].function.parameters.type"},
+		{"strict no bool", chat, msg(`,"tools":[{"type":"function","function":{"name":"f","strict":"yes"}}]`), 400, "invalid_type", "tools[0].function.strict"},
+		{"parallel no bool", chat, msg(`,"parallel_tool_calls":1`), 400, "invalid_type", "parallel_tool_calls"},
+		{"tool_choice without tools", chat, msg(`,"tool_choice":"required"`), 400, "invalid_value", "tool_choice"},
+		{"tool_choice of no tool", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"function","function":{"name":"g"}}`), 400, "invalid_value", "tool_choice.function.name"},
+		{"tool_choice without name", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"function","function":{}}`), 400, "missing_required_parameter", "tool_choice.function.name"},
+		{"tool_choice of nothing", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"function"}`), 400, "missing_required_parameter", "tool_choice.function"},
+		{"tool_choice of another type", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"custom"}`), 400, "invalid_value", "tool_choice.type"},
+		{"allowed tools missing", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"allowed_tools"}`), 400, "missing_required_parameter", "tool_choice.allowed_tools"},
+		{"allowed tools without mode", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[]}}`), 400, "missing_required_parameter", "tool_choice.allowed_tools.mode"},
+		{"allowed tools none", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}}`), 400, "invalid_value", "tool_choice.allowed_tools.tools"},
+		{"allowed tool unknown", chat, msg(`,"tools":[` + tool("f") + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[` + tool("g") + `]}}`), 400, "invalid_value", "tool_choice.allowed_tools.tools[0].function.name"},
 		{"tool_choice bad", chat, msg(`,"tool_choice":"maybe"`), 400, "invalid_value", "tool_choice"},
 		{"functions", chat, msg(`,"functions":[]`), 400, "unsupported_parameter", "functions"},
 		{"function_call", chat, msg(`,"function_call":"auto"`), 400, "unsupported_parameter", "function_call"},

@@ -86,8 +86,8 @@ var arrows = []struct {
 	// What requests ask for: the jobs know neither each other nor where models come from.
 	{"engine/catalog", []string{"quern/engine", "quern/formats/gguf", "quern/formats/weights"}},
 	{"engine/residency", []string{"quern/engine", "quern/engine/catalog", "quern/formats/weights"}},
-	{"engine/constrain", []string{"quern/engine", "quern/engine/grammar", "quern/engine/grammar/...", "quern/engine/sample", "quern/engine/token"}},
-	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/constrain", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token"}},
+	{"engine/constrain", []string{"quern/engine", "quern/engine/grammar", "quern/engine/grammar/...", "quern/engine/sample", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
+	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/constrain", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
 	{"engine/embed", []string{"quern/engine", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/formats/weights"}},
 	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts"}},
 	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/vad", "quern/engine/budget"}},
@@ -111,7 +111,7 @@ var arrows = []struct {
 	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},

@@ -303,12 +303,22 @@ func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string
 	r := engine.GenerateRequest{Prompt: p}
 	s.options.apply(&r, s.lease.Defaults())
 	var text strings.Builder
+	thinks := false
 	for ev, err := range s.lease.Generate(ctx, r) {
 		if err != nil {
 			return text.String(), err
 		}
 		switch ev.Type {
+		case engine.ReasoningDelta: // shown, and no part of the conversation
+			thinks = true
+			if _, err := io.WriteString(w, ev.Text); err != nil {
+				return text.String(), err
+			}
 		case engine.Delta:
+			if thinks && ev.Text != "" {
+				thinks = false
+				ev.Text = "\n\n" + strings.TrimLeft(ev.Text, "\n")
+			}
 			text.WriteString(ev.Text)
 			if _, err := io.WriteString(w, ev.Text); err != nil {
 				return text.String(), err

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,7 @@ var limits = grammar.Limits{Memo: 16 << 20, Rows: 250_000, Total: 1_000_000}
 // A Compiler makes the grammars of one model. It is safe for concurrent use.
 type Compiler struct {
 	vocab *token.Vocab
+	marks []token.ID    // that are no text either
 	work  chan struct{} // holds one token for each grammar that is being made
 	queue atomic.Int64  // requests that wait for work
 
@@ -41,10 +43,10 @@ type Compiler struct {
 	cache cache
 }
 
-// New returns the Compiler of a model with the vocabulary v. What it needs of v is
-// made when the first constraint comes.
-func New(v *token.Vocab) *Compiler {
-	return &Compiler{vocab: v, work: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+// New returns the Compiler of a model with the vocabulary v, in which control tokens and
+// marks are no text. What it needs of v is made when the first constraint comes.
+func New(v *token.Vocab, marks ...token.ID) *Compiler {
+	return &Compiler{vocab: v, marks: marks, work: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // A Grammar is a constraint that replies of a model can keep to.
@@ -62,18 +64,11 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	if err := check(k); err != nil {
 		return nil, err
 	}
-	key := keyOf(k)
-	e := c.cache.find(key)
-	if e == nil {
-		var err error
-		if e, err = c.make(ctx, key, k); err != nil {
-			return nil, err
-		}
-	}
-	select {
-	case <-e.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	e, err := c.entry(ctx, keyOf(k), len(k.Source), func(b *grammar.Builder) (*grammar.Node, []string, error) {
+		return forms[k.Form].build(c, b, k)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if e.err != nil {
 		return nil, refusal(k, e.err)
@@ -81,8 +76,28 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	return e.grammar, nil
 }
 
+// A build makes the rules of a grammar.
+type build func(*grammar.Builder) (root *grammar.Node, notes []string, err error)
+
+// entry returns the entry of key, made of so many bytes, once it is ready.
+func (c *Compiler) entry(ctx context.Context, key key, bytes int, build build) (*entry, error) {
+	e := c.cache.find(key)
+	if e == nil {
+		var err error
+		if e, err = c.make(ctx, key, bytes, build); err != nil {
+			return nil, err
+		}
+	}
+	select {
+	case <-e.ready:
+		return e, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // make returns the entry of key, which is the caller's work if there was none.
-func (c *Compiler) make(ctx context.Context, key key, k *engine.Constraint) (*entry, error) {
+func (c *Compiler) make(ctx context.Context, key key, bytes int, build build) (*entry, error) {
 	if c.queue.Add(1) > maxWaiting+int64(cap(c.work)) {
 		c.queue.Add(-1)
 		return nil, engine.Errorf(engine.CodeQueueFull, "", "%d requests wait for their schemas and grammars to be compiled; try again later", maxWaiting).After(time.Second)
@@ -94,15 +109,15 @@ func (c *Compiler) make(ctx context.Context, key key, k *engine.Constraint) (*en
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	e, first := c.cache.enter(key, len(k.Source))
+	e, first := c.cache.enter(key, bytes)
 	if first {
-		c.fill(e, k)
+		c.fill(e, build)
 	}
 	return e, nil
 }
 
 // fill makes the grammar of e. Whoever waits for it is told of a panic, too.
-func (c *Compiler) fill(e *entry, k *engine.Constraint) {
+func (c *Compiler) fill(e *entry, build build) {
 	defer close(e.ready)
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,11 +129,18 @@ func (c *Compiler) fill(e *entry, k *engine.Constraint) {
 		return
 	}
 	e.grammar = &Grammar{ends: c.ends}
-	if e.grammar.g, e.grammar.Notes, e.err = c.build(k); e.err == nil {
+	b := grammar.NewBuilder(limits)
+	root, notes, err := build(b)
+	if err == nil {
+		e.grammar.Notes = notes
+		e.grammar.g, err = b.Compile(root, c.trie)
+	}
+	if err == nil {
 		// The first mask is often the dearest. Made here it keeps no step waiting, and
 		// what is too costly is refused before it is too late to say so.
-		_, e.err = e.grammar.Mask().Bits()
+		_, err = e.grammar.Mask().Bits()
 	}
+	e.err = err
 }
 
 // prepare sorts the vocabulary. What the decoder of replies leaves out is no text.
@@ -130,6 +152,10 @@ func (c *Compiler) prepare() {
 		switch c.vocab.Kind(id) {
 		case token.Control, token.Unknown:
 			v.Special = append(v.Special, id)
+		default:
+			if slices.Contains(c.marks, id) {
+				v.Special = append(v.Special, id)
+			}
 		}
 	}
 	if c.trie, c.trieErr = grammar.NewTrie(v); c.trieErr != nil {

@@ -50,16 +50,6 @@ func check(k *engine.Constraint) error {
 	return nil
 }
 
-func (c *Compiler) build(k *engine.Constraint) (*grammar.Grammar, []string, error) {
-	b := grammar.NewBuilder(limits)
-	root, notes, err := forms[k.Form].build(c, b, k)
-	if err != nil {
-		return nil, nil, err
-	}
-	g, err := b.Compile(root, c.trie)
-	return g, notes, err
-}
-
 func object(_ *Compiler, b *grammar.Builder, _ *engine.Constraint) (*grammar.Node, []string, error) {
 	return schema.AddObject(b, "object"), nil, nil
 }

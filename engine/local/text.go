@@ -124,7 +124,10 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 
 // reads has m read prompts.
 func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
-	m.text, err = textgen.New(ctx, m.Reader(p.texts), p.n.Options.ChatTemplate, m.Raw.Meta.String("tokenizer.chat_template"), p.log)
+	m.text, err = textgen.New(ctx, m.Reader(p.texts), textgen.Templates{
+		Configured: p.n.Options.ChatTemplate, Own: m.Raw.Meta.String("tokenizer.chat_template"),
+		Format: p.n.Options.ToolFormat, NoFallback: p.o.NoToolFallback,
+	}, p.log)
 	if c := m.Config; err == nil && m.Context > c.Context {
 		p.log.WarnContext(ctx, "context_length is beyond what the model was made for", "model", p.n.ID, "context_length", m.Context, "model's", c.Context)
 	}

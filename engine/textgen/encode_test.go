@@ -34,7 +34,7 @@ func TestLongPrompts(t *testing.T) {
 		"chat":     {Messages: []chat.Message{{Role: chat.RoleUser, Text: long}}},
 	} {
 		var err error
-		took := allocated(func() { _, _, err = m.prompt(t.Context(), &p) })
+		took := allocated(func() { _, _, _, err = m.prompt(t.Context(), &p) })
 		var refused *engine.Error
 		if !errors.As(err, &refused) || refused.Code != engine.CodeContextLength || !strings.Contains(refused.Message, "at least ") || !strings.Contains(refused.Message, " 256;") {
 			t.Errorf("%s: %v", name, err)
@@ -47,7 +47,7 @@ func TestLongPrompts(t *testing.T) {
 	// A little too long is counted.
 	text := strings.Repeat("word ", 300)
 	n := len(m.Vocab.Encode(m.bos(), text, true))
-	if _, _, err := m.prompt(t.Context(), &engine.Prompt{Text: text}); n <= 256 || err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("the prompt is %d tokens;", n)) {
+	if _, _, _, err := m.prompt(t.Context(), &engine.Prompt{Text: text}); n <= 256 || err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("the prompt is %d tokens;", n)) {
 		t.Errorf("%v; want %d tokens in it", err, n)
 	}
 }
@@ -58,7 +58,7 @@ func TestPromptFits(t *testing.T) {
 	for n := 1; n < 400; n++ {
 		p := &engine.Prompt{Text: strings.Repeat("a ", n)}
 		whole := m.Vocab.Encode(m.bos(), p.Text, true)
-		ids, _, err := m.prompt(t.Context(), p)
+		ids, _, _, err := m.prompt(t.Context(), p)
 		if fits := len(whole) < 256; fits != (err == nil) || fits && len(ids) != len(whole) {
 			t.Fatalf("%d tokens: %d tokens and %v", len(whole), len(ids), err)
 		}

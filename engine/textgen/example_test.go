@@ -26,7 +26,7 @@ func Example() {
 	if err := f.OpenVocab(f.Config); err != nil {
 		log.Fatal(err)
 	}
-	m, err := textgen.New(ctx, f.Reader(lm.TextBudget()), "", set.Meta.String("tokenizer.chat_template"), slog.New(slog.DiscardHandler))
+	m, err := textgen.New(ctx, f.Reader(lm.TextBudget()), textgen.Templates{Own: set.Meta.String("tokenizer.chat_template")}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		log.Fatal(err)
 	}

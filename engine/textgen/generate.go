@@ -2,6 +2,7 @@ package textgen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -19,20 +20,42 @@ import (
 // the answer keeps no text in memory. The sequence is to be used once.
 func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
+		if err := m.alone(r); err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
 		mask, _, err := m.constrain(ctx, r.Constraint)
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
-		prompt, dropped, err := m.prompt(ctx, &r.Prompt)
-		r.Prompt = engine.Prompt{}
+		prompt, dropped, talk, err := m.prompt(ctx, &r.Prompt)
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
 		}
+		listen, err := talk.listen(r)
+		if err == nil && listen != nil && len(r.Prompt.Tools) > 0 {
+			mask, err = listen.constrain(ctx, m, r)
+		}
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
+		barred := talk.barred(r)
+		r.Prompt, talk = engine.Prompt{}, nil
 		if err := m.check(r); err != nil {
 			yield(engine.Event{}, err)
 			return
+		}
+		if barred != nil {
+			r.Sample.Bias = maps.Clone(r.Sample.Bias)
+			if r.Sample.Bias == nil {
+				r.Sample.Bias = map[token.ID]float32{}
+			}
+			for _, id := range barred {
+				r.Sample.Bias[id] = bars
+			}
 		}
 		// Ending ctx's copy when we return cancels the request even if the
 		// scheduler's stream was never read.
@@ -46,12 +69,33 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
 			return
 		}
-		g := newGeneration(m, r, st, yield)
+		g := newGeneration(m, r, st, listen, yield)
 		g.done.PromptTokens = len(prompt)
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 		}
 	}
+}
+
+// alone refuses what does not go with a constraint, which is of all of an answer: calls
+// and thinking, which is switched off.
+func (m *Model) alone(r *engine.GenerateRequest) error {
+	if r.Constraint == nil || r.Prompt.Messages == nil {
+		return nil
+	}
+	if len(r.Prompt.Tools) > 0 {
+		return engine.Errorf(engine.CodeUnsupportedParam, r.Constraint.Param, "%s does not go with tools yet; leave one of them out, or set \"tool_choice\": \"none\"", r.Constraint.Param)
+	}
+	kwargs := maps.Clone(r.Prompt.Kwargs)
+	if kwargs == nil {
+		kwargs = map[string]json.RawMessage{}
+	}
+	if string(kwargs["enable_thinking"]) == "true" {
+		return engine.Errorf(engine.CodeUnsupportedParam, r.Constraint.Param, "%s does not go with thinking yet; leave enable_thinking out", r.Constraint.Param)
+	}
+	kwargs["enable_thinking"] = json.RawMessage("false")
+	r.Prompt.Kwargs = kwargs
+	return nil
 }
 
 // check holds the ids a request names against the vocabulary.
@@ -123,10 +167,10 @@ type generation struct {
 	done  engine.Event
 }
 
-func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, yield func(engine.Event, error) bool) *generation {
+func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *listening, yield func(engine.Event, error) bool) *generation {
 	g := &generation{m: m, r: r, st: st, yield: yield, done: engine.Event{Type: engine.Done}}
 	for range max(1, r.N) {
-		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop))
+		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop, l))
 	}
 	return g
 }
@@ -169,7 +213,9 @@ func (g *generation) token(seq int, t sample.Token) bool {
 		entry = &l
 	}
 	g.done.OutputTokens++
+	thought := q.thought
 	q.push(t.ID, t.Logprob, entry)
+	g.done.Reasoning += q.thought - thought
 	if q.stopped {
 		g.st.Stop(seq)
 	} else if g.lags(seq) {
@@ -192,25 +238,38 @@ func (g *generation) lags(seq int) bool {
 
 // emit yields what has become ready of a reply, if anything has.
 func (g *generation) emit(seq int) bool {
-	text, entries := g.seqs[seq].take()
-	if text == "" && len(entries) == 0 {
-		return true
+	for _, ev := range g.seqs[seq].events() {
+		ev.Index, ev.OutputTokens, ev.Reasoning = seq, g.done.OutputTokens, g.done.Reasoning
+		if !g.yield(ev, nil) {
+			return false
+		}
 	}
-	return g.yield(engine.Event{Type: engine.Delta, Index: seq, Text: text, Logprobs: entries, OutputTokens: g.done.OutputTokens}, nil)
+	return true
 }
 
 func (g *generation) finish(ev sched.Event) bool {
 	q := g.seqs[ev.Seq]
-	q.flush()
+	thought := q.thought
+	q.flush(ev.StopID)
+	g.done.Reasoning += q.thought - thought
 	if !g.emit(ev.Seq) {
 		return false
 	}
-	out := engine.Event{Type: engine.Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens, OutputTokens: g.done.OutputTokens}
+	out := engine.Event{
+		Type: engine.Finish, Index: ev.Seq, Reason: string(ev.Reason), Cumulative: q.cumulative, Tokens: q.tokens,
+		OutputTokens: g.done.OutputTokens, Reasoning: g.done.Reasoning,
+	}
 	switch {
 	case q.stopped:
-		out.Reason, out.StopReason = engine.ReasonStop, q.stop
+		out.Reason = engine.ReasonStop
+		if q.stop != "" {
+			out.StopReason = q.stop
+		}
 	case ev.StopID != token.None && !g.m.Vocab.Ends(ev.StopID):
 		out.StopReason = ev.StopID
+	}
+	if q.calls > 0 && out.Reason == engine.ReasonStop {
+		out.Reason = engine.ReasonCalls
 	}
 	return g.yield(out, nil)
 }

@@ -5,22 +5,25 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 
 	"quern/engine"
 	"quern/engine/budget"
 	"quern/engine/chat"
 	"quern/engine/lm"
 	"quern/engine/token"
+	"quern/engine/wire"
 )
 
 // prompt returns the tokens a generation starts from, and how many messages
-// were dropped to make them fit.
-func (m *Model) prompt(ctx context.Context, p *engine.Prompt) (ids []token.ID, dropped int, err error) {
+// were dropped to make them fit. Of messages it returns the conversation, which is
+// closed.
+func (m *Model) prompt(ctx context.Context, p *engine.Prompt) (ids []token.ID, dropped int, c *conversation, err error) {
 	switch {
 	case p.Messages != nil:
 		return m.chatPrompt(ctx, p)
 	case p.Tokens != nil:
-		return p.Tokens, 0, m.Check(p.Tokens, "prompt")
+		return p.Tokens, 0, nil, m.Check(p.Tokens, "prompt")
 	}
 	ids, n, err := m.Alone(ctx, p.Text, m.room(), false, func(e token.Encoder) ([]token.ID, error) {
 		return e.Encode(m.bos(), p.Text, true)
@@ -28,7 +31,7 @@ func (m *Model) prompt(ctx context.Context, p *engine.Prompt) (ids []token.ID, d
 	if err == nil && n.Tokens > m.room() {
 		err = m.TooLong("", n)
 	}
-	return ids, 0, err
+	return ids, 0, nil, err
 }
 
 // room is how many tokens a prompt may be: one must be left for the reply.
@@ -48,6 +51,10 @@ type conversation struct {
 	template *chat.Template
 	req      chat.Request
 	share    *budget.Share // of the text in work
+
+	own    func() *dialect // of a template that is not the model's
+	format *wire.Format    // of the answers, once rendered with tools
+	tail   string          // of the prompt rendered last
 }
 
 // converse prepares the messages of p. Their share is taken, and stays so until
@@ -59,6 +66,7 @@ func (m *Model) converse(ctx context.Context, p *engine.Prompt) (*conversation, 
 		if c.template, err = chat.New(p.Template, m.templateOptions); err != nil {
 			return nil, engine.Errorf(engine.CodeTemplate, "chat_template", "%v", err).Because(err)
 		}
+		c.own = sync.OnceValue(func() *dialect { return m.dialectOf(c.template, p.Template) })
 	}
 	if c.template == nil {
 		if m.templateErr != nil {
@@ -82,13 +90,31 @@ func (m *Model) converse(ctx context.Context, p *engine.Prompt) (*conversation, 
 	return c, err
 }
 
+// dialectOfTools is the dialect where there are tools to be shown, else nil.
+func (c *conversation) dialectOfTools() *dialect {
+	if len(c.req.Tools) == 0 {
+		return nil
+	}
+	if d := c.dialect(); !d.plain {
+		return d
+	}
+	return nil
+}
+
 func (c *conversation) close() { c.share.Release() }
 
 // tokens renders messages and encodes them as fit does.
 func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room int) ([]token.ID, lm.Size, string, error) {
 	req := c.req
 	req.Messages = messages
-	out, err := c.template.Render(ctx, &req)
+	var out *chat.Prompt
+	asked, err := &req, error(nil)
+	if d := c.dialectOfTools(); d != nil {
+		asked, c.format, err = c.template.WithTools(d.found, &req)
+	}
+	if err == nil {
+		out, err = c.template.Render(ctx, asked)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, lm.Size{}, "", ctx.Err()
@@ -102,6 +128,8 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 	case err != nil:
 		return nil, lm.Size{}, "", engine.Errorf(engine.CodeTemplate, "messages", "%v", err).Because(err)
 	}
+	out.Text += c.ending(out)
+	c.tail = out.Tail()
 	ids, n, err := c.m.Fit(ctx, out.Text, room, func(e token.Encoder) ([]token.ID, error) {
 		bos := c.m.bos()
 		// The template may print the BOS the tokenizer would add.

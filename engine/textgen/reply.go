@@ -25,6 +25,8 @@ type reply struct {
 	ended      bool // flush was called
 	stopped    bool
 	stop       string // the stop string that was met
+
+	hearing
 }
 
 // A placed entry is a log-probability with the place of its token's text.
@@ -33,8 +35,8 @@ type placed struct {
 	start int // bytes of text before the token's
 }
 
-func newReply(v *token.Vocab, stops []string) *reply {
-	return &reply{decoder: v.NewDecoder(token.DecodeOptions{Continued: true}), stops: stops}
+func newReply(v *token.Vocab, stops []string, l *listening) *reply {
+	return &reply{decoder: v.NewDecoder(token.DecodeOptions{Continued: true}), stops: stops, hearing: l.hear(v)}
 }
 
 // push adds a token. entry is nil when nobody asked for log-probabilities.
@@ -44,6 +46,14 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	if entry != nil {
 		q.entries = append(q.entries, placed{*entry, q.base + len(q.buf)})
 	}
+	if q.reader != nil {
+		if entry != nil {
+			q.entries[len(q.entries)-1].start = untold
+		}
+		q.waiting++
+		q.hear(q.read(id))
+		return
+	}
 	before := len(q.buf)
 	q.buf = q.decoder.Append(q.buf, id)
 	if len(q.buf) > before {
@@ -51,11 +61,18 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	}
 }
 
-// flush ends the reply: what was held back comes out, unless a stop string cut
-// it off.
-func (q *reply) flush() {
+// flush ends the reply, with the token that ended it or token.None: what was held back
+// comes out, unless a stop string cut it off.
+func (q *reply) flush(stop token.ID) {
 	q.ended = true
 	if q.stopped {
+		return
+	}
+	if q.reader != nil {
+		q.hear(q.end(stop))
+		if !q.stopped {
+			q.ready = len(q.buf)
+		}
 		return
 	}
 	before := len(q.buf)
@@ -106,7 +123,7 @@ func (q *reply) take() (string, []engine.Logprob) {
 	q.base += q.ready
 	q.ready = 0
 	var out []engine.Logprob
-	for len(q.entries) > 0 && (q.entries[0].start < q.base || q.ended && !q.stopped) {
+	for len(q.entries) > 0 && (q.entries[0].start < q.base || q.idle(q.entries[0].start) || q.ended && !q.stopped) {
 		out = append(out, q.entries[0].Logprob)
 		q.entries = q.entries[1:]
 	}

@@ -64,7 +64,7 @@ func TestReply(t *testing.T) {
 		{"stop inside a character run", []string{"🦊"}, []string{"x", "\xf0", "\x9f", "\xa6", "\x8a"}, []string{"x", "", "", "", ""}, "", "🦊", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			q := newReply(byteVocab(t, pieces...), tt.stops)
+			q := newReply(byteVocab(t, pieces...), tt.stops, nil)
 			var got []string
 			entries := 0
 			for _, s := range tt.tokens {
@@ -77,7 +77,7 @@ func TestReply(t *testing.T) {
 			if g, w := strings.Join(got, "|"), strings.Join(tt.takes, "|"); g != w {
 				t.Errorf("shown %q, want %q", g, w)
 			}
-			q.flush()
+			q.flush(token.None)
 			text, e := q.take()
 			entries += len(e)
 			if text != tt.flush || q.stop != tt.stop || q.stopped != (tt.stop != "") || entries != tt.kept {
@@ -103,14 +103,14 @@ func FuzzReply(f *testing.F) {
 				want = text[:i]
 			}
 		}
-		q := newReply(byteVocab(t), []string{stop1, stop2})
+		q := newReply(byteVocab(t), []string{stop1, stop2}, nil)
 		var shown strings.Builder
 		for i := 0; i < len(text) && !q.stopped; i++ {
 			q.push(token.ID(text[i]), 0, nil)
 			s, _ := q.take()
 			shown.WriteString(s)
 		}
-		q.flush()
+		q.flush(token.None)
 		s, _ := q.take()
 		shown.WriteString(s)
 		got := shown.String()

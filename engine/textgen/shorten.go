@@ -20,10 +20,10 @@ import (
 // rendering had, and narrowed down until the rest fits and one turn more does
 // not. Every third guess halves what is left (on a scale of magnitudes), so
 // renderings are few, and few are much longer than the context.
-func (m *Model) chatPrompt(ctx context.Context, p *engine.Prompt) ([]token.ID, int, error) {
+func (m *Model) chatPrompt(ctx context.Context, p *engine.Prompt) ([]token.ID, int, *conversation, error) {
 	c, err := m.converse(ctx, p)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	defer c.close()
 	cuts := []int{0}
@@ -47,7 +47,7 @@ func (m *Model) chatPrompt(ctx context.Context, p *engine.Prompt) ([]token.ID, i
 		i := low + 1 + sort.Search(high-low-2, func(k int) bool { return float64(weights[low+1+k]) <= target })
 		got, n, _, err := c.tokens(ctx, rest(p.Messages, cuts[i]), room)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 		if n.Tokens > room {
 			low, overlong = i, n
@@ -61,9 +61,9 @@ func (m *Model) chatPrompt(ctx context.Context, p *engine.Prompt) ([]token.ID, i
 		rate = measured
 	}
 	if high == len(cuts) {
-		return nil, 0, m.TooLong("messages", overlong)
+		return nil, 0, nil, m.TooLong("messages", overlong)
 	}
-	return ids, len(p.Messages) - len(rest(p.Messages, cuts[high])), nil
+	return ids, len(p.Messages) - len(rest(p.Messages, cuts[high])), c, nil
 }
 
 // turns returns where the turns begin that may be the first: the messages of

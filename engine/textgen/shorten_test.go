@@ -46,7 +46,7 @@ func modelOf(t *testing.T, context int) *Model {
 	if err := f.OpenVocab(f.Config); err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(t.Context(), f.Reader(lm.TextBudget()), "", set.Meta.String("tokenizer.chat_template"), slog.New(slog.DiscardHandler))
+	m, err := New(t.Context(), f.Reader(lm.TextBudget()), Templates{Own: set.Meta.String("tokenizer.chat_template")}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestShorten(t *testing.T) {
 						}
 					}
 				}
-				ids, dropped, err := m.chatPrompt(t.Context(), p)
+				ids, dropped, _, err := m.chatPrompt(t.Context(), p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -160,7 +160,7 @@ func TestShortenWork(t *testing.T) {
 		ctx := &counted{Context: t.Context()}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, dropped, err := m.chatPrompt(ctx, p)
+		_, dropped, _, err := m.chatPrompt(ctx, p)
 		runtime.ReadMemStats(&after)
 		if err != nil || dropped == 0 {
 			t.Fatalf("%d turns: %d dropped, %v", turns, dropped, err)
@@ -180,12 +180,12 @@ func TestShortenStops(t *testing.T) {
 	m := modelOf(t, 512)
 	p := &engine.Prompt{Messages: talk(200, func(int) int { return 60 }), AutoShorten: true}
 	whole := &counted{Context: t.Context()}
-	if _, _, err := m.chatPrompt(whole, p); err != nil {
+	if _, _, _, err := m.chatPrompt(whole, p); err != nil {
 		t.Fatal(err)
 	}
 	for _, last := range []int{1, 2, whole.asked / 3, whole.asked / 2, whole.asked - 1} {
 		ctx := &counted{Context: t.Context(), last: last}
-		if _, _, err := m.chatPrompt(ctx, p); !errors.Is(err, context.Canceled) || ctx.asked > last+8 {
+		if _, _, _, err := m.chatPrompt(ctx, p); !errors.Is(err, context.Canceled) || ctx.asked > last+8 {
 			t.Errorf("ended at question %d of %d: %v, after %d more", last, whole.asked, err, ctx.asked-last)
 		}
 		if n := m.Texts.Used(); n != 0 {
@@ -198,7 +198,7 @@ func TestShortenStops(t *testing.T) {
 func TestShortenRefuses(t *testing.T) {
 	m := modelOf(t, 128)
 	p := &engine.Prompt{Messages: append(talk(3, func(int) int { return 10 }), chat.Message{Role: chat.RoleUser, Text: strings.Repeat("word ", 200)}), AutoShorten: true}
-	_, _, err := m.chatPrompt(t.Context(), p)
+	_, _, _, err := m.chatPrompt(t.Context(), p)
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.CodeContextLength || e.Param != "messages" || !strings.Contains(e.Message, "the context of this model is 128") {
 		t.Errorf("%v", err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 
 	"quern/engine"
 	"quern/engine/chat"
@@ -24,6 +25,8 @@ type Model struct {
 	template        *chat.Template // nil when there is none, or none that can be used
 	templateOptions chat.Options
 	templateErr     error // why the file's template cannot be used
+	templates       Templates
+	dialect         func() *dialect // of template
 	forms           *constrain.Compiler
 
 	sched  *sched.Scheduler // nil before Start
@@ -33,9 +36,9 @@ type Model struct {
 
 // New makes a Model with the chat template that is configured, or else that of the
 // model's file. One without answers completions only.
-func New(ctx context.Context, r lm.Reader, configured, own string, log *slog.Logger) (*Model, error) {
-	m := &Model{Reader: r, log: log, forms: constrain.New(r.Vocab)}
-	source := cmp.Or(configured, own)
+func New(ctx context.Context, r lm.Reader, t Templates, log *slog.Logger) (*Model, error) {
+	m := &Model{Reader: r, log: log, templates: t, forms: constrain.New(r.Vocab)}
+	source := cmp.Or(t.Configured, t.Own)
 	if source == "" {
 		return m, nil
 	}
@@ -45,7 +48,7 @@ func New(ctx context.Context, r lm.Reader, configured, own string, log *slog.Log
 		BOS: spelling(token.BOS), EOS: spelling(token.EOS), Unknown: spelling(token.UNK), Pad: spelling(token.PAD),
 	}
 	var err error
-	if m.template, err = chat.New(source, m.templateOptions); err != nil && configured == "" {
+	if m.template, err = chat.New(source, m.templateOptions); err != nil && t.Configured == "" {
 		// The file is fine for everything but chat.
 		log.WarnContext(ctx, "the model's chat template cannot be used", "model", m.ID, "err", err)
 		m.templateErr = err
@@ -54,6 +57,7 @@ func New(ctx context.Context, r lm.Reader, configured, own string, log *slog.Log
 	if err != nil {
 		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: %v", m.ID, err).Because(err)
 	}
+	m.dialect = sync.OnceValue(func() *dialect { return m.dialectOf(m.template, source) })
 	return m, nil
 }
 

@@ -52,6 +52,7 @@ var codeClasses = map[Code]codeClass{
 	CodeInvalidType:              {400, "invalid_request_error", false},
 	engine.CodeInvalidValue:      {400, "invalid_request_error", false},
 	engine.CodeUnsupportedParam:  {400, "invalid_request_error", false},
+	engine.CodeToolFormat:        {400, "invalid_request_error", false},
 	CodeUnsupportedContent:       {400, "invalid_request_error", false},
 	engine.CodeModelNotSupported: {400, "invalid_request_error", false},
 	engine.CodeVoiceNotFound:     {400, "invalid_request_error", false},

@@ -15,6 +15,7 @@ import (
 type chatRequest struct {
 	model    string
 	prompt   engine.Prompt
+	calls    engine.ToolChoice
 	sampling sampling
 	stream   bool
 	usage    usageWanted
@@ -40,7 +41,7 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	if r.top > 0 && !r.logprobs {
 		o.Refuse(engine.CodeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true")
 	}
-	refuseTools(o)
+	r.prompt.Tools, r.calls = readTools(o)
 	refuseSound(o)
 	return r, a.Finish(c, o)
 }
@@ -60,41 +61,6 @@ func readContinue(o *body.Object, messages []chat.Message) bool {
 	return want && can
 }
 
-// refuseTools refuses requests that expect tool calls. With "tool_choice":
-// "none" the tools do not matter.
-func refuseTools(o *body.Object) {
-	o.Ignore("parallel_tool_calls")
-	choice := ""
-	if v, ok := o.Get("tool_choice"); ok {
-		switch v.Kind() {
-		case '"':
-			choice = o.OneOf("tool_choice", "none", "auto", "required")
-		case '{':
-			choice = "named"
-		default:
-			v.Wrong("a string or an object")
-		}
-	}
-	if tools, ok := o.Get("tools"); ok {
-		n := 0
-		for item := range tools.Items() {
-			item.Object()
-			n++
-		}
-		if n > 0 && choice != "none" {
-			o.Refuse(engine.CodeUnsupportedParam, "tools", "tools is not supported yet; leave it out or set \"tool_choice\": \"none\"")
-		}
-	}
-	if choice == "required" || choice == "named" {
-		o.Refuse(engine.CodeUnsupportedParam, "tool_choice", "tool_choice is not supported yet; leave it out or set it to \"none\"")
-	}
-	for _, name := range []string{"functions", "function_call"} {
-		if o.Has(name) {
-			o.Refuse(engine.CodeUnsupportedParam, name, "%s is the old form of tools and is not supported; use tools and tool_choice", name)
-		}
-	}
-}
-
 // refuseSound refuses requests for spoken replies.
 func refuseSound(o *body.Object) {
 	for v := range o.Items("modalities") {
@@ -109,7 +75,7 @@ func refuseSound(o *body.Object) {
 
 // request builds what the engine is asked. It takes the prompt.
 func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateRequest {
-	q := engine.GenerateRequest{Prompt: r.prompt}
+	q := engine.GenerateRequest{Prompt: r.prompt, ToolChoice: r.calls}
 	r.sampling.apply(&q, d)
 	if r.sampling.maxTokens == 0 {
 		q.MaxTokens = d.MaxTokens
@@ -152,10 +118,24 @@ type chatChoice struct {
 	StopReason   any           `json:"stop_reason"`
 }
 
+// A chatMessage is an answer. Its content is null beside calls and no words.
 type chatMessage struct {
-	Role    string    `json:"role"`
-	Content string    `json:"content"`
-	Refusal *struct{} `json:"refusal"`
+	Role      string     `json:"role"`
+	Content   *string    `json:"content"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	Refusal   *struct{}  `json:"refusal"`
+	Calls     []chatCall `json:"tool_calls,omitempty"` // an empty array makes some agents loop
+}
+
+type chatCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
 }
 
 func (a api) chatCompletions(c *server.Call, o *body.Object) error {
@@ -180,7 +160,7 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 		whole: func(replies []turn.Reply, t *turn.Tally) any {
 			out := chatCompletion{
 				chatHead: newHead("chatcmpl-", "chat.completion", info),
-				Usage:    finalUsage(t), Timings: newTimings(t, c.Loading), Truncated: t.Truncated,
+				Usage:    newUsage(t), Timings: newTimings(t, c.Loading), Truncated: t.Truncated,
 			}
 			for i := range replies[0].Sequences {
 				out.Choices = append(out.Choices, r.choice(i, &replies[0].Sequences[i]))
@@ -193,8 +173,14 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 // choice spells sequence i.
 func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
 	c := chatChoice{
-		Index: i, Message: chatMessage{Role: chat.RoleAssistant, Content: s.Text()},
+		Index: i, Message: chatMessage{Role: chat.RoleAssistant, Reasoning: s.Reasoning()},
 		FinishReason: s.End.Reason, StopReason: s.End.StopReason,
+	}
+	if text := s.Text(); text != "" || len(s.Calls) == 0 {
+		c.Message.Content = &text
+	}
+	for _, call := range s.Calls {
+		c.Message.Calls = append(c.Message.Calls, chatCall{call.ID, "function", chatFunction{call.Name, call.Arguments}})
 	}
 	if r.logprobs {
 		c.Logprobs = newChatLogprobs(s.Logprobs, r.top)

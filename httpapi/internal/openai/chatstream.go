@@ -29,8 +29,24 @@ type chunkChoice struct {
 }
 
 type chunkDelta struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role      string      `json:"role,omitempty"`
+	Content   *string     `json:"content,omitempty"`
+	Reasoning string      `json:"reasoning_content,omitempty"`
+	Calls     []callDelta `json:"tool_calls,omitempty"`
+}
+
+// A callDelta is a piece of a call. The first has its id, type and name; all have the
+// index and the function, without which clients break.
+type callDelta struct {
+	Index    int           `json:"index"`
+	ID       string        `json:"id,omitempty"`
+	Type     string        `json:"type,omitempty"`
+	Function functionDelta `json:"function"`
+}
+
+type functionDelta struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
 }
 
 // A chatStream spells a turn as chat chunks.
@@ -78,8 +94,18 @@ func (s *chatStream) Event(ev turn.Event) error {
 			c.Logprobs = newChatLogprobs(ev.Logprobs, s.top)
 		}
 		return s.chunk(c, 0)
+	case engine.ReasoningDelta:
+		return s.chunk(chunkChoice{Index: ev.Index, Delta: chunkDelta{Reasoning: ev.Text}}, 0)
+	case engine.CallStart:
+		return s.call(ev.Index, callDelta{Index: ev.Call, ID: ev.CallID, Type: "function", Function: functionDelta{Name: ev.Name}})
+	case engine.CallDelta:
+		return s.call(ev.Index, callDelta{Index: ev.Call, Function: functionDelta{Arguments: ev.Text}})
 	case engine.Finish:
 		return s.chunk(chunkChoice{Index: ev.Index, FinishReason: &ev.Reason, StopReason: ev.StopReason}, 0)
 	}
 	return nil
+}
+
+func (s *chatStream) call(choice int, d callDelta) error {
+	return s.chunk(chunkChoice{Index: choice, Delta: chunkDelta{Calls: []callDelta{d}}}, 0)
 }

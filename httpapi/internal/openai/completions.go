@@ -156,7 +156,7 @@ func (a api) completions(c *server.Call, o *body.Object) error {
 		streamed: r.stream,
 		stream:   func(out *eventStream) turn.Spelling { return newTextStream(out, head, r) },
 		whole: func(replies []turn.Reply, t *turn.Tally) any {
-			out := textCompletion{chatHead: head, Usage: finalUsage(t), Timings: newTimings(t, c.Loading)}
+			out := textCompletion{chatHead: head, Usage: newUsage(t), Timings: newTimings(t, c.Loading)}
 			for i, reply := range replies {
 				for j, s := range best(reply.Sequences, r.sampling.n) {
 					out.Choices = append(out.Choices, r.choice(i, j, s, reply.Prompt))

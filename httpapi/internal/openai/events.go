@@ -31,8 +31,8 @@ func (a api) answer(ctx context.Context, c *server.Call, r turn.Request, as spel
 	t := turn.Start(ctx, a.Metrics, c.Lease, r)
 	defer t.Close()
 	defer func() { // also of what was cut short
-		prompt, _, output := t.SoFar()
-		c.LogTokens(prompt, output)
+		now := t.SoFar()
+		c.LogTokens(now.PromptTokens, now.OutputTokens)
 	}()
 	if as.streamed {
 		s := a.NewStream(c, stream.ServerEvents)
@@ -60,7 +60,8 @@ func (s *eventStream) midway() any {
 	case usageAtEnd:
 		return jsonNull
 	case usageAlways:
-		return newUsage(s.t.SoFar())
+		now := s.t.SoFar()
+		return newUsage(&now)
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func (s *eventStream) midway() any {
 // End implements Spelling.
 func (s *eventStream) End() error {
 	if s.usage != usageNever {
-		if err := s.out.Event(s.counted(finalUsage(s.t), newTimings(s.t, s.load))); err != nil {
+		if err := s.out.Event(s.counted(newUsage(s.t), newTimings(s.t, s.load))); err != nil {
 			return err
 		}
 	}

@@ -24,15 +24,11 @@ type completionDetails struct {
 	ReasoningTokens int `json:"reasoning_tokens"`
 }
 
-func newUsage(prompt, cached, output int) *usage {
+func newUsage(t *turn.Tally) *usage {
 	return &usage{
-		PromptTokens: prompt, CompletionTokens: output, TotalTokens: prompt + output,
-		PromptDetails: promptDetails{cached},
+		PromptTokens: t.PromptTokens, CompletionTokens: t.OutputTokens, TotalTokens: t.PromptTokens + t.OutputTokens,
+		PromptDetails: promptDetails{t.CachedTokens}, OutputDetails: completionDetails{t.ReasoningTokens},
 	}
-}
-
-func finalUsage(t *turn.Tally) *usage {
-	return newUsage(t.PromptTokens, t.CachedTokens, t.OutputTokens)
 }
 
 type timings struct {

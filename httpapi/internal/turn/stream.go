@@ -13,7 +13,7 @@ import (
 type Spelling interface {
 	// Begin is called once, before anything else is sent.
 	Begin() error
-	// Event is called for PromptDone, Delta and Finish.
+	// Event is called for PromptDone, deltas, calls and Finish.
 	Event(Event) error
 	// End is called when all went well, after the last event.
 	End() error
@@ -32,7 +32,7 @@ func (g *Turn) Stream(ctx context.Context, s *stream.Writer, stall time.Duration
 			return nil
 		case engine.Done:
 			return nil
-		case engine.Delta, engine.Finish:
+		case engine.Delta, engine.ReasoningDelta, engine.CallStart, engine.CallDelta, engine.CallEnd, engine.Finish:
 			if err := s.Begin(); err != nil {
 				return err
 			}

@@ -97,7 +97,7 @@ func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int)
 	defer fault.Recovered(&err)
 	done := false
 	r := at(prompt)
-	free := r.Constraint != nil // of a form it should have
+	free := r.Constraint != nil || r.ToolChoice.Required || r.ToolChoice.Names != nil // of a form it should have
 	for ev, err := range l.Generate(ctx, r) {
 		if err != nil {
 			return fault.Classify(ctx, err)
@@ -176,13 +176,26 @@ type Reply struct {
 
 // A Sequence is one of the texts a prompt was answered with.
 type Sequence struct {
-	text     strings.Builder
-	Logprobs []engine.Logprob
-	End      engine.Event // its Finish
+	text      strings.Builder
+	reasoning strings.Builder
+	Calls     []Call // that are whole
+	Logprobs  []engine.Logprob
+	End       engine.Event // its Finish
+
+	open      Call // the call under way
+	arguments strings.Builder
+}
+
+// A Call is a call of a tool.
+type Call struct {
+	ID, Name, Arguments string
 }
 
 // Text is the text of the sequence.
 func (s *Sequence) Text() string { return s.text.String() }
+
+// Reasoning is what the model thought.
+func (s *Sequence) Reasoning() string { return s.reasoning.String() }
 
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
 func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
@@ -217,6 +230,16 @@ func (r *Reply) add(ev Event) {
 	case engine.Delta:
 		s.text.WriteString(ev.Text)
 		s.Logprobs = append(s.Logprobs, ev.Logprobs...)
+	case engine.ReasoningDelta:
+		s.reasoning.WriteString(ev.Text)
+	case engine.CallStart:
+		s.open = Call{ID: ev.CallID, Name: ev.Name}
+		s.arguments.Reset()
+	case engine.CallDelta:
+		s.arguments.WriteString(ev.Text)
+	case engine.CallEnd:
+		s.open.Arguments = s.arguments.String()
+		s.Calls = append(s.Calls, s.open)
 	case engine.Finish:
 		s.End = ev.Event
 	}
@@ -225,12 +248,13 @@ func (r *Reply) add(ev Event) {
 // A Tally is what all answers report about a turn.
 type Tally struct {
 	PromptTokens, CachedTokens, OutputTokens int
+	ReasoningTokens                          int // of the output's
 	Truncated                                int // messages left out
 	Timings                                  engine.Timings
 	Longest                                  int // tokens of the longest sequence
 
-	admitted, taken int         // prompt tokens so far, and those taken from the cache
-	drawn           map[int]int // output tokens so far, by prompt
+	admitted, taken int           // prompt tokens so far, and those taken from the cache
+	drawn           map[int]drawn // so far, by prompt
 }
 
 func (t *Tally) add(ev Event) {
@@ -240,16 +264,17 @@ func (t *Tally) add(ev Event) {
 		t.admitted += ev.PromptTokens
 	case engine.PromptDone:
 		t.taken += ev.CachedTokens
-	case engine.Delta, engine.Finish:
+	case engine.Delta, engine.ReasoningDelta, engine.CallStart, engine.CallDelta, engine.CallEnd, engine.Finish:
 		t.Longest = max(t.Longest, ev.Tokens)
 		if t.drawn == nil {
-			t.drawn = make(map[int]int)
+			t.drawn = make(map[int]drawn)
 		}
-		t.drawn[ev.PromptIndex] = ev.OutputTokens
+		t.drawn[ev.PromptIndex] = drawn{ev.OutputTokens, ev.Reasoning}
 	case engine.Done:
 		t.PromptTokens += ev.PromptTokens
 		t.CachedTokens += ev.CachedTokens
 		t.OutputTokens += ev.OutputTokens
+		t.ReasoningTokens += ev.Reasoning
 		// Prompts run side by side: the slowest is what the client waited for.
 		t.Timings.Queue = max(t.Timings.Queue, ev.Timings.Queue)
 		t.Timings.Prompt = max(t.Timings.Prompt, ev.Timings.Prompt)
@@ -258,11 +283,15 @@ func (t *Tally) add(ev Event) {
 	}
 }
 
-// SoFar returns the tokens of the prompts, those of them taken from the cache, and of
-// the output, while the answer is under way.
-func (t *Tally) SoFar() (prompt, cached, output int) {
+// drawn are output tokens, and those of thinking among them.
+type drawn struct{ output, reasoning int }
+
+// SoFar returns the tally while the answer is under way, as far as tokens go.
+func (t *Tally) SoFar() Tally {
+	now := Tally{PromptTokens: t.admitted, CachedTokens: t.taken}
 	for _, n := range t.drawn {
-		output += n
+		now.OutputTokens += n.output
+		now.ReasoningTokens += n.reasoning
 	}
-	return t.admitted, t.taken, output
+	return now
 }

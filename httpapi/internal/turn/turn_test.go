@@ -94,8 +94,8 @@ func TestOneList(t *testing.T) {
 	if got := strings.Join(d.told, ", "); got != strings.Join(want, ", ") {
 		t.Errorf("told %s, want %v", got, want)
 	}
-	if prompt, cached, output := g.SoFar(); prompt != 3 || cached != 2 || output != 3 || g.OutputTokens != 3 {
-		t.Errorf("counted %d, %d, %d and %d", prompt, cached, output, g.OutputTokens)
+	if now := g.SoFar(); now.PromptTokens != 3 || now.CachedTokens != 2 || now.OutputTokens != 3 || g.OutputTokens != 3 {
+		t.Errorf("counted %+v and %d", now, g.OutputTokens)
 	}
 }
 

@@ -54,6 +54,8 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		MemoryLimit:  int64(s.MemoryLimit),
 		Defaulted:    s.ModelDefaults.options(),
 		Log:          log,
+
+		NoToolFallback: s.Tools.Fallback == "error",
 	}
 	for _, m := range s.Models {
 		o.Models = append(o.Models, m.options())
@@ -89,6 +91,7 @@ func (m *Model) options() engine.ModelOptions {
 		CacheType:     m.CacheNumber(),
 		CacheBytes:    int64(m.CacheMemory),
 		ChatTemplate:  m.ChatTemplate,
+		ToolFormat:    m.ToolFormat,
 		Quantize:      m.Quantize,
 		Detector:      m.VAD,
 		Preload:       m.Preload,

@@ -34,6 +34,7 @@ type Settings struct {
 	Hub           hubSettings       `yaml:"hub"`
 	Builtin       bool              `yaml:"builtin"`
 	Aliases       map[string]string `yaml:"aliases"`
+	Tools         tools             `yaml:"tools"`
 	VoiceAliases  map[string]string `yaml:"voice_aliases"`
 	Defaults      defaultModels     `yaml:"defaults"`
 	KeepAlive     Duration          `yaml:"keep_alive"`
@@ -54,6 +55,10 @@ type Settings struct {
 
 type cors struct {
 	AllowedOrigins []string `yaml:"allowed_origins"`
+}
+
+type tools struct {
+	Fallback string `yaml:"fallback"`
 }
 
 type hubSettings struct {
@@ -84,6 +89,7 @@ type Model struct {
 	Quantize      string   `yaml:"quantize,omitempty"`
 	ChatTemplate  string   `yaml:"chat_template,omitempty"`
 	TemplateFile  string   `yaml:"chat_template_file,omitempty"`
+	ToolFormat    string   `yaml:"tool_format,omitempty"`
 	VAD           string   `yaml:"vad,omitempty"`
 	Preload       bool     `yaml:"preload,omitempty"`
 	KeepAlive     Duration `yaml:"keep_alive,omitempty"`

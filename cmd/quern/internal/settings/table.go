@@ -10,6 +10,7 @@ import (
 	"quern/engine/device"
 	"quern/engine/quantize"
 	"quern/engine/transcribe"
+	"quern/engine/wire"
 	"quern/httpapi"
 )
 
@@ -101,6 +102,8 @@ func table() []row {
 			help: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …", unset: "as they are", example: "q4_k_m"},
 		{key: "models[].chat_template", section: Models, help: "instead of the file's", example: `"…"`},
 		{key: "models[].chat_template_file", section: Models, file: true, help: "file that holds it"},
+		{key: "models[].tool_format", parse: toolFormat, help: "how answers write tool calls and thinking, a name of the wire formats; none reads neither", section: Models,
+			unset: "what the chat template shows", example: "hermes-json"},
 		{key: "models[].vad", flag: "vad", section: Models, commands: "serve transcribe", file: true, parse: detector,
 			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
 		{key: "models[].preload", section: Models, help: "load at start", def: false},
@@ -144,6 +147,8 @@ func table() []row {
 		{key: "builtin", flag: "builtin", section: Models, commands: "serve", def: false,
 			help: "serve the built-in model beside others (alone it is always there)"},
 		{key: "aliases", section: Models, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
+		{key: "tools.fallback", section: Models, one: []string{"generic", "error"}, def: "generic",
+			help: "tools of requests to a model whose template shows none: generic describes them in the system message, error refuses them"},
 		{key: "voice_aliases", section: Models, example: "narrator: af_bella(2)+af_sky",
 			help: "names for voices and mixtures of them; they win over OpenAI's names and the ids of ElevenLabs' stock voices, which need no listing"},
 		{key: "defaults", section: Models, help: "models of requests that name none; default the only one of that kind, what is built in only where there is no other"},
@@ -214,6 +219,14 @@ func origin(s string) (string, error) {
 func deviceName(s string) (string, error) {
 	s = strings.ToLower(s)
 	return s, device.Check(s)
+}
+
+// toolFormat is the name of a wire format.
+func toolFormat(s string) (string, error) {
+	if _, ok := wire.Find(s); ok || s == "" {
+		return s, nil
+	}
+	return s, fmt.Errorf("%q is no wire format; there are %s", s, strings.Join(wire.Names(), ", "))
 }
 
 // quantization is what weights are quantised to when they are loaded.

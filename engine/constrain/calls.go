@@ -1,0 +1,100 @@
+package constrain
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"quern/engine"
+	"quern/engine/grammar"
+	"quern/engine/grammar/schema"
+	"quern/engine/wire"
+	"quern/engine/wire/rules"
+)
+
+// Calls are the replies of a model that may call tools: thinking, words and calls as its
+// wire format has them.
+type Calls struct {
+	Format *wire.Format
+	rules.Options
+	Places []Place // of Options.Tools
+}
+
+// A Place says where in a request a tool was, and whether all of its schema must count.
+type Place struct {
+	Index  int
+	Strict bool
+}
+
+// Calls makes the grammar of k, or finds one it made before, as Compile does. The
+// Token of all that is asked of one Compiler is the same.
+//
+// Errors: those of ctx, or an *engine.Error that says what to change, with the code
+// engine.CodeToolFormat where the format cannot be held to anything.
+func (c *Compiler) Calls(ctx context.Context, k *Calls) (*Grammar, error) {
+	n := 0
+	for _, t := range k.Tools {
+		n += len(t.Parameters)
+	}
+	if n > maxSource {
+		return nil, engine.Errorf(engine.CodeInvalidSchema, "tools", "tools: the schemas have %d bytes, at most %d are supported; make them smaller", n, maxSource)
+	}
+	e, err := c.entry(ctx, k.key(), n, k.build)
+	if err != nil {
+		return nil, err
+	}
+	if e.err != nil {
+		return nil, k.refusal(e.err)
+	}
+	return e.grammar, nil
+}
+
+func (k *Calls) key() (out key) {
+	h := sha256.New()
+	fmt.Fprintf(h, "calls %t %t %t %t %+v", k.Required, k.Single, k.Thinking, k.MayThink, *k.Format)
+	for i, t := range k.Tools {
+		fmt.Fprintf(h, " %d %s %d %s %v", len(t.Name), t.Name, len(t.Parameters), t.Parameters, k.Places[i])
+	}
+	h.Sum(out[:0])
+	return out
+}
+
+// A toolError is what is wrong with the schema of one tool.
+type toolError struct {
+	place Place
+	err   error
+}
+
+func (e *toolError) Error() string { return e.err.Error() }
+func (e *toolError) Unwrap() error { return e.err }
+
+func (k *Calls) build(b *grammar.Builder) (*grammar.Node, []string, error) {
+	for i, t := range k.Tools {
+		if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
+			continue
+		}
+		err := error(&schema.Error{Reason: fmt.Sprintf("the names on the way to its values have more than %d bytes; use shorter names, or nest less", maxPointers)})
+		if pointersFit(string(t.Parameters)) {
+			// One schema alone tells whose fault it is.
+			alone := grammar.NewBuilder(limits)
+			_, _, err = schema.Add(alone, t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
+		}
+		if err != nil {
+			return nil, nil, &toolError{k.Places[i], err}
+		}
+	}
+	return rules.Add(b, k.Format, k.Options)
+}
+
+func (k *Calls) refusal(err error) error {
+	param := "tools"
+	var t *toolError
+	if errors.As(err, &t) {
+		param = fmt.Sprintf("tools[%d].function.parameters", t.place.Index)
+	}
+	if errors.Is(err, rules.ErrUnsupported) {
+		return engine.Errorf(engine.CodeToolFormat, param, "%s: calls cannot be enforced in the wire format %q of this model; use \"tool_choice\": \"auto\" and tools that are not strict", param, k.Format.Name).Because(err)
+	}
+	return refusal(&engine.Constraint{Form: engine.FormSchema, Param: param}, err)
+}

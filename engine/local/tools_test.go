@@ -1,0 +1,164 @@
+package local
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern/engine"
+	"quern/engine/chat"
+)
+
+// toolTemplate shows tools, calls as Hermes does, and thinking where it is asked for.
+const toolTemplate = `{% if tools %}<|im_start|>system
+<tools>{% for t in tools %}{{ t | tojson }}
+{% endfor %}</tools>
+Write calls as <tool_call>
+{"name": …, "arguments": …}
+</tool_call><|im_end|>
+{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
+{% if m.reasoning_content %}<think>
+{{ m.reasoning_content }}
+</think>
+{% endif %}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
+{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% if enable_thinking %}<think>
+{% endif %}{% endif %}`
+
+func functionTool(name, schema string, strict bool) chat.Tool {
+	return chat.Tool{Raw: json.RawMessage(fmt.Sprintf(`{"type":"function","function":{"name":%q,"description":"d","parameters":%s,"strict":%t}}`, name, schema, strict))}
+}
+
+// answered collects what a generation told of its only sequence.
+type answered struct {
+	text, thinking string
+	calls          []string // name and arguments of the whole ones
+	finish, done   engine.Event
+}
+
+func converse(t *testing.T, e *Engine, r engine.GenerateRequest) (a answered, err error) {
+	t.Helper()
+	call := ""
+	for ev, err := range e.Generate(t.Context(), "", r) {
+		if err != nil {
+			return a, err
+		}
+		switch ev.Type {
+		case engine.Delta:
+			a.text += ev.Text
+		case engine.ReasoningDelta:
+			a.thinking += ev.Text
+		case engine.CallStart:
+			if ev.CallID == "" || ev.Call != len(a.calls) {
+				t.Errorf("call %d begins with id %q after %d", ev.Call, ev.CallID, len(a.calls))
+			}
+			call = ev.Name + " "
+		case engine.CallDelta:
+			call += ev.Text
+		case engine.CallEnd:
+			a.calls = append(a.calls, call)
+		case engine.Finish:
+			a.finish = ev
+		case engine.Done:
+			a.done = ev
+		}
+	}
+	return a, nil
+}
+
+// What a request demands of calls holds, whatever the model would rather write.
+func TestToolChoices(t *testing.T) {
+	e := open(t, engine.Options{Defaulted: engine.ModelOptions{ChatTemplate: toolTemplate}})
+	weather := functionTool("get_weather", `{"type":"object","properties":{"city":{"enum":["Oslo","Paris"]}},"required":["city"],"additionalProperties":false}`, true)
+	clock := functionTool("get_time", `{"type":"object","properties":{"zone":{"const":"UTC"}},"required":["zone"],"additionalProperties":false}`, false)
+	oneCall := regexp.MustCompile(`^(get_weather \{ ?"city": ?"(Oslo|Paris)" ?\}|get_time \{ ?"zone": ?"UTC" ?\})$`)
+	for _, tt := range []struct {
+		name   string
+		choice engine.ToolChoice
+		calls  func(calls []string) bool
+	}{
+		{"required", engine.ToolChoice{Required: true}, func(c []string) bool { return len(c) > 0 }},
+		{"required, one", engine.ToolChoice{Required: true, One: true}, func(c []string) bool { return len(c) == 1 }},
+		{"named", engine.ToolChoice{Required: true, Names: []string{"get_time"}, One: true}, func(c []string) bool { return len(c) == 1 && strings.HasPrefix(c[0], "get_time") }},
+		{"allowed", engine.ToolChoice{Required: true, Names: []string{"get_weather"}}, func(c []string) bool {
+			return len(c) > 0 && !slices.ContainsFunc(c, func(s string) bool { return strings.HasPrefix(s, "get_time") })
+		}},
+		{"auto", engine.ToolChoice{}, func([]string) bool { return true }},
+	} {
+		for seed := range uint64(4) {
+			r := engine.GenerateRequest{Prompt: user("What is the weather in Paris?"), ToolChoice: tt.choice, MaxTokens: 400}
+			r.Prompt.Tools = []chat.Tool{weather, clock}
+			r.Sample.Temperature, r.Sample.Seed = 1.5, seed
+			r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
+			a, err := converse(t, e, r)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			if a.finish.Reason == engine.ReasonLength && len(a.calls) > 0 {
+				continue // it went on calling
+			}
+			for _, c := range a.calls {
+				var compact = strings.NewReplacer("\n", "", "  ", "").Replace(c)
+				if !oneCall.MatchString(compact) {
+					t.Errorf("%s, seed %d: called %q", tt.name, seed, c)
+				}
+			}
+			if !tt.calls(a.calls) || len(a.calls) > 0 != (a.finish.Reason == engine.ReasonCalls) {
+				t.Errorf("%s, seed %d: %q, calls %q, finish %s", tt.name, seed, a.text, a.calls, a.finish.Reason)
+			}
+		}
+	}
+}
+
+// What cannot be enforced is refused where it was demanded, and let pass where the choice
+// is the model's.
+func TestToolsRefused(t *testing.T) {
+	bad := functionTool("f", `{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`, false)
+	odd := `{"type":"object","properties":{"a":{"type":"string","format":"odd"}}}`
+	for _, tt := range []struct {
+		name    string
+		options engine.ModelOptions
+		tool    chat.Tool
+		choice  engine.ToolChoice
+		code    engine.Code // "" when it passes
+		param   string
+	}{
+		{"schema, auto", engine.ModelOptions{ChatTemplate: toolTemplate}, bad, engine.ToolChoice{}, "", ""},
+		{"schema, required", engine.ModelOptions{ChatTemplate: toolTemplate}, bad, engine.ToolChoice{Required: true}, engine.CodeInvalidSchema, "tools[0].function.parameters/properties/a/$ref"},
+		{"unknown format", engine.ModelOptions{ChatTemplate: toolTemplate}, functionTool("f", odd, false), engine.ToolChoice{Required: true}, "", ""},
+		{"unknown format, strict", engine.ModelOptions{ChatTemplate: toolTemplate}, functionTool("f", odd, true), engine.ToolChoice{}, engine.CodeInvalidSchema, "tools[0].function.parameters/properties/a/format"},
+		{"no tools in the template, auto", engine.ModelOptions{}, functionTool("f", `{}`, false), engine.ToolChoice{}, "", ""},
+		{"turned off", engine.ModelOptions{ChatTemplate: toolTemplate, ToolFormat: "none"}, functionTool("f", `{}`, false), engine.ToolChoice{}, engine.CodeUnsupportedParam, "tools"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := open(t, engine.Options{Defaulted: tt.options})
+			r := engine.GenerateRequest{Prompt: user("Hi"), ToolChoice: tt.choice, MaxTokens: 60}
+			r.Prompt.Tools = []chat.Tool{tt.tool}
+			_, err := converse(t, e, r)
+			var refused *engine.Error
+			if tt.code == "" && err != nil || tt.code != "" && (!errors.As(err, &refused) || refused.Code != tt.code || refused.Param != tt.param) {
+				t.Errorf("got %+v, want %s of %s", err, tt.code, tt.param)
+			}
+		})
+	}
+}
+
+// Thinking that the prompt opens comes before the call, is told apart and counted.
+func TestThinkingBeforeCalls(t *testing.T) {
+	e := open(t, engine.Options{Defaulted: engine.ModelOptions{ChatTemplate: toolTemplate}})
+	r := engine.GenerateRequest{Prompt: user("Hi"), MaxTokens: 30}
+	r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("true")}
+	a, err := converse(t, e, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.thinking == "" || a.text != "" || a.done.Reasoning == 0 || a.done.Reasoning > a.done.OutputTokens {
+		t.Errorf("%q and %q, %d tokens of thinking of %d", a.thinking, a.text, a.done.Reasoning, a.done.OutputTokens)
+	}
+}

@@ -1,0 +1,88 @@
+package textgen
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"quern/engine"
+	"quern/engine/chat"
+	"quern/engine/constrain"
+	"quern/engine/sample"
+	"quern/engine/token"
+	"quern/engine/wire"
+	"quern/engine/wire/rules"
+)
+
+// calls returns what the answers to r may be under its tools. demanded says that no
+// other will do.
+func (l *listening) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constrain.Calls, demanded bool, err error) {
+	choice := r.ToolChoice
+	f := l.symbols.syntax.Format
+	k = &constrain.Calls{Format: f, Options: rules.Options{
+		Required: choice.Required, Single: choice.One,
+		Thinking: f.OpensThinking(l.options.Prompt), MayThink: l.mayThink,
+		Token: func(text string) (int32, bool) {
+			id, ok := l.symbols.ids[text]
+			return id, ok && !v.Ends(id) // what ends a reply stands nowhere in it
+		},
+		Name: "calls",
+	}}
+	demanded = choice.Required || choice.Names != nil
+	functions, err := functionsOf(r.Prompt.Tools)
+	if err != nil {
+		return nil, false, err
+	}
+	for i, fn := range functions {
+		if choice.Names != nil && !slices.Contains(choice.Names, fn.Name) {
+			continue
+		}
+		demanded = demanded || fn.Strict
+		k.Tools = append(k.Tools, wire.Tool{Name: fn.Name, Parameters: fn.Parameters})
+		k.Places = append(k.Places, constrain.Place{Index: i, Strict: fn.Strict})
+	}
+	return k, demanded, nil
+}
+
+// constrain returns what makes the masks that hold answers to the tools of r. Where the
+// choice is the model's and no tool is strict, nil does: calls are read as they come.
+func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateRequest) (func() sample.Mask, error) {
+	k, demanded, err := l.calls(m.Vocab, r)
+	if err != nil {
+		return nil, err
+	}
+	g, err := l.symbols.forms.Calls(ctx, k)
+	var refused *engine.Error
+	if errors.As(err, &refused) && !demanded && (refused.Code == engine.CodeToolFormat || refused.Code == engine.CodeInvalidSchema) {
+		m.log.WarnContext(ctx, "tool calls are read as they come, not held to their schemas", "model", m.ID, "err", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.Mask, nil
+}
+
+// bars is the bias that bars a token; see sample.Params.
+const bars = -100
+
+// barred are the tokens that begin a call, where a conversation has calls and the request
+// no tools: the model would go on as before.
+func (c *conversation) barred(r *engine.GenerateRequest) []token.ID {
+	called := func(m chat.Message) bool { return len(m.ToolCalls) > 0 }
+	if c == nil || len(r.Prompt.Tools) > 0 || !slices.ContainsFunc(r.Prompt.Messages, called) {
+		return nil
+	}
+	d := c.dialect()
+	if d.plain {
+		return nil
+	}
+	var out []token.ID
+	s := d.symbols(d.found.Format)
+	for _, text := range d.found.Format.Triggers() {
+		if id, ok := s.ids[text]; ok && !c.m.Vocab.Ends(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}

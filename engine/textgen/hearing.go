@@ -1,0 +1,148 @@
+package textgen
+
+import (
+	"math"
+
+	"quern/engine"
+	"quern/engine/token"
+	"quern/engine/wire"
+)
+
+// A hearing reads the tokens of one reply as thinking, content and calls. Without a
+// reader there is only content.
+type hearing struct {
+	reader  *wire.Reader
+	vocab   *token.Vocab
+	symbols map[token.ID]string
+	one     bool // the first call is the last
+
+	told    []engine.Event // what comes before the content that is ready
+	waiting int            // tokens nothing was told of
+	thought int            // tokens of thinking
+	calls   int            // that are whole
+}
+
+// untold is the place of an entry of which nothing was told yet.
+const untold = math.MaxInt
+
+// idle reports whether an entry at start is of no content that waits: thinking and calls
+// wait for nothing but the content before them.
+func (q *reply) idle(start int) bool {
+	return q.reader != nil && start == q.base && len(q.buf) == 0 && q.stop == ""
+}
+
+// hear begins to read a reply.
+func (l *listening) hear(v *token.Vocab) hearing {
+	if l == nil {
+		return hearing{}
+	}
+	return hearing{reader: l.symbols.syntax.NewReader(l.options), vocab: v, symbols: l.symbols.spellings, one: l.one}
+}
+
+// read takes a token. Those that are neither text nor a marker say nothing, as in
+// plain text.
+func (h *hearing) read(id token.ID) []wire.Event {
+	if spelling, ok := h.symbols[id]; ok {
+		return h.reader.Special(spelling)
+	}
+	if k := h.vocab.Kind(id); k == token.Control || k == token.Unknown {
+		return nil
+	}
+	return h.reader.Write(h.vocab.Bytes(id))
+}
+
+// end ends the reply with the token that ended it, if one did: it may be a marker.
+func (h *hearing) end(stop token.ID) (events []wire.Event) {
+	if spelling, ok := h.symbols[stop]; ok {
+		events = append(events, h.reader.Special(spelling)...)
+	}
+	return append(events, h.reader.Close()...)
+}
+
+// hear takes what was read. Content goes on as text; what is told beside it ends what
+// might have become a stop string.
+func (q *reply) hear(events []wire.Event) {
+	if len(events) == 0 {
+		return
+	}
+	q.place(events)
+	if k := events[len(events)-1].Kind; k == wire.Reasoning {
+		q.thought += q.waiting
+	}
+	q.waiting = 0
+	for _, e := range events {
+		if q.stopped {
+			return
+		}
+		ev := engine.Event{Text: e.Text, Call: e.Call}
+		switch e.Kind {
+		case wire.Content:
+			before := len(q.buf)
+			q.buf = append(q.buf, e.Text...)
+			q.match(before)
+			continue
+		case wire.Reasoning:
+			ev.Type = engine.ReasoningDelta
+		case wire.CallStart:
+			ev.Type, ev.CallID, ev.Name = engine.CallStart, e.ID, e.Name
+		case wire.CallDelta:
+			ev.Type = engine.CallDelta
+		case wire.CallEnd:
+			ev.Type = engine.CallEnd
+			q.calls++
+			q.stopped = q.one
+		}
+		if len(q.buf) > 0 {
+			q.told = append(q.told, engine.Event{Type: engine.Delta, Text: string(q.buf)})
+			q.base += len(q.buf)
+			q.buf, q.ready = q.buf[:0], 0
+		}
+		q.tell(ev)
+	}
+}
+
+// place says where the text of tokens is of which nothing was told before events: counted
+// from the end where that is all content.
+func (q *reply) place(events []wire.Event) {
+	from := q.base + len(q.buf)
+	to := from
+	for _, e := range events {
+		if to += len(e.Text); e.Kind != wire.Content {
+			to = from
+			break
+		}
+	}
+	for i := len(q.entries) - 1; i >= 0 && q.entries[i].start == untold; i-- {
+		to = max(from, to-len(q.entries[i].Bytes))
+		q.entries[i].start = to
+	}
+}
+
+// tell adds an event; deltas of one kind become one.
+func (q *reply) tell(ev engine.Event) {
+	if n := len(q.told); n > 0 && (ev.Type == engine.ReasoningDelta || ev.Type == engine.CallDelta) {
+		if last := &q.told[n-1]; last.Type == ev.Type && last.Call == ev.Call {
+			last.Text += ev.Text
+			return
+		}
+	}
+	q.told = append(q.told, ev)
+}
+
+// events returns what may be told and was not yet, the log-probabilities with the first
+// of the text or before.
+func (q *reply) events() []engine.Event {
+	told := q.told
+	text, entries := q.take()
+	if text != "" {
+		told = append(told, engine.Event{Type: engine.Delta, Text: text})
+	}
+	if len(entries) > 0 {
+		if len(told) == 0 || told[0].Type != engine.Delta {
+			told = append([]engine.Event{{Type: engine.Delta}}, told...)
+		}
+		told[0].Logprobs = entries
+	}
+	q.told = nil
+	return told
+}
