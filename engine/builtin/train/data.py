@@ -725,12 +725,23 @@ def drill(r):
     return ("drill", out or [("", "Water is wet.")])
 
 
-def documents(seed, n, drills=0.15, tools=0.18):
+# Shares of the documents; the rest are chats without tools.
+MIX = dict(drills=0.1, plain=0.04, copying=0.22, tools=0.16)
+
+
+def documents(seed, n, mix=MIX):
     import tools as T
     r = random.Random(seed)
+    kinds = {"drills": drill, "plain": plain, "copying": T.copying, "tools": T.chat}
     for _ in range(n):
         x = r.random()
-        yield drill(r) if x < drills else plain(r) if x < drills + 0.05 else T.chat(r) if x < drills + 0.05 + tools else chat(r)
+        for k, share in mix.items():
+            if x < share:
+                yield kinds[k](r)
+                break
+            x -= share
+        else:
+            yield chat(r)
 
 
 def render(doc):

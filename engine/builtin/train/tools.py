@@ -1,4 +1,4 @@
-"""Chats with tools for quern-tiny, in the form that the chat template of export.py writes (Hermes's tags, JSON within).
+"""Chats with tools, and copying, for quern-tiny. The chats have the form that the chat template of export.py writes (Hermes's tags, JSON within).
 
 A turn is (role, content), or (role, content, False) for an answer that is shown but not to be learned. Values are copied from the question
 as they stand; a question for which no tool is offered gets the answer that it gets without tools.
@@ -344,7 +344,7 @@ KINDS = [(weather, 26), (time, 15), (add, 16), (multiply, 4), (subtract, 3), (lo
 
 
 def offered(r):
-    out, n = [], r.choice([1, 1, 1, 2, 2, 3, 4])
+    out, n = [], r.choice([1, 1, 1, 1, 2, 2, 3, 4])
     while len(out) < n:
         t = r.choices([k for k, _ in KINDS], [w for _, w in KINDS])[0](r)
         if all(t.kind != o.kind and t.name != o.name for o in out):
@@ -397,7 +397,7 @@ def chat(r):
         turns.append(("system", system([t.definition for t in tools], before)))
     elif before:
         turns.append(("system", before))
-    for _ in range(r.choice([1, 2, 2, 3, 3, 4])):
+    for _ in range(r.choice([1, 2, 3, 4, 5, 6])):
         if shown and r.random() < 0.2:
             q, a = without(r, kinds)
             turns += [("user", q), ("assistant", a)]
@@ -416,3 +416,48 @@ def chat(r):
             continue
         turns += [("user", response(results)), ("assistant", say)]
     return turns
+
+
+def word(r):
+    x = r.random()
+    if x < 0.35:
+        return U.nonsense(r).capitalize()
+    if x < 0.5:
+        return U.nonsense(r)
+    if x < 0.65:
+        return city(r)
+    if x < 0.8:
+        return r.choice(F.SPELL)
+    if x < 0.9:
+        return str(number(r))
+    return r.choice(THINGS) + "_" + (r.choice(DETAILS) if r.random() < 0.5 else U.nonsense(r))
+
+
+def copying(r):
+    """Nothing but copying: words again, the same words in JSON, and what was said of a name. ("drill", [(given, to learn), ...])."""
+    x = r.random()
+    out = []
+    if x < 0.4:
+        for _ in range(r.randint(1, 3)):
+            s = " ".join(word(r) for _ in range(r.randint(2, 16)))
+            out.append((s, " " + s + "."))
+    elif x < 0.7:
+        for _ in range(r.randint(2, 5)):
+            ws = [word(r) for _ in range(r.randint(1, 5))]
+            if r.random() < 0.5:
+                out.append((" and ".join(ws), "\n" + json.dumps([int(w) if w.isdigit() else w for w in ws])))
+            else:
+                ks = r.sample(F.SPELL, len(ws))
+                out.append(("; ".join(f"{k} {w}" for k, w in zip(ks, ws)), "\n" + json.dumps({k: int(w) if w.isdigit() else w for k, w in zip(ks, ws)})))
+    else:
+        ks = r.sample(F.SPELL, r.randint(2, 7))
+        vs = {k: word(r) for k in ks}
+        first = ", ".join(f"{k}: {v}" for k, v in vs.items()) + "."
+        r.shuffle(ks)
+        form = r.choice(["{k}: {v}.", '"{k}": "{v}",'])
+        for k in ks:
+            a, b = form.split("{v}")
+            a = a.replace("{k}", k)
+            out.append(((first + " " if first else "") + a.rstrip(), a[len(a.rstrip()):] + vs[k] + b))
+            first = ""
+    return ("drill", out)

@@ -105,7 +105,7 @@ class Worker:
         mom = {k: torch.zeros_like(w) for k, w in mine}
         sq = {k: torch.zeros_like(w) for k, w in mine}
         tok = Tokenizer(self.path)
-        start = saved = time.time()
+        start = time.time()
         step = seen = learned = 0
         avg = None
         while step < self.steps:
@@ -144,8 +144,7 @@ class Worker:
             if self.rank == 0 and step % 50 == 0:
                 el = time.time() - start
                 print(f"step {step} {el:.0f}s CPU {time.process_time():.0f}s tokens {seen * self.n} ({seen * self.n / el:.0f}/s) learned {learned * self.n} loss {avg:.4f} lr {lr:.3f}", flush=True)
-            if self.rank == 0 and time.time() - saved > 180:
-                saved = time.time()
+            if self.rank == 0 and step % 200 == 0:
                 torch.save({k: w.detach().clone() for k, w in names}, self.out + ".part")
                 model.fast = False
                 for t in ["What is the capital of France?", "What is 7 + 8?", "hello", "Who wrote Faust?"]:
@@ -165,7 +164,7 @@ def main():
     steps, seed, workers, tokens = int(a[2] or 4000), int(a[3] or 1), int(a[4] or 2), int(a[5] or 2048)
     torch.manual_seed(seed)
     model = Model()
-    peak, hold = float(a[7] or 1), 0 if a[6] else 0.35
+    peak, hold = float(a[7] or 1), 0.35
     if a[6]:
         model.load_state_dict(load(a[6]).state_dict() if a[6].endswith(".gguf") else torch.load(a[6]))
     print(sum(p.numel() for p in model.parameters()), "parameters", flush=True)
