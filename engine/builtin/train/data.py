@@ -725,20 +725,17 @@ def drill(r):
     return ("drill", out or [("", "Water is wet.")])
 
 
-# Shares of the documents; the rest are chats without tools. "copy" is for the stage in which the model learns to copy.
-MIXES = {
-    "tools": dict(drills=0.1, plain=0.04, copying=0.22, tools=0.16),
-    "copy": dict(drills=0.06, plain=0.02, copying=0.6, tools=0.04),
-}
+# Shares of the documents; the rest are chats without tools.
+MIX = dict(drills=0.08, plain=0.03, copying=0.17, tools=0.2)
 
 
-def documents(seed, n, mix="tools"):
+def documents(seed, n):
     import tools as T
     r = random.Random(seed)
     kinds = {"drills": drill, "plain": plain, "copying": T.copying, "tools": T.chat}
     for _ in range(n):
         x = r.random()
-        for k, share in MIXES[mix].items():
+        for k, share in MIX.items():
             if x < share:
                 yield kinds[k](r)
                 break

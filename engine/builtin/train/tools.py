@@ -32,23 +32,20 @@ def city(r):
     x = r.random()
     if x < 0.06:
         c = "Paris"
-    elif x < 0.42:
+    elif x < 0.58:
         c = r.choice(F.CAPITALS)[1]
-    elif x < 0.62:
+    elif x < 0.84:
         c = r.choice(CITIES)
-    elif x < 0.92:
+    elif x < 0.95:
         c = U.nonsense(r).capitalize()
     else:
         c = r.choice(["New ", "Saint ", "Port ", "North ", "Old ", "San "]) + U.nonsense(r).capitalize()
-    x = r.random()
-    if x < 0.04:
-        return c + ", " + r.choice(F.CAPITALS)[0]
-    return c.lower() if x < 0.14 else c
+    return c.lower() if r.random() < 0.05 else c
 
 
 def number(r, kind="integer"):
     x = r.random()
-    n = r.randint(0, 20) if x < 0.25 else r.randint(21, 99) if x < 0.6 else r.randint(100, 999) if x < 0.85 else r.randint(1000, 99999)
+    n = r.randint(0, 20) if x < 0.3 else r.randint(21, 99) if x < 0.75 else r.randint(100, 999) if x < 0.92 else r.randint(1000, 9999)
     return n if kind == "integer" or r.random() < 0.7 else round(n + r.randint(1, 9) / 10, 1)
 
 
@@ -157,7 +154,7 @@ def sums(op):
 
 
 def weather(r):
-    p = r.choice(["city", "city", "location", "location", "place", "town"])
+    p = r.choice(["city"] * 6 + ["location", "location", "place", "town"])
     params = {p: ("string", r.choice(["Name of the city", "The city", "City, for example Rome", "Where", ""]))}
     unit = r.random() < 0.25
     if unit:
@@ -188,13 +185,13 @@ def weather(r):
             says.append(f"It is {say} in {c}.")
         return q, args, res, " ".join(says)
 
-    return Tool(r, "weather", ["get_weather"] * 4 + ["get_current_weather", "get_current_weather", "weather", "current_weather", "fetch_weather", "weather_in", "getWeather", "forecast"],
+    return Tool(r, "weather", ["get_weather"] * 14 + ["get_current_weather", "get_current_weather", "weather", "current_weather", "fetch_weather", "weather_in", "getWeather", "forecast"],
                 ["Current weather in a city", "Get the weather of a city", "Weather", "Get the current weather", "Tells the weather in a place", "Get current temperature for a given location.", ""], params, [p], ask)
 
 
 def time(r):
     here = r.random() < 0.3
-    p = r.choice(["city", "city", "location", "place", "timezone"])
+    p = r.choice(["city"] * 6 + ["location", "place", "timezone"])
     params = {} if here else {p: ("string", r.choice(["Name of the city", "The city", "Where", ""]))}
 
     def ask(r, n=1):
@@ -208,7 +205,7 @@ def time(r):
             says.append(f"It is {t}." if here else f"It is {t} in {c}.")
         return q, args, res, " ".join(says)
 
-    return Tool(r, "time", ["get_time"] * 4 + ["get_current_time", "get_current_time", "time", "current_time", "now", "clock", "getTime"],
+    return Tool(r, "time", ["get_time"] * 12 + ["get_current_time", "get_current_time", "time", "current_time", "now", "clock", "getTime"],
                 ["Current time", "Get the current time", "Tells the time", ""] if here else ["Current time in a city", "Get the time in a city", "The time in a place", "Local time of a city", ""], params, [] if here else [p], ask)
 
 
@@ -216,7 +213,7 @@ def calculation(op, word, names, texts):
     def make(r):
         kind = r.choice(["integer", "number"])
         many = op == "+" and r.random() < 0.2
-        a, b = r.choice([("a", "b")] * 4 + [("x", "y"), ("first", "second"), ("n", "m"), ("left", "right")])
+        a, b = r.choice([("a", "b")] * 12 + [("x", "y"), ("first", "second"), ("n", "m"), ("left", "right")])
         params = {"numbers": ("array", "The numbers", kind)} if many else {a: (kind, r.choice(["First number", "A number", ""])), b: (kind, r.choice(["Second number", "A number", ""]))}
 
         def ask(r, n=1):
@@ -233,13 +230,13 @@ def calculation(op, word, names, texts):
     return make
 
 
-add = calculation("+", "plus", ["add", "add", "sum", "sum", "add_numbers", "plus", "calculate_sum"], ["Add two numbers", "Adds numbers", "Sum of two numbers", "Adds a and b", ""])
+add = calculation("+", "plus", ["add"] * 6 + ["sum", "sum", "sum", "add_numbers", "plus", "calculate_sum"], ["Add two numbers", "Adds numbers", "Sum of two numbers", "Adds a and b", ""])
 subtract = calculation("-", "minus", ["subtract", "minus", "difference"], ["Subtract two numbers", "Difference of two numbers", "Subtracts the second number from the first", ""])
 multiply = calculation("*", "times", ["multiply", "multiply", "times", "product", "mul"], ["Multiply two numbers", "Product of two numbers", "Multiplies numbers", ""])
 
 
 def lookup(r):
-    p = r.choice(["query", "query", "term", "word", "topic", "text", "q", "name", "key"])
+    p = r.choice(["query"] * 8 + ["term", "word", "topic", "text", "q", "name", "key"])
 
     def ask(r, n=1):
         t = thing(r)
@@ -247,7 +244,7 @@ def lookup(r):
         say = fact(r, t)
         return q, [{p: t}], [result(r, {r.choice(["text", "result", "answer", "summary"]): say}, say)], say
 
-    return Tool(r, "lookup", ["lookup"] * 3 + ["look_up", "search", "search", "search_web", "web_search", "find", "wiki", "define", "search_wiki"],
+    return Tool(r, "lookup", ["lookup"] * 12 + ["look_up", "search", "search", "search_web", "web_search", "find", "wiki", "define", "search_wiki"],
                 ["Look something up", "Search the web", "Find facts about a topic", "Searches an encyclopedia", "Look up a word", ""], {p: ("string", r.choice(["What to look for", "The search text", ""]))}, [p], ask)
 
 
@@ -340,11 +337,11 @@ def invented(r):
     return Tool(r, what, [name], [f"The {detail} of a {what}", f"Get the {detail} of a {what}", f"Find a {what}", ""] if not made else [f"The {detail} of a {what}", f"Get the {detail} of a {what}"], {p: (kind, "")}, [p], ask)
 
 
-KINDS = [(weather, 26), (time, 15), (add, 16), (multiply, 4), (subtract, 3), (lookup, 13), (capital, 4), (price, 4), (switch, 3), (message, 3), (timer, 3), (convert, 3), (invented, 12)]
+KINDS = [(weather, 36), (time, 20), (add, 18), (multiply, 3), (subtract, 2), (lookup, 12), (capital, 2), (price, 2), (switch, 1), (message, 1), (timer, 1), (convert, 1), (invented, 4)]
 
 
 def offered(r):
-    out, n = [], r.choice([1, 1, 1, 1, 2, 2, 3, 4])
+    out, n = [], r.choice([1, 1, 1, 1, 1, 2, 2, 3])
     while len(out) < n:
         t = r.choices([k for k, _ in KINDS], [w for _, w in KINDS])[0](r)
         if all(t.kind != o.kind and t.name != o.name for o in out):
@@ -397,7 +394,7 @@ def chat(r):
         turns.append(("system", system([t.definition for t in tools], before)))
     elif before:
         turns.append(("system", before))
-    for _ in range(r.choice([1, 2, 3, 4, 5, 6])):
+    for _ in range(r.choice([1, 2, 3, 4, 6, 8])):
         if shown and r.random() < 0.2:
             q, a = without(r, kinds)
             turns += [("user", q), ("assistant", a)]
@@ -410,7 +407,9 @@ def chat(r):
             q, args = r.choice([c + "?", c]), [{k: v for k, v in args[0].items() if v == c}]
         calls = "\n".join(call(t.name, a) for a in args)
         turns += [("user", q), ("assistant", calls) if shown else ("assistant", calls, False)]
-        if r.random() < 0.04:
+        if shown and r.random() < 0.4:
+            continue  # the next question; its result is not waited for
+        if r.random() < 0.03:
             e = r.choice(["not found", "unknown city", "no connection", "timeout", "not allowed", "try again later"])
             turns += [("user", response([result(r, {"error": e}, "error: " + e)])), ("assistant", f"The tool failed: {e}.")]
             continue
@@ -418,46 +417,21 @@ def chat(r):
     return turns
 
 
-def word(r):
-    x = r.random()
-    if x < 0.35:
-        return U.nonsense(r).capitalize()
-    if x < 0.5:
-        return U.nonsense(r)
-    if x < 0.65:
-        return city(r)
-    if x < 0.8:
-        return r.choice(F.SPELL)
-    if x < 0.9:
-        return str(number(r))
-    return r.choice(THINGS) + "_" + (r.choice(DETAILS) if r.random() < 0.5 else U.nonsense(r))
-
-
 def copying(r):
-    """Nothing but copying: words again, the same words in JSON, and what was said of a name. ("drill", [(given, to learn), ...])."""
-    x = r.random()
+    """Nothing but values of questions in JSON: ("drill", [(given, to learn), ...])."""
     out = []
-    if x < 0.4:
-        for _ in range(r.randint(1, 3)):
-            s = " ".join(word(r) for _ in range(r.randint(2, 16)))
-            out.append((s, " " + s + "."))
-    elif x < 0.7:
-        for _ in range(r.randint(2, 5)):
-            ws = [word(r) for _ in range(r.randint(1, 5))]
-            if r.random() < 0.5:
-                out.append((" and ".join(ws), "\n" + json.dumps([int(w) if w.isdigit() else w for w in ws])))
-            else:
-                ks = r.sample(F.SPELL, len(ws))
-                out.append(("; ".join(f"{k} {w}" for k, w in zip(ks, ws)), "\n" + json.dumps({k: int(w) if w.isdigit() else w for k, w in zip(ks, ws)})))
-    else:
-        ks = r.sample(F.SPELL, r.randint(2, 7))
-        vs = {k: word(r) for k in ks}
-        first = ", ".join(f"{k}: {v}" for k, v in vs.items()) + "."
-        r.shuffle(ks)
-        form = r.choice(["{k}: {v}.", '"{k}": "{v}",'])
-        for k in ks:
-            a, b = form.split("{v}")
-            a = a.replace("{k}", k)
-            out.append(((first + " " if first else "") + a.rstrip(), a[len(a.rstrip()):] + vs[k] + b))
-            first = ""
+    one = r.random() < 0.5
+    for _ in range(r.randint(4, 12)):
+        x = 0 if one else r.random()
+        if x < 0.6:
+            v, k = city(r), "city"
+            q = f"in {v}" if r.random() < 0.5 else fill(r.choice(T_WEATHER + T_TIME), c=v)
+        elif x < 0.8:
+            v, k = thing(r), "query"
+            q = fill(r.choice(T_LOOKUP), t=v)
+        else:
+            a, b = number(r), number(r)
+            out.append((fill(r.choice([s for s in sums("+") if s.find("{a}") < s.find("{b}")]), a=a, b=b) + '\n{"a":', f' {a}, "b": {b}}}'))
+            continue
+        out.append((f'{q}\n{{"{k}": "', f'{v}"}}'))
     return ("drill", out)

@@ -1,6 +1,6 @@
-"""Trains quern-tiny. train.py TOKENIZER OUT.pt [steps seed workers tokens START peak mix until]
+"""Trains quern-tiny. train.py TOKENIZER OUT.pt [steps seed workers tokens START peak until]
 
-START is a .pt or a .gguf to go on from, mix one of data.py, until the step to stop at.
+START is a .pt or a .gguf to go on from, until the step to stop at.
 
 Documents are made as they are needed, sorted by length in pools and batched with their like, so no attention crosses documents
 and little is padding. Loss is taken on the assistant's tokens and on plain text. Matrices of the blocks are trained with Muon
@@ -46,7 +46,7 @@ def tokenise(tok, doc):
     return ids, learn[1:]
 
 
-def producer(path, seed, q, tokens, pool, mix):
+def producer(path, seed, q, tokens, pool):
     os.nice(2)
     tok = Tokenizer(path)
     r = random.Random(seed)
@@ -54,7 +54,7 @@ def producer(path, seed, q, tokens, pool, mix):
     while True:
         docs = []
         s += 1
-        for d in data.documents(s, pool, mix):
+        for d in data.documents(s, pool):
             ids, learn = tokenise(tok, d)
             if len(ids) <= CONFIG["ctx"] and len(ids) > 1:
                 docs.append((ids, learn))
@@ -89,13 +89,13 @@ def orthogonalise(g):
 
 
 class Worker:
-    def __init__(self, rank, n, state, grads, meet, tokens, seed, path, out, steps, peak, hold, mix, until):
+    def __init__(self, rank, n, state, grads, meet, tokens, seed, path, out, steps, peak, hold, until):
         self.__dict__.update(locals())
 
     def run(self):
         torch.set_num_threads(1)
         q = mp.Queue(24)
-        p = mp.Process(target=producer, args=(self.path, self.seed * 100 + self.rank, q, self.tokens, 3000, self.mix), daemon=True)
+        p = mp.Process(target=producer, args=(self.path, self.seed * 100 + self.rank, q, self.tokens, 3000), daemon=True)
         p.start()
         model = Model()
         model.fast = True
@@ -161,7 +161,7 @@ class Worker:
 
 
 def main():
-    a = sys.argv[1:] + [None] * 10
+    a = sys.argv[1:] + [None] * 9
     path, out = a[0], a[1]
     steps, seed, workers, tokens = int(a[2] or 4000), int(a[3] or 1), int(a[4] or 2), int(a[5] or 2048)
     torch.manual_seed(seed)
@@ -169,13 +169,13 @@ def main():
     peak, hold = float(a[7] or 1), 0.35
     if a[6]:
         model.load_state_dict(load(a[6]).state_dict() if a[6].endswith(".gguf") else torch.load(a[6]))
-    mix, until = a[8] or "tools", int(a[9] or steps)
+    until = int(a[8] or steps)
     print(sum(p.numel() for p in model.parameters()), "parameters", flush=True)
     share = lambda x: x.detach().clone().share_memory_()
     state = {k: share(w) for k, w in model.named_parameters()}
     grads = [{k: share(w) for k, w in model.named_parameters()} for _ in range(workers)]
     meet = mp.Barrier(workers)
-    ws = [mp.Process(target=Worker(i, workers, state, grads, meet, tokens, seed, path, out, steps, peak, hold, mix, until).run) for i in range(workers)]
+    ws = [mp.Process(target=Worker(i, workers, state, grads, meet, tokens, seed, path, out, steps, peak, hold, until).run) for i in range(workers)]
     for w in ws:
         w.start()
     for w in ws:
