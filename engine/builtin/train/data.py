@@ -726,7 +726,7 @@ def drill(r):
 
 
 # Shares of the documents; the rest are chats without tools.
-MIX = dict(drills=0.08, plain=0.03, copying=0.17, tools=0.2)
+MIX = dict(drills=0.08, plain=0.03, copying=0.28, tools=0.17)
 
 
 def documents(seed, n):
