@@ -5,7 +5,7 @@ START is a .pt or a .gguf to go on from, until the step to stop at.
 Documents are made as they are needed, sorted by length in pools and batched with their like, so no attention crosses documents
 and little is padding. Loss is taken on the assistant's tokens and on plain text. Matrices of the blocks are trained with Muon
 (Jordan et al., 2024: momentum, orthogonalised by Newton-Schulz), the rest with Adam. The learning rate follows the steps, and
-nothing follows the clock: the same command on the same kind of machine writes the same weights.
+nothing follows the clock: the same command on the same kind of machine writes the same weights. A checkpoint OUT.part is written every 200 steps.
 
 Each worker is a process with one thread and its own documents. Weights and gradients are shared memory; the workers meet twice
 a step, so that on a busy machine they wait for one another seldom.
