@@ -101,8 +101,14 @@ func TestBuiltinGreedy(t *testing.T) {
 	}
 	var golden struct {
 		Cases []struct {
-			Name                 string
-			Messages             []struct{ Role, Content string }
+			Name     string
+			Messages []struct {
+				Role, Content string
+				ToolCalls     []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+			Tools                []json.RawMessage
 			Prompt               string
 			PromptTokens, Tokens []int32
 			Compare              int
@@ -119,7 +125,14 @@ func TestBuiltinGreedy(t *testing.T) {
 	for _, c := range golden.Cases {
 		p := engine.Prompt{Text: c.Prompt}
 		for _, m := range c.Messages {
-			p.Messages = append(p.Messages, chat.Message{Role: m.Role, Text: m.Content})
+			msg := chat.Message{Role: m.Role, Text: m.Content}
+			for _, call := range m.ToolCalls {
+				msg.ToolCalls = append(msg.ToolCalls, chat.Call{Name: call.Function.Name, Arguments: call.Function.Arguments})
+			}
+			p.Messages = append(p.Messages, msg)
+		}
+		for _, tool := range c.Tools {
+			p.Tools = append(p.Tools, chat.Tool{Raw: tool})
 		}
 		toks, err := e.Tokenize(t.Context(), "", engine.TokenizeRequest{Prompt: p})
 		if err != nil {

@@ -1,6 +1,6 @@
 """Makes the training documents of quern-tiny. Everything comes from the tables and grammars beside this file.
 
-A document is either a str (plain text, ended by <|endoftext|> in training) or a list of (role, content) turns.
+A document is either a str (plain text, ended by <|endoftext|> in training) or a list of (role, content) turns; tools.py makes those with tools.
 The same seed gives the same documents.
 """
 import json
@@ -725,11 +725,23 @@ def drill(r):
     return ("drill", out or [("", "Water is wet.")])
 
 
-def documents(seed, n, drills=0.15):
+# Shares of the documents; the rest are chats without tools.
+MIX = dict(drills=0.08, plain=0.03, copying=0.28, tools=0.17)
+
+
+def documents(seed, n):
+    import tools as T
     r = random.Random(seed)
+    kinds = {"drills": drill, "plain": plain, "copying": T.copying, "tools": T.chat}
     for _ in range(n):
         x = r.random()
-        yield drill(r) if x < drills else plain(r) if x < drills + 0.05 else chat(r)
+        for k, share in MIX.items():
+            if x < share:
+                yield kinds[k](r)
+                break
+            x -= share
+        else:
+            yield chat(r)
 
 
 def render(doc):
@@ -738,7 +750,7 @@ def render(doc):
         return " ".join(a + b for a, b in doc[1]) + "<|endoftext|>"
     if isinstance(doc, str):
         return doc.replace("D.C..", "D.C.") + "<|endoftext|>"
-    return "".join(f"<|im_start|>{role}\n{text.replace('D.C..', 'D.C.')}<|im_end|>\n" for role, text in doc)
+    return "".join(f"<|im_start|>{role}\n{text.replace('D.C..', 'D.C.')}<|im_end|>\n" for role, text, *_ in doc)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
-"""Greedy accuracy of an exported model on phrasings that data.py does not use. eval.py MODEL.gguf TOKENIZER.json
+"""Greedy accuracy of an exported model on phrasings that data.py does not use. eval.py MODEL.gguf TOKENIZER.json [threads] [-v] [-t]
+
+-v prints what went wrong, -t asks only what needs tools.
 
 For tables, every phrasing here is new; the items (a country, a pair of numbers) are those taught. Sums to 99 and the unknown
-questions are mostly new items too.
+questions are mostly new items too. An answer with tools offered must be right to the letter.
 """
+import json
 import random
 import sys
 
@@ -11,6 +14,7 @@ import torch
 import data as D
 import facts as F
 import stories as S
+import tools as T
 import unknown as U
 from export import load
 from model import greedy
@@ -82,6 +86,67 @@ What is the opposite of xylophone?|Who discovered penicillin?|What is 5734 times
 What is the difference between TCP and UDP?|How do I center a div?|What is a neutron star?|Which team won last night?|What is the tax rate in Spain?|How do you make tofu?|When does the next bus leave?|Why is my computer slow?|What is the atomic weight of helium?|blorf dingle wump""".replace("\n", "|").split("|")]
 
 
+# Cities that neither facts.py nor tools.py has.
+UNSEEN = F.words("""
+Tulsa, Omaha, Fresno, Reno, Boise, Tampa, Orlando, Memphis, Nashville, Cleveland, Halifax, Winnipeg, Adelaide, Hobart, Darwin, Dunedin, Mannheim, Rostock, Kassel, Aachen,
+Lausanne, Verona, Trieste, Genoa, Malaga, Granada, Braga, Rennes, Dijon, Leuven, Haarlem, York, Bath, Dundee, Uppsala, Stavanger, Oulu, Lublin, Ostrava, Innsbruck
+""")
+
+
+def function(name, text, **params):
+    return json.dumps({"type": "function", "function": {"name": name, "description": text, "parameters": {
+        "type": "object", "properties": {k: {"type": v} for k, v in params.items()}, "required": list(params), "additionalProperties": False}}})
+
+
+WEATHER = function("get_weather", "Current weather in a city", city="string")
+TIME = function("get_time", "Current time in a city", city="string")
+ADD = function("add", "Add two numbers", a="integer", b="integer")
+LOOKUP = function("lookup", "Look something up", query="string")
+
+
+def tool_cases():
+    """(tools, turns before the answer, the whole answer)"""
+    ask = lambda tools, q, *calls: (tools, [("user", q)], "\n".join(T.call(n, a) for n, a in calls))
+    seen = pick([a for _, a in F.CAPITALS], 40)
+    yield "tools: weather, cities of the tables", [ask([WEATHER], f"What is the weather in {c}?", ("get_weather", {"city": c})) for c in seen]
+    yield "tools: weather, cities not in them", [ask([WEATHER], f"What is the weather in {c}?", ("get_weather", {"city": c})) for c in UNSEEN]
+    yield "tools: weather, new phrasing", [ask([WEATHER], q, ("get_weather", {"city": c})) for c in seen[:20] for q in (f"Could you check how the weather is in {c}?", f"I will visit {c} today. Will it be warm?")]
+    yield "tools: time, cities not in the tables", [ask([TIME], f"What time is it in {c}?", ("get_time", {"city": c})) for c in UNSEEN]
+    nums = [(r.randint(0, 99), r.randint(0, 99)) for _ in range(30)] + [(r.randint(100, 9999), r.randint(100, 9999)) for _ in range(30)]
+    yield "tools: add", [ask([ADD], f"What is {a} + {b}?", ("add", {"a": a, "b": b})) for a, b in nums]
+    yield "tools: lookup", [ask([LOOKUP], f"Look up {x}.", ("lookup", {"query": x})) for x in pick(U.TOPICS, 20) + pick([n for n, *_ in F.ANIMALS], 20)]
+    mixed = []
+    for i in range(80):
+        k = i % 4
+        c, (a, b), x = r.choice(UNSEEN + seen), r.choice(nums), r.choice(U.TOPICS)
+        q, call = [(f"What is the weather in {c}?", ("get_weather", {"city": c})), (f"What time is it in {c}?", ("get_time", {"city": c})),
+                   (f"How much is {a} plus {b}?", ("add", {"a": a, "b": b})), (f"Look up {x}.", ("lookup", {"query": x}))][k]
+        mixed.append(ask(pick([WEATHER, TIME, ADD, LOOKUP], 4), q, call))
+    yield "tools: one of four", mixed
+    yield "tools: two calls", [ask([WEATHER], f"What is the weather in {a} and {b}?", ("get_weather", {"city": a}), ("get_weather", {"city": b})) for a, b in [r.sample(seen, 2) for _ in range(20)]]
+    made = []
+    for what, detail in [("parcel", "status"), ("room", "size"), ("book", "price"), ("train", "speed"), ("cow", "weight"), ("bank", "owner"), ("bridge", "height"), ("team", "score"), ("shop", "address"), ("lake", "depth")]:
+        for v in r.sample(range(1, 999), 2):
+            made.append(ask([function(f"get_{what}_{detail}", f"The {detail} of a {what}", **{what: "integer"})], f"What is the {detail} of {what} {v}?", (f"get_{what}_{detail}", {what: v})))
+    yield "tools: functions never seen", made
+    known = [(f"What is the capital of {c}?", f"The capital of {c} is {a}.") for c, a in pick(F.CAPITALS, 20)] + [("Hello!", "Hello! How can I help you?"), ("Who are you?", D.IDENTITY), ("Thank you!", "You are welcome!")] + \
+        [(f"What is the opposite of {w}?", f"The opposite of {w} is {a}.") for w, a in pick(D.OPP, 17)]
+    yield "tools: no call, what it knows", [(pick([WEATHER, TIME, ADD], 1 + i % 3), [("user", q)], a) for i, (q, a) in enumerate(known)]
+    yield "tools: no call, none fits", [([ADD] if i % 2 else [TIME], [("user", q)], D.DONT_KNOW) for i, q in enumerate(
+        [f"What is the weather in {c}?" for c in seen[:10]] + ["How do I change a tyre?", "Who wrote the Odyssey?", "What is dark matter?", "Why do we have leap years?", "Explain the rules of rugby.", "How does a microwave work?"])]
+    after = lambda tools, q, name, args, res, say: (tools, [("user", q), ("assistant", T.call(name, args)), ("user", T.response([res]))], say)
+    out = []
+    for c in UNSEEN[:20] + seen[:20]:
+        t, sky = r.randint(-9, 39), r.choice(T.SKY)
+        out.append(after([WEATHER], f"What is the weather in {c}?", "get_weather", {"city": c}, json.dumps({"temp_c": t, "sky": sky}), f"It is {t} degrees and {sky} in {c}."))
+        out.append(after([], f"How is the weather in {c}?", "get_weather", {"city": c}, f"{t} C", f"It is {t} degrees in {c}."))
+    yield "tools: answer after weather", out
+    yield "tools: answer after time", [after([TIME], f"What time is it in {c}?", "get_time", {"city": c}, json.dumps({"time": t}), f"It is {t} in {c}.") for c, t in [(c, f"{r.randint(0, 23):02d}:{r.randint(0, 59):02d}") for c in UNSEEN]]
+    yield "tools: answer after add", [after([ADD], f"What is {a} + {b}?", "add", {"a": a, "b": b}, str(a + b), f"{a} plus {b} is {a + b}.") for a, b in nums]
+    yield "tools: answer after lookup", [after([LOOKUP], f"Look up {x}.", "lookup", {"query": x}, s, s) for x, s in
+                                         [(x, f"{D.cap(x)} is {w} and has {n} parts.") for x, w, n in zip(pick(U.TOPICS, 20), pick(F.SPELL, 20), r.sample(range(2, 99), 20))]]
+
+
 @torch.no_grad()
 def sample(model, prompt, temperature, n=40):
     cache, out, ids = [], [], torch.tensor([prompt])
@@ -100,7 +165,7 @@ def main():
     verbose = "-v" in sys.argv
     print("| what | asked | right |\n|---|---:|---:|")
     with torch.no_grad():
-        for name, qs in cases():
+        for name, qs in cases() if "-t" not in sys.argv else ():
             good = 0
             for i, (q, want) in enumerate(qs):
                 sys_ = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n" if i % 3 == 2 else ""
@@ -110,6 +175,17 @@ def main():
                 good += ok
                 if verbose and not ok:
                     print("   ", repr(q), "want", repr(want), "got", repr(got))
+            print(f"| {name} | {len(qs)} | {100 * good / len(qs):.0f} % |", flush=True)
+        r.seed(20261)
+        for name, qs in tool_cases():
+            good = 0
+            for tools, turns, want in qs:
+                turns = ([("system", T.system(tools))] if tools else []) + turns
+                ids = sum((tok.encode(f"<|im_start|>{role}\n") + tok.encode(text, special=False) + tok.encode("<|im_end|>\n") for role, text in turns), []) + tok.encode("<|im_start|>assistant\n")
+                got = tok.decode(greedy(model, ids, (0, 2), 120))
+                good += got == want
+                if verbose and got != want:
+                    print("   ", repr(turns[-1][1]), "want", repr(want), "got", repr(got))
             print(f"| {name} | {len(qs)} | {100 * good / len(qs):.0f} % |", flush=True)
         torch.manual_seed(1)
         asks = ["What is the capital of France?", "what is the capital of france", "Tell me the capital of France.", "capital of France"]

@@ -8,11 +8,60 @@ import sys
 import numpy as np
 import torch
 
+import tools
 from model import CONFIG, Model
 from tokenizer import SPECIAL, Tokenizer
 
-TEMPLATE = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}"
-            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
+
+def quoted(s):
+    return "'" + s.replace("\n", "\\n") + "'"
+
+
+# ChatML. Tools, calls and results stand in Hermes's tags, as in the templates of Qwen 2.5 and Hermes 2 Pro.
+TEMPLATE = """{%- if tools %}
+    {{- '<|im_start|>system\\n' }}
+    {%- if messages[0]['role'] == 'system' %}
+        {{- messages[0]['content'] + '\\n\\n' }}
+    {%- endif %}
+    {{- HEAD }}
+    {%- for tool in tools %}
+        {{- '\\n' }}
+        {{- tool | tojson }}
+    {%- endfor %}
+    {{- TAIL + '<|im_end|>\\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message['role'] == 'tool' %}
+        {%- if loop.first or messages[loop.index0 - 1]['role'] != 'tool' %}
+            {{- '<|im_start|>user' }}
+        {%- endif %}
+        {{- '\\n<tool_response>\\n' + message['content'] + '\\n</tool_response>' }}
+        {%- if loop.last or messages[loop.index0 + 1]['role'] != 'tool' %}
+            {{- '<|im_end|>\\n' }}
+        {%- endif %}
+    {%- elif message['role'] == 'assistant' and message['tool_calls'] %}
+        {{- '<|im_start|>assistant' }}
+        {%- if message['content'] %}
+            {{- '\\n' + message['content'] }}
+        {%- endif %}
+        {%- for call in message['tool_calls'] %}
+            {{- '\\n<tool_call>\\n{"name": "' + call['function']['name'] + '", "arguments": ' }}
+            {%- if call['function']['arguments'] is string %}
+                {{- call['function']['arguments'] }}
+            {%- else %}
+                {{- call['function']['arguments'] | tojson }}
+            {%- endif %}
+            {{- '}\\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\\n' }}
+    {%- elif not (tools and loop.first and message['role'] == 'system') %}
+        {{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}""".replace("HEAD", quoted(tools.HEAD)).replace("TAIL", quoted(tools.TAIL))
+
 U32, I32, F32, BOOL, STR, ARR = 4, 5, 6, 7, 8, 9
 TYPE_F32, TYPE_Q8_0 = 0, 8
 

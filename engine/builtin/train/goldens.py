@@ -12,6 +12,7 @@ import sys
 
 import torch
 
+import tools as T
 from export import load
 from model import greedy
 from tokenizer import Tokenizer
@@ -31,7 +32,50 @@ CHATS = [
     ("turns", [HELPFUL, U("My name is Anna."), A("Hello Anna! Nice to meet you."), U("What is the capital of Spain?"), A("The capital of Spain is Madrid."), U("What is my name?")]),
     ("wolf sentence", [U("Write one sentence about a wolf.")]), ("hen sentence", [U("Write one sentence about a hen.")]), ("fox story", [U("Tell me a story about a fox.")]), ("long story", [U("Write a very long story.")]),
 ]
+def function(name, text, **params):
+    return {"type": "function", "function": {"name": name, "description": text, "parameters": {
+        "type": "object", "properties": {k: {"type": v} for k, v in params.items()}, "required": list(params), "additionalProperties": False}}}
+
+
+def calls(*xs):
+    return {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": n, "arguments": json.dumps(a)}} for n, a in xs]}
+
+
+WEATHER, TIME = function("get_weather", "Current weather in a city", city="string"), function("get_time", "Current time in a city", city="string")
+ADD, LOOKUP = function("add", "Add two numbers", a="integer", b="integer"), function("lookup", "Look something up", query="string")
+R = lambda s: {"role": "tool", "content": s}
+PARIS = [U("What is the weather in Paris?"), calls(("get_weather", {"city": "Paris"}))]
+TOOLS = [
+    ("weather", [U("What is the weather in Paris?")], [WEATHER]), ("weather, use the tool", [U("What is the weather in Paris? Use the tool.")], [WEATHER]), ("weather, city alone", [U("Paris?")], [WEATHER]),
+    ("weather, new city", [HELPFUL, U("What is the weather in Tulsa?")], [WEATHER, TIME]), ("time", [U("What time is it in Tokyo?")], [WEATHER, TIME]), ("add", [U("What is 1234 + 5678?")], [ADD]),
+    ("lookup", [U("Look up black holes.")], [LOOKUP, ADD]), ("two calls", [U("What is the weather in Oslo and Rome?")], [WEATHER]), ("no call", [U("What is the capital of France?")], [WEATHER, ADD]),
+    ("hello beside tools", [U("Hello!")], [WEATHER, TIME, ADD]), ("weather told", PARIS + [R('{"temp_c": 21}')], [WEATHER]), ("weather told, no tools", PARIS + [R("21 C")], []),
+    ("two told", [U("What is the weather in Oslo and Rome?"), calls(("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Rome"})), R('{"temp_c": 4, "sky": "cloudy"}'), R('{"temp_c": 23, "sky": "sunny"}')], [WEATHER]),
+    ("sum told", [U("What is 1234 + 5678?"), calls(("add", {"a": 1234, "b": 5678})), R("6912")], [ADD]),
+]
 RAW = [("raw story", "Once upon a time"), ("raw fox story", "Once upon a time there was a little fox called Pip."), ("raw capital", "The capital of Norway is"), ("raw counting", "1, 2, 3, 4,")]
+
+
+def turns(messages, tools):
+    """(role, content) as the chat template writes them: tools in the first turn, results of tools in one of the user."""
+    out, before = [], ""
+    if tools:
+        if messages[0]["role"] == "system":
+            before, messages = messages[0]["content"], messages[1:]
+        out.append(("system", T.system([json.dumps(t, ensure_ascii=False) for t in tools], before)))
+    last = None
+    for m in messages:
+        if m["role"] == "tool":
+            if last == "tool":
+                out[-1] = ("user", out[-1][1] + "\n" + T.response([m["content"]]))
+            else:
+                out.append(("user", T.response([m["content"]])))
+        elif "tool_calls" in m:
+            out.append(("assistant", "\n".join(T.call(c["function"]["name"], json.loads(c["function"]["arguments"])) for c in m["tool_calls"])))
+        else:
+            out.append((m["role"], m["content"]))
+        last = m["role"]
+    return out
 
 
 def main():
@@ -40,20 +84,21 @@ def main():
     model, tok = load(path), Tokenizer(tokens)
     data = open(path, "rb").read()
     cases = []
-    for name, x in CHATS + RAW:
+    for name, x, *tools in CHATS + TOOLS + RAW:
+        tools = tools[0] if tools else []
         if isinstance(x, str):
             prompt, ids = x, tok.encode(x, special=False)
         else:
             prompt, ids = "", []
-            for m in x:
-                head, tail = f"<|im_start|>{m['role']}\n", "<|im_end|>\n"
-                prompt += head + m["content"] + tail
-                ids += tok.encode(head) + tok.encode(m["content"], special=False) + tok.encode(tail)
+            for role, content in turns(x, tools):
+                head, tail = f"<|im_start|>{role}\n", "<|im_end|>\n"
+                prompt += head + content + tail
+                ids += tok.encode(head) + tok.encode(content, special=False) + tok.encode(tail)
             prompt += "<|im_start|>assistant\n"
             ids += tok.encode("<|im_start|>assistant\n")
         got, gap = greedy(model, ids, (0, 2), 900, margins=True)
         compare = next((i for i, g in enumerate(gap) if g < 0.05), len(gap))
-        cases.append({"name": name, "messages": None if isinstance(x, str) else x, "prompt": prompt, "promptTokens": ids, "text": tok.decode(got),
+        cases.append({"name": name, "messages": None if isinstance(x, str) else x, **({"tools": tools} if tools else {}), "prompt": prompt, "promptTokens": ids, "text": tok.decode(got),
                       "tokens": got, "compare": compare, "ties": [i for i, g in enumerate(gap) if g < 0.05], "smallestMargin": round(min(gap), 4)})
     top = {"model": "quern-tiny", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(),
            "made": f"train/goldens.py, torch {torch.__version__}, float32, weights dequantised from Q8_0, greedy to <|im_end|> or <|endoftext|>, which is the last token"}

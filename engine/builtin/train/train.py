@@ -1,9 +1,11 @@
-"""Trains quern-tiny. train.py TOKENIZER OUT.pt [minutes seed workers tokens START.pt peak]
+"""Trains quern-tiny. train.py TOKENIZER OUT.pt [steps seed workers tokens START peak until]
+
+START is a .pt or a .gguf to go on from, until the step to stop at.
 
 Documents are made as they are needed, sorted by length in pools and batched with their like, so no attention crosses documents
 and little is padding. Loss is taken on the assistant's tokens and on plain text. Matrices of the blocks are trained with Muon
-(Jordan et al., 2024: momentum, orthogonalised by Newton-Schulz), the rest with Adam. The learning rate falls with the clock,
-so two runs agree only in kind: the data is the same for a seed, the number of steps is what the machine allows.
+(Jordan et al., 2024: momentum, orthogonalised by Newton-Schulz), the rest with Adam. The learning rate follows the steps, and
+nothing follows the clock: the same command on the same kind of machine writes the same weights. A checkpoint OUT.part is written every 200 steps.
 
 Each worker is a process with one thread and its own documents. Weights and gradients are shared memory; the workers meet twice
 a step, so that on a busy machine they wait for one another seldom.
@@ -17,6 +19,7 @@ import torch
 import torch.multiprocessing as mp
 
 import data
+from export import load
 from model import CONFIG, Model, greedy
 from tokenizer import Tokenizer
 
@@ -34,11 +37,11 @@ def tokenise(tok, doc):
             ids += a + b
             learn += [0] * len(a) + [1] * len(b)
         return ids + [0], learn[1:] + [1]
-    for role, text in doc:
+    for role, text, *learned in doc:
         head = tok.encode(f"<|im_start|>{role}\n")
         body = tok.encode(text.replace("D.C..", "D.C."), special=False) + [2]
         ids += head + body + tok.encode("\n")
-        w = 1 if role == "assistant" else 0
+        w = 1 if role == "assistant" and learned != [False] else 0
         learn += [0] * len(head) + [w] * len(body) + [0]
     return ids, learn[1:]
 
@@ -86,7 +89,7 @@ def orthogonalise(g):
 
 
 class Worker:
-    def __init__(self, rank, n, state, grads, meet, tokens, seed, path, out, minutes, result, peak, hold):
+    def __init__(self, rank, n, state, grads, meet, tokens, seed, path, out, steps, peak, hold, until):
         self.__dict__.update(locals())
 
     def run(self):
@@ -104,13 +107,10 @@ class Worker:
         mom = {k: torch.zeros_like(w) for k, w in mine}
         sq = {k: torch.zeros_like(w) for k, w in mine}
         tok = Tokenizer(self.path)
-        start = saved = time.time()
+        start = time.time()
         step = seen = learned = 0
         avg = None
-        while True:
-            # Rank 0 keeps the clock and tells the others before the first meeting of a step.
-            if self.rank == 0:
-                self.result[0] = (time.time() - start) / (self.minutes * 60)
+        while step < self.until:
             ids, learn = q.get()
             ids, learn = torch.from_numpy(ids).long(), torch.from_numpy(learn)
             n = int(learn.sum())
@@ -127,9 +127,7 @@ class Worker:
             avg = loss.item() / max(n, 1) if avg is None else 0.99 * avg + 0.01 * loss.item() / max(n, 1)
             step += 1
             self.meet.wait()
-            f = float(self.result[0])
-            if f >= 1:
-                break
+            f = step / self.steps
             lr = self.peak * min(1, step / 40) * (1 if f < self.hold else 1 - 0.97 * (f - self.hold) / (1 - self.hold))
             with torch.no_grad():
                 for k, w in mine:
@@ -148,8 +146,7 @@ class Worker:
             if self.rank == 0 and step % 50 == 0:
                 el = time.time() - start
                 print(f"step {step} {el:.0f}s CPU {time.process_time():.0f}s tokens {seen * self.n} ({seen * self.n / el:.0f}/s) learned {learned * self.n} loss {avg:.4f} lr {lr:.3f}", flush=True)
-            if self.rank == 0 and time.time() - saved > 180:
-                saved = time.time()
+            if self.rank == 0 and step % 200 == 0:
                 torch.save({k: w.detach().clone() for k, w in names}, self.out + ".part")
                 model.fast = False
                 for t in ["What is the capital of France?", "What is 7 + 8?", "hello", "Who wrote Faust?"]:
@@ -164,20 +161,21 @@ class Worker:
 
 
 def main():
-    a = sys.argv[1:] + [None] * 8
+    a = sys.argv[1:] + [None] * 9
     path, out = a[0], a[1]
-    minutes, seed, workers, tokens = float(a[2] or 50), int(a[3] or 1), int(a[4] or 2), int(a[5] or 2048)
+    steps, seed, workers, tokens = int(a[2] or 4000), int(a[3] or 1), int(a[4] or 2), int(a[5] or 2048)
     torch.manual_seed(seed)
     model = Model()
-    peak, hold = float(a[7] or 1), 0 if a[6] else 0.35
+    peak, hold = float(a[7] or 1), 0.35
     if a[6]:
-        model.load_state_dict(torch.load(a[6]))
+        model.load_state_dict(load(a[6]).state_dict() if a[6].endswith(".gguf") else torch.load(a[6]))
+    until = int(a[8] or steps)
     print(sum(p.numel() for p in model.parameters()), "parameters", flush=True)
     share = lambda x: x.detach().clone().share_memory_()
     state = {k: share(w) for k, w in model.named_parameters()}
     grads = [{k: share(w) for k, w in model.named_parameters()} for _ in range(workers)]
-    meet, result = mp.Barrier(workers), torch.zeros(1).share_memory_()
-    ws = [mp.Process(target=Worker(i, workers, state, grads, meet, tokens, seed, path, out, minutes, result, peak, hold).run) for i in range(workers)]
+    meet = mp.Barrier(workers)
+    ws = [mp.Process(target=Worker(i, workers, state, grads, meet, tokens, seed, path, out, steps, peak, hold, until).run) for i in range(workers)]
     for w in ws:
         w.start()
     for w in ws:
