@@ -55,7 +55,6 @@ next:
 type told struct {
 	text    strings.Builder
 	entries int
-	late    bool // an entry came after its text
 }
 
 func (w *told) add(events []engine.Event) {

@@ -19,7 +19,6 @@ type object struct {
 	depth   int    // of objects around the name: {"function": {…}}
 	args    bool   // the arguments were read
 	reading string // what the value is: "name", "args", "id", "text" (arguments as a string) or "" for nothing
-	comma   bool
 }
 
 type objectState uint8

@@ -25,10 +25,7 @@ func (r *Reader) textStep() bool {
 		return true
 	}
 	if n := r.mark(mark); n != 0 {
-		if n < 0 {
-			return false
-		}
-		return true
+		return n > 0
 	}
 	// Here the marker is text.
 	n := 1
