@@ -198,7 +198,7 @@ func (c *Catalog) Refresh() {
 	c.mu.Unlock()
 	switch {
 	case mine:
-		defer c.scanned() // also where a reader of files panics: nobody waits for ever
+		defer c.scanned() // also where a reader of files panics, so that no caller waits for ever
 		c.scan()
 	case under != nil:
 		<-under

@@ -6,7 +6,7 @@ import (
 )
 
 // A cache holds the grammars that were asked for last, and why others could not be
-// made. An entry is in it from when somebody begins to make its grammar.
+// made. An entry is in it from when its grammar begins to be made.
 type cache struct {
 	mu      sync.Mutex
 	entries []*entry // longest unused first

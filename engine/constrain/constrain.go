@@ -116,7 +116,7 @@ func (c *Compiler) make(ctx context.Context, key key, bytes int, build build) (*
 	return e, nil
 }
 
-// fill makes the grammar of e. Whoever waits for it is told of a panic, too.
+// fill makes the grammar of e. Requests that wait for it are told of a panic, too.
 func (c *Compiler) fill(e *entry, build build) {
 	defer close(e.ready)
 	defer func() {

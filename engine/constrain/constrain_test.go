@@ -32,7 +32,7 @@ func choice(words ...string) *engine.Constraint {
 	return &engine.Constraint{Form: engine.FormChoice, Choices: words, Param: "choice"}
 }
 
-// TestMadeOnce: equal constraints share a grammar, whoever asks at the same time; those
+// TestMadeOnce: equal constraints share a grammar, also when asked for at the same time; those
 // that differ in anything do not.
 func TestMadeOnce(t *testing.T) {
 	c := New(vocabulary(t))
@@ -93,7 +93,7 @@ func TestKeepsFew(t *testing.T) {
 		}
 	}
 	if again() == first {
-		t.Error("a grammar that nobody used was kept")
+		t.Error("an unused grammar was kept")
 	}
 	for i := range 12 { // of nearly a megabyte each
 		k := &engine.Constraint{Form: engine.FormSchema, Source: strings.Repeat(" ", 1<<20-9) + fmt.Sprint(i) + "{", Param: fmt.Sprint("p", i)}

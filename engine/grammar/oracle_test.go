@@ -183,7 +183,7 @@ func oracle(t *testing.T, g *Grammar, alphabet string, length int, accepts func(
 	}
 }
 
-// TestRandomGrammars does the same with grammars nobody thought of.
+// TestRandomGrammars does the same with random grammars.
 func TestRandomGrammars(t *testing.T) {
 	trie, _ := small(t)
 	symbols := []string{"S", "A", "B", "C", "a", "b", "x", "word", "maybe", "S", "A", "ab"}
@@ -229,7 +229,7 @@ func TestRandomGrammars(t *testing.T) {
 	}
 }
 
-// TestRandomMasks compares masks of grammars nobody thought of with Allows.
+// TestRandomMasks compares masks of random grammars with Allows.
 func TestRandomMasks(t *testing.T) {
 	trie, texts := small(t, pieces...)
 	symbols := []string{"S", "A", "B", "a", "b", "word", "maybe", ",", "ab", "aa", "[", "]", "x", "y", "--", "-"}

@@ -36,7 +36,7 @@ func validator(t *testing.T, schema string) func(text string) error {
 	t.Helper()
 	judge := judgeOf(schema)
 	if judge == nil {
-		t.Fatalf("nobody can judge by %s", schema)
+		t.Fatalf("the validator does not read %s", schema)
 	}
 	return judge
 }
@@ -110,7 +110,7 @@ func TestSchemas(t *testing.T) {
 					}
 				}
 				if !res.events[0].Constrained {
-					t.Errorf("%s, schema %d: nobody says that the form is in force", name, i)
+					t.Errorf("%s, schema %d: no event says that the form is in force", name, i)
 				}
 				probs(t, &r, &res)
 			})
@@ -237,7 +237,7 @@ func TestRefusedForms(t *testing.T) {
 	}
 }
 
-// TestNotes: what a schema says in vain is told, and keeps nobody from using it.
+// TestNotes: what a schema says in vain is told, and is no error.
 func TestNotes(t *testing.T) {
 	e := open(t, engine.Options{})
 	notes, err := with(t.Context(), e, "", engine.KindChat, func(l engine.Lease) ([]string, error) {

@@ -137,7 +137,7 @@ func (s *survey) nucleus(c []cand, logits []float32, p float64) ([]cand, error) 
 func (s *survey) likeliest(c []cand, logits []float32, p, sum, slack float64) (_ []cand, sure bool) {
 	sure = true
 	// All tokens below e^-bound of the best together weigh less than
-	// n·e^-bound; with this bound, that is the share nobody asked for.
+	// n·e^-bound; with this bound, that is the share that is not needed.
 	bound := math.Log(float64(len(logits))/((1-p)*sum)) + 1e-3
 	want := p * sum
 	// Most distributions have their nucleus much nearer to the best token.

@@ -116,7 +116,7 @@ func (s *Scheduler) top(q *sequence, drawn bool) int {
 	return q.Sample.Needs(len(q.barred()))
 }
 
-// guard keeps what the sampler or its Mask panicked with from whoever computes. It is
+// guard keeps what the sampler or its Mask panicked with from the thread that computes. It is
 // to be deferred.
 func (d *draw) guard() {
 	if p := recover(); p != nil {

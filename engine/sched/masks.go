@@ -8,7 +8,7 @@ import (
 
 // masks makes the Masks of a step's draws while the engine computes the step: they
 // depend on tokens only. It works on what processors are idle; a draw that comes first
-// makes its own, so that nobody waits for more than the one mask in work.
+// makes its own, so that a row waits for at most the one mask in work.
 type masks struct {
 	draws []draw
 	next  atomic.Int64 // of draws
@@ -53,7 +53,7 @@ func (m *masks) work() {
 	}
 }
 
-// wait returns when nobody works with the draws any more.
+// wait returns when no goroutine works with the draws any more.
 func (m *masks) wait() {
 	m.wg.Wait()
 	m.draws = nil

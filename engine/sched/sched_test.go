@@ -241,7 +241,7 @@ func TestSlowReader(t *testing.T) {
 		steps := s.Stats().Steps
 		time.Sleep(time.Hour)
 		if got := s.Stats().Steps; got != steps {
-			t.Errorf("%d steps were made for nobody", got-steps)
+			t.Errorf("%d steps were made without a reader", got-steps)
 		}
 		if got, _, err := collect(slow); err != nil || len(got[0].tokens) != 60 {
 			t.Fatalf("got %d tokens, %v", len(got[0].tokens), err)

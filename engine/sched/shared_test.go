@@ -82,7 +82,7 @@ func TestTight(t *testing.T) {
 			}
 		}
 		if s.Stats().Preemptions == 0 {
-			t.Error("nobody was preempted")
+			t.Error("no sequence was preempted")
 		}
 		// A sequence that outgrows everything ends.
 		r := Request{Prompt: prompt(5)}

@@ -58,7 +58,7 @@ type Timings struct {
 	Predict time.Duration // from the first token to the last
 }
 
-// A Stream is the reply to one request: the queue between the loop and whoever writes
+// A Stream is the reply to one request: the queue between the loop and the caller that writes
 // the reply to a client. Who reads slowly finds it full of Options.StreamDepth tokens,
 // and is not planned for until it reads on. It must be read, closed, or its context
 // ended, or it keeps its place and its memory.

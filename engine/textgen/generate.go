@@ -16,7 +16,7 @@ import (
 	"quern/engine/token"
 )
 
-// Generate answers r, whose prompt it takes out of r once that is encoded: whoever waits for
+// Generate answers r, whose prompt it takes out of r once that is encoded: a caller that waits for
 // the answer keeps no text in memory. The sequence is to be used once.
 func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {

@@ -39,7 +39,7 @@ func newReply(v *token.Vocab, stops []string, l *listening) *reply {
 	return &reply{decoder: v.NewDecoder(token.DecodeOptions{Continued: true}), stops: stops, hearing: l.hear(v)}
 }
 
-// push adds a token. entry is nil when nobody asked for log-probabilities.
+// push adds a token. entry is nil when no log-probabilities were asked for.
 func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	q.tokens++
 	q.cumulative += float64(logprob)

@@ -62,8 +62,8 @@ func (r *Reader) begin(m marker) {
 	}
 }
 
-// isSpecial reports whether a marker looks like a special token, which nobody
-// writes as a word.
+// isSpecial reports whether a marker looks like a special token, which is not
+// written as a word.
 func isSpecial(text string) bool {
 	return strings.Contains(text, "<|") || strings.Contains(text, "|>") || strings.Contains(text, "｜") || strings.HasPrefix(text, "[")
 }
@@ -132,7 +132,7 @@ func (r *Reader) literal(p *piece) bool {
 	return true
 }
 
-// capture reads a name, an id or what nobody asks for.
+// capture reads a name, an id or what is not used.
 func (r *Reader) capture(p *piece) bool {
 	c := &r.call
 	at, _, is := p.stops.find(r.in, r.last)

@@ -2,7 +2,7 @@
 // tool calls: one row of a table each (see table.go).
 //
 // A row is a description, of which a Reader is made here, and a grammar by
-// whoever builds one: markers, where the name stands, how arguments are
+// engine/wire/rules: markers, where the name stands, how arguments are
 // written, what stands between two calls. Formats are instances of a few
 // shapes: call objects of JSON, a name and an object, a name and tagged
 // arguments, calls of Python, messages with headers.

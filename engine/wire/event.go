@@ -14,8 +14,8 @@ const (
 // An Event is a piece of a reply. Deltas never take anything back, and never
 // hold half a character or a part of a marker.
 //
-// A call without a CallEnd was cut off or went wrong: whoever collects the
-// whole reply leaves it out, whoever streams has sent what was there.
+// A call without a CallEnd was cut off or went wrong: a collected
+// reply leaves it out, a stream has sent what was there.
 type Event struct {
 	Kind Kind
 	Text string // of Reasoning, Content and CallDelta

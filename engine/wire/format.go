@@ -152,7 +152,7 @@ type Channel struct {
 	// only if there is one of that name.
 	Prefix string
 	// Args says that the message to a tool is its arguments. Else calls stand
-	// in it as in other formats, as they do where nobody is named.
+	// in it as in other formats, as they do where no recipient is named.
 	Args bool
 	// Constrain stands before the type of a call's arguments.
 	Constrain string

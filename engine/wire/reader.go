@@ -78,7 +78,7 @@ type Reader struct {
 
 	region   region
 	section  bool   // the calls stand in a section
-	hidden   bool   // the message is for nobody
+	hidden   bool   // the message has no recipient
 	blank    []byte // white space that may be the end of the text
 	fresh    bool   // white space is not part of the text yet
 	said     bool   // content began

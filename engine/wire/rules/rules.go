@@ -326,7 +326,7 @@ func (m *maker) pattern(p wire.Pattern, tool wire.Tool) (*grammar.Node, error) {
 		var err error
 		switch e.Kind {
 		case wire.Literal:
-			if e.Optional { // the template's own id, which nobody needs
+			if e.Optional { // the template's own id, which is not needed
 				i++
 				continue
 			}

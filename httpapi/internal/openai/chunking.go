@@ -18,7 +18,7 @@ type serverVAD struct {
 
 // readChunking reads chunking_strategy: "auto", or an object of type server_vad as
 // JSON or field by field, as some clients flatten it. With either the audio is
-// cut where nobody speaks and the pieces are decoded side by side.
+// cut where no speech is and the pieces are decoded side by side.
 func readChunking(r *transcription, f *body.Form) {
 	const name = "chunking_strategy"
 	text := strings.TrimSpace(f.Str(name))

@@ -123,7 +123,7 @@ func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int)
 	return f
 }
 
-// unconstrained is for a reply that nobody holds to the form it should have.
+// unconstrained is for a reply that no layer holds to the form it should have.
 func unconstrained() error {
 	f := fault.New(engine.CodeEngineFailure, "", "the model cannot hold its reply to the form asked for")
 	f.Cause = errors.New("no layer took the constraint")

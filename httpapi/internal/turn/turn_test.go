@@ -34,7 +34,7 @@ func (s script) Generate(context.Context, engine.GenerateRequest) iter.Seq2[engi
 	}
 }
 
-// unheard is a type of event that nobody has words for yet.
+// unheard is a type of event that no dialect has words for yet.
 const unheard = engine.Done + 1
 
 var answer = script{events: []engine.Event{
