@@ -6,7 +6,7 @@ const (
 	WeightByte   = 2   // itself and its strings
 	weightValue  = 16  // one more of a list or object
 	weightString = 32  // where it is
-	weightField  = 32  // where its value is
+	weightField  = 40  // where its value is, in a map that grew
 	weightList   = 64  // a prompt of tokens
 	weightObject = 256 // a message, and what reads it
 )
