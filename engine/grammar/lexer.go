@@ -83,7 +83,7 @@ func newLexer(x *exprs, lexemes []lexeme, limits *Limits) *lexer {
 // classify puts two bytes in one class if no set of the expressions tells them
 // apart. The sets of all derivatives are unions and intersections of those.
 func (l *lexer) classify() {
-	n := 1
+	var c byteClasses
 	for e := range l.exprs.nodes {
 		if l.exprs.nodes[e].op != exSet {
 			continue
@@ -92,31 +92,48 @@ func (l *lexer) classify() {
 			break
 		}
 		set := l.exprs.setOf(expr(e))
-		var split [256]uint8 // of a class with members on both sides, the new class; 0 is none
-		var in, out [256]bool
-		for b := range 256 {
-			if set.has(byte(b)) {
-				in[l.class[b]] = true
-			} else {
-				out[l.class[b]] = true
-			}
-		}
-		for c := range n {
-			if in[c] && out[c] {
-				split[c] = uint8(n)
-				n++
-			}
-		}
-		for b := range 256 {
-			if c := split[l.class[b]]; c != 0 && set.has(byte(b)) {
-				l.class[b] = c
-			}
+		c.split(&set)
+	}
+	l.class, l.reps = c.of, c.representatives()
+}
+
+// byteClasses are bytes that no set told apart so far; the zero value is one class.
+type byteClasses struct {
+	of   [256]uint8
+	more int // classes, without the first
+}
+
+// split tells apart the bytes in set from those outside.
+func (c *byteClasses) split(set *byteSet) {
+	var other [256]uint8 // of a class with members on both sides, the new class; 0 is none
+	var in, out [256]bool
+	for b := range 256 {
+		if set.has(byte(b)) {
+			in[c.of[b]] = true
+		} else {
+			out[c.of[b]] = true
 		}
 	}
-	l.reps = make([]byte, n)
+	for k := range c.more + 1 {
+		if in[k] && out[k] {
+			c.more++
+			other[k] = uint8(c.more)
+		}
+	}
+	for b := range 256 {
+		if k := other[c.of[b]]; k != 0 && set.has(byte(b)) {
+			c.of[b] = k
+		}
+	}
+}
+
+// representatives returns the first byte of each class.
+func (c *byteClasses) representatives() []byte {
+	reps := make([]byte, c.more+1)
 	for b := 255; b >= 0; b-- {
-		l.reps[l.class[b]] = byte(b)
+		reps[c.of[b]] = byte(b)
 	}
+	return reps
 }
 
 // step returns the state after b. What it costs is added to work.

@@ -145,27 +145,7 @@ func (e *Expressions) Empty(r *Regex) (bool, error) {
 
 // representatives returns bytes that between them have all derivatives of e.
 func (x *exprs) representatives(e expr) []byte {
-	var class [256]uint8
-	n := 1
-	split := func(set *byteSet) {
-		var other [256]int // of a class with members on both sides, the new class
-		var in, out [256]bool
-		for b := range 256 {
-			in[class[b]] = in[class[b]] || set.has(byte(b))
-			out[class[b]] = out[class[b]] || !set.has(byte(b))
-		}
-		for c := range n {
-			if in[c] && out[c] {
-				other[c] = n
-				n++
-			}
-		}
-		for b := range 256 {
-			if c := other[class[b]]; c != 0 && set.has(byte(b)) {
-				class[b] = uint8(c)
-			}
-		}
-	}
+	var c byteClasses
 	seen := map[expr]bool{e: true}
 	for list := []expr{e}; len(list) > 0 && x.spend(1); {
 		e := list[len(list)-1]
@@ -174,16 +154,16 @@ func (x *exprs) representatives(e expr) []byte {
 		switch x.nodes[e].op {
 		case exSet:
 			set := x.setOf(e)
-			split(&set)
+			c.split(&set)
 			continue
 		case exTable:
 			var sets [256]byteSet
-			for b, c := range x.tables[kids[0]].Class {
-				sets[c].add(byte(b))
+			for b, k := range x.tables[kids[0]].Class {
+				sets[k].add(byte(b))
 			}
 			for i := range sets {
 				if !sets[i].empty() {
-					split(&sets[i])
+					c.split(&sets[i])
 				}
 			}
 			continue
@@ -197,9 +177,5 @@ func (x *exprs) representatives(e expr) []byte {
 			}
 		}
 	}
-	reps := make([]byte, n)
-	for b, c := range class {
-		reps[c] = byte(b)
-	}
-	return reps
+	return c.representatives()
 }
