@@ -74,12 +74,8 @@ func (k *Calls) build(b *grammar.Builder) (*grammar.Node, []string, error) {
 		if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
 			continue
 		}
-		err := error(&schema.Error{Reason: fmt.Sprintf("the names on the way to its values have more than %d bytes; use shorter names, or nest less", maxPointers)})
-		if pointersFit(string(t.Parameters)) {
-			// One schema alone tells whose fault it is.
-			alone := grammar.NewBuilder(limits)
-			_, _, err = schema.Add(alone, t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
-		}
+		// One schema alone tells whose fault it is.
+		_, _, err := schema.Add(grammar.NewBuilder(limits), t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
 		if err != nil {
 			return nil, nil, &toolError{k.Places[i], err}
 		}

@@ -190,27 +190,6 @@ func TestLimitWhileGenerating(t *testing.T) {
 	}
 }
 
-// TestPointersFit: long names that many values stand below are found without spelling the
-// pointers.
-func TestPointersFit(t *testing.T) {
-	name := strings.Repeat("n", 1000)
-	for _, tt := range []struct {
-		name, src string
-		want      bool
-	}{
-		{"plain", `{"properties":{"a":{"type":["string","null"]}},"x":1}`, true},
-		{"no JSON", `{"a":`, true},
-		{"many short", `{"a":[` + strings.Repeat("1,", 1<<18) + `1]}`, true},
-		{"wide", `{"` + name + `":[` + strings.Repeat("1,", 1<<16) + `1]}`, false},
-		{"deep", strings.Repeat(`{"`+name+`":`, 300) + "1" + strings.Repeat("}", 300), false},
-		{"after a deep one", `{"` + name + `":{"a":1},"b":[` + strings.Repeat("1,", 1<<16) + `1]}`, true},
-	} {
-		if got := pointersFit(tt.src); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 // TestAllocatesNothing: a reply under a schema costs no memory a token once its masks are
 // known.
 func TestAllocatesNothing(t *testing.T) {

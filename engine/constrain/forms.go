@@ -55,9 +55,6 @@ func object(_ *Compiler, b *grammar.Builder, _ *engine.Constraint) (*grammar.Nod
 }
 
 func ofSchema(_ *Compiler, b *grammar.Builder, k *engine.Constraint) (*grammar.Node, []string, error) {
-	if !pointersFit(k.Source) {
-		return nil, nil, &schema.Error{Reason: fmt.Sprintf("the names on the way to its values have more than %d bytes; use shorter names, or nest less", maxPointers)}
-	}
 	return schema.Add(b, []byte(k.Source), schema.Options{Strict: k.Strict, Limits: limits})
 }
 

@@ -81,6 +81,28 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestPointersFit: long names that many values stand below are found without spelling the
+// pointers to all of those.
+func TestPointersFit(t *testing.T) {
+	name := strings.Repeat("n", 1100)
+	for _, tt := range []struct {
+		name, src string
+		want      bool
+	}{
+		{"plain", `{"properties":{"a":{"type":["string","null"]}},"x":1}`, true},
+		{"no JSON", `{"a":`, true},
+		{"many short", `{"a":[` + strings.Repeat("1,", 1<<18) + `1]}`, true},
+		{"wide", `{"` + name + `":[` + strings.Repeat("1,", 1<<16) + `1]}`, false},
+		{"deep", strings.Repeat(`{"`+name+`":`, 250) + "1" + strings.Repeat("}", 250), false},
+		{"after a deep one", `{"` + name + `":{"a":1},"b":[` + strings.Repeat("1,", 1<<16) + `1]}`, true},
+	} {
+		_, err := decode([]byte(tt.src))
+		if got := err == nil || !strings.Contains(err.Error(), "names on the way"); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 func FuzzSchema(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"object","properties":{"a":{"type":"integer","minimum":3}},"required":["a"],"additionalProperties":false}`,

@@ -51,15 +51,17 @@ func (v *value) member(key string) *value {
 const (
 	maxDepth  = 256
 	maxValues = 1 << 18
+	// maxPointers bounds the bytes of the pointers to all values: a long name counts
+	// once for each value below it.
+	maxPointers = 32 << 20
 )
 
 // decode reads one JSON value. Of members with the same name the last counts, in the
 // place of the first, as in every reader of JSON.
 func decode(src []byte) (*value, error) {
-	d := json.NewDecoder(bytes.NewReader(src))
+	d := decoder{Decoder: json.NewDecoder(bytes.NewReader(src))}
 	d.UseNumber()
-	left := maxValues
-	v, err := decodeValue(d, "", maxDepth, &left)
+	v, err := d.value("", maxDepth)
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) {
@@ -73,8 +75,16 @@ func decode(src []byte) (*value, error) {
 	return v, nil
 }
 
-func decodeValue(d *json.Decoder, at string, depth int, left *int) (*value, error) {
-	if *left--; *left < 0 {
+// A decoder counts what it has read.
+type decoder struct {
+	*json.Decoder
+	values   int
+	pointers int // bytes of those to the values
+}
+
+// value reads the value at a pointer.
+func (d *decoder) value(at string, depth int) (*value, error) {
+	if d.values++; d.values > maxValues {
 		return nil, &Error{Pointer: at, Reason: fmt.Sprintf("more than %d values in one schema", maxValues)}
 	}
 	t, err := d.Token()
@@ -120,7 +130,15 @@ func decodeValue(d *json.Decoder, at string, depth int, left *int) (*value, erro
 					v.keys = append(v.keys, key)
 				}
 			}
-			e, err := decodeValue(d, at+"/"+place, depth-1, left)
+			const wide = len("99999") // an index counts as much, at least
+			n := len(place)
+			if v.kind == array {
+				n = max(n, wide)
+			}
+			if d.pointers += len(at) + 1 + n; d.pointers > maxPointers {
+				return nil, &Error{Reason: fmt.Sprintf("the names on the way to its values have more than %d bytes; use shorter names, or nest less", maxPointers)}
+			}
+			e, err := d.value(at+"/"+place, depth-1)
 			if err != nil {
 				return nil, err
 			}
