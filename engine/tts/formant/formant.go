@@ -133,11 +133,12 @@ func (k *track) at(ms float64) frame {
 	}
 	var side *frame
 	var w float64 // share of the target
-	switch left := g.ms - ms; {
+	// A segment's samples are whole, so its last ones may lie past its end.
+	switch left := max(g.ms-ms, 0); {
 	case ms < k.in:
 		side, w = &k.from, ms/k.in
 	case left < k.out:
-		side, w = &k.to, max(left, 0)/k.out
+		side, w = &k.to, left/k.out
 	default:
 		p.f, p.b = g.target.f, g.target.b
 		return p

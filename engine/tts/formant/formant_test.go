@@ -223,11 +223,27 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A segment's last sample may lie past its end by less than a sample, also where
+// no transition ends it.
+func TestPastTheEnd(t *testing.T) {
+	segs := plan(listen([]rune("n,a")))
+	for i := range segs {
+		track := newTrack(segs, i, segs[0].target)
+		p := track.at(segs[i].ms + 0.5*1000/Rate)
+		for _, x := range append(p.f[:], p.b[:]...) {
+			if math.IsNaN(x) {
+				t.Fatalf("segment %d of %d: formants %g, bandwidths %g", i, len(segs), p.f, p.b)
+			}
+		}
+	}
+}
+
 // FuzzSpeak says anything.
 func FuzzSpeak(f *testing.F) {
 	f.Add(sentence, 1.0)
 	f.Add("ˈˈˌːː,,..ʰʰkkkkʔʔ", 0.5)
 	f.Add("", 2.0)
+	f.Add("00n00", 0.6000000000000001)
 	f.Fuzz(func(t *testing.T, text string, speed float64) {
 		symbols := []rune(text)
 		if len(symbols) > 60 {
