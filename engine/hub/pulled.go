@@ -31,8 +31,10 @@ func (s Store) Pulled(path string) (Model, error) {
 // at finds the variants of a repository that are opened at a path: several where the
 // folder is the model and holds it in several number types.
 func (s Store) at(root *os.Root, open string) (*repo, []*variant, error) {
-	rel, err := filepath.Rel(s.Dir, open)
-	if err != nil || !filepath.IsLocal(rel) {
+	base, err1 := filepath.Abs(s.Dir)
+	open, err2 := filepath.Abs(open)
+	rel, err := filepath.Rel(base, open)
+	if err = errors.Join(err1, err2, err); err != nil || !filepath.IsLocal(rel) {
 		return nil, nil, ErrNotPulled
 	}
 	seg := strings.Split(filepath.ToSlash(rel), "/")
@@ -44,10 +46,10 @@ func (s Store) at(root *os.Root, open string) (*repo, []*variant, error) {
 	if err != nil {
 		return nil, nil, ErrNotPulled
 	}
-	dir := filepath.Join(s.Dir, seg[0], seg[1])
+	dir := filepath.Join(base, seg[0], seg[1])
 	list := slices.DeleteFunc(variants(have.files), func(v *variant) bool {
 		p, _, _ := v.place(dir, r)
-		return p != filepath.Clean(open)
+		return p != open
 	})
 	for _, v := range list {
 		if _, ok := have.record.model(v.files); !ok {
