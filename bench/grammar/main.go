@@ -85,7 +85,7 @@ func run(out io.Writer, o options) error {
 		}
 	}
 	row("all schemas", &schemas)
-	return nil
+	return forced(out, vocab, o.fixtures, o.most)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
