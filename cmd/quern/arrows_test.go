@@ -97,7 +97,8 @@ var arrows = []struct {
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/weights"}},
 
-	{"httpapi", []string{"quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/openai", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
+	{"httpapi", []string{"quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/page"}},
+	{"httpapi/page", nil},
 	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
 	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
