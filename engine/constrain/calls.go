@@ -40,7 +40,7 @@ func (c *Compiler) Calls(ctx context.Context, k *Calls) (*Grammar, error) {
 	if n > maxSource {
 		return nil, engine.Errorf(engine.CodeInvalidSchema, "tools", "tools: the schemas have %d bytes, at most %d are supported; make them smaller", n, maxSource)
 	}
-	e, err := c.entry(ctx, k.key(), n, k.build)
+	e, err := c.entry(ctx, k.key(), k.build)
 	if err != nil {
 		return nil, err
 	}
