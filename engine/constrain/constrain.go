@@ -53,9 +53,10 @@ func New(v *token.Vocab, marks ...token.ID) *Compiler {
 
 // A Grammar is a constraint that replies of a model can keep to.
 type Grammar struct {
-	Notes []string // what of a schema is read as a comment
-	g     *grammar.Grammar
-	c     *Compiler
+	Notes    []string // what of a schema is read as a comment
+	MayThink bool     // of Calls: replies may open thinking
+	g        *grammar.Grammar
+	c        *Compiler
 }
 
 // A set is of tokens: bit id%32 of word id/32.
@@ -72,8 +73,9 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	if err := check(k); err != nil {
 		return nil, err
 	}
-	e, err := c.entry(ctx, keyOf(k), len(k.Source), func(b *grammar.Builder) (*grammar.Node, []string, error) {
-		return forms[k.Form].build(c, b, k)
+	e, err := c.entry(ctx, keyOf(k), len(k.Source), func(b *grammar.Builder, g *Grammar) (root *grammar.Node, err error) {
+		root, g.Notes, err = forms[k.Form].build(c, b, k)
+		return root, err
 	})
 	if err != nil {
 		return nil, err
@@ -84,8 +86,8 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	return e.grammar, nil
 }
 
-// A build makes the rules of a grammar.
-type build func(*grammar.Builder) (root *grammar.Node, notes []string, err error)
+// A build makes the rules of a grammar, and says what it found of them.
+type build func(*grammar.Builder, *Grammar) (root *grammar.Node, err error)
 
 // entry returns the entry of key, made of so many bytes, once it is ready.
 func (c *Compiler) entry(ctx context.Context, key key, bytes int, build build) (*entry, error) {
@@ -138,9 +140,8 @@ func (c *Compiler) fill(e *entry, build build) {
 	}
 	e.grammar = &Grammar{c: c}
 	b := grammar.NewBuilder(limits)
-	root, notes, err := build(b)
+	root, err := build(b, e.grammar)
 	if err == nil {
-		e.grammar.Notes = notes
 		e.grammar.g, err = b.Compile(root, c.trie)
 	}
 	if err == nil {

@@ -46,7 +46,7 @@ func letters(words ...string) []string {
 	return append(append(out, ":", "!", "{"), words...)
 }
 
-func spell(v *token.Vocab, ids []token.ID) string {
+func written(v *token.Vocab, ids []token.ID) string {
 	var parts []string
 	for _, id := range ids {
 		parts = append(parts, string(v.Bytes(id)))
@@ -112,8 +112,8 @@ func TestForced(t *testing.T) {
 			words = slices.Clone(words)
 			for range 2 {
 				got := m.Forced(nil, before)
-				if spell(tt.v, got) != tt.want {
-					t.Errorf("got %q, want %q", spell(tt.v, got), tt.want)
+				if written(tt.v, got) != tt.want {
+					t.Errorf("got %q, want %q", written(tt.v, got), tt.want)
 				}
 				if again, err := m.Bits(); err != nil || !slices.Equal(words, again) {
 					t.Fatalf("the mask has moved: %v", err)
@@ -147,7 +147,7 @@ func TestForcedWalks(t *testing.T) {
 		var reply []token.ID
 		accept := func(id token.ID) {
 			if words, err := m.Bits(); err != nil || !set(words).has(id) {
-				t.Fatalf("seed %d: %q is barred behind %q, %v", seed, v.Bytes(id), spell(v, reply), err)
+				t.Fatalf("seed %d: %q is barred behind %q, %v", seed, v.Bytes(id), written(v, reply), err)
 			}
 			if err := m.Accept(id); err != nil {
 				t.Fatal(err)
@@ -160,12 +160,12 @@ func TestForcedWalks(t *testing.T) {
 				accept(id)
 				forced++
 			}
-			if text := spell(v, nil); at < len(reply) {
+			if text := written(v, nil); at < len(reply) {
 				for _, id := range reply {
 					text += string(v.Bytes(id))
 				}
 				if whole := v.Encode(nil, text, false); len(whole) < len(reply)-at || !slices.Equal(whole[len(whole)-(len(reply)-at):], reply[at:]) {
-					t.Fatalf("seed %d: %q is forced, and %q is the split", seed, spell(v, reply[at:]), spell(v, whole))
+					t.Fatalf("seed %d: %q is forced, and %q is the split", seed, written(v, reply[at:]), written(v, whole))
 				}
 				continue
 			}
