@@ -55,6 +55,7 @@ func table() []row {
 		{key: "auth[].key_file", section: Server, help: "file that holds it", file: true, example: "/etc/quern/example.key"},
 		{key: "auth[].key_env", section: Server, help: "variable that holds it"},
 		{key: "auth[].sha256", section: Server, help: "its hash: printf %s KEY | sha256sum"},
+		{key: "auth[].manage", section: Server, def: false, help: "its holder may pull and remove models"},
 		{env: "QUERN_API_KEY", section: Server, commands: "serve",
 			help: "a key clients must send, beside those of the file",
 			set: func(s *Settings, v []string) error {
@@ -64,6 +65,8 @@ func table() []row {
 		{flag: "no-auth", section: Server, commands: "serve", switches: true,
 			help: "serve without API keys even on a public address (auth: none)",
 			set:  func(s *Settings, _ []string) error { s.Auth = auth{None: true}; return nil }},
+		{key: "manage", flag: "manage", env: "QUERN_MANAGE", section: Server, commands: "serve", one: []string{"auto", "all", "none"}, def: "auto",
+			help: "`who` may have models pulled from the hub and removed over the API: auto is callers of this machine where there are no keys, and keys with manage: true; all is everybody who may call"},
 		{key: "allowed_hosts", section: Server,
 			help: "names this server is reached by, beside loopback and private addresses; checked on a loopback address without keys"},
 		{key: "cors.allowed_origins", section: Server, def: httpapi.DefaultOrigins(), parse: origin,
