@@ -101,13 +101,16 @@ func (a *API) admit(c *Call) error {
 	}
 	if !c.Route.Open {
 		name, ok := a.guard.Authenticate(c.R)
+		if !ok && c.Route.Admit != nil {
+			name, ok = c.Route.Admit(c.R)
+		}
 		if !ok {
 			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
 		}
 		c.W.key = name
 	}
 	if c.Route.Work && !a.work.Enter() {
-		return errShuttingDown()
+		return ShuttingDown()
 	}
 	return nil
 }
