@@ -138,11 +138,15 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		KeepAlive:         s.KeepAliveInterval.orOff(),
 		HeaderDelay:       s.HeaderDelay.orOff(),
 		ShutdownGrace:     s.ShutdownGrace.orOff(),
-		MetricsPublic:     s.Metrics.Public,
-		VLLMNames:         &s.Metrics.VLLMNames,
-		Page:              s.Page,
-		Version:           version,
-		Log:               log,
+		Realtime: httpapi.Realtime{
+			Sessions: s.Realtime.Sessions, Message: int64(s.Realtime.Message), Events: s.Realtime.Events, Items: s.Realtime.Items,
+			Audio: s.Realtime.Audio.std(), Idle: s.Realtime.Idle.orOff(), Total: s.Realtime.Total.orOff(),
+		},
+		MetricsPublic: s.Metrics.Public,
+		VLLMNames:     &s.Metrics.VLLMNames,
+		Page:          s.Page,
+		Version:       version,
+		Log:           log,
 	}
 	for path, d := range s.RequestOverrides {
 		o.RequestTimeouts[path] = d.orOff()

@@ -52,6 +52,8 @@ type Settings struct {
 	CompletionsTokens int    `yaml:"completions_max_tokens"`
 	Limits            limits `yaml:"limits"`
 
+	Realtime realtime `yaml:"realtime"`
+
 	Log logging `yaml:"log"`
 }
 
@@ -120,6 +122,16 @@ type limits struct {
 	SpeechChars int  `yaml:"speech_chars"`
 	MaxN        int  `yaml:"max_n"`
 	MaxLogprobs int  `yaml:"max_logprobs"`
+}
+
+type realtime struct {
+	Sessions int      `yaml:"sessions"`
+	Message  Size     `yaml:"message"`
+	Events   int      `yaml:"events_per_second"`
+	Items    int      `yaml:"items"`
+	Audio    Duration `yaml:"audio"`
+	Idle     Duration `yaml:"idle"`
+	Total    Duration `yaml:"total"`
 }
 
 type metrics struct {
