@@ -66,6 +66,7 @@ type Options struct {
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
 	ShutdownGrace   time.Duration            // for work in flight
 	MetricsPublic   bool                     // /metrics needs no key
+	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
 	Version         string                   // shown by /v1/server
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
