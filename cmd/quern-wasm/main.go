@@ -18,6 +18,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"quern/httpapi/page"
 )
 
 //go:embed web
@@ -30,7 +32,6 @@ const engineFolder = "engine"
 var data = []string{"engine/builtin/quern-tiny.gguf", "engine/tts/g2p/data/lexicon.bin", "engine/tts/g2p/data/graphones.bin"}
 
 func main() {
-	page := flag.String("page", "httpapi/page/dist", "`folder` of the page, with index.html")
 	compress := flag.Bool("compress", true, "put .gz and, by node, .br beside the files")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "Writes a static site in which quern runs, to be served by any server of files.\n\n  go run ./cmd/quern-wasm [flags] OUT\n\nIt is run in the root of the checkout.")
@@ -41,16 +42,16 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := write(flag.Arg(0), *page, *compress); err != nil {
+	if err := write(flag.Arg(0), *compress); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // write makes the site.
-func write(out, page string, compress bool) error {
+func write(out string, compress bool) error {
 	s := site{}
-	if err := s.page(page); err != nil {
+	if err := s.page(page.Files()); err != nil {
 		return err
 	}
 	if err := s.engine(); err != nil {
@@ -88,41 +89,26 @@ func (s site) names() []string {
 	return list
 }
 
-var (
-	moduleTag = regexp.MustCompile(`(?s)<script\b[^>]*\btype="?module"?[^>]*>\s*</script>`)
-	source    = regexp.MustCompile(`\bsrc="?([^"\s>]+)`)
-)
+var moduleScript = regexp.MustCompile(`(?s)<script type="module" src="([^"]+)"></script>`)
 
-// page takes the page's files. The scripts of index.html run when the engine can be asked:
-// loader.js begins them.
-func (s site) page(dir string) error {
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(name, ".br") || strings.HasSuffix(name, ".gz") {
+// page takes the page's files. The script of index.html runs when the engine can be asked:
+// loader.js begins it.
+func (s site) page(files fs.FS) error {
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(name); err != nil || d.IsDir() || ext == ".br" || ext == ".gz" {
 			return err
 		}
-		s[name], err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		s[name], err = fs.ReadFile(files, name)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
-	html, ok := s["index.html"]
-	if !ok {
-		return fmt.Errorf("the page: %s has no index.html", dir)
+	scripts := moduleScript.FindAllSubmatchIndex(s["index.html"], -1)
+	if len(scripts) != 1 {
+		return fmt.Errorf("the page: index.html has %d scripts that are modules, want one", len(scripts))
 	}
-	var scripts []string
-	html = moduleTag.ReplaceAllFunc(html, func(tag []byte) []byte {
-		if m := source.FindSubmatch(tag); m != nil {
-			scripts = append(scripts, string(m[1]))
-			return nil
-		}
-		return tag
-	})
-	head := fmt.Appendf(nil, `<script src="%s/loader.js" data-then="%s"></script></head>`, engineFolder, strings.Join(scripts, " "))
-	if !bytes.Contains(html, []byte("</head>")) {
-		return fmt.Errorf("the page: index.html has no </head>")
-	}
-	s["index.html"] = bytes.Replace(html, []byte("</head>"), head, 1)
+	s["index.html"] = moduleScript.ReplaceAll(s["index.html"], []byte(`<script src="`+engineFolder+`/loader.js" data-then="$1"></script>`))
 	return nil
 }
 

@@ -46,6 +46,18 @@
   });
   navigator.serviceWorker.startMessages();
 
+  // Chromium does not tell a service worker that a client left before the answer began, so
+  // the page does.
+  const {fetch} = globalThis;
+  globalThis.fetch = (input, init) => {
+    const request = new Request(input, init);
+    if (!(init?.signal ?? input.signal) || !request.url.startsWith(site)) return fetch(request);
+    const call = crypto.randomUUID();
+    request.headers.set('x-quern-call', call);
+    request.signal.addEventListener('abort', () => navigator.serviceWorker.controller?.postMessage({gone: call}), {once: true});
+    return fetch(request);
+  };
+
   globalThis.quern = {
     // open serves the model of one file, or of the files of one folder.
     open(files) {
@@ -65,8 +77,9 @@
   }
 
   quern.ready = control().then(() => {
-    for (const src of (here.dataset.then ?? '').split(' ').filter(Boolean)) {
-      document.head.append(Object.assign(document.createElement('script'), {type: 'module', src}));
-    }
+    const script = Object.assign(document.createElement('script'), {type: 'module', src: here.dataset.then});
+    const ran = new Promise((resolve, reject) => Object.assign(script, {onload: resolve, onerror: reject}));
+    document.head.append(script);
+    return ran;
   });
 })();

@@ -16,8 +16,12 @@ addEventListener('activate', (event) => event.waitUntil((async () => {
   await clients.claim();
 })()));
 
-addEventListener('message', (event) => {
-  if (event.data === 'claim') event.waitUntil(clients.claim());
+// leave ends calls whose clients leave before they are answered, by their x-quern-call.
+const leave = new Map();
+
+addEventListener('message', ({data}) => {
+  if (data === 'claim') clients.claim();
+  else if (data.gone) leave.get(data.gone)?.();
 });
 
 addEventListener('fetch', (event) => {
@@ -25,7 +29,7 @@ addEventListener('fetch', (event) => {
   if (url.origin !== location.origin || !url.pathname.startsWith(scope)) return;
   const file = url.pathname.slice(scope.length);
   if (event.request.mode === 'navigate' || FILES.has(file)) event.respondWith(cached(FILES.has(file) ? file : ''));
-  else event.respondWith(ask(event.request, '/' + file + url.search));
+  else event.respondWith(ask(event.request, '/' + file + url.search, event.clientId));
 });
 
 async function cached(file) {
@@ -43,8 +47,7 @@ async function connect() {
     for (const client of await clients.matchAll({type: 'window', includeUncontrolled: true})) {
       const {port1, port2} = new MessageChannel(), one = {port: port1, client: client.id, end: new AbortController()};
       port1.onmessage = ({data}) => data.failed ? found.reject(new Error(data.failed)) : found.resolve(one);
-      port1.addEventListener('close', () => one.end.abort(new TypeError('the page in which quern runs was closed')));
-      found.promise.then((e) => e === one || port1.close(), () => port1.close());
+      found.promise.then((e) => e === one ? watch(one) : port1.close(), () => port1.close());
       client.postMessage({quern: 'connect'}, [port2]);
     }
   };
@@ -59,6 +62,15 @@ async function connect() {
   }
 }
 
+// watch ends what an engine has begun when its page is closed.
+function watch(e) {
+  const look = setInterval(async () => {
+    if (await clients.get(e.client)) return;
+    clearInterval(look);
+    e.end.abort(new TypeError('the page in which quern runs was closed'));
+  }, 1000);
+}
+
 // connected is the engine that is there, or the next.
 async function connected() {
   const e = await (engine ??= connect());
@@ -67,7 +79,7 @@ async function connected() {
 }
 
 // ask has the engine answer a request.
-async function ask(request, path) {
+async function ask(request, path, client) {
   let e;
   try {
     e = await connected();
@@ -81,7 +93,9 @@ async function ask(request, path) {
   const {port1, port2} = new MessageChannel();
   const answered = Promise.withResolvers();
   port1.onmessage = ({data}) => data.failed ? answered.reject(new TypeError(data.failed)) : answered.resolve(data);
-  request.signal.addEventListener('abort', () => port1.postMessage('gone'));
+  const gone = () => port1.postMessage('gone'), call = request.headers.get('x-quern-call');
+  if (call) leave.set(call, gone);
+  const closed = setInterval(async () => { if (client && !await clients.get(client)) gone(); }, 1000);
   e.end.signal.addEventListener('abort', () => answered.reject(e.end.signal.reason));
   e.port.postMessage({method: request.method, path, headers: [...request.headers], body}, body ? [port2, body] : [port2]);
   try {
@@ -90,5 +104,8 @@ async function ask(request, path) {
     return new Response(stream, {status: a.status, headers: a.headers});
   } catch {
     return Response.error();
+  } finally {
+    leave.delete(call);
+    clearInterval(closed);
   }
 }
