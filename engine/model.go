@@ -63,6 +63,8 @@ type ModelStats struct {
 
 	PromptTokens    int64 // evaluated or taken from the cache
 	GeneratedTokens int64
+	ForcedTokens    int64 // of them, those a form left no choice about, which cost no step of their own
+	Steps           int64 // of the batch
 	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
 	PrefixHits      int64 // of them found
 	Preemptions     int64

@@ -213,7 +213,7 @@ func (m *textModel) Stats() engine.ModelStats {
 	return engine.ModelStats{
 		Model: m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
-		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
+		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
