@@ -377,7 +377,10 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		return err
 	}
 	x, router := s.In[0], s.In[1]
-	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, SparseMixer: op.SparseMixer, Jitter: op.Jitter, Act: act}
+	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Act: act, Routing: matmul.Routing{
+		Used: op.Used, Sigmoid: op.Sigmoid, Bias: e.vector(op.Bias), Groups: op.Groups, UsedGroups: op.UsedGroups, GroupMax: op.GroupMax,
+		Renormalise: op.Renormalise, Scale: op.Scale, OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
+	}}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
 	m := matmul.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])

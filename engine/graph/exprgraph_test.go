@@ -108,7 +108,7 @@ func randomOp(r *rand.Rand) Op {
 		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Activate{GELU}, Gate{SiLU}, Weigh{},
 		Rope{HeadDim: 4, Freqs: []float64{1}}, Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4},
 		Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4, Bidirectional: true},
-		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Used: 1},
+		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
 		Conv1D{Weight: matrix("c", 4, 4, 3), Steps: 2, Stride: 1}, DenseAttention{Heads: 2, HeadDim: 4},
 		Store{r.IntN(4)}, cross, CrossScores{cross, []int{0}},
 	}
@@ -302,7 +302,7 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		defer pool.Close()
 		matmul.NewExperts(matmul.ExpertsOptions{
 			Gate: stack(op.Gate, op.GateBias), Up: stack(op.Up, op.UpBias), Down: stack(op.Down, op.DownBias),
-			Used: op.Used, Renormalise: op.Renormalise, Act: vec.SwiGLUClamped,
+			Routing: matmul.Routing{Used: op.Used, Renormalise: op.Renormalise}, Act: vec.SwiGLUClamped,
 		}, n, rows).Run(pool, dst, in[0], in[1], rows)
 	case Rope:
 		n := len(dst) / len(in[1])

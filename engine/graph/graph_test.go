@@ -41,7 +41,7 @@ func record(b *Builder, attention bool) Value {
 		router := b.Linear(h, matrix(l+"router", 3, hidden), nil)
 		moe := b.Experts(h, router, Experts{
 			Gate: matrix(l+"gates", 3, ff, hidden), Up: matrix(l+"ups", 3, ff, hidden), Down: matrix(l+"downs", 3, hidden, ff),
-			UpBias: matrix(l+"upbias", 3, ff), Used: 2, Renormalise: true, Act: SwiGLUClamped,
+			UpBias: matrix(l+"upbias", 3, ff), Routing: Routing{Used: 2, Renormalise: true}, Act: SwiGLUClamped,
 		})
 		shared := b.Linear(b.Activate(b.Linear(h, matrix(l+"sup", ff, hidden), nil), GELU), matrix(l+"sdown", hidden, ff), nil)
 		shared = b.Weigh(shared, b.Linear(h, matrix(l+"sgate", 1, hidden), nil))
@@ -172,15 +172,15 @@ func TestBuilderErrors(t *testing.T) {
 		}},
 		{"experts", "experts: 3 used of 2", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Used: 3})
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 3}})
 		}},
 		{"experts' widths", "experts: g [2 4 8], u [2 5 8] and d [2 8 4] do not fit", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 5, 8), Down: matrix("d", 2, 8, 4), Used: 1})
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 5, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
 		}},
 		{"experts' router", "on input of shape [4 8] routed by [4 3]", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Experts(x, b.Linear(x, matrix("r", 3, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Used: 1})
+			return b.Experts(x, b.Linear(x, matrix("r", 3, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
 		}},
 		{"conv width", "conv1d: w [4 3 3] over 2 steps a row of shape [4 8]", func(b *Builder) Value {
 			return b.Conv1D(b.Features(8), Conv1D{Weight: matrix("w", 4, 3, 3), Steps: 2, Stride: 1})
