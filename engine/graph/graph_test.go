@@ -30,6 +30,7 @@ func record(b *Builder, attention bool) Value {
 	for _, l := range []string{"a", "bb"} {
 		h := b.RMSNorm(x, matrix(l+"norm", hidden), 1e-5)
 		q := b.Rope(b.Linear(h, matrix(l+"q", hidden, hidden), matrix(l+"qb", hidden)), b.Positions(), Rope{HeadDim: 4, Freqs: freqs, Magnitude: 1})
+		q = b.Temper(q, b.Positions(), Temper{Beta: 0.1, Period: 2, Offset: 1})
 		if attention {
 			k, v := b.Linear(h, matrix(l+"k", 4, hidden), nil), b.Linear(h, matrix(l+"v", 4, hidden), nil)
 			q = b.Attention(q, k, v, Attention{Layer: len(l) - 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5})
@@ -146,7 +147,7 @@ func TestBuilderErrors(t *testing.T) {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Sinks: matrix("s", 3)})
 		}},
-		{"attention window", "attention: window 4, soft cap 0, bidirectional true", func(b *Builder) Value {
+		{"attention window", "attention: window 4, chunk 0, soft cap 0, bidirectional true", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Window: 4, Bidirectional: true})
 		}},

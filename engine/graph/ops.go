@@ -109,6 +109,16 @@ type (
 		Interleaved bool      // pairs are (2i, 2i+1), else (i, i+len(Freqs))
 	}
 
+	// Temper multiplies each row by 1 + Beta · ln(1 + ⌊(position + Offset) / Period⌋):
+	// queries of far positions look more sharply.
+	// Inputs: x (rows, width), positions (rows).
+	// Meta, "Llama 4", 2025; after Nakanishi, "Scalable-Softmax Is Superior for
+	// Attention", 2025.
+	Temper struct {
+		Beta           float64
+		Period, Offset int
+	}
+
 	// Attention writes the batch's keys and values to layer Layer of the cache
 	// and attends causally over each row's sequence so far. Query heads share
 	// key heads in groups. Inputs: q (rows, Heads·HeadDim), k and v
@@ -121,6 +131,9 @@ type (
 		// Window, when above 0, is how many tokens a row sees, itself included.
 		// Beltagy et al., "Longformer", 2020, §3.1.
 		Window int
+		// Chunk, when above 0, is the length of runs of positions outside which a row sees
+		// nothing. Meta, "Llama 4", 2025.
+		Chunk int
 		// SoftCap, when above 0, limits scores as the op SoftCap does.
 		SoftCap float32
 		// Sinks, when not nil, is one more score per head (Heads) that takes
@@ -327,12 +340,22 @@ func (o Rope) Out(in ...Shape) (Shape, error) {
 	return in[0], nil
 }
 
+func (o Temper) Out(in ...Shape) (Shape, error) {
+	if o.Period < 1 || o.Offset < 0 || !(o.Beta >= 0) {
+		return nil, fmt.Errorf("temper: beta %g, period %d, offset %d", o.Beta, o.Period, o.Offset)
+	}
+	if len(in[0]) != 2 || len(in[1]) != 1 || in[1][0] != in[0][0] {
+		return nil, fmt.Errorf("temper: rows %v at positions %v", in[0], in[1])
+	}
+	return in[0], nil
+}
+
 func (o Attention) Out(in ...Shape) (Shape, error) {
 	if o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0 {
 		return nil, fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
 	}
-	if o.Window < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window > 0 {
-		return nil, fmt.Errorf("attention: window %d, soft cap %g, bidirectional %v", o.Window, o.SoftCap, o.Bidirectional)
+	if o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window+o.Chunk > 0 || o.Window > 0 && o.Chunk > 0 {
+		return nil, fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
 	}
 	if o.Sinks != nil && !hasShape(o.Sinks, o.Heads) {
 		return nil, fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)

@@ -186,6 +186,7 @@ type attention struct {
 	q, k, v, o   linear
 	qNorm, kNorm *weights.Tensor // per head or over all heads; nil in most models
 	turned       bool            // these norms come behind the rotation
+	temper       graph.Temper    // of queries; its Period is 0 for none
 }
 
 // attention finds the projections of layer i, fused in attn_qkv or apart.
@@ -227,6 +228,9 @@ func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps fl
 	}
 	if a.turned {
 		norms()
+	}
+	if a.temper.Period > 0 {
+		q = b.Temper(q, b.Positions(), a.temper)
 	}
 	return b.Attention(q, k, v, o)
 }

@@ -232,7 +232,7 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "minimax-m2": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
 var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
@@ -297,6 +297,15 @@ func (r *reader) sameBase(c *Config) {
 	}
 }
 
+// logMultiplier is the mscale_all_dim of Hugging Face's YaRN, by which the magnitude of
+// rotations is made smaller; 0 for none. Architectures write it differently.
+func (r *reader) logMultiplier(c *Config) float64 {
+	if c.Arch != "mistral3" {
+		return 0 // a file that has it is refused
+	}
+	return r.float("rope.scaling.yarn_log_multiplier", 0)
+}
+
 func (r *reader) rope(c *Config) RopeConfig {
 	rc := RopeConfig{
 		Dim:        r.countOr("rope.dimension_count", c.HeadDim, c.HeadDim),
@@ -329,6 +338,9 @@ func (r *reader) rope(c *Config) RopeConfig {
 	case !given, kind == "", kind == "none":
 	case kind == "yarn":
 		rc.Scaling, rc.Factor = "yarn", factor
+		if by := r.logMultiplier(c); by > 0 {
+			rc.AttnFactor /= 1 + 0.1*by*math.Log(factor)
+		}
 		if magnitude > 0 && rc.ExtFactor != 0 {
 			rc.AttnFactor *= magnitude / (1 + 0.1*math.Log(factor)) // it stands for the usual one
 		}

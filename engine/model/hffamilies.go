@@ -50,6 +50,9 @@ var hfFamilies = map[string]hfFamily{
 	"qwen2_vl":         {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen2_5_vl":       {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen3_vl":         {arch: "qwen3vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128)}},
+	"ministral3":       {arch: "mistral3", eps: "rms_norm_eps", more: all(slidingWindow, temper), defaults: map[string]any{"head_dim": int64(128)}},
+	"llama4":           {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
+	"llama4_text":      {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
 	"glm4_moe":         {arch: "glm4moe", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: routedExperts, reads: routedReads, defaults: map[string]any{"partial_rotary_factor": 0.5, "norm_topk_prob": true, "routed_scaling_factor": 1.0}},
 	"minimax_m2":       {arch: "minimax-m2", eps: "rms_norm_eps", more: all(miniMax, routedExperts), reads: routedReads},
 	"ernie4_5_moe":     {arch: "ernie4_5-moe", eps: "rms_norm_eps", more: all(ernieMoE, routedExperts), reads: routedReads, defaults: map[string]any{"rope_theta": 5e5}},
@@ -64,7 +67,7 @@ var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
-	"glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
+	"ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
 
@@ -131,6 +134,13 @@ func layerWindows(full int64) func(*hfConfig, func(string, any)) {
 }
 
 func cohereScale(c *hfConfig, put func(string, any)) { put("logit_scale", c.m["logit_scale"]) }
+
+// temper says by what queries are multiplied.
+func temper(c *hfConfig, put func(string, any)) {
+	if v, ok := number(c.rope["llama_4_scaling_beta"]); ok {
+		put("attention.temperature_scale", v)
+	}
+}
 
 // routedReads are the keys of hfOff that routedExperts reads.
 var routedReads = []string{"n_group", "topk_group", "routed_scaling_factor", "scoring_func"}

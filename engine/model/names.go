@@ -266,6 +266,8 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 	case tr.f.arch == "gpt-oss" && strings.Contains(name, "_exps."):
 		return tr.gptOSSExperts(to)
+	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
+		return tr.llama4Experts(to)
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
