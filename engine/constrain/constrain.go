@@ -35,9 +35,11 @@ type Compiler struct {
 	work  chan struct{} // holds one token for each grammar that is being made
 	queue atomic.Int64  // requests that wait for work
 
-	once    sync.Once // guards the three below
+	once    sync.Once // guards those below
 	trie    *grammar.Trie
-	ends    []uint32 // the tokens that end a reply, as bits
+	ends    set // the tokens that end a reply
+	symbols set // these and others that are no text
+	longest int // bytes of a token
 	trieErr error
 
 	cache cache
@@ -54,8 +56,14 @@ type Grammar struct {
 	Notes    []string // what of a schema is read as a comment
 	MayThink bool     // of Calls: replies may open thinking
 	g        *grammar.Grammar
-	ends     []uint32
+	c        *Compiler
 }
+
+// A set is of tokens: bit id%32 of word id/32.
+type set []uint32
+
+func (s set) add(id token.ID)      { s[id>>5] |= 1 << (id & 31) }
+func (s set) has(id token.ID) bool { return s[id>>5]&(1<<(id&31)) != 0 }
 
 // Compile makes the grammar of a constraint, or finds one it made before. It works in
 // the caller's goroutine, of few callers at a time; the others wait until ctx ends.
@@ -130,7 +138,7 @@ func (c *Compiler) fill(e *entry, build build) {
 		e.err = c.trieErr
 		return
 	}
-	e.grammar = &Grammar{ends: c.ends}
+	e.grammar = &Grammar{c: c}
 	b := grammar.NewBuilder(limits)
 	root, err := build(b, e.grammar)
 	if err == nil {
@@ -162,23 +170,31 @@ func (c *Compiler) prepare() {
 	if c.trie, c.trieErr = grammar.NewTrie(v); c.trieErr != nil {
 		return
 	}
-	c.ends = make([]uint32, c.trie.Words())
+	c.ends, c.symbols = make(set, c.trie.Words()), make(set, c.trie.Words())
 	for _, id := range v.EOG {
-		c.ends[id>>5] |= 1 << (id & 31)
+		c.ends.add(id)
+		c.symbols.add(id)
+	}
+	for _, id := range v.Special {
+		c.symbols.add(id)
+	}
+	for _, b := range v.Bytes {
+		c.longest = max(c.longest, len(b))
 	}
 }
 
 // Mask returns the mask of a reply that has not begun.
 func (g *Grammar) Mask() sample.Mask {
-	return &mask{state: g.g.New(), ends: g.ends, words: make([]uint32, len(g.ends))}
+	return &mask{state: g.g.New(), c: g.c, words: make([]uint32, g.c.trie.Words())}
 }
 
 // A mask is one reply's place in its Grammar.
 type mask struct {
-	state *grammar.State
-	ends  []uint32
-	words []uint32
-	made  bool // words are those of state
+	state    *grammar.State
+	c        *Compiler
+	words    []uint32
+	made     bool // words are those of state
+	splitter splitter
 }
 
 // Bits implements sample.Mask.
@@ -215,7 +231,7 @@ func (m *mask) Ended() bool {
 		return err == grammar.ErrEnded
 	}
 	for i, w := range words {
-		if w&^m.ends[i] != 0 {
+		if w&^m.c.ends[i] != 0 {
 			return false
 		}
 	}

@@ -139,6 +139,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		ShutdownGrace:     s.ShutdownGrace.orOff(),
 		MetricsPublic:     s.Metrics.Public,
 		VLLMNames:         &s.Metrics.VLLMNames,
+		Page:              s.Page,
 		Version:           version,
 		Log:               log,
 	}
