@@ -20,6 +20,8 @@ type (
 	Engine  = server.Engine
 	Store   = server.Store
 	Key     = guard.Key
+
+	Realtime = server.Realtime
 )
 
 // MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
@@ -34,6 +36,14 @@ const (
 	DefaultMaxN              = server.DefaultMaxN
 	DefaultMaxLogprobs       = server.DefaultMaxLogprobs
 	DefaultCompletionsTokens = server.DefaultCompletionsTokens
+
+	DefaultRealtimeSessions = server.DefaultRealtimeSessions
+	DefaultRealtimeMessage  = server.DefaultRealtimeMessage
+	DefaultRealtimeEvents   = server.DefaultRealtimeEvents
+	DefaultRealtimeItems    = server.DefaultRealtimeItems
+	DefaultRealtimeAudio    = server.DefaultRealtimeAudio
+	DefaultRealtimeIdle     = server.DefaultRealtimeIdle
+	DefaultRealtimeTotal    = server.DefaultRealtimeTotal
 
 	DefaultRequestTimeout = server.DefaultRequestTimeout
 	DefaultStreamWrite    = server.DefaultStreamWrite

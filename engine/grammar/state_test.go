@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -192,6 +193,12 @@ func TestLimits(t *testing.T) {
 		{"expressions", Limits{Expressions: 50}, jsonGrammar, "50 expressions", false},
 		{"expressions of derivatives", Limits{Expressions: 200}, func(b *Builder) *Node { return b.Lexeme(states(30)) }, "200 expressions", true},
 		{"states", Limits{States: 50}, func(b *Builder) *Node { return b.Lexeme(states(12)) }, "50 states of the lexer", true},
+		{"memory", Limits{Memory: 100_000}, func(b *Builder) *Node { return b.Lexeme(states(30)) }, "100000 bytes of expressions and states", true},
+		{"memory to compile", Limits{Memory: 10_000}, jsonGrammar, "10000 bytes of expressions and states", false},
+		{"memory of a search", Limits{Memory: 1_000_000}, func(b *Builder) *Node { // the same twice, so nothing is left
+			ab := Chars(OneOf("ab"))
+			return b.Lexeme(And(states(14), Not(Concat(Star(ab), Lit("a"), Repeat(ab, 4, 4), Repeat(ab, 10, 10)))))
+		}, "1000000 bytes of expressions and states", false},
 		{"fuel", Limits{Fuel: 50}, func(b *Builder) *Node {
 			return b.Lexeme(Concat(any, Repeat(Or(Lit("a"), Lit("aa"), Lit("ba")), 20, 90)))
 		}, "50 steps for one state", true},
@@ -295,6 +302,40 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("NewTrie of %d tokens, special %d, ends %d: no error", len(v.Bytes), v.Special, v.EOG)
 		}
 	}
+}
+
+// TestBytes: what a grammar says of its memory is what it takes.
+func TestBytes(t *testing.T) {
+	trie, _ := small(t, pieces...)
+	live := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := live()
+	g := compile(t, trie, Limits{Memory: 8 << 20}, func(b *Builder) *Node {
+		return b.Lexeme(Concat(Star(Chars(OneOf("abcde"))), Lit("a"), Repeat(Chars(OneOf("abcde")), 300, 300)))
+	})
+	s := g.New()
+	mask := make([]uint32, trie.Words())
+	rng := rand.New(rand.NewPCG(1, 1))
+	var err error
+	for err == nil && s.Tokens() < 3000 {
+		if err = s.Mask(mask); err == nil {
+			err = s.Accept('a' + 3 + rng.Int32N(5))
+		}
+	}
+	var limit *LimitError
+	if !errors.As(err, &limit) || limit.Max != 8<<20 {
+		t.Fatalf("%v after %d tokens; want the limit of memory", err, s.Tokens())
+	}
+	took, says := live()-before, g.Bytes()
+	t.Logf("%d bytes taken, %d counted", took, says)
+	if took > says+says/4 || says > took*2 {
+		t.Errorf("%d bytes are taken; Bytes says %d", took, says)
+	}
+	runtime.KeepAlive(s)
 }
 
 // TestManyNames: what may be any text but some words takes no more steps for many words

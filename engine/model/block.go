@@ -18,6 +18,7 @@ type base struct {
 	norm    norm            // after the last layer
 	output  linear          // to the vocabulary; embed when tied
 	rope    graph.Rope
+	slides  []bool // layers with a sliding window; nil for none
 	reader  reader // of the architecture's other keys
 	tensors tensors
 }
@@ -62,8 +63,18 @@ func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
 
 // interleave sets how pairs of a head are rotated: GGUF files of some
 // architectures hold query and key rows permuted for neighbours, Hugging Face
-// files never do.
+// files do not.
 func (m *base) interleave() { m.rope.Interleaved = m.set.Source == weights.GGUF }
+
+// unscaled is the rotation without the scaling of positions, by another base where the
+// file has one for layers with a window.
+func (m *base) unscaled(base float64) (graph.Rope, error) {
+	local := RopeConfig{Dim: m.c.Rope.Dim, Base: m.reader.positive("rope.freq_base_swa", base), Factor: 1, AttnFactor: 1}
+	r := graph.Rope{HeadDim: m.rope.HeadDim, Interleaved: m.rope.Interleaved}
+	var err error
+	r.Freqs, r.Magnitude, err = local.frequencies(nil)
+	return r, err
+}
 
 // err is the first error of reading keys and finding weights.
 func (m *base) err() error {
@@ -71,6 +82,14 @@ func (m *base) err() error {
 		return m.reader.err
 	}
 	return m.tensors.err
+}
+
+// window is the sliding window of layer i, 0 for none.
+func (m *base) window(i int) int {
+	if m.slides == nil || !m.slides[i] {
+		return 0
+	}
+	return m.c.Window
 }
 
 // attn describes the attention of layer i.
@@ -166,6 +185,7 @@ func (t *tensors) split(l linear, names []string, rows ...int) []linear {
 type attention struct {
 	q, k, v, o   linear
 	qNorm, kNorm *weights.Tensor // per head or over all heads; nil in most models
+	turned       bool            // these norms come behind the rotation
 }
 
 // attention finds the projections of layer i, fused in attn_qkv or apart.
@@ -194,11 +214,19 @@ func (m *base) headNorms(i int, a *attention) {
 // nothing.
 func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps float32, o graph.Attention) graph.Value {
 	q, k, v := a.q.of(b, h), a.k.of(b, h), a.v.of(b, h)
-	if a.qNorm != nil {
-		q, k = b.RMSNorm(q, a.qNorm, eps), b.RMSNorm(k, a.kNorm, eps)
+	norms := func() {
+		if a.qNorm != nil {
+			q, k = b.RMSNorm(q, a.qNorm, eps), b.RMSNorm(k, a.kNorm, eps)
+		}
+	}
+	if !a.turned {
+		norms()
 	}
 	if rope != nil {
 		q, k = b.Rope(q, b.Positions(), *rope), b.Rope(k, b.Positions(), *rope)
+	}
+	if a.turned {
+		norms()
 	}
 	return b.Attention(q, k, v, o)
 }

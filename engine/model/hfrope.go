@@ -63,10 +63,23 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 	if n := c.int("original_max_position_embeddings", 0); n > 0 {
 		put("rope.scaling.original_context_length", n)
 	}
+	if v := rope["alpha"]; v != nil && kind != "dynamic" {
+		c.refuse("rope parameter alpha with rope scaling %q", kind)
+	}
 	switch kind {
 	case "", "default", "mrope":
 	case "dynamic":
-		// It only changes texts beyond the context the model was made for.
+		// It only changes texts beyond the context the model was made for, but for
+		// Hunyuan's alpha, which is a larger base for all.
+		if rope["alpha"] == nil {
+			break
+		}
+		if float("factor", 1) != 1 || dim <= 2 {
+			c.refuse("rope scaling by an alpha with a factor of %v", rope["factor"])
+			break
+		}
+		theta, _ := number(base)
+		put("rope.freq_base", theta*math.Pow(float("alpha", 0), float64(dim)/float64(dim-2)))
 	case "linear":
 		put("rope.scaling.type", "linear")
 		put("rope.scaling.factor", float("factor", 0))

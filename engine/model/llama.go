@@ -7,7 +7,8 @@ import (
 // llama is Llama and the many models that share its architecture: RMSNorm
 // before attention and feed-forward, rotary positions, grouped queries, SwiGLU
 // or, in Mixtral, a mixture of experts of it. Granite multiplies some values on
-// top; SmolLM3 leaves the rotation out of every fourth layer.
+// top; SmolLM3 leaves the rotation out of every fourth layer; ERNIE 4.5 rotates
+// neighbours in every kind of file.
 //
 // Touvron et al., "LLaMA", 2023, §2.2; "The Llama 3 Herd of Models", 2024, §3.2;
 // Jiang et al., "Mixtral of Experts", 2024, §2; Yang et al., "RoPE to NoPE and
@@ -40,6 +41,8 @@ func newLlama(set *file) (LM, error) {
 		m.c.Window = m.reader.upTo("attention.sliding_window", maxContext)
 	}
 	switch m.c.Arch {
+	case "ernie4_5":
+		m.rope.Interleaved = true
 	case "smollm3":
 		l.unrotate = 4
 	case "granite":

@@ -144,7 +144,7 @@ var hfLayer = map[string]string{
 // layers that draft.
 var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
+	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
 }
 
 // A translation is a Set on its way to GGUF's terms.

@@ -127,6 +127,7 @@ type compiler struct {
 
 	// What was read of it.
 	made      int
+	inside    int // values that constant arrays and objects are made of
 	read      map[*value]*schema
 	constants map[*value]*schema
 	patterns  map[string]*node

@@ -77,6 +77,13 @@ func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
 	return ""
 }
 
+// mistaken says that the validator is wrong: it parses a template as a URL, which it need
+// not be (RFC 6570), and knows no quoted pairs in addresses (RFC 5321, 4.1.2).
+func mistaken(err error) bool {
+	return strings.Contains(err.Error(), "is not valid uri-template: parse") ||
+		strings.Contains(err.Error(), "backslash and quote are not allowed within quoted local part")
+}
+
 // TestWalks: whatever the masks let through is valid for another validator.
 func TestWalks(t *testing.T) {
 	trie := byteTrie(t)
@@ -110,8 +117,7 @@ func TestWalks(t *testing.T) {
 					t.Errorf("%s: %q is no JSON: %v", x.ID, text, err)
 					continue
 				}
-				if err := check.Validate(v); err != nil && !strings.Contains(err.Error(), "is not valid uri-template: parse") {
-					// That validator parses a template as a URL, which it need not be (RFC 6570).
+				if err := check.Validate(v); err != nil && !mistaken(err) {
 					t.Errorf("%s: %s\n\tis not valid: %v\n\tschema %.600s", x.ID, text, err, x.Schema)
 				}
 				walks++

@@ -16,6 +16,7 @@ type chatRequest struct {
 	model    string
 	prompt   engine.Prompt
 	calls    engine.ToolChoice
+	budget   *engine.ReasoningBudget
 	sampling sampling
 	stream   bool
 	usage    usageWanted
@@ -27,7 +28,7 @@ type chatRequest struct {
 func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	r := &chatRequest{model: o.Str("model")}
 	r.prompt.Messages = readMessages(o)
-	r.prompt.Kwargs = readKwargs(o)
+	r.prompt.Kwargs, r.budget = readThinking(o)
 	r.prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
 	r.prompt.Continue = readContinue(o, r.prompt.Messages)
 	r.stream, r.usage = streamOptions(o)
@@ -75,7 +76,7 @@ func refuseSound(o *body.Object) {
 
 // request builds what the engine is asked. It takes the prompt.
 func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateRequest {
-	q := engine.GenerateRequest{Prompt: r.prompt, ToolChoice: r.calls}
+	q := engine.GenerateRequest{Prompt: r.prompt, ToolChoice: r.calls, ReasoningBudget: r.budget}
 	r.sampling.apply(&q, d)
 	if r.sampling.maxTokens == 0 {
 		q.MaxTokens = d.MaxTokens

@@ -17,5 +17,6 @@ export interface ViewProps {
 // views are in the order of the navigation; the first is where the page opens. To add
 // one is to write src/views/ID.tsx and its row.
 export const views: View[] = [
+  { id: 'chat', title: 'Chat', icon: icons.chat, load: () => import('./views/chat') },
   { id: 'use', title: 'Use it', icon: icons.use, load: () => import('./views/use') },
 ]
