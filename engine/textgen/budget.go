@@ -98,7 +98,7 @@ func (l *limit) Forced(dst, before []token.ID) []token.ID {
 		return dst
 	}
 	ids := l.inner.Forced(dst, before)
-	if !l.over && len(ids)-len(dst) >= l.left {
+	if !l.over && len(ids)-len(dst) > l.left {
 		return dst
 	}
 	return ids
