@@ -11,6 +11,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/local"
+	"quern/engine/wire"
 	"quern/httpapi"
 )
 
@@ -139,5 +140,80 @@ func TestBudgetRefused(t *testing.T) {
 	}
 	if status, body = asked(t, newBuiltin(t), `{"messages":[{"role":"user","content":"x"}],"max_tokens":3,"reasoning_budget":7}`); status != http.StatusOK {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+// TestReasoningField: thinking is shown where the setting says, alike in plain answers and in
+// streams, and never twice.
+func TestReasoningField(t *testing.T) {
+	f, _ := wire.Find("hermes-json")
+	const call = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>"
+	for _, tt := range []struct {
+		field           httpapi.ReasoningField
+		content, plain  string // members of the message, "" where there is none
+		inline, nowhere string // the content with and without an answer
+	}{
+		{"", "hm", "", "so", ""},
+		{"reasoning_content", "hm", "", "so", ""},
+		{"reasoning", "", "hm", "so", ""},
+		{"both", "hm", "hm", "so", ""},
+		{"inline", "", "", "<think>\nhm\n</think>\n\nso", "<think>\nhm\n</think>\n\n"},
+	} {
+		for _, text := range []string{"<think>hm</think>so", "<think>hm</think>" + call, "<think>hm"} {
+			s := newServer(t, httpapi.Options{Engine: speaking(f, "", text, 0), ReasoningField: tt.field})
+			_, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+`}`)
+			type message struct {
+				Content   *string `json:"content"`
+				ReasonedC string  `json:"reasoning_content"`
+				Reasoned  string  `json:"reasoning"`
+			}
+			var whole struct {
+				Choices []struct{ Message message }
+			}
+			if err := json.Unmarshal(body, &whole); err != nil || len(whole.Choices) != 1 {
+				t.Fatalf("%s: %v", body, err)
+			}
+			want := tt.inline
+			switch {
+			case strings.HasSuffix(text, call):
+				want = tt.nowhere
+			case strings.HasSuffix(text, "hm"):
+				want, _, _ = strings.Cut(tt.nowhere, "\n</think>")
+			}
+			m := whole.Choices[0].Message
+			got := ""
+			if m.Content != nil {
+				got = *m.Content
+			}
+			if got != want || m.ReasonedC != tt.content || m.Reasoned != tt.plain {
+				t.Errorf("%s of %q: %s", tt.field, text, body)
+			}
+			_, body = asked(t, s, `{"messages":[{"role":"user","content":"x"}],"stream":true,`+weatherTools+`}`)
+			var pieces message
+			content := ""
+			for line := range strings.Lines(string(body)) {
+				var chunk struct {
+					Choices []struct{ Delta message }
+				}
+				data, ok := strings.CutPrefix(line, "data: {")
+				if !ok {
+					continue
+				}
+				if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
+					t.Fatalf("%s: %v", line, err)
+				}
+				for _, c := range chunk.Choices {
+					if pieces.ReasonedC, pieces.Reasoned = pieces.ReasonedC+c.Delta.ReasonedC, pieces.Reasoned+c.Delta.Reasoned; c.Delta.Content != nil {
+						content += *c.Delta.Content
+					}
+				}
+			}
+			if content != want || pieces.ReasonedC != tt.content || pieces.Reasoned != tt.plain {
+				t.Errorf("%s of %q, streamed: %s", tt.field, text, body)
+			}
+		}
+	}
+	if _, err := httpapi.New(httpapi.Options{Engine: &fake{}, ReasoningField: "none"}); err == nil || !strings.Contains(err.Error(), "inline") {
+		t.Errorf("an unknown field: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,6 +33,7 @@ const engineFolder = "engine"
 var data = []string{"engine/builtin/quern-tiny.gguf", "engine/tts/g2p/data/lexicon.bin", "engine/tts/g2p/data/graphones.bin"}
 
 func main() {
+	hub := flag.String("hub", "", "`address` of a hub of models, if not Hugging Face's")
 	compress := flag.Bool("compress", true, "put .gz and, by node, .br beside the files")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "Writes a static site in which quern runs, to be served by any server of files.\n\n  go run ./cmd/quern-wasm [flags] OUT\n\nIt is run in the root of the checkout.")
@@ -42,16 +44,16 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := write(flag.Arg(0), *compress); err != nil {
+	if err := write(flag.Arg(0), *hub, *compress); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // write makes the site.
-func write(out string, compress bool) error {
+func write(out, hub string, compress bool) error {
 	s := site{}
-	if err := s.page(page.Files()); err != nil {
+	if err := s.page(page.Files(), hub); err != nil {
 		return err
 	}
 	if err := s.engine(); err != nil {
@@ -92,8 +94,8 @@ func (s site) names() []string {
 var moduleScript = regexp.MustCompile(`(?s)<script type="module" src="([^"]+)"></script>`)
 
 // page takes the page's files. The script of index.html runs when the engine can be asked:
-// loader.js begins it.
-func (s site) page(files fs.FS) error {
+// loader.js begins it, and learns the address of the hub, if there is one.
+func (s site) page(files fs.FS, hub string) error {
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if ext := filepath.Ext(name); err != nil || d.IsDir() || ext == ".br" || ext == ".gz" {
 			return err
@@ -108,7 +110,10 @@ func (s site) page(files fs.FS) error {
 	if len(scripts) != 1 {
 		return fmt.Errorf("the page: index.html has %d scripts that are modules, want one", len(scripts))
 	}
-	s["index.html"] = moduleScript.ReplaceAll(s["index.html"], []byte(`<script src="`+engineFolder+`/loader.js" data-then="$1"></script>`))
+	if hub != "" {
+		hub = ` data-hub="` + html.EscapeString(hub) + `"`
+	}
+	s["index.html"] = moduleScript.ReplaceAll(s["index.html"], []byte(`<script src="`+engineFolder+`/loader.js" data-then="$1"`+strings.ReplaceAll(hub, "$", "$$")+`></script>`))
 	return nil
 }
 

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/engine/hub"
 	"quern/engine/local"
+	"quern/engine/store"
 	"quern/httpapi"
 )
 
@@ -26,8 +28,12 @@ const (
 	upload    = 256 << 20
 	tempFiles = 512 << 20
 	heap      = 3584 << 20 // bytes at which the collector works harder; there are 4 GiB
+	chunk     = 16 << 20   // bytes of a model that one request of a pull asks for
 	patience  = 30 * time.Minute
 )
+
+// kept is where models are that were fetched: the origin's private folder.
+const kept = "/kept"
 
 func main() {
 	debug.SetGCPercent(50)
@@ -51,14 +57,17 @@ type app struct {
 
 func open(log *slog.Logger) (*app, error) {
 	e, err := local.New(engine.Options{
-		Builtin: true, Threads: 1, Log: log, LoadTimeout: patience,
+		Builtin: true, Store: kept, Threads: 1, Log: log, LoadTimeout: patience,
 		Defaulted: engine.ModelOptions{Slots: slots},
 	})
 	if err != nil {
 		return nil, err
 	}
+	models := store.New(store.Options{Dir: kept, Models: e, Log: log, Hub: func(progress func(hub.Progress)) (*hub.Client, error) {
+		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: os.Getenv("QUERN_HUB"), Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
+	}})
 	api, err := httpapi.New(httpapi.Options{
-		Engine: e, NoAuth: true, Upload: upload, TempFiles: tempFiles, RequestTimeout: patience, LoadTimeout: patience,
+		Engine: e, Store: models, ManageAll: true, NoAuth: true, Upload: upload, TempFiles: tempFiles, RequestTimeout: patience, LoadTimeout: patience,
 		StreamWrite: -1, Log: log, Version: "browser",
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ func TestSite(t *testing.T) {
 		err := s.page(fstest.MapFS{
 			"index.html":    {Data: []byte(`<title>q</title><script type="module" src="assets/main.js"></script><body>`)},
 			"index.html.br": {Data: []byte("b")}, "assets/main.js": {Data: []byte("main()")}, "assets/style.css": {Data: []byte(style)},
-		})
+		}, "https://hub.example/?a=1&b=$2")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestSite(t *testing.T) {
 		return s
 	}
 	s := make("a")
-	if got := string(s["index.html"]); got != `<title>q</title><script src="engine/loader.js" data-then="assets/main.js"></script><body>` {
+	if got := string(s["index.html"]); got != `<title>q</title><script src="engine/loader.js" data-then="assets/main.js" data-hub="https://hub.example/?a=1&amp;b=$2"></script><body>` {
 		t.Errorf("index.html: %s", got)
 	}
 	code := string(s["sw.js"])
@@ -37,7 +37,7 @@ func TestSite(t *testing.T) {
 		t.Error("another style has the same version")
 	}
 	for _, html := range []string{"<title>q</title>", strings.Repeat(`<script type="module" src="a.js"></script>`, 2)} {
-		if err := (site{}).page(fstest.MapFS{"index.html": {Data: []byte(html)}}); err == nil {
+		if err := (site{}).page(fstest.MapFS{"index.html": {Data: []byte(html)}}, ""); err == nil {
 			t.Errorf("%s: no error", html)
 		}
 	}

@@ -522,6 +522,30 @@ func (x *exprs) not(e expr) expr {
 	return x.intern(exNot, []int32{int32(e)}, !x.nullable(e), true)
 }
 
+// joined returns how often e may come in (e{m,n}){min,max}, if that is any number from lo
+// to hi: what one round more begins with is then no further than what came before. So
+// counts in counts do not multiply their states.
+func joined(m, n, min, max int) (lo, hi int, ok bool) {
+	switch {
+	case min == max:
+	case n < 0:
+		ok = min > 0 || m <= 1
+	default:
+		ok = m*(min+1) <= n*min+1
+	}
+	if !ok && min != max {
+		return 0, 0, false
+	}
+	lo, hi = m*min, n*max
+	if n < 0 || max < 0 {
+		hi = Unbounded
+	}
+	if lo > maxRepeat || hi > maxRepeat {
+		return 0, 0, false
+	}
+	return lo, hi, true
+}
+
 // repeat returns e from min to max times; max < 0 has no end.
 func (x *exprs) repeat(e expr, min, max int) expr {
 	if max == 0 || e == empty {
@@ -544,8 +568,9 @@ func (x *exprs) repeat(e expr, min, max int) expr {
 	case max < 0 && min == 0 && n.op == exSet && x.setOf(e) == allBytes:
 		return everything
 	case n.op == exRepeat:
-		if k := x.kids(e); k[1] == 0 && (k[2] < 0 || max < 0 && k[2] > 0) {
-			return x.repeat(expr(k[0]), 0, Unbounded) // (e*){…} and (e{0,n})* are e*
+		k := x.kids(e)
+		if lo, hi, ok := joined(int(k[1]), int(k[2]), min, max); ok {
+			return x.repeat(expr(k[0]), lo, hi)
 		}
 	}
 	if max == 1 { // e?

@@ -57,6 +57,16 @@ func TestMeaning(t *testing.T) {
 			az := Star(Chars(az))
 			return b.Alt(b.Literal("x"), b.Lexeme(Concat(Lit("a"), And(az, Not(Or(az, Lit("A")))))))
 		}, map[string]rune{"": '0', "a": '-', "x": '1'}},
+		{"counts in counts", func(b *Builder) *Node {
+			x := func(l string, m, n, min, max int) *Regex {
+				return Concat(Lit(l), Repeat(Repeat(Lit("a"), m, n), min, max))
+			}
+			return b.Lexeme(Or(x("1", 3, 3, 1, 2), x("2", 2, 3, 1, 2), x("3", 0, 2, 0, 2), x("4", 2, Unbounded, 0, 3), x("5", 1, Unbounded, 2, 2),
+				x("6", 2, 3, 0, Unbounded), x("7", 1, 2, 0, Unbounded), x("8", 3, 4, 2, 3), x("9", 2, 2, 2, 2)))
+		}, map[string]rune{"1aaa": '1', "1aaaa": '0', "1aaaaaa": '1', "1": '0', "2aa": '1', "2a": '0', "2aaaaaa": '1', "2aaaa": '1', "2aaaaaaa": '-',
+			"3": '1', "3aaaa": '1', "3aaaaa": '-', "4": '1', "4a": '0', "4aa": '1', "4aaaaaaaaaa": '1', "5a": '0', "5aa": '1', "5aaaaaaa": '1',
+			"6": '1', "6a": '0', "6aaaaaaa": '1', "7": '1', "7a": '1', "8aaaaa": '0', "8aaaaaa": '1', "8aaaaaaaaaaaa": '1', "8aaaaaaaaaaaaa": '-',
+			"9aaa": '0', "9aaaa": '1', "9aaaaa": '-'}},
 		{"choice", func(b *Builder) *Node { return b.Choice("yes", "no", "yesterday", "é") },
 			map[string]rune{"": '0', "yes": '1', "yest": '0', "yesterday": '1', "no": '1', "nope": '-', "\xc3": '0', "é": '1'}},
 		{"characters only whole", func(b *Builder) *Node { return b.Lexeme(Star(AnyChar())) },

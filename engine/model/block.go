@@ -186,6 +186,7 @@ type attention struct {
 	q, k, v, o   linear
 	qNorm, kNorm *weights.Tensor // per head or over all heads; nil in most models
 	turned       bool            // these norms come behind the rotation
+	temper       graph.Temper    // of queries; its Period is 0 for none
 }
 
 // attention finds the projections of layer i, fused in attn_qkv or apart.
@@ -228,6 +229,9 @@ func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps fl
 	if a.turned {
 		norms()
 	}
+	if a.temper.Period > 0 {
+		q = b.Temper(q, b.Positions(), a.temper)
+	}
 	return b.Attention(q, k, v, o)
 }
 
@@ -258,39 +262,4 @@ func (f *mlp) of(b *graph.Builder, h graph.Value, act graph.Act) graph.Value {
 		return f.down.of(b, b.Activate(f.up.of(b, h), act))
 	}
 	return f.down.of(b, b.Gate(f.gate.of(b, h), f.up.of(b, h), act))
-}
-
-// A moe is the weights of a layer of experts.
-type moe struct {
-	router linear
-	o      graph.Experts
-}
-
-func (m *base) moe(i int, act graph.Act, renormalise bool) moe {
-	c, t := &m.c, &m.tensors
-	if c.Experts == 0 {
-		m.reader.fail("expert_count", "is missing")
-	}
-	if m.reader.flag("expert_weights_norm", renormalise) != renormalise {
-		m.reader.refuse("expert_weights_norm", "is %v", !renormalise)
-	}
-	// 1 is a softmax over all experts, 3 over the chosen, which is the same
-	// after renormalising.
-	if g := m.reader.upTo("expert_gating_func", maxExperts); g > 1 && (g != 3 || !renormalise) {
-		m.reader.refuse("expert_gating_func", "is %d, want 1 for softmax", g)
-	}
-	n, ff := c.Experts, c.ExpertFF
-	return moe{
-		router: t.linear(blk(i, "ffn_gate_inp"), n, c.Hidden),
-		o: graph.Experts{
-			Gate: t.need(blk(i, "ffn_gate_exps.weight"), n, ff, c.Hidden), GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
-			Up: t.need(blk(i, "ffn_up_exps.weight"), n, ff, c.Hidden), UpBias: t.maybe(blk(i, "ffn_up_exps.bias"), n, ff),
-			Down: t.need(blk(i, "ffn_down_exps.weight"), n, c.Hidden, ff), DownBias: t.maybe(blk(i, "ffn_down_exps.bias"), n, c.Hidden),
-			Used: c.Used, Renormalise: renormalise, Act: act,
-		},
-	}
-}
-
-func (x *moe) of(b *graph.Builder, h graph.Value) graph.Value {
-	return b.Experts(h, x.router.of(b, h), x.o)
 }

@@ -18,8 +18,8 @@ import (
 
 // later are the families of the fixtures that quern refuses by name.
 var later = []string{
-	"deepseek-v3", "embeddinggemma", "falcon-h1", "falcon-mamba", "gemma4-e", "glm4-moe", "granite4-hybrid", "jina-bert-v2", "lfm2", "llama4",
-	"mamba", "mamba2", "minimax-m2", "ministral3", "nemotron-h", "qwen3next", "qwen35", "rwkv7",
+	"embeddinggemma", "falcon-h1", "falcon-mamba", "gemma4-e", "granite4-hybrid", "jina-bert-v2", "lfm2",
+	"mamba", "mamba2", "nemotron-h", "qwen3next", "qwen35", "rwkv7",
 }
 
 // TestFamilies holds every family against llama.cpp and float64: GGUF and Hugging Face
@@ -74,6 +74,21 @@ func family(t *testing.T, at string) {
 		g.Prompt = f32.Prompt
 		compareRows(t, newRunner(t, set, quant.F32), g.Prompt, g.logits(t), limit)
 	})
+	// Settings of config.json that GGUF files do not have.
+	configs, err := filepath.Glob(filepath.Join(at, "hf", "config-*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, config := range configs {
+		variant := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(config), "config-"), ".json")
+		t.Run("hf-"+variant, func(t *testing.T) {
+			g := readGolden(t, filepath.Join(at, "golden-"+variant+"-f64.json"))
+			if len(g.Prompt) == 0 {
+				g.Prompt = f32.Prompt
+			}
+			compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), g.Prompt, g.logits(t), limit)
+		})
+	}
 	t.Run("pieces", func(t *testing.T) {
 		set := open(t, filepath.Join(at, "model.gguf"))
 		n := len(f32.Prompt)

@@ -138,7 +138,7 @@ func sameAsGGUF(t *testing.T, set, want *weights.Set) {
 			continue
 		}
 		x, y := decode(g), decode(w)
-		if (arch == "llama" || arch == "smollm3") && (strings.Contains(w.Name, "attn_q.") || strings.Contains(w.Name, "attn_k.")) {
+		if (arch == "llama" || arch == "smollm3" || arch == "mistral3") && (strings.Contains(w.Name, "attn_q.") || strings.Contains(w.Name, "attn_k.")) {
 			dim, _ := want.Meta.Int(arch + ".rope.dimension_count")
 			x = permute(x, w.Shape[0], int(dim))
 		}

@@ -50,6 +50,17 @@ var hfFamilies = map[string]hfFamily{
 	"qwen2_vl":         {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen2_5_vl":       {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen3_vl":         {arch: "qwen3vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128)}},
+	"deepseek_v2":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"scoring_func": "softmax"}},
+	"deepseek_v3":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"kimi_k2":          {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"glm4_moe_lite":    {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"mistral4":         {arch: "mistral4", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"norm_topk_prob": true}},
+	"ministral3":       {arch: "mistral3", eps: "rms_norm_eps", more: all(slidingWindow, temper), defaults: map[string]any{"head_dim": int64(128)}},
+	"llama4":           {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
+	"llama4_text":      {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
+	"glm4_moe":         {arch: "glm4moe", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: routedExperts, reads: routedReads, defaults: map[string]any{"partial_rotary_factor": 0.5, "norm_topk_prob": true, "routed_scaling_factor": 1.0}},
+	"minimax_m2":       {arch: "minimax-m2", eps: "rms_norm_eps", more: all(miniMax, routedExperts), reads: routedReads},
+	"ernie4_5_moe":     {arch: "ernie4_5-moe", eps: "rms_norm_eps", more: all(ernieMoE, routedExperts), reads: routedReads, defaults: map[string]any{"rope_theta": 5e5}},
 	"granite":          {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
 	"gpt_oss":          {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
 	"bert":             {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
@@ -61,9 +72,11 @@ var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
-	"qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
+	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
+
+var deepseekDefaults = map[string]any{"scoring_func": "sigmoid", "norm_topk_prob": true}
 
 var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
 
@@ -128,6 +141,69 @@ func layerWindows(full int64) func(*hfConfig, func(string, any)) {
 }
 
 func cohereScale(c *hfConfig, put func(string, any)) { put("logit_scale", c.m["logit_scale"]) }
+
+// temper says by what queries are multiplied.
+func temper(c *hfConfig, put func(string, any)) {
+	if v, ok := number(c.rope["llama_4_scaling_beta"]); ok {
+		put("attention.temperature_scale", v)
+	}
+}
+
+// routedReads are the keys of hfOff that routedExperts reads.
+var routedReads = []string{"n_group", "topk_group", "routed_scaling_factor", "scoring_func"}
+
+// routedExperts says how rows find their experts in the families after DeepSeek.
+func routedExperts(c *hfConfig, put func(string, any)) {
+	experts(c, put)
+	for key, from := range map[string][]string{
+		"expert_count":              {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"},
+		"expert_used_count":         {"num_experts_per_tok", "moe_k"},
+		"expert_shared_count":       {"n_shared_experts", "moe_num_shared_experts"},
+		"expert_group_count":        {"n_group"},
+		"expert_group_used_count":   {"topk_group"},
+		"leading_dense_block_count": {"first_k_dense_replace"},
+		"interleave_moe_layer_step": {"moe_layer_interval"},
+	} {
+		if v := c.first(from...); v != nil {
+			put(key, v)
+		}
+	}
+	if v, ok := number(c.m["routed_scaling_factor"]); ok {
+		put("expert_weights_scale", v)
+	}
+	switch f := c.m["scoring_func"]; f {
+	case nil:
+		if c.arch == "glm4moe" {
+			put("expert_gating_func", int64(2))
+		}
+	case "softmax":
+		put("expert_gating_func", int64(1))
+	case "sigmoid":
+		put("expert_gating_func", int64(2))
+	default:
+		c.refuse("scoring_func of %v", f)
+	}
+}
+
+// miniMax has one width for all, and names what is rotated of a head by its own.
+func miniMax(c *hfConfig, put func(string, any)) {
+	if n := c.int("rotary_dim", 0); n > 0 {
+		put("rope.dimension_count", n)
+	}
+	put("expert_feed_forward_length", c.m["intermediate_size"])
+	if b, ok := c.m["use_routing_bias"].(bool); ok && !b {
+		c.refuse("use_routing_bias of false in a model of type %s", c.kind)
+	}
+}
+
+// ernieMoE says which layers have experts.
+func ernieMoE(c *hfConfig, put func(string, any)) {
+	layers := c.int("num_hidden_layers", 0)
+	put("leading_dense_block_count", c.int("moe_layer_start_index", 1))
+	if end := c.int("moe_layer_end_index", -1); end >= 0 && end != layers-1 {
+		c.refuse("moe_layer_end_index of %d in a model of %d layers", end, layers)
+	}
+}
 
 // sparseMixer is how Phi 3.5 MoE routes.
 func sparseMixer(c *hfConfig, put func(string, any)) {

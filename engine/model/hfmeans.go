@@ -69,6 +69,17 @@ var hfOnly = map[string]map[string][]any{
 	"ernie4_5":         {"hidden_act": silu},
 	"cohere":           {"hidden_act": silu, "use_qk_norm": {false}, "use_parallel_block": {true}},
 	"cohere2":          {"hidden_act": silu, "use_qk_norm": {false}, "use_parallel_block": {true}},
+	"deepseek_v2":      {"hidden_act": silu},
+	"deepseek_v3":      {"hidden_act": silu},
+	"kimi_k2":          {"hidden_act": silu},
+	"glm4_moe_lite":    {"hidden_act": silu},
+	"mistral4":         {"hidden_act": silu},
+	"ministral3":       {"hidden_act": silu},
+	"llama4":           {"hidden_act": silu},
+	"llama4_text":      {"hidden_act": silu},
+	"glm4_moe":         {"hidden_act": silu},
+	"minimax_m2":       {"hidden_act": silu, "use_qk_norm": {true}},
+	"ernie4_5_moe":     {"hidden_act": silu, "moe_use_aux_free": {true, false}},
 	"hunyuan_v1_dense": {"hidden_act": silu, "use_qk_norm": {true}, "use_cla": {false}},
 	"qwen2_vl":         {"hidden_act": silu},
 	"qwen2_5_vl":       {"hidden_act": silu},
@@ -92,7 +103,7 @@ var hfRope = []string{
 	"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate",
 	"low_freq_factor", "high_freq_factor", "long_factor", "short_factor", "long_mscale", "short_mscale",
 	"full_attention", "sliding_attention", "mrope_section", "mrope_interleaved",
-	"attn_factor", "extrapolation_factor", "finetuned", "alpha",
+	"attn_factor", "extrapolation_factor", "finetuned", "alpha", "llama_4_scaling_beta",
 }
 
 // refuseUnknown refuses what changes the model and quern does not compute.

@@ -2,6 +2,7 @@ package textgen
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"quern/engine"
@@ -106,6 +107,9 @@ func (l *limit) Forced(dst, before []token.ID) []token.ID {
 // Accept implements sample.Mask.
 func (l *limit) Accept(id token.ID) error {
 	forced := len(l.forced) > 0
+	if forced && id != l.forced[0] {
+		return fmt.Errorf("textgen: token %d where thinking has to end", id)
+	}
 	if l.inner != nil && !(forced && l.after != nil) {
 		if err := l.inner.Accept(id); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,9 @@ func TestLimit(t *testing.T) {
 				if err := m.Accept(id); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if ids := m.Forced(nil, nil); !slices.Equal(ids, tokensOf(v, tt.then)[:len(ids)]) || len(ids) == 0 && tt.then != "" {
+				t.Errorf("%v are forced, want %v", ids, tokensOf(v, tt.then))
 			}
 			for i, id := range tokensOf(v, tt.then) {
 				words, err := m.Bits()

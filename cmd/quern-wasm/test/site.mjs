@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
-import { serve } from './server.mjs'
+import { hub, serve } from './server.mjs'
 
 const [site, shared] = process.argv.slice(2)
 const scratch = mkdtempSync(join(tmpdir(), 'quern-site-'))
-const server = await serve(site)
+const far = await hub(readFileSync(join(site, 'engine/quern-tiny.gguf')))
+const server = await serve(site, { edit: (html) => html.replace('data-then=', `data-hub="${far.url}" data-then=`) })
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
 const context = await browser.newContext()
 const origin = new URL(server.url).origin
@@ -18,7 +19,7 @@ const strays = [] // requests that leave the origin
 
 async function open() {
   const page = await context.newPage()
-  page.on('request', (r) => { if (!r.url().startsWith(origin) && !/^(data|blob):/.test(r.url())) strays.push(r.url()) })
+  page.on('request', (r) => { if (!r.url().startsWith(origin) && !r.url().startsWith(far.url) && !/^(data|blob):/.test(r.url())) strays.push(r.url()) })
   page.on('pageerror', (e) => console.log('page:', e.message))
   await page.goto(server.url)
   await page.waitForFunction(() => globalThis.quern)
@@ -53,7 +54,7 @@ const helpers = () => {
 }
 await context.addInitScript(helpers)
 
-let page = await open()
+let page = await open(), pulled
 
 await test('the page is there, and the API says what it is', async () => {
   await page.waitForSelector('#app > *')
@@ -219,6 +220,18 @@ if (shared) {
   })
 }
 
+await test('a model of the hub comes over a connection that breaks', async () => {
+  const events = await page.evaluate(async () => {
+    const r = await post('v1/models/pull', { model: 'owner/small', stream: true })
+    return r.ok ? (await r.text()).split('\n').filter((l) => l.startsWith('data: {')).map((l) => JSON.parse(l.slice(6))) : [await r.text()]
+  })
+  const last = events.at(-1)
+  assert.equal(last.state, 'done', JSON.stringify(events.slice(-2)))
+  assert.ok(far.asked.length > 1 && far.asked.slice(1).every((at) => at > 0), `asked for bytes from ${far.asked}`)
+  pulled = last.id
+  assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), pulled), /Paris/)
+})
+
 await test('a second tab asks the engine of the first, and takes over', async () => {
   const second = await open()
   assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
@@ -243,9 +256,20 @@ await test('a second tab asks the engine of the first, and takes over', async ()
 
 await test('after the first load no network is needed', async () => {
   await server.close()
+  await far.close()
   await page.reload()
   await page.waitForSelector('#app > *')
   assert.match(await page.evaluate(() => chat('What is the capital of France?')), /Paris/)
+  assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), pulled), /Paris/, 'the model that was pulled')
+})
+
+await test('a model that was pulled is removed', async () => {
+  const [status, left] = await page.evaluate(async (id) => {
+    const r = await fetch(`v1/models/${id}`, { method: 'DELETE' })
+    return [r.status, (await (await fetch('v1/models')).json()).data.map((m) => m.id)]
+  }, pulled)
+  assert.equal(status, 200)
+  assert.ok(!left.includes(pulled), left.join())
 })
 
 await test('nothing left the origin', () => assert.deepEqual(strays, []))

@@ -300,6 +300,7 @@
 
   globalThis.disk = {
     memory: (path, bytes) => put(path, new Memory(bytes)),
+    folder: (path) => put(path, new Folder()),
     file: (path, file) => put(path, new Picked(file)),
     async keep(path) { put(path, await mirror(await (await navigator.storage.getDirectory()).getDirectoryHandle('quern', {create: true}))); },
     remove(path) {

@@ -14,7 +14,7 @@
   // run starts the engine; there is one among the pages of an origin, and the next page
   // takes over when its own is closed.
   navigator.locks.request(`quern ${site.pathname}`, () => {
-    const w = new Worker(new URL('worker.js', folder));
+    const w = new Worker(new URL(`worker.js${here.dataset.hub ? `?hub=${encodeURIComponent(here.dataset.hub)}` : ''}`, folder));
     w.onmessage = ({data}) => {
       const {resolve, reject} = calls.get(data.id);
       calls.delete(data.id);

@@ -17,10 +17,13 @@ async function load(name) {
 
 async function start() {
   const go = new Go();
-  go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
+  go.env = {TMPDIR: '/tmp', HOME: '/tmp', QUERN_HUB: new URLSearchParams(location.search).get('hub') ?? ''};
   const data = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin'].map(async (name) =>
     disk.memory(`/site/${name}`, new Uint8Array(await (await load(name)).arrayBuffer())));
-  const kept = disk.keep('/kept').catch((e) => console.warn('no storage: models that are fetched are forgotten', e));
+  const kept = disk.keep('/kept').catch((e) => {
+    console.warn('no storage here: models that are fetched are forgotten', e);
+    disk.folder('/kept');
+  });
   const program = WebAssembly.compileStreaming(load('quern.wasm'));
   const memory = new WebAssembly.Memory({initial: 1024}); // as much as Go asks for at first
   const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}});

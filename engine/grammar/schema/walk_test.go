@@ -35,8 +35,8 @@ func oracle(src json.RawMessage) *jsonschema.Schema {
 }
 
 // walk draws a text byte by byte from the masks. It prefers what ends a value the
-// longer the text gets; "" is a text that came to no end.
-func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
+// longer the text gets; "" is a text that came to no end, or to a limit.
+func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) (string, *grammar.LimitError) {
 	const limit = 600
 	s := g.New()
 	mask := make([]uint32, (257+31)/32)
@@ -47,7 +47,7 @@ func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
 			if !errors.As(err, &l) {
 				t.Fatalf("after %q: %v", text, err)
 			}
-			return ""
+			return "", l
 		}
 		var allowed, ends []int32
 		for id := range int32(257) {
@@ -70,11 +70,11 @@ func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
 			t.Fatalf("after %q the mask allows %d, which Accept refuses: %v", text, id, err)
 		}
 		if id == 256 {
-			return string(text)
+			return string(text), nil
 		}
 		text = append(text, byte(id))
 	}
-	return ""
+	return "", nil
 }
 
 // mistaken says that the validator is wrong: it parses a template as a URL, which it need
@@ -108,7 +108,10 @@ func TestWalks(t *testing.T) {
 			}
 			schemas++
 			for range 4 {
-				text := walk(t, g, rng)
+				text, limit := walk(t, g, rng)
+				if limit != nil {
+					t.Logf("%s: compiled, but %v\n\tschema %.600s", x.ID, limit, x.Schema)
+				}
 				if text == "" {
 					continue
 				}

@@ -1,12 +1,15 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"maps"
 	"math"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
 // maxKwargs bounds what a request sets for the template: a variable takes hundreds of
@@ -69,4 +72,49 @@ func readBudget(o *body.Object, name string, before *engine.ReasoningBudget) *en
 		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s and %s bound thinking by different numbers; send only one of them", before.Param, v.Path())
 	}
 	return &engine.ReasoningBudget{Tokens: n, Param: v.Path()}
+}
+
+// A shownThinking is thinking as messages and their pieces show it.
+type shownThinking struct {
+	ReasoningContent string `json:"reasoning_content,omitempty"`
+	Reasoning        string `json:"reasoning,omitempty"`
+}
+
+func showThinking(as server.ReasoningField, text string) (t shownThinking) {
+	if as != server.ReasoningPlain {
+		t.ReasoningContent = text
+	}
+	if as != server.ReasoningContent {
+		t.Reasoning = text
+	}
+	return t
+}
+
+// An inlined model shows thinking in the text of its answers, between the usual markers.
+type inlined struct{ engine.Lease }
+
+// Generate implements engine.Lease.
+func (l inlined) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+	return func(yield func(engine.Event, error) bool) {
+		open := map[int]bool{} // sequences inside thinking
+		for ev, err := range l.Lease.Generate(ctx, r) {
+			switch i := ev.Index; {
+			case ev.Type == engine.ReasoningDelta:
+				ev.Type = engine.Delta
+				if !open[i] {
+					ev.Text = "<think>\n" + ev.Text
+				}
+				open[i] = true
+			case open[i] && (ev.Type == engine.Delta && ev.Text != "" || ev.Type == engine.CallStart):
+				delete(open, i)
+				closing := engine.Event{Type: engine.Delta, Index: i, Text: "\n</think>\n\n", OutputTokens: ev.OutputTokens, Reasoning: ev.Reasoning}
+				if !yield(closing, nil) {
+					return
+				}
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
 }

@@ -50,6 +50,7 @@ type Settings struct {
 
 	DefaultMaxTokens  int    `yaml:"default_max_tokens"`
 	CompletionsTokens int    `yaml:"completions_max_tokens"`
+	ReasoningField    string `yaml:"reasoning_field"`
 	Limits            limits `yaml:"limits"`
 
 	Realtime realtime `yaml:"realtime"`

@@ -153,6 +153,8 @@ func table() []row {
 		{key: "aliases", section: Models, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
 		{key: "tools.fallback", section: Models, one: []string{"generic", "error"}, def: "generic",
 			help: "tools of requests to a model whose template shows none: generic describes them in the system message, error refuses them"},
+		{key: "reasoning_field", section: Models, one: httpapi.ReasoningFields(), def: string(httpapi.DefaultReasoningField),
+			help: "where chats show what a model thinks: in one of these fields of the message, in both, or inline: in its content, between <think> and </think>"},
 		{key: "voice_aliases", section: Models, example: "narrator: af_bella(2)+af_sky",
 			help: "names for voices and mixtures of them; they win over OpenAI's names and the ids of ElevenLabs' stock voices, which need no listing"},
 		{key: "defaults", section: Models, help: "models of requests that name none; default the only one of that kind, what is built in only where there is no other"},
