@@ -2,6 +2,7 @@ package textgen
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine"
 	"quern/engine/token"
@@ -15,6 +16,7 @@ type hearing struct {
 	vocab   *token.Vocab
 	symbols map[token.ID]string
 	one     bool // the first call is the last
+	silent  bool // there are no words: what looks like some is a call's marker, cut off
 
 	told    []engine.Event // what comes before the content that is ready
 	waiting int            // tokens nothing was told of
@@ -36,7 +38,7 @@ func (l *listening) hear(v *token.Vocab) hearing {
 	if l == nil {
 		return hearing{}
 	}
-	return hearing{reader: l.symbols.syntax.NewReader(l.options), vocab: v, symbols: l.symbols.spellings, one: l.one}
+	return hearing{reader: l.symbols.syntax.NewReader(l.options), vocab: v, symbols: l.symbols.spellings, one: l.one, silent: l.silent}
 }
 
 // read takes a token. Those that are neither text nor a marker say nothing, as in
@@ -62,6 +64,9 @@ func (h *hearing) end(stop token.ID) (events []wire.Event) {
 // hear takes what was read. Content goes on as text; what is told beside it ends what
 // might have become a stop string.
 func (q *reply) hear(events []wire.Event) {
+	if q.silent {
+		events = slices.DeleteFunc(events, func(e wire.Event) bool { return e.Kind == wire.Content })
+	}
 	if len(events) == 0 {
 		return
 	}

@@ -24,6 +24,7 @@ type reply struct {
 	cumulative float64
 	ended      bool // flush was called
 	stopped    bool
+	formed     bool   // it is held to a form, to which half a character does not belong
 	stop       string // the stop string that was met
 
 	hearing
@@ -75,10 +76,11 @@ func (q *reply) flush(stop token.ID) {
 		}
 		return
 	}
-	before := len(q.buf)
-	q.buf = q.decoder.Flush(q.buf)
-	if len(q.buf) > before {
-		q.match(before)
+	if before := len(q.buf); !q.formed {
+		q.buf = q.decoder.Flush(q.buf)
+		if len(q.buf) > before {
+			q.match(before)
+		}
 	}
 	q.ready = len(q.buf)
 }

@@ -106,6 +106,7 @@ type listening struct {
 	symbols *symbols
 	options wire.Options
 	one     bool // the first call is the last
+	silent  bool // a grammar allows no words beside calls
 
 	thinking bool // the prompt opened it
 	mayThink bool // answers may open it

@@ -18,6 +18,17 @@ import (
 // ErrUnsupported is wrapped by errors about formats that have no calls.
 var ErrUnsupported = errors.New("the format has no calls, so that none can be asked for")
 
+// A ToolError is what cannot be written of one tool.
+type ToolError struct {
+	Tool int // index in Options.Tools
+	Err  error
+}
+
+func (e *ToolError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ToolError) Unwrap() error { return e.Err }
+
 // Options say what may be written.
 type Options struct {
 	Tools []wire.Tool
@@ -46,7 +57,8 @@ type Options struct {
 }
 
 // Add builds the replies of a format. The notes name what of the tools' schemas
-// was read as a comment. Errors are those of schema.Add, or wrap ErrUnsupported.
+// was read as a comment. Errors of one tool, which wrap those of schema.Add, are *ToolErrors;
+// others wrap ErrUnsupported.
 func Add(b *grammar.Builder, f *wire.Format, o Options) (*grammar.Node, []string, error) {
 	m := &maker{b: b, f: f, o: o}
 	var calls []*grammar.Node
@@ -68,6 +80,8 @@ type maker struct {
 	o     Options
 	notes []string
 	count int // of names
+
+	syntax *wire.Syntax // without special tokens; nil until it is asked for
 }
 
 // name returns a name no rule has yet.
@@ -294,11 +308,16 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 
 // any is one call of any tool.
 func (m *maker) any(p wire.Pattern) (*grammar.Node, error) {
+	return m.each(func(tool wire.Tool) (*grammar.Node, error) { return m.pattern(p, tool) })
+}
+
+// each is what call makes of any tool.
+func (m *maker) each(call func(wire.Tool) (*grammar.Node, error)) (*grammar.Node, error) {
 	var each []*grammar.Node
-	for _, tool := range m.o.Tools {
-		n, err := m.pattern(p, tool)
+	for i, tool := range m.o.Tools {
+		n, err := call(tool)
 		if err != nil {
-			return nil, err
+			return nil, &ToolError{i, err}
 		}
 		each = append(each, n)
 	}
@@ -334,15 +353,11 @@ func (m *maker) list(elements []wire.Element) (*grammar.Node, error) {
 			parts = append(parts, m.text(e.Text))
 			continue
 		}
-		var each []*grammar.Node
-		for _, tool := range m.o.Tools {
-			n, err := m.one(e, tool)
-			if err != nil {
-				return nil, err
-			}
-			each = append(each, n)
+		call, err := m.each(func(tool wire.Tool) (*grammar.Node, error) { return m.one(e, tool) })
+		if err != nil {
+			return nil, err
 		}
-		call, sep := b.Alt(each...), b.Seq(m.gap(), b.Literal(","), m.gap())
+		sep := b.Seq(m.gap(), b.Literal(","), m.gap())
 		if e.Kind != wire.Objects {
 			sep = b.Literal(m.f.Sep)
 		}
