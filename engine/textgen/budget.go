@@ -139,8 +139,8 @@ func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateReq
 	switch {
 	case r.ReasoningBudget != nil:
 		b.tokens = r.ReasoningBudget.Tokens
-	case f.Channel == nil || l.mayThink:
-		return mask, nil // a header cannot be kept from thinking by the prompt
+	case f.Channel == nil || l.mayThink || mask != nil:
+		return mask, nil // only headers cannot be kept from thinking by the prompt, nor by a grammar
 	}
 	if f.Channel != nil && mask != nil {
 		after := *l

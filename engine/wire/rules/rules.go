@@ -79,7 +79,8 @@ type maker struct {
 	f     *wire.Format
 	o     Options
 	notes []string
-	count int // of names
+	count int           // of names
+	call  *grammar.Node // one of any tool, with its marker
 
 	syntax *wire.Syntax // without special tokens; nil until it is asked for
 }
@@ -93,8 +94,11 @@ func (m *maker) name(what string) string {
 // reply is thinking, then words in which calls may stand.
 func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 	b := m.b
-	if m.f.Channel != nil {
+	switch {
+	case m.f.Channel != nil:
 		return m.inMessages(b.Alt(calls...))
+	case m.o.Primed:
+		return m.primed(calls)
 	}
 	var stops []string
 	for _, s := range m.f.Triggers() {
@@ -160,6 +164,21 @@ func (m *maker) lead() *grammar.Node {
 		return m.b.Seq()
 	}
 	return m.gap()
+}
+
+// primed is a reply whose marker the prompt has begun: an answer, which calls may follow, or
+// calls.
+func (m *maker) primed(calls []*grammar.Node) *grammar.Node {
+	b := m.b
+	if m.o.Required {
+		return b.Alt(calls...)
+	}
+	answer := b.Seq(b.Literal(m.first(m.f.Content[0])), b.Text(m.f.Primed))
+	most := wire.MaxCalls
+	if m.o.Single {
+		most = 1
+	}
+	return b.Alt(append(calls, b.Seq(answer, b.Repeat(m.call, 0, most)))...)
 }
 
 // words are text and the markers a format may write around it, where those are
@@ -281,6 +300,7 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.call = call
 	if len(m.f.Section.Open) == 0 {
 		first := call
 		if text := m.first(string(m.f.Call[0])); text != string(m.f.Call[0]) {
