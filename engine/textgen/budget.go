@@ -158,17 +158,14 @@ func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateReq
 		return mask, nil // there is no thinking that could be told from words
 	}
 	b.closing = m.Vocab.Encode(nil, text, true)
-	if !l.symbols.spells(m.Vocab, b.closing, text) {
-		return nil, engine.Errorf(engine.CodeUnsupportedParam, param(r), "%s: the tokenizer of model %q cannot write %q, which ends thinking; leave the budget out", param(r), m.ID, text)
+	switch k := r.ReasoningBudget; {
+	case l.symbols.spells(m.Vocab, b.closing, text):
+		return b.mask, nil
+	case k == nil || k.Param == "":
+		return mask, nil
+	default:
+		return nil, engine.Errorf(engine.CodeUnsupportedParam, k.Param, "%s: the tokenizer of model %q cannot write %q, which ends thinking; leave it out", k.Param, m.ID, text)
 	}
-	return b.mask, nil
-}
-
-func param(r *engine.GenerateRequest) string {
-	if r.ReasoningBudget == nil {
-		return "enable_thinking"
-	}
-	return r.ReasoningBudget.Param
 }
 
 // spells reports whether tokens are read as a text, with blanks before it or none, and its
