@@ -21,6 +21,7 @@ type (
 	Store   = server.Store
 	Key     = guard.Key
 
+	Realtime = server.Realtime
 	// A ReasoningField says where the answers of chats show thinking: one of
 	// ReasoningFields.
 	ReasoningField = server.ReasoningField
@@ -47,6 +48,14 @@ const (
 	DefaultMaxN              = server.DefaultMaxN
 	DefaultMaxLogprobs       = server.DefaultMaxLogprobs
 	DefaultCompletionsTokens = server.DefaultCompletionsTokens
+
+	DefaultRealtimeSessions = server.DefaultRealtimeSessions
+	DefaultRealtimeMessage  = server.DefaultRealtimeMessage
+	DefaultRealtimeEvents   = server.DefaultRealtimeEvents
+	DefaultRealtimeItems    = server.DefaultRealtimeItems
+	DefaultRealtimeAudio    = server.DefaultRealtimeAudio
+	DefaultRealtimeIdle     = server.DefaultRealtimeIdle
+	DefaultRealtimeTotal    = server.DefaultRealtimeTotal
 
 	DefaultRequestTimeout = server.DefaultRequestTimeout
 	DefaultStreamWrite    = server.DefaultStreamWrite

@@ -19,6 +19,7 @@ type limit struct {
 	closing []token.ID
 
 	left   int        // tokens of thinking there may be
+	over   bool       // inner does not let thinking begin again
 	broken int        // tokens it waited for the end of a character
 	forced []token.ID // what has to come next, one after the other
 	words  []uint32
@@ -87,12 +88,20 @@ func (l *limit) Allows(id token.ID) bool {
 	return l.inner == nil || l.inner.Allows(id)
 }
 
-// Forced implements sample.Mask.
+// Forced implements sample.Mask: what ends thinking, and else what the reply's own mask
+// forces, where it cannot use up what is left of the budget on its way.
 func (l *limit) Forced(dst, before []token.ID) []token.ID {
-	if len(l.forced) == 0 && l.inner != nil {
-		return l.inner.Forced(dst, before)
+	if len(l.forced) > 0 {
+		return append(dst, l.forced...)
 	}
-	return append(dst, l.forced...)
+	if l.inner == nil {
+		return dst
+	}
+	ids := l.inner.Forced(dst, before)
+	if !l.over && len(ids)-len(dst) >= l.left {
+		return dst
+	}
+	return ids
 }
 
 // Accept implements sample.Mask.
@@ -116,7 +125,7 @@ func (l *limit) Accept(id token.ID) error {
 		return nil
 	}
 	if l.forced = l.forced[1:]; len(l.forced) == 0 && l.after != nil {
-		l.inner, l.after = l.after(), nil
+		l.inner, l.after, l.over = l.after(), nil, true
 	}
 	return nil
 }

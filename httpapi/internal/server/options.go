@@ -23,6 +23,8 @@ type Engine interface {
 	Voices() []engine.Voice
 	// Open makes the model a request names ready for it.
 	Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error)
+	// Detector is what tells speech from other sound for a recogniser, which is not loaded.
+	Detector(recogniser string) (engine.Detector, error)
 	// Unload releases a model's memory.
 	Unload(name string) error
 	// Needs tells what a model takes of memory.
@@ -93,12 +95,35 @@ type Options struct {
 	ReadHeader      time.Duration            // 0 means 30 s
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
 	ShutdownGrace   time.Duration            // for work in flight
+	Realtime        Realtime                 // limits of /v1/realtime
 	MetricsPublic   bool                     // /metrics needs no key
 	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
 	Version         string                   // shown by /v1/server
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
+
+// Realtime limits the sessions of /v1/realtime. Zero fields take the constants below.
+type Realtime struct {
+	Sessions int           // at a time
+	Message  int64         // bytes of one event of a client
+	Events   int           // events of a client a second; more wait
+	Items    int           // of a conversation
+	Audio    time.Duration // sound of a session that is not transcribed yet
+	Idle     time.Duration // a session without an event
+	Total    time.Duration // a session
+}
+
+// What fields of Realtime that are zero stand for.
+const (
+	DefaultRealtimeSessions = 16
+	DefaultRealtimeMessage  = 4 << 20
+	DefaultRealtimeEvents   = 200
+	DefaultRealtimeItems    = 1000
+	DefaultRealtimeAudio    = 3 * time.Minute
+	DefaultRealtimeIdle     = 15 * time.Minute
+	DefaultRealtimeTotal    = time.Hour
+)
 
 // A ReasoningField says where the answers of chats show thinking.
 type ReasoningField string
@@ -179,6 +204,9 @@ func (o *Options) fill() error {
 		{"max logprobs", &o.MaxLogprobs, DefaultMaxLogprobs},
 		{"completions max_tokens", &o.CompletionsTokens, DefaultCompletionsTokens},
 		{"default max_tokens", &o.DefaultMaxTokens, 0},
+		{"realtime sessions", &o.Realtime.Sessions, DefaultRealtimeSessions},
+		{"realtime events a second", &o.Realtime.Events, DefaultRealtimeEvents},
+		{"realtime items", &o.Realtime.Items, DefaultRealtimeItems},
 	}); err != nil {
 		return err
 	}
@@ -198,6 +226,7 @@ func (o *Options) fill() error {
 		{"limit of JSON bodies", &o.JSONBody, DefaultJSONBody},
 		{"limit of uploads", &o.Upload, DefaultUpload},
 		{"limit of temporary files", &o.TempFiles, DefaultTempFiles},
+		{"limit of realtime events", &o.Realtime.Message, DefaultRealtimeMessage},
 	}); err != nil {
 		return err
 	}
@@ -215,6 +244,9 @@ func (o *Options) fill() error {
 		{&o.ReadHeader, 30 * time.Second},
 		{&o.Idle, 120 * time.Second},
 		{&o.ShutdownGrace, DefaultShutdownGrace},
+		{&o.Realtime.Audio, DefaultRealtimeAudio},
+		{&o.Realtime.Idle, DefaultRealtimeIdle},
+		{&o.Realtime.Total, DefaultRealtimeTotal},
 	} {
 		*d.v = cmp.Or(*d.v, d.zero)
 	}
