@@ -53,12 +53,38 @@ func (h *hearing) read(id token.ID) []wire.Event {
 	return h.reader.Write(h.vocab.Bytes(id))
 }
 
+// follow is read, and counts the tokens of thinking. Those of the markers around it are not
+// among them.
+func (h *hearing) follow(id token.ID) []wire.Event {
+	before, _ := h.reader.Thinking()
+	h.waiting++
+	events := h.read(id)
+	h.count(events)
+	if now, _ := h.reader.Thinking(); now && !before {
+		h.waiting = 0
+	}
+	return events
+}
+
+// count says of the tokens nothing was told of before events whether they are thinking.
+func (h *hearing) count(events []wire.Event) {
+	if len(events) == 0 {
+		return
+	}
+	if events[len(events)-1].Kind == wire.Reasoning {
+		h.thought += h.waiting
+	}
+	h.waiting = 0
+}
+
 // end ends the reply with the token that ended it, if one did: it may be a marker.
 func (h *hearing) end(stop token.ID) (events []wire.Event) {
 	if spelling, ok := h.symbols[stop]; ok {
 		events = append(events, h.reader.Special(spelling)...)
 	}
-	return append(events, h.reader.Close()...)
+	events = append(events, h.reader.Close()...)
+	h.count(events)
+	return events
 }
 
 // hear takes what was read. Content goes on as text; what is told beside it ends what
@@ -71,10 +97,6 @@ func (q *reply) hear(events []wire.Event) {
 		return
 	}
 	q.place(events)
-	if k := events[len(events)-1].Kind; k == wire.Reasoning {
-		q.thought += q.waiting
-	}
-	q.waiting = 0
 	for _, e := range events {
 		if q.stopped {
 			return

@@ -51,8 +51,7 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 		if entry != nil {
 			q.entries[len(q.entries)-1].start = untold
 		}
-		q.waiting++
-		q.hear(q.read(id))
+		q.hear(q.follow(id))
 		return
 	}
 	before := len(q.buf)
