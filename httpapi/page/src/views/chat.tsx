@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as db from '../chat/db'
+import { last } from '../chat/last'
 import { List } from '../chat/list'
 import { newChat, openChat, type Chat } from '../chat/state'
 import { Thread } from '../chat/thread'
@@ -39,6 +40,11 @@ export default function ChatView({ rest }: ViewProps) {
     })
     return () => void (left = true)
   }, [id])
+
+  const settings = chat?.conversation.value.settings
+  useEffect(() => {
+    if (settings) last.value = settings
+  }, [settings])
 
   // A new conversation has an address from its first message on.
   const begun = chat !== null && !id && chat.tree.value.all.length > 0
