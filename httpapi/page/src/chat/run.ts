@@ -84,11 +84,15 @@ export async function reply(chat: Chat, parent: string | null) {
   const abort = new AbortController()
   const progress = signal(0)
   chat.run.value = { message: m, progress, stop: () => abort.abort() }
-  const timer = setInterval(() => chat.keep(m), saveEvery)
+  const keep = () => chat.keep(m)
+  const timer = setInterval(keep, saveEvery)
+  addEventListener('pagehide', keep)
   const work = async () => {
     await chat.add(m)
     try {
-      await stream(m, request(settings, chat.tree.value.path(parent)), abort.signal, () => progress.value++)
+      await stream(m, request(settings, chat.tree.value.path(parent)), abort.signal, () => {
+        if (progress.value++ === 0) keep()
+      })
     } catch (error) {
       if (abort.signal.aborted) {
         m.state = 'stopped'
@@ -104,6 +108,7 @@ export async function reply(chat: Chat, parent: string | null) {
     await (navigator.locks ? navigator.locks.request(lockOf(m), work) : work())
   } finally {
     clearInterval(timer)
+    removeEventListener('pagehide', keep)
     chat.run.value = null
     await chat.changed(m)
   }

@@ -47,10 +47,7 @@ export default function ChatView({ rest }: ViewProps) {
   }, [settings])
 
   // A new conversation has an address from its first message on.
-  const begun = chat !== null && !id && chat.tree.value.all.length > 0
-  useEffect(() => {
-    if (begun) go(to('chat', chat.id), true)
-  }, [begun])
+  const begun = () => chat && !id && go(to('chat', chat.id), true)
 
   return (
     <div class={listed ? 'chat listed' : 'chat'}>
@@ -70,7 +67,7 @@ export default function ChatView({ rest }: ViewProps) {
             </a>
           </div>
         ) : (
-          chat && <Thread key={chat.id} chat={chat} showList={() => showList(!listed)} />
+          chat && <Thread key={chat.id} chat={chat} begun={begun} showList={() => showList(!listed)} />
         )}
       </div>
     </div>
