@@ -85,9 +85,9 @@ function Tabs({ label, snippets }: { label: string; snippets: Snippet[] }) {
         </div>
         <CopyButton text={() => s.text} label={`Copy ${s.title}`} />
       </div>
-      <div role="tabpanel" id={id('panel', i)} aria-labelledby={id('tab', i)} tabIndex={0}>
+      <div role="tabpanel" id={id('panel', i)} aria-labelledby={id('tab', i)}>
         {s.note && <p class="hint">{s.note}</p>}
-        <pre dir="ltr">
+        <pre dir="ltr" tabIndex={0}>
           <code>{s.text}</code>
         </pre>
       </div>
