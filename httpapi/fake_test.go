@@ -16,6 +16,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/vad"
 	"quern/engine/token"
 	"quern/engine/tts"
 )
@@ -139,6 +140,11 @@ var fakeVoices = []engine.Voice{
 	{Voice: tts.Voice{ID: "af_bella", Name: "Bella", Language: "en-us", Gender: "female", Description: "American female"}, Model: voiceModel},
 	{Voice: tts.Voice{ID: "bm_george", Name: "George", Language: "en-gb", Gender: "male", Description: "British male"}, Model: voiceModel},
 	{Voice: tts.Voice{ID: "alloy", Name: "Alloy", Language: "en-us"}, Model: voiceModel, AliasOf: "af_bella"},
+}
+
+func (f *fake) Detector(name string) (engine.Detector, error) {
+	_, err := f.Find(name, engine.KindTranscription)
+	return vad.EnergyDetector{}, err
 }
 
 func (f *fake) Voices() []engine.Voice { return fakeVoices }

@@ -64,6 +64,7 @@ var signatures = []signature{
 	{Gate{}, []kind{same, same}, same},
 	{Weigh{}, []kind{same, same}, same},
 	{Rope{}, []kind{perRow, rowIDs}, perRow},
+	{Temper{}, []kind{perRow, rowIDs}, perRow},
 	{Attention{}, []kind{perRow, perRow, perRow}, perRow},
 	{Experts{}, []kind{same, same}, same},
 	{Conv1D{}, []kind{perRow}, perRow},

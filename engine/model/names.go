@@ -80,32 +80,38 @@ var hfGlobal = map[string]string{
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
 // such tensors are stacked.
 var hfLayer = map[string]string{
-	"input_layernorm":             "attn_norm",
-	"self_attn.q_proj":            "attn_q",
-	"self_attn.k_proj":            "attn_k",
-	"self_attn.v_proj":            "attn_v",
-	"self_attn.o_proj":            "attn_output",
-	"self_attn.dense":             "attn_output",
-	"self_attn.qkv_proj":          "attn_qkv",
-	"self_attn.q_norm":            "attn_q_norm",
-	"self_attn.k_norm":            "attn_k_norm",
-	"post_attention_layernorm":    "ffn_norm",
-	"pre_feedforward_layernorm":   "ffn_norm",
-	"post_feedforward_layernorm":  "post_ffw_norm",
-	"mlp.gate_proj":               "ffn_gate",
-	"mlp.up_proj":                 "ffn_up",
-	"mlp.down_proj":               "ffn_down",
-	"mlp.gate_up_proj":            "ffn_up",
-	"mlp.fc1":                     "ffn_up",
-	"mlp.fc2":                     "ffn_down",
-	"mlp.c_fc":                    "ffn_up",
-	"mlp.c_proj":                  "ffn_down",
-	"block_sparse_moe.gate":       "ffn_gate_inp",
-	"mlp.gate":                    "ffn_gate_inp",
-	"mlp.shared_expert.gate_proj": "ffn_gate_shexp",
-	"mlp.shared_expert.up_proj":   "ffn_up_shexp",
-	"mlp.shared_expert.down_proj": "ffn_down_shexp",
-	"mlp.shared_expert_gate":      "ffn_gate_inp_shexp",
+	"input_layernorm":                          "attn_norm",
+	"self_attn.q_proj":                         "attn_q",
+	"self_attn.k_proj":                         "attn_k",
+	"self_attn.v_proj":                         "attn_v",
+	"self_attn.o_proj":                         "attn_output",
+	"self_attn.dense":                          "attn_output",
+	"self_attn.qkv_proj":                       "attn_qkv",
+	"self_attn.q_norm":                         "attn_q_norm",
+	"self_attn.k_norm":                         "attn_k_norm",
+	"post_attention_layernorm":                 "ffn_norm",
+	"pre_feedforward_layernorm":                "ffn_norm",
+	"post_feedforward_layernorm":               "post_ffw_norm",
+	"mlp.gate_proj":                            "ffn_gate",
+	"mlp.up_proj":                              "ffn_up",
+	"mlp.down_proj":                            "ffn_down",
+	"mlp.gate_up_proj":                         "ffn_up",
+	"mlp.fc1":                                  "ffn_up",
+	"mlp.fc2":                                  "ffn_down",
+	"mlp.c_fc":                                 "ffn_up",
+	"mlp.c_proj":                               "ffn_down",
+	"block_sparse_moe.gate":                    "ffn_gate_inp",
+	"mlp.gate":                                 "ffn_gate_inp",
+	"mlp.shared_expert.gate_proj":              "ffn_gate_shexp",
+	"mlp.shared_expert.up_proj":                "ffn_up_shexp",
+	"mlp.shared_expert.down_proj":              "ffn_down_shexp",
+	"mlp.shared_expert_gate":                   "ffn_gate_inp_shexp",
+	"mlp.shared_experts.gate_proj":             "ffn_gate_shexp",
+	"mlp.shared_experts.up_proj":               "ffn_up_shexp",
+	"mlp.shared_experts.down_proj":             "ffn_down_shexp",
+	"mlp.gate.e_score_correction_bias":         "exp_probs_b.bias",
+	"mlp.moe_statics.e_score_correction_bias":  "exp_probs_b.bias",
+	"block_sparse_moe.e_score_correction_bias": "exp_probs_b.bias",
 
 	"block_sparse_moe.experts.EXPERT.w1": "ffn_gate_exps",
 	"block_sparse_moe.experts.EXPERT.w2": "ffn_down_exps",
@@ -144,7 +150,7 @@ var hfLayer = map[string]string{
 // layers that draft.
 var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
+	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
 }
 
 // A translation is a Set on its way to GGUF's terms.
@@ -195,6 +201,9 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if err != nil || layer < 0 || layer >= maxLayers {
 			return "", expert, unknown
 		}
+		if n := tr.c.int("num_hidden_layers", maxLayers); tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= n {
+			return "", expert, nil // it drafts
+		}
 		if to, ok := tr.f.names[tail]; ok {
 			if strings.HasSuffix(to, ".bias") {
 				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
@@ -211,6 +220,9 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		to, ok := hfLayer[tail]
 		if !ok {
 			break
+		}
+		if strings.HasSuffix(to, ".bias") {
+			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 		}
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
 	}
@@ -254,7 +266,9 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 	case tr.f.arch == "gpt-oss" && strings.Contains(name, "_exps."):
 		return tr.gptOSSExperts(to)
-	case strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") && len(t.Shape) == 2 && t.Shape[0] == 1:
+	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
+		return tr.llama4Experts(to)
+	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
 	return tr.put(to)

@@ -35,6 +35,7 @@ const (
 	CodeUnsupportedAudio   Code = "unsupported_audio"
 	CodeOutputFormat       Code = "output_format_not_supported"
 	CodeNotImplemented     Code = "not_implemented"
+	CodeUpgrade            Code = "upgrade_required"
 )
 
 // A codeClass says how a code is answered.
@@ -73,6 +74,7 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeModelInUse:        {409, "invalid_request_error", false},
 	engine.CodePullStopped:       {409, "invalid_request_error", false},
 	CodeTooLarge:                 {413, "invalid_request_error", false},
+	CodeUpgrade:                  {426, "invalid_request_error", false},
 	CodeOutputFormat:             {422, "invalid_request_error", false},
 	CodeInternal:                 {500, "server_error", false},
 	engine.CodeEngineFailure:     {500, "server_error", false},

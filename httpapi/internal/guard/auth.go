@@ -36,7 +36,7 @@ func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 	if len(g.Keys) == 0 {
 		return Key{Manage: g.Loopback.Load()}, true
 	}
-	given, ok := credential(r.Header)
+	given, ok := Credential(r.Header)
 	if !ok {
 		return Key{}, false
 	}
@@ -55,9 +55,13 @@ func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 	return g.Keys[at], true
 }
 
-// credential returns the key a request carries: the first header that is
+// keyProtocol begins the WebSocket subprotocol that is a key: a page cannot set other
+// headers of the request that opens a WebSocket.
+const keyProtocol = "openai-insecure-api-key."
+
+// Credential returns the key a request carries: the first header that is
 // present counts, even when its content is no key.
-func credential(h http.Header) (string, bool) {
+func Credential(h http.Header) (string, bool) {
 	if v := h.Get("Authorization"); v != "" {
 		scheme, key, ok := strings.Cut(v, " ")
 		return strings.TrimSpace(key), ok && strings.EqualFold(scheme, "bearer")
@@ -65,6 +69,13 @@ func credential(h http.Header) (string, bool) {
 	for _, name := range []string{"xi-api-key", "x-api-key"} {
 		if v := h.Get(name); v != "" {
 			return v, true
+		}
+	}
+	for _, list := range h.Values("Sec-WebSocket-Protocol") {
+		for name := range strings.SplitSeq(list, ",") {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(name), keyProtocol); ok {
+				return key, true
+			}
 		}
 	}
 	return "", false

@@ -101,13 +101,16 @@ func (a *API) admit(c *Call) error {
 	}
 	if !c.Route.Open {
 		key, ok := a.guard.Authenticate(c.R)
+		if !ok && c.Route.Admit != nil {
+			key.Name, ok = c.Route.Admit(c.R)
+		}
 		if !ok {
 			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
 		}
 		c.W.key, c.manages = key.Name, key.Manage || a.Options.ManageAll
 	}
 	if c.Route.Work && !a.work.Enter() {
-		return errShuttingDown()
+		return ShuttingDown()
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type Engine interface {
 	Voices() []engine.Voice
 	// Open makes the model a request names ready for it.
 	Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error)
+	// Detector is what tells speech from other sound for a recogniser, which is not loaded.
+	Detector(recogniser string) (engine.Detector, error)
 	// Unload releases a model's memory.
 	Unload(name string) error
 	// Needs tells what a model takes of memory.
@@ -77,6 +80,8 @@ type Options struct {
 	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
 	CompletionsTokens int   // max_tokens of /v1/completions when absent
 
+	ReasoningField ReasoningField // where chats show thinking; "" means ReasoningContent
+
 	RequestTimeout  time.Duration            // of requests answered in one piece
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
 	LoadTimeout     time.Duration            // a request's wait for its model; 0 means engine.DefaultLoadTimeout
@@ -89,11 +94,50 @@ type Options struct {
 	ReadHeader      time.Duration            // 0 means 30 s
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
 	ShutdownGrace   time.Duration            // for work in flight
+	Realtime        Realtime                 // limits of /v1/realtime
 	MetricsPublic   bool                     // /metrics needs no key
 	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
 	Version         string                   // shown by /v1/server
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
+}
+
+// Realtime limits the sessions of /v1/realtime. Zero fields take the constants below.
+type Realtime struct {
+	Sessions int           // at a time
+	Message  int64         // bytes of one event of a client
+	Events   int           // events of a client a second; more wait
+	Items    int           // of a conversation
+	Audio    time.Duration // sound of a session that is not transcribed yet
+	Idle     time.Duration // a session without an event
+	Total    time.Duration // a session
+}
+
+// What fields of Realtime that are zero stand for.
+const (
+	DefaultRealtimeSessions = 16
+	DefaultRealtimeMessage  = 4 << 20
+	DefaultRealtimeEvents   = 200
+	DefaultRealtimeItems    = 1000
+	DefaultRealtimeAudio    = 3 * time.Minute
+	DefaultRealtimeIdle     = 15 * time.Minute
+	DefaultRealtimeTotal    = time.Hour
+)
+
+// A ReasoningField says where the answers of chats show thinking.
+type ReasoningField string
+
+// The fields.
+const (
+	ReasoningContent ReasoningField = "reasoning_content" // as of llama-server, DeepSeek and SGLang
+	ReasoningPlain   ReasoningField = "reasoning"         // as of vLLM, Ollama and OpenRouter
+	ReasoningBoth    ReasoningField = "both"
+	ReasoningInline  ReasoningField = "inline" // in the content, between <think> and </think>
+)
+
+// ReasoningFields are all of them.
+func ReasoningFields() []string {
+	return []string{string(ReasoningContent), string(ReasoningPlain), string(ReasoningBoth), string(ReasoningInline)}
 }
 
 // MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
@@ -154,8 +198,15 @@ func (o *Options) fill() error {
 		{"max logprobs", &o.MaxLogprobs, DefaultMaxLogprobs},
 		{"completions max_tokens", &o.CompletionsTokens, DefaultCompletionsTokens},
 		{"default max_tokens", &o.DefaultMaxTokens, 0},
+		{"realtime sessions", &o.Realtime.Sessions, DefaultRealtimeSessions},
+		{"realtime events a second", &o.Realtime.Events, DefaultRealtimeEvents},
+		{"realtime items", &o.Realtime.Items, DefaultRealtimeItems},
 	}); err != nil {
 		return err
+	}
+	o.ReasoningField = cmp.Or(o.ReasoningField, ReasoningContent)
+	if !slices.Contains(ReasoningFields(), string(o.ReasoningField)) {
+		return fmt.Errorf("httpapi: reasoning field is %q, none of %s", o.ReasoningField, strings.Join(ReasoningFields(), ", "))
 	}
 	if o.MaxLogprobs > MostLogprobs {
 		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)
@@ -164,6 +215,7 @@ func (o *Options) fill() error {
 		{"limit of JSON bodies", &o.JSONBody, DefaultJSONBody},
 		{"limit of uploads", &o.Upload, DefaultUpload},
 		{"limit of temporary files", &o.TempFiles, DefaultTempFiles},
+		{"limit of realtime events", &o.Realtime.Message, DefaultRealtimeMessage},
 	}); err != nil {
 		return err
 	}
@@ -181,6 +233,9 @@ func (o *Options) fill() error {
 		{&o.ReadHeader, 30 * time.Second},
 		{&o.Idle, 120 * time.Second},
 		{&o.ShutdownGrace, DefaultShutdownGrace},
+		{&o.Realtime.Audio, DefaultRealtimeAudio},
+		{&o.Realtime.Idle, DefaultRealtimeIdle},
+		{&o.Realtime.Total, DefaultRealtimeTotal},
 	} {
 		*d.v = cmp.Or(*d.v, d.zero)
 	}

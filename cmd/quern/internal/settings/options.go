@@ -129,6 +129,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		MaxLogprobs:       s.Limits.MaxLogprobs,
 		CompletionsTokens: s.CompletionsTokens,
 		DefaultMaxTokens:  s.DefaultMaxTokens,
+		ReasoningField:    httpapi.ReasoningField(s.ReasoningField),
 		RequestTimeout:    s.RequestTimeout.orOff(),
 		RequestTimeouts:   map[string]time.Duration{},
 		LoadTimeout:       s.LoadTimeout.std(),
@@ -138,11 +139,15 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		KeepAlive:         s.KeepAliveInterval.orOff(),
 		HeaderDelay:       s.HeaderDelay.orOff(),
 		ShutdownGrace:     s.ShutdownGrace.orOff(),
-		MetricsPublic:     s.Metrics.Public,
-		VLLMNames:         &s.Metrics.VLLMNames,
-		Page:              s.Page,
-		Version:           version,
-		Log:               log,
+		Realtime: httpapi.Realtime{
+			Sessions: s.Realtime.Sessions, Message: int64(s.Realtime.Message), Events: s.Realtime.Events, Items: s.Realtime.Items,
+			Audio: s.Realtime.Audio.std(), Idle: s.Realtime.Idle.orOff(), Total: s.Realtime.Total.orOff(),
+		},
+		MetricsPublic: s.Metrics.Public,
+		VLLMNames:     &s.Metrics.VLLMNames,
+		Page:          s.Page,
+		Version:       version,
+		Log:           log,
 	}
 	for path, d := range s.RequestOverrides {
 		o.RequestTimeouts[path] = d.orOff()

@@ -50,7 +50,10 @@ type Settings struct {
 
 	DefaultMaxTokens  int    `yaml:"default_max_tokens"`
 	CompletionsTokens int    `yaml:"completions_max_tokens"`
+	ReasoningField    string `yaml:"reasoning_field"`
 	Limits            limits `yaml:"limits"`
+
+	Realtime realtime `yaml:"realtime"`
 
 	Log logging `yaml:"log"`
 }
@@ -120,6 +123,16 @@ type limits struct {
 	SpeechChars int  `yaml:"speech_chars"`
 	MaxN        int  `yaml:"max_n"`
 	MaxLogprobs int  `yaml:"max_logprobs"`
+}
+
+type realtime struct {
+	Sessions int      `yaml:"sessions"`
+	Message  Size     `yaml:"message"`
+	Events   int      `yaml:"events_per_second"`
+	Items    int      `yaml:"items"`
+	Audio    Duration `yaml:"audio"`
+	Idle     Duration `yaml:"idle"`
+	Total    Duration `yaml:"total"`
 }
 
 type metrics struct {

@@ -1,1 +1,0 @@
-import{f as t,h as m,i as o,j as a}from"./chunk-2DTPMGJA.js";var l=["auto","light","dark"],r=o("theme"),e=t(l.includes(r)?r:"auto");m(()=>{document.documentElement.dataset.theme=e.value,a("theme",e.value==="auto"?null:e.value)});export{l as a,e as b};

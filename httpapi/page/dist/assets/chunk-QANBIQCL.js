@@ -1,1 +1,0 @@
-import{f as n,g as o}from"./chunk-2DTPMGJA.js";var s=()=>location.hash.replace(/^#\/?/,"").split("/").map(r),t=n(s());addEventListener("hashchange",()=>t.value=s());var i=o(()=>({view:t.value[0]??"",rest:t.value.slice(1)})),l=(e,...a)=>"#/"+[e,...a].map(encodeURIComponent).join("/");function r(e){try{return decodeURIComponent(e)}catch{return e}}export{i as a,l as b};
