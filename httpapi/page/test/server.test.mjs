@@ -44,7 +44,7 @@ for (const view of ['models', 'listen', 'speak', 'server']) {
   test(`${view}: axe finds nothing serious, and nothing is wider than a phone`, async () => {
     for (const colorScheme of ['light', 'dark']) {
       const page = await open((await plain()).base + '#/' + view, { colorScheme, viewport: { width: 320, height: 640 } })
-      await page.locator(`.view.${view}`).waitFor()
+      await page.locator('.view h1').waitFor()
       await page.waitForLoadState('networkidle')
       await page.evaluate(axe)
       const { violations } = await page.evaluate(() => window.axe.run())
