@@ -204,7 +204,9 @@ func ggufConfig(set *file) (Config, error) {
 	c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
 	c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
 	c.HeadDim = r.countOr("attention.key_length", maxWidth, max(1, c.Hidden/c.Heads))
-	if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
+	if latentArchs[c.Arch] {
+		r.latentSizes(&c)
+	} else if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
 		r.refuse("attention.value_length", "is %d with keys of %d", v, c.HeadDim)
 	}
 	if c.Heads%c.KVHeads != 0 {
@@ -232,7 +234,7 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
 var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
@@ -300,10 +302,14 @@ func (r *reader) sameBase(c *Config) {
 // logMultiplier is the mscale_all_dim of Hugging Face's YaRN, by which the magnitude of
 // rotations is made smaller; 0 for none. Architectures write it differently.
 func (r *reader) logMultiplier(c *Config) float64 {
-	if c.Arch != "mistral3" {
-		return 0 // a file that has it is refused
+	const key = "rope.scaling.yarn_log_multiplier"
+	switch {
+	case c.Arch == "mistral3":
+		return r.float(key, 0)
+	case latentArchs[c.Arch]:
+		return 10 * r.float(key, 0) // it holds a tenth
 	}
-	return r.float("rope.scaling.yarn_log_multiplier", 0)
+	return 0 // a file that has it is refused
 }
 
 func (r *reader) rope(c *Config) RopeConfig {

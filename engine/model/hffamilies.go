@@ -50,6 +50,11 @@ var hfFamilies = map[string]hfFamily{
 	"qwen2_vl":         {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen2_5_vl":       {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen3_vl":         {arch: "qwen3vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128)}},
+	"deepseek_v2":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"scoring_func": "softmax"}},
+	"deepseek_v3":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"kimi_k2":          {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"glm4_moe_lite":    {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"mistral4":         {arch: "mistral4", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"norm_topk_prob": true}},
 	"ministral3":       {arch: "mistral3", eps: "rms_norm_eps", more: all(slidingWindow, temper), defaults: map[string]any{"head_dim": int64(128)}},
 	"llama4":           {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
 	"llama4_text":      {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
@@ -67,9 +72,11 @@ var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
-	"ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
+	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
+
+var deepseekDefaults = map[string]any{"scoring_func": "sigmoid", "norm_topk_prob": true}
 
 var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
 

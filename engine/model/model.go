@@ -37,6 +37,8 @@ var archs = map[string]func(*file) (LM, error){
 	"bert":          newBert,
 	"cohere2":       newCohere,
 	"command-r":     newCohere,
+	"deepseek2":     newDeepseek,
+	"mistral4":      newDeepseek,
 	"ernie4_5":      newLlama,
 	"ernie4_5-moe":  newRouted,
 	"exaone4":       newOLMo2,

@@ -116,6 +116,8 @@ var hfLayer = map[string]string{
 	"block_sparse_moe.experts.EXPERT.w1": "ffn_gate_exps",
 	"block_sparse_moe.experts.EXPERT.w2": "ffn_down_exps",
 	"block_sparse_moe.experts.EXPERT.w3": "ffn_up_exps",
+	"mlp.experts.gate_up_proj":           "ffn_gate_up_exps",
+	"mlp.experts.down_proj":              "ffn_down_exps",
 	"mlp.experts.EXPERT.gate_proj":       "ffn_gate_exps",
 	"mlp.experts.EXPERT.down_proj":       "ffn_down_exps",
 	"mlp.experts.EXPERT.up_proj":         "ffn_up_exps",
@@ -266,6 +268,32 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 	case tr.f.arch == "gpt-oss" && strings.Contains(name, "_exps."):
 		return tr.gptOSSExperts(to)
+	case strings.HasSuffix(name, ".attn_kv_b.weight"):
+		l := latentOf(tr.c)
+		heads := int(tr.c.int("num_attention_heads", 0))
+		if tr.c.err != nil {
+			return tr.c.err
+		}
+		if want := []int{heads * (l.nope + l.value), l.rank}; !slices.Equal(t.Shape, want) {
+			return fmt.Errorf("%w: tensor %s has shape %v, want %v", ErrFormat, t.Name, t.Shape, want)
+		}
+		k, v, err := splitKV(to, heads, l)
+		if err == nil {
+			err = tr.put(k)
+		}
+		if err == nil {
+			err = tr.put(v)
+		}
+		return err
+	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
+		gate, up, err := splitExperts(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
 	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
 		return tr.llama4Experts(to)
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
