@@ -101,7 +101,7 @@ func (l *limit) Forced(dst, before []token.ID) []token.ID {
 		return dst
 	}
 	ids := l.inner.Forced(dst, before)
-	if !l.over && len(ids)-len(dst) > l.left() {
+	if inside, _ := l.ear.reader.Thinking(); inside && len(ids)-len(dst) > l.left() {
 		return dst
 	}
 	return ids

@@ -23,13 +23,17 @@ export async function quern(env = {}, ...args) {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   running.add(server)
+  // What it says is read to its end: a program whose reader has left is ended by the system.
   let said = ''
-  for await (const piece of server.stdout) {
-    said += piece
-    const ready = /Open it in a browser: (\S+)\n/.exec(said)
-    if (ready) return { base: ready[1], kill: () => (server.kill('SIGKILL'), once(server, 'exit')) }
-  }
-  throw new Error(`quern ended: ${said}`)
+  const base = await new Promise((resolve, reject) => {
+    server.stdout.on('data', (piece) => {
+      said += piece
+      const ready = /Open it in a browser: (\S+)\n/.exec(said)
+      if (ready) resolve(ready[1])
+    })
+    server.on('exit', () => reject(new Error(`quern ended: ${said}`)))
+  })
+  return { base, kill: () => (server.kill('SIGKILL'), once(server, 'exit')) }
 }
 
 let real
