@@ -251,6 +251,15 @@ func (f *fake) Unload(model string) error {
 	return nil
 }
 
+// Needs says that the embedding model does not fit.
+func (f *fake) Needs(_ context.Context, model string) (engine.Needs, error) {
+	n := engine.Needs{Bytes: 1 << 30, Limit: 2 << 30}
+	if model == embedModel {
+		n.Bytes, n.Why = 4<<30, engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs 4096 MiB; lower context_length", model)
+	}
+	return n, nil
+}
+
 func (f *fake) Load(ctx context.Context, model string) error {
 	if f.load != nil {
 		return f.load(ctx, model)

@@ -81,15 +81,22 @@ func serveSettings(a *server.API, c *server.Call) error {
 		RealtimeTotal string `json:"realtime_total"`
 	}
 	o := &a.Options
+	names := []string{}
+	for _, k := range o.Keys {
+		names = append(names, k.Name)
+	}
 	return a.WriteJSON(c, 200, struct {
 		Object   string   `json:"object"`
 		Version  string   `json:"version"`
 		Started  int64    `json:"started"`
 		Auth     bool     `json:"auth"`
+		Keys     []string `json:"keys"`          // by name
+		Key      string   `json:"key,omitempty"` // of them the caller's
+		Manage   bool     `json:"manage"`        // the caller may pull and remove models
 		Limits   limits   `json:"limits"`
 		Timeouts timeouts `json:"timeouts"`
 	}{
-		"server", o.Version, a.Started.Unix(), len(o.Keys) > 0,
+		"server", o.Version, a.Started.Unix(), len(o.Keys) > 0, names, c.KeyName(), a.Manages(c),
 		limits{
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, server.MaxHeaderBytes, server.MaxEmbedInputs, server.MaxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
 			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects,

@@ -18,6 +18,7 @@ type (
 	API     = server.API
 	Options = server.Options
 	Engine  = server.Engine
+	Store   = server.Store
 	Key     = guard.Key
 
 	Realtime = server.Realtime

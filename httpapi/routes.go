@@ -13,6 +13,7 @@ func dialects(a *server.API) []server.Dialect {
 	models := by(a, listModels)
 	return []server.Dialect{
 		{Routes: own(a)},
+		{Routes: pages(a)},
 		{Routes: append(openai.Routes(a),
 			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},

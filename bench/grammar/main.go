@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -28,9 +29,9 @@ import (
 )
 
 type options struct {
-	vocab, fixtures, only string
-	most                  int
-	slow                  time.Duration
+	vocab, fixtures, only, id, profile string
+	most                               int
+	slow                               time.Duration
 }
 
 func main() {
@@ -38,8 +39,10 @@ func main() {
 	flag.StringVar(&o.vocab, "vocab", filepath.Join("..", "shared", "fixtures", "vocab", "llama3"), "`folder` with encoder.json and vocab.bpe")
 	flag.StringVar(&o.fixtures, "fixtures", filepath.Join("..", "shared", "fixtures"), "`folder` with grammars and schemas")
 	flag.StringVar(&o.only, "only", "", "run only the sets whose name contains this")
+	flag.StringVar(&o.id, "id", "", "run only the grammars whose id contains one of these, apart by commas")
+	flag.StringVar(&o.profile, "profile", "", "write a profile of the CPU to this `file`")
 	flag.IntVar(&o.most, "most", 400, "grammars of each set, at most")
-	flag.DurationVar(&o.slow, "slow", 0, "print masks that take longer")
+	flag.DurationVar(&o.slow, "slow", 0, "print masks and grammars that take longer")
 	flag.Parse()
 	if err := run(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "grammar:", err)
@@ -70,11 +73,23 @@ func run(out io.Writer, o options) error {
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %s | %d | %s | %s | %s | %.2f |\n", name, len(r.compile), r.refused, r.failed,
 			three(r.compile, 1e6), len(r.cold), three(r.cold, 1e3), three(r.warm, 1e3), three(r.accept, 1e3), r.allocs)
 	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	var schemas result
 	for _, s := range sets {
 		if !strings.Contains(s.name, o.only) {
 			continue
 		}
+		s.cases = slices.DeleteFunc(s.cases, func(c sample) bool { return !containsAny(c.id, strings.Split(o.id, ",")) })
 		r, err := measure(s, trie, vocab, o.slow)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -85,7 +100,11 @@ func run(out io.Writer, o options) error {
 		}
 	}
 	row("all schemas", &schemas)
-	return nil
+	return forced(out, vocab, o.fixtures, o.most)
+}
+
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
@@ -144,7 +163,11 @@ func measure(s set, trie *grammar.Trie, vocab *token.Vocab, slow time.Duration) 
 			r.refused++
 			continue
 		}
-		r.compile = append(r.compile, stat.ThreadTime()-began)
+		took := stat.ThreadTime() - began
+		r.compile = append(r.compile, took)
+		if slow > 0 && took > slow {
+			fmt.Printf("%s: compiled in %v\n", c.id, took)
+		}
 		var ids []token.ID
 		for _, text := range c.texts {
 			ids = vocab.Encode(ids[:0], text, false)

@@ -14,8 +14,20 @@ func (x *exprs) derive(e expr, b, class byte) expr {
 		}
 		return nothing
 	}
+	// Some are as cheap to make as to remember.
 	if e == everything {
 		return e
+	}
+	switch n.op {
+	case exNot:
+		return x.not(x.derive(expr(x.args[n.args]), b, class))
+	case exCat:
+		if head := expr(x.args[n.args]); x.nodes[head].op == exSet {
+			if x.derive(head, b, class) == empty {
+				return expr(x.args[n.args+1])
+			}
+			return nothing
+		}
 	}
 	key := uint64(e)<<8 | uint64(class)
 	if d, ok := x.derivs.get(key); ok {
@@ -44,8 +56,6 @@ func (x *exprs) derive(e expr, b, class byte) expr {
 		} else {
 			d = x.and(list...)
 		}
-	case exNot:
-		d = x.not(x.derive(expr(x.args[n.args]), b, class))
 	case exTable:
 		t := x.tables[x.args[n.args]]
 		d = x.state(t, t.step(x.args[n.args+1], b))
@@ -59,10 +69,14 @@ func (x *exprs) derive(e expr, b, class byte) expr {
 		}
 	}
 	if x.err == nil {
-		x.derivs.put(key, d, 2*x.limit)
+		x.derivs.put(key, d, maxDerivs)
 	}
 	return d
 }
+
+// maxDerivs bounds what is remembered, 2 MB. A larger table misses the processor's
+// caches, and growing it stops a mask for longer than making derivatives again.
+const maxDerivs = 1 << 16
 
 // derivs remembers derivatives, by expression and class: a hash table with open
 // addressing, since it is asked far more often than anything else.

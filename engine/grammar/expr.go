@@ -47,6 +47,7 @@ type exprNode struct {
 	op       exprOp
 	nullable bool
 	negative bool  // holds exAnd or exNot, so it may match nothing without being nothing
+	finite   bool  // surely matches only so many strings
 	least    int32 // no shorter string matches
 	args     int32
 	n        int32
@@ -80,7 +81,7 @@ const (
 
 func newExprs(limit int) *exprs {
 	x := &exprs{table: make([]expr, 1024), firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
-	x.nodes = append(x.nodes, exprNode{op: exNothing})
+	x.nodes = append(x.nodes, exprNode{op: exNothing, finite: true})
 	x.budget("", 1)
 	x.intern(exEmpty, nil, true, false)
 	x.intern(exNot, []int32{int32(nothing)}, true, false) // everything; surely alive, so not negative
@@ -136,7 +137,7 @@ func (x *exprs) intern(op exprOp, args []int32, nullable, negative bool) expr {
 	}
 	e := expr(len(x.nodes))
 	least := x.least(op, args, nullable)
-	x.nodes = append(x.nodes, exprNode{op, nullable, negative, least, int32(len(x.args)), int32(len(args))})
+	x.nodes = append(x.nodes, exprNode{op, nullable, negative, x.finite(op, args), least, int32(len(x.args)), int32(len(args))})
 	x.args = append(x.args, args...)
 	x.table[i] = e
 	if len(x.nodes)*2 > len(x.table) {
@@ -168,6 +169,24 @@ func (x *exprs) least(op exprOp, args []int32, nullable bool) int32 {
 		n = int64(x.nodes[args[0]].least) * int64(args[1])
 	}
 	return int32(min(max(n, 1), long))
+}
+
+// finite reports whether there are surely only so many strings.
+func (x *exprs) finite(op exprOp, args []int32) bool {
+	all := func(list []int32) bool {
+		return !slices.ContainsFunc(list, func(a int32) bool { return !x.nodes[a].finite })
+	}
+	switch op {
+	case exNothing, exEmpty, exSet:
+		return true
+	case exCat, exAlt:
+		return all(args)
+	case exAnd:
+		return slices.ContainsFunc(args, func(a int32) bool { return x.nodes[a].finite })
+	case exRepeat:
+		return args[2] >= 0 && all(args[:1])
+	}
+	return false
 }
 
 func (x *exprs) grow() {

@@ -45,6 +45,18 @@ var pieces = []string{
 
 func digit() *Regex { return Chars(Runes(RuneRange{'0', '9'})) }
 
+// character is any but those that JSON escapes.
+var character = Chars(OneOf("\"\\\n").Negate())
+
+// freeNames are the strings in quotes that are none of the words.
+func freeNames(words ...string) *Regex {
+	var list []*Regex
+	for _, w := range words {
+		list = append(list, Lit(w))
+	}
+	return Concat(Lit(`"`), And(Star(character), Not(Or(list...))), Lit(`"`))
+}
+
 // grammars are small grammars of every kind of construct.
 var grammars = []struct {
 	name string
@@ -142,6 +154,22 @@ var grammars = []struct {
 	}},
 	{"many ways", func(b *Builder) *Node {
 		return b.Repeat(b.Alt(b.Shortest(Lit("-")), b.Shortest(Lit("--")), b.Literal("a")), 1, Unbounded)
+	}},
+	{"but some words", func(b *Builder) *Node { // any plain text may go on, also from where a word ends
+		return b.Alt(b.Lexeme(freeNames("xy", "word", "some longer text here", "x", "aa")), b.Literal(`"xy",`))
+	}},
+	{"short, but some words", func(b *Builder) *Node { // a text of two characters cannot
+		return b.Lexeme(Concat(Lit(`"`), And(Repeat(character, 0, 3), Not(Or(Lit("xyx"), Lit("xx"), Lit("ab")))), Or(Lit(`"`), Lit("---"))))
+	}},
+	{"but endless words", func(b *Builder) *Node {
+		return b.Lexeme(Concat(Lit(`"`), And(Star(character), Not(Concat(Star(AnyByte()), Lit("ab"), Star(AnyByte()))), Not(Lit("word"))), Lit(`"`)))
+	}},
+	{"of one or another", func(b *Builder) *Node { // neither allows any text, both do
+		x := Concat(Lit("x"), Star(character))
+		return b.Seq(b.Lexeme(Or(And(Star(character), x, Not(Lit("xy"))), And(Star(character), Not(x), Repeat(character, 2, 40)))), b.Literal("\n"))
+	}},
+	{"ends early", func(b *Builder) *Node { // a shorter text than most may not go on
+		return b.Alt(b.Shortest(Concat(Star(character), Lit("b"))), b.Lexeme(And(Star(character), Not(Concat(Star(character), Lit("b"), Star(character))))))
 	}},
 	{"text to the end", func(b *Builder) *Node { return b.Seq(b.Literal("ab"), b.Text()) }},
 	{"prefixes", func(b *Builder) *Node {

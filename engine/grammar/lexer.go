@@ -18,6 +18,7 @@ type lexer struct {
 	exprs  *exprs
 	states map[uint64]*lexState // by hash, linked by same
 	parts  []part               // of the state that is being made
+	plain  map[expr]bool        // whether any plain text begins a string of it
 	ends   map[uint64][]*endSet // by hash
 	n      int
 	limits *Limits
@@ -75,7 +76,7 @@ func (s *endSet) has(lexeme int32) bool {
 
 func newLexer(x *exprs, lexemes []lexeme, limits *Limits) *lexer {
 	l := &lexer{exprs: x, lexemes: lexemes, limits: limits, dead: &lexState{},
-		states: map[uint64]*lexState{}, ends: map[uint64][]*endSet{}, starts: map[uint64][]*lexState{}}
+		plain: map[expr]bool{}, states: map[uint64]*lexState{}, ends: map[uint64][]*endSet{}, starts: map[uint64][]*lexState{}}
 	l.classify()
 	return l
 }

@@ -297,6 +297,31 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestManyNames: what may be any text but some words takes no more steps for many words
+// than for few.
+func TestManyNames(t *testing.T) {
+	trie, _ := small(t, pieces...)
+	var words []string
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		word := ""
+		for range 12 {
+			word += string(rune('a' + rng.IntN(26)))
+		}
+		words = append(words, word)
+	}
+	for _, words := range [][]string{words[:2], words} {
+		g := compile(t, trie, Limits{Work: 2000}, func(b *Builder) *Node { return b.Lexeme(freeNames(words...)) })
+		s := g.New()
+		if err := s.Accept('"' + 3); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Mask(make([]uint32, trie.Words())); err != nil {
+			t.Errorf("%d words: %v", len(words), err)
+		}
+	}
+}
+
 // TestForget keeps too few bytes of masks to remember any for long.
 func TestForget(t *testing.T) {
 	trie, _ := small(t, pieces...)

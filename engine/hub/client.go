@@ -32,6 +32,8 @@ type Options struct {
 	Backoff  time.Duration // pause after the first failure, doubled after each; 0 means 500 ms
 	Stall    time.Duration // silence that ends a connection; 0 means 30 s
 
+	Free func(dir string) int64 // bytes that may be written to the disk of a folder, -1 when unknown; nil asks the system
+
 	Log *slog.Logger // nil discards
 
 	// Progress, when not nil, is called with the progress of a pull, by one goroutine at a
@@ -62,6 +64,9 @@ func New(o Options) (*Client, error) {
 	o.Retries = cmp.Or(max(o.Retries, 0), 6)
 	o.Backoff = cmp.Or(max(o.Backoff, 0), 500*time.Millisecond)
 	o.Stall = cmp.Or(max(o.Stall, 0), 30*time.Second)
+	if o.Free == nil {
+		o.Free = freeSpace
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -16,14 +16,17 @@ import (
 	"quern/engine/tts"
 )
 
+// soundMemory is how often its file a model of sound takes of memory: weights are read as
+// float32 whatever the file's type.
+const soundMemory = 2
+
 func openFormant(_ context.Context, p *opening) (residency.Model, error) {
 	return speech.New(p.n.ID, tts.Formant(), p.pronouncer, p.o.VoiceAliases, residency.Admits(p.n), 0), nil
 }
 
 func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	about := p.n.About()
-	// Weights are read as float32 whatever the file's type.
-	if err := p.load.Room(ctx, 2*about.SizeBytes); err != nil {
+	if err := p.load.Room(ctx, soundMemory*about.SizeBytes); err != nil {
 		return nil, err
 	}
 	synth, err := tts.OpenKokoro(about.Path, p.backend)
@@ -70,7 +73,7 @@ func (e *Engine) Detector(recogniser string) (engine.Detector, error) {
 // recogniser loads what listens.
 func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.Model, error)) (residency.Model, error) {
 	about := p.n.About()
-	if err := p.load.Room(ctx, 2*about.SizeBytes); err != nil {
+	if err := p.load.Room(ctx, soundMemory*about.SizeBytes); err != nil {
 		return nil, err
 	}
 	detector, err := detectorOf(p.n)

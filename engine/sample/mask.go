@@ -16,6 +16,11 @@ type Mask interface {
 	Bits() ([]uint32, error)
 	// Allows reports whether one token is in Bits, which costs less than those.
 	Allows(token.ID) bool
+	// Forced appends to dst the tokens that must come next, as far as that is certain and
+	// in the split the model would make of their text: each may be accepted behind the ones
+	// before it. before are the last tokens so far, at least 16 of prompt and reply if there
+	// are so many.
+	Forced(dst, before []token.ID) []token.ID
 	// Accept moves on by one token of Bits.
 	Accept(token.ID) error
 	// MayEnd reports whether the text is whole as it is.

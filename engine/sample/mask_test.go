@@ -129,3 +129,89 @@ func TestMaskedAllocates(t *testing.T) {
 		}
 	}
 }
+
+// TestForced: what a mask forces is accepted as if drawn, so many at a time as asked for,
+// until the mask is asked again; what is banned or has a bias is left to be drawn.
+func TestForced(t *testing.T) {
+	prompt := make([]token.ID, 20)
+	for i := range prompt {
+		prompt[i] = token.ID(i)
+	}
+	all := []token.ID{2, 4, 2}
+	m := &listMask{allow: []token.ID{2, 4}, forced: all}
+	s := sample.New(sample.Params{PresencePenalty: 5}, prompt, m)
+	for _, want := range [][]token.ID{{2, 4}, {2}, nil} {
+		got, err := s.Forced(2, nil)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("got %v, %v, want %v", got, err, want)
+		}
+	}
+	if !slices.Equal(m.accepted, all) || !s.Ended() || !slices.Equal(m.before, prompt[4:]) {
+		t.Errorf("accepted %v, ended %v, behind %v", m.accepted, s.Ended(), m.before)
+	}
+
+	// Penalties count them.
+	m = &listMask{allow: []token.ID{2, 4}, forced: []token.ID{4}}
+	s = sample.New(sample.Params{PresencePenalty: 5}, nil, m)
+	if got, err := s.Forced(9, nil); err != nil || !slices.Equal(got, []token.ID{4}) {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	if got, err := s.Next([]float32{0, 0, 6, 0, 8}, nil); err != nil || got.ID != 2 {
+		t.Errorf("drew %v, %v, want token 2: 4 has its penalty", got, err)
+	}
+	// The drawn token is behind the forced one.
+	if _, err := s.Forced(1, nil); err != nil || !slices.Equal(m.before, []token.ID{4, 2}) {
+		t.Errorf("told of %v, %v", m.before, err)
+	}
+
+	for _, tt := range []struct {
+		name string
+		p    sample.Params
+		ban  []token.ID
+		want []token.ID
+	}{
+		{"banned", sample.Params{}, []token.ID{4}, []token.ID{2}},
+		{"biased", sample.Params{Bias: map[token.ID]float32{4: 1}}, nil, []token.ID{2}},
+		{"log-probabilities", sample.Params{Logprobs: true}, nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &listMask{allow: []token.ID{2, 4}, forced: all}
+			s := sample.New(tt.p, nil, m)
+			for _, want := range [][]token.ID{tt.want, nil} {
+				if got, err := s.Forced(9, tt.ban); err != nil || !slices.Equal(got, want) || !slices.Equal(m.accepted, tt.want) {
+					t.Errorf("got %v, %v, accepted %v; want %v", got, err, m.accepted, want)
+				}
+			}
+		})
+	}
+	if got, err := sample.New(sample.Params{}, nil, nil).Forced(9, nil); got != nil || err != nil {
+		t.Errorf("without a mask: %v, %v", got, err)
+	}
+}
+
+// TestForcedTold: however long the reply, a mask is told of its last tokens.
+func TestForcedTold(t *testing.T) {
+	m := &openMask{}
+	s := sample.New(sample.Params{Seed: 1, Temperature: 1}, []token.ID{9}, m)
+	all := []token.ID{9}
+	for range 300 {
+		got, err := s.Next(make([]float32, 50), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, got.ID)
+		if _, err := s.Forced(1, nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(m.before); n < min(len(all), 16) || !slices.Equal(m.before, all[len(all)-n:]) {
+			t.Fatalf("told of %v behind %v", m.before, all)
+		}
+	}
+}
+
+// An openMask allows everything.
+type openMask struct{ listMask }
+
+func (m *openMask) Bits() ([]uint32, error) { return []uint32{1<<32 - 1, 1<<32 - 1}, nil }
+func (m *openMask) Allows(token.ID) bool    { return true }
+func (m *openMask) Accept(token.ID) error   { return nil }

@@ -23,11 +23,12 @@ type draw struct {
 	next    token.ID // with score
 	sampler *sample.Sampler
 
-	token sample.Token
-	ended bool // by the Mask, behind the token or, without one, here
-	err   error
-	panic any    // what the sampler or its Mask panicked with, if it did
-	stack string // of that
+	token  sample.Token
+	forced []token.ID // behind token, or without one: what the Mask leaves no choice about
+	ended  bool       // by the Mask, behind all these or, without any, here
+	err    error
+	panic  any    // what the sampler or its Mask panicked with, if it did
+	stack  string // of that
 
 	mu    sync.Mutex // held by who works with the sampler
 	drawn bool       // carryOut was there
@@ -113,7 +114,7 @@ func (s *Scheduler) top(q *sequence, drawn bool) int {
 	if q.Mask != nil || !drawn {
 		return 0
 	}
-	return q.Sample.Needs(len(q.barred()))
+	return q.Sample.Needs(len(q.barred(0)))
 }
 
 // guard keeps what the sampler or its Mask panicked with from the thread that computes. It is
@@ -151,10 +152,17 @@ func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 		d.sampler = sample.New(p, q.tokens[:q.prompt], m)
 	}
 	d.sampler.Share(b)
-	if row.IDs != nil {
-		d.token, d.err = d.sampler.NextOf(row.IDs, row.Logits, q.barred())
-	} else {
-		d.token, d.err = d.sampler.Next(row.Logits, q.barred())
+	d.token.ID = token.None
+	// What is forced at once, as at the beginning of a reply, needs no row.
+	if d.forced, d.err = d.sampler.Forced(q.ahead(0), q.barred(0)); len(d.forced) == 0 && d.err == nil {
+		if row.IDs != nil {
+			d.token, d.err = d.sampler.NextOf(row.IDs, row.Logits, q.barred(0))
+		} else {
+			d.token, d.err = d.sampler.Next(row.Logits, q.barred(0))
+		}
+		if d.err == nil {
+			d.forced, d.err = d.sampler.Forced(q.ahead(1), q.barred(1))
+		}
 	}
 	d.ended = d.sampler.Ended() || errors.Is(d.err, sample.ErrBarred) && q.Mask != nil && d.sampler.MayEnd()
 }

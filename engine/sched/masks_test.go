@@ -27,10 +27,11 @@ func (m *toldMask) Bits() ([]uint32, error) {
 	return m.words[:], nil
 }
 
-func (m *toldMask) Allows(id token.ID) bool { return id == 0 }
-func (m *toldMask) Accept(token.ID) error   { m.ready = false; return nil }
-func (m *toldMask) MayEnd() bool            { return m.whole }
-func (m *toldMask) Ended() bool             { return false }
+func (m *toldMask) Allows(id token.ID) bool             { return id == 0 }
+func (m *toldMask) Accept(token.ID) error               { m.ready = false; return nil }
+func (m *toldMask) MayEnd() bool                        { return m.whole }
+func (m *toldMask) Forced(dst, _ []token.ID) []token.ID { return dst }
+func (m *toldMask) Ended() bool                         { return false }
 
 // TestMasksMadeMeanwhile: the masks of a step are made while the engine computes it. This
 // engine gives no logits before they are there.

@@ -57,13 +57,17 @@ func (f *Format) open(prompt string) (bool, string) {
 	return open, rest
 }
 
+// Thinking reports whether a prompt ends inside thinking, or else behind it, so that none
+// can follow.
+func (f *Format) Thinking(prompt string) (open, over bool) {
+	r := NewSyntax(f, nil).NewReader(Options{Prompt: prompt})
+	open = r.region == inThinking
+	return open, !open && r.thought
+}
+
 // OpensThinking reports whether a prompt ends inside thinking.
 func (f *Format) OpensThinking(prompt string) bool {
-	if f.Channel != nil {
-		r := NewSyntax(f, nil).NewReader(Options{Prompt: prompt})
-		return r.region == inThinking
-	}
-	open, _ := f.open(prompt)
+	open, _ := f.Thinking(prompt)
 	return open
 }
 

@@ -40,6 +40,11 @@ type Options struct {
 	// JSON says that the content is one JSON value; a code fence around it is
 	// no part of it.
 	JSON bool
+	// Form says how content is read that a grammar holds to a form.
+	Form Form
+	// NoThinking says that thinking is not opened: what opens it is content. It
+	// is for replies that have a Form.
+	NoThinking bool
 	// ShortIDs asks for ids of nine letters and digits.
 	ShortIDs bool
 	// Random returns random numbers for the ids of calls that have none of
@@ -211,7 +216,12 @@ func (r *Reader) eat(n int) {
 // step reports whether it got anywhere.
 func (r *Reader) step() bool {
 	switch r.region {
-	case inContent, inThinking, inAfter:
+	case inContent:
+		if r.opt.Form != FormNone && !r.called {
+			return len(r.in) > 0 && r.formStep()
+		}
+		return r.textStep()
+	case inThinking, inAfter:
 		return r.textStep()
 	case inCall:
 		return r.callStep()

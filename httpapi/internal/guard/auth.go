@@ -17,6 +17,7 @@ import (
 type Key struct {
 	Name   string // for logs
 	SHA256 [sha256.Size]byte
+	Manage bool // its holder may pull and remove models
 }
 
 // A Guard says who may call.
@@ -29,15 +30,15 @@ type Guard struct {
 	Loopback atomic.Bool
 }
 
-// Authenticate returns the name of the caller's key. Without configured keys
-// every caller is let in.
-func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
+// Authenticate returns the caller's key. Without configured keys every caller is let in,
+// and may manage models when only this machine can connect.
+func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 	if len(g.Keys) == 0 {
-		return "", true
+		return Key{Manage: g.Loopback.Load()}, true
 	}
 	given, ok := Credential(r.Header)
 	if !ok {
-		return "", false
+		return Key{}, false
 	}
 	sum := sha256.Sum256([]byte(given))
 	// Every key is compared, so time tells nothing about which one matched.
@@ -49,9 +50,9 @@ func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
 		found |= eq
 	}
 	if found == 0 {
-		return "", false
+		return Key{}, false
 	}
-	return g.Keys[at].Name, true
+	return g.Keys[at], true
 }
 
 // keyProtocol begins the WebSocket subprotocol that is a key: a page cannot set other

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"strings"
 	"time"
@@ -25,15 +26,38 @@ type Engine interface {
 	Detector(recogniser string) (engine.Detector, error)
 	// Unload releases a model's memory.
 	Unload(name string) error
+	// Needs tells what a model takes of memory.
+	Needs(ctx context.Context, name string) (engine.Needs, error)
 	// Phonemize tells how a text is pronounced.
 	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
 	Stats() engine.Stats
+}
+
+// A Store is the folder that models are pulled into. *store.Store is one.
+type Store interface {
+	// Pull has a model of the hub fetched and tells how far that is, until it is done or
+	// nobody reads the sequence any more.
+	Pull(ctx context.Context, model string) iter.Seq2[engine.Pull, error]
+	// Pulls lists what is being pulled, and what was not pulled to its end.
+	Pulls() ([]engine.Pull, error)
+	// Stop ends a pull; discard throws away what has arrived.
+	Stop(ctx context.Context, model string, discard bool) error
+	// Removable reports whether a model was pulled, and may be removed when nobody uses it.
+	Removable(id string) bool
+	// Remove deletes the files of such a model and returns how many bytes that were.
+	Remove(ctx context.Context, id string) (bytes int64, err error)
 }
 
 // Options configure an API. Zero fields take the defaults given here; a
 // negative duration switches that timeout off.
 type Options struct {
 	Engine Engine // required
+
+	// Store is where models are pulled into and removed from, by who may: callers without
+	// keys when only this machine can connect, those whose key says so, and everybody who may
+	// call with ManageAll. nil: nobody may.
+	Store     Store
+	ManageAll bool
 
 	Keys   []guard.Key // who may call; without any, every caller
 	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
@@ -69,6 +93,7 @@ type Options struct {
 	ShutdownGrace   time.Duration            // for work in flight
 	Realtime        Realtime                 // limits of /v1/realtime
 	MetricsPublic   bool                     // /metrics needs no key
+	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
 	Version         string                   // shown by /v1/server
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request

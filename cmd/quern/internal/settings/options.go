@@ -143,6 +143,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		},
 		MetricsPublic: s.Metrics.Public,
 		VLLMNames:     &s.Metrics.VLLMNames,
+		Page:          s.Page,
 		Version:       version,
 		Log:           log,
 	}

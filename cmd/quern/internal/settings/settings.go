@@ -27,6 +27,7 @@ type Settings struct {
 	HeaderDelay       Duration            `yaml:"header_delay"`
 	ShutdownGrace     Duration            `yaml:"shutdown_grace"`
 	Metrics           metrics             `yaml:"metrics"`
+	Page              bool                `yaml:"page"`
 
 	Models        []Model           `yaml:"models"`
 	ModelDefaults Model             `yaml:"model_defaults"`

@@ -80,6 +80,7 @@ func table() []row {
 		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
 		{key: "metrics.public", section: Server, def: false, help: "serve /metrics without a key"},
 		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
+		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
 		{flag: "model", short: "m", section: Models, commands: "serve", many: true,
 			help: "serve `[NAME=]FILE`, hub:OWNER/NAME[:QUANT], or the model of that name in the configuration",

@@ -1,0 +1,21 @@
+import type { FunctionComponent } from 'preact'
+import * as icons from './ui/icons'
+
+// A View is one of the things the page does. Its code is fetched when it is first opened.
+export interface View {
+  id: string // in the address: #/id
+  title: string
+  icon: icons.Icon
+  load: () => Promise<{ default: FunctionComponent<ViewProps> }>
+}
+
+// ViewProps are what a view is given: the parts of the address after its id.
+export interface ViewProps {
+  rest: string[]
+}
+
+// views are in the order of the navigation; the first is where the page opens. To add
+// one is to write src/views/ID.tsx and its row.
+export const views: View[] = [
+  { id: 'use', title: 'Use it', icon: icons.use, load: () => import('./views/use') },
+]
