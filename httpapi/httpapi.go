@@ -22,7 +22,16 @@ type (
 	Key     = guard.Key
 
 	Realtime = server.Realtime
+	// A ReasoningField says where the answers of chats show thinking: one of
+	// ReasoningFields.
+	ReasoningField = server.ReasoningField
 )
+
+// DefaultReasoningField is that of Options without one.
+const DefaultReasoningField = server.ReasoningContent
+
+// ReasoningFields are the fields there are.
+func ReasoningFields() []string { return server.ReasoningFields() }
 
 // MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
 const MostLogprobs = server.MostLogprobs

@@ -120,6 +120,8 @@ var arrows = []struct {
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
 
+	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
+
 	{"bench/...", []string{"..."}},
 	{"examples/...", nil},
 }

@@ -90,12 +90,22 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	defer bars.Wait()
 	o := s.EngineOptions(log)
 	o.Progress = bars.Update
+	var unfound error // where models are pulled to; it matters to who wants that
+	if o.Store, unfound = a.storeDir(s); unfound != nil {
+		log.Debug("models cannot be pulled", "err", unfound)
+	}
 	e, err := local.New(o)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	api, err := httpapi.New(s.APIOptions(e, thisBuild().Version, log))
+	ao := s.APIOptions(e, thisBuild().Version, log)
+	if s.Manage != "none" && unfound == nil {
+		models := a.serveStore(s, o.Store, e, log)
+		defer models.Close()
+		ao.Store = models
+	}
+	api, err := httpapi.New(ao)
 	if err != nil {
 		return err
 	}

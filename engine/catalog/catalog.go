@@ -47,7 +47,7 @@ type BuiltIn struct {
 // for a disk, and nothing is read while a lock is held.
 type Catalog struct {
 	o       Options
-	fixed   []*Entry // configured, in order
+	fixed   []*Entry // configured and added, in order; guarded by mu
 	builtIn []*Entry
 	folders []*folder // a scan's; there is one at a time
 
@@ -56,7 +56,7 @@ type Catalog struct {
 	changed atomic.Bool  // since the last scan began, by somebody who said so
 	lookups atomic.Int64
 
-	mu       sync.Mutex    // guards scanning
+	mu       sync.Mutex    // guards fixed and scanning
 	scanning chan struct{} // closed when the scan under way has ended; nil without one
 }
 
@@ -97,7 +97,7 @@ type About struct {
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{o: o}
 	for _, m := range o.Models {
-		if err := c.configure(m); err != nil {
+		if _, err := c.configure(m); err != nil {
 			return nil, err
 		}
 	}
@@ -125,8 +125,20 @@ func New(o Options) (*Catalog, error) {
 	return c, nil
 }
 
+// Add lists one more model as if Options had named it.
+func (c *Catalog) Add(o engine.ModelOptions) (*Entry, error) {
+	n, err := c.configure(o)
+	if err != nil {
+		return nil, err
+	}
+	for c.changed.Load() {
+		c.Refresh()
+	}
+	return n, nil
+}
+
 // configure makes the entry of a model that Options names.
-func (c *Catalog) configure(o engine.ModelOptions) error {
+func (c *Catalog) configure(o engine.ModelOptions) (*Entry, error) {
 	explicit := o.Quantize
 	o = o.Or(c.o.Defaulted)
 	if o.Path == "" && o.Fetch != nil {
@@ -147,25 +159,28 @@ func (c *Catalog) configure(o engine.ModelOptions) error {
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("model %q: there is no file %s", id, o.Path)
+			return nil, fmt.Errorf("model %q: there is no file %s", id, o.Path)
 		}
 		st, bad := os.Stat(o.Path)
 		if _, none := os.Stat(filepath.Join(o.Path, "config.json")); bad == nil && st.IsDir() && none != nil && errors.Is(err, weights.ErrFormat) {
 			err = fmt.Errorf("%w; a folder of several models belongs in --models or model_dirs", err)
 		}
-		return fmt.Errorf("model %q: %w", id, err)
+		return nil, fmt.Errorf("model %q: %w", id, err)
 	}
 	return c.add(n)
 }
 
-func (c *Catalog) add(n *Entry) error {
+func (c *Catalog) add(n *Entry) (*Entry, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, other := range c.fixed {
 		if other.ID == n.ID {
-			return fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.ID)
+			return nil, fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.ID)
 		}
 	}
 	c.fixed = append(c.fixed, n)
-	return nil
+	c.changed.Store(true)
+	return n, nil
 }
 
 func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, error) {
@@ -246,12 +261,15 @@ func (c *Catalog) scan() {
 			list = append(list, n)
 		}
 	}
-	for _, n := range c.fixed {
+	c.mu.Lock()
+	fixed := slices.Clone(c.fixed)
+	c.mu.Unlock()
+	for _, n := range fixed {
 		add(n)
 	}
 	for _, f := range c.folders {
 		for _, n := range f.scan(c) {
-			if f.place != pulled || !slices.ContainsFunc(c.fixed, n.samePath) { // it has a name of its own
+			if f.place != pulled || !slices.ContainsFunc(fixed, n.samePath) { // it has a name of its own
 				add(n)
 			}
 		}

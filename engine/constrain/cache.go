@@ -10,12 +10,10 @@ import (
 type cache struct {
 	mu      sync.Mutex
 	entries []*entry // longest unused first
-	bytes   int      // of the sources of entries
 }
 
 type entry struct {
-	key   key
-	bytes int
+	key key
 
 	ready   chan struct{} // closed when the two below are set
 	grammar *Grammar
@@ -30,29 +28,62 @@ func (c *cache) find(key key) *entry {
 }
 
 // enter is find, or adds an entry for the caller to fill.
-func (c *cache) enter(key key, bytes int) (e *entry, added bool) {
+func (c *cache) enter(key key) (e *entry, added bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.use(key); e != nil {
 		return e, false
 	}
-	e = &entry{key: key, bytes: bytes, ready: make(chan struct{})}
+	e = &entry{key: key, ready: make(chan struct{})}
 	c.entries = append(c.entries, e)
-	c.bytes += bytes
-	for len(c.entries) > maxCached || c.bytes > maxSources && len(c.entries) > 1 {
-		c.bytes -= c.entries[0].bytes
-		c.entries = slices.Delete(c.entries, 0, 1)
-	}
 	return e, true
 }
 
-// use finds an entry and notes that it was.
+// shrink forgets what was not used for longest, until what is kept keeps to the limits.
+// Grammars grow while they are used, so what they take is asked each time.
+func (c *cache) shrink() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bytes := 0
+	for i := len(c.entries) - 1; i >= 0; i-- {
+		bytes += c.entries[i].bytes()
+		if kept := len(c.entries) - i; kept > maxCached || bytes > maxBytes && kept > 1 {
+			c.entries = slices.Delete(c.entries, 0, i+1)
+			return
+		}
+	}
+}
+
+// use finds an entry and notes that it was. A grammar in which sequences can only fail
+// any more is forgotten, to be made anew.
 func (c *cache) use(key key) *entry {
 	i := slices.IndexFunc(c.entries, func(e *entry) bool { return e.key == key })
 	if i < 0 {
 		return nil
 	}
 	e := c.entries[i]
-	c.entries = append(slices.Delete(c.entries, i, i+1), e)
+	c.entries = slices.Delete(c.entries, i, i+1)
+	if g := e.made(); g != nil && g.g.Full() {
+		return nil
+	}
+	c.entries = append(c.entries, e)
 	return e
+}
+
+// made is the grammar of e, or nil if there is none yet, or cannot be.
+func (e *entry) made() *Grammar {
+	select {
+	case <-e.ready:
+		return e.grammar
+	default:
+		return nil
+	}
+}
+
+// bytes is what e takes now.
+func (e *entry) bytes() int {
+	if g := e.made(); g != nil {
+		return g.g.Bytes()
+	}
+	return 0
 }

@@ -45,9 +45,8 @@ func (c *Compiler) Calls(ctx context.Context, k *Calls) (*Grammar, error) {
 		if err := check(k.Form); err != nil {
 			return nil, err
 		}
-		n += len(k.Form.Source)
 	}
-	e, err := c.entry(ctx, k.key(), n, func(b *grammar.Builder, g *Grammar) (*grammar.Node, error) { return k.build(c, b, g) })
+	e, err := c.entry(ctx, k.key(), func(b *grammar.Builder, g *Grammar) (*grammar.Node, error) { return k.build(c, b, g) })
 	if err != nil {
 		return nil, err
 	}

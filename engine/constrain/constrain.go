@@ -20,13 +20,13 @@ import (
 
 // Limits of what is kept and of what waits, each of one model.
 const (
-	maxCached  = 32      // grammars
-	maxSources = 8 << 20 // bytes they were made of
-	maxWaiting = 64      // requests that wait for a grammar
+	maxCached  = 32       // grammars
+	maxBytes   = 64 << 20 // of their memory, as they grow
+	maxWaiting = 64       // requests that wait for a grammar
 )
 
 // limits bound one grammar, and a sequence's place in it, beside the defaults.
-var limits = grammar.Limits{Memo: 16 << 20, Rows: 250_000, Total: 1_000_000}
+var limits = grammar.Limits{Rows: 250_000, Total: 1_000_000}
 
 // A Compiler makes the grammars of one model. It is safe for concurrent use.
 type Compiler struct {
@@ -73,7 +73,7 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	if err := check(k); err != nil {
 		return nil, err
 	}
-	e, err := c.entry(ctx, keyOf(k), len(k.Source), func(b *grammar.Builder, g *Grammar) (root *grammar.Node, err error) {
+	e, err := c.entry(ctx, keyOf(k), func(b *grammar.Builder, g *Grammar) (root *grammar.Node, err error) {
 		root, g.Notes, err = forms[k.Form].build(c, b, k)
 		return root, err
 	})
@@ -89,12 +89,12 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 // A build makes the rules of a grammar, and says what it found of them.
 type build func(*grammar.Builder, *Grammar) (root *grammar.Node, err error)
 
-// entry returns the entry of key, made of so many bytes, once it is ready.
-func (c *Compiler) entry(ctx context.Context, key key, bytes int, build build) (*entry, error) {
+// entry returns the entry of key once it is ready.
+func (c *Compiler) entry(ctx context.Context, key key, build build) (*entry, error) {
 	e := c.cache.find(key)
 	if e == nil {
 		var err error
-		if e, err = c.make(ctx, key, bytes, build); err != nil {
+		if e, err = c.make(ctx, key, build); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +107,7 @@ func (c *Compiler) entry(ctx context.Context, key key, bytes int, build build) (
 }
 
 // make returns the entry of key, which is the caller's work if there was none.
-func (c *Compiler) make(ctx context.Context, key key, bytes int, build build) (*entry, error) {
+func (c *Compiler) make(ctx context.Context, key key, build build) (*entry, error) {
 	if c.queue.Add(1) > maxWaiting+int64(cap(c.work)) {
 		c.queue.Add(-1)
 		return nil, engine.Errorf(engine.CodeQueueFull, "", "%d requests wait for their schemas and grammars to be compiled; try again later", maxWaiting).After(time.Second)
@@ -119,9 +119,10 @@ func (c *Compiler) make(ctx context.Context, key key, bytes int, build build) (*
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	e, first := c.cache.enter(key, bytes)
+	e, first := c.cache.enter(key)
 	if first {
 		c.fill(e, build)
+		c.cache.shrink()
 	}
 	return e, nil
 }
@@ -138,18 +139,20 @@ func (c *Compiler) fill(e *entry, build build) {
 		e.err = c.trieErr
 		return
 	}
-	e.grammar = &Grammar{c: c}
+	g := &Grammar{c: c}
 	b := grammar.NewBuilder(limits)
-	root, err := build(b, e.grammar)
+	root, err := build(b, g)
 	if err == nil {
-		e.grammar.g, err = b.Compile(root, c.trie)
+		g.g, err = b.Compile(root, c.trie)
 	}
 	if err == nil {
 		// The first mask is often the dearest. Made here it keeps no step waiting, and
 		// what is too costly is refused before it is too late to say so.
-		_, err = e.grammar.Mask().Bits()
+		_, err = g.Mask().Bits()
 	}
-	e.err = err
+	if e.err = err; err == nil {
+		e.grammar = g
+	}
 }
 
 // prepare sorts the vocabulary. What the decoder of replies leaves out is no text.

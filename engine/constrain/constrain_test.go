@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quern/engine"
+	"quern/engine/grammar"
 	"quern/engine/token"
 )
 
@@ -95,17 +96,66 @@ func TestKeepsFew(t *testing.T) {
 	if again() == first {
 		t.Error("an unused grammar was kept")
 	}
-	for i := range 12 { // of nearly a megabyte each
-		k := &engine.Constraint{Form: engine.FormSchema, Source: strings.Repeat(" ", 1<<20-9) + fmt.Sprint(i) + "{", Param: fmt.Sprint("p", i)}
-		for _, k.Param = range []string{"one", "two"} {
-			var told *engine.Error
-			if _, err := c.Compile(t.Context(), k); !errors.As(err, &told) || told.Param != k.Param || !strings.HasPrefix(told.Message, k.Param+": ") {
-				t.Errorf("got %v, want a refusal of %s", err, k.Param)
-			}
+	k := &engine.Constraint{Form: engine.FormSchema, Source: "{"}
+	for _, k.Param = range []string{"one", "two"} {
+		var told *engine.Error
+		if _, err := c.Compile(t.Context(), k); !errors.As(err, &told) || told.Param != k.Param || !strings.HasPrefix(told.Message, k.Param+": ") {
+			t.Errorf("got %v, want a refusal of %s", err, k.Param)
 		}
 	}
-	if c.cache.bytes > maxSources {
-		t.Errorf("grammars of %d bytes are kept, want at most %d", c.cache.bytes, maxSources)
+}
+
+// grow reads random text with g until so many bytes are taken, or a limit is passed.
+func grow(t *testing.T, g *Grammar, bytes int) error {
+	t.Helper()
+	m := g.Mask()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for g.g.Bytes() < bytes {
+		if err := m.Accept(token.ID(1 + 'a' + rng.IntN(5))); err != nil {
+			return err
+		}
+		if _, err := m.Bits(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestGrown: grammars that grew while they were used are counted as they are, and one
+// that is full is made anew.
+func TestGrown(t *testing.T) {
+	c := New(vocabulary(t))
+	compile := func(n int) *Grammar {
+		t.Helper()
+		g, err := c.Compile(t.Context(), &engine.Constraint{Form: engine.FormRegex, Source: fmt.Sprintf("[a-e]*a[a-e]{%d}", n), Param: "regex"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	first, second := compile(500), compile(501)
+	for _, g := range []*Grammar{first, second} {
+		if err := grow(t, g, maxBytes/3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := compile(502)
+	if compile(500) != first || compile(501) != second {
+		t.Error("grammars of two thirds of the memory are not kept")
+	}
+	if err := grow(t, third, maxBytes/3+1<<20); err != nil {
+		t.Fatal(err)
+	}
+	compile(503) // first was not used for longest, but third
+	if compile(501) != second || compile(500) != first || compile(502) == third {
+		t.Error("the wrong grammar was forgotten")
+	}
+	var limit *grammar.LimitError
+	if err := grow(t, second, 1<<40); !errors.As(err, &limit) {
+		t.Fatalf("got %v, want a limit", err)
+	}
+	if compile(501) == second {
+		t.Error("a grammar in which no more states can be made was kept")
 	}
 }
 

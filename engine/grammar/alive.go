@@ -1,5 +1,7 @@
 package grammar
 
+import "unsafe"
+
 // matchesSome reports whether e matches any string. reps has a byte of each class.
 //
 // It looks for a nullable derivative, first among those that are the shortest by
@@ -11,6 +13,7 @@ func (x *exprs) matchesSome(e expr, reps []byte) bool {
 	}
 	w := &x.ways
 	w.reset()
+	defer func() { x.bytes -= wayBytes * len(w.list) }()
 	w.push(x, e, -1)
 	for len(w.heap) > 0 {
 		at := w.heap[0]
@@ -32,7 +35,7 @@ func (x *exprs) matchesSome(e expr, reps []byte) bool {
 		alive, known := x.known(d)
 		if alive {
 			for ; at >= 0; at = w.list[at].from {
-				x.alive[w.list[at].e] = true
+				x.nodes[w.list[at].e].life = living
 			}
 			return true
 		}
@@ -40,8 +43,11 @@ func (x *exprs) matchesSome(e expr, reps []byte) bool {
 			w.push(x, d, at)
 		}
 	}
+	if x.err != nil {
+		return false
+	}
 	for e := range w.seen {
-		x.alive[e] = false
+		x.nodes[e].life = dead
 	}
 	return false
 }
@@ -54,9 +60,18 @@ func (x *exprs) known(e expr) (alive, known bool) {
 	case !n.negative:
 		return e != nothing, true
 	}
-	alive, known = x.alive[e]
-	return alive, known
+	life := x.nodes[e].life
+	return life == living, life != unsure
 }
+
+// life is what is known of whether a negative expression matches anything.
+type life uint8
+
+const (
+	unsure life = iota
+	living
+	dead
+)
 
 // ways is the working memory of a search: expressions, and a heap of those that
 // have derivatives still to be looked at, the shortest first.
@@ -73,13 +88,16 @@ type way struct {
 	least int32
 }
 
+// wayBytes is what a way takes at most, while there is a search.
+const wayBytes = 2*int(unsafe.Sizeof(way{})+unsafe.Sizeof(int32(0))) + mapBytes
+
 func (w *ways) reset() {
-	w.list, w.heap = w.list[:0], w.heap[:0]
 	if w.seen == nil || len(w.seen) > 1<<12 {
-		w.seen = map[expr]bool{} // clearing takes time by the largest it ever was
-	} else {
-		clear(w.seen)
+		*w = ways{seen: map[expr]bool{}} // clearing takes time by the largest it ever was
+		return
 	}
+	w.list, w.heap = w.list[:0], w.heap[:0]
+	clear(w.seen)
 }
 
 // before orders by length, then by age.
@@ -92,6 +110,9 @@ func (w *ways) before(i, j int) bool {
 }
 
 func (w *ways) push(x *exprs, e expr, from int32) {
+	if !x.take(wayBytes) {
+		return
+	}
 	w.seen[e] = true
 	w.heap = append(w.heap, int32(len(w.list)))
 	w.list = append(w.list, way{e, 0, from, x.nodes[e].least})

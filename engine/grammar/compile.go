@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 )
 
 // ErrNothing says that no text at all fits a grammar.
@@ -40,7 +41,7 @@ func (b *Builder) Compile(root *Node, t *Trie) (*Grammar, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	c := &compiler{limits: b.limits, trie: t, x: newExprs(b.limits.Expressions), folded: map[*Node]*fold{}, measured: map[*Regex]measure{}, mention: map[*Node]bool{}, numbers: map[*Node]int32{}}
+	c := &compiler{limits: b.limits, trie: t, x: newExprs(&b.limits), folded: map[*Node]*fold{}, measured: map[*Regex]measure{}, mention: map[*Node]bool{}, numbers: map[*Node]int32{}}
 	c.x.budget("steps to compile", b.limits.Compile)
 	c.conv = newConverter(c.x)
 	for _, r := range b.rules {
@@ -57,6 +58,21 @@ func (b *Builder) Compile(root *Node, t *Trie) (*Grammar, error) {
 // Full reports whether a table that all sequences share has passed its limit. Then
 // sequences will fail, and the grammar should be compiled again for new ones.
 func (g *Grammar) Full() bool { return g.lex.full.Load() }
+
+// Bytes is about how much memory g takes now, with what was made for its sequences;
+// that grows to Limits.Memory and Limits.Memo.
+func (g *Grammar) Bytes() int {
+	n := int(unsafe.Sizeof(*g)) + 4*(len(g.code)+len(g.loop)+len(g.atoms))
+	for _, r := range g.rules {
+		n += int(unsafe.Sizeof(r)) + 4*len(r.starts)
+	}
+	for _, t := range g.tokens {
+		n += int(unsafe.Sizeof(t)) + 4*len(t)
+	}
+	g.memory.mu.Lock()
+	defer g.memory.mu.Unlock()
+	return n + g.memory.used + int(g.lex.bytes.Load())
+}
 
 type compiler struct {
 	limits   Limits
@@ -161,6 +177,7 @@ func (c *compiler) compile(root *Node) (*Grammar, error) {
 		return nil, c.x.err
 	}
 	g.flatten(c, start&^symKind)
+	c.x.forget()
 	g.lex = newLexer(c.x, c.lexemes, &g.limits)
 	g.memory.limit = c.limits.Memo
 	// Tries the first row, so that what can never begin is known now.

@@ -164,6 +164,8 @@ func (x *exprs) first(e expr) (s byteSet) {
 	case exTable:
 		s = x.tables[k[0]].first(k[1])
 	}
-	x.firsts[e] = s
+	if x.take(firstBytes) {
+		x.firsts[e] = s
+	}
 	return s
 }

@@ -3,6 +3,7 @@ package grammar
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // An expr is the number of a regular expression in its store. Equal expressions
@@ -48,6 +49,7 @@ type exprNode struct {
 	nullable bool
 	negative bool  // holds exAnd or exNot, so it may match nothing without being nothing
 	finite   bool  // surely matches only so many strings
+	life     life  // of a negative one
 	least    int32 // no shorter string matches
 	args     int32
 	n        int32
@@ -61,12 +63,13 @@ type exprs struct {
 	args     []int32
 	table    []expr // open addressing by hash; 0 is free, since nothing needs no lookup
 	derivs   derivs
-	firsts   map[expr]byteSet
-	alive    map[expr]bool // of negative ones: matches something
+	firsts   map[expr]byteSet // while a grammar is compiled
 	ways     ways
 	tables   []*table
 	bytewise bool // derivatives are remembered by byte, not by class
 	limit    int
+	bytes    int // taken of memory
+	memory   int
 	fuel     int
 	name     string // limit that fuel stands for
 	max      int
@@ -79,8 +82,8 @@ const (
 	everything             // any string
 )
 
-func newExprs(limit int) *exprs {
-	x := &exprs{table: make([]expr, 1024), firsts: map[expr]byteSet{}, alive: map[expr]bool{}, limit: limit}
+func newExprs(l *Limits) *exprs {
+	x := &exprs{table: make([]expr, 1024), firsts: map[expr]byteSet{}, limit: l.Expressions, memory: l.Memory}
 	x.nodes = append(x.nodes, exprNode{op: exNothing, finite: true})
 	x.budget("", 1)
 	x.intern(exEmpty, nil, true, false)
@@ -91,6 +94,47 @@ func newExprs(limit int) *exprs {
 // budget gives the next operations fuel; running out is an error of this name.
 func (x *exprs) budget(name string, fuel int) {
 	x.fuel, x.name, x.max, x.err = fuel, name, fuel, nil
+}
+
+// What is kept takes so many bytes: slices that grow have half as much again, hash
+// tables three places for each two entries.
+const (
+	exprBytes  = int(unsafe.Sizeof(exprNode{}))*3/2 + 3*int(unsafe.Sizeof(expr(0)))
+	argBytes   = 4 * 3 / 2
+	mapBytes   = 4 * 8 // one entry of a map of words
+	firstBytes = mapBytes + 2*int(unsafe.Sizeof(byteSet{}))
+)
+
+// take counts n bytes of memory and reports whether there are as many.
+func (x *exprs) take(n int) bool {
+	if x.bytes > x.memory-n {
+		if x.err == nil {
+			x.err = x.noMemory()
+		}
+		return false
+	}
+	x.bytes += n
+	return true
+}
+
+func (x *exprs) noMemory() error {
+	return &LimitError{"bytes of expressions and states of the lexer", x.memory}
+}
+
+// forget drops what only compiling needs.
+func (x *exprs) forget() {
+	x.bytes -= firstBytes * len(x.firsts)
+	x.firsts = nil
+}
+
+// size is how many bytes of memory are used.
+func (x *exprs) size() int64 {
+	return int64(x.bytes) + int64(unsafe.Sizeof(deriv{}))*int64(len(x.derivs.entries))
+}
+
+// full reports whether no more can be made.
+func (x *exprs) full() bool {
+	return len(x.nodes) >= x.limit || x.bytes > x.memory-1<<10
 }
 
 // spend takes n units of fuel and reports whether there was enough.
@@ -135,9 +179,12 @@ func (x *exprs) intern(op exprOp, args []int32, nullable, negative bool) expr {
 		}
 		return nothing
 	}
+	if !x.take(exprBytes + argBytes*len(args)) {
+		return nothing
+	}
 	e := expr(len(x.nodes))
 	least := x.least(op, args, nullable)
-	x.nodes = append(x.nodes, exprNode{op, nullable, negative, x.finite(op, args), least, int32(len(x.args)), int32(len(args))})
+	x.nodes = append(x.nodes, exprNode{op, nullable, negative, x.finite(op, args), unsure, least, int32(len(x.args)), int32(len(args))})
 	x.args = append(x.args, args...)
 	x.table[i] = e
 	if len(x.nodes)*2 > len(x.table) {
@@ -475,6 +522,30 @@ func (x *exprs) not(e expr) expr {
 	return x.intern(exNot, []int32{int32(e)}, !x.nullable(e), true)
 }
 
+// joined returns how often e may come in (e{m,n}){min,max}, if that is any number from lo
+// to hi: what one round more begins with is then no further than what came before. So
+// counts in counts do not multiply their states.
+func joined(m, n, min, max int) (lo, hi int, ok bool) {
+	switch {
+	case min == max:
+	case n < 0:
+		ok = min > 0 || m <= 1
+	default:
+		ok = m*(min+1) <= n*min+1
+	}
+	if !ok && min != max {
+		return 0, 0, false
+	}
+	lo, hi = m*min, n*max
+	if n < 0 || max < 0 {
+		hi = Unbounded
+	}
+	if lo > maxRepeat || hi > maxRepeat {
+		return 0, 0, false
+	}
+	return lo, hi, true
+}
+
 // repeat returns e from min to max times; max < 0 has no end.
 func (x *exprs) repeat(e expr, min, max int) expr {
 	if max == 0 || e == empty {
@@ -497,8 +568,9 @@ func (x *exprs) repeat(e expr, min, max int) expr {
 	case max < 0 && min == 0 && n.op == exSet && x.setOf(e) == allBytes:
 		return everything
 	case n.op == exRepeat:
-		if k := x.kids(e); k[1] == 0 && (k[2] < 0 || max < 0 && k[2] > 0) {
-			return x.repeat(expr(k[0]), 0, Unbounded) // (e*){…} and (e{0,n})* are e*
+		k := x.kids(e)
+		if lo, hi, ok := joined(int(k[1]), int(k[2]), min, max); ok {
+			return x.repeat(expr(k[0]), lo, hi)
 		}
 	}
 	if max == 1 { // e?

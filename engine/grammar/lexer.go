@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // A lexer is the automaton of all lexemes of one grammar. Its states are made as
@@ -22,15 +23,12 @@ type lexer struct {
 	ends   map[uint64][]*endSet // by hash
 	n      int
 	limits *Limits
-	full   atomic.Bool // no more states or expressions can be made
+	full   atomic.Bool  // no more states or expressions can be made
+	bytes  atomic.Int64 // of both
 
 	startsMu sync.RWMutex
 	starts   map[uint64][]*lexState // states in which lexemes begin, by hash of those
 }
-
-// maxTransitions bounds the memory of the states, whose tables are as wide as there
-// are classes: 64 MB.
-const maxTransitions = 8 << 20
 
 // A lexeme is a terminal of the grammar.
 type lexeme struct {
@@ -164,9 +162,10 @@ func (l *lexer) make(s *lexState, class uint8, work *int) (*lexState, error) {
 		}
 	}
 	l.parts = parts
-	if len(x.nodes) >= x.limit {
+	if x.full() {
 		l.full.Store(true)
 	}
+	l.bytes.Store(x.size())
 	if *work += l.limits.Fuel - x.fuel + len(s.parts); x.err != nil {
 		return nil, x.err
 	}
@@ -231,9 +230,15 @@ func (l *lexer) state(parts []part, first bool) (*lexState, error) {
 			return s, nil
 		}
 	}
-	if most := min(l.limits.States, maxTransitions/len(l.reps)); l.n >= most {
+	var err error
+	if l.n >= l.limits.States {
+		err = &LimitError{"states of the lexer", l.limits.States}
+	} else if !l.exprs.take(stateBytes + wordBytes*len(l.reps) + int(unsafe.Sizeof(part{}))*len(parts)) {
+		err = l.exprs.noMemory()
+	}
+	if err != nil {
 		l.full.Store(true)
-		return nil, &LimitError{"states of the lexer", most}
+		return nil, err
 	}
 	l.n++
 	s := &lexState{parts: slices.Clone(parts), first: first, same: l.states[h], next: make([]atomic.Pointer[lexState], len(l.reps))}
@@ -247,8 +252,16 @@ func (l *lexer) state(parts []part, first bool) (*lexState, error) {
 		s.ends = l.endSet(ends)
 	}
 	l.states[h] = s
+	l.bytes.Store(l.exprs.size())
 	return s, nil
 }
+
+// Bytes of what is kept of a state, apart from its ways on and its parts, and of a word.
+const (
+	stateBytes = int(unsafe.Sizeof(lexState{})) + mapBytes
+	endBytes   = int(unsafe.Sizeof(endSet{})) + mapBytes
+	wordBytes  = int(unsafe.Sizeof(uintptr(0)))
+)
 
 func (l *lexer) endSet(lexemes []int32) *endSet {
 	h := hashArgs(0, lexemes)
@@ -257,6 +270,7 @@ func (l *lexer) endSet(lexemes []int32) *endSet {
 			return e
 		}
 	}
+	l.exprs.take(endBytes + 4*len(lexemes)) // if not, the next state fails
 	e := &endSet{lexemes: lexemes}
 	for _, x := range lexemes {
 		e.follow.or(&l.lexemes[x].follow)

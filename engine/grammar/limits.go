@@ -15,12 +15,13 @@ type Limits struct {
 	Total       int // Earley items of all rows of one sequence (4,000,000)
 	Threads     int // places where a text may be in the grammar at once, apart from nested rules (200)
 	Work        int // steps of lexer and rows for one token or one mask (3,000,000)
-	Memo        int // bytes of remembered masks; old ones are forgotten (64 MiB)
+	Memory      int // bytes of expressions and states, those made while generating among them (32 MiB)
+	Memo        int // bytes of remembered masks; old ones are forgotten (16 MiB)
 }
 
 var defaults = Limits{
 	Nodes: 100_000, Depth: 500, Expressions: 500_000, States: 100_000, Fuel: 100_000, Compile: 5_000_000,
-	Items: 20_000, Rows: 1_000_000, Total: 4_000_000, Threads: 200, Work: 3_000_000, Memo: 64 << 20,
+	Items: 20_000, Rows: 1_000_000, Total: 4_000_000, Threads: 200, Work: 3_000_000, Memory: 32 << 20, Memo: 16 << 20,
 }
 
 func (l Limits) filled() Limits {
@@ -31,7 +32,7 @@ func (l Limits) filled() Limits {
 		{&l.Nodes, defaults.Nodes}, {&l.Depth, defaults.Depth}, {&l.Expressions, defaults.Expressions},
 		{&l.States, defaults.States}, {&l.Fuel, defaults.Fuel}, {&l.Compile, defaults.Compile},
 		{&l.Items, defaults.Items}, {&l.Rows, defaults.Rows}, {&l.Total, defaults.Total},
-		{&l.Threads, defaults.Threads}, {&l.Work, defaults.Work}, {&l.Memo, defaults.Memo},
+		{&l.Threads, defaults.Threads}, {&l.Work, defaults.Work}, {&l.Memory, defaults.Memory}, {&l.Memo, defaults.Memo},
 	} {
 		if *f.n <= 0 {
 			*f.n = f.d

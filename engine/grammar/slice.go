@@ -58,6 +58,7 @@ func (l *lexer) anyPlain(s *lexState, work *int) bool {
 	if all, ok := l.plain[e]; ok || x.err != nil {
 		return all
 	}
+	// Where steps do not suffice, the state is looked at as it is.
 	_, all, _ := search(e, l.class[:], func(e expr, b byte) (expr, error) {
 		c := l.class[b]
 		if d := x.derive(e, l.reps[c], c); x.matchesSome(d, l.reps) {
@@ -65,7 +66,9 @@ func (l *lexer) anyPlain(s *lexState, work *int) bool {
 		}
 		return nothing, x.err
 	}, nothing)
-	l.plain[e] = all // false if the steps did not suffice
+	if x.take(mapBytes) {
+		l.plain[e] = all
+	}
 	return all
 }
 

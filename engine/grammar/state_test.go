@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,16 @@ func TestMeaning(t *testing.T) {
 			az := Star(Chars(az))
 			return b.Alt(b.Literal("x"), b.Lexeme(Concat(Lit("a"), And(az, Not(Or(az, Lit("A")))))))
 		}, map[string]rune{"": '0', "a": '-', "x": '1'}},
+		{"counts in counts", func(b *Builder) *Node {
+			x := func(l string, m, n, min, max int) *Regex {
+				return Concat(Lit(l), Repeat(Repeat(Lit("a"), m, n), min, max))
+			}
+			return b.Lexeme(Or(x("1", 3, 3, 1, 2), x("2", 2, 3, 1, 2), x("3", 0, 2, 0, 2), x("4", 2, Unbounded, 0, 3), x("5", 1, Unbounded, 2, 2),
+				x("6", 2, 3, 0, Unbounded), x("7", 1, 2, 0, Unbounded), x("8", 3, 4, 2, 3), x("9", 2, 2, 2, 2)))
+		}, map[string]rune{"1aaa": '1', "1aaaa": '0', "1aaaaaa": '1', "1": '0', "2aa": '1', "2a": '0', "2aaaaaa": '1', "2aaaa": '1', "2aaaaaaa": '-',
+			"3": '1', "3aaaa": '1', "3aaaaa": '-', "4": '1', "4a": '0', "4aa": '1', "4aaaaaaaaaa": '1', "5a": '0', "5aa": '1', "5aaaaaaa": '1',
+			"6": '1', "6a": '0', "6aaaaaaa": '1', "7": '1', "7a": '1', "8aaaaa": '0', "8aaaaaa": '1', "8aaaaaaaaaaaa": '1', "8aaaaaaaaaaaaa": '-',
+			"9aaa": '0', "9aaaa": '1', "9aaaaa": '-'}},
 		{"choice", func(b *Builder) *Node { return b.Choice("yes", "no", "yesterday", "é") },
 			map[string]rune{"": '0', "yes": '1', "yest": '0', "yesterday": '1', "no": '1', "nope": '-', "\xc3": '0', "é": '1'}},
 		{"characters only whole", func(b *Builder) *Node { return b.Lexeme(Star(AnyChar())) },
@@ -192,6 +203,12 @@ func TestLimits(t *testing.T) {
 		{"expressions", Limits{Expressions: 50}, jsonGrammar, "50 expressions", false},
 		{"expressions of derivatives", Limits{Expressions: 200}, func(b *Builder) *Node { return b.Lexeme(states(30)) }, "200 expressions", true},
 		{"states", Limits{States: 50}, func(b *Builder) *Node { return b.Lexeme(states(12)) }, "50 states of the lexer", true},
+		{"memory", Limits{Memory: 100_000}, func(b *Builder) *Node { return b.Lexeme(states(30)) }, "100000 bytes of expressions and states", true},
+		{"memory to compile", Limits{Memory: 10_000}, jsonGrammar, "10000 bytes of expressions and states", false},
+		{"memory of a search", Limits{Memory: 1_000_000}, func(b *Builder) *Node { // the same twice, so nothing is left
+			ab := Chars(OneOf("ab"))
+			return b.Lexeme(And(states(14), Not(Concat(Star(ab), Lit("a"), Repeat(ab, 4, 4), Repeat(ab, 10, 10)))))
+		}, "1000000 bytes of expressions and states", false},
 		{"fuel", Limits{Fuel: 50}, func(b *Builder) *Node {
 			return b.Lexeme(Concat(any, Repeat(Or(Lit("a"), Lit("aa"), Lit("ba")), 20, 90)))
 		}, "50 steps for one state", true},
@@ -295,6 +312,40 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("NewTrie of %d tokens, special %d, ends %d: no error", len(v.Bytes), v.Special, v.EOG)
 		}
 	}
+}
+
+// TestBytes: what a grammar says of its memory is what it takes.
+func TestBytes(t *testing.T) {
+	trie, _ := small(t, pieces...)
+	live := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := live()
+	g := compile(t, trie, Limits{Memory: 8 << 20}, func(b *Builder) *Node {
+		return b.Lexeme(Concat(Star(Chars(OneOf("abcde"))), Lit("a"), Repeat(Chars(OneOf("abcde")), 300, 300)))
+	})
+	s := g.New()
+	mask := make([]uint32, trie.Words())
+	rng := rand.New(rand.NewPCG(1, 1))
+	var err error
+	for err == nil && s.Tokens() < 3000 {
+		if err = s.Mask(mask); err == nil {
+			err = s.Accept('a' + 3 + rng.Int32N(5))
+		}
+	}
+	var limit *LimitError
+	if !errors.As(err, &limit) || limit.Max != 8<<20 {
+		t.Fatalf("%v after %d tokens; want the limit of memory", err, s.Tokens())
+	}
+	took, says := live()-before, g.Bytes()
+	t.Logf("%d bytes taken, %d counted", took, says)
+	if took > says+says/4 || says > took*2 {
+		t.Errorf("%d bytes are taken; Bytes says %d", took, says)
+	}
+	runtime.KeepAlive(s)
 }
 
 // TestManyNames: what may be any text but some words takes no more steps for many words

@@ -1,5 +1,7 @@
 package grammar
 
+import "unsafe"
+
 // An Automaton is a deterministic automaton over bytes: what is easier to count than
 // to write as an expression, such as the multiples of a number. It starts in state 0
 // and must not change once it is part of a Regex.
@@ -30,7 +32,7 @@ func (c *converter) table(a *Automaton) expr {
 		back := make([][]int32, len(a.Next))
 		var list []int32
 		for s, next := range a.Next {
-			if !c.spend(1 + len(next)) {
+			if !c.spend(1+len(next)) || !c.take(int(unsafe.Sizeof(next))+1+4*len(next)) {
 				return nothing
 			}
 			for _, to := range next {
@@ -97,16 +99,17 @@ type Expressions struct {
 }
 
 // NewExpressions returns a store without expressions. Once the questions together pass
-// the limits on expressions or on steps to compile, the answer is a *LimitError.
+// the limits on expressions or on steps to compile, or half of that on memory, the answer is a *LimitError.
 func NewExpressions(l Limits) *Expressions {
 	e := &Expressions{limits: l.filled()}
+	e.limits.Memory /= 2 // they are there beside all that a front end makes
 	e.fuel = e.limits.Compile
 	e.reset()
 	return e
 }
 
 func (e *Expressions) reset() {
-	e.conv = newConverter(newExprs(e.limits.Expressions))
+	e.conv = newConverter(newExprs(&e.limits))
 	e.conv.bytewise = true
 }
 

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -241,13 +242,17 @@ func bare(err error) error {
 	return err
 }
 
+// redirectsHidden says that what looks like the hub's own answer may be a storage host's: a
+// browser follows redirects by itself and tells nothing of them.
+const redirectsHidden = runtime.GOOS == "js"
+
 func (l *linked) note(h http.Header) {
 	if v := h.Get("X-Repo-Commit"); v != "" {
 		l.commit = v
 	}
 	if v := h.Get("X-Linked-ETag"); v != "" {
 		l.etag = plainETag(v)
-	} else if v := h.Get("ETag"); v != "" && l.etag == "" {
+	} else if v := h.Get("ETag"); v != "" && l.etag == "" && !redirectsHidden {
 		l.etag = plainETag(v)
 	}
 	if n, err := strconv.ParseInt(h.Get("X-Linked-Size"), 10, 64); err == nil && n >= 0 {

@@ -94,6 +94,15 @@ func New(o engine.Options) (_ *Engine, err error) {
 	return e, nil
 }
 
+// Add serves one more model as if Options had named it, and describes it.
+func (e *Engine) Add(o engine.ModelOptions) (engine.ModelInfo, error) {
+	n, err := e.catalog.Add(o)
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	return e.info(n), nil
+}
+
 // Device names what models run on: "cpu" or "cuda".
 func (e *Engine) Device() string { return e.device }
 

@@ -37,8 +37,8 @@ func (s *Sampler) allowed(logits []float32) (token.ID, error) {
 	if _, greedy := s.p.scale(); greedy {
 		// Mostly the likeliest token is allowed, and then it is also the likeliest of
 		// those that are.
-		if id, _, err := argmax(logits); err != nil || s.mask.Allows(id) {
-			return id, err
+		if id, _, err := argmax(logits); err == nil && s.mask.Allows(id) {
+			return id, nil
 		}
 	}
 	words, err := s.mask.Bits()
@@ -74,12 +74,12 @@ func bar(logits []float32, words []uint32) {
 	}
 }
 
-// Prepare makes the Mask's bits ahead of Next, if Next is sure to need them. An error
-// is Next's to tell.
-func (s *Sampler) Prepare() {
-	if _, greedy := s.p.scale(); s.mask != nil && !greedy && !s.ended {
-		s.mask.Bits()
+// Bits makes the Mask's bits ahead of a draw; nil without a Mask, or if it has ended.
+func (s *Sampler) Bits() ([]uint32, error) {
+	if s.mask == nil || s.ended {
+		return nil, nil
 	}
+	return s.mask.Bits()
 }
 
 // Ended reports whether the Mask allows no token but the end after the last draw.

@@ -2,6 +2,7 @@ package sample_test
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -105,11 +106,11 @@ func TestEnded(t *testing.T) {
 		t.Error("not ended after 3 tokens")
 	}
 	asked := m.asked
-	if s.Prepare(); m.asked != asked {
+	if words, err := s.Bits(); words != nil || err != nil || m.asked != asked {
 		t.Error("a mask was made behind the end")
 	}
 	s = sample.New(sample.Params{Temperature: 1}, nil, &listMask{})
-	if s.Prepare(); s.Ended() {
+	if words, err := s.Bits(); words == nil || err != nil || s.Ended() {
 		t.Error("ended before the first token")
 	}
 }
@@ -215,3 +216,39 @@ type openMask struct{ listMask }
 func (m *openMask) Bits() ([]uint32, error) { return []uint32{1<<32 - 1, 1<<32 - 1}, nil }
 func (m *openMask) Allows(token.ID) bool    { return true }
 func (m *openMask) Accept(token.ID) error   { return nil }
+
+// TestRankedMask: the largest logits that a mask allows give what all of them give, and the
+// mask goes on.
+func TestRankedMask(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	for round := range 2000 {
+		vocab := 30 + rng.IntN(98)
+		logits := normal(rng, vocab, 4)
+		var allow []token.ID
+		for id := range vocab {
+			if rng.IntN(8) == 0 {
+				allow = append(allow, token.ID(id))
+			} else if rng.IntN(50) == 0 {
+				logits[id] = float32(math.NaN()) // barred, so it does not matter
+			}
+		}
+		p := sample.Params{Seed: uint64(round)}
+		if rng.IntN(2) == 0 {
+			p.Temperature, p.TopK = 1, 1+rng.IntN(10)
+		}
+		ban := []token.ID{token.ID(rng.IntN(vocab))}
+		masked := slices.Clone(logits)
+		for i := range masked {
+			if !slices.Contains(allow, token.ID(i)) {
+				masked[i] = -inf
+			}
+		}
+		one, two := &listMask{allow: allow}, &listMask{allow: allow}
+		want, wantErr := sample.New(p, nil, one).Next(slices.Clone(logits), ban)
+		ids, values := ranking(masked, p.Needs(1))
+		got, err := sample.New(p, nil, two).NextOf(ids, values, ban)
+		if got.ID != want.ID || !errors.Is(err, wantErr) || !slices.Equal(one.accepted, two.accepted) {
+			t.Fatalf("round %d, %+v: got %d, %v, %v; want %d, %v, %v", round, p, got.ID, err, two.accepted, want.ID, wantErr, one.accepted)
+		}
+	}
+}

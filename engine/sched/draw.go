@@ -111,7 +111,8 @@ func (s *Scheduler) take(i int, row graph.Row) {
 // top is how many of a wanted row's largest logits q needs, 0: all. A row that is not
 // the one a token is drawn from is for log-probabilities.
 func (s *Scheduler) top(q *sequence, drawn bool) int {
-	if q.Mask != nil || !drawn {
+	// The first draws of several sequences share a row, and have a Mask each.
+	if !drawn || q.Mask != nil && !q.done && q.n > 1 {
 		return 0
 	}
 	return q.Sample.Needs(len(q.barred(0)))
@@ -142,15 +143,7 @@ func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 		}
 		return
 	}
-	if d.sampler == nil {
-		p := q.Sample
-		p.Seed = seedOf(p.Seed, d.index)
-		var m sample.Mask
-		if q.Mask != nil {
-			m = q.Mask()
-		}
-		d.sampler = sample.New(p, q.tokens[:q.prompt], m)
-	}
+	d.begin()
 	d.sampler.Share(b)
 	d.token.ID = token.None
 	// What is forced at once, as at the beginning of a reply, needs no row.
@@ -165,4 +158,19 @@ func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 		}
 	}
 	d.ended = d.sampler.Ended() || errors.Is(d.err, sample.ErrBarred) && q.Mask != nil && d.sampler.MayEnd()
+}
+
+// begin makes the sampler of a sequence that has none yet.
+func (d *draw) begin() {
+	if d.sampler != nil {
+		return
+	}
+	q := d.q
+	p := q.Sample
+	p.Seed = seedOf(p.Seed, d.index)
+	var m sample.Mask
+	if q.Mask != nil {
+		m = q.Mask()
+	}
+	d.sampler = sample.New(p, q.tokens[:q.prompt], m)
 }

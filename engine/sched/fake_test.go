@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -52,6 +53,7 @@ type fakeExec struct {
 	most     int // that it ranks, as a device does
 	ranked   int // rows
 	whole    int // rows asked for whole
+	masked   int // rows ranked by what their masks allow
 	kept     int // of the last rows of a step, how many it forgets to give
 }
 
@@ -63,7 +65,7 @@ func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([]
 	}
 	var wg sync.WaitGroup
 	for i := range len(in.Want) - e.kept {
-		row := e.row(i, in.Top[i])
+		row := e.row(in, i)
 		if (i+e.steps)%3 < e.together {
 			wg.Go(func() { in.Take(i, row) })
 		} else {
@@ -74,8 +76,9 @@ func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([]
 	return [][]float32{nil}, nil
 }
 
-// row gives a wanted row, of which n logits are enough.
-func (e *fakeExec) row(i, n int) graph.Row {
+// row gives a wanted row, or as many of its logits as are enough.
+func (e *fakeExec) row(in *graph.Batch, i int) graph.Row {
+	n := in.Top[i]
 	logits := e.logits[i*fakeVocab : (i+1)*fakeVocab]
 	if n == 0 {
 		e.whole++
@@ -84,6 +87,17 @@ func (e *fakeExec) row(i, n int) graph.Row {
 		return graph.Row{Logits: logits}
 	}
 	e.ranked++
+	if slices.Contains(in.Masked, int32(i)) {
+		logits = slices.Clone(logits)
+		if words := in.Allow(i); words != nil {
+			e.masked++
+			for id := range logits {
+				if words[id/32]>>(id%32)&1 == 0 {
+					logits[id] = float32(math.Inf(-1))
+				}
+			}
+		}
+	}
 	r := graph.Row{IDs: make([]int32, fakeVocab)}
 	for k := range r.IDs {
 		r.IDs[k] = int32(k)

@@ -179,7 +179,7 @@ func New(o Options) (*Scheduler, error) {
 		running: make([]*sequence, 0, o.Slots),
 	}
 	s.box.spare = o.Slots
-	s.batch.Take = s.take
+	s.batch.Take, s.batch.Allow = s.take, s.allow
 	return s, nil
 }
 

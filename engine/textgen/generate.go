@@ -33,6 +33,10 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 		if err == nil && listen != nil && (len(r.Prompt.Tools) > 0 || r.Constraint != nil) {
 			mask, err = listen.constrain(ctx, m, r)
 		}
+		constrained := mask != nil
+		if err == nil && listen != nil {
+			mask, err = listen.limited(ctx, m, r, mask)
+		}
 		if err != nil {
 			yield(engine.Event{}, err)
 			return
@@ -61,7 +65,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
 		}
-		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
+		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}, nil) {
 			return
 		}
 		g := newGeneration(m, r, st, listen, yield)

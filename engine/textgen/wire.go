@@ -122,6 +122,9 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 	}
 	d := c.dialect()
 	tools := len(r.Prompt.Tools) > 0
+	if k := r.ReasoningBudget; d.plain && k != nil {
+		return nil, engine.Errorf(engine.CodeUnsupportedParam, k.Param, "%s: model %q is configured with tool_format: none, with which thinking is not told from the answer; leave it out, or change that", k.Param, c.m.ID)
+	}
 	if d.plain || !tools && !d.thinks {
 		return nil, nil
 	}

@@ -160,6 +160,12 @@ func (r *Reader) Close() []Event {
 	return r.events
 }
 
+// Thinking reports whether the reply is inside thinking, and whether its text ends with a
+// whole character.
+func (r *Reader) Thinking() (inside, whole bool) {
+	return r.region == inThinking, len(r.pending) == 0
+}
+
 // take appends text to what is to be read, in whole characters.
 func (r *Reader) take(text []byte) {
 	if len(r.pending) > 0 {

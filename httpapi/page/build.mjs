@@ -38,7 +38,7 @@ const template = await readFile('src/index.html', 'utf8')
 const names = {
   main: made('src/main.tsx'),
   style: made('src/css/style.css'),
-  first: made('src/views/use.tsx'), // what most people open
+  first: made('src/views/chat.tsx'), // what most people open
 }
 await writeFile(join(out, 'index.html'), template.replace(/%(\w+)%/g, (_, name) => names[name]))
 await writeFile(join(out, 'assets/icon.svg'), await readFile('src/icon.svg'))

@@ -51,6 +51,9 @@ func Parse(b *grammar.Builder, text string, o Options) (*grammar.Node, error) {
 	p := &parser{b: b, text: text, token: o.Token, rules: map[string]*rule{}}
 	p.grammar()
 	if p.err == nil {
+		p.err = b.Err()
+	}
+	if p.err == nil {
 		p.resolve()
 	}
 	if p.err != nil {
@@ -60,7 +63,7 @@ func Parse(b *grammar.Builder, text string, o Options) (*grammar.Node, error) {
 	if root == nil {
 		return nil, fmt.Errorf("gbnf: there is no rule %q to begin with", o.Root)
 	}
-	return root.node, b.Err()
+	return root.node, nil
 }
 
 type rule struct {
@@ -84,6 +87,9 @@ type parser struct {
 func (p *parser) fail(at int, format string, args ...any) {
 	if p.err != nil {
 		return
+	}
+	if p.err = p.b.Err(); p.err != nil {
+		return // reading stopped there: what follows only looks like a mistake
 	}
 	before := p.text[:at]
 	line := strings.Count(before, "\n")

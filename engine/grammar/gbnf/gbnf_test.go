@@ -316,3 +316,27 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestTooLarge: a grammar past a limit of its Builder is refused by the limit's name,
+// wherever reading it stopped.
+func TestTooLarge(t *testing.T) {
+	for name, text := range map[string]string{
+		"characters": "root ::= " + strings.Repeat("[a-z] ", 300),
+		"groups":     "root ::= " + strings.Repeat("(\"a\" | \"b\")+ ", 300),
+		"rules": "root ::= r0\n" + func() (s string) {
+			for i := range 300 {
+				s += fmt.Sprintf("r%d ::= \"a\" r%d | \"b\"\n", i, i+1)
+			}
+			return s
+		}() + "r300 ::= \"c\"",
+		"alternatives": "root ::= x" + strings.Repeat(" | x", 300) + "\nx ::= \"a\"",
+	} {
+		for nodes := 2; nodes < 200; nodes += 7 {
+			_, err := gbnf.Parse(grammar.NewBuilder(grammar.Limits{Nodes: nodes}), text, gbnf.Options{})
+			var limit *grammar.LimitError
+			if !errors.As(err, &limit) || limit.Name != "nodes" || limit.Max != nodes {
+				t.Fatalf("%s: %v; want the limit of %d nodes", name, err, nodes)
+			}
+		}
+	}
+}

@@ -7,8 +7,8 @@ import (
 )
 
 // automaton is the expression of the texts over the characters of numbers that lead
-// from start to a state that accept takes.
-func automaton[S comparable](start S, step func(S, byte) (S, bool), accept func(S) bool) (*node, error) {
+// from start to a state that accept takes. It is made of a number with so many figures.
+func automaton[S comparable](figures int, start S, step func(S, byte) (S, bool), accept func(S) bool) (*node, error) {
 	const alphabet = "-.0123456789"
 	a := &grammar.Automaton{}
 	for i := range len(alphabet) {
@@ -40,5 +40,5 @@ func automaton[S comparable](start S, step func(S, byte) (S, bool), accept func(
 		}
 		a.Next = append(a.Next, next)
 	}
-	return &node{op: table, text: grammar.Table(a)}, nil
+	return &node{op: table, text: grammar.Table(a), figures: figures}, nil
 }

@@ -88,7 +88,7 @@ func difference(t *testing.T, d *drawer, src string, check *jsonschema.Schema, t
 	}
 	if g != nil {
 		for range 6 {
-			text := walk(t, g, d.Rand)
+			text, _ := walk(t, g, d.Rand)
 			if text == "" {
 				continue
 			}

@@ -22,7 +22,7 @@ var (
 	closeBrace = grammar.Concat(space, grammar.Lit("}"))
 	openArray  = grammar.Concat(grammar.Lit("["), space)
 	closeArray = grammar.Concat(space, grammar.Lit("]"))
-	numbers    = newTexts().plain(anyNumber)
+	numbers    = newTexts().plain(writable(anything))
 )
 
 // lexeme is the node of an expression; the same expression gives the same node.
@@ -163,11 +163,10 @@ func (c *compiler) scalars(lits literals) ([]*grammar.Node, error) {
 	if n == anything {
 		texts = append(texts, numbers)
 	} else if n != nothing {
-		n = numeral(n)
-		if none, err := c.empty(n); err != nil {
+		if none, err := c.empty(numeral(n)); err != nil {
 			return nil, err
 		} else if !none {
-			texts = append(texts, c.texts.plain(n))
+			texts = append(texts, c.texts.plain(writable(n)))
 		}
 	}
 	n, err = c.left(lits, domains.str)

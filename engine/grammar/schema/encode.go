@@ -86,7 +86,7 @@ func (t *texts) spell(n *node, every bool) *grammar.Regex {
 		case n.op == class:
 			return t.class(n.set, every)
 		case n.op == verbatim:
-			return spellWord(n.source, every)
+			return t.word(n.source, every)
 		case n.op == except:
 			return grammar.And(anySpelling, grammar.Not(t.spell(n.list[0], true)))
 		case n.op == pattern:
@@ -152,15 +152,15 @@ func (t *texts) class(set grammar.RuneSet, every bool) *grammar.Regex {
 	return r
 }
 
-// spellWord are the spellings of s.
-func spellWord(s string, every bool) *grammar.Regex {
+// word are the spellings of s.
+func (t *texts) word(s string, every bool) *grammar.Regex {
 	var parts []*grammar.Regex
 	from := 0 // of what is spelled in one way
 	for i, r := range s {
 		if !every && r < 0x7f && bare.Contains(r) {
 			continue
 		}
-		parts = append(parts, grammar.Lit(s[from:i]), spellClass(grammar.OneOf(string(r)), every))
+		parts = append(parts, grammar.Lit(s[from:i]), t.class(grammar.RuneSet{{Lo: r, Hi: r}}, every))
 		from = i + utf8.RuneLen(r)
 	}
 	return grammar.Concat(append(parts, grammar.Lit(s[from:]))...)

@@ -207,11 +207,11 @@ func (c *compiler) readType(s *schema, v *value) error {
 	return nil
 }
 
-func readEnum(_ *compiler, s *schema, v *value) error {
+func readEnum(c *compiler, s *schema, v *value) error {
 	if v.kind != array {
 		return wrong(v, "wants an array of values")
 	}
-	return s.only(v.list, v)
+	return c.only(s, v.list, v)
 }
 
-func readConst(_ *compiler, s *schema, v *value) error { return s.only([]*value{v}, v) }
+func readConst(c *compiler, s *schema, v *value) error { return c.only(s, []*value{v}, v) }

@@ -19,6 +19,9 @@ type node struct {
 
 	source string         // of pattern and verbatim
 	text   *grammar.Regex // of table and pattern, in UTF-8
+
+	figures int // of table: digits of the number it is made of
+	divisor int // of table, if it is one, without its point
 }
 
 type op uint8

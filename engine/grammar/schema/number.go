@@ -11,11 +11,12 @@ import (
 // the digits, which the expressions' own intersection and complement combine.
 
 var (
+	zero      = chars('0', '0')
 	digit     = chars('0', '9')
-	wholePart = or(chars('0', '0'), seq(chars('1', '9'), times(digit, 0, -1)))
+	wholePart = or(zero, seq(chars('1', '9'), times(digit, 0, -1)))
 	minus     = times(chars('-', '-'), 0, 1)
 	fraction  = seq(chars('.', '.'), times(digit, 1, -1))
-	zeros     = seq(chars('.', '.'), times(chars('0', '0'), 1, -1))
+	zeros     = seq(chars('.', '.'), times(zero, 1, -1))
 	exponent  = seq(chars('E', 'E', 'e', 'e'), times(chars('+', '+', '-', '-'), 0, 1), times(digit, 1, -1))
 
 	anyNumber = seq(minus, wholePart, times(fraction, 0, 1), times(exponent, 0, 1))
@@ -43,9 +44,82 @@ func exactly(r *big.Rat) *node {
 	}
 	text, point := plainDigits(r)
 	if point {
-		return seq(word(text), times(chars('0', '0'), 0, -1))
+		return seq(word(text), times(zero, 0, -1))
 	}
 	return seq(word(text), times(zeros, 0, 1))
+}
+
+// What is written is less than what is valid, so that every number comes to an end: a
+// model that repeats itself would write digits as long as it may.
+const (
+	maxWritten = 64   // digits before and behind the point, beyond those that the schema has
+	maxPower   = 4    // of an exponent
+	maxCounted = 1000 // product of the divisors at which digits are counted as well
+)
+
+// writable are the texts of numerals that are written: whole numbers and enumerated ones
+// with one zero behind the point or behind themselves, if any, and others with so many
+// digits. Digits of numbers under several large divisors are not counted: to tell which
+// are left in how many digits takes too long.
+func writable(n *node) *node {
+	digits := maxWritten + n.digits()
+	in := seq(minus, or(zero, seq(chars('1', '9'), times(digit, 0, digits-1))))
+	part := times(seq(chars('.', '.'), times(digit, 1, digits)), 0, 1)
+	switch {
+	case n == anything:
+		return seq(in, part, times(seq(chars('E', 'E', 'e', 'e'), times(chars('+', '+', '-', '-'), 0, 1), times(digit, 1, maxPower)), 0, 1))
+	case n == whole:
+		return seq(in, times(word(".0"), 0, 1))
+	case n.divisors() > maxCounted:
+		return and(decimal, shortest(n))
+	}
+	return and(seq(in, part), shortest(n))
+}
+
+// shortest leaves out of n spellings with more than one zero at the end.
+func shortest(n *node) *node {
+	if n == whole {
+		return seq(minus, wholePart, times(word(".0"), 0, 1))
+	}
+	list := make([]*node, len(n.list))
+	switch n.op {
+	case both, either:
+		for i, m := range n.list {
+			list[i] = shortest(m)
+		}
+		if n.op == both {
+			return and(list...)
+		}
+		return or(list...)
+	case concat: // of exactly
+		copy(list, n.list)
+		switch end := &list[len(list)-1]; {
+		case (*end).op == repeat && (*end).list[0] == zeros:
+			*end = times(word(".0"), 0, 1)
+		case (*end).op == repeat && (*end).list[0] == zero:
+			*end = times(zero, 0, 1)
+		}
+		return seq(list...)
+	}
+	return n
+}
+
+// digits is how many digits the numbers have that n was made of, at most.
+func (n *node) digits() int {
+	digits := max(n.figures, len(n.source))
+	for _, m := range n.list {
+		digits = max(digits, m.digits())
+	}
+	return digits
+}
+
+// divisors is the product of those of n, at most.
+func (n *node) divisors() int {
+	product := max(1, n.divisor)
+	for _, m := range n.list {
+		product = min(product*m.divisors(), maxCounted+1)
+	}
+	return product
 }
 
 // plainDigits writes r without exponent and without zeros at its end.
@@ -147,7 +221,7 @@ func compared(b *big.Rat, want order) (*node, error) {
 		}
 		return outcome(m)&want != 0
 	}
-	return automaton(state{}, step, accept)
+	return automaton(len(in)+len(frac), state{}, step, accept)
 }
 
 func sign(n int) int {
@@ -204,7 +278,11 @@ func multiples(d *big.Rat) (*node, error) {
 		}
 		return s.started && r == 0
 	}
-	return automaton(state{}, step, accept)
+	n, err := automaton(len(in)+len(frac), state{}, step, accept)
+	if err == nil {
+		n.divisor = div
+	}
+	return n, err
 }
 
 // maxStates bounds an automaton.

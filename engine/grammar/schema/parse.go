@@ -84,10 +84,16 @@ type count struct {
 // most bounds counts; what is above it makes no difference to limits of our own.
 const most = 1 << 30
 
+// maxSchemas bounds the schemas that are read, and those made of values: 1 KB each.
+const maxSchemas = 20_000
+
 // schema reads v, which stands where a schema is due. A value is read once.
 func (c *compiler) schema(v *value) (*schema, error) {
 	if s, ok := c.read[v]; ok {
 		return s, nil
+	}
+	if len(c.read) >= maxSchemas {
+		return nil, &Error{Reason: fmt.Sprintf("more than %d schemas in one", maxSchemas)}
 	}
 	s := &schema{id: c.fresh(), at: v.at}
 	c.read[v] = s
@@ -164,7 +170,15 @@ func (s *schema) high(r *big.Rat, excluded bool, at string) {
 }
 
 // only leaves list of the values allowed so far.
-func (s *schema) only(list []*value, v *value) error {
+func (c *compiler) only(s *schema, list []*value, v *value) error {
+	for _, e := range list {
+		if len(e.list) > 0 {
+			c.inside += e.size()
+		}
+	}
+	if c.inside > maxSchemas {
+		return wrong(v, "more than %d values in constant arrays and objects", maxSchemas)
+	}
 	if s.values != nil {
 		kept := []*value{}
 		for _, a := range s.values {

@@ -13,7 +13,7 @@
 // Spelling: members stand in the order of properties, then the others; declared names
 // once; of the others, one whose value has to differ comes last. White space is one
 // blank, or a line break and the blanks that indent a line, 20 bytes at most. Numbers
-// under constraints have no exponent. Characters are escaped where JSON demands it, or
+// under constraints have no exponent, and all have so many digits (writable). Characters are escaped where JSON demands it, or
 // outside ASCII; where any text is allowed, any escape is, too.
 package schema
 
@@ -127,6 +127,7 @@ type compiler struct {
 
 	// What was read of it.
 	made      int
+	inside    int // values that constant arrays and objects are made of
 	read      map[*value]*schema
 	constants map[*value]*schema
 	patterns  map[string]*node

@@ -47,13 +47,22 @@ func (v *value) member(key string) *value {
 	return nil
 }
 
+// size is how many values v is made of.
+func (v *value) size() int {
+	n := 1
+	for _, e := range v.list {
+		n += e.size()
+	}
+	return n
+}
+
 // Bounds of a schema's text.
 const (
 	maxDepth  = 256
-	maxValues = 1 << 18
+	maxValues = 1 << 16
 	// maxPointers bounds the bytes of the pointers to all values: a long name counts
 	// once for each value below it.
-	maxPointers = 32 << 20
+	maxPointers = 8 << 20
 )
 
 // decode reads one JSON value. Of members with the same name the last counts, in the
@@ -112,7 +121,10 @@ func (d *decoder) value(at string, depth int) (*value, error) {
 		if t == '{' {
 			v.kind = object
 		}
-		seen := map[string]int{}
+		var seen map[string]int
+		if v.kind == object {
+			seen = map[string]int{}
+		}
 		for d.More() {
 			place := strconv.Itoa(len(v.list))
 			again := -1
@@ -156,9 +168,9 @@ func (d *decoder) value(at string, depth int) (*value, error) {
 }
 
 // escape writes one step of a JSON Pointer (RFC 6901).
-func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+func escape(key string) string { return pointerStep.Replace(key) }
+
+var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")
 
 // maxDigits bounds the numbers of a schema, written out without an exponent.
 const maxDigits = 400

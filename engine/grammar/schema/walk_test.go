@@ -35,8 +35,8 @@ func oracle(src json.RawMessage) *jsonschema.Schema {
 }
 
 // walk draws a text byte by byte from the masks. It prefers what ends a value the
-// longer the text gets; "" is a text that came to no end.
-func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
+// longer the text gets; "" is a text that came to no end, or to a limit.
+func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) (string, *grammar.LimitError) {
 	const limit = 600
 	s := g.New()
 	mask := make([]uint32, (257+31)/32)
@@ -47,7 +47,7 @@ func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
 			if !errors.As(err, &l) {
 				t.Fatalf("after %q: %v", text, err)
 			}
-			return ""
+			return "", l
 		}
 		var allowed, ends []int32
 		for id := range int32(257) {
@@ -70,11 +70,18 @@ func walk(t *testing.T, g *grammar.Grammar, rng *rand.Rand) string {
 			t.Fatalf("after %q the mask allows %d, which Accept refuses: %v", text, id, err)
 		}
 		if id == 256 {
-			return string(text)
+			return string(text), nil
 		}
 		text = append(text, byte(id))
 	}
-	return ""
+	return "", nil
+}
+
+// mistaken says that the validator is wrong: it parses a template as a URL, which it need
+// not be (RFC 6570), and knows no quoted pairs in addresses (RFC 5321, 4.1.2).
+func mistaken(err error) bool {
+	return strings.Contains(err.Error(), "is not valid uri-template: parse") ||
+		strings.Contains(err.Error(), "backslash and quote are not allowed within quoted local part")
 }
 
 // TestWalks: whatever the masks let through is valid for another validator.
@@ -101,7 +108,10 @@ func TestWalks(t *testing.T) {
 			}
 			schemas++
 			for range 4 {
-				text := walk(t, g, rng)
+				text, limit := walk(t, g, rng)
+				if limit != nil {
+					t.Logf("%s: compiled, but %v\n\tschema %.600s", x.ID, limit, x.Schema)
+				}
 				if text == "" {
 					continue
 				}
@@ -110,8 +120,7 @@ func TestWalks(t *testing.T) {
 					t.Errorf("%s: %q is no JSON: %v", x.ID, text, err)
 					continue
 				}
-				if err := check.Validate(v); err != nil && !strings.Contains(err.Error(), "is not valid uri-template: parse") {
-					// That validator parses a template as a URL, which it need not be (RFC 6570).
+				if err := check.Validate(v); err != nil && !mistaken(err) {
 					t.Errorf("%s: %s\n\tis not valid: %v\n\tschema %.600s", x.ID, text, err, x.Schema)
 				}
 				walks++

@@ -43,14 +43,10 @@ func (m *maker) opensWithToken(text string) bool {
 func (m *maker) formedMessages(calls []*grammar.Node) *grammar.Node {
 	b := m.b
 	last := b.Alt(append([]*grammar.Node{b.Seq(m.head(wire.RegionContent), m.o.Words)}, calls...)...)
-	switch {
-	case m.o.Thinking:
-		think := b.Seq(m.inMessage(), m.ends(), m.text(m.f.Channel.Start))
-		return b.Seq(think, m.thoughts(), last)
-	case m.o.MayThink:
-		return b.Seq(m.thoughts(), last)
+	if m.o.Thinking {
+		return b.Seq(m.inMessage(), m.ends(), m.text(m.f.Channel.Start), m.thoughts(), last)
 	}
-	return last
+	return b.Seq(m.thoughts(), last)
 }
 
 // An Opener is the beginning of a text: Texts with Tokens between them.

@@ -15,16 +15,24 @@ func (m *maker) inMessages(calls *grammar.Node) *grammar.Node {
 	if m.o.Required {
 		return b.Seq(m.thoughts(), calls)
 	}
-	any := m.message(wire.RegionThinking, wire.RegionContent)
+	regions := []wire.Region{wire.RegionContent}
+	if m.o.MayThink {
+		regions = append(regions, wire.RegionThinking)
+	}
+	any := m.message(regions...)
 	return b.Alt(
 		b.Seq(any, b.Repeat(b.Seq(m.ends(), start, any), 0, grammar.Unbounded), b.Opt(m.ends())),
 		b.Seq(b.Repeat(b.Seq(any, m.ends(), start), 0, grammar.Unbounded), calls),
 	)
 }
 
-// thoughts are any number of messages with thinking, up to the header of the next.
+// thoughts are any number of messages with thinking, up to the header of the next; none
+// where the reply may not think.
 func (m *maker) thoughts() *grammar.Node {
 	b := m.b
+	if !m.o.MayThink {
+		return b.Seq()
+	}
 	return b.Repeat(b.Seq(m.message(wire.RegionThinking), m.ends(), m.text(m.f.Channel.Start)), 0, grammar.Unbounded)
 }
 

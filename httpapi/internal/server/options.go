@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +80,8 @@ type Options struct {
 	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
 	CompletionsTokens int   // max_tokens of /v1/completions when absent
 
+	ReasoningField ReasoningField // where chats show thinking; "" means ReasoningContent
+
 	RequestTimeout  time.Duration            // of requests answered in one piece
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
 	LoadTimeout     time.Duration            // a request's wait for its model; 0 means engine.DefaultLoadTimeout
@@ -120,6 +123,22 @@ const (
 	DefaultRealtimeIdle     = 15 * time.Minute
 	DefaultRealtimeTotal    = time.Hour
 )
+
+// A ReasoningField says where the answers of chats show thinking.
+type ReasoningField string
+
+// The fields.
+const (
+	ReasoningContent ReasoningField = "reasoning_content" // as of llama-server, DeepSeek and SGLang
+	ReasoningPlain   ReasoningField = "reasoning"         // as of vLLM, Ollama and OpenRouter
+	ReasoningBoth    ReasoningField = "both"
+	ReasoningInline  ReasoningField = "inline" // in the content, between <think> and </think>
+)
+
+// ReasoningFields are all of them.
+func ReasoningFields() []string {
+	return []string{string(ReasoningContent), string(ReasoningPlain), string(ReasoningBoth), string(ReasoningInline)}
+}
 
 // MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
 const MostLogprobs = 20
@@ -184,6 +203,10 @@ func (o *Options) fill() error {
 		{"realtime items", &o.Realtime.Items, DefaultRealtimeItems},
 	}); err != nil {
 		return err
+	}
+	o.ReasoningField = cmp.Or(o.ReasoningField, ReasoningContent)
+	if !slices.Contains(ReasoningFields(), string(o.ReasoningField)) {
+		return fmt.Errorf("httpapi: reasoning field is %q, none of %s", o.ReasoningField, strings.Join(ReasoningFields(), ", "))
 	}
 	if o.MaxLogprobs > MostLogprobs {
 		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)

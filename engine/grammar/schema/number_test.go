@@ -1,0 +1,80 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+
+	"quern/engine/grammar"
+)
+
+// TestNumbersEnd: whatever digit a model repeats, a number comes to its end, but under
+// several large divisors.
+func TestNumbersEnd(t *testing.T) {
+	trie := byteTrie(t)
+	for _, src := range []string{
+		`{}`, `{"type":"integer"}`, `{"type":"number"}`, `{"enum":[1,2.5,-3]}`, `{"const":0}`,
+		`{"type":"integer","minimum":0}`, `{"type":"number","exclusiveMaximum":-1e100}`, `{"type":"number","exclusiveMinimum":0,"maximum":1e-300}`,
+		`{"type":"integer","multipleOf":7}`, `{"type":"number","multipleOf":0.01,"minimum":5}`, `{"anyOf":[{"type":"integer","minimum":3},{"const":1.25}]}`,
+		`{"type":"number","not":{"const":0}}`, `{"type":"integer","not":{"multipleOf":3}}`, `{"type":"number","not":{"type":"integer"}}`,
+	} {
+		g, _, err := Compile([]byte(src), trie, grammar.Limits{}, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		for _, digits := range []string{"0", "9", "05", "1.0", "0.9", "-3e0", "1e9"} {
+			s := g.New()
+			n := 0
+			for ; n < 1000; n++ { // the digits in turn, or what begins a number
+				try := digits[n%len(digits):] + digits
+				if n == 0 {
+					try += "-0123456789"
+				}
+				if !strings.ContainsFunc(try, func(r rune) bool { return s.Accept(r) == nil }) {
+					break
+				}
+			}
+			if n == 0 {
+				t.Fatalf("%s: no number begins", src)
+			}
+			if n == 1000 {
+				t.Errorf("%s: %q again and again has no end", src, digits)
+			}
+		}
+	}
+}
+
+// TestNumbersWritten: how numbers are written, and that spellings which are not written
+// are no way around what is forbidden.
+func TestNumbersWritten(t *testing.T) {
+	trie := byteTrie(t)
+	long := strings.Repeat("7", 60)
+	for _, tt := range []struct{ src, yes, no string }{
+		{`{"type":"integer"}`, "0 -0 1.0 120 -7.0 " + long, "1.00 1.5 1. 01 " + long + long},
+		{`{"type":"integer","minimum":2}`, "2 2.0 35.0 " + long, "2.00 1.0 -2 " + long + long},
+		{`{"type":"integer","exclusiveMinimum":1e100}`, "1" + strings.Repeat("0", 99) + "10 1" + strings.Repeat("0", 99) + "1.0 " + long + long, long},
+		{`{"type":"number"}`, "1.00 1.50 0." + long + " 1e5 1E-308", "1." + long + long + " 1e00001"},
+		{`{"enum":[1,2.5,-100]}`, "1 1.0 2.5 2.50 -100 -100.0", "1.00 2.500 2 -10"},
+		{`{"type":"number","not":{"const":1}}`, "1.5 10 0.10 1.01", "1 1.0 1.00 1.0000"},
+		{`{"type":"number","not":{"enum":[0,2.5]}}`, "1.0 2.51 0.01", "0 -0 0.0 -0.00 2.5 2.50 2.5000"},
+		{`{"type":"number","not":{"type":"integer"}}`, "1.5 0.50", "1.0 1.00 3 0.0000"},
+		{`{"type":"number","multipleOf":0.01}`, "1.25 1.250 3", "1.255 0.001"},
+		{`{"anyOf":[{"type":"integer","minimum":3},{"const":1.25}]}`, "3 4.0 1.25 1.250", "4.00 1.2500 2"},
+	} {
+		g, _, err := Compile([]byte(tt.src), trie, grammar.Limits{}, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tt.src, err)
+			continue
+		}
+		for _, text := range strings.Fields(tt.yes) {
+			if err := reach(g, text); err != nil {
+				t.Errorf("%s: %s is not written: %v", tt.src, text, err)
+			}
+		}
+		for _, text := range strings.Fields(tt.no) {
+			if reach(g, text) == nil {
+				t.Errorf("%s: %s is written", tt.src, text)
+			}
+		}
+	}
+}
