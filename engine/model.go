@@ -28,12 +28,20 @@ type ModelInfo struct {
 	ContextLength int    // 0 when not known before loading
 	Status        string // "unloaded", "loading", "loaded" or "failed"
 	Waiting       int    // requests that wait until it is loaded
+	Users         int    // requests that use it
 	Format        string // "gguf", "safetensors", "onnx"
 	Quantization  string // "Q4_K_M"; "" when unknown
 	Architecture  string
 	SizeBytes     int64
 	InputTypes    bool   // the texts that EmbedRequest.InputType puts before inputs are known
 	Fingerprint   string // "fp_…": hash of file, quantisation and build; "" before loading
+}
+
+// Needs says what a model takes of memory.
+type Needs struct {
+	Bytes int64 // when it is loaded: what it holds; else what it will ask for
+	Limit int64 // of all models
+	Why   error // it does not fit, even alone: what to change; nil when it fits
 }
 
 // Stats is a snapshot of what operators and gateways watch.
@@ -55,6 +63,8 @@ type ModelStats struct {
 
 	PromptTokens    int64 // evaluated or taken from the cache
 	GeneratedTokens int64
+	ForcedTokens    int64 // of them, those a form left no choice about, which cost no step of their own
+	Steps           int64 // of the batch
 	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
 	PrefixHits      int64 // of them found
 	Preemptions     int64

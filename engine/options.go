@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Models  []ModelOptions    // configured models, in order
 	Dirs    []string          // folders whose model files are listed too
+	Store   string            // folder that models are pulled into; its files are listed too, behind all others. It need not be there yet
 	Builtin bool              // list the built-in model; also when nothing else is configured or found
 	Aliases map[string]string // other names of models
 

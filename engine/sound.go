@@ -56,10 +56,20 @@ type (
 	TranscribeOptions = asr.Options
 	// TranscribeInfo is what is known of the audio as a whole.
 	TranscribeInfo = asr.Info
+	// A Detector tells speech from other sound.
+	Detector = vad.Detector
+	// A Listener hears one stream of sound for a Detector.
+	Listener = vad.Listener
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
 	// A Guard is a measure against text that was not spoken.
 	Guard = asr.Guard
+)
+
+// Sound that is listened to, by recognisers and detectors, is mono.
+const (
+	HearingRate = audio.Rate // Hz
+	Hop         = vad.Hop    // samples a Listener hears at a time
 )
 
 // MaxBeams bounds TranscribeOptions.Beams and BestOf.

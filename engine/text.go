@@ -40,6 +40,8 @@ type GenerateRequest struct {
 
 	Constraint *Constraint // nil allows any reply
 
+	ReasoningBudget *ReasoningBudget // nil allows any thinking
+
 	Sample         sample.Params
 	PromptLogprobs bool // report the prompt's own log-probabilities (Sample.Top of them)
 	NoPromptCache  bool // neither read nor fill the prefix cache
@@ -49,6 +51,13 @@ type GenerateRequest struct {
 	// KeepAlive, when not nil, is from now on the idle time after which the
 	// model is unloaded; negative never.
 	KeepAlive *time.Duration
+}
+
+// A ReasoningBudget bounds the tokens a reply to messages thinks, beside the markers around
+// them. When they are used up the end of thinking is written, whose tokens count as the reply's.
+type ReasoningBudget struct {
+	Tokens int    // 0 leaves no room; Kwargs may keep the prompt from asking for some
+	Param  string // the request field it came from
 }
 
 // A ToolChoice says how the tools of a prompt may be called. The zero value leaves it to

@@ -49,8 +49,8 @@ const place = `{"type":"object","properties":{"city":{"type":"string","maxLength
 
 // forms are the ways to demand a form, and what replies then match.
 var forms = map[string]string{
-	`"response_format":{"type":"json_schema","json_schema":{"name":"place","strict":true,"schema":` + place + `}}`: `^\{.*"city":.*"big": ?(true|false)\s*\}$`,
-	`"response_format":{"type":"json_object","schema":` + place + `}`:                                              `^\{.*"city":.*"big": ?(true|false)\s*\}$`,
+	`"response_format":{"type":"json_schema","json_schema":{"name":"place","strict":true,"schema":` + place + `}}`: `^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
+	`"response_format":{"type":"json_object","schema":` + place + `}`:                                              `^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
 	`"json_schema":{"const":["one",null]}`:                                                                         `^\[\s*"one",\s*null\s*\]$`,
 	`"grammar":"root ::= \"<\" [a-c]{2} \">\""`:                                                                    `^<[a-c]{2}>$`,
 	`"regex":"[0-9]{3}"`:                                             `^[0-9]{3}$`,

@@ -16,6 +16,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/vad"
 	"quern/engine/token"
 	"quern/engine/tts"
 )
@@ -141,6 +142,11 @@ var fakeVoices = []engine.Voice{
 	{Voice: tts.Voice{ID: "alloy", Name: "Alloy", Language: "en-us"}, Model: voiceModel, AliasOf: "af_bella"},
 }
 
+func (f *fake) Detector(name string) (engine.Detector, error) {
+	_, err := f.Find(name, engine.KindTranscription)
+	return vad.EnergyDetector{}, err
+}
+
 func (f *fake) Voices() []engine.Voice { return fakeVoices }
 
 // CheckConstraint knows one schema that is wrong, and one that says something in vain.
@@ -243,6 +249,15 @@ func (f *fake) Unload(model string) error {
 	defer f.mu.Unlock()
 	f.unloaded = append(f.unloaded, model)
 	return nil
+}
+
+// Needs says that the embedding model does not fit.
+func (f *fake) Needs(_ context.Context, model string) (engine.Needs, error) {
+	n := engine.Needs{Bytes: 1 << 30, Limit: 2 << 30}
+	if model == embedModel {
+		n.Bytes, n.Why = 4<<30, engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs 4096 MiB; lower context_length", model)
+	}
+	return n, nil
 }
 
 func (f *fake) Load(ctx context.Context, model string) error {

@@ -56,6 +56,12 @@ func serveSettings(a *server.API, c *server.Call) error {
 		DefaultMaxTokens  int   `json:"default_max_tokens"`
 		CompletionsTokens int   `json:"completions_max_tokens"`
 		Objects           int   `json:"objects"`
+
+		RealtimeSessions int    `json:"realtime_sessions"`
+		RealtimeMessage  int64  `json:"realtime_message"`
+		RealtimeEvents   int    `json:"realtime_events"`
+		RealtimeItems    int    `json:"realtime_items"`
+		RealtimeAudio    string `json:"realtime_audio"`
 	}
 	type timeouts struct {
 		Request   string            `json:"request_timeout"`
@@ -70,24 +76,36 @@ func serveSettings(a *server.API, c *server.Call) error {
 		Read      string            `json:"read_header_timeout"`
 		Idle      string            `json:"idle_timeout"`
 		Grace     string            `json:"shutdown_grace"`
+
+		RealtimeIdle  string `json:"realtime_idle"`
+		RealtimeTotal string `json:"realtime_total"`
 	}
 	o := &a.Options
+	names := []string{}
+	for _, k := range o.Keys {
+		names = append(names, k.Name)
+	}
 	return a.WriteJSON(c, 200, struct {
 		Object   string   `json:"object"`
 		Version  string   `json:"version"`
 		Started  int64    `json:"started"`
 		Auth     bool     `json:"auth"`
+		Keys     []string `json:"keys"`          // by name
+		Key      string   `json:"key,omitempty"` // of them the caller's
+		Manage   bool     `json:"manage"`        // the caller may pull and remove models
 		Limits   limits   `json:"limits"`
 		Timeouts timeouts `json:"timeouts"`
 	}{
-		"server", o.Version, a.Started.Unix(), len(o.Keys) > 0,
+		"server", o.Version, a.Started.Unix(), len(o.Keys) > 0, names, c.KeyName(), a.Manages(c),
 		limits{
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, server.MaxHeaderBytes, server.MaxEmbedInputs, server.MaxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
 			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects,
+			o.Realtime.Sessions, o.Realtime.Message, o.Realtime.Events, o.Realtime.Items, span(o.Realtime.Audio),
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
 			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownGrace),
+			span(o.Realtime.Idle), span(o.Realtime.Total),
 		},
 	})
 }

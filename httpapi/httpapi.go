@@ -18,8 +18,20 @@ type (
 	API     = server.API
 	Options = server.Options
 	Engine  = server.Engine
+	Store   = server.Store
 	Key     = guard.Key
+
+	Realtime = server.Realtime
+	// A ReasoningField says where the answers of chats show thinking: one of
+	// ReasoningFields.
+	ReasoningField = server.ReasoningField
 )
+
+// DefaultReasoningField is that of Options without one.
+const DefaultReasoningField = server.ReasoningContent
+
+// ReasoningFields are the fields there are.
+func ReasoningFields() []string { return server.ReasoningFields() }
 
 // MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
 const MostLogprobs = server.MostLogprobs
@@ -33,6 +45,14 @@ const (
 	DefaultMaxN              = server.DefaultMaxN
 	DefaultMaxLogprobs       = server.DefaultMaxLogprobs
 	DefaultCompletionsTokens = server.DefaultCompletionsTokens
+
+	DefaultRealtimeSessions = server.DefaultRealtimeSessions
+	DefaultRealtimeMessage  = server.DefaultRealtimeMessage
+	DefaultRealtimeEvents   = server.DefaultRealtimeEvents
+	DefaultRealtimeItems    = server.DefaultRealtimeItems
+	DefaultRealtimeAudio    = server.DefaultRealtimeAudio
+	DefaultRealtimeIdle     = server.DefaultRealtimeIdle
+	DefaultRealtimeTotal    = server.DefaultRealtimeTotal
 
 	DefaultRequestTimeout = server.DefaultRequestTimeout
 	DefaultStreamWrite    = server.DefaultStreamWrite

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,23 @@ func TestRequestReachesEngine(t *testing.T) {
 	})
 	check("no thinking", `{`+hi+`,"reasoning_effort":"none"}`, func(t *testing.T, r engine.GenerateRequest) {
 		equal(t, "kwargs", r.Prompt.Kwargs, map[string]json.RawMessage{"enable_thinking": json.RawMessage(`false`)})
+	})
+	for _, field := range []string{`"reasoning_budget":7`, `"reasoning_budget_tokens":7`, `"thinking_budget":7`, `"thinking_budget_tokens":7`, `"thinking_token_budget":7.0`,
+		`"thinking":{"type":"enabled","budget_tokens":7}`, `"thinking_budget":7,"thinking_token_budget":7,"reasoning_budget":-1`} {
+		check("budget of "+field, `{`+hi+`,`+field+`}`, func(t *testing.T, r engine.GenerateRequest) {
+			if r.ReasoningBudget == nil || r.ReasoningBudget.Tokens != 7 || !strings.Contains(field, r.ReasoningBudget.Param[strings.LastIndexByte(r.ReasoningBudget.Param, '.')+1:]) {
+				t.Errorf("budget %+v", r.ReasoningBudget)
+			}
+			equal(t, "told to the template", string(r.Prompt.Kwargs["thinking_budget"]), "7")
+		})
+	}
+	check("any thinking", `{`+hi+`,"reasoning_budget":-1,"thinking_budget":null}`, func(t *testing.T, r engine.GenerateRequest) {
+		equal(t, "budget", r.ReasoningBudget, (*engine.ReasoningBudget)(nil))
+		equal(t, "kwargs", r.Prompt.Kwargs, map[string]json.RawMessage(nil))
+	})
+	check("a budget of none", `{`+hi+`,"thinking_budget_tokens":0,"enable_thinking":true}`, func(t *testing.T, r engine.GenerateRequest) {
+		equal(t, "budget", r.ReasoningBudget.Tokens, 0)
+		equal(t, "thinking", string(r.Prompt.Kwargs["enable_thinking"]), "false")
 	})
 	check("completion", `{"prompt":"a"}`, func(t *testing.T, r engine.GenerateRequest) {
 		equal(t, "prompt", r.Prompt, engine.Prompt{Text: "a"})

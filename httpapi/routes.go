@@ -4,6 +4,7 @@ import (
 	"quern/httpapi/internal/cohere"
 	"quern/httpapi/internal/eleven"
 	"quern/httpapi/internal/openai"
+	"quern/httpapi/internal/realtime"
 	"quern/httpapi/internal/server"
 )
 
@@ -12,9 +13,11 @@ func dialects(a *server.API) []server.Dialect {
 	models := by(a, listModels)
 	return []server.Dialect{
 		{Routes: own(a)},
+		{Routes: pages(a)},
 		{Routes: append(openai.Routes(a),
 			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
+		{Routes: realtime.Routes(a)},
 		{Routes: cohere.Routes(a)},
 		{Routes: append(eleven.Routes(a), server.Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),
 			Fail: eleven.Fail, Prefix: eleven.Prefix},

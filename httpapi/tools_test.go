@@ -113,7 +113,12 @@ func asked(t *testing.T, s *httptest.Server, body string) (int, []byte) {
 // plainAnswer asks for a whole reply.
 func plainAnswer(t *testing.T, s *httptest.Server) *answer {
 	t.Helper()
-	status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+`}`)
+	return wholeAnswer(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+`}`)
+}
+
+func wholeAnswer(t *testing.T, s *httptest.Server, request string) *answer {
+	t.Helper()
+	status, body := asked(t, s, request)
 	var got struct {
 		Choices []struct {
 			Message json.RawMessage `json:"message"`
@@ -145,7 +150,12 @@ func plainAnswer(t *testing.T, s *httptest.Server) *answer {
 // streamedAnswer puts a streamed reply together and checks its pieces.
 func streamedAnswer(t *testing.T, s *httptest.Server) *answer {
 	t.Helper()
-	_, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":true},`+weatherTools+`}`)
+	return piecesOf(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+`}`)
+}
+
+func piecesOf(t *testing.T, s *httptest.Server, request string) *answer {
+	t.Helper()
+	_, body := asked(t, s, strings.TrimSuffix(request, "}")+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	a, content := &answer{}, ""
 	for line := range strings.SplitSeq(string(body), "\n\n") {
 		data, ok := strings.CutPrefix(line, "data: ")

@@ -8,5 +8,5 @@ need "wasm-ld-$CLANG_VERSION" "clang-$CLANG_VERSION" "lld-$CLANG_VERSION"
 for tags in "" simd128; do
   echo "tags: $tags"
   CLANG=clang-$CLANG_VERSION BINARYEN=$scratch/binaryen/node_modules/.bin GOOS=js GOARCH=wasm \
-    go test -count=1 -short -tags "$tags" -exec "$PWD/kernels/_wasm/run.sh" ./kernels/{vec,gemm,matmul,attention,conv,recurrent,threads,quant,dot} ./kernels/internal/isa
+    go test -count=1 -short -tags "$tags" -exec "$PWD/kernels/_wasm/run.sh" ./kernels/{vec,gemm,matmul,attention,conv,recurrent,threads,quant,dot} ./kernels/internal/isa ./formats/weights
 done

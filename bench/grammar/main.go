@@ -100,7 +100,7 @@ func run(out io.Writer, o options) error {
 		}
 	}
 	row("all schemas", &schemas)
-	return nil
+	return forced(out, vocab, o.fixtures, o.most)
 }
 
 func containsAny(s string, parts []string) bool {

@@ -53,6 +53,8 @@ var arrows = []struct {
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
 	{"engine/hub", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/hub/hubtest", nil},
+	{"engine/store", []string{"quern/engine", "quern/engine/hub"}},
 	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
 	{"engine/graph/graphtest", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/model", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant"}},
@@ -95,10 +97,12 @@ var arrows = []struct {
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/weights"}},
 
-	{"httpapi", []string{"quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/openai", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
+	{"httpapi", []string{"quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/page"}},
+	{"httpapi/page", nil},
 	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
 	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
+	{"httpapi/internal/realtime", []string{"quern/codecs", "quern/codecs/pcm", "quern/codecs/resample", "quern/engine", "quern/engine/chat", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript", "github.com/coder/websocket"}},
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/stream"}},
 	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/budget", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
@@ -111,10 +115,12 @@ var arrows = []struct {
 	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
+
+	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
 	{"bench/...", []string{"..."}},
 	{"examples/...", nil},
@@ -124,6 +130,7 @@ var arrows = []struct {
 var only = map[string]string{
 	"gorgonia.org/...":                        "quern/engine/graph",
 	"github.com/julienschmidt/httprouter/...": "quern/httpapi/internal/server",
+	"github.com/coder/websocket/...":          "quern/httpapi/internal/realtime",
 }
 
 func matches(pattern, pkg string) bool {

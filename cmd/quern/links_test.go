@@ -178,7 +178,7 @@ func TestTestCommand(t *testing.T) {
 }
 
 // bare are the packages without an example: what they have takes a *testing.T.
-var bare = []string{"bench/poll", "engine/graph/graphtest"}
+var bare = []string{"bench/poll", "engine/graph/graphtest", "engine/hub/hubtest"}
 
 // TestExamples wants an example in the tests of every package that others may import.
 func TestExamples(t *testing.T) {

@@ -21,6 +21,8 @@ import (
 	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/engine/local"
+	"quern/engine/store"
 )
 
 func (a *app) pullCmd() *cobra.Command {
@@ -152,6 +154,16 @@ func (a *app) hubClient(s *settings.Loaded, log *slog.Logger, progress func(hub.
 		return nil, fmt.Errorf("token of the hub: %w", err)
 	}
 	return hub.New(o)
+}
+
+// serveStore is the store whose models e serves, for clients of a server.
+func (a *app) serveStore(s *settings.Loaded, dir string, e *local.Engine, log *slog.Logger) *store.Store {
+	o := store.Options{Dir: dir, Models: e, Log: log,
+		Hub: func(progress func(hub.Progress)) (*hub.Client, error) { return a.hubClient(s, log, progress) }}
+	if !s.Hub.Pull {
+		o.NoPull = "hub.pull is false"
+	}
+	return store.New(o)
 }
 
 // truthy reads switches of the environment as the hub's own tools do.

@@ -182,6 +182,87 @@ func TestServePullsOnFirstUse(t *testing.T) {
 	}
 }
 
+// request sends a request with a key and returns its answer.
+func request(t *testing.T, method, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, b.String()
+}
+
+// A client of the server has a model pulled, uses it and has it removed; the model folder
+// was not there before, and what is configured stays.
+func TestServeManages(t *testing.T) {
+	endpoint, _ := fakeHub(t, "", map[string][]byte{"m-Q4_K_M.gguf": testModel(t)})
+	data := t.TempDir()
+	env := []string{"HF_ENDPOINT=" + endpoint, "XDG_DATA_HOME=" + data, "HF_HOME=" + t.TempDir()}
+	mine := filepath.Join(t.TempDir(), "mine.gguf")
+	write(t, mine, string(testModel(t)))
+	p := start(t, env, "serve", "--listen", "127.0.0.1:0", "--model", mine)
+	base := p.wait(t, `listening on (\S+)`)[1]
+	p.wait(t, "Texts are continued by mine")
+	status, text := request(t, "POST", base+"/v1/models/pull", "", `{"model":"o/n","stream":true}`)
+	if !strings.Contains(text, `"type":"model.pull.done"`) || !strings.Contains(text, `"id":"o/n/m-Q4_K_M"`) {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/v1/models/o/n/m-Q4_K_M", "", 200, `"removable":true`},
+		{"POST", "/v1/completions", `{"model":"o/n/m-Q4_K_M","prompt":"hello","max_tokens":2}`, 200, "choices"},
+		{"POST", "/v1/completions", `{"prompt":"hello","max_tokens":2}`, 200, `"model":"mine"`}, // what was pulled gives way
+		{"DELETE", "/v1/models/mine", "", 403, "model_not_allowed"},
+		{"DELETE", "/v1/models/o/n/m-Q4_K_M", "", 200, `"deleted":true`},
+		{"DELETE", "/v1/models/o/n/m-Q4_K_M", "", 404, "model_not_found"},
+		{"GET", "/v1/pulls", "", 200, `"data":[]`},
+		{"POST", "/v1/models/pull", `{"model":"../x"}`, 400, "invalid_value"},
+	} {
+		if code, text := request(t, tt.method, base+tt.path, "", tt.body); code != tt.status || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, code, text)
+		}
+	}
+	if code := p.end(t); code != exitOK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	if left, _ := filepath.Glob(filepath.Join(data, "quern", "models", "*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Keys need the permission, which QUERN_API_KEY has with manage: all.
+func TestServeManagesWithKeys(t *testing.T) {
+	for _, tt := range []struct {
+		args   string
+		key    string
+		status int
+	}{
+		{"", "plain", 403}, {"", "own", 200}, {"", "variable", 403}, {"--manage all", "variable", 200}, {"--manage none", "own", 403},
+	} {
+		config := filepath.Join(t.TempDir(), "quern.yaml")
+		write(t, config, "auth: [{name: plain, key: plain}, {name: own, key: own, manage: true}]")
+		p := start(t, []string{"QUERN_API_KEY=variable", "XDG_DATA_HOME=" + t.TempDir()}, append([]string{"serve", "--listen", "127.0.0.1:0", "--config", config}, strings.Fields(tt.args)...)...)
+		base := p.wait(t, `listening on (\S+)`)[1]
+		if code, text := request(t, "GET", base+"/v1/pulls", tt.key, ""); code != tt.status {
+			t.Errorf("%s with key %s: %d %s", tt.args, tt.key, code, text)
+		}
+		p.end(t)
+	}
+}
+
 // A pull says once that it waits for another, with a terminal and without.
 func TestPullWaits(t *testing.T) {
 	var out output

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -16,8 +14,8 @@ import (
 
 	"quern/cmd/quern/internal/settings"
 	"quern/cmd/quern/internal/terminal"
+	"quern/cmd/quern/internal/tools"
 	"quern/engine"
-	"quern/engine/chat"
 	"quern/engine/sample"
 )
 
@@ -37,12 +35,25 @@ With a PROMPT quern prints one reply and ends. A file or pipe on standard input 
 prompt, or what follows it. A first argument that is no model and does not look like
 a model's name begins the prompt.
 
-In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands.`,
+In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands.
+
+With --tools the model may call functions. FILE holds an array of tools as OpenAI's API
+has them; calls are printed, one on a line. A tool may have a "command", a program and
+its arguments, which can answer a call: it gets the arguments as JSON on standard input
+and prints the result, within a minute and 64 KiB. No shell is involved. Quern asks
+before it runs one, and answers with what came out; --allow NAME runs those of a tool
+without asking. Without a terminal to ask on nothing else is run.
+
+  [{"type": "function", "command": ["./weather", "--json"],
+    "function": {"name": "get_weather", "description": "Current weather in a city",
+      "parameters": {"type": "object", "required": ["city"],
+        "properties": {"city": {"type": "string"}}}}}]`,
 		Example: `  quern run
   quern run "What is the capital of France?"
   quern run llama-3.2-1b-q4_k_m.gguf
   quern run llama-3.2-1b-q4_k_m.gguf "Sum this up:" < article.txt
   quern run --schema person.json "Who wrote Faust?"
+  quern run --tools tools.json "What is the weather in Paris?"
   echo "Tell me a story." | quern run --temperature 0 --max-tokens 100`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
@@ -59,7 +70,9 @@ In a chat, Ctrl-C stops the reply, Ctrl-D ends the chat and /help lists commands
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "most `tokens` of one reply (default what the context holds)")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that makes replies repeatable (default random)")
 	f.StringVar(&o.schema, "schema", "", "JSON Schema, in a `file`, that every reply is valid under")
-	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed", "schema"} {
+	f.StringVar(&o.toolFile, "tools", "", "tools the model may call, in a `file`; see above")
+	f.StringSliceVar(&o.allow, "allow", nil, "run the commands of these tools without asking, `names` with commas between")
+	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed", "schema", "tools", "allow"} {
 		settings.Group(f, name, groupReply)
 	}
 	settings.AddFlags(cmd)
@@ -74,10 +87,13 @@ type replyOptions struct {
 	topK        int
 	maxTokens   int
 	seed        uint64
-	schema      string // file
+	schema      string   // file
+	toolFile    string   // file
+	allow       []string // tools whose commands run without asking
 
 	given map[string]bool // flags that were set
 	form  *engine.Constraint
+	tools []tools.Tool
 }
 
 func (o *replyOptions) check(cmd *cobra.Command) error {
@@ -95,25 +111,36 @@ func (o *replyOptions) check(cmd *cobra.Command) error {
 	case o.maxTokens < 0 || o.given["max-tokens"] && o.maxTokens == 0:
 		return fmt.Errorf("--max-tokens must be at least 1, got %d", o.maxTokens)
 	}
-	return o.readSchema()
+	if err := o.readSchema(); err != nil {
+		return err
+	}
+	return o.readTools()
 }
 
-// maxSchema bounds the file of --schema.
-const maxSchema = 1 << 20
+// maxFlagFile bounds the files of --schema and --tools.
+const maxFlagFile = 1 << 20
+
+func readFlagFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := readLimited(f, maxFlagFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return b, nil
+}
 
 // readSchema reads the file of --schema. What is in it, the model judges.
 func (o *replyOptions) readSchema() error {
 	if o.schema == "" {
 		return nil
 	}
-	f, err := os.Open(o.schema)
+	b, err := readFlagFile(o.schema)
 	if err != nil {
 		return fmt.Errorf("--schema: %w", err)
-	}
-	defer f.Close()
-	b, err := readLimited(f, maxSchema)
-	if err != nil {
-		return fmt.Errorf("--schema: %s: %w", o.schema, err)
 	}
 	o.form = &engine.Constraint{Form: engine.FormSchema, Source: string(b), Param: o.schema + "#"}
 	return nil
@@ -134,6 +161,9 @@ func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
 	}
 	r.MaxTokens = d.MaxTokens
 	r.Constraint = o.form
+	for _, t := range o.tools {
+		r.Prompt.Tools = append(r.Prompt.Tools, t.Tool)
+	}
 	if o.given["temperature"] {
 		p.Temperature = o.temperature
 	}
@@ -189,7 +219,7 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 		fmt.Fprintf(a.err, "quern: no model is called %q, so %s takes it as the prompt\n", words[0], info.ID)
 	}
 	if info.Kind == engine.KindCompletion {
-		if err := idle(cmd, info.ID+" has no chat template and goes on with the prompt as it stands", "system"); err != nil {
+		if err := idle(cmd, info.ID+" has no chat template and goes on with the prompt as it stands", "system", "tools"); err != nil {
 			return err
 		}
 	}
@@ -204,8 +234,8 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	}
 	s := &session{app: a, lease: lease, model: info, options: o, system: o.system}
 	if !talk {
-		_, err = s.reply(ctx, prompt)
-		return err
+		s.question = a.questioner()
+		return s.reply(ctx, prompt)
 	}
 	// In a chat Ctrl-C belongs to the reply, so only the other signal ends us.
 	// Caught for the whole chat: one that comes between two replies must not end
@@ -275,89 +305,4 @@ func (a *app) readInput() (string, error) {
 		return "", fmt.Errorf("standard input: %w", err)
 	}
 	return string(b), nil
-}
-
-// A generator answers prompts. An engine.Lease is one.
-type generator interface {
-	Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2[engine.Event, error]
-	Defaults() engine.Sampling
-}
-
-// A session is one conversation.
-type session struct {
-	*app
-	lease   generator
-	model   engine.ModelInfo
-	options replyOptions
-
-	system   string
-	messages []chat.Message // user and assistant turns
-	last     engine.Event   // the last reply's Done event
-
-	interrupts chan os.Signal // Ctrl-C; nil when it ends the program
-}
-
-// ask generates the reply to the conversation so far. The reply so far is
-// returned even with an error.
-func (s *session) ask(ctx context.Context, p engine.Prompt, w io.Writer) (string, error) {
-	r := engine.GenerateRequest{Prompt: p}
-	s.options.apply(&r, s.lease.Defaults())
-	var text strings.Builder
-	thinks := false
-	for ev, err := range s.lease.Generate(ctx, r) {
-		if err != nil {
-			return text.String(), err
-		}
-		switch ev.Type {
-		case engine.ReasoningDelta: // shown, and no part of the conversation
-			thinks = true
-			if _, err := io.WriteString(w, ev.Text); err != nil {
-				return text.String(), err
-			}
-		case engine.Delta:
-			if thinks && ev.Text != "" {
-				thinks = false
-				ev.Text = "\n\n" + strings.TrimLeft(ev.Text, "\n")
-			}
-			text.WriteString(ev.Text)
-			if _, err := io.WriteString(w, ev.Text); err != nil {
-				return text.String(), err
-			}
-		case engine.Done:
-			s.last = ev
-		}
-	}
-	return text.String(), nil
-}
-
-// reply answers prompt on standard output and adds both to the conversation.
-func (s *session) reply(ctx context.Context, prompt string) (string, error) {
-	out, flush := terminal.Breaking(s.app.out)
-	if out != s.app.out {
-		out = &terminal.PlainWriter{W: out}
-	}
-	var p engine.Prompt
-	turn := chat.Message{Role: chat.RoleUser, Text: prompt}
-	if s.model.Kind == engine.KindCompletion {
-		// No chat template: the prompt is continued as it stands.
-		p.Text = prompt
-		fmt.Fprint(out, prompt)
-	} else {
-		if s.system != "" {
-			p.Messages = append(p.Messages, chat.Message{Role: chat.RoleSystem, Text: s.system})
-		}
-		p.Messages = append(append(p.Messages, s.messages...), turn)
-		p.AutoShorten = true
-	}
-	text, err := s.ask(ctx, p, out)
-	if bad := flush(); err == nil {
-		err = bad
-	}
-	if !strings.HasSuffix(text, "\n") && (text != "" || err == nil) {
-		fmt.Fprintln(out)
-	}
-	if err == nil || text != "" {
-		s.messages = append(s.messages, turn, chat.Message{Role: chat.RoleAssistant, Text: text})
-	}
-	return text, err
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) serveCmd() *cobra.Command {
-	var printConfig bool
+	var printConfig, open bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the OpenAI API over HTTP",
@@ -27,12 +27,13 @@ transcription.
 
 ` + settings.Precedence + `
 "quern help settings" lists them all. Without any, the built-in model answers on
-127.0.0.1:8080. An address other machines can reach needs API keys, or --no-auth said on
-purpose.
+127.0.0.1:8080, and a browser finds a page there to use it with. An address other
+machines can reach needs API keys, or --no-auth said on purpose.
 
 SIGTERM or Ctrl-C lets running requests finish (shutdown_grace); a second one
 ends the program at once.`,
 		Example: `  quern serve
+  quern serve --open
   quern serve --model llama-3.2-1b-q4_k_m.gguf
   quern serve --model small=a.gguf --model large=b.gguf --listen :9000
   quern serve --model hub:bartowski/Llama-3.2-1B-Instruct-GGUF
@@ -54,17 +55,23 @@ ends the program at once.`,
 				a.logger(s) // for its warnings
 				return s.Print(a.out)
 			}
-			return a.serve(cmd.Context(), s)
+			if open && !s.Page {
+				return usageError{errors.New("--open opens the page, and the configuration says page: false; leave one of them out")}
+			}
+			return a.serve(cmd.Context(), s, open)
 		},
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
 	settings.Group(cmd.Flags(), "print-config", settings.General)
+	cmd.Flags().BoolVar(&open, "open", false, "open the page in a browser")
+	settings.Group(cmd.Flags(), "open", settings.Server)
 	settings.AddFlags(cmd)
 	return cmd
 }
 
-// serve runs the server until a signal ends it.
-func (a *app) serve(parent context.Context, s *settings.Loaded) error {
+// serve runs the server until a signal ends it. Once it is ready it opens the page, if it
+// is told to.
+func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error {
 	ctx, stop := signals(parent, stopSignals...)
 	defer stop()
 	log := a.logger(s)
@@ -83,12 +90,22 @@ func (a *app) serve(parent context.Context, s *settings.Loaded) error {
 	defer bars.Wait()
 	o := s.EngineOptions(log)
 	o.Progress = bars.Update
+	var unfound error // where models are pulled to; it matters to who wants that
+	if o.Store, unfound = a.storeDir(s); unfound != nil {
+		log.Debug("models cannot be pulled", "err", unfound)
+	}
 	e, err := local.New(o)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	api, err := httpapi.New(s.APIOptions(e, thisBuild().Version, log))
+	ao := s.APIOptions(e, thisBuild().Version, log)
+	if s.Manage != "none" && unfound == nil {
+		models := a.serveStore(s, o.Store, e, log)
+		defer models.Close()
+		ao.Store = models
+	}
+	api, err := httpapi.New(ao)
 	if err != nil {
 		return err
 	}
@@ -114,8 +131,14 @@ func (a *app) serve(parent context.Context, s *settings.Loaded) error {
 	}
 	if ctx.Err() == nil {
 		api.SetReady("")
+		if s.Page {
+			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", baseURL(ln.Addr()))
+		}
 		a.greet(e, ln.Addr(), s)
 		a.tellAbsent(s)
+		if open {
+			defer a.browse(ctx, baseURL(ln.Addr())+"/")()
+		}
 	}
 	return <-served
 }

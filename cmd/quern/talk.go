@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
-	"quern/cmd/quern/internal/terminal"
-
 	"github.com/chzyer/readline"
+
+	"quern/cmd/quern/internal/terminal"
+	"quern/engine/chat"
 )
 
 // A lineReader reads what a user types. Readline returns readline.ErrInterrupt
@@ -63,6 +65,7 @@ func (s *session) talk(ctx context.Context) error {
 
 // loop reads lines, runs commands and answers until in ends.
 func (s *session) loop(ctx context.Context, in lineReader) error {
+	s.question = s.questioner(in)
 	for {
 		line, command, err := readTurn(in)
 		switch {
@@ -172,13 +175,15 @@ func (s *session) command(line string) (question string, done bool) {
 			s.tell("System message: %s\n", s.system)
 		}
 	case "/retry":
-		n := len(s.messages)
-		if n < 2 {
+		last := len(s.messages) - 1
+		for last >= 0 && s.messages[last].Role != chat.RoleUser {
+			last--
+		}
+		if last < 0 {
 			s.tell("There is nothing to answer again.\n")
 			return "", false
 		}
-		question = s.messages[n-2].Text
-		s.messages = s.messages[:n-2]
+		question, s.messages = s.messages[last].Text, slices.Clip(s.messages[:last])
 	case "/stats":
 		s.tell("%s\n", s.speed())
 	case "/exit", "/quit", "/bye":
@@ -225,14 +230,17 @@ func (s *session) answer(ctx context.Context, line string) error {
 		case <-ctx.Done():
 		}
 	}()
-	_, err := s.reply(ctx, line)
+	err := s.reply(ctx, line)
 	cancel()
 	<-watched
 	select {
 	case <-stopped:
+		err = context.Canceled
+	default:
+	}
+	if errors.Is(err, context.Canceled) {
 		s.tell("(stopped)\n")
 		return nil
-	default:
-		return err
 	}
+	return err
 }

@@ -195,7 +195,7 @@ func TestReplyOptions(t *testing.T) {
 	var out bytes.Buffer
 	ask := func(o replyOptions) engine.GenerateRequest {
 		s := &session{app: &app{out: &out, err: &out}, lease: e, options: o, model: engine.ModelInfo{Kind: engine.KindChat}}
-		if _, err := s.reply(t.Context(), "x"); err != nil {
+		if err := s.reply(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
 		return e.asked[len(e.asked)-1]

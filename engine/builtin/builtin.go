@@ -7,14 +7,9 @@
 // that a fresh binary answers with no download and that tests run a whole model.
 package builtin
 
-import _ "embed"
-
 // Name is the model's name in the API and its general.name in the file.
 const Name = "quern-tiny"
 
-//go:embed quern-tiny.gguf
-var gguf []byte
-
 // GGUF returns the model file: GGUF v3, matrices Q8_0, norms F32. The bytes are
-// the binary's own, shared by all callers and read-only.
-func GGUF() []byte { return gguf }
+// shared by all callers and read-only.
+func GGUF() []byte { return gguf() }

@@ -47,15 +47,16 @@ type BuiltIn struct {
 // for a disk, and nothing is read while a lock is held.
 type Catalog struct {
 	o       Options
-	fixed   []*Entry // configured, in order
+	fixed   []*Entry // configured and added, in order; guarded by mu
 	builtIn []*Entry
 	folders []*folder // a scan's; there is one at a time
 
 	current atomic.Pointer[[]*Entry]
 	last    atomic.Int64 // when the last scan ended, Unix nanoseconds
+	changed atomic.Bool  // since the last scan began, by somebody who said so
 	lookups atomic.Int64
 
-	mu       sync.Mutex    // guards scanning
+	mu       sync.Mutex    // guards fixed and scanning
 	scanning chan struct{} // closed when the scan under way has ended; nil without one
 }
 
@@ -64,9 +65,23 @@ type Entry struct {
 	ID      string
 	Options engine.ModelOptions
 
-	builtIn bool
-	about   atomic.Pointer[About] // replaced when the model is fetched
+	place place
+	about atomic.Pointer[About] // replaced when the model is fetched
 }
+
+// A place is where an entry comes from. Requests that name no model mean one of the first
+// place that has any.
+type place uint8
+
+const (
+	configured place = iota // named by Options
+	found                   // in a folder of Options
+	pulled                  // in the store
+	builtIn
+)
+
+// rank orders places: what is configured and what folders hold is equally the user's wish.
+func (p place) rank() place { return max(p, found) }
 
 // About is what the files of a model tell without loading it. It does not change.
 type About struct {
@@ -82,7 +97,7 @@ type About struct {
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{o: o}
 	for _, m := range o.Models {
-		if err := c.configure(m); err != nil {
+		if _, err := c.configure(m); err != nil {
 			return nil, err
 		}
 	}
@@ -93,22 +108,37 @@ func New(o Options) (*Catalog, error) {
 			}
 			return nil, fmt.Errorf("model folder: %w", err)
 		}
-		c.folders = append(c.folders, &folder{path: dir})
+		c.folders = append(c.folders, &folder{path: dir, place: found})
+	}
+	if o.Store != "" && !slices.ContainsFunc(o.Dirs, func(dir string) bool { return samePath(dir, o.Store) }) {
+		c.folders = append(c.folders, &folder{path: o.Store, place: pulled})
 	}
 	for _, b := range o.BuiltIn {
 		n, err := c.describe(b.Name, b.Path, o.Defaulted.Or(b.ModelOptions))
 		if err != nil {
 			return nil, fmt.Errorf("the built-in model %s: %w", b.Name, err)
 		}
-		n.builtIn = true
+		n.place = builtIn
 		c.builtIn = append(c.builtIn, n)
 	}
 	c.Refresh()
 	return c, nil
 }
 
+// Add lists one more model as if Options had named it.
+func (c *Catalog) Add(o engine.ModelOptions) (*Entry, error) {
+	n, err := c.configure(o)
+	if err != nil {
+		return nil, err
+	}
+	for c.changed.Load() {
+		c.Refresh()
+	}
+	return n, nil
+}
+
 // configure makes the entry of a model that Options names.
-func (c *Catalog) configure(o engine.ModelOptions) error {
+func (c *Catalog) configure(o engine.ModelOptions) (*Entry, error) {
 	explicit := o.Quantize
 	o = o.Or(c.o.Defaulted)
 	if o.Path == "" && o.Fetch != nil {
@@ -129,25 +159,28 @@ func (c *Catalog) configure(o engine.ModelOptions) error {
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("model %q: there is no file %s", id, o.Path)
+			return nil, fmt.Errorf("model %q: there is no file %s", id, o.Path)
 		}
 		st, bad := os.Stat(o.Path)
 		if _, none := os.Stat(filepath.Join(o.Path, "config.json")); bad == nil && st.IsDir() && none != nil && errors.Is(err, weights.ErrFormat) {
 			err = fmt.Errorf("%w; a folder of several models belongs in --models or model_dirs", err)
 		}
-		return fmt.Errorf("model %q: %w", id, err)
+		return nil, fmt.Errorf("model %q: %w", id, err)
 	}
 	return c.add(n)
 }
 
-func (c *Catalog) add(n *Entry) error {
+func (c *Catalog) add(n *Entry) (*Entry, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, other := range c.fixed {
 		if other.ID == n.ID {
-			return fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.ID)
+			return nil, fmt.Errorf("two models are called %q; give one of them another name (--model NAME=FILE, or name: in the configuration)", n.ID)
 		}
 	}
 	c.fixed = append(c.fixed, n)
-	return nil
+	c.changed.Store(true)
+	return n, nil
 }
 
 func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, error) {
@@ -181,9 +214,13 @@ func (c *Catalog) List() []*Entry {
 	return nil
 }
 
+// Changed has folders read again by the next Refresh, and by the next Lookup that finds
+// nothing, however short a time ago that was.
+func (c *Catalog) Changed() { c.changed.Store(true) }
+
 // stale reports whether folders may hold what List has not.
 func (c *Catalog) stale() bool {
-	return c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.last.Load() >= int64(rescanEvery)
+	return c.changed.Load() || c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.last.Load() >= int64(rescanEvery)
 }
 
 // Refresh reads folders again where that is due. Requests that come meanwhile wait
@@ -215,6 +252,7 @@ func (c *Catalog) scanned() {
 
 // scan makes a new list.
 func (c *Catalog) scan() {
+	c.changed.Store(false)
 	var list []*Entry
 	seen := map[string]bool{}
 	add := func(n *Entry) {
@@ -223,12 +261,17 @@ func (c *Catalog) scan() {
 			list = append(list, n)
 		}
 	}
-	for _, n := range c.fixed {
+	c.mu.Lock()
+	fixed := slices.Clone(c.fixed)
+	c.mu.Unlock()
+	for _, n := range fixed {
 		add(n)
 	}
 	for _, f := range c.folders {
 		for _, n := range f.scan(c) {
-			add(n)
+			if f.place != pulled || !slices.ContainsFunc(fixed, n.samePath) { // it has a name of its own
+				add(n)
+			}
 		}
 	}
 	for i, n := range c.builtIn {
@@ -238,6 +281,48 @@ func (c *Catalog) scan() {
 	}
 	c.current.Store(&list)
 	c.last.Store(time.Now().UnixNano())
+}
+
+// Removable reports whether a model's files may be removed: it was found in a folder, and
+// neither Options name it nor is it part of the program. At are all entries of its files.
+func (c *Catalog) Removable(n *Entry) (at []*Entry, err error) {
+	why := map[place]string{configured: "is named by the configuration of this server", builtIn: "is part of quern"}
+	for _, other := range c.List() {
+		if other != n && !n.samePath(other) {
+			continue
+		}
+		if w := why[other.place]; w != "" {
+			return nil, engine.Errorf(engine.CodeModelNotAllowed, "model", "model %q %s, and cannot be removed over the API", n.ID, w)
+		}
+		at = append(at, other)
+	}
+	return at, nil
+}
+
+// samePath reports whether two entries are of the same file.
+func (n *Entry) samePath(other *Entry) bool {
+	a, b := n.About().Path, other.About().Path
+	return a != "" && samePath(a, b)
+}
+
+// samePath reports whether two paths name the same place, as far as they tell.
+func samePath(a, b string) bool {
+	if a == b {
+		return true
+	}
+	a, err1 := filepath.Abs(a)
+	b, err2 := filepath.Abs(b)
+	return err1 == nil && err2 == nil && a == b
+}
+
+// At returns the entry of the model at a path, nil when there is none.
+func (c *Catalog) At(path string) *Entry {
+	for _, n := range c.List() {
+		if p := n.About().Path; p != "" && samePath(p, path) {
+			return n
+		}
+	}
+	return nil
 }
 
 // About is what is known of the model.

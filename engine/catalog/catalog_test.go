@@ -207,3 +207,38 @@ func TestLookupOfNews(t *testing.T) {
 		})
 	}
 }
+
+// A model that is added is listed when Add returns, before what folders hold, and whatever
+// is being read meanwhile.
+func TestAdd(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "found.gguf", "x")
+	k := &counted{looks: map[string]int{}}
+	c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, name := range []string{"a", "b", "c"} {
+		all.Go(func() {
+			n, err := c.Add(engine.ModelOptions{Name: name, Path: "there"})
+			if err != nil {
+				t.Error(err)
+			} else if c.Find(name) != n {
+				t.Errorf("%s was added and is not listed", name)
+			}
+		})
+	}
+	all.Wait()
+	if c.Find("found") == nil || len(c.List()) != 4 {
+		t.Errorf("%d models are listed, want 4", len(c.List()))
+	}
+	for _, o := range []engine.ModelOptions{{Name: "a", Path: "there"}, {Name: "d", Path: "bad"}} {
+		if _, err := c.Add(o); err == nil {
+			t.Errorf("%+v was added", o)
+		}
+	}
+	if len(c.List()) != 4 {
+		t.Error("what was refused is listed")
+	}
+}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,6 +17,7 @@ import (
 // A folder is a directory of model files, with what its last scan found by path.
 type folder struct {
 	path  string
+	place place
 	found map[string]finding
 }
 
@@ -34,7 +36,7 @@ const maxDepth = 4
 // then.
 func (f *folder) scan(c *Catalog) []*Entry {
 	found := map[string]finding{}
-	if err := f.walk(c, f.path, "", found); err != nil {
+	if err := f.walk(c, f.path, "", found); err != nil && !(f.place == pulled && errors.Is(err, fs.ErrNotExist)) {
 		c.o.Log.Warn("model folder cannot be read", "folder", f.path, "err", err)
 	}
 	f.found = found
@@ -61,6 +63,9 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 			return
 		}
 		n, err := describe()
+		if n != nil {
+			n.place = f.place
+		}
 		if err != nil {
 			c.o.Log.Warn("model file skipped", "file", path, "err", err)
 			n = nil

@@ -118,7 +118,8 @@ func (c *Catalog) named(name string) (*Entry, error) {
 }
 
 // defaultFor returns the model a request means that names none: the configured one,
-// or the only one that serves. What is built in gives way to any other model.
+// or the only one that serves. What was only pulled gives way to what the server was
+// started with, and what is built in to any other model.
 func (c *Catalog) defaultFor(kind engine.Kind) (*Entry, error) {
 	if id := c.o.Defaults[kind]; id != "" {
 		n, err := c.named(id)
@@ -132,10 +133,10 @@ func (c *Catalog) defaultFor(kind engine.Kind) (*Entry, error) {
 		if !n.About().serves(kind) || kind == "" && n.About().Sound() {
 			continue // without a kind a text model is meant
 		}
-		if one != nil && n.builtIn {
+		if one != nil && n.place.rank() > one.place.rank() {
 			continue
 		}
-		if one != nil && !one.builtIn {
+		if one != nil && n.place.rank() == one.place.rank() {
 			return nil, engine.Errorf(engine.CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, engine.KindChat))
 		}
 		one = n

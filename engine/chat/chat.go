@@ -4,7 +4,10 @@
 // repairs real clients and real templates need (see template.go).
 package chat
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"regexp"
+)
 
 // Roles a message may have. "developer" is accepted as RoleSystem and
 // "function" as RoleTool by the caller that builds Messages.
@@ -38,6 +41,12 @@ type Call struct {
 	Name      string
 	Arguments string // JSON as the client sent it; rendered as an object when it parses as one
 }
+
+// MaxTools bounds the tools of one request.
+const MaxTools = 128
+
+// ToolName matches the names that tools may have.
+var ToolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // A Tool is a function the model may call, as the client described it.
 type Tool struct {

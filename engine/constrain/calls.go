@@ -13,12 +13,13 @@ import (
 	"quern/engine/wire/rules"
 )
 
-// Calls are the replies of a model that may call tools: thinking, words and calls as its
-// wire format has them.
+// Calls are the replies of a model that may think or call tools: thinking, words and calls
+// as its wire format has them.
 type Calls struct {
 	Format *wire.Format
 	rules.Options
-	Places []Place // of Options.Tools
+	Places []Place            // of Options.Tools
+	Form   *engine.Constraint // of the words, nil where they are free
 }
 
 // A Place says where in a request a tool was, and whether all of its schema must count.
@@ -40,7 +41,12 @@ func (c *Compiler) Calls(ctx context.Context, k *Calls) (*Grammar, error) {
 	if n > maxSource {
 		return nil, engine.Errorf(engine.CodeInvalidSchema, "tools", "tools: the schemas have %d bytes, at most %d are supported; make them smaller", n, maxSource)
 	}
-	e, err := c.entry(ctx, k.key(), k.build)
+	if k.Form != nil {
+		if err := check(k.Form); err != nil {
+			return nil, err
+		}
+	}
+	e, err := c.entry(ctx, k.key(), func(b *grammar.Builder, g *Grammar) (*grammar.Node, error) { return k.build(c, b, g) })
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +58,13 @@ func (c *Compiler) Calls(ctx context.Context, k *Calls) (*Grammar, error) {
 
 func (k *Calls) key() (out key) {
 	h := sha256.New()
-	fmt.Fprintf(h, "calls %t %t %t %t %+v", k.Required, k.Single, k.Thinking, k.MayThink, *k.Format)
+	fmt.Fprintf(h, "calls %t %t %t %t %t %+v", k.Required, k.Single, k.Thinking, k.MayThink, k.Primed, *k.Format)
 	for i, t := range k.Tools {
 		fmt.Fprintf(h, " %d %s %d %s %v", len(t.Name), t.Name, len(t.Parameters), t.Parameters, k.Places[i])
+	}
+	if k.Form != nil {
+		form := keyOf(k.Form)
+		h.Write(form[:])
 	}
 	h.Sum(out[:0])
 	return out
@@ -69,7 +79,12 @@ type toolError struct {
 func (e *toolError) Error() string { return e.err.Error() }
 func (e *toolError) Unwrap() error { return e.err }
 
-func (k *Calls) build(b *grammar.Builder) (*grammar.Node, []string, error) {
+// A formError is what is wrong with the form.
+type formError struct{ error }
+
+func (e formError) Unwrap() error { return e.error }
+
+func (k *Calls) build(c *Compiler, b *grammar.Builder, g *Grammar) (root *grammar.Node, err error) {
 	for i, t := range k.Tools {
 		if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
 			continue
@@ -77,13 +92,33 @@ func (k *Calls) build(b *grammar.Builder) (*grammar.Node, []string, error) {
 		// One schema alone tells whose fault it is.
 		_, _, err := schema.Add(grammar.NewBuilder(limits), t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
 		if err != nil {
-			return nil, nil, &toolError{k.Places[i], err}
+			return nil, &toolError{k.Places[i], err}
 		}
 	}
-	return rules.Add(b, k.Format, k.Options)
+	o := k.Options
+	if k.Form != nil {
+		form, _, err := forms[k.Form.Form].build(c, b, k.Form)
+		if err != nil {
+			return nil, formError{err}
+		}
+		o.Words, o.Form = form, ReadAs(k.Form)
+		if o.MayThink, err = k.apart(c); err != nil {
+			return nil, formError{err}
+		}
+	}
+	g.MayThink = o.MayThink
+	root, g.Notes, err = rules.Add(b, k.Format, o)
+	return root, err
 }
 
 func (k *Calls) refusal(err error) error {
+	var f formError
+	if errors.As(err, &f) {
+		return refusal(k.Form, f.error)
+	}
+	if len(k.Tools) == 0 && k.Form != nil {
+		return refusal(k.Form, err)
+	}
 	param := "tools"
 	var t *toolError
 	if errors.As(err, &t) {

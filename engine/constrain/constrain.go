@@ -35,9 +35,11 @@ type Compiler struct {
 	work  chan struct{} // holds one token for each grammar that is being made
 	queue atomic.Int64  // requests that wait for work
 
-	once    sync.Once // guards the three below
+	once    sync.Once // guards those below
 	trie    *grammar.Trie
-	ends    []uint32 // the tokens that end a reply, as bits
+	ends    set // the tokens that end a reply
+	symbols set // these and others that are no text
+	longest int // bytes of a token
 	trieErr error
 
 	cache cache
@@ -51,10 +53,17 @@ func New(v *token.Vocab, marks ...token.ID) *Compiler {
 
 // A Grammar is a constraint that replies of a model can keep to.
 type Grammar struct {
-	Notes []string // what of a schema is read as a comment
-	g     *grammar.Grammar
-	ends  []uint32
+	Notes    []string // what of a schema is read as a comment
+	MayThink bool     // of Calls: replies may open thinking
+	g        *grammar.Grammar
+	c        *Compiler
 }
+
+// A set is of tokens: bit id%32 of word id/32.
+type set []uint32
+
+func (s set) add(id token.ID)      { s[id>>5] |= 1 << (id & 31) }
+func (s set) has(id token.ID) bool { return s[id>>5]&(1<<(id&31)) != 0 }
 
 // Compile makes the grammar of a constraint, or finds one it made before. It works in
 // the caller's goroutine, of few callers at a time; the others wait until ctx ends.
@@ -64,8 +73,9 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	if err := check(k); err != nil {
 		return nil, err
 	}
-	e, err := c.entry(ctx, keyOf(k), func(b *grammar.Builder) (*grammar.Node, []string, error) {
-		return forms[k.Form].build(c, b, k)
+	e, err := c.entry(ctx, keyOf(k), func(b *grammar.Builder, g *Grammar) (root *grammar.Node, err error) {
+		root, g.Notes, err = forms[k.Form].build(c, b, k)
+		return root, err
 	})
 	if err != nil {
 		return nil, err
@@ -76,8 +86,8 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	return e.grammar, nil
 }
 
-// A build makes the rules of a grammar.
-type build func(*grammar.Builder) (root *grammar.Node, notes []string, err error)
+// A build makes the rules of a grammar, and says what it found of them.
+type build func(*grammar.Builder, *Grammar) (root *grammar.Node, err error)
 
 // entry returns the entry of key once it is ready.
 func (c *Compiler) entry(ctx context.Context, key key, build build) (*entry, error) {
@@ -129,11 +139,10 @@ func (c *Compiler) fill(e *entry, build build) {
 		e.err = c.trieErr
 		return
 	}
-	g := &Grammar{ends: c.ends}
+	g := &Grammar{c: c}
 	b := grammar.NewBuilder(limits)
-	root, notes, err := build(b)
+	root, err := build(b, g)
 	if err == nil {
-		g.Notes = notes
 		g.g, err = b.Compile(root, c.trie)
 	}
 	if err == nil {
@@ -164,23 +173,31 @@ func (c *Compiler) prepare() {
 	if c.trie, c.trieErr = grammar.NewTrie(v); c.trieErr != nil {
 		return
 	}
-	c.ends = make([]uint32, c.trie.Words())
+	c.ends, c.symbols = make(set, c.trie.Words()), make(set, c.trie.Words())
 	for _, id := range v.EOG {
-		c.ends[id>>5] |= 1 << (id & 31)
+		c.ends.add(id)
+		c.symbols.add(id)
+	}
+	for _, id := range v.Special {
+		c.symbols.add(id)
+	}
+	for _, b := range v.Bytes {
+		c.longest = max(c.longest, len(b))
 	}
 }
 
 // Mask returns the mask of a reply that has not begun.
 func (g *Grammar) Mask() sample.Mask {
-	return &mask{state: g.g.New(), ends: g.ends, words: make([]uint32, len(g.ends))}
+	return &mask{state: g.g.New(), c: g.c, words: make([]uint32, g.c.trie.Words())}
 }
 
 // A mask is one reply's place in its Grammar.
 type mask struct {
-	state *grammar.State
-	ends  []uint32
-	words []uint32
-	made  bool // words are those of state
+	state    *grammar.State
+	c        *Compiler
+	words    []uint32
+	made     bool // words are those of state
+	splitter splitter
 }
 
 // Bits implements sample.Mask.
@@ -217,7 +234,7 @@ func (m *mask) Ended() bool {
 		return err == grammar.ErrEnded
 	}
 	for i, w := range words {
-		if w&^m.ends[i] != 0 {
+		if w&^m.c.ends[i] != 0 {
 			return false
 		}
 	}

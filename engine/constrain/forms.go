@@ -88,7 +88,10 @@ func refusal(k *engine.Constraint, err error) error {
 	out := &engine.Error{Code: forms[k.Form].code, Param: k.Param, Err: err}
 	reason := err.Error()
 	var s *schema.Error
+	var m *mixedError
 	switch {
+	case errors.As(err, &m):
+		out.Code = engine.CodeToolFormat
 	case errors.As(err, &s):
 		out.Param += cut(s.Pointer, maxPointer)
 		reason = s.Reason

@@ -56,7 +56,7 @@ func tiny(t testing.TB, b *Backend, typ quant.Type, rows, want int) graph.Exec {
 		h = g.Bias(g.LayerNorm(x, tensor(r, "ln", quant.F32, hidden), tensor(r, "lnb", quant.F32, hidden), 1e-5), tensor(r, "bias", quant.F32, hidden))
 		moe := g.Experts(h, g.Linear(h, tensor(r, "router", quant.F32, 4, hidden), nil), graph.Experts{
 			Gate: tensor(r, "gates", typ, 4, ff, hidden), Up: tensor(r, "ups", typ, 4, ff, hidden), Down: tensor(r, "downs", typ, 4, hidden, ff),
-			UpBias: tensor(r, "upbias", quant.F32, 4, ff), Used: 2, Act: graph.SwiGLUClamped,
+			UpBias: tensor(r, "upbias", quant.F32, 4, ff), Routing: graph.Routing{Used: 2}, Act: graph.SwiGLUClamped,
 		})
 		u := g.Linear(g.Activate(g.Linear(h, tensor(r, "u", typ, ff, hidden), nil), graph.GELUTanh), tensor(r, "d", typ, hidden, ff), nil)
 		u = g.Weigh(u, g.Linear(h, tensor(r, "w", quant.F32, 1, hidden), nil))

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 
 	"quern/engine/graph"
@@ -29,6 +30,10 @@ var ops = index(
 	on((*exec).gate),
 	on((*exec).weigh),
 	on((*exec).rope),
+	on((*exec).temper),
+	on((*exec).headLinear),
+	on((*exec).headCut),
+	on((*exec).headJoin),
 	on((*exec).attention),
 	on((*exec).experts),
 	on((*exec).conv),
@@ -302,6 +307,18 @@ func (e *exec) rope(op graph.Rope, s graph.Step) error {
 	return nil
 }
 
+func (e *exec) temper(op graph.Temper, s graph.Step) error {
+	e.byRow(s.Out, func(r0, r1 int) {
+		n := e.width(s.Out)
+		for r := r0; r < r1; r++ {
+			far := (int(e.in.Positions[r]) + op.Offset) / op.Period
+			by := float32(1 + op.Beta*math.Log1p(float64(far)))
+			vec.Scale(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n], by)
+		}
+	})
+	return nil
+}
+
 // attention first stores the batch's keys and values, then attends: a row may
 // read what another row of the batch has stored.
 func (e *exec) attention(op graph.Attention, s graph.Step) error {
@@ -326,6 +343,9 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 		}
 		if op.Window > 0 {
 			r.First = max(0, r.End-op.Window)
+		}
+		if op.Chunk > 0 {
+			r.First = (r.End - 1) / op.Chunk * op.Chunk
 		}
 		return r
 	})
@@ -377,7 +397,10 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		return err
 	}
 	x, router := s.In[0], s.In[1]
-	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: op.Used, Renormalise: op.Renormalise, SparseMixer: op.SparseMixer, Jitter: op.Jitter, Act: act}
+	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Act: act, Routing: matmul.Routing{
+		Used: op.Used, Sigmoid: op.Sigmoid, Bias: e.vector(op.Bias), Groups: op.Groups, UsedGroups: op.UsedGroups, GroupMax: op.GroupMax,
+		Renormalise: op.Renormalise, Scale: op.Scale, OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
+	}}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
 	m := matmul.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -15,6 +16,9 @@ var attentionOp = row[graph.Attention]{
 	check: func(o graph.Attention) error {
 		if o.HeadDim > maxHead {
 			return fmt.Errorf("cuda: no kernel for attention heads of %d", o.HeadDim)
+		}
+		if o.Chunk > 0 {
+			return errors.New("cuda: no kernel for attention in chunks")
 		}
 		return nil
 	},

@@ -253,7 +253,7 @@ func every(t testing.TB, typ quant.Type, layers int) (*graph.Program, graph.Cach
 		h = g.Bias(g.LayerNorm(x, tensor(r, "ln", quant.F32, hidden), tensor(r, "lnb", quant.F32, hidden), 1e-5), tensor(r, "bias", quant.F32, hidden))
 		moe := g.Experts(h, g.Linear(h, tensor(r, "router", quant.F32, experts, hidden), nil), graph.Experts{
 			Gate: tensor(r, "gates", typ, experts, hidden, hidden), Up: tensor(r, "ups", typ, experts, hidden, hidden), Down: tensor(r, "downs", typ, experts, hidden, hidden),
-			UpBias: tensor(r, "upbias", quant.F32, experts, hidden), Used: used, Act: graph.SwiGLUClamped,
+			UpBias: tensor(r, "upbias", quant.F32, experts, hidden), Routing: graph.Routing{Used: used}, Act: graph.SwiGLUClamped,
 		})
 		u := g.Linear(g.Activate(g.Linear(h, tensor(r, "u", typ, hidden, hidden), nil), graph.GELUTanh), tensor(r, "d", typ, hidden, hidden), nil)
 		u = g.Weigh(g.Gate(u, moe, graph.GELU), g.Linear(h, tensor(r, "w", quant.F32, 1, hidden), nil))

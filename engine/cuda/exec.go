@@ -164,7 +164,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 	if e.host != nil {
 		var err error
 		e.below = *in
-		e.below.Take, e.below.Top = nil, nil
+		e.below.Take, e.below.Top, e.below.Allow, e.below.Masked = nil, nil, nil, nil
 		if handed, err = e.host.Run(ctx, &e.below, c.host); err != nil {
 			return nil, err
 		}

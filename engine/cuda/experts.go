@@ -1,12 +1,20 @@
 package cuda
 
 import (
+	"errors"
+
 	"quern/engine/graph"
 	"quern/formats/weights"
 	gpu "quern/kernels/cuda"
 )
 
 var expertsOp = row[graph.Experts]{
+	check: func(o graph.Experts) error {
+		if !o.Plain() {
+			return errors.New("experts that are routed by sigmoids, by groups, with a bias or by a factor run on the CPU only: leave this model off the GPU")
+		}
+		return nil
+	},
 	weights: func(o graph.Experts) []weightKey {
 		return keys(matrix(o.Gate), matrix(o.Up), matrix(o.Down), vector(o.GateBias), vector(o.UpBias), vector(o.DownBias))
 	},

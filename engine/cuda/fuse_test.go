@@ -107,7 +107,7 @@ func (s shape) program(t *testing.T, layers, rows int) (*graph.Program, graph.Ca
 		if s.experts {
 			x = g.Add(x, g.Experts(h, g.Linear(h, tensor(r, "router", quant.F32, experts, hidden), nil), graph.Experts{
 				Gate: tensor(r, "gates", s.typ, experts, ff, hidden), Up: tensor(r, "ups", s.typ, experts, ff, hidden), Down: tensor(r, "downs", s.v, experts, hidden, ff),
-				Used: used, Act: graph.SiLU, Renormalise: true,
+				Routing: graph.Routing{Used: used, Renormalise: true}, Act: graph.SiLU,
 			}))
 			continue
 		}

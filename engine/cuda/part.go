@@ -81,6 +81,7 @@ type batch struct {
 	tables, stride int       // blocks a table has room for
 	stretches      []stretch // how rows attend, nil for any that a recording must fit
 	rank           rankBy
+	masked         bool // so ranking waits for masks, and is no part of a recording
 }
 
 // maxGraphRows is how many rows a step may have to be recorded. Larger ones are
@@ -308,7 +309,7 @@ func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32, top []int
 	if p.run, recorded = p.shape(in, c); !recorded {
 		p.run.stretches = stretches(in.Seq)
 	}
-	p.run.rank = p.rank(top)
+	p.run.rank, p.run.masked = p.rank(in, top)
 	p.kv = c
 	words := p.column(columns) + p.run.tables*p.run.stride
 	if err := p.reserve(words); err != nil {
@@ -337,6 +338,14 @@ func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32, top []int
 	}
 	if err := p.launch(recorded); err != nil {
 		return nil, err
+	}
+	if p.run.masked {
+		if err := p.bar(in, top); err != nil {
+			return nil, err
+		}
+		if err := p.launchRank(); err != nil {
+			return nil, err
+		}
 	}
 	var out [][]float32
 	for i, v := range p.out {
@@ -369,12 +378,18 @@ func (p *part) launch(recorded bool) error {
 				return err
 			}
 		}
+		if p.run.masked {
+			return nil
+		}
 		return p.launchRank()
 	}
 	if !recorded || p.bare {
 		return all()
 	}
 	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt(), rank: p.run.rank}
+	if p.run.masked {
+		key.rank = unranked
+	}
 	r := p.graphs[key]
 	if r == nil {
 		p.graphs[key] = &replay{}

@@ -25,6 +25,10 @@ const (
 type ranker struct {
 	ids, values, partial driver.Ptr
 	mail                 []byte // pinned: numbers, then logits
+
+	// Once rows have masks: which one each row has, 4 bytes each, and the masks.
+	masks  driver.Ptr
+	masked []byte // pinned
 }
 
 // appendRows appends what Batch.Take is given of the last run, whose logits are those
@@ -47,8 +51,7 @@ func (p *part) ranks(n int) bool {
 }
 
 // rank decides how the rows of a step are ranked.
-func (p *part) rank(top []int) rankBy {
-	by := unranked
+func (p *part) rank(in *graph.Batch, top []int) (by rankBy, masked bool) {
 	for _, n := range top {
 		switch {
 		case !p.ranks(n):
@@ -59,10 +62,19 @@ func (p *part) rank(top []int) rankBy {
 		}
 	}
 	if by == unranked || p.run.want > maxRanked || !p.reserveRanker() {
-		return unranked
+		return unranked, false
 	}
-	return by
+	for _, i := range in.Masked {
+		masked = masked || p.ranks(top[i])
+	}
+	if masked && !p.reserveMasks() {
+		return unranked, false
+	}
+	return by, masked
 }
+
+// ranked is how many rows there is memory for.
+func (p *part) ranked() int { return min(maxRanked, p.e.p.Want) }
 
 // reserveRanker takes the memory for rankings. Without it logits go to the host as
 // they are.
@@ -70,8 +82,7 @@ func (p *part) reserveRanker() bool {
 	if p.ranker != nil {
 		return true
 	}
-	rows := min(maxRanked, p.e.p.Want)
-	n := rows * gpu.MaxTop
+	n := p.ranked() * gpu.MaxTop
 	r := &ranker{}
 	var err error
 	for _, want := range []struct {
@@ -95,7 +106,7 @@ func (p *part) reserveRanker() bool {
 }
 
 func (r *ranker) free(d *device) error {
-	for _, at := range []driver.Ptr{r.ids, r.values, r.partial} {
+	for _, at := range []driver.Ptr{r.ids, r.values, r.partial, r.masks} {
 		if at == 0 {
 			continue
 		}
@@ -103,10 +114,66 @@ func (r *ranker) free(d *device) error {
 			return err
 		}
 	}
-	if r.mail == nil {
-		return nil
+	for _, b := range [][]byte{r.mail, r.masked} {
+		if b == nil {
+			continue
+		}
+		if err := d.ctx.FreePinned(b); err != nil {
+			return err
+		}
 	}
-	return d.ctx.FreePinned(r.mail)
+	return nil
+}
+
+// reserveMasks takes the memory for masks. Without it logits go to the host.
+func (p *part) reserveMasks() bool {
+	r := p.ranker
+	if r.masked != nil {
+		return true
+	}
+	n := 4 * p.ranked() * (1 + gpu.MaskWords(p.e.p.Values[p.out[0]].Width()))
+	var err error
+	if r.masks == 0 {
+		if r.masks, err = p.d.alloc(int64(n)); err != nil {
+			return false
+		}
+	}
+	r.masked, err = p.d.ctx.Pinned(n)
+	return err == nil
+}
+
+// bar sends the masks of the rows that are ranked and bars their other logits. The step is under
+// way meanwhile, so that masks may still be in work.
+func (p *part) bar(in *graph.Batch, top []int) error {
+	r, width := p.ranker, p.e.p.Values[p.out[0]].Width()
+	all := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(r.masked))), len(r.masked)/4)
+	at, bits := all[:p.ranked()], all[p.ranked():]
+	for i := range at {
+		at[i] = -1
+	}
+	n, words := 0, gpu.MaskWords(width)
+	for _, i := range in.Masked {
+		if !p.ranks(top[i]) {
+			continue
+		}
+		mask := in.Allow(int(i))
+		if mask == nil {
+			continue // nothing is drawn
+		}
+		at[i] = int32(n)
+		to := bits[n*words : (n+1)*words]
+		for k := range to {
+			to[k] = 0
+			if k < len(mask) {
+				to[k] = int32(mask[k])
+			}
+		}
+		n++
+	}
+	if err := p.d.stream.Upload(r.masks, r.masked[:4*(len(at)+n*words)]); err != nil {
+		return err
+	}
+	return p.start("bar", gpu.Dims{Rows: p.run.want, Out: width}, uint64(p.value(p.out[0])), uint64(r.masks), uint64(r.masks)+4*uint64(len(at)), i32(width))
 }
 
 // launchRank launches what ranks the step's logits.

@@ -20,6 +20,16 @@ type Batch struct {
 	// vocabulary need not leave the device for one token to be drawn. nil: all of
 	// every row. What else concerns single rows of Take goes here.
 	Top []int
+	// Masked are indices into Want, ascending, of rows that have a mask: Allow knows
+	// which tokens are allowed there. An Exec that gives such a row by its largest logits
+	// gives the largest allowed ones, and any that are barred as -Inf; it asks while
+	// the step is under way, once a row and before Take, from one goroutine at a time.
+	// Who gives all logits need not ask.
+	Masked []int32
+	// Allow returns a mask: bit id%32 of word id/32, what is past the end barred, valid until
+	// Take gets the row; or nil where all may pass, since nothing will be drawn. It may
+	// wait for what makes the mask. It does not panic.
+	Allow func(want int) []uint32
 
 	// Of encoders: (rows, width) numbers. Tokens may be nil then.
 	Features []float32
@@ -31,11 +41,12 @@ type Batch struct {
 // Rows returns the number of rows.
 func (b *Batch) Rows() int { return len(b.Positions) }
 
-// Reset empties b for another step. Take stays.
+// Reset empties b for another step. Take and Allow stay.
 func (b *Batch) Reset() {
 	*b = Batch{
 		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0],
 		Tables: b.Tables[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
+		Masked: b.Masked[:0], Allow: b.Allow,
 	}
 }
 
@@ -57,3 +68,6 @@ func (b *Batch) Row(token, position int32) {
 func (b *Batch) WantRow(top int) {
 	b.Want, b.Top = append(b.Want, int32(len(b.Positions)-1)), append(b.Top, top)
 }
+
+// MaskRow says that the last wanted row has a mask.
+func (b *Batch) MaskRow() { b.Masked = append(b.Masked, int32(len(b.Want)-1)) }

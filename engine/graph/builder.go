@@ -179,6 +179,8 @@ func (b *Builder) Add(x, y Value) Value { return b.apply(Add{}, x, y) }
 
 func (b *Builder) Scale(x Value, by float32) Value { return b.apply(Scale{by}, x) }
 
+func (b *Builder) Temper(x, positions Value, o Temper) Value { return b.apply(o, x, positions) }
+
 func (b *Builder) SoftCap(x Value, limit float32) Value { return b.apply(SoftCap{limit}, x) }
 
 func (b *Builder) Activate(x Value, act Act) Value { return b.apply(Activate{act}, x) }

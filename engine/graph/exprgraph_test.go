@@ -105,10 +105,11 @@ func randomOp(r *rand.Rand) Op {
 	list := []Op{
 		Embed{matrix("e", 9, 8)}, Take{}, RMSNorm{matrix("n", 8), 1}, LayerNorm{matrix("n", 8), nil, 1},
 		Linear{matrix("w", 8, 8), nil}, Linear{matrix("w", 6, 8), nil}, Linear{matrix("w", 8, 6), nil}, Linear{matrix("w", 1, 8), nil},
-		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Activate{GELU}, Gate{SiLU}, Weigh{},
+		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Activate{GELU}, Gate{SiLU}, Weigh{}, Temper{1, 2, 0}, Temper{},
+		HeadLinear{matrix("hw", 2, 3, 4)}, HeadLinear{matrix("hw", 2, 4, 4)}, HeadCut{2, 1, 3}, HeadCut{2, 0, 4}, HeadCut{}, HeadJoin{2}, HeadJoin{},
 		Rope{HeadDim: 4, Freqs: []float64{1}}, Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4},
 		Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4, Bidirectional: true},
-		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Used: 1},
+		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
 		Conv1D{Weight: matrix("c", 4, 4, 3), Steps: 2, Stride: 1}, DenseAttention{Heads: 2, HeadDim: 4},
 		Store{r.IntN(4)}, cross, CrossScores{cross, []int{0}},
 	}
@@ -157,7 +158,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 20+11 {
+	if fits != 26+12 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }
@@ -302,7 +303,7 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		defer pool.Close()
 		matmul.NewExperts(matmul.ExpertsOptions{
 			Gate: stack(op.Gate, op.GateBias), Up: stack(op.Up, op.UpBias), Down: stack(op.Down, op.DownBias),
-			Used: op.Used, Renormalise: op.Renormalise, Act: vec.SwiGLUClamped,
+			Routing: matmul.Routing{Used: op.Used, Renormalise: op.Renormalise}, Act: vec.SwiGLUClamped,
 		}, n, rows).Run(pool, dst, in[0], in[1], rows)
 	case Rope:
 		n := len(dst) / len(in[1])
@@ -310,6 +311,11 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		for i, p := range in[1] {
 			vec.RopeTable(cos, sin, int32(p), op.Freqs, op.Magnitude)
 			vec.Rope(dst[i*n:(i+1)*n], in[0][i*n:(i+1)*n], op.HeadDim, cos, sin, op.Interleaved)
+		}
+	case Temper:
+		n := len(dst) / len(in[1])
+		for i, p := range in[1] {
+			vec.Scale(dst[i*n:(i+1)*n], in[0][i*n:(i+1)*n], float32(1+op.Beta*math.Log1p(math.Floor((float64(p)+float64(op.Offset))/float64(op.Period)))))
 		}
 	default:
 		return fmt.Errorf("no reference for %T", op)

@@ -113,6 +113,13 @@ func (l *Limits) checkWanted(in *Batch) error {
 		return errors.New("graph: rows are to be taken of a program whose first result has none for each wanted row")
 	case in.Top != nil && len(in.Top) != len(in.Want):
 		return fmt.Errorf("graph: the largest logits of %d rows, of which %d are wanted", len(in.Top), len(in.Want))
+	case len(in.Masked) > 0 && (in.Take == nil || in.Allow == nil):
+		return fmt.Errorf("graph: masks of %d rows, and no Take or no Allow", len(in.Masked))
+	}
+	for i, w := range in.Masked {
+		if w < 0 || int(w) >= len(in.Want) || i > 0 && w <= in.Masked[i-1] {
+			return fmt.Errorf("graph: rows %v of %d wanted have masks", in.Masked, len(in.Want))
+		}
 	}
 	return nil
 }

@@ -109,6 +109,16 @@ type (
 		Interleaved bool      // pairs are (2i, 2i+1), else (i, i+len(Freqs))
 	}
 
+	// Temper multiplies each row by 1 + Beta · ln(1 + ⌊(position + Offset) / Period⌋):
+	// queries of far positions look more sharply.
+	// Inputs: x (rows, width), positions (rows).
+	// Meta, "Llama 4", 2025; after Nakanishi, "Scalable-Softmax Is Superior for
+	// Attention", 2025.
+	Temper struct {
+		Beta           float64
+		Period, Offset int
+	}
+
 	// Attention writes the batch's keys and values to layer Layer of the cache
 	// and attends causally over each row's sequence so far. Query heads share
 	// key heads in groups. Inputs: q (rows, Heads·HeadDim), k and v
@@ -121,6 +131,9 @@ type (
 		// Window, when above 0, is how many tokens a row sees, itself included.
 		// Beltagy et al., "Longformer", 2020, §3.1.
 		Window int
+		// Chunk, when above 0, is the length of runs of positions outside which a row sees
+		// nothing. Meta, "Llama 4", 2025.
+		Chunk int
 		// SoftCap, when above 0, limits scores as the op SoftCap does.
 		SoftCap float32
 		// Sinks, when not nil, is one more score per head (Heads) that takes
@@ -133,27 +146,68 @@ type (
 		Bidirectional bool
 	}
 
-	// Experts sends each row through the Used experts its router likes best and
-	// sums their results, weighed by the softmax of the router over all experts
-	// and, with Renormalise, divided by the sum of the weights used. Of equals
-	// the lower expert wins. An expert is Down · Gate{Act}(Gate · x, Up · x).
-	// With SparseMixer the experts are chosen one after the other, and each is
-	// weighed by the softmax over those left whose score s is near its own, m:
-	// (m − s) / max(|s|, m) ≤ 2·Jitter. Renormalise has no meaning then.
+	// Experts sends each row through some experts and sums their results by weight, as
+	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x).
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
 	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,
-	// "Mixtral of Experts", 2024, §2.1; Liu et al., "GRIN: GRadient-INformed
-	// MoE", 2024, §2.
+	// "Mixtral of Experts", 2024, §2.1.
 	Experts struct {
 		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff)
 		GateBias, UpBias, DownBias *weights.Tensor // (experts, ff) twice, (experts, out); each may be nil
-		Used                       int
-		Renormalise                bool
-		SparseMixer                bool
-		Jitter                     float32
-		Act                        Act
+		Routing
+		Act Act
 	}
 )
+
+// Routing says which Used experts a row goes through, and by what their results are
+// multiplied: the highest scores, of equals the lower expert, and their scores. A score is
+// the softmax of the router over all experts, with Sigmoid that of its own number.
+type Routing struct {
+	Used    int
+	Sigmoid bool
+
+	// Bias, when not nil, is added to the scores where experts are chosen, and only there.
+	// DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, §2.1.2.
+	Bias *weights.Tensor // (experts)
+	// Groups, when above 1, is into how many runs of one length the experts fall: they are
+	// chosen within the UsedGroups best of those. A group is as good as its two best experts
+	// together, with GroupMax as its best one.
+	// DeepSeek-AI, "DeepSeek-V2", 2024, §2.2.2.
+	Groups, UsedGroups int
+	GroupMax           bool
+
+	Renormalise bool    // weights are divided by the sum of those used
+	Scale       float32 // and multiplied by this, unless it is 0
+	// OnInput multiplies an expert's input by its weight instead of its result.
+	OnInput bool
+
+	// With SparseMixer the experts are chosen one after the other, and each is weighed by
+	// the softmax over those left whose score s is near its own, m:
+	// (m − s) / max(|s|, m) ≤ 2·Jitter. Nothing above but Used has a meaning then.
+	// Liu et al., "GRIN: GRadient-INformed MoE", 2024, §2.
+	SparseMixer bool
+	Jitter      float32
+}
+
+// Plain reports whether a routing is the softmax of the highest, or SparseMixer.
+func (r Routing) Plain() bool {
+	return !r.Sigmoid && r.Bias == nil && r.Groups <= 1 && (r.Scale == 0 || r.Scale == 1) && !r.OnInput
+}
+
+// check refuses a routing among n experts that contradicts itself.
+func (r Routing) check(n int) error {
+	switch groups := max(r.Groups, 1); {
+	case r.Used < 1 || r.Used > n:
+		return fmt.Errorf("experts: %d used of %d", r.Used, n)
+	case r.Bias != nil && !hasShape(r.Bias, n):
+		return fmt.Errorf("experts: routing bias %s for %d experts", describe(r.Bias), n)
+	case n%groups != 0 || groups > 64 || groups > 1 && (r.UsedGroups < 1 || r.UsedGroups > groups || r.Used > r.UsedGroups*(n/groups)):
+		return fmt.Errorf("experts: %d of %d in %d of %d groups", r.Used, n, r.UsedGroups, groups)
+	case r.SparseMixer && !r.Plain():
+		return fmt.Errorf("experts: a sparse mixer routed otherwise")
+	}
+	return nil
+}
 
 // An Act is an activation function.
 type Act uint8
@@ -286,12 +340,22 @@ func (o Rope) Out(in ...Shape) (Shape, error) {
 	return in[0], nil
 }
 
+func (o Temper) Out(in ...Shape) (Shape, error) {
+	if o.Period < 1 || o.Offset < 0 || !(o.Beta >= 0) {
+		return nil, fmt.Errorf("temper: beta %g, period %d, offset %d", o.Beta, o.Period, o.Offset)
+	}
+	if len(in[0]) != 2 || len(in[1]) != 1 || in[1][0] != in[0][0] {
+		return nil, fmt.Errorf("temper: rows %v at positions %v", in[0], in[1])
+	}
+	return in[0], nil
+}
+
 func (o Attention) Out(in ...Shape) (Shape, error) {
 	if o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0 {
 		return nil, fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
 	}
-	if o.Window < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window > 0 {
-		return nil, fmt.Errorf("attention: window %d, soft cap %g, bidirectional %v", o.Window, o.SoftCap, o.Bidirectional)
+	if o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window+o.Chunk > 0 || o.Window > 0 && o.Chunk > 0 {
+		return nil, fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
 	}
 	if o.Sinks != nil && !hasShape(o.Sinks, o.Heads) {
 		return nil, fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
@@ -311,8 +375,6 @@ func (o Experts) Out(in ...Shape) (Shape, error) {
 	switch {
 	case int(o.Act) >= len(actNames):
 		return nil, fmt.Errorf("experts: %v is no activation", o.Act)
-	case o.Used < 1 || o.Used > n:
-		return nil, fmt.Errorf("experts: %d used of %d", o.Used, n)
 	case !hasShape(o.Up, n, ff, width) || !hasShape(o.Down, n, out, ff):
 		return nil, fmt.Errorf("experts: %s, %s and %s do not fit", describe(o.Gate), describe(o.Up), describe(o.Down))
 	case o.GateBias != nil && !hasShape(o.GateBias, n, ff), o.UpBias != nil && !hasShape(o.UpBias, n, ff),
@@ -321,7 +383,7 @@ func (o Experts) Out(in ...Shape) (Shape, error) {
 	case len(in[0]) != 2 || in[0][1] != width || !in[1].equal(Shape{in[0][0], n}):
 		return nil, fmt.Errorf("experts: %s on input of shape %v routed by %v", describe(o.Gate), in[0], in[1])
 	}
-	return Shape{in[0][0], out}, nil
+	return Shape{in[0][0], out}, o.Routing.check(n)
 }
 
 func hasShape(t *weights.Tensor, shape ...int) bool {

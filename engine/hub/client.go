@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ type Options struct {
 	Retries  int           // failures in a row, without progress, that end a pull; 0 means 6
 	Backoff  time.Duration // pause after the first failure, doubled after each; 0 means 500 ms
 	Stall    time.Duration // silence that ends a connection; 0 means 30 s
+
+	Free func(dir string) int64 // bytes that may be written to the disk of a folder, -1 when unknown; nil asks the system
 
 	Log *slog.Logger // nil discards
 
@@ -62,6 +65,9 @@ func New(o Options) (*Client, error) {
 	o.Retries = cmp.Or(max(o.Retries, 0), 6)
 	o.Backoff = cmp.Or(max(o.Backoff, 0), 500*time.Millisecond)
 	o.Stall = cmp.Or(max(o.Stall, 0), 30*time.Second)
+	if o.Free == nil {
+		o.Free = freeSpace
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -236,13 +242,17 @@ func bare(err error) error {
 	return err
 }
 
+// redirectsHidden says that what looks like the hub's own answer may be a storage host's: a
+// browser follows redirects by itself and tells nothing of them.
+const redirectsHidden = runtime.GOOS == "js"
+
 func (l *linked) note(h http.Header) {
 	if v := h.Get("X-Repo-Commit"); v != "" {
 		l.commit = v
 	}
 	if v := h.Get("X-Linked-ETag"); v != "" {
 		l.etag = plainETag(v)
-	} else if v := h.Get("ETag"); v != "" && l.etag == "" {
+	} else if v := h.Get("ETag"); v != "" && l.etag == "" && !redirectsHidden {
 		l.etag = plainETag(v)
 	}
 	if n, err := strconv.ParseInt(h.Get("X-Linked-Size"), 10, 64); err == nil && n >= 0 {

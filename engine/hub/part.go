@@ -57,12 +57,8 @@ func readSide(root *os.Root, name string, file File) []span {
 	if err != nil || !st.Mode().IsRegular() || st.Size() > file.Size {
 		return nil
 	}
-	b, err := readSmall(root, name+sideSuffix, 1<<20)
-	if err != nil {
-		return nil
-	}
-	var s side
-	if json.Unmarshal(b, &s) != nil || s.Size != file.Size || s.Hash != file.hash() {
+	s, err := readSpans(root, name)
+	if err != nil || s.Size != file.Size || s.Hash != file.hash() {
 		return nil
 	}
 	last := int64(-1)
@@ -73,6 +69,15 @@ func readSide(root *os.Root, name string, file File) []span {
 		last = d[1]
 	}
 	return s.Done
+}
+
+// readSpans reads the record of FILE.part as it is written.
+func readSpans(root *os.Root, name string) (s side, err error) {
+	b, err := readSmall(root, name+sideSuffix, 1<<20)
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(b, &s)
 }
 
 // openPart continues FILE.part where it can be continued, else starts it.

@@ -235,7 +235,7 @@ func (c *Client) fetch(ctx context.Context, root *os.Root, p *Plan) error {
 	if err := c.compare(ctx, root, p); err != nil {
 		return err
 	}
-	if err := c.checkSpace(p); err != nil {
+	if err := c.Room(p); err != nil {
 		return err
 	}
 	repo := p.Ref.Repo()
@@ -250,7 +250,7 @@ func (c *Client) fetch(ctx context.Context, root *os.Root, p *Plan) error {
 	// Models whose files are about to change are not whole until the end.
 	rec.Models = slices.DeleteFunc(rec.Models, func(m pulled) bool { return slices.ContainsFunc(m.Files, replaced) })
 	if p.Fetch > 0 || slices.ContainsFunc(names, replaced) {
-		rec.Pending = names
+		rec.Pending, rec.Asked, rec.Size = names, strings.TrimPrefix(p.Ref.String(), repo), p.Bytes
 		if err := rec.write(root, repo); err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (c *Client) fetch(ctx context.Context, root *os.Root, p *Plan) error {
 		}
 		rec.Files[f.Path] = held{Size: f.Size, SHA256: f.SHA256, Blob: f.Blob, Time: st.ModTime()}
 	}
-	rec.Pending = nil
+	rec.Pending, rec.Asked, rec.Size = nil, "", 0
 	rec.add(pulled{Kind: p.Kind, Quant: p.Quant, Revision: p.Ref.revision(), Commit: p.Commit, Files: names})
 	if err := rec.write(root, repo); err != nil {
 		return err
@@ -276,18 +276,33 @@ func (c *Client) fetch(ctx context.Context, root *os.Root, p *Plan) error {
 // spare is what a pull leaves free on the disk.
 const spare = 64 << 20
 
-// checkSpace compares what p will write with what the disk has left. Files
-// that are replaced are still there when their successors are written.
-func (c *Client) checkSpace(p *Plan) error {
+// A SpaceError says that a disk has no room for a pull. It wraps ErrSpace.
+type SpaceError struct {
+	Ref        Ref
+	Need, Free int64
+	Dir        string
+}
+
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("%v: %s needs %d MB and %s has %d MB left", ErrSpace, e.Ref, (e.Need+999_999)/1e6, e.Dir, e.Free/1e6)
+}
+
+// Unwrap returns ErrSpace.
+func (e *SpaceError) Unwrap() error { return ErrSpace }
+
+// Room compares what p will write with what the disk has left, and returns a *SpaceError
+// where that is too little. Files that are replaced are still there when their successors
+// are written.
+func (c *Client) Room(p *Plan) error {
 	var need int64
 	for _, f := range p.Files {
 		if f.State == Missing || f.State == Partial { // from the cache files are linked
 			need += f.Size - f.Have
 		}
 	}
-	free := freeSpace(c.o.Store.Dir)
+	free := c.o.Free(c.o.Store.Dir)
 	if need == 0 || free < 0 || need <= free-spare {
 		return nil
 	}
-	return fmt.Errorf("%w: %s needs %d MB and %s has %d MB left", ErrSpace, p.Ref, (need+999_999)/1e6, c.o.Store.Dir, free/1e6)
+	return &SpaceError{p.Ref, need, free, c.o.Store.Dir}
 }

@@ -26,6 +26,8 @@ type record struct {
 	// Pending lists the files of a pull that has not ended. Some may be there
 	// already, and look like a model that is not whole.
 	Pending []string `json:"pending,omitempty"`
+	Asked   string   `json:"pending_ref,omitempty"`  // what that pull was asked for, without its repository
+	Size    int64    `json:"pending_size,omitempty"` // of Pending, when whole
 }
 
 // pulled is one model that arrived whole.

@@ -318,17 +318,23 @@ func (s Store) removal(root *os.Root, r Ref) (out Removal, have *repo, err error
 		}
 		return out, nil, err
 	}
-	all := variants(have.files)
-	var goes []*variant
-	if r.File == "" && r.Quant == "" {
-		goes = all
-	} else {
+	goes := variants(have.files)
+	if r.File != "" || r.Quant != "" {
 		v, _, err := pick(r, have.files)
 		if err != nil {
 			return out, nil, fmt.Errorf("%w (%w)", err, ErrNotHere)
 		}
 		goes = []*variant{v}
 	}
+	out, err = have.without(r, goes, true)
+	return out, have, err
+}
+
+// without lists what goes with some of a repository's models. What a pull that did not
+// end has left goes with the last of them, where halves says so.
+func (have *repo) without(r Ref, goes []*variant, halves bool) (out Removal, err error) {
+	out.Ref = r
+	all := variants(have.files)
 	drop := map[string]bool{}
 	for _, v := range goes {
 		for _, f := range v.files {
@@ -348,7 +354,7 @@ func (s Store) removal(root *os.Root, r Ref) (out Removal, have *repo, err error
 			drop[f.Path] = drop[f.Path] || !stays[f.Path]
 		}
 	}
-	out.all = len(rest) == 0
+	out.all = len(rest) == 0 && (halves || have.record.Pending == nil)
 	if out.all {
 		for _, p := range have.record.Models {
 			for _, f := range p.Files {
@@ -374,17 +380,17 @@ func (s Store) removal(root *os.Root, r Ref) (out Removal, have *repo, err error
 			switch {
 			case path.Base(p) == lockName: // goes with the lock
 			case drop[p]:
-				out.Files = append(out.Files, path.Join(r.Repo(), p))
+				out.Files = append(out.Files, path.Join(have.name, p))
 			case out.all:
-				out.Left = append(out.Left, path.Join(r.Repo(), p))
+				out.Left = append(out.Left, path.Join(have.name, p))
 			}
 		}
 	}
 	if len(out.Files) == 0 {
-		return out, nil, fmt.Errorf("%s: %w", r, ErrNotHere)
+		return out, fmt.Errorf("%s: %w", r, ErrNotHere)
 	}
 	slices.Sort(out.Files)
-	return out, have, nil
+	return out, nil
 }
 
 func paths(files []File) []string {
@@ -403,28 +409,33 @@ func (s Store) Remove(r Ref) (Removal, error) {
 		return Removal{}, err
 	}
 	defer root.Close()
-	if _, _, err := s.removal(root, r); err != nil {
-		return Removal{}, err
-	}
-	l, err := acquire(root, r.Repo())
-	if err != nil {
-		return Removal{}, err
-	}
-	out, err := s.remove(root, r)
-	l.release()
-	if err == nil {
-		prune(root, r.Repo(), out.Files)
-	}
-	return out, err
+	return s.remove(root, r.Repo(), func() (Removal, *repo, error) { return s.removal(root, r) })
 }
 
-// remove deletes under the repository's lock.
-func (s Store) remove(root *os.Root, r Ref) (Removal, error) {
-	out, have, err := s.removal(root, r)
+// remove deletes what find lists of a repository, which is asked again under its lock.
+func (s Store) remove(root *os.Root, name string, find func() (Removal, *repo, error)) (Removal, error) {
+	if _, _, err := find(); err != nil {
+		return Removal{}, err
+	}
+	l, err := acquire(root, name)
 	if err != nil {
 		return Removal{}, err
 	}
-	goes := func(f string) bool { return slices.Contains(out.Files, path.Join(r.Repo(), f)) }
+	out, have, err := find()
+	if err == nil {
+		err = have.remove(root, out)
+	}
+	l.release()
+	if err != nil {
+		return Removal{}, err
+	}
+	prune(root, name, out.Files)
+	return out, nil
+}
+
+// remove deletes files under the repository's lock.
+func (have *repo) remove(root *os.Root, out Removal) error {
+	goes := func(f string) bool { return slices.Contains(out.Files, path.Join(have.name, f)) }
 	// The record first: what it no longer names is not served half removed.
 	for f := range have.record.Files {
 		if goes(f) {
@@ -433,16 +444,16 @@ func (s Store) remove(root *os.Root, r Ref) (Removal, error) {
 	}
 	have.record.Models = slices.DeleteFunc(have.record.Models, func(p pulled) bool { return slices.ContainsFunc(p.Files, goes) })
 	if !out.all {
-		if err := have.record.write(root, r.Repo()); err != nil {
-			return Removal{}, err
+		if err := have.record.write(root, have.name); err != nil {
+			return err
 		}
 	}
 	for _, f := range out.Files {
 		if err := root.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Removal{}, err
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // prune removes the folders of files that are empty now, up to OWNER.

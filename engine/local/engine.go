@@ -5,6 +5,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -36,6 +37,7 @@ type Engine struct {
 
 	texts      *budget.Budget // of text in work
 	pronouncer speech.Reader  // unpacked when first asked for
+	planning   chan struct{}  // held by who works out what a model needs
 }
 
 // builtinSampling lets stories vary while what the built-in model knows comes
@@ -60,7 +62,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, engine.DefaultLoadTimeout)
 	o.MemoryWait = cmp.Or(o.MemoryWait, engine.DefaultMemoryWait)
 	o.KeepAlive = cmp.Or(o.KeepAlive, engine.DefaultKeepAlive)
-	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
+	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), planning: make(chan struct{}, 1), pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
 	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}}); err != nil {
 		return nil, err
 	}
@@ -90,6 +92,15 @@ func New(o engine.Options) (_ *Engine, err error) {
 		}
 	}
 	return e, nil
+}
+
+// Add serves one more model as if Options had named it, and describes it.
+func (e *Engine) Add(o engine.ModelOptions) (engine.ModelInfo, error) {
+	n, err := e.catalog.Add(o)
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	return e.info(n), nil
 }
 
 // Device names what models run on: "cpu" or "cuda".
@@ -127,7 +138,7 @@ func (e *Engine) progress(n *catalog.Entry, done float64) {
 // info describes a model, with how it is in memory.
 func (e *Engine) info(n *catalog.Entry) engine.ModelInfo {
 	i, s := n.Info(), e.models.State(n)
-	i.Status, i.Waiting, i.Fingerprint = s.Status, s.Waiting, s.Fingerprint
+	i.Status, i.Waiting, i.Users, i.Fingerprint = s.Status, s.Waiting, s.Users, s.Fingerprint
 	return i
 }
 
@@ -181,6 +192,90 @@ func (e *Engine) Unload(name string) error {
 		return err
 	}
 	return e.models.Unload(n)
+}
+
+// Removable returns where a model is whose files may be removed: one that lies in a folder
+// and that the configuration does not name. Only its id names it.
+func (e *Engine) Removable(id string) (path string, err error) {
+	n, err := e.listed(id)
+	if err == nil {
+		_, err = e.catalog.Removable(n)
+	}
+	if err != nil {
+		return "", err
+	}
+	return n.About().Path, nil
+}
+
+// listed finds a model by its id.
+func (e *Engine) listed(id string) (*catalog.Entry, error) {
+	if to, ok := e.o.Aliases[id]; ok && e.catalog.Find(id) == nil {
+		return nil, engine.Errorf(engine.CodeModelNotAllowed, "model", "%q is another name of model %q in the configuration; name that one", id, to)
+	}
+	n, err := e.catalog.Lookup(id)
+	if err == nil && n.ID != id {
+		err = engine.Errorf(engine.CodeModelNotFound, "model", "model %q does not exist; there is %s", id, n.ID)
+	}
+	return n, err
+}
+
+// Retire unloads a model that Removable names, and keeps requests from it while remove
+// takes its files away. A model in use is refused.
+func (e *Engine) Retire(id string, remove func() error) error {
+	n, err := e.listed(id)
+	if err != nil {
+		return err
+	}
+	all, err := e.catalog.Removable(n)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		e.catalog.Changed()
+		e.catalog.Refresh()
+	}()
+	return e.models.Retire(all, remove)
+}
+
+// Serves reads the folders again and returns what the model of a file, or of a folder, is
+// called; "" when it cannot be served.
+func (e *Engine) Serves(path string) string {
+	e.catalog.Changed()
+	e.catalog.Refresh()
+	if n := e.catalog.At(path); n != nil {
+		return n.ID
+	}
+	return ""
+}
+
+// Needs tells what a model takes of memory, from its headers where it is not loaded. One is
+// worked out at a time.
+func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
+	n, err := e.catalog.Lookup(name)
+	if err != nil {
+		return engine.Needs{}, err
+	}
+	out := engine.Needs{Limit: e.o.MemoryLimit, Bytes: e.models.State(n).Bytes}
+	if a := n.About(); out.Bytes > 0 || a.Remote {
+		return out, nil
+	}
+	select {
+	case e.planning <- struct{}{}:
+		defer func() { <-e.planning }()
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
+	out.Bytes, err = kindOf(n.About().Path).needs(ctx, e, n)
+	var known *engine.Error
+	switch {
+	case errors.As(err, &known) && known.Code == engine.CodeOutOfMemory:
+		out.Why = err
+	case err != nil:
+		return out, err
+	case out.Bytes > out.Limit:
+		out.Why = engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s", n.ID, engine.MiB(out.Bytes), engine.MiB(out.Limit))
+	}
+	return out, nil
 }
 
 // Stats takes a snapshot of the resident models.

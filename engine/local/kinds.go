@@ -24,6 +24,7 @@ type kind struct {
 	is       func(path string) bool
 	describe describer
 	open     opener
+	needs    needer
 	voices   func(path string) ([]tts.Voice, error) // of models that speak
 	use      string                                 // the option of quern's commands that takes such a file; "": any does
 }
@@ -31,18 +32,19 @@ type kind struct {
 type (
 	describer func(id, path string, o *engine.ModelOptions) (*catalog.About, error)
 	opener    func(ctx context.Context, p *opening) (residency.Model, error)
+	needer    func(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) // memory, without loading; an *engine.Error tells what does not fit
 )
 
 // kinds are the sorts of models: the first that recognises a file counts. One that cannot
 // be opened is a part of others.
 var kinds = []kind{
-	{is: isFormant, describe: sound(engine.KindSpeech, "formant", "built in"), open: openFormant, voices: formantVoices},
-	{is: tts.IsKokoro, describe: sound(engine.KindSpeech, "kokoro", "kokoro"), open: openKokoro, voices: tts.KokoroVoices, use: "quern say --model "},
+	{is: isFormant, describe: sound(engine.KindSpeech, "formant", "built in"), open: openFormant, needs: asFile(0), voices: formantVoices},
+	{is: tts.IsKokoro, describe: sound(engine.KindSpeech, "kokoro", "kokoro"), open: openKokoro, needs: asFile(soundMemory), voices: tts.KokoroVoices, use: "quern say --model "},
 	{is: isDetector, use: "--vad "},
-	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, use: "quern transcribe --model "},
-	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, use: "quern transcribe --model "},
-	{is: serve.Is, describe: describeONNX, open: openONNX},
-	{is: func(string) bool { return true }, describe: describeText, open: openText},
+	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
+	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
+	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX},
+	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText},
 }
 
 // kindOf returns the kind of a model's file.
@@ -80,6 +82,13 @@ func sound(k engine.Kind, arch, format string) describer {
 	return func(_, path string, _ *engine.ModelOptions) (*catalog.About, error) {
 		size, err := lm.SizeOf(path)
 		return &catalog.About{ModelInfo: engine.ModelInfo{Kind: k, Architecture: arch, Format: format, SizeBytes: size}}, err
+	}
+}
+
+// asFile is for models that ask for a number of times the size of their files.
+func asFile(times int64) needer {
+	return func(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
+		return times * n.About().SizeBytes, nil
 	}
 }
 

@@ -79,6 +79,17 @@ func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	return m, nil
 }
 
+// needsONNX is what the weights of an ONNX model take. What the cache of a decoder takes is
+// known only when its graph is compiled, and gives way to them.
+func needsONNX(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
+	h, err := serve.Read(n.About().Path)
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	return h.Memory(), nil
+}
+
 // openTokens reads the tokenizer of a model whose vocabulary has no table of
 // embeddings to be held against; running its graph does that.
 func (m *textModel) openTokens() error {

@@ -122,6 +122,24 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	return m, nil
 }
 
+// needsText plans a text model as openText does.
+func needsText(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) {
+	m := lm.File{ID: n.ID}
+	var err error
+	if m.Raw, err = lm.Open(n.About().Path); err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	if err = m.Open(ctx, n.Options, e.o.Threads); err != nil {
+		return 0, err
+	}
+	plan, err := m.Plan(n.Options.Defaulted(), e.o.MemoryLimit)
+	if err != nil {
+		return 0, err
+	}
+	return plan.Total(), m.Fits(&plan.Estimate, n.Options, e.o.MemoryLimit)
+}
+
 // reads has m read prompts.
 func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
 	m.text, err = textgen.New(ctx, m.Reader(p.texts), textgen.Templates{
@@ -195,7 +213,7 @@ func (m *textModel) Stats() engine.ModelStats {
 	return engine.ModelStats{
 		Model: m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
-		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
+		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}

@@ -162,3 +162,80 @@ func TestThinkingBeforeCalls(t *testing.T) {
 		t.Errorf("%q and %q, %d tokens of thinking of %d", a.thinking, a.text, a.done.Reasoning, a.done.OutputTokens)
 	}
 }
+
+// A form beside tools: an answer in words is of the form, a call is one of the tools, and
+// what was demanded of calls decides between them.
+func TestFormBesideTools(t *testing.T) {
+	e := open(t, engine.Options{Defaulted: engine.ModelOptions{ChatTemplate: toolTemplate}})
+	tool := functionTool("get_time", `{"type":"object","properties":{"zone":{"const":"UTC"}},"required":["zone"],"additionalProperties":false}`, true)
+	place := schemaOf(`{"type":"object","properties":{"city":{"enum":["Oslo","Paris"]}},"required":["city"],"additionalProperties":false}`)
+	isPlace, isCall := regexp.MustCompile(`^(\{\s*"city"\s*:\s*"(Oslo|Paris)"\s*\}|☠)$`), regexp.MustCompile(`^get_time \{\s*"zone"\s*:\s*"UTC"\s*\}$`)
+	answers, calls := 0, 0
+	for _, tt := range []struct {
+		name         string
+		choice       engine.ToolChoice
+		tools        []chat.Tool
+		form         *engine.Constraint
+		answer, call bool // that may come
+	}{
+		{"auto", engine.ToolChoice{One: true}, []chat.Tool{tool}, place, true, true},
+		{"allowed", engine.ToolChoice{One: true, Names: []string{"get_time"}}, []chat.Tool{tool}, place, true, true},
+		{"auto, what it would rather not say", engine.ToolChoice{One: true}, []chat.Tool{tool}, &engine.Constraint{Form: engine.FormChoice, Choices: []string{"☠"}, Param: "guided_choice"}, true, true},
+		{"required", engine.ToolChoice{One: true, Required: true}, []chat.Tool{tool}, place, false, true},
+		{"named", engine.ToolChoice{One: true, Required: true, Names: []string{"get_time"}}, []chat.Tool{tool}, place, false, true},
+		{"none", engine.ToolChoice{}, nil, place, true, false},
+	} {
+		for seed := range uint64(6) {
+			r := engine.GenerateRequest{Prompt: user("What time is it?"), ToolChoice: tt.choice, MaxTokens: 400, Constraint: tt.form}
+			r.Prompt.Tools = tt.tools
+			r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
+			r.Sample.Temperature, r.Sample.Seed = 2, seed
+			a, err := converse(t, e, r)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			switch {
+			case len(a.calls) > 0:
+				if calls++; !tt.call || a.text != "" || len(a.calls) > 1 || !isCall.MatchString(a.calls[0]) || a.finish.Reason != engine.ReasonCalls {
+					t.Errorf("%s, seed %d: %q and calls %q (%s)", tt.name, seed, a.text, a.calls, a.finish.Reason)
+				}
+			default:
+				if answers++; !tt.answer || !isPlace.MatchString(a.text) || a.finish.Reason != engine.ReasonStop {
+					t.Errorf("%s, seed %d: %q (%s)", tt.name, seed, a.text, a.finish.Reason)
+				}
+			}
+		}
+	}
+	t.Logf("%d answers, %d calls", answers, calls)
+	if answers < 8 || calls < 14 {
+		t.Errorf("%d answers, %d calls", answers, calls)
+	}
+}
+
+// What is wrong with a form beside tools is refused by the form's name, and what cannot be
+// told from a call too.
+func TestFormBesideToolsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		format string
+		form   *engine.Constraint
+		tool   string
+		code   engine.Code
+		param  string
+	}{
+		{"a schema", "", schemaOf(`{"type":"no"}`), `{}`, engine.CodeInvalidSchema, "schema/type"},
+		{"a tool's schema", "", schemaOf(`{"type":"null"}`), `{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`, engine.CodeInvalidSchema, "tools[0].function.parameters/properties/a/$ref"},
+		{"like a call", "llama3-json", &engine.Constraint{Form: engine.FormObject, Param: "response_format"}, `{}`, engine.CodeToolFormat, "response_format"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := open(t, engine.Options{Defaulted: engine.ModelOptions{ChatTemplate: toolTemplate, ToolFormat: tt.format}})
+			r := engine.GenerateRequest{Prompt: user("Hi"), MaxTokens: 60, Constraint: tt.form}
+			r.Prompt.Tools = []chat.Tool{functionTool("f", tt.tool, false)}
+			_, err := converse(t, e, r)
+			var refused *engine.Error
+			if !errors.As(err, &refused) || refused.Code != tt.code || refused.Param != tt.param {
+				t.Errorf("got %+v, want %s of %s", err, tt.code, tt.param)
+			}
+		})
+	}
+}

@@ -18,6 +18,7 @@ type base struct {
 	norm    norm            // after the last layer
 	output  linear          // to the vocabulary; embed when tied
 	rope    graph.Rope
+	slides  []bool // layers with a sliding window; nil for none
 	reader  reader // of the architecture's other keys
 	tensors tensors
 }
@@ -62,8 +63,18 @@ func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
 
 // interleave sets how pairs of a head are rotated: GGUF files of some
 // architectures hold query and key rows permuted for neighbours, Hugging Face
-// files never do.
+// files do not.
 func (m *base) interleave() { m.rope.Interleaved = m.set.Source == weights.GGUF }
+
+// unscaled is the rotation without the scaling of positions, by another base where the
+// file has one for layers with a window.
+func (m *base) unscaled(base float64) (graph.Rope, error) {
+	local := RopeConfig{Dim: m.c.Rope.Dim, Base: m.reader.positive("rope.freq_base_swa", base), Factor: 1, AttnFactor: 1}
+	r := graph.Rope{HeadDim: m.rope.HeadDim, Interleaved: m.rope.Interleaved}
+	var err error
+	r.Freqs, r.Magnitude, err = local.frequencies(nil)
+	return r, err
+}
 
 // err is the first error of reading keys and finding weights.
 func (m *base) err() error {
@@ -71,6 +82,14 @@ func (m *base) err() error {
 		return m.reader.err
 	}
 	return m.tensors.err
+}
+
+// window is the sliding window of layer i, 0 for none.
+func (m *base) window(i int) int {
+	if m.slides == nil || !m.slides[i] {
+		return 0
+	}
+	return m.c.Window
 }
 
 // attn describes the attention of layer i.
@@ -166,6 +185,8 @@ func (t *tensors) split(l linear, names []string, rows ...int) []linear {
 type attention struct {
 	q, k, v, o   linear
 	qNorm, kNorm *weights.Tensor // per head or over all heads; nil in most models
+	turned       bool            // these norms come behind the rotation
+	temper       graph.Temper    // of queries; its Period is 0 for none
 }
 
 // attention finds the projections of layer i, fused in attn_qkv or apart.
@@ -194,11 +215,22 @@ func (m *base) headNorms(i int, a *attention) {
 // nothing.
 func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps float32, o graph.Attention) graph.Value {
 	q, k, v := a.q.of(b, h), a.k.of(b, h), a.v.of(b, h)
-	if a.qNorm != nil {
-		q, k = b.RMSNorm(q, a.qNorm, eps), b.RMSNorm(k, a.kNorm, eps)
+	norms := func() {
+		if a.qNorm != nil {
+			q, k = b.RMSNorm(q, a.qNorm, eps), b.RMSNorm(k, a.kNorm, eps)
+		}
+	}
+	if !a.turned {
+		norms()
 	}
 	if rope != nil {
 		q, k = b.Rope(q, b.Positions(), *rope), b.Rope(k, b.Positions(), *rope)
+	}
+	if a.turned {
+		norms()
+	}
+	if a.temper.Period > 0 {
+		q = b.Temper(q, b.Positions(), a.temper)
 	}
 	return b.Attention(q, k, v, o)
 }
@@ -230,39 +262,4 @@ func (f *mlp) of(b *graph.Builder, h graph.Value, act graph.Act) graph.Value {
 		return f.down.of(b, b.Activate(f.up.of(b, h), act))
 	}
 	return f.down.of(b, b.Gate(f.gate.of(b, h), f.up.of(b, h), act))
-}
-
-// A moe is the weights of a layer of experts.
-type moe struct {
-	router linear
-	o      graph.Experts
-}
-
-func (m *base) moe(i int, act graph.Act, renormalise bool) moe {
-	c, t := &m.c, &m.tensors
-	if c.Experts == 0 {
-		m.reader.fail("expert_count", "is missing")
-	}
-	if m.reader.flag("expert_weights_norm", renormalise) != renormalise {
-		m.reader.refuse("expert_weights_norm", "is %v", !renormalise)
-	}
-	// 1 is a softmax over all experts, 3 over the chosen, which is the same
-	// after renormalising.
-	if g := m.reader.upTo("expert_gating_func", maxExperts); g > 1 && (g != 3 || !renormalise) {
-		m.reader.refuse("expert_gating_func", "is %d, want 1 for softmax", g)
-	}
-	n, ff := c.Experts, c.ExpertFF
-	return moe{
-		router: t.linear(blk(i, "ffn_gate_inp"), n, c.Hidden),
-		o: graph.Experts{
-			Gate: t.need(blk(i, "ffn_gate_exps.weight"), n, ff, c.Hidden), GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
-			Up: t.need(blk(i, "ffn_up_exps.weight"), n, ff, c.Hidden), UpBias: t.maybe(blk(i, "ffn_up_exps.bias"), n, ff),
-			Down: t.need(blk(i, "ffn_down_exps.weight"), n, c.Hidden, ff), DownBias: t.maybe(blk(i, "ffn_down_exps.bias"), n, c.Hidden),
-			Used: c.Used, Renormalise: renormalise, Act: act,
-		},
-	}
-}
-
-func (x *moe) of(b *graph.Builder, h graph.Value) graph.Value {
-	return b.Experts(h, x.router.of(b, h), x.o)
 }

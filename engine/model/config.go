@@ -22,7 +22,7 @@ type Config struct {
 	Pooling Pooling // of embeddings, when the file says so
 	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
 	Pairs   bool    // it scores pairs of texts: Logits gives one number, tokens of the second text have Vocab added
-	Window  int     // tokens a layer with a sliding window sees, 0 when the file has none
+	Window  int     // tokens a layer with a sliding window sees, 0 when there is none
 
 	// Of a mixture of experts: how many a layer has, how many a token uses, and
 	// the width inside one, which is FF when the file does not say.
@@ -204,7 +204,9 @@ func ggufConfig(set *file) (Config, error) {
 	c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
 	c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
 	c.HeadDim = r.countOr("attention.key_length", maxWidth, max(1, c.Hidden/c.Heads))
-	if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
+	if latentArchs[c.Arch] {
+		r.latentSizes(&c)
+	} else if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
 		r.refuse("attention.value_length", "is %d with keys of %d", v, c.HeadDim)
 	}
 	if c.Heads%c.KVHeads != 0 {
@@ -232,10 +234,10 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
-var layerNormed = map[string]bool{"bert": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
+var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
 
 // eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
 // file has only that.
@@ -250,27 +252,43 @@ func (r *reader) eps(layerNorm bool) float32 {
 	return float32(r.positive(key, 1e-5))
 }
 
-// window reads the sliding window of a model whose every full-th layer sees
-// everything: 0 for none. A file may say per layer which ones have the window.
-func (r *reader) window(full int) int {
+// windows reads the sliding window of a model, def where the file has none, and which
+// of its layers have it: nil for none. A file may say so by layer, or that every so
+// manieth sees everything; otherwise every full-th does.
+func (r *reader) windows(c *Config, full, def int) []bool {
 	const key = "attention.sliding_window_pattern"
+	slides := make([]bool, c.Layers)
+	every := func(full int64) {
+		for i := range slides {
+			slides[i] = int64(i+1)%full != 0
+		}
+	}
+	every(int64(full))
 	switch v, ok := r.value(key); v := v.(type) {
 	case []bool:
-		for i, slides := range v {
-			if slides != ((i+1)%full != 0) {
-				r.refuse(key, "has another order of full and sliding attention than one in %d", full)
-			}
+		if len(v) < c.Layers {
+			r.fail(key, "has %d entries for %d layers", len(v), c.Layers)
+			return nil
 		}
+		copy(slides, v)
 	case int64:
-		if v != int64(full) {
-			r.refuse(key, "is %d, want %d", v, full)
+		if v < 1 {
+			r.fail(key, "is %d, want 1 or more", v)
+			return nil
 		}
+		every(v)
 	default:
 		if ok {
 			r.fail(key, "is neither an integer nor a list of booleans")
 		}
 	}
-	return r.upTo("attention.sliding_window", maxContext)
+	if c.Window = r.upTo("attention.sliding_window", maxContext); c.Window == 0 {
+		c.Window = def
+	}
+	if c.Window == 0 {
+		return nil
+	}
+	return slides
 }
 
 // sameBase refuses layers with a window that rotate by a base of their own.
@@ -279,6 +297,19 @@ func (r *reader) sameBase(c *Config) {
 	if b := r.positive(key, c.Rope.Base); b != c.Rope.Base {
 		r.refuse(key, "is %g, want %g as in the other layers", b, c.Rope.Base)
 	}
+}
+
+// logMultiplier is the mscale_all_dim of Hugging Face's YaRN, by which the magnitude of
+// rotations is made smaller; 0 for none. Architectures write it differently.
+func (r *reader) logMultiplier(c *Config) float64 {
+	const key = "rope.scaling.yarn_log_multiplier"
+	switch {
+	case c.Arch == "mistral3":
+		return r.float(key, 0)
+	case latentArchs[c.Arch]:
+		return 10 * r.float(key, 0) // it holds a tenth
+	}
+	return 0 // a file that has it is refused
 }
 
 func (r *reader) rope(c *Config) RopeConfig {
@@ -313,6 +344,9 @@ func (r *reader) rope(c *Config) RopeConfig {
 	case !given, kind == "", kind == "none":
 	case kind == "yarn":
 		rc.Scaling, rc.Factor = "yarn", factor
+		if by := r.logMultiplier(c); by > 0 {
+			rc.AttnFactor /= 1 + 0.1*by*math.Log(factor)
+		}
 		if magnitude > 0 && rc.ExtFactor != 0 {
 			rc.AttnFactor *= magnitude / (1 + 0.1*math.Log(factor)) // it stands for the usual one
 		}

@@ -83,6 +83,7 @@ var harmlessKeys = map[string]bool{
 	"rope.dimension_sections":          true, // of positions in images; text has one position for all
 	"rope.mrope_section":               true, // the same, of Ollama's files
 	"deepstack_mapping":                true, // where features of images are added
+	"n_deepstack_layers":               true, // how many layers they are added to
 }
 
 // harmlessParts begin the keys of what sees and hears in one file with a text

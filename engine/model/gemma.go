@@ -17,7 +17,6 @@ type gemmaLM struct {
 	*base
 	layers           []gemmaLayer
 	local            graph.Rope // of layers with a window
-	full             int        // the last layer of every full sees everything
 	scale            float32    // of scores
 	scoreCap, logCap float32    // 0 for none
 }
@@ -34,7 +33,7 @@ func newGemma(set *file) (LM, error) {
 		return nil, err
 	}
 	c, t, r := &m.c, &m.tensors, &m.reader
-	g := &gemmaLM{base: m, local: m.rope, full: 2}
+	g := &gemmaLM{base: m, local: m.rope}
 	// The two 27B models scale scores by the width of a head were the heads as
 	// wide as the model; their GGUF files are known by their number of layers.
 	scale := 1 / math.Sqrt(float64(c.HeadDim))
@@ -46,22 +45,16 @@ func newGemma(set *file) (LM, error) {
 		}
 		g.scoreCap = float32(r.capping("attn_logit_softcapping", 50))
 		g.logCap = float32(r.capping("final_logit_softcapping", 30))
-		if c.Window = r.window(g.full); c.Window == 0 {
-			c.Window = 4096
-		}
+		m.slides = r.windows(c, 2, 4096)
 		r.sameBase(c)
 	case "gemma3":
 		if c.Layers == 62 {
 			scale = wide
 		}
-		g.full = 6
-		if c.Window = r.window(g.full); c.Window == 0 {
-			g.full = 1 // a model without a window has no layers of the other kind
-		}
+		m.slides = r.windows(c, 6, 0)
 		g.logCap = float32(r.capping("final_logit_softcapping", 0))
 		// Position scaling is for the layers that see everything.
-		local := RopeConfig{Dim: c.Rope.Dim, Base: r.positive("rope.freq_base_swa", 10000), Factor: 1, AttnFactor: 1}
-		if g.local.Freqs, g.local.Magnitude, err = local.frequencies(nil); err != nil {
+		if g.local, err = m.unscaled(10000); err != nil {
 			return nil, err
 		}
 	}
@@ -97,9 +90,9 @@ func (m *gemmaLM) Hidden(b *graph.Builder) graph.Value {
 	x := b.Scale(b.Embed(b.Tokens(), m.embed), float32(math.Sqrt(float64(c.Hidden))))
 	for i := range m.layers {
 		l := &m.layers[i]
-		rope, o := &m.rope, m.attn(i, 0)
-		if (i+1)%m.full != 0 {
-			rope, o.Window = &m.local, c.Window
+		rope, o := &m.rope, m.attn(i, m.window(i))
+		if o.Window > 0 {
+			rope = &m.local
 		}
 		o.Scale, o.SoftCap = m.scale, m.scoreCap
 		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), rope, c.Eps, o)

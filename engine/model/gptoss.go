@@ -31,7 +31,7 @@ func newGPTOSS(set *file) (LM, error) {
 	}
 	c, t := &m.c, &m.tensors
 	g := &gptoss{base: m}
-	c.Window = m.reader.window(2)
+	m.slides = m.reader.windows(c, 2, 0)
 	m.reader.sameBase(c)
 	for i := range c.Layers {
 		g.layers = append(g.layers, gptossLayer{
@@ -50,11 +50,8 @@ func (m *gptoss) Hidden(b *graph.Builder) graph.Value {
 	x := b.Embed(b.Tokens(), m.embed)
 	for i := range m.layers {
 		l := &m.layers[i]
-		o := m.attn(i, 0)
+		o := m.attn(i, m.window(i))
 		o.Sinks = l.sinks
-		if i%2 == 0 {
-			o.Window = c.Window
-		}
 		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), &m.rope, c.Eps, o)
 		a, x = m.wanted(b, i, a, x)
 		x = b.Add(x, l.attn.o.of(b, a))

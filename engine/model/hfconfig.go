@@ -53,6 +53,10 @@ func parseHF(text string) (*hfConfig, error) {
 			}
 		}
 		c.m = inner
+		// One wrapper may hold texts of several kinds.
+		if kind, _ := inner["model_type"].(string); c.kind == "mistral3" {
+			c.kind = kind
+		}
 	}
 	c.rope, _ = c.m["rope_parameters"].(map[string]any)
 	if c.rope == nil {

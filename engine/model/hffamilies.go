@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // An hfFamily is a model_type of config.json: the architecture it is in GGUF's
@@ -22,35 +23,60 @@ type hfFamily struct {
 // hfFamilies is every model_type quern translates. Which of the architectures
 // there are, archs says.
 var hfFamilies = map[string]hfFamily{
-	"llama":       {arch: "llama", eps: "rms_norm_eps"},
-	"mistral":     {arch: "llama", eps: "rms_norm_eps", more: slidingWindow},
-	"mixtral":     {arch: "llama", eps: "rms_norm_eps", more: all(slidingWindow, experts), defaults: map[string]any{"rope_theta": 1e6}},
-	"smollm3":     {arch: "smollm3", eps: "rms_norm_eps", more: noRopeLayers, defaults: map[string]any{"rope_theta": 2e6}},
-	"qwen2":       {arch: "qwen2", eps: "rms_norm_eps", more: qwenWindow},
-	"qwen3":       {arch: "qwen3", eps: "rms_norm_eps", more: qwenWindow, defaults: map[string]any{"head_dim": int64(128)}},
-	"qwen2_moe":   {arch: "qwen2moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
-	"qwen3_moe":   {arch: "qwen3moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
-	"phi":         {arch: "phi2", eps: "layer_norm_eps", layer: true, defaults: map[string]any{"partial_rotary_factor": 0.5}},
-	"phi3":        {arch: "phi3", eps: "rms_norm_eps", more: slidingWindow},
-	"phimoe":      {arch: "phimoe", eps: "rms_norm_eps", layer: true, more: all(slidingWindow, experts, sparseMixer), defaults: map[string]any{"num_experts_per_tok": int64(2)}},
-	"falcon":      {arch: "falcon", eps: "layer_norm_epsilon", layer: true, more: falcon, names: map[string]string{"ln_mlp": "attn_norm", "ln_attn": "attn_norm_2"}},
-	"gemma2":      {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, reads: gemmaCaps, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
-	"gemma3_text": {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
-	"gemma3":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
-	"starcoder2":  {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
-	"olmo2":       {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
-	"granite":     {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
-	"gpt_oss":     {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
-	"bert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
-	"nomic_bert":  {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
+	"llama":            {arch: "llama", eps: "rms_norm_eps"},
+	"mistral":          {arch: "llama", eps: "rms_norm_eps", more: slidingWindow},
+	"mixtral":          {arch: "llama", eps: "rms_norm_eps", more: all(slidingWindow, experts), defaults: map[string]any{"rope_theta": 1e6}},
+	"smollm3":          {arch: "smollm3", eps: "rms_norm_eps", more: noRopeLayers, defaults: map[string]any{"rope_theta": 2e6}},
+	"qwen2":            {arch: "qwen2", eps: "rms_norm_eps", more: qwenWindow},
+	"qwen3":            {arch: "qwen3", eps: "rms_norm_eps", more: qwenWindow, defaults: map[string]any{"head_dim": int64(128)}},
+	"qwen2_moe":        {arch: "qwen2moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
+	"qwen3_moe":        {arch: "qwen3moe", eps: "rms_norm_eps", more: all(qwenWindow, experts)},
+	"phi":              {arch: "phi2", eps: "layer_norm_eps", layer: true, defaults: map[string]any{"partial_rotary_factor": 0.5}},
+	"phi3":             {arch: "phi3", eps: "rms_norm_eps", more: slidingWindow},
+	"phimoe":           {arch: "phimoe", eps: "rms_norm_eps", layer: true, more: all(slidingWindow, experts, sparseMixer), defaults: map[string]any{"num_experts_per_tok": int64(2)}},
+	"falcon":           {arch: "falcon", eps: "layer_norm_epsilon", layer: true, more: falcon, names: map[string]string{"ln_mlp": "attn_norm", "ln_attn": "attn_norm_2"}},
+	"gemma2":           {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, reads: gemmaCaps, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
+	"gemma3_text":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
+	"gemma3":           {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
+	"starcoder2":       {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
+	"olmo2":            {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
+	"olmo3":            {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: layerWindows(4), defaults: map[string]any{"sliding_window": int64(4096)}},
+	"exaone4":          {arch: "exaone4", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: layerWindows(4)},
+	"seed_oss":         {arch: "seed_oss", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, defaults: map[string]any{"head_dim": int64(128)}},
+	"ernie4_5":         {arch: "ernie4_5", eps: "rms_norm_eps", defaults: map[string]any{"rope_theta": 5e5, "head_dim": int64(128)}},
+	"cohere":           {arch: "command-r", eps: "layer_norm_eps", layer: true, more: cohereScale, reads: []string{"logit_scale"}, defaults: map[string]any{"logit_scale": 0.0625}},
+	"cohere2":          {arch: "cohere2", eps: "layer_norm_eps", layer: true, more: all(cohereScale, layerWindows(4)), reads: []string{"logit_scale"}, defaults: map[string]any{"logit_scale": 0.0625, "sliding_window": int64(4096)}},
+	"hunyuan_v1_dense": {arch: "hunyuan-dense", eps: "rms_norm_eps", names: map[string]string{"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"}},
+	"qwen2_vl":         {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
+	"qwen2_5_vl":       {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
+	"qwen3_vl":         {arch: "qwen3vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128)}},
+	"deepseek_v2":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"scoring_func": "softmax"}},
+	"deepseek_v3":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"kimi_k2":          {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"glm4_moe_lite":    {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"mistral4":         {arch: "mistral4", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"norm_topk_prob": true}},
+	"ministral3":       {arch: "mistral3", eps: "rms_norm_eps", more: all(slidingWindow, temper), defaults: map[string]any{"head_dim": int64(128)}},
+	"llama4":           {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
+	"llama4_text":      {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
+	"glm4_moe":         {arch: "glm4moe", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: routedExperts, reads: routedReads, defaults: map[string]any{"partial_rotary_factor": 0.5, "norm_topk_prob": true, "routed_scaling_factor": 1.0}},
+	"minimax_m2":       {arch: "minimax-m2", eps: "rms_norm_eps", more: all(miniMax, routedExperts), reads: routedReads},
+	"ernie4_5_moe":     {arch: "ernie4_5-moe", eps: "rms_norm_eps", more: all(ernieMoE, routedExperts), reads: routedReads, defaults: map[string]any{"rope_theta": 5e5}},
+	"granite":          {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
+	"gpt_oss":          {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
+	"bert":             {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
+	"nomic_bert":       {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
 }
 
 // hfEps is what transformers assumes for an epsilon left out.
 var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
+	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
+	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
+
+var deepseekDefaults = map[string]any{"scoring_func": "sigmoid", "norm_topk_prob": true}
 
 var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
 
@@ -77,6 +103,108 @@ func slidingWindow(c *hfConfig, put func(string, any)) {
 	}
 }
 
+// layerWindows says which layers have the sliding window: as layer_types has it, else all
+// but every full-th, or as sliding_window_pattern says.
+func layerWindows(full int64) func(*hfConfig, func(string, any)) {
+	return func(c *hfConfig, put func(string, any)) {
+		slidingWindow(c, put)
+		const key = "attention.sliding_window_pattern"
+		if types, ok := c.m["layer_types"].([]any); ok {
+			slides := make([]bool, len(types))
+			for i, v := range types {
+				if slides[i] = v == "sliding_attention"; !slides[i] && v != "full_attention" {
+					c.refuse("layers of type %v", v)
+				}
+			}
+			put(key, slides)
+			return
+		}
+		switch v := c.m["sliding_window_pattern"].(type) {
+		case nil:
+			put(key, full)
+		case int64:
+			put(key, v)
+		case string: // EXAONE's: L for a layer with a window, G for one without, again and again
+			slides := make([]bool, max(0, min(maxLayers, c.int("num_hidden_layers", 0))))
+			for i := range slides {
+				if v == "" || strings.Trim(v, "LG") != "" {
+					c.fail("sliding_window_pattern is %.100q", v)
+					return
+				}
+				slides[i] = v[i%len(v)] == 'L'
+			}
+			put(key, slides)
+		default:
+			c.fail("sliding_window_pattern is %v", v)
+		}
+	}
+}
+
+func cohereScale(c *hfConfig, put func(string, any)) { put("logit_scale", c.m["logit_scale"]) }
+
+// temper says by what queries are multiplied.
+func temper(c *hfConfig, put func(string, any)) {
+	if v, ok := number(c.rope["llama_4_scaling_beta"]); ok {
+		put("attention.temperature_scale", v)
+	}
+}
+
+// routedReads are the keys of hfOff that routedExperts reads.
+var routedReads = []string{"n_group", "topk_group", "routed_scaling_factor", "scoring_func"}
+
+// routedExperts says how rows find their experts in the families after DeepSeek.
+func routedExperts(c *hfConfig, put func(string, any)) {
+	experts(c, put)
+	for key, from := range map[string][]string{
+		"expert_count":              {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"},
+		"expert_used_count":         {"num_experts_per_tok", "moe_k"},
+		"expert_shared_count":       {"n_shared_experts", "moe_num_shared_experts"},
+		"expert_group_count":        {"n_group"},
+		"expert_group_used_count":   {"topk_group"},
+		"leading_dense_block_count": {"first_k_dense_replace"},
+		"interleave_moe_layer_step": {"moe_layer_interval"},
+	} {
+		if v := c.first(from...); v != nil {
+			put(key, v)
+		}
+	}
+	if v, ok := number(c.m["routed_scaling_factor"]); ok {
+		put("expert_weights_scale", v)
+	}
+	switch f := c.m["scoring_func"]; f {
+	case nil:
+		if c.arch == "glm4moe" {
+			put("expert_gating_func", int64(2))
+		}
+	case "softmax":
+		put("expert_gating_func", int64(1))
+	case "sigmoid":
+		put("expert_gating_func", int64(2))
+	default:
+		c.refuse("scoring_func of %v", f)
+	}
+}
+
+// miniMax has one width for all, and names what is rotated of a head by its own.
+func miniMax(c *hfConfig, put func(string, any)) {
+	if n := c.int("rotary_dim", 0); n > 0 {
+		put("rope.dimension_count", n)
+	}
+	put("expert_feed_forward_length", c.m["intermediate_size"])
+	if b, ok := c.m["use_routing_bias"].(bool); ok && !b {
+		c.refuse("use_routing_bias of false in a model of type %s", c.kind)
+	}
+}
+
+// ernieMoE says which layers have experts.
+func ernieMoE(c *hfConfig, put func(string, any)) {
+	layers := c.int("num_hidden_layers", 0)
+	put("leading_dense_block_count", c.int("moe_layer_start_index", 1))
+	if end := c.int("moe_layer_end_index", -1); end >= 0 && end != layers-1 {
+		c.refuse("moe_layer_end_index of %d in a model of %d layers", end, layers)
+	}
+}
+
 // sparseMixer is how Phi 3.5 MoE routes.
 func sparseMixer(c *hfConfig, put func(string, any)) {
 	jitter := 0.01
@@ -97,6 +225,22 @@ func qwenWindow(c *hfConfig, _ func(string, any)) {
 	if c.flag("use_sliding_window") && (c.int("max_window_layers", 0) < c.int("num_hidden_layers", 0) || slices.Contains(types, "sliding_attention")) {
 		c.refuse("a sliding window on some layers of %s", c.kind)
 	}
+}
+
+// sections says which pairs rotate by which of an image's positions, which text does not
+// need but llama.cpp does.
+func sections(c *hfConfig, put func(string, any)) {
+	list, _ := c.rope["mrope_section"].([]any)
+	out := make([]int64, 4)
+	for i, v := range list {
+		n, ok := v.(int64)
+		if !ok || i >= len(out) {
+			c.fail("mrope_section is %.100v", list)
+			return
+		}
+		out[i] = n
+	}
+	put("rope.dimension_sections", out)
 }
 
 func noRopeLayers(c *hfConfig, _ func(string, any)) {
@@ -160,10 +304,10 @@ func (c *hfConfig) falconKV() int64 {
 }
 
 // gemma says where window and full attention alternate; every full-th layer
-// has the latter.
-func gemma(full int) func(*hfConfig, func(string, any)) {
+// has the latter, unless the file says otherwise.
+func gemma(full int64) func(*hfConfig, func(string, any)) {
 	return func(c *hfConfig, put func(string, any)) {
-		slidingWindow(c, put)
+		layerWindows(full)(c, put)
 		for _, k := range gemmaCaps {
 			if v := c.m[k]; v != nil {
 				put(k, v)
@@ -171,15 +315,6 @@ func gemma(full int) func(*hfConfig, func(string, any)) {
 		}
 		if q, ok := number(c.m["query_pre_attn_scalar"]); ok && q > 0 {
 			put("attention.scale", 1/math.Sqrt(q))
-		}
-		types, _ := c.m["layer_types"].([]any)
-		for i, v := range types {
-			if (v == "full_attention") != ((i+1)%full == 0) {
-				c.refuse("layers of %s with another order of full and sliding attention than one in %d", c.kind, full)
-			}
-		}
-		if n := c.int("sliding_window_pattern", int64(full)); n != int64(full) && types == nil {
-			c.refuse("layers of %s with full attention on one in %d, want %d", c.kind, n, full)
 		}
 		if full == 6 {
 			local := c.m["rope_local_base_freq"]

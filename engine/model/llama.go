@@ -7,7 +7,9 @@ import (
 // llama is Llama and the many models that share its architecture: RMSNorm
 // before attention and feed-forward, rotary positions, grouped queries, SwiGLU
 // or, in Mixtral, a mixture of experts of it. Granite multiplies some values on
-// top; SmolLM3 leaves the rotation out of every fourth layer.
+// top; SmolLM3 leaves the rotation out of every fourth layer; ERNIE 4.5 rotates
+// neighbours in every kind of file; Ministral 3 multiplies queries by what grows with
+// their position.
 //
 // Touvron et al., "LLaMA", 2023, §2.2; "The Llama 3 Herd of Models", 2024, §3.2;
 // Jiang et al., "Mixtral of Experts", 2024, §2; Yang et al., "RoPE to NoPE and
@@ -39,7 +41,16 @@ func newLlama(set *file) (LM, error) {
 	if m.c.Arch == "llama" { // Mistral's; llama.cpp neither writes nor reads it
 		m.c.Window = m.reader.upTo("attention.sliding_window", maxContext)
 	}
+	var temper graph.Temper
 	switch m.c.Arch {
+	case "mistral3":
+		if beta := m.reader.float("attention.temperature_scale", 0); beta > 0 {
+			temper = graph.Temper{Beta: beta, Period: m.c.Rope.Original}
+		} else if beta < 0 {
+			m.reader.fail("attention.temperature_scale", "is %g, want 0 or more", beta)
+		}
+	case "ernie4_5":
+		m.rope.Interleaved = true
 	case "smollm3":
 		l.unrotate = 4
 	case "granite":
@@ -58,6 +69,7 @@ func newLlama(set *file) (LM, error) {
 			attn:     m.attention(i),
 			ffnNorm:  m.tensors.norm(blk(i, "ffn_norm"), m.c.Hidden),
 		}
+		x.attn.temper = temper
 		if m.c.Experts > 0 {
 			e := m.moe(i, graph.SiLU, true)
 			x.experts = &e

@@ -80,36 +80,44 @@ var hfGlobal = map[string]string{
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
 // such tensors are stacked.
 var hfLayer = map[string]string{
-	"input_layernorm":             "attn_norm",
-	"self_attn.q_proj":            "attn_q",
-	"self_attn.k_proj":            "attn_k",
-	"self_attn.v_proj":            "attn_v",
-	"self_attn.o_proj":            "attn_output",
-	"self_attn.dense":             "attn_output",
-	"self_attn.qkv_proj":          "attn_qkv",
-	"self_attn.q_norm":            "attn_q_norm",
-	"self_attn.k_norm":            "attn_k_norm",
-	"post_attention_layernorm":    "ffn_norm",
-	"pre_feedforward_layernorm":   "ffn_norm",
-	"post_feedforward_layernorm":  "post_ffw_norm",
-	"mlp.gate_proj":               "ffn_gate",
-	"mlp.up_proj":                 "ffn_up",
-	"mlp.down_proj":               "ffn_down",
-	"mlp.gate_up_proj":            "ffn_up",
-	"mlp.fc1":                     "ffn_up",
-	"mlp.fc2":                     "ffn_down",
-	"mlp.c_fc":                    "ffn_up",
-	"mlp.c_proj":                  "ffn_down",
-	"block_sparse_moe.gate":       "ffn_gate_inp",
-	"mlp.gate":                    "ffn_gate_inp",
-	"mlp.shared_expert.gate_proj": "ffn_gate_shexp",
-	"mlp.shared_expert.up_proj":   "ffn_up_shexp",
-	"mlp.shared_expert.down_proj": "ffn_down_shexp",
-	"mlp.shared_expert_gate":      "ffn_gate_inp_shexp",
+	"input_layernorm":                          "attn_norm",
+	"self_attn.q_proj":                         "attn_q",
+	"self_attn.k_proj":                         "attn_k",
+	"self_attn.v_proj":                         "attn_v",
+	"self_attn.o_proj":                         "attn_output",
+	"self_attn.dense":                          "attn_output",
+	"self_attn.qkv_proj":                       "attn_qkv",
+	"self_attn.q_norm":                         "attn_q_norm",
+	"self_attn.k_norm":                         "attn_k_norm",
+	"post_attention_layernorm":                 "ffn_norm",
+	"pre_feedforward_layernorm":                "ffn_norm",
+	"post_feedforward_layernorm":               "post_ffw_norm",
+	"mlp.gate_proj":                            "ffn_gate",
+	"mlp.up_proj":                              "ffn_up",
+	"mlp.down_proj":                            "ffn_down",
+	"mlp.gate_up_proj":                         "ffn_up",
+	"mlp.fc1":                                  "ffn_up",
+	"mlp.fc2":                                  "ffn_down",
+	"mlp.c_fc":                                 "ffn_up",
+	"mlp.c_proj":                               "ffn_down",
+	"block_sparse_moe.gate":                    "ffn_gate_inp",
+	"mlp.gate":                                 "ffn_gate_inp",
+	"mlp.shared_expert.gate_proj":              "ffn_gate_shexp",
+	"mlp.shared_expert.up_proj":                "ffn_up_shexp",
+	"mlp.shared_expert.down_proj":              "ffn_down_shexp",
+	"mlp.shared_expert_gate":                   "ffn_gate_inp_shexp",
+	"mlp.shared_experts.gate_proj":             "ffn_gate_shexp",
+	"mlp.shared_experts.up_proj":               "ffn_up_shexp",
+	"mlp.shared_experts.down_proj":             "ffn_down_shexp",
+	"mlp.gate.e_score_correction_bias":         "exp_probs_b.bias",
+	"mlp.moe_statics.e_score_correction_bias":  "exp_probs_b.bias",
+	"block_sparse_moe.e_score_correction_bias": "exp_probs_b.bias",
 
 	"block_sparse_moe.experts.EXPERT.w1": "ffn_gate_exps",
 	"block_sparse_moe.experts.EXPERT.w2": "ffn_down_exps",
 	"block_sparse_moe.experts.EXPERT.w3": "ffn_up_exps",
+	"mlp.experts.gate_up_proj":           "ffn_gate_up_exps",
+	"mlp.experts.down_proj":              "ffn_down_exps",
 	"mlp.experts.EXPERT.gate_proj":       "ffn_gate_exps",
 	"mlp.experts.EXPERT.down_proj":       "ffn_down_exps",
 	"mlp.experts.EXPERT.up_proj":         "ffn_up_exps",
@@ -144,7 +152,7 @@ var hfLayer = map[string]string{
 // layers that draft.
 var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
+	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
 }
 
 // A translation is a Set on its way to GGUF's terms.
@@ -195,6 +203,9 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if err != nil || layer < 0 || layer >= maxLayers {
 			return "", expert, unknown
 		}
+		if n := tr.c.int("num_hidden_layers", maxLayers); tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= n {
+			return "", expert, nil // it drafts
+		}
 		if to, ok := tr.f.names[tail]; ok {
 			if strings.HasSuffix(to, ".bias") {
 				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
@@ -211,6 +222,9 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		to, ok := hfLayer[tail]
 		if !ok {
 			break
+		}
+		if strings.HasSuffix(to, ".bias") {
+			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 		}
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
 	}
@@ -254,7 +268,35 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 	case tr.f.arch == "gpt-oss" && strings.Contains(name, "_exps."):
 		return tr.gptOSSExperts(to)
-	case strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") && len(t.Shape) == 2 && t.Shape[0] == 1:
+	case strings.HasSuffix(name, ".attn_kv_b.weight"):
+		l := latentOf(tr.c)
+		heads := int(tr.c.int("num_attention_heads", 0))
+		if tr.c.err != nil {
+			return tr.c.err
+		}
+		if want := []int{heads * (l.nope + l.value), l.rank}; !slices.Equal(t.Shape, want) {
+			return fmt.Errorf("%w: tensor %s has shape %v, want %v", ErrFormat, t.Name, t.Shape, want)
+		}
+		k, v, err := splitKV(to, heads, l)
+		if err == nil {
+			err = tr.put(k)
+		}
+		if err == nil {
+			err = tr.put(v)
+		}
+		return err
+	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
+		gate, up, err := splitExperts(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
+	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
+		return tr.llama4Experts(to)
+	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
 	return tr.put(to)

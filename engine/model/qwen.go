@@ -5,9 +5,11 @@ import (
 	"quern/formats/weights"
 )
 
-// qwen is Qwen 2 to 3: Llama's blocks with biases of query, key and value (2)
-// or norms of query and key heads (3). The MoE models of 2 have a shared expert
-// beside the chosen ones, weighed by a sigmoid of its own.
+// qwen is Qwen 2 to 3, also the text part of those that see (VL): Llama's blocks with
+// biases of query, key and value (2) or norms of query and key heads (3). The MoE models
+// of 2 have a shared expert beside the chosen ones, weighed by a sigmoid of its own.
+// Seed-OSS is Qwen 2 under another name of a norm; Hunyuan's dense models are Qwen 3
+// with the norms of heads behind the rotation.
 //
 // "Qwen2 Technical Report", 2024, §2.2; "Qwen3 Technical Report", 2025, §2.
 type qwen struct {
@@ -23,21 +25,38 @@ type qwenLayer struct {
 	shared            *weights.Tensor // (1, hidden); nil without a shared expert
 }
 
+// qwens is what the models of this architecture differ in.
+var qwens = map[string]struct {
+	ffnNorm   string
+	headNorms bool
+	turned    bool // these norms come behind the rotation
+}{
+	"qwen2":         {ffnNorm: "ffn_norm"},
+	"qwen2moe":      {ffnNorm: "ffn_norm"},
+	"qwen2vl":       {ffnNorm: "ffn_norm"},
+	"seed_oss":      {ffnNorm: "post_attention_norm"},
+	"qwen3":         {ffnNorm: "ffn_norm", headNorms: true},
+	"qwen3moe":      {ffnNorm: "ffn_norm", headNorms: true},
+	"qwen3vl":       {ffnNorm: "ffn_norm", headNorms: true},
+	"hunyuan-dense": {ffnNorm: "ffn_norm", headNorms: true, turned: true},
+}
+
 func newQwen(set *file) (LM, error) {
 	m, err := newBase(set, false)
 	if err != nil {
 		return nil, err
 	}
-	q := &qwen{base: m}
+	q, f := &qwen{base: m}, qwens[m.c.Arch]
 	c, t := &m.c, &m.tensors
 	for i := range c.Layers {
 		x := qwenLayer{
 			attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),
 			attn:     m.attention(i),
-			ffnNorm:  t.norm(blk(i, "ffn_norm"), c.Hidden),
+			ffnNorm:  t.norm(blk(i, f.ffnNorm), c.Hidden),
 		}
-		if c.Arch == "qwen3" || c.Arch == "qwen3moe" {
+		if f.headNorms {
 			m.headNorms(i, &x.attn)
+			x.attn.turned = f.turned
 		}
 		switch c.Arch {
 		case "qwen2moe":

@@ -90,7 +90,7 @@ func (k *Keeper) resident(n *catalog.Entry) *resident {
 	if r == nil {
 		listed := k.o.Catalog.List()
 		for n, r := range k.residents {
-			if r.model == nil && r.loading == nil && r.users == 0 && !slices.Contains(listed, n) {
+			if r.model == nil && r.loading == nil && r.users == 0 && !r.retired && !slices.Contains(listed, n) {
 				delete(k.residents, n)
 			}
 		}
@@ -104,6 +104,8 @@ func (k *Keeper) resident(n *catalog.Entry) *resident {
 type State struct {
 	Status      string // "unloaded", "loading", "loaded" or "failed"
 	Waiting     int    // requests that wait until it is loaded
+	Users       int    // requests that use it
+	Bytes       int64  // memory it holds; 0 while it is not loaded
 	Fingerprint string // of the model when it was loaded last
 }
 
@@ -115,7 +117,11 @@ func (k *Keeper) State(n *catalog.Entry) State {
 	if r == nil {
 		return State{Status: "unloaded"}
 	}
-	return State{Status: r.status(), Waiting: r.waiting(), Fingerprint: r.fingerprint}
+	s := State{Status: r.status(), Waiting: r.waiting(), Users: r.users - r.inner, Fingerprint: r.fingerprint}
+	if r.model != nil {
+		s.Bytes = r.model.Bytes()
+	}
+	return s
 }
 
 // A resident is an entry's place in memory: whether its model is loaded, who uses it,
@@ -126,6 +132,7 @@ type resident struct {
 	leaves      *Load // has to have its memory: new requests queue behind it; nil: the model may stay
 	loading     *Load
 	failed      bool
+	retired     bool // its files are being removed
 	complaint   complaint
 	lost        bool // the device has failed; goes when users is 0
 	fingerprint string
@@ -175,6 +182,8 @@ func (k *Keeper) Acquire(ctx context.Context, n *catalog.Entry) (*Lease, error) 
 	}
 	r := k.resident(n)
 	switch {
+	case r.retired:
+		return nil, engine.Errorf(engine.CodeModelNotFound, "model", "model %q is being removed", r.ID)
 	case r.lost:
 		return nil, errLost(r.ID)
 	case r.model != nil && r.leaves == nil:
@@ -239,21 +248,50 @@ func (k *Keeper) keep(n *resident) {
 // Unload releases a model's memory. A model in use is refused; one that is not
 // loaded is no error.
 func (k *Keeper) Unload(of *catalog.Entry) error {
+	return k.retire([]*catalog.Entry{of}, nil)
+}
+
+// Retire releases the memory of models whose files remove takes away. Those in use are
+// refused. Until remove has returned nobody gets any of them.
+func (k *Keeper) Retire(of []*catalog.Entry, remove func() error) error { return k.retire(of, remove) }
+
+// retire unloads models, and keeps requests from them while then runs, if it is not nil.
+func (k *Keeper) retire(of []*catalog.Entry, then func() error) error {
 	k.mu.Lock()
-	n := k.resident(of)
-	if n.users > 0 || n.loading != nil {
-		k.mu.Unlock()
-		return engine.Errorf(engine.CodeInvalidValue, "model", "model %q is in use; unload it when its requests have ended", n.ID)
+	for _, n := range of {
+		if r := k.resident(n); r.users > 0 || r.loading != nil || r.retired {
+			k.mu.Unlock()
+			return engine.Errorf(engine.CodeModelInUse, "model", "model %q is in use by %s; try again when they have ended", n.ID, count(max(1, r.users-r.inner+r.waiting()), "request"))
+		}
 	}
-	if n.model == nil {
-		k.mu.Unlock()
+	var shut []func()
+	for _, n := range of {
+		r := k.resident(n)
+		r.retired = then != nil
+		if r.model == nil {
+			continue
+		}
+		closed := k.detach(r)
+		shut = append(shut, func() {
+			closed()
+			k.log.Info("model unloaded", "model", r.ID, "on", "request")
+		})
+	}
+	k.mu.Unlock()
+	for _, shut := range shut {
+		shut()
+	}
+	if then == nil {
 		return nil
 	}
-	shut := k.detach(n)
-	k.mu.Unlock()
-	shut()
-	k.log.Info("model unloaded", "model", n.ID, "on", "request")
-	return nil
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for _, n := range of {
+			k.resident(n).retired = false
+		}
+	}()
+	return then()
 }
 
 // Lose has a model unloaded that its device has lost, as soon as the requests that

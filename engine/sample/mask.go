@@ -16,6 +16,11 @@ type Mask interface {
 	Bits() ([]uint32, error)
 	// Allows reports whether one token is in Bits, which costs less than those.
 	Allows(token.ID) bool
+	// Forced appends to dst the tokens that must come next, as far as that is certain and
+	// in the split the model would make of their text: each may be accepted behind the ones
+	// before it. before are the last tokens so far, at least 16 of prompt and reply if there
+	// are so many.
+	Forced(dst, before []token.ID) []token.ID
 	// Accept moves on by one token of Bits.
 	Accept(token.ID) error
 	// MayEnd reports whether the text is whole as it is.
@@ -32,8 +37,8 @@ func (s *Sampler) allowed(logits []float32) (token.ID, error) {
 	if _, greedy := s.p.scale(); greedy {
 		// Mostly the likeliest token is allowed, and then it is also the likeliest of
 		// those that are.
-		if id, _, err := argmax(logits); err != nil || s.mask.Allows(id) {
-			return id, err
+		if id, _, err := argmax(logits); err == nil && s.mask.Allows(id) {
+			return id, nil
 		}
 	}
 	words, err := s.mask.Bits()
@@ -69,12 +74,12 @@ func bar(logits []float32, words []uint32) {
 	}
 }
 
-// Prepare makes the Mask's bits ahead of Next, if Next is sure to need them. An error
-// is Next's to tell.
-func (s *Sampler) Prepare() {
-	if _, greedy := s.p.scale(); s.mask != nil && !greedy && !s.ended {
-		s.mask.Bits()
+// Bits makes the Mask's bits ahead of a draw; nil without a Mask, or if it has ended.
+func (s *Sampler) Bits() ([]uint32, error) {
+	if s.mask == nil || s.ended {
+		return nil, nil
 	}
+	return s.mask.Bits()
 }
 
 // Ended reports whether the Mask allows no token but the end after the last draw.

@@ -70,6 +70,7 @@ type Sampler struct {
 	bias []Candidate // Params.Bias by ascending id
 	pen  penalties
 	mask Mask
+	run  run // with a mask
 	rng  rand.PCG
 	buf  *Buffers
 
@@ -90,6 +91,9 @@ type Buffers struct {
 // read. A nil m allows everything.
 func New(p Params, prompt []token.ID, m Mask) *Sampler {
 	s := &Sampler{p: p, mask: m, pen: newPenalties(&p, prompt)}
+	if m != nil {
+		s.run = newRun(prompt)
+	}
 	s.p.Bias = nil
 	for id, b := range p.Bias {
 		if b <= -100 {
@@ -137,14 +141,24 @@ func (s *Sampler) Next(logits []float32, ban []token.ID) (Token, error) {
 	if s.p.Logprobs {
 		t = Logprobs(s.buf.raw, id, s.p.Top)
 	}
-	s.pen.accept(id)
-	if s.mask != nil {
-		if err := s.mask.Accept(id); err != nil {
-			return Token{}, fmt.Errorf("sample: mask refused token %d: %w", id, err)
-		}
-		s.ended = s.mask.Ended()
+	if err := s.accept(id); err != nil {
+		return Token{}, err
 	}
 	return t, nil
+}
+
+// accept moves on by a token.
+func (s *Sampler) accept(id token.ID) error {
+	s.pen.accept(id)
+	if s.mask == nil {
+		return nil
+	}
+	if err := s.mask.Accept(id); err != nil {
+		return fmt.Errorf("sample: mask refused token %d: %w", id, err)
+	}
+	s.ended = s.mask.Ended()
+	s.run.accept(id)
+	return nil
 }
 
 // pick draws from logits as they are, through filters and temperature. It may

@@ -330,6 +330,8 @@ func TestSeeds(t *testing.T) {
 type listMask struct {
 	allow    []token.ID
 	accepted []token.ID
+	forced   []token.ID
+	before   []token.ID // as Forced was told
 	words    [4]uint32
 	asked    int // for bits
 	err      error
@@ -342,6 +344,11 @@ func (m *listMask) Bits() ([]uint32, error) {
 		m.words[id/32] |= 1 << (id % 32)
 	}
 	return m.words[:], m.err
+}
+
+func (m *listMask) Forced(dst, before []token.ID) []token.ID {
+	m.before = slices.Clone(before)
+	return append(dst, m.forced...)
 }
 
 func (m *listMask) Allows(id token.ID) bool { return m.err == nil && slices.Contains(m.allow, id) }

@@ -10,8 +10,8 @@ import (
 )
 
 // Needs returns how many of the largest logits, taken in the order of NextOf, a draw
-// needs to see while so many tokens are banned; 0 means all of them. Masks are the
-// caller's to think of.
+// needs to see while so many tokens are banned; 0 means all of them. With a Mask they are the
+// largest it allows.
 func (p *Params) Needs(banned int) int {
 	if len(p.Bias) > 0 || p.Logprobs || p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 || p.PresencePenalty != 0 {
 		return 0
@@ -27,15 +27,27 @@ func (p *Params) Needs(banned int) int {
 
 // NextOf is Next for a caller who has only the largest logits: those of ids, at
 // least Needs(len(ban)) and not all there are, the larger first, of equals the lower
-// id, NaN before all. It draws what Next would have drawn from all of them, and
-// reads its arguments only.
+// id, NaN before all. With a Mask they are those it allows; others may follow as -Inf.
+// It draws what Next would have drawn from all of them, and reads its arguments only.
 func (s *Sampler) NextOf(ids []token.ID, logits []float32, ban []token.ID) (Token, error) {
-	if need := s.p.Needs(len(ban)); need == 0 || s.mask != nil || len(ids) < need || len(ids) != len(logits) {
+	if need := s.p.Needs(len(ban)); need == 0 || len(ids) < need || len(ids) != len(logits) {
 		panic(fmt.Sprintf("sample: a draw from %d of the logits, which takes %d", len(ids), need))
 	}
 	if s.buf == nil {
 		s.buf = new(Buffers)
 	}
+	id, err := s.pickOf(ids, logits, ban)
+	if err != nil {
+		return Token{}, err
+	}
+	if err := s.accept(id); err != nil {
+		return Token{}, err
+	}
+	return Token{ID: id}, nil
+}
+
+// pickOf is pick for NextOf.
+func (s *Sampler) pickOf(ids []token.ID, logits []float32, ban []token.ID) (token.ID, error) {
 	scale, greedy := s.p.scale()
 	k := s.p.TopK
 	if greedy {
@@ -48,7 +60,7 @@ func (s *Sampler) NextOf(ids []token.ID, logits []float32, ban []token.ID) (Toke
 			continue
 		}
 		if bad(v) {
-			return Token{}, badLogit(int(id), v)
+			return 0, badLogit(int(id), v)
 		}
 		if len(c) == k || math.IsInf(float64(v), -1) {
 			break
@@ -59,13 +71,13 @@ func (s *Sampler) NextOf(ids []token.ID, logits []float32, ban []token.ID) (Toke
 		s.buf.cands = c
 	}
 	if len(c) == 0 {
-		return Token{}, ErrBarred
+		return 0, ErrBarred
 	}
 	if greedy {
-		return Token{ID: c[0].id}, nil
+		return c[0].id, nil
 	}
 	c, sum, best := s.keep(c, weigh(c), scale, s.p.filters(math.MaxInt))
-	return Token{ID: s.drawOf(c, sum, best)}, nil
+	return s.drawOf(c, sum, best), nil
 }
 
 // order sorts c, likeliest first.

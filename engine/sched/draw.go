@@ -23,11 +23,12 @@ type draw struct {
 	next    token.ID // with score
 	sampler *sample.Sampler
 
-	token sample.Token
-	ended bool // by the Mask, behind the token or, without one, here
-	err   error
-	panic any    // what the sampler or its Mask panicked with, if it did
-	stack string // of that
+	token  sample.Token
+	forced []token.ID // behind token, or without one: what the Mask leaves no choice about
+	ended  bool       // by the Mask, behind all these or, without any, here
+	err    error
+	panic  any    // what the sampler or its Mask panicked with, if it did
+	stack  string // of that
 
 	mu    sync.Mutex // held by who works with the sampler
 	drawn bool       // carryOut was there
@@ -110,10 +111,11 @@ func (s *Scheduler) take(i int, row graph.Row) {
 // top is how many of a wanted row's largest logits q needs, 0: all. A row that is not
 // the one a token is drawn from is for log-probabilities.
 func (s *Scheduler) top(q *sequence, drawn bool) int {
-	if q.Mask != nil || !drawn {
+	// The first draws of several sequences share a row, and have a Mask each.
+	if !drawn || q.Mask != nil && !q.done && q.n > 1 {
 		return 0
 	}
-	return q.Sample.Needs(len(q.barred()))
+	return q.Sample.Needs(len(q.barred(0)))
 }
 
 // guard keeps what the sampler or its Mask panicked with from the thread that computes. It is
@@ -141,20 +143,34 @@ func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 		}
 		return
 	}
-	if d.sampler == nil {
-		p := q.Sample
-		p.Seed = seedOf(p.Seed, d.index)
-		var m sample.Mask
-		if q.Mask != nil {
-			m = q.Mask()
-		}
-		d.sampler = sample.New(p, q.tokens[:q.prompt], m)
-	}
+	d.begin()
 	d.sampler.Share(b)
-	if row.IDs != nil {
-		d.token, d.err = d.sampler.NextOf(row.IDs, row.Logits, q.barred())
-	} else {
-		d.token, d.err = d.sampler.Next(row.Logits, q.barred())
+	d.token.ID = token.None
+	// What is forced at once, as at the beginning of a reply, needs no row.
+	if d.forced, d.err = d.sampler.Forced(q.ahead(0), q.barred(0)); len(d.forced) == 0 && d.err == nil {
+		if row.IDs != nil {
+			d.token, d.err = d.sampler.NextOf(row.IDs, row.Logits, q.barred(0))
+		} else {
+			d.token, d.err = d.sampler.Next(row.Logits, q.barred(0))
+		}
+		if d.err == nil {
+			d.forced, d.err = d.sampler.Forced(q.ahead(1), q.barred(1))
+		}
 	}
 	d.ended = d.sampler.Ended() || errors.Is(d.err, sample.ErrBarred) && q.Mask != nil && d.sampler.MayEnd()
+}
+
+// begin makes the sampler of a sequence that has none yet.
+func (d *draw) begin() {
+	if d.sampler != nil {
+		return
+	}
+	q := d.q
+	p := q.Sample
+	p.Seed = seedOf(p.Seed, d.index)
+	var m sample.Mask
+	if q.Mask != nil {
+		m = q.Mask()
+	}
+	d.sampler = sample.New(p, q.tokens[:q.prompt], m)
 }

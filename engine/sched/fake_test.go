@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -52,6 +53,7 @@ type fakeExec struct {
 	most     int // that it ranks, as a device does
 	ranked   int // rows
 	whole    int // rows asked for whole
+	masked   int // rows ranked by what their masks allow
 	kept     int // of the last rows of a step, how many it forgets to give
 }
 
@@ -63,7 +65,7 @@ func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([]
 	}
 	var wg sync.WaitGroup
 	for i := range len(in.Want) - e.kept {
-		row := e.row(i, in.Top[i])
+		row := e.row(in, i)
 		if (i+e.steps)%3 < e.together {
 			wg.Go(func() { in.Take(i, row) })
 		} else {
@@ -74,8 +76,9 @@ func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([]
 	return [][]float32{nil}, nil
 }
 
-// row gives a wanted row, of which n logits are enough.
-func (e *fakeExec) row(i, n int) graph.Row {
+// row gives a wanted row, or as many of its logits as are enough.
+func (e *fakeExec) row(in *graph.Batch, i int) graph.Row {
+	n := in.Top[i]
 	logits := e.logits[i*fakeVocab : (i+1)*fakeVocab]
 	if n == 0 {
 		e.whole++
@@ -84,6 +87,17 @@ func (e *fakeExec) row(i, n int) graph.Row {
 		return graph.Row{Logits: logits}
 	}
 	e.ranked++
+	if slices.Contains(in.Masked, int32(i)) {
+		logits = slices.Clone(logits)
+		if words := in.Allow(i); words != nil {
+			e.masked++
+			for id := range logits {
+				if words[id/32]>>(id%32)&1 == 0 {
+					logits[id] = float32(math.Inf(-1))
+				}
+			}
+		}
+	}
 	r := graph.Row{IDs: make([]int32, fakeVocab)}
 	for k := range r.IDs {
 		r.IDs[k] = int32(k)
@@ -222,7 +236,13 @@ func oracle(o *Options, r Request, index int) reply {
 		if len(out.tokens) < r.Min {
 			ban = append(ban, r.StopIDs...)
 		}
-		t, err := s.Next(logitsAfter(tokens), ban)
+		var t sample.Token
+		forced, err := s.Forced(1, ban)
+		if len(forced) > 0 {
+			t.ID = forced[0]
+		} else if err == nil {
+			t, err = s.Next(logitsAfter(tokens), ban)
+		}
 		if errors.Is(err, sample.ErrBarred) && s.MayEnd() {
 			out.reason, out.stopID = Stop, token.None
 			return out
@@ -259,9 +279,35 @@ func scores(r Request) []sample.Token {
 
 // An alphabet is a Mask that allows tokens of one residue, the next one after
 // each token, and after a while nothing but the end-of-generation token 0.
+//
+// With sure, of every 16 tokens the last 10 are certain, and another is allowed only as
+// one spelled otherwise would be.
 type alphabet struct {
 	n, left int
+	sure    bool
+	last    token.ID
 	words   [(fakeVocab + 31) / 32]uint32
+}
+
+// certain is the token that must come next, or none.
+func (a *alphabet) certain() token.ID {
+	if !a.sure || a.left <= 0 || a.n%16 < 6 {
+		return token.None
+	}
+	return token.ID(1 + a.n*7%(fakeVocab-1))
+}
+
+func (a *alphabet) Forced(dst, before []token.ID) []token.ID {
+	if a.last != 0 && before[len(before)-1] != a.last {
+		panic("not what was accepted last")
+	}
+	b := *a
+	for id := b.certain(); id != token.None; id = b.certain() {
+		dst = append(dst, id)
+		b.n++
+		b.left--
+	}
+	return dst
 }
 
 func (a *alphabet) Bits() ([]uint32, error) {
@@ -278,6 +324,9 @@ func (a *alphabet) Allows(id token.ID) bool {
 	if a.left <= 0 {
 		return id == 0
 	}
+	if c := a.certain(); c != token.None {
+		return id == c || id == c%(fakeVocab-1)+1
+	}
 	return int(id)%3 == a.n%3
 }
 
@@ -287,6 +336,7 @@ func (a *alphabet) Accept(id token.ID) error {
 	}
 	a.n++
 	a.left--
+	a.last = id
 	return nil
 }
 
@@ -320,7 +370,7 @@ func (s *Scheduler) audit() error {
 		}
 	}
 	for _, q := range slices.Concat(s.running, s.waiting) {
-		if n := q.st.queued[q.index].Load(); int(n) > s.o.StreamDepth {
+		if n := q.st.queued[q.index].Load(); int(n) > 2*s.o.StreamDepth || q.Mask == nil && int(n) > s.o.StreamDepth {
 			return fmt.Errorf("%d tokens are queued, at most %d may be", n, s.o.StreamDepth)
 		}
 	}

@@ -125,7 +125,11 @@ func (s *Scheduler) assemble() bool {
 				if k >= l.from && k < l.to {
 					next = q.tokens[q.computed+k+1]
 				}
-				in.WantRow(s.top(q, next == token.None))
+				top := s.top(q, next == token.None)
+				in.WantRow(top)
+				if q.Mask != nil && top > 0 {
+					in.MaskRow()
+				}
 				s.draws.plan(q, next)
 			}
 		}

@@ -10,17 +10,20 @@ import (
 // depend on tokens only. It works on what processors are idle; a draw that comes first
 // makes its own, so that a row waits for at most the one mask in work.
 type masks struct {
-	draws []draw
-	next  atomic.Int64 // of draws
-	help  func()       // work, by a goroutine of its own
-	wg    sync.WaitGroup
+	draws  []draw
+	next   atomic.Int64 // of draws
+	greedy bool         // those of greedy draws too
+	asked  bool         // the engine has asked for one: it ranks what masks allow
+	help   func()       // work, by a goroutine of its own
+	wg     sync.WaitGroup
 }
 
 // start begins with the Masks of draws, which must stay as they are until wait.
 func (m *masks) start(draws []draw) {
 	n := 0
+	m.greedy = m.asked
 	for i := range draws {
-		if draws[i].early() {
+		if draws[i].early(m.greedy) {
 			n++
 		}
 	}
@@ -47,8 +50,8 @@ func (m *masks) work() {
 		if i >= len(m.draws) {
 			return
 		}
-		if d := &m.draws[i]; d.early() {
-			d.prepare()
+		if d := &m.draws[i]; d.early(m.greedy) {
+			d.bits()
 		}
 	}
 }
@@ -60,14 +63,26 @@ func (m *masks) wait() {
 }
 
 // early reports whether the Mask of d may be made before its logits are there. Greedy
-// draws seldom need it.
-func (d *draw) early() bool { return d.q.Mask != nil && d.q.done && d.q.Sample.Temperature > 0 }
+// draws seldom need it but for an engine that ranks.
+func (d *draw) early(greedy bool) bool {
+	return d.q.Mask != nil && d.q.done && (greedy || d.q.Sample.Temperature > 0)
+}
 
-func (d *draw) prepare() {
+// bits are those of the Mask of d, nil if it has none or the draw is over.
+func (d *draw) bits() (words []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.guard()
-	if !d.drawn {
-		d.sampler.Prepare()
+	if d.drawn || d.err != nil {
+		return nil
 	}
+	d.begin()
+	words, d.err = d.sampler.Bits()
+	return words
+}
+
+// allow returns the mask of wanted row i. It is Batch.Allow.
+func (s *Scheduler) allow(i int) []uint32 {
+	s.masks.asked = true
+	return s.draws.all[s.draws.first[i]].bits()
 }

@@ -27,36 +27,52 @@ func (m *toldMask) Bits() ([]uint32, error) {
 	return m.words[:], nil
 }
 
-func (m *toldMask) Allows(id token.ID) bool { return id == 0 }
-func (m *toldMask) Accept(token.ID) error   { m.ready = false; return nil }
-func (m *toldMask) MayEnd() bool            { return m.whole }
-func (m *toldMask) Ended() bool             { return false }
+func (m *toldMask) Allows(id token.ID) bool             { return id == 0 }
+func (m *toldMask) Accept(token.ID) error               { m.ready = false; return nil }
+func (m *toldMask) MayEnd() bool                        { return m.whole }
+func (m *toldMask) Forced(dst, _ []token.ID) []token.ID { return dst }
+func (m *toldMask) Ended() bool                         { return false }
 
-// TestMasksMadeMeanwhile: the masks of a step are made while the engine computes it. This
-// engine gives no logits before they are there.
+// TestMasksMadeMeanwhile: the masks of a step's draws are made while the engine computes it, for
+// one that ranks what they allow those of greedy draws too. This engine gives no logits
+// before they are there.
 func TestMasksMadeMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, e := newFake(t, small)
-		made := make(chan struct{}, 100)
-		e.fail = func(in *graph.Batch) error {
-			if in.Positions[0] > 2 { // the first mask is made with the first logits
-				for range in.Want {
-					<-made
+	for _, tt := range []struct {
+		name        string
+		temperature float32
+		most, n     int
+	}{{"drawn", 1, 0, 2}, {"greedy and ranked", 0, 5, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, e := newFake(t, small)
+				e.most = tt.most
+				made := make(chan struct{}, 100)
+				e.fail = func(in *graph.Batch) error {
+					if in.Positions[0] > 2 { // the first mask is made with the first logits
+						for range in.Want {
+							<-made
+						}
+					}
+					return nil
 				}
-			}
-			return nil
-		}
-		start(t, s)
-		r := Request{Prompt: prompt(3), N: 2, Max: 5, Sample: sample.Params{Temperature: 1}, Mask: func() sample.Mask { return &toldMask{made: made} }}
-		st := submit(t, s, r)
-		for range r.N { // of the first masks
-			go func() { <-made }()
-		}
-		got, _, err := collect(st)
-		if err != nil || len(got[0].tokens) != 5 || len(got[1].tokens) != 5 {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
+				start(t, s)
+				r := Request{Prompt: prompt(3), N: tt.n, Max: 5, Sample: sample.Params{Temperature: tt.temperature}, Mask: func() sample.Mask { return &toldMask{made: made} }}
+				st := submit(t, s, r)
+				for range r.N { // of the first masks
+					go func() { <-made }()
+				}
+				got, _, err := collect(st)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, q := range got {
+					if len(q.tokens) != 5 {
+						t.Errorf("got %v", got)
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestMaskPanicsEarly: a mask that panics while it is made early fails its request only.

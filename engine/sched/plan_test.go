@@ -9,6 +9,7 @@ import (
 func TestPlan(t *testing.T) {
 	decode := load{rows: 1, last: true}
 	prompt := func(n int) load { return load{rows: n, last: true} }
+	reply := func(n int) load { return load{rows: n, last: true, reply: true} }
 	scored := func(n int) load { return load{rows: n, to: n - 1, last: true} }
 	behind := load{rows: 1, last: true, full: true}
 	for _, tt := range []struct {
@@ -39,6 +40,12 @@ func TestPlan(t *testing.T) {
 		{"results are shared by age too", []load{scored(20), scored(20)}, 32, 8, []int{4 + 2, 2}},
 		{"rows scored before need no result", []load{{rows: 10, from: 6, to: 9, last: true}}, 16, 1, []int{7}},
 		{"and go without", []load{{rows: 10, from: 6, to: 9, last: true}, decode}, 16, 1, []int{6, 1}},
+		{"rows of replies come first too", []load{prompt(100), reply(4), decode}, 8, 8, []int{3, 4, 1}},
+		{"each reply has a row before any has more", []load{reply(9), decode, reply(3)}, 5, 8, []int{3, 1, 1}},
+		{"replies only, by age", []load{reply(3), reply(9), reply(9)}, 9, 8, []int{3, 5, 1}},
+		{"a row for few of many", []load{reply(3), reply(3), reply(3)}, 2, 8, []int{1, 1, 0}},
+		{"no results left for the last row of a reply", []load{decode, reply(4)}, 8, 1, []int{1, 3}},
+		{"a reply whose reader is behind", []load{{rows: 4, last: true, reply: true, full: true}, prompt(9)}, 8, 8, []int{0, 8}},
 		{"nothing to generate", []load{{rows: 10}}, 16, 1, []int{10}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,7 +63,7 @@ func TestPlanBounds(t *testing.T) {
 	for range 20000 {
 		loads := make([]load, rng.IntN(12))
 		for i := range loads {
-			l := load{rows: 1 + rng.IntN(1+rng.IntN(40)), last: rng.IntN(5) > 0, full: rng.IntN(6) == 0}
+			l := load{rows: 1 + rng.IntN(1+rng.IntN(40)), last: rng.IntN(5) > 0, full: rng.IntN(6) == 0, reply: rng.IntN(3) == 0}
 			if rng.IntN(3) == 0 {
 				l.from = rng.IntN(l.rows)
 				l.to = l.from + rng.IntN(l.rows-l.from)

@@ -86,7 +86,7 @@ func (c *client) verify(o *Options) error {
 }
 
 // tally is what the simulations came across, to be sure they are worth it.
-type tally struct{ steps, requests, tokens, preempted, hits, forks, failed, cancelled, full, waited int }
+type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited int }
 
 func (a *tally) add(b tally) {
 	a.steps += b.steps
@@ -95,6 +95,7 @@ func (a *tally) add(b tally) {
 	a.preempted += b.preempted
 	a.hits += b.hits
 	a.forks += b.forks
+	a.forced += b.forced
 	a.failed += b.failed
 	a.cancelled += b.cancelled
 	a.full += b.full
@@ -193,8 +194,8 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 			r.Min = rng.IntN(10)
 		}
 		if rng.IntN(6) == 0 {
-			n := rng.IntN(12)
-			r.Mask = func() sample.Mask { return &alphabet{left: n} }
+			n, at, sure := rng.IntN(30), rng.IntN(16), rng.IntN(3) > 0
+			r.Mask = func() sample.Mask { return &alphabet{n: at, left: n, sure: sure} }
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		st, err := s.Submit(ctx, r)
@@ -297,6 +298,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	sum.steps = e.steps
 	sum.preempted = int(s.stats.preempts.Load())
 	sum.hits = int(s.stats.hits.Load())
+	sum.forced = int(s.stats.forced.Load())
 	return sum, nil
 }
 
@@ -316,7 +318,7 @@ func TestRandom(t *testing.T) {
 		sum.add(one)
 	}
 	t.Logf("%+v", sum)
-	if sum.preempted == 0 || sum.hits == 0 || sum.forks == 0 || sum.failed == 0 || sum.cancelled == 0 || sum.full == 0 {
+	if sum.preempted == 0 || sum.hits == 0 || sum.forks == 0 || sum.forced == 0 || sum.failed == 0 || sum.cancelled == 0 || sum.full == 0 {
 		t.Errorf("something never happened: %+v", sum)
 	}
 }

@@ -24,6 +24,8 @@ func TestRanked(t *testing.T) {
 			{Max: 20, Sample: sample.Params{Temperature: 1, TopK: 5, RepeatPenalty: 1.3, Seed: 4}},
 			{Max: 20, Sample: sample.Params{Logprobs: true, Top: 3}},
 			{Max: 20, Mask: func() sample.Mask { return &alphabet{left: 5} }},
+			{Max: 20, Mask: func() sample.Mask { return &alphabet{left: 15, sure: true} }, Sample: sample.Params{Temperature: 1, TopK: 4, Seed: 5}, N: 2},
+			{Max: 20, Mask: func() sample.Mask { return &alphabet{left: 15} }, EOG: []token.ID{0, 4}, IgnoreEOS: true},
 			{Max: 20, PromptLogprobs: true},
 		}
 		var streams []*Stream
@@ -42,8 +44,8 @@ func TestRanked(t *testing.T) {
 				}
 			}
 		}
-		if e.ranked == 0 || e.whole == 0 {
-			t.Errorf("%d rows were ranked and %d asked for whole; want some of both", e.ranked, e.whole)
+		if e.ranked == 0 || e.whole == 0 || e.masked == 0 {
+			t.Errorf("%d rows were ranked, %d by masks, and %d asked for whole; want some of each", e.ranked, e.masked, e.whole)
 		}
 	})
 }

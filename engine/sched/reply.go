@@ -92,24 +92,39 @@ func (s *Scheduler) fork(q *sequence) {
 	}
 }
 
-// follow has q go on by the token that was drawn for it.
+// follow has q go on by the tokens that came of a draw.
 func (s *Scheduler) follow(q *sequence, d *draw) {
 	q.sampler = d.sampler
 	if d.panic != nil {
 		s.log.ErrorContext(q.ctx, "sampler panicked", "panic", d.panic, "stack", d.stack)
 	}
-	t, err := d.token, d.err
 	switch {
-	case d.ended && errors.Is(err, sample.ErrBarred):
+	case d.ended && errors.Is(d.err, sample.ErrBarred):
 		// The only tokens the Mask would still allow are those the request bars.
 		s.finish(q, Stop, token.None)
 		return
-	case err != nil:
-		s.fail(q.job, err)
+	case d.err != nil:
+		s.fail(q.job, d.err)
 		return
-	case q.stops(t.ID):
+	}
+	q.recent = 0
+	if d.token.ID != token.None && !s.push(q, d.token, d.ended && len(d.forced) == 0) {
+		return
+	}
+	drawn := q.recent
+	for i, id := range d.forced {
+		if !s.push(q, sample.Token{ID: id}, d.ended && i == len(d.forced)-1) {
+			break
+		}
+	}
+	s.stats.forced.Add(int64(q.recent - drawn))
+}
+
+// push gives q its next token, which may be the last by its Mask. It says whether q goes on.
+func (s *Scheduler) push(q *sequence, t sample.Token, last bool) bool {
+	if q.stops(t.ID) {
 		s.finish(q, Stop, t.ID)
-		return
+		return false
 	}
 	if q.first.IsZero() {
 		q.first = s.now
@@ -117,15 +132,17 @@ func (s *Scheduler) follow(q *sequence, d *draw) {
 	q.last = s.now
 	q.tokens = append(q.tokens, t.ID)
 	q.generated++
+	q.recent++
 	s.stats.generated.Add(1)
 	q.st.queued[q.index].Add(1)
 	q.st.events <- Event{Type: Token, Seq: q.index, Token: t}
 	switch {
-	case d.ended:
+	case last:
 		s.finish(q, Stop, token.None)
 	case q.generated >= q.Max:
 		s.finish(q, Length, token.None)
 	}
+	return q.state != ended
 }
 
 // finish ends one sequence.

@@ -137,14 +137,15 @@ type Stats struct {
 	Steps           int64
 	PromptTokens    int64 // evaluated or taken from the cache
 	GeneratedTokens int64
+	ForcedTokens    int64 // of them, those that were not drawn
 	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
 	PrefixHits      int64 // of them found
 	Preemptions     int64
 }
 
 type counters struct {
-	waiting, running, used                            atomic.Int64
-	steps, prompt, generated, queries, hits, preempts atomic.Int64
+	waiting, running, used                                    atomic.Int64
+	steps, prompt, generated, forced, queries, hits, preempts atomic.Int64
 }
 
 // New checks o and returns a Scheduler whose Run is to be called.
@@ -178,7 +179,7 @@ func New(o Options) (*Scheduler, error) {
 		running: make([]*sequence, 0, o.Slots),
 	}
 	s.box.spare = o.Slots
-	s.batch.Take = s.take
+	s.batch.Take, s.batch.Allow = s.take, s.allow
 	return s, nil
 }
 
@@ -225,7 +226,8 @@ const reserve = 1024
 
 func (s *Scheduler) newJob(ctx context.Context, r Request) *job {
 	n := max(r.N, 1)
-	rest := s.o.Context - len(r.Prompt)
+	// One token more than there are blocks for: the last needs no keys and values.
+	rest := min(s.o.Context, s.o.Blocks*s.o.BlockSize+1) - len(r.Prompt)
 	if r.Max <= 0 || r.Max > rest {
 		r.Max = rest
 	}
@@ -233,9 +235,13 @@ func (s *Scheduler) newJob(ctx context.Context, r Request) *job {
 	if r.Min > 0 {
 		j.early = slices.Concat(r.EOG, r.StopIDs)
 	}
+	ahead := 0
+	if r.Mask != nil {
+		ahead = s.o.StreamDepth
+	}
 	j.st = &Stream{
 		s:      s,
-		events: make(chan Event, 1+n*(s.o.StreamDepth+1)),
+		events: make(chan Event, 1+n*(s.o.StreamDepth+ahead+1)),
 		queued: make([]atomic.Int32, n),
 		stop:   make([]atomic.Bool, n),
 		gone:   make(chan struct{}),
@@ -268,6 +274,7 @@ func (s *Scheduler) Stats() Stats {
 		Steps:           c.steps.Load(),
 		PromptTokens:    c.prompt.Load(),
 		GeneratedTokens: c.generated.Load(),
+		ForcedTokens:    c.forced.Load(),
 		PrefixQueries:   c.queries.Load(),
 		PrefixHits:      c.hits.Load(),
 		Preemptions:     c.preempts.Load(),

@@ -397,9 +397,10 @@ func (m *badMask) Allows(id token.ID) bool {
 	}
 	return true
 }
-func (m *badMask) Accept(token.ID) error { m.n++; return nil }
-func (m *badMask) MayEnd() bool          { return false }
-func (m *badMask) Ended() bool           { return false }
+func (m *badMask) Accept(token.ID) error               { m.n++; return nil }
+func (m *badMask) Forced(dst, _ []token.ID) []token.ID { return dst }
+func (m *badMask) MayEnd() bool                        { return false }
+func (m *badMask) Ended() bool                         { return false }
 
 func TestMaskPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -55,6 +55,7 @@ type sequence struct {
 	state     state
 	tokens    []token.ID // prompt and reply
 	generated int
+	recent    int     // of tokens, those of the last draw
 	computed  int     // tokens whose keys and values are in the blocks of table
 	table     []int32 // KV blocks; none while waiting
 	full      bool    // was stalled when this turn gave out blocks
@@ -91,6 +92,7 @@ func (q *sequence) reads() bool {
 // load describes q to plan.
 func (q *sequence) load() load {
 	l := load{rows: len(q.tokens) - q.computed, last: !q.NoTokens, full: q.full}
+	l.reply = q.done && l.rows <= q.recent
 	if q.PromptLogprobs && !q.done {
 		l.from = max(0, q.scored-q.computed)
 		l.to = max(l.from, q.prompt-1-q.computed)
@@ -98,12 +100,22 @@ func (q *sequence) load() load {
 	return l
 }
 
-// barred returns the tokens that must not be drawn now.
-func (q *sequence) barred() []token.ID {
-	if q.generated < q.Min {
+// barred returns the tokens that must not be the one n behind the last.
+func (q *sequence) barred(n int) []token.ID {
+	if q.generated+n < q.Min {
 		return q.early
 	}
 	return q.ban
+}
+
+// ahead is how many tokens may be forced behind n that were drawn: so many that the same are
+// barred for all, and that a reader who is behind is so by no more than one turn. It does
+// not depend on the reader, so replies do not.
+func (q *sequence) ahead(n int) int {
+	if left := q.Min - q.generated - n; left > 0 {
+		return min(left, q.st.s.o.StreamDepth)
+	}
+	return q.st.s.o.StreamDepth
 }
 
 // stops says whether id ends the sequence.

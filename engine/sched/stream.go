@@ -65,7 +65,8 @@ type Timings struct {
 type Stream struct {
 	s *Scheduler
 	// events holds all that may be queued at once, so that sending never
-	// blocks: a sequence has at most depth Tokens and a Finish in it.
+	// blocks: a sequence has at most depth Tokens and a Finish in it, and as many again
+	// that a Mask forced behind the last that was drawn.
 	events chan Event
 	queued []atomic.Int32 // Tokens in events, for each sequence
 	stop   []atomic.Bool  // set by Stop

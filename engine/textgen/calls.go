@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"quern/engine"
 	"quern/engine/chat"
@@ -14,21 +15,28 @@ import (
 	"quern/engine/wire/rules"
 )
 
-// calls returns what the answers to r may be under its tools. demanded says that no
-// other will do.
+// calls returns what the answers to r may be under its tools and its form. demanded says
+// that no other will do.
 func (l *listening) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constrain.Calls, demanded bool, err error) {
 	choice := r.ToolChoice
 	f := l.symbols.syntax.Format
 	k = &constrain.Calls{Format: f, Options: rules.Options{
 		Required: choice.Required, Single: choice.One,
-		Thinking: f.OpensThinking(l.options.Prompt), MayThink: l.mayThink,
+		Thinking: l.thinking, MayThink: l.mayThink, Primed: f.Primed != "" && strings.HasSuffix(l.options.Prompt, f.Primed),
 		Token: func(text string) (int32, bool) {
 			id, ok := l.symbols.ids[text]
 			return id, ok && !v.Ends(id) // what ends a reply stands nowhere in it
 		},
-		Name: "calls",
+		Ends: func(text string) bool {
+			id, ok := l.symbols.ids[text]
+			return ok && v.Ends(id)
+		},
+		Name: "calls#", // as no rule of a client's grammar is called
 	}}
-	demanded = choice.Required || choice.Names != nil
+	if l.options.Form != wire.FormNone {
+		k.Form = r.Constraint
+	}
+	demanded = choice.Required || choice.Names != nil || k.Form != nil
 	functions, err := functionsOf(r.Prompt.Tools)
 	if err != nil {
 		return nil, false, err
@@ -44,8 +52,9 @@ func (l *listening) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constra
 	return k, demanded, nil
 }
 
-// constrain returns what makes the masks that hold answers to the tools of r. Where the
-// choice is the model's and no tool is strict, nil does: calls are read as they come.
+// constrain returns what makes the masks that hold answers to the tools and the form of r.
+// Where the choice is the model's, no tool is strict and words are free, nil does: calls are
+// read as they come.
 func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateRequest) (func() sample.Mask, error) {
 	k, demanded, err := l.calls(m.Vocab, r)
 	if err != nil {
@@ -60,6 +69,7 @@ func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateR
 	if err != nil {
 		return nil, err
 	}
+	l.options.NoThinking = k.Form != nil && !g.MayThink
 	return g.Mask, nil
 }
 

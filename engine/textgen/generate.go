@@ -2,7 +2,6 @@ package textgen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -20,10 +19,6 @@ import (
 // the answer keeps no text in memory. The sequence is to be used once.
 func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
-		if err := m.alone(r); err != nil {
-			yield(engine.Event{}, err)
-			return
-		}
 		mask, _, err := m.constrain(ctx, r.Constraint)
 		if err != nil {
 			yield(engine.Event{}, err)
@@ -35,8 +30,12 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 			return
 		}
 		listen, err := talk.listen(r)
-		if err == nil && listen != nil && len(r.Prompt.Tools) > 0 {
+		if err == nil && listen != nil && (len(r.Prompt.Tools) > 0 || r.Constraint != nil) {
 			mask, err = listen.constrain(ctx, m, r)
+		}
+		constrained := mask != nil
+		if err == nil && listen != nil {
+			mask, err = listen.limited(ctx, m, r, mask)
 		}
 		if err != nil {
 			yield(engine.Event{}, err)
@@ -66,7 +65,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
 		}
-		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: mask != nil}, nil) {
+		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}, nil) {
 			return
 		}
 		g := newGeneration(m, r, st, listen, yield)
@@ -75,27 +74,6 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 			yield(engine.Event{}, m.failure(ctx, err))
 		}
 	}
-}
-
-// alone refuses what does not go with a constraint, which is of all of an answer: calls
-// and thinking, which is switched off.
-func (m *Model) alone(r *engine.GenerateRequest) error {
-	if r.Constraint == nil || r.Prompt.Messages == nil {
-		return nil
-	}
-	if len(r.Prompt.Tools) > 0 {
-		return engine.Errorf(engine.CodeUnsupportedParam, r.Constraint.Param, "%s does not go with tools yet; leave one of them out, or set \"tool_choice\": \"none\"", r.Constraint.Param)
-	}
-	kwargs := maps.Clone(r.Prompt.Kwargs)
-	if kwargs == nil {
-		kwargs = map[string]json.RawMessage{}
-	}
-	if string(kwargs["enable_thinking"]) == "true" {
-		return engine.Errorf(engine.CodeUnsupportedParam, r.Constraint.Param, "%s does not go with thinking yet; leave enable_thinking out", r.Constraint.Param)
-	}
-	kwargs["enable_thinking"] = json.RawMessage("false")
-	r.Prompt.Kwargs = kwargs
-	return nil
 }
 
 // check holds the ids a request names against the vocabulary.

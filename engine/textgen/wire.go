@@ -107,13 +107,14 @@ type listening struct {
 	options wire.Options
 	one     bool // the first call is the last
 
-	mayThink bool // answers may open thinking
+	thinking bool // the prompt opened it
+	mayThink bool // answers may open it
 }
 
 // listen prepares for the answers to a conversation, nil where they are plain text: also
-// under a constraint, which leaves no room for thinking and calls.
+// under a form without thinking and tools, which is all of the answer.
 func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
-	if c == nil || r.Constraint != nil {
+	if c == nil {
 		return nil, nil
 	}
 	if err := c.checkTools(r.ToolChoice); err != nil {
@@ -121,6 +122,9 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 	}
 	d := c.dialect()
 	tools := len(r.Prompt.Tools) > 0
+	if k := r.ReasoningBudget; d.plain && k != nil {
+		return nil, engine.Errorf(engine.CodeUnsupportedParam, k.Param, "%s: model %q is configured with tool_format: none, with which thinking is not told from the answer; leave it out, or change that", k.Param, c.m.ID)
+	}
 	if d.plain || !tools && !d.thinks {
 		return nil, nil
 	}
@@ -129,8 +133,15 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 		format = d.found.Format
 	}
 	l := &listening{symbols: d.symbols(format), one: r.ToolChoice.One}
-	l.mayThink = d.thinks && !thinkingOff(c.req.Kwargs)
+	open, over := format.Thinking(c.tail)
+	l.thinking, l.mayThink = open, d.thinks && !over && !thinkingOff(c.req.Kwargs)
 	l.options = wire.Options{Prompt: c.tail, NoCalls: !tools, ShortIDs: c.template.ShortCallIDs()}
+	if r.Constraint != nil && !r.ToolChoice.Required {
+		if alone := !tools && !l.mayThink && format.Channel == nil || c.req.End == chat.EndContinue; alone && !open {
+			return nil, nil
+		}
+		l.options.Form = constrain.ReadAs(r.Constraint)
+	}
 	functions, err := functionsOf(r.Prompt.Tools)
 	for _, f := range functions {
 		l.options.Tools = append(l.options.Tools, wire.Tool{Name: f.Name, Parameters: f.Parameters})

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -57,13 +58,36 @@ func (f *Format) open(prompt string) (bool, string) {
 	return open, rest
 }
 
+// Thinking reports whether a prompt ends inside thinking, or else behind it, so that none
+// can follow.
+func (f *Format) Thinking(prompt string) (open, over bool) {
+	r := NewSyntax(f, nil).NewReader(Options{Prompt: prompt})
+	open = r.region == inThinking
+	return open, !open && r.thought
+}
+
+// EndThinking is what a reply writes to end thinking; "" where there is none to be told from
+// words. In a format of messages that is the end of one, and the beginning of the next: up to
+// its header if header says so, else with the header of an answer. ends reports whether a
+// text ends the reply.
+func (f *Format) EndThinking(header bool, ends func(text string) bool) string {
+	c := f.Channel
+	if c == nil {
+		return f.Think.Close
+	}
+	i := slices.IndexFunc(c.Ends, func(text string) bool { return !ends(text) })
+	switch {
+	case i < 0:
+		return ""
+	case header:
+		return c.Ends[i] + c.Start
+	}
+	return c.Ends[i] + c.Start + c.Answer + c.Message
+}
+
 // OpensThinking reports whether a prompt ends inside thinking.
 func (f *Format) OpensThinking(prompt string) bool {
-	if f.Channel != nil {
-		r := NewSyntax(f, nil).NewReader(Options{Prompt: prompt})
-		return r.region == inThinking
-	}
-	open, _ := f.open(prompt)
+	open, _ := f.Thinking(prompt)
 	return open
 }
 

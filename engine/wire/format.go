@@ -145,6 +145,7 @@ type Channel struct {
 	Start   string // before the header
 	Name    string // before the name of the channel
 	Message string // between header and message
+	Answer  string // the header of an answer
 	Ends    []string
 	To      map[string]Region // recipients that are no tools
 	Names   map[string]Region // channels of messages without a recipient

@@ -40,6 +40,11 @@ type Options struct {
 	// JSON says that the content is one JSON value; a code fence around it is
 	// no part of it.
 	JSON bool
+	// Form says how content is read that a grammar holds to a form.
+	Form Form
+	// NoThinking says that thinking is not opened: what opens it is content. It
+	// is for replies that have a Form.
+	NoThinking bool
 	// ShortIDs asks for ids of nine letters and digits.
 	ShortIDs bool
 	// Random returns random numbers for the ids of calls that have none of
@@ -155,6 +160,12 @@ func (r *Reader) Close() []Event {
 	return r.events
 }
 
+// Thinking reports whether the reply is inside thinking, and whether its text ends with a
+// whole character.
+func (r *Reader) Thinking() (inside, whole bool) {
+	return r.region == inThinking, len(r.pending) == 0
+}
+
 // take appends text to what is to be read, in whole characters.
 func (r *Reader) take(text []byte) {
 	if len(r.pending) > 0 {
@@ -211,7 +222,12 @@ func (r *Reader) eat(n int) {
 // step reports whether it got anywhere.
 func (r *Reader) step() bool {
 	switch r.region {
-	case inContent, inThinking, inAfter:
+	case inContent:
+		if r.opt.Form != FormNone && !r.called {
+			return len(r.in) > 0 && r.formStep()
+		}
+		return r.textStep()
+	case inThinking, inAfter:
 		return r.textStep()
 	case inCall:
 		return r.callStep()

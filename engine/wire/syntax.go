@@ -33,21 +33,23 @@ type piece struct {
 type Syntax struct {
 	Format *Format
 
-	vocab     vocab
-	content   markers // what is looked for in content, and in thinking
-	thinking  markers
-	calls     [][]piece
-	param     []piece
-	close     []string // of the section
-	hideEnd   markers
-	skipTo    markers // what a broken call ends with
-	starts    markers // of a call, inside a section
-	ends      markers // of a channel's message
-	think     string
-	quotes    string
-	message   string
-	paramOpen string
-	paramEnd  string
+	vocab        vocab
+	content      markers // what is looked for in content, and in thinking
+	thinking     markers
+	formed       markers // the same under a form
+	formThinking markers
+	calls        [][]piece
+	param        []piece
+	close        []string // of the section
+	hideEnd      markers
+	skipTo       markers // what a broken call ends with
+	starts       markers // of a call, inside a section
+	ends         markers // of a channel's message
+	think        string
+	quotes       string
+	message      string
+	paramOpen    string
+	paramEnd     string
 }
 
 // NewSyntax prepares a format for a vocabulary. special reports whether a text
@@ -111,6 +113,7 @@ func NewSyntax(f *Format, special func(string) bool) *Syntax {
 		}
 		s.calls = append(s.calls, pieces)
 	}
+	s.addFormed()
 	return s
 }
 

@@ -129,7 +129,7 @@ var formats = []Format{
 		Call:    []Pattern{"<atem:invoke name=\"«name»\">\n«params»\n</atem:invoke>"},
 		Param:   "<atem:parameter name=\"«key»\">«value»</atem:parameter>\n",
 		Channel: &Channel{
-			Start: "<|start|>assistant", Message: "<|message|>", Ends: []string{"<|eom|>", "<|eot|>"},
+			Start: "<|start|>assistant", Message: "<|message|>", Answer: " to=user", Ends: []string{"<|eom|>", "<|eot|>"},
 			To: map[string]Region{"user": RegionContent, "self": RegionThinking},
 		},
 	},
@@ -161,6 +161,7 @@ var formats = []Format{
 		Hints: []string{"<|channel|>analysis<|message|>"},
 		Channel: &Channel{
 			Start: "<|start|>assistant", Name: "<|channel|>", Message: "<|message|>", Constrain: "<|constrain|>",
+			Answer: "<|channel|>final",
 			Ends:   []string{"<|end|>", "<|call|>", "<|return|>"},
 			To:     map[string]Region{"assistant": RegionNone, "user": RegionNone},
 			Names:  map[string]Region{"analysis": RegionThinking, "commentary": RegionContent, "final": RegionContent},

@@ -5,7 +5,10 @@ import "bytes"
 // textStep reads thinking, or content, or what follows a message.
 func (r *Reader) textStep() bool {
 	set := &r.Syntax.content
-	if r.region == inThinking {
+	switch {
+	case r.region == inThinking && r.opt.Form != FormNone:
+		set = &r.formThinking
+	case r.region == inThinking:
 		set = &r.Syntax.thinking
 	}
 	if len(r.in) == 0 {
@@ -133,6 +136,11 @@ func (r *Reader) content(text []byte) { r.write(Content, text) }
 
 func (r *Reader) write(kind Kind, text []byte) {
 	if r.hidden {
+		return
+	}
+	if kind == Content && r.opt.Form != FormNone && !r.called {
+		r.said = true
+		r.send(kind, r.plain(text))
 		return
 	}
 	if r.fresh {

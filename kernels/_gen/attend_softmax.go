@@ -45,7 +45,7 @@ func genLargest(a *file, v vec) {
 	a.useRow("top", r, 0, 4)
 	a.useRow("value", r, 4, 4)
 	for i := range 4 {
-		a.f("VMOVUPS %s, %s", point(a, pMinusInf), r(i))
+		v.fill(a, point(pMinusInf), r(i))
 	}
 	loop := func(label string, unroll int) {
 		a.f("SUBQ $%d, {n}", unroll*v.lanes)
@@ -71,6 +71,8 @@ func genLargest(a *file, v vec) {
 	finish(a)
 }
 
+func expTop(i int) constant { return constant{"expTopConst", expTopConsts, i} }
+
 // genExpTop writes x[i] = exp(x[i] - top) and their sum. Several vectors are computed side
 // by side, which hides the latency of the chain of multiplications.
 func genExpTop(a *file, v vec) {
@@ -82,18 +84,17 @@ func genExpTop(a *file, v vec) {
 		"x", "DI",
 		"n", "CX", // left
 	)
-	c := a.bytes("expTopConst", f32s(expTopConsts...))
 	a.load("x", "n")
 	// With 32 registers those from 18 on hold the constants.
 	k := func(i int) string {
 		if v.lanes == 16 {
 			return r(18 + i)
 		}
-		return sym(c, 64*i)
+		return expTop(i).at(a)
 	}
 	if v.lanes == 16 {
 		for i := range expTopConsts {
-			a.f("VMOVUPS %s, %s", sym(c, 64*i), k(i))
+			v.fill(a, expTop(i), k(i))
 		}
 	}
 	side := 4 // vectors side by side

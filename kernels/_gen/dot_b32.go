@@ -174,7 +174,7 @@ func (t block32) term(a *file, v func(int) string) {
 }
 
 // minus128th is the operand of a vector of -1/128.
-func minus128th(a *file) string { return sym(a.bytes("minus128th", f32s(-1.0/128)), 0) }
+func minus128th(a *file) string { return sym(a.bytes("minus128th", f32s(16, -1.0/128)), 0) }
 
 // turnAdd adds up the four dwords of each 128-bit lane of registers r to r+3, to dwords 0
 // to 3 of that lane of register r: a transposition in which unpacked halves are added.

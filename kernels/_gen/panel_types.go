@@ -278,7 +278,7 @@ func (t block32) pack(p *pack) {
 	p.put(tmp, 8)
 	if t.min {
 		p.half(col, tmp, true)
-		minus := a.bytes("minus128th", f32s(-1.0/128))
+		minus := a.bytes("minus128th", f32s(16, -1.0/128))
 		a.f("VMULPS %s, %s, %s", sym(minus, 0), v(tmp), v(tmp))
 		p.put(tmp, 9)
 	}

@@ -8,11 +8,11 @@ import (
 // Vector forms of kernels/vec/act.go: the same range reduction and polynomial as
 // exp there, so the same error bound. n is a multiple of the vector.
 
-// f32s is float32 constants, each repeated over a vector of 64 bytes.
-func f32s(v ...float32) []byte {
+// f32s is float32 constants, each repeated n times.
+func f32s(n int, v ...float32) []byte {
 	var b []byte
 	for _, x := range v {
-		for range 16 {
+		for range n {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 		}
 	}
@@ -47,6 +47,35 @@ type vec struct {
 
 var vecs = []vec{{"AVX512", 16, z}, {"AVX2", 8, y}}
 
+// A constant is one of a table in read-only memory, where each is repeated over 32 bytes.
+type constant struct {
+	table  string
+	values []float32
+	i      int
+}
+
+// at is where eight of it stand.
+func (c constant) at(a *file) string {
+	return sym(a.bytes(c.table, f32s(8, c.values...)), 32*c.i)
+}
+
+func exp(i int) constant { return constant{"expConst", expConsts, i} }
+
+// with emits op with a constant as its first operand. AVX-512 reads the one number and
+// repeats it, AVX2 reads 32 bytes, to which Go's linker aligns a table: no read crosses a
+// cache line, wherever the table comes to lie.
+func (v vec) with(a *file, op string, c constant, operands string) {
+	if v.lanes == 16 {
+		op += ".BCST"
+	}
+	a.f("%s %s, %s", op, c.at(a), operands)
+}
+
+// fill fills a register with a constant.
+func (v vec) fill(a *file, c constant, to string) {
+	a.f("VBROADCASTSS %s, %s", c.at(a), to)
+}
+
 // genVec writes the gated activation and the exponential of a softmax.
 func genVec(a *file) {
 	for _, v := range vecs {
@@ -58,27 +87,25 @@ func genVec(a *file) {
 // expOf makes {y} exp({y}): x = k·ln2 + r with ln2 in two parts (Cody & Waite, 1980), a
 // polynomial in r, and k added to the exponent. MAX and MIN return their last source where
 // one is NaN, so the clamp keeps a NaN. {t1} to {t3} are scratch.
-func expOf(a *file) {
-	c := a.bytes("expConst", f32s(expConsts...))
-	k := func(i int) string { return sym(c, 64*i) }
+func expOf(a *file, v vec) {
 	// In Go's order the last source is the first operand.
-	a.f("VMOVUPS %s, {t1}", k(cLow))
+	v.fill(a, exp(cLow), "{t1}")
 	a.f("VMAXPS {y}, {t1}, {y}")
-	a.f("VMOVUPS %s, {t1}", k(cHigh))
+	v.fill(a, exp(cHigh), "{t1}")
 	a.f("VMINPS {y}, {t1}, {y}")
-	a.f("VMOVUPS %s, {t1}", k(cLog2e))
-	a.f("VMOVUPS %s, {t3}", k(cShift))
+	v.fill(a, exp(cLog2e), "{t1}")
+	v.fill(a, exp(cShift), "{t3}")
 	a.f("VMULPS {t1}, {y}, {t1}")
 	a.f("VADDPS {t3}, {t1}, {t1}") // k in the low bits
 	a.f("VSUBPS {t3}, {t1}, {t2}") // k as a float
-	a.f("VFNMADD231PS %s, {t2}, {y}", k(cLn2Hi))
-	a.f("VFNMADD231PS %s, {t2}, {y}", k(cLn2Lo)) // r
-	a.f("VPSLLD $23, {t1}, {t1}")                // k as an exponent, the shift falls off
-	a.f("VMOVUPS %s, {t2}", k(cPoly0))
+	v.with(a, "VFNMADD231PS", exp(cLn2Hi), "{t2}, {y}")
+	v.with(a, "VFNMADD231PS", exp(cLn2Lo), "{t2}, {y}") // r
+	a.f("VPSLLD $23, {t1}, {t1}")                       // k as an exponent, the shift falls off
+	v.fill(a, exp(cPoly0), "{t2}")
 	for i := cPoly0 + 1; i <= cOne; i++ {
-		a.f("VFMADD213PS %s, {y}, {t2}", k(i))
+		v.with(a, "VFMADD213PS", exp(i), "{y}, {t2}")
 	}
-	a.f("VFMADD213PS %s, {y}, {t2}", k(cOne))
+	v.with(a, "VFMADD213PS", exp(cOne), "{y}, {t2}")
 	// 2ᵏ is put on by adding to the exponent. k reaches 128 while eʳ may be
 	// below one, so only the sum has to be an exponent.
 	a.f("VPADDD {t1}, {t2}, {t2}")
@@ -97,7 +124,6 @@ func siluGate(a *file, v vec) {
 		"x", v.reg(4), "y", v.reg(0), "t1", v.reg(1), "t2", v.reg(2),
 		"t3", v.reg(3),
 	)
-	c := a.bytes("expConst", f32s(expConsts...))
 	sign := a.bytes("signBit", dwords(16, func(int) uint32 { return 1 << 31 }))
 	a.load("dst", "gate", "up", "n")
 	a.l("loop")
@@ -109,8 +135,8 @@ func siluGate(a *file, v vec) {
 	} else {
 		a.f("VPXOR %s, {x}, {y}", sym(sign, 0))
 	}
-	expOf(a)
-	a.f("VADDPS %s, {y}, {y}", sym(c, 64*cOne))
+	expOf(a, v)
+	v.with(a, "VADDPS", exp(cOne), "{y}, {y}")
 	a.f("VDIVPS {y}, {x}, {y}")
 	a.f("VMULPS ({up}), {y}, {y}")
 	a.f("VMOVUPS {y}, ({dst})")
@@ -142,7 +168,7 @@ func expSum(a *file, v vec) {
 	a.f("JLT done")
 	a.f("VMOVUPS ({x}), {y}")
 	a.f("VSUBPS {top}, {y}, {y}")
-	expOf(a)
+	expOf(a, v)
 	a.f("VMOVUPS {y}, ({x})")
 	a.f("VADDPS {y}, {sum}, {sum}")
 	a.f("ADDQ $%d, {x}", 4*v.lanes)

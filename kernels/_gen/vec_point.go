@@ -5,7 +5,7 @@ import "math"
 // Pointwise kernels and sums over rows: what norms, activations and attention
 // do to every value. n is a multiple of the vector; Go does what is left.
 
-// points are the constants of the kernels here, each repeated over 64 bytes.
+// pointConsts are the constants of the kernels here.
 var pointConsts = []float32{
 	pInvPi: 1 / math.Pi, pShift: 0x1.8p23, pPiHi: piHi, pPiLo: math.Pi - piHi,
 	pS11: -1.0 / 39916800, pS9: 1.0 / 362880, pS7: -1.0 / 5040, pS5: 1.0 / 120, pS3: -1.0 / 6,
@@ -44,8 +44,7 @@ const (
 	pMinusInf
 )
 
-// point is the operand of constant i, a vector of it.
-func point(a *file, i int) string { return sym(a.bytes("pointConst", f32s(pointConsts...)), 64*i) }
+func point(i int) constant { return constant{"pointConst", pointConsts, i} }
 
 // pointwise emits a loop over the vectors of {n} values: body, then every pointer goes on
 // by one. {n} ends up as what is left, less a vector.
@@ -80,16 +79,16 @@ func (v vec) logic(a *file, op, x, y, to string) {
 // sinOf makes {y} ± sin({y}), of which only the square is wanted:
 // x = k·π + r with |r| ≤ π/2 (π in two parts, Cody & Waite, 1980), sin r by its Taylor
 // polynomial of degree 11, whose remainder is below 6·10⁻⁸. {t1} and {t2} are scratch.
-func sinOf(a *file) {
-	a.f("VMOVUPS %s, {t1}", point(a, pShift))
-	a.f("VFMADD231PS %s, {y}, {t1}", point(a, pInvPi)) // k in the low bits
-	a.f("VSUBPS %s, {t1}, {t2}", point(a, pShift))
-	a.f("VFNMADD231PS %s, {t2}, {y}", point(a, pPiHi))
-	a.f("VFNMADD231PS %s, {t2}, {y}", point(a, pPiLo))
+func sinOf(a *file, v vec) {
+	v.fill(a, point(pShift), "{t1}")
+	v.with(a, "VFMADD231PS", point(pInvPi), "{y}, {t1}") // k in the low bits
+	v.with(a, "VSUBPS", point(pShift), "{t1}, {t2}")
+	v.with(a, "VFNMADD231PS", point(pPiHi), "{t2}, {y}")
+	v.with(a, "VFNMADD231PS", point(pPiLo), "{t2}, {y}")
 	a.f("VMULPS {y}, {y}, {t1}")
-	a.f("VMOVUPS %s, {t2}", point(a, pS11))
+	v.fill(a, point(pS11), "{t2}")
 	for c := pS9; c <= pS3; c++ {
-		a.f("VFMADD213PS %s, {t1}, {t2}", point(a, c))
+		v.with(a, "VFMADD213PS", point(c), "{t1}, {t2}")
 	}
 	a.f("VMULPS {t1}, {t2}, {t2}")
 	a.f("VFMADD213PS {y}, {y}, {t2}") // r·(r²·p) + r
@@ -141,11 +140,11 @@ func genSigmoid(a *file, v vec) {
 		"one", r(6), "y", r(0),
 	)
 	a.load("dst", "x", "n")
-	a.f("VMOVUPS %s, {one}", point(a, pOne))
+	v.fill(a, point(pOne), "{one}")
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
 		a.f("VXORPS {y}, {y}, {y}")
 		a.f("VSUBPS ({x}), {y}, {y}")
-		expOf(a)
+		expOf(a, v)
 		a.f("VADDPS {one}, {y}, {y}")
 		a.f("VDIVPS {y}, {one}, {y}")
 		a.f("VMOVUPS {y}, ({dst})")
@@ -163,11 +162,11 @@ func genTanh(a *file, v vec) {
 		"one", r(6), "two", r(5), "y", r(0),
 	)
 	a.load("dst", "x", "n")
-	a.f("VMOVUPS %s, {one}", point(a, pOne))
-	a.f("VMOVUPS %s, {two}", point(a, pTwo))
+	v.fill(a, point(pOne), "{one}")
+	v.fill(a, point(pTwo), "{two}")
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
 		a.f("VMULPS ({x}), {two}, {y}")
-		expOf(a)
+		expOf(a, v)
 		a.f("VADDPS {one}, {y}, {y}")
 		a.f("VDIVPS {y}, {two}, {y}")
 		a.f("VSUBPS {y}, {one}, {y}")
@@ -213,20 +212,20 @@ func genGELU(a *file, v vec) {
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
 		a.f("VMOVUPS ({x}), {value}")
 		a.f("VMULPS {value}, {value}, {y}")
-		a.f("VMULPS %s, {y}, {y}", point(a, pMinusHalf))
-		expOf(a)
+		v.with(a, "VMULPS", point(pMinusHalf), "{y}, {y}")
+		expOf(a, v)
 		v.logic(a, "VPANDN", "{value}", "{sign}", "{magnitude}") // |x|
-		a.f("VMOVUPS %s, {t1}", point(a, pOne))
+		v.fill(a, point(pOne), "{t1}")
 		a.f("VMOVAPS {t1}, {t2}")
-		a.f("VFMADD231PS %s, {magnitude}, {t2}", point(a, pErfP))
+		v.with(a, "VFMADD231PS", point(pErfP), "{magnitude}, {t2}")
 		a.f("VDIVPS {t2}, {t1}, {t1}") // t
-		a.f("VMOVUPS %s, {t2}", point(a, pErf5))
+		v.fill(a, point(pErf5), "{t2}")
 		for c := pErf4; c <= pErf1; c++ {
-			a.f("VFMADD213PS %s, {t1}, {t2}", point(a, c))
+			v.with(a, "VFMADD213PS", point(c), "{t1}, {t2}")
 		}
 		a.f("VMULPS {t1}, {t2}, {t2}")
 		a.f("VMULPS {y}, {t2}, {t2}")
-		a.f("VMULPS %s, {t2}, {t2}", point(a, pHalf)) // Φ(-|x|)
+		v.with(a, "VMULPS", point(pHalf), "{t2}, {t2}") // Φ(-|x|)
 		a.f("VXORPS {t3}, {t3}, {t3}")
 		a.f("VMAXPS {value}, {t3}, {y}") // the last source, a NaN as well
 		a.f("VFNMADD231PS {magnitude}, {t2}, {y}")
@@ -243,14 +242,14 @@ func genGELUTanh(a *file, v vec) {
 		"t1", r(1), "t2", r(2), "t3", r(3), "y", r(0), "value", r(4),
 		"one", r(6),
 	)
-	a.f("VMOVUPS %s, {one}", point(a, pOne))
+	v.fill(a, point(pOne), "{one}")
 	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
 		a.f("VMOVUPS ({x}), {value}")
 		a.f("VMULPS {value}, {value}, {y}")
-		a.f("VFMADD132PS %s, {one}, {y}", point(a, pCubic))
+		v.with(a, "VFMADD132PS", point(pCubic), "{one}, {y}")
 		a.f("VMULPS {value}, {y}, {y}")
-		a.f("VMULPS %s, {y}, {y}", point(a, pGELU))
-		expOf(a)
+		v.with(a, "VMULPS", point(pGELU), "{y}, {y}")
+		expOf(a, v)
 		a.f("VADDPS {one}, {y}, {y}")
 		a.f("VDIVPS {y}, {value}, {y}")
 		gateEnd(a, v)
@@ -300,7 +299,7 @@ func genSnake(a *file, v vec) {
 		a.f("VMOVUPS ({shift}), {t}")
 		a.f("VFMADD231PS ({x}), {t1}, {t}")
 		a.f("VMULPS ({alpha}), {t}, {y}")
-		sinOf(a)
+		sinOf(a, v)
 		a.f("VMULPS {y}, {y}, {y}")
 		a.f("VFMADD231PS ({inverse}), {y}, {t}")
 		a.f("VMOVUPS {t}, ({dst})")

@@ -182,7 +182,7 @@ func genScaleMax(a *file, v vec) {
 	)
 	a.load("x", "n")
 	a.f("VBROADCASTSS %s, {by}", a.arg("by"))
-	a.f("VMOVUPS %s, {top}", point(a, pMinusInf))
+	v.fill(a, point(pMinusInf), "{top}")
 	pointwise(a, v, []string{"{x}"}, func() {
 		a.f("VMULPS ({x}), {by}, {y}")
 		a.f("VMOVUPS {y}, ({x})")

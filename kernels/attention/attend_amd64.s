@@ -8,290 +8,154 @@ DATA pointConst<>+0(SB)/8, $0x3ea2f9833ea2f983
 DATA pointConst<>+8(SB)/8, $0x3ea2f9833ea2f983
 DATA pointConst<>+16(SB)/8, $0x3ea2f9833ea2f983
 DATA pointConst<>+24(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+32(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+40(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+48(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+56(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+64(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+72(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+80(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+88(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+96(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+104(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+112(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+120(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+128(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+136(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+144(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+152(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+160(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+168(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+176(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+184(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+192(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+200(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+208(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+216(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+224(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+232(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+240(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+248(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+256(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+264(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+272(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+280(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+288(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+296(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+304(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+312(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+320(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+328(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+336(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+344(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+352(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+360(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+368(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+376(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+384(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+392(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+400(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+408(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+416(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+424(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+432(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+440(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+448(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+456(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+464(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+472(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+480(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+488(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+496(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+504(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+512(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+520(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+528(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+536(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+544(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+552(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+560(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+568(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+576(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+584(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+592(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+600(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+608(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+616(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+624(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+632(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+640(SB)/8, $0x4000000040000000
-DATA pointConst<>+648(SB)/8, $0x4000000040000000
-DATA pointConst<>+656(SB)/8, $0x4000000040000000
-DATA pointConst<>+664(SB)/8, $0x4000000040000000
-DATA pointConst<>+672(SB)/8, $0x4000000040000000
-DATA pointConst<>+680(SB)/8, $0x4000000040000000
-DATA pointConst<>+688(SB)/8, $0x4000000040000000
-DATA pointConst<>+696(SB)/8, $0x4000000040000000
-DATA pointConst<>+704(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+712(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+720(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+728(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+736(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+744(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+752(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+760(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+768(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+776(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+784(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+792(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+800(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+808(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+816(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+824(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+832(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+840(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+848(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+856(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+864(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+872(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+880(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+888(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+896(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+904(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+912(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+920(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+928(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+936(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+944(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+952(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+960(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+968(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+976(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+984(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+992(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1000(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1008(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1016(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1024(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1032(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1040(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1048(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1056(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1064(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1072(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1080(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1088(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1096(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1104(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1112(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1120(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1128(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1136(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1144(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1152(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1160(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1168(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1176(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1184(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1192(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1200(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1208(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1216(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1224(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1232(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1240(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1248(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1256(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1264(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1272(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1280(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1288(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1296(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1304(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1312(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1320(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1328(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1336(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1344(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1352(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1360(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1368(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1376(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1384(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1392(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1400(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1408(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1416(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1424(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1432(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1440(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1448(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1456(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1464(SB)/8, $0xff800000ff800000
-GLOBL pointConst<>(SB), RODATA|NOPTR, $1472
+DATA pointConst<>+32(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+40(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+48(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+56(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+64(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+72(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+80(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+88(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+96(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+104(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+112(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+120(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+128(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+136(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+144(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+152(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+160(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+168(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+176(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+184(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+192(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+200(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+208(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+216(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+224(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+232(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+240(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+248(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+256(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+264(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+272(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+280(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+288(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+296(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+304(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+312(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+320(SB)/8, $0x4000000040000000
+DATA pointConst<>+328(SB)/8, $0x4000000040000000
+DATA pointConst<>+336(SB)/8, $0x4000000040000000
+DATA pointConst<>+344(SB)/8, $0x4000000040000000
+DATA pointConst<>+352(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+360(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+368(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+376(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+384(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+392(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+400(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+408(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+416(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+424(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+432(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+440(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+448(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+456(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+464(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+472(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+480(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+488(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+496(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+504(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+512(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+520(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+528(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+536(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+544(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+552(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+560(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+568(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+576(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+584(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+592(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+600(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+608(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+616(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+624(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+632(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+640(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+648(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+656(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+664(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+672(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+680(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+688(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+696(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+704(SB)/8, $0xff800000ff800000
+DATA pointConst<>+712(SB)/8, $0xff800000ff800000
+DATA pointConst<>+720(SB)/8, $0xff800000ff800000
+DATA pointConst<>+728(SB)/8, $0xff800000ff800000
+GLOBL pointConst<>(SB), RODATA|NOPTR, $736
 
 DATA expTopConst<>+0(SB)/8, $0xc2aea8f6c2aea8f6
 DATA expTopConst<>+8(SB)/8, $0xc2aea8f6c2aea8f6
 DATA expTopConst<>+16(SB)/8, $0xc2aea8f6c2aea8f6
 DATA expTopConst<>+24(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expTopConst<>+32(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expTopConst<>+40(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expTopConst<>+48(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expTopConst<>+56(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expTopConst<>+64(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+72(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+80(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+88(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+96(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+104(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+112(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+120(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expTopConst<>+128(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+136(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+144(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+152(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+160(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+168(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+176(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+184(SB)/8, $0x4b40007f4b40007f
-DATA expTopConst<>+192(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+200(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+208(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+216(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+224(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+232(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+240(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+248(SB)/8, $0x3f3172003f317200
-DATA expTopConst<>+256(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+264(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+272(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+280(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+288(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+296(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+304(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+312(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expTopConst<>+320(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+328(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+336(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+344(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+352(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+360(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+368(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+376(SB)/8, $0x3ab511e73ab511e7
-DATA expTopConst<>+384(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+392(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+400(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+408(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+416(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+424(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+432(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+440(SB)/8, $0x3c091d103c091d10
-DATA expTopConst<>+448(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+456(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+464(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+472(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+480(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+488(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+496(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+504(SB)/8, $0x3d2aac793d2aac79
-DATA expTopConst<>+512(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+520(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+528(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+536(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+544(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+552(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+560(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+568(SB)/8, $0x3e2aaa493e2aaa49
-DATA expTopConst<>+576(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+584(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+592(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+600(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+608(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+616(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+624(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+632(SB)/8, $0x3efffffe3efffffe
-DATA expTopConst<>+640(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+648(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+656(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+664(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+672(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+680(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+688(SB)/8, $0x3f8000003f800000
-DATA expTopConst<>+696(SB)/8, $0x3f8000003f800000
-GLOBL expTopConst<>(SB), RODATA|NOPTR, $704
+DATA expTopConst<>+32(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expTopConst<>+40(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expTopConst<>+48(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expTopConst<>+56(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expTopConst<>+64(SB)/8, $0x4b40007f4b40007f
+DATA expTopConst<>+72(SB)/8, $0x4b40007f4b40007f
+DATA expTopConst<>+80(SB)/8, $0x4b40007f4b40007f
+DATA expTopConst<>+88(SB)/8, $0x4b40007f4b40007f
+DATA expTopConst<>+96(SB)/8, $0x3f3172003f317200
+DATA expTopConst<>+104(SB)/8, $0x3f3172003f317200
+DATA expTopConst<>+112(SB)/8, $0x3f3172003f317200
+DATA expTopConst<>+120(SB)/8, $0x3f3172003f317200
+DATA expTopConst<>+128(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expTopConst<>+136(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expTopConst<>+144(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expTopConst<>+152(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expTopConst<>+160(SB)/8, $0x3ab511e73ab511e7
+DATA expTopConst<>+168(SB)/8, $0x3ab511e73ab511e7
+DATA expTopConst<>+176(SB)/8, $0x3ab511e73ab511e7
+DATA expTopConst<>+184(SB)/8, $0x3ab511e73ab511e7
+DATA expTopConst<>+192(SB)/8, $0x3c091d103c091d10
+DATA expTopConst<>+200(SB)/8, $0x3c091d103c091d10
+DATA expTopConst<>+208(SB)/8, $0x3c091d103c091d10
+DATA expTopConst<>+216(SB)/8, $0x3c091d103c091d10
+DATA expTopConst<>+224(SB)/8, $0x3d2aac793d2aac79
+DATA expTopConst<>+232(SB)/8, $0x3d2aac793d2aac79
+DATA expTopConst<>+240(SB)/8, $0x3d2aac793d2aac79
+DATA expTopConst<>+248(SB)/8, $0x3d2aac793d2aac79
+DATA expTopConst<>+256(SB)/8, $0x3e2aaa493e2aaa49
+DATA expTopConst<>+264(SB)/8, $0x3e2aaa493e2aaa49
+DATA expTopConst<>+272(SB)/8, $0x3e2aaa493e2aaa49
+DATA expTopConst<>+280(SB)/8, $0x3e2aaa493e2aaa49
+DATA expTopConst<>+288(SB)/8, $0x3efffffe3efffffe
+DATA expTopConst<>+296(SB)/8, $0x3efffffe3efffffe
+DATA expTopConst<>+304(SB)/8, $0x3efffffe3efffffe
+DATA expTopConst<>+312(SB)/8, $0x3efffffe3efffffe
+DATA expTopConst<>+320(SB)/8, $0x3f8000003f800000
+DATA expTopConst<>+328(SB)/8, $0x3f8000003f800000
+DATA expTopConst<>+336(SB)/8, $0x3f8000003f800000
+DATA expTopConst<>+344(SB)/8, $0x3f8000003f800000
+GLOBL expTopConst<>(SB), RODATA|NOPTR, $352
 
 // largestAVX512 returns the largest of n floats, n a multiple of the vector. NaN is ignored.
 //
 // func largestAVX512(x *float32, n int) (top float32)
 TEXT ·largestAVX512(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), DI
-	MOVQ    n+8(FP), CX
-	VMOVUPS pointConst<>+1408(SB), Z0
-	VMOVUPS pointConst<>+1408(SB), Z1
-	VMOVUPS pointConst<>+1408(SB), Z2
-	VMOVUPS pointConst<>+1408(SB), Z3
-	SUBQ    $64, CX
-	JLT     foursDone
+	MOVQ         x+0(FP), DI
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS pointConst<>+704(SB), Z0
+	VBROADCASTSS pointConst<>+704(SB), Z1
+	VBROADCASTSS pointConst<>+704(SB), Z2
+	VBROADCASTSS pointConst<>+704(SB), Z3
+	SUBQ         $64, CX
+	JLT          foursDone
 
 fours:
 	VMOVUPS 0(DI), Z4
@@ -341,17 +205,17 @@ onesDone:
 TEXT ·expTopAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
 	MOVQ         n+8(FP), CX
-	VMOVUPS      expTopConst<>+0(SB), Z18
-	VMOVUPS      expTopConst<>+64(SB), Z19
-	VMOVUPS      expTopConst<>+128(SB), Z20
-	VMOVUPS      expTopConst<>+192(SB), Z21
-	VMOVUPS      expTopConst<>+256(SB), Z22
-	VMOVUPS      expTopConst<>+320(SB), Z23
-	VMOVUPS      expTopConst<>+384(SB), Z24
-	VMOVUPS      expTopConst<>+448(SB), Z25
-	VMOVUPS      expTopConst<>+512(SB), Z26
-	VMOVUPS      expTopConst<>+576(SB), Z27
-	VMOVUPS      expTopConst<>+640(SB), Z28
+	VBROADCASTSS expTopConst<>+0(SB), Z18
+	VBROADCASTSS expTopConst<>+32(SB), Z19
+	VBROADCASTSS expTopConst<>+64(SB), Z20
+	VBROADCASTSS expTopConst<>+96(SB), Z21
+	VBROADCASTSS expTopConst<>+128(SB), Z22
+	VBROADCASTSS expTopConst<>+160(SB), Z23
+	VBROADCASTSS expTopConst<>+192(SB), Z24
+	VBROADCASTSS expTopConst<>+224(SB), Z25
+	VBROADCASTSS expTopConst<>+256(SB), Z26
+	VBROADCASTSS expTopConst<>+288(SB), Z27
+	VBROADCASTSS expTopConst<>+320(SB), Z28
 	VBROADCASTSS top+16(FP), Z16
 	VXORPS       Z17, Z17, Z17
 	SUBQ         $64, CX
@@ -486,14 +350,14 @@ oneDone:
 //
 // func largestAVX2(x *float32, n int) (top float32)
 TEXT ·largestAVX2(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), DI
-	MOVQ    n+8(FP), CX
-	VMOVUPS pointConst<>+1408(SB), Y0
-	VMOVUPS pointConst<>+1408(SB), Y1
-	VMOVUPS pointConst<>+1408(SB), Y2
-	VMOVUPS pointConst<>+1408(SB), Y3
-	SUBQ    $32, CX
-	JLT     foursDone
+	MOVQ         x+0(FP), DI
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS pointConst<>+704(SB), Y0
+	VBROADCASTSS pointConst<>+704(SB), Y1
+	VBROADCASTSS pointConst<>+704(SB), Y2
+	VBROADCASTSS pointConst<>+704(SB), Y3
+	SUBQ         $32, CX
+	JLT          foursDone
 
 fours:
 	VMOVUPS 0(DI), Y4
@@ -559,45 +423,45 @@ several:
 	VMAXPS       Y0, Y3, Y0
 	VMAXPS       Y1, Y4, Y1
 	VMAXPS       Y2, Y5, Y2
-	VMOVUPS      expTopConst<>+128(SB), Y3
-	VMOVUPS      expTopConst<>+128(SB), Y4
-	VMOVUPS      expTopConst<>+128(SB), Y5
-	VFMADD231PS  expTopConst<>+64(SB), Y0, Y3
-	VFMADD231PS  expTopConst<>+64(SB), Y1, Y4
-	VFMADD231PS  expTopConst<>+64(SB), Y2, Y5
-	VSUBPS       expTopConst<>+128(SB), Y3, Y6
-	VSUBPS       expTopConst<>+128(SB), Y4, Y7
-	VSUBPS       expTopConst<>+128(SB), Y5, Y8
-	VFNMADD231PS expTopConst<>+192(SB), Y6, Y0
-	VFNMADD231PS expTopConst<>+192(SB), Y7, Y1
-	VFNMADD231PS expTopConst<>+192(SB), Y8, Y2
-	VFNMADD231PS expTopConst<>+256(SB), Y6, Y0
-	VFNMADD231PS expTopConst<>+256(SB), Y7, Y1
-	VFNMADD231PS expTopConst<>+256(SB), Y8, Y2
+	VMOVUPS      expTopConst<>+64(SB), Y3
+	VMOVUPS      expTopConst<>+64(SB), Y4
+	VMOVUPS      expTopConst<>+64(SB), Y5
+	VFMADD231PS  expTopConst<>+32(SB), Y0, Y3
+	VFMADD231PS  expTopConst<>+32(SB), Y1, Y4
+	VFMADD231PS  expTopConst<>+32(SB), Y2, Y5
+	VSUBPS       expTopConst<>+64(SB), Y3, Y6
+	VSUBPS       expTopConst<>+64(SB), Y4, Y7
+	VSUBPS       expTopConst<>+64(SB), Y5, Y8
+	VFNMADD231PS expTopConst<>+96(SB), Y6, Y0
+	VFNMADD231PS expTopConst<>+96(SB), Y7, Y1
+	VFNMADD231PS expTopConst<>+96(SB), Y8, Y2
+	VFNMADD231PS expTopConst<>+128(SB), Y6, Y0
+	VFNMADD231PS expTopConst<>+128(SB), Y7, Y1
+	VFNMADD231PS expTopConst<>+128(SB), Y8, Y2
 	VPSLLD       $23, Y3, Y3
 	VPSLLD       $23, Y4, Y4
 	VPSLLD       $23, Y5, Y5
-	VMOVUPS      expTopConst<>+320(SB), Y6
-	VMOVUPS      expTopConst<>+320(SB), Y7
-	VMOVUPS      expTopConst<>+320(SB), Y8
-	VFMADD213PS  expTopConst<>+384(SB), Y0, Y6
-	VFMADD213PS  expTopConst<>+384(SB), Y1, Y7
-	VFMADD213PS  expTopConst<>+384(SB), Y2, Y8
-	VFMADD213PS  expTopConst<>+448(SB), Y0, Y6
-	VFMADD213PS  expTopConst<>+448(SB), Y1, Y7
-	VFMADD213PS  expTopConst<>+448(SB), Y2, Y8
-	VFMADD213PS  expTopConst<>+512(SB), Y0, Y6
-	VFMADD213PS  expTopConst<>+512(SB), Y1, Y7
-	VFMADD213PS  expTopConst<>+512(SB), Y2, Y8
-	VFMADD213PS  expTopConst<>+576(SB), Y0, Y6
-	VFMADD213PS  expTopConst<>+576(SB), Y1, Y7
-	VFMADD213PS  expTopConst<>+576(SB), Y2, Y8
-	VFMADD213PS  expTopConst<>+640(SB), Y0, Y6
-	VFMADD213PS  expTopConst<>+640(SB), Y1, Y7
-	VFMADD213PS  expTopConst<>+640(SB), Y2, Y8
-	VFMADD213PS  expTopConst<>+640(SB), Y0, Y6
-	VFMADD213PS  expTopConst<>+640(SB), Y1, Y7
-	VFMADD213PS  expTopConst<>+640(SB), Y2, Y8
+	VMOVUPS      expTopConst<>+160(SB), Y6
+	VMOVUPS      expTopConst<>+160(SB), Y7
+	VMOVUPS      expTopConst<>+160(SB), Y8
+	VFMADD213PS  expTopConst<>+192(SB), Y0, Y6
+	VFMADD213PS  expTopConst<>+192(SB), Y1, Y7
+	VFMADD213PS  expTopConst<>+192(SB), Y2, Y8
+	VFMADD213PS  expTopConst<>+224(SB), Y0, Y6
+	VFMADD213PS  expTopConst<>+224(SB), Y1, Y7
+	VFMADD213PS  expTopConst<>+224(SB), Y2, Y8
+	VFMADD213PS  expTopConst<>+256(SB), Y0, Y6
+	VFMADD213PS  expTopConst<>+256(SB), Y1, Y7
+	VFMADD213PS  expTopConst<>+256(SB), Y2, Y8
+	VFMADD213PS  expTopConst<>+288(SB), Y0, Y6
+	VFMADD213PS  expTopConst<>+288(SB), Y1, Y7
+	VFMADD213PS  expTopConst<>+288(SB), Y2, Y8
+	VFMADD213PS  expTopConst<>+320(SB), Y0, Y6
+	VFMADD213PS  expTopConst<>+320(SB), Y1, Y7
+	VFMADD213PS  expTopConst<>+320(SB), Y2, Y8
+	VFMADD213PS  expTopConst<>+320(SB), Y0, Y6
+	VFMADD213PS  expTopConst<>+320(SB), Y1, Y7
+	VFMADD213PS  expTopConst<>+320(SB), Y2, Y8
 	VMULPS       Y3, Y6, Y6
 	VMULPS       Y4, Y7, Y7
 	VMULPS       Y5, Y8, Y8
@@ -621,19 +485,19 @@ one:
 	VSUBPS       Y14, Y0, Y0
 	VMOVUPS      expTopConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expTopConst<>+128(SB), Y1
-	VFMADD231PS  expTopConst<>+64(SB), Y0, Y1
-	VSUBPS       expTopConst<>+128(SB), Y1, Y2
-	VFNMADD231PS expTopConst<>+192(SB), Y2, Y0
-	VFNMADD231PS expTopConst<>+256(SB), Y2, Y0
+	VMOVUPS      expTopConst<>+64(SB), Y1
+	VFMADD231PS  expTopConst<>+32(SB), Y0, Y1
+	VSUBPS       expTopConst<>+64(SB), Y1, Y2
+	VFNMADD231PS expTopConst<>+96(SB), Y2, Y0
+	VFNMADD231PS expTopConst<>+128(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expTopConst<>+320(SB), Y2
-	VFMADD213PS  expTopConst<>+384(SB), Y0, Y2
-	VFMADD213PS  expTopConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expTopConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expTopConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expTopConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expTopConst<>+640(SB), Y0, Y2
+	VMOVUPS      expTopConst<>+160(SB), Y2
+	VFMADD213PS  expTopConst<>+192(SB), Y0, Y2
+	VFMADD213PS  expTopConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expTopConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expTopConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expTopConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expTopConst<>+320(SB), Y0, Y2
 	VMULPS       Y1, Y2, Y2
 	VMOVUPS      Y2, 0(DI)
 	VADDPS       Y2, Y15, Y15

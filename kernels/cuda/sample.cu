@@ -4,6 +4,15 @@
 
 #define BLOCKS_X ((int)__nvvm_read_ptx_sreg_nctaid_x())
 
+// bar sets the logits that a row's mask does not have, bit i%32 of word i/32, to
+// -Inf. at says which mask is a row's, below 0: none.
+KERNEL(256) bar(float *logits, const int *at, const uint32_t *masks, int n) {
+  int mask = at[BLOCK_Y], i = BLOCK * 256 + THREAD;
+  if (mask < 0 || i >= n) return;
+  uint32_t word = masks[(int64_t)mask * ((n + 31) >> 5) + (i >> 5)];
+  if (!(word >> (i & 31) & 1)) logits[(int64_t)BLOCK_Y * n + i] = as_float(0xff800000);
+}
+
 // A rank orders logits as one number: larger is earlier. NaN stands before
 // everything, zeros are equal, and no logit has rank 0.
 DEVICE uint64_t rank_of(float v, int at) {

@@ -112,3 +112,30 @@ func TestTop(t *testing.T) {
 		})
 	}
 }
+
+func TestBar(t *testing.T) {
+	const n, rows = 300, 3 // a mask ends within a word
+	logits := random(1, rows*n)
+	logits[0], logits[2*n+1] = float32(math.NaN()), float32(math.NaN())
+	at := []int32{1, -1, 0}
+	masks := make([]int32, 2*cuda.MaskWords(n))
+	for i := range masks {
+		masks[i] = int32(0x9e3779b9 * uint32(i+1))
+	}
+	g := newGPU(t)
+	p := g.floats(logits)
+	g.run("bar", cuda.Dims{Rows: rows, Out: n}, p, g.ints(at...), g.ints(masks...), n)
+	for r, row := range rowsOf(g.got(p, rows*n), n) {
+		for i, v := range row {
+			want := logits[r*n+i]
+			if at[r] >= 0 && uint32(masks[int(at[r])*cuda.MaskWords(n)+i/32])>>(i%32)&1 == 0 {
+				want = float32(math.Inf(-1))
+			}
+			if math.Float32bits(v) != math.Float32bits(want) {
+				t.Fatalf("row %d: logit %d is %g, want %g", r, i, v, want)
+			}
+		}
+	}
+}
+
+func rowsOf(v []float32, n int) [][]float32 { return slices.Collect(slices.Chunk(v, n)) }

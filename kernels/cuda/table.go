@@ -206,7 +206,13 @@ func TopSlices(n int) int { return ceil(n, topSlice) }
 
 const order = ": the larger first, of equals the lower number, NaN before all"
 
+// MaskWords returns the length of a mask of n logits for bar.
+func MaskWords(n int) int { return ceil(n, 32) }
+
 var sampleKernels = []Kernel{
+	{Name: "bar", Module: "sample", Op: "logits", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
+		Doc:    "sets the logits of a row that its mask does not have, bit i%32 of word i/32, to -Inf; before argmax or top_part",
+		Params: []Param{ptr("logits", "float32 (rows, n)"), ptr("at", "int32 (rows), the mask of each, below 0: none"), ptr("masks", "uint32 (masks, MaskWords(n))"), num("n", "vocab")}},
 	{Name: "argmax", Module: "sample", Op: "logits", Threads: 1024, Grid: perRow, Uses: "Rows",
 		Doc:    "the first logit of every row" + order,
 		Params: []Param{ptr("ids", "int32 (rows)"), ptr("values", "float32 (rows)"), ptr("logits", "float32 (rows, n)"), num("n", "vocab")}},

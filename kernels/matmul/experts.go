@@ -2,7 +2,6 @@ package matmul
 
 import (
 	"fmt"
-	"slices"
 
 	"quern/kernels/dot"
 	"quern/kernels/quant"
@@ -24,14 +23,11 @@ func (s *Stack) rowBytes() int {
 }
 
 // ExpertsOptions describe a mixture of experts. Act combines gate and up as
-// SiLUGate does. SparseMixer and Jitter are those of graph.Experts.
+// SiLUGate does.
 type ExpertsOptions struct {
 	Gate, Up, Down Stack
-	Used           int // experts a row is sent through
-	Renormalise    bool
-	SparseMixer    bool
-	Jitter         float32
-	Act            func(dst, gate, up []float32)
+	Routing
+	Act func(dst, gate, up []float32)
 }
 
 // Experts computes a mixture of experts straight from the stacked weights: each
@@ -50,6 +46,8 @@ type Experts struct {
 	chosen []int32   // (rows, used) experts of a row, likeliest first
 	weight []float32 // (rows, used)
 	slot   []int32   // (rows, used)
+	scores []float32 // (rows, experts) by which experts are chosen
+	scaled []float32 // (rows, in) of Routing.OnInput, or nil
 	active []int32   // experts that have rows
 	start  []int32   // (experts+1) first slot of each
 
@@ -111,6 +109,10 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 		g:      make([]float32, slots*o.Gate.Out), u: make([]float32, slots*o.Gate.Out),
 		y: make([]float32, slots*o.Down.Out),
 	}
+	if o.OnInput {
+		e.scaled = make([]float32, rows*o.Gate.In)
+	}
+	e.scores = make([]float32, rows*n)
 	e.inputs[0] = newSlotActs(&o.Gate, slots)
 	e.up = &e.inputs[0]
 	if o.Up.Type.Layout().With != e.up.with {
@@ -157,69 +159,6 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	e.dst, e.x, e.router = nil, nil, nil
 }
 
-// chooseChunk finds the experts of rows and their weights.
-func (e *Experts) chooseChunk(_, c int) {
-	used := e.o.Used
-	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
-		chosen, weight, scores := e.chosen[r*used:(r+1)*used], e.weight[r*used:(r+1)*used], e.router[r*e.n:(r+1)*e.n]
-		if e.o.SparseMixer {
-			chooseSparsely(chosen, weight, scores, e.o.Jitter)
-		} else {
-			chooseExperts(chosen, weight, scores, e.o.Renormalise)
-		}
-	}
-}
-
-// chooseExperts writes the highest scores' numbers in descending order to
-// chosen, the lower number first among equals, and their softmax over all
-// scores to weight; renormalise divides those by their sum.
-func chooseExperts(chosen []int32, weight, scores []float32, renormalise bool) {
-	for k := range chosen {
-		chosen[k] = highest(scores, chosen[:k])
-	}
-	top, sum := scores[chosen[0]], float32(0)
-	for _, s := range scores {
-		sum += vec.ExpScalar(s - top)
-	}
-	if renormalise {
-		sum = 0
-		for _, i := range chosen {
-			sum += vec.ExpScalar(scores[i] - top)
-		}
-	}
-	for k, i := range chosen {
-		weight[k] = vec.ExpScalar(scores[i]-top) / sum
-	}
-}
-
-// chooseSparsely is chooseExperts for SparseMixer: the weight of an expert is its
-// share of the softmax over the experts not yet chosen whose scores are within jitter.
-func chooseSparsely(chosen []int32, weight, scores []float32, jitter float32) {
-	for k := range chosen {
-		best := highest(scores, chosen[:k])
-		top, sum := scores[best], float32(0)
-		for i, s := range scores {
-			// Written so that 0/0, of two scores of zero, counts as within jitter.
-			if !slices.Contains(chosen[:k], int32(i)) && !((top-s)/max(s, -s, top) > 2*jitter) {
-				sum += vec.ExpScalar(s - top)
-			}
-		}
-		chosen[k], weight[k] = best, 1/sum
-	}
-}
-
-// highest returns the index of the highest score that is not in without, the lowest of
-// equal ones.
-func highest(scores []float32, without []int32) int32 {
-	best := int32(-1)
-	for i, s := range scores {
-		if !slices.Contains(without, int32(i)) && (best < 0 || s > scores[best]) {
-			best = int32(i)
-		}
-	}
-	return best
-}
-
 // sort numbers the slots: every chosen expert of every row has one, ordered by expert.
 func (e *Experts) sort() {
 	chosen := e.chosen[:e.count*e.o.Used]
@@ -252,10 +191,24 @@ func (e *Experts) collectChunk(_, c int) {
 			if a.stride == 0 {
 				continue
 			}
+			x := e.x[r*n : (r+1)*n]
+			if e.o.OnInput {
+				scaled := e.scaled[r*n : (r+1)*n]
+				for k, s := range slots {
+					vec.Scale(scaled, x, e.weight[r*used+k])
+					quant.Quantize(a.at(int(s)), a.with, scaled, n)
+				}
+				continue
+			}
 			first := a.at(int(slots[0]))
-			quant.Quantize(first, a.with, e.x[r*n:(r+1)*n], n)
+			quant.Quantize(first, a.with, x, n)
 			for _, s := range slots[1:] {
 				copy(a.at(int(s)), first)
+			}
+		}
+		if e.o.OnInput { // what comes out counts as it is
+			for k := range slots {
+				e.weight[r*used+k] = 1
 			}
 		}
 	}

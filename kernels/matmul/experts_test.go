@@ -49,7 +49,7 @@ func TestExperts(t *testing.T) {
 		} {
 			const n, in, ff, out, most = 5, 256, 256, 256, 9
 			r := rand.New(rand.NewPCG(3, 1))
-			o := ExpertsOptions{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.25, Act: vec.SiLUGate}
+			o := ExpertsOptions{Routing: Routing{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.25}, Act: vec.SiLUGate}
 			var gate, up, down []float32
 			o.Gate, gate = stack(r, tt.gate, n, ff, in, false)
 			o.Up, up = stack(r, tt.up, n, ff, in, true)

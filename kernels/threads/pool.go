@@ -143,7 +143,7 @@ func (p *Pool) Run(chunks int, r *Region) {
 		return
 	}
 	if cooperative {
-		runtime.Gosched()
+		breathe()
 	}
 	if len(p.workers) == 0 || chunks == 1 {
 		for c := range chunks {

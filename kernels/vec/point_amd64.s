@@ -8,293 +8,149 @@ DATA pointConst<>+0(SB)/8, $0x3ea2f9833ea2f983
 DATA pointConst<>+8(SB)/8, $0x3ea2f9833ea2f983
 DATA pointConst<>+16(SB)/8, $0x3ea2f9833ea2f983
 DATA pointConst<>+24(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+32(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+40(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+48(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+56(SB)/8, $0x3ea2f9833ea2f983
-DATA pointConst<>+64(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+72(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+80(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+88(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+96(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+104(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+112(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+120(SB)/8, $0x4b4000004b400000
-DATA pointConst<>+128(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+136(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+144(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+152(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+160(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+168(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+176(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+184(SB)/8, $0x40490fdb40490fdb
-DATA pointConst<>+192(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+200(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+208(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+216(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+224(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+232(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+240(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+248(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA pointConst<>+256(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+264(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+272(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+280(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+288(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+296(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+304(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+312(SB)/8, $0xb2d7322bb2d7322b
-DATA pointConst<>+320(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+328(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+336(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+344(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+352(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+360(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+368(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+376(SB)/8, $0x3638ef1d3638ef1d
-DATA pointConst<>+384(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+392(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+400(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+408(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+416(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+424(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+432(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+440(SB)/8, $0xb9500d01b9500d01
-DATA pointConst<>+448(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+456(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+464(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+472(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+480(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+488(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+496(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+504(SB)/8, $0x3c0888893c088889
-DATA pointConst<>+512(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+520(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+528(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+536(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+544(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+552(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+560(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+568(SB)/8, $0xbe2aaaabbe2aaaab
-DATA pointConst<>+576(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+584(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+592(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+600(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+608(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+616(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+624(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+632(SB)/8, $0x3f8000003f800000
-DATA pointConst<>+640(SB)/8, $0x4000000040000000
-DATA pointConst<>+648(SB)/8, $0x4000000040000000
-DATA pointConst<>+656(SB)/8, $0x4000000040000000
-DATA pointConst<>+664(SB)/8, $0x4000000040000000
-DATA pointConst<>+672(SB)/8, $0x4000000040000000
-DATA pointConst<>+680(SB)/8, $0x4000000040000000
-DATA pointConst<>+688(SB)/8, $0x4000000040000000
-DATA pointConst<>+696(SB)/8, $0x4000000040000000
-DATA pointConst<>+704(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+712(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+720(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+728(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+736(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+744(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+752(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+760(SB)/8, $0x3f0000003f000000
-DATA pointConst<>+768(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+776(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+784(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+792(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+800(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+808(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+816(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+824(SB)/8, $0xbf000000bf000000
-DATA pointConst<>+832(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+840(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+848(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+856(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+864(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+872(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+880(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+888(SB)/8, $0x3e6d33883e6d3388
-DATA pointConst<>+896(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+904(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+912(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+920(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+928(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+936(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+944(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+952(SB)/8, $0x3f87dc223f87dc22
-DATA pointConst<>+960(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+968(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+976(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+984(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+992(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1000(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1008(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1016(SB)/8, $0xbfba00e3bfba00e3
-DATA pointConst<>+1024(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1032(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1040(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1048(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1056(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1064(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1072(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1080(SB)/8, $0x3fb5f0e33fb5f0e3
-DATA pointConst<>+1088(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1096(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1104(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1112(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1120(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1128(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1136(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1144(SB)/8, $0xbe91a98ebe91a98e
-DATA pointConst<>+1152(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1160(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1168(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1176(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1184(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1192(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1200(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1208(SB)/8, $0x3e8279063e827906
-DATA pointConst<>+1216(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1224(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1232(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1240(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1248(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1256(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1264(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1272(SB)/8, $0xbfcc422abfcc422a
-DATA pointConst<>+1280(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1288(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1296(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1304(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1312(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1320(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1328(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1336(SB)/8, $0x3d3727133d372713
-DATA pointConst<>+1344(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1352(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1360(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1368(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1376(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1384(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1392(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1400(SB)/8, $0xc0000000c0000000
-DATA pointConst<>+1408(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1416(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1424(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1432(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1440(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1448(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1456(SB)/8, $0xff800000ff800000
-DATA pointConst<>+1464(SB)/8, $0xff800000ff800000
-GLOBL pointConst<>(SB), RODATA|NOPTR, $1472
+DATA pointConst<>+32(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+40(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+48(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+56(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+64(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+72(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+80(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+88(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+96(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+104(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+112(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+120(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+128(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+136(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+144(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+152(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+160(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+168(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+176(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+184(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+192(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+200(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+208(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+216(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+224(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+232(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+240(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+248(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+256(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+264(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+272(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+280(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+288(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+296(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+304(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+312(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+320(SB)/8, $0x4000000040000000
+DATA pointConst<>+328(SB)/8, $0x4000000040000000
+DATA pointConst<>+336(SB)/8, $0x4000000040000000
+DATA pointConst<>+344(SB)/8, $0x4000000040000000
+DATA pointConst<>+352(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+360(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+368(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+376(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+384(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+392(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+400(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+408(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+416(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+424(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+432(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+440(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+448(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+456(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+464(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+472(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+480(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+488(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+496(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+504(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+512(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+520(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+528(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+536(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+544(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+552(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+560(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+568(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+576(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+584(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+592(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+600(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+608(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+616(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+624(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+632(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+640(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+648(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+656(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+664(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+672(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+680(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+688(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+696(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+704(SB)/8, $0xff800000ff800000
+DATA pointConst<>+712(SB)/8, $0xff800000ff800000
+DATA pointConst<>+720(SB)/8, $0xff800000ff800000
+DATA pointConst<>+728(SB)/8, $0xff800000ff800000
+GLOBL pointConst<>(SB), RODATA|NOPTR, $736
 
 DATA expConst<>+0(SB)/8, $0xc2aea8f6c2aea8f6
 DATA expConst<>+8(SB)/8, $0xc2aea8f6c2aea8f6
 DATA expConst<>+16(SB)/8, $0xc2aea8f6c2aea8f6
 DATA expConst<>+24(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+32(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+40(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+48(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+56(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+64(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+72(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+80(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+88(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+96(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+104(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+112(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+120(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+128(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+136(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+144(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+152(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+160(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+168(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+176(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+184(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+192(SB)/8, $0x4b4000004b400000
-DATA expConst<>+200(SB)/8, $0x4b4000004b400000
-DATA expConst<>+208(SB)/8, $0x4b4000004b400000
-DATA expConst<>+216(SB)/8, $0x4b4000004b400000
-DATA expConst<>+224(SB)/8, $0x4b4000004b400000
-DATA expConst<>+232(SB)/8, $0x4b4000004b400000
-DATA expConst<>+240(SB)/8, $0x4b4000004b400000
-DATA expConst<>+248(SB)/8, $0x4b4000004b400000
-DATA expConst<>+256(SB)/8, $0x3f3172003f317200
-DATA expConst<>+264(SB)/8, $0x3f3172003f317200
-DATA expConst<>+272(SB)/8, $0x3f3172003f317200
-DATA expConst<>+280(SB)/8, $0x3f3172003f317200
-DATA expConst<>+288(SB)/8, $0x3f3172003f317200
-DATA expConst<>+296(SB)/8, $0x3f3172003f317200
-DATA expConst<>+304(SB)/8, $0x3f3172003f317200
-DATA expConst<>+312(SB)/8, $0x3f3172003f317200
-DATA expConst<>+320(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+328(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+336(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+344(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+352(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+360(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+368(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+376(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+384(SB)/8, $0x39500d0139500d01
-DATA expConst<>+392(SB)/8, $0x39500d0139500d01
-DATA expConst<>+400(SB)/8, $0x39500d0139500d01
-DATA expConst<>+408(SB)/8, $0x39500d0139500d01
-DATA expConst<>+416(SB)/8, $0x39500d0139500d01
-DATA expConst<>+424(SB)/8, $0x39500d0139500d01
-DATA expConst<>+432(SB)/8, $0x39500d0139500d01
-DATA expConst<>+440(SB)/8, $0x39500d0139500d01
-DATA expConst<>+448(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+456(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+464(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+472(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+480(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+488(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+496(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+504(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+512(SB)/8, $0x3c0888893c088889
-DATA expConst<>+520(SB)/8, $0x3c0888893c088889
-DATA expConst<>+528(SB)/8, $0x3c0888893c088889
-DATA expConst<>+536(SB)/8, $0x3c0888893c088889
-DATA expConst<>+544(SB)/8, $0x3c0888893c088889
-DATA expConst<>+552(SB)/8, $0x3c0888893c088889
-DATA expConst<>+560(SB)/8, $0x3c0888893c088889
-DATA expConst<>+568(SB)/8, $0x3c0888893c088889
-DATA expConst<>+576(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+584(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+592(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+600(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+608(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+616(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+624(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+632(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+640(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+648(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+656(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+664(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+672(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+680(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+688(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+696(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+704(SB)/8, $0x3f0000003f000000
-DATA expConst<>+712(SB)/8, $0x3f0000003f000000
-DATA expConst<>+720(SB)/8, $0x3f0000003f000000
-DATA expConst<>+728(SB)/8, $0x3f0000003f000000
-DATA expConst<>+736(SB)/8, $0x3f0000003f000000
-DATA expConst<>+744(SB)/8, $0x3f0000003f000000
-DATA expConst<>+752(SB)/8, $0x3f0000003f000000
-DATA expConst<>+760(SB)/8, $0x3f0000003f000000
-DATA expConst<>+768(SB)/8, $0x3f8000003f800000
-DATA expConst<>+776(SB)/8, $0x3f8000003f800000
-DATA expConst<>+784(SB)/8, $0x3f8000003f800000
-DATA expConst<>+792(SB)/8, $0x3f8000003f800000
-DATA expConst<>+800(SB)/8, $0x3f8000003f800000
-DATA expConst<>+808(SB)/8, $0x3f8000003f800000
-DATA expConst<>+816(SB)/8, $0x3f8000003f800000
-DATA expConst<>+824(SB)/8, $0x3f8000003f800000
-GLOBL expConst<>(SB), RODATA|NOPTR, $832
+DATA expConst<>+32(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+40(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+48(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+56(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+64(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+72(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+80(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+88(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+96(SB)/8, $0x4b4000004b400000
+DATA expConst<>+104(SB)/8, $0x4b4000004b400000
+DATA expConst<>+112(SB)/8, $0x4b4000004b400000
+DATA expConst<>+120(SB)/8, $0x4b4000004b400000
+DATA expConst<>+128(SB)/8, $0x3f3172003f317200
+DATA expConst<>+136(SB)/8, $0x3f3172003f317200
+DATA expConst<>+144(SB)/8, $0x3f3172003f317200
+DATA expConst<>+152(SB)/8, $0x3f3172003f317200
+DATA expConst<>+160(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+168(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+176(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+184(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+192(SB)/8, $0x39500d0139500d01
+DATA expConst<>+200(SB)/8, $0x39500d0139500d01
+DATA expConst<>+208(SB)/8, $0x39500d0139500d01
+DATA expConst<>+216(SB)/8, $0x39500d0139500d01
+DATA expConst<>+224(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+232(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+240(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+248(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+256(SB)/8, $0x3c0888893c088889
+DATA expConst<>+264(SB)/8, $0x3c0888893c088889
+DATA expConst<>+272(SB)/8, $0x3c0888893c088889
+DATA expConst<>+280(SB)/8, $0x3c0888893c088889
+DATA expConst<>+288(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+296(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+304(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+312(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+320(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+328(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+336(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+344(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+352(SB)/8, $0x3f0000003f000000
+DATA expConst<>+360(SB)/8, $0x3f0000003f000000
+DATA expConst<>+368(SB)/8, $0x3f0000003f000000
+DATA expConst<>+376(SB)/8, $0x3f0000003f000000
+DATA expConst<>+384(SB)/8, $0x3f8000003f800000
+DATA expConst<>+392(SB)/8, $0x3f8000003f800000
+DATA expConst<>+400(SB)/8, $0x3f8000003f800000
+DATA expConst<>+408(SB)/8, $0x3f8000003f800000
+GLOBL expConst<>(SB), RODATA|NOPTR, $416
 
 DATA signBit<>+0(SB)/8, $0x8000000080000000
 DATA signBit<>+8(SB)/8, $0x8000000080000000
@@ -324,46 +180,46 @@ line:
 //
 // func sigmoidAVX512(dst, x *float32, n int)
 TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), DI
-	MOVQ    x+8(FP), SI
-	MOVQ    n+16(FP), CX
-	VMOVUPS pointConst<>+576(SB), Z6
-	SUBQ    $16, CX
-	JLT     loop1Done
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Z6
+	SUBQ         $16, CX
+	JLT          loop1Done
 
 loop1:
-	VXORPS       Z0, Z0, Z0
-	VSUBPS       (SI), Z0, Z0
-	VMOVUPS      expConst<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+64(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+128(SB), Z1
-	VMOVUPS      expConst<>+192(SB), Z3
-	VMULPS       Z1, Z0, Z1
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z3, Z1, Z2
-	VFNMADD231PS expConst<>+256(SB), Z2, Z0
-	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD       $23, Z1, Z1
-	VMOVUPS      expConst<>+384(SB), Z2
-	VFMADD213PS  expConst<>+448(SB), Z0, Z2
-	VFMADD213PS  expConst<>+512(SB), Z0, Z2
-	VFMADD213PS  expConst<>+576(SB), Z0, Z2
-	VFMADD213PS  expConst<>+640(SB), Z0, Z2
-	VFMADD213PS  expConst<>+704(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VFMADD213PS  Z2, Z3, Z0
-	VADDPS       Z6, Z0, Z0
-	VDIVPS       Z0, Z6, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $64, DI
-	ADDQ         $64, SI
-	SUBQ         $16, CX
-	JGE          loop1
+	VXORPS            Z0, Z0, Z0
+	VSUBPS            (SI), Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z6, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $64, DI
+	ADDQ              $64, SI
+	SUBQ              $16, CX
+	JGE               loop1
 
 loop1Done:
 	VZEROUPPER
@@ -373,47 +229,47 @@ loop1Done:
 //
 // func tanhAVX512(dst, x *float32, n int)
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), DI
-	MOVQ    x+8(FP), SI
-	MOVQ    n+16(FP), CX
-	VMOVUPS pointConst<>+576(SB), Z6
-	VMOVUPS pointConst<>+640(SB), Z5
-	SUBQ    $16, CX
-	JLT     loop2Done
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Z6
+	VBROADCASTSS pointConst<>+320(SB), Z5
+	SUBQ         $16, CX
+	JLT          loop2Done
 
 loop2:
-	VMULPS       (SI), Z5, Z0
-	VMOVUPS      expConst<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+64(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+128(SB), Z1
-	VMOVUPS      expConst<>+192(SB), Z3
-	VMULPS       Z1, Z0, Z1
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z3, Z1, Z2
-	VFNMADD231PS expConst<>+256(SB), Z2, Z0
-	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD       $23, Z1, Z1
-	VMOVUPS      expConst<>+384(SB), Z2
-	VFMADD213PS  expConst<>+448(SB), Z0, Z2
-	VFMADD213PS  expConst<>+512(SB), Z0, Z2
-	VFMADD213PS  expConst<>+576(SB), Z0, Z2
-	VFMADD213PS  expConst<>+640(SB), Z0, Z2
-	VFMADD213PS  expConst<>+704(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VFMADD213PS  Z2, Z3, Z0
-	VADDPS       Z6, Z0, Z0
-	VDIVPS       Z0, Z5, Z0
-	VSUBPS       Z0, Z6, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $64, DI
-	ADDQ         $64, SI
-	SUBQ         $16, CX
-	JGE          loop2
+	VMULPS            (SI), Z5, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z5, Z0
+	VSUBPS            Z0, Z6, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $64, DI
+	ADDQ              $64, SI
+	SUBQ              $16, CX
+	JGE               loop2
 
 loop2Done:
 	VZEROUPPER
@@ -432,52 +288,52 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-32
 	JLT     loop3Done
 
 loop3:
-	VMOVUPS      (SI), Z4
-	VMULPS       Z4, Z4, Z0
-	VMULPS       pointConst<>+768(SB), Z0, Z0
-	VMOVUPS      expConst<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+64(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+128(SB), Z1
-	VMOVUPS      expConst<>+192(SB), Z3
-	VMULPS       Z1, Z0, Z1
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z3, Z1, Z2
-	VFNMADD231PS expConst<>+256(SB), Z2, Z0
-	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD       $23, Z1, Z1
-	VMOVUPS      expConst<>+384(SB), Z2
-	VFMADD213PS  expConst<>+448(SB), Z0, Z2
-	VFMADD213PS  expConst<>+512(SB), Z0, Z2
-	VFMADD213PS  expConst<>+576(SB), Z0, Z2
-	VFMADD213PS  expConst<>+640(SB), Z0, Z2
-	VFMADD213PS  expConst<>+704(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VFMADD213PS  Z2, Z3, Z0
-	VPANDND      Z4, Z6, Z5
-	VMOVUPS      pointConst<>+576(SB), Z1
-	VMOVAPS      Z1, Z2
-	VFMADD231PS  pointConst<>+832(SB), Z5, Z2
-	VDIVPS       Z2, Z1, Z1
-	VMOVUPS      pointConst<>+896(SB), Z2
-	VFMADD213PS  pointConst<>+960(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+1024(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+1088(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+1152(SB), Z1, Z2
-	VMULPS       Z1, Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VMULPS       pointConst<>+704(SB), Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VMAXPS       Z4, Z3, Z0
-	VFNMADD231PS Z5, Z2, Z0
-	TESTQ        DX, DX
-	JZ           alone4
-	VMULPS       (DX), Z0, Z0
-	ADDQ         $64, DX
+	VMOVUPS           (SI), Z4
+	VMULPS            Z4, Z4, Z0
+	VMULPS.BCST       pointConst<>+384(SB), Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VPANDND           Z4, Z6, Z5
+	VBROADCASTSS      pointConst<>+288(SB), Z1
+	VMOVAPS           Z1, Z2
+	VFMADD231PS.BCST  pointConst<>+416(SB), Z5, Z2
+	VDIVPS            Z2, Z1, Z1
+	VBROADCASTSS      pointConst<>+448(SB), Z2
+	VFMADD213PS.BCST  pointConst<>+480(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+512(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+544(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+576(SB), Z1, Z2
+	VMULPS            Z1, Z2, Z2
+	VMULPS            Z0, Z2, Z2
+	VMULPS.BCST       pointConst<>+352(SB), Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VMAXPS            Z4, Z3, Z0
+	VFNMADD231PS      Z5, Z2, Z0
+	TESTQ             DX, DX
+	JZ                alone4
+	VMULPS            (DX), Z0, Z0
+	ADDQ              $64, DX
 
 alone4:
 	VMOVUPS Z0, (DI)
@@ -494,49 +350,49 @@ loop3Done:
 //
 // func geluTanhAVX512(dst, x, up *float32, n int)
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), DI
-	MOVQ    x+8(FP), SI
-	MOVQ    up+16(FP), DX
-	MOVQ    n+24(FP), CX
-	VMOVUPS pointConst<>+576(SB), Z6
-	SUBQ    $16, CX
-	JLT     loop5Done
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         up+16(FP), DX
+	MOVQ         n+24(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Z6
+	SUBQ         $16, CX
+	JLT          loop5Done
 
 loop5:
-	VMOVUPS      (SI), Z4
-	VMULPS       Z4, Z4, Z0
-	VFMADD132PS  pointConst<>+1280(SB), Z6, Z0
-	VMULPS       Z4, Z0, Z0
-	VMULPS       pointConst<>+1216(SB), Z0, Z0
-	VMOVUPS      expConst<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+64(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+128(SB), Z1
-	VMOVUPS      expConst<>+192(SB), Z3
-	VMULPS       Z1, Z0, Z1
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z3, Z1, Z2
-	VFNMADD231PS expConst<>+256(SB), Z2, Z0
-	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD       $23, Z1, Z1
-	VMOVUPS      expConst<>+384(SB), Z2
-	VFMADD213PS  expConst<>+448(SB), Z0, Z2
-	VFMADD213PS  expConst<>+512(SB), Z0, Z2
-	VFMADD213PS  expConst<>+576(SB), Z0, Z2
-	VFMADD213PS  expConst<>+640(SB), Z0, Z2
-	VFMADD213PS  expConst<>+704(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VFMADD213PS  Z2, Z3, Z0
-	VADDPS       Z6, Z0, Z0
-	VDIVPS       Z0, Z4, Z0
-	TESTQ        DX, DX
-	JZ           alone6
-	VMULPS       (DX), Z0, Z0
-	ADDQ         $64, DX
+	VMOVUPS           (SI), Z4
+	VMULPS            Z4, Z4, Z0
+	VFMADD132PS.BCST  pointConst<>+640(SB), Z6, Z0
+	VMULPS            Z4, Z0, Z0
+	VMULPS.BCST       pointConst<>+608(SB), Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z4, Z0
+	TESTQ             DX, DX
+	JZ                alone6
+	VMULPS            (DX), Z0, Z0
+	ADDQ              $64, DX
 
 alone6:
 	VMOVUPS Z0, (DI)
@@ -597,35 +453,35 @@ TEXT ·snakeAVX512(SB), NOSPLIT, $0-56
 	JLT  loop8Done
 
 loop8:
-	VMOVUPS      (DX), Z1
-	VMOVUPS      (R8), Z4
-	VFMADD231PS  (SI), Z1, Z4
-	VMULPS       (R9), Z4, Z0
-	VMOVUPS      pointConst<>+64(SB), Z1
-	VFMADD231PS  pointConst<>+0(SB), Z0, Z1
-	VSUBPS       pointConst<>+64(SB), Z1, Z2
-	VFNMADD231PS pointConst<>+128(SB), Z2, Z0
-	VFNMADD231PS pointConst<>+192(SB), Z2, Z0
-	VMULPS       Z0, Z0, Z1
-	VMOVUPS      pointConst<>+256(SB), Z2
-	VFMADD213PS  pointConst<>+320(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+384(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+448(SB), Z1, Z2
-	VFMADD213PS  pointConst<>+512(SB), Z1, Z2
-	VMULPS       Z1, Z2, Z2
-	VFMADD213PS  Z0, Z0, Z2
-	VMOVAPS      Z2, Z0
-	VMULPS       Z0, Z0, Z0
-	VFMADD231PS  (R10), Z0, Z4
-	VMOVUPS      Z4, (DI)
-	ADDQ         $64, DI
-	ADDQ         $64, SI
-	ADDQ         $64, DX
-	ADDQ         $64, R8
-	ADDQ         $64, R9
-	ADDQ         $64, R10
-	SUBQ         $16, CX
-	JGE          loop8
+	VMOVUPS           (DX), Z1
+	VMOVUPS           (R8), Z4
+	VFMADD231PS       (SI), Z1, Z4
+	VMULPS            (R9), Z4, Z0
+	VBROADCASTSS      pointConst<>+32(SB), Z1
+	VFMADD231PS.BCST  pointConst<>+0(SB), Z0, Z1
+	VSUBPS.BCST       pointConst<>+32(SB), Z1, Z2
+	VFNMADD231PS.BCST pointConst<>+64(SB), Z2, Z0
+	VFNMADD231PS.BCST pointConst<>+96(SB), Z2, Z0
+	VMULPS            Z0, Z0, Z1
+	VBROADCASTSS      pointConst<>+128(SB), Z2
+	VFMADD213PS.BCST  pointConst<>+160(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+192(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+224(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+256(SB), Z1, Z2
+	VMULPS            Z1, Z2, Z2
+	VFMADD213PS       Z0, Z0, Z2
+	VMOVAPS           Z2, Z0
+	VMULPS            Z0, Z0, Z0
+	VFMADD231PS       (R10), Z0, Z4
+	VMOVUPS           Z4, (DI)
+	ADDQ              $64, DI
+	ADDQ              $64, SI
+	ADDQ              $64, DX
+	ADDQ              $64, R8
+	ADDQ              $64, R9
+	ADDQ              $64, R10
+	SUBQ              $16, CX
+	JGE               loop8
 
 loop8Done:
 	VZEROUPPER
@@ -911,7 +767,7 @@ TEXT ·scaleMaxAVX512(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
 	MOVQ         n+8(FP), CX
 	VBROADCASTSS by+16(FP), Z5
-	VMOVUPS      pointConst<>+1408(SB), Z6
+	VBROADCASTSS pointConst<>+704(SB), Z6
 	SUBQ         $16, CX
 	JLT          loop23Done
 
@@ -988,36 +844,36 @@ loop25Done:
 //
 // func sigmoidAVX2(dst, x *float32, n int)
 TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), DI
-	MOVQ    x+8(FP), SI
-	MOVQ    n+16(FP), CX
-	VMOVUPS pointConst<>+576(SB), Y6
-	SUBQ    $8, CX
-	JLT     loop26Done
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Y6
+	SUBQ         $8, CX
+	JLT          loop26Done
 
 loop26:
 	VXORPS       Y0, Y0, Y0
 	VSUBPS       (SI), Y0, Y0
-	VMOVUPS      expConst<>+0(SB), Y1
+	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+32(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+128(SB), Y1
-	VMOVUPS      expConst<>+192(SB), Y3
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
 	VMULPS       Y1, Y0, Y1
 	VADDPS       Y3, Y1, Y1
 	VSUBPS       Y3, Y1, Y2
-	VFNMADD231PS expConst<>+256(SB), Y2, Y0
-	VFNMADD231PS expConst<>+320(SB), Y2, Y0
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expConst<>+384(SB), Y2
-	VFMADD213PS  expConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expConst<>+704(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
 	VPADDD       Y1, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VFMADD213PS  Y2, Y3, Y0
@@ -1037,36 +893,36 @@ loop26Done:
 //
 // func tanhAVX2(dst, x *float32, n int)
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), DI
-	MOVQ    x+8(FP), SI
-	MOVQ    n+16(FP), CX
-	VMOVUPS pointConst<>+576(SB), Y6
-	VMOVUPS pointConst<>+640(SB), Y5
-	SUBQ    $8, CX
-	JLT     loop27Done
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Y6
+	VBROADCASTSS pointConst<>+320(SB), Y5
+	SUBQ         $8, CX
+	JLT          loop27Done
 
 loop27:
 	VMULPS       (SI), Y5, Y0
-	VMOVUPS      expConst<>+0(SB), Y1
+	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+32(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+128(SB), Y1
-	VMOVUPS      expConst<>+192(SB), Y3
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
 	VMULPS       Y1, Y0, Y1
 	VADDPS       Y3, Y1, Y1
 	VSUBPS       Y3, Y1, Y2
-	VFNMADD231PS expConst<>+256(SB), Y2, Y0
-	VFNMADD231PS expConst<>+320(SB), Y2, Y0
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expConst<>+384(SB), Y2
-	VFMADD213PS  expConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expConst<>+704(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
 	VPADDD       Y1, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VFMADD213PS  Y2, Y3, Y0
@@ -1098,43 +954,43 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 loop28:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
-	VMULPS       pointConst<>+768(SB), Y0, Y0
-	VMOVUPS      expConst<>+0(SB), Y1
+	VMULPS       pointConst<>+384(SB), Y0, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+32(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+128(SB), Y1
-	VMOVUPS      expConst<>+192(SB), Y3
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
 	VMULPS       Y1, Y0, Y1
 	VADDPS       Y3, Y1, Y1
 	VSUBPS       Y3, Y1, Y2
-	VFNMADD231PS expConst<>+256(SB), Y2, Y0
-	VFNMADD231PS expConst<>+320(SB), Y2, Y0
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expConst<>+384(SB), Y2
-	VFMADD213PS  expConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expConst<>+704(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
 	VPADDD       Y1, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VFMADD213PS  Y2, Y3, Y0
 	VPANDN       Y4, Y6, Y5
-	VMOVUPS      pointConst<>+576(SB), Y1
+	VBROADCASTSS pointConst<>+288(SB), Y1
 	VMOVAPS      Y1, Y2
-	VFMADD231PS  pointConst<>+832(SB), Y5, Y2
+	VFMADD231PS  pointConst<>+416(SB), Y5, Y2
 	VDIVPS       Y2, Y1, Y1
-	VMOVUPS      pointConst<>+896(SB), Y2
-	VFMADD213PS  pointConst<>+960(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+1024(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+1088(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+1152(SB), Y1, Y2
+	VBROADCASTSS pointConst<>+448(SB), Y2
+	VFMADD213PS  pointConst<>+480(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+512(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+544(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+576(SB), Y1, Y2
 	VMULPS       Y1, Y2, Y2
 	VMULPS       Y0, Y2, Y2
-	VMULPS       pointConst<>+704(SB), Y2, Y2
+	VMULPS       pointConst<>+352(SB), Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VMAXPS       Y4, Y3, Y0
 	VFNMADD231PS Y5, Y2, Y0
@@ -1158,40 +1014,40 @@ loop28Done:
 //
 // func geluTanhAVX2(dst, x, up *float32, n int)
 TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), DI
-	MOVQ    x+8(FP), SI
-	MOVQ    up+16(FP), DX
-	MOVQ    n+24(FP), CX
-	VMOVUPS pointConst<>+576(SB), Y6
-	SUBQ    $8, CX
-	JLT     loop30Done
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         up+16(FP), DX
+	MOVQ         n+24(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Y6
+	SUBQ         $8, CX
+	JLT          loop30Done
 
 loop30:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
-	VFMADD132PS  pointConst<>+1280(SB), Y6, Y0
+	VFMADD132PS  pointConst<>+640(SB), Y6, Y0
 	VMULPS       Y4, Y0, Y0
-	VMULPS       pointConst<>+1216(SB), Y0, Y0
-	VMOVUPS      expConst<>+0(SB), Y1
+	VMULPS       pointConst<>+608(SB), Y0, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+32(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+128(SB), Y1
-	VMOVUPS      expConst<>+192(SB), Y3
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
 	VMULPS       Y1, Y0, Y1
 	VADDPS       Y3, Y1, Y1
 	VSUBPS       Y3, Y1, Y2
-	VFNMADD231PS expConst<>+256(SB), Y2, Y0
-	VFNMADD231PS expConst<>+320(SB), Y2, Y0
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expConst<>+384(SB), Y2
-	VFMADD213PS  expConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expConst<>+704(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
 	VPADDD       Y1, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VFMADD213PS  Y2, Y3, Y0
@@ -1265,17 +1121,17 @@ loop33:
 	VMOVUPS      (R8), Y4
 	VFMADD231PS  (SI), Y1, Y4
 	VMULPS       (R9), Y4, Y0
-	VMOVUPS      pointConst<>+64(SB), Y1
+	VBROADCASTSS pointConst<>+32(SB), Y1
 	VFMADD231PS  pointConst<>+0(SB), Y0, Y1
-	VSUBPS       pointConst<>+64(SB), Y1, Y2
-	VFNMADD231PS pointConst<>+128(SB), Y2, Y0
-	VFNMADD231PS pointConst<>+192(SB), Y2, Y0
+	VSUBPS       pointConst<>+32(SB), Y1, Y2
+	VFNMADD231PS pointConst<>+64(SB), Y2, Y0
+	VFNMADD231PS pointConst<>+96(SB), Y2, Y0
 	VMULPS       Y0, Y0, Y1
-	VMOVUPS      pointConst<>+256(SB), Y2
-	VFMADD213PS  pointConst<>+320(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+384(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+448(SB), Y1, Y2
-	VFMADD213PS  pointConst<>+512(SB), Y1, Y2
+	VBROADCASTSS pointConst<>+128(SB), Y2
+	VFMADD213PS  pointConst<>+160(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+192(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+224(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+256(SB), Y1, Y2
 	VMULPS       Y1, Y2, Y2
 	VFMADD213PS  Y0, Y0, Y2
 	VMOVAPS      Y2, Y0
@@ -1571,7 +1427,7 @@ TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	MOVQ         x+0(FP), DI
 	MOVQ         n+8(FP), CX
 	VBROADCASTSS by+16(FP), Y5
-	VMOVUPS      pointConst<>+1408(SB), Y6
+	VBROADCASTSS pointConst<>+704(SB), Y6
 	SUBQ         $8, CX
 	JLT          loop48Done
 

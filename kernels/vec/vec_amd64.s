@@ -4,112 +4,6 @@
 
 #include "textflag.h"
 
-DATA expConst<>+0(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+8(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+16(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+24(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+32(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+40(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+48(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+56(SB)/8, $0xc2aea8f6c2aea8f6
-DATA expConst<>+64(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+72(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+80(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+88(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+96(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+104(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+112(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+120(SB)/8, $0x42b170a442b170a4
-DATA expConst<>+128(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+136(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+144(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+152(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+160(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+168(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+176(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+184(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA expConst<>+192(SB)/8, $0x4b4000004b400000
-DATA expConst<>+200(SB)/8, $0x4b4000004b400000
-DATA expConst<>+208(SB)/8, $0x4b4000004b400000
-DATA expConst<>+216(SB)/8, $0x4b4000004b400000
-DATA expConst<>+224(SB)/8, $0x4b4000004b400000
-DATA expConst<>+232(SB)/8, $0x4b4000004b400000
-DATA expConst<>+240(SB)/8, $0x4b4000004b400000
-DATA expConst<>+248(SB)/8, $0x4b4000004b400000
-DATA expConst<>+256(SB)/8, $0x3f3172003f317200
-DATA expConst<>+264(SB)/8, $0x3f3172003f317200
-DATA expConst<>+272(SB)/8, $0x3f3172003f317200
-DATA expConst<>+280(SB)/8, $0x3f3172003f317200
-DATA expConst<>+288(SB)/8, $0x3f3172003f317200
-DATA expConst<>+296(SB)/8, $0x3f3172003f317200
-DATA expConst<>+304(SB)/8, $0x3f3172003f317200
-DATA expConst<>+312(SB)/8, $0x3f3172003f317200
-DATA expConst<>+320(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+328(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+336(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+344(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+352(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+360(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+368(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+376(SB)/8, $0x35bfbe8e35bfbe8e
-DATA expConst<>+384(SB)/8, $0x39500d0139500d01
-DATA expConst<>+392(SB)/8, $0x39500d0139500d01
-DATA expConst<>+400(SB)/8, $0x39500d0139500d01
-DATA expConst<>+408(SB)/8, $0x39500d0139500d01
-DATA expConst<>+416(SB)/8, $0x39500d0139500d01
-DATA expConst<>+424(SB)/8, $0x39500d0139500d01
-DATA expConst<>+432(SB)/8, $0x39500d0139500d01
-DATA expConst<>+440(SB)/8, $0x39500d0139500d01
-DATA expConst<>+448(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+456(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+464(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+472(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+480(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+488(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+496(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+504(SB)/8, $0x3ab60b613ab60b61
-DATA expConst<>+512(SB)/8, $0x3c0888893c088889
-DATA expConst<>+520(SB)/8, $0x3c0888893c088889
-DATA expConst<>+528(SB)/8, $0x3c0888893c088889
-DATA expConst<>+536(SB)/8, $0x3c0888893c088889
-DATA expConst<>+544(SB)/8, $0x3c0888893c088889
-DATA expConst<>+552(SB)/8, $0x3c0888893c088889
-DATA expConst<>+560(SB)/8, $0x3c0888893c088889
-DATA expConst<>+568(SB)/8, $0x3c0888893c088889
-DATA expConst<>+576(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+584(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+592(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+600(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+608(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+616(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+624(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+632(SB)/8, $0x3d2aaaab3d2aaaab
-DATA expConst<>+640(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+648(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+656(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+664(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+672(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+680(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+688(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+696(SB)/8, $0x3e2aaaab3e2aaaab
-DATA expConst<>+704(SB)/8, $0x3f0000003f000000
-DATA expConst<>+712(SB)/8, $0x3f0000003f000000
-DATA expConst<>+720(SB)/8, $0x3f0000003f000000
-DATA expConst<>+728(SB)/8, $0x3f0000003f000000
-DATA expConst<>+736(SB)/8, $0x3f0000003f000000
-DATA expConst<>+744(SB)/8, $0x3f0000003f000000
-DATA expConst<>+752(SB)/8, $0x3f0000003f000000
-DATA expConst<>+760(SB)/8, $0x3f0000003f000000
-DATA expConst<>+768(SB)/8, $0x3f8000003f800000
-DATA expConst<>+776(SB)/8, $0x3f8000003f800000
-DATA expConst<>+784(SB)/8, $0x3f8000003f800000
-DATA expConst<>+792(SB)/8, $0x3f8000003f800000
-DATA expConst<>+800(SB)/8, $0x3f8000003f800000
-DATA expConst<>+808(SB)/8, $0x3f8000003f800000
-DATA expConst<>+816(SB)/8, $0x3f8000003f800000
-DATA expConst<>+824(SB)/8, $0x3f8000003f800000
-GLOBL expConst<>(SB), RODATA|NOPTR, $832
-
 DATA signBit<>+0(SB)/8, $0x8000000080000000
 DATA signBit<>+8(SB)/8, $0x8000000080000000
 DATA signBit<>+16(SB)/8, $0x8000000080000000
@@ -119,6 +13,60 @@ DATA signBit<>+40(SB)/8, $0x8000000080000000
 DATA signBit<>+48(SB)/8, $0x8000000080000000
 DATA signBit<>+56(SB)/8, $0x8000000080000000
 GLOBL signBit<>(SB), RODATA|NOPTR, $64
+
+DATA expConst<>+0(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+8(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+16(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+24(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+32(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+40(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+48(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+56(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+64(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+72(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+80(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+88(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+96(SB)/8, $0x4b4000004b400000
+DATA expConst<>+104(SB)/8, $0x4b4000004b400000
+DATA expConst<>+112(SB)/8, $0x4b4000004b400000
+DATA expConst<>+120(SB)/8, $0x4b4000004b400000
+DATA expConst<>+128(SB)/8, $0x3f3172003f317200
+DATA expConst<>+136(SB)/8, $0x3f3172003f317200
+DATA expConst<>+144(SB)/8, $0x3f3172003f317200
+DATA expConst<>+152(SB)/8, $0x3f3172003f317200
+DATA expConst<>+160(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+168(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+176(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+184(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+192(SB)/8, $0x39500d0139500d01
+DATA expConst<>+200(SB)/8, $0x39500d0139500d01
+DATA expConst<>+208(SB)/8, $0x39500d0139500d01
+DATA expConst<>+216(SB)/8, $0x39500d0139500d01
+DATA expConst<>+224(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+232(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+240(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+248(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+256(SB)/8, $0x3c0888893c088889
+DATA expConst<>+264(SB)/8, $0x3c0888893c088889
+DATA expConst<>+272(SB)/8, $0x3c0888893c088889
+DATA expConst<>+280(SB)/8, $0x3c0888893c088889
+DATA expConst<>+288(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+296(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+304(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+312(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+320(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+328(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+336(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+344(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+352(SB)/8, $0x3f0000003f000000
+DATA expConst<>+360(SB)/8, $0x3f0000003f000000
+DATA expConst<>+368(SB)/8, $0x3f0000003f000000
+DATA expConst<>+376(SB)/8, $0x3f0000003f000000
+DATA expConst<>+384(SB)/8, $0x3f8000003f800000
+DATA expConst<>+392(SB)/8, $0x3f8000003f800000
+DATA expConst<>+400(SB)/8, $0x3f8000003f800000
+DATA expConst<>+408(SB)/8, $0x3f8000003f800000
+GLOBL expConst<>(SB), RODATA|NOPTR, $416
 
 // siluGateAVX512 is SiLUGate for n floats, n a multiple of the vector.
 //
@@ -130,42 +78,42 @@ TEXT ·siluGateAVX512(SB), NOSPLIT, $0-32
 	MOVQ n+24(FP), CX
 
 loop:
-	CMPQ         CX, $16
-	JLT          done
-	VMOVUPS      (SI), Z4
-	VPXORD       signBit<>+0(SB), Z4, Z0
-	VMOVUPS      expConst<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+64(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+128(SB), Z1
-	VMOVUPS      expConst<>+192(SB), Z3
-	VMULPS       Z1, Z0, Z1
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z3, Z1, Z2
-	VFNMADD231PS expConst<>+256(SB), Z2, Z0
-	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD       $23, Z1, Z1
-	VMOVUPS      expConst<>+384(SB), Z2
-	VFMADD213PS  expConst<>+448(SB), Z0, Z2
-	VFMADD213PS  expConst<>+512(SB), Z0, Z2
-	VFMADD213PS  expConst<>+576(SB), Z0, Z2
-	VFMADD213PS  expConst<>+640(SB), Z0, Z2
-	VFMADD213PS  expConst<>+704(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VFMADD213PS  Z2, Z3, Z0
-	VADDPS       expConst<>+768(SB), Z0, Z0
-	VDIVPS       Z0, Z4, Z0
-	VMULPS       (DX), Z0, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $64, SI
-	ADDQ         $64, DX
-	ADDQ         $64, DI
-	SUBQ         $16, CX
-	JMP          loop
+	CMPQ              CX, $16
+	JLT               done
+	VMOVUPS           (SI), Z4
+	VPXORD            signBit<>+0(SB), Z4, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS.BCST       expConst<>+384(SB), Z0, Z0
+	VDIVPS            Z0, Z4, Z0
+	VMULPS            (DX), Z0, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $64, SI
+	ADDQ              $64, DX
+	ADDQ              $64, DI
+	SUBQ              $16, CX
+	JMP               loop
 
 done:
 	VZEROUPPER
@@ -181,38 +129,38 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-28
 	VXORPS       Z6, Z6, Z6
 
 loop:
-	CMPQ         CX, $16
-	JLT          done
-	VMOVUPS      (DI), Z0
-	VSUBPS       Z5, Z0, Z0
-	VMOVUPS      expConst<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+64(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      expConst<>+128(SB), Z1
-	VMOVUPS      expConst<>+192(SB), Z3
-	VMULPS       Z1, Z0, Z1
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z3, Z1, Z2
-	VFNMADD231PS expConst<>+256(SB), Z2, Z0
-	VFNMADD231PS expConst<>+320(SB), Z2, Z0
-	VPSLLD       $23, Z1, Z1
-	VMOVUPS      expConst<>+384(SB), Z2
-	VFMADD213PS  expConst<>+448(SB), Z0, Z2
-	VFMADD213PS  expConst<>+512(SB), Z0, Z2
-	VFMADD213PS  expConst<>+576(SB), Z0, Z2
-	VFMADD213PS  expConst<>+640(SB), Z0, Z2
-	VFMADD213PS  expConst<>+704(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VFMADD213PS  expConst<>+768(SB), Z0, Z2
-	VPADDD       Z1, Z2, Z2
-	VXORPS       Z3, Z3, Z3
-	VFMADD213PS  Z2, Z3, Z0
-	VMOVUPS      Z0, (DI)
-	VADDPS       Z0, Z6, Z6
-	ADDQ         $64, DI
-	SUBQ         $16, CX
-	JMP          loop
+	CMPQ              CX, $16
+	JLT               done
+	VMOVUPS           (DI), Z0
+	VSUBPS            Z5, Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VMOVUPS           Z0, (DI)
+	VADDPS            Z0, Z6, Z6
+	ADDQ              $64, DI
+	SUBQ              $16, CX
+	JMP               loop
 
 done:
 	VEXTRACTF64X4 $1, Z6, Y0
@@ -241,30 +189,30 @@ loop:
 	JLT          done
 	VMOVUPS      (SI), Y4
 	VPXOR        signBit<>+0(SB), Y4, Y0
-	VMOVUPS      expConst<>+0(SB), Y1
+	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+32(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+128(SB), Y1
-	VMOVUPS      expConst<>+192(SB), Y3
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
 	VMULPS       Y1, Y0, Y1
 	VADDPS       Y3, Y1, Y1
 	VSUBPS       Y3, Y1, Y2
-	VFNMADD231PS expConst<>+256(SB), Y2, Y0
-	VFNMADD231PS expConst<>+320(SB), Y2, Y0
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expConst<>+384(SB), Y2
-	VFMADD213PS  expConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expConst<>+704(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
 	VPADDD       Y1, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VFMADD213PS  Y2, Y3, Y0
-	VADDPS       expConst<>+768(SB), Y0, Y0
+	VADDPS       expConst<>+384(SB), Y0, Y0
 	VDIVPS       Y0, Y4, Y0
 	VMULPS       (DX), Y0, Y0
 	VMOVUPS      Y0, (DI)
@@ -292,26 +240,26 @@ loop:
 	JLT          done
 	VMOVUPS      (DI), Y0
 	VSUBPS       Y5, Y0, Y0
-	VMOVUPS      expConst<>+0(SB), Y1
+	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+32(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expConst<>+128(SB), Y1
-	VMOVUPS      expConst<>+192(SB), Y3
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
 	VMULPS       Y1, Y0, Y1
 	VADDPS       Y3, Y1, Y1
 	VSUBPS       Y3, Y1, Y2
-	VFNMADD231PS expConst<>+256(SB), Y2, Y0
-	VFNMADD231PS expConst<>+320(SB), Y2, Y0
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
 	VPSLLD       $23, Y1, Y1
-	VMOVUPS      expConst<>+384(SB), Y2
-	VFMADD213PS  expConst<>+448(SB), Y0, Y2
-	VFMADD213PS  expConst<>+512(SB), Y0, Y2
-	VFMADD213PS  expConst<>+576(SB), Y0, Y2
-	VFMADD213PS  expConst<>+640(SB), Y0, Y2
-	VFMADD213PS  expConst<>+704(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
-	VFMADD213PS  expConst<>+768(SB), Y0, Y2
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
 	VPADDD       Y1, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VFMADD213PS  Y2, Y3, Y0

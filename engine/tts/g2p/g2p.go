@@ -82,11 +82,14 @@ type G2P struct {
 // New unpacks the dictionary, which takes about 3 MB, and reads Dictionaries.
 func New(o Options) (*G2P, error) {
 	g := &G2P{}
-	var err error
-	if g.words, err = openLexicon(lexiconData); err != nil {
+	lexicon, graphones, err := packed()
+	if err != nil {
+		return nil, fmt.Errorf("g2p: %w", err)
+	}
+	if g.words, err = openLexicon(lexicon); err != nil {
 		return nil, err
 	}
-	raw, err := inflate(graphoneData)
+	raw, err := inflate(graphones)
 	if err != nil {
 		return nil, err
 	}

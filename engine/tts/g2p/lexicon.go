@@ -3,7 +3,6 @@ package g2p
 import (
 	"bytes"
 	"compress/flate"
-	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -13,13 +12,6 @@ import (
 	"sort"
 
 	"quern/engine/tts/g2p/graphone"
-)
-
-var (
-	//go:embed data/lexicon.bin
-	lexiconData []byte
-	//go:embed data/graphones.bin
-	graphoneData []byte
 )
 
 // ErrFormat is wrapped by every error about dictionaries that cannot be read.

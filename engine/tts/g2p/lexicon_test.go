@@ -39,7 +39,11 @@ func TestLexicon(t *testing.T) {
 
 // TestData checks the size of what is embedded.
 func TestData(t *testing.T) {
-	if n := len(lexiconData) + len(graphoneData) + len(homographData) + len(britishData); n >= 2<<20 {
+	lexicon, graphones, err := packed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(lexicon) + len(graphones) + len(homographData) + len(britishData); n >= 2<<20 {
 		t.Errorf("%d bytes embedded, want less than 2 MB", n)
 	}
 }

@@ -28,9 +28,19 @@ type Options struct {
 	// Thinking says that the prompt opened thinking. MayThink says that the
 	// reply may open it.
 	Thinking, MayThink bool
+	// Primed says that the prompt ends with the beginning of a marker
+	// (wire.Format.Primed).
+	Primed bool
+	// Words, if not nil, stand in place of words and calls, Form says what they are.
+	// Calls may stand in their place, but not beside them.
+	Words *grammar.Node
+	Form  wire.Form
 	// Token returns the special token that a text is, as in wire.NewSyntax. nil
 	// means that there are none.
 	Token func(text string) (id int32, ok bool)
+	// Ends reports whether a text is a token that ends the reply, and so stands
+	// nowhere in it. nil means that none does.
+	Ends func(text string) bool
 	// Name begins the names of the rules.
 	Name string
 }
@@ -39,9 +49,15 @@ type Options struct {
 // was read as a comment. Errors are those of schema.Add, or wrap ErrUnsupported.
 func Add(b *grammar.Builder, f *wire.Format, o Options) (*grammar.Node, []string, error) {
 	m := &maker{b: b, f: f, o: o}
-	calls, err := m.calls()
-	if err != nil {
-		return nil, nil, err
+	var calls []*grammar.Node
+	if len(o.Tools) > 0 || o.Words == nil {
+		var err error
+		if calls, err = m.calls(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.Words != nil {
+		return m.formed(calls), m.notes, nil
 	}
 	return m.reply(calls), m.notes, nil
 }
@@ -72,7 +88,7 @@ func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 			stops = append(stops, s)
 		}
 	}
-	bare := m.f.Bare != wire.BareNever && len(m.f.Section.Open) == 0 && opensBare(m.f)
+	bare := m.f.Bare != wire.BareNever && m.f.OpensBare()
 	words := m.words(b.Text(stops...))
 	if bare {
 		// A call without a marker stands at the beginning only; words begin
@@ -101,7 +117,12 @@ func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 	default:
 		body = b.Alt(words, b.Seq(words, called))
 	}
-	think := m.f.Think
+	return m.thinking(body)
+}
+
+// thinking is body, with thinking before it where there may be some.
+func (m *maker) thinking(body *grammar.Node) *grammar.Node {
+	b, think := m.b, m.f.Think
 	if think.Close == "" || !m.o.Thinking && !m.o.MayThink {
 		return body
 	}
@@ -116,7 +137,15 @@ func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 	if len(think.Open) == 0 {
 		return body
 	}
-	return b.Alt(body, b.Seq(m.gap(), m.text(think.Open[0]), rests))
+	return b.Alt(body, b.Seq(m.lead(), m.text(think.Open[0]), rests))
+}
+
+// lead is white space that a reply may begin with.
+func (m *maker) lead() *grammar.Node {
+	if m.o.Form == wire.FormText || m.o.Primed {
+		return m.b.Seq()
+	}
+	return m.gap()
 }
 
 // words are text and the markers a format may write around it, where those are
@@ -136,12 +165,6 @@ func (m *maker) words(text *grammar.Node) *grammar.Node {
 		return text
 	}
 	return m.b.Seq(text, m.b.Repeat(m.b.Seq(m.b.Alt(marks...), text), 0, grammar.Unbounded))
-}
-
-// opensBare reports whether the usual call has no marker.
-func opensBare(f *wire.Format) bool {
-	e := f.Call[0].Elements()
-	return len(e) > 0 && e[0].Kind != wire.Literal
 }
 
 var blank = grammar.Chars(grammar.OneOf(" \n"))
@@ -236,24 +259,25 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 		return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
 	}
 	b := m.b
-	if e := m.f.Call[0].Elements(); slices.ContainsFunc(e, isList) {
+	if e := wire.Pattern(m.first(string(m.f.Call[0]))).Elements(); slices.ContainsFunc(e, isList) {
 		call, err := m.list(e)
 		return []*grammar.Node{call}, err
 	}
-	var each []*grammar.Node
-	for _, tool := range m.o.Tools {
-		n, err := m.pattern(m.f.Call[0], tool)
-		if err != nil {
-			return nil, err
-		}
-		each = append(each, n)
+	call, err := m.any(m.f.Call[0])
+	if err != nil {
+		return nil, err
 	}
-	call := b.Alt(each...)
 	if len(m.f.Section.Open) == 0 {
-		if m.o.Single {
-			return []*grammar.Node{call}, nil
+		first := call
+		if text := m.first(string(m.f.Call[0])); text != string(m.f.Call[0]) {
+			if first, err = m.any(wire.Pattern(text)); err != nil {
+				return nil, err
+			}
 		}
-		return []*grammar.Node{b.Seq(call, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, wire.MaxCalls-1))}, nil
+		if m.o.Single {
+			return []*grammar.Node{first}, nil
+		}
+		return []*grammar.Node{b.Seq(first, b.Repeat(b.Seq(b.Lexeme(loose(m.f.Sep, true, true)), call), 0, wire.MaxCalls-1))}, nil
 	}
 	most := wire.MaxCalls
 	if m.o.Single {
@@ -266,6 +290,30 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 		out = append(out, b.Seq(m.text(open), newline, inside, newline, m.text(m.f.Section.Close[min(i, len(m.f.Section.Close)-1)])))
 	}
 	return out, nil
+}
+
+// any is one call of any tool.
+func (m *maker) any(p wire.Pattern) (*grammar.Node, error) {
+	var each []*grammar.Node
+	for _, tool := range m.o.Tools {
+		n, err := m.pattern(p, tool)
+		if err != nil {
+			return nil, err
+		}
+		each = append(each, n)
+	}
+	return m.b.Alt(each...), nil
+}
+
+// first is what is left to write of a marker where the reply begins with it.
+func (m *maker) first(marker string) string {
+	if m.o.Primed {
+		marker = strings.TrimPrefix(marker, m.f.Primed)
+	}
+	if m.o.Form == wire.FormText {
+		marker = strings.TrimLeft(marker, " \n") // blanks would be of the form
+	}
+	return marker
 }
 
 // isList reports whether a place holds all calls of a reply.

@@ -97,7 +97,7 @@ func TestEnforced(t *testing.T) {
 			c.Format = "cohere-cofl"
 		}
 		f, _ := wire.Find(c.Format)
-		o := Options{Required: string(c.Choice) != `"auto"`, Thinking: c.Reasoning}
+		o := Options{Required: string(c.Choice) != `"auto"`, Thinking: c.Reasoning, MayThink: f.Channel != nil}
 		var named struct{ Function function }
 		_ = json.Unmarshal(c.Choice, &named)
 		for _, tool := range c.Tools {
@@ -377,13 +377,14 @@ func TestMarked(t *testing.T) {
 		o          Options
 		pass, stop []string
 	}{
-		{"harmony", Options{},
+		{"harmony", Options{MayThink: true},
 			[]string{"<|channel|>final<|message|>Hi", "<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>",
 				"<|channel|>final <|constrain|>json<|message|>{}", "<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"a\": \"b\"}<|call|>"},
 			[]string{"Hi", "<|channel|>final<|message|>Hi<|start|>", "<|channel|>commentary to=functions.g<|message|>{}", "<|channel|>commentary to=functions.f<|message|>{\"b\": 1}", "<|channel|>other<|message|>Hi"}},
-		{"harmony", Options{Required: true},
+		{"harmony", Options{Required: true, MayThink: true},
 			[]string{"<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary to=functions.f<|message|>{}"}, []string{"<|channel|>final<|message|>Hi"}},
-		{"glimmer", Options{},
+		{"harmony", Options{}, []string{"<|channel|>final<|message|>Hi"}, []string{"<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>"}},
+		{"glimmer", Options{MayThink: true},
 			[]string{" to=user<|message|>Hi<|eot|>", " to=self<|message|>x<|eom|><|start|>assistant to=f<|message|><atem:function_calls>\n<atem:invoke name=\"f\">\n<atem:parameter name=\"a\">b</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>"},
 			[]string{" to=g<|message|>Hi", "Hi"}},
 		{"cohere-action", Options{Thinking: true},

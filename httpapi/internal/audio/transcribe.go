@@ -21,16 +21,13 @@ func StartTranscription(a *server.API, c *server.Call, model string, r *engine.T
 	return err
 }
 
-// hearingRate is what recognisers listen at, in Hz.
-const hearingRate = 16000
-
 // openSound finds out what an upload is.
 func openSound(r io.Reader) (engine.Source, error) {
 	s, err := codecs.Open(r, codecs.Options{})
 	if err != nil {
 		return nil, soundError(err)
 	}
-	m, err := codecs.NewMono(s, hearingRate)
+	m, err := codecs.NewMono(s, engine.HearingRate)
 	if err != nil {
 		return nil, soundError(err)
 	}
@@ -49,11 +46,20 @@ func soundError(err error) error {
 // Collect has the call's model transcribe. each hears of segments as they come; it may
 // be nil.
 func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
+	t, err := Hear(ctx, a, c.Lease, r, each)
+	if err == nil {
+		c.LogTokens(0, t.Tokens)
+	}
+	return t, err
+}
+
+// Hear is Collect with the model of a lease.
+func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
 	var info engine.TranscribeInfo
 	r.Info = &info
 	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }() // also what was heard before it failed
 	var segments []engine.Segment
-	for s, err := range c.Lease.Transcribe(ctx, r) {
+	for s, err := range l.Transcribe(ctx, r) {
 		if err != nil {
 			return nil, fault.Classify(ctx, soundError(err))
 		}
@@ -64,9 +70,7 @@ func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.Transc
 			}
 		}
 	}
-	t := transcript.New(segments, info)
-	c.LogTokens(0, t.Tokens)
-	return t, nil
+	return transcript.New(segments, info), nil
 }
 
 // CollectInTime is Collect in the time there is for a request answered in one piece.

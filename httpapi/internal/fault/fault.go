@@ -25,16 +25,17 @@ const (
 	CodeInvalidKey         Code = "invalid_api_key"
 	CodeOrigin             Code = "origin_not_allowed"
 	CodeHost               Code = "host_not_allowed"
+	CodeManage             Code = "permission_denied" // the caller may not change which models there are
 	CodeUnknownURL         Code = "unknown_url"
 	CodeMethod             Code = "method_not_allowed"
 	CodeTooLarge           Code = "request_too_large"
 	CodeInternal           Code = "internal_error"
-	codeOutOfDisk          Code = "out_of_disk"
 	CodeRequestTimeout     Code = "request_timeout"
 	CodeTooLong            Code = "string_above_max_length"
 	CodeUnsupportedAudio   Code = "unsupported_audio"
 	CodeOutputFormat       Code = "output_format_not_supported"
 	CodeNotImplemented     Code = "not_implemented"
+	CodeUpgrade            Code = "upgrade_required"
 )
 
 // A codeClass says how a code is answered.
@@ -65,10 +66,15 @@ var codeClasses = map[Code]codeClass{
 	CodeInvalidKey:               {401, "invalid_request_error", false},
 	CodeOrigin:                   {403, "permission_error", false},
 	CodeHost:                     {403, "permission_error", false},
+	CodeManage:                   {403, "permission_error", false},
+	engine.CodeModelNotAllowed:   {403, "permission_error", false},
 	engine.CodeModelNotFound:     {404, "invalid_request_error", false},
 	CodeUnknownURL:               {404, "invalid_request_error", false},
 	CodeMethod:                   {405, "invalid_request_error", false},
+	engine.CodeModelInUse:        {409, "invalid_request_error", false},
+	engine.CodePullStopped:       {409, "invalid_request_error", false},
 	CodeTooLarge:                 {413, "invalid_request_error", false},
+	CodeUpgrade:                  {426, "invalid_request_error", false},
 	CodeOutputFormat:             {422, "invalid_request_error", false},
 	CodeInternal:                 {500, "server_error", false},
 	engine.CodeEngineFailure:     {500, "server_error", false},
@@ -77,7 +83,8 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeShuttingDown:      {503, "overloaded_error", true},
 	engine.CodeModelLoading:      {503, "overloaded_error", true},
 	engine.CodeOutOfMemory:       {503, "overloaded_error", false},
-	codeOutOfDisk:                {503, "overloaded_error", false},
+	engine.CodeHubUnavailable:    {503, "server_error", false},
+	engine.CodeOutOfDisk:         {503, "overloaded_error", false},
 	CodeRequestTimeout:           {504, "timeout_error", false},
 	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }
@@ -153,12 +160,12 @@ func fromEngine(e *engine.Error) *Error {
 // FromSpool says why an upload, a large body or an answer could not be kept.
 func FromSpool(e *spool.Error) *Error {
 	const instead = "send a shorter request, or ask for a stream"
-	out := New(codeOutOfDisk, "", "the server cannot write its temporary files; its log says why")
+	out := New(engine.CodeOutOfDisk, "", "the server cannot write its temporary files; its log says why")
 	switch {
 	case errors.Is(e, spool.ErrLimit):
-		out = New(codeOutOfDisk, "", "%v; %s, or raise limits.temp_files", e.Err, instead)
+		out = New(engine.CodeOutOfDisk, "", "%v; %s, or raise limits.temp_files", e.Err, instead)
 	case e.Full():
-		out = New(codeOutOfDisk, "", "the disk that holds the server's temporary files is full; %s", instead)
+		out = New(engine.CodeOutOfDisk, "", "the disk that holds the server's temporary files is full; %s", instead)
 		out.Cause = e.Err
 	default:
 		out.Cause = e.Err

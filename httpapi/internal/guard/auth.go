@@ -17,6 +17,7 @@ import (
 type Key struct {
 	Name   string // for logs
 	SHA256 [sha256.Size]byte
+	Manage bool // its holder may pull and remove models
 }
 
 // A Guard says who may call.
@@ -29,15 +30,15 @@ type Guard struct {
 	Loopback atomic.Bool
 }
 
-// Authenticate returns the name of the caller's key. Without configured keys
-// every caller is let in.
-func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
+// Authenticate returns the caller's key. Without configured keys every caller is let in,
+// and may manage models when only this machine can connect.
+func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 	if len(g.Keys) == 0 {
-		return "", true
+		return Key{Manage: g.Loopback.Load()}, true
 	}
-	given, ok := credential(r.Header)
+	given, ok := Credential(r.Header)
 	if !ok {
-		return "", false
+		return Key{}, false
 	}
 	sum := sha256.Sum256([]byte(given))
 	// Every key is compared, so time tells nothing about which one matched.
@@ -49,14 +50,18 @@ func (g *Guard) Authenticate(r *http.Request) (name string, ok bool) {
 		found |= eq
 	}
 	if found == 0 {
-		return "", false
+		return Key{}, false
 	}
-	return g.Keys[at].Name, true
+	return g.Keys[at], true
 }
 
-// credential returns the key a request carries: the first header that is
+// keyProtocol begins the WebSocket subprotocol that is a key: a page cannot set other
+// headers of the request that opens a WebSocket.
+const keyProtocol = "openai-insecure-api-key."
+
+// Credential returns the key a request carries: the first header that is
 // present counts, even when its content is no key.
-func credential(h http.Header) (string, bool) {
+func Credential(h http.Header) (string, bool) {
 	if v := h.Get("Authorization"); v != "" {
 		scheme, key, ok := strings.Cut(v, " ")
 		return strings.TrimSpace(key), ok && strings.EqualFold(scheme, "bearer")
@@ -64,6 +69,13 @@ func credential(h http.Header) (string, bool) {
 	for _, name := range []string{"xi-api-key", "x-api-key"} {
 		if v := h.Get(name); v != "" {
 			return v, true
+		}
+	}
+	for _, list := range h.Values("Sec-WebSocket-Protocol") {
+		for name := range strings.SplitSeq(list, ",") {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(name), keyProtocol); ok {
+				return key, true
+			}
 		}
 	}
 	return "", false

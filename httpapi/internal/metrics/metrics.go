@@ -22,6 +22,10 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	audio    *prometheus.CounterVec
 
+	sessions  prometheus.Gauge
+	responses *prometheus.CounterVec
+	legs      *prometheus.HistogramVec
+
 	// nil without vLLM's names
 	success  *prometheus.CounterVec
 	first    *prometheus.HistogramVec
@@ -55,7 +59,16 @@ func New(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *Metrics {
 	for _, d := range []string{AudioIn, AudioOut} {
 		m.audio.WithLabelValues(d) // so that both are there from the start
 	}
-	reg.MustRegister(m.requests, m.audio, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	m.sessions = prometheus.NewGauge(prometheus.GaugeOpts{Name: "realtime_sessions", Help: "Sessions of /v1/realtime that are open."})
+	m.responses = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "realtime_responses_total", Help: "Responses of /v1/realtime that ended, by status.",
+	}, []string{"status"})
+	m.legs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "realtime_leg_seconds",
+		Help:    "Of a spoken turn: transcription (from its end to the text), first_token (from there), first_audio (from there), turn (from its end to the first sound or, without sound, token).",
+		Buckets: firstBuckets,
+	}, []string{"leg"})
+	reg.MustRegister(m.requests, m.audio, m.sessions, m.responses, m.legs, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "temp_bytes", Help: "Uploads, large bodies and answers kept for requests under way, in memory or temporary files.",
 	}, func() float64 { return float64(temp.Used()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -95,6 +108,20 @@ const (
 // Heard counts sound that was transcribed or spoken.
 func (m *Metrics) Heard(direction string, seconds float64) {
 	m.audio.WithLabelValues(direction).Add(max(seconds, 0))
+}
+
+// Session counts a session of /v1/realtime, until left is called.
+func (m *Metrics) Session() (left func()) {
+	m.sessions.Inc()
+	return m.sessions.Dec
+}
+
+// Responded counts a response of such a session that ended.
+func (m *Metrics) Responded(status string) { m.responses.WithLabelValues(status).Inc() }
+
+// Leg notes how long a part of a turn of such a session took.
+func (m *Metrics) Leg(leg string, took time.Duration) {
+	m.legs.WithLabelValues(leg).Observe(took.Seconds())
 }
 
 // Finished counts a sequence that ended.

@@ -16,6 +16,8 @@ type chatRequest struct {
 	model    string
 	prompt   engine.Prompt
 	calls    engine.ToolChoice
+	budget   *engine.ReasoningBudget
+	shows    server.ReasoningField
 	sampling sampling
 	stream   bool
 	usage    usageWanted
@@ -25,9 +27,9 @@ type chatRequest struct {
 
 // readChat reads every field. What a reply must not silently lack is refused.
 func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
-	r := &chatRequest{model: o.Str("model")}
+	r := &chatRequest{model: o.Str("model"), shows: a.Options.ReasoningField}
 	r.prompt.Messages = readMessages(o)
-	r.prompt.Kwargs = readKwargs(o)
+	r.prompt.Kwargs, r.budget = readThinking(o)
 	r.prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
 	r.prompt.Continue = readContinue(o, r.prompt.Messages)
 	r.stream, r.usage = streamOptions(o)
@@ -75,7 +77,7 @@ func refuseSound(o *body.Object) {
 
 // request builds what the engine is asked. It takes the prompt.
 func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateRequest {
-	q := engine.GenerateRequest{Prompt: r.prompt, ToolChoice: r.calls}
+	q := engine.GenerateRequest{Prompt: r.prompt, ToolChoice: r.calls, ReasoningBudget: r.budget}
 	r.sampling.apply(&q, d)
 	if r.sampling.maxTokens == 0 {
 		q.MaxTokens = d.MaxTokens
@@ -120,11 +122,11 @@ type chatChoice struct {
 
 // A chatMessage is an answer. Its content is null beside calls and no words.
 type chatMessage struct {
-	Role      string     `json:"role"`
-	Content   *string    `json:"content"`
-	Reasoning string     `json:"reasoning_content,omitempty"`
-	Refusal   *struct{}  `json:"refusal"`
-	Calls     []chatCall `json:"tool_calls,omitempty"` // an empty array makes some agents loop
+	Role    string  `json:"role"`
+	Content *string `json:"content"`
+	shownThinking
+	Refusal *struct{}  `json:"refusal"`
+	Calls   []chatCall `json:"tool_calls,omitempty"` // an empty array makes some agents loop
 }
 
 type chatCall struct {
@@ -154,6 +156,9 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 	}
 	d := c.Lease.Defaults()
 	ask := func(int) engine.GenerateRequest { return r.request(a.API, d) }
+	if r.shows == server.ReasoningInline {
+		c.Lease = inlined{c.Lease}
+	}
 	return a.answer(ctx, c, turn.Request{Prompts: 1, Sequences: r.sampling.n, At: ask}, spelled{
 		streamed: r.stream,
 		stream:   func(out *eventStream) turn.Spelling { return newChatStream(out, info, r) },
@@ -173,7 +178,7 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 // choice spells sequence i.
 func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
 	c := chatChoice{
-		Index: i, Message: chatMessage{Role: chat.RoleAssistant, Reasoning: s.Reasoning()},
+		Index: i, Message: chatMessage{Role: chat.RoleAssistant, shownThinking: showThinking(r.shows, s.Reasoning())},
 		FinishReason: s.End.Reason, StopReason: s.End.StopReason,
 	}
 	if text := s.Text(); text != "" || len(s.Calls) == 0 {

@@ -5,6 +5,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/turn"
 )
 
@@ -29,10 +30,10 @@ type chunkChoice struct {
 }
 
 type chunkDelta struct {
-	Role      string      `json:"role,omitempty"`
-	Content   *string     `json:"content,omitempty"`
-	Reasoning string      `json:"reasoning_content,omitempty"`
-	Calls     []callDelta `json:"tool_calls,omitempty"`
+	Role    string  `json:"role,omitempty"`
+	Content *string `json:"content,omitempty"`
+	shownThinking
+	Calls []callDelta `json:"tool_calls,omitempty"`
 }
 
 // A callDelta is a piece of a call. The first has its id, type and name; all have the
@@ -56,10 +57,11 @@ type chatStream struct {
 	n     int
 	probs bool
 	top   int
+	shows server.ReasoningField
 }
 
 func newChatStream(out *eventStream, info engine.ModelInfo, r *chatRequest) *chatStream {
-	s := &chatStream{out, newHead("chatcmpl-", "chat.completion.chunk", info), r.sampling.n, r.logprobs, r.top}
+	s := &chatStream{out, newHead("chatcmpl-", "chat.completion.chunk", info), r.sampling.n, r.logprobs, r.top, r.shows}
 	s.usage = r.usage
 	s.counted = func(u *usage, t *timings) any {
 		return chatChunk{chatHead: s.head, Choices: []chunkChoice{}, Usage: u, Timings: t}
@@ -95,7 +97,7 @@ func (s *chatStream) Event(ev turn.Event) error {
 		}
 		return s.chunk(c, 0)
 	case engine.ReasoningDelta:
-		return s.chunk(chunkChoice{Index: ev.Index, Delta: chunkDelta{Reasoning: ev.Text}}, 0)
+		return s.chunk(chunkChoice{Index: ev.Index, Delta: chunkDelta{shownThinking: showThinking(s.shows, ev.Text)}}, 0)
 	case engine.CallStart:
 		return s.call(ev.Index, callDelta{Index: ev.Call, ID: ev.CallID, Type: "function", Function: functionDelta{Name: ev.Name}})
 	case engine.CallDelta:

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
 
 	"quern/engine/chat"
@@ -161,38 +159,4 @@ func readCall(f *body.Object, call *chat.Call) {
 	default:
 		call.Arguments = v.Str()
 	}
-}
-
-// maxKwargs bounds what a request sets for the template: a variable takes hundreds of
-// bytes there.
-const maxKwargs = 256
-
-// readKwargs reads what a request sets for the template. Variables named in
-// chat_template_kwargs win over those other fields stand for.
-func readKwargs(o *body.Object) map[string]json.RawMessage {
-	kw := map[string]json.RawMessage{}
-	set := func(name string, v any) {
-		kw[name], _ = json.Marshal(v) // booleans, strings and integers
-	}
-	switch effort := o.OneOf("reasoning_effort", "none", "minimal", "low", "medium", "high", "xhigh", "max"); effort {
-	case "":
-	case "none":
-		set("enable_thinking", false)
-	default:
-		set("reasoning_effort", effort)
-	}
-	if t := o.Object("thinking"); t != nil {
-		set("enable_thinking", t.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
-		if t.Has("budget_tokens") {
-			set("thinking_budget", t.Integer("budget_tokens", 0, 0, 1<<31-1))
-		}
-	}
-	if o.Has("enable_thinking") {
-		set("enable_thinking", o.Boolean("enable_thinking", true))
-	}
-	maps.Copy(kw, o.Free("chat_template_kwargs", maxKwargs))
-	if len(kw) == 0 {
-		return nil
-	}
-	return kw
 }

@@ -25,6 +25,7 @@ type modelObject struct {
 	Architecture  string      `json:"architecture,omitempty"`
 	SizeBytes     int64       `json:"size_bytes,omitempty"`
 	AliasOf       string      `json:"alias_of,omitempty"`
+	InUse         int         `json:"in_use,omitempty"` // requests that use it, or wait for it
 }
 
 func (a api) modelObject(m engine.ModelInfo) modelObject {
@@ -41,7 +42,7 @@ func (a api) modelObject(m engine.ModelInfo) modelObject {
 		Type: m.Kind, Capabilities: list(m.Capabilities), Input: []string{input},
 		ContextLength: m.ContextLength, MaxModelLen: m.ContextLength,
 		Status: m.Status, Format: m.Format, Quantization: m.Quantization,
-		Architecture: m.Architecture, SizeBytes: m.SizeBytes, AliasOf: m.AliasOf,
+		Architecture: m.Architecture, SizeBytes: m.SizeBytes, AliasOf: m.AliasOf, InUse: m.Users + m.Waiting,
 	}
 }
 
@@ -56,20 +57,65 @@ func (a api) listModels(c *server.Call) error {
 	}{"list", data})
 }
 
+// modelMemory is what a model needs.
+type modelMemory struct {
+	Bytes int64  `json:"bytes"` // what it holds, or will ask for
+	Limit int64  `json:"limit"` // of all models
+	Fits  bool   `json:"fits"`  // alone
+	Why   string `json:"why,omitempty"`
+}
+
 // getModel describes one model; its id may hold slashes. An alias is described
 // under its own name.
 func (a api) getModel(c *server.Call) error {
-	id := strings.TrimPrefix(c.Params.ByName("id"), "/")
-	for _, m := range a.Options.Engine.Models() {
-		if m.ID == id {
-			return a.WriteJSON(c, 200, a.modelObject(m))
-		}
-	}
-	m, err := a.Options.Engine.Find(id)
+	m, err := a.model(pathID(c))
 	if err != nil {
 		return err
 	}
-	return a.WriteJSON(c, 200, a.modelObject(m))
+	out := struct {
+		modelObject
+		Memory    *modelMemory `json:"memory,omitempty"` // absent where it cannot be told before the model is here, or loaded
+		Removable bool         `json:"removable"`
+	}{modelObject: a.modelObject(m), Removable: m.AliasOf == "" && a.Manages(c) && a.Options.Store.Removable(m.ID)}
+	needs, err := server.InTime(a.API, c, a.Options.Engine.Needs, m.ID)
+	switch {
+	case c.R.Context().Err() != nil:
+		return err
+	case err == nil && needs.Bytes > 0:
+		out.Memory = &modelMemory{Bytes: needs.Bytes, Limit: needs.Limit, Fits: needs.Why == nil}
+		if needs.Why != nil {
+			out.Memory.Why = needs.Why.Error()
+		}
+	}
+	return a.WriteJSON(c, 200, out)
+}
+
+// pathID is the id of a model in a path.
+func pathID(c *server.Call) string { return strings.TrimPrefix(c.Params.ByName("id"), "/") }
+
+// model finds a model by any of its names.
+func (a api) model(id string) (engine.ModelInfo, error) {
+	for _, m := range a.Options.Engine.Models() {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return a.Options.Engine.Find(id)
+}
+
+// removeModel answers DELETE /v1/models/ID.
+func (a api) removeModel(c *server.Call) error {
+	id := pathID(c)
+	bytes, err := a.Options.Store.Remove(c.R.Context(), id)
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, 200, struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Deleted bool   `json:"deleted"`
+		Bytes   int64  `json:"freed_bytes"`
+	}{id, "model", true, bytes})
 }
 
 // modelName reads the model a load or unload request names.

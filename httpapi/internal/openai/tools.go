@@ -2,18 +2,12 @@ package openai
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 
 	"quern/engine"
 	"quern/engine/chat"
 	"quern/httpapi/internal/body"
 )
-
-// maxTools bounds the tools of one request.
-const maxTools = 128
-
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // readTools reads the tools a reply may call, and how. None are left with
 // "tool_choice": "none", and what they are then does not matter.
@@ -34,8 +28,8 @@ func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
 	var tools []chat.Tool
 	var names []string
 	for item := range o.Items("tools") {
-		if len(tools) == maxTools {
-			o.Refuse(engine.CodeInvalidValue, "tools", "tools must have at most %d entries", maxTools)
+		if len(tools) == chat.MaxTools {
+			o.Refuse(engine.CodeInvalidValue, "tools", "tools must have at most %d entries", chat.MaxTools)
 			break
 		}
 		name := readTool(item, names)
@@ -83,7 +77,7 @@ func readTool(item body.Value, before []string) string {
 	}
 	text := name.Str()
 	switch {
-	case !toolName.MatchString(text):
+	case !chat.ToolName.MatchString(text):
 		name.Invalid("must be 1 to 64 letters, digits, _ and -, got %.80q", text)
 	case slices.Contains(before, text):
 		name.Invalid("is the name of another tool: %q", text)

@@ -38,6 +38,7 @@ type API struct {
 	ready  atomic.Pointer[string] // why not ready; nil when ready
 	guard  guard.Guard
 	work   guard.Gate
+	ending chan struct{}
 	bodies budget.Budget // of decoded JSON bodies
 
 	unknownMu sync.Mutex
@@ -56,7 +57,7 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
 		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
 		guard:  guard.Guard{Keys: o.Keys, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
-		bodies: bodyBudget(o.JSONBody),
+		bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}),
 	}
 	a.guard.Loopback.Store(o.BoundLoopback)
 	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, a.log)
@@ -90,6 +91,10 @@ func (a *API) Unready() string {
 	}
 	return ""
 }
+
+// Ending is closed when the server begins to shut down: what would last for hours ends
+// then, instead of being waited for.
+func (a *API) Ending() <-chan struct{} { return a.ending }
 
 // requestTimeout returns the limit of a route and the configuration key that
 // sets it.
@@ -125,7 +130,19 @@ func InTime[Q, R any](a *API, c *Call, ask func(context.Context, Q) (R, error), 
 // Prepare finds the model a request names, which has to be of one of kinds, and makes
 // it resident for the rest of the call.
 func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
-	begin, ctx := time.Now(), c.R.Context()
+	begin := time.Now()
+	c.release() // a request that holds one model must not wait for another
+	lease, err := a.Open(c.R.Context(), model, kinds...)
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	c.Lease, c.Loading = lease, time.Since(begin)
+	return lease.Info(), nil
+}
+
+// Open makes the model of a name, which has to be of one of kinds, resident, in the time
+// there is for that.
+func (a *API) Open(ctx context.Context, model string, kinds ...engine.Kind) (engine.Lease, error) {
 	if d := a.Options.LoadTimeout; d > 0 {
 		what := "the model"
 		if model != "" {
@@ -136,11 +153,9 @@ func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.Model
 			"%s was not loaded within load_timeout (%v); loading goes on, so try again later or raise load_timeout", what, d))
 		defer cancel()
 	}
-	c.release() // a request that holds one model must not wait for another
 	lease, err := a.Options.Engine.Open(ctx, model, kinds...)
 	if err != nil {
-		return engine.ModelInfo{}, fault.Classify(ctx, err)
+		return nil, fault.Classify(ctx, err)
 	}
-	c.Lease, c.Loading = lease, time.Since(begin)
-	return lease.Info(), nil
+	return lease, nil
 }

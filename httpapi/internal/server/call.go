@@ -20,6 +20,8 @@ type Call struct {
 	Route  *Route
 	Params httprouter.Params
 
+	manages bool // the caller may pull and remove models
+
 	Loading time.Duration // how long Prepare waited for the model
 	Lease   engine.Lease  // of that model, until the answer is complete; nil before
 }

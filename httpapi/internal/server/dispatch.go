@@ -100,14 +100,17 @@ func (a *API) admit(c *Call) error {
 		return err
 	}
 	if !c.Route.Open {
-		name, ok := a.guard.Authenticate(c.R)
+		key, ok := a.guard.Authenticate(c.R)
+		if !ok && c.Route.Admit != nil {
+			key.Name, ok = c.Route.Admit(c.R)
+		}
 		if !ok {
 			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
 		}
-		c.W.key = name
+		c.W.key, c.manages = key.Name, key.Manage || a.Options.ManageAll
 	}
 	if c.Route.Work && !a.work.Enter() {
-		return errShuttingDown()
+		return ShuttingDown()
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +23,42 @@ type Engine interface {
 	Voices() []engine.Voice
 	// Open makes the model a request names ready for it.
 	Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error)
+	// Detector is what tells speech from other sound for a recogniser, which is not loaded.
+	Detector(recogniser string) (engine.Detector, error)
 	// Unload releases a model's memory.
 	Unload(name string) error
+	// Needs tells what a model takes of memory.
+	Needs(ctx context.Context, name string) (engine.Needs, error)
 	// Phonemize tells how a text is pronounced.
 	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
 	Stats() engine.Stats
+}
+
+// A Store is the folder that models are pulled into. *store.Store is one.
+type Store interface {
+	// Pull has a model of the hub fetched and tells how far that is, until it is done or
+	// nobody reads the sequence any more.
+	Pull(ctx context.Context, model string) iter.Seq2[engine.Pull, error]
+	// Pulls lists what is being pulled, and what was not pulled to its end.
+	Pulls() ([]engine.Pull, error)
+	// Stop ends a pull; discard throws away what has arrived.
+	Stop(ctx context.Context, model string, discard bool) error
+	// Removable reports whether a model was pulled, and may be removed when nobody uses it.
+	Removable(id string) bool
+	// Remove deletes the files of such a model and returns how many bytes that were.
+	Remove(ctx context.Context, id string) (bytes int64, err error)
 }
 
 // Options configure an API. Zero fields take the defaults given here; a
 // negative duration switches that timeout off.
 type Options struct {
 	Engine Engine // required
+
+	// Store is where models are pulled into and removed from, by who may: callers without
+	// keys when only this machine can connect, those whose key says so, and everybody who may
+	// call with ManageAll. nil: nobody may.
+	Store     Store
+	ManageAll bool
 
 	Keys   []guard.Key // who may call; without any, every caller
 	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
@@ -53,6 +80,8 @@ type Options struct {
 	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
 	CompletionsTokens int   // max_tokens of /v1/completions when absent
 
+	ReasoningField ReasoningField // where chats show thinking; "" means ReasoningContent
+
 	RequestTimeout  time.Duration            // of requests answered in one piece
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
 	LoadTimeout     time.Duration            // a request's wait for its model; 0 means engine.DefaultLoadTimeout
@@ -65,10 +94,50 @@ type Options struct {
 	ReadHeader      time.Duration            // 0 means 30 s
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
 	ShutdownGrace   time.Duration            // for work in flight
+	Realtime        Realtime                 // limits of /v1/realtime
 	MetricsPublic   bool                     // /metrics needs no key
+	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
 	Version         string                   // shown by /v1/server
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
+}
+
+// Realtime limits the sessions of /v1/realtime. Zero fields take the constants below.
+type Realtime struct {
+	Sessions int           // at a time
+	Message  int64         // bytes of one event of a client
+	Events   int           // events of a client a second; more wait
+	Items    int           // of a conversation
+	Audio    time.Duration // sound of a session that is not transcribed yet
+	Idle     time.Duration // a session without an event
+	Total    time.Duration // a session
+}
+
+// What fields of Realtime that are zero stand for.
+const (
+	DefaultRealtimeSessions = 16
+	DefaultRealtimeMessage  = 4 << 20
+	DefaultRealtimeEvents   = 200
+	DefaultRealtimeItems    = 1000
+	DefaultRealtimeAudio    = 3 * time.Minute
+	DefaultRealtimeIdle     = 15 * time.Minute
+	DefaultRealtimeTotal    = time.Hour
+)
+
+// A ReasoningField says where the answers of chats show thinking.
+type ReasoningField string
+
+// The fields.
+const (
+	ReasoningContent ReasoningField = "reasoning_content" // as of llama-server, DeepSeek and SGLang
+	ReasoningPlain   ReasoningField = "reasoning"         // as of vLLM, Ollama and OpenRouter
+	ReasoningBoth    ReasoningField = "both"
+	ReasoningInline  ReasoningField = "inline" // in the content, between <think> and </think>
+)
+
+// ReasoningFields are all of them.
+func ReasoningFields() []string {
+	return []string{string(ReasoningContent), string(ReasoningPlain), string(ReasoningBoth), string(ReasoningInline)}
 }
 
 // MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
@@ -129,8 +198,15 @@ func (o *Options) fill() error {
 		{"max logprobs", &o.MaxLogprobs, DefaultMaxLogprobs},
 		{"completions max_tokens", &o.CompletionsTokens, DefaultCompletionsTokens},
 		{"default max_tokens", &o.DefaultMaxTokens, 0},
+		{"realtime sessions", &o.Realtime.Sessions, DefaultRealtimeSessions},
+		{"realtime events a second", &o.Realtime.Events, DefaultRealtimeEvents},
+		{"realtime items", &o.Realtime.Items, DefaultRealtimeItems},
 	}); err != nil {
 		return err
+	}
+	o.ReasoningField = cmp.Or(o.ReasoningField, ReasoningContent)
+	if !slices.Contains(ReasoningFields(), string(o.ReasoningField)) {
+		return fmt.Errorf("httpapi: reasoning field is %q, none of %s", o.ReasoningField, strings.Join(ReasoningFields(), ", "))
 	}
 	if o.MaxLogprobs > MostLogprobs {
 		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)
@@ -139,6 +215,7 @@ func (o *Options) fill() error {
 		{"limit of JSON bodies", &o.JSONBody, DefaultJSONBody},
 		{"limit of uploads", &o.Upload, DefaultUpload},
 		{"limit of temporary files", &o.TempFiles, DefaultTempFiles},
+		{"limit of realtime events", &o.Realtime.Message, DefaultRealtimeMessage},
 	}); err != nil {
 		return err
 	}
@@ -156,6 +233,9 @@ func (o *Options) fill() error {
 		{&o.ReadHeader, 30 * time.Second},
 		{&o.Idle, 120 * time.Second},
 		{&o.ShutdownGrace, DefaultShutdownGrace},
+		{&o.Realtime.Audio, DefaultRealtimeAudio},
+		{&o.Realtime.Idle, DefaultRealtimeIdle},
+		{&o.Realtime.Total, DefaultRealtimeTotal},
 	} {
 		*d.v = cmp.Or(*d.v, d.zero)
 	}

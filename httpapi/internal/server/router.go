@@ -19,6 +19,9 @@ type Route struct {
 	Work   bool // runs a model: refused while shutting down
 	Bare   bool
 
+	// Admit lets in, by a name for the log, who has no key but something like one; may be nil.
+	Admit func(*http.Request) (name string, ok bool)
+
 	Fail     Fail // nil is as its dialect does
 	Prefixed bool // under its dialect's prefix, where nothing has to be guessed
 }

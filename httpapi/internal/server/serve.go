@@ -51,7 +51,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	go func() { failed <- srv.Serve(ln) }()
 	select {
 	case err := <-failed:
-		cancel(errShuttingDown())
+		cancel(ShuttingDown())
 		srv.Close()
 		return err
 	case <-ctx.Done():
@@ -60,6 +60,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	// The listener stays open meanwhile: a refused connection would tell
 	// clients less than the 503 does.
 	idle := a.work.Close()
+	close(a.ending)
 	a.log.Info("shutting down", "grace", a.Options.ShutdownGrace)
 	grace := time.NewTimer(max(a.Options.ShutdownGrace, 0))
 	defer grace.Stop()
@@ -68,7 +69,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	case <-grace.C:
 		a.log.Warn("grace period over, cancelling requests")
 	}
-	cancel(errShuttingDown())
+	cancel(ShuttingDown())
 
 	stop, stopCancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
 	defer stopCancel()
@@ -96,7 +97,8 @@ func isLoopback(addr net.Addr) bool {
 	return false
 }
 
-func errShuttingDown() *fault.Error {
+// ShuttingDown is for who is served when the server ends.
+func ShuttingDown() *fault.Error {
 	return fault.New(engine.CodeShuttingDown, "", "the server is shutting down; try again later")
 }
 

@@ -200,20 +200,34 @@ func (s *Sequence) Reasoning() string { return s.reasoning.String() }
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
 func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 	replies := make([]Reply, g.prompts)
+	err := g.Each(ctx, func(ev Event) error {
+		r := &replies[ev.PromptIndex]
+		if r.Sequences == nil {
+			r.Sequences = make([]Sequence, g.sequences)
+		}
+		r.add(ev)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return replies, nil
+}
+
+// Each hands the events to take as they come, until it fails. ctx is that of Start.
+func (g *Turn) Each(ctx context.Context, take func(Event) error) error {
 	for {
 		select {
 		case ev, ok := <-g.items:
 			if !ok {
-				return replies, g.err()
+				return g.err()
 			}
 			g.count(ev)
-			r := &replies[ev.PromptIndex]
-			if r.Sequences == nil {
-				r.Sequences = make([]Sequence, g.sequences)
+			if err := take(ev); err != nil {
+				return err
 			}
-			r.add(ev)
 		case <-ctx.Done():
-			return nil, fault.Classify(ctx, ctx.Err())
+			return fault.Classify(ctx, ctx.Err())
 		}
 	}
 }

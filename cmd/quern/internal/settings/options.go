@@ -118,6 +118,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 	o := httpapi.Options{
 		Engine:            e,
 		NoAuth:            s.Auth.None,
+		ManageAll:         s.Manage == "all",
 		AllowedHosts:      s.AllowedHosts,
 		AllowedOrigins:    s.CORS.AllowedOrigins,
 		JSONBody:          int64(s.Limits.JSONBody),
@@ -128,6 +129,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		MaxLogprobs:       s.Limits.MaxLogprobs,
 		CompletionsTokens: s.CompletionsTokens,
 		DefaultMaxTokens:  s.DefaultMaxTokens,
+		ReasoningField:    httpapi.ReasoningField(s.ReasoningField),
 		RequestTimeout:    s.RequestTimeout.orOff(),
 		RequestTimeouts:   map[string]time.Duration{},
 		LoadTimeout:       s.LoadTimeout.std(),
@@ -137,16 +139,21 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		KeepAlive:         s.KeepAliveInterval.orOff(),
 		HeaderDelay:       s.HeaderDelay.orOff(),
 		ShutdownGrace:     s.ShutdownGrace.orOff(),
-		MetricsPublic:     s.Metrics.Public,
-		VLLMNames:         &s.Metrics.VLLMNames,
-		Version:           version,
-		Log:               log,
+		Realtime: httpapi.Realtime{
+			Sessions: s.Realtime.Sessions, Message: int64(s.Realtime.Message), Events: s.Realtime.Events, Items: s.Realtime.Items,
+			Audio: s.Realtime.Audio.std(), Idle: s.Realtime.Idle.orOff(), Total: s.Realtime.Total.orOff(),
+		},
+		MetricsPublic: s.Metrics.Public,
+		VLLMNames:     &s.Metrics.VLLMNames,
+		Page:          s.Page,
+		Version:       version,
+		Log:           log,
 	}
 	for path, d := range s.RequestOverrides {
 		o.RequestTimeouts[path] = d.orOff()
 	}
 	for _, k := range s.Auth.Keys {
-		key := httpapi.Key{Name: k.Name}
+		key := httpapi.Key{Name: k.Name, Manage: k.Manage}
 		// check has made sure of 64 hexadecimal digits.
 		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != len(key.SHA256) {
 			panic(fmt.Sprintf("quern: hash of key %q was not checked", k.Name))

@@ -17,6 +17,7 @@ import (
 type Settings struct {
 	Listen            string              `yaml:"listen"`
 	Auth              auth                `yaml:"auth"`
+	Manage            string              `yaml:"manage"`
 	AllowedHosts      []string            `yaml:"allowed_hosts"`
 	CORS              cors                `yaml:"cors"`
 	RequestTimeout    Duration            `yaml:"request_timeout"`
@@ -27,6 +28,7 @@ type Settings struct {
 	HeaderDelay       Duration            `yaml:"header_delay"`
 	ShutdownGrace     Duration            `yaml:"shutdown_grace"`
 	Metrics           metrics             `yaml:"metrics"`
+	Page              bool                `yaml:"page"`
 
 	Models        []Model           `yaml:"models"`
 	ModelDefaults Model             `yaml:"model_defaults"`
@@ -48,7 +50,10 @@ type Settings struct {
 
 	DefaultMaxTokens  int    `yaml:"default_max_tokens"`
 	CompletionsTokens int    `yaml:"completions_max_tokens"`
+	ReasoningField    string `yaml:"reasoning_field"`
 	Limits            limits `yaml:"limits"`
+
+	Realtime realtime `yaml:"realtime"`
 
 	Log logging `yaml:"log"`
 }
@@ -120,6 +125,16 @@ type limits struct {
 	MaxLogprobs int  `yaml:"max_logprobs"`
 }
 
+type realtime struct {
+	Sessions int      `yaml:"sessions"`
+	Message  Size     `yaml:"message"`
+	Events   int      `yaml:"events_per_second"`
+	Items    int      `yaml:"items"`
+	Audio    Duration `yaml:"audio"`
+	Idle     Duration `yaml:"idle"`
+	Total    Duration `yaml:"total"`
+}
+
 type metrics struct {
 	Public    bool `yaml:"public"`
 	VLLMNames bool `yaml:"vllm_names"`
@@ -143,6 +158,7 @@ type authKey struct {
 	File   string `yaml:"key_file"`
 	Env    string `yaml:"key_env"`
 	SHA256 string `yaml:"sha256"`
+	Manage bool   `yaml:"manage"`
 }
 
 // MarshalYAML writes keys as their hashes: what --print-config shows can be
@@ -154,10 +170,11 @@ func (a auth) MarshalYAML() (any, error) {
 	type entry struct {
 		Name   string `yaml:"name"`
 		SHA256 string `yaml:"sha256"`
+		Manage bool   `yaml:"manage,omitempty"`
 	}
 	out := []entry{}
 	for _, k := range a.Keys {
-		out = append(out, entry{k.Name, k.SHA256})
+		out = append(out, entry{k.Name, k.SHA256, k.Manage})
 	}
 	return out, nil
 }
@@ -202,7 +219,7 @@ func (k *authKey) resolve(env func(string) (string, bool)) error {
 		secret = v
 	}
 	sum := sha256.Sum256([]byte(secret))
-	*k = authKey{Name: k.Name, SHA256: hex.EncodeToString(sum[:])}
+	*k = authKey{Name: k.Name, SHA256: hex.EncodeToString(sum[:]), Manage: k.Manage}
 	return nil
 }
 

@@ -154,7 +154,7 @@ func TestOrigins(t *testing.T) {
 func TestEveryPrecedence(t *testing.T) {
 	values := map[string][3]string{ // of file, variable and flag
 		"listen": {":1", ":2", ":3"}, "threads": {"1", "2", "3"}, "device": {"cpu", "CPU", "auto"},
-		"log.level": {"debug", "warn", "error"}, "log.format": {"json", "text", "json"},
+		"log.level": {"debug", "warn", "error"}, "log.format": {"json", "text", "json"}, "manage": {"all", "none", "auto"},
 	}
 	for _, r := range table() {
 		if r.key == "" || r.flag == "" || r.env == "" || r.set != nil {

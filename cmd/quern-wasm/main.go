@@ -1,0 +1,220 @@
+//go:build !js
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"html"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"quern/httpapi/page"
+)
+
+//go:embed web
+var web embed.FS
+
+// engineFolder is where the engine's files are in the site.
+const engineFolder = "engine"
+
+// data are the files that main_js.go finds below /site.
+var data = []string{"engine/builtin/quern-tiny.gguf", "engine/tts/g2p/data/lexicon.bin", "engine/tts/g2p/data/graphones.bin"}
+
+func main() {
+	hub := flag.String("hub", "", "`address` of a hub of models, if not Hugging Face's")
+	compress := flag.Bool("compress", true, "put .gz and, by node, .br beside the files")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "Writes a static site in which quern runs, to be served by any server of files.\n\n  go run ./cmd/quern-wasm [flags] OUT\n\nIt is run in the root of the checkout.")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := write(flag.Arg(0), *hub, *compress); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// write makes the site.
+func write(out, hub string, compress bool) error {
+	s := site{}
+	if err := s.page(page.Files(), hub); err != nil {
+		return err
+	}
+	if err := s.engine(); err != nil {
+		return err
+	}
+	if err := s.worker(); err != nil {
+		return err
+	}
+	for _, name := range s.names() {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, s[name], 0o666); err != nil {
+			return err
+		}
+		if compress {
+			if err := pack(path, s[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A site is its files by their names, with slashes.
+type site map[string][]byte
+
+func (s site) names() []string {
+	var list []string
+	for name := range s {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+var moduleScript = regexp.MustCompile(`(?s)<script type="module" src="([^"]+)"></script>`)
+
+// page takes the page's files. The script of index.html runs when the engine can be asked:
+// loader.js begins it, and learns the address of the hub, if there is one.
+func (s site) page(files fs.FS, hub string) error {
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(name); err != nil || d.IsDir() || ext == ".br" || ext == ".gz" {
+			return err
+		}
+		s[name], err = fs.ReadFile(files, name)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the page: %w", err)
+	}
+	scripts := moduleScript.FindAllSubmatchIndex(s["index.html"], -1)
+	if len(scripts) != 1 {
+		return fmt.Errorf("the page: index.html has %d scripts that are modules, want one", len(scripts))
+	}
+	if hub != "" {
+		hub = ` data-hub="` + html.EscapeString(hub) + `"`
+	}
+	s["index.html"] = moduleScript.ReplaceAll(s["index.html"], []byte(`<script src="`+engineFolder+`/loader.js" data-then="$1"`+strings.ReplaceAll(hub, "$", "$$")+`></script>`))
+	return nil
+}
+
+// engine makes what is in the folder of the engine.
+func (s site) engine() error {
+	work, err := os.MkdirTemp("", "quern-site-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	root, err := output("go", "env", "GOROOT")
+	if err != nil {
+		return err
+	}
+	program, kernels := filepath.Join(work, "quern.wasm"), filepath.Join(work, "kernels.wasm")
+	if err := run(exec.Command("kernels/_wasm/kernels.sh", kernels)); err != nil {
+		return fmt.Errorf("the kernels, which clang compiles: %w", err)
+	}
+	build := exec.Command("go", "build", "-tags", "simd128", "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/quern-wasm")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	if err := run(build); err != nil {
+		return err
+	}
+	sources := append([]string{program, kernels, filepath.Join(root, "lib/wasm/wasm_exec.js")}, data...)
+	for _, path := range sources {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if path == program {
+			if b, err = importMemory(b); err != nil {
+				return fmt.Errorf("the program: %w", err)
+			}
+		}
+		s[engineFolder+"/"+filepath.Base(path)] = b
+	}
+	for _, name := range []string{"fs.js", "worker.js", "loader.js"} {
+		if s[engineFolder+"/"+name], err = web.ReadFile("web/" + name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// worker makes the service worker, which knows the files and the version of the site. It
+// stands at the top, since it answers for what is below it.
+func (s site) worker() error {
+	code, err := web.ReadFile("web/sw.js")
+	if err != nil {
+		return err
+	}
+	version := sha256.New()
+	files := []string{""} // index.html
+	for _, name := range s.names() {
+		fmt.Fprintf(version, "%s %d\n", name, len(s[name]))
+		version.Write(s[name])
+		files = append(files, name)
+	}
+	version.Write(code)
+	list, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	code = bytes.Replace(code, []byte("{{version}}"), fmt.Appendf(nil, "quern-%x", version.Sum(nil)[:8]), 1)
+	s["sw.js"] = bytes.Replace(code, []byte("{{files}}"), list, 1)
+	return nil
+}
+
+// brotli compresses the file it is told of with node, which has brotli.
+const brotli = `const z = require('zlib'), fs = require('fs'), b = fs.readFileSync(process.argv[1]), p = z.constants;
+fs.writeFileSync(process.argv[1] + '.br', z.brotliCompressSync(b, {params: {[p.BROTLI_PARAM_QUALITY]: 11, [p.BROTLI_PARAM_LGWIN]: 24, [p.BROTLI_PARAM_SIZE_HINT]: b.length}}));`
+
+// pack puts compressed forms beside a file, where they are smaller.
+func pack(path string, b []byte) error {
+	var z bytes.Buffer
+	w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if z.Len() >= len(b)*19/20 {
+		return nil
+	}
+	if err := os.WriteFile(path+".gz", z.Bytes(), 0o666); err != nil {
+		return err
+	}
+	return run(exec.Command("node", "-e", brotli, path))
+}
+
+func output(name string, args ...string) (string, error) {
+	b, err := exec.Command(name, args...).Output()
+	return strings.TrimSpace(string(b)), err
+}
+
+func run(c *exec.Cmd) error {
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(c.Args, " "), err)
+	}
+	return nil
+}

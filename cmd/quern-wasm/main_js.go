@@ -1,0 +1,107 @@
+// Command quern-wasm is quern for browsers: the engine and the API behind messages of a
+// service worker, and the writer of the site that it is part of.
+//
+// Built for GOOS=js it is what worker.js runs. Built for anything else it writes the site:
+//
+//	go run ./cmd/quern-wasm OUT
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"syscall/js"
+	"time"
+
+	"quern/engine"
+	"quern/engine/hub"
+	"quern/engine/local"
+	"quern/engine/store"
+	"quern/httpapi"
+)
+
+// What an engine for one user takes less of than a server does: JavaScript keeps temporary
+// files in memory too.
+const (
+	slots     = 4
+	upload    = 256 << 20
+	tempFiles = 512 << 20
+	heap      = 3584 << 20 // bytes at which the collector works harder; there are 4 GiB
+	chunk     = 16 << 20   // bytes of a model that one request of a pull asks for
+	patience  = 30 * time.Minute
+)
+
+// kept is where models are that were fetched: the origin's private folder.
+const kept = "/kept"
+
+func main() {
+	debug.SetGCPercent(50)
+	debug.SetMemoryLimit(heap)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	site := js.Global().Get("site")
+	a, err := open(log)
+	if err != nil {
+		site.Call("failed", err.Error())
+		return
+	}
+	site.Call("ready", a.functions())
+	select {}
+}
+
+// An app is the engine with the API before it.
+type app struct {
+	engine *local.Engine
+	api    http.Handler
+}
+
+func open(log *slog.Logger) (*app, error) {
+	e, err := local.New(engine.Options{
+		Builtin: true, Store: kept, Threads: 1, Log: log, LoadTimeout: patience,
+		Defaulted: engine.ModelOptions{Slots: slots},
+	})
+	if err != nil {
+		return nil, err
+	}
+	models := store.New(store.Options{Dir: kept, Models: e, Log: log, Hub: func(progress func(hub.Progress)) (*hub.Client, error) {
+		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: os.Getenv("QUERN_HUB"), Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
+	}})
+	api, err := httpapi.New(httpapi.Options{
+		Engine: e, Store: models, ManageAll: true, NoAuth: true, Upload: upload, TempFiles: tempFiles, RequestTimeout: patience, LoadTimeout: patience,
+		StreamWrite: -1, Log: log, Version: "browser",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &app{e, api}, nil
+}
+
+// functions are what worker.js calls.
+func (a *app) functions() map[string]any {
+	return map[string]any{
+		"serve": js.FuncOf(func(_ js.Value, args []js.Value) any { return serve(a.api, args[0]) }),
+		"add":   later(func(args []js.Value) (any, error) { return a.add(args[0].String(), args[1].String()) }),
+	}
+}
+
+// add serves the model of a file or folder, and returns its name.
+func (a *app) add(name, path string) (any, error) {
+	info, err := a.engine.Add(engine.ModelOptions{Name: name, Path: path})
+	return info.ID, err
+}
+
+// later makes a function of JavaScript whose promise is what f returns.
+func later(f func(args []js.Value) (any, error)) js.Func {
+	return js.FuncOf(func(_ js.Value, args []js.Value) any {
+		p := js.Global().Get("Promise").Call("withResolvers")
+		go func() {
+			v, err := f(args)
+			if err != nil {
+				p.Call("reject", js.Global().Get("Error").New(err.Error()))
+				return
+			}
+			p.Call("resolve", v)
+		}()
+		return p.Get("promise")
+	})
+}

@@ -1,0 +1,279 @@
+// node site.mjs SITE [SHARED]: the site in Chromium, as a person and as a client of the API
+// use it. SHARED is ../shared, whose clients and recogniser are tried where it is there.
+import assert from 'node:assert/strict'
+import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { chromium } from 'playwright-core'
+import { hub, serve } from './server.mjs'
+
+const [site, shared] = process.argv.slice(2)
+const scratch = mkdtempSync(join(tmpdir(), 'quern-site-'))
+const far = await hub(readFileSync(join(site, 'engine/quern-tiny.gguf')))
+const server = await serve(site, { edit: (html) => html.replace('data-then=', `data-hub="${far.url}" data-then=`) })
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
+const context = await browser.newContext()
+const origin = new URL(server.url).origin
+const strays = [] // requests that leave the origin
+
+async function open() {
+  const page = await context.newPage()
+  page.on('request', (r) => { if (!r.url().startsWith(origin) && !r.url().startsWith(far.url) && !/^(data|blob):/.test(r.url())) strays.push(r.url()) })
+  page.on('pageerror', (e) => console.log('page:', e.message))
+  await page.goto(server.url)
+  await page.waitForFunction(() => globalThis.quern)
+  await page.evaluate(() => quern.ready)
+  return page
+}
+
+let failed = 0
+async function test(name, f) {
+  const begin = performance.now()
+  try {
+    await f()
+    console.log('ok  ', name, `(${Math.round(performance.now() - begin)} ms)`)
+  } catch (e) {
+    failed++
+    console.log('FAIL', name, e.stack)
+  }
+}
+
+// What the tests call in pages.
+const helpers = () => {
+  globalThis.post = (path, body, more = {}) => fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), ...more })
+  globalThis.chat = async (text, more = {}) => {
+    const r = await post('v1/chat/completions', { model: 'quern-tiny', temperature: 0, messages: [{ role: 'user', content: text }], ...more })
+    return r.ok ? (await r.json()).choices[0].message.content : `${r.status} ${await r.text()}`
+  }
+  // gauge is the sum of a metric.
+  globalThis.gauge = async (name) => {
+    const lines = (await (await fetch('metrics')).text()).split('\n').filter((l) => l.startsWith(name + '{') || l.startsWith(name + ' '))
+    return lines.reduce((sum, l) => sum + Number(l.split(' ').pop()), 0)
+  }
+}
+await context.addInitScript(helpers)
+
+let page = await open(), pulled
+
+await test('the page is there, and the API says what it is', async () => {
+  await page.waitForSelector('#app > *')
+  const ids = await page.evaluate(async () => (await (await fetch('v1/models')).json()).data.map((m) => m.id))
+  assert.deepEqual(ids.slice(0, 2), ['quern-tiny', 'quern-formant'])
+})
+
+await test('a chat', async () => {
+  assert.match(await page.evaluate(() => chat('What is the capital of France?')), /Paris/)
+})
+
+await test('a chat that is streamed comes in pieces', async () => {
+  const [pieces, text] = await page.evaluate(async () => {
+    const r = await post('v1/chat/completions', { stream: true, temperature: 0, messages: [{ role: 'user', content: 'Tell me a story.' }] })
+    const reader = r.body.getReader(), decoder = new TextDecoder()
+    let pieces = 0, text = ''
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return [pieces, text]
+      pieces++
+      text += decoder.decode(value, { stream: true })
+    }
+  })
+  assert.ok(pieces > 10, `${pieces} pieces`)
+  assert.match(text, /data: \[DONE\]\n\n$/)
+})
+
+await test('who leaves a stream ends the work', async () => {
+  const [made, running] = await page.evaluate(async () => {
+    const leave = new AbortController(), before = await gauge('vllm:generation_tokens_total')
+    const r = await post('v1/completions', { model: 'quern-tiny', prompt: 'Once', max_tokens: 900, ignore_eos: true, stream: true }, { signal: leave.signal })
+    await r.body.getReader().read()
+    leave.abort()
+    for (;;) { // until the engine has noticed
+      const running = await gauge('vllm:num_requests_running')
+      if (!running) return [await gauge('vllm:generation_tokens_total') - before, running]
+    }
+  })
+  assert.equal(running, 0)
+  assert.ok(made < 600, `${made} tokens of 900 were made for nobody`)
+})
+
+await test('who leaves before the first byte ends the work too', async () => {
+  const made = await page.evaluate(async () => {
+    const leave = new AbortController(), before = await gauge('vllm:generation_tokens_total')
+    const answer = post('v1/completions', { model: 'quern-tiny', prompt: 'Once', max_tokens: 900, ignore_eos: true }, { signal: leave.signal }).catch((e) => e.name)
+    while (!await gauge('vllm:num_requests_running'));
+    leave.abort()
+    if (await answer !== 'AbortError') return -1
+    while (await gauge('vllm:num_requests_running'));
+    return await gauge('vllm:generation_tokens_total') - before
+  })
+  assert.ok(made >= 0 && made < 600, `${made} tokens`)
+})
+
+await test('errors are the API\'s', async () => {
+  const [status, body, id] = await page.evaluate(async () => {
+    const r = await post('v1/chat/completions', { model: 'none', messages: [{ role: 'user', content: 'x' }] })
+    return [r.status, await r.json(), r.headers.get('x-request-id')]
+  })
+  assert.equal(status, 404)
+  assert.equal(body.error.code, 'model_not_found')
+  assert.ok(id)
+  assert.deepEqual(await page.evaluate(async () => [(await fetch('v1/none')).status, (await fetch('health', { method: 'HEAD' })).status]), [404, 200])
+})
+
+await test('vectors', async () => {
+  const [n, one] = await page.evaluate(async () => {
+    const r = await (await post('v1/embeddings', { model: 'quern-tiny', input: ['a cat', 'a dog'] })).json()
+    return [r.data.length, Math.hypot(...r.data[0].embedding)]
+  })
+  assert.equal(n, 2)
+  assert.ok(Math.abs(one - 1) < 1e-3, `a vector has length ${one}`)
+})
+
+await test('the voice is heard', async () => {
+  const loudest = await page.evaluate(async () => {
+    const r = await post('v1/audio/speech', { model: 'tts-1', voice: 'alloy', input: 'Hello there.', response_format: 'wav' })
+    if (!r.ok) throw new Error(await r.text())
+    const sound = await new OfflineAudioContext(1, 1, 24000).decodeAudioData(await r.arrayBuffer())
+    return sound.getChannelData(0).reduce((most, v) => Math.max(most, Math.abs(v)), 0)
+  })
+  assert.ok(loudest > 0.05, `the loudest sample is ${loudest}`)
+})
+
+// pick gives files to quern.open as a person does.
+async function pick(paths, folder = false) {
+  await page.evaluate((folder) => {
+    document.querySelector('#pick')?.remove()
+    document.body.append(Object.assign(document.createElement('input'), { type: 'file', id: 'pick', multiple: true, webkitdirectory: folder }))
+  }, folder)
+  await page.setInputFiles('#pick', paths)
+  return page.evaluate(() => quern.open(document.querySelector('#pick').files).catch((e) => `refused: ${e.message}`))
+}
+
+await test('a GGUF file of the user', async () => {
+  const path = join(scratch, 'mine.gguf')
+  writeFileSync(path, readFileSync(join(site, 'engine/quern-tiny.gguf')))
+  assert.equal(await pick(path), 'mine')
+  assert.match(await page.evaluate(() => chat('What is the capital of France?', { model: 'mine' })), /Paris/)
+})
+
+await test('files that cannot be served say why', async () => {
+  const text = join(scratch, 'letter.gguf'), cut = join(scratch, 'cut.gguf'), big = join(scratch, 'big.gguf')
+  writeFileSync(text, 'Dear reader')
+  assert.match(await pick(text), /^refused: model "letter": .*not/)
+  writeFileSync(cut, readFileSync(join(site, 'engine/quern-tiny.gguf')).subarray(0, 3 << 20))
+  assert.match(await pick(cut), /^refused: model "cut": .*end/)
+  writeSync(openSync(big, 'w'), 'GGUF\x03\0\0\0')
+  truncateSync(big, 5 * 2 ** 30) // a hole
+  assert.match(await pick(big), /^refused: model "big": .*5120 MiB do not fit.* 3072 MiB/)
+  const ids = await page.evaluate(async () => (await (await fetch('v1/models')).json()).data.map((m) => m.id))
+  assert.ok(!ids.some((id) => ['letter', 'cut', 'big'].includes(id)), ids.join())
+})
+
+if (shared) {
+  await test('speech becomes text, with an upload', async () => {
+    assert.equal(await pick(join(shared, 'fixtures/whisper/hf_tiny'), true), 'hf_tiny')
+    const sound = readFileSync(join(shared, 'fixtures/whisper/jfk.wav')).toString('base64')
+    const r = await page.evaluate(async (sound) => {
+      const form = new FormData()
+      form.set('model', 'hf_tiny')
+      form.set('response_format', 'verbose_json')
+      form.set('file', new File([Uint8Array.from(atob(sound), (c) => c.charCodeAt(0))], 'jfk.wav'))
+      const r = await fetch('v1/audio/transcriptions', { method: 'POST', body: form })
+      return r.ok ? r.json() : r.text()
+    }, sound)
+    assert.equal(typeof r.text, 'string', JSON.stringify(r))
+    assert.ok(Math.abs(r.duration - 11) < 0.1, `${r.duration} s`)
+  })
+
+  // buffer is what the script uses of node's Buffer.
+  const buffer = 'globalThis.Buffer = { from: (x) => { const b = typeof x === "string" ? new TextEncoder().encode(x) : Uint8Array.from(x); b.toString = () => new TextDecoder().decode(b); return b } }'
+
+  // The clients' own script, with the unmodified package of OpenAI, in a worker.
+  await test('the checks of the openai package', async () => {
+    const env = {
+      BASE_URL: server.url.replace(/\/$/, ''), CHAT_MODEL: 'quern-tiny', EMBED_MODEL: 'quern-tiny', AUTH: '0', AUDIO: 'none', LONG_WORDS: '20000',
+      ONLY: '^(models|chat|error: (unknown|no messages|ranges|bad role|unsupported|prompt))(?!.*(tool|runTools|json_schema))', TEST_TIMEOUT_MS: '60000',
+    }
+    const { outputFiles } = await build({
+      entryPoints: [join(shared, 'clients/openai.mjs')], bundle: true, write: false, format: 'esm', platform: 'browser', nodePaths: [join(import.meta.dirname, 'node_modules')],
+      banner: { js: `${buffer}; globalThis.process = {env: ${JSON.stringify(env)}, exit: (code) => postMessage({code})}; const log = console.log; console.log = (...a) => { postMessage({line: a.join(' ')}); };` },
+      plugins: [{
+        name: 'browser',
+        setup(b) {
+          b.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'node' }))
+          b.onLoad({ filter: /.*/, namespace: 'node' }, () => ({ contents: 'export default {join: () => "", dirname: () => ""}; export const fileURLToPath = () => ""' }))
+          b.onLoad({ filter: /openai\.mjs$/ }, ({ path }) => path.startsWith(shared) ? { contents: readFileSync(path, 'utf8').replace('await import(pkg)', "await import('openai')").replace('new OpenAI({', 'new OpenAI({ dangerouslyAllowBrowser: true,'), resolveDir: import.meta.dirname.concat('/'), pluginData: path } : undefined)
+          b.onResolve({ filter: /^\.\/lib\.mjs$/ }, () => ({ path: join(shared, 'clients/lib.mjs') }))
+        },
+      }],
+    })
+    const [lines, code] = await page.evaluate((source) => new Promise((resolve) => {
+      const lines = [], worker = new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), { type: 'module' })
+      worker.onerror = (e) => resolve([[e.message], 1])
+      worker.onmessage = ({ data }) => 'code' in data ? resolve([lines, data.code]) : lines.push(data.line)
+    }), outputFiles[0].text)
+    const passed = lines.filter((l) => l.startsWith('PASS')).length
+    assert.equal(code, 0, lines.filter((l) => !l.startsWith('PASS')).join('\n'))
+    assert.ok(passed >= 25, `only ${passed} checks passed:\n${lines.join('\n')}`)
+    console.log(`     ${passed} checks`)
+  })
+}
+
+await test('a model of the hub comes over a connection that breaks', async () => {
+  const events = await page.evaluate(async () => {
+    const r = await post('v1/models/pull', { model: 'owner/small', stream: true })
+    return r.ok ? (await r.text()).split('\n').filter((l) => l.startsWith('data: {')).map((l) => JSON.parse(l.slice(6))) : [await r.text()]
+  })
+  const last = events.at(-1)
+  assert.equal(last.state, 'done', JSON.stringify(events.slice(-2)))
+  assert.ok(far.asked.length > 1 && far.asked.slice(1).every((at) => at > 0), `asked for bytes from ${far.asked}`)
+  pulled = last.id
+  assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), pulled), /Paris/)
+})
+
+await test('a second tab asks the engine of the first, and takes over', async () => {
+  const second = await open()
+  assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
+  const broken = second.evaluate(async () => {
+    const r = await post('v1/completions', { model: 'quern-tiny', prompt: 'Once', max_tokens: 900, ignore_eos: true, stream: true })
+    const reader = r.body.getReader()
+    await reader.read()
+    globalThis.begun = true
+    try {
+      while (!(await reader.read()).done);
+      return 'whole'
+    } catch (e) {
+      return 'broken'
+    }
+  })
+  await second.waitForFunction(() => globalThis.begun)
+  await page.close()
+  assert.equal(await broken, 'broken')
+  assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
+  page = second
+})
+
+await test('after the first load no network is needed', async () => {
+  await server.close()
+  await far.close()
+  await page.reload()
+  await page.waitForSelector('#app > *')
+  assert.match(await page.evaluate(() => chat('What is the capital of France?')), /Paris/)
+  assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), pulled), /Paris/, 'the model that was pulled')
+})
+
+await test('a model that was pulled is removed', async () => {
+  const [status, left] = await page.evaluate(async (id) => {
+    const r = await fetch(`v1/models/${id}`, { method: 'DELETE' })
+    return [r.status, (await (await fetch('v1/models')).json()).data.map((m) => m.id)]
+  }, pulled)
+  assert.equal(status, 200)
+  assert.ok(!left.includes(pulled), left.join())
+})
+
+await test('nothing left the origin', () => assert.deepEqual(strays, []))
+
+await browser.close()
+rmSync(scratch, { recursive: true })
+process.exit(failed ? 1 : 0)

@@ -1,0 +1,85 @@
+// Starts quern in a browser: registers the service worker, runs the engine in a worker of
+// one page of the site, and then loads the page's own scripts, which find an API below
+// their folder as a server would have it. globalThis.quern opens files:
+//
+//	await quern.open(files)   // of an <input type=file>; comes to the model's name
+'use strict';
+
+(() => {
+  const here = document.currentScript, folder = new URL('.', here.src), site = new URL('..', folder);
+  const calls = new Map(); // to the worker that are not answered, by number
+  const worker = Promise.withResolvers();
+  let number = 0;
+
+  // run starts the engine; there is one among the pages of an origin, and the next page
+  // takes over when its own is closed.
+  navigator.locks.request(`quern ${site.pathname}`, () => {
+    const w = new Worker(new URL(`worker.js${here.dataset.hub ? `?hub=${encodeURIComponent(here.dataset.hub)}` : ''}`, folder));
+    w.onmessage = ({data}) => {
+      const {resolve, reject} = calls.get(data.id);
+      calls.delete(data.id);
+      if (data.error) reject(new Error(data.error));
+      else resolve(data.value);
+    };
+    // A worker that does not start has no answers of its own.
+    const broken = new Promise((_, reject) => { w.onerror = (e) => reject(new Error(`quern does not start: ${e.message || 'its files are missing'}`)); });
+    broken.catch(() => {});
+    worker.resolve({worker: w, broken});
+    return new Promise(() => {}); // as long as the page lives
+  });
+
+  async function call(message, transfer = []) {
+    const {worker: w, broken} = await worker.promise, id = ++number;
+    const result = Promise.withResolvers();
+    calls.set(id, result);
+    w.postMessage({...message, id}, transfer);
+    return Promise.race([result.promise, broken]);
+  }
+
+  // The service worker asks for the engine; who does not have it lets the port go.
+  navigator.serviceWorker.addEventListener('message', async ({data, ports}) => {
+    if (data.quern !== 'connect') return;
+    const {worker: w, broken} = await worker.promise;
+    const started = await Promise.race([broken.catch((e) => e), undefined]);
+    if (started) ports[0].postMessage({failed: started.message});
+    else w.postMessage({do: 'connect'}, ports);
+  });
+  navigator.serviceWorker.startMessages();
+
+  // Chromium does not tell a service worker that a client left before the answer began, so
+  // the page does.
+  const {fetch} = globalThis;
+  globalThis.fetch = (input, init) => {
+    const request = new Request(input, init);
+    if (!(init?.signal ?? input.signal) || !request.url.startsWith(site)) return fetch(request);
+    const call = crypto.randomUUID();
+    request.headers.set('x-quern-call', call);
+    request.signal.addEventListener('abort', () => navigator.serviceWorker.controller?.postMessage({gone: call}), {once: true});
+    return fetch(request);
+  };
+
+  globalThis.quern = {
+    // open serves the model of one file, or of the files of one folder.
+    open(files) {
+      const list = [...files];
+      const name = (list[0].webkitRelativePath.split('/')[0] || list[0].name).replace(/\.(gguf|bin|onnx|pth|safetensors)$/i, '');
+      return call({do: 'open', name, files: list});
+    },
+  };
+
+  async function control() {
+    await navigator.serviceWorker.register(new URL('sw.js', site), {scope: site.pathname});
+    const {active} = await navigator.serviceWorker.ready;
+    if (navigator.serviceWorker.controller) return;
+    const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve, {once: true}));
+    active.postMessage('claim');
+    await controlled;
+  }
+
+  quern.ready = control().then(() => {
+    const script = Object.assign(document.createElement('script'), {type: 'module', src: here.dataset.then});
+    const ran = new Promise((resolve, reject) => Object.assign(script, {onload: resolve, onerror: reject}));
+    document.head.append(script);
+    return ran;
+  });
+})();

@@ -1,0 +1,111 @@
+// The service worker of the site: its files come from the cache, and every other request
+// goes to the engine, which runs in a worker of one page.
+'use strict';
+
+const VERSION = '{{version}}', FILES = new Set({{files}});
+const scope = new URL(registration.scope).pathname;
+const patience = 120_000; // ms that a request waits for the engine to start
+
+addEventListener('install', (event) => event.waitUntil((async () => {
+  const cache = await caches.open(VERSION);
+  await cache.addAll([...FILES].map((f) => new Request(scope + f, {cache: 'no-cache'})));
+})()));
+
+addEventListener('activate', (event) => event.waitUntil((async () => {
+  for (const name of await caches.keys()) if (name.startsWith('quern-') && name !== VERSION) await caches.delete(name);
+  await clients.claim();
+})()));
+
+// leave ends calls whose clients leave before they are answered, by their x-quern-call.
+const leave = new Map();
+
+addEventListener('message', ({data}) => {
+  if (data === 'claim') clients.claim();
+  else if (data.gone) leave.get(data.gone)?.();
+});
+
+addEventListener('fetch', (event) => {
+  const url = new URL(event.request.url);
+  if (url.origin !== location.origin || !url.pathname.startsWith(scope)) return;
+  const file = url.pathname.slice(scope.length);
+  if (event.request.mode === 'navigate' || FILES.has(file)) event.respondWith(cached(FILES.has(file) ? file : ''));
+  else event.respondWith(ask(event.request, '/' + file + url.search, event.clientId));
+});
+
+async function cached(file) {
+  const found = await (await caches.open(VERSION)).match(scope + file);
+  return found ?? fetch(scope + file);
+}
+
+// engine comes to the port of the engine, its page, and what is aborted when that is closed.
+let engine;
+
+// connect asks every page for the engine, until the one that has it answers.
+async function connect() {
+  const found = Promise.withResolvers();
+  const ask = async () => {
+    for (const client of await clients.matchAll({type: 'window', includeUncontrolled: true})) {
+      const {port1, port2} = new MessageChannel(), one = {port: port1, client: client.id, end: new AbortController()};
+      port1.onmessage = ({data}) => data.failed ? found.reject(new Error(data.failed)) : found.resolve(one);
+      found.promise.then((e) => e === one ? watch(one) : port1.close(), () => port1.close());
+      client.postMessage({quern: 'connect'}, [port2]);
+    }
+  };
+  const again = setInterval(ask, 1000);
+  const late = setTimeout(() => found.reject(new Error('quern runs in a page of this site, and none is open; open one')), patience);
+  try {
+    await ask();
+    return await found.promise;
+  } finally {
+    clearInterval(again);
+    clearTimeout(late);
+  }
+}
+
+// watch ends what an engine has begun when its page is closed.
+function watch(e) {
+  const look = setInterval(async () => {
+    if (await clients.get(e.client)) return;
+    clearInterval(look);
+    e.end.abort(new TypeError('the page in which quern runs was closed'));
+  }, 1000);
+}
+
+// connected is the engine that is there, or the next.
+async function connected() {
+  const e = await (engine ??= connect());
+  if (!e.end.signal.aborted && await clients.get(e.client)) return e;
+  return engine = connect();
+}
+
+// ask has the engine answer a request.
+async function ask(request, path, client) {
+  let e;
+  try {
+    e = await connected();
+  } catch (error) {
+    engine = undefined;
+    return new Response(JSON.stringify({error: {message: error.message, type: 'server_error', param: null, code: 'engine_not_running'}}),
+      {status: 503, headers: {'Content-Type': 'application/json', 'Retry-After': '1'}});
+  }
+  const bare = request.method === 'GET' || request.method === 'HEAD';
+  const body = bare ? null : request.body ?? (await request.blob()).stream(); // Firefox has no body
+  const {port1, port2} = new MessageChannel();
+  const answered = Promise.withResolvers();
+  port1.onmessage = ({data}) => data.failed ? answered.reject(new TypeError(data.failed)) : answered.resolve(data);
+  const gone = () => port1.postMessage('gone'), call = request.headers.get('x-quern-call');
+  if (call) leave.set(call, gone);
+  const closed = setInterval(async () => { if (client && !await clients.get(client)) gone(); }, 1000);
+  e.end.signal.addEventListener('abort', () => answered.reject(e.end.signal.reason));
+  e.port.postMessage({method: request.method, path, headers: [...request.headers], body}, body ? [port2, body] : [port2]);
+  try {
+    const a = await answered.promise;
+    const stream = a.body?.pipeThrough(new TransformStream(), {signal: e.end.signal});
+    return new Response(stream, {status: a.status, headers: a.headers});
+  } catch {
+    return Response.error();
+  } finally {
+    leave.delete(call);
+    clearInterval(closed);
+  }
+}

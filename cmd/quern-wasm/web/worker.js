@@ -1,0 +1,114 @@
+// The worker in which quern runs. Its page gives it ports of the service worker, over which
+// requests come, and files to open.
+'use strict';
+
+importScripts('fs.js', 'wasm_exec.js');
+
+// running comes to the functions of main_js.go.
+const running = Promise.withResolvers();
+globalThis.site = {ready: running.resolve, failed: (text) => running.reject(new Error(text))};
+
+// load fetches a file of the site.
+async function load(name) {
+  const r = await fetch(name);
+  if (!r.ok) throw new Error(`${name}: the site answers ${r.status}`);
+  return r;
+}
+
+async function start() {
+  const go = new Go();
+  go.env = {TMPDIR: '/tmp', HOME: '/tmp', QUERN_HUB: new URLSearchParams(location.search).get('hub') ?? ''};
+  const data = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin'].map(async (name) =>
+    disk.memory(`/site/${name}`, new Uint8Array(await (await load(name)).arrayBuffer())));
+  const kept = disk.keep('/kept').catch((e) => {
+    console.warn('no storage here: models that are fetched are forgotten', e);
+    disk.folder('/kept');
+  });
+  const program = WebAssembly.compileStreaming(load('quern.wasm'));
+  const memory = new WebAssembly.Memory({initial: 1024}); // as much as Go asks for at first
+  const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}});
+  await Promise.all([...data, kept]);
+  Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports});
+  go.run(await WebAssembly.instantiate(await program, go.importObject)).then(() => site.failed('the engine has ended'));
+}
+
+start().catch((e) => site.failed(String(e)));
+
+// answer has Go serve one request, and sends the answer's parts over port.
+function answer(request, port, {serve}) {
+  const body = request.body?.getReader();
+  let control, room, over = false;
+  const gone = () => {
+    room?.();
+    if (!over) exchange.gone();
+  };
+  const exchange = {
+    method: request.method, path: request.path, headers: request.headers, body: !!body,
+    read: async () => (await body.read()).value ?? null,
+    stop() { body.cancel().catch(() => {}); },
+    head(status, headers) {
+      const bare = request.method === 'HEAD' || status === 204 || status === 304;
+      const stream = bare ? null : new ReadableStream({
+        start(c) { control = c; },
+        pull() { room?.(); },
+        cancel: gone,
+      }, new ByteLengthQueuingStrategy({highWaterMark: 64 << 10}));
+      port.postMessage({status, headers, body: stream}, stream ? [stream] : []);
+    },
+    write(bytes) {
+      try {
+        control.enqueue(bytes);
+      } catch { // it was cancelled
+        return null;
+      }
+      return control.desiredSize > 0 ? null : new Promise((resolve) => { room = resolve; });
+    },
+    end() { try { control?.close(); } catch { /* cancelled */ } },
+    fail(text) {
+      if (control) control.error(new TypeError(text));
+      else port.postMessage({failed: text});
+    },
+    done() {
+      over = true;
+      port.close();
+    },
+  };
+  port.onmessage = gone; // the one message there is says that the client left
+  exchange.gone = serve(exchange);
+}
+
+const messages = {
+  // connect: requests come over port.
+  async connect({port}) {
+    try {
+      const functions = await running.promise;
+      port.onmessage = ({data, ports}) => answer(data, ports[0], functions);
+      port.postMessage({ready: true});
+    } catch (e) {
+      port.postMessage({failed: e.message});
+    }
+  },
+  // open serves the model of files the user picked: one file, or the files of a folder.
+  async open({name, files}) {
+    const {add} = await running.promise;
+    const path = `/models/${name}`;
+    if (files.length === 1) disk.file(path, files[0]);
+    else for (const f of files) disk.file(`${path}/${f.webkitRelativePath.split('/').slice(1).join('/') || f.name}`, f);
+    try {
+      return await add(name, path);
+    } catch (e) {
+      disk.remove(path);
+      throw e;
+    }
+  },
+};
+
+onmessage = async ({data, ports}) => {
+  const reply = {id: data.id};
+  try {
+    reply.value = await messages[data.do]({...data, port: ports[0]});
+  } catch (e) {
+    reply.error = e.message;
+  }
+  if (data.id !== undefined) postMessage(reply);
+};

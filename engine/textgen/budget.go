@@ -1,0 +1,195 @@
+package textgen
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"quern/engine"
+	"quern/engine/sample"
+	"quern/engine/token"
+)
+
+// A limit bounds the thinking of a reply: when its tokens are used up, it writes what ends
+// thinking. It is a Mask, since that is what decides on the next token.
+type limit struct {
+	ear     hearing     // follows the reply
+	inner   sample.Mask // what the reply is held to otherwise; nil is nothing
+	after   func() sample.Mask
+	closing []token.ID
+
+	left   int        // tokens of thinking there may be
+	over   bool       // inner does not let thinking begin again
+	broken int        // tokens it waited for the end of a character
+	forced []token.ID // what has to come next, one after the other
+	words  []uint32
+}
+
+// maxBroken bounds the wait for the end of a character: no longer one has more bytes.
+const maxBroken = 4
+
+// A limiter makes the limits of replies to one prompt.
+type limiter struct {
+	listen  *listening
+	vocab   *token.Vocab
+	tokens  int
+	closing []token.ID
+	inner   func() sample.Mask // nil is nothing
+	after   func() sample.Mask // instead of inner, behind closing; nil goes on with inner
+}
+
+// mask is the limit of one reply.
+func (b *limiter) mask() sample.Mask {
+	l := &limit{
+		ear: b.listen.hear(b.vocab), after: b.after, closing: b.closing,
+		left: b.tokens, words: make([]uint32, (b.vocab.Size()+31)/32),
+	}
+	if b.inner != nil {
+		l.inner = b.inner()
+	}
+	l.look()
+	return l
+}
+
+// look begins to end thinking if there may be no more.
+func (l *limit) look() {
+	inside, whole := l.ear.reader.Thinking()
+	if !inside || l.left > 0 {
+		return
+	}
+	if !whole && l.broken < maxBroken {
+		l.broken++
+		return
+	}
+	l.forced, l.broken = l.closing, 0
+}
+
+// Bits implements sample.Mask.
+func (l *limit) Bits() ([]uint32, error) {
+	if len(l.forced) == 0 && l.inner != nil {
+		return l.inner.Bits()
+	}
+	clear(l.words)
+	if len(l.forced) > 0 {
+		l.words[l.forced[0]>>5] |= 1 << (l.forced[0] & 31)
+		return l.words, nil
+	}
+	for i := range l.words {
+		l.words[i] = ^uint32(0)
+	}
+	return l.words, nil
+}
+
+// Allows implements sample.Mask.
+func (l *limit) Allows(id token.ID) bool {
+	if len(l.forced) > 0 {
+		return id == l.forced[0]
+	}
+	return l.inner == nil || l.inner.Allows(id)
+}
+
+// Forced implements sample.Mask: what ends thinking, and else what the reply's own mask
+// forces, where it cannot use up what is left of the budget on its way.
+func (l *limit) Forced(dst, before []token.ID) []token.ID {
+	if len(l.forced) > 0 {
+		return append(dst, l.forced...)
+	}
+	if l.inner == nil {
+		return dst
+	}
+	ids := l.inner.Forced(dst, before)
+	if !l.over && len(ids)-len(dst) >= l.left {
+		return dst
+	}
+	return ids
+}
+
+// Accept implements sample.Mask.
+func (l *limit) Accept(id token.ID) error {
+	forced := len(l.forced) > 0
+	if forced && id != l.forced[0] {
+		return fmt.Errorf("textgen: token %d where thinking has to end", id)
+	}
+	if l.inner != nil && !(forced && l.after != nil) {
+		if err := l.inner.Accept(id); err != nil {
+			return err
+		}
+	}
+	before, _ := l.ear.reader.Thinking()
+	l.ear.read(id)
+	if !forced {
+		if now, _ := l.ear.reader.Thinking(); before && now {
+			l.left--
+		}
+		l.look()
+		return nil
+	}
+	if l.forced = l.forced[1:]; len(l.forced) == 0 && l.after != nil {
+		l.inner, l.after, l.over = l.after(), nil, true
+	}
+	return nil
+}
+
+// MayEnd implements sample.Mask.
+func (l *limit) MayEnd() bool {
+	return len(l.forced) == 0 && (l.inner == nil || l.inner.MayEnd())
+}
+
+// Ended implements sample.Mask.
+func (l *limit) Ended() bool {
+	return len(l.forced) == 0 && l.inner != nil && l.inner.Ended()
+}
+
+// limited returns what makes the masks of replies that think no longer than r allows, and
+// are else held to what mask makes, if that is not nil.
+func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateRequest, mask func() sample.Mask) (func() sample.Mask, error) {
+	f := l.symbols.syntax.Format
+	b := &limiter{listen: l, vocab: m.Vocab, inner: mask}
+	switch {
+	case r.ReasoningBudget != nil:
+		b.tokens = r.ReasoningBudget.Tokens
+	case f.Channel == nil || l.mayThink:
+		return mask, nil // a header cannot be kept from thinking by the prompt
+	}
+	if f.Channel != nil && mask != nil {
+		after := *l
+		after.thinking, after.mayThink = false, false
+		var err error
+		if b.after, err = after.constrain(ctx, m, r); err != nil {
+			return nil, err
+		}
+	}
+	text := f.EndThinking(b.after != nil, func(text string) bool {
+		id, ok := l.symbols.ids[text]
+		return ok && m.Vocab.Ends(id)
+	})
+	if text == "" {
+		return mask, nil // there is no thinking that could be told from words
+	}
+	b.closing = m.Vocab.Encode(nil, text, true)
+	if !l.symbols.spells(m.Vocab, b.closing, text) {
+		return nil, engine.Errorf(engine.CodeUnsupportedParam, param(r), "%s: the tokenizer of model %q cannot write %q, which ends thinking; leave the budget out", param(r), m.ID, text)
+	}
+	return b.mask, nil
+}
+
+func param(r *engine.GenerateRequest) string {
+	if r.ReasoningBudget == nil {
+		return "enable_thinking"
+	}
+	return r.ReasoningBudget.Param
+}
+
+// spells reports whether tokens are read as a text, with blanks before it or none, and its
+// markers as the tokens they are.
+func (s *symbols) spells(v *token.Vocab, ids []token.ID, text string) bool {
+	var b strings.Builder
+	for _, id := range ids {
+		if spelling, ok := s.spellings[id]; ok {
+			b.WriteString(spelling)
+			continue
+		}
+		b.Write(v.Bytes(id))
+	}
+	return strings.TrimLeft(b.String(), " ") == strings.TrimLeft(text, " ")
+}

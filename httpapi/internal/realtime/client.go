@@ -1,0 +1,107 @@
+package realtime
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+)
+
+// eventAliases are other spellings of them.
+var eventAliases = map[string]string{"transcription_session.update": "session.update"}
+
+// events are what a client may say.
+func events() map[string]func(*session, *body.Object) error {
+	return map[string]func(*session, *body.Object) error{
+		"session.update":             (*session).updateSession,
+		"input_audio_buffer.append":  (*session).appendAudio,
+		"input_audio_buffer.commit":  (*session).commitAudio,
+		"input_audio_buffer.clear":   (*session).clearAudio,
+		"conversation.item.create":   (*session).createItem,
+		"conversation.item.retrieve": (*session).retrieveItem,
+		"conversation.item.delete":   (*session).deleteItem,
+		"conversation.item.truncate": (*session).truncateItem,
+		"response.create":            (*session).createResponse,
+		"response.cancel":            (*session).cancelResponse,
+		"output_audio_buffer.clear": func(*session, *body.Object) error {
+			return fault.New(engine.CodeUnsupportedParam, "type", "output_audio_buffer.clear is for WebRTC; with a WebSocket stop playing and send response.cancel")
+		},
+	}
+}
+
+// handle answers an event of the client.
+func (s *session) handle(b []byte) {
+	id := ""
+	if err := s.take(b, &id); err != nil {
+		if e := failure(s.ctx, err); e != nil {
+			s.fail(e, id)
+		}
+	}
+}
+
+// take reads an event and does what it says; id becomes its id.
+func (s *session) take(b []byte, id *string) error {
+	o, err := body.Parse(b)
+	if err != nil {
+		e := failure(s.ctx, err)
+		e.Message = strings.Replace(e.Message, "the body", "the event", 1)
+		return e
+	}
+	*id = o.Str("event_id")
+	if len(*id) > 512 {
+		*id = ""
+		return fault.New(fault.CodeTooLong, "event_id", "event_id has more than 512 bytes")
+	}
+	kind, ok := o.Need("type")
+	if !ok {
+		return o.Err()
+	}
+	name := kind.Str()
+	if to, ok := eventAliases[name]; ok {
+		name = to
+	}
+	table := events()
+	do, ok := table[name]
+	if !ok {
+		kind.Invalid("must be one of %s, got %.60q", strings.Join(slices.Sorted(maps.Keys(table)), ", "), name)
+		return o.Err()
+	}
+	return do(s, o)
+}
+
+// updateSession changes what is named, or nothing.
+func (s *session) updateSession(o *body.Object) error {
+	next := s.cfg
+	if v, ok := o.Need("session"); ok && v.Kind() == '{' {
+		in := o.Object("session")
+		next.read(in)
+		next.checkChoice(in)
+	} else if ok {
+		v.Wrong("an object")
+	}
+	if err := s.api.Finish(s.c, o); err != nil {
+		return err
+	}
+	if next.listens != s.cfg.listens && (len(s.items) > 0 || s.resp != nil) {
+		return fault.New(engine.CodeInvalidValue, "session.type", "session.type cannot change once there are items; connect again")
+	}
+	if next.model != s.cfg.model || next.ear.model != s.cfg.ear.model {
+		if err := s.api.exists(&next); err != nil {
+			return err
+		}
+	}
+	s.cfg = next
+	s.emit(event{Type: "session.updated", Session: s.object()})
+	return nil
+}
+
+// need reads a string that must be there.
+func need(o *body.Object, name string) string {
+	if v, ok := o.Need(name); ok {
+		return v.Str()
+	}
+	return ""
+}

@@ -1,0 +1,249 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/reqlog"
+	"quern/httpapi/internal/server"
+)
+
+// A session is one client's conversation. The goroutine of run alone touches it; work
+// beside it reaches it through main.
+type session struct {
+	api  *api
+	c    *server.Call
+	sock socket
+	beta bool
+
+	link   context.Context // of the socket; outlives ctx, for a last word
+	unlink context.CancelFunc
+	ctx    context.Context // of work: ends when the client left or the session is over
+	cancel context.CancelCauseFunc
+	do     chan func()    // from work
+	wg     sync.WaitGroup // of work
+
+	sending atomic.Bool
+
+	id, conversation string
+	expires          time.Time
+	cfg              config
+	items            []*item
+	ear              ear
+	waiting          int           // samples that are not transcribed yet
+	writing          chan struct{} // closed when the latest transcription has ended; nil before one
+	resp             *response     // under way; nil when none is
+	working          chan struct{} // closed when the work of the latest response has ended
+	owed             bool          // a response to a turn that ended while one was under way
+	active           bool          // something was said since the idle clock began
+
+	turns, responses        int // for the log
+	promptTokens, newTokens int
+}
+
+// errOver ends a session from this side.
+var errOver = errors.New("the session is over")
+
+func newSession(a *api, c *server.Call, sock socket, cfg config, beta bool) *session {
+	s := &session{api: a, c: c, sock: sock, beta: beta, cfg: cfg, do: make(chan func()),
+		id: reqlog.NewID("sess_"), conversation: reqlog.NewID("conv_")}
+	s.link, s.unlink = context.WithCancel(context.WithoutCancel(c.R.Context()))
+	s.ctx, s.cancel = context.WithCancelCause(s.link)
+	if d := a.Options.Realtime.Total; d > 0 {
+		s.expires = time.Now().Add(d)
+	} else {
+		s.expires = time.Now().Add(24 * time.Hour)
+	}
+	return s
+}
+
+// run serves the session until it ends, and its work with it.
+func (s *session) run() {
+	why := s.serve()
+	s.cancel(errOver)
+	s.sock.Close(why)
+	s.unlink()
+	s.wg.Wait()
+	s.c.W.Note(slog.String("session", s.id), slog.String("model", s.cfg.model), slog.Int("turns", s.turns), slog.Int("responses", s.responses),
+		slog.Int("prompt_tokens", s.promptTokens), slog.Int("output_tokens", s.newTokens), slog.String("end", why.reason))
+}
+
+// serve takes events and results of work, one at a time.
+func (s *session) serve() ending {
+	o := &s.api.Options
+	events := make(chan []byte)
+	s.wg.Go(func() { s.read(events) })
+	s.wg.Go(s.ping)
+	idle, total := timer(o.Realtime.Idle), timer(o.Realtime.Total)
+	defer idle.Stop()
+	defer total.Stop()
+	closing := s.api.Ending()
+
+	s.emit(event{Type: "session.created", Session: s.object()})
+	s.emit(event{Type: "conversation.created", Conversation: object{"id": s.conversation, "object": "realtime.conversation"}})
+	for {
+		select {
+		case b := <-events:
+			s.active = true
+			s.handle(b)
+		case f := <-s.do:
+			s.active = true
+			f()
+		case <-idle.C:
+			if !s.active && s.resp == nil {
+				return s.over("session_expired", "no event came for realtime.idle (%v); connect again, or raise it", o.Realtime.Idle)
+			}
+			s.active = false
+			idle.Reset(o.Realtime.Idle)
+		case <-total.C:
+			return s.over("session_expired", "the session has lasted for realtime.total (%v); connect again", o.Realtime.Total)
+		case <-closing:
+			if s.resp == nil {
+				return s.shutdown()
+			}
+			closing = nil // the reply may be finished
+		case <-s.c.R.Context().Done():
+			return s.shutdown()
+		case <-s.ctx.Done():
+			return ending{reason: "the client left"}
+		}
+		if closing == nil && s.resp == nil {
+			return s.shutdown()
+		}
+	}
+}
+
+// timer runs out after d, or never.
+func timer(d time.Duration) *time.Timer {
+	if d > 0 {
+		return time.NewTimer(d)
+	}
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+func (s *session) shutdown() ending {
+	e := server.ShuttingDown()
+	s.fail(e, "")
+	return ending{statusGoingAway, e.Message}
+}
+
+// over tells the client why the session ends.
+func (s *session) over(code fault.Code, format string, args ...any) ending {
+	e := fault.New(fault.CodeRequestTimeout, "", format, args...)
+	e.Code = code
+	s.fail(e, "")
+	return ending{statusNormal, "the session expired"}
+}
+
+// read hands on what the client says. It ends the session when the client leaves.
+func (s *session) read(events chan<- []byte) {
+	p := newPace(s.api.Options.Realtime.Events, time.Now())
+	for {
+		b, err := s.sock.Read(s.link)
+		if err == nil {
+			err = p.wait(s.ctx)
+		}
+		if err != nil {
+			s.cancel(fault.ErrGone)
+			return
+		}
+		select {
+		case events <- b:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// ping asks a quiet client whether it is there.
+func (s *session) ping() {
+	every := s.api.Options.KeepAlive
+	if every <= 0 {
+		return
+	}
+	for t := time.NewTicker(every); ; {
+		select {
+		case <-t.C:
+			if s.sending.Load() {
+				continue // that has a time of its own, which a ping behind it has not
+			}
+			ctx, cancel := s.inTime()
+			err := s.sock.Ping(ctx)
+			cancel()
+			if err == nil {
+				continue
+			}
+			s.cancel(fault.ErrGone)
+		case <-s.ctx.Done():
+		}
+		t.Stop()
+		return
+	}
+}
+
+// inTime is a context of one write.
+func (s *session) inTime() (context.Context, context.CancelFunc) {
+	if d := s.api.Options.StreamWrite; d > 0 {
+		return context.WithTimeout(s.link, d)
+	}
+	return context.WithCancel(s.link)
+}
+
+// emit sends an event. A client that does not read ends the session.
+func (s *session) emit(e event) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	b, err := e.spell(s.beta)
+	if err == nil && b != nil {
+		ctx, cancel := s.inTime()
+		s.sending.Store(true)
+		err = s.sock.Write(ctx, b)
+		s.sending.Store(false)
+		cancel()
+	}
+	if err != nil {
+		s.cancel(fault.ErrGone)
+	}
+}
+
+// fail tells the client of a failure; id is the event's of the client that caused it.
+func (s *session) fail(e *fault.Error, id string) {
+	out := errorObject(e)
+	out["event_id"] = orNull(id)
+	s.emit(event{Type: "error", Error: out})
+}
+
+func errorObject(e *fault.Error) object {
+	return object{"type": e.Kind, "code": e.Code, "message": e.Message, "param": orNull(e.Param)}
+}
+
+// main has the session's goroutine run f, and waits for that, from work under ctx.
+func (s *session) main(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	select {
+	case s.do <- func() { defer close(done); f() }:
+		<-done
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *session) object() any { return s.cfg.spell(s.id, s.expires.Unix(), s.beta) }
+
+// failure is what a client hears of an error of work under ctx; nil when it has left.
+func failure(ctx context.Context, err error) *fault.Error {
+	var e *fault.Error
+	if errors.As(fault.Classify(ctx, err), &e) {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,1 @@
+function o(n){let t=document.createElement("i");t.style.color=`var(--${n})`,document.body.append(t);let e=getComputedStyle(t).color;return t.remove(),e}function c(n){let t=document.createElement("canvas");t.width=t.height=1;let e=t.getContext("2d");return e.fillStyle=n,e.fillRect(0,0,1,1),[...e.getImageData(0,0,1,1).data].slice(0,3)}export{o as a,c as b};

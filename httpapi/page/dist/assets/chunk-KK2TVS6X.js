@@ -1,0 +1,1 @@
+import{g as t,i as m,j as o,k as a}from"./chunk-VBM6FMK2.js";var l=["auto","light","dark"],r=o("theme"),e=t(l.includes(r)?r:"auto");m(()=>{document.documentElement.dataset.theme=e.value,a("theme",e.value==="auto"?null:e.value)});export{l as a,e as b};

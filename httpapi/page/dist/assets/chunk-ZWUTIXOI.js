@@ -1,0 +1,1 @@
+var r=new Intl.NumberFormat("en"),e=new Intl.NumberFormat("en",{maximumSignificantDigits:3}),m=t=>r.format(t),s=t=>e.format(t);function u(t){let o=["B","kB","MB","GB","TB"],n=0;for(;t>=1e3&&n<o.length-1;)t/=1e3,n++;return`${e.format(t)} ${o[n]}`}var i=t=>t<1e3?`${Math.round(t)} ms`:`${e.format(t/1e3)} s`;export{m as a,s as b,u as c,i as d};

@@ -1,0 +1,43 @@
+package threads
+
+import (
+	"runtime"
+	"sync"
+	"syscall/js"
+	"time"
+)
+
+// breathEvery is how long the events of the page or worker wait while regions run: clients
+// that leave, requests that come. A breath takes some 20 µs.
+const breathEvery = 4 * time.Millisecond
+
+// An eventLoop gives goroutines that compute turns of the JavaScript event loop, which
+// Go enters by itself only when no goroutine can run. Timers would come back after 4 ms;
+// messages come back at once, behind what waits already.
+type eventLoop struct {
+	port  js.Value
+	turns chan struct{} // one for each message that came back
+	last  time.Time
+}
+
+var events = sync.OnceValue(func() *eventLoop {
+	c := js.Global().Get("MessageChannel").New()
+	l := &eventLoop{port: c.Get("port2"), turns: make(chan struct{}, 1), last: time.Now()}
+	c.Get("port1").Set("onmessage", js.FuncOf(func(js.Value, []js.Value) any {
+		l.turns <- struct{}{}
+		return nil
+	}))
+	return l
+})
+
+// breathe lets other goroutines run and, now and then, the event loop.
+func breathe() {
+	l := events()
+	if now := time.Now(); now.Sub(l.last) < breathEvery {
+		runtime.Gosched()
+		return
+	}
+	l.port.Call("postMessage", js.Null())
+	<-l.turns
+	l.last = time.Now()
+}
