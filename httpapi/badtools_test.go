@@ -196,7 +196,7 @@ func TestCutInside(t *testing.T) {
 // TestHiddenTools: a template that hides tools has them described, and a call cannot be
 // demanded of it.
 func TestHiddenTools(t *testing.T) {
-	s := newBuiltin(t)
+	s := newBuiltinWith(t, "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n")
 	tool := `,"tools":[` + toolOf("find_this_tool", "d", `{}`) + `]`
 	r := post(t, s, "/v1/chat/completions/render", `{"messages":[{"role":"user","content":"x"}]`+tool+`}`)
 	var got struct{ Prompt string }

@@ -187,7 +187,7 @@ func TestFormBesideTools(t *testing.T) {
 		{"none", engine.ToolChoice{}, nil, place, true, false},
 	} {
 		for seed := range uint64(6) {
-			r := engine.GenerateRequest{Prompt: user("What time is it?"), ToolChoice: tt.choice, MaxTokens: 400, Constraint: tt.form}
+			r := engine.GenerateRequest{Prompt: user([]string{"What time is it?", "Give me JSON with a city."}[seed%2]), ToolChoice: tt.choice, MaxTokens: 400, Constraint: tt.form}
 			r.Prompt.Tools = tt.tools
 			r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
 			r.Sample.Temperature, r.Sample.Seed = 2, seed
