@@ -137,7 +137,7 @@ test('listen: a server that breaks off keeps what was heard, and listens again',
   const whole = server.answers['/v1/audio/transcriptions']
   server.answers['/v1/audio/transcriptions'] = (_, r) => {
     r.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    r.write(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta: segments[0].text, segment: segments[0] })}\n\n`, () => setTimeout(() => r.destroy(), 50))
+    r.write(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta: segments[0].text, segment: segments[0] })}\n\n`, () => r.destroy())
   }
   const page = await open(server.base + '#/listen')
   const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Choose a file' }).click()])
