@@ -68,10 +68,6 @@ build_reranker() {
   [ -d "$shared/reranker" ] || go run ./bench/onnx -reranker "$shared/reranker"
 }
 
-# builtin_calls: whether the built-in model was taught to call functions, as its chat template
-# shows. What needs that is wanted of one that was.
-builtin_calls() { grep -qa '<tool_call>' engine/builtin/quern-tiny.gguf; }
-
 # start_server: quern with the built-in model and, where ../shared is, a recogniser and
 # a reranker. Sets $base, $key and $server; stop_server ends it.
 start_server() {

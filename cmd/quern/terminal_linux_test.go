@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"quern/bench/fixtures"
-	"quern/engine/builtin"
 )
 
 // A chat on a narrow terminal: words are whole, several lines are one turn, Ctrl-C does
@@ -183,9 +182,6 @@ func TestTerminalHelp(t *testing.T) {
 // A call of the built-in model in a chat: quern asks, takes yes, Ctrl-C and always for an
 // answer, and goes on.
 func TestTerminalCalls(t *testing.T) {
-	if !bytes.Contains(builtin.GGUF(), []byte("<tool_call>")) {
-		t.Skip("the built-in model was not taught to call functions")
-	}
 	file := filepath.Join(t.TempDir(), "tools.json")
 	write(t, file, `[{"type":"function","command":["echo","{\"celsius\": 21}"],"function":{"name":"get_weather","description":"Current weather in a city",
 		"parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}}]`)
