@@ -233,6 +233,18 @@ await test('a model of the hub comes over a connection that breaks', async () =>
   assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), pulled), /Paris/)
 })
 
+await test('a model at an address is kept, and held to its hash', async () => {
+  const get = (path, hash) => page.evaluate(([url, hash]) => quern.fetch(url, hash).catch((e) => `refused: ${e.message}`), [`${far.url}/${path}`, hash])
+  assert.match(await get('x/other.gguf?broken', far.sha256), /^refused: /)
+  far.asked.length = 1
+  const id = await get('x/other.gguf', far.sha256)
+  assert.match(id, /^url\/127.0.0.1_\d+\/other$/)
+  assert.ok(far.asked[1] > 0, 'it began anew')
+  assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), id), /Paris/)
+  assert.match(await get('y/wrong.gguf', '0'.repeat(64)), /^refused: .* is not the file/)
+  assert.match(await get('page.html'), /^refused: .* names no/)
+})
+
 await test('a second tab asks the engine of the first, and takes over', async () => {
   const second = await open()
   assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
