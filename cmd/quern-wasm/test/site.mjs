@@ -1,7 +1,7 @@
 // node site.mjs SITE [SHARED]: the site in Chromium, as a person and as a client of the API
 // use it. SHARED is ../shared, whose clients and recogniser are tried where it is there.
 import assert from 'node:assert/strict'
-import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -185,6 +185,19 @@ if (shared) {
     }, sound)
     assert.equal(typeof r.text, 'string', JSON.stringify(r))
     assert.ok(Math.abs(r.duration - 11) < 0.1, `${r.duration} s`)
+  })
+
+  await test('a folder with a voice of one\'s own', async () => {
+    const from = join(shared, 'fixtures/kokoro/tiny'), folder = join(scratch, 'kokoro')
+    mkdirSync(join(folder, 'voices'), { recursive: true })
+    for (const [name, to = name] of [['kokoro-tiny.safetensors'], ['config.json'], ['voice_tiny.pt', 'voices/voice_tiny.pt']]) copyFileSync(join(from, name), join(folder, to))
+    assert.equal(await pick(folder, true), 'kokoro')
+    const samples = await page.evaluate(async () => {
+      const r = await post('v1/audio/speech', { model: 'kokoro', voice: 'voice_tiny', input: 'Hello.', response_format: 'wav' })
+      if (!r.ok) throw new Error(await r.text())
+      return (await new OfflineAudioContext(1, 1, 24000).decodeAudioData(await r.arrayBuffer())).length
+    })
+    assert.ok(samples > 1000, `${samples} samples`)
   })
 
   // buffer is what the script uses of node's Buffer.
