@@ -19,11 +19,7 @@ func (s *session) detector() (engine.Detector, error) {
 	if s.ear.detector != nil && s.ear.model == s.cfg.ear.model {
 		return s.ear.detector, nil
 	}
-	d, err := s.api.Options.Engine.Detector(s.cfg.ear.model)
-	if err == nil {
-		s.ear.model = s.cfg.ear.model
-	}
-	return d, err
+	return s.api.Options.Engine.Detector(s.cfg.ear.model)
 }
 
 // holds refuses sound that the session has no room for, given its bytes.

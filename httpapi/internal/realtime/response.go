@@ -55,7 +55,7 @@ func (r *response) start(s *session) {
 		if before != nil {
 			<-before // it was cancelled, and ends soon
 		}
-		status, details := r.work(ctx)
+		status, details := r.safely(ctx)
 		s.main(ctx, func() { r.finish(status, details) })
 	})
 }

@@ -64,11 +64,14 @@ func newSession(a *api, c *server.Call, sock socket, cfg config, beta bool) *ses
 
 // run serves the session until it ends, and its work with it.
 func (s *session) run() {
-	why := s.serve()
-	s.cancel(errOver)
-	s.sock.Close(why)
-	s.unlink()
-	s.wg.Wait()
+	var why ending
+	func() {
+		defer s.wg.Wait()
+		defer s.unlink()
+		defer func() { s.sock.Close(why) }()
+		defer s.cancel(errOver)
+		why = s.serve()
+	}()
 	s.c.W.Note(slog.String("session", s.id), slog.String("model", s.cfg.model), slog.Int("turns", s.turns), slog.Int("responses", s.responses),
 		slog.Int("prompt_tokens", s.promptTokens), slog.Int("output_tokens", s.newTokens), slog.String("end", why.reason))
 }

@@ -17,6 +17,19 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
+// safely is work; a panic in it is a failure of the response.
+func (r *response) safely(ctx context.Context) (status string, details any) {
+	var err error
+	func() {
+		defer fault.Recovered(&err)
+		status, details = r.work(ctx)
+	}()
+	if err != nil {
+		return failed(ctx, err)
+	}
+	return status, details
+}
+
 // work makes the reply, beside the session's goroutine.
 func (r *response) work(ctx context.Context) (status string, details any) {
 	if err := r.await(ctx); err != nil {
