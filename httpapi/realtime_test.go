@@ -918,13 +918,18 @@ func (v brokenVoice) Open(ctx context.Context, name string, kinds ...engine.Kind
 
 func (brokenVoice) CheckVoice(string) error { panic("broken") }
 
-// TestRealtimePanic: a panic in work is a response that failed, and the session goes on.
+// TestRealtimePanic: a panic in work is a response that failed, the log says why, and the
+// session goes on.
 func TestRealtimePanic(t *testing.T) {
-	c := talk(t, newServer(t, httpapi.Options{Engine: brokenVoice{saying("Yes.")}}), chatQuery, nil)
+	var log logged
+	c := talk(t, newServer(t, httpapi.Options{Engine: brokenVoice{saying("Yes.")}, Log: log.logger()}), chatQuery, nil)
 	c.message("Hi")
 	c.say("response.create", "")
 	if e := c.until("response.done"); at(e, "response", "status") != "failed" || at(e, "response", "status_details", "error", "code") != "internal_error" {
 		t.Errorf("response %v", e["response"])
+	}
+	if !strings.Contains(log.String(), "panic: broken") {
+		t.Errorf("the log does not say why: %s", log.String())
 	}
 	c.say("response.create", `"response":{"output_modalities":["text"]}`)
 	if got := at(c.until("response.done"), "response", "status"); got != "completed" {

@@ -113,7 +113,7 @@ func (s *session) endTurn() {
 	sound := append([]float32(nil), e.audio[:e.heard-e.start]...)
 	e.audio, e.start = rest, e.heard
 	if err := s.commit(sound); err != nil {
-		s.fail(failure(s.ctx, err), "")
+		s.fail(s.failure(s.ctx, err), "")
 		return
 	}
 	if s.cfg.listens || !s.cfg.turns.Create {
@@ -130,7 +130,7 @@ func (s *session) endTurn() {
 func (s *session) answerTurn() {
 	s.owed = false
 	if err := s.respond(&response{cfg: s.cfg, auto: true}); err != nil {
-		s.fail(failure(s.ctx, err), "")
+		s.fail(s.failure(s.ctx, err), "")
 	}
 }
 
@@ -251,7 +251,7 @@ func (s *session) written(it *item, cfg *config, t *transcript.Transcript, err e
 	defer close(it.written)
 	tell := cfg.listens || cfg.ear.asked
 	if err != nil {
-		it.failure = failure(s.ctx, err)
+		it.failure = s.failure(s.ctx, err)
 		if it.failure == nil {
 			it.failure = fault.Internal(context.Cause(s.ctx))
 		}

@@ -242,11 +242,15 @@ func (s *session) main(ctx context.Context, f func()) error {
 
 func (s *session) object() any { return s.cfg.spell(s.id, s.expires.Unix(), s.beta) }
 
-// failure is what a client hears of an error of work under ctx; nil when it has left.
-func failure(ctx context.Context, err error) *fault.Error {
+// failure is what the client hears of an error of work under ctx; nil when it has left.
+// What caused it is for the log.
+func (s *session) failure(ctx context.Context, err error) *fault.Error {
 	var e *fault.Error
-	if errors.As(fault.Classify(ctx, err), &e) {
-		return e
+	if !errors.As(fault.Classify(ctx, err), &e) {
+		return nil
 	}
-	return nil
+	if e.Cause != nil {
+		s.api.Options.Log.ErrorContext(ctx, "realtime session", "session", s.id, "code", e.Code, "error", e.Cause)
+	}
+	return e
 }
