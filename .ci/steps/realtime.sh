@@ -6,7 +6,7 @@
 need node nodejs
 need npm npm
 start_server
-cp -r bench/clients "$scratch/realtime"
+cp -r bench/realtime "$scratch/realtime"
 (cd "$scratch/realtime" && npm_install)
 want=6 ear=
 if [ -d "$fixtures" ]; then want=8 ear=1; fi

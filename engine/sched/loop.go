@@ -42,7 +42,9 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	s.loads = s.loads[:0]
 	for _, q := range s.running {
 		s.extend(q)
-		s.loads = append(s.loads, q.load())
+		l := q.load()
+		l.cut = s.cut(q)
+		s.loads = append(s.loads, l)
 	}
 	s.rows = plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
 	s.publish()
@@ -118,6 +120,9 @@ func (s *Scheduler) assemble() bool {
 		q, l := s.running[i], &s.loads[i]
 		wants := len(in.Want)
 		in.Sequence(q.table, nil)
+		if q.slot != noSlot {
+			in.State(q.slot)
+		}
 		for k := range n {
 			in.Row(q.tokens[q.computed+k], int32(q.computed+k))
 			if k >= l.from && k < l.to || l.last && k == l.rows-1 {

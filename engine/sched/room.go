@@ -50,6 +50,8 @@ func (s *Scheduler) place(q *sequence) bool {
 		b, _ := s.pool.Alloc()
 		q.table = append(q.table, b)
 	}
+	s.takeSlot(q)
+	s.restore(q)
 	return true
 }
 
@@ -57,6 +59,7 @@ func (s *Scheduler) place(q *sequence) bool {
 func (s *Scheduler) vacate(q *sequence) {
 	s.pool.ReleaseAll(q.table)
 	q.table = q.table[:0]
+	s.giveSlot(q)
 	q.computed = 0
 	if !q.done {
 		q.cached = 0
@@ -65,11 +68,15 @@ func (s *Scheduler) vacate(q *sequence) {
 
 // extend moves q on over blocks that others have computed.
 func (s *Scheduler) extend(q *sequence) {
-	if !q.reads() {
-		return
+	if !q.reads() || q.slot != noSlot {
+		return // states go on row by row from where they are
 	}
 	before := q.computed
 	q.table, q.computed = s.pool.Extend(q.table, q.tokens, before)
+	if s.o.States {
+		q.table = s.restorable(q.table)
+		q.computed = len(q.table) * s.o.BlockSize
+	}
 	if !q.done {
 		q.cached += q.computed - before
 	}
@@ -80,6 +87,7 @@ func (s *Scheduler) extend(q *sequence) {
 func (s *Scheduler) keep(q *sequence, from int) {
 	if !q.NoPromptCache {
 		s.pool.Keep(q.table, q.tokens, from, q.computed)
+		s.snap(q)
 	}
 }
 
@@ -151,5 +159,8 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	}
 	s.pool.AcquireAll(f.table[:whole])
 	f.computed = q.computed
+	if s.takeSlot(f); f.slot != noSlot {
+		s.o.Cache.CopyState(f.slot, q.slot)
+	}
 	return true
 }

@@ -3,7 +3,7 @@ import { Failure, send } from '../api'
 import { current, ofKind } from '../models'
 import { values } from '../sse'
 import { lockOf, type Chat } from './state'
-import { newID, type Attached, type Message, type Settings } from './types'
+import { newID, sampling, type Attached, type Message, type Settings } from './types'
 
 // A Chunk of a streamed reply, as far as it is read.
 interface Chunk {
@@ -16,17 +16,12 @@ interface Chunk {
     finish_reason: string | null
   }[]
   usage?: { prompt_tokens: number; completion_tokens: number } | null
+  timings?: { predicted_per_second: number }
 }
 
 // modelOf is the model that answers in a conversation: its own if the server still has
 // it, else the one chosen last.
 export const modelOf = (s: Settings) => ofKind('chat').find((m) => m.id === s.model) ?? current.value
-
-// sampling are the settings as fields of a request.
-export function sampling({ temperature, top_p, top_k, min_p, repeat_penalty, max_tokens, seed }: Settings) {
-  const given = { temperature, top_p, top_k, min_p, repeat_penalty, max_tokens, seed }
-  return Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined))
-}
 
 // contentOf is what the model reads of a message: its files before its text.
 export function contentOf(m: { text: string; files?: Attached[] }): string {
@@ -89,11 +84,15 @@ export async function reply(chat: Chat, parent: string | null) {
   const abort = new AbortController()
   const progress = signal(0)
   chat.run.value = { message: m, progress, stop: () => abort.abort() }
-  const timer = setInterval(() => chat.keep(m), saveEvery)
+  const keep = () => chat.keep(m)
+  const timer = setInterval(keep, saveEvery)
+  addEventListener('pagehide', keep)
   const work = async () => {
     await chat.add(m)
     try {
-      await stream(m, request(settings, chat.tree.value.path(parent)), abort.signal, () => progress.value++)
+      await stream(m, request(settings, chat.tree.value.path(parent)), abort.signal, () => {
+        if (progress.value++ === 0) keep()
+      })
     } catch (error) {
       if (abort.signal.aborted) {
         m.state = 'stopped'
@@ -109,6 +108,7 @@ export async function reply(chat: Chat, parent: string | null) {
     await (navigator.locks ? navigator.locks.request(lockOf(m), work) : work())
   } finally {
     clearInterval(timer)
+    removeEventListener('pagehide', keep)
     chat.run.value = null
     await chat.changed(m)
   }
@@ -117,16 +117,12 @@ export async function reply(chat: Chat, parent: string | null) {
 async function stream(m: Message, body: object, abort: AbortSignal, grew: () => void) {
   const asked = performance.now()
   let first = 0
-  let last = 0
   const response = await send('v1/chat/completions', body, abort)
   for await (const chunk of values<Chunk>(response, abort)) {
     const choice = chunk.choices[0]
     if (choice) {
       const { content, reasoning_content: thinking, tool_calls: calls } = choice.delta
-      if (content || thinking || calls) {
-        last = performance.now()
-        first ||= last
-      }
+      if (content || thinking || calls) first ||= performance.now()
       m.text += content ?? ''
       m.thinking += thinking ?? ''
       for (const c of calls ?? []) {
@@ -139,7 +135,7 @@ async function stream(m: Message, body: object, abort: AbortSignal, grew: () => 
     }
     if (chunk.usage && first) {
       const { prompt_tokens: prompt, completion_tokens: completion } = chunk.usage
-      m.stats = { prompt, completion, first: first - asked, rate: completion > 1 && last > first ? ((completion - 1) * 1000) / (last - first) : 0 }
+      m.stats = { prompt, completion, first: first - asked, rate: chunk.timings?.predicted_per_second ?? 0 }
     }
     grew()
   }

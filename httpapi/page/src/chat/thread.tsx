@@ -9,7 +9,7 @@ import { SettingsDialog } from './settings'
 import type { Chat } from './state'
 
 // Thread is the path of a conversation that is shown, and where to go on with it.
-export function Thread({ chat, showList }: { chat: Chat; showList: () => void }) {
+export function Thread({ chat, begun, showList }: { chat: Chat; begun: () => void; showList: () => void }) {
   const scroller = useRef<HTMLDivElement>(null)
   const stuck = useRef(true) // the end is shown, and stays so
   const [away, setAway] = useState(false)
@@ -64,7 +64,7 @@ export function Thread({ chat, showList }: { chat: Chat; showList: () => void })
             <icons.down />
           </button>
         )}
-        <Composer chat={chat} sent={toEnd} />
+        <Composer chat={chat} sent={() => (toEnd(), begun())} />
       </div>
       <p class="unseen" role="status">
         {run ? 'The model is answering.' : last?.role === 'assistant' ? 'The answer has ended.' : ''}

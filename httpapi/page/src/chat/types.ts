@@ -22,6 +22,12 @@ export interface Settings {
   seed?: number
 }
 
+// sampling are the settings as fields of a request.
+export function sampling({ temperature, top_p, top_k, min_p, repeat_penalty, max_tokens, seed }: Settings) {
+  const given = { temperature, top_p, top_k, min_p, repeat_penalty, max_tokens, seed }
+  return Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined))
+}
+
 export interface Preset {
   name: string
   settings: Settings
@@ -65,7 +71,7 @@ export interface Stats {
   prompt: number // tokens
   completion: number
   first: number // milliseconds to the first token
-  rate: number // tokens a second after it; 0 is not known
+  rate: number // tokens a second, as the server has it; 0 is not known
 }
 
 // newID is a random name. crypto.randomUUID would need a secure address.

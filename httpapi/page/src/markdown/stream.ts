@@ -69,8 +69,7 @@ export class Stream {
     const env: Env = {}
     const tokens = this.parse(text.slice(this.start), env)
     this.put(framed(draw(tokens, env)))
-    this.open.replaceChildren(this.tip)
-    this.tip.replaceChildren()
+    this.open.remove()
     this.exact = false // another text begins anew
   }
 
@@ -141,7 +140,10 @@ export class Stream {
         if (rest[at - 1] === ' ' && /\p{L}/u.test(rest[at]) && (!patient || balanced(rest.slice(0, at)))) return at
       }
     }
-    return 0
+    if (rest.length < 3 * most) return 0
+    // There is no word to be seen: between two characters, then.
+    const at = rest.length - 200
+    return /[\uDC00-\uDFFF]/.test(rest[at]) ? at + 1 : at
   }
 }
 

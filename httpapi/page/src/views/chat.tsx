@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as db from '../chat/db'
+import { last } from '../chat/last'
 import { List } from '../chat/list'
 import { newChat, openChat, type Chat } from '../chat/state'
 import { Thread } from '../chat/thread'
@@ -40,11 +41,13 @@ export default function ChatView({ rest }: ViewProps) {
     return () => void (left = true)
   }, [id])
 
-  // A new conversation has an address from its first message on.
-  const begun = chat !== null && !id && chat.tree.value.all.length > 0
+  const settings = chat?.conversation.value.settings
   useEffect(() => {
-    if (begun) go(to('chat', chat.id), true)
-  }, [begun])
+    if (settings) last.value = settings
+  }, [settings])
+
+  // A new conversation has an address from its first message on.
+  const begun = () => chat && !id && go(to('chat', chat.id), true)
 
   return (
     <div class={listed ? 'chat listed' : 'chat'}>
@@ -64,7 +67,7 @@ export default function ChatView({ rest }: ViewProps) {
             </a>
           </div>
         ) : (
-          chat && <Thread key={chat.id} chat={chat} showList={() => showList(!listed)} />
+          chat && <Thread key={chat.id} chat={chat} begun={begun} showList={() => showList(!listed)} />
         )}
       </div>
     </div>

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { base, hasKey } from '../api'
+import { last } from '../chat/last'
+import { sampling } from '../chat/types'
 import { current, models, refresh } from '../models'
 import { CopyButton } from '../ui/copy'
 import { Failed } from '../ui/failure'
@@ -19,7 +21,7 @@ export default function UseIt() {
 
   const all = models.value ?? []
   const model = all.find((m) => m.id === picked) ?? current.value ?? all[0]
-  const use: Use | null = model ? { base: base + 'v1', key: hasKey(), model: model.id, kind: model.type, system: '', sampling: {} } : null
+  const use: Use | null = model ? { base: base + 'v1', key: hasKey(), model: model.id, kind: model.type, system: last.value.system ?? '', sampling: sampling(last.value) } : null
   return (
     <div class="view use">
       <h1>Use it</h1>
@@ -83,9 +85,9 @@ function Tabs({ label, snippets }: { label: string; snippets: Snippet[] }) {
         </div>
         <CopyButton text={() => s.text} label={`Copy ${s.title}`} />
       </div>
-      <div role="tabpanel" id={id('panel', i)} aria-labelledby={id('tab', i)} tabIndex={0}>
+      <div role="tabpanel" id={id('panel', i)} aria-labelledby={id('tab', i)}>
         {s.note && <p class="hint">{s.note}</p>}
-        <pre dir="ltr">
+        <pre dir="ltr" tabIndex={0}>
           <code>{s.text}</code>
         </pre>
       </div>
