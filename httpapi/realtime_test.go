@@ -520,6 +520,7 @@ func TestRealtimeRefusals(t *testing.T) {
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_image","image_url":"x"}]}}`, "input_image"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"output_text","text":"x"}]}}`, "input_text, input_audio"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[]}}`, "at least one part"},
+		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_audio","audio":""}]}}`, "100 at least"},
 		{`{"type":"conversation.item.create","item":{"type":"mcp_call","id":"x"}}`, "MCP"},
 		{`{"type":"conversation.item.truncate","item_id":"x","content_index":0,"audio_end_ms":1}`, "no item"},
 		{`{"type":"response.create","response":{"input":[{"type":"item_reference","id":"x"}]}}`, "id of an item"},
@@ -905,5 +906,46 @@ func TestRealtimeMetrics(t *testing.T) {
 		if !strings.Contains(string(b), want+"\n") {
 			t.Errorf("no %s", want)
 		}
+	}
+}
+
+// A brokenVoice is a fake whose model breaks when it is asked for what it is.
+type brokenVoice struct{ *fake }
+
+func (v brokenVoice) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return v.lend(ctx, v, name, kinds)
+}
+
+func (brokenVoice) CheckVoice(string) error { panic("broken") }
+
+// TestRealtimePanic: a panic in work is a response that failed, the log says why, and the
+// session goes on.
+func TestRealtimePanic(t *testing.T) {
+	var log logged
+	c := talk(t, newServer(t, httpapi.Options{Engine: brokenVoice{saying("Yes.")}, Log: log.logger()}), chatQuery, nil)
+	c.message("Hi")
+	c.say("response.create", "")
+	if e := c.until("response.done"); at(e, "response", "status") != "failed" || at(e, "response", "status_details", "error", "code") != "internal_error" {
+		t.Errorf("response %v", e["response"])
+	}
+	if !strings.Contains(log.String(), "panic: broken") {
+		t.Errorf("the log does not say why: %s", log.String())
+	}
+	c.say("response.create", `"response":{"output_modalities":["text"]}`)
+	if got := at(c.until("response.done"), "response", "status"); got != "completed" {
+		t.Errorf("the next is %v", got)
+	}
+}
+
+// TestRealtimeItemSound: sound may come as an item, and is transcribed before it is answered.
+func TestRealtimeItemSound(t *testing.T) {
+	e := saying("Yes.")
+	c := talk(t, newServer(t, httpapi.Options{Engine: e}), chatQuery, nil)
+	c.say("conversation.item.create", `"item":{"type":"message","role":"user","content":[{"type":"input_audio","audio":%q}]}`, pcm24(1, true))
+	c.until("conversation.item.done")
+	c.say("response.create", `"response":{"output_modalities":["text"]}`)
+	c.until("response.done")
+	if m := e.last.Load().Prompt.Messages; len(m) != 1 || m[0].Text != "word0 word1" {
+		t.Errorf("asked %+v", m)
 	}
 }

@@ -36,7 +36,7 @@ func events() map[string]func(*session, *body.Object) error {
 func (s *session) handle(b []byte) {
 	id := ""
 	if err := s.take(b, &id); err != nil {
-		if e := failure(s.ctx, err); e != nil {
+		if e := s.failure(s.ctx, err); e != nil {
 			s.fail(e, id)
 		}
 	}
@@ -46,7 +46,7 @@ func (s *session) handle(b []byte) {
 func (s *session) take(b []byte, id *string) error {
 	o, err := body.Parse(b)
 	if err != nil {
-		e := failure(s.ctx, err)
+		e := s.failure(s.ctx, err)
 		e.Message = strings.Replace(e.Message, "the body", "the event", 1)
 		return e
 	}

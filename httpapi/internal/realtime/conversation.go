@@ -106,12 +106,16 @@ func (s *session) createItem(o *body.Object) error {
 	if err := s.holds(len(b)); err != nil {
 		return err
 	}
+	heard := hearable(b, s.cfg.in)
+	if len(heard) < leastTurn {
+		return fault.New(engine.CodeInvalidValue, "item.content.audio", "item.content.audio has %d ms of sound, and a turn has 100 at least", milliseconds(len(heard)))
+	}
 	if _, err := s.detector(); err != nil {
 		return err
 	}
 	s.insert(it, at)
 	s.finished(it)
-	s.transcribe(it, hearable(b, s.cfg.in))
+	s.transcribe(it, heard)
 	return nil
 }
 

@@ -117,5 +117,5 @@ func (e *ear) listen(c *config, d engine.Detector) {
 	default:
 		e.turns, e.heard = newTurns(d, c.turns), e.end()
 	}
-	e.set, e.detector = c.turns, d
+	e.set, e.detector, e.model = c.turns, d, c.ear.model
 }

@@ -19,11 +19,7 @@ func (s *session) detector() (engine.Detector, error) {
 	if s.ear.detector != nil && s.ear.model == s.cfg.ear.model {
 		return s.ear.detector, nil
 	}
-	d, err := s.api.Options.Engine.Detector(s.cfg.ear.model)
-	if err == nil {
-		s.ear.model = s.cfg.ear.model
-	}
-	return d, err
+	return s.api.Options.Engine.Detector(s.cfg.ear.model)
 }
 
 // holds refuses sound that the session has no room for, given its bytes.
@@ -117,7 +113,7 @@ func (s *session) endTurn() {
 	sound := append([]float32(nil), e.audio[:e.heard-e.start]...)
 	e.audio, e.start = rest, e.heard
 	if err := s.commit(sound); err != nil {
-		s.fail(failure(s.ctx, err), "")
+		s.fail(s.failure(s.ctx, err), "")
 		return
 	}
 	if s.cfg.listens || !s.cfg.turns.Create {
@@ -134,7 +130,7 @@ func (s *session) endTurn() {
 func (s *session) answerTurn() {
 	s.owed = false
 	if err := s.respond(&response{cfg: s.cfg, auto: true}); err != nil {
-		s.fail(failure(s.ctx, err), "")
+		s.fail(s.failure(s.ctx, err), "")
 	}
 }
 
@@ -255,7 +251,7 @@ func (s *session) written(it *item, cfg *config, t *transcript.Transcript, err e
 	defer close(it.written)
 	tell := cfg.listens || cfg.ear.asked
 	if err != nil {
-		it.failure = failure(s.ctx, err)
+		it.failure = s.failure(s.ctx, err)
 		if it.failure == nil {
 			it.failure = fault.Internal(context.Cause(s.ctx))
 		}

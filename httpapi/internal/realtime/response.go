@@ -55,7 +55,7 @@ func (r *response) start(s *session) {
 		if before != nil {
 			<-before // it was cancelled, and ends soon
 		}
-		status, details := r.work(ctx)
+		status, details := r.safely(ctx)
 		s.main(ctx, func() { r.finish(status, details) })
 	})
 }
@@ -237,9 +237,9 @@ func (r *response) finish(status string, details any) {
 	}
 }
 
-// failed are the status of a response that failed.
-func failed(ctx context.Context, err error) (status string, details any) {
-	e := failure(ctx, err)
+// failed is the status of a response that failed.
+func (r *response) failed(ctx context.Context, err error) (status string, details any) {
+	e := r.s.failure(ctx, err)
 	if e == nil { // the client left
 		e = fault.Internal(err)
 	}

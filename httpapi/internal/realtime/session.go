@@ -64,11 +64,14 @@ func newSession(a *api, c *server.Call, sock socket, cfg config, beta bool) *ses
 
 // run serves the session until it ends, and its work with it.
 func (s *session) run() {
-	why := s.serve()
-	s.cancel(errOver)
-	s.sock.Close(why)
-	s.unlink()
-	s.wg.Wait()
+	var why ending
+	func() {
+		defer s.wg.Wait()
+		defer s.unlink()
+		defer func() { s.sock.Close(why) }()
+		defer s.cancel(errOver)
+		why = s.serve()
+	}()
 	s.c.W.Note(slog.String("session", s.id), slog.String("model", s.cfg.model), slog.Int("turns", s.turns), slog.Int("responses", s.responses),
 		slog.Int("prompt_tokens", s.promptTokens), slog.Int("output_tokens", s.newTokens), slog.String("end", why.reason))
 }
@@ -239,11 +242,15 @@ func (s *session) main(ctx context.Context, f func()) error {
 
 func (s *session) object() any { return s.cfg.spell(s.id, s.expires.Unix(), s.beta) }
 
-// failure is what a client hears of an error of work under ctx; nil when it has left.
-func failure(ctx context.Context, err error) *fault.Error {
+// failure is what the client hears of an error of work under ctx; nil when it has left.
+// What caused it is for the log.
+func (s *session) failure(ctx context.Context, err error) *fault.Error {
 	var e *fault.Error
-	if errors.As(fault.Classify(ctx, err), &e) {
-		return e
+	if !errors.As(fault.Classify(ctx, err), &e) {
+		return nil
 	}
-	return nil
+	if e.Cause != nil {
+		s.api.Options.Log.ErrorContext(ctx, "realtime session", "session", s.id, "code", e.Code, "error", e.Cause)
+	}
+	return e
 }

@@ -17,10 +17,23 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
+// safely is work; a panic in it is a failure of the response.
+func (r *response) safely(ctx context.Context) (status string, details any) {
+	var err error
+	func() {
+		defer fault.Recovered(&err)
+		status, details = r.work(ctx)
+	}()
+	if err != nil {
+		return r.failed(ctx, err)
+	}
+	return status, details
+}
+
 // work makes the reply, beside the session's goroutine.
 func (r *response) work(ctx context.Context) (status string, details any) {
 	if err := r.await(ctx); err != nil {
-		return failed(ctx, err)
+		return r.failed(ctx, err)
 	}
 	var ask []chat.Message
 	var err error
@@ -30,14 +43,14 @@ func (r *response) work(ctx context.Context) (status string, details any) {
 	}
 	switch {
 	case err != nil:
-		return failed(ctx, err)
+		return r.failed(ctx, err)
 	case silent:
 		return completed, null // a noise, and no words
 	}
 	reason, err := r.reply(ctx, ask)
 	switch {
 	case err != nil:
-		return failed(ctx, err)
+		return r.failed(ctx, err)
 	case reason == engine.ReasonLength:
 		return incomplete, object{"type": incomplete, "reason": "max_output_tokens"}
 	}

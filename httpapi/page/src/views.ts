@@ -20,6 +20,7 @@ export const views: View[] = [
   { id: 'chat', title: 'Chat', icon: icons.chat, load: () => import('./views/chat') },
   { id: 'listen', title: 'Listen', icon: icons.listen, load: () => import('./views/listen') },
   { id: 'speak', title: 'Speak', icon: icons.speak, load: () => import('./views/speak') },
+  { id: 'talk', title: 'Talk', icon: icons.talk, load: () => import('./views/talk') },
   { id: 'models', title: 'Models', icon: icons.models, load: () => import('./views/models') },
   { id: 'server', title: 'Server', icon: icons.server, load: () => import('./views/server') },
   { id: 'use', title: 'Use it', icon: icons.use, load: () => import('./views/use') },

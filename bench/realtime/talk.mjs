@@ -1,0 +1,36 @@
+// The page's Talk view in Chromium, whose microphone is a file of speech: a turn is heard,
+// written down, answered in sound, and its times are shown.
+//
+//   BASE_URL=http://127.0.0.1:8080 API_KEY=… AUDIO=speech.wav CHROMIUM=/usr/bin/chromium node talk.mjs
+import { chromium } from 'playwright-core';
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${process.env.AUDIO}%noloop`],
+});
+try {
+  const page = await (await browser.newContext({ permissions: ['microphone'] })).newPage();
+  const problems = [];
+  page.on('pageerror', (e) => problems.push(String(e)));
+  page.on('console', (m) => m.type() === 'error' && !/401/.test(m.text()) && problems.push(m.text()));
+  await page.goto(`${process.env.BASE_URL}/#/talk`);
+  const key = page.getByRole('dialog').locator('input').first();
+  await key.fill(process.env.API_KEY);
+  await key.press('Enter');
+  await page.getByRole('button', { name: 'Begin to talk' }).click();
+  const mine = page.locator('.turns li.mine p').first();
+  await mine.waitFor({ timeout: 60000 });
+  const reply = page.locator('.turns li:not(.mine)').filter({ hasText: 'ms in all' }).first();
+  await reply.waitFor({ timeout: 60000 });
+  console.log(`heard:   ${await mine.innerText()}`);
+  console.log(`replied: ${(await reply.innerText()).replaceAll('\n', ' | ')}`);
+  if (!/ms to the text.*ms to the first word.*ms to the first sound/.test(await reply.innerText())) throw new Error('not every leg is shown');
+  await page.getByRole('button', { name: 'End' }).click();
+  await page.getByRole('button', { name: 'Begin to talk' }).waitFor();
+  if (await page.getByRole('alert').count()) throw new Error(await page.getByRole('alert').innerText());
+  if (process.env.SHOT) await page.screenshot({ path: process.env.SHOT });
+  if (problems.length) throw new Error(problems.join('\n'));
+  console.log('the view talks');
+} finally {
+  await browser.close();
+}

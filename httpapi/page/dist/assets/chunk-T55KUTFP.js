@@ -1,0 +1,1 @@
+import{g as o,l as e}from"./chunk-VBM6FMK2.js";var t=o(""),i=0;function a(s){t.value=s,clearTimeout(i),i=setTimeout(()=>t.value="",5e3)}function l(){return e("div",{class:"notices",role:"status",children:t.value&&e("p",{dir:"auto",children:t.value})})}export{a,l as b};
