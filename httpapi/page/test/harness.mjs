@@ -24,12 +24,15 @@ export async function quern(env = {}, ...args) {
   })
   running.add(server)
   let said = ''
-  for await (const piece of server.stdout) {
-    said += piece
-    const ready = /Open it in a browser: (\S+)\n/.exec(said)
-    if (ready) return { base: ready[1], kill: () => (server.kill('SIGKILL'), once(server, 'exit')) }
-  }
-  throw new Error(`quern ended: ${said}`)
+  return new Promise((ready, fail) => {
+    // It is read to its end: who writes to a closed pipe dies.
+    server.stdout.on('data', (piece) => {
+      said += piece
+      const base = /Open it in a browser: (\S+)\n/.exec(said)?.[1]
+      if (base) ready({ base })
+    })
+    server.on('exit', () => fail(new Error(`quern ended: ${said}`)))
+  })
 }
 
 let real
