@@ -56,9 +56,13 @@ const shots = {
   'chat-dark': [{ ...wide, colorScheme: 'dark' }, talked],
   'chat-phone': [{ ...phone, colorScheme: 'light' }, talked],
   'chat-phone-dark': [{ ...phone, colorScheme: 'dark' }, talked],
-  'use-light': [{ ...wide, colorScheme: 'light' }, (page) => page.getByRole('link', { name: 'Use it' }).click()],
-  'use-dark': [{ ...wide, colorScheme: 'dark' }, (page) => page.getByRole('link', { name: 'Use it' }).click()],
-  'use-phone': [{ ...phone, colorScheme: 'light' }, (page) => page.getByRole('link', { name: 'Use it' }).click()],
+}
+for (const view of ['Listen', 'Speak', 'Models', 'Server', 'Use it']) {
+  const go = (page) => page.getByRole('link', { name: view }).click()
+  const name = view.split(' ')[0].toLowerCase()
+  shots[name + '-light'] = [{ ...wide, colorScheme: 'light' }, go]
+  shots[name + '-dark'] = [{ ...wide, colorScheme: 'dark' }, go]
+  shots[name + '-phone'] = [{ ...phone, colorScheme: 'light' }, go]
 }
 
 for (const [name, [options, prepare]] of Object.entries(shots)) {
@@ -66,6 +70,7 @@ for (const [name, [options, prepare]] of Object.entries(shots)) {
   const server = await fake()
   const page = await open(server.base, { ...options, reducedMotion: 'reduce' })
   await prepare(page, server)
+  await page.waitForLoadState('networkidle')
   await page.evaluate(() => document.activeElement?.blur())
   await page.screenshot({ path: join(folder, name + '.png') })
   await page.context().close()
