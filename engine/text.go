@@ -57,7 +57,7 @@ type GenerateRequest struct {
 // them. When they are used up the end of thinking is written, whose tokens count as the reply's.
 type ReasoningBudget struct {
 	Tokens int    // 0 leaves no room; Kwargs may keep the prompt from asking for some
-	Param  string // the request field it came from
+	Param  string // the request field it came from; "" leaves it out where it cannot be kept to
 }
 
 // A ToolChoice says how the tools of a prompt may be called. The zero value leaves it to

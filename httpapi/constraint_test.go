@@ -18,7 +18,13 @@ import (
 // newBuiltin serves the built-in model.
 func newBuiltin(t *testing.T) *httptest.Server {
 	t.Helper()
-	e, err := local.New(engine.Options{Device: "cpu", Threads: 1})
+	return newBuiltinWith(t, "")
+}
+
+// newBuiltinWith serves the built-in model with another chat template than its own.
+func newBuiltinWith(t *testing.T, template string) *httptest.Server {
+	t.Helper()
+	e, err := local.New(engine.Options{Device: "cpu", Threads: 1, Defaulted: engine.ModelOptions{ChatTemplate: template}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +55,8 @@ const place = `{"type":"object","properties":{"city":{"type":"string","maxLength
 
 // forms are the ways to demand a form, and what replies then match.
 var forms = map[string]string{
-	`"response_format":{"type":"json_schema","json_schema":{"name":"place","strict":true,"schema":` + place + `}}`: `^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
-	`"response_format":{"type":"json_object","schema":` + place + `}`:                                              `^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
+	`"response_format":{"type":"json_schema","json_schema":{"name":"place","strict":true,"schema":` + place + `}}`: `(?s)^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
+	`"response_format":{"type":"json_object","schema":` + place + `}`:                                              `(?s)^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
 	`"json_schema":{"const":["one",null]}`:                                                                         `^\[\s*"one",\s*null\s*\]$`,
 	`"grammar":"root ::= \"<\" [a-c]{2} \">\""`:                                                                    `^<[a-c]{2}>$`,
 	`"regex":"[0-9]{3}"`:                                             `^[0-9]{3}$`,

@@ -33,6 +33,9 @@ const DefaultReasoningField = server.ReasoningContent
 // ReasoningFields are the fields there are.
 func ReasoningFields() []string { return server.ReasoningFields() }
 
+// ReasoningEfforts are those a chat may name, least first; the first is none.
+func ReasoningEfforts() []string { return server.ReasoningEfforts() }
+
 // MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
 const MostLogprobs = server.MostLogprobs
 

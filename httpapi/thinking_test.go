@@ -112,7 +112,7 @@ func TestBudget(t *testing.T) {
 	}
 	for _, n := range []int{1, 2, 5, 9} {
 		a := thinks(t, s, fmt.Sprintf(`"max_tokens":40,"temperature":0,"thinking_token_budget":%d`, n))
-		if a.reasoning > n || a.Content == nil || *a.Content == "" || !strings.HasPrefix(free.Reasoning, a.Reasoning) {
+		if a.reasoning != n || a.Content == nil || *a.Content == "" || !strings.HasPrefix(free.Reasoning, a.Reasoning) {
 			t.Errorf("%d tokens: %s", n, a)
 		}
 	}
@@ -127,6 +127,35 @@ func TestBudget(t *testing.T) {
 	status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],"n":3,"seed":1,"max_tokens":30,"reasoning_budget":4,"guided_choice":["so"],"logprobs":true}`)
 	if n := strings.Count(string(body), `"content":"so","reasoning_content":`); status != http.StatusOK || n != 3 {
 		t.Errorf("%d %s: %d of 3 replies", status, body, n)
+	}
+}
+
+// TestEfforts: an effort has the budget that is configured, where a request names none.
+func TestEfforts(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f, ReasoningBudgets: map[string]int{"low": 10, "minimal": 0}})
+	for fields, want := range map[string]int{`"reasoning_effort":"low"`: 10, `"reasoning_effort":"low","reasoning_budget":7`: 7, `"reasoning_effort":"minimal"`: 0, `"reasoning_effort":"high"`: -1, `"stream":false`: -1} {
+		if status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+fields+`}`); status != http.StatusOK {
+			t.Fatalf("%d %s", status, body)
+		}
+		r := f.last.Load()
+		got := -1
+		if r.ReasoningBudget != nil {
+			got = r.ReasoningBudget.Tokens
+		}
+		if off := string(r.Prompt.Kwargs["enable_thinking"]) == "false"; got != want || off != (want == 0) {
+			t.Errorf("%s: %d tokens (%s), want %d", fields, got, r.Prompt.Kwargs, want)
+		}
+	}
+	// What the request did not ask for is left out where it cannot be kept to.
+	s = newThinking(t, httpapi.Options{ReasoningBudgets: map[string]int{"low": 10}}, engine.ModelOptions{ToolFormat: "none"})
+	if status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],"max_tokens":3,"reasoning_effort":"low"}`); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	for _, bad := range []map[string]int{{"none": 1}, {"low": -1}, {"little": 1}} {
+		if _, err := httpapi.New(httpapi.Options{Engine: f, ReasoningBudgets: bad}); err == nil {
+			t.Errorf("%v is taken", bad)
+		}
 	}
 }
 

@@ -30,15 +30,26 @@ prints() {
 
 paris='The capital of France is Paris.'
 near='1.00  What is the capital of France?
-0.97  What is the capital of Italy?
-0.38  Tell me a story about a cat.'
+0.96  What is the capital of Italy?
+0.15  Tell me a story about a cat.'
 run chat curl >"$scratch/events"
 prints "$paris" "$(sed -n 's/^data: {/{/p' "$scratch/events" | jq -rj '.choices[0].delta.content // ""')" 'chat, curl'
 [ "$(grep . "$scratch/events" | tail -n 1)" = 'data: [DONE]' ] || fail "the stream of chat.sh has no end"
 prints '3 vectors of 256' "$(run embed curl | jq -r '"\(.data | length) vectors of \(.data[0].embedding | length)"')" 'embed, curl'
+prints "$paris" "$(run schema curl | jq -r '.choices[0].message.content | fromjson.answer')" 'schema, curl'
 for language in Python JavaScript Go; do
   prints "$paris" "$(run chat $language)" "chat, $language"
+  prints "$paris" "$(run schema $language)" "schema, $language"
   prints "$near" "$(run embed $language)" "embed, $language"
+done
+
+# The built-in model cannot call functions yet: its chat template shows no tools. Once it can,
+# "prints" takes the place of what is here.
+warm='It is 21 degrees in Oslo.'
+for language in curl Python JavaScript Go; do
+  said=$(run tools $language)
+  echo "tools, $language, not yet: $said"
+  if [ "$said" = "$warm" ]; then fail "tools, $language: it works, so it is to be held to that"; fi
 done
 
 for language in curl Python JavaScript Go; do

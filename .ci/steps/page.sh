@@ -4,6 +4,7 @@
 
 need node nodejs
 need npm npm
+export QUERN_MODEL=$PWD/engine/model/testdata/smollm2-F32.gguf # what the tests pull
 page=$scratch/page
 mkdir "$page"
 git ls-files -z --cached --others --exclude-standard httpapi/page | tar -c --null -T - | tar -x -C "$page" --strip-components=2

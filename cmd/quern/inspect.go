@@ -143,6 +143,9 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
+			if e.State > 0 {
+				fmt.Fprintf(w, "states\t%s a sequence, in the KV cache above for all that run together\n", readable(e.State))
+			}
 		}
 	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())

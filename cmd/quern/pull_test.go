@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -240,6 +241,48 @@ func TestServeManages(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(data, "quern", "models", "*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// Pulls, loads, work and removals of one model at a time: each is done or refused by name,
+// and whatever came last, the model can be pulled and used again.
+func TestServeManagesTogether(t *testing.T) {
+	endpoint, _ := fakeHub(t, "", map[string][]byte{"m-Q4_K_M.gguf": testModel(t)})
+	env := []string{"HF_ENDPOINT=" + endpoint, "XDG_DATA_HOME=" + t.TempDir(), "HF_HOME=" + t.TempDir()}
+	p := start(t, env, "serve", "--listen", "127.0.0.1:0")
+	base := p.wait(t, `listening on (\S+)`)[1]
+	p.wait(t, "Chat is answered")
+	const id = "o/n/m-Q4_K_M"
+	asks := []struct{ method, path, body string }{
+		{"POST", "/v1/models/pull", `{"model":"o/n"}`},
+		{"DELETE", "/v1/models/" + id, ""},
+		{"POST", "/v1/models/load", `{"model":"` + id + `"}`},
+		{"POST", "/v1/completions", `{"model":"` + id + `","prompt":"hello","max_tokens":2}`},
+		{"POST", "/v1/models/unload", `{"model":"` + id + `"}`},
+		{"GET", "/v1/models/" + id, ""},
+		{"DELETE", "/v1/pulls/o/n?discard=true", ""},
+	}
+	told := map[string]bool{"model_not_found": true, "model_in_use": true, "pull_stopped": true, "queue_full": true}
+	var all sync.WaitGroup
+	for _, ask := range asks {
+		all.Go(func() {
+			for range 8 {
+				code, text := request(t, ask.method, base+ask.path, "", ask.body)
+				var failure struct{ Error struct{ Code string } }
+				if err := json.Unmarshal([]byte(text), &failure); err != nil || code != 200 && !told[failure.Error.Code] {
+					t.Errorf("%s %s: %d %s", ask.method, ask.path, code, text)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, ask := range []int{0, 3, 1} {
+		if code, text := request(t, asks[ask].method, base+asks[ask].path, "", asks[ask].body); code != 200 {
+			t.Errorf("afterwards, %s: %d %s", asks[ask].path, code, text)
+		}
+	}
+	if code := p.end(t); code != exitOK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -160,7 +161,10 @@ func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
 		p.TopK = *d.TopK
 	}
 	r.MaxTokens = d.MaxTokens
-	r.Constraint = o.form
+	if r.Constraint = o.form; o.form != nil {
+		// What is printed is of the form, with nothing before it.
+		r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
+	}
 	for _, t := range o.tools {
 		r.Prompt.Tools = append(r.Prompt.Tools, t.Tool)
 	}

@@ -217,3 +217,17 @@ func TestReplyOptions(t *testing.T) {
 		t.Errorf("the default temperature is %v; want 1", r.Sample.Temperature)
 	}
 }
+
+// Replies of run --schema are printed as they are, so the model is not to think before them.
+func TestSchemaWithoutThinking(t *testing.T) {
+	for _, tt := range []struct {
+		form *engine.Constraint
+		want string
+	}{{nil, ""}, {&engine.Constraint{Form: engine.FormSchema, Source: "{}"}, "false"}} {
+		var r engine.GenerateRequest
+		(&replyOptions{form: tt.form}).apply(&r, engine.Sampling{})
+		if got := string(r.Prompt.Kwargs["enable_thinking"]); got != tt.want {
+			t.Errorf("with %v: enable_thinking %q, want %q", tt.form, got, tt.want)
+		}
+	}
+}

@@ -35,44 +35,64 @@ func (k *Calls) apart(c *Compiler) (mayThink bool, err error) {
 	if ReadAs(k.Form) == wire.FormText && len(calls) > 0 && k.Format.OpensBare() {
 		calls = []rules.Opener{{Texts: []string{calls[0].Texts[0][:1]}}} // whatever blanks follow
 	}
-	open, err := c.begins(k.Form, calls)
+	f := &firsts{c: c, k: k.Form}
+	open, err := f.begins(calls)
 	if err == nil && open != "" {
 		err = &mixedError{open, k.Format.Name}
 	}
 	if err != nil || !k.MayThink {
 		return false, err
 	}
-	open, err = c.begins(k.Form, thinking)
+	open, err = f.begins(thinking)
 	return open == "", err
 }
 
-// begins returns the spelling of an opener that a text of the form k begins with, "" if none
-// does. It asks a grammar over single bytes, which every opener can be spelled with.
-func (c *Compiler) begins(k *engine.Constraint, openers []rules.Opener) (string, error) {
-	var g *grammar.Grammar
+// firsts tells how texts of a form may begin. It asks a grammar over single bytes, which every
+// opener can be spelled with, and makes that when it has to.
+type firsts struct {
+	c *Compiler
+	k *engine.Constraint
+	g *grammar.Grammar
+}
+
+// begins returns the spelling of an opener that a text of the form may begin with, "" if there
+// is none.
+func (f *firsts) begins(openers []rules.Opener) (string, error) {
 	for _, o := range openers {
-		if o.Texts[0] == "" && k.Form != engine.FormGrammar {
-			continue // only grammars can name a token
+		if !f.mayBegin(o) {
+			continue
 		}
-		if g == nil {
-			letters, err := c.letters()
+		if f.g == nil {
+			letters, err := f.c.letters()
 			if err != nil {
 				return "", err
 			}
 			b := grammar.NewBuilder(limits)
-			root, _, err := forms[k.Form].build(c, b, k)
+			root, _, err := forms[f.k.Form].build(f.c, b, f.k)
 			if err == nil {
-				g, err = b.Compile(root, letters)
+				f.g, err = b.Compile(root, letters)
 			}
 			if err != nil {
 				return "", err
 			}
 		}
-		if accepts(g.New(), o, int32(c.vocab.Size())) {
-			return spell(o, c), nil
+		if accepts(f.g.New(), o, int32(f.c.vocab.Size())) {
+			return spell(o, f.c), nil
 		}
 	}
 	return "", nil
+}
+
+// mayBegin reports whether it is worth asking: only grammars can name a token, and values of
+// JSON begin with few bytes.
+func (f *firsts) mayBegin(o rules.Opener) bool {
+	switch {
+	case f.k.Form == engine.FormGrammar:
+		return true
+	case o.Texts[0] == "":
+		return false
+	}
+	return ReadAs(f.k) != wire.FormJSON || strings.IndexByte(`{["-0123456789tfn`, o.Texts[0][0]) >= 0
 }
 
 // accepts reports whether a text may begin with an opener. letters is the token of the byte 0.

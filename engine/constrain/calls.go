@@ -70,15 +70,6 @@ func (k *Calls) key() (out key) {
 	return out
 }
 
-// A toolError is what is wrong with the schema of one tool.
-type toolError struct {
-	place Place
-	err   error
-}
-
-func (e *toolError) Error() string { return e.err.Error() }
-func (e *toolError) Unwrap() error { return e.err }
-
 // A formError is what is wrong with the form.
 type formError struct{ error }
 
@@ -90,9 +81,13 @@ func (k *Calls) build(c *Compiler, b *grammar.Builder, g *Grammar) (root *gramma
 			continue
 		}
 		// One schema alone tells whose fault it is.
-		_, _, err := schema.Add(grammar.NewBuilder(limits), t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
+		one := grammar.NewBuilder(limits)
+		n, _, err := schema.Add(one, t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
+		if err == nil {
+			_, err = one.Compile(n, c.trie)
+		}
 		if err != nil {
-			return nil, &toolError{k.Places[i], err}
+			return nil, &rules.ToolError{Tool: i, Err: err}
 		}
 	}
 	o := k.Options
@@ -120,9 +115,9 @@ func (k *Calls) refusal(err error) error {
 		return refusal(k.Form, err)
 	}
 	param := "tools"
-	var t *toolError
+	var t *rules.ToolError
 	if errors.As(err, &t) {
-		param = fmt.Sprintf("tools[%d].function.parameters", t.place.Index)
+		param = fmt.Sprintf("tools[%d].function.parameters", k.Places[t.Tool].Index)
 	}
 	if errors.Is(err, rules.ErrUnsupported) {
 		return engine.Errorf(engine.CodeToolFormat, param, "%s: calls cannot be enforced in the wire format %q of this model; use \"tool_choice\": \"auto\" and tools that are not strict", param, k.Format.Name).Because(err)

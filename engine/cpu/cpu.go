@@ -44,17 +44,25 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)
 	}
 	kv.Data = data
-	return &cache{spec: s, kv: kv, free: free}, nil
+	return &cache{spec: s, kv: kv, states: make([]float32, s.State*s.States), free: free}, nil
 }
 
 type cache struct {
 	spec graph.CacheSpec
 	kv   *attention.KV
-	free func() error
+	// Slots of states, one after the other.
+	states []float32
+	free   func() error
 }
 
 func (c *cache) Copy(dst, src int32) { c.kv.Copy(dst, src) }
-func (c *cache) Bytes() int64        { return int64(c.kv.Size()) }
+func (c *cache) Bytes() int64        { return int64(c.kv.Size()) + 4*int64(len(c.states)) }
+
+func (c *cache) CopyState(dst, src int32) {
+	n := c.spec.State
+	copy(c.states[int(dst)*n:(int(dst)+1)*n], c.states[int(src)*n:])
+}
+
 func (c *cache) Close() error {
 	c.kv.Data = nil
 	return c.free()
@@ -83,9 +91,12 @@ type exec struct {
 	dense   map[[2]int]*attention.DenseAttention // by heads and their width
 
 	// The run in progress.
-	in *graph.Batch
-	kv *attention.KV
-	n  [2]int // rows by graph.Lead
+	in     *graph.Batch
+	kv     *attention.KV
+	states []float32 // of the cache
+	state  int       // float32s in a slot of these
+	runs   []run     // rows of one sequence
+	n      [2]int    // rows by graph.Lead
 }
 
 // Memory implements graph.Backend.
@@ -143,6 +154,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 			return nil, fmt.Errorf("cpu: a cache of another backend, %T", c)
 		}
 		e.kv, spec = own.kv, &own.spec
+		e.states, e.state = own.states, own.spec.State
 	}
 	if err := e.limits.Check(in, spec); err != nil {
 		return nil, err
@@ -151,6 +163,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	defer e.b.turn.give()
 	e.in = in
 	e.findEnds()
+	e.findRuns()
 	e.n = [2]int{graph.PerRow: in.Rows(), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
 		t.fill(in.Positions)

@@ -31,6 +31,13 @@ var ops = index(
 	on((*exec).weigh),
 	on((*exec).rope),
 	on((*exec).temper),
+	on((*exec).shortConv),
+	on((*exec).mamba2),
+	on((*exec).mamba1),
+	on((*exec).deltaNet),
+	on((*exec).headLinear),
+	on((*exec).headCut),
+	on((*exec).headJoin),
 	on((*exec).attention),
 	on((*exec).experts),
 	on((*exec).conv),
@@ -69,6 +76,15 @@ func (e *exec) bind(s graph.Step) error {
 
 func (e *exec) rmsNorm(op graph.RMSNorm, s graph.Step) error {
 	w, x := e.vector(op.Weight), s.In[0]
+	if len(op.Weight.Shape) == 2 {
+		group := op.Weight.Shape[1]
+		e.byRow(s.Out, func(r0, r1 int) {
+			for at := r0 * len(w); at < r1*len(w); at += group {
+				vec.RMSNorm(e.floats(s.Out)[at:at+group], e.floats(x)[at:at+group], w[at%len(w):at%len(w)+group], op.Eps)
+			}
+		})
+		return nil
+	}
 	e.byRow(s.Out, func(r0, r1 int) {
 		n := e.width(x)
 		vec.RMSNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, op.Eps)
@@ -152,6 +168,12 @@ func activation(a graph.Act) (func(dst, x, up []float32), error) {
 		return vec.GELUTanh, nil
 	case graph.SwiGLUClamped:
 		return vec.SwiGLUClamped, nil
+	case graph.Sigmoid:
+		return vec.SigmoidGate, nil
+	case graph.Product:
+		return vec.Multiply, nil
+	case graph.SquaredReLU:
+		return vec.SquaredReLU, nil
 	}
 	return nil, fmt.Errorf("cpu: no kernel for activation %v", a)
 }

@@ -122,6 +122,9 @@ func (c *cache) Copy(dst, src int32) {
 	})
 }
 
+// CopyState implements graph.Cache. No Program that runs here has states.
+func (c *cache) CopyState(dst, src int32) {}
+
 // Bytes implements graph.Cache.
 func (c *cache) Bytes() int64 {
 	if c.all != nil {

@@ -343,8 +343,27 @@ func TestReplay(t *testing.T) {
 				t.Errorf("step %d of %d rows: logits are %.2g of their size from the CPU's", i, n, d)
 			}
 		}
-		// The first of four rows is launched, then 3 are replayed; that of two is new.
-		if want := 3; !none && f.Replays != want {
+		// One sequence has two rows, of which the last is wanted, and the step fills up to four;
+		// prompts do not.
+		for _, rows := range [][]int{{2, 1}, {1, 2, 1}, {1, 3}, {2, 2}} {
+			in := &graph.Batch{Tables: table}
+			for s, n := range rows {
+				for k := range n {
+					in.Tokens, in.Positions = append(in.Tokens, int32(s+n+k)), append(in.Positions, int32(k+1))
+					in.Seq = append(in.Seq, int32(s))
+				}
+				in.Want = append(in.Want, int32(len(in.Tokens)-1))
+			}
+			in.Tables = table[:len(rows)]
+			if d := distance(r.run(in), want.run(in)); d > 1e-4 {
+				t.Errorf("step of rows %v: logits are %.2g of their size from the CPU's", rows, d)
+			}
+		}
+		if logits := r.run(&graph.Batch{Tables: table[:1], Tokens: []int32{1, 2, 3}, Positions: []int32{0, 1, 2}, Seq: []int32{0, 0, 0}, Want: []int32{2}}); len(logits) != r.width {
+			t.Errorf("%d numbers of one wanted row, want %d", len(logits), r.width)
+		}
+		// The first of four rows is launched, then 7 are replayed; that of two is new.
+		if want := 7; !none && f.Replays != want {
 			t.Errorf("%d steps were replayed, want %d", f.Replays, want)
 		}
 		if none && f.Replays != 0 {

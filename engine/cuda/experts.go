@@ -13,7 +13,7 @@ var expertsOp = row[graph.Experts]{
 		if !o.Plain() {
 			return errors.New("experts that are routed by sigmoids, by groups, with a bias or by a factor run on the CPU only: leave this model off the GPU")
 		}
-		return nil
+		return known(o.Act)
 	},
 	weights: func(o graph.Experts) []weightKey {
 		return keys(matrix(o.Gate), matrix(o.Up), matrix(o.Down), vector(o.GateBias), vector(o.UpBias), vector(o.DownBias))

@@ -10,6 +10,14 @@ import (
 	gpu "quern/kernels/cuda"
 )
 
+// known refuses activations that kernels have not.
+func known(a graph.Act) error {
+	if a > graph.SwiGLUClamped {
+		return fmt.Errorf("cuda: no kernel for activation %v", a)
+	}
+	return nil
+}
+
 // ops has a row for each op the GPU has kernels for.
 var ops = index(
 	row[graph.Embed]{
@@ -29,6 +37,12 @@ var ops = index(
 		},
 	},
 	row[graph.RMSNorm]{
+		check: func(o graph.RMSNorm) error {
+			if len(o.Weight.Shape) != 1 {
+				return errors.New("cuda: no kernel for norms of groups")
+			}
+			return nil
+		},
 		weights: func(o graph.RMSNorm) []weightKey { return keys(vector(o.Weight)) },
 		lower: func(o graph.RMSNorm, l lowering) {
 			group := o.Weight.Shape[0]
@@ -51,8 +65,8 @@ var ops = index(
 	row[graph.Add]{lower: func(_ graph.Add, l lowering) { l.byNumber("add", []uint64{l.x(0), l.x(1)}) }},
 	row[graph.Scale]{lower: func(o graph.Scale, l lowering) { l.byNumber("scale", []uint64{l.x(0)}, f32(o.By)) }},
 	row[graph.SoftCap]{lower: func(o graph.SoftCap, l lowering) { l.byNumber("softcap", []uint64{l.x(0)}, f32(o.Limit)) }},
-	row[graph.Activate]{lower: func(o graph.Activate, l lowering) { l.byNumber("gate", []uint64{l.x(0), 0}, i32(int(o.Act))) }},
-	row[graph.Gate]{lower: func(o graph.Gate, l lowering) { l.byNumber("gate", []uint64{l.x(0), l.x(1)}, i32(int(o.Act))) }},
+	row[graph.Activate]{check: func(o graph.Activate) error { return known(o.Act) }, lower: func(o graph.Activate, l lowering) { l.byNumber("gate", []uint64{l.x(0), 0}, i32(int(o.Act))) }},
+	row[graph.Gate]{check: func(o graph.Gate) error { return known(o.Act) }, lower: func(o graph.Gate, l lowering) { l.byNumber("gate", []uint64{l.x(0), l.x(1)}, i32(int(o.Act))) }},
 	linearOp, expertsOp, ropeOp, attentionOp,
 )
 

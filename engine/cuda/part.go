@@ -238,7 +238,8 @@ func (p *part) free() error {
 }
 
 // shape says how a batch is launched: a decode step fills up to a power of two,
-// so that one recording serves many steps.
+// so that one recording serves many steps. Rows that are not wanted, as those of forced tokens
+// before a sequence's last, count as wanted there if they are no more than those that are.
 func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 	b = batch{rows: in.Rows(), want: len(in.Want), tables: max(1, len(in.Tables)), stride: 1}
 	if c != nil {
@@ -248,11 +249,14 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 		}
 		b.stride = 1 << bits.Len(uint(int(last)/c.spec.BlockSize))
 	}
-	if p.e.limits.Ahead || b.want != b.rows || b.rows > maxGraphRows {
+	if p.e.limits.Ahead || b.rows > maxGraphRows {
 		return b, false
 	}
 	full := 1 << bits.Len(uint(b.rows-1))
 	full = max(b.rows, min(full, p.e.p.Rows, p.e.p.Want))
+	if b.want < b.rows && (b.rows > 2*b.want || full > min(maxRanked, p.e.p.Want)) {
+		return b, false
+	}
 	b.rows, b.want = full, full
 	return b, true
 }

@@ -98,9 +98,9 @@ func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64
 	}
 	out := make([][]float32, len(inputs))
 	for i := 0; i < len(inputs); {
-		// As many whole texts as fit a step, or one that does not.
+		// As many whole texts as fit a step, or one that does not, or has a state.
 		n, rows := i+1, len(inputs[i])
-		for n < len(inputs) && rows+len(inputs[n]) <= d.Rows {
+		for d.Spec.State == 0 && n < len(inputs) && rows+len(inputs[n]) <= d.Rows {
 			rows += len(inputs[n])
 			n++
 		}
@@ -140,7 +140,7 @@ func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 		tables = append(tables, table)
 		out[i] = make([]float32, d.width)
 	}
-	in := &graph.Batch{Tables: tables}
+	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables))}
 	flush := func() error {
 		res, err := d.exec.Run(ctx, in, d.cache)
 		if err != nil {
@@ -150,7 +150,7 @@ func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 			s := in.Seq[at]
 			pool(out[s], res[0][r*d.width:(r+1)*d.width], c.Pooling, len(texts[s]))
 		}
-		*in = graph.Batch{Tables: tables}
+		*in = graph.Batch{Tables: tables, States: in.States}
 		return nil
 	}
 	for s, t := range texts {

@@ -100,6 +100,34 @@ func (w *ways) reset() {
 	clear(w.seen)
 }
 
+// effort is about how much is missing from e to a match: of an intersection, what each
+// of its parts misses, since one byte seldom brings all of them on. It looks only so deep.
+func (x *exprs) effort(e expr, depth int) int32 {
+	n := &x.nodes[e]
+	if depth == 0 || !n.negative || n.nullable {
+		return n.least
+	}
+	const long = 1 << 30
+	sum := int64(0)
+	kids := x.kids(e)
+	switch n.op {
+	case exAnd:
+		for _, k := range kids {
+			sum += int64(x.effort(expr(k), depth-1))
+		}
+	case exAlt:
+		sum = long
+		for _, k := range kids {
+			sum = min(sum, int64(x.effort(expr(k), depth-1)))
+		}
+	case exCat:
+		sum = int64(x.effort(expr(kids[0]), depth-1)) + int64(x.nodes[kids[1]].least)
+	default:
+		return n.least
+	}
+	return int32(min(sum, long))
+}
+
 // before orders by length, then by age.
 func (w *ways) before(i, j int) bool {
 	a, b := w.heap[i], w.heap[j]
@@ -115,7 +143,7 @@ func (w *ways) push(x *exprs, e expr, from int32) {
 	}
 	w.seen[e] = true
 	w.heap = append(w.heap, int32(len(w.list)))
-	w.list = append(w.list, way{e, 0, from, x.nodes[e].least})
+	w.list = append(w.list, way{e, 0, from, x.effort(e, 4)})
 	for i := len(w.heap) - 1; i > 0; {
 		up := (i - 1) / 2
 		if !w.before(i, up) {

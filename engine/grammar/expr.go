@@ -214,6 +214,8 @@ func (x *exprs) least(op exprOp, args []int32, nullable bool) int32 {
 		}
 	case exRepeat:
 		n = int64(x.nodes[args[0]].least) * int64(args[1])
+	case exTable:
+		n = int64(x.tables[args[0]].far[args[1]])
 	}
 	return int32(min(max(n, 1), long))
 }

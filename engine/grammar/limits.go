@@ -8,7 +8,7 @@ type Limits struct {
 	Depth       int // how deep they are nested (500)
 	Expressions int // distinct regular expressions, derivatives among them (500,000)
 	States      int // states of the lexer, for all sequences of the grammar together (100,000)
-	Fuel        int // steps to make one state of the lexer (100,000)
+	Fuel        int // steps to make one state of the lexer (1,000,000)
 	Compile     int // steps to compile (5,000,000)
 	Items       int // Earley items in one row (20,000)
 	Rows        int // rows of one sequence (1,000,000)
@@ -20,7 +20,7 @@ type Limits struct {
 }
 
 var defaults = Limits{
-	Nodes: 100_000, Depth: 500, Expressions: 500_000, States: 100_000, Fuel: 100_000, Compile: 5_000_000,
+	Nodes: 100_000, Depth: 500, Expressions: 500_000, States: 100_000, Fuel: 1_000_000, Compile: 5_000_000,
 	Items: 20_000, Rows: 1_000_000, Total: 4_000_000, Threads: 200, Work: 3_000_000, Memory: 32 << 20, Memo: 16 << 20,
 }
 

@@ -43,8 +43,9 @@ func (l *lexer) anyPlain(s *lexState, work *int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x := l.exprs
-	x.budget("steps for one state of the lexer", l.limits.Fuel)
-	defer func() { *work += l.limits.Fuel - x.fuel }()
+	fuel := min(l.limits.Fuel, maxPlain)
+	x.budget("steps for one state of the lexer", fuel)
+	defer func() { *work += fuel - x.fuel }()
 	var infinite []expr
 	for _, p := range s.parts {
 		if l.lexemes[p.lexeme].shortest {
@@ -71,6 +72,9 @@ func (l *lexer) anyPlain(s *lexState, work *int) bool {
 	}
 	return all
 }
+
+// maxPlain bounds the steps of one such search.
+const maxPlain = 100_000
 
 // maxLoosen bounds how deep finite parts are looked for.
 const maxLoosen = 8

@@ -16,45 +16,60 @@ func Table(a *Automaton) *Regex {
 	return regex(Regex{op: opTable, table: a, nullable: len(a.Accept) > 0 && a.Accept[0]})
 }
 
-// A table is an Automaton of a store, with the states from which there is a way to
-// an accepting one.
+// distances returns how many bytes there are from each state to an accepting one, or -1.
+func (a *Automaton) distances() []int32 {
+	far := make([]int32, len(a.Next))
+	back := make([][]int32, len(a.Next))
+	var list []int32
+	for s, next := range a.Next {
+		for _, to := range next {
+			if to >= 0 {
+				back[to] = append(back[to], int32(s))
+			}
+		}
+		if far[s] = -1; a.Accept[s] {
+			far[s] = 0
+			list = append(list, int32(s))
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		for _, from := range back[list[i]] {
+			if far[from] < 0 {
+				far[from] = far[list[i]] + 1
+				list = append(list, from)
+			}
+		}
+	}
+	return far
+}
+
+// Living returns the states from which there is a way to an accepting one.
+func (a *Automaton) Living() []bool {
+	living := make([]bool, len(a.Next))
+	for s, n := range a.distances() {
+		living[s] = n >= 0
+	}
+	return living
+}
+
+// A table is an Automaton of a store.
 type table struct {
 	*Automaton
 	number int32
-	alive  []bool
+	far    []int32 // distances
 }
 
 // table returns the expression of an automaton's strings.
 func (c *converter) table(a *Automaton) expr {
 	t, ok := c.byAutomaton[a]
 	if !ok {
-		t = &table{Automaton: a, number: int32(len(c.tables)), alive: make([]bool, len(a.Next))}
-		back := make([][]int32, len(a.Next))
-		var list []int32
-		for s, next := range a.Next {
-			if !c.spend(1+len(next)) || !c.take(int(unsafe.Sizeof(next))+1+4*len(next)) {
+		for _, next := range a.Next {
+			// Twice, as distances keeps the way back.
+			if !c.spend(1+len(next)) || !c.take(2*(int(unsafe.Sizeof(next))+4*len(next))) {
 				return nothing
 			}
-			for _, to := range next {
-				if to >= 0 {
-					back[to] = append(back[to], int32(s))
-				}
-			}
-			if a.Accept[s] {
-				t.alive[s] = true
-				list = append(list, int32(s))
-			}
 		}
-		for len(list) > 0 {
-			s := list[len(list)-1]
-			list = list[:len(list)-1]
-			for _, from := range back[s] {
-				if !t.alive[from] {
-					t.alive[from] = true
-					list = append(list, from)
-				}
-			}
-		}
+		t = &table{Automaton: a, number: int32(len(c.tables)), far: a.distances()}
 		// The lexer tells apart bytes that some set does.
 		var sets [256]byteSet
 		for b, class := range a.Class {
@@ -71,7 +86,7 @@ func (c *converter) table(a *Automaton) expr {
 
 // state is the expression of the strings that lead t from state s to its end.
 func (x *exprs) state(t *table, s int32) expr {
-	if s < 0 || int(s) >= len(t.alive) || !t.alive[s] {
+	if s < 0 || int(s) >= len(t.far) || t.far[s] < 0 {
 		return nothing
 	}
 	return x.intern(exTable, []int32{t.number, s}, t.Accept[s], false)
@@ -83,7 +98,7 @@ func (t *table) step(s int32, b byte) int32 { return t.Next[s][t.Class[b]] }
 // first returns the bytes that lead on from state s.
 func (t *table) first(s int32) (set byteSet) {
 	for b := range 256 {
-		if to := t.step(s, byte(b)); to >= 0 && t.alive[to] {
+		if to := t.step(s, byte(b)); to >= 0 && t.far[to] >= 0 {
 			set.add(byte(b))
 		}
 	}

@@ -66,6 +66,9 @@ type CacheSpec struct {
 	Blocks    int        // number of blocks in the pool
 	BlockSize int        // tokens per block
 	Type      quant.Type // F32, F16 or Q8_0
+
+	State  int // float32s of the states of one sequence, see Limits.State
+	States int // slots for them
 }
 
 // A Cache holds keys and values in blocks of BlockSize tokens. A block number
@@ -73,6 +76,8 @@ type CacheSpec struct {
 type Cache interface {
 	// Copy copies all layers of block src to block dst.
 	Copy(dst, src int32)
+	// CopyState copies all states of slot src to slot dst.
+	CopyState(dst, src int32)
 	// Bytes is the memory the cache occupies.
 	Bytes() int64
 	io.Closer

@@ -106,6 +106,9 @@ func randomOp(r *rand.Rand) Op {
 		Embed{matrix("e", 9, 8)}, Take{}, RMSNorm{matrix("n", 8), 1}, LayerNorm{matrix("n", 8), nil, 1},
 		Linear{matrix("w", 8, 8), nil}, Linear{matrix("w", 6, 8), nil}, Linear{matrix("w", 8, 6), nil}, Linear{matrix("w", 1, 8), nil},
 		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Activate{GELU}, Gate{SiLU}, Weigh{}, Temper{1, 2, 0}, Temper{},
+		HeadLinear{matrix("hw", 2, 3, 4)}, HeadLinear{matrix("hw", 2, 4, 4)}, HeadCut{2, 1, 3}, HeadCut{2, 0, 4}, HeadCut{}, HeadJoin{2}, HeadJoin{},
+		ShortConv{Weight: matrix("sc", 8, 3)}, ShortConv{}, Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 1, Groups: 1, State: 3}, Mamba2{},
+		Mamba1{A: matrix("a", 8, 8), D: matrix("d", 8)}, Mamba1{}, DeltaNet{A: matrix("a", 8), DtBias: matrix("a", 8), Heads: 8, KeyHeads: 1, Key: 0, Value: 1}, DeltaNet{},
 		Rope{HeadDim: 4, Freqs: []float64{1}}, Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4},
 		Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4, Bidirectional: true},
 		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
@@ -157,7 +160,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 20+12 {
+	if fits != 26+16 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }

@@ -33,6 +33,8 @@ func record(b *Builder, attention bool) Value {
 		q = b.Temper(q, b.Positions(), Temper{Beta: 0.1, Period: 2, Offset: 1})
 		if attention {
 			k, v := b.Linear(h, matrix(l+"k", 4, hidden), nil), b.Linear(h, matrix(l+"v", 4, hidden), nil)
+			q = b.HeadLinear(q, matrix(l+"heads", 2, 4, 4))
+			q = b.HeadJoin(b.HeadCut(q, 2, 0, 1), b.HeadCut(q, 2, 1, 4), 2)
 			q = b.Attention(q, k, v, Attention{Layer: len(l) - 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5})
 		}
 		x = b.Add(x, b.Linear(q, matrix(l+"o", hidden, hidden), nil))
@@ -50,6 +52,13 @@ func record(b *Builder, attention bool) Value {
 	}
 	x = b.Add(x, x)
 	if attention {
+		// What carries states.
+		at := 0
+		carry := func(n int) int { at += n; return at - n }
+		c := b.ShortConv(x, ShortConv{Weight: matrix("sc", hidden, 3), Act: true, At: carry(hidden * 2)})
+		m := b.Mamba2(b.HeadJoin(c, b.HeadCut(c, 1, 0, 6), 1), b.HeadCut(c, 1, 0, 2), Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 4, Groups: 1, State: 3, At: carry(24)})
+		m = b.Mamba1(m, c, b.HeadCut(c, 1, 0, 2), b.HeadCut(c, 1, 2, 4), Mamba1{A: matrix("a1", hidden, 2), D: matrix("d1", hidden), At: carry(hidden * 2)})
+		x = b.Add(x, b.DeltaNet(b.HeadJoin(m, c, 1), b.HeadCut(c, 1, 0, 4), b.HeadCut(c, 1, 4, 8), DeltaNet{A: matrix("ad", 4), DtBias: matrix("ad", 4), Heads: 4, KeyHeads: 2, Key: 2, Value: 2, At: carry(16)}))
 		// An encoder of the same width, and a decoder's look at it.
 		e := b.Activate(b.Conv1D(b.Features(6), Conv1D{Weight: matrix("conv", hidden, 3, 3), Bias: matrix("convb", hidden, 1), Steps: 2, Stride: 2}), GELU)
 		e = b.DenseAttention(e, e, e, DenseAttention{Heads: 2, HeadDim: 4, Scale: 0.5})
@@ -94,7 +103,7 @@ func TestProgram(t *testing.T) {
 	if got, want := p.Values[p.Results[0]], (ValueInfo{Shape: Shape{2, 20}, Lead: PerWant, Buffer: p.Values[p.Results[0]].Buffer}); !reflect.DeepEqual(got, want) {
 		t.Errorf("result is %+v, want %+v", got, want)
 	}
-	if len(p.Buffers) > 8 {
+	if len(p.Buffers) > 11 {
 		t.Errorf("%d steps take %d buffers; they should share", len(p.Steps), len(p.Buffers))
 	}
 }

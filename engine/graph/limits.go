@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Limits are what batches for a Program are held against before a kernel sees them: a
@@ -16,6 +17,7 @@ type Limits struct {
 	dense    bool // every row sees every other: the batch is one sequence
 
 	Layers int  // of the cache the Program wants
+	State  int  // float32s of a sequence's states
 	Ahead  bool // rows look ahead: a batch has whole sequences
 }
 
@@ -34,6 +36,9 @@ func (p *Program) Limits() Limits {
 	}
 	layer := func(n int) { l.Layers = max(l.Layers, n+1) }
 	for _, s := range p.Steps {
+		if _, to, ok := state(s.Op); ok {
+			l.State = max(l.State, to)
+		}
 		switch o := s.Op.(type) {
 		case Embed:
 			if p.Values[s.In[0]].Input == inPositions {
@@ -89,6 +94,11 @@ func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 	if err := l.checkWanted(in); err != nil {
 		return err
 	}
+	if l.State > 0 {
+		if err := l.checkStates(in, c); err != nil {
+			return err
+		}
+	}
 	if c == nil && l.Layers > 0 || c != nil && c.Layers < l.Layers {
 		return fmt.Errorf("graph: a program of %d layers without their cache", l.Layers)
 	}
@@ -96,6 +106,27 @@ func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 		return nil
 	}
 	return l.checkBlocks(in, c)
+}
+
+// checkStates looks at whose states change, and that none misses a row.
+func (l *Limits) checkStates(in *Batch, c *CacheSpec) error {
+	if c == nil || c.State < l.State || len(in.States) != len(in.Tables) {
+		return fmt.Errorf("graph: %d slots for the states of %d sequences; the program wants %d numbers in each", len(in.States), len(in.Tables), l.State)
+	}
+	for s, slot := range in.States {
+		if slot < 0 || int(slot) >= c.States || slices.Contains(in.States[:s], slot) {
+			return fmt.Errorf("graph: sequence %d has slot %d of %d, or shares it", s, slot, c.States)
+		}
+	}
+	for i, pos := range in.Positions {
+		switch s := in.Seq[i]; {
+		case s < 0 || int(s) >= len(in.States):
+			return fmt.Errorf("graph: row %d is of sequence %d of %d", i, s, len(in.States))
+		case i > 0 && s == in.Seq[i-1] && pos != in.Positions[i-1]+1, i > 0 && s < in.Seq[i-1]:
+			return fmt.Errorf("graph: row %d is at position %d of sequence %d, which does not follow the row before it", i, pos, s)
+		}
+	}
+	return nil
 }
 
 // checkWanted looks at what a batch asks to be given.

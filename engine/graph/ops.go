@@ -55,10 +55,11 @@ type (
 	Take struct{}
 
 	// RMSNorm divides each group of len(Weight) values by its root mean square
-	// and multiplies by Weight; a row may hold several groups (one per head).
+	// and multiplies by Weight; a row may hold several groups (one per head). A matrix is
+	// the weights of each group.
 	// Zhang & Sennrich, "Root Mean Square Layer Normalization", 2019, eq. 4.
 	RMSNorm struct {
-		Weight *weights.Tensor // (group)
+		Weight *weights.Tensor // (group) or (groups, group)
 		Eps    float32
 	}
 
@@ -225,9 +226,15 @@ const (
 	// limited to [-7, 7] plus 1. Only gates use it.
 	// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025, §2.2.
 	SwiGLUClamped
+	// Sigmoid is 1 / (1 + e⁻ˣ). Only gates use it.
+	Sigmoid
+	// Product is x: a gate by it is a product. Only gates use it.
+	Product
+	// SquaredReLU is max(x, 0)². So et al., "Primer", 2021. No gate uses it.
+	SquaredReLU
 )
 
-var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped"}
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu"}
 
 func (a Act) String() string {
 	if int(a) < len(actNames) {
@@ -254,6 +261,9 @@ func (Take) Out(in ...Shape) (Shape, error) {
 }
 
 func (o RMSNorm) Out(in ...Shape) (Shape, error) {
+	if o.Weight != nil && len(o.Weight.Shape) == 2 && len(in[0]) == 2 && o.Weight.Elems() == in[0][1] {
+		return in[0], nil
+	}
 	if o.Weight == nil || len(o.Weight.Shape) != 1 {
 		return nil, fmt.Errorf("rmsnorm: weight must be a vector, got %s", describe(o.Weight))
 	}
@@ -307,14 +317,14 @@ func (o SoftCap) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Activate) Out(in ...Shape) (Shape, error) {
-	if o.Act != GELU && o.Act != GELUTanh {
+	if o.Act != GELU && o.Act != GELUTanh && o.Act != SquaredReLU {
 		return nil, fmt.Errorf("activate: %v does not stand alone", o.Act)
 	}
 	return in[0], nil
 }
 
 func (o Gate) Out(in ...Shape) (Shape, error) {
-	if int(o.Act) >= len(actNames) {
+	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU {
 		return nil, fmt.Errorf("gate: %v is no activation", o.Act)
 	}
 	if !in[0].equal(in[1]) {

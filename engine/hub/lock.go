@@ -59,6 +59,17 @@ func writeAt(f *os.File, s string) error {
 	return err
 }
 
+// busy says whether a repository is locked. Where it is not, whoever comes at this moment
+// may find it locked, and waits as for any other.
+func busy(root *os.Root, repo string) bool {
+	f, err := root.OpenFile(path.Join(repo, lockName), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(lockFile(f), errLocked)
+}
+
 // owner names the process that wrote a lock file.
 func owner(f *os.File) string {
 	b, err := io.ReadAll(io.LimitReader(f, 32))

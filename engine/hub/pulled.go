@@ -101,9 +101,10 @@ func (s Store) RemovePulled(open string) (Removal, error) {
 type Half struct {
 	Ref        Ref   // what to pull to go on
 	Have, Size int64 // bytes that are there, and of all
+	Busy       bool  // somebody pulls from that repository now
 }
 
-// Halves lists the pulls that have not ended, whether one is under way or not.
+// Halves lists the pulls that have not ended.
 func (s Store) Halves() ([]Half, error) {
 	root, err := s.root(false)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s Store) Halves() ([]Half, error) {
 			if rec.Pending == nil || err != nil {
 				continue
 			}
-			h := Half{Ref: r, Size: rec.Size}
+			h := Half{Ref: r, Size: rec.Size, Busy: busy(root, r.Repo())}
 			for _, f := range rec.Pending {
 				if validPath(f) {
 					h.Have += arrived(root, path.Join(r.Repo(), f))

@@ -113,7 +113,13 @@ func TestHalves(t *testing.T) {
 	if _, err := s.Discard(list[0].Ref); !errors.Is(err, ErrBusy) {
 		t.Errorf("discarded under a pull: %v", err)
 	}
+	if under, err := s.Halves(); err != nil || list[0].Busy || !under[0].Busy {
+		t.Errorf("under a pull: %+v, %v", under, err)
+	}
 	l.release()
+	if after, err := s.Halves(); err != nil || after[0].Busy {
+		t.Errorf("after it: %+v, %v", after, err)
+	}
 	if n, err := s.Discard(list[0].Ref); err != nil || n < list[0].Have {
 		t.Errorf("discarded %d bytes, %v", n, err)
 	}

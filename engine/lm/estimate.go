@@ -19,6 +19,7 @@ type Estimate struct {
 	Made    int64 // of the weights, what is made at load and not mapped from the file
 	Cache   int64 // keys and values
 	Compute int64 // values between the steps of a pass
+	State   int64 // what one sequence carries beside keys and values; Cache has it for all that run together
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
@@ -99,12 +100,15 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	if !ok {
 		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
 	}
-	perBlock := int64(2*c.Layers*c.KVHeads*row) * BlockSize
+	spec := c.CacheSpec(0, BlockSize, o.Slots, o.CacheType)
+	perBlock := int64(2*spec.Layers*c.KVHeads*row) * BlockSize
+	p.State = 4 * int64(c.State)
 	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
 	if err != nil {
 		return p, err
 	}
-	p.KV = graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: BlockSize, Type: o.CacheType}
+	p.KV = spec
+	p.KV.Blocks = blocks
 	p.Encode = m.encoder(o)
 	return p, nil
 }
@@ -135,7 +139,8 @@ func (s *Estimate) FitCache(id string, o engine.ModelOptions, perBlock, limit in
 			id, engine.MiB(o.CacheBytes), n*BlockSize, s.Context, engine.MiB(one*perBlock))
 	}
 	n = min(n, 1<<30)
-	s.Cache, s.OneRequest, s.Tokens = n*perBlock, one*perBlock, int(n)*BlockSize
+	states := s.State * int64(o.Slots)
+	s.Cache, s.OneRequest, s.Tokens = n*perBlock+states, one*perBlock+states, int(n)*BlockSize
 	return int(n), nil
 }
 
@@ -197,9 +202,7 @@ type EncoderPlan struct {
 func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
 	c := m.Config
 	p := EncoderPlan{Rows: o.Batch}
-	p.Spec = graph.CacheSpec{
-		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, BlockSize: BlockSize, Type: o.CacheType,
-	}
+	p.Spec = c.CacheSpec(0, BlockSize, 1, o.CacheType)
 	if c.Encoder {
 		// A text must fit one step, and every layer uses the cache's first. It is
 		// small, so it need not round.
@@ -214,7 +217,7 @@ func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
 // Bytes is the memory the cache takes.
 func (p *EncoderPlan) Bytes() int64 {
 	row, _ := p.Spec.Type.Size(p.Spec.HeadDim)
-	return int64(2*p.Spec.Layers*p.Spec.KVHeads*row) * int64(p.Spec.Blocks) * int64(p.Spec.BlockSize)
+	return int64(2*p.Spec.Layers*p.Spec.KVHeads*row)*int64(p.Spec.Blocks)*int64(p.Spec.BlockSize) + 4*int64(p.Spec.State)
 }
 
 // Wanted bounds the rows of a step whose logits are read: one per decoding sequence,

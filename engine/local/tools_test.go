@@ -11,6 +11,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/engine/wire"
 )
 
 // toolTemplate shows tools, calls as Hermes does, and thinking where it is asked for.
@@ -186,7 +187,7 @@ func TestFormBesideTools(t *testing.T) {
 		{"none", engine.ToolChoice{}, nil, place, true, false},
 	} {
 		for seed := range uint64(6) {
-			r := engine.GenerateRequest{Prompt: user("What time is it?"), ToolChoice: tt.choice, MaxTokens: 400, Constraint: tt.form}
+			r := engine.GenerateRequest{Prompt: user([]string{"What time is it?", "Give me JSON with a city."}[seed%2]), ToolChoice: tt.choice, MaxTokens: 400, Constraint: tt.form}
 			r.Prompt.Tools = tt.tools
 			r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
 			r.Sample.Temperature, r.Sample.Seed = 2, seed
@@ -237,5 +238,66 @@ func TestFormBesideToolsRefused(t *testing.T) {
 				t.Errorf("got %+v, want %s of %s", err, tt.code, tt.param)
 			}
 		})
+	}
+}
+
+// Whatever the wire format, a reply to a request with tools, a form and a budget of thinking is
+// a call of the tool or a text of the form, behind no more thinking than there may be.
+func TestFormBesideToolsOfEveryFormat(t *testing.T) {
+	tool := functionTool("get_time", `{"type":"object","properties":{"zone":{"enum":["UTC"]}},"required":["zone"],"additionalProperties":false}`, true)
+	isCall := regexp.MustCompile(`^get_time \{\s*"zone"\s*:\s*"UTC"\s*\}$`)
+	answers, calls, thought := 0, 0, 0
+	for _, name := range wire.Names() {
+		f, _ := wire.Find(name)
+		if len(f.Call) == 0 && f.Channel == nil {
+			continue
+		}
+		open := f.Primed
+		switch {
+		case f.Channel != nil:
+			open = f.Channel.Start
+		case f.Think.Prompt != "":
+			open = f.Think.Prompt + "\n"
+		case len(f.Think.Open) > 0:
+			open = f.Think.Open[0]
+		}
+		template := strings.ReplaceAll(toolTemplate, "{% if enable_thinking %}<think>\n{% endif %}", open)
+		e, err := New(engine.Options{Defaulted: engine.ModelOptions{ChatTemplate: template, ToolFormat: name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, required := range []bool{false, false, true} {
+			r := engine.GenerateRequest{Prompt: user("What time is it?"), MaxTokens: 300, ToolChoice: engine.ToolChoice{Required: required, One: true}}
+			r.Constraint = &engine.Constraint{Form: engine.FormChoice, Choices: []string{" yes", "</think><tool_call>"}, Param: "guided_choice"}
+			r.ReasoningBudget = &engine.ReasoningBudget{Tokens: 4, Param: "reasoning_budget"}
+			r.Prompt.Tools = []chat.Tool{tool}
+			r.Sample.Temperature, r.Sample.Seed = 1.5, uint64(i)
+			a, err := converse(t, e, r)
+			refused, ok := err.(*engine.Error)
+			if a.done.Reasoning > 0 {
+				thought++
+			}
+			switch {
+			case ok && refused.Code == engine.CodeToolFormat && !required:
+				// The second choice begins as a call does.
+			case err != nil:
+				t.Errorf("%s: %v", name, err)
+			case a.done.Reasoning > 4:
+				t.Errorf("%s: %d tokens of thinking: %q", name, a.done.Reasoning, a.thinking)
+			case len(a.calls) > 0:
+				if calls++; a.text != "" || !isCall.MatchString(a.calls[0]) || a.finish.Reason != engine.ReasonCalls {
+					t.Errorf("%s: %q and calls %q (%s)", name, a.text, a.calls, a.finish.Reason)
+				}
+			case required || a.finish.Reason != engine.ReasonStop || !slices.Contains(r.Constraint.Choices, a.text):
+				t.Errorf("%s, required %v: %q behind %q (%s)", name, required, a.text, a.thinking, a.finish.Reason)
+			default:
+				answers++
+			}
+		}
+		e.Close()
+	}
+	t.Logf("%d answers, %d calls, %d with thinking", answers, calls, thought)
+	if answers < 30 || calls < 40 || thought < 30 {
+		t.Errorf("only %d answers, %d calls, %d with thinking", answers, calls, thought)
 	}
 }

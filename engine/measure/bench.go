@@ -111,16 +111,15 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	// sequences from there, as the usual tests of other engines do.
 	c := m.Config()
 	per := (o.Depth + max(o.Prompt, o.Generate+1) + lm.BlockSize - 1) / lm.BlockSize
-	cache, err := backend.NewCache(graph.CacheSpec{
-		Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-		Blocks: per * o.Batch, BlockSize: lm.BlockSize, Type: o.CacheType,
-	})
+	cache, err := backend.NewCache(c.CacheSpec(per*o.Batch, lm.BlockSize, o.Batch, o.CacheType))
 	if err != nil {
 		return BenchResult{}, err
 	}
 	defer cache.Close()
 	tables := make([][]int32, o.Batch)
+	slots := make([]int32, o.Batch)
 	for s := range tables {
+		slots[s] = int32(s)
 		for i := range per {
 			tables[s] = append(tables[s], int32(s*per+i))
 		}
@@ -128,7 +127,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	read := func(from, to int) error {
 		for at := from; at < to; at += p.Rows {
-			in := &graph.Batch{Tables: tables}
+			in := &graph.Batch{Tables: tables, States: slots}
 			for i := at; i < min(to, at+p.Rows); i++ {
 				in.Tokens, in.Positions, in.Seq = append(in.Tokens, random.Int32N(int32(c.Vocab))), append(in.Positions, int32(i)), append(in.Seq, 0)
 			}
@@ -148,10 +147,11 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 		for i, block := range tables[s] {
 			cache.Copy(block, tables[0][i])
 		}
+		cache.CopyState(slots[s], slots[0])
 	}
 	prefill := func() error { return read(o.Depth, o.Depth+o.Prompt) }
 	decode := func() error {
-		in := &graph.Batch{Tables: tables}
+		in := &graph.Batch{Tables: tables, States: slots}
 		for s := range o.Batch {
 			in.Tokens, in.Positions = append(in.Tokens, 0), append(in.Positions, 0)
 			in.Seq, in.Want = append(in.Seq, int32(s)), append(in.Want, int32(s))

@@ -166,7 +166,7 @@ func openScorer(ctx context.Context, backend graph.Backend, path, quantize strin
 	for i := range blocks {
 		s.table = append(s.table, int32(i))
 	}
-	s.cache, err = backend.NewCache(graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: lm.BlockSize, Type: quant.F16})
+	s.cache, err = backend.NewCache(c.CacheSpec(blocks, lm.BlockSize, 1, quant.F16))
 	return s, err
 }
 
@@ -183,7 +183,7 @@ func (s *scorer) close() {
 // run returns the logits after each of ids, which stand from position at on.
 // They are overwritten by the next run.
 func (s *scorer) run(ctx context.Context, ids []token.ID, at int) ([]float32, error) {
-	in := &graph.Batch{Tables: [][]int32{s.table}}
+	in := &graph.Batch{Tables: [][]int32{s.table}, States: []int32{0}}
 	for i, id := range ids {
 		in.Tokens, in.Positions = append(in.Tokens, id), append(in.Positions, int32(at+i))
 		in.Seq, in.Want = append(in.Seq, 0), append(in.Want, int32(i))

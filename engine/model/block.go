@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
@@ -39,7 +41,11 @@ func newBase(set *file, encoder bool) (*base, error) {
 	if encoder {
 		m.norm = t.norm("token_embd_norm", c.Hidden)
 	} else {
-		m.norm = t.norm("output_norm", c.Hidden)
+		name := "output_norm"
+		if strings.HasPrefix(c.Arch, "lfm2") {
+			name = "token_embd_norm" // so its converters call the last norm
+		}
+		m.norm = t.norm(name, c.Hidden)
 		m.output = linear{t.maybe("output.weight", c.Vocab, c.Hidden), t.maybe("output.bias", c.Vocab)}
 		if m.output.w == nil {
 			m.output.w = m.embed
@@ -124,6 +130,9 @@ func (n norm) layer(b *graph.Builder, x graph.Value, eps float32) graph.Value {
 	return b.LayerNorm(x, n.w, n.b, eps)
 }
 
+// ones is the weights of a norm that has none.
+func ones(n int) *weights.Tensor { return floats("ones", slices.Repeat([]float32{1}, n)) }
+
 // A linear is a projection; b is nil where there is no bias.
 type linear struct{ w, b *weights.Tensor }
 
@@ -167,6 +176,38 @@ func (t *tensors) cut(w *weights.Tensor, name string, from, to int) *weights.Ten
 		return nil
 	})
 	return part
+}
+
+// row is a vector as a matrix of one row.
+func (t *tensors) row(w *weights.Tensor) *weights.Tensor {
+	if w == nil || t.err != nil {
+		return nil
+	}
+	return t.as(w, 1, w.Shape[0])
+}
+
+// reshaped is need for a tensor that files have in several shapes of one size.
+func (t *tensors) reshaped(name string, shape ...int) *weights.Tensor {
+	w, ok := t.set.Tensor(name)
+	if !ok {
+		return t.need(name, shape...)
+	}
+	if n := graph.Shape(shape).Elems(); w.Elems() != n {
+		return t.need(name, shape...)
+	}
+	return t.as(w, shape...)
+}
+
+// as is w in another shape of the same size.
+func (t *tensors) as(w *weights.Tensor, shape ...int) *weights.Tensor {
+	m := &weights.Tensor{Name: w.Name, Type: w.Type, Shape: shape, Data: w.Data}
+	if w.Data == nil {
+		t.set.OnFill(func() error {
+			m.Data = w.Data
+			return nil
+		})
+	}
+	return m
 }
 
 // split cuts a fused projection into parts of the given numbers of rows.

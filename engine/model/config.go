@@ -1,9 +1,14 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"quern/engine/graph"
+	"quern/kernels/quant"
 )
 
 // A Config is what a text model's file says about its shape.
@@ -28,9 +33,25 @@ type Config struct {
 	// the width inside one, which is FF when the file does not say.
 	Experts, Used, ExpertFF int
 
+	// KVLayers is how many layers keep keys and values, if not all of them do, and State
+	// how many float32s of one sequence the others carry from token to token.
+	KVLayers, State int
+
+	layerKV, layerFF []int // of hybrids: key heads and feed-forward width by layer, 0 for none
+
 	// Served is the longest sequence the recording is for, 0 for Context. The
 	// caller that records may set it: Phi-3's long files rotate by it.
 	Served int
+}
+
+// CacheSpec sizes a cache of the model's keys and values, and of the states of so many
+// sequences.
+func (c *Config) CacheSpec(blocks, blockSize, sequences int, typ quant.Type) graph.CacheSpec {
+	layers := c.Layers
+	if c.State > 0 {
+		layers = max(1, c.KVLayers) // a cache has a layer, even one that nothing is written to
+	}
+	return graph.CacheSpec{Layers: layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: blockSize, Type: typ, State: c.State, States: sequences}
 }
 
 // A Pooling turns the rows of a text into one vector.
@@ -133,6 +154,49 @@ func (r *reader) perLayer(key string, max, layers, def int) int {
 	return int(list[0])
 }
 
+// layers reads what layers of hybrids have, each of which may have none; those that have
+// the same are alike. A model without attention gets a cache of one small head.
+func (r *reader) layers(c *Config, blocks int) {
+	list := func(key string, max, def int) (list []int, one int) {
+		list = slices.Repeat([]int{def}, blocks)
+		switch v, ok := r.value(key); v := v.(type) {
+		case int64:
+			list = slices.Repeat([]int{int(v)}, blocks)
+		case []int64:
+			if len(v) != blocks {
+				r.fail(key, "has %d entries for %d layers", len(v), blocks)
+				return list, 1
+			}
+			for i, n := range v {
+				list[i] = int(n)
+			}
+		default:
+			if ok {
+				r.fail(key, "is neither an integer nor a list of them")
+			}
+		}
+		for _, n := range list {
+			switch {
+			case n < 0 || n > max:
+				r.fail(key, "is %d, outside 0 to %d", n, max)
+			case n > 0 && one > 0 && n != one:
+				r.refuse(key, "differs between layers that have any")
+			case n > 0:
+				one = n
+			}
+		}
+		return list, one
+	}
+	var heads, kv int
+	c.layerFF, c.FF = list("feed_forward_length", maxWidth, 0)
+	_, heads = list("attention.head_count", maxHeads, 0)
+	c.layerKV, kv = list("attention.head_count_kv", maxHeads, heads)
+	c.FF, c.Heads, c.KVHeads = max(1, c.FF), max(1, heads), max(1, kv)
+	if heads == 0 {
+		c.HeadDim = 16
+	}
+}
+
 // float reads a finite number; an integer will do.
 func (r *reader) float(key string, def float64) float64 {
 	v, ok := r.value(key)
@@ -200,11 +264,17 @@ func ggufConfig(set *file) (Config, error) {
 		Context: r.count("context_length", maxContext),
 	}
 	set.drafts = [2]int{c.Layers, blocks}
-	c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
-	c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
-	c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
-	c.HeadDim = r.countOr("attention.key_length", maxWidth, max(1, c.Hidden/c.Heads))
-	if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
+	if hybridArchs[c.Arch] != nil {
+		r.layers(&c, blocks)
+	} else {
+		c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
+		c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
+		c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
+	}
+	c.HeadDim = r.countOr("attention.key_length", maxWidth, cmp.Or(c.HeadDim, max(1, c.Hidden/c.Heads)))
+	if latentArchs[c.Arch] {
+		r.latentSizes(&c)
+	} else if v := r.countOr("attention.value_length", maxWidth, c.HeadDim); v != c.HeadDim {
 		r.refuse("attention.value_length", "is %d with keys of %d", v, c.HeadDim)
 	}
 	if c.Heads%c.KVHeads != 0 {
@@ -232,7 +302,7 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
 var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
@@ -300,10 +370,14 @@ func (r *reader) sameBase(c *Config) {
 // logMultiplier is the mscale_all_dim of Hugging Face's YaRN, by which the magnitude of
 // rotations is made smaller; 0 for none. Architectures write it differently.
 func (r *reader) logMultiplier(c *Config) float64 {
-	if c.Arch != "mistral3" {
-		return 0 // a file that has it is refused
+	const key = "rope.scaling.yarn_log_multiplier"
+	switch {
+	case c.Arch == "mistral3":
+		return r.float(key, 0)
+	case latentArchs[c.Arch]:
+		return 10 * r.float(key, 0) // it holds a tenth
 	}
-	return r.float("rope.scaling.yarn_log_multiplier", 0)
+	return 0 // a file that has it is refused
 }
 
 func (r *reader) rope(c *Config) RopeConfig {

@@ -1,7 +1,11 @@
 package model
 
 import (
+	"fmt"
+	"strings"
+
 	"quern/engine/graph"
+	"quern/formats/weights"
 )
 
 // A moe is the weights of a layer of experts.
@@ -30,11 +34,12 @@ func (m *base) moe(i int, act graph.Act, renormalise bool) moe {
 func (m *base) expertsOf(i int, act graph.Act, r graph.Routing) moe {
 	c, t := &m.c, &m.tensors
 	n, ff := c.Experts, c.ExpertFF
+	gate, up := t.gateAndUp(i, n, ff, c.Hidden)
 	return moe{
 		router: t.linear(blk(i, "ffn_gate_inp"), n, c.Hidden),
 		o: graph.Experts{
-			Gate: t.need(blk(i, "ffn_gate_exps.weight"), n, ff, c.Hidden), GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
-			Up: t.need(blk(i, "ffn_up_exps.weight"), n, ff, c.Hidden), UpBias: t.maybe(blk(i, "ffn_up_exps.bias"), n, ff),
+			Gate: gate, GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
+			Up: up, UpBias: t.maybe(blk(i, "ffn_up_exps.bias"), n, ff),
 			Down: t.need(blk(i, "ffn_down_exps.weight"), n, c.Hidden, ff), DownBias: t.maybe(blk(i, "ffn_down_exps.bias"), n, c.Hidden),
 			Routing: r, Act: act,
 		},
@@ -43,6 +48,51 @@ func (m *base) expertsOf(i int, act graph.Act, r graph.Routing) moe {
 
 func (x *moe) of(b *graph.Builder, h graph.Value) graph.Value {
 	return b.Experts(h, x.router.of(b, h), x.o)
+}
+
+// gateAndUp finds these experts of layer i, which newer files have in one tensor.
+func (t *tensors) gateAndUp(i, n, ff, in int) (gate, up *weights.Tensor) {
+	w := t.maybe(blk(i, "ffn_gate_up_exps.weight"), n, 2*ff, in)
+	if w == nil {
+		return t.need(blk(i, "ffn_gate_exps.weight"), n, ff, in), t.need(blk(i, "ffn_up_exps.weight"), n, ff, in)
+	}
+	gate, up, err := splitExperts(w)
+	if err != nil {
+		if t.err == nil {
+			t.err = err
+		}
+		return nil, nil
+	}
+	t.fill(gate, up)
+	return gate, up
+}
+
+// splitExperts takes gate and up of all experts apart: (experts, 2·ff, in), gate first.
+func splitExperts(w *weights.Tensor) (gate, up *weights.Tensor, err error) {
+	if len(w.Shape) != 3 || w.Shape[1]%2 != 0 {
+		return nil, nil, fmt.Errorf("%w: tensor %s has shape %v, want (experts, 2·width, in)", ErrFormat, w.Name, w.Shape)
+	}
+	n, ff, in := w.Shape[0], w.Shape[1]/2, w.Shape[2]
+	row, ok := w.Type.Size(in)
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: rows of %d of %s are no whole blocks of %v", ErrFormat, in, w.Name, w.Type)
+	}
+	half := func(name string, first int) *weights.Tensor {
+		x := &weights.Tensor{Name: strings.Replace(w.Name, "ffn_gate_up_exps", name, 1), Type: w.Type, Shape: []int{n, ff, in}}
+		x.Later(func(dst []byte) error {
+			data, err := w.Read()
+			if err != nil {
+				return err
+			}
+			for e := range n {
+				at := (2*e + first) * ff * row
+				dst = dst[copy(dst, data[at:at+ff*row]):]
+			}
+			return nil
+		})
+		return x
+	}
+	return half("ffn_gate_exps", 0), half("ffn_up_exps", 1), nil
 }
 
 // routing reads how rows find their experts in the families that followed DeepSeek: by

@@ -98,7 +98,7 @@ func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(mod
 	}
 	const blocks, size = 40, 16
 	c := m.Config()
-	cache, err := be.NewCache(graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: size, Type: cacheType})
+	cache, err := be.NewCache(c.CacheSpec(blocks, size, 1, cacheType))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(mod
 // feed runs tokens as one batch and returns the logits of the wanted rows.
 func (r *runner) feed(tokens []int32, want ...int32) [][]float32 {
 	r.t.Helper()
-	in := &graph.Batch{Tokens: tokens, Tables: [][]int32{r.table}, Want: want}
+	in := &graph.Batch{Tokens: tokens, Tables: [][]int32{r.table}, States: []int32{0}, Want: want}
 	for range tokens {
 		in.Positions = append(in.Positions, r.pos)
 		in.Seq = append(in.Seq, 0)

@@ -50,13 +50,30 @@ var hfFamilies = map[string]hfFamily{
 	"qwen2_vl":         {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen2_5_vl":       {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen3_vl":         {arch: "qwen3vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128)}},
+	"deepseek_v2":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"scoring_func": "softmax"}},
+	"deepseek_v3":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"kimi_k2":          {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"glm4_moe_lite":    {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
+	"mistral4":         {arch: "mistral4", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"norm_topk_prob": true}},
 	"ministral3":       {arch: "mistral3", eps: "rms_norm_eps", more: all(slidingWindow, temper), defaults: map[string]any{"head_dim": int64(128)}},
 	"llama4":           {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
 	"llama4_text":      {arch: "llama4", eps: "rms_norm_eps", names: llama4Names, more: llama4Config, reads: llama4Reads, defaults: llama4Defaults},
+	"qwen3_next":       {arch: "qwen3next", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "norm_topk_prob": true, "head_dim": int64(256)}},
+	"qwen3_5":          {arch: "qwen35", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "head_dim": int64(256)}},
+	"qwen3_5_text":     {arch: "qwen35", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "head_dim": int64(256)}},
+	"qwen3_5_moe":      {arch: "qwen35moe", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "norm_topk_prob": true, "head_dim": int64(256)}},
+	"falcon_h1":        {arch: "falcon-h1", eps: "rms_norm_eps", names: falconH1Names, more: falconH1Config, reads: falconH1Reads},
+	"mamba":            {arch: "mamba", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
+	"falcon_mamba":     {arch: "mamba", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
+	"mamba2":           {arch: "mamba2", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
+	"nemotron_h":       {arch: "nemotron_h", eps: "layer_norm_epsilon", norotary: true, names: nemotronNames, more: nemotronConfig},
+	"granitemoehybrid": {arch: "granitehybrid", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
+	"lfm2":             {arch: "lfm2", eps: "norm_eps", names: lfm2Names, more: lfm2Config, defaults: map[string]any{"rope_theta": 1e6, "tie_word_embeddings": true}},
+	"lfm2_moe":         {arch: "lfm2moe", eps: "norm_eps", names: lfm2Names, more: lfm2Config, reads: routedReads, defaults: map[string]any{"rope_theta": 1e6, "tie_word_embeddings": true}},
 	"glm4_moe":         {arch: "glm4moe", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: routedExperts, reads: routedReads, defaults: map[string]any{"partial_rotary_factor": 0.5, "norm_topk_prob": true, "routed_scaling_factor": 1.0}},
 	"minimax_m2":       {arch: "minimax-m2", eps: "rms_norm_eps", more: all(miniMax, routedExperts), reads: routedReads},
 	"ernie4_5_moe":     {arch: "ernie4_5-moe", eps: "rms_norm_eps", more: all(ernieMoE, routedExperts), reads: routedReads, defaults: map[string]any{"rope_theta": 5e5}},
-	"granite":          {arch: "granite", eps: "rms_norm_eps", more: granite, reads: []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}, defaults: map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}},
+	"granite":          {arch: "granite", eps: "rms_norm_eps", more: granite, reads: graniteReads, defaults: graniteDefaults},
 	"gpt_oss":          {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
 	"bert":             {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
 	"nomic_bert":       {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
@@ -67,9 +84,18 @@ var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
-	"ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
+	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
+	"nemotron_h": 1e-5, "granitemoehybrid": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
+
+var (
+	graniteReads    = []string{"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"}
+	graniteDefaults = map[string]any{"embedding_multiplier": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0, "logits_scaling": 1.0}
+	falconH1Reads   = []string{"embedding_multiplier", "key_multiplier", "lm_head_multiplier"}
+)
+
+var deepseekDefaults = map[string]any{"scoring_func": "sigmoid", "norm_topk_prob": true}
 
 var gemmaCaps = []string{"attn_logit_softcapping", "final_logit_softcapping"}
 

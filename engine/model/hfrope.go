@@ -66,7 +66,7 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 	if v := rope["alpha"]; v != nil && kind != "dynamic" {
 		c.refuse("rope parameter alpha with rope scaling %q", kind)
 	}
-	if rope["llama_4_scaling_beta"] != nil && c.arch != "mistral3" {
+	if rope["llama_4_scaling_beta"] != nil && c.arch != "mistral3" && c.arch != "mistral4" {
 		c.refuse("rope parameter llama_4_scaling_beta in a model of type %s", c.kind)
 	}
 	switch kind {
@@ -97,13 +97,7 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 		put("rope.scaling.yarn_beta_fast", float("beta_fast", 32))
 		put("rope.scaling.yarn_beta_slow", float("beta_slow", 1))
 		if rope["mscale"] != nil || rope["mscale_all_dim"] != nil {
-			if c.arch != "mistral3" {
-				c.refuse("yarn with an mscale")
-			}
-			put("rope.scaling.yarn_log_multiplier", float("mscale_all_dim", 0))
-			if m := float("mscale", 1); m != 1 {
-				put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*math.Log(factor)))
-			}
+			c.mscale(rope, factor, put)
 		}
 		if a := get("attention_factor"); a != nil {
 			// GGUF's factor multiplies the usual one.
@@ -147,6 +141,32 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 		c.refuse("rope scaling %q", kind)
 	}
 	return nil
+}
+
+// mscale says how YaRN changes the magnitude of rotations, and in latent attention the
+// scores. Without an mscale_all_dim, or where it is 0, nothing but the usual.
+func (c *hfConfig) mscale(rope map[string]any, factor float64, put func(string, any)) {
+	by := 1.0
+	switch {
+	case c.arch == "mistral3":
+	case latentArchs[c.arch]:
+		by = 0.1 // as GGUF files of these have it
+	default:
+		c.refuse("yarn with an mscale")
+		return
+	}
+	m, ok1 := number(rope["mscale"])
+	all, ok2 := number(rope["mscale_all_dim"])
+	if ok1 && m < 0 || ok2 && all < 0 {
+		c.fail("rope parameters mscale %g and mscale_all_dim %g", m, all)
+	}
+	if m == 0 || all == 0 {
+		return
+	}
+	put("rope.scaling.yarn_log_multiplier", by*all)
+	if m != 1 {
+		put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*math.Log(factor)))
+	}
 }
 
 // llama3 returns the divisors of Llama 3.1's frequencies: none for those that

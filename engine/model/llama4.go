@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"quern/engine/graph"
@@ -52,7 +51,7 @@ func newLlama4(set *file) (LM, error) {
 	}
 	// The model of 128 experts has no such norms.
 	if r.flag("attention.qk_norm", c.Experts != 128) {
-		l.ones = floats("ones", slices.Repeat([]float32{1}, c.HeadDim))
+		l.ones = ones(c.HeadDim)
 	}
 	temper := graph.Temper{
 		Beta: r.float("attention.temperature_scale", llama4Beta), Period: r.countOr("attention.temperature_length", maxContext, llama4Chunk), Offset: 1,

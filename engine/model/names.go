@@ -75,6 +75,9 @@ var hfGlobal = map[string]string{
 	"final_layernorm":                  "output_norm",
 	"ln_f":                             "output_norm",
 	"lm_head":                          "output",
+	"embeddings":                       "token_embd",
+	"norm_f":                           "output_norm",
+	"embedding_norm":                   "token_embd_norm",
 }
 
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
@@ -113,9 +116,14 @@ var hfLayer = map[string]string{
 	"mlp.moe_statics.e_score_correction_bias":  "exp_probs_b.bias",
 	"block_sparse_moe.e_score_correction_bias": "exp_probs_b.bias",
 
+	"feed_forward.experts.EXPERT.w1":     "ffn_gate_exps",
+	"feed_forward.experts.EXPERT.w2":     "ffn_down_exps",
+	"feed_forward.experts.EXPERT.w3":     "ffn_up_exps",
 	"block_sparse_moe.experts.EXPERT.w1": "ffn_gate_exps",
 	"block_sparse_moe.experts.EXPERT.w2": "ffn_down_exps",
 	"block_sparse_moe.experts.EXPERT.w3": "ffn_up_exps",
+	"mlp.experts.gate_up_proj":           "ffn_gate_up_exps",
+	"mlp.experts.down_proj":              "ffn_down_exps",
 	"mlp.experts.EXPERT.gate_proj":       "ffn_gate_exps",
 	"mlp.experts.EXPERT.down_proj":       "ffn_down_exps",
 	"mlp.experts.EXPERT.up_proj":         "ffn_up_exps",
@@ -177,7 +185,7 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		}
 	}
 	rest := hf
-	for _, p := range []string{"language_model.", "model.", "language_model.", "transformer.", "bert.", "roberta."} {
+	for _, p := range []string{"language_model.", "model.", "language_model.", "backbone.", "transformer.", "bert.", "roberta."} {
 		rest = strings.TrimPrefix(rest, p)
 	}
 	kind := "weight"
@@ -205,7 +213,7 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 			return "", expert, nil // it drafts
 		}
 		if to, ok := tr.f.names[tail]; ok {
-			if strings.HasSuffix(to, ".bias") {
+			if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
 				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 			}
 			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
@@ -247,6 +255,11 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return nil
 	}
 	to := alias(name, t)
+	if hybridArchs[tr.f.arch] != nil {
+		if done, err := tr.changed(to); done || err != nil {
+			return err
+		}
+	}
 	switch {
 	case tr.f.plusOne && strings.HasSuffix(name, "norm.weight"):
 		data, err := t.Read()
@@ -266,6 +279,32 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 	case tr.f.arch == "gpt-oss" && strings.Contains(name, "_exps."):
 		return tr.gptOSSExperts(to)
+	case strings.HasSuffix(name, ".attn_kv_b.weight"):
+		l := latentOf(tr.c)
+		heads := int(tr.c.int("num_attention_heads", 0))
+		if tr.c.err != nil {
+			return tr.c.err
+		}
+		if want := []int{heads * (l.nope + l.value), l.rank}; !slices.Equal(t.Shape, want) {
+			return fmt.Errorf("%w: tensor %s has shape %v, want %v", ErrFormat, t.Name, t.Shape, want)
+		}
+		k, v, err := splitKV(to, heads, l)
+		if err == nil {
+			err = tr.put(k)
+		}
+		if err == nil {
+			err = tr.put(v)
+		}
+		return err
+	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
+		gate, up, err := splitExperts(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
 	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
 		return tr.llama4Experts(to)
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:

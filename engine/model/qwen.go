@@ -81,21 +81,6 @@ func newQwen(set *file) (LM, error) {
 	return q, m.err()
 }
 
-// row is a vector as a matrix of one row.
-func (t *tensors) row(w *weights.Tensor) *weights.Tensor {
-	if w == nil || t.err != nil {
-		return nil
-	}
-	m := &weights.Tensor{Name: w.Name, Type: w.Type, Shape: []int{1, w.Shape[0]}, Data: w.Data}
-	if w.Data == nil {
-		t.set.OnFill(func() error {
-			m.Data = w.Data
-			return nil
-		})
-	}
-	return m
-}
-
 func (m *qwen) Hidden(b *graph.Builder) graph.Value {
 	c := &m.c
 	x := b.Embed(b.Tokens(), m.embed)

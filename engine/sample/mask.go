@@ -11,7 +11,7 @@ import (
 // one at a time, from any goroutine.
 type Mask interface {
 	// Bits are the tokens that may come next, bit id%32 of word id/32; what is past the
-	// end is barred. They are valid until Accept, and not changed. With an error
+	// end is barred. They are valid until Accept or Forced, and not changed. With an error
 	// nothing may be drawn.
 	Bits() ([]uint32, error)
 	// Allows reports whether one token is in Bits, which costs less than those.

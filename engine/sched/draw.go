@@ -32,6 +32,7 @@ type draw struct {
 
 	mu    sync.Mutex // held by who works with the sampler
 	drawn bool       // carryOut was there
+	words []uint32   // of the Mask, once made: who has them reads without mu
 }
 
 // draws are those of one step: those of wanted row i are all[first[i]:first[i+1]].

@@ -27,9 +27,10 @@ func (counting) Close() error { return nil }
 // noCache is the cache of a model without attention.
 type noCache struct{}
 
-func (noCache) Copy(int32, int32) {}
-func (noCache) Bytes() int64      { return 0 }
-func (noCache) Close() error      { return nil }
+func (noCache) Copy(int32, int32)      {}
+func (noCache) CopyState(int32, int32) {}
+func (noCache) Bytes() int64           { return 0 }
+func (noCache) Close() error           { return nil }
 
 func Example() {
 	s, err := sched.New(sched.Options{Exec: counting{}, Cache: noCache{}, Blocks: 8, BlockSize: 4, Budget: 16, Slots: 2})

@@ -21,10 +21,17 @@ type fakeCache struct {
 	size   int
 	tokens []int32
 	places []int32
+	states []fakeState // by slot
+}
+
+// A fakeState is the hash of a sequence's tokens up to a place.
+type fakeState struct {
+	hash uint64
+	at   int32 // tokens in it
 }
 
 func newFakeCache(blocks, size int) *fakeCache {
-	return &fakeCache{size, make([]int32, blocks*size), slices.Repeat([]int32{-1}, blocks*size)}
+	return &fakeCache{size: size, tokens: make([]int32, blocks*size), places: slices.Repeat([]int32{-1}, blocks*size)}
 }
 
 func (c *fakeCache) Copy(dst, src int32) {
@@ -32,6 +39,8 @@ func (c *fakeCache) Copy(dst, src int32) {
 	copy(c.tokens[int(dst)*n:][:n], c.tokens[int(src)*n:][:n])
 	copy(c.places[int(dst)*n:][:n], c.places[int(src)*n:][:n])
 }
+
+func (c *fakeCache) CopyState(dst, src int32) { c.states[dst] = c.states[src] }
 
 func (c *fakeCache) Bytes() int64 { return 0 }
 func (c *fakeCache) Close() error { return nil }
@@ -126,6 +135,9 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 		}
 	}
 	e.logits = e.logits[:0]
+	if e.o.States {
+		return e.scan(in, c)
+	}
 	for _, r := range in.Want {
 		h := uint64(1)
 		for p := int32(0); p <= in.Positions[r]; p++ {
@@ -136,6 +148,27 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 			h = step(h, c.tokens[at])
 		}
 		e.logits = appendLogits(e.logits, h)
+	}
+	return nil
+}
+
+// scan is compute for a model that has a state instead of reading its cache.
+func (e *fakeExec) scan(in *graph.Batch, c *fakeCache) error {
+	if len(in.States) != len(in.Tables) {
+		return fmt.Errorf("%d slots for %d sequences", len(in.States), len(in.Tables))
+	}
+	for i, tok := range in.Tokens {
+		s := &c.states[in.States[in.Seq[i]]]
+		if in.Positions[i] == 0 {
+			*s = fakeState{hash: 1}
+		}
+		if s.at != in.Positions[i] {
+			return fmt.Errorf("position %d goes on from a state of %d tokens", in.Positions[i], s.at)
+		}
+		s.hash, s.at = step(s.hash, tok), s.at+1
+		if slices.Contains(in.Want, int32(i)) {
+			e.logits = appendLogits(e.logits, s.hash)
+		}
 	}
 	return nil
 }
@@ -354,6 +387,7 @@ func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 		t.Fatal(err)
 	}
 	e.o = &s.o
+	c.states = make([]fakeState, s.o.Slots)
 	return s, e
 }
 
@@ -372,6 +406,18 @@ func (s *Scheduler) audit() error {
 	for _, q := range slices.Concat(s.running, s.waiting) {
 		if n := q.st.queued[q.index].Load(); int(n) > 2*s.o.StreamDepth || q.Mask == nil && int(n) > s.o.StreamDepth {
 			return fmt.Errorf("%d tokens are queued, at most %d may be", n, s.o.StreamDepth)
+		}
+	}
+	if s.o.States {
+		slots := slices.Clone(s.slots)
+		for _, q := range s.running {
+			slots = append(slots, q.slot)
+		}
+		slices.Sort(slots)
+		for i, n := range slots {
+			if len(slots) != s.o.Slots || int(n) != i {
+				return fmt.Errorf("slots of states %v, free and taken, of %d", slots, s.o.Slots)
+			}
 		}
 	}
 	fresh := 0

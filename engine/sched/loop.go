@@ -118,6 +118,9 @@ func (s *Scheduler) assemble() bool {
 		q, l := s.running[i], &s.loads[i]
 		wants := len(in.Want)
 		in.Sequence(q.table, nil)
+		if q.slot != noSlot {
+			in.State(q.slot)
+		}
 		for k := range n {
 			in.Row(q.tokens[q.computed+k], int32(q.computed+k))
 			if k >= l.from && k < l.to || l.last && k == l.rows-1 {

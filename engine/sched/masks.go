@@ -69,16 +69,15 @@ func (d *draw) early(greedy bool) bool {
 }
 
 // bits are those of the Mask of d, nil if it has none or the draw is over.
-func (d *draw) bits() (words []uint32) {
+func (d *draw) bits() []uint32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.guard()
-	if d.drawn || d.err != nil {
-		return nil
+	if !d.drawn && d.err == nil && d.words == nil {
+		d.begin()
+		d.words, d.err = d.sampler.Bits()
 	}
-	d.begin()
-	words, d.err = d.sampler.Bits()
-	return words
+	return d.words
 }
 
 // allow returns the mask of wanted row i. It is Batch.Allow.

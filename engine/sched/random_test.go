@@ -120,6 +120,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	if rng.IntN(3) == 0 {
 		o.Context = 2 + rng.IntN(o.Blocks*o.BlockSize+20)
 	}
+	o.States = seed%3 == 0
 	s, e := newFake(t, o)
 	if seed%2 == 0 {
 		e.most = 1 + int(seed%7)

@@ -50,13 +50,24 @@ func (s *Scheduler) place(q *sequence) bool {
 		b, _ := s.pool.Alloc()
 		q.table = append(q.table, b)
 	}
+	s.takeSlot(q)
 	return true
+}
+
+// takeSlot gives q a slot for its states, of which there are as many as sequences run.
+func (s *Scheduler) takeSlot(q *sequence) {
+	if n := len(s.slots); n > 0 {
+		q.slot, s.slots = s.slots[n-1], s.slots[:n-1]
+	}
 }
 
 // vacate takes all blocks from q.
 func (s *Scheduler) vacate(q *sequence) {
 	s.pool.ReleaseAll(q.table)
 	q.table = q.table[:0]
+	if q.slot != noSlot {
+		s.slots, q.slot = append(s.slots, q.slot), noSlot
+	}
 	q.computed = 0
 	if !q.done {
 		q.cached = 0
@@ -78,7 +89,7 @@ func (s *Scheduler) extend(q *sequence) {
 // keep makes the blocks findable that q has filled since it had from tokens
 // computed.
 func (s *Scheduler) keep(q *sequence, from int) {
-	if !q.NoPromptCache {
+	if !q.NoPromptCache && !s.o.States {
 		s.pool.Keep(q.table, q.tokens, from, q.computed)
 	}
 }
@@ -151,5 +162,8 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	}
 	s.pool.AcquireAll(f.table[:whole])
 	f.computed = q.computed
+	if s.takeSlot(f); f.slot != noSlot {
+		s.o.Cache.CopyState(f.slot, q.slot)
+	}
 	return true
 }

@@ -70,6 +70,9 @@ type Options struct {
 	Slots     int // sequences running together, at most Budget and MaxWant
 	Queue     int // requests waiting beyond those with a slot in sight
 	Context   int // tokens of one sequence, prompt and reply; 0 means what the blocks hold
+	// States says that sequences carry states: the Cache has Slots slots for them. Nothing
+	// is read from the prefix cache then, since a state is of one place only.
+	States bool
 
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
 
@@ -101,6 +104,7 @@ type Scheduler struct {
 
 	// All below belongs to the loop.
 	pool    *kv.Pool
+	slots   []int32     // of states, those that are free
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted
@@ -178,6 +182,11 @@ func New(o Options) (*Scheduler, error) {
 		pool:    kv.NewPool(o.Blocks, o.BlockSize),
 		running: make([]*sequence, 0, o.Slots),
 	}
+	if o.States {
+		for i := range o.Slots {
+			s.slots = append(s.slots, int32(o.Slots-1-i))
+		}
+	}
 	s.box.spare = o.Slots
 	s.batch.Take, s.batch.Allow = s.take, s.allow
 	return s, nil
@@ -252,7 +261,7 @@ func (s *Scheduler) newJob(ctx context.Context, r Request) *job {
 }
 
 func (s *Scheduler) newSequence(j *job, index int, prompt []token.ID) *sequence {
-	q := &sequence{job: j, index: index}
+	q := &sequence{job: j, index: index, slot: noSlot}
 	room := len(prompt) + min(j.Max, reserve)
 	q.tokens = append(make([]token.ID, 0, room), prompt...)
 	q.table = make([]int32, 0, s.pool.BlocksFor(room))

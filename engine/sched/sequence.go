@@ -58,10 +58,14 @@ type sequence struct {
 	recent    int     // of tokens, those of the last draw
 	computed  int     // tokens whose keys and values are in the blocks of table
 	table     []int32 // KV blocks; none while waiting
+	slot      int32   // of states, noSlot without
 	full      bool    // was stalled when this turn gave out blocks
 	sampler   *sample.Sampler
 	ban       []token.ID // what is barred once Min is reached
 }
+
+// noSlot is the slot of who waits, and where models have no states.
+const noSlot = -1
 
 type state uint8
 
@@ -86,7 +90,7 @@ func (q *sequence) stalled() bool {
 
 // reads says whether q may take blocks from the prefix cache.
 func (q *sequence) reads() bool {
-	return !q.NoPromptCache && (!q.PromptLogprobs || q.done)
+	return !q.NoPromptCache && !q.st.s.o.States && (!q.PromptLogprobs || q.done)
 }
 
 // load describes q to plan.

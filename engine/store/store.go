@@ -333,7 +333,11 @@ func (s *Store) Pulls() ([]engine.Pull, error) {
 	}
 	for _, h := range halves {
 		if s.running[h.Ref.String()] == nil {
-			list = append(list, engine.Pull{Ref: h.Ref.String(), State: engine.PullStopped, Done: h.Have, Size: h.Size})
+			state := engine.PullStopped
+			if h.Busy {
+				state = engine.PullWaiting
+			}
+			list = append(list, engine.Pull{Ref: h.Ref.String(), State: state, Done: h.Have, Size: h.Size})
 		}
 	}
 	slices.SortFunc(list, func(a, b engine.Pull) int { return strings.Compare(a.Ref, b.Ref) })

@@ -18,8 +18,7 @@ type limit struct {
 	after   func() sample.Mask
 	closing []token.ID
 
-	left   int        // tokens of thinking there may be
-	over   bool       // inner does not let thinking begin again
+	tokens int        // of thinking there may be
 	broken int        // tokens it waited for the end of a character
 	forced []token.ID // what has to come next, one after the other
 	words  []uint32
@@ -42,7 +41,7 @@ type limiter struct {
 func (b *limiter) mask() sample.Mask {
 	l := &limit{
 		ear: b.listen.hear(b.vocab), after: b.after, closing: b.closing,
-		left: b.tokens, words: make([]uint32, (b.vocab.Size()+31)/32),
+		tokens: b.tokens, words: make([]uint32, (b.vocab.Size()+31)/32),
 	}
 	if b.inner != nil {
 		l.inner = b.inner()
@@ -51,10 +50,13 @@ func (b *limiter) mask() sample.Mask {
 	return l
 }
 
+// left is how many tokens of thinking there may still be, where the reply is inside it.
+func (l *limit) left() int { return l.tokens - l.ear.thought - l.ear.waiting }
+
 // look begins to end thinking if there may be no more.
 func (l *limit) look() {
 	inside, whole := l.ear.reader.Thinking()
-	if !inside || l.left > 0 {
+	if !inside || l.left() > 0 {
 		return
 	}
 	if !whole && l.broken < maxBroken {
@@ -89,7 +91,8 @@ func (l *limit) Allows(id token.ID) bool {
 }
 
 // Forced implements sample.Mask: what ends thinking, and else what the reply's own mask
-// forces, where it cannot use up what is left of the budget on its way.
+// forces, unless that uses up what is left of the budget on its way. Inside thinking that
+// begins on the way nothing is forced.
 func (l *limit) Forced(dst, before []token.ID) []token.ID {
 	if len(l.forced) > 0 {
 		return append(dst, l.forced...)
@@ -98,7 +101,7 @@ func (l *limit) Forced(dst, before []token.ID) []token.ID {
 		return dst
 	}
 	ids := l.inner.Forced(dst, before)
-	if !l.over && len(ids)-len(dst) >= l.left {
+	if inside, _ := l.ear.reader.Thinking(); inside && len(ids)-len(dst) > l.left() {
 		return dst
 	}
 	return ids
@@ -115,17 +118,13 @@ func (l *limit) Accept(id token.ID) error {
 			return err
 		}
 	}
-	before, _ := l.ear.reader.Thinking()
-	l.ear.read(id)
+	l.ear.follow(id)
 	if !forced {
-		if now, _ := l.ear.reader.Thinking(); before && now {
-			l.left--
-		}
 		l.look()
 		return nil
 	}
 	if l.forced = l.forced[1:]; len(l.forced) == 0 && l.after != nil {
-		l.inner, l.after, l.over = l.after(), nil, true
+		l.inner, l.after = l.after(), nil
 	}
 	return nil
 }
@@ -148,8 +147,8 @@ func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateReq
 	switch {
 	case r.ReasoningBudget != nil:
 		b.tokens = r.ReasoningBudget.Tokens
-	case f.Channel == nil || l.mayThink:
-		return mask, nil // a header cannot be kept from thinking by the prompt
+	case f.Channel == nil || l.mayThink || mask != nil:
+		return mask, nil // only headers cannot be kept from thinking by the prompt, nor by a grammar
 	}
 	if f.Channel != nil && mask != nil {
 		after := *l
@@ -167,17 +166,14 @@ func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateReq
 		return mask, nil // there is no thinking that could be told from words
 	}
 	b.closing = m.Vocab.Encode(nil, text, true)
-	if !l.symbols.spells(m.Vocab, b.closing, text) {
-		return nil, engine.Errorf(engine.CodeUnsupportedParam, param(r), "%s: the tokenizer of model %q cannot write %q, which ends thinking; leave the budget out", param(r), m.ID, text)
+	switch k := r.ReasoningBudget; {
+	case l.symbols.spells(m.Vocab, b.closing, text):
+		return b.mask, nil
+	case k == nil || k.Param == "":
+		return mask, nil
+	default:
+		return nil, engine.Errorf(engine.CodeUnsupportedParam, k.Param, "%s: the tokenizer of model %q cannot write %q, which ends thinking; leave it out", k.Param, m.ID, text)
 	}
-	return b.mask, nil
-}
-
-func param(r *engine.GenerateRequest) string {
-	if r.ReasoningBudget == nil {
-		return "enable_thinking"
-	}
-	return r.ReasoningBudget.Param
 }
 
 // spells reports whether tokens are read as a text, with blanks before it or none, and its

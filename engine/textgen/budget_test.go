@@ -163,3 +163,34 @@ func plainBytes(text string) string {
 	}
 	return text
 }
+
+// Thinking that is switched off is bounded where the prompt cannot keep the reply from it, and
+// nothing is where nobody asks.
+func TestLimitOfNone(t *testing.T) {
+	for _, tt := range []struct {
+		format   string
+		mayThink bool
+		want     bool
+	}{{"harmony", false, true}, {"harmony", true, false}, {"hermes-json", false, false}, {"hermes-json", true, false}} {
+		m := modelOf(t, 256)
+		m.Vocab = controlVocab(t, "<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|return|>", "<|call|>")
+		f, _ := wire.Find(tt.format)
+		l := &listening{symbols: m.symbolsOf(f), mayThink: tt.mayThink, options: wire.Options{Prompt: "<|start|>assistant"}}
+		mask, err := l.limited(t.Context(), m, &engine.GenerateRequest{}, nil)
+		if err != nil || mask != nil != tt.want {
+			t.Fatalf("%s, may think %v: limited %v, %v", tt.format, tt.mayThink, mask != nil, err)
+		}
+		if mask == nil {
+			continue
+		}
+		q := mask()
+		for _, id := range tokensOf(m.Vocab, "<|channel|>analysis<|message|>") {
+			if err := q.Accept(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := q.Forced(nil, nil); !slices.Equal(got, tokensOf(m.Vocab, "<|end|><|start|>assistant<|channel|>final<|message|>")) {
+			t.Errorf("%s: %v are forced", tt.format, got)
+		}
+	}
+}

@@ -69,6 +69,7 @@ func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateR
 	if err != nil {
 		return nil, err
 	}
+	l.silent = k.Required
 	l.options.NoThinking = k.Form != nil && !g.MayThink
 	return g.Mask, nil
 }

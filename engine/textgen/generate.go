@@ -148,7 +148,9 @@ type generation struct {
 func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *listening, yield func(engine.Event, error) bool) *generation {
 	g := &generation{m: m, r: r, st: st, yield: yield, done: engine.Event{Type: engine.Done}}
 	for range max(1, r.N) {
-		g.seqs = append(g.seqs, newReply(m.Vocab, r.Stop, l))
+		q := newReply(m.Vocab, r.Stop, l)
+		q.formed = r.Constraint != nil
+		g.seqs = append(g.seqs, q)
 	}
 	return g
 }

@@ -2,6 +2,7 @@ package textgen
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine"
 	"quern/engine/token"
@@ -15,6 +16,7 @@ type hearing struct {
 	vocab   *token.Vocab
 	symbols map[token.ID]string
 	one     bool // the first call is the last
+	silent  bool // there are no words: what looks like some is a call's marker, cut off
 
 	told    []engine.Event // what comes before the content that is ready
 	waiting int            // tokens nothing was told of
@@ -36,7 +38,7 @@ func (l *listening) hear(v *token.Vocab) hearing {
 	if l == nil {
 		return hearing{}
 	}
-	return hearing{reader: l.symbols.syntax.NewReader(l.options), vocab: v, symbols: l.symbols.spellings, one: l.one}
+	return hearing{reader: l.symbols.syntax.NewReader(l.options), vocab: v, symbols: l.symbols.spellings, one: l.one, silent: l.silent}
 }
 
 // read takes a token. Those that are neither text nor a marker say nothing, as in
@@ -51,25 +53,50 @@ func (h *hearing) read(id token.ID) []wire.Event {
 	return h.reader.Write(h.vocab.Bytes(id))
 }
 
+// follow is read, and counts the tokens of thinking. Those of the markers around it are not
+// among them.
+func (h *hearing) follow(id token.ID) []wire.Event {
+	before, _ := h.reader.Thinking()
+	h.waiting++
+	events := h.read(id)
+	h.count(events)
+	if now, _ := h.reader.Thinking(); now && !before {
+		h.waiting = 0
+	}
+	return events
+}
+
+// count says of the tokens nothing was told of before events whether they are thinking.
+func (h *hearing) count(events []wire.Event) {
+	if len(events) == 0 {
+		return
+	}
+	if events[len(events)-1].Kind == wire.Reasoning {
+		h.thought += h.waiting
+	}
+	h.waiting = 0
+}
+
 // end ends the reply with the token that ended it, if one did: it may be a marker.
 func (h *hearing) end(stop token.ID) (events []wire.Event) {
 	if spelling, ok := h.symbols[stop]; ok {
 		events = append(events, h.reader.Special(spelling)...)
 	}
-	return append(events, h.reader.Close()...)
+	events = append(events, h.reader.Close()...)
+	h.count(events)
+	return events
 }
 
 // hear takes what was read. Content goes on as text; what is told beside it ends what
 // might have become a stop string.
 func (q *reply) hear(events []wire.Event) {
+	if q.silent {
+		events = slices.DeleteFunc(events, func(e wire.Event) bool { return e.Kind == wire.Content })
+	}
 	if len(events) == 0 {
 		return
 	}
 	q.place(events)
-	if k := events[len(events)-1].Kind; k == wire.Reasoning {
-		q.thought += q.waiting
-	}
-	q.waiting = 0
 	for _, e := range events {
 		if q.stopped {
 			return

@@ -101,11 +101,11 @@ func TestHearing(t *testing.T) {
 		calls    int
 		entries  int // that come out, of one a token
 	}{
-		{name: "thinking", format: "hermes-json", text: "<think>hm</think>so", want: "(hm)so", thought: 9, entries: 19},
-		{name: "thinking, with tokens", format: "hermes-json", controls: []string{"<think>", "</think>"}, text: "<think>hm</think>so", want: "(hm)so", thought: 3, entries: 6},
+		{name: "thinking", format: "hermes-json", text: "<think>hm</think>so", want: "(hm)so", thought: 2, entries: 19},
+		{name: "thinking, with tokens", format: "hermes-json", controls: []string{"<think>", "</think>"}, text: "<think>hm</think>so", want: "(hm)so", thought: 2, entries: 6},
 		{name: "a marker that is text", format: "hermes-json", controls: []string{"<think>", "</think>"}, opt: wire.Options{NoCalls: true}, text: "say \x3cthink", want: "say <think", entries: 10},
 		{name: "the prompt opened thinking", format: "hermes-json", opt: wire.Options{Prompt: "<think>\n"}, text: "hm</think>so", want: "(hm)so", thought: 2, entries: 12},
-		{name: "no stop in thinking", format: "hermes-json", stops: []string{"END"}, text: "<think>END</think>no END no", want: "(END)no ", stop: "END", stopped: true, thought: 10, entries: 21},
+		{name: "no stop in thinking", format: "hermes-json", stops: []string{"END"}, text: "<think>END</think>no END no", want: "(END)no ", stop: "END", stopped: true, thought: 3, entries: 21},
 		{name: "no stop in calls", format: "hermes-json", stops: []string{"END"}, text: "a<tool_call>" + call + "</tool_call>", want: `a[0 f {"a": "END"}]`, calls: 1, entries: 24 + len(call)},
 		{name: "no stop over a call", format: "nemotron-v2", stops: []string{"ab"}, text: "xa<TOOLCALL>[" + call + "]</TOOLCALL>b", want: `xa[0 f {"a": "END"}]b`, calls: 1, entries: 26 + len(call)},
 		{name: "a stop after a call", format: "nemotron-v2", stops: []string{"b"}, text: "<TOOLCALL>[" + call + "]</TOOLCALL>ab", want: `[0 f {"a": "END"}]a`, calls: 1, stop: "b", stopped: true, entries: 24 + len(call)},
@@ -116,7 +116,7 @@ func TestHearing(t *testing.T) {
 		{name: "half a character", format: "hermes-json", text: "a\xf0\x9f", want: "a", entries: 3},
 		{name: "a token that says nothing", format: "hermes-json", controls: []string{"<other>"}, text: "a<other>b", want: "ab", entries: 3},
 		{name: "headers", format: "harmony", controls: []string{"<|channel|>", "<|message|>", "<|start|>", "<|call|>", "<|constrain|>"},
-			text: "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"a\": 1}<|call|>", want: `(hm)[0 f {"a": 1}]`, thought: 12, calls: 1, entries: 65},
+			text: "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"a\": 1}<|call|>", want: `(hm)[0 f {"a": 1}]`, thought: 2, calls: 1, entries: 65},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := controlVocab(t, append(tt.controls, "<|end|>")...)

@@ -24,6 +24,7 @@ type reply struct {
 	cumulative float64
 	ended      bool // flush was called
 	stopped    bool
+	formed     bool   // it is held to a form, to which half a character does not belong
 	stop       string // the stop string that was met
 
 	hearing
@@ -50,8 +51,7 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 		if entry != nil {
 			q.entries[len(q.entries)-1].start = untold
 		}
-		q.waiting++
-		q.hear(q.read(id))
+		q.hear(q.follow(id))
 		return
 	}
 	before := len(q.buf)
@@ -75,10 +75,11 @@ func (q *reply) flush(stop token.ID) {
 		}
 		return
 	}
-	before := len(q.buf)
-	q.buf = q.decoder.Flush(q.buf)
-	if len(q.buf) > before {
-		q.match(before)
+	if before := len(q.buf); !q.formed {
+		q.buf = q.decoder.Flush(q.buf)
+		if len(q.buf) > before {
+			q.match(before)
+		}
 	}
 	q.ready = len(q.buf)
 }

@@ -106,6 +106,7 @@ type listening struct {
 	symbols *symbols
 	options wire.Options
 	one     bool // the first call is the last
+	silent  bool // a grammar allows no words beside calls
 
 	thinking bool // the prompt opened it
 	mayThink bool // answers may open it
@@ -122,7 +123,7 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 	}
 	d := c.dialect()
 	tools := len(r.Prompt.Tools) > 0
-	if k := r.ReasoningBudget; d.plain && k != nil {
+	if k := r.ReasoningBudget; d.plain && k != nil && k.Param != "" {
 		return nil, engine.Errorf(engine.CodeUnsupportedParam, k.Param, "%s: model %q is configured with tool_format: none, with which thinking is not told from the answer; leave it out, or change that", k.Param, c.m.ID)
 	}
 	if d.plain || !tools && !d.thinks {

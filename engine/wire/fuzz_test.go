@@ -64,7 +64,10 @@ func fuzzShape(f *testing.F, shape string) {
 		if err != nil {
 			text = "words"
 		}
-		f.Add(uint8(i), uint8(7), text)
+		for form := range uint8(3) {
+			f.Add(uint8(i), form<<5+7, text)
+			f.Add(uint8(i), form<<5+2, `{"a": "`+text+`"}`)
+		}
 		for _, open := range row.Think.Open {
 			f.Add(uint8(i), uint8(3), open+"thinking"+row.Think.Close+" words "+text+" words")
 		}
@@ -80,6 +83,7 @@ func fuzzShape(f *testing.F, shape string) {
 		}
 		syntax := NewSyntax(row, special)
 		opt := Options{Tools: fuzzTools, JSON: step%5 == 0, Random: func() uint64 { return 7 }}
+		opt.Form, opt.NoThinking = Form(step>>5%3), step>>5 > 5
 		if step%3 == 0 {
 			opt.Prompt = slices.Concat(row.Think.Open, []string{"x"})[0]
 		}

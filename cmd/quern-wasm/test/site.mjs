@@ -154,6 +154,7 @@ await test('a GGUF file of the user', async () => {
   const path = join(scratch, 'mine.gguf')
   writeFileSync(path, readFileSync(join(site, 'engine/quern-tiny.gguf')))
   assert.equal(await pick(path), 'mine')
+  assert.match(await pick(path), /^refused: two models are called "mine"/)
   assert.match(await page.evaluate(() => chat('What is the capital of France?', { model: 'mine' })), /Paris/)
 })
 

@@ -77,6 +77,8 @@ function answer(request, port, {serve}) {
   exchange.gone = serve(exchange);
 }
 
+let opened = 0; // times that files were
+
 const messages = {
   // connect: requests come over port.
   async connect({port}) {
@@ -91,13 +93,12 @@ const messages = {
   // open serves the model of files the user picked: one file, or the files of a folder.
   async open({name, files}) {
     const {add} = await running.promise;
-    const path = `/models/${name}`;
-    if (files.length === 1) disk.file(path, files[0]);
-    else for (const f of files) disk.file(`${path}/${f.webkitRelativePath.split('/').slice(1).join('/') || f.name}`, f);
+    const folder = `/models/${++opened}`, single = files.length === 1 && !files[0].webkitRelativePath;
+    for (const f of files) disk.file(`${folder}/${f.webkitRelativePath.split('/').slice(1).join('/') || f.name}`, f);
     try {
-      return await add(name, path);
+      return await add(name, single ? `${folder}/${files[0].name}` : folder);
     } catch (e) {
-      disk.remove(path);
+      disk.remove(folder);
       throw e;
     }
   },

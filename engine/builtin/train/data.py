@@ -545,8 +545,8 @@ def unknown(r):
     return q, DONT_KNOW
 
 
-SIMPLE = [(capital, 18), (country, 8), (continent, 2.5), (language, 2), (small_sum, 32), (big_sum, 13), (times, 12), (compare, 2.5), (counting, 6), (opposite, 11), (colour, 4), (days_months, 5), (animals, 5),
-          (plural, 3), (past, 6), (spell, 6), (simple_fact, 6), (yesno, 8), (listing, 3), (repeat, 12), (small_talk, 12), (identity, 7), (short_text, 3), (json_answer, 1.5), (unknown, 25)]
+SIMPLE = [(capital, 18), (country, 8), (continent, 2.5), (language, 2), (small_sum, 32), (big_sum, 26), (times, 12), (compare, 2.5), (counting, 6), (opposite, 11), (colour, 4), (days_months, 16), (animals, 5),
+          (plural, 3), (past, 6), (spell, 6), (simple_fact, 12), (yesno, 8), (listing, 3), (repeat, 12), (small_talk, 20), (identity, 10), (short_text, 3), (json_answer, 1.5), (unknown, 25)]
 FNS, WTS = [f for f, _ in SIMPLE], [w for _, w in SIMPLE]
 
 
@@ -706,7 +706,7 @@ def plain(r):
     return f"Question: {q}\nAnswer: {a}"
 
 
-DRILLS = [(lambda r: small_sum(r), 34), (lambda r: times(r), 12), (lambda r: big_sum(r), 12), (lambda r: spell(r), 8), (lambda r: country(r), 8), (lambda r: capital(r), 6), (lambda r: opposite(r), 8),
+DRILLS = [(lambda r: small_sum(r), 34), (lambda r: times(r), 12), (lambda r: big_sum(r), 22), (lambda r: spell(r), 8), (lambda r: country(r), 8), (lambda r: capital(r), 6), (lambda r: opposite(r), 8),
           (lambda r: past(r), 4), (lambda r: plural(r), 2), (lambda r: animals(r), 4), (lambda r: colour(r), 2), (lambda r: days_months(r), 4), (lambda r: simple_fact(r), 3)]
 
 
@@ -726,7 +726,7 @@ def drill(r):
 
 
 # Shares of the documents; the rest are chats without tools.
-MIX = dict(drills=0.08, plain=0.03, copying=0.28, tools=0.17)
+MIX = dict(drills=0.22, plain=0.03, copying=0.03, tools=0.14)
 
 
 def documents(seed, n):

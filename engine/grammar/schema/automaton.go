@@ -40,5 +40,5 @@ func automaton[S comparable](figures int, start S, step func(S, byte) (S, bool),
 		}
 		a.Next = append(a.Next, next)
 	}
-	return &node{op: table, text: grammar.Table(a), figures: figures}, nil
+	return &node{op: table, text: grammar.Table(a), automaton: a, figures: figures}, nil
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 
 	"quern/engine/grammar"
@@ -22,6 +23,9 @@ type node struct {
 
 	figures int // of table: digits of the number it is made of
 	divisor int // of table, if it is one, without its point
+
+	automaton *grammar.Automaton // of table
+	number    *big.Rat           // the one that all texts mean; nil if they differ
 }
 
 type op uint8

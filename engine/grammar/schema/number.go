@@ -39,14 +39,16 @@ func numeral(n *node) *node {
 
 // exactly is one number, with zeros behind it or not.
 func exactly(r *big.Rat) *node {
-	if r.Sign() == 0 {
-		return seq(minus, word("0"), times(zeros, 0, 1))
-	}
 	text, point := plainDigits(r)
-	if point {
-		return seq(word(text), times(zero, 0, -1))
+	n := seq(word(text), times(zeros, 0, 1))
+	switch {
+	case r.Sign() == 0:
+		n = seq(minus, word("0"), times(zeros, 0, 1))
+	case point:
+		n = seq(word(text), times(zero, 0, -1))
 	}
-	return seq(word(text), times(zeros, 0, 1))
+	n.number = r
+	return n
 }
 
 // What is written is less than what is valid, so that every number comes to an end: a
@@ -234,11 +236,10 @@ func sign(n int) int {
 	return 0
 }
 
+var one = big.NewRat(1, 1)
+
 // multiples are the numbers that d divides.
 func multiples(d *big.Rat) (*node, error) {
-	if d.IsInt() && d.Num().IsInt64() && d.Num().Int64() == 1 {
-		return whole, nil
-	}
 	text, _ := plainDigits(d)
 	in, frac, _ := strings.Cut(text, ".")
 	p, ok := new(big.Int).SetString(in+frac, 10)

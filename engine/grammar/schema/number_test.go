@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -76,5 +78,45 @@ func TestNumbersWritten(t *testing.T) {
 				t.Errorf("%s: %s is written", tt.src, text)
 			}
 		}
+	}
+}
+
+// TestDivisors: numbers under several divisors are right, and found without a search at
+// each digit; too many remainders are refused by name.
+func TestDivisors(t *testing.T) {
+	trie := byteTrie(t)
+	for _, tt := range []struct{ src, yes, no string }{
+		{`{"allOf":[{"multipleOf":6},{"multipleOf":4}],"not":{"multipleOf":9}}`, "12 -24 24.0 120", "6 36 0 12.5 -"},
+		{`{"type":"number","anyOf":[{"multipleOf":0.5},{"multipleOf":0.03}],"not":{"enum":[1.5,2]}}`, "0.03 0.5 1 4.50 0.060", "1.5 1.50 2 2.00 0.04"},
+		{`{"type":"integer","not":{"anyOf":[{"multipleOf":2},{"multipleOf":3},{"multipleOf":5}]},"maximum":-8}`, "-11 -49 -77.0", "-7 -10 -9 -25 11"},
+		{`{"type":"number","oneOf":[{"multipleOf":2,"minimum":1},{"multipleOf":3}],"maximum":12}`, "2 3 4 9 -3 0", "6 12 1 -2 14 15"},
+		{`{"allOf":[{"multipleOf":33},{"multipleOf":1001},{"multipleOf":429}],"not":{"multipleOf":12},"exclusiveMaximum":-100000}`, "-105105 -111111", "-3003 105105 -108108"},
+	} {
+		g, _, err := Compile([]byte(tt.src), trie, grammar.Limits{Fuel: 5000}, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tt.src, err)
+			continue
+		}
+		for _, text := range strings.Fields(tt.yes) {
+			if err := reach(g, text); err != nil {
+				t.Errorf("%s: %s: %v", tt.src, text, err)
+			}
+		}
+		for _, text := range strings.Fields(tt.no) {
+			if reach(g, text) == nil {
+				t.Errorf("%s: %s is written", tt.src, text)
+			}
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 20 {
+			if _, limit := walk(t, g, rng); limit != nil {
+				t.Errorf("%s: %v", tt.src, limit)
+			}
+		}
+	}
+	_, _, err := Compile([]byte(`{"items":{"allOf":[{"multipleOf":9973},{"multipleOf":9967},{"not":{"multipleOf":9949}}]}}`), trie, grammar.Limits{}, Options{})
+	var e *Error
+	if !errors.As(err, &e) || e.Pointer != "/items/allOf/0/multipleOf" || !strings.Contains(e.Reason, "more than 65536 states") {
+		t.Errorf("%v; want the divisors refused", err)
 	}
 }

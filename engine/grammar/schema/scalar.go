@@ -217,7 +217,12 @@ func ownNumber(c *compiler, s *schema) (*node, error) {
 	}{
 		{s.minimum != nil, func() (*node, error) { return compared(s.minimum, bounds(more, s.above)) }, s.minAt},
 		{s.maximum != nil, func() (*node, error) { return compared(s.maximum, bounds(less, s.below)) }, s.maxAt},
-		{s.multipleOf != nil, func() (*node, error) { return multiples(s.multipleOf) }, s.mult},
+		{s.multipleOf != nil, func() (*node, error) {
+			if s.multipleOf.Cmp(one) == 0 {
+				return whole, nil
+			}
+			return multiples(s.multipleOf)
+		}, s.mult},
 	} {
 		if !b.there {
 			continue
@@ -308,5 +313,41 @@ func (c *compiler) left(a literals, d *domain) (*node, error) {
 		}
 		all = append(all, n)
 	}
-	return and(all...), nil
+	n := and(all...)
+	if d != domains.number {
+		return n, nil
+	}
+	joined, err := c.joined(n)
+	if err != nil {
+		return nil, c.tooLarge(a, err)
+	}
+	return joined, nil
+}
+
+// tooLarge is the error of numbers under too many divisors.
+func (c *compiler) tooLarge(a literals, err error) error {
+	for _, l := range a {
+		if at := l.s.divided(8); at != "" {
+			return &Error{Pointer: at, Keyword: last(at), Reason: err.Error()}
+		}
+	}
+	return &Error{Reason: err.Error()}
+}
+
+// divided is where s divides numbers, following references and connectives to a depth.
+func (s *schema) divided(depth int) string {
+	if s.multipleOf != nil || depth == 0 {
+		return s.mult
+	}
+	for _, list := range [][]*schema{s.allOf, s.anyOf, s.oneOf, {s.ref, s.not, s.when, s.then, s.else_}} {
+		for _, t := range list {
+			if t == nil {
+				continue
+			}
+			if at := t.divided(depth - 1); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
 }

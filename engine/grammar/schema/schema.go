@@ -65,7 +65,7 @@ func Add(b *grammar.Builder, src []byte, o Options) (n *grammar.Node, notes []st
 		read:        map[*value]*schema{}, parents: map[*value]*value{}, home: map[*value]*resource{},
 		resources: map[string]*resource{}, constants: map[*value]*schema{}, patterns: map[string]*node{},
 		answers: map[question]*node{}, forms: map[side]*[]clause{}, voids: map[string]bool{},
-		empties: map[*node]bool{}, matched: map[match]bool{},
+		empties: map[*node]bool{}, matched: map[match]bool{}, products: map[string]joining{},
 		lexemes: map[*grammar.Regex]*grammar.Node{}, values: map[string]*grammar.Node{},
 		texts: newTexts(), nameTexts: map[string]*grammar.Regex{},
 	}
@@ -133,12 +133,13 @@ type compiler struct {
 	patterns  map[string]*node
 
 	// What was found out.
-	answers map[question]*node // nil while asked
-	forms   map[side]*[]clause // nil while asked
-	joins   int
-	voids   map[string]bool
-	empties map[*node]bool
-	matched map[match]bool
+	answers  map[question]*node // nil while asked
+	forms    map[side]*[]clause // nil while asked
+	joins    int
+	voids    map[string]bool
+	empties  map[*node]bool
+	matched  map[match]bool
+	products map[string]joining
 
 	// What was built.
 	rules       int

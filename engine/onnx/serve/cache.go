@@ -63,6 +63,9 @@ func (c *cache) block(i int32) []float32 {
 // Copy implements graph.Cache.
 func (c *cache) Copy(dst, src int32) { copy(c.block(dst), c.block(src)) }
 
+// CopyState implements graph.Cache. No Program that runs here has states.
+func (c *cache) CopyState(dst, src int32) {}
+
 // Bytes implements graph.Cache.
 func (c *cache) Bytes() int64 { return 4 * int64(c.floats) * int64(len(c.data)) }
 

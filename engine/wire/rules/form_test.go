@@ -111,7 +111,7 @@ func TestFormWalks(t *testing.T) {
 						o.Primed, opt.Prompt = true, f.Primed
 					}
 					g := withForm(t, f, special, o, words)
-					for seed := range uint64(12) {
+					for seed := range uint64(8) {
 						text, got, ok := drawn(t, f, g, special, opt, seed+1)
 						switch {
 						case !ok:
@@ -132,7 +132,7 @@ func TestFormWalks(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d answers, %d calls, %d with thinking", form.name, answered, called, thought)
-		if answered < 300 || called < 300 && form.tools != nil || thought < 300 {
+		if answered < 200 || called < 200 && form.tools != nil || thought < 200 {
 			t.Errorf("%s: only %d answers, %d calls, %d with thinking", form.name, answered, called, thought)
 		}
 	}
@@ -322,5 +322,45 @@ func TestSecondMessage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPrimed: where the prompt has begun a marker the reply goes on with it.
+func TestPrimed(t *testing.T) {
+	f, _ := wire.Find("functionary-v3.2")
+	for _, tt := range []struct {
+		o          Options
+		pass, stop []string
+	}{
+		{Options{Required: true}, []string{"ping\n{}", "ping\n{}>>>ping\n{}"}, []string{">>>ping\n{}", "all\nHi", "\nping\n{}", "pong\n{}"}},
+		{Options{Required: true, Single: true}, []string{"ping\n{}"}, []string{"ping\n{}>>>ping\n{}"}},
+		{Options{}, []string{"all\nHi", "ping\n{}", "all\nHi>>>ping\n{}>>>ping\n{}"}, []string{"Hi", "pong\n{}", "all\nHi>>>pong\n{}", "ping\n{\"a\":1}"}},
+		{Options{Single: true}, []string{"all\nHi>>>ping\n{}"}, []string{"all\nHi>>>ping\n{}>>>ping\n{}"}},
+	} {
+		tt.o.Tools, tt.o.Primed = formTools, true
+		trie, _ := vocabulary(t, nil)
+		b := grammar.NewBuilder(grammar.Limits{})
+		root, _, err := Add(b, f, tt.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := b.Compile(root, trie)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range tt.pass {
+			if !allows(g, text, nil) {
+				t.Errorf("%+v: %q is stopped", tt.o, text)
+			}
+			got := wire.Collect(wire.NewSyntax(f, nil).NewReader(wire.Options{Prompt: "x" + f.Primed, Tools: formTools}).Write([]byte(text + " ")))
+			if len(got.Calls) < strings.Count(text, "ping")-1 || strings.Contains(got.Content, "ping") {
+				t.Errorf("%q is read as %+v", text, got)
+			}
+		}
+		for _, text := range tt.stop {
+			if allows(g, text, nil) {
+				t.Errorf("%+v: %q passes", tt.o, text)
+			}
+		}
 	}
 }

@@ -90,27 +90,25 @@ func (m *maker) endsReply(text string) bool { return m.o.Ends != nil && m.o.Ends
 // messages are calls that are messages of their own.
 func (m *maker) messages() ([]*grammar.Node, error) {
 	b, c := m.b, m.f.Channel
-	var each []*grammar.Node
-	for _, tool := range m.o.Tools {
-		var n *grammar.Node
+	call, err := m.each(func(tool wire.Tool) (*grammar.Node, error) {
 		if c.Args {
 			args, err := m.args(tool)
 			if err != nil {
 				return nil, err
 			}
-			n = b.Seq(m.text(c.Name), b.Literal("commentary to="), m.text(c.Prefix+tool.Name),
-				b.Opt(b.Literal(" ")), b.Opt(b.Seq(m.text(c.Constrain), b.Literal("json"))), m.text(c.Message), args)
-		} else {
-			call, err := m.pattern(m.f.Call[0], tool)
-			if err != nil {
-				return nil, err
-			}
-			newline := b.Opt(b.Literal("\n"))
-			n = b.Seq(b.Literal(" to="+tool.Name), m.text(c.Message), m.text(m.f.Section.Open[0]), newline, call, newline, m.text(m.f.Section.Close[0]))
+			return b.Seq(m.text(c.Name), b.Literal("commentary to="), m.text(c.Prefix+tool.Name),
+				b.Opt(b.Literal(" ")), b.Opt(b.Seq(m.text(c.Constrain), b.Literal("json"))), m.text(c.Message), args), nil
 		}
-		each = append(each, n)
+		call, err := m.pattern(m.f.Call[0], tool)
+		if err != nil {
+			return nil, err
+		}
+		newline := b.Opt(b.Literal("\n"))
+		return b.Seq(b.Literal(" to="+tool.Name), m.text(c.Message), m.text(m.f.Section.Open[0]), newline, call, newline, m.text(m.f.Section.Close[0])), nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	call := b.Alt(each...)
 	// What ends a message with a call mostly ends the reply too. Where another call
 	// follows, it is what ends any message.
 	end := m.ends()

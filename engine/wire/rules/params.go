@@ -92,7 +92,11 @@ func (m *maker) member(name string, root map[string]json.RawMessage, property js
 	if i := slices.Index(types, "string"); m.f.Dialect == wire.Gemma && i >= 0 {
 		types = slices.Delete(slices.Clone(types), i, i+1)
 		quotes := m.f.Quotes
-		ways = append(ways, b.Seq(m.text(quotes), m.rawString(name, property, []wire.Element{{Text: quotes}}), m.text(quotes)))
+		n, err := m.rawString(name, property, []wire.Element{{Text: quotes}})
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, b.Seq(m.text(quotes), n, m.text(quotes)))
 	}
 	if len(types) > 0 {
 		n, err := m.paramJSON(types, root, property)
@@ -131,6 +135,11 @@ func (m *maker) declared(tool wire.Tool) (root map[string]json.RawMessage, names
 	names, properties, err = ordered(root["properties"])
 	if err != nil {
 		return nil, nil, nil, nil, &schema.Error{Pointer: "/properties", Keyword: "properties", Reason: err.Error()}
+	}
+	for _, name := range names {
+		if name == "" || !m.reads(name, "x") {
+			return nil, nil, nil, nil, &schema.Error{Pointer: pointer(name), Keyword: "properties", Reason: "the name of this argument cannot be written as one by " + m.f.Name}
+		}
 	}
 	return root, names, properties, required, nil
 }
@@ -212,7 +221,7 @@ var anyKey = grammar.Repeat(grammar.Chars(grammar.Runes(grammar.RuneRange{Lo: '0
 // closing tag.
 func (m *maker) paramValue(name string, types []string, root map[string]json.RawMessage, property json.RawMessage, rest []wire.Element) (*grammar.Node, error) {
 	if types[0] == "string" {
-		return m.rawString(name, property, rest), nil
+		return m.rawString(name, property, rest)
 	}
 	return m.paramJSON(types, root, property)
 }
@@ -237,16 +246,16 @@ func (m *maker) paramJSON(types []string, root map[string]json.RawMessage, prope
 
 // rawString is a string as it stands there. Of what schemas demand of strings
 // only lists of values are kept to; the notes name the others.
-func (m *maker) rawString(name string, property json.RawMessage, rest []wire.Element) *grammar.Node {
+func (m *maker) rawString(name string, property json.RawMessage, rest []wire.Element) (*grammar.Node, error) {
 	var s map[string]json.RawMessage
 	_ = json.Unmarshal(property, &s)
 	var values []string
 	if json.Unmarshal(s["enum"], &values) == nil && len(values) > 0 {
-		return m.b.Choice(values...)
+		return m.oneOf(name, "enum", values)
 	}
 	var one string
 	if json.Unmarshal(s["const"], &one) == nil {
-		return m.b.Choice(one)
+		return m.oneOf(name, "const", []string{one})
 	}
 	for _, key := range []string{"pattern", "minLength", "maxLength", "format"} {
 		if s[key] != nil {
@@ -261,9 +270,9 @@ func (m *maker) rawString(name string, property json.RawMessage, rest []wire.Ele
 		end += e.Text
 	}
 	if end = strings.Trim(end, " \n"); end == "" || m.hasToken(end) {
-		return m.b.Text()
+		return m.b.Text(), nil
 	}
-	return m.b.Text(end)
+	return m.b.Text(end), nil
 }
 
 // ordered are the members of an object in its order.

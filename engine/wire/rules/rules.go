@@ -18,6 +18,17 @@ import (
 // ErrUnsupported is wrapped by errors about formats that have no calls.
 var ErrUnsupported = errors.New("the format has no calls, so that none can be asked for")
 
+// A ToolError is what cannot be written of one tool.
+type ToolError struct {
+	Tool int // index in Options.Tools
+	Err  error
+}
+
+func (e *ToolError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ToolError) Unwrap() error { return e.Err }
+
 // Options say what may be written.
 type Options struct {
 	Tools []wire.Tool
@@ -46,7 +57,8 @@ type Options struct {
 }
 
 // Add builds the replies of a format. The notes name what of the tools' schemas
-// was read as a comment. Errors are those of schema.Add, or wrap ErrUnsupported.
+// was read as a comment. Errors of one tool, which wrap those of schema.Add, are *ToolErrors;
+// others wrap ErrUnsupported.
 func Add(b *grammar.Builder, f *wire.Format, o Options) (*grammar.Node, []string, error) {
 	m := &maker{b: b, f: f, o: o}
 	var calls []*grammar.Node
@@ -67,7 +79,10 @@ type maker struct {
 	f     *wire.Format
 	o     Options
 	notes []string
-	count int // of names
+	count int           // of names
+	call  *grammar.Node // one of any tool, with its marker
+
+	syntax *wire.Syntax // without special tokens; nil until it is asked for
 }
 
 // name returns a name no rule has yet.
@@ -79,8 +94,11 @@ func (m *maker) name(what string) string {
 // reply is thinking, then words in which calls may stand.
 func (m *maker) reply(calls []*grammar.Node) *grammar.Node {
 	b := m.b
-	if m.f.Channel != nil {
+	switch {
+	case m.f.Channel != nil:
 		return m.inMessages(b.Alt(calls...))
+	case m.o.Primed:
+		return m.primed(calls)
 	}
 	var stops []string
 	for _, s := range m.f.Triggers() {
@@ -146,6 +164,21 @@ func (m *maker) lead() *grammar.Node {
 		return m.b.Seq()
 	}
 	return m.gap()
+}
+
+// primed is a reply whose marker the prompt has begun: an answer, which calls may follow, or
+// calls.
+func (m *maker) primed(calls []*grammar.Node) *grammar.Node {
+	b := m.b
+	if m.o.Required {
+		return b.Alt(calls...)
+	}
+	answer := b.Seq(b.Literal(m.first(m.f.Content[0])), b.Text(m.f.Primed))
+	most := wire.MaxCalls
+	if m.o.Single {
+		most = 1
+	}
+	return b.Alt(append(calls, b.Seq(answer, b.Repeat(m.call, 0, most)))...)
 }
 
 // words are text and the markers a format may write around it, where those are
@@ -267,6 +300,7 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.call = call
 	if len(m.f.Section.Open) == 0 {
 		first := call
 		if text := m.first(string(m.f.Call[0])); text != string(m.f.Call[0]) {
@@ -294,11 +328,16 @@ func (m *maker) calls() ([]*grammar.Node, error) {
 
 // any is one call of any tool.
 func (m *maker) any(p wire.Pattern) (*grammar.Node, error) {
+	return m.each(func(tool wire.Tool) (*grammar.Node, error) { return m.pattern(p, tool) })
+}
+
+// each is what call makes of any tool.
+func (m *maker) each(call func(wire.Tool) (*grammar.Node, error)) (*grammar.Node, error) {
 	var each []*grammar.Node
-	for _, tool := range m.o.Tools {
-		n, err := m.pattern(p, tool)
+	for i, tool := range m.o.Tools {
+		n, err := call(tool)
 		if err != nil {
-			return nil, err
+			return nil, &ToolError{i, err}
 		}
 		each = append(each, n)
 	}
@@ -334,15 +373,11 @@ func (m *maker) list(elements []wire.Element) (*grammar.Node, error) {
 			parts = append(parts, m.text(e.Text))
 			continue
 		}
-		var each []*grammar.Node
-		for _, tool := range m.o.Tools {
-			n, err := m.one(e, tool)
-			if err != nil {
-				return nil, err
-			}
-			each = append(each, n)
+		call, err := m.each(func(tool wire.Tool) (*grammar.Node, error) { return m.one(e, tool) })
+		if err != nil {
+			return nil, err
 		}
-		call, sep := b.Alt(each...), b.Seq(m.gap(), b.Literal(","), m.gap())
+		sep := b.Seq(m.gap(), b.Literal(","), m.gap())
 		if e.Kind != wire.Objects {
 			sep = b.Literal(m.f.Sep)
 		}

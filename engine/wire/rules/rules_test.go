@@ -349,6 +349,14 @@ func TestRefused(t *testing.T) {
 		{"qwen3-coder-xml", `{"properties": []}`, "properties"},
 		{"qwen3-coder-xml", `[]`, "no object"},
 		{"hermes-json", `{"type": "objekt"}`, "type"},
+		{"qwen3-coder-xml", `{"properties": {"a>b": {}}}`, "name of this argument"},
+		{"qwen3-coder-xml", `{"properties": {"": {}}}`, "name of this argument"},
+		{"qwen3-coder-xml", `{"properties": {"a": {"const": "</parameter>"}}}`, "cannot be written between the tags"},
+		{"minicpm5", `{"properties": {"a\">b": {}}}`, "name of this argument"},
+		{"glm-xml", `{"properties": {"</arg_key>": {}}}`, "name of this argument"},
+		{"lfm2-pythonic", `{"properties": {"a b": {}}}`, "name of this argument"},
+		{"functiongemma", `{"properties": {"a:b": {}}}`, "name of this argument"},
+		{"functiongemma", `{"properties": {"a": {"const": "<escape>"}}}`, "cannot be written between the tags"},
 	} {
 		f, _ := wire.Find(tt.format)
 		_, _, err := Add(grammar.NewBuilder(grammar.Limits{}), f, Options{Tools: []wire.Tool{{Name: "f", Parameters: json.RawMessage(tt.schema)}}})
@@ -365,6 +373,21 @@ func TestNotes(t *testing.T) {
 		Parameters: json.RawMessage(`{"properties": {"a": {"type": "string", "pattern": "^x"}, "b": {"enum": ["x", "y"]}}}`)}}})
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "pattern of a") {
 		t.Errorf("got %q, %v", notes, err)
+	}
+	b := grammar.NewBuilder(grammar.Limits{})
+	root, notes, err := Add(b, f, Options{Required: true, Tools: []wire.Tool{{Name: "f", Parameters: json.RawMessage(`{"properties": {"a": {"enum": ["x", "</parameter>"]}}, "required": ["a"]}`)}}})
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "enum of a: 1 values are left out") {
+		t.Errorf("got %q, %v", notes, err)
+	}
+	trie, _ := vocabulary(t, nil)
+	g, err := b.Compile(root, trie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]bool{"x": true, "</parameter>": false} {
+		if text := "<tool_call>\n<function=f>\n<parameter=a>\n" + value + "\n</parameter>\n</function>\n</tool_call>"; allows(g, text, nil) != want {
+			t.Errorf("%q passes: %v, want %v", text, !want, want)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ type chatRequest struct {
 func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	r := &chatRequest{model: o.Str("model"), shows: a.Options.ReasoningField}
 	r.prompt.Messages = readMessages(o)
-	r.prompt.Kwargs, r.budget = readThinking(o)
+	r.prompt.Kwargs, r.budget = readThinking(o, a.Options.ReasoningBudgets)
 	r.prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
 	r.prompt.Continue = readContinue(o, r.prompt.Messages)
 	r.stream, r.usage = streamOptions(o)

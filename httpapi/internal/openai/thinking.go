@@ -20,13 +20,15 @@ const maxKwargs = 256
 var budgetFields = []string{"reasoning_budget", "reasoning_budget_tokens", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget"}
 
 // readThinking reads how a reply may think, and what the request sets for the template.
-// Variables named in chat_template_kwargs win over those other fields stand for.
-func readThinking(o *body.Object) (map[string]json.RawMessage, *engine.ReasoningBudget) {
+// Variables named in chat_template_kwargs win over those other fields stand for. budgets are
+// those of efforts.
+func readThinking(o *body.Object, budgets map[string]int) (map[string]json.RawMessage, *engine.ReasoningBudget) {
 	kw := map[string]json.RawMessage{}
 	set := func(name string, v any) {
 		kw[name], _ = json.Marshal(v) // booleans, strings and integers
 	}
-	switch effort := o.OneOf("reasoning_effort", "none", "minimal", "low", "medium", "high", "xhigh", "max"); effort {
+	effort := o.OneOf("reasoning_effort", server.ReasoningEfforts()...)
+	switch effort {
 	case "":
 	case "none":
 		set("enable_thinking", false)
@@ -43,6 +45,9 @@ func readThinking(o *body.Object) (map[string]json.RawMessage, *engine.Reasoning
 	}
 	for _, name := range budgetFields {
 		most = readBudget(o, name, most)
+	}
+	if n, ok := budgets[effort]; ok && most == nil {
+		most = &engine.ReasoningBudget{Tokens: n}
 	}
 	if most != nil {
 		set("thinking_budget", most.Tokens)

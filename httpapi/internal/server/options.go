@@ -80,7 +80,8 @@ type Options struct {
 	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
 	CompletionsTokens int   // max_tokens of /v1/completions when absent
 
-	ReasoningField ReasoningField // where chats show thinking; "" means ReasoningContent
+	ReasoningField   ReasoningField // where chats show thinking; "" means ReasoningContent
+	ReasoningBudgets map[string]int // most tokens of thinking by effort, where a chat names no budget
 
 	RequestTimeout  time.Duration            // of requests answered in one piece
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
@@ -138,6 +139,11 @@ const (
 // ReasoningFields are all of them.
 func ReasoningFields() []string {
 	return []string{string(ReasoningContent), string(ReasoningPlain), string(ReasoningBoth), string(ReasoningInline)}
+}
+
+// ReasoningEfforts are those a chat may name, least first.
+func ReasoningEfforts() []string {
+	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 }
 
 // MostLogprobs is the largest top_logprobs of a chat, and what MaxLogprobs may be.
@@ -207,6 +213,11 @@ func (o *Options) fill() error {
 	o.ReasoningField = cmp.Or(o.ReasoningField, ReasoningContent)
 	if !slices.Contains(ReasoningFields(), string(o.ReasoningField)) {
 		return fmt.Errorf("httpapi: reasoning field is %q, none of %s", o.ReasoningField, strings.Join(ReasoningFields(), ", "))
+	}
+	for effort, n := range o.ReasoningBudgets {
+		if !slices.Contains(ReasoningEfforts()[1:], effort) || n < 0 {
+			return fmt.Errorf("httpapi: %d tokens of thinking for the effort %q; efforts are %s", n, effort, strings.Join(ReasoningEfforts()[1:], ", "))
+		}
 	}
 	if o.MaxLogprobs > MostLogprobs {
 		return fmt.Errorf("httpapi: max logprobs is %d, more than %d", o.MaxLogprobs, MostLogprobs)

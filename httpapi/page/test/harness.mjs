@@ -23,16 +23,17 @@ export async function quern(env = {}, ...args) {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   running.add(server)
+  // What it says is read to its end: a program whose reader has left is ended by the system.
   let said = ''
-  return new Promise((ready, fail) => {
-    // It is read to its end: who writes to a closed pipe dies.
+  const base = await new Promise((resolve, reject) => {
     server.stdout.on('data', (piece) => {
       said += piece
-      const base = /Open it in a browser: (\S+)\n/.exec(said)?.[1]
-      if (base) ready({ base })
+      const ready = /Open it in a browser: (\S+)\n/.exec(said)
+      if (ready) resolve(ready[1])
     })
-    server.on('exit', () => fail(new Error(`quern ended: ${said}`)))
+    server.on('exit', () => reject(new Error(`quern ended: ${said}`)))
   })
+  return { base, kill: () => (server.kill('SIGKILL'), once(server, 'exit')) }
 }
 
 let real

@@ -130,6 +130,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		CompletionsTokens: s.CompletionsTokens,
 		DefaultMaxTokens:  s.DefaultMaxTokens,
 		ReasoningField:    httpapi.ReasoningField(s.ReasoningField),
+		ReasoningBudgets:  s.ReasoningBudgets,
 		RequestTimeout:    s.RequestTimeout.orOff(),
 		RequestTimeouts:   map[string]time.Duration{},
 		LoadTimeout:       s.LoadTimeout.std(),

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"quern/engine/hub"
+	"quern/httpapi"
 )
 
 // Settings are everything quern can be told, spelled as in quern.yaml. The table says what
@@ -48,10 +50,11 @@ type Settings struct {
 	GPULayers   int    `yaml:"gpu_layers"`
 	MemoryLimit Size   `yaml:"memory_limit"`
 
-	DefaultMaxTokens  int    `yaml:"default_max_tokens"`
-	CompletionsTokens int    `yaml:"completions_max_tokens"`
-	ReasoningField    string `yaml:"reasoning_field"`
-	Limits            limits `yaml:"limits"`
+	DefaultMaxTokens  int            `yaml:"default_max_tokens"`
+	CompletionsTokens int            `yaml:"completions_max_tokens"`
+	ReasoningField    string         `yaml:"reasoning_field"`
+	ReasoningBudgets  map[string]int `yaml:"reasoning_budgets"`
+	Limits            limits         `yaml:"limits"`
 
 	Realtime realtime `yaml:"realtime"`
 
@@ -240,6 +243,11 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 	for path := range s.RequestOverrides {
 		if !strings.HasPrefix(path, "/") {
 			return fmt.Errorf("request_timeout_overrides.%s: write a path that begins with / and a duration, as /v1/chat/completions: 5m", path)
+		}
+	}
+	for effort, n := range s.ReasoningBudgets {
+		if efforts := httpapi.ReasoningEfforts()[1:]; !slices.Contains(efforts, effort) || n < 0 {
+			return fmt.Errorf("reasoning_budgets.%s: write one of %s and a number of tokens from 0 up, as low: 1024", effort, strings.Join(efforts, ", "))
 		}
 	}
 	for i := range s.Models {

@@ -180,6 +180,8 @@ func TestBadSettings(t *testing.T) {
 		{"no completion", "completions_max_tokens: 0", nil, nil, []string{"completions_max_tokens: must be from 1 up, got 0"}},
 		{"no body", "limits: {json_body: 0}", nil, nil, []string{"limits.json_body"}},
 		{"bad reasoning field", "reasoning_field: none", nil, nil, []string{"reasoning_field", "reasoning_content, reasoning, both, inline"}},
+		{"a budget of no effort", "reasoning_budgets: {little: 5}", nil, nil, []string{"reasoning_budgets.little", "minimal, low"}},
+		{"a budget below 0", "reasoning_budgets: {low: -5}", nil, nil, []string{"reasoning_budgets.low"}},
 		{"bad device", "device: gpu", nil, nil, []string{`"gpu" is not known; use auto or cpu`}},
 		{"no GPU support", "device: cuda", nil, nil, []string{"device: ", "auto or cpu"}},
 		{"bad mixture", "models: [{path: a, quantize: q9}]", nil, nil, []string{"models[0].quantize", "Q4_K_M"}},
@@ -389,6 +391,7 @@ metrics: {vllm_names: false, public: true}
 cors: {allowed_origins: []}
 default_max_tokens: 7
 reasoning_field: both
+reasoning_budgets: {low: 10}
 `, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -401,7 +404,7 @@ reasoning_field: both
 		o.RequestTimeouts["/v1/embeddings"] >= 0 || o.RequestTimeouts["/v1/completions"] != 2*time.Minute {
 		t.Errorf("times %+v", o)
 	}
-	if o.NoAuth || *o.VLLMNames || !o.MetricsPublic || o.DefaultMaxTokens != 7 || o.ReasoningField != "both" || o.AllowedOrigins == nil || len(o.AllowedOrigins) != 0 || o.JSONBody != 16<<20 {
+	if o.NoAuth || *o.VLLMNames || !o.MetricsPublic || o.DefaultMaxTokens != 7 || o.ReasoningField != "both" || o.ReasoningBudgets["low"] != 10 || o.AllowedOrigins == nil || len(o.AllowedOrigins) != 0 || o.JSONBody != 16<<20 {
 		t.Errorf("options %+v", o)
 	}
 }

@@ -155,6 +155,8 @@ func table() []row {
 			help: "tools of requests to a model whose template shows none: generic describes them in the system message, error refuses them"},
 		{key: "reasoning_field", section: Models, one: httpapi.ReasoningFields(), def: string(httpapi.DefaultReasoningField),
 			help: "where chats show what a model thinks: in one of these fields of the message, in both, or inline: in its content, between <think> and </think>"},
+		{key: "reasoning_budgets", section: Models, example: "low: 1024",
+			help: "most tokens of thinking by reasoning_effort, of chats that name no budget; 0 is no thinking"},
 		{key: "voice_aliases", section: Models, example: "narrator: af_bella(2)+af_sky",
 			help: "names for voices and mixtures of them; they win over OpenAI's names and the ids of ElevenLabs' stock voices, which need no listing"},
 		{key: "defaults", section: Models, help: "models of requests that name none; default the only one of that kind, what is built in only where there is no other"},

@@ -21,7 +21,7 @@ export function Pulling({ here }: { here: () => void }) {
       <form onSubmit={submit}>
         <label class="field">
           Pull a model from the hub
-          <span class="beside">
+          <span class="pull-field">
             <input value={name} placeholder="OWNER/NAME or OWNER/NAME:Q4_K_M" autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => set(e.currentTarget.value)} />
             <button type="submit" class="primary" disabled={!name.trim()}>
               <icons.save />

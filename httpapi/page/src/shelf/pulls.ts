@@ -45,8 +45,10 @@ export async function pull(name: string): Promise<string> {
   const known = pulls.value.find((p) => p.model === key)
   if (known?.stop) return ''
   const end = new AbortController()
+  // Whoever else follows the pull is told that it was stopped.
+  const stop = () => call('v1/pulls/' + encodeURIComponent(key), { method: 'DELETE' }).then(() => {}, () => {}).finally(() => end.abort())
   const follow = (p: Pull, speed?: number) => {
-    put({ ...p, speed, stop: () => end.abort() }, key)
+    put({ ...p, speed, stop }, key)
     key = p.model
   }
   follow(known ? { ...known, state: 'starting' } : { model: key, state: 'starting', completed: 0, total: 0 })
@@ -71,7 +73,7 @@ export async function pull(name: string): Promise<string> {
   } catch (error) {
     const last = pulls.value.find((p) => p.model === key)
     const had = last && last.total > 0
-    if (end.signal.aborted) {
+    if (end.signal.aborted || (error instanceof Failure && error.code === 'pull_stopped')) {
       if (had) put({ ...last, state: 'stopped', stop: undefined, speed: undefined })
       else drop(key)
       return ''
@@ -83,7 +85,6 @@ export async function pull(name: string): Promise<string> {
 
 // discard throws away what a pull has left.
 export async function discard(p: Known) {
-  p.stop?.()
   if (p.total > 0) {
     try {
       await call('v1/pulls/' + encodeURIComponent(p.model) + '?discard=true', { method: 'DELETE' })

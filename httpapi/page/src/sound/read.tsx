@@ -1,9 +1,10 @@
+import { Fragment } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { at, type Word } from './words'
 
 // Reading shows words that are said by media: the one that is said now is marked, and one
 // that is pressed is gone to.
-export function Reading({ words, media, offset = 0 }: { words: Word[]; media: HTMLMediaElement | null; offset?: number }) {
+export function Reading({ words, media }: { words: Word[]; media: HTMLMediaElement | null }) {
   const box = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
     if (!media) return
@@ -42,11 +43,17 @@ export function Reading({ words, media, offset = 0 }: { words: Word[]; media: HT
   }
   return (
     <p class="reading" dir="auto" ref={box} onKeyDown={key}>
-      {words.map((w, i) => (
-        <span key={i + offset} role="button" tabIndex={i === 0 ? 0 : -1} onClick={() => go(i)}>
-          {w.text}
-        </span>
-      ))}
+      {words.map((w, i) => {
+        const [, space, word] = w.text.match(/^(\s*)(.*)$/s)!
+        return (
+          <Fragment key={i}>
+            {space}
+            <span role="button" tabIndex={i === 0 ? 0 : -1} onClick={() => go(i)}>
+              {word}
+            </span>
+          </Fragment>
+        )
+      })}
     </p>
   )
 }

@@ -27,10 +27,12 @@ export default function Models() {
   const [manage, setManage] = useState(false)
   const [details, setDetails] = useState<Record<string, Detail>>({})
   const asked = useRef(new Map<string, string>())
+  const may = useRef(false)
 
   const load = async () => {
     try {
       const all = await refresh()
+      if (may.current) await list()
       fail(null)
       // One after the other: the server works out what each needs.
       for (const m of all) {
@@ -48,7 +50,7 @@ export default function Models() {
     load()
     get<{ manage: boolean }>('v1/server').then(
       (s) => {
-        setManage(s.manage)
+        setManage((may.current = s.manage))
         if (s.manage) list().catch(() => {})
       },
       () => {},
@@ -60,7 +62,7 @@ export default function Models() {
   const all = models.value?.filter((m) => !m.alias_of) ?? []
   const aliases = models.value?.filter((m) => m.alias_of) ?? []
   return (
-    <div class="view models">
+    <div class="view view-models">
       <h1>Models</h1>
       <p class="lead">What this server has. A model is loaded when it is first asked for, and leaves when it has been idle.</p>
       {failure !== null && <Failed error={failure} retry={load} />}

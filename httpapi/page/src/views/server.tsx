@@ -70,7 +70,8 @@ export default function Server() {
       </p>
       {failure !== null && <Failed error={failure} retry={load} />}
       {samples.length > 0 && (
-        <div class="plots">
+        // The focus is here for the keys that scroll: nothing else takes it.
+        <div class="plots" role="group" aria-label="Plots" tabIndex={0}>
           <Plot
             title="Tokens a second"
             at={at}

@@ -13,6 +13,8 @@ export interface Line {
 
 const height = 132
 
+const time = (s: number) => new Date(s * 1000).toLocaleTimeString('en-GB')
+
 // useWidth follows how wide an element is.
 function useWidth<T extends HTMLElement>() {
   const ref = useRef<T>(null)
@@ -42,7 +44,7 @@ export function Plot({ title, at, lines, spell }: { title: string; at: number[];
         cursor: { show: false },
         scales: { x: { time: true }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.1 : 1] } },
         axes: [
-          { stroke: muted, grid: { show: false }, ticks: { show: false }, font, size: 24 },
+          { stroke: muted, grid: { show: false }, ticks: { show: false }, font, size: 24, space: 76, values: (_, all) => all.map(time) },
           { stroke: muted, grid, ticks: { show: false }, font, size: 60, values: (_, all) => all.map(spell) },
         ],
         series: [{}, ...lines.map((l) => ({ stroke: colour(l.colour), width: 1.5, points: { show: false }, spanGaps: false }))],

@@ -1,0 +1,159 @@
+package cpu
+
+import (
+	"math"
+
+	"quern/engine/graph"
+	"quern/kernels/recurrent"
+	"quern/kernels/threads"
+	"quern/kernels/vec"
+)
+
+// A run is the rows of one sequence in a batch.
+type run struct {
+	from, to int
+	state    []float32 // the sequence's slot
+	fresh    bool      // it begins here, with zeros
+}
+
+// findRuns finds the runs of a batch whose sequences have states.
+func (e *exec) findRuns() {
+	e.runs = e.runs[:0]
+	if e.limits.State == 0 {
+		return
+	}
+	for i, s := range e.in.Seq {
+		if i == 0 || e.in.Seq[i-1] != s {
+			at := int(e.in.States[s]) * e.state
+			e.runs = append(e.runs, run{from: i, state: e.states[at : at+e.state], fresh: e.in.Positions[i] == 0})
+		}
+		e.runs[len(e.runs)-1].to = i + 1
+	}
+}
+
+// byRun adds a step that calls f for each run and each of n parts of its state, which is
+// the size floats from at on. A part's work does not depend on the others.
+func (e *exec) byRun(n, at, size int, f func(r *run, part int, state []float32)) {
+	region := &threads.Region{F: func(_, c int) {
+		r := &e.runs[c/n]
+		f(r, c%n, r.state[at:at+size])
+	}}
+	e.steps = append(e.steps, func() { e.b.pool.Run(len(e.runs)*n, region) })
+}
+
+// convChannels is how many channels a part of a convolution has.
+const convChannels = 256
+
+func (e *exec) shortConv(op graph.ShortConv, s graph.Step) error {
+	channels, taps := op.Weight.Shape[0], op.Weight.Shape[1]
+	w, bias := e.vector(op.Weight), e.vector(op.Bias)
+	var act func(dst, x []float32)
+	if op.Act {
+		act = silu
+	}
+	parts := (channels + convChannels - 1) / convChannels
+	e.byRun(parts, op.At, channels*(taps-1), func(r *run, part int, state []float32) {
+		c0, c1 := part*convChannels, min((part+1)*convChannels, channels)
+		if r.fresh {
+			for j := range taps - 1 {
+				clear(state[j*channels+c0 : j*channels+c1])
+			}
+		}
+		dst, x := e.floats(s.Out), e.floats(s.In[0])
+		recurrent.ShortConv(dst[r.from*channels:r.to*channels], x[r.from*channels:r.to*channels], channels, w, bias, state, taps, c0, c1, act)
+	})
+	return nil
+}
+
+func silu(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = v / (1 + vec.ExpScalar(-v))
+	}
+}
+
+func (e *exec) mamba2(op graph.Mamba2, s graph.Step) error {
+	heads, n := op.A.Elems(), op.State
+	a, d, bias := e.vector(op.A), e.vector(op.D), e.vector(op.DtBias)
+	inner := heads * op.Head
+	e.byRun(heads, op.At, inner*n, func(r *run, h int, state []float32) {
+		state = state[h*op.Head*n : (h+1)*op.Head*n]
+		if r.fresh {
+			clear(state)
+		}
+		y, xbc, dt := e.floats(s.Out), e.floats(s.In[0]), e.floats(s.In[1])
+		width, group := e.width(s.In[0]), h/(heads/op.Groups)
+		for t := r.from; t < r.to; t++ {
+			row := xbc[t*width : (t+1)*width]
+			recurrent.SSD(y[t*inner+h*op.Head:t*inner+(h+1)*op.Head], row[h*op.Head:(h+1)*op.Head],
+				row[inner+group*n:inner+(group+1)*n], row[inner+(op.Groups+group)*n:inner+(op.Groups+group+1)*n],
+				state, recurrent.Softplus(dt[t*heads+h]+bias[h]), a[h], d[h])
+		}
+	})
+	return nil
+}
+
+// scanChannels is how many channels a part of Mamba1 has.
+const scanChannels = 32
+
+func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
+	width, n := op.A.Shape[0], op.A.Shape[1]
+	a, d := e.vector(op.A), e.vector(op.D)
+	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(r *run, part int, state []float32) {
+		c0, c1 := part*scanChannels, min((part+1)*scanChannels, width)
+		state = state[c0*n : c1*n]
+		if r.fresh {
+			clear(state)
+		}
+		y, x, dt, b, c := e.floats(s.Out), e.floats(s.In[0]), e.floats(s.In[1]), e.floats(s.In[2]), e.floats(s.In[3])
+		var step [scanChannels]float32
+		for t := r.from; t < r.to; t++ {
+			for i := c0; i < c1; i++ {
+				step[i-c0] = recurrent.Softplus(dt[t*width+i])
+			}
+			recurrent.Selective(y[t*width+c0:t*width+c1], x[t*width+c0:t*width+c1], step[:], b[t*n:(t+1)*n], c[t*n:(t+1)*n], state, a[c0*n:c1*n], d[c0:c1])
+		}
+	})
+	return nil
+}
+
+func (e *exec) deltaNet(op graph.DeltaNet, s graph.Step) error {
+	a, bias := e.vector(op.A), e.vector(op.DtBias)
+	keys, size := op.KeyHeads*op.Key, op.Key*op.Value
+	scale := float32(1 / math.Sqrt(float64(op.Key)))
+	// Of each head: its query, its key, and room for what it has learned.
+	work := make([]float32, e.p.Rows*op.Heads*(2*op.Key+op.Value))
+	e.byRun(op.Heads, op.At, op.Heads*size, func(r *run, h int, state []float32) {
+		state = state[h*size : (h+1)*size]
+		if r.fresh {
+			clear(state)
+		}
+		o, qkv, beta, alpha := e.floats(s.Out), e.floats(s.In[0]), e.floats(s.In[1]), e.floats(s.In[2])
+		width, head := e.width(s.In[0]), h/(op.Heads/op.KeyHeads)
+		if op.Tiled {
+			head = h % op.KeyHeads
+		}
+		// Runs have rows of their own, so the first row's room is this one's alone.
+		room := work[(r.from*op.Heads+h)*(2*op.Key+op.Value):][:2*op.Key+op.Value]
+		q, k := room[:op.Key], room[op.Key:2*op.Key]
+		for t := r.from; t < r.to; t++ {
+			row := qkv[t*width : (t+1)*width]
+			unit(q, row[head*op.Key:(head+1)*op.Key], scale)
+			unit(k, row[keys+head*op.Key:keys+(head+1)*op.Key], 1)
+			recurrent.Delta(o[(t*op.Heads+h)*op.Value:(t*op.Heads+h+1)*op.Value], q, k, row[2*keys+h*op.Value:2*keys+(h+1)*op.Value], state, room[2*op.Key:],
+				a[h]*recurrent.Softplus(alpha[t*op.Heads+h]+bias[h]), 1/(1+vec.ExpScalar(-beta[t*op.Heads+h])))
+		}
+	})
+	return nil
+}
+
+// unit writes x scaled to length by.
+func unit(dst, x []float32, by float32) {
+	var ss float32
+	for _, v := range x {
+		ss += v * v
+	}
+	by /= float32(math.Sqrt(float64(ss) + 1e-6))
+	for i, v := range x {
+		dst[i] = v * by
+	}
+}

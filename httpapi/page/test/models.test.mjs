@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { assert, close, open, quern, test } from './harness.mjs'
+import { Hub } from './hub.mjs'
+
+// A small model that can be served.
+const weights = readFileSync(process.env.QUERN_MODEL ?? new URL('../../../engine/model/testdata/smollm2-F32.gguf', import.meta.url))
+
+const card = (page, id) => page.getByRole('list', { name: 'Models', exact: true }).getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
+
+test('models: pull from a hub that breaks off, stop, close the page, resume, load, unload, remove', async () => {
+  const hub = await new Hub('m-Q4_K_M.gguf', weights).listen()
+  const server = await quern({ HF_ENDPOINT: hub.url, HF_HOME: '/nonexistent' })
+  let page = await open(server.base + '#/models')
+  await card(page, 'quern-tiny').getByText(/needs [\d.]+ MB of .* memory/).waitFor()
+
+  // A cut costs nothing: the server goes on by itself, as far as the hub lets it.
+  hub.cuts = 1
+  hub.upTo = weights.length >> 1
+  await page.getByLabel('Pull a model from the hub').fill('hub:some/model')
+  await page.getByRole('button', { name: 'Pull', exact: true }).click()
+  await page.getByText(/^50 %$|^49 %$/).waitFor()
+  assert.ok(hub.ranges.length >= 2 && hub.ranges[1] > 0, `asked from ${hub.ranges}`)
+  await page.getByRole('button', { name: 'Stop pulling some/model' }).click()
+  await page.getByText(/^Stopped/).waitFor()
+  await page.getByRole('button', { name: 'Resume some/model' }).click()
+  await page.getByRole('button', { name: 'Stop pulling some/model' }).waitFor()
+
+  // A page that is closed ends its pull; the next finds what has arrived.
+  await close(page)
+  page = await open(server.base + '#/models')
+  await page.getByRole('progressbar', { name: 'Of some/model' }).waitFor()
+  hub.upTo = Infinity
+  const before = hub.ranges.length
+  await page.getByRole('button', { name: /^(Resume|Follow) some\/model$/ }).click()
+  const mine = card(page, 'some/model/m-Q4_K_M')
+  await mine.waitFor()
+  assert.ok(hub.ranges.slice(before).every((from) => from >= weights.length >> 2), `asked again from ${hub.ranges.slice(before)}`)
+  assert.equal(await page.getByRole('progressbar', { name: 'Of some/model' }).count(), 0)
+
+  await mine.getByRole('button', { name: 'Load', exact: true }).click()
+  await mine.getByText('Loaded', { exact: true }).waitFor()
+  await mine.getByText(/holds/).waitFor()
+  await mine.getByRole('button', { name: 'Unload', exact: true }).click()
+  await mine.getByText('Not loaded', { exact: true }).waitFor()
+
+  await mine.getByRole('button', { name: 'Remove some/model/m-Q4_K_M' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  assert.equal(await mine.count(), 1)
+  await mine.getByRole('button', { name: 'Remove some/model/m-Q4_K_M' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
+  await mine.waitFor({ state: 'detached' })
+  assert.equal(await page.getByRole('button', { name: /^Remove / }).count(), 0, 'what is built in cannot be removed')
+  await close(page)
+  hub.close()
+})
+
+test('models: what cannot be pulled is told in a sentence, and can be thrown away', async () => {
+  const hub = await new Hub('m-Q4_K_M.gguf', weights).listen()
+  const server = await quern({ HF_ENDPOINT: hub.url, HF_HOME: '/nonexistent' })
+  const page = await open(server.base + '#/models')
+  for (const [name, said] of [
+    ['../../etc/passwd', /not a model reference/],
+    ['some/absent', /no public repository/],
+    ['<img src=x onerror=alert(1)>/x', /not a model reference/],
+  ]) {
+    await page.getByLabel('Pull a model from the hub').fill(name)
+    await page.getByLabel('Pull a model from the hub').press('Enter')
+    await page.getByRole('alert').filter({ hasText: said }).waitFor()
+    await page.getByRole('button', { name: `Throw away ${name}` }).click()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+  }
+  // What has arrived of a pull is thrown away after asking.
+  hub.upTo = weights.length >> 1
+  await page.getByLabel('Pull a model from the hub').fill('some/model')
+  await page.getByLabel('Pull a model from the hub').press('Enter')
+  await page.getByText(/^50 %$|^49 %$/).waitFor()
+  await page.getByRole('button', { name: 'Stop pulling some/model' }).click()
+  await page.getByRole('button', { name: 'Throw away some/model' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Throw away' }).click()
+  await page.getByRole('progressbar').waitFor({ state: 'detached' })
+  await page.reload()
+  await card(page, 'quern-tiny').waitFor()
+  assert.equal(await page.getByRole('progressbar').count(), 0)
+  await close(page)
+  hub.close()
+})

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { assert, close, fake, open, plain, quern, test } from './harness.mjs'
+
+test('server: what it does is plotted as it does it', async () => {
+  const { base } = await plain()
+  const page = await open(base + '#/server')
+  await page.getByText('Time to the first token').waitFor()
+  await page.getByText('None: whoever reaches this address may use it.').waitFor()
+  const first = page.locator('figure').filter({ hasText: 'Time to the first token' }).locator('.key')
+  await first.getByText('nothing yet').waitFor()
+  await fetch(base + 'v1/chat/completions', { method: 'POST', body: JSON.stringify({ messages: [{ role: 'user', content: 'Tell me a story.' }], max_tokens: 60 }) })
+  await first.filter({ hasText: /half of \d+ below/ }).waitFor()
+  assert.ok((await page.locator('.plot canvas').count()) >= 8)
+  await close(page)
+})
+
+test('server: keys are named, the values are not', async () => {
+  const { base } = await quern({ QUERN_API_KEY: 'a-secret-key' })
+  const page = await open(base + '#/server')
+  await page.getByLabel('API key').fill('a-secret-key')
+  await page.getByRole('button', { name: 'Use this key' }).click()
+  await page.getByText('QUERN_API_KEY, yours').waitFor()
+  assert.ok(!(await page.content()).includes('a-secret-key'))
+  await close(page)
+})
+
+test('server: metrics that break off are told, and come back', async () => {
+  const server = await fake()
+  const page = await open(server.base + '#/server')
+  await page.getByText('Tokens a second').waitFor()
+  const port = server.port
+  await server.die()
+  await page.getByRole('alert').waitFor()
+  await server.listen(port)
+  await page.getByRole('alert').waitFor({ state: 'detached' })
+  await close(page)
+  await server.die()
+})
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+for (const view of ['models', 'listen', 'speak', 'server']) {
+  test(`${view}: axe finds nothing serious, and nothing is wider than a phone`, async () => {
+    for (const colorScheme of ['light', 'dark']) {
+      const page = await open((await plain()).base + '#/' + view, { colorScheme, viewport: { width: 320, height: 640 } })
+      await page.locator('.view h1').waitFor()
+      await page.waitForLoadState('networkidle')
+      await page.evaluate(axe)
+      const { violations } = await page.evaluate(() => window.axe.run())
+      const serious = violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+      assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`), [])
+      const wide = await page.evaluate(() => document.getElementById('content').scrollWidth - document.getElementById('content').clientWidth)
+      assert.equal(wide, 0, 'it scrolls sideways')
+      await close(page)
+    }
+  })
+}
