@@ -57,7 +57,7 @@ const shots = {
   'chat-phone': [{ ...phone, colorScheme: 'light' }, talked],
   'chat-phone-dark': [{ ...phone, colorScheme: 'dark' }, talked],
 }
-for (const view of ['Listen', 'Speak', 'Models', 'Server', 'Use it']) {
+for (const view of ['Speak', 'Models', 'Use it']) {
   const go = (page) => page.getByRole('link', { name: view }).click()
   const name = view.split(' ')[0].toLowerCase()
   shots[name + '-light'] = [{ ...wide, colorScheme: 'light' }, go]
