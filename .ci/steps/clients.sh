@@ -7,33 +7,13 @@
 # it. They have to fail: one that passes, or that no script has, is an error.
 #
 # The built-in model keeps to the schema of response_format json_schema, but does not end its
-# strings in time. Its chat template shows no tools.
+# strings in time.
 NOT_YET='
-chat: tool call, required
-chat: tool call, named, streamed
-chat: tool round trip
-chat: runTools helper
 chat: response_format json_schema
 responses: plain
 responses: stream
 responses: function call, streamed
-langchain: withStructuredOutput, functionCalling
-langchain: withStructuredOutput, functionCalling, strict
-langchain: withStructuredOutput, functionCalling, streamed
-langchain: bindTools, tool_choice any
-langchain: bindTools, tool_choice by name
-langchain: bindTools, strict, one call, streamed
-langchain: bindTools, the model chooses to call
-langchain: bindTools, the model chooses to answer
-langchain: two calls at once
-langchain: a tool round trip, streamed
 '
-for provider in openai-compatible openai; do
-  for name in 'toolChoice required' 'toolChoice by name' 'a call is streamed' 'the model chooses to call' 'the model chooses to answer' \
-    'steps: a call, its result, an answer' 'steps, streamed' 'steps that end with a call'; do
-    NOT_YET+="vercel, $provider: $name"$'\n'
-  done
-done
 
 # checks WANT SCRIPT: runs a script in this folder and wants at least WANT checks to pass.
 checks() {

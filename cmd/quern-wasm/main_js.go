@@ -64,7 +64,7 @@ func open(log *slog.Logger) (*app, error) {
 		return nil, err
 	}
 	models := store.New(store.Options{Dir: kept, Models: e, Log: log, Hub: func(progress func(hub.Progress)) (*hub.Client, error) {
-		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: os.Getenv("QUERN_HUB"), Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
+		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: os.Getenv("HUB_ENDPOINT"), Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
 	}})
 	api, err := httpapi.New(httpapi.Options{
 		Engine: e, Store: models, ManageAll: true, NoAuth: true, Upload: upload, TempFiles: tempFiles, RequestTimeout: patience, LoadTimeout: patience,

@@ -17,7 +17,7 @@ async function load(name) {
 
 async function start() {
   const go = new Go();
-  go.env = {TMPDIR: '/tmp', HOME: '/tmp', QUERN_HUB: new URLSearchParams(location.search).get('hub') ?? ''};
+  go.env = {TMPDIR: '/tmp', HOME: '/tmp', HUB_ENDPOINT: new URLSearchParams(location.search).get('hub') ?? ''};
   const data = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin'].map(async (name) =>
     disk.memory(`/site/${name}`, new Uint8Array(await (await load(name)).arrayBuffer())));
   const kept = disk.keep('/kept').catch((e) => {
