@@ -29,8 +29,8 @@ start_server
 cp -r bench/clients "$scratch/bench"
 cd "$scratch/bench"
 npm_install
-checks 12 langchain.mjs
-checks 22 vercel.mjs
+checks 22 langchain.mjs
+checks 40 vercel.mjs
 
 if [ ! -d "$fixtures" ]; then
   echo "skipped: ../shared is not here"

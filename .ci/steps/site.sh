@@ -8,6 +8,6 @@ need chromium chromium
 need "wasm-ld-$CLANG_VERSION" "clang-$CLANG_VERSION" "lld-$CLANG_VERSION"
 CLANG=clang-$CLANG_VERSION go run ./cmd/quern-wasm -compress=false "$scratch/site"
 cp -r cmd/quern-wasm/test "$scratch/test"
-fixtures=$(cd .. && pwd)/shared
-[ -d "$fixtures" ] || fixtures=
-(cd "$scratch/test" && npm_install && CHROMIUM=$(command -v chromium) node site.mjs "$scratch/site" $fixtures)
+golden=$(cd .. && pwd)/shared
+[ -d "$golden" ] || golden=
+(cd "$scratch/test" && npm_install && CHROMIUM=$(command -v chromium) node site.mjs "$scratch/site" ${golden:+"$golden"})

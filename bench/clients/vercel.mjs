@@ -145,6 +145,12 @@ for (const [provider, model] of [['openai-compatible', compatible.chatModel(MODE
     assert.equal(parts.filter((p) => p.type === 'finish-step').length, 2);
     assert(/42/.test(await s.text), await s.text);
   });
+  await check(name('steps, then an answer of a schema'), async () => {
+    const r = await generateText(ask('What is the weather in Oslo?', { tools, stopWhen: stepCountIs(4), output: Output.object({ schema: Place }) }));
+    assert.equal(r.steps.length, 2);
+    assert.deepEqual(r.steps[0].toolResults.map((x) => x.output), [{ city: 'Oslo', celsius: 21 }]);
+    Place.strict().parse(r.output);
+  });
   await check(name('steps that end with a call'), async () => {
     const r = await generateText(ask('What is the weather in Oslo?', { tools, stopWhen: hasToolCall('get_weather') }));
     assert.equal(r.steps.length, 1);

@@ -48,7 +48,8 @@ const sides = {
       const body = JSON.stringify({ model, prompt, max_tokens, temperature: 0, ignore_eos: true })
       const r = await fetch('v1/completions', { method: 'POST', body })
       if (!r.ok) throw new Error(await r.text())
-      return (await r.json()).timings
+      const { timings, usage } = await r.json()
+      return { ...timings, prompt_n: usage.prompt_tokens }
     }, [text, tg])
   },
   async wllama(file) {

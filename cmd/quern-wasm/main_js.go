@@ -7,6 +7,9 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -79,8 +82,10 @@ func open(log *slog.Logger) (*app, error) {
 // functions are what worker.js calls.
 func (a *app) functions() map[string]any {
 	return map[string]any{
-		"serve": js.FuncOf(func(_ js.Value, args []js.Value) any { return serve(a.api, args[0]) }),
-		"add":   later(func(args []js.Value) (any, error) { return a.add(args[0].String(), args[1].String()) }),
+		"serve":  js.FuncOf(func(_ js.Value, args []js.Value) any { return serve(a.api, args[0]) }),
+		"sum":    later(func(args []js.Value) (any, error) { return sum(args[0].String()) }),
+		"serves": later(func(args []js.Value) (any, error) { return a.engine.Serves(args[0].String()), nil }),
+		"add":    later(func(args []js.Value) (any, error) { return a.add(args[0].String(), args[1].String()) }),
 	}
 }
 
@@ -88,6 +93,18 @@ func (a *app) functions() map[string]any {
 func (a *app) add(name, path string) (any, error) {
 	info, err := a.engine.Add(engine.ModelOptions{Name: name, Path: path})
 	return info.ID, err
+}
+
+// sum returns the SHA-256 of a file.
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<20))
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // later makes a function of JavaScript whose promise is what f returns.

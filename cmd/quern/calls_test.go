@@ -288,3 +288,34 @@ func TestToolFlags(t *testing.T) {
 		}
 	}
 }
+
+// In a chat questions are asked between its lines, and Ctrl-C at one ends the reply alone.
+func TestTalkCalls(t *testing.T) {
+	o := replyOptions{toolFile: toolFile(t)}
+	if err := o.readTools(); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	c := &caller{answers: []string{`get_weather {"city": "Oslo"}`, `get_weather {"city": "Rome"}`, "It is warm."}}
+	s := &session{app: &app{out: &out, err: &errs}, lease: c, model: engine.ModelInfo{ID: "m", Kind: engine.KindChat}, options: o, interrupts: make(chan os.Signal, 1)}
+	in := &script{lines: []any{"Oslo?", readline.ErrInterrupt, "Rome?", "y", "Thanks"}}
+	if err := s.loop(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	rest := out.String()
+	for _, part := range []string{`{"city":"Oslo"}` + "\nRun ", ` for get_weather {"city":"Oslo"}` + "\n", "(stopped)\n", ` for get_weather {"city":"Rome"}` + "\n", "It is warm.\n", "done\n"} {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			t.Fatalf("printed %q; want %q in %q", out.String(), part, rest)
+		}
+		rest = after
+	}
+	if errs.Len() > 0 {
+		t.Errorf("stderr %q", errs.String())
+	}
+	for i, p := range in.prompts {
+		if i > 0 && p != prompt && in.prompts[i-1] != prompt {
+			t.Errorf("the prompts are %q; want the chat's back after each question", in.prompts)
+		}
+	}
+}

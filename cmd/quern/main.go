@@ -86,7 +86,7 @@ func (a *app) root() *cobra.Command {
 
 Without a model file it runs the small model that is built in, so every command
 below works at once.`,
-		Example: `  quern serve                                   serve the built-in model
+		Example: `  quern serve                                   serve what was pulled, or the built-in model
   quern serve --model llama-3.2-1b-q4_k_m.gguf  serve a file
   quern run                                     chat in the terminal
   quern run "What is the capital of France?"    one answer

@@ -26,9 +26,9 @@ func (a *app) serveCmd() *cobra.Command {
 transcription.
 
 ` + settings.Precedence + `
-"quern help settings" lists them all. Without any, the built-in model answers on
-127.0.0.1:8080, and a browser finds a page there to use it with. An address other
-machines can reach needs API keys, or --no-auth said on purpose.
+"quern help settings" lists them all. Without any, what was pulled is served on
+127.0.0.1:8080, or the built-in model, and a browser finds a page there to use it with.
+An address other machines can reach needs API keys, or --no-auth said on purpose.
 
 SIGTERM or Ctrl-C lets running requests finish (shutdown_grace); a second one
 ends the program at once.`,

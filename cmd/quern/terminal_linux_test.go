@@ -178,3 +178,37 @@ func TestTerminalHelp(t *testing.T) {
 		}
 	}
 }
+
+// A call of the built-in model in a chat: quern asks, takes yes, Ctrl-C and always for an
+// answer, and goes on.
+func TestTerminalCalls(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tools.json")
+	write(t, file, `[{"type":"function","command":["echo","{\"celsius\": 21}"],"function":{"name":"get_weather","description":"Current weather in a city",
+		"parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}}]`)
+	p := onTerminal(t, 80, nil, "run", "--temperature", "0", "--tools", file)
+	at := p.wait(0, "/help for commands")
+	for _, answer := range []string{"y\r", "\x03", "a\r", ""} {
+		at = p.wait(at, "> ")
+		p.send("/clear\r")
+		at = p.wait(at, "Forgotten.")
+		at = p.wait(at, "> ")
+		p.send("What is the weather in Oslo?\r")
+		at = p.wait(at, `get_weather {"city":"Oslo"}`)
+		if answer != "" { // after always it is not asked
+			at = p.wait(at, `Run echo "{\"celsius\": 21}" for get_weather {"city":"Oslo"}`)
+			at = p.wait(at, "a(lways for get_weather)? ")
+			p.send(answer)
+		}
+		if answer == "\x03" {
+			at = p.wait(at, "(stopped)")
+		} else {
+			at = p.wait(at, "21 degrees")
+		}
+		at = p.wait(at, "\n")
+	}
+	p.wait(at, "> ")
+	p.send("\x04")
+	if code, all := p.ended(); code != 0 || strings.Count(all, "Run echo") != 3 {
+		t.Errorf("exit code %d: %q", code, all)
+	}
+}

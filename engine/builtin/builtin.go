@@ -3,8 +3,9 @@
 // quern-tiny is a demonstration and a test double, not an assistant: a Llama of
 // about four million parameters, trained by the scripts in train on text that
 // they make up. It greets, adds small numbers, names capitals and opposites,
-// tells short stories, and says that it does not know the rest. It exists so
-// that a fresh binary answers with no download and that tests run a whole model.
+// tells short stories, calls simple functions, and says that it does not know
+// the rest. It exists so that a fresh binary answers with no download and that
+// tests run a whole model.
 package builtin
 
 // Name is the model's name in the API and its general.name in the file.

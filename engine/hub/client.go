@@ -3,16 +3,13 @@ package hub
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +43,7 @@ type Options struct {
 type Client struct {
 	o    Options
 	base *url.URL
-	http *http.Client
+	http sender
 	log  *slog.Logger
 }
 
@@ -71,17 +68,7 @@ func New(o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableCompression = true // sizes and ranges speak of the bytes on the wire
-	t.ResponseHeaderTimeout = o.Stall
-	t.MaxIdleConnsPerHost = o.Parallel
-	t.MaxResponseHeaderBytes = 256 << 10
-	t.OnProxyConnectResponse = turnedAway
-	return &Client{o: o, base: base, log: o.Log, http: &http.Client{
-		Transport: t,
-		// Redirects are followed by open, which knows where the token may go.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Client{o: o, base: base, log: o.Log, http: newSender(o)}, nil
 }
 
 // Close gives idle connections back.
@@ -195,7 +182,7 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			err = fmt.Errorf("%s: %w", u.Host, refused(c.http.Transport.(*http.Transport), u, bare(err)))
+			err = fmt.Errorf("%s: %w", u.Host, c.http.refused(u, bare(err)))
 			if final(err) {
 				return nil, err
 			}
@@ -224,15 +211,6 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 	return nil, fmt.Errorf("%w: %s redirects more than %d times", ErrFormat, c.base.Host, maxHops)
 }
 
-// final says that trying again will not help: the name does not exist, the
-// certificate is not good, or the proxy of no use.
-func final(err error) bool {
-	var name *net.DNSError
-	var cert *tls.CertificateVerificationError
-	var proxy *proxyError
-	return errors.As(err, &name) && name.IsNotFound || errors.As(err, &cert) || errors.As(err, &proxy)
-}
-
 // bare takes the address out of an error of net/http.
 func bare(err error) error {
 	var e *url.Error
@@ -241,10 +219,6 @@ func bare(err error) error {
 	}
 	return err
 }
-
-// redirectsHidden says that what looks like the hub's own answer may be a storage host's: a
-// browser follows redirects by itself and tells nothing of them.
-const redirectsHidden = runtime.GOOS == "js"
 
 func (l *linked) note(h http.Header) {
 	if v := h.Get("X-Repo-Commit"); v != "" {

@@ -332,9 +332,9 @@ func (s Store) removal(root *os.Root, r Ref) (out Removal, have *repo, err error
 
 // without lists what goes with some of a repository's models. What a pull that did not
 // end has left goes with the last of them, where halves says so.
-func (have *repo) without(r Ref, goes []*variant, halves bool) (out Removal, err error) {
-	out.Ref = r
-	all := variants(have.files)
+func (r *repo) without(ref Ref, goes []*variant, halves bool) (out Removal, err error) {
+	out.Ref = ref
+	all := variants(r.files)
 	drop := map[string]bool{}
 	for _, v := range goes {
 		for _, f := range v.files {
@@ -354,40 +354,40 @@ func (have *repo) without(r Ref, goes []*variant, halves bool) (out Removal, err
 			drop[f.Path] = drop[f.Path] || !stays[f.Path]
 		}
 	}
-	out.all = len(rest) == 0 && (halves || have.record.Pending == nil)
+	out.all = len(rest) == 0 && (halves || r.record.Pending == nil)
 	if out.all {
-		for _, p := range have.record.Models {
+		for _, p := range r.record.Models {
 			for _, f := range p.Files {
 				drop[f] = validPath(f)
 			}
 		}
-		for _, j := range have.junk {
+		for _, j := range r.junk {
 			drop[j] = true
 		}
 	} else {
-		for _, j := range have.junk {
+		for _, j := range r.junk {
 			base := strings.TrimSuffix(strings.TrimSuffix(j, sideSuffix), partSuffix)
 			drop[j] = drop[base]
 		}
 	}
-	for p, st := range have.infos {
+	for p, st := range r.infos {
 		if drop[p] {
 			out.Bytes += st.Size()
 		}
 	}
-	for _, list := range [][]string{paths(have.files), have.junk} {
+	for _, list := range [][]string{paths(r.files), r.junk} {
 		for _, p := range list {
 			switch {
 			case path.Base(p) == lockName: // goes with the lock
 			case drop[p]:
-				out.Files = append(out.Files, path.Join(have.name, p))
+				out.Files = append(out.Files, path.Join(r.name, p))
 			case out.all:
-				out.Left = append(out.Left, path.Join(have.name, p))
+				out.Left = append(out.Left, path.Join(r.name, p))
 			}
 		}
 	}
 	if len(out.Files) == 0 {
-		return out, fmt.Errorf("%s: %w", r, ErrNotHere)
+		return out, fmt.Errorf("%s: %w", ref, ErrNotHere)
 	}
 	slices.Sort(out.Files)
 	return out, nil
@@ -434,17 +434,17 @@ func (s Store) remove(root *os.Root, name string, find func() (Removal, *repo, e
 }
 
 // remove deletes files under the repository's lock.
-func (have *repo) remove(root *os.Root, out Removal) error {
-	goes := func(f string) bool { return slices.Contains(out.Files, path.Join(have.name, f)) }
+func (r *repo) remove(root *os.Root, out Removal) error {
+	goes := func(f string) bool { return slices.Contains(out.Files, path.Join(r.name, f)) }
 	// The record first: what it no longer names is not served half removed.
-	for f := range have.record.Files {
+	for f := range r.record.Files {
 		if goes(f) {
-			delete(have.record.Files, f)
+			delete(r.record.Files, f)
 		}
 	}
-	have.record.Models = slices.DeleteFunc(have.record.Models, func(p pulled) bool { return slices.ContainsFunc(p.Files, goes) })
+	r.record.Models = slices.DeleteFunc(r.record.Models, func(p pulled) bool { return slices.ContainsFunc(p.Files, goes) })
 	if !out.all {
-		if err := have.record.write(root, have.name); err != nil {
+		if err := r.record.write(root, r.name); err != nil {
 			return err
 		}
 	}

@@ -68,6 +68,15 @@ func (p *Pool) Alloc() (int32, bool) {
 // Refs is how many tables hold b.
 func (p *Pool) Refs(b int32) int { return int(p.refs[b]) }
 
+// Serial is a number that tells what b holds apart from what any block has held, 0 where b
+// is not findable.
+func (p *Pool) Serial(b int32) uint64 {
+	if p.index.id == nil {
+		return 0
+	}
+	return p.index.id[b]
+}
+
 // acquire adds a reference to a used or idle block.
 func (p *Pool) acquire(b int32) {
 	if p.refs[b] == 0 {

@@ -100,7 +100,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	if !ok {
 		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
 	}
-	spec := c.CacheSpec(0, BlockSize, o.Slots, o.CacheType)
+	spec := c.CacheSpec(0, BlockSize, 2*o.Slots, o.CacheType) // as many are kept as run
 	perBlock := int64(2*spec.Layers*c.KVHeads*row) * BlockSize
 	p.State = 4 * int64(c.State)
 	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
@@ -139,7 +139,7 @@ func (s *Estimate) FitCache(id string, o engine.ModelOptions, perBlock, limit in
 			id, engine.MiB(o.CacheBytes), n*BlockSize, s.Context, engine.MiB(one*perBlock))
 	}
 	n = min(n, 1<<30)
-	states := s.State * int64(o.Slots)
+	states := s.State * int64(2*o.Slots)
 	s.Cache, s.OneRequest, s.Tokens = n*perBlock+states, one*perBlock+states, int(n)*BlockSize
 	return int(n), nil
 }

@@ -172,7 +172,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, blocks, rows, want int) error {
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: lm.BlockSize,
-		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0,
+		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots,
 	})
 }
 

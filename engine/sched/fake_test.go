@@ -387,7 +387,7 @@ func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 		t.Fatal(err)
 	}
 	e.o = &s.o
-	c.states = make([]fakeState, s.o.Slots)
+	c.states = make([]fakeState, s.o.Slots+s.o.Snapshots)
 	return s, e
 }
 
@@ -409,7 +409,7 @@ func (s *Scheduler) audit() error {
 		}
 	}
 	if s.o.States {
-		slots := slices.Clone(s.slots)
+		slots := slices.Clone(s.states.free)
 		for _, q := range s.running {
 			slots = append(slots, q.slot)
 		}

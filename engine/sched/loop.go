@@ -42,7 +42,9 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	s.loads = s.loads[:0]
 	for _, q := range s.running {
 		s.extend(q)
-		s.loads = append(s.loads, q.load())
+		l := q.load()
+		l.cut = s.cut(q)
+		s.loads = append(s.loads, l)
 	}
 	s.rows = plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
 	s.publish()

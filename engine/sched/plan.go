@@ -6,6 +6,7 @@ type load struct {
 	from, to int  // the rows of these whose results are wanted, apart from the last one
 	last     bool // the result of the last row is wanted
 	reply    bool // all rows are of what was drawn last, or are sure to follow that
+	cut      int  // at most so many rows, 0 for any number
 	full     bool // its reader is behind: it must not run
 }
 
@@ -21,6 +22,9 @@ func (l *load) wants(n int) int {
 // fit is the largest number of rows, at most n, with at most want results.
 func (l *load) fit(n, want int) int {
 	n = min(n, l.rows)
+	if l.cut > 0 {
+		n = min(n, l.cut)
+	}
 	if n <= 0 || l.wants(n) <= want {
 		return max(n, 0)
 	}

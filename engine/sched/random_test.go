@@ -120,7 +120,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	if rng.IntN(3) == 0 {
 		o.Context = 2 + rng.IntN(o.Blocks*o.BlockSize+20)
 	}
-	o.States = seed%3 == 0
+	if o.States = seed%3 == 0; o.States {
+		o.Snapshots = int(seed / 3 % 4)
+	}
 	s, e := newFake(t, o)
 	if seed%2 == 0 {
 		e.most = 1 + int(seed%7)

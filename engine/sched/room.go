@@ -51,23 +51,15 @@ func (s *Scheduler) place(q *sequence) bool {
 		q.table = append(q.table, b)
 	}
 	s.takeSlot(q)
+	s.restore(q)
 	return true
-}
-
-// takeSlot gives q a slot for its states, of which there are as many as sequences run.
-func (s *Scheduler) takeSlot(q *sequence) {
-	if n := len(s.slots); n > 0 {
-		q.slot, s.slots = s.slots[n-1], s.slots[:n-1]
-	}
 }
 
 // vacate takes all blocks from q.
 func (s *Scheduler) vacate(q *sequence) {
 	s.pool.ReleaseAll(q.table)
 	q.table = q.table[:0]
-	if q.slot != noSlot {
-		s.slots, q.slot = append(s.slots, q.slot), noSlot
-	}
+	s.giveSlot(q)
 	q.computed = 0
 	if !q.done {
 		q.cached = 0
@@ -76,11 +68,15 @@ func (s *Scheduler) vacate(q *sequence) {
 
 // extend moves q on over blocks that others have computed.
 func (s *Scheduler) extend(q *sequence) {
-	if !q.reads() {
-		return
+	if !q.reads() || q.slot != noSlot {
+		return // states go on row by row from where they are
 	}
 	before := q.computed
 	q.table, q.computed = s.pool.Extend(q.table, q.tokens, before)
+	if s.o.States {
+		q.table = s.restorable(q.table)
+		q.computed = len(q.table) * s.o.BlockSize
+	}
 	if !q.done {
 		q.cached += q.computed - before
 	}
@@ -89,8 +85,9 @@ func (s *Scheduler) extend(q *sequence) {
 // keep makes the blocks findable that q has filled since it had from tokens
 // computed.
 func (s *Scheduler) keep(q *sequence, from int) {
-	if !q.NoPromptCache && !s.o.States {
+	if !q.NoPromptCache {
 		s.pool.Keep(q.table, q.tokens, from, q.computed)
+		s.snap(q)
 	}
 }
 

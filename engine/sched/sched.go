@@ -70,9 +70,11 @@ type Options struct {
 	Slots     int // sequences running together, at most Budget and MaxWant
 	Queue     int // requests waiting beyond those with a slot in sight
 	Context   int // tokens of one sequence, prompt and reply; 0 means what the blocks hold
-	// States says that sequences carry states: the Cache has Slots slots for them. Nothing
-	// is read from the prefix cache then, since a state is of one place only.
-	States bool
+	// States says that sequences carry states: the Cache has Slots slots for them, and
+	// Snapshots more. Without those nothing is read from the prefix cache, since a state is of
+	// one place only.
+	States    bool
+	Snapshots int
 
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
 
@@ -104,7 +106,7 @@ type Scheduler struct {
 
 	// All below belongs to the loop.
 	pool    *kv.Pool
-	slots   []int32     // of states, those that are free
+	states  states
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted
@@ -183,9 +185,7 @@ func New(o Options) (*Scheduler, error) {
 		running: make([]*sequence, 0, o.Slots),
 	}
 	if o.States {
-		for i := range o.Slots {
-			s.slots = append(s.slots, int32(o.Slots-1-i))
-		}
+		s.newStates()
 	}
 	s.box.spare = o.Slots
 	s.batch.Take, s.batch.Allow = s.take, s.allow

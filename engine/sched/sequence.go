@@ -90,7 +90,7 @@ func (q *sequence) stalled() bool {
 
 // reads says whether q may take blocks from the prefix cache.
 func (q *sequence) reads() bool {
-	return !q.NoPromptCache && !q.st.s.o.States && (!q.PromptLogprobs || q.done)
+	return !q.NoPromptCache && (!q.PromptLogprobs || q.done)
 }
 
 // load describes q to plan.

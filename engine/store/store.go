@@ -70,8 +70,8 @@ func New(o Options) *Store {
 
 // Close ends all pulls and waits for them. What has arrived stays.
 func (s *Store) Close() {
+	s.mu.Lock() // who has begun a pull is counted, and nobody begins another
 	s.end()
-	s.mu.Lock() // who came before has been counted
 	s.mu.Unlock()
 	s.work.Wait()
 }

@@ -42,7 +42,7 @@ func TestExperts(t *testing.T) {
 			down, db := stack(3, out, ff)
 			x, router := random(4, rows*in), random(5, rows*tt.experts)
 			router[1], router[2], router[0] = 3, 3, 3 // equals: the lower wins
-			o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.1, Act: vec.SiLUGate}
+			o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Routing: matmul.Routing{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.1}, Act: vec.SiLUGate}
 			want := make([]float32, rows*out)
 			matmul.NewExperts(o, tt.experts, rows).Run(p, want, x, router, rows)
 

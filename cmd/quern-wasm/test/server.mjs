@@ -37,13 +37,13 @@ export async function hub(bytes) {
       const lfs = { sha256, size: bytes.length }
       return res.writeHead(200, shared).end(JSON.stringify({ sha: commit, siblings: [{ rfilename: 'small-Q8_0.gguf', size: bytes.length, lfs }] }))
     }
-    const range = /bytes=(\d+)-(\d+)/.exec(req.headers.range)
-    const [from, to] = range ? [Number(range[1]), Number(range[2])] : [0, bytes.length - 1]
+    const range = /bytes=(\d+)-(\d*)/.exec(req.headers.range)
+    const [from, to] = range ? [Number(range[1]), range[2] ? Number(range[2]) : bytes.length - 1] : [0, bytes.length - 1]
     asked.push(from)
     res.writeHead(range ? 206 : 200, { ...shared, 'Content-Length': to - from + 1, 'Content-Range': `bytes ${from}-${to}/${bytes.length}` })
-    if (asked.length > 1) return res.end(bytes.subarray(from, to + 1))
+    if (asked.length > 1 && !req.url.includes('broken')) return res.end(bytes.subarray(from, to + 1))
     res.write(bytes.subarray(from, from + Math.floor(bytes.length / 3)), () => setTimeout(() => res.destroy(), 500))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${server.address().port}`, asked, close: () => new Promise((resolve) => { server.close(resolve); server.closeAllConnections() }) }
+  return { url: `http://127.0.0.1:${server.address().port}`, asked, sha256, close: () => new Promise((resolve) => { server.close(resolve); server.closeAllConnections() }) }
 }

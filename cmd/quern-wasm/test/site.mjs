@@ -1,7 +1,7 @@
 // node site.mjs SITE [SHARED]: the site in Chromium, as a person and as a client of the API
 // use it. SHARED is ../shared, whose clients and recogniser are tried where it is there.
 import assert from 'node:assert/strict'
-import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -187,6 +187,19 @@ if (shared) {
     assert.ok(Math.abs(r.duration - 11) < 0.1, `${r.duration} s`)
   })
 
+  await test('a folder with a voice of one\'s own', async () => {
+    const from = join(shared, 'fixtures/kokoro/tiny'), folder = join(scratch, 'kokoro')
+    mkdirSync(join(folder, 'voices'), { recursive: true })
+    for (const [name, to = name] of [['kokoro-tiny.safetensors'], ['config.json'], ['voice_tiny.pt', 'voices/voice_tiny.pt']]) copyFileSync(join(from, name), join(folder, to))
+    assert.equal(await pick(folder, true), 'kokoro')
+    const samples = await page.evaluate(async () => {
+      const r = await post('v1/audio/speech', { model: 'kokoro', voice: 'voice_tiny', input: 'Hello.', response_format: 'wav' })
+      if (!r.ok) throw new Error(await r.text())
+      return (await new OfflineAudioContext(1, 1, 24000).decodeAudioData(await r.arrayBuffer())).length
+    })
+    assert.ok(samples > 1000, `${samples} samples`)
+  })
+
   // buffer is what the script uses of node's Buffer.
   const buffer = 'globalThis.Buffer = { from: (x) => { const b = typeof x === "string" ? new TextEncoder().encode(x) : Uint8Array.from(x); b.toString = () => new TextDecoder().decode(b); return b } }'
 
@@ -231,6 +244,18 @@ await test('a model of the hub comes over a connection that breaks', async () =>
   assert.ok(far.asked.length > 1 && far.asked.slice(1).every((at) => at > 0), `asked for bytes from ${far.asked}`)
   pulled = last.id
   assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), pulled), /Paris/)
+})
+
+await test('a model at an address is kept, and held to its hash', async () => {
+  const get = (path, hash) => page.evaluate(([url, hash]) => quern.fetch(url, hash).catch((e) => `refused: ${e.message}`), [`${far.url}/${path}`, hash])
+  assert.match(await get('x/other.gguf?broken', far.sha256), /^refused: /)
+  far.asked.length = 1
+  const id = await get('x/other.gguf', far.sha256)
+  assert.match(id, /^url\/127.0.0.1_\d+\/other$/)
+  assert.ok(far.asked[1] > 0, 'it began anew')
+  assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), id), /Paris/)
+  assert.match(await get('y/wrong.gguf', '0'.repeat(64)), /^refused: .* is not the file/)
+  assert.match(await get('page.html'), /^refused: .* names no/)
 })
 
 await test('a second tab asks the engine of the first, and takes over', async () => {

@@ -2,7 +2,8 @@
 // one page of the site, and then loads the page's own scripts, which find an API below
 // their folder as a server would have it. globalThis.quern opens files:
 //
-//	await quern.open(files)   // of an <input type=file>; comes to the model's name
+//	await quern.open(files)         // of an <input type=file>; comes to the model's name
+//	await quern.fetch(url, sha256)  // the same of a file on another server; sha256 may be left out
 'use strict';
 
 (() => {
@@ -59,6 +60,8 @@
   };
 
   globalThis.quern = {
+    // fetch serves the model at an address, and keeps it.
+    fetch: (url, sha256) => call({do: 'fetch', url: String(url), sha256}),
     // open serves the model of one file, or of the files of one folder.
     open(files) {
       const list = [...files];

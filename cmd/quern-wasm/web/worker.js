@@ -78,6 +78,10 @@ function answer(request, port, {serve}) {
 }
 
 let opened = 0; // times that files were
+const most = 3 * 2 ** 30; // bytes of a model's file
+
+// sys calls fs.js as Go does.
+const sys = (name, ...args) => new Promise((resolve, reject) => fs[name](...args, (e, v) => e ? reject(e) : resolve(v)));
 
 const messages = {
   // connect: requests come over port.
@@ -89,6 +93,39 @@ const messages = {
     } catch (e) {
       port.postMessage({failed: e.message});
     }
+  },
+  // fetch serves the model of an address, which stays in the origin's folder. Where its
+  // SHA-256 is known it is checked, and a fetch goes on where one was broken off.
+  async fetch({url, sha256}) {
+    const {sum, serves} = await running.promise, address = new URL(url), name = address.pathname.split('/').pop();
+    if (!/^[^.].*\.(gguf|bin)$/i.test(name)) throw new Error(`${url} names no .gguf or .bin file`);
+    const folders = ['/kept', 'url', address.host.replace(':', '_')], path = [...folders, name].join('/'), part = path + '.part';
+    for (let i = 2; i <= 3; i++) await sys('mkdir', folders.slice(0, i).join('/'), 0o755).catch((e) => { if (e.code !== 'EEXIST') throw e; });
+    const {O_RDWR, O_CREAT} = fs.constants, fd = await sys('open', part, O_RDWR | O_CREAT, 0o644);
+    let at = sha256 ? (await sys('fstat', fd)).size : 0;
+    try {
+      const r = await fetch(url, at ? {headers: {Range: `bytes=${at}-`}} : {});
+      if (r.status !== 416 && !r.ok) throw new Error(`${address.host} answers ${r.status}`);
+      if (r.status !== 206 || !r.headers.get('Content-Range')?.startsWith(`bytes ${at}-`)) at = r.status === 416 ? at : 0;
+      const size = at + Number(r.headers.get('Content-Length') ?? 0);
+      if (size > most) throw new Error(`${name} takes ${Math.ceil(size / 2 ** 20)} MiB, and no more than ${most / 2 ** 20} MiB can be run here; take one with fewer bits a weight, or a smaller model`);
+      if (r.status !== 416) {
+        await sys('ftruncate', fd, at);
+        const reader = r.body.getReader();
+        for (let p; !(p = await reader.read()).done;) at += await sys('write', fd, p.value, 0, p.value.length, at);
+      }
+      await sys('fsync', fd);
+    } finally {
+      await sys('close', fd);
+    }
+    if (sha256 && await sum(part) !== sha256.toLowerCase()) {
+      await sys('unlink', part);
+      throw new Error(`${url} is not the file whose SHA-256 is ${sha256}; it was thrown away`);
+    }
+    await sys('rename', part, path);
+    const id = await serves(path);
+    if (!id) throw new Error(`${name} is here and cannot be served as a model; the console says why`);
+    return id;
   },
   // open serves the model of files the user picked: one file, or the files of a folder.
   async open({name, files}) {

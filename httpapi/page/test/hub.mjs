@@ -41,7 +41,7 @@ export class Hub {
     const last = Math.min(end, Math.max(Number(from), this.upTo))
     if (this.cuts > 0) {
       this.cuts--
-      return r.write(this.data.subarray(Number(from), Number(from) + ((end - from) >> 2)), () => setTimeout(() => r.destroy(), 50))
+      return r.write(this.data.subarray(Number(from), Number(from) + ((end - from) >> 2)), () => r.destroy())
     }
     const piece = this.data.subarray(Number(from), last)
     if (last === end) r.end(piece)

@@ -137,11 +137,14 @@ test('listen: a server that breaks off keeps what was heard, and listens again',
   const whole = server.answers['/v1/audio/transcriptions']
   server.answers['/v1/audio/transcriptions'] = (_, r) => {
     r.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    r.write(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta: segments[0].text, segment: segments[0] })}\n\n`, () => setTimeout(() => r.destroy(), 50))
+    r.write(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta: segments[0].text, segment: segments[0] })}\n\n`)
+    server.cut = () => r.destroy()
   }
   const page = await open(server.base + '#/listen')
   const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Choose a file' }).click()])
   await chooser.setFiles({ name: 'mill.wav', mimeType: 'audio/wav', buffer: server.sound })
+  await page.locator('.segments').getByText('mill').waitFor()
+  server.cut()
   await page.getByRole('alert').waitFor()
   await page.locator('.segments').getByText('mill').waitFor()
   server.answers['/v1/audio/transcriptions'] = whole

@@ -59,7 +59,7 @@ function Row({ p, resume }: { p: Known; resume: () => void }) {
     if (sure) discard(p).catch(fail)
   }
   const facts = [
-    states[p.state],
+    (p.total > 0 || !p.failure) && states[p.state],
     p.total > 0 && `${bytes(p.completed)} of ${bytes(p.total)}`,
     p.speed && `${bytes(Math.round(p.speed))}/s`,
     left > 1 && lasting(left),
@@ -93,7 +93,7 @@ function Row({ p, resume }: { p: Known; resume: () => void }) {
         )}
       </div>
       {p.total > 0 && <progress value={share} max={1} aria-label={`Of ${p.model}`} />}
-      <p class="hint">{facts.join(' · ')}</p>
+      {facts.length > 0 && <p class="hint">{facts.join(' · ')}</p>}
       {!!(failure ?? p.failure) && <Failed error={failure ?? p.failure} />}
     </li>
   )
