@@ -29,16 +29,26 @@ const { metafile } = await build({
   logLevel: 'warning',
 })
 
-// made is the file that esbuild wrote for a source.
-const made = (source) => {
-  const [name] = Object.entries(metafile.outputs).find(([, o]) => o.entryPoint === source)
-  return `assets/${name.split('/').pop()}`
+// made is the output of a source.
+const made = (source) => Object.entries(metafile.outputs).find(([, o]) => o.entryPoint === source)[0]
+const address = (output) => `assets/${output.split('/').pop()}`
+
+// needs are an output and all that it imports.
+function needs(output, found = new Set()) {
+  if (found.has(output)) return found
+  found.add(output)
+  for (const { path, kind } of metafile.outputs[output].imports) if (kind === 'import-statement') needs(path, found)
+  return found
 }
+
+// The first view is fetched beside main, with what both need: not one after another.
+const first = new Set([...needs(made('src/main.tsx')), ...needs(made('src/views/chat.tsx'))])
+first.delete(made('src/main.tsx'))
 const template = await readFile('src/index.html', 'utf8')
 const names = {
-  main: made('src/main.tsx'),
-  style: made('src/css/style.css'),
-  first: made('src/views/chat.tsx'), // what most people open
+  main: address(made('src/main.tsx')),
+  style: address(made('src/css/style.css')),
+  preloads: [...first].map((o) => `<link rel="modulepreload" href="${address(o)}">`).sort().join('\n'),
 }
 await writeFile(join(out, 'index.html'), template.replace(/%(\w+)%/g, (_, name) => names[name]))
 await writeFile(join(out, 'assets/icon.svg'), await readFile('src/icon.svg'))
