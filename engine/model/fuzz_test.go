@@ -21,7 +21,8 @@ import (
 // the value says.
 func FuzzOpen(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.gguf")
-	if err != nil || len(files) == 0 {
+	families, _ := filepath.Glob("testdata/families/*.gguf")
+	if files = append(files, families...); err != nil || len(files) == len(families) || len(families) == 0 {
 		f.Fatal(len(files), err)
 	}
 	var data [][]byte
@@ -133,6 +134,15 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"model_type":"falcon","hidden_size":4,"n_head":4,"num_kv_heads":2,"new_decoder_architecture":true}`, "transformer.h.0.self_attention.query_key_value.weight", uint8(2), uint8(8), uint8(4), uint8(0), "_scale", uint8(0), uint8(1), uint8(0))
 	f.Add(`{"model_type":"gemma2","hidden_size":4}`, "model.norm.weight", uint8(3), uint8(4), uint8(0), uint8(0), "_scale", uint8(5), uint8(1), uint8(0))
 	f.Add(`{"model_type":"mixtral","hidden_size":4}`, "model.layers.0.block_sparse_moe.experts.0.w1.weight", uint8(2), uint8(4), uint8(4), uint8(0), "_scale", uint8(0), uint8(4), uint8(1))
+	// What other files have in another order, joined or multiplied.
+	f.Add(`{"model_type":"qwen3_next","hidden_size":4,"linear_num_key_heads":1,"linear_num_value_heads":2,"linear_key_head_dim":2,"linear_value_head_dim":2,"linear_conv_kernel_dim":2}`, "model.layers.0.linear_attn.in_proj_qkvz.weight", uint8(0), uint8(12), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"qwen3_5","text_config":{"hidden_size":4,"linear_num_key_heads":2,"linear_num_value_heads":4,"linear_key_head_dim":2,"linear_value_head_dim":2,"linear_conv_kernel_dim":2}}`, "model.layers.0.linear_attn.out_proj.weight", uint8(1), uint8(4), uint8(8), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"falcon_h1","hidden_size":4,"mamba_d_conv":2,"mamba_d_state":1,"mamba_n_groups":1,"mamba_n_heads":2,"mamba_d_head":2,"ssm_multipliers":[1,2,3,4,5]}`, "model.layers.0.mamba.in_proj.weight", uint8(1), uint8(12), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"granitemoehybrid","hidden_size":4,"mamba_d_conv":2,"mamba_d_state":1,"mamba_n_groups":1,"mamba_n_heads":2,"mamba_d_head":2,"layer_types":["mamba"],"shared_intermediate_size":2}`, "model.layers.0.shared_mlp.input_linear.weight", uint8(1), uint8(4), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"mamba2","hidden_size":4,"conv_kernel":2,"state_size":1,"n_groups":1,"num_heads":2,"head_dim":2}`, "backbone.layers.0.mixer.A_log", uint8(0), uint8(2), uint8(0), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"deepseek_v3","hidden_size":4,"num_attention_heads":2,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.self_attn.kv_b_proj.weight", uint8(1), uint8(6), uint8(2), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"llama4","text_config":{"hidden_size":4,"num_local_experts":2}}`, "language_model.model.layers.0.feed_forward.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"mistral4","hidden_size":4,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, config, name string, dtype, a, b, c uint8, suffix string, scaleType, sa, sb uint8) {
 		set := &weights.Set{Source: weights.SafeTensors}
 		set.Meta.Set("hf.config", config)
