@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"quern/kernels/internal/isa/isatest"
@@ -136,7 +137,7 @@ func TestBatchAttentionAllocates(t *testing.T) {
 	a, q, dst := NewBatchAttention(4, 1), make([]float32, 4*dim), make([]float32, 4*dim)
 	run := func() { a.Run(p, kv, 0, dst, q, queries, AttendOptions{Scale: 1}) }
 	run()
-	if n := testing.AllocsPerRun(10, run); n != 0 {
+	if n := testing.AllocsPerRun(10, run); n != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
 		t.Errorf("%g allocations a step", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"quern/kernels/internal/isa/isatest"
@@ -89,7 +90,7 @@ func TestExperts(t *testing.T) {
 				}
 			}
 			e.Run(p, nil, nil, nil, 0)
-			if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2) }); a != 0 {
+			if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
 				t.Errorf("%s: a run allocates %v times", tt.name, a)
 			}
 		}
