@@ -19,7 +19,11 @@ type shape struct {
 	ropeBase, eps            float64
 	tied                     bool    // the output matrix is the embedding
 	ropeFactor, ropeOriginal float64 // of Llama 3's frequency scaling, 0 for none
+	delta                    *delta  // of Qwen3.5: three of four layers; nil elsewhere
 }
+
+// A delta is the hyperparameters of gated delta nets.
+type delta struct{ keyHeads, valueHeads, dim, taps int }
 
 var shapes = []shape{
 	{
@@ -33,6 +37,11 @@ var shapes = []shape{
 	{
 		name: "llama-3.2-1b", layers: 16, width: 2048, ff: 8192, heads: 32, kvHeads: 8, headDim: 64,
 		vocab: 128256, context: 131072, ropeBase: 5e5, eps: 1e-5, tied: true, ropeFactor: 32, ropeOriginal: 8192,
+	},
+	{
+		// About the smallest Qwen3.5.
+		name: "qwen3.5-0.8b", layers: 24, width: 1024, ff: 3584, heads: 8, kvHeads: 2, headDim: 256,
+		vocab: 151936, context: 32768, ropeBase: 1e7, eps: 1e-6, tied: true, delta: &delta{keyHeads: 16, valueHeads: 16, dim: 128, taps: 4},
 	},
 	{
 		name: "llama-3.1-8b", layers: 32, width: 4096, ff: 14336, heads: 32, kvHeads: 8, headDim: 128,
@@ -109,6 +118,10 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		}
 		blk := fmt.Sprintf("blk.%d.", i)
 		vector(blk+"attn_norm", s.width)
+		if s.delta != nil {
+			hybrid(&out, s, m, i, more, matrix, vector)
+			continue
+		}
 		matrix(blk+"attn_q", m.base, q, s.width)
 		matrix(blk+"attn_k", m.base, kv, s.width)
 		matrix(blk+"attn_v", more, kv, s.width)
@@ -119,6 +132,42 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		matrix(blk+"ffn_down", more, s.width, s.ff)
 	}
 	return out
+}
+
+// hybrid adds layer i of a Qwen3.5, behind its first norm.
+func hybrid(out *[]gguf.Stream, s shape, m mix, i int, more quant.Type, matrix func(string, quant.Type, int, int), vector func(string, int)) {
+	blk, d := fmt.Sprintf("blk.%d.", i), s.delta
+	inner := d.valueHeads * d.dim
+	channels := 2*d.keyHeads*d.dim + inner
+	plain := func(name string, shape []int, value float32) {
+		f := make([]float32, shape[0]*append(shape, 1)[1])
+		for k := range f {
+			f[k] = value
+		}
+		*out = append(*out, gguf.Stream{Name: name, Type: quant.F32, Shape: shape, Data: floats(f)})
+	}
+	if (i+1)%4 == 0 {
+		matrix(blk+"attn_q", m.base, 2*s.heads*s.headDim, s.width)
+		matrix(blk+"attn_k", m.base, s.kvHeads*s.headDim, s.width)
+		matrix(blk+"attn_v", more, s.kvHeads*s.headDim, s.width)
+		matrix(blk+"attn_output", m.base, s.width, s.heads*s.headDim)
+		vector(blk+"attn_q_norm", s.headDim)
+		vector(blk+"attn_k_norm", s.headDim)
+	} else {
+		matrix(blk+"attn_qkv", more, channels, s.width)
+		matrix(blk+"attn_gate", m.base, inner, s.width)
+		matrix(blk+"ssm_alpha", quant.F16, d.valueHeads, s.width)
+		matrix(blk+"ssm_beta", quant.F16, d.valueHeads, s.width)
+		matrix(blk+"ssm_out", m.base, s.width, inner)
+		plain(blk+"ssm_conv1d.weight", []int{channels, d.taps}, 0.5)
+		plain(blk+"ssm_dt.bias", []int{d.valueHeads}, 0)
+		plain(blk+"ssm_a", []int{d.valueHeads}, -0.1)
+		vector(blk+"ssm_norm", d.dim)
+	}
+	vector(blk+"post_attention_norm", s.width)
+	matrix(blk+"ffn_gate", m.base, s.ff, s.width)
+	matrix(blk+"ffn_up", m.base, s.ff, s.width)
+	matrix(blk+"ffn_down", more, s.width, s.ff)
 }
 
 // ropeFreqs returns what divides the rotary frequencies: nothing for waves a
@@ -141,21 +190,39 @@ const chatTemplate = "{% for message in messages %}{{ '[' + message['role'] + ']
 
 func metadata(s shape, m mix) *weights.Meta {
 	meta := new(weights.Meta)
-	meta.Set("general.architecture", "llama")
 	meta.Set("general.type", "model")
 	meta.Set("general.name", s.name+" with random weights")
 	meta.Set("general.file_type", m.fileType)
 	meta.Set("general.quantization_version", int64(2))
-	meta.Set("llama.vocab_size", int64(s.vocab))
-	meta.Set("llama.context_length", int64(s.context))
-	meta.Set("llama.embedding_length", int64(s.width))
-	meta.Set("llama.block_count", int64(s.layers))
-	meta.Set("llama.feed_forward_length", int64(s.ff))
-	meta.Set("llama.attention.head_count", int64(s.heads))
-	meta.Set("llama.attention.head_count_kv", int64(s.kvHeads))
-	meta.Set("llama.attention.layer_norm_rms_epsilon", s.eps)
-	meta.Set("llama.rope.dimension_count", int64(s.headDim))
-	meta.Set("llama.rope.freq_base", s.ropeBase)
+	arch := "llama"
+	if s.delta != nil {
+		arch = "qwen35"
+	}
+	meta.Set("general.architecture", arch)
+	own := func(key string, v weights.Value) { meta.Set(arch+"."+key, v) }
+	own("vocab_size", int64(s.vocab))
+	own("context_length", int64(s.context))
+	own("embedding_length", int64(s.width))
+	own("block_count", int64(s.layers))
+	own("feed_forward_length", int64(s.ff))
+	own("attention.head_count", int64(s.heads))
+	own("attention.head_count_kv", int64(s.kvHeads))
+	own("attention.layer_norm_rms_epsilon", s.eps)
+	rotated := s.headDim
+	if d := s.delta; d != nil {
+		rotated /= 4
+		own("attention.key_length", int64(s.headDim))
+		own("attention.value_length", int64(s.headDim))
+		own("rope.dimension_sections", []int64{int64(rotated) / 2, 0, 0, 0})
+		own("full_attention_interval", int64(4))
+		own("ssm.conv_kernel", int64(d.taps))
+		own("ssm.state_size", int64(d.dim))
+		own("ssm.group_count", int64(d.keyHeads))
+		own("ssm.time_step_rank", int64(d.valueHeads))
+		own("ssm.inner_size", int64(d.valueHeads*d.dim))
+	}
+	own("rope.dimension_count", int64(rotated))
+	own("rope.freq_base", s.ropeBase)
 	v := vocabulary(s.vocab)
 	meta.Set("tokenizer.ggml.model", "llama")
 	meta.Set("tokenizer.ggml.pre", "default")

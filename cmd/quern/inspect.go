@@ -144,7 +144,7 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
 			if e.State > 0 {
-				fmt.Fprintf(w, "states\t%s a sequence, in the KV cache above for all that run together\n", readable(e.State))
+				fmt.Fprintf(w, "states\t%s a sequence, of which %d run together\n", readable(e.State), e.Running)
 			}
 		}
 	}

@@ -19,7 +19,8 @@ type Estimate struct {
 	Made    int64 // of the weights, what is made at load and not mapped from the file
 	Cache   int64 // keys and values
 	Compute int64 // values between the steps of a pass
-	State   int64 // what one sequence carries beside keys and values; Cache has it for all that run together
+	State   int64 // what one sequence carries beside keys and values
+	Running int   // sequences that run together
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
@@ -100,9 +101,12 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	if !ok {
 		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
 	}
-	spec := c.CacheSpec(0, BlockSize, 2*o.Slots, o.CacheType) // as many are kept as run
+	p.State, p.Running = 4*int64(c.State), o.Slots
+	if c.State > 0 {
+		p.Running = int(min(int64(o.Slots), max(minRunning, max(statesRoom, limit/16)/(2*p.State))))
+	}
+	spec := c.CacheSpec(0, BlockSize, 2*p.Running, o.CacheType) // as many are kept as run
 	perBlock := int64(2*spec.Layers*c.KVHeads*row) * BlockSize
-	p.State = 4 * int64(c.State)
 	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
 	if err != nil {
 		return p, err
@@ -112,6 +116,13 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	p.Encode = m.encoder(o)
 	return p, nil
 }
+
+// Where sequences carry states fewer may run together than are allowed: as many as have
+// theirs in a sixteenth of the memory for models or in statesRoom, and minRunning.
+const (
+	statesRoom = 512 << 20
+	minRunning = 4
+)
 
 // Vectors records what makes vectors of rows or, of a model that scores pairs, scores.
 func Vectors(m model.LM, rows int) (*graph.Program, error) {
@@ -139,8 +150,7 @@ func (s *Estimate) FitCache(id string, o engine.ModelOptions, perBlock, limit in
 			id, engine.MiB(o.CacheBytes), n*BlockSize, s.Context, engine.MiB(one*perBlock))
 	}
 	n = min(n, 1<<30)
-	states := s.State * int64(2*o.Slots)
-	s.Cache, s.OneRequest, s.Tokens = n*perBlock+states, one*perBlock+states, int(n)*BlockSize
+	s.Cache, s.OneRequest, s.Tokens = n*perBlock+s.State*int64(2*s.Running), one*perBlock+s.State, int(n)*BlockSize
 	return int(n), nil
 }
 

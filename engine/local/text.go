@@ -114,6 +114,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
+		o.Slots = plan.Running
 		if err = m.answers(p, &o, plan.KV.Blocks, plan.Program.Rows, plan.Program.Want); err != nil {
 			return nil, err
 		}
