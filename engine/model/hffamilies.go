@@ -62,6 +62,7 @@ var hfFamilies = map[string]hfFamily{
 	"qwen3_5":          {arch: "qwen35", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "head_dim": int64(256)}},
 	"qwen3_5_text":     {arch: "qwen35", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "head_dim": int64(256)}},
 	"qwen3_5_moe":      {arch: "qwen35moe", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "norm_topk_prob": true, "head_dim": int64(256)}},
+	"qwen3_5_moe_text": {arch: "qwen35moe", eps: "rms_norm_eps", plusOne: true, names: qwenNextNames, more: qwenNext, defaults: map[string]any{"partial_rotary_factor": 0.25, "norm_topk_prob": true, "head_dim": int64(256)}},
 	"falcon_h1":        {arch: "falcon-h1", eps: "rms_norm_eps", names: falconH1Names, more: falconH1Config, reads: falconH1Reads},
 	"mamba":            {arch: "mamba", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
 	"falcon_mamba":     {arch: "mamba", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
@@ -84,7 +85,7 @@ var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
-	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
+	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "qwen3_5_moe_text": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
 	"nemotron_h": 1e-5, "granitemoehybrid": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }

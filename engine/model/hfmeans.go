@@ -81,6 +81,7 @@ var hfOnly = map[string]map[string][]any{
 	"qwen3_5":          {"hidden_act": silu, "attention_bias": {false}},
 	"qwen3_5_text":     {"hidden_act": silu, "attention_bias": {false}},
 	"qwen3_5_moe":      {"hidden_act": silu, "attention_bias": {false}},
+	"qwen3_5_moe_text": {"hidden_act": silu, "attention_bias": {false}},
 	"falcon_h1":        {"hidden_act": silu, "mamba_proj_bias": {false}, "projectors_bias": {false}, "mamba_use_mlp": {true}},
 	"mamba":            {"hidden_act": silu, "use_bias": {false}},
 	"falcon_mamba":     {"hidden_act": silu, "use_bias": {false}},
@@ -115,7 +116,7 @@ var hfRope = []string{
 	"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate",
 	"low_freq_factor", "high_freq_factor", "long_factor", "short_factor", "long_mscale", "short_mscale",
 	"full_attention", "sliding_attention", "mrope_section", "mrope_interleaved",
-	"attn_factor", "extrapolation_factor", "finetuned", "alpha", "llama_4_scaling_beta",
+	"attn_factor", "extrapolation_factor", "finetuned", "alpha", "llama_4_scaling_beta", "apply_scale",
 }
 
 // refuseUnknown refuses what changes the model and quern does not compute.

@@ -163,6 +163,12 @@ func (c *hfConfig) mscale(rope map[string]any, factor float64, put func(string, 
 	if m == 0 || all == 0 {
 		return
 	}
+	// Programs disagree whether Mistral 4's scores are scaled as well; its own parameters
+	// may say not to, which leaves what both do to rotations.
+	if scores, ok := rope["apply_scale"].(bool); ok && !scores {
+		put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*all*math.Log(factor))/(1+0.1*math.Log(factor)))
+		return
+	}
 	put("rope.scaling.yarn_log_multiplier", by*all)
 	if m != 1 {
 		put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*math.Log(factor)))
