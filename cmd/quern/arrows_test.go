@@ -31,7 +31,7 @@ var arrows = []struct {
 	{"kernels/matmul", []string{"quern/kernels/dot", "quern/kernels/quant", "quern/kernels/threads", "quern/kernels/vec"}},
 	{"kernels/attention", []string{"quern/kernels/dot", "quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/quant", "quern/kernels/threads", "quern/kernels/vec"}},
 	{"kernels/conv", []string{"quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/threads", "quern/kernels/vec"}},
-	{"kernels/recurrent", []string{"quern/kernels/gemm", "quern/kernels/threads", "quern/kernels/vec"}},
+	{"kernels/recurrent", []string{"quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/threads", "quern/kernels/vec"}},
 	{"kernels/internal/...", []string{"quern/kernels/internal/...", "golang.org/x/sys/..."}},
 	{"kernels/cuda/...", []string{"quern/kernels/cuda/...", "quern/kernels/quant"}},
 	{"kernels/quant", []string{"quern/kernels/internal/isa", "golang.org/x/sys/..."}},

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine/graph"
 	"quern/kernels/recurrent"
@@ -46,7 +47,11 @@ const convChannels = 256
 
 func (e *exec) shortConv(op graph.ShortConv, s graph.Step) error {
 	channels, taps := op.Weight.Shape[0], op.Weight.Shape[1]
-	w, bias := e.vector(op.Weight), e.vector(op.Bias)
+	bias := e.vector(op.Bias)
+	w := make([]float32, channels*taps) // (taps, channels)
+	for i, v := range e.vector(op.Weight) {
+		w[i%taps*channels+i/taps] = v
+	}
 	var act func(dst, x []float32)
 	if op.Act {
 		act = silu
@@ -65,11 +70,10 @@ func (e *exec) shortConv(op graph.ShortConv, s graph.Step) error {
 	return nil
 }
 
-func silu(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = v / (1 + vec.ExpScalar(-v))
-	}
-}
+// silu is at most convChannels wide.
+func silu(dst, x []float32) { vec.SiLUGate(dst, x, manyOnes[:len(x)]) }
+
+var manyOnes = slices.Repeat([]float32{1}, convChannels)
 
 func (e *exec) mamba2(op graph.Mamba2, s graph.Step) error {
 	heads, n := op.A.Elems(), op.State

@@ -18,6 +18,7 @@ var outputs = []struct {
 	{"gemm/int8_amd64", genInt8},
 	{"gemm/int8_amx_amd64", genInt8AMX},
 	{"vec/mask_amd64", genMask},
+	{"recurrent/scan_amd64", genScans},
 	{"attention/attend_amd64", genAttend},
 	{"conv/mix_amd64", genMix},
 	{"dot/tile_amd64", genFloatTiles},

@@ -1,4 +1,5 @@
-// Package recurrent holds layers that carry a state from row to row: the LSTM.
+// Package recurrent holds layers that carry a state from row to row: the LSTM, and the scans of
+// state-space models and linear attention.
 package recurrent
 
 import (

@@ -12,38 +12,34 @@ import (
 
 // ShortConv writes a causal convolution of every channel by itself:
 //
-//	dst[t][c] = bias[c] + Σ_j w[c][j] · x[t-(taps-1)+j][c]
+//	dst[t][c] = bias[c] + Σ_j w[j][c] · x[t-(taps-1)+j][c]
 //
-// for the channels from c0 up to c1 of rows that are width apart, then act of it, which may
-// be nil. state has the taps-1 rows before, (taps-1, channels), the oldest first.
-func ShortConv(dst, x []float32, width int, w, bias, state []float32, taps, c0, c1 int, act func(dst, x []float32)) {
-	rows := len(x) / width
-	channels := len(w) / taps
-	before := func(t, c int) float32 { // x of row t, which may be negative
+// for the channels from c0 up to c1 of rows of so many channels, then act of it, which may be
+// nil. w is (taps, channels). state has the taps-1 rows before, the oldest first.
+func ShortConv(dst, x []float32, channels int, w, bias, state []float32, taps, c0, c1 int, act func(dst, x []float32)) {
+	rows := len(x) / channels
+	before := func(t int) []float32 { // the channels of row t, which may be negative
 		if t < 0 {
-			return state[(t+taps-1)*channels+c]
+			return state[(t+taps-1)*channels+c0 : (t+taps-1)*channels+c1]
 		}
-		return x[t*width+c]
+		return x[t*channels+c0 : t*channels+c1]
 	}
 	for t := range rows {
-		for c := c0; c < c1; c++ {
-			var sum float32
-			if bias != nil {
-				sum = bias[c]
-			}
-			for j, v := range w[c*taps : (c+1)*taps] {
-				sum += v * before(t-(taps-1)+j, c)
-			}
-			dst[t*width+c] = sum
+		out := dst[t*channels+c0 : t*channels+c1]
+		if bias != nil {
+			copy(out, bias[c0:c1])
+		} else {
+			clear(out)
+		}
+		for j := range taps {
+			tap(out, w[j*channels+c0:j*channels+c1], before(t-(taps-1)+j))
 		}
 		if act != nil {
-			act(dst[t*width+c0:t*width+c1], dst[t*width+c0:t*width+c1])
+			act(out, out)
 		}
 	}
 	for j := range taps - 1 {
-		for c := c0; c < c1; c++ {
-			state[j*channels+c] = before(rows-(taps-1)+j, c)
-		}
+		copy(state[j*channels+c0:j*channels+c1], before(rows-(taps-1)+j))
 	}
 }
 
@@ -64,15 +60,7 @@ func SSD(y, x, b, c, state []float32, dt, a, d float32) {
 	decay := vec.ExpScalar(dt * a)
 	n := len(b)
 	for p, v := range x {
-		h := state[p*n : (p+1)*n]
-		var sum float32
-		v *= dt
-		for i, k := range b {
-			s := decay*h[i] + v*k
-			h[i] = s
-			sum += s * c[i]
-		}
-		y[p] = sum + d*x[p]
+		y[p] = step(state[p*n:(p+1)*n], b, c, decay, v*dt) + d*v
 	}
 }
 
@@ -103,29 +91,17 @@ func Selective(y, x, dt, b, c, state, a, d []float32) {
 // state is S, (len(k), len(v)). work has room for len(v).
 // Yang, Kautz & Hatamizadeh, "Gated Delta Networks", 2024, §3.
 func Delta(o, q, k, v, state, work []float32, g, beta float32) {
-	n := len(v)
-	decay := vec.ExpScalar(g)
-	work = work[:n]
+	n, by := len(v), vec.ExpScalar(g)
+	work, o = work[:n], o[:n]
 	clear(work)
 	for i, x := range k {
-		row := state[i*n : (i+1)*n]
-		for j, s := range row {
-			s *= decay
-			row[j] = s
-			work[j] += x * s
-		}
+		decay(state[i*n:(i+1)*n], work, by, x)
 	}
 	for j := range work {
 		work[j] = beta * (v[j] - work[j])
 	}
-	o = o[:n]
 	clear(o)
 	for i, x := range k {
-		row, y := state[i*n:(i+1)*n], q[i]
-		for j, d := range work {
-			s := row[j] + x*d
-			row[j] = s
-			o[j] += y * s
-		}
+		learn(state[i*n:(i+1)*n], work, o, x, q[i])
 	}
 }

@@ -1,0 +1,61 @@
+//go:build amd64 && !noasm
+
+package recurrent
+
+import "quern/kernels/internal/isa"
+
+// loops are the assembly of a level; lanes is 0 where there is none.
+type loops struct {
+	lanes int
+	decay func(row, sum *float32, n int, by, x float32)
+	learn func(row, delta, sum *float32, n int, x, y float32)
+	tap   func(dst, w, x *float32, n int)
+	step  func(row, b, c *float32, n int, by, x float32) float32
+}
+
+var levels = [...]loops{
+	isa.Generic: {},
+	isa.AVX2:    {8, decayAVX2, learnAVX2, tapAVX2, stepAVX2},
+	isa.AVX512:  {16, decayAVX512, learnAVX512, tapAVX512, stepAVX512},
+}
+
+// whole returns the loops of the level in force, and how many of n floats they do.
+func whole(n int) (*loops, int) {
+	l := &levels[isa.Current()]
+	if l.lanes == 0 {
+		return l, 0
+	}
+	return l, n &^ (l.lanes - 1)
+}
+
+func decayFast(row, sum []float32, by, x float32) int {
+	l, n := whole(min(len(row), len(sum)))
+	if n > 0 {
+		l.decay(&row[0], &sum[0], n, by, x)
+	}
+	return n
+}
+
+func learnFast(row, delta, sum []float32, x, y float32) int {
+	l, n := whole(min(len(row), len(delta), len(sum)))
+	if n > 0 {
+		l.learn(&row[0], &delta[0], &sum[0], n, x, y)
+	}
+	return n
+}
+
+func tapFast(dst, w, x []float32) int {
+	l, n := whole(min(len(dst), len(w), len(x)))
+	if n > 0 {
+		l.tap(&dst[0], &w[0], &x[0], n)
+	}
+	return n
+}
+
+func stepFast(row, b, c []float32, by, x float32) (int, float32) {
+	l, n := whole(min(len(row), len(b), len(c)))
+	if n == 0 {
+		return 0, 0
+	}
+	return n, l.step(&row[0], &b[0], &c[0], n, by, x)
+}
