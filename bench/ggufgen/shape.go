@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"quern/formats/gguf"
 	"quern/formats/weights"
@@ -20,7 +21,11 @@ type shape struct {
 	tied                     bool    // the output matrix is the embedding
 	ropeFactor, ropeOriginal float64 // of Llama 3's frequency scaling, 0 for none
 	delta                    *delta  // of Qwen3.5: three of four layers; nil elsewhere
+	mamba                    *mamba  // of Falcon-H1: beside the attention of each layer; nil elsewhere
 }
+
+// A mamba is the hyperparameters of Mamba-2 with one group.
+type mamba struct{ heads, dim, state, taps int }
 
 // A delta is the hyperparameters of gated delta nets.
 type delta struct{ keyHeads, valueHeads, dim, taps int }
@@ -42,6 +47,10 @@ var shapes = []shape{
 		// About the smallest Qwen3.5.
 		name: "qwen3.5-0.8b", layers: 24, width: 1024, ff: 3584, heads: 8, kvHeads: 2, headDim: 256,
 		vocab: 151936, context: 32768, ropeBase: 1e7, eps: 1e-6, tied: true, delta: &delta{keyHeads: 16, valueHeads: 16, dim: 128, taps: 4},
+	},
+	{
+		name: "falcon-h1-0.5b", layers: 36, width: 1024, ff: 2048, heads: 8, kvHeads: 2, headDim: 64,
+		vocab: 32784, context: 16384, ropeBase: 1e11, eps: 1e-5, mamba: &mamba{heads: 24, dim: 64, state: 128, taps: 4},
 	},
 	{
 		name: "llama-3.1-8b", layers: 32, width: 4096, ff: 14336, heads: 32, kvHeads: 8, headDim: 128,
@@ -126,7 +135,12 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		matrix(blk+"attn_k", m.base, kv, s.width)
 		matrix(blk+"attn_v", more, kv, s.width)
 		matrix(blk+"attn_output", m.base, s.width, q)
-		vector(blk+"ffn_norm", s.width)
+		if s.mamba != nil {
+			out = append(out, besideAttention(s, m.base, blk, matrix)...)
+			out = append(out, gguf.Stream{Name: blk + "ffn_norm", Type: quant.F32, Shape: []int{s.width}, Data: norm(blk+"ffn_norm", s.width, seed)})
+		} else {
+			vector(blk+"ffn_norm", s.width)
+		}
 		matrix(blk+"ffn_gate", m.base, s.ff, s.width)
 		matrix(blk+"ffn_up", m.base, s.ff, s.width)
 		matrix(blk+"ffn_down", more, s.width, s.ff)
@@ -139,13 +153,7 @@ func hybrid(out *[]gguf.Stream, s shape, m mix, i int, more quant.Type, matrix f
 	blk, d := fmt.Sprintf("blk.%d.", i), s.delta
 	inner := d.valueHeads * d.dim
 	channels := 2*d.keyHeads*d.dim + inner
-	plain := func(name string, shape []int, value float32) {
-		f := make([]float32, shape[0]*append(shape, 1)[1])
-		for k := range f {
-			f[k] = value
-		}
-		*out = append(*out, gguf.Stream{Name: name, Type: quant.F32, Shape: shape, Data: floats(f)})
-	}
+	plain := func(name string, shape []int, value float32) { *out = append(*out, constant(name, shape, value)) }
 	if (i+1)%4 == 0 {
 		matrix(blk+"attn_q", m.base, 2*s.heads*s.headDim, s.width)
 		matrix(blk+"attn_k", m.base, s.kvHeads*s.headDim, s.width)
@@ -168,6 +176,28 @@ func hybrid(out *[]gguf.Stream, s shape, m mix, i int, more quant.Type, matrix f
 	matrix(blk+"ffn_gate", m.base, s.ff, s.width)
 	matrix(blk+"ffn_up", m.base, s.ff, s.width)
 	matrix(blk+"ffn_down", more, s.width, s.ff)
+}
+
+// besideAttention is what a layer of Falcon-H1 has more.
+func besideAttention(s shape, t quant.Type, blk string, matrix func(string, quant.Type, int, int)) []gguf.Stream {
+	d := s.mamba
+	inner := d.heads * d.dim
+	channels := inner + 2*d.state
+	matrix(blk+"ssm_in", t, inner+channels+d.heads, s.width)
+	matrix(blk+"ssm_out", t, s.width, inner)
+	return []gguf.Stream{
+		constant(blk+"ssm_conv1d.weight", []int{channels, d.taps}, 0.5), constant(blk+"ssm_conv1d.bias", []int{channels}, 0),
+		constant(blk+"ssm_dt.bias", []int{d.heads}, 0), constant(blk+"ssm_a", []int{d.heads, 1}, -0.1), constant(blk+"ssm_d", []int{d.heads, 1}, 1),
+	}
+}
+
+// constant is a tensor of one value.
+func constant(name string, shape []int, value float32) gguf.Stream {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return gguf.Stream{Name: name, Type: quant.F32, Shape: shape, Data: floats(slices.Repeat([]float32{value}, n))}
 }
 
 // ropeFreqs returns what divides the rotary frequencies: nothing for waves a
@@ -195,8 +225,11 @@ func metadata(s shape, m mix) *weights.Meta {
 	meta.Set("general.file_type", m.fileType)
 	meta.Set("general.quantization_version", int64(2))
 	arch := "llama"
-	if s.delta != nil {
+	switch {
+	case s.delta != nil:
 		arch = "qwen35"
+	case s.mamba != nil:
+		arch = "falcon-h1"
 	}
 	meta.Set("general.architecture", arch)
 	own := func(key string, v weights.Value) { meta.Set(arch+"."+key, v) }
@@ -220,6 +253,15 @@ func metadata(s shape, m mix) *weights.Meta {
 		own("ssm.group_count", int64(d.keyHeads))
 		own("ssm.time_step_rank", int64(d.valueHeads))
 		own("ssm.inner_size", int64(d.valueHeads*d.dim))
+	}
+	if d := s.mamba; d != nil {
+		own("attention.key_length", int64(s.headDim))
+		own("attention.value_length", int64(s.headDim))
+		own("ssm.conv_kernel", int64(d.taps))
+		own("ssm.state_size", int64(d.state))
+		own("ssm.group_count", int64(1))
+		own("ssm.time_step_rank", int64(d.heads))
+		own("ssm.inner_size", int64(d.heads*d.dim))
 	}
 	own("rope.dimension_count", int64(rotated))
 	own("rope.freq_base", s.ropeBase)
