@@ -42,8 +42,7 @@ type deepseekLayer struct {
 	k, v              *weights.Tensor // (heads, rank, nope) and (heads, value, rank)
 	out               linear          // (hidden, heads·value)
 	temper            graph.Temper
-	ffn               mlp  // of dense layers, or the shared experts; may be none
-	experts           *moe // nil in dense layers
+	ffn               feed
 }
 
 // latentArchs are the architectures with this attention.
@@ -123,15 +122,14 @@ func newDeepseek(set *file) (LM, error) {
 			l.v = t.need(blk(i, "attn_v_b.weight"), heads, g.value, g.rank)
 		}
 		if i < dense || c.Experts == 0 {
-			l.ffn = m.gated(i)
+			l.ffn = feeds(m.gated(i), graph.SiLU)
 		} else {
 			sigmoid := c.Arch == "deepseek2" && r.upTo("expert_gating_func", maxExperts) == 2
 			o := m.routing(i, sigmoid, c.Arch == "mistral4")
 			// DeepSeek V2 takes a group for as good as its best expert; only with V3's
 			// sigmoids came the best two. llama.cpp has the latter for both.
 			o.GroupMax = !o.Sigmoid
-			e := m.expertsOf(i, graph.SiLU, o)
-			l.experts, l.ffn = &e, m.sharedExpert(i)
+			l.ffn = mixture(m.expertsOf(i, graph.SiLU, o), m.sharedExpert(i), linear{})
 		}
 		g.layers = append(g.layers, l)
 	}
@@ -281,15 +279,7 @@ func (m *deepseek) Hidden(b *graph.Builder) graph.Value {
 		a = b.HeadLinear(b.HeadCut(a, heads, 0, m.rank), l.v)
 		x = b.Add(x, l.out.of(b, a))
 
-		h = l.ffnNorm.rms(b, x, c.Eps)
-		switch {
-		case l.experts == nil:
-			x = b.Add(x, l.ffn.of(b, h, graph.SiLU))
-		case l.ffn.down.w == nil:
-			x = b.Add(x, l.experts.of(b, h))
-		default:
-			x = b.Add(x, b.Add(l.experts.of(b, h), l.ffn.of(b, h, graph.SiLU)))
-		}
+		x = b.Add(x, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)))
 	}
 	return m.norm.rms(b, x, c.Eps)
 }

@@ -143,3 +143,27 @@ func (m *base) sharedExpert(i int) mlp {
 		down: t.linear(blk(i, "ffn_down_shexp"), c.Hidden, ff),
 	}
 }
+
+// A feed records what stands between a layer's second norm and its end.
+type feed func(b *graph.Builder, h graph.Value) graph.Value
+
+// feeds is a feed-forward block.
+func feeds(f mlp, act graph.Act) feed {
+	return func(b *graph.Builder, h graph.Value) graph.Value { return f.of(b, h, act) }
+}
+
+// mixture is experts beside a shared block, which may be none; gate, which may be nil, weighs
+// that by a sigmoid.
+func mixture(e moe, shared mlp, gate linear) feed {
+	return func(b *graph.Builder, h graph.Value) graph.Value {
+		y := e.of(b, h)
+		if shared.down.w == nil {
+			return y
+		}
+		s := shared.of(b, h, e.o.Act)
+		if gate.w != nil {
+			s = b.Weigh(s, gate.of(b, h))
+		}
+		return b.Add(y, s)
+	}
+}

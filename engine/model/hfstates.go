@@ -87,29 +87,17 @@ func (tr *translation) sharedMLP(to *weights.Tensor, name string) (bool, error) 
 	}
 	n := to.Shape[0] / 2
 	for i, part := range []string{"ffn_gate", "ffn_up"} {
-		w := rows(to, i*n, (i+1)*n)
+		order := make([]int, n)
+		for r := range order {
+			order[r] = i*n + r
+		}
+		w := gather(to, false, order)
 		w.Name = strings.Replace(to.Name, "ffn_up.weight", part+suffix, 1)
 		if err := tr.put(w); err != nil {
 			return true, err
 		}
 	}
 	return true, nil
-}
-
-// rows is rows from up to to of t.
-func rows(t *weights.Tensor, from, to int) *weights.Tensor {
-	w := &weights.Tensor{Type: t.Type, Shape: append([]int{to - from}, t.Shape[1:]...)}
-	row := t.Size() / t.Shape[0]
-	whole := *t
-	w.Later(func(dst []byte) error {
-		data, err := whole.Read()
-		if err != nil {
-			return err
-		}
-		copy(dst, data[from*row:to*row])
-		return nil
-	})
-	return w
 }
 
 // tile orders what value heads have as GGUF files of Qwen3.5 do: the first of each key head,
@@ -167,7 +155,7 @@ func (tr *translation) tileValues(to *weights.Tensor, name string, meta func(str
 		if err != nil {
 			return true, err
 		}
-		return true, tr.put(gather(to, to.Shape[0], order))
+		return true, tr.put(gather(to, true, order))
 	default:
 		return false, nil
 	}
@@ -175,22 +163,26 @@ func (tr *translation) tileValues(to *weights.Tensor, name string, meta func(str
 	if err != nil {
 		return true, err
 	}
-	return true, tr.put(gather(to, 1, order))
+	return true, tr.put(gather(to, false, order))
 }
 
-// gather is t with the parts of each of so many runs in another order: of one run, its
-// rows; of as many runs as it has rows, its columns.
-func gather(t *weights.Tensor, runs int, order []int) *weights.Tensor {
+// gather is the rows of t, or its columns, in the given order.
+func gather(t *weights.Tensor, columns bool, order []int) *weights.Tensor {
 	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: slices.Clone(t.Shape)}
+	runs, parts, axis := 1, t.Shape[0], 0
+	if columns {
+		runs, parts, axis = t.Shape[0], t.Shape[1], 1
+	}
+	w.Shape[axis] = len(order)
 	from := *t
 	w.Later(func(dst []byte) error {
 		data, err := from.Read()
 		if err != nil {
 			return err
 		}
-		size := len(data) / runs / len(order)
+		size := len(data) / runs / parts
 		for r := range runs {
-			run := data[r*len(order)*size : (r+1)*len(order)*size]
+			run := data[r*parts*size : (r+1)*parts*size]
 			for _, i := range order {
 				dst = dst[copy(dst, run[i*size:(i+1)*size]):]
 			}
@@ -218,20 +210,8 @@ func (tr *translation) ungroupQKVZ(to *weights.Tensor, meta func(string) int) er
 		return list
 	}
 	part := func(name string, order []int) error {
-		w := gather(to, 1, order)
-		w.Name, w.Shape[0] = strings.Replace(to.Name, "ssm_in", name, 1), len(order)
-		size := to.Size() / to.Shape[0]
-		from := *to
-		w.Later(func(dst []byte) error {
-			data, err := from.Read()
-			if err != nil {
-				return err
-			}
-			for _, i := range order {
-				dst = dst[copy(dst, data[i*size:(i+1)*size]):]
-			}
-			return nil
-		})
+		w := gather(to, false, order)
+		w.Name = strings.Replace(to.Name, "ssm_in", name, 1)
 		return tr.put(w)
 	}
 	if err := part("attn_qkv", slices.Concat(numbers(0, dim), numbers(dim, dim), numbers(2*dim, v))); err != nil {

@@ -24,7 +24,7 @@ type hybridLayer struct {
 	norm    norm
 	mixers  []mixer
 	ffnNorm norm
-	ffn     func(b *graph.Builder, h graph.Value) graph.Value
+	ffn     feed
 }
 
 // A mixer brings rows together up to its output projection.
@@ -128,27 +128,6 @@ func (m *hybrid) looks(a attention, rope *graph.Rope, scale float32) mixer {
 	}
 	m.c.KVLayers++
 	return mixer{out: a.o, of: func(b *graph.Builder, h graph.Value) graph.Value { return a.of(b, h, rope, m.c.Eps, o) }}
-}
-
-// feeds is a feed-forward block.
-func feeds(f mlp, act graph.Act) func(b *graph.Builder, h graph.Value) graph.Value {
-	return func(b *graph.Builder, h graph.Value) graph.Value { return f.of(b, h, act) }
-}
-
-// mixture is experts beside a shared block, which may be none; gate, which may be nil, weighs
-// that by a sigmoid.
-func mixture(e moe, shared mlp, gate linear) func(b *graph.Builder, h graph.Value) graph.Value {
-	return func(b *graph.Builder, h graph.Value) graph.Value {
-		y := e.of(b, h)
-		if shared.down.w == nil {
-			return y
-		}
-		s := shared.of(b, h, e.o.Act)
-		if gate.w != nil {
-			s = b.Weigh(s, gate.of(b, h))
-		}
-		return b.Add(y, s)
-	}
 }
 
 func (m *hybrid) falconH1(i int) hybridLayer {

@@ -17,8 +17,7 @@ type routed struct {
 type routedLayer struct {
 	attnNorm, ffnNorm norm
 	attn              attention
-	ffn               mlp  // of dense layers, or the shared expert; may be none
-	experts           *moe // nil in dense layers
+	ffn               feed
 }
 
 // routeds is what these models differ in.
@@ -58,10 +57,9 @@ func newRouted(set *file) (LM, error) {
 			m.headNorms(i, &l.attn)
 		}
 		if i < dense || (i+1)%step != 0 {
-			l.ffn = m.gated(i)
+			l.ffn = feeds(m.gated(i), graph.SiLU)
 		} else {
-			e := m.expertsOf(i, graph.SiLU, m.routing(i, f.sigmoid, true))
-			l.experts, l.ffn = &e, m.sharedExpert(i)
+			l.ffn = mixture(m.expertsOf(i, graph.SiLU, m.routing(i, f.sigmoid, true)), m.sharedExpert(i), linear{})
 		}
 		g.layers = append(g.layers, l)
 	}
@@ -76,15 +74,7 @@ func (m *routed) Hidden(b *graph.Builder) graph.Value {
 		a := l.attn.of(b, l.attnNorm.rms(b, x, c.Eps), &m.rope, c.Eps, m.attn(i, 0))
 		a, x = m.wanted(b, i, a, x)
 		x = b.Add(x, l.attn.o.of(b, a))
-		h := l.ffnNorm.rms(b, x, c.Eps)
-		switch {
-		case l.experts == nil:
-			x = b.Add(x, l.ffn.of(b, h, graph.SiLU))
-		case l.ffn.down.w == nil:
-			x = b.Add(x, l.experts.of(b, h))
-		default:
-			x = b.Add(x, b.Add(l.experts.of(b, h), l.ffn.of(b, h, graph.SiLU)))
-		}
+		x = b.Add(x, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)))
 	}
 	return m.norm.rms(b, x, c.Eps)
 }
