@@ -150,8 +150,8 @@ export async function removeChat(id: string) {
   if (chat) chat.removed = true
   chat?.run.value?.stop()
   chats.delete(id)
+  await db.remove(id) // before it leaves the list: whoever sees it gone may close the page
   list.value = (list.value ?? []).filter((c) => c.id !== id)
-  await db.remove(id)
   tell(id, true)
 }
 
