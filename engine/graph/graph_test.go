@@ -52,6 +52,7 @@ func record(b *Builder, attention bool) Value {
 	}
 	x = b.Add(x, x)
 	if attention {
+		x = b.SharedAttention(x, SharedAttention{Attention{Layer: 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5}})
 		// What carries states.
 		at := 0
 		carry := func(n int) int { at += n; return at - n }

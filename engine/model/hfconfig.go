@@ -203,7 +203,10 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		put("attention.layer_norm_rms_epsilon", eps)
 	}
 	var extra []*weights.Tensor
-	if !f.norotary {
+	switch {
+	case f.rotary != nil:
+		extra = f.rotary(c, put)
+	case !f.norotary:
 		extra = c.rotary(headDim, put)
 	}
 	c.pooling(set, put)

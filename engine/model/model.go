@@ -55,6 +55,7 @@ var archs = map[string]func(*file) (LM, error){
 	"falcon":        newFalcon,
 	"gemma2":        newGemma,
 	"gemma3":        newGemma,
+	"gemma4":        newGemma4,
 	"glm4moe":       newRouted,
 	"gpt-oss":       newGPTOSS,
 	"granite":       newLlama,

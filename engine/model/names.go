@@ -78,6 +78,9 @@ var hfGlobal = map[string]string{
 	"embeddings":                       "token_embd",
 	"norm_f":                           "output_norm",
 	"embedding_norm":                   "token_embd_norm",
+	"embed_tokens_per_layer":           "per_layer_token_embd",
+	"per_layer_model_projection":       "per_layer_model_proj",
+	"per_layer_projection_norm":        "per_layer_proj_norm",
 }
 
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
@@ -158,7 +161,7 @@ var hfLayer = map[string]string{
 // layers that draft.
 var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
+	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "embed_vision.", "embed_audio.", "vision_embedder.", "mtp.",
 }
 
 // A translation is a Set on its way to GGUF's terms.
@@ -213,7 +216,7 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 			return "", expert, nil // it drafts
 		}
 		if to, ok := tr.f.names[tail]; ok {
-			if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
+			if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 			}
 			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
