@@ -157,11 +157,32 @@ var hfLayer = map[string]string{
 }
 
 // hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, the heads and senses of larger models, and
-// layers that draft.
+// numbers that follow from others, the heads of larger models, and layers that draft.
 var hfUnused = []string{
-	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "embed_vision.", "embed_audio.", "vision_embedder.", "mtp.",
+	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias", "pooler.", "cls.", "mtp.",
+}
+
+// hfSenses are those of what sees and hears beside a text model, which quern leaves out.
+var hfSenses = []string{
+	"visual.", "vision_tower.", "vision_model.", "vision_embedder.", "multi_modal_projector.", "audio_tower.", "embed_vision.", "embed_audio.",
+}
+
+// hasPart reports whether a name begins with one of the parts, or has one behind a dot.
+func hasPart(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return strings.HasPrefix(name, part) || strings.Contains(name, "."+part)
+	})
+}
+
+// Senses counts the tensors of a file that see or hear: quern runs the text model beside
+// them and skips them.
+func Senses(set *weights.Set) (tensors int) {
+	for t := range set.All() {
+		if set.Source == weights.SafeTensors && hasPart(t.Name, hfSenses) || set.Source == weights.GGUF && sees(t.Name) {
+			tensors++
+		}
+	}
+	return tensors
 }
 
 // A translation is a Set on its way to GGUF's terms.
@@ -182,10 +203,8 @@ type stack struct {
 // needed, and the expert it belongs to, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
-	for _, part := range hfUnused {
-		if strings.HasPrefix(hf, part) || strings.Contains(hf, "."+part) {
-			return "", expert, nil
-		}
+	if hasPart(hf, hfUnused) || hasPart(hf, hfSenses) {
+		return "", expert, nil
 	}
 	rest := hf
 	for _, p := range []string{"language_model.", "model.", "language_model.", "backbone.", "transformer.", "bert.", "roberta."} {
