@@ -35,6 +35,8 @@ var ops = index(
 	on((*exec).mamba2),
 	on((*exec).mamba1),
 	on((*exec).deltaNet),
+	on((*exec).tokenShift),
+	on((*exec).wkv7),
 	on((*exec).headLinear),
 	on((*exec).headCut),
 	on((*exec).headJoin),
@@ -127,6 +129,14 @@ func (e *exec) softCap(op graph.SoftCap, s graph.Step) error {
 }
 
 func (e *exec) activate(op graph.Activate, s graph.Step) error {
+	switch op.Act {
+	case graph.Sigmoid:
+		e.pointwise(s, vec.Sigmoid)
+		return nil
+	case graph.Tanh:
+		e.pointwise(s, vec.Tanh)
+		return nil
+	}
 	act, err := activation(op.Act)
 	if err != nil {
 		return err

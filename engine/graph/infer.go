@@ -72,6 +72,8 @@ var signatures = []signature{
 	{Mamba2{}, []kind{perRow, perRow}, perRow},
 	{Mamba1{}, []kind{perRow, perRow, perRow, perRow}, perRow},
 	{DeltaNet{}, []kind{perRow, perRow, perRow}, perRow},
+	{TokenShift{}, []kind{perRow}, perRow},
+	{WKV7{}, []kind{perRow, perRow, perRow, perRow, perRow}, perRow},
 	{Temper{}, []kind{perRow, rowIDs}, perRow},
 	{Attention{}, []kind{perRow, perRow, perRow}, perRow},
 	{SharedAttention{}, []kind{same}, same},

@@ -236,15 +236,17 @@ const (
 	// limited to [-7, 7] plus 1. Only gates use it.
 	// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025, §2.2.
 	SwiGLUClamped
-	// Sigmoid is 1 / (1 + e⁻ˣ). Only gates use it.
+	// Sigmoid is 1 / (1 + e⁻ˣ).
 	Sigmoid
 	// Product is x: a gate by it is a product. Only gates use it.
 	Product
 	// SquaredReLU is max(x, 0)². So et al., "Primer", 2021. No gate uses it.
 	SquaredReLU
+	// Tanh is that of x. No gate uses it.
+	Tanh
 )
 
-var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu"}
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh"}
 
 func (a Act) String() string {
 	if int(a) < len(actNames) {
@@ -327,14 +329,16 @@ func (o SoftCap) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Activate) Out(in ...Shape) (Shape, error) {
-	if o.Act != GELU && o.Act != GELUTanh && o.Act != SquaredReLU {
+	switch o.Act {
+	case GELU, GELUTanh, SquaredReLU, Sigmoid, Tanh:
+	default:
 		return nil, fmt.Errorf("activate: %v does not stand alone", o.Act)
 	}
 	return in[0], nil
 }
 
 func (o Gate) Out(in ...Shape) (Shape, error) {
-	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU {
+	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU || o.Act == Tanh {
 		return nil, fmt.Errorf("gate: %v is no activation", o.Act)
 	}
 	if !in[0].equal(in[1]) {

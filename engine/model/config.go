@@ -291,11 +291,12 @@ func ggufConfig(set *file) (Config, error) {
 		Context: r.count("context_length", maxContext),
 	}
 	set.drafts = [2]int{c.Layers, blocks}
-	if hybridArchs[c.Arch] != nil {
+	switch {
+	case hybridArchs[c.Arch] != nil, c.Arch == "rwkv7":
 		r.layers(&c, blocks)
-	} else if c.Arch == "gemma4" {
+	case c.Arch == "gemma4":
 		r.gemma4Sizes(&c, blocks)
-	} else {
+	default:
 		c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
 		c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
 		c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
@@ -334,7 +335,7 @@ func ggufConfig(set *file) (Config, error) {
 var moeArchs = map[string]bool{"ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
-var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
+var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "rwkv7": true, "starcoder2": true}
 
 // eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
 // file has only that.

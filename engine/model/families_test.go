@@ -17,7 +17,7 @@ import (
 )
 
 // later are the families of the fixtures that quern refuses by name.
-var later = []string{"embeddinggemma", "jina-bert-v2", "rwkv7"}
+var later = []string{"embeddinggemma", "jina-bert-v2"}
 
 // TestFamilies holds every family against llama.cpp and float64: GGUF and Hugging Face
 // form, quantised, prompts of 48 and 160 tokens, and a prompt in other pieces.

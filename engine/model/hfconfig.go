@@ -187,7 +187,7 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	if heads > 0 {
 		headDim = hidden / heads
 	}
-	if n := c.int("head_dim", 0); n > 0 {
+	if n := c.int("head_dim", 0); n > 0 && heads > 0 {
 		headDim = n
 		put("attention.key_length", n)
 		put("attention.value_length", n)

@@ -19,6 +19,7 @@ type hfFamily struct {
 	names    map[string]string // names in a layer that mean something else here
 	plusOne  bool              // norms are stored less one
 	norotary bool
+	change   func(tr *translation, t *weights.Tensor) (done bool, err error)  // makes tensors GGUF's, or passes them by; nil for none
 	rotary   func(c *hfConfig, set func(key string, v any)) []*weights.Tensor // in place of (*hfConfig).rotary
 	reads    []string                                                         // keys of hfOff that the family reads
 }
@@ -86,6 +87,7 @@ var hfFamilies = map[string]hfFamily{
 	"gemma4_text":         {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 	"gemma4_unified":      {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 	"gemma4_unified_text": {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
+	"rwkv7":               {arch: "rwkv7", eps: "norm_eps", layer: true, norotary: true, names: rwkv7Names, change: (*translation).changeRWKV7, more: rwkv7Config, defaults: map[string]any{"norm_eps": 1e-5}},
 }
 
 // hfEps is what transformers assumes for an epsilon left out.

@@ -112,6 +112,7 @@ var hfOnly = map[string]map[string][]any{
 	"gemma4_text":         gemma4Only,
 	"gemma4_unified":      gemma4Only,
 	"gemma4_unified_text": gemma4Only,
+	"rwkv7":               rwkv7Only,
 }
 
 // hfRope are the keys that rope_parameters or rope_scaling may have: those that

@@ -75,6 +75,7 @@ var archs = map[string]func(*file) (LM, error){
 	"qwen3":         newQwen,
 	"qwen3moe":      newQwen,
 	"qwen3vl":       newQwen,
+	"rwkv7":         newRWKV7,
 	"seed_oss":      newQwen,
 	"smollm3":       newLlama,
 	"starcoder2":    newStarcoder2,

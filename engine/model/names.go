@@ -200,7 +200,7 @@ type stack struct {
 }
 
 // name returns what a tensor is called in GGUF files, "" for one that is not
-// needed, and the expert it belongs to, -1 for none.
+// needed, and the expert it belongs to, or its place in a stack, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
 	if hasPart(hf, hfUnused) || hasPart(hf, hfSenses) {
@@ -235,6 +235,12 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 			return "", expert, nil // it drafts
 		}
 		if to, ok := tr.f.names[tail]; ok {
+			if all, place, ok := strings.Cut(to, "/"); ok {
+				if to = all; kind != "weight" {
+					return "", expert, unknown
+				}
+				expert, _ = strconv.Atoi(place)
+			}
 			if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 			}
@@ -277,6 +283,11 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return nil
 	}
 	to := alias(name, t)
+	if tr.f.change != nil {
+		if done, err := tr.f.change(tr, to); done || err != nil {
+			return err
+		}
+	}
 	if hybridArchs[tr.f.arch] != nil {
 		if done, err := tr.changed(to); done || err != nil {
 			return err
