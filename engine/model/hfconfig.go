@@ -58,6 +58,7 @@ func parseHF(text string) (*hfConfig, error) {
 			c.kind = kind
 		}
 	}
+	c.encoderKind()
 	c.rope, _ = c.m["rope_parameters"].(map[string]any)
 	if c.rope == nil {
 		c.rope, _ = c.m["rope_scaling"].(map[string]any)

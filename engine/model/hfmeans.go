@@ -103,6 +103,8 @@ var hfOnly = map[string]map[string][]any{
 	"gemma3":           {"hidden_activation": geluTanh},
 	"gemma3_text":      {"hidden_activation": geluTanh},
 	"bert":             {"hidden_act": gelu, "is_decoder": {false}},
+	gemmaEncoder:       {"hidden_activation": geluTanh},
+	jinaBert:           {"hidden_act": gelu, "is_decoder": {false}, "feed_forward_type": {"geglu"}},
 	"nomic_bert": {
 		"activation_function": {"swiglu"}, "prenorm": {false}, "parallel_block": {false}, "use_rms_norm": {false},
 		"rotary_emb_interleaved": {false}, "rotary_emb_scale_base": {}, "scale_attn_weights": {true}, "scale_attn_by_inverse_layer_idx": {false},

@@ -305,6 +305,15 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(up)
 		}
 		return err
+	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
+		gate, up, err := halves(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
 	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
 		return tr.llama4Experts(to)
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
