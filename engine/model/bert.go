@@ -85,9 +85,6 @@ func newBert(set *file) (LM, error) {
 		}
 		e.layers = append(e.layers, l)
 	}
-	if m.reader.flag(scoresPairs, false) {
-		return newBertPairs(e)
-	}
 	return e, m.err()
 }
 

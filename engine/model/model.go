@@ -27,8 +27,7 @@ type LM interface {
 	// wanted row, shape (want, Config.Hidden).
 	Hidden(b *graph.Builder) graph.Value
 	// Logits records the projection of Hidden's result to the vocabulary,
-	// shape (want, Config.Vocab). An encoder has none: it fails the Builder, but for
-	// one that scores pairs, whose result has shape (want, 1).
+	// shape (want, Config.Vocab). An encoder has none: it fails the Builder.
 	Logits(b *graph.Builder, hidden graph.Value) graph.Value
 }
 
@@ -64,6 +63,7 @@ var archs = map[string]func(*file) (LM, error){
 	"llama":           newLlama,
 	"llama4":          newLlama4,
 	"minimax-m2":      newRouted,
+	"modern-bert":     newModernBert,
 	"mistral3":        newLlama,
 	"nomic-bert":      newBert,
 	"olmo2":           newOLMo2,
@@ -110,6 +110,9 @@ func Open(set *weights.Set) (LM, error) {
 	}
 	f := newFile(set, arch)
 	lm, err := open(f)
+	if err == nil {
+		lm, err = withHead(f, lm)
+	}
 	if err == nil {
 		err = f.unread()
 	}
