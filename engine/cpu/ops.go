@@ -22,6 +22,8 @@ var ops = index(
 	on((*exec).rmsNorm),
 	on((*exec).layerNorm),
 	on((*exec).linear),
+	on((*exec).adaptedEmbed),
+	on((*exec).adaptedLinear),
 	on((*exec).bias),
 	on((*exec).add),
 	on((*exec).scale),
@@ -391,17 +393,20 @@ func (e *exec) sharedAttention(op graph.SharedAttention, s graph.Step) error {
 
 // attend adds the step in which rows, or wanted rows, attend to what has been stored.
 func (e *exec) attend(op graph.Attention, s graph.Step) {
-	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
+	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks), Slopes: op.Slopes}
 	wanted := e.p.Values[s.Out].Lead == graph.PerWant
 	e.batchAttention(op, s, o, func(row int) attention.Query {
 		if wanted {
 			row = int(e.in.Want[row])
 		}
-		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
-		if op.Bidirectional {
+		at := int(e.in.Positions[row])
+		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: at + 1, At: at}
+		switch half := op.Window / 2; {
+		case op.Bidirectional && op.Window > 0:
+			r.First, r.End = max(0, at-half), min(int(e.ends[row]), at+half+1)
+		case op.Bidirectional:
 			r.End = int(e.ends[row])
-		}
-		if op.Window > 0 {
+		case op.Window > 0:
 			r.First = max(0, r.End-op.Window)
 		}
 		if op.Chunk > 0 {

@@ -21,6 +21,9 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 	if set.Source == weights.Torch {
 		return nil, fmt.Errorf("%w: a PyTorch checkpoint; quern runs only Kokoro's of those: get the model as SafeTensors or GGUF", ErrUnsupported)
 	}
+	if isAdapter(&set.Meta) {
+		return nil, fmt.Errorf("%w: a LoRA adapter, no model by itself: name it under adapters of its model", ErrUnsupported)
+	}
 	if set.Source != weights.SafeTensors || set.Meta.String("general.architecture") != "" {
 		return set, nil
 	}
@@ -81,6 +84,11 @@ var hfGlobal = map[string]string{
 	"embed_tokens_per_layer":           "per_layer_token_embd",
 	"per_layer_model_projection":       "per_layer_model_proj",
 	"per_layer_projection_norm":        "per_layer_proj_norm",
+	"embeddings.tok_embeddings":        "token_embd",
+	"embeddings.norm":                  "token_embd_norm",
+	"final_norm":                       "output_norm",
+	"dense_2.linear":                   "dense_2",
+	"dense_3.linear":                   "dense_3",
 }
 
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
@@ -203,7 +211,10 @@ type stack struct {
 // needed, and the expert it belongs to, or its place in a stack, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
-	if hasPart(hf, hfUnused) || hasPart(hf, hfSenses) {
+	if to := tr.c.headName(hf); to != "" {
+		return to, expert, nil
+	}
+	if hasPart(hf, hfUnused) || hasPart(hf, hfSkips[tr.c.kind]) || hasPart(hf, hfSenses) {
 		return "", expert, nil
 	}
 	rest := hf
@@ -288,6 +299,11 @@ func (tr *translation) add(t *weights.Tensor) error {
 			return err
 		}
 	}
+	if name == "position_embd.weight" && tr.c.offset() > 0 {
+		if to, err = behind(to, int(tr.c.offset())); err != nil {
+			return err
+		}
+	}
 	if hybridArchs[tr.f.arch] != nil {
 		if done, err := tr.changed(to); done || err != nil {
 			return err
@@ -331,6 +347,15 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return err
 	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
 		gate, up, err := splitExperts(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
+	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
+		gate, up, err := halves(to)
 		if err == nil {
 			err = tr.put(gate)
 		}
@@ -403,6 +428,9 @@ func (tr *translation) finish() error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	if err := tr.yesNo(); err != nil {
+		return err
+	}
 	for _, name := range names {
 		parts := tr.stacks[name].parts
 		first := parts[0]

@@ -23,18 +23,18 @@ type rwkv7Layer struct {
 	norm, mixNorm norm
 	shift         graph.TokenShift // for r, w, k, v, a and g
 	r, k, v, out  linear
-	w, a, g       lowRank
-	draw          lowRank // of values towards the first layer's; none in that
+	w, a, g       narrow
+	draw          narrow // of values towards the first layer's; none in that
 	memory        graph.WKV7
 
 	channel  graph.TokenShift
 	key, val linear
 }
 
-// A lowRank is up·f(down·x) + bias.
-type lowRank struct{ down, up linear }
+// A narrow is a projection through few numbers: up·f(down·x) + bias.
+type narrow struct{ down, up linear }
 
-func (l lowRank) of(b *graph.Builder, x graph.Value, acts ...graph.Act) graph.Value {
+func (l narrow) of(b *graph.Builder, x graph.Value, acts ...graph.Act) graph.Value {
 	x = l.down.of(b, x)
 	for _, act := range acts {
 		x = b.Activate(x, act)
@@ -83,8 +83,8 @@ func (m *rwkv7) layer(i, head int, ranks [4]int, eps float32) rwkv7Layer {
 	c, t := &m.c, &m.tensors
 	square := func(name string) linear { return t.linear(blk(i, name), c.Hidden, c.Hidden) }
 	vector := func(name string) *weights.Tensor { return t.reshaped(blk(i, name+".weight"), c.Hidden) }
-	low := func(name string, rank int, biased bool) lowRank {
-		l := lowRank{t.linear(blk(i, name+"1"), rank, c.Hidden), t.linear(blk(i, name+"2"), c.Hidden, rank)}
+	low := func(name string, rank int, biased bool) narrow {
+		l := narrow{t.linear(blk(i, name+"1"), rank, c.Hidden), t.linear(blk(i, name+"2"), c.Hidden, rank)}
 		if biased {
 			l.up.b = vector(name + "0")
 		}
