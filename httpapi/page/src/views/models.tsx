@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, Failure, get, post } from '../api'
 import { choose, models, refresh, type Kind, type Model } from '../models'
 import { list } from '../shelf/pulls'
+import { Opening, site } from '../shelf/opening'
 import { Pulling } from '../shelf/pulling'
 import { to } from '../router'
 import { ask } from '../ui/dialog'
@@ -66,6 +67,7 @@ export default function Models() {
       <h1>Models</h1>
       <p class="lead">What this server has. A model is loaded when it is first asked for, and leaves when it has been idle.</p>
       {failure !== null && <Failed error={failure} retry={load} />}
+      {site && <Opening from={site} here={load} />}
       {manage && <Pulling here={load} />}
       {models.value && (
         <ul class="shelf" aria-label="Models">

@@ -34,6 +34,7 @@ export default function Talk() {
   const [ear, setEar] = useState('')
   const [way, setWay] = useState('')
   const talk = useRef<AbortController | null>(null)
+  const list = useRef<HTMLOListElement>(null)
 
   const load = () => {
     fail(null)
@@ -46,6 +47,9 @@ export default function Talk() {
     load()
     return () => talk.current?.abort()
   }, [])
+
+  // What is said last is shown.
+  useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [turns])
 
   const ears = ofKind('transcription').filter((m) => !m.alias_of)
   const chats = ofKind('chat').filter((m) => !m.alias_of)
@@ -95,7 +99,7 @@ export default function Talk() {
   }
 
   return (
-    <div class="view sound talk">
+    <div class={on ? 'view sound talk on' : 'view sound talk'}>
       <h1>Talk</h1>
       <p class="lead">A conversation without hands: speak, be answered, and interrupt when you like.</p>
       {!listens && !failure ? (
@@ -145,7 +149,7 @@ export default function Talk() {
         </>
       )}
       {failure !== null && <Failed error={failure} retry={!listens ? load : on ? undefined : start} />}
-      <ol class="turns" aria-live="polite">
+      <ol class="turns" aria-live="polite" ref={list}>
         {turns.map((t) => (
           <li key={t.id} class={t.mine ? 'mine' : ''}>
             <strong>{t.mine ? 'You' : 'Reply'}</strong>
