@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { assert, close, open, quern, test } from './harness.mjs'
+import { assert, close, fake, json, open, quern, test } from './harness.mjs'
 import { Hub } from './hub.mjs'
 
 // A small model that can be served.
@@ -141,4 +141,18 @@ test('models: where quern runs in the browser, files and addresses are opened, a
   assert.deepEqual(await page.evaluate(() => window.asked.slice(2)), Array(4).fill(['https://models.example/a.gguf', 'A'.repeat(64)]))
   assert.equal(await address.inputValue(), 'https://models.example/a.gguf', 'what failed can be tried again')
   await close(page)
+})
+
+test('models: who may pull is said when it is known', async () => {
+  const server = await fake()
+  let answer
+  server.answers['/v1/server'] = (_, r) => (answer = (manage) => json(r, { manage }))
+  const page = await open(server.base + '#/models')
+  await card(page, 'quern-tiny').waitFor()
+  const hint = page.getByText('Models are pulled and removed with quern pull')
+  assert.equal(await hint.count(), 0)
+  answer(false)
+  await hint.waitFor()
+  await close(page)
+  await server.die()
 })

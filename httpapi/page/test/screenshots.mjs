@@ -140,7 +140,22 @@ async function watched(page, server) {
   while (i < 120) await Promise.all([page.waitForResponse((r) => r.url().endsWith('/metrics')), page.clock.runFor(2000)])
 }
 
-const views = { listen: listened, speak: goTo('Speak'), talk: conversed, models: goTo('Models'), server: watched, use: goTo('Use it') }
+// spoken has a text spoken.
+async function spoken(page) {
+  await goTo('Speak')(page)
+  await page.getByRole('button', { name: 'Speak', exact: true }).click()
+  await page.getByText('Spoken before').waitFor()
+  await page.waitForFunction(() => document.querySelector('audio').currentTime > 1.5)
+  await page.evaluate(() => document.querySelector('audio').pause())
+}
+
+async function kept(page) {
+  await goTo('Models')(page)
+  await page.getByText(/needs [\d.]+ MB/).waitFor()
+  await page.getByLabel('Pull a model from the hub').waitFor()
+}
+
+const views = { listen: listened, speak: spoken, talk: conversed, models: kept, server: watched, use: goTo('Use it') }
 for (const [name, prepare] of Object.entries(views)) {
   shots[name + '-light'] = [{ ...wide, colorScheme: 'light' }, prepare]
   shots[name + '-dark'] = [{ ...wide, colorScheme: 'dark' }, prepare]

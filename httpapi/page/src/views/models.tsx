@@ -25,7 +25,7 @@ const every = 4000
 
 export default function Models() {
   const [failure, fail] = useState<unknown>(null)
-  const [manage, setManage] = useState(false)
+  const [manage, setManage] = useState<boolean | null>(null) // null is not known yet
   const [details, setDetails] = useState<Record<string, Detail>>({})
   const asked = useRef(new Map<string, string>())
   const may = useRef(false)
@@ -82,7 +82,7 @@ export default function Models() {
           {aliases.map((m) => `${m.id} is ${m.alias_of}`).join(', ')}.
         </p>
       )}
-      {models.value && !manage && (
+      {models.value && manage === false && (
         <p class="hint">Models are pulled and removed with quern pull and quern rm; the setting manage of the server lets this page do it.</p>
       )}
     </div>
