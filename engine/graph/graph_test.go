@@ -163,9 +163,13 @@ func TestBuilderErrors(t *testing.T) {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Sinks: matrix("s", 3)})
 		}},
-		{"attention window", "attention: window 4, chunk 0, soft cap 0, bidirectional true", func(b *Builder) Value {
+		{"attention in chunks", "attention: window 0, chunk 4, soft cap 0, bidirectional true", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Window: 4, Bidirectional: true})
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Chunk: 4, Bidirectional: true})
+		}},
+		{"attention slopes", "attention: 3 slopes for 2 heads", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Slopes: make([]float32, 3)})
 		}},
 		{"layernorm", "layernorm: w [8] and b [7] over rows", func(b *Builder) Value {
 			return b.LayerNorm(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 8), matrix("b", 7), 1)

@@ -17,7 +17,7 @@ type base struct {
 	c       Config
 	set     *file
 	embed   *weights.Tensor // (vocab, hidden)
-	norm    norm            // after the last layer
+	norm    norm            // after the last layer, or of the embedding: normsEmbedding
 	output  linear          // to the vocabulary; embed when tied
 	rope    graph.Rope
 	turns   bool   // query and key rows of GGUF files are permuted, see interleave
@@ -39,14 +39,12 @@ func newBase(set *file, encoder bool) (*base, error) {
 	}
 	t := &m.tensors
 	m.embed = t.need("token_embd.weight", c.Vocab, c.Hidden)
-	if encoder {
-		m.norm = t.norm("token_embd_norm", c.Hidden)
-	} else {
-		name := "output_norm"
-		if strings.HasPrefix(c.Arch, "lfm2") {
-			name = "token_embd_norm" // so its converters call the last norm
-		}
-		m.norm = t.norm(name, c.Hidden)
+	name := "output_norm"
+	if normsEmbedding[c.Arch] || strings.HasPrefix(c.Arch, "lfm2") { // whose converters call the last norm so
+		name = "token_embd_norm"
+	}
+	m.norm = t.norm(name, c.Hidden)
+	if !encoder {
 		m.output = linear{t.maybe("output.weight", c.Vocab, c.Hidden), t.maybe("output.bias", c.Vocab)}
 		if m.output.w == nil {
 			m.output.w = m.embed

@@ -73,6 +73,10 @@ func FuzzOpen(f *testing.F) {
 				h = m.Logits(b, h)
 			}
 			_, err = b.Compile(h)
+			if head, ok := m.(model.Projector); ok && err == nil {
+				b := graph.NewBuilder(1, 1)
+				_, err = b.Compile(head.Project(b, b.Features(m.Config().Hidden)))
+			}
 		} else if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
 			t.Errorf("error %v wraps no sentinel", err)
 		}
@@ -145,10 +149,20 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"model_type":"mamba2","hidden_size":4,"conv_kernel":2,"state_size":1,"n_groups":1,"num_heads":2,"head_dim":2}`, "backbone.layers.0.mixer.A_log", uint8(0), uint8(2), uint8(0), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"deepseek_v3","hidden_size":4,"num_attention_heads":2,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.self_attn.kv_b_proj.weight", uint8(1), uint8(6), uint8(2), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"llama4","text_config":{"hidden_size":4,"num_local_experts":2}}`, "language_model.model.layers.0.feed_forward.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	// Heads, layers behind the pooling, and positions that begin later.
+	f.Add(`{"model_type":"xlm-roberta","architectures":["XLMRobertaForSequenceClassification"],"hidden_size":4,"num_attention_heads":2,"pad_token_id":1,"max_position_embeddings":8}`, "roberta.embeddings.position_embeddings.weight", uint8(0), uint8(8), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"modernbert","architectures":["ModernBertForSequenceClassification"],"classifier_pooling":"cls","hidden_size":4,"num_attention_heads":2,"layer_types":["full_attention","sliding_attention"],"global_attn_every_n_layers":3}`, "model.layers.1.mlp.Wi.weight", uint8(1), uint8(8), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"qwen3","_name_or_path":"x/Qwen3-Reranker-1B","hidden_size":4,"num_attention_heads":2,"vocab_size":8,"tie_word_embeddings":true}`, "model.embed_tokens.weight", uint8(1), uint8(8), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"bert","position_embedding_type":"alibi","feed_forward_type":"geglu","hidden_size":4,"num_attention_heads":2}`, "encoder.layer.0.mlp.gated_layers.weight", uint8(1), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"gemma3_text","use_bidirectional_attention":true,"hidden_size":4,"num_attention_heads":2}`, "dense_2.linear.weight", uint8(0), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"mistral4","hidden_size":4,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, config, name string, dtype, a, b, c uint8, suffix string, scaleType, sa, sb uint8) {
 		set := &weights.Set{Source: weights.SafeTensors}
 		set.Meta.Set("hf.config", config)
+		set.Meta.Set("hf.tokenizer", `{"model":{"vocab":{"yes":5,"no":2}}}`)
+		if strings.HasPrefix(name, "dense_2") {
+			set.Meta.Set("hf.dense_2", `{"in_features":4,"out_features":6,"activation_function":"torch.nn.modules.activation.Tanh"}`)
+		}
 		add := func(name string, dtype uint8, dims ...uint8) {
 			d := dtypes[int(dtype)%len(dtypes)]
 			n := 1

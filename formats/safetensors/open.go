@@ -39,7 +39,8 @@ var companions = []struct {
 }
 
 // Open maps a model: a directory, its index, its file, or any of its shards.
-// The texts beside it (config.json and others) become metadata under "hf.".
+// The texts beside it (config.json and others) become metadata under "hf.", as does the
+// name of the folder.
 func Open(path string) (*weights.Set, error) {
 	dir, shards, err := find(path)
 	if err != nil {
@@ -76,7 +77,10 @@ func open(dir string, shards []string, mapped *[]*weights.Mapping) (*weights.Set
 	if err := Beside(&set.Meta, dir); err != nil {
 		return nil, err
 	}
-	return set, nil
+	if abs, err := filepath.Abs(dir); err == nil {
+		set.Meta.Set("hf.folder", filepath.Base(abs))
+	}
+	return set, addModules(set, dir, mapped)
 }
 
 // find returns the directory of a model and the names of its files.
