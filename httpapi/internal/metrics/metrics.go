@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -166,7 +167,10 @@ var (
 	descPrompt  = prometheus.NewDesc("vllm:prompt_tokens_total", "Prompt tokens evaluated or taken from the cache.", byModel, nil)
 	descOutput  = prometheus.NewDesc("vllm:generation_tokens_total", "Tokens generated.", byModel, nil)
 	descQueries = prometheus.NewDesc("vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.", byModel, nil)
-	descHits    = prometheus.NewDesc("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, nil)
+	// One line for all models, with vLLM's labels and no other: gateways take the one with the
+	// latest time.
+	descLoRA = prometheus.NewDesc("vllm:lora_requests_info", "When this was so, in Unix seconds: adapters that requests run and wait with, and how many may be in a batch.", []string{"max_lora", "running_lora_adapters", "waiting_lora_adapters"}, nil)
+	descHits = prometheus.NewDesc("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, nil)
 )
 
 // Describe sends nothing: which models there are changes.
@@ -182,6 +186,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
 	resident := map[string]bool{}
+	var running, waiting []string // adapters
 	for _, m := range s.e.Stats().Models {
 		if resident[m.Model] {
 			continue
@@ -203,9 +208,21 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descQueries, m.PrefixQueries, m.Model)
 		count(descHits, m.PrefixHits, m.Model)
 		count(descPreempt, m.Preemptions, m.Model)
+		for _, a := range m.Adapters {
+			if a.Running > 0 {
+				running = append(running, a.Model)
+			}
+			if a.Waiting > 0 {
+				waiting = append(waiting, a.Model)
+			}
+		}
 	}
+	adapters := 0
 	for _, m := range s.e.Models() {
-		if m.AliasOf != "" || resident[m.ID] {
+		if m.Base != "" && m.AliasOf == "" {
+			adapters++
+		}
+		if m.AliasOf != "" || m.Base != "" || resident[m.ID] {
 			continue
 		}
 		resident[m.ID] = true
@@ -215,5 +232,8 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 			gauge(descRunning, 0, m.ID)
 			gauge(descKV, 0, m.ID)
 		}
+	}
+	if s.vllm && adapters > 0 {
+		gauge(descLoRA, float64(time.Now().UnixNano())/1e9, strconv.Itoa(adapters), strings.Join(running, ","), strings.Join(waiting, ","))
 	}
 }
