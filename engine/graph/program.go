@@ -32,7 +32,7 @@ type ValueInfo struct {
 	Shape  Shape // at full size
 	Lead   Lead
 	Buffer int    // index into Program.Buffers, -1 for inputs
-	Input  string // "tokens", "positions", "wanted" or "features" for inputs
+	Input  string // "tokens", "positions", "wanted", "wanted positions" or "features" for inputs
 }
 
 // Width returns the elements per leading index.
@@ -154,6 +154,8 @@ func (p *Program) WeightBytes() int64 {
 	for _, s := range p.Steps {
 		switch o := s.Op.(type) {
 		case Linear:
+			n += int64(len(o.Weight.Data))
+		case AdaptedLinear: // a row has an adapter or none
 			n += int64(len(o.Weight.Data))
 		case Experts:
 			all := int64(len(o.Gate.Data)) + int64(len(o.Up.Data)) + int64(len(o.Down.Data))
