@@ -165,7 +165,7 @@ func (c *hfConfig) mscale(rope map[string]any, factor float64, put func(string, 
 	}
 	// Programs disagree whether Mistral 4's scores are scaled as well; its own parameters
 	// may say not to, which leaves what both do to rotations.
-	if scores, ok := rope["apply_scale"].(bool); ok && !scores {
+	if rope["apply_scale"] == false || rope["apply_yarn_scaling"] == false {
 		put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*all*math.Log(factor))/(1+0.1*math.Log(factor)))
 		return
 	}

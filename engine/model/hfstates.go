@@ -38,7 +38,7 @@ func (tr *translation) changed(to *weights.Tensor) (bool, error) {
 		}
 		made := floats(to.Name, x)
 		made.Shape = to.Shape
-		if len(to.Shape) == 1 && tr.f.arch != "mamba" && !strings.HasPrefix(tr.f.arch, "qwen") {
+		if len(to.Shape) == 1 && tr.f.arch != "mamba" && tr.f.arch != "jamba" && !strings.HasPrefix(tr.f.arch, "qwen") {
 			made.Shape = []int{len(x), 1}
 		}
 		return true, tr.put(made)

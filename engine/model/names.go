@@ -153,14 +153,6 @@ var hfLayer = map[string]string{
 	"mlp.fc12":      "ffn_gate",
 }
 
-// hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, the heads and senses of larger models, and
-// layers that draft.
-var hfUnused = []string{
-	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
-}
-
 // A translation is a Set on its way to GGUF's terms.
 type translation struct {
 	from, to *weights.Set
@@ -179,13 +171,11 @@ type stack struct {
 // needed, and the expert it belongs to, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
-	for _, part := range hfUnused {
-		if strings.HasPrefix(hf, part) || strings.Contains(hf, "."+part) {
-			return "", expert, nil
-		}
+	if unused(hf) {
+		return "", expert, nil
 	}
 	rest := hf
-	for _, p := range []string{"language_model.", "model.", "language_model.", "backbone.", "transformer.", "bert.", "roberta."} {
+	for _, p := range hfPrefixes {
 		rest = strings.TrimPrefix(rest, p)
 	}
 	kind := "weight"
@@ -212,24 +202,22 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if n := tr.c.int("num_hidden_layers", maxLayers); tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= n {
 			return "", expert, nil // it drafts
 		}
-		if to, ok := tr.f.names[tail]; ok {
-			if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
-				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
-			}
-			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
-		}
 		if before, after, ok := strings.Cut(tail, ".experts."); ok {
-			number, after, _ := strings.Cut(after, ".")
-			if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
-				return "", -1, unknown
+			if number, after, one := strings.Cut(after, "."); one { // else all experts are in it
+				if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
+					return "", -1, unknown
+				}
+				tail = before + ".experts.EXPERT." + after
 			}
-			tail = before + ".experts.EXPERT." + after
 		}
-		to, ok := hfLayer[tail]
+		to, ok := tr.f.names[tail]
 		if !ok {
-			break
+			to, ok = hfLayer[tail]
 		}
-		if strings.HasSuffix(to, ".bias") {
+		if !ok {
+			return "", -1, unknown
+		}
+		if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
 			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 		}
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
@@ -296,7 +284,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(v)
 		}
 		return err
-	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
+	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && tr.f.arch != "qwen3vlmoe" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
 		gate, up, err := splitExperts(to)
 		if err == nil {
 			err = tr.put(gate)
@@ -305,8 +293,8 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(up)
 		}
 		return err
-	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
-		return tr.llama4Experts(to)
+	case (tr.f.arch == "llama4" || tr.f.arch == "qwen3vlmoe" && expert < 0) && strings.Contains(name, "_exps."):
+		return tr.turnedExperts(to)
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
