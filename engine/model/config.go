@@ -413,6 +413,9 @@ func (r *reader) rope(c *Config) RopeConfig {
 	case kind == "yarn":
 		rc.Scaling, rc.Factor = "yarn", factor
 		if by := r.logMultiplier(c); by > 0 {
+			if c.Arch == "deepseek2" {
+				by = 1 // these files have no mscale: it is the same, and rotations keep their size
+			}
 			rc.AttnFactor /= 1 + 0.1*by*math.Log(factor)
 		}
 		if magnitude > 0 && rc.ExtFactor != 0 {

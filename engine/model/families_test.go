@@ -86,25 +86,48 @@ func family(t *testing.T, at string) {
 			compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), g.Prompt, g.logits(t), limit)
 		})
 	}
-	t.Run("pieces", func(t *testing.T) {
-		set := open(t, filepath.Join(at, "model.gguf"))
-		n := len(f32.Prompt)
-		whole := newRunner(t, set, quant.F32).feed(f32.Prompt, int32(n-1))[0]
-		single, chunks := newRunner(t, set, quant.F32), newRunner(t, set, quant.F32)
-		var one, three []float32
-		for i := range f32.Prompt {
-			one = single.feed(f32.Prompt[i:i+1], 0)[0]
-		}
-		for _, c := range [][2]int{{0, 17}, {17, 40}, {40, n}} {
-			three = chunks.feed(f32.Prompt[c[0]:c[1]], int32(c[1]-c[0]-1))[0]
-		}
-		if !slices.Equal(whole, one) {
-			t.Error("one token at a time gives other bits")
-		}
-		if !slices.Equal(whole, three) {
-			t.Error("three chunks give other bits")
-		}
-	})
+	t.Run("pieces", func(t *testing.T) { inPieces(t, open(t, filepath.Join(at, "model.gguf")), f32.Prompt) })
+}
+
+// inPieces feeds a prompt at once, one token at a time and in three chunks, and wants the
+// same bits.
+func inPieces(t *testing.T, set *weights.Set, prompt []int32) {
+	n := len(prompt)
+	whole := newRunner(t, set, quant.F32).feed(prompt, int32(n-1))[0]
+	single, chunks := newRunner(t, set, quant.F32), newRunner(t, set, quant.F32)
+	var one, three []float32
+	for i := range prompt {
+		one = single.feed(prompt[i:i+1], 0)[0]
+	}
+	for _, c := range [][2]int{{0, 17}, {17, 40}, {40, n}} {
+		three = chunks.feed(prompt[c[0]:c[1]], int32(c[1]-c[0]-1))[0]
+	}
+	if !slices.Equal(whole, one) {
+		t.Error("one token at a time gives other bits")
+	}
+	if !slices.Equal(whole, three) {
+		t.Error("three chunks give other bits")
+	}
+}
+
+// TestFamiliesMade holds the families that the fixtures leave out against the float64 of
+// testdata/make_families.py: GGUF and Hugging Face form, and a prompt in other pieces.
+func TestFamiliesMade(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/made/*")
+	if err != nil || len(dirs) < 14 {
+		t.Fatalf("folders %v, %v", dirs, err)
+	}
+	for _, at := range dirs {
+		t.Run(filepath.Base(at), func(t *testing.T) {
+			g := readGolden(t, filepath.Join(at, "golden.json"))
+			gguf := filepath.Join(at, "model.gguf")
+			compareRows(t, newRunner(t, open(t, gguf), quant.F32), g.Prompt, g.logits(t), 1e-5)
+			hf := openHF(t, filepath.Join(at, "hf"), "")
+			compareRows(t, newRunner(t, hf, quant.F32), g.Prompt, g.logits(t), 1e-5)
+			inPieces(t, open(t, gguf), g.Prompt)
+			sameAsGGUF(t, openHF(t, filepath.Join(at, "hf"), ""), open(t, gguf))
+		})
+	}
 }
 
 // familyQuantised holds a quantised file against llama.cpp's pass over the same numbers.

@@ -22,6 +22,8 @@ import (
 func FuzzOpen(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.gguf")
 	families, _ := filepath.Glob("testdata/families/*.gguf")
+	made, _ := filepath.Glob("testdata/made/*/*.gguf")
+	families = append(families, made...)
 	if files = append(files, families...); err != nil || len(files) == len(families) || len(families) == 0 {
 		f.Fatal(len(files), err)
 	}

@@ -171,6 +171,9 @@ func cohereScale(c *hfConfig, put func(string, any)) { put("logit_scale", c.m["l
 func temper(c *hfConfig, put func(string, any)) {
 	if v, ok := number(c.rope["llama_4_scaling_beta"]); ok {
 		put("attention.temperature_scale", v)
+		if original, _ := number(c.rope["original_max_position_embeddings"]); latentArchs[c.arch] && original >= 1 {
+			put("attention.temperature_length", int64(original))
+		}
 	}
 }
 
@@ -225,6 +228,9 @@ func miniMax(c *hfConfig, put func(string, any)) {
 func ernieMoE(c *hfConfig, put func(string, any)) {
 	layers := c.int("num_hidden_layers", 0)
 	put("leading_dense_block_count", c.int("moe_layer_start_index", 1))
+	if n := c.int("moe_num_shared_experts", 0); n > 0 && n <= maxExperts { // llama.cpp does not take it from their count
+		put("expert_shared_feed_forward_length", n*c.int("moe_intermediate_size", 0))
+	}
 	if end := c.int("moe_layer_end_index", -1); end >= 0 && end != layers-1 {
 		c.refuse("moe_layer_end_index of %d in a model of %d layers", end, layers)
 	}

@@ -156,7 +156,7 @@ func TestConvertedHasRequiredKeys(t *testing.T) {
 		"lfm2": {rms, "shortconv.l_cache"}, "lfm2moe": {rms, "shortconv.l_cache", "expert_count", "expert_used_count", "leading_dense_block_count"},
 		"deepseek2": {rms, "attention.kv_lora_rank", "leading_dense_block_count"}, "mistral4": {rms, "attention.kv_lora_rank"},
 		"llama4": {rms, "expert_count", "expert_used_count", "expert_feed_forward_length", "interleave_moe_layer_step"}, "mistral3": {rms},
-		"ernie4_5-moe": {rms, "expert_count", "expert_used_count", "expert_feed_forward_length", "interleave_moe_layer_step", "leading_dense_block_count"},
+		"ernie4_5-moe": {rms, "expert_shared_feed_forward_length", "expert_count", "expert_used_count", "expert_feed_forward_length", "interleave_moe_layer_step", "leading_dense_block_count"},
 		"glm4moe":      {rms, "expert_count", "expert_used_count", "expert_feed_forward_length", "leading_dense_block_count"}, "minimax-m2": {rms, "expert_count", "expert_used_count", "expert_feed_forward_length"},
 		"chatglm": {rms}, "glm4": {rms}, "jamba": append(ssm[1:], rms, "expert_count", "expert_used_count"), "qwen3vlmoe": {rms, "expert_count", "expert_used_count", "rope.dimension_sections"},
 		"nemotron_h_moe": append(ssm, rms, layer, "expert_count", "expert_used_count", "expert_feed_forward_length", "expert_shared_feed_forward_length"),
