@@ -24,7 +24,7 @@ func (a api) tokenize(c *server.Call, o *body.Object) error {
 	switch {
 	case o.Has("messages"):
 		r.Prompt.Messages = readMessages(o)
-		r.Prompt.Kwargs, _ = readThinking(o, a.Options.ReasoningBudgets)
+		readThinking(o, a.Options.ReasoningBudgets, &r.Prompt)
 		r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
 	case o.Has("prompt"):
 		r.Prompt.Text = o.Str("prompt")
