@@ -148,6 +148,9 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 			}
 		}
 	}
+	if senses, drafts := model.Skipped(set); senses+drafts > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors of what sees or hears, %d of layers that draft: quern serves the text model\n", senses, drafts)
+	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
 		fmt.Fprintf(w, "  %s\t%s\n", terminal.Plain(k), abbreviate(v))
@@ -238,6 +241,12 @@ type memory struct {
 	Context int   `json:"context_length"`
 }
 
+// skipped are the tensors that quern does without; see model.Skipped.
+type skipped struct {
+	Senses int `json:"senses"`
+	Drafts int `json:"drafts"`
+}
+
 func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	type tensor struct {
 		Name  string `json:"name"`
@@ -254,6 +263,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
 		Memory   *memory     `json:"memory,omitempty"`
+		Skipped  *skipped    `json:"skipped,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
 	}{
@@ -266,6 +276,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		r.Runnable, r.Reason = false, err.Error()
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
+	}
+	if senses, drafts := model.Skipped(set); senses+drafts > 0 {
+		r.Skipped = &skipped{senses, drafts}
 	}
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})

@@ -143,7 +143,7 @@ func harmless(key string, v weights.Value) bool {
 // blk.N.attn_rot_embd are the frequencies of rotation that early converters
 // wrote, which follow from rope.freq_base; llama.cpp skips them as well.
 func (f *file) idle(name string) bool {
-	for _, p := range []string{"v.", "a.", "mm.", "cls."} {
+	for _, p := range append([]string{"cls."}, ggufSenses...) {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
