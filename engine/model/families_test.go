@@ -12,6 +12,7 @@ import (
 
 	"quern/bench/fixtures"
 	"quern/engine/model"
+	"quern/engine/quantize"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -126,6 +127,21 @@ func TestFamiliesMade(t *testing.T) {
 			compareRows(t, newRunner(t, hf, quant.F32), g.Prompt, g.logits(t), 1e-5)
 			inPieces(t, open(t, gguf), g.Prompt)
 			sameAsGGUF(t, openHF(t, filepath.Join(at, "hf"), ""), open(t, gguf))
+			// In eight bits the model is still this one; activations have eight bits as well.
+			q, err := quantize.Set(t.Context(), open(t, gguf), "q8_0", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			few := 0
+			for w := range q.All() {
+				if w.Type == quant.Q8_0 {
+					few++
+				}
+			}
+			if few < 5 {
+				t.Errorf("%d tensors of Q8_0", few)
+			}
+			compareRows(t, newRunner(t, q, quant.F32), g.Prompt, g.logits(t), 0.5)
 		})
 	}
 }
