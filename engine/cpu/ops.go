@@ -22,6 +22,8 @@ var ops = index(
 	on((*exec).rmsNorm),
 	on((*exec).layerNorm),
 	on((*exec).linear),
+	on((*exec).adaptedEmbed),
+	on((*exec).adaptedLinear),
 	on((*exec).bias),
 	on((*exec).add),
 	on((*exec).scale),
@@ -354,13 +356,16 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
-	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
+	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks), Slopes: op.Slopes}
 	e.batchAttention(op.Heads, op.KVHeads, op.Layer, s, o, func(row int) attention.Query {
-		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
-		if op.Bidirectional {
+		at := int(e.in.Positions[row])
+		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: at + 1, At: at}
+		switch half := op.Window / 2; {
+		case op.Bidirectional && op.Window > 0:
+			r.First, r.End = max(0, at-half), min(int(e.ends[row]), at+half+1)
+		case op.Bidirectional:
 			r.End = int(e.ends[row])
-		}
-		if op.Window > 0 {
+		case op.Window > 0:
 			r.First = max(0, r.End-op.Window)
 		}
 		if op.Chunk > 0 {

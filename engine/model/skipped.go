@@ -10,9 +10,9 @@ import (
 // Skipped counts the tensors of a text model's file that quern does without: those for what
 // it sees and hears, and those of layers that draft further tokens.
 func Skipped(set *weights.Set) (senses, drafts int) {
-	sense, draft := ggufSkips(set)
+	sense, draft := ggufSkipped(set)
 	if set.Source == weights.SafeTensors && set.Meta.String("general.architecture") == "" {
-		sense, draft = hfSkips(set)
+		sense, draft = hfSkipped(set)
 	}
 	for t := range set.All() {
 		switch {
@@ -39,7 +39,7 @@ func layerOf(name, before string) int {
 // model.
 var ggufSenses = []string{"v.", "a.", "mm."}
 
-func ggufSkips(set *weights.Set) (sense, draft func(string) bool) {
+func ggufSkipped(set *weights.Set) (sense, draft func(string) bool) {
 	prefix := set.Meta.String("general.architecture") + "."
 	blocks, _ := set.Meta.Int(prefix + "block_count")
 	nextn, _ := set.Meta.Int(prefix + "nextn_predict_layers")
@@ -57,7 +57,7 @@ func ggufSkips(set *weights.Set) (sense, draft func(string) bool) {
 	return sense, draft
 }
 
-func hfSkips(set *weights.Set) (sense, draft func(string) bool) {
+func hfSkipped(set *weights.Set) (sense, draft func(string) bool) {
 	layers := int64(maxLayers)
 	if c, err := parseHF(set.Meta.String("hf.config")); err == nil && c.m["num_nextn_predict_layers"] != nil {
 		layers = c.int("num_hidden_layers", layers)

@@ -4,10 +4,7 @@
 package ask
 
 import (
-	"context"
-
 	"quern/engine"
-	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 )
 
@@ -44,20 +41,4 @@ func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
 	q.Sample.Top = r.Top
 	r.Prompt = engine.Prompt{}
 	return q
-}
-
-// Constrain has the call's model read the form that is demanded, so that it is refused
-// before anything is made, and warns of what of it is read as a comment.
-func Constrain(ctx context.Context, c *server.Call, k *engine.Constraint) error {
-	if k == nil {
-		return nil
-	}
-	notes, err := c.Lease.CheckConstraint(ctx, k)
-	if err != nil {
-		return fault.Classify(ctx, err)
-	}
-	for _, n := range notes {
-		c.Warn(k.Param + ": " + n)
-	}
-	return nil
 }

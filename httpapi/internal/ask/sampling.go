@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"math"
+	"strconv"
 	"time"
 
 	"quern/engine"
@@ -29,6 +30,46 @@ type Sampling struct {
 	FrequencyPenalty, PresencePenalty                float32
 	Bias                                             map[token.ID]float32
 	Seed                                             uint64
+}
+
+// ReadSampling reads what dialects of OpenAI's say alike about how a reply is drawn. The
+// limit on tokens, n and the form are the endpoint's own.
+func ReadSampling(o *body.Object) Sampling {
+	s := Sampling{
+		MinTokens:     int(o.Integer("min_tokens", 0, 0, math.MaxInt32)),
+		IgnoreEOS:     o.Boolean("ignore_eos", false),
+		NoCache:       !o.Boolean("cache_prompt", true),
+		Temperature:   o.Number("temperature", 0, 2),
+		TopP:          o.Number("top_p", 0, 1),
+		MinP:          o.Number("min_p", 0, 1),
+		TypicalP:      o.Number("typical_p", 0, 1),
+		RepeatPenalty: Positive(o, "repeat_penalty"),
+		Seed:          Seed(o),
+		Bias:          readBias(o),
+		Stop:          Stop(o, "stop"),
+		KeepAlive:     body.KeepAlive(o),
+	}
+	if p := Positive(o, "repetition_penalty"); s.RepeatPenalty == nil {
+		s.RepeatPenalty = p
+	}
+	if o.Has("top_k") {
+		k := int(max(o.Integer("top_k", 0, -1, math.MaxInt32), 0)) // -1 is vLLM's off
+		s.TopK = &k
+	}
+	if o.Has("repeat_last_n") {
+		n := int(o.Integer("repeat_last_n", 0, -1, math.MaxInt32))
+		s.RepeatLastN = &n
+	}
+	if p := o.Number("frequency_penalty", -2, 2); p != nil {
+		s.FrequencyPenalty = *p
+	}
+	if p := o.Number("presence_penalty", -2, 2); p != nil {
+		s.PresencePenalty = *p
+	}
+	if v, ok := o.Get("stop_token_ids"); ok {
+		s.StopIDs = v.IDs()
+	}
+	return s
 }
 
 // Apply fills a request, with the model's own values where the client said nothing.
@@ -102,6 +143,31 @@ func Random() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
+func readBias(o *body.Object) map[token.ID]float32 {
+	v, ok := o.Get("logit_bias")
+	if !ok {
+		return nil
+	}
+	bias := v.Object()
+	if bias == nil {
+		return nil
+	}
+	out := map[token.ID]float32{}
+	for v := range bias.Members() {
+		id, err := strconv.ParseInt(v.Name, 10, 32)
+		switch {
+		case string(v.Raw) == "null":
+			delete(out, token.ID(id))
+			continue
+		case err != nil || id < 0 || strconv.FormatInt(id, 10) != v.Name:
+			o.Refuse(engine.CodeInvalidValue, "logit_bias", "logit_bias needs decimal token ids as keys, got %.40q", v.Name)
+			return nil
+		}
+		out[token.ID(id)] = float32(v.Number(-100, 100))
+	}
+	return out
+}
+
 // What a request may stop at.
 const (
 	maxStops     = 16
@@ -137,23 +203,4 @@ func Stop(o *body.Object, name string) []string {
 		v.Wrong("a string or an array of strings")
 	}
 	return stop
-}
-
-// Schema reads a JSON Schema, which vLLM's clients may send as a string.
-func Schema(o *body.Object, name string) *engine.Constraint {
-	v, ok := o.Get(name)
-	if !ok {
-		return nil
-	}
-	c := &engine.Constraint{Form: engine.FormSchema, Param: v.Path()}
-	switch v.Kind() {
-	case '"':
-		c.Source = v.Str()
-	case '{', 't', 'f':
-		c.Source = string(v.Raw)
-	default:
-		v.Wrong("a JSON Schema, which is an object")
-		return nil
-	}
-	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/token"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
@@ -64,7 +65,7 @@ func appendToken(b, piece []byte) []byte {
 	if utf8.Valid(piece) {
 		return server.AppendString(b, piece)
 	}
-	return server.AppendString(b, tokenText(piece))
+	return server.AppendString(b, ask.TokenText(piece))
 }
 
 // writeList writes a JSON array.
