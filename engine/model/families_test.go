@@ -129,6 +129,15 @@ func TestFamiliesMade(t *testing.T) {
 			compareRows(t, newRunner(t, open(t, gguf), quant.F32), g.Prompt, g.logits(t), 1e-5)
 			hf := openHF(t, filepath.Join(at, "hf"), "")
 			compareRows(t, newRunner(t, hf, quant.F32), g.Prompt, g.logits(t), 1e-5)
+			variants, err := filepath.Glob(filepath.Join(at, "golden-*.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, golden := range variants {
+				v := readGolden(t, golden)
+				config := filepath.Join(at, "hf", "config-"+strings.TrimPrefix(filepath.Base(golden), "golden-"))
+				compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), v.Prompt, v.logits(t), 1e-5)
+			}
 			inPieces(t, open(t, gguf), g.Prompt)
 			sameAsGGUF(t, openHF(t, filepath.Join(at, "hf"), ""), open(t, gguf))
 			// In eight bits the model is still this one; activations have eight bits as well.

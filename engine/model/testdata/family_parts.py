@@ -62,18 +62,20 @@ class Made:
     def done(self, x, norm="norm", gguf_norm="output_norm", head="lm_head", divide=1.0, less=0.0, wrap=None):
         x = self.norm(self.before + norm, gguf_norm, less=less)(x)
         logits = (x @ self.embed.T if self.tied else self.linear(head, "output", VOCAB, H)(x)) / divide
-        at = os.path.join(OUT, self.name)
-        os.makedirs(at, exist_ok=True)
-        write_gguf(os.path.join(at, "model.gguf"), self.arch, self.keys, self.gguf)
-        if not F32:
-            os.makedirs(os.path.join(at, "hf"), exist_ok=True)
-            config = self.config if wrap is None else {"model_type": wrap, "tie_word_embeddings": self.tied, "text_config": self.config, "vision_config": {"depth": 1}}
-            with open(os.path.join(at, "hf", "config.json"), "w") as f:
-                json.dump(config, f)
-                f.write("\n")
+        name, _, variant = self.name.partition("+")  # a variant is another configuration of the same weights
+        at = os.path.join(OUT, self.name if F32 else name)
+        os.makedirs(os.path.join(at, "hf"), exist_ok=True)
+        variant = variant and not F32 and "-" + variant
+        if not variant:
+            write_gguf(os.path.join(at, "model.gguf"), self.arch, self.keys, self.gguf)
+        config = self.config if wrap is None else {"model_type": wrap, "tie_word_embeddings": self.tied, "text_config": self.config, "vision_config": {"depth": 1}}
+        with open(os.path.join(at, "hf", f"config{variant or ''}.json"), "w") as f:
+            json.dump(config, f)
+            f.write("\n")
+        if not variant:
             write_safetensors(os.path.join(at, "hf", "model.safetensors"), self.hf)
         rows = {str(p): [float(f"{v:.9g}") for v in logits[p]] for p in (*POSITIONS, PROMPT - 1)}
-        with open(os.path.join(at, "golden.json"), "w") as f:
+        with open(os.path.join(at, f"golden{variant or ''}.json"), "w") as f:
             json.dump({"prompt_ids": self.ids, "logits_last": rows.pop(str(PROMPT - 1)), "logits_pos": rows}, f)
             f.write("\n")
 

@@ -99,13 +99,14 @@ def ernie_moe():
 
 
 def latent(name, arch, seed, kind, *, layers=2, queries=0, wrap=None, before="model.", sigmoid_scores=False, renormalise=False, factor=1.0,
-           stretch=None, mscale=None, beta=0.0, form="each", shared=1, drafts=False, config=None, keys=None):
-    """DeepSeek's attention. stretch is YaRN's factor and original context."""
+           stretch=None, mscale=None, sharper=True, beta=0.0, form="each", shared=1, drafts=False, config=None, keys=None):
+    """DeepSeek's attention. stretch is YaRN's factor and original context; sharper scales scores by
+    the square of its size as well."""
     nope, rot, value, rank, ff, base, eps = 16, 8, 16, 32, 16, 10000.0, 1e-6
     rope_keys, f, size, scale = {}, freqs(base, rot), 1.0, (nope + rot) ** -0.5
     if stretch:
         by = lambda k: 1 + 0.1 * k * math.log(stretch[0])
-        f, size, scale = yarn(base, rot, *stretch), by(mscale[0]) / by(mscale[1]), scale * by(mscale[1]) ** 2
+        f, size, scale = yarn(base, rot, *stretch), by(mscale[0]) / by(mscale[1]), scale * (by(mscale[1]) ** 2 if sharper else 1)
         rope_keys = {"rope.scaling.type": "yarn", "rope.scaling.factor": float(stretch[0]), "rope.scaling.original_context_length": stretch[1],
                      "rope.scaling.yarn_log_multiplier": 0.1 * mscale[1]}
     m = Made(name, arch, seed, layers, {
@@ -175,11 +176,12 @@ def glm_flash():
            keys={"expert_gating_func": 2})
 
 
-def mistral4():
-    latent("mistral4", "mistral4", 27, "mistral4", queries=24, wrap="mistral3", before="model.language_model.", renormalise=True, stretch=(16.0, 16), mscale=(1.0, 1.0),
-           beta=0.1, form="stacked", config={"rope_interleave": True, "rope_parameters": {
+def mistral4(name="mistral4", sharper=True):
+    latent(name, "mistral4", 27, "mistral4", queries=24, wrap="mistral3", before="model.language_model.", renormalise=True, stretch=(16.0, 16), mscale=(1.0, 1.0),
+           sharper=sharper, beta=0.1, form="stacked", config={"rope_interleave": True, "rope_parameters": {
                "rope_type": "yarn", "type": "yarn", "rope_theta": 10000.0, "factor": 16.0, "original_max_position_embeddings": 16,
-               "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}},
+               "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
+               **({} if sharper else {"apply_yarn_scaling": False})}},
            keys={"attention.temperature_scale": 0.1, "attention.temperature_length": 16})
 
 
@@ -361,15 +363,15 @@ if __name__ == "__main__":
     glm("glm4", "glm4", 22, True)
     glm("glm", "chatglm", 22, False)
     exaone4()
+    exaone4("exaone4+whole", 0)  # llama.cpp knows windows by 64 layers only
     ernie_moe()
     deepseek_lite()
     glm_flash()
     mistral4()
+    mistral4("mistral4+nomscale", False)
     nemotron_moe("nemotron_h_moe", 28)
     nemotron_moe("nemotron_h_moe-latent", 29, 24)
     lfm2_moe()
     granite_moe()
     qwen_vl_moe()
     qwen35_moe()
-    if F32:
-        exaone4("exaone4-whole", 0)  # llama.cpp knows windows by 64 layers only
