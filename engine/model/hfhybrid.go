@@ -146,10 +146,8 @@ func besideMambaConfig(c *hfConfig, put func(string, any)) {
 
 func falconH1Config(c *hfConfig, put func(string, any)) {
 	besideMambaConfig(c, put)
-	for _, key := range []string{"mamba_rms_norm", "mamba_norm_before_gate"} {
-		if c.flag(key) {
-			c.refuse("%s in a model of type %s", key, c.kind)
-		}
+	if c.flag("mamba_rms_norm") { // without it mamba_norm_before_gate says nothing
+		c.refuse("mamba_rms_norm in a model of type %s", c.kind)
 	}
 }
 

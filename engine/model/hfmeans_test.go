@@ -35,6 +35,12 @@ func TestConfigRefused(t *testing.T) {
 		{"qwen3", `"use_sliding_window":true,"max_window_layers":9,"layer_types":["sliding_attention"]`, "sliding window"},
 		{"mistral", `"rope_parameters":{"rope_type":"yarn","factor":2.0,"llama_4_scaling_beta":0.1}`, "llama_4_scaling_beta"},
 		{"qwen2", `"rope_scaling":{"rope_type":"yarn","factor":2.0,"newest":0.1}`, "newest"},
+		{"falcon_h1", `"mamba_rms_norm":true,"mamba_d_conv":4,"mamba_d_state":16,"mamba_n_groups":1,"mamba_n_heads":4`, "mamba_rms_norm"},
+		{"jamba", `"mamba_proj_bias":true`, "mamba_proj_bias of true"},
+		{"jamba", `"mamba_conv_bias":false`, "mamba_conv_bias of false"},
+		{"nemotron_h", `"hybrid_override_pattern":"M-X","conv_kernel":4,"ssm_state_size":16,"n_groups":1,"mamba_num_heads":4,"mamba_head_dim":16`, `layers of type "X"`},
+		{"nemotron_h", `"hybrid_override_pattern":"-E","conv_kernel":4,"ssm_state_size":16,"n_groups":1,"mamba_num_heads":4,"mamba_head_dim":16`, "with and without experts"},
+		{"glm4", `"hidden_act":"gelu"`, "hidden_act of gelu"},
 	} {
 		t.Run(tt.kind+" "+tt.more, func(t *testing.T) {
 			set := &weights.Set{Source: weights.SafeTensors}

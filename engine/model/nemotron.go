@@ -109,6 +109,10 @@ func nemotronConfig(c *hfConfig, put func(string, any)) {
 			c.refuse("layers of type %.100q in a model of type %s", kind, c.kind)
 		}
 	}
+	if n := c.int("attention_head_dim", 0); n > 0 && c.m["head_dim"] == nil { // early spelling
+		put("attention.key_length", n)
+		put("attention.value_length", n)
+	}
 	put("block_count", int64(len(pattern)))
 	put("attention.layer_norm_epsilon", c.m["layer_norm_epsilon"]) // llama.cpp wants it for the norm of what drafts
 	put("attention.head_count_kv", kv)
