@@ -150,6 +150,10 @@ func TestFamiliesMade(t *testing.T) {
 				if w.Type == quant.Q8_0 {
 					few++
 				}
+				// llama.cpp has convolutions and states in floats only.
+				if (strings.Contains(w.Name, "conv1d") || strings.Contains(w.Name, "shortconv.conv") || strings.HasSuffix(w.Name, "ssm_a")) && w.Type != quant.F32 {
+					t.Errorf("%s became %v", w.Name, w.Type)
+				}
 			}
 			if few < 5 {
 				t.Errorf("%d tensors of Q8_0", few)
