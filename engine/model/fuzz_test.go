@@ -158,6 +158,10 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"model_type":"bert","position_embedding_type":"alibi","feed_forward_type":"geglu","hidden_size":4,"num_attention_heads":2}`, "encoder.layer.0.mlp.gated_layers.weight", uint8(1), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"gemma3_text","use_bidirectional_attention":true,"hidden_size":4,"num_attention_heads":2}`, "dense_2.linear.weight", uint8(0), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"mistral4","hidden_size":4,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"jamba","hidden_size":4,"num_hidden_layers":1,"mamba_d_conv":2,"mamba_d_state":2,"mamba_expand":2,"mamba_dt_rank":"auto"}`, "model.layers.0.mamba.conv1d.weight", uint8(1), uint8(8), uint8(1), uint8(2), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"nemotron_h","hidden_size":4,"hybrid_override_pattern":"E","moe_latent_size":2,"conv_kernel":2,"ssm_state_size":1,"n_groups":1,"mamba_num_heads":2,"mamba_head_dim":2,"num_experts_per_tok":1,"n_routed_experts":2}`, "backbone.layers.0.mixer.experts.0.up_proj.weight", uint8(1), uint8(2), uint8(2), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"qwen3_vl_moe","text_config":{"hidden_size":4,"num_experts":2,"model_type":"qwen3_vl_moe_text","rope_scaling":{"mrope_section":[1,1,0]}}}`, "model.language_model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"internvl_chat","llm_config":{"model_type":"glm4","hidden_size":4,"num_attention_heads":1}}`, "language_model.model.layers.0.mlp.gate_up_proj.weight", uint8(1), uint8(4), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, config, name string, dtype, a, b, c uint8, suffix string, scaleType, sa, sb uint8) {
 		set := &weights.Set{Source: weights.SafeTensors}
 		set.Meta.Set("hf.config", config)

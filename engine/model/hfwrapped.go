@@ -8,14 +8,17 @@ import "strings"
 // config.json names. Those whose text comes with the type alone are in hfFamilies.
 var hfWrapped = map[string]bool{
 	"NemotronH_Nano_VL_V2": true, "aya_vision": true, "cohere2_vision": true, "exaone4_5": true, "glm4v": true, "glm4v_moe": true, "idefics3": true,
-	"internvl": true, "internvl_chat": true, "kimi_k25": true, "kimi_vl": true, "lfm2_vl": true, "llava": true, "llava_next": true, "mistral3": true, "smolvlm": true, "voxtral": true,
+	"internvl": true, "internvl_chat": true, "kimi_k25": true, "kimi_vl": true, "lfm2_vl": true, "llava": true, "llava_next": true, "mistral3": true, "qwen2_5_omni": true, "qwen3_omni_moe": true, "smolvlm": true, "voxtral": true,
 }
 
 // hfTextTypes are the types that wrapped text models go by, where they have one of their own.
-var hfTextTypes = map[string]string{"glm4v_text": "glm4", "glm4v_moe_text": "glm4_moe", "qwen3_vl_text": "qwen3_vl", "qwen3_vl_moe_text": "qwen3_vl_moe", "qwen2_5_vl_text": "qwen2_5_vl", "qwen2_vl_text": "qwen2_vl"}
+var hfTextTypes = map[string]string{"glm4v_text": "glm4", "glm4v_moe_text": "glm4_moe", "qwen3_vl_text": "qwen3_vl", "qwen3_vl_moe_text": "qwen3_vl_moe", "qwen2_5_vl_text": "qwen2_5_vl", "qwen2_vl_text": "qwen2_vl", "qwen2_5_omni_text": "qwen2_5_vl", "qwen3_omni_moe_text": "qwen3_vl_moe"}
 
 // unwrap takes the part of config.json that concerns text.
 func (c *hfConfig) unwrap() {
+	if inner, ok := c.m["thinker_config"].(map[string]any); ok { // beside what speaks
+		c.m = inner
+	}
 	for _, key := range []string{"text_config", "llm_config"} {
 		inner, ok := c.m[key].(map[string]any)
 		if !ok {
@@ -38,7 +41,7 @@ func (c *hfConfig) unwrap() {
 }
 
 // hfPrefixes are what names of tensors begin with, one after the other.
-var hfPrefixes = []string{"language_model.", "model.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta."}
+var hfPrefixes = []string{"thinker.", "language_model.", "model.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta."}
 
 // hfUnused are parts of names that text generation and embedding do without:
 // numbers that follow from others, and the heads and senses of larger models.
@@ -46,10 +49,10 @@ var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias", "pooler.", "cls.",
 }
 
-// hfSenses are parts of names of what sees and hears.
+// hfSenses are parts of names of what sees, hears and speaks.
 var hfSenses = []string{
 	"visual.", "vision_tower.", "vision_model.", "vision_encoder.", "multi_modal_projector.", "mm_projector.", "connector.", "mlp1.", "image_newline",
-	"audio_tower.", "audio_encoder.", "sound_encoder.", "sound_projection.",
+	"audio_tower.", "audio_encoder.", "sound_encoder.", "sound_projection.", "talker.", "token2wav.", "code2wav.",
 }
 
 // hfDrafts are parts of names of what drafts further tokens.

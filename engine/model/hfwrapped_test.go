@@ -32,11 +32,16 @@ func TestWrapped(t *testing.T) {
 		{"smolvlm", "text_config", "model.text_model.", "lm_head", "model.connector.modality_projection.proj.weight"},
 		{"idefics3", "text_config", "model.text_model.", "lm_head", "model.vision_model.embeddings.patch_embedding.weight"},
 		{"voxtral", "text_config", "language_model.model.", "language_model.lm_head", "audio_tower.conv1.weight"},
+		{"qwen2_5_omni", "text_config", "thinker.model.", "thinker.lm_head", "talker.model.layers.0.self_attn.q_proj.weight"},
 		{"cohere2_vision", "text_config", "model.language_model.", "lm_head", "model.vision_tower.vision_model.head.probe"},
 	} {
 		t.Run(tt.kind+" "+tt.before, func(t *testing.T) {
 			set := &weights.Set{Source: weights.SafeTensors}
-			set.Meta.Set("hf.config", fmt.Sprintf(`{"model_type":%q,%q:%s}`, tt.kind, tt.config, plain.Meta.String("hf.config")))
+			config := fmt.Sprintf(`%q:%s`, tt.config, plain.Meta.String("hf.config"))
+			if strings.Contains(tt.before, "thinker") {
+				config = `"thinker_config":{` + config + "}"
+			}
+			set.Meta.Set("hf.config", fmt.Sprintf(`{"model_type":%q,%s}`, tt.kind, config))
 			names := strings.NewReplacer("lm_head", tt.head, "model.", tt.before)
 			for w := range plain.All() {
 				if err := set.Add(&weights.Tensor{Name: names.Replace(w.Name), Type: w.Type, Shape: w.Shape, Data: w.Data}); err != nil {
