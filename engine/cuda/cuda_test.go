@@ -201,6 +201,8 @@ func TestFamilies(t *testing.T) {
 		{"gpt-oss-MXFP4.gguf", 0.15},
 		{"made/exaone4/model.gguf", 1e-4},
 		{"made/glm/model.gguf", 1e-4},
+		{"made/granite-4/model.gguf", 1e-4},
+		{"made/granitemoe/model.gguf", 1e-4},
 		{"made/glm4/model.gguf", 1e-4},
 		{"made/qwen3vlmoe/model.gguf", 1e-4},
 	} {

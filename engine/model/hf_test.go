@@ -147,7 +147,7 @@ func sameAsGGUF(t *testing.T, set, want *weights.Set) {
 			continue
 		}
 		x, y := decode(g), decode(w)
-		if (arch == "llama" || arch == "smollm3" || arch == "mistral3" || arch == "granitehybrid") && (strings.Contains(w.Name, "attn_q.") || strings.Contains(w.Name, "attn_k.")) {
+		if (arch == "llama" || arch == "smollm3" || arch == "mistral3" || strings.HasPrefix(arch, "granite")) && (strings.Contains(w.Name, "attn_q.") || strings.Contains(w.Name, "attn_k.")) {
 			dim, ok := want.Meta.Int(arch + ".rope.dimension_count")
 			if !ok { // the width of a head
 				hidden, _ := want.Meta.Int(arch + ".embedding_length")

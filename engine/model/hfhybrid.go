@@ -151,19 +151,42 @@ func falconH1Config(c *hfConfig, put func(string, any)) {
 	}
 }
 
+// graniteArch is the architecture of Granite 4 with layers of Mamba-2, or without.
+func graniteArch(c *hfConfig) string {
+	list, _ := c.m["layer_types"].([]any)
+	switch {
+	case len(list) == 0 || slices.Contains(list, any("mamba")):
+		return "granitehybrid"
+	case c.int("num_local_experts", 0) > 0:
+		return "granitemoe"
+	}
+	return "granite"
+}
+
 func graniteHybridConfig(c *hfConfig, put func(string, any)) {
 	granite(c, put)
+	if c.arch == "granitehybrid" {
+		graniteLayers(c, put)
+	} else if t := c.m["position_embedding_type"]; t != nil && t != "rope" {
+		put("rope.scaling.finetuned", false)
+	}
+	if n := c.int("num_local_experts", 0); n > 0 {
+		experts(c, put)
+		put("expert_feed_forward_length", c.int("intermediate_size", 0))
+		if n := c.int("shared_intermediate_size", 0); n > 0 {
+			put("expert_shared_feed_forward_length", n)
+		}
+	} else {
+		put("feed_forward_length", c.int("shared_intermediate_size", 0))
+	}
+}
+
+// graniteLayers says which layers are Mamba-2 and which attention.
+func graniteLayers(c *hfConfig, put func(string, any)) {
 	besideMambaConfig(c, put)
 	kv := c.kinds("layer_types", map[string]int64{"mamba": 0, "attention": c.int("num_key_value_heads", c.int("num_attention_heads", 0))})
 	put("attention.head_count_kv", kv)
 	put("rope.scaling.finetuned", c.m["position_embedding_type"] == "rope")
-	if n := c.int("num_local_experts", 0); n > 0 {
-		experts(c, put)
-		put("expert_feed_forward_length", c.int("intermediate_size", 0))
-		put("expert_shared_feed_forward_length", c.int("shared_intermediate_size", 0))
-	} else {
-		put("feed_forward_length", c.int("shared_intermediate_size", 0))
-	}
 }
 
 func lfm2Config(c *hfConfig, put func(string, any)) {

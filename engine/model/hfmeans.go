@@ -90,6 +90,8 @@ var hfOnly = map[string]map[string][]any{
 	"jamba":            {"hidden_act": silu, "mamba_conv_bias": {true}, "mamba_proj_bias": {false}},
 	"glm":              {"hidden_act": silu},
 	"glm4":             {"hidden_act": silu},
+	"granitemoe":       {"hidden_act": silu},
+	"granitemoeshared": {"hidden_act": silu},
 	"granitemoehybrid": {"hidden_act": silu, "mamba_proj_bias": {false}},
 	"lfm2":             {"conv_bias": {false, true}},
 	"lfm2_moe":         {"conv_bias": {false, true}},

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
@@ -38,6 +39,7 @@ type mixer struct {
 var hybridArchs = map[string]func(*hybrid, int) hybridLayer{
 	"falcon-h1":      (*hybrid).falconH1,
 	"granitehybrid":  (*hybrid).granite,
+	"granitemoe":     (*hybrid).granite, // all of its layers are attention
 	"jamba":          (*hybrid).jamba,
 	"lfm2":           (*hybrid).lfm2,
 	"lfm2moe":        (*hybrid).lfm2,
@@ -57,7 +59,7 @@ func newHybrid(set *file) (LM, error) {
 	}
 	g := &hybrid{base: m, embedScale: 1, residualScale: 1, logitScale: 1}
 	c, r := &m.c, &m.reader
-	if c.Arch == "granitehybrid" {
+	if strings.HasPrefix(c.Arch, "granite") {
 		g.embedScale = float32(r.positive("embedding_scale", 1))
 		g.residualScale = float32(r.positive("residual_scale", 1))
 		g.logitScale = float32(1 / r.positive("logit_scale", 1))

@@ -40,6 +40,7 @@ var archs = map[string]func(*file) (LM, error){
 	"mistral4":        newDeepseek,
 	"falcon-h1":       newHybrid,
 	"granitehybrid":   newHybrid,
+	"granitemoe":      newHybrid,
 	"jamba":           newHybrid,
 	"lfm2":            newHybrid,
 	"lfm2moe":         newHybrid,

@@ -311,7 +311,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return err
 	case (tr.f.arch == "llama4" || tr.f.arch == "qwen3vlmoe" && expert < 0) && strings.Contains(name, "_exps."):
 		return tr.turnedExperts(to)
-	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
+	case (tr.c.kind == jinaBert || tr.f.arch == "granite" && tr.c.kind == "granitemoehybrid") && strings.HasSuffix(name, ".ffn_up.weight"):
 		gate, up, err := cutHalves(to)
 		if err == nil {
 			err = tr.put(gate)

@@ -280,6 +280,34 @@ def granite_moe():
     m.done(x, divide=4.0)
 
 
+def granite(name, arch, seed, kind, moe):
+    """Attention in every layer, with rotation."""
+    ff = 16
+    scales = {"embedding_multiplier": 12, "residual_multiplier": 0.25, "attention_multiplier": 0.125, "logits_scaling": 4}
+    hybrid = {"layer_types": ["attention"] * 2, "position_embedding_type": "rope", "shared_intermediate_size": FF, "num_local_experts": 0, "num_experts_per_tok": 0}
+    routed = {"intermediate_size": ff, "num_local_experts": E, "num_experts_per_tok": USED}
+    m = Made(name, arch, seed, 2, {"model_type": kind, "hidden_act": "silu", "rope_theta": 5000.0, **scales, **(routed if moe else hybrid)}, {
+        "embedding_scale": 12.0, "residual_scale": 0.25, "attention.scale": 0.125, "logit_scale": 4.0, "rope.freq_base": 5000.0, "rope.dimension_count": DIM,
+        **({"feed_forward_length": ff, "expert_count": E, "expert_used_count": USED} if moe else {}),
+    }, tied=True)
+    x = 12 * m.embed[m.ids]
+    f = freqs(5000.0)
+    for i in range(m.layers):
+        hf, g = f"model.layers.{i}.", f"blk.{i}."
+        h = m.norm(hf + "input_layernorm", g + "attn_norm")(x)
+        x = x + 0.25 * attention(m, hf + "self_attn.", g, h, lambda t: rope(t, f), scale=0.125, rows=adjacent)
+        h = m.norm(hf + "post_attention_layernorm", g + "ffn_norm")(x)
+        if moe:
+            logits = m.linear(hf + "block_sparse_moe.router.layer", g + "ffn_gate_inp", E, H)(h)
+            y = experts(m, hf + "block_sparse_moe.", g, h, choose(softmax(logits), 0.0, True), ff, ("input_linear.weight", None, "output_linear.weight"), "stacked")
+        else:
+            both = m.w(hf + "shared_mlp.input_linear.weight", None, 2 * FF, H)
+            m.gguf[g + "ffn_gate.weight"], m.gguf[g + "ffn_up.weight"] = both[:FF], both[FF:]
+            y = m.linear(hf + "shared_mlp.output_linear", g + "ffn_down", H, FF)(swiglu(*np.split(h @ both.T, 2, axis=1)))
+        x = x + 0.25 * y
+    m.done(x, divide=4.0)
+
+
 def qwen_vl_moe():
     ff = 16
     m = Made("qwen3vlmoe", "qwen3vlmoe", 32, 2, {
@@ -373,5 +401,7 @@ if __name__ == "__main__":
     nemotron_moe("nemotron_h_moe-latent", 29, 24)
     lfm2_moe()
     granite_moe()
+    granite("granite-4", "granite", 34, "granitemoehybrid", False)
+    granite("granitemoe", "granitemoe", 35, "granitemoe", True)
     qwen_vl_moe()
     qwen35_moe()
