@@ -276,12 +276,15 @@ func TestInspect(t *testing.T) {
 func TestInspectSkipped(t *testing.T) {
 	dir := filepath.Join("..", "..", "engine", "model", "testdata", "made", "qwen35moe", "hf")
 	code, text, errs := quern(t, "", nil, "inspect", dir)
-	if code != 0 || !strings.Contains(text, "1 tensors of what sees or hears, 2 of layers that draft") {
+	if code != 0 || !strings.Contains(text, "1 tensors that see or hear") || !strings.Contains(text, "2 tensors of layers that draft") {
 		t.Errorf("exit code %d: %s\n%.500s", code, errs, text)
 	}
 	code, text, errs = quern(t, "", nil, "inspect", "--json", dir)
-	var r struct{ Skipped struct{ Senses, Drafts int } }
-	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 0 || r.Skipped.Senses != 1 || r.Skipped.Drafts != 2 {
+	var r struct {
+		Senses int `json:"skipped_tensors"`
+		Drafts int `json:"drafting_tensors"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 0 || r.Senses != 1 || r.Drafts != 2 {
 		t.Errorf("exit code %d, %v: %s\n%+v", code, err, errs, r)
 	}
 }

@@ -148,8 +148,12 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 			}
 		}
 	}
-	if senses, drafts := model.Skipped(set); senses+drafts > 0 {
-		fmt.Fprintf(w, "skipped\t%d tensors of what sees or hears, %d of layers that draft: quern serves the text model\n", senses, drafts)
+	senses, drafts := model.Skipped(set)
+	if senses > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors that see or hear: it gets text only\n", senses)
+	}
+	if drafts > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors of layers that draft\n", drafts)
 	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
@@ -241,12 +245,6 @@ type memory struct {
 	Context int   `json:"context_length"`
 }
 
-// skipped are the tensors that quern does without; see model.Skipped.
-type skipped struct {
-	Senses int `json:"senses"`
-	Drafts int `json:"drafts"`
-}
-
 func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	type tensor struct {
 		Name  string `json:"name"`
@@ -262,8 +260,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Bytes    int64       `json:"bytes"`
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
+		Senses   int         `json:"skipped_tensors,omitempty"`  // that see or hear
+		Drafts   int         `json:"drafting_tensors,omitempty"` // skipped as well
 		Memory   *memory     `json:"memory,omitempty"`
-		Skipped  *skipped    `json:"skipped,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
 	}{
@@ -277,9 +276,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
 	}
-	if senses, drafts := model.Skipped(set); senses+drafts > 0 {
-		r.Skipped = &skipped{senses, drafts}
-	}
+	r.Senses, r.Drafts = model.Skipped(set)
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})
 	}

@@ -102,16 +102,15 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 		return p, err
 	}
 	p.Compute = buffers(p.Program)
-	row, ok := o.CacheType.Size(c.HeadDim)
-	if !ok {
-		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
-	}
 	p.State, p.Running = 4*int64(c.State), o.Slots
 	if c.State > 0 {
 		p.Running = int(min(int64(o.Slots), max(minRunning, max(statesRoom, limit/16)/(2*p.State))))
 	}
 	spec := c.CacheSpec(0, BlockSize, 2*p.Running, o.CacheType) // as many are kept as run
-	perBlock := int64(2*spec.Layers*c.KVHeads*row) * BlockSize
+	perBlock, ok := spec.BlockBytes()
+	if !ok {
+		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
+	}
 	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
 	if err != nil {
 		return p, err
@@ -240,8 +239,8 @@ func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
 
 // Bytes is the memory the cache takes.
 func (p *EncoderPlan) Bytes() int64 {
-	row, _ := p.Spec.Type.Size(p.Spec.HeadDim)
-	return int64(2*p.Spec.Layers*p.Spec.KVHeads*row)*int64(p.Spec.Blocks)*int64(p.Spec.BlockSize) + 4*int64(p.Spec.State)
+	block, _ := p.Spec.BlockBytes()
+	return block*int64(p.Spec.Blocks) + 4*int64(p.Spec.State)
 }
 
 // Wanted bounds the rows of a step whose logits are read: one per decoding sequence,

@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Models that also see or hear, of which quern runs what writes text.
 
@@ -51,7 +54,7 @@ var hfUnused = []string{
 
 // hfSenses are parts of names of what sees, hears and speaks.
 var hfSenses = []string{
-	"visual.", "vision_tower.", "vision_model.", "vision_encoder.", "multi_modal_projector.", "mm_projector.", "connector.", "mlp1.", "image_newline",
+	"visual.", "vision_tower.", "vision_model.", "vision_encoder.", "vision_embedder.", "embed_vision.", "embed_audio.", "multi_modal_projector.", "mm_projector.", "connector.", "mlp1.", "image_newline",
 	"audio_tower.", "audio_encoder.", "sound_encoder.", "sound_projection.", "talker.", "token2wav.", "code2wav.",
 }
 
@@ -60,14 +63,12 @@ var hfDrafts = []string{"mtp.", "mtp_block.", "mtp_emb_norm.", "mtp_hidden_norm.
 
 // unused reports whether a model writes text without a tensor.
 func unused(name string) bool {
-	return isPart(name, hfUnused) || isPart(name, hfSenses) || isPart(name, hfDrafts)
+	return hasPart(name, hfUnused) || hasPart(name, hfSenses) || hasPart(name, hfDrafts)
 }
 
-func isPart(name string, parts []string) bool {
-	for _, part := range parts {
-		if strings.HasPrefix(name, part) || strings.Contains(name, "."+part) {
-			return true
-		}
-	}
-	return false
+// hasPart reports whether a name begins with one of the parts, or has one behind a dot.
+func hasPart(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return strings.HasPrefix(name, part) || strings.Contains(name, "."+part)
+	})
 }

@@ -59,6 +59,8 @@ var archs = map[string]func(*file) (LM, error){
 	"gemma3":          newGemma,
 	"chatglm":         newGLM,
 	"glm4":            newGLM,
+	"gemma4":          newGemma4,
+	"rwkv7":           newRWKV7,
 	"gemma-embedding": newGemma,
 	"jina-bert-v2":    newBert,
 	"glm4moe":         newRouted,

@@ -81,6 +81,9 @@ var hfGlobal = map[string]string{
 	"embeddings":                       "token_embd",
 	"norm_f":                           "output_norm",
 	"embedding_norm":                   "token_embd_norm",
+	"embed_tokens_per_layer":           "per_layer_token_embd",
+	"per_layer_model_projection":       "per_layer_model_proj",
+	"per_layer_projection_norm":        "per_layer_proj_norm",
 	"embeddings.tok_embeddings":        "token_embd",
 	"embeddings.norm":                  "token_embd_norm",
 	"final_norm":                       "output_norm",
@@ -176,13 +179,13 @@ type stack struct {
 }
 
 // name returns what a tensor is called in GGUF files, "" for one that is not
-// needed, and the expert it belongs to, -1 for none.
+// needed, and the expert it belongs to, or its place in a stack, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
 	if to := tr.c.headName(hf); to != "" {
 		return to, expert, nil
 	}
-	if unused(hf) || isPart(hf, hfSkips[tr.c.kind]) {
+	if unused(hf) || hasPart(hf, hfSkips[tr.c.kind]) {
 		return "", expert, nil
 	}
 	rest := hf
@@ -228,7 +231,13 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if !ok {
 			return "", -1, unknown
 		}
-		if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
+		if all, place, ok := strings.Cut(to, "/"); ok {
+			if to = all; kind != "weight" {
+				return "", expert, unknown
+			}
+			expert, _ = strconv.Atoi(place)
+		}
+		if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 		}
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
@@ -254,6 +263,11 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return nil
 	}
 	to := alias(name, t)
+	if tr.f.change != nil {
+		if done, err := tr.f.change(tr, to); done || err != nil {
+			return err
+		}
+	}
 	if name == "position_embd.weight" && tr.c.offset() > 0 {
 		if to, err = behind(to, int(tr.c.offset())); err != nil {
 			return err
@@ -312,7 +326,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 	case (tr.f.arch == "llama4" || tr.f.arch == "qwen3vlmoe" && expert < 0) && strings.Contains(name, "_exps."):
 		return tr.turnedExperts(to)
 	case (tr.c.kind == jinaBert || tr.f.arch == "granite" && tr.c.kind == "granitemoehybrid") && strings.HasSuffix(name, ".ffn_up.weight"):
-		gate, up, err := cutHalves(to)
+		gate, up, err := gateAndUp(to)
 		if err == nil {
 			err = tr.put(gate)
 		}

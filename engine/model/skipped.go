@@ -35,26 +35,14 @@ func layerOf(name, before string) int {
 	return -1
 }
 
-// ggufSenses begin the names of what encodes images and sound and brings them to the text
-// model.
-var ggufSenses = []string{"v.", "a.", "mm."}
-
 func ggufSkipped(set *weights.Set) (sense, draft func(string) bool) {
 	prefix := set.Meta.String("general.architecture") + "."
 	blocks, _ := set.Meta.Int(prefix + "block_count")
 	nextn, _ := set.Meta.Int(prefix + "nextn_predict_layers")
-	sense = func(name string) bool {
-		for _, p := range ggufSenses {
-			if strings.HasPrefix(name, p) {
-				return true
-			}
-		}
-		return false
-	}
 	draft = func(name string) bool {
 		return nextn > 0 && strings.HasPrefix(name, "blk.") && int64(layerOf(name, "blk.")) >= blocks-nextn
 	}
-	return sense, draft
+	return sees, draft
 }
 
 func hfSkipped(set *weights.Set) (sense, draft func(string) bool) {
@@ -62,7 +50,7 @@ func hfSkipped(set *weights.Set) (sense, draft func(string) bool) {
 	if c, err := parseHF(set.Meta.String("hf.config")); err == nil && c.m["num_nextn_predict_layers"] != nil {
 		layers = c.int("num_hidden_layers", layers)
 	}
-	sense = func(name string) bool { return isPart(name, hfSenses) }
-	draft = func(name string) bool { return isPart(name, hfDrafts) || int64(layerOf(name, "layers.")) >= layers }
+	sense = func(name string) bool { return hasPart(name, hfSenses) }
+	draft = func(name string) bool { return hasPart(name, hfDrafts) || int64(layerOf(name, "layers.")) >= layers }
 	return sense, draft
 }
