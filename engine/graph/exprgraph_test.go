@@ -168,7 +168,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 29+18 {
+	if fits != 33+17 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }

@@ -229,6 +229,9 @@ func TestAdapters(t *testing.T) {
 		}
 		for _, path := range list {
 			name := filepath.Base(filepath.Dir(path))
+			if slices.Contains([]string{"gemma4-e", "rwkv7"}, name) {
+				continue // adapters of these are refused
+			}
 			t.Run(name, func(t *testing.T) { adaptersOf(t, path, filepath.Join(filepath.Dir(path), "hf")) })
 		}
 	}
