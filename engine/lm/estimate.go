@@ -1,6 +1,7 @@
 package lm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -21,6 +22,9 @@ type Estimate struct {
 	Compute int64 // values between the steps of a pass
 	State   int64 // what one sequence carries beside keys and values
 	Running int   // sequences that run together
+
+	Arch  string // as GGUF calls it
+	Makes string // what the model makes of text
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
@@ -74,7 +78,7 @@ type Plan struct {
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	o = o.Defaulted()
 	c := m.Config
-	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes(), Context: m.Context}}
+	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes(), Context: m.Context, Arch: c.Arch, Makes: makes(c)}}
 	for t := range m.Set.All() {
 		if t.Data == nil {
 			p.Made += int64(t.Size())
@@ -128,6 +132,17 @@ const (
 	statesRoom = 512 << 20
 	minRunning = 4
 )
+
+// makes says what a model makes of text.
+func makes(c *model.Config) string {
+	switch {
+	case c.Pairs:
+		return "a score of a pair of texts"
+	case Embeds(c):
+		return fmt.Sprintf("a vector of %d numbers", cmp.Or(c.Vector, c.Hidden))
+	}
+	return "text"
+}
 
 // Vectors records what makes the rows that are pooled.
 func Vectors(m model.LM, rows int) (*graph.Program, error) {

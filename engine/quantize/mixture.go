@@ -53,7 +53,7 @@ func Check(name string) error {
 
 // kept are parts of names of weights that are too small, or too sensitive, to
 // be stored in fewer bits.
-var kept = []string{"_norm.weight", "ffn_gate_inp", "position_embd.", "token_types.", "rope_freqs.", "rope_factors_"}
+var kept = []string{"_norm.weight", "ffn_gate_inp", "position_embd.", "token_types.", "rope_freqs.", "rope_factors_", "cls.", "dense_"}
 
 // typeOf chooses the number type of a tensor.
 //
