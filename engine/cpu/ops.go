@@ -22,6 +22,8 @@ var ops = index(
 	on((*exec).rmsNorm),
 	on((*exec).layerNorm),
 	on((*exec).linear),
+	on((*exec).adaptedEmbed),
+	on((*exec).adaptedLinear),
 	on((*exec).bias),
 	on((*exec).add),
 	on((*exec).scale),

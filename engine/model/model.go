@@ -138,8 +138,15 @@ func Graphviz(set *weights.Set) ([]byte, error) {
 
 // A tensors finds the weights of a model. Its first error sticks.
 type tensors struct {
-	set *file
-	err error
+	set   *file
+	err   error
+	parts map[*weights.Tensor]part // what was cut
+}
+
+// A part is rows of a tensor of the file, from one on.
+type part struct {
+	of   string
+	from int
 }
 
 // need returns the tensor called name, which must have the given shape.

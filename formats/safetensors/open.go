@@ -35,6 +35,7 @@ var companions = []struct {
 	{"sentence_bert_config.json", "hf.sentence_bert_config", 1 << 20},
 	{"config_sentence_transformers.json", "hf.sentence_transformers", 1 << 20},
 	{"tokenizer.json", "hf.tokenizer", 128 << 20},
+	{"adapter_config.json", "hf.adapter_config", 1 << 20},
 }
 
 // Open maps a model: a directory, its index, its file, or any of its shards.
@@ -128,6 +129,8 @@ func find(path string) (dir string, shards []string, err error) {
 		return dir, []string{"model.safetensors"}, nil
 	case len(single) == 1:
 		return dir, single, nil
+	case slices.Contains(single, "adapter_model.safetensors"):
+		return dir, []string{"adapter_model.safetensors"}, nil
 	case len(single) == 0:
 		return "", nil, fmt.Errorf("%w: %s holds no SafeTensors file", ErrFormat, dir)
 	}
