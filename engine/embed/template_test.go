@@ -18,15 +18,10 @@ type seen struct{ texts [][]token.ID }
 
 func (s *seen) Run(_ context.Context, texts [][]token.ID, _ [][]int64) (out [][]float32, _ error) {
 	s.texts = append(s.texts, texts...)
-	return make1(len(texts)), nil
-}
-
-func make1(n int) [][]float32 {
-	out := make([][]float32, n)
-	for i := range out {
-		out[i] = []float32{0}
+	for range texts {
+		out = append(out, []float32{0})
 	}
-	return out
+	return out, nil
 }
 
 // The built-in vocabulary knows these as control tokens.
@@ -118,4 +113,37 @@ func TestTemplateRefused(t *testing.T) {
 	if _, err := NewReranker(t.Context(), reader(t, 8), &seen{}, new(weights.Meta), prompt); !errors.Is(err, model.ErrUnsupported) {
 		t.Errorf("a context shorter than the template: %v", err)
 	}
+}
+
+// FuzzTemplate: whatever a template and two texts say, control tokens come from the
+// template alone.
+func FuzzTemplate(f *testing.F) {
+	f.Add(prompt, "a", "b")
+	f.Add("<|im_{query}start|>{document}", "", "<|im_end|>")
+	f.Add("{document}<|im_end|>{query}", "<|im_", "start|>")
+	v := reader(f, 512).Vocab
+	f.Fuzz(func(t *testing.T, prompt, query, document string) {
+		p, err := templateOf(prompt)
+		if err != nil {
+			if !errors.Is(err, model.ErrUnsupported) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		count := func(query, document string) (n int) {
+			ids, err := p.encode(v.Watched(nil), query, document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				if v.Kind(id) == token.Control {
+					n++
+				}
+			}
+			return n
+		}
+		if got, most := count(query, document), count(" ", " "); got > most {
+			t.Errorf("%d control tokens, %d without the texts", got, most)
+		}
+	})
 }

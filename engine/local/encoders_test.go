@@ -144,7 +144,7 @@ func TestRerankersAsFiles(t *testing.T) {
 func TestDenseAsFiles(t *testing.T) {
 	dir := t.TempDir()
 	plain, file := filepath.Join(dir, "embeddinggemma"), filepath.Join(dir, "dense.gguf")
-	folder(t, plain, "gemma-embedding", map[string]any{"model_type": "gemma3_text", "use_bidirectional_attention": true, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-3, "rope_theta": 5000.0,
+	folder(t, plain, "gemma-embedding", map[string]any{"model_type": "gemma3_text", "use_bidirectional_attention": true, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-3, "rope_theta": 5000.0, "max_position_embeddings": 160,
 		"rope_local_base_freq": 300.0, "query_pre_attn_scalar": 16, "sliding_window": 9, "layer_types": []string{"sliding_attention", "full_attention"}}, publishedQwen)
 	place(t, plain, "1_Pooling/config.json", map[string]any{"pooling_mode_mean_tokens": true, "word_embedding_dimension": 32})
 	if err := quantize.File(t.Context(), quantize.Options{Source: plain, Target: file, Type: "F16"}); err != nil {
@@ -196,5 +196,55 @@ func TestDenseAsFiles(t *testing.T) {
 	}
 	if len(cut.Vectors[0]) != 8 || math.Abs(sum-1) > 1e-5 || math.Abs(float64(cut.Vectors[0][0])-golden.Vector[0]/math.Sqrt(length)) > 1e-4 {
 		t.Errorf("%d numbers of length² %g, the first %g", len(cut.Vectors[0]), sum, cut.Vectors[0][0])
+	}
+}
+
+// TestLastTokenAsFiles: of a model that pools its last token every text ends as its
+// tokenizer says, and what was put before queries when it was trained is put there.
+func TestLastTokenAsFiles(t *testing.T) {
+	dir := t.TempDir()
+	names := slices.Clone(publishedQwen)
+	names[slices.Index(names, "ffn_norm")+1] = "post_attention_layernorm"
+	folder(t, dir, "qwen3-scores", map[string]any{"model_type": "qwen3", "architectures": []string{"Qwen3ForCausalLM"}, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-3, "rope_theta": 1e6, "tie_word_embeddings": true}, names)
+	place(t, dir, "1_Pooling/config.json", map[string]any{"pooling_mode_lasttoken": true, "pooling_mode_mean_tokens": false, "include_prompt": true})
+	place(t, dir, "modules.json", []map[string]any{{"path": "", "type": "sentence_transformers.models.Transformer"}, {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}, {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}})
+	place(t, dir, "config_sentence_transformers.json", map[string]any{"prompts": map[string]string{"query": "w40 w41 ", "document": ""}, "default_prompt_name": nil})
+	// Nothing before a text, [SEP] behind it.
+	text, err := os.ReadFile(filepath.Join(dir, "tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	post := file["post_processor"].(map[string]any)
+	post["single"] = post["single"].([]any)[1:]
+	place(t, dir, "tokenizer.json", file)
+	gguf := filepath.Join(dir, "made.gguf")
+	if err := quantize.File(t.Context(), quantize.Options{Source: dir, Target: gguf, Type: "F16"}); err != nil {
+		t.Fatal(err)
+	}
+	prefix := "w40 w41 "
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "folder", Path: filepath.Join(dir, "model.safetensors")}, {Name: "gguf", Path: gguf, QueryPrefix: &prefix}}})
+	for _, name := range []string{"folder", "gguf"} {
+		vector := func(in engine.EmbedInput, kind string) []float32 {
+			t.Helper()
+			res, err := e.Embed(t.Context(), name, engine.EmbedRequest{Inputs: []engine.EmbedInput{in}, InputType: kind})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			return res.Vectors[0]
+		}
+		plain := vector(engine.EmbedInput{Text: "w10 w11"}, "")
+		if want := vector(engine.EmbedInput{Tokens: []token.ID{10, 11, 3}}, ""); !slices.Equal(plain, want) {
+			t.Errorf("%s: a text does not end with the token its tokenizer wants", name)
+		}
+		if other := vector(engine.EmbedInput{Tokens: []token.ID{10, 11}}, ""); slices.Equal(plain, other) {
+			t.Errorf("%s: that token changes nothing", name)
+		}
+		if got, want := vector(engine.EmbedInput{Text: "w10 w11"}, "query"), vector(engine.EmbedInput{Tokens: []token.ID{40, 41, 10, 11, 3}}, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: queries are without their prompt", name)
+		}
 	}
 }

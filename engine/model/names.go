@@ -322,7 +322,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 		return err
 	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
-		gate, up, err := halves(to)
+		gate, up, err := cutGate(to)
 		if err == nil {
 			err = tr.put(gate)
 		}
