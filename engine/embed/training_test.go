@@ -30,6 +30,11 @@ func TestKnownPrefixes(t *testing.T) {
 			t.Errorf("%q %q: %+v, want %q and %q", tt.name, tt.id, e, tt.query, tt.document)
 		}
 	}
+	var m weights.Meta
+	m.Set("hf.sentence_transformers", `{"prompts":{"query":"Q: ","STS":"S: "},"default_prompt_name":"STS"}`)
+	if e := TrainingOf(&m, "x", "x", &engine.ModelOptions{}); e.prefix("") != "S: " || e.prefix("query") != "Q: " {
+		t.Errorf("%+v, want S: before texts of which nothing is said", e)
+	}
 	if e := TrainingOf(new(weights.Meta), "llama", "llama.gguf", &engine.ModelOptions{}); e.Known {
 		t.Errorf("llama is known: %+v", e)
 	}
