@@ -252,7 +252,7 @@ func TestHeadRefused(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"no head", rank("modern-bert", "modern-bert.pooling_type", int64(4)), "cls.weight is missing", model.ErrFormat},
+		{"no head", rank("modern-bert", "modern-bert.pooling_type", int64(4)), "without cls.weight, the layer before the score", model.ErrUnsupported},
 		{"a pooling of no kind", rank("modern-bert", "modern-bert.pooling_type", int64(5)), "pooling_type is 5", model.ErrUnsupported},
 		{"no scorer", rank("gemma-embedding", "gemma-embedding.pooling_type", int64(4)), "pooling_type is 4", model.ErrUnsupported},
 		{"labels", rank("qwen3-scores", "qwen3.classifier.output_labels", []string{"no", "yes"}), "output_labels is [no yes]", model.ErrUnsupported},
