@@ -140,6 +140,9 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", terminal.Plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
+		if n := model.Senses(set); n > 0 {
+			fmt.Fprintf(w, "skipped\t%d tensors that see or hear: it gets text only\n", n)
+		}
 		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 			fmt.Fprintf(w, "model\t%s, makes %s\n", e.Arch, e.Makes)
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
@@ -256,6 +259,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Reason   string      `json:"reason,omitempty"`
 		Arch     string      `json:"architecture,omitempty"`
 		Makes    string      `json:"makes,omitempty"`
+		Skipped  int         `json:"skipped_tensors,omitempty"` // that see or hear
 		Memory   *memory     `json:"memory,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
@@ -270,6 +274,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Arch, r.Makes = e.Arch, e.Makes
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
+	}
+	if r.Runnable {
+		r.Skipped = model.Senses(set)
 	}
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})

@@ -18,7 +18,7 @@ type Training struct {
 	Known           bool // query and document are what the model wants
 	query, document string
 	plain           string // before texts of which nothing is said
-	Matryoshka      bool // the first values of a vector are a vector of their own
+	Matryoshka      bool   // the first values of a vector are a vector of their own
 }
 
 // instruct is the task that models trained with instructions are given for

@@ -56,6 +56,8 @@ func (p *Program) Limits() Limits {
 		case Attention:
 			l.Ahead = l.Ahead || o.Bidirectional
 			layer(o.Layer)
+		case SharedAttention:
+			layer(o.Layer)
 		case Store:
 			layer(o.Layer)
 		case CrossAttention:
