@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"quern/engine"
+	"quern/engine/model"
 	"quern/engine/quantize"
 	"quern/engine/token"
 	"quern/formats/gguf"
@@ -93,6 +94,7 @@ func TestRerankersAsFiles(t *testing.T) {
 	dir := t.TempDir()
 	xlmr, qwen := filepath.Join(dir, "bge-reranker"), filepath.Join(dir, "Qwen3-Reranker-tiny")
 	folder(t, xlmr, "xlm-roberta-scores", map[string]any{"model_type": "xlm-roberta", "architectures": []string{"XLMRobertaForSequenceClassification"}, "max_position_embeddings": 66, "layer_norm_eps": 1e-3, "pad_token_id": 1, "type_vocab_size": 1}, publishedBert)
+	unigramTokenizer(t, xlmr)
 	names := slices.Clone(publishedQwen)
 	names[slices.Index(names, "ffn_norm")+1] = "post_attention_layernorm"
 	folder(t, qwen, "qwen3-scores", map[string]any{"model_type": "qwen3", "architectures": []string{"Qwen3ForCausalLM"}, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-3, "rope_theta": 1e6, "tie_word_embeddings": true, "max_position_embeddings": 512}, names)
@@ -112,6 +114,14 @@ func TestRerankersAsFiles(t *testing.T) {
 		}
 		o.Models = append(o.Models, engine.ModelOptions{Name: name, Path: path}, engine.ModelOptions{Name: name + "-gguf", Path: to})
 	}
+	made, err := gguf.Open(filepath.Join(dir, "qwen.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Meta.String(model.RerankTemplate) != model.QwenRerank {
+		t.Error("the GGUF file does not say what its pairs are put into")
+	}
+	made.Close()
 	e := open(t, o)
 	r := engine.RerankRequest{Query: "w10 w11 w12", Documents: []string{"w20 w21", "w10 w11", "", "w30 w31 w32 w33 w34 w35", "w40 yes"}}
 	for name := range models {
@@ -136,6 +146,34 @@ func TestRerankersAsFiles(t *testing.T) {
 			t.Errorf("%s: scores %v do not depend on the document", name, got[0].Scores)
 		}
 	}
+}
+
+// unigramTokenizer writes the tokenizer of XLM-RoBERTa over the words of wordTokenizer,
+// whose pairs are divided by two tokens.
+func unigramTokenizer(t *testing.T, dir string) {
+	t.Helper()
+	vocab := [][2]any{{"<s>", 0.0}, {"<pad>", 0.0}, {"</s>", 0.0}, {"<unk>", 0.0}}
+	for i := 4; i < 47; i++ {
+		vocab = append(vocab, [2]any{fmt.Sprintf("▁w%d", i), -float64(i)})
+	}
+	vocab = append(vocab, [2]any{"▁", -60.0})
+	special := []any{}
+	tokens := map[string]any{}
+	for i, name := range []string{"<s>", "<pad>", "</s>", "<unk>"} {
+		special = append(special, map[string]any{"id": i, "content": name, "special": true})
+		tokens[name] = map[string]any{"id": name, "ids": []int{i}, "tokens": []string{name}}
+	}
+	add := func(name string) any { return map[string]any{"SpecialToken": map[string]any{"id": name, "type_id": 0}} }
+	text := func(name string) any { return map[string]any{"Sequence": map[string]any{"id": name, "type_id": 0}} }
+	place(t, dir, "tokenizer.json", map[string]any{
+		"model":         map[string]any{"type": "Unigram", "unk_id": 3, "vocab": vocab},
+		"added_tokens":  special,
+		"pre_tokenizer": map[string]any{"type": "Metaspace", "replacement": "▁", "add_prefix_space": true},
+		"decoder":       map[string]any{"type": "Metaspace", "replacement": "▁", "add_prefix_space": true},
+		"post_processor": map[string]any{"type": "TemplateProcessing", "single": []any{add("<s>"), text("A"), add("</s>")},
+			"pair": []any{add("<s>"), text("A"), add("</s>"), add("</s>"), text("B"), add("</s>")}, "special_tokens": tokens},
+	})
+	place(t, dir, "tokenizer_config.json", map[string]any{"tokenizer_class": "XLMRobertaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>", "unk_token": "<unk>", "pad_token": "<pad>"})
 }
 
 // TestDenseAsFiles makes vectors with the layers that sentence-transformers puts behind the
