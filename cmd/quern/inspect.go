@@ -141,6 +141,7 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
 		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+			fmt.Fprintf(w, "model\t%s, makes %s\n", e.Arch, e.Makes)
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
 			if e.State > 0 {
@@ -260,6 +261,8 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Bytes    int64       `json:"bytes"`
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
+		Arch     string      `json:"architecture,omitempty"`
+		Makes    string      `json:"makes,omitempty"`
 		Senses   int         `json:"skipped_tensors,omitempty"`  // that see or hear
 		Drafts   int         `json:"drafting_tensors,omitempty"` // skipped as well
 		Memory   *memory     `json:"memory,omitempty"`
@@ -274,6 +277,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	} else if err := lm.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+		r.Arch, r.Makes = e.Arch, e.Makes
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
 	}
 	r.Senses, r.Drafts = model.Skipped(set)

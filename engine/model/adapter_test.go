@@ -229,6 +229,9 @@ func TestAdapters(t *testing.T) {
 		}
 		for _, path := range list {
 			name := filepath.Base(filepath.Dir(path))
+			if name == "gemma4-e" || name == "rwkv7" {
+				continue // whose adapters are refused by name
+			}
 			t.Run(name, func(t *testing.T) { adaptersOf(t, path, filepath.Join(filepath.Dir(path), "hf")) })
 		}
 	}
