@@ -309,6 +309,12 @@ await test('the Models view opens files and addresses, and says what is wrong', 
 await test('a second tab asks the engine of the first, and takes over', async () => {
   const second = await open()
   assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
+  copyFileSync(join(scratch, 'mine.gguf'), join(scratch, 'second.gguf'))
+  await second.evaluate(() => document.body.append(Object.assign(document.createElement('input'), { type: 'file', id: 'pick' })))
+  await second.setInputFiles('#pick', join(scratch, 'second.gguf'))
+  const pickHere = () => second.evaluate(() => quern.open(document.querySelector('#pick').files).catch((e) => `refused: ${e.message}`))
+  assert.equal(await pickHere(), 'second')
+  assert.match(await pickHere(), /^refused: two models are called "second"/)
   const broken = second.evaluate(async () => {
     const r = await post('v1/completions', { model: 'quern-tiny', prompt: 'Once', max_tokens: 900, ignore_eos: true, stream: true })
     const reader = r.body.getReader()
