@@ -280,6 +280,29 @@ await test('a second tab asks the engine of the first, and takes over', async ()
   page = second
 })
 
+await test('from the second load on threads share the rows, and give the same bits', async () => {
+  const own = await browser.newContext()
+  await own.addInitScript(helpers)
+  const tab = await own.newPage(), warnings = []
+  tab.on('console', (m) => { if (m.type() === 'warning') warnings.push(m.text()) })
+  const answer = async () => {
+    await tab.waitForFunction(() => globalThis.quern)
+    await tab.evaluate(() => quern.ready)
+    const choices = await tab.evaluate(async () => (await (await post('v1/completions', { model: 'quern-tiny', prompt: 'Once upon a time there was', max_tokens: 24, logprobs: 3, temperature: 0 })).json()).choices)
+    const threads = await tab.workers().find((w) => w.url().endsWith('engine/worker.js')).evaluate(() => helpers.length)
+    return { choices, threads, isolated: await tab.evaluate(() => crossOriginIsolated) }
+  }
+  await tab.goto(server.url)
+  const one = await answer()
+  await tab.reload()
+  const more = await answer()
+  assert.deepEqual([one.isolated, one.threads, more.isolated], [false, 0, true])
+  assert.equal(more.threads, Math.min(await tab.evaluate(() => navigator.hardwareConcurrency), 8) - 1)
+  assert.deepEqual(more.choices, one.choices)
+  assert.deepEqual(warnings, [])
+  await own.close()
+})
+
 await test('after the first load no network is needed', async () => {
   await server.close()
   await far.close()

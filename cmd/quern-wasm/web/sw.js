@@ -10,6 +10,7 @@ addEventListener('install', (event) => {
   event.waitUntil((async () => {
     const cache = await caches.open(VERSION);
     await cache.addAll([...FILES].map((f) => new Request(scope + f, {cache: 'no-cache'})));
+    for (const f of ['', 'index.html', 'engine/worker.js', 'engine/helper.js']) await isolate(cache, scope + f);
   })());
   // A browser that knows routes takes the files from the cache itself, and does not wait for
   // this worker to start.
@@ -21,6 +22,15 @@ addEventListener('activate', (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith('quern-') && name !== VERSION) await caches.delete(name);
   await clients.claim();
 })()));
+
+// isolate gives a file the headers with which browsers let its page share memory between
+// threads, from the next time that it is loaded.
+async function isolate(cache, url) {
+  const r = await cache.match(url), headers = new Headers(r.headers);
+  headers.set('Cross-Origin-Opener-Policy', 'same-origin');
+  headers.set('Cross-Origin-Embedder-Policy', 'credentialless');
+  await cache.put(url, new Response(r.body, {headers}));
+}
 
 // leave ends calls whose clients leave before they are answered, by their x-quern-call.
 const leave = new Map();
