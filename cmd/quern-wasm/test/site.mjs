@@ -1,7 +1,7 @@
 // node site.mjs SITE [SHARED]: the site in Chromium, as a person and as a client of the API
 // use it. SHARED is ../shared, whose clients and recogniser are tried where it is there.
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -301,6 +301,24 @@ await test('from the second load on threads share the rows, and give the same bi
   assert.deepEqual(more.choices, one.choices)
   assert.deepEqual(warnings, [])
   await own.close()
+})
+
+await test('an engine that does not start says so', async () => {
+  const bad = join(scratch, 'bad')
+  cpSync(site, bad, { recursive: true, filter: (path) => !path.endsWith('quern.wasm') })
+  writeFileSync(join(bad, 'engine/quern.wasm'), 'no program')
+  const own = await browser.newContext(), tab = await own.newPage(), broken = await serve(bad)
+  await tab.goto(broken.url)
+  await tab.waitForFunction(() => globalThis.quern)
+  await tab.evaluate(() => quern.ready)
+  for (let i = 0; i < 2; i++) { // it stays so
+    const [status, body] = await tab.evaluate(async () => { const r = await fetch('v1/models'); return [r.status, await r.json()] })
+    assert.equal(status, 503)
+    assert.equal(body.error.code, 'engine_not_running')
+    assert.match(body.error.message, /WebAssembly/)
+  }
+  await own.close()
+  await broken.close()
 })
 
 await test('after the first load no network is needed', async () => {

@@ -94,15 +94,20 @@ async function connected() {
   return engine = connect();
 }
 
+// down says why no engine answers; the next request looks for one again.
+function down(message) {
+  engine = undefined;
+  return new Response(JSON.stringify({error: {message, type: 'server_error', param: null, code: 'engine_not_running'}}),
+    {status: 503, headers: {'Content-Type': 'application/json', 'Retry-After': '1'}});
+}
+
 // ask has the engine answer a request.
 async function ask(request, path, client) {
   let e;
   try {
     e = await connected();
   } catch (error) {
-    engine = undefined;
-    return new Response(JSON.stringify({error: {message: error.message, type: 'server_error', param: null, code: 'engine_not_running'}}),
-      {status: 503, headers: {'Content-Type': 'application/json', 'Retry-After': '1'}});
+    return down(error.message);
   }
   const bare = request.method === 'GET' || request.method === 'HEAD';
   const body = bare ? null : request.body ?? (await request.blob()).stream(); // Firefox has no body
@@ -116,6 +121,7 @@ async function ask(request, path, client) {
   e.port.postMessage({method: request.method, path, headers: [...request.headers], body}, body ? [port2, body] : [port2]);
   try {
     const a = await answered.promise;
+    if (a.down) return down(a.down);
     const stream = a.body?.pipeThrough(new TransformStream(), {signal: e.end.signal});
     return new Response(stream, {status: a.status, headers: a.headers});
   } catch {

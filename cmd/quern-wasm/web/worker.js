@@ -123,15 +123,16 @@ const most = 3 * 2 ** 30; // bytes of a model's file
 const sys = (name, ...args) => new Promise((resolve, reject) => fs[name](...args, (e, v) => e ? reject(e) : resolve(v)));
 
 const messages = {
-  // connect: requests come over port.
-  async connect({port}) {
-    try {
-      const functions = await running.promise;
-      port.onmessage = ({data, ports}) => answer(data, ports[0], functions);
-      port.postMessage({ready: true});
-    } catch (e) {
-      port.postMessage({failed: e.message});
-    }
+  // connect: requests come over port, and wait here for the engine to start.
+  connect({port}) {
+    port.onmessage = async ({data, ports: [answers]}) => {
+      try {
+        answer(data, answers, await running.promise);
+      } catch (e) {
+        answers.postMessage({down: e.message});
+      }
+    };
+    port.postMessage({ready: true});
   },
   // fetch serves the model of an address, which stays in the origin's folder. Where its
   // SHA-256 is known it is checked, and a fetch goes on where one was broken off.
