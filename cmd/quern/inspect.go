@@ -148,6 +148,13 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 			}
 		}
 	}
+	senses, drafts := model.Skipped(set)
+	if senses > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors that see or hear: it gets text only\n", senses)
+	}
+	if drafts > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors of layers that draft\n", drafts)
+	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
 		fmt.Fprintf(w, "  %s\t%s\n", terminal.Plain(k), abbreviate(v))
@@ -253,6 +260,8 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Bytes    int64       `json:"bytes"`
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
+		Senses   int         `json:"skipped_tensors,omitempty"`  // that see or hear
+		Drafts   int         `json:"drafting_tensors,omitempty"` // skipped as well
 		Memory   *memory     `json:"memory,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
@@ -267,6 +276,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
 	}
+	r.Senses, r.Drafts = model.Skipped(set)
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})
 	}

@@ -4,11 +4,13 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels/attention"
+	"quern/kernels/matmul"
 	"quern/kernels/offheap"
 	"quern/kernels/threads"
 )
@@ -34,29 +36,80 @@ func (b *Backend) Close() error {
 // NewCache implements graph.Backend. Memory is taken from the operating system
 // as it is first written.
 func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
-	kv, err := attention.NewKV(s.Type, s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
+	layers, parts, err := lay(s)
 	if err != nil {
 		return nil, err
 	}
-	kv.KeysByDimension()
-	data, free, err := offheap.Reserve(kv.Size())
-	if err != nil {
-		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)
+	size := 0
+	for _, kv := range parts {
+		if size > math.MaxInt-kv.Size() {
+			return nil, fmt.Errorf("cpu: a KV cache of more than %d bytes", math.MaxInt)
+		}
+		size += kv.Size()
 	}
-	kv.Data = data
-	return &cache{spec: s, kv: kv, states: make([]float32, s.State*s.States), free: free}, nil
+	data, free, err := offheap.Reserve(size)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", size, err)
+	}
+	for _, kv := range parts {
+		kv.Data, data = data[:kv.Size():kv.Size()], data[kv.Size():]
+	}
+	return &cache{spec: s, layers: layers, parts: parts, size: size, states: make([]float32, s.State*s.States), free: free}, nil
 }
 
 type cache struct {
-	spec graph.CacheSpec
-	kv   *attention.KV
+	spec   graph.CacheSpec
+	layers layers
+	parts  []*attention.KV // one for each kind of heads
+	size   int             // of these in bytes
 	// Slots of states, one after the other.
 	states []float32
 	free   func() error
 }
 
-func (c *cache) Copy(dst, src int32) { c.kv.Copy(dst, src) }
-func (c *cache) Bytes() int64        { return int64(c.kv.Size()) + 4*int64(len(c.states)) }
+// layers say where each layer of a cache lies.
+type layers []struct {
+	kv *attention.KV
+	n  int // of kv's layers
+}
+
+func (l layers) at(layer int) (kv *attention.KV, n int) { return l[layer].kv, l[layer].n }
+
+// lay lays out a cache: layers of the same heads lie together.
+func lay(s graph.CacheSpec) (layers, []*attention.KV, error) {
+	if s.Layers <= 0 || s.Heads != nil && len(s.Heads) != s.Layers {
+		return nil, nil, fmt.Errorf("cpu: a KV cache of %d layers, with heads of %d", s.Layers, len(s.Heads))
+	}
+	count := make(map[graph.CacheHeads]int)
+	for l := range s.Layers {
+		count[s.HeadsOf(l)]++
+	}
+	var parts []*attention.KV
+	at, made := make(layers, s.Layers), make(map[graph.CacheHeads]*attention.KV)
+	next := make(map[graph.CacheHeads]int)
+	for l := range at {
+		h := s.HeadsOf(l)
+		if made[h] == nil {
+			kv, err := attention.NewKV(s.Type, count[h], s.Blocks, s.BlockSize, h.KVHeads, h.HeadDim)
+			if err != nil {
+				return nil, nil, err
+			}
+			kv.KeysByDimension()
+			made[h], parts = kv, append(parts, kv)
+		}
+		at[l].kv, at[l].n = made[h], next[h]
+		next[h]++
+	}
+	return at, parts, nil
+}
+
+func (c *cache) Copy(dst, src int32) {
+	for _, kv := range c.parts {
+		kv.Copy(dst, src)
+	}
+}
+
+func (c *cache) Bytes() int64 { return int64(c.size) + 4*int64(len(c.states)) }
 
 func (c *cache) CopyState(dst, src int32) {
 	n := c.spec.State
@@ -64,7 +117,9 @@ func (c *cache) CopyState(dst, src int32) {
 }
 
 func (c *cache) Close() error {
-	c.kv.Data = nil
+	for _, kv := range c.parts {
+		kv.Data = nil
+	}
 	return c.free()
 }
 
@@ -82,7 +137,7 @@ type exec struct {
 	limits  graph.Limits
 	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
 
-	batched map[[2]int]*attention.BatchAttention // by heads and key heads
+	batched map[[3]int]*attention.BatchAttention // by heads, key heads and their width
 	queries []attention.Query                    // (rows) of the attention at work
 
 	// Of encoders and of those that attend to what they found.
@@ -90,13 +145,17 @@ type exec struct {
 	panels  []panels                             // by worker
 	dense   map[[2]int]*attention.DenseAttention // by heads and their width
 
+	low []float32 // what adapters' products pass through, of every row at most
+
 	// The run in progress.
 	in     *graph.Batch
-	kv     *attention.KV
+	layers layers    // of the cache
 	states []float32 // of the cache
 	state  int       // float32s in a slot of these
 	runs   []run     // rows of one sequence
 	n      [2]int    // rows by graph.Lead
+
+	adapted [2][]matmul.Run // by graph.Lead: rows of one adapter
 }
 
 // Memory implements graph.Backend.
@@ -146,14 +205,14 @@ func (e *exec) Close() error {
 
 // Run implements graph.Exec.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]float32, error) {
-	e.kv = nil
+	e.layers = nil
 	var spec *graph.CacheSpec
 	if c != nil {
 		own, ok := c.(*cache)
 		if !ok {
 			return nil, fmt.Errorf("cpu: a cache of another backend, %T", c)
 		}
-		e.kv, spec = own.kv, &own.spec
+		e.layers, spec = own.layers, &own.spec
 		e.states, e.state = own.states, own.spec.State
 	}
 	if err := e.limits.Check(in, spec); err != nil {
@@ -164,9 +223,10 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	e.in = in
 	e.findEnds()
 	e.findRuns()
+	e.findAdapters()
 	e.n = [2]int{graph.PerRow: in.Rows(), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
-		t.fill(in.Positions)
+		t.fill(in)
 	}
 	start := time.Now()
 	for _, step := range e.steps {

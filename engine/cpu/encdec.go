@@ -107,9 +107,7 @@ func (e *exec) store(op graph.Store, s graph.Step) error {
 		copy(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n])
 		ks, vs := e.floats(k), e.floats(v)
 		for r := r0; r < r1; r++ {
-			pos := int(e.in.Positions[r])
-			block := e.in.Tables[e.in.Seq[r]][pos/e.kv.BlockSize]
-			e.kv.Put(op.Layer, block, pos%e.kv.BlockSize, ks[r*width:(r+1)*width], vs[r*width:(r+1)*width])
+			e.put(op.Layer, r, ks[r*width:(r+1)*width], vs[r*width:(r+1)*width])
 		}
 	})
 	return nil
@@ -139,7 +137,7 @@ func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) error {
 // crossAttention attends to whole memories. Rows of one memory, the beams of a
 // window or the tokens of its prompt, read it together.
 func (e *exec) crossAttention(op graph.CrossAttention, s graph.Step) error {
-	e.batchAttention(op.Heads, op.Heads, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row int) attention.Query {
+	e.batchAttention(graph.Attention{Layer: op.Layer, Heads: op.Heads, KVHeads: op.Heads, HeadDim: op.HeadDim}, s, attention.AttendOptions{Scale: op.Scale}, func(row int) attention.Query {
 		return attention.Query{Table: e.in.Memory[e.in.Seq[row]], End: op.Tokens}
 	})
 	return nil
@@ -151,7 +149,8 @@ func (e *exec) crossScores(op graph.CrossScores, s graph.Step) error {
 		r, h := c/len(op.Of), op.Of[c%len(op.Of)]
 		dst := e.floats(s.Out)[c*op.Tokens : (c+1)*op.Tokens]
 		x := e.floats(q)[(r*op.Heads+h)*n : (r*op.Heads+h+1)*n]
-		e.kv.Scores(dst, x, op.Layer, h, e.in.Memory[e.in.Seq[r]])
+		kv, layer := e.layers.at(op.Layer)
+		kv.Scores(dst, x, layer, h, e.in.Memory[e.in.Seq[r]])
 		vec.Scale(dst, dst, op.Scale)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*len(op.Of), region) })

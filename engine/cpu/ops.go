@@ -22,6 +22,8 @@ var ops = index(
 	on((*exec).rmsNorm),
 	on((*exec).layerNorm),
 	on((*exec).linear),
+	on((*exec).adaptedEmbed),
+	on((*exec).adaptedLinear),
 	on((*exec).bias),
 	on((*exec).add),
 	on((*exec).scale),
@@ -35,10 +37,13 @@ var ops = index(
 	on((*exec).mamba2),
 	on((*exec).mamba1),
 	on((*exec).deltaNet),
+	on((*exec).tokenShift),
+	on((*exec).wkv7),
 	on((*exec).headLinear),
 	on((*exec).headCut),
 	on((*exec).headJoin),
 	on((*exec).attention),
+	on((*exec).sharedAttention),
 	on((*exec).experts),
 	on((*exec).conv),
 	on((*exec).denseAttention),
@@ -126,6 +131,14 @@ func (e *exec) softCap(op graph.SoftCap, s graph.Step) error {
 }
 
 func (e *exec) activate(op graph.Activate, s graph.Step) error {
+	switch op.Act {
+	case graph.Sigmoid:
+		e.pointwise(s, vec.Sigmoid)
+		return nil
+	case graph.Tanh:
+		e.pointwise(s, vec.Tanh)
+		return nil
+	}
 	act, err := activation(op.Act)
 	if err != nil {
 		return err
@@ -286,35 +299,45 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 	return nil
 }
 
-// A ropeTable holds the rotations of a batch's positions for one set of
-// frequencies. Every layer of a model uses the same one.
+// A ropeTable holds the rotations of the positions of a batch's rows, or of its wanted
+// rows, for one set of frequencies. Every layer of a model uses the same one.
 type ropeTable struct {
 	freqs     []float64
 	magnitude float32
+	lead      graph.Lead
 	cos, sin  []float32 // (rows, pairs)
 }
 
-func (t *ropeTable) fill(positions []int32) {
+func (t *ropeTable) fill(in *graph.Batch) {
 	n := len(t.freqs)
-	for i, p := range positions {
-		vec.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], p, t.freqs, t.magnitude)
+	one := func(i int, position int32) {
+		vec.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], position, t.freqs, t.magnitude)
+	}
+	if t.lead == graph.PerWant {
+		for i, r := range in.Want {
+			one(i, in.Positions[r])
+		}
+		return
+	}
+	for i, p := range in.Positions {
+		one(i, p)
 	}
 }
 
-func (e *exec) ropeTable(op graph.Rope) *ropeTable {
+func (e *exec) ropeTable(op graph.Rope, lead graph.Lead) *ropeTable {
 	for _, t := range e.tables {
-		if &t.freqs[0] == &op.Freqs[0] && len(t.freqs) == len(op.Freqs) && t.magnitude == op.Magnitude {
+		if &t.freqs[0] == &op.Freqs[0] && len(t.freqs) == len(op.Freqs) && t.magnitude == op.Magnitude && t.lead == lead {
 			return t
 		}
 	}
-	n := e.p.Rows * len(op.Freqs)
-	t := &ropeTable{freqs: op.Freqs, magnitude: op.Magnitude, cos: make([]float32, n), sin: make([]float32, n)}
+	n := [...]int{graph.PerRow: e.p.Rows, graph.PerWant: e.p.Want}[lead] * len(op.Freqs)
+	t := &ropeTable{freqs: op.Freqs, magnitude: op.Magnitude, lead: lead, cos: make([]float32, n), sin: make([]float32, n)}
 	e.tables = append(e.tables, t)
 	return t
 }
 
 func (e *exec) rope(op graph.Rope, s graph.Step) error {
-	t, pairs := e.ropeTable(op), len(op.Freqs)
+	t, pairs := e.ropeTable(op, e.p.Values[s.Out].Lead), len(op.Freqs)
 	e.byRow(s.Out, func(r0, r1 int) {
 		n := e.width(s.Out)
 		dst, x := e.floats(s.Out), e.floats(s.In[0])
@@ -346,21 +369,44 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 	e.byRow(k, func(r0, r1 int) {
 		ks, vs := e.floats(k), e.floats(v)
 		for r := r0; r < r1; r++ {
-			pos := int(e.in.Positions[r])
-			block := e.in.Tables[e.in.Seq[r]][pos/e.kv.BlockSize]
-			e.kv.Put(op.Layer, block, pos%e.kv.BlockSize, ks[r*kvWidth:(r+1)*kvWidth], vs[r*kvWidth:(r+1)*kvWidth])
+			e.put(op.Layer, r, ks[r*kvWidth:(r+1)*kvWidth], vs[r*kvWidth:(r+1)*kvWidth])
 		}
 	})
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
-	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
-	e.batchAttention(op.Heads, op.KVHeads, op.Layer, s, o, func(row int) attention.Query {
-		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
-		if op.Bidirectional {
-			r.End = int(e.ends[row])
+	e.attend(op, s)
+	return nil
+}
+
+// put stores a row's key and value.
+func (e *exec) put(layer, row int, k, v []float32) {
+	kv, layer := e.layers.at(layer)
+	pos := int(e.in.Positions[row])
+	kv.Put(layer, e.in.Tables[e.in.Seq[row]][pos/kv.BlockSize], pos%kv.BlockSize, k, v)
+}
+
+func (e *exec) sharedAttention(op graph.SharedAttention, s graph.Step) error {
+	e.attend(op.Attention, s)
+	return nil
+}
+
+// attend adds the step in which rows, or wanted rows, attend to what has been stored.
+func (e *exec) attend(op graph.Attention, s graph.Step) {
+	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks), Slopes: op.Slopes}
+	wanted := e.p.Values[s.Out].Lead == graph.PerWant
+	e.batchAttention(op, s, o, func(row int) attention.Query {
+		if wanted {
+			row = int(e.in.Want[row])
 		}
-		if op.Window > 0 {
+		at := int(e.in.Positions[row])
+		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: at + 1, At: at}
+		switch half := op.Window / 2; {
+		case op.Bidirectional && op.Window > 0:
+			r.First, r.End = max(0, at-half), min(int(e.ends[row]), at+half+1)
+		case op.Bidirectional:
+			r.End = int(e.ends[row])
+		case op.Window > 0:
 			r.First = max(0, r.End-op.Window)
 		}
 		if op.Chunk > 0 {
@@ -368,19 +414,18 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 		}
 		return r
 	})
-	return nil
 }
 
 // batchAttention adds a step in which every row attends to what ask says.
 // Layers take turns with the scratch.
-func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o attention.AttendOptions, ask func(row int) attention.Query) {
-	key := [2]int{heads, kvHeads}
+func (e *exec) batchAttention(op graph.Attention, s graph.Step, o attention.AttendOptions, ask func(row int) attention.Query) {
+	key := [3]int{op.Heads, op.KVHeads, op.HeadDim}
 	a := e.batched[key]
 	if a == nil {
 		if e.batched == nil {
-			e.batched = make(map[[2]int]*attention.BatchAttention)
+			e.batched = make(map[[3]int]*attention.BatchAttention)
 		}
-		a = attention.NewBatchAttention(heads, kvHeads)
+		a = attention.NewBatchAttention(op.Heads, op.KVHeads)
 		e.batched[key] = a
 	}
 	e.steps = append(e.steps, func() {
@@ -388,7 +433,8 @@ func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o attenti
 		for r := range e.rows(s.In[0]) {
 			e.queries = append(e.queries, ask(r))
 		}
-		a.Run(e.b.pool, e.kv, layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
+		kv, layer := e.layers.at(op.Layer)
+		a.Run(e.b.pool, kv, layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
 	})
 }
 
@@ -399,9 +445,12 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		}
 		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: e.vector(bias)}, nil
 	}
-	gate, err := stack(op.Gate, op.GateBias)
-	if err != nil {
-		return err
+	var gate matmul.Stack
+	if op.Gate != nil {
+		var err error
+		if gate, err = stack(op.Gate, op.GateBias); err != nil {
+			return err
+		}
 	}
 	up, err := stack(op.Up, op.UpBias)
 	if err != nil {
@@ -418,11 +467,11 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 	x, router := s.In[0], s.In[1]
 	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Act: act, Routing: matmul.Routing{
 		Used: op.Used, Sigmoid: op.Sigmoid, Bias: e.vector(op.Bias), Groups: op.Groups, UsedGroups: op.UsedGroups, GroupMax: op.GroupMax,
-		Renormalise: op.Renormalise, Scale: op.Scale, OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
+		Renormalise: op.Renormalise, Scale: op.Scale, Factors: e.vector(op.Factors), OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
 	}}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
-	m := matmul.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])
+	m := matmul.NewExperts(o, op.Up.Shape[0], e.p.Values[x].Shape[0])
 	e.steps = append(e.steps, func() {
 		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x))
 	})

@@ -30,6 +30,13 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 	if !slices.Contains(gpu.CacheTypes, s.Type) {
 		return nil, fmt.Errorf("cuda: a KV cache of %v has no kernels; use one of %v", s.Type, gpu.CacheTypes)
 	}
+	if s.Heads != nil { // no Program with such layers runs on a device: see supported
+		all, err := b.o.Host.NewCache(s)
+		if err != nil {
+			return nil, err
+		}
+		return &cache{b: b, spec: s, all: all}, nil
+	}
 	row, ok := s.Type.Size(s.HeadDim)
 	if !ok || s.Layers <= 0 || s.Blocks <= 0 || s.BlockSize <= 0 || s.KVHeads <= 0 || s.HeadDim <= 0 {
 		return nil, fmt.Errorf("cuda: a KV cache of %d layers, %d blocks of %d, %d heads of %d", s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)

@@ -19,11 +19,12 @@ type Recorded struct {
 	lm model.LM
 	lm.EncoderPlan
 
-	width int // numbers of a vector
+	width int // numbers of a pooled row
 
 	turn  chan struct{} // holds one while texts run
 	mu    sync.Mutex
 	exec  graph.Exec
+	after graph.Exec // the layers behind the pooling, or nil
 	cache graph.Cache
 }
 
@@ -35,11 +36,7 @@ type Device struct {
 
 // NewRecorded makes an encoder of a model. Nothing is allocated until Open.
 func NewRecorded(on Device, m model.LM, p lm.EncoderPlan) *Recorded {
-	d := &Recorded{on: on, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
-	if m.Config().Pairs {
-		d.width = 1
-	}
-	return d
+	return &Recorded{on: on, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
 }
 
 // Open compiles the Program, which is otherwise done on first use.
@@ -54,12 +51,21 @@ func (d *Recorded) open() error {
 	if d.exec != nil {
 		return nil
 	}
-	p, err := lm.Vectors(d.lm, d.Rows)
+	p, err := d.Vectors(d.lm)
 	if err != nil {
 		return err
 	}
 	if d.cache == nil {
 		if d.cache, err = d.on.NewCache(d.Spec); err != nil {
+			return err
+		}
+	}
+	var after *graph.Program
+	if after, err = lm.Heads(d.lm); err != nil {
+		return err
+	}
+	if after != nil && d.after == nil {
+		if d.after, err = d.on.Compile(after); err != nil {
 			return err
 		}
 	}
@@ -74,14 +80,43 @@ func (d *Recorded) Close() {
 	if d.exec != nil {
 		d.exec.Close()
 	}
+	if d.after != nil {
+		d.after.Close()
+	}
 	if d.cache != nil {
 		d.cache.Close()
 	}
-	d.exec, d.cache = nil, nil
+	d.exec, d.after, d.cache = nil, nil, nil
 }
 
 // Run implements Encoder.
 func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
+	return d.run(ctx, 0, inputs, types)
+}
+
+// An adapted encoder is the same with an adapter.
+type adapted struct {
+	*Recorded
+	adapter int32
+}
+
+// Run implements Encoder.
+func (d adapted) Run(ctx context.Context, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
+	return d.run(ctx, d.adapter, inputs, types)
+}
+
+// With is m with one of its adapters, numbered from 1; 0 is none.
+func (m *Model) With(adapter int) *Model {
+	d, ok := m.encoder.(*Recorded)
+	if !ok || adapter == 0 {
+		return m
+	}
+	with := *m
+	with.encoder = adapted{d, int32(adapter)}
+	return &with
+}
+
+func (d *Recorded) run(ctx context.Context, adapter int32, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
@@ -93,7 +128,7 @@ func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	if d.lm.Config().Pairs {
+	if d.lm.Config().Second > 0 && types != nil {
 		inputs = d.paired(inputs, types)
 	}
 	out := make([][]float32, len(inputs))
@@ -104,12 +139,35 @@ func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64
 			rows += len(inputs[n])
 			n++
 		}
-		if err := d.wave(ctx, inputs[i:n], out[i:n]); err != nil {
+		if err := d.wave(ctx, adapter, inputs[i:n], out[i:n]); err != nil {
 			return nil, err
 		}
 		i = n
 	}
-	return out, nil
+	if d.after == nil {
+		return out, nil
+	}
+	return out, d.behind(ctx, out)
+}
+
+// behind puts what the layers behind the pooling make of pooled rows in their place.
+func (d *Recorded) behind(ctx context.Context, rows [][]float32) error {
+	for at := 0; at < len(rows); at += lm.HeadRows {
+		some := rows[at:min(at+lm.HeadRows, len(rows))]
+		in := &graph.Batch{}
+		for i, x := range some {
+			in.Features, in.Positions, in.Seq = append(in.Features, x...), append(in.Positions, 0), append(in.Seq, int32(i))
+		}
+		res, err := d.after.Run(ctx, in, nil)
+		if err != nil {
+			return err
+		}
+		n := d.lm.Config().Vector
+		for i := range some {
+			some[i] = slices.Clone(res[0][i*n : (i+1)*n])
+		}
+	}
+	return nil
 }
 
 // paired numbers the tokens of second texts as the model does.
@@ -119,7 +177,7 @@ func (d *Recorded) paired(texts [][]token.ID, types [][]int64) [][]token.ID {
 		out[i] = slices.Clone(t)
 		for k, of := range types[i] {
 			if of > 0 {
-				out[i][k] += token.ID(d.lm.Config().Vocab)
+				out[i][k] += token.ID(d.lm.Config().Second)
 			}
 		}
 	}
@@ -127,7 +185,7 @@ func (d *Recorded) paired(texts [][]token.ID, types [][]int64) [][]token.ID {
 }
 
 // wave runs texts that together fit one step, or a single longer one.
-func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32) error {
+func (d *Recorded) wave(ctx context.Context, adapter int32, texts [][]token.ID, out [][]float32) error {
 	c := d.lm.Config()
 	var tables [][]int32
 	next := int32(0)
@@ -140,7 +198,7 @@ func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 		tables = append(tables, table)
 		out[i] = make([]float32, d.width)
 	}
-	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables))}
+	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables)), Adapters: slices.Repeat([]int32{adapter}, len(tables))}
 	flush := func() error {
 		res, err := d.exec.Run(ctx, in, d.cache)
 		if err != nil {
@@ -150,7 +208,7 @@ func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 			s := in.Seq[at]
 			pool(out[s], res[0][r*d.width:(r+1)*d.width], c.Pooling, len(texts[s]))
 		}
-		*in = graph.Batch{Tables: tables, States: in.States}
+		*in = graph.Batch{Tables: tables, States: in.States, Adapters: in.Adapters}
 		return nil
 	}
 	for s, t := range texts {

@@ -67,8 +67,36 @@ type CacheSpec struct {
 	BlockSize int        // tokens per block
 	Type      quant.Type // F32, F16 or Q8_0
 
+	// Heads, when not nil, are those of each layer, in place of KVHeads and HeadDim.
+	Heads []CacheHeads
+
 	State  int // float32s of the states of one sequence, see Limits.State
 	States int // slots for them
+}
+
+// CacheHeads are the key heads of a layer and their width.
+type CacheHeads struct{ KVHeads, HeadDim int }
+
+// HeadsOf returns the heads of a layer.
+func (s *CacheSpec) HeadsOf(layer int) CacheHeads {
+	if s.Heads != nil {
+		return s.Heads[layer]
+	}
+	return CacheHeads{s.KVHeads, s.HeadDim}
+}
+
+// BlockBytes is the memory of a block in all layers. ok is false where heads are no whole
+// blocks of Type.
+func (s *CacheSpec) BlockBytes() (n int64, ok bool) {
+	for l := range s.Layers {
+		h := s.HeadsOf(l)
+		row, ok := s.Type.Size(h.HeadDim)
+		if !ok {
+			return 0, false
+		}
+		n += 2 * int64(row) * int64(h.KVHeads) * int64(s.BlockSize)
+	}
+	return n, true
 }
 
 // A Cache holds keys and values in blocks of BlockSize tokens. A block number

@@ -52,6 +52,14 @@ func record(b *Builder, attention bool) Value {
 	}
 	x = b.Add(x, x)
 	if attention {
+		// What adapters change.
+		lookup, o := matrix("embed2", vocab, hidden), matrix("o2", hidden, hidden)
+		b.Adapt(Changes{
+			Embed:  map[*weights.Tensor][]Change{lookup: {{}, {A: matrix("ea", vocab, 2), B: matrix("eb", 2, hidden), Scale: 0.5}}},
+			Linear: map[*weights.Tensor][]Change{o: {{A: matrix("oa", 3, hidden), B: matrix("ob", 3, hidden), Scale: 2}, {}}},
+		})
+		x = b.Add(x, b.Linear(b.Embed(b.Tokens(), lookup), o, nil))
+		x = b.SharedAttention(x, SharedAttention{Attention{Layer: 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5}})
 		// What carries states.
 		at := 0
 		carry := func(n int) int { at += n; return at - n }
@@ -59,6 +67,10 @@ func record(b *Builder, attention bool) Value {
 		m := b.Mamba2(b.HeadJoin(c, b.HeadCut(c, 1, 0, 6), 1), b.HeadCut(c, 1, 0, 2), Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 4, Groups: 1, State: 3, At: carry(24)})
 		m = b.Mamba1(m, c, b.HeadCut(c, 1, 0, 2), b.HeadCut(c, 1, 2, 4), Mamba1{A: matrix("a1", hidden, 2), D: matrix("d1", hidden), At: carry(hidden * 2)})
 		x = b.Add(x, b.DeltaNet(b.HeadJoin(m, c, 1), b.HeadCut(c, 1, 0, 4), b.HeadCut(c, 1, 4, 8), DeltaNet{A: matrix("ad", 4), DtBias: matrix("ad", 4), Heads: 4, KeyHeads: 2, Key: 2, Value: 2, At: carry(16)}))
+		shifted := b.TokenShift(x, TokenShift{Mix: matrix("ts", 2, hidden), At: carry(hidden)})
+		r, w := b.HeadCut(shifted, 1, 0, hidden), b.HeadCut(shifted, 1, hidden, 2*hidden)
+		each := matrix("wkv", hidden)
+		x = b.WKV7(r, w, x, x, w, WKV7{Key: each, Rate: each, Bonus: each, Norm: each, Shift: each, Eps: 1, Head: 4, At: carry(hidden * 4)})
 		// An encoder of the same width, and a decoder's look at it.
 		e := b.Activate(b.Conv1D(b.Features(6), Conv1D{Weight: matrix("conv", hidden, 3, 3), Bias: matrix("convb", hidden, 1), Steps: 2, Stride: 2}), GELU)
 		e = b.DenseAttention(e, e, e, DenseAttention{Heads: 2, HeadDim: 4, Scale: 0.5})
@@ -156,9 +168,13 @@ func TestBuilderErrors(t *testing.T) {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Sinks: matrix("s", 3)})
 		}},
-		{"attention window", "attention: window 4, chunk 0, soft cap 0, bidirectional true", func(b *Builder) Value {
+		{"attention in chunks", "attention: window 0, chunk 4, soft cap 0, bidirectional true", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Window: 4, Bidirectional: true})
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Chunk: 4, Bidirectional: true})
+		}},
+		{"attention slopes", "attention: 3 slopes for 2 heads", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Slopes: make([]float32, 3)})
 		}},
 		{"layernorm", "layernorm: w [8] and b [7] over rows", func(b *Builder) Value {
 			return b.LayerNorm(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 8), matrix("b", 7), 1)
@@ -188,6 +204,14 @@ func TestBuilderErrors(t *testing.T) {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 5, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
 		}},
+		{"experts without a gate", "experts: activation silu without a gate", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
+		}},
+		{"experts with a gate", "experts: activation squared-relu with a gate", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}, Act: SquaredReLU})
+		}},
 		{"experts' router", "on input of shape [4 8] routed by [4 3]", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Experts(x, b.Linear(x, matrix("r", 3, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
@@ -216,6 +240,21 @@ func TestBuilderErrors(t *testing.T) {
 		}},
 		{"cross scores", "cross scores: head 2 of 2", func(b *Builder) Value {
 			return b.CrossScores(b.Features(8), CrossScores{CrossAttention{Heads: 2, HeadDim: 4, Tokens: 2}, []int{2}})
+		}},
+		{"adapted linear", "a change by a [3 8] and b [2 6] of 8 numbers into 6", func(b *Builder) Value {
+			w := matrix("w", 6, 8)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{w: {{}, {A: matrix("a", 3, 8), B: matrix("b", 2, 6)}}}})
+			return b.Linear(b.Features(8), w, nil)
+		}},
+		{"adapted embedding", "a change by a [8 3] and b [3 8] of 9 numbers into 8", func(b *Builder) Value {
+			w := matrix("w", 9, 8)
+			b.Adapt(Changes{Embed: map[*weights.Tensor][]Change{w: {{A: matrix("a", 8, 3), B: matrix("b", 3, 8)}}}})
+			return b.Embed(b.Tokens(), w)
+		}},
+		{"half a change", "a change by a [3 8] and nothing, want two matrices", func(b *Builder) Value {
+			w := matrix("w", 6, 8)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{w: {{A: matrix("a", 3, 8)}}}})
+			return b.Linear(b.Features(8), w, nil)
 		}},
 		{"zero value", "input 0 was never recorded", func(b *Builder) Value { return b.Add(Value{}, Value{}) }},
 	} {

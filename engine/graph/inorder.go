@@ -77,15 +77,19 @@ func opName(op Op) string {
 	switch o := op.(type) {
 	case Embed:
 		w = o.Weight
+	case AdaptedEmbed:
+		w = o.Weight
 	case RMSNorm:
 		w = o.Weight
 	case LayerNorm:
 		w = o.Weight
 	case Experts:
-		w = o.Gate
+		w = o.Up
 	case Bias:
 		w = o.Vector
 	case Linear:
+		w = o.Weight
+	case AdaptedLinear:
 		w = o.Weight
 	case Conv1D:
 		w = o.Weight

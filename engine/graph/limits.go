@@ -16,9 +16,10 @@ type Limits struct {
 	memory   int  // tokens cross-attention reads; 0 without it
 	dense    bool // every row sees every other: the batch is one sequence
 
-	Layers int  // of the cache the Program wants
-	State  int  // float32s of a sequence's states
-	Ahead  bool // rows look ahead: a batch has whole sequences
+	Layers   int  // of the cache the Program wants
+	State    int  // float32s of a sequence's states
+	Adapters int  // adapters of sequences are numbered from 1 up to it; 0 is none
+	Ahead    bool // rows look ahead: a batch has whole sequences
 }
 
 // Limits returns the limits of p's batches.
@@ -39,15 +40,23 @@ func (p *Program) Limits() Limits {
 		if _, to, ok := state(s.Op); ok {
 			l.State = max(l.State, to)
 		}
-		switch o := s.Op.(type) {
-		case Embed:
+		l.Adapters = max(l.Adapters, adapters(s.Op))
+		embed := func(o Embed) {
 			if p.Values[s.In[0]].Input == inPositions {
 				below(&l.places, o.Weight.Shape[0])
 			} else {
 				below(&l.vocab, o.Weight.Shape[0])
 			}
+		}
+		switch o := s.Op.(type) {
+		case Embed:
+			embed(o)
+		case AdaptedEmbed:
+			embed(o.Embed)
 		case Attention:
 			l.Ahead = l.Ahead || o.Bidirectional
+			layer(o.Layer)
+		case SharedAttention:
 			layer(o.Layer)
 		case Store:
 			layer(o.Layer)
@@ -98,6 +107,9 @@ func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 		if err := l.checkStates(in, c); err != nil {
 			return err
 		}
+	}
+	if err := l.checkAdapters(in); err != nil {
+		return err
 	}
 	if c == nil && l.Layers > 0 || c != nil && c.Layers < l.Layers {
 		return fmt.Errorf("graph: a program of %d layers without their cache", l.Layers)

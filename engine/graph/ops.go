@@ -129,7 +129,8 @@ type (
 		Layer, Heads, KVHeads, HeadDim int
 		Scale                          float32 // of the scores, before softmax
 
-		// Window, when above 0, is how many tokens a row sees, itself included.
+		// Window, when above 0, is how many tokens a row sees, itself included; in a
+		// Bidirectional one it sees those up to Window/2 before itself and behind.
 		// Beltagy et al., "Longformer", 2020, §3.1.
 		Window int
 		// Chunk, when above 0, is the length of runs of positions outside which a row sees
@@ -141,19 +142,30 @@ type (
 		// part in the softmax and has no value.
 		// Xiao et al., "Efficient Streaming Language Models with Attention Sinks", 2023.
 		Sinks *weights.Tensor
+		// Slopes, when not nil, is what is taken off a score for each token between the
+		// two, by head (Heads).
+		// Press et al., "Train Short, Test Long: Attention with Linear Biases", 2022.
+		Slopes []float32
 		// Bidirectional lets every row see its whole sequence, which must be in
 		// the batch from its first token to its last. Layers may then share one
 		// layer of the cache.
 		Bidirectional bool
 	}
 
+	// SharedAttention attends as an Attention, to the keys and values that one before it in
+	// the pass has written to layer Layer. Inputs: q (rows, Heads·HeadDim). Result: the same.
+	// Brandon et al., "Reducing Transformer Key-Value Cache Size with Cross-Layer
+	// Attention", 2024.
+	SharedAttention struct{ Attention }
+
 	// Experts sends each row through some experts and sums their results by weight, as
-	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x).
+	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x), or without Gate
+	// Down · Activate{Act}(Up · x).
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
 	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,
 	// "Mixtral of Experts", 2024, §2.1.
 	Experts struct {
-		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff)
+		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff); Gate may be nil
 		GateBias, UpBias, DownBias *weights.Tensor // (experts, ff) twice, (experts, out); each may be nil
 		Routing
 		Act Act
@@ -179,6 +191,8 @@ type Routing struct {
 
 	Renormalise bool    // weights are divided by the sum of those used
 	Scale       float32 // and multiplied by this, unless it is 0
+	// Factors, when not nil, multiply the weights of their experts, behind all that.
+	Factors *weights.Tensor // (experts)
 	// OnInput multiplies an expert's input by its weight instead of its result.
 	OnInput bool
 
@@ -192,7 +206,7 @@ type Routing struct {
 
 // Plain reports whether a routing is the softmax of the highest, or SparseMixer.
 func (r Routing) Plain() bool {
-	return !r.Sigmoid && r.Bias == nil && r.Groups <= 1 && (r.Scale == 0 || r.Scale == 1) && !r.OnInput
+	return !r.Sigmoid && r.Bias == nil && r.Groups <= 1 && (r.Scale == 0 || r.Scale == 1) && r.Factors == nil && !r.OnInput
 }
 
 // check refuses a routing among n experts that contradicts itself.
@@ -202,6 +216,8 @@ func (r Routing) check(n int) error {
 		return fmt.Errorf("experts: %d used of %d", r.Used, n)
 	case r.Bias != nil && !hasShape(r.Bias, n):
 		return fmt.Errorf("experts: routing bias %s for %d experts", describe(r.Bias), n)
+	case r.Factors != nil && !hasShape(r.Factors, n):
+		return fmt.Errorf("experts: routing factors %s for %d experts", describe(r.Factors), n)
 	case n%groups != 0 || groups > 64 || groups > 1 && (r.UsedGroups < 1 || r.UsedGroups > groups || r.Used > r.UsedGroups*(n/groups)):
 		return fmt.Errorf("experts: %d of %d in %d of %d groups", r.Used, n, r.UsedGroups, groups)
 	case r.SparseMixer && !r.Plain():
@@ -226,15 +242,17 @@ const (
 	// limited to [-7, 7] plus 1. Only gates use it.
 	// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025, §2.2.
 	SwiGLUClamped
-	// Sigmoid is 1 / (1 + e⁻ˣ). Only gates use it.
+	// Sigmoid is 1 / (1 + e⁻ˣ).
 	Sigmoid
 	// Product is x: a gate by it is a product. Only gates use it.
 	Product
 	// SquaredReLU is max(x, 0)². So et al., "Primer", 2021. No gate uses it.
 	SquaredReLU
+	// Tanh is that of x. No gate uses it.
+	Tanh
 )
 
-var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu"}
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh"}
 
 func (a Act) String() string {
 	if int(a) < len(actNames) {
@@ -242,6 +260,14 @@ func (a Act) String() string {
 	}
 	return fmt.Sprintf("Act(%d)", uint8(a))
 }
+
+// alone reports whether a needs no gate.
+func (a Act) alone() bool {
+	return a == GELU || a == GELUTanh || a == SquaredReLU || a == Sigmoid || a == Tanh
+}
+
+// gates reports whether a may be a gate.
+func (a Act) gates() bool { return int(a) < len(actNames) && a != SquaredReLU && a != Tanh }
 
 func (o Embed) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {
@@ -317,14 +343,14 @@ func (o SoftCap) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Activate) Out(in ...Shape) (Shape, error) {
-	if o.Act != GELU && o.Act != GELUTanh && o.Act != SquaredReLU {
+	if !o.Act.alone() {
 		return nil, fmt.Errorf("activate: %v does not stand alone", o.Act)
 	}
 	return in[0], nil
 }
 
 func (o Gate) Out(in ...Shape) (Shape, error) {
-	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU {
+	if !o.Act.gates() {
 		return nil, fmt.Errorf("gate: %v is no activation", o.Act)
 	}
 	if !in[0].equal(in[1]) {
@@ -361,14 +387,8 @@ func (o Temper) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Attention) Out(in ...Shape) (Shape, error) {
-	if o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0 {
-		return nil, fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
-	}
-	if o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window+o.Chunk > 0 || o.Window > 0 && o.Chunk > 0 {
-		return nil, fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
-	}
-	if o.Sinks != nil && !hasShape(o.Sinks, o.Heads) {
-		return nil, fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	q, kv := Shape{in[0][0], o.Heads * o.HeadDim}, Shape{in[0][0], o.KVHeads * o.HeadDim}
 	if !in[0].equal(q) || !in[1].equal(kv) || !in[2].equal(kv) {
@@ -377,21 +397,48 @@ func (o Attention) Out(in ...Shape) (Shape, error) {
 	return in[0], nil
 }
 
-func (o Experts) Out(in ...Shape) (Shape, error) {
-	if o.Gate == nil || len(o.Gate.Shape) != 3 || o.Down == nil || len(o.Down.Shape) != 3 {
-		return nil, fmt.Errorf("experts: weights must be stacks of matrices, got %s and %s", describe(o.Gate), describe(o.Down))
-	}
-	n, ff, width, out := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+// check refuses settings that contradict one another.
+func (o Attention) check() error {
 	switch {
-	case int(o.Act) >= len(actNames):
-		return nil, fmt.Errorf("experts: %v is no activation", o.Act)
-	case !hasShape(o.Up, n, ff, width) || !hasShape(o.Down, n, out, ff):
+	case o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0:
+		return fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
+	case o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Chunk > 0 || o.Window > 0 && o.Chunk > 0:
+		return fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
+	case o.Sinks != nil && !hasShape(o.Sinks, o.Heads):
+		return fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
+	case o.Slopes != nil && len(o.Slopes) != o.Heads:
+		return fmt.Errorf("attention: %d slopes for %d heads", len(o.Slopes), o.Heads)
+	}
+	return nil
+}
+
+func (o SharedAttention) Out(in ...Shape) (Shape, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Bidirectional || len(in[0]) != 2 || in[0][1] != o.Heads*o.HeadDim {
+		return nil, fmt.Errorf("shared attention: q %v for %d heads of %d, bidirectional %v", in[0], o.Heads, o.HeadDim, o.Bidirectional)
+	}
+	return in[0], nil
+}
+
+func (o Experts) Out(in ...Shape) (Shape, error) {
+	if o.Up == nil || len(o.Up.Shape) != 3 || o.Down == nil || len(o.Down.Shape) != 3 {
+		return nil, fmt.Errorf("experts: weights must be stacks of matrices, got %s and %s", describe(o.Up), describe(o.Down))
+	}
+	n, ff, width, out := o.Up.Shape[0], o.Up.Shape[1], o.Up.Shape[2], o.Down.Shape[1]
+	switch {
+	case o.Gate == nil && !o.Act.alone():
+		return nil, fmt.Errorf("experts: activation %v without a gate", o.Act)
+	case o.Gate != nil && !o.Act.gates():
+		return nil, fmt.Errorf("experts: activation %v with a gate", o.Act)
+	case o.Gate != nil && !hasShape(o.Gate, n, ff, width) || !hasShape(o.Down, n, out, ff):
 		return nil, fmt.Errorf("experts: %s, %s and %s do not fit", describe(o.Gate), describe(o.Up), describe(o.Down))
-	case o.GateBias != nil && !hasShape(o.GateBias, n, ff), o.UpBias != nil && !hasShape(o.UpBias, n, ff),
+	case o.GateBias != nil && (o.Gate == nil || !hasShape(o.GateBias, n, ff)), o.UpBias != nil && !hasShape(o.UpBias, n, ff),
 		o.DownBias != nil && !hasShape(o.DownBias, n, out):
 		return nil, fmt.Errorf("experts: biases %s, %s and %s for %d experts of %d to %d", describe(o.GateBias), describe(o.UpBias), describe(o.DownBias), n, ff, out)
 	case len(in[0]) != 2 || in[0][1] != width || !in[1].equal(Shape{in[0][0], n}):
-		return nil, fmt.Errorf("experts: %s on input of shape %v routed by %v", describe(o.Gate), in[0], in[1])
+		return nil, fmt.Errorf("experts: %s on input of shape %v routed by %v", describe(o.Up), in[0], in[1])
 	}
 	return Shape{in[0][0], out}, o.Routing.check(n)
 }

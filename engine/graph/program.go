@@ -32,7 +32,7 @@ type ValueInfo struct {
 	Shape  Shape // at full size
 	Lead   Lead
 	Buffer int    // index into Program.Buffers, -1 for inputs
-	Input  string // "tokens", "positions", "wanted" or "features" for inputs
+	Input  string // "tokens", "positions", "wanted", "wanted positions" or "features" for inputs
 }
 
 // Width returns the elements per leading index.
@@ -155,9 +155,14 @@ func (p *Program) WeightBytes() int64 {
 		switch o := s.Op.(type) {
 		case Linear:
 			n += int64(len(o.Weight.Data))
+		case AdaptedLinear: // a row has an adapter or none
+			n += int64(len(o.Weight.Data))
 		case Experts:
-			all := int64(len(o.Gate.Data)) + int64(len(o.Up.Data)) + int64(len(o.Down.Data))
-			n += all / int64(o.Gate.Shape[0]) * int64(o.Used)
+			all := int64(len(o.Up.Data)) + int64(len(o.Down.Data))
+			if o.Gate != nil {
+				all += int64(len(o.Gate.Data))
+			}
+			n += all / int64(o.Up.Shape[0]) * int64(o.Used)
 		}
 	}
 	return n

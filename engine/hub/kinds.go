@@ -26,7 +26,7 @@ type kind struct {
 
 // Files that tell how text becomes tokens.
 var tokenizer = []string{"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-	"added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "chat_template.jinja", "chat_template.json"}
+	"added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "rwkv_vocab_*.txt", "chat_template.jinja", "chat_template.json"}
 
 // kinds is the table of what quern pulls. Where a repository holds a model
 // twice, the kind named first counts.
@@ -55,7 +55,8 @@ var kinds = []kind{
 		folder:  true,
 		beside: append([]string{"config.json", "*.safetensors.index.json", "generation_config.json",
 			"preprocessor_config.json", "normalizer.json", "modules.json", "sentence_bert_config.json",
-			"config_sentence_transformers.json", "1_Pooling/config.json"}, tokenizer...),
+			"config_sentence_transformers.json", "1_Pooling/config.json",
+			"*_Dense/config.json", "*_Dense/model.safetensors", "*_LogitScore/config.json"}, tokenizer...),
 	},
 	{
 		name:    "onnx",

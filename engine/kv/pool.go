@@ -138,10 +138,10 @@ func (p *Pool) Own(c Copier, table []int32, i int) bool {
 	return true
 }
 
-// Extend moves a sequence of these tokens, the first computed of which are in its
+// Extend moves a sequence of these tokens under a root, the first computed of which are in its
 // table, on over blocks that others have computed. It returns the table and how many
 // tokens are computed now. The last token is always left, because its logits are needed.
-func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
+func (p *Pool) Extend(root uint32, table, tokens []int32, computed int) ([]int32, int) {
 	if computed%p.size != 0 {
 		return table, computed
 	}
@@ -152,7 +152,7 @@ func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
 				break
 			}
 		}
-		b, ok := p.index.lookup(parent, tokens[computed:computed+p.size])
+		b, ok := p.index.lookup(root, parent, tokens[computed:computed+p.size])
 		if !ok {
 			break
 		}
@@ -170,8 +170,8 @@ func (p *Pool) Extend(table, tokens []int32, computed int) ([]int32, int) {
 
 // Keep makes the blocks of a table findable that were filled since the first from of
 // the sequence's tokens were computed. Where another sequence was first, the table
-// changes to its block. The first call takes memory for all blocks there are.
-func (p *Pool) Keep(table, tokens []int32, from, computed int) {
+// changes to its block. Nothing is found under another root. The first call takes memory for all blocks there are.
+func (p *Pool) Keep(root uint32, table, tokens []int32, from, computed int) {
 	if p.index.id == nil {
 		p.index = newIndex(len(p.refs), p.size)
 	}
@@ -182,7 +182,7 @@ func (p *Pool) Keep(table, tokens []int32, from, computed int) {
 				return
 			}
 		}
-		b := p.index.add(parent, table[k], tokens[k*p.size:(k+1)*p.size])
+		b := p.index.add(root, parent, table[k], tokens[k*p.size:(k+1)*p.size])
 		if b != table[k] {
 			p.acquire(b)
 			p.Release(table[k])

@@ -10,17 +10,19 @@ import (
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/quantize"
+	"quern/formats/weights"
 	"quern/kernels/quant"
 )
 
 // An Estimate says what a model takes of memory, in bytes, before it is loaded.
 type Estimate struct {
-	Weights int64
-	Made    int64 // of the weights, what is made at load and not mapped from the file
-	Cache   int64 // keys and values
-	Compute int64 // values between the steps of a pass
-	State   int64 // what one sequence carries beside keys and values
-	Running int   // sequences that run together
+	Weights  int64 // adapters included
+	Adapters int64 // of the weights
+	Made     int64 // of the weights, what is made at load and not mapped from the file
+	Cache    int64 // keys and values
+	Compute  int64 // values between the steps of a pass
+	State    int64 // what one sequence carries beside keys and values
+	Running  int   // sequences that run together
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
@@ -45,8 +47,8 @@ func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, er
 	if err != nil {
 		return Estimate{}, err
 	}
-	defer file.Close()
 	m := &File{ID: path, Raw: file}
+	defer m.Close()
 	if err := m.Open(context.Background(), o, 0); err != nil {
 		return Estimate{}, err
 	}
@@ -74,39 +76,46 @@ type Plan struct {
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	o = o.Defaulted()
 	c := m.Config
-	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes(), Context: m.Context}}
-	for t := range m.Set.All() {
-		if t.Data == nil {
-			p.Made += int64(t.Size())
+	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes() + m.Low.Bytes(), Adapters: m.Low.Bytes(), Context: m.Context}}
+	for _, set := range []*weights.Set{m.Set, m.Low} {
+		for t := range set.All() {
+			if t.Data == nil {
+				p.Made += int64(t.Size())
+			}
 		}
 	}
 	if Embeds(c) {
 		p.Encode = m.encoder(o)
-		program, err := Vectors(m.LM, p.Encode.Rows)
+		program, err := p.Encode.Vectors(m.LM)
 		if err != nil {
 			return p, err
 		}
-		p.Compute = buffers(program)
+		p.Compute = buffers(program) + 4*int64(p.Encode.Rows*m.rank())
+		if program, err = Heads(m.LM); err != nil {
+			return p, err
+		} else if program != nil {
+			p.Compute += buffers(program)
+		}
 		p.Cache = p.Encode.Bytes()
 		p.OneRequest, p.Tokens = p.Cache, p.Encode.Spec.Blocks*BlockSize
 		return p, nil
 	}
 	b := graph.NewBuilder(o.Batch, Wanted(&o))
+	b.Adapt(m.changes())
 	var err error
 	if p.Program, err = b.Compile(m.LM.Logits(b, m.LM.Hidden(b))); err != nil {
 		return p, err
 	}
-	p.Compute = buffers(p.Program)
-	row, ok := o.CacheType.Size(c.HeadDim)
-	if !ok {
-		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
-	}
+	p.Compute = buffers(p.Program) + 4*int64(o.Batch*m.rank())
 	p.State, p.Running = 4*int64(c.State), o.Slots
 	if c.State > 0 {
 		p.Running = int(min(int64(o.Slots), max(minRunning, max(statesRoom, limit/16)/(2*p.State))))
 	}
 	spec := c.CacheSpec(0, BlockSize, 2*p.Running, o.CacheType) // as many are kept as run
-	perBlock := int64(2*spec.Layers*c.KVHeads*row) * BlockSize
+	perBlock, ok := spec.BlockBytes()
+	if !ok {
+		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
+	}
 	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
 	if err != nil {
 		return p, err
@@ -124,14 +133,24 @@ const (
 	minRunning = 4
 )
 
-// Vectors records what makes vectors of rows or, of a model that scores pairs, scores.
-func Vectors(m model.LM, rows int) (*graph.Program, error) {
-	b := graph.NewBuilder(rows, rows)
-	out := m.Hidden(b)
-	if m.Config().Pairs {
-		out = m.Logits(b, out)
+// Vectors records what makes the rows that are pooled.
+func (p *EncoderPlan) Vectors(m model.LM) (*graph.Program, error) {
+	b := graph.NewBuilder(p.Rows, p.Rows)
+	b.Adapt(p.Changes)
+	return b.Compile(m.Hidden(b))
+}
+
+// HeadRows is how many pooled rows the layers behind the pooling take together.
+const HeadRows = 64
+
+// Heads records the layers behind the pooling, nil of a model without.
+func Heads(m model.LM) (*graph.Program, error) {
+	p, ok := m.(model.Projector)
+	if !ok {
+		return nil, nil
 	}
-	return b.Compile(out)
+	b := graph.NewBuilder(HeadRows, HeadRows)
+	return b.Compile(p.Project(b, b.Features(m.Config().Hidden)))
 }
 
 // FitCache sizes a cache of keys and values, whose blocks take perBlock bytes, and
@@ -204,14 +223,15 @@ func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 // An EncoderPlan is how texts become vectors: the rows of a step, and the cache they
 // need while they run.
 type EncoderPlan struct {
-	Rows int
-	Spec graph.CacheSpec
+	Rows    int
+	Spec    graph.CacheSpec
+	Changes graph.Changes // of adapters
 }
 
 // encoder sizes the making of embeddings.
 func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
 	c := m.Config
-	p := EncoderPlan{Rows: o.Batch}
+	p := EncoderPlan{Rows: o.Batch, Changes: m.changes()}
 	p.Spec = c.CacheSpec(0, BlockSize, 1, o.CacheType)
 	if c.Encoder {
 		// A text must fit one step, and every layer uses the cache's first. It is
@@ -226,8 +246,8 @@ func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
 
 // Bytes is the memory the cache takes.
 func (p *EncoderPlan) Bytes() int64 {
-	row, _ := p.Spec.Type.Size(p.Spec.HeadDim)
-	return int64(2*p.Spec.Layers*p.Spec.KVHeads*row)*int64(p.Spec.Blocks)*int64(p.Spec.BlockSize) + 4*int64(p.Spec.State)
+	block, _ := p.Spec.BlockBytes()
+	return block*int64(p.Spec.Blocks) + 4*int64(p.Spec.State)
 }
 
 // Wanted bounds the rows of a step whose logits are read: one per decoding sequence,

@@ -10,6 +10,7 @@ import (
 	"quern/engine/embed"
 	"quern/engine/graph"
 	"quern/engine/lm"
+	"quern/engine/model"
 	"quern/engine/residency"
 	"quern/engine/sched"
 	"quern/engine/textgen"
@@ -22,6 +23,7 @@ type textModel struct {
 	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
+	adapted     []string      // what requests call the model with each adapter
 
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
@@ -38,7 +40,11 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	}
 	defer file.Close()
 	m := &lm.File{ID: id, Raw: file}
-	if err := m.Open(context.Background(), *o, 0); err != nil {
+	err = m.Open(context.Background(), *o, 0)
+	if m.Low != nil {
+		defer m.Low.Close()
+	}
+	if err != nil {
 		return nil, err
 	}
 	c := m.Config
@@ -61,6 +67,9 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	n, about := p.n, p.n.About()
 	m := &textModel{File: lm.File{ID: n.ID}}
+	for _, r := range n.Adapted() {
+		m.adapted = append(m.adapted, r.Called())
+	}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -87,7 +96,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		return nil, err
 	}
 	m.estimate = plan.Estimate
-	p.log.InfoContext(ctx, "loading model", "model", n.ID, "weight_bytes", plan.Weights, "made_bytes", plan.Made, "kv_bytes", plan.Cache, "kv_tokens", plan.Tokens, "compute_bytes", plan.Compute, "context", m.Context)
+	p.log.InfoContext(ctx, "loading model", "model", n.ID, "weight_bytes", plan.Weights, "adapter_bytes", plan.Adapters, "made_bytes", plan.Made, "kv_bytes", plan.Cache, "kv_tokens", plan.Tokens, "compute_bytes", plan.Compute, "context", m.Context)
 	if err = m.Fits(&plan.Estimate, n.Options, p.o.MemoryLimit); err != nil {
 		return nil, err
 	}
@@ -101,7 +110,10 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fingerprint = lm.Fingerprint(m.Set, about.Quantization)
+	if err = m.Low.FillContext(ctx, nil); err != nil {
+		return nil, err
+	}
+	m.fingerprint = lm.Fingerprint(about.Quantization, m.Set, m.Low)
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
 		return nil, err
@@ -153,6 +165,15 @@ func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
 	return err
 }
 
+// prompt is what a reranker puts pairs into, "" for nothing.
+func (m *textModel) prompt() string {
+	prompt := m.Set.Meta.String(model.RerankTemplate)
+	if prompt == "" && m.Config.Arch == "qwen3" {
+		return model.QwenRerank
+	}
+	return prompt
+}
+
 // embeds has a recorded m make vectors, or score pairs of texts.
 func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	if lm.Embeds(m.Config) { // others compile it when they are first asked for a vector
@@ -162,7 +183,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	}
 	reader := m.Reader(p.texts)
 	if m.Config.Pairs {
-		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta)
+		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta, m.prompt())
 		return err
 	}
 	m.vectors, err = embed.New(ctx, reader, embed.TrainingOf(&m.Raw.Meta, m.ID, p.n.About().Path, &p.n.Options), m.encoder, m.Config.Hidden)
@@ -173,7 +194,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, blocks, rows, want int) error {
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: lm.BlockSize,
-		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots,
+		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
 	})
 }
 
@@ -211,8 +232,13 @@ func (m *textModel) Close() {
 // Stats implements residency.Model.
 func (m *textModel) Stats() engine.ModelStats {
 	s := m.text.Stats()
+	var adapters []engine.AdapterStats
+	for i, a := range m.text.Adapters() {
+		adapters = append(adapters, engine.AdapterStats{Model: m.adapted[i], Waiting: a.Waiting, Running: a.Running})
+	}
 	return engine.ModelStats{
-		Model: m.ID, Waiting: s.Waiting, Running: s.Running,
+		Adapters: adapters,
+		Model:    m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,

@@ -26,7 +26,9 @@ type Config struct {
 	Rope    RopeConfig
 	Pooling Pooling // of embeddings, when the file says so
 	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
-	Pairs   bool    // it scores pairs of texts: Logits gives one number, tokens of the second text have Vocab added
+	Vector  int     // numbers of a vector where layers follow the pooling, see Projector; 0 where none do
+	Pairs   bool    // it scores pairs of texts: a vector is one number
+	Second  int     // added to tokens of the second text of a pair
 	Window  int     // tokens a layer with a sliding window sees, 0 when there is none
 
 	// Of a mixture of experts: how many a layer has, how many a token uses, and
@@ -37,7 +39,9 @@ type Config struct {
 	// how many float32s of one sequence the others carry from token to token.
 	KVLayers, State int
 
-	layerKV, layerFF []int // of hybrids: key heads and feed-forward width by layer, 0 for none
+	layerKV, layerFF []int // where layers differ: key heads and feed-forward width by layer, 0 for none
+
+	cacheHeads []graph.CacheHeads // of the layers that have keys, where these differ
 
 	// Served is the longest sequence the recording is for, 0 for Context. The
 	// caller that records may set it: Phi-3's long files rotate by it.
@@ -51,7 +55,10 @@ func (c *Config) CacheSpec(blocks, blockSize, sequences int, typ quant.Type) gra
 	if c.State > 0 {
 		layers = max(1, c.KVLayers) // a cache has a layer, even one that nothing is written to
 	}
-	return graph.CacheSpec{Layers: layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: blockSize, Type: typ, State: c.State, States: sequences}
+	if c.cacheHeads != nil {
+		layers = len(c.cacheHeads)
+	}
+	return graph.CacheSpec{Heads: c.cacheHeads, Layers: layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: blockSize, Type: typ, State: c.State, States: sequences}
 }
 
 // A Pooling turns the rows of a text into one vector.
@@ -63,6 +70,7 @@ const (
 	PoolMean
 	PoolCLS
 	PoolLast
+	PoolRank // a score of a pair of texts; Open makes it one of those above
 )
 
 // A RopeConfig describes the rotary position embedding.
@@ -152,6 +160,28 @@ func (r *reader) perLayer(key string, max, layers, def int) int {
 		return 1
 	}
 	return int(list[0])
+}
+
+// each reads an integer of 1 or more for each layer, or one for all.
+func (r *reader) each(key string, max, layers int) []int {
+	v, _ := r.value(key)
+	list, _ := v.([]int64)
+	if list == nil {
+		return slices.Repeat([]int{r.count(key, max)}, layers)
+	}
+	all := slices.Repeat([]int{1}, layers)
+	if len(list) != layers {
+		r.fail(key, "has %d entries for %d layers", len(list), layers)
+		return all
+	}
+	for i, n := range list {
+		if n < 1 || n > int64(max) {
+			r.fail(key, "is %d, outside 1 to %d", n, max)
+			break
+		}
+		all[i] = int(n)
+	}
+	return all
 }
 
 // layers reads what layers of hybrids have, each of which may have none; those that have
@@ -264,9 +294,12 @@ func ggufConfig(set *file) (Config, error) {
 		Context: r.count("context_length", maxContext),
 	}
 	set.drafts = [2]int{c.Layers, blocks}
-	if hybridArchs[c.Arch] != nil {
+	switch {
+	case hybridArchs[c.Arch] != nil, c.Arch == "rwkv7":
 		r.layers(&c, blocks)
-	} else {
+	case c.Arch == "gemma4":
+		r.gemma4Sizes(&c, blocks)
+	default:
 		c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
 		c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
 		c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
@@ -290,8 +323,8 @@ func ggufConfig(set *file) (Config, error) {
 	}
 	c.Rope = r.rope(&c)
 	c.Pooling = Pooling(r.upTo("pooling_type", maxHeads))
-	if c.Pooling > PoolLast {
-		r.refuse("pooling_type", "is %d, want at most %d", c.Pooling, PoolLast)
+	if c.Pooling > PoolRank {
+		r.refuse("pooling_type", "is %d, want at most %d", c.Pooling, PoolRank)
 	}
 	if e, ok := set.Tensor("token_embd.weight"); ok && len(e.Shape) == 2 {
 		c.Vocab = e.Shape[0]
@@ -302,10 +335,10 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "granitemoe": true, "jamba": true, "nemotron_h_moe": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true, "qwen3vlmoe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
-var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
+var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "rwkv7": true, "starcoder2": true}
 
 // eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
 // file has only that.
@@ -323,12 +356,16 @@ func (r *reader) eps(layerNorm bool) float32 {
 // windows reads the sliding window of a model, def where the file has none, and which
 // of its layers have it: nil for none. A file may say so by layer, or that every so
 // manieth sees everything; otherwise every full-th does.
-func (r *reader) windows(c *Config, full, def int) []bool {
+func (r *reader) windows(c *Config, full, def int) []bool { return r.windowsFrom(c, full, 1, def) }
+
+// windowsFrom is windows for counting the layers from first: with 0 the first layer sees
+// everything.
+func (r *reader) windowsFrom(c *Config, full, first, def int) []bool {
 	const key = "attention.sliding_window_pattern"
 	slides := make([]bool, c.Layers)
 	every := func(full int64) {
 		for i := range slides {
-			slides[i] = int64(i+1)%full != 0
+			slides[i] = int64(i+first)%full != 0
 		}
 	}
 	every(int64(full))
@@ -413,6 +450,9 @@ func (r *reader) rope(c *Config) RopeConfig {
 	case kind == "yarn":
 		rc.Scaling, rc.Factor = "yarn", factor
 		if by := r.logMultiplier(c); by > 0 {
+			if c.Arch == "deepseek2" {
+				by = 1 // these files have no mscale: it is the same, and rotations keep their size
+			}
 			rc.AttnFactor /= 1 + 0.1*by*math.Log(factor)
 		}
 		if magnitude > 0 && rc.ExtFactor != 0 {

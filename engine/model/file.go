@@ -19,6 +19,7 @@ type file struct {
 	keys    map[string]bool
 	tensors map[string]bool
 	unsaid  map[string]weights.Value // of keys that are absent
+	scores  bool                     // its cls tensors score pairs of texts
 	drafts  [2]int                   // layers from one up to another that only draft; see ggufConfig
 }
 
@@ -135,18 +136,26 @@ func harmless(key string, v weights.Value) bool {
 	return false
 }
 
+// sees reports whether a tensor encodes images or sound, or brings them to the text model.
+func sees(name string) bool {
+	for _, p := range []string{"v.", "a.", "mm."} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // idle reports whether tokens and embeddings do not depend on a tensor: what
 // encodes images and sound and brings them to the text model; heads of
-// classifiers, which a pooling that quern refuses would read; and layers that
+// classifiers, which only a pooling by their score reads; and layers that
 // draft, behind the model's last.
 //
 // blk.N.attn_rot_embd are the frequencies of rotation that early converters
 // wrote, which follow from rope.freq_base; llama.cpp skips them as well.
 func (f *file) idle(name string) bool {
-	for _, p := range []string{"v.", "a.", "mm.", "cls."} {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
+	if sees(name) || strings.HasPrefix(name, "cls.") && !f.scores {
+		return true
 	}
 	rest, ok := strings.CutPrefix(name, "blk.")
 	if !ok {

@@ -32,6 +32,8 @@ type hfConfig struct {
 	m    map[string]any // numbers are int64 or float64
 	rope map[string]any // rope_parameters, or rope_scaling of older files
 	err  error
+
+	yesNo []int // rows of the tokens whose likelihoods are the score of a pair, or nil
 }
 
 // parseHF reads config.json. The first error of its other methods sticks.
@@ -45,19 +47,8 @@ func parseHF(text string) (*hfConfig, error) {
 	numbers(m)
 	c := &hfConfig{m: m}
 	c.kind, _ = m["model_type"].(string)
-	// Models that also see or hear keep what concerns text apart.
-	if inner, ok := m["text_config"].(map[string]any); ok {
-		for _, k := range []string{"tie_word_embeddings", "quantization_config"} {
-			if v, given := m[k]; given && inner[k] == nil {
-				inner[k] = v
-			}
-		}
-		c.m = inner
-		// One wrapper may hold texts of several kinds.
-		if kind, _ := inner["model_type"].(string); c.kind == "mistral3" {
-			c.kind = kind
-		}
-	}
+	c.unwrap()
+	c.encoderKind()
 	c.rope, _ = c.m["rope_parameters"].(map[string]any)
 	if c.rope == nil {
 		c.rope, _ = c.m["rope_scaling"].(map[string]any)
@@ -160,6 +151,9 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		}
 		return bad(fmt.Errorf("%w: model_type %q is not known; quern knows %s", ErrUnsupported, c.kind, strings.Join(known, ", ")))
 	}
+	if f.choose != nil {
+		f.arch = f.choose(c)
+	}
 	for k, v := range f.defaults {
 		if c.m[k] == nil {
 			c.m[k] = v
@@ -187,7 +181,7 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	if heads > 0 {
 		headDim = hidden / heads
 	}
-	if n := c.int("head_dim", 0); n > 0 {
+	if n := c.int("head_dim", 0); n > 0 && heads > 0 {
 		headDim = n
 		put("attention.key_length", n)
 		put("attention.value_length", n)
@@ -203,13 +197,18 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		put("attention.layer_norm_rms_epsilon", eps)
 	}
 	var extra []*weights.Tensor
-	if !f.norotary {
+	switch {
+	case f.rotary != nil:
+		extra = f.rotary(c, put)
+	case !f.norotary:
 		extra = c.rotary(headDim, put)
 	}
 	c.pooling(set, put)
+	c.dense(set, put)
 	if f.more != nil {
 		f.more(c, put)
 	}
+	c.scoring(set, meta, put)
 	if c.err != nil {
 		return bad(c.err)
 	}
@@ -218,6 +217,14 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 
 // pooling reads what sentence-transformers keeps beside the model.
 func (c *hfConfig) pooling(set *weights.Set, put func(string, any)) {
+	modules, _ := set.Meta.Lookup("hf.modules")
+	list, _ := modules.([]string)
+	for i, m := range list {
+		ends := i == len(list)-1
+		if m != "Transformer" && m != "Pooling" && m != "Dense" && !(m == "Normalize" && ends) && !(m == "LogitScore" && ends) {
+			c.refuse("%.100s as module %d of %d in modules.json", m, i+1, len(list))
+		}
+	}
 	text := set.Meta.String("hf.pooling")
 	if text == "" {
 		return
@@ -227,13 +234,17 @@ func (c *hfConfig) pooling(set *weights.Set, put func(string, any)) {
 		c.fail("1_Pooling/config.json: %v", err)
 		return
 	}
+	if with, ok := p["include_prompt"].(bool); ok && !with {
+		c.refuse("a pooling without the tokens of the prompt")
+	}
+	mode, _ := p["pooling_mode"].(string) // of newer files
 	for _, k := range []struct {
-		key string
-		p   Pooling
+		key, mode string
+		p         Pooling
 	}{
-		{"pooling_mode_cls_token", PoolCLS}, {"pooling_mode_mean_tokens", PoolMean}, {"pooling_mode_lasttoken", PoolLast},
+		{"pooling_mode_cls_token", "cls", PoolCLS}, {"pooling_mode_mean_tokens", "mean", PoolMean}, {"pooling_mode_lasttoken", "lasttoken", PoolLast},
 	} {
-		if on, _ := p[k.key].(bool); on {
+		if on, _ := p[k.key].(bool); on || mode == k.mode {
 			put("pooling_type", int64(k.p))
 			return
 		}

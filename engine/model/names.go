@@ -21,6 +21,9 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 	if set.Source == weights.Torch {
 		return nil, fmt.Errorf("%w: a PyTorch checkpoint; quern runs only Kokoro's of those: get the model as SafeTensors or GGUF", ErrUnsupported)
 	}
+	if isAdapter(&set.Meta) {
+		return nil, fmt.Errorf("%w: a LoRA adapter, no model by itself: name it under adapters of its model", ErrUnsupported)
+	}
 	if set.Source != weights.SafeTensors || set.Meta.String("general.architecture") != "" {
 		return set, nil
 	}
@@ -78,6 +81,14 @@ var hfGlobal = map[string]string{
 	"embeddings":                       "token_embd",
 	"norm_f":                           "output_norm",
 	"embedding_norm":                   "token_embd_norm",
+	"embed_tokens_per_layer":           "per_layer_token_embd",
+	"per_layer_model_projection":       "per_layer_model_proj",
+	"per_layer_projection_norm":        "per_layer_proj_norm",
+	"embeddings.tok_embeddings":        "token_embd",
+	"embeddings.norm":                  "token_embd_norm",
+	"final_norm":                       "output_norm",
+	"dense_2.linear":                   "dense_2",
+	"dense_3.linear":                   "dense_3",
 }
 
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
@@ -153,14 +164,6 @@ var hfLayer = map[string]string{
 	"mlp.fc12":      "ffn_gate",
 }
 
-// hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, the heads and senses of larger models, and
-// layers that draft.
-var hfUnused = []string{
-	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
-}
-
 // A translation is a Set on its way to GGUF's terms.
 type translation struct {
 	from, to *weights.Set
@@ -176,16 +179,17 @@ type stack struct {
 }
 
 // name returns what a tensor is called in GGUF files, "" for one that is not
-// needed, and the expert it belongs to, -1 for none.
+// needed, and the expert it belongs to, or its place in a stack, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
-	for _, part := range hfUnused {
-		if strings.HasPrefix(hf, part) || strings.Contains(hf, "."+part) {
-			return "", expert, nil
-		}
+	if to := tr.c.headName(hf); to != "" {
+		return to, expert, nil
+	}
+	if unused(hf) || hasPart(hf, hfSkips[tr.c.kind]) {
+		return "", expert, nil
 	}
 	rest := hf
-	for _, p := range []string{"language_model.", "model.", "language_model.", "backbone.", "transformer.", "bert.", "roberta."} {
+	for _, p := range hfPrefixes {
 		rest = strings.TrimPrefix(rest, p)
 	}
 	kind := "weight"
@@ -212,24 +216,28 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if n := tr.c.int("num_hidden_layers", maxLayers); tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= n {
 			return "", expert, nil // it drafts
 		}
-		if to, ok := tr.f.names[tail]; ok {
-			if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
-				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
-			}
-			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
-		}
 		if before, after, ok := strings.Cut(tail, ".experts."); ok {
-			number, after, _ := strings.Cut(after, ".")
-			if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
-				return "", -1, unknown
+			if number, after, one := strings.Cut(after, "."); one { // else all experts are in it
+				if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
+					return "", -1, unknown
+				}
+				tail = before + ".experts.EXPERT." + after
 			}
-			tail = before + ".experts.EXPERT." + after
 		}
-		to, ok := hfLayer[tail]
+		to, ok := tr.f.names[tail]
 		if !ok {
-			break
+			to, ok = hfLayer[tail]
 		}
-		if strings.HasSuffix(to, ".bias") {
+		if !ok {
+			return "", -1, unknown
+		}
+		if all, place, ok := strings.Cut(to, "/"); ok {
+			if to = all; kind != "weight" {
+				return "", expert, unknown
+			}
+			expert, _ = strconv.Atoi(place)
+		}
+		if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 		}
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
@@ -255,6 +263,16 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return nil
 	}
 	to := alias(name, t)
+	if tr.f.change != nil {
+		if done, err := tr.f.change(tr, to); done || err != nil {
+			return err
+		}
+	}
+	if name == "position_embd.weight" && tr.c.offset() > 0 {
+		if to, err = behind(to, int(tr.c.offset())); err != nil {
+			return err
+		}
+	}
 	if hybridArchs[tr.f.arch] != nil {
 		if done, err := tr.changed(to); done || err != nil {
 			return err
@@ -296,7 +314,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(v)
 		}
 		return err
-	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
+	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && tr.f.arch != "qwen3vlmoe" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
 		gate, up, err := splitExperts(to)
 		if err == nil {
 			err = tr.put(gate)
@@ -305,8 +323,17 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(up)
 		}
 		return err
-	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
-		return tr.llama4Experts(to)
+	case (tr.f.arch == "llama4" || tr.f.arch == "qwen3vlmoe" && expert < 0) && strings.Contains(name, "_exps."):
+		return tr.turnedExperts(to)
+	case (tr.c.kind == jinaBert || tr.f.arch == "granite" && tr.c.kind == "granitemoehybrid") && strings.HasSuffix(name, ".ffn_up.weight"):
+		gate, up, err := gateAndUp(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
@@ -365,11 +392,19 @@ func (tr *translation) ungroup(t *weights.Tensor) error {
 
 // finish stacks the experts: shape (experts, out, in).
 func (tr *translation) finish() error {
+	if tr.f.arch == "rwkv7" {
+		if err := tr.finishRWKV7(); err != nil {
+			return err
+		}
+	}
 	names := make([]string, 0, len(tr.stacks))
 	for name := range tr.stacks {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	if err := tr.yesNo(); err != nil {
+		return err
+	}
 	for _, name := range names {
 		parts := tr.stacks[name].parts
 		first := parts[0]

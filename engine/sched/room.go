@@ -72,7 +72,7 @@ func (s *Scheduler) extend(q *sequence) {
 		return // states go on row by row from where they are
 	}
 	before := q.computed
-	q.table, q.computed = s.pool.Extend(q.table, q.tokens, before)
+	q.table, q.computed = s.pool.Extend(uint32(q.Adapter), q.table, q.tokens, before)
 	if s.o.States {
 		q.table = s.restorable(q.table)
 		q.computed = len(q.table) * s.o.BlockSize
@@ -86,7 +86,7 @@ func (s *Scheduler) extend(q *sequence) {
 // computed.
 func (s *Scheduler) keep(q *sequence, from int) {
 	if !q.NoPromptCache {
-		s.pool.Keep(q.table, q.tokens, from, q.computed)
+		s.pool.Keep(uint32(q.Adapter), q.table, q.tokens, from, q.computed)
 		s.snap(q)
 	}
 }
