@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
-	"quern/engine/model"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )

@@ -423,6 +423,11 @@ func (tr *translation) ungroup(t *weights.Tensor) error {
 
 // finish stacks the experts: shape (experts, out, in).
 func (tr *translation) finish() error {
+	if tr.f.arch == "rwkv7" {
+		if err := tr.finishRWKV7(); err != nil {
+			return err
+		}
+	}
 	names := make([]string, 0, len(tr.stacks))
 	for name := range tr.stacks {
 		names = append(names, name)
