@@ -115,6 +115,8 @@ func TestCommandLine(t *testing.T) {
 		{"a file for a folder", "serve --models tiny.gguf", "", nil, 1, nil, []string{"tiny.gguf is a file"}},
 		{"one name twice", "serve --model tiny.gguf --model tiny.gguf", "", nil, 1, nil, []string{`two models are called "tiny"`, "NAME=FILE"}},
 		{"no endpoint", "serve --config override.yaml --listen 127.0.0.1:0", "", nil, 1, nil, []string{"request_timeout_overrides", `no endpoint "/v1/x"`}},
+		{"no adapter", "run quern-tiny --adapter none.gguf hello", "", nil, 2, nil, []string{`--adapter: no file "none.gguf"`}},
+		{"adapter of no model", "run --adapter . hello", "", nil, 2, nil, []string{"--adapter is of one model; name its file"}},
 		{"no file", "run none.gguf hello", "", nil, 1, nil, []string{`no file "none.gguf"`, "there is quern-tiny"}},
 		{"no hub", "run o/n hello", "", nil, 1, nil, []string{"hub:o/n"}},
 		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
