@@ -168,7 +168,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 29+18 {
+	if fits != 31+19 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }
