@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,9 @@ func TestRerankersAsFiles(t *testing.T) {
 	if made.Meta.String(model.RerankTemplate) != model.QwenRerank {
 		t.Error("the GGUF file does not say what its pairs are put into")
 	}
+	if labels, _ := made.Meta.Lookup("qwen3.classifier.output_labels"); !reflect.DeepEqual(labels, []string{"yes", "no"}) {
+		t.Errorf("the GGUF file has labels %v", labels)
+	}
 	made.Close()
 	e := open(t, o)
 	r := engine.RerankRequest{Query: "w10 w11 w12", Documents: []string{"w20 w21", "w10 w11", "", "w30 w31 w32 w33 w34 w35", "w40 yes"}}
@@ -134,6 +138,7 @@ func TestRerankersAsFiles(t *testing.T) {
 				t.Fatal(name, err)
 			}
 		}
+		t.Logf("%s: %v", name, got[0].Scores)
 		for i, s := range got[0].Scores {
 			if math.Abs(float64(s-got[1].Scores[i])) > 2e-3 {
 				t.Errorf("%s: document %d has %g and as GGUF %g", name, i, s, got[1].Scores[i])
