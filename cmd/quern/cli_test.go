@@ -94,7 +94,7 @@ func TestCommandLine(t *testing.T) {
 		{"quality", "bench --quality tiny.gguf story.txt --against tiny.gguf --window 64", "", nil, 0,
 			[]string{"perplexity", " ± ", "against", "tiny.gguf", "mean 0.00000", "same first choice  100.00 %"}, nil},
 		{"quality as JSON", "bench --quality tiny.gguf story.txt --json --window 64", "", nil, 0, []string{`"model":"tiny.gguf"`, `"window":64`, `"perplexity":`}, nil},
-		{"memory", "inspect tiny.gguf", "", nil, 0, []string{"can run it", "memory", "KV cache", "for a request of 1024 tokens"}, nil},
+		{"memory", "inspect tiny.gguf", "", nil, 0, []string{"can run it", "llama, makes text", "memory", "KV cache", "for a request of 1024 tokens"}, nil},
 		{"bad mixture", "serve --quantize q9", "", nil, 2, nil, []string{"--quantize", `"q9" is not known`, "Q4_K_M"}},
 		{"quantised at load", "run --quantize q4_k_m --max-tokens 1 tiny.gguf hello", "", nil, 0, nil, []string{"quantize has no effect", "Q8_0"}},
 		{"quantised already", "quantize tiny.gguf x.gguf q4_0", "", nil, 1, nil, []string{"Q8_0 already"}},
@@ -230,6 +230,17 @@ func TestInspectCheckpoint(t *testing.T) {
 	})
 }
 
+// What a model makes of text is said beside its architecture.
+func TestInspectEncoders(t *testing.T) {
+	families := fixtures.Path(t, "families")
+	for name, want := range map[string]string{"jina-bert-v2": "jina-bert-v2, makes a vector of 32 numbers", "embeddinggemma": "gemma-embedding, makes a vector of 32 numbers"} {
+		code, text, errs := quern(t, "", nil, "inspect", filepath.Join(families, name, "model.gguf"))
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, %s, %q not in\n%.500s", code, errs, want, text)
+		}
+	}
+}
+
 func TestInspect(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "m.gguf")
@@ -269,6 +280,23 @@ func TestInspect(t *testing.T) {
 	}
 	if code, _, errs := quern(t, "", nil, "inspect", "--graph", file); code != 1 || !strings.Contains(errs, "no-such-architecture") {
 		t.Errorf("graph: exit code %d, %q", code, errs)
+	}
+}
+
+// What a text model's file has beside the text model is counted.
+func TestInspectSkipped(t *testing.T) {
+	dir := filepath.Join("..", "..", "engine", "model", "testdata", "made", "qwen35moe", "hf")
+	code, text, errs := quern(t, "", nil, "inspect", dir)
+	if code != 0 || !strings.Contains(text, "1 tensors that see or hear") || !strings.Contains(text, "2 tensors of layers that draft") {
+		t.Errorf("exit code %d: %s\n%.500s", code, errs, text)
+	}
+	code, text, errs = quern(t, "", nil, "inspect", "--json", dir)
+	var r struct {
+		Senses int `json:"skipped_tensors"`
+		Drafts int `json:"drafting_tensors"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 0 || r.Senses != 1 || r.Drafts != 2 {
+		t.Errorf("exit code %d, %v: %s\n%+v", code, err, errs, r)
 	}
 }
 
