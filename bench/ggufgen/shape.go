@@ -22,6 +22,7 @@ type shape struct {
 	ropeFactor, ropeOriginal float64 // of Llama 3's frequency scaling, 0 for none
 	delta                    *delta  // of Qwen3.5: three of four layers; nil elsewhere
 	mamba                    *mamba  // of Falcon-H1: beside the attention of each layer; nil elsewhere
+	rwkv                     *rwkv   // of RWKV-7: in place of all attention; nil elsewhere
 }
 
 // A mamba is the hyperparameters of Mamba-2 with one group.
@@ -51,6 +52,10 @@ var shapes = []shape{
 	{
 		name: "falcon-h1-0.5b", layers: 36, width: 1024, ff: 2048, heads: 8, kvHeads: 2, headDim: 64,
 		vocab: 32784, context: 16384, ropeBase: 1e11, eps: 1e-5, mamba: &mamba{heads: 24, dim: 64, state: 128, taps: 4},
+	},
+	{
+		name: "rwkv7-0.4b", layers: 24, width: 1024, ff: 4096,
+		vocab: 65536, context: 1048576, ropeBase: 1e4, eps: 1e-5, rwkv: &rwkv{head: 64, decay: 64, rate: 64, draw: 32, gate: 128},
 	},
 	{
 		name: "llama-3.1-8b", layers: 32, width: 4096, ff: 14336, heads: 32, kvHeads: 8, headDim: 128,
@@ -116,6 +121,10 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		matrix("output", m.output, s.vocab, s.width)
 	}
 	vector("output_norm", s.width)
+	if s.rwkv != nil {
+		vector("token_embd_norm", s.width)
+		out = append(out, constant("token_embd_norm.bias", []int{s.width}, 0), constant("output_norm.bias", []int{s.width}, 0))
+	}
 	if s.ropeFactor > 0 {
 		out = append(out, ropeFreqs(s))
 	}
@@ -127,6 +136,10 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		}
 		blk := fmt.Sprintf("blk.%d.", i)
 		vector(blk+"attn_norm", s.width)
+		if s.rwkv != nil {
+			rwkvLayer(&out, s, m.base, blk, matrix, vector)
+			continue
+		}
 		if s.delta != nil {
 			hybrid(&out, s, m, i, more, matrix, vector)
 			continue
@@ -230,6 +243,8 @@ func metadata(s shape, m mix) *weights.Meta {
 		arch = "qwen35"
 	case s.mamba != nil:
 		arch = "falcon-h1"
+	case s.rwkv != nil:
+		arch = "rwkv7"
 	}
 	meta.Set("general.architecture", arch)
 	own := func(key string, v weights.Value) { meta.Set(arch+"."+key, v) }
@@ -263,8 +278,12 @@ func metadata(s shape, m mix) *weights.Meta {
 		own("ssm.time_step_rank", int64(d.heads))
 		own("ssm.inner_size", int64(d.heads*d.dim))
 	}
-	own("rope.dimension_count", int64(rotated))
-	own("rope.freq_base", s.ropeBase)
+	if s.rwkv != nil {
+		rwkvKeys(s, own)
+	} else {
+		own("rope.dimension_count", int64(rotated))
+		own("rope.freq_base", s.ropeBase)
+	}
 	v := vocabulary(s.vocab)
 	meta.Set("tokenizer.ggml.model", "llama")
 	meta.Set("tokenizer.ggml.pre", "default")
