@@ -18,7 +18,7 @@ const flatTools = `"tools":[{"type":"function","name":"get_weather","parameters"
 
 // TestBadResponses: what cannot be done, or makes no sense, is refused by name.
 func TestBadResponses(t *testing.T) {
-	s := newServer(t, httpapi.Options{})
+	s := newServer(t, httpapi.Options{Responses: httpapi.Responses{OwnTools: true}})
 	labels := map[string]string{}
 	for i := range 17 {
 		labels[fmt.Sprint(i)] = "x"
@@ -186,11 +186,10 @@ func TestResponsesToEngine(t *testing.T) {
 	}
 }
 
-// TestOtherTools: tools that OpenAI runs are left out where the server is told to, and the
-// client hears of it.
+// TestOtherTools: tools that OpenAI runs are left out, and the client hears of it.
 func TestOtherTools(t *testing.T) {
 	f := &fake{}
-	s := newServer(t, httpapi.Options{Engine: f, Responses: httpapi.Responses{OtherTools: true}})
+	s := newServer(t, httpapi.Options{Engine: f, Responses: httpapi.Responses{}})
 	r := ask(t, s, "POST", "/v1/responses", `{"input":"x","tools":[{"type":"web_search"},{"type":"function","name":"get_time"}]}`)
 	if r.StatusCode != 200 || len(f.last.Load().Prompt.Tools) != 1 || !strings.Contains(r.Header.Get("x-quern-warning"), "web_search") {
 		t.Errorf("%d, %d tools, warning %q", r.StatusCode, len(f.last.Load().Prompt.Tools), r.Header.Get("x-quern-warning"))

@@ -44,11 +44,11 @@ func (a *api) readTool(c *server.Call, t *body.Object, tools *ask.Tools, shown *
 		return
 	}
 	if kind := v.Str(); kind != "function" {
-		if v.Ok() && a.Options.Responses.OtherTools {
+		if v.Ok() && !a.Options.Responses.OwnTools {
 			c.Warn(t.Path() + " is left out: this server runs no tools of type " + kind)
 			return
 		}
-		v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is %.60q, and this server runs no tools of its own: send functions and answer their calls, leave the tool out, or set responses.other_tools to ignore", v.Path(), kind)
+		v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is %.60q, and this server runs no tools of its own: send functions and answer their calls, or leave the tool out", v.Path(), kind)
 		return
 	}
 	tools.Add(t, "parameters", ask.Function(t, map[string]string{"type": ""}))

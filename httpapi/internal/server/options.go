@@ -123,7 +123,7 @@ type Responses struct {
 	Count      int           // of all, the same
 	Age        time.Duration // since a response was made, or continued by another
 	Background int           // at work at a time
-	OtherTools bool          // tools this server does not run are left out, not refused
+	OwnTools   bool          // tools this server does not run are refused, not left out with a warning
 }
 
 // What numbers of Responses that are zero stand for.

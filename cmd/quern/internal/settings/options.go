@@ -158,7 +158,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		},
 		Responses: httpapi.Responses{
 			Off: s.Responses.Store == "off", Bytes: int64(s.Responses.Bytes), Count: s.Responses.Count, Age: s.Responses.Age.orOff(),
-			Background: s.Responses.Background, OtherTools: s.Responses.OtherTools == "ignore",
+			Background: s.Responses.Background, OwnTools: s.Responses.OtherTools == "refuse",
 		},
 		MetricsPublic: s.Metrics.Public,
 		VLLMNames:     &s.Metrics.VLLMNames,

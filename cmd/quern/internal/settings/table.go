@@ -215,8 +215,8 @@ func table() []row {
 		{key: "responses.count", section: Limits, in: from(1), unit: "responses", def: httpapi.DefaultResponsesCount, help: "stored, the same"},
 		{key: "responses.age", section: Limits, def: httpapi.DefaultResponsesAge, help: "a response is forgotten so long after it was made, or last gone on from; 0 is no limit"},
 		{key: "responses.background", section: Limits, in: from(1), unit: "responses", def: httpapi.DefaultResponsesBackground, help: "being made in the background at a time; then 503"},
-		{key: "responses.other_tools", section: Limits, one: []string{"refuse", "ignore"}, def: "refuse",
-			help: "tools that OpenAI runs itself, as web_search: ignore leaves them out, for agents that always send some"},
+		{key: "responses.other_tools", section: Limits, one: []string{"ignore", "refuse"}, def: "ignore",
+			help: "tools that OpenAI runs itself, as web_search, which some agents send always: ignore leaves them out, with a warning"},
 		{env: "TMPDIR", section: Limits, help: "folder of temporary files; on Windows TMP", unset: "/tmp"},
 
 		{key: "log.level", flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
