@@ -33,7 +33,7 @@ checks 16 anthropic.mjs
 checks 11 ollama.mjs
 checks 23 responses.mjs
 (cd openaigo && go build -o ../openai-go .)
-BASE_URL=$base API_KEY=$key CHAT_MODEL=quern-tiny ./openai-go | tee "$scratch/checks" || fail openai-go
+./openai-go -base "$base" -key "$key" | tee "$scratch/checks" || fail openai-go
 grep -q '^6 passed, 0 failed' "$scratch/checks" || fail "not all of the 6 checks of openai-go passed"
 
 if [ ! -d "$fixtures" ]; then

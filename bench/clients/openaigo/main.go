@@ -1,11 +1,12 @@
-// Command openaigo checks /v1/responses with OpenAI's client for Go. BASE_URL and API_KEY
-// say where the server is. It prints what passes, and how many that are.
+// Command openaigo checks /v1/responses with OpenAI's client for Go. It prints what passes,
+// and how many that are.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -13,6 +14,12 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
+)
+
+var (
+	base  = flag.String("base", "http://127.0.0.1:8080", "where the server is")
+	key   = flag.String("key", "none", "its key")
+	model = flag.String("model", "quern-tiny", "what is asked")
 )
 
 const question = "What is the capital of France?"
@@ -28,13 +35,14 @@ var weather = responses.ToolUnionParam{OfFunction: &responses.FunctionToolParam{
 // says is a request that says text.
 func says(text string) responses.ResponseNewParams {
 	return responses.ResponseNewParams{
-		Model: os.Getenv("CHAT_MODEL"), Temperature: openai.Float(0), MaxOutputTokens: openai.Int(200),
+		Model: *model, Temperature: openai.Float(0), MaxOutputTokens: openai.Int(200),
 		Input: responses.ResponseNewParamsInputUnion{OfString: openai.String(text)},
 	}
 }
 
 func main() {
-	c := openai.NewClient(option.WithBaseURL(os.Getenv("BASE_URL")+"/v1"), option.WithAPIKey(os.Getenv("API_KEY")), option.WithMaxRetries(0))
+	flag.Parse()
+	c := openai.NewClient(option.WithBaseURL(*base+"/v1"), option.WithAPIKey(*key), option.WithMaxRetries(0))
 	ctx := context.Background()
 	passed, failed := 0, 0
 	for _, check := range []struct {
