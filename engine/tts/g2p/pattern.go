@@ -3,20 +3,26 @@ package g2p
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A pattern is something that is not said as it is written. Patterns are tried
 // in order where a number may begin; what matches must not run into a letter or
 // a digit. say gets the groups and returns the words, or nil to decline.
 type pattern struct {
-	re  *regexp.Regexp
+	re  func() *regexp.Regexp
 	say func(m []string, s *scanner) []string
 }
 
 // longest is how far ahead a pattern may look; it bounds the time of each try.
 const longest = 120
 
-func re(s string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + s + `)`) }
+// lazy compiles an expression when it is first used: who never speaks starts without them.
+func lazy(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}
+
+func re(s string) func() *regexp.Regexp { return lazy(`^(?:` + s + `)`) }
 
 const number = `\d{1,3}(?:,\d{3})+|\d+` // with a fraction below
 

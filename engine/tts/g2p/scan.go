@@ -236,7 +236,7 @@ func (s *scanner) number(rest string, before, r rune) bool {
 	signed := r == '-' || r == '−' || r == '+' || r == '.'
 	if !joins(before) || unicode.IsDigit(r) && !unicode.IsDigit(before) && unicode.IsLetter(before) {
 		for _, p := range numbers {
-			m := p.re.FindStringSubmatch(head)
+			m := p.re().FindStringSubmatch(head)
 			if m == nil || len(m[0]) == len(head) && len(head) < len(rest) {
 				continue
 			}

@@ -1,7 +1,6 @@
 package g2p
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,8 +33,8 @@ var stars = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "
 const monarchs = " henry louis george elizabeth charles edward james william richard pope francis benedict john paul pius philip napoleon frederick catherine nicholas alexander peter leo gregory mary ivan "
 
 var (
-	dottedLetters = regexp.MustCompile(`^(?:[A-Za-z]\.){2,12}|^(?:Ph|ph)\.[Dd]\.`)
-	roman         = regexp.MustCompile(`^X{0,3}(?:IX|IV|V?I{0,3})$`)
+	dottedLetters = lazy(`^(?:[A-Za-z]\.){2,12}|^(?:Ph|ph)\.[Dd]\.`)
+	roman         = lazy(`^X{0,3}(?:IX|IV|V?I{0,3})$`)
 )
 
 // word reads a run of letters with apostrophes and hyphens inside it.
@@ -43,13 +42,13 @@ func (s *scanner) word(rest string) {
 	head := rest[:min(len(rest), longest)]
 	before := s.before()
 	if !joins(before) {
-		if m := dottedLetters.FindString(head); m != "" && !joins(firstRune(rest[len(m):])) {
+		if m := dottedLetters().FindString(head); m != "" && !joins(firstRune(rest[len(m):])) {
 			s.initials(m)
 			return
 		}
 		if c := head[0]; c >= 'A' && c <= 'Z' || c == 'n' || c == 'v' {
 			for _, p := range named {
-				m := p.re.FindStringSubmatch(head)
+				m := p.re().FindStringSubmatch(head)
 				if m == nil || joins(firstRune(rest[len(m[0]):])) {
 					continue
 				}
@@ -198,7 +197,7 @@ func (s *scanner) afterName() bool {
 
 // numeral reads II to XXXIX after a word with a capital: Henry VIII, Part IV.
 func (s *scanner) numeral(w string) []string {
-	if len(w) < 1 || !roman.MatchString(w) || s.capitals || !s.afterName() {
+	if len(w) < 1 || !roman().MatchString(w) || s.capitals || !s.afterName() {
 		return nil
 	}
 	last := strings.ToLower(s.out[len(s.out)-1].Text)
@@ -320,9 +319,9 @@ func (s *scanner) foreign(rest string) {
 }
 
 var (
-	mail   = regexp.MustCompile(`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`)
-	web    = regexp.MustCompile(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
-	domain = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|edu|gov|dev|ai|co|uk|de|app)\b(?:/[^\s<>"”)\]]*)?`)
+	mail   = lazy(`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`)
+	web    = lazy(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
+	domain = lazy(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|edu|gov|dev|ai|co|uk|de|app)\b(?:/[^\s<>"”)\]]*)?`)
 )
 
 // address reads an e-mail or web address: its parts as words, its signs by name.
@@ -332,12 +331,12 @@ func address(s string) (int, []string) {
 		return 0, nil
 	}
 	s = s[:min(len(s), 2048)]
-	m := mail.FindString(s)
+	m := mail().FindString(s)
 	if m == "" {
-		m = web.FindString(s)
+		m = web().FindString(s)
 	}
 	if m == "" {
-		if m = domain.FindString(s); m == "" || !strings.Contains(m, ".") {
+		if m = domain().FindString(s); m == "" || !strings.Contains(m, ".") {
 			return 0, nil
 		}
 	}

@@ -1,0 +1,27 @@
+package g2p
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// Expressions are compiled when they are first used: that each can be is known here.
+func TestPatterns(t *testing.T) {
+	all := []func() *regexp.Regexp{dottedLetters, roman, mail, web, domain}
+	for _, p := range slices.Concat(numbers, named, []pattern{dotted, version}) {
+		all = append(all, p.re)
+	}
+	for i, re := range all {
+		func() {
+			defer func() {
+				if err := recover(); err != nil {
+					t.Errorf("expression %d: %v", i, err)
+				}
+			}()
+			if re() != re() {
+				t.Errorf("expression %d is compiled twice", i)
+			}
+		}()
+	}
+}
