@@ -9,7 +9,6 @@ import (
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels/attention"
-	"quern/kernels/offheap"
 	"quern/kernels/threads"
 )
 
@@ -31,43 +30,6 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// NewCache implements graph.Backend. Memory is taken from the operating system
-// as it is first written.
-func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
-	kv, err := attention.NewKV(s.Type, s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
-	if err != nil {
-		return nil, err
-	}
-	kv.KeysByDimension()
-	data, free, err := offheap.Reserve(kv.Size())
-	if err != nil {
-		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", kv.Size(), err)
-	}
-	kv.Data = data
-	return &cache{spec: s, kv: kv, states: make([]float32, s.State*s.States), free: free}, nil
-}
-
-type cache struct {
-	spec graph.CacheSpec
-	kv   *attention.KV
-	// Slots of states, one after the other.
-	states []float32
-	free   func() error
-}
-
-func (c *cache) Copy(dst, src int32) { c.kv.Copy(dst, src) }
-func (c *cache) Bytes() int64        { return int64(c.kv.Size()) + 4*int64(len(c.states)) }
-
-func (c *cache) CopyState(dst, src int32) {
-	n := c.spec.State
-	copy(c.states[int(dst)*n:(int(dst)+1)*n], c.states[int(src)*n:])
-}
-
-func (c *cache) Close() error {
-	c.kv.Data = nil
-	return c.free()
-}
-
 // An exec is a Program with its buffers and its steps bound to kernels.
 type exec struct {
 	b       *Backend
@@ -82,7 +44,7 @@ type exec struct {
 	limits  graph.Limits
 	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
 
-	batched map[[2]int]*attention.BatchAttention // by heads and key heads
+	batched map[[3]int]*attention.BatchAttention // by heads, key heads and their width
 	queries []attention.Query                    // (rows) of the attention at work
 
 	// Of encoders and of those that attend to what they found.
@@ -92,7 +54,7 @@ type exec struct {
 
 	// The run in progress.
 	in     *graph.Batch
-	kv     *attention.KV
+	kv     *cache
 	states []float32 // of the cache
 	state  int       // float32s in a slot of these
 	runs   []run     // rows of one sequence
@@ -153,7 +115,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 		if !ok {
 			return nil, fmt.Errorf("cpu: a cache of another backend, %T", c)
 		}
-		e.kv, spec = own.kv, &own.spec
+		e.kv, spec = own, &own.spec
 		e.states, e.state = own.states, own.spec.State
 	}
 	if err := e.limits.Check(in, spec); err != nil {

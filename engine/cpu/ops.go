@@ -341,54 +341,55 @@ func (e *exec) temper(op graph.Temper, s graph.Step) error {
 // attention first stores the batch's keys and values, then attends: a row may
 // read what another row of the batch has stored.
 func (e *exec) attention(op graph.Attention, s graph.Step) error {
-	k, v := s.In[1], s.In[2]
-	kvWidth := op.KVHeads * op.HeadDim
-	e.byRow(k, func(r0, r1 int) {
-		ks, vs := e.floats(k), e.floats(v)
-		for r := r0; r < r1; r++ {
-			pos := int(e.in.Positions[r])
-			block := e.in.Tables[e.in.Seq[r]][pos/e.kv.BlockSize]
-			e.kv.Put(op.Layer, block, pos%e.kv.BlockSize, ks[r*kvWidth:(r+1)*kvWidth], vs[r*kvWidth:(r+1)*kvWidth])
-		}
-	})
+	e.put(op.Layer, s.In[1], s.In[2])
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
 	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
-	e.batchAttention(op.Heads, op.KVHeads, op.Layer, s, o, func(row int) attention.Query {
-		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: int(e.in.Positions[row]) + 1}
+	sees := graph.Reach{Window: op.Window, Chunk: op.Chunk}
+	e.batchAttention(op.Heads, op.KVHeads, op.HeadDim, op.Layer, s, o, func(row, near int) attention.Query {
+		pos := int(e.in.Positions[row])
+		r := attention.Query{Table: e.in.Table(e.in.Seq[row], near), First: sees.First(pos), End: pos + 1}
 		if op.Bidirectional {
 			r.End = int(e.ends[row])
-		}
-		if op.Window > 0 {
-			r.First = max(0, r.End-op.Window)
-		}
-		if op.Chunk > 0 {
-			r.First = (r.End - 1) / op.Chunk * op.Chunk
 		}
 		return r
 	})
 	return nil
 }
 
-// batchAttention adds a step in which every row attends to what ask says.
-// Layers take turns with the scratch.
-func (e *exec) batchAttention(heads, kvHeads, layer int, s graph.Step, o attention.AttendOptions, ask func(row int) attention.Query) {
-	key := [2]int{heads, kvHeads}
+// put adds a step that stores the batch's keys and values in a layer of the cache.
+func (e *exec) put(layer, k, v int) {
+	e.byRow(k, func(r0, r1 int) {
+		ks, vs, n, to := e.floats(k), e.floats(v), e.width(k), e.kv.layers[layer]
+		size := e.kv.spec.BlockSize
+		for r := r0; r < r1; r++ {
+			pos := int(e.in.Positions[r])
+			block := e.in.Table(e.in.Seq[r], to.near)[pos/size]
+			to.kv.Put(to.layer, block, pos%size, ks[r*n:(r+1)*n], vs[r*n:(r+1)*n])
+		}
+	})
+}
+
+// batchAttention adds a step in which every row attends to what ask says, in the tables
+// of the layer's pool. Layers take turns with the scratch.
+func (e *exec) batchAttention(heads, kvHeads, headDim, layer int, s graph.Step, o attention.AttendOptions, ask func(row, near int) attention.Query) {
+	key := [3]int{heads, kvHeads, headDim}
 	a := e.batched[key]
 	if a == nil {
 		if e.batched == nil {
-			e.batched = make(map[[2]int]*attention.BatchAttention)
+			e.batched = make(map[[3]int]*attention.BatchAttention)
 		}
 		a = attention.NewBatchAttention(heads, kvHeads)
 		e.batched[key] = a
 	}
 	e.steps = append(e.steps, func() {
+		in := e.kv.layers[layer]
 		e.queries = e.queries[:0]
 		for r := range e.rows(s.In[0]) {
-			e.queries = append(e.queries, ask(r))
+			e.queries = append(e.queries, ask(r, in.near))
 		}
-		a.Run(e.b.pool, e.kv, layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
+		a.Run(e.b.pool, in.kv, in.layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
 	})
 }
 

@@ -66,7 +66,7 @@ func oneLayer(t testing.TB, rows, window int) (*graph.Program, graph.CacheSpec) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, graph.CacheSpec{Layers: 1, KVHeads: 1, HeadDim: headDim, Blocks: 16, BlockSize: 8, Type: quant.F16}
+	return p, graph.CacheSpec{Layers: graph.Alike(1, 1, headDim), Blocks: 16, BlockSize: 8, Type: quant.F16}
 }
 
 // step is a batch of these runs of rows: a sequence, its tokens before, and rows.

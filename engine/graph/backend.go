@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
 
@@ -55,30 +54,5 @@ type Exec interface {
 	// the same Backend made, and reads the earlier ones through in.Tables. Run returns
 	// early, with ctx's error, when ctx ends between two steps of the Program.
 	Run(ctx context.Context, in *Batch, kv Cache) ([][]float32, error)
-	io.Closer
-}
-
-// A CacheSpec sizes a paged key/value cache.
-type CacheSpec struct {
-	Layers    int
-	KVHeads   int
-	HeadDim   int        // width of one key head and one value head
-	Blocks    int        // number of blocks in the pool
-	BlockSize int        // tokens per block
-	Type      quant.Type // F32, F16 or Q8_0
-
-	State  int // float32s of the states of one sequence, see Limits.State
-	States int // slots for them
-}
-
-// A Cache holds keys and values in blocks of BlockSize tokens. A block number
-// in a Batch's table names the same block in every layer.
-type Cache interface {
-	// Copy copies all layers of block src to block dst.
-	Copy(dst, src int32)
-	// CopyState copies all states of slot src to slot dst.
-	CopyState(dst, src int32)
-	// Bytes is the memory the cache occupies.
-	Bytes() int64
 	io.Closer
 }

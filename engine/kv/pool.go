@@ -119,7 +119,9 @@ func (p *Pool) ReleaseAll(table []int32) {
 }
 
 // A Copier is a cache that copies blocks.
-type Copier interface{ Copy(dst, src int32) }
+type Copier interface {
+	Copy(near int, dst, src int32)
+}
 
 // Own makes block i of a table the table's own before it is written to: where
 // other tables hold it too, c copies it to a new one. It says whether there was one.
@@ -132,7 +134,7 @@ func (p *Pool) Own(c Copier, table []int32, i int) bool {
 	if !ok {
 		return false
 	}
-	c.Copy(own, shared)
+	c.Copy(0, own, shared)
 	p.Release(shared)
 	table[i] = own
 	return true

@@ -13,7 +13,7 @@ type memory struct {
 	held [][2]int32
 }
 
-func (m *memory) Copy(dst, src int32) {
+func (m *memory) Copy(_ int, dst, src int32) {
 	copy(m.held[int(dst)*m.size:][:m.size], m.held[int(src)*m.size:][:m.size])
 }
 

@@ -139,10 +139,11 @@ func (m *textModel) decodes(ctx context.Context, p *opening, h *serve.Head, o *e
 	if err := m.reads(ctx, p); err != nil {
 		return err
 	}
-	blocks, err := m.estimate.FitCache(m.ID, *o, d.BlockBytes(), p.o.MemoryLimit)
-	if err != nil {
+	pools := []lm.Pool{{Bytes: d.BlockBytes()}}
+	if err := m.estimate.FitCache(m.ID, *o, pools, p.o.MemoryLimit); err != nil {
 		return err
 	}
+	blocks := pools[0].Blocks
 	if err = p.load.Room(ctx, m.estimate.Total()); err != nil {
 		return err
 	}

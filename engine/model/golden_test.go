@@ -97,8 +97,7 @@ func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(mod
 		t.Fatal(err)
 	}
 	const blocks, size = 40, 16
-	c := m.Config()
-	cache, err := be.NewCache(c.CacheSpec(blocks, size, 1, cacheType))
+	cache, err := be.NewCache(p.CacheSpec(blocks, size, 1, cacheType))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func newFakeCache(blocks, size int) *fakeCache {
 	return &fakeCache{size: size, tokens: make([]int32, blocks*size), places: slices.Repeat([]int32{-1}, blocks*size)}
 }
 
-func (c *fakeCache) Copy(dst, src int32) {
+func (c *fakeCache) Copy(_ int, dst, src int32) {
 	n := c.size
 	copy(c.tokens[int(dst)*n:][:n], c.tokens[int(src)*n:][:n])
 	copy(c.places[int(dst)*n:][:n], c.places[int(src)*n:][:n])

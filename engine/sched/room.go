@@ -151,7 +151,7 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 		if !ok {
 			return false
 		}
-		s.o.Cache.Copy(b, q.table[whole])
+		s.o.Cache.Copy(0, b, q.table[whole])
 		f.table = append(f.table, q.table[:whole]...)
 		f.table = append(f.table, b)
 	} else {

@@ -143,7 +143,7 @@ func start(t *testing.T, lm model.LM, blocks, size, slots int) *sched.Scheduler 
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := be.NewCache(lm.Config().CacheSpec(blocks, size, 2*slots, quant.F32))
+	cache, err := be.NewCache(p.CacheSpec(blocks, size, 2*slots, quant.F32))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 		a.scratch = append(a.scratch, nil)
 	}
 	for i, s := range a.scratch {
-		if s == nil || a.kv != kv || !s.Fits(kv, a.group) {
+		if s == nil || !s.Fits(kv, a.group) {
 			a.scratch[i] = newScratch(kv, a.group, most)
 			a.states = nil
 		}
