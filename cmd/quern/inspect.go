@@ -143,6 +143,9 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
+			for _, p := range near(e.Pools) {
+				fmt.Fprintf(w, "\ta sequence keeps %s in %d layers that see %s\n", readable(p.Bytes), p.Layers, p.Sees)
+			}
 			if e.State > 0 {
 				fmt.Fprintf(w, "states\t%s a sequence, of which %d run together\n", readable(e.State), e.Running)
 			}
@@ -236,6 +239,24 @@ type memory struct {
 	Cache   int64 `json:"kv_cache"`
 	Compute int64 `json:"compute"`
 	Context int   `json:"context_length"`
+	// What a sequence of Context tokens keeps in layers that see equally far, where they differ.
+	Pools []pool `json:"kv_pools,omitempty"`
+}
+
+type pool struct {
+	Sees   string `json:"sees"`
+	Layers int    `json:"layers"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// near lists the pools of a cache of several.
+func near(pools []lm.Pool) (list []pool) {
+	for _, p := range pools {
+		if p.Layers > 0 && len(pools) > 1 {
+			list = append(list, pool{p.String(), p.Layers, p.Bytes * int64(p.Kept)})
+		}
+	}
+	return list
 }
 
 func inspectJSON(out io.Writer, file string, set *weights.Set) error {
@@ -265,7 +286,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	} else if err := lm.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
-		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context}
+		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context, near(e.Pools)}
 	}
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})

@@ -33,6 +33,12 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// extend starts a sequence over blocks that others have computed.
+func extend(p *Pool, tokens []int32) (table []int32, computed int) {
+	table = p.Adopt(nil, p.Find(nil, nil, tokens, 0), 0)
+	return table, len(table) * p.size
+}
+
 func play(seed uint64, turns int) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	n, size := 1+rng.IntN(20), 1+rng.IntN(4)
@@ -47,7 +53,7 @@ func play(seed uint64, turns int) error {
 			for range 1 + rng.IntN(12) {
 				q.tokens = append(q.tokens, int32(rng.IntN(2)))
 			}
-			q.table, q.computed = p.Extend(nil, q.tokens, 0)
+			q.table, q.computed = extend(p, q.tokens)
 			if q.computed%size != 0 || q.computed >= len(q.tokens) {
 				return fmt.Errorf("%d of %d tokens are computed from the start", q.computed, len(q.tokens))
 			}
@@ -123,7 +129,7 @@ func check(p *Pool, m *memory, all []*sequence) error {
 // A Pool that nothing is kept in finds nothing and takes no memory for it.
 func TestNothingKept(t *testing.T) {
 	p := NewPool(4, 2)
-	if table, computed := p.Extend(nil, []int32{1, 2, 3, 4, 5}, 0); len(table) != 0 || computed != 0 {
+	if table, computed := extend(p, []int32{1, 2, 3, 4, 5}); len(table) != 0 || computed != 0 {
 		t.Errorf("found %v with %d tokens", table, computed)
 	}
 	if p.index.tokens != nil {
@@ -133,7 +139,7 @@ func TestNothingKept(t *testing.T) {
 	b, _ := p.Alloc()
 	table := []int32{a, b}
 	p.Keep(table, []int32{1, 2, 3, 4}, 0, 4)
-	if found, computed := p.Extend(nil, []int32{1, 2, 3, 4, 5}, 0); !slices.Equal(found, table) || computed != 4 {
+	if found, computed := extend(p, []int32{1, 2, 3, 4, 5}); !slices.Equal(found, table) || computed != 4 {
 		t.Errorf("found %v with %d tokens, want %v with 4", found, computed, table)
 	}
 }

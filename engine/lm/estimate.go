@@ -108,6 +108,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 			return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, p.KV.Layers[l].HeadDim, o.CacheType)
 		}
 	}
+	p.KV.Apart(p.Program, m.Context)
 	pools := poolsOf(&p.KV)
 	if err := p.FitCache(m.ID, o, pools, limit); err != nil {
 		return p, err

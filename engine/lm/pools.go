@@ -13,7 +13,7 @@ type Pool struct {
 	Layers int
 	Bytes  int64 // of a block
 	Blocks int   // there are
-	One    int   // that a request of the model's context holds
+	Kept   int   // that a sequence of the model's context has between two steps
 }
 
 // poolsOf are the pools of a cache, still without blocks.
@@ -55,7 +55,9 @@ func (s *Estimate) FitCache(id string, o engine.ModelOptions, pools []Pool, limi
 		return sum
 	}
 	for i := range pools {
-		pools[i].One = size(&pools[i], one, 1)
+		if pools[i].Kept = one; pools[i].Most() > 0 {
+			pools[i].Kept = min(one, pools[i].held())
+		}
 	}
 	s.OneRequest = bytes(one, 1) + s.State
 	room, most := min(limit/4, limit-s.Weights-s.Compute), one*o.Slots

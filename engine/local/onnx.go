@@ -8,6 +8,7 @@ import (
 	"quern/engine"
 	"quern/engine/catalog"
 	"quern/engine/embed"
+	"quern/engine/graph"
 	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/onnx/serve"
@@ -148,5 +149,5 @@ func (m *textModel) decodes(ctx context.Context, p *opening, h *serve.Head, o *e
 		return err
 	}
 	m.exec, m.cache = d, d.Cache(blocks)
-	return m.answers(p, o, blocks, o.Batch, lm.Wanted(o))
+	return m.answers(p, o, &graph.CacheSpec{Blocks: blocks}, o.Batch, lm.Wanted(o))
 }
