@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"quern/httpapi/internal/anthropic"
 	"quern/httpapi/internal/cohere"
 	"quern/httpapi/internal/eleven"
+	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
 	"quern/httpapi/internal/realtime"
 	"quern/httpapi/internal/server"
@@ -19,15 +21,20 @@ func dialects(a *server.API) []server.Dialect {
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
 		{Routes: realtime.Routes(a)},
 		{Routes: cohere.Routes(a)},
+		{Routes: anthropic.Routes(a), Fail: anthropic.Fail},
+		{Routes: ollama.Routes(a), Fail: ollama.Fail},
 		{Routes: append(eleven.Routes(a), server.Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),
 			Fail: eleven.Fail, Prefix: eleven.Prefix},
 	}
 }
 
-// listModels answers GET /v1/models: one path, two clients, and no document that
-// satisfies both.
+// listModels answers GET /v1/models: one path, three clients, and no document that
+// satisfies all.
 func listModels(a *server.API, c *server.Call) error {
-	c.W.Header().Add("Vary", "xi-api-key, User-Agent")
+	c.W.Header().Add("Vary", "xi-api-key, User-Agent, anthropic-version")
+	if anthropic.IsClient(c.R) {
+		return anthropic.ListModels(a, c)
+	}
 	if c.Route.Prefixed || eleven.IsClient(c.R) {
 		return eleven.ListModels(a, c)
 	}

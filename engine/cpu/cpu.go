@@ -9,6 +9,7 @@ import (
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels/attention"
+	"quern/kernels/matmul"
 	"quern/kernels/threads"
 )
 
@@ -52,6 +53,8 @@ type exec struct {
 	panels  []panels                             // by worker
 	dense   map[[2]int]*attention.DenseAttention // by heads and their width
 
+	low []float32 // what adapters' products pass through, of every row at most
+
 	// The run in progress.
 	in     *graph.Batch
 	kv     *cache
@@ -59,6 +62,8 @@ type exec struct {
 	state  int       // float32s in a slot of these
 	runs   []run     // rows of one sequence
 	n      [2]int    // rows by graph.Lead
+
+	adapted [2][]matmul.Run // by graph.Lead: rows of one adapter
 }
 
 // Memory implements graph.Backend.
@@ -126,6 +131,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	e.in = in
 	e.findEnds()
 	e.findRuns()
+	e.findAdapters()
 	e.n = [2]int{graph.PerRow: in.Rows(), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
 		t.fill(in.Positions)

@@ -133,16 +133,32 @@ func TestBatchingChangesNothing(t *testing.T) {
 	}
 }
 
-// Rows of a bidirectional pass see their whole sequence, and their bits do not
-// depend on the sequences beside it.
+// Rows of a bidirectional pass see their whole sequence, or what is within half a window
+// of them, and their bits do not depend on the sequences beside it.
 func TestBidirectional(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		window int
+		sees   int // how many rows, itself included, see the last of five
+	}{
+		{"whole", 0, 5}, {"window", 4, 3}, {"odd window", 3, 2}, {"wide window", 32, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) { bidirectional(t, tt.window, tt.sees) })
+	}
+}
+
+func bidirectional(t *testing.T, window, sees int) {
 	b := Open(2)
 	defer b.Close()
 	r := rand.New(rand.NewPCG(8, 8))
 	g := graph.NewBuilder(16, 16)
 	const width, places = heads * headDim, 8
 	x := g.Add(g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, width)), g.Embed(g.Positions(), tensor(r, "places", quant.F32, places, width)))
-	a := g.Attention(x, x, x, graph.Attention{Heads: heads, KVHeads: heads, HeadDim: headDim, Scale: 0.25, Bidirectional: true})
+	o := graph.Attention{Heads: heads, KVHeads: heads, HeadDim: headDim, Scale: 0.25, Window: window, Bidirectional: true}
+	for range heads {
+		o.Slopes = append(o.Slopes, r.Float32())
+	}
+	a := g.Attention(x, x, x, o)
 	p, err := g.Compile(g.Take(a, g.Wanted()))
 	if err != nil {
 		t.Fatal(err)
@@ -180,8 +196,11 @@ func TestBidirectional(t *testing.T) {
 			t.Fatalf("[%d] = %g together, %g alone", i, together[i], alone[i])
 		}
 	}
-	if changed := run([]int32{3, 1, 4, 1, 6}); changed[0] == alone[0] {
-		t.Error("the first row does not see the last")
+	changed := run([]int32{3, 1, 4, 1, 6})
+	for i := range one {
+		if see := changed[i*width] != alone[i*width]; see != (i >= len(one)-sees) {
+			t.Errorf("row %d sees the last: %v", i, see)
+		}
 	}
 	for name, in := range map[string]*graph.Batch{
 		"a sequence from its middle": {Tokens: []int32{1}, Positions: []int32{1}, Seq: []int32{0}, Tables: [][]int32{{0}}},

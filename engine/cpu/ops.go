@@ -22,6 +22,8 @@ var ops = index(
 	on((*exec).rmsNorm),
 	on((*exec).layerNorm),
 	on((*exec).linear),
+	on((*exec).adaptedEmbed),
+	on((*exec).adaptedLinear),
 	on((*exec).bias),
 	on((*exec).add),
 	on((*exec).scale),
@@ -345,12 +347,15 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
-	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks)}
+	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks), Slopes: op.Slopes}
 	sees := graph.Reach{Window: op.Window, Chunk: op.Chunk}
 	e.batchAttention(op.Heads, op.KVHeads, op.HeadDim, op.Layer, s, o, func(row, near int) attention.Query {
-		pos := int(e.in.Positions[row])
-		r := attention.Query{Table: e.in.Table(e.in.Seq[row], near), First: sees.First(pos), End: pos + 1}
-		if op.Bidirectional {
+		at := int(e.in.Positions[row])
+		r := attention.Query{Table: e.in.Table(e.in.Seq[row], near), First: sees.First(at), End: at + 1, At: at}
+		switch half := op.Window / 2; {
+		case op.Bidirectional && op.Window > 0:
+			r.First, r.End = max(0, at-half), min(int(e.ends[row]), at+half+1)
+		case op.Bidirectional:
 			r.End = int(e.ends[row])
 		}
 		return r

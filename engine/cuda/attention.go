@@ -20,6 +20,9 @@ var attentionOp = row[graph.Attention]{
 		if o.Chunk > 0 {
 			return errors.New("cuda: no kernel for attention in chunks")
 		}
+		if o.Slopes != nil || o.Bidirectional && o.Window > 0 {
+			return errors.New("cuda: no kernel for attention with slopes or with a window to both sides")
+		}
 		return nil
 	},
 	weights: func(o graph.Attention) []weightKey { return keys(vector(o.Sinks)) },

@@ -11,8 +11,9 @@ import (
 
 // A pairing says how a tokenizer puts two texts together.
 type pairing struct {
-	pieces  []pairPiece
-	special int // tokens that are of neither text
+	pieces   []pairPiece
+	template *template // instead of the pieces, or nil
+	special  int       // tokens that are of neither text
 }
 
 // A pairPiece is special tokens, or one of the two texts.
@@ -54,11 +55,23 @@ type pairName struct {
 	Kind int64  `json:"type_id"`
 }
 
-// pairingOf reads how pairs are put together from the tokenizer's
-// post-processor, whose tokens must be below vocab.
+// pairingOf reads how pairs are put together: into a prompt, if there is one, else by the
+// tokenizer's post-processor, whose tokens must be below tokens, else as tokenizers of v's
+// kind do.
 //
 // Hugging Face, tokenizers, "Post-processors".
-func pairingOf(meta *weights.Meta, vocab int) (pairing, error) {
+func pairingOf(meta *weights.Meta, v *token.Vocab, tokens int, prompt string) (pairing, error) {
+	if prompt != "" {
+		t, err := templateOf(prompt)
+		if err != nil {
+			return pairing{}, err
+		}
+		ids, err := t.encode(v.Watched(nil), "", "")
+		return pairing{template: t, special: len(ids)}, err
+	}
+	if meta.String("hf.tokenizer") == "" && meta.String("tokenizer.ggml.model") != "" {
+		return usualPairing(meta, v)
+	}
 	var file struct {
 		Post *pairFile `json:"post_processor"`
 	}
@@ -82,8 +95,8 @@ func pairingOf(meta *weights.Meta, vocab int) (pairing, error) {
 		seen[x.text]++
 		p.special += len(x.ids)
 		for _, id := range x.ids {
-			if id < 0 || int(id) >= vocab {
-				return pairing{}, fmt.Errorf("%w: tokenizer.json puts token %d of %d between two texts", model.ErrFormat, id, vocab)
+			if id < 0 || int(id) >= tokens {
+				return pairing{}, fmt.Errorf("%w: tokenizer.json puts token %d of %d between two texts", model.ErrFormat, id, tokens)
 			}
 		}
 	}
@@ -91,6 +104,35 @@ func pairingOf(meta *weights.Meta, vocab int) (pairing, error) {
 		return pairing{}, fmt.Errorf("%w: tokenizer.json does not say how a query and a document are put together", model.ErrUnsupported)
 	}
 	return p, nil
+}
+
+// usualPairing is for GGUF files, which do not say: WordPiece divides texts by one token,
+// RoBERTa and what came of it by two, ModernBERT by one.
+//
+// Devlin et al., "BERT", 2019, §3.2; Liu et al., "RoBERTa", 2019, §4.1.
+func usualPairing(meta *weights.Meta, v *token.Vocab) (pairing, error) {
+	start, end, sep := v.Special(token.BOS), v.Special(token.EOS), v.Special(token.SEP)
+	if end < 0 {
+		end = sep
+	}
+	if sep < 0 {
+		sep = end
+	}
+	if start < 0 || end < 0 {
+		return pairing{}, fmt.Errorf("%w: the tokenizer has no tokens to put a query and a document between", model.ErrUnsupported)
+	}
+	words := meta.String("tokenizer.ggml.model") == "bert"
+	between, second := []token.ID{end, sep}, int64(0)
+	if words || meta.String("general.architecture") == "modern-bert" {
+		between = []token.ID{sep}
+	}
+	if words {
+		second, end = 1, sep
+	}
+	return pairing{
+		pieces:  []pairPiece{{ids: []token.ID{start}}, {text: 1}, {ids: between}, {text: 2, kind: second}, {ids: []token.ID{end}, kind: second}},
+		special: 2 + len(between),
+	}, nil
 }
 
 func (p *pairing) read(f *pairFile) error {

@@ -38,7 +38,7 @@ func TestPairing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var meta weights.Meta
 			meta.Set("hf.tokenizer", `{"post_processor":`+tt.post+`}`)
-			p, err := pairingOf(&meta, 100)
+			p, err := pairingOf(&meta, nil, 100, "")
 			if (err == nil) != (tt.ids != nil) {
 				t.Fatalf("error %v", err)
 			}
@@ -62,7 +62,7 @@ func FuzzPairing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, post string) {
 		var meta weights.Meta
 		meta.Set("hf.tokenizer", `{"post_processor":`+post+`}`)
-		p, err := pairingOf(&meta, 100)
+		p, err := pairingOf(&meta, nil, 100, "")
 		if err != nil {
 			if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
 				t.Fatalf("error %v wraps no sentinel", err)

@@ -19,11 +19,12 @@ type Recorded struct {
 	lm model.LM
 	lm.EncoderPlan
 
-	width int // numbers of a vector
+	width int // numbers of a pooled row
 
 	turn  chan struct{} // holds one while texts run
 	mu    sync.Mutex
 	exec  graph.Exec
+	after graph.Exec // the layers behind the pooling, or nil
 	cache graph.Cache
 }
 
@@ -35,11 +36,7 @@ type Device struct {
 
 // NewRecorded makes an encoder of a model. Nothing is allocated until Open.
 func NewRecorded(on Device, m model.LM, p lm.EncoderPlan) *Recorded {
-	d := &Recorded{on: on, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
-	if m.Config().Pairs {
-		d.width = 1
-	}
-	return d
+	return &Recorded{on: on, lm: m, EncoderPlan: p, width: m.Config().Hidden, turn: make(chan struct{}, 1)}
 }
 
 // Open compiles the Program, which is otherwise done on first use.
@@ -63,6 +60,15 @@ func (d *Recorded) open() error {
 			return err
 		}
 	}
+	var after *graph.Program
+	if after, err = lm.Heads(d.lm); err != nil {
+		return err
+	}
+	if after != nil && d.after == nil {
+		if d.after, err = d.on.Compile(after); err != nil {
+			return err
+		}
+	}
 	d.exec, err = d.on.Compile(p)
 	return err
 }
@@ -74,10 +80,13 @@ func (d *Recorded) Close() {
 	if d.exec != nil {
 		d.exec.Close()
 	}
+	if d.after != nil {
+		d.after.Close()
+	}
 	if d.cache != nil {
 		d.cache.Close()
 	}
-	d.exec, d.cache = nil, nil
+	d.exec, d.after, d.cache = nil, nil, nil
 }
 
 // Run implements Encoder.
@@ -93,7 +102,7 @@ func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	if d.lm.Config().Pairs {
+	if d.lm.Config().Second > 0 && types != nil {
 		inputs = d.paired(inputs, types)
 	}
 	out := make([][]float32, len(inputs))
@@ -109,7 +118,30 @@ func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64
 		}
 		i = n
 	}
-	return out, nil
+	if d.after == nil {
+		return out, nil
+	}
+	return out, d.behind(ctx, out)
+}
+
+// behind puts what the layers behind the pooling make of pooled rows in their place.
+func (d *Recorded) behind(ctx context.Context, rows [][]float32) error {
+	for at := 0; at < len(rows); at += lm.HeadRows {
+		some := rows[at:min(at+lm.HeadRows, len(rows))]
+		in := &graph.Batch{}
+		for i, x := range some {
+			in.Features, in.Positions, in.Seq = append(in.Features, x...), append(in.Positions, 0), append(in.Seq, int32(i))
+		}
+		res, err := d.after.Run(ctx, in, nil)
+		if err != nil {
+			return err
+		}
+		n := d.lm.Config().Vector
+		for i := range some {
+			some[i] = slices.Clone(res[0][i*n : (i+1)*n])
+		}
+	}
+	return nil
 }
 
 // paired numbers the tokens of second texts as the model does.
@@ -119,7 +151,7 @@ func (d *Recorded) paired(texts [][]token.ID, types [][]int64) [][]token.ID {
 		out[i] = slices.Clone(t)
 		for k, of := range types[i] {
 			if of > 0 {
-				out[i][k] += token.ID(d.lm.Config().Vocab)
+				out[i][k] += token.ID(d.lm.Config().Second)
 			}
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"quern/formats/weights"
 )
 
-// NewReranker makes a model that scores pairs of texts, put together as the tokenizer
-// in meta says.
-func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta) (*Model, error) {
+// NewReranker makes a model that scores pairs of texts. They are put into prompt where it
+// is not empty, with {query} and {document} for them, else together as the tokenizer in
+// meta says.
+func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta, prompt string) (*Model, error) {
 	m := &Model{Reader: r, encoder: x, width: 1}
-	p, err := pairingOf(meta, m.Tokens)
+	p, err := pairingOf(meta, m.Vocab, m.Tokens, prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +25,10 @@ func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta
 		return nil, fmt.Errorf("%w: a context of %d tokens for pairs with %d of their own", model.ErrUnsupported, m.Context, p.special)
 	}
 	m.pair = &p
-	ids, types := p.join(nil, nil)
+	ids, types, err := m.joined(ctx, &pairText{all: true}, &pairText{all: true}, 0, false, "")
+	if err != nil {
+		return nil, err
+	}
 	probe, err := x.Run(ctx, [][]token.ID{ids}, [][]int64{types})
 	if err != nil {
 		return nil, err
@@ -54,7 +58,8 @@ func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.
 	if err != nil {
 		return engine.RerankResult{}, err
 	}
-	documents := make([][]token.ID, len(r.Documents))
+	first := &pairText{r.Query, query, !nq.Least}
+	documents := make([]*pairText, len(r.Documents))
 	for i, d := range r.Documents {
 		most, head := room, r.Truncate
 		if k := r.DocumentTokens; k > 0 && k < room {
@@ -64,22 +69,26 @@ func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.
 		if err != nil {
 			return engine.RerankResult{}, err
 		}
+		all := true
 		if most < room {
+			all = len(ids) <= most && !n.Least
 			ids = ids[:min(most, len(ids))]
 			n = lm.Size{Tokens: len(ids)}
 		}
 		if n := (lm.Size{Tokens: nq.Tokens + n.Tokens + m.pair.special, Least: nq.Least || n.Least}); n.Tokens > m.Context && !r.Truncate {
 			return engine.RerankResult{}, m.TooLong(fmt.Sprintf("documents[%d]", i), n)
 		}
-		documents[i] = ids
+		documents[i] = &pairText{d, ids, all && !n.Least}
 	}
 	for done := 0; done < len(documents); done = len(res.Scores) {
 		var texts [][]token.ID
 		var types [][]int64
 		for n := 0; done+len(texts) < len(documents) && n < pairWave; {
-			d := documents[done+len(texts)]
-			a, b := longestFirst(len(query), len(d), room)
-			t, of := m.pair.join(query[:a], d[:b])
+			i := done + len(texts)
+			t, of, err := m.joined(ctx, first, documents[i], room, r.Truncate, fmt.Sprintf("documents[%d]", i))
+			if err != nil {
+				return engine.RerankResult{}, err
+			}
 			texts, types = append(texts, t), append(types, of)
 			n += len(t)
 			res.PromptTokens += len(t)

@@ -59,7 +59,7 @@ func TestRerankWaves(t *testing.T) {
 	var meta weights.Meta
 	meta.Set("hf.tokenizer", `{"post_processor":{"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]}}`)
 	w := &waves{}
-	m, err := NewReranker(t.Context(), reader(t, 512), w, &meta)
+	m, err := NewReranker(t.Context(), reader(t, 512), w, &meta, "")
 	if err != nil {
 		t.Fatal(err)
 	}

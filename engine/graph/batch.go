@@ -39,6 +39,9 @@ type Batch struct {
 	// Of Programs with ops that carry states: (seqs) the slot of each.
 	States []int32
 
+	// Of Programs with adapters: (seqs) the adapter of each, 0 for none; empty is none of all.
+	Adapters []int32
+
 	// Of encoders: (rows, width) numbers. Tokens may be nil then.
 	Features []float32
 	// Of decoders with cross-attention: (seqs) KV blocks that hold what a
@@ -53,7 +56,7 @@ func (b *Batch) Rows() int { return len(b.Positions) }
 func (b *Batch) Reset() {
 	*b = Batch{
 		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0],
-		Tables: b.Tables[:0], Near: b.Near[:0], States: b.States[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
+		Tables: b.Tables[:0], Near: b.Near[:0], States: b.States[:0], Adapters: b.Adapters[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
 		Masked: b.Masked[:0], Allow: b.Allow,
 	}
 }
@@ -80,6 +83,9 @@ func (b *Batch) Table(seq int32, near int) []int32 {
 
 // State gives the last sequence its slot of states.
 func (b *Batch) State(slot int32) { b.States = append(b.States, slot) }
+
+// Adapter gives the last sequence its adapter.
+func (b *Batch) Adapter(n int32) { b.Adapters = append(b.Adapters, n) }
 
 // Row adds a row of the last sequence.
 func (b *Batch) Row(token, position int32) {

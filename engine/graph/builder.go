@@ -25,6 +25,7 @@ type Builder struct {
 	rec        recorder
 	rows, want int
 	uses       map[int][]recordedUse // by layer of the cache
+	changes    Changes
 	compiled   bool
 	err        error
 
@@ -156,6 +157,9 @@ func (b *Builder) Fail(err error) {
 // The recording methods; the ops of the same names say what they compute.
 
 func (b *Builder) Embed(tokens Value, w *weights.Tensor) Value {
+	if c := b.changes.Embed[w]; c != nil {
+		return b.apply(AdaptedEmbed{Embed{w}, c}, tokens)
+	}
 	return b.apply(Embed{w}, tokens)
 }
 
@@ -170,6 +174,9 @@ func (b *Builder) LayerNorm(x Value, w, bias *weights.Tensor, eps float32) Value
 }
 
 func (b *Builder) Linear(x Value, w, bias *weights.Tensor) Value {
+	if c := b.changes.Linear[w]; c != nil {
+		return b.apply(AdaptedLinear{Linear{w, bias}, c}, x)
+	}
 	return b.apply(Linear{w, bias}, x)
 }
 

@@ -52,6 +52,13 @@ func record(b *Builder, attention bool) Value {
 	}
 	x = b.Add(x, x)
 	if attention {
+		// What adapters change.
+		lookup, o := matrix("embed2", vocab, hidden), matrix("o2", hidden, hidden)
+		b.Adapt(Changes{
+			Embed:  map[*weights.Tensor][]Change{lookup: {{}, {A: matrix("ea", vocab, 2), B: matrix("eb", 2, hidden), Scale: 0.5}}},
+			Linear: map[*weights.Tensor][]Change{o: {{A: matrix("oa", 3, hidden), B: matrix("ob", 3, hidden), Scale: 2}, {}}},
+		})
+		x = b.Add(x, b.Linear(b.Embed(b.Tokens(), lookup), o, nil))
 		// What carries states.
 		at := 0
 		carry := func(n int) int { at += n; return at - n }
@@ -156,9 +163,13 @@ func TestBuilderErrors(t *testing.T) {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Sinks: matrix("s", 3)})
 		}},
-		{"attention window", "attention: window 4, chunk 0, soft cap 0, bidirectional true", func(b *Builder) Value {
+		{"attention in chunks", "attention: window 0, chunk 4, soft cap 0, bidirectional true", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
-			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Window: 4, Bidirectional: true})
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Chunk: 4, Bidirectional: true})
+		}},
+		{"attention slopes", "attention: 3 slopes for 2 heads", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Attention(x, x, x, Attention{Heads: 2, KVHeads: 2, HeadDim: 4, Slopes: make([]float32, 3)})
 		}},
 		{"layernorm", "layernorm: w [8] and b [7] over rows", func(b *Builder) Value {
 			return b.LayerNorm(b.Embed(b.Tokens(), matrix("e", 5, 8)), matrix("w", 8), matrix("b", 7), 1)
@@ -216,6 +227,21 @@ func TestBuilderErrors(t *testing.T) {
 		}},
 		{"cross scores", "cross scores: head 2 of 2", func(b *Builder) Value {
 			return b.CrossScores(b.Features(8), CrossScores{CrossAttention{Heads: 2, HeadDim: 4, Tokens: 2}, []int{2}})
+		}},
+		{"adapted linear", "a change by a [3 8] and b [2 6] of 8 numbers into 6", func(b *Builder) Value {
+			w := matrix("w", 6, 8)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{w: {{}, {A: matrix("a", 3, 8), B: matrix("b", 2, 6)}}}})
+			return b.Linear(b.Features(8), w, nil)
+		}},
+		{"adapted embedding", "a change by a [8 3] and b [3 8] of 9 numbers into 8", func(b *Builder) Value {
+			w := matrix("w", 9, 8)
+			b.Adapt(Changes{Embed: map[*weights.Tensor][]Change{w: {{A: matrix("a", 8, 3), B: matrix("b", 3, 8)}}}})
+			return b.Embed(b.Tokens(), w)
+		}},
+		{"half a change", "a change by a [3 8] and nothing, want two matrices", func(b *Builder) Value {
+			w := matrix("w", 6, 8)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{w: {{A: matrix("a", 3, 8)}}}})
+			return b.Linear(b.Features(8), w, nil)
 		}},
 		{"zero value", "input 0 was never recorded", func(b *Builder) Value { return b.Add(Value{}, Value{}) }},
 	} {

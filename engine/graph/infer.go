@@ -56,6 +56,8 @@ var signatures = []signature{
 	{RMSNorm{}, []kind{same}, same},
 	{LayerNorm{}, []kind{same}, same},
 	{Linear{}, []kind{same}, same},
+	{AdaptedEmbed{}, []kind{rowIDs}, perRow},
+	{AdaptedLinear{}, []kind{same}, same},
 	{Bias{}, []kind{same}, same},
 	{Add{}, []kind{same, same}, same},
 	{Scale{}, []kind{same}, same},

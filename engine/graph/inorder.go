@@ -77,6 +77,8 @@ func opName(op Op) string {
 	switch o := op.(type) {
 	case Embed:
 		w = o.Weight
+	case AdaptedEmbed:
+		w = o.Weight
 	case RMSNorm:
 		w = o.Weight
 	case LayerNorm:
@@ -86,6 +88,8 @@ func opName(op Op) string {
 	case Bias:
 		w = o.Vector
 	case Linear:
+		w = o.Weight
+	case AdaptedLinear:
 		w = o.Weight
 	case Conv1D:
 		w = o.Weight

@@ -18,9 +18,10 @@ type Limits struct {
 
 	uses []layerUse // by layer of the cache
 
-	Layers int  // of the cache the Program wants
-	State  int  // float32s of a sequence's states
-	Ahead  bool // rows look ahead: a batch has whole sequences
+	Layers   int  // of the cache the Program wants
+	State    int  // float32s of a sequence's states
+	Adapters int  // adapters of sequences are numbered from 1 up to it; 0 is none
+	Ahead    bool // rows look ahead: a batch has whole sequences
 }
 
 // Limits returns the limits of p's batches.
@@ -51,16 +52,25 @@ func (p *Program) Limits() Limits {
 		if _, to, ok := state(s.Op); ok {
 			l.State = max(l.State, to)
 		}
-		switch o := s.Op.(type) {
-		case Embed:
+		l.Adapters = max(l.Adapters, adapters(s.Op))
+		embed := func(o Embed) {
 			if p.Values[s.In[0]].Input == inPositions {
 				below(&l.places, o.Weight.Shape[0])
 			} else {
 				below(&l.vocab, o.Weight.Shape[0])
 			}
+		}
+		switch o := s.Op.(type) {
+		case Embed:
+			embed(o)
+		case AdaptedEmbed:
+			embed(o.Embed)
 		case Attention:
-			l.Ahead = l.Ahead || o.Bidirectional
-			layer(o.Layer, o.KVHeads, o.HeadDim, Reach{o.Window, o.Chunk})
+			sees := Reach{o.Window, o.Chunk}
+			if o.Bidirectional {
+				l.Ahead, sees = true, Reach{} // who looks ahead has its whole sequence
+			}
+			layer(o.Layer, o.KVHeads, o.HeadDim, sees)
 		case Store:
 			layer(o.Layer, 0, 0, Reach{})
 		case CrossAttention:
@@ -134,6 +144,9 @@ func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 		if err := l.checkStates(in, c); err != nil {
 			return err
 		}
+	}
+	if err := l.checkAdapters(in); err != nil {
+		return err
 	}
 	if err := l.checkLayers(c); err != nil {
 		return err

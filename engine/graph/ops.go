@@ -129,7 +129,8 @@ type (
 		Layer, Heads, KVHeads, HeadDim int
 		Scale                          float32 // of the scores, before softmax
 
-		// Window, when above 0, is how many tokens a row sees, itself included.
+		// Window, when above 0, is how many tokens a row sees, itself included; in a
+		// Bidirectional one it sees those up to Window/2 before itself and behind.
 		// Beltagy et al., "Longformer", 2020, §3.1.
 		Window int
 		// Chunk, when above 0, is the length of runs of positions outside which a row sees
@@ -141,6 +142,10 @@ type (
 		// part in the softmax and has no value.
 		// Xiao et al., "Efficient Streaming Language Models with Attention Sinks", 2023.
 		Sinks *weights.Tensor
+		// Slopes, when not nil, is what is taken off a score for each token between the
+		// two, by head (Heads).
+		// Press et al., "Train Short, Test Long: Attention with Linear Biases", 2022.
+		Slopes []float32
 		// Bidirectional lets every row see its whole sequence, which must be in
 		// the batch from its first token to its last. Layers may then share one
 		// layer of the cache.
@@ -364,11 +369,14 @@ func (o Attention) Out(in ...Shape) (Shape, error) {
 	if o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0 {
 		return nil, fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
 	}
-	if o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Window+o.Chunk > 0 || o.Window > 0 && o.Chunk > 0 {
+	if o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Chunk > 0 || o.Window > 0 && o.Chunk > 0 {
 		return nil, fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
 	}
 	if o.Sinks != nil && !hasShape(o.Sinks, o.Heads) {
 		return nil, fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
+	}
+	if o.Slopes != nil && len(o.Slopes) != o.Heads {
+		return nil, fmt.Errorf("attention: %d slopes for %d heads", len(o.Slopes), o.Heads)
 	}
 	q, kv := Shape{in[0][0], o.Heads * o.HeadDim}, Shape{in[0][0], o.KVHeads * o.HeadDim}
 	if !in[0].equal(q) || !in[1].equal(kv) || !in[2].equal(kv) {

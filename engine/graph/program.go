@@ -155,6 +155,8 @@ func (p *Program) WeightBytes() int64 {
 		switch o := s.Op.(type) {
 		case Linear:
 			n += int64(len(o.Weight.Data))
+		case AdaptedLinear: // a row has an adapter or none
+			n += int64(len(o.Weight.Data))
 		case Experts:
 			all := int64(len(o.Gate.Data)) + int64(len(o.Up.Data)) + int64(len(o.Down.Data))
 			n += all / int64(o.Gate.Shape[0]) * int64(o.Used)

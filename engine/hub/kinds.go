@@ -55,7 +55,8 @@ var kinds = []kind{
 		folder:  true,
 		beside: append([]string{"config.json", "*.safetensors.index.json", "generation_config.json",
 			"preprocessor_config.json", "normalizer.json", "modules.json", "sentence_bert_config.json",
-			"config_sentence_transformers.json", "1_Pooling/config.json"}, tokenizer...),
+			"config_sentence_transformers.json", "1_Pooling/config.json",
+			"*_Dense/config.json", "*_Dense/model.safetensors", "*_LogitScore/config.json"}, tokenizer...),
 	},
 	{
 		name:    "onnx",

@@ -31,7 +31,7 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 			continue
 		}
 		depth := 0
-		for id := p.index.parent[b]; id != 0; depth++ {
+		for id := p.index.parent[b]; id > roots; depth++ {
 			up, ok := owner[id]
 			if !ok {
 				return fmt.Errorf("block %d outlived its predecessor", b)

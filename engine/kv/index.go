@@ -13,13 +13,14 @@ const none int32 = -1
 // A block's hash is made of its tokens and its predecessor's hash. The hash
 // only says where to look: a hit must have the same tokens and continue the
 // very block found before it, so a collision cannot leak another prompt's
-// keys. Predecessors are told apart by serial numbers, which unlike block
+// keys. A root is what blocks depend on beside their tokens, such as an adapter: nothing
+// kept under one is found under another. Predecessors are told apart by serial numbers, which unlike block
 // numbers are never used twice.
 type index struct {
 	size   int
 	tokens []int32  // of cached blocks, size for each block
 	id     []uint64 // serial number; 0: not cached
-	parent []uint64 // serial number of the predecessor; 0: none
+	parent []uint64 // serial number of the predecessor, or the root where there is none
 	hash   []uint64
 	next   []int32 // of the same bucket
 	bucket []int32 // first block, or none; the length is a power of two
@@ -41,27 +42,31 @@ func newIndex(blocks, size int) index {
 		hash:   make([]uint64, blocks),
 		next:   make([]int32, blocks),
 		bucket: slices.Repeat([]int32{none}, buckets),
+		serial: roots,
 		seed:   rand.Uint64(),
 		mask:   ^uint64(0),
 	}
 }
 
+// roots bounds the numbers of roots: serial numbers are above it.
+const roots = 1 << 32
+
 // has says whether b is cached.
 func (p *index) has(b int32) bool { return p.id != nil && p.id[b] != 0 }
 
 // lookup finds the cached block that holds tokens, a whole block of them, after
-// the block parent, which is cached or none.
-func (p *index) lookup(parent int32, tokens []int32) (int32, bool) {
-	b, _ := p.find(parent, tokens)
+// the block parent, which is cached, or none: then it is the first of root.
+func (p *index) lookup(root uint32, parent int32, tokens []int32) (int32, bool) {
+	b, _ := p.find(root, parent, tokens)
 	return b, b != none
 }
 
-func (p *index) find(parent int32, tokens []int32) (b int32, hash uint64) {
+func (p *index) find(root uint32, parent int32, tokens []int32) (b int32, hash uint64) {
 	if p.id == nil {
 		return none, 0
 	}
-	var id uint64
-	hash = p.seed
+	id := uint64(root)
+	hash = p.seed + id
 	if parent != none {
 		id, hash = p.id[parent], p.hash[parent]
 	}
@@ -81,13 +86,13 @@ func (p *index) find(parent int32, tokens []int32) (b int32, hash uint64) {
 // add makes b, which holds tokens after the block parent, findable. When
 // another block holds the same already, add returns that one and changes
 // nothing; else it returns b.
-func (p *index) add(parent, b int32, tokens []int32) int32 {
-	twin, hash := p.find(parent, tokens)
+func (p *index) add(root uint32, parent, b int32, tokens []int32) int32 {
+	twin, hash := p.find(root, parent, tokens)
 	if twin != none {
 		return twin
 	}
 	p.serial++
-	p.id[b], p.hash[b], p.parent[b] = p.serial, hash, 0
+	p.id[b], p.hash[b], p.parent[b] = p.serial, hash, uint64(root)
 	if parent != none {
 		p.parent[b] = p.id[parent]
 	}

@@ -82,9 +82,9 @@ func (p *Pool) Own(c Copier, table []int32, i int) bool {
 }
 
 // Find appends to dst the blocks, which others have computed, of what follows the first
-// computed tokens of a sequence, whose blocks are in its table. The last token is always
+// computed tokens of a sequence under a root, whose blocks are in its table. The last token is always
 // left, because its logits are needed.
-func (p *Pool) Find(dst, table, tokens []int32, computed int) []int32 {
+func (p *Pool) Find(dst []int32, root uint32, table, tokens []int32, computed int) []int32 {
 	if computed%p.size != 0 {
 		return dst
 	}
@@ -95,7 +95,7 @@ func (p *Pool) Find(dst, table, tokens []int32, computed int) []int32 {
 		}
 	}
 	for ; computed+p.size < len(tokens); computed += p.size {
-		b, ok := p.index.lookup(parent, tokens[computed:computed+p.size])
+		b, ok := p.index.lookup(root, parent, tokens[computed:computed+p.size])
 		if !ok {
 			break
 		}
@@ -121,8 +121,8 @@ func (p *Pool) Adopt(table, found []int32, at int) []int32 {
 
 // Keep makes the blocks of a table findable that were filled since the first from of
 // the sequence's tokens were computed. Where another sequence was first, the table
-// changes to its block. The first call takes memory for all blocks there are.
-func (p *Pool) Keep(table, tokens []int32, from, computed int) {
+// changes to its block. Nothing is found under another root. The first call takes memory for all blocks there are.
+func (p *Pool) Keep(root uint32, table, tokens []int32, from, computed int) {
 	if p.index.id == nil {
 		p.index = newIndex(len(p.refs), p.size)
 	}
@@ -133,7 +133,7 @@ func (p *Pool) Keep(table, tokens []int32, from, computed int) {
 				return
 			}
 		}
-		b := p.index.add(parent, table[k], tokens[k*p.size:(k+1)*p.size])
+		b := p.index.add(root, parent, table[k], tokens[k*p.size:(k+1)*p.size])
 		if b != table[k] {
 			p.acquire(b)
 			p.Release(table[k])

@@ -88,6 +88,11 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 		}
 		p.Encode = m.encoder(o, program)
 		p.Compute = buffers(program)
+		if program, err = Heads(m.LM); err != nil {
+			return p, err
+		} else if program != nil {
+			p.Compute += buffers(program)
+		}
 		p.Cache = p.Encode.Bytes()
 		p.OneRequest, p.Tokens = p.Cache, p.Encode.Spec.Blocks*BlockSize
 		return p, nil
@@ -128,14 +133,23 @@ const (
 	minRunning = 4
 )
 
-// Vectors records what makes vectors of rows or, of a model that scores pairs, scores.
+// Vectors records what makes the rows that are pooled.
 func Vectors(m model.LM, rows int) (*graph.Program, error) {
 	b := graph.NewBuilder(rows, rows)
-	out := m.Hidden(b)
-	if m.Config().Pairs {
-		out = m.Logits(b, out)
+	return b.Compile(m.Hidden(b))
+}
+
+// HeadRows is how many pooled rows the layers behind the pooling take together.
+const HeadRows = 64
+
+// Heads records the layers behind the pooling, nil of a model without.
+func Heads(m model.LM) (*graph.Program, error) {
+	p, ok := m.(model.Projector)
+	if !ok {
+		return nil, nil
 	}
-	return b.Compile(out)
+	b := graph.NewBuilder(HeadRows, HeadRows)
+	return b.Compile(p.Project(b, b.Features(m.Config().Hidden)))
 }
 
 // buffers is the memory of a Program's values.

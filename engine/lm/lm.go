@@ -5,8 +5,6 @@ package lm
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"quern/engine"
 	"quern/engine/model"
@@ -51,21 +49,10 @@ func CanRun(file *weights.Set) error {
 // Open reads what m.Raw says of the model: its weights in GGUF's terms, still
 // without their data where that has to be made, and its architecture.
 func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
-	file := m.Raw
-	var use Published
-	// A config.json that is not what it should be is refused by Translate.
-	_ = json.Unmarshal([]byte(file.Meta.String("hf.config")), &use)
-	pairs := use.Made(Scores)
-	var head []*weights.Tensor
-	if pairs {
-		if file, head, err = withoutHead(file, use.Type); err != nil {
-			return err
-		}
-	}
-	if m.Set, err = model.Translate(file); err != nil {
+	if m.Set, err = model.Translate(m.Raw); err != nil {
 		return err
 	}
-	if pairs {
+	if pairsTexts(m.Raw, m.Set) {
 		if m.Set, err = withSecond(m.Set); err != nil {
 			return err
 		}
@@ -73,14 +60,6 @@ func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (er
 	if o.Quantize != "" && !Quantised(m.Set) {
 		if m.Set, err = quantize.Set(ctx, m.Set, o.Quantize, threads); err != nil {
 			return err
-		}
-	}
-	if pairs { // its head keeps its precision
-		m.Set.Meta.Set(model.ScoresPairs, true)
-		for _, t := range head {
-			if err = m.Set.Add(t); err != nil {
-				return fmt.Errorf("%w: %v", model.ErrFormat, err)
-			}
 		}
 	}
 	if m.LM, err = model.Open(m.Set); err != nil {

@@ -25,44 +25,13 @@ func (p *Published) Made(uses ...string) bool {
 // Scores is the use of models that score texts and make neither vectors nor text.
 const Scores = "ForSequenceClassification"
 
-// headNames are what the model calls the tensors of the head.
-var headNames = map[string]string{
-	"pooler.dense.weight": "cls.weight", "pooler.dense.bias": "cls.bias",
-	"classifier.weight": "cls.output.weight", "classifier.bias": "cls.output.bias",
-}
-
-// withoutHead returns the tensors of a classifier of Hugging Face's that are not its
-// head, and those of the head in float32.
-func withoutHead(file *weights.Set, typ string) (rest *weights.Set, head []*weights.Tensor, err error) {
-	if typ != "bert" {
-		return nil, nil, fmt.Errorf("%w: a classifier of model_type %q; of SafeTensors quern runs those of BERT, others as ONNX", model.ErrUnsupported, typ)
-	}
-	rest = &weights.Set{Source: file.Source, Meta: file.Meta}
-	for t := range file.All() {
-		name := headNames[strings.TrimPrefix(t.Name, "bert.")]
-		if name == "" {
-			if err := rest.Add(t); err != nil {
-				return nil, nil, fmt.Errorf("%w: %v", model.ErrFormat, err)
-			}
-			continue
-		}
-		if name == "cls.output.weight" && len(t.Shape) == 2 && t.Shape[0] != 1 {
-			return nil, nil, fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, t.Shape[0])
-		}
-		w := &weights.Tensor{Name: name, Type: quant.F32, Shape: t.Shape}
-		w.Later(func(dst []byte) error {
-			x, err := Floats(t)
-			if err == nil {
-				quant.F32.Layout().Encode(dst, x)
-			}
-			return err
-		})
-		head = append(head, w)
-	}
-	for _, r := range file.Raws() {
-		rest.AddRaw(r)
-	}
-	return rest, head, nil
+// pairsTexts reports whether set is a BERT that scores pairs and knows first and second
+// texts by a row that is added to their tokens: WordPiece's pairs are put together so.
+func pairsTexts(raw, set *weights.Set) bool {
+	pooling, _ := set.Meta.Int("bert.pooling_type")
+	types, ok := set.Tensor("token_types.weight")
+	tokenizer := raw.Meta.String("tokenizer.ggml.model")
+	return pooling == int64(model.PoolRank) && ok && len(types.Shape) == 2 && types.Shape[0] > 1 && (tokenizer == "" || tokenizer == "bert")
 }
 
 // withSecond returns set with the tokens of second texts behind those of first
@@ -70,7 +39,7 @@ func withoutHead(file *weights.Set, typ string) (rest *weights.Set, head []*weig
 func withSecond(set *weights.Set) (*weights.Set, error) {
 	tokens, ok := set.Tensor("token_embd.weight")
 	types, ok2 := set.Tensor("token_types.weight")
-	if !ok || !ok2 || len(tokens.Shape) != 2 || len(types.Shape) != 2 || types.Shape[0] < 2 || types.Shape[1] != tokens.Shape[1] {
+	if !ok || !ok2 || len(tokens.Shape) != 2 || types.Shape[1] != tokens.Shape[1] {
 		return nil, fmt.Errorf("%w: a BERT for pairs without rows for two texts", model.ErrFormat)
 	}
 	both := &weights.Tensor{Name: tokens.Name, Type: quant.F32, Shape: []int{2 * tokens.Shape[0], tokens.Shape[1]}}
@@ -91,6 +60,7 @@ func withSecond(set *weights.Set) (*weights.Set, error) {
 		return nil
 	})
 	to := &weights.Set{Source: set.Source, Meta: set.Meta}
+	to.Meta.Set(model.SecondTexts, true)
 	for t := range set.All() {
 		if t == tokens {
 			t = both

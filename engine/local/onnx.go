@@ -116,7 +116,7 @@ func (m *textModel) encodes(ctx context.Context, p *opening, h *serve.Head, o *e
 	}
 	p.progress(p.n, loadFilled)
 	if h.Kind == engine.KindRerank {
-		m.vectors, err = embed.NewReranker(ctx, m.Reader(p.texts), x, &h.Meta)
+		m.vectors, err = embed.NewReranker(ctx, m.Reader(p.texts), x, &h.Meta, "")
 		return err
 	}
 	m.vectors, err = embed.New(ctx, m.Reader(p.texts), embed.TrainingOf(&h.Meta, m.ID, p.n.About().Path, &p.n.Options), x, 0)

@@ -10,6 +10,7 @@ import (
 	"quern/engine/embed"
 	"quern/engine/graph"
 	"quern/engine/lm"
+	"quern/engine/model"
 	"quern/engine/residency"
 	"quern/engine/sched"
 	"quern/engine/textgen"
@@ -153,6 +154,15 @@ func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
 	return err
 }
 
+// prompt is what a reranker puts pairs into, "" for nothing.
+func (m *textModel) prompt() string {
+	prompt := m.Set.Meta.String(model.RerankTemplate)
+	if prompt == "" && m.Config.Arch == "qwen3" {
+		return model.QwenRerank
+	}
+	return prompt
+}
+
 // embeds has a recorded m make vectors, or score pairs of texts.
 func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	if lm.Embeds(m.Config) { // others compile it when they are first asked for a vector
@@ -162,7 +172,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	}
 	reader := m.Reader(p.texts)
 	if m.Config.Pairs {
-		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta)
+		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta, m.prompt())
 		return err
 	}
 	m.vectors, err = embed.New(ctx, reader, embed.TrainingOf(&m.Raw.Meta, m.ID, p.n.About().Path, &p.n.Options), m.encoder, m.Config.Hidden)

@@ -2,18 +2,23 @@ package model
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
 )
 
-// bert is BERT and nomic-bert, which make embeddings: every token sees the
+// bert is BERT and what came of it, which make embeddings: every token sees the
 // whole text and norms come after each block. BERT learns its positions;
-// nomic-bert rotates and has a SwiGLU.
+// nomic-bert rotates and has a SwiGLU; jina-bert-v2 takes a slope times the distance
+// off its scores and has a GEGLU.
 //
-// Devlin et al., "BERT", 2019, §3; Nussbaum et al., "Nomic Embed", 2024, §3.
+// Devlin et al., "BERT", 2019, §3; Nussbaum et al., "Nomic Embed", 2024, §3; Günther et
+// al., "Jina Embeddings 2", 2023, §3; Press et al., "Train Short, Test Long", 2022.
 type bert struct {
 	*base
+	slopes   []float32       // of heads, or nil
 	types    *weights.Tensor // (hidden) of texts that are no pair, or nil
 	position *weights.Tensor // (context, hidden), or nil
 	layers   []bertLayer
@@ -26,13 +31,28 @@ type bertLayer struct {
 	ffn              mlp
 }
 
+// berts is what the models of this architecture differ in.
+var berts = map[string]struct {
+	position, rotates, slopes, gated bool
+	act                              graph.Act
+}{
+	"bert":         {position: true, act: graph.GELU},
+	"nomic-bert":   {rotates: true, gated: true, act: graph.SiLU},
+	"jina-bert-v2": {slopes: true, gated: true, act: graph.GELU},
+}
+
+// normsEmbedding are the architectures with a norm of the embedding and none after the
+// last layer.
+var normsEmbedding = map[string]bool{"bert": true, "nomic-bert": true, "jina-bert-v2": true}
+
 func newBert(set *file) (LM, error) {
 	m, err := newBase(set, true)
 	if err != nil {
 		return nil, err
 	}
 	c, t := &m.c, &m.tensors
-	e := &bert{base: m, act: graph.GELU}
+	f := berts[c.Arch]
+	e := &bert{base: m, act: f.act}
 	if w, ok := set.Tensor("token_types.weight"); ok {
 		if len(w.Shape) != 2 || w.Shape[0] < 1 || w.Shape[1] != c.Hidden {
 			return nil, fmt.Errorf("%w: tensor %s has shape %v, want rows of %d", ErrFormat, w.Name, w.Shape, c.Hidden)
@@ -42,12 +62,15 @@ func newBert(set *file) (LM, error) {
 			e.types = row
 		}
 	}
-	if c.Arch == "bert" {
+	if f.position {
 		w, ok := set.Tensor("position_embd.weight")
 		if !ok || len(w.Shape) != 2 || w.Shape[1] != c.Hidden || w.Shape[0] < 1 {
 			return nil, fmt.Errorf("%w: no position_embd.weight with rows of %d", ErrFormat, c.Hidden)
 		}
 		e.position, c.Context = w, min(c.Context, w.Shape[0])
+	}
+	if f.slopes {
+		e.slopes = slopes(c.Heads, m.reader.positive("attention.max_alibi_bias", 8))
 	}
 	for i := range c.Layers {
 		l := bertLayer{
@@ -55,15 +78,12 @@ func newBert(set *file) (LM, error) {
 			attnPost: t.norm(blk(i, "attn_output_norm"), c.Hidden),
 			ffnEnd:   t.norm(blk(i, "layer_output_norm"), c.Hidden),
 		}
-		if c.Arch == "bert" {
-			l.ffn = m.plain(i)
+		if f.gated {
+			l.ffn = m.gated(i)
 		} else {
-			l.ffn, e.act = m.gated(i), graph.SiLU
+			l.ffn = m.plain(i)
 		}
 		e.layers = append(e.layers, l)
-	}
-	if m.reader.flag(scoresPairs, false) {
-		return newBertPairs(e)
 	}
 	return e, m.err()
 }
@@ -74,20 +94,40 @@ func (m *bert) Hidden(b *graph.Builder) graph.Value {
 	if m.types != nil {
 		x = b.Bias(x, m.types)
 	}
-	rope := &m.rope
 	if m.position != nil {
-		x, rope = b.Add(x, b.Embed(b.Positions(), m.position)), nil
+		x = b.Add(x, b.Embed(b.Positions(), m.position))
+	}
+	var rope *graph.Rope
+	if berts[c.Arch].rotates {
+		rope = &m.rope
 	}
 	x = m.norm.layer(b, x, c.Eps)
 	for i := range m.layers {
 		l := &m.layers[i]
 		// A layer's keys are not read after it: all share the cache's first.
 		o := m.attn(0, 0)
-		o.Bidirectional = true
+		o.Bidirectional, o.Slopes = true, m.slopes
 		a := l.attn.of(b, x, rope, c.Eps, o)
 		a, x = m.wanted(b, i, a, x)
 		x = l.attnPost.layer(b, b.Add(x, l.attn.o.of(b, a)), c.Eps)
 		x = l.ffnEnd.layer(b, b.Add(x, l.ffn.of(b, x, m.act)), c.Eps)
 	}
 	return x
+}
+
+// slopes are those of so many heads: powers of 2 from 2^(-most/n) down to 2^-most, where
+// n is the power of 2 below; heads beyond n have those between.
+//
+// Press et al., "Train Short, Test Long", 2022, §3, and its published code.
+func slopes(heads int, most float64) []float32 {
+	n := 1 << (bits.Len(uint(heads)) - 1)
+	s := make([]float32, heads)
+	for h := range s {
+		power := float64(h + 1)
+		if h >= n {
+			power = float64(h-n) + 0.5
+		}
+		s[h] = float32(math.Exp2(-most * power / float64(n)))
+	}
+	return s
 }

@@ -17,9 +17,10 @@ type base struct {
 	c       Config
 	set     *file
 	embed   *weights.Tensor // (vocab, hidden)
-	norm    norm            // after the last layer
+	norm    norm            // after the last layer, or of the embedding: normsEmbedding
 	output  linear          // to the vocabulary; embed when tied
 	rope    graph.Rope
+	turns   bool   // query and key rows of GGUF files are permuted, see interleave
 	slides  []bool // layers with a sliding window; nil for none
 	reader  reader // of the architecture's other keys
 	tensors tensors
@@ -38,14 +39,12 @@ func newBase(set *file, encoder bool) (*base, error) {
 	}
 	t := &m.tensors
 	m.embed = t.need("token_embd.weight", c.Vocab, c.Hidden)
-	if encoder {
-		m.norm = t.norm("token_embd_norm", c.Hidden)
-	} else {
-		name := "output_norm"
-		if strings.HasPrefix(c.Arch, "lfm2") {
-			name = "token_embd_norm" // so its converters call the last norm
-		}
-		m.norm = t.norm(name, c.Hidden)
+	name := "output_norm"
+	if normsEmbedding[c.Arch] || strings.HasPrefix(c.Arch, "lfm2") { // whose converters call the last norm so
+		name = "token_embd_norm"
+	}
+	m.norm = t.norm(name, c.Hidden)
+	if !encoder {
 		m.output = linear{t.maybe("output.weight", c.Vocab, c.Hidden), t.maybe("output.bias", c.Vocab)}
 		if m.output.w == nil {
 			m.output.w = m.embed
@@ -59,6 +58,8 @@ func newBase(set *file, encoder bool) (*base, error) {
 
 func (m *base) Config() *Config { return &m.c }
 
+func (m *base) own() *base { return m }
+
 func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
 	if m.c.Encoder {
 		b.Fail(fmt.Errorf("%w: a %s model makes embeddings, no text", ErrUnsupported, m.c.Arch))
@@ -70,7 +71,9 @@ func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
 // interleave sets how pairs of a head are rotated: GGUF files of some
 // architectures hold query and key rows permuted for neighbours, Hugging Face
 // files do not.
-func (m *base) interleave() { m.rope.Interleaved = m.set.Source == weights.GGUF }
+func (m *base) interleave() {
+	m.turns, m.rope.Interleaved = true, m.set.Source == weights.GGUF
+}
 
 // unscaled is the rotation without the scaling of positions, by another base where the
 // file has one for layers with a window.
@@ -166,16 +169,20 @@ func (t *tensors) cut(w *weights.Tensor, name string, from, to int) *weights.Ten
 		t.err = fmt.Errorf("%w: %s of %v cannot be cut at %d and %d", ErrUnsupported, w.Name, w.Type, from, to)
 		return nil
 	}
-	part := &weights.Tensor{Name: w.Name + " " + name, Type: w.Type, Shape: shape}
+	rows := &weights.Tensor{Name: w.Name + " " + name, Type: w.Type, Shape: shape}
+	if t.parts == nil {
+		t.parts = make(map[*weights.Tensor]part)
+	}
+	t.parts[rows] = part{w.Name, from}
 	if w.Data != nil {
-		part.Data = w.Data[start:end:end]
-		return part
+		rows.Data = w.Data[start:end:end]
+		return rows
 	}
 	t.set.OnFill(func() error {
-		part.Data = w.Data[start:end:end]
+		rows.Data = w.Data[start:end:end]
 		return nil
 	})
-	return part
+	return rows
 }
 
 // row is a vector as a matrix of one row.

@@ -23,7 +23,9 @@ type Config struct {
 	Rope    RopeConfig
 	Pooling Pooling // of embeddings, when the file says so
 	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
-	Pairs   bool    // it scores pairs of texts: Logits gives one number, tokens of the second text have Vocab added
+	Vector  int     // numbers of a vector where layers follow the pooling, see Projector; 0 where none do
+	Pairs   bool    // it scores pairs of texts: a vector is one number
+	Second  int     // added to tokens of the second text of a pair
 	Window  int     // tokens a layer with a sliding window sees, 0 when there is none
 
 	// Of a mixture of experts: how many a layer has, how many a token uses, and
@@ -50,6 +52,7 @@ const (
 	PoolMean
 	PoolCLS
 	PoolLast
+	PoolRank // a score of a pair of texts; Open makes it one of those above
 )
 
 // A RopeConfig describes the rotary position embedding.
@@ -277,8 +280,8 @@ func ggufConfig(set *file) (Config, error) {
 	}
 	c.Rope = r.rope(&c)
 	c.Pooling = Pooling(r.upTo("pooling_type", maxHeads))
-	if c.Pooling > PoolLast {
-		r.refuse("pooling_type", "is %d, want at most %d", c.Pooling, PoolLast)
+	if c.Pooling > PoolRank {
+		r.refuse("pooling_type", "is %d, want at most %d", c.Pooling, PoolRank)
 	}
 	if e, ok := set.Tensor("token_embd.weight"); ok && len(e.Shape) == 2 {
 		c.Vocab = e.Shape[0]
@@ -292,7 +295,7 @@ func ggufConfig(set *file) (Config, error) {
 var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
-var layerNormed = map[string]bool{"bert": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
+var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
 
 // eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
 // file has only that.
@@ -310,12 +313,16 @@ func (r *reader) eps(layerNorm bool) float32 {
 // windows reads the sliding window of a model, def where the file has none, and which
 // of its layers have it: nil for none. A file may say so by layer, or that every so
 // manieth sees everything; otherwise every full-th does.
-func (r *reader) windows(c *Config, full, def int) []bool {
+func (r *reader) windows(c *Config, full, def int) []bool { return r.windowsFrom(c, full, 1, def) }
+
+// windowsFrom is windows for counting the layers from first: with 0 the first layer sees
+// everything.
+func (r *reader) windowsFrom(c *Config, full, first, def int) []bool {
 	const key = "attention.sliding_window_pattern"
 	slides := make([]bool, c.Layers)
 	every := func(full int64) {
 		for i := range slides {
-			slides[i] = int64(i+1)%full != 0
+			slides[i] = int64(i+first)%full != 0
 		}
 	}
 	every(int64(full))

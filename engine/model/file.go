@@ -19,6 +19,7 @@ type file struct {
 	keys    map[string]bool
 	tensors map[string]bool
 	unsaid  map[string]weights.Value // of keys that are absent
+	scores  bool                     // its cls tensors score pairs of texts
 	drafts  [2]int                   // layers from one up to another that only draft; see ggufConfig
 }
 
@@ -137,14 +138,14 @@ func harmless(key string, v weights.Value) bool {
 
 // idle reports whether tokens and embeddings do not depend on a tensor: what
 // encodes images and sound and brings them to the text model; heads of
-// classifiers, which a pooling that quern refuses would read; and layers that
+// classifiers, which only a pooling by their score reads; and layers that
 // draft, behind the model's last.
 //
 // blk.N.attn_rot_embd are the frequencies of rotation that early converters
 // wrote, which follow from rope.freq_base; llama.cpp skips them as well.
 func (f *file) idle(name string) bool {
 	for _, p := range []string{"v.", "a.", "mm.", "cls."} {
-		if strings.HasPrefix(name, p) {
+		if strings.HasPrefix(name, p) && !(p == "cls." && f.scores) {
 			return true
 		}
 	}

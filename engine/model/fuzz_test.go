@@ -2,7 +2,9 @@ package model_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +14,7 @@ import (
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/formats/gguf"
+	"quern/formats/safetensors"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -70,6 +73,10 @@ func FuzzOpen(f *testing.F) {
 				h = m.Logits(b, h)
 			}
 			_, err = b.Compile(h)
+			if head, ok := m.(model.Projector); ok && err == nil {
+				b := graph.NewBuilder(1, 1)
+				_, err = b.Compile(head.Project(b, b.Features(m.Config().Hidden)))
+			}
 		} else if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
 			t.Errorf("error %v wraps no sentinel", err)
 		}
@@ -142,10 +149,20 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"model_type":"mamba2","hidden_size":4,"conv_kernel":2,"state_size":1,"n_groups":1,"num_heads":2,"head_dim":2}`, "backbone.layers.0.mixer.A_log", uint8(0), uint8(2), uint8(0), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"deepseek_v3","hidden_size":4,"num_attention_heads":2,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.self_attn.kv_b_proj.weight", uint8(1), uint8(6), uint8(2), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"llama4","text_config":{"hidden_size":4,"num_local_experts":2}}`, "language_model.model.layers.0.feed_forward.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	// Heads, layers behind the pooling, and positions that begin later.
+	f.Add(`{"model_type":"xlm-roberta","architectures":["XLMRobertaForSequenceClassification"],"hidden_size":4,"num_attention_heads":2,"pad_token_id":1,"max_position_embeddings":8}`, "roberta.embeddings.position_embeddings.weight", uint8(0), uint8(8), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"modernbert","architectures":["ModernBertForSequenceClassification"],"classifier_pooling":"cls","hidden_size":4,"num_attention_heads":2,"layer_types":["full_attention","sliding_attention"],"global_attn_every_n_layers":3}`, "model.layers.1.mlp.Wi.weight", uint8(1), uint8(8), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"qwen3","_name_or_path":"x/Qwen3-Reranker-1B","hidden_size":4,"num_attention_heads":2,"vocab_size":8,"tie_word_embeddings":true}`, "model.embed_tokens.weight", uint8(1), uint8(8), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"bert","position_embedding_type":"alibi","feed_forward_type":"geglu","hidden_size":4,"num_attention_heads":2}`, "encoder.layer.0.mlp.gated_layers.weight", uint8(1), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"gemma3_text","use_bidirectional_attention":true,"hidden_size":4,"num_attention_heads":2}`, "dense_2.linear.weight", uint8(0), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"mistral4","hidden_size":4,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, config, name string, dtype, a, b, c uint8, suffix string, scaleType, sa, sb uint8) {
 		set := &weights.Set{Source: weights.SafeTensors}
 		set.Meta.Set("hf.config", config)
+		set.Meta.Set("hf.tokenizer", `{"model":{"vocab":{"yes":5,"no":2}}}`)
+		if strings.HasPrefix(name, "dense_2") {
+			set.Meta.Set("hf.dense_2", `{"in_features":4,"out_features":6,"activation_function":"torch.nn.modules.activation.Tanh"}`)
+		}
 		add := func(name string, dtype uint8, dims ...uint8) {
 			d := dtypes[int(dtype)%len(dtypes)]
 			n := 1
@@ -188,6 +205,91 @@ func FuzzTranslate(f *testing.F) {
 		}
 		if err != nil && !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
 			t.Errorf("error %v wraps no sentinel", err)
+		}
+	})
+}
+
+// FuzzAdapter gives bytes as an adapter to two models, as GGUF, or as SafeTensors with a
+// configuration: it is refused by one of the two sentinels, or its changes can be recorded
+// and put together. What the bytes say may not be allocated.
+func FuzzAdapter(f *testing.F) {
+	open := func(path string) (*weights.Set, model.LM) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		set, err := gguf.Parse(b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		m, err := model.Open(set)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return set, m
+	}
+	llama, small := open("testdata/smollm2-F32.gguf")
+	falcon, other := open("testdata/falcon-40b.gguf")
+	n := small.Config().Hidden
+	var meta weights.Meta
+	meta.Set("general.type", "adapter")
+	meta.Set("general.architecture", "llama")
+	meta.Set("adapter.type", "lora")
+	meta.Set("adapter.lora.alpha", 4.0)
+	var file bytes.Buffer
+	err := gguf.Write(&file, &meta, []gguf.Stream{
+		gguf.StreamOf(f32Tensor("blk.0.attn_q.weight.lora_a", make([]float32, 2*n), 2, n)),
+		gguf.StreamOf(f32Tensor("blk.0.attn_q.weight.lora_b", make([]float32, 2*n), n, 2)),
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file.Bytes(), "", 1.0)
+	const name = "base_model.model.model.layers.0.self_attn.k_proj"
+	header := fmt.Sprintf(`{%q:{"dtype":"F32","shape":[1,%d],"data_offsets":[0,%d]},%q:{"dtype":"F32","shape":[%d,1],"data_offsets":[%d,%d]}}`,
+		name+".lora_A.weight", n, 4*n, name+".lora_B.weight", n/3, 4*n, 4*n+4*(n/3))
+	tensors := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	tensors = append(tensors, make([]byte, 4*n+4*(n/3))...)
+	f.Add(tensors, `{"peft_type":"LORA","r":1,"lora_alpha":16,"rank_pattern":{"k_proj":1}}`, 0.5)
+	f.Add(tensors, `{"peft_type":"LORA","r":1,"lora_alpha":16,"use_rslora":true,"alpha_pattern":{".*":1e300},"bias":"none"}`, -1.0)
+	f.Fuzz(func(t *testing.T, data []byte, config string, scale float64) {
+		var set *weights.Set
+		var err error
+		if config == "" {
+			set, err = gguf.Parse(data)
+		} else if set, err = safetensors.Parse(data); err == nil {
+			set.Meta.Set("hf.adapter_config", config)
+		}
+		if err != nil {
+			return
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, base := range []struct {
+			set *weights.Set
+			m   model.LM
+		}{{llama, small}, {falcon, other}} {
+			x, err := model.ReadAdapter(base.m, base.set, set, scale)
+			if err != nil {
+				if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {
+					t.Errorf("error %v wraps no sentinel", err)
+				}
+				continue
+			}
+			for _, w := range x.Tensors {
+				if _, err := w.Read(); err != nil {
+					t.Errorf("%s: %v", w.Name, err)
+				}
+			}
+			b := graph.NewBuilder(2, 1)
+			b.Adapt(model.Changes([]*model.Adapter{x}))
+			if _, err := b.Compile(base.m.Logits(b, base.m.Hidden(b))); err != nil {
+				t.Errorf("accepted, and cannot be recorded: %v", err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20+40*uint64(len(data)) {
+			t.Errorf("%d bytes allocated for %d", used, len(data))
 		}
 	})
 }

@@ -10,9 +10,10 @@ import (
 // a GELU gate, embeddings scaled by √hidden, and layers that see a window
 // between layers that see everything. Gemma 2 limits scores and logits; Gemma 3
 // has norms of query and key heads instead, and rotates the layers with a
-// window by another base.
+// window by another base. EmbeddingGemma is Gemma 3 whose tokens see what follows them,
+// in layers with a window half of it to either side.
 //
-// "Gemma 2", 2024, §2; "Gemma 3 Technical Report", 2025, §2.
+// "Gemma 2", 2024, §2; "Gemma 3 Technical Report", 2025, §2; "EmbeddingGemma", 2025, §2.
 type gemmaLM struct {
 	*base
 	layers           []gemmaLayer
@@ -28,7 +29,7 @@ type gemmaLayer struct {
 }
 
 func newGemma(set *file) (LM, error) {
-	m, err := newBase(set, false)
+	m, err := newBase(set, set.prefix == "gemma-embedding.")
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func newGemma(set *file) (LM, error) {
 		g.logCap = float32(r.capping("final_logit_softcapping", 30))
 		m.slides = r.windows(c, 2, 4096)
 		r.sameBase(c)
-	case "gemma3":
+	case "gemma3", "gemma-embedding":
 		if c.Layers == 62 {
 			scale = wide
 		}
@@ -68,7 +69,7 @@ func newGemma(set *file) (LM, error) {
 			ffn:      m.gated(i),
 			ffnPost:  t.norm(blk(i, "post_ffw_norm"), c.Hidden),
 		}
-		if c.Arch == "gemma3" {
+		if c.Arch != "gemma2" {
 			m.headNorms(i, &l.attn)
 		}
 		g.layers = append(g.layers, l)
@@ -91,6 +92,9 @@ func (m *gemmaLM) Hidden(b *graph.Builder) graph.Value {
 	for i := range m.layers {
 		l := &m.layers[i]
 		rope, o := &m.rope, m.attn(i, m.window(i))
+		if o.Bidirectional = c.Encoder; c.Encoder {
+			o.Layer = 0 // keys are not read after their layer: all share the cache's first
+		}
 		if o.Window > 0 {
 			rope = &m.local
 		}

@@ -40,6 +40,7 @@ type golden struct {
 	// Of embedding models.
 	Embedding []float64            `json:"embedding"`
 	Pooling   string               `json:"pooling"`
+	Vector    []float64            `json:"vector"` // behind the layers after pooling
 	Rows      map[string][]float64 `json:"token_embedding"`
 }
 
@@ -264,6 +265,9 @@ func compareEmbedding(t *testing.T, set *weights.Set, g *golden, pooling model.P
 		}
 	}
 	worst = max(worst, distance(pooled, g.Embedding))
+	if g.Vector != nil {
+		worst = max(worst, distance(project(t, m, pooled), g.Vector))
+	}
 	if !(worst <= limit) {
 		t.Errorf("off by %.3g, want at most %.3g", worst, limit)
 	}
@@ -320,6 +324,14 @@ func TestGoldenMade(t *testing.T) {
 		g := readGolden(t, "testdata/nomic-bert.golden.json")
 		compareEmbedding(t, open(t, "testdata/nomic-bert.gguf"), g, model.PoolMean, 1e-5)
 	})
+	for _, tt := range []struct {
+		name    string
+		pooling model.Pooling
+	}{{"modern-bert", model.PoolCLS}, {"modern-bert-scores", model.PoolMean}, {"xlm-roberta-scores", model.PoolCLS}, {"qwen3-scores", model.PoolLast}, {"gemma-embedding", model.PoolMean}} {
+		t.Run(tt.name, func(t *testing.T) {
+			compareEmbedding(t, open(t, "testdata/"+tt.name+".gguf"), readGolden(t, "testdata/"+tt.name+".golden.json"), tt.pooling, 1e-5)
+		})
+	}
 	t.Run("bert-mean-Q8_0", func(t *testing.T) { // llama.cpp's
 		g := readGolden(t, "testdata/bert-mean-Q8_0.golden.json")
 		compareEmbedding(t, open(t, "testdata/bert-mean-Q8_0.gguf"), g, model.PoolMean, 0.15)

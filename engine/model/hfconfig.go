@@ -32,6 +32,8 @@ type hfConfig struct {
 	m    map[string]any // numbers are int64 or float64
 	rope map[string]any // rope_parameters, or rope_scaling of older files
 	err  error
+
+	yesNo []int // rows of the tokens whose likelihoods are the score of a pair, or nil
 }
 
 // parseHF reads config.json. The first error of its other methods sticks.
@@ -58,6 +60,7 @@ func parseHF(text string) (*hfConfig, error) {
 			c.kind = kind
 		}
 	}
+	c.encoderKind()
 	c.rope, _ = c.m["rope_parameters"].(map[string]any)
 	if c.rope == nil {
 		c.rope, _ = c.m["rope_scaling"].(map[string]any)
@@ -207,9 +210,11 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		extra = c.rotary(headDim, put)
 	}
 	c.pooling(set, put)
+	c.dense(set, put)
 	if f.more != nil {
 		f.more(c, put)
 	}
+	c.scoring(set, meta, put)
 	if c.err != nil {
 		return bad(c.err)
 	}
@@ -218,6 +223,14 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 
 // pooling reads what sentence-transformers keeps beside the model.
 func (c *hfConfig) pooling(set *weights.Set, put func(string, any)) {
+	modules, _ := set.Meta.Lookup("hf.modules")
+	list, _ := modules.([]string)
+	for i, m := range list {
+		ends := i == len(list)-1
+		if m != "Transformer" && m != "Pooling" && m != "Dense" && !(m == "Normalize" && ends) && !(m == "LogitScore" && ends) {
+			c.refuse("%.100s as module %d of %d in modules.json", m, i+1, len(list))
+		}
+	}
 	text := set.Meta.String("hf.pooling")
 	if text == "" {
 		return
@@ -227,13 +240,17 @@ func (c *hfConfig) pooling(set *weights.Set, put func(string, any)) {
 		c.fail("1_Pooling/config.json: %v", err)
 		return
 	}
+	if with, ok := p["include_prompt"].(bool); ok && !with {
+		c.refuse("a pooling without the tokens of the prompt")
+	}
+	mode, _ := p["pooling_mode"].(string) // of newer files
 	for _, k := range []struct {
-		key string
-		p   Pooling
+		key, mode string
+		p         Pooling
 	}{
-		{"pooling_mode_cls_token", PoolCLS}, {"pooling_mode_mean_tokens", PoolMean}, {"pooling_mode_lasttoken", PoolLast},
+		{"pooling_mode_cls_token", "cls", PoolCLS}, {"pooling_mode_mean_tokens", "mean", PoolMean}, {"pooling_mode_lasttoken", "lasttoken", PoolLast},
 	} {
-		if on, _ := p[k.key].(bool); on {
+		if on, _ := p[k.key].(bool); on || mode == k.mode {
 			put("pooling_type", int64(k.p))
 			return
 		}

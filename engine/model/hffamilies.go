@@ -38,6 +38,7 @@ var hfFamilies = map[string]hfFamily{
 	"gemma2":           {arch: "gemma2", eps: "rms_norm_eps", plusOne: true, more: gemma(2), names: gemmaNorms, reads: gemmaCaps, defaults: map[string]any{"sliding_window": int64(4096), "query_pre_attn_scalar": int64(256), "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}},
 	"gemma3_text":      {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
 	"gemma3":           {arch: "gemma3", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: gemmaCaps[1:], defaults: gemma3Defaults},
+	gemmaEncoder:       {arch: "gemma-embedding", eps: "rms_norm_eps", plusOne: true, more: gemma(6), names: gemmaNorms, reads: []string{"use_bidirectional_attention"}, defaults: gemma3Defaults},
 	"starcoder2":       {arch: "starcoder2", eps: "norm_epsilon", layer: true, more: slidingWindow},
 	"olmo2":            {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}},
 	"olmo3":            {arch: "olmo2", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: layerWindows(4), defaults: map[string]any{"sliding_window": int64(4096)}},
@@ -77,13 +78,18 @@ var hfFamilies = map[string]hfFamily{
 	"granite":          {arch: "granite", eps: "rms_norm_eps", more: granite, reads: graniteReads, defaults: graniteDefaults},
 	"gpt_oss":          {arch: "gpt-oss", eps: "rms_norm_eps", more: all(experts, gptOSSConfig), names: gptOSSNames},
 	"bert":             {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, reads: []string{"is_causal"}},
+	"xlm-roberta":      {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: all(bidirectional, offsetPositions), reads: []string{"is_causal"}},
+	"roberta":          {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: all(bidirectional, offsetPositions), reads: []string{"is_causal"}},
+	"camembert":        {arch: "bert", eps: "layer_norm_eps", layer: true, norotary: true, more: all(bidirectional, offsetPositions), reads: []string{"is_causal"}},
+	"modernbert":       {arch: "modern-bert", eps: "norm_eps", layer: true, more: all(bidirectional, modernBertConfig), names: modernBertNames, reads: []string{"is_causal"}, defaults: modernBertDefaults},
+	jinaBert:           {arch: "jina-bert-v2", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, names: jinaNames, reads: []string{"is_causal"}},
 	"nomic_bert":       {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
 }
 
 // hfEps is what transformers assumes for an epsilon left out.
 var hfEps = map[string]float64{
 	"llama": 1e-6, "mistral": 1e-6, "mixtral": 1e-5, "smollm3": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "qwen2_moe": 1e-6, "qwen3_moe": 1e-6,
-	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6,
+	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6, gemmaEncoder: 1e-6, jinaBert: 1e-12, "xlm-roberta": 1e-12, "roberta": 1e-12, "camembert": 1e-12, "modernbert": 1e-5,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
 	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "qwen3_5_moe_text": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
 	"nemotron_h": 1e-5, "granitemoehybrid": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
@@ -359,7 +365,7 @@ func granite(c *hfConfig, put func(string, any)) {
 
 func bidirectional(c *hfConfig, put func(string, any)) {
 	put("attention.causal", false)
-	if p := c.first("position_embedding_type"); p != nil && p != "absolute" {
+	if p := c.first("position_embedding_type"); p != nil && p != "absolute" && c.kind != jinaBert {
 		c.refuse("position embeddings of type %v", p)
 	}
 }

@@ -103,6 +103,12 @@ var hfOnly = map[string]map[string][]any{
 	"gemma3":           {"hidden_activation": geluTanh},
 	"gemma3_text":      {"hidden_activation": geluTanh},
 	"bert":             {"hidden_act": gelu, "is_decoder": {false}},
+	"xlm-roberta":      {"hidden_act": gelu, "is_decoder": {false}},
+	"roberta":          {"hidden_act": gelu, "is_decoder": {false}},
+	"camembert":        {"hidden_act": gelu, "is_decoder": {false}},
+	"modernbert":       {"hidden_activation": append(gelu, silu[0]), "classifier_activation": gelu},
+	gemmaEncoder:       {"hidden_activation": geluTanh},
+	jinaBert:           {"hidden_act": gelu, "is_decoder": {false}, "feed_forward_type": {"geglu"}},
 	"nomic_bert": {
 		"activation_function": {"swiglu"}, "prenorm": {false}, "parallel_block": {false}, "use_rms_norm": {false},
 		"rotary_emb_interleaved": {false}, "rotary_emb_scale_base": {}, "scale_attn_weights": {true}, "scale_attn_by_inverse_layer_idx": {false},

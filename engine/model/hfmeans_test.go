@@ -13,7 +13,11 @@ import (
 // What config.json says and quern does not compute is refused by name.
 func TestConfigRefused(t *testing.T) {
 	for _, tt := range []struct{ kind, more, want string }{
-		{"gemma3_text", `"use_bidirectional_attention":true`, "use_bidirectional_attention of true"},
+		{"gemma3", `"use_bidirectional_attention":true`, "use_bidirectional_attention of true"},
+		{"bert", `"position_embedding_type":"alibi","feed_forward_type":"original"`, "feed_forward_type of original"},
+		{"modernbert", `"hidden_activation":"relu"`, "hidden_activation of relu"},
+		{"nomic_bert", `"architectures":["NomicBertForSequenceClassification"]`, "a classifier of model_type"},
+		{"bert", `"position_embedding_type":"relative_key"`, "position embeddings of type relative_key"},
 		{"qwen2", `"is_causal":false`, "is_causal of false"},
 		{"llama", `"hidden_act":"relu"`, "hidden_act of relu"},
 		{"bert", `"hidden_act":"gelu_new"`, "hidden_act of gelu_new"},
@@ -46,6 +50,15 @@ func TestConfigRefused(t *testing.T) {
 // or more of every model_type quern translates.
 var published = []struct{ kind, more string }{
 	{"bert", `"max_position_embeddings":512`},
+	{"bert", `"max_position_embeddings":8192,"position_embedding_type":"alibi","feed_forward_type":"geglu","emb_pooler":"mean","hidden_act":"gelu","attention_probs_dropout_prob":0.0,"layer_norm_eps":1e-12,"type_vocab_size":2`},
+	{"jina_bert_v2", `"max_position_embeddings":8192,"position_embedding_type":"alibi","feed_forward_type":"geglu"`},
+	{"gemma3_text", `"max_position_embeddings":2048,"hidden_activation":"gelu_pytorch_tanh","use_bidirectional_attention":true,"attn_logit_softcapping":null,"final_logit_softcapping":null,"query_pre_attn_scalar":256,"sliding_window":512,"_sliding_window_pattern":6,"rope_local_base_freq":10000.0,"rope_theta":1000000.0,"rope_scaling":null,"rms_norm_eps":1e-06,"head_dim":64,"num_key_value_heads":1,"layer_types":["sliding_attention"]`},
+	{"modernbert", `"max_position_embeddings":8192,"attention_bias":false,"attention_dropout":0.0,"classifier_activation":"gelu","classifier_bias":false,"classifier_pooling":"mean","cls_token_id":50281,"decoder_bias":true,"deterministic_flash_attn":false,"embedding_dropout":0.0,"global_attn_every_n_layers":3,"global_rope_theta":160000.0,"gradient_checkpointing":false,"hidden_activation":"gelu","layer_norm_eps":1e-05,"local_attention":128,"local_rope_theta":10000.0,"mlp_bias":false,"norm_bias":false,"norm_eps":1e-05,"pad_token_id":50283,"position_embedding_type":"absolute","sep_token_id":50282,"tie_word_embeddings":true,"sparse_pred_ignore_index":-100,"sparse_prediction":false`},
+	{"modernbert", `"max_position_embeddings":32768,"hidden_activation":"silu","local_attention":128,"layer_types":["full_attention"],"rope_parameters":{"full_attention":{"rope_theta":80000,"rope_type":"default"},"sliding_attention":{"rope_theta":10000,"rope_type":"default"}}`},
+	{"xlm-roberta", `"max_position_embeddings":8194,"attention_probs_dropout_prob":0.1,"classifier_dropout":null,"hidden_act":"gelu","layer_norm_eps":1e-05,"output_past":true,"pad_token_id":1,"position_embedding_type":"absolute","type_vocab_size":1`},
+	{"roberta", `"max_position_embeddings":514,"hidden_act":"gelu","layer_norm_eps":1e-05,"pad_token_id":1,"type_vocab_size":1`},
+	{"camembert", `"max_position_embeddings":514,"hidden_act":"gelu","layer_norm_eps":1e-05,"pad_token_id":1,"type_vocab_size":1`},
+	{"gemma3_embedding", `"max_position_embeddings":2048,"head_dim":64,"num_key_value_heads":1`},
 	{"granite", `"max_position_embeddings":512`},
 	{"mistral", `"max_position_embeddings":32768,"hidden_act":"silu","sliding_window":4096,"rms_norm_eps":1e-05,"rope_theta":10000.0`},
 	{"mixtral", `"max_position_embeddings":32768,"hidden_act":"silu","sliding_window":null,"rms_norm_eps":1e-05,"rope_theta":1000000.0,"num_experts_per_tok":2,"num_local_experts":8,"output_router_logits":false,"router_aux_loss_coef":0.02`},
@@ -154,7 +167,7 @@ func TestConvertedHasRequiredKeys(t *testing.T) {
 		"ernie4_5-moe": {rms, "expert_count", "expert_used_count", "expert_feed_forward_length", "interleave_moe_layer_step", "leading_dense_block_count"},
 		"glm4moe":      {rms, "expert_count", "expert_used_count", "expert_feed_forward_length", "leading_dense_block_count"}, "minimax-m2": {rms, "expert_count", "expert_used_count", "expert_feed_forward_length"},
 		"hunyuan-dense": {rms}, "qwen2vl": {rms}, "qwen3vl": {rms}, "seed_oss": {rms},
-		"bert": {layer}, "falcon": {layer}, "gemma2": {rms}, "gemma3": {rms},
+		"bert": {layer}, "falcon": {layer}, "gemma2": {rms}, "gemma3": {rms}, "gemma-embedding": {rms, "attention.sliding_window"}, "jina-bert-v2": {layer}, "modern-bert": {layer},
 		"gpt-oss": {rms, "expert_feed_forward_length", "attention.sliding_window", "expert_count", "expert_used_count"},
 		"granite": {rms, "logit_scale"}, "llama": {rms}, "nomic-bert": {layer}, "olmo2": {rms},
 		"phi2": {layer}, "phi3": {rms}, "phimoe": {rms, "expert_count", "expert_used_count"},

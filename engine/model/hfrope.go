@@ -27,7 +27,7 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 		}
 		return nil
 	}
-	base := get("rope_theta", "rotary_emb_base")
+	base := get("rope_theta", "rotary_emb_base", "global_rope_theta")
 	if base == nil {
 		base = 10000.0
 	}

@@ -50,7 +50,7 @@ func newLlama(set *file) (LM, error) {
 			m.reader.fail("attention.temperature_scale", "is %g, want 0 or more", beta)
 		}
 	case "ernie4_5":
-		m.rope.Interleaved = true
+		m.rope.Interleaved, m.turns = true, false
 	case "smollm3":
 		l.unrotate = 4
 	case "granite":

@@ -27,56 +27,58 @@ type LM interface {
 	// wanted row, shape (want, Config.Hidden).
 	Hidden(b *graph.Builder) graph.Value
 	// Logits records the projection of Hidden's result to the vocabulary,
-	// shape (want, Config.Vocab). An encoder has none: it fails the Builder, but for
-	// one that scores pairs, whose result has shape (want, 1).
+	// shape (want, Config.Vocab). An encoder has none: it fails the Builder.
 	Logits(b *graph.Builder, hidden graph.Value) graph.Value
 }
 
 // archs is every architecture, by GGUF's general.architecture.
 var archs = map[string]func(*file) (LM, error){
-	"bert":          newBert,
-	"cohere2":       newCohere,
-	"command-r":     newCohere,
-	"deepseek2":     newDeepseek,
-	"mistral4":      newDeepseek,
-	"falcon-h1":     newHybrid,
-	"granitehybrid": newHybrid,
-	"lfm2":          newHybrid,
-	"lfm2moe":       newHybrid,
-	"mamba":         newHybrid,
-	"mamba2":        newHybrid,
-	"nemotron_h":    newHybrid,
-	"qwen35":        newHybrid,
-	"qwen35moe":     newHybrid,
-	"qwen3next":     newHybrid,
-	"ernie4_5":      newLlama,
-	"ernie4_5-moe":  newRouted,
-	"exaone4":       newOLMo2,
-	"falcon":        newFalcon,
-	"gemma2":        newGemma,
-	"gemma3":        newGemma,
-	"glm4moe":       newRouted,
-	"gpt-oss":       newGPTOSS,
-	"granite":       newLlama,
-	"hunyuan-dense": newQwen,
-	"llama":         newLlama,
-	"llama4":        newLlama4,
-	"minimax-m2":    newRouted,
-	"mistral3":      newLlama,
-	"nomic-bert":    newBert,
-	"olmo2":         newOLMo2,
-	"phi2":          newPhi2,
-	"phi3":          newPhi3,
-	"phimoe":        newPhi3,
-	"qwen2":         newQwen,
-	"qwen2moe":      newQwen,
-	"qwen2vl":       newQwen,
-	"qwen3":         newQwen,
-	"qwen3moe":      newQwen,
-	"qwen3vl":       newQwen,
-	"seed_oss":      newQwen,
-	"smollm3":       newLlama,
-	"starcoder2":    newStarcoder2,
+	"bert":            newBert,
+	"cohere2":         newCohere,
+	"command-r":       newCohere,
+	"deepseek2":       newDeepseek,
+	"mistral4":        newDeepseek,
+	"falcon-h1":       newHybrid,
+	"granitehybrid":   newHybrid,
+	"lfm2":            newHybrid,
+	"lfm2moe":         newHybrid,
+	"mamba":           newHybrid,
+	"mamba2":          newHybrid,
+	"nemotron_h":      newHybrid,
+	"qwen35":          newHybrid,
+	"qwen35moe":       newHybrid,
+	"qwen3next":       newHybrid,
+	"ernie4_5":        newLlama,
+	"ernie4_5-moe":    newRouted,
+	"exaone4":         newOLMo2,
+	"falcon":          newFalcon,
+	"gemma2":          newGemma,
+	"gemma3":          newGemma,
+	"gemma-embedding": newGemma,
+	"jina-bert-v2":    newBert,
+	"glm4moe":         newRouted,
+	"gpt-oss":         newGPTOSS,
+	"granite":         newLlama,
+	"hunyuan-dense":   newQwen,
+	"llama":           newLlama,
+	"llama4":          newLlama4,
+	"minimax-m2":      newRouted,
+	"modern-bert":     newModernBert,
+	"mistral3":        newLlama,
+	"nomic-bert":      newBert,
+	"olmo2":           newOLMo2,
+	"phi2":            newPhi2,
+	"phi3":            newPhi3,
+	"phimoe":          newPhi3,
+	"qwen2":           newQwen,
+	"qwen2moe":        newQwen,
+	"qwen2vl":         newQwen,
+	"qwen3":           newQwen,
+	"qwen3moe":        newQwen,
+	"qwen3vl":         newQwen,
+	"seed_oss":        newQwen,
+	"smollm3":         newLlama,
+	"starcoder2":      newStarcoder2,
 }
 
 // Known lists the architectures in alphabetical order.
@@ -109,6 +111,9 @@ func Open(set *weights.Set) (LM, error) {
 	f := newFile(set, arch)
 	lm, err := open(f)
 	if err == nil {
+		lm, err = withHead(f, lm)
+	}
+	if err == nil {
 		err = f.unread()
 	}
 	if err != nil {
@@ -133,8 +138,15 @@ func Graphviz(set *weights.Set) ([]byte, error) {
 
 // A tensors finds the weights of a model. Its first error sticks.
 type tensors struct {
-	set *file
-	err error
+	set   *file
+	err   error
+	parts map[*weights.Tensor]part // what was cut
+}
+
+// A part is rows of a tensor of the file, from one on.
+type part struct {
+	of   string
+	from int
 }
 
 // need returns the tensor called name, which must have the given shape.

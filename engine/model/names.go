@@ -21,6 +21,9 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 	if set.Source == weights.Torch {
 		return nil, fmt.Errorf("%w: a PyTorch checkpoint; quern runs only Kokoro's of those: get the model as SafeTensors or GGUF", ErrUnsupported)
 	}
+	if isAdapter(&set.Meta) {
+		return nil, fmt.Errorf("%w: a LoRA adapter, no model by itself: name it under adapters of its model", ErrUnsupported)
+	}
 	if set.Source != weights.SafeTensors || set.Meta.String("general.architecture") != "" {
 		return set, nil
 	}
@@ -78,6 +81,11 @@ var hfGlobal = map[string]string{
 	"embeddings":                       "token_embd",
 	"norm_f":                           "output_norm",
 	"embedding_norm":                   "token_embd_norm",
+	"embeddings.tok_embeddings":        "token_embd",
+	"embeddings.norm":                  "token_embd_norm",
+	"final_norm":                       "output_norm",
+	"dense_2.linear":                   "dense_2",
+	"dense_3.linear":                   "dense_3",
 }
 
 // hfLayer names the tensors of a layer. EXPERT stands for an expert's number;
@@ -179,7 +187,10 @@ type stack struct {
 // needed, and the expert it belongs to, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
-	for _, part := range hfUnused {
+	if to := tr.c.headName(hf); to != "" {
+		return to, expert, nil
+	}
+	for _, part := range append(hfUnused, hfSkips[tr.c.kind]...) {
 		if strings.HasPrefix(hf, part) || strings.Contains(hf, "."+part) {
 			return "", expert, nil
 		}
@@ -255,6 +266,11 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return nil
 	}
 	to := alias(name, t)
+	if name == "position_embd.weight" && tr.c.offset() > 0 {
+		if to, err = behind(to, int(tr.c.offset())); err != nil {
+			return err
+		}
+	}
 	if hybridArchs[tr.f.arch] != nil {
 		if done, err := tr.changed(to); done || err != nil {
 			return err
@@ -298,6 +314,15 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return err
 	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
 		gate, up, err := splitExperts(to)
+		if err == nil {
+			err = tr.put(gate)
+		}
+		if err == nil {
+			err = tr.put(up)
+		}
+		return err
+	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
+		gate, up, err := inHalves(to)
 		if err == nil {
 			err = tr.put(gate)
 		}
@@ -370,6 +395,9 @@ func (tr *translation) finish() error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	if err := tr.yesNo(); err != nil {
+		return err
+	}
 	for _, name := range names {
 		parts := tr.stacks[name].parts
 		first := parts[0]

@@ -33,7 +33,7 @@ func (e *flatExec) Close() error { return nil }
 // function that makes a step and reads all that came of it.
 func newFlat(t testing.TB, seqs int, edit func(*Request)) func() {
 	near := []graph.Near{{Reach: graph.Reach{Window: 50}, Blocks: 6 * seqs}}
-	o := Options{Blocks: 1 << 16, BlockSize: 16, Near: near, Budget: seqs, Slots: seqs, Queue: seqs}
+	o := Options{Blocks: 1 << 16, BlockSize: 16, Near: near, Budget: seqs, Slots: seqs, Queue: seqs, Adapters: 1}
 	s, _ := newFake(t, o)
 	e := &flatExec{rows: make([]graph.Row, seqs)}
 	for i := range e.rows {
@@ -42,7 +42,7 @@ func newFlat(t testing.TB, seqs int, edit func(*Request)) func() {
 	s.o.Exec = e
 	all := make([]*Stream, seqs)
 	for i := range all {
-		r := Request{Prompt: prompt(1), EOG: []token.ID{0}, NoPromptCache: i%2 == 1, Sample: sample.Params{Seed: uint64(i)}}
+		r := Request{Prompt: prompt(1), EOG: []token.ID{0}, NoPromptCache: i%2 == 1, Adapter: int32(i % 2), Sample: sample.Params{Seed: uint64(i)}}
 		edit(&r)
 		all[i] = submit(t, s, r)
 	}

@@ -130,6 +130,7 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 	}
 	c := kv.(*fakeCache)
 	for i, tok := range in.Tokens {
+		tok = adapted(tok, in.Adapters, in.Seq[i])
 		for p, c := range append([]*fakeCache{c}, c.near...) {
 			at := slot(c, in, i, p, in.Positions[i])
 			c.tokens[at], c.places[at] = tok, in.Positions[i]
@@ -190,7 +191,7 @@ func (e *fakeExec) scan(in *graph.Batch, c *fakeCache) error {
 		if s.at != in.Positions[i] {
 			return fmt.Errorf("position %d goes on from a state of %d tokens", in.Positions[i], s.at)
 		}
-		s.hash, s.at = step(s.hash, tok), s.at+1
+		s.hash, s.at = step(s.hash, adapted(tok, in.Adapters, in.Seq[i])), s.at+1
 		if slices.Contains(in.Want, int32(i)) {
 			e.logits = appendLogits(e.logits, s.hash)
 		}
@@ -226,6 +227,9 @@ func (e *fakeExec) check(in *graph.Batch) error {
 			return fmt.Errorf("position %d in a table of %d", in.Positions[i], len(in.Tables[q]))
 		}
 	}
+	if e.o.Adapters > 0 && (len(in.Adapters) != len(in.Tables) || !slices.IsSorted(in.Adapters)) {
+		return fmt.Errorf("adapters %v of %d sequences", in.Adapters, len(in.Tables))
+	}
 	if int(in.Seq[n-1]) != len(in.Tables)-1 || len(in.Tables) > e.o.Slots {
 		return fmt.Errorf("%d tables, last sequence %d, %d slots", len(in.Tables), in.Seq[n-1], e.o.Slots)
 	}
@@ -245,10 +249,20 @@ func appendLogits(dst []float32, h uint64) []float32 {
 	return dst
 }
 
-func logitsAfter(tokens []token.ID) []float32 {
+// adapted is a token as the adapter of its sequence has it: nothing it makes is another's.
+func adapted(tok int32, adapters []int32, seq int32) int32 {
+	if len(adapters) == 0 {
+		return tok
+	}
+	return tok + adaptedBy*adapters[seq]
+}
+
+const adaptedBy = 1000
+
+func logitsAfter(adapter int32, tokens []token.ID) []float32 {
 	h := uint64(1)
 	for _, t := range tokens {
-		h = step(h, t)
+		h = step(h, t+adaptedBy*adapter)
 	}
 	return appendLogits(nil, h)
 }
@@ -299,7 +313,7 @@ func oracle(o *Options, r Request, index int) reply {
 		if len(forced) > 0 {
 			t.ID = forced[0]
 		} else if err == nil {
-			t, err = s.Next(logitsAfter(tokens), ban)
+			t, err = s.Next(logitsAfter(r.Adapter, tokens), ban)
 		}
 		if errors.Is(err, sample.ErrBarred) && s.MayEnd() {
 			out.reason, out.stopID = Stop, token.None
@@ -330,7 +344,7 @@ func scores(r Request) []sample.Token {
 	}
 	out := []sample.Token{{ID: r.Prompt[0]}}
 	for i := 1; i < len(r.Prompt); i++ {
-		out = append(out, sample.Logprobs(logitsAfter(r.Prompt[:i]), r.Prompt[i], r.Sample.Top))
+		out = append(out, sample.Logprobs(logitsAfter(r.Adapter, r.Prompt[:i]), r.Prompt[i], r.Sample.Top))
 	}
 	return out
 }
@@ -480,7 +494,9 @@ func (s *Scheduler) audit() error {
 	}
 	return p.Audit(refs, func(b int32, depth int, tokens []int32) error {
 		at := int(b) * c.size
-		if !slices.Equal(c.tokens[at:][:c.size], tokens) || int(c.places[at]) != depth*c.size {
+		of := adaptedBy * (c.tokens[at] / adaptedBy)
+		same := slices.EqualFunc(c.tokens[at:][:c.size], tokens, func(held, token int32) bool { return held == token+of })
+		if !same || int(c.places[at]) != depth*c.size {
 			return fmt.Errorf("block %d, the %dth of its chain, is cached as %v and holds %v of position %d", b, depth, tokens, c.tokens[at:][:c.size], c.places[at])
 		}
 		return nil

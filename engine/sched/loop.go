@@ -88,6 +88,7 @@ func (s *Scheduler) publish() {
 		s.box.spare = max(0, s.o.Slots-len(s.running)-(len(s.waiting)-s.fresh))
 	}
 	s.stats.waiting.Store(int64(len(s.waiting) + len(s.box.jobs)))
+	s.countAdapters()
 	s.box.Unlock()
 	s.stats.running.Store(int64(len(s.running)))
 	s.stats.used.Store(int64(s.pool.Used()))
@@ -114,15 +115,27 @@ func (s *Scheduler) assemble() bool {
 	in.Reset()
 	s.steps = s.steps[:0]
 	s.draws.reset()
+	for a := range int32(s.o.Adapters + 1) { // sequences of one adapter follow each other
+		s.gather(a)
+	}
+	return len(s.steps) > 0
+}
+
+// gather adds the planned rows of the sequences of an adapter to the batch.
+func (s *Scheduler) gather(adapter int32) {
+	in := &s.batch
 	for i, n := range s.rows {
-		if n == 0 {
+		q, l := s.running[i], &s.loads[i]
+		if n == 0 || q.Adapter != adapter {
 			continue
 		}
-		q, l := s.running[i], &s.loads[i]
 		wants := len(in.Want)
 		in.Sequence(q.table, nil)
 		for i := range q.near {
 			in.NearTable(q.near[i].Table)
+		}
+		if s.o.Adapters > 0 {
+			in.Adapter(adapter)
 		}
 		if q.slot != noSlot {
 			in.State(q.slot)
@@ -144,7 +157,28 @@ func (s *Scheduler) assemble() bool {
 		}
 		s.steps = append(s.steps, stepped{q, n, len(in.Want) - wants})
 	}
-	return len(s.steps) > 0
+}
+
+// countAdapters notes who waits and runs with which adapter. The box is locked.
+func (s *Scheduler) countAdapters() {
+	if s.o.Adapters == 0 {
+		return
+	}
+	clear(s.counts)
+	for _, q := range s.waiting {
+		s.counts[q.Adapter][0]++
+	}
+	for _, j := range s.box.jobs {
+		s.counts[j.Adapter][0]++
+	}
+	for _, q := range s.running {
+		s.counts[q.Adapter][1]++
+	}
+	for i := range s.stats.adapters {
+		for k, n := range s.counts[i+1] {
+			s.stats.adapters[i][k].Store(n)
+		}
+	}
 }
 
 // step runs the batch and hands out what comes of it.

@@ -131,6 +131,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 		least := (r.Most()+o.BlockSize-2)/o.BlockSize + 1
 		o.Near = append(o.Near, graph.Near{Reach: r, Blocks: least + rng.IntN(2*least)})
 	}
+	if seed%4 < 2 {
+		o.Adapters = int(1 + seed%2)
+	}
 	s, e := newFake(t, o)
 	if seed%2 == 0 {
 		e.most = 1 + int(seed%7)
@@ -182,6 +185,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 			EOG:    []token.ID{0},
 			Sample: sample.Params{Seed: rng.Uint64()},
 		}
+		r.Adapter = int32(rng.Uint64() % uint64(o.Adapters+1))
 		if rng.IntN(2) == 0 {
 			r.Sample.Temperature = 1
 			r.Sample.TopK = int(seed % 6) // as often none

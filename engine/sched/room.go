@@ -85,7 +85,7 @@ func (s *Scheduler) extend(q *sequence) {
 		return // states go on row by row from where they are
 	}
 	before, at := q.computed, q.computed/s.o.BlockSize
-	s.found = s.pool.Find(s.found[:0], q.table, q.tokens, before)
+	s.found = s.pool.Find(s.found[:0], uint32(q.Adapter), q.table, q.tokens, before)
 	s.found = s.found[:s.usable(q, at)]
 	if len(s.found) == 0 {
 		return
@@ -105,7 +105,7 @@ func (s *Scheduler) extend(q *sequence) {
 // computed.
 func (s *Scheduler) keep(q *sequence, from int) {
 	if !q.NoPromptCache {
-		s.pool.Keep(q.table, q.tokens, from, q.computed)
+		s.pool.Keep(uint32(q.Adapter), q.table, q.tokens, from, q.computed)
 		for i, n := range s.near {
 			n.Keep(&q.near[i], q.table, from, q.computed)
 		}

@@ -77,6 +77,9 @@ type Options struct {
 	States    bool
 	Snapshots int
 
+	// Adapters is how many adapters the Exec has; sequences of different ones share no blocks.
+	Adapters int
+
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
 
 	Log *slog.Logger // nil discards
@@ -126,6 +129,7 @@ type Scheduler struct {
 	draws   draws
 	masks   masks
 	toolbox toolbox
+	counts  [][2]int64 // by adapter: sequences and requests waiting, and sequences running
 }
 
 // A stepped is a sequence's part of one step.
@@ -152,7 +156,12 @@ type Stats struct {
 	Preemptions     int64
 }
 
+// AdapterStats are of one adapter: sequences and requests queued, and sequences with a place
+// in the batch.
+type AdapterStats struct{ Waiting, Running int }
+
 type counters struct {
+	adapters                                                  [][2]atomic.Int64 // waiting and running
 	waiting, running, used                                    atomic.Int64
 	steps, prompt, generated, forced, queries, hits, preempts atomic.Int64
 }
@@ -196,6 +205,8 @@ func New(o Options) (*Scheduler, error) {
 	if o.States {
 		s.newStates()
 	}
+	s.stats.adapters = make([][2]atomic.Int64, o.Adapters)
+	s.counts = make([][2]int64, o.Adapters+1)
 	s.box.spare = o.Slots
 	s.batch.Take, s.batch.Allow = s.take, s.allow
 	return s, nil
@@ -216,6 +227,8 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	switch {
 	case len(r.Prompt) == 0:
 		return nil, ErrNoPrompt
+	case r.Adapter < 0 || int(r.Adapter) > s.o.Adapters:
+		return nil, fmt.Errorf("sched: adapter %d of %d", r.Adapter, s.o.Adapters)
 	case len(r.Prompt) > limit:
 		return nil, &TooLongError{Tokens: len(r.Prompt), Limit: limit}
 	}
@@ -301,6 +314,16 @@ func (s *Scheduler) Stats() Stats {
 		PrefixHits:      c.hits.Load(),
 		Preemptions:     c.preempts.Load(),
 	}
+}
+
+// Adapters takes a snapshot of who uses which, in their order.
+func (s *Scheduler) Adapters() []AdapterStats {
+	var list []AdapterStats
+	for i := range s.stats.adapters {
+		a := &s.stats.adapters[i]
+		list = append(list, AdapterStats{Waiting: int(a[0].Load()), Running: int(a[1].Load())})
+	}
+	return list
 }
 
 // nudge makes the loop look again if it is waiting.

@@ -26,6 +26,7 @@ type Request struct {
 	Mask           func() sample.Mask // called once for each sequence; different ones, and the calls, at the same time; nil means none
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
+	Adapter        int32              // of Options.Adapters, from 1; 0 is none
 }
 
 // A job is what the sequences of one Request share.

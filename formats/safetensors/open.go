@@ -35,10 +35,12 @@ var companions = []struct {
 	{"sentence_bert_config.json", "hf.sentence_bert_config", 1 << 20},
 	{"config_sentence_transformers.json", "hf.sentence_transformers", 1 << 20},
 	{"tokenizer.json", "hf.tokenizer", 128 << 20},
+	{"adapter_config.json", "hf.adapter_config", 1 << 20},
 }
 
 // Open maps a model: a directory, its index, its file, or any of its shards.
-// The texts beside it (config.json and others) become metadata under "hf.".
+// The texts beside it (config.json and others) become metadata under "hf.", as does the
+// name of the folder.
 func Open(path string) (*weights.Set, error) {
 	dir, shards, err := find(path)
 	if err != nil {
@@ -75,7 +77,10 @@ func open(dir string, shards []string, mapped *[]*weights.Mapping) (*weights.Set
 	if err := Beside(&set.Meta, dir); err != nil {
 		return nil, err
 	}
-	return set, nil
+	if abs, err := filepath.Abs(dir); err == nil {
+		set.Meta.Set("hf.folder", filepath.Base(abs))
+	}
+	return set, addModules(set, dir, mapped)
 }
 
 // find returns the directory of a model and the names of its files.
@@ -124,6 +129,8 @@ func find(path string) (dir string, shards []string, err error) {
 		return dir, []string{"model.safetensors"}, nil
 	case len(single) == 1:
 		return dir, single, nil
+	case slices.Contains(single, "adapter_model.safetensors"):
+		return dir, []string{"adapter_model.safetensors"}, nil
 	case len(single) == 0:
 		return "", nil, fmt.Errorf("%w: %s holds no SafeTensors file", ErrFormat, dir)
 	}

@@ -103,10 +103,15 @@ type AttendOptions struct {
 	Scale   float32   // of the scores
 	SoftCap float32   // above 0: scores become SoftCap · tanh(score / SoftCap)
 	Sinks   []float32 // (group) scores without a value, or nil
+
+	// Slopes, (group) or nil, times the distance of a token are taken off its score, after
+	// SoftCap. Press et al., "Train Short, Test Long", 2022, §3.
+	Slopes []float32
 }
 
 // Attend writes softmax(scale · q·Kᵀ) · V over tokens first to n-1 of a
-// sequence to dst, for the query heads that share key head head. dst and q are
+// sequence to dst, for the query heads that share key head head. Slopes count from
+// token n-1. dst and q are
 // (group, headDim); table names the sequence's blocks in order. Blocks before
 // first's are not read. Scale is applied to the queries, not to the scores.
 //
@@ -120,13 +125,13 @@ type AttendOptions struct {
 // cap lost.
 func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n int, o AttendOptions, s *Scratch) {
 	group, dim := s.group, kv.HeadDim
-	if len(dst) != group*dim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group {
-		panic(fmt.Sprintf("attention: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks", len(q), len(dst), first, n, len(table), len(o.Sinks)))
+	if len(dst) != group*dim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group || o.Slopes != nil && len(o.Slopes) != group {
+		panic(fmt.Sprintf("attention: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks and %d slopes", len(q), len(dst), first, n, len(table), len(o.Sinks), len(o.Slopes)))
 	}
 	s.begin(kv, 1)
 	copy(s.q, q)
 	s.scaleQueries(kv, o.Scale)
-	s.reach[0] = reach{first, n}
+	s.reach[0], s.at[0] = reach{first, n}, n-1
 	s.clear(&s.total, o.Sinks)
 	for partition := first / kv.partition(); partition*kv.partition() < n; partition++ {
 		kv.attendPartition(s, layer, head, table, partition, o)

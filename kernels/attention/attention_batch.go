@@ -11,6 +11,7 @@ import (
 type Query struct {
 	Table      []int32
 	First, End int
+	At         int // the row's own place, from which slopes count
 }
 
 // A BatchAttention computes attention for all rows of a batch over a paged cache.
@@ -56,13 +57,13 @@ func NewBatchAttention(heads, kvHeads int) *BatchAttention {
 }
 
 // Run writes the attention of every query to dst. dst and q are (len(queries),
-// heads, headDim); o.Sinks has heads values or none. Keys and values of all
+// heads, headDim); o.Sinks and o.Slopes have heads values or none. Keys and values of all
 // tokens in reach must have been Put.
 func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float32, queries []Query, o AttendOptions) {
 	width := a.heads * kv.HeadDim
-	if kv.KVHeads != a.kvHeads || len(q) != len(queries)*width || len(dst) != len(q) || o.Sinks != nil && len(o.Sinks) != a.heads {
-		panic(fmt.Sprintf("attention: attention of %d rows of %d heads of %d, %d floats into %d, on %d key heads, with %d sinks",
-			len(queries), a.heads, kv.HeadDim, len(q), len(dst), kv.KVHeads, len(o.Sinks)))
+	if kv.KVHeads != a.kvHeads || len(q) != len(queries)*width || len(dst) != len(q) || o.Sinks != nil && len(o.Sinks) != a.heads || o.Slopes != nil && len(o.Slopes) != a.heads {
+		panic(fmt.Sprintf("attention: attention of %d rows of %d heads of %d, %d floats into %d, on %d key heads, with %d sinks and %d slopes",
+			len(queries), a.heads, kv.HeadDim, len(q), len(dst), kv.KVHeads, len(o.Sinks), len(o.Slopes)))
 	}
 	for _, r := range queries {
 		if r.First < 0 || r.First >= r.End || (r.End-1)/kv.BlockSize >= len(r.Table) {
@@ -118,11 +119,14 @@ func (a *BatchAttention) load(s *Scratch, t attendTile, head int) AttendOptions 
 	s.begin(a.kv, t.end-t.first)
 	for i := t.first; i < t.end; i++ {
 		copy(s.q[(i-t.first)*n:], a.q[(i*a.kvHeads+head)*n:][:n])
-		s.reach[i-t.first] = reach{a.queries[i].First, a.queries[i].End}
+		s.reach[i-t.first], s.at[i-t.first] = reach{a.queries[i].First, a.queries[i].End}, a.queries[i].At
 	}
 	s.scaleQueries(a.kv, o.Scale)
 	if o.Sinks != nil {
 		o.Sinks = o.Sinks[head*a.group : (head+1)*a.group]
+	}
+	if o.Slopes != nil {
+		o.Slopes = o.Slopes[head*a.group : (head+1)*a.group]
 	}
 	return o
 }

@@ -47,27 +47,27 @@ func TestBatchAttention(t *testing.T) {
 			long := len(one) * size // three partitions
 			var prompt []Query
 			for i := range 40 {
-				prompt = append(prompt, Query{one, 0, 240 + i})
+				prompt = append(prompt, Query{one, 0, 240 + i, 239 + i})
 			}
 			var window []Query
 			for i := range 25 {
-				window = append(window, Query{one, 2030 + i, 2060 + i})
+				window = append(window, Query{one, 2030 + i, 2060 + i, 2059 + i})
 			}
 			for _, tt := range []struct {
 				name    string
 				queries []Query
 			}{
-				{"one short", []Query{{one, 0, 1}}},
-				{"one long", []Query{{one, 0, long - 5}}},
-				{"one long, window", []Query{{one, 3000, long}}},
-				{"two sequences", []Query{{one, 0, long}, {two, 0, 900}}},
+				{"one short", []Query{{one, 0, 1, 0}}},
+				{"one long", []Query{{one, 0, long - 5, long - 6}}},
+				{"one long, window", []Query{{one, 3000, long, long - 1}}},
+				{"two sequences", []Query{{one, 0, long, long - 1}, {two, 0, 900, 899}}},
 				{"prompt", prompt},
 				{"prompt in a window", window},
-				{"prompt and another", append(append([]Query{{two, 0, 7}}, prompt[:20]...), Query{two, 0, 8})},
+				{"prompt and another", append(append([]Query{{two, 0, 7, 6}}, prompt[:20]...), Query{two, 0, 8, 7})},
 			} {
 				q := kerneltest.Floats(r, len(tt.queries)*kvHeads*group*dim)
-				sinks := kerneltest.Floats(r, kvHeads*group)
-				for _, o := range []AttendOptions{{Scale: 0.2}, {Scale: 0.2, SoftCap: 3, Sinks: sinks}} {
+				sinks, slopes := kerneltest.Floats(r, kvHeads*group), kerneltest.Floats(r, kvHeads*group)
+				for _, o := range []AttendOptions{{Scale: 0.2}, {Scale: 0.2, SoftCap: 3, Sinks: sinks}, {Scale: 0.2, Slopes: slopes}} {
 					want := make([]float32, len(q))
 					s := NewScratch(kv, group)
 					n := group * dim
@@ -76,6 +76,9 @@ func TestBatchAttention(t *testing.T) {
 							at, ho := (i*kvHeads+h)*n, o
 							if o.Sinks != nil {
 								ho.Sinks = sinks[h*group : (h+1)*group]
+							}
+							if o.Slopes != nil {
+								ho.Slopes = slopes[h*group : (h+1)*group]
 							}
 							kv.Attend(want[at:at+n], q[at:at+n], 1, h, row.Table, row.First, row.End, ho, s)
 						}
@@ -92,6 +95,50 @@ func TestBatchAttention(t *testing.T) {
 							}
 						}
 					}
+				}
+			}
+		}
+	})
+}
+
+// Slopes take the distance of a token, before the query and behind it, off its score:
+// against float64, with a query in the middle of what it sees, over two partitions.
+func TestSlopes(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		const size, dim, heads, n, at = 32, 16, 2, 2300, 1200
+		r := rand.New(rand.NewPCG(6, 3))
+		kv, err := NewKV(quant.F32, 1, n/size+1, size, 1, dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kv.Data = make([]byte, kv.Size())
+		table := make([]int32, n/size+1)
+		var ks, vs [][]float32
+		for i := range n {
+			table[i/size] = int32(i / size)
+			ks, vs = append(ks, kerneltest.Floats(r, dim)), append(vs, kerneltest.Floats(r, dim))
+			kv.Put(0, table[i/size], i%size, ks[i], vs[i])
+		}
+		q, dst, slopes := kerneltest.Floats(r, heads*dim), make([]float32, heads*dim), []float32{0.25, 0.003}
+		p := threads.NewPool(1)
+		defer p.Close()
+		NewBatchAttention(heads, 1).Run(p, kv, 0, dst, q, []Query{{table, 3, n, at}}, AttendOptions{Scale: 0.5, Slopes: slopes})
+		for h := range heads {
+			sum, want := 0.0, make([]float64, dim)
+			for i := 3; i < n; i++ {
+				score := 0.0
+				for d := range dim {
+					score += 0.5 * float64(q[h*dim+d]) * float64(ks[i][d])
+				}
+				e := math.Exp(score - float64(slopes[h])*math.Abs(float64(at-i)))
+				sum += e
+				for d := range want {
+					want[d] += e * float64(vs[i][d])
+				}
+			}
+			for d := range want {
+				if got, want := float64(dst[h*dim+d]), want[d]/sum; math.Abs(got-want) > 1e-5 {
+					t.Errorf("head %d [%d] = %g, want %g", h, d, got, want)
 				}
 			}
 		}
@@ -131,7 +178,7 @@ func TestBatchAttentionAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	kv.Data = make([]byte, kv.Size())
-	queries := []Query{{make([]int32, tokens/size+1), 0, tokens}}
+	queries := []Query{{Table: make([]int32, tokens/size+1), End: tokens}}
 	p := threads.NewPool(2)
 	defer p.Close()
 	a, q, dst := NewBatchAttention(4, 1), make([]float32, 4*dim), make([]float32, 4*dim)
@@ -197,7 +244,7 @@ func benchmarkAttention(b *testing.B, typ quant.Type, rows, tokens, dim, group, 
 	}
 	var queries []Query
 	for i := range rows {
-		queries = append(queries, Query{table, 0, tokens - rows + 1 + i})
+		queries = append(queries, Query{Table: table, End: tokens - rows + 1 + i})
 	}
 	p := threads.NewPool(workers)
 	defer p.Close()

@@ -14,6 +14,7 @@ type Scratch struct {
 
 	rows             int // queries: group for each token of the tile
 	reach            []reach
+	at               []int     // places of the tokens themselves
 	q                []float32 // (rows, headDim)
 	quantized        []byte
 	act              []byte // q, or quantized
@@ -44,6 +45,7 @@ func newScratch(kv *KV, group, most int) *Scratch {
 	s := &Scratch{
 		group: group, most: most, span: kv.span(),
 		reach:     make([]reach, most),
+		at:        make([]int, most),
 		q:         make([]float32, rows*kv.HeadDim),
 		scores:    make([]float32, rows*kv.span()),
 		partition: newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
@@ -155,6 +157,9 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			if o.SoftCap > 0 {
 				vec.SoftCap(p, p, o.SoftCap)
 			}
+			if o.Slopes != nil {
+				slope(p, o.Slopes[i%s.group], r.first-s.at[i/s.group])
+			}
 			softmaxBlock(p, s.partition.out[i*dim:(i+1)*dim], &s.partition.top[i], &s.partition.sum[i], largest(p))
 		}
 	}
@@ -178,6 +183,14 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 			kv.sumValues(s.partition.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
 		}
 		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
+	}
+}
+
+// slope takes slope times its distance off the score of each token, the first of which
+// lies so many tokens behind the query, or before it where that is negative.
+func slope(scores []float32, slope float32, behind int) {
+	for i := range scores {
+		scores[i] -= float32(slope * float32(max(behind+i, -behind-i)))
 	}
 }
 

@@ -726,13 +726,14 @@ def drill(r):
 
 
 # Shares of the documents; the rest are chats without tools.
-MIX = dict(drills=0.22, plain=0.03, copying=0.03, tools=0.14)
+MIX = dict(drills=0.2, plain=0.03, copying=0.03, tools=0.16, forms=0.16)
 
 
 def documents(seed, n):
+    import forms
     import tools as T
     r = random.Random(seed)
-    kinds = {"drills": drill, "plain": plain, "copying": T.copying, "tools": T.chat}
+    kinds = {"drills": drill, "plain": plain, "copying": T.copying, "tools": T.chat, "forms": forms.form}
     for _ in range(n):
         x = r.random()
         for k, share in MIX.items():
@@ -746,6 +747,8 @@ def documents(seed, n):
 
 def render(doc):
     """ChatML, as the chat template in export.py writes it."""
+    if isinstance(doc, tuple) and doc[0] == "form":
+        return "".join(a for a, _ in doc[1])
     if isinstance(doc, tuple):
         return " ".join(a + b for a, b in doc[1]) + "<|endoftext|>"
     if isinstance(doc, str):

@@ -30,6 +30,16 @@ def tokenise(tok, doc):
         ids = tok.encode(data.render(doc))
         return ids, [1] * (len(ids) - 1)
     ids, learn = [], []
+    if isinstance(doc, tuple) and doc[0] == "form":
+        wanted = [w for text, w in doc[1] for _ in text.encode()]
+        at = 0
+        for i in tok.encode("".join(text for text, _ in doc[1])):
+            n = len(tok.tokens[i])  # a character for each byte
+            ids.append(i)
+            learn.append(int(any(wanted[at:at + n])))
+            at += n
+        assert at == len(wanted)
+        return ids, learn[1:]
     if isinstance(doc, tuple):
         for i, (given, rest) in enumerate(doc[1]):
             a = tok.encode((" " if i else "") + given) if given else []

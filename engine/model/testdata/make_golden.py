@@ -167,8 +167,10 @@ def attend(q, k, v, scale, causal=True, window=0, sinks=None):
     n, group = len(q), q.shape[1] // k.shape[1]
     i, j = np.arange(n)[:, None], np.arange(n)[None, :]
     seen = (j <= i) if causal else np.ones((n, n), bool)
-    if window:
+    if window and causal:
         seen &= i - j < window
+    elif window:
+        seen &= abs(i - j) <= window // 2
     out = []
     for h in range(q.shape[1]):
         s = np.where(seen, q[:, h] @ k[:, h // group].T * scale, -np.inf)
@@ -505,6 +507,156 @@ def nomic_bert():
     })
 
 
+def encoder_start(arch, seed, layers=LAYERS, norm_eps="attention.layer_norm_epsilon", dim=HIDDEN // HEADS, kv=HEADS):
+    m = Model(arch, seed)
+    m.keys = [(k, {"head_count_kv": kv, "block_count": layers}.get(k.split(".")[-1], v)) for k, v in m.keys]
+    m.own(norm_eps, 1e-3)
+    m.own("attention.causal", False)
+    ids = m.rng.integers(0, VOCAB, 24).tolist()
+    m.add("token_embd.weight", VOCAB, HIDDEN, scale=1.0)
+    return m, ids
+
+
+def encoder_finish(m, name, ids, x, pooled, **more):
+    m.write(name, {
+        "prompt_ids": ids, "embedding": pooled.tolist(),
+        "token_embedding": {str(p): x[p].tolist() for p in POSITIONS}, **more,
+    })
+
+
+def modern_bert(name, seed, act, window, scores=False):
+    """Warner et al., "Smarter, Better, Faster, Longer", 2024, §2: norms before each block, a gate whose
+    rows come first, every third layer sees all and turns by another base."""
+    dim = HIDDEN // HEADS
+    m, ids = encoder_start("modern-bert", seed, layers=5)
+    m.own("rope.freq_base", 5000.0)
+    m.own("rope.freq_base_swa", 300.0)
+    m.own("rope.scaling.type", "none")
+    m.own("pooling_type", 4 if scores else 2)
+    m.own("attention.sliding_window", window)
+    if act is silu:
+        m.own("hidden_activation", "silu")
+    m.norm("token_embd_norm", HIDDEN)
+    m.norm("output_norm", HIDDEN)
+    norm = lambda x, name: layer(x, m[name + ".weight"], 0, 1e-3)
+    x = norm(m["token_embd.weight"][ids], "token_embd_norm")
+    for i in range(5):
+        p = f"blk.{i}."
+        if i > 0:
+            m.norm(p + "attn_norm", HIDDEN)
+        m.linear(p + "attn_qkv", 3 * HIDDEN, HIDDEN)
+        m.linear(p + "attn_output", HIDDEN, HIDDEN)
+        m.norm(p + "ffn_norm", HIDDEN)
+        m.linear(p + "ffn_up", 2 * FF, HIDDEN)
+        m.linear(p + "ffn_down", HIDDEN, FF)
+        h = norm(x, p + "attn_norm") if i > 0 else x
+        q, k, v = (heads(y, HEADS) for y in np.split(m.apply(p + "attn_qkv", h), 3, axis=1))
+        f = freqs(5000.0 if i % 3 == 0 else 300.0, dim)
+        a = attend(rope(q, f), rope(k, f), v, dim**-0.5, causal=False, window=0 if i % 3 == 0 else window)
+        x = x + m.apply(p + "attn_output", a)
+        g, u = np.split(m.apply(p + "ffn_up", norm(x, p + "ffn_norm")), 2, axis=1)
+        x = x + m.apply(p + "ffn_down", act(g) * u)
+    x = norm(x, "output_norm")
+    if not scores:
+        return encoder_finish(m, name, ids, x, x[0])
+    m.linear("cls", HIDDEN, HIDDEN)
+    m.norm("cls.norm", HIDDEN)
+    m.linear("cls.output", 1, HIDDEN, bias=True)
+    mean = x.mean(axis=0)
+    h = norm(gelu(m.apply("cls", mean)), "cls.norm")
+    encoder_finish(m, name, ids, x, mean, vector=m.apply("cls.output", h).tolist())
+
+
+def bert_scores():
+    """XLM-RoBERTa that scores pairs: BERT, with one type of token and a head on the first row."""
+    dim = HIDDEN // HEADS
+    m, ids = encoder_start("bert", 12)
+    m.own("pooling_type", 4)
+    m.add("token_types.weight", 1, HIDDEN, kind=F32)
+    m.add("position_embd.weight", 64, HIDDEN, kind=F32, scale=1.0)
+    m.norm("token_embd_norm", HIDDEN, True)
+    norm = lambda x, name: layer(x, m[name + ".weight"], m[name + ".bias"], 1e-3)
+    x = m["token_embd.weight"][ids] + m["token_types.weight"][0] + m["position_embd.weight"][:len(ids)]
+    x = norm(x, "token_embd_norm")
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        for k, out, n in (("attn_q", HIDDEN, HIDDEN), ("attn_k", HIDDEN, HIDDEN), ("attn_v", HIDDEN, HIDDEN),
+                          ("attn_output", HIDDEN, HIDDEN), ("ffn_up", FF, HIDDEN), ("ffn_down", HIDDEN, FF)):
+            m.linear(p + k, out, n, bias=True)
+        m.norm(p + "attn_output_norm", HIDDEN, True)
+        m.norm(p + "layer_output_norm", HIDDEN, True)
+        q, k, v = (heads(m.apply(p + "attn_" + k, x), HEADS) for k in "qkv")
+        x = norm(x + m.apply(p + "attn_output", attend(q, k, v, dim**-0.5, causal=False)), p + "attn_output_norm")
+        x = norm(x + m.apply(p + "ffn_down", gelu(m.apply(p + "ffn_up", x))), p + "layer_output_norm")
+    m.linear("cls", HIDDEN, HIDDEN, bias=True)
+    m.linear("cls.output", 1, HIDDEN, bias=True)
+    encoder_finish(m, "xlm-roberta-scores", ids, x, x[0], vector=m.apply("cls.output", np.tanh(m.apply("cls", x[0]))).tolist())
+
+
+def qwen3_scores():
+    """Qwen3-Reranker: how much likelier yes is than no after the last token."""
+    m, ids = start("qwen3", 13, tied=True)
+    m.own("rope.freq_base", 1e6)
+    m.own("pooling_type", 4)
+    x = m["token_embd.weight"][ids]
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", HIDDEN)
+        add_attention(m, p)
+        m.norm(p + "attn_q_norm", DIM)
+        m.norm(p + "attn_k_norm", DIM)
+        m.norm(p + "ffn_norm", HIDDEN)
+        for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, out, n)
+        q, k, v = qkv(m, p, rms(x, m[p + "attn_norm.weight"], 1e-3))
+        q, k = rms(q, m[p + "attn_q_norm.weight"], 1e-3), rms(k, m[p + "attn_k_norm.weight"], 1e-3)
+        f = freqs(1e6)
+        x = x + m.apply(p + "attn_output", attend(rope(q, f), rope(k, f), v, DIM**-0.5))
+        h = rms(x, m[p + "ffn_norm.weight"], 1e-3)
+        x = x + m.apply(p + "ffn_down", silu(m.apply(p + "ffn_gate", h)) * m.apply(p + "ffn_up", h))
+    x = rms(x, m["output_norm.weight"], 1e-3)
+    yes, no = 7, 3  # rows of the embedding, as its converter takes them
+    m.values["cls.output.weight"] = m["token_embd.weight"][[yes, no]]
+    m.tensors.append(("cls.output.weight", (2, HIDDEN), F16, m["cls.output.weight"].astype(np.float16).tobytes()))
+    both = m.apply("cls.output", x[-1])
+    encoder_finish(m, "qwen3-scores", ids, x, x[-1], vector=[both[0] - both[1]])
+
+
+def gemma_embedding():
+    """EmbeddingGemma with the two layers behind its mean."""
+    m, ids = encoder_start("gemma-embedding", 14, norm_eps="attention.layer_norm_rms_epsilon", kv=KV)
+    wide, out = 56, HIDDEN
+    for k, v in {"attention.key_length": DIM, "attention.value_length": DIM, "rope.freq_base": 5000.0, "rope.freq_base_swa": 300.0,
+                 "attention.sliding_window": 9, "attention.sliding_window_pattern": 2, "pooling_type": 1,
+                 "dense_2_feat_in": HIDDEN, "dense_2_feat_out": wide, "dense_3_feat_in": wide, "dense_3_feat_out": out}.items():
+        m.own(k, v)
+    m.norm("output_norm", HIDDEN)
+    gate = lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    norm = lambda x, name: rms(x, m[name + ".weight"], 1e-3)
+    x = m["token_embd.weight"][ids] * math.sqrt(HIDDEN)
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        for name in ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"):
+            m.norm(p + name, HIDDEN)
+        add_attention(m, p)
+        m.norm(p + "attn_q_norm", DIM)
+        m.norm(p + "attn_k_norm", DIM)
+        for k, o, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, o, n)
+        q, k, v = qkv(m, p, norm(x, p + "attn_norm"))
+        q, k = norm(q, p + "attn_q_norm"), norm(k, p + "attn_k_norm")
+        f = freqs(300.0 if i == 0 else 5000.0)
+        a = attend(rope(q, f), rope(k, f), v, DIM**-0.5, causal=False, window=9 if i == 0 else 0)
+        x = x + norm(m.apply(p + "attn_output", a), p + "post_attention_norm")
+        h = norm(x, p + "ffn_norm")
+        x = x + norm(m.apply(p + "ffn_down", gate(m.apply(p + "ffn_gate", h)) * m.apply(p + "ffn_up", h)), p + "post_ffw_norm")
+    x = norm(x, "output_norm")
+    m.linear("dense_2", wide, HIDDEN)
+    m.linear("dense_3", out, wide)
+    mean = x.mean(axis=0)
+    encoder_finish(m, "gemma-embedding", ids, x, mean, vector=m.apply("dense_3", m.apply("dense_2", mean)).tolist())
+
+
 if __name__ == "__main__":
     llama_bias_linear()
     falcon_40b()
@@ -517,3 +669,8 @@ if __name__ == "__main__":
     gpt_oss("gpt-oss", F16)
     gpt_oss("gpt-oss-MXFP4", MXFP4)
     nomic_bert()
+    modern_bert("modern-bert", 10, gelu, 8)
+    modern_bert("modern-bert-scores", 11, silu, 7, scores=True)
+    bert_scores()
+    qwen3_scores()
+    gemma_embedding()

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -175,15 +173,7 @@ func (o *Object) Number(name string, lo, hi float64) *float32 {
 
 // OneOf reads a string that must be one of those given; "" when absent.
 func (o *Object) OneOf(name string, allowed ...string) string {
-	v, ok := o.Get(name)
-	if !ok {
-		return ""
-	}
-	s := v.Str()
-	if o.Ok() && !slices.Contains(allowed, s) {
-		o.Refuse(engine.CodeInvalidValue, v.Path(), "%s must be one of %s, got %.60q", v.Path(), strings.Join(allowed, ", "), s)
-	}
-	return s
+	return read(o, name, "", func(v Value) string { return v.OneOf(allowed...) })
 }
 
 // Object reads a nested object; nil when absent or wrong.

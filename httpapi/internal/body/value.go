@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"quern/engine"
 	"quern/engine/token"
@@ -98,6 +100,15 @@ func (v Value) Str() string {
 		return ""
 	}
 	return unquote(v.Raw)
+}
+
+// OneOf reads a string that must be one of those given.
+func (v Value) OneOf(allowed ...string) string {
+	s := v.Str()
+	if v.Ok() && !slices.Contains(allowed, s) {
+		v.Invalid("must be one of %s, got %.60q", strings.Join(allowed, ", "), s)
+	}
+	return s
 }
 
 // unquote returns what a valid JSON string says.

@@ -5,45 +5,41 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/stream"
 	"quern/httpapi/internal/turn"
 )
 
 // A chatRequest is a body of /v1/chat/completions, checked.
 type chatRequest struct {
-	model    string
-	prompt   engine.Prompt
-	calls    engine.ToolChoice
-	budget   *engine.ReasoningBudget
-	shows    server.ReasoningField
-	sampling sampling
-	stream   bool
-	usage    usageWanted
-	logprobs bool
-	top      int
+	ask.Chat
+	shows server.ReasoningField
+	usage usageWanted
 }
 
 // readChat reads every field. What a reply must not silently lack is refused.
 func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
-	r := &chatRequest{model: o.Str("model"), shows: a.Options.ReasoningField}
-	r.prompt.Messages = readMessages(o)
-	r.prompt.Kwargs, r.budget = readThinking(o, a.Options.ReasoningBudgets)
-	r.prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
-	r.prompt.Continue = readContinue(o, r.prompt.Messages)
-	r.stream, r.usage = streamOptions(o)
-	r.sampling = a.readSampling(o)
-	r.sampling.maxTokens, _ = maxTokensField(o, "max_tokens", 1)
+	r := &chatRequest{shows: a.Options.ReasoningField}
+	r.Model = o.Str("model")
+	r.Prompt.Messages = readMessages(o)
+	r.Budget = readThinking(o, a.Options.ReasoningBudgets, &r.Prompt)
+	r.Prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
+	r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
+	r.Stream, r.usage = streamOptions(o)
+	r.Sampling = a.readSampling(o)
+	r.Sampling.MaxTokens, _ = maxTokensField(o, "max_tokens", 1)
 	if n, ok := maxTokensField(o, "max_completion_tokens", 1); ok {
-		r.sampling.maxTokens = n
+		r.Sampling.MaxTokens = n
 	}
-	r.logprobs = o.Boolean("logprobs", false)
-	r.top = int(o.Integer("top_logprobs", 0, 0, server.MostLogprobs))
-	if r.top > 0 && !r.logprobs {
+	r.Logprobs = o.Boolean("logprobs", false)
+	r.Top = int(o.Integer("top_logprobs", 0, 0, server.MostLogprobs))
+	if r.Top > 0 && !r.Logprobs {
 		o.Refuse(engine.CodeInvalidValue, "top_logprobs", "top_logprobs needs \"logprobs\": true")
 	}
-	r.prompt.Tools, r.calls = readTools(o)
+	r.Prompt.Tools, r.Calls = readTools(o)
 	refuseSound(o)
 	return r, a.Finish(c, o)
 }
@@ -73,22 +69,6 @@ func refuseSound(o *body.Object) {
 	if o.Has("audio") {
 		o.Refuse(engine.CodeUnsupportedParam, "audio", "audio replies are not supported; leave audio out")
 	}
-}
-
-// request builds what the engine is asked. It takes the prompt.
-func (r *chatRequest) request(a *server.API, d engine.Sampling) engine.GenerateRequest {
-	q := engine.GenerateRequest{Prompt: r.prompt, ToolChoice: r.calls, ReasoningBudget: r.budget}
-	r.sampling.apply(&q, d)
-	if r.sampling.maxTokens == 0 {
-		q.MaxTokens = d.MaxTokens
-		if q.MaxTokens == 0 {
-			q.MaxTokens = a.Options.DefaultMaxTokens
-		}
-	}
-	q.Sample.Logprobs = r.logprobs
-	q.Sample.Top = r.top
-	r.prompt = engine.Prompt{}
-	return q
 }
 
 // chatHead is what the whole answer and every chunk of a stream begin with.
@@ -145,24 +125,26 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
-	info, err := a.Prepare(c, r.model, engine.KindChat)
+	info, err := r.Open(a.API, c)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.turnTime(c, r.stream)
+	ctx, cancel := turn.Time(a.API, c, r.Stream)
 	defer cancel()
-	if err := a.constrain(ctx, c, r.sampling.constraint); err != nil {
+	if err := ask.Constrain(ctx, c, r.Sampling.Constraint); err != nil {
 		return err
 	}
 	d := c.Lease.Defaults()
-	ask := func(int) engine.GenerateRequest { return r.request(a.API, d) }
+	at := func(int) engine.GenerateRequest { return r.Request(d, a.Options.DefaultMaxTokens) }
 	if r.shows == server.ReasoningInline {
 		c.Lease = inlined{c.Lease}
 	}
-	return a.answer(ctx, c, turn.Request{Prompts: 1, Sequences: r.sampling.n, At: ask}, spelled{
-		streamed: r.stream,
-		stream:   func(out *eventStream) turn.Spelling { return newChatStream(out, info, r) },
-		whole: func(replies []turn.Reply, t *turn.Tally) any {
+	return turn.Answer(ctx, a.API, c, turn.Request{Prompts: 1, Sequences: r.Sampling.N, At: at}, turn.Dialect{
+		Streamed: r.Stream, Framing: stream.ServerEvents,
+		Stream: func(out *stream.Writer, t *turn.Tally) turn.Spelling {
+			return newChatStream(&eventStream{out: out, t: t, load: c.Loading}, info, r)
+		},
+		Whole: func(replies []turn.Reply, t *turn.Tally) any {
 			out := chatCompletion{
 				chatHead: newHead("chatcmpl-", "chat.completion", info),
 				Usage:    newUsage(t), Timings: newTimings(t, c.Loading), Truncated: t.Truncated,
@@ -187,8 +169,8 @@ func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
 	for _, call := range s.Calls {
 		c.Message.Calls = append(c.Message.Calls, chatCall{call.ID, "function", chatFunction{call.Name, call.Arguments}})
 	}
-	if r.logprobs {
-		c.Logprobs = newChatLogprobs(s.Logprobs, r.top)
+	if r.Logprobs {
+		c.Logprobs = newChatLogprobs(s.Logprobs, r.Top)
 	}
 	return c
 }
@@ -199,11 +181,11 @@ func (a api) render(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
-	info, err := a.Prepare(c, r.model, engine.KindChat)
+	info, err := r.Open(a.API, c)
 	if err != nil {
 		return err
 	}
-	res, err := server.InTime(a.API, c, c.Lease.Tokenize, engine.TokenizeRequest{Prompt: r.prompt})
+	res, err := server.InTime(a.API, c, c.Lease.Tokenize, engine.TokenizeRequest{Prompt: r.Prompt})
 	if err != nil {
 		return err
 	}

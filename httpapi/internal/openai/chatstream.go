@@ -61,7 +61,7 @@ type chatStream struct {
 }
 
 func newChatStream(out *eventStream, info engine.ModelInfo, r *chatRequest) *chatStream {
-	s := &chatStream{out, newHead("chatcmpl-", "chat.completion.chunk", info), r.sampling.n, r.logprobs, r.top, r.shows}
+	s := &chatStream{out, newHead("chatcmpl-", "chat.completion.chunk", info), r.Sampling.N, r.Logprobs, r.Top, r.shows}
 	s.usage = r.usage
 	s.counted = func(u *usage, t *timings) any {
 		return chatChunk{chatHead: s.head, Choices: []chunkChoice{}, Usage: u, Timings: t}

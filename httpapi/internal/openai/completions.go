@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/stream"
 	"quern/httpapi/internal/turn"
 )
 
@@ -17,8 +19,8 @@ import (
 type textRequest struct {
 	model    string
 	prompts  []engine.EmbedInput
-	sampling sampling // n is what the client gets for each prompt
-	bestOf   int      // sequences to draw for each prompt
+	sampling ask.Sampling // n is what the client gets for each prompt
+	bestOf   int          // sequences to draw for each prompt
 	stream   bool
 	usage    usageWanted
 	echo     bool
@@ -40,15 +42,15 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 		lo = 0
 	}
 	said := false
-	if r.sampling.maxTokens, said = maxTokensField(o, "max_tokens", lo); !said {
-		r.sampling.maxTokens = a.Options.CompletionsTokens
+	if r.sampling.MaxTokens, said = maxTokensField(o, "max_tokens", lo); !said {
+		r.sampling.MaxTokens = a.Options.CompletionsTokens
 	}
-	r.bestOf = int(o.Integer("best_of", int64(r.sampling.n), 1, int64(a.Options.MaxBestOf)))
-	if o.Ok() && r.bestOf < r.sampling.n {
-		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.n)
+	r.bestOf = int(o.Integer("best_of", int64(r.sampling.N), 1, int64(a.Options.MaxBestOf)))
+	if o.Ok() && r.bestOf < r.sampling.N {
+		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.N)
 	}
-	if r.stream && r.bestOf > r.sampling.n {
-		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.n)
+	if r.stream && r.bestOf > r.sampling.N {
+		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.N)
 	}
 	if v, ok := o.Get("suffix"); ok && v.Str() != "" {
 		o.Refuse(engine.CodeUnsupportedParam, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out")
@@ -74,11 +76,11 @@ func readPrompts(o *body.Object) []engine.EmbedInput {
 func (r *textRequest) request(i int, d engine.Sampling) engine.GenerateRequest {
 	q := engine.GenerateRequest{Prompt: engine.Prompt{Text: r.prompts[i].Text, Tokens: r.prompts[i].Tokens}}
 	r.prompts[i] = engine.EmbedInput{}
-	r.sampling.apply(&q, d)
+	r.sampling.Apply(&q, d)
 	q.N = r.bestOf
-	q.NoTokens = r.sampling.maxTokens == 0
+	q.NoTokens = r.sampling.MaxTokens == 0
 	q.PromptLogprobs = r.echo && r.logprobs >= 0
-	q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.n
+	q.Sample.Logprobs = r.logprobs >= 0 || r.bestOf > r.sampling.N
 	q.Sample.Top = max(r.logprobs, 0)
 	return q
 }
@@ -110,7 +112,7 @@ func (r *textRequest) spell(ctx context.Context, l engine.Lease) error {
 			}
 			r.echoed[i] = b.String()
 		}
-		if total += len(r.echoed[i]) * r.sampling.n; total > maxEcho {
+		if total += len(r.echoed[i]) * r.sampling.N; total > maxEcho {
 			return fault.New(engine.CodeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
 		}
 	}
@@ -141,9 +143,9 @@ func (a api) completions(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.turnTime(c, r.stream)
+	ctx, cancel := turn.Time(a.API, c, r.stream)
 	defer cancel()
-	if err := a.constrain(ctx, c, r.sampling.constraint); err != nil {
+	if err := ask.Constrain(ctx, c, r.sampling.Constraint); err != nil {
 		return err
 	}
 	if err := r.spell(ctx, c.Lease); err != nil {
@@ -151,14 +153,16 @@ func (a api) completions(c *server.Call, o *body.Object) error {
 	}
 	head := newHead("cmpl-", "text_completion", info)
 	d := c.Lease.Defaults()
-	ask := func(i int) engine.GenerateRequest { return r.request(i, d) }
-	return a.answer(ctx, c, turn.Request{Prompts: len(r.prompts), Sequences: r.bestOf, At: ask}, spelled{
-		streamed: r.stream,
-		stream:   func(out *eventStream) turn.Spelling { return newTextStream(out, head, r) },
-		whole: func(replies []turn.Reply, t *turn.Tally) any {
+	at := func(i int) engine.GenerateRequest { return r.request(i, d) }
+	return turn.Answer(ctx, a.API, c, turn.Request{Prompts: len(r.prompts), Sequences: r.bestOf, At: at}, turn.Dialect{
+		Streamed: r.stream, Framing: stream.ServerEvents,
+		Stream: func(out *stream.Writer, t *turn.Tally) turn.Spelling {
+			return newTextStream(&eventStream{out: out, t: t, load: c.Loading}, head, r)
+		},
+		Whole: func(replies []turn.Reply, t *turn.Tally) any {
 			out := textCompletion{chatHead: head, Usage: newUsage(t), Timings: newTimings(t, c.Loading)}
 			for i, reply := range replies {
-				for j, s := range best(reply.Sequences, r.sampling.n) {
+				for j, s := range best(reply.Sequences, r.sampling.N) {
 					out.Choices = append(out.Choices, r.choice(i, j, s, reply.Prompt))
 				}
 			}
@@ -185,7 +189,7 @@ func best(seqs []turn.Sequence, n int) []*turn.Sequence {
 // choice spells sequence j of prompt i. Choices count prompt by prompt.
 func (r *textRequest) choice(i, j int, s *turn.Sequence, prompt []engine.Logprob) textChoice {
 	c := textChoice{
-		Text: r.echoed[i] + s.Text(), Index: i*r.sampling.n + j,
+		Text: r.echoed[i] + s.Text(), Index: i*r.sampling.N + j,
 		FinishReason: &s.End.Reason, StopReason: s.End.StopReason,
 	}
 	if r.logprobs >= 0 {

@@ -1,13 +1,11 @@
 package openai
 
 import (
-	"context"
 	"strings"
 
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
-	"quern/httpapi/internal/fault"
-	"quern/httpapi/internal/server"
 )
 
 // A formField is a field that demands a form of the reply. read returns nil when it
@@ -20,10 +18,10 @@ type formField struct {
 // formFields are those of OpenAI, llama-server and vLLM. No two may be used together.
 var formFields = []formField{
 	{"response_format", responseFormat},
-	{"json_schema", schemaField},
+	{"json_schema", ask.Schema},
 	{"grammar", grammarField},
 	{"regex", regexField},
-	{"guided_json", schemaField},
+	{"guided_json", ask.Schema},
 	{"guided_regex", regexField},
 	{"guided_choice", choiceField},
 	{"guided_grammar", grammarField},
@@ -32,7 +30,7 @@ var formFields = []formField{
 
 // structuredFields are the members of vLLM's structured_outputs.
 var structuredFields = []formField{
-	{"json", schemaField},
+	{"json", ask.Schema},
 	{"regex", regexField},
 	{"choice", choiceField},
 	{"grammar", grammarField},
@@ -91,7 +89,7 @@ func responseFormat(o *body.Object, name string) *engine.Constraint {
 	switch f.OneOf("type", "text", "json_object", "json_schema") {
 	case "json_object":
 		if f.Has("schema") {
-			return schemaField(f, "schema")
+			return ask.Schema(f, "schema")
 		}
 		return &engine.Constraint{Form: engine.FormObject, Param: f.Path()}
 	case "json_schema":
@@ -103,32 +101,13 @@ func responseFormat(o *body.Object, name string) *engine.Constraint {
 		s.Str("name")
 		s.Str("description")
 		s.Need("schema")
-		c := schemaField(s, "schema")
+		c := ask.Schema(s, "schema")
 		if strict := s.Boolean("strict", false); c != nil {
 			c.Strict = strict
 		}
 		return c
 	}
 	return nil
-}
-
-// schemaField reads a schema, which vLLM's clients may send as a string.
-func schemaField(o *body.Object, name string) *engine.Constraint {
-	v, ok := o.Get(name)
-	if !ok {
-		return nil
-	}
-	c := &engine.Constraint{Form: engine.FormSchema, Param: v.Path()}
-	switch v.Kind() {
-	case '"':
-		c.Source = v.Str()
-	case '{', 't', 'f':
-		c.Source = string(v.Raw)
-	default:
-		v.Wrong("a JSON Schema, which is an object")
-		return nil
-	}
-	return c
 }
 
 func grammarField(o *body.Object, name string) *engine.Constraint {
@@ -193,20 +172,4 @@ func structuredOutputs(o *body.Object, name string) *engine.Constraint {
 		s.Invalid("must have one of json, regex, choice, grammar and json_object")
 	}
 	return c
-}
-
-// constrain has the model read the form that is demanded, so that it is refused before
-// anything is made, and warns of what of it is read as a comment.
-func (a api) constrain(ctx context.Context, c *server.Call, k *engine.Constraint) error {
-	if k == nil {
-		return nil
-	}
-	notes, err := c.Lease.CheckConstraint(ctx, k)
-	if err != nil {
-		return fault.Classify(ctx, err)
-	}
-	for _, n := range notes {
-		c.Warn(k.Param + ": " + n)
-	}
-	return nil
 }

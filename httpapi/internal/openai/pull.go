@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"context"
 	"log/slog"
 	"strconv"
 
@@ -62,17 +61,7 @@ func (a api) pullModel(c *server.Call, o *body.Object) error {
 		return err
 	}
 	c.W.Note(slog.String("model", name))
-	pull := func(ctx context.Context, send func(engine.Pull) error) error {
-		for p, err := range a.Options.Store.Pull(ctx, name) {
-			if err == nil {
-				err = send(p)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	pull := a.Pulling(name)
 	if streamed {
 		s := a.NewStream(c, stream.ServerEvents)
 		return server.StreamWork(a.API, c, s, func(p engine.Pull) error {

@@ -33,7 +33,7 @@ func (s *textStream) Begin() error { return nil }
 
 // Event implements Spelling.
 func (s *textStream) Event(ev turn.Event) error {
-	c := textChoice{Index: ev.PromptIndex*s.r.sampling.n + ev.Index}
+	c := textChoice{Index: ev.PromptIndex*s.r.sampling.N + ev.Index}
 	switch ev.Type {
 	case engine.PromptDone:
 		s.prompts[ev.PromptIndex] = ev.Prompt

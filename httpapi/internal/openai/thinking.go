@@ -2,81 +2,34 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
-	"maps"
-	"math"
 
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/server"
 )
-
-// maxKwargs bounds what a request sets for the template: a variable takes hundreds of
-// bytes there.
-const maxKwargs = 256
 
 // budgetFields bound the tokens of thinking: as llama-server, Qwen's API and vLLM call them.
 var budgetFields = []string{"reasoning_budget", "reasoning_budget_tokens", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget"}
 
 // readThinking reads how a reply may think, and what the request sets for the template.
-// Variables named in chat_template_kwargs win over those other fields stand for. budgets are
-// those of efforts.
-func readThinking(o *body.Object, budgets map[string]int) (map[string]json.RawMessage, *engine.ReasoningBudget) {
-	kw := map[string]json.RawMessage{}
-	set := func(name string, v any) {
-		kw[name], _ = json.Marshal(v) // booleans, strings and integers
-	}
-	effort := o.OneOf("reasoning_effort", server.ReasoningEfforts()...)
-	switch effort {
-	case "":
-	case "none":
-		set("enable_thinking", false)
-	default:
-		set("reasoning_effort", effort)
-	}
-	var most *engine.ReasoningBudget
-	if t := o.Object("thinking"); t != nil {
-		set("enable_thinking", t.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
-		most = readBudget(t, "budget_tokens", most)
+// budgets are those of efforts.
+func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *engine.ReasoningBudget {
+	var t ask.Thinking
+	t.Effort(o.OneOf("reasoning_effort", server.ReasoningEfforts()...))
+	if in := o.Object("thinking"); in != nil {
+		t.Enable(in.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
+		t.Limit(in, "budget_tokens")
 	}
 	if o.Has("enable_thinking") {
-		set("enable_thinking", o.Boolean("enable_thinking", true))
+		t.Enable(o.Boolean("enable_thinking", true))
 	}
 	for _, name := range budgetFields {
-		most = readBudget(o, name, most)
+		t.Limit(o, name)
 	}
-	if n, ok := budgets[effort]; ok && most == nil {
-		most = &engine.ReasoningBudget{Tokens: n}
-	}
-	if most != nil {
-		set("thinking_budget", most.Tokens)
-		if most.Tokens == 0 {
-			set("enable_thinking", false)
-		}
-	}
-	maps.Copy(kw, o.Free("chat_template_kwargs", maxKwargs))
-	if len(kw) == 0 {
-		kw = nil
-	}
-	return kw, most
-}
-
-// readBudget reads a field that bounds thinking, of which there may be several that say the
-// same. -1 is none.
-func readBudget(o *body.Object, name string, before *engine.ReasoningBudget) *engine.ReasoningBudget {
-	v, ok := o.Get(name)
-	if !ok {
-		return before
-	}
-	n := int(min(v.Integer(-1, math.MaxInt64), math.MaxInt32))
-	switch {
-	case n < 0:
-		return before
-	case before != nil && before.Tokens != n:
-		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s and %s bound thinking by different numbers; send only one of them", before.Param, v.Path())
-	}
-	return &engine.ReasoningBudget{Tokens: n, Param: v.Path()}
+	t.Free(o, "chat_template_kwargs")
+	return t.Apply(budgets, p)
 }
 
 // A shownThinking is thinking as messages and their pieces show it.

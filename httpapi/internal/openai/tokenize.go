@@ -9,6 +9,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/token"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
@@ -24,7 +25,7 @@ func (a api) tokenize(c *server.Call, o *body.Object) error {
 	switch {
 	case o.Has("messages"):
 		r.Prompt.Messages = readMessages(o)
-		r.Prompt.Kwargs, _ = readThinking(o, a.Options.ReasoningBudgets)
+		readThinking(o, a.Options.ReasoningBudgets, &r.Prompt)
 		r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
 	case o.Has("prompt"):
 		r.Prompt.Text = o.Str("prompt")
@@ -64,7 +65,7 @@ func appendToken(b, piece []byte) []byte {
 	if utf8.Valid(piece) {
 		return server.AppendString(b, piece)
 	}
-	return server.AppendString(b, tokenText(piece))
+	return server.AppendString(b, ask.TokenText(piece))
 }
 
 // writeList writes a JSON array.

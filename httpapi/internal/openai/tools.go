@@ -1,11 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"slices"
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 )
 
@@ -25,75 +25,37 @@ func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
 		}
 		return nil, engine.ToolChoice{}
 	}
-	var tools []chat.Tool
-	var names []string
-	for item := range o.Items("tools") {
-		if len(tools) == chat.MaxTools {
-			o.Refuse(engine.CodeInvalidValue, "tools", "tools must have at most %d entries", chat.MaxTools)
-			break
-		}
-		name := readTool(item, names)
-		names = append(names, name)
-		tools = append(tools, chat.Tool{Raw: bytes.Clone(item.Raw)})
-	}
-	if chosen {
-		readChoice(o, v, names, &choice)
-	}
-	if len(tools) == 0 {
-		return nil, engine.ToolChoice{}
-	}
-	return tools, choice
-}
-
-// readTool checks one tool and returns its name, which is none of those before.
-func readTool(item body.Value, before []string) string {
-	t := item.Object()
-	if t == nil {
-		return ""
-	}
-	if v, ok := t.Need("type"); ok && v.Str() != "function" {
-		t.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s must be \"function\", got %.60q; other tools are not supported", v.Path(), v.Str())
-	}
-	v, ok := t.Need("function")
-	if !ok {
-		return ""
-	}
-	f := v.Object()
-	if f == nil {
-		return ""
-	}
-	f.Str("description")
-	f.Boolean("strict", false)
-	if p, ok := f.Get("parameters"); ok {
-		if schema := p.Object(); schema != nil {
-			if kind, ok := schema.Get("type"); ok && (kind.Kind() != '"' || kind.Str() != "object") {
-				kind.Invalid("must be \"object\": a call's arguments are one")
+	var tools ask.Tools
+	if list, ok := o.Get("tools"); ok {
+		for item := range list.Items() {
+			if tools.Full(&list) {
+				break
+			}
+			if t := item.Object(); t != nil {
+				readTool(t, &tools)
 			}
 		}
 	}
-	name, ok := f.Need("name")
-	if !ok {
-		return ""
+	if chosen {
+		readChoice(v, &tools, &choice)
 	}
-	text := name.Str()
-	switch {
-	case !chat.ToolName.MatchString(text):
-		name.Invalid("must be 1 to 64 letters, digits, _ and -, got %.80q", text)
-	case slices.Contains(before, text):
-		name.Invalid("is the name of another tool: %q", text)
+	return tools.Choose(o, choice)
+}
+
+// readTool adds one tool.
+func readTool(t *body.Object, tools *ask.Tools) {
+	if v, ok := t.Need("type"); ok && v.Str() != "function" {
+		t.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s must be \"function\", got %.60q; other tools are not supported", v.Path(), v.Str())
 	}
-	return text
+	if v, ok := t.Need("function"); ok {
+		if f := v.Object(); f != nil {
+			tools.Add(f, "parameters", t.Raw)
+		}
+	}
 }
 
 // readChoice reads tool_choice, which is not none.
-func readChoice(o *body.Object, v body.Value, names []string, choice *engine.ToolChoice) {
-	named := func(v body.Value) string {
-		name := v.Str()
-		if !slices.Contains(names, name) {
-			v.Invalid("must be the name of one of tools, got %.80q", name)
-		}
-		return name
-	}
+func readChoice(v body.Value, tools *ask.Tools, choice *engine.ToolChoice) {
 	function := func(t *body.Object) string {
 		if t == nil {
 			return ""
@@ -103,19 +65,19 @@ func readChoice(o *body.Object, v body.Value, names []string, choice *engine.Too
 		}
 		if f := t.Object("function"); f != nil {
 			if name, ok := f.Need("name"); ok {
-				return named(name)
+				return tools.Named(name)
 			}
 			return ""
 		}
 		if name, ok := t.Get("name"); ok { // as the Responses API spells it
-			return named(name)
+			return tools.Named(name)
 		}
 		t.Need("function")
 		return ""
 	}
 	switch v.Kind() {
 	case '"':
-		choice.Required = o.OneOf("tool_choice", "none", "auto", "required") == "required"
+		choice.Required = v.OneOf("none", "auto", "required") == "required"
 	case '{':
 		t := v.Object()
 		if kind := t.OneOf("type", "function", "allowed_tools"); kind != "allowed_tools" {
@@ -143,8 +105,5 @@ func readChoice(o *body.Object, v body.Value, names []string, choice *engine.Too
 		}
 	default:
 		v.Wrong("a string or an object")
-	}
-	if choice.Required && len(names) == 0 {
-		o.Refuse(engine.CodeInvalidValue, "tool_choice", "tool_choice needs tools to choose from")
 	}
 }

@@ -8,9 +8,10 @@ import (
 
 	"quern/codecs/pcm"
 	"quern/engine"
-	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
 // A format is how sound travels: mono, in base64.
@@ -42,13 +43,14 @@ type config struct {
 	voiceModel string
 	speed      float64
 
-	tools       []tool
+	tools       ask.Tools
+	toolsSent   []json.RawMessage // as clients spell them; never nil
 	choice      engine.ToolChoice
 	chosen      json.RawMessage // tool_choice as it was sent; nil is auto
 	maxTokens   int             // of a reply; 0 is no limit of the session's
 	temperature *float32
-	effort      string // of thinking; "" is the model's own
-	whole       bool   // a conversation that does not fit is refused, not shortened
+	thinks      ask.Thinking
+	whole       bool // a conversation that does not fit is refused, not shortened
 }
 
 // hearing is how turns are transcribed.
@@ -71,17 +73,10 @@ type turnDetection struct {
 	Interrupt bool    `json:"interrupt_response"`
 }
 
-// A tool is a function a reply may call: as the client spelled it, and as prompts do.
-type tool struct {
-	name string
-	raw  json.RawMessage
-	chat chat.Tool
-}
-
 func serverVAD() *turnDetection { return &turnDetection{"server_vad", 0.5, 300, 500, true, true} }
 
 func newConfig() config {
-	return config{in: &formats[0], out: &formats[0], turns: serverVAD(), sound: true, speed: 1}
+	return config{toolsSent: []json.RawMessage{}, in: &formats[0], out: &formats[0], turns: serverVAD(), sound: true, speed: 1}
 }
 
 // isNull reports whether a field is there, and null.
@@ -184,7 +179,8 @@ func (c *config) readReply(o *body.Object) {
 		c.temperature = t
 	}
 	if r := o.Object("reasoning"); r != nil {
-		c.effort = r.OneOf("effort", "none", "minimal", "low", "medium", "high", "xhigh")
+		c.thinks = ask.Thinking{}
+		c.thinks.Effort(r.OneOf("effort", server.ReasoningEfforts()...))
 	}
 	if o.Has("prompt") {
 		o.Refuse(engine.CodeUnsupportedParam, "prompt", "stored prompts are not supported; send instructions")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/reqlog"
@@ -115,31 +116,25 @@ func (it *item) words() string {
 	return b.String()
 }
 
-// messages spell items as a prompt. Calls in a row, and the words before them, are one
-// message of the assistant's.
+// messages spell items as a prompt.
 func messages(instructions string, items []*item) []chat.Message {
-	var out []chat.Message
+	var c ask.Conversation
 	if instructions != "" {
-		out = append(out, chat.Message{Role: chat.RoleSystem, Text: instructions})
+		c.Say(chat.Message{Role: chat.RoleSystem, Text: instructions})
 	}
 	for _, it := range items {
 		switch it.kind {
 		case itemMessage:
 			if text := it.words(); strings.TrimSpace(text) != "" {
-				out = append(out, chat.Message{Role: it.role, Text: text})
+				c.Say(chat.Message{Role: it.role, Text: text})
 			}
 		case itemCall:
-			call := chat.Call{ID: it.callID, Name: it.name, Arguments: it.text}
-			if n := len(out); n > 0 && out[n-1].Role == chat.RoleAssistant {
-				out[n-1].ToolCalls = append(out[n-1].ToolCalls, call)
-				break
-			}
-			out = append(out, chat.Message{Role: chat.RoleAssistant, NoContent: true, ToolCalls: []chat.Call{call}})
+			c.Call(chat.Call{ID: it.callID, Name: it.name, Arguments: it.text})
 		case itemOutput:
-			out = append(out, chat.Message{Role: chat.RoleTool, ToolCallID: it.callID, Text: it.text})
+			c.Output(it.callID, it.text)
 		}
 	}
-	return out
+	return c.Messages
 }
 
 // maxID bounds the ids clients choose, in bytes.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/engine/chat"
 	"quern/httpapi/internal/body"
 )
 
@@ -188,7 +189,7 @@ func FuzzEvent(f *testing.F) {
 		if o.Err() != nil {
 			return
 		}
-		if c.speed < 0.5 || c.speed > 2 || c.maxTokens < 0 || len(c.tools) > maxTools || c.in == nil || c.out == nil ||
+		if c.speed < 0.5 || c.speed > 2 || c.maxTokens < 0 || c.tools.Len() > chat.MaxTools || c.in == nil || c.out == nil ||
 			c.turns != nil && (c.turns.Silence > maxWait || c.turns.Prefix > maxWait || c.turns.Threshold < 0 || c.turns.Threshold > 1) {
 			t.Errorf("accepted: %+v", c)
 		}

@@ -1,18 +1,5 @@
 package realtime
 
-import (
-	"encoding/json"
-
-	"quern/httpapi/internal/body"
-	"quern/httpapi/internal/server"
-)
-
-// appendMember appends a member of an object as it came.
-func appendMember(b []byte, m body.Value) []byte {
-	b = append(server.AppendString(b, m.Name), ':')
-	return append(b, m.Raw...)
-}
-
 func (f *format) spell(beta bool) any {
 	switch {
 	case beta:
@@ -50,15 +37,6 @@ func modalities(sound, beta bool) []string {
 		return []string{"audio"}
 	}
 	return []string{"text"}
-}
-
-// toolObjects are the tools as they were sent.
-func (c *config) toolObjects() []json.RawMessage {
-	out := make([]json.RawMessage, len(c.tools))
-	for i, t := range c.tools {
-		out[i] = t.raw
-	}
-	return out
 }
 
 func (c *config) choiceObject() any {
@@ -107,7 +85,7 @@ func (c *config) spell(id string, expires int64, beta bool) any {
 		out["max_response_output_tokens"] = limit(c.maxTokens)
 	}
 	out["model"], out["instructions"] = c.model, c.instructions
-	out["tools"], out["tool_choice"] = c.toolObjects(), c.choiceObject()
+	out["tools"], out["tool_choice"] = c.toolsSent, c.choiceObject()
 	if c.temperature != nil {
 		out["temperature"] = *c.temperature
 	}

@@ -1,33 +1,25 @@
 package realtime
 
 import (
-	"regexp"
-	"slices"
+	"encoding/json"
 
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 )
-
-// maxTools bounds the tools of a session.
-const maxTools = 128
-
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // readTools takes the tools a reply may call, and how.
 func (c *config) readTools(o *body.Object) {
 	if v, ok := o.Get("tools"); ok {
-		c.tools = nil
+		c.tools, c.toolsSent = ask.Tools{}, []json.RawMessage{}
 		for item := range v.Items() {
-			if len(c.tools) == maxTools {
-				v.Invalid("must have at most %d entries", maxTools)
+			if c.tools.Full(&v) {
 				break
 			}
-			if t, ok := readTool(item); ok {
-				if slices.ContainsFunc(c.tools, func(x tool) bool { return x.name == t.name }) {
-					item.Invalid("has the name of another tool: %q", t.name)
-				}
-				c.tools = append(c.tools, t)
+			if t := item.Object(); t != nil {
+				readTool(t, &c.tools)
+				c.toolsSent = append(c.toolsSent, clone(t.Raw))
 			}
 		}
 	}
@@ -40,46 +32,12 @@ func (c *config) readTools(o *body.Object) {
 	}
 }
 
-// readTool takes one function and spells it as chats do: its members one level down.
-func readTool(item body.Value) (t tool, ok bool) {
-	o := item.Object()
-	if o == nil {
-		return t, false
-	}
+// readTool takes one function, whose members are beside its type.
+func readTool(o *body.Object, tools *ask.Tools) {
 	if v, ok := o.Get("type"); ok && v.Str() != "function" {
 		o.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s must be \"function\", got %.60q; other tools are not supported", v.Path(), v.Str())
 	}
-	name, ok := o.Need("name")
-	if !ok {
-		return t, false
-	}
-	t.name = name.Str()
-	if !toolName.MatchString(t.name) {
-		name.Invalid("must be 1 to 64 letters, digits, _ and -, got %.80q", t.name)
-	}
-	o.Str("description")
-	if p, ok := o.Get("parameters"); ok {
-		if schema := p.Object(); schema != nil {
-			if kind, ok := schema.Get("type"); ok && (kind.Kind() != '"' || kind.Str() != "object") {
-				kind.Invalid("must be \"object\": a call's arguments are one")
-			}
-		}
-	}
-	spelled := []byte(`{"type":"function","function":{`)
-	first := true
-	for m := range o.Members() {
-		if m.Name == "type" {
-			continue
-		}
-		if !first {
-			spelled = append(spelled, ',')
-		}
-		first = false
-		spelled = appendMember(spelled, m)
-	}
-	t.chat = chat.Tool{Raw: append(spelled, "}}"...)}
-	t.raw = clone(item.Raw)
-	return t, true
+	tools.Add(o, "parameters", ask.Function(o, map[string]string{"type": ""}))
 }
 
 // readChoice takes tool_choice.
@@ -108,21 +66,17 @@ func (c *config) readChoice(o *body.Object, v body.Value) {
 func (c *config) checkChoice(o *body.Object) {
 	switch {
 	case !c.choice.Required || !o.Ok():
-	case len(c.tools) == 0:
+	case c.tools.Len() == 0:
 		o.Refuse(engine.CodeInvalidValue, "tool_choice", "tool_choice needs tools to choose from")
-	case len(c.choice.Names) == 1 && !slices.ContainsFunc(c.tools, func(t tool) bool { return t.name == c.choice.Names[0] }):
+	case len(c.choice.Names) == 1 && !c.tools.Has(c.choice.Names[0]):
 		o.Refuse(engine.CodeInvalidValue, "tool_choice", "tool_choice must name one of tools, got %.80q", c.choice.Names[0])
 	}
 }
 
 // prompted returns the tools and the choice of a prompt.
 func (c *config) prompted() ([]chat.Tool, engine.ToolChoice) {
-	if len(c.tools) == 0 || string(c.chosen) == `"none"` {
+	if c.tools.Len() == 0 || string(c.chosen) == `"none"` {
 		return nil, engine.ToolChoice{}
 	}
-	list := make([]chat.Tool, len(c.tools))
-	for i, t := range c.tools {
-		list[i] = t.chat
-	}
-	return list, c.choice
+	return c.tools.List, c.choice
 }

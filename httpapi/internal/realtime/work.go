@@ -3,15 +3,13 @@ package realtime
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"strings"
 
 	"quern/codecs"
 	"quern/engine"
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/metrics"
 	"quern/httpapi/internal/turn"
@@ -92,38 +90,12 @@ func (r *response) prompt() (ask []chat.Message, silent bool, err error) {
 }
 
 // request is what the model is asked, all told.
-func (r *response) request(ask []chat.Message, d engine.Sampling) engine.GenerateRequest {
-	q := engine.GenerateRequest{N: 1, MaxTokens: r.cfg.maxTokens}
-	q.Prompt.Messages, q.Prompt.AutoShorten = ask, !r.cfg.whole
-	q.Prompt.Tools, q.ToolChoice = r.cfg.prompted()
-	switch r.cfg.effort {
-	case "":
-	case "none":
-		q.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
-	default:
-		effort, _ := json.Marshal(r.cfg.effort)
-		q.Prompt.Kwargs = map[string]json.RawMessage{"reasoning_effort": effort}
-	}
-	if q.MaxTokens == 0 {
-		q.MaxTokens = d.MaxTokens
-	}
-	if q.MaxTokens == 0 {
-		q.MaxTokens = r.s.api.Options.DefaultMaxTokens
-	}
-	p := &q.Sample
-	p.Temperature = or(r.cfg.temperature, or(d.Temperature, engine.DefaultTemperature))
-	p.TopP, p.TopK, p.MinP, p.RepeatPenalty = or(d.TopP, 1), or(d.TopK, 0), or(d.MinP, 0), or(d.RepeatPenalty, 1)
-	var seed [8]byte
-	rand.Read(seed[:]) // never fails
-	p.Seed = binary.LittleEndian.Uint64(seed[:])
-	return q
-}
-
-func or[T any](v *T, absent T) T {
-	if v == nil {
-		return absent
-	}
-	return *v
+func (r *response) request(messages []chat.Message, d engine.Sampling) engine.GenerateRequest {
+	q := ask.Chat{Sampling: ask.Sampling{MaxTokens: r.cfg.maxTokens, Temperature: r.cfg.temperature, Seed: ask.Random()}}
+	q.Prompt.Messages, q.Prompt.AutoShorten = messages, !r.cfg.whole
+	q.Prompt.Tools, q.Calls = r.cfg.prompted()
+	q.Budget = r.cfg.thinks.Apply(r.s.api.Options.ReasoningBudgets, &q.Prompt)
+	return q.Request(d, r.s.api.Options.DefaultMaxTokens)
 }
 
 // reply has the model answer and, where replies are spoken, a voice speak beside it.

@@ -1,6 +1,11 @@
 package server
 
-import "quern/httpapi/internal/fault"
+import (
+	"context"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+)
 
 // Manages reports whether the caller may pull and remove models.
 func (a *API) Manages(c *Call) bool { return a.Options.Store != nil && c.manages }
@@ -20,5 +25,20 @@ func (a *API) Managing(handle func(*Call) error) func(*Call) error {
 			return fault.New(fault.CodeManage, "", "other machines can reach this server and it has no keys, so models are neither pulled nor removed over the API; configure keys, or set manage: all")
 		}
 		return handle(c)
+	}
+}
+
+// Pulling is the work of a pull: it sends how far that is, until it is done.
+func (a *API) Pulling(model string) func(ctx context.Context, send func(engine.Pull) error) error {
+	return func(ctx context.Context, send func(engine.Pull) error) error {
+		for p, err := range a.Options.Store.Pull(ctx, model) {
+			if err == nil {
+				err = send(p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }

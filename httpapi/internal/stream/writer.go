@@ -114,6 +114,14 @@ func (s *Writer) Event(v any) error {
 	return s.send(s.buf.Bytes())
 }
 
+// Named sends v like Event, under a name: clients of some dialects go by it.
+func (s *Writer) Named(name string, v any) error {
+	before := s.Before
+	defer func() { s.Before = before }()
+	s.Before = "event: " + name + "\n" + before
+	return s.Event(v)
+}
+
 // Bytes sends p as it is.
 func (s *Writer) Bytes(p []byte) error {
 	if err := s.Begin(); err != nil {

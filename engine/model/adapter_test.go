@@ -1,0 +1,516 @@
+package model_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern/bench/fixtures"
+	"quern/engine/cpu"
+	"quern/engine/graph"
+	"quern/engine/model"
+	"quern/formats/weights"
+	"quern/kernels/quant"
+)
+
+// A trained is a random adapter with what it does to each matrix, by the matrix's name in
+// the base it was made for.
+type trained struct {
+	file  *weights.Set
+	delta map[string][]float32 // shape of the matrix
+}
+
+func f32Tensor(name string, x []float32, shape ...int) *weights.Tensor {
+	return &weights.Tensor{Name: name, Type: quant.F32, Shape: shape, Data: quant.Floats(x)}
+}
+
+func normal(r *rand.Rand, n int, by float64) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64() * by)
+	}
+	return x
+}
+
+// train makes a random adapter of rank rank for the matrices of base that pick picks, in
+// PEFT's form or in GGUF's. A lookup's are those that lookup names.
+func train(t *testing.T, base *weights.Set, peft bool, rank int, alpha float64, pick func(w *weights.Tensor) bool) *trained {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(rank), 5))
+	x := &trained{file: &weights.Set{Source: weights.GGUF}, delta: map[string][]float32{}}
+	if peft {
+		x.file.Source = weights.SafeTensors
+		config, err := json.Marshal(map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "bias": "none", "target_modules": []string{"q_proj"}, "use_dora": false, "lora_dropout": 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.file.Meta.Set("hf.adapter_config", string(config))
+	} else {
+		x.file.Meta.Set("general.type", "adapter")
+		x.file.Meta.Set("general.architecture", base.Meta.String("general.architecture"))
+		x.file.Meta.Set("adapter.type", "lora")
+		x.file.Meta.Set("adapter.lora.alpha", alpha)
+	}
+	add := func(name string, x2 []float32, shape ...int) {
+		if err := x.file.Add(f32Tensor(name, x2, shape...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for w := range base.All() {
+		if len(w.Shape) != 2 || !pick(w) {
+			continue
+		}
+		rows, cols := w.Shape[0], w.Shape[1]
+		a, b := normal(r, rank*cols, 1/math.Sqrt(float64(cols))), normal(r, rows*rank, 0.1)
+		d := make([]float32, rows*cols)
+		for i := range rows {
+			for j := range cols {
+				sum := 0.0
+				for k := range rank {
+					sum += float64(b[i*rank+k]) * float64(a[k*cols+j])
+				}
+				d[i*cols+j] = float32(sum * alpha / float64(rank))
+			}
+		}
+		x.delta[w.Name] = d
+		module := "base_model.model." + strings.TrimSuffix(w.Name, ".weight")
+		lookup := strings.HasSuffix(w.Name, "token_embd.weight") || strings.HasSuffix(w.Name, "embed_tokens.weight") || strings.HasSuffix(w.Name, "embeddings.weight")
+		switch {
+		case peft && lookup: // its rows are A's
+			add(module+".lora_embedding_A", turned(b, rows, rank), rank, rows)
+			add(module+".lora_embedding_B", turned(a, rank, cols), cols, rank)
+		case peft:
+			add(module+".lora_A.weight", a, rank, cols)
+			add(module+".lora_B.weight", b, rows, rank)
+		case lookup:
+			add(w.Name+".lora_a", b, rows, rank)
+			add(w.Name+".lora_b", turned(a, rank, cols), cols, rank)
+		default:
+			add(w.Name+".lora_a", a, rank, cols)
+			add(w.Name+".lora_b", b, rows, rank)
+		}
+	}
+	if len(x.delta) == 0 {
+		t.Fatal("nothing was picked")
+	}
+	return x
+}
+
+func turned(x []float32, rows, cols int) []float32 {
+	out := make([]float32, len(x))
+	for i := range rows {
+		for j := range cols {
+			out[j*rows+i] = x[i*cols+j]
+		}
+	}
+	return out
+}
+
+// merge is base with what an adapter does added to its weights.
+func (x *trained) merge(t *testing.T, base *weights.Set) *weights.Set {
+	t.Helper()
+	out := &weights.Set{Source: base.Source, Meta: base.Meta}
+	for w := range base.All() {
+		if d := x.delta[w.Name]; d != nil {
+			sum := decode(w)
+			for i, v := range d {
+				sum[i] += v
+			}
+			w = f32Tensor(w.Name, sum, w.Shape...)
+		}
+		if err := out.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// adapt opens a model with adapters and returns the rows of its result: of each sequence
+// all rows.
+func adapt(t *testing.T, base *weights.Set, adapters []*weights.Set, tokens [][]int32, of []int32) [][]float32 {
+	t.Helper()
+	m := openModel(t, base)
+	var list []*model.Adapter
+	for _, file := range adapters {
+		x, err := model.ReadAdapter(m, base, file, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, x)
+		list = append(list, x)
+	}
+	b := graph.NewBuilder(256, 256)
+	b.Adapt(model.Changes(list))
+	v := m.Hidden(b)
+	if !m.Config().Encoder {
+		v = m.Logits(b, v)
+	}
+	p, err := b.Compile(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	be := cpu.Open(2)
+	defer be.Close()
+	exec, err := be.Compile(t.Context(), p, graph.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 16
+	cache, err := be.NewCache(p.CacheSpec(len(tokens)*16, size, len(tokens), quant.F32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cache.Close()
+	in := &graph.Batch{Adapters: of}
+	for s, list := range tokens {
+		var table []int32
+		for k := range 16 {
+			table = append(table, int32(s*16+k))
+		}
+		in.Sequence(table, nil)
+		in.State(int32(s))
+		for i, id := range list {
+			in.Row(id, int32(i))
+			in.Want = append(in.Want, int32(len(in.Positions)-1))
+		}
+	}
+	res, err := exec.Run(t.Context(), in, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	width := len(res[0]) / len(in.Want)
+	var out [][]float32
+	at := 0
+	for _, list := range tokens {
+		out = append(out, slices.Clone(res[0][at*width:(at+len(list))*width]))
+		at += len(list)
+	}
+	return out
+}
+
+func fill(t *testing.T, x *model.Adapter) {
+	t.Helper()
+	for _, w := range x.Tensors {
+		data, err := w.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Data = data
+	}
+}
+
+func apart(a, b []float32) float64 {
+	want := make([]float64, len(b))
+	for i, v := range b {
+		want[i] = float64(v)
+	}
+	return distance(a, want)
+}
+
+var someTokens = []int32{5, 9, 2, 14, 7, 3, 11, 8, 6, 10, 4, 12, 1, 13, 15, 5, 5, 9}
+
+// TestAdapters holds random adapters for all matrices of every fixture against merged
+// weights: PEFT's on Hugging Face's form and on GGUF, GGUF's on GGUF and on Hugging
+// Face's form. Rows that one of them has in another order show at once.
+func TestAdapters(t *testing.T) {
+	for _, group := range []string{"llm", "families"} {
+		dir := fixtures.Path(t, group)
+		list, err := filepath.Glob(filepath.Join(dir, "*", "model.gguf"))
+		if err != nil || len(list) < 10 {
+			t.Fatal(len(list), err)
+		}
+		for _, path := range list {
+			name := filepath.Base(filepath.Dir(path))
+			if slices.Contains(later, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) { adaptersOf(t, path, filepath.Join(filepath.Dir(path), "hf")) })
+		}
+	}
+}
+
+// experts reports whether a matrix belongs to what adapters do not change.
+func experts(name string) bool {
+	for _, s := range []string{"experts", "_exps.", "kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp"} {
+		if strings.Contains(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func adaptersOf(t *testing.T, gguf, hf string) {
+	const limit = 1e-4
+	tokens, first := [][]int32{someTokens}, []int32{1}
+	published, converted := openHF(t, hf, ""), open(t, gguf)
+	tied := func(set *weights.Set) bool {
+		for w := range set.All() {
+			if strings.HasPrefix(w.Name, "lm_head.") || strings.HasPrefix(w.Name, "output.") {
+				return false
+			}
+		}
+		return true
+	}
+	picks := func(set *weights.Set) func(w *weights.Tensor) bool {
+		return func(w *weights.Tensor) bool {
+			lookup := strings.Contains(w.Name, "embed_tokens") || strings.Contains(w.Name, "token_embd.") || strings.Contains(w.Name, "embeddings")
+			return !experts(w.Name) && !(lookup && tied(set)) && strings.HasSuffix(w.Name, ".weight")
+		}
+	}
+	// The two forms may differ for reasons of their own, which is not what is tested here.
+	base := adapt(t, published, nil, tokens, nil)[0]
+	other := adapt(t, converted, nil, tokens, nil)[0]
+	slack := limit + 4*apart(other, base)
+	near := func(what string, got, want []float32, limit float64) {
+		t.Helper()
+		if d := apart(got, want); !(d <= limit) {
+			t.Errorf("%s: %.2g from merged weights, want at most %.2g", what, d, limit)
+		}
+		if d := apart(got, base); d < 0.01 {
+			t.Errorf("%s: the adapter changes next to nothing: %.2g", what, d)
+		}
+	}
+	p := train(t, published, true, 5, 8, picks(published))
+	want := adapt(t, p.merge(t, published), nil, tokens, nil)[0]
+	near("PEFT on its own base", adapt(t, published, []*weights.Set{p.file}, tokens, first)[0], want, limit)
+	if arch := converted.Meta.String("general.architecture"); arch != "falcon-h1" {
+		near("PEFT on GGUF", adapt(t, converted, []*weights.Set{p.file}, tokens, first)[0], want, slack)
+	} else if _, err := model.ReadAdapter(openModel(t, converted), converted, p.file, 1); !errors.Is(err, model.ErrUnsupported) {
+		t.Errorf("PEFT on a GGUF file of %s: %v", arch, err)
+	}
+	g := train(t, converted, false, 4, 6, picks(converted))
+	want = adapt(t, g.merge(t, converted), nil, tokens, nil)[0]
+	near("GGUF on its own base", adapt(t, converted, []*weights.Set{g.file}, tokens, first)[0], want, limit)
+	near("GGUF on Hugging Face's form", adapt(t, published, []*weights.Set{g.file}, tokens, first)[0], want, slack)
+}
+
+// TestAdaptersTogether runs sequences of several adapters in one batch: each has the bits
+// that it has alone.
+func TestAdaptersTogether(t *testing.T) {
+	base := open(t, "testdata/smollm2-Q4_K_M.gguf")
+	all := func(w *weights.Tensor) bool { return !experts(w.Name) && w.Name != "token_embd.weight" }
+	some := func(w *weights.Tensor) bool { return strings.Contains(w.Name, "attn_q.") }
+	files := []*weights.Set{train(t, base, false, 3, 4, all).file, train(t, base, false, 16, 8, some).file, train(t, base, false, 7, 7, all).file}
+	tokens := [][]int32{someTokens, someTokens[:7], someTokens[3:], someTokens, someTokens[:1], someTokens}
+	of := []int32{2, 0, 3, 1, 3, 0}
+	got := adapt(t, base, files, tokens, of)
+	for s := range tokens {
+		if alone := adapt(t, base, files, tokens[s:s+1], of[s:s+1])[0]; !slices.Equal(alone, got[s]) {
+			t.Errorf("sequence %d with adapter %d has other bits alone", s, of[s])
+		}
+	}
+	if none := adapt(t, base, nil, tokens[5:], nil)[0]; !slices.Equal(none, got[5]) {
+		t.Error("a sequence without adapter has other bits than the base has")
+	}
+	if slices.Equal(got[0], got[3]) || slices.Equal(got[3], got[5]) {
+		t.Error("adapters change nothing")
+	}
+}
+
+// TestTiedAdapters adapts the output of a model whose output is its embedding, and the
+// lookup by itself.
+func TestTiedAdapters(t *testing.T) {
+	base := open(t, "testdata/smollm2-F32.gguf")
+	if _, ok := base.Tensor("output.weight"); ok {
+		t.Fatal("the model is not tied")
+	}
+	pick := func(w *weights.Tensor) bool { return w.Name == "token_embd.weight" }
+	x := train(t, base, false, 4, 4, pick)
+	apartFromOutput := x.merge(t, base)
+	embed, _ := base.Tensor("token_embd.weight")
+	if err := apartFromOutput.Add(&weights.Tensor{Name: "output.weight", Type: embed.Type, Shape: embed.Shape, Data: embed.Data}); err != nil {
+		t.Fatal(err)
+	}
+	tokens, first := [][]int32{someTokens}, []int32{1}
+	want := adapt(t, apartFromOutput, nil, tokens, nil)[0]
+	if d := apart(adapt(t, base, []*weights.Set{x.file}, tokens, first)[0], want); !(d <= 1e-4) {
+		t.Errorf("a changed lookup is %.2g from merged weights", d)
+	}
+	// The same of the output alone, by PEFT's name for it.
+	head := &weights.Set{Source: weights.SafeTensors}
+	head.Meta.Set("hf.adapter_config", `{"peft_type":"LORA","r":4,"lora_alpha":4,"use_rslora":true}`)
+	a, _ := x.file.Tensor("token_embd.weight.lora_b") // (hidden, 4)
+	b, _ := x.file.Tensor("token_embd.weight.lora_a") // (vocab, 4)
+	for _, w := range []*weights.Tensor{
+		f32Tensor("base_model.model.lm_head.lora_A.weight", turned(decode(a), a.Shape[0], 4), 4, a.Shape[0]),
+		f32Tensor("base_model.model.lm_head.lora_B.weight", decode(b), b.Shape...),
+	} {
+		if err := head.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merged := &weights.Set{Source: weights.GGUF, Meta: base.Meta}
+	for w := range base.All() {
+		if err := merged.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := decode(embed)
+	for i, d := range x.delta["token_embd.weight"] {
+		sum[i] += 2 * d // alpha is divided by the root of the rank
+	}
+	if err := merged.Add(f32Tensor("output.weight", sum, embed.Shape...)); err != nil {
+		t.Fatal(err)
+	}
+	want = adapt(t, merged, nil, tokens, nil)[0]
+	if d := apart(adapt(t, base, []*weights.Set{head}, tokens, first)[0], want); !(d <= 1e-4) {
+		t.Errorf("a changed output is %.2g from merged weights", d)
+	}
+}
+
+// Ranks and alphas of single modules count as PEFT counts them: the first pattern that
+// the end of a name matches.
+func TestAdapterPatterns(t *testing.T) {
+	base := open(t, "testdata/smollm2-F32.gguf")
+	m := openModel(t, base)
+	c := m.Config()
+	read := func(config string, ranks map[string]int) (*model.Adapter, error) {
+		file := &weights.Set{Source: weights.SafeTensors}
+		file.Meta.Set("hf.adapter_config", config)
+		for _, name := range slices.Sorted(maps.Keys(ranks)) {
+			n := ranks[name]
+			file.Add(f32Tensor("base_model.model."+name+".lora_A.weight", make([]float32, n*c.Hidden), n, c.Hidden))
+			file.Add(f32Tensor("base_model.model."+name+".lora_B.weight", make([]float32, n*c.Hidden), c.Hidden, n))
+		}
+		return model.ReadAdapter(m, base, file, 3)
+	}
+	ranks := map[string]int{"model.layers.0.self_attn.q_proj": 4, "model.layers.1.self_attn.q_proj": 2, "model.layers.1.self_attn.o_proj": 8}
+	config := `{"peft_type":"LORA","r":8,"lora_alpha":16,"rank_pattern":{"model.layers.0.self_attn.q_proj":4,"q_proj":2},"alpha_pattern":{"^model\\.layers\\.1\\..*q_proj":5,"v_proj":1},"layers_to_transform":[0,1],"fan_in_fan_out":true}`
+	x, err := read(config, ranks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float32{}
+	for w, list := range model.Changes([]*model.Adapter{x}).Linear {
+		got[w.Name] = list[0].Scale
+	}
+	if want := (map[string]float32{"blk.0.attn_q.weight": 12, "blk.1.attn_q.weight": 7.5, "blk.1.attn_output.weight": 6}); !maps.Equal(got, want) || x.Rank != 8 {
+		t.Errorf("scales %v of rank %d, want %v", got, x.Rank, want)
+	}
+	ranks["model.layers.1.self_attn.o_proj"] = 3
+	if _, err := read(config, ranks); !errors.Is(err, model.ErrFormat) || !strings.Contains(err.Error(), "rank 3, and adapter_config.json says 8") {
+		t.Errorf("a rank that the configuration does not have: %v", err)
+	}
+}
+
+// What is no plain low-rank change of this base is refused by name, with the numbers.
+func TestAdapterRefused(t *testing.T) {
+	base := open(t, "testdata/smollm2-F32.gguf")
+	m := openModel(t, base)
+	mixture := open(t, "testdata/qwen3moe.gguf")
+	pick := func(w *weights.Tensor) bool { return w.Name == "blk.0.attn_q.weight" }
+	hidden := m.Config().Hidden
+	peft := func(config string, tensors ...*weights.Tensor) *weights.Set {
+		s := &weights.Set{Source: weights.SafeTensors}
+		if config != "" {
+			s.Meta.Set("hf.adapter_config", config)
+		}
+		for _, w := range tensors {
+			if err := s.Add(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	half := func(name string, shape ...int) *weights.Tensor {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		return f32Tensor(name, make([]float32, n), shape...)
+	}
+	const q, fine = "base_model.model.model.layers.0.self_attn.q_proj", `{"peft_type":"LORA","r":2,"lora_alpha":2`
+	pair := []*weights.Tensor{half(q+".lora_A.weight", 2, hidden), half(q+".lora_B.weight", hidden, 2)}
+	if _, err := model.ReadAdapter(m, base, peft(fine+"}", pair...), 1); err != nil {
+		t.Fatal(err)
+	}
+	gguf := func(change func(*weights.Set)) *weights.Set {
+		s := train(t, base, false, 2, 2, pick).file
+		change(s)
+		return s
+	}
+	meta := func(key string, v any) *weights.Set {
+		return gguf(func(s *weights.Set) { s.Meta.Set(key, v) })
+	}
+	for _, tt := range []struct {
+		name, want string
+		file       *weights.Set
+		err        error
+	}{
+		{"no adapter", `general.type is "model", want "adapter"`, meta("general.type", "model"), model.ErrFormat},
+		{"type", `type "ia3"; quern knows lora`, meta("adapter.type", "ia3"), model.ErrUnsupported},
+		{"architecture", `made for architecture "qwen2", and the model is llama`, meta("general.architecture", "qwen2"), model.ErrFormat},
+		{"alpha", "adapter.lora.alpha is", meta("adapter.lora.alpha", math.NaN()), model.ErrFormat},
+		{"alpha of text", "adapter.lora.alpha is x", meta("adapter.lora.alpha", "x"), model.ErrFormat},
+		{"activated", `key "adapter.alora.invocation_tokens"`, meta("adapter.alora.invocation_tokens", []int64{3}), model.ErrUnsupported},
+		{"norm", `tensor "blk.0.attn_norm.weight" of the adapter is no half`, gguf(func(s *weights.Set) { s.Add(half("blk.0.attn_norm.weight", hidden)) }), model.ErrUnsupported},
+		{"half", `a half of "blk.0.attn_v.weight" is missing`, gguf(func(s *weights.Set) { s.Add(half("blk.0.attn_v.weight.lora_a", 2, hidden)) }), model.ErrFormat},
+		{"other layers", "blk.77.attn_v.weight, which the model has not", gguf(func(s *weights.Set) {
+			s.Add(half("blk.77.attn_v.weight.lora_a", 2, hidden))
+			s.Add(half("blk.77.attn_v.weight.lora_b", hidden, 2))
+		}), model.ErrFormat},
+		{"shapes", fmt.Sprintf("has shapes [2 %d] and [%d 2]; rank 2 of blk.0.ffn_up.weight", hidden+1, hidden), gguf(func(s *weights.Set) {
+			s.Add(half("blk.0.ffn_up.weight.lora_a", 2, hidden+1))
+			s.Add(half("blk.0.ffn_up.weight.lora_b", hidden, 2))
+		}), model.ErrFormat},
+		{"ranks", "rank 3 of blk.0.attn_output.weight", gguf(func(s *weights.Set) {
+			s.Add(half("blk.0.attn_output.weight.lora_a", 2, hidden))
+			s.Add(half("blk.0.attn_output.weight.lora_b", hidden, 3))
+		}), model.ErrFormat},
+		{"vector", "output_norm.weight, which is no matrix", gguf(func(s *weights.Set) {
+			s.Add(half("output_norm.weight.lora_a", 2, hidden))
+			s.Add(half("output_norm.weight.lora_b", 1, 2))
+		}), model.ErrUnsupported},
+		{"stack", "has shape [4 2 8], want a matrix; experts are not adapted", gguf(func(s *weights.Set) { s.Add(half("blk.0.ffn_up_exps.weight.lora_a", 4, 2, 8)) }), model.ErrUnsupported},
+		{"nothing", "the adapter changes nothing", peft(fine + "}"), model.ErrFormat},
+		{"no configuration", "no adapter_config.json", peft("", pair...), model.ErrFormat},
+		{"configuration", "adapter_config.json: unexpected end", peft(`{"r":`, pair...), model.ErrFormat},
+		{"PEFT type", `peft_type "IA3"`, peft(`{"peft_type":"IA3"}`, pair...), model.ErrUnsupported},
+		{"DoRA", "use_dora of true", peft(fine+`,"use_dora":true}`, pair...), model.ErrUnsupported},
+		{"saved modules", "modules_to_save of [lm_head]", peft(fine+`,"modules_to_save":["lm_head"]}`, pair...), model.ErrUnsupported},
+		{"bias", "bias of all", peft(fine+`,"bias":"all"}`, pair...), model.ErrUnsupported},
+		{"bias of halves", "lora_bias of true", peft(fine+`,"lora_bias":true}`, pair...), model.ErrUnsupported},
+		{"another start", `init_lora_weights of "pissa"`, peft(fine+`,"init_lora_weights":"pissa"}`, pair...), model.ErrUnsupported},
+		{"another key", "use_later of 1", peft(fine+`,"use_later":1}`, pair...), model.ErrUnsupported},
+		{"rank", "r is 0, want 1 to", peft(`{"peft_type":"LORA","r":0,"lora_alpha":2}`, pair...), model.ErrFormat},
+		{"no alpha", "lora_alpha is missing", peft(`{"peft_type":"LORA","r":2}`, pair...), model.ErrFormat},
+		{"pattern", "pattern \"(\"", peft(fine+`,"rank_pattern":{"(":2}}`, pair...), model.ErrFormat},
+		{"magnitudes", "lora_magnitude_vector", peft(fine+"}", half(q+".lora_magnitude_vector", hidden)), model.ErrUnsupported},
+		{"unknown module", "is none that quern knows", peft(fine+"}", half("base_model.model.model.layers.0.self_attn.x_proj.lora_A.weight", 2, hidden), half("base_model.model.model.layers.0.self_attn.x_proj.lora_B.weight", hidden, 2)), model.ErrUnsupported},
+		{"twice", "two changes of blk.0.attn_q.weight", peft(fine+"}", append(slices.Clone(pair), half("base_model.model.layers.0.self_attn.q_proj.lora_A.weight", 2, hidden), half("base_model.model.layers.0.self_attn.q_proj.lora_B.weight", hidden, 2))...), model.ErrFormat},
+		{"infinite", "is multiplied by +Inf", peft(`{"peft_type":"LORA","r":2,"lora_alpha":1e308}`, pair...), model.ErrFormat},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			scale := 1.0
+			if tt.name == "infinite" {
+				scale = 1e10
+			}
+			if _, err := model.ReadAdapter(m, base, tt.file, scale); !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %v about %q", err, tt.err, tt.want)
+			}
+		})
+	}
+	t.Run("experts", func(t *testing.T) {
+		e := openModel(t, mixture)
+		name := "base_model.model.model.layers.0.mlp.experts.1.up_proj"
+		n := e.Config().Hidden
+		_, err := model.ReadAdapter(e, mixture, peft(fine+"}", half(name+".lora_A.weight", 2, n), half(name+".lora_B.weight", 32, 2)), 1)
+		if !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "experts.1.up_proj") {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("as a model", func(t *testing.T) {
+		for _, file := range []*weights.Set{meta("x", "y"), peft(fine+"}", pair...)} {
+			if _, err := model.Open(file); !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "name it under adapters") {
+				t.Errorf("error %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package anthropic
+
+import (
+	"net/http"
+
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/stream"
+)
+
+// kinds are the types of errors by status.
+var kinds = map[int]string{
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusForbidden:             "permission_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusServiceUnavailable:    "overloaded_error",
+	http.StatusGatewayTimeout:        "timeout_error",
+}
+
+// kindOf is the type of the errors of a status.
+func kindOf(status int) string {
+	switch kind := kinds[status]; {
+	case kind != "":
+		return kind
+	case status >= http.StatusInternalServerError:
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+type failure struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func newFailure(e *fault.Error) failure {
+	f := failure{Type: "error"}
+	f.Error.Type, f.Error.Message = kindOf(e.Status), e.Message
+	return f
+}
+
+// Fail is a failure as the dialect's clients read it.
+func Fail(e *fault.Error, _ *http.Request) (status int, body any) { return e.Status, newFailure(e) }
+
+// failed tells of a failure in a stream.
+func failed(s *stream.Writer, e *fault.Error) error { return s.Named("error", newFailure(e)) }

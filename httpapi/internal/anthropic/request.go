@@ -1,0 +1,100 @@
+package anthropic
+
+import (
+	"math"
+
+	"quern/engine"
+	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+)
+
+// A request is a body of /v1/messages, checked.
+type request struct {
+	ask.Chat
+	hides bool // thinking is not shown, only that there was some
+}
+
+// readRequest reads every field. What a reply must not silently lack is refused.
+func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
+	r := &request{}
+	a.readPrompt(o, r)
+	if v, ok := o.Need("max_tokens"); ok {
+		r.Sampling.MaxTokens = int(min(v.Integer(1, math.MaxInt64), math.MaxInt32))
+	}
+	r.Stream = o.Boolean("stream", false)
+	r.Sampling.N = 1
+	r.Sampling.Temperature = o.Number("temperature", 0, 1)
+	r.Sampling.TopP = o.Number("top_p", 0, 1)
+	if o.Has("top_k") {
+		r.Sampling.TopK = new(int(o.Integer("top_k", 0, 0, math.MaxInt32)))
+	}
+	if v, ok := o.Get("stop_sequences"); ok && v.Kind() != '[' {
+		v.Wrong("an array of strings")
+	}
+	r.Sampling.Stop = ask.Stop(o, "stop_sequences")
+	r.Sampling.Seed = ask.Seed(o)
+	r.Sampling.KeepAlive = body.KeepAlive(o)
+	r.Sampling.Constraint = readForm(o)
+	// Known, and without effect here.
+	o.Ignore("metadata", "service_tier", "cache_control", "context_management", "betas", "inference_geo", "speed")
+	return r, a.Finish(c, o)
+}
+
+// readPrompt reads what the model is told, and how it may think.
+func (a api) readPrompt(o *body.Object, r *request) {
+	r.Model = o.Str("model")
+	r.Prompt.Messages = readConversation(o)
+	r.Prompt.Tools, r.Calls = readTools(o)
+	if n := len(r.Prompt.Messages); n > 0 {
+		last := r.Prompt.Messages[n-1]
+		r.Prompt.Continue = last.Role == chat.RoleAssistant && !last.NoContent && len(last.ToolCalls) == 0
+	}
+	var t ask.Thinking
+	if how := o.Object("thinking"); how != nil {
+		how.Need("type")
+		t.Enable(how.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
+		t.Limit(how, "budget_tokens")
+		r.hides = how.OneOf("display", "summarized", "omitted") == "omitted"
+	}
+	if out := o.Object("output_config"); out != nil {
+		t.Effort(out.OneOf("effort", server.ReasoningEfforts()...))
+	}
+	r.Budget = t.Apply(a.Options.ReasoningBudgets, &r.Prompt)
+	for _, name := range []string{"mcp_servers", "container"} {
+		if v, ok := o.Get(name); ok && string(v.Raw) != "[]" {
+			o.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported; leave it out", name)
+		}
+	}
+}
+
+// readForm reads the form that is demanded of a reply, in the field for it and in the one
+// from before.
+func readForm(o *body.Object) *engine.Constraint {
+	var out *engine.Constraint
+	for _, in := range []*body.Object{o.Object("output_config"), o} {
+		name := "format"
+		if in == o {
+			name = "output_format"
+		}
+		if in == nil || !in.Has(name) {
+			continue
+		}
+		f := in.Object(name)
+		if f == nil {
+			return nil
+		}
+		if out != nil {
+			f.Refuse(engine.CodeInvalidValue, f.Path(), "%s and %s both say what form the reply has; send only one of them", out.Param, f.Path())
+			return nil
+		}
+		f.Need("type")
+		f.OneOf("type", "json_schema")
+		f.Need("schema")
+		if out = ask.Schema(f, "schema"); out == nil {
+			return nil
+		}
+	}
+	return out
+}

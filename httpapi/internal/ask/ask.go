@@ -1,0 +1,44 @@
+// Package ask is what requests for text come down to, in whatever dialect they are: the
+// conversation, how the reply is drawn, what form it has and which tools it may call. A
+// dialect reads its own fields into a Chat; what is here checks what all of them check.
+package ask
+
+import (
+	"quern/engine"
+	"quern/httpapi/internal/server"
+)
+
+// A Chat is a request for an answer to messages, read.
+type Chat struct {
+	Model    string
+	Prompt   engine.Prompt
+	Calls    engine.ToolChoice
+	Budget   *engine.ReasoningBudget
+	Sampling Sampling
+	Stream   bool
+
+	Logprobs bool
+	Top      int // alternatives of each token, with Logprobs
+}
+
+// Open makes the model of the request resident for the rest of the call.
+func (r *Chat) Open(a *server.API, c *server.Call) (engine.ModelInfo, error) {
+	return a.Prepare(c, r.Model, engine.KindChat)
+}
+
+// Request builds what the engine is asked. It takes the prompt. d are the model's own values,
+// and most are the tokens of a reply where neither it nor the client sets a limit.
+func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
+	q := engine.GenerateRequest{Prompt: r.Prompt, ToolChoice: r.Calls, ReasoningBudget: r.Budget}
+	r.Sampling.Apply(&q, d)
+	if r.Sampling.MaxTokens == 0 {
+		q.MaxTokens = d.MaxTokens
+		if q.MaxTokens == 0 {
+			q.MaxTokens = most
+		}
+	}
+	q.Sample.Logprobs = r.Logprobs
+	q.Sample.Top = r.Top
+	r.Prompt = engine.Prompt{}
+	return q
+}

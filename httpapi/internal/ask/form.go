@@ -1,0 +1,45 @@
+package ask
+
+import (
+	"context"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+)
+
+// Schema reads a JSON Schema, which vLLM's clients may send as a string.
+func Schema(o *body.Object, name string) *engine.Constraint {
+	v, ok := o.Get(name)
+	if !ok {
+		return nil
+	}
+	c := &engine.Constraint{Form: engine.FormSchema, Param: v.Path()}
+	switch v.Kind() {
+	case '"':
+		c.Source = v.Str()
+	case '{', 't', 'f':
+		c.Source = string(v.Raw)
+	default:
+		v.Wrong("a JSON Schema, which is an object")
+		return nil
+	}
+	return c
+}
+
+// Constrain has the call's model read the form that is demanded, so that it is refused
+// before anything is made, and warns of what of it is read as a comment.
+func Constrain(ctx context.Context, c *server.Call, k *engine.Constraint) error {
+	if k == nil {
+		return nil
+	}
+	notes, err := c.Lease.CheckConstraint(ctx, k)
+	if err != nil {
+		return fault.Classify(ctx, err)
+	}
+	for _, n := range notes {
+		c.Warn(k.Param + ": " + n)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package ask
+
+import (
+	"encoding/json"
+	"math"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+)
+
+// maxKwargs bounds what a request sets for the template: a variable takes hundreds of
+// bytes there.
+const maxKwargs = 256
+
+// A Thinking says how a reply thinks. The zero value leaves it to the model.
+type Thinking struct {
+	enable *bool
+	effort string
+	budget *engine.ReasoningBudget
+	free   map[string]json.RawMessage
+}
+
+// Enable switches thinking on or off.
+func (t *Thinking) Enable(on bool) { t.enable = &on }
+
+// Effort sets one of server.ReasoningEfforts; "" says nothing.
+func (t *Thinking) Effort(effort string) {
+	t.effort = effort
+	if effort == "none" {
+		t.Enable(false)
+	}
+}
+
+// Limit reads a field that bounds the tokens of thinking, of which there may be several
+// that say the same. -1 is none.
+func (t *Thinking) Limit(o *body.Object, name string) {
+	v, ok := o.Get(name)
+	if !ok {
+		return
+	}
+	n := int(min(v.Integer(-1, math.MaxInt64), math.MaxInt32))
+	switch {
+	case n < 0:
+		return
+	case t.budget != nil && t.budget.Tokens != n:
+		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s and %s bound thinking by different numbers; send only one of them", t.budget.Param, v.Path())
+	}
+	t.budget = &engine.ReasoningBudget{Tokens: n, Param: v.Path()}
+}
+
+// Free reads the variables of the template that a field sets by their own names. They win
+// over what other fields stand for.
+func (t *Thinking) Free(o *body.Object, name string) { t.free = o.Free(name, maxKwargs) }
+
+// Apply gives a prompt the variables that stand for what was said, and returns the bound of
+// thinking, nil for none. budgets are those of efforts.
+func (t Thinking) Apply(budgets map[string]int, p *engine.Prompt) *engine.ReasoningBudget {
+	if n, ok := budgets[t.effort]; ok && t.budget == nil {
+		t.budget = &engine.ReasoningBudget{Tokens: n}
+	}
+	kwargs := map[string]json.RawMessage{}
+	set := func(name string, v any) { kwargs[name], _ = json.Marshal(v) } // never fails on these
+	if t.effort != "" && t.effort != "none" {
+		set("reasoning_effort", t.effort)
+	}
+	if t.enable != nil {
+		set("enable_thinking", *t.enable)
+	}
+	if t.budget != nil {
+		set("thinking_budget", t.budget.Tokens)
+		if t.budget.Tokens == 0 {
+			set("enable_thinking", false)
+		}
+	}
+	for name, raw := range t.free {
+		kwargs[name] = raw
+	}
+	if len(kwargs) > 0 {
+		p.Kwargs = kwargs
+	}
+	return t.budget
+}

@@ -1,0 +1,70 @@
+package ollama
+
+import (
+	"math"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+)
+
+// vectors has the model of a request embed inputs.
+func (a api) vectors(c *server.Call, model string, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	if _, err := a.open(c, model, engine.KindEmbedding); err != nil {
+		return engine.EmbedResult{}, err
+	}
+	res, err := server.InTime(a.API, c, c.Lease.Embed, r)
+	if err == nil {
+		c.LogTokens(res.PromptTokens, 0)
+	}
+	return res, err
+}
+
+// embed answers POST /api/embed.
+func (a api) embed(c *server.Call, o *body.Object) error {
+	begin := time.Now()
+	model := readName(o)
+	r := engine.EmbedRequest{
+		Truncate: o.Boolean("truncate", true), Dimensions: int(o.Integer("dimensions", 0, 1, math.MaxInt32)), KeepAlive: body.KeepAlive(o),
+	}
+	if v, ok := o.Need("input"); ok {
+		r.Inputs = v.Texts(server.MaxEmbedInputs)
+	}
+	o.Ignore("options")
+	if err := a.Finish(c, o); err != nil {
+		return err
+	}
+	res, err := a.vectors(c, model, r)
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, 200, struct {
+		Model      string        `json:"model"`
+		Embeddings [][]float32   `json:"embeddings"`
+		Total      time.Duration `json:"total_duration"`
+		Load       time.Duration `json:"load_duration"`
+		Prompt     int           `json:"prompt_eval_count"`
+	}{model, res.Vectors, time.Since(begin), c.Loading, res.PromptTokens})
+}
+
+// embedding answers POST /api/embeddings, the form from before: one prompt, one vector that
+// is as long as the model made it.
+func (a api) embedding(c *server.Call, o *body.Object) error {
+	model := readName(o)
+	r := engine.EmbedRequest{Truncate: true, Raw: true, KeepAlive: body.KeepAlive(o)}
+	if v, ok := o.Need("prompt"); ok {
+		r.Inputs = []engine.EmbedInput{{Text: v.Str()}}
+	}
+	o.Ignore("options")
+	if err := a.Finish(c, o); err != nil {
+		return err
+	}
+	res, err := a.vectors(c, model, r)
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, 200, struct {
+		Embedding []float32 `json:"embedding"`
+	}{res.Vectors[0]})
+}

@@ -1,0 +1,131 @@
+package ollama
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+)
+
+// A details describes a model's file.
+type details struct {
+	Parent       string   `json:"parent_model"`
+	Format       string   `json:"format"`
+	Family       string   `json:"family"`
+	Families     []string `json:"families"`
+	Parameters   string   `json:"parameter_size"` // "": not known without reading the file
+	Quantization string   `json:"quantization_level"`
+}
+
+func newDetails(m engine.ModelInfo) details {
+	d := details{Parent: m.AliasOf, Format: m.Format, Family: m.Architecture, Families: []string{}, Quantization: m.Quantization}
+	if d.Family != "" {
+		d.Families = append(d.Families, d.Family)
+	}
+	return d
+}
+
+// A listed model is one of /api/tags, and, when it is loaded, of /api/ps.
+type listed struct {
+	Name     string  `json:"name"`
+	Model    string  `json:"model"`
+	Modified string  `json:"modified_at,omitempty"`
+	Size     int64   `json:"size"`
+	Digest   string  `json:"digest"` // of what is known of the file: another when it is another
+	Details  details `json:"details"`
+
+	*loaded
+}
+
+type loaded struct {
+	Expires string `json:"expires_at"`
+	VRAM    int64  `json:"size_vram"`
+	Context int    `json:"context_length"`
+}
+
+func (a api) modified(m engine.ModelInfo) string {
+	if m.Created.IsZero() {
+		m.Created = a.Started
+	}
+	return m.Created.UTC().Format(time.RFC3339)
+}
+
+func (a api) listed(m engine.ModelInfo) listed {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s %d %s %s", m.ID, m.SizeBytes, a.modified(m), m.Quantization))
+	return listed{Name: m.ID, Model: m.ID, Modified: a.modified(m), Size: m.SizeBytes, Digest: hex.EncodeToString(digest[:]), Details: newDetails(m)}
+}
+
+// textual are the models the dialect has words for.
+func textual(m engine.ModelInfo) bool {
+	return slices.Contains([]engine.Kind{engine.KindChat, engine.KindCompletion, engine.KindEmbedding}, m.Kind)
+}
+
+func (a api) tags(c *server.Call) error {
+	out := []listed{}
+	for _, m := range a.Options.Engine.Models() {
+		if textual(m) {
+			out = append(out, a.listed(m))
+		}
+	}
+	return a.WriteJSON(c, 200, map[string]any{"models": out})
+}
+
+// running lists the models that are loaded. When one will be unloaded is not known before it
+// is idle; never is long ago.
+func (a api) running(c *server.Call) error {
+	out := []listed{}
+	for _, m := range a.Options.Engine.Models() {
+		if textual(m) && m.Status == "loaded" && m.AliasOf == "" {
+			l := a.listed(m)
+			l.Modified = ""
+			l.loaded = &loaded{Expires: time.Time{}.Format(time.RFC3339), Context: m.ContextLength}
+			out = append(out, l)
+		}
+	}
+	return a.WriteJSON(c, 200, map[string]any{"models": out})
+}
+
+// capabilities are those of a model as the dialect calls them.
+func capabilities(m engine.ModelInfo) []string {
+	switch m.Kind {
+	case engine.KindEmbedding:
+		return []string{"embedding"}
+	case engine.KindChat:
+		return []string{"completion", "tools"}
+	}
+	return []string{"completion"}
+}
+
+func (a api) show(c *server.Call, o *body.Object) error {
+	name := readName(o)
+	o.Ignore("verbose", "system", "template", "options")
+	if err := a.Finish(c, o); err != nil {
+		return err
+	}
+	m, err := a.find(name)
+	if err != nil {
+		return err
+	}
+	known := map[string]any{"general.architecture": m.Architecture}
+	if m.ContextLength > 0 {
+		known[m.Architecture+".context_length"] = m.ContextLength
+	}
+	return a.WriteJSON(c, 200, struct {
+		Modelfile    string         `json:"modelfile"`
+		Parameters   string         `json:"parameters"`
+		Template     string         `json:"template"`
+		Details      details        `json:"details"`
+		Info         map[string]any `json:"model_info"`
+		Capabilities []string       `json:"capabilities"`
+		Modified     string         `json:"modified_at"`
+	}{Details: newDetails(m), Info: known, Capabilities: capabilities(m), Modified: a.modified(m)})
+}
+
+func (a api) version(c *server.Call) error {
+	return a.WriteJSON(c, 200, map[string]string{"version": a.Options.Version})
+}

@@ -1,0 +1,46 @@
+package ollama
+
+import (
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+)
+
+// readName reads the model a request names, by the field of today or the one from before.
+func readName(o *body.Object) string {
+	if name := o.Str("model"); name != "" {
+		o.Ignore("name")
+		return name
+	}
+	if name := o.Str("name"); name != "" {
+		return name
+	}
+	if v, ok := o.Need("model"); ok {
+		v.Invalid("must not be empty")
+	}
+	return ""
+}
+
+// latest is the tag that the dialect's programs add to names without one.
+const latest = ":latest"
+
+// find is the model that a name means.
+func (a api) find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	info, err := a.Options.Engine.Find(name, kinds...)
+	if err != nil && strings.HasSuffix(name, latest) {
+		if again, other := a.Options.Engine.Find(strings.TrimSuffix(name, latest), kinds...); other == nil {
+			return again, nil
+		}
+	}
+	return info, err
+}
+
+// open makes the model that a name means resident for the rest of the call.
+func (a api) open(c *server.Call, name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	if info, err := a.find(name, kinds...); err == nil {
+		name = info.ID
+	}
+	return a.Prepare(c, name, kinds...)
+}
