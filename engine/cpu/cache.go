@@ -62,7 +62,12 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 			blocks = s.Near[k.Near-1].Blocks
 		}
 		var err error
-		if k.kv, err = attention.NewKV(s.Type, k.layers, blocks, s.BlockSize, k.KVHeads, k.HeadDim); err != nil {
+		if k.Latent > 0 {
+			k.kv, err = attention.NewLatents(s.Type, k.layers, blocks, s.BlockSize, k.HeadDim, k.Latent)
+		} else {
+			k.kv, err = attention.NewKV(s.Type, k.layers, blocks, s.BlockSize, k.KVHeads, k.HeadDim)
+		}
+		if err != nil {
 			return nil, err
 		}
 		k.kv.KeysByDimension()

@@ -41,6 +41,7 @@ var ops = index(
 	on((*exec).headCut),
 	on((*exec).headJoin),
 	on((*exec).attention),
+	on((*exec).latentAttention),
 	on((*exec).experts),
 	on((*exec).conv),
 	on((*exec).denseAttention),
@@ -359,6 +360,16 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 			r.End = int(e.ends[row])
 		}
 		return r
+	})
+	return nil
+}
+
+// latentAttention is attention whose values are the beginnings of keys.
+func (e *exec) latentAttention(op graph.LatentAttention, s graph.Step) error {
+	e.put(op.Layer, s.In[1], s.In[1])
+	e.batchAttention(op.Heads, 1, op.HeadDim, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row, near int) attention.Query {
+		at := int(e.in.Positions[row])
+		return attention.Query{Table: e.in.Table(e.in.Seq[row], near), End: at + 1, At: at}
 	})
 	return nil
 }

@@ -23,6 +23,9 @@ type CacheSpec struct {
 // A CacheLayer is what a layer keeps of a token.
 type CacheLayer struct {
 	KVHeads, HeadDim int // 0 in layers that nothing is written to
+	// Latent, where it is not 0, says that a value is the first so many numbers of its key,
+	// of which there is one, and is not kept beside it.
+	Latent int
 
 	// Near says whose blocks hold it: 0 those of Batch.Tables, i those of CacheSpec.Near[i-1].
 	Near int
@@ -119,7 +122,12 @@ func (s *CacheSpec) In(l int) int {
 func (s *CacheSpec) LayerBytes(l int) (int64, bool) {
 	layer := s.Layers[l]
 	row, ok := s.Type.Size(layer.HeadDim)
-	return 2 * int64(row) * int64(layer.KVHeads) * int64(s.BlockSize), ok
+	bytes := int64(row) * int64(layer.KVHeads) * int64(s.BlockSize)
+	if layer.Latent > 0 {
+		_, whole := s.Type.Size(layer.Latent)
+		return bytes, ok && whole
+	}
+	return 2 * bytes, ok
 }
 
 // BlockBytes is what a block of a pool takes in all its layers, pools numbered as in
@@ -154,8 +162,8 @@ func (s *CacheSpec) Check() error {
 		}
 	}
 	for i, l := range s.Layers {
-		if l.KVHeads < 0 || l.KVHeads > 0 && l.HeadDim <= 0 || l.Near < 0 || l.Near > len(s.Near) {
-			return fmt.Errorf("graph: layer %d of a cache has %d heads of %d in pool %d of %d", i, l.KVHeads, l.HeadDim, l.Near, len(s.Near))
+		if l.KVHeads < 0 || l.KVHeads > 0 && l.HeadDim <= 0 || l.Latent < 0 || l.Latent > 0 && (l.KVHeads != 1 || l.Latent >= l.HeadDim) || l.Near < 0 || l.Near > len(s.Near) {
+			return fmt.Errorf("graph: layer %d of a cache has %d heads of %d with values of %d in pool %d of %d", i, l.KVHeads, l.HeadDim, l.Latent, l.Near, len(s.Near))
 		}
 		if _, ok := s.LayerBytes(i); !ok {
 			return fmt.Errorf("heads of %d do not fit blocks of %v", l.HeadDim, s.Type)

@@ -112,6 +112,7 @@ func randomOp(r *rand.Rand) Op {
 		Mamba1{A: matrix("a", 8, 8), D: matrix("d", 8)}, Mamba1{}, DeltaNet{A: matrix("a", 8), DtBias: matrix("a", 8), Heads: 8, KeyHeads: 1, Key: 0, Value: 1}, DeltaNet{},
 		Rope{HeadDim: 4, Freqs: []float64{1}}, Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4},
 		Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4, Bidirectional: true},
+		LatentAttention{Layer: r.IntN(4), Heads: 1, HeadDim: 8, Values: 4}, LatentAttention{},
 		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
 		Conv1D{Weight: matrix("c", 4, 4, 3), Steps: 2, Stride: 1}, DenseAttention{Heads: 2, HeadDim: 4},
 		Store{r.IntN(4)}, cross, CrossScores{cross, []int{0}},
@@ -161,7 +162,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 28+17 {
+	if fits != 28+18 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }

@@ -75,6 +75,7 @@ var signatures = []signature{
 	{DeltaNet{}, []kind{perRow, perRow, perRow}, perRow},
 	{Temper{}, []kind{perRow, rowIDs}, perRow},
 	{Attention{}, []kind{perRow, perRow, perRow}, perRow},
+	{LatentAttention{}, []kind{perRow, perRow}, perRow},
 	{Experts{}, []kind{same, same}, same},
 	{Conv1D{}, []kind{perRow}, perRow},
 	{DenseAttention{}, []kind{perRow, perRow, perRow}, perRow},
@@ -161,6 +162,8 @@ func cacheUse(op Op) (layer int, how use, ok bool) {
 		if o.Bidirectional {
 			return o.Layer, shares, true
 		}
+		return o.Layer, keeps, true
+	case LatentAttention:
 		return o.Layer, keeps, true
 	case Store:
 		return o.Layer, stores, true

@@ -37,15 +37,15 @@ func (p *Program) Limits() Limits {
 			*limit = n
 		}
 	}
-	layer := func(n, kvHeads, headDim int, r Reach) {
+	layer := func(n int, c CacheLayer, r Reach) {
 		if n < 0 {
 			return // Check refuses it
 		}
 		for len(l.uses) <= n {
 			l.uses = append(l.uses, layerUse{})
 		}
-		if kvHeads > 0 {
-			l.uses[n] = layerUse{CacheLayer{KVHeads: kvHeads, HeadDim: headDim}, r}
+		if c.KVHeads > 0 {
+			l.uses[n] = layerUse{c, r}
 		}
 	}
 	for _, s := range p.Steps {
@@ -70,15 +70,17 @@ func (p *Program) Limits() Limits {
 			if o.Bidirectional {
 				l.Ahead, sees = true, Reach{} // who looks ahead has its whole sequence
 			}
-			layer(o.Layer, o.KVHeads, o.HeadDim, sees)
+			layer(o.Layer, CacheLayer{KVHeads: o.KVHeads, HeadDim: o.HeadDim}, sees)
+		case LatentAttention:
+			layer(o.Layer, CacheLayer{KVHeads: 1, HeadDim: o.HeadDim, Latent: o.Values}, Reach{})
 		case Store:
-			layer(o.Layer, 0, 0, Reach{})
+			layer(o.Layer, CacheLayer{}, Reach{})
 		case CrossAttention:
 			l.memory = max(l.memory, o.Tokens)
-			layer(o.Layer, o.Heads, o.HeadDim, Reach{})
+			layer(o.Layer, CacheLayer{KVHeads: o.Heads, HeadDim: o.HeadDim}, Reach{})
 		case CrossScores:
 			l.memory = max(l.memory, o.Tokens)
-			layer(o.Layer, o.Heads, o.HeadDim, Reach{})
+			layer(o.Layer, CacheLayer{KVHeads: o.Heads, HeadDim: o.HeadDim}, Reach{})
 		case DenseAttention:
 			l.dense = true
 		}
@@ -103,8 +105,8 @@ func (l *Limits) checkLayers(c *CacheSpec) error {
 		if got.Near > 0 && c.Near[got.Near-1].Reach != u.Reach {
 			return fmt.Errorf("graph: layer %d sees %v, and its cache keeps %v", i, u.Reach, c.Near[got.Near-1].Reach)
 		}
-		if u.KVHeads > 0 && (got.KVHeads != u.KVHeads || got.HeadDim != u.HeadDim) {
-			return fmt.Errorf("graph: layer %d has %d heads of %d, and its cache %d of %d", i, u.KVHeads, u.HeadDim, got.KVHeads, got.HeadDim)
+		if u.KVHeads > 0 && (got.KVHeads != u.KVHeads || got.HeadDim != u.HeadDim || got.Latent != u.Latent) {
+			return fmt.Errorf("graph: layer %d has %d heads of %d with %d latent values, and its cache %d of %d with %d", i, u.KVHeads, u.HeadDim, u.Latent, got.KVHeads, got.HeadDim, got.Latent)
 		}
 	}
 	return nil
