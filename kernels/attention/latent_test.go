@@ -15,7 +15,7 @@ import (
 // Values that are the beginnings of keys give the bits of values that are kept beside them.
 func TestLatents(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
-		const size, heads, keyDim, valueDim, tokens, rows = 32, 6, 96, 64, 2500, 5
+		const size, heads, keyDim, valueDim, tokens, rows = 32, 16, 96, 64, 2500, 5
 		for _, typ := range []quant.Type{quant.F16, quant.F32, quant.Q8_0} {
 			r := rand.New(rand.NewPCG(6, 4))
 			blocks := tokens/size + 1
