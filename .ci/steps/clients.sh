@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real SDKs against a server: LangChain and Vercel's (bench/clients), and OpenAI's and
+# Real SDKs against a server: LangChain, Vercel's, Anthropic's and Ollama's (bench/clients), and OpenAI's and
 # ElevenLabs' (../shared/clients, where that is).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -29,8 +29,10 @@ start_server
 cp -r bench/clients "$scratch/bench"
 cd "$scratch/bench"
 npm_install
-checks 22 langchain.mjs
-checks 40 vercel.mjs
+checks 31 langchain.mjs
+checks 59 vercel.mjs
+checks 16 anthropic.mjs
+checks 11 ollama.mjs
 
 if [ ! -d "$fixtures" ]; then
   echo "skipped: ../shared is not here"

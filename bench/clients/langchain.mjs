@@ -1,6 +1,9 @@
-// LangChain's client of OpenAI's API against quern: structured output, tools, streams.
+// LangChain against quern: its client of OpenAI's API (structured output, tools, streams), and
+// those of Anthropic's and Ollama's.
+import { ChatAnthropic } from '@langchain/anthropic';
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
+import { ChatOllama, OllamaEmbeddings } from '@langchain/ollama';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { z } from 'zod';
 
@@ -153,4 +156,44 @@ await check('langchain: a tool round trip, streamed', async () => {
   assert(/21/.test(answer.content), answer.content);
 });
 
-done('langchain: ');
+const host = BASE.replace(/\/v1$/, '');
+const ollama = { model: MODEL, baseUrl: host, headers: { Authorization: `Bearer ${KEY}` }, maxRetries: 0 };
+const others = {
+  anthropic: new ChatAnthropic({ model: MODEL, apiKey: KEY, anthropicApiUrl: host, temperature: 0, maxTokens: 200, maxRetries: 0 }),
+  ollama: new ChatOllama({ ...ollama, temperature: 0, numPredict: 200 }),
+};
+// What LangChain does not take out of a schema for Anthropic, as it does enum and maxLength.
+const Few = z.object({ capital: z.boolean(), people: z.number().int() });
+for (const [dialect, other] of Object.entries(others)) {
+  const name = (what) => `langchain, ${dialect}: ${what}`;
+  await check(name('invoke'), async () => {
+    const answer = await other.invoke([new SystemMessage('Be brief.'), new HumanMessage('What is the capital of France?')]);
+    assert(/Paris/.test(answer.content), answer.content);
+    assert(answer.usage_metadata.input_tokens > 0 && answer.usage_metadata.output_tokens > 0);
+  });
+  await check(name('a stream is what OpenAI’s client is answered'), async () => {
+    const whole = await chat.invoke('Tell me a story.');
+    const chunks = await collect(await other.stream('Tell me a story.'));
+    assert(chunks.length > 2);
+    assert.equal(concat(chunks).content, whole.content);
+  });
+  await check(name('withStructuredOutput'), async () => {
+    Place.strict().parse(await other.withStructuredOutput(Place, { name: 'place', method: 'functionCalling' }).invoke(question));
+    Few.strict().parse(await other.withStructuredOutput(Few, { name: 'few', method: 'jsonSchema' }).invoke(question));
+  });
+  await check(name('a tool round trip'), async () => {
+    const bound = other.bindTools(tools);
+    const messages = [new HumanMessage('What is the weather in Oslo?')];
+    const call = await bound.invoke(messages);
+    assert.deepEqual(call.tool_calls.map((c) => [c.name, c.args]), [['get_weather', { city: 'Oslo' }]]);
+    messages.push(call, await getWeather.invoke(call.tool_calls[0]));
+    const answer = await bound.invoke(messages);
+    assert(/21/.test(answer.content), answer.content);
+  });
+}
+await check('langchain, ollama: embeddings', async () => {
+  const [one, two] = await new OllamaEmbeddings(ollama).embedDocuments(['Hello', 'The capital of France']);
+  assert.equal(one.length, two.length);
+});
+
+done('langchain');

@@ -1,4 +1,5 @@
 // Vercel's AI SDK against quern, through both of its providers that speak OpenAI's chat API.
+import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { Output, embedMany, generateObject, generateText, hasToolCall, stepCountIs, streamObject, streamText, tool } from 'ai';
@@ -11,6 +12,7 @@ globalThis.AI_SDK_LOG_WARNINGS = false;
 const compatible = createOpenAICompatible({ name: 'quern', baseURL: BASE, apiKey: KEY, supportsStructuredOutputs: true, includeUsage: true });
 const plain = createOpenAICompatible({ name: 'quern', baseURL: BASE, apiKey: KEY });
 const openai = createOpenAI({ baseURL: BASE, apiKey: KEY });
+const anthropic = createAnthropic({ baseURL: BASE, apiKey: KEY });
 
 const options = { temperature: 0, maxOutputTokens: 200, maxRetries: 0 };
 const Place = z.object({ size: z.enum(['small', 'big']), capital: z.boolean(), people: z.number().int().min(0).max(99), name: z.string().max(12) });
@@ -34,7 +36,7 @@ async function collect(stream) {
   return parts;
 }
 
-for (const [provider, model] of [['openai-compatible', compatible.chatModel(MODEL)], ['openai', openai.chat(MODEL)]]) {
+for (const [provider, model] of [['openai-compatible', compatible.chatModel(MODEL)], ['openai', openai.chat(MODEL)], ['anthropic', anthropic(MODEL)]]) {
   const name = (what) => `vercel, ${provider}: ${what}`;
   const ask = (prompt, more) => ({ model, ...options, prompt, ...more });
 

@@ -94,7 +94,8 @@ func (s site) names() []string {
 var moduleScript = regexp.MustCompile(`(?s)<script type="module" src="([^"]+)"></script>`)
 
 // page takes the page's files. The script of index.html runs when the engine can be asked:
-// loader.js begins it, and learns the address of the hub, if there is one.
+// loader.js begins it, and learns the address of the hub, if there is one. It comes before
+// everything else that the page fetches: a script waits for the styles that are named before it.
 func (s site) page(files fs.FS, hub string) error {
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if ext := filepath.Ext(name); err != nil || d.IsDir() || ext == ".br" || ext == ".gz" {
@@ -113,7 +114,14 @@ func (s site) page(files fs.FS, hub string) error {
 	if hub != "" {
 		hub = ` data-hub="` + html.EscapeString(hub) + `"`
 	}
-	s["index.html"] = moduleScript.ReplaceAll(s["index.html"], []byte(`<script src="`+engineFolder+`/loader.js" data-then="$1"`+strings.ReplaceAll(hub, "$", "$$")+`></script>`))
+	index := s["index.html"]
+	src, begin, end := index[scripts[0][2]:scripts[0][3]], scripts[0][0], scripts[0][1]
+	loader := fmt.Appendf(nil, `<script src="%s/loader.js" data-then="%s"%s></script>`, engineFolder, src, hub)
+	first := begin
+	if i := bytes.Index(index[:begin], []byte("<link")); i >= 0 {
+		first = i
+	}
+	s["index.html"] = slices.Concat(index[:first], loader, index[first:begin], index[end:])
 	return nil
 }
 
@@ -137,8 +145,7 @@ func (s site) engine() error {
 	if err := run(build); err != nil {
 		return err
 	}
-	sources := append([]string{program, kernels, filepath.Join(root, "lib/wasm/wasm_exec.js")}, data...)
-	for _, path := range sources {
+	for _, path := range append([]string{program, kernels}, data...) {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -150,21 +157,29 @@ func (s site) engine() error {
 		}
 		s[engineFolder+"/"+filepath.Base(path)] = b
 	}
-	for _, name := range []string{"fs.js", "worker.js", "loader.js"} {
-		if s[engineFolder+"/"+name], err = web.ReadFile("web/" + name); err != nil {
-			return err
-		}
+	// The worker is one script: each more that it asked for would take its time at every start.
+	exec, err := os.ReadFile(filepath.Join(root, "lib/wasm/wasm_exec.js"))
+	if err != nil {
+		return err
 	}
+	s[engineFolder+"/worker.js"] = slices.Concat(script("fs.js"), exec, script("worker.js"))
+	s[engineFolder+"/loader.js"] = script("loader.js")
 	return nil
+}
+
+// script returns a file of web.
+func script(name string) []byte {
+	b, err := web.ReadFile("web/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return b
 }
 
 // worker makes the service worker, which knows the files and the version of the site. It
 // stands at the top, since it answers for what is below it.
 func (s site) worker() error {
-	code, err := web.ReadFile("web/sw.js")
-	if err != nil {
-		return err
-	}
+	code := script("sw.js")
 	version := sha256.New()
 	files := []string{""} // index.html
 	for _, name := range s.names() {

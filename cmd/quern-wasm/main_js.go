@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"syscall/js"
 	"time"
@@ -31,6 +32,7 @@ const (
 	upload    = 256 << 20
 	tempFiles = 512 << 20
 	heap      = 3584 << 20 // bytes at which the collector works harder; there are 4 GiB
+	rest      = 128 << 20  // bytes before which the collector does not run
 	chunk     = 16 << 20   // bytes of a model that one request of a pull asks for
 	patience  = 30 * time.Minute
 )
@@ -39,8 +41,13 @@ const (
 const kept = "/kept"
 
 func main() {
-	debug.SetGCPercent(50)
-	debug.SetMemoryLimit(heap)
+	// Nothing is collected before there is memory worth it: a start is over by then.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(rest)
+	runtime.AddCleanup(new(*int), func(struct{}) {
+		debug.SetMemoryLimit(heap)
+		debug.SetGCPercent(50)
+	}, struct{}{})
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	site := js.Global().Get("site")
 	a, err := open(log)

@@ -14,7 +14,7 @@ func TestSite(t *testing.T) {
 	make := func(style string) site {
 		s := site{}
 		err := s.page(fstest.MapFS{
-			"index.html":    {Data: []byte(`<title>q</title><script type="module" src="assets/main.js"></script><body>`)},
+			"index.html":    {Data: []byte(`<title>q</title><link rel="stylesheet" href="assets/style.css"><script type="module" src="assets/main.js"></script><body>`)},
 			"index.html.br": {Data: []byte("b")}, "assets/main.js": {Data: []byte("main()")}, "assets/style.css": {Data: []byte(style)},
 		}, "https://hub.example/?a=1&b=$2")
 		if err != nil {
@@ -26,7 +26,7 @@ func TestSite(t *testing.T) {
 		return s
 	}
 	s := make("a")
-	if got := string(s["index.html"]); got != `<title>q</title><script src="engine/loader.js" data-then="assets/main.js" data-hub="https://hub.example/?a=1&amp;b=$2"></script><body>` {
+	if got := string(s["index.html"]); got != `<title>q</title><script src="engine/loader.js" data-then="assets/main.js" data-hub="https://hub.example/?a=1&amp;b=$2"></script><link rel="stylesheet" href="assets/style.css"><body>` {
 		t.Errorf("index.html: %s", got)
 	}
 	code := string(s["sw.js"])

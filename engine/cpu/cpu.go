@@ -134,7 +134,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	e.findAdapters()
 	e.n = [2]int{graph.PerRow: in.Rows(), graph.PerWant: len(in.Want)}
 	for _, t := range e.tables {
-		t.fill(in.Positions)
+		t.fill(in)
 	}
 	start := time.Now()
 	for _, step := range e.steps {

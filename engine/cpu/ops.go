@@ -37,11 +37,14 @@ var ops = index(
 	on((*exec).mamba2),
 	on((*exec).mamba1),
 	on((*exec).deltaNet),
+	on((*exec).tokenShift),
+	on((*exec).wkv7),
 	on((*exec).headLinear),
 	on((*exec).headCut),
 	on((*exec).headJoin),
 	on((*exec).attention),
 	on((*exec).latentAttention),
+	on((*exec).sharedAttention),
 	on((*exec).experts),
 	on((*exec).conv),
 	on((*exec).denseAttention),
@@ -129,6 +132,14 @@ func (e *exec) softCap(op graph.SoftCap, s graph.Step) error {
 }
 
 func (e *exec) activate(op graph.Activate, s graph.Step) error {
+	switch op.Act {
+	case graph.Sigmoid:
+		e.pointwise(s, vec.Sigmoid)
+		return nil
+	case graph.Tanh:
+		e.pointwise(s, vec.Tanh)
+		return nil
+	}
 	act, err := activation(op.Act)
 	if err != nil {
 		return err
@@ -289,35 +300,45 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 	return nil
 }
 
-// A ropeTable holds the rotations of a batch's positions for one set of
-// frequencies. Every layer of a model uses the same one.
+// A ropeTable holds the rotations of the positions of a batch's rows, or of its wanted
+// rows, for one set of frequencies. Every layer of a model uses the same one.
 type ropeTable struct {
 	freqs     []float64
 	magnitude float32
+	lead      graph.Lead
 	cos, sin  []float32 // (rows, pairs)
 }
 
-func (t *ropeTable) fill(positions []int32) {
+func (t *ropeTable) fill(in *graph.Batch) {
 	n := len(t.freqs)
-	for i, p := range positions {
-		vec.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], p, t.freqs, t.magnitude)
+	one := func(i int, position int32) {
+		vec.RopeTable(t.cos[i*n:(i+1)*n], t.sin[i*n:(i+1)*n], position, t.freqs, t.magnitude)
+	}
+	if t.lead == graph.PerWant {
+		for i, r := range in.Want {
+			one(i, in.Positions[r])
+		}
+		return
+	}
+	for i, p := range in.Positions {
+		one(i, p)
 	}
 }
 
-func (e *exec) ropeTable(op graph.Rope) *ropeTable {
+func (e *exec) ropeTable(op graph.Rope, lead graph.Lead) *ropeTable {
 	for _, t := range e.tables {
-		if &t.freqs[0] == &op.Freqs[0] && len(t.freqs) == len(op.Freqs) && t.magnitude == op.Magnitude {
+		if &t.freqs[0] == &op.Freqs[0] && len(t.freqs) == len(op.Freqs) && t.magnitude == op.Magnitude && t.lead == lead {
 			return t
 		}
 	}
-	n := e.p.Rows * len(op.Freqs)
-	t := &ropeTable{freqs: op.Freqs, magnitude: op.Magnitude, cos: make([]float32, n), sin: make([]float32, n)}
+	n := [...]int{graph.PerRow: e.p.Rows, graph.PerWant: e.p.Want}[lead] * len(op.Freqs)
+	t := &ropeTable{freqs: op.Freqs, magnitude: op.Magnitude, lead: lead, cos: make([]float32, n), sin: make([]float32, n)}
 	e.tables = append(e.tables, t)
 	return t
 }
 
 func (e *exec) rope(op graph.Rope, s graph.Step) error {
-	t, pairs := e.ropeTable(op), len(op.Freqs)
+	t, pairs := e.ropeTable(op, e.p.Values[s.Out].Lead), len(op.Freqs)
 	e.byRow(s.Out, func(r0, r1 int) {
 		n := e.width(s.Out)
 		dst, x := e.floats(s.Out), e.floats(s.In[0])
@@ -348,9 +369,24 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
+	e.attend(op, s)
+	return nil
+}
+
+func (e *exec) sharedAttention(op graph.SharedAttention, s graph.Step) error {
+	e.attend(op.Attention, s)
+	return nil
+}
+
+// attend adds the step in which rows, or wanted rows, attend to what has been stored.
+func (e *exec) attend(op graph.Attention, s graph.Step) {
 	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks), Slopes: op.Slopes}
 	sees := graph.Reach{Window: op.Window, Chunk: op.Chunk}
+	wanted := e.p.Values[s.Out].Lead == graph.PerWant
 	e.batchAttention(op.Heads, op.KVHeads, op.HeadDim, op.Layer, s, o, func(row, near int) attention.Query {
+		if wanted {
+			row = int(e.in.Want[row])
+		}
 		at := int(e.in.Positions[row])
 		r := attention.Query{Table: e.in.Table(e.in.Seq[row], near), First: sees.First(at), End: at + 1, At: at}
 		switch half := op.Window / 2; {
@@ -361,7 +397,6 @@ func (e *exec) attention(op graph.Attention, s graph.Step) error {
 		}
 		return r
 	})
-	return nil
 }
 
 // latentAttention is attention whose values are the beginnings of keys.
@@ -435,7 +470,7 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 	x, router := s.In[0], s.In[1]
 	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Act: act, Routing: matmul.Routing{
 		Used: op.Used, Sigmoid: op.Sigmoid, Bias: e.vector(op.Bias), Groups: op.Groups, UsedGroups: op.UsedGroups, GroupMax: op.GroupMax,
-		Renormalise: op.Renormalise, Scale: op.Scale, OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
+		Renormalise: op.Renormalise, Scale: op.Scale, Factors: e.vector(op.Factors), OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
 	}}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.

@@ -34,10 +34,10 @@ func (e *exec) findRuns() {
 
 // byRun adds a step that calls f for each run and each of n parts of its state, which is
 // the size floats from at on. A part's work does not depend on the others.
-func (e *exec) byRun(n, at, size int, f func(r *run, part int, state []float32)) {
-	region := &threads.Region{F: func(_, c int) {
+func (e *exec) byRun(n, at, size int, f func(worker int, r *run, part int, state []float32)) {
+	region := &threads.Region{F: func(worker, c int) {
 		r := &e.runs[c/n]
-		f(r, c%n, r.state[at:at+size])
+		f(worker, r, c%n, r.state[at:at+size])
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(len(e.runs)*n, region) })
 }
@@ -57,7 +57,7 @@ func (e *exec) shortConv(op graph.ShortConv, s graph.Step) error {
 		act = silu
 	}
 	parts := (channels + convChannels - 1) / convChannels
-	e.byRun(parts, op.At, channels*(taps-1), func(r *run, part int, state []float32) {
+	e.byRun(parts, op.At, channels*(taps-1), func(_ int, r *run, part int, state []float32) {
 		c0, c1 := part*convChannels, min((part+1)*convChannels, channels)
 		if r.fresh {
 			for j := range taps - 1 {
@@ -79,7 +79,7 @@ func (e *exec) mamba2(op graph.Mamba2, s graph.Step) error {
 	heads, n := op.A.Elems(), op.State
 	a, d, bias := e.vector(op.A), e.vector(op.D), e.vector(op.DtBias)
 	inner := heads * op.Head
-	e.byRun(heads, op.At, inner*n, func(r *run, h int, state []float32) {
+	e.byRun(heads, op.At, inner*n, func(_ int, r *run, h int, state []float32) {
 		state = state[h*op.Head*n : (h+1)*op.Head*n]
 		if r.fresh {
 			clear(state)
@@ -102,7 +102,7 @@ const scanChannels = 32
 func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
 	width, n := op.A.Shape[0], op.A.Shape[1]
 	a, d := e.vector(op.A), e.vector(op.D)
-	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(r *run, part int, state []float32) {
+	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(_ int, r *run, part int, state []float32) {
 		c0, c1 := part*scanChannels, min((part+1)*scanChannels, width)
 		state = state[c0*n : c1*n]
 		if r.fresh {
@@ -126,7 +126,7 @@ func (e *exec) deltaNet(op graph.DeltaNet, s graph.Step) error {
 	scale := float32(1 / math.Sqrt(float64(op.Key)))
 	// Of each head: its query, its key, and room for what it has learned.
 	work := make([]float32, e.p.Rows*op.Heads*(2*op.Key+op.Value))
-	e.byRun(op.Heads, op.At, op.Heads*size, func(r *run, h int, state []float32) {
+	e.byRun(op.Heads, op.At, op.Heads*size, func(_ int, r *run, h int, state []float32) {
 		state = state[h*size : (h+1)*size]
 		if r.fresh {
 			clear(state)
@@ -160,4 +160,42 @@ func unit(dst, x []float32, by float32) {
 	for i, v := range x {
 		dst[i] = v * by
 	}
+}
+
+func (e *exec) tokenShift(op graph.TokenShift, s graph.Step) error {
+	width := op.Mix.Shape[1]
+	mix := e.vector(op.Mix)
+	e.byRun((width+convChannels-1)/convChannels, op.At, width, func(_ int, r *run, part int, state []float32) {
+		c0, c1 := part*convChannels, min((part+1)*convChannels, width)
+		if r.fresh {
+			clear(state[c0:c1])
+		}
+		n := len(mix)
+		recurrent.TokenShift(e.floats(s.Out)[r.from*n:r.to*n], e.floats(s.In[0])[r.from*width:r.to*width], width, mix, state, c0, c1)
+	})
+	return nil
+}
+
+func (e *exec) wkv7(op graph.WKV7, s graph.Step) error {
+	n, width := op.Head, e.width(s.Out)
+	memory := recurrent.RWKV{
+		Key: e.vector(op.Key), Rate: e.vector(op.Rate), Bonus: e.vector(op.Bonus), Norm: e.vector(op.Norm), Shift: e.vector(op.Shift), Eps: op.Eps,
+	}
+	work := make([]float32, e.b.pool.Workers()*recurrent.RWKVWork*n)
+	e.byRun(width/n, op.At, width*n, func(worker int, r *run, h int, state []float32) {
+		state = state[h*n*n : (h+1)*n*n]
+		if r.fresh {
+			clear(state)
+		}
+		var in [5][]float32
+		for i, v := range s.In {
+			in[i] = e.floats(v)
+		}
+		room := work[worker*recurrent.RWKVWork*n:][:recurrent.RWKVWork*n]
+		for t := r.from; t < r.to; t++ {
+			at, to := t*width+h*n, t*width+(h+1)*n
+			memory.Row(e.floats(s.Out)[at:to], in[0][at:to], in[1][at:to], in[2][at:to], in[3][at:to], in[4][at:to], h, state, room)
+		}
+	})
+	return nil
 }

@@ -1,13 +1,16 @@
 package cuda
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/graph/graphtest"
 	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
 )
 
 // The contract holds for one device and for two, with all layers there or none.
@@ -49,7 +52,41 @@ func TestOps(t *testing.T) {
 			missing = append(missing, reflect.TypeOf(op).Name())
 		}
 	}
-	if known != len(ops) || len(missing) != 16 {
+	if known != len(ops) || len(missing) != 19 {
 		t.Errorf("%d rows, of which %d are of ops; no rows for %v", len(ops), known, missing)
+	}
+}
+
+// Layers of unlike heads lie one after the other.
+func TestUnlikeLayers(t *testing.T) {
+	fixtures.Interpreter(t)
+	r := rand.New(rand.NewPCG(11, 5))
+	g := graph.NewBuilder(8, 2)
+	x := g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, 64))
+	for i, dim := range []int{32, 64, 32} {
+		of := func(name string) graph.Value { return g.Linear(x, tensor(r, name, quant.F32, 64, 64), nil) }
+		x = g.Attention(of("q"), of("k"), of("v"), graph.Attention{Layer: i, Heads: 64 / dim, KVHeads: 64 / dim, HeadDim: dim, Scale: 0.3})
+	}
+	p, err := g.Compile(g.Linear(g.Take(x, g.Wanted()), tensor(r, "out", quant.F32, vocab, 64), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := [][]int32{{2, 0}, {1, 3}}
+	var batches []*graph.Batch
+	for i := range 3 {
+		at := int32(2 * i)
+		batches = append(batches, &graph.Batch{
+			Tokens: []int32{5, int32(i), 7, 8}, Positions: []int32{at, at + 1, at, at + 1}, Seq: []int32{0, 0, 1, 1}, Tables: tables, Want: []int32{1, 3},
+		})
+	}
+	spec := p.CacheSpec(4, 4, 1, quant.F16)
+	compare(t, open(t, fake(75), AllLayers), p, spec, batches, 1e-3)
+	whole, err := open(t, fake(75), AllLayers).NewCache(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	if whole.Bytes() != spec.Bytes() {
+		t.Errorf("%d bytes, want %d", whole.Bytes(), spec.Bytes())
 	}
 }

@@ -29,7 +29,7 @@ type Builder struct {
 	compiled   bool
 	err        error
 
-	tokens, positions, wanted, features Value
+	tokens, positions, wanted, wantedPositions, features Value
 }
 
 // A recorder infers type and shape of what is recorded and keeps it. The default
@@ -70,10 +70,11 @@ func newBuilder(rows, want int, rec recorder) *Builder {
 
 // Names of the inputs every batch brings.
 const (
-	inTokens    = "tokens"
-	inPositions = "positions"
-	inWanted    = "wanted"
-	inFeatures  = "features"
+	inTokens          = "tokens"
+	inPositions       = "positions"
+	inWanted          = "wanted"
+	inWantedPositions = "wanted positions"
+	inFeatures        = "features"
 )
 
 func (b *Builder) input(v *Value, name string, k kind, s ...int) Value {
@@ -91,6 +92,11 @@ func (b *Builder) Positions() Value { return b.input(&b.positions, inPositions, 
 
 // Wanted is the numbers of the rows whose results are read, (want).
 func (b *Builder) Wanted() Value { return b.input(&b.wanted, inWanted, wantIDs, b.want) }
+
+// WantedPositions is the places of the wanted rows in their sequences, (want).
+func (b *Builder) WantedPositions() Value {
+	return b.input(&b.wantedPositions, inWantedPositions, wantIDs, b.want)
+}
 
 // Features is numbers a batch brings instead of tokens, (rows, width). A Program
 // that has them is an encoder: it is run seldom and over many rows at once, and
@@ -199,6 +205,8 @@ func (b *Builder) Weigh(x, weight Value) Value { return b.apply(Weigh{}, x, weig
 func (b *Builder) Rope(x, positions Value, o Rope) Value { return b.apply(o, x, positions) }
 
 func (b *Builder) Attention(q, k, v Value, o Attention) Value { return b.apply(o, q, k, v) }
+
+func (b *Builder) SharedAttention(q Value, o SharedAttention) Value { return b.apply(o, q) }
 
 func (b *Builder) Experts(x, router Value, o Experts) Value { return b.apply(o, x, router) }
 

@@ -110,14 +110,21 @@ func randomOp(r *rand.Rand) Op {
 		HeadLinear{matrix("hw", 2, 3, 4)}, HeadLinear{matrix("hw", 2, 4, 4)}, HeadCut{2, 1, 3}, HeadCut{2, 0, 4}, HeadCut{}, HeadJoin{2}, HeadJoin{},
 		ShortConv{Weight: matrix("sc", 8, 3)}, ShortConv{}, Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 1, Groups: 1, State: 3}, Mamba2{},
 		Mamba1{A: matrix("a", 8, 8), D: matrix("d", 8)}, Mamba1{}, DeltaNet{A: matrix("a", 8), DtBias: matrix("a", 8), Heads: 8, KeyHeads: 1, Key: 0, Value: 1}, DeltaNet{},
+		TokenShift{Mix: matrix("ts", 1, 8)}, TokenShift{}, randomWKV7(4), WKV7{},
 		Rope{HeadDim: 4, Freqs: []float64{1}}, Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4},
 		Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4, Bidirectional: true},
 		LatentAttention{Layer: r.IntN(4), Heads: 1, HeadDim: 8, Values: 4}, LatentAttention{},
+		SharedAttention{Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4}},
 		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
 		Conv1D{Weight: matrix("c", 4, 4, 3), Steps: 2, Stride: 1}, DenseAttention{Heads: 2, HeadDim: 4},
 		Store{r.IntN(4)}, cross, CrossScores{cross, []int{0}},
 	}
 	return list[r.IntN(len(list))]
+}
+
+func randomWKV7(head int) WKV7 {
+	w := matrix("wkv", 8)
+	return WKV7{Key: w, Rate: w, Bonus: w, Norm: w, Shift: w, Head: head}
 }
 
 // A typeOp has an op's types and lets every shape pass.
@@ -162,7 +169,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 28+18 {
+	if fits != 29+22 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }

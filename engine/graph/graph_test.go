@@ -61,6 +61,7 @@ func record(b *Builder, attention bool) Value {
 		x = b.Add(x, b.Linear(b.Embed(b.Tokens(), lookup), o, nil))
 		l := b.LatentAttention(x, b.HeadCut(x, 1, 0, 4), LatentAttention{Layer: 3, Heads: 2, HeadDim: 4, Values: 2, Scale: 0.5})
 		x = b.Add(x, b.HeadJoin(l, l, 1))
+		x = b.SharedAttention(x, SharedAttention{Attention{Layer: 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5}})
 		// What carries states.
 		at := 0
 		carry := func(n int) int { at += n; return at - n }
@@ -68,6 +69,10 @@ func record(b *Builder, attention bool) Value {
 		m := b.Mamba2(b.HeadJoin(c, b.HeadCut(c, 1, 0, 6), 1), b.HeadCut(c, 1, 0, 2), Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 4, Groups: 1, State: 3, At: carry(24)})
 		m = b.Mamba1(m, c, b.HeadCut(c, 1, 0, 2), b.HeadCut(c, 1, 2, 4), Mamba1{A: matrix("a1", hidden, 2), D: matrix("d1", hidden), At: carry(hidden * 2)})
 		x = b.Add(x, b.DeltaNet(b.HeadJoin(m, c, 1), b.HeadCut(c, 1, 0, 4), b.HeadCut(c, 1, 4, 8), DeltaNet{A: matrix("ad", 4), DtBias: matrix("ad", 4), Heads: 4, KeyHeads: 2, Key: 2, Value: 2, At: carry(16)}))
+		shifted := b.TokenShift(x, TokenShift{Mix: matrix("ts", 2, hidden), At: carry(hidden)})
+		r, w := b.HeadCut(shifted, 1, 0, hidden), b.HeadCut(shifted, 1, hidden, 2*hidden)
+		each := matrix("wkv", hidden)
+		x = b.WKV7(r, w, x, x, w, WKV7{Key: each, Rate: each, Bonus: each, Norm: each, Shift: each, Eps: 1, Head: 4, At: carry(hidden * 4)})
 		// An encoder of the same width, and a decoder's look at it.
 		e := b.Activate(b.Conv1D(b.Features(6), Conv1D{Weight: matrix("conv", hidden, 3, 3), Bias: matrix("convb", hidden, 1), Steps: 2, Stride: 2}), GELU)
 		e = b.DenseAttention(e, e, e, DenseAttention{Heads: 2, HeadDim: 4, Scale: 0.5})

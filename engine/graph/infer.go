@@ -40,6 +40,7 @@ var (
 	same    = kind{float32s, sameLead}
 	rowIDs  = kind{int32s, PerRow}
 	wantIDs = kind{int32s, PerWant}
+	sameIDs = kind{int32s, sameLead}
 )
 
 // A signature is the types of an op's inputs and of its result.
@@ -65,7 +66,7 @@ var signatures = []signature{
 	{Activate{}, []kind{same}, same},
 	{Gate{}, []kind{same, same}, same},
 	{Weigh{}, []kind{same, same}, same},
-	{Rope{}, []kind{perRow, rowIDs}, perRow},
+	{Rope{}, []kind{same, sameIDs}, same},
 	{HeadLinear{}, []kind{same}, same},
 	{HeadCut{}, []kind{same}, same},
 	{HeadJoin{}, []kind{same, same}, same},
@@ -73,9 +74,12 @@ var signatures = []signature{
 	{Mamba2{}, []kind{perRow, perRow}, perRow},
 	{Mamba1{}, []kind{perRow, perRow, perRow, perRow}, perRow},
 	{DeltaNet{}, []kind{perRow, perRow, perRow}, perRow},
+	{TokenShift{}, []kind{perRow}, perRow},
+	{WKV7{}, []kind{perRow, perRow, perRow, perRow, perRow}, perRow},
 	{Temper{}, []kind{perRow, rowIDs}, perRow},
 	{Attention{}, []kind{perRow, perRow, perRow}, perRow},
 	{LatentAttention{}, []kind{perRow, perRow}, perRow},
+	{SharedAttention{}, []kind{same}, same},
 	{Experts{}, []kind{same, same}, same},
 	{Conv1D{}, []kind{perRow}, perRow},
 	{DenseAttention{}, []kind{perRow, perRow, perRow}, perRow},
@@ -136,6 +140,7 @@ const (
 	shares             // so does a bidirectional one, but needs nothing of it after
 	stores             // Store writes the batch's rows
 	recalls            // CrossAttention reads what a Store has written
+	rereads            // SharedAttention reads what an Attention has written
 )
 
 // An order is how two ops of one pass that use the same layer may follow.
@@ -148,11 +153,12 @@ const (
 )
 
 // cacheOrder says for an op, and one recorded before it, how they may follow.
-var cacheOrder = [...][recalls + 1]order{
-	keeps:   {keeps: never, shares: never, stores: never, recalls: free},
-	shares:  {keeps: never, shares: after, stores: never, recalls: free},
-	stores:  {keeps: never, shares: never, stores: never, recalls: never},
-	recalls: {keeps: free, shares: free, stores: after, recalls: free},
+var cacheOrder = [...][rereads + 1]order{
+	keeps:   {keeps: never, shares: never, stores: never, recalls: free, rereads: never},
+	shares:  {keeps: never, shares: after, stores: never, recalls: free, rereads: never},
+	stores:  {keeps: never, shares: never, stores: never, recalls: never, rereads: never},
+	recalls: {keeps: free, shares: free, stores: after, recalls: free, rereads: free},
+	rereads: {keeps: after, shares: never, stores: never, recalls: free, rereads: free},
 }
 
 // cacheUse returns the layer of the cache that op uses, and how.
@@ -165,6 +171,8 @@ func cacheUse(op Op) (layer int, how use, ok bool) {
 		return o.Layer, keeps, true
 	case LatentAttention:
 		return o.Layer, keeps, true
+	case SharedAttention:
+		return o.Layer, rereads, true
 	case Store:
 		return o.Layer, stores, true
 	case CrossAttention:
@@ -205,6 +213,9 @@ func (c call) shape(in ...Shape) (Shape, error) {
 		if _, earlier, _ := cacheUse(u.op); cacheOrder[how][earlier] == never {
 			return nil, fmt.Errorf("out of order: %s comes before it in this pass, and both use layer %d of the cache", opName(u.op), layer)
 		}
+	}
+	if how == rereads && len(c.after()) == 0 {
+		return nil, fmt.Errorf("out of order: no attention before it in this pass has written layer %d of the cache", layer)
 	}
 	return c.op.Out(in...)
 }

@@ -45,7 +45,7 @@ func TestWrongRecordings(t *testing.T) {
 		{"tokens that are numbers", "Embed e of float32 per row [4 8]", "it takes int32 per row", func(b *Builder, x, _ Value) Value {
 			return b.Embed(x, matrix("e", 5, 8))
 		}},
-		{"positions that are numbers", "Rope of float32 per row [4 8], float32 per row [4 8]", "it takes float32 per row, int32 per row", func(b *Builder, x, _ Value) Value {
+		{"positions that are numbers", "Rope of float32 per row [4 8], float32 per row [4 8]", "it takes float32 of the same rows, int32 of the same rows", func(b *Builder, x, _ Value) Value {
 			return b.Rope(x, x, Rope{HeadDim: 4, Freqs: []float64{1}})
 		}},
 		{"sum of tokens", "Add of int32 per row [4], int32 per row [4]", "it takes float32", func(b *Builder, _, _ Value) Value {
@@ -65,7 +65,7 @@ func TestWrongRecordings(t *testing.T) {
 		{"rows by position", "Take of float32 per row [4 8], int32 per row [4]", "it takes float32 per row, int32 per wanted row", func(b *Builder, x, _ Value) Value {
 			return b.Take(x, b.Positions())
 		}},
-		{"positions of wanted rows", "Rope of float32 per wanted row [4 8], int32 per row [4]", "it takes float32 per row, int32 per row", func(b *Builder, _, taken Value) Value {
+		{"positions of wanted rows", "Rope of float32 per wanted row [4 8], int32 per row [4]", "it takes float32 of the same rows, int32 of the same rows", func(b *Builder, _, taken Value) Value {
 			return b.Rope(taken, b.Positions(), Rope{HeadDim: 4, Freqs: []float64{1}})
 		}},
 		{"attention of wanted rows", "Attention layer 0 of float32 per wanted row [4 8], float32 per row [4 8]", "it takes float32 per row, float32 per row, float32 per row", func(b *Builder, x, taken Value) Value {
@@ -121,6 +121,12 @@ func TestWrongRecordings(t *testing.T) {
 		{"memory looked at before it is stored", "Store layer 0 of float32 per row [4 8]", "out of order: CrossScores layer 0 comes before it", func(b *Builder, x, _ Value) Value {
 			b.CrossScores(x, CrossScores{cross, []int{0}})
 			return b.Store(x, x, x, 0)
+		}},
+		{"keys of another layer", "SharedAttention layer 1 of float32 per row [4 8]", "out of order: no attention before it", func(b *Builder, x, _ Value) Value {
+			return b.SharedAttention(b.Attention(x, x, x, attend), SharedAttention{Attention{Layer: 1, Heads: 2, KVHeads: 2, HeadDim: 4}})
+		}},
+		{"keys of what attends to all", "SharedAttention layer 0 of float32 per row [4 8]", "out of order: Attention layer 0 comes before it", func(b *Builder, x, _ Value) Value {
+			return b.SharedAttention(b.Attention(x, x, x, whole), SharedAttention{attend})
 		}},
 
 		// Ops.

@@ -44,6 +44,9 @@ func (p *Program) Limits() Limits {
 		for len(l.uses) <= n {
 			l.uses = append(l.uses, layerUse{})
 		}
+		if u := l.uses[n]; u.KVHeads > 0 && u.Reach != r {
+			r = Reach{} // who reads it again sees less, or more
+		}
 		if c.KVHeads > 0 {
 			l.uses[n] = layerUse{c, r}
 		}
@@ -73,6 +76,8 @@ func (p *Program) Limits() Limits {
 			layer(o.Layer, CacheLayer{KVHeads: o.KVHeads, HeadDim: o.HeadDim}, sees)
 		case LatentAttention:
 			layer(o.Layer, CacheLayer{KVHeads: 1, HeadDim: o.HeadDim, Latent: o.Values}, Reach{})
+		case SharedAttention:
+			layer(o.Layer, CacheLayer{KVHeads: o.KVHeads, HeadDim: o.HeadDim}, Reach{o.Window, o.Chunk})
 		case Store:
 			layer(o.Layer, CacheLayer{}, Reach{})
 		case CrossAttention:

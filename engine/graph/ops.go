@@ -152,6 +152,12 @@ type (
 		Bidirectional bool
 	}
 
+	// SharedAttention attends as an Attention, to the keys and values that one before it in
+	// the pass has written to layer Layer. Inputs: q (rows, Heads·HeadDim). Result: the same.
+	// Brandon et al., "Reducing Transformer Key-Value Cache Size with Cross-Layer
+	// Attention", 2024.
+	SharedAttention struct{ Attention }
+
 	// Experts sends each row through some experts and sums their results by weight, as
 	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x).
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
@@ -184,6 +190,8 @@ type Routing struct {
 
 	Renormalise bool    // weights are divided by the sum of those used
 	Scale       float32 // and multiplied by this, unless it is 0
+	// Factors, when not nil, multiply the weights of their experts, behind all that.
+	Factors *weights.Tensor // (experts)
 	// OnInput multiplies an expert's input by its weight instead of its result.
 	OnInput bool
 
@@ -197,7 +205,7 @@ type Routing struct {
 
 // Plain reports whether a routing is the softmax of the highest, or SparseMixer.
 func (r Routing) Plain() bool {
-	return !r.Sigmoid && r.Bias == nil && r.Groups <= 1 && (r.Scale == 0 || r.Scale == 1) && !r.OnInput
+	return !r.Sigmoid && r.Bias == nil && r.Groups <= 1 && (r.Scale == 0 || r.Scale == 1) && r.Factors == nil && !r.OnInput
 }
 
 // check refuses a routing among n experts that contradicts itself.
@@ -207,6 +215,8 @@ func (r Routing) check(n int) error {
 		return fmt.Errorf("experts: %d used of %d", r.Used, n)
 	case r.Bias != nil && !hasShape(r.Bias, n):
 		return fmt.Errorf("experts: routing bias %s for %d experts", describe(r.Bias), n)
+	case r.Factors != nil && !hasShape(r.Factors, n):
+		return fmt.Errorf("experts: routing factors %s for %d experts", describe(r.Factors), n)
 	case n%groups != 0 || groups > 64 || groups > 1 && (r.UsedGroups < 1 || r.UsedGroups > groups || r.Used > r.UsedGroups*(n/groups)):
 		return fmt.Errorf("experts: %d of %d in %d of %d groups", r.Used, n, r.UsedGroups, groups)
 	case r.SparseMixer && !r.Plain():
@@ -231,15 +241,17 @@ const (
 	// limited to [-7, 7] plus 1. Only gates use it.
 	// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025, §2.2.
 	SwiGLUClamped
-	// Sigmoid is 1 / (1 + e⁻ˣ). Only gates use it.
+	// Sigmoid is 1 / (1 + e⁻ˣ).
 	Sigmoid
 	// Product is x: a gate by it is a product. Only gates use it.
 	Product
 	// SquaredReLU is max(x, 0)². So et al., "Primer", 2021. No gate uses it.
 	SquaredReLU
+	// Tanh is that of x. No gate uses it.
+	Tanh
 )
 
-var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu"}
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh"}
 
 func (a Act) String() string {
 	if int(a) < len(actNames) {
@@ -322,14 +334,16 @@ func (o SoftCap) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Activate) Out(in ...Shape) (Shape, error) {
-	if o.Act != GELU && o.Act != GELUTanh && o.Act != SquaredReLU {
+	switch o.Act {
+	case GELU, GELUTanh, SquaredReLU, Sigmoid, Tanh:
+	default:
 		return nil, fmt.Errorf("activate: %v does not stand alone", o.Act)
 	}
 	return in[0], nil
 }
 
 func (o Gate) Out(in ...Shape) (Shape, error) {
-	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU {
+	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU || o.Act == Tanh {
 		return nil, fmt.Errorf("gate: %v is no activation", o.Act)
 	}
 	if !in[0].equal(in[1]) {
@@ -366,21 +380,37 @@ func (o Temper) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Attention) Out(in ...Shape) (Shape, error) {
-	if o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0 {
-		return nil, fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
-	}
-	if o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Chunk > 0 || o.Window > 0 && o.Chunk > 0 {
-		return nil, fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
-	}
-	if o.Sinks != nil && !hasShape(o.Sinks, o.Heads) {
-		return nil, fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
-	}
-	if o.Slopes != nil && len(o.Slopes) != o.Heads {
-		return nil, fmt.Errorf("attention: %d slopes for %d heads", len(o.Slopes), o.Heads)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	q, kv := Shape{in[0][0], o.Heads * o.HeadDim}, Shape{in[0][0], o.KVHeads * o.HeadDim}
 	if !in[0].equal(q) || !in[1].equal(kv) || !in[2].equal(kv) {
 		return nil, fmt.Errorf("attention: q %v, k %v, v %v; want %v, %v, %v", in[0], in[1], in[2], q, kv, kv)
+	}
+	return in[0], nil
+}
+
+// check refuses settings that contradict one another.
+func (o Attention) check() error {
+	switch {
+	case o.Heads <= 0 || o.KVHeads <= 0 || o.Heads%o.KVHeads != 0 || o.HeadDim <= 0:
+		return fmt.Errorf("attention: %d heads of %d share %d key heads", o.Heads, o.HeadDim, o.KVHeads)
+	case o.Window < 0 || o.Chunk < 0 || o.SoftCap < 0 || o.Bidirectional && o.Chunk > 0 || o.Window > 0 && o.Chunk > 0:
+		return fmt.Errorf("attention: window %d, chunk %d, soft cap %g, bidirectional %v", o.Window, o.Chunk, o.SoftCap, o.Bidirectional)
+	case o.Sinks != nil && !hasShape(o.Sinks, o.Heads):
+		return fmt.Errorf("attention: sinks %s for %d heads", describe(o.Sinks), o.Heads)
+	case o.Slopes != nil && len(o.Slopes) != o.Heads:
+		return fmt.Errorf("attention: %d slopes for %d heads", len(o.Slopes), o.Heads)
+	}
+	return nil
+}
+
+func (o SharedAttention) Out(in ...Shape) (Shape, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Bidirectional || len(in[0]) != 2 || in[0][1] != o.Heads*o.HeadDim {
+		return nil, fmt.Errorf("shared attention: q %v for %d heads of %d, bidirectional %v", in[0], o.Heads, o.HeadDim, o.Bidirectional)
 	}
 	return in[0], nil
 }

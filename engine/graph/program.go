@@ -32,7 +32,7 @@ type ValueInfo struct {
 	Shape  Shape // at full size
 	Lead   Lead
 	Buffer int    // index into Program.Buffers, -1 for inputs
-	Input  string // "tokens", "positions", "wanted" or "features" for inputs
+	Input  string // "tokens", "positions", "wanted", "wanted positions" or "features" for inputs
 }
 
 // Width returns the elements per leading index.

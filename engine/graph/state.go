@@ -50,6 +50,28 @@ type (
 		Tiled           bool // head h has key head h mod KeyHeads, else h / (Heads/KeyHeads)
 		At              int
 	}
+
+	// TokenShift mixes a row x with the row before it, p: x + (p − x)·m for each row m of Mix,
+	// one behind the other. Its state is the row before.
+	// Inputs: x (rows, width). Result: (rows, n·width). Peng et al., "RWKV", 2023, §3.1.
+	TokenShift struct {
+		Mix *weights.Tensor // (n, width)
+		At  int
+	}
+
+	// WKV7 is the memory of RWKV-7. Within each head, in the paper's letters: the decay is
+	// exp(−e^−½·σ(w)), the rate a becomes σ(a), κ is k⊙Key scaled to length 1, and k becomes
+	// k⊙(1 + (a − 1)⊙Rate). What the state gives is normed and shifted within the head, and
+	// (Σ r⊙k⊙Bonus)·v is added. Its state is (heads, Head, Head).
+	// Inputs: r, w, k, v, a (rows, width). Result: the same shape.
+	// Peng et al., "RWKV-7 'Goose' with Expressive Dynamic State Evolution", 2025, §4.
+	WKV7 struct {
+		Key, Rate, Bonus *weights.Tensor // (width)
+		Norm, Shift      *weights.Tensor // (width)
+		Eps              float32
+		Head             int // width of a head
+		At               int
+	}
 )
 
 func (o ShortConv) Out(in ...Shape) (Shape, error) {
@@ -99,6 +121,34 @@ func (o DeltaNet) Out(in ...Shape) (Shape, error) {
 	return Shape{in[0][0], o.Heads * o.Value}, nil
 }
 
+func (o TokenShift) Out(in ...Shape) (Shape, error) {
+	if o.Mix == nil || len(o.Mix.Shape) != 2 || len(in[0]) != 2 || in[0][1] != o.Mix.Shape[1] || o.At < 0 {
+		return nil, fmt.Errorf("tokenshift: %s of rows %v", describe(o.Mix), in[0])
+	}
+	return Shape{in[0][0], o.Mix.Elems()}, nil
+}
+
+func (o WKV7) Out(in ...Shape) (Shape, error) {
+	if len(in[0]) != 2 || o.Head < 1 || in[0][1]%o.Head != 0 || o.At < 0 {
+		return nil, fmt.Errorf("wkv7: heads of %d in rows %v", o.Head, in[0])
+	}
+	for _, t := range []*weights.Tensor{o.Key, o.Rate, o.Bonus, o.Norm, o.Shift} {
+		if !hasShape(t, in[0][1]) {
+			return nil, fmt.Errorf("wkv7: %s for rows %v", describe(t), in[0])
+		}
+	}
+	for _, s := range in[1:] {
+		if !s.equal(in[0]) {
+			return nil, fmt.Errorf("wkv7: rows %v beside %v", s, in[0])
+		}
+	}
+	return in[0], nil
+}
+
+func (b *Builder) TokenShift(x Value, o TokenShift) Value { return b.apply(o, x) }
+
+func (b *Builder) WKV7(r, w, k, v, a Value, o WKV7) Value { return b.apply(o, r, w, k, v, a) }
+
 func (b *Builder) ShortConv(x Value, o ShortConv) Value { return b.apply(o, x) }
 
 func (b *Builder) Mamba2(xbc, dt Value, o Mamba2) Value { return b.apply(o, xbc, dt) }
@@ -120,6 +170,10 @@ func state(op Op) (from, to int, ok bool) {
 		return o.At, o.At + o.A.Elems(), true
 	case DeltaNet:
 		return o.At, o.At + o.Heads*o.Key*o.Value, true
+	case TokenShift:
+		return o.At, o.At + o.Mix.Shape[1], true
+	case WKV7:
+		return o.At, o.At + o.Norm.Shape[0]*o.Head, true
 	}
 	return 0, 0, false
 }

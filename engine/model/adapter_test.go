@@ -228,8 +228,8 @@ func TestAdapters(t *testing.T) {
 		}
 		for _, path := range list {
 			name := filepath.Base(filepath.Dir(path))
-			if slices.Contains(later, name) {
-				continue
+			if name == "gemma4-e" || name == "rwkv7" {
+				continue // which refuse adapters
 			}
 			t.Run(name, func(t *testing.T) { adaptersOf(t, path, filepath.Join(filepath.Dir(path), "hf")) })
 		}

@@ -36,7 +36,7 @@ type Config struct {
 	// float32s of one sequence the others carry from token to token.
 	KVLayers, State int
 
-	layerKV, layerFF []int // of hybrids: key heads and feed-forward width by layer, 0 for none
+	layerKV, layerFF []int // where layers differ: key heads and feed-forward width by layer, 0 for none
 
 	// Served is the longest sequence the recording is for, 0 for Context. The
 	// caller that records may set it: Phi-3's long files rotate by it.
@@ -142,6 +142,28 @@ func (r *reader) perLayer(key string, max, layers, def int) int {
 		return 1
 	}
 	return int(list[0])
+}
+
+// each reads an integer of 1 or more for each layer, or one for all.
+func (r *reader) each(key string, max, layers int) []int {
+	v, _ := r.value(key)
+	list, _ := v.([]int64)
+	if list == nil {
+		return slices.Repeat([]int{r.count(key, max)}, layers)
+	}
+	all := slices.Repeat([]int{1}, layers)
+	if len(list) != layers {
+		r.fail(key, "has %d entries for %d layers", len(list), layers)
+		return all
+	}
+	for i, n := range list {
+		if n < 1 || n > int64(max) {
+			r.fail(key, "is %d, outside 1 to %d", n, max)
+			break
+		}
+		all[i] = int(n)
+	}
+	return all
 }
 
 // layers reads what layers of hybrids have, each of which may have none; those that have
@@ -254,9 +276,12 @@ func ggufConfig(set *file) (Config, error) {
 		Context: r.count("context_length", maxContext),
 	}
 	set.drafts = [2]int{c.Layers, blocks}
-	if hybridArchs[c.Arch] != nil {
+	switch {
+	case hybridArchs[c.Arch] != nil, c.Arch == "rwkv7":
 		r.layers(&c, blocks)
-	} else {
+	case c.Arch == "gemma4":
+		r.gemma4Sizes(&c, blocks)
+	default:
 		c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
 		c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
 		c.KVHeads = r.perLayer("attention.head_count_kv", maxHeads, blocks, c.Heads)
@@ -292,10 +317,10 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
-var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "starcoder2": true}
+var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "rwkv7": true, "starcoder2": true}
 
 // eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
 // file has only that.

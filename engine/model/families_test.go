@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,13 +10,9 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
-	"quern/engine/model"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
-
-// later are the families of the fixtures that quern refuses by name.
-var later = []string{"gemma4-e", "rwkv7"}
 
 // TestFamilies holds every family against llama.cpp and float64: GGUF and Hugging Face
 // form, quantised, prompts of 48 and 160 tokens, and a prompt in other pieces.
@@ -34,12 +29,6 @@ func TestFamilies(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			at := filepath.Join(dir, name)
-			if slices.Contains(later, name) {
-				if _, err := model.Open(open(t, filepath.Join(at, "model.gguf"))); !errors.Is(err, model.ErrUnsupported) {
-					t.Errorf("opened, or refused otherwise: %v", err)
-				}
-				return
-			}
 			if readGolden(t, filepath.Join(at, "golden.json")).Embedding != nil {
 				encoder(t, at)
 				return
@@ -49,8 +38,17 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
+// limits is how far logits may be from llama.cpp's and from float64's. llama.cpp looks GELU
+// up in a table.
+func limits(path string) (llama, float float64) {
+	if strings.Contains(path, "gemma4") {
+		return 5e-3, 3e-4
+	}
+	return 1e-4, 1e-4
+}
+
 func family(t *testing.T, at string) {
-	const limit = 1e-4
+	limit, float := limits(at)
 	gguf, err := filepath.Glob(filepath.Join(at, "model*.gguf"))
 	if err != nil || len(gguf) < 3 {
 		t.Fatalf("files %v, %v", gguf, err)
@@ -67,13 +65,13 @@ func family(t *testing.T, at string) {
 		})
 	}
 	t.Run("long", func(t *testing.T) {
-		compare(t, open(t, filepath.Join(at, "model.gguf")), readGolden(t, filepath.Join(at, "golden-long.json")), 2e-4, 1e-3)
+		compare(t, open(t, filepath.Join(at, "model.gguf")), readGolden(t, filepath.Join(at, "golden-long.json")), 2*limit, 1e-3)
 	})
 	t.Run("hf", func(t *testing.T) {
 		set := openHF(t, filepath.Join(at, "hf"), "")
 		g := readGolden(t, filepath.Join(at, "golden-hf-f64.json"))
 		g.Prompt = f32.Prompt
-		compareRows(t, newRunner(t, set, quant.F32), g.Prompt, g.logits(t), limit)
+		compareRows(t, newRunner(t, set, quant.F32), g.Prompt, g.logits(t), float)
 	})
 	// Settings of config.json that GGUF files do not have.
 	configs, err := filepath.Glob(filepath.Join(at, "hf", "config-*.json"))
@@ -87,7 +85,7 @@ func family(t *testing.T, at string) {
 			if len(g.Prompt) == 0 {
 				g.Prompt = f32.Prompt
 			}
-			compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), g.Prompt, g.logits(t), limit)
+			compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), g.Prompt, g.logits(t), float)
 		})
 	}
 	t.Run("pieces", func(t *testing.T) {
@@ -117,7 +115,8 @@ func familyQuantised(t *testing.T, path, golden string) {
 	d := g.Dequantise
 	d.Prompt = g.Prompt
 	// With weights as numbers the bits they were quantised to must say the same.
-	compare(t, decoded(t, open(t, path)), d, 1e-4, 1e-3)
+	limit, _ := limits(path)
+	compare(t, decoded(t, open(t, path)), d, limit, 1e-3)
 	// With activations of eight bits quern may be about as far off as llama.cpp is.
 	own := make([]float32, len(g.Last))
 	for i, x := range g.Last {

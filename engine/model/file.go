@@ -136,6 +136,16 @@ func harmless(key string, v weights.Value) bool {
 	return false
 }
 
+// sees reports whether a tensor encodes images or sound, or brings them to the text model.
+func sees(name string) bool {
+	for _, p := range []string{"v.", "a.", "mm."} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // idle reports whether tokens and embeddings do not depend on a tensor: what
 // encodes images and sound and brings them to the text model; heads of
 // classifiers, which only a pooling by their score reads; and layers that
@@ -144,10 +154,8 @@ func harmless(key string, v weights.Value) bool {
 // blk.N.attn_rot_embd are the frequencies of rotation that early converters
 // wrote, which follow from rope.freq_base; llama.cpp skips them as well.
 func (f *file) idle(name string) bool {
-	for _, p := range []string{"v.", "a.", "mm.", "cls."} {
-		if strings.HasPrefix(name, p) && !(p == "cls." && f.scores) {
-			return true
-		}
+	if sees(name) || strings.HasPrefix(name, "cls.") && !f.scores {
+		return true
 	}
 	rest, ok := strings.CutPrefix(name, "blk.")
 	if !ok {

@@ -156,6 +156,10 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"model_type":"bert","position_embedding_type":"alibi","feed_forward_type":"geglu","hidden_size":4,"num_attention_heads":2}`, "encoder.layer.0.mlp.gated_layers.weight", uint8(1), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"gemma3_text","use_bidirectional_attention":true,"hidden_size":4,"num_attention_heads":2}`, "dense_2.linear.weight", uint8(0), uint8(6), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"mistral4","hidden_size":4,"kv_lora_rank":2,"qk_nope_head_dim":2,"qk_rope_head_dim":2,"v_head_dim":1}`, "model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"gemma4","text_config":{"hidden_size":4,"num_hidden_layers":2,"head_dim":2,"global_head_dim":4,"enable_moe_block":true,"num_experts":2,"top_k_experts":1,"moe_intermediate_size":2,"per_layer_config":{"1":{"num_key_value_heads":1}}}}`, "model.language_model.layers.0.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"gemma4_text","hidden_size":4,"num_hidden_layers":2,"num_kv_shared_layers":1,"use_double_wide_mlp":true,"intermediate_size":4,"hidden_size_per_layer_input":2,"layer_types":["sliding_attention","full_attention"]}`, "model.layers.0.router.per_expert_scale", uint8(0), uint8(2), uint8(0), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"rwkv7","hidden_size":4,"num_hidden_layers":1,"head_dim":2,"intermediate_size":4}`, "model.layers.0.attn.x_r", uint8(1), uint8(1), uint8(1), uint8(4), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"rwkv7","hidden_size":4,"num_hidden_layers":1,"head_dim":2,"intermediate_size":4}`, "model.layers.0.attn.a_lora.lora.2.bias", uint8(0), uint8(4), uint8(0), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, config, name string, dtype, a, b, c uint8, suffix string, scaleType, sa, sb uint8) {
 		set := &weights.Set{Source: weights.SafeTensors}
 		set.Meta.Set("hf.config", config)

@@ -312,6 +312,7 @@ func TestGoldenMade(t *testing.T) {
 		{"olmo2", 1e-5},
 		{"granite", 1e-5},
 		{"gpt-oss", 1e-5},
+		{"gemma4-moe", 1e-5},
 		{"gpt-oss-MXFP4", 0.15}, // activations of 8 bits
 	} {
 		t.Run(tt.name, func(t *testing.T) {

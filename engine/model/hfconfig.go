@@ -190,7 +190,7 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	if heads > 0 {
 		headDim = hidden / heads
 	}
-	if n := c.int("head_dim", 0); n > 0 {
+	if n := c.int("head_dim", 0); n > 0 && heads > 0 {
 		headDim = n
 		put("attention.key_length", n)
 		put("attention.value_length", n)
@@ -206,7 +206,10 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 		put("attention.layer_norm_rms_epsilon", eps)
 	}
 	var extra []*weights.Tensor
-	if !f.norotary {
+	switch {
+	case f.rotary != nil:
+		extra = f.rotary(c, put)
+	case !f.norotary:
 		extra = c.rotary(headDim, put)
 	}
 	c.pooling(set, put)

@@ -32,8 +32,8 @@ var jinaNames = map[string]string{
 	"mlp.layernorm":    "layer_output_norm",
 }
 
-// inHalves cuts an ffn_up whose first rows are those of ffn_gate.
-func inHalves(w *weights.Tensor) (gate, up *weights.Tensor, err error) {
+// gateAndUp cuts an ffn_up whose first rows are those of ffn_gate.
+func gateAndUp(w *weights.Tensor) (gate, up *weights.Tensor, err error) {
 	if len(w.Shape) != 2 || w.Shape[0]%2 != 0 {
 		return nil, nil, fmt.Errorf("%w: tensor %s has shape %v, want (2·width, in)", ErrFormat, w.Name, w.Shape)
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"quern/formats/weights"
 )
 
 // An hfFamily is a model_type of config.json: the architecture it is in GGUF's
@@ -17,7 +19,9 @@ type hfFamily struct {
 	names    map[string]string // names in a layer that mean something else here
 	plusOne  bool              // norms are stored less one
 	norotary bool
-	reads    []string // keys of hfOff that the family reads
+	change   func(tr *translation, t *weights.Tensor) (done bool, err error)  // makes tensors GGUF's, or passes them by; nil for none
+	rotary   func(c *hfConfig, set func(key string, v any)) []*weights.Tensor // in place of (*hfConfig).rotary
+	reads    []string                                                         // keys of hfOff that the family reads
 }
 
 // hfFamilies is every model_type quern translates. Which of the architectures
@@ -84,6 +88,12 @@ var hfFamilies = map[string]hfFamily{
 	"modernbert":       {arch: "modern-bert", eps: "norm_eps", layer: true, more: all(bidirectional, modernBertConfig), names: modernBertNames, reads: []string{"is_causal"}, defaults: modernBertDefaults},
 	jinaBert:           {arch: "jina-bert-v2", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, names: jinaNames, reads: []string{"is_causal"}},
 	"nomic_bert":       {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
+
+	"gemma4":              {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
+	"gemma4_text":         {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
+	"gemma4_unified":      {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
+	"gemma4_unified_text": {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
+	"rwkv7":               {arch: "rwkv7", eps: "norm_eps", layer: true, norotary: true, names: rwkv7Names, change: (*translation).changeRWKV7, more: rwkv7Config, defaults: map[string]any{"norm_eps": 1e-5}},
 }
 
 // hfEps is what transformers assumes for an epsilon left out.

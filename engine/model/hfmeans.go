@@ -113,6 +113,12 @@ var hfOnly = map[string]map[string][]any{
 		"activation_function": {"swiglu"}, "prenorm": {false}, "parallel_block": {false}, "use_rms_norm": {false},
 		"rotary_emb_interleaved": {false}, "rotary_emb_scale_base": {}, "scale_attn_weights": {true}, "scale_attn_by_inverse_layer_idx": {false},
 	},
+
+	"gemma4":              gemma4Only,
+	"gemma4_text":         gemma4Only,
+	"gemma4_unified":      gemma4Only,
+	"gemma4_unified_text": gemma4Only,
+	"rwkv7":               rwkv7Only,
 }
 
 // hfRope are the keys that rope_parameters or rope_scaling may have: those that

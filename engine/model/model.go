@@ -54,6 +54,8 @@ var archs = map[string]func(*file) (LM, error){
 	"falcon":          newFalcon,
 	"gemma2":          newGemma,
 	"gemma3":          newGemma,
+	"gemma4":          newGemma4,
+	"rwkv7":           newRWKV7,
 	"gemma-embedding": newGemma,
 	"jina-bert-v2":    newBert,
 	"glm4moe":         newRouted,

@@ -81,6 +81,9 @@ var hfGlobal = map[string]string{
 	"embeddings":                       "token_embd",
 	"norm_f":                           "output_norm",
 	"embedding_norm":                   "token_embd_norm",
+	"embed_tokens_per_layer":           "per_layer_token_embd",
+	"per_layer_model_projection":       "per_layer_model_proj",
+	"per_layer_projection_norm":        "per_layer_proj_norm",
 	"embeddings.tok_embeddings":        "token_embd",
 	"embeddings.norm":                  "token_embd_norm",
 	"final_norm":                       "output_norm",
@@ -162,11 +165,32 @@ var hfLayer = map[string]string{
 }
 
 // hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, the heads and senses of larger models, and
-// layers that draft.
+// numbers that follow from others, the heads of larger models, and layers that draft.
 var hfUnused = []string{
-	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias",
-	"pooler.", "cls.", "visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "audio_tower.", "mtp.",
+	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias", "pooler.", "cls.", "mtp.",
+}
+
+// hfSenses are those of what sees and hears beside a text model, which quern leaves out.
+var hfSenses = []string{
+	"visual.", "vision_tower.", "vision_model.", "vision_embedder.", "multi_modal_projector.", "audio_tower.", "embed_vision.", "embed_audio.",
+}
+
+// hasPart reports whether a name begins with one of the parts, or has one behind a dot.
+func hasPart(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return strings.HasPrefix(name, part) || strings.Contains(name, "."+part)
+	})
+}
+
+// Senses counts the tensors of a file that see or hear: quern runs the text model beside
+// them and skips them.
+func Senses(set *weights.Set) (tensors int) {
+	for t := range set.All() {
+		if set.Source == weights.SafeTensors && hasPart(t.Name, hfSenses) || set.Source == weights.GGUF && sees(t.Name) {
+			tensors++
+		}
+	}
+	return tensors
 }
 
 // A translation is a Set on its way to GGUF's terms.
@@ -184,16 +208,14 @@ type stack struct {
 }
 
 // name returns what a tensor is called in GGUF files, "" for one that is not
-// needed, and the expert it belongs to, -1 for none.
+// needed, and the expert it belongs to, or its place in a stack, -1 for none.
 func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
 	if to := tr.c.headName(hf); to != "" {
 		return to, expert, nil
 	}
-	for _, part := range append(hfUnused, hfSkips[tr.c.kind]...) {
-		if strings.HasPrefix(hf, part) || strings.Contains(hf, "."+part) {
-			return "", expert, nil
-		}
+	if hasPart(hf, hfUnused) || hasPart(hf, hfSkips[tr.c.kind]) || hasPart(hf, hfSenses) {
+		return "", expert, nil
 	}
 	rest := hf
 	for _, p := range []string{"language_model.", "model.", "language_model.", "backbone.", "transformer.", "bert.", "roberta."} {
@@ -224,7 +246,13 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 			return "", expert, nil // it drafts
 		}
 		if to, ok := tr.f.names[tail]; ok {
-			if strings.HasSuffix(to, ".bias") || to == "ssm_a" || to == "ssm_d" {
+			if all, place, ok := strings.Cut(to, "/"); ok {
+				if to = all; kind != "weight" {
+					return "", expert, unknown
+				}
+				expert, _ = strconv.Atoi(place)
+			}
+			if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 			}
 			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
@@ -266,6 +294,11 @@ func (tr *translation) add(t *weights.Tensor) error {
 		return nil
 	}
 	to := alias(name, t)
+	if tr.f.change != nil {
+		if done, err := tr.f.change(tr, to); done || err != nil {
+			return err
+		}
+	}
 	if name == "position_embd.weight" && tr.c.offset() > 0 {
 		if to, err = behind(to, int(tr.c.offset())); err != nil {
 			return err
@@ -322,7 +355,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 		}
 		return err
 	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
-		gate, up, err := inHalves(to)
+		gate, up, err := gateAndUp(to)
 		if err == nil {
 			err = tr.put(gate)
 		}

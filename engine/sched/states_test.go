@@ -19,7 +19,7 @@ import (
 // TestStates: replies of a model that carries states do not depend on who shares the
 // batch, on preemption, nor on forks of a prompt, to the bit of every log-probability.
 func TestStates(t *testing.T) {
-	for _, name := range []string{"qwen35", "falcon-h1", "lfm2", "falcon-mamba"} {
+	for _, name := range []string{"qwen35", "falcon-h1", "lfm2", "falcon-mamba", "rwkv7"} {
 		t.Run(name, func(t *testing.T) {
 			set, err := gguf.Open("../model/testdata/families/" + name + "-Q4_0.gguf")
 			if err != nil {
@@ -104,7 +104,7 @@ func replies(t *testing.T, lm model.LM, requests, blocks, near, size, slots int)
 	for i := range requests {
 		var prompt []token.ID
 		for k := range 3 + 4*(i%12) {
-			prompt = append(prompt, token.ID(3+(i*31+k*7)%45))
+			prompt = append(prompt, token.ID(3+(i*31+k*7)%(lm.Config().Vocab-20)))
 		}
 		st, err := s.Submit(t.Context(), sched.Request{Prompt: prompt, N: n, Max: 12, Sample: sample.Params{Temperature: 1, Seed: uint64(i), Logprobs: true}})
 		if err != nil {

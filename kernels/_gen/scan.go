@@ -7,6 +7,7 @@ func genScans(a *file) {
 		genLearn(a, v)
 		genTap(a, v)
 		genStep(a, v)
+		genWKV(a, v)
 	}
 }
 
@@ -95,5 +96,71 @@ func genStep(a *file, v vec) {
 		sumY(a, a.num("sum"), 0)
 	}
 	a.f("VMOVSS {sum.x}, %s", a.arg("sum"))
+	finish(a)
+}
+
+// genWKV writes WKV for whole groups of four vectors of columns, which it keeps sums of in
+// registers: first κᵀS, then the new S and Sᵀr.
+func genWKV(a *file, v vec) {
+	const group = 4
+	a.function("wkv"+v.level, "o, r, w, k, v, key, back, state *float32, keys, n, columns int",
+		"wkv"+v.level+" is WKV for that many columns of n, a multiple of four vectors.")
+	a.use(
+		"o", "DX", "r", "R8", "w", "R9", "k", "R10", "v", "R11", "key", "R12", "back", "R13",
+		"state", "DI", // first row of these columns
+		"row", "SI", // row of these columns
+		"i", "AX", // of the row, in bytes of key
+		"keys", "CX", // where that ends
+		"stride", "BX", // bytes of a row
+		"left", "R15", // columns
+		"by", v.reg(8), "x", v.reg(9), "z", v.reg(10), "y", v.reg(11), "value", v.reg(12),
+	)
+	a.useRow("old", v.reg, 0, group)
+	a.useRow("sum", v.reg, 4, group)
+	a.load("o", "r", "w", "k", "v", "key", "back", "state", "keys", "n=stride", "columns=left")
+	a.f("SHLQ $2, {keys}")
+	a.f("SHLQ $2, {stride}")
+	step := 4 * v.lanes
+	a.l("columns")
+	for g := range group {
+		a.f("VXORPS {old%d}, {old%d}, {old%d}", g, g, g)
+		a.f("VXORPS {sum%d}, {sum%d}, {sum%d}", g, g, g)
+	}
+	a.f("MOVQ {state}, {row}")
+	a.f("XORL {i}, {i}")
+	a.l("look")
+	a.f("VBROADCASTSS ({key})({i}*1), {x}")
+	for g := range group {
+		a.f("VFMADD231PS %d({row}), {x}, {old%d}", g*step, g)
+	}
+	a.f("ADDQ {stride}, {row}")
+	a.f("ADDQ $4, {i}")
+	a.f("CMPQ {i}, {keys}")
+	a.f("JLT look")
+	a.f("MOVQ {state}, {row}")
+	a.f("XORL {i}, {i}")
+	a.l("renew")
+	for _, p := range [][2]string{{"w", "by"}, {"k", "x"}, {"back", "z"}, {"r", "y"}} {
+		a.f("VBROADCASTSS ({%s})({i}*1), {%s}", p[0], p[1])
+	}
+	for g := range group {
+		a.f("VMULPS %d({row}), {by}, {value}", g*step)
+		a.f("VFMADD231PS %d({v}), {x}, {value}", g*step)
+		a.f("VFMADD231PS {old%d}, {z}, {value}", g)
+		a.f("VMOVUPS {value}, %d({row})", g*step)
+		a.f("VFMADD231PS {value}, {y}, {sum%d}", g)
+	}
+	a.f("ADDQ {stride}, {row}")
+	a.f("ADDQ $4, {i}")
+	a.f("CMPQ {i}, {keys}")
+	a.f("JLT renew")
+	for g := range group {
+		a.f("VMOVUPS {sum%d}, %d({o})", g, g*step)
+	}
+	for _, p := range []string{"o", "v", "state"} {
+		a.f("ADDQ $%d, {%s}", group*step, p)
+	}
+	a.f("SUBQ $%d, {left}", group*v.lanes)
+	a.f("JG columns")
 	finish(a)
 }

@@ -17,6 +17,7 @@ type Routing struct {
 	GroupMax           bool
 	Renormalise        bool
 	Scale              float32
+	Factors            []float32 // (experts) or nil
 	OnInput            bool
 	SparseMixer        bool
 	Jitter             float32
@@ -78,6 +79,9 @@ func (o *Routing) choose(chosen []int32, weight, router, scores []float32) {
 		}
 		if o.Scale != 0 {
 			weight[k] *= o.Scale
+		}
+		if o.Factors != nil {
+			weight[k] *= o.Factors[chosen[k]]
 		}
 	}
 }

@@ -11,12 +11,13 @@ type loops struct {
 	learn func(row, delta, sum *float32, n int, x, y float32)
 	tap   func(dst, w, x *float32, n int)
 	step  func(row, b, c *float32, n int, by, x float32) float32
+	wkv   func(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
 }
 
 var levels = [...]loops{
 	isa.Generic: {},
-	isa.AVX2:    {8, decayAVX2, learnAVX2, tapAVX2, stepAVX2},
-	isa.AVX512:  {16, decayAVX512, learnAVX512, tapAVX512, stepAVX512},
+	isa.AVX2:    {8, decayAVX2, learnAVX2, tapAVX2, stepAVX2, wkvAVX2},
+	isa.AVX512:  {16, decayAVX512, learnAVX512, tapAVX512, stepAVX512, wkvAVX512},
 }
 
 // whole returns the loops of the level in force, and how many of n floats they do.
@@ -58,4 +59,17 @@ func stepFast(row, b, c []float32, by, x float32) (int, float32) {
 		return 0, 0
 	}
 	return n, l.step(&row[0], &b[0], &c[0], n, by, x)
+}
+
+// wkvFast does WKV for the first columns of the state and says how many.
+func wkvFast(o, r, w, k, v, key, back, state []float32) int {
+	keys, n := len(k), len(v)
+	l := &levels[isa.Current()]
+	if l.lanes == 0 || n < 4*l.lanes || keys == 0 {
+		return 0
+	}
+	columns := n / (4 * l.lanes) * 4 * l.lanes
+	o, r, w, key, back, state = o[:n], r[:keys], w[:keys], key[:keys], back[:keys], state[:keys*n]
+	l.wkv(&o[0], &r[0], &w[0], &k[0], &v[0], &key[0], &back[0], &state[0], keys, n, columns)
+	return columns
 }

@@ -105,3 +105,32 @@ func Delta(o, q, k, v, state, work []float32, g, beta float32) {
 		learn(state[i*n:(i+1)*n], work, o, x, q[i])
 	}
 }
+
+// WKV is one row of RWKV-7 for one head:
+//
+//	S ← diag(w)·S + back⊗(κᵀS) + k⊗v;  o = Sᵀr
+//
+// state is S, (len(k), len(v)); κ is called key, and back is −κ⊙a. work has room for len(v).
+// Peng et al., "RWKV-7 'Goose'", 2025, §4.
+func WKV(o, r, w, k, v, key, back, state, work []float32) {
+	n := len(v)
+	done := wkvFast(o, r, w, k, v, key, back, state)
+	if done == n {
+		return
+	}
+	work, o, v = work[:n-done], o[done:n], v[done:]
+	clear(work)
+	for i, x := range key {
+		for j, s := range state[i*n+done : (i+1)*n] {
+			work[j] += s * x
+		}
+	}
+	clear(o)
+	for i, x := range k {
+		row := state[i*n+done : (i+1)*n]
+		for j, s := range row {
+			row[j] = s*w[i] + v[j]*x + work[j]*back[i]
+			o[j] += row[j] * r[i]
+		}
+	}
+}

@@ -19,6 +19,9 @@ func tapAVX512(dst, w, x *float32, n int)
 func stepAVX512(row, b, c *float32, n int, by, x float32) (sum float32)
 
 //go:noescape
+func wkvAVX512(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
+
+//go:noescape
 func decayAVX2(row, sum *float32, n int, by, x float32)
 
 //go:noescape
@@ -29,3 +32,6 @@ func tapAVX2(dst, w, x *float32, n int)
 
 //go:noescape
 func stepAVX2(row, b, c *float32, n int, by, x float32) (sum float32)
+
+//go:noescape
+func wkvAVX2(o, r, w, k, v, key, back, state *float32, keys, n, columns int)

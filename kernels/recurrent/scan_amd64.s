@@ -125,6 +125,90 @@ loop4Done:
 	VZEROUPPER
 	RET
 
+// wkvAVX512 is WKV for that many columns of n, a multiple of four vectors.
+//
+// func wkvAVX512(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
+TEXT ·wkvAVX512(SB), NOSPLIT, $0-88
+	MOVQ o+0(FP), DX
+	MOVQ r+8(FP), R8
+	MOVQ w+16(FP), R9
+	MOVQ k+24(FP), R10
+	MOVQ v+32(FP), R11
+	MOVQ key+40(FP), R12
+	MOVQ back+48(FP), R13
+	MOVQ state+56(FP), DI
+	MOVQ keys+64(FP), CX
+	MOVQ n+72(FP), BX
+	MOVQ columns+80(FP), R15
+	SHLQ $2, CX
+	SHLQ $2, BX
+
+columns:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z4, Z4, Z4
+	VXORPS Z1, Z1, Z1
+	VXORPS Z5, Z5, Z5
+	VXORPS Z2, Z2, Z2
+	VXORPS Z6, Z6, Z6
+	VXORPS Z3, Z3, Z3
+	VXORPS Z7, Z7, Z7
+	MOVQ   DI, SI
+	XORL   AX, AX
+
+look:
+	VBROADCASTSS (R12)(AX*1), Z9
+	VFMADD231PS  0(SI), Z9, Z0
+	VFMADD231PS  64(SI), Z9, Z1
+	VFMADD231PS  128(SI), Z9, Z2
+	VFMADD231PS  192(SI), Z9, Z3
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          look
+	MOVQ         DI, SI
+	XORL         AX, AX
+
+renew:
+	VBROADCASTSS (R9)(AX*1), Z8
+	VBROADCASTSS (R10)(AX*1), Z9
+	VBROADCASTSS (R13)(AX*1), Z10
+	VBROADCASTSS (R8)(AX*1), Z11
+	VMULPS       0(SI), Z8, Z12
+	VFMADD231PS  0(R11), Z9, Z12
+	VFMADD231PS  Z0, Z10, Z12
+	VMOVUPS      Z12, 0(SI)
+	VFMADD231PS  Z12, Z11, Z4
+	VMULPS       64(SI), Z8, Z12
+	VFMADD231PS  64(R11), Z9, Z12
+	VFMADD231PS  Z1, Z10, Z12
+	VMOVUPS      Z12, 64(SI)
+	VFMADD231PS  Z12, Z11, Z5
+	VMULPS       128(SI), Z8, Z12
+	VFMADD231PS  128(R11), Z9, Z12
+	VFMADD231PS  Z2, Z10, Z12
+	VMOVUPS      Z12, 128(SI)
+	VFMADD231PS  Z12, Z11, Z6
+	VMULPS       192(SI), Z8, Z12
+	VFMADD231PS  192(R11), Z9, Z12
+	VFMADD231PS  Z3, Z10, Z12
+	VMOVUPS      Z12, 192(SI)
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          renew
+	VMOVUPS      Z4, 0(DX)
+	VMOVUPS      Z5, 64(DX)
+	VMOVUPS      Z6, 128(DX)
+	VMOVUPS      Z7, 192(DX)
+	ADDQ         $256, DX
+	ADDQ         $256, R11
+	ADDQ         $256, DI
+	SUBQ         $64, R15
+	JG           columns
+	VZEROUPPER
+	RET
+
 // decayAVX2 is decay for n floats, n a multiple of the vector.
 //
 // func decayAVX2(row, sum *float32, n int, by, x float32)
@@ -241,5 +325,89 @@ loop8Done:
 	VPSHUFD      $0xb1, X6, X0
 	VADDPS       X0, X6, X6
 	VMOVSS       X6, sum+40(FP)
+	VZEROUPPER
+	RET
+
+// wkvAVX2 is WKV for that many columns of n, a multiple of four vectors.
+//
+// func wkvAVX2(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
+TEXT ·wkvAVX2(SB), NOSPLIT, $0-88
+	MOVQ o+0(FP), DX
+	MOVQ r+8(FP), R8
+	MOVQ w+16(FP), R9
+	MOVQ k+24(FP), R10
+	MOVQ v+32(FP), R11
+	MOVQ key+40(FP), R12
+	MOVQ back+48(FP), R13
+	MOVQ state+56(FP), DI
+	MOVQ keys+64(FP), CX
+	MOVQ n+72(FP), BX
+	MOVQ columns+80(FP), R15
+	SHLQ $2, CX
+	SHLQ $2, BX
+
+columns:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y4, Y4, Y4
+	VXORPS Y1, Y1, Y1
+	VXORPS Y5, Y5, Y5
+	VXORPS Y2, Y2, Y2
+	VXORPS Y6, Y6, Y6
+	VXORPS Y3, Y3, Y3
+	VXORPS Y7, Y7, Y7
+	MOVQ   DI, SI
+	XORL   AX, AX
+
+look:
+	VBROADCASTSS (R12)(AX*1), Y9
+	VFMADD231PS  0(SI), Y9, Y0
+	VFMADD231PS  32(SI), Y9, Y1
+	VFMADD231PS  64(SI), Y9, Y2
+	VFMADD231PS  96(SI), Y9, Y3
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          look
+	MOVQ         DI, SI
+	XORL         AX, AX
+
+renew:
+	VBROADCASTSS (R9)(AX*1), Y8
+	VBROADCASTSS (R10)(AX*1), Y9
+	VBROADCASTSS (R13)(AX*1), Y10
+	VBROADCASTSS (R8)(AX*1), Y11
+	VMULPS       0(SI), Y8, Y12
+	VFMADD231PS  0(R11), Y9, Y12
+	VFMADD231PS  Y0, Y10, Y12
+	VMOVUPS      Y12, 0(SI)
+	VFMADD231PS  Y12, Y11, Y4
+	VMULPS       32(SI), Y8, Y12
+	VFMADD231PS  32(R11), Y9, Y12
+	VFMADD231PS  Y1, Y10, Y12
+	VMOVUPS      Y12, 32(SI)
+	VFMADD231PS  Y12, Y11, Y5
+	VMULPS       64(SI), Y8, Y12
+	VFMADD231PS  64(R11), Y9, Y12
+	VFMADD231PS  Y2, Y10, Y12
+	VMOVUPS      Y12, 64(SI)
+	VFMADD231PS  Y12, Y11, Y6
+	VMULPS       96(SI), Y8, Y12
+	VFMADD231PS  96(R11), Y9, Y12
+	VFMADD231PS  Y3, Y10, Y12
+	VMOVUPS      Y12, 96(SI)
+	VFMADD231PS  Y12, Y11, Y7
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          renew
+	VMOVUPS      Y4, 0(DX)
+	VMOVUPS      Y5, 32(DX)
+	VMOVUPS      Y6, 64(DX)
+	VMOVUPS      Y7, 96(DX)
+	ADDQ         $128, DX
+	ADDQ         $128, R11
+	ADDQ         $128, DI
+	SUBQ         $32, R15
+	JG           columns
 	VZEROUPPER
 	RET

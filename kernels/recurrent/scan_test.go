@@ -38,7 +38,7 @@ func TestScans(t *testing.T) {
 			}
 			return x
 		}
-		for _, size := range [][2]int{{1, 1}, {3, 5}, {8, 16}, {5, 37}, {16, 128}} {
+		for _, size := range [][2]int{{1, 1}, {3, 5}, {8, 16}, {5, 37}, {16, 128}, {7, 100}} {
 			p, n := size[0], size[1]
 			h, S := random(p*n), random(p*n)
 			h64, S64 := wide(h), wide(S)
@@ -89,6 +89,24 @@ func TestScans(t *testing.T) {
 					}
 				}
 				near(t, "Delta", o, out)
+				// RWKV-7, on from the same state.
+				w, key, back := random(p), random(p), random(p)
+				WKV(o, q, w, k, v, key, back, S, work)
+				clear(read)
+				clear(out)
+				for i := range p {
+					for j := range n {
+						read[j] += float64(key[i]) * S64[i*n+j]
+					}
+				}
+				for i := range p {
+					for j := range n {
+						s := &S64[i*n+j]
+						*s = *s*float64(w[i]) + float64(v[j])*float64(k[i]) + read[j]*float64(back[i])
+						out[j] += *s * float64(q[i])
+					}
+				}
+				near(t, "WKV", o, out)
 			}
 			near(t, "state", h, h64)
 			near(t, "state", S, S64)

@@ -187,6 +187,27 @@ if (shared) {
     assert.ok(Math.abs(r.duration - 11) < 0.1, `${r.duration} s`)
   })
 
+  // What was said is heard, answered and spoken without a server.
+  await test('the Talk view talks', async () => {
+    await page.evaluate((sound) => {
+      navigator.mediaDevices.getUserMedia = async () => {
+        const audio = new AudioContext(), out = audio.createMediaStreamDestination(), node = audio.createBufferSource()
+        node.buffer = await audio.decodeAudioData(Uint8Array.from(atob(sound), (c) => c.charCodeAt(0)).buffer)
+        node.connect(out)
+        globalThis.talk = () => node.start(0, 0, 2)
+        return out.stream
+      }
+      location.hash = '#/talk'
+    }, readFileSync(join(shared, 'fixtures/whisper/jfk.wav')).toString('base64'))
+    await page.getByRole('button', { name: 'Begin to talk' }).click()
+    await page.getByText('There is no /v1/realtime here: each turn is sent by plain HTTP').waitFor()
+    await page.getByText('Listening…').waitFor()
+    await page.evaluate(() => talk())
+    await page.getByText(/ms to the text · .* ms to the first sound/).first().waitFor()
+    await page.getByRole('button', { name: 'End', exact: true }).click()
+    assert.equal(await page.getByRole('alert').count(), 0)
+  })
+
   await test('a folder with a voice of one\'s own', async () => {
     const from = join(shared, 'fixtures/kokoro/tiny'), folder = join(scratch, 'kokoro')
     mkdirSync(join(folder, 'voices'), { recursive: true })
@@ -256,6 +277,33 @@ await test('a model at an address is kept, and held to its hash', async () => {
   assert.match(await page.evaluate((id) => chat('What is the capital of France?', { model: id }), id), /Paris/)
   assert.match(await get('y/wrong.gguf', '0'.repeat(64)), /^refused: .* is not the file/)
   assert.match(await get('page.html'), /^refused: .* names no/)
+})
+
+await test('the Models view opens files and addresses, and says what is wrong', async () => {
+  await page.evaluate(() => { location.hash = '#/models' })
+  const region = page.getByRole('region', { name: 'Open a model' })
+  const choose = async (name) => {
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), region.getByRole('button', { name: 'Choose a file' }).click()])
+    await chooser.setFiles(join(scratch, name))
+  }
+  writeFileSync(join(scratch, 'photo.gguf'), Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(5000, 7)]))
+  for (const [name, says] of [['letter.gguf', /"letter": .*not/], ['photo.gguf', /"photo": .*no model file of a known kind/], ['cut.gguf', /"cut": .*end/], ['big.gguf', /5120 MiB do not fit.* 3072 MiB/]]) {
+    await choose(name)
+    await region.getByRole('alert').filter({ hasText: says }).waitFor()
+  }
+  copyFileSync(join(scratch, 'mine.gguf'), join(scratch, 'theirs.gguf'))
+  await choose('theirs.gguf')
+  await page.getByText('theirs is here.').waitFor()
+  await region.getByRole('alert').waitFor({ state: 'detached' })
+  await page.getByRole('list', { name: 'Models', exact: true }).getByText('theirs', { exact: true }).waitFor()
+  for (const [address, says] of [[`${far.url}/page.html`, /names no .gguf/], ['http://127.0.0.1:1/x.gguf', /127.0.0.1:1 cannot be reached/]]) {
+    await region.getByLabel('Or fetch a GGUF file from an address').fill(address)
+    await region.getByRole('button', { name: 'Fetch' }).click()
+    await region.getByRole('alert').filter({ hasText: says }).waitFor()
+  }
+  await region.getByLabel('Or fetch a GGUF file from an address').fill(`${far.url}/z/third.gguf`)
+  await region.getByRole('button', { name: 'Fetch' }).click()
+  await page.getByText(/^url\/127.0.0.1_\d+\/third is here\.$/).waitFor()
 })
 
 await test('a second tab asks the engine of the first, and takes over', async () => {

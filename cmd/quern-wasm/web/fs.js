@@ -1,6 +1,7 @@
 // The file system of quern's worker: what Go's os asks of node's fs. Three kinds of files:
-// in memory (what the site brings, temporary files), the user's (a File, read in pieces and
-// never copied whole), and files of the origin's private folder (OPFS), which stay.
+// in memory (what the site brings, fetched when it is wanted, and temporary files), the user's
+// (a File, read in pieces and never copied whole), and files of the origin's private folder
+// (OPFS), which stay.
 'use strict';
 
 (() => {
@@ -40,10 +41,6 @@
   class Memory extends Node {
     bytes = new Uint8Array(0);
     size = 0;
-    constructor(bytes) {
-      super();
-      if (bytes) [this.bytes, this.size] = [bytes, bytes.length];
-    }
     read(into, at) {
       const part = this.bytes.subarray(at, Math.min(this.size, at + into.length));
       into.set(part);
@@ -66,6 +63,28 @@
         this.bytes = more;
       }
       this.size = Math.max(this.size, size);
+    }
+  }
+
+  class Fetched extends Memory { // a file of the site, whole from when it is opened
+    constructor(url) {
+      super();
+      this.url = url;
+    }
+    fetch() {
+      return this.coming ??= (async () => {
+        const r = await fetch(this.url);
+        if (!r.ok) throw fault('EIO');
+        this.bytes = new Uint8Array(await r.arrayBuffer());
+        this.size = this.bytes.length;
+      })().catch((e) => {
+        this.coming = undefined; // the next who opens it tries again
+        throw e;
+      });
+    }
+    async open() {
+      await this.fetch();
+      this.opened++;
     }
   }
 
@@ -299,7 +318,13 @@
   }
 
   globalThis.disk = {
-    memory: (path, bytes) => put(path, new Memory(bytes)),
+    // site makes a file of what is at a URL, which is fetched when it is first opened or when
+    // fetch of what this returns is called.
+    site(path, url) {
+      const node = new Fetched(url);
+      put(path, node);
+      return node;
+    },
     folder: (path) => put(path, new Folder()),
     file: (path, file) => put(path, new Picked(file)),
     async keep(path) { put(path, await mirror(await (await navigator.storage.getDirectory()).getDirectoryHandle('quern', {create: true}))); },

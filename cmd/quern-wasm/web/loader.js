@@ -9,25 +9,26 @@
 (() => {
   const here = document.currentScript, folder = new URL('.', here.src), site = new URL('..', folder);
   const calls = new Map(); // to the worker that are not answered, by number
-  const worker = Promise.withResolvers();
+  const worker = Promise.withResolvers(); // when this page's is the one that runs the engine
   let number = 0;
 
-  // run starts the engine; there is one among the pages of an origin, and the next page
-  // takes over when its own is closed.
-  navigator.locks.request(`quern ${site.pathname}`, () => {
-    const w = new Worker(new URL(`worker.js${here.dataset.hub ? `?hub=${encodeURIComponent(here.dataset.hub)}` : ''}`, folder));
-    w.onmessage = ({data}) => {
-      const {resolve, reject} = calls.get(data.id);
-      calls.delete(data.id);
-      if (data.error) reject(new Error(data.error));
-      else resolve(data.value);
+  // Every page starts a worker at once, before its own scripts run; one of them has the engine.
+  const w = new Worker(new URL('worker.js', folder), {name: here.dataset.hub ?? ''});
+  // A worker that does not start has no answers of its own.
+  const broken = new Promise((_, reject) => {
+    w.onerror = (e) => {
+      reject(new Error(`quern does not start: ${e.message || 'its files are missing'}`));
+      worker.resolve({worker: w, broken});
     };
-    // A worker that does not start has no answers of its own.
-    const broken = new Promise((_, reject) => { w.onerror = (e) => reject(new Error(`quern does not start: ${e.message || 'its files are missing'}`)); });
-    broken.catch(() => {});
-    worker.resolve({worker: w, broken});
-    return new Promise(() => {}); // as long as the page lives
   });
+  broken.catch(() => {});
+  w.onmessage = ({data}) => {
+    if (data === 'engine') return worker.resolve({worker: w, broken});
+    const {resolve, reject} = calls.get(data.id);
+    calls.delete(data.id);
+    if (data.error) reject(new Error(data.error));
+    else resolve(data.value);
+  };
 
   async function call(message, transfer = []) {
     const {worker: w, broken} = await worker.promise, id = ++number;
@@ -70,8 +71,11 @@
     },
   };
 
+  // control comes to nothing when requests of this page go to the service worker.
   async function control() {
-    await navigator.serviceWorker.register(new URL('sw.js', site), {scope: site.pathname});
+    const registered = navigator.serviceWorker.register(new URL('sw.js', site), {scope: site.pathname});
+    if (navigator.serviceWorker.controller) return void registered.catch((e) => console.warn('the site is not brought up to date:', e));
+    await registered;
     const {active} = await navigator.serviceWorker.ready;
     if (navigator.serviceWorker.controller) return;
     const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve, {once: true}));

@@ -6,10 +6,16 @@ const VERSION = '{{version}}', FILES = new Set({{files}});
 const scope = new URL(registration.scope).pathname;
 const patience = 120_000; // ms that a request waits for the engine to start
 
-addEventListener('install', (event) => event.waitUntil((async () => {
-  const cache = await caches.open(VERSION);
-  await cache.addAll([...FILES].map((f) => new Request(scope + f, {cache: 'no-cache'})));
-})()));
+addEventListener('install', (event) => {
+  event.waitUntil((async () => {
+    const cache = await caches.open(VERSION);
+    await cache.addAll([...FILES].map((f) => new Request(scope + f, {cache: 'no-cache'})));
+  })());
+  // A browser that knows routes takes the files from the cache itself, and does not wait for
+  // this worker to start.
+  const source = {cacheName: VERSION};
+  event.addRoutes?.([...FILES].map((f) => ({condition: {urlPattern: {pathname: scope + f}, requestMethod: 'GET'}, source})));
+});
 
 addEventListener('activate', (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith('quern-') && name !== VERSION) await caches.delete(name);

@@ -2,8 +2,6 @@
 // requests come, and files to open.
 'use strict';
 
-importScripts('fs.js', 'wasm_exec.js');
-
 // running comes to the functions of main_js.go.
 const running = Promise.withResolvers();
 globalThis.site = {ready: running.resolve, failed: (text) => running.reject(new Error(text))};
@@ -16,19 +14,26 @@ async function load(name) {
 }
 
 async function start() {
+  // There is one engine among the pages of a site; the next page takes over when its own is closed.
+  await new Promise((resolve) => navigator.locks.request(`quern ${new URL('..', location).pathname}`, () => {
+    resolve();
+    return new Promise(() => {}); // as long as the page lives
+  }));
+  postMessage('engine');
   const go = new Go();
   go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
-  go.argv = ['quern', new URLSearchParams(location.search).get('hub') ?? '']; // the hub to pull from, '' is the usual one
-  const data = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin'].map(async (name) =>
-    disk.memory(`/site/${name}`, new Uint8Array(await (await load(name)).arrayBuffer())));
+  go.argv = ['quern', name]; // the hub to pull from, '' is the usual one
+  const program = WebAssembly.compileStreaming(load('quern.wasm'));
+  program.catch(() => {}); // start says so
+  const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin'].map((name) => disk.site(`/site/${name}`, name));
+  model.fetch().catch(() => {}); // who opens it hears of it
   const kept = disk.keep('/kept').catch((e) => {
     console.warn('no storage here: models that are fetched are forgotten', e);
     disk.folder('/kept');
   });
-  const program = WebAssembly.compileStreaming(load('quern.wasm'));
   const memory = new WebAssembly.Memory({initial: 1024}); // as much as Go asks for at first
   const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}});
-  await Promise.all([...data, kept]);
+  await kept;
   Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports});
   go.run(await WebAssembly.instantiate(await program, go.importObject)).then(() => site.failed('the engine has ended'));
 }

@@ -82,6 +82,9 @@ class Model:
                     f.write(struct.pack("<II", 4, v))
                 elif isinstance(v, float):
                     f.write(struct.pack("<If", 6, v))
+                elif isinstance(v, list):
+                    kind, code = (7, "?") if isinstance(v[0], bool) else (4, "I")
+                    f.write(struct.pack(f"<IIQ{len(v)}{code}", 9, kind, len(v), *v))
                 else:
                     f.write(struct.pack("<I", 8) + text(v))
             at = 0
@@ -142,6 +145,10 @@ def silu(x):
 
 def gelu(x):
     return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+
+
+def gelu_tanh(x):
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def swiglu_clamped(g, u):
@@ -507,6 +514,75 @@ def nomic_bert():
     })
 
 
+def gemma4_moe():
+    """Layers with a window have two key heads of 8; the others one of 16 whose values are
+    its keys before norm and rotation, of which a quarter of the pairs turns. Experts beside a
+    dense block."""
+    eps, slides = 1e-3, [True, False, True, False]
+    m = Model("gemma4", 10)
+    m.keys = [(k, {"gemma4.block_count": 4, "gemma4.attention.head_count_kv": [2 if s else 1 for s in slides]}.get(k, v)) for k, v in m.keys]
+    m.own("attention.layer_norm_rms_epsilon", eps)
+    for k, full, local in (("attention.key_length", 16, 8), ("attention.value_length", 16, 8), ("rope.dimension_count", 16, 8), ("rope.freq_base", 5000.0, 1000.0)):
+        m.own(k, full)
+        m.own(k + "_swa", local)
+    m.own("attention.sliding_window", 8)
+    m.own("attention.sliding_window_pattern", slides)
+    m.own("attention.shared_kv_layers", 0)
+    m.own("embedding_length_per_layer_input", 0)
+    m.own("final_logit_softcapping", 5.0)
+    m.own("expert_count", EXPERTS)
+    m.own("expert_used_count", USED)
+    m.own("expert_feed_forward_length", 16)
+    ids = m.rng.integers(0, VOCAB, 24).tolist()
+    m.add("token_embd.weight", VOCAB, HIDDEN, scale=1.0)
+    m.norm("output_norm", HIDDEN)
+    m.add("rope_freqs.weight", 8, scale=0.0, mean=1.0)
+    m.values["rope_freqs.weight"][2:] = 1e30
+    name, shape, kind, _ = m.tensors[-1]
+    m.tensors[-1] = (name, shape, kind, m["rope_freqs.weight"].astype(np.float32).tobytes())
+    none = np.ones(HIDDEN)
+    x = m["token_embd.weight"][ids] * math.sqrt(HIDDEN)
+    for i, local in enumerate(slides):
+        p, kv, dim = f"blk.{i}.", 2 if local else 1, 8 if local else 16
+        for n in ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm", "post_ffw_norm_1", "pre_ffw_norm_2", "post_ffw_norm_2"):
+            m.norm(p + n, HIDDEN)
+        m.linear(p + "attn_q", HEADS * dim, HIDDEN)
+        m.linear(p + "attn_k", kv * dim, HIDDEN)
+        if local:
+            m.linear(p + "attn_v", kv * dim, HIDDEN)
+        m.linear(p + "attn_output", HIDDEN, HEADS * dim)
+        m.norm(p + "attn_q_norm", dim)
+        m.norm(p + "attn_k_norm", dim)
+        for k, out, n in (("gate", FF, HIDDEN), ("up", FF, HIDDEN), ("down", HIDDEN, FF)):
+            m.linear(p + "ffn_" + k, out, n)
+        m.linear(p + "ffn_gate_inp", EXPERTS, HIDDEN)
+        m.add(p + "ffn_gate_inp.scale", HIDDEN, mean=8.0, kind=F32)
+        m.add(p + "ffn_down_exps.scale", EXPERTS, mean=1.0, kind=F32)
+        m.add(p + "ffn_gate_up_exps.weight", EXPERTS, 32, HIDDEN)
+        m.add(p + "ffn_down_exps.weight", EXPERTS, HIDDEN, 16)
+        m.add(p + "layer_output_scale.weight", 1, mean=0.8)
+        h = rms(x, m[p + "attn_norm.weight"], eps)
+        q, k = heads(m.apply(p + "attn_q", h), HEADS), heads(m.apply(p + "attn_k", h), kv)
+        v = heads(m.apply(p + "attn_v", h), kv) if local else k
+        f = freqs(1000.0, 8) if local else freqs(5000.0, 16) / m["rope_freqs.weight"]
+        q, k = rope(rms(q, m[p + "attn_q_norm.weight"], eps), f), rope(rms(k, m[p + "attn_k_norm.weight"], eps), f)
+        a = attend(q, k, rms(v, np.ones(dim), eps), 1.0, window=8 if local else 0)
+        x = x + rms(m.apply(p + "attn_output", a), m[p + "post_attention_norm.weight"], eps)
+        h = rms(x, m[p + "ffn_norm.weight"], eps)
+        dense = m.apply(p + "ffn_down", gelu_tanh(m.apply(p + "ffn_gate", h)) * m.apply(p + "ffn_up", h))
+        scores = softmax(m.apply(p + "ffn_gate_inp", rms(x, none, eps) * m[p + "ffn_gate_inp.scale"] / math.sqrt(HIDDEN)))
+        h, mixed = rms(x, m[p + "pre_ffw_norm_2.weight"], eps), np.zeros_like(x)
+        for r in range(len(x)):
+            best = sorted(range(EXPERTS), key=lambda e: -scores[r, e])[:USED]
+            for e in best:
+                gate, up = np.split(m[p + "ffn_gate_up_exps.weight"][e] @ h[r], 2)
+                mixed[r] += scores[r, e] / scores[r, best].sum() * m[p + "ffn_down_exps.scale"][e] * (m[p + "ffn_down_exps.weight"][e] @ (gelu_tanh(gate) * up))
+        both = rms(dense, m[p + "post_ffw_norm_1.weight"], eps) + rms(mixed, m[p + "post_ffw_norm_2.weight"], eps)
+        x = (x + rms(both, m[p + "post_ffw_norm.weight"], eps)) * m[p + "layer_output_scale.weight"]
+    logits = rms(x, m["output_norm.weight"], eps) @ m["token_embd.weight"].T
+    finish(m, "gemma4-moe", ids, 5 * np.tanh(logits / 5))
+
+
 def encoder_start(arch, seed, layers=LAYERS, norm_eps="attention.layer_norm_epsilon", dim=HIDDEN // HEADS, kv=HEADS):
     m = Model(arch, seed)
     m.keys = [(k, {"head_count_kv": kv, "block_count": layers}.get(k.split(".")[-1], v)) for k, v in m.keys]
@@ -669,6 +745,7 @@ if __name__ == "__main__":
     gpt_oss("gpt-oss", F16)
     gpt_oss("gpt-oss-MXFP4", MXFP4)
     nomic_bert()
+    gemma4_moe()
     modern_bert("modern-bert", 10, gelu, 8)
     modern_bert("modern-bert-scores", 11, silu, 7, scores=True)
     bert_scores()

@@ -7,10 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"quern/engine"
 	"quern/httpapi/spool"
 )
@@ -19,20 +15,23 @@ import (
 // asks for them. vLLM's names let its dashboards and gateways work unchanged.
 type Metrics struct {
 	Handler  http.Handler
-	requests *prometheus.CounterVec
-	audio    *prometheus.CounterVec
+	requests series
+	audio    series
 
-	sessions  prometheus.Gauge
-	responses *prometheus.CounterVec
-	legs      *prometheus.HistogramVec
+	sessions  series
+	responses series
+	legs      series
 
 	// nil without vLLM's names
-	success  *prometheus.CounterVec
-	first    *prometheus.HistogramVec
-	perToken *prometheus.HistogramVec
-	latency  *prometheus.HistogramVec
-	queue    *prometheus.HistogramVec
+	success  series
+	first    series
+	perToken series
+	latency  series
+	queue    series
 }
+
+// A series adds n to, or has a histogram observe n with, the values of its labels.
+type series func(n float64, values ...string)
 
 // Upper bounds of the histograms, in seconds.
 var (
@@ -49,54 +48,34 @@ type Source interface {
 
 // New makes the metrics of an engine; vllm says whether vLLM's names are there.
 func New(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *Metrics {
-	reg := prometheus.NewRegistry()
-	m := &Metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "http_requests_total", Help: "Requests answered, by route and status; 499 are clients that left.",
-	}, []string{"path", "code"})}
-	m.audio = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "audio_seconds_total", Help: "Audio transcribed (in) and spoken (out), in seconds of sound.",
-	}, []string{"direction"})
+	r := newRegistry()
+	m := &Metrics{
+		requests:  r.counter("http_requests_total", "Requests answered, by route and status; 499 are clients that left.", "path", "code"),
+		audio:     r.counter("audio_seconds_total", "Audio transcribed (in) and spoken (out), in seconds of sound.", "direction"),
+		sessions:  r.gauge("realtime_sessions", "Sessions of /v1/realtime that are open."),
+		responses: r.counter("realtime_responses_total", "Responses of /v1/realtime that ended, by status.", "status"),
+		legs: r.histogram("realtime_leg_seconds",
+			"Of a spoken turn: transcription (from its end to the text), first_token (from there), first_audio (from there), turn (from its end to the first sound or, without sound, token).",
+			firstBuckets, "leg"),
+	}
 	for _, d := range []string{AudioIn, AudioOut} {
-		m.audio.WithLabelValues(d) // so that both are there from the start
+		m.audio(0, d) // so that both are there from the start
 	}
-	m.sessions = prometheus.NewGauge(prometheus.GaugeOpts{Name: "realtime_sessions", Help: "Sessions of /v1/realtime that are open."})
-	m.responses = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "realtime_responses_total", Help: "Responses of /v1/realtime that ended, by status.",
-	}, []string{"status"})
-	m.legs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "realtime_leg_seconds",
-		Help:    "Of a spoken turn: transcription (from its end to the text), first_token (from there), first_audio (from there), turn (from its end to the first sound or, without sound, token).",
-		Buckets: firstBuckets,
-	}, []string{"leg"})
-	reg.MustRegister(m.requests, m.audio, m.sessions, m.responses, m.legs, &stateCollector{e, vllm}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "temp_bytes", Help: "Uploads, large bodies and answers kept for requests under way, in memory or temporary files.",
-	}, func() float64 { return float64(temp.Used()) }),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.collect(state{e, temp, vllm}.report)
 	if vllm {
-		m.success = prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "vllm:request_success_total", Help: "Sequences ended, by reason.",
-		}, []string{"model_name", "finished_reason"})
-		histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
-			h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"model_name"})
-			reg.MustRegister(h)
-			return h
-		}
-		reg.MustRegister(m.success)
-		m.first = histogram("vllm:time_to_first_token_seconds", "From submission to the first token.", firstBuckets)
-		m.perToken = histogram("vllm:time_per_output_token_seconds", "Between two tokens of a sequence.", tokenBuckets)
-		m.latency = histogram("vllm:e2e_request_latency_seconds", "From submission to the last token.", spanBuckets)
-		m.queue = histogram("vllm:request_queue_time_seconds", "From submission to the first step.", spanBuckets)
+		m.success = r.counter("vllm:request_success_total", "Sequences ended, by reason.", "model_name", "finished_reason")
+		m.first = r.histogram("vllm:time_to_first_token_seconds", "From submission to the first token.", firstBuckets, "model_name")
+		m.perToken = r.histogram("vllm:time_per_output_token_seconds", "Between two tokens of a sequence.", tokenBuckets, "model_name")
+		m.latency = r.histogram("vllm:e2e_request_latency_seconds", "From submission to the last token.", spanBuckets, "model_name")
+		m.queue = r.histogram("vllm:request_queue_time_seconds", "From submission to the first step.", spanBuckets, "model_name")
 	}
-	m.Handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{
-		ErrorLog:           slog.NewLogLogger(log.Handler(), slog.LevelError),
-		DisableCompression: true,
-	})
+	m.Handler = r.handler(log)
 	return m
 }
 
 // Request counts one that was answered.
 func (m *Metrics) Request(path string, status int) {
-	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+	m.requests(1, path, strconv.Itoa(status))
 }
 
 // Directions of audio.
@@ -107,27 +86,27 @@ const (
 
 // Heard counts sound that was transcribed or spoken.
 func (m *Metrics) Heard(direction string, seconds float64) {
-	m.audio.WithLabelValues(direction).Add(max(seconds, 0))
+	m.audio(max(seconds, 0), direction)
 }
 
 // Session counts a session of /v1/realtime, until left is called.
 func (m *Metrics) Session() (left func()) {
-	m.sessions.Inc()
-	return m.sessions.Dec
+	m.sessions(1)
+	return func() { m.sessions(-1) }
 }
 
 // Responded counts a response of such a session that ended.
-func (m *Metrics) Responded(status string) { m.responses.WithLabelValues(status).Inc() }
+func (m *Metrics) Responded(status string) { m.responses(1, status) }
 
 // Leg notes how long a part of a turn of such a session took.
 func (m *Metrics) Leg(leg string, took time.Duration) {
-	m.legs.WithLabelValues(leg).Observe(took.Seconds())
+	m.legs(took.Seconds(), leg)
 }
 
 // Finished counts a sequence that ended.
 func (m *Metrics) Finished(model, reason string) {
 	if m.success != nil {
-		m.success.WithLabelValues(model, reason).Inc()
+		m.success(1, model, reason)
 	}
 }
 
@@ -137,83 +116,84 @@ func (m *Metrics) Generated(model string, t engine.Timings, tokens int, took tim
 	if m.first == nil {
 		return
 	}
-	m.queue.WithLabelValues(model).Observe(t.Queue.Seconds())
-	m.latency.WithLabelValues(model).Observe(took.Seconds())
+	m.queue(t.Queue.Seconds(), model)
+	m.latency(took.Seconds(), model)
 	if tokens > 0 {
-		m.first.WithLabelValues(model).Observe(t.First.Seconds())
+		m.first(t.First.Seconds(), model)
 	}
 	if tokens > 1 {
-		m.perToken.WithLabelValues(model).Observe(t.Predict.Seconds() / float64(tokens-1))
+		m.perToken(t.Predict.Seconds()/float64(tokens-1), model)
 	}
 }
 
-// A stateCollector reports the engine's state at the time of a scrape.
-type stateCollector struct {
+// state is read at the time of a scrape.
+type state struct {
 	e    Source
+	temp *spool.Pool
 	vllm bool
+}
+
+// A desc describes what is not counted but read.
+type desc struct {
+	name, help string
+	labels     []string
+	counter    bool // else a gauge
 }
 
 var (
 	byModel     = []string{"model_name"}
-	descLoaded  = prometheus.NewDesc("model_loaded", "1 while the model is resident.", byModel, nil)
-	descLoad    = prometheus.NewDesc("model_load_seconds", "How long the model's load took.", byModel, nil)
-	descMemory  = prometheus.NewDesc("model_memory_bytes", "Memory of a resident model, by kind.", []string{"model_name", "kind"}, nil)
-	descPreempt = prometheus.NewDesc("vllm:num_preemptions_total", "Sequences that gave their blocks back and waited.", byModel, nil)
-	descWaiting = prometheus.NewDesc("vllm:num_requests_waiting", "Requests queued.", byModel, nil)
-	descRunning = prometheus.NewDesc("vllm:num_requests_running", "Sequences in the batch.", byModel, nil)
-	descKV      = prometheus.NewDesc("vllm:kv_cache_usage_perc", "KV blocks in use, 0 to 1.", byModel, nil)
-	descCache   = prometheus.NewDesc("vllm:cache_config_info", "Shape of the KV pool.", []string{"model_name", "block_size", "num_gpu_blocks"}, nil)
-	descPrompt  = prometheus.NewDesc("vllm:prompt_tokens_total", "Prompt tokens evaluated or taken from the cache.", byModel, nil)
-	descOutput  = prometheus.NewDesc("vllm:generation_tokens_total", "Tokens generated.", byModel, nil)
-	descQueries = prometheus.NewDesc("vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.", byModel, nil)
-	descHits    = prometheus.NewDesc("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, nil)
+	descTemp    = &desc{"temp_bytes", "Uploads, large bodies and answers kept for requests under way, in memory or temporary files.", nil, false}
+	descLoaded  = &desc{"model_loaded", "1 while the model is resident.", byModel, false}
+	descLoad    = &desc{"model_load_seconds", "How long the model's load took.", byModel, false}
+	descMemory  = &desc{"model_memory_bytes", "Memory of a resident model, by kind.", []string{"model_name", "kind"}, false}
+	descPreempt = &desc{"vllm:num_preemptions_total", "Sequences that gave their blocks back and waited.", byModel, true}
+	descWaiting = &desc{"vllm:num_requests_waiting", "Requests queued.", byModel, false}
+	descRunning = &desc{"vllm:num_requests_running", "Sequences in the batch.", byModel, false}
+	descKV      = &desc{"vllm:kv_cache_usage_perc", "KV blocks in use, 0 to 1.", byModel, false}
+	descCache   = &desc{"vllm:cache_config_info", "Shape of the KV pool.", []string{"model_name", "block_size", "num_gpu_blocks"}, false}
+	descPrompt  = &desc{"vllm:prompt_tokens_total", "Prompt tokens evaluated or taken from the cache.", byModel, true}
+	descOutput  = &desc{"vllm:generation_tokens_total", "Tokens generated.", byModel, true}
+	descQueries = &desc{"vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.", byModel, true}
+	descHits    = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
 )
 
-// Describe sends nothing: which models there are changes.
-func (s *stateCollector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect sends the state of every text model. Models that are not resident
+// report puts the state of every text model. Models that are not resident
 // have empty queues rather than none, so that gateways see their gauges.
-func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	count := func(d *prometheus.Desc, v int64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
-	}
+func (s state) report(put func(d *desc, v float64, labels ...string)) {
+	put(descTemp, float64(s.temp.Used()))
 	resident := map[string]bool{}
 	for _, m := range s.e.Stats().Models {
 		if resident[m.Model] {
 			continue
 		}
 		resident[m.Model] = true
-		gauge(descLoaded, 1, m.Model)
-		gauge(descLoad, m.LoadSeconds, m.Model)
-		gauge(descMemory, float64(m.WeightBytes), m.Model, "weights")
-		gauge(descMemory, float64(m.CacheBytes), m.Model, "kv_cache")
+		put(descLoaded, 1, m.Model)
+		put(descLoad, m.LoadSeconds, m.Model)
+		put(descMemory, float64(m.WeightBytes), m.Model, "weights")
+		put(descMemory, float64(m.CacheBytes), m.Model, "kv_cache")
 		if !s.vllm {
 			continue
 		}
-		gauge(descWaiting, float64(m.Waiting), m.Model)
-		gauge(descRunning, float64(m.Running), m.Model)
-		gauge(descKV, m.KVUsage(), m.Model)
-		gauge(descCache, 1, m.Model, strconv.Itoa(m.BlockSize), strconv.Itoa(m.Blocks))
-		count(descPrompt, m.PromptTokens, m.Model)
-		count(descOutput, m.GeneratedTokens, m.Model)
-		count(descQueries, m.PrefixQueries, m.Model)
-		count(descHits, m.PrefixHits, m.Model)
-		count(descPreempt, m.Preemptions, m.Model)
+		put(descWaiting, float64(m.Waiting), m.Model)
+		put(descRunning, float64(m.Running), m.Model)
+		put(descKV, m.KVUsage(), m.Model)
+		put(descCache, 1, m.Model, strconv.Itoa(m.BlockSize), strconv.Itoa(m.Blocks))
+		put(descPrompt, float64(m.PromptTokens), m.Model)
+		put(descOutput, float64(m.GeneratedTokens), m.Model)
+		put(descQueries, float64(m.PrefixQueries), m.Model)
+		put(descHits, float64(m.PrefixHits), m.Model)
+		put(descPreempt, float64(m.Preemptions), m.Model)
 	}
 	for _, m := range s.e.Models() {
 		if m.AliasOf != "" || resident[m.ID] {
 			continue
 		}
 		resident[m.ID] = true
-		gauge(descLoaded, 0, m.ID)
+		put(descLoaded, 0, m.ID)
 		if s.vllm && (m.Kind == engine.KindChat || m.Kind == engine.KindCompletion || m.Kind == engine.KindEmbedding) {
-			gauge(descWaiting, float64(m.Waiting), m.ID)
-			gauge(descRunning, 0, m.ID)
-			gauge(descKV, 0, m.ID)
+			put(descWaiting, float64(m.Waiting), m.ID)
+			put(descRunning, 0, m.ID)
+			put(descKV, 0, m.ID)
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"quern/httpapi/internal/server"
 )
 
+// reachable is nil: sessions can be had here.
+func reachable() error { return nil }
+
 // accept makes the connection of a call a WebSocket whose messages are at most limit
 // bytes long. It returns nil without an error for a request that was answered.
 func accept(c *server.Call, limit int64) (socket, error) {

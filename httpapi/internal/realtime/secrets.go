@@ -98,6 +98,9 @@ func (a *api) newSecret(c *server.Call, o *body.Object) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
+	if err := reachable(); err != nil { // a secret would open nothing
+		return err
+	}
 	expires := time.Now().Add(time.Duration(lasts) * time.Second)
 	value, ok := a.secrets.add(cfg, expires)
 	if !ok {

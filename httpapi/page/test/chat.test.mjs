@@ -289,9 +289,10 @@ test('chat: two tabs on one conversation', async () => {
   await one.reload()
   await one.getByText(/[12] \/ 2/).waitFor()
   const texts = []
-  for (const step of ['Branch before', 'Next branch']) {
+  for (const [step, place] of [['Branch before', '1 / 2'], ['Next branch', '2 / 2']]) {
     const button = one.getByRole('button', { name: step })
     if (await button.isEnabled()) await button.click()
+    await one.getByText(place).waitFor()
     texts.push(await at.answers(one).last().locator('.prose').innerText())
   }
   assert.deepEqual(new Set(texts), new Set(['Answer to A.', 'Answer to B.']))
@@ -323,6 +324,99 @@ test('chat: storage is full, then has room again', async () => {
   await page.locator('.trouble').waitFor({ state: 'detached' })
   await page.reload()
   await at.answers(page).filter({ hasText: 'Not stored.' }).waitFor()
+  await close(page)
+})
+
+// hold keeps what the page writes waiting until release.
+const hold = (page) =>
+  page.evaluate(async () => {
+    const open = indexedDB.open('quern')
+    await new Promise((done) => (open.onsuccess = done))
+    const store = open.result.transaction(['conversations', 'messages', 'presets'], 'readwrite').objectStore('presets')
+    const again = () => (window.released ? open.result.close() : (store.get('').onsuccess = again))
+    window.released = false
+    again()
+  })
+const release = (page) => page.evaluate(() => void (window.released = true))
+
+// frames waits until the page has been drawn so often that what it shows at once is shown.
+const frames = (page) =>
+  page.evaluate(async () => {
+    for (let i = 0; i < 20; i++) await new Promise((done) => requestAnimationFrame(done))
+  })
+
+test('chat: what is shown is saved already, and what is not saved is kept', async () => {
+  const server = await fake()
+  server.says('Good day.')
+  const page = await open(server.base)
+  await at.message(page).waitFor()
+
+  // A first message is neither listed nor at an address before it is saved; a reload loses nothing.
+  await hold(page)
+  await at.message(page).fill('Hello there')
+  await at.message(page).press('Enter')
+  await frames(page)
+  assert.equal(await at.user(page).count(), 0)
+  assert.ok(!/#\/chat\/./.test(page.url()), page.url())
+  assert.ok((await page.evaluate(() => Object.values({ ...sessionStorage }))).includes('Hello there'), 'the draft is gone')
+  await release(page)
+  await at.user(page).waitFor()
+  await ended(page)
+  assert.ok(!(await page.evaluate(() => Object.values({ ...sessionStorage }))).includes('Hello there'), 'the draft is left')
+
+  // So with the end of an answer, a title, a branch, settings and an edit.
+  let reply
+  server.chats((r) => (reply = r.delta({ content: 'Quite so' })))
+  await say(page, 'And then?', false)
+  await at.answers(page).filter({ hasText: 'Quite so' }).waitFor()
+  await saved(page, 'Quite so')
+  await hold(page)
+  reply.delta({ content: '.' }).end()
+  await at.answers(page).filter({ hasText: 'Quite so.' }).waitFor()
+  await frames(page)
+  assert.equal(await at.stop(page).count(), 1, 'the answer has ended before it was saved')
+  await release(page)
+  await ended(page)
+
+  const row = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'Hello there' }) })
+  await row.hover()
+  await row.getByRole('button', { name: 'Rename' }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill('Greetings')
+  await hold(page)
+  await page.getByRole('textbox', { name: 'Title' }).press('Enter')
+  await frames(page)
+  await assertText(at.list(page), ['Hello there'])
+  assert.equal(await page.getByRole('dialog').count(), 1)
+  await release(page)
+  await waitTexts(at.list(page), ['Greetings'])
+
+  await page.getByRole('button', { name: 'Settings of this conversation' }).click()
+  await page.getByRole('textbox', { name: 'System prompt' }).fill('Be brief.')
+  await hold(page)
+  await page.getByRole('button', { name: 'Use these' }).click()
+  await frames(page)
+  assert.equal(await page.getByRole('dialog').count(), 1)
+  await release(page)
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+  server.says('Another.')
+  await page.getByRole('button', { name: 'Edit', exact: true }).last().click()
+  await page.getByRole('textbox', { name: 'Edit message' }).fill('And now?')
+  await hold(page)
+  await page.getByRole('textbox', { name: 'Edit message' }).press('Enter')
+  await frames(page)
+  assert.equal(await page.getByRole('textbox', { name: 'Edit message' }).inputValue(), 'And now?')
+  await release(page)
+  await at.answers(page).filter({ hasText: 'Another.' }).waitFor()
+  await ended(page)
+  await hold(page)
+  await page.getByRole('button', { name: 'Branch before' }).last().click()
+  await frames(page)
+  assert.equal(await at.answers(page).filter({ hasText: 'Another.' }).count(), 1)
+  await release(page)
+  await at.answers(page).filter({ hasText: 'Quite so.' }).waitFor()
+  await page.reload()
+  await at.answers(page).filter({ hasText: 'Quite so.' }).waitFor()
   await close(page)
 })
 

@@ -124,6 +124,57 @@ test('hostile text is text, wherever it comes from', async () => {
   await close(page) // which fails if a request left the origin
 })
 
+test('hostile names are names in every view', async () => {
+  const server = await fake()
+  const voices = hostile.map((h, i) => ({ id: h, name: h, description: h, language: h, model: hostile[i % 3] }))
+  const all = hostile.map((h, i) => model(h + i, { type: ['chat', 'speech', 'transcription', 'embedding'][i % 4], architecture: h, format: h, quantization: h, status: ['loaded', h][i % 2] }))
+  server.models(...all, model('other', { alias_of: hostile[0] }))
+  server.answers['/v1/audio/voices'] = (_, r) => json(r, { voices })
+  server.answers['/v1/server'] = (_, r) => json(r, { version: hostile[0], started: 1, auth: true, keys: hostile, key: hostile[1], manage: true, limits: { [hostile[2]]: hostile[3], headers: 1 }, timeouts: { [hostile[4]]: hostile[5], request_timeout_overrides: { [hostile[6]]: hostile[7] } } })
+  server.answers['/v1/pulls'] = (_, r) => json(r, { data: hostile.map((h) => ({ model: h, state: 'stopped', completed: 1, total: 2, plan: { quantization: h, chosen: true, others: [h], download_bytes: 2 } })) })
+  for (const m of all) server.answers['/v1/models/' + encodeURIComponent(m.id)] = (_, r) => json(r, { ...m, removable: true, memory: { bytes: 2, limit: 1, fits: false, why: m.id } })
+  const everything = hostile.join(' ')
+  const segments = hostile.map((text, i) => ({ id: i, start: i, end: i + 1, text }))
+  server.answers['/v1/audio/transcriptions'] = (_, r) =>
+    r.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`data: ${JSON.stringify({ type: 'transcript.text.done', text: everything, language: hostile[0], segments, words: hostile.map((word, i) => ({ word, start: i, end: i + 1 })) })}\n\n`)
+  const page = await open(server.base)
+  await page.evaluate(() => {
+    window.__count = 0
+    window.__ran = () => window.__count++
+    window.__violations = []
+    addEventListener('securitypolicyviolation', (e) => window.__violations.push(`${e.violatedDirective} ${e.blockedURI}`))
+  })
+  const to = async (view, shown) => {
+    await page.evaluate((view) => (location.hash = '#/' + view), view)
+    await shown.first().waitFor()
+    await harmless(page)
+  }
+  await to('models', page.locator('.pull'))
+  await page.locator('.why').nth(hostile.length - 1).waitFor()
+  await page.getByRole('button', { name: /^Remove / }).first().click() // whose dialog has the name
+  await harmless(page)
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await to('speak', page.locator('.voices option').nth(hostile.length - 1).locator('xpath=..'))
+  await to('talk', page.getByRole('button', { name: 'Begin to talk' }))
+  await to('server', page.locator('.badge').nth(hostile.length - 1))
+  await to('use', page.getByRole('tab', { name: 'curl' }))
+  for (const language of ['Python', 'JavaScript', 'Go']) {
+    await page.getByRole('tab', { name: language }).click()
+    await harmless(page)
+  }
+  await to('listen', page.getByRole('button', { name: 'Choose a file' }))
+  for (const name of [hostile[1], hostile[2], hostile[0]]) {
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Choose a file' }).click()])
+    await chooser.setFiles({ name: name.replaceAll('/', '_') + '.wav', mimeType: 'audio/wav', buffer: Buffer.from('RIFF') })
+    await page.locator('.segments li').nth(hostile.length - 1).waitFor()
+    await harmless(page)
+  }
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await harmless(page)
+  await close(page)
+  await server.die()
+})
+
 // harmless fails if a script ran, or something is on the page that runs or loads.
 async function harmless(page) {
   const found = await page.evaluate(() => ({

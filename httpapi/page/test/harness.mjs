@@ -137,7 +137,7 @@ export async function open(base, options = {}) {
   context.on('weberror', (e) => context.errors.push(e.error().stack))
   context.on('console', (m) => {
     // Chromium says so of every request that fails, which tests provoke.
-    if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) context.errors.push(m.text())
+    if (m.type() === 'error' && !/^(Failed to load resource|WebSocket connection to )/.test(m.text())) context.errors.push(m.text())
   })
   context.on('request', (q) => {
     if (!/^(data|blob):/.test(q.url()) && new URL(q.url()).origin !== origin) context.strangers.push(q.url())

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { assert, close, open, quern, test } from './harness.mjs'
+import { assert, close, fake, json, open, quern, test } from './harness.mjs'
 import { Hub } from './hub.mjs'
 
 // A small model that can be served.
@@ -83,4 +83,76 @@ test('models: what cannot be pulled is told in a sentence, and can be thrown awa
   assert.equal(await page.getByRole('progressbar').count(), 0)
   await close(page)
   hub.close()
+})
+
+test('models: where quern runs in the browser, files and addresses are opened, and failures are sentences', async () => {
+  const { base } = await quern()
+  const page = await open(base)
+  assert.equal(await page.getByRole('region', { name: 'Open a model' }).count(), 0, 'a server opens no files of browsers')
+  await page.addInitScript(() => {
+    window.asked = []
+    const act = (what) => (window.asked.push(what), new Promise((resolve, reject) => Object.assign(window, { answer: resolve, refuse: (text) => reject(new Error(text)) })))
+    globalThis.quern = { open: (files) => act(files.map((f) => f.webkitRelativePath || f.name)), fetch: (url, sum) => act([url, sum]) }
+  })
+  await page.goto(base + '#/models')
+  await page.reload()
+  const region = page.getByRole('region', { name: 'Open a model' })
+  const asked = (n) => page.waitForFunction((n) => window.asked.length === n, n)
+  const choose = async (name, files) => {
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), region.getByRole('button', { name }).click()])
+    await chooser.setFiles(files)
+  }
+  const file = { name: '<img src=x onerror=alert(1)>.gguf', mimeType: '', buffer: Buffer.from('GGUF') }
+  await choose('Choose a file', file)
+  await region.getByText('Opening <img src=x onerror=alert(1)>.gguf…').waitFor()
+  assert.ok(await region.getByRole('button', { name: 'Choose a folder' }).isDisabled())
+  await page.evaluate(() => window.refuse('model "big": 5120 MiB do not fit; take one with fewer bits a weight'))
+  await region.getByRole('alert').filter({ hasText: 'model "big": 5120 MiB do not fit; take one with fewer bits a weight' }).waitFor()
+  await choose('Choose a file', file)
+  await asked(2)
+  await region.getByRole('alert').waitFor({ state: 'detached' })
+  await page.evaluate(() => window.answer('mine'))
+  await page.getByText('mine is here.').waitFor()
+
+  const address = region.getByLabel('Or fetch a GGUF file from an address')
+  const fetchIt = () => region.getByRole('button', { name: 'Fetch' }).click()
+  for (const bad of ['no address', 'ftp://example.org/x.gguf', 'javascript:alert(1)']) {
+    await address.fill(bad)
+    await fetchIt()
+    assert.equal(await address.evaluate((e) => e.validity.valid), false, bad)
+  }
+  await address.fill('https://models.example/a.gguf')
+  await region.getByLabel('Its SHA-256').fill('abc')
+  await fetchIt()
+  assert.equal(await page.evaluate(() => window.asked.length), 2)
+  await region.getByLabel('Its SHA-256').fill('A'.repeat(64))
+  for (const [text, says] of [
+    ['Failed to fetch', 'models.example cannot be reached, breaks off, or lets no page of another site fetch from it (CORS).'],
+    ['ENOSPC', 'The browser has no room left for this model.'],
+    ['EIO', 'The file can no longer be read'],
+    ['https://models.example/a.gguf is not the file whose SHA-256 is x; it was thrown away', 'it was thrown away'],
+  ]) {
+    const before = await page.evaluate(() => window.asked.length)
+    await fetchIt()
+    await asked(before + 1)
+    await page.evaluate((text) => window.refuse(text), text)
+    await region.getByRole('alert').filter({ hasText: says }).waitFor()
+  }
+  assert.deepEqual(await page.evaluate(() => window.asked.slice(2)), Array(4).fill(['https://models.example/a.gguf', 'A'.repeat(64)]))
+  assert.equal(await address.inputValue(), 'https://models.example/a.gguf', 'what failed can be tried again')
+  await close(page)
+})
+
+test('models: who may pull is said when it is known', async () => {
+  const server = await fake()
+  let answer
+  server.answers['/v1/server'] = (_, r) => (answer = (manage) => json(r, { manage }))
+  const page = await open(server.base + '#/models')
+  await card(page, 'quern-tiny').waitFor()
+  const hint = page.getByText('Models are pulled and removed with quern pull')
+  assert.equal(await hint.count(), 0)
+  answer(false)
+  await hint.waitFor()
+  await close(page)
+  await server.die()
 })

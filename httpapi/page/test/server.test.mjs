@@ -7,6 +7,8 @@ test('server: what it does is plotted as it does it', async () => {
   const page = await open(base + '#/server')
   await page.getByText('Time to the first token').waitFor()
   await page.getByText('None: whoever reaches this address may use it.').waitFor()
+  const limit = (name) => page.locator('.facts dl > div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd').innerText()
+  assert.deepEqual([await limit('json_body'), await limit('realtime_message'), await limit('realtime_audio')], ['16.8 MB', '4.19 MB', '3m'])
   const first = page.locator('figure').filter({ hasText: 'Time to the first token' }).locator('.key')
   await first.getByText('nothing yet').waitFor()
   await fetch(base + 'v1/chat/completions', { method: 'POST', body: JSON.stringify({ messages: [{ role: 'user', content: 'Tell me a story.' }], max_tokens: 60 }) })
@@ -40,7 +42,7 @@ test('server: metrics that break off are told, and come back', async () => {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-for (const view of ['models', 'listen', 'speak', 'server']) {
+for (const view of ['models', 'listen', 'speak', 'talk', 'server']) {
   test(`${view}: axe finds nothing serious, and nothing is wider than a phone`, async () => {
     for (const colorScheme of ['light', 'dark']) {
       const page = await open((await plain()).base + '#/' + view, { colorScheme, viewport: { width: 320, height: 640 } })
@@ -52,6 +54,8 @@ for (const view of ['models', 'listen', 'speak', 'server']) {
       assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`), [])
       const wide = await page.evaluate(() => document.getElementById('content').scrollWidth - document.getElementById('content').clientWidth)
       assert.equal(wide, 0, 'it scrolls sideways')
+      const broken = await page.locator('.rail span').evaluateAll((all) => all.filter((e) => getComputedStyle(e).clipPath === 'none').filter((e) => e.getClientRects().length > 1 || e.scrollWidth > e.parentElement.clientWidth).map((e) => e.textContent))
+      assert.deepEqual(broken, [], 'names of views that break or stand out')
       await close(page)
     }
   })

@@ -38,6 +38,7 @@ test('speak: it is heard while it is made, words are marked, and it can be saved
   release()
   await page.getByRole('group', { name: 'Save the speech' }).waitFor()
   assert.equal(await page.locator('.reading').textContent(), text)
+  await page.getByText('Spoken before').waitFor() // it is kept
   assert.ok((await loudest(page)) > 0.05, 'it is silent')
 
   // A word that is pressed is gone to.
@@ -55,6 +56,18 @@ test('speak: it is heard while it is made, words are marked, and it can be saved
   await page.getByText('Spoken before').waitFor({ state: 'detached' })
   await close(page)
   await server.die()
+})
+
+test('speak: a browser that keeps nothing says so, and loses no speech', async () => {
+  const { base } = await plain()
+  const page = await open(base + '#/speak')
+  await page.evaluate(() => (IDBObjectStore.prototype.put = () => { throw new DOMException('', 'QuotaExceededError') }))
+  await page.getByLabel('Text').fill(text)
+  await page.getByRole('button', { name: 'Speak', exact: true }).click()
+  await page.getByText('The browser keeps no history for this page: save what you want to keep.').waitFor()
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('group', { name: 'Save the speech' }).getByText('mp3').click()])
+  assert.ok((await readFile(await saved.path())).length > 1000)
+  await close(page)
 })
 
 test('speak: voices are mixed by sliders, and an error is told', async () => {

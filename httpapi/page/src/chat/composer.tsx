@@ -19,6 +19,7 @@ interface Pending {
 export function Composer({ chat, sent }: { chat: Chat; sent: () => void }) {
   const draft = 'draft.' + chat.id
   const [text, set] = useState(() => recall(draft, 'session') ?? '')
+  const [sending, setSending] = useState<string | null>(null) // what is being saved
   const [files, setFiles] = useState<Attached[]>([])
   const [pending, setPending] = useState<Pending[]>([])
   const [failure, fail] = useState<{ error: unknown; file: File } | null>(null)
@@ -26,7 +27,7 @@ export function Composer({ chat, sent }: { chat: Chat; sent: () => void }) {
   const run = chat.run.value
 
   useEffect(() => area.current?.focus({ preventScroll: true }), [chat.id])
-  useEffect(() => remember(draft, text || null, 'session'), [text])
+  useEffect(() => remember(draft, text || sending || null, 'session'), [text, sending])
 
   const take = (chosen: Iterable<File>) => {
     for (const file of chosen) {
@@ -39,14 +40,17 @@ export function Composer({ chat, sent }: { chat: Chat; sent: () => void }) {
         .finally(() => setPending((all) => all.filter((o) => o !== p)))
     }
   }
-  const ready = (text.trim() !== '' || files.length > 0) && !pending.length && !run
+  const ready = (text.trim() !== '' || files.length > 0) && !pending.length && !run && sending === null
   const submit = (e: Event) => {
     e.preventDefault()
     if (!ready) return
-    ask(chat, chat.leaf.value, text.trim(), files)
+    setSending(text)
     set('')
     setFiles([])
-    sent()
+    ask(chat, chat.leaf.value, text.trim(), files, () => {
+      setSending(null)
+      sent()
+    })
   }
   const key = (e: KeyboardEvent) => {
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) submit(e)

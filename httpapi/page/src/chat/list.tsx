@@ -101,9 +101,9 @@ export function List({ open, opened }: { open: string; opened: () => void }) {
 
 function Rename({ conversation, close }: { conversation: Conversation; close: () => void }) {
   const [title, set] = useState(conversation.title)
-  const submit = (e: Event) => {
+  const submit = async (e: Event) => {
     e.preventDefault()
-    if (title.trim()) rename(conversation, title.trim())
+    if (title.trim()) await rename(conversation, title.trim())
     close()
   }
   return (

@@ -98,10 +98,12 @@ function Answered({ chat, m, last, grows, drawn }: Props) {
 function Calls({ chat, m, last, done }: { chat: Chat; m: Message; last: boolean; done: boolean }) {
   const results = new Map(chat.path().filter((o) => o.role === 'tool').map((o) => [o.call, o.text]))
   const [given, give] = useState<Record<string, string>>({})
-  const open = last && done && chat.run.value === null
+  const [sent, setSent] = useState(false)
+  const open = last && done && chat.run.value === null && !sent
   const calls = m.calls ?? []
   const submit = (e: Event) => {
     e.preventDefault()
+    setSent(true)
     answer(chat, m.id, calls.map((c) => ({ call: c.id, text: given[c.id] ?? '' })))
   }
   return (
@@ -147,13 +149,14 @@ function pretty(c: Call): string {
 // Edit says something else in the place of m: what was said before stays beside it.
 function Edit({ chat, m, close }: { chat: Chat; m: Message; close: () => void }) {
   const [text, set] = useState(m.text)
+  const [sending, setSending] = useState(false)
   const area = useRef<HTMLTextAreaElement>(null)
   useEffect(() => area.current!.focus(), [])
   const submit = (e: Event) => {
     e.preventDefault()
-    if (!text.trim() && !m.files?.length) return
-    close()
-    ask(chat, m.parent, text, m.files)
+    if (sending || (!text.trim() && !m.files?.length)) return
+    setSending(true)
+    ask(chat, m.parent, text, m.files ?? [], close)
   }
   const key = (e: KeyboardEvent) => {
     if (e.key === 'Escape') close()

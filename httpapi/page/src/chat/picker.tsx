@@ -17,9 +17,9 @@ export function Picker({ chat }: { chat: Chat }) {
     fail(null)
     refresh().catch(fail)
   }
-  const pick = (m: Model) => {
+  const pick = async (m: Model) => {
     choose(m.id)
-    chat.setSettings({ ...chat.conversation.value.settings, model: m.id })
+    await chat.setSettings({ ...chat.conversation.value.settings, model: m.id })
     setOpen(false)
   }
   const all = ofKind('chat')

@@ -56,9 +56,11 @@ const message = (chat: Chat, parent: string | null, role: Message['role']): Mess
   id: newID(), conversation: chat.id, parent, role, at: Date.now(), text: '',
 })
 
-// ask adds what the user says after the message parent, and has it answered.
-export async function ask(chat: Chat, parent: string | null, text: string, files: Attached[] = []) {
+// ask adds what the user says after the message parent, tells that it is saved, and has it
+// answered.
+export async function ask(chat: Chat, parent: string | null, text: string, files: Attached[], saved: () => void) {
   await chat.add({ ...message(chat, parent, 'user'), text, ...(files.length && { files }) })
+  saved()
   await reply(chat, chat.leaf.value)
 }
 
@@ -109,8 +111,8 @@ export async function reply(chat: Chat, parent: string | null) {
   } finally {
     clearInterval(timer)
     removeEventListener('pagehide', keep)
-    chat.run.value = null
-    await chat.changed(m)
+    await keep()
+    chat.end()
   }
 }
 

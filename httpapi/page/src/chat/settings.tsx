@@ -29,10 +29,10 @@ export function SettingsDialog({ chat, close }: { chat: Chat; close: () => void 
     if (value === undefined || value === '') delete next[field]
     set(next)
   }
-  const submit = (e: Event) => {
+  const submit = async (e: Event) => {
     e.preventDefault()
     if (wrong) return
-    chat.setSettings(s)
+    await chat.setSettings(s)
     close()
   }
   const savePreset = async () => {

@@ -16,18 +16,21 @@ export interface Run {
 }
 
 // A Chat is a conversation that was opened in this tab. Replies go on being written to it
-// while another is shown.
+// while another is shown. What changes is saved first and shown then: who sees it may close
+// the page.
 export class Chat {
   readonly conversation: Signal<Conversation>
   readonly tree: Signal<Tree> // another one when messages came or changed
   readonly leaf: Signal<string | null>
   readonly run = signal<Run | null>(null)
+  private latest: Conversation // what is shown, or is being saved
   private saved: boolean // false until the first message
   removed = false
 
   constructor(conversation: Conversation, messages: Message[], saved: boolean) {
     const tree = new Tree(messages)
     this.conversation = signal(conversation)
+    this.latest = conversation
     this.tree = signal(tree)
     this.leaf = signal(conversation.leaf !== null && tree.get(conversation.leaf) ? conversation.leaf : tree.newest())
     this.saved = saved
@@ -42,41 +45,50 @@ export class Chat {
     return this.tree.value.path(this.leaf.value)
   }
 
-  // add appends m to the tree and shows it. The first names the conversation.
+  // add appends m to the tree. The first names the conversation.
   async add(m: Message) {
+    const title = this.latest.title || titleFrom(m.text || (m.files?.[0]?.name ?? ''))
+    await db.saveMessages([m])
+    this.saved = true
+    await this.change({ title, leaf: m.id })
     this.tree.value = new Tree([...this.tree.value.all, m])
     this.leaf.value = m.id
-    const title = this.conversation.value.title || titleFrom(m.text || (m.files?.[0]?.name ?? ''))
-    await db.saveMessages([m])
-    await this.change({ title, leaf: m.id })
   }
 
-  // keep saves what m has become; changed shows it too.
+  // keep saves what m has become.
   async keep(m: Message) {
     if (this.removed) return
     await db.saveMessages([m])
     tell(this.id)
   }
-  changed(m: Message) {
+
+  // end shows what the run has come to.
+  end() {
+    this.run.value = null
     this.tree.value = new Tree(this.tree.value.all)
-    return this.keep(m)
   }
 
   // show takes the path through m.
-  show(m: Message) {
-    this.leaf.value = this.tree.value.end(m).id
-    return this.change({ leaf: this.leaf.value }, false)
+  async show(m: Message) {
+    const leaf = this.tree.value.end(m).id
+    await this.change({ leaf }, false)
+    this.leaf.value = leaf
   }
 
   // change alters the conversation. Before its first message nothing is saved.
   async change(what: Partial<Conversation>, touch = true) {
-    const now = { ...this.conversation.value, ...what, ...(touch && { changed: Date.now() }) }
-    this.conversation.value = now
-    this.saved ||= this.tree.value.all.length > 0
+    this.latest = { ...this.latest, ...what, ...(touch && { changed: Date.now() }) }
+    if (this.saved && !this.removed) await db.saveConversations([this.latest])
+    this.conversation.value = this.latest
     if (!this.saved || this.removed) return
-    replace(now)
-    await db.saveConversations([now])
+    replace(this.latest)
     tell(this.id)
+  }
+
+  // take shows what another tab made of the conversation.
+  async take(now: Conversation) {
+    this.conversation.value = this.latest = now
+    await this.reread()
   }
 
   setSettings(settings: Settings) {
@@ -84,7 +96,7 @@ export class Chat {
   }
 
   // reread takes over what another tab wrote. A reply that this tab writes is its own.
-  async reread() {
+  private async reread() {
     const own = this.run.value?.message
     const messages = (await db.messagesOf(this.id)).filter((m) => m.id !== own?.id)
     const before = this.tree.value
@@ -160,8 +172,8 @@ export async function rename(c: Conversation, title: string) {
   const open = chats.get(c.id)
   if (open) return open.change({ title }, false)
   const now = { ...c, title }
-  replace(now)
   await db.saveConversations([now])
+  replace(now)
   tell(c.id)
 }
 
@@ -187,8 +199,7 @@ channel.onmessage = async ({ data }: MessageEvent<{ id: string; removed: boolean
   await readList()
   const now = list.value!.find((c) => c.id === data.id)
   if (now && chat) {
-    chat.conversation.value = now
-    await chat.reread()
+    await chat.take(now)
   }
   if (now || !data.removed) return
   chats.delete(data.id)

@@ -7,13 +7,14 @@ export function download(blob: Blob, name: string) {
   setTimeout(() => URL.revokeObjectURL(a.href), 60_000)
 }
 
-// pickFiles has the user choose files; none where they cancel.
-export function pickFiles(accept: string, multiple = false): Promise<File[]> {
+// pickFiles has the user choose files, or those of a folder; none where they cancel.
+export function pickFiles(accept: string, multiple = false, folder = false): Promise<File[]> {
   return new Promise((resolve) => {
     const input = document.createElement('input')
     input.type = 'file'
     input.accept = accept
     input.multiple = multiple
+    input.webkitdirectory = folder
     input.onchange = () => resolve([...(input.files ?? [])])
     input.oncancel = () => resolve([])
     input.click()

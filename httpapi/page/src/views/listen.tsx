@@ -172,27 +172,28 @@ export default function Listen() {
             <span class="hint" role="status">
               {busy ? 'Listening…' : text?.done ? [text.language && text.language[0].toUpperCase() + text.language.slice(1), `${text.segments.length} segments`].filter(Boolean).join(' · ') : ''}
             </span>
-            <span class="spring" />
-            {busy && (
-              <button type="button" onClick={() => work.current?.abort()}>
-                <icons.stop />
-                Stop
-              </button>
-            )}
-            {!busy && (
-              <button type="button" class="quiet" title="Listen again" aria-label="Listen again" onClick={() => transcribe(heard.sound, heard.name)}>
-                <icons.again />
-              </button>
-            )}
-            {text && !busy && (
-              <>
-                <button type="button" aria-pressed={editing} onClick={() => edit(!editing)}>
-                  {editing ? <icons.check /> : <icons.edit />}
-                  {editing ? 'Done' : 'Edit'}
+            <span class="heard-acts">
+              {busy && (
+                <button type="button" onClick={() => work.current?.abort()}>
+                  <icons.stop />
+                  Stop
                 </button>
-                <CopyButton text={() => captions.txt.write(text.segments)} label="Copy the text" />
-              </>
-            )}
+              )}
+              {!busy && (
+                <button type="button" class="quiet" title="Listen again" aria-label="Listen again" onClick={() => transcribe(heard.sound, heard.name)}>
+                  <icons.again />
+                </button>
+              )}
+              {text && !busy && (
+                <>
+                  <button type="button" aria-pressed={editing} onClick={() => edit(!editing)}>
+                    {editing ? <icons.check /> : <icons.edit />}
+                    {editing ? 'Done' : 'Edit'}
+                  </button>
+                  <CopyButton text={() => captions.txt.write(text.segments)} label="Copy the text" />
+                </>
+              )}
+            </span>
           </div>
           <Wave sound={picture} media={media} />
           <audio controls src={heard.url} ref={setMedia} onError={() => setMute(true)} />

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, Failure, get, post } from '../api'
 import { choose, models, refresh, type Kind, type Model } from '../models'
 import { list } from '../shelf/pulls'
+import { Opening, site } from '../shelf/opening'
 import { Pulling } from '../shelf/pulling'
 import { to } from '../router'
 import { ask } from '../ui/dialog'
@@ -24,7 +25,7 @@ const every = 4000
 
 export default function Models() {
   const [failure, fail] = useState<unknown>(null)
-  const [manage, setManage] = useState(false)
+  const [manage, setManage] = useState<boolean | null>(null) // null is not known yet
   const [details, setDetails] = useState<Record<string, Detail>>({})
   const asked = useRef(new Map<string, string>())
   const may = useRef(false)
@@ -66,6 +67,7 @@ export default function Models() {
       <h1>Models</h1>
       <p class="lead">What this server has. A model is loaded when it is first asked for, and leaves when it has been idle.</p>
       {failure !== null && <Failed error={failure} retry={load} />}
+      {site && <Opening from={site} here={load} />}
       {manage && <Pulling here={load} />}
       {models.value && (
         <ul class="shelf" aria-label="Models">
@@ -80,7 +82,7 @@ export default function Models() {
           {aliases.map((m) => `${m.id} is ${m.alias_of}`).join(', ')}.
         </p>
       )}
-      {models.value && !manage && (
+      {models.value && manage === false && (
         <p class="hint">Models are pulled and removed with quern pull and quern rm; the setting manage of the server lets this page do it.</p>
       )}
     </div>

@@ -12,7 +12,7 @@ interface Info {
   keys: string[]
   key?: string
   manage: boolean
-  limits: Record<string, number>
+  limits: Record<string, number | string>
   timeouts: Record<string, string | Record<string, string>>
 }
 
@@ -130,11 +130,11 @@ export default function Server() {
             {info.manage ? 'You may pull and remove models.' : 'You may not pull or remove models.'}
           </p>
           <div class="facts">
-            <Facts title="Limits" rows={Object.entries(info.limits).map(([k, n]) => [k, /body|upload|files|headers/.test(k) ? bytes(n) : n === 0 ? 'none' : count(n)])} />
+            <Facts title="Limits" rows={Object.entries(info.limits).map(([k, n]) => [k, limit(k, n)])} />
             <Facts
               title="Times"
               rows={Object.entries(info.timeouts).flatMap(([k, t]) =>
-                typeof t === 'string' ? [[k, t === '0s' ? 'off' : t.replace(/(?<=[hm])0[ms](0s)?$/, '')] as [string, string]] : Object.entries(t).map(([path, d]) => [path, d] as [string, string]),
+                typeof t === 'string' ? [[k, t === '0s' ? 'off' : round(t)] as [string, string]] : Object.entries(t).map(([path, d]) => [path, round(d)] as [string, string]),
               )}
             />
           </div>
@@ -142,6 +142,16 @@ export default function Server() {
       )}
     </div>
   )
+}
+
+// round leaves out the zeros of a length of time: 15m0s is 15m.
+const round = (t: string) => t.replace(/(?<=[hm])0[ms](0s)?$/, '')
+
+// limit spells a limit: a length of time is spelled already.
+function limit(name: string, n: number | string): string {
+  if (typeof n === 'string') return round(n)
+  if (/body|upload|files|headers|message/.test(name)) return bytes(n)
+  return n === 0 ? 'none' : count(n)
 }
 
 function Facts({ title, rows }: { title: string; rows: [string, string][] }) {

@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { get } from '../api'
 import { current, ofKind, refresh } from '../models'
 import { to } from '../router'
-import { converse, type Timings } from '../sound/talk'
+import { converse } from '../sound/talk'
+import type { Timings } from '../sound/transport'
 import { Failed } from '../ui/failure'
 import * as icons from '../ui/icons'
 
@@ -31,7 +32,9 @@ export default function Talk() {
   const [voice, setVoice] = useState('')
   const [model, setModel] = useState('')
   const [ear, setEar] = useState('')
-  const end = useRef<(() => void) | null>(null)
+  const [way, setWay] = useState('')
+  const talk = useRef<AbortController | null>(null)
+  const list = useRef<HTMLOListElement>(null)
 
   const load = () => {
     fail(null)
@@ -42,8 +45,11 @@ export default function Talk() {
   }
   useEffect(() => {
     load()
-    return () => end.current?.()
+    return () => talk.current?.abort()
   }, [])
+
+  // What is said last is shown.
+  useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [turns])
 
   const ears = ofKind('transcription').filter((m) => !m.alias_of)
   const chats = ofKind('chat').filter((m) => !m.alias_of)
@@ -56,35 +62,44 @@ export default function Talk() {
     setTurns((all) => (all.some((t) => t.id === id) ? all.map((t) => (t.id === id ? { ...t, text: text(t.text) } : t)) : [...all, { id, mine, text: text('') }]))
 
   const stop = () => {
-    end.current?.()
-    end.current = null
+    talk.current?.abort()
+    talk.current = null
     setState('off')
   }
   const start = async () => {
     if (!listens || !answers) return
+    const mine = new AbortController()
+    talk.current = mine
     fail(null)
     setTurns([])
+    setWay('')
     setState('opening')
+    const lost = (error: unknown) => {
+      if (talk.current !== mine) return
+      fail(error)
+      stop()
+    }
     try {
       const instructions = 'You are in a spoken conversation. Answer in a few short sentences, without lists and markup.'
-      end.current = await converse({ model: answers.id, ear: listens.id, voice, instructions }, {
-        state: setState,
+      const why = await converse({ model: answers.id, ear: listens.id, voice, instructions }, {
+        state: (to) => {
+          if (talk.current === mine) setState(to)
+          if (to === 'hearing') fail(null)
+        },
         heard: (id, text) => change(id, true, () => text),
         said: (id, more) => change(id, false, (before) => before + more),
         done: (timings) => setTurns((all) => all.map((t, i) => (i === all.length - 1 && !t.mine ? { ...t, timings } : t))),
-        fail: (error) => {
-          fail(error)
-          stop()
-        },
-      })
+        fail,
+        lost,
+      }, mine.signal)
+      setWay(why ? `${why}: each turn is sent by plain HTTP, and this page hears where it ends.` : 'Over one connection, /v1/realtime: the server hears where a turn ends.')
     } catch (error) {
-      fail(error)
-      stop()
+      lost(error)
     }
   }
 
   return (
-    <div class="view sound talk">
+    <div class={on ? 'view sound talk on' : 'view sound talk'}>
       <h1>Talk</h1>
       <p class="lead">A conversation without hands: speak, be answered, and interrupt when you like.</p>
       {!listens && !failure ? (
@@ -129,10 +144,12 @@ export default function Talk() {
               {states[state]}
             </span>
           </div>
+          {!answers && <p class="hint">The server has no model that chats. Pull one in Models.</p>}
+          {way && on && <p class="hint">{way}</p>}
         </>
       )}
-      {failure !== null && <Failed error={failure} retry={listens ? start : load} />}
-      <ol class="turns" aria-live="polite">
+      {failure !== null && <Failed error={failure} retry={!listens ? load : on ? undefined : start} />}
+      <ol class="turns" aria-live="polite" ref={list}>
         {turns.map((t) => (
           <li key={t.id} class={t.mine ? 'mine' : ''}>
             <strong>{t.mine ? 'You' : 'Reply'}</strong>

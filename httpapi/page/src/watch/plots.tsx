@@ -40,6 +40,7 @@ export function Plot({ title, at, lines, spell }: { title: string; at: number[];
       {
         width,
         height,
+        padding: [8, 32, 0, 0], // half of a time stands right of its mark
         legend: { show: false },
         cursor: { show: false },
         scales: { x: { time: true }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.1 : 1] } },

@@ -1,2 +1,0 @@
-import{g as n}from"./chunk-VBM6FMK2.js";var p=n({});function u({temperature:t,top_p:e,top_k:r,min_p:i,repeat_penalty:s,max_tokens:o,seed:a}){return Object.fromEntries(Object.entries({temperature:t,top_p:e,top_k:r,min_p:i,repeat_penalty:s,max_tokens:o,seed:a}).filter(([,g])=>g!==void 0))}var d=()=>Array.from(crypto.getRandomValues(new Uint8Array(12)),t=>t.toString(16).padStart(2,"0")).join("");function f(t){let e=[...t.trim().split(`
-`,1)[0].replace(/\s+/g," ")];return e.length<=60?e.join(""):e.slice(0,57).join("").trimEnd()+"…"}export{p as a,u as b,d as c,f as d};

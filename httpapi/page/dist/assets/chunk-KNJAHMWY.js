@@ -1,1 +1,0 @@
-function o(n,c){let e=document.createElement("a");e.href=URL.createObjectURL(n),e.download=c,e.click(),setTimeout(()=>URL.revokeObjectURL(e.href),6e4)}function i(n,c=!1){return new Promise(e=>{let t=document.createElement("input");t.type="file",t.accept=n,t.multiple=c,t.onchange=()=>e([...t.files??[]]),t.oncancel=()=>e([]),t.click()})}export{o as a,i as b};

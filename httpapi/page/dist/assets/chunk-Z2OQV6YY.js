@@ -1,0 +1,2 @@
+function m({temperature:t,top_p:e,top_k:n,min_p:r,repeat_penalty:i,max_tokens:s,seed:a}){return Object.fromEntries(Object.entries({temperature:t,top_p:e,top_k:n,min_p:r,repeat_penalty:i,max_tokens:s,seed:a}).filter(([,o])=>o!==void 0))}var l=()=>Array.from(crypto.getRandomValues(new Uint8Array(12)),t=>t.toString(16).padStart(2,"0")).join("");function p(t){let e=[...t.trim().split(`
+`,1)[0].replace(/\s+/g," ")];return e.length<=60?e.join(""):e.slice(0,57).join("").trimEnd()+"…"}export{m as a,l as b,p as c};
