@@ -24,6 +24,7 @@ func TestWindows(t *testing.T) {
 		{path: []string{"../model/testdata/gpt-oss.gguf"}, see: 8},
 		{path: []string{"llm", "gemma3", "model.gguf"}, see: 16},
 		{path: []string{"families", "llama4", "model.gguf"}, see: 16, chunk: 16},
+		{path: []string{"families", "gemma4-e", "model.gguf"}, see: 16}, // whose last layers look at the keys of others
 	} {
 		name := tt.path[len(tt.path)-1]
 		if len(tt.path) > 1 {
