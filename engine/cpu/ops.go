@@ -449,7 +449,7 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		if _, ok := w.Type.Size(w.Shape[2]); !ok {
 			return matmul.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
 		}
-		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: e.vector(bias)}, nil
+		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}, nil
 	}
 	gate, err := stack(op.Gate, op.GateBias)
 	if err != nil {

@@ -158,7 +158,7 @@ func (p *Program) WeightBytes() int64 {
 		case AdaptedLinear: // a row has an adapter or none
 			n += int64(len(o.Weight.Data))
 		case Experts:
-			all := int64(len(o.Gate.Data)) + int64(len(o.Up.Data)) + int64(len(o.Down.Data))
+			all := int64(o.Gate.Size()) + int64(o.Up.Size()) + int64(o.Down.Size())
 			n += all / int64(o.Gate.Shape[0]) * int64(o.Used)
 		}
 	}
