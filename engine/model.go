@@ -22,6 +22,8 @@ const (
 type ModelInfo struct {
 	ID            string
 	AliasOf       string // id of the model this name stands for, "" when it is no alias
+	Base          string // id of the model that the adapter of this name changes, "" when it is none
+	Adapter       string // of such: the name of its file or folder
 	Kind          Kind
 	Capabilities  []string // "chat", "completion", "embedding", …
 	Created       time.Time
@@ -72,6 +74,15 @@ type ModelStats struct {
 	WeightBytes     int64
 	CacheBytes      int64
 	Fingerprint     string // ModelInfo's
+
+	Adapters []AdapterStats
+}
+
+// AdapterStats describe one adapter of a resident model.
+type AdapterStats struct {
+	Model   string // what requests call the model with it
+	Waiting int    // requests queued
+	Running int    // sequences in the batch
 }
 
 // KVUsage is the share of KV blocks in use, 0 to 1.

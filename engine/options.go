@@ -79,6 +79,7 @@ type ModelOptions struct {
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
 	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
+	Adapters      []Adapter  // of text models: requests call them NAME:ADAPTER
 	Preload       bool       // load at start
 	KeepAlive     time.Duration
 	Sampling      Sampling // the model's own defaults for requests that do not say
@@ -87,6 +88,13 @@ type ModelOptions struct {
 	// vectors may be cut. nil is what the file or the table of models says.
 	QueryPrefix, DocumentPrefix *string
 	Matryoshka                  *bool
+}
+
+// An Adapter is a low-rank adapter (LoRA) of a model, which it is loaded with.
+type Adapter struct {
+	Name  string  // what requests add to the model's name behind a colon
+	Path  string  // a GGUF file, or a folder as PEFT writes it
+	Scale float64 // what its effect is multiplied by; 0 means 1
 }
 
 // Sampling holds a model's default sampling values; nil means not set.
@@ -114,6 +122,9 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)
 	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, d.DocumentPrefix)
 	o.Matryoshka = cmp.Or(o.Matryoshka, d.Matryoshka)
+	if o.Adapters == nil {
+		o.Adapters = d.Adapters
+	}
 	o.Preload = o.Preload || d.Preload
 	o.Sampling = o.Sampling.Or(d.Sampling)
 	return o

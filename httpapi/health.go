@@ -62,6 +62,11 @@ func serveSettings(a *server.API, c *server.Call) error {
 		RealtimeEvents   int    `json:"realtime_events"`
 		RealtimeItems    int    `json:"realtime_items"`
 		RealtimeAudio    string `json:"realtime_audio"`
+
+		ResponsesKept       bool  `json:"responses_kept"`
+		ResponsesBytes      int64 `json:"responses_bytes"`
+		ResponsesCount      int   `json:"responses_count"`
+		ResponsesBackground int   `json:"responses_background"`
 	}
 	type timeouts struct {
 		Request   string            `json:"request_timeout"`
@@ -79,6 +84,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 
 		RealtimeIdle  string `json:"realtime_idle"`
 		RealtimeTotal string `json:"realtime_total"`
+		ResponsesAge  string `json:"responses_age"`
 	}
 	o := &a.Options
 	names := []string{}
@@ -101,11 +107,12 @@ func serveSettings(a *server.API, c *server.Call) error {
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, server.MaxHeaderBytes, server.MaxEmbedInputs, server.MaxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
 			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects,
 			o.Realtime.Sessions, o.Realtime.Message, o.Realtime.Events, o.Realtime.Items, span(o.Realtime.Audio),
+			!o.Responses.Off, o.Responses.Bytes, o.Responses.Count, o.Responses.Background,
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
 			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownGrace),
-			span(o.Realtime.Idle), span(o.Realtime.Total),
+			span(o.Realtime.Idle), span(o.Realtime.Total), span(o.Responses.Age),
 		},
 	})
 }

@@ -1,8 +1,8 @@
 // Package httpapi serves an engine over HTTP in the dialects of OpenAI, ElevenLabs and
 // Cohere.
 //
-// It turns JSON into engine requests and engine events into JSON or
-// server-sent events. It keeps no state about models or conversations.
+// It turns JSON into engine requests and engine events into JSON or server-sent events. It
+// keeps no state about models, and of conversations what /v1/responses was asked to store.
 package httpapi
 
 import (
@@ -21,7 +21,8 @@ type (
 	Store   = server.Store
 	Key     = guard.Key
 
-	Realtime = server.Realtime
+	Realtime  = server.Realtime
+	Responses = server.Responses
 	// A ReasoningField says where the answers of chats show thinking: one of
 	// ReasoningFields.
 	ReasoningField = server.ReasoningField
@@ -56,6 +57,11 @@ const (
 	DefaultRealtimeAudio    = server.DefaultRealtimeAudio
 	DefaultRealtimeIdle     = server.DefaultRealtimeIdle
 	DefaultRealtimeTotal    = server.DefaultRealtimeTotal
+
+	DefaultResponsesBytes      = server.DefaultResponsesBytes
+	DefaultResponsesCount      = server.DefaultResponsesCount
+	DefaultResponsesAge        = server.DefaultResponsesAge
+	DefaultResponsesBackground = server.DefaultResponsesBackground
 
 	DefaultRequestTimeout = server.DefaultRequestTimeout
 	DefaultStreamWrite    = server.DefaultStreamWrite

@@ -7,6 +7,7 @@ import (
 	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
 	"quern/httpapi/internal/realtime"
+	"quern/httpapi/internal/responses"
 	"quern/httpapi/internal/server"
 )
 
@@ -19,6 +20,7 @@ func dialects(a *server.API) []server.Dialect {
 		{Routes: append(openai.Routes(a),
 			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
+		{Routes: responses.Routes(a)},
 		{Routes: realtime.Routes(a)},
 		{Routes: cohere.Routes(a)},
 		{Routes: anthropic.Routes(a), Fail: anthropic.Fail},

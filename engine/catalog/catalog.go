@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -131,7 +132,7 @@ func (c *Catalog) Add(o engine.ModelOptions) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for c.changed.Load() {
+	for !slices.Contains(c.List(), n) { // a scan that others began may not have ended
 		c.Refresh()
 	}
 	return n, nil
@@ -139,6 +140,9 @@ func (c *Catalog) Add(o engine.ModelOptions) (*Entry, error) {
 
 // configure makes the entry of a model that Options names.
 func (c *Catalog) configure(o engine.ModelOptions) (*Entry, error) {
+	if err := checkAdapters(o.Adapters); err != nil {
+		return nil, fmt.Errorf("model %q: %w", cmp.Or(o.Name, o.Path), err)
+	}
 	explicit := o.Quantize
 	o = o.Or(c.o.Defaulted)
 	if o.Path == "" && o.Fetch != nil {

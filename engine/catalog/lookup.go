@@ -19,6 +19,21 @@ func (c *Catalog) Find(id string) *Entry {
 	return nil
 }
 
+// Exactly returns what has this id: a model, or a model with an adapter.
+func (c *Catalog) Exactly(id string) (Ref, bool) {
+	if n := c.Find(id); n != nil {
+		return Ref{Entry: n}, true
+	}
+	for _, n := range c.List() {
+		for _, r := range n.Adapted() {
+			if r.Called() == id {
+				return r, true
+			}
+		}
+	}
+	return Ref{}, false
+}
+
 // usualNames are what clients call the default models of a kind when their users did not tell
 // them another name.
 var usualNames = map[string]engine.Kind{
@@ -27,10 +42,11 @@ var usualNames = map[string]engine.Kind{
 }
 
 // Lookup finds the model a request means: exact id, alias, id without its ":quant"
-// part when unambiguous, then without regard to case; an empty name is the default
-// model of the first of kinds that has one. Where there is no such model, folders
+// part when unambiguous, then without regard to case; any of these with ":" and the name of
+// one of the model's adapters. An empty name is the default model of the first of kinds
+// that has one. Where there is no such model, folders
 // that were not looked at just now are read again first.
-func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (*Entry, error) {
+func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (Ref, error) {
 	c.lookups.Add(1)
 	n, err := c.listed(name, kinds)
 	var missing *engine.Error
@@ -49,11 +65,11 @@ var mendable = []engine.Code{engine.CodeModelNotFound, engine.CodeMissingParam}
 func (c *Catalog) Lookups() int64 { return c.lookups.Load() }
 
 // listed is Lookup among the models known.
-func (c *Catalog) listed(name string, kinds []engine.Kind) (*Entry, error) {
+func (c *Catalog) listed(name string, kinds []engine.Kind) (Ref, error) {
 	if name != "" {
 		n, err := c.named(name)
 		if err != nil {
-			return nil, err
+			return Ref{}, err
 		}
 		return n, n.Answers(kinds...)
 	}
@@ -70,31 +86,43 @@ func (c *Catalog) listed(name string, kinds []engine.Kind) (*Entry, error) {
 			first = err
 		}
 	}
-	return nil, first
+	return Ref{}, first
 }
 
-// named finds a model by its name.
-func (c *Catalog) named(name string) (*Entry, error) {
-	n := c.Find(name)
-	if n == nil {
-		if to, ok := c.o.Aliases[name]; ok {
-			n = c.Find(to)
+// named finds a model by its name, which may have that of an adapter behind it.
+func (c *Catalog) named(name string) (Ref, error) {
+	if r, ok := c.loosely(name); ok {
+		return r, nil
+	}
+	if i := strings.LastIndexByte(name, ':'); i > 0 {
+		if base, ok := c.loosely(name[:i]); ok && base.Adapter == 0 && len(base.Options.Adapters) > 0 {
+			return base.with(name[i+1:])
+		}
+	}
+	return Ref{}, c.notFound(name, c.List())
+}
+
+// loosely finds what a name means as it stands.
+func (c *Catalog) loosely(name string) (Ref, bool) {
+	if r, ok := c.Exactly(name); ok {
+		return r, true
+	}
+	if to, ok := c.o.Aliases[name]; ok {
+		if r, ok := c.Exactly(to); ok {
+			return r, true
 		}
 	}
 	list := c.List()
-	only := func(match func(*Entry) bool) {
-		if n != nil {
-			return
-		}
-		count := 0
+	only := func(match func(*Entry) bool) (n Ref, ok bool) {
 		for _, x := range list {
 			if match(x) {
-				n, count = x, count+1
+				if ok {
+					return Ref{}, false
+				}
+				n, ok = Ref{Entry: x}, true
 			}
 		}
-		if count != 1 {
-			n = nil
-		}
+		return n, ok
 	}
 	base := func(id string) string { // id without its ":quant" part
 		if i := strings.LastIndexByte(id, ':'); i > 0 {
@@ -102,29 +130,29 @@ func (c *Catalog) named(name string) (*Entry, error) {
 		}
 		return id
 	}
-	only(func(x *Entry) bool { return base(x.ID) == name })
-	only(func(x *Entry) bool { return strings.EqualFold(x.ID, name) })
-	if n == nil {
-		if usual, ok := usualNames[strings.ToLower(name)]; ok {
-			if d, err := c.defaultFor(usual); err == nil {
-				n = d
-			}
+	if n, ok := only(func(x *Entry) bool { return base(x.ID) == name }); ok {
+		return n, true
+	}
+	if n, ok := only(func(x *Entry) bool { return strings.EqualFold(x.ID, name) }); ok {
+		return n, true
+	}
+	// A default that is itself such a name means nothing more.
+	if usual, ok := usualNames[strings.ToLower(name)]; ok && usualNames[strings.ToLower(c.o.Defaults[usual])] == "" {
+		if d, err := c.defaultFor(usual); err == nil {
+			return d, true
 		}
 	}
-	if n == nil {
-		return nil, c.notFound(name, list)
-	}
-	return n, nil
+	return Ref{}, false
 }
 
 // defaultFor returns the model a request means that names none: the configured one,
 // or the only one that serves. What was only pulled gives way to what the server was
 // started with, and what is built in to any other model.
-func (c *Catalog) defaultFor(kind engine.Kind) (*Entry, error) {
+func (c *Catalog) defaultFor(kind engine.Kind) (Ref, error) {
 	if id := c.o.Defaults[kind]; id != "" {
 		n, err := c.named(id)
 		if err != nil {
-			return nil, err
+			return Ref{}, err
 		}
 		return n, n.Answers(kind)
 	}
@@ -137,14 +165,14 @@ func (c *Catalog) defaultFor(kind engine.Kind) (*Entry, error) {
 			continue
 		}
 		if one != nil && n.place.rank() == one.place.rank() {
-			return nil, engine.Errorf(engine.CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, engine.KindChat))
+			return Ref{}, engine.Errorf(engine.CodeMissingParam, "model", "several models are served; name one in \"model\", or configure defaults.%s", cmp.Or(kind, engine.KindChat))
 		}
 		one = n
 	}
 	if one == nil {
-		return nil, engine.Errorf(engine.CodeMissingParam, "model", "no %s model is served", kind)
+		return Ref{}, engine.Errorf(engine.CodeMissingParam, "model", "no %s model is served", kind)
 	}
-	return one, nil
+	return Ref{Entry: one}, nil
 }
 
 // notFound names the models closest to what was asked for.

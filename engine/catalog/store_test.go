@@ -42,7 +42,7 @@ func TestStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.At(n.About().Path) != n || c.At(filepath.Join(store, "o/n/other.gguf")) != nil {
+	if c.At(n.About().Path) != n.Entry || c.At(filepath.Join(store, "o/n/other.gguf")) != nil {
 		t.Error("a model is not found by its path")
 	}
 	if d, err := c.Lookup("", engine.KindChat); err != nil || d.ID != "mine" {

@@ -51,7 +51,7 @@ func (d *Recorded) open() error {
 	if d.exec != nil {
 		return nil
 	}
-	p, err := lm.Vectors(d.lm, d.Rows)
+	p, err := d.Vectors(d.lm)
 	if err != nil {
 		return err
 	}
@@ -91,6 +91,32 @@ func (d *Recorded) Close() {
 
 // Run implements Encoder.
 func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
+	return d.run(ctx, 0, inputs, types)
+}
+
+// An adapted encoder is the same with an adapter.
+type adapted struct {
+	*Recorded
+	adapter int32
+}
+
+// Run implements Encoder.
+func (d adapted) Run(ctx context.Context, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
+	return d.run(ctx, d.adapter, inputs, types)
+}
+
+// With is m with one of its adapters, numbered from 1; 0 is none.
+func (m *Model) With(adapter int) *Model {
+	d, ok := m.encoder.(*Recorded)
+	if !ok || adapter == 0 {
+		return m
+	}
+	with := *m
+	with.encoder = adapted{d, int32(adapter)}
+	return &with
+}
+
+func (d *Recorded) run(ctx context.Context, adapter int32, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
@@ -113,7 +139,7 @@ func (d *Recorded) Run(ctx context.Context, inputs [][]token.ID, types [][]int64
 			rows += len(inputs[n])
 			n++
 		}
-		if err := d.wave(ctx, inputs[i:n], out[i:n]); err != nil {
+		if err := d.wave(ctx, adapter, inputs[i:n], out[i:n]); err != nil {
 			return nil, err
 		}
 		i = n
@@ -159,7 +185,7 @@ func (d *Recorded) paired(texts [][]token.ID, types [][]int64) [][]token.ID {
 }
 
 // wave runs texts that together fit one step, or a single longer one.
-func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32) error {
+func (d *Recorded) wave(ctx context.Context, adapter int32, texts [][]token.ID, out [][]float32) error {
 	c := d.lm.Config()
 	var tables [][]int32
 	next := int32(0)
@@ -172,7 +198,7 @@ func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 		tables = append(tables, table)
 		out[i] = make([]float32, d.width)
 	}
-	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables))}
+	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables)), Adapters: slices.Repeat([]int32{adapter}, len(tables))}
 	flush := func() error {
 		res, err := d.exec.Run(ctx, in, d.cache)
 		if err != nil {
@@ -182,7 +208,7 @@ func (d *Recorded) wave(ctx context.Context, texts [][]token.ID, out [][]float32
 			s := in.Seq[at]
 			pool(out[s], res[0][r*d.width:(r+1)*d.width], c.Pooling, len(texts[s]))
 		}
-		*in = graph.Batch{Tables: tables, States: in.States}
+		*in = graph.Batch{Tables: tables, States: in.States, Adapters: in.Adapters}
 		return nil
 	}
 	for s, t := range texts {

@@ -10,17 +10,19 @@ import (
 	"quern/engine/graph"
 	"quern/engine/model"
 	"quern/engine/quantize"
+	"quern/formats/weights"
 	"quern/kernels/quant"
 )
 
 // An Estimate says what a model takes of memory, in bytes, before it is loaded.
 type Estimate struct {
-	Weights int64
-	Made    int64 // of the weights, what is made at load and not mapped from the file
-	Cache   int64 // keys and values
-	Compute int64 // values between the steps of a pass
-	State   int64 // what one sequence carries beside keys and values
-	Running int   // sequences that run together
+	Weights  int64 // adapters included
+	Adapters int64 // of the weights
+	Made     int64 // of the weights, what is made at load and not mapped from the file
+	Cache    int64 // keys and values
+	Compute  int64 // values between the steps of a pass
+	State    int64 // what one sequence carries beside keys and values
+	Running  int   // sequences that run together
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
@@ -46,8 +48,8 @@ func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, er
 	if err != nil {
 		return Estimate{}, err
 	}
-	defer file.Close()
 	m := &File{ID: path, Raw: file}
+	defer m.Close()
 	if err := m.Open(context.Background(), o, 0); err != nil {
 		return Estimate{}, err
 	}
@@ -75,19 +77,22 @@ type Plan struct {
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	o = o.Defaulted()
 	c := m.Config
-	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes(), Context: m.Context}}
-	for t := range m.Set.All() {
-		if t.Data == nil {
-			p.Made += int64(t.Size())
+	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes() + m.Low.Bytes(), Adapters: m.Low.Bytes(), Context: m.Context}}
+	for _, set := range []*weights.Set{m.Set, m.Low} {
+		for t := range set.All() {
+			if t.Data == nil {
+				p.Made += int64(t.Size())
+			}
 		}
 	}
 	if Embeds(c) {
-		program, err := Vectors(m.LM, m.encoderRows(o))
+		p.Encode = EncoderPlan{Rows: m.encoderRows(o), Changes: m.changes()}
+		program, err := p.Encode.Vectors(m.LM)
 		if err != nil {
 			return p, err
 		}
 		p.Encode = m.encoder(o, program)
-		p.Compute = buffers(program)
+		p.Compute = buffers(program) + 4*int64(p.Encode.Rows*m.rank())
 		if program, err = Heads(m.LM); err != nil {
 			return p, err
 		} else if program != nil {
@@ -98,11 +103,12 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 		return p, nil
 	}
 	b := graph.NewBuilder(o.Batch, Wanted(&o))
+	b.Adapt(m.changes())
 	var err error
 	if p.Program, err = b.Compile(m.LM.Logits(b, m.LM.Hidden(b))); err != nil {
 		return p, err
 	}
-	p.Compute = buffers(p.Program)
+	p.Compute = buffers(p.Program) + 4*int64(o.Batch*m.rank())
 	p.State, p.Running = 4*int64(c.State), o.Slots
 	if c.State > 0 {
 		p.Running = int(min(int64(o.Slots), max(minRunning, max(statesRoom, limit/16)/(2*p.State))))
@@ -134,8 +140,9 @@ const (
 )
 
 // Vectors records what makes the rows that are pooled.
-func Vectors(m model.LM, rows int) (*graph.Program, error) {
-	b := graph.NewBuilder(rows, rows)
+func (p *EncoderPlan) Vectors(m model.LM) (*graph.Program, error) {
+	b := graph.NewBuilder(p.Rows, p.Rows)
+	b.Adapt(p.Changes)
 	return b.Compile(m.Hidden(b))
 }
 
@@ -202,8 +209,9 @@ func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 // An EncoderPlan is how texts become vectors: the rows of a step, and the cache they
 // need while they run.
 type EncoderPlan struct {
-	Rows int
-	Spec graph.CacheSpec
+	Rows    int
+	Spec    graph.CacheSpec
+	Changes graph.Changes // of adapters
 }
 
 // encoderRows is how many rows a step has that makes embeddings.
@@ -222,7 +230,7 @@ func (m *File) encoder(o engine.ModelOptions, p *graph.Program) EncoderPlan {
 	if m.Config.Encoder {
 		spec.Type = quant.F32 // its layers share one, which is small
 	}
-	return EncoderPlan{rows, spec}
+	return EncoderPlan{rows, spec, m.changes()}
 }
 
 // Bytes is the memory the cache takes.

@@ -12,10 +12,12 @@ import (
 
 // Fingerprint hashes what makes replies repeatable: the weights (their table
 // and the start of each), their number types, and this build.
-func Fingerprint(set *weights.Set, quantization string) string {
+func Fingerprint(quantization string, sets ...*weights.Set) string {
 	h := sha256.New()
-	for t := range set.All() {
-		fmt.Fprintf(h, "%s %v %v %x\n", t.Name, t.Type, t.Shape, t.Data[:min(64, len(t.Data))])
+	for _, set := range sets {
+		for t := range set.All() {
+			fmt.Fprintf(h, "%s %v %v %x\n", t.Name, t.Type, t.Shape, t.Data[:min(64, len(t.Data))])
+		}
 	}
 	fmt.Fprintln(h, quantization)
 	return Stamp(h)

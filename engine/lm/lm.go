@@ -24,12 +24,18 @@ type File struct {
 	Config  *model.Config
 	Vocab   *token.Vocab
 	Context int // tokens one request gets
+
+	Adapters []*model.Adapter // of the options, in their order
+	Low      *weights.Set     // what they hold; it may be empty
 }
 
 // Close closes the file, if it was opened.
 func (m *File) Close() {
 	if m.Raw != nil {
 		m.Raw.Close()
+	}
+	if m.Low != nil {
+		m.Low.Close()
 	}
 }
 
@@ -69,7 +75,7 @@ func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (er
 	c := m.Config
 	m.Context = ContextLength(&o, c)
 	c.Served = m.Context
-	return nil
+	return m.openAdapters(o.Adapters)
 }
 
 // OpenVocab makes the vocabulary, cut to the tokens that c has embeddings for.

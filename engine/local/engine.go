@@ -82,7 +82,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 		Fetched: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) }})
 	e.ctx = e.models.Context()
 	for to := range o.Aliases {
-		if e.catalog.Find(o.Aliases[to]) == nil {
+		if _, ok := e.catalog.Exactly(o.Aliases[to]); !ok {
 			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
 		}
 	}
@@ -100,7 +100,7 @@ func (e *Engine) Add(o engine.ModelOptions) (engine.ModelInfo, error) {
 	if err != nil {
 		return engine.ModelInfo{}, err
 	}
-	return e.info(n), nil
+	return e.info(catalog.Ref{Entry: n}), nil
 }
 
 // Device names what models run on: "cpu" or "cuda".
@@ -136,8 +136,8 @@ func (e *Engine) progress(n *catalog.Entry, done float64) {
 }
 
 // info describes a model, with how it is in memory.
-func (e *Engine) info(n *catalog.Entry) engine.ModelInfo {
-	i, s := n.Info(), e.models.State(n)
+func (e *Engine) info(n catalog.Ref) engine.ModelInfo {
+	i, s := n.Info(), e.models.State(n.Entry)
 	i.Status, i.Waiting, i.Users, i.Fingerprint = s.Status, s.Waiting, s.Users, s.Fingerprint
 	return i
 }
@@ -148,12 +148,14 @@ func (e *Engine) Models() []engine.ModelInfo {
 	e.catalog.Refresh()
 	var list []engine.ModelInfo
 	for _, n := range e.catalog.List() {
-		list = append(list, e.info(n))
+		for _, r := range append([]catalog.Ref{{Entry: n}}, n.Adapted()...) {
+			list = append(list, e.info(r))
+		}
 	}
 	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
-		if n := e.catalog.Find(e.o.Aliases[alias]); n != nil {
+		if n, ok := e.catalog.Exactly(e.o.Aliases[alias]); ok {
 			i := e.info(n)
-			i.ID, i.AliasOf = alias, n.ID
+			i.ID, i.AliasOf = alias, n.Called()
 			list = append(list, i)
 		}
 	}
@@ -191,7 +193,7 @@ func (e *Engine) Unload(name string) error {
 	if err != nil {
 		return err
 	}
-	return e.models.Unload(n)
+	return e.models.Unload(n.Entry)
 }
 
 // Removable returns where a model is whose files may be removed: one that lies in a folder
@@ -213,10 +215,10 @@ func (e *Engine) listed(id string) (*catalog.Entry, error) {
 		return nil, engine.Errorf(engine.CodeModelNotAllowed, "model", "%q is another name of model %q in the configuration; name that one", id, to)
 	}
 	n, err := e.catalog.Lookup(id)
-	if err == nil && n.ID != id {
+	if err == nil && (n.ID != id || n.Adapter > 0) {
 		err = engine.Errorf(engine.CodeModelNotFound, "model", "model %q does not exist; there is %s", id, n.ID)
 	}
-	return n, err
+	return n.Entry, err
 }
 
 // Retire unloads a model that Removable names, and keeps requests from it while remove
@@ -255,7 +257,7 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 	if err != nil {
 		return engine.Needs{}, err
 	}
-	out := engine.Needs{Limit: e.o.MemoryLimit, Bytes: e.models.State(n).Bytes}
+	out := engine.Needs{Limit: e.o.MemoryLimit, Bytes: e.models.State(n.Entry).Bytes}
 	if a := n.About(); out.Bytes > 0 || a.Remote {
 		return out, nil
 	}
@@ -265,7 +267,7 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 	case <-ctx.Done():
 		return out, ctx.Err()
 	}
-	out.Bytes, err = kindOf(n.About().Path).needs(ctx, e, n)
+	out.Bytes, err = kindOf(n.About().Path).needs(ctx, e, n.Entry)
 	var known *engine.Error
 	switch {
 	case errors.As(err, &known) && known.Code == engine.CodeOutOfMemory:

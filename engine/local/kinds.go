@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"quern/engine/residency"
 	"quern/engine/tts"
 	"quern/formats/ggml"
+	"quern/formats/weights"
 )
 
 // A kind is a sort of model: how its files are recognised, described and loaded.
@@ -26,6 +28,7 @@ type kind struct {
 	open     opener
 	needs    needer
 	voices   func(path string) ([]tts.Voice, error) // of models that speak
+	adapts   bool                                   // takes adapters
 	use      string                                 // the option of quern's commands that takes such a file; "": any does
 }
 
@@ -44,7 +47,7 @@ var kinds = []kind{
 	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX},
-	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText},
+	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, adapts: true},
 }
 
 // kindOf returns the kind of a model's file.
@@ -102,6 +105,9 @@ func (files) Describe(id, path string, o engine.ModelOptions) (*catalog.About, e
 		return nil, err
 	}
 	k := kindOf(path)
+	if len(o.Adapters) > 0 && !k.adapts {
+		return nil, fmt.Errorf("%w: adapters are for text models in GGUF's or Hugging Face's form", weights.ErrUnsupported)
+	}
 	a, err := k.describe(id, path, &o)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 // A lease implements engine.Lease: it hands each action to the job that does it.
 type lease struct {
 	*residency.Lease
-	info engine.ModelInfo
+	info    engine.ModelInfo
+	adapter int // of the model, from 1; 0 is none
 }
 
 // Open finds the model a request names, as catalog.Lookup does, makes it resident and
@@ -28,7 +29,7 @@ func (e *Engine) Open(ctx context.Context, name string, kinds ...engine.Kind) (e
 	if err != nil {
 		return nil, err
 	}
-	l, err := e.models.Acquire(ctx, n)
+	l, err := e.models.Acquire(ctx, n.Entry)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (e *Engine) Open(ctx context.Context, name string, kinds ...engine.Kind) (e
 		l.Release()
 		return nil, err
 	}
-	return &lease{l, e.info(n)}, nil
+	return &lease{l, e.info(n), n.Adapter}, nil
 }
 
 // Info implements engine.Lease.
@@ -70,7 +71,7 @@ func (l *lease) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq
 	if r.Prompt.Messages != nil {
 		kind = engine.KindChat
 	}
-	return stream(l, kind, r.KeepAlive, text, func(m *textgen.Model) iter.Seq2[engine.Event, error] { return m.Generate(ctx, &r) })
+	return stream(l, kind, r.KeepAlive, text, func(m *textgen.Model) iter.Seq2[engine.Event, error] { return m.Generate(ctx, &r, l.adapter) })
 }
 
 // stream runs an action that answers with a sequence.
@@ -124,7 +125,7 @@ func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 		return engine.EmbedResult{}, err
 	}
 	defer done()
-	return m.Embed(ctx, r)
+	return m.With(l.adapter).Embed(ctx, r)
 }
 
 // Rerank implements engine.Lease.
@@ -137,7 +138,7 @@ func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.Rera
 		return engine.RerankResult{}, err
 	}
 	defer done()
-	return m.Rerank(ctx, r)
+	return m.With(l.adapter).Rerank(ctx, r)
 }
 
 // Tokenize implements engine.Lease.

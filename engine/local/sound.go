@@ -63,7 +63,7 @@ func (e *Engine) Detector(recogniser string) (engine.Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := detectorOf(n)
+	d, err := detectorOf(n.Entry)
 	if d == nil && err == nil {
 		d = vad.EnergyDetector{}
 	}

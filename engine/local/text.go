@@ -23,6 +23,7 @@ type textModel struct {
 	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
+	adapted     []string      // what requests call the model with each adapter
 
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
@@ -39,7 +40,11 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	}
 	defer file.Close()
 	m := &lm.File{ID: id, Raw: file}
-	if err := m.Open(context.Background(), *o, 0); err != nil {
+	err = m.Open(context.Background(), *o, 0)
+	if m.Low != nil {
+		defer m.Low.Close()
+	}
+	if err != nil {
 		return nil, err
 	}
 	c := m.Config
@@ -62,6 +67,9 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	n, about := p.n, p.n.About()
 	m := &textModel{File: lm.File{ID: n.ID}}
+	for _, r := range n.Adapted() {
+		m.adapted = append(m.adapted, r.Called())
+	}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -88,7 +96,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		return nil, err
 	}
 	m.estimate = plan.Estimate
-	p.log.InfoContext(ctx, "loading model", "model", n.ID, "weight_bytes", plan.Weights, "made_bytes", plan.Made, "kv_bytes", plan.Cache, "kv_tokens", plan.Tokens, "compute_bytes", plan.Compute, "context", m.Context)
+	p.log.InfoContext(ctx, "loading model", "model", n.ID, "weight_bytes", plan.Weights, "adapter_bytes", plan.Adapters, "made_bytes", plan.Made, "kv_bytes", plan.Cache, "kv_tokens", plan.Tokens, "compute_bytes", plan.Compute, "context", m.Context)
 	if err = m.Fits(&plan.Estimate, n.Options, p.o.MemoryLimit); err != nil {
 		return nil, err
 	}
@@ -102,7 +110,10 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fingerprint = lm.Fingerprint(m.Set, about.Quantization)
+	if err = m.Low.FillContext(ctx, nil); err != nil {
+		return nil, err
+	}
+	m.fingerprint = lm.Fingerprint(about.Quantization, m.Set, m.Low)
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
 		return nil, err
@@ -183,7 +194,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheSpec, rows, want int) error {
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
-		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots,
+		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
 	})
 }
 
@@ -221,8 +232,13 @@ func (m *textModel) Close() {
 // Stats implements residency.Model.
 func (m *textModel) Stats() engine.ModelStats {
 	s := m.text.Stats()
+	var adapters []engine.AdapterStats
+	for i, a := range m.text.Adapters() {
+		adapters = append(adapters, engine.AdapterStats{Model: m.adapted[i], Waiting: a.Waiting, Running: a.Running})
+	}
 	return engine.ModelStats{
-		Model: m.ID, Waiting: s.Waiting, Running: s.Running,
+		Adapters: adapters,
+		Model:    m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,

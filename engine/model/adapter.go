@@ -111,7 +111,7 @@ type sites struct {
 func sitesOf(m LM, b *base) (*sites, error) {
 	g := graph.NewBuilder(1, 1)
 	out := m.Hidden(g)
-	if !b.c.Encoder || b.c.Pairs {
+	if !b.c.Encoder {
 		out = m.Logits(g, out)
 	}
 	p, err := g.Compile(out)

@@ -33,7 +33,7 @@ func ggufChanges(file *weights.Set, arch string) ([]lowRank, error) {
 			return nil, fmt.Errorf("%w: adapter.lora.alpha is %v", ErrFormat, v)
 		}
 	}
-	all := newHalves()
+	all := newUnpaired()
 	for t := range file.All() {
 		name, isA := strings.CutSuffix(t.Name, ".lora_a")
 		if !isA {
@@ -74,15 +74,15 @@ func errNoHalf(name string) error {
 	return fmt.Errorf("%w: tensor %.100q of the adapter is no half of a low-rank change; merge such an adapter into its model", ErrUnsupported, name)
 }
 
-// halves are the tensors of an adapter on their way to changes, in the order of the file.
-type halves struct {
+// unpaired are the tensors of an adapter on their way to changes, in the order of the file.
+type unpaired struct {
 	list []lowRank
 	at   map[string]int
 }
 
-func newHalves() *halves { return &halves{at: make(map[string]int)} }
+func newUnpaired() *unpaired { return &unpaired{at: make(map[string]int)} }
 
-func (h *halves) add(name string, isA bool, t *weights.Tensor) error {
+func (h *unpaired) add(name string, isA bool, t *weights.Tensor) error {
 	i, ok := h.at[name]
 	if !ok {
 		i = len(h.list)
@@ -104,7 +104,7 @@ func (h *halves) add(name string, isA bool, t *weights.Tensor) error {
 }
 
 // whole are the changes that have both halves, which all must.
-func (h *halves) whole() ([]lowRank, error) {
+func (h *unpaired) whole() ([]lowRank, error) {
 	for _, c := range h.list {
 		if c.a == nil || c.b == nil {
 			return nil, fmt.Errorf("%w: a half of %.100q is missing in the adapter", ErrFormat, c.name)

@@ -33,7 +33,7 @@ func peftChanges(file, of *weights.Set, m *base) ([]lowRank, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, lookups := newHalves(), make(map[string]bool)
+	all, lookups := newUnpaired(), make(map[string]bool)
 	for t := range file.All() {
 		name := strings.TrimPrefix(t.Name, "base_model.model.")
 		i := slices.IndexFunc(peftHalves, func(h struct {

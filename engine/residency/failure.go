@@ -21,9 +21,18 @@ func loadError(n *catalog.Entry, err error) error {
 	why := "the server's log says why"
 	if errors.Is(err, weights.ErrFormat) || errors.Is(err, weights.ErrUnsupported) {
 		why = err.Error()
-		if a := n.About(); a != nil && a.Path != "" {
-			why = strings.ReplaceAll(why, a.Path+": ", "")
-			why = strings.ReplaceAll(why, filepath.Dir(a.Path)+string(filepath.Separator), "")
+		var paths []string
+		if a := n.About(); a != nil {
+			paths = append(paths, a.Path)
+		}
+		for _, a := range n.Options.Adapters {
+			paths = append(paths, a.Path)
+		}
+		for _, path := range paths {
+			if path != "" {
+				why = strings.ReplaceAll(why, path+": ", "")
+				why = strings.ReplaceAll(why, filepath.Dir(path)+string(filepath.Separator), "")
+			}
 		}
 	}
 	return engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: %s", n.ID, why).Because(err)

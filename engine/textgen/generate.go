@@ -16,8 +16,8 @@ import (
 )
 
 // Generate answers r, whose prompt it takes out of r once that is encoded: a caller that waits for
-// the answer keeps no text in memory. The sequence is to be used once.
-func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Seq2[engine.Event, error] {
+// the answer keeps no text in memory. adapter is one of the model's, from 1; 0 is none. The sequence is to be used once.
+func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter int) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		mask, _, err := m.constrain(ctx, r.Constraint)
 		if err != nil {
@@ -60,7 +60,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest) iter.Se
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask, adapter))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -103,13 +103,13 @@ func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func(
 	return g.Mask, g.Notes, nil
 }
 
-func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask) sched.Request {
+func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask, adapter int) sched.Request {
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
 		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
-		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache,
+		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache, Adapter: int32(adapter),
 	}
 }
 

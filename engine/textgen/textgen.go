@@ -93,3 +93,11 @@ func (m *Model) Stats() sched.Stats {
 	}
 	return m.sched.Stats()
 }
+
+// Adapters are the scheduler's numbers of each adapter, in their order.
+func (m *Model) Adapters() []sched.AdapterStats {
+	if m.done == nil {
+		return nil
+	}
+	return m.sched.Adapters()
+}

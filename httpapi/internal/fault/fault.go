@@ -36,6 +36,8 @@ const (
 	CodeOutputFormat       Code = "output_format_not_supported"
 	CodeNotImplemented     Code = "not_implemented"
 	CodeUpgrade            Code = "upgrade_required"
+	CodeNotFound           Code = "not_found"
+	CodePreviousNotFound   Code = "previous_response_not_found"
 )
 
 // A codeClass says how a code is answered.
@@ -70,6 +72,8 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeModelNotAllowed:   {403, "permission_error", false},
 	engine.CodeModelNotFound:     {404, "invalid_request_error", false},
 	CodeUnknownURL:               {404, "invalid_request_error", false},
+	CodeNotFound:                 {404, "invalid_request_error", false},
+	CodePreviousNotFound:         {404, "invalid_request_error", false},
 	CodeMethod:                   {405, "invalid_request_error", false},
 	engine.CodeModelInUse:        {409, "invalid_request_error", false},
 	engine.CodePullStopped:       {409, "invalid_request_error", false},

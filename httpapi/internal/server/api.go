@@ -39,6 +39,7 @@ type API struct {
 	guard  guard.Guard
 	work   guard.Gate
 	ending chan struct{}
+	ended  chan struct{} // closed when work that goes on is cancelled
 	bodies budget.Budget // of decoded JSON bodies
 
 	unknownMu sync.Mutex
@@ -57,7 +58,7 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
 		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
 		guard:  guard.Guard{Keys: o.Keys, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
-		bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}),
+		bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	a.guard.Loopback.Store(o.BoundLoopback)
 	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, a.log)
@@ -95,6 +96,31 @@ func (a *API) Unready() string {
 // Ending is closed when the server begins to shut down: what would last for hours ends
 // then, instead of being waited for.
 func (a *API) Ending() <-chan struct{} { return a.ending }
+
+// Beside starts work that goes on when its request is answered, and of which a shutdown
+// waits for as long as for requests. It reports whether there is still time for it. What
+// the work fails with is logged, as what failed.
+func (a *API) Beside(ctx context.Context, what string, work func(context.Context) error) bool {
+	if !a.work.Enter() {
+		return false
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-a.ended:
+			cancel(ShuttingDown())
+		case <-ctx.Done():
+		}
+	}()
+	go func() {
+		defer a.work.Leave()
+		defer cancel(nil)
+		if e := (*fault.Error)(nil); errors.As(work(ctx), &e) {
+			a.log.LogAttrs(ctx, reqlog.Level(e.Status), what+" failed", slog.String("code", string(e.Code)), slog.Any("error", e.Cause))
+		}
+	}()
+	return true
+}
 
 // requestTimeout returns the limit of a route and the configuration key that
 // sets it.

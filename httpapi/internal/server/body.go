@@ -83,8 +83,17 @@ func (a *API) admitBody(c *Call, w *body.Weight) error {
 	if err != nil {
 		return fault.Classify(ctx, err)
 	}
-	c.W.share = share
+	c.W.share, c.W.weight = share, w.Bytes
 	return nil
+}
+
+// Widen takes a share for JSON as well that a request refers to and does not have in its
+// body.
+func (a *API) Widen(c *Call, more []byte) error {
+	w := body.Weight{Bytes: c.W.weight}
+	w.Write(more)
+	c.W.release() // who holds one must not wait for another
+	return a.admitBody(c, &w)
 }
 
 // incoming is the body of a request: as it is sent, and cut at limit bytes, with a

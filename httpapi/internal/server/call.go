@@ -20,7 +20,8 @@ type Call struct {
 	Route  *Route
 	Params httprouter.Params
 
-	manages bool // the caller may pull and remove models
+	owner   string // the caller's key, hashed; "" without keys
+	manages bool   // the caller may pull and remove models
 
 	Loading time.Duration // how long Prepare waited for the model
 	Lease   engine.Lease  // of that model, until the answer is complete; nil before
@@ -33,6 +34,9 @@ func (c *Call) release() {
 	}
 }
 
+// Owner tells callers with different keys apart. It is the same for all without keys.
+func (c *Call) Owner() string { return c.owner }
+
 // LogTokens notes what the call's model read and made.
 func (c *Call) LogTokens(prompt, output int) {
 	c.W.Note(slog.String("model", c.Lease.Info().ID), slog.Int("prompt_tokens", prompt), slog.Int("output_tokens", output))
@@ -44,6 +48,7 @@ type response struct {
 	rc     *http.ResponseController
 	limit  time.Duration // of one write; not positive means none
 	status int           // 0 until the header is written
+	weight int64         // of the body
 	share  *budget.Share // of the body, until the answer begins or, if that is large, ends; else nil
 
 	// For the log and the metrics.

@@ -96,6 +96,7 @@ type Options struct {
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
 	ShutdownGrace   time.Duration            // for work in flight
 	Realtime        Realtime                 // limits of /v1/realtime
+	Responses       Responses                // what is kept of /v1/responses
 	MetricsPublic   bool                     // /metrics needs no key
 	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
@@ -113,6 +114,25 @@ type Realtime struct {
 	Idle     time.Duration // a session without an event
 	Total    time.Duration // a session
 }
+
+// Responses say what is kept of /v1/responses, in memory and for whoever made it. Zero
+// numbers take the constants below.
+type Responses struct {
+	Off        bool          // nothing is kept, so nothing can be retrieved or continued
+	Bytes      int64         // of all; the oldest of the key that has most goes first
+	Count      int           // of all, the same
+	Age        time.Duration // since a response was made, or continued by another
+	Background int           // at work at a time
+	OtherTools bool          // tools this server does not run are left out, not refused
+}
+
+// What numbers of Responses that are zero stand for.
+const (
+	DefaultResponsesBytes      = 256 << 20
+	DefaultResponsesCount      = 10_000
+	DefaultResponsesAge        = time.Hour
+	DefaultResponsesBackground = 16
+)
 
 // What fields of Realtime that are zero stand for.
 const (
@@ -207,6 +227,8 @@ func (o *Options) fill() error {
 		{"realtime sessions", &o.Realtime.Sessions, DefaultRealtimeSessions},
 		{"realtime events a second", &o.Realtime.Events, DefaultRealtimeEvents},
 		{"realtime items", &o.Realtime.Items, DefaultRealtimeItems},
+		{"number of responses", &o.Responses.Count, DefaultResponsesCount},
+		{"responses in the background", &o.Responses.Background, DefaultResponsesBackground},
 	}); err != nil {
 		return err
 	}
@@ -227,6 +249,7 @@ func (o *Options) fill() error {
 		{"limit of uploads", &o.Upload, DefaultUpload},
 		{"limit of temporary files", &o.TempFiles, DefaultTempFiles},
 		{"limit of realtime events", &o.Realtime.Message, DefaultRealtimeMessage},
+		{"limit of responses", &o.Responses.Bytes, DefaultResponsesBytes},
 	}); err != nil {
 		return err
 	}
@@ -247,6 +270,7 @@ func (o *Options) fill() error {
 		{&o.Realtime.Audio, DefaultRealtimeAudio},
 		{&o.Realtime.Idle, DefaultRealtimeIdle},
 		{&o.Realtime.Total, DefaultRealtimeTotal},
+		{&o.Responses.Age, DefaultResponsesAge},
 	} {
 		*d.v = cmp.Or(*d.v, d.zero)
 	}

@@ -70,10 +70,15 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 		a.log.Warn("grace period over, cancelling requests")
 	}
 	cancel(ShuttingDown())
+	close(a.ended)
 
 	stop, stopCancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
 	defer stopCancel()
 	err := srv.Shutdown(stop)
+	select {
+	case <-idle: // also what went on beside requests
+	case <-stop.Done():
+	}
 	if err != nil {
 		srv.Close()
 	}

@@ -144,6 +144,10 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 			Sessions: s.Realtime.Sessions, Message: int64(s.Realtime.Message), Events: s.Realtime.Events, Items: s.Realtime.Items,
 			Audio: s.Realtime.Audio.std(), Idle: s.Realtime.Idle.orOff(), Total: s.Realtime.Total.orOff(),
 		},
+		Responses: httpapi.Responses{
+			Off: s.Responses.Store == "off", Bytes: int64(s.Responses.Bytes), Count: s.Responses.Count, Age: s.Responses.Age.orOff(),
+			Background: s.Responses.Background, OtherTools: s.Responses.OtherTools == "ignore",
+		},
 		MetricsPublic: s.Metrics.Public,
 		VLLMNames:     &s.Metrics.VLLMNames,
 		Page:          s.Page,

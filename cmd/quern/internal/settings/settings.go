@@ -56,7 +56,8 @@ type Settings struct {
 	ReasoningBudgets  map[string]int `yaml:"reasoning_budgets"`
 	Limits            limits         `yaml:"limits"`
 
-	Realtime realtime `yaml:"realtime"`
+	Realtime  realtime  `yaml:"realtime"`
+	Responses responses `yaml:"responses"`
 
 	Log logging `yaml:"log"`
 }
@@ -136,6 +137,15 @@ type realtime struct {
 	Audio    Duration `yaml:"audio"`
 	Idle     Duration `yaml:"idle"`
 	Total    Duration `yaml:"total"`
+}
+
+type responses struct {
+	Store      string   `yaml:"store"`
+	Bytes      Size     `yaml:"bytes"`
+	Count      int      `yaml:"count"`
+	Age        Duration `yaml:"age"`
+	Background int      `yaml:"background"`
+	OtherTools string   `yaml:"other_tools"`
 }
 
 type metrics struct {

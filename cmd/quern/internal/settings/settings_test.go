@@ -392,6 +392,7 @@ cors: {allowed_origins: []}
 default_max_tokens: 7
 reasoning_field: both
 reasoning_budgets: {low: 10}
+responses: {store: off, age: 0, count: 5, other_tools: ignore}
 `, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -403,6 +404,9 @@ reasoning_budgets: {low: 10}
 	if o.RequestTimeout >= 0 || o.ShutdownGrace >= 0 || o.Stall != 9*time.Second || o.KeepAlive != 15*time.Second ||
 		o.RequestTimeouts["/v1/embeddings"] >= 0 || o.RequestTimeouts["/v1/completions"] != 2*time.Minute {
 		t.Errorf("times %+v", o)
+	}
+	if r := o.Responses; !r.Off || r.Age >= 0 || r.Count != 5 || r.Bytes != 256<<20 || r.Background != 16 || !r.OtherTools {
+		t.Errorf("responses %+v", r)
 	}
 	if o.NoAuth || *o.VLLMNames || !o.MetricsPublic || o.DefaultMaxTokens != 7 || o.ReasoningField != "both" || o.ReasoningBudgets["low"] != 10 || o.AllowedOrigins == nil || len(o.AllowedOrigins) != 0 || o.JSONBody != 16<<20 {
 		t.Errorf("options %+v", o)

@@ -1,0 +1,365 @@
+package responses
+
+import (
+	"container/list"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+)
+
+// A store keeps responses in memory, each for the key that made it. It holds no more than
+// its limits at any time: where something new has no room, the key that holds most loses
+// what it has not used for longest.
+type store struct {
+	limits server.Responses
+
+	mu      sync.Mutex
+	byID    map[string]*entry
+	byItem  map[string]*entry // by the ids of its items
+	shelves map[string]*shelf // by owner
+	bytes   int64
+	working int // entries under way
+	sweeper *time.Timer
+}
+
+// A shelf is what one key keeps, without what is under way.
+type shelf struct {
+	oldest list.List // of *entry, the one not used for longest first
+	bytes  int64
+}
+
+// An entry is a stored response. Only its store changes it.
+type entry struct {
+	owner  string
+	object object // replaced, never changed
+	input  []kept
+	job    *job // nil if it was not made in the background
+
+	size int64
+	used time.Time     // when it was made, or last gone on from
+	at   *list.Element // on its shelf; nil while it is under way
+}
+
+func newStore(limits server.Responses) *store {
+	return &store{limits: limits, byID: map[string]*entry{}, byItem: map[string]*entry{}, shelves: map[string]*shelf{}}
+}
+
+// overhead is what an entry takes beside what it says, in bytes.
+const overhead = 4 << 10
+
+// weigh is the memory an entry counts as.
+func (e *entry) weigh() int64 {
+	n := int64(overhead)
+	for _, items := range [][]kept{e.input, e.object.Output} {
+		for _, k := range items {
+			n += int64(len(k.raw)) + 256
+		}
+	}
+	for _, t := range e.object.Tools {
+		n += int64(len(t))
+	}
+	n += int64(len(e.object.Text.Format) + len(e.object.ToolChoice))
+	if e.object.Instructions != nil {
+		n += int64(len(*e.object.Instructions))
+	}
+	if e.job != nil {
+		n += e.job.size()
+	}
+	return n
+}
+
+// add keeps a response, unless there is no room for it even without others, or it is under
+// way and too many are.
+func (s *store) add(e *entry, working bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	if working && s.working >= s.limits.Background {
+		return fault.New(engine.CodeQueueFull, "", "%d responses are being made in the background, the most there may be (responses.background); try again later", s.working)
+	}
+	e.used, e.size = time.Now(), e.weigh()
+	s.byID[e.object.ID] = e
+	s.index(e)
+	s.bytes += e.size
+	if working {
+		s.working++
+	} else {
+		s.shelve(e)
+	}
+	if !s.makeRoom() {
+		s.drop(e)
+	}
+	if s.byID[e.object.ID] != e {
+		return noRoom()
+	}
+	return nil
+}
+
+func noRoom() error {
+	return fault.New(engine.CodeQueueFull, "", "there is no room to keep the response (responses.bytes, responses.count); try again later, send less, or set \"store\": false")
+}
+
+// grow notes that an entry under way takes n bytes more. It fails when there is no room.
+func (s *store) grow(e *entry, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[e.object.ID] != e {
+		return nil
+	}
+	e.size += int64(n)
+	s.bytes += int64(n)
+	if s.makeRoom() {
+		return nil
+	}
+	e.size -= int64(n)
+	s.bytes -= int64(n)
+	return noRoom()
+}
+
+// update replaces the response of an entry under way.
+func (s *store) update(e *entry, o object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[e.object.ID] == e {
+		e.object = o
+	}
+}
+
+// finish replaces the response of an entry, which is over.
+func (s *store) finish(e *entry, o object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[e.object.ID] != e {
+		return // it was deleted
+	}
+	e.object = o
+	s.index(e)
+	size := e.weigh()
+	s.bytes += size - e.size
+	e.size, e.used = size, time.Now()
+	s.working--
+	s.shelve(e)
+	s.makeRoom()
+}
+
+// index notes the items of an entry. mu is held.
+func (s *store) index(e *entry) {
+	for _, items := range [][]kept{e.input, e.object.Output} {
+		for _, k := range items {
+			s.byItem[e.owner+k.id] = e
+		}
+	}
+}
+
+// shelve makes an entry one that may be dropped for others. mu is held.
+func (s *store) shelve(e *entry) {
+	h := s.shelves[e.owner]
+	if h == nil {
+		h = &shelf{}
+		s.shelves[e.owner] = h
+	}
+	h.bytes += e.size
+	e.at = h.oldest.PushBack(e)
+	if s.sweeper == nil && s.limits.Age > 0 {
+		s.sweeper = time.AfterFunc(s.limits.Age, s.sweep)
+	}
+}
+
+// makeRoom drops entries until the limits hold. It fails when none are left that may be
+// dropped. mu is held.
+func (s *store) makeRoom() bool {
+	for s.bytes > s.limits.Bytes {
+		if !s.dropOldest(func(h *shelf) int64 { return h.bytes }) {
+			return false
+		}
+	}
+	for len(s.byID) > s.limits.Count {
+		if !s.dropOldest(func(h *shelf) int64 { return int64(h.oldest.Len()) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// dropOldest drops the oldest entry of the shelf that has most. mu is held.
+func (s *store) dropOldest(has func(*shelf) int64) bool {
+	var most *shelf
+	for _, h := range s.shelves {
+		if most == nil || has(h) > has(most) {
+			most = h
+		}
+	}
+	if most == nil {
+		return false
+	}
+	s.drop(most.oldest.Front().Value.(*entry)) // a shelf is never empty
+	return true
+}
+
+// drop forgets an entry. mu is held.
+func (s *store) drop(e *entry) {
+	delete(s.byID, e.object.ID)
+	for _, items := range [][]kept{e.input, e.object.Output} {
+		for _, k := range items {
+			if s.byItem[e.owner+k.id] == e {
+				delete(s.byItem, e.owner+k.id)
+			}
+		}
+	}
+	s.bytes -= e.size
+	if e.at == nil {
+		s.working--
+		return
+	}
+	h := s.shelves[e.owner]
+	h.oldest.Remove(e.at)
+	if h.bytes -= e.size; h.oldest.Len() == 0 {
+		delete(s.shelves, e.owner)
+	}
+}
+
+// expire drops what is too old. mu is held.
+func (s *store) expire() {
+	if s.limits.Age <= 0 {
+		return
+	}
+	now := time.Now()
+	for _, h := range s.shelves {
+		for h.oldest.Len() > 0 {
+			e := h.oldest.Front().Value.(*entry)
+			if now.Sub(e.used) < s.limits.Age {
+				break
+			}
+			s.drop(e)
+		}
+	}
+}
+
+// sweep expires entries when nobody asks for any.
+func (s *store) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	next := s.limits.Age
+	for _, h := range s.shelves {
+		next = min(next, s.limits.Age-time.Since(h.oldest.Front().Value.(*entry).used))
+	}
+	if s.sweeper = nil; len(s.shelves) > 0 {
+		s.sweeper = time.AfterFunc(next, s.sweep)
+	}
+}
+
+// get returns a response as it stands.
+func (s *store) get(owner, id string) (e *entry, o object, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e = s.find(owner, id); e == nil {
+		return nil, object{}, fault.New(fault.CodeNotFound, "", "there is no response %.140q; it may have been deleted, or was dropped as old (responses.age, responses.bytes)", id)
+	}
+	return e, e.object, nil
+}
+
+// find returns an entry of an owner's; nil when there is none. mu is held.
+func (s *store) find(owner, id string) *entry {
+	s.expire()
+	if e := s.byID[id]; e != nil && e.owner == owner {
+		return e
+	}
+	return nil
+}
+
+// remove forgets a response.
+func (s *store) remove(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[e.object.ID] == e {
+		s.drop(e)
+	}
+}
+
+// chain returns the items of the conversation that a request goes on with, and their bytes,
+// and keeps them from growing old.
+func (s *store) chain(owner, id string) (items []kept, bytes int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone := func(format string, args ...any) error {
+		return fault.New(fault.CodePreviousNotFound, "previous_response_id", format+"; send the whole input instead", args...)
+	}
+	out, whole := s.walk(owner, id)
+	switch {
+	case len(out) == 0:
+		return nil, 0, gone("there is no response %.140q; it may have been deleted, was not stored, or was dropped as old", id)
+	case !whole:
+		return nil, 0, gone("response %.140q goes on from others that were deleted or dropped as old", id)
+	case out[len(out)-1].at == nil:
+		return nil, 0, fault.New(engine.CodeInvalidValue, "previous_response_id", "response %.140q is not over; wait for it", id)
+	}
+	now := time.Now()
+	for _, e := range out {
+		e.used = now
+		s.shelves[owner].oldest.MoveToBack(e.at)
+		items = append(items, e.input...)
+		items = append(items, e.object.Output...)
+		bytes += e.size
+	}
+	return items, bytes, nil
+}
+
+// walk returns a response and those it goes on from, oldest first, and whether that is all
+// of them. mu is held.
+func (s *store) walk(owner, id string) (out []*entry, whole bool) {
+	for {
+		e := s.find(owner, id)
+		if e == nil {
+			break
+		}
+		out = append(out, e)
+		if e.object.Previous == nil {
+			whole = true
+			break
+		}
+		id = *e.object.Previous
+	}
+	slices.Reverse(out)
+	return out, whole
+}
+
+// inputs returns the items a response was made from, oldest first: of those it goes on from
+// as far as they are still there.
+func (s *store) inputs(owner, id string) []kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chain, _ := s.walk(owner, id)
+	var out []kept
+	for i, e := range chain {
+		out = append(out, e.input...)
+		if i < len(chain)-1 {
+			out = append(out, e.object.Output...)
+		}
+	}
+	return out
+}
+
+// item returns an item of an owner's.
+func (s *store) item(owner, id string) (json.RawMessage, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	e := s.byItem[owner+id]
+	if e == nil {
+		return nil, false
+	}
+	for _, items := range [][]kept{e.object.Output, e.input} {
+		for _, k := range items {
+			if k.id == id {
+				return k.raw, true
+			}
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,185 @@
+package responses
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+
+	"quern/engine"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+)
+
+// get returns the stored response a request names.
+func (a *api) get(c *server.Call) (*entry, object, error) {
+	id := c.Params.ByName("id")
+	if a.store == nil {
+		return nil, object{}, fault.New(fault.CodeNotFound, "", "there is no response %.140q: this server keeps none (responses.store is off)", id)
+	}
+	return a.store.get(c.Owner(), id)
+}
+
+// retrieve answers GET /v1/responses/{id}: with the response, or the events of one that is
+// made in the background.
+func (a *api) retrieve(c *server.Call) error {
+	q := query{v: c.R.URL.Query()}
+	streamed := q.boolean("stream")
+	after := q.number("starting_after", -1, -1, 1<<31-1)
+	if q.err != nil {
+		return q.err
+	}
+	e, o, err := a.get(c)
+	switch {
+	case err != nil:
+		return err
+	case !streamed && q.v.Has("starting_after"):
+		return fault.New(engine.CodeInvalidValue, "starting_after", "starting_after needs stream=true")
+	case !streamed:
+		return a.WriteJSON(c, 200, o)
+	case e.job == nil || !e.job.streamed:
+		return fault.New(engine.CodeInvalidValue, "stream", "only responses made with \"background\": true and \"stream\": true can be streamed again; leave stream out")
+	}
+	return a.follow(c, e.job, after+1)
+}
+
+// remove answers DELETE /v1/responses/{id}.
+func (a *api) remove(c *server.Call) error {
+	e, o, err := a.get(c)
+	if err != nil {
+		return err
+	}
+	a.store.remove(e)
+	if e.job != nil {
+		e.job.stop(errCancelled)
+	}
+	return a.WriteJSON(c, 200, struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Deleted bool   `json:"deleted"`
+	}{o.ID, "response", true})
+}
+
+// cancel answers POST /v1/responses/{id}/cancel.
+func (a *api) cancel(c *server.Call) error {
+	e, o, err := a.get(c)
+	if err != nil {
+		return err
+	}
+	if e.job == nil {
+		return fault.New(engine.CodeInvalidValue, "", "only responses made with \"background\": true can be cancelled; others end when their client leaves")
+	}
+	e.job.stop(errCancelled)
+	select {
+	case <-e.job.done:
+	case <-c.R.Context().Done():
+		return fault.ErrGone
+	}
+	if _, now, err := a.get(c); err == nil {
+		o = now
+	}
+	return a.WriteJSON(c, 200, o)
+}
+
+// inputItems answers GET /v1/responses/{id}/input_items: what the response was made from.
+func (a *api) inputItems(c *server.Call) error {
+	q := query{v: c.R.URL.Query()}
+	most := q.number("limit", 20, 1, 100)
+	order := q.one("order", "desc", "asc")
+	if q.err != nil {
+		return q.err
+	}
+	if _, _, err := a.get(c); err != nil {
+		return err
+	}
+	items := a.store.inputs(c.Owner(), c.Params.ByName("id"))
+	if order == "desc" {
+		slices.Reverse(items)
+	}
+	at := func(name string, absent int) (int, error) {
+		id := q.v.Get(name)
+		if id == "" {
+			return absent, nil
+		}
+		i := slices.IndexFunc(items, func(k kept) bool { return k.id == id })
+		if i < 0 {
+			return 0, fault.New(engine.CodeInvalidValue, name, "%s must be the id of one of the items, got %.140q", name, id)
+		}
+		return i, nil
+	}
+	after, err := at("after", -1)
+	if err != nil {
+		return err
+	}
+	before, err := at("before", len(items))
+	if err != nil {
+		return err
+	}
+	page := items[min(after+1, before):before]
+	more := len(page) > most
+	if more && q.v.Get("before") != "" && q.v.Get("after") == "" {
+		page = page[len(page)-most:] // those next to it
+	}
+	page = page[:min(most, len(page))]
+	return a.WriteJSON(c, 200, newPage(page, more))
+}
+
+// A page is some items of a list.
+type page struct {
+	Object string  `json:"object"`
+	Data   []kept  `json:"data"`
+	First  *string `json:"first_id"`
+	Last   *string `json:"last_id"`
+	More   bool    `json:"has_more"`
+}
+
+func newPage(items []kept, more bool) page {
+	p := page{Object: "list", Data: orEmpty(items), More: more}
+	if n := len(items); n > 0 {
+		p.First, p.Last = &items[0].id, &items[n-1].id
+	}
+	return p
+}
+
+// A query reads parameters of an address; the first thing wrong is kept.
+type query struct {
+	v   url.Values
+	err error
+}
+
+func (q *query) invalid(name, want string) {
+	if q.err == nil {
+		q.err = fault.New(engine.CodeInvalidValue, name, "%s must be %s, got %.60q", name, want, q.v.Get(name))
+	}
+}
+
+func (q *query) boolean(name string) bool {
+	switch q.one(name, "false", "true", "1", "0") {
+	case "true", "1":
+		return true
+	}
+	return false
+}
+
+func (q *query) number(name string, absent, lo, hi int) int {
+	s := q.v.Get(name)
+	if s == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < lo || n > hi {
+		q.invalid(name, "a whole number from "+strconv.Itoa(lo)+" to "+strconv.Itoa(hi))
+	}
+	return n
+}
+
+// one reads one of several values, the first of which stands for none.
+func (q *query) one(name string, values ...string) string {
+	s := q.v.Get(name)
+	if s == "" {
+		return values[0]
+	}
+	if !slices.Contains(values, s) {
+		q.invalid(name, values[0]+" or "+values[1])
+	}
+	return s
+}
