@@ -276,6 +276,23 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// What a text model's file has beside the text model is counted.
+func TestInspectSkipped(t *testing.T) {
+	dir := filepath.Join("..", "..", "engine", "model", "testdata", "made", "qwen35moe", "hf")
+	code, text, errs := quern(t, "", nil, "inspect", dir)
+	if code != 0 || !strings.Contains(text, "1 tensors that see or hear") || !strings.Contains(text, "2 tensors of layers that draft") {
+		t.Errorf("exit code %d: %s\n%.500s", code, errs, text)
+	}
+	code, text, errs = quern(t, "", nil, "inspect", "--json", dir)
+	var r struct {
+		Senses int `json:"skipped_tensors"`
+		Drafts int `json:"drafting_tensors"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 0 || r.Senses != 1 || r.Drafts != 2 {
+		t.Errorf("exit code %d, %v: %s\n%+v", code, err, errs, r)
+	}
+}
+
 // tinyGGUF is a valid file of one tensor and an architecture that is not supported.
 func tinyGGUF() []byte {
 	var b bytes.Buffer

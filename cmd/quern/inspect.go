@@ -140,9 +140,6 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", terminal.Plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
-		if n := model.Senses(set); n > 0 {
-			fmt.Fprintf(w, "skipped\t%d tensors that see or hear: it gets text only\n", n)
-		}
 		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
@@ -153,6 +150,13 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 				fmt.Fprintf(w, "states\t%s a sequence, of which %d run together\n", readable(e.State), e.Running)
 			}
 		}
+	}
+	senses, drafts := model.Skipped(set)
+	if senses > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors that see or hear: it gets text only\n", senses)
+	}
+	if drafts > 0 {
+		fmt.Fprintf(w, "skipped\t%d tensors of layers that draft\n", drafts)
 	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
@@ -277,7 +281,8 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Bytes    int64       `json:"bytes"`
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
-		Skipped  int         `json:"skipped_tensors,omitempty"` // that see or hear
+		Senses   int         `json:"skipped_tensors,omitempty"`  // that see or hear
+		Drafts   int         `json:"drafting_tensors,omitempty"` // skipped as well
 		Memory   *memory     `json:"memory,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
@@ -292,9 +297,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
 		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context, near(e.Pools)}
 	}
-	if r.Runnable {
-		r.Skipped = model.Senses(set)
-	}
+	r.Senses, r.Drafts = model.Skipped(set)
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})
 	}

@@ -263,7 +263,7 @@ func isCode(err error, code engine.Code) bool {
 // with a text will do, the only text model, or the default for chat, is meant.
 func resolve(e *local.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
 	if name == "" && (kind == "" || kind == engine.KindCompletion) {
-		texts := slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool { return !isText(m.Kind) })
+		texts := slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool { return !isText(m.Kind) || m.Base != "" })
 		if len(texts) == 1 {
 			return texts[0], nil
 		}

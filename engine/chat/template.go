@@ -34,12 +34,24 @@ type Template struct {
 	once   [repairs]sync.Once // a log line for each repair
 }
 
-// New parses a template and finds out, by rendering small conversations, in
+// byName are templates that files have the name of only: llama.cpp's converter writes
+// RWKV's where it has no text for it.
+var byName = map[string]string{
+	"rwkv-world": `{{ bos_token }}{% for m in messages %}` +
+		`{% set who = {'system': 'System', 'user': 'User', 'assistant': 'Assistant'}[m.role] %}` +
+		`{% if who and m.content %}{{ who }}: {{ m.content | trim }}{{ '\n\n' }}{% endif %}` +
+		`{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}`,
+}
+
+// New parses a template, which may be the name of one, and finds out, by rendering small conversations, in
 // which shape it wants messages. An empty source is ErrNoTemplate; other
 // errors wrap ErrFormat or ErrUnsupported.
 func New(source string, opt Options) (*Template, error) {
 	if strings.TrimSpace(source) == "" {
 		return nil, ErrNoTemplate
+	}
+	if t := byName[strings.TrimSpace(source)]; t != "" {
+		source = t
 	}
 	parsed, err := jinja.Parse(source)
 	if err != nil {

@@ -165,6 +165,8 @@ func TestRender(t *testing.T) {
 			"<|user|>Hi|<|assistant|>ab"},
 		{"continue after thinking", imTemplate, Request{Messages: []Message{user("Hi"), {Role: RoleAssistant, Text: "So", Reasoning: "Hm."}}, End: EndContinue},
 			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\nHm.\n</think>\n\nSo"},
+		{"by its name", "rwkv-world\n", Request{Messages: []Message{system("Be kind. "), user(" Hi\n"), assistant("Hello!"), user("Who?")}},
+			"<s>System: Be kind.\n\nUser: Hi\n\nAssistant: Hello!\n\nUser: Who?\n\nAssistant:"},
 		{"continue a merged turn", instTemplate, Request{Messages: []Message{user("Hi"), assistant("a"), assistant("b")}, End: EndContinue},
 			"<s>[INST] Hi[/INST] a\n\nb"},
 	} {

@@ -451,9 +451,12 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		}
 		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}, nil
 	}
-	gate, err := stack(op.Gate, op.GateBias)
-	if err != nil {
-		return err
+	var gate matmul.Stack
+	if op.Gate != nil {
+		var err error
+		if gate, err = stack(op.Gate, op.GateBias); err != nil {
+			return err
+		}
 	}
 	up, err := stack(op.Up, op.UpBias)
 	if err != nil {
@@ -474,7 +477,7 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 	}}
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
-	m := matmul.NewExperts(o, op.Gate.Shape[0], e.p.Values[x].Shape[0])
+	m := matmul.NewExperts(o, op.Up.Shape[0], e.p.Values[x].Shape[0])
 	e.steps = append(e.steps, func() {
 		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x))
 	})

@@ -198,10 +198,19 @@ func TestFamilies(t *testing.T) {
 		{"granite.gguf", 1e-4},
 		{"gpt-oss.gguf", 1e-4},
 		{"gpt-oss-MXFP4.gguf", 0.15},
+		{"made/exaone4/model.gguf", 1e-4},
+		{"made/glm/model.gguf", 1e-4},
+		{"made/granite-4/model.gguf", 1e-4},
+		{"made/granitemoe/model.gguf", 1e-4},
+		{"made/glm4/model.gguf", 1e-4},
+		{"made/qwen3vlmoe/model.gguf", 1e-4},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			_, m := load(t, tt.file)
 			p, spec := program(t, m, 16, 8)
+			if err := supported(p); err != nil {
+				t.Fatal(err)
+			}
 			b := open(t, fake(75), AllLayers)
 			compare(t, b, p, spec, prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 4), tt.limit)
 			if long {

@@ -10,6 +10,9 @@ import (
 
 var expertsOp = row[graph.Experts]{
 	check: func(o graph.Experts) error {
+		if o.Gate == nil {
+			return errors.New("experts without a gate run on the CPU only: leave this model off the GPU")
+		}
 		if !o.Plain() {
 			return errors.New("experts that are routed by sigmoids, by groups, with a bias or by a factor run on the CPU only: leave this model off the GPU")
 		}

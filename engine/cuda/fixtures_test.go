@@ -3,10 +3,13 @@ package cuda
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"quern/bench/fixtures"
+	"quern/engine/model"
+	"quern/formats/gguf"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
 )
@@ -19,6 +22,40 @@ func asked(t *testing.T) {
 	t.Helper()
 	if !long {
 		t.Skip("QUERN_TEST_CUDA is not set")
+	}
+}
+
+// TestSharedFamilies runs the families beside the checkout that a device has every op of, and
+// wants the others named for the op that it lacks.
+func TestSharedFamilies(t *testing.T) {
+	asked(t)
+	device := []string{"cohere2", "command-r", "ernie4-5", "hunyuan-dense", "olmo3", "qwen25vl-text", "qwen3vl-text", "seed-oss"}
+	files, err := filepath.Glob(filepath.Join(fixtures.Path(t, "families"), "*", "model.gguf"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		t.Run(name, func(t *testing.T) {
+			set, err := gguf.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			if m, err := model.Open(set); err != nil || m.Config().Encoder {
+				t.Skip("makes embeddings only, or is refused")
+			}
+			_, m := loadFile(t, file)
+			p, spec := program(t, m, 8, 8)
+			if err := supported(p); (err == nil) != slices.Contains(device, name) {
+				t.Fatalf("lacks %v", err)
+			} else if err != nil {
+				t.Log(err)
+				return
+			}
+			spec.Type = quant.F32
+			compare(t, open(t, fake(75), AllLayers), p, spec, prompts([]int32{3, 1, 4}, []int32{2}, 1), 1e-3)
+		})
 	}
 }
 

@@ -169,7 +169,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 29+22 {
+	if fits != 31+20 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }

@@ -206,6 +206,14 @@ func TestBuilderErrors(t *testing.T) {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 5, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
 		}},
+		{"experts without a gate", "experts: activation silu without a gate", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})
+		}},
+		{"experts with a gate", "experts: activation squared-relu with a gate", func(b *Builder) Value {
+			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}, Act: SquaredReLU})
+		}},
 		{"experts' router", "on input of shape [4 8] routed by [4 3]", func(b *Builder) Value {
 			x := b.Embed(b.Tokens(), matrix("e", 5, 8))
 			return b.Experts(x, b.Linear(x, matrix("r", 3, 8), nil), Experts{Gate: matrix("g", 2, 4, 8), Up: matrix("u", 2, 4, 8), Down: matrix("d", 2, 8, 4), Routing: Routing{Used: 1}})

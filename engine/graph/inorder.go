@@ -84,7 +84,7 @@ func opName(op Op) string {
 	case LayerNorm:
 		w = o.Weight
 	case Experts:
-		w = o.Gate
+		w = o.Up
 	case Bias:
 		w = o.Vector
 	case Linear:

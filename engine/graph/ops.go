@@ -159,12 +159,13 @@ type (
 	SharedAttention struct{ Attention }
 
 	// Experts sends each row through some experts and sums their results by weight, as
-	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x).
+	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x), or without Gate
+	// Down · Activate{Act}(Up · x).
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
 	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,
 	// "Mixtral of Experts", 2024, §2.1.
 	Experts struct {
-		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff)
+		Gate, Up, Down             *weights.Tensor // (experts, ff, in) twice, (experts, out, ff); Gate may be nil
 		GateBias, UpBias, DownBias *weights.Tensor // (experts, ff) twice, (experts, out); each may be nil
 		Routing
 		Act Act
@@ -260,6 +261,14 @@ func (a Act) String() string {
 	return fmt.Sprintf("Act(%d)", uint8(a))
 }
 
+// alone reports whether a needs no gate.
+func (a Act) alone() bool {
+	return a == GELU || a == GELUTanh || a == SquaredReLU || a == Sigmoid || a == Tanh
+}
+
+// gates reports whether a may be a gate.
+func (a Act) gates() bool { return int(a) < len(actNames) && a != SquaredReLU && a != Tanh }
+
 func (o Embed) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {
 		return nil, fmt.Errorf("embed: weight must be a matrix, got %s", describe(o.Weight))
@@ -334,16 +343,14 @@ func (o SoftCap) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Activate) Out(in ...Shape) (Shape, error) {
-	switch o.Act {
-	case GELU, GELUTanh, SquaredReLU, Sigmoid, Tanh:
-	default:
+	if !o.Act.alone() {
 		return nil, fmt.Errorf("activate: %v does not stand alone", o.Act)
 	}
 	return in[0], nil
 }
 
 func (o Gate) Out(in ...Shape) (Shape, error) {
-	if int(o.Act) >= len(actNames) || o.Act == SquaredReLU || o.Act == Tanh {
+	if !o.Act.gates() {
 		return nil, fmt.Errorf("gate: %v is no activation", o.Act)
 	}
 	if !in[0].equal(in[1]) {
@@ -416,20 +423,22 @@ func (o SharedAttention) Out(in ...Shape) (Shape, error) {
 }
 
 func (o Experts) Out(in ...Shape) (Shape, error) {
-	if o.Gate == nil || len(o.Gate.Shape) != 3 || o.Down == nil || len(o.Down.Shape) != 3 {
-		return nil, fmt.Errorf("experts: weights must be stacks of matrices, got %s and %s", describe(o.Gate), describe(o.Down))
+	if o.Up == nil || len(o.Up.Shape) != 3 || o.Down == nil || len(o.Down.Shape) != 3 {
+		return nil, fmt.Errorf("experts: weights must be stacks of matrices, got %s and %s", describe(o.Up), describe(o.Down))
 	}
-	n, ff, width, out := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	n, ff, width, out := o.Up.Shape[0], o.Up.Shape[1], o.Up.Shape[2], o.Down.Shape[1]
 	switch {
-	case int(o.Act) >= len(actNames):
-		return nil, fmt.Errorf("experts: %v is no activation", o.Act)
-	case !hasShape(o.Up, n, ff, width) || !hasShape(o.Down, n, out, ff):
+	case o.Gate == nil && !o.Act.alone():
+		return nil, fmt.Errorf("experts: activation %v without a gate", o.Act)
+	case o.Gate != nil && !o.Act.gates():
+		return nil, fmt.Errorf("experts: activation %v with a gate", o.Act)
+	case o.Gate != nil && !hasShape(o.Gate, n, ff, width) || !hasShape(o.Down, n, out, ff):
 		return nil, fmt.Errorf("experts: %s, %s and %s do not fit", describe(o.Gate), describe(o.Up), describe(o.Down))
-	case o.GateBias != nil && !hasShape(o.GateBias, n, ff), o.UpBias != nil && !hasShape(o.UpBias, n, ff),
+	case o.GateBias != nil && (o.Gate == nil || !hasShape(o.GateBias, n, ff)), o.UpBias != nil && !hasShape(o.UpBias, n, ff),
 		o.DownBias != nil && !hasShape(o.DownBias, n, out):
 		return nil, fmt.Errorf("experts: biases %s, %s and %s for %d experts of %d to %d", describe(o.GateBias), describe(o.UpBias), describe(o.DownBias), n, ff, out)
 	case len(in[0]) != 2 || in[0][1] != width || !in[1].equal(Shape{in[0][0], n}):
-		return nil, fmt.Errorf("experts: %s on input of shape %v routed by %v", describe(o.Gate), in[0], in[1])
+		return nil, fmt.Errorf("experts: %s on input of shape %v routed by %v", describe(o.Up), in[0], in[1])
 	}
 	return Shape{in[0][0], out}, o.Routing.check(n)
 }

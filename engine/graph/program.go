@@ -158,8 +158,11 @@ func (p *Program) WeightBytes() int64 {
 		case AdaptedLinear: // a row has an adapter or none
 			n += int64(len(o.Weight.Data))
 		case Experts:
-			all := int64(o.Gate.Size()) + int64(o.Up.Size()) + int64(o.Down.Size())
-			n += all / int64(o.Gate.Shape[0]) * int64(o.Used)
+			all := int64(o.Up.Size()) + int64(o.Down.Size())
+			if o.Gate != nil {
+				all += int64(o.Gate.Size())
+			}
+			n += all / int64(o.Up.Shape[0]) * int64(o.Used)
 		}
 	}
 	return n

@@ -26,7 +26,7 @@ type kind struct {
 
 // Files that tell how text becomes tokens.
 var tokenizer = []string{"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-	"added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "chat_template.jinja", "chat_template.json"}
+	"added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "rwkv_vocab_*.txt", "chat_template.jinja", "chat_template.json"}
 
 // kinds is the table of what quern pulls. Where a repository holds a model
 // twice, the kind named first counts.

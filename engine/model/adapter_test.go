@@ -228,9 +228,6 @@ func TestAdapters(t *testing.T) {
 		}
 		for _, path := range list {
 			name := filepath.Base(filepath.Dir(path))
-			if name == "gemma4-e" || name == "rwkv7" {
-				continue // which refuse adapters
-			}
 			t.Run(name, func(t *testing.T) { adaptersOf(t, path, filepath.Join(filepath.Dir(path), "hf")) })
 		}
 	}
@@ -238,7 +235,7 @@ func TestAdapters(t *testing.T) {
 
 // experts reports whether a matrix belongs to what adapters do not change.
 func experts(name string) bool {
-	for _, s := range []string{"experts", "_exps.", "kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp"} {
+	for _, s := range []string{"experts", "_exps.", "kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp", "blk.0.time_mix_v1", "blk.0.time_mix_v2"} {
 		if strings.Contains(name, s) {
 			return true
 		}

@@ -317,7 +317,7 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true}
+var moeArchs = map[string]bool{"ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "granitemoe": true, "jamba": true, "nemotron_h_moe": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true, "qwen3vlmoe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm.
 var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "rwkv7": true, "starcoder2": true}
@@ -432,6 +432,9 @@ func (r *reader) rope(c *Config) RopeConfig {
 	case kind == "yarn":
 		rc.Scaling, rc.Factor = "yarn", factor
 		if by := r.logMultiplier(c); by > 0 {
+			if c.Arch == "deepseek2" {
+				by = 1 // these files have no mscale: it is the same, and rotations keep their size
+			}
 			rc.AttnFactor /= 1 + 0.1*by*math.Log(factor)
 		}
 		if magnitude > 0 && rc.ExtFactor != 0 {

@@ -92,7 +92,7 @@ func newDeepseek(set *file) (LM, error) {
 	queries := r.upTo("attention.q_lora_rank", maxWidth)
 	var temper graph.Temper
 	if beta := r.float("attention.temperature_scale", 0); beta > 0 {
-		temper = graph.Temper{Beta: beta, Period: c.Rope.Original}
+		temper = graph.Temper{Beta: beta, Period: r.countOr("attention.temperature_length", maxContext, c.Rope.Original)}
 	}
 	heads := c.Heads
 	for i := range c.Layers {
@@ -124,7 +124,9 @@ func newDeepseek(set *file) (LM, error) {
 		if i < dense || c.Experts == 0 {
 			l.ffn = feeds(m.gated(i), graph.SiLU)
 		} else {
-			sigmoid := c.Arch == "deepseek2" && r.upTo("expert_gating_func", maxExperts) == 2
+			// Early files of GLM 4.7 Flash do not say that scores are sigmoids, which came
+			// with this bias.
+			_, sigmoid := set.Tensor(blk(i, "exp_probs_b.bias"))
 			o := m.routing(i, sigmoid, c.Arch == "mistral4")
 			// DeepSeek V2 takes a group for as good as its best expert; only with V3's
 			// sigmoids came the best two. llama.cpp has the latter for both.

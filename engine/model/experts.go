@@ -32,15 +32,26 @@ func (m *base) moe(i int, act graph.Act, renormalise bool) moe {
 
 // expertsOf finds the experts of layer i.
 func (m *base) expertsOf(i int, act graph.Act, r graph.Routing) moe {
+	return m.expertsFor(i, act, r, m.c.Hidden)
+}
+
+// expertsFor is expertsOf for experts of rows of another width. Those with the squared ReLU
+// have no gates.
+func (m *base) expertsFor(i int, act graph.Act, r graph.Routing, width int) moe {
 	c, t := &m.c, &m.tensors
 	n, ff := c.Experts, c.ExpertFF
-	gate, up := t.gateAndUp(i, n, ff, c.Hidden)
+	var gate, up *weights.Tensor
+	if act == graph.SquaredReLU {
+		up = t.need(blk(i, "ffn_up_exps.weight"), n, ff, width)
+	} else {
+		gate, up = t.gateAndUp(i, n, ff, width)
+	}
 	return moe{
 		router: t.linear(blk(i, "ffn_gate_inp"), n, c.Hidden),
 		o: graph.Experts{
 			Gate: gate, GateBias: t.maybe(blk(i, "ffn_gate_exps.bias"), n, ff),
 			Up: up, UpBias: t.maybe(blk(i, "ffn_up_exps.bias"), n, ff),
-			Down: t.need(blk(i, "ffn_down_exps.weight"), n, c.Hidden, ff), DownBias: t.maybe(blk(i, "ffn_down_exps.bias"), n, c.Hidden),
+			Down: t.need(blk(i, "ffn_down_exps.weight"), n, width, ff), DownBias: t.maybe(blk(i, "ffn_down_exps.bias"), n, width),
 			Routing: r, Act: act,
 		},
 	}
@@ -142,11 +153,8 @@ func (m *base) routing(i int, sigmoid, renormalise bool) graph.Routing {
 // sharedExpert finds the block that every row goes through beside its experts; its
 // projections are nil where a model has none.
 func (m *base) sharedExpert(i int) mlp {
-	c, t, r := &m.c, &m.tensors, &m.reader
-	ff := r.upTo("expert_shared_feed_forward_length", maxWidth)
-	if n := r.upTo("expert_shared_count", maxExperts); ff == 0 {
-		ff = n * c.ExpertFF
-	}
+	c, t := &m.c, &m.tensors
+	ff := m.sharedWidth()
 	if ff == 0 {
 		return mlp{}
 	}
@@ -155,6 +163,15 @@ func (m *base) sharedExpert(i int) mlp {
 		up:   t.linear(blk(i, "ffn_up_shexp"), ff, c.Hidden),
 		down: t.linear(blk(i, "ffn_down_shexp"), c.Hidden, ff),
 	}
+}
+
+// sharedWidth is the width inside the block beside the experts, 0 for none.
+func (m *base) sharedWidth() int {
+	ff := m.reader.upTo("expert_shared_feed_forward_length", maxWidth)
+	if n := m.reader.upTo("expert_shared_count", maxExperts); ff == 0 {
+		ff = n * m.c.ExpertFF
+	}
+	return ff
 }
 
 // A feed records what stands between a layer's second norm and its end.

@@ -53,7 +53,7 @@ func ggufMeta(from *weights.Meta) weights.Meta {
 
 // interleaved are the architectures whose GGUF files rotate neighbours; see
 // base.interleave.
-var interleaved = map[string]bool{"llama": true, "granite": true, "smollm3": true, "mistral3": true, "granitehybrid": true}
+var interleaved = map[string]bool{"llama": true, "granite": true, "smollm3": true, "mistral3": true, "granitehybrid": true, "granitemoe": true}
 
 // isReal reports whether GGUF stores the number under key as a float, which
 // config.json may write without a fraction.

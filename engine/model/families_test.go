@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
+	"quern/engine/quantize"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -88,25 +89,76 @@ func family(t *testing.T, at string) {
 			compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), g.Prompt, g.logits(t), float)
 		})
 	}
-	t.Run("pieces", func(t *testing.T) {
-		set := open(t, filepath.Join(at, "model.gguf"))
-		n := len(f32.Prompt)
-		whole := newRunner(t, set, quant.F32).feed(f32.Prompt, int32(n-1))[0]
-		single, chunks := newRunner(t, set, quant.F32), newRunner(t, set, quant.F32)
-		var one, three []float32
-		for i := range f32.Prompt {
-			one = single.feed(f32.Prompt[i:i+1], 0)[0]
-		}
-		for _, c := range [][2]int{{0, 17}, {17, 40}, {40, n}} {
-			three = chunks.feed(f32.Prompt[c[0]:c[1]], int32(c[1]-c[0]-1))[0]
-		}
-		if !slices.Equal(whole, one) {
-			t.Error("one token at a time gives other bits")
-		}
-		if !slices.Equal(whole, three) {
-			t.Error("three chunks give other bits")
-		}
-	})
+	t.Run("pieces", func(t *testing.T) { inPieces(t, open(t, filepath.Join(at, "model.gguf")), f32.Prompt) })
+}
+
+// inPieces feeds a prompt at once, one token at a time and in three chunks, and wants the
+// same bits.
+func inPieces(t *testing.T, set *weights.Set, prompt []int32) {
+	n := len(prompt)
+	whole := newRunner(t, set, quant.F32).feed(prompt, int32(n-1))[0]
+	single, chunks := newRunner(t, set, quant.F32), newRunner(t, set, quant.F32)
+	var one, three []float32
+	for i := range prompt {
+		one = single.feed(prompt[i:i+1], 0)[0]
+	}
+	for _, c := range [][2]int{{0, 17}, {17, 40}, {40, n}} {
+		three = chunks.feed(prompt[c[0]:c[1]], int32(c[1]-c[0]-1))[0]
+	}
+	if !slices.Equal(whole, one) {
+		t.Error("one token at a time gives other bits")
+	}
+	if !slices.Equal(whole, three) {
+		t.Error("three chunks give other bits")
+	}
+}
+
+// TestFamiliesMade holds the families that the fixtures leave out against the float64 of
+// testdata/make_families.py: GGUF and Hugging Face form, and a prompt in other pieces.
+func TestFamiliesMade(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/made/*")
+	if err != nil || len(dirs) < 16 {
+		t.Fatalf("folders %v, %v", dirs, err)
+	}
+	for _, at := range dirs {
+		t.Run(filepath.Base(at), func(t *testing.T) {
+			g := readGolden(t, filepath.Join(at, "golden.json"))
+			gguf := filepath.Join(at, "model.gguf")
+			compareRows(t, newRunner(t, open(t, gguf), quant.F32), g.Prompt, g.logits(t), 1e-5)
+			hf := openHF(t, filepath.Join(at, "hf"), "")
+			compareRows(t, newRunner(t, hf, quant.F32), g.Prompt, g.logits(t), 1e-5)
+			variants, err := filepath.Glob(filepath.Join(at, "golden-*.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, golden := range variants {
+				v := readGolden(t, golden)
+				config := filepath.Join(at, "hf", "config-"+strings.TrimPrefix(filepath.Base(golden), "golden-"))
+				compareRows(t, newRunner(t, openHF(t, filepath.Join(at, "hf"), config), quant.F32), v.Prompt, v.logits(t), 1e-5)
+			}
+			inPieces(t, open(t, gguf), g.Prompt)
+			sameAsGGUF(t, openHF(t, filepath.Join(at, "hf"), ""), open(t, gguf))
+			// In eight bits the model is still this one; activations have eight bits as well.
+			q, err := quantize.Set(t.Context(), open(t, gguf), "q8_0", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			few := 0
+			for w := range q.All() {
+				if w.Type == quant.Q8_0 {
+					few++
+				}
+				// llama.cpp has convolutions and states in floats only.
+				if (strings.Contains(w.Name, "conv1d") || strings.Contains(w.Name, "shortconv.conv") || strings.HasSuffix(w.Name, "ssm_a")) && w.Type != quant.F32 {
+					t.Errorf("%s became %v", w.Name, w.Type)
+				}
+			}
+			if few < 5 {
+				t.Errorf("%d tensors of Q8_0", few)
+			}
+			compareRows(t, newRunner(t, q, quant.F32), g.Prompt, g.logits(t), 0.5)
+		})
+	}
 }
 
 // familyQuantised holds a quantised file against llama.cpp's pass over the same numbers.

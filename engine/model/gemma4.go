@@ -19,7 +19,7 @@ type gemma4 struct {
 	*base
 	layers []gemma4Layer
 	inputs *layerInputs // nil for none
-	own    int          // layers that have keys; those behind look at theirs
+	keyed  int          // layers that have keys; those behind look at theirs
 	cached [][2]int     // key heads of the cache's layers, and their width
 	logCap float32      // 0 for none
 }
@@ -89,7 +89,7 @@ func newGemma4(set *file) (LM, error) {
 	}
 	// Pairs that are not rotated have huge divisors there.
 	t.need("rope_freqs.weight", m.c.Rope.Dim/2)
-	g.own = c.Layers - r.upTo("attention.shared_kv_layers", c.Layers-1)
+	g.keyed = c.Layers - r.upTo("attention.shared_kv_layers", c.Layers-1)
 	kinds, err := m.gemma4Kinds()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (m *gemma4) layer(i int, kind *gemma4Kind) gemma4Layer {
 		o: t.linear(blk(i, "attn_output"), c.Hidden, c.Heads*dim), qNorm: t.need(blk(i, "attn_q_norm.weight"), dim),
 		rope: kind.rope, ones: ones(dim), scale: t.number(blk(i, "layer_output_scale.weight"), 1),
 	}
-	fused := i < m.own
+	fused := i < m.keyed
 	if _, ok := t.set.Tensor(blk(i, "attn_qkv.weight")); ok && fused {
 		parts := t.split(t.linear(blk(i, "attn_qkv"), c.Heads*dim+2*keys, c.Hidden), []string{"q", "k", "v"}, c.Heads*dim, keys, keys)
 		l.q, l.k, l.v = parts[0], parts[1], parts[2]
@@ -152,7 +152,7 @@ func (m *gemma4) layer(i int, kind *gemma4Kind) gemma4Layer {
 		fused = false
 		l.q = t.linear(blk(i, "attn_q"), c.Heads*dim, c.Hidden)
 	}
-	if i < m.own {
+	if i < m.keyed {
 		if !fused {
 			l.k = t.linear(blk(i, "attn_k"), keys, c.Hidden)
 			if _, ok := t.set.Tensor(blk(i, "attn_v.weight")); ok {
@@ -198,7 +198,7 @@ func (m *gemma4) Hidden(b *graph.Builder) graph.Value {
 		h := l.attnNorm.rms(b, x, c.Eps)
 		q := b.Rope(b.RMSNorm(l.q.of(b, h), l.qNorm, c.Eps), positions, l.rope)
 		var a graph.Value
-		if i < m.own {
+		if i < m.keyed {
 			k := l.k.of(b, h)
 			v := k
 			if l.v.w != nil {
@@ -209,7 +209,7 @@ func (m *gemma4) Hidden(b *graph.Builder) graph.Value {
 		} else {
 			a = b.SharedAttention(q, graph.SharedAttention{Attention: l.attn})
 		}
-		if i == m.own-1 { // later rows look at keys that are all there: only wanted ones go on
+		if i == m.keyed-1 { // later rows look at keys that are all there: only wanted ones go on
 			a, x = b.Take(a, b.Wanted()), b.Take(x, b.Wanted())
 			positions = b.WantedPositions()
 			if m.inputs != nil {

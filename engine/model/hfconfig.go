@@ -47,19 +47,7 @@ func parseHF(text string) (*hfConfig, error) {
 	numbers(m)
 	c := &hfConfig{m: m}
 	c.kind, _ = m["model_type"].(string)
-	// Models that also see or hear keep what concerns text apart.
-	if inner, ok := m["text_config"].(map[string]any); ok {
-		for _, k := range []string{"tie_word_embeddings", "quantization_config"} {
-			if v, given := m[k]; given && inner[k] == nil {
-				inner[k] = v
-			}
-		}
-		c.m = inner
-		// One wrapper may hold texts of several kinds.
-		if kind, _ := inner["model_type"].(string); c.kind == "mistral3" {
-			c.kind = kind
-		}
-	}
+	c.unwrap()
 	c.encoderKind()
 	c.rope, _ = c.m["rope_parameters"].(map[string]any)
 	if c.rope == nil {
@@ -162,6 +150,9 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 			}
 		}
 		return bad(fmt.Errorf("%w: model_type %q is not known; quern knows %s", ErrUnsupported, c.kind, strings.Join(known, ", ")))
+	}
+	if f.choose != nil {
+		f.arch = f.choose(c)
 	}
 	for k, v := range f.defaults {
 		if c.m[k] == nil {

@@ -12,9 +12,10 @@ import (
 // terms, and what it has that others have not.
 type hfFamily struct {
 	arch     string
-	eps      string         // config.json's key of the norms' epsilon
-	layer    bool           // norms are LayerNorm, not RMSNorm
-	defaults map[string]any // what transformers assumes for keys left out
+	choose   func(*hfConfig) string // says arch where model_type alone does not
+	eps      string                 // config.json's key of the norms' epsilon
+	layer    bool                   // norms are LayerNorm, not RMSNorm
+	defaults map[string]any         // what transformers assumes for keys left out
 	more     func(c *hfConfig, set func(key string, v any))
 	names    map[string]string // names in a layer that mean something else here
 	plusOne  bool              // norms are stored less one
@@ -55,6 +56,7 @@ var hfFamilies = map[string]hfFamily{
 	"qwen2_vl":         {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen2_5_vl":       {arch: "qwen2vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 1e6}},
 	"qwen3_vl":         {arch: "qwen3vl", eps: "rms_norm_eps", more: all(qwenWindow, sections), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128)}},
+	"qwen3_vl_moe":     {arch: "qwen3vlmoe", eps: "rms_norm_eps", more: all(qwenWindow, sections, experts), defaults: map[string]any{"rope_theta": 5e6, "head_dim": int64(128), "norm_topk_prob": true}},
 	"deepseek_v2":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: map[string]any{"scoring_func": "softmax"}},
 	"deepseek_v3":      {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
 	"kimi_k2":          {arch: "deepseek2", eps: "rms_norm_eps", names: deepseekNames, more: deepseekConfig, reads: routedReads, defaults: deepseekDefaults},
@@ -72,8 +74,13 @@ var hfFamilies = map[string]hfFamily{
 	"mamba":            {arch: "mamba", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
 	"falcon_mamba":     {arch: "mamba", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
 	"mamba2":           {arch: "mamba2", eps: "layer_norm_epsilon", norotary: true, names: mambaNames, more: mambaConfig},
-	"nemotron_h":       {arch: "nemotron_h", eps: "layer_norm_epsilon", norotary: true, names: nemotronNames, more: nemotronConfig},
-	"granitemoehybrid": {arch: "granitehybrid", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
+	"jamba":            {arch: "jamba", eps: "rms_norm_eps", norotary: true, names: jambaNames, more: jambaConfig, defaults: jambaDefaults},
+	"glm":              {arch: "chatglm", eps: "rms_norm_eps", defaults: map[string]any{"partial_rotary_factor": 0.5, "head_dim": int64(128)}},
+	"glm4":             {arch: "glm4", eps: "rms_norm_eps", names: glm4Names, defaults: map[string]any{"partial_rotary_factor": 0.5, "head_dim": int64(128)}},
+	"nemotron_h":       {arch: "nemotron_h", choose: nemotronArch, eps: "layer_norm_epsilon", norotary: true, names: nemotronNames, more: nemotronConfig, reads: routedReads, defaults: map[string]any{"layer_norm_epsilon": 1e-5}},
+	"granitemoe":       {arch: "granitemoe", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
+	"granitemoeshared": {arch: "granitemoe", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
+	"granitemoehybrid": {choose: graniteArch, arch: "granitehybrid", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
 	"lfm2":             {arch: "lfm2", eps: "norm_eps", names: lfm2Names, more: lfm2Config, defaults: map[string]any{"rope_theta": 1e6, "tie_word_embeddings": true}},
 	"lfm2_moe":         {arch: "lfm2moe", eps: "norm_eps", names: lfm2Names, more: lfm2Config, reads: routedReads, defaults: map[string]any{"rope_theta": 1e6, "tie_word_embeddings": true}},
 	"glm4_moe":         {arch: "glm4moe", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: routedExperts, reads: routedReads, defaults: map[string]any{"partial_rotary_factor": 0.5, "norm_topk_prob": true, "routed_scaling_factor": 1.0}},
@@ -102,7 +109,7 @@ var hfEps = map[string]float64{
 	"phi": 1e-5, "phi3": 1e-5, "phimoe": 1e-5, "falcon": 1e-5, "gemma2": 1e-6, "gemma3_text": 1e-6, "gemma3": 1e-6, gemmaEncoder: 1e-6, jinaBert: 1e-12, "xlm-roberta": 1e-12, "roberta": 1e-12, "camembert": 1e-12, "modernbert": 1e-5,
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
 	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "qwen3_5_moe_text": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
-	"nemotron_h": 1e-5, "granitemoehybrid": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6,
+	"nemotron_h": 1e-5, "jamba": 1e-6, "glm": 1.5625e-07, "glm4": 1.5625e-07, "granitemoehybrid": 1e-6, "granitemoe": 1e-6, "granitemoeshared": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6, "qwen3_vl_moe": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
 
@@ -182,6 +189,9 @@ func cohereScale(c *hfConfig, put func(string, any)) { put("logit_scale", c.m["l
 func temper(c *hfConfig, put func(string, any)) {
 	if v, ok := number(c.rope["llama_4_scaling_beta"]); ok {
 		put("attention.temperature_scale", v)
+		if original, _ := number(c.rope["original_max_position_embeddings"]); latentArchs[c.arch] && original >= 1 {
+			put("attention.temperature_length", int64(original))
+		}
 	}
 }
 
@@ -236,6 +246,9 @@ func miniMax(c *hfConfig, put func(string, any)) {
 func ernieMoE(c *hfConfig, put func(string, any)) {
 	layers := c.int("num_hidden_layers", 0)
 	put("leading_dense_block_count", c.int("moe_layer_start_index", 1))
+	if n := c.int("moe_num_shared_experts", 0); n > 0 && n <= maxExperts { // llama.cpp does not take it from their count
+		put("expert_shared_feed_forward_length", n*c.int("moe_intermediate_size", 0))
+	}
 	if end := c.int("moe_layer_end_index", -1); end >= 0 && end != layers-1 {
 		c.refuse("moe_layer_end_index of %d in a model of %d layers", end, layers)
 	}

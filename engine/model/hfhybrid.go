@@ -18,9 +18,6 @@ var (
 		"norm": "attn_norm", "mixer.in_proj": "ssm_in", "mixer.conv1d": "ssm_conv1d", "mixer.x_proj": "ssm_x", "mixer.dt_proj": "ssm_dt", "mixer.dt_bias": "ssm_dt.bias",
 		"mixer.A_log": "ssm_a", "mixer.D": "ssm_d", "mixer.norm": "ssm_norm", "mixer.out_proj": "ssm_out",
 	}
-	nemotronNames = with(mambaNames, map[string]string{
-		"mixer.q_proj": "attn_q", "mixer.k_proj": "attn_k", "mixer.v_proj": "attn_v", "mixer.o_proj": "attn_output", "mixer.up_proj": "ffn_up", "mixer.down_proj": "ffn_down",
-	})
 	besideMamba = map[string]string{
 		"mamba.in_proj": "ssm_in", "mamba.conv1d": "ssm_conv1d", "mamba.dt_bias": "ssm_dt.bias", "mamba.A_log": "ssm_a", "mamba.D": "ssm_d", "mamba.norm": "ssm_norm", "mamba.out_proj": "ssm_out",
 	}
@@ -71,9 +68,9 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// kinds returns what layer_types says of each layer by a table, which has all there are.
-func (c *hfConfig) kinds(table map[string]int64) []int64 {
-	list, _ := c.m["layer_types"].([]any)
+// kinds returns what a list under key says of each layer by a table, which has all there are.
+func (c *hfConfig) kinds(key string, table map[string]int64) []int64 {
+	list, _ := c.m[key].([]any)
 	out := make([]int64, len(list))
 	for i, v := range list {
 		s, _ := v.(string)
@@ -95,7 +92,7 @@ func qwenNext(c *hfConfig, put func(string, any)) {
 	put("full_attention_interval", every)
 	usual := true
 	recurrent := make([]bool, 0)
-	for i, n := range c.kinds(map[string]int64{"linear_attention": 1, "full_attention": 0}) {
+	for i, n := range c.kinds("layer_types", map[string]int64{"linear_attention": 1, "full_attention": 0}) {
 		recurrent = append(recurrent, n == 1)
 		usual = usual && every > 0 && (n == 0) == (int64(i+1)%every == 0)
 	}
@@ -149,53 +146,52 @@ func besideMambaConfig(c *hfConfig, put func(string, any)) {
 
 func falconH1Config(c *hfConfig, put func(string, any)) {
 	besideMambaConfig(c, put)
-	for _, key := range []string{"mamba_rms_norm", "mamba_norm_before_gate"} {
-		if c.flag(key) {
-			c.refuse("%s in a model of type %s", key, c.kind)
-		}
+	if c.flag("mamba_rms_norm") { // without it mamba_norm_before_gate says nothing
+		c.refuse("mamba_rms_norm in a model of type %s", c.kind)
 	}
+}
+
+// graniteArch is the architecture of Granite 4 with layers of Mamba-2, or without.
+func graniteArch(c *hfConfig) string {
+	list, _ := c.m["layer_types"].([]any)
+	switch {
+	case len(list) == 0 || slices.Contains(list, any("mamba")):
+		return "granitehybrid"
+	case c.int("num_local_experts", 0) > 0:
+		return "granitemoe"
+	}
+	return "granite"
 }
 
 func graniteHybridConfig(c *hfConfig, put func(string, any)) {
 	granite(c, put)
-	besideMambaConfig(c, put)
-	kv := c.kinds(map[string]int64{"mamba": 0, "attention": c.int("num_key_value_heads", c.int("num_attention_heads", 0))})
-	put("attention.head_count_kv", kv)
-	put("rope.scaling.finetuned", c.m["position_embedding_type"] == "rope")
+	if c.arch == "granitehybrid" {
+		graniteLayers(c, put)
+	} else if t := c.m["position_embedding_type"]; t != nil && t != "rope" {
+		put("rope.scaling.finetuned", false)
+	}
 	if n := c.int("num_local_experts", 0); n > 0 {
 		experts(c, put)
 		put("expert_feed_forward_length", c.int("intermediate_size", 0))
-		put("expert_shared_feed_forward_length", c.int("shared_intermediate_size", 0))
+		if n := c.int("shared_intermediate_size", 0); n > 0 {
+			put("expert_shared_feed_forward_length", n)
+		}
 	} else {
 		put("feed_forward_length", c.int("shared_intermediate_size", 0))
 	}
 }
 
-func nemotronConfig(c *hfConfig, put func(string, any)) {
-	c.sizes(put, map[string]string{"ssm.conv_kernel": "conv_kernel", "ssm.state_size": "ssm_state_size", "ssm.group_count": "n_groups", "ssm.time_step_rank": "mamba_num_heads"})
-	put("ssm.inner_size", c.int("mamba_num_heads", 0)*c.int("mamba_head_dim", 0))
-	pattern, _ := c.m["hybrid_override_pattern"].(string)
-	var kv, ff []int64
-	for _, r := range pattern {
-		heads, width := int64(0), int64(0)
-		switch r {
-		case 'M':
-		case '*':
-			heads = c.int("num_key_value_heads", 0)
-		case '-':
-			width = c.int("intermediate_size", 0)
-		default:
-			c.refuse("layers of type %q in a model of type %s", r, c.kind)
-		}
-		kv, ff = append(kv, heads), append(ff, width)
-	}
+// graniteLayers says which layers are Mamba-2 and which attention.
+func graniteLayers(c *hfConfig, put func(string, any)) {
+	besideMambaConfig(c, put)
+	kv := c.kinds("layer_types", map[string]int64{"mamba": 0, "attention": c.int("num_key_value_heads", c.int("num_attention_heads", 0))})
 	put("attention.head_count_kv", kv)
-	put("feed_forward_length", ff)
+	put("rope.scaling.finetuned", c.m["position_embedding_type"] == "rope")
 }
 
 func lfm2Config(c *hfConfig, put func(string, any)) {
 	c.sizes(put, map[string]string{"shortconv.l_cache": "conv_L_cache"})
-	put("attention.head_count_kv", c.kinds(map[string]int64{"conv": 0, "full_attention": c.int("num_key_value_heads", 0)}))
+	put("attention.head_count_kv", c.kinds("layer_types", map[string]int64{"conv": 0, "full_attention": c.int("num_key_value_heads", 0)}))
 	if c.int("block_ff_dim", 0) > 0 || c.flag("block_auto_adjust_ff_dim") {
 		ff := c.int("block_ff_dim", c.int("intermediate_size", 0))
 		if c.flag("block_auto_adjust_ff_dim") {

@@ -87,6 +87,11 @@ var hfOnly = map[string]map[string][]any{
 	"falcon_mamba":     {"hidden_act": silu, "use_bias": {false}},
 	"mamba2":           {"hidden_act": silu, "use_bias": {false}, "rms_norm": {true}},
 	"nemotron_h":       {"mlp_hidden_act": {"relu2"}, "mamba_hidden_act": silu, "use_bias": {false}},
+	"jamba":            {"hidden_act": silu, "mamba_conv_bias": {true}, "mamba_proj_bias": {false}},
+	"glm":              {"hidden_act": silu},
+	"glm4":             {"hidden_act": silu},
+	"granitemoe":       {"hidden_act": silu},
+	"granitemoeshared": {"hidden_act": silu},
 	"granitemoehybrid": {"hidden_act": silu, "mamba_proj_bias": {false}},
 	"lfm2":             {"conv_bias": {false, true}},
 	"lfm2_moe":         {"conv_bias": {false, true}},
@@ -97,6 +102,7 @@ var hfOnly = map[string]map[string][]any{
 	"qwen2_vl":         {"hidden_act": silu},
 	"qwen2_5_vl":       {"hidden_act": silu},
 	"qwen3_vl":         {"hidden_act": silu},
+	"qwen3_vl_moe":     {"hidden_act": silu},
 	"granite":          {"hidden_act": silu},
 	"gpt_oss":          {"hidden_act": silu},
 	"gemma2":           {"hidden_activation": geluTanh},
@@ -128,7 +134,7 @@ var hfRope = []string{
 	"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate",
 	"low_freq_factor", "high_freq_factor", "long_factor", "short_factor", "long_mscale", "short_mscale",
 	"full_attention", "sliding_attention", "mrope_section", "mrope_interleaved",
-	"attn_factor", "extrapolation_factor", "finetuned", "alpha", "llama_4_scaling_beta", "apply_scale",
+	"attn_factor", "extrapolation_factor", "finetuned", "alpha", "llama_4_scaling_beta", "apply_scale", "apply_yarn_scaling",
 }
 
 // refuseUnknown refuses what changes the model and quern does not compute.

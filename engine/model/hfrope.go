@@ -96,13 +96,7 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 		put("rope.scaling.original_context_length", int64(float("original_max_position_embeddings", maxLen)))
 		put("rope.scaling.yarn_beta_fast", float("beta_fast", 32))
 		put("rope.scaling.yarn_beta_slow", float("beta_slow", 1))
-		if rope["mscale"] != nil || rope["mscale_all_dim"] != nil {
-			c.mscale(rope, factor, put)
-		}
-		if a := get("attention_factor"); a != nil {
-			// GGUF's factor multiplies the usual one.
-			put("rope.scaling.attn_factor", float("attention_factor", 0)/(1+0.1*math.Log(factor)))
-		}
+		c.magnitude(rope, factor, get("attention_factor"), put)
 	case "llama3":
 		return []*weights.Tensor{c.llama3(int(dim)/2, base, float)}
 	case "longrope", "su":
@@ -143,35 +137,42 @@ func (c *hfConfig) rotary(headDim int64, put func(string, any)) []*weights.Tenso
 	return nil
 }
 
-// mscale says how YaRN changes the magnitude of rotations, and in latent attention the
-// scores. Without an mscale_all_dim, or where it is 0, nothing but the usual.
-func (c *hfConfig) mscale(rope map[string]any, factor float64, put func(string, any)) {
-	by := 1.0
-	switch {
-	case c.arch == "mistral3":
-	case latentArchs[c.arch]:
-		by = 0.1 // as GGUF files of these have it
-	default:
-		c.refuse("yarn with an mscale")
-		return
-	}
+// magnitude says by what YaRN multiplies rotations, and in latent attention the scores.
+func (c *hfConfig) magnitude(rope map[string]any, factor float64, given any, put func(string, any)) {
+	by := func(k float64) float64 { return 1 + 0.1*k*math.Log(factor) }
 	m, ok1 := number(rope["mscale"])
 	all, ok2 := number(rope["mscale_all_dim"])
 	if ok1 && m < 0 || ok2 && all < 0 {
 		c.fail("rope parameters mscale %g and mscale_all_dim %g", m, all)
 	}
-	if m == 0 || all == 0 {
-		return
+	size := by(1)
+	if m != 0 && all != 0 {
+		size = by(m) / by(all)
 	}
+	if given != nil {
+		var ok bool
+		if size, ok = number(given); !ok || !(size > 0) || math.IsInf(size, 0) {
+			c.fail("rope parameter attention_factor is %v, want a number above 0", given)
+			return
+		}
+	}
+	usual := by(1) // what files without further keys are read to have
 	// Programs disagree whether Mistral 4's scores are scaled as well; its own parameters
 	// may say not to, which leaves what both do to rotations.
-	if scores, ok := rope["apply_scale"].(bool); ok && !scores {
-		put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*all*math.Log(factor))/(1+0.1*math.Log(factor)))
-		return
+	off := rope["apply_scale"] == false || rope["apply_yarn_scaling"] == false || c.m["apply_yarn_scaling"] == false
+	switch {
+	case all == 0 || off:
+	case c.arch == "mistral3":
+		put("rope.scaling.yarn_log_multiplier", all)
+		usual = by(1) / by(all)
+	case latentArchs[c.arch]:
+		put("rope.scaling.yarn_log_multiplier", 0.1*all) // as GGUF files of these have it
+		if usual = 1; c.arch != "deepseek2" {
+			usual = by(1) / by(all)
+		}
 	}
-	put("rope.scaling.yarn_log_multiplier", by*all)
-	if m != 1 {
-		put("rope.scaling.attn_factor", (1+0.1*m*math.Log(factor))/(1+0.1*math.Log(factor)))
+	if size != usual {
+		put("rope.scaling.attn_factor", size/usual)
 	}
 }
 

@@ -27,9 +27,8 @@ var rwkv7Names = map[string]string{
 }
 
 // changeRWKV7 names what GGUF files name by other rules: the biases of projections of low
-// rank, and the norm of embeddings, which is in the first layer. What draws the first
-// layer's values to themselves is not used; llama.cpp wants something in its place, and
-// some files have something there.
+// rank, and the norm of embeddings, which is in the first layer. What some files have to
+// draw the first layer's values to themselves is not used.
 func (tr *translation) changeRWKV7(t *weights.Tensor) (done bool, err error) {
 	if name, ok := strings.CutSuffix(t.Name, "2.bias"); ok && strings.Contains(name, ".time_mix_") {
 		t.Name = name + "0.weight"
@@ -38,10 +37,6 @@ func (tr *translation) changeRWKV7(t *weights.Tensor) (done bool, err error) {
 	switch {
 	case strings.HasPrefix(layer0, "time_mix_v") && len(layer0) == len("time_mix_v0.weight"):
 		return true, nil
-	case first && strings.HasPrefix(layer0, "time_mix_a"):
-		if err := tr.put(alias(strings.Replace(t.Name, "time_mix_a", "time_mix_v", 1), t)); err != nil {
-			return true, err
-		}
 	case first && strings.HasPrefix(layer0, "token_embd_norm."):
 		t.Name = layer0
 	case strings.HasSuffix(t.Name, ".time_mix_r_k.weight"):
@@ -50,6 +45,20 @@ func (tr *translation) changeRWKV7(t *weights.Tensor) (done bool, err error) {
 		t.Shape = []int{1, 1, t.Elems()}
 	}
 	return false, nil
+}
+
+// finishRWKV7 puts something where llama.cpp wants what draws the first layer's values.
+func (tr *translation) finishRWKV7() error {
+	for _, n := range []string{"0", "1", "2"} {
+		t, ok := tr.to.Tensor("blk.0.time_mix_a" + n + ".weight")
+		if !ok {
+			continue // its lack is found later
+		}
+		if err := tr.put(alias("blk.0.time_mix_v"+n+".weight", t)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var rwkv7Only = map[string][]any{"hidden_act": {"sqrelu", "relu2"}, "norm_first": {true}, "norm_bias": {true}, "attn": {}}

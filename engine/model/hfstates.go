@@ -38,7 +38,7 @@ func (tr *translation) changed(to *weights.Tensor) (bool, error) {
 		}
 		made := floats(to.Name, x)
 		made.Shape = to.Shape
-		if len(to.Shape) == 1 && tr.f.arch != "mamba" && !strings.HasPrefix(tr.f.arch, "qwen") {
+		if len(to.Shape) == 1 && tr.f.arch != "mamba" && tr.f.arch != "jamba" && !strings.HasPrefix(tr.f.arch, "qwen") {
 			made.Shape = []int{len(x), 1}
 		}
 		return true, tr.put(made)
@@ -57,7 +57,7 @@ func (tr *translation) changed(to *weights.Tensor) (bool, error) {
 		}
 	}
 	switch tr.f.arch {
-	case "granitehybrid":
+	case "granitehybrid", "granitemoe":
 		return tr.sharedMLP(to, name)
 	case "qwen35", "qwen35moe":
 		return tr.tileValues(to, name, meta)
@@ -71,7 +71,7 @@ func (tr *translation) changed(to *weights.Tensor) (bool, error) {
 // by whether there are experts beside it.
 func (tr *translation) sharedMLP(to *weights.Tensor, name string) (bool, error) {
 	suffix := ".weight"
-	if n, _ := tr.to.Meta.Int("granitehybrid.expert_count"); n > 0 {
+	if n, _ := tr.to.Meta.Int(tr.f.arch + ".expert_count"); n > 0 {
 		suffix = "_shexp.weight"
 	}
 	switch name {

@@ -2,13 +2,15 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"quern/engine/graph"
+	"quern/formats/weights"
 )
 
 // hybrid is the models some of whose layers carry a state instead of looking back: Mamba
 // and Mamba-2 (mamba, mamba2), and those that mix such layers with attention, in turn or
-// side by side: Falcon-H1, Granite 4, Nemotron-H, LFM2, Qwen3-Next and Qwen3.5.
+// side by side: Falcon-H1, Granite 4, Nemotron-H, Jamba, LFM2, Qwen3-Next and Qwen3.5.
 //
 // Gu & Dao, "Mamba", 2023; Dao & Gu, "Transformers are SSMs", 2024; "Falcon-H1", 2025;
 // "Nemotron-H", 2025; Liquid AI, "LFM2 Technical Report", 2025; "Qwen3-Next", 2025.
@@ -35,16 +37,19 @@ type mixer struct {
 
 // hybridArchs are the architectures whose layers differ, and may have no attention.
 var hybridArchs = map[string]func(*hybrid, int) hybridLayer{
-	"falcon-h1":     (*hybrid).falconH1,
-	"granitehybrid": (*hybrid).granite,
-	"lfm2":          (*hybrid).lfm2,
-	"lfm2moe":       (*hybrid).lfm2,
-	"mamba":         (*hybrid).mamba,
-	"mamba2":        (*hybrid).mamba,
-	"nemotron_h":    (*hybrid).nemotron,
-	"qwen35":        (*hybrid).qwen,
-	"qwen35moe":     (*hybrid).qwen,
-	"qwen3next":     (*hybrid).qwen,
+	"falcon-h1":      (*hybrid).falconH1,
+	"granitehybrid":  (*hybrid).granite,
+	"granitemoe":     (*hybrid).granite, // all of its layers are attention
+	"jamba":          (*hybrid).jamba,
+	"lfm2":           (*hybrid).lfm2,
+	"lfm2moe":        (*hybrid).lfm2,
+	"mamba":          (*hybrid).mamba,
+	"mamba2":         (*hybrid).mamba,
+	"nemotron_h":     (*hybrid).nemotron,
+	"nemotron_h_moe": (*hybrid).nemotron,
+	"qwen35":         (*hybrid).qwen,
+	"qwen35moe":      (*hybrid).qwen,
+	"qwen3next":      (*hybrid).qwen,
 }
 
 func newHybrid(set *file) (LM, error) {
@@ -54,7 +59,7 @@ func newHybrid(set *file) (LM, error) {
 	}
 	g := &hybrid{base: m, embedScale: 1, residualScale: 1, logitScale: 1}
 	c, r := &m.c, &m.reader
-	if c.Arch == "granitehybrid" {
+	if strings.HasPrefix(c.Arch, "granite") {
 		g.embedScale = float32(r.positive("embedding_scale", 1))
 		g.residualScale = float32(r.positive("residual_scale", 1))
 		g.logitScale = float32(1 / r.positive("logit_scale", 1))
@@ -164,19 +169,6 @@ func (m *hybrid) granite(i int) hybridLayer {
 	return l
 }
 
-// nemotron has one mixer a layer, or a feed-forward block without a gate.
-func (m *hybrid) nemotron(i int) hybridLayer {
-	c, t := &m.c, &m.tensors
-	n := t.norm(blk(i, "attn_norm"), c.Hidden)
-	switch {
-	case c.layerKV[i] > 0:
-		return hybridLayer{norm: n, mixers: []mixer{m.looks(m.attention(i), nil, 0)}}
-	case c.layerFF[i] > 0:
-		return hybridLayer{ffnNorm: n, ffn: feeds(m.plain(i), graph.SquaredReLU)}
-	}
-	return hybridLayer{norm: n, mixers: []mixer{m.ssd(i, true)}}
-}
-
 func (m *hybrid) mamba(i int) hybridLayer {
 	l := hybridLayer{norm: m.tensors.norm(blk(i, "attn_norm"), m.c.Hidden)}
 	if m.c.Arch == "mamba2" {
@@ -231,7 +223,7 @@ func (m *base) ssmSizes() ssmSizes {
 		taps: r.count("ssm.conv_kernel", 1<<10), inner: r.count("ssm.inner_size", maxWidth), heads: r.count("ssm.time_step_rank", maxWidth),
 		groups: 1, state: r.count("ssm.state_size", maxWidth),
 	}
-	if m.c.Arch != "mamba" {
+	if m.c.Arch != "mamba" && m.c.Arch != "jamba" {
 		s.groups = r.count("ssm.group_count", maxHeads)
 	}
 	if s.taps < 2 {
@@ -275,7 +267,7 @@ func (m *hybrid) ssd(i int, normed bool) mixer {
 }
 
 // selective is Mamba-1: [x|z] = W·h, a short convolution of x, of which dt, b and c are
-// made, the scan, z as a gate. Falcon-Mamba norms dt, b and c without weights.
+// made, the scan, z as a gate. Falcon-Mamba norms dt, b and c without weights, Jamba with.
 func (m *hybrid) selective(i int) mixer {
 	c, t, r := &m.c, &m.tensors, &m.reader
 	s := m.ssmSizes()
@@ -284,17 +276,29 @@ func (m *hybrid) selective(i int) mixer {
 	conv := graph.ShortConv{Weight: t.need(blk(i, "ssm_conv1d.weight"), s.inner, s.taps), Bias: t.maybe(blk(i, "ssm_conv1d.bias"), s.inner), Act: true, At: m.carry(s.inner * (s.taps - 1))}
 	from, steps := t.linear(blk(i, "ssm_x"), rank+2*s.state, s.inner), t.linear(blk(i, "ssm_dt"), s.inner, rank)
 	scan := graph.Mamba1{A: t.need(blk(i, "ssm_a"), s.inner, s.state), D: t.need(blk(i, "ssm_d"), s.inner), At: m.carry(s.inner * s.state)}
-	normed := func(b *graph.Builder, x graph.Value, _ int) graph.Value { return x }
-	if r.flag("ssm.dt_b_c_rms", false) {
-		normed = func(b *graph.Builder, x graph.Value, n int) graph.Value { return b.RMSNorm(x, ones(n), c.Eps) }
+	var norms [3]*weights.Tensor // of dt, b and c
+	for k, name := range []string{"ssm_dt_norm.weight", "ssm_b_norm.weight", "ssm_c_norm.weight"} {
+		n := []int{rank, s.state, s.state}[k]
+		switch {
+		case c.Arch == "jamba":
+			norms[k] = t.need(blk(i, name), n)
+		case r.flag("ssm.dt_b_c_rms", false):
+			norms[k] = ones(n)
+		}
 	}
 	return mixer{out: t.linear(blk(i, "ssm_out"), c.Hidden, s.inner), of: func(b *graph.Builder, h graph.Value) graph.Value {
 		y := in.of(b, h)
 		x := b.ShortConv(b.HeadCut(y, 1, 0, s.inner), conv)
 		d := from.of(b, x)
-		dt := steps.of(b, normed(b, b.HeadCut(d, 1, 0, rank), rank))
-		bs := normed(b, b.HeadCut(d, 1, rank, rank+s.state), s.state)
-		cs := normed(b, b.HeadCut(d, 1, rank+s.state, rank+2*s.state), s.state)
+		part := func(k, from, n int) graph.Value {
+			x := b.HeadCut(d, 1, from, from+n)
+			if norms[k] != nil {
+				x = b.RMSNorm(x, norms[k], c.Eps)
+			}
+			return x
+		}
+		dt := steps.of(b, part(0, 0, rank))
+		bs, cs := part(1, rank, s.state), part(2, rank+s.state, s.state)
 		return b.Gate(b.HeadCut(y, 1, s.inner, 2*s.inner), b.Mamba1(x, dt, bs, cs, scan), graph.SiLU)
 	}}
 }

@@ -114,7 +114,7 @@ func (m *llama4) Hidden(b *graph.Builder) graph.Value {
 }
 
 // llama4Names are the names of SafeTensors files, whose experts come stacked; see
-// llama4Experts.
+// turnedExperts.
 var llama4Names = map[string]string{
 	"feed_forward.gate_proj":               "ffn_gate",
 	"feed_forward.up_proj":                 "ffn_up",
@@ -192,9 +192,9 @@ func llama4Config(c *hfConfig, put func(string, any)) {
 	own("attention.qk_norm", c.flag("use_qk_norm"), c.int("num_local_experts", 0) != 128)
 }
 
-// llama4Experts takes the stacked experts of a SafeTensors file apart: (experts, in, out),
-// with gate before up.
-func (tr *translation) llama4Experts(t *weights.Tensor) error {
+// turnedExperts takes stacked experts of Llama 4's and Qwen3-VL's SafeTensors files apart:
+// (experts, in, out), with gate before up.
+func (tr *translation) turnedExperts(t *weights.Tensor) error {
 	if len(t.Shape) != 3 {
 		return fmt.Errorf("%w: tensor %s has shape %v, want three dimensions", ErrFormat, t.Name, t.Shape)
 	}

@@ -164,35 +164,6 @@ var hfLayer = map[string]string{
 	"mlp.fc12":      "ffn_gate",
 }
 
-// hfUnused are parts of names that text generation and embedding do without:
-// numbers that follow from others, the heads of larger models, and layers that draft.
-var hfUnused = []string{
-	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias", "pooler.", "cls.", "mtp.",
-}
-
-// hfSenses are those of what sees and hears beside a text model, which quern leaves out.
-var hfSenses = []string{
-	"visual.", "vision_tower.", "vision_model.", "vision_embedder.", "multi_modal_projector.", "audio_tower.", "embed_vision.", "embed_audio.",
-}
-
-// hasPart reports whether a name begins with one of the parts, or has one behind a dot.
-func hasPart(name string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool {
-		return strings.HasPrefix(name, part) || strings.Contains(name, "."+part)
-	})
-}
-
-// Senses counts the tensors of a file that see or hear: quern runs the text model beside
-// them and skips them.
-func Senses(set *weights.Set) (tensors int) {
-	for t := range set.All() {
-		if set.Source == weights.SafeTensors && hasPart(t.Name, hfSenses) || set.Source == weights.GGUF && sees(t.Name) {
-			tensors++
-		}
-	}
-	return tensors
-}
-
 // A translation is a Set on its way to GGUF's terms.
 type translation struct {
 	from, to *weights.Set
@@ -214,11 +185,11 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 	if to := tr.c.headName(hf); to != "" {
 		return to, expert, nil
 	}
-	if hasPart(hf, hfUnused) || hasPart(hf, hfSkips[tr.c.kind]) || hasPart(hf, hfSenses) {
+	if unused(hf) || hasPart(hf, hfSkips[tr.c.kind]) {
 		return "", expert, nil
 	}
 	rest := hf
-	for _, p := range []string{"language_model.", "model.", "language_model.", "backbone.", "transformer.", "bert.", "roberta."} {
+	for _, p := range hfPrefixes {
 		rest = strings.TrimPrefix(rest, p)
 	}
 	kind := "weight"
@@ -245,30 +216,28 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if n := tr.c.int("num_hidden_layers", maxLayers); tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= n {
 			return "", expert, nil // it drafts
 		}
-		if to, ok := tr.f.names[tail]; ok {
-			if all, place, ok := strings.Cut(to, "/"); ok {
-				if to = all; kind != "weight" {
-					return "", expert, unknown
-				}
-				expert, _ = strconv.Atoi(place)
-			}
-			if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
-				return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
-			}
-			return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
-		}
 		if before, after, ok := strings.Cut(tail, ".experts."); ok {
-			number, after, _ := strings.Cut(after, ".")
-			if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
-				return "", -1, unknown
+			if number, after, one := strings.Cut(after, "."); one { // else all experts are in it
+				if expert, err = strconv.Atoi(number); err != nil || expert < 0 || expert >= maxExperts {
+					return "", -1, unknown
+				}
+				tail = before + ".experts.EXPERT." + after
 			}
-			tail = before + ".experts.EXPERT." + after
 		}
-		to, ok := hfLayer[tail]
+		to, ok := tr.f.names[tail]
 		if !ok {
-			break
+			to, ok = hfLayer[tail]
 		}
-		if strings.HasSuffix(to, ".bias") {
+		if !ok {
+			return "", -1, unknown
+		}
+		if all, place, ok := strings.Cut(to, "/"); ok {
+			if to = all; kind != "weight" {
+				return "", expert, unknown
+			}
+			expert, _ = strconv.Atoi(place)
+		}
+		if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
 		}
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
@@ -345,7 +314,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(v)
 		}
 		return err
-	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
+	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && tr.f.arch != "qwen3vlmoe" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
 		gate, up, err := splitExperts(to)
 		if err == nil {
 			err = tr.put(gate)
@@ -354,7 +323,9 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(up)
 		}
 		return err
-	case tr.c.kind == jinaBert && strings.HasSuffix(name, ".ffn_up.weight"):
+	case (tr.f.arch == "llama4" || tr.f.arch == "qwen3vlmoe" && expert < 0) && strings.Contains(name, "_exps."):
+		return tr.turnedExperts(to)
+	case (tr.c.kind == jinaBert || tr.f.arch == "granite" && tr.c.kind == "granitemoehybrid") && strings.HasSuffix(name, ".ffn_up.weight"):
 		gate, up, err := gateAndUp(to)
 		if err == nil {
 			err = tr.put(gate)
@@ -363,8 +334,6 @@ func (tr *translation) add(t *weights.Tensor) error {
 			err = tr.put(up)
 		}
 		return err
-	case tr.f.arch == "llama4" && strings.Contains(name, "_exps."):
-		return tr.llama4Experts(to)
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
@@ -423,6 +392,11 @@ func (tr *translation) ungroup(t *weights.Tensor) error {
 
 // finish stacks the experts: shape (experts, out, in).
 func (tr *translation) finish() error {
+	if tr.f.arch == "rwkv7" {
+		if err := tr.finishRWKV7(); err != nil {
+			return err
+		}
+	}
 	names := make([]string, 0, len(tr.stacks))
 	for name := range tr.stacks {
 		names = append(names, name)

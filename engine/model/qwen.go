@@ -38,6 +38,7 @@ var qwens = map[string]struct {
 	"qwen3":         {ffnNorm: "ffn_norm", headNorms: true},
 	"qwen3moe":      {ffnNorm: "ffn_norm", headNorms: true},
 	"qwen3vl":       {ffnNorm: "ffn_norm", headNorms: true},
+	"qwen3vlmoe":    {ffnNorm: "ffn_norm", headNorms: true},
 	"hunyuan-dense": {ffnNorm: "ffn_norm", headNorms: true, turned: true},
 }
 
@@ -69,7 +70,7 @@ func newQwen(set *file) (LM, error) {
 				down: t.linear(blk(i, "ffn_down_shexp"), c.Hidden, ff),
 			}
 			x.shared = t.row(t.need(blk(i, "ffn_gate_inp_shexp.weight"), c.Hidden))
-		case "qwen3moe":
+		case "qwen3moe", "qwen3vlmoe":
 			// Every published model normalises; Hugging Face files may say no.
 			e := m.moe(i, graph.SiLU, m.reader.flag("expert_weights_norm", true))
 			x.experts = &e

@@ -24,12 +24,16 @@ func ToGGUF(m *weights.Meta, embeddings int) (*weights.Meta, error) {
 		return nil, err
 	}
 	var f exported
-	if err := json.Unmarshal([]byte(m.String("hf.tokenizer")), &f); err != nil {
+	if s.Model == "rwkv" {
+		// There is nothing but its tokens.
+	} else if err := json.Unmarshal([]byte(m.String("hf.tokenizer")), &f); err != nil {
 		return nil, fmt.Errorf("%w: tokenizer.json: %v", ErrFormat, err)
 	}
 	out := new(weights.Meta)
 	put := func(key string, v any) { out.Set("tokenizer.ggml."+key, v) }
 	switch {
+	case s.Model == "rwkv":
+		put("model", s.Model)
 	case s.Model == "hf-words":
 		err = f.wordPiece(&s, put)
 	case len(s.pipeline.unigram) > 0:

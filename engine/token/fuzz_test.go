@@ -55,7 +55,8 @@ func FuzzSpec(f *testing.F) {
 	f.Add([]byte("\x02\xff▁a\x01b\x01[UNK]\x02"), "Ab, 中")
 	f.Add([]byte("\x03\x7f▁\x01a\x01<unk>\x02<x>\x04"), " a  x<x>")
 	f.Add([]byte("\x04\x0f▁\x01\n\x01a\x01a▁\x01"), "a \n\nb")
-	models := []string{"llama", "gpt2", "bert", "t5", "gemma4"}
+	f.Add([]byte("\x05\x00\\n\x01\\xff\x01ab\x01a\x01<s>\x03"), "aab\n\xff<s>")
+	models := []string{"llama", "gpt2", "bert", "t5", "gemma4", "rwkv"}
 	names := append(pretokenizers(), "", "unknown")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		if len(data) < 2 {

@@ -168,11 +168,14 @@ type hfSettings struct {
 	MASK   hfToken `json:"mask_token"`
 }
 
-// FromHF reads tokenizer.json and the settings beside it, which the reader of
-// SafeTensors directories keeps as texts under "hf.". Errors wrap ErrFormat,
+// FromHF reads tokenizer.json, or RWKV's vocabulary, and the settings beside it, which the
+// reader of SafeTensors directories keeps as texts under "hf.". Errors wrap ErrFormat,
 // or ErrUnsupported with the name of the component quern does not have.
 func FromHF(m *weights.Meta) (Spec, error) {
 	text := m.String("hf.tokenizer")
+	if text == "" && m.String(worldVocab) != "" {
+		return fromWorld(m)
+	}
 	if text == "" {
 		return Spec{}, fmt.Errorf("%w: no tokenizer.json beside the model", ErrFormat)
 	}

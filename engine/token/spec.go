@@ -18,7 +18,7 @@ const (
 // A Spec is what a model file says about its tokenizer, free of container
 // conventions: absent flags are already resolved. New trusts nothing in it.
 type Spec struct {
-	Model string // family: "llama", "gpt2", "gemma4", "bert" or "t5"
+	Model string // family: "llama", "gpt2", "gemma4", "bert", "t5" or "rwkv"
 	Pre   string // pre-tokenizer of byte-level BPE; "" is "default"
 
 	Tokens []string  // by id; empty ones are never produced

@@ -56,6 +56,7 @@ var models = map[string]struct {
 	"gemma4": {new: newBPE, render: unmark},
 	"bert":   {new: newWordPiece, render: unmark, pairs: true},
 	"t5":     {new: newUnigram, render: unmark, prefix: true},
+	"rwkv":   {new: newWorld, render: unescape},
 
 	// Those of tokenizer.json, by how they spell tokens.
 	"hf-bytes":  {new: newPipeline, render: unspell},

@@ -228,7 +228,7 @@ func TestNewErrors(t *testing.T) {
 		edit func(*builder)
 		want error
 	}{
-		{"model", func(b *builder) { b.Model = "rwkv" }, token.ErrUnsupported},
+		{"model", func(b *builder) { b.Model = "plamo2" }, token.ErrUnsupported},
 		{"no model", func(b *builder) { b.Model = "" }, token.ErrUnsupported},
 		{"pre-tokenizer", func(b *builder) { b.Pre = "gpt-9" }, token.ErrUnsupported},
 		{"no tokens", func(b *builder) { *b = builder{token.Spec{Model: "gpt2"}} }, token.ErrFormat},

@@ -35,6 +35,7 @@ var companions = []struct {
 	{"sentence_bert_config.json", "hf.sentence_bert_config", 1 << 20},
 	{"config_sentence_transformers.json", "hf.sentence_transformers", 1 << 20},
 	{"tokenizer.json", "hf.tokenizer", 128 << 20},
+	{"rwkv_vocab_v20230424.txt", "hf.rwkv_vocab", 16 << 20},
 	{"adapter_config.json", "hf.adapter_config", 1 << 20},
 }
 
@@ -208,6 +209,9 @@ func chatTemplate(m *weights.Meta) string {
 				return t.Template
 			}
 		}
+	}
+	if m.String("hf.rwkv_vocab") != "" {
+		return "rwkv-world" // a name, as converters write it; the model was trained with it
 	}
 	return ""
 }

@@ -27,7 +27,7 @@ func (s *Stack) rowBytes() int {
 func (s *Stack) step() int { return max(s.Step, s.Out*s.rowBytes()) }
 
 // ExpertsOptions describe a mixture of experts. Act combines gate and up as
-// SiLUGate does.
+// SiLUGate does. Without a Gate, whose Out is 0 then, up is nil for it.
 type ExpertsOptions struct {
 	Gate, Up, Down Stack
 	Routing
@@ -55,8 +55,8 @@ type Experts struct {
 	active []int32   // experts that have rows
 	start  []int32   // (experts+1) first slot of each
 
-	inputs [2]slotActs // for Gate, and for Up where its type takes another type of activations
-	up     *slotActs   // one of inputs
+	inputs [2]slotActs // for Up, and for Gate where its type takes another type of activations
+	gate   *slotActs   // one of inputs
 	hidden slotActs
 	g, u   []float32 // (slots, ff)
 	y      []float32 // (slots, out)
@@ -94,13 +94,17 @@ func (a *slotActs) at(slot int) []byte { return a.bytes[slot*a.stride : (slot+1)
 // NewExperts prepares a mixture of n experts for runs of at most rows rows.
 // Weights are kept, not copied.
 func NewExperts(o ExpertsOptions, n, rows int) *Experts {
-	for _, s := range []*Stack{&o.Gate, &o.Up, &o.Down} {
+	gated := o.Gate.Out > 0
+	for i, s := range []*Stack{&o.Up, &o.Down, &o.Gate} {
+		if i == 2 && !gated {
+			break
+		}
 		row, ok := s.Type.Size(s.In)
 		if !ok || len(s.Data) != (n-1)*s.step()+s.Out*row || s.Bias != nil && len(s.Bias) != n*s.Out {
 			panic(fmt.Sprintf("matmul: %d experts of %d×%d %v in %d bytes with %d biases", n, s.Out, s.In, s.Type, len(s.Data), len(s.Bias)))
 		}
 	}
-	if o.Used < 1 || o.Used > n || rows < 1 || o.Gate.Out != o.Up.Out || o.Gate.In != o.Up.In || o.Gate.Out != o.Down.In {
+	if o.Used < 1 || o.Used > n || rows < 1 || gated && (o.Gate.Out != o.Up.Out || o.Gate.In != o.Up.In) || o.Up.Out != o.Down.In {
 		panic(fmt.Sprintf("matmul: %d of %d experts, gate %d×%d, up %d×%d, down %d×%d, for %d rows",
 			o.Used, n, o.Gate.Out, o.Gate.In, o.Up.Out, o.Up.In, o.Down.Out, o.Down.In, rows))
 	}
@@ -110,18 +114,21 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 		chosen: make([]int32, slots), weight: make([]float32, slots), slot: make([]int32, slots),
 		active: make([]int32, 0, n), start: make([]int32, n+1),
 		hidden: newSlotActs(&o.Down, slots),
-		g:      make([]float32, slots*o.Gate.Out), u: make([]float32, slots*o.Gate.Out),
-		y: make([]float32, slots*o.Down.Out),
+		u:      make([]float32, slots*o.Up.Out),
+		y:      make([]float32, slots*o.Down.Out),
 	}
 	if o.OnInput {
-		e.scaled = make([]float32, rows*o.Gate.In)
+		e.scaled = make([]float32, rows*o.Up.In)
 	}
 	e.scores = make([]float32, rows*n)
-	e.inputs[0] = newSlotActs(&o.Gate, slots)
-	e.up = &e.inputs[0]
-	if o.Up.Type.Layout().With != e.up.with {
-		e.inputs[1] = newSlotActs(&o.Up, slots)
-		e.up = &e.inputs[1]
+	e.inputs[0] = newSlotActs(&o.Up, slots)
+	e.gate = &e.inputs[0]
+	if gated {
+		e.g = make([]float32, slots*o.Gate.Out)
+		if o.Gate.Type.Layout().With != e.gate.with {
+			e.inputs[1] = newSlotActs(&o.Gate, slots)
+			e.gate = &e.inputs[1]
+		}
 	}
 	e.choose.F, e.collect.F = e.chooseChunk, e.collectChunk
 	e.project.F, e.activate.F = e.projectChunk, e.activateChunk
@@ -133,7 +140,7 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 // Run writes what the experts give for every row of x (rows, in), routed by router
 // (rows, experts), to dst (rows, out).
 func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
-	if rows < 0 || rows > e.rows || len(dst) != rows*e.o.Down.Out || len(x) != rows*e.o.Gate.In || len(router) != rows*e.n {
+	if rows < 0 || rows > e.rows || len(dst) != rows*e.o.Down.Out || len(x) != rows*e.o.Up.In || len(router) != rows*e.n {
 		panic(fmt.Sprintf("matmul: experts for %d rows of %d: %d floats routed by %d into %d", rows, e.rows, len(x), len(router), len(dst)))
 	}
 	if rows == 0 {
@@ -147,14 +154,16 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	byRow(rows, e.n*e.o.Used, &e.choose)
 	e.sort()
 	slots := rows * e.o.Used
-	byRow(rows, e.o.Gate.In*e.o.Used, &e.collect)
-	e.split(p, &e.inputs[0], &e.o.Gate)
-	e.split(p, e.up, &e.o.Up)
-	e.cut(p, &e.o.Gate)
+	byRow(rows, e.o.Up.In*e.o.Used, &e.collect)
+	e.split(p, &e.inputs[0], &e.o.Up)
+	if e.g != nil {
+		e.split(p, e.gate, &e.o.Gate)
+	}
+	e.cut(p, &e.o.Up)
 	p.Run(len(e.active)*e.tiles, &e.project)
 	e.inputs[0].release()
-	e.up.release()
-	byRow(slots, e.o.Gate.Out, &e.activate)
+	e.gate.release()
+	byRow(slots, e.o.Up.Out, &e.activate)
 	e.split(p, &e.hidden, &e.o.Down)
 	e.cut(p, &e.o.Down)
 	p.Run(len(e.active)*e.tiles, &e.contract)
@@ -187,7 +196,7 @@ func (e *Experts) sort() {
 
 // collectChunk quantises the rows of a chunk into their slots.
 func (e *Experts) collectChunk(_, c int) {
-	used, n := e.o.Used, e.o.Gate.In
+	used, n := e.o.Used, e.o.Up.In
 	for r := c * e.grain; r < min((c+1)*e.grain, e.count); r++ {
 		slots := e.slot[r*used : (r+1)*used]
 		for i := range e.inputs {
@@ -286,16 +295,22 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 }
 
 func (e *Experts) projectChunk(_, c int) {
-	e.multiply(e.g, &e.o.Gate, &e.inputs[0], c)
-	e.multiply(e.u, &e.o.Up, e.up, c)
+	if e.g != nil {
+		e.multiply(e.g, &e.o.Gate, e.gate, c)
+	}
+	e.multiply(e.u, &e.o.Up, &e.inputs[0], c)
 }
 
 func (e *Experts) activateChunk(_, c int) {
-	n := e.o.Gate.Out
+	n := e.o.Up.Out
 	for s := c * e.grain; s < min((c+1)*e.grain, e.count*e.o.Used); s++ {
-		g := e.g[s*n : (s+1)*n]
-		e.o.Act(g, g, e.u[s*n:(s+1)*n])
-		quant.Quantize(e.hidden.at(s), e.hidden.with, g, n)
+		u := e.u[s*n : (s+1)*n]
+		if e.g != nil {
+			e.o.Act(u, e.g[s*n:(s+1)*n], u)
+		} else {
+			e.o.Act(u, u, nil)
+		}
+		quant.Quantize(e.hidden.at(s), e.hidden.with, u, n)
 	}
 }
 

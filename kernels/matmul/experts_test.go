@@ -40,19 +40,26 @@ func TestExperts(t *testing.T) {
 			used           int
 			renormalise    bool
 			sparse         bool
+			ungated        bool
 			bound          float64 // of the result's rms
 		}{
-			{"F32", quant.F32, quant.F32, quant.F32, 2, true, false, 1e-5},
-			{"F16 all used", quant.F16, quant.F16, quant.F16, 5, false, false, 4e-5}, // AMX rounds activations to 16 bits
-			{"mixed types", quant.F32, quant.Q8_0, quant.F16, 3, false, false, 4e-2},
-			{"Q4_K", quant.Q4_K, quant.Q4_K, quant.Q4_K, 1, true, false, 8e-2},
-			{"SparseMixer", quant.F32, quant.F32, quant.F32, 2, false, true, 1e-5},
+			{"F32", quant.F32, quant.F32, quant.F32, 2, true, false, false, 1e-5},
+			{"F16 all used", quant.F16, quant.F16, quant.F16, 5, false, false, false, 4e-5}, // AMX rounds activations to 16 bits
+			{"mixed types", quant.F32, quant.Q8_0, quant.F16, 3, false, false, false, 4e-2},
+			{"Q4_K", quant.Q4_K, quant.Q4_K, quant.Q4_K, 1, true, false, false, 8e-2},
+			{"SparseMixer", quant.F32, quant.F32, quant.F32, 2, false, true, false, 1e-5},
+			{"no gate", quant.F32, quant.F32, quant.F32, 2, true, false, true, 1e-5},
+			{"no gate, Q8_0", quant.F32, quant.Q8_0, quant.Q8_0, 3, true, false, true, 4e-2},
 		} {
 			const n, in, ff, out, most = 5, 256, 256, 256, 9
 			r := rand.New(rand.NewPCG(3, 1))
 			o := ExpertsOptions{Routing: Routing{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.25}, Act: vec.SiLUGate}
 			var gate, up, down []float32
-			o.Gate, gate = stack(r, tt.gate, n, ff, in, false)
+			if tt.ungated {
+				o.Act = vec.SquaredReLU
+			} else {
+				o.Gate, gate = stack(r, tt.gate, n, ff, in, false)
+			}
 			o.Up, up = stack(r, tt.up, n, ff, in, true)
 			o.Down, down = stack(r, tt.down, n, out, ff, true)
 			e := NewExperts(o, n, most)
@@ -103,7 +110,7 @@ func slowExperts(o *ExpertsOptions, gate, up, down []float32, n int, x, router [
 	for _, s := range router {
 		sum += math.Exp(float64(s))
 	}
-	in, ff, out := o.Gate.In, o.Gate.Out, o.Down.Out
+	in, ff, out := o.Up.In, o.Up.Out, o.Down.Out
 	y := make([]float64, out)
 	left := append([]float32(nil), router...)
 	type part struct {
@@ -141,10 +148,15 @@ func slowExperts(o *ExpertsOptions, gate, up, down []float32, n int, x, router [
 		for i := range h {
 			g, u := 0.0, float64(o.Up.Bias[c.e*ff+i])
 			for k, v := range x {
-				g += float64(v) * float64(gate[(c.e*ff+i)*in+k])
+				if gate != nil {
+					g += float64(v) * float64(gate[(c.e*ff+i)*in+k])
+				}
 				u += float64(v) * float64(up[(c.e*ff+i)*in+k])
 			}
 			h[i] = g / (1 + math.Exp(-g)) * u
+			if gate == nil {
+				h[i] = max(u, 0) * max(u, 0)
+			}
 		}
 		for i := range y {
 			v := float64(o.Down.Bias[c.e*out+i])

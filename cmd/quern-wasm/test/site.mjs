@@ -296,7 +296,7 @@ await test('the Models view opens files and addresses, and says what is wrong', 
   await page.getByText('theirs is here.').waitFor()
   await region.getByRole('alert').waitFor({ state: 'detached' })
   await page.getByRole('list', { name: 'Models', exact: true }).getByText('theirs', { exact: true }).waitFor()
-  for (const [address, says] of [[`${far.url}/page.html`, /names no .gguf/], ['http://127.0.0.1:1/x.gguf', /127.0.0.1:1 cannot be reached/]]) {
+  for (const [address, says] of [[`${far.url}/page.html`, /names no .gguf/], [`${far.url}/closed/x.gguf`, /^127.0.0.1:\d+ cannot be reached, breaks off, or lets no page of another site fetch/]]) {
     await region.getByLabel('Or fetch a GGUF file from an address').fill(address)
     await region.getByRole('button', { name: 'Fetch' }).click()
     await region.getByRole('alert').filter({ hasText: says }).waitFor()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"quern/engine"
@@ -154,7 +155,11 @@ var (
 	descPrompt  = &desc{"vllm:prompt_tokens_total", "Prompt tokens evaluated or taken from the cache.", byModel, true}
 	descOutput  = &desc{"vllm:generation_tokens_total", "Tokens generated.", byModel, true}
 	descQueries = &desc{"vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.", byModel, true}
-	descHits    = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
+	// One line for all models, with vLLM's labels and no other: gateways take the one with the
+	// latest time.
+	descLoRA = &desc{"vllm:lora_requests_info", "When this was so, in Unix seconds: adapters that requests run and wait with, and how many may be in a batch.",
+		[]string{"max_lora", "running_lora_adapters", "waiting_lora_adapters"}, false}
+	descHits = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
 )
 
 // report puts the state of every text model. Models that are not resident
@@ -162,6 +167,7 @@ var (
 func (s state) report(put func(d *desc, v float64, labels ...string)) {
 	put(descTemp, float64(s.temp.Used()))
 	resident := map[string]bool{}
+	var running, waiting []string // adapters
 	for _, m := range s.e.Stats().Models {
 		if resident[m.Model] {
 			continue
@@ -183,9 +189,21 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		put(descQueries, float64(m.PrefixQueries), m.Model)
 		put(descHits, float64(m.PrefixHits), m.Model)
 		put(descPreempt, float64(m.Preemptions), m.Model)
+		for _, a := range m.Adapters {
+			if a.Running > 0 {
+				running = append(running, a.Model)
+			}
+			if a.Waiting > 0 {
+				waiting = append(waiting, a.Model)
+			}
+		}
 	}
+	adapters := 0
 	for _, m := range s.e.Models() {
-		if m.AliasOf != "" || resident[m.ID] {
+		if m.Base != "" && m.AliasOf == "" {
+			adapters++
+		}
+		if m.AliasOf != "" || m.Base != "" || resident[m.ID] {
 			continue
 		}
 		resident[m.ID] = true
@@ -195,5 +213,8 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 			put(descRunning, 0, m.ID)
 			put(descKV, 0, m.ID)
 		}
+	}
+	if s.vllm && adapters > 0 {
+		put(descLoRA, float64(time.Now().UnixNano())/1e9, strconv.Itoa(adapters), strings.Join(running, ","), strings.Join(waiting, ","))
 	}
 }

@@ -80,7 +80,7 @@ func (a api) tags(c *server.Call) error {
 func (a api) running(c *server.Call) error {
 	out := []listed{}
 	for _, m := range a.Options.Engine.Models() {
-		if textual(m) && m.Status == "loaded" && m.AliasOf == "" {
+		if textual(m) && m.Status == "loaded" && m.AliasOf == "" && m.Base == "" {
 			l := a.listed(m)
 			l.Modified = ""
 			l.loaded = &loaded{Expires: time.Time{}.Format(time.RFC3339), Context: m.ContextLength}

@@ -25,6 +25,8 @@ type modelObject struct {
 	Architecture  string      `json:"architecture,omitempty"`
 	SizeBytes     int64       `json:"size_bytes,omitempty"`
 	AliasOf       string      `json:"alias_of,omitempty"`
+	Root          string      `json:"root,omitempty"`   // of an adapter its file,
+	Parent        string      `json:"parent,omitempty"` // and the model it changes, as vLLM has them
 	InUse         int         `json:"in_use,omitempty"` // requests that use it, or wait for it
 }
 
@@ -43,6 +45,7 @@ func (a api) modelObject(m engine.ModelInfo) modelObject {
 		ContextLength: m.ContextLength, MaxModelLen: m.ContextLength,
 		Status: m.Status, Format: m.Format, Quantization: m.Quantization,
 		Architecture: m.Architecture, SizeBytes: m.SizeBytes, AliasOf: m.AliasOf, InUse: m.Users + m.Waiting,
+		Root: m.Adapter, Parent: m.Base,
 	}
 }
 

@@ -8,6 +8,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -63,7 +64,7 @@ type Request struct {
 func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *Turn {
 	work, cancel := context.WithCancel(ctx)
 	g := &Turn{
-		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: l.Info().ID,
+		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: cmp.Or(l.Info().Base, l.Info().ID),
 		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences,
 	}
 	next := make(chan int, r.Prompts)

@@ -143,7 +143,7 @@ test('models: where quern runs in the browser, files and addresses are opened, a
   await close(page)
 })
 
-test('models: who may pull is said when it is known', async () => {
+test('models: who may pull, and what is missing, is said when it is known', async () => {
   const server = await fake()
   let answer
   server.answers['/v1/server'] = (_, r) => (answer = (manage) => json(r, { manage }))
@@ -153,6 +153,19 @@ test('models: who may pull is said when it is known', async () => {
   assert.equal(await hint.count(), 0)
   answer(false)
   await hint.waitFor()
+
+  // So with models that listen.
+  for (const view of ['listen', 'talk']) {
+    let list
+    server.answers['/v1/models'] = (_, r) => (list = () => json(r, { data: [] }))
+    await page.goto(server.base + '#/' + view)
+    await page.reload()
+    await page.locator('.view h1').waitFor()
+    while (!list) await page.evaluate(() => new Promise(requestAnimationFrame))
+    assert.equal(await page.getByText('no model that listens').count(), 0)
+    list()
+    await page.getByText('no model that listens').waitFor()
+  }
   await close(page)
   await server.die()
 })

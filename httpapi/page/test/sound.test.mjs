@@ -173,6 +173,22 @@ test('listen: a microphone that is refused, and a server that cannot listen, are
   const page = await open(server.base + '#/listen')
   await page.getByRole('button', { name: 'Record' }).click()
   await page.getByRole('alert').filter({ hasText: /microphone/i }).waitFor()
+
+  // Who leaves before the microphone is there is not listened to.
+  await page.evaluate(() => {
+    const allowed = new Promise((resolve) => (window.allow = resolve))
+    navigator.mediaDevices.getUserMedia = async () => {
+      await allowed
+      const { stream } = new AudioContext().createMediaStreamDestination()
+      window.track = stream.getTracks()[0]
+      return stream
+    }
+  })
+  await page.getByRole('button', { name: 'Record' }).click()
+  await page.getByRole('link', { name: 'Server' }).click()
+  await page.getByRole('heading', { name: 'Server' }).waitFor()
+  await page.evaluate(() => window.allow())
+  await page.waitForFunction(() => window.track?.readyState === 'ended')
   await close(page)
   const deaf = await open((await plain()).base + '#/listen')
   await deaf.getByText(/no model that listens/).waitFor()

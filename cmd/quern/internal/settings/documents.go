@@ -57,6 +57,8 @@ func (e *example) row(r row, more bool) {
 
 	value := ` ""`
 	switch kind := r.kind(); {
+	case entry && r.example != "":
+		value = " " + r.example
 	case r.typ() == reflect.TypeFor[Model]() || kind == reflect.Map:
 		value = " {}"
 	case kind == reflect.Struct:
@@ -68,8 +70,6 @@ func (e *example) row(r row, more bool) {
 		for _, v := range r.def.([]string) {
 			value += "\n" + indent + "  - " + v
 		}
-	case entry && r.example != "":
-		value = " " + r.example
 	case r.def != nil:
 		value = " " + r.standard("serve")
 	case entry: // one of several ways to say the same

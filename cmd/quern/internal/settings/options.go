@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -94,6 +96,7 @@ func (m *Model) options() engine.ModelOptions {
 		ToolFormat:    m.ToolFormat,
 		Quantize:      m.Quantize,
 		Detector:      m.VAD,
+		Adapters:      m.adapters(),
 		Preload:       m.Preload,
 		KeepAlive:     m.KeepAlive.std(),
 
@@ -107,6 +110,15 @@ func (m *Model) options() engine.ModelOptions {
 			MaxTokens:     m.Sampling.MaxTokens,
 		},
 	}
+}
+
+// adapters are in the order of their names.
+func (m *Model) adapters() []engine.Adapter {
+	var list []engine.Adapter
+	for _, name := range slices.Sorted(maps.Keys(m.Adapters)) {
+		list = append(list, engine.Adapter{Name: name, Path: m.Adapters[name], Scale: float64(m.AdapterScales[name])})
+	}
+	return list
 }
 
 var cacheTypes = map[string]quant.Type{

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -87,22 +88,26 @@ type defaultModels struct {
 
 // A Model is one entry of models. Fields left out take model_defaults'.
 type Model struct {
-	Name          string   `yaml:"name,omitempty"`
-	Path          string   `yaml:"path,omitempty"`
-	ContextLength int      `yaml:"context_length,omitempty"`
-	Slots         int      `yaml:"slots,omitempty"`
-	Queue         int      `yaml:"queue,omitempty"`
-	Batch         int      `yaml:"batch,omitempty"`
-	CacheType     string   `yaml:"cache_type,omitempty"`
-	CacheMemory   Size     `yaml:"cache_memory,omitempty"`
-	Quantize      string   `yaml:"quantize,omitempty"`
-	ChatTemplate  string   `yaml:"chat_template,omitempty"`
-	TemplateFile  string   `yaml:"chat_template_file,omitempty"`
-	ToolFormat    string   `yaml:"tool_format,omitempty"`
-	VAD           string   `yaml:"vad,omitempty"`
-	Preload       bool     `yaml:"preload,omitempty"`
-	KeepAlive     Duration `yaml:"keep_alive,omitempty"`
-	Sampling      sampling `yaml:"sampling,omitempty"`
+	Name          string `yaml:"name,omitempty"`
+	Path          string `yaml:"path,omitempty"`
+	ContextLength int    `yaml:"context_length,omitempty"`
+	Slots         int    `yaml:"slots,omitempty"`
+	Queue         int    `yaml:"queue,omitempty"`
+	Batch         int    `yaml:"batch,omitempty"`
+	CacheType     string `yaml:"cache_type,omitempty"`
+	CacheMemory   Size   `yaml:"cache_memory,omitempty"`
+	Quantize      string `yaml:"quantize,omitempty"`
+	ChatTemplate  string `yaml:"chat_template,omitempty"`
+	TemplateFile  string `yaml:"chat_template_file,omitempty"`
+	ToolFormat    string `yaml:"tool_format,omitempty"`
+	VAD           string `yaml:"vad,omitempty"`
+	Preload       bool   `yaml:"preload,omitempty"`
+
+	Adapters      map[string]string  `yaml:"adapters,omitempty"`
+	AdapterScales map[string]float32 `yaml:"adapter_scales,omitempty"`
+
+	KeepAlive Duration `yaml:"keep_alive,omitempty"`
+	Sampling  sampling `yaml:"sampling,omitempty"`
 
 	QueryPrefix    *string `yaml:"query_prefix,omitempty"`
 	DocumentPrefix *string `yaml:"document_prefix,omitempty"`
@@ -279,6 +284,8 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 	}
 	if d := &s.ModelDefaults; d.Name != "" || d.Path != "" {
 		return errors.New("model_defaults: name and path belong in models")
+	} else if d.Adapters != nil || d.AdapterScales != nil {
+		return errors.New("model_defaults: adapters and adapter_scales belong in models: an adapter is of one model")
 	} else if err := d.check(); err != nil {
 		return fmt.Errorf("model_defaults: %w", err)
 	}
@@ -297,6 +304,22 @@ func distinct(models []Model) error {
 }
 
 func (m *Model) check() error {
+	for _, name := range slices.Sorted(maps.Keys(m.AdapterScales)) {
+		if _, ok := m.Adapters[name]; !ok {
+			return fmt.Errorf("adapter_scales.%s: there is no adapter of that name", name)
+		}
+		if m.AdapterScales[name] == 0 {
+			return fmt.Errorf("adapter_scales.%s: 0 leaves nothing of the adapter; ask for the model without it", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Adapters)) {
+		switch path := m.Adapters[name]; {
+		case path == "":
+			return fmt.Errorf("adapters.%s: name a file or a folder", name)
+		case IsHub(path):
+			return fmt.Errorf("adapters.%s: adapters are not fetched from the hub; name a file or a folder", name)
+		}
+	}
 	if m.TemplateFile == "" {
 		return nil
 	}

@@ -98,6 +98,9 @@ func TestPrecedence(t *testing.T) {
 		{"another file for a configured name", "models: [{name: m, path: /m.gguf, slots: 3}]", nil, []string{"-m", "m=a.gguf"},
 			func(s *Settings) any { return s.Models },
 			[]Model{{Name: "m", Path: "a.gguf", Slots: 3, Preload: true}}},
+		{"adapters", "models: [{name: m, path: m.gguf, adapters: {tone: a/tone, sql: /x/sql.gguf}, adapter_scales: {tone: -0.5}}]", nil, nil,
+			func(s *Settings) any { return fmt.Sprint(s.EngineOptions(nil).Models[0].Adapters) },
+			"[{sql /x/sql.gguf 0} {tone a/tone -0.5}]"},
 		{"model defaults", "model_defaults: {slots: 2, queue: 7}", nil, []string{"--slots=4", "--cache-type=q8_0", "--context-length=99"},
 			func(s *Settings) any { return s.ModelDefaults },
 			Model{Slots: 4, Queue: 7, CacheType: "q8_0", ContextLength: 99}},
@@ -147,6 +150,12 @@ func TestBadSettings(t *testing.T) {
 		flags []string
 		want  []string // parts of the message
 	}{
+		{"adapter of any model", "model_defaults: {adapters: {a: x.gguf}}", nil, nil, []string{"model_defaults: adapters and adapter_scales belong in models"}},
+		{"adapter without file", "models: [{path: m.gguf, adapters: {a: \"\"}}]", nil, nil, []string{"models[0]: adapters.a: name a file or a folder"}},
+		{"adapter of the hub", "models: [{path: m.gguf, adapters: {a: hub:x/y}}]", nil, nil, []string{"models[0]: adapters.a: adapters are not fetched"}},
+		{"scale of no adapter", "models: [{path: m.gguf, adapter_scales: {a: 2}}]", nil, nil, []string{"adapter_scales.a: there is no adapter"}},
+		{"scale of nothing", "models: [{path: m.gguf, adapters: {a: x}, adapter_scales: {a: 0}}]", nil, nil, []string{"adapter_scales.a: 0 leaves nothing"}},
+		{"scale too large", "models: [{path: m.gguf, adapters: {a: x}, adapter_scales: {a: 101}}]", nil, nil, []string{"quern.yaml:1", "must be from -100 to 100"}},
 		{"misspelt key", "threads: 2\nlistn: x", nil, nil, []string{"quern.yaml:2:", `unknown key "listn"`, `did you mean "listen"`}},
 		{"misspelt nested key", "models:\n- name: a\n  path: b\n  slot: 3", nil, nil,
 			[]string{"quern.yaml:4:", `"models[0].slot"`, `did you mean "slots"`}},

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ofKind, refresh } from '../models'
+import { models, ofKind, refresh } from '../models'
 import { to } from '../router'
 import { listen, type Transcript } from '../sound/listen'
 import { record, type Recording } from '../sound/record'
@@ -35,6 +35,7 @@ export default function Listen() {
   const [mute, setMute] = useState(false)
   const work = useRef<AbortController | null>(null)
   const mic = useRef<Recording | null>(null)
+  const left = useRef(false) // the view
 
   const load = () => {
     fail(null)
@@ -43,6 +44,7 @@ export default function Listen() {
   useEffect(() => {
     load()
     return () => {
+      left.current = true
       work.current?.abort()
       mic.current?.cancel()
     }
@@ -92,8 +94,9 @@ export default function Listen() {
       return
     }
     try {
-      mic.current = await record()
-      setRecording(mic.current)
+      const begun = await record()
+      if (left.current) return begun.cancel()
+      setRecording((mic.current = begun))
     } catch (error) {
       fail(error)
       setAgain(() => toggle)
@@ -110,11 +113,12 @@ export default function Listen() {
     <div class="view sound listen">
       <h1>Listen</h1>
       <p class="lead">What is said in a recording, written down with the time of every word.</p>
-      {ears.length === 0 && !failure ? (
+      {models.value && !ear && (
         <p class="empty">
           The server has no model that listens. <a href={to('models')}>Pull one</a>, for example ggerganov/whisper.cpp/ggml-base.bin.
         </p>
-      ) : (
+      )}
+      {ear && (
         <>
           <div class="choices">
             <label class="field">

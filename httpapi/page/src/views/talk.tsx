@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get } from '../api'
-import { current, ofKind, refresh } from '../models'
+import { current, models, ofKind, refresh } from '../models'
 import { to } from '../router'
 import { converse } from '../sound/talk'
 import type { Timings } from '../sound/transport'
@@ -102,11 +102,12 @@ export default function Talk() {
     <div class={on ? 'view sound talk on' : 'view sound talk'}>
       <h1>Talk</h1>
       <p class="lead">A conversation without hands: speak, be answered, and interrupt when you like.</p>
-      {!listens && !failure ? (
+      {models.value && !listens && (
         <p class="empty">
           The server has no model that listens. <a href={to('models')}>Pull one</a>, for example ggerganov/whisper.cpp/ggml-base.bin.
         </p>
-      ) : (
+      )}
+      {listens && (
         <>
           <div class="choices">
             <label class="field">
