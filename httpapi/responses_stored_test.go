@@ -315,3 +315,59 @@ func TestNothingKept(t *testing.T) {
 		}
 	}
 }
+
+// TestLongConversation: what a request goes on from is no larger than a body may be.
+func TestLongConversation(t *testing.T) {
+	s := newServer(t, httpapi.Options{Engine: says("yes"), JSONBody: 8 << 10})
+	said := strings.Repeat("x", 4<<10)
+	first := respond(t, s, `"input":"`+said+`"`)
+	second := respond(t, s, `"input":"`+said+`","previous_response_id":"`+first.ID+`"`)
+	wantFailure(t, ask(t, s, "POST", "/v1/responses", `{"input":"x","previous_response_id":"`+second.ID+`"}`), 413, "request_too_large", "previous_response_id")
+}
+
+// TestChatsAndResponsesAgree: with one seed a model thinks, says and calls the same, plain
+// and streamed, in both dialects.
+func TestChatsAndResponsesAgree(t *testing.T) {
+	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
+	for _, tools := range []struct{ chat, responses string }{
+		{`"max_tokens":40`, `"max_output_tokens":40`},
+		{weatherTools + `,"tool_choice":"required","parallel_tool_calls":false,"max_tokens":200`, `"tools":[{"type":"function","name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}}}},{"type":"function","name":"get_time"}],"tool_choice":"required","parallel_tool_calls":false,"max_output_tokens":200`},
+	} {
+		chat := wholeAnswer(t, s, `{"messages":[{"role":"user","content":"Where is Paris?"}],"seed":7,`+tools.chat+`}`)
+		want := chat.Reasoning + "|"
+		if chat.Content != nil {
+			want += *chat.Content
+		}
+		for _, c := range chat.Calls {
+			want += "|" + c.Function.Name + c.Function.Arguments
+		}
+		spell := func(r responseOf) string {
+			thought, text, calls := "", "", ""
+			for _, it := range r.Output {
+				switch it.Type {
+				case "reasoning":
+					thought += it.Content[0].Text
+				case "message":
+					text += it.Content[0].Text
+				case "function_call":
+					if it.Status == "completed" {
+						calls += "|" + it.Name + it.Arguments
+					}
+				}
+			}
+			return thought + "|" + text + calls
+		}
+		body := `"input":"Where is Paris?","seed":7,` + tools.responses
+		if got := spell(respond(t, s, body)); got != want {
+			t.Errorf("plain %q, a chat %q", got, want)
+		}
+		events := sentEvents(t, ask(t, s, "POST", "/v1/responses", "{"+body+`,"stream":true}`).Body)
+		var last struct{ Response responseOf }
+		if err := json.Unmarshal([]byte(jsonOf(events[len(events)-1].data)), &last); err != nil {
+			t.Fatal(err)
+		}
+		if got := spell(last.Response); got != want {
+			t.Errorf("streamed %q, a chat %q", got, want)
+		}
+	}
+}

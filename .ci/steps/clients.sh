@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Real SDKs against a server: LangChain, Vercel's, Anthropic's and Ollama's (bench/clients), and OpenAI's and
-# ElevenLabs' (../shared/clients, where that is).
+# Real SDKs against a server: LangChain, Vercel's, Anthropic's, Ollama's and OpenAI's for
+# responses, in JavaScript and Go (bench/clients), and OpenAI's and ElevenLabs'
+# (../shared/clients, where that is).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 # The checks that need what quern does not have yet, one name a line, as the scripts spell
@@ -10,9 +11,6 @@
 # strings in time.
 NOT_YET='
 chat: response_format json_schema
-responses: plain
-responses: stream
-responses: function call, streamed
 '
 
 # checks WANT SCRIPT: runs a script in this folder and wants at least WANT checks to pass.
@@ -33,6 +31,10 @@ checks 31 langchain.mjs
 checks 59 vercel.mjs
 checks 16 anthropic.mjs
 checks 11 ollama.mjs
+checks 23 responses.mjs
+(cd openaigo && go build -o ../openai-go .)
+BASE_URL=$base API_KEY=$key CHAT_MODEL=quern-tiny ./openai-go | tee "$scratch/checks" || fail openai-go
+grep -q '^6 passed, 0 failed' "$scratch/checks" || fail "not all of the 6 checks of openai-go passed"
 
 if [ ! -d "$fixtures" ]; then
   echo "skipped: ../shared is not here"

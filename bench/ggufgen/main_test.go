@@ -202,3 +202,21 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// TestRWKV: a file of RWKV-7's shape is one that quern runs.
+func TestRWKV(t *testing.T) {
+	s := tiny
+	s.heads, s.kvHeads, s.headDim = 0, 0, 0
+	s.rwkv = &rwkv{head: 64, decay: 32, rate: 32, draw: 32, gate: 32}
+	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := s.layers * s.width * (2 + 64); m.Config().State != want {
+		t.Errorf("states of %d numbers, want %d", m.Config().State, want)
+	}
+}

@@ -23,6 +23,7 @@ type shape struct {
 	delta                    *delta  // of Qwen3.5: three of four layers; nil elsewhere
 	mamba                    *mamba  // of Falcon-H1: beside the attention of each layer; nil elsewhere
 	latent                   *latent // of DeepSeek; nil elsewhere
+	rwkv                     *rwkv   // of RWKV-7: in place of all attention; nil elsewhere
 }
 
 // A latent is the hyperparameters of latent attention: the width of what is cached, and of a
@@ -62,6 +63,10 @@ var shapes = []shape{
 		// ones as one block.
 		name: "deepseek-v2-lite-active", layers: 27, width: 2048, ff: 8 * 1408, heads: 16, kvHeads: 1, headDim: 576,
 		vocab: 102400, context: 163840, ropeBase: 1e4, eps: 1e-6, latent: &latent{rank: 512, nope: 128, rotate: 64, value: 128},
+	},
+	{
+		name: "rwkv7-0.4b", layers: 24, width: 1024, ff: 4096,
+		vocab: 65536, context: 1048576, ropeBase: 1e4, eps: 1e-5, rwkv: &rwkv{head: 64, decay: 64, rate: 64, draw: 32, gate: 128},
 	},
 	{
 		name: "llama-3.1-8b", layers: 32, width: 4096, ff: 14336, heads: 32, kvHeads: 8, headDim: 128,
@@ -127,6 +132,10 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		matrix("output", m.output, s.vocab, s.width)
 	}
 	vector("output_norm", s.width)
+	if s.rwkv != nil {
+		vector("token_embd_norm", s.width)
+		out = append(out, constant("token_embd_norm.bias", []int{s.width}, 0), constant("output_norm.bias", []int{s.width}, 0))
+	}
 	if s.ropeFactor > 0 {
 		out = append(out, ropeFreqs(s))
 	}
@@ -138,6 +147,10 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		}
 		blk := fmt.Sprintf("blk.%d.", i)
 		vector(blk+"attn_norm", s.width)
+		if s.rwkv != nil {
+			rwkvLayer(&out, s, m.base, blk, matrix, vector)
+			continue
+		}
 		if s.delta != nil {
 			hybrid(&out, s, m, i, more, matrix, vector)
 			continue
@@ -260,6 +273,8 @@ func metadata(s shape, m mix) *weights.Meta {
 		arch = "falcon-h1"
 	case s.latent != nil:
 		arch = "deepseek2"
+	case s.rwkv != nil:
+		arch = "rwkv7"
 	}
 	meta.Set("general.architecture", arch)
 	own := func(key string, v weights.Value) { meta.Set(arch+"."+key, v) }
@@ -302,8 +317,12 @@ func metadata(s shape, m mix) *weights.Meta {
 		own("ssm.time_step_rank", int64(d.heads))
 		own("ssm.inner_size", int64(d.heads*d.dim))
 	}
-	own("rope.dimension_count", int64(rotated))
-	own("rope.freq_base", s.ropeBase)
+	if s.rwkv != nil {
+		rwkvKeys(s, own)
+	} else {
+		own("rope.dimension_count", int64(rotated))
+		own("rope.freq_base", s.ropeBase)
+	}
 	v := vocabulary(s.vocab)
 	meta.Set("tokenizer.ggml.model", "llama")
 	meta.Set("tokenizer.ggml.pre", "default")

@@ -137,7 +137,7 @@ func (s site) engine() error {
 		return err
 	}
 	program, kernels := filepath.Join(work, "quern.wasm"), filepath.Join(work, "kernels.wasm")
-	if err := run(exec.Command("kernels/_wasm/kernels.sh", kernels)); err != nil {
+	if err := run(exec.Command("kernels/_wasm/kernels.sh", kernels, "shared")); err != nil {
 		return fmt.Errorf("the kernels, which clang compiles: %w", err)
 	}
 	build := exec.Command("go", "build", "-tags", "simd128", "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/quern-wasm")
@@ -163,7 +163,9 @@ func (s site) engine() error {
 		return err
 	}
 	s[engineFolder+"/worker.js"] = slices.Concat(script("fs.js"), exec, script("worker.js"))
-	s[engineFolder+"/loader.js"] = script("loader.js")
+	for _, name := range []string{"loader.js", "helper.js"} {
+		s[engineFolder+"/"+name] = script(name)
+	}
 	return nil
 }
 

@@ -14,13 +14,20 @@ const (
 	memoryKind    = 2
 )
 
+// A memory that threads share has this flag before its limits, and a maximum: pages of 64 KiB.
+const (
+	sharedMemory = 3
+	most         = 1 << 16
+)
+
 var errModule = errors.New("no WebAssembly module with imports and a memory of its own")
 
 // importMemory makes a program of Go import its memory, as go.mem, instead of making it:
 // so the kernels, which work in that memory and which the program imports, can be there
-// before the program is. Nothing else of it changes.
+// before the program is. It is one that threads share, of at most 4 GiB: kernels in other
+// threads work in it too. Nothing else changes.
 //
-// WebAssembly Core Specification 2.0, 5.5.
+// WebAssembly Core Specification 2.0, 5.5; 3.0, 5.3.10.
 func importMemory(module []byte) ([]byte, error) {
 	const header = 8
 	if len(module) < header || string(module[:4]) != "\x00asm" {
@@ -30,10 +37,10 @@ func importMemory(module []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if count, n := binary.Uvarint(limits); count != 1 {
+	if count, n := binary.Uvarint(limits); count != 1 || n == len(limits) || limits[n] != 0 { // 0: no maximum
 		return nil, errModule
 	} else {
-		limits = limits[n:]
+		limits = binary.AppendUvarint(append([]byte{sharedMemory}, limits[n+1:]...), most)
 	}
 	out := append([]byte(nil), module[:header]...)
 	for rest := module[header:]; len(rest) > 0; {

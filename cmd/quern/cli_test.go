@@ -94,7 +94,7 @@ func TestCommandLine(t *testing.T) {
 		{"quality", "bench --quality tiny.gguf story.txt --against tiny.gguf --window 64", "", nil, 0,
 			[]string{"perplexity", " ± ", "against", "tiny.gguf", "mean 0.00000", "same first choice  100.00 %"}, nil},
 		{"quality as JSON", "bench --quality tiny.gguf story.txt --json --window 64", "", nil, 0, []string{`"model":"tiny.gguf"`, `"window":64`, `"perplexity":`}, nil},
-		{"memory", "inspect tiny.gguf", "", nil, 0, []string{"can run it", "memory", "KV cache", "for a request of 1024 tokens"}, nil},
+		{"memory", "inspect tiny.gguf", "", nil, 0, []string{"can run it", "llama, makes text", "memory", "KV cache", "for a request of 1024 tokens"}, nil},
 		{"bad mixture", "serve --quantize q9", "", nil, 2, nil, []string{"--quantize", `"q9" is not known`, "Q4_K_M"}},
 		{"quantised at load", "run --quantize q4_k_m --max-tokens 1 tiny.gguf hello", "", nil, 0, nil, []string{"quantize has no effect", "Q8_0"}},
 		{"quantised already", "quantize tiny.gguf x.gguf q4_0", "", nil, 1, nil, []string{"Q8_0 already"}},
@@ -115,6 +115,8 @@ func TestCommandLine(t *testing.T) {
 		{"a file for a folder", "serve --models tiny.gguf", "", nil, 1, nil, []string{"tiny.gguf is a file"}},
 		{"one name twice", "serve --model tiny.gguf --model tiny.gguf", "", nil, 1, nil, []string{`two models are called "tiny"`, "NAME=FILE"}},
 		{"no endpoint", "serve --config override.yaml --listen 127.0.0.1:0", "", nil, 1, nil, []string{"request_timeout_overrides", `no endpoint "/v1/x"`}},
+		{"no adapter", "run quern-tiny --adapter none.gguf hello", "", nil, 2, nil, []string{`--adapter: no file "none.gguf"`}},
+		{"adapter of no model", "run --adapter . hello", "", nil, 2, nil, []string{"--adapter is of one model; name its file"}},
 		{"no file", "run none.gguf hello", "", nil, 1, nil, []string{`no file "none.gguf"`, "there is quern-tiny"}},
 		{"no hub", "run o/n hello", "", nil, 1, nil, []string{"hub:o/n"}},
 		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
@@ -228,6 +230,17 @@ func TestInspectCheckpoint(t *testing.T) {
 			t.Errorf("exit code %d, %s\n%.500s", code, errs, text)
 		}
 	})
+}
+
+// What a model makes of text is said beside its architecture.
+func TestInspectEncoders(t *testing.T) {
+	families := fixtures.Path(t, "families")
+	for name, want := range map[string]string{"jina-bert-v2": "jina-bert-v2, makes a vector of 32 numbers", "embeddinggemma": "gemma-embedding, makes a vector of 32 numbers"} {
+		code, text, errs := quern(t, "", nil, "inspect", filepath.Join(families, name, "model.gguf"))
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, %s, %q not in\n%.500s", code, errs, want, text)
+		}
+	}
 }
 
 func TestInspect(t *testing.T) {

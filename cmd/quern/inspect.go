@@ -26,6 +26,7 @@ import (
 
 func (a *app) inspectCmd() *cobra.Command {
 	var graph, asJSON bool
+	var adapter string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds and whether quern can run it",
@@ -36,6 +37,7 @@ prints what the graph takes and gives, its operators, and those quern lacks. Of 
 checkpoint (.pth, .pt, .bin) it prints the tensors; nothing in it is executed, and of such
 files quern runs Kokoro's only.
 
+--adapter FILE adds a LoRA adapter, which has to fit the model, to the memory it takes.
 --graph prints the forward pass as quern records it, in Graphviz's language.`,
 		Example: `  quern inspect model.gguf
   quern inspect quern-tiny
@@ -55,9 +57,13 @@ files quern runs Kokoro's only.
 			if err != nil {
 				return err
 			}
+			adapters, err := adapterOf(adapter)
+			if err != nil {
+				return err
+			}
 			if serve.IsGraph(file) {
-				if graph {
-					return usageError{errors.New("--graph draws models that quern records; an ONNX file is a graph already")}
+				if graph || adapters != nil {
+					return usageError{errors.New("--graph and --adapter are for models that quern records; an ONNX file is a graph already")}
 				}
 				return inspectONNX(a.out, file, asJSON)
 			}
@@ -69,6 +75,11 @@ files quern runs Kokoro's only.
 				return fmt.Errorf("--graph draws text models; this file is for: %s", use)
 			}
 			defer set.Close()
+			if adapters != nil {
+				if _, err := lm.EstimateFile(file, engine.ModelOptions{Adapters: adapters}, 0); err != nil {
+					return err
+				}
+			}
 			switch {
 			case graph:
 				dot, err := model.Graphviz(set)
@@ -78,13 +89,14 @@ files quern runs Kokoro's only.
 				_, err = a.out.Write(dot)
 				return err
 			case asJSON:
-				return inspectJSON(a.out, file, set)
+				return inspectJSON(a.out, file, set, adapters)
 			}
-			return inspectText(a.out, file, set)
+			return inspectText(a.out, file, set, adapters)
 		},
 	}
 	cmd.Flags().BoolVar(&graph, "graph", false, "print the recorded forward pass as Graphviz")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	adapterFlag(cmd.Flags(), &adapter, "add")
 	settings.AddFlags(cmd)
 	return cmd
 }
@@ -125,7 +137,7 @@ func totals(set *weights.Set) (all typeTotal, byType []typeTotal) {
 	return all, byType
 }
 
-func inspectText(out io.Writer, file string, set *weights.Set) error {
+func inspectText(out io.Writer, file string, set *weights.Set, adapters []engine.Adapter) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	all, byType := totals(set)
 	fmt.Fprintf(w, "file\t%s\n", terminal.Plain(file))
@@ -136,15 +148,21 @@ func inspectText(out io.Writer, file string, set *weights.Set) error {
 	}
 	if use := local.FileUse(file); use != "" {
 		fmt.Fprintf(w, "quern\tcan run it: %s\n", terminal.Plain(use))
+	} else if model.IsAdapter(&set.Meta) {
+		fmt.Fprintf(w, "quern\tcan run it with its model: quern run MODEL --adapter %s, or adapters: of the model in the configuration\n", terminal.Plain(file))
 	} else if err := lm.CanRun(set); err != nil {
 		fmt.Fprintf(w, "quern\tcannot run it: %s\n", terminal.Plain(err.Error()))
 	} else {
 		fmt.Fprintf(w, "quern\tcan run it\n")
-		if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
+		if e, err := lm.EstimateFile(file, engine.ModelOptions{Adapters: adapters}, 0); err == nil {
+			fmt.Fprintf(w, "model\t%s, makes %s\n", e.Arch, e.Makes)
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
 			for _, p := range near(e.Pools) {
 				fmt.Fprintf(w, "\ta sequence keeps %s in %d layers that see %s\n", readable(p.Bytes), p.Layers, p.Sees)
+			}
+			if e.Adapters > 0 {
+				fmt.Fprintf(w, "adapter\t%s of the weights\n", readable(e.Adapters))
 			}
 			if e.State > 0 {
 				fmt.Fprintf(w, "states\t%s a sequence, of which %d run together\n", readable(e.State), e.Running)
@@ -242,10 +260,11 @@ func quoteShort(s string) string {
 
 // memory is what one request needs, in bytes.
 type memory struct {
-	Weights int64 `json:"weights"`
-	Cache   int64 `json:"kv_cache"`
-	Compute int64 `json:"compute"`
-	Context int   `json:"context_length"`
+	Weights  int64 `json:"weights"` // adapters included
+	Adapters int64 `json:"adapters,omitempty"`
+	Cache    int64 `json:"kv_cache"`
+	Compute  int64 `json:"compute"`
+	Context  int   `json:"context_length"`
 	// What a sequence of Context tokens keeps in layers that see equally far, where they differ.
 	Pools []pool `json:"kv_pools,omitempty"`
 }
@@ -266,7 +285,7 @@ func near(pools []lm.Pool) (list []pool) {
 	return list
 }
 
-func inspectJSON(out io.Writer, file string, set *weights.Set) error {
+func inspectJSON(out io.Writer, file string, set *weights.Set, adapters []engine.Adapter) error {
 	type tensor struct {
 		Name  string `json:"name"`
 		Type  string `json:"type"`
@@ -281,6 +300,8 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		Bytes    int64       `json:"bytes"`
 		Runnable bool        `json:"runnable"`
 		Reason   string      `json:"reason,omitempty"`
+		Arch     string      `json:"architecture,omitempty"`
+		Makes    string      `json:"makes,omitempty"`
 		Senses   int         `json:"skipped_tensors,omitempty"`  // that see or hear
 		Drafts   int         `json:"drafting_tensors,omitempty"` // skipped as well
 		Memory   *memory     `json:"memory,omitempty"`
@@ -294,8 +315,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set) error {
 		// Its memory depends on the windows decoded together.
 	} else if err := lm.CanRun(set); err != nil {
 		r.Runnable, r.Reason = false, err.Error()
-	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{}, 0); err == nil {
-		r.Memory = &memory{e.Weights, e.OneRequest, e.Compute, e.Context, near(e.Pools)}
+	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{Adapters: adapters}, 0); err == nil {
+		r.Arch, r.Makes = e.Arch, e.Makes
+		r.Memory = &memory{e.Weights, e.Adapters, e.OneRequest, e.Compute, e.Context, near(e.Pools)}
 	}
 	r.Senses, r.Drafts = model.Skipped(set)
 	for t := range set.All() {

@@ -29,11 +29,14 @@ type models struct {
 	file  string // the id of the file or reference that was named; "" without one
 	given string // how it was named
 	bars  *terminal.Progress
+
+	adapter string // what is behind the name of the model, with a colon; "" without adapter
 }
 
 // openModels starts an engine that has the model file or hub reference called
-// name, or what the settings list when name is neither. It loads nothing.
-func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (*models, error) {
+// name, or what the settings list when name is neither. It loads nothing. That model, which has
+// to be named then, gets adapters, of which the first is the one to be used.
+func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, adapters ...engine.Adapter) (*models, error) {
 	s, err := a.load(cmd)
 	if err != nil {
 		return nil, err
@@ -75,8 +78,14 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string) (
 		o.Models = []engine.ModelOptions{{Path: name}}
 		o.Dirs, o.Aliases, o.Defaults = nil, nil, nil
 	}
+	if err := adapt(o.Models, name, adapters); err != nil {
+		return nil, err
+	}
 	if m.Engine, err = local.New(o); err != nil {
 		return nil, err
+	}
+	if len(adapters) > 0 {
+		m.adapter = ":" + adapters[0].Name
 	}
 	if file || reference {
 		m.file, m.given = m.Models()[0].ID, given // before what is built in
@@ -166,7 +175,7 @@ func (a *app) openModel(ctx context.Context, cmd *cobra.Command, name string, ki
 // load loads a model.
 func (m *models) load(ctx context.Context, info engine.ModelInfo) (engine.Lease, error) {
 	defer m.bars.Wait()
-	return m.Open(ctx, info.ID)
+	return m.Open(ctx, info.ID+m.adapter)
 }
 
 // find returns the model called name, or the default of kind when name is "". kind ""

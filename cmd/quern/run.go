@@ -53,6 +53,7 @@ without asking. Without a terminal to ask on nothing else is run.
   quern run "What is the capital of France?"
   quern run llama-3.2-1b-q4_k_m.gguf
   quern run llama-3.2-1b-q4_k_m.gguf "Sum this up:" < article.txt
+  quern run llama-3.2-1b-q4_k_m.gguf --adapter sql-lora.gguf "Count the users."
   quern run --schema person.json "Who wrote Faust?"
   quern run --tools tools.json "What is the weather in Paris?"
   echo "Tell me a story." | quern run --temperature 0 --max-tokens 100`,
@@ -73,7 +74,8 @@ without asking. Without a terminal to ask on nothing else is run.
 	f.StringVar(&o.schema, "schema", "", "JSON Schema, in a `file`, that every reply is valid under")
 	f.StringVar(&o.toolFile, "tools", "", "tools the model may call, in a `file`; see above")
 	f.StringSliceVar(&o.allow, "allow", nil, "run the commands of these tools without asking, `names` with commas between")
-	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed", "schema", "tools", "allow"} {
+	adapterFlag(f, &o.adapter, "answer with")
+	for _, name := range []string{"system", "temperature", "top-p", "top-k", "max-tokens", "seed", "schema", "tools", "allow", "adapter"} {
 		settings.Group(f, name, groupReply)
 	}
 	settings.AddFlags(cmd)
@@ -91,6 +93,7 @@ type replyOptions struct {
 	schema      string   // file
 	toolFile    string   // file
 	allow       []string // tools whose commands run without asking
+	adapter     string   // file or folder
 
 	given map[string]bool // flags that were set
 	form  *engine.Constraint
@@ -194,7 +197,11 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	if len(args) > 0 {
 		name, words = args[0], args[1:]
 	}
-	m, err := a.openModels(ctx, cmd, name)
+	adapters, err := adapterOf(o.adapter)
+	if err != nil {
+		return err
+	}
+	m, err := a.openModels(ctx, cmd, name, adapters...)
 	if err != nil {
 		return err
 	}

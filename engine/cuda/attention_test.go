@@ -52,6 +52,26 @@ func TestStretches(t *testing.T) {
 	}
 }
 
+// What there are no kernels for runs on the host: passing over a window to both sides, or a
+// slope, would give other numbers.
+func TestAttentionOnHost(t *testing.T) {
+	for name, o := range map[string]graph.Attention{
+		"window to both sides": {Window: 4, Bidirectional: true},
+		"slopes":               {Slopes: []float32{1, 2}},
+		"chunks":               {Chunk: 4},
+		"wide heads":           {HeadDim: maxHead + 1},
+	} {
+		if err := attentionOp.check(o); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	for name, o := range map[string]graph.Attention{"window": {Window: 4}, "all": {Bidirectional: true}} {
+		if err := attentionOp.check(o); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // oneLayer is a program of one layer of attention with heads of 64.
 func oneLayer(t testing.TB, rows, window int) (*graph.Program, graph.CacheSpec) {
 	t.Helper()

@@ -42,7 +42,10 @@ func New(ctx context.Context, r lm.Reader, t Training, x Encoder, width int) (*M
 
 // Embed turns texts into vectors.
 func (m *Model) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
-	return m.vectors(ctx, &r, func(i int) string {
+	if r.InputType != "" && !m.Known {
+		return engine.EmbedResult{}, engine.Errorf(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.ID, r.InputType)
+	}
+	return m.vectors(ctx, &r, m.prefix(r.InputType), func(i int) string {
 		if len(r.Inputs) > 1 {
 			return fmt.Sprintf("input[%d]", i)
 		}
@@ -50,9 +53,9 @@ func (m *Model) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 	})
 }
 
-// vectors turns texts into vectors, with what r asks for checked. name says what
-// clients call input i.
-func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, name func(i int) string) (res engine.EmbedResult, err error) {
+// vectors turns texts, with prefix before each, into vectors, with what r asks for
+// checked. name says what clients call input i.
+func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, prefix string, name func(i int) string) (res engine.EmbedResult, err error) {
 	switch {
 	case r.Dimensions == 0 || r.Dimensions == m.width:
 	case !m.Matryoshka:
@@ -60,10 +63,6 @@ func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, name func(i
 	case r.Dimensions > m.width || r.Dimensions < 0:
 		return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, "dimensions", "model %q makes vectors of at most %d dimensions, not %d", m.ID, m.width, r.Dimensions)
 	}
-	if r.InputType != "" && !m.Known {
-		return engine.EmbedResult{}, engine.Errorf(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.ID, r.InputType)
-	}
-	prefix := m.prefix(r.InputType)
 	inputs := make([][]token.ID, len(r.Inputs))
 	for i, in := range r.Inputs {
 		param := name(i)
@@ -76,7 +75,7 @@ func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, name func(i
 			if err != nil {
 				return engine.EmbedResult{}, err
 			}
-		} else if prefix != "" {
+		} else if prefix != "" && r.InputType != "" {
 			return engine.EmbedResult{}, engine.Errorf(engine.CodeInvalidValue, param, "%s is tokens, before which input_type cannot put a text", param)
 		} else if err := m.Check(ids, param); err != nil {
 			return engine.EmbedResult{}, err

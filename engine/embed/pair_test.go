@@ -53,6 +53,45 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// GGUF files do not say how pairs are put together: their tokenizer and architecture do.
+func TestUsualPairing(t *testing.T) {
+	for _, tt := range []struct {
+		name, model, arch string
+		special           map[token.Role]token.ID
+		ids               []token.ID
+		kinds             []int64
+	}{
+		{"WordPiece", "bert", "bert", map[token.Role]token.ID{token.BOS: 1, token.SEP: 2}, []token.ID{1, 10, 2, 20, 21, 2}, []int64{0, 0, 0, 1, 1, 1}},
+		{"RoBERTa", "gpt2", "bert", map[token.Role]token.ID{token.BOS: 1, token.EOS: 2, token.SEP: 2}, []token.ID{1, 10, 2, 2, 20, 21, 2}, make([]int64, 7)},
+		{"XLM-RoBERTa without a token between texts", "t5", "bert", map[token.Role]token.ID{token.BOS: 1, token.EOS: 2}, []token.ID{1, 10, 2, 2, 20, 21, 2}, make([]int64, 7)},
+		{"ModernBERT", "gpt2", "modern-bert", map[token.Role]token.ID{token.BOS: 1, token.EOS: 2, token.SEP: 2}, []token.ID{1, 10, 2, 20, 21, 2}, make([]int64, 6)},
+		{"no end", "gpt2", "modern-bert", map[token.Role]token.ID{token.BOS: 1}, nil, nil},
+		{"no beginning", "gpt2", "bert", map[token.Role]token.ID{token.EOS: 1}, nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := token.Spec{Model: "llama", Special: tt.special, Kinds: slices.Repeat([]token.Kind{token.Control}, 4)}
+			for i := range 4 {
+				s.Tokens = append(s.Tokens, string(rune('a'+i)))
+			}
+			v, err := token.New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var meta weights.Meta
+			meta.Set("tokenizer.ggml.model", tt.model)
+			meta.Set("general.architecture", tt.arch)
+			p, err := pairingOf(&meta, v, 4, "")
+			if (err == nil) != (tt.ids != nil) {
+				t.Fatalf("error %v", err)
+			}
+			ids, kinds := p.join([]token.ID{10}, []token.ID{20, 21})
+			if err == nil && (!slices.Equal(ids, tt.ids) || !slices.Equal(kinds, tt.kinds) || p.special != len(tt.ids)-3) {
+				t.Errorf("got %v of %v with %d, want %v of %v", ids, kinds, p.special, tt.ids, tt.kinds)
+			}
+		})
+	}
+}
+
 // FuzzPairing: whatever a post-processor says, tokens stay within the
 // vocabulary, and both texts are there once.
 func FuzzPairing(f *testing.F) {

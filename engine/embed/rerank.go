@@ -131,7 +131,7 @@ func (m *Model) cosines(ctx context.Context, r *engine.RerankRequest) (engine.Re
 		}
 		inputs = append(inputs, engine.EmbedInput{Text: m.document + d})
 	}
-	res, err := m.vectors(ctx, &engine.EmbedRequest{Inputs: inputs, Truncate: r.Truncate}, func(i int) string {
+	res, err := m.vectors(ctx, &engine.EmbedRequest{Inputs: inputs, Truncate: r.Truncate}, "", func(i int) string {
 		if i == 0 {
 			return "query"
 		}

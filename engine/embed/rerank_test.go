@@ -31,7 +31,7 @@ func (w *waves) Run(_ context.Context, texts [][]token.ID, _ [][]int64) (out [][
 }
 
 // builtinSet is the built-in model.
-func builtinSet(t *testing.T) *weights.Set {
+func builtinSet(t testing.TB) *weights.Set {
 	t.Helper()
 	set, err := gguf.Parse(builtin.GGUF())
 	if err != nil {
@@ -41,7 +41,7 @@ func builtinSet(t *testing.T) *weights.Set {
 }
 
 // reader reads texts with the built-in vocabulary.
-func reader(t *testing.T, context int) lm.Reader {
+func reader(t testing.TB, context int) lm.Reader {
 	t.Helper()
 	spec, err := token.From(&builtinSet(t).Meta)
 	if err != nil {

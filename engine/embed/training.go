@@ -17,7 +17,8 @@ import (
 type Training struct {
 	Known           bool // query and document are what the model wants
 	query, document string
-	Matryoshka      bool // the first values of a vector are a vector of their own
+	plain           string // before texts of which nothing is said
+	Matryoshka      bool   // the first values of a vector are a vector of their own
 }
 
 // instruct is the task that models trained with instructions are given for
@@ -34,24 +35,27 @@ var embeddings = []struct {
 	name string
 	Training
 }{
-	{"nomic-embed-text-v1.5", Training{true, "search_query: ", "search_document: ", true}},
-	{"nomic-embed-text-v2", Training{true, "search_query: ", "search_document: ", true}},
-	{"nomic-embed", Training{true, "search_query: ", "search_document: ", false}},
-	{"qwen3-embedding", Training{true, instruct, "", true}},
-	{"gte-qwen2", Training{true, instruct + " ", "", false}},
-	{"e5-mistral", Training{true, instruct + " ", "", false}},
-	{"e5-large-instruct", Training{true, instruct + " ", "", false}},
-	{"e5-", Training{true, "query: ", "passage: ", false}},
+	{"nomic-embed-text-v1.5", Training{Known: true, query: "search_query: ", document: "search_document: ", Matryoshka: true}},
+	{"nomic-embed-text-v2", Training{Known: true, query: "search_query: ", document: "search_document: ", Matryoshka: true}},
+	{"nomic-embed", Training{Known: true, query: "search_query: ", document: "search_document: "}},
+	{"embeddinggemma", Training{Known: true, query: "task: search result | query: ", document: "title: none | text: ", Matryoshka: true}},
+	{"embedding-gemma", Training{Known: true, query: "task: search result | query: ", document: "title: none | text: ", Matryoshka: true}},
+	{"modernbert-embed", Training{Known: true, query: "search_query: ", document: "search_document: ", Matryoshka: true}},
+	{"qwen3-embedding", Training{Known: true, query: instruct, Matryoshka: true}},
+	{"gte-qwen2", Training{Known: true, query: instruct + " "}},
+	{"e5-mistral", Training{Known: true, query: instruct + " "}},
+	{"e5-large-instruct", Training{Known: true, query: instruct + " "}},
+	{"e5-", Training{Known: true, query: "query: ", document: "passage: "}},
 	{"bge-m3", Training{Known: true}},
-	{"bge-small-zh", Training{true, "为这个句子生成表示以用于检索相关文章：", "", false}},
-	{"bge-base-zh", Training{true, "为这个句子生成表示以用于检索相关文章：", "", false}},
-	{"bge-large-zh", Training{true, "为这个句子生成表示以用于检索相关文章：", "", false}},
-	{"bge-", Training{true, represent, "", false}},
-	{"mxbai-embed", Training{true, represent, "", true}},
-	{"arctic-embed-m-v2", Training{true, "query: ", "", true}},
-	{"arctic-embed-l-v2", Training{true, "query: ", "", true}},
-	{"arctic-embed-m-v1.5", Training{true, represent, "", true}},
-	{"arctic-embed", Training{true, represent, "", false}},
+	{"bge-small-zh", Training{Known: true, query: "为这个句子生成表示以用于检索相关文章："}},
+	{"bge-base-zh", Training{Known: true, query: "为这个句子生成表示以用于检索相关文章："}},
+	{"bge-large-zh", Training{Known: true, query: "为这个句子生成表示以用于检索相关文章："}},
+	{"bge-", Training{Known: true, query: represent}},
+	{"mxbai-embed", Training{Known: true, query: represent, Matryoshka: true}},
+	{"arctic-embed-m-v2", Training{Known: true, query: "query: ", Matryoshka: true}},
+	{"arctic-embed-l-v2", Training{Known: true, query: "query: ", Matryoshka: true}},
+	{"arctic-embed-m-v1.5", Training{Known: true, query: represent, Matryoshka: true}},
+	{"arctic-embed", Training{Known: true, query: represent}},
 	{"gte-", Training{Known: true}},
 	{"minilm", Training{Known: true}},
 	{"mpnet-base", Training{Known: true}},
@@ -71,6 +75,7 @@ func TrainingOf(meta *weights.Meta, id, path string, o *engine.ModelOptions) Tra
 	}
 	var file struct {
 		Prompts map[string]string `json:"prompts"`
+		Default string            `json:"default_prompt_name"`
 	}
 	// A text that is not what it should be counts as none.
 	if json.Unmarshal([]byte(meta.String("hf.sentence_transformers")), &file) == nil {
@@ -82,6 +87,7 @@ func TrainingOf(meta *weights.Meta, id, path string, o *engine.ModelOptions) Tra
 		if ok || ok2 {
 			e.Known, e.query, e.document = true, query, document
 		}
+		e.plain = file.Prompts[file.Default]
 	}
 	if o.QueryPrefix != nil {
 		e.Known, e.query = true, *o.QueryPrefix
@@ -103,5 +109,5 @@ func (e *Training) prefix(inputType string) string {
 	case "document":
 		return e.document
 	}
-	return ""
+	return e.plain
 }

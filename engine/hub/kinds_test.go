@@ -41,6 +41,8 @@ func TestPick(t *testing.T) {
 		{"safetensors", "o/n", st, "config.json generation_config.json tokenizer.json tokenizer_config.json chat_template.jinja model.safetensors.index.json " +
 			"model-00001-of-00002.safetensors model-00002-of-00002.safetensors", false, nil, ""},
 		{"an encoder", "o/n", minilm, "config.json 1_Pooling/config.json modules.json vocab.txt model.safetensors", false, nil, ""},
+		{"an encoder with layers behind", "o/n", []string{"config.json", "model.safetensors", "modules.json", "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin"},
+			"config.json modules.json 1_Pooling/config.json 2_Dense/config.json 2_Dense/model.safetensors model.safetensors", false, nil, ""},
 		{"ONNX of the same", "o/n/onnx/model.onnx", minilm, "config.json 1_Pooling/config.json modules.json vocab.txt onnx/model.onnx", false, nil, ""},
 		{"ONNX, both halves and the data first", "o/n", onnx, "config.json tokenizer.json onnx/decoder_model_merged.onnx_data onnx/decoder_model_merged.onnx onnx/encoder_model.onnx", true, nil, ""},
 		{"ONNX by type", "o/n:q4", onnx, "config.json tokenizer.json onnx/decoder_model_merged_q4.onnx onnx/encoder_model_q4.onnx", false, nil, ""},

@@ -1,6 +1,7 @@
 package lm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -23,6 +24,9 @@ type Estimate struct {
 	Compute  int64 // values between the steps of a pass
 	State    int64 // what one sequence carries beside keys and values
 	Running  int   // sequences that run together
+
+	Arch  string // as GGUF calls it
+	Makes string // what the model makes of text
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
@@ -77,7 +81,7 @@ type Plan struct {
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	o = o.Defaulted()
 	c := m.Config
-	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes() + m.Low.Bytes(), Adapters: m.Low.Bytes(), Context: m.Context}}
+	p := Plan{Estimate: Estimate{Weights: m.Set.Bytes() + m.Low.Bytes(), Adapters: m.Low.Bytes(), Context: m.Context, Arch: c.Arch, Makes: makes(c)}}
 	for _, set := range []*weights.Set{m.Set, m.Low} {
 		for t := range set.All() {
 			if t.Data == nil {
@@ -138,6 +142,17 @@ const (
 	statesRoom = 512 << 20
 	minRunning = 4
 )
+
+// makes says what a model makes of text.
+func makes(c *model.Config) string {
+	switch {
+	case c.Pairs:
+		return "a score of a pair of texts"
+	case Embeds(c):
+		return fmt.Sprintf("a vector of %d numbers", cmp.Or(c.Vector, c.Hidden))
+	}
+	return "text"
+}
 
 // Vectors records what makes the rows that are pooled.
 func (p *EncoderPlan) Vectors(m model.LM) (*graph.Program, error) {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -186,7 +187,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta, m.prompt())
 		return err
 	}
-	m.vectors, err = embed.New(ctx, reader, embed.TrainingOf(&m.Raw.Meta, m.ID, p.n.About().Path, &p.n.Options), m.encoder, m.Config.Hidden)
+	m.vectors, err = embed.New(ctx, reader, embed.TrainingOf(&m.Raw.Meta, m.ID, p.n.About().Path, &p.n.Options), m.encoder, cmp.Or(m.Config.Vector, m.Config.Hidden))
 	return err
 }
 

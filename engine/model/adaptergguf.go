@@ -13,7 +13,7 @@ import (
 // the lookup of tokens A is (vocab, rank).
 func ggufChanges(file *weights.Set, arch string) ([]lowRank, error) {
 	meta := &file.Meta
-	if !isAdapter(meta) {
+	if !IsAdapter(meta) {
 		return nil, fmt.Errorf("%w: general.type is %.100q, want \"adapter\": this is no adapter", ErrFormat, meta.String("general.type"))
 	}
 	if kind := meta.String("adapter.type"); kind != "lora" {
@@ -65,8 +65,8 @@ var adapterKeys = map[string]bool{
 	"adapter.lora.prompt_prefix": true,
 }
 
-// isAdapter reports whether a file is an adapter and no model.
-func isAdapter(meta *weights.Meta) bool {
+// IsAdapter reports whether a file is an adapter and no model.
+func IsAdapter(meta *weights.Meta) bool {
 	return meta.String("general.type") == "adapter" || meta.String("hf.adapter_config") != "" && meta.String("hf.config") == ""
 }
 

@@ -270,7 +270,8 @@ func newPEFTNames(of *weights.Set, m *base) (*peftNames, error) {
 	}
 	n := new(peftNames)
 	for _, kind := range slices.Sorted(maps.Keys(hfFamilies)) {
-		if f := hfFamilies[kind]; f.arch == m.c.Arch {
+		if f := hfFamilies[kind]; f.arch == m.c.Arch || slices.Contains(f.others, m.c.Arch) {
+			f.arch = m.c.Arch
 			c := &hfConfig{kind: kind, arch: f.arch, m: map[string]any{"new_decoder_architecture": true, "num_kv_heads": int64(m.c.KVHeads)}} // for falcon's rows
 			n.families = append(n.families, translation{c: c, f: f, to: &weights.Set{Meta: m.set.Meta}})
 		}

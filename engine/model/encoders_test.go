@@ -33,12 +33,13 @@ func encoder(t *testing.T, at string) {
 		hf.Meta.Set("hf.pooling", `{"pooling_mode_mean_tokens":true}`)
 		compareEmbedding(t, hf, exact, model.PoolMean, 1e-4)
 	})
-	t.Run("quantised", func(t *testing.T) { encoderQuantised(t, set, exact.Prompt) })
+	t.Run("quantised", func(t *testing.T) { encoderQuantised(t, set, exact.Prompt, 0.3) })
 	t.Run("together", func(t *testing.T) { encoderTogether(t, set, exact.Prompt) })
 }
 
-// encoderQuantised holds quern's own quantised file against its numbers as float32.
-func encoderQuantised(t *testing.T, set *weights.Set, prompt []int32) {
+// encoderQuantised holds quern's own quantised file against its numbers as float32: with
+// activations of eight bits, which layers of random weights make much of.
+func encoderQuantised(t *testing.T, set *weights.Set, prompt []int32, limit float64) {
 	for _, typ := range []string{"Q8_0", "Q4_0"} {
 		q, err := quantize.Set(context.Background(), set, typ, 1)
 		if err != nil {
@@ -56,8 +57,8 @@ func encoderQuantised(t *testing.T, set *weights.Set, prompt []int32) {
 			}
 			worst = max(worst, distance(got[i], ref))
 		}
-		if !(worst <= 0.3) || worst == 0 {
-			t.Errorf("%s: rows are off by %.3g, want at most 0.3 and above 0", typ, worst)
+		if !(worst <= limit) || worst == 0 {
+			t.Errorf("%s: rows are off by %.3g, want at most %g and above 0", typ, worst, limit)
 		}
 	}
 }
@@ -79,7 +80,7 @@ func encoderTogether(t *testing.T, set *weights.Set, prompt []int32) {
 	alone := hiddenOf(t, set, prompt)
 	r := newRunnerOf(t, openModel(t, set), quant.F32, func(_ model.LM, _ *graph.Builder, h graph.Value) graph.Value { return h })
 	in := &graph.Batch{}
-	for s, text := range [][]int32{slices.Repeat([]int32{7, 9, 11}, 30), prompt} {
+	for s, text := range [][]int32{slices.Repeat([]int32{7, 9, 11}, 20), prompt} {
 		in.Sequence(r.table[20*s:20*s+20], nil)
 		for i, id := range text {
 			in.Row(id, int32(i))
@@ -99,6 +100,18 @@ func encoderTogether(t *testing.T, set *weights.Set, prompt []int32) {
 				t.Fatalf("row %d [%d] is %g beside another text, %g alone", i, k, out[0][i*n+k], x)
 			}
 		}
+	}
+}
+
+// What the fixtures' encoders are held to beside their numbers holds of those of
+// make_golden.py, without fixtures.
+func TestEncodersMade(t *testing.T) {
+	for _, name := range []string{"modern-bert", "jina-bert-v2", "gemma-embedding", "xlm-roberta-scores"} {
+		t.Run(name, func(t *testing.T) {
+			set, prompt := open(t, "testdata/"+name+".gguf"), readGolden(t, "testdata/"+name+".golden.json").Prompt
+			t.Run("quantised", func(t *testing.T) { encoderQuantised(t, set, prompt, 0.6) })
+			t.Run("together", func(t *testing.T) { encoderTogether(t, set, prompt) })
+		})
 	}
 }
 
@@ -142,7 +155,7 @@ var modernNames = []string{
 // publishes, and expects the same vectors and scores.
 func TestEncodersPublished(t *testing.T) {
 	qwen := slices.Clone(llamaNames)
-	const sizes = `"hidden_size":32,"num_attention_heads":4,"intermediate_size":32,"max_position_embeddings":64,"vocab_size":48,`
+	const sizes = `"hidden_size":32,"num_attention_heads":4,"intermediate_size":32,"max_position_embeddings":160,"vocab_size":48,`
 	const modern = sizes + `"model_type":"modernbert","num_hidden_layers":5,"norm_eps":0.0010000000474974513,"global_rope_theta":5000.0,"local_rope_theta":300.0,`
 	const reranker = sizes + `"model_type":"qwen3","num_hidden_layers":2,"num_key_value_heads":2,"head_dim":16,"rms_norm_eps":0.0010000000474974513,"rope_theta":1000000.0,"tie_word_embeddings":true,`
 	for _, tt := range []struct {
@@ -155,8 +168,10 @@ func TestEncodersPublished(t *testing.T) {
 		{"modernbert by layer", "modern-bert", modern + `"local_attention":8,"layer_types":["full_attention","sliding_attention","sliding_attention","full_attention","sliding_attention"]`,
 			modernNames, map[string]string{"hf.pooling": `{"pooling_mode_cls_token":true,"include_prompt":true}`}, model.PoolCLS},
 		{"modernbert classifier", "modern-bert-scores", modern + `"architectures":["ModernBertForSequenceClassification"],"local_attention":7,"hidden_activation":"silu","classifier_pooling":"mean"`, modernNames, nil, model.PoolMean},
-		{"xlm-roberta classifier", "xlm-roberta-scores", strings.Replace(sizes, "64", "66", 1) + `"model_type":"xlm-roberta","num_hidden_layers":2,"architectures":["XLMRobertaForSequenceClassification"],"layer_norm_eps":0.0010000000474974513,"pad_token_id":1`,
+		{"xlm-roberta classifier", "xlm-roberta-scores", strings.Replace(sizes, "160", "66", 1) + `"model_type":"xlm-roberta","num_hidden_layers":2,"architectures":["XLMRobertaForSequenceClassification"],"layer_norm_eps":0.0010000000474974513,"pad_token_id":1`,
 			append([]string{"cls.output", "classifier.out_proj", "cls.", "classifier.dense."}, bertNames...), nil, model.PoolCLS},
+		{"jina", "jina-bert-v2", `"model_type":"bert","position_embedding_type":"alibi","feed_forward_type":"geglu","hidden_size":48,"num_attention_heads":6,"intermediate_size":32,"max_position_embeddings":160,"vocab_size":48,"num_hidden_layers":2,"layer_norm_eps":0.0010000000474974513`,
+			append([]string{"layer_output_norm", "mlp.layernorm", "ffn_down", "mlp.wo"}, bertNames...), map[string]string{"hf.pooling": `{"pooling_mode_mean_tokens":true}`}, model.PoolMean},
 		{"qwen3 reranker", "qwen3-scores", reranker + `"architectures":["Qwen3ForCausalLM"],"_name_or_path":"Qwen/Qwen3-Reranker-0.6B"`, qwen, map[string]string{"hf.tokenizer": `{"model":{"vocab":{"yes":7,"no":3}}}`}, model.PoolLast},
 		{"qwen3 reranker by folder", "qwen3-scores", reranker + `"architectures":["Qwen3ForCausalLM"]`, qwen, map[string]string{"hf.folder": "qwen3-reranker-4b", "hf.tokenizer": `{"model":{"vocab":{"yes":7,"no":3}}}`}, model.PoolLast},
 		{"qwen3 reranker by its score", "qwen3-scores", reranker + `"architectures":["Qwen3ForCausalLM"]`, qwen, map[string]string{"hf.logit_score": `{"true_token_id":7,"false_token_id":3}`}, model.PoolLast},
@@ -184,6 +199,12 @@ func asPublished(t *testing.T, file, config string, names []string, meta map[str
 	for w := range from.All() {
 		x := &weights.Tensor{Name: rename.Replace(w.Name), Type: w.Type, Shape: w.Shape, Data: w.Data}
 		switch {
+		case file == "jina-bert-v2" && strings.Contains(w.Name, "ffn_up"):
+			continue // behind the gate
+		case file == "jina-bert-v2" && strings.Contains(w.Name, "ffn_gate"):
+			up, _ := from.Tensor(strings.Replace(w.Name, "gate", "up", 1))
+			x.Name = strings.Replace(x.Name, "ffn_gate", "mlp.gated_layers", 1)
+			x.Shape, x.Data = []int{2 * w.Shape[0], w.Shape[1]}, slices.Concat(w.Data, up.Data)
 		case w.Name == "cls.output.weight" && x.Name == "score.weight": // yes less no
 			both := decode(w)
 			n := len(both) / 2
@@ -231,7 +252,7 @@ func TestHeadRefused(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"no head", rank("modern-bert", "modern-bert.pooling_type", int64(4)), "cls.weight is missing", model.ErrFormat},
+		{"no head", rank("modern-bert", "modern-bert.pooling_type", int64(4)), "without cls.weight, the layer before the score", model.ErrUnsupported},
 		{"a pooling of no kind", rank("modern-bert", "modern-bert.pooling_type", int64(5)), "pooling_type is 5", model.ErrUnsupported},
 		{"no scorer", rank("gemma-embedding", "gemma-embedding.pooling_type", int64(4)), "pooling_type is 4", model.ErrUnsupported},
 		{"labels", rank("qwen3-scores", "qwen3.classifier.output_labels", []string{"no", "yes"}), "output_labels is [no yes]", model.ErrUnsupported},

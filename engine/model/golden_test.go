@@ -86,7 +86,7 @@ func openModel(t *testing.T, set *weights.Set) model.LM {
 // newRunnerOf runs what result makes of m's hidden rows.
 func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(model.LM, *graph.Builder, graph.Value) graph.Value) *runner {
 	t.Helper()
-	b := graph.NewBuilder(512, 64)
+	b := graph.NewBuilder(512, 192)
 	p, err := b.Compile(result(m, b, m.Hidden(b)))
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestGoldenMade(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		pooling model.Pooling
-	}{{"modern-bert", model.PoolCLS}, {"modern-bert-scores", model.PoolMean}, {"xlm-roberta-scores", model.PoolCLS}, {"qwen3-scores", model.PoolLast}, {"gemma-embedding", model.PoolMean}} {
+	}{{"modern-bert", model.PoolCLS}, {"jina-bert-v2", model.PoolMean}, {"modern-bert-scores", model.PoolMean}, {"xlm-roberta-scores", model.PoolCLS}, {"qwen3-scores", model.PoolLast}, {"gemma-embedding", model.PoolMean}} {
 		t.Run(tt.name, func(t *testing.T) {
 			compareEmbedding(t, open(t, "testdata/"+tt.name+".gguf"), readGolden(t, "testdata/"+tt.name+".golden.json"), tt.pooling, 1e-5)
 		})

@@ -131,6 +131,10 @@ func (m *headed) scores(r *reader, t *tensors) {
 		c.Vocab /= 2
 		c.Second = c.Vocab
 	}
+	if _, ok := t.set.Tensor("cls.weight"); s.act != "" && !ok {
+		t.err = fmt.Errorf("%w: a %s that scores pairs without cls.weight, the layer before the score; some converters leave it out: use the model's SafeTensors", ErrUnsupported, c.Arch)
+		return
+	}
 	if s.act != "" {
 		l := headLayer{linear: t.linear("cls", c.Hidden, c.Hidden), act: s.act}
 		if s.normed {

@@ -189,6 +189,9 @@ func (c *hfConfig) scoring(set *weights.Set, meta *weights.Meta, put func(string
 	switch c.kind {
 	case "qwen3":
 		meta.Set(RerankTemplate, QwenRerank)
+		if c.yesNo != nil {
+			put("classifier.output_labels", []string{"yes", "no"}) // how llama.cpp knows that there are two
+		}
 	case "modernbert":
 		pool, _ := c.first("classifier_pooling").(string)
 		if pool == "" {

@@ -12,7 +12,8 @@ import (
 // terms, and what it has that others have not.
 type hfFamily struct {
 	arch     string
-	choose   func(*hfConfig) string // says arch where model_type alone does not
+	choose   func(*hfConfig) string // says arch where model_type alone does not,
+	others   []string               // and may say these
 	eps      string                 // config.json's key of the norms' epsilon
 	layer    bool                   // norms are LayerNorm, not RMSNorm
 	defaults map[string]any         // what transformers assumes for keys left out
@@ -77,10 +78,10 @@ var hfFamilies = map[string]hfFamily{
 	"jamba":            {arch: "jamba", eps: "rms_norm_eps", norotary: true, names: jambaNames, more: jambaConfig, defaults: jambaDefaults},
 	"glm":              {arch: "chatglm", eps: "rms_norm_eps", defaults: map[string]any{"partial_rotary_factor": 0.5, "head_dim": int64(128)}},
 	"glm4":             {arch: "glm4", eps: "rms_norm_eps", names: glm4Names, defaults: map[string]any{"partial_rotary_factor": 0.5, "head_dim": int64(128)}},
-	"nemotron_h":       {arch: "nemotron_h", choose: nemotronArch, eps: "layer_norm_epsilon", norotary: true, names: nemotronNames, more: nemotronConfig, reads: routedReads, defaults: map[string]any{"layer_norm_epsilon": 1e-5}},
+	"nemotron_h":       {arch: "nemotron_h", choose: nemotronArch, others: []string{"nemotron_h_moe"}, eps: "layer_norm_epsilon", norotary: true, names: nemotronNames, more: nemotronConfig, reads: routedReads, defaults: map[string]any{"layer_norm_epsilon": 1e-5}},
 	"granitemoe":       {arch: "granitemoe", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
 	"granitemoeshared": {arch: "granitemoe", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
-	"granitemoehybrid": {choose: graniteArch, arch: "granitehybrid", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
+	"granitemoehybrid": {choose: graniteArch, others: []string{"granite", "granitemoe"}, arch: "granitehybrid", eps: "rms_norm_eps", names: graniteHybridNames, more: graniteHybridConfig, reads: graniteReads, defaults: graniteDefaults},
 	"lfm2":             {arch: "lfm2", eps: "norm_eps", names: lfm2Names, more: lfm2Config, defaults: map[string]any{"rope_theta": 1e6, "tie_word_embeddings": true}},
 	"lfm2_moe":         {arch: "lfm2moe", eps: "norm_eps", names: lfm2Names, more: lfm2Config, reads: routedReads, defaults: map[string]any{"rope_theta": 1e6, "tie_word_embeddings": true}},
 	"glm4_moe":         {arch: "glm4moe", eps: "rms_norm_eps", names: map[string]string{"post_attention_layernorm": "post_attention_norm"}, more: routedExperts, reads: routedReads, defaults: map[string]any{"partial_rotary_factor": 0.5, "norm_topk_prob": true, "routed_scaling_factor": 1.0}},

@@ -10,6 +10,7 @@ import (
 	"quern/engine/model"
 	"quern/formats/gguf"
 	"quern/formats/weights"
+	"quern/kernels/quant"
 )
 
 // Files whose keys contradict each other or their tensors are refused with the numbers.
@@ -53,5 +54,32 @@ func TestMadeRefused(t *testing.T) {
 				t.Errorf("%v, want it refused for %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// Early files of GLM 4.7 Flash do not say that scores are sigmoids; the bias of the choice,
+// which came with them, does.
+func TestSigmoidsUnsaid(t *testing.T) {
+	from := open(t, "testdata/made/glm-4.7-flash/model.gguf")
+	set := &weights.Set{Source: from.Source}
+	for k, v := range from.Meta.All() {
+		if k != "deepseek2.expert_gating_func" {
+			set.Meta.Set(k, v)
+		}
+	}
+	for w := range from.All() {
+		if err := set.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := readGolden(t, "testdata/made/glm-4.7-flash/golden.json")
+	compareRows(t, newRunner(t, set, quant.F32), g.Prompt, g.logits(t), 1e-5)
+}
+
+// Early configurations of Nemotron-H spell the width of a head otherwise.
+func TestNemotronHeads(t *testing.T) {
+	set := translatePublished(t, "nemotron_h", `"hybrid_override_pattern":"*","attention_head_dim":32,"num_key_value_heads":1,"conv_kernel":4,"ssm_state_size":16,"n_groups":1,"mamba_num_heads":4,"mamba_head_dim":16`)
+	if n, _ := set.Meta.Int("nemotron_h.attention.key_length"); n != 32 {
+		t.Errorf("heads of %d, want 32", n)
 	}
 }

@@ -21,7 +21,7 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 	if set.Source == weights.Torch {
 		return nil, fmt.Errorf("%w: a PyTorch checkpoint; quern runs only Kokoro's of those: get the model as SafeTensors or GGUF", ErrUnsupported)
 	}
-	if isAdapter(&set.Meta) {
+	if IsAdapter(&set.Meta) {
 		return nil, fmt.Errorf("%w: a LoRA adapter, no model by itself: name it under adapters of its model", ErrUnsupported)
 	}
 	if set.Source != weights.SafeTensors || set.Meta.String("general.architecture") != "" {

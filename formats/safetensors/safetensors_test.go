@@ -224,3 +224,69 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What sentence-transformers keeps in folders of their own is read in the order of its list.
+func TestModules(t *testing.T) {
+	a := string(file(one, 8))
+	layer := string(file(strings.Replace(one, `"a"`, `"linear.weight"`, 1), 8))
+	with := func(modules string, more ...string) map[string]string {
+		files := map[string]string{"model.safetensors": a, "modules.json": modules}
+		for i := 0; i < len(more); i += 2 {
+			files[more[i]] = more[i+1]
+		}
+		return files
+	}
+	const dense = `{"type":"sentence_transformers.models.Dense","path":"%s"}`
+	list := func(paths ...string) string {
+		var s []string
+		for _, p := range paths {
+			s = append(s, strings.Replace(dense, "%s", p, 1))
+		}
+		return "[" + strings.Join(s, ",") + "]"
+	}
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  string // of the error, "" for none
+		names []string
+	}{
+		{"none", map[string]string{"model.safetensors": a}, "", []string{"a"}},
+		{"two layers", with(list("2_Dense", "3_Dense"), "2_Dense/config.json", "{}", "2_Dense/model.safetensors", layer, "3_Dense/config.json", "{}", "3_Dense/model.safetensors", layer), "",
+			[]string{"a", "dense_2.linear.weight", "dense_3.linear.weight"}},
+		{"scores", with(`[{"type":"x.LogitScore","path":"1_LogitScore"}]`, "1_LogitScore/config.json", `{"true_token_id":1}`), "", []string{"a"}},
+		{"no list", with(`{}`), "malformed", nil},
+		{"elsewhere", with(list("../x")), "no folder beside it", nil},
+		{"here", with(list("")), "no folder beside it", nil},
+		{"another drive", with(list("C:x")), "no folder beside it", nil},
+		{"no configuration", with(list("2_Dense")), "config.json", nil},
+		{"a pickled layer", with(list("2_Dense"), "2_Dense/config.json", "{}", "2_Dense/pytorch_model.bin", "x"), "without model.safetensors", nil},
+		{"a broken layer", with(list("2_Dense"), "2_Dense/config.json", "{}", "2_Dense/model.safetensors", "x"), "2_Dense", nil},
+		{"three layers", with(list("a", "b", "c"), "a/config.json", "{}", "a/model.safetensors", layer, "b/config.json", "{}", "b/model.safetensors", layer, "c/config.json", "{}"), "more than 2 Dense layers", nil},
+		{"a long list", with(strings.Repeat(" ", 1<<20+1)), "more than 1048576 bytes", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set, err := safetensors.Open(fill(t, tt.files))
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("Open: %v; want %q", err, tt.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			for _, name := range tt.names {
+				if _, ok := set.Tensor(name); !ok {
+					t.Errorf("no tensor %s", name)
+				}
+			}
+			if set.Len() != len(tt.names) {
+				t.Errorf("%d tensors, want %v", set.Len(), tt.names)
+			}
+			if folder := set.Meta.String("hf.folder"); folder == "" || strings.ContainsAny(folder, `/\\`) {
+				t.Errorf("folder %q", folder)
+			}
+		})
+	}
+}

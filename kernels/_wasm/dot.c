@@ -295,3 +295,114 @@ EXPORT(sum) void sum(int kernel, float *dst, int n, bytes w, int rows, int strid
   }
   __builtin_trap();
 }
+
+// A job is the product of a matrix with some activation rows, dealt out in chunks of weight
+// rows: dot of every chunk for four activation rows at a time (kernel four, or none where it
+// is negative), then one by one. Which chunk a thread takes changes no bits.
+typedef struct {
+  int one, four;
+  bytes w;
+  int n, rows, rowBytes, chunk;
+  bytes x;
+  int xStride, batch;
+  float *out;
+  int outStride;
+} job;
+
+INLINE void part(const job *j, int c) {
+  int first = c * j->chunk, rows = j->rows - first < j->chunk ? j->rows - first : j->chunk, b = 0;
+  bytes w = j->w + first * j->rowBytes;
+  if (j->four >= 0)
+    for (; b + 4 <= j->batch; b += 4) dot(j->four, w, j->n, rows, j->x + b * j->xStride, j->xStride, j->out + first + b * j->outStride, j->outStride);
+  for (; b < j->batch; b++) dot(j->one, w, j->n, rows, j->x + b * j->xStride, j->xStride, j->out + first + b * j->outStride, j->outStride);
+}
+
+#ifdef __wasm_atomics__
+// Helpers are instances of this module in other threads, on the same memory, which take
+// chunks of a job. What they share stands below the first address that Go uses.
+typedef struct {
+  uint64_t claim;    // the job's number, above the next chunk of it
+  uint32_t number;   // of the job, which helpers wait to change
+  uint32_t helpers;  // that are there
+  uint32_t asleep;   // of them
+  uint32_t done;     // chunks that are
+  uint32_t chunks;
+  uint32_t patience; // times that a chunk of a helper is waited for, a millisecond each
+  job job;
+} team;
+
+#define TEAM ((team *)1024)
+enum { SPIN = 20000, NAP = 1000000 /* ns */ };
+
+__attribute__((import_module("team"), import_name("lost"))) void lost(void);
+
+#define READ(x) __atomic_load_n(&TEAM->x, __ATOMIC_SEQ_CST)
+#define WRITE(x, v) __atomic_store_n(&TEAM->x, v, __ATOMIC_SEQ_CST)
+#define ADD(x, v) __atomic_add_fetch(&TEAM->x, v, __ATOMIC_SEQ_CST)
+
+// work takes chunks of a job until all are taken. A claim that succeeds proves that the job
+// is not over, so what is read of it afterwards is of this one.
+INLINE void work(uint32_t number) {
+  for (uint64_t c; (c = READ(claim)) >> 32 == number && (uint32_t)c < READ(chunks);) {
+    if (!__atomic_compare_exchange_n(&TEAM->claim, &c, c + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+    part(&TEAM->job, (uint32_t)c);
+    if (ADD(done, 1) == READ(chunks)) __builtin_wasm_memory_atomic_notify((int *)&TEAM->done, 1);
+  }
+}
+
+// help is what a helper does as long as it lives. Jobs follow each other closely, so it
+// looks for the next one for some 50 µs before it sleeps.
+EXPORT(help) void help(int patience) {
+  uint32_t seen = READ(number);
+  WRITE(patience, patience);
+  ADD(helpers, 1);
+  for (;;) {
+    for (int i = 0; i < SPIN && READ(number) == seen; i++);
+    if (READ(number) == seen) {
+      ADD(asleep, 1);
+      __builtin_wasm_memory_atomic_wait32((int *)&TEAM->number, seen, -1);
+      ADD(asleep, -1);
+    }
+    seen = READ(number);
+    work(seen);
+  }
+}
+
+// shared does a job with the helpers. One that takes a chunk and does not come back is given
+// up, with all others: the chunks are done again here.
+INLINE void shared(int chunks) {
+  uint32_t number = READ(number) + 1;
+  WRITE(done, 0);
+  WRITE(chunks, chunks);
+  WRITE(claim, (uint64_t)number << 32);
+  WRITE(number, number);
+  if (READ(asleep)) __builtin_wasm_memory_atomic_notify((int *)&TEAM->number, -1);
+  work(number);
+  for (int i = 0; i < SPIN && READ(done) != chunks; i++);
+  for (uint32_t i = READ(patience), d; (d = READ(done)) != chunks; i--) {
+    if (i == 0) {
+      WRITE(helpers, 0);
+      lost();
+      for (int c = 0; c < chunks; c++) part(&TEAM->job, c);
+      return;
+    }
+    __builtin_wasm_memory_atomic_wait32((int *)&TEAM->done, d, NAP);
+  }
+}
+#endif
+
+// rows is a whole job; see kernels/dot.Share.
+EXPORT(rows) void rows(int one, int four, bytes w, int n, int rows, int rowBytes, int chunk, bytes x, int xStride, int batch, float *out, int outStride) {
+  int chunks = (rows + chunk - 1) / chunk;
+#ifdef __wasm_atomics__
+  WRITE(claim, -1); // a helper that is late finds nothing to take
+  job *j = &TEAM->job;
+#else
+  job *j = (job *)1024;
+#endif
+  *j = (job){one, four, w, n, rows, rowBytes, chunk, x, xStride, batch, out, outStride};
+#ifdef __wasm_atomics__
+  if (chunks > 1 && READ(helpers)) return shared(chunks);
+#endif
+  for (int c = 0; c < chunks; c++) part(j, c);
+}

@@ -138,6 +138,7 @@ type AttendOptions struct {
 	// Slopes, (group) or nil, times the distance of a token are taken off its score, after
 	// SoftCap. Press et al., "Train Short, Test Long", 2022, §3.
 	Slopes []float32
+	ramps  [][]float32 // what they take off by distance, see slopeRamps; nil has it computed
 }
 
 // Attend writes softmax(scale · q·Kᵀ) · V over tokens first to n-1 of a

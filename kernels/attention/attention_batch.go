@@ -2,6 +2,7 @@ package attention
 
 import (
 	"fmt"
+	"slices"
 
 	"quern/kernels/threads"
 )
@@ -26,6 +27,8 @@ type BatchAttention struct {
 	scratch []*Scratch
 	tiles   []attendTile
 	states  []softmax // of (tile, partition, key head), when partitions are computed apart
+	slopes  []float32 // those that ramps are of
+	ramps   [][]float32
 
 	// The call in progress.
 	layer        int
@@ -81,6 +84,9 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 		}
 	}
 	a.kv, a.layer, a.dst, a.q, a.queries, a.o = kv, layer, dst, q, queries, o
+	if o.Slopes != nil {
+		a.ramp(o.Slopes)
+	}
 	a.cut(most)
 	// With a few chunks for each worker all workers finish at about the same time.
 	if items := len(a.tiles) * a.kvHeads; items >= 4*p.Workers() || p.Workers() == 1 || a.partitions == 1 || len(a.tiles) < len(queries) {
@@ -93,6 +99,18 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 		p.Run(items, &a.merge)
 	}
 	a.dst, a.q, a.queries, a.o = nil, nil, nil, AttendOptions{}
+}
+
+// ramp makes ramps of slopes for the queries, unless those of an earlier run serve.
+func (a *BatchAttention) ramp(slopes []float32) {
+	far := 0
+	for _, r := range a.queries {
+		far = max(far, r.At-r.First, r.End-1-r.At)
+	}
+	if !slices.Equal(slopes, a.slopes) || len(a.ramps[0])/2 < far {
+		a.slopes, a.ramps = slices.Clone(slopes), slopeRamps(slopes, far)
+	}
+	a.o.ramps = a.ramps
 }
 
 // cut makes tiles of adjacent rows that share blocks, and sets a.partitions to the most
@@ -126,7 +144,7 @@ func (a *BatchAttention) load(s *Scratch, t attendTile, head int) AttendOptions 
 		o.Sinks = o.Sinks[head*a.group : (head+1)*a.group]
 	}
 	if o.Slopes != nil {
-		o.Slopes = o.Slopes[head*a.group : (head+1)*a.group]
+		o.Slopes, o.ramps = o.Slopes[head*a.group:(head+1)*a.group], o.ramps[head*a.group:(head+1)*a.group]
 	}
 	return o
 }

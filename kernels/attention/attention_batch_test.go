@@ -265,3 +265,33 @@ func benchmarkAttention(b *testing.B, typ quant.Type, rows, tokens, dim, group, 
 		kerneltest.Report(b, 4*float64(rows*kvHeads*group*dim)*mean)
 	}
 }
+
+// BenchmarkSlopes is a text of 2048 tokens that all see each other, without and with slopes.
+func BenchmarkSlopes(b *testing.B) {
+	const size, dim, heads, n = 32, 64, 12, 2048
+	r := rand.New(rand.NewPCG(6, 4))
+	kv, err := NewKV(quant.F32, 1, n/size, size, heads, dim)
+	if err != nil {
+		b.Fatal(err)
+	}
+	kv.KeysByDimension()
+	kv.Data = make([]byte, kv.Size())
+	table := make([]int32, n/size)
+	var queries []Query
+	for i := range n {
+		table[i/size] = int32(i / size)
+		queries = append(queries, Query{table, 0, n, i})
+		kv.Put(0, table[i/size], i%size, kerneltest.Floats(r, heads*dim), kerneltest.Floats(r, heads*dim))
+	}
+	q, dst, slopes := kerneltest.Floats(r, n*heads*dim), make([]float32, n*heads*dim), kerneltest.Floats(r, heads)
+	p := threads.NewPool(1)
+	defer p.Close()
+	for name, o := range map[string]AttendOptions{"without": {Scale: 0.1}, "with": {Scale: 0.1, Slopes: slopes}} {
+		b.Run(name, func(b *testing.B) {
+			a := NewBatchAttention(heads, heads)
+			for b.Loop() {
+				a.Run(p, kv, 0, dst, q, queries, o)
+			}
+		})
+	}
+}

@@ -158,7 +158,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 				vec.SoftCap(p, p, o.SoftCap)
 			}
 			if o.Slopes != nil {
-				slope(p, o.Slopes[i%s.group], r.first-s.at[i/s.group])
+				s.slope(p, i, r.first, &o)
 			}
 			softmaxBlock(p, s.partition.out[i*dim:(i+1)*dim], &s.partition.top[i], &s.partition.sum[i], largest(p))
 		}
@@ -198,12 +198,30 @@ func (kv *KV) behind(layer int, table []int32, b, head int) []byte {
 	return nil
 }
 
-// slope takes slope times its distance off the score of each token, the first of which
-// lies so many tokens behind the query, or before it where that is negative.
-func slope(scores []float32, slope float32, behind int) {
-	for i := range scores {
-		scores[i] -= float32(slope * float32(max(behind+i, -behind-i)))
+// slope takes slope times its distance off the scores of row i for the tokens from first on.
+func (s *Scratch) slope(scores []float32, i, first int, o *AttendOptions) {
+	head, behind := i%s.group, first-s.at[i/s.group]
+	if o.ramps == nil {
+		for k := range scores {
+			scores[k] -= float32(o.Slopes[head] * float32(max(behind+k, -behind-k)))
+		}
+		return
 	}
+	ramp := o.ramps[head]
+	vec.Add(scores, scores, ramp[len(ramp)/2+behind:][:len(scores)])
+}
+
+// slopeRamps are what slopes take off scores of tokens up to far away, by head: minus slope
+// times distance, (2·far+1), with distance 0 in the middle.
+func slopeRamps(slopes []float32, far int) [][]float32 {
+	ramps := make([][]float32, len(slopes))
+	for h, slope := range slopes {
+		ramps[h] = make([]float32, 2*far+1)
+		for i := range ramps[h] {
+			ramps[h][i] = -float32(slope * float32(max(i-far, far-i)))
+		}
+	}
+	return ramps
 }
 
 // addValues adds the tokens from t0 up to t1 that a query reaches, for each

@@ -20,6 +20,9 @@ type dotKernel func(w *byte, n, rows int, x *byte, xStride int, out *float32, ou
 type fastDot struct {
 	one, four dotKernel
 	lanes     int // n must be a multiple; the rest is done in Go
+
+	// all is Rows in threads of its own, if there are any: WebAssembly's. It may be nil.
+	all func(w *byte, n, rows, rowBytes int, x *byte, xStride, batch int, out *float32, outStride int)
 }
 
 // Rows multiplies weight rows with activation rows:
@@ -68,6 +71,10 @@ func Rows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x [
 		return
 	}
 	if dotPanels(t, dst, dstStride, w, rows, rowBytes, n, x, xStride, batch) {
+		return
+	}
+	if f.all != nil {
+		f.all(&w[0], n, rows, rowBytes, &x[0], xStride, batch, &dst[0], dstStride)
 		return
 	}
 	b := 0

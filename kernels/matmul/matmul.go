@@ -4,6 +4,7 @@ package matmul
 
 import (
 	"fmt"
+	"runtime"
 
 	"quern/kernels/dot"
 	"quern/kernels/quant"
@@ -64,7 +65,12 @@ const (
 
 // chunkRows returns the number of weight rows, each of so many bytes, in a chunk for batch
 // activation rows, where a worker's share of the matrix is share rows.
+//
+// In WebAssembly dot.Rows deals rows to threads, where there are any.
 func chunkRows(bytes, share, batch int) int {
+	if runtime.GOARCH == "wasm" {
+		return share
+	}
 	if batch <= 1 {
 		return max(1, min(streamChunk/bytes, share))
 	}

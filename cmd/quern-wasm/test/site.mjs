@@ -1,7 +1,7 @@
 // node site.mjs SITE [SHARED]: the site in Chromium, as a person and as a client of the API
 // use it. SHARED is ../shared, whose clients and recogniser are tried where it is there.
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -309,6 +309,12 @@ await test('the Models view opens files and addresses, and says what is wrong', 
 await test('a second tab asks the engine of the first, and takes over', async () => {
   const second = await open()
   assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
+  copyFileSync(join(scratch, 'mine.gguf'), join(scratch, 'second.gguf'))
+  await second.evaluate(() => document.body.append(Object.assign(document.createElement('input'), { type: 'file', id: 'pick' })))
+  await second.setInputFiles('#pick', join(scratch, 'second.gguf'))
+  const pickHere = () => second.evaluate(() => quern.open(document.querySelector('#pick').files).catch((e) => `refused: ${e.message}`))
+  assert.equal(await pickHere(), 'second')
+  assert.match(await pickHere(), /^refused: two models are called "second"/)
   const broken = second.evaluate(async () => {
     const r = await post('v1/completions', { model: 'quern-tiny', prompt: 'Once', max_tokens: 900, ignore_eos: true, stream: true })
     const reader = r.body.getReader()
@@ -326,6 +332,47 @@ await test('a second tab asks the engine of the first, and takes over', async ()
   assert.equal(await broken, 'broken')
   assert.match(await second.evaluate(() => chat('What is the capital of France?')), /Paris/)
   page = second
+})
+
+await test('from the second load on threads share the rows, and give the same bits', async () => {
+  const own = await browser.newContext()
+  await own.addInitScript(helpers)
+  const tab = await own.newPage(), warnings = []
+  tab.on('console', (m) => { if (m.type() === 'warning') warnings.push(m.text()) })
+  const answer = async () => {
+    await tab.waitForFunction(() => globalThis.quern)
+    await tab.evaluate(() => quern.ready)
+    const choices = await tab.evaluate(async () => (await (await post('v1/completions', { model: 'quern-tiny', prompt: 'Once upon a time there was', max_tokens: 24, logprobs: 3, temperature: 0 })).json()).choices)
+    const threads = await tab.workers().find((w) => w.url().endsWith('engine/worker.js')).evaluate(() => helpers.length)
+    return { choices, threads, isolated: await tab.evaluate(() => crossOriginIsolated) }
+  }
+  await tab.goto(server.url)
+  const one = await answer()
+  await tab.reload()
+  const more = await answer()
+  assert.deepEqual([one.isolated, one.threads, more.isolated], [false, 0, true])
+  assert.equal(more.threads, Math.min(await tab.evaluate(() => navigator.hardwareConcurrency), 8) - 1)
+  assert.deepEqual(more.choices, one.choices)
+  assert.deepEqual(warnings, [])
+  await own.close()
+})
+
+await test('an engine that does not start says so', async () => {
+  const bad = join(scratch, 'bad')
+  cpSync(site, bad, { recursive: true, filter: (path) => !path.endsWith('quern.wasm') })
+  writeFileSync(join(bad, 'engine/quern.wasm'), 'no program')
+  const own = await browser.newContext(), tab = await own.newPage(), broken = await serve(bad)
+  await tab.goto(broken.url)
+  await tab.waitForFunction(() => globalThis.quern)
+  await tab.evaluate(() => quern.ready)
+  for (let i = 0; i < 2; i++) { // it stays so
+    const [status, body] = await tab.evaluate(async () => { const r = await fetch('v1/models'); return [r.status, await r.json()] })
+    assert.equal(status, 503)
+    assert.equal(body.error.code, 'engine_not_running')
+    assert.match(body.error.message, /WebAssembly/)
+  }
+  await own.close()
+  await broken.close()
 })
 
 await test('after the first load no network is needed', async () => {

@@ -8,9 +8,10 @@
 
 (() => {
   const here = document.currentScript, folder = new URL('.', here.src), site = new URL('..', folder);
-  const calls = new Map(); // to the worker that are not answered, by number
+  const calls = new Map(); // to the engine that are not answered, by their ids
   const worker = Promise.withResolvers(); // when this page's is the one that runs the engine
-  let number = 0;
+  const pages = new BroadcastChannel(`quern ${site.pathname}`); // to the page that has it, and back
+  let engine = false; // is here
 
   // Every page starts a worker at once, before its own scripts run; one of them has the engine.
   const w = new Worker(new URL('worker.js', folder), {name: here.dataset.hub ?? ''});
@@ -23,19 +24,36 @@
   });
   broken.catch(() => {});
   w.onmessage = ({data}) => {
-    if (data === 'engine') return worker.resolve({worker: w, broken});
-    const {resolve, reject} = calls.get(data.id);
-    calls.delete(data.id);
-    if (data.error) reject(new Error(data.error));
-    else resolve(data.value);
+    if (data === 'engine') {
+      engine = true;
+      worker.resolve({worker: w, broken});
+    } else if (calls.has(data.id)) settle(data);
+    else pages.postMessage(data);
+  };
+  pages.onmessage = ({data}) => {
+    if (!data.do) settle(data);
+    else if (engine) w.postMessage(data);
   };
 
-  async function call(message, transfer = []) {
-    const {worker: w, broken} = await worker.promise, id = ++number;
-    const result = Promise.withResolvers();
+  function settle({id, value, error}) {
+    const result = calls.get(id);
+    calls.delete(id);
+    if (error) result?.reject(new Error(error));
+    else result?.resolve(value);
+  }
+
+  // call has the engine do something: here, or in the page that has it. Where that is closed
+  // first the engine comes here.
+  function call(message) {
+    const id = crypto.randomUUID(), result = Promise.withResolvers();
     calls.set(id, result);
-    w.postMessage({...message, id}, transfer);
-    return Promise.race([result.promise, broken]);
+    if (!engine) pages.postMessage({...message, id});
+    worker.promise.then(({worker: w, broken}) => {
+      if (!calls.has(id)) return;
+      broken.catch(result.reject);
+      w.postMessage({...message, id});
+    });
+    return result.promise;
   }
 
   // The service worker asks for the engine; who does not have it lets the port go.

@@ -10,6 +10,7 @@ addEventListener('install', (event) => {
   event.waitUntil((async () => {
     const cache = await caches.open(VERSION);
     await cache.addAll([...FILES].map((f) => new Request(scope + f, {cache: 'no-cache'})));
+    for (const f of ['', 'index.html', 'engine/worker.js', 'engine/helper.js']) await isolate(cache, scope + f);
   })());
   // A browser that knows routes takes the files from the cache itself, and does not wait for
   // this worker to start.
@@ -21,6 +22,15 @@ addEventListener('activate', (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith('quern-') && name !== VERSION) await caches.delete(name);
   await clients.claim();
 })()));
+
+// isolate gives a file the headers with which browsers let its page share memory between
+// threads, from the next time that it is loaded.
+async function isolate(cache, url) {
+  const r = await cache.match(url), headers = new Headers(r.headers);
+  headers.set('Cross-Origin-Opener-Policy', 'same-origin');
+  headers.set('Cross-Origin-Embedder-Policy', 'credentialless');
+  await cache.put(url, new Response(r.body, {headers}));
+}
 
 // leave ends calls whose clients leave before they are answered, by their x-quern-call.
 const leave = new Map();
@@ -84,15 +94,20 @@ async function connected() {
   return engine = connect();
 }
 
+// down says why no engine answers; the next request looks for one again.
+function down(message) {
+  engine = undefined;
+  return new Response(JSON.stringify({error: {message, type: 'server_error', param: null, code: 'engine_not_running'}}),
+    {status: 503, headers: {'Content-Type': 'application/json', 'Retry-After': '1'}});
+}
+
 // ask has the engine answer a request.
 async function ask(request, path, client) {
   let e;
   try {
     e = await connected();
   } catch (error) {
-    engine = undefined;
-    return new Response(JSON.stringify({error: {message: error.message, type: 'server_error', param: null, code: 'engine_not_running'}}),
-      {status: 503, headers: {'Content-Type': 'application/json', 'Retry-After': '1'}});
+    return down(error.message);
   }
   const bare = request.method === 'GET' || request.method === 'HEAD';
   const body = bare ? null : request.body ?? (await request.blob()).stream(); // Firefox has no body
@@ -106,6 +121,7 @@ async function ask(request, path, client) {
   e.port.postMessage({method: request.method, path, headers: [...request.headers], body}, body ? [port2, body] : [port2]);
   try {
     const a = await answered.promise;
+    if (a.down) return down(a.down);
     const stream = a.body?.pipeThrough(new TransformStream(), {signal: e.end.signal});
     return new Response(stream, {status: a.status, headers: a.headers});
   } catch {

@@ -13,6 +13,37 @@ async function load(name) {
   return r;
 }
 
+const helpers = [];
+const patience = 30_000; // ms that rows are waited for which a helper has taken
+
+// help starts as many threads as there are cores left, where the page may share memory.
+function help(module, memory) {
+  const more = globalThis.crossOriginIsolated ? Math.min(navigator.hardwareConcurrency, 8) - 1 : 0;
+  for (let i = 0; i < more; i++) {
+    const w = new Worker('helper.js');
+    w.onerror = (e) => console.warn(`a thread that helps to compute does not start: ${e.message || 'its file is missing'}`);
+    w.postMessage({module, memory, patience});
+    helpers.push(w);
+  }
+}
+
+// lost is called when a helper does not come back.
+function lost() {
+  for (const w of helpers.splice(0)) w.terminate();
+  console.warn('a thread that helped to compute has died; one thread goes on alone, and a reload of the page has them again');
+}
+
+// What browsers refuse to read or fill where threads share it, they are given as a copy.
+const owned = (view) => Object.prototype.toString.call(view?.buffer) === '[object SharedArrayBuffer]' ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice() : view;
+const {decode} = TextDecoder.prototype, {getRandomValues} = Crypto.prototype;
+TextDecoder.prototype.decode = function (view, options) { return decode.call(this, owned(view), options); };
+Crypto.prototype.getRandomValues = function (view) {
+  const copy = owned(view);
+  getRandomValues.call(this, copy);
+  if (copy !== view) view.set(copy);
+  return view;
+};
+
 async function start() {
   // There is one engine among the pages of a site; the next page takes over when its own is closed.
   await new Promise((resolve) => navigator.locks.request(`quern ${new URL('..', location).pathname}`, () => {
@@ -31,8 +62,10 @@ async function start() {
     console.warn('no storage here: models that are fetched are forgotten', e);
     disk.folder('/kept');
   });
-  const memory = new WebAssembly.Memory({initial: 1024}); // as much as Go asks for at first
-  const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}});
+  // As much as Go asks for at first.
+  const memory = new WebAssembly.Memory({initial: 1024, maximum: 65536, shared: true});
+  const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}, team: {lost}});
+  help(kernels.module, memory);
   await kept;
   Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports});
   go.run(await WebAssembly.instantiate(await program, go.importObject)).then(() => site.failed('the engine has ended'));
@@ -90,15 +123,16 @@ const most = 3 * 2 ** 30; // bytes of a model's file
 const sys = (name, ...args) => new Promise((resolve, reject) => fs[name](...args, (e, v) => e ? reject(e) : resolve(v)));
 
 const messages = {
-  // connect: requests come over port.
-  async connect({port}) {
-    try {
-      const functions = await running.promise;
-      port.onmessage = ({data, ports}) => answer(data, ports[0], functions);
-      port.postMessage({ready: true});
-    } catch (e) {
-      port.postMessage({failed: e.message});
-    }
+  // connect: requests come over port, and wait here for the engine to start.
+  connect({port}) {
+    port.onmessage = async ({data, ports: [answers]}) => {
+      try {
+        answer(data, answers, await running.promise);
+      } catch (e) {
+        answers.postMessage({down: e.message});
+      }
+    };
+    port.postMessage({ready: true});
   },
   // fetch serves the model of an address, which stays in the origin's folder. Where its
   // SHA-256 is known it is checked, and a fetch goes on where one was broken off.

@@ -583,20 +583,22 @@ def gemma4_moe():
     finish(m, "gemma4-moe", ids, 5 * np.tanh(logits / 5))
 
 
-def encoder_start(arch, seed, layers=LAYERS, norm_eps="attention.layer_norm_epsilon", dim=HIDDEN // HEADS, kv=HEADS):
+def encoder_start(arch, seed, layers=LAYERS, norm_eps="attention.layer_norm_epsilon", kv=HEADS, hidden=HIDDEN, tokens=24, **own):
+    """own are keys that differ from those of all."""
     m = Model(arch, seed)
-    m.keys = [(k, {"head_count_kv": kv, "block_count": layers}.get(k.split(".")[-1], v)) for k, v in m.keys]
+    own = {"head_count_kv": kv, "block_count": layers, "embedding_length": hidden, "context_length": max(64, tokens), **own}
+    m.keys = [(k, own.get(k.split(".")[-1], v)) for k, v in m.keys]
     m.own(norm_eps, 1e-3)
     m.own("attention.causal", False)
-    ids = m.rng.integers(0, VOCAB, 24).tolist()
-    m.add("token_embd.weight", VOCAB, HIDDEN, scale=1.0)
+    ids = m.rng.integers(0, VOCAB, tokens).tolist()
+    m.add("token_embd.weight", VOCAB, hidden, scale=1.0)
     return m, ids
 
 
 def encoder_finish(m, name, ids, x, pooled, **more):
     m.write(name, {
         "prompt_ids": ids, "embedding": pooled.tolist(),
-        "token_embedding": {str(p): x[p].tolist() for p in POSITIONS}, **more,
+        "token_embedding": {str(p): x[p].tolist() for p in [*POSITIONS, len(ids) - 1]}, **more,
     })
 
 
@@ -604,7 +606,7 @@ def modern_bert(name, seed, act, window, scores=False):
     """Warner et al., "Smarter, Better, Faster, Longer", 2024, §2: norms before each block, a gate whose
     rows come first, every third layer sees all and turns by another base."""
     dim = HIDDEN // HEADS
-    m, ids = encoder_start("modern-bert", seed, layers=5)
+    m, ids = encoder_start("modern-bert", seed, layers=5, tokens=24 if scores else 160)
     m.own("rope.freq_base", 5000.0)
     m.own("rope.freq_base_swa", 300.0)
     m.own("rope.scaling.type", "none")
@@ -669,6 +671,33 @@ def bert_scores():
     encoder_finish(m, "xlm-roberta-scores", ids, x, x[0], vector=m.apply("cls.output", np.tanh(m.apply("cls", x[0]))).tolist())
 
 
+def jina_bert():
+    """Slopes times distance off the scores (Press et al., 2022), a gate by GELU, norms after each block;
+    as many heads as no power of two."""
+    hidden, n, dim = 48, 6, 8
+    m, ids = encoder_start("jina-bert-v2", 16, kv=n, hidden=hidden, tokens=160, head_count=n)
+    m.own("pooling_type", 1)
+    m.add("token_types.weight", 2, hidden, kind=F32)
+    m.norm("token_embd_norm", hidden, True)
+    norm = lambda x, name: layer(x, m[name + ".weight"], m[name + ".bias"], 1e-3)
+    x = norm(m["token_embd.weight"][ids] + m["token_types.weight"][0], "token_embd_norm")
+    # Four heads have 2^-2, 2^-4, 2^-6, 2^-8; of eight heads' every other comes after.
+    slopes = [2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8, 2.0**-1, 2.0**-3]
+    away = abs(np.arange(len(ids))[:, None] - np.arange(len(ids))[None, :])
+    for i in range(LAYERS):
+        p = f"blk.{i}."
+        for k, out, inner, bias in (("attn_q", hidden, hidden, True), ("attn_k", hidden, hidden, True), ("attn_v", hidden, hidden, True),
+                                    ("attn_output", hidden, hidden, True), ("ffn_gate", FF, hidden, False), ("ffn_up", FF, hidden, False), ("ffn_down", hidden, FF, True)):
+            m.linear(p + k, out, inner, bias=bias)
+        m.norm(p + "attn_output_norm", hidden, True)
+        m.norm(p + "layer_output_norm", hidden, True)
+        q, k, v = (heads(m.apply(p + "attn_" + k, x), n) for k in "qkv")
+        a = np.concatenate([softmax(q[:, h] @ k[:, h].T * dim**-0.5 - slopes[h] * away) @ v[:, h] for h in range(n)], axis=1)
+        x = norm(x + m.apply(p + "attn_output", a), p + "attn_output_norm")
+        x = norm(x + m.apply(p + "ffn_down", gelu(m.apply(p + "ffn_gate", x)) * m.apply(p + "ffn_up", x)), p + "layer_output_norm")
+    encoder_finish(m, "jina-bert-v2", ids, x, x.mean(axis=0))
+
+
 def qwen3_scores():
     """Qwen3-Reranker: how much likelier yes is than no after the last token."""
     m, ids = start("qwen3", 13, tied=True)
@@ -700,7 +729,7 @@ def qwen3_scores():
 
 def gemma_embedding():
     """EmbeddingGemma with the two layers behind its mean."""
-    m, ids = encoder_start("gemma-embedding", 14, norm_eps="attention.layer_norm_rms_epsilon", kv=KV)
+    m, ids = encoder_start("gemma-embedding", 14, norm_eps="attention.layer_norm_rms_epsilon", kv=KV, tokens=160)
     wide, out = 56, HIDDEN
     for k, v in {"attention.key_length": DIM, "attention.value_length": DIM, "rope.freq_base": 5000.0, "rope.freq_base_swa": 300.0,
                  "attention.sliding_window": 9, "attention.sliding_window_pattern": 2, "pooling_type": 1,
@@ -749,5 +778,6 @@ if __name__ == "__main__":
     modern_bert("modern-bert", 10, gelu, 8)
     modern_bert("modern-bert-scores", 11, silu, 7, scores=True)
     bert_scores()
+    jina_bert()
     qwen3_scores()
     gemma_embedding()

@@ -144,9 +144,13 @@ func (a *api) readInput(c *server.Call, o *body.Object, r *request) ([]*item, er
 // recall puts what the request goes on from before what it says.
 func (a *api) recall(c *server.Call, r *request, instructions string, items []*item) error {
 	if r.object.Previous != nil {
-		before, bytes, err := a.store.chain(r.owner, *r.object.Previous)
+		before, err := a.store.chain(r.owner, *r.object.Previous)
 		if err != nil {
 			return err
+		}
+		bytes := int64(0)
+		for _, k := range before {
+			bytes += int64(len(k.raw))
 		}
 		if bytes > a.Options.JSONBody {
 			return fault.New(fault.CodeTooLarge, "previous_response_id", "the conversation is larger than limits.json_body (%d bytes); begin a new one", a.Options.JSONBody)

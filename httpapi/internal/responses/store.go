@@ -104,21 +104,28 @@ func noRoom() error {
 	return fault.New(engine.CodeQueueFull, "", "there is no room to keep the response (responses.bytes, responses.count); try again later, send less, or set \"store\": false")
 }
 
-// grow notes that an entry under way takes n bytes more. It fails when there is no room.
+// grow notes that an entry takes n bytes more. It fails when there is no room.
 func (s *store) grow(e *entry, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byID[e.object.ID] != e {
 		return nil
 	}
-	e.size += int64(n)
-	s.bytes += int64(n)
+	s.resize(e, e.size+int64(n))
 	if s.makeRoom() {
 		return nil
 	}
-	e.size -= int64(n)
-	s.bytes -= int64(n)
+	s.resize(e, e.size-int64(n))
 	return noRoom()
+}
+
+// resize counts an entry as so many bytes. mu is held.
+func (s *store) resize(e *entry, size int64) {
+	s.bytes += size - e.size
+	if e.at != nil {
+		s.shelves[e.owner].bytes += size - e.size
+	}
+	e.size = size
 }
 
 // update replaces the response of an entry under way.
@@ -139,9 +146,8 @@ func (s *store) finish(e *entry, o object) {
 	}
 	e.object = o
 	s.index(e)
-	size := e.weigh()
-	s.bytes += size - e.size
-	e.size, e.used = size, time.Now()
+	s.resize(e, e.weigh())
+	e.used = time.Now()
 	s.working--
 	s.shelve(e)
 	s.makeRoom()
@@ -282,9 +288,9 @@ func (s *store) remove(e *entry) {
 	}
 }
 
-// chain returns the items of the conversation that a request goes on with, and their bytes,
-// and keeps them from growing old.
-func (s *store) chain(owner, id string) (items []kept, bytes int64, err error) {
+// chain returns the items of the conversation that a request goes on with, and keeps them
+// from growing old.
+func (s *store) chain(owner, id string) (items []kept, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gone := func(format string, args ...any) error {
@@ -293,11 +299,11 @@ func (s *store) chain(owner, id string) (items []kept, bytes int64, err error) {
 	out, whole := s.walk(owner, id)
 	switch {
 	case len(out) == 0:
-		return nil, 0, gone("there is no response %.140q; it may have been deleted, was not stored, or was dropped as old", id)
+		return nil, gone("there is no response %.140q; it may have been deleted, was not stored, or was dropped as old", id)
 	case !whole:
-		return nil, 0, gone("response %.140q goes on from others that were deleted or dropped as old", id)
+		return nil, gone("response %.140q goes on from others that were deleted or dropped as old", id)
 	case out[len(out)-1].at == nil:
-		return nil, 0, fault.New(engine.CodeInvalidValue, "previous_response_id", "response %.140q is not over; wait for it", id)
+		return nil, fault.New(engine.CodeInvalidValue, "previous_response_id", "response %.140q is not over; wait for it", id)
 	}
 	now := time.Now()
 	for _, e := range out {
@@ -305,9 +311,8 @@ func (s *store) chain(owner, id string) (items []kept, bytes int64, err error) {
 		s.shelves[owner].oldest.MoveToBack(e.at)
 		items = append(items, e.input...)
 		items = append(items, e.object.Output...)
-		bytes += e.size
 	}
-	return items, bytes, nil
+	return items, nil
 }
 
 // walk returns a response and those it goes on from, oldest first, and whether that is all

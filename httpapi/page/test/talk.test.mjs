@@ -48,7 +48,7 @@ const say = (page) => page.evaluate(() => window.say())
 
 // sound is a file of so many seconds.
 function sound(seconds) {
-  const rate = 16000
+  const rate = 22050
   const file = Buffer.alloc(44 + 2 * rate * seconds)
   file.write('RIFF\0\0\0\0WAVEfmt ', 'latin1')
   file.writeUInt32LE(16, 16)
@@ -66,23 +66,25 @@ test('talk: without realtime each turn goes by plain HTTP, and is spoken by sent
   server.answers['/v1/audio/speech'] = (_, r, body) => {
     asked.push(JSON.parse(body))
     spoken()
+    if (!/\w/.test(asked.at(-1).input)) return json(r, { error: { message: 'the text has nothing in it that can be spoken', param: 'input', code: 'invalid_value' } }, 400)
     r.writeHead(200, { 'Content-Type': 'audio/wav' }).end(sound(1))
   }
   // The end of the answer is held back until its first sentence has been asked for as sound.
   server.chats(async (reply) => {
     reply.delta({ reasoning_content: 'A question.' }).delta({ content: 'A mill ' }).delta({ content: 'grinds. Dr. Who' })
     await first
-    reply.delta({ content: ' has one at home in the hills.' }).end()
+    reply.delta({ content: '\n***\n' }).delta({ content: 'has one at home in the hills.' }).end()
   })
   const page = await at(server)
   await begin(page).click()
   await page.getByText('There is no /v1/realtime here: each turn is sent by plain HTTP').waitFor()
   await state(page, 'Listening…')
   await say(page)
-  await replies(page).getByText('A mill grinds. Dr. Who has one at home in the hills.', { exact: true }).waitFor()
+  await replies(page).getByText('A mill grinds. Dr. Who *** has one at home in the hills.', { exact: true }).waitFor()
   await page.getByText(/^\d+ ms to the text · \d+ ms to the first word · \d+ ms to the first sound · \d+ ms in all$/).waitFor()
   assert.deepEqual(await mine(page).allInnerTexts(), ['What is a mill?'])
-  assert.deepEqual(asked.map((a) => [a.input, a.voice, a.response_format]), [['A mill grinds.', 'af_bella', 'wav'], ['Dr. Who has one at home in the hills.', 'af_bella', 'wav']])
+  assert.deepEqual(asked.map((a) => [a.input, a.voice, a.response_format]), ['A mill grinds.', 'Dr. Who', '***', 'has one at home in the hills.'].map((input) => [input, 'af_bella', 'wav']))
+  assert.equal(await page.getByRole('alert').count(), 0, 'what cannot be spoken is no failure')
 
   // What was recorded is a turn, with a little before and after it.
   const body = server.turns[0]

@@ -68,7 +68,7 @@ export function Opening({ here, from }: { here: () => void; from: Site }) {
           Choose a folder
         </button>
       </div>
-      <p class="hint">A GGUF file, or a folder of ONNX, Whisper, Kokoro or SafeTensors. It is read where it lies, stays on this computer, and is forgotten when the page is closed. Of several tabs the first one opens files.</p>
+      <p class="hint">A GGUF file, or a folder of ONNX, Whisper, Kokoro or SafeTensors. It is read where it lies, stays on this computer, and is forgotten when the page is closed.</p>
       <form class="fetching" onSubmit={submit}>
         <label class="field">
           Or fetch a GGUF file from an address

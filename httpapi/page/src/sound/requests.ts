@@ -167,16 +167,30 @@ function inTurns(talk: Said[]): Said[] {
   return out
 }
 
-// spoken plays a piece of a reply while its sound comes.
+// pause is the silence between two pieces, in seconds.
+const pause = 0.35
+
+// spoken plays a piece of a reply while its sound comes. One that has nothing in it to be
+// spoken, which the server says, is passed over.
 async function spoken(device: Device, voice: string, text: string, reply: Reply, clock: Clock) {
   const { signal } = reply.work
-  const response = await send('v1/audio/speech', { input: text.trim(), voice, response_format: 'wav' }, signal)
+  const response = await send('v1/audio/speech', { input: text.trim(), voice, response_format: 'wav' }, signal).catch((error) => {
+    if (error instanceof Failure && error.param === 'input') return null
+    throw error
+  })
+  if (!response) return
   const piece = { text, ms: 0 }
   try {
     for await (const { x, rate } of unwrapped(response.body!)) {
       signal.throwIfAborted()
       clock.mark('first_audio_ms')
-      if (piece.ms === 0) reply.spoken.push(piece)
+      if (piece.ms === 0) {
+        if (reply.spoken.length) {
+          piece.ms = 1000 * pause
+          device.player.add(reply.id, new Float32Array(Math.round(pause * rate)), rate)
+        }
+        reply.spoken.push(piece)
+      }
       piece.ms += (1000 * x.length) / rate
       device.player.add(reply.id, x, rate)
     }
