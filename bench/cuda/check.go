@@ -79,7 +79,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 	g := graph.NewBuilder(512, 16)
 	p := must.Get(g.Compile(m.Logits(g, m.Hidden(g))))
 	c := m.Config()
-	spec := c.CacheSpec(32, 32, 1, quant.F16)
+	spec := p.CacheSpec(32, 32, 1, quant.F16)
 	var execs [2]graph.Exec
 	var caches [2]graph.Cache
 	for i, b := range []graph.Backend{host, device} {

@@ -375,7 +375,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 	}
 	g := graph.NewBuilder(130, 40)
 	p := must.Get(g.Compile(m.Logits(g, m.Hidden(g))))
-	spec := c.CacheSpec(40, 16, 1, typ)
+	spec := p.CacheSpec(40, 16, 1, typ)
 	cache := must.Get(b.NewCache(spec))
 	defer cache.Close()
 	e := must.Get(b.Compile(ctx, p, graph.Watch{}))

@@ -119,10 +119,14 @@ func fillQ6_K(f *filler, b []byte) {
 	}
 }
 
-// stream returns a matrix of random weights.
+// stream returns a matrix of random weights, or a stack of them.
 func stream(name string, t quant.Type, shape []int, std float64, seed uint64) gguf.Stream {
 	return gguf.Stream{Name: name, Type: t, Shape: shape, Data: func(w io.Writer) error {
-		left, ok := t.Size(shape[0] * shape[1])
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		left, ok := t.Size(n)
 		if !ok {
 			return fmt.Errorf("shape %v does not fit %s", shape, t)
 		}

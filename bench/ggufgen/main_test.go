@@ -21,6 +21,21 @@ var tiny = shape{
 	vocab: 1000, context: 128, ropeBase: 1e4, eps: 1e-5,
 }
 
+// TestLatent: quern knows what a file of DeepSeek's shape has.
+func TestLatent(t *testing.T) {
+	s := tiny
+	s.heads, s.kvHeads, s.headDim, s.latent = 4, 1, 96, &latent{rank: 64, nope: 32, rotate: 32, value: 32}
+	for _, m := range mixes {
+		set, err := gguf.Parse(generate(t, s, m, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Open(set); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
 func generate(t *testing.T, s shape, m mix, seed uint64) []byte {
 	var b bytes.Buffer
 	if err := gguf.Write(&b, metadata(s, m), tensors(s, m, seed)); err != nil {

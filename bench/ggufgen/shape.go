@@ -22,8 +22,13 @@ type shape struct {
 	ropeFactor, ropeOriginal float64 // of Llama 3's frequency scaling, 0 for none
 	delta                    *delta  // of Qwen3.5: three of four layers; nil elsewhere
 	mamba                    *mamba  // of Falcon-H1: beside the attention of each layer; nil elsewhere
+	latent                   *latent // of DeepSeek; nil elsewhere
 	rwkv                     *rwkv   // of RWKV-7: in place of all attention; nil elsewhere
 }
+
+// A latent is the hyperparameters of latent attention: the width of what is cached, and of a
+// head what is not rotated, what is, and its value.
+type latent struct{ rank, nope, rotate, value int }
 
 // A mamba is the hyperparameters of Mamba-2 with one group.
 type mamba struct{ heads, dim, state, taps int }
@@ -52,6 +57,12 @@ var shapes = []shape{
 	{
 		name: "falcon-h1-0.5b", layers: 36, width: 1024, ff: 2048, heads: 8, kvHeads: 2, headDim: 64,
 		vocab: 32784, context: 16384, ropeBase: 1e11, eps: 1e-5, mamba: &mamba{heads: 24, dim: 64, state: 128, taps: 4},
+	},
+	{
+		// What a token of DeepSeek-V2-Lite passes through, with its six experts and two shared
+		// ones as one block.
+		name: "deepseek-v2-lite-active", layers: 27, width: 2048, ff: 8 * 1408, heads: 16, kvHeads: 1, headDim: 576,
+		vocab: 102400, context: 163840, ropeBase: 1e4, eps: 1e-6, latent: &latent{rank: 512, nope: 128, rotate: 64, value: 128},
 	},
 	{
 		name: "rwkv7-0.4b", layers: 24, width: 1024, ff: 4096,
@@ -144,10 +155,15 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 			hybrid(&out, s, m, i, more, matrix, vector)
 			continue
 		}
-		matrix(blk+"attn_q", m.base, q, s.width)
-		matrix(blk+"attn_k", m.base, kv, s.width)
-		matrix(blk+"attn_v", more, kv, s.width)
-		matrix(blk+"attn_output", m.base, s.width, q)
+		if l := s.latent; l != nil {
+			out = append(out, latentHeads(s, m.base, blk, matrix, seed)...)
+			vector(blk+"attn_kv_a_norm", l.rank)
+		} else {
+			matrix(blk+"attn_q", m.base, q, s.width)
+			matrix(blk+"attn_k", m.base, kv, s.width)
+			matrix(blk+"attn_v", more, kv, s.width)
+			matrix(blk+"attn_output", m.base, s.width, q)
+		}
 		if s.mamba != nil {
 			out = append(out, besideAttention(s, m.base, blk, matrix)...)
 			out = append(out, gguf.Stream{Name: blk + "ffn_norm", Type: quant.F32, Shape: []int{s.width}, Data: norm(blk+"ffn_norm", s.width, seed)})
@@ -189,6 +205,18 @@ func hybrid(out *[]gguf.Stream, s shape, m mix, i int, more quant.Type, matrix f
 	matrix(blk+"ffn_gate", m.base, s.ff, s.width)
 	matrix(blk+"ffn_up", m.base, s.ff, s.width)
 	matrix(blk+"ffn_down", more, s.width, s.ff)
+}
+
+// latentHeads is the attention of a layer of DeepSeek but for its norm.
+func latentHeads(s shape, t quant.Type, blk string, matrix func(string, quant.Type, int, int), seed uint64) []gguf.Stream {
+	l := s.latent
+	matrix(blk+"attn_q", t, s.heads*(l.nope+l.rotate), s.width)
+	matrix(blk+"attn_kv_a_mqa", t, l.rank+l.rotate, s.width)
+	matrix(blk+"attn_output", t, s.width, s.heads*l.value)
+	stack := func(name string, rows, cols int) gguf.Stream {
+		return stream(blk+name+".weight", narrow(t, cols), []int{s.heads, rows, cols}, 1/math.Sqrt(float64(cols)), seed)
+	}
+	return []gguf.Stream{stack("attn_k_b", l.rank, l.nope), stack("attn_v_b", l.value, l.rank)}
 }
 
 // besideAttention is what a layer of Falcon-H1 has more.
@@ -243,6 +271,8 @@ func metadata(s shape, m mix) *weights.Meta {
 		arch = "qwen35"
 	case s.mamba != nil:
 		arch = "falcon-h1"
+	case s.latent != nil:
+		arch = "deepseek2"
 	case s.rwkv != nil:
 		arch = "rwkv7"
 	}
@@ -268,6 +298,15 @@ func metadata(s shape, m mix) *weights.Meta {
 		own("ssm.group_count", int64(d.keyHeads))
 		own("ssm.time_step_rank", int64(d.valueHeads))
 		own("ssm.inner_size", int64(d.valueHeads*d.dim))
+	}
+	if l := s.latent; l != nil {
+		rotated = l.rotate
+		own("attention.kv_lora_rank", int64(l.rank))
+		own("attention.key_length", int64(l.rank+l.rotate))
+		own("attention.value_length", int64(l.rank))
+		own("attention.key_length_mla", int64(l.nope+l.rotate))
+		own("attention.value_length_mla", int64(l.value))
+		own("leading_dense_block_count", int64(s.layers))
 	}
 	if d := s.mamba; d != nil {
 		own("attention.key_length", int64(s.headDim))

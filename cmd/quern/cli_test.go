@@ -247,7 +247,11 @@ func TestInspect(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "m.gguf")
 	write(t, file, string(tinyGGUF()))
-	code, text, errs := quern(t, "", nil, "inspect", file)
+	code, text, errs := quern(t, "", nil, "inspect", filepath.Join("..", "..", "engine", "model", "testdata", "families", "olmo3-Q4_0.gguf"))
+	if want := "a sequence keeps 12 kB in 3 layers that see a window of 16\n"; code != 0 || !strings.Contains(text, want) {
+		t.Errorf("%d %s, want %q in\n%.600s", code, errs, want, text)
+	}
+	code, text, errs = quern(t, "", nil, "inspect", file)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}

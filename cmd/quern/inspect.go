@@ -158,6 +158,9 @@ func inspectText(out io.Writer, file string, set *weights.Set, adapters []engine
 			fmt.Fprintf(w, "model\t%s, makes %s\n", e.Arch, e.Makes)
 			fmt.Fprintf(w, "memory\t%s: weights %s, KV cache %s for a request of %d tokens, compute %s\n", readable(e.Weights+e.OneRequest+e.Compute),
 				readable(e.Weights), readable(e.OneRequest), e.Context, readable(e.Compute))
+			for _, p := range near(e.Pools) {
+				fmt.Fprintf(w, "\ta sequence keeps %s in %d layers that see %s\n", readable(p.Bytes), p.Layers, p.Sees)
+			}
 			if e.Adapters > 0 {
 				fmt.Fprintf(w, "adapter\t%s of the weights\n", readable(e.Adapters))
 			}
@@ -262,6 +265,24 @@ type memory struct {
 	Cache    int64 `json:"kv_cache"`
 	Compute  int64 `json:"compute"`
 	Context  int   `json:"context_length"`
+	// What a sequence of Context tokens keeps in layers that see equally far, where they differ.
+	Pools []pool `json:"kv_pools,omitempty"`
+}
+
+type pool struct {
+	Sees   string `json:"sees"`
+	Layers int    `json:"layers"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// near lists the pools of a cache of several.
+func near(pools []lm.Pool) (list []pool) {
+	for _, p := range pools {
+		if p.Layers > 0 && len(pools) > 1 {
+			list = append(list, pool{p.String(), p.Layers, p.Bytes * int64(p.Kept)})
+		}
+	}
+	return list
 }
 
 func inspectJSON(out io.Writer, file string, set *weights.Set, adapters []engine.Adapter) error {
@@ -296,7 +317,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set, adapters []engine
 		r.Runnable, r.Reason = false, err.Error()
 	} else if e, err := lm.EstimateFile(file, engine.ModelOptions{Adapters: adapters}, 0); err == nil {
 		r.Arch, r.Makes = e.Arch, e.Makes
-		r.Memory = &memory{e.Weights, e.Adapters, e.OneRequest, e.Compute, e.Context}
+		r.Memory = &memory{e.Weights, e.Adapters, e.OneRequest, e.Compute, e.Context, near(e.Pools)}
 	}
 	r.Senses, r.Drafts = model.Skipped(set)
 	for t := range set.All() {

@@ -173,7 +173,7 @@ func (m *Model) reserve(newCache func(graph.CacheSpec) (graph.Cache, error), o O
 	// Room for one window with the most candidates, and for others with few.
 	m.most = max(m.reserved(MaxCandidates), o.Windows*m.reserved(defaultCandidates))
 	m.cache, err = newCache(graph.CacheSpec{
-		Layers: m.config.decoder.layers, KVHeads: m.config.decoder.heads, HeadDim: m.config.decoder.headDim(),
+		Layers: graph.Alike(m.config.decoder.layers, m.config.decoder.heads, m.config.decoder.headDim()),
 		Blocks: m.most, BlockSize: blockSize, Type: o.Cache,
 	})
 	m.blocks = newBlocks(m.most)

@@ -4,14 +4,12 @@ package cpu
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels/attention"
 	"quern/kernels/matmul"
-	"quern/kernels/offheap"
 	"quern/kernels/threads"
 )
 
@@ -31,96 +29,6 @@ func Open(n int) *Backend {
 func (b *Backend) Close() error {
 	b.pool.Close()
 	return nil
-}
-
-// NewCache implements graph.Backend. Memory is taken from the operating system
-// as it is first written.
-func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
-	layers, parts, err := lay(s)
-	if err != nil {
-		return nil, err
-	}
-	size := 0
-	for _, kv := range parts {
-		if size > math.MaxInt-kv.Size() {
-			return nil, fmt.Errorf("cpu: a KV cache of more than %d bytes", math.MaxInt)
-		}
-		size += kv.Size()
-	}
-	data, free, err := offheap.Reserve(size)
-	if err != nil {
-		return nil, fmt.Errorf("cpu: a KV cache of %d bytes: %w", size, err)
-	}
-	for _, kv := range parts {
-		kv.Data, data = data[:kv.Size():kv.Size()], data[kv.Size():]
-	}
-	return &cache{spec: s, layers: layers, parts: parts, size: size, states: make([]float32, s.State*s.States), free: free}, nil
-}
-
-type cache struct {
-	spec   graph.CacheSpec
-	layers layers
-	parts  []*attention.KV // one for each kind of heads
-	size   int             // of these in bytes
-	// Slots of states, one after the other.
-	states []float32
-	free   func() error
-}
-
-// layers say where each layer of a cache lies.
-type layers []struct {
-	kv *attention.KV
-	n  int // of kv's layers
-}
-
-func (l layers) at(layer int) (kv *attention.KV, n int) { return l[layer].kv, l[layer].n }
-
-// lay lays out a cache: layers of the same heads lie together.
-func lay(s graph.CacheSpec) (layers, []*attention.KV, error) {
-	if s.Layers <= 0 || s.Heads != nil && len(s.Heads) != s.Layers {
-		return nil, nil, fmt.Errorf("cpu: a KV cache of %d layers, with heads of %d", s.Layers, len(s.Heads))
-	}
-	count := make(map[graph.CacheHeads]int)
-	for l := range s.Layers {
-		count[s.HeadsOf(l)]++
-	}
-	var parts []*attention.KV
-	at, made := make(layers, s.Layers), make(map[graph.CacheHeads]*attention.KV)
-	next := make(map[graph.CacheHeads]int)
-	for l := range at {
-		h := s.HeadsOf(l)
-		if made[h] == nil {
-			kv, err := attention.NewKV(s.Type, count[h], s.Blocks, s.BlockSize, h.KVHeads, h.HeadDim)
-			if err != nil {
-				return nil, nil, err
-			}
-			kv.KeysByDimension()
-			made[h], parts = kv, append(parts, kv)
-		}
-		at[l].kv, at[l].n = made[h], next[h]
-		next[h]++
-	}
-	return at, parts, nil
-}
-
-func (c *cache) Copy(dst, src int32) {
-	for _, kv := range c.parts {
-		kv.Copy(dst, src)
-	}
-}
-
-func (c *cache) Bytes() int64 { return int64(c.size) + 4*int64(len(c.states)) }
-
-func (c *cache) CopyState(dst, src int32) {
-	n := c.spec.State
-	copy(c.states[int(dst)*n:(int(dst)+1)*n], c.states[int(src)*n:])
-}
-
-func (c *cache) Close() error {
-	for _, kv := range c.parts {
-		kv.Data = nil
-	}
-	return c.free()
 }
 
 // An exec is a Program with its buffers and its steps bound to kernels.
@@ -149,7 +57,7 @@ type exec struct {
 
 	// The run in progress.
 	in     *graph.Batch
-	layers layers    // of the cache
+	kv     *cache
 	states []float32 // of the cache
 	state  int       // float32s in a slot of these
 	runs   []run     // rows of one sequence
@@ -205,14 +113,14 @@ func (e *exec) Close() error {
 
 // Run implements graph.Exec.
 func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]float32, error) {
-	e.layers = nil
+	e.kv = nil
 	var spec *graph.CacheSpec
 	if c != nil {
 		own, ok := c.(*cache)
 		if !ok {
 			return nil, fmt.Errorf("cpu: a cache of another backend, %T", c)
 		}
-		e.layers, spec = own.layers, &own.spec
+		e.kv, spec = own, &own.spec
 		e.states, e.state = own.states, own.spec.State
 	}
 	if err := e.limits.Check(in, spec); err != nil {

@@ -75,7 +75,7 @@ func tiny(t testing.TB, b *Backend, typ quant.Type, rows, want int) graph.Exec {
 
 func newCache(t testing.TB, b *Backend) graph.Cache {
 	t.Helper()
-	c, err := b.NewCache(graph.CacheSpec{Layers: 2, KVHeads: kvHeads, HeadDim: headDim, Blocks: 16, BlockSize: 4, Type: quant.F16})
+	c, err := b.NewCache(graph.CacheSpec{Layers: graph.Alike(2, kvHeads, headDim), Blocks: 16, BlockSize: 4, Type: quant.F16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func bidirectional(t *testing.T, window, sees int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := b.NewCache(graph.CacheSpec{Layers: 1, KVHeads: heads, HeadDim: headDim, Blocks: 8, BlockSize: 4, Type: quant.F32})
+	c, err := b.NewCache(graph.CacheSpec{Layers: graph.Alike(1, heads, headDim), Blocks: 8, BlockSize: 4, Type: quant.F32})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,15 +101,12 @@ func (e *exec) encodeLinear(op graph.Linear, s graph.Step) error {
 }
 
 func (e *exec) store(op graph.Store, s graph.Step) error {
-	x, k, v := s.In[0], s.In[1], s.In[2]
+	x := s.In[0]
 	e.byRow(s.Out, func(r0, r1 int) {
-		n, width := e.width(x), e.width(k)
+		n := e.width(x)
 		copy(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n])
-		ks, vs := e.floats(k), e.floats(v)
-		for r := r0; r < r1; r++ {
-			e.put(op.Layer, r, ks[r*width:(r+1)*width], vs[r*width:(r+1)*width])
-		}
 	})
+	e.put(op.Layer, s.In[1], s.In[2])
 	return nil
 }
 
@@ -137,7 +134,7 @@ func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) error {
 // crossAttention attends to whole memories. Rows of one memory, the beams of a
 // window or the tokens of its prompt, read it together.
 func (e *exec) crossAttention(op graph.CrossAttention, s graph.Step) error {
-	e.batchAttention(graph.Attention{Layer: op.Layer, Heads: op.Heads, KVHeads: op.Heads, HeadDim: op.HeadDim}, s, attention.AttendOptions{Scale: op.Scale}, func(row int) attention.Query {
+	e.batchAttention(op.Heads, op.Heads, op.HeadDim, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row, _ int) attention.Query {
 		return attention.Query{Table: e.in.Memory[e.in.Seq[row]], End: op.Tokens}
 	})
 	return nil
@@ -149,8 +146,8 @@ func (e *exec) crossScores(op graph.CrossScores, s graph.Step) error {
 		r, h := c/len(op.Of), op.Of[c%len(op.Of)]
 		dst := e.floats(s.Out)[c*op.Tokens : (c+1)*op.Tokens]
 		x := e.floats(q)[(r*op.Heads+h)*n : (r*op.Heads+h+1)*n]
-		kv, layer := e.layers.at(op.Layer)
-		kv.Scores(dst, x, layer, h, e.in.Memory[e.in.Seq[r]])
+		in := e.kv.layers[op.Layer]
+		in.kv.Scores(dst, x, in.layer, h, e.in.Memory[e.in.Seq[r]])
 		vec.Scale(dst, dst, op.Scale)
 	}}
 	e.steps = append(e.steps, func() { e.b.pool.Run(e.rows(q)*len(op.Of), region) })

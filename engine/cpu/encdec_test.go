@@ -173,7 +173,7 @@ func TestEncoderAndDecoder(t *testing.T) {
 		q, k, v := g.Linear(x, wq, nil), g.Linear(x, wk, nil), g.Linear(x, wv, nil)
 		a := g.DenseAttention(q, k, v, graph.DenseAttention{Heads: hd, HeadDim: dim, Scale: 0.5})
 		encoder := compileFor(t, b, g, g.Store(a, k, v, 1))
-		cache, err := b.NewCache(graph.CacheSpec{Layers: 2, KVHeads: hd, HeadDim: dim, Blocks: 6, BlockSize: 4, Type: quant.F32})
+		cache, err := b.NewCache(graph.CacheSpec{Layers: graph.Alike(2, hd, dim), Blocks: 6, BlockSize: 4, Type: quant.F32})
 		if err != nil {
 			t.Fatal(err)
 		}

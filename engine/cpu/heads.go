@@ -65,6 +65,10 @@ func (e *exec) headLinear(op graph.HeadLinear, s graph.Step) error {
 		at := (h*out + r) * row
 		dot.Rows(w.Type, e.floats(s.Out)[h*out+r:], heads*out, w.Data[at:at+n*row], n, in, acts()[h*head:], stride, e.rows(x))
 	}}
-	e.steps = append(e.steps, func() { e.b.pool.Run(heads*chunks, region) })
+	e.steps = append(e.steps, func() {
+		if e.rows(x) > 0 { // wanted rows may be none
+			e.b.pool.Run(heads*chunks, region)
+		}
+	})
 	return nil
 }

@@ -52,7 +52,7 @@ func layered(t *testing.T, b *Backend, wantedOnly bool) graph.Exec {
 func TestUnlikeLayers(t *testing.T) {
 	b := Open(2)
 	defer b.Close()
-	spec := graph.CacheSpec{Layers: 2, Blocks: 6, BlockSize: 4, Type: quant.F32, Heads: []graph.CacheHeads{{KVHeads: 2, HeadDim: 16}, {KVHeads: 1, HeadDim: 32}}}
+	spec := graph.CacheSpec{Blocks: 6, BlockSize: 4, Type: quant.F32, Layers: []graph.CacheLayer{{KVHeads: 2, HeadDim: 16}, {KVHeads: 1, HeadDim: 32}}}
 	var first []float32
 	for _, wantedOnly := range []bool{false, true} {
 		for _, cut := range []int{0, 5} {
@@ -60,7 +60,7 @@ func TestUnlikeLayers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if block, _ := spec.BlockBytes(); c.Bytes() != 6*block || block != 2*4*(32+32)*4 {
+			if block := spec.BlockBytes(0); c.Bytes() != 6*block || block != 2*4*(32+32)*4 {
 				t.Errorf("a cache of %d bytes, blocks of %d", c.Bytes(), block)
 			}
 			e := layered(t, b, wantedOnly)
@@ -79,7 +79,7 @@ func TestUnlikeLayers(t *testing.T) {
 			if cut > 0 {
 				run(0, cut)
 				for i, to := range []int32{5, 3} { // on with copies of the first blocks
-					c.Copy(to, table[i])
+					c.Copy(0, to, table[i])
 					table[i] = to
 				}
 			}
@@ -94,9 +94,9 @@ func TestUnlikeLayers(t *testing.T) {
 		}
 	}
 	for _, bad := range []graph.CacheSpec{
-		{Layers: 1, Blocks: 1, BlockSize: 1, Type: quant.F32, Heads: spec.Heads},
-		{Layers: 2, Blocks: 1, BlockSize: 1, Type: quant.F32, Heads: []graph.CacheHeads{{KVHeads: 1, HeadDim: 8}, {}}},
-		{Layers: 2, Blocks: 1, BlockSize: 1, Type: quant.Q8_0, Heads: []graph.CacheHeads{{KVHeads: 1, HeadDim: 32}, {KVHeads: 1, HeadDim: 16}}},
+		{Layers: spec.Layers, BlockSize: 1, Type: quant.F32},
+		{Blocks: 1, BlockSize: 1, Type: quant.F32, Layers: []graph.CacheLayer{{KVHeads: 1, HeadDim: 8}, {KVHeads: 1}}},
+		{Blocks: 1, BlockSize: 1, Type: quant.Q8_0, Layers: []graph.CacheLayer{{KVHeads: 1, HeadDim: 32}, {KVHeads: 1, HeadDim: 16}}},
 	} {
 		if c, err := b.NewCache(bad); err == nil {
 			t.Errorf("a cache of %+v: %v", bad, c)

@@ -43,6 +43,7 @@ var ops = index(
 	on((*exec).headCut),
 	on((*exec).headJoin),
 	on((*exec).attention),
+	on((*exec).latentAttention),
 	on((*exec).sharedAttention),
 	on((*exec).experts),
 	on((*exec).conv),
@@ -364,26 +365,12 @@ func (e *exec) temper(op graph.Temper, s graph.Step) error {
 // attention first stores the batch's keys and values, then attends: a row may
 // read what another row of the batch has stored.
 func (e *exec) attention(op graph.Attention, s graph.Step) error {
-	k, v := s.In[1], s.In[2]
-	kvWidth := op.KVHeads * op.HeadDim
-	e.byRow(k, func(r0, r1 int) {
-		ks, vs := e.floats(k), e.floats(v)
-		for r := r0; r < r1; r++ {
-			e.put(op.Layer, r, ks[r*kvWidth:(r+1)*kvWidth], vs[r*kvWidth:(r+1)*kvWidth])
-		}
-	})
+	e.put(op.Layer, s.In[1], s.In[2])
 	if op.Bidirectional && e.ends == nil {
 		e.ends = make([]int32, e.p.Rows)
 	}
 	e.attend(op, s)
 	return nil
-}
-
-// put stores a row's key and value.
-func (e *exec) put(layer, row int, k, v []float32) {
-	kv, layer := e.layers.at(layer)
-	pos := int(e.in.Positions[row])
-	kv.Put(layer, e.in.Tables[e.in.Seq[row]][pos/kv.BlockSize], pos%kv.BlockSize, k, v)
 }
 
 func (e *exec) sharedAttention(op graph.SharedAttention, s graph.Step) error {
@@ -394,47 +381,66 @@ func (e *exec) sharedAttention(op graph.SharedAttention, s graph.Step) error {
 // attend adds the step in which rows, or wanted rows, attend to what has been stored.
 func (e *exec) attend(op graph.Attention, s graph.Step) {
 	o := attention.AttendOptions{Scale: op.Scale, SoftCap: op.SoftCap, Sinks: e.vector(op.Sinks), Slopes: op.Slopes}
+	sees := graph.Reach{Window: op.Window, Chunk: op.Chunk}
 	wanted := e.p.Values[s.Out].Lead == graph.PerWant
-	e.batchAttention(op, s, o, func(row int) attention.Query {
+	e.batchAttention(op.Heads, op.KVHeads, op.HeadDim, op.Layer, s, o, func(row, near int) attention.Query {
 		if wanted {
 			row = int(e.in.Want[row])
 		}
 		at := int(e.in.Positions[row])
-		r := attention.Query{Table: e.in.Tables[e.in.Seq[row]], End: at + 1, At: at}
+		r := attention.Query{Table: e.in.Table(e.in.Seq[row], near), First: sees.First(at), End: at + 1, At: at}
 		switch half := op.Window / 2; {
 		case op.Bidirectional && op.Window > 0:
 			r.First, r.End = max(0, at-half), min(int(e.ends[row]), at+half+1)
 		case op.Bidirectional:
 			r.End = int(e.ends[row])
-		case op.Window > 0:
-			r.First = max(0, r.End-op.Window)
-		}
-		if op.Chunk > 0 {
-			r.First = (r.End - 1) / op.Chunk * op.Chunk
 		}
 		return r
 	})
 }
 
-// batchAttention adds a step in which every row attends to what ask says.
-// Layers take turns with the scratch.
-func (e *exec) batchAttention(op graph.Attention, s graph.Step, o attention.AttendOptions, ask func(row int) attention.Query) {
-	key := [3]int{op.Heads, op.KVHeads, op.HeadDim}
+// latentAttention is attention whose values are the beginnings of keys.
+func (e *exec) latentAttention(op graph.LatentAttention, s graph.Step) error {
+	e.put(op.Layer, s.In[1], s.In[1])
+	e.batchAttention(op.Heads, 1, op.HeadDim, op.Layer, s, attention.AttendOptions{Scale: op.Scale}, func(row, near int) attention.Query {
+		at := int(e.in.Positions[row])
+		return attention.Query{Table: e.in.Table(e.in.Seq[row], near), End: at + 1, At: at}
+	})
+	return nil
+}
+
+// put adds a step that stores the batch's keys and values in a layer of the cache.
+func (e *exec) put(layer, k, v int) {
+	e.byRow(k, func(r0, r1 int) {
+		ks, vs, n, to := e.floats(k), e.floats(v), e.width(k), e.kv.layers[layer]
+		size := e.kv.spec.BlockSize
+		for r := r0; r < r1; r++ {
+			pos := int(e.in.Positions[r])
+			block := e.in.Table(e.in.Seq[r], to.near)[pos/size]
+			to.kv.Put(to.layer, block, pos%size, ks[r*n:(r+1)*n], vs[r*n:(r+1)*n])
+		}
+	})
+}
+
+// batchAttention adds a step in which every row attends to what ask says, in the tables
+// of the layer's pool. Layers take turns with the scratch.
+func (e *exec) batchAttention(heads, kvHeads, headDim, layer int, s graph.Step, o attention.AttendOptions, ask func(row, near int) attention.Query) {
+	key := [3]int{heads, kvHeads, headDim}
 	a := e.batched[key]
 	if a == nil {
 		if e.batched == nil {
 			e.batched = make(map[[3]int]*attention.BatchAttention)
 		}
-		a = attention.NewBatchAttention(op.Heads, op.KVHeads)
+		a = attention.NewBatchAttention(heads, kvHeads)
 		e.batched[key] = a
 	}
 	e.steps = append(e.steps, func() {
+		in := e.kv.layers[layer]
 		e.queries = e.queries[:0]
 		for r := range e.rows(s.In[0]) {
-			e.queries = append(e.queries, ask(r))
+			e.queries = append(e.queries, ask(r, in.near))
 		}
-		kv, layer := e.layers.at(op.Layer)
-		a.Run(e.b.pool, kv, layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
+		a.Run(e.b.pool, in.kv, in.layer, e.floats(s.Out), e.floats(s.In[0]), e.queries, o)
 	})
 }
 
@@ -443,7 +449,7 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		if _, ok := w.Type.Size(w.Shape[2]); !ok {
 			return matmul.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
 		}
-		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Bias: e.vector(bias)}, nil
+		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}, nil
 	}
 	var gate matmul.Stack
 	if op.Gate != nil {

@@ -108,13 +108,13 @@ func stretches(seq []int32) []stretch {
 }
 
 // prefill returns the kernel for prompts, "" where there is none.
-func (p *part) prefill(headDim int) string {
+func (p *part) prefill(o graph.Attention) string {
 	// It counts the tokens of a layer, keys and values of every head, in an int32.
 	s := p.kv.spec
-	if p.d.info.Capability < tensorCores || int64(s.Blocks)*int64(s.BlockSize)*int64(2*s.KVHeads) > math.MaxInt32 {
+	if p.d.info.Capability < tensorCores || int64(s.In(o.Layer))*int64(s.BlockSize)*int64(2*o.KVHeads) > math.MaxInt32 {
 		return ""
 	}
-	return gpu.PrefillName(s.Type, headDim)
+	return gpu.PrefillName(s.Type, o.HeadDim)
 }
 
 // attend stores the rows' keys and values, unless k is 0 because they are stored
@@ -122,12 +122,13 @@ func (p *part) prefill(headDim int) string {
 func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
 	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
+	tables, stride := p.tables(o.Layer)
 	if k != 0 {
-		if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.word(slots), kvHeads, dim, size); err != nil {
+		if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.slots(o.Layer), kvHeads, dim, size); err != nil {
 			return err
 		}
 	}
-	prefill, all := p.prefill(o.HeadDim), p.run.stretches
+	prefill, all := p.prefill(o), p.run.stretches
 	if prefill == "" || all == nil {
 		all = []stretch{{to: rows}}
 	}
@@ -136,8 +137,8 @@ func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 		values, words := uint64(4*s.from*o.Heads*o.HeadDim), uint64(4*s.from)
 		q, y, seq, end := q+values, y+values, p.word(sequences)+words, p.word(ends)+words
 		if s.prompt {
-			if err := p.start(prefill, gpu.Dims{Rows: n, Heads: o.Heads}, y, q, kv, p.tables(), seq, end, p.vector(o.Sinks),
-				i32(p.run.stride), i32(n), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+			if err := p.start(prefill, gpu.Dims{Rows: n, Heads: o.Heads}, y, q, kv, tables, seq, end, p.vector(o.Sinks),
+				i32(stride), i32(n), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
 				return err
 			}
 			continue
@@ -148,14 +149,14 @@ func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 		if group := gpu.GroupName(typ, o.HeadDim, o.Heads/o.KVHeads); group != "" && p.d.info.Capability >= tensorCores {
 			splits := splitBy(o.KVHeads, groupBlocks(o.HeadDim)*p.d.info.Processors)
 			if err := p.start(group, gpu.Dims{Rows: n, Heads: o.KVHeads, Splits: splits}, y, p.scratchAt(spans), p.scratchAt(arrivals), q, kv,
-				p.tables(), seq, end, p.vector(o.Sinks), i32(p.run.stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+				tables, seq, end, p.vector(o.Sinks), i32(stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
 				return err
 			}
 			continue
 		}
 		splits := splitBy(o.Heads, p.d.splitHeads())
 		if err := p.start(gpu.Name("attend", typ), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
-			p.tables(), seq, end, i32(p.run.stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+			tables, seq, end, i32(stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
 			return err
 		}
 		if err := p.start("attend_combine", gpu.Dims{Rows: n, Heads: o.Heads}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,7 +87,7 @@ func oneLayer(t testing.TB, rows, window int) (*graph.Program, graph.CacheSpec) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, graph.CacheSpec{Layers: 1, KVHeads: 1, HeadDim: headDim, Blocks: 16, BlockSize: 8, Type: quant.F16}
+	return p, graph.CacheSpec{Layers: graph.Alike(1, 1, headDim), Blocks: 16, BlockSize: 8, Type: quant.F16}
 }
 
 // step is a batch of these runs of rows: a sequence, its tokens before, and rows.
@@ -216,6 +217,50 @@ func TestPortions(t *testing.T) {
 	} {
 		if got := d.portions(tt.rows, tt.out, tt.in); got != tt.want {
 			t.Errorf("%d rows, %d by %d: %d parts, want %d", tt.rows, tt.out, tt.in, got, tt.want)
+		}
+	}
+}
+
+// Layers with a window give the same bits from a table of their own, with holes where no row
+// sees anything any more.
+func TestWindowsApart(t *testing.T) {
+	const window = 9
+	batches := []*graph.Batch{
+		step([3]int{1, 0, 20}),
+		step([3]int{1, 20, 1}, [3]int{0, 0, 17}),
+		step([3]int{0, 17, 1}, [3]int{1, 21, 1}),
+		step([3]int{0, 18, 1}, [3]int{1, 22, 1}), // recorded
+		step([3]int{0, 19, 1}, [3]int{1, 23, 1}),
+		step([3]int{0, 20, 18}, [3]int{1, 24, 1}),
+	}
+	for _, capability := range []int{75, 80} {
+		p, spec := oneLayer(t, 40, window)
+		whole := newRunner(t, open(t, fake(capability), AllLayers), p, spec)
+		apart := p.CacheSpec(16, 8, 1, spec.Type)
+		apart.Apart(p, 40)
+		apart.Near[0].Blocks = 20
+		r := newRunner(t, open(t, fake(capability), AllLayers), p, apart)
+		for i, in := range batches {
+			want := whole.run(in)
+			own := *in
+			for s, table := range in.Tables {
+				first := 40
+				for row, pos := range in.Positions {
+					if int(in.Seq[row]) == s {
+						first = min(first, apart.Near[0].First(int(pos)))
+					}
+				}
+				near := make([]int32, len(table))
+				for k, b := range table {
+					if near[k] = 19 - b; k < first/8 {
+						near[k] = -1
+					}
+				}
+				own.NearTable(near)
+			}
+			if got := r.run(&own); !slices.Equal(got, want) {
+				t.Errorf("capability %d, step %d: logits are %.2g from those of one table", capability, i, distance(got, want))
+			}
 		}
 	}
 }

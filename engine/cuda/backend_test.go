@@ -1,14 +1,14 @@
 package cuda
 
 import (
+	"math/rand/v2"
 	"reflect"
-	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/graph/graphtest"
-	"quern/formats/weights"
 	"quern/kernels/cuda/driver"
 	"quern/kernels/quant"
 )
@@ -52,46 +52,41 @@ func TestOps(t *testing.T) {
 			missing = append(missing, reflect.TypeOf(op).Name())
 		}
 	}
-	if known != len(ops) || len(missing) != 18 {
+	if known != len(ops) || len(missing) != 19 {
 		t.Errorf("%d rows, of which %d are of ops; no rows for %v", len(ops), known, missing)
 	}
 }
 
-// Layers of unlike heads are not for the devices: their Program and their cache are the
-// host's.
+// Layers of unlike heads lie one after the other.
 func TestUnlikeLayers(t *testing.T) {
-	f := driver.NewFake(1, gigabyte)
-	f.Parse = parse
-	b, err := Open(Options{Driver: f, Devices: []int{0}, Layers: -1, Host: cpu.Open(1)})
+	fixtures.Interpreter(t)
+	r := rand.New(rand.NewPCG(11, 5))
+	g := graph.NewBuilder(8, 2)
+	x := g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, 64))
+	for i, dim := range []int{32, 64, 32} {
+		of := func(name string) graph.Value { return g.Linear(x, tensor(r, name, quant.F32, 64, 64), nil) }
+		x = g.Attention(of("q"), of("k"), of("v"), graph.Attention{Layer: i, Heads: 64 / dim, KVHeads: 64 / dim, HeadDim: dim, Scale: 0.3})
+	}
+	p, err := g.Compile(g.Linear(g.Take(x, g.Wanted()), tensor(r, "out", quant.F32, vocab, 64), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
-	g := graph.NewBuilder(1, 1)
-	x := g.Embed(g.Tokens(), &weights.Tensor{Name: "embed", Type: quant.F32, Shape: []int{2, 64}, Data: make([]byte, 2*64*4)})
-	spec := graph.CacheSpec{Layers: 2, Blocks: 1, BlockSize: 1, Type: quant.F16}
-	for i, h := range []graph.CacheHeads{{KVHeads: 2, HeadDim: 32}, {KVHeads: 1, HeadDim: 64}} {
-		spec.Heads = append(spec.Heads, h)
-		x = g.Attention(x, x, x, graph.Attention{Layer: i, Heads: h.KVHeads, KVHeads: h.KVHeads, HeadDim: h.HeadDim, Scale: 1})
+	tables := [][]int32{{2, 0}, {1, 3}}
+	var batches []*graph.Batch
+	for i := range 3 {
+		at := int32(2 * i)
+		batches = append(batches, &graph.Batch{
+			Tokens: []int32{5, int32(i), 7, 8}, Positions: []int32{at, at + 1, at, at + 1}, Seq: []int32{0, 0, 1, 1}, Tables: tables, Want: []int32{1, 3},
+		})
 	}
-	p, err := g.Compile(x)
+	spec := p.CacheSpec(4, 4, 1, quant.F16)
+	compare(t, open(t, fake(75), AllLayers), p, spec, batches, 1e-3)
+	whole, err := open(t, fake(75), AllLayers).NewCache(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := supported(p); err == nil || !strings.Contains(err.Error(), "1 key heads of 64 beside 2 of 32") {
-		t.Errorf("error %v", err)
-	}
-	e, err := b.Compile(t.Context(), p, graph.Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	c, err := b.NewCache(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := e.Run(t.Context(), &graph.Batch{Tokens: []int32{1}, Positions: []int32{0}, Seq: []int32{0}, Tables: [][]int32{{0}}}, c); err != nil {
-		t.Error(err)
+	defer whole.Close()
+	if whole.Bytes() != spec.Bytes() {
+		t.Errorf("%d bytes, want %d", whole.Bytes(), spec.Bytes())
 	}
 }

@@ -30,22 +30,14 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 	if !slices.Contains(gpu.CacheTypes, s.Type) {
 		return nil, fmt.Errorf("cuda: a KV cache of %v has no kernels; use one of %v", s.Type, gpu.CacheTypes)
 	}
-	if s.Heads != nil { // no Program with such layers runs on a device: see supported
-		all, err := b.o.Host.NewCache(s)
-		if err != nil {
-			return nil, err
-		}
-		return &cache{b: b, spec: s, all: all}, nil
-	}
-	row, ok := s.Type.Size(s.HeadDim)
-	if !ok || s.Layers <= 0 || s.Blocks <= 0 || s.BlockSize <= 0 || s.KVHeads <= 0 || s.HeadDim <= 0 {
-		return nil, fmt.Errorf("cuda: a KV cache of %d layers, %d blocks of %d, %d heads of %d", s.Layers, s.Blocks, s.BlockSize, s.KVHeads, s.HeadDim)
+	if err := s.Check(); err != nil {
+		return nil, err
 	}
 	c := &cache{b: b, spec: s}
-	host, dev := b.spans(s.Layers)
+	host, dev := b.spans(len(s.Layers))
 	if host.to > 0 {
 		lower := s
-		lower.Layers = host.to
+		lower.Layers = s.Layers[:host.to]
 		var err error
 		if c.host, err = b.o.Host.NewCache(lower); err != nil {
 			return nil, err
@@ -57,7 +49,7 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 		}
 		c.age = b.age
 		for i, l := range dev {
-			if err := c.take(b.devices[i], l, int64(2*row*s.KVHeads*s.BlockSize)); err != nil {
+			if err := c.take(b.devices[i], l); err != nil {
 				return err
 			}
 		}
@@ -71,12 +63,12 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 }
 
 // take reserves the blocks of some layers on a device.
-func (c *cache) take(d *device, l span, block int64) error {
+func (c *cache) take(d *device, l span) error {
 	if err := d.ctx.Enter(); err != nil {
 		return err
 	}
 	held := slab{layers: l}
-	if n := int64(l.to-l.from) * int64(c.spec.Blocks) * block; n > 0 {
+	if n := c.between(l.from, l.to); n > 0 {
 		var err error
 		if held.at, err = d.alloc(n); err != nil {
 			return err
@@ -92,34 +84,40 @@ func (c *cache) take(d *device, l span, block int64) error {
 	return nil
 }
 
-// blockBytes is the size of a block in one layer.
-func (c *cache) blockBytes() int64 {
-	row, _ := c.spec.Type.Size(c.spec.HeadDim)
-	return int64(2 * row * c.spec.KVHeads * c.spec.BlockSize)
+// between is the size of layers from up to to, one after the other.
+func (c *cache) between(from, to int) (n int64) {
+	for l := from; l < to; l++ {
+		block, _ := c.spec.LayerBytes(l)
+		n += block * int64(c.spec.In(l))
+	}
+	return n
 }
 
 // Copy implements graph.Cache.
-func (c *cache) Copy(dst, src int32) {
+func (c *cache) Copy(near int, dst, src int32) {
 	if c.all != nil {
-		c.all.Copy(dst, src)
+		c.all.Copy(near, dst, src)
 		return
 	}
 	if c.host != nil {
-		c.host.Copy(dst, src)
+		c.host.Copy(near, dst, src)
 	}
 	// An error is a fault of the device, which the next Run reports.
 	c.b.do(func() error {
 		if err := c.b.lost(c.age); err != nil {
 			return err
 		}
-		block := c.blockBytes()
 		for i, held := range c.slabs {
 			d := c.b.devices[i]
 			if err := d.ctx.Enter(); err != nil {
 				return err
 			}
-			for l := range int64(held.layers.to - held.layers.from) {
-				at := held.at + driver.Ptr(l*int64(c.spec.Blocks)*block)
+			for l := held.layers.from; l < held.layers.to; l++ {
+				if c.spec.Layers[l].Near != near {
+					continue
+				}
+				block, _ := c.spec.LayerBytes(l)
+				at := held.at + driver.Ptr(c.between(held.layers.from, l))
 				if err := d.stream.Copy(at+driver.Ptr(int64(dst)*block), at+driver.Ptr(int64(src)*block), block); err != nil {
 					return err
 				}
@@ -142,7 +140,7 @@ func (c *cache) Bytes() int64 {
 		n = c.host.Bytes()
 	}
 	for _, held := range c.slabs {
-		n += int64(held.layers.to-held.layers.from) * int64(c.spec.Blocks) * c.blockBytes()
+		n += c.between(held.layers.from, held.layers.to)
 	}
 	return n
 }
@@ -150,7 +148,7 @@ func (c *cache) Bytes() int64 {
 // whole is the cache for a Program that runs on the processor. One made for
 // devices moves there; it is empty then, since no Program has used it yet.
 func (c *cache) whole() (graph.Cache, error) {
-	if c.host != nil && c.b.hostLayers(c.spec.Layers) == c.spec.Layers {
+	if c.host != nil && c.b.hostLayers(len(c.spec.Layers)) == len(c.spec.Layers) {
 		return c.host, nil
 	}
 	if c.all == nil {

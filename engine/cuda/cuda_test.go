@@ -177,8 +177,7 @@ func program(t testing.TB, m model.LM, rows, want int) (*graph.Program, graph.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := m.Config()
-	return p, graph.CacheSpec{Layers: c.Layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 8, BlockSize: 4, Type: quant.F16}
+	return p, p.CacheSpec(8, 4, 1, quant.F16)
 }
 
 // Every family gives the CPU's logits, on devices with and without tensor cores
@@ -272,7 +271,7 @@ func every(t testing.TB, typ quant.Type, layers int) (*graph.Program, graph.Cach
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, graph.CacheSpec{Layers: layers, KVHeads: kvHeads, HeadDim: headDim, Blocks: blocks, BlockSize: blockSize, Type: quant.F16}
+	return p, graph.CacheSpec{Layers: graph.Alike(layers, kvHeads, headDim), Blocks: blocks, BlockSize: blockSize, Type: quant.F16}
 }
 
 // Every type of weights, kept or decoded to F16, gives the CPU's logits. Where the
@@ -387,7 +386,7 @@ func TestCopy(t *testing.T) {
 	r := newRunner(t, open(t, driver.NewFake(2, gigabyte), 1, 0), p, spec)
 	first := &graph.Batch{Tokens: []int32{3, 1, 4}, Positions: []int32{0, 1, 2}, Seq: []int32{0, 0, 0}, Tables: [][]int32{{2}}, Want: []int32{2}}
 	r.run(first)
-	r.cache.Copy(5, 2)
+	r.cache.Copy(0, 5, 2)
 	next := func(block int32) []float32 {
 		return r.run(&graph.Batch{Tokens: []int32{7}, Positions: []int32{3}, Seq: []int32{0}, Tables: [][]int32{{block}}, Want: []int32{0}})
 	}
@@ -451,7 +450,7 @@ func TestEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := m.Config()
-	spec := graph.CacheSpec{Layers: 1, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: 8, BlockSize: 4, Type: quant.F32}
+	spec := graph.CacheSpec{Layers: graph.Alike(1, c.KVHeads, c.HeadDim), Blocks: 8, BlockSize: 4, Type: quant.F32}
 	in := prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 0)
 	in[0].Want = []int32{0, 1, 2, 3, 4, 5, 6}
 	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)

@@ -138,46 +138,51 @@ func (d *device) drop(k weightKey) error {
 func (d *device) upload(ctx context.Context, w *placed, t *weights.Tensor, done func(int64)) error {
 	from := t.Type.Layout()
 	to := w.typ.Layout()
-	if from.Decode == nil || len(t.Data) != t.Size() {
+	if held := len(t.Data); from.Decode == nil || held < t.Size() || t.Step == 0 && held != t.Size() {
 		return fmt.Errorf("cuda: %s %v has %d bytes of %v", t.Name, t.Shape, len(t.Data), t.Type)
 	}
 	// Whole blocks of both types.
 	block := max(from.Block, to.Block)
 	step := stageBytes / 4 / block * block
 	var floats []float32
-	for at := 0; at < t.Elems(); at += step {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n := min(step, t.Elems()-at)
-		src := t.Data[at/from.Block*from.Bytes : (at+n)/from.Block*from.Bytes]
-		i := d.turn
-		d.turn = 1 - i
-		if err := d.staged[i].Sync(); err != nil {
-			return err
-		}
-		out := d.stage[i][:n/to.Block*to.Bytes]
-		switch {
-		case w.typ == t.Type:
-			copy(out, src)
-		default:
-			if len(floats) < n {
-				floats = make([]float32, n)
+	at := 0
+	for part := range t.Parts() {
+		for len(part) > 0 {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			from.Decode(floats[:n], src)
-			if w.typ == quant.F32 {
-				putFloats(out, floats[:n])
-			} else {
-				to.Encode(out, floats[:n])
+			n := min(step, len(part)/from.Bytes*from.Block)
+			src := part[:n/from.Block*from.Bytes]
+			part = part[len(src):]
+			i := d.turn
+			d.turn = 1 - i
+			if err := d.staged[i].Sync(); err != nil {
+				return err
 			}
+			out := d.stage[i][:n/to.Block*to.Bytes]
+			switch {
+			case w.typ == t.Type:
+				copy(out, src)
+			default:
+				if len(floats) < n {
+					floats = make([]float32, n)
+				}
+				from.Decode(floats[:n], src)
+				if w.typ == quant.F32 {
+					putFloats(out, floats[:n])
+				} else {
+					to.Encode(out, floats[:n])
+				}
+			}
+			if err := d.stream.Upload(w.at+driver.Ptr(at/to.Block*to.Bytes), out); err != nil {
+				return err
+			}
+			if err := d.stream.Record(d.staged[i]); err != nil {
+				return err
+			}
+			at += n
+			done(int64(len(out)))
 		}
-		if err := d.stream.Upload(w.at+driver.Ptr(at/to.Block*to.Bytes), out); err != nil {
-			return err
-		}
-		if err := d.stream.Record(d.staged[i]); err != nil {
-			return err
-		}
-		done(int64(len(out)))
 	}
 	return nil
 }

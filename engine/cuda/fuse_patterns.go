@@ -222,7 +222,7 @@ func attending(f *fuser, i int) *group {
 		}
 		if err := p.start(gpu.Name("heads", p.kv.spec.Type), gpu.Dims{Rows: rows, Heads: heads + 2*o.KVHeads},
 			at(h.out), p.layerAt(o.Layer), at(q.from), at(k.from), at(h.v), p.vector(q.norm.Weight), p.vector(k.norm.Weight), cos, sin,
-			p.word(positions), p.word(slots), i32(heads), i32(o.KVHeads), i32(o.HeadDim), i32(p.kv.spec.BlockSize),
+			p.word(positions), p.slots(o.Layer), i32(heads), i32(o.KVHeads), i32(o.HeadDim), i32(p.kv.spec.BlockSize),
 			i32(h.pairs), flag(h.interleaved), f32(q.norm.Eps), f32(k.norm.Eps)); err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (f *fuser) rotating(of []*group, g *group) *group {
 			args = append(args, i32(gpu.TypeNumber(typ)))
 		}
 		q, kv := l[0].Weight.Shape, l[1].Weight.Shape[0]
-		args = append(args, i32(kv), uint64(p.value(a.x)), p.vector(a.norm.Weight), uint64(h.table.cos), uint64(h.table.sin), p.word(positions), p.word(slots),
+		args = append(args, i32(kv), uint64(p.value(a.x)), p.vector(a.norm.Weight), uint64(h.table.cos), uint64(h.table.sin), p.word(positions), p.slots(h.o.Layer),
 			p.layerAt(h.o.Layer), i32(gpu.CacheNumber(p.kv.spec.Type)), i32(h.o.HeadDim), i32(p.kv.spec.BlockSize), i32(h.pairs), flag(h.interleaved), i32(q[1]), i32(rows), f32(a.norm.Eps))
 		if err := p.startFused("rotated", l[0].Weight, q[0]/2+kv, rows, args...); err != nil {
 			return err

@@ -119,7 +119,7 @@ func (s shape) program(t *testing.T, layers, rows int) (*graph.Program, graph.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, graph.CacheSpec{Layers: layers, KVHeads: kvHeads, HeadDim: headDim, Blocks: 8, BlockSize: 4, Type: quant.F16}
+	return p, graph.CacheSpec{Layers: graph.Alike(layers, kvHeads, headDim), Blocks: 8, BlockSize: 4, Type: quant.F16}
 }
 
 // A layer of a decode step is six launches, of which one puts the pieces of

@@ -137,7 +137,6 @@ func supported(p *graph.Program) error {
 	if p.Encodes() {
 		return errors.New("cuda: no kernel takes features")
 	}
-	var heads graph.CacheHeads // of the layers before
 	for _, s := range p.Steps {
 		r, ok := ops[reflect.TypeOf(s.Op)]
 		if !ok {
@@ -145,13 +144,6 @@ func supported(p *graph.Program) error {
 		}
 		if err := r.check(s.Op); err != nil {
 			return err
-		}
-		if o, ok := s.Op.(graph.Attention); ok {
-			own := graph.CacheHeads{KVHeads: o.KVHeads, HeadDim: o.HeadDim}
-			if heads != (graph.CacheHeads{}) && own != heads {
-				return fmt.Errorf("cuda: no cache for layers of %d key heads of %d beside %d of %d", own.KVHeads, own.HeadDim, heads.KVHeads, heads.HeadDim)
-			}
-			heads = own
 		}
 	}
 	return nil

@@ -63,8 +63,9 @@ type graphKey struct {
 type replay struct{ graph driver.Graph }
 
 // The inputs of a step lie in device memory as 32-bit words: a column for each
-// of these, as long as the Program has rows, and then the block tables. A row
-// that fills up has no slot to store to and sees no tokens.
+// of these, as long as the Program has rows, one more of slots for each further pool of the
+// cache, and then the block tables, those of a sequence together. A row that fills up has no
+// slot to store to and sees no tokens.
 const (
 	tokens = iota
 	positions
@@ -79,6 +80,7 @@ const (
 type batch struct {
 	rows, want     int
 	tables, stride int       // blocks a table has room for
+	near           int       // pools of the cache beside the first
 	stretches      []stretch // how rows attend, nil for any that a recording must fit
 	rank           rankBy
 	masked         bool // so ranking waits for masks, and is no part of a recording
@@ -248,6 +250,7 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 			last = max(last, pos)
 		}
 		b.stride = 1 << bits.Len(uint(int(last)/c.spec.BlockSize))
+		b.near = len(c.spec.Near)
 	}
 	if p.e.limits.Ahead || b.rows > maxGraphRows {
 		return b, false
@@ -265,10 +268,30 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 // than rows.
 func (p *part) column(i int) int { return i * max(p.e.p.Rows, p.e.p.Want) }
 
-// word is the address of column i, tables that of the block tables.
+// word is the address of column i.
 func (p *part) word(i int) uint64 { return uint64(p.block) + 4*uint64(p.column(i)) }
 
-func (p *part) tables() uint64 { return p.word(columns) }
+// near is the pool of layer l of the cache.
+func (p *part) near(l int) int { return p.kv.spec.Layers[l].Near }
+
+// slots is the address of where the rows go in layer l.
+func (p *part) slots(l int) uint64 {
+	if near := p.near(l); near > 0 {
+		return p.word(columns + near - 1)
+	}
+	return p.word(slots)
+}
+
+// tables is the address of the block tables of layer l, and how many words there are from one
+// to the next.
+func (p *part) tables(l int) (at uint64, stride int) {
+	return p.word(columns+p.run.near) + 4*uint64(p.near(l)*p.run.stride), (1 + p.run.near) * p.run.stride
+}
+
+// inputs is how many words the inputs of a run have.
+func (p *part) inputs() int {
+	return p.column(columns+p.run.near) + p.run.tables*(1+p.run.near)*p.run.stride
+}
 
 // fill lays a batch out in pinned memory.
 func (p *part) fill(in *graph.Batch, c *cache) {
@@ -277,10 +300,14 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 	for i := range col {
 		col[i] = w[p.column(i):p.column(i+1)]
 	}
-	tables := w[p.column(columns) : p.column(columns)+p.run.tables*p.run.stride]
+	pools := 1 + p.run.near
+	tables := w[p.column(columns+p.run.near):p.inputs()]
 	clear(tables)
-	for s, table := range in.Tables {
-		copy(tables[s*p.run.stride:(s+1)*p.run.stride], table)
+	for s := range in.Tables {
+		for near := range pools {
+			at := (s*pools + near) * p.run.stride
+			copy(tables[at:at+p.run.stride], in.Table(int32(s), near))
+		}
 	}
 	for i := len(in.Positions); i < p.run.rows; i++ {
 		col[tokens][i], col[positions][i], col[sequences][i], col[ends][i], col[slots][i] = 0, 0, 0, 0, -1
@@ -299,6 +326,15 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 			col[slots][i] = in.Tables[seq][pos/size]*size + pos%size
 		}
 	}
+	for near := range p.run.near {
+		to, size := w[p.column(columns+near):p.column(columns+near+1)], int32(c.spec.BlockSize)
+		for i := range p.run.rows {
+			to[i] = -1
+		}
+		for i, pos := range in.Positions {
+			to[i] = in.Table(in.Seq[i], near+1)[pos/size]*size + pos%size
+		}
+	}
 	clear(col[wanted][:p.run.want])
 	copy(col[wanted], in.Want)
 }
@@ -315,7 +351,7 @@ func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32, top []int
 	}
 	p.run.rank, p.run.masked = p.rank(in, top)
 	p.kv = c
-	words := p.column(columns) + p.run.tables*p.run.stride
+	words := p.inputs()
 	if err := p.reserve(words); err != nil {
 		return nil, err
 	}
@@ -440,7 +476,7 @@ func (p *part) cacheAt() driver.Ptr {
 
 // layerAt is where layer l of the cache lies.
 func (p *part) layerAt(l int) uint64 {
-	return uint64(p.cacheAt()) + uint64(int64(l-p.layers.from)*int64(p.kv.spec.Blocks)*p.kv.blockBytes())
+	return uint64(p.cacheAt()) + uint64(p.kv.between(p.layers.from, l))
 }
 
 func floatBytes(x []float32) []byte {

@@ -90,7 +90,7 @@ func TestWGMMA(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec := graph.CacheSpec{Layers: 1, KVHeads: 1, HeadDim: 32, Blocks: 2, BlockSize: rows, Type: quant.F16}
+			spec := graph.CacheSpec{Layers: graph.Alike(1, 1, 32), Blocks: 2, BlockSize: rows, Type: quant.F16}
 			t.Cleanup(func() {
 				if err := b.Close(); err != nil {
 					t.Error(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
 
@@ -55,58 +54,5 @@ type Exec interface {
 	// the same Backend made, and reads the earlier ones through in.Tables. Run returns
 	// early, with ctx's error, when ctx ends between two steps of the Program.
 	Run(ctx context.Context, in *Batch, kv Cache) ([][]float32, error)
-	io.Closer
-}
-
-// A CacheSpec sizes a paged key/value cache.
-type CacheSpec struct {
-	Layers    int
-	KVHeads   int
-	HeadDim   int        // width of one key head and one value head
-	Blocks    int        // number of blocks in the pool
-	BlockSize int        // tokens per block
-	Type      quant.Type // F32, F16 or Q8_0
-
-	// Heads, when not nil, are those of each layer, in place of KVHeads and HeadDim.
-	Heads []CacheHeads
-
-	State  int // float32s of the states of one sequence, see Limits.State
-	States int // slots for them
-}
-
-// CacheHeads are the key heads of a layer and their width.
-type CacheHeads struct{ KVHeads, HeadDim int }
-
-// HeadsOf returns the heads of a layer.
-func (s *CacheSpec) HeadsOf(layer int) CacheHeads {
-	if s.Heads != nil {
-		return s.Heads[layer]
-	}
-	return CacheHeads{s.KVHeads, s.HeadDim}
-}
-
-// BlockBytes is the memory of a block in all layers. ok is false where heads are no whole
-// blocks of Type.
-func (s *CacheSpec) BlockBytes() (n int64, ok bool) {
-	for l := range s.Layers {
-		h := s.HeadsOf(l)
-		row, ok := s.Type.Size(h.HeadDim)
-		if !ok {
-			return 0, false
-		}
-		n += 2 * int64(row) * int64(h.KVHeads) * int64(s.BlockSize)
-	}
-	return n, true
-}
-
-// A Cache holds keys and values in blocks of BlockSize tokens. A block number
-// in a Batch's table names the same block in every layer.
-type Cache interface {
-	// Copy copies all layers of block src to block dst.
-	Copy(dst, src int32)
-	// CopyState copies all states of slot src to slot dst.
-	CopyState(dst, src int32)
-	// Bytes is the memory the cache occupies.
-	Bytes() int64
 	io.Closer
 }

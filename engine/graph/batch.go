@@ -9,6 +9,11 @@ type Batch struct {
 	Tables    [][]int32 // (seqs) KV block numbers, enough for the last position
 	Want      []int32   // rows whose results are read, ascending
 
+	// Near, where the cache has pools beside the first, is (seqs, pools) tables of those, as
+	// Tables has of the first; -1 stands for a block that no row sees any more. Empty where
+	// one table serves all pools.
+	Near [][]int32
+
 	// Take is how a step's logits reach the sampler. Where it is set,
 	// result 0 of the Program is the logits of the wanted rows, and Run calls Take
 	// once for each index into Want before it returns, several calls at a time from
@@ -51,7 +56,7 @@ func (b *Batch) Rows() int { return len(b.Positions) }
 func (b *Batch) Reset() {
 	*b = Batch{
 		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0],
-		Tables: b.Tables[:0], States: b.States[:0], Adapters: b.Adapters[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
+		Tables: b.Tables[:0], Near: b.Near[:0], States: b.States[:0], Adapters: b.Adapters[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
 		Masked: b.Masked[:0], Allow: b.Allow,
 	}
 }
@@ -63,6 +68,17 @@ func (b *Batch) Sequence(table, memory []int32) {
 	if memory != nil {
 		b.Memory = append(b.Memory, memory)
 	}
+}
+
+// NearTable gives the last sequence its blocks in the next of the pools beside the first.
+func (b *Batch) NearTable(table []int32) { b.Near = append(b.Near, table) }
+
+// Table is sequence seq's blocks in a pool, numbered as in CacheLayer.Near.
+func (b *Batch) Table(seq int32, near int) []int32 {
+	if near == 0 || len(b.Near) == 0 {
+		return b.Tables[seq]
+	}
+	return b.Near[int(seq)*(len(b.Near)/len(b.Tables))+near-1]
 }
 
 // State gives the last sequence its slot of states.

@@ -113,6 +113,7 @@ func randomOp(r *rand.Rand) Op {
 		TokenShift{Mix: matrix("ts", 1, 8)}, TokenShift{}, randomWKV7(4), WKV7{},
 		Rope{HeadDim: 4, Freqs: []float64{1}}, Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4},
 		Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4, Bidirectional: true},
+		LatentAttention{Layer: r.IntN(4), Heads: 1, HeadDim: 8, Values: 4}, LatentAttention{},
 		SharedAttention{Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4}},
 		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
 		Conv1D{Weight: matrix("c", 4, 4, 3), Steps: 2, Stride: 1}, DenseAttention{Heads: 2, HeadDim: 4},
@@ -168,7 +169,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 31+19 {
+	if fits != 31+20 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }

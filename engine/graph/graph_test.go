@@ -59,6 +59,8 @@ func record(b *Builder, attention bool) Value {
 			Linear: map[*weights.Tensor][]Change{o: {{A: matrix("oa", 3, hidden), B: matrix("ob", 3, hidden), Scale: 2}, {}}},
 		})
 		x = b.Add(x, b.Linear(b.Embed(b.Tokens(), lookup), o, nil))
+		l := b.LatentAttention(x, b.HeadCut(x, 1, 0, 4), LatentAttention{Layer: 3, Heads: 2, HeadDim: 4, Values: 2, Scale: 0.5})
+		x = b.Add(x, b.HeadJoin(l, l, 1))
 		x = b.SharedAttention(x, SharedAttention{Attention{Layer: 1, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5}})
 		// What carries states.
 		at := 0

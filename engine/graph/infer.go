@@ -78,6 +78,7 @@ var signatures = []signature{
 	{WKV7{}, []kind{perRow, perRow, perRow, perRow, perRow}, perRow},
 	{Temper{}, []kind{perRow, rowIDs}, perRow},
 	{Attention{}, []kind{perRow, perRow, perRow}, perRow},
+	{LatentAttention{}, []kind{perRow, perRow}, perRow},
 	{SharedAttention{}, []kind{same}, same},
 	{Experts{}, []kind{same, same}, same},
 	{Conv1D{}, []kind{perRow}, perRow},
@@ -167,6 +168,8 @@ func cacheUse(op Op) (layer int, how use, ok bool) {
 		if o.Bidirectional {
 			return o.Layer, shares, true
 		}
+		return o.Layer, keeps, true
+	case LatentAttention:
 		return o.Layer, keeps, true
 	case SharedAttention:
 		return o.Layer, rereads, true

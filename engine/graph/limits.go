@@ -16,6 +16,8 @@ type Limits struct {
 	memory   int  // tokens cross-attention reads; 0 without it
 	dense    bool // every row sees every other: the batch is one sequence
 
+	uses []layerUse // by layer of the cache
+
 	Layers   int  // of the cache the Program wants
 	State    int  // float32s of a sequence's states
 	Adapters int  // adapters of sequences are numbered from 1 up to it; 0 is none
@@ -35,7 +37,20 @@ func (p *Program) Limits() Limits {
 			*limit = n
 		}
 	}
-	layer := func(n int) { l.Layers = max(l.Layers, n+1) }
+	layer := func(n int, c CacheLayer, r Reach) {
+		if n < 0 {
+			return // Check refuses it
+		}
+		for len(l.uses) <= n {
+			l.uses = append(l.uses, layerUse{})
+		}
+		if u := l.uses[n]; u.KVHeads > 0 && u.Reach != r {
+			r = Reach{} // who reads it again sees less, or more
+		}
+		if c.KVHeads > 0 {
+			l.uses[n] = layerUse{c, r}
+		}
+	}
 	for _, s := range p.Steps {
 		if _, to, ok := state(s.Op); ok {
 			l.State = max(l.State, to)
@@ -54,23 +69,52 @@ func (p *Program) Limits() Limits {
 		case AdaptedEmbed:
 			embed(o.Embed)
 		case Attention:
-			l.Ahead = l.Ahead || o.Bidirectional
-			layer(o.Layer)
+			sees := Reach{o.Window, o.Chunk}
+			if o.Bidirectional {
+				l.Ahead, sees = true, Reach{} // who looks ahead has its whole sequence
+			}
+			layer(o.Layer, CacheLayer{KVHeads: o.KVHeads, HeadDim: o.HeadDim}, sees)
+		case LatentAttention:
+			layer(o.Layer, CacheLayer{KVHeads: 1, HeadDim: o.HeadDim, Latent: o.Values}, Reach{})
 		case SharedAttention:
-			layer(o.Layer)
+			layer(o.Layer, CacheLayer{KVHeads: o.KVHeads, HeadDim: o.HeadDim}, Reach{o.Window, o.Chunk})
 		case Store:
-			layer(o.Layer)
+			layer(o.Layer, CacheLayer{}, Reach{})
 		case CrossAttention:
 			l.memory = max(l.memory, o.Tokens)
-			layer(o.Layer)
+			layer(o.Layer, CacheLayer{KVHeads: o.Heads, HeadDim: o.HeadDim}, Reach{})
 		case CrossScores:
 			l.memory = max(l.memory, o.Tokens)
-			layer(o.Layer)
+			layer(o.Layer, CacheLayer{KVHeads: o.Heads, HeadDim: o.HeadDim}, Reach{})
 		case DenseAttention:
 			l.dense = true
 		}
 	}
+	l.Layers = len(l.uses)
 	return l
+}
+
+// A layerUse is what a Program keeps in a layer, and how far back it looks there.
+type layerUse struct {
+	CacheLayer
+	Reach
+}
+
+// checkLayers looks at whether a cache is made for the Program.
+func (l *Limits) checkLayers(c *CacheSpec) error {
+	if c == nil && l.Layers > 0 || c != nil && len(c.Layers) < l.Layers {
+		return fmt.Errorf("graph: a program of %d layers without their cache", l.Layers)
+	}
+	for i, u := range l.uses {
+		got := c.Layers[i]
+		if got.Near > 0 && c.Near[got.Near-1].Reach != u.Reach {
+			return fmt.Errorf("graph: layer %d sees %v, and its cache keeps %v", i, u.Reach, c.Near[got.Near-1].Reach)
+		}
+		if u.KVHeads > 0 && (got.KVHeads != u.KVHeads || got.HeadDim != u.HeadDim || got.Latent != u.Latent) {
+			return fmt.Errorf("graph: layer %d has %d heads of %d with %d latent values, and its cache %d of %d with %d", i, u.KVHeads, u.HeadDim, u.Latent, got.KVHeads, got.HeadDim, got.Latent)
+		}
+	}
+	return nil
 }
 
 // Check says what is wrong with a batch for a cache of kind c, nil where there is none.
@@ -111,8 +155,8 @@ func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 	if err := l.checkAdapters(in); err != nil {
 		return err
 	}
-	if c == nil && l.Layers > 0 || c != nil && c.Layers < l.Layers {
-		return fmt.Errorf("graph: a program of %d layers without their cache", l.Layers)
+	if err := l.checkLayers(c); err != nil {
+		return err
 	}
 	if c == nil {
 		return nil
@@ -175,6 +219,9 @@ func (l *Limits) checkBlocks(in *Batch, c *CacheSpec) error {
 			return fmt.Errorf("graph: row %d is at position %d of sequence %d, which has no block there", i, pos, s)
 		}
 	}
+	if err := l.checkNear(in, c); err != nil {
+		return err
+	}
 	if l.memory > 0 && len(in.Memory) != len(in.Tables) {
 		return fmt.Errorf("graph: %d memories for %d sequences", len(in.Memory), len(in.Tables))
 	}
@@ -189,6 +236,44 @@ func (l *Limits) checkBlocks(in *Batch, c *CacheSpec) error {
 				if b < 0 || int(b) >= c.Blocks {
 					return fmt.Errorf("graph: block %d of %d", b, c.Blocks)
 				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkNear looks at the blocks of layers that keep less than everything.
+func (l *Limits) checkNear(in *Batch, c *CacheSpec) error {
+	pools := len(c.Near)
+	if len(in.Near) == 0 { // Tables names the blocks of every pool
+		for _, near := range c.Near {
+			for _, table := range in.Tables {
+				if len(table) > 0 && int(slices.Max(table)) >= near.Blocks {
+					return fmt.Errorf("graph: block %d of %d", slices.Max(table), near.Blocks)
+				}
+			}
+		}
+		return nil
+	}
+	if len(in.Near) != pools*len(in.Tables) {
+		return fmt.Errorf("graph: %d tables beside those of %d sequences; the cache has %d more pools", len(in.Near), len(in.Tables), pools)
+	}
+	for i, table := range in.Near {
+		for _, b := range table {
+			if b < -1 || int(b) >= c.Near[i%pools].Blocks {
+				return fmt.Errorf("graph: block %d of %d", b, c.Near[i%pools].Blocks)
+			}
+		}
+	}
+	for i, pos := range in.Positions {
+		for p, near := range c.Near {
+			table := in.Table(in.Seq[i], p+1)
+			from, to := near.First(int(pos))/c.BlockSize, int(pos)/c.BlockSize
+			if i > 0 && in.Seq[i-1] == in.Seq[i] && in.Positions[i-1] < pos {
+				from = max(from, int(in.Positions[i-1])/c.BlockSize) // what lies before was looked at
+			}
+			if to >= len(table) || slices.Contains(table[from:to+1], -1) {
+				return fmt.Errorf("graph: row %d is at position %d of sequence %d, which does not hold what it sees in %v", i, pos, in.Seq[i], near.Reach)
 			}
 		}
 	}

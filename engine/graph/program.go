@@ -158,9 +158,9 @@ func (p *Program) WeightBytes() int64 {
 		case AdaptedLinear: // a row has an adapter or none
 			n += int64(len(o.Weight.Data))
 		case Experts:
-			all := int64(len(o.Up.Data)) + int64(len(o.Down.Data))
+			all := int64(o.Up.Size()) + int64(o.Down.Size())
 			if o.Gate != nil {
-				all += int64(len(o.Gate.Data))
+				all += int64(o.Gate.Size())
 			}
 			n += all / int64(o.Up.Shape[0]) * int64(o.Used)
 		}

@@ -9,37 +9,14 @@ import (
 // holds is asked of each cached block whether it holds these tokens, the depth-th block
 // of its prompt.
 func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32) error) error {
-	if !slices.Equal(refs, p.refs) {
-		return fmt.Errorf("references %v, tables have %v", p.refs, refs)
-	}
-	where := make([]string, len(p.refs))
-	for b, n := range refs {
-		if n > 0 {
-			where[b] = "used"
-		}
-	}
-	for _, b := range p.free {
-		if where[b] != "" || p.index.has(b) {
-			return fmt.Errorf("block %d is free and %s, cached %v", b, where[b], p.index.has(b))
-		}
-		where[b] = "free"
+	where, idle, err := p.audit(refs, p.index.has)
+	if err != nil {
+		return err
 	}
 	end := int32(len(p.refs))
 	place := map[uint64]int{} // serial number → age
-	n := 0
-	for b := p.newer[end]; b != end; b = p.newer[b] {
-		if where[b] != "" || !p.index.has(b) || p.older[p.newer[b]] != b {
-			return fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], p.index.has(b))
-		}
-		where[b] = "idle"
-		n++
-		place[p.index.id[b]] = n
-	}
-	if n != p.idles || slices.Contains(where, "") {
-		return fmt.Errorf("%d idle blocks, want %d: %q", p.idles, n, where)
-	}
-	if got := p.Used() + p.Available(); got != len(refs) {
-		return fmt.Errorf("%d blocks of %d", got, len(refs))
+	for i, b := range idle {
+		place[p.index.id[b]] = i
 	}
 	// A cached block's predecessor is used or will be evicted later, so no
 	// leaf is ever orphaned, and contents are what they are said to be.
@@ -70,6 +47,59 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 	}
 	return nil
 }
+
+// audit checks who holds which block. It says that by block, and which are idle, oldest first.
+func (p *blocks) audit(refs []int32, cached func(b int32) bool) (where []string, idle []int32, err error) {
+	if !slices.Equal(refs, p.refs) {
+		return nil, nil, fmt.Errorf("references %v, tables have %v", p.refs, refs)
+	}
+	where = make([]string, len(p.refs))
+	for b, n := range refs {
+		if n > 0 {
+			where[b] = "used"
+		}
+	}
+	for _, b := range p.free {
+		if where[b] != "" || cached(b) {
+			return nil, nil, fmt.Errorf("block %d is free and %s, cached %v", b, where[b], cached(b))
+		}
+		where[b] = "free"
+	}
+	end := int32(len(p.refs))
+	for b := p.newer[end]; b != end; b = p.newer[b] {
+		if where[b] != "" || !cached(b) || p.older[p.newer[b]] != b {
+			return nil, nil, fmt.Errorf("block %d is idle and %s, cached %v", b, where[b], cached(b))
+		}
+		where[b] = "idle"
+		idle = append(idle, b)
+	}
+	if len(idle) != p.idles || slices.Contains(where, "") {
+		return nil, nil, fmt.Errorf("%d idle blocks, want %d: %q", p.idles, len(idle), where)
+	}
+	if got := p.Used() + p.Available(); got != len(refs) {
+		return nil, nil, fmt.Errorf("%d blocks of %d", got, len(refs))
+	}
+	return where, idle, nil
+}
+
+// Audit checks every invariant, as Pool.Audit does: refs are the references of all trails, and
+// holds is asked of each block that goes with one of the Pool's.
+func (n *Near) Audit(refs []int32, holds func(b, with int32) error) error {
+	if _, _, err := n.audit(refs, func(b int32) bool { return n.with[b] != 0 }); err != nil {
+		return err
+	}
+	for with := range n.pool.refs {
+		if b := n.beside(int32(with)); b != none {
+			if err := holds(b, int32(with)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Held are the blocks of t.
+func (t *Trail) Held() []int32 { return t.Table[t.from:] }
 
 // Collide makes all but everything collide in the hash of contents, for tests. It is to
 // be called before the first Keep.

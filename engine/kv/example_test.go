@@ -18,8 +18,8 @@ func Example() {
 	p.Keep(0, table, first, 0, len(first))
 	p.ReleaseAll(table)
 
-	_, computed := p.Extend(0, nil, []int32{7, 8, 9, 11, 12}, 0)
-	fmt.Println(computed, "tokens need not be computed;", p.Available(), "blocks are left")
+	table = p.Adopt(nil, p.Find(nil, 0, nil, []int32{7, 8, 9, 11, 12}, 0), 0)
+	fmt.Println(2*len(table), "tokens need not be computed;", p.Available(), "blocks are left")
 	// Output:
 	// 2 tokens need not be computed; 3 blocks are left
 }

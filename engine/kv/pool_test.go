@@ -13,7 +13,7 @@ type memory struct {
 	held [][3]int32 // the last is the root
 }
 
-func (m *memory) Copy(dst, src int32) {
+func (m *memory) Copy(_ int, dst, src int32) {
 	copy(m.held[int(dst)*m.size:][:m.size], m.held[int(src)*m.size:][:m.size])
 }
 
@@ -34,6 +34,12 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// extend starts a sequence over blocks that others have computed.
+func extend(p *Pool, root uint32, tokens []int32) (table []int32, computed int) {
+	table = p.Adopt(nil, p.Find(nil, root, nil, tokens, 0), 0)
+	return table, len(table) * p.size
+}
+
 func play(seed uint64, turns int) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	n, size := 1+rng.IntN(20), 1+rng.IntN(4)
@@ -49,7 +55,7 @@ func play(seed uint64, turns int) error {
 				q.tokens = append(q.tokens, int32(rng.IntN(2)))
 			}
 			q.root = rng.Uint32N(2)
-			q.table, q.computed = p.Extend(q.root, nil, q.tokens, 0)
+			q.table, q.computed = extend(p, q.root, q.tokens)
 			if q.computed%size != 0 || q.computed >= len(q.tokens) {
 				return fmt.Errorf("%d of %d tokens are computed from the start", q.computed, len(q.tokens))
 			}
@@ -125,7 +131,7 @@ func check(p *Pool, m *memory, all []*sequence) error {
 // A Pool that nothing is kept in finds nothing and takes no memory for it.
 func TestNothingKept(t *testing.T) {
 	p := NewPool(4, 2)
-	if table, computed := p.Extend(0, nil, []int32{1, 2, 3, 4, 5}, 0); len(table) != 0 || computed != 0 {
+	if table, computed := extend(p, 0, []int32{1, 2, 3, 4, 5}); len(table) != 0 || computed != 0 {
 		t.Errorf("found %v with %d tokens", table, computed)
 	}
 	if p.index.tokens != nil {
@@ -135,7 +141,7 @@ func TestNothingKept(t *testing.T) {
 	b, _ := p.Alloc()
 	table := []int32{a, b}
 	p.Keep(0, table, []int32{1, 2, 3, 4}, 0, 4)
-	if found, computed := p.Extend(0, nil, []int32{1, 2, 3, 4, 5}, 0); !slices.Equal(found, table) || computed != 4 {
+	if found, computed := extend(p, 0, []int32{1, 2, 3, 4, 5}); !slices.Equal(found, table) || computed != 4 {
 		t.Errorf("found %v with %d tokens, want %v with 4", found, computed, table)
 	}
 }

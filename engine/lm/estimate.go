@@ -31,7 +31,8 @@ type Estimate struct {
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
 
-	OneRequest int64 // of Cache, what a request of Context tokens fills
+	OneRequest int64  // of Cache, what a request of Context tokens fills
+	Pools      []Pool // of Cache, blocks of layers that see equally far
 }
 
 // Total is everything together.
@@ -89,11 +90,12 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 		}
 	}
 	if Embeds(c) {
-		p.Encode = m.encoder(o)
+		p.Encode = EncoderPlan{Rows: m.encoderRows(o), Changes: m.changes()}
 		program, err := p.Encode.Vectors(m.LM)
 		if err != nil {
 			return p, err
 		}
+		p.Encode = m.encoder(o, program)
 		p.Compute = buffers(program) + 4*int64(p.Encode.Rows*m.rank())
 		if program, err = Heads(m.LM); err != nil {
 			return p, err
@@ -115,18 +117,22 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	if c.State > 0 {
 		p.Running = int(min(int64(o.Slots), max(minRunning, max(statesRoom, limit/16)/(2*p.State))))
 	}
-	spec := c.CacheSpec(0, BlockSize, 2*p.Running, o.CacheType) // as many are kept as run
-	perBlock, ok := spec.BlockBytes()
-	if !ok {
-		return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, c.HeadDim, o.CacheType)
+	p.KV = p.Program.CacheSpec(0, BlockSize, 2*p.Running, o.CacheType) // as many are kept as run
+	for l := range p.KV.Layers {
+		if _, ok := p.KV.LayerBytes(l); !ok {
+			return p, engine.Errorf(engine.CodeEngineFailure, "", "model %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, p.KV.Layers[l].HeadDim, o.CacheType)
+		}
 	}
-	blocks, err := p.FitCache(m.ID, o, perBlock, limit)
-	if err != nil {
+	p.KV.Apart(p.Program, m.Context)
+	pools := poolsOf(&p.KV)
+	if err := p.FitCache(m.ID, o, pools, limit); err != nil {
 		return p, err
 	}
-	p.KV = spec
-	p.KV.Blocks = blocks
-	p.Encode = m.encoder(o)
+	p.KV.Blocks = pools[0].Blocks
+	for i := range p.KV.Near {
+		p.KV.Near[i].Blocks = pools[i+1].Blocks
+	}
+	p.Encode = m.encoder(o, p.Program)
 	return p, nil
 }
 
@@ -166,26 +172,6 @@ func Heads(m model.LM) (*graph.Program, error) {
 	}
 	b := graph.NewBuilder(HeadRows, HeadRows)
 	return b.Compile(p.Project(b, b.Features(m.Config().Hidden)))
-}
-
-// FitCache sizes a cache of keys and values, whose blocks take perBlock bytes, and
-// returns how many there are.
-func (s *Estimate) FitCache(id string, o engine.ModelOptions, perBlock, limit int64) (blocks int, err error) {
-	one := int64((s.Context + BlockSize - 1) / BlockSize)
-	n := one * int64(o.Slots)
-	if o.CacheBytes > 0 {
-		n = o.CacheBytes / perBlock
-	} else {
-		room := min(limit/4, limit-s.Weights-s.Compute)
-		n = min(n, max(one, room/perBlock))
-	}
-	if n < one {
-		return 0, engine.Errorf(engine.CodeOutOfMemory, "", "model %q: cache_memory of %s holds %d tokens of its context of %d; raise cache_memory to %s or lower context_length",
-			id, engine.MiB(o.CacheBytes), n*BlockSize, s.Context, engine.MiB(one*perBlock))
-	}
-	n = min(n, 1<<30)
-	s.Cache, s.OneRequest, s.Tokens = n*perBlock+s.State*int64(2*s.Running), one*perBlock+s.State, int(n)*BlockSize
-	return int(n), nil
 }
 
 // buffers is the memory of a Program's values.
@@ -243,27 +229,27 @@ type EncoderPlan struct {
 	Changes graph.Changes // of adapters
 }
 
-// encoder sizes the making of embeddings.
-func (m *File) encoder(o engine.ModelOptions) EncoderPlan {
-	c := m.Config
-	p := EncoderPlan{Rows: o.Batch, Changes: m.changes()}
-	p.Spec = c.CacheSpec(0, BlockSize, 1, o.CacheType)
-	if c.Encoder {
-		// A text must fit one step, and every layer uses the cache's first. It is
-		// small, so it need not round.
-		p.Rows = max(p.Rows, m.Context)
-		p.Spec.Layers, p.Spec.Type = 1, quant.F32
+// encoderRows is how many rows a step has that makes embeddings.
+func (m *File) encoderRows(o engine.ModelOptions) int {
+	if m.Config.Encoder { // a text must fit one step
+		return max(o.Batch, m.Context)
 	}
+	return o.Batch
+}
+
+// encoder sizes the making of embeddings by p, or by a Program with the same layers.
+func (m *File) encoder(o engine.ModelOptions, p *graph.Program) EncoderPlan {
+	rows := m.encoderRows(o)
 	// Room for one text of full length, or a step full of texts of one token.
-	p.Spec.Blocks = max((m.Context+BlockSize-1)/BlockSize, p.Rows)
-	return p
+	spec := p.CacheSpec(max((m.Context+BlockSize-1)/BlockSize, rows), BlockSize, 1, o.CacheType)
+	if m.Config.Encoder {
+		spec.Type = quant.F32 // its layers share one, which is small
+	}
+	return EncoderPlan{rows, spec, m.changes()}
 }
 
 // Bytes is the memory the cache takes.
-func (p *EncoderPlan) Bytes() int64 {
-	block, _ := p.Spec.BlockBytes()
-	return block*int64(p.Spec.Blocks) + 4*int64(p.Spec.State)
-}
+func (p *EncoderPlan) Bytes() int64 { return p.Spec.Bytes() }
 
 // Wanted bounds the rows of a step whose logits are read: one per decoding sequence,
 // and prompt chunks whose log-probabilities are asked for.

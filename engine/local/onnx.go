@@ -8,6 +8,7 @@ import (
 	"quern/engine"
 	"quern/engine/catalog"
 	"quern/engine/embed"
+	"quern/engine/graph"
 	"quern/engine/lm"
 	"quern/engine/model"
 	"quern/engine/onnx/serve"
@@ -139,13 +140,14 @@ func (m *textModel) decodes(ctx context.Context, p *opening, h *serve.Head, o *e
 	if err := m.reads(ctx, p); err != nil {
 		return err
 	}
-	blocks, err := m.estimate.FitCache(m.ID, *o, d.BlockBytes(), p.o.MemoryLimit)
-	if err != nil {
+	pools := []lm.Pool{{Bytes: d.BlockBytes()}}
+	if err := m.estimate.FitCache(m.ID, *o, pools, p.o.MemoryLimit); err != nil {
 		return err
 	}
+	blocks := pools[0].Blocks
 	if err = p.load.Room(ctx, m.estimate.Total()); err != nil {
 		return err
 	}
 	m.exec, m.cache = d, d.Cache(blocks)
-	return m.answers(p, o, blocks, o.Batch, lm.Wanted(o))
+	return m.answers(p, o, &graph.CacheSpec{Blocks: blocks}, o.Batch, lm.Wanted(o))
 }

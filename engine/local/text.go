@@ -128,7 +128,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		}
 		p.progress(n, loadCompiled)
 		o.Slots = plan.Running
-		if err = m.answers(p, &o, plan.KV.Blocks, plan.Program.Rows, plan.Program.Want); err != nil {
+		if err = m.answers(p, &o, &plan.KV, plan.Program.Rows, plan.Program.Want); err != nil {
 			return nil, err
 		}
 	}
@@ -191,10 +191,10 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	return err
 }
 
-// answers starts the scheduler of m over blocks of its cache.
-func (m *textModel) answers(p *opening, o *engine.ModelOptions, blocks, rows, want int) error {
+// answers starts the scheduler of m over its cache, which is as kv says.
+func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheSpec, rows, want int) error {
 	return m.text.Start(p.ctx, sched.Options{
-		Exec: m.exec, Cache: m.cache, Blocks: blocks, BlockSize: lm.BlockSize,
+		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
 	})
 }

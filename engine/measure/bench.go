@@ -111,7 +111,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	// sequences from there, as the usual tests of other engines do.
 	c := m.Config()
 	per := (o.Depth + max(o.Prompt, o.Generate+1) + lm.BlockSize - 1) / lm.BlockSize
-	cache, err := backend.NewCache(c.CacheSpec(per*o.Batch, lm.BlockSize, o.Batch, o.CacheType))
+	cache, err := backend.NewCache(p.CacheSpec(per*o.Batch, lm.BlockSize, o.Batch, o.CacheType))
 	if err != nil {
 		return BenchResult{}, err
 	}
@@ -145,7 +145,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	}
 	for s := 1; s < o.Batch && o.Depth > 0; s++ {
 		for i, block := range tables[s] {
-			cache.Copy(block, tables[0][i])
+			cache.Copy(0, block, tables[0][i])
 		}
 		cache.CopyState(slots[s], slots[0])
 	}

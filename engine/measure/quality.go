@@ -166,7 +166,7 @@ func openScorer(ctx context.Context, backend graph.Backend, path, quantize strin
 	for i := range blocks {
 		s.table = append(s.table, int32(i))
 	}
-	s.cache, err = backend.NewCache(c.CacheSpec(blocks, lm.BlockSize, 1, quant.F16))
+	s.cache, err = backend.NewCache(p.CacheSpec(blocks, lm.BlockSize, 1, quant.F16))
 	return s, err
 }
 

@@ -163,8 +163,7 @@ func adapt(t *testing.T, base *weights.Set, adapters []*weights.Set, tokens [][]
 		t.Fatal(err)
 	}
 	const size = 16
-	c := m.Config()
-	cache, err := be.NewCache(c.CacheSpec(len(tokens)*16, size, len(tokens), quant.F32))
+	cache, err := be.NewCache(p.CacheSpec(len(tokens)*16, size, len(tokens), quant.F32))
 	if err != nil {
 		t.Fatal(err)
 	}

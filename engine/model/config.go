@@ -6,9 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"quern/engine/graph"
-	"quern/kernels/quant"
 )
 
 // A Config is what a text model's file says about its shape.
@@ -35,30 +32,15 @@ type Config struct {
 	// the width inside one, which is FF when the file does not say.
 	Experts, Used, ExpertFF int
 
-	// KVLayers is how many layers keep keys and values, if not all of them do, and State
-	// how many float32s of one sequence the others carry from token to token.
+	// KVLayers is how many layers of a hybrid keep keys and values, and State how many
+	// float32s of one sequence the others carry from token to token.
 	KVLayers, State int
 
 	layerKV, layerFF []int // where layers differ: key heads and feed-forward width by layer, 0 for none
 
-	cacheHeads []graph.CacheHeads // of the layers that have keys, where these differ
-
 	// Served is the longest sequence the recording is for, 0 for Context. The
 	// caller that records may set it: Phi-3's long files rotate by it.
 	Served int
-}
-
-// CacheSpec sizes a cache of the model's keys and values, and of the states of so many
-// sequences.
-func (c *Config) CacheSpec(blocks, blockSize, sequences int, typ quant.Type) graph.CacheSpec {
-	layers := c.Layers
-	if c.State > 0 {
-		layers = max(1, c.KVLayers) // a cache has a layer, even one that nothing is written to
-	}
-	if c.cacheHeads != nil {
-		layers = len(c.cacheHeads)
-	}
-	return graph.CacheSpec{Heads: c.cacheHeads, Layers: layers, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Blocks: blocks, BlockSize: blockSize, Type: typ, State: c.State, States: sequences}
 }
 
 // A Pooling turns the rows of a text into one vector.

@@ -273,12 +273,10 @@ func (m *deepseek) Hidden(b *graph.Builder) graph.Value {
 		latent := b.RMSNorm(b.HeadCut(kv, 1, 0, m.rank), l.kvNorm, m.eps)
 		k := b.HeadJoin(latent, b.Rope(b.HeadCut(kv, 1, m.rank, m.rank+m.rotate), b.Positions(), m.rope), 1)
 
-		o := m.attn(i, 0)
-		o.Scale = m.scale
-		// Values are c; what is rotated behind them is cut off again.
-		a := b.Attention(q, k, k, o)
+		o := graph.LatentAttention{Layer: i, Heads: heads, HeadDim: m.rank + m.rotate, Values: m.rank, Scale: m.scale}
+		a := b.LatentAttention(q, k, o)
 		a, x = m.wanted(b, i, a, x)
-		a = b.HeadLinear(b.HeadCut(a, heads, 0, m.rank), l.v)
+		a = b.HeadLinear(a, l.v)
 		x = b.Add(x, l.out.of(b, a))
 
 		x = b.Add(x, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)))

@@ -61,21 +61,34 @@ func (x *moe) of(b *graph.Builder, h graph.Value) graph.Value {
 	return b.Experts(h, x.router.of(b, h), x.o)
 }
 
-// gateAndUp finds these experts of layer i, which newer files have in one tensor.
+// gateAndUp finds these experts of layer i. Newer files have them in one tensor, gate first,
+// which stays where it is.
 func (t *tensors) gateAndUp(i, n, ff, in int) (gate, up *weights.Tensor) {
 	w := t.maybe(blk(i, "ffn_gate_up_exps.weight"), n, 2*ff, in)
 	if w == nil {
 		return t.need(blk(i, "ffn_gate_exps.weight"), n, ff, in), t.need(blk(i, "ffn_up_exps.weight"), n, ff, in)
 	}
-	gate, up, err := splitExperts(w)
-	if err != nil {
+	half, ok := w.Type.Size(ff * in)
+	if _, rows := w.Type.Size(in); !ok || !rows {
 		if t.err == nil {
-			t.err = err
+			t.err = fmt.Errorf("%w: rows of %d of %s are no whole blocks of %v", ErrFormat, in, w.Name, w.Type)
 		}
 		return nil, nil
 	}
-	t.fill(gate, up)
-	return gate, up
+	view := func(name string, first, last int) *weights.Tensor {
+		x := &weights.Tensor{Name: strings.Replace(w.Name, "ffn_gate_up_exps", name, 1), Type: w.Type, Shape: []int{n, ff, in}, Step: 2 * half}
+		see := func() error {
+			x.Data = w.Data[first*half : len(w.Data)-last*half]
+			return nil
+		}
+		if w.Data == nil {
+			t.set.OnFill(see)
+		} else {
+			see()
+		}
+		return x
+	}
+	return view("ffn_gate_exps", 0, 1), view("ffn_up_exps", 1, 0)
 }
 
 // splitExperts takes gate and up of all experts apart: (experts, 2·ff, in), gate first.

@@ -20,6 +20,7 @@ type gemma4 struct {
 	layers []gemma4Layer
 	inputs *layerInputs // nil for none
 	keyed  int          // layers that have keys; those behind look at theirs
+	cached [][2]int     // key heads of the cache's layers, and their width
 	logCap float32      // 0 for none
 }
 
@@ -135,8 +136,8 @@ func (m *base) gemma4Kinds() (kinds [2]gemma4Kind, err error) {
 func (m *gemma4) layer(i int, kind *gemma4Kind) gemma4Layer {
 	c, t := &m.c, &m.tensors
 	dim := kind.headDim
-	heads := graph.CacheHeads{KVHeads: c.layerKV[i], HeadDim: dim}
-	keys := heads.KVHeads * dim
+	heads := [2]int{c.layerKV[i], dim}
+	keys := heads[0] * dim
 	l := gemma4Layer{
 		attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden), attnPost: t.norm(blk(i, "post_attention_norm"), c.Hidden),
 		ffnNorm: t.norm(blk(i, "ffn_norm"), c.Hidden), ffnPost: t.norm(blk(i, "post_ffw_norm"), c.Hidden),
@@ -159,13 +160,13 @@ func (m *gemma4) layer(i int, kind *gemma4Kind) gemma4Layer {
 			}
 		}
 		l.kNorm = t.need(blk(i, "attn_k_norm.weight"), dim)
-		kind.last = len(c.cacheHeads)
-		c.cacheHeads = append(c.cacheHeads, heads)
-	} else if kind.last < 0 || c.cacheHeads[kind.last] != heads {
+		kind.last = len(m.cached)
+		m.cached = append(m.cached, heads)
+	} else if kind.last < 0 || m.cached[kind.last] != heads {
 		m.reader.fail("attention.shared_kv_layers", "leaves layer %d without one of its kind before it", i)
 		return l
 	}
-	l.attn = graph.Attention{Layer: kind.last, Heads: c.Heads, KVHeads: heads.KVHeads, HeadDim: dim, Scale: 1, Window: m.window(i)}
+	l.attn = graph.Attention{Layer: kind.last, Heads: c.Heads, KVHeads: heads[0], HeadDim: dim, Scale: 1, Window: m.window(i)}
 
 	ff := c.layerFF[i]
 	l.ffn = mlp{gate: t.linear(blk(i, "ffn_gate"), ff, c.Hidden), up: t.linear(blk(i, "ffn_up"), ff, c.Hidden), down: t.linear(blk(i, "ffn_down"), c.Hidden, ff)}

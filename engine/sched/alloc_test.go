@@ -32,7 +32,8 @@ func (e *flatExec) Close() error { return nil }
 // newFlat returns a Scheduler with seqs endless sequences, decoding, and a
 // function that makes a step and reads all that came of it.
 func newFlat(t testing.TB, seqs int, edit func(*Request)) func() {
-	o := Options{Blocks: 1 << 16, BlockSize: 16, Budget: seqs, Slots: seqs, Queue: seqs, Adapters: 1}
+	near := []graph.Near{{Reach: graph.Reach{Window: 50}, Blocks: 6 * seqs}}
+	o := Options{Blocks: 1 << 16, BlockSize: 16, Near: near, Budget: seqs, Slots: seqs, Queue: seqs, Adapters: 1}
 	s, _ := newFake(t, o)
 	e := &flatExec{rows: make([]graph.Row, seqs)}
 	for i := range e.rows {

@@ -27,7 +27,7 @@ func (counting) Close() error { return nil }
 // noCache is the cache of a model without attention.
 type noCache struct{}
 
-func (noCache) Copy(int32, int32)      {}
+func (noCache) Copy(int, int32, int32) {}
 func (noCache) CopyState(int32, int32) {}
 func (noCache) Bytes() int64           { return 0 }
 func (noCache) Close() error           { return nil }

@@ -22,6 +22,7 @@ type fakeCache struct {
 	tokens []int32
 	places []int32
 	states []fakeState // by slot
+	near   []*fakeCache
 }
 
 // A fakeState is the hash of a sequence's tokens up to a place.
@@ -34,7 +35,11 @@ func newFakeCache(blocks, size int) *fakeCache {
 	return &fakeCache{size: size, tokens: make([]int32, blocks*size), places: slices.Repeat([]int32{-1}, blocks*size)}
 }
 
-func (c *fakeCache) Copy(dst, src int32) {
+func (c *fakeCache) Copy(near int, dst, src int32) {
+	if near > 0 {
+		c.near[near-1].Copy(0, dst, src)
+		return
+	}
 	n := c.size
 	copy(c.tokens[int(dst)*n:][:n], c.tokens[int(src)*n:][:n])
 	copy(c.places[int(dst)*n:][:n], c.places[int(src)*n:][:n])
@@ -126,8 +131,13 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 	c := kv.(*fakeCache)
 	for i, tok := range in.Tokens {
 		tok = adapted(tok, in.Adapters, in.Seq[i])
-		at := slot(c, in, i, in.Positions[i])
-		c.tokens[at], c.places[at] = tok, in.Positions[i]
+		for p, c := range append([]*fakeCache{c}, c.near...) {
+			at := slot(c, in, i, p, in.Positions[i])
+			c.tokens[at], c.places[at] = tok, in.Positions[i]
+		}
+	}
+	if err := e.look(in, c); err != nil {
+		return err
 	}
 	e.steps++
 	if e.fail != nil {
@@ -142,13 +152,28 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 	for _, r := range in.Want {
 		h := uint64(1)
 		for p := int32(0); p <= in.Positions[r]; p++ {
-			at := slot(c, in, int(r), p)
+			at := slot(c, in, int(r), 0, p)
 			if c.places[at] != p {
 				return fmt.Errorf("position %d reads what position %d wrote", p, c.places[at])
 			}
 			h = step(h, c.tokens[at])
 		}
 		e.logits = appendLogits(e.logits, h)
+	}
+	return nil
+}
+
+// look checks that all that rows see in the near pools is what the sequence has there.
+func (e *fakeExec) look(in *graph.Batch, c *fakeCache) error {
+	for i, pos := range in.Positions {
+		for p, near := range c.near {
+			for at := int32(e.o.Near[p].First(int(pos))); at <= pos; at++ {
+				got, want := slot(near, in, i, p+1, at), slot(c, in, i, 0, at)
+				if near.places[got] != at || near.tokens[got] != c.tokens[want] {
+					panic(fmt.Sprintf("position %d sees token %d of %d at %d in pool %d, want %d", pos, near.tokens[got], near.places[got], at, p+1, c.tokens[want]))
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -174,8 +199,8 @@ func (e *fakeExec) scan(in *graph.Batch, c *fakeCache) error {
 	return nil
 }
 
-func slot(c *fakeCache, in *graph.Batch, row int, position int32) int {
-	table := in.Tables[in.Seq[row]]
+func slot(c *fakeCache, in *graph.Batch, row, near int, position int32) int {
+	table := in.Table(in.Seq[row], near)
 	return int(table[int(position)/c.size])*c.size + int(position)%c.size
 }
 
@@ -394,6 +419,9 @@ func (a *alphabet) Ended() bool  { return a.left == 0 }
 func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 	t.Helper()
 	c := newFakeCache(o.Blocks, o.BlockSize)
+	for _, n := range o.Near {
+		c.near = append(c.near, newFakeCache(n.Blocks, o.BlockSize))
+	}
 	e := &fakeExec{cache: c}
 	o.Cache, o.Exec = c, e
 	s, err := New(o)
@@ -461,6 +489,9 @@ func (s *Scheduler) audit() error {
 		}
 	}
 	c := s.o.Cache.(*fakeCache)
+	if err := s.auditNear(c); err != nil {
+		return err
+	}
 	return p.Audit(refs, func(b int32, depth int, tokens []int32) error {
 		at := int(b) * c.size
 		of := adaptedBy * (c.tokens[at] / adaptedBy)
@@ -470,4 +501,37 @@ func (s *Scheduler) audit() error {
 		}
 		return nil
 	})
+}
+
+// auditNear checks the pools of layers whose rows do not see everything.
+func (s *Scheduler) auditNear(c *fakeCache) error {
+	for i, n := range s.near {
+		refs := make([]int32, s.o.Near[i].Blocks)
+		for _, q := range s.running {
+			t := &q.near[i]
+			first := s.first(i, q.computed)
+			if held := len(t.Held()); held != len(t.Table)-first || held > s.holds(s.o.Near[i].Reach)+s.pool.BlocksFor(s.o.Budget) {
+				return fmt.Errorf("%d blocks of %d are held in pool %d behind %d tokens", held, len(t.Table), i+1, q.computed)
+			}
+			for _, b := range t.Held() {
+				refs[b]++
+			}
+		}
+		for _, q := range s.waiting {
+			if len(q.near[i].Table) > 0 {
+				return fmt.Errorf("waiting sequence has %d blocks in pool %d", len(q.near[i].Table), i+1)
+			}
+		}
+		near := c.near[i]
+		if err := n.Audit(refs, func(b, with int32) error {
+			own, lead := int(b)*c.size, int(with)*c.size
+			if !slices.Equal(near.tokens[own:][:c.size], c.tokens[lead:][:c.size]) || near.places[own] != c.places[lead] {
+				return fmt.Errorf("block %d of pool %d holds %v of position %d beside %v of %d", b, i+1, near.tokens[own:][:c.size], near.places[own], c.tokens[lead:][:c.size], c.places[lead])
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -47,6 +47,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 		s.loads = append(s.loads, l)
 	}
 	s.rows = plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
+	s.reach()
 	s.publish()
 	if !s.assemble() {
 		return s.left
@@ -130,6 +131,9 @@ func (s *Scheduler) gather(adapter int32) {
 		}
 		wants := len(in.Want)
 		in.Sequence(q.table, nil)
+		for i := range q.near {
+			in.NearTable(q.near[i].Table)
+		}
 		if s.o.Adapters > 0 {
 			in.Adapter(adapter)
 		}

@@ -123,6 +123,14 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	if o.States = seed%3 == 0; o.States {
 		o.Snapshots = int(seed / 3 % 4)
 	}
+	for range seed % 4 { // as often none
+		r := graph.Reach{Window: upTo(20)}
+		if rng.IntN(3) == 0 {
+			r = graph.Reach{Chunk: upTo(20)}
+		}
+		least := (r.Most()+o.BlockSize-2)/o.BlockSize + 1
+		o.Near = append(o.Near, graph.Near{Reach: r, Blocks: least + rng.IntN(2*least)})
+	}
 	if seed%4 < 2 {
 		o.Adapters = int(1 + seed%2)
 	}

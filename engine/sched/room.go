@@ -46,9 +46,19 @@ func (s *Scheduler) place(q *sequence) bool {
 		s.vacate(q)
 		return false
 	}
+	for i, n := range s.near {
+		spare := n.Available() - (s.ahead(q, i) - len(q.near[i].Table))
+		if spare < 0 || len(s.running) > 0 && spare <= len(s.running) {
+			s.vacate(q)
+			return false
+		}
+	}
 	for range need {
 		b, _ := s.pool.Alloc()
 		q.table = append(q.table, b)
+	}
+	for i, n := range s.near {
+		n.Grow(&q.near[i], s.ahead(q, i))
 	}
 	s.takeSlot(q)
 	s.restore(q)
@@ -59,6 +69,9 @@ func (s *Scheduler) place(q *sequence) bool {
 func (s *Scheduler) vacate(q *sequence) {
 	s.pool.ReleaseAll(q.table)
 	q.table = q.table[:0]
+	for i, n := range s.near {
+		n.Clear(&q.near[i])
+	}
 	s.giveSlot(q)
 	q.computed = 0
 	if !q.done {
@@ -71,11 +84,17 @@ func (s *Scheduler) extend(q *sequence) {
 	if !q.reads() || q.slot != noSlot {
 		return // states go on row by row from where they are
 	}
-	before := q.computed
-	q.table, q.computed = s.pool.Extend(uint32(q.Adapter), q.table, q.tokens, before)
-	if s.o.States {
-		q.table = s.restorable(q.table)
-		q.computed = len(q.table) * s.o.BlockSize
+	before, at := q.computed, q.computed/s.o.BlockSize
+	s.found = s.pool.Find(s.found[:0], uint32(q.Adapter), q.table, q.tokens, before)
+	s.found = s.found[:s.usable(q, at)]
+	if len(s.found) == 0 {
+		return
+	}
+	q.table = s.pool.Adopt(q.table, s.found, at)
+	end := at + len(s.found)
+	q.computed = end * s.o.BlockSize
+	for i, n := range s.near {
+		n.Adopt(&q.near[i], q.table, at, s.first(i, q.computed), end)
 	}
 	if !q.done {
 		q.cached += q.computed - before
@@ -87,6 +106,9 @@ func (s *Scheduler) extend(q *sequence) {
 func (s *Scheduler) keep(q *sequence, from int) {
 	if !q.NoPromptCache {
 		s.pool.Keep(uint32(q.Adapter), q.table, q.tokens, from, q.computed)
+		for i, n := range s.near {
+			n.Keep(&q.near[i], q.table, from, q.computed)
+		}
 		s.snap(q)
 	}
 }
@@ -101,16 +123,32 @@ func (s *Scheduler) grow() {
 		if q.full = q.stalled(); q.full {
 			continue
 		}
-		for q.state == running && len(q.table) < s.pool.BlocksFor(len(q.tokens)) {
-			if b, ok := s.pool.Alloc(); ok {
-				q.table = append(q.table, b)
-			} else if len(s.running) > 1 {
+		for q.state == running && !s.grown(q) {
+			if len(s.running) > 1 {
 				s.preempt(s.running[len(s.running)-1])
 			} else {
 				s.finish(q, Length, token.None) // has the whole cache and needs more
 			}
 		}
 	}
+}
+
+// grown gives q blocks for all its tokens and, where rows do not see everything, for its
+// next row. It says whether there were enough.
+func (s *Scheduler) grown(q *sequence) bool {
+	for len(q.table) < s.pool.BlocksFor(len(q.tokens)) {
+		b, ok := s.pool.Alloc()
+		if !ok {
+			return false
+		}
+		q.table = append(q.table, b)
+	}
+	for i, n := range s.near {
+		if !n.Grow(&q.near[i], s.pool.BlocksFor(q.computed+1)) {
+			return false
+		}
+	}
+	return true
 }
 
 // preempt sends q back to wait. Its tokens and its sampler stay as they are;
@@ -146,18 +184,27 @@ func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	if len(s.running) >= s.o.Slots {
 		return false
 	}
-	if q.prompt > whole*s.o.BlockSize {
+	part := q.prompt > whole*s.o.BlockSize
+	for _, n := range s.near {
+		if part && n.Available() == 0 {
+			return false
+		}
+	}
+	if part {
 		b, ok := s.pool.Alloc()
 		if !ok {
 			return false
 		}
-		s.o.Cache.Copy(b, q.table[whole])
+		s.o.Cache.Copy(0, b, q.table[whole])
 		f.table = append(f.table, q.table[:whole]...)
 		f.table = append(f.table, b)
 	} else {
 		f.table = append(f.table, q.table[:whole]...)
 	}
 	s.pool.AcquireAll(f.table[:whole])
+	for i, n := range s.near {
+		n.Fork(&f.near[i], &q.near[i], whole, part, s.o.Cache, i+1)
+	}
 	f.computed = q.computed
 	if s.takeSlot(f); f.slot != noSlot {
 		s.o.Cache.CopyState(f.slot, q.slot)

@@ -65,11 +65,12 @@ type Options struct {
 
 	Blocks    int
 	BlockSize int
-	Budget    int // rows of one step
-	MaxWant   int // wanted rows of one step; 0 means Budget
-	Slots     int // sequences running together, at most Budget and MaxWant
-	Queue     int // requests waiting beyond those with a slot in sight
-	Context   int // tokens of one sequence, prompt and reply; 0 means what the blocks hold
+	Near      []graph.Near // the Cache's further pools
+	Budget    int          // rows of one step
+	MaxWant   int          // wanted rows of one step; 0 means Budget
+	Slots     int          // sequences running together, at most Budget and MaxWant
+	Queue     int          // requests waiting beyond those with a slot in sight
+	Context   int          // tokens of one sequence, prompt and reply; 0 means what the blocks hold
 	// States says that sequences carry states: the Cache has Slots slots for them, and
 	// Snapshots more. Without those nothing is read from the prefix cache, since a state is of
 	// one place only.
@@ -109,12 +110,14 @@ type Scheduler struct {
 
 	// All below belongs to the loop.
 	pool    *kv.Pool
+	near    []*kv.Near // by Options.Near
+	found   []int32    // blocks of the prefix cache
 	states  states
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted
 	blocked *sequence   // head of waiting that did not fit when last tried
-	left    bool        // a sequence left running since the last turn
+	left    bool        // a sequence left running since the last turn, or has to
 	now     time.Time   // of the last step's start or end
 
 	service time.Duration
@@ -192,6 +195,12 @@ func New(o Options) (*Scheduler, error) {
 		wake:    make(chan struct{}, 1),
 		pool:    kv.NewPool(o.Blocks, o.BlockSize),
 		running: make([]*sequence, 0, o.Slots),
+	}
+	for i, n := range o.Near {
+		if n.Blocks < s.holds(n.Reach) {
+			return nil, fmt.Errorf("sched: pool %d has %d blocks of %d tokens; a row that sees %v needs %d", i+1, n.Blocks, o.BlockSize, n.Reach, s.holds(n.Reach))
+		}
+		s.near = append(s.near, kv.NewNear(s.pool, n.Blocks))
 	}
 	if o.States {
 		s.newStates()
@@ -278,6 +287,10 @@ func (s *Scheduler) newSequence(j *job, index int, prompt []token.ID) *sequence 
 	room := len(prompt) + min(j.Max, reserve)
 	q.tokens = append(make([]token.ID, 0, room), prompt...)
 	q.table = make([]int32, 0, s.pool.BlocksFor(room))
+	q.near = make([]kv.Trail, len(s.near))
+	for i := range q.near {
+		q.near[i].Table = make([]int32, 0, cap(q.table))
+	}
 	if j.IgnoreEOS {
 		q.ban = j.EOG
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"quern/engine/kv"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -59,8 +60,9 @@ type sequence struct {
 	recent    int     // of tokens, those of the last draw
 	computed  int     // tokens whose keys and values are in the blocks of table
 	table     []int32 // KV blocks; none while waiting
-	slot      int32   // of states, noSlot without
-	full      bool    // was stalled when this turn gave out blocks
+	near      []kv.Trail
+	slot      int32 // of states, noSlot without
+	full      bool  // was stalled when this turn gave out blocks
 	sampler   *sample.Sampler
 	ban       []token.ID // what is barred once Min is reached
 }

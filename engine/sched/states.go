@@ -59,17 +59,6 @@ func (s *Scheduler) behind(b int32) *snapshot {
 	return nil
 }
 
-// restorable shortens a table of cached blocks to those that end where a snapshot is.
-func (s *Scheduler) restorable(table []int32) []int32 {
-	for n := len(table); n > 0; n-- {
-		if s.behind(table[n-1]) != nil {
-			return table[:n]
-		}
-		s.pool.Release(table[n-1])
-	}
-	return table[:0]
-}
-
 // restore gives q, which has its slot now, the states behind the blocks it found.
 func (s *Scheduler) restore(q *sequence) {
 	if q.slot == noSlot || q.computed == 0 {

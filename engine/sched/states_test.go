@@ -31,8 +31,8 @@ func TestStates(t *testing.T) {
 				t.Fatal(err)
 			}
 			const blocks, size, slots = 24, 4, 6
-			alone, _ := replies(t, lm, 400, size, 1)
-			together, s := replies(t, lm, blocks, size, slots)
+			alone, _ := replies(t, lm, 12, 400, 0, size, 1)
+			together, s := replies(t, lm, 12, blocks, 0, size, slots)
 			if s.Preemptions == 0 {
 				t.Error("no preemptions")
 			}
@@ -58,7 +58,7 @@ func TestSecondTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	const size = 4
-	s := start(t, lm, 100, size, 2)
+	s := start(t, lm, 100, 0, size, 2)
 	var chat []token.ID
 	for turn := range 5 {
 		known := len(chat)
@@ -95,15 +95,15 @@ func TestSecondTurns(t *testing.T) {
 }
 
 // replies answers the same requests in as many slots as given.
-func replies(t *testing.T, lm model.LM, blocks, size, slots int) ([][]sample.Token, sched.Stats) {
+func replies(t *testing.T, lm model.LM, requests, blocks, near, size, slots int) ([][]sample.Token, sched.Stats) {
 	t.Helper()
-	const requests, n = 12, 2
-	s := start(t, lm, blocks, size, slots)
+	const n = 2
+	s := start(t, lm, blocks, near, size, slots)
 	out := make([][]sample.Token, requests*n)
 	var streams []*sched.Stream
 	for i := range requests {
 		var prompt []token.ID
-		for k := range 3 + 2*i {
+		for k := range 3 + 4*(i%12) {
 			prompt = append(prompt, token.ID(3+(i*31+k*7)%(lm.Config().Vocab-20)))
 		}
 		st, err := s.Submit(t.Context(), sched.Request{Prompt: prompt, N: n, Max: 12, Sample: sample.Params{Temperature: 1, Seed: uint64(i), Logprobs: true}})
@@ -129,10 +129,11 @@ func replies(t *testing.T, lm model.LM, blocks, size, slots int) ([][]sample.Tok
 	return out, s.Stats()
 }
 
-// start runs a scheduler of a model until the test ends.
-func start(t *testing.T, lm model.LM, blocks, size, slots int) *sched.Scheduler {
+// start runs a scheduler of a model until the test ends. Layers that do not see everything
+// have pools of near blocks, or share those of the others where that is 0.
+func start(t *testing.T, lm model.LM, blocks, near, size, slots int) *sched.Scheduler {
 	t.Helper()
-	const rows, want = 8, 8
+	const rows, want = 16, 16
 	b := graph.NewBuilder(rows, want)
 	p, err := b.Compile(lm.Logits(b, lm.Hidden(b)))
 	if err != nil {
@@ -143,11 +144,19 @@ func start(t *testing.T, lm model.LM, blocks, size, slots int) *sched.Scheduler 
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := be.NewCache(lm.Config().CacheSpec(blocks, size, 2*slots, quant.F32))
+	spec := p.CacheSpec(blocks, size, 2*slots, quant.F32)
+	if near > 0 {
+		spec.Apart(p, blocks*size)
+	}
+	for i := range spec.Near {
+		spec.Near[i].Blocks = near
+	}
+	cache, err := be.NewCache(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sched.New(sched.Options{Exec: exec, Cache: cache, Blocks: blocks, BlockSize: size, Budget: rows, MaxWant: want, Slots: slots, Queue: 16, States: true, Snapshots: slots})
+	s, err := sched.New(sched.Options{Exec: exec, Cache: cache, Blocks: blocks, BlockSize: size, Near: spec.Near,
+		Budget: rows, MaxWant: want, Slots: slots, Queue: 64, States: spec.State > 0, Snapshots: slots})
 	if err != nil {
 		t.Fatal(err)
 	}

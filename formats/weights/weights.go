@@ -50,6 +50,9 @@ type Tensor struct {
 	Type  quant.Type
 	Shape []int // row-major, outermost first, whatever the file's own order
 	Data  []byte
+	// Step, where it is not 0, says that Data is a view of a stack of matrices with others
+	// between them: the bytes from one to the next.
+	Step int
 
 	compose func(dst []byte) error
 }
@@ -70,6 +73,22 @@ func (t *Tensor) Elems() int {
 		n *= d
 	}
 	return n
+}
+
+// Parts yields Data in the pieces that follow one another: all of it, or each matrix where
+// there is a Step.
+func (t *Tensor) Parts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		size := len(t.Data)
+		if t.Step > 0 {
+			size = t.Size() / t.Shape[0]
+		}
+		for at := 0; at < len(t.Data); at += max(size, t.Step) {
+			if !yield(t.Data[at : at+size]) {
+				return
+			}
+		}
+	}
 }
 
 // Size returns the bytes of the tensor's data, whether Data is there or not.

@@ -84,3 +84,22 @@ func TestSet(t *testing.T) {
 		t.Errorf("closed in order %v, then %v; want 2 1 0 and nothing", order, err)
 	}
 }
+
+// The parts of a view of every other matrix are these matrices; other data is one part.
+func TestParts(t *testing.T) {
+	all := &weights.Tensor{Type: quant.F16, Shape: []int{3, 2, 2}, Data: []byte("aaaabbbbccccddddeeeeffff")}
+	for want, x := range map[string]*weights.Tensor{
+		"aaaabbbbccccddddeeeeffff ": all,
+		"aaaa cccc eeee ":           {Type: quant.F16, Shape: []int{3, 1, 2}, Data: all.Data[:20], Step: 8},
+		"bbbb dddd ffff ":           {Type: quant.F16, Shape: []int{3, 1, 2}, Data: all.Data[4:], Step: 8},
+		"":                          {Type: quant.F16, Shape: []int{0, 1, 2}},
+	} {
+		got := ""
+		for part := range x.Parts() {
+			got += string(part) + " "
+		}
+		if got != want {
+			t.Errorf("parts %q, want %q", got, want)
+		}
+	}
+}

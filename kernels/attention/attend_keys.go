@@ -14,10 +14,11 @@ import (
 // tokens is then a vector: scores are sums of vectors, nothing is added across lanes,
 // and a loaded vector serves all queries of the head. Q8_0 has, for every 32 dimensions,
 // the BlockSize scales and then int8 of (8, BlockSize, 4), four dimensions of a token
-// together. It must be called before the first Put.
+// together. Latents stay as they are, since their values are read token by token. It must be
+// called before the first Put.
 func (kv *KV) KeysByDimension() {
 	t := attendTilesOf(kv.Type)
-	kv.byDim = len(t.scores) > 0 && kv.BlockSize%t.lanes == 0
+	kv.byDim = !kv.latent() && len(t.scores) > 0 && kv.BlockSize%t.lanes == 0
 	if kv.Type == quant.Q8_0 && kv.HeadDim > maxQ8Dim {
 		kv.byDim = false
 	}

@@ -39,11 +39,11 @@ func sumTiles(tiles []sumTile, dst []float32, dstStride, n int, w []byte, rows, 
 	}
 }
 
-// sumValues adds tokens values, at values, to rows of dst, headDim floats each,
+// sumValues adds tokens values, at values, to rows of dst, valueDim floats each,
 // times their factors in p, pStride floats for each row. It prefetches next, if not
 // nil, which is as long as values and lies in the same allocation.
 func (kv *KV) sumValues(dst []float32, values []byte, tokens int, p []float32, pStride, rows int, next []byte) {
-	dim := kv.HeadDim
+	dim := kv.ValueDim
 	t := attendTilesOf(kv.Type)
 	if len(t.values) == 0 || dim%t.lanes != 0 {
 		vec.Prefetch(next[:len(next)/2])

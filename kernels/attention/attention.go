@@ -15,11 +15,11 @@ import (
 // Data is (layers, blocks, 2, kvHeads, BlockSize, headDim): for each block the
 // keys of every head, then the values. The tokens of one head are contiguous, so that a
 // head's scores over a block are one small matrix product. KeysByDimension swaps the
-// last two dimensions of keys.
+// last two dimensions of keys. A cache of latents has no values of its own; see NewLatents.
 type KV struct {
 	Type                           quant.Type // F32, F16 or Q8_0
 	Layers, Blocks, BlockSize      int
-	KVHeads, HeadDim               int
+	KVHeads, HeadDim, ValueDim     int
 	Data                           []byte
 	token, head, block, layerBytes int  // strides in bytes
 	byDim                          bool // see KeysByDimension
@@ -41,6 +41,24 @@ func (kv *KV) partition() int { return partitionSpans * kv.span() }
 // NewKV lays out a cache; the caller sets Data to Size bytes. It fails when
 // the sizes do not fit the type or an int.
 func NewKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim int) (*KV, error) {
+	return newKV(t, layers, blocks, blockSize, kvHeads, headDim, headDim)
+}
+
+// NewLatents lays out a cache of one key head whose values are the first valueDim numbers
+// of its keys, which are fewer than those.
+//
+// DeepSeek-AI, "DeepSeek-V2", 2024, §2.1.
+func NewLatents(t quant.Type, layers, blocks, blockSize, keyDim, valueDim int) (*KV, error) {
+	if valueDim >= keyDim || valueDim < 1 {
+		return nil, fmt.Errorf("values of %d in keys of %d", valueDim, keyDim)
+	}
+	if _, ok := t.Size(valueDim); !ok {
+		return nil, fmt.Errorf("values of %d do not fit blocks of %v", valueDim, t)
+	}
+	return newKV(t, layers, blocks, blockSize, 1, keyDim, valueDim)
+}
+
+func newKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim, valueDim int) (*KV, error) {
 	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 {
 		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32 or Q8_0", t)
 	}
@@ -48,10 +66,13 @@ func NewKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim int) (*KV, 
 	if !ok {
 		return nil, fmt.Errorf("heads of %d do not fit blocks of %v", headDim, t)
 	}
-	kv := &KV{Type: t, Layers: layers, Blocks: blocks, BlockSize: blockSize, KVHeads: kvHeads, HeadDim: headDim}
+	kv := &KV{Type: t, Layers: layers, Blocks: blocks, BlockSize: blockSize, KVHeads: kvHeads, HeadDim: headDim, ValueDim: valueDim}
 	kv.token = token
 	kv.head = token * blockSize
 	kv.block = 2 * kvHeads * kv.head
+	if kv.latent() {
+		kv.block = kv.head
+	}
 	kv.layerBytes = blocks * kv.block
 	if layers <= 0 || blocks <= 0 || blockSize <= 0 || kvHeads <= 0 || kv.layerBytes <= 0 ||
 		layers > math.MaxInt/kv.layerBytes || blocks > math.MaxInt/kv.block {
@@ -68,7 +89,13 @@ func (kv *KV) keys(layer int, block int32, head int) []byte {
 	return kv.Data[at : at+kv.head]
 }
 
+// latent reports whether values are the beginnings of keys.
+func (kv *KV) latent() bool { return kv.ValueDim < kv.HeadDim }
+
 func (kv *KV) values(layer int, block int32, head int) []byte {
+	if kv.latent() {
+		return kv.keys(layer, block, head)
+	}
 	at := layer*kv.layerBytes + int(block)*kv.block + (kv.KVHeads+head)*kv.head
 	return kv.Data[at : at+kv.head]
 }
@@ -82,9 +109,13 @@ func (kv *KV) Copy(dst, src int32) {
 }
 
 // Put stores the key and value rows (kvHeads·headDim) of the token at place
-// slot of a block.
+// slot of a block. A cache of latents has no v.
 func (kv *KV) Put(layer int, block int32, slot int, k, v []float32) {
 	l := kv.Type.Layout()
+	if kv.latent() {
+		l.Encode(kv.keys(layer, block, 0)[slot*kv.token:(slot+1)*kv.token], k)
+		return
+	}
 	for h := range kv.KVHeads {
 		at := h * kv.HeadDim
 		keys, value := kv.keys(layer, block, h), kv.values(layer, block, h)[slot*kv.token:(slot+1)*kv.token]
@@ -126,7 +157,7 @@ type AttendOptions struct {
 // cap lost.
 func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n int, o AttendOptions, s *Scratch) {
 	group, dim := s.group, kv.HeadDim
-	if len(dst) != group*dim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group || o.Slopes != nil && len(o.Slopes) != group {
+	if len(dst) != group*kv.ValueDim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group || o.Slopes != nil && len(o.Slopes) != group {
 		panic(fmt.Sprintf("attention: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks and %d slopes", len(q), len(dst), first, n, len(table), len(o.Sinks), len(o.Slopes)))
 	}
 	s.begin(kv, 1)

@@ -59,12 +59,12 @@ func NewBatchAttention(heads, kvHeads int) *BatchAttention {
 	return a
 }
 
-// Run writes the attention of every query to dst. dst and q are (len(queries),
-// heads, headDim); o.Sinks and o.Slopes have heads values or none. Keys and values of all
+// Run writes the attention of every query to dst. q is (len(queries), heads, headDim) and dst
+// as wide as values; o.Sinks and o.Slopes have heads values or none. Keys and values of all
 // tokens in reach must have been Put.
 func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float32, queries []Query, o AttendOptions) {
 	width := a.heads * kv.HeadDim
-	if kv.KVHeads != a.kvHeads || len(q) != len(queries)*width || len(dst) != len(q) || o.Sinks != nil && len(o.Sinks) != a.heads || o.Slopes != nil && len(o.Slopes) != a.heads {
+	if kv.KVHeads != a.kvHeads || len(q) != len(queries)*width || len(dst) != len(queries)*a.heads*kv.ValueDim || o.Sinks != nil && len(o.Sinks) != a.heads || o.Slopes != nil && len(o.Slopes) != a.heads {
 		panic(fmt.Sprintf("attention: attention of %d rows of %d heads of %d, %d floats into %d, on %d key heads, with %d sinks and %d slopes",
 			len(queries), a.heads, kv.HeadDim, len(q), len(dst), kv.KVHeads, len(o.Sinks), len(o.Slopes)))
 	}
@@ -78,7 +78,7 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 		a.scratch = append(a.scratch, nil)
 	}
 	for i, s := range a.scratch {
-		if s == nil || a.kv != kv || !s.Fits(kv, a.group) {
+		if s == nil || !s.Fits(kv, a.group) {
 			a.scratch[i] = newScratch(kv, a.group, most)
 			a.states = nil
 		}
@@ -93,7 +93,7 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 		p.Run(items, &a.whole)
 	} else {
 		for len(a.states) < items*a.partitions {
-			a.states = append(a.states, newSoftmax(a.group, kv.HeadDim))
+			a.states = append(a.states, newSoftmax(a.group, kv.ValueDim))
 		}
 		p.Run(items*a.partitions, &a.onePartition)
 		p.Run(items, &a.merge)
@@ -198,7 +198,7 @@ func (a *BatchAttention) mergePartitions(worker, c int) {
 }
 
 func (a *BatchAttention) store(out []float32, t attendTile, head int) {
-	n := a.group * a.kv.HeadDim
+	n := a.group * a.kv.ValueDim
 	for i := t.first; i < t.end; i++ {
 		copy(a.dst[(i*a.kvHeads+head)*n:][:n], out[(i-t.first)*n:])
 	}

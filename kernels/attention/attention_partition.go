@@ -48,7 +48,7 @@ func newScratch(kv *KV, group, most int) *Scratch {
 		at:        make([]int, most),
 		q:         make([]float32, rows*kv.HeadDim),
 		scores:    make([]float32, rows*kv.span()),
-		partition: newSoftmax(rows, kv.HeadDim), total: newSoftmax(rows, kv.HeadDim),
+		partition: newSoftmax(rows, kv.ValueDim), total: newSoftmax(rows, kv.ValueDim),
 	}
 	if with := kv.Type.Layout().With; with != quant.F32 {
 		s.quantized = make([]byte, rows*quant.ActBytes(with, kv.HeadDim))
@@ -63,7 +63,7 @@ func (s *Scratch) Fits(kv *KV, group int) bool {
 	if with := kv.Type.Layout().With; with != quant.F32 {
 		quantized = rows * quant.ActBytes(with, kv.HeadDim)
 	}
-	return s.group == group && len(s.q) == rows*kv.HeadDim && s.span == kv.span() && len(s.quantized) == quantized
+	return s.group == group && len(s.q) == rows*kv.HeadDim && len(s.total.out) == rows*kv.ValueDim && s.span == kv.span() && len(s.quantized) == quantized
 }
 
 // begin makes s ready for the queries of that many tokens, which the caller
@@ -140,11 +140,11 @@ func (kv *KV) attendPartition(s *Scratch, layer, head int, table []int32, partit
 // attendSpan adds tokens lo up to hi, of the span that begins at base, to
 // s.partition.
 func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, base int, o AttendOptions) {
-	size, dim := kv.BlockSize, kv.HeadDim
+	size, dim := kv.BlockSize, kv.ValueDim
 	// Blocks are scattered over the cache, so the next one is prefetched while one is read.
 	for b := lo / size; b*size < hi; b++ {
 		skip := max(0, lo-b*size)
-		kv.scoreBlock(s, s.scores[b*size-base:], kv.keys(layer, table[b], head), skip, min(size, hi-b*size)-skip, kv.values(layer, table[b], head))
+		kv.scoreBlock(s, s.scores[b*size-base:], kv.keys(layer, table[b], head), skip, min(size, hi-b*size)-skip, kv.behind(layer, table, b, head))
 	}
 	// Tokens that every query reaches.
 	both := reach{lo, hi}
@@ -168,7 +168,7 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 	}
 	for b := lo / size; b*size < hi; b++ {
 		var next []byte // keys of the next span
-		if b+s.span/size < len(table) {
+		if b+s.span/size < len(table) && !kv.latent() {
 			next = kv.keys(layer, table[b+s.span/size], head)
 		}
 		values := kv.values(layer, table[b], head)
@@ -184,6 +184,18 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 		}
 		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
 	}
+}
+
+// behind is what is read after the scores of block b: its values, or the next keys where those
+// are in the caches then.
+func (kv *KV) behind(layer int, table []int32, b, head int) []byte {
+	if !kv.latent() {
+		return kv.values(layer, table[b], head)
+	}
+	if b+1 < len(table) {
+		return kv.keys(layer, table[b+1], head)
+	}
+	return nil
 }
 
 // slope takes slope times its distance off the scores of row i for the tokens from first on.
@@ -218,7 +230,7 @@ func (kv *KV) addValues(s *Scratch, values []byte, start, t0, t1, base, lo, hi i
 	if t0 >= t1 {
 		return
 	}
-	dim := kv.HeadDim
+	dim := kv.ValueDim
 	for i := range s.rows {
 		r := s.reach[i/s.group]
 		from, to := max(r.first, lo, t0), min(r.end, hi, t1)

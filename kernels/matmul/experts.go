@@ -14,6 +14,7 @@ type Stack struct {
 	Type    quant.Type
 	Data    []byte
 	Out, In int
+	Step    int       // bytes from one matrix to the next where others lie between, else 0
 	Bias    []float32 // (experts, Out) or nil
 }
 
@@ -21,6 +22,9 @@ func (s *Stack) rowBytes() int {
 	n, _ := s.Type.Size(s.In)
 	return n
 }
+
+// step is the bytes from one matrix to the next.
+func (s *Stack) step() int { return max(s.Step, s.Out*s.rowBytes()) }
 
 // ExpertsOptions describe a mixture of experts. Act combines gate and up as
 // SiLUGate does. Without a Gate, whose Out is 0 then, up is nil for it.
@@ -96,7 +100,7 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 			break
 		}
 		row, ok := s.Type.Size(s.In)
-		if !ok || len(s.Data) != n*s.Out*row || s.Bias != nil && len(s.Bias) != n*s.Out {
+		if !ok || len(s.Data) != (n-1)*s.step()+s.Out*row || s.Bias != nil && len(s.Bias) != n*s.Out {
 			panic(fmt.Sprintf("matmul: %d experts of %d×%d %v in %d bytes with %d biases", n, s.Out, s.In, s.Type, len(s.Data), len(s.Bias)))
 		}
 	}
@@ -271,7 +275,7 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 	r1 := min(r0+e.tile, s.Out)
 	first, batch := int(e.start[x]), int(e.start[x+1]-e.start[x])
 	row := s.rowBytes()
-	w := s.Data[(x*s.Out+r0)*row : (x*s.Out+r1)*row]
+	w := s.Data[x*s.step()+r0*row : x*s.step()+r1*row]
 	if a.split != nil && dot.Splits(s.Type) {
 		part := a.split.Slice(first, batch)
 		dot.SplitRows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)

@@ -46,7 +46,7 @@ func Backend(t *testing.T, open func(t *testing.T) graph.Backend) {
 	testDo(t, b)
 	testCompile(t, b, p)
 
-	kv, err := b.NewCache(graph.CacheSpec{Layers: 1, KVHeads: heads, HeadDim: hidden / heads, Blocks: blocks, BlockSize: size, Type: quant.F16})
+	kv, err := b.NewCache(graph.CacheSpec{Layers: graph.Alike(1, heads, hidden/heads), Blocks: blocks, BlockSize: size, Type: quant.F16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func testCopy(t *testing.T, x graph.Exec, kv graph.Cache) {
 	next := func(table ...int32) []float32 {
 		return run(t, x, &graph.Batch{Tokens: []int32{9}, Positions: []int32{3}, Seq: []int32{0}, Tables: [][]int32{table}, Want: []int32{0}}, kv)
 	}
-	kv.Copy(4, 5)
+	kv.Copy(0, 4, 5)
 	original, copied := next(5, 2), next(4, 3)
 	if !slices.Equal(original, copied) {
 		t.Error("a copy of a block holds something else")

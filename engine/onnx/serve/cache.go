@@ -61,7 +61,7 @@ func (c *cache) block(i int32) []float32 {
 }
 
 // Copy implements graph.Cache.
-func (c *cache) Copy(dst, src int32) { copy(c.block(dst), c.block(src)) }
+func (c *cache) Copy(_ int, dst, src int32) { copy(c.block(dst), c.block(src)) }
 
 // CopyState implements graph.Cache. No Program that runs here has states.
 func (c *cache) CopyState(dst, src int32) {}
