@@ -238,3 +238,24 @@ func is(err error, c fault.Code) bool {
 	var e *fault.Error
 	return errors.As(err, &e) && e.Code == c
 }
+
+// TestBackgroundIsBounded: one job more than may be under way is refused, until one has ended.
+func TestBackgroundIsBounded(t *testing.T) {
+	s := newStore(server.Responses{Bytes: 1 << 20, Count: 10, Background: 1})
+	job := func(id string) (*entry, error) {
+		e := entryOf("key", id, 10)
+		e.job = newJob(true)
+		return e, s.add(e, true)
+	}
+	first, err := job("first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job("second"); err == nil || s.has("key", "second") {
+		t.Errorf("a second job: %v", err)
+	}
+	s.finish(first, first.object)
+	if _, err := job("third"); err != nil {
+		t.Errorf("after the first had ended: %v", err)
+	}
+}
