@@ -51,7 +51,7 @@ func (b *limiter) mask() sample.Mask {
 }
 
 // left is how many tokens of thinking there may still be, where the reply is inside it.
-func (l *limit) left() int { return l.tokens - l.ear.thought - l.ear.waiting }
+func (l *limit) left() int { return l.tokens - l.ear.thought - len(l.ear.waiting) }
 
 // look begins to end thinking if there may be no more.
 func (l *limit) look() {

@@ -19,7 +19,7 @@ type hearing struct {
 	silent  bool // there are no words: what looks like some is a call's marker, cut off
 
 	told    []engine.Event // what comes before the content that is ready
-	waiting int            // tokens nothing was told of
+	waiting []int          // bytes of each token nothing was told of
 	thought int            // tokens of thinking
 	calls   int            // that are whole
 }
@@ -41,40 +41,47 @@ func (l *listening) hear(v *token.Vocab) hearing {
 	return hearing{reader: l.symbols.syntax.NewReader(l.options), vocab: v, symbols: l.symbols.spellings, one: l.one, silent: l.silent}
 }
 
-// read takes a token. Those that are neither text nor a marker say nothing, as in
-// plain text.
-func (h *hearing) read(id token.ID) []wire.Event {
+// read takes a token of so many bytes. Those that are neither text nor a marker say nothing,
+// as in plain text, and have none; nor has a marker of one token, which is nothing else.
+func (h *hearing) read(id token.ID) (events []wire.Event, bytes int) {
 	if spelling, ok := h.symbols[id]; ok {
-		return h.reader.Special(spelling)
+		return h.reader.Special(spelling), 0
 	}
 	if k := h.vocab.Kind(id); k == token.Control || k == token.Unknown {
-		return nil
+		return nil, 0
 	}
-	return h.reader.Write(h.vocab.Bytes(id))
+	text := h.vocab.Bytes(id)
+	return h.reader.Write(text), len(text)
 }
 
 // follow is read, and counts the tokens of thinking. Those of the markers around it are not
 // among them.
 func (h *hearing) follow(id token.ID) []wire.Event {
 	before, _ := h.reader.Thinking()
-	h.waiting++
-	events := h.read(id)
+	events, bytes := h.read(id)
+	h.waiting = append(h.waiting, bytes)
 	h.count(events)
 	if now, _ := h.reader.Thinking(); now && !before {
-		h.waiting = 0
+		h.waiting = h.waiting[:0]
 	}
 	return events
 }
 
-// count says of the tokens nothing was told of before events whether they are thinking.
+// count says of the tokens nothing was told of before events whether they are thinking. The
+// last of them may still wait: all their bytes are held back, as a marker may begin with them.
 func (h *hearing) count(events []wire.Event) {
 	if len(events) == 0 {
 		return
 	}
-	if events[len(events)-1].Kind == wire.Reasoning {
-		h.thought += h.waiting
+	told, held := len(h.waiting), h.reader.Held()
+	for told > 0 && h.waiting[told-1] > 0 && h.waiting[told-1] <= held {
+		told--
+		held -= h.waiting[told]
 	}
-	h.waiting = 0
+	if events[len(events)-1].Kind == wire.Reasoning {
+		h.thought += told
+	}
+	h.waiting = append(h.waiting[:0], h.waiting[told:]...)
 }
 
 // end ends the reply with the token that ended it, if one did: it may be a marker.

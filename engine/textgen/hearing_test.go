@@ -102,6 +102,7 @@ func TestHearing(t *testing.T) {
 		entries  int // that come out, of one a token
 	}{
 		{name: "thinking", format: "hermes-json", text: "<think>hm</think>so", want: "(hm)so", thought: 2, entries: 19},
+		{name: "a marker that begins twice", format: "hermes-json", text: "<think>hm<</think>so", want: "(hm<)so", thought: 3, entries: 20},
 		{name: "thinking, with tokens", format: "hermes-json", controls: []string{"<think>", "</think>"}, text: "<think>hm</think>so", want: "(hm)so", thought: 2, entries: 6},
 		{name: "a marker that is text", format: "hermes-json", controls: []string{"<think>", "</think>"}, opt: wire.Options{NoCalls: true}, text: "say \x3cthink", want: "say <think", entries: 10},
 		{name: "the prompt opened thinking", format: "hermes-json", opt: wire.Options{Prompt: "<think>\n"}, text: "hm</think>so", want: "(hm)so", thought: 2, entries: 12},

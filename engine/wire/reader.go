@@ -166,6 +166,9 @@ func (r *Reader) Thinking() (inside, whole bool) {
 	return r.region == inThinking, len(r.pending) == 0
 }
 
+// Held is how many bytes of what was read are held back, because it is undecided what they are.
+func (r *Reader) Held() int { return len(r.in) + len(r.pending) }
+
 // take appends text to what is to be read, in whole characters.
 func (r *Reader) take(text []byte) {
 	if len(r.pending) > 0 {
