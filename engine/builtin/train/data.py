@@ -726,7 +726,7 @@ def drill(r):
 
 
 # Shares of the documents; the rest are chats without tools.
-MIX = dict(drills=0.2, plain=0.03, copying=0.03, tools=0.16, forms=0.16)
+MIX = dict(drills=0.24, plain=0.03, copying=0.03, tools=0.14, forms=0.05)
 
 
 def documents(seed, n):
