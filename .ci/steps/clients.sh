@@ -4,19 +4,10 @@
 # (../shared/clients, where that is).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-# The checks that need what quern does not have yet, one name a line, as the scripts spell
-# it. They have to fail: one that passes, or that no script has, is an error.
-#
-# The built-in model keeps to the schema of response_format json_schema, but does not end its
-# strings in time.
-NOT_YET='
-chat: response_format json_schema
-'
-
 # checks WANT SCRIPT: runs a script in this folder and wants at least WANT checks to pass.
 checks() {
   local want=$1 script=$2 passed
-  BASE_URL=$base API_KEY=$key CHAT_MODEL=quern-tiny NOT_YET=$NOT_YET EMBED_MODEL=quern-tiny TTS_MODEL=tts-1 \
+  BASE_URL=$base API_KEY=$key CHAT_MODEL=quern-tiny EMBED_MODEL=quern-tiny TTS_MODEL=tts-1 \
     RERANK_MODEL=quern-tiny-ranker AUDIO=${fixtures-}/whisper/jfk.wav node "$script" | tee "$scratch/checks" || fail "$script"
   passed=$(sed -n 's/^\([0-9]*\) passed, 0 failed.*/\1/p' "$scratch/checks")
   [ "${passed:-0}" -ge "$want" ] || fail "$script: only ${passed:-0} checks passed, want $want"
@@ -44,22 +35,8 @@ fi
 cp -r "$fixtures/../clients" "$scratch/clients"
 cd "$scratch/clients"
 npm_install
-# pattern NAMES: a regular expression of JavaScript for them.
-pattern() {
-  node -e 'console.log(process.argv[1].split("\n").filter(Boolean).map((n) => n.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"))' "$1"
-}
-ours=$(grep -v '^langchain: \|^vercel, ' <<<"$NOT_YET")
-while IFS= read -r name; do
-  [ -z "$name" ] || grep -qF "t('$name'" openai.mjs raw.mjs || fail "no client check is called \"$name\""
-done <<<"$ours"
-not_yet=$(pattern "$ours")
-export ONLY="^(?!(?:$not_yet)\$)"
 checks 60 openai.mjs
 OPENAI_PKG=openai6 checks 60 openai.mjs
 checks 30 raw.mjs
 checks 21 elevenlabs.mjs
-for script in openai.mjs raw.mjs; do
-  BASE_URL=$base API_KEY=$key CHAT_MODEL=quern-tiny ONLY="^(?:$not_yet)\$" node "$script" >"$scratch/checks" || true
-  if grep '^PASS' "$scratch/checks"; then fail "these pass, so they are to be taken off the list of what does not yet"; fi
-done
 stop_server

@@ -138,4 +138,4 @@ await check(name('models'), async () => {
   assert(all.some((m) => m.id === MODEL && m.type === 'model' && m.display_name && Date.parse(m.created_at)));
   assert.equal((await client.models.retrieve(MODEL)).id, MODEL);
 });
-done('anthropic: ');
+done();

@@ -96,4 +96,4 @@ await check(name('errors say what is wrong'), async () => {
   await assert.rejects(client.generate({ ...base, prompt: 'x', suffix: 'y' }), /suffix/);
   await assert.rejects(client.chat({ ...base, messages: [{ role: 'user', content: 'x', images: ['AA=='] }] }), /images/);
 });
-done('ollama: ');
+done();

@@ -148,7 +148,9 @@ for (const [provider, model] of [['openai-compatible', compatible.chatModel(MODE
     assert(/42/.test(await s.text), await s.text);
   });
   await check(name('steps, then an answer of a schema'), async () => {
-    const r = await generateText(ask('What is the weather in Oslo?', { tools, stopWhen: stepCountIs(4), output: Output.object({ schema: Place }) }));
+    // The built-in model would go on calling: what else a schema allows is no answer it was taught.
+    const prepareStep = ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: 'none' } : {});
+    const r = await generateText(ask('What is the weather in Oslo?', { tools, stopWhen: stepCountIs(4), prepareStep, output: Output.object({ schema: Place }) }));
     assert.equal(r.steps.length, 2);
     assert.deepEqual(r.steps[0].toolResults.map((x) => x.output), [{ city: 'Oslo', celsius: 21 }]);
     Place.strict().parse(r.output);
@@ -173,4 +175,4 @@ await check('vercel, openai-compatible: embedMany', async () => {
   assert(r.usage.tokens > 0);
 });
 
-done('vercel, ');
+done();
