@@ -57,7 +57,7 @@ const place = `{"type":"object","properties":{"city":{"type":"string","maxLength
 var forms = map[string]string{
 	`"response_format":{"type":"json_schema","json_schema":{"name":"place","strict":true,"schema":` + place + `}}`: `(?s)^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
 	`"response_format":{"type":"json_object","schema":` + place + `}`:                                              `(?s)^\{\s*"city"\s*:.*"big"\s*:\s*(true|false)\s*\}$`,
-	`"json_schema":{"const":["one",null]}`:                                                                         `^\[\s*"one",\s*null\s*\]$`,
+	`"json_schema":{"const":["one",null]}`:                                                                         `^\[\s*"one"\s*,\s*null\s*\]$`,
 	`"grammar":"root ::= \"<\" [a-c]{2} \">\""`:                                                                    `^<[a-c]{2}>$`,
 	`"regex":"[0-9]{3}"`:                                             `^[0-9]{3}$`,
 	`"guided_json":{"enum":["a","b"]}`:                               `^"[ab]"$`,

@@ -111,7 +111,7 @@ func TestBudget(t *testing.T) {
 		t.Fatalf("without a budget: %s", free)
 	}
 	for _, n := range []int{1, 2, 5, 9} {
-		a := thinks(t, s, fmt.Sprintf(`"max_tokens":40,"temperature":0,"thinking_token_budget":%d`, n))
+		a := thinks(t, s, fmt.Sprintf(`"max_tokens":40,"min_tokens":39,"temperature":0,"thinking_token_budget":%d`, n))
 		if a.reasoning != n || a.Content == nil || *a.Content == "" || !strings.HasPrefix(free.Reasoning, a.Reasoning) {
 			t.Errorf("%d tokens: %s", n, a)
 		}
