@@ -31,7 +31,7 @@ prints() {
 paris='The capital of France is Paris.'
 near='1.00  What is the capital of France?
 0.96  What is the capital of Italy?
-0.15  Tell me a story about a cat.'
+0.09  Tell me a story about a cat.'
 run chat curl >"$scratch/events"
 prints "$paris" "$(sed -n 's/^data: {/{/p' "$scratch/events" | jq -rj '.choices[0].delta.content // ""')" 'chat, curl'
 [ "$(grep . "$scratch/events" | tail -n 1)" = 'data: [DONE]' ] || fail "the stream of chat.sh has no end"
