@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { recall, remember } from '../ui/memory'
 import { Failed } from '../ui/failure'
 import { pickFiles } from '../ui/files'
@@ -27,7 +27,8 @@ export function Composer({ chat, sent }: { chat: Chat; sent: () => void }) {
   const run = chat.run.value
 
   useEffect(() => area.current?.focus({ preventScroll: true }), [chat.id])
-  useEffect(() => remember(draft, text || sending || null, 'session'), [text, sending])
+  // Before it is painted: who sees it may reload.
+  useLayoutEffect(() => remember(draft, text || sending || null, 'session'), [text, sending])
 
   const take = (chosen: Iterable<File>) => {
     for (const file of chosen) {
