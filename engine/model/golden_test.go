@@ -158,7 +158,7 @@ func argmax(x []float32) int32 {
 // bf16 where weights have 16 bits; see dot.SplitRows.
 func tiled() float64 {
 	if kernels.Level() == "amx" {
-		return 2e-4
+		return 3e-4
 	}
 	return 0
 }
