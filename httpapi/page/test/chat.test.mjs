@@ -430,7 +430,11 @@ test('chat: a draft outlives a reload', async () => {
   await close(page)
 })
 
-const assertText = async (locator, want) => assert.deepEqual((await locator.allInnerTexts()).map((t) => t.trim().split('\n')[0].trim()), want)
+// assertText waits for a list to show these, and wants their first lines to be these.
+async function assertText(locator, want) {
+  await waitTexts(locator, want)
+  assert.deepEqual((await locator.allInnerTexts()).map((t) => t.trim().split('\n')[0].trim()), want)
+}
 
 // waitTexts waits for a list to show exactly these.
 async function waitTexts(locator, want) {
