@@ -164,7 +164,11 @@ test('chat: thinking is folded, calls are shown and answered', async () => {
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByText('Presets', { exact: true }).click()
   await page.getByRole('button', { name: 'Brief weather', exact: true }).click()
-  assert.equal(await page.getByRole('textbox', { name: 'System prompt' }).inputValue(), 'Be brief.')
+  await page.getByRole('textbox', { name: 'System prompt' }).and(page.locator('textarea')).evaluate((area) => new Promise((done, fail) => {
+    setTimeout(() => fail(new Error(`it is ${area.value}`)), 20000)
+    const look = () => (area.value === 'Be brief.' ? done() : requestAnimationFrame(look))
+    look() // settings are shown when they are saved
+  }))
   await close(page)
 })
 
