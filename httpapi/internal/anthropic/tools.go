@@ -17,22 +17,13 @@ var toolMembers = map[string]string{
 // readTools reads the tools a reply may call, and how. None are left where it may call none.
 func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
 	var tools ask.Tools
-	if list, ok := o.Get("tools"); ok {
-		for item := range list.Items() {
-			if tools.Full(&list) {
-				break
-			}
-			t := item.Object()
-			if t == nil {
-				break
-			}
-			if kind := t.Str("type"); kind != "" && kind != "custom" {
-				t.Refuse(engine.CodeUnsupportedParam, t.Path(), "%s is of type %.60q, which only its vendor's servers or models know; describe it by a name and an input_schema", t.Path(), kind)
-			}
-			t.Need("input_schema")
-			tools.Add(t, "input_schema", ask.Function(t, toolMembers))
+	tools.Read(o, func(t *body.Object) {
+		if kind := t.Str("type"); kind != "" && kind != "custom" {
+			t.Refuse(engine.CodeUnsupportedParam, t.Path(), "%s is of type %.60q, which only its vendor's servers or models know; describe it by a name and an input_schema", t.Path(), kind)
 		}
-	}
+		t.Need("input_schema")
+		tools.Add(t, "input_schema", ask.Function(t, toolMembers))
+	})
 	choice, none := readChoice(o, &tools)
 	list, choice := tools.Choose(o, choice)
 	if none {

@@ -22,13 +22,21 @@ func (t *Tools) Len() int { return len(t.names) }
 // Has reports whether one of them has a name.
 func (t *Tools) Has(name string) bool { return slices.Contains(t.names, name) }
 
-// Full refuses the array v of tools when there is no room for one more.
-func (t *Tools) Full(v *body.Value) bool {
-	if len(t.names) < chat.MaxTools {
-		return false
+// Read hands add each tool of a request, as many as there may be.
+func (t *Tools) Read(o *body.Object, add func(*body.Object)) {
+	list, ok := o.Get("tools")
+	if !ok {
+		return
 	}
-	v.Invalid("must have at most %d entries", chat.MaxTools)
-	return true
+	for item := range list.Items() {
+		if len(t.names) == chat.MaxTools {
+			list.Invalid("must have at most %d entries", chat.MaxTools)
+			return
+		}
+		if tool := item.Object(); tool != nil {
+			add(tool)
+		}
+	}
 }
 
 // Add takes the tool that f describes, by name, description and the schema of its arguments

@@ -122,24 +122,15 @@ func readCall(o *body.Object) chat.Call {
 // readTools reads the tools a reply may call.
 func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
 	var tools ask.Tools
-	if list, ok := o.Get("tools"); ok {
-		for item := range list.Items() {
-			if tools.Full(&list) {
-				break
-			}
-			t := item.Object()
-			if t == nil {
-				break
-			}
-			if kind := t.Str("type"); kind != "" && kind != "function" {
-				t.Refuse(engine.CodeUnsupportedParam, t.Path(), "%s is of type %.60q; only functions are supported", t.Path(), kind)
-			}
-			if v, ok := t.Need("function"); ok {
-				if f := v.Object(); f != nil {
-					tools.Add(f, "parameters", ask.Function(f, nil))
-				}
+	tools.Read(o, func(t *body.Object) {
+		if kind := t.Str("type"); kind != "" && kind != "function" {
+			t.Refuse(engine.CodeUnsupportedParam, t.Path(), "%s is of type %.60q; only functions are supported", t.Path(), kind)
+		}
+		if v, ok := t.Need("function"); ok {
+			if f := v.Object(); f != nil {
+				tools.Add(f, "parameters", ask.Function(f, nil))
 			}
 		}
-	}
+	})
 	return tools.Choose(o, engine.ToolChoice{})
 }

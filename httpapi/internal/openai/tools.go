@@ -26,16 +26,7 @@ func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
 		return nil, engine.ToolChoice{}
 	}
 	var tools ask.Tools
-	if list, ok := o.Get("tools"); ok {
-		for item := range list.Items() {
-			if tools.Full(&list) {
-				break
-			}
-			if t := item.Object(); t != nil {
-				readTool(t, &tools)
-			}
-		}
-	}
+	tools.Read(o, func(t *body.Object) { readTool(t, &tools) })
 	if chosen {
 		readChoice(v, &tools, &choice)
 	}

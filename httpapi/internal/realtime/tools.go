@@ -11,17 +11,12 @@ import (
 
 // readTools takes the tools a reply may call, and how.
 func (c *config) readTools(o *body.Object) {
-	if v, ok := o.Get("tools"); ok {
+	if o.Has("tools") {
 		c.tools, c.toolsSent = ask.Tools{}, []json.RawMessage{}
-		for item := range v.Items() {
-			if c.tools.Full(&v) {
-				break
-			}
-			if t := item.Object(); t != nil {
-				readTool(t, &c.tools)
-				c.toolsSent = append(c.toolsSent, clone(t.Raw))
-			}
-		}
+		c.tools.Read(o, func(t *body.Object) {
+			readTool(t, &c.tools)
+			c.toolsSent = append(c.toolsSent, clone(t.Raw))
+		})
 	}
 	if v, ok := o.Get("tool_choice"); ok {
 		c.choice, c.chosen = engine.ToolChoice{One: c.choice.One}, clone(v.Raw)

@@ -18,16 +18,7 @@ func (a *api) readTools(c *server.Call, o *body.Object, r *request) ([]chat.Tool
 	r.object.Parallel = !choice.One
 	r.object.Tools, r.object.ToolChoice = []json.RawMessage{}, json.RawMessage(`"auto"`)
 	var tools ask.Tools
-	if v, ok := o.Get("tools"); ok {
-		for item := range v.Items() {
-			if tools.Full(&v) {
-				break
-			}
-			if t := item.Object(); t != nil {
-				a.readTool(c, t, &tools, &r.object)
-			}
-		}
-	}
+	tools.Read(o, func(t *body.Object) { a.readTool(c, t, &tools, &r.object) })
 	if v, ok := o.Get("tool_choice"); ok {
 		r.object.ToolChoice = bytes.Clone(v.Raw)
 		if !readChoice(v, &tools, &choice) {
