@@ -5,7 +5,6 @@ import (
 
 	"quern/engine"
 	"quern/engine/chat"
-	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/internal/server"
@@ -86,13 +85,12 @@ func (a api) messages(c *server.Call, o *body.Object) error {
 	}
 	ctx, cancel := turn.Time(a.API, c, r.Stream)
 	defer cancel()
-	if err := ask.Constrain(ctx, c, r.Sampling.Constraint); err != nil {
+	asked, err := r.Turn(ctx, a.API, c)
+	if err != nil {
 		return err
 	}
-	d := c.Lease.Defaults()
-	at := func(int) engine.GenerateRequest { return r.Request(d, a.Options.DefaultMaxTokens) }
 	m := newMessage(info)
-	return turn.Answer(ctx, a.API, c, turn.Request{Prompts: 1, Sequences: 1, At: at}, turn.Dialect{
+	return turn.Answer(ctx, a.API, c, asked, turn.Dialect{
 		Streamed: r.Stream, Framing: events,
 		Stream: func(out *stream.Writer, t *turn.Tally) turn.Spelling {
 			return &spelling{out: out, t: t, message: m, hides: r.hides}

@@ -4,8 +4,11 @@
 package ask
 
 import (
+	"context"
+
 	"quern/engine"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/turn"
 )
 
 // A Chat is a request for an answer to messages, read.
@@ -41,4 +44,15 @@ func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
 	q.Sample.Top = r.Top
 	r.Prompt = engine.Prompt{}
 	return q
+}
+
+// Turn is what the call's model is asked for one answer of N sequences. A form that it cannot
+// keep to is refused.
+func (r *Chat) Turn(ctx context.Context, a *server.API, c *server.Call) (turn.Request, error) {
+	if err := Constrain(ctx, c, r.Sampling.Constraint); err != nil {
+		return turn.Request{}, err
+	}
+	d := c.Lease.Defaults()
+	at := func(int) engine.GenerateRequest { return r.Request(d, a.Options.DefaultMaxTokens) }
+	return turn.Request{Prompts: 1, Sequences: max(r.Sampling.N, 1), At: at}, nil
 }

@@ -75,13 +75,12 @@ func (a api) answer(c *server.Call, r *ask.Chat, more common, as spelled) error 
 	}
 	ctx, cancel := turn.Time(a.API, c, r.Stream)
 	defer cancel()
-	if err := ask.Constrain(ctx, c, r.Sampling.Constraint); err != nil {
+	asked, err := r.Turn(ctx, a.API, c)
+	if err != nil {
 		return err
 	}
-	d := c.Lease.Defaults()
-	at := func(int) engine.GenerateRequest { return r.Request(d, a.Options.DefaultMaxTokens) }
 	s := &spelling{spelled: as, model: r.Model, begin: begin, load: c.Loading}
-	return turn.Answer(ctx, a.API, c, turn.Request{Prompts: 1, Sequences: 1, At: at}, turn.Dialect{
+	return turn.Answer(ctx, a.API, c, asked, turn.Dialect{
 		Streamed: r.Stream, Framing: lines,
 		Stream: func(out *stream.Writer, t *turn.Tally) turn.Spelling {
 			s.out, s.t = out, t

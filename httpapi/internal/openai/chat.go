@@ -131,15 +131,14 @@ func (a api) chatCompletions(c *server.Call, o *body.Object) error {
 	}
 	ctx, cancel := turn.Time(a.API, c, r.Stream)
 	defer cancel()
-	if err := ask.Constrain(ctx, c, r.Sampling.Constraint); err != nil {
+	asked, err := r.Turn(ctx, a.API, c)
+	if err != nil {
 		return err
 	}
-	d := c.Lease.Defaults()
-	at := func(int) engine.GenerateRequest { return r.Request(d, a.Options.DefaultMaxTokens) }
 	if r.shows == server.ReasoningInline {
 		c.Lease = inlined{c.Lease}
 	}
-	return turn.Answer(ctx, a.API, c, turn.Request{Prompts: 1, Sequences: r.Sampling.N, At: at}, turn.Dialect{
+	return turn.Answer(ctx, a.API, c, asked, turn.Dialect{
 		Streamed: r.Stream, Framing: stream.ServerEvents,
 		Stream: func(out *stream.Writer, t *turn.Tally) turn.Spelling {
 			return newChatStream(&eventStream{out: out, t: t, load: c.Loading}, info, r)
