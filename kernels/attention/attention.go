@@ -100,11 +100,16 @@ func (kv *KV) values(layer int, block int32, head int) []byte {
 	return kv.Data[at : at+kv.head]
 }
 
+// Block is the bytes of a block in a layer: its keys, then its values.
+func (kv *KV) Block(layer int, block int32) []byte {
+	at := layer*kv.layerBytes + int(block)*kv.block
+	return kv.Data[at : at+kv.block]
+}
+
 // Copy copies block src to block dst in every layer.
 func (kv *KV) Copy(dst, src int32) {
 	for l := range kv.Layers {
-		at := kv.Data[l*kv.layerBytes:]
-		copy(at[int(dst)*kv.block:(int(dst)+1)*kv.block], at[int(src)*kv.block:])
+		copy(kv.Block(l, dst), kv.Block(l, src))
 	}
 }
 
