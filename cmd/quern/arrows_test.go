@@ -83,7 +83,7 @@ var arrows = []struct {
 	{"engine", []string{"quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad", "quern/engine/chat", "quern/engine/sample", "quern/engine/token", "quern/engine/tts", "quern/kernels/quant"}},
 	{"engine/device", []string{"quern/engine", "quern/engine/cpu", "quern/engine/cuda", "quern/engine/graph", "quern/kernels/cuda/driver", "quern/kernels/threads"}},
 	{"engine/wholefile", nil},
-	{"engine/lm", []string{"quern/engine", "quern/engine/budget", "quern/engine/builtin", "quern/engine/cpu", "quern/engine/graph", "quern/engine/model", "quern/engine/quantize", "quern/engine/token", "quern/engine/tts/kokoro", "quern/formats", "quern/formats/...", "quern/kernels/quant"}},
+	{"engine/lm", []string{"quern/engine", "quern/engine/budget", "quern/engine/builtin", "quern/engine/cpu", "quern/engine/graph", "quern/engine/kv/disk", "quern/engine/model", "quern/engine/quantize", "quern/engine/token", "quern/engine/tts/kokoro", "quern/formats", "quern/formats/...", "quern/kernels/quant"}},
 	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 

@@ -28,6 +28,7 @@ type textModel struct {
 
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
+	disk    *sched.Disk
 	cache   graph.Cache
 	vectors *embed.Model    // nil in models that make none
 	encoder *embed.Recorded // of recorded models
@@ -76,6 +77,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			m.Close()
 		}
 	}()
+	stamp := lm.StampFiles(about.Path)
 	if m.Raw, err = lm.Open(about.Path); err != nil {
 		return nil, err
 	}
@@ -127,6 +129,9 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
+		if err = m.keeps(ctx, p, &plan.KV, stamp); err != nil {
+			return nil, err
+		}
 		o.Slots = plan.Running
 		if err = m.answers(p, &o, &plan.KV, plan.Program.Rows, plan.Program.Want); err != nil {
 			return nil, err
@@ -134,6 +139,34 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	}
 	m.took = time.Since(p.start)
 	return m, nil
+}
+
+// keeps has blocks of m's cache kept on disk. stamp is of m's files before they were opened.
+func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, stamp string) error {
+	if p.disk == nil {
+		return nil
+	}
+	program, err := p.program()
+	if err != nil {
+		p.log.WarnContext(ctx, "prefix cache: the program cannot be read, so nothing is kept", "err", err)
+		return nil
+	}
+	if x, ok := m.exec.(graph.Placer); ok {
+		if err := x.Place(m.cache); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	if stamp != lm.StampFiles(p.n.About().Path) {
+		stamp = "" // they are being changed
+	}
+	roots, err := m.Roots(ctx, p.disk, stamp, program, m.cache.(graph.Portable).Numerics(), kv)
+	if err != nil {
+		return err
+	}
+	p.log.DebugContext(ctx, "prefix cache: weights are known", "model", m.ID, "took", time.Since(start))
+	m.disk = &sched.Disk{Store: p.disk, Roots: roots, Spec: kv}
+	return nil
 }
 
 // needsText plans a text model as openText does.
@@ -196,6 +229,7 @@ func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheS
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
+		Disk: m.disk,
 	})
 }
 
@@ -242,7 +276,7 @@ func (m *textModel) Stats() engine.ModelStats {
 		Model:    m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
-		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
+		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, DiskHits: s.DiskHits, Preemptions: s.Preemptions,
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

@@ -55,6 +55,7 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		KeepAlive:    s.KeepAlive.std(),
 		MemoryLimit:  int64(s.MemoryLimit),
 		Defaulted:    s.ModelDefaults.options(),
+		PrefixCache:  engine.PrefixCache{Dir: s.PrefixCache.Dir, Size: int64(s.PrefixCache.Size)},
 		Log:          log,
 
 		NoToolFallback: s.Tools.Fallback == "error",
