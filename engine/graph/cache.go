@@ -14,7 +14,7 @@ type CacheSpec struct {
 	Blocks    int        // in the pool, for layers whose rows see everything
 	Near      []Near     // of layers whose rows do not: those that see equally far share blocks
 	BlockSize int        // tokens per block
-	Type      quant.Type // F32, F16 or Q8_0
+	Type      quant.Type // F32, F16, Q8_0 or Q4_0
 
 	State  int // float32s of the states of one sequence, see Limits.State
 	States int // slots for them

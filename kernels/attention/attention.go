@@ -17,7 +17,7 @@ import (
 // head's scores over a block are one small matrix product. KeysByDimension swaps the
 // last two dimensions of keys. A cache of latents has no values of its own; see NewLatents.
 type KV struct {
-	Type                           quant.Type // F32, F16 or Q8_0
+	Type                           quant.Type // F32, F16, Q8_0 or Q4_0
 	Layers, Blocks, BlockSize      int
 	KVHeads, HeadDim, ValueDim     int
 	Data                           []byte
@@ -59,8 +59,8 @@ func NewLatents(t quant.Type, layers, blocks, blockSize, keyDim, valueDim int) (
 }
 
 func newKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim, valueDim int) (*KV, error) {
-	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 {
-		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32 or Q8_0", t)
+	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 && t != quant.Q4_0 {
+		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32, Q8_0 or Q4_0", t)
 	}
 	token, ok := t.Size(headDim)
 	if !ok {
