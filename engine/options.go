@@ -84,7 +84,7 @@ type ModelOptions struct {
 	Slots         int        // sequences decoded together; 0 means DefaultSlots
 	Queue         int        // requests that may wait; 0 means DefaultQueue
 	Batch         int        // rows of one step; 0 means DefaultBatch
-	CacheType     quant.Type // KV cache: F16, F32, Q8_0 or Q4_0, on GPUs F16, Q8_0, BF16 or F8_E4M3; 0 means DefaultCacheType
+	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on the CPU also Q4_0, on GPUs BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text

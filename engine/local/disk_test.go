@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quern/engine"
+	"quern/engine/lm"
 	"quern/engine/sample"
 	"quern/engine/token"
 	"quern/formats/gguf"
@@ -78,22 +79,26 @@ func tokens(n, vocab int) (ids []token.ID) {
 func TestDiskRestart(t *testing.T) {
 	family := func(name string) string { return "../model/testdata/families/" + name + "-Q4_0.gguf" }
 	for _, tt := range []struct {
-		name, path, cache string
+		name, path string
+		cache      quant.Type
 		cached            int // of 150
 	}{
-		{"small", small, "", 128},
-		{"deepseek-v3", family("deepseek-v3"), "", 128},
-		{"cohere2", family("cohere2"), "", 128},
-		{"olmo3", family("olmo3"), "", 128},
-		{"gemma4-e", family("gemma4-e"), "", 128},
-		{"qwen35", family("qwen35"), "", 128},
-		{"falcon-h1", family("falcon-h1"), "", 128},
-		{"lfm2", family("lfm2"), "", 128},
-		{"falcon-mamba", family("falcon-mamba"), "", 128},
-		{"rwkv7", family("rwkv7"), "", 128},
+		{"small", small, 0, 128},
+		{"deepseek-v3", family("deepseek-v3"), 0, 128},
+		{"cohere2", family("cohere2"), 0, 128},
+		{"olmo3", family("olmo3"), 0, 128},
+		{"gemma4-e", family("gemma4-e"), 0, 128},
+		{"qwen35", family("qwen35"), 0, 128},
+		{"falcon-h1", family("falcon-h1"), 0, 128},
+		{"lfm2", family("lfm2"), 0, 128},
+		{"falcon-mamba", family("falcon-mamba"), 0, 128},
+		{"rwkv7", family("rwkv7"), 0, 128},
+		{"F32", lm.BuiltinPath, quant.F32, 128},
+		{"Q8_0", lm.BuiltinPath, quant.Q8_0, 128},
+		{"Q4_0", lm.BuiltinPath, quant.Q4_0, 128},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := engine.ModelOptions{Name: "m", Path: tt.path, ContextLength: 256, Slots: 2}
+			o := engine.ModelOptions{Name: "m", Path: tt.path, ContextLength: 256, Slots: 2, CacheType: tt.cache}
 			prompt, dir := tokens(150, 150), filepath.Join(t.TempDir(), "cache")
 			want := visits(t, o, "", "m", prompt)
 			first := visits(t, o, dir, "m", prompt)

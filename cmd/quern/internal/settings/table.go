@@ -99,7 +99,7 @@ func table() []row {
 		{key: "models[].queue", section: Models, unit: "requests", help: "requests that may wait; others get 503", def: engine.DefaultQueue},
 		{key: "models[].batch", section: Models, unit: "rows", help: "rows of one step", def: engine.DefaultBatch},
 		{key: "models[].cache_type", flag: "cache-type", section: Models, commands: "serve run bench", one: []string{"f16", "f32", "q8_0", "q4_0", "bf16", "fp8"},
-			help: "number `type` of the KV cache, q4_0 on the CPU only, bf16 and fp8 on GPUs only", def: strings.ToLower(engine.DefaultCacheType.String())},
+			help: "number `type` of the KV cache, q4_0 on CPUs only, bf16 and fp8 on GPUs only", def: strings.ToLower(engine.DefaultCacheType.String())},
 		{key: "models[].cache_memory", section: Models, help: "of the KV cache",
 			unset: "context × slots, at most a quarter of memory_limit", example: "2GiB"},
 		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve run bench", parse: quantization,
