@@ -114,13 +114,13 @@ func (r *results) measure(o options) (err error) {
 		}
 		return err
 	}))
-	for _, to := range []*[]float64{&r.Disk, &r.Forgot} {
+	for what, to := range map[string]*[]float64{"again": &r.Disk, "forgotten": &r.Forgot} {
 		if to == &r.Forgot {
 			if ok := must.Get(forget(o.dir)); !ok {
-				return nil
+				continue
 			}
 		}
-		v := must.Get(start(o, "again"))
+		v := must.Get(start(o, what))
 		r.LoadAgain = append(r.LoadAgain, v.Load)
 		*to = append(*to, v.First[0])
 		r.Cold = append(r.Cold, v.First[1])
@@ -159,8 +159,8 @@ func visit(o options) (v visited, err error) {
 	defer l.Release()
 	v.Load = millis(time.Since(begun))
 	seeds := []uint64{1, 1} // from memory
-	if o.visit == "again" {
-		seeds[1] = 2 // to be computed
+	if o.visit != "first" {
+		seeds[1] = uint64(len(o.visit)) // one that is new, to be computed
 	}
 	for i, seed := range seeds {
 		took, reply, cached := ask(ctx, l, prompt(o.tokens, seed))

@@ -81,7 +81,7 @@ func TestDiskRestart(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
 		cache      quant.Type
-		cached            int // of 150
+		cached     int // of 150
 	}{
 		{"small", small, 0, 128},
 		{"deepseek-v3", family("deepseek-v3"), 0, 128},

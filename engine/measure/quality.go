@@ -25,11 +25,11 @@ type QualityOptions struct {
 	// CacheType is that of the model's KV cache; 0 means engine.DefaultCacheType, which is the
 	// reference's.
 	CacheType quant.Type
-	Against  string // the reference: the same model in more bits; "" for none
-	Text     string
-	Context  int // tokens of a window; 0: 512
-	Threads  int // 0: physical cores
-	Device   string
+	Against   string // the reference: the same model in more bits; "" for none
+	Text      string
+	Context   int // tokens of a window; 0: 512
+	Threads   int // 0: physical cores
+	Device    string
 
 	// Progress, when not nil, is told how much of the text is done, 0 to 1.
 	Progress func(done float64)

@@ -556,6 +556,48 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
+// TestBounded: what is read ahead is bounded for all sequences together, and none starves.
+func TestBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := disk.Open(disk.Options{Dir: dir, Size: 1 << 30, FS: disktest.New(".")})
+		defer s.Close()
+		const block = 8 << 20
+		m := s.Model(block, 0, func() {})
+		keys := chain("a", 12)
+		for i, k := range keys {
+			m.Save(k, i, 1, func(data []byte) error { return nil })
+			synctest.Wait()
+		}
+		var all []*disk.Fetch
+		for range 20 {
+			f := m.Seek(keys, 2)
+			if !f.Want(0) {
+				t.Fatal("nothing is found")
+			}
+			all = append(all, f)
+		}
+		synctest.Wait()
+		read := s.Stats().Hits
+		if read < 8 || read > 12 {
+			t.Errorf("%d blocks of 8 MiB are read ahead", read)
+		}
+		all[7].Close()
+		taken := 0
+		for range 20 * len(keys) {
+			for i, f := range all {
+				if b, _ := f.Next(); b != nil && i != 7 {
+					b.Release()
+					taken++
+				}
+			}
+			synctest.Wait()
+		}
+		if want := 19 * len(keys); taken != want {
+			t.Errorf("%d blocks are taken, want %d", taken, want)
+		}
+	})
+}
+
 // A block whose device fails is not written.
 func TestFillFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type Model struct {
 // Model returns what keeps blocks, and states behind them, of so many bytes; 0 are not kept.
 // notify must not wait.
 func (s *Store) Model(block, states int64, notify func()) *Model {
-	return &Model{s: s, block: int(block), states: int(states), notify: notify, free: make(chan []byte, ahead)}
+	return &Model{s: s, block: int(block), states: int(states), notify: notify, free: make(chan []byte, min(ahead, 1+spare/max(1, block+states)))}
 }
 
 // Use and Touch are the Store's.
@@ -111,8 +111,11 @@ type Fetch struct {
 	blocks []*Block
 }
 
-// ahead is how many blocks are read ahead of who takes them.
-const ahead = 16
+const (
+	ahead = 16       // blocks that are read ahead of who takes them
+	most  = 64 << 20 // bytes of all that are
+	spare = 16 << 20 // bytes that a model keeps for the next
+)
 
 // A Block is one that was read.
 type Block struct {
@@ -146,13 +149,13 @@ func (m *Model) Seek(keys []Key, n uint64) *Fetch {
 }
 
 // more says whether a reader may go on with f.
-func (f *Fetch) more() bool {
-	return !f.over && (!f.sought || f.wanted && f.next < f.end && len(f.blocks) < ahead)
+func (s *Store) more(f *Fetch) bool {
+	return !f.over && (!f.sought || f.wanted && f.next < f.end && len(f.blocks) < ahead && (s.held == 0 || s.held+f.m.block+f.m.states <= most))
 }
 
 // resume has a reader go on with f. The mutex is held.
 func (s *Store) resume(f *Fetch) {
-	if !f.busy && f.more() {
+	if !f.busy && s.more(f) {
 		f.busy = true
 		s.ready = append(s.ready, f)
 		s.read.Signal()
@@ -183,7 +186,10 @@ func (f *Fetch) Next() (b *Block, over bool) {
 	}
 	b = f.blocks[0]
 	f.blocks = f.blocks[1:]
-	s.resume(f)
+	s.held -= b.size()
+	for f := range s.open { // there may be room for others now
+		s.resume(f)
+	}
 	return b, false
 }
 
@@ -193,8 +199,16 @@ func (f *Fetch) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finish(f)
+	for _, b := range f.blocks {
+		s.held -= b.size()
+	}
 	f.blocks = nil
+	for f := range s.open {
+		s.resume(f)
+	}
 }
+
+func (b *Block) size() int { return len(b.Data) + len(b.States) }
 
 // finish ends f, but for blocks that are here. The mutex is held.
 func (s *Store) finish(f *Fetch) {
@@ -231,7 +245,7 @@ func (s *Store) reads() {
 		}
 		f := s.ready[0]
 		s.ready = s.ready[1:]
-		for f.more() {
+		for s.more(f) {
 			if !f.sought {
 				s.seek(f)
 			} else {
@@ -312,6 +326,7 @@ func (s *Store) fetch(f *Fetch) {
 		s.index.touch(f.keys[i].States(), at(f.use, i))
 	}
 	f.blocks = append(f.blocks, b)
+	s.held += b.size()
 	f.next = max(f.next, i+1)
 }
 

@@ -34,6 +34,7 @@ type Store struct {
 	queued  int64       // bytes of these
 	ready   []*Fetch    // to be gone on with
 	open    fetches     // all that are not over
+	held    int         // bytes of blocks that are read and not taken
 	stalled int         // reads that do not come back
 	warned  [kinds]bool // of each fault
 	backoff int         // writes that are left out after the next that fails
