@@ -19,7 +19,7 @@ import (
 // TestRandomOnDisk: as TestRandom, with a disk on which thousands of schedulers before have left
 // blocks and on which there is room for few of them. Each schedule is run twice.
 func TestRandomOnDisk(t *testing.T) {
-	n := uint64(600)
+	n := uint64(300)
 	if testing.Short() {
 		n = 100
 	}
