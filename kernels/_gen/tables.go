@@ -11,6 +11,7 @@ var outputs = []struct {
 	{"dot/panel_amx_amd64", genAMXPanels},
 	{"dot/split_amx_amd64", genSplit},
 	{"quant/act_amd64", genActs},
+	{"bandwidth/read_amd64", genRead},
 	{"threads/pause_amd64", genPause},
 	{"vec/vec_amd64", genVec},
 	{"vec/point_amd64", genPoints},
