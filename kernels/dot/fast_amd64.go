@@ -7,6 +7,9 @@ import (
 	"quern/kernels/quant"
 )
 
+// fetchesAhead is read by the assembly.
+var fetchesAhead = isa.FetchesAhead()
+
 // fast holds the assembly by level and type. Where a level has none for a type, the level
 // below serves.
 var fast = [3][quant.Count]fastDot{
