@@ -8,6 +8,7 @@ var outputs = []struct {
 }{
 	{"dot/dot_amd64", genDots},
 	{"dot/panel_amd64", genPanels},
+	{"dot/interleaved_amd64", genInterleaved},
 	{"dot/panel_amx_amd64", genAMXPanels},
 	{"dot/split_amx_amd64", genSplit},
 	{"quant/act_amd64", genActs},

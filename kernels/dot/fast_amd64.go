@@ -85,6 +85,20 @@ var panels = [3][quant.Count]panelKernel{
 	},
 }
 
+// interleaves holds the assembly for rows that are interleaved. Types that memory bounds as
+// they are gain nothing.
+var interleaves = [quant.Count]*interleavedKernel{
+	quant.Q4_K: {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
+	quant.Q5_K: {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
+}
+
+func interleavedOf(t quant.Type) *interleavedKernel {
+	if isa.Current() < isa.AVX512 {
+		return nil
+	}
+	return interleaves[t]
+}
+
 var sums = [3][quant.Count]fastSum{
 	isa.AVX2:   {quant.F16: {sumRowsF16AVX2, 8}, quant.BF16: {sumRowsBF16AVX2, 8}, quant.F32: {sumRowsF32AVX2, 8}},
 	isa.AVX512: {quant.F16: {sumRowsF16AVX512, 16}, quant.BF16: {sumRowsBF16AVX512, 16}, quant.F32: {sumRowsF32AVX512, 16}},
