@@ -63,12 +63,9 @@ func Program() (string, error) {
 }
 
 // Roots are what blocks of the model's cache on a disk depend on beside their tokens, without an adapter
-// and with each: all bytes of the weights as they are in memory, the metadata, the context
+// and with each: the hash of its weights, the metadata, the context
 // that ropes may be stretched to, the shape of the cache, the program and what numerics names.
-//
-// All bytes, since a sample would not see a model that differs in a few. stamp says when the
-// files were last changed: while it is as it was, and not "", the hash is remembered in s.
-func (m *File) Roots(ctx context.Context, s *disk.Store, stamp, program, numerics string, spec *graph.CacheSpec) ([]disk.Key, error) {
+func (m *File) Roots(ctx context.Context, weights []byte, program, numerics string, spec *graph.CacheSpec) ([]disk.Key, error) {
 	shape := fmt.Sprintf("%d %v %d %v", spec.BlockSize, spec.Type, spec.State, spec.Layers)
 	for _, n := range spec.Near {
 		shape += fmt.Sprintf(" %v", n.Reach)
@@ -77,11 +74,7 @@ func (m *File) Roots(ctx context.Context, s *disk.Store, stamp, program, numeric
 	for k, v := range m.Set.Meta.All() {
 		fmt.Fprintf(meta, "%q %v\n", k, v)
 	}
-	sum, err := m.hash(ctx, s, stamp, program)
-	if err != nil {
-		return nil, err
-	}
-	base := []string{program, numerics, shape, fmt.Sprint(m.Context), string(meta.Sum(nil)), string(sum)}
+	base := []string{program, numerics, shape, fmt.Sprint(m.Context), string(meta.Sum(nil)), string(weights)}
 	roots := []disk.Key{disk.Root(base...)}
 	for i, a := range m.Adapters {
 		sum, err := hashAll(ctx, a.Tensors)
@@ -108,8 +101,10 @@ func (m *File) effects(i int) string {
 	return strings.Join(list, "")
 }
 
-// hash is that of all weights, if need be computed.
-func (m *File) hash(ctx context.Context, s *disk.Store, stamp, program string) ([]byte, error) {
+// Hash is that of all weights: of all bytes, since a sample would not see a model that differs in
+// a few. stamp says when the files were last changed: while it is as it was, and not "", the hash
+// is remembered in s.
+func (m *File) Hash(ctx context.Context, s *disk.Store, stamp, program string) ([]byte, error) {
 	names := sha256.New()
 	var all []*weights.Tensor
 	for t := range m.Set.All() {

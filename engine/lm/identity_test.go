@@ -45,7 +45,11 @@ func TestRoots(t *testing.T) {
 		if w.change != nil {
 			w.change(m)
 		}
-		roots, err := m.Roots(t.Context(), s, w.stamp, w.program, w.numerics, &w.spec)
+		sum, err := m.Hash(t.Context(), s, w.stamp, w.program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots, err := m.Roots(t.Context(), sum, w.program, w.numerics, &w.spec)
 		if err != nil || len(roots) != 1 {
 			t.Fatalf("%d roots, %v", len(roots), err)
 		}

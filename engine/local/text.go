@@ -117,6 +117,10 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err = m.Low.FillContext(ctx, nil); err != nil {
 		return nil, err
 	}
+	sum, err := m.hash(ctx, p, stamp)
+	if err != nil {
+		return nil, err
+	}
 	m.fingerprint = lm.Fingerprint(about.Quantization, m.Set, m.Low)
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
@@ -130,7 +134,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
-		if err = m.keeps(ctx, p, &plan.KV, stamp); err != nil {
+		if err = m.keeps(ctx, p, &plan.KV, sum); err != nil {
 			return nil, err
 		}
 		o.Slots = plan.Running
@@ -142,14 +146,27 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	return m, nil
 }
 
-// keeps has blocks of m's cache kept on disk. stamp is of m's files before they were opened.
-func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, stamp string) error {
-	if p.disk == nil {
-		return nil
+// hash is that of m's weights, nil where no blocks are kept on disk. stamp is of m's files before
+// they were opened. Backends may give the files' memory back once they have what they need, so
+// weights are hashed before that.
+func (m *textModel) hash(ctx context.Context, p *opening, stamp string) ([]byte, error) {
+	if p.disk == nil || lm.Embeds(m.Config) {
+		return nil, nil
 	}
 	program, err := p.program()
 	if err != nil {
 		p.log.WarnContext(ctx, "prefix cache: the program cannot be read, so nothing is kept", "err", err)
+		return nil, nil
+	}
+	if stamp != lm.StampFiles(p.n.About().Path) {
+		stamp = "" // they are being changed
+	}
+	return m.Hash(ctx, p.disk, stamp, program)
+}
+
+// keeps has blocks of m's cache kept on disk, where weights have a hash.
+func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, weights []byte) error {
+	if weights == nil {
 		return nil
 	}
 	if x, ok := m.exec.(graph.Placer); ok {
@@ -157,15 +174,11 @@ func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, 
 			return err
 		}
 	}
-	start := time.Now()
-	if stamp != lm.StampFiles(p.n.About().Path) {
-		stamp = "" // they are being changed
-	}
-	roots, err := m.Roots(ctx, p.disk, stamp, program, m.cache.(graph.Portable).Numerics(), kv)
+	program, _ := p.program()
+	roots, err := m.Roots(ctx, weights, program, m.cache.(graph.Portable).Numerics(), kv)
 	if err != nil {
 		return err
 	}
-	p.log.DebugContext(ctx, "prefix cache: weights are known", "model", m.ID, "took", time.Since(start))
 	m.disk = &sched.Disk{Store: p.disk, Roots: roots, Spec: kv}
 	return nil
 }
