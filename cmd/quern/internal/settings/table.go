@@ -174,7 +174,7 @@ func table() []row {
 			help: "idle `time` after which a model is unloaded; never keeps it"},
 		{key: "load_timeout", section: Models, in: above(0), def: engine.DefaultLoadTimeout, help: "how long a request waits for its model, a pull of it included"},
 		{key: "memory_wait", section: Models, in: above(0), def: engine.DefaultMemoryWait, help: "of that, how long for memory that models in use hold; then 503"},
-		{key: "prefix_cache.dir", flag: "prefix-cache", section: Models, commands: "serve", file: true, example: "/var/cache/quern",
+		{key: "prefix_cache.dir", flag: "prefix-cache", section: Models, commands: "serve", file: true,
 			help: "`folder` that keeps what models computed of prompts, to be found after a restart; servers may share it", unset: "it is in memory only"},
 		{key: "prefix_cache.size", section: Models, in: above(0), def: Size(engine.DefaultPrefixCache), help: "bytes it may take; what was used last stays"},
 
