@@ -362,7 +362,7 @@ func TestFaults(t *testing.T) {
 				}
 				fails = false
 				mu.Unlock()
-				for _, k := range chain("more", 1100) { // it gets well again
+				for _, k := range chain("more", 400) { // it gets well again
 					b.save([]disk.Key{k})
 				}
 				if st := b.s.Stats(); st.Writes == 0 || st.Bytes > 1000*file {
@@ -563,13 +563,13 @@ func TestBounded(t *testing.T) {
 		defer s.Close()
 		const block = 8 << 20
 		m := s.Model(block, 0, func() {})
-		keys := chain("a", 12)
+		keys := chain("a", 10)
 		for i, k := range keys {
 			m.Save(k, i, 1, func(data []byte) error { return nil })
 			synctest.Wait()
 		}
 		var all []*disk.Fetch
-		for range 20 {
+		for range 6 {
 			f := m.Seek(keys, 2)
 			if !f.Want(0) {
 				t.Fatal("nothing is found")
@@ -578,21 +578,21 @@ func TestBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		read := s.Stats().Hits
-		if read < 8 || read > 12 {
+		if read < 8 || read > 11 {
 			t.Errorf("%d blocks of 8 MiB are read ahead", read)
 		}
-		all[7].Close()
+		all[3].Close()
 		taken := 0
-		for range 20 * len(keys) {
+		for range 6 * len(keys) {
 			for i, f := range all {
-				if b, _ := f.Next(); b != nil && i != 7 {
+				if b, _ := f.Next(); b != nil && i != 3 {
 					b.Release()
 					taken++
 				}
 			}
 			synctest.Wait()
 		}
-		if want := 19 * len(keys); taken != want {
+		if want := 5 * len(keys); taken != want {
 			t.Errorf("%d blocks are taken, want %d", taken, want)
 		}
 	})
