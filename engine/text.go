@@ -170,3 +170,20 @@ type TokenizeResult struct {
 	Text    string                // of Messages: the prompt as the model sees it, control tokens spelled out
 	Context int                   // the model's context length
 }
+
+// An InfillRequest asks for the prompt that has a model write what belongs between two texts.
+type InfillRequest struct {
+	Prefix, Suffix string
+	Prompt         string // what follows the prefix, of which the last is kept
+	Files          []File // of the repository, the nearest last; not nil lays the prompt out as one
+
+	// Cut keeps what is nearest of texts that are too long, as llama-server does, with room
+	// for a reply of Reply tokens, 0 where that is not known. Else they are refused.
+	Cut   bool
+	Reply int
+
+	Param string // the field that asks for it, where the model has no tokens for it; "" is the model
+}
+
+// A File is one that a prompt quotes.
+type File struct{ Name, Text string }

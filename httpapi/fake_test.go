@@ -26,6 +26,7 @@ const (
 	chatModel   = "stub/chat:Q4_K_M"
 	embedModel  = "stub-embed"
 	baseModel   = "stub-base" // no chat template
+	classModel  = "stub-class"
 	fakeContext = 8192
 )
 
@@ -42,6 +43,7 @@ type fake struct {
 	output  atomic.Int64
 	last    atomic.Pointer[engine.GenerateRequest]
 	seen    atomic.Pointer[engine.EmbedRequest]
+	filled  atomic.Pointer[engine.InfillRequest]
 	spoken  atomic.Pointer[engine.SpeakRequest]
 	heard   atomic.Pointer[engine.TranscribeRequest]
 
@@ -59,6 +61,7 @@ var fakeModels = []engine.ModelInfo{
 	},
 	{ID: "stub-chat", AliasOf: chatModel, Kind: engine.KindChat, Created: time.Unix(1767000000, 0), ContextLength: fakeContext, Status: "loaded"},
 	{ID: embedModel, Kind: engine.KindEmbedding, Created: time.Unix(1767000001, 0), ContextLength: 512, Status: "unloaded", Format: "gguf"},
+	{ID: classModel, Kind: engine.KindClassification, Capabilities: []string{"classification"}, Status: "unloaded", Format: "safetensors"},
 	{ID: voiceModel, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "loaded"},
 	{ID: earModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription"}, Status: "loaded"},
 	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
@@ -99,6 +102,8 @@ type actions interface {
 	Generate(context.Context, engine.GenerateRequest) iter.Seq2[engine.Event, error]
 	Embed(context.Context, engine.EmbedRequest) (engine.EmbedResult, error)
 	Rerank(context.Context, engine.RerankRequest) (engine.RerankResult, error)
+	Classify(context.Context, engine.ClassifyRequest) (engine.ClassifyResult, error)
+	Infill(context.Context, engine.InfillRequest) (engine.TokenizeResult, error)
 	Tokenize(context.Context, engine.TokenizeRequest) (engine.TokenizeResult, error)
 	Detokenize(context.Context, []token.ID) (iter.Seq[[]byte], error)
 	Transcribe(context.Context, engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
@@ -258,6 +263,19 @@ func (f *fake) Needs(_ context.Context, model string) (engine.Needs, error) {
 		n.Bytes, n.Why = 4<<30, engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs 4096 MiB; lower context_length", model)
 	}
 	return n, nil
+}
+
+// Describe knows a template of chats.
+func (f *fake) Describe(_ context.Context, model string) (engine.Details, error) {
+	m, err := f.Find(model)
+	if err != nil {
+		return engine.Details{}, err
+	}
+	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
+	if m.Kind == engine.KindChat {
+		d.Template, d.Infill = "{{ messages }}", true
+	}
+	return d, nil
 }
 
 func (f *fake) Load(ctx context.Context, model string) error {
@@ -490,6 +508,38 @@ func (f *fake) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.T
 	return engine.TokenizeResult{Tokens: ids, Bytes: spell, Text: text, Context: fakeContext}, ctx.Err()
 }
 
+// Infill writes what it is asked between marks; models without templates have none.
+func (f *fake) Infill(ctx context.Context, r engine.InfillRequest) (engine.TokenizeResult, error) {
+	f.filled.Store(&r)
+	if *f.asked.Load() == baseModel {
+		code, param := engine.CodeModelNotSupported, "model"
+		if r.Param != "" {
+			code, param = engine.CodeUnsupportedParam, r.Param
+		}
+		return engine.TokenizeResult{}, engine.Errorf(code, param, "model %q has no tokens to fill in the middle with", baseModel)
+	}
+	text := ""
+	for _, file := range r.Files {
+		text += "<SEP> " + file.Name + " " + file.Text + " "
+	}
+	text += "<PRE> " + r.Prefix + r.Prompt + " <SUF> " + r.Suffix + " <MID>"
+	return f.Tokenize(ctx, engine.TokenizeRequest{Prompt: engine.Prompt{Text: text}})
+}
+
+// Classify takes the length of a text for its mood.
+func (f *fake) Classify(ctx context.Context, r engine.ClassifyRequest) (engine.ClassifyResult, error) {
+	res := engine.ClassifyResult{Labels: []string{"long", "short"}}
+	for _, in := range r.Inputs {
+		p := min(1, float32(len(in.Text)+len(in.Tokens))/100)
+		if r.Logits {
+			p = 7
+		}
+		res.Probabilities = append(res.Probabilities, []float32{p, 1 - p})
+		res.PromptTokens += max(len(in.Tokens), len(f.encode(in.Text)))
+	}
+	return res, ctx.Err()
+}
+
 func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error) {
 	_, text := f.prompt(engine.Prompt{Tokens: ids})
 	return slices.Values([][]byte{[]byte(text)}), ctx.Err()
@@ -497,7 +547,7 @@ func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte]
 
 func (f *fake) Stats() engine.Stats {
 	return engine.Stats{Models: []engine.ModelStats{{
-		Model: chatModel, Kind: engine.KindChat, Running: int(f.running.Load()), Blocks: 64, BlocksUsed: 16, BlockSize: 16,
+		Model: chatModel, Kind: engine.KindChat, Running: int(f.running.Load()), Slots: 4, Blocks: 64, BlocksUsed: 16, BlockSize: 16,
 		PromptTokens: 100, GeneratedTokens: f.output.Load(), LoadSeconds: 1.5, WeightBytes: 1 << 20, CacheBytes: 1 << 16,
 	}}}
 }
