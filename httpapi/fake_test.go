@@ -380,7 +380,7 @@ func (f *fake) reply(ctx context.Context, r engine.GenerateRequest, yield func(e
 	if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(ids), Constrained: r.ToolChoice.Required || r.ToolChoice.Names != nil}, nil) {
 		return
 	}
-	done := engine.Event{Type: engine.PromptDone, CachedTokens: len(ids) / 2}
+	done := engine.Event{Type: engine.PromptDone, PromptTokens: len(ids), CachedTokens: len(ids) / 2}
 	if r.PromptLogprobs {
 		for i, id := range ids {
 			lp := f.logprob(f.word(id), r.Sample.Top)

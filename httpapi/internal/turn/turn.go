@@ -171,8 +171,10 @@ func (g *Turn) count(ev Event) {
 
 // A Reply is the whole answer to one prompt.
 type Reply struct {
-	Prompt    []engine.Logprob // of the prompt's tokens, where they were asked for
-	Sequences []Sequence
+	Prompt       []engine.Logprob // of the prompt's tokens, where they were asked for
+	PromptTokens int
+	CachedTokens int // of them, taken from the cache
+	Sequences    []Sequence
 }
 
 // A Sequence is one of the texts a prompt was answered with.
@@ -235,7 +237,7 @@ func (g *Turn) Each(ctx context.Context, take func(Event) error) error {
 
 func (r *Reply) add(ev Event) {
 	if ev.Type == engine.PromptDone {
-		r.Prompt = ev.Prompt
+		r.Prompt, r.PromptTokens, r.CachedTokens = ev.Prompt, ev.PromptTokens, ev.CachedTokens
 	}
 	if ev.Index < 0 || ev.Index >= len(r.Sequences) {
 		return
