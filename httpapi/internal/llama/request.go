@@ -51,6 +51,9 @@ func (a api) read(c *server.Call, o *body.Object) *request {
 	s := &r.sampling
 	s.N = int(o.Integer("n", 1, 1, int64(a.Options.MaxN)))
 	s.N = int(o.Integer("n_cmpl", int64(s.N), 1, int64(a.Options.MaxN)))
+	if v, ok := o.Get("seed"); !ok || string(v.Raw) == "-1" || s.Seed == anySeed {
+		s.Seed = uint64(uint32(ask.Random())) % anySeed // it is told, and clients' numbers have 53 bits
+	}
 	s.MaxTokens = -1
 	for _, name := range []string{"max_tokens", "n_predict"} { // the latter counts
 		if n := o.Integer(name, -1, math.MinInt32, math.MaxInt32); n >= 0 {

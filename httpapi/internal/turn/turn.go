@@ -18,6 +18,7 @@ import (
 	"quern/engine"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/metrics"
+	"quern/httpapi/internal/stream"
 )
 
 // parallelPrompts is how many prompts of one request are with the engine at
@@ -203,7 +204,7 @@ func (s *Sequence) Reasoning() string { return s.reasoning.String() }
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
 func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 	replies := make([]Reply, g.prompts)
-	err := g.Each(ctx, func(ev Event) error {
+	err := g.Each(ctx, 0, func(ev Event) error {
 		r := &replies[ev.PromptIndex]
 		if r.Sequences == nil {
 			r.Sequences = make([]Sequence, g.sequences)
@@ -217,18 +218,25 @@ func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 	return replies, nil
 }
 
-// Each hands the events to take as they come, until it fails. ctx is that of Start.
-func (g *Turn) Each(ctx context.Context, take func(Event) error) error {
+// Each hands the events to take as they come, until it fails. ctx is that of Start. It ends
+// when there is no event for stall, not positive for ever, after the first.
+func (g *Turn) Each(ctx context.Context, stall time.Duration, take func(Event) error) error {
+	var late <-chan time.Time
 	for {
 		select {
 		case ev, ok := <-g.items:
 			if !ok {
 				return g.err()
 			}
+			if stall > 0 {
+				late = time.After(stall)
+			}
 			g.count(ev)
 			if err := take(ev); err != nil {
 				return err
 			}
+		case <-late:
+			return stream.Stalled(stall)
 		case <-ctx.Done():
 			return fault.Classify(ctx, ctx.Err())
 		}

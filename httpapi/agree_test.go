@@ -1,0 +1,85 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"quern/engine"
+	"quern/httpapi"
+)
+
+// An utterance is what a model thinks, says and calls.
+type utterance struct{ thought, text, calls string }
+
+func (u *utterance) call(name string, arguments []byte) {
+	u.calls += fmt.Sprintf("%s(%s) ", name, compact(arguments))
+}
+
+func compact(b []byte) string {
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return string(b)
+	}
+	out, _ := json.Marshal(v)
+	return string(out)
+}
+
+// TestDialectsAgree: with one seed a model thinks, says and calls the same in chats, in
+// Anthropic's messages and in Ollama's, and a text that goes on is the same in llama-server's
+// completions.
+func TestDialectsAgree(t *testing.T) {
+	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
+	const schema = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`
+	function := `"tools":[{"type":"function","function":{"name":"get_weather","parameters":` + schema + `}}],`
+	for _, tt := range []struct{ name, chat, messages, ollama string }{
+		{"words", ``, ``, ``},
+		{"tools", function, `"tools":[{"name":"get_weather","input_schema":` + schema + `}],`, function},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const question = `"messages":[{"role":"user","content":"Where is Paris?"}],`
+			var want, messages, ollama utterance
+			chat := wholeAnswer(t, s, `{`+question+tt.chat+`"seed":7,"max_tokens":60}`)
+			want.thought = chat.Reasoning
+			if chat.Content != nil {
+				want.text = *chat.Content
+			}
+			for _, c := range chat.Calls {
+				want.call(c.Function.Name, []byte(c.Function.Arguments))
+			}
+
+			m := decoded[struct {
+				Content []struct {
+					Type, Text, Thinking, Name string
+					Input                      json.RawMessage
+				}
+			}](t, ask(t, s, "POST", "/v1/messages", `{"model":"quern-tiny",`+question+tt.messages+`"seed":7,"max_tokens":60}`))
+			for _, b := range m.Content {
+				switch b.Type {
+				case "thinking":
+					messages.thought += b.Thinking
+				case "text":
+					messages.text += b.Text
+				case "tool_use":
+					messages.call(b.Name, b.Input)
+				}
+			}
+
+			o := decoded[line](t, ask(t, s, "POST", "/api/chat", `{"model":"quern-tiny","stream":false,`+question+tt.ollama+`"options":{"seed":7,"num_predict":60}}`))
+			ollama.thought, ollama.text = o.Message.Thinking, o.Message.Content
+			for _, c := range o.Message.Calls {
+				ollama.call(c.Function.Name, c.Function.Arguments)
+			}
+			if want.thought+want.text+want.calls == "" || messages != want || ollama != want {
+				t.Errorf("chat %+v\nmessages %+v\nOllama %+v", want, messages, ollama)
+			}
+		})
+	}
+	text := decoded[struct{ Choices []struct{ Text string } }](t, ask(t, s, "POST", "/v1/completions", `{"prompt":"Once upon","seed":7,"max_tokens":20}`))
+	llama := decoded[completed](t, ask(t, s, "POST", "/completion", `{"prompt":"Once upon","seed":7,"n_predict":20}`))
+	raw := decoded[line](t, ask(t, s, "POST", "/api/generate", `{"model":"quern-tiny","prompt":"Once upon","raw":true,"stream":false,"options":{"seed":7,"num_predict":20}}`))
+	if want := text.Choices[0].Text; strings.TrimSpace(want) == "" || llama.Content != want || raw.Response != want {
+		t.Errorf("completions %q, llama-server's %q, Ollama's %q", want, llama.Content, raw.Response)
+	}
+}
