@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -81,5 +82,43 @@ func TestDialectsAgree(t *testing.T) {
 	raw := decoded[line](t, ask(t, s, "POST", "/api/generate", `{"model":"quern-tiny","prompt":"Once upon","raw":true,"stream":false,"options":{"seed":7,"num_predict":20}}`))
 	if want := text.Choices[0].Text; strings.TrimSpace(want) == "" || llama.Content != want || raw.Response != want {
 		t.Errorf("completions %q, llama-server's %q, Ollama's %q", want, llama.Content, raw.Response)
+	}
+}
+
+// TestTwentyLogprobs: a chat tells as many alternatives as OpenAI's allow, the likeliest first,
+// of which the drawn token is one when nothing is left to chance.
+func TestTwentyLogprobs(t *testing.T) {
+	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
+	got := decoded[struct {
+		Choices []struct {
+			Logprobs struct {
+				Content []struct {
+					Token   string
+					Logprob float64
+					Bytes   []int
+					Top     []struct {
+						Token   string
+						Logprob float64
+					} `json:"top_logprobs"`
+				}
+			}
+		}
+	}](t, ask(t, s, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"hello"}],"max_tokens":8,"temperature":0,"logprobs":true,"top_logprobs":20,"chat_template_kwargs":{"enable_thinking":false}}`))
+	tokens := got.Choices[0].Logprobs.Content
+	if len(tokens) == 0 {
+		t.Fatalf("%+v", got)
+	}
+	for _, k := range tokens {
+		sum, seen := 0.0, map[string]bool{}
+		for i, alt := range k.Top {
+			if i > 0 && alt.Logprob > k.Top[i-1].Logprob {
+				t.Errorf("%q: alternatives are not in order: %+v", k.Token, k.Top)
+			}
+			sum += math.Exp(alt.Logprob)
+			seen[alt.Token] = true
+		}
+		if len(k.Top) != 20 || len(seen) < 19 || sum > 1.001 || k.Top[0].Token != k.Token || k.Top[0].Logprob != k.Logprob {
+			t.Errorf("%q %g: %d alternatives that sum to %g: %+v", k.Token, k.Logprob, len(k.Top), sum, k.Top)
+		}
 	}
 }
