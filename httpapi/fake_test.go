@@ -265,19 +265,6 @@ func (f *fake) Needs(_ context.Context, model string) (engine.Needs, error) {
 	return n, nil
 }
 
-// Describe knows a template of chats.
-func (f *fake) Describe(_ context.Context, model string) (engine.Details, error) {
-	m, err := f.Find(model)
-	if err != nil {
-		return engine.Details{}, err
-	}
-	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
-	if m.Kind == engine.KindChat {
-		d.Template, d.Infill = "{{ messages }}", true
-	}
-	return d, nil
-}
-
 func (f *fake) Load(ctx context.Context, model string) error {
 	if f.load != nil {
 		return f.load(ctx, model)
@@ -506,38 +493,6 @@ func (f *fake) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.T
 	ids, text := f.prompt(r.Prompt)
 	spell := func(id token.ID) []byte { return []byte(f.word(id)) }
 	return engine.TokenizeResult{Tokens: ids, Bytes: spell, Text: text, Context: fakeContext}, ctx.Err()
-}
-
-// Infill writes what it is asked between marks; models without templates have none.
-func (f *fake) Infill(ctx context.Context, r engine.InfillRequest) (engine.TokenizeResult, error) {
-	f.filled.Store(&r)
-	if *f.asked.Load() == baseModel {
-		code, param := engine.CodeModelNotSupported, "model"
-		if r.Param != "" {
-			code, param = engine.CodeUnsupportedParam, r.Param
-		}
-		return engine.TokenizeResult{}, engine.Errorf(code, param, "model %q has no tokens to fill in the middle with", baseModel)
-	}
-	text := ""
-	for _, file := range r.Files {
-		text += "<SEP> " + file.Name + " " + file.Text + " "
-	}
-	text += "<PRE> " + r.Prefix + r.Prompt + " <SUF> " + r.Suffix + " <MID>"
-	return f.Tokenize(ctx, engine.TokenizeRequest{Prompt: engine.Prompt{Text: text}})
-}
-
-// Classify takes the length of a text for its mood.
-func (f *fake) Classify(ctx context.Context, r engine.ClassifyRequest) (engine.ClassifyResult, error) {
-	res := engine.ClassifyResult{Labels: []string{"long", "short"}}
-	for _, in := range r.Inputs {
-		p := min(1, float32(len(in.Text)+len(in.Tokens))/100)
-		if r.Logits {
-			p = 7
-		}
-		res.Probabilities = append(res.Probabilities, []float32{p, 1 - p})
-		res.PromptTokens += max(len(in.Tokens), len(f.encode(in.Text)))
-	}
-	return res, ctx.Err()
 }
 
 func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error) {

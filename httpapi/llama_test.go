@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"math"
@@ -15,6 +16,37 @@ import (
 	"quern/engine/token"
 	"quern/httpapi"
 )
+
+// Describe knows a template of chats.
+func (f *fake) Describe(_ context.Context, model string) (engine.Details, error) {
+	m, err := f.Find(model)
+	if err != nil {
+		return engine.Details{}, err
+	}
+	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
+	if m.Kind == engine.KindChat {
+		d.Template, d.Infill = "{{ messages }}", true
+	}
+	return d, nil
+}
+
+// Infill writes what it is asked between marks; models without templates have none.
+func (f *fake) Infill(ctx context.Context, r engine.InfillRequest) (engine.TokenizeResult, error) {
+	f.filled.Store(&r)
+	if *f.asked.Load() == baseModel {
+		code, param := engine.CodeModelNotSupported, "model"
+		if r.Param != "" {
+			code, param = engine.CodeUnsupportedParam, r.Param
+		}
+		return engine.TokenizeResult{}, engine.Errorf(code, param, "model %q has no tokens to fill in the middle with", baseModel)
+	}
+	text := ""
+	for _, file := range r.Files {
+		text += "<SEP> " + file.Name + " " + file.Text + " "
+	}
+	text += "<PRE> " + r.Prefix + r.Prompt + " <SUF> " + r.Suffix + " <MID>"
+	return f.Tokenize(ctx, engine.TokenizeRequest{Prompt: engine.Prompt{Text: text}})
+}
 
 // told reads what a request without a body is answered with.
 func told(t *testing.T, a http.Handler, path string, out any) int {

@@ -1,13 +1,29 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 
+	"quern/engine"
 	"quern/httpapi"
 )
+
+// Classify takes the length of a text for its mood.
+func (f *fake) Classify(ctx context.Context, r engine.ClassifyRequest) (engine.ClassifyResult, error) {
+	res := engine.ClassifyResult{Labels: []string{"long", "short"}}
+	for _, in := range r.Inputs {
+		p := min(1, float32(len(in.Text)+len(in.Tokens))/100)
+		if r.Logits {
+			p = 7
+		}
+		res.Probabilities = append(res.Probabilities, []float32{p, 1 - p})
+		res.PromptTokens += max(len(in.Tokens), len(f.encode(in.Text)))
+	}
+	return res, ctx.Err()
+}
 
 // TestScore: one text is scored with each of several, or each with its own.
 func TestScore(t *testing.T) {
