@@ -75,4 +75,3 @@ func TestTranscriptionWarnings(t *testing.T) {
 		}
 	}
 }
-
