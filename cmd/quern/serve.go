@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -100,6 +102,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	}
 	defer e.Close()
 	ao := s.APIOptions(e, thisBuild().Version, log)
+	ao.Revision, ao.Instance = thisBuild().Commit, instance(s.Instance)
 	if s.Manage != "none" && unfound == nil {
 		models := a.serveStore(s, o.Store, e, log)
 		defer models.Close()
@@ -113,6 +116,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	fmt.Fprintf(a.out, "quern is listening on %s\n", baseURL(ln.Addr()))
 	if s.File != "" {
 		log.Info("configuration read", "file", s.File)
+	}
+	if ao.Instance != "" {
+		log.Info("serving", "address", ln.Addr().String(), "instance", ao.Instance)
 	}
 
 	serving, done := context.WithCancel(ctx)
@@ -141,6 +147,19 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 		}
 	}
 	return <-served
+}
+
+// instance is what answers call this server, "" for nothing.
+func instance(setting string) string {
+	switch setting {
+	case settings.AutoInstance:
+		var b [4]byte
+		rand.Read(b[:]) // never fails
+		return hex.EncodeToString(b[:])
+	case settings.NoInstance:
+		return ""
+	}
+	return setting
 }
 
 // setProcs gives the Go scheduler two processors more than the n compute threads,

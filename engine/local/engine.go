@@ -38,6 +38,7 @@ type Engine struct {
 	texts      *budget.Budget // of text in work
 	pronouncer speech.Reader  // unpacked when first asked for
 	planning   chan struct{}  // held by who works out what a model needs
+	caches     plans
 }
 
 // builtinSampling lets stories vary while what the built-in model knows comes
@@ -278,20 +279,6 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 		out.Why = engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s", n.ID, engine.MiB(out.Bytes), engine.MiB(out.Limit))
 	}
 	return out, nil
-}
-
-// Stats takes a snapshot of the resident models.
-func (e *Engine) Stats() engine.Stats {
-	var s engine.Stats
-	for _, n := range e.catalog.List() {
-		e.models.Look(n, func(m residency.Model, waiting int) {
-			i := m.Stats()
-			i.Kind = n.About().Kind
-			i.Waiting += waiting
-			s.Models = append(s.Models, i)
-		})
-	}
-	return s
 }
 
 // speakers returns the models among list that speak and are on this machine.

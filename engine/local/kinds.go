@@ -27,6 +27,7 @@ type kind struct {
 	describe describer
 	open     opener
 	needs    needer
+	cache    cacher                                 // of models whose cache is known before they are loaded
 	voices   func(path string) ([]tts.Voice, error) // of models that speak
 	adapts   bool                                   // takes adapters
 	use      string                                 // the option of quern's commands that takes such a file; "": any does
@@ -36,6 +37,7 @@ type (
 	describer func(id, path string, o *engine.ModelOptions) (*catalog.About, error)
 	opener    func(ctx context.Context, p *opening) (residency.Model, error)
 	needer    func(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) // memory, without loading; an *engine.Error tells what does not fit
+	cacher    func(ctx context.Context, e *Engine, n *catalog.Entry) (engine.CachePlan, error)
 )
 
 // kinds are the sorts of models: the first that recognises a file counts. One that cannot
@@ -47,7 +49,7 @@ var kinds = []kind{
 	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX},
-	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, adapts: true},
+	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, cache: cacheText, adapts: true},
 }
 
 // kindOf returns the kind of a model's file.

@@ -10,7 +10,10 @@ import (
 // nearly like those the endpoint has, and what a schema says in vain.
 const WarningHeader = "x-quern-warning"
 
-const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + WarningHeader + ", " +
+// InstanceHeader names the server that answered, of several behind one address.
+const InstanceHeader = "x-quern-instance"
+
+const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + InstanceHeader + ", " + WarningHeader + ", " +
 	"x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
 	"x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
 

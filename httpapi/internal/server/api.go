@@ -61,7 +61,7 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 		bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	a.guard.Loopback.Store(o.BoundLoopback)
-	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, a.log)
+	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, metrics.Build{Version: o.Version, Revision: o.Revision}, a.log)
 	spoken := dialects(a)
 	a.routes = all(spoken)
 	a.router = a.newRouter(spoken)

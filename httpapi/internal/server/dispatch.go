@@ -26,6 +26,9 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	id := reqlog.ID(r.Header.Get("x-request-id"))
 	w.Header().Set("x-request-id", id)
+	if a.Options.Instance != "" {
+		w.Header().Set(guard.InstanceHeader, a.Options.Instance)
+	}
 	r = r.WithContext(reqlog.WithID(r.Context(), id))
 
 	defer func() {

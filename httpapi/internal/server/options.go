@@ -100,7 +100,9 @@ type Options struct {
 	MetricsPublic   bool                     // /metrics needs no key
 	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
-	Version         string                   // shown by /v1/server
+	Version         string                   // shown by /v1/server and /metrics
+	Revision        string                   // of the source, shown by /metrics
+	Instance        string                   // what answers call this server, in the header x-quern-instance; "" has none
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
 

@@ -31,6 +31,7 @@ type Settings struct {
 	HeaderDelay       Duration            `yaml:"header_delay"`
 	ShutdownGrace     Duration            `yaml:"shutdown_grace"`
 	Metrics           metrics             `yaml:"metrics"`
+	Instance          string              `yaml:"instance"`
 	Page              bool                `yaml:"page"`
 
 	Models        []Model           `yaml:"models"`

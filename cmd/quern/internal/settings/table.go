@@ -83,6 +83,8 @@ func table() []row {
 		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
 		{key: "metrics.public", section: Server, def: false, help: "serve /metrics without a key"},
 		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
+		{key: "instance", section: Server, def: AutoInstance, parse: instance,
+			help: "what the header x-quern-instance calls this server: auto is a random id of each start, which tells nothing of the machine, and off leaves the header out"},
 		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
 		{flag: "model", short: "m", section: Models, commands: "serve", many: true,
@@ -232,6 +234,19 @@ const maxThreads = 1024
 func address(s string) (string, error) {
 	if _, _, err := net.SplitHostPort(s); err != nil {
 		return "", fmt.Errorf("%q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s)
+	}
+	return s, nil
+}
+
+// AutoInstance is the instance that is called by a random id, and NoInstance the one that
+// answers do not name.
+const AutoInstance, NoInstance = "auto", "off"
+
+// instance is the name of a server in a header.
+func instance(s string) (string, error) {
+	const most, letters = 64, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s == "" || len(s) > most || strings.Trim(s, letters+"0123456789._-") != "" {
+		return "", fmt.Errorf("%q is not auto, off, or 1 to %d letters, digits, dots, dashes and underscores", s, most)
 	}
 	return s, nil
 }
