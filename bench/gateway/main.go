@@ -1,13 +1,18 @@
-// Package gateway reads a server's /metrics as the endpoint picker of the Gateway API
-// Inference Extension does, with the extension's own extractor. It is a module of its own,
-// so that quern does not depend on Kubernetes.
-package gateway
+// Command gateway shows a server's /metrics to the extractor of the Gateway API Inference
+// Extension, told of quern by deploy/gateway, and prints what an endpoint picker understands
+// of it. It exits with 1 when something is missing. It is a module of its own, so that quern
+// does not depend on Kubernetes.
+//
+//	cd bench/gateway && go run . http://127.0.0.1:8080/metrics
+package main
 
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 
 	"github.com/prometheus/common/expfmt"
@@ -17,6 +22,35 @@ import (
 	source "sigs.k8s.io/gateway-api-inference-extension/pkg/epp/framework/plugins/datalayer/source/metrics"
 	"sigs.k8s.io/yaml"
 )
+
+func main() {
+	config := flag.String("config", "../../deploy/gateway/endpoint-picker.yaml", "configuration of the picker")
+	flag.Parse()
+	p, err := Open(*config)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gateway:", err)
+		os.Exit(2)
+	}
+	status := 0
+	for _, u := range flag.Args() {
+		s, err := p.scrape(u)
+		fmt.Printf("%s: waiting %d, running %d, KV %.3f, blocks %d of %d tokens\n", u, s.Waiting, s.Running, s.KVUsage, s.Blocks, s.BlockSize)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "gateway:", err)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
+
+func (p *Picker) scrape(u string) (Signals, error) {
+	res, err := http.Get(u)
+	if err != nil {
+		return Signals{}, err
+	}
+	defer res.Body.Close()
+	return p.Read(context.Background(), res.Body)
+}
 
 // A Picker reads metrics as a configuration tells it.
 type Picker struct{ extractor *metrics.Extractor }
