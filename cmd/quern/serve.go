@@ -3,16 +3,19 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/certs"
 	"quern/cmd/quern/internal/settings"
 	"quern/engine/local"
 	"quern/httpapi"
@@ -33,7 +36,8 @@ transcription.
 An address other machines can reach needs API keys, or --no-auth said on purpose.
 
 SIGTERM or Ctrl-C lets running requests finish (shutdown_grace); a second one
-ends the program at once.`,
+ends the program at once. SIGHUP has keys, certificates, aliases and the level of the
+log read again; a configuration with a mistake changes nothing.`,
 		Example: `  quern serve
   quern serve --open
   quern serve --model llama-3.2-1b-q4_k_m.gguf
@@ -60,7 +64,7 @@ ends the program at once.`,
 			if open && !s.Page {
 				return usageError{errors.New("--open opens the page, and the configuration says page: false; leave one of them out")}
 			}
-			return a.serve(cmd.Context(), s, open)
+			return a.serve(cmd.Context(), s, func() (*settings.Loaded, error) { return a.load(cmd) }, open)
 		},
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
@@ -72,8 +76,8 @@ ends the program at once.`,
 }
 
 // serve runs the server until a signal ends it. Once it is ready it opens the page, if it
-// is told to.
-func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error {
+// is told to. again reads the settings again.
+func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*settings.Loaded, error), open bool) error {
 	ctx, stop := signals(parent, stopSignals...)
 	defer stop()
 	log := a.logger(s)
@@ -84,6 +88,16 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 		return err
 	}
 	defer ln.Close()
+	var shown *certs.Source
+	if s.TLS.Cert != "" {
+		if shown, err = certs.Open(certs.Files(s.TLS), log); err != nil {
+			return err
+		}
+		ln = tls.NewListener(ln, shown.Config())
+	}
+	base := baseURL(ln.Addr(), shown != nil)
+	started := *s // what follows puts fetched models in
+	started.Models = slices.Clone(s.Models)
 
 	if err := a.resolveHub(ctx, s, log); err != nil {
 		return err
@@ -113,7 +127,18 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 		return err
 	}
 	api.SetReady("models are being loaded")
-	fmt.Fprintf(a.out, "quern is listening on %s\n", baseURL(ln.Addr()))
+	watched, err := operate(ctx, s, api, log)
+	if err != nil {
+		return err
+	}
+	defer watched()
+	f := &follower{load: again, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
+	defer onHangup(func() {
+		if err := f.follow(); err != nil {
+			log.Error("settings not read again, those before stay", "err", err)
+		}
+	})()
+	fmt.Fprintf(a.out, "quern is listening on %s\n", base)
 	if s.File != "" {
 		log.Info("configuration read", "file", s.File)
 	}
@@ -127,6 +152,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	go func() { served <- api.Serve(serving, ln) }()
 
 	loadErr := e.Preload(ctx)
+	if loadErr == nil && s.WarmUp {
+		loadErr = e.Warm(ctx)
+	}
 	bars.Wait()
 	if loadErr != nil && ctx.Err() == nil {
 		// The user asked for these models by name: serving without them would
@@ -138,12 +166,12 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	if ctx.Err() == nil {
 		api.SetReady("")
 		if s.Page {
-			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", baseURL(ln.Addr()))
+			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", base)
 		}
-		a.greet(e, ln.Addr(), s)
+		a.greet(e, base, s)
 		a.tellAbsent(s)
 		if open {
-			defer a.browse(ctx, baseURL(ln.Addr())+"/")()
+			defer a.browse(ctx, base+"/")()
 		}
 	}
 	return <-served
@@ -182,21 +210,25 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("listen: %q: %w; write HOST:PORT with a port from 0 to 65535, for example 127.0.0.1:8080", s.Listen, err)}
 	}
-	if !addr.IP.IsLoopback() && len(s.Auth.Keys) == 0 && !s.Auth.None {
-		return nil, usageError{fmt.Errorf(`%s can be reached from other machines, and no API key is set. Either
-  set a key: QUERN_API_KEY=… in the environment, or auth: in the configuration
-  or allow requests without a key: --no-auth, or auth: none in the configuration`, s.Listen)}
+	if err := guarded(addr, s); err != nil {
+		return nil, err
 	}
+	ln, err := bind(ctx, s.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", err)
+	}
+	return ln, nil
+}
+
+// bind opens an address.
+func bind(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", addr.String())
-	if err == nil {
-		return ln, nil
-	}
+	ln, err := lc.Listen(ctx, "tcp", address)
 	var errno syscall.Errno
 	if errors.As(err, &errno) && bindErrors[errno] != "" {
-		err = fmt.Errorf("%s %s", s.Listen, bindErrors[errno])
+		err = fmt.Errorf("%s %s", address, bindErrors[errno])
 	}
-	return nil, fmt.Errorf("%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", err)
+	return ln, err
 }
 
 // bindErrors say why an address cannot be listened on. Windows has numbers of its own
@@ -214,13 +246,17 @@ const (
 )
 
 // baseURL is where this machine reaches addr.
-func baseURL(addr net.Addr) string {
+func baseURL(addr net.Addr, secure bool) string {
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return "http://" + addr.String()
+		return scheme + addr.String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + net.JoinHostPort(host, port)
 }

@@ -268,7 +268,7 @@ func TestBaseURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := baseURL(addr); got != tt.want {
+		if got := baseURL(addr, false); got != tt.want {
 			t.Errorf("baseURL(%s) = %s; want %s", tt.addr, got, tt.want)
 		}
 	}

@@ -82,11 +82,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	e.models = residency.New(residency.Options{Options: e.o, Catalog: e.catalog, Open: e.open,
 		Fetched: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) }})
 	e.ctx = e.models.Context()
-	for to := range o.Aliases {
-		if _, ok := e.catalog.Exactly(o.Aliases[to]); !ok {
-			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
-		}
-	}
+	e.SetAliases(o.Aliases)
 	for kind, name := range o.Defaults {
 		if _, err := e.catalog.Lookup(name, kind); err != nil {
 			e.log.Warn("default that cannot be used", "kind", kind, "model", name, "err", err)
@@ -102,6 +98,16 @@ func (e *Engine) Add(o engine.ModelOptions) (engine.ModelInfo, error) {
 		return engine.ModelInfo{}, err
 	}
 	return e.info(catalog.Ref{Entry: n}), nil
+}
+
+// SetAliases replaces the other names of models. The map must not change afterwards.
+func (e *Engine) SetAliases(names map[string]string) {
+	e.catalog.SetAliases(names)
+	for alias, model := range names {
+		if _, ok := e.catalog.Exactly(model); !ok {
+			e.log.Warn("alias of a model that is not there", "alias", alias, "model", model)
+		}
+	}
 }
 
 // Device names what models run on: "cpu" or "cuda".
@@ -153,8 +159,9 @@ func (e *Engine) Models() []engine.ModelInfo {
 			list = append(list, e.info(r))
 		}
 	}
-	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
-		if n, ok := e.catalog.Exactly(e.o.Aliases[alias]); ok {
+	aliases := e.catalog.Aliases()
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		if n, ok := e.catalog.Exactly(aliases[alias]); ok {
 			i := e.info(n)
 			i.ID, i.AliasOf = alias, n.Called()
 			list = append(list, i)
@@ -212,7 +219,7 @@ func (e *Engine) Removable(id string) (path string, err error) {
 
 // listed finds a model by its id.
 func (e *Engine) listed(id string) (*catalog.Entry, error) {
-	if to, ok := e.o.Aliases[id]; ok && e.catalog.Find(id) == nil {
+	if to, ok := e.catalog.Aliases()[id]; ok && e.catalog.Find(id) == nil {
 		return nil, engine.Errorf(engine.CodeModelNotAllowed, "model", "%q is another name of model %q in the configuration; name that one", id, to)
 	}
 	n, err := e.catalog.Lookup(id)

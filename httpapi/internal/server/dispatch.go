@@ -110,7 +110,7 @@ func (a *API) admit(c *Call) error {
 		if !ok {
 			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
 		}
-		if len(a.Options.Keys) > 0 {
+		if len(a.Keys()) > 0 {
 			c.owner = string(key.SHA256[:])
 		}
 		c.W.key, c.manages = key.Name, key.Manage || a.Options.ManageAll

@@ -60,7 +60,7 @@ type Options struct {
 	Store     Store
 	ManageAll bool
 
-	Keys   []guard.Key // who may call; without any, every caller
+	Keys   []guard.Key // who may call at first, see SetKeys; without any, every caller
 	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
 
 	// BoundLoopback makes requests for a foreign Host fail while there are no
@@ -94,6 +94,7 @@ type Options struct {
 	BodyIdle        time.Duration            // a body without a byte; 0 means 60 s
 	ReadHeader      time.Duration            // 0 means 30 s
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
+	ShutdownDelay   time.Duration            // unready but at work, before it shuts down; 0 means none
 	ShutdownGrace   time.Duration            // for work in flight
 	Realtime        Realtime                 // limits of /v1/realtime
 	Responses       Responses                // what is kept of /v1/responses

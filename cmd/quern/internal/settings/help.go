@@ -18,6 +18,9 @@ func (r *row) words() string {
 	if r.one != nil {
 		text += ": " + either(r.one)
 	}
+	if r.live {
+		text += "; read again on SIGHUP"
+	}
 	return text
 }
 

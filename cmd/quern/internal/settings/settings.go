@@ -29,7 +29,10 @@ type Settings struct {
 	StallTimeout      Duration            `yaml:"stall_timeout"`
 	KeepAliveInterval Duration            `yaml:"keepalive_interval"`
 	HeaderDelay       Duration            `yaml:"header_delay"`
+	ShutdownDelay     Duration            `yaml:"shutdown_delay"`
 	ShutdownGrace     Duration            `yaml:"shutdown_grace"`
+	TLS               tlsFiles            `yaml:"tls"`
+	Operations        operations          `yaml:"operations"`
 	Metrics           metrics             `yaml:"metrics"`
 	Instance          string              `yaml:"instance"`
 	Page              bool                `yaml:"page"`
@@ -46,6 +49,7 @@ type Settings struct {
 	KeepAlive     Duration          `yaml:"keep_alive"`
 	LoadTimeout   Duration          `yaml:"load_timeout"`
 	MemoryWait    Duration          `yaml:"memory_wait"`
+	WarmUp        bool              `yaml:"warm_up"`
 
 	Threads     int    `yaml:"threads"`
 	Device      string `yaml:"device"`
@@ -154,6 +158,17 @@ type responses struct {
 	OtherTools string   `yaml:"other_tools"`
 }
 
+type tlsFiles struct {
+	Cert     string `yaml:"cert"`
+	Key      string `yaml:"key"`
+	ClientCA string `yaml:"client_ca"`
+}
+
+type operations struct {
+	Listen string `yaml:"listen"`
+	Pprof  string `yaml:"pprof"`
+}
+
 type metrics struct {
 	Public    bool `yaml:"public"`
 	VLLMNames bool `yaml:"vllm_names"`
@@ -255,6 +270,12 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 			return fmt.Errorf("auth[%d]: a second key named %q", i, k.Name)
 		}
 		names[k.Name] = true
+	}
+	switch f := s.TLS; {
+	case (f.Cert == "") != (f.Key == ""):
+		return errors.New("tls: give cert and key, or neither")
+	case f.ClientCA != "" && f.Cert == "":
+		return errors.New("tls: client_ca needs cert and key")
 	}
 	for path := range s.RequestOverrides {
 		if !strings.HasPrefix(path, "/") {

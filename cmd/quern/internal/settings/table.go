@@ -48,7 +48,7 @@ func table() []row {
 
 		{key: "listen", flag: "listen", short: "l", env: "QUERN_LISTEN", section: Server, commands: "serve",
 			help: "`address` to serve on; port 0 takes a free one", def: "127.0.0.1:8080", parse: address},
-		{key: "auth", section: Server,
+		{key: "auth", section: Server, live: true,
 			help: "none, or keys of the API, each with one of key, key_file, key_env and sha256; an address other machines can reach needs keys or none"},
 		{key: "auth[].name", section: Server, help: "what logs and metrics show", example: "example"},
 		{key: "auth[].key", section: Server, help: "the key itself"},
@@ -80,7 +80,17 @@ func table() []row {
 		{key: "keepalive_interval", section: Server, def: httpapi.DefaultKeepAlive, help: "a comment is sent in streams that are quiet for so long; 0 is off"},
 		{key: "header_delay", section: Server, def: httpapi.DefaultHeaderDelay,
 			help: "a stream's header waits for its first token, at most so long; 0 is no limit"},
+		{key: "shutdown_delay", section: Server, def: Duration(0),
+			help: "after SIGTERM /readyz answers 503 and everything else goes on for so long, so that whoever balances sends no more; then shutdown_grace begins"},
 		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
+		{key: "tls.cert", section: Server, file: true, live: true, help: "certificate with its chain, PEM: the API is served over TLS, HTTP/2 too"},
+		{key: "tls.key", section: Server, file: true, live: true, help: "its key, PEM"},
+		{key: "tls.client_ca", section: Server, file: true, live: true,
+			help: "certificates, PEM, that those of clients have to be signed by; clients without one are turned away, and keys are not needed"},
+		{key: "operations.listen", flag: "operations-listen", section: Server, commands: "serve", parse: optionalAddress,
+			help: "second `address`, as 127.0.0.1:9090, without keys and TLS, for those who watch the server: /metrics, /readyz, /livez and profiles", unset: "none"},
+		{key: "operations.pprof", section: Server, one: []string{"auto", "on", "off"}, def: "auto",
+			help: "serve /debug/pprof/ there, whose profiles may hold texts: auto is on a loopback address only"},
 		{key: "metrics.public", section: Server, def: false, help: "serve /metrics without a key"},
 		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
 		{key: "instance", section: Server, def: AutoInstance, parse: instance,
@@ -156,7 +166,7 @@ func table() []row {
 			help: "proxy the hub is asked through, as usual"},
 		{key: "builtin", flag: "builtin", section: Models, commands: "serve", def: false,
 			help: "serve the built-in model beside others (alone it is always there)"},
-		{key: "aliases", section: Models, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
+		{key: "aliases", section: Models, live: true, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
 		{key: "tools.fallback", section: Models, one: []string{"generic", "error"}, def: "generic",
 			help: "tools of requests to a model whose template shows none: generic describes them in the system message, error refuses them"},
 		{key: "reasoning_field", section: Models, one: httpapi.ReasoningFields(), def: string(httpapi.DefaultReasoningField),
@@ -176,6 +186,7 @@ func table() []row {
 			help: "idle `time` after which a model is unloaded; never keeps it"},
 		{key: "load_timeout", section: Models, in: above(0), def: engine.DefaultLoadTimeout, help: "how long a request waits for its model, a pull of it included"},
 		{key: "memory_wait", section: Models, in: above(0), def: engine.DefaultMemoryWait, help: "of that, how long for memory that models in use hold; then 503"},
+		{key: "warm_up", section: Models, def: true, help: "models loaded at start do a token of work before the server is ready"},
 
 		{key: "threads", flag: "threads", short: "t", env: "QUERN_THREADS", section: Compute, in: between(0, maxThreads), def: 0,
 			commands: "serve run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core"},
@@ -221,7 +232,7 @@ func table() []row {
 			help: "tools that OpenAI runs itself, as web_search, which some agents send always: ignore leaves them out, with a warning"},
 		{env: "TMPDIR", section: Limits, help: "folder of temporary files; on Windows TMP", unset: "/tmp"},
 
-		{key: "log.level", flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
+		{key: "log.level", live: true, flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
 			help: "least `level` logged", one: []string{"debug", "info", "warn", "error"}, def: "info", quiet: "warn"},
 		{key: "log.format", flag: "log-format", env: "QUERN_LOG_FORMAT", section: Log, commands: "serve run tokenize say transcribe pull",
 			help: "`format` of the log", one: []string{"text", "json"}, def: "text"},
@@ -230,6 +241,13 @@ func table() []row {
 
 // maxThreads bounds the compute threads. They spin while they wait for each other.
 const maxThreads = 1024
+
+func optionalAddress(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	return address(s)
+}
 
 func address(s string) (string, error) {
 	if _, _, err := net.SplitHostPort(s); err != nil {
