@@ -19,6 +19,7 @@ import (
 	"quern/cmd/quern/internal/settings"
 	"quern/engine/local"
 	"quern/httpapi"
+	"quern/httpapi/audit"
 	"quern/kernels/threads"
 )
 
@@ -117,6 +118,14 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	defer e.Close()
 	ao := s.APIOptions(e, thisBuild().Version, log)
 	ao.Revision, ao.Instance = thisBuild().Commit, instance(s.Instance)
+	var audited *audit.Log
+	if s.Audit.File != "" {
+		if audited, err = audit.Open(s.Audit.File); err != nil {
+			return err
+		}
+		defer audited.Close()
+		ao.Audit = audited
+	}
 	if s.Manage != "none" && unfound == nil {
 		models := a.serveStore(s, o.Store, e, log)
 		defer models.Close()
@@ -134,6 +143,11 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	defer watched()
 	f := &follower{load: again, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
 	defer onHangup(func() {
+		if audited != nil {
+			if err := audited.Reopen(); err != nil {
+				log.Error("the audit log goes on in the file it had", "err", err)
+			}
+		}
 		if err := f.follow(); err != nil {
 			log.Error("settings not read again, those before stay", "err", err)
 		}

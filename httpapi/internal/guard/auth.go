@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/limits"
 )
 
 // A Key lets its holder in. Only its hash is kept.
@@ -18,6 +19,7 @@ type Key struct {
 	Name   string // for logs
 	SHA256 [sha256.Size]byte
 	Manage bool // its holder may pull and remove models
+	Limit  limits.Limit
 }
 
 // A Guard says who may call.
@@ -39,6 +41,16 @@ func (g *Guard) Keys() []Key {
 		return *p
 	}
 	return nil
+}
+
+// LimitOf is what the holder of a key of a name may take.
+func (g *Guard) LimitOf(name string) limits.Limit {
+	for _, k := range g.Keys() {
+		if k.Name == name {
+			return k.Limit
+		}
+	}
+	return limits.Limit{}
 }
 
 // Authenticate returns the caller's key. Without configured keys every caller is let in,

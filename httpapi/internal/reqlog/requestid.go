@@ -34,6 +34,12 @@ func WithID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
 
+// Of is the id of a request, "" for none.
+func Of(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
 // Handler passes records on to h and gives those that were logged with the
 // context of a request its id, as request=ID. The engine knows nothing of ids: it
 // logs with the context it was called with.

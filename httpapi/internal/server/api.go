@@ -20,6 +20,7 @@ import (
 	"quern/engine/budget"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/guard"
+	"quern/httpapi/internal/limits"
 	"quern/httpapi/internal/metrics"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/spool"
@@ -40,6 +41,7 @@ type API struct {
 	leaves atomic.Bool            // it is about to shut down
 	guard  guard.Guard
 	work   guard.Gate
+	limits limits.Limits
 	ending chan struct{}
 	ended  chan struct{} // closed when work that goes on is cancelled
 	bodies budget.Budget // of decoded JSON bodies
@@ -60,7 +62,7 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
 		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
 		guard:  guard.Guard{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
-		bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
+		limits: limits.Limits{Now: o.Now}, bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	a.guard.SetKeys(o.Keys)
 	a.guard.Loopback.Store(o.BoundLoopback)

@@ -43,6 +43,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			}
 		}
 		a.logRequest(w, r, time.Since(begin))
+		a.audit(w, r, id, begin)
 		if p != nil {
 			panic(p)
 		}
@@ -66,12 +67,13 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // dispatch runs a route's handler after the checks that do not need the body.
 func (a *API) dispatch(c *Call) {
 	defer c.W.release()
-	c.W.path = c.Route.Path
+	c.W.path, c.W.open = c.Route.Path, c.Route.Open && c.Route.Path != pathUnmatched
 	defer c.release()
 	err := a.admit(c)
 	if err == nil {
 		if c.Route.Work {
 			defer a.work.Leave()
+			defer c.pass.Leave()
 		}
 		err = c.Route.Handle(c)
 	} else {
@@ -115,10 +117,20 @@ func (a *API) admit(c *Call) error {
 		}
 		c.W.key, c.manages = key.Name, key.Manage || a.Options.ManageAll
 	}
-	if c.Route.Work && !a.work.Enter() {
+	if t := c.R.TLS; c.W.key == "" && t != nil && len(t.VerifiedChains) > 0 {
+		c.W.key = t.VerifiedChains[0][0].Subject.CommonName // of the client's certificate
+	}
+	if !c.Route.Work {
+		return nil
+	}
+	if !a.work.Enter() {
 		return ShuttingDown()
 	}
-	return nil
+	var err error
+	if c.pass, err = a.limits.Enter(c.W.key, a.guard.LimitOf(c.W.key), c.W.Header()); err != nil {
+		a.work.Leave()
+	}
+	return err
 }
 
 func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {

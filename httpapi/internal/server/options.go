@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/httpapi/audit"
 	"quern/httpapi/internal/guard"
 )
 
@@ -47,6 +48,11 @@ type Store interface {
 	Removable(id string) bool
 	// Remove deletes the files of such a model and returns how many bytes that were.
 	Remove(ctx context.Context, id string) (bytes int64, err error)
+}
+
+// An Auditor writes down who asked what of which model. *audit.Log is one.
+type Auditor interface {
+	Write(audit.Entry) error
 }
 
 // Options configure an API. Zero fields take the defaults given here; a
@@ -104,6 +110,8 @@ type Options struct {
 	Version         string                   // shown by /v1/server and /metrics
 	Revision        string                   // of the source, shown by /metrics
 	Instance        string                   // what answers call this server, in the header x-quern-instance; "" has none
+	Audit           Auditor                  // is told of every request but those that need no key; nil: nobody is
+	Now             func() time.Time         // the clock of limits; nil is the clock
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
 

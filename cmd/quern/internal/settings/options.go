@@ -178,7 +178,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 func (s *Settings) Keys() []httpapi.Key {
 	var list []httpapi.Key
 	for _, k := range s.Auth.Keys {
-		key := httpapi.Key{Name: k.Name, Manage: k.Manage}
+		key := httpapi.Key{Name: k.Name, Manage: k.Manage, Limit: httpapi.Limit{Requests: k.Requests, Tokens: k.Tokens, Streams: k.Streams}}
 		// check has made sure of 64 hexadecimal digits.
 		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != len(key.SHA256) {
 			panic(fmt.Sprintf("quern: hash of key %q was not checked", k.Name))

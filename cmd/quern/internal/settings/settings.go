@@ -35,6 +35,8 @@ type Settings struct {
 	Operations        operations          `yaml:"operations"`
 	Metrics           metrics             `yaml:"metrics"`
 	Instance          string              `yaml:"instance"`
+	Audit             auditing            `yaml:"audit"`
+	Traces            traces              `yaml:"traces"`
 	Page              bool                `yaml:"page"`
 
 	Models        []Model           `yaml:"models"`
@@ -169,6 +171,16 @@ type operations struct {
 	Pprof  string `yaml:"pprof"`
 }
 
+type auditing struct {
+	File string `yaml:"file"`
+}
+
+type traces struct {
+	Endpoint string  `yaml:"endpoint"`
+	Sample   float32 `yaml:"sample"`
+	Service  string  `yaml:"service"`
+}
+
 type metrics struct {
 	Public    bool `yaml:"public"`
 	VLLMNames bool `yaml:"vllm_names"`
@@ -193,6 +205,10 @@ type authKey struct {
 	Env    string `yaml:"key_env"`
 	SHA256 string `yaml:"sha256"`
 	Manage bool   `yaml:"manage"`
+
+	Requests int `yaml:"requests_per_minute"`
+	Tokens   int `yaml:"tokens_per_minute"`
+	Streams  int `yaml:"streams"`
 }
 
 // MarshalYAML writes keys as their hashes: what --print-config shows can be
@@ -202,13 +218,16 @@ func (a auth) MarshalYAML() (any, error) {
 		return "none", nil
 	}
 	type entry struct {
-		Name   string `yaml:"name"`
-		SHA256 string `yaml:"sha256"`
-		Manage bool   `yaml:"manage,omitempty"`
+		Name     string `yaml:"name"`
+		SHA256   string `yaml:"sha256"`
+		Manage   bool   `yaml:"manage,omitempty"`
+		Requests int    `yaml:"requests_per_minute,omitempty"`
+		Tokens   int    `yaml:"tokens_per_minute,omitempty"`
+		Streams  int    `yaml:"streams,omitempty"`
 	}
 	out := []entry{}
 	for _, k := range a.Keys {
-		out = append(out, entry{k.Name, k.SHA256, k.Manage})
+		out = append(out, entry{k.Name, k.SHA256, k.Manage, k.Requests, k.Tokens, k.Streams})
 	}
 	return out, nil
 }
@@ -253,7 +272,7 @@ func (k *authKey) resolve(env func(string) (string, bool)) error {
 		secret = v
 	}
 	sum := sha256.Sum256([]byte(secret))
-	*k = authKey{Name: k.Name, SHA256: hex.EncodeToString(sum[:]), Manage: k.Manage}
+	k.Key, k.File, k.Env, k.SHA256 = "", "", "", hex.EncodeToString(sum[:])
 	return nil
 }
 

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -56,6 +57,9 @@ func table() []row {
 		{key: "auth[].key_env", section: Server, help: "variable that holds it"},
 		{key: "auth[].sha256", section: Server, help: "its hash: printf %s KEY | sha256sum"},
 		{key: "auth[].manage", section: Server, def: false, help: "its holder may pull and remove models"},
+		{key: "auth[].requests_per_minute", section: Server, unit: "requests", def: 0, help: "of its holder; more get 429; 0 is no limit"},
+		{key: "auth[].tokens_per_minute", section: Server, unit: "tokens", def: 0, help: "read and made for its holder; when they are used up requests get 429; 0 is no limit"},
+		{key: "auth[].streams", section: Server, unit: "answers", def: 0, help: "under way for its holder at a time, streamed or not; more get 429; 0 is no limit"},
 		{env: "QUERN_API_KEY", section: Server, commands: "serve",
 			help: "a key clients must send, beside those of the file",
 			set: func(s *Settings, v []string) error {
@@ -95,6 +99,12 @@ func table() []row {
 		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
 		{key: "instance", section: Server, def: AutoInstance, parse: instance,
 			help: "what the header x-quern-instance calls this server: auto is a random id of each start, which tells nothing of the machine, and off leaves the header out"},
+		{key: "audit.file", section: Server, file: true,
+			help: "a line of JSON for each request is put there: who, model, tokens, status, and nothing of what was said; SIGHUP has it opened again", unset: "none"},
+		{key: "traces.endpoint", env: "OTEL_EXPORTER_OTLP_ENDPOINT", section: Server, commands: "serve", parse: collector,
+			help: "collector that spans of requests are sent to as OpenTelemetry has it, OTLP over HTTP; /v1/traces is added to an address without a path", unset: "none"},
+		{key: "traces.sample", section: Server, in: between(0, 1), def: float32(1), help: "share of requests that are traced, of those without a traceparent that says it"},
+		{key: "traces.service", env: "OTEL_SERVICE_NAME", section: Server, commands: "serve", def: "quern", help: "what traces call this server"},
 		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
 		{flag: "model", short: "m", section: Models, commands: "serve", many: true,
@@ -254,6 +264,21 @@ func address(s string) (string, error) {
 		return "", fmt.Errorf("%q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s)
 	}
 	return s, nil
+}
+
+// collector is the address of one.
+func collector(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is no address such as http://127.0.0.1:4318", s)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	return u.String(), nil
 }
 
 // AutoInstance is the instance that is called by a random id, and NoInstance the one that
