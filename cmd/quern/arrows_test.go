@@ -67,7 +67,8 @@ var arrows = []struct {
 	{"engine/onnx/internal/...", []string{"quern/engine/onnx/internal/ops/...", "quern/engine/onnx/internal/run", "quern/engine/onnx/internal/tensor", "quern/formats/onnx", "quern/kernels/..."}},
 	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
 	{"engine/kv", nil},
-	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
+	{"engine/trace", nil},
+	{"engine/sched", []string{"quern/engine/trace", "quern/engine/graph", "quern/engine/kv", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "quern/engine/wire", "golang.org/x/text/..."}},
 	{"engine/wire", nil},
 	{"engine/wire/rules", []string{"quern/engine/grammar", "quern/engine/grammar/schema", "quern/engine/wire"}},
@@ -109,13 +110,13 @@ var arrows = []struct {
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream"}},
 	{"httpapi/internal/ask", []string{"quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
-	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/budget", "quern/httpapi/audit", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
+	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/trace", "quern/engine/budget", "quern/httpapi/audit", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
 	{"httpapi/internal/body", []string{"quern/engine", "quern/engine/spell", "quern/engine/token", "quern/httpapi/spool", "quern/httpapi/internal/fault"}},
 	{"httpapi/internal/stream", []string{"quern/httpapi/internal/fault"}},
 	{"httpapi/internal/limits", []string{"quern/httpapi/internal/fault"}},
 	{"httpapi/audit", nil},
 	{"httpapi/internal/guard", []string{"quern/httpapi/internal/fault", "quern/httpapi/internal/limits", "golang.org/x/sys/..."}},
-	{"httpapi/internal/reqlog", []string{"quern/httpapi/internal/fault"}},
+	{"httpapi/internal/reqlog", []string{"quern/engine/trace", "quern/httpapi/internal/fault"}},
 	{"httpapi/internal/metrics", []string{"quern/engine", "quern/httpapi/spool", "github.com/prometheus/..."}},
 	{"httpapi/internal/fault", []string{"quern/engine", "quern/httpapi/spool"}},
 	{"httpapi/transcript", []string{"quern/engine"}},
@@ -125,6 +126,8 @@ var arrows = []struct {
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
+
+	{"cmd/quern/internal/telemetry", []string{"quern/engine/trace", "go.opentelemetry.io/..."}},
 
 	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
@@ -137,6 +140,7 @@ var only = map[string]string{
 	"gorgonia.org/...":                        "quern/engine/graph",
 	"github.com/julienschmidt/httprouter/...": "quern/httpapi/internal/server",
 	"github.com/coder/websocket/...":          "quern/httpapi/internal/realtime",
+	"go.opentelemetry.io/...":                 "quern/cmd/quern/internal/telemetry",
 }
 
 func matches(pattern, pkg string) bool {

@@ -17,6 +17,7 @@ import (
 
 	"quern/cmd/quern/internal/certs"
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/telemetry"
 	"quern/engine/local"
 	"quern/httpapi"
 	"quern/httpapi/audit"
@@ -118,6 +119,15 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	defer e.Close()
 	ao := s.APIOptions(e, thisBuild().Version, log)
 	ao.Revision, ao.Instance = thisBuild().Commit, instance(s.Instance)
+	if s.Traces.Endpoint != "" {
+		t, err := telemetry.Open(ctx, telemetry.Options{Endpoint: s.Traces.Endpoint, Service: s.Traces.Service, Version: ao.Version, Instance: ao.Instance,
+			Sample: float64(s.Traces.Sample), Log: log})
+		if err != nil {
+			return err
+		}
+		defer t.Close() // what is not sent by then is lost, which the log says
+		ao.Tracer = t
+	}
 	var audited *audit.Log
 	if s.Audit.File != "" {
 		if audited, err = audit.Open(s.Audit.File); err != nil {

@@ -179,11 +179,13 @@ func InTime[Q, R any](a *API, c *Call, ask func(context.Context, Q) (R, error), 
 func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	begin := time.Now()
 	c.release() // a request that holds one model must not wait for another
+	c.beginWork(model, begin, kinds)
 	lease, err := a.Open(c.R.Context(), model, kinds...)
 	if err != nil {
 		return engine.ModelInfo{}, err
 	}
 	c.Lease, c.Loading = lease, time.Since(begin)
+	c.loaded(lease.Info().ID, begin)
 	return lease.Info(), nil
 }
 

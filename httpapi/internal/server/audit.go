@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"quern/engine/trace"
 	"quern/httpapi/audit"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/reqlog"
@@ -29,6 +30,7 @@ func (a *API) audit(w *response, r *http.Request, id string, begin time.Time) {
 	if w.failure != nil {
 		e.Code = string(w.failure.Code)
 	}
+	e.Trace = trace.From(r.Context()).ID()
 	a.tell(r, e)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/budget"
+	"quern/engine/trace"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/limits"
 )
@@ -25,6 +26,8 @@ type Call struct {
 	owner   string       // the caller's key, hashed; "" without keys
 	manages bool         // the caller may pull and remove models
 
+	op      string
+	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model
 	Lease   engine.Lease  // of that model, until the answer is complete; nil before
 }
@@ -68,6 +71,7 @@ type response struct {
 	gone    bool // the client left
 	failure *fault.Error
 	attrs   []slog.Attr
+	span    trace.Span
 	open    bool // the endpoint needs no key
 	used    used
 }

@@ -29,7 +29,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if a.Options.Instance != "" {
 		w.Header().Set(guard.InstanceHeader, a.Options.Instance)
 	}
-	r = r.WithContext(reqlog.WithID(r.Context(), id))
+	r = r.WithContext(a.traced(w, r, reqlog.WithID(r.Context(), id), begin))
 
 	defer func() {
 		p := recover()
@@ -44,6 +44,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		a.logRequest(w, r, time.Since(begin))
 		a.audit(w, r, id, begin)
+		w.endSpan(r)
 		if p != nil {
 			panic(p)
 		}
@@ -69,6 +70,7 @@ func (a *API) dispatch(c *Call) {
 	defer c.W.release()
 	c.W.path, c.W.open = c.Route.Path, c.Route.Open && c.Route.Path != pathUnmatched
 	defer c.release()
+	defer c.endWork()
 	err := a.admit(c)
 	if err == nil {
 		if c.Route.Work {

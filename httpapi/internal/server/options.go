@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"quern/engine"
+	"quern/engine/trace"
 	"quern/httpapi/audit"
 	"quern/httpapi/internal/guard"
 )
@@ -53,6 +55,12 @@ type Store interface {
 // An Auditor writes down who asked what of which model. *audit.Log is one.
 type Auditor interface {
 	Write(audit.Entry) error
+}
+
+// A Tracer collects spans of requests.
+type Tracer interface {
+	// Request begins the span of a request, as part of the trace its header names.
+	Request(h http.Header, name string, at time.Time, facts ...slog.Attr) trace.Span
 }
 
 // Options configure an API. Zero fields take the defaults given here; a
@@ -111,6 +119,7 @@ type Options struct {
 	Revision        string                   // of the source, shown by /metrics
 	Instance        string                   // what answers call this server, in the header x-quern-instance; "" has none
 	Audit           Auditor                  // is told of every request but those that need no key; nil: nobody is
+	Tracer          Tracer                   // hears where the time of requests goes; nil: nobody does
 	Now             func() time.Time         // the clock of limits; nil is the clock
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
