@@ -111,7 +111,7 @@ below works at once.`,
 	root.SetHelpCommand(helpCmd(root))
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
 		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
-		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd(), a.completionCmd())
+		a.pullCmd(), a.listCmd(), a.rmCmd(), a.doctorCmd(), a.versionCmd(), a.completionCmd())
 	a.completions(root)
 	return root
 }

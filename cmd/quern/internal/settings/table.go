@@ -30,8 +30,8 @@ var Sections = []string{General, Server, Models, Compute, Limits, Log}
 
 // Commands by what they do with settings.
 const (
-	reading = "serve run inspect bench tokenize run-onnx quantize say transcribe pull list rm"
-	storing = "serve run inspect bench tokenize say transcribe pull list rm"
+	reading = "serve run inspect bench tokenize run-onnx quantize say transcribe pull list rm doctor"
+	storing = "serve run inspect bench tokenize say transcribe pull list rm doctor"
 	pulling = "serve run tokenize say transcribe pull"
 )
 
