@@ -1,0 +1,74 @@
+package dot
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"quern/kernels/quant"
+)
+
+// Sixteen is the number of rows that are interleaved together.
+const Sixteen = 16
+
+// An interleavedKernel is the assembly for rows that are interleaved.
+type interleavedKernel struct {
+	dot  dotKernel // of one activation row; rows counts sixteens
+	pack func(panel, w *byte, rowBytes, blocks, ahead int)
+}
+
+// Interleaves reports whether rows of n weights of type t are multiplied faster when they are
+// interleaved, at the level in force: types whose products are bound by instructions.
+func Interleaves(t quant.Type, n int) bool {
+	return interleavedOf(t) != nil && n > 0 && n%t.Layout().Block == 0
+}
+
+// Interleave writes rows of n weights of type t to dst so that in every block of the file's
+// layout the dwords of sixteen rows lie side by side: the one at byte i of row r at
+// 16·i + 4·r. Where a block is no whole number of dwords, its first half comes first, of each
+// row. dst takes as many bytes as w; rows are a multiple of sixteen, and Interleaves(t, n)
+// holds.
+func Interleave(t quant.Type, dst, w []byte, rows, n int) {
+	rowBytes, _ := t.Size(n)
+	if !Interleaves(t, n) || rows%Sixteen != 0 || len(w) < rows*rowBytes || len(dst) < rows*rowBytes {
+		panic(fmt.Sprintf("dot: Interleave of %d×%d %v in %d bytes into %d", rows, n, t, len(w), len(dst)))
+	}
+	block := t.Layout().Bytes
+	half := block % 4
+	for w = w[:rows*rowBytes]; len(w) > 0; w = w[Sixteen*rowBytes:] {
+		for at := 0; at < rowBytes; at += block {
+			out := dst[:Sixteen*block]
+			dst = dst[Sixteen*block:]
+			for r := range Sixteen {
+				row := w[r*rowBytes+at:][:block]
+				if half != 0 {
+					copy(out[2*r:2*r+2], row)
+				}
+				for i := half; i < block; i += 4 {
+					binary.LittleEndian.PutUint32(out[Sixteen*i+4*r:], binary.LittleEndian.Uint32(row[i:]))
+				}
+			}
+		}
+	}
+}
+
+// InterleavedRows is Rows for rows that Interleave wrote; they are a multiple of sixteen. The
+// results have the bits that Rows gives.
+func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
+	rowBytes, _ := t.Size(n)
+	if !Interleaves(t, n) || rows%Sixteen != 0 || len(w) < rows*rowBytes || batch < 0 ||
+		rows > 0 && batch > 0 && (len(dst) < (batch-1)*dstStride+rows || len(x) < (batch-1)*xStride+quant.ActBytes(t.Layout().With, n)) {
+		panic(fmt.Sprintf("dot: InterleavedRows of %d×%d %v in %d bytes with %d activation rows in %d bytes, stride %d, into %d floats, stride %d",
+			rows, n, t, len(w), batch, len(x), xStride, len(dst), dstStride))
+	}
+	if rows == 0 || batch == 0 {
+		return
+	}
+	k := interleavedOf(t)
+	if batch >= panelFrom {
+		panelRows(t, k.pack, Sixteen, dst, dstStride, w, rows, rowBytes, n, x, xStride, batch)
+		return
+	}
+	for b := range batch {
+		k.dot(&w[0], n, rows/Sixteen, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)
+	}
+}
