@@ -1,9 +1,13 @@
 package httpapi
 
 import (
+	"fmt"
+	"net/http"
+	"net/url"
 	"time"
 
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 )
 
@@ -17,14 +21,44 @@ func serveHealth(a *server.API, c *server.Call) error {
 	return a.WriteJSON(c, 200, healthStatus{Status: "ok"})
 }
 
-// serveReady says whether new work should be sent here.
+// serveReady says whether new work should be sent here or, with ?model=NAME, new work for
+// a model. Which models there are is for who has a key, as with /v1/models.
 func serveReady(a *server.API, c *server.Call) error {
-	reason := a.Unready()
-	if reason == "" {
-		return a.WriteJSON(c, 200, healthStatus{Status: "ok"})
+	q := c.R.URL.Query()
+	if q.Has("model") && !a.Knows(c.R) {
+		return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key: /readyz tells of single models as /v1/models does; ask without model, or the operations listener.")
 	}
-	c.W.Header().Set("Retry-After", "1")
-	return a.WriteJSON(c, 503, healthStatus{Status: "unavailable", Reason: reason})
+	status, answer, err := readiness(a, q)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		c.W.Header().Set("Retry-After", "1")
+	}
+	return a.WriteJSON(c, status, answer)
+}
+
+// readiness is the answer to a question for readiness. The error is of a model that does
+// not exist.
+func readiness(a *server.API, q url.Values) (status int, answer healthStatus, err error) {
+	reason := a.Unready()
+	if q.Has("model") {
+		m, err := a.Options.Engine.Find(q.Get("model"))
+		if err != nil {
+			return 0, healthStatus{}, err
+		}
+		switch {
+		case a.Leaving():
+		case m.Status == "loaded": // others may be on their way still
+			reason = ""
+		default:
+			reason = fmt.Sprintf("model %q is %s", m.ID, m.Status)
+		}
+	}
+	if reason != "" {
+		return http.StatusServiceUnavailable, healthStatus{Status: "unavailable", Reason: reason}, nil
+	}
+	return http.StatusOK, healthStatus{Status: "ok"}, nil
 }
 
 // serveMetrics answers GET /metrics.
@@ -80,6 +114,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 		Body      string            `json:"body_idle_timeout"`
 		Read      string            `json:"read_header_timeout"`
 		Idle      string            `json:"idle_timeout"`
+		Delay     string            `json:"shutdown_delay"`
 		Grace     string            `json:"shutdown_grace"`
 
 		RealtimeIdle  string `json:"realtime_idle"`
@@ -88,7 +123,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 	}
 	o := &a.Options
 	names := []string{}
-	for _, k := range o.Keys {
+	for _, k := range a.Keys() {
 		names = append(names, k.Name)
 	}
 	return a.WriteJSON(c, 200, struct {
@@ -102,7 +137,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 		Limits   limits   `json:"limits"`
 		Timeouts timeouts `json:"timeouts"`
 	}{
-		"server", o.Version, a.Started.Unix(), len(o.Keys) > 0, names, c.KeyName(), a.Manages(c),
+		"server", o.Version, a.Started.Unix(), len(names) > 0, names, c.KeyName(), a.Manages(c),
 		limits{
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, server.MaxHeaderBytes, server.MaxEmbedInputs, server.MaxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
 			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects,
@@ -111,7 +146,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 		},
 		timeouts{
 			span(o.RequestTimeout), overrides, span(o.LoadTimeout), span(o.MemoryWait), span(o.StreamWrite), span(o.Stall), span(o.KeepAlive),
-			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownGrace),
+			span(o.HeaderDelay), span(o.BodyIdle), span(o.ReadHeader), span(o.Idle), span(o.ShutdownDelay), span(o.ShutdownGrace),
 			span(o.Realtime.Idle), span(o.Realtime.Total), span(o.Responses.Age),
 		},
 	})

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 
 	"quern/httpapi/internal/guard"
+	"quern/httpapi/internal/limits"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/internal/server"
 )
@@ -20,6 +21,7 @@ type (
 	Engine  = server.Engine
 	Store   = server.Store
 	Key     = guard.Key
+	Limit   = limits.Limit
 
 	Realtime  = server.Realtime
 	Responses = server.Responses

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"quern/engine"
+	"quern/engine/lm"
+	"quern/engine/local"
 	"quern/httpapi"
 )
 
@@ -119,6 +122,32 @@ func TestHalfCharacters(t *testing.T) {
 	for _, want := range []string{`"tokens":["a\\xf0\\x9f","\\xa6\\x8a","b"]`, `"text_offset":[0,1,2]`, `"top_logprobs":[{"a\\xf0\\x9f":-1}`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("missing %s in %s", want, b)
+		}
+	}
+}
+
+// BenchmarkScrape is a scrape of a server with twenty models, all loaded.
+func BenchmarkScrape(b *testing.B) {
+	o := engine.Options{Threads: 1, MemoryLimit: 1 << 40}
+	for i := range 20 {
+		o.Models = append(o.Models, engine.ModelOptions{Name: fmt.Sprint("m", i), Path: lm.BuiltinPath, Preload: true, CacheBytes: 8 << 20})
+	}
+	e, err := local.New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Preload(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	a := newAPI(b, httpapi.Options{Engine: e})
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		b.SetBytes(int64(w.Body.Len()))
+		if w.Code != 200 {
+			b.Fatal(w.Code)
 		}
 	}
 }

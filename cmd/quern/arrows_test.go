@@ -70,7 +70,8 @@ var arrows = []struct {
 	{"engine/kv", nil},
 	{"engine/kv/disk", nil},
 	{"engine/kv/disk/disktest", []string{"quern/engine/kv/disk"}},
-	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/kv/disk", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
+	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/kv/disk", "quern/engine/sample", "quern/engine/token", "quern/engine/trace", "quern/kernels/quant", "quern/kernels/threads"}},
+	{"engine/trace", nil},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "quern/engine/wire", "golang.org/x/text/..."}},
 	{"engine/wire", nil},
 	{"engine/wire/rules", []string{"quern/engine/grammar", "quern/engine/grammar/schema", "quern/engine/wire"}},
@@ -100,7 +101,7 @@ var arrows = []struct {
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/weights"}},
 
-	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/llama", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/internal/vllm", "quern/httpapi/page"}},
+	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/llama", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/internal/vllm", "quern/httpapi/page"}},
 	{"httpapi/page", nil},
 	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/anthropic", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
@@ -114,20 +115,24 @@ var arrows = []struct {
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream"}},
 	{"httpapi/internal/ask", []string{"quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
-	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/budget", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
+	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/trace", "quern/engine/budget", "quern/httpapi/audit", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
 	{"httpapi/internal/body", []string{"quern/engine", "quern/engine/spell", "quern/engine/token", "quern/httpapi/spool", "quern/httpapi/internal/fault"}},
 	{"httpapi/internal/stream", []string{"quern/httpapi/internal/fault"}},
-	{"httpapi/internal/guard", []string{"quern/httpapi/internal/fault", "golang.org/x/sys/..."}},
-	{"httpapi/internal/reqlog", []string{"quern/httpapi/internal/fault"}},
+	{"httpapi/internal/limits", []string{"quern/httpapi/internal/fault"}},
+	{"httpapi/audit", nil},
+	{"httpapi/internal/guard", []string{"quern/httpapi/internal/fault", "quern/httpapi/internal/limits", "golang.org/x/sys/..."}},
+	{"httpapi/internal/reqlog", []string{"quern/engine/trace", "quern/httpapi/internal/fault"}},
 	{"httpapi/internal/metrics", []string{"quern/engine", "quern/httpapi/spool", "github.com/prometheus/..."}},
 	{"httpapi/internal/fault", []string{"quern/engine", "quern/httpapi/spool"}},
 	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/audit", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
+
+	{"cmd/quern/internal/telemetry", []string{"quern/engine/trace", "go.opentelemetry.io/..."}},
 
 	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
@@ -140,6 +145,7 @@ var only = map[string]string{
 	"gorgonia.org/...":                        "quern/engine/graph",
 	"github.com/julienschmidt/httprouter/...": "quern/httpapi/internal/server",
 	"github.com/coder/websocket/...":          "quern/httpapi/internal/realtime",
+	"go.opentelemetry.io/...":                 "quern/cmd/quern/internal/telemetry",
 }
 
 func matches(pattern, pkg string) bool {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"unicode"
@@ -57,8 +56,8 @@ type greeting struct {
 }
 
 // greet says which model answers, and how to ask it.
-func (a *app) greet(e *local.Engine, addr net.Addr, s *settings.Loaded) {
-	g := &greeting{e: e, base: baseURL(addr)}
+func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
+	g := &greeting{e: e, base: base}
 	intro := "Try:"
 	if len(s.Auth.Keys) > 0 {
 		g.key, intro = ` -H "Authorization: Bearer $QUERN_API_KEY"`, "Try, with a key in QUERN_API_KEY:"

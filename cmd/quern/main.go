@@ -36,6 +36,8 @@ type app struct {
 	out, err io.Writer
 	environ  []string
 
+	level slog.LevelVar // of the log, while a server runs
+
 	once sync.Once
 	line *terminal.Line // of err; see status
 
@@ -109,7 +111,7 @@ below works at once.`,
 	root.SetHelpCommand(helpCmd(root))
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
 		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
-		a.pullCmd(), a.listCmd(), a.rmCmd(), a.versionCmd(), a.completionCmd())
+		a.pullCmd(), a.listCmd(), a.rmCmd(), a.doctorCmd(), a.versionCmd(), a.completionCmd())
 	a.completions(root)
 	return root
 }
@@ -155,12 +157,8 @@ var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 // logger writes to stderr in the format and from the level s asks for, and
 // passes on what loading the settings had to say.
 func (a *app) logger(s *settings.Loaded) *slog.Logger {
-	var level slog.Level
-	// The settings let only names through that slog knows.
-	if err := level.UnmarshalText([]byte(s.Log.Level)); err != nil {
-		panic(err)
-	}
-	o := &slog.HandlerOptions{Level: level}
+	a.level.Set(level(s))
+	o := &slog.HandlerOptions{Level: &a.level}
 	var h slog.Handler = slog.NewTextHandler(a.status(), o)
 	if s.Log.Format == "json" {
 		h = slog.NewJSONHandler(a.status(), o)
@@ -170,6 +168,16 @@ func (a *app) logger(s *settings.Loaded) *slog.Logger {
 		log.Warn(w)
 	}
 	return log
+}
+
+// level is that of the log.
+func level(s *settings.Loaded) slog.Level {
+	var l slog.Level
+	// The settings let only names through that slog knows.
+	if err := l.UnmarshalText([]byte(s.Log.Level)); err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // writeJSON prints v on one line.

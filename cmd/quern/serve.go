@@ -2,18 +2,25 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"quern/cmd/quern/internal/certs"
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/telemetry"
 	"quern/engine/local"
 	"quern/httpapi"
+	"quern/httpapi/audit"
 	"quern/kernels/threads"
 )
 
@@ -31,7 +38,8 @@ transcription.
 An address other machines can reach needs API keys, or --no-auth said on purpose.
 
 SIGTERM or Ctrl-C lets running requests finish (shutdown_grace); a second one
-ends the program at once.`,
+ends the program at once. SIGHUP has keys, certificates, aliases and the level of the
+log read again; a configuration with a mistake changes nothing.`,
 		Example: `  quern serve
   quern serve --open
   quern serve --model llama-3.2-1b-q4_k_m.gguf
@@ -58,7 +66,7 @@ ends the program at once.`,
 			if open && !s.Page {
 				return usageError{errors.New("--open opens the page, and the configuration says page: false; leave one of them out")}
 			}
-			return a.serve(cmd.Context(), s, open)
+			return a.serve(cmd.Context(), s, func() (*settings.Loaded, error) { return a.load(cmd) }, open)
 		},
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
@@ -70,8 +78,8 @@ ends the program at once.`,
 }
 
 // serve runs the server until a signal ends it. Once it is ready it opens the page, if it
-// is told to.
-func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error {
+// is told to. again reads the settings again.
+func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*settings.Loaded, error), open bool) error {
 	ctx, stop := signals(parent, stopSignals...)
 	defer stop()
 	log := a.logger(s)
@@ -82,6 +90,16 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 		return err
 	}
 	defer ln.Close()
+	var shown *certs.Source
+	if s.TLS.Cert != "" {
+		if shown, err = certs.Open(certs.Files(s.TLS), log); err != nil {
+			return err
+		}
+		ln = tls.NewListener(ln, shown.Config())
+	}
+	base := baseURL(ln.Addr(), shown != nil)
+	started := *s // what follows puts fetched models in
+	started.Models = slices.Clone(s.Models)
 
 	if err := a.resolveHub(ctx, s, log); err != nil {
 		return err
@@ -100,6 +118,24 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	}
 	defer e.Close()
 	ao := s.APIOptions(e, thisBuild().Version, log)
+	ao.Revision, ao.Instance = thisBuild().Commit, instance(s.Instance)
+	if s.Traces.Endpoint != "" {
+		t, err := telemetry.Open(ctx, telemetry.Options{Endpoint: s.Traces.Endpoint, Service: s.Traces.Service, Version: ao.Version, Instance: ao.Instance,
+			Sample: float64(s.Traces.Sample), Log: log})
+		if err != nil {
+			return err
+		}
+		defer t.Close() // what is not sent by then is lost, which the log says
+		ao.Tracer = t
+	}
+	var audited *audit.Log
+	if s.Audit.File != "" {
+		if audited, err = audit.Open(s.Audit.File); err != nil {
+			return err
+		}
+		defer audited.Close()
+		ao.Audit = audited
+	}
 	if s.Manage != "none" && unfound == nil {
 		models := a.serveStore(s, o.Store, e, log)
 		defer models.Close()
@@ -110,9 +146,28 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 		return err
 	}
 	api.SetReady("models are being loaded")
-	fmt.Fprintf(a.out, "quern is listening on %s\n", baseURL(ln.Addr()))
+	watched, err := operate(ctx, s, api, log)
+	if err != nil {
+		return err
+	}
+	defer watched()
+	f := &follower{load: again, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
+	defer onHangup(func() {
+		if audited != nil {
+			if err := audited.Reopen(); err != nil {
+				log.Error("the audit log goes on in the file it had", "err", err)
+			}
+		}
+		if err := f.follow(); err != nil {
+			log.Error("settings not read again, those before stay", "err", err)
+		}
+	})()
+	fmt.Fprintf(a.out, "quern is listening on %s\n", base)
 	if s.File != "" {
 		log.Info("configuration read", "file", s.File)
+	}
+	if ao.Instance != "" {
+		log.Info("serving", "address", ln.Addr().String(), "instance", ao.Instance)
 	}
 
 	serving, done := context.WithCancel(ctx)
@@ -121,6 +176,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	go func() { served <- api.Serve(serving, ln) }()
 
 	loadErr := e.Preload(ctx)
+	if loadErr == nil && s.WarmUp {
+		loadErr = e.Warm(ctx)
+	}
 	bars.Wait()
 	if loadErr != nil && ctx.Err() == nil {
 		// The user asked for these models by name: serving without them would
@@ -132,15 +190,28 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, open bool) error
 	if ctx.Err() == nil {
 		api.SetReady("")
 		if s.Page {
-			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", baseURL(ln.Addr()))
+			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", base)
 		}
-		a.greet(e, ln.Addr(), s)
+		a.greet(e, base, s)
 		a.tellAbsent(s)
 		if open {
-			defer a.browse(ctx, baseURL(ln.Addr())+"/")()
+			defer a.browse(ctx, base+"/")()
 		}
 	}
 	return <-served
+}
+
+// instance is what answers call this server, "" for nothing.
+func instance(setting string) string {
+	switch setting {
+	case settings.AutoInstance:
+		var b [4]byte
+		rand.Read(b[:]) // never fails
+		return hex.EncodeToString(b[:])
+	case settings.NoInstance:
+		return ""
+	}
+	return setting
 }
 
 // setProcs gives the Go scheduler two processors more than the n compute threads,
@@ -163,21 +234,25 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("listen: %q: %w; write HOST:PORT with a port from 0 to 65535, for example 127.0.0.1:8080", s.Listen, err)}
 	}
-	if !addr.IP.IsLoopback() && len(s.Auth.Keys) == 0 && !s.Auth.None {
-		return nil, usageError{fmt.Errorf(`%s can be reached from other machines, and no API key is set. Either
-  set a key: QUERN_API_KEY=… in the environment, or auth: in the configuration
-  or allow requests without a key: --no-auth, or auth: none in the configuration`, s.Listen)}
+	if err := guarded(addr, s); err != nil {
+		return nil, err
 	}
+	ln, err := bind(ctx, s.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", err)
+	}
+	return ln, nil
+}
+
+// bind opens an address.
+func bind(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", addr.String())
-	if err == nil {
-		return ln, nil
-	}
+	ln, err := lc.Listen(ctx, "tcp", address)
 	var errno syscall.Errno
 	if errors.As(err, &errno) && bindErrors[errno] != "" {
-		err = fmt.Errorf("%s %s", s.Listen, bindErrors[errno])
+		err = fmt.Errorf("%s %s", address, bindErrors[errno])
 	}
-	return nil, fmt.Errorf("%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", err)
+	return ln, err
 }
 
 // bindErrors say why an address cannot be listened on. Windows has numbers of its own
@@ -195,13 +270,17 @@ const (
 )
 
 // baseURL is where this machine reaches addr.
-func baseURL(addr net.Addr) string {
+func baseURL(addr net.Addr, secure bool) string {
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return "http://" + addr.String()
+		return scheme + addr.String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + net.JoinHostPort(host, port)
 }

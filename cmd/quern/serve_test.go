@@ -113,8 +113,8 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Errorf("ready: %s", res.Status)
+	if res.StatusCode != http.StatusOK || !regexp.MustCompile(`^[0-9a-f]{8}$`).MatchString(res.Header.Get("X-Quern-Instance")) {
+		t.Errorf("ready: %s, by %q", res.Status, res.Header.Get("X-Quern-Instance"))
 	}
 
 	if code, text := post(t, base+"/v1/chat/completions", "wrong", franceBody+"}"); code != http.StatusUnauthorized {
@@ -149,7 +149,7 @@ func TestServe(t *testing.T) {
 		}
 		named[l.Msg] = strings.HasPrefix(l.Request, "req_")
 	}
-	if want := map[string]bool{"loading model": true, "model loaded": true, "request": true, "shutting down": false}; !maps.Equal(named, want) {
+	if want := map[string]bool{"loading model": true, "model loaded": true, "request": true, "shutting down": false, "serving": false}; !maps.Equal(named, want) {
 		t.Errorf("messages with the id of a request: %v, want %v", named, want)
 	}
 }
@@ -268,7 +268,7 @@ func TestBaseURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := baseURL(addr); got != tt.want {
+		if got := baseURL(addr, false); got != tt.want {
 			t.Errorf("baseURL(%s) = %s; want %s", tt.addr, got, tt.want)
 		}
 	}

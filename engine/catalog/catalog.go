@@ -56,6 +56,7 @@ type Catalog struct {
 	last    atomic.Int64 // when the last scan ended, Unix nanoseconds
 	changed atomic.Bool  // since the last scan began, by somebody who said so
 	lookups atomic.Int64
+	aliases atomic.Pointer[map[string]string]
 
 	mu       sync.Mutex    // guards fixed and scanning
 	scanning chan struct{} // closed when the scan under way has ended; nil without one
@@ -94,9 +95,16 @@ type About struct {
 	Lacks            string         // what others of the kind can do and this model cannot, or ""
 }
 
+// Aliases are other names of models.
+func (c *Catalog) Aliases() map[string]string { return *c.aliases.Load() }
+
+// SetAliases replaces them. The map must not change afterwards.
+func (c *Catalog) SetAliases(names map[string]string) { c.aliases.Store(&names) }
+
 // New describes what is configured and built in, and reads the folders once.
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{o: o}
+	c.SetAliases(o.Aliases)
 	for _, m := range o.Models {
 		if _, err := c.configure(m); err != nil {
 			return nil, err

@@ -107,7 +107,7 @@ func (c *Catalog) loosely(name string) (Ref, bool) {
 	if r, ok := c.Exactly(name); ok {
 		return r, true
 	}
-	if to, ok := c.o.Aliases[name]; ok {
+	if to, ok := c.Aliases()[name]; ok {
 		if r, ok := c.Exactly(to); ok {
 			return r, true
 		}

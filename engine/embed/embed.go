@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"quern/engine"
 	"quern/engine/lm"
@@ -28,19 +29,38 @@ type Model struct {
 	pair    *pairing // nil: no reranker
 	labels  []string // nil: no classifier
 	many    bool     // a text may have several labels
+
+	asked *atomic.Int64 // texts of so many requests are encoded, or wait for that
 }
 
 // New makes a model of vectors with width numbers; 0 has one text encoded to see.
 func New(ctx context.Context, r lm.Reader, t Training, x Encoder, width int) (*Model, error) {
-	m := &Model{Reader: r, Training: t, encoder: x, width: width}
+	m := &Model{Reader: r, Training: t, encoder: x, width: width, asked: new(atomic.Int64)}
 	if width == 0 {
-		probe, err := x.Run(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
+		probe, err := m.encode(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
 		if err != nil {
 			return nil, err
 		}
 		m.width = len(probe[0])
 	}
 	return m, nil
+}
+
+// encode turns texts into vectors, and counts among those who ask meanwhile.
+func (m *Model) encode(ctx context.Context, texts [][]token.ID, types [][]int64) ([][]float32, error) {
+	m.asked.Add(1)
+	defer m.asked.Add(-1)
+	return m.encoder.Run(ctx, texts, types)
+}
+
+// Load is how many requests wait for the encoder, and how many it works for.
+func (m *Model) Load() (waiting, running int) {
+	n := int(m.asked.Load())
+	switch m.encoder.(type) {
+	case *Recorded, adapted: // one at a time
+		return max(n-1, 0), min(n, 1)
+	}
+	return 0, n
 }
 
 // Embed turns texts into vectors.
@@ -95,7 +115,7 @@ func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, prefix stri
 		inputs[i] = ids
 		res.PromptTokens += len(ids)
 	}
-	if res.Vectors, err = m.encoder.Run(ctx, inputs, nil); err != nil {
+	if res.Vectors, err = m.encode(ctx, inputs, nil); err != nil {
 		return engine.EmbedResult{}, engine.Stopped(ctx, err)
 	}
 	for i, v := range res.Vectors {

@@ -3,6 +3,7 @@ package embed
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"quern/engine"
 	"quern/engine/lm"
@@ -15,7 +16,7 @@ import (
 // is not empty, with {query} and {document} for them, else together as the tokenizer in
 // meta says.
 func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta, prompt string) (*Model, error) {
-	m := &Model{Reader: r, encoder: x, width: 1}
+	m := &Model{Reader: r, encoder: x, width: 1, asked: new(atomic.Int64)}
 	p, err := pairingOf(meta, m.Vocab, m.Tokens, prompt)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.
 			n += len(t)
 			res.PromptTokens += len(t)
 		}
-		scores, err := m.encoder.Run(ctx, texts, types)
+		scores, err := m.encode(ctx, texts, types)
 		if err != nil {
 			return engine.RerankResult{}, engine.Stopped(ctx, err)
 		}

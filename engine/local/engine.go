@@ -41,6 +41,7 @@ type Engine struct {
 	texts      *budget.Budget // of text in work
 	pronouncer speech.Reader  // unpacked when first asked for
 	planning   chan struct{}  // held by who works out what a model needs
+	caches     plans
 }
 
 // builtinSampling lets stories vary while what the built-in model knows comes
@@ -88,11 +89,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	e.models = residency.New(residency.Options{Options: e.o, Catalog: e.catalog, Open: e.open,
 		Fetched: func(n *catalog.Entry, done float64) { e.progress(n, loadStart*done) }})
 	e.ctx = e.models.Context()
-	for to := range o.Aliases {
-		if _, ok := e.catalog.Exactly(o.Aliases[to]); !ok {
-			e.log.Warn("alias of a model that is not there", "alias", to, "model", o.Aliases[to])
-		}
-	}
+	e.SetAliases(o.Aliases)
 	for kind, name := range o.Defaults {
 		if _, err := e.catalog.Lookup(name, kind); err != nil {
 			e.log.Warn("default that cannot be used", "kind", kind, "model", name, "err", err)
@@ -108,6 +105,16 @@ func (e *Engine) Add(o engine.ModelOptions) (engine.ModelInfo, error) {
 		return engine.ModelInfo{}, err
 	}
 	return e.info(catalog.Ref{Entry: n}), nil
+}
+
+// SetAliases replaces the other names of models. The map must not change afterwards.
+func (e *Engine) SetAliases(names map[string]string) {
+	e.catalog.SetAliases(names)
+	for alias, model := range names {
+		if _, ok := e.catalog.Exactly(model); !ok {
+			e.log.Warn("alias of a model that is not there", "alias", alias, "model", model)
+		}
+	}
 }
 
 // Device names what models run on: "cpu" or "cuda".
@@ -162,8 +169,9 @@ func (e *Engine) Models() []engine.ModelInfo {
 			list = append(list, e.info(r))
 		}
 	}
-	for _, alias := range slices.Sorted(maps.Keys(e.o.Aliases)) {
-		if n, ok := e.catalog.Exactly(e.o.Aliases[alias]); ok {
+	aliases := e.catalog.Aliases()
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		if n, ok := e.catalog.Exactly(aliases[alias]); ok {
 			i := e.info(n)
 			i.ID, i.AliasOf = alias, n.Called()
 			list = append(list, i)
@@ -221,7 +229,7 @@ func (e *Engine) Removable(id string) (path string, err error) {
 
 // listed finds a model by its id.
 func (e *Engine) listed(id string) (*catalog.Entry, error) {
-	if to, ok := e.o.Aliases[id]; ok && e.catalog.Find(id) == nil {
+	if to, ok := e.catalog.Aliases()[id]; ok && e.catalog.Find(id) == nil {
 		return nil, engine.Errorf(engine.CodeModelNotAllowed, "model", "%q is another name of model %q in the configuration; name that one", id, to)
 	}
 	n, err := e.catalog.Lookup(id)
@@ -287,27 +295,6 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 		out.Why = engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s", n.ID, engine.MiB(out.Bytes), engine.MiB(out.Limit))
 	}
 	return out, nil
-}
-
-// Stats takes a snapshot of the resident models.
-func (e *Engine) Stats() engine.Stats {
-	var s engine.Stats
-	if e.disk != nil {
-		d := e.disk.Stats()
-		s.Disk = &engine.DiskStats{
-			Bytes: d.Bytes, Blocks: d.Files, Limit: cmp.Or(e.o.PrefixCache.Size, engine.DefaultPrefixCache),
-			Hits: d.Hits, Misses: d.Misses, Writes: d.Writes, Dropped: d.Dropped, Evicted: d.Evicted, Damaged: d.Damaged, Errors: d.Errors,
-		}
-	}
-	for _, n := range e.catalog.List() {
-		e.models.Look(n, func(m residency.Model, waiting int) {
-			i := m.Stats()
-			i.Kind = n.About().Kind
-			i.Waiting += waiting
-			s.Models = append(s.Models, i)
-		})
-	}
-	return s
 }
 
 // speakers returns the models among list that speak and are on this machine.

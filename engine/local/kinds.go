@@ -28,6 +28,7 @@ type kind struct {
 	open     opener
 	needs    needer
 	tell     teller                                 // nil tells nothing
+	cache    cacher                                 // of models whose cache is known before they are loaded
 	voices   func(path string) ([]tts.Voice, error) // of models that speak
 	adapts   bool                                   // takes adapters
 	use      string                                 // the option of quern's commands that takes such a file; "": any does
@@ -37,6 +38,7 @@ type (
 	describer func(id, path string, o *engine.ModelOptions) (*catalog.About, error)
 	opener    func(ctx context.Context, p *opening) (residency.Model, error)
 	needer    func(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) // memory, without loading; an *engine.Error tells what does not fit
+	cacher    func(ctx context.Context, e *Engine, n *catalog.Entry) (engine.CachePlan, error)
 )
 
 // kinds are the sorts of models: the first that recognises a file counts. One that cannot
@@ -48,7 +50,7 @@ var kinds = []kind{
 	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX, tell: tellONNX},
-	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, tell: tellText, adapts: true},
+	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, cache: cacheText, tell: tellText, adapts: true},
 }
 
 // kindOf returns the kind of a model's file.

@@ -186,22 +186,35 @@ func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, 
 	return nil
 }
 
-// needsText plans a text model as openText does.
+// needsText is what a text model takes, and whether that fits.
 func needsText(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) {
+	return planText(ctx, e, n, func(m *lm.File, p *lm.Plan) (int64, error) {
+		return p.Total(), m.Fits(&p.Estimate, n.Options, e.o.MemoryLimit)
+	})
+}
+
+// cacheText is the KV cache that a text model will have; without blocks it has none.
+func cacheText(ctx context.Context, e *Engine, n *catalog.Entry) (engine.CachePlan, error) {
+	return planText(ctx, e, n, func(_ *lm.File, p *lm.Plan) (engine.CachePlan, error) {
+		return engine.CachePlan{Model: n.ID, BlockSize: lm.BlockSize, Blocks: p.KV.Blocks}, nil
+	})
+}
+
+// planText plans a text model from its headers, as openText does, and asks for what of it.
+func planText[T any](ctx context.Context, e *Engine, n *catalog.Entry, what func(*lm.File, *lm.Plan) (T, error)) (none T, err error) {
 	m := lm.File{ID: n.ID}
-	var err error
 	if m.Raw, err = lm.Open(n.About().Path); err != nil {
-		return 0, err
+		return none, err
 	}
 	defer m.Close()
 	if err = m.Open(ctx, n.Options, e.o.Threads); err != nil {
-		return 0, err
+		return none, err
 	}
 	plan, err := m.Plan(n.Options.Defaulted(), e.o.MemoryLimit)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
-	return plan.Total(), m.Fits(&plan.Estimate, n.Options, e.o.MemoryLimit)
+	return what(&m, &plan)
 }
 
 // reads has m read prompts.
@@ -292,6 +305,10 @@ func (m *textModel) Stats() engine.ModelStats {
 	var adapters []engine.AdapterStats
 	for i, a := range m.text.Adapters() {
 		adapters = append(adapters, engine.AdapterStats{Model: m.adapted[i], Waiting: a.Waiting, Running: a.Running})
+	}
+	if m.vectors != nil {
+		waiting, running := m.vectors.Load()
+		s.Waiting, s.Running = s.Waiting+waiting, s.Running+running
 	}
 	return engine.ModelStats{
 		Adapters: adapters,

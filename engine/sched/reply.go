@@ -12,6 +12,11 @@ import (
 func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 	from := q.computed
 	q.computed += n
+	if q.done {
+		q.drawSteps++
+	} else {
+		q.readSteps++
+	}
 	if q.PromptLogprobs && !q.done {
 		// Row p tells about token p+1.
 		for ; q.scored < min(q.prompt-1, q.computed); q.scored++ {
@@ -187,5 +192,6 @@ func (s *Scheduler) end(j *job, err error) {
 		}
 		s.service += (took - s.service) / 8
 	}
+	s.tell(j, err)
 	close(st.events)
 }

@@ -157,6 +157,7 @@ func (s *Scheduler) grown(q *sequence) bool {
 func (s *Scheduler) preempt(q *sequence) {
 	s.log.DebugContext(q.ctx, "sequence preempted", "tokens", len(q.tokens), "blocks", len(q.table), "running", len(s.running))
 	s.stats.preempts.Add(1)
+	q.preempted++
 	s.leave(q)
 	q.state = waiting
 	s.waiting = insert(s.waiting, q)

@@ -47,6 +47,8 @@ type job struct {
 	scored int  // prompt rows that have their log-probabilities
 	scores []sample.Token
 
+	readSteps, drawSteps, preempted int // steps with rows of the prompt, and of replies; times a sequence gave its room back
+
 	submitted, admitted, started, first, last time.Time
 }
 

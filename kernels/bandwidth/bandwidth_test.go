@@ -2,7 +2,6 @@ package bandwidth_test
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -45,11 +44,6 @@ func TestMeasure(t *testing.T) {
 	if got := bandwidth.Measure(pool, [][]byte{make([]byte, 3<<20)}); got <= 0 {
 		t.Errorf("of 3 MiB %g bytes/s were measured", got)
 	}
-}
-
-func ExampleRead() {
-	fmt.Println(bandwidth.Read([]byte{1, 2, 0, 0, 0, 0, 0, 0, 2}))
-	// Output: 515
 }
 
 func BenchmarkRead(b *testing.B) {

@@ -38,6 +38,7 @@ const (
 	CodeUpgrade            Code = "upgrade_required"
 	CodeNotFound           Code = "not_found"
 	CodePreviousNotFound   Code = "previous_response_not_found"
+	CodeRateLimit          Code = "rate_limit_exceeded"
 )
 
 // A codeClass says how a code is answered.
@@ -80,6 +81,7 @@ var codeClasses = map[Code]codeClass{
 	CodeTooLarge:                 {413, "invalid_request_error", false},
 	CodeUpgrade:                  {426, "invalid_request_error", false},
 	CodeOutputFormat:             {422, "invalid_request_error", false},
+	CodeRateLimit:                {429, "rate_limit_error", true},
 	CodeInternal:                 {500, "server_error", false},
 	engine.CodeEngineFailure:     {500, "server_error", false},
 	CodeNotImplemented:           {501, "server_error", false},

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/limits"
 )
 
 // A Key lets its holder in. Only its hash is kept.
@@ -18,11 +19,12 @@ type Key struct {
 	Name   string // for logs
 	SHA256 [sha256.Size]byte
 	Manage bool // its holder may pull and remove models
+	Limit  limits.Limit
 }
 
 // A Guard says who may call.
 type Guard struct {
-	Keys           []Key
+	keys           atomic.Pointer[[]Key]
 	AllowedHosts   []string
 	AllowedOrigins []string
 	// Loopback says that only this machine can connect: without keys, names of other
@@ -30,10 +32,32 @@ type Guard struct {
 	Loopback atomic.Bool
 }
 
+// SetKeys replaces the keys; requests that were let in go on.
+func (g *Guard) SetKeys(keys []Key) { g.keys.Store(&keys) }
+
+// Keys are those of now.
+func (g *Guard) Keys() []Key {
+	if p := g.keys.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// LimitOf is what the holder of a key of a name may take.
+func (g *Guard) LimitOf(name string) limits.Limit {
+	for _, k := range g.Keys() {
+		if k.Name == name {
+			return k.Limit
+		}
+	}
+	return limits.Limit{}
+}
+
 // Authenticate returns the caller's key. Without configured keys every caller is let in,
 // and may manage models when only this machine can connect.
 func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
-	if len(g.Keys) == 0 {
+	keys := g.Keys()
+	if len(keys) == 0 {
 		return Key{Manage: g.Loopback.Load()}, true
 	}
 	given, ok := Credential(r.Header)
@@ -44,15 +68,15 @@ func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 	// Every key is compared, so time tells nothing about which one matched.
 	found := 0
 	at := 0
-	for i := range g.Keys {
-		eq := subtle.ConstantTimeCompare(sum[:], g.Keys[i].SHA256[:])
+	for i := range keys {
+		eq := subtle.ConstantTimeCompare(sum[:], keys[i].SHA256[:])
 		at = subtle.ConstantTimeSelect(eq, i, at)
 		found |= eq
 	}
 	if found == 0 {
 		return Key{}, false
 	}
-	return g.Keys[at], true
+	return keys[at], true
 }
 
 // keyProtocol begins the WebSocket subprotocol that is a key: a page cannot set other
@@ -85,7 +109,7 @@ func Credential(h http.Header) (string, bool) {
 // neither reach it from a foreign origin nor by a name of its own that it
 // points at this machine.
 func (g *Guard) CheckBrowser(r *http.Request) error {
-	if len(g.Keys) > 0 {
+	if len(g.Keys()) > 0 {
 		return nil
 	}
 	hostOK := g.hostAllowed(r.Host)

@@ -14,6 +14,9 @@ const sendBuffer = 128 << 10
 // noticed; not positive means never. Writes block soon, and where the system can, it
 // ends a connection whose bytes the client does not take although nothing more is written.
 func Bound(c net.Conn, limit time.Duration) {
+	if under, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS
+		c = under.NetConn()
+	}
 	t, ok := c.(*net.TCPConn)
 	if !ok || limit <= 0 {
 		return

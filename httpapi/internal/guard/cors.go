@@ -11,7 +11,10 @@ import (
 // short or silent.
 const WarningHeader = "x-quern-warning"
 
-const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + WarningHeader + ", " +
+// InstanceHeader names the server that answered, of several behind one address.
+const InstanceHeader = "x-quern-instance"
+
+const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + InstanceHeader + ", " + WarningHeader + ", " +
 	"x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
 	"x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
 

@@ -33,7 +33,7 @@ func TestAdapters(t *testing.T) {
 	}
 	scrape := func(vllm bool) string {
 		w := httptest.NewRecorder()
-		metrics.New(s, spool.NewPool(1), vllm, slog.New(slog.DiscardHandler)).Handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		metrics.New(s, spool.NewPool(1), vllm, metrics.Build{}, slog.New(slog.DiscardHandler)).Handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		b, err := io.ReadAll(w.Body)
 		if err != nil {
 			t.Fatal(err)

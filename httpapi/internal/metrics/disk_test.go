@@ -19,7 +19,7 @@ func TestDisk(t *testing.T) {
 			stats:  engine.Stats{Disk: disk, Models: []engine.ModelStats{{Model: "m", DiskHits: 11}}},
 		}
 		w := httptest.NewRecorder()
-		metrics.New(s, spool.NewPool(1), false, slog.New(slog.DiscardHandler)).Handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		metrics.New(s, spool.NewPool(1), false, metrics.Build{}, slog.New(slog.DiscardHandler)).Handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		for _, line := range []string{
 			"bytes 1", "limit_bytes 2", "blocks 3", "hits_total 4", "misses_total 5", "writes_total 6", "writes_dropped_total 7",
 			"evictions_total 8", "damaged_total 9", "errors_total 10", `hit_tokens_total{model_name="m"} 11`,

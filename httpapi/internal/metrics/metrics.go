@@ -4,6 +4,7 @@ package metrics
 import (
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -47,8 +48,11 @@ type Source interface {
 	Stats() engine.Stats
 }
 
+// A Build is what the program was made of.
+type Build struct{ Version, Revision string }
+
 // New makes the metrics of an engine; vllm says whether vLLM's names are there.
-func New(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *Metrics {
+func New(e Source, temp *spool.Pool, vllm bool, b Build, log *slog.Logger) *Metrics {
 	r := newRegistry()
 	m := &Metrics{
 		requests:  r.counter("http_requests_total", "Requests answered, by route and status; 499 are clients that left.", "path", "code"),
@@ -62,7 +66,7 @@ func New(e Source, temp *spool.Pool, vllm bool, log *slog.Logger) *Metrics {
 	for _, d := range []string{AudioIn, AudioOut} {
 		m.audio(0, d) // so that both are there from the start
 	}
-	r.collect(state{e, temp, vllm}.report)
+	r.collect(state{e, temp, vllm, b}.report)
 	if vllm {
 		m.success = r.counter("vllm:request_success_total", "Sequences ended, by reason.", "model_name", "finished_reason")
 		m.first = r.histogram("vllm:time_to_first_token_seconds", "From submission to the first token.", firstBuckets, "model_name")
@@ -132,6 +136,7 @@ type state struct {
 	e    Source
 	temp *spool.Pool
 	vllm bool
+	b    Build
 }
 
 // A desc describes what is not counted but read.
@@ -142,19 +147,28 @@ type desc struct {
 }
 
 var (
-	byModel     = []string{"model_name"}
-	descTemp    = &desc{"temp_bytes", "Uploads, large bodies and answers kept for requests under way, in memory or temporary files.", nil, false}
-	descLoaded  = &desc{"model_loaded", "1 while the model is resident.", byModel, false}
-	descLoad    = &desc{"model_load_seconds", "How long the model's load took.", byModel, false}
-	descMemory  = &desc{"model_memory_bytes", "Memory of a resident model, by kind.", []string{"model_name", "kind"}, false}
+	byModel    = []string{"model_name"}
+	descBuild  = &desc{"quern_build_info", "What the program was made of.", []string{"version", "revision", "goversion"}, false}
+	descTemp   = &desc{"temp_bytes", "Uploads, large bodies and answers kept for requests under way, in memory or temporary files.", nil, false}
+	descLoaded = &desc{"model_loaded", "1 while the model is resident.", byModel, false}
+	descLoad   = &desc{"model_load_seconds", "How long the model's load took.", byModel, false}
+	descMemory = &desc{"model_memory_bytes", "Memory of a resident model, by kind.", []string{"model_name", "kind"}, false}
+
+	// Of the whole server and without labels: gateways read one line of each name.
+	descAllWaiting = &desc{"quern_requests_waiting", "Requests queued, for models of all kinds, those that wait for a load included.", nil, false}
+	descAllRunning = &desc{"quern_requests_running", "Sequences and requests that are worked on, by models of all kinds.", nil, false}
+	descAllKV      = &desc{"quern_kv_cache_usage", "KV blocks in use of the model whose cache is fullest, 0 to 1.", nil, false}
+	descAllCache   = &desc{"quern_cache_config_info", "Shape of the KV pool of the default chat model, as planned before it is loaded.", []string{"block_size", "num_blocks"}, false}
+
 	descPreempt = &desc{"vllm:num_preemptions_total", "Sequences that gave their blocks back and waited.", byModel, true}
 	descWaiting = &desc{"vllm:num_requests_waiting", "Requests queued.", byModel, false}
 	descRunning = &desc{"vllm:num_requests_running", "Sequences in the batch.", byModel, false}
 	descKV      = &desc{"vllm:kv_cache_usage_perc", "KV blocks in use, 0 to 1.", byModel, false}
-	descCache   = &desc{"vllm:cache_config_info", "Shape of the KV pool.", []string{"model_name", "block_size", "num_gpu_blocks"}, false}
+	descCache   = &desc{"vllm:cache_config_info", "Shape of the KV pool, as planned before the model is loaded.", []string{"model_name", "block_size", "num_gpu_blocks"}, false}
 	descPrompt  = &desc{"vllm:prompt_tokens_total", "Prompt tokens evaluated or taken from the cache.", byModel, true}
 	descOutput  = &desc{"vllm:generation_tokens_total", "Tokens generated.", byModel, true}
 	descQueries = &desc{"vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.", byModel, true}
+	descHits    = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
 	// One line for all models, with vLLM's labels and no other: gateways take the one with the
 	// latest time.
 	descLoRA = &desc{"vllm:lora_requests_info", "When this was so, in Unix seconds: adapters that requests run and wait with, and how many may be in a batch.",
@@ -175,25 +189,33 @@ var (
 		{&desc{"prefix_cache_disk_errors_total", "Errors of the disk.", nil, true}, func(d *engine.DiskStats) int64 { return d.Errors }},
 	}
 	descDiskHits = &desc{"prefix_cache_disk_hit_tokens_total", "Tokens whose keys and values were read from disk.", byModel, true}
-	descHits     = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
 )
 
-// report puts the state of every text model. Models that are not resident
+// report puts the state of the server and of every model. Models that are not resident
 // have empty queues rather than none, so that gateways see their gauges.
 func (s state) report(put func(d *desc, v float64, labels ...string)) {
+	put(descBuild, 1, s.b.Version, s.b.Revision, runtime.Version())
 	put(descTemp, float64(s.temp.Used()))
+	stats := s.e.Stats()
+	put(descAllWaiting, float64(stats.Waiting()))
+	put(descAllRunning, float64(stats.Running()))
+	put(descAllKV, stats.KVUsage())
+	if c, ok := stats.Cache(); ok {
+		put(descAllCache, 1, strconv.Itoa(c.BlockSize), strconv.Itoa(c.Blocks))
+	}
+	if s.vllm {
+		for _, c := range stats.Caches() {
+			put(descCache, 1, c.Model, strconv.Itoa(c.BlockSize), strconv.Itoa(c.Blocks))
+		}
+	}
 	resident := map[string]bool{}
 	var running, waiting []string // adapters
-	stats := s.e.Stats()
 	if stats.Disk != nil {
 		for _, d := range descDisk {
 			put(d.desc, float64(d.of(stats.Disk)))
 		}
 	}
 	for _, m := range stats.Models {
-		if resident[m.Model] {
-			continue
-		}
 		resident[m.Model] = true
 		put(descLoaded, 1, m.Model)
 		put(descLoad, m.LoadSeconds, m.Model)
@@ -208,7 +230,6 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		put(descWaiting, float64(m.Waiting), m.Model)
 		put(descRunning, float64(m.Running), m.Model)
 		put(descKV, m.KVUsage(), m.Model)
-		put(descCache, 1, m.Model, strconv.Itoa(m.BlockSize), strconv.Itoa(m.Blocks))
 		put(descPrompt, float64(m.PromptTokens), m.Model)
 		put(descOutput, float64(m.GeneratedTokens), m.Model)
 		put(descQueries, float64(m.PrefixQueries), m.Model)
@@ -233,7 +254,7 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		}
 		resident[m.ID] = true
 		put(descLoaded, 0, m.ID)
-		if s.vllm && (m.Kind == engine.KindChat || m.Kind == engine.KindCompletion || m.Kind == engine.KindEmbedding) {
+		if s.vllm {
 			put(descWaiting, float64(m.Waiting), m.ID)
 			put(descRunning, 0, m.ID)
 			put(descKV, 0, m.ID)

@@ -19,13 +19,16 @@ func (source) Models() []engine.ModelInfo {
 }
 
 func (source) Stats() engine.Stats {
-	return engine.Stats{Models: []engine.ModelStats{{Model: "a", LoadSeconds: 1.5, PromptTokens: 7}}}
+	return engine.Stats{
+		Models:  []engine.ModelStats{{Model: "a", LoadSeconds: 1.5, PromptTokens: 7, Waiting: 3, Running: 2}},
+		Planned: []engine.CachePlan{{Model: "b \"c\\", BlockSize: 32, Blocks: 64}}, Loading: 1,
+	}
 }
 
 // The text is the same with the library of Prometheus and, in a browser, without; only what
 // Go and the process tell of themselves is left out there.
 func TestText(t *testing.T) {
-	m := metrics.New(source{}, spool.NewPool(1<<20), true, slog.New(slog.DiscardHandler))
+	m := metrics.New(source{}, spool.NewPool(1<<20), true, metrics.Build{Version: "1.2"}, slog.New(slog.DiscardHandler))
 	m.Request("/v1/models", 200)
 	m.Request("/v1/models", 200)
 	m.Request("/v1/models", 404)
@@ -44,7 +47,7 @@ func TestText(t *testing.T) {
 	var got strings.Builder
 	for line := range strings.Lines(w.Body.String()) {
 		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")
-		if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
+		if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "quern_build_info{") && !strings.HasPrefix(name, "process_") {
 			got.WriteString(line)
 		}
 	}
@@ -72,6 +75,20 @@ model_loaded{model_name="b \"c\\"} 0
 # TYPE model_memory_bytes gauge
 model_memory_bytes{kind="kv_cache",model_name="a"} 0
 model_memory_bytes{kind="weights",model_name="a"} 0
+# HELP quern_build_info What the program was made of.
+# TYPE quern_build_info gauge
+# HELP quern_cache_config_info Shape of the KV pool of the default chat model, as planned before it is loaded.
+# TYPE quern_cache_config_info gauge
+quern_cache_config_info{block_size="32",num_blocks="64"} 1
+# HELP quern_kv_cache_usage KV blocks in use of the model whose cache is fullest, 0 to 1.
+# TYPE quern_kv_cache_usage gauge
+quern_kv_cache_usage 0
+# HELP quern_requests_running Sequences and requests that are worked on, by models of all kinds.
+# TYPE quern_requests_running gauge
+quern_requests_running 2
+# HELP quern_requests_waiting Requests queued, for models of all kinds, those that wait for a load included.
+# TYPE quern_requests_waiting gauge
+quern_requests_waiting 4
 # HELP realtime_leg_seconds Of a spoken turn: transcription (from its end to the text), first_token (from there), first_audio (from there), turn (from its end to the first sound or, without sound, token).
 # TYPE realtime_leg_seconds histogram
 realtime_leg_seconds_bucket{leg="turn",le="0.001"} 0
@@ -103,9 +120,9 @@ realtime_sessions 1
 # HELP temp_bytes Uploads, large bodies and answers kept for requests under way, in memory or temporary files.
 # TYPE temp_bytes gauge
 temp_bytes 0
-# HELP vllm:cache_config_info Shape of the KV pool.
+# HELP vllm:cache_config_info Shape of the KV pool, as planned before the model is loaded.
 # TYPE vllm:cache_config_info gauge
-vllm:cache_config_info{block_size="0",model_name="a",num_gpu_blocks="0"} 1
+vllm:cache_config_info{block_size="32",model_name="b \"c\\",num_gpu_blocks="64"} 1
 # HELP vllm:generation_tokens_total Tokens generated.
 # TYPE vllm:generation_tokens_total counter
 vllm:generation_tokens_total{model_name="a"} 0
@@ -118,11 +135,11 @@ vllm:kv_cache_usage_perc{model_name="b \"c\\"} 0
 vllm:num_preemptions_total{model_name="a"} 0
 # HELP vllm:num_requests_running Sequences in the batch.
 # TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{model_name="a"} 0
+vllm:num_requests_running{model_name="a"} 2
 vllm:num_requests_running{model_name="b \"c\\"} 0
 # HELP vllm:num_requests_waiting Requests queued.
 # TYPE vllm:num_requests_waiting gauge
-vllm:num_requests_waiting{model_name="a"} 0
+vllm:num_requests_waiting{model_name="a"} 3
 vllm:num_requests_waiting{model_name="b \"c\\"} 0
 # HELP vllm:prefix_cache_hits_total Prompt tokens found in the prefix cache.
 # TYPE vllm:prefix_cache_hits_total counter

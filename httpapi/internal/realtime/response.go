@@ -226,6 +226,7 @@ func (r *response) finish(status string, details any) {
 	}
 	s.promptTokens += r.used.PromptTokens
 	s.newTokens += r.used.OutputTokens
+	s.c.Spend(r.used.PromptTokens + r.used.OutputTokens)
 	s.api.Metrics.Responded(status)
 	r.times.note(s.api.Metrics)
 	s.emit(event{Type: "response.done", Response: r.spell(status, details)})

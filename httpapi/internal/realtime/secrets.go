@@ -30,6 +30,7 @@ type secrets struct {
 }
 
 type secret struct {
+	owner   string // name of the key it was made with
 	cfg     config
 	expires time.Time
 }
@@ -45,13 +46,14 @@ func (s *secrets) find(value string) (secret, bool) {
 	return found, ok && time.Now().Before(found.expires)
 }
 
-// admit lets in who has a secret.
+// admit lets in who has a secret, as who made it.
 func (s *secrets) admit(r *http.Request) (name string, ok bool) {
 	value, ok := guard.Credential(r.Header)
-	if ok {
-		_, ok = s.find(value)
+	if !ok {
+		return "", false
 	}
-	return "client_secret", ok
+	found, ok := s.find(value)
+	return found.owner, ok
 }
 
 // config is the session a secret was made for.
@@ -61,7 +63,7 @@ func (s *secrets) config(value string) (config, bool) {
 }
 
 // add keeps a secret, unless there are too many.
-func (s *secrets) add(cfg config, expires time.Time) (value string, ok bool) {
+func (s *secrets) add(owner string, cfg config, expires time.Time) (value string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -77,7 +79,7 @@ func (s *secrets) add(cfg config, expires time.Time) (value string, ok bool) {
 		s.live = map[string]secret{}
 	}
 	value = reqlog.NewID(secretPrefix)
-	s.live[value] = secret{cfg, expires}
+	s.live[value] = secret{owner, cfg, expires}
 	return value, true
 }
 
@@ -102,7 +104,7 @@ func (a *api) newSecret(c *server.Call, o *body.Object) error {
 		return err
 	}
 	expires := time.Now().Add(time.Duration(lasts) * time.Second)
-	value, ok := a.secrets.add(cfg, expires)
+	value, ok := a.secrets.add(c.KeyName(), cfg, expires)
 	if !ok {
 		return fault.New(engine.CodeQueueFull, "", "%d client secrets are good at the moment, the most there may be; let some expire", maxSecrets)
 	}

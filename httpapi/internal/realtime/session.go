@@ -72,6 +72,7 @@ func (s *session) run() {
 		defer s.cancel(errOver)
 		why = s.serve()
 	}()
+	s.c.Used(s.cfg.model, s.promptTokens, s.newTokens)
 	s.c.W.Note(slog.String("session", s.id), slog.String("model", s.cfg.model), slog.Int("turns", s.turns), slog.Int("responses", s.responses),
 		slog.Int("prompt_tokens", s.promptTokens), slog.Int("output_tokens", s.newTokens), slog.String("end", why.reason))
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+
+	"quern/engine/trace"
 )
 
 // ID keeps a client's id when it is fit for headers and logs.
@@ -34,17 +36,26 @@ func WithID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
 
+// Of is the id of a request, "" for none.
+func Of(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
 // Handler passes records on to h and gives those that were logged with the
-// context of a request its id, as request=ID. The engine knows nothing of ids: it
+// context of a request its id, as request=ID, and that of its trace, as trace=ID. The engine knows nothing of ids: it
 // logs with the context it was called with.
 func Handler(h slog.Handler) slog.Handler { return logHandler{h} }
 
 type logHandler struct{ slog.Handler }
 
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
-	if id, ok := ctx.Value(requestKey{}).(string); ok {
+	if id := Of(ctx); id != "" {
 		r = r.Clone() // other handlers may have it too
 		r.AddAttrs(slog.String("request", id))
+		if t := trace.From(ctx).ID(); t != "" {
+			r.AddAttrs(slog.String("trace", t))
+		}
 	}
 	return h.Handler.Handle(ctx, r)
 }

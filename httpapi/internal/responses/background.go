@@ -90,7 +90,7 @@ func (a *api) background(c *server.Call, r *request) error {
 		return err
 	}
 	shown := r.object
-	if !a.Beside(ctx, "response in the background", func(ctx context.Context) error { return a.work(ctx, r, e) }) {
+	if !a.Beside(ctx, "response in the background", func(ctx context.Context) error { return a.work(ctx, c, r, e) }) {
 		stop(nil)
 		a.store.remove(e)
 		return server.ShuttingDown()
@@ -102,7 +102,7 @@ func (a *api) background(c *server.Call, r *request) error {
 }
 
 // work makes the response of an entry. It returns why that failed.
-func (a *api) work(ctx context.Context, r *request, e *entry) (err error) {
+func (a *api) work(ctx context.Context, c *server.Call, r *request, e *entry) (err error) {
 	j := e.job
 	defer close(j.done)
 	defer j.stop(nil)
@@ -126,7 +126,7 @@ func (a *api) work(ctx context.Context, r *request, e *entry) (err error) {
 			return nil
 		}
 	}
-	err = a.make(ctx, r, e, p)
+	err = a.make(ctx, c, r, e, p)
 	if err == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (a *api) work(ctx context.Context, r *request, e *entry) (err error) {
 }
 
 // make has the model make the response, and ends it when that went well.
-func (a *api) make(ctx context.Context, r *request, e *entry, p *reply) (err error) {
+func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p *reply) (err error) {
 	defer fault.Recovered(&err)
 	if err := p.state("response.created"); err != nil {
 		return err
@@ -169,6 +169,11 @@ func (a *api) make(ctx context.Context, r *request, e *entry, p *reply) (err err
 	}
 	t := r.start(ctx, a, l, p)
 	defer t.Close()
+	defer func() { // also of what was cut short
+		now := t.SoFar()
+		c.Spend(now.PromptTokens + now.OutputTokens)
+		a.AuditLater(c, l.Info().ID, now.PromptTokens, now.OutputTokens, err)
+	}()
 	if err := t.Each(ctx, a.Options.Stall, func(ev turn.Event) error {
 		if ev.Type != engine.Admitted {
 			return p.Event(ev)

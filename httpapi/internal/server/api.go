@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"quern/engine/budget"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/guard"
+	"quern/httpapi/internal/limits"
 	"quern/httpapi/internal/metrics"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/spool"
@@ -37,8 +39,10 @@ type API struct {
 	log    *slog.Logger
 	floods reqlog.Floods
 	ready  atomic.Pointer[string] // why not ready; nil when ready
+	leaves atomic.Bool            // it is about to shut down
 	guard  guard.Guard
 	work   guard.Gate
+	limits limits.Limits
 	ending chan struct{}
 	ended  chan struct{} // closed when work that goes on is cancelled
 	bodies budget.Budget // of decoded JSON bodies
@@ -58,11 +62,12 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 	a := &API{
 		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
 		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
-		guard:  guard.Guard{Keys: o.Keys, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
-		bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
+		guard:  guard.Guard{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
+		limits: limits.Limits{Now: o.Now}, bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
+	a.guard.SetKeys(o.Keys)
 	a.guard.Loopback.Store(o.BoundLoopback)
-	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, a.log)
+	a.Metrics = metrics.New(o.Engine, a.Temp, *o.VLLMNames, metrics.Build{Version: o.Version, Revision: o.Revision}, a.log)
 	spoken := dialects(a)
 	a.routes = all(spoken)
 	a.router = a.newRouter(spoken)
@@ -83,9 +88,22 @@ func (a *API) SetReady(reason string) {
 	a.ready.Store(&reason)
 }
 
+// Keys are those that let callers in now; without any, every caller is.
+func (a *API) Keys() []guard.Key { return a.guard.Keys() }
+
+// SetKeys replaces them. Requests under way go on. The caller answers for what Serve asks
+// of an address that other machines can reach.
+func (a *API) SetKeys(keys []guard.Key) { a.guard.SetKeys(keys) }
+
+// Knows reports whether a request is of somebody with a key, or needs none.
+func (a *API) Knows(r *http.Request) bool {
+	_, ok := a.guard.Authenticate(r)
+	return ok
+}
+
 // Unready says why /readyz answers 503; "" that it does not.
 func (a *API) Unready() string {
-	if a.work.IsClosed() {
+	if a.Leaving() {
 		return "shutting down"
 	}
 	if p := a.ready.Load(); p != nil {
@@ -93,6 +111,9 @@ func (a *API) Unready() string {
 	}
 	return ""
 }
+
+// Leaving reports whether the server shuts down or is about to.
+func (a *API) Leaving() bool { return a.leaves.Load() || a.work.IsClosed() }
 
 // Ending is closed when the server begins to shut down: what would last for hours ends
 // then, instead of being waited for.
@@ -159,11 +180,13 @@ func InTime[Q, R any](a *API, c *Call, ask func(context.Context, Q) (R, error), 
 func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	begin := time.Now()
 	c.release() // a request that holds one model must not wait for another
+	c.beginWork(model, begin, kinds)
 	lease, err := a.Open(c.R.Context(), model, kinds...)
 	if err != nil {
 		return engine.ModelInfo{}, err
 	}
 	c.Lease, c.Loading = lease, time.Since(begin)
+	c.loaded(lease.Info().ID, begin)
 	return lease.Info(), nil
 }
 

@@ -10,7 +10,9 @@ import (
 
 	"quern/engine"
 	"quern/engine/budget"
+	"quern/engine/trace"
 	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/limits"
 )
 
 // A Call is one request on its way through the handlers.
@@ -20,9 +22,12 @@ type Call struct {
 	Route  *Route
 	Params httprouter.Params
 
-	owner   string // the caller's key, hashed; "" without keys
-	manages bool   // the caller may pull and remove models
+	pass    *limits.Pass // of the caller's limits, nil without
+	owner   string       // the caller's key, hashed; "" without keys
+	manages bool         // the caller may pull and remove models
 
+	op      string
+	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model
 	Lease   engine.Lease  // of that model, until the answer is complete; nil before
 }
@@ -37,10 +42,19 @@ func (c *Call) release() {
 // Owner tells callers with different keys apart. It is the same for all without keys.
 func (c *Call) Owner() string { return c.owner }
 
-// LogTokens notes what the call's model read and made.
+// LogTokens notes what the call's model read and made, which the caller's limits count.
 func (c *Call) LogTokens(prompt, output int) {
-	c.W.Note(slog.String("model", c.Lease.Info().ID), slog.Int("prompt_tokens", prompt), slog.Int("output_tokens", output))
+	model := c.Lease.Info().ID
+	c.W.Note(slog.String("model", model), slog.Int("prompt_tokens", prompt), slog.Int("output_tokens", output))
+	c.Used(model, prompt, output)
+	c.Spend(prompt + output)
 }
+
+// Used notes what a model read and made, for those who audit.
+func (c *Call) Used(model string, prompt, output int) { c.W.used = used{model, prompt, output} }
+
+// Spend has the caller's limits count tokens.
+func (c *Call) Spend(tokens int) { c.pass.Spend(tokens) }
 
 // A response remembers what was answered and gives every write a deadline.
 type response struct {
@@ -57,6 +71,15 @@ type response struct {
 	gone    bool // the client left
 	failure *fault.Error
 	attrs   []slog.Attr
+	span    trace.Span
+	open    bool // the endpoint needs no key
+	used    used
+}
+
+// used is what a model read and made.
+type used struct {
+	model          string
+	prompt, output int
 }
 
 // Unwrap lets http.ResponseController reach the connection.

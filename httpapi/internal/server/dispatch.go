@@ -26,7 +26,10 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	id := reqlog.ID(r.Header.Get("x-request-id"))
 	w.Header().Set("x-request-id", id)
-	r = r.WithContext(reqlog.WithID(r.Context(), id))
+	if a.Options.Instance != "" {
+		w.Header().Set(guard.InstanceHeader, a.Options.Instance)
+	}
+	r = r.WithContext(a.traced(w, r, reqlog.WithID(r.Context(), id), begin))
 
 	defer func() {
 		p := recover()
@@ -40,6 +43,8 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			}
 		}
 		a.logRequest(w, r, time.Since(begin))
+		a.audit(w, r, id, begin)
+		w.endSpan(r)
 		if p != nil {
 			panic(p)
 		}
@@ -68,12 +73,14 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // dispatch runs a route's handler after the checks that do not need the body.
 func (a *API) dispatch(c *Call) {
 	defer c.W.release()
-	c.W.path = c.Route.Path
+	c.W.path, c.W.open = c.Route.Path, c.Route.Open && c.Route.Path != pathUnmatched
 	defer c.release()
+	defer c.endWork()
 	err := a.admit(c)
 	if err == nil {
 		if c.Route.Work {
 			defer a.work.Leave()
+			defer c.pass.Leave()
 		}
 		err = c.Route.Handle(c)
 	} else {
@@ -112,15 +119,25 @@ func (a *API) admit(c *Call) error {
 		if !ok {
 			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
 		}
-		if len(a.Options.Keys) > 0 {
+		if len(a.Keys()) > 0 {
 			c.owner = string(key.SHA256[:])
 		}
 		c.W.key, c.manages = key.Name, key.Manage || a.Options.ManageAll
 	}
-	if c.Route.Work && !a.work.Enter() {
+	if t := c.R.TLS; c.W.key == "" && t != nil && len(t.VerifiedChains) > 0 {
+		c.W.key = t.VerifiedChains[0][0].Subject.CommonName // of the client's certificate
+	}
+	if !c.Route.Work {
+		return nil
+	}
+	if !a.work.Enter() {
 		return ShuttingDown()
 	}
-	return nil
+	var err error
+	if c.pass, err = a.limits.Enter(c.W.key, a.guard.LimitOf(c.W.key), c.W.Header()); err != nil {
+		a.work.Leave()
+	}
+	return err
 }
 
 func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {

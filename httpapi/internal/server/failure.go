@@ -16,7 +16,7 @@ func (a *API) writeError(c *Call, e *fault.Error) {
 	if (e.Status >= 500 || e.Status == http.StatusConflict) && !e.Retry {
 		h.Set("x-should-retry", "false")
 	}
-	if e.Status == http.StatusServiceUnavailable && e.Retry {
+	if (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests) && e.Retry {
 		after := e.After
 		if after <= 0 {
 			after = time.Second

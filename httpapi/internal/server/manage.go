@@ -19,7 +19,7 @@ func (a *API) Managing(handle func(*Call) error) func(*Call) error {
 		switch {
 		case a.Options.Store == nil:
 			return fault.New(fault.CodeManage, "", "models are neither pulled nor removed over the API of this server; see the setting manage")
-		case !c.manages && len(a.Options.Keys) > 0:
+		case !c.manages && len(a.Keys()) > 0:
 			return fault.New(fault.CodeManage, "", "this key may not pull or remove models; give it manage: true in the configuration, or set manage: all")
 		case !c.manages:
 			return fault.New(fault.CodeManage, "", "other machines can reach this server and it has no keys, so models are neither pulled nor removed over the API; configure keys, or set manage: all")

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"quern/engine"
+	"quern/engine/trace"
+	"quern/httpapi/audit"
 	"quern/httpapi/internal/guard"
 )
 
@@ -51,6 +54,17 @@ type Store interface {
 	Remove(ctx context.Context, id string) (bytes int64, err error)
 }
 
+// An Auditor writes down who asked what of which model. *audit.Log is one.
+type Auditor interface {
+	Write(audit.Entry) error
+}
+
+// A Tracer collects spans of requests.
+type Tracer interface {
+	// Request begins the span of a request, as part of the trace its header names.
+	Request(h http.Header, name string, at time.Time, facts ...slog.Attr) trace.Span
+}
+
 // Options configure an API. Zero fields take the defaults given here; a
 // negative duration switches that timeout off.
 type Options struct {
@@ -62,7 +76,7 @@ type Options struct {
 	Store     Store
 	ManageAll bool
 
-	Keys   []guard.Key // who may call; without any, every caller
+	Keys   []guard.Key // who may call at first, see SetKeys; without any, every caller
 	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
 
 	// BoundLoopback makes requests for a foreign Host fail while there are no
@@ -96,13 +110,19 @@ type Options struct {
 	BodyIdle        time.Duration            // a body without a byte; 0 means 60 s
 	ReadHeader      time.Duration            // 0 means 30 s
 	Idle            time.Duration            // a connection between requests; 0 means 120 s
+	ShutdownDelay   time.Duration            // unready but at work, before it shuts down; 0 means none
 	ShutdownGrace   time.Duration            // for work in flight
 	Realtime        Realtime                 // limits of /v1/realtime
 	Responses       Responses                // what is kept of /v1/responses
 	MetricsPublic   bool                     // /metrics needs no key
 	Page            bool                     // serve the page people use, at /
 	VLLMNames       *bool                    // metrics under vLLM's names; nil means true
-	Version         string                   // shown by /v1/server
+	Version         string                   // shown by /v1/server and /metrics
+	Revision        string                   // of the source, shown by /metrics
+	Instance        string                   // what answers call this server, in the header x-quern-instance; "" has none
+	Audit           Auditor                  // is told of every request but those that need no key; nil: nobody is
+	Tracer          Tracer                   // hears where the time of requests goes; nil: nobody does
+	Now             func() time.Time         // the clock of limits; nil is the clock
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
 

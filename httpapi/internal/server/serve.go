@@ -18,14 +18,15 @@ import (
 // the work behind them.
 const linger = 5 * time.Second
 
-// Serve answers requests on ln until ctx ends, then shuts down: readiness
-// fails and new inference is refused at once, work in flight gets the grace
-// period, then streams end with an error event and other requests with a 503.
+// Serve answers requests on ln until ctx ends, then shuts down: readiness fails at
+// once; when the delay is over, in which whoever balances may notice that, new inference
+// is refused and work in flight gets the grace period; then streams end with an error
+// event and other requests with a 503.
 // It closes ln and returns nil after a shutdown that ctx asked for. An API can
 // be served once.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	local := isLoopback(ln.Addr())
-	if !local && len(a.Options.Keys) == 0 && !a.Options.NoAuth {
+	if !local && len(a.Keys()) == 0 && !a.Options.NoAuth {
 		ln.Close()
 		return fmt.Errorf("httpapi: %v can be reached from other machines and no key is configured; add a key, bind 127.0.0.1, or set auth: none on purpose", ln.Addr())
 	}
@@ -55,6 +56,19 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 		srv.Close()
 		return err
 	case <-ctx.Done():
+	}
+	if d := a.Options.ShutdownDelay; d > 0 {
+		a.leaves.Store(true)
+		a.log.Info("leaving", "delay", d)
+		delay := time.NewTimer(d)
+		defer delay.Stop()
+		select {
+		case err := <-failed:
+			cancel(ShuttingDown())
+			srv.Close()
+			return err
+		case <-delay.C:
+		}
 	}
 
 	// The listener stays open meanwhile: a refused connection would tell

@@ -18,6 +18,9 @@ func (r *row) words() string {
 	if r.one != nil {
 		text += ": " + either(r.one)
 	}
+	if r.live {
+		text += "; read again on SIGHUP"
+	}
 	return text
 }
 
@@ -108,7 +111,7 @@ func Environment(command string) string {
 		for _, v := range r.also {
 			text += "; also " + v
 		}
-		lines := fold(text, 76)
+		lines := fold(text, 76-max(len(r.env)-16, 0)) // long names move the first line
 		fmt.Fprintf(&b, "  %-16s  %s\n", r.env, lines[0])
 		for _, l := range lines[1:] {
 			fmt.Fprintf(&b, "  %-16s  %s\n", "", l)

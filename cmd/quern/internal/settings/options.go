@@ -132,7 +132,7 @@ var cacheTypes = map[string]quant.Type{
 func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger) httpapi.Options {
 	o := httpapi.Options{
 		Engine:            e,
-		NoAuth:            s.Auth.None,
+		NoAuth:            s.Auth.None || s.TLS.ClientCA != "",
 		ManageAll:         s.Manage == "all",
 		AllowedHosts:      s.AllowedHosts,
 		AllowedOrigins:    s.CORS.AllowedOrigins,
@@ -154,6 +154,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		Stall:             s.StallTimeout.orOff(),
 		KeepAlive:         s.KeepAliveInterval.orOff(),
 		HeaderDelay:       s.HeaderDelay.orOff(),
+		ShutdownDelay:     s.ShutdownDelay.std(),
 		ShutdownGrace:     s.ShutdownGrace.orOff(),
 		Realtime: httpapi.Realtime{
 			Sessions: s.Realtime.Sessions, Message: int64(s.Realtime.Message), Events: s.Realtime.Events, Items: s.Realtime.Items,
@@ -172,13 +173,20 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 	for path, d := range s.RequestOverrides {
 		o.RequestTimeouts[path] = d.orOff()
 	}
+	o.Keys = s.Keys()
+	return o
+}
+
+// Keys are those that let callers in.
+func (s *Settings) Keys() []httpapi.Key {
+	var list []httpapi.Key
 	for _, k := range s.Auth.Keys {
-		key := httpapi.Key{Name: k.Name, Manage: k.Manage}
+		key := httpapi.Key{Name: k.Name, Manage: k.Manage, Limit: httpapi.Limit{Requests: k.Requests, Tokens: k.Tokens, Streams: k.Streams}}
 		// check has made sure of 64 hexadecimal digits.
 		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != len(key.SHA256) {
 			panic(fmt.Sprintf("quern: hash of key %q was not checked", k.Name))
 		}
-		o.Keys = append(o.Keys, key)
+		list = append(list, key)
 	}
-	return o
+	return list
 }

@@ -40,6 +40,7 @@ type row struct {
 	parse func(string) (string, error) // checks a word and spells it as quern does
 	file  bool                         // a file's name: in the file relative to the file's folder
 
+	live     bool                                     // SIGHUP makes a running server follow it
 	example  string                                   // what the example shows instead of an empty value
 	switches bool                                     // the flag takes no value
 	many     bool                                     // the flag may be repeated, as those of lists may

@@ -29,8 +29,14 @@ type Settings struct {
 	StallTimeout      Duration            `yaml:"stall_timeout"`
 	KeepAliveInterval Duration            `yaml:"keepalive_interval"`
 	HeaderDelay       Duration            `yaml:"header_delay"`
+	ShutdownDelay     Duration            `yaml:"shutdown_delay"`
 	ShutdownGrace     Duration            `yaml:"shutdown_grace"`
+	TLS               tlsFiles            `yaml:"tls"`
+	Operations        operations          `yaml:"operations"`
 	Metrics           metrics             `yaml:"metrics"`
+	Instance          string              `yaml:"instance"`
+	Audit             auditing            `yaml:"audit"`
+	Traces            traces              `yaml:"traces"`
 	Page              bool                `yaml:"page"`
 
 	Models        []Model           `yaml:"models"`
@@ -46,6 +52,7 @@ type Settings struct {
 	LoadTimeout   Duration          `yaml:"load_timeout"`
 	MemoryWait    Duration          `yaml:"memory_wait"`
 	PrefixCache   prefixCache       `yaml:"prefix_cache"`
+	WarmUp        bool              `yaml:"warm_up"`
 
 	Threads     int    `yaml:"threads"`
 	Device      string `yaml:"device"`
@@ -161,6 +168,27 @@ type responses struct {
 	OtherTools string   `yaml:"other_tools"`
 }
 
+type tlsFiles struct {
+	Cert     string `yaml:"cert"`
+	Key      string `yaml:"key"`
+	ClientCA string `yaml:"client_ca"`
+}
+
+type operations struct {
+	Listen string `yaml:"listen"`
+	Pprof  string `yaml:"pprof"`
+}
+
+type auditing struct {
+	File string `yaml:"file"`
+}
+
+type traces struct {
+	Endpoint string  `yaml:"endpoint"`
+	Sample   float32 `yaml:"sample"`
+	Service  string  `yaml:"service"`
+}
+
 type metrics struct {
 	Public    bool `yaml:"public"`
 	VLLMNames bool `yaml:"vllm_names"`
@@ -185,6 +213,10 @@ type authKey struct {
 	Env    string `yaml:"key_env"`
 	SHA256 string `yaml:"sha256"`
 	Manage bool   `yaml:"manage"`
+
+	Requests int `yaml:"requests_per_minute"`
+	Tokens   int `yaml:"tokens_per_minute"`
+	Streams  int `yaml:"streams"`
 }
 
 // MarshalYAML writes keys as their hashes: what --print-config shows can be
@@ -194,13 +226,16 @@ func (a auth) MarshalYAML() (any, error) {
 		return "none", nil
 	}
 	type entry struct {
-		Name   string `yaml:"name"`
-		SHA256 string `yaml:"sha256"`
-		Manage bool   `yaml:"manage,omitempty"`
+		Name     string `yaml:"name"`
+		SHA256   string `yaml:"sha256"`
+		Manage   bool   `yaml:"manage,omitempty"`
+		Requests int    `yaml:"requests_per_minute,omitempty"`
+		Tokens   int    `yaml:"tokens_per_minute,omitempty"`
+		Streams  int    `yaml:"streams,omitempty"`
 	}
 	out := []entry{}
 	for _, k := range a.Keys {
-		out = append(out, entry{k.Name, k.SHA256, k.Manage})
+		out = append(out, entry{k.Name, k.SHA256, k.Manage, k.Requests, k.Tokens, k.Streams})
 	}
 	return out, nil
 }
@@ -245,7 +280,7 @@ func (k *authKey) resolve(env func(string) (string, bool)) error {
 		secret = v
 	}
 	sum := sha256.Sum256([]byte(secret))
-	*k = authKey{Name: k.Name, SHA256: hex.EncodeToString(sum[:]), Manage: k.Manage}
+	k.Key, k.File, k.Env, k.SHA256 = "", "", "", hex.EncodeToString(sum[:])
 	return nil
 }
 
@@ -262,6 +297,12 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 			return fmt.Errorf("auth[%d]: a second key named %q", i, k.Name)
 		}
 		names[k.Name] = true
+	}
+	switch f := s.TLS; {
+	case (f.Cert == "") != (f.Key == ""):
+		return errors.New("tls: give cert and key, or neither")
+	case f.ClientCA != "" && f.Cert == "":
+		return errors.New("tls: client_ca needs cert and key")
 	}
 	for path := range s.RequestOverrides {
 		if !strings.HasPrefix(path, "/") {

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -29,8 +30,8 @@ var Sections = []string{General, Server, Models, Compute, Limits, Log}
 
 // Commands by what they do with settings.
 const (
-	reading = "serve run inspect bench tokenize run-onnx quantize say transcribe pull list rm"
-	storing = "serve run inspect bench tokenize say transcribe pull list rm"
+	reading = "serve run inspect bench tokenize run-onnx quantize say transcribe pull list rm doctor"
+	storing = "serve run inspect bench tokenize say transcribe pull list rm doctor"
 	pulling = "serve run tokenize say transcribe pull"
 )
 
@@ -48,7 +49,7 @@ func table() []row {
 
 		{key: "listen", flag: "listen", short: "l", env: "QUERN_LISTEN", section: Server, commands: "serve",
 			help: "`address` to serve on; port 0 takes a free one", def: "127.0.0.1:8080", parse: address},
-		{key: "auth", section: Server,
+		{key: "auth", section: Server, live: true,
 			help: "none, or keys of the API, each with one of key, key_file, key_env and sha256; an address other machines can reach needs keys or none"},
 		{key: "auth[].name", section: Server, help: "what logs and metrics show", example: "example"},
 		{key: "auth[].key", section: Server, help: "the key itself"},
@@ -56,6 +57,9 @@ func table() []row {
 		{key: "auth[].key_env", section: Server, help: "variable that holds it"},
 		{key: "auth[].sha256", section: Server, help: "its hash: printf %s KEY | sha256sum"},
 		{key: "auth[].manage", section: Server, def: false, help: "its holder may pull and remove models"},
+		{key: "auth[].requests_per_minute", section: Server, unit: "requests", def: 0, help: "of its holder; more get 429; 0 is no limit"},
+		{key: "auth[].tokens_per_minute", section: Server, unit: "tokens", def: 0, help: "read and made for its holder; when they are used up requests get 429; 0 is no limit"},
+		{key: "auth[].streams", section: Server, unit: "answers", def: 0, help: "under way for its holder at a time, streamed or not; more get 429; 0 is no limit"},
 		{env: "QUERN_API_KEY", section: Server, commands: "serve",
 			help: "a key clients must send, beside those of the file",
 			set: func(s *Settings, v []string) error {
@@ -80,9 +84,27 @@ func table() []row {
 		{key: "keepalive_interval", section: Server, def: httpapi.DefaultKeepAlive, help: "a comment is sent in streams that are quiet for so long; 0 is off"},
 		{key: "header_delay", section: Server, def: httpapi.DefaultHeaderDelay,
 			help: "a stream's header waits for its first token, at most so long; 0 is no limit"},
+		{key: "shutdown_delay", section: Server, def: Duration(0),
+			help: "after SIGTERM /readyz answers 503 and everything else goes on for so long, so that whoever balances sends no more; then shutdown_grace begins"},
 		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
+		{key: "tls.cert", section: Server, file: true, live: true, help: "certificate with its chain, PEM: the API is served over TLS, HTTP/2 too"},
+		{key: "tls.key", section: Server, file: true, live: true, help: "its key, PEM"},
+		{key: "tls.client_ca", section: Server, file: true, live: true,
+			help: "certificates, PEM, that those of clients have to be signed by; clients without one are turned away, and keys are not needed"},
+		{key: "operations.listen", flag: "operations-listen", section: Server, commands: "serve", parse: optionalAddress,
+			help: "second `address`, as 127.0.0.1:9090, without keys and TLS, for those who watch the server: /metrics, /readyz, /livez and profiles", unset: "none"},
+		{key: "operations.pprof", section: Server, one: []string{"auto", "on", "off"}, def: "auto",
+			help: "serve /debug/pprof/ there, whose profiles may hold texts: auto is on a loopback address only"},
 		{key: "metrics.public", section: Server, def: false, help: "serve /metrics without a key"},
 		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
+		{key: "instance", section: Server, def: AutoInstance, parse: instance,
+			help: "what the header x-quern-instance calls this server: auto is a random id of each start, which tells nothing of the machine, and off leaves the header out"},
+		{key: "audit.file", section: Server, file: true,
+			help: "a line of JSON for each request is put there: who, model, tokens, status, and nothing of what was said; SIGHUP has it opened again", unset: "none"},
+		{key: "traces.endpoint", env: "OTEL_EXPORTER_OTLP_ENDPOINT", section: Server, commands: "serve", parse: collector,
+			help: "collector that spans of requests are sent to as OpenTelemetry has it, OTLP over HTTP; /v1/traces is added to an address without a path", unset: "none"},
+		{key: "traces.sample", section: Server, in: between(0, 1), def: float32(1), help: "share of requests that are traced, of those without a traceparent that says it"},
+		{key: "traces.service", env: "OTEL_SERVICE_NAME", section: Server, commands: "serve", def: "quern", help: "what traces call this server"},
 		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
 		{flag: "model", short: "m", section: Models, commands: "serve", many: true,
@@ -154,7 +176,7 @@ func table() []row {
 			help: "proxy the hub is asked through, as usual"},
 		{key: "builtin", flag: "builtin", section: Models, commands: "serve", def: false,
 			help: "serve the built-in model beside others (alone it is always there)"},
-		{key: "aliases", section: Models, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
+		{key: "aliases", section: Models, live: true, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
 		{key: "tools.fallback", section: Models, one: []string{"generic", "error"}, def: "generic",
 			help: "tools of requests to a model whose template shows none: generic describes them in the system message, error refuses them"},
 		{key: "reasoning_field", section: Models, one: httpapi.ReasoningFields(), def: string(httpapi.DefaultReasoningField),
@@ -178,6 +200,7 @@ func table() []row {
 		{key: "prefix_cache.dir", flag: "prefix-cache", section: Models, commands: "serve", file: true,
 			help: "`folder` that keeps what models computed of prompts, to be found after a restart; servers may share it", unset: "it is in memory only"},
 		{key: "prefix_cache.size", section: Models, in: above(0), def: Size(engine.DefaultPrefixCache), help: "bytes it may take; what was used last stays"},
+		{key: "warm_up", section: Models, def: true, help: "models loaded at start do a token of work before the server is ready"},
 
 		{key: "threads", flag: "threads", short: "t", env: "QUERN_THREADS", section: Compute, in: between(0, maxThreads), def: 0,
 			commands: "serve run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core"},
@@ -225,7 +248,7 @@ func table() []row {
 			help: "tools that OpenAI runs itself, as web_search, which some agents send always: ignore leaves them out, with a warning"},
 		{env: "TMPDIR", section: Limits, help: "folder of temporary files; on Windows TMP", unset: "/tmp"},
 
-		{key: "log.level", flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
+		{key: "log.level", live: true, flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
 			help: "least `level` logged", one: []string{"debug", "info", "warn", "error"}, def: "info", quiet: "warn"},
 		{key: "log.format", flag: "log-format", env: "QUERN_LOG_FORMAT", section: Log, commands: "serve run tokenize say transcribe pull",
 			help: "`format` of the log", one: []string{"text", "json"}, def: "text"},
@@ -235,9 +258,44 @@ func table() []row {
 // maxThreads bounds the compute threads. They spin while they wait for each other.
 const maxThreads = 1024
 
+func optionalAddress(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	return address(s)
+}
+
 func address(s string) (string, error) {
 	if _, _, err := net.SplitHostPort(s); err != nil {
 		return "", fmt.Errorf("%q is not HOST:PORT, for example 127.0.0.1:8080 or :8080", s)
+	}
+	return s, nil
+}
+
+// collector is the address of one.
+func collector(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is no address such as http://127.0.0.1:4318", s)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	return u.String(), nil
+}
+
+// AutoInstance is the instance that is called by a random id, and NoInstance the one that
+// answers do not name.
+const AutoInstance, NoInstance = "auto", "off"
+
+// instance is the name of a server in a header.
+func instance(s string) (string, error) {
+	const most, letters = 64, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s == "" || len(s) > most || strings.Trim(s, letters+"0123456789._-") != "" {
+		return "", fmt.Errorf("%q is not auto, off, or 1 to %d letters, digits, dots, dashes and underscores", s, most)
 	}
 	return s, nil
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"quern/cmd/quern/internal/doctor"
+	"quern/cmd/quern/internal/settings"
+	"quern/engine/device"
+	"quern/engine/measure"
+	"quern/kernels"
+	"quern/kernels/threads"
+)
+
+func (a *app) doctorCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what makes models slow on this machine, and say how to mend it",
+		Long: `Looks at the configuration, the CPU's level, quota and governor, how fast memory is read,
+huge pages, the GPU's driver, the folders that are written to (permissions, room, speed of
+64 MiB), and limits of this process. It takes a few seconds and loads no model.
+
+The exit status is 1 when something does not work; what is only slow leaves it at 0.`,
+		Example: `  quern doctor
+  quern doctor --config /etc/quern/quern.yaml
+  quern doctor --json | jq '.[] | select(.state != "ok")'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found := a.machine(cmd).Look()
+			if asJSON {
+				if err := writeJSON(a.out, found); err != nil {
+					return err
+				}
+			} else {
+				for _, f := range found {
+					fmt.Fprintf(a.out, "%-6s  %-20s  %s\n", f.State, f.What, f.Found)
+					if f.Fix != "" {
+						fmt.Fprintf(a.out, "%-6s  %-20s  → %s\n", "", "", f.Fix)
+					}
+				}
+			}
+			for _, f := range found {
+				if f.State == doctor.Broken {
+					return exitError{exitFailure}
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	settings.AddFlags(cmd)
+	return cmd
+}
+
+// machine is this one, as the settings use it.
+func (a *app) machine(cmd *cobra.Command) *doctor.Machine {
+	m := &doctor.Machine{
+		Root: "/", Level: kernels.Level(), Cores: threads.Cores(), Files: doctor.OpenFiles(),
+		GPU: func() error { return device.Check("cuda") },
+	}
+	s, err := a.load(cmd)
+	if m.Bad = err; err != nil {
+		s = &settings.Loaded{}
+	}
+	m.Config, m.Threads = s.File, s.Threads
+	m.Read = func() (float64, error) { return measure.ReadBandwidth(s.Threads) }
+	if dir, err := a.storeDir(s); err == nil {
+		m.Dirs = append(m.Dirs, doctor.Dir{Use: "models", Path: dir, Setting: "model_dirs"})
+	}
+	m.Dirs = append(m.Dirs, doctor.Dir{Use: "temporary files", Path: os.TempDir(), Setting: "TMPDIR"})
+	return m
+}

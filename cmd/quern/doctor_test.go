@@ -1,0 +1,36 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The doctor's words and JSON say the same, and a mistake in the configuration is a failure.
+func TestDoctor(t *testing.T) {
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+	write(t, good, "model_dirs: ["+dir+"]")
+	write(t, bad, "lisen: :80")
+	code, text, errs := quern(t, "", nil, "doctor", "--config", good, "--json")
+	var list []struct{ What, State, Found, Fix string }
+	if err := json.Unmarshal([]byte(text), &list); err != nil || code != 0 || errs != "" {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, text, errs)
+	}
+	seen := map[string]bool{}
+	for _, f := range list {
+		seen[f.What] = true
+		if f.State == "broken" {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, what := range []string{"configuration", "CPU level", "memory bandwidth", "GPU", "folder of models", "folder of temporary files"} {
+		if !seen[what] {
+			t.Errorf("nothing about %s", what)
+		}
+	}
+	if code, text, _ := quern(t, "", nil, "doctor", "--config", bad); code != 1 || !strings.Contains(text, "broken  configuration") || !strings.Contains(text, "lisen") || !strings.Contains(text, "→") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}

@@ -1,0 +1,78 @@
+// Package audit writes who asked what of which model, a line of JSON for each request, and
+// nothing of what was said.
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// An Entry is one request that was answered, or refused.
+type Entry struct {
+	Time    time.Time `json:"time"`              // when it came, UTC
+	Request string    `json:"request"`           // its id, as in the log and x-request-id
+	Who     string    `json:"who"`               // name of the key, or of the client's certificate; "" for nobody known
+	Address string    `json:"address,omitempty"` // of the client, or of the proxy before it
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`            // pattern of the endpoint, "unmatched" for none
+	Model   string    `json:"model,omitempty"` // that answered
+	Prompt  int       `json:"prompt_tokens"`   // read
+	Output  int       `json:"output_tokens"`   // made
+	Status  int       `json:"status"`          // 499 is a client that left
+	Code    string    `json:"code,omitempty"`  // of a failure
+	Millis  int64     `json:"took_ms"`
+	Trace   string    `json:"trace,omitempty"`
+}
+
+// A Log is a file that lines are put at the end of.
+type Log struct {
+	name string
+
+	mu   sync.Mutex
+	file *os.File
+}
+
+// Open opens a file, which is made where it is not there. Only its owner may read it.
+func Open(name string) (*Log, error) {
+	l := &Log{name: name}
+	return l, l.Reopen()
+}
+
+// Reopen goes on in the file of that name, after what rotates logs has moved the one before
+// away. Where that fails the one before stays.
+func (l *Log) Reopen() error {
+	f, err := os.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.file = f
+	return nil
+}
+
+// Write puts a line at the end. Each line is one write, so lines of several processes do not mix.
+func (l *Log) Write(e Entry) error {
+	e.Time = e.Time.UTC()
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err = l.file.Write(append(b, '\n'))
+	return err
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Close()
+}
