@@ -174,6 +174,7 @@ func (s *Scheduler) leave(q *sequence) {
 		}
 	}
 	s.vacate(q)
+	s.forget(q)
 	// There may be room now, or another head.
 	s.blocked = nil
 }

@@ -26,6 +26,8 @@ type Request struct {
 	Mask           func() sample.Mask // called once for each sequence; different ones, and the calls, at the same time; nil means none
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
+	NoDraft        bool               // nothing is drafted
+	Prediction     []token.ID         // what the reply is thought to be, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
 }
 
@@ -57,7 +59,7 @@ type sequence struct {
 	state     state
 	tokens    []token.ID // prompt and reply
 	generated int
-	recent    int     // of tokens, those of the last draw
+	recent    int     // of tokens, those of the last step, or to be computed again at once
 	computed  int     // tokens whose keys and values are in the blocks of table
 	table     []int32 // KV blocks; none while waiting
 	near      []kv.Trail
@@ -65,6 +67,7 @@ type sequence struct {
 	full      bool  // was stalled when this turn gave out blocks
 	sampler   *sample.Sampler
 	ban       []token.ID // what is barred once Min is reached
+	guesses
 }
 
 // noSlot is the slot of who waits, and where models have no states.
