@@ -6,7 +6,9 @@ import "time"
 // weights they read, so that one row more costs little; how little depends on the model,
 // the machine and the kernels, and is no smooth function.
 type costs struct {
-	mean [mostRows + 1]float64 // seconds, a running mean; 0 where none was measured
+	mean  [mostRows + 1]float64 // seconds, a running mean; 0 where none was measured
+	when  [mostRows + 1]int     // the step that was the last of so many rows, from 1
+	steps int
 }
 
 // mostRows is how many rows a step may have that drafts go with. One with more is bound by
@@ -18,7 +20,11 @@ const perRow = 0.1
 
 // note takes the time of a step in. One that was held up counts as twice the mean.
 func (c *costs) note(rows int, took time.Duration) {
-	if rows > mostRows || took <= 0 {
+	c.steps++
+	if rows > mostRows {
+		return
+	}
+	if c.when[rows] = c.steps; took <= 0 {
 		return
 	}
 	x, mean := took.Seconds(), &c.mean[rows]
@@ -26,6 +32,12 @@ func (c *costs) note(rows int, took time.Duration) {
 		*mean = x
 	}
 	*mean += (min(x, 2**mean) - *mean) / 8
+}
+
+// known says whether steps of so many rows were measured lately. What is saved cannot be
+// told otherwise.
+func (c *costs) known(rows int) bool {
+	return c.when[rows] > 0 && c.steps-c.when[rows] < 256
 }
 
 // of estimates the time of a step of so many rows, by those with fewer and more where it was
@@ -67,5 +79,8 @@ func (o *odds) note(n, agreed int, memory float64) {
 	}
 }
 
-// few are the same odds with the weight of a few tries.
-func (o odds) few() odds { return odds{4 * o.of(), 4} }
+// few is the weight of what is known of others, in tries.
+const few = 4
+
+// among are the odds o where little is known of it but all.
+func (o odds) among(all odds) float64 { return (o.agreed + few*all.of()) / (o.tried + few) }

@@ -102,7 +102,7 @@ func (s *Scheduler) newDrafts() {
 	for _, one := range s.o.Drafters {
 		src := source{Drafter: one}
 		for i, p := range prior {
-			src.odds[i] = odds{p, 1}.few()
+			src.odds[i] = odds{few * p, few}
 		}
 		d.sources = append(d.sources, src)
 	}
@@ -146,7 +146,7 @@ func (s *Scheduler) speculate(ctx context.Context) {
 		}
 	}
 	left := min(s.o.Budget, mostRows) - rows
-	if left = min(left, s.o.MaxWant-wants); left <= 0 {
+	if left = min(left, s.o.MaxWant-wants); left <= 0 || !s.costs.known(rows) {
 		return
 	}
 	d.offers = d.offers[:0]
@@ -186,11 +186,7 @@ func (s *Scheduler) offer(q *sequence, i, left int) {
 		if n <= 0 {
 			continue
 		}
-		o := &q.odds[k][rank]
-		if o.tried == 0 {
-			*o = src.odds[rank].few()
-		}
-		if p := o.of(); p > best.odds || best.most == 0 {
+		if p := q.odds[k][rank].among(src.odds[rank]); p > best.odds || best.most == 0 {
 			best.source, best.rank, best.odds, best.most = k, rank, p, min(n, most)
 		}
 	}
@@ -387,7 +383,7 @@ func (s *Scheduler) learn(q *sequence, agreed int) {
 	case !q.trying:
 		q.wait = 0
 	case agreed == n: // the text is another now
-		*own, q.wait = odds{prior[q.rank], 1}.few(), 0
+		*own, q.wait = odds{3 * few, 3 * few}, 0
 	default:
 		q.wait = min(2*q.wait, lastTry)
 	}
