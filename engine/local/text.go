@@ -26,6 +26,8 @@ type textModel struct {
 	took        time.Duration // of loading
 	adapted     []string      // what requests call the model with each adapter
 
+	drafted int // most tokens of a draft, 0 without
+
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
 	cache   graph.Cache
@@ -193,10 +195,19 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 
 // answers starts the scheduler of m over its cache, which is as kv says.
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheSpec, rows, want int) error {
-	return m.text.Start(p.ctx, sched.Options{
+	so := sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
-	})
+		Drafters: m.drafters(p, o), MaxDraft: o.DraftTokens,
+	}
+	if len(so.Drafters) > 0 {
+		m.drafted = so.MaxDraft
+	}
+	if m.drafted > 0 && so.States {
+		so.Spares = spares(so.Snapshots)
+		so.Snapshots -= so.Spares
+	}
+	return m.text.Start(p.ctx, so)
 }
 
 // Bytes implements residency.Model.
@@ -243,6 +254,7 @@ func (m *textModel) Stats() engine.ModelStats {
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
+		Drafts: s.Drafts, DraftTokens: s.DraftTokens, AcceptedTokens: s.AcceptedTokens, AcceptedAt: s.AcceptedAt[:m.drafted],
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

@@ -159,7 +159,11 @@ var (
 	// latest time.
 	descLoRA = &desc{"vllm:lora_requests_info", "When this was so, in Unix seconds: adapters that requests run and wait with, and how many may be in a batch.",
 		[]string{"max_lora", "running_lora_adapters", "waiting_lora_adapters"}, false}
-	descHits = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
+	descHits     = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
+	descDrafts   = &desc{"vllm:spec_decode_num_drafts_total", "Drafts of what comes next.", byModel, true}
+	descDrafted  = &desc{"vllm:spec_decode_num_draft_tokens_total", "Tokens of drafts.", byModel, true}
+	descAccepted = &desc{"vllm:spec_decode_num_accepted_tokens_total", "Tokens of drafts that came next.", byModel, true}
+	descPlaces   = &desc{"vllm:spec_decode_num_accepted_tokens_per_pos_total", "Tokens of drafts that came next, by place in the draft.", []string{"model_name", "position"}, true}
 )
 
 // report puts the state of every text model. Models that are not resident
@@ -189,6 +193,14 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		put(descQueries, float64(m.PrefixQueries), m.Model)
 		put(descHits, float64(m.PrefixHits), m.Model)
 		put(descPreempt, float64(m.Preemptions), m.Model)
+		if len(m.AcceptedAt) > 0 { // as vLLM, which has these where drafts are made
+			put(descDrafts, float64(m.Drafts), m.Model)
+			put(descDrafted, float64(m.DraftTokens), m.Model)
+			put(descAccepted, float64(m.AcceptedTokens), m.Model)
+			for i, n := range m.AcceptedAt {
+				put(descPlaces, float64(n), m.Model, strconv.Itoa(i))
+			}
+		}
 		for _, a := range m.Adapters {
 			if a.Running > 0 {
 				running = append(running, a.Model)

@@ -92,6 +92,8 @@ func (m *Model) options() engine.ModelOptions {
 		Batch:         m.Batch,
 		CacheType:     m.CacheNumber(),
 		CacheBytes:    int64(m.CacheMemory),
+		Speculation:   m.Speculation,
+		DraftTokens:   m.DraftTokens,
 		ChatTemplate:  m.ChatTemplate,
 		ToolFormat:    m.ToolFormat,
 		Quantize:      m.Quantize,

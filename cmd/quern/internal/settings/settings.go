@@ -96,6 +96,8 @@ type Model struct {
 	Batch         int    `yaml:"batch,omitempty"`
 	CacheType     string `yaml:"cache_type,omitempty"`
 	CacheMemory   Size   `yaml:"cache_memory,omitempty"`
+	Speculation   string `yaml:"speculation,omitempty"`
+	DraftTokens   int    `yaml:"draft_tokens,omitempty"`
 	Quantize      string `yaml:"quantize,omitempty"`
 	ChatTemplate  string `yaml:"chat_template,omitempty"`
 	TemplateFile  string `yaml:"chat_template_file,omitempty"`
