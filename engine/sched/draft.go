@@ -82,6 +82,8 @@ type guesses struct {
 	source int        // of draft
 	rank   int
 	odds   [][Ranks]odds // by source
+	right  int           // tokens of all drafts that were then drawn
+	wrong  int           // and the others
 	idle   int           // offers not taken since the last draft
 	wait   int           // as many and one is tried all the same; 0 before the first
 	trying bool          // the draft is such a one
@@ -122,7 +124,7 @@ func (s *Scheduler) newDrafts() {
 // newGuesses begins with what is known of all sequences.
 func (s *Scheduler) newGuesses(j *job) guesses {
 	g := guesses{place: noPlace, spare: noSlot}
-	if len(s.o.Drafters) > 0 && !j.NoDraft && !j.NoTokens {
+	if len(s.o.Drafters) > 0 && j.MaxDraft >= 0 && !j.NoTokens {
 		g.draft = make([]token.ID, 0, s.o.MaxDraft)
 		g.odds = make([][Ranks]odds, len(s.o.Drafters))
 	}
@@ -166,6 +168,9 @@ func (s *Scheduler) speculate(ctx context.Context) {
 func (s *Scheduler) offer(q *sequence, i, left int) {
 	d := &s.drafts
 	most := min(left, s.o.MaxDraft, s.draftable(q))
+	if q.MaxDraft > 0 {
+		most = min(most, q.MaxDraft)
+	}
 	if q.odds == nil || most <= 0 || q.slot != noSlot && len(d.spares) == 0 {
 		return
 	}
@@ -388,6 +393,8 @@ func (s *Scheduler) learn(q *sequence, agreed int) {
 		q.wait = min(2*q.wait, lastTry)
 	}
 	q.idle, q.trying = 0, false
+	q.right += agreed
+	q.wrong += n - agreed
 	c := &s.stats
 	c.drafts.Add(1)
 	c.drafted.Add(int64(n))

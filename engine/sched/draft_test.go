@@ -99,7 +99,7 @@ func TestDraftWorth(t *testing.T) {
 		model     model
 		wrong     func(done float64) float64 // the share of wrong tokens, by how much of the reply there is
 		slots     int
-		off       bool
+		draft     int
 		less, few float64 // of the time without, at most and at least
 		states    bool
 	}{
@@ -112,7 +112,8 @@ func TestDraftWorth(t *testing.T) {
 		{name: "rows are all that costs", model: arithmetic, wrong: func(float64) float64 { return 0.3 }, slots: 1, less: 1.02},
 		{name: "right, then wrong", model: memory, wrong: func(done float64) float64 { return min(1, max(0, (done-0.5)*1e6)) }, slots: 1, less: 0.7},
 		{name: "wrong, then right", model: memory, wrong: func(done float64) float64 { return min(1, max(0, (0.5-done)*1e6)) }, slots: 1, less: 0.85},
-		{name: "switched off by the request", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, off: true, less: 1, few: 1},
+		{name: "switched off by the request", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, draft: -1, less: 1, few: 1},
+		{name: "one token by the request", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, draft: 1, less: 0.57, few: 0.54},
 		{name: "states, right", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, states: true, less: 0.5},
 		{name: "states, wrong", model: memory, wrong: func(float64) float64 { return 1 }, slots: 1, states: true, less: 1.02},
 	} {
@@ -127,7 +128,7 @@ func TestDraftWorth(t *testing.T) {
 				e.took = func(rows int) { clock = clock.Add(tt.model.step + time.Duration(rows)*tt.model.row) }
 				var all []*Stream
 				for i := range tt.slots {
-					r := Request{Prompt: append(prompt(5), token.ID(i)), Max: most / tt.slots, NoDraft: tt.off, Sample: sample.Params{Temperature: 1, Seed: uint64(i)}}
+					r := Request{Prompt: append(prompt(5), token.ID(i)), Max: most / tt.slots, MaxDraft: tt.draft, Sample: sample.Params{Temperature: 1, Seed: uint64(i)}}
 					if len(drafters) > 0 {
 						drafters[0].(*changing).learn(r.Prompt, oracle(&s.o, r, 0))
 					}

@@ -151,7 +151,7 @@ func (s *Scheduler) push(q *sequence, t sample.Token, last bool) bool {
 
 // finish ends one sequence.
 func (s *Scheduler) finish(q *sequence, reason Reason, id token.ID) {
-	q.st.events <- Event{Type: Finish, Seq: q.index, Reason: reason, StopID: id, Tokens: q.generated}
+	q.st.events <- Event{Type: Finish, Seq: q.index, Reason: reason, StopID: id, Tokens: q.generated, Right: q.right, Wrong: q.wrong}
 	s.leave(q)
 	q.state = ended
 	if q.live--; q.live == 0 {

@@ -26,7 +26,7 @@ type Request struct {
 	Mask           func() sample.Mask // called once for each sequence; different ones, and the calls, at the same time; nil means none
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
-	NoDraft        bool               // nothing is drafted
+	MaxDraft       int                // most tokens of a draft; 0 means Options.MaxDraft, and negative none
 	Prediction     []token.ID         // what the reply is thought to be, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
 }
