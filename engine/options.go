@@ -79,6 +79,7 @@ type ModelOptions struct {
 	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on GPUs also BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	Speculation   string     // where drafts of what comes next are from: one of Speculations; "" means DefaultSpeculation
+	Draft         string     // with SpeculationDraft: the name or file of a smaller model with the same vocabulary
 	DraftTokens   int        // most tokens of a draft, up to MostDraftTokens; 0 means DefaultDraftTokens
 	ChatTemplate  string     // overrides the file's
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
@@ -99,10 +100,11 @@ type ModelOptions struct {
 const (
 	SpeculationOff    = "off"
 	SpeculationLookup = "lookup" // what followed the same tokens before, in prompt and reply
+	SpeculationDraft  = "draft"  // that, or what ModelOptions.Draft finds likeliest
 )
 
 // Speculations are all of them.
-var Speculations = []string{SpeculationOff, SpeculationLookup}
+var Speculations = []string{SpeculationOff, SpeculationLookup, SpeculationDraft}
 
 // MostDraftTokens bounds ModelOptions.DraftTokens.
 const MostDraftTokens = 32
@@ -132,6 +134,7 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.CacheType = cmp.Or(o.CacheType, d.CacheType)
 	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
 	o.Speculation = cmp.Or(o.Speculation, d.Speculation)
+	o.Draft = cmp.Or(o.Draft, d.Draft)
 	o.DraftTokens = cmp.Or(o.DraftTokens, d.DraftTokens)
 	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
 	o.ToolFormat = cmp.Or(o.ToolFormat, d.ToolFormat)

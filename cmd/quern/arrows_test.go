@@ -68,7 +68,7 @@ var arrows = []struct {
 	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
 	{"engine/kv", nil},
 	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/sample", "quern/engine/token", "quern/kernels/quant", "quern/kernels/threads"}},
-	{"engine/draft", []string{"quern/engine/sched", "quern/engine/token"}},
+	{"engine/draft", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/sched", "quern/engine/token"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "quern/engine/wire", "golang.org/x/text/..."}},
 	{"engine/wire", nil},
 	{"engine/wire/rules", []string{"quern/engine/grammar", "quern/engine/grammar/schema", "quern/engine/wire"}},

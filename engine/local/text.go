@@ -26,6 +26,7 @@ type textModel struct {
 	took        time.Duration // of loading
 	adapted     []string      // what requests call the model with each adapter
 
+	drafts  smaller
 	drafted int // most tokens of a draft, 0 without
 
 	text    *textgen.Model
@@ -43,7 +44,9 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	}
 	defer file.Close()
 	m := &lm.File{ID: id, Raw: file}
-	err = m.Open(context.Background(), *o, 0)
+	plain := *o
+	plain.Speculation = engine.SpeculationOff // what drafts is asked for when the model is loaded
+	err = m.Open(context.Background(), plain, 0)
 	if m.Low != nil {
 		defer m.Low.Close()
 	}
@@ -81,7 +84,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if m.Raw, err = lm.Open(about.Path); err != nil {
 		return nil, err
 	}
-	if err = m.Open(ctx, n.Options, p.o.Threads); err != nil {
+	if err = m.Open(ctx, p.withDraft(n.Options), p.o.Threads); err != nil {
 		return nil, err
 	}
 	if err = m.OpenVocab(m.Config); err != nil {
@@ -128,6 +131,9 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		if m.exec, err = p.compile(plan.Program); err != nil {
 			return nil, err
 		}
+		if err = m.openDrafts(ctx, p, plan.Drafts); err != nil {
+			return nil, err
+		}
 		p.progress(n, loadCompiled)
 		o.Slots = plan.Running
 		if err = m.answers(p, &o, &plan.KV, plan.Program.Rows, plan.Program.Want); err != nil {
@@ -146,7 +152,7 @@ func needsText(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) 
 		return 0, err
 	}
 	defer m.Close()
-	if err = m.Open(ctx, n.Options, e.o.Threads); err != nil {
+	if err = m.Open(ctx, e.withDraft(n.Options), e.o.Threads); err != nil {
 		return 0, err
 	}
 	plan, err := m.Plan(n.Options.Defaulted(), e.o.MemoryLimit)
@@ -217,7 +223,7 @@ func (m *textModel) Bytes() int64 { return m.estimate.Total() }
 func (m *textModel) cacheBytes() int64 {
 	switch {
 	case m.cache != nil:
-		return m.cache.Bytes()
+		return m.cache.Bytes() + m.drafts.bytes()
 	case m.encoder != nil:
 		return m.encoder.Bytes()
 	}
@@ -232,6 +238,7 @@ func (m *textModel) Close() {
 	if m.encoder != nil {
 		m.encoder.Close()
 	}
+	m.drafts.close()
 	if m.exec != nil {
 		m.exec.Close()
 	}
@@ -255,6 +262,6 @@ func (m *textModel) Stats() engine.ModelStats {
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
 		Drafts: s.Drafts, DraftTokens: s.DraftTokens, AcceptedTokens: s.AcceptedTokens, AcceptedAt: s.AcceptedAt[:m.drafted],
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights + m.drafts.weights(), CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

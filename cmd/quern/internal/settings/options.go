@@ -93,6 +93,7 @@ func (m *Model) options() engine.ModelOptions {
 		CacheType:     m.CacheNumber(),
 		CacheBytes:    int64(m.CacheMemory),
 		Speculation:   m.Speculation,
+		Draft:         m.Draft,
 		DraftTokens:   m.DraftTokens,
 		ChatTemplate:  m.ChatTemplate,
 		ToolFormat:    m.ToolFormat,
