@@ -17,5 +17,6 @@ func ExampleLookup() {
 		panic(err)
 	}
 	fmt.Printf("%q, rank %d\n", string(asks[0].Draft), rank)
-	// Output: " brown", rank 3
+	// Output:
+	// " brown", rank 3
 }
