@@ -1,6 +1,6 @@
 // Command draft measures what drafts are worth on this machine: tokens a second of the same
 // replies with and without, turn by turn. First with a drafter that is wrong about a share of
-// what it says, then with lookup on three texts and on one that is made against it. Every
+// what it says, then with a model that drafts, if one is given, and with lookup on three texts and on one that is made against it. Every
 // reply with drafts is held against the one without, token by token.
 //
 //	go run ./bench/ggufgen -shape tinyllama-1.1b -type Q4_K_M -o tinyllama.gguf
@@ -29,7 +29,7 @@ import (
 )
 
 type options struct {
-	file                         string
+	file, draft                  string
 	threads, streams, tokens, by int
 	most                         int
 	wrong                        []float64
@@ -43,6 +43,7 @@ func main() {
 	flag.IntVar(&o.tokens, "tokens", 256, "most tokens of a reply")
 	flag.IntVar(&o.most, "draft-tokens", 16, "most tokens of a draft")
 	flag.IntVar(&o.by, "runs", 5, "runs with drafts, and without")
+	flag.StringVar(&o.draft, "draft", "", "a smaller model `file` that drafts too")
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the table; empty writes none")
 	flag.Parse()
 	o.wrong = []float64{0, 0.05, 0.1, 0.2, 0.3, 0.5, 1}
@@ -85,6 +86,11 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 			return &oracle{wrong: p, rng: rand.New(rand.NewPCG(seed, 0)), all: reply}
 		}))
 		r.name = fmt.Sprintf("wrong with probability %v", p)
+		note(r)
+	}
+	if o.draft != "" {
+		r := must.Get(m.compare(ctx, own, func([]token.ID) sched.Drafter { return m.drafter() }))
+		r.name = filepath.Base(o.draft)
 		note(r)
 	}
 	for _, t := range texts(m.vocab) {

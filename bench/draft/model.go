@@ -9,6 +9,7 @@ import (
 	"quern/bench/internal/must"
 	"quern/engine"
 	"quern/engine/device"
+	"quern/engine/draft"
 	"quern/engine/graph"
 	"quern/engine/lm"
 	"quern/engine/sample"
@@ -23,6 +24,8 @@ type loaded struct {
 	backend graph.Backend
 	exec    graph.Exec
 	plan    lm.Plan
+	drafts  graph.Exec // nil without
+	read    graph.Cache
 	vocab   int
 	context int
 }
@@ -33,12 +36,20 @@ func open(ctx context.Context, o options) (m *loaded, err error) {
 	m.file.ID = o.file
 	m.file.Raw = must.Get(lm.Open(o.file))
 	mo := engine.ModelOptions{Slots: o.streams, ContextLength: 4096}.Defaulted()
+	if o.draft != "" {
+		mo.Speculation, mo.Draft = engine.SpeculationDraft, o.draft
+	}
 	must.Do(m.file.Open(ctx, mo, o.threads))
 	m.backend, _, err = device.Open("cpu", device.Options{Threads: o.threads})
 	must.Do(err)
 	m.plan = must.Get(m.file.Plan(mo, m.backend.Memory()))
 	must.Do(m.file.Set.FillContext(ctx, nil))
 	m.exec = must.Get(m.backend.Compile(ctx, m.plan.Program, graph.Watch{}))
+	if p := m.plan.Drafts; p != nil {
+		must.Do(m.file.Draft.Set.FillContext(ctx, nil))
+		m.drafts = must.Get(m.backend.Compile(ctx, p.Program, graph.Watch{}))
+		m.read = must.Get(m.backend.NewCache(p.KV))
+	}
 	m.vocab, m.context = m.file.Config.Vocab, m.file.Context
 	if m.vocab < 2*special {
 		return nil, fmt.Errorf("a vocabulary of %d tokens; want %d", m.vocab, 2*special)
@@ -46,7 +57,18 @@ func open(ctx context.Context, o options) (m *loaded, err error) {
 	return m, nil
 }
 
+// drafter is the model that drafts, with nothing read.
+func (m *loaded) drafter() sched.Drafter {
+	p := m.plan.Drafts
+	return draft.NewModel(draft.ModelOptions{Exec: m.drafts, Cache: m.read, Blocks: p.KV.Blocks, BlockSize: lm.BlockSize,
+		Rows: p.Program.Rows, Places: p.Program.Want, Context: m.context, Vocab: m.file.Draft.Config.Vocab})
+}
+
 func (m *loaded) close() {
+	if m.drafts != nil {
+		m.drafts.Close()
+		m.read.Close()
+	}
 	m.exec.Close()
 	m.backend.Close()
 	m.file.Close()
