@@ -31,7 +31,10 @@ func TestDraftsChangeNothing(t *testing.T) {
 		{path: "families/qwen35-Q4_0"}, {path: "families/falcon-h1-Q4_0"}, {path: "families/lfm2-Q4_0"},
 		{path: "families/falcon-mamba-Q4_0"}, {path: "families/rwkv7-Q4_0"},
 	}
-	const each = 84 // 12 * 84 = 1008
+	each := 84 // 12 * 84 = 1008
+	if testing.Short() {
+		each = 28
+	}
 	for at, tt := range models {
 		t.Run(tt.path, func(t *testing.T) {
 			set, err := gguf.Open("../model/testdata/" + tt.path + ".gguf")
@@ -59,7 +62,7 @@ func TestDraftsChangeNothing(t *testing.T) {
 					}
 				}
 				st := s.Stats()
-				if st.Preemptions == 0 || st.AcceptedTokens < 100 || st.DraftTokens < st.AcceptedTokens+20 {
+				if st.Preemptions == 0 || int(st.AcceptedTokens) < each || st.DraftTokens < st.AcceptedTokens+5 {
 					t.Errorf("not much happened: %+v", st)
 				}
 			}
