@@ -15,8 +15,12 @@ type costs struct {
 // arithmetic: each row costs its share.
 const mostRows = 64
 
-// perRow is what a row adds to a step of one, until it is measured.
-const perRow = 0.1
+// perRow is what a row adds to a step of one, until it is measured, and leastRow what it adds
+// at least: times of a busy machine may say that more rows take less.
+const (
+	perRow   = 0.1
+	leastRow = 0.02
+)
 
 // note takes the time of a step in. One that was held up counts as twice the mean.
 func (c *costs) note(rows int, took time.Duration) {
@@ -37,7 +41,7 @@ func (c *costs) note(rows int, took time.Duration) {
 // known says whether steps of so many rows were measured lately. What is saved cannot be
 // told otherwise.
 func (c *costs) known(rows int) bool {
-	return c.when[rows] > 0 && c.steps-c.when[rows] < 256
+	return c.when[rows] > 0 && c.steps-c.when[rows] < 64
 }
 
 // of estimates the time of a step of so many rows, by those with fewer and more where it was

@@ -228,9 +228,10 @@ func (s *Scheduler) choose(rows, left, tokens int) {
 	d := &s.drafts
 	d.order = d.order[:0]
 	sum := float64(tokens)
-	best := sum / s.costs.of(rows) * 1.02 // less is not worth the doubt
+	base := s.costs.of(rows)
+	best := sum / base * 1.02 // less is not worth the doubt
 	kept, extra := 0, 0
-	var drafting float64
+	step, drafting := base, 0.0
 	for range left {
 		at := -1
 		for i := range d.offers {
@@ -248,7 +249,8 @@ func (s *Scheduler) choose(rows, left, tokens int) {
 		extra += o.rows
 		drafting = max(drafting, d.sources[o.source].cost*float64(o.n))
 		d.order = append(d.order, at)
-		if rate := sum / (s.costs.of(rows+extra) + drafting); rate > best {
+		step = max(step, s.costs.of(rows+extra), base*(1+leastRow*float64(extra)))
+		if rate := sum / (step + drafting); rate > best {
 			best, kept = rate, len(d.order)
 		}
 	}

@@ -102,6 +102,7 @@ func TestDraftWorth(t *testing.T) {
 		draft     int
 		less, few float64 // of the time without, at most and at least
 		states    bool
+		noise     bool // other programs make steps take up to nine times as long, in phases and at random
 	}{
 		{name: "right", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, less: 0.25},
 		{name: "mostly right", model: memory, wrong: func(float64) float64 { return 0.2 }, slots: 1, less: 0.62},
@@ -116,6 +117,8 @@ func TestDraftWorth(t *testing.T) {
 		{name: "one token by the request", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, draft: 1, less: 0.57, few: 0.54},
 		{name: "states, right", model: memory, wrong: func(float64) float64 { return 0 }, slots: 1, states: true, less: 0.5},
 		{name: "states, wrong", model: memory, wrong: func(float64) float64 { return 1 }, slots: 1, states: true, less: 1.02},
+		{name: "wrong, on a busy machine", model: memory, wrong: func(float64) float64 { return 1 }, slots: 2, noise: true, less: 1.03},
+		{name: "right, on a busy machine", model: memory, wrong: func(float64) float64 { return 0 }, slots: 2, noise: true, less: 0.45},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := func(drafters ...Drafter) time.Duration {
@@ -125,7 +128,16 @@ func TestDraftWorth(t *testing.T) {
 					o.Snapshots, o.Spares = 4, 1
 				}
 				s, e := newFake(t, o)
-				e.took = func(rows int) { clock = clock.Add(tt.model.step + time.Duration(rows)*tt.model.row) }
+				var spent time.Duration
+				rng := rand.New(rand.NewPCG(5, 6))
+				e.took = func(rows int) {
+					took := tt.model.step + time.Duration(rows)*tt.model.row
+					spent += took
+					if tt.noise {
+						took = time.Duration(float64(took) * (1 + 4*rng.Float64()*rng.Float64()*float64(e.steps/70%3)))
+					}
+					clock = clock.Add(took)
+				}
 				var all []*Stream
 				for i := range tt.slots {
 					r := Request{Prompt: append(prompt(5), token.ID(i)), Max: most / tt.slots, MaxDraft: tt.draft, Sample: sample.Params{Temperature: 1, Seed: uint64(i)}}
@@ -152,7 +164,7 @@ func TestDraftWorth(t *testing.T) {
 						}
 					}
 				}
-				return clock.Sub(time.Time{})
+				return spent
 			}
 			without := run()
 			with := run(&changing{knowing: knowing{rng: rand.New(rand.NewPCG(1, 2))}, by: tt.wrong})
