@@ -19,7 +19,7 @@ func TestSpeculation(t *testing.T) {
 		name string
 		r    engine.GenerateRequest
 	}{
-		{"greedy", engine.GenerateRequest{Prompt: list, MaxTokens: 150}},
+		{"greedy", engine.GenerateRequest{Prompt: list, MaxTokens: 200, IgnoreEOS: true}},
 		{"at random", engine.GenerateRequest{Prompt: list, MaxTokens: 80, N: 3}},
 		{"log-probabilities", engine.GenerateRequest{Prompt: list, MaxTokens: 60}},
 		{"a form", engine.GenerateRequest{Prompt: user("Describe a place."), MaxTokens: 100, Constraint: schemaOf(bounded[0])}},
@@ -48,7 +48,7 @@ func TestSpeculation(t *testing.T) {
 				if got.done.OutputTokens != want.done.OutputTokens {
 					t.Errorf("%d tokens, want %d", got.done.OutputTokens, want.done.OutputTokens)
 				}
-				if told := got.done.Predicted + got.done.Unpredicted; prediction == "" && told > 0 || tt.name == "greedy" && prediction != "" && told == 0 {
+				if told := got.done.Predicted + got.done.Unpredicted; prediction == "" && told > 0 || tt.name == "greedy" && prediction == want.text[0] && told == 0 { // however slow the machine is, drafts are tried
 					t.Errorf("%d predicted tokens came so, %d did not", got.done.Predicted, got.done.Unpredicted)
 				}
 			}
