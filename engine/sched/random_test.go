@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quern/engine/graph"
+	"quern/engine/kv/disk"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -87,7 +88,7 @@ func (c *client) verify(o *Options) error {
 }
 
 // tally is what the simulations came across, to be sure they are worth it.
-type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited, drafted, accepted int }
+type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited, drafted, accepted, disk int }
 
 func (a *tally) add(b tally) {
 	a.steps += b.steps
@@ -103,10 +104,11 @@ func (a *tally) add(b tally) {
 	a.waited += b.waited
 	a.drafted += b.drafted
 	a.accepted += b.accepted
+	a.disk += b.disk
 }
 
 // simulate runs one random schedule and checks all that comes out.
-func simulate(t testing.TB, seed uint64) (sum tally, err error) {
+func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	upTo := func(n int) int { return 1 + rng.IntN(n) }
 	o := Options{
@@ -147,6 +149,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	}
 	var clock time.Time
 	o.Now = func() time.Time { return clock }
+	if store != nil {
+		addDisk(&o, store)
+	}
 	s, e := newFake(t, o)
 	e.took = func(rows int) { clock = clock.Add(time.Duration(int(seed%11)+rows*int(seed%2)) * time.Millisecond) }
 	if seed%2 == 0 {
@@ -252,6 +257,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	}
 	turn := func() (bool, error) {
 		more := s.turn(ctx)
+		if !more && slices.ContainsFunc(s.running, func(q *sequence) bool { return q.onDisk.fetch != nil }) {
+			<-s.wake
+		}
 		return more, s.audit()
 	}
 	pick := func() *client { return clients[rng.IntN(len(clients))] }
@@ -333,6 +341,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	sum.forced = int(s.stats.forced.Load())
 	sum.drafted = int(s.stats.drafted.Load())
 	sum.accepted = int(s.stats.accepted.Load())
+	sum.disk = int(s.stats.disk.Load())
 	return sum, nil
 }
 
@@ -345,7 +354,7 @@ func TestRandom(t *testing.T) {
 	}
 	var sum tally
 	for seed := range n {
-		one, err := simulate(t, seed)
+		one, err := simulate(t, seed, nil)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
