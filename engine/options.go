@@ -68,6 +68,8 @@ const (
 	DefaultContext   = 8192 // most tokens of one request
 	DefaultCacheType = quant.F16
 
+	DefaultSpeculation = SpeculationLookup
+	DefaultDraftTokens = 16       // longer drafts seldom agree to their end
 	DefaultPrefixCache = 16 << 30 // bytes on disk
 
 	DefaultTemperature = 1 // of sampling
@@ -90,6 +92,9 @@ type ModelOptions struct {
 	Batch         int        // rows of one step; 0 means DefaultBatch
 	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on the CPU also Q4_0, on GPUs BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
+	Speculation   string     // where drafts of what comes next are from: one of Speculations; "" means DefaultSpeculation
+	Draft         string     // with SpeculationDraft: the name or file of a smaller model with the same vocabulary
+	DraftTokens   int        // most tokens of a draft, up to MostDraftTokens; 0 means DefaultDraftTokens
 	ChatTemplate  string     // overrides the file's
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
@@ -104,6 +109,19 @@ type ModelOptions struct {
 	QueryPrefix, DocumentPrefix *string
 	Matryoshka                  *bool
 }
+
+// What ModelOptions.Speculation may be. Replies are the same with all of them.
+const (
+	SpeculationOff    = "off"
+	SpeculationLookup = "lookup" // what followed the same tokens before, in prompt and reply
+	SpeculationDraft  = "draft"  // that, or what ModelOptions.Draft finds likeliest
+)
+
+// Speculations are all of them.
+var Speculations = []string{SpeculationOff, SpeculationLookup, SpeculationDraft}
+
+// MostDraftTokens bounds ModelOptions.DraftTokens.
+const MostDraftTokens = 32
 
 // An Adapter is a low-rank adapter (LoRA) of a model, which it is loaded with.
 type Adapter struct {
@@ -129,6 +147,9 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.Batch = cmp.Or(o.Batch, d.Batch)
 	o.CacheType = cmp.Or(o.CacheType, d.CacheType)
 	o.CacheBytes = cmp.Or(o.CacheBytes, d.CacheBytes)
+	o.Speculation = cmp.Or(o.Speculation, d.Speculation)
+	o.Draft = cmp.Or(o.Draft, d.Draft)
+	o.DraftTokens = cmp.Or(o.DraftTokens, d.DraftTokens)
 	o.ChatTemplate = cmp.Or(o.ChatTemplate, d.ChatTemplate)
 	o.ToolFormat = cmp.Or(o.ToolFormat, d.ToolFormat)
 	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
@@ -157,5 +178,5 @@ func (s Sampling) Or(d Sampling) Sampling {
 
 // Defaulted fills in those of a model's options that are not set.
 func (o ModelOptions) Defaulted() ModelOptions {
-	return o.Or(ModelOptions{Slots: DefaultSlots, Queue: DefaultQueue, Batch: DefaultBatch, CacheType: DefaultCacheType})
+	return o.Or(ModelOptions{Slots: DefaultSlots, Queue: DefaultQueue, Batch: DefaultBatch, CacheType: DefaultCacheType, Speculation: DefaultSpeculation, DraftTokens: DefaultDraftTokens})
 }

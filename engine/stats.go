@@ -45,6 +45,10 @@ type ModelStats struct {
 	PrefixHits      int64 // of them found
 	DiskHits        int64 // tokens read from the prefix cache on disk
 	Preemptions     int64
+	Drafts          int64   // guesses at what comes next
+	DraftTokens     int64   // in them
+	AcceptedTokens  int64   // of them, those that came next
+	AcceptedAt      []int64 // of these, by place in the draft; nil where nothing is drafted
 	LoadSeconds     float64
 	WeightBytes     int64
 	CacheBytes      int64

@@ -48,6 +48,9 @@ type GenerateRequest struct {
 
 	ToolChoice ToolChoice // for Prompt.Tools
 
+	Prediction string // what the reply is thought to be: it comes faster where it is so
+	MaxDraft   int    // most tokens that are drafted at a time; 0 means the model's, and negative none
+
 	// KeepAlive, when not nil, is from now on the idle time after which the
 	// model is unloaded; negative never.
 	KeepAlive *time.Duration
@@ -131,6 +134,8 @@ type Event struct {
 	Prompt       []Logprob // PromptDone: one entry per prompt token, with PromptLogprobs; the first has no log-probability (Top is nil, Logprob 0)
 	OutputTokens int       // deltas, calls, Finish, Done: tokens all sequences have generated so far
 	Reasoning    int       // the same of thinking, among them
+	Predicted    int       // Done, with Prediction: tokens that were drafted and came so
+	Unpredicted  int       // Done, with Prediction: tokens that were drafted and did not
 	Timings      Timings   // Done
 }
 

@@ -504,5 +504,6 @@ func (f *fake) Stats() engine.Stats {
 	return engine.Stats{Models: []engine.ModelStats{{
 		Model: chatModel, Kind: engine.KindChat, Running: int(f.running.Load()), Slots: 4, Blocks: 64, BlocksUsed: 16, BlockSize: 16,
 		PromptTokens: 100, GeneratedTokens: f.output.Load(), LoadSeconds: 1.5, WeightBytes: 1 << 20, CacheBytes: 1 << 16,
+		Drafts: 5, DraftTokens: 40, AcceptedTokens: 9, AcceptedAt: []int64{5, 4},
 	}}}
 }

@@ -102,6 +102,14 @@ func TestRequestReachesEngine(t *testing.T) {
 	check("no limit", `{`+hi+`,"max_tokens":-1}`, func(t *testing.T, r engine.GenerateRequest) { equal(t, "max", r.MaxTokens, 0) })
 	check("no limit, as a float", `{`+hi+`,"max_completion_tokens":-1.0,"max_tokens":7}`, func(t *testing.T, r engine.GenerateRequest) { equal(t, "max", r.MaxTokens, 0) })
 	check("a limit beyond all", `{`+hi+`,"max_tokens":99999999999}`, func(t *testing.T, r engine.GenerateRequest) { equal(t, "max", r.MaxTokens, math.MaxInt32) })
+	check("a prediction", `{`+hi+`,"prediction":{"type":"content","content":"as before"},"speculative.n_max":4}`, func(t *testing.T, r engine.GenerateRequest) {
+		equal(t, "prediction", r.Prediction, "as before")
+		equal(t, "drafts", r.MaxDraft, 4)
+	})
+	check("a prediction of parts, and no drafts", `{`+hi+`,"prediction":{"type":"content","content":[{"type":"text","text":"as "},{"type":"text","text":"before"}]},"speculative.n_max":0}`, func(t *testing.T, r engine.GenerateRequest) {
+		equal(t, "prediction", r.Prediction, "as before")
+		equal(t, "drafts", r.MaxDraft, -1)
+	})
 	check("top_p 0 is greedy", `{`+hi+`,"top_p":0,"temperature":1}`, func(t *testing.T, r engine.GenerateRequest) {
 		equal(t, "temperature", r.Sample.Temperature, float32(0))
 	})

@@ -62,6 +62,15 @@ func (n *Near) Drop(t *Trail, first int) {
 	}
 }
 
+// Trim releases the blocks of t from the to-th on.
+func (n *Near) Trim(t *Trail, to int) {
+	to = max(to, t.from)
+	for i := len(t.Table) - 1; i >= to; i-- {
+		n.release(t.Table[i])
+	}
+	t.Table = t.Table[:min(to, len(t.Table))]
+}
+
 // Clear releases all blocks of t.
 func (n *Near) Clear(t *Trail) {
 	for i := len(t.Table) - 1; i >= t.from; i-- {

@@ -22,6 +22,7 @@ type Estimate struct {
 	Made     int64 // of the weights, what is made at load and not mapped from the file
 	Cache    int64 // keys and values
 	Compute  int64 // values between the steps of a pass
+	Draft    int64 // weights and values of the model that drafts, whose cache is part of Cache
 	State    int64 // what one sequence carries beside keys and values
 	Running  int   // sequences that run together
 
@@ -36,10 +37,10 @@ type Estimate struct {
 }
 
 // Total is everything together.
-func (s Estimate) Total() int64 { return s.Weights + s.Cache + s.Compute }
+func (s Estimate) Total() int64 { return s.Weights + s.Cache + s.Compute + s.Draft }
 
 // least is Total with a cache for one request.
-func (s Estimate) least() int64 { return s.Weights + s.OneRequest + s.Compute }
+func (s Estimate) least() int64 { return s.Weights + s.OneRequest + s.Compute + s.Draft }
 
 // EstimateFile says what a model file would take if it were served with o on a
 // machine with limit bytes for models; limit 0 is what is free now. Only headers
@@ -72,6 +73,7 @@ type Plan struct {
 	Estimate
 	KV      graph.CacheSpec
 	Program *graph.Program // nil for models that make embeddings only
+	Drafts  *DraftPlan     // nil without a model that drafts
 	Encode  EncoderPlan
 }
 
@@ -125,10 +127,20 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	}
 	p.KV.Apart(p.Program, m.Context)
 	pools := poolsOf(&p.KV)
+	if m.Draft != nil {
+		if p.Drafts, err = m.Draft.planDraft(o, p.Running); err != nil {
+			return p, err
+		}
+		p.Draft = p.Drafts.Bytes()
+		pools[0].Bytes += p.Drafts.KV.BlockBytes(0)
+	}
 	if err := p.FitCache(m.ID, o, pools, limit); err != nil {
 		return p, err
 	}
 	p.KV.Blocks = pools[0].Blocks
+	if p.Drafts != nil {
+		p.Drafts.KV.Blocks = p.KV.Blocks
+	}
 	for i := range p.KV.Near {
 		p.KV.Near[i].Blocks = pools[i+1].Blocks
 	}
@@ -191,8 +203,16 @@ func (m *File) Fits(p *Estimate, o engine.ModelOptions, limit int64) error {
 	if p.Total() <= limit {
 		return nil
 	}
-	return engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s (weights %s, KV cache %s for %d tokens, compute %s) and memory_limit is %s; %s",
-		m.ID, engine.MiB(p.Total()), engine.MiB(p.Weights), engine.MiB(p.Cache), p.Tokens, engine.MiB(p.Compute), engine.MiB(limit), m.advice(p, o, limit))
+	return engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s (weights %s, KV cache %s for %d tokens, compute %s%s) and memory_limit is %s; %s",
+		m.ID, engine.MiB(p.Total()), engine.MiB(p.Weights), engine.MiB(p.Cache), p.Tokens, engine.MiB(p.Compute), m.drafting(p), engine.MiB(limit), m.advice(p, o, limit))
+}
+
+// drafting says what the model that drafts takes.
+func (m *File) drafting(p *Estimate) string {
+	if m.Draft == nil {
+		return ""
+	}
+	return fmt.Sprintf(", draft %q %s", m.Draft.ID, engine.MiB(p.Draft))
 }
 
 // shortest is the least context worth advising.
@@ -201,6 +221,9 @@ const shortest = 512
 // advice says what would fit limit bytes: a shorter context, else fewer bits a
 // weight.
 func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
+	if m.Draft != nil && p.least()-p.Draft <= limit {
+		return "speculation: lookup would fit, without the model that drafts"
+	}
 	perToken := max(1, p.OneRequest/int64(max(1, p.Context)))
 	if o.CacheBytes > 0 && p.least() <= limit {
 		return fmt.Sprintf("cache_memory: %s would fit", strings.ReplaceAll(engine.MiB(p.OneRequest), " ", ""))

@@ -27,6 +27,8 @@ type File struct {
 
 	Adapters []*model.Adapter // of the options, in their order
 	Low      *weights.Set     // what they hold; it may be empty
+
+	Draft *File // what drafts for it; nil without
 }
 
 // Close closes the file, if it was opened.
@@ -36,6 +38,9 @@ func (m *File) Close() {
 	}
 	if m.Low != nil {
 		m.Low.Close()
+	}
+	if m.Draft != nil {
+		m.Draft.Close()
 	}
 }
 
@@ -75,7 +80,10 @@ func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (er
 	c := m.Config
 	m.Context = ContextLength(&o, c)
 	c.Served = m.Context
-	return m.openAdapters(o.Adapters)
+	if err := m.openAdapters(o.Adapters); err != nil || Embeds(c) || c.Pairs {
+		return err
+	}
+	return m.openDraft(ctx, o, threads)
 }
 
 // OpenVocab makes the vocabulary, cut to the tokens that c has embeddings for.

@@ -60,7 +60,7 @@ func (s *Estimate) FitCache(id string, o engine.ModelOptions, pools []Pool, limi
 		}
 	}
 	s.OneRequest = bytes(one, 1) + s.State
-	room, most := min(limit/4, limit-s.Weights-s.Compute), one*o.Slots
+	room, most := min(limit/4, limit-s.Weights-s.Compute-s.Draft), one*o.Slots
 	if o.CacheBytes > 0 {
 		if room = o.CacheBytes; pools[0].Bytes > 0 {
 			most = 1 << 30

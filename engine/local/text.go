@@ -27,6 +27,9 @@ type textModel struct {
 	slots       int           // sequences decoded together; 0 in models that make no text
 	adapted     []string      // what requests call the model with each adapter
 
+	drafts  smaller
+	drafted int // most tokens of a draft, 0 without
+
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
 	disk    *sched.Disk
@@ -43,7 +46,9 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	}
 	defer file.Close()
 	m := &lm.File{ID: id, Raw: file}
-	err = m.Open(context.Background(), *o, 0)
+	plain := *o
+	plain.Speculation = engine.SpeculationOff // what drafts is asked for when the model is loaded
+	err = m.Open(context.Background(), plain, 0)
 	if m.Low != nil {
 		defer m.Low.Close()
 	}
@@ -84,7 +89,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if m.Raw, err = lm.Open(about.Path); err != nil {
 		return nil, err
 	}
-	if err = m.Open(ctx, n.Options, p.o.Threads); err != nil {
+	if err = m.Open(ctx, p.withDraft(n.Options), p.o.Threads); err != nil {
 		return nil, err
 	}
 	if err = m.OpenVocab(m.Config); err != nil {
@@ -134,6 +139,9 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			return nil, err
 		}
 		if m.exec, err = p.compile(plan.Program); err != nil {
+			return nil, err
+		}
+		if err = m.openDrafts(ctx, p, plan.Drafts); err != nil {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
@@ -207,7 +215,7 @@ func planText[T any](ctx context.Context, e *Engine, n *catalog.Entry, what func
 		return none, err
 	}
 	defer m.Close()
-	if err = m.Open(ctx, n.Options, e.o.Threads); err != nil {
+	if err = m.Open(ctx, e.withDraft(n.Options), e.o.Threads); err != nil {
 		return none, err
 	}
 	plan, err := m.Plan(n.Options.Defaulted(), e.o.MemoryLimit)
@@ -261,11 +269,20 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 // answers starts the scheduler of m over its cache, which is as kv says.
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheSpec, rows, want int) error {
 	m.slots = o.Slots
-	return m.text.Start(p.ctx, sched.Options{
+	so := sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
+		Drafters: m.drafters(p, o), MaxDraft: o.DraftTokens,
 		Disk: m.disk,
-	})
+	}
+	if len(so.Drafters) > 0 {
+		m.drafted = so.MaxDraft
+	}
+	if m.drafted > 0 && so.States {
+		so.Spares = spares(so.Snapshots)
+		so.Snapshots -= so.Spares
+	}
+	return m.text.Start(p.ctx, so)
 }
 
 // Bytes implements residency.Model.
@@ -275,7 +292,7 @@ func (m *textModel) Bytes() int64 { return m.estimate.Total() }
 func (m *textModel) cacheBytes() int64 {
 	switch {
 	case m.cache != nil:
-		return m.cache.Bytes()
+		return m.cache.Bytes() + m.drafts.bytes()
 	case m.encoder != nil:
 		return m.encoder.Bytes()
 	}
@@ -290,6 +307,7 @@ func (m *textModel) Close() {
 	if m.encoder != nil {
 		m.encoder.Close()
 	}
+	m.drafts.close()
 	if m.exec != nil {
 		m.exec.Close()
 	}
@@ -316,6 +334,7 @@ func (m *textModel) Stats() engine.ModelStats {
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, DiskHits: s.DiskHits, Preemptions: s.Preemptions,
-		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
+		Drafts: s.Drafts, DraftTokens: s.DraftTokens, AcceptedTokens: s.AcceptedTokens, AcceptedAt: s.AcceptedAt[:m.drafted],
+		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights + m.drafts.weights(), CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

@@ -31,11 +31,14 @@ func (e *flatExec) Close() error { return nil }
 
 // newFlat returns a Scheduler with seqs endless sequences, decoding, and a
 // function that makes a step and reads all that came of it.
-func newFlat(t testing.TB, seqs int, edit func(*Request)) func() {
+func newFlat(t testing.TB, seqs int, edit func(*Request), drafters ...Drafter) func() {
 	near := []graph.Near{{Reach: graph.Reach{Window: 50}, Blocks: 6 * seqs}}
-	o := Options{Blocks: 1 << 16, BlockSize: 16, Near: near, Budget: seqs, Slots: seqs, Queue: seqs, Adapters: 1}
+	o := Options{Blocks: 1 << 16, BlockSize: 16, Near: near, Budget: seqs, Slots: seqs, Queue: seqs, Adapters: 1, Drafters: drafters}
+	if len(drafters) > 0 {
+		o.Budget = 8 * seqs
+	}
 	s, _ := newFake(t, o)
-	e := &flatExec{rows: make([]graph.Row, seqs)}
+	e := &flatExec{rows: make([]graph.Row, o.Budget)}
 	for i := range e.rows {
 		e.rows[i].Logits = make([]float32, fakeVocab)
 	}
@@ -50,10 +53,13 @@ func newFlat(t testing.TB, seqs int, edit func(*Request)) func() {
 	one := func() {
 		s.turn(ctx)
 		for _, st := range all {
-			select {
-			case ev := <-st.events:
-				st.took(&ev)
-			default:
+			for more := true; more; {
+				select {
+				case ev := <-st.events:
+					st.took(&ev)
+				default:
+					more = false
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"quern/engine/graph"
@@ -11,8 +12,9 @@ import (
 	"quern/engine/token"
 )
 
-// A draw is what one sequence has of one wanted row: its next token, or with
-// score the log-probability of a token of its prompt.
+// A draw is what one sequence has of one wanted row: its next tokens, or with
+// score the log-probability of a token of its prompt. Where tokens were drafted it has the
+// rows of these too, and goes on from row to row as long as what it draws is what was drafted.
 //
 // All draws of a step are planned before it and carried out in parallel, by
 // Batch.Take; their sequences move on in order when all are done.
@@ -20,31 +22,61 @@ type draw struct {
 	q       *sequence
 	index   int // of the sequence; that of q, or of one that fork has yet to make
 	score   bool
-	next    token.ID // with score
+	next    token.ID   // with score
+	draft   []token.ID // what may follow the sequence's tokens
 	sampler *sample.Sampler
 
-	token  sample.Token
-	forced []token.ID // behind token, or without one: what the Mask leaves no choice about
-	ended  bool       // by the Mask, behind all these or, without any, here
-	err    error
-	panic  any    // what the sampler or its Mask panicked with, if it did
-	stack  string // of that
+	token  sample.Token // with score
+	tokens []drawn      // else: what follows
+	ended  bool         // by the Mask, behind all these or, without any, here
+	agreed int          // of tokens, the first that are as drafted
+	err    error        // behind tokens
+	panic  any          // what the sampler or its Mask panicked with, if it did
+	stack  string       // of that
 
-	mu    sync.Mutex // held by who works with the sampler
-	drawn bool       // carryOut was there
-	words []uint32   // of the Mask, once made: who has them reads without mu
+	mu    sync.Mutex  // held by who works with the sampler
+	rows  []graph.Row // with a draft: the row of the sequence's last token and those drafted, that have come
+	over  bool        // no row is drawn from any more
+	drawn bool        // carryOut was there
+	words []uint32    // of the Mask, once made: who has them reads without mu
+}
+
+// A drawn is a token that was drawn, or that the Mask left no choice about.
+type drawn struct {
+	sample.Token
+	forced bool
+}
+
+// reset empties d and keeps its memory, but nothing else alive.
+func (d *draw) reset() {
+	clear(d.tokens)
+	clear(d.rows)
+	*d = draw{tokens: d.tokens[:0], rows: d.rows[:0]}
 }
 
 // draws are those of one step: those of wanted row i are all[first[i]:first[i+1]].
 type draws struct {
 	all   []draw
 	first []int
+	head  []int  // by wanted row: the row whose draw has it, itself but for drafted tokens
 	done  []bool // by wanted row
 }
 
 func (d *draws) reset() {
-	clear(d.all) // what has ended is not kept alive
-	d.all, d.first, d.done = d.all[:0], append(d.first[:0], 0), d.done[:0]
+	for i := range d.all {
+		d.all[i].reset() // what has ended is not kept alive
+	}
+	d.all, d.first, d.head, d.done = d.all[:0], append(d.first[:0], 0), d.head[:0], d.done[:0]
+}
+
+// add returns one more draw.
+func (d *draws) add() *draw {
+	if n := len(d.all); n < cap(d.all) {
+		d.all = d.all[:n+1]
+	} else {
+		d.all = append(d.all, draw{})
+	}
+	return &d.all[len(d.all)-1]
 }
 
 // plan adds a wanted row of q; next is the prompt's token behind it, or
@@ -52,15 +84,24 @@ func (d *draws) reset() {
 func (d *draws) plan(q *sequence, next token.ID) {
 	switch {
 	case next != token.None:
-		d.all = append(d.all, draw{q: q, score: true, next: next})
+		one := d.add()
+		one.q, one.score, one.next = q, true, next
 	case q.done:
-		d.all = append(d.all, draw{q: q, index: q.index, sampler: q.sampler})
+		one := d.add()
+		one.q, one.index, one.sampler, one.draft = q, q.index, q.sampler, q.draft
+		one.rows = slices.Grow(one.rows, len(q.draft)+1)[:len(q.draft)+1]
 	default:
 		for i := range q.n {
-			d.all = append(d.all, draw{q: q, index: i})
+			one := d.add()
+			one.q, one.index = q, i
 		}
 	}
-	d.first, d.done = append(d.first, len(d.all)), append(d.done, false)
+	d.row(len(d.done))
+}
+
+// row ends the draws of a wanted row, which is head's or has some of its own.
+func (d *draws) row(head int) {
+	d.first, d.head, d.done = append(d.first, len(d.all)), append(d.head, head), append(d.done, false)
 }
 
 // tools are what the draws of one goroutine need. They go from one to the next,
@@ -97,26 +138,28 @@ func (b *toolbox) give(t *tools) {
 func (s *Scheduler) take(i int, row graph.Row) {
 	t := s.toolbox.take()
 	defer s.toolbox.give(t)
-	list := s.draws.all[s.draws.first[i]:s.draws.first[i+1]]
+	head := s.draws.head[i]
+	list := s.draws.all[s.draws.first[head]:s.draws.first[head+1]]
 	for k := range list {
 		r := row
 		if k < len(list)-1 && row.IDs == nil {
 			t.row = append(t.row[:0], row.Logits...) // drawing may spoil the row
 			r.Logits = t.row
 		}
-		list[k].carryOut(r, &t.buffers)
+		list[k].carryOut(i-head, r, &t.buffers)
 	}
 	s.draws.done[i] = true
 }
 
 // top is how many of a wanted row's largest logits q needs, 0: all. A row that is not
-// the one a token is drawn from is for log-probabilities.
-func (s *Scheduler) top(q *sequence, drawn bool) int {
-	// The first draws of several sequences share a row, and have a Mask each.
-	if !drawn || q.Mask != nil && !q.done && q.n > 1 {
+// the one a token is drawn from is for log-probabilities. n tokens are drafted before it.
+func (s *Scheduler) top(q *sequence, drawn bool, n int) int {
+	// The first draws of several sequences share a row, and have a Mask each. What a Mask
+	// allows behind a drafted token is known when that is drawn.
+	if !drawn || q.Mask != nil && (n > 0 || !q.done && q.n > 1) {
 		return 0
 	}
-	return q.Sample.Needs(len(q.barred(0)))
+	return q.Sample.Needs(len(q.barred(n)))
 }
 
 // guard keeps what the sampler or its Mask panicked with from the thread that computes. It is
@@ -128,8 +171,9 @@ func (d *draw) guard() {
 	}
 }
 
-// carryOut draws from a row.
-func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
+// carryOut draws from a row, that of the at-th drafted token if at is not 0, and from those
+// behind it that have come. One that comes early waits.
+func (d *draw) carryOut(at int, row graph.Row, b *sample.Buffers) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.guard()
@@ -146,19 +190,57 @@ func (d *draw) carryOut(row graph.Row, b *sample.Buffers) {
 	}
 	d.begin()
 	d.sampler.Share(b)
-	d.token.ID = token.None
+	if len(d.draft) == 0 {
+		d.one(row)
+		return
+	}
+	d.rows[at] = row
+	for !d.over && d.rows[len(d.tokens)].Logits != nil {
+		d.one(d.rows[len(d.tokens)])
+	}
+}
+
+// one draws from the row behind d.tokens.
+func (d *draw) one(row graph.Row) {
+	q, n := d.q, len(d.tokens)
+	d.over = true // unless all goes well
 	// What is forced at once, as at the beginning of a reply, needs no row.
-	if d.forced, d.err = d.sampler.Forced(q.ahead(0), q.barred(0)); len(d.forced) == 0 && d.err == nil {
+	forced, err := d.sampler.Forced(q.ahead(n), q.barred(n))
+	if len(forced) == 0 && err == nil {
+		var t sample.Token
 		if row.IDs != nil {
-			d.token, d.err = d.sampler.NextOf(row.IDs, row.Logits, q.barred(0))
+			t, err = d.sampler.NextOf(row.IDs, row.Logits, q.barred(n))
 		} else {
-			d.token, d.err = d.sampler.Next(row.Logits, q.barred(0))
+			t, err = d.sampler.Next(row.Logits, q.barred(n))
 		}
-		if d.err == nil {
-			d.forced, d.err = d.sampler.Forced(q.ahead(1), q.barred(1))
+		if err == nil {
+			d.tokens = append(d.tokens, drawn{Token: t})
+			forced, err = d.sampler.Forced(q.ahead(n+1), q.barred(n+1))
 		}
 	}
-	d.ended = d.sampler.Ended() || errors.Is(d.err, sample.ErrBarred) && q.Mask != nil && d.sampler.MayEnd()
+	if d.ended = d.sampler.Ended() || errors.Is(err, sample.ErrBarred) && q.Mask != nil && d.sampler.MayEnd(); err != nil {
+		d.tokens, d.err = d.tokens[:n], err
+		return
+	}
+	for _, id := range forced {
+		d.tokens = append(d.tokens, drawn{Token: sample.Token{ID: id}, forced: true})
+	}
+	d.agree(n)
+}
+
+// agree notes how many of the tokens from the n-th on are as drafted. Where all are, the
+// next row is drawn from too, if the sequence goes on.
+func (d *draw) agree(n int) {
+	q := d.q
+	for _, t := range d.tokens[n:] {
+		if d.agreed == len(d.draft) || t.ID != d.draft[d.agreed] {
+			return
+		}
+		if d.agreed++; q.stops(t.ID) {
+			return
+		}
+	}
+	d.over = d.ended
 }
 
 // begin makes the sampler of a sequence that has none yet.

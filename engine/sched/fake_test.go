@@ -115,6 +115,7 @@ type fakeExec struct {
 	logits []float32
 	fail   func(in *graph.Batch) error // may panic; nil: all is well
 	steps  int
+	took   func(rows int) // nil: nothing
 
 	together int // of three wanted rows, how many are taken by goroutines of their own
 	most     int // that it ranks, as a device does
@@ -193,6 +194,9 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 		return err
 	}
 	e.steps++
+	if e.took != nil {
+		e.took(len(in.Tokens))
+	}
 	if e.fail != nil {
 		if err := e.fail(in); err != nil {
 			return err
@@ -482,7 +486,7 @@ func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 		t.Fatal(err)
 	}
 	e.o = &s.o
-	c.states = make([]fakeState, s.o.Slots+s.o.Snapshots)
+	c.states = make([]fakeState, s.o.Slots+s.o.Snapshots+s.o.Spares)
 	return s, e
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"time"
 
 	"quern/engine/token"
 )
@@ -49,6 +48,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	}
 	s.rows = plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
 	s.reach()
+	s.speculate(ctx)
 	s.publish()
 	if !s.assemble() {
 		return s.left
@@ -141,20 +141,26 @@ func (s *Scheduler) gather(adapter int32) {
 		if q.slot != noSlot {
 			in.State(q.slot)
 		}
-		for k := range n {
+		for k := range n - len(q.draft) {
 			in.Row(q.tokens[q.computed+k], int32(q.computed+k))
 			if k >= l.from && k < l.to || l.last && k == l.rows-1 {
 				next := token.None
 				if k >= l.from && k < l.to {
 					next = q.tokens[q.computed+k+1]
 				}
-				top := s.top(q, next == token.None)
+				top := s.top(q, next == token.None, 0)
 				in.WantRow(top)
 				if q.Mask != nil && top > 0 {
 					in.MaskRow()
 				}
 				s.draws.plan(q, next)
 			}
+		}
+		head := len(s.draws.done) - 1
+		for k, id := range q.draft {
+			in.Row(id, int32(len(q.tokens)+k))
+			in.WantRow(s.top(q, true, k+1))
+			s.draws.row(head)
 		}
 		s.steps = append(s.steps, stepped{q, n, len(in.Want) - wants})
 	}
@@ -184,7 +190,7 @@ func (s *Scheduler) countAdapters() {
 
 // step runs the batch and hands out what comes of it.
 func (s *Scheduler) step(ctx context.Context) {
-	s.now = time.Now()
+	s.now = s.o.Now()
 	for _, p := range s.steps {
 		if p.q.started.IsZero() {
 			p.q.started = s.now
@@ -203,7 +209,9 @@ func (s *Scheduler) step(ctx context.Context) {
 		return
 	}
 	s.stats.steps.Add(1)
-	s.now = time.Now()
+	began := s.now
+	s.now = s.o.Now()
+	s.costs.note(len(s.batch.Tokens), s.now.Sub(began))
 	at := 0
 	for _, p := range s.steps {
 		from := s.draws.first[at]

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"quern/engine/graph"
 	"quern/engine/kv/disk"
@@ -87,7 +88,7 @@ func (c *client) verify(o *Options) error {
 }
 
 // tally is what the simulations came across, to be sure they are worth it.
-type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited, disk int }
+type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited, drafted, accepted, disk int }
 
 func (a *tally) add(b tally) {
 	a.steps += b.steps
@@ -101,6 +102,8 @@ func (a *tally) add(b tally) {
 	a.cancelled += b.cancelled
 	a.full += b.full
 	a.waited += b.waited
+	a.drafted += b.drafted
+	a.accepted += b.accepted
 	a.disk += b.disk
 }
 
@@ -136,10 +139,21 @@ func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err erro
 	if seed%4 < 2 {
 		o.Adapters = int(1 + seed%2)
 	}
+	known := &knowing{wrong: float64(seed%5) / 4, rng: rand.New(rand.NewPCG(seed, 1))}
+	if seed%7 > 0 {
+		o.Drafters = []Drafter{known}
+		o.MaxDraft, o.Spares = int(seed%9), int(seed/3%3)
+		if seed%7 > 4 {
+			o.Drafters = append(o.Drafters, &knowing{wrong: 1, rng: known.rng})
+		}
+	}
+	var clock time.Time
+	o.Now = func() time.Time { return clock }
 	if store != nil {
 		addDisk(&o, store)
 	}
 	s, e := newFake(t, o)
+	e.took = func(rows int) { clock = clock.Add(time.Duration(int(seed%11)+rows*int(seed%2)) * time.Millisecond) }
 	if seed%2 == 0 {
 		e.most = 1 + int(seed%7)
 	}
@@ -233,6 +247,9 @@ func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err erro
 			return nil
 		}
 		n := max(1, r.N)
+		for i := range n {
+			known.learn(r.Prompt, oracle(&s.o, r, i))
+		}
 		clients = append(clients, &client{st: st, r: r, cancel: cancel, replies: make([]reply, n), stopped: make([]bool, n)})
 		sum.requests++
 		sum.forks += n - 1
@@ -322,6 +339,8 @@ func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err erro
 	sum.preempted = int(s.stats.preempts.Load())
 	sum.hits = int(s.stats.hits.Load())
 	sum.forced = int(s.stats.forced.Load())
+	sum.drafted = int(s.stats.drafted.Load())
+	sum.accepted = int(s.stats.accepted.Load())
 	sum.disk = int(s.stats.disk.Load())
 	return sum, nil
 }
@@ -342,7 +361,7 @@ func TestRandom(t *testing.T) {
 		sum.add(one)
 	}
 	t.Logf("%+v", sum)
-	if sum.preempted == 0 || sum.hits == 0 || sum.forks == 0 || sum.forced == 0 || sum.failed == 0 || sum.cancelled == 0 || sum.full == 0 {
+	if sum.preempted == 0 || sum.hits == 0 || sum.forks == 0 || sum.forced == 0 || sum.failed == 0 || sum.cancelled == 0 || sum.full == 0 || sum.accepted < 1000 || sum.drafted < 2*sum.accepted {
 		t.Errorf("something never happened: %+v", sum)
 	}
 }

@@ -7,15 +7,20 @@ import (
 	"quern/engine/token"
 )
 
-// advance notes that n more rows of q are computed, and what was drawn from those
-// that were wanted.
+// advance notes that n more rows of q are computed, those of its draft included, and what was
+// drawn from those that were wanted.
 func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 	from := q.computed
-	q.computed += n
+	q.computed += n - len(q.draft)
 	if q.done {
 		q.drawSteps++
 	} else {
 		q.readSteps++
+	}
+	whole := q.computed == len(q.tokens)
+	if len(q.draft) > 0 {
+		s.settle(q, from, &drawn[0])
+		return
 	}
 	if q.PromptLogprobs && !q.done {
 		// Row p tells about token p+1.
@@ -34,7 +39,7 @@ func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 	s.keep(q, from)
 	s.spill(q, from)
 	s.drop(q)
-	if q.computed < len(q.tokens) {
+	if !whole {
 		return
 	}
 	if q.done {
@@ -102,29 +107,28 @@ func (s *Scheduler) fork(q *sequence) {
 // follow has q go on by the tokens that came of a draw.
 func (s *Scheduler) follow(q *sequence, d *draw) {
 	q.sampler = d.sampler
+	known := len(q.tokens)
 	if d.panic != nil {
 		s.log.ErrorContext(q.ctx, "sampler panicked", "panic", d.panic, "stack", d.stack)
 	}
+	for i, t := range d.tokens {
+		before := q.generated
+		more := s.push(q, t.Token, d.err == nil && d.ended && i == len(d.tokens)-1)
+		if t.forced {
+			s.stats.forced.Add(int64(q.generated - before))
+		}
+		if !more {
+			return
+		}
+	}
+	q.recent = len(q.tokens) - known
 	switch {
 	case d.ended && errors.Is(d.err, sample.ErrBarred):
 		// The only tokens the Mask would still allow are those the request bars.
 		s.finish(q, Stop, token.None)
-		return
 	case d.err != nil:
 		s.fail(q.job, d.err)
-		return
 	}
-	q.recent = 0
-	if d.token.ID != token.None && !s.push(q, d.token, d.ended && len(d.forced) == 0) {
-		return
-	}
-	drawn := q.recent
-	for i, id := range d.forced {
-		if !s.push(q, sample.Token{ID: id}, d.ended && i == len(d.forced)-1) {
-			break
-		}
-	}
-	s.stats.forced.Add(int64(q.recent - drawn))
 }
 
 // push gives q its next token, which may be the last by its Mask. It says whether q goes on.
@@ -139,7 +143,6 @@ func (s *Scheduler) push(q *sequence, t sample.Token, last bool) bool {
 	q.last = s.now
 	q.tokens = append(q.tokens, t.ID)
 	q.generated++
-	q.recent++
 	s.stats.generated.Add(1)
 	q.st.queued[q.index].Add(1)
 	q.st.events <- Event{Type: Token, Seq: q.index, Token: t}
@@ -154,7 +157,7 @@ func (s *Scheduler) push(q *sequence, t sample.Token, last bool) bool {
 
 // finish ends one sequence.
 func (s *Scheduler) finish(q *sequence, reason Reason, id token.ID) {
-	q.st.events <- Event{Type: Finish, Seq: q.index, Reason: reason, StopID: id, Tokens: q.generated}
+	q.st.events <- Event{Type: Finish, Seq: q.index, Reason: reason, StopID: id, Tokens: q.generated, Right: q.right, Wrong: q.wrong}
 	s.leave(q)
 	q.state = ended
 	if q.live--; q.live == 0 {

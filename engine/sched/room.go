@@ -176,6 +176,7 @@ func (s *Scheduler) leave(q *sequence) {
 		}
 	}
 	s.vacate(q)
+	s.forget(q)
 	q.onDisk.drop()
 	// There may be room now, or another head.
 	s.blocked = nil

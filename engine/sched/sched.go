@@ -80,11 +80,18 @@ type Options struct {
 	// Adapters is how many adapters the Exec has; sequences of different ones share no blocks.
 	Adapters int
 
+	// Drafters guess what comes next, of which more than one token of a sequence may then come
+	// of a step. Replies do not depend on them.
+	Drafters []Drafter
+	MaxDraft int // tokens of one draft; 0 means 16
+	Spares   int // with States: the Cache's slots behind the Snapshots, which sequences with a draft need one of
 	// Disk, where it is not nil, keeps the blocks of the prefix cache across restarts. The
 	// Cache is graph.Portable then, and a Slots' states go with Snapshots.
 	Disk *Disk
 
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
+
+	Now func() time.Time // what steps are timed with; nil is time.Now
 
 	Log *slog.Logger // nil discards
 }
@@ -135,6 +142,8 @@ type Scheduler struct {
 	masks   masks
 	toolbox toolbox
 	counts  [][2]int64 // by adapter: sequences and requests waiting, and sequences running
+	costs   costs
+	drafts  drafts
 }
 
 // A stepped is a sequence's part of one step.
@@ -160,6 +169,11 @@ type Stats struct {
 	PrefixHits      int64 // of them found
 	DiskHits        int64 // tokens of sequences that were found on the disk, of the prompt or of a reply
 	Preemptions     int64
+
+	Drafts         int64            // of any length
+	DraftTokens    int64            // in them
+	AcceptedTokens int64            // of them, those that were then drawn
+	AcceptedAt     [MostDraft]int64 // of these, by place in the draft
 }
 
 // AdapterStats are of one adapter: sequences and requests queued, and sequences with a place
@@ -170,6 +184,8 @@ type counters struct {
 	adapters                                                  [][2]atomic.Int64 // waiting and running
 	waiting, running, used                                    atomic.Int64
 	steps, prompt, generated, forced, queries, hits, preempts atomic.Int64
+	drafts, drafted, accepted                                 atomic.Int64
+	at                                                        [MostDraft]atomic.Int64 // of accepted, by place
 	disk                                                      atomic.Int64
 }
 
@@ -186,12 +202,19 @@ func New(o Options) (*Scheduler, error) {
 	def(&o.MaxWant, o.Budget)
 	def(&o.Context, o.Blocks*o.BlockSize)
 	def(&o.StreamDepth, 32)
+	def(&o.MaxDraft, 16)
 	// With more sequences than rows some of them would never run.
 	o.Slots = min(o.Slots, o.Budget, o.MaxWant)
 	o.Queue = max(o.Queue, 0)
+	if o.MaxDraft < 0 || o.MaxDraft > MostDraft {
+		return nil, fmt.Errorf("sched: drafts of %d tokens, at most %d may be", o.MaxDraft, MostDraft)
+	}
 	if o.Slots < 1 || o.Context < 1 || o.StreamDepth < 1 {
 		return nil, fmt.Errorf("sched: budget %d, wanted rows %d, slots %d, context %d, stream depth %d: all must be 1 or more",
 			o.Budget, o.MaxWant, o.Slots, o.Context, o.StreamDepth)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -212,6 +235,7 @@ func New(o Options) (*Scheduler, error) {
 	if o.States {
 		s.newStates()
 	}
+	s.newDrafts()
 	if o.Disk != nil {
 		if err := s.openDisk(o.Disk); err != nil {
 			return nil, err
@@ -297,7 +321,7 @@ func (s *Scheduler) newJob(ctx context.Context, r Request) *job {
 }
 
 func (s *Scheduler) newSequence(j *job, index int, prompt []token.ID) *sequence {
-	q := &sequence{job: j, index: index, slot: noSlot}
+	q := &sequence{job: j, index: index, slot: noSlot, guesses: s.newGuesses(j)}
 	room := len(prompt) + min(j.Max, reserve)
 	q.tokens = append(make([]token.ID, 0, room), prompt...)
 	q.table = make([]int32, 0, s.pool.BlocksFor(room))
@@ -328,6 +352,10 @@ func (s *Scheduler) Stats() Stats {
 		PrefixHits:      c.hits.Load(),
 		DiskHits:        c.disk.Load(),
 		Preemptions:     c.preempts.Load(),
+		Drafts:          c.drafts.Load(),
+		DraftTokens:     c.drafted.Load(),
+		AcceptedTokens:  c.accepted.Load(),
+		AcceptedAt:      c.acceptedAt(),
 	}
 }
 

@@ -26,6 +26,8 @@ type Request struct {
 	Mask           func() sample.Mask // called once for each sequence; different ones, and the calls, at the same time; nil means none
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
+	MaxDraft       int                // most tokens of a draft; 0 means Options.MaxDraft, and negative none
+	Prediction     []token.ID         // what the reply is thought to be, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
 }
 
@@ -59,7 +61,7 @@ type sequence struct {
 	state     state
 	tokens    []token.ID // prompt and reply
 	generated int
-	recent    int     // of tokens, those of the last draw
+	recent    int     // of tokens, those of the last step, or to be computed again at once
 	computed  int     // tokens whose keys and values are in the blocks of table
 	table     []int32 // KV blocks; none while waiting
 	near      []kv.Trail
@@ -68,6 +70,7 @@ type sequence struct {
 	onDisk    onDisk
 	sampler   *sample.Sampler
 	ban       []token.ID // what is barred once Min is reached
+	guesses
 }
 
 // noSlot is the slot of who waits, and where models have no states.

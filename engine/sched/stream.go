@@ -39,6 +39,8 @@ type Event struct {
 	Reason Reason
 	StopID token.ID // the stop token that ended the sequence, which is no Token event; else token.None
 	Tokens int      // how many Token events the sequence was given
+	Right  int      // of Finish: tokens of drafts that were then drawn
+	Wrong  int      // and those that were not
 	Prompt *Prompt
 }
 

@@ -41,6 +41,11 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 			yield(engine.Event{}, err)
 			return
 		}
+		predicted, err := m.predicted(ctx, r)
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
 		barred := talk.barred(r)
 		r.Prompt, talk = engine.Prompt{}, nil
 		if err := m.check(r); err != nil {
@@ -60,7 +65,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask, adapter))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, predicted, mask, adapter))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -69,11 +74,23 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 			return
 		}
 		g := newGeneration(m, r, st, listen, yield)
-		g.done.PromptTokens = len(prompt)
+		g.done.PromptTokens, g.predicted = len(prompt), len(predicted) > 0
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 		}
 	}
+}
+
+// predicted is what the reply is thought to be, as far as a reply can go.
+func (m *Model) predicted(ctx context.Context, r *engine.GenerateRequest) ([]token.ID, error) {
+	text := r.Prediction
+	if r.Prediction = ""; text == "" {
+		return nil, nil
+	}
+	ids, _, err := m.Alone(ctx, text, m.room(), true, func(e token.Encoder) ([]token.ID, error) {
+		return e.Encode(nil, text, false)
+	})
+	return slices.Clip(ids[:min(len(ids), m.room())]), err
 }
 
 // check holds the ids a request names against the vocabulary.
@@ -103,13 +120,14 @@ func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func(
 	return g.Mask, g.Notes, nil
 }
 
-func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask, adapter int) sched.Request {
+func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID, mask func() sample.Mask, adapter int) sched.Request {
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
 		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
 		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache, Adapter: int32(adapter),
+		Prediction: predicted, MaxDraft: r.MaxDraft,
 	}
 }
 
@@ -143,6 +161,8 @@ type generation struct {
 	yield func(engine.Event, error) bool
 	seqs  []*reply
 	done  engine.Event
+
+	predicted bool // the request says what the reply may be
 }
 
 func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *listening, yield func(engine.Event, error) bool) *generation {
@@ -229,6 +249,10 @@ func (g *generation) emit(seq int) bool {
 
 func (g *generation) finish(ev sched.Event) bool {
 	q := g.seqs[ev.Seq]
+	if g.predicted {
+		g.done.Predicted += ev.Right
+		g.done.Unpredicted += ev.Wrong
+	}
 	thought := q.thought
 	q.flush(ev.StopID)
 	g.done.Reasoning += q.thought - thought

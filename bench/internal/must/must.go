@@ -24,6 +24,12 @@ func Get[T any](v T, err error) T {
 	return v
 }
 
+// Get2 is Get for a function that returns two things beside its error.
+func Get2[A, B any](a A, b B, err error) (A, B) {
+	Do(err)
+	return a, b
+}
+
 // Catch joins what Do stopped at to err, which functions deferred after it may have set.
 // Deferred.
 func Catch(err *error) {

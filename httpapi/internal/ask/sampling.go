@@ -23,6 +23,9 @@ type Sampling struct {
 	NoCache   bool
 	KeepAlive *time.Duration
 
+	Prediction string // what the reply is thought to be
+	MaxDraft   int    // as engine.GenerateRequest's
+
 	Constraint *engine.Constraint // nil when any reply will do
 
 	Temperature, TopP, MinP, TypicalP, RepeatPenalty *float32
@@ -48,6 +51,11 @@ func ReadSampling(o *body.Object) Sampling {
 		Bias:          readBias(o),
 		Stop:          Stop(o, "stop"),
 		KeepAlive:     body.KeepAlive(o),
+	}
+	if o.Has("speculative.n_max") { // llama-server's
+		if s.MaxDraft = int(o.Integer("speculative.n_max", 0, 0, math.MaxInt32)); s.MaxDraft == 0 {
+			s.MaxDraft = -1
+		}
 	}
 	if p := Positive(o, "repetition_penalty"); s.RepeatPenalty == nil {
 		s.RepeatPenalty = p
@@ -83,6 +91,7 @@ func (s Sampling) Apply(r *engine.GenerateRequest, d engine.Sampling) {
 	r.Constraint = s.Constraint
 	r.KeepAlive = s.KeepAlive
 	r.NoPromptCache = s.NoCache
+	r.Prediction, r.MaxDraft = s.Prediction, s.MaxDraft
 
 	p := &r.Sample
 	p.Temperature = or(s.Temperature, or(d.Temperature, engine.DefaultTemperature))

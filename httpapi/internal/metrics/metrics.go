@@ -189,6 +189,10 @@ var (
 		{&desc{"prefix_cache_disk_errors_total", "Errors of the disk.", nil, true}, func(d *engine.DiskStats) int64 { return d.Errors }},
 	}
 	descDiskHits = &desc{"prefix_cache_disk_hit_tokens_total", "Tokens whose keys and values were read from disk.", byModel, true}
+	descDrafts   = &desc{"vllm:spec_decode_num_drafts_total", "Drafts of what comes next.", byModel, true}
+	descDrafted  = &desc{"vllm:spec_decode_num_draft_tokens_total", "Tokens of drafts.", byModel, true}
+	descAccepted = &desc{"vllm:spec_decode_num_accepted_tokens_total", "Tokens of drafts that came next.", byModel, true}
+	descPlaces   = &desc{"vllm:spec_decode_num_accepted_tokens_per_pos_total", "Tokens of drafts that came next, by place in the draft.", []string{"model_name", "position"}, true}
 )
 
 // report puts the state of the server and of every model. Models that are not resident
@@ -235,6 +239,14 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		put(descQueries, float64(m.PrefixQueries), m.Model)
 		put(descHits, float64(m.PrefixHits), m.Model)
 		put(descPreempt, float64(m.Preemptions), m.Model)
+		if len(m.AcceptedAt) > 0 { // as vLLM, which has these where drafts are made
+			put(descDrafts, float64(m.Drafts), m.Model)
+			put(descDrafted, float64(m.DraftTokens), m.Model)
+			put(descAccepted, float64(m.AcceptedTokens), m.Model)
+			for i, n := range m.AcceptedAt {
+				put(descPlaces, float64(n), m.Model, strconv.Itoa(i))
+			}
+		}
 		for _, a := range m.Adapters {
 			if a.Running > 0 {
 				running = append(running, a.Model)

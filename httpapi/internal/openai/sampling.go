@@ -2,6 +2,7 @@ package openai
 
 import (
 	"math"
+	"strings"
 
 	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
@@ -13,9 +14,31 @@ func (a api) readSampling(o *body.Object) ask.Sampling {
 	s.N = int(o.Integer("n", 1, 1, int64(a.Options.MaxN)))
 	// Known, and without effect here.
 	o.Ignore("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_options",
-		"prompt_cache_retention", "verbosity", "prediction", "web_search_options", "moderation")
+		"prompt_cache_retention", "verbosity", "web_search_options", "moderation")
 	s.Constraint = readConstraint(o)
+	s.Prediction = readPrediction(o)
 	return s
+}
+
+// readPrediction reads what the reply is thought to be: a text, or parts that are text.
+func readPrediction(o *body.Object) string {
+	p := o.Object("prediction")
+	if p == nil {
+		return ""
+	}
+	p.OneOf("type", "content")
+	v, ok := p.Need("content")
+	if !ok || v.Kind() != '[' {
+		return p.Str("content")
+	}
+	var text strings.Builder
+	for part := range v.Items() {
+		if x := part.Object(); x != nil {
+			x.OneOf("type", "text")
+			text.WriteString(x.Str("text"))
+		}
+	}
+	return text.String()
 }
 
 // maxTokensField reads a limit of at least lo, or -1 for as many as the context holds,

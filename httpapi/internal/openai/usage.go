@@ -21,13 +21,19 @@ type promptDetails struct {
 }
 
 type completionDetails struct {
-	ReasoningTokens int `json:"reasoning_tokens"`
+	ReasoningTokens int  `json:"reasoning_tokens"`
+	Accepted        *int `json:"accepted_prediction_tokens,omitempty"` // with a prediction
+	Rejected        *int `json:"rejected_prediction_tokens,omitempty"`
 }
 
 func newUsage(t *turn.Tally) *usage {
+	details := completionDetails{ReasoningTokens: t.ReasoningTokens}
+	if t.Predicted+t.Unpredicted > 0 {
+		details.Accepted, details.Rejected = &t.Predicted, &t.Unpredicted
+	}
 	return &usage{
 		PromptTokens: t.PromptTokens, CompletionTokens: t.OutputTokens, TotalTokens: t.PromptTokens + t.OutputTokens,
-		PromptDetails: promptDetails{t.CachedTokens}, OutputDetails: completionDetails{t.ReasoningTokens},
+		PromptDetails: promptDetails{t.CachedTokens}, OutputDetails: details,
 	}
 }
 

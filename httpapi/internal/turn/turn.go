@@ -274,6 +274,7 @@ func (r *Reply) add(ev Event) {
 type Tally struct {
 	PromptTokens, CachedTokens, OutputTokens int
 	ReasoningTokens                          int // of the output's
+	Predicted, Unpredicted                   int // tokens drafted, with a prediction: those that came so, and the others
 	Truncated                                int // messages left out
 	Timings                                  engine.Timings
 	Longest                                  int // tokens of the longest sequence
@@ -300,6 +301,8 @@ func (t *Tally) add(ev Event) {
 		t.CachedTokens += ev.CachedTokens
 		t.OutputTokens += ev.OutputTokens
 		t.ReasoningTokens += ev.Reasoning
+		t.Predicted += ev.Predicted
+		t.Unpredicted += ev.Unpredicted
 		// Prompts run side by side: the slowest is what the client waited for.
 		t.Timings.Queue = max(t.Timings.Queue, ev.Timings.Queue)
 		t.Timings.Prompt = max(t.Timings.Prompt, ev.Timings.Prompt)

@@ -111,6 +111,9 @@ type Model struct {
 	Batch         int    `yaml:"batch,omitempty"`
 	CacheType     string `yaml:"cache_type,omitempty"`
 	CacheMemory   Size   `yaml:"cache_memory,omitempty"`
+	Speculation   string `yaml:"speculation,omitempty"`
+	Draft         string `yaml:"draft,omitempty"`
+	DraftTokens   int    `yaml:"draft_tokens,omitempty"`
 	Quantize      string `yaml:"quantize,omitempty"`
 	ChatTemplate  string `yaml:"chat_template,omitempty"`
 	TemplateFile  string `yaml:"chat_template_file,omitempty"`
@@ -368,6 +371,9 @@ func (m *Model) check() error {
 		case IsHub(path):
 			return fmt.Errorf("adapters.%s: adapters are not fetched from the hub; name a file or a folder", name)
 		}
+	}
+	if IsHub(m.Draft) {
+		return errors.New("draft: models that draft are not fetched from the hub; name a model or a file")
 	}
 	if m.TemplateFile == "" {
 		return nil

@@ -154,6 +154,7 @@ func TestBadSettings(t *testing.T) {
 		{"adapter without file", "models: [{path: m.gguf, adapters: {a: \"\"}}]", nil, nil, []string{"models[0]: adapters.a: name a file or a folder"}},
 		{"adapter of the hub", "models: [{path: m.gguf, adapters: {a: hub:x/y}}]", nil, nil, []string{"models[0]: adapters.a: adapters are not fetched"}},
 		{"scale of no adapter", "models: [{path: m.gguf, adapter_scales: {a: 2}}]", nil, nil, []string{"adapter_scales.a: there is no adapter"}},
+		{"draft of the hub", "models: [{path: m.gguf, draft: hub:x/y}]", nil, nil, []string{"models[0]: draft: models that draft are not fetched"}},
 		{"scale of nothing", "models: [{path: m.gguf, adapters: {a: x}, adapter_scales: {a: 0}}]", nil, nil, []string{"adapter_scales.a: 0 leaves nothing"}},
 		{"scale too large", "models: [{path: m.gguf, adapters: {a: x}, adapter_scales: {a: 101}}]", nil, nil, []string{"quern.yaml:1", "must be from -100 to 100"}},
 		{"misspelt key", "threads: 2\nlistn: x", nil, nil, []string{"quern.yaml:2:", `unknown key "listn"`, `did you mean "listen"`}},

@@ -1,0 +1,184 @@
+package draft
+
+import (
+	"context"
+
+	"quern/engine/graph"
+	"quern/engine/kv"
+	"quern/engine/sched"
+	"quern/engine/token"
+)
+
+// Model drafts what another language model, a small one of the same vocabulary, finds
+// likeliest. It has a cache of its own, in which it reads all texts by itself, a part at a time.
+type Model struct {
+	o      ModelOptions
+	pool   *kv.Pool
+	places []past
+	batch  graph.Batch
+	found  []int32
+	work   []work
+	best   []token.ID // by wanted row
+}
+
+// ModelOptions say what runs. All are needed.
+type ModelOptions struct {
+	Exec      graph.Exec  // result 0 is the logits; closed by the caller
+	Cache     graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
+	Blocks    int
+	BlockSize int
+	Rows      int // of one step
+	Places    int // at most as many wanted rows are asked for in a step
+	Context   int // tokens of a text
+	Vocab     int // tokens the model knows
+}
+
+// A past is what the model has read of a text, and drafted behind it.
+type past struct {
+	ids     []token.ID // whose keys and values are in the blocks of table
+	checked int        // of ids, those the text is known to begin with
+	strange int        // tokens of the text that were held against the vocabulary
+	foreign bool       // it has tokens that the model does not know
+	table   []int32
+}
+
+// A work is what an ask has of a step.
+type work struct {
+	ask  *sched.Ask
+	want int // rows left until the first draw
+}
+
+// NewModel returns a Model.
+func NewModel(o ModelOptions) *Model {
+	m := &Model{o: o, pool: kv.NewPool(o.Blocks, o.BlockSize), places: make([]past, o.Places), best: make([]token.ID, o.Places)}
+	m.batch.Take = m.take
+	return m
+}
+
+// take draws greedily. It is Batch.Take.
+func (m *Model) take(want int, r graph.Row) {
+	if r.IDs != nil {
+		m.best[want] = r.IDs[0]
+		return
+	}
+	best := 0
+	for i, x := range r.Logits {
+		if x > r.Logits[best] {
+			best = i
+		}
+	}
+	m.best[want] = token.ID(best)
+}
+
+// confident is the rank of all that it offers.
+const confident = 2
+
+// Offer implements sched.Drafter.
+func (m *Model) Offer(place int, t sched.Text, n int) (tokens, rank int) {
+	p := &m.places[place]
+	for ; p.strange < len(t.Tokens); p.strange++ {
+		p.foreign = p.foreign || int(t.Tokens[p.strange]) >= m.o.Vocab
+	}
+	if p.foreign {
+		return 0, 0
+	}
+	return max(0, min(n, m.o.Context-len(t.Tokens))), confident
+}
+
+// Draft implements sched.Drafter. A step reads at most Rows tokens; texts that are not read to
+// their end by then have their drafts another time.
+func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
+	m.work = m.work[:0]
+	m.batch.Reset()
+	rows := m.o.Rows - len(asks) // each has one at least
+	for i := range asks {
+		a := &asks[i]
+		p := &m.places[a.Place]
+		p.begin(a.Tokens)
+		if len(p.ids) == 0 && len(p.table) == 0 {
+			m.found = m.pool.Find(m.found[:0], 0, p.table, a.Tokens, 0)
+			p.table = m.pool.Adopt(p.table, m.found, 0)
+			p.ids = append(p.ids, a.Tokens[:len(m.found)*m.o.BlockSize]...)
+			p.checked = len(p.ids)
+		}
+		if !m.room(p, len(a.Tokens)+a.N) {
+			continue
+		}
+		n := len(a.Tokens) - len(p.ids)
+		if n > rows+1 {
+			n = rows + 1
+		}
+		rows -= n - 1
+		m.rows(p, a.Tokens[len(p.ids):len(p.ids)+n])
+		if len(p.ids) == len(a.Tokens) {
+			m.batch.WantRow(1)
+			m.work = append(m.work, work{ask: a})
+		}
+	}
+	for len(m.batch.Tokens) > 0 {
+		if _, err := m.o.Exec.Run(ctx, &m.batch, m.o.Cache); err != nil {
+			for i := range asks { // what is in the cache is not known
+				m.Forget(asks[i].Place)
+				asks[i].Draft = asks[i].Draft[:0]
+			}
+			return err
+		}
+		m.batch.Reset()
+		left := m.work[:0]
+		for i, w := range m.work {
+			w.ask.Draft = append(w.ask.Draft, m.best[i])
+			if len(w.ask.Draft) < w.ask.N {
+				m.rows(&m.places[w.ask.Place], w.ask.Draft[len(w.ask.Draft)-1:])
+				m.batch.WantRow(1)
+				left = append(left, w)
+			}
+		}
+		m.work = left
+	}
+	for i := range asks { // found again by other replies to the prompt, and its next turn
+		p := &m.places[asks[i].Place]
+		n := min(len(p.ids), len(asks[i].Tokens))
+		m.pool.Keep(0, p.table, asks[i].Tokens, p.checked, n)
+		p.checked = n
+	}
+	return nil
+}
+
+// rows adds rows of a text to the step.
+func (m *Model) rows(p *past, ids []token.ID) {
+	m.batch.Sequence(p.table, nil)
+	for _, id := range ids {
+		m.batch.Row(id, int32(len(p.ids)))
+		p.ids = append(p.ids, id)
+	}
+}
+
+// begin forgets what was drafted and did not come. The last token of a text is always
+// read again, as what follows it is asked for.
+func (p *past) begin(text []token.ID) {
+	n := min(p.checked, len(text)-1)
+	for n < min(len(p.ids), len(text)-1) && p.ids[n] == text[n] {
+		n++
+	}
+	p.ids = p.ids[:n]
+	p.checked = min(p.checked, n)
+}
+
+// room gives p blocks for so many tokens. It says whether there were enough.
+func (m *Model) room(p *past, tokens int) bool {
+	for len(p.table) < m.pool.BlocksFor(tokens) {
+		b, ok := m.pool.Alloc()
+		if !ok {
+			return false
+		}
+		p.table = append(p.table, b)
+	}
+	return true
+}
+
+// Forget implements sched.Drafter.
+func (m *Model) Forget(place int) {
+	p := &m.places[place]
+	m.pool.ReleaseAll(p.table)
+	*p = past{ids: p.ids[:0], table: p.table[:0]}
+}

@@ -1,0 +1,92 @@
+package local
+
+import (
+	"context"
+
+	"quern/engine"
+	"quern/engine/draft"
+	"quern/engine/graph"
+	"quern/engine/lm"
+	"quern/engine/sched"
+)
+
+// drafters are those that sequences of m get, by what its options say. Where the bits of a row
+// may depend on its batch there are none, since replies would change with them: that is
+// promised of models that are recorded, on CPUs.
+func (m *textModel) drafters(p *opening, o *engine.ModelOptions) []sched.Drafter {
+	if p.device != "cpu" || m.LM == nil || o.Speculation == engine.SpeculationOff {
+		return nil
+	}
+	list := []sched.Drafter{draft.NewLookup(o.Slots, m.Context)}
+	if m.drafts.exec != nil {
+		d := m.drafts.plan
+		list = append(list, draft.NewModel(draft.ModelOptions{
+			Exec: m.drafts.exec, Cache: m.drafts.cache, Blocks: d.KV.Blocks, BlockSize: lm.BlockSize,
+			Rows: d.Program.Rows, Places: d.Program.Want, Context: m.Context, Vocab: m.Draft.Config.Vocab,
+		}))
+	}
+	return list
+}
+
+// A smaller is the model that drafts for another, loaded.
+type smaller struct {
+	plan  *lm.DraftPlan
+	exec  graph.Exec
+	cache graph.Cache
+}
+
+// weights and bytes are the memory of its weights, and of its keys and values.
+func (s *smaller) weights() int64 {
+	if s.plan == nil {
+		return 0
+	}
+	return s.plan.Weights
+}
+
+func (s *smaller) bytes() int64 {
+	if s.cache == nil {
+		return 0
+	}
+	return s.cache.Bytes()
+}
+
+func (s *smaller) close() {
+	if s.exec != nil {
+		s.exec.Close()
+	}
+	if s.cache != nil {
+		s.cache.Close()
+	}
+}
+
+// openDrafts loads the model that drafts for m, if there is one.
+func (m *textModel) openDrafts(ctx context.Context, p *opening, plan *lm.DraftPlan) (err error) {
+	if plan == nil {
+		return nil
+	}
+	if p.device != "cpu" {
+		p.log.WarnContext(ctx, "nothing is drafted on this device", "model", m.ID, "device", p.device)
+		return nil
+	}
+	m.drafts.plan = plan
+	if err = m.Draft.Set.FillContext(ctx, nil); err != nil {
+		return err
+	}
+	if m.drafts.cache, err = p.backend.NewCache(plan.KV); err != nil {
+		return err
+	}
+	m.drafts.exec, err = p.compile(plan.Program)
+	return err
+}
+
+// withDraft puts the file of the model that is named in place of its name.
+func (e *Engine) withDraft(o engine.ModelOptions) engine.ModelOptions {
+	if n := e.catalog.Find(o.Draft); n != nil && o.Draft != "" && n.About() != nil {
+		o.Draft = n.About().Path
+	}
+	return o
+}
+
+// spares are how many of so many snapshots of states drafts take: those of a quarter of the
+// sequences.
+func spares(snapshots int) int { return (snapshots + 3) / 4 }
