@@ -205,6 +205,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 		r.NoPromptCache = rng.IntN(6) == 0
 		r.PromptLogprobs = rng.IntN(5) == 0
 		r.NoTokens = rng.IntN(8) == 0
+		r.Background = rng.IntN(4) == 0
 		if rng.IntN(4) == 0 {
 			r.Min = rng.IntN(10)
 		}

@@ -27,6 +27,7 @@ type Request struct {
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
+	Background     bool               // runs in what other requests leave, however long that takes; see lane.go
 }
 
 // A job is what the sequences of one Request share.
@@ -78,8 +79,11 @@ const (
 	ended
 )
 
-// before orders sequences by age.
+// before orders sequences by lane, and by age within it.
 func (q *sequence) before(other *sequence) bool {
+	if q.Background != other.Background {
+		return other.Background
+	}
 	if q.serial != other.serial {
 		return q.serial < other.serial
 	}

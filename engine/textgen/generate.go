@@ -60,7 +60,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask, adapter))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, mask, adapter, engine.IsBackground(ctx)))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -103,13 +103,13 @@ func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func(
 	return g.Mask, g.Notes, nil
 }
 
-func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask, adapter int) sched.Request {
+func (m *Model) request(r *engine.GenerateRequest, prompt []token.ID, mask func() sample.Mask, adapter int, behind bool) sched.Request {
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
 		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
-		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache, Adapter: int32(adapter),
+		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache, Adapter: int32(adapter), Background: behind,
 	}
 }
 
