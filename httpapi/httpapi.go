@@ -19,6 +19,7 @@ type (
 	Options = server.Options
 	Engine  = server.Engine
 	Store   = server.Store
+	Jobs    = server.Jobs
 	Key     = guard.Key
 
 	Realtime  = server.Realtime

@@ -52,7 +52,8 @@ var arrows = []struct {
 	{"formats/onnx/onnxtest", []string{"quern/formats/onnx"}},
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
-	{"engine/hub", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/hub", []string{"quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/filelock", []string{"golang.org/x/sys/..."}},
 	{"engine/hub/hubtest", nil},
 	{"engine/store", []string{"quern/engine", "quern/engine/hub"}},
 	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
@@ -99,7 +100,9 @@ var arrows = []struct {
 
 	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/page"}},
 	{"httpapi/page", nil},
-	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
+	{"httpapi/batch", nil},
+	{"httpapi/jobs", []string{"quern/engine/filelock", "quern/httpapi/batch", "github.com/nats-io/..."}},
+	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/batch", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/anthropic", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/ollama", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
@@ -109,7 +112,7 @@ var arrows = []struct {
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream"}},
 	{"httpapi/internal/ask", []string{"quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
-	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/budget", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
+	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/budget", "quern/httpapi/batch", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
 	{"httpapi/internal/body", []string{"quern/engine", "quern/engine/spell", "quern/engine/token", "quern/httpapi/spool", "quern/httpapi/internal/fault"}},
 	{"httpapi/internal/stream", []string{"quern/httpapi/internal/fault"}},
 	{"httpapi/internal/guard", []string{"quern/httpapi/internal/fault", "golang.org/x/sys/..."}},
@@ -119,7 +122,7 @@ var arrows = []struct {
 	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/batch", "quern/httpapi/jobs", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
@@ -135,6 +138,7 @@ var only = map[string]string{
 	"gorgonia.org/...":                        "quern/engine/graph",
 	"github.com/julienschmidt/httprouter/...": "quern/httpapi/internal/server",
 	"github.com/coder/websocket/...":          "quern/httpapi/internal/realtime",
+	"github.com/nats-io/...":                  "quern/httpapi/jobs",
 }
 
 func matches(pattern, pkg string) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/guard"
 	"quern/httpapi/internal/reqlog"
@@ -69,6 +70,10 @@ func (a *API) dispatch(c *Call) {
 	if err == nil {
 		if c.Route.Work {
 			defer a.work.Leave()
+			if !engine.IsBackground(c.R.Context()) {
+				a.busy.enter(c.Route.Path)
+				defer a.busy.leave(c.Route.Path)
+			}
 		}
 		err = c.Route.Handle(c)
 	} else {
@@ -100,7 +105,7 @@ func (a *API) admit(c *Call) error {
 		return err
 	}
 	if !c.Route.Open {
-		key, ok := a.guard.Authenticate(c.R)
+		key, ok := a.authenticate(c.R)
 		if !ok && c.Route.Admit != nil {
 			key.Name, ok = c.Route.Admit(c.R)
 		}
@@ -116,6 +121,14 @@ func (a *API) admit(c *Call) error {
 		return ShuttingDown()
 	}
 	return nil
+}
+
+// authenticate returns the key of a caller, or of the owner of a line.
+func (a *API) authenticate(r *http.Request) (guard.Key, bool) {
+	if owner, ok := r.Context().Value(lineOwner{}).(string); ok {
+		return a.lineKey(owner)
+	}
+	return a.guard.Authenticate(r)
 }
 
 func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {

@@ -12,6 +12,7 @@ import (
 	"quern/engine/transcribe"
 	"quern/engine/wire"
 	"quern/httpapi"
+	jobsstore "quern/httpapi/jobs"
 )
 
 // The headings that settings and flags stand under.
@@ -217,6 +218,19 @@ func table() []row {
 		{key: "responses.background", section: Limits, in: from(1), unit: "responses", def: httpapi.DefaultResponsesBackground, help: "being made in the background at a time; then 503"},
 		{key: "responses.other_tools", section: Limits, one: []string{"ignore", "refuse"}, def: "ignore",
 			help: "tools that OpenAI runs itself, as web_search, which some agents send always: ignore leaves them out, with a warning"},
+		{key: "jobs.store", flag: "jobs", env: "QUERN_JOBS", section: Limits, commands: "serve", parse: jobsStore, def: "embedded",
+			help: "`where` files and batches are kept: embedded is in jobs.dir; addresses as nats://a:4222,nats://b:4222 are a JetStream cluster that several servers share; off is nowhere"},
+		{key: "jobs.dir", section: Limits, file: true, help: "folder of the embedded store; nothing is made there before the first file", unset: "jobs beside the store of models"},
+		{key: "jobs.replicas", section: Limits, in: between(1, 5), unit: "copies", def: 1, help: "of everything, in a cluster"},
+		{key: "jobs.max_bytes", section: Limits, in: above(0), def: Size(jobsstore.DefaultMaxBytes),
+			help: "contents of files; results and lines that wait have a quarter of it each. Then 507"},
+		{key: "jobs.ttl", section: Limits, def: jobsstore.DefaultTTL, help: "files and batches are removed so long after they were made; 0 is never"},
+		{key: "jobs.workers", section: Limits, in: between(0, 1024), unit: "lines", def: jobsstore.DefaultWorkers,
+			help: "of batches that this server runs at a time, in what other requests leave; 0 only keeps files and batches"},
+		{key: "jobs.credentials", section: Limits, file: true, help: "file of credentials for the cluster"},
+		{key: "jobs.tls.ca", section: Limits, file: true, help: "certificates that vouch for the cluster", unset: "those of the system"},
+		{key: "jobs.tls.cert", section: Limits, file: true, help: "certificate this server shows the cluster"},
+		{key: "jobs.tls.key", section: Limits, file: true, help: "its key"},
 		{env: "TMPDIR", section: Limits, help: "folder of temporary files; on Windows TMP", unset: "/tmp"},
 
 		{key: "log.level", flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
