@@ -23,6 +23,7 @@ checks 59 vercel.mjs
 checks 16 anthropic.mjs
 checks 11 ollama.mjs
 checks 23 responses.mjs
+checks 10 batches.mjs
 (cd openaigo && go build -o ../openai-go .)
 ./openai-go -base "$base" -key "$key" | tee "$scratch/checks" || fail openai-go
 grep -q '^6 passed, 0 failed' "$scratch/checks" || fail "not all of the 6 checks of openai-go passed"

@@ -134,6 +134,12 @@ func (w *steward) follow(ctx context.Context) error {
 		return err
 	}
 	defer results.Stop()
+	if c := w.counts(); c != w.r.Counts { // of who was the steward before
+		w.r.Counts = c
+		if err := w.save(ctx); err != nil {
+			return err
+		}
+	}
 	filled := make(chan error, 1)
 	fill := func() {
 		have := maps.Clone(w.done)

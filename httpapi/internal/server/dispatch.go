@@ -161,5 +161,9 @@ func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 	if w.failure != nil && w.failure.Cause != nil {
 		attrs = append(attrs, slog.String("error", w.failure.Cause.Error()))
 	}
-	a.log.LogAttrs(context.WithoutCancel(r.Context()), reqlog.Level(o.Status), "request", attrs...)
+	level := reqlog.Level(o.Status)
+	if level == slog.LevelInfo && engine.IsBackground(r.Context()) {
+		level = slog.LevelDebug // a batch has many lines, and its files say what came of them
+	}
+	a.log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }
