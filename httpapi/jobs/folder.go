@@ -48,6 +48,15 @@ func openFolder(dir string, max int64) (*folder, error) {
 	return f, nil
 }
 
+// names are those of all contents.
+func (f *folder) names() (names []string, err error) {
+	list, err := os.ReadDir(f.dir)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
 // take counts n more bytes.
 func (f *folder) take(n int64) error {
 	f.mu.Lock()

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -479,6 +481,30 @@ func TestExpiry(t *testing.T) {
 	}
 	if used := j.s.contents.(*folder).used; used != 0 {
 		t.Errorf("%d bytes are left", used)
+	}
+}
+
+// TestOrphans: what a server left behind that ended in the middle of storing it goes when the
+// next one starts, and nothing else does.
+func TestOrphans(t *testing.T) {
+	dir := t.TempDir()
+	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
+	f := put(t, j, "", input(1))
+	stop()
+	for _, name := range []string{"file-1.x", "file-2.y" + unfinished, "result.batch_1.2.z"} {
+		if err := os.WriteFile(filepath.Join(dir, "contents", name), []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, _ = openJobs(t, Options{Dir: dir}, (&clerk{}).run)
+	_, r, err := j.OpenFile(t.Context(), "", f.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	c := j.s.contents.(*folder)
+	if names, err := c.names(); err != nil || len(names) != 1 || c.used != f.Bytes {
+		t.Errorf("contents %v with %d bytes, %v", names, c.used, err)
 	}
 }
 

@@ -78,7 +78,10 @@ func open(ctx context.Context, o *Options) (_ *store, err error) {
 	if s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(256)); err != nil {
 		return nil, err
 	}
-	return s, s.prepare(ctx, o)
+	if err := s.prepare(ctx, o); err != nil {
+		return nil, err
+	}
+	return s, s.dropOrphans(ctx)
 }
 
 // embed starts a server in this process, which only this process can connect to.

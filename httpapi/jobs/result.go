@@ -26,6 +26,9 @@ const (
 func (m mark) failed() bool { return m == refused || m == refusedLarge }
 func (m mark) large() bool  { return m == answeredLarge || m == refusedLarge }
 
+// resultPrefix begins the names of contents that are large results.
+const resultPrefix = "result."
+
 func resultKey(id string, n int) string { return fmt.Sprintf("%s.%d", id, n) }
 
 // resultID is what clients see of a line's result.
@@ -42,7 +45,7 @@ func (s *store) createResult(ctx context.Context, key string, failed bool, line 
 	name := ""
 	if len(line) > largeResult {
 		m -= 'o' - 'O'
-		name = "result." + key + "." + random()
+		name = resultPrefix + key + "." + random()
 		if err := until(ctx, func(context.Context) error {
 			_, err := s.contents.Put(ctx, name, bytes.NewReader(line))
 			return err

@@ -136,30 +136,3 @@ func (l *lease) renew(ctx context.Context) {
 		}
 	}
 }
-
-// sweep removes files and batches that have expired.
-func (j *Jobs) sweep(ctx context.Context, s *store) error {
-	files, err := list[fileRecord](ctx, s, "file.>")
-	if err != nil {
-		return err
-	}
-	for _, r := range files {
-		if j.gone(r.ExpiresAt) {
-			if err := s.deleteFile(ctx, r.Owner, &r); err != nil {
-				return err
-			}
-		}
-	}
-	batches, err := list[batchRecord](ctx, s, "batch.>")
-	if err != nil || j.o.TTL <= 0 {
-		return err
-	}
-	for _, r := range batches {
-		if r.Status.Over() && j.gone(new(r.CreatedAt+int64(j.o.TTL/time.Second))) {
-			if err := call(ctx, func(ctx context.Context) error { return s.records.Purge(ctx, batchKey(r.Owner, r.ID)) }); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
