@@ -20,7 +20,7 @@ import (
 
 // embedded kills one server with an embedded store, again and again.
 func embedded(ctx context.Context, o *options) error {
-	q, err := newQuern(o, "quern")
+	q, err := newQuern(o, "quern", "--threads", "1")
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func cluster(ctx context.Context, o *options) error {
 		return err
 	}
 	for i := range querns {
-		q, err := newQuern(o, fmt.Sprintf("quern%d", i+1), "--config", config)
+		q, err := newQuern(o, fmt.Sprintf("quern%d", i+1), "--config", config, "--threads", "1")
 		if err != nil {
 			return err
 		}

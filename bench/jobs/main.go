@@ -23,6 +23,7 @@ import (
 
 type options struct {
 	quern, dir string
+	model      string
 	lines      int
 	kills      int
 	tokens     int
@@ -47,6 +48,7 @@ func main() {
 		os.Exit(2)
 	}
 	f := flag.NewFlagSet(flag.Arg(0), flag.ExitOnError)
+	f.StringVar(&o.model, "model", "", "file that is asked (default the built-in model)")
 	f.IntVar(&o.lines, "lines", 2000, "lines of the batch")
 	f.IntVar(&o.kills, "kills", 20, "processes that are killed while it runs")
 	f.IntVar(&o.tokens, "tokens", 16, "of each answer")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -37,8 +38,12 @@ func newQuern(o *options, name string, args ...string) (*process, error) {
 		return nil, err
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	model := []string{"--builtin"}
+	if o.model != "" {
+		model = []string{"--model", o.model}
+	}
 	return &process{name: name, log: filepath.Join(o.dir, name+".log"), base: "http://" + addr,
-		args: append([]string{o.quern, "serve", "--listen", addr, "--builtin", "--threads", "1", "--log-level", "info"}, args...)}, nil
+		args: slices.Concat([]string{o.quern, "serve", "--listen", addr, "--log-level", "info"}, model, args)}, nil
 }
 
 // start starts it, and waits until a quern is ready.

@@ -70,7 +70,9 @@ type Jobs struct {
 	s      *store        // nil until it is open
 	opened chan struct{} // closed when it is
 	closed bool
-	lastID int64 // time of the newest id
+	failed error     // of the last try to open it
+	again  time.Time // when it may be tried again
+	lastID int64     // time of the newest id
 
 	kick chan struct{} // holds one token: look for batches without a steward
 }
@@ -112,7 +114,13 @@ func (j *Jobs) store(ctx context.Context) (*store, error) {
 		return nil, &batch.AwayError{Err: errors.New("it is closed")}
 	}
 	if j.s == nil {
+		if time.Now().Before(j.again) {
+			return nil, j.failed // else requests would wait for each other's tries
+		}
 		s, err := open(ctx, &j.o)
+		if err != nil && ctx.Err() == nil {
+			j.failed, j.again = failure(err), time.Now().Add(retryOpen/2)
+		}
 		if err != nil {
 			return nil, failure(err)
 		}

@@ -521,8 +521,22 @@ func TestLocked(t *testing.T) {
 		t.Errorf("a second store in a folder: %v", err)
 	}
 	stop()
-	if _, err := other.Files(t.Context(), ""); err != nil {
-		t.Error(err)
-	}
+	poll.Until(t, "the second store opens", func() bool { _, err := other.Files(t.Context(), ""); return err == nil })
 	other.Close()
+}
+
+// TestAway: a cluster that is not there is said to be away, at once and also to those who ask
+// next.
+func TestAway(t *testing.T) {
+	j, err := New(Options{Servers: []string{"nats://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	var away *batch.AwayError
+	for range 3 {
+		if _, err := j.Files(t.Context(), ""); !errors.As(err, &away) {
+			t.Errorf("%v", err)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"quern/engine/filelock"
+	"quern/httpapi/batch"
 )
 
 // A store is an open connection and what lies behind it.
@@ -207,7 +208,8 @@ func lockDir(dir string) (*os.File, error) {
 	if err := filelock.Lock(f); err != nil {
 		f.Close()
 		if errors.Is(err, filelock.ErrLocked) {
-			return nil, fmt.Errorf("another process has the files and batches in %s; give this one another folder (jobs.dir), or let both use a cluster (jobs.store)", dir)
+			err = fmt.Errorf("another process has the files and batches in %s; give this one another folder (jobs.dir), or let both use a cluster (jobs.store)", dir)
+			return nil, &batch.AwayError{Err: err}
 		}
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (a *API) Line(ctx context.Context, owner string, l batch.Line, open func(ct
 		out.Status, out.JSON = big.Status, true
 		out.Body, _ = Marshal(big.Body())
 	}
-	if out.Status == http.StatusServiceUnavailable && w.header.Get("x-should-retry") == "true" {
+	if out.Status == http.StatusTooManyRequests || out.Status == http.StatusServiceUnavailable && w.header.Get("x-should-retry") == "true" {
 		seconds, _ := strconv.Atoi(w.header.Get("Retry-After"))
 		out.Retry, out.After = true, time.Duration(seconds)*time.Second
 	}
