@@ -90,13 +90,15 @@ func create(ctx context.Context, s *store, key string, r any) error {
 	return call(ctx, func(ctx context.Context) error { _, err := s.records.Create(ctx, key, b); return err })
 }
 
-// PutFile stores a file of an owner; of f are read name, purpose and expiry.
+// PutFile stores a file of an owner; of f are read name, purpose, when it was made (0 is now) and expiry.
 func (j *Jobs) PutFile(ctx context.Context, owner string, f batch.File, content io.Reader) (batch.File, error) {
 	s, err := j.store(ctx)
 	if err != nil {
 		return batch.File{}, err
 	}
-	f.ID, f.CreatedAt = j.newID("file-"), j.o.Now().Unix()
+	if f.ID = j.newID("file-"); f.CreatedAt == 0 {
+		f.CreatedAt = j.o.Now().Unix()
+	}
 	if f.Purpose == batch.ForBatch {
 		content = &batch.LineCounter{R: content}
 	}

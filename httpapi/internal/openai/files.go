@@ -40,7 +40,7 @@ func (a api) createFile(c *server.Call) error {
 	}
 	defer f.Close()
 	content := f.File()
-	file := batch.File{Filename: f.FileName(), Purpose: f.OneOf("purpose", batch.Purposes...)}
+	file := batch.File{Filename: f.FileName(), CreatedAt: time.Now().Unix(), Purpose: f.OneOf("purpose", batch.Purposes...)}
 	if file.Purpose == "" {
 		f.Missing("purpose")
 	}
@@ -52,7 +52,7 @@ func (a api) createFile(c *server.Call) error {
 		if anchor == "" {
 			f.Missing("expires_after[anchor]")
 		}
-		file.ExpiresAt = new(time.Now().Unix() + int64(math.Trunc(s)))
+		file.ExpiresAt = new(file.CreatedAt + int64(math.Trunc(s)))
 	} else if anchor != "" {
 		f.Missing("expires_after[seconds]")
 	}

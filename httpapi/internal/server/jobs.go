@@ -12,7 +12,7 @@ import (
 // without room fails with a *batch.FullError, one that cannot be reached with a
 // *batch.AwayError.
 type Jobs interface {
-	// PutFile stores a file of which name, purpose and expiry are given.
+	// PutFile stores a file of which name, purpose, time and expiry are given.
 	PutFile(ctx context.Context, owner string, f batch.File, content io.Reader) (batch.File, error)
 	File(ctx context.Context, owner, id string) (batch.File, error)
 	// Files lists them, oldest first.
