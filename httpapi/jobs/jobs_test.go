@@ -449,6 +449,34 @@ func TestFull(t *testing.T) {
 	})
 }
 
+// TestFullQueue: lines that have no room in the queue wait for those before them.
+func TestFullQueue(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		o.MaxBytes, o.Workers = 800<<10, -1 // the queue has a quarter, and the lines take twice that
+		c := &clerk{}
+		j, _ := openJobs(t, o, c.run)
+		const n = 300
+		b := begin(t, j, "", put(t, j, "", strings.ReplaceAll(input(n), `"input":"x"`, `"input":"`+strings.Repeat("x", 1<<10)+`"`)).ID)
+		poll.Until(t, "the queue has lines", func() bool {
+			i, err := j.s.queue.Info(t.Context())
+			return err == nil && i.State.Msgs >= 100
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { (&worker{j: j, s: j.s, run: c.run}).work(ctx) })
+		defer func() { stop(); wg.Wait() }()
+		b = reached(t, j, "", b.ID, batch.Completed)
+		if got := content(t, j, "", b.OutputFileID); b.Counts.Completed != n || len(got) != n {
+			t.Errorf("%+v, %d lines of output", b.Counts, len(got))
+		}
+		for i := range n {
+			if got := c.times(fmt.Sprintf("c%d", i+1)); got != 1 {
+				t.Errorf("line %d ran %d times", i+1, got)
+			}
+		}
+	})
+}
+
 // TestExpiry: files and batches go with time, on disk too.
 func TestExpiry(t *testing.T) {
 	var mu sync.Mutex
