@@ -49,6 +49,22 @@ type Needs struct {
 // Stats is a snapshot of what operators and gateways watch.
 type Stats struct {
 	Models []ModelStats
+	Disk   *DiskStats // nil without Options.PrefixCache
+}
+
+// DiskStats describe the prefix cache on disk, of all models together. Counters count from
+// the start.
+type DiskStats struct {
+	Bytes, Blocks int64 // there are
+	Limit         int64 // of bytes
+
+	Hits    int64 // blocks read
+	Misses  int64 // look-ups that found none, or no more where there had been
+	Writes  int64 // blocks written
+	Dropped int64 // blocks not written, since the disk was slow or had failed
+	Evicted int64 // blocks removed for others
+	Damaged int64 // files that were not what they should be; they are removed
+	Errors  int64 // of the disk
 }
 
 // ModelStats describes one resident text model. Counters count from its load.
@@ -69,6 +85,7 @@ type ModelStats struct {
 	Steps           int64 // of the batch
 	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
 	PrefixHits      int64 // of them found
+	DiskHits        int64 // tokens read from the prefix cache on disk
 	Preemptions     int64
 	LoadSeconds     float64
 	WeightBytes     int64

@@ -28,6 +28,7 @@ type textModel struct {
 
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
+	disk    *sched.Disk
 	cache   graph.Cache
 	vectors *embed.Model    // nil in models that make none
 	encoder *embed.Recorded // of recorded models
@@ -76,6 +77,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			m.Close()
 		}
 	}()
+	stamp := lm.StampFiles(about.Path)
 	if m.Raw, err = lm.Open(about.Path); err != nil {
 		return nil, err
 	}
@@ -115,6 +117,10 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err = m.Low.FillContext(ctx, nil); err != nil {
 		return nil, err
 	}
+	sum, err := m.hash(ctx, p, stamp)
+	if err != nil {
+		return nil, err
+	}
 	m.fingerprint = lm.Fingerprint(about.Quantization, m.Set, m.Low)
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
@@ -128,6 +134,9 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
+		if err = m.keeps(ctx, p, &plan.KV, sum); err != nil {
+			return nil, err
+		}
 		o.Slots = plan.Running
 		if err = m.answers(p, &o, &plan.KV, plan.Program.Rows, plan.Program.Want); err != nil {
 			return nil, err
@@ -135,6 +144,43 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	}
 	m.took = time.Since(p.start)
 	return m, nil
+}
+
+// hash is that of m's weights, nil where no blocks are kept on disk. stamp is of m's files before
+// they were opened. Backends may give the files' memory back once they have what they need, so
+// weights are hashed before that.
+func (m *textModel) hash(ctx context.Context, p *opening, stamp string) ([]byte, error) {
+	if p.disk == nil || lm.Embeds(m.Config) {
+		return nil, nil
+	}
+	program, err := p.program()
+	if err != nil {
+		p.log.WarnContext(ctx, "prefix cache: the program cannot be read, so nothing is kept", "err", err)
+		return nil, nil
+	}
+	if stamp != lm.StampFiles(p.n.About().Path) {
+		stamp = "" // they are being changed
+	}
+	return m.Hash(ctx, p.disk, stamp, program)
+}
+
+// keeps has blocks of m's cache kept on disk, where weights have a hash.
+func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, weights []byte) error {
+	if weights == nil {
+		return nil
+	}
+	if x, ok := m.exec.(graph.Placer); ok {
+		if err := x.Place(m.cache); err != nil {
+			return err
+		}
+	}
+	program, _ := p.program()
+	roots, err := m.Roots(ctx, weights, program, m.cache.(graph.Portable).Numerics(), kv)
+	if err != nil {
+		return err
+	}
+	m.disk = &sched.Disk{Store: p.disk, Roots: roots, Spec: kv}
+	return nil
 }
 
 // needsText plans a text model as openText does.
@@ -197,6 +243,7 @@ func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheS
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
+		Disk: m.disk,
 	})
 }
 
@@ -243,7 +290,7 @@ func (m *textModel) Stats() engine.ModelStats {
 		Model:    m.ID, Waiting: s.Waiting, Running: s.Running,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
-		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
+		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, DiskHits: s.DiskHits, Preemptions: s.Preemptions,
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

@@ -66,6 +66,7 @@ func (s *Scheduler) place(q *sequence) bool {
 	}
 	s.takeSlot(q)
 	s.restore(q)
+	s.fetch(q)
 	return true
 }
 
@@ -176,6 +177,7 @@ func (s *Scheduler) leave(q *sequence) {
 		s.forget(q)
 	}
 	s.vacate(q)
+	q.onDisk.drop()
 	// There may be room now, or another head.
 	s.blocked = nil
 }

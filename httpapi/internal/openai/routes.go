@@ -33,6 +33,7 @@ func Routes(s *server.API) []server.Route {
 		{Method: "GET", Path: "/v1/models/*id", Handle: a.getModel, Bare: true},
 		{Method: "POST", Path: "/v1/models/load", Handle: a.Object(a.loadModel), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/models/unload", Handle: a.Object(a.unloadModel), Bare: true},
+		{Method: "POST", Path: "/v1/models/*id/cache/warm", Handle: a.Object(a.warm), Work: true, Bare: true},
 		{Method: "DELETE", Path: "/v1/models/*id", Handle: a.Managing(a.removeModel), Bare: true},
 		{Method: "POST", Path: "/v1/models/pull", Handle: a.Managing(a.Object(a.pullModel)), Bare: true},
 		{Method: "GET", Path: "/v1/pulls", Handle: a.Managing(a.listPulls), Bare: true},

@@ -56,6 +56,7 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		KeepAlive:    s.KeepAlive.std(),
 		MemoryLimit:  int64(s.MemoryLimit),
 		Defaulted:    s.ModelDefaults.options(),
+		PrefixCache:  engine.PrefixCache{Dir: s.PrefixCache.Dir, Size: int64(s.PrefixCache.Size)},
 		Log:          log,
 
 		NoToolFallback: s.Tools.Fallback == "error",
@@ -123,7 +124,7 @@ func (m *Model) adapters() []engine.Adapter {
 }
 
 var cacheTypes = map[string]quant.Type{
-	"f16": quant.F16, "f32": quant.F32, "q8_0": quant.Q8_0, "bf16": quant.BF16, "fp8": quant.F8_E4M3,
+	"f16": quant.F16, "f32": quant.F32, "q8_0": quant.Q8_0, "q4_0": quant.Q4_0, "bf16": quant.BF16, "fp8": quant.F8_E4M3,
 }
 
 // APIOptions translates s for httpapi.New.

@@ -45,6 +45,7 @@ type Settings struct {
 	KeepAlive     Duration          `yaml:"keep_alive"`
 	LoadTimeout   Duration          `yaml:"load_timeout"`
 	MemoryWait    Duration          `yaml:"memory_wait"`
+	PrefixCache   prefixCache       `yaml:"prefix_cache"`
 
 	Threads     int    `yaml:"threads"`
 	Device      string `yaml:"device"`
@@ -77,6 +78,11 @@ type hubSettings struct {
 	Endpoint  string `yaml:"endpoint"`
 	TokenFile string `yaml:"token_file"`
 	Pull      bool   `yaml:"pull"`
+}
+
+type prefixCache struct {
+	Dir  string `yaml:"dir"`
+	Size Size   `yaml:"size"`
 }
 
 type defaultModels struct {
