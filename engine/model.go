@@ -10,12 +10,13 @@ type Kind string
 
 // The kinds.
 const (
-	KindChat          Kind = "chat"
-	KindCompletion    Kind = "completion"
-	KindEmbedding     Kind = "embedding"
-	KindRerank        Kind = "rerank"
-	KindTranscription Kind = "transcription"
-	KindSpeech        Kind = "speech"
+	KindChat           Kind = "chat"
+	KindCompletion     Kind = "completion"
+	KindEmbedding      Kind = "embedding"
+	KindRerank         Kind = "rerank"
+	KindClassification Kind = "classification"
+	KindTranscription  Kind = "transcription"
+	KindSpeech         Kind = "speech"
 )
 
 // A ModelInfo describes a model without loading it.
@@ -46,6 +47,16 @@ type Needs struct {
 	Why   error // it does not fit, even alone: what to change; nil when it fits
 }
 
+// Details are what a model's files and options say beyond ModelInfo.
+type Details struct {
+	Template   string // of chats, in Jinja; "" without one
+	BOS, EOS   string // the texts of these tokens, "" without one
+	Infill     bool   // the vocabulary has the tokens to fill in the middle
+	Parameters int64  // 0 when not known
+	Slots      int    // sequences decoded together, as asked for; 0 of models without
+	Sampling   Sampling
+}
+
 // Stats is a snapshot of what operators and gateways watch.
 type Stats struct {
 	Models []ModelStats
@@ -74,6 +85,7 @@ type ModelStats struct {
 
 	Waiting int // requests queued
 	Running int // sequences in the batch
+	Slots   int // sequences the batch has room for; 0 of models that make no text
 
 	Blocks     int // KV blocks in the pool
 	BlocksUsed int // of them held by running sequences

@@ -271,12 +271,11 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 	if a := n.About(); out.Bytes > 0 || a.Remote {
 		return out, nil
 	}
-	select {
-	case e.planning <- struct{}{}:
-		defer func() { <-e.planning }()
-	case <-ctx.Done():
-		return out, ctx.Err()
+	leave, err := e.plan(ctx)
+	if err != nil {
+		return out, err
 	}
+	defer leave()
 	out.Bytes, err = kindOf(n.About().Path).needs(ctx, e, n.Entry)
 	var known *engine.Error
 	switch {

@@ -24,6 +24,7 @@ type textModel struct {
 	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
+	slots       int           // sequences decoded together; 0 in models that make no text
 	adapted     []string      // what requests call the model with each adapter
 
 	text    *textgen.Model
@@ -57,6 +58,8 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	switch {
 	case c.Pairs:
 		a.Kind = engine.KindRerank
+	case c.Labels != nil:
+		a.Kind = engine.KindClassification
 	case lm.Embeds(c):
 		a.Kind = engine.KindEmbedding
 	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
@@ -222,7 +225,7 @@ func (m *textModel) prompt() string {
 	return prompt
 }
 
-// embeds has a recorded m make vectors, or score pairs of texts.
+// embeds has a recorded m make vectors, classify texts, or score pairs of them.
 func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	if lm.Embeds(m.Config) { // others compile it when they are first asked for a vector
 		if err = m.encoder.Open(); err != nil {
@@ -230,6 +233,10 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 		}
 	}
 	reader := m.Reader(p.texts)
+	if m.Config.Labels != nil {
+		m.vectors, err = embed.NewClassifier(ctx, reader, m.encoder, m.Config.Labels, m.Config.Many)
+		return err
+	}
 	if m.Config.Pairs {
 		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta, m.prompt())
 		return err
@@ -240,6 +247,7 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 
 // answers starts the scheduler of m over its cache, which is as kv says.
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheSpec, rows, want int) error {
+	m.slots = o.Slots
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
@@ -287,7 +295,7 @@ func (m *textModel) Stats() engine.ModelStats {
 	}
 	return engine.ModelStats{
 		Adapters: adapters,
-		Model:    m.ID, Waiting: s.Waiting, Running: s.Running,
+		Model:    m.ID, Waiting: s.Waiting, Running: s.Running, Slots: m.slots,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, DiskHits: s.DiskHits, Preemptions: s.Preemptions,

@@ -11,6 +11,7 @@ func Routes(s *server.API) []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: "/v1/chat/completions", Handle: a.Object(a.chatCompletions), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/chat/completions/render", Handle: a.Object(a.render), Work: true, Bare: true},
+		{Method: "POST", Path: "/apply-template", Handle: a.Object(a.applyTemplate), Work: true},
 		{Method: "POST", Path: "/v1/completions", Handle: a.Object(a.completions), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/embeddings", Handle: a.Object(a.embeddings), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/audio/transcriptions", Handle: a.transcriptions, Work: true, Bare: true},

@@ -65,12 +65,13 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		o.Models = append(o.Models, m.options())
 	}
 	for kind, name := range map[engine.Kind]string{
-		engine.KindChat:          s.Defaults.Chat,
-		engine.KindCompletion:    s.Defaults.Completion,
-		engine.KindEmbedding:     s.Defaults.Embedding,
-		engine.KindRerank:        s.Defaults.Rerank,
-		engine.KindSpeech:        s.Defaults.Speech,
-		engine.KindTranscription: s.Defaults.Transcription,
+		engine.KindChat:           s.Defaults.Chat,
+		engine.KindCompletion:     s.Defaults.Completion,
+		engine.KindEmbedding:      s.Defaults.Embedding,
+		engine.KindRerank:         s.Defaults.Rerank,
+		engine.KindClassification: s.Defaults.Classification,
+		engine.KindSpeech:         s.Defaults.Speech,
+		engine.KindTranscription:  s.Defaults.Transcription,
 	} {
 		if name != "" {
 			o.Defaults[kind] = name

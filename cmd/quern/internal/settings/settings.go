@@ -86,12 +86,13 @@ type prefixCache struct {
 }
 
 type defaultModels struct {
-	Chat          string `yaml:"chat"`
-	Completion    string `yaml:"completion"`
-	Embedding     string `yaml:"embedding"`
-	Rerank        string `yaml:"rerank"`
-	Speech        string `yaml:"speech"`
-	Transcription string `yaml:"transcription"`
+	Chat           string `yaml:"chat"`
+	Completion     string `yaml:"completion"`
+	Embedding      string `yaml:"embedding"`
+	Rerank         string `yaml:"rerank"`
+	Classification string `yaml:"classification"`
+	Speech         string `yaml:"speech"`
+	Transcription  string `yaml:"transcription"`
 }
 
 // A Model is one entry of models. Fields left out take model_defaults'.

@@ -169,6 +169,7 @@ func table() []row {
 		{key: "defaults.completion", section: Models, help: "of texts to be continued"},
 		{key: "defaults.embedding", section: Models, help: "of vectors"},
 		{key: "defaults.rerank", section: Models, help: "of rankings"},
+		{key: "defaults.classification", section: Models, help: "of classes"},
 		{key: "defaults.speech", section: Models, help: "of texts to be spoken"},
 		{key: "defaults.transcription", section: Models, help: "of recordings"},
 		{key: "keep_alive", flag: "keep-alive", section: Models, commands: "serve batch", in: limit{above: true, never: true}, def: engine.DefaultKeepAlive,
