@@ -24,9 +24,9 @@ type EncodeOptions struct {
 	Bitrate int  // in bit/s, where the encoding is lossy; the encoding's own default
 	Speech  bool // tune for speech where the encoding can
 
-	// Streamed says that output must not wait for Close. A WAV file is then one
-	// header without sizes; otherwise it is held in memory for true ones, unless
-	// the destination can seek.
+	// Streamed says that output must not wait for Close. The header of a WAV or FLAC
+	// file is then without sizes; otherwise the file is held in memory for true ones,
+	// unless the destination can seek.
 	Streamed bool
 }
 
@@ -44,9 +44,7 @@ type Encoding struct {
 var encodings = []Encoding{
 	{"mp3", "audio/mpeg", ".mp3", createMP3},
 	{"wav", "audio/wav", ".wav", createWAV},
-	{"flac", "audio/flac", ".flac", func(w io.Writer, rate, channels int, _ EncodeOptions) (Encoder, error) {
-		return flac.NewWriter(w, rate, channels)
-	}},
+	{"flac", "audio/flac", ".flac", createFLAC},
 	{"opus", "audio/ogg", ".opus", createOpus},
 	{"pcm", "audio/pcm", ".pcm", createPCM(pcm.S16)},
 	{"mulaw", "audio/basic", ".ulaw", createPCM(pcm.MuLaw)},
@@ -107,6 +105,53 @@ func createWAV(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error
 		return wav.NewWriter(w, rate, channels, pcm.S16), nil
 	}
 	return wav.NewBufferedWriter(w, rate, channels, pcm.S16), nil
+}
+
+func createFLAC(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	if _, ok := w.(io.Seeker); ok || o.Streamed {
+		return flac.NewWriter(w, rate, channels)
+	}
+	h := &held{w: w}
+	enc, err := flac.NewWriter(&h.file, rate, channels)
+	h.Encoder = enc
+	return h, err
+}
+
+// held is an encoder whose file is in memory until Close, so that its header is true.
+type held struct {
+	Encoder
+	file memory
+	w    io.Writer
+}
+
+func (h *held) Close() error {
+	if err := h.Encoder.Close(); err != nil {
+		return err
+	}
+	_, err := h.w.Write(h.file.b)
+	return err
+}
+
+// memory is a file.
+type memory struct {
+	b  []byte
+	at int
+}
+
+func (m *memory) Write(p []byte) (int, error) {
+	n := copy(m.b[m.at:], p)
+	m.b = append(m.b, p[n:]...)
+	m.at += len(p)
+	return len(p), nil
+}
+
+func (m *memory) Seek(offset int64, whence int) (int64, error) {
+	to := offset + [...]int64{io.SeekStart: 0, io.SeekCurrent: int64(m.at), io.SeekEnd: int64(len(m.b))}[whence]
+	if to < 0 || to > int64(len(m.b)) {
+		return 0, fmt.Errorf("codecs: seek to %d of %d bytes", to, len(m.b))
+	}
+	m.at = int(to)
+	return to, nil
 }
 
 func createOpus(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {

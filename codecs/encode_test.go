@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"quern/codecs"
 	"quern/codecs/internal/audiotest"
@@ -179,6 +180,37 @@ func TestWAVSizes(t *testing.T) {
 	streamed := create(t, "wav", x, 8000, 1, codecs.EncodeOptions{Streamed: true})
 	if !bytes.Equal(streamed[44:], buffered[44:]) || bytes.Count(streamed, []byte{0xff, 0xff, 0xff, 0xff}) < 2 {
 		t.Error("a stream has other samples, or sizes")
+	}
+}
+
+// A FLAC header tells the length unless the file is streamed.
+func TestFLACLength(t *testing.T) {
+	x := sine(440, 24000, 1, 36000)
+	path := filepath.Join(t.TempDir(), "x.flac")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc := must(must(codecs.EncodingByName("flac")).Create(f, 24000, 1, codecs.EncodeOptions{Streamed: true}))
+	if err := errors.Join(enc.Write(x), enc.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	buffered := create(t, "flac", x, 24000, 1, codecs.EncodeOptions{})
+	if !bytes.Equal(audiotest.ReadFile(t, path), buffered) {
+		t.Error("a file and a buffer differ")
+	}
+	streamed := create(t, "flac", x, 24000, 1, codecs.EncodeOptions{Streamed: true})
+	for _, tt := range []struct {
+		name string
+		file []byte
+		want time.Duration
+	}{{"buffered", buffered, 1500 * time.Millisecond}, {"streamed", streamed, 0}} {
+		if got := must(codecs.Open(bytes.NewReader(tt.file), codecs.Options{})).Duration(); got != tt.want {
+			t.Errorf("%s: a header of %v; want %v", tt.name, got, tt.want)
+		}
+	}
+	if len(streamed) != len(buffered) {
+		t.Errorf("%d bytes streamed, %d buffered", len(streamed), len(buffered))
 	}
 }
 

@@ -63,6 +63,20 @@ func (s *Stream) Cut() (read, claimed time.Duration, cut bool) {
 	return read, claimed, claimed > read+cutSlack
 }
 
+// CutShort says in words what Cut tells, "" where nothing is missing.
+func (s *Stream) CutShort() string {
+	read, claimed, cut := s.Cut()
+	if !cut {
+		return ""
+	}
+	// In seconds with a digit, so that half a second is not 0s.
+	told := fmt.Sprintf("the audio is cut short: %.1f s could be read", read.Seconds())
+	if claimed > 0 {
+		told += fmt.Sprintf(" of %.1f s", claimed.Seconds())
+	}
+	return told
+}
+
 // Read implements Decoder. A stream that ends without a single frame is an
 // error.
 func (s *Stream) Read(dst []float32) (int, error) {

@@ -6,6 +6,9 @@
 //
 // The first bytes of a text should come when its first sentence is made, and not
 // later: the time to them is printed beside the time the first sentence takes alone.
+//
+// With -intelligibility it measures the built-in voices instead, without a server: how
+// many words of them a recogniser gets wrong, and of others beside them.
 package main
 
 import (
@@ -44,10 +47,23 @@ func main() {
 	flag.IntVar(&o.n, "n", 1000, "requests of the memory measurement; 0 for none")
 	flag.IntVar(&o.streams, "streams", 2, "of which so many at a time")
 	flag.IntVar(&o.pid, "pid", 0, "process whose memory is read; 0 for none")
+	understood := flag.Bool("intelligibility", false, "let a recogniser write down what the built-in voices say, and others beside them; needs no server")
+	var h hearing
+	flag.StringVar(&h.recogniser, "recogniser", "/usr/share/pocketsphinx/model/en-us", "folder of pocketsphinx's US English model")
+	flag.StringVar(&h.cache, "cache", "", "folder that keeps what was heard, by the hash of the sound")
+	flag.StringVar(&h.only, "only", "", "speakers, separated by commas; empty takes all")
+	flag.IntVar(&h.sentences, "sentences", 0, "so many sentences of each set; 0 takes all")
+	flag.Float64Var(&h.most, "most", 0, "fail when a speaker has more `per cent` of words wrong; 0 never does")
+	flag.StringVar(&h.out, "out", "", "folder for the table; empty writes none")
+	flag.BoolVar(&h.verbose, "v", false, "print what was misheard")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, os.Stdout); err != nil {
+	measure := func() error { return run(ctx, o, os.Stdout) }
+	if *understood {
+		measure = func() error { return intelligibility(ctx, h, os.Stdout) }
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, "speech:", err)
 		os.Exit(1)
 	}

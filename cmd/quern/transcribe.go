@@ -217,14 +217,9 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 // heard warns of audio that ends before its time. That nothing was heard in what is
 // left of it is an error: the speech may have been in the rest.
 func (a *app) heard(name string, sound *codecs.Stream, segments []engine.Segment) error {
-	read, claimed, cut := sound.Cut()
-	if !cut {
+	told := sound.CutShort()
+	if told == "" {
 		return nil
-	}
-	// In words, so that half a second is not 0s.
-	told := fmt.Sprintf("the audio is cut short: %.1f s could be read", read.Seconds())
-	if claimed > 0 {
-		told += fmt.Sprintf(" of %.1f s", claimed.Seconds())
 	}
 	if len(segments) == 0 {
 		return fmt.Errorf("%s, and nothing is said in them", told)

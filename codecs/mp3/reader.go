@@ -71,6 +71,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 			if begin < end {
 				d.begin, d.end = begin, end
 			}
+		} else if in.delay > 0 { // a stream: its end is not known, its beginning is
+			d.begin = int64(in.delay) + DecoderDelay
 		}
 	}
 	return d, nil

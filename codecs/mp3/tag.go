@@ -1,6 +1,9 @@
 package mp3
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // info is what the first frame tells about the stream if it is a tag: Xing's
 // and LAME's ("Xing", or "Info" where the bitrate is constant) or Fraunhofer's
@@ -47,6 +50,54 @@ func parseInfo(f []byte, h header) (in info, ok bool) {
 		in.delay, in.padding = v>>12, v&0xFFF
 	}
 	return in, true
+}
+
+// appendInfo appends the tag frame of a stream at kbps of size bytes, the tag included:
+// a frame whose side information says that it holds nothing. A stream whose frames
+// are 0 does not say how many there are. A bitrate whose frames are too short for the
+// tag is raised for this frame.
+func appendInfo(dst []byte, h header, kbps int, in info, size int64) []byte {
+	const fields = 8 + 8 + 36 // name and flags, frames and bytes, LAME's part
+	at := 4 + h.side()
+	for i := h.kbps(); i < 15; i++ {
+		if h = h&^(15<<12) | header(i)<<12; h.size(0) >= at+fields {
+			break
+		}
+	}
+	f := make([]byte, h.size(0))
+	be := binary.BigEndian
+	be.PutUint32(f, uint32(h))
+	t := append(f[at:at], "Info"...)
+	if in.frames > 0 && in.frames <= math.MaxUint32 && size <= math.MaxUint32 {
+		t = be.AppendUint32(be.AppendUint32(be.AppendUint32(t, 3), uint32(in.frames)), uint32(size))
+	} else {
+		t = be.AppendUint32(t, 0)
+	}
+	t = append(t, "LAMEquern"...)       // FFmpeg believes those who begin like this
+	t = append(t, make([]byte, 11)...)  // revision, lowpass, gain, flags
+	t = append(t, byte(min(kbps, 255))) // bitrate
+	v := in.delay<<12 | in.padding
+	t = append(t, byte(v>>16), byte(v>>8), byte(v))
+	t = append(t, 0, 0, 0, 0)            // misc, gain, preset
+	t = be.AppendUint32(t, uint32(size)) // of the music
+	t = append(t, 0, 0)                  // its checksum, which is not kept
+	be.PutUint16(f[at+len(t):], crc16(f[:at+len(t)]))
+	return append(dst, f...)
+}
+
+// crc16 is LAME's checksum of its tag: CRC-16/ARC.
+func crc16(b []byte) (sum uint16) {
+	for _, x := range b {
+		sum ^= uint16(x)
+		for range 8 {
+			if sum&1 != 0 {
+				sum = sum>>1 ^ 0xA001
+			} else {
+				sum >>= 1
+			}
+		}
+	}
+	return sum
 }
 
 // tagSize returns the length of the tag that b begins with: ID3v1, ID3v2, or

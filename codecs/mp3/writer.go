@@ -16,7 +16,11 @@ const EncoderDelay = 1104
 
 // Writer encodes a stream at a constant bitrate. No frame uses data of another
 // (main_data_begin is 0), so that the stream may be cut between any two frames and
-// such pieces may be joined; there is no tag frame.
+// such pieces may be joined.
+//
+// The first frame is a tag with no sound that tells decoders what lies in front of the
+// first sample. When the destination can seek, Close adds how many frames there are and
+// what lies behind the last sample.
 type Writer struct {
 	dst   io.Writer
 	err   error
@@ -38,6 +42,8 @@ type Writer struct {
 	bits     bitWriter
 
 	in      []float32 // interleaved, less than a frame
+	tag     int       // bytes of the tag frame, 0 before it is written
+	bytes   int64     // of the frames behind it
 	written int64     // frames of samples
 	framed  int64     // frames of samples that left in MP3 frames
 	closed  bool
@@ -131,6 +137,7 @@ func (e *Writer) Write(x []float32) error {
 	if err := pcm.Check(x); err != nil && e.err == nil {
 		return fmt.Errorf("mp3: %w", err)
 	}
+	e.begin()
 	e.written += int64(len(x) / e.head.channels())
 	for len(x) > 0 && e.err == nil {
 		n := min(len(x), cap(e.in)-len(e.in))
@@ -158,7 +165,35 @@ func (e *Writer) Close() error {
 		}
 		e.encode()
 	}
+	e.finish()
 	return e.err
+}
+
+// begin writes the tag once.
+func (e *Writer) begin() {
+	if e.tag > 0 || e.err != nil {
+		return
+	}
+	tag := appendInfo(nil, e.head, e.kbps, info{delay: EncoderDelay}, 0)
+	e.tag = len(tag)
+	_, e.err = e.dst.Write(tag)
+}
+
+// finish completes the tag where the destination can seek.
+func (e *Writer) finish() {
+	seek, ok := e.dst.(io.Seeker)
+	if !ok || e.err != nil || e.framed == 0 {
+		return
+	}
+	frames := e.framed / int64(e.head.granules()*lines)
+	padding := e.framed - e.written - EncoderDelay
+	if _, err := seek.Seek(-int64(e.tag)-e.bytes, io.SeekCurrent); err != nil {
+		return // not a file after all, a pipe
+	}
+	in := info{frames: frames, delay: EncoderDelay, padding: int(padding)}
+	if _, e.err = e.dst.Write(appendInfo(nil, e.head, e.kbps, in, int64(e.tag)+e.bytes)); e.err == nil {
+		_, e.err = seek.Seek(e.bytes, io.SeekCurrent)
+	}
 }
 
 // encode makes a frame of e.in.
@@ -199,6 +234,7 @@ func (e *Writer) encode() {
 	fit(used, &e.counter, budget)
 	e.bits.frame(h, used, size)
 	e.framed += int64(ngr * lines)
+	e.bytes += int64(len(e.bits.buf))
 	_, e.err = e.dst.Write(e.bits.buf)
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,14 +65,14 @@ func speech(t testing.TB, name string) []float32 {
 	return x
 }
 
-// trimmed decodes what encode made and drops the delay.
+// trimmed decodes what encode made; the tag tells the delay, which is dropped.
 func trimmed(t testing.TB, data []byte) []float32 {
 	t.Helper()
-	y, _, nch, err := decode(data)
+	y, _, _, err := decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return y[(mp3.EncoderDelay+mp3.DecoderDelay)*nch:]
+	return y
 }
 
 // align shifts x by up to a frame and scales it to be nearest to want.
@@ -159,7 +160,11 @@ func TestBitrate(t *testing.T) {
 				break
 			}
 		}
-		if got, want := float64(len(data)), float64(frames)*64000/8/float64(rate); math.Abs(got-want) > 1 {
+		frames += mp3.EncoderDelay + mp3.DecoderDelay + 576 // and the tag
+		if rate == 44100 {
+			frames += 576
+		}
+		if got, want := float64(len(data)), float64(frames)*64000/8/float64(rate); math.Abs(got-want) > 2 { // the tag is not padded
 			t.Errorf("%d Hz: %.0f bytes, want %.1f", rate, got, want)
 		}
 	}
@@ -177,6 +182,63 @@ func TestChunks(t *testing.T) {
 	at := len(got) - len(first)
 	if v := snr(got[at:at+len(x)], first[:len(x)]); v < 60 {
 		t.Errorf("the second of two joined streams has an SNR of %.1f dB", v)
+	}
+}
+
+// TestTag: what is decoded begins with the first sample written, whether the writer's
+// destination could seek or not, and if it could, ends with the last.
+func TestTag(t *testing.T) {
+	for _, tt := range []struct{ rate, channels, kbps int }{
+		{24000, 1, 64}, {24000, 1, 8}, {8000, 2, 8}, {44100, 2, 128}, {48000, 1, 320},
+	} {
+		x := music(tt.rate, tt.rate, tt.channels)
+		file, err := os.Create(filepath.Join(t.TempDir(), "x.mp3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		w, err := mp3.NewWriter(file, tt.rate, tt.channels, tt.kbps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Write(x), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamed := encode(t, x, tt.rate, tt.channels, tt.kbps)
+		if len(whole) != len(streamed) {
+			t.Errorf("%v: %d bytes in a file, %d in a stream", tt, len(whole), len(streamed))
+		}
+		y := trimmed(t, whole)
+		if len(y) != len(x) {
+			t.Errorf("%v: %d samples come back; want %d", tt, len(y), len(x))
+		}
+		z := trimmed(t, streamed)
+		if len(z) < len(x) || !slices.Equal(y, z[:len(y)]) {
+			t.Errorf("%v: a stream of %d samples differs from the file's %d", tt, len(z), len(y))
+		}
+		if r, err := mp3.NewReader(bytes.NewReader(whole)); err != nil || r.Frames() != int64(len(x)/tt.channels) {
+			t.Errorf("%v: %v; the tag should promise %d samples", tt, err, len(x)/tt.channels)
+		}
+		if os.Getenv("QUERN_MP3_DECODERS") == "" {
+			continue
+		}
+		if got := audiotest.FFmpeg(t, file.Name()); len(got) != len(x) || snr(got, y) < 45 {
+			t.Errorf("%v: ffmpeg finds %d samples at %.1f dB; want %d", tt, len(got), snr(got, y), len(x))
+		}
+		audiotest.WriteFile(t, file.Name(), streamed)
+		// ffmpeg plays the tag of a stream as a frame without sound.
+		got := audiotest.FFmpeg(t, file.Name())
+		lead := 0
+		for lead < len(got) && math.Abs(float64(got[lead])) < 0.003 {
+			lead++
+		}
+		if ms := 1000 * lead / tt.channels / tt.rate; ms > 30 && tt.rate > 16000 {
+			t.Errorf("%v: ffmpeg begins a stream with %d ms of silence", tt, ms)
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 				c.End = max(said, utterances[i+1].units[0].start)
 			}
 			said = c.End
+			s.Floor(c.Samples, at, r.Seed)
 			at += len(c.Samples)
 			if !yield(c, nil) {
 				return

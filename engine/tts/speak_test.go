@@ -15,11 +15,13 @@ type plain struct{ limit int }
 
 const plainRate, plainQuiet = 10000, 0.001 // well below the floor
 
-func (plain) Name() string    { return "plain" }
-func (plain) Rate() int       { return plainRate }
-func (s plain) Limit() int    { return s.limit }
-func (plain) Voices() []Voice { return []Voice{{ID: "af_plain", Language: "en-us"}} }
-func (plain) Bytes() int64    { return 0 }
+func (plain) Name() string { return "plain" }
+func (plain) Rate() int    { return plainRate }
+func (s plain) Limit() int { return s.limit }
+
+func (plain) Floor([]float32, int, uint64) {}
+func (plain) Voices() []Voice              { return []Voice{{ID: "af_plain", Language: "en-us"}} }
+func (plain) Bytes() int64                 { return 0 }
 
 func (plain) Speak(_ context.Context, symbols []rune, _ string, _ float64, _ uint64) ([]float32, []int, error) {
 	spans := []int{3000}

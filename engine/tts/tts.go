@@ -36,6 +36,10 @@ type Synth interface {
 	// returns mono samples and how many of them belong to the lead-in, each
 	// symbol, and the lead-out. Equal arguments give equal samples.
 	Speak(ctx context.Context, symbols []rune, voice string, speed float64, seed uint64) (samples []float32, spans []int, err error)
+	// Floor adds the noise of the room, where the engine does not make it itself, to
+	// the samples of an answer that begin at sample at. A sample's noise depends on
+	// seed and its place alone.
+	Floor(samples []float32, at int, seed uint64)
 }
 
 // Formant returns the built-in synthesiser.
@@ -74,6 +78,8 @@ func (s formantSynth) Speak(ctx context.Context, symbols []rune, voice string, s
 	}
 	return v.Speak(ctx, symbols, speed, seed)
 }
+
+func (formantSynth) Floor(samples []float32, at int, seed uint64) { formant.Floor(samples, at, seed) }
 
 // resolve reads a voice or mixture of the given voices and the names that stand
 // for them.
@@ -215,6 +221,9 @@ func (s *kokoroSynth) Bytes() int64 { return s.model.Bytes() }
 func (s *kokoroSynth) Limit() int { return 400 }
 
 func (s *kokoroSynth) Voices() []Voice { return s.packs.voices() }
+
+// Floor adds nothing: the network has learned from recordings, which have one.
+func (s *kokoroSynth) Floor([]float32, int, uint64) {}
 
 // KokoroVoices lists the voices beside a model without opening it.
 func KokoroVoices(path string) ([]Voice, error) {

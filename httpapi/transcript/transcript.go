@@ -14,6 +14,7 @@ type Transcript struct {
 	Segments []engine.Segment
 	Tokens   int
 	Info     engine.TranscribeInfo
+	Warnings []string // what is wrong with the sound: a part is missing, it is silent
 }
 
 // New makes the transcript of segments.
@@ -118,11 +119,12 @@ type Verbose struct {
 	Segments     *[]SegmentObject `json:"segments,omitempty"`
 	Words        *[]WordObject    `json:"words,omitempty"`
 	Usage        DurationUsage    `json:"usage"`
+	Warnings     []string         `json:"warnings,omitempty"`
 }
 
 // Verbose returns what verbose_json says.
 func (t *Transcript) Verbose(translated, segments, words bool) Verbose {
-	v := Verbose{"transcribe", engine.LanguageName(t.Info.Language), t.Info.Language, Round(t.Info.Duration), t.Text, nil, nil, DurationUsage{"duration", Round(t.Info.Duration)}}
+	v := Verbose{"transcribe", engine.LanguageName(t.Info.Language), t.Info.Language, Round(t.Info.Duration), t.Text, nil, nil, t.Usage(), t.Warnings}
 	if translated {
 		v.Task, v.Language = "translate", "english"
 	}

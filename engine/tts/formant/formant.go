@@ -22,7 +22,8 @@ const MaxSymbols = 2000
 // belongs to symbols[i], the last entry to the silence behind; they add up to
 // len(samples). Symbols without a sound get none.
 //
-// Equal arguments give equal samples; seed only moves the noise.
+// Equal arguments give equal samples; seed only moves the noise. Silence is digital:
+// Floor is for the whole answer.
 func (v *Voice) Speak(ctx context.Context, symbols []rune, speed float64, seed uint64) (samples []float32, spans []int, err error) {
 	if len(symbols) > MaxSymbols {
 		return nil, nil, fmt.Errorf("formant: an utterance of %d symbols; the longest is %d", len(symbols), MaxSymbols)

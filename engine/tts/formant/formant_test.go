@@ -170,6 +170,37 @@ func TestClicks(t *testing.T) {
 	}
 }
 
+// TestFloor: a sample's noise depends on its place in the answer, not on the pieces it
+// is made in; it is quiet, different everywhere, and never lifts a sample past the top.
+func TestFloor(t *testing.T) {
+	const n = 48000
+	whole, pieces := make([]float32, n), make([]float32, n)
+	Floor(whole, 100, 3)
+	for at, k := 0, 1; at < n; at, k = at+k, 2*k+1 {
+		Floor(pieces[at:min(at+k, n)], 100+at, 3)
+	}
+	if !slices.Equal(whole, pieces) {
+		t.Error("an answer in pieces has another floor")
+	}
+	power := 0.0
+	for _, x := range whole {
+		power += float64(x) * float64(x)
+	}
+	if db := 10 * math.Log10(power/n); math.Abs(db+72) > 0.2 {
+		t.Errorf("the floor lies at %.1f dBFS; want -72", db)
+	}
+	other := make([]float32, n)
+	Floor(other, 100, 4)
+	if slices.Equal(whole, other) {
+		t.Error("another seed has the same floor")
+	}
+	loud := slices.Repeat([]float32{0.95, -0.95}, 500)
+	Floor(loud, 0, 0)
+	if slices.Max(loud) > 0.95 || slices.Min(loud) < -0.95 {
+		t.Errorf("the floor lifts the loudest samples to %g and %g", slices.Min(loud), slices.Max(loud))
+	}
+}
+
 func TestIntonation(t *testing.T) {
 	pitch := func(text string) (start, end float64) {
 		symbols := []rune(text)

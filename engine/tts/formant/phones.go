@@ -47,12 +47,12 @@ func vow(f, b tri, dur, min float64) part {
 // approximant is a glide or a liquid.
 func approximant(m manner, f, b tri, dur, min, out float64) part {
 	return part{manner: m, voiced: true, dur: dur, min: min, rank: 10, into: 25, out: out, blend: 0.35, edge: 20,
-		target: frame{av: 55, f: f, b: b, nasal: nasalPole}}
+		target: frame{av: 59, f: f, b: b, nasal: nasalPole}}
 }
 
 func nas(f tri, b tri, out float64) part {
 	return part{manner: nasal, voiced: true, dur: 70, min: 50, rank: 15, into: 15, out: out, blend: 0.45, edge: 8,
-		target: frame{av: 52, f: f, b: b, nasal: 450}}
+		target: frame{av: 59, f: f, b: b, nasal: 450}}
 }
 
 // fric is a fricative; a are the amplitudes at formants 2 to 6, ab past them.
@@ -69,8 +69,10 @@ func fric(voiced bool, f, b tri, a [5]float64, ab, dur, min float64) part {
 func plosive(voiced bool, f, b tri, a [5]float64, ab, dur, min float64) []part {
 	shut := part{manner: closure, voiced: voiced, dur: dur, min: min, rank: 26, into: 10, out: 40, blend: 0.45, edge: 8,
 		target: frame{f: f, b: b, nasal: nasalPole}}
+	shut.target.av, shut.target.ah = 22, 22
 	if voiced {
-		shut.target.av = 34 // the voice bar
+		shut.target.ah = 0
+		shut.target.av = 46 // the voice bar
 		shut.target.f[0], shut.target.b[0] = 180, 60
 	}
 	// The burst keeps the place of the closure but opens towards what follows.
@@ -85,7 +87,7 @@ func plosive(voiced bool, f, b tri, a [5]float64, ab, dur, min float64) []part {
 // breath is the puff after a voiceless plosive at the start of a stressed
 // syllable; it takes its formants from the vowel it precedes.
 var breath = part{manner: aspirate, dur: 38, min: 20, rank: 1, into: 20, out: 20, blend: 0.9, edge: 4, follow: 1,
-	target: frame{ah: 58, f: tri{500, 1500, 2500}, b: tri{250, 120, 180}, nasal: nasalPole}}
+	target: frame{ah: 55, f: tri{500, 1500, 2500}, b: tri{250, 120, 180}, nasal: nasalPole}}
 
 // rest is silence around an utterance and at its commas.
 var rest = part{manner: silence, rank: 0, into: 30, out: 30, blend: 1, edge: 25,
@@ -99,7 +101,10 @@ var (
 
 // phones gives the parts of every sound symbol of the alphabet that Kokoro
 // reads; other symbols are stress marks, length marks and punctuation.
-var phones = map[rune][]part{
+var phones = refine(targets, fitted)
+
+// targets are the parts by rule. Those of English start where fitting did.
+var targets = map[rune][]part{
 	'i': {vow(tri{300, 2150, 2950}, bandI, 155, 55)},
 	'ɪ': {vow(tri{420, 1850, 2570}, bandI, 135, 45)},
 	'ɨ': {vow(tri{400, 1700, 2500}, bandI, 110, 40)},
@@ -117,7 +122,8 @@ var phones = map[rune][]part{
 	'ə': {vow(tri{500, 1450, 2500}, bandA, 100, 45)},
 	'ᵊ': {vow(tri{480, 1400, 2500}, bandA, 55, 30)},
 	'ɜ': {vow(tri{480, 1350, 2350}, bandA, 170, 75)},
-	'ɚ': {vow(tri{470, 1300, 1650}, tri{80, 80, 110}, 150, 60)},
+	'ɚ': {vow(tri{470, 1300, 1650}, tri{80, 80, 110}, 100, 45)},
+	'ɝ': {vow(tri{470, 1320, 1650}, tri{80, 80, 110}, 150, 70)},
 	'ʊ': {vow(tri{440, 1080, 2350}, bandU, 150, 55)},
 	'u': {vow(tri{320, 1050, 2250}, bandU, 170, 65)},
 	'y': {vow(tri{300, 1800, 2200}, bandI, 150, 60)},
@@ -158,10 +164,10 @@ var phones = map[rune][]part{
 	'v': {fric(true, tri{260, 1100, 2080}, tri{60, 90, 120}, [5]float64{}, 46, 60, 40)},
 	'θ': {fric(false, tri{340, 1350, 2540}, tri{200, 120, 200}, [5]float64{0, 0, 0, 30, 36}, 42, 90, 60)},
 	'ð': {fric(true, tri{280, 1350, 2540}, tri{60, 90, 170}, [5]float64{0, 0, 0, 28, 34}, 38, 50, 30)},
-	's': {fric(false, tri{330, 1550, 2530}, tri{200, 120, 200}, [5]float64{0, 0, 32, 50, 60}, 46, 105, 60)},
-	'z': {fric(true, tri{260, 1550, 2530}, tri{70, 90, 180}, [5]float64{0, 0, 32, 50, 60}, 46, 75, 40)},
-	'ʃ': {fric(false, tri{320, 1850, 2700}, tri{200, 120, 250}, [5]float64{40, 57, 58, 52, 46}, 30, 105, 80)},
-	'ʒ': {fric(true, tri{270, 1850, 2700}, tri{70, 100, 250}, [5]float64{40, 57, 58, 52, 46}, 30, 70, 40)},
+	's': {fric(false, tri{330, 1550, 2530}, tri{200, 120, 200}, [5]float64{0, 0, 36, 54, 64}, 46, 105, 60)},
+	'z': {fric(true, tri{260, 1550, 2530}, tri{70, 90, 180}, [5]float64{0, 0, 36, 54, 64}, 46, 75, 40)},
+	'ʃ': {fric(false, tri{320, 1850, 2700}, tri{200, 120, 250}, [5]float64{45, 62, 63, 57, 51}, 30, 105, 80)},
+	'ʒ': {fric(true, tri{270, 1850, 2700}, tri{70, 100, 250}, [5]float64{45, 62, 63, 57, 51}, 30, 70, 40)},
 	'ç': {fric(false, tri{300, 2050, 2900}, tri{200, 150, 250}, [5]float64{44, 56, 54, 46, 40}, 0, 90, 60)},
 	'x': {fric(false, tri{400, 1500, 2400}, tri{200, 150, 250}, [5]float64{55, 50, 44, 40, 36}, 0, 90, 60)},
 	'ɣ': {fric(true, tri{350, 1500, 2400}, tri{80, 120, 250}, [5]float64{50, 45, 40, 34, 30}, 0, 60, 40)},
@@ -169,8 +175,8 @@ var phones = map[rune][]part{
 	'ɸ': {fric(false, tri{340, 1000, 2080}, tri{200, 120, 150}, [5]float64{}, 42, 80, 50)},
 	'χ': {fric(false, tri{450, 1200, 2400}, tri{200, 150, 250}, [5]float64{56, 50, 42, 38, 34}, 0, 90, 60)},
 	'ʁ': {fric(true, tri{400, 1150, 2300}, tri{80, 120, 250}, [5]float64{48, 42, 36, 30, 30}, 0, 60, 40)},
-	'ɕ': {fric(false, tri{300, 2000, 2900}, tri{200, 150, 250}, [5]float64{38, 56, 58, 54, 48}, 30, 100, 70)},
-	'ʂ': {fric(false, tri{330, 1700, 2300}, tri{200, 120, 250}, [5]float64{46, 58, 54, 48, 42}, 30, 100, 70)},
+	'ɕ': {fric(false, tri{300, 2000, 2900}, tri{200, 150, 250}, [5]float64{43, 61, 63, 59, 53}, 30, 100, 70)},
+	'ʂ': {fric(false, tri{330, 1700, 2300}, tri{200, 120, 250}, [5]float64{51, 63, 59, 53, 47}, 30, 100, 70)},
 	'ʝ': {fric(true, tri{280, 2050, 2900}, tri{60, 150, 250}, [5]float64{40, 46, 44, 38, 34}, 0, 60, 40)},
 	'h': {voiceless(60)},
 
@@ -188,14 +194,17 @@ var phones = map[rune][]part{
 	'q': following(0.4, plosive(false, tri{400, 1200, 2400}, tri{250, 140, 280}, [5]float64{58, 50, 42, 40, 38}, 30, 70, 45)),
 	'ʔ': {{manner: closure, dur: 45, min: 30, rank: 1, into: 5, out: 5, blend: 0.9, edge: 12, follow: 1, target: rest.target}},
 
-	'ʧ': affricate(false, tri{330, 1850, 2750}, [5]float64{38, 57, 58, 53, 50}, 30),
-	'ʤ': affricate(true, tri{270, 1850, 2750}, [5]float64{38, 55, 56, 51, 48}, 30),
-	'ʨ': affricate(false, tri{300, 2000, 2900}, [5]float64{36, 56, 58, 54, 48}, 30),
-	'ʥ': affricate(true, tri{270, 2000, 2900}, [5]float64{36, 54, 56, 52, 46}, 30),
-	'ʦ': affricate(false, tri{330, 1600, 2550}, [5]float64{0, 0, 34, 52, 60}, 44),
-	'ʣ': affricate(true, tri{270, 1600, 2550}, [5]float64{0, 0, 34, 52, 60}, 44),
-	'ꭧ': affricate(false, tri{330, 1700, 2300}, [5]float64{46, 58, 54, 48, 42}, 30),
+	'ʧ': affricate(false, tri{330, 1850, 2750}, [5]float64{43, 62, 63, 58, 55}, 30),
+	'ʤ': affricate(true, tri{270, 1850, 2750}, [5]float64{43, 60, 61, 56, 53}, 30),
+	'ʨ': affricate(false, tri{300, 2000, 2900}, [5]float64{41, 61, 63, 59, 53}, 30),
+	'ʥ': affricate(true, tri{270, 2000, 2900}, [5]float64{41, 59, 61, 57, 51}, 30),
+	'ʦ': affricate(false, tri{330, 1600, 2550}, [5]float64{0, 0, 38, 56, 64}, 44),
+	'ʣ': affricate(true, tri{270, 1600, 2550}, [5]float64{0, 0, 38, 56, 64}, 44),
+	'ꭧ': affricate(false, tri{330, 1700, 2300}, [5]float64{51, 63, 59, 53, 47}, 30),
 }
+
+// rcoloured are the vowels that [ə] and [ɜ] become in front of [ɹ].
+var rcoloured = map[rune]rune{'ə': 'ɚ', 'ɜ': 'ɝ'}
 
 // following makes parts take over a share of the neighbouring vowel's formants.
 func following(share float64, parts []part) []part {
@@ -206,7 +215,7 @@ func following(share float64, parts []part) []part {
 }
 
 var flap = part{manner: liquid, voiced: true, dur: 26, min: 22, rank: 24, into: 8, out: 25, blend: 0.5, edge: 6,
-	target: frame{av: 46, f: tri{300, 1700, 2600}, b: tri{80, 120, 200}, nasal: nasalPole}}
+	target: frame{av: 50, f: tri{300, 1700, 2600}, b: tri{80, 120, 200}, nasal: nasalPole}}
 
 // glideTo is the second half of a diphthong.
 func glideTo(f, b tri, dur float64) part {

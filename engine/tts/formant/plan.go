@@ -81,10 +81,22 @@ func listen(symbols []rune) []sound {
 			word++
 		}
 	}
+	colour(out)
 	markWords(out)
 	markPhrases(out)
 	markAspiration(out)
 	return out
+}
+
+// colour gives a vowel of American English that is one sound with the [ɹ] behind it
+// the tongue of [ɹ] from its beginning.
+func colour(sounds []sound) {
+	for i := 0; i+1 < len(sounds); i++ {
+		s, next := &sounds[i], &sounds[i+1]
+		if (s.r == 'ɜ' || s.r == 'ə') && next.r == 'ɹ' && next.word == s.word {
+			s.parts = phones[rcoloured[s.r]]
+		}
+	}
 }
 
 func markWords(sounds []sound) {

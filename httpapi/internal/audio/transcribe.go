@@ -16,22 +16,12 @@ import (
 // StartTranscription makes the model ready and finds out what the upload is.
 func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader) (err error) {
 	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
-		r.Source, err = openSound(file)
+		var u *upload
+		if u, err = openUpload(file); err == nil {
+			r.Source = u
+		}
 	}
 	return err
-}
-
-// openSound finds out what an upload is.
-func openSound(r io.Reader) (engine.Source, error) {
-	s, err := codecs.Open(r, codecs.Options{})
-	if err != nil {
-		return nil, soundError(err)
-	}
-	m, err := codecs.NewMono(s, engine.HearingRate)
-	if err != nil {
-		return nil, soundError(err)
-	}
-	return m, nil
 }
 
 // soundError says what was found where audio should be.
@@ -70,12 +60,23 @@ func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.Transcrib
 			}
 		}
 	}
-	return transcript.New(segments, info), nil
+	t := transcript.New(segments, info)
+	if u, ok := r.Source.(*upload); ok {
+		t.Warnings = u.warnings(t.Text != "")
+	}
+	return t, nil
 }
 
-// CollectInTime is Collect in the time there is for a request answered in one piece.
+// CollectInTime is Collect in the time there is for a request answered in one piece,
+// whose header names what is wrong with the sound.
 func CollectInTime(a *server.API, c *server.Call, r engine.TranscribeRequest) (*transcript.Transcript, error) {
 	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
 	defer cancel()
-	return Collect(ctx, a, c, r, nil)
+	t, err := Collect(ctx, a, c, r, nil)
+	if err == nil {
+		for _, w := range t.Warnings {
+			c.Warn(w)
+		}
+	}
+	return t, err
 }

@@ -70,10 +70,11 @@ type vendorTranscript struct {
 	Text                string       `json:"text"`
 	Words               []vendorWord `json:"words"`
 	Duration            float64      `json:"audio_duration_secs"`
+	Warnings            []string     `json:"warnings,omitempty"`
 }
 
 func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTranscript {
-	out := vendorTranscript{t.Info.Language, t.Info.Probability, t.Text, []vendorWord{}, transcript.Round(t.Info.Duration)}
+	out := vendorTranscript{t.Info.Language, t.Info.Probability, t.Text, []vendorWord{}, transcript.Round(t.Info.Duration), t.Warnings}
 	end := 0.0
 	for _, s := range t.Segments {
 		for _, w := range s.Words {

@@ -7,7 +7,8 @@ import (
 )
 
 // WarningHeader names what of a request has no effect, one value each: fields spelled
-// nearly like those the endpoint has, and what a schema says in vain.
+// nearly like those the endpoint has, what a schema says in vain, and sound that is cut
+// short or silent.
 const WarningHeader = "x-quern-warning"
 
 const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + WarningHeader + ", " +

@@ -126,8 +126,9 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 		Text     string                     `json:"text"`
 		Logprobs *[]transcript.HeardLogprob `json:"logprobs,omitempty"`
 		Usage    transcript.DurationUsage   `json:"usage"`
+		Warnings []string                   `json:"warnings,omitempty"`
 	}
-	p := plain{Text: t.Text, Usage: t.Usage()}
+	p := plain{Text: t.Text, Usage: t.Usage(), Warnings: t.Warnings}
 	if r.Logprobs {
 		p.Logprobs = new(t.Logprobs())
 	}
@@ -154,6 +155,7 @@ func (a api) streamTranscription(c *server.Call, r *transcription) error {
 		Duration float64                     `json:"duration"`
 		Segments *[]transcript.SegmentObject `json:"segments,omitempty"`
 		Words    *[]transcript.WordObject    `json:"words,omitempty"`
+		Warnings []string                    `json:"warnings,omitempty"`
 	}
 	s := a.NewStream(c, stream.ServerEvents)
 	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
@@ -169,7 +171,7 @@ func (a api) streamTranscription(c *server.Call, r *transcription) error {
 		if err != nil {
 			return err
 		}
-		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil}
+		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil, t.Warnings}
 		if r.segments {
 			end.Segments = new(t.SegmentObjects())
 		}
