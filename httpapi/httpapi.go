@@ -20,6 +20,7 @@ type (
 	Options = server.Options
 	Engine  = server.Engine
 	Store   = server.Store
+	Jobs    = server.Jobs
 	Key     = guard.Key
 	Limit   = limits.Limit
 

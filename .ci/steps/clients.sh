@@ -35,6 +35,7 @@ checks 59 vercel.mjs
 checks 16 anthropic.mjs
 checks 11 ollama.mjs
 checks 23 responses.mjs
+checks 10 batches.mjs
 checks 8 llamaindex.mjs
 checks 7 mastra.mjs
 checks 10 mcp.mjs

@@ -53,7 +53,8 @@ var arrows = []struct {
 	{"formats/onnx/onnxtest", []string{"quern/formats/onnx"}},
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
-	{"engine/hub", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/hub", []string{"quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/filelock", []string{"golang.org/x/sys/..."}},
 	{"engine/hub/hubtest", nil},
 	{"engine/store", []string{"quern/engine", "quern/engine/hub"}},
 	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
@@ -104,7 +105,9 @@ var arrows = []struct {
 
 	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/llama", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/internal/vllm", "quern/httpapi/page"}},
 	{"httpapi/page", nil},
-	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
+	{"httpapi/batch", nil},
+	{"httpapi/jobs", []string{"quern/engine/filelock", "quern/httpapi/batch", "github.com/nats-io/..."}},
+	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/batch", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/anthropic", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/ollama", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/llama", []string{"quern/engine", "quern/engine/token", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
@@ -116,7 +119,7 @@ var arrows = []struct {
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream"}},
 	{"httpapi/internal/ask", []string{"quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
-	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/trace", "quern/engine/budget", "quern/httpapi/audit", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
+	{"httpapi/internal/server", []string{"quern/engine", "quern/engine/trace", "quern/engine/budget", "quern/httpapi/audit", "quern/httpapi/batch", "quern/httpapi/spool", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/stream", "github.com/julienschmidt/httprouter"}},
 	{"httpapi/internal/body", []string{"quern/engine", "quern/engine/spell", "quern/engine/token", "quern/httpapi/spool", "quern/httpapi/internal/fault"}},
 	{"httpapi/internal/stream", []string{"quern/httpapi/internal/fault"}},
 	{"httpapi/internal/limits", []string{"quern/httpapi/internal/fault"}},
@@ -128,7 +131,7 @@ var arrows = []struct {
 	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/audit", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/audit", "quern/httpapi/batch", "quern/httpapi/jobs", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},
@@ -141,12 +144,13 @@ var arrows = []struct {
 	{"examples/...", nil},
 }
 
-// only lists third-party modules that one package alone may import.
-var only = map[string]string{
-	"gorgonia.org/...":                        "quern/engine/graph",
-	"github.com/julienschmidt/httprouter/...": "quern/httpapi/internal/server",
-	"github.com/coder/websocket/...":          "quern/httpapi/internal/realtime",
-	"go.opentelemetry.io/...":                 "quern/cmd/quern/internal/telemetry",
+// only lists third-party modules that these packages alone may import.
+var only = map[string][]string{
+	"gorgonia.org/...":                        {"quern/engine/graph"},
+	"github.com/julienschmidt/httprouter/...": {"quern/httpapi/internal/server"},
+	"github.com/coder/websocket/...":          {"quern/httpapi/internal/realtime"},
+	"github.com/nats-io/...":                  {"quern/httpapi/jobs", "quern/bench/jobs"},
+	"go.opentelemetry.io/...":                 {"quern/cmd/quern/internal/telemetry"},
 }
 
 func matches(pattern, pkg string) bool {
@@ -196,9 +200,9 @@ func breaches(pkg string, imports []string) []string {
 		if !slices.ContainsFunc(may, func(m string) bool { return matches(m, imp) }) {
 			out = append(out, pkg+" imports "+imp)
 		}
-		for module, owner := range only {
-			if matches(module, imp) && pkg != owner {
-				out = append(out, pkg+" imports "+imp+", which only "+owner+" may")
+		for module, owners := range only {
+			if matches(module, imp) && !slices.Contains(owners, pkg) {
+				out = append(out, pkg+" imports "+imp+", which only "+strings.Join(owners, " and ")+" may")
 			}
 		}
 		if forTests(imp) && !forTests(pkg) {

@@ -110,7 +110,7 @@ below works at once.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(helpCmd(root))
 	root.AddCommand(a.serveCmd(), a.runCmd(), a.inspectCmd(), a.benchCmd(), a.quantizeCmd(), a.tokenizeCmd(), a.runONNXCmd(),
-		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(),
+		a.sayCmd(), a.phonemizeCmd(), a.transcribeCmd(), a.batchCmd(),
 		a.pullCmd(), a.listCmd(), a.rmCmd(), a.doctorCmd(), a.versionCmd(), a.completionCmd())
 	a.completions(root)
 	return root

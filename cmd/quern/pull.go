@@ -107,6 +107,15 @@ func (a *app) storeDir(s *settings.Loaded) (string, error) {
 			return filepath.Abs(d)
 		}
 	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for models: %w; name one with --models or QUERN_MODELS", err)
+	}
+	return filepath.Join(dir, "models"), nil
+}
+
+// dataDir is quern's in the user's data folder.
+func (a *app) dataDir() (string, error) {
 	home, err := os.UserHomeDir()
 	data, _ := a.env("XDG_DATA_HOME")
 	switch {
@@ -119,10 +128,7 @@ func (a *app) storeDir(s *settings.Loaded) (string, error) {
 	default:
 		data = filepath.Join(home, ".local", "share")
 	}
-	if err != nil {
-		return "", fmt.Errorf("no folder for models: %w; name one with --models or QUERN_MODELS", err)
-	}
-	return filepath.Join(data, "quern", "models"), nil
+	return filepath.Join(data, "quern"), err
 }
 
 // store is the store of a command that only looks at what is there.

@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
@@ -21,6 +23,7 @@ import (
 	"quern/engine/local"
 	"quern/httpapi"
 	"quern/httpapi/audit"
+	"quern/httpapi/jobs"
 	"quern/kernels/threads"
 )
 
@@ -141,6 +144,14 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		defer models.Close()
 		ao.Store = models
 	}
+	queue, err := a.serveJobs(s, log)
+	if err != nil {
+		return err
+	}
+	if queue != nil {
+		defer queue.Close()
+		ao.Jobs = queue
+	}
 	api, err := httpapi.New(ao)
 	if err != nil {
 		return err
@@ -189,6 +200,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	}
 	if ctx.Err() == nil {
 		api.SetReady("")
+		if queue != nil {
+			defer work(ctx, queue, api)()
+		}
 		if s.Page {
 			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", base)
 		}
@@ -212,6 +226,35 @@ func instance(setting string) string {
 		return ""
 	}
 	return setting
+}
+
+// serveJobs are the files and batches of a server, nil where there are to be none.
+func (a *app) serveJobs(s *settings.Loaded, log *slog.Logger) (*jobs.Jobs, error) {
+	dir, unfound := a.dataDir()
+	if dir = filepath.Join(dir, "jobs"); unfound != nil {
+		dir = ""
+	}
+	o, ok := s.JobsOptions(dir, log)
+	if !ok {
+		return nil, nil
+	}
+	if o.Dir == "" && len(o.Servers) == 0 {
+		log.Debug("files and batches cannot be kept; jobs.dir names a folder", "err", unfound)
+		return nil, nil
+	}
+	return jobs.New(o)
+}
+
+// work has the lines of batches run until ctx ends, and what it returns is called, which
+// waits for those under way.
+func work(ctx context.Context, queue *jobs.Jobs, api *httpapi.API) (wait func()) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		queue.Work(ctx, api.Line)
+	}()
+	return func() { stop(); <-done }
 }
 
 // setProcs gives the Go scheduler two processors more than the n compute threads,

@@ -8,12 +8,12 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"quern/engine/filelock"
 )
 
 // lockName is in a repository's folder while it is pulled into.
 const lockName = ".pull.lock"
-
-var errLocked = errors.New("locked")
 
 // A lock keeps other processes out of one repository. The system drops it with
 // the process, so a killed pull leaves the file and no lock.
@@ -31,10 +31,10 @@ func acquire(root *os.Root, repo string) (*lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := lockFile(f); err != nil {
+		if err := filelock.Lock(f); err != nil {
 			who := owner(f)
 			f.Close()
-			if errors.Is(err, errLocked) {
+			if errors.Is(err, filelock.ErrLocked) {
 				return nil, fmt.Errorf("%s: %w%s", repo, ErrBusy, who)
 			}
 			return nil, fmt.Errorf("lock %s: %w", name, err)
@@ -67,7 +67,7 @@ func busy(root *os.Root, repo string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(lockFile(f), errLocked)
+	return errors.Is(filelock.Lock(f), filelock.ErrLocked)
 }
 
 // owner names the process that wrote a lock file.

@@ -524,7 +524,7 @@ func (s *Scheduler) audit() error {
 		if q.state != waiting || len(q.table) > 0 || q.computed > 0 {
 			return fmt.Errorf("waiting sequence in state %d has %d blocks", q.state, len(q.table))
 		}
-		if !q.seen {
+		if !q.seen && !q.Background {
 			fresh++
 		}
 	}

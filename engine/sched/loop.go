@@ -46,6 +46,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 		l.cut = s.cut(q)
 		s.loads = append(s.loads, l)
 	}
+	s.holdBack()
 	s.rows = plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
 	s.reach()
 	s.speculate(ctx)
@@ -62,16 +63,18 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 func (s *Scheduler) receive() {
 	s.box.Lock()
 	defer s.box.Unlock()
-	if len(s.box.jobs) == 0 {
+	if len(s.box.jobs)+len(s.box.behind) == 0 {
 		return
 	}
-	for i, j := range s.box.jobs {
-		s.waiting = append(s.waiting, j.seqs[0])
-		s.box.jobs[i] = nil
+	for _, list := range [][]*job{s.box.jobs, s.box.behind} {
+		for _, j := range list {
+			s.waiting = insert(s.waiting, j.seqs[0])
+		}
+		clear(list)
 	}
 	s.fresh += len(s.box.jobs)
 	s.box.waiting = s.fresh
-	s.box.jobs = s.box.jobs[:0]
+	s.box.jobs, s.box.behind = s.box.jobs[:0], s.box.behind[:0]
 	// One of them may have been cancelled before it was here to be found.
 	s.dirty.Store(true)
 }
@@ -85,10 +88,10 @@ func (s *Scheduler) publish() {
 	// Slots are no use to those who lack blocks, and preempted sequences come
 	// first.
 	s.box.spare = 0
-	if s.blocked == nil {
-		s.box.spare = max(0, s.o.Slots-len(s.running)-(len(s.waiting)-s.fresh))
+	if s.blocked == nil || s.blocked.Background {
+		s.box.spare = max(0, s.o.Slots-foreground(s.running)-(foreground(s.waiting)-s.fresh))
 	}
-	s.stats.waiting.Store(int64(len(s.waiting) + len(s.box.jobs)))
+	s.stats.waiting.Store(int64(len(s.waiting) + len(s.box.jobs) + len(s.box.behind)))
 	s.countAdapters()
 	s.box.Unlock()
 	s.stats.running.Store(int64(len(s.running)))

@@ -224,6 +224,7 @@ func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err erro
 		r.NoPromptCache = rng.IntN(6) == 0
 		r.PromptLogprobs = rng.IntN(5) == 0
 		r.NoTokens = rng.IntN(8) == 0
+		r.Background = rng.IntN(4) == 0
 		if rng.IntN(4) == 0 {
 			r.Min = rng.IntN(10)
 		}

@@ -6,18 +6,22 @@ import (
 	"quern/engine/token"
 )
 
-// admit moves sequences from waiting to running, oldest first.
+// admit moves sequences from waiting to running, oldest first and those in the background
+// last. These leave for others who wait.
 func (s *Scheduler) admit() {
-	for i := 0; i < len(s.waiting) && len(s.running) < s.o.Slots; {
+	for i := 0; i < len(s.waiting); {
 		q := s.waiting[i]
 		if q.stalled() {
 			i++ // has tokens its reader has yet to take; those behind need not wait for that
 			continue
 		}
-		if q == s.blocked {
+		if q == s.blocked || len(s.running) == s.o.Slots && !s.yield(q) {
 			return
 		}
 		if !s.place(q) {
+			if s.yield(q) {
+				continue
+			}
 			if len(s.running) > 0 {
 				s.blocked = q
 				return
@@ -30,8 +34,8 @@ func (s *Scheduler) admit() {
 		s.running = insert(s.running, q)
 		q.state = running
 		if !q.seen {
+			s.uncount(q)
 			q.seen, q.admitted = true, time.Now()
-			s.fresh--
 		}
 	}
 }
@@ -171,9 +175,7 @@ func (s *Scheduler) leave(q *sequence) {
 		s.left = true
 	case waiting:
 		s.waiting = remove(s.waiting, q)
-		if !q.seen {
-			s.fresh--
-		}
+		s.uncount(q)
 	}
 	s.vacate(q)
 	s.forget(q)

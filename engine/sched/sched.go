@@ -111,6 +111,7 @@ type Scheduler struct {
 	box struct {
 		sync.Mutex
 		jobs    []*job
+		behind  []*job // those in the background
 		stopped bool
 		serial  uint64
 		waiting int           // jobs not yet admitted, those in box excluded
@@ -127,7 +128,7 @@ type Scheduler struct {
 	disk    kept
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
-	fresh   int         // of waiting, those never admitted
+	fresh   int         // of waiting, those never admitted that are not in the background
 	blocked *sequence   // head of waiting that did not fit when last tried
 	left    bool        // a sequence left running since the last turn, or has to
 	now     time.Time   // of the last step's start or end
@@ -275,7 +276,10 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	if s.box.stopped {
 		return nil, ErrStopped
 	}
-	if waiting := s.box.waiting + len(s.box.jobs); waiting >= s.o.Queue+s.box.spare {
+	list := &s.box.jobs
+	if r.Background {
+		list = &s.box.behind
+	} else if waiting := s.box.waiting + len(s.box.jobs); waiting >= s.o.Queue+s.box.spare {
 		// Slots become free one by one, each after its share of the mean.
 		wait := s.box.service * time.Duration(waiting+1) / time.Duration(max(1, s.box.running))
 		return nil, &QueueFullError{Waiting: waiting, Wait: wait}
@@ -284,7 +288,7 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	s.box.serial++
 	j.st.detach = context.AfterFunc(ctx, func() { j.st.cancel(ctx.Err()) })
 	s.seek(j.seqs[0])
-	s.box.jobs = append(s.box.jobs, j)
+	*list = append(*list, j)
 	s.nudge()
 	return j.st, nil
 }

@@ -29,6 +29,7 @@ type Request struct {
 	MaxDraft       int                // most tokens of a draft; 0 means Options.MaxDraft, and negative none
 	Prediction     []token.ID         // what the reply is thought to be, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
+	Background     bool               // runs in what other requests leave, however long that takes; see lane.go
 }
 
 // A job is what the sequences of one Request share.
@@ -84,8 +85,11 @@ const (
 	ended
 )
 
-// before orders sequences by age.
+// before orders sequences by lane, and by age within it.
 func (q *sequence) before(other *sequence) bool {
+	if q.Background != other.Background {
+		return other.Background
+	}
 	if q.serial != other.serial {
 		return q.serial < other.serial
 	}

@@ -65,7 +65,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		// scheduler's stream was never read.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		st, err := m.sched.Submit(ctx, m.request(r, prompt, predicted, mask, adapter))
+		st, err := m.sched.Submit(ctx, m.request(r, prompt, predicted, mask, adapter, engine.IsBackground(ctx)))
 		if err != nil {
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
@@ -120,14 +120,14 @@ func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func(
 	return g.Mask, g.Notes, nil
 }
 
-func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID, mask func() sample.Mask, adapter int) sched.Request {
+func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID, mask func() sample.Mask, adapter int, behind bool) sched.Request {
 	return sched.Request{
 		Prompt: prompt, N: max(1, r.N),
 		Max: r.MaxTokens, Min: r.MinTokens,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
 		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
 		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache, Adapter: int32(adapter),
-		Prediction: predicted, MaxDraft: r.MaxDraft,
+		Prediction: predicted, MaxDraft: r.MaxDraft, Background: behind,
 	}
 }
 

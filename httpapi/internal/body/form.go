@@ -24,6 +24,7 @@ const (
 type Form struct {
 	Value  map[string][]string
 	upload *spool.Spool // nil when there is none
+	name   string       // of the file
 	p      problem
 	read   map[string]bool
 }
@@ -84,7 +85,7 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
 			}
 			f.Value[name] = append(f.Value[name], string(b))
 		case name == "file" && f.upload == nil:
-			f.upload = temp.New()
+			f.upload, f.name = temp.New(), p.FileName()
 			if _, err := io.Copy(f.upload, p); err != nil {
 				return err
 			}
@@ -177,6 +178,9 @@ func (f *Form) Invalid(name, format string, args ...any) {
 func (f *Form) Missing(name string) {
 	f.Refuse(engine.CodeMissingParam, name, "%s is required", name)
 }
+
+// FileName is what the client calls the upload.
+func (f *Form) FileName() string { return f.name }
 
 // File returns the upload; nil after an error.
 func (f *Form) File() io.Reader {

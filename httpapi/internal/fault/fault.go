@@ -39,6 +39,9 @@ const (
 	CodeNotFound           Code = "not_found"
 	CodePreviousNotFound   Code = "previous_response_not_found"
 	CodeRateLimit          Code = "rate_limit_exceeded"
+	CodeStoreFull          Code = "insufficient_storage" // of files and batches
+	CodeStoreAway          Code = "storage_unavailable"
+	CodeOver               Code = "batch_over"
 )
 
 // A codeClass says how a code is answered.
@@ -91,6 +94,9 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeOutOfMemory:       {503, "overloaded_error", false},
 	engine.CodeHubUnavailable:    {503, "server_error", false},
 	engine.CodeOutOfDisk:         {503, "overloaded_error", false},
+	CodeOver:                     {409, "invalid_request_error", false},
+	CodeStoreAway:                {503, "server_error", true},
+	CodeStoreFull:                {507, "server_error", false},
 	CodeRequestTimeout:           {504, "timeout_error", false},
 	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }

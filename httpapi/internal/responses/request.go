@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -244,37 +243,9 @@ func readText(o *body.Object, shown *object) *engine.Constraint {
 	return nil
 }
 
-// What a client may note on a response.
-const (
-	maxLabels     = 16
-	maxLabelName  = 64  // characters
-	maxLabelValue = 512 // characters
-)
-
 // readLabels reads what the client notes, and fields without effect here.
 func readLabels(o *body.Object, shown *object) {
-	shown.Metadata = map[string]string{}
-	if v, ok := o.Get("metadata"); ok {
-		if m := v.Object(); m != nil {
-			for label := range m.Members() {
-				switch {
-				case len(shown.Metadata) == maxLabels:
-					v.Invalid("must have at most %d entries", maxLabels)
-				case utf8.RuneCountInString(label.Name) > maxLabelName:
-					v.Invalid("must have names of at most %d characters, got %.80q", maxLabelName, label.Name)
-				default:
-					text := label.Str()
-					if utf8.RuneCountInString(text) > maxLabelValue {
-						label.Invalid("must have at most %d characters", maxLabelValue)
-					}
-					shown.Metadata[strings.Clone(label.Name)] = strings.Clone(text)
-				}
-				if !v.Ok() {
-					break
-				}
-			}
-		}
-	}
+	shown.Metadata = body.Labels(o)
 	label := func(name string, most int) *string {
 		v, ok := o.Get(name)
 		if !ok {
@@ -286,9 +257,9 @@ func readLabels(o *body.Object, shown *object) {
 		}
 		return &s
 	}
-	shown.SafetyIdentifier = label("safety_identifier", maxLabelName)
-	shown.PromptCacheKey = label("prompt_cache_key", maxLabelValue)
-	label("user", maxLabelValue)
+	shown.SafetyIdentifier = label("safety_identifier", body.MaxLabelName)
+	shown.PromptCacheKey = label("prompt_cache_key", body.MaxLabelValue)
+	label("user", body.MaxLabelValue)
 	o.OneOf("service_tier", "auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 	o.Ignore("prompt_cache_retention", "prompt_cache_options")
 }

@@ -1,11 +1,10 @@
 package responses
 
 import (
-	"net/url"
 	"slices"
-	"strconv"
 
 	"quern/engine"
+	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 )
@@ -22,17 +21,17 @@ func (a *api) get(c *server.Call) (*entry, object, error) {
 // retrieve answers GET /v1/responses/{id}: with the response, or the events of one that is
 // made in the background.
 func (a *api) retrieve(c *server.Call) error {
-	q := query{v: c.R.URL.Query()}
-	streamed := q.boolean("stream")
-	after := q.number("starting_after", -1, -1, 1<<31-1)
-	if q.err != nil {
-		return q.err
+	q := body.Query{Values: c.R.URL.Query()}
+	streamed := q.Boolean("stream")
+	after := q.Number("starting_after", -1, -1, 1<<31-1)
+	if q.Err != nil {
+		return q.Err
 	}
 	e, o, err := a.get(c)
 	switch {
 	case err != nil:
 		return err
-	case !streamed && q.v.Has("starting_after"):
+	case !streamed && q.Values.Has("starting_after"):
 		return fault.New(engine.CodeInvalidValue, "starting_after", "starting_after needs stream=true")
 	case !streamed:
 		return a.WriteJSON(c, 200, o)
@@ -82,11 +81,11 @@ func (a *api) cancel(c *server.Call) error {
 
 // inputItems answers GET /v1/responses/{id}/input_items: what the response was made from.
 func (a *api) inputItems(c *server.Call) error {
-	q := query{v: c.R.URL.Query()}
-	most := q.number("limit", 20, 1, 100)
-	order := q.one("order", "desc", "asc")
-	if q.err != nil {
-		return q.err
+	q := body.Query{Values: c.R.URL.Query()}
+	most := q.Number("limit", 20, 1, 100)
+	order := q.OneOf("order", "desc", "asc")
+	if q.Err != nil {
+		return q.Err
 	}
 	if _, _, err := a.get(c); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (a *api) inputItems(c *server.Call) error {
 		slices.Reverse(items)
 	}
 	at := func(name string, absent int) (int, error) {
-		id := q.v.Get(name)
+		id := q.Values.Get(name)
 		if id == "" {
 			return absent, nil
 		}
@@ -116,7 +115,7 @@ func (a *api) inputItems(c *server.Call) error {
 	}
 	page := items[min(after+1, before):before]
 	more := len(page) > most
-	if more && q.v.Get("before") != "" && q.v.Get("after") == "" {
+	if more && q.Values.Get("before") != "" && q.Values.Get("after") == "" {
 		page = page[len(page)-most:] // those next to it
 	}
 	page = page[:min(most, len(page))]
@@ -138,48 +137,4 @@ func newPage(items []kept, more bool) page {
 		p.First, p.Last = &items[0].id, &items[n-1].id
 	}
 	return p
-}
-
-// A query reads parameters of an address; the first thing wrong is kept.
-type query struct {
-	v   url.Values
-	err error
-}
-
-func (q *query) invalid(name, want string) {
-	if q.err == nil {
-		q.err = fault.New(engine.CodeInvalidValue, name, "%s must be %s, got %.60q", name, want, q.v.Get(name))
-	}
-}
-
-func (q *query) boolean(name string) bool {
-	switch q.one(name, "false", "true", "1", "0") {
-	case "true", "1":
-		return true
-	}
-	return false
-}
-
-func (q *query) number(name string, absent, lo, hi int) int {
-	s := q.v.Get(name)
-	if s == "" {
-		return absent
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < lo || n > hi {
-		q.invalid(name, "a whole number from "+strconv.Itoa(lo)+" to "+strconv.Itoa(hi))
-	}
-	return n
-}
-
-// one reads one of several values, the first of which stands for none.
-func (q *query) one(name string, values ...string) string {
-	s := q.v.Get(name)
-	if s == "" {
-		return values[0]
-	}
-	if !slices.Contains(values, s) {
-		q.invalid(name, values[0]+" or "+values[1])
-	}
-	return s
 }

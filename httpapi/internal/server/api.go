@@ -46,6 +46,7 @@ type API struct {
 	ending chan struct{}
 	ended  chan struct{} // closed when work that goes on is cancelled
 	bodies budget.Budget // of decoded JSON bodies
+	busy   busy
 
 	unknownMu sync.Mutex
 	unknown   map[string]bool // fields already logged, by path and name
@@ -63,7 +64,7 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
 		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
 		guard:  guard.Guard{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
-		limits: limits.Limits{Now: o.Now}, bodies: bodyBudget(o.JSONBody), ending: make(chan struct{}), ended: make(chan struct{}),
+		limits: limits.Limits{Now: o.Now}, bodies: bodyBudget(o.JSONBody), busy: busy{n: map[string]int{}, free: make(chan struct{})}, ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	a.guard.SetKeys(o.Keys)
 	a.guard.Loopback.Store(o.BoundLoopback)
@@ -154,10 +155,10 @@ func (a *API) requestTimeout(path string) (d time.Duration, key string) {
 }
 
 // WithRequestTimeout starts the clock of a request that is answered in one
-// piece. It starts after the model is loaded.
+// piece. It starts after the model is loaded. A line of a batch has the batch's time.
 func (a *API) WithRequestTimeout(ctx context.Context, c *Call) (context.Context, context.CancelFunc) {
 	d, key := a.requestTimeout(c.Route.Path)
-	if d <= 0 {
+	if d <= 0 || engine.IsBackground(ctx) {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeoutCause(ctx, d, fault.New(fault.CodeRequestTimeout, "",
@@ -193,7 +194,7 @@ func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.Model
 // Open makes the model of a name, which has to be of one of kinds, resident, in the time
 // there is for that.
 func (a *API) Open(ctx context.Context, model string, kinds ...engine.Kind) (engine.Lease, error) {
-	if d := a.Options.LoadTimeout; d > 0 {
+	if d := a.Options.LoadTimeout; d > 0 && !engine.IsBackground(ctx) {
 		what := "the model"
 		if model != "" {
 			what = fmt.Sprintf("model %.100q", model)

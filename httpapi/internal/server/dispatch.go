@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/engine"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/guard"
 	"quern/httpapi/internal/reqlog"
@@ -81,6 +82,10 @@ func (a *API) dispatch(c *Call) {
 		if c.Route.Work {
 			defer a.work.Leave()
 			defer c.pass.Leave()
+			if !engine.IsBackground(c.R.Context()) {
+				a.busy.enter(c.Route.Path)
+				defer a.busy.leave(c.Route.Path)
+			}
 		}
 		err = c.Route.Handle(c)
 	} else {
@@ -112,7 +117,7 @@ func (a *API) admit(c *Call) error {
 		return err
 	}
 	if !c.Route.Open {
-		key, ok := a.guard.Authenticate(c.R)
+		key, ok := a.authenticate(c.R)
 		if !ok && c.Route.Admit != nil {
 			key.Name, ok = c.Route.Admit(c.R)
 		}
@@ -138,6 +143,14 @@ func (a *API) admit(c *Call) error {
 		a.work.Leave()
 	}
 	return err
+}
+
+// authenticate returns the key of a caller, or of the owner of a line.
+func (a *API) authenticate(r *http.Request) (guard.Key, bool) {
+	if owner, ok := r.Context().Value(lineOwner{}).(string); ok {
+		return a.lineKey(owner)
+	}
+	return a.guard.Authenticate(r)
 }
 
 func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
@@ -170,5 +183,9 @@ func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 	if w.failure != nil && w.failure.Cause != nil {
 		attrs = append(attrs, slog.String("error", w.failure.Cause.Error()))
 	}
-	a.log.LogAttrs(context.WithoutCancel(r.Context()), reqlog.Level(o.Status), "request", attrs...)
+	level := reqlog.Level(o.Status)
+	if level == slog.LevelInfo && engine.IsBackground(r.Context()) {
+		level = slog.LevelDebug // a batch has many lines, and its files say what came of them
+	}
+	a.log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }

@@ -13,7 +13,7 @@ import (
 func (a *API) ReadForm(c *Call, ignored ...string) (_ *body.Form, err error) {
 	kind, params, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
-		return nil, fault.New(engine.CodeInvalidValue, "", "this endpoint takes multipart/form-data with the audio in a part called \"file\"")
+		return nil, fault.New(engine.CodeInvalidValue, "", "this endpoint takes multipart/form-data with the file in a part called \"file\"")
 	}
 	limit := a.Options.Upload
 	sent, src, err := a.incoming(c, limit, "the upload is larger than limits.upload (%d bytes); send less or raise the limit")

@@ -76,6 +76,9 @@ type Options struct {
 	Store     Store
 	ManageAll bool
 
+	// Jobs are files and batches; nil: there are none.
+	Jobs Jobs
+
 	Keys   []guard.Key // who may call at first, see SetKeys; without any, every caller
 	NoAuth bool        // no keys on purpose: Serve accepts an address other machines can reach
 

@@ -68,6 +68,7 @@ type Settings struct {
 
 	Realtime  realtime  `yaml:"realtime"`
 	Responses responses `yaml:"responses"`
+	Jobs      jobs      `yaml:"jobs"`
 
 	Log logging `yaml:"log"`
 }
@@ -190,6 +191,24 @@ type traces struct {
 	Endpoint string  `yaml:"endpoint"`
 	Sample   float32 `yaml:"sample"`
 	Service  string  `yaml:"service"`
+}
+
+// jobs are where files and batches are kept. Store is a word or addresses.
+type jobs struct {
+	Store       string   `yaml:"store"`
+	Dir         string   `yaml:"dir"`
+	Replicas    int      `yaml:"replicas"`
+	MaxBytes    Size     `yaml:"max_bytes"`
+	TTL         Duration `yaml:"ttl"`
+	Workers     int      `yaml:"workers"`
+	Credentials string   `yaml:"credentials"`
+	TLS         jobsTLS  `yaml:"tls"`
+}
+
+type jobsTLS struct {
+	CA   string `yaml:"ca"`
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
 }
 
 type metrics struct {
@@ -330,6 +349,9 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 		if err := m.check(); err != nil {
 			return fmt.Errorf("models[%d]: %w", i, err)
 		}
+	}
+	if err := s.Jobs.check(); err != nil {
+		return fmt.Errorf("jobs: %w", err)
 	}
 	if err := distinct(s.Models); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"quern/engine/transcribe"
 	"quern/engine/wire"
 	"quern/httpapi"
+	jobsstore "quern/httpapi/jobs"
 )
 
 // The headings that settings and flags stand under.
@@ -30,9 +31,9 @@ var Sections = []string{General, Server, Models, Compute, Limits, Log}
 
 // Commands by what they do with settings.
 const (
-	reading = "serve run inspect bench tokenize run-onnx quantize say transcribe pull list rm doctor"
-	storing = "serve run inspect bench tokenize say transcribe pull list rm doctor"
-	pulling = "serve run tokenize say transcribe pull"
+	reading = "serve batch run inspect bench tokenize run-onnx quantize say transcribe pull list rm doctor"
+	storing = "serve batch run inspect bench tokenize say transcribe pull list rm doctor"
+	pulling = "serve batch run tokenize say transcribe pull"
 )
 
 // table is every setting, in the order of the example. Flags, variables, what the file may
@@ -107,20 +108,20 @@ func table() []row {
 		{key: "traces.service", env: "OTEL_SERVICE_NAME", section: Server, commands: "serve", def: "quern", help: "what traces call this server"},
 		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
-		{flag: "model", short: "m", section: Models, commands: "serve", many: true,
+		{flag: "model", short: "m", section: Models, commands: "serve batch", many: true,
 			help: "serve `[NAME=]FILE`, hub:OWNER/NAME[:QUANT], or the model of that name in the configuration",
 			set:  (*Settings).selectModels},
 		{key: "models", section: Models, help: "models by name; what is not here is fetched, at start where preload says so, else when a request first asks for it"},
 		{key: "models[].name", section: Models, help: "what requests call it", unset: "the file's name", example: "small"},
 		{key: "models[].path", section: Models, file: true, example: "models/llama-3.2-1b-q4_k_m.gguf",
 			help: "a file, a folder that holds one model, or hub:OWNER/NAME[:QUANT|/FILE][@REVISION]"},
-		{key: "models[].context_length", flag: "context-length", section: Models, commands: "serve run", unit: "tokens",
+		{key: "models[].context_length", flag: "context-length", section: Models, commands: "serve batch run", unit: "tokens",
 			help: "context `tokens` of one request", unset: fmt.Sprintf("the model's own, at most %d", engine.DefaultContext), example: "4096"},
-		{key: "models[].slots", flag: "slots", section: Models, commands: "serve", unit: "sequences",
+		{key: "models[].slots", flag: "slots", section: Models, commands: "serve batch", unit: "sequences",
 			help: "sequences decoded together, a `number`", def: engine.DefaultSlots},
 		{key: "models[].queue", section: Models, unit: "requests", help: "requests that may wait; others get 503", def: engine.DefaultQueue},
 		{key: "models[].batch", section: Models, unit: "rows", help: "rows of one step", def: engine.DefaultBatch},
-		{key: "models[].cache_type", flag: "cache-type", section: Models, commands: "serve run bench", one: []string{"f16", "f32", "q8_0", "q4_0", "bf16", "fp8"},
+		{key: "models[].cache_type", flag: "cache-type", section: Models, commands: "serve batch run bench", one: []string{"f16", "f32", "q8_0", "q4_0", "bf16", "fp8"},
 			help: "number `type` of the KV cache, q4_0 on CPUs only, bf16 and fp8 on GPUs only", def: strings.ToLower(engine.DefaultCacheType.String())},
 		{key: "models[].cache_memory", section: Models, help: "of the KV cache",
 			unset: "context × slots, at most a quarter of memory_limit", example: "2GiB"},
@@ -130,13 +131,13 @@ func table() []row {
 			help: "the `model` that drafts, and has speculation be draft: the name or file of a smaller one with the same vocabulary"},
 		{key: "models[].draft_tokens", flag: "draft-tokens", section: Models, commands: "serve run", unit: "tokens", in: between(0, engine.MostDraftTokens),
 			help: "most `tokens` of a draft", def: engine.DefaultDraftTokens},
-		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve run bench", parse: quantization,
+		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve batch run bench", parse: quantization,
 			help: "number `type` weights of 16 and 32 bits become when they are loaded: q8_0, q4_k_m, …", unset: "as they are", example: "q4_k_m"},
 		{key: "models[].chat_template", section: Models, help: "instead of the file's", example: `"…"`},
 		{key: "models[].chat_template_file", section: Models, file: true, help: "file that holds it"},
 		{key: "models[].tool_format", parse: toolFormat, help: "how answers write tool calls and thinking, a name of the wire formats; none reads neither", section: Models,
 			unset: "what the chat template shows", example: "hermes-json"},
-		{key: "models[].vad", flag: "vad", section: Models, commands: "serve transcribe", file: true, parse: detector,
+		{key: "models[].vad", flag: "vad", section: Models, commands: "serve batch transcribe", file: true, parse: detector,
 			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
 		{key: "models[].adapters", section: Models, file: true, example: "{sql: adapters/sql.gguf}",
 			help: "LoRA adapters by name, GGUF files or folders as PEFT writes them; requests call the model NAME:ADAPTER"},
@@ -180,7 +181,7 @@ func table() []row {
 		{env: "QUERN_OFFLINE", also: []string{"HF_HUB_OFFLINE"}, section: Models, commands: pulling, help: "1 keeps quern from asking the hub"},
 		{env: "HTTPS_PROXY", also: []string{"https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"}, section: Models,
 			help: "proxy the hub is asked through, as usual"},
-		{key: "builtin", flag: "builtin", section: Models, commands: "serve", def: false,
+		{key: "builtin", flag: "builtin", section: Models, commands: "serve batch", def: false,
 			help: "serve the built-in model beside others (alone it is always there)"},
 		{key: "aliases", section: Models, live: true, help: "other names for models, for clients that insist on one", example: "gpt-4o-mini: small"},
 		{key: "tools.fallback", section: Models, one: []string{"generic", "error"}, def: "generic",
@@ -199,7 +200,7 @@ func table() []row {
 		{key: "defaults.classification", section: Models, help: "of classes"},
 		{key: "defaults.speech", section: Models, help: "of texts to be spoken"},
 		{key: "defaults.transcription", section: Models, help: "of recordings"},
-		{key: "keep_alive", flag: "keep-alive", section: Models, commands: "serve", in: limit{above: true, never: true}, def: engine.DefaultKeepAlive,
+		{key: "keep_alive", flag: "keep-alive", section: Models, commands: "serve batch", in: limit{above: true, never: true}, def: engine.DefaultKeepAlive,
 			help: "idle `time` after which a model is unloaded; never keeps it"},
 		{key: "load_timeout", section: Models, in: above(0), def: engine.DefaultLoadTimeout, help: "how long a request waits for its model, a pull of it included"},
 		{key: "memory_wait", section: Models, in: above(0), def: engine.DefaultMemoryWait, help: "of that, how long for memory that models in use hold; then 503"},
@@ -209,14 +210,14 @@ func table() []row {
 		{key: "warm_up", section: Models, def: true, help: "models loaded at start do a token of work before the server is ready"},
 
 		{key: "threads", flag: "threads", short: "t", env: "QUERN_THREADS", section: Compute, in: between(0, maxThreads), def: 0,
-			commands: "serve run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core"},
-		{key: "device", flag: "device", env: "QUERN_DEVICE", section: Compute, commands: "serve run bench say transcribe", def: "auto", parse: deviceName,
+			commands: "serve batch run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core"},
+		{key: "device", flag: "device", env: "QUERN_DEVICE", section: Compute, commands: "serve batch run bench say transcribe", def: "auto", parse: deviceName,
 			help: "where models run, a `name`: auto, cpu, cuda or cuda:0,1"},
-		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve run bench", in: from(-1), unit: "layers", def: -1,
+		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve batch run bench", in: from(-1), unit: "layers", def: -1,
 			help: "how many layers of a text model, the last ones, run on the GPU, a `number`; -1 is all"},
-		{key: "repack", flag: "repack", section: Compute, commands: "serve run bench", def: true,
+		{key: "repack", flag: "repack", section: Compute, commands: "serve batch run bench", def: true,
 			help: "copy weights that the processor multiplies faster in another order than the file's: Q4_0, Q4_K, Q5_0 and Q5_K with AVX-512. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
-		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve run say transcribe", def: Size(0),
+		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve batch run say transcribe", def: Size(0),
 			help: "memory loaded models may use, a `size`; 0 is what is free at start"},
 		{env: "QUERN_CPU", section: Compute, commands: "serve bench", unset: "what the CPU has",
 			help: "highest CPU level used, for measurements: generic, avx2, avx512 or amx; on arm64 generic, neon or dotprod"},
@@ -252,11 +253,25 @@ func table() []row {
 		{key: "responses.background", section: Limits, in: from(1), unit: "responses", def: httpapi.DefaultResponsesBackground, help: "being made in the background at a time; then 503"},
 		{key: "responses.other_tools", section: Limits, one: []string{"ignore", "refuse"}, def: "ignore",
 			help: "tools that OpenAI runs itself, as web_search, which some agents send always: ignore leaves them out, with a warning"},
+		{key: "jobs.store", flag: "jobs", env: "QUERN_JOBS", section: Limits, commands: "serve", parse: jobsStore, def: "embedded",
+			help: "`where` files and batches are kept: embedded, which is in jobs.dir, off, or the addresses of a JetStream cluster that several servers share, as nats://a,nats://b"},
+		{key: "jobs.dir", section: Limits, file: true, help: "folder of the embedded store; nothing is made there before the first file", unset: "jobs beside the store of models"},
+		{key: "jobs.replicas", section: Limits, in: between(1, 5), unit: "copies", def: 1, help: "of everything, in a cluster"},
+		{key: "jobs.max_bytes", section: Limits, in: above(0), def: Size(jobsstore.DefaultMaxBytes),
+			help: "contents of files; results and lines that wait have a quarter of it each. Then 507"},
+		{key: "jobs.ttl", section: Limits, def: jobsstore.DefaultTTL, help: "files and batches are removed so long after they were made; 0 is never"},
+		{key: "jobs.workers", section: Limits, in: between(0, 1024), unit: "lines", def: jobsstore.DefaultWorkers,
+			help: "of batches that this server runs at a time, in what other requests leave; 0 only keeps files and batches"},
+		{key: "jobs.credentials", section: Limits, file: true, help: "file of credentials for the cluster"},
+		{key: "jobs.tls", section: Limits, help: "of the connection to the cluster"},
+		{key: "jobs.tls.ca", section: Limits, file: true, help: "certificates that vouch for the cluster", unset: "those of the system"},
+		{key: "jobs.tls.cert", section: Limits, file: true, help: "certificate this server shows the cluster"},
+		{key: "jobs.tls.key", section: Limits, file: true, help: "its key"},
 		{env: "TMPDIR", section: Limits, help: "folder of temporary files; on Windows TMP", unset: "/tmp"},
 
-		{key: "log.level", live: true, flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve run tokenize say transcribe pull",
+		{key: "log.level", live: true, flag: "log-level", env: "QUERN_LOG_LEVEL", section: Log, commands: "serve batch run tokenize say transcribe pull",
 			help: "least `level` logged", one: []string{"debug", "info", "warn", "error"}, def: "info", quiet: "warn"},
-		{key: "log.format", flag: "log-format", env: "QUERN_LOG_FORMAT", section: Log, commands: "serve run tokenize say transcribe pull",
+		{key: "log.format", flag: "log-format", env: "QUERN_LOG_FORMAT", section: Log, commands: "serve batch run tokenize say transcribe pull",
 			help: "`format` of the log", one: []string{"text", "json"}, def: "text"},
 	}
 }

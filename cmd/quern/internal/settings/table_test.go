@@ -155,6 +155,7 @@ func TestEveryPrecedence(t *testing.T) {
 	values := map[string][3]string{ // of file, variable and flag
 		"listen": {":1", ":2", ":3"}, "threads": {"1", "2", "3"}, "device": {"cpu", "CPU", "auto"},
 		"log.level": {"debug", "warn", "error"}, "log.format": {"json", "text", "json"}, "manage": {"all", "none", "auto"},
+		"jobs.store": {"embedded", "off", "nats://a:1"},
 	}
 	for _, r := range table() {
 		if r.key == "" || r.flag == "" || r.env == "" || r.set != nil {

@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris
 
-package hub
+package filelock
 
 import (
 	"errors"
@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func lockFile(f *os.File) error {
+// Lock locks an open file. It does not wait: ErrLocked.
+func Lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return errLocked
+			return ErrLocked
 		}
 		return err
 	}

@@ -1,0 +1,149 @@
+// Package batch is what is asked and answered about files and batch work, and no more: the
+// objects as clients see them, what a line of an input file may be, and what can go wrong.
+// It knows neither HTTP nor where anything is kept.
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// MaxLines is how many lines an input file may have.
+const MaxLines = 50_000
+
+// Endpoints are what the lines of a batch may ask.
+var Endpoints = []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/audio/transcriptions"}
+
+// Purposes are what clients may upload files for.
+var Purposes = []string{"batch", "user_data", "assistants", "fine-tune", "vision", "evals"}
+
+// Purposes that mean something here.
+const (
+	ForBatch  = "batch"
+	ForOutput = "batch_output" // made by a batch
+)
+
+// A File is a stored file as OpenAI spells it.
+type File struct {
+	ID        string `json:"id"`
+	Object    string `json:"object"` // "file"
+	Bytes     int64  `json:"bytes"`
+	CreatedAt int64  `json:"created_at"`
+	ExpiresAt *int64 `json:"expires_at"`
+	Filename  string `json:"filename"`
+	Purpose   string `json:"purpose"`
+	Status    string `json:"status"` // "processed"
+}
+
+// A Status is how far a batch is.
+type Status string
+
+// The statuses, in the order they are reached.
+const (
+	Validating Status = "validating"
+	InProgress Status = "in_progress"
+	Finalizing Status = "finalizing"
+	Completed  Status = "completed"
+	Failed     Status = "failed"
+	Expired    Status = "expired"
+	Cancelling Status = "cancelling"
+	Cancelled  Status = "cancelled"
+)
+
+// Over reports whether nothing will change any more.
+func (s Status) Over() bool {
+	return s == Completed || s == Failed || s == Expired || s == Cancelled
+}
+
+// A Batch is a batch as OpenAI spells it.
+type Batch struct {
+	ID               string            `json:"id"`
+	Object           string            `json:"object"` // "batch"
+	Endpoint         string            `json:"endpoint"`
+	Model            string            `json:"model,omitempty"` // of all lines
+	Errors           *Errors           `json:"errors"`
+	InputFileID      string            `json:"input_file_id"`
+	CompletionWindow string            `json:"completion_window"`
+	Status           Status            `json:"status"`
+	OutputFileID     *string           `json:"output_file_id"`
+	ErrorFileID      *string           `json:"error_file_id"`
+	CreatedAt        int64             `json:"created_at"`
+	InProgressAt     *int64            `json:"in_progress_at"`
+	ExpiresAt        *int64            `json:"expires_at"`
+	FinalizingAt     *int64            `json:"finalizing_at"`
+	CompletedAt      *int64            `json:"completed_at"`
+	FailedAt         *int64            `json:"failed_at"`
+	ExpiredAt        *int64            `json:"expired_at"`
+	CancellingAt     *int64            `json:"cancelling_at"`
+	CancelledAt      *int64            `json:"cancelled_at"`
+	Counts           Counts            `json:"request_counts"`
+	Metadata         map[string]string `json:"metadata"`
+}
+
+// Counts are of lines. Completed ones were answered with a status below 300.
+type Counts struct {
+	Total     int `json:"total"`
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+}
+
+// Errors say why a batch failed.
+type Errors struct {
+	Object string      `json:"object"` // "list"
+	Data   []LineError `json:"data"`
+}
+
+// A LineError is what is wrong with a line, or with all of them.
+type LineError struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+	Line    *int    `json:"line"` // from 1
+}
+
+// A Request is what a new batch is made of.
+type Request struct {
+	InputFileID string
+	Endpoint    string
+	Window      string        // as the client spelled it
+	Within      time.Duration // the same
+	Metadata    map[string]string
+	OutputAge   time.Duration // after which its files expire; 0 is as all files
+}
+
+// An Answer is what the API says to one line.
+type Answer struct {
+	Status    int
+	RequestID string
+	JSON      bool // the body is JSON
+	Body      []byte
+	Retry     bool          // the same may succeed later: nothing was decided
+	After     time.Duration // how much later, if that is known
+}
+
+// Errors of a store.
+var (
+	ErrNotFound = errors.New("batch: not found") // or another key's
+	ErrOver     = errors.New("batch: the batch has ended")
+	ErrLines    = fmt.Errorf("batch: more than %d lines", MaxLines)
+)
+
+// A FullError says that a store has no room.
+type FullError struct {
+	Left int64 // bytes; negative where that is not known
+	Err  error
+}
+
+func (e *FullError) Error() string { return fmt.Sprintf("batch: the store is full: %v", e.Err) }
+
+// Unwrap returns the cause.
+func (e *FullError) Unwrap() error { return e.Err }
+
+// An AwayError says that a store cannot be reached now.
+type AwayError struct{ Err error }
+
+func (e *AwayError) Error() string { return fmt.Sprintf("batch: the store is away: %v", e.Err) }
+
+// Unwrap returns the cause.
+func (e *AwayError) Unwrap() error { return e.Err }

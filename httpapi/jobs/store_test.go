@@ -1,0 +1,204 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quern/bench/poll"
+	"quern/httpapi/batch"
+)
+
+// TestOnce: the second result of a line is refused, and leaves nothing.
+func TestOnce(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		j, _ := openJobs(t, o, (&clerk{}).run)
+		put(t, j, "", input(1))
+		for _, size := range []int{10, largeResult + 1} {
+			key := fmt.Sprintf("batch_x%d.1", size)
+			var got strings.Builder
+			for i := range 2 {
+				first, err := j.s.createResult(t.Context(), key, false, []byte(strings.Repeat(fmt.Sprint(i), size)))
+				if err != nil || first != (i == 0) {
+					t.Errorf("result %d: first %v, %v", i, first, err)
+				}
+			}
+			if err := j.s.copyResult(t.Context(), &got, key); err != nil || got.String() != strings.Repeat("0", size) {
+				t.Errorf("%d bytes, %v", got.Len(), err)
+			}
+		}
+	})
+}
+
+// TestLastDelivery: a line that ended its server each time gets an error, and is not run.
+func TestLastDelivery(t *testing.T) {
+	c := &clerk{}
+	w := &worker{run: c.run}
+	failed, line, err := w.attempt(t.Context(), nil, &ticket{Batch: "batch_1", N: 1, CustomID: "c1"}, &batchRecord{}, deliveries+1)
+	if err != nil || !failed || !strings.Contains(string(line), `"gave_up"`) || c.times("c1") != 0 {
+		t.Errorf("failed %v, %s, %v; it ran %d times", failed, line, err, c.times("c1"))
+	}
+}
+
+func TestFull(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		o.MaxBytes = 12 << 20
+		j, _ := openJobs(t, o, (&clerk{}).run)
+		put1 := func(size int) (batch.File, error) {
+			return j.PutFile(t.Context(), "", batch.File{Purpose: "user_data"}, strings.NewReader(strings.Repeat("x", size)))
+		}
+		f, err := put1(5 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var full *batch.FullError
+		if _, err := put1(9 << 20); !errors.As(err, &full) || full.Left <= 0 || full.Left > 12<<20 {
+			t.Fatalf("%v, %+v left", err, full)
+		}
+		// What was there is whole, and there is room again for what fits.
+		_, r, err := j.OpenFile(t.Context(), "", f.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if n, err := io.Copy(io.Discard, r); n != 5<<20 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		if _, err := r.Seek(5<<20-3, io.SeekStart); err != nil {
+			t.Error(err)
+		}
+		if b, err := io.ReadAll(r); len(b) != 3 || err != nil {
+			t.Errorf("%d bytes behind a seek, %v", len(b), err)
+		}
+		if _, err := put1(3 << 20); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestFullQueue: lines that have no room in the queue wait for those before them.
+func TestFullQueue(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		o.MaxBytes, o.Workers = 800<<10, -1 // the queue has a quarter, and the lines take twice that
+		c := &clerk{}
+		j, _ := openJobs(t, o, c.run)
+		const n = 300
+		b := begin(t, j, "", put(t, j, "", strings.ReplaceAll(input(n), `"input":"x"`, `"input":"`+strings.Repeat("x", 1<<10)+`"`)).ID)
+		poll.Until(t, "the queue has lines", func() bool {
+			i, err := j.s.queue.Info(t.Context())
+			return err == nil && i.State.Msgs >= 100
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { (&worker{j: j, s: j.s, run: c.run}).work(ctx) })
+		defer func() { stop(); wg.Wait() }()
+		b = reached(t, j, "", b.ID, batch.Completed)
+		if got := content(t, j, "", b.OutputFileID); b.Counts.Completed != n || len(got) != n {
+			t.Errorf("%+v, %d lines of output", b.Counts, len(got))
+		}
+		for i := range n {
+			if got := c.times(fmt.Sprintf("c%d", i+1)); got != 1 {
+				t.Errorf("line %d ran %d times", i+1, got)
+			}
+		}
+	})
+}
+
+// TestExpiry: files and batches go with time, on disk too.
+func TestExpiry(t *testing.T) {
+	var mu sync.Mutex
+	now := start
+	j, _ := openJobs(t, Options{Dir: t.TempDir(), Workers: 1, TTL: 48 * time.Hour, Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }}, (&clerk{}).run)
+	soon := start.Add(time.Hour).Unix()
+	f, err := j.PutFile(t.Context(), "", batch.File{Purpose: "user_data", ExpiresAt: &soon}, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := begin(t, j, "", put(t, j, "", input(1)).ID)
+	reached(t, j, "", b.ID, batch.Completed)
+	mu.Lock()
+	now = start.Add(2 * time.Hour)
+	mu.Unlock()
+	if _, err := j.File(t.Context(), "", f.ID); err != batch.ErrNotFound {
+		t.Error(err)
+	}
+	if l, err := j.Files(t.Context(), ""); len(l) != 2 || err != nil {
+		t.Errorf("%d files, %v", len(l), err)
+	}
+	mu.Lock()
+	now = start.Add(49 * time.Hour)
+	mu.Unlock()
+	if err := j.sweep(t.Context(), j.s); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := j.Batches(t.Context(), ""); len(l) != 0 || err != nil {
+		t.Errorf("%d batches, %v", len(l), err)
+	}
+	if used := j.s.contents.(*folder).used; used != 0 {
+		t.Errorf("%d bytes are left", used)
+	}
+}
+
+// TestOrphans: what a server left behind that ended in the middle of storing it goes when the
+// next one starts, and nothing else does.
+func TestOrphans(t *testing.T) {
+	dir := t.TempDir()
+	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
+	f := put(t, j, "", input(1))
+	stop()
+	for _, name := range []string{"file-1.x", "file-2.y" + unfinished, "result.batch_1.2.z"} {
+		if err := os.WriteFile(filepath.Join(dir, "contents", name), []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, _ = openJobs(t, Options{Dir: dir}, (&clerk{}).run)
+	_, r, err := j.OpenFile(t.Context(), "", f.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	c := j.s.contents.(*folder)
+	if names, err := c.names(); err != nil || len(names) != 1 || c.used != f.Bytes {
+		t.Errorf("contents %v with %d bytes, %v", names, c.used, err)
+	}
+}
+
+// TestLocked: two processes do not share a folder.
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
+	put(t, j, "", input(1))
+	other, err := New(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Files(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("a second store in a folder: %v", err)
+	}
+	stop()
+	poll.Until(t, "the second store opens", func() bool { _, err := other.Files(t.Context(), ""); return err == nil })
+	other.Close()
+}
+
+// TestAway: a cluster that is not there is said to be away, at once and also to those who ask
+// next.
+func TestAway(t *testing.T) {
+	j, err := New(Options{Servers: []string{"nats://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	var away *batch.AwayError
+	for range 3 {
+		if _, err := j.Files(t.Context(), ""); !errors.As(err, &away) {
+			t.Errorf("%v", err)
+		}
+	}
+}
