@@ -1,5 +1,6 @@
-// Package audio has what Whisper hears: 16 kHz samples from a Source, and their
-// log-mel Spectrogram.
+// Package audio has what networks hear: 16 kHz samples from a Source, the log-mel
+// Spectrogram of Whisper, which follows a source, and the Features of others, which are
+// of a piece as a whole.
 package audio
 
 import (
