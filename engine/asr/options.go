@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"quern/engine/asr/audio"
 	"quern/engine/asr/vad"
 	"quern/engine/token"
 )
@@ -145,6 +146,27 @@ type Segment struct {
 	Language string         // code
 	// Repaired says that GuardRepeats cut the text.
 	Repaired bool
+}
+
+// Placed returns s with times of the source: at is the sample its clip begins at in
+// what a Gate sent, pieces is where that came from. It writes to the words of s.
+func (s Segment) Placed(at int, pieces []vad.Piece) Segment {
+	move := func(seconds float64, end bool) float64 {
+		n := at + int(math.Round(seconds*audio.Rate))
+		if len(pieces) > 0 {
+			n = vad.SourceSample(pieces, n, end)
+		}
+		return math.Round(float64(n)/audio.Rate*100) / 100
+	}
+	s.Seek = int(math.Round(move(float64(s.Seek)/audio.FrameRate, false) * audio.FrameRate))
+	s.Start, s.End = move(s.Start, false), move(s.End, true)
+	s.End = max(s.Start, s.End)
+	for i := range s.Words {
+		w := &s.Words[i]
+		w.Start, w.End = move(w.Start, false), move(w.End, true)
+		w.End = max(w.Start, w.End)
+	}
+	return s
 }
 
 // A Word is a word with its times, punctuation included.

@@ -28,6 +28,19 @@ func (s *Samples) Read(dst []float32) (int, error) {
 	return n, nil
 }
 
+// A Counter is a Source that counts the samples of another.
+type Counter struct {
+	Source
+	N int
+}
+
+// Read implements Source.
+func (c *Counter) Read(dst []float32) (int, error) {
+	n, err := c.Source.Read(dst)
+	c.N += max(0, n)
+	return n, err
+}
+
 // ErrSource is returned for sources that make no progress.
 var ErrSource = errors.New("asr: the audio source returns neither samples nor an error")
 
