@@ -13,6 +13,15 @@ import (
 // ErrOptions marks options that ask for what there is not.
 var ErrOptions = errors.New("bad transcription options")
 
+// An OptionError is an option that a model does not know, by the name it has in requests. It
+// wraps ErrOptions.
+type OptionError struct{ Name, Message string }
+
+func (e *OptionError) Error() string { return e.Message }
+
+// Unwrap returns ErrOptions.
+func (e *OptionError) Unwrap() error { return ErrOptions }
+
 // A Guard is one of the measures against text that was not spoken.
 type Guard uint
 
@@ -78,6 +87,9 @@ func GuardNamed(name string) (Guard, bool) {
 type Options struct {
 	Language  string // code or English name; "" is found out from the first window
 	Translate bool   // to English
+	Target    string // code or name of the language to translate to; "" is Translate's, or what is spoken
+	// NoPunctuation leaves out punctuation and capitals, where the model can.
+	NoPunctuation bool
 
 	Prompt   string   // text before the audio, for names and style
 	Keywords []string // words that may occur; they join the prompt of every window
@@ -201,6 +213,15 @@ func (o Options) resolved(m *Model) (Options, error) {
 	}
 	if !m.Multilingual() {
 		o.Language = "en"
+	}
+	if target := LanguageCode(o.Target); o.Target != "" {
+		if target != "en" {
+			return o, &OptionError{"target_language", "the model translates to English only"}
+		}
+		o.Translate = true
+	}
+	if o.NoPunctuation {
+		return o, &OptionError{"punctuation", "the model writes punctuation as it was trained to; leave punctuation out"}
 	}
 	if o.Translate && !m.Translates() {
 		return o, fmt.Errorf("%w: the model does not translate", ErrOptions)
