@@ -83,7 +83,7 @@ var arrows = []struct {
 	{"engine/device", []string{"quern/engine", "quern/engine/cpu", "quern/engine/cuda", "quern/engine/graph", "quern/kernels/cuda/driver", "quern/kernels/threads"}},
 	{"engine/wholefile", nil},
 	{"engine/lm", []string{"quern/engine", "quern/engine/budget", "quern/engine/builtin", "quern/engine/cpu", "quern/engine/graph", "quern/engine/model", "quern/engine/quantize", "quern/engine/token", "quern/engine/tts/kokoro", "quern/formats", "quern/formats/...", "quern/kernels/quant"}},
-	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
+	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/conformer", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx/serve", "quern/engine/token", "quern/formats/onnx", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 
 	// What requests ask for: the jobs know neither each other nor where models come from.
@@ -93,7 +93,7 @@ var arrows = []struct {
 	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/constrain", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
 	{"engine/embed", []string{"quern/engine", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/formats/weights"}},
 	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts"}},
-	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad", "quern/engine/budget"}},
+	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/conformer", "quern/engine/asr/vad", "quern/engine/budget"}},
 	{"engine/onnx/serve", []string{"quern/engine", "quern/engine/asr", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx", "quern/engine/token", "quern/engine/wholefile",
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/onnx", "quern/formats/weights"}},

@@ -11,6 +11,7 @@ import (
 	"quern/engine"
 	"quern/engine/asr"
 	"quern/engine/asr/audio"
+	"quern/engine/asr/conformer"
 	"quern/engine/asr/vad"
 	"quern/engine/budget"
 )
@@ -55,6 +56,15 @@ func (m *Model) Stats() engine.ModelStats {
 
 // Languages returns the codes of the languages that recognisers know.
 func Languages() []string { return asr.Languages() }
+
+// A Conformer is what the files of a Parakeet or Canary tell.
+type Conformer = conformer.Info
+
+// IsConformer reports whether path is a Parakeet or Canary, or one of its files.
+func IsConformer(path string) bool { return conformer.IsModel(path) }
+
+// Describe reads what the files of a Parakeet or Canary tell.
+func Describe(path string) (*Conformer, error) { return conformer.Describe(path) }
 
 // OpenDetector reads a detector of speech, Silero's. Of path "" it is nil, which
 // recognition takes for the built-in one.

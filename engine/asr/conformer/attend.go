@@ -121,8 +121,28 @@ func (a *attender) decode(ctx context.Context, windows []*window) error {
 	return nil
 }
 
-// write writes down a window.
+// write writes down a window, up to the end of the text.
 func (a *attender) write(ctx context.Context, w *window) error {
+	return a.each(ctx, w, w.limit, func(logits []float32) (next int64, more bool) {
+		id := argmax(logits)
+		if int64(id) == a.end {
+			return 0, false
+		}
+		if id < len(a.m.vocab.pieces) {
+			w.tokens = append(w.tokens, spoken{id: id, frames: -1, logprob: float64(logits[id]) - logSum(logits)})
+		}
+		return int64(id), true
+	})
+}
+
+// force reads so many tokens behind the prompt, whatever the logits are.
+func (a *attender) force(ctx context.Context, w *window, tokens int) error {
+	return a.each(ctx, w, tokens, func([]float32) (int64, bool) { return w.prompt[0], true })
+}
+
+// each reads the prompt of a window and then what choose returns of the logits, until that
+// wants no more or there are most tokens.
+func (a *attender) each(ctx context.Context, w *window, most int, choose func(logits []float32) (next int64, more bool)) error {
 	s := w.states
 	seen := onnx.NewFloats([]int{1, s.frames, s.width}, s.x)
 	ones := make([]int64, s.frames)
@@ -133,7 +153,7 @@ func (a *attender) write(ctx context.Context, w *window) error {
 	mems := a.empty()
 	next := w.prompt
 	place := 0
-	for len(w.tokens) < w.limit {
+	for range most {
 		var logits []float32
 		var err error
 		for len(next) > 0 {
@@ -147,14 +167,11 @@ func (a *attender) write(ctx context.Context, w *window) error {
 			place += len(now)
 			next = next[len(now):]
 		}
-		id := argmax(logits)
-		if int64(id) == a.end {
+		id, more := choose(logits)
+		if !more {
 			return nil
 		}
-		if id < len(a.m.vocab.pieces) {
-			w.tokens = append(w.tokens, spoken{id: id, at: 0, frames: -1, logprob: float64(logits[id]) - logSum(logits)})
-		}
-		next = []int64{int64(id)}
+		next = []int64{id}
 	}
 	return nil
 }

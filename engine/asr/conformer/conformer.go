@@ -58,6 +58,8 @@ type decoder interface {
 	decode(ctx context.Context, windows []*window) error
 	// check refuses what it cannot do of a request.
 	check(r *request) error
+	// measure decodes windows for so many tokens, whatever is in them, and returns how many.
+	measure(ctx context.Context, windows []*window, tokens int) (int, error)
 }
 
 // A window is a piece of sound on its way through a model.
