@@ -2,7 +2,6 @@ package conformer
 
 import (
 	"os"
-	"slices"
 	"strings"
 
 	fonnx "quern/formats/onnx"
@@ -12,7 +11,7 @@ import (
 type Info struct {
 	Kind      Kind
 	Layout    string   // the program whose names its files have
-	Graphs    []string // files
+	Graphs    []string // files, the encoder's first
 	Tokens    int      // <blk> included
 	Durations int      // of a TDT
 	Bands     int
@@ -21,7 +20,7 @@ type Info struct {
 	Longest   float64  // seconds there are positions for; 0: not known
 	Window    float64  // seconds that are encoded at a time, at most
 	Languages []string // codes; nil: not known
-	Number    string   // the type most of the weights have
+	Number    string   // the type of the weights, as the files' names say, or of most
 	Size      int64    // bytes of the graphs and the weights beside them
 	Memory    int64    // that the weights take
 	Work      int64    // and a window, at most
@@ -46,7 +45,8 @@ func Describe(path string) (*Info, error) {
 		i.Layout = "onnx-asr"
 	}
 	bytes := make(map[fonnx.DType]int64)
-	for r, m := range h.graphs {
+	for _, r := range h.files.layout() {
+		m := h.graphs[r]
 		i.Graphs = append(i.Graphs, h.files.graphs[r])
 		if i.Ranges == "" {
 			i.Ranges = measures(m)
@@ -72,8 +72,10 @@ func Describe(path string) (*Info, error) {
 			}
 		}
 	}
-	slices.Sort(i.Graphs)
 	i.Number = numberOf(bytes)
+	if name := h.files.number; name != "" { // small weights stay float32 in int8 exports
+		i.Number = strings.ToUpper(strings.NewReplacer("fp", "f", "float", "f").Replace(name))
+	}
 	return i, nil
 }
 
