@@ -133,7 +133,7 @@ func (w *writer) joiner() {
 	b := w.op("Unsqueeze", side("decoder_outputs", w.hidden), w.List(1))
 	n := w.vocab + 1 + w.durations
 	bias := make([]float32, n)
-	bias[w.vocab] = float32(0.5 * math.Sqrt(2*math.Log(float64(w.vocab))))
+	bias[w.vocab] = float32(0.35 * math.Sqrt(2*math.Log(float64(w.vocab))))
 	for d := range w.durations {
 		bias[w.vocab+1+d] = float32(2 * d)
 	}
