@@ -2,6 +2,7 @@ package conformer
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,4 +237,42 @@ func FuzzVocabulary(f *testing.F) {
 		}
 		v.languages(true, func(string) bool { return true })
 	})
+}
+
+// A CTC whose graph gives more numbers than there are tokens, which it does not declare.
+func TestUndeclaredWidth(t *testing.T) {
+	dir := t.TempDir()
+	b := onnxtest.New(17)
+	x := b.Input("sound", fonnx.Float, "B", toyBands, "T")
+	b.Input("n", fonnx.Int64, "B")
+	b.Output("logprobs", b.Node("Transpose", []string{everyEighth(b, x, 2)}, onnxtest.IntList("perm", 0, 2, 1)), fonnx.Float, "B", "T2", "V")
+	write(t, dir, map[string][]byte{"tokens.txt": tokensFile("a", "b", "<blk>"), "model.onnx": b.Bytes()})
+	if _, err := Open(t.Context(), dir, OpenOptions{Compile: compiler(t)}); err == nil || !strings.Contains(err.Error(), "do not belong together") {
+		t.Errorf("%v", err)
+	}
+	// And one that says nothing of any sound.
+	b = onnxtest.New(17)
+	x = b.Input("sound", fonnx.Float, "B", toyBands, "T")
+	n := b.Input("n", fonnx.Int64, "B")
+	b.Output("states", x, fonnx.Float, "B", toyBands, "T")
+	b.Output("count", b.Node("Sub", []string{n, n}), fonnx.Int64, "B")
+	dir = toyTransducer(t, 3, 2, make([]float32, 15))
+	write(t, dir, map[string][]byte{"encoder-model.onnx": b.Bytes()})
+	if _, err := Open(t.Context(), dir, OpenOptions{Compile: compiler(t)}); err == nil || !strings.Contains(err.Error(), "makes nothing of") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Weights that are no numbers end a transcription with words that say so.
+func TestNoNumbers(t *testing.T) {
+	table := make([]float32, 3*5)
+	m := open(t, toyTransducer(t, 3, 2, table), OpenOptions{})
+	w := shown([]float32{1, 0, 0})
+	w.ctx, w.limit = t.Context(), 10
+	w.features[0] = float32(math.NaN())
+	m.worker.submit(w)
+	<-w.done
+	if w.err != errNumbers {
+		t.Errorf("%v, %d tokens", w.err, len(w.tokens))
+	}
 }

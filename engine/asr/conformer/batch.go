@@ -77,6 +77,9 @@ func (e *encoder) run(ctx context.Context, windows []*window) error {
 		if len(out) > 1 && out[1] != nil && len(out[1].Shape) == 1 && len(out[1].I) == len(windows) {
 			s.frames = min(all, max(0, int(out[1].I[i])))
 		}
+		if s.frames == 0 && w.frames >= e.h.subsampling {
+			return fmt.Errorf("%w: the encoder makes nothing of %d frames", ErrUnsupported, w.frames)
+		}
 		from := t.F[i*all*wide:][:all*wide]
 		if time == 1 {
 			s.x = slices.Clone(from[:s.frames*wide])
@@ -97,7 +100,7 @@ func (e *encoder) run(ctx context.Context, windows []*window) error {
 // batchFrames of features.
 const (
 	batchWindows = 8
-	batchFrames  = 6000
+	batchFrames  = 4000
 	likeLength   = 0.7
 )
 

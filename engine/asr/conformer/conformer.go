@@ -111,6 +111,10 @@ func (m *Model) compile(ctx context.Context, o OpenOptions) (err error) {
 	switch m.Kind {
 	case CTC:
 		m.decoder = &ctc{m}
+		w := m.noise(m.subsampling * 4)[0] // which tells whether the tokens are the graph's
+		if err = m.encoder.run(ctx, []*window{w}); err == nil {
+			err = m.decoder.decode(ctx, []*window{w})
+		}
 	case AED:
 		m.decoder, err = m.newAttender(ctx, o.Compile)
 	default:

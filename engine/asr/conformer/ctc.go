@@ -3,6 +3,7 @@ package conformer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -19,6 +20,9 @@ func (c *ctc) check(*request) error { return nil }
 // decode implements decoder.
 func (c *ctc) decode(ctx context.Context, windows []*window) error {
 	for _, w := range windows {
+		if n := len(c.m.vocab.pieces); w.states.width != n {
+			return fmt.Errorf("%w: the file of tokens has %d, and the graph gives %d numbers: they do not belong together", ErrFormat, n, w.states.width)
+		}
 		if w.beams > 1 {
 			if err := c.beam(ctx, w); err != nil {
 				return err

@@ -256,7 +256,7 @@ func (h *head) encoded(n int) int {
 // attends was trained on less.
 const (
 	shortWindow = 20.0
-	longWindow  = 60.0
+	longWindow  = 40.0
 	attendShort = 8.0
 	attendLong  = 30.0
 	leastWindow = 1.0

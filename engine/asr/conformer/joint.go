@@ -36,6 +36,8 @@ type joint interface {
 	advance(ctx context.Context, list []*stream) error
 	// logits appends those at the frame of each stream to dst.
 	logits(ctx context.Context, list []*stream, dst []float32) ([]float32, error)
+	// fix says how many logits there are from now on.
+	fix(width int)
 }
 
 // memory is the shape of the predictor's state: (layers, streams, width), twice.
@@ -115,6 +117,8 @@ func (j *whole) prepare(_ context.Context, s *states) (*frames, error) {
 	return &frames{s.frames, s.width, s.x}, nil
 }
 
+func (j *whole) fix(width int) { j.width = width }
+
 func (j *whole) advance(_ context.Context, list []*stream) error {
 	for _, s := range list {
 		if s.next[0] == nil {
@@ -167,6 +171,9 @@ type parts struct {
 	width  int
 }
 
+// fix implements joint.
+func (j *parts) fix(width int) { j.width = width }
+
 // prepare implements joint: one product for all frames of a window.
 func (j *parts) prepare(ctx context.Context, s *states) (*frames, error) {
 	if j.frames == nil {
@@ -204,7 +211,10 @@ func (f *frames) add(t *onnx.Tensor, axis, n int) error {
 	for _, d := range t.Shape[:axis] {
 		outer *= d
 	}
-	inner := len(t.F) / outer / n
+	inner := len(t.F) / max(1, outer) / n
+	if f.width != 0 && f.width != outer*inner || len(t.F) != outer*n*inner {
+		return fmt.Errorf("%w: the joint's half for the encoder makes rows of different lengths", ErrUnsupported)
+	}
 	f.width = outer * inner
 	for i := range n {
 		for o := range outer {
@@ -268,8 +278,14 @@ func (j *parts) logits(ctx context.Context, list []*stream, dst []float32) ([]fl
 				x = append(x, s.pred...)
 			}
 		}
-		shape := slices.Clone(j.shapes[k])
+		shape, n := slices.Clone(j.shapes[k]), 1
 		shape[0] = len(list)
+		for _, d := range shape {
+			n *= d
+		}
+		if n != len(x) { // a graph whose shapes depend on what it is given
+			return nil, fmt.Errorf("%w: a side of the joint has %d numbers, want shape %d", ErrUnsupported, len(x), shape)
+		}
 		sides[k] = onnx.NewFloats(shape, x)
 	}
 	out, err := j.rest.run(ctx, sides[0], sides[1])

@@ -47,6 +47,7 @@ func (m *Model) newTransducer(ctx context.Context, compile Compiler, perFrame in
 	} else if t.durations = n; n > 0 {
 		m.Kind, m.durations = TDT, n
 	}
+	t.fix(len(logits))
 	return t, nil
 }
 

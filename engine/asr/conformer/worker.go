@@ -3,13 +3,18 @@ package conformer
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"quern/engine/onnx"
 )
 
-var errClosed = errors.New("conformer: the model is closed")
+var (
+	errClosed  = errors.New("conformer: the model is closed")
+	errNumbers = errors.New("conformer: what the model computes are no numbers; its file may be damaged")
+)
 
 // A worker owns the graphs of a model: one goroutine takes windows in the order they
 // come, with those waiting that may share their run.
@@ -93,6 +98,9 @@ func (k *worker) run() {
 		for _, w := range batch {
 			if err != nil {
 				w.err = err
+			}
+			if w.err == nil && slices.ContainsFunc(w.tokens, func(s spoken) bool { return math.IsNaN(s.logprob) || math.IsInf(s.logprob, 0) }) {
+				w.err = errNumbers
 			}
 			if w.ctx.Err() != nil {
 				w.err = w.ctx.Err()
