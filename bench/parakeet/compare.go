@@ -156,7 +156,7 @@ func hear(m *conformer.Model, x audio.Samples) (tokens int, err error) {
 }
 
 // compareWhole transcribes sound in turn with sherpa-onnx, from samples to text. Sound of at
-// most a minute is one window of quern's.
+// most 40 s is one window of quern's.
 func compareWhole(dir string, o options) (err error) {
 	defer must.Catch(&err)
 	m, done, err := open(dir, o.threads)

@@ -4,7 +4,7 @@
 //
 // files.go finds the graphs of a model by what they take and give, in the layouts of
 // onnx-asr and sherpa-onnx; inputs and outputs go by position, for their names are
-// accidents of exporters. Sound is cut at silence into windows of at most a minute
+// accidents of exporters. Sound is cut at silence into windows of at most 40 s
 // (transcribe.go), whose features (package audio) the encoder reads, several windows in
 // one run where the export gives each what it gives it alone (batch.go). What decodes
 // them is transducer.go with joint.go and beam.go, ctc.go or attend.go. words.go makes
