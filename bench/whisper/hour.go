@@ -11,11 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/stat"
 	"quern/codecs"
 	"quern/engine/asr"
 	"quern/engine/asr/audio"
@@ -55,7 +54,7 @@ func hour(ctx context.Context, args []string, out io.Writer) (err error) {
 		var s runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&s)
-		now, peak := resident()
+		now, peak := stat.Resident()
 		fmt.Fprintf(out, "| %.0f | %.1f | %.1f | %.1f | %d | %.4f |\n", at/60, float64(s.HeapAlloc)/1e6, now, peak, segments, time.Since(start).Seconds()/at)
 	}
 	next := 60.0
@@ -77,25 +76,6 @@ func hour(ctx context.Context, args []string, out io.Writer) (err error) {
 	report(info.Duration)
 	fmt.Fprintf(out, "\n%.1f minutes, %.1f of them taken for speech.\n", info.Duration/60, info.Speech/60)
 	return nil
-}
-
-// resident returns the memory of this process in MB, now and at most.
-func resident() (now, peak float64) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, 0 // not Linux
-	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(line, ":")
-		kb, _ := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
-		switch name {
-		case "VmRSS":
-			now = kb * 1024 / 1e6
-		case "VmHWM":
-			peak = kb * 1024 / 1e6
-		}
-	}
-	return now, peak
 }
 
 // A talk is a WAV file of speech with pauses over noise,

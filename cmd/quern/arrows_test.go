@@ -78,6 +78,7 @@ var arrows = []struct {
 	{"engine/wire", nil},
 	{"engine/wire/rules", []string{"quern/engine/grammar", "quern/engine/grammar/schema", "quern/engine/wire"}},
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/kv", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
+	{"engine/asr/conformer", []string{"quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad", "quern/engine/onnx", "quern/engine/token", "quern/formats/onnx", "quern/formats/weights"}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
 	{"engine/grammar", nil},
 	{"engine/grammar/...", []string{"quern/engine/grammar", "quern/engine/grammar/..."}},
@@ -88,7 +89,7 @@ var arrows = []struct {
 	{"engine/device", []string{"quern/engine", "quern/engine/cpu", "quern/engine/cuda", "quern/engine/graph", "quern/kernels/cuda/driver", "quern/kernels/threads"}},
 	{"engine/wholefile", nil},
 	{"engine/lm", []string{"quern/engine", "quern/engine/budget", "quern/engine/builtin", "quern/engine/cpu", "quern/engine/graph", "quern/engine/kv/disk", "quern/engine/model", "quern/engine/quantize", "quern/engine/token", "quern/engine/tts/kokoro", "quern/formats", "quern/formats/...", "quern/kernels/quant"}},
-	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
+	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/conformer", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx/serve", "quern/engine/token", "quern/formats/onnx", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 
 	// What requests ask for: the jobs know neither each other nor where models come from.
@@ -98,10 +99,10 @@ var arrows = []struct {
 	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/constrain", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
 	{"engine/embed", []string{"quern/engine", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/formats/weights"}},
 	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts"}},
-	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/vad", "quern/engine/budget"}},
+	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/conformer", "quern/engine/asr/vad", "quern/engine/budget"}},
 	{"engine/onnx/serve", []string{"quern/engine", "quern/engine/asr", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx", "quern/engine/token", "quern/engine/wholefile",
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},
-	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/weights"}},
+	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/onnx", "quern/formats/weights"}},
 
 	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/llama", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/internal/vllm", "quern/httpapi/page"}},
 	{"httpapi/page", nil},

@@ -52,9 +52,9 @@ Every number is the median of --reps runs after one that does not count.
 With --batch N, N sequences are decoded together and the speed is their sum. With
 --depth N, both are measured behind N tokens that are in the cache already.
 
-Of a Whisper model the encoder's time for a window of 30 seconds and the decoder's for
-a token are measured; --tg is the tokens of a window, --batch the windows decoded
-together.
+Of a recogniser the encoder's time for a window of sound (30 seconds of Whisper's, 20 of
+Parakeet's) and the decoder's for a token are measured; --tg is the tokens of a window,
+--batch the windows decoded together.
 
 With --quality the perplexity of the model on the file TEXT is measured instead, and
 with --against how far its predictions are from those of another file: that of the

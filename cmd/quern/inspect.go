@@ -21,6 +21,7 @@ import (
 	"quern/engine/local"
 	"quern/engine/model"
 	"quern/engine/onnx/serve"
+	"quern/engine/transcribe"
 	"quern/formats/weights"
 )
 
@@ -33,7 +34,8 @@ func (a *app) inspectCmd() *cobra.Command {
 		Long: `Prints the metadata and the tensor table of a model, and whether quern can run it.
 MODEL is a file, or the name of a model in the configuration, a model folder or the
 store. Long arrays and texts are shortened; --json has them whole. Of an ONNX model it
-prints what the graph takes and gives, its operators, and those quern lacks. Of a PyTorch
+prints what the graph takes and gives, its operators, and those quern lacks; of a
+recogniser of several graphs (Parakeet, Canary) also what they are together. Of a PyTorch
 checkpoint (.pth, .pt, .bin) it prints the tensors; nothing in it is executed, and of such
 files quern runs Kokoro's only.
 
@@ -61,7 +63,7 @@ files quern runs Kokoro's only.
 			if err != nil {
 				return err
 			}
-			if serve.IsGraph(file) {
+			if serve.IsGraph(file) || transcribe.IsConformer(file) {
 				if graph || adapters != nil {
 					return usageError{errors.New("--graph and --adapter are for models that quern records; an ONNX file is a graph already")}
 				}

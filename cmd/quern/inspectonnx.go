@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -11,19 +12,36 @@ import (
 	"quern/cmd/quern/internal/terminal"
 	"quern/engine"
 	"quern/engine/onnx/serve"
+	"quern/engine/transcribe"
 )
 
 // inspectONNX shows a graph: what it takes and gives, what it is made of, and
 // whether quern can run and serve it.
 func inspectONNX(out io.Writer, path string, asJSON bool) error {
+	var ear *transcribe.Conformer
+	if transcribe.IsConformer(path) {
+		var err error
+		if ear, err = transcribe.Describe(path); err != nil {
+			return err
+		}
+		if !strings.EqualFold(filepath.Ext(path), ".onnx") { // a folder, or another of its files
+			path = ear.Graphs[0]
+		}
+	}
 	info, err := serve.Describe(path)
 	if err != nil {
 		return err
 	}
+	if ear != nil {
+		info.Kind, info.Serve = engine.KindTranscription, nil
+	}
 	if asJSON {
-		return writeJSON(out, onnxJSON(info))
+		return writeJSON(out, onnxJSON(info, ear))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if ear != nil {
+		printConformer(w, ear)
+	}
 	fmt.Fprintf(w, "file\t%s\n", terminal.Plain(info.File))
 	fmt.Fprintf(w, "format\tONNX %d, operators of version %s\n", info.IR, terminal.Plain(strings.Join(info.Opsets, ", ")))
 	if info.Producer != "" {
@@ -64,7 +82,7 @@ func inspectONNX(out io.Writer, path string, asJSON bool) error {
 }
 
 // onnxJSON is an ONNXInfo as --json prints it.
-func onnxJSON(info *serve.Info) any {
+func onnxJSON(info *serve.Info, ear *transcribe.Conformer) any {
 	type value struct {
 		Name  string `json:"name"`
 		Type  string `json:"type"`
@@ -104,8 +122,61 @@ func onnxJSON(info *serve.Info) any {
 		Inputs    []value          `json:"inputs"`
 		Outputs   []value          `json:"outputs"`
 		Operators map[string]int64 `json:"operators"`
+		Listens   *conformerJSON   `json:"listens,omitempty"`
 	}{
 		info.File, "ONNX", info.Opsets, info.Producer, sums(info.Weights), info.WeightBytes, info.Problem == nil, reason(info.Problem),
-		info.Kind, reason(info.Serve), values(info.Inputs), values(info.Outputs), sums(info.Operators),
+		info.Kind, reason(info.Serve), values(info.Inputs), values(info.Outputs), sums(info.Operators), listens(ear),
 	}
+}
+
+// printConformer shows what the files of a Parakeet or Canary hold together.
+func printConformer(w io.Writer, c *transcribe.Conformer) {
+	decoder := fmt.Sprintf("%s, %d tokens", c.Kind, c.Tokens)
+	if c.Durations > 0 {
+		decoder += fmt.Sprintf(", %d durations", c.Durations)
+	}
+	fmt.Fprintf(w, "recogniser\t%s, %s's files, %s of %s\n", c.Architecture(), c.Layout, humanize.Bytes(uint64(c.Size)), c.Number)
+	for _, g := range c.Graphs {
+		fmt.Fprintf(w, "\t%s\n", terminal.Plain(g))
+	}
+	fmt.Fprintf(w, "decoder\t%s\n", decoder)
+	features := "normalised by band"
+	if c.Plain {
+		features = "not normalised"
+	}
+	fmt.Fprintf(w, "features\t%d bands, %s; a frame of the encoder is %g ms\n", c.Bands, features, c.Frame*1000)
+	longest := "the file does not say how long sound may be"
+	if c.Longest > 0 {
+		longest = fmt.Sprintf("the encoder has positions for %.4g s", c.Longest)
+	}
+	fmt.Fprintf(w, "windows\tof at most %g s; %s\n", c.Window, longest)
+	if c.Ranges != "" {
+		fmt.Fprintf(w, "\tone at a time, for %s looks at all a run holds\n", c.Ranges)
+	}
+	if len(c.Languages) > 0 {
+		fmt.Fprintf(w, "languages\t%s\n", strings.Join(c.Languages, " "))
+	}
+	fmt.Fprintln(w)
+}
+
+// conformerJSON is that as JSON.
+type conformerJSON struct {
+	Architecture string   `json:"architecture"`
+	Layout       string   `json:"layout"`
+	Graphs       []string `json:"graphs"`
+	Tokens       int      `json:"tokens"`
+	Durations    int      `json:"durations"`
+	Bands        int      `json:"bands"`
+	Frame        float64  `json:"frame_s"`
+	Longest      float64  `json:"longest_s"`
+	Window       float64  `json:"window_s"`
+	Languages    []string `json:"languages"`
+	Bytes        int64    `json:"bytes"`
+}
+
+func listens(c *transcribe.Conformer) *conformerJSON {
+	if c == nil {
+		return nil
+	}
+	return &conformerJSON{c.Architecture(), c.Layout, c.Graphs, c.Tokens, c.Durations, c.Bands, c.Frame, c.Longest, c.Window, append([]string{}, c.Languages...), c.Size}
 }

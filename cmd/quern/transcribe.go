@@ -20,11 +20,11 @@ import (
 )
 
 type transcribeOptions struct {
-	model, language, prompt, format string
-	words, translate, chunked       bool
-	keywords, without               []string
-	beams                           int
-	guards                          engine.Guard // of without
+	model, language, prompt, format, target string
+	words, translate, chunked               bool
+	keywords, without                       []string
+	beams                                   int
+	guards                                  engine.Guard // of without
 }
 
 func (a *app) transcribeCmd() *cobra.Command {
@@ -42,7 +42,7 @@ written down, and a warning says how much that is.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.transcribe(cmd, args, o) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.model, "model", "m", "", "Whisper model, a `path` or name (default the default recogniser)")
+	f.StringVarP(&o.model, "model", "m", "", "recogniser, a `path` or name: Whisper, Parakeet or Canary (default the default recogniser)")
 	f.StringVar(&o.language, "language", "", "`code` or English name of the language (default found out)")
 	f.StringVar(&o.prompt, "prompt", "", "`text` that shows names and style")
 	f.StringSliceVar(&o.keywords, "keywords", nil, "`words` that may occur")
@@ -50,6 +50,7 @@ written down, and a warning says how much that is.`,
 	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt or json")
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
+	f.StringVar(&o.target, "to", "", "translate to this language, a `code` or English name (Canary; the others know English at most)")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
 	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
 	settings.Group(f, "model", settings.Models)
@@ -75,6 +76,9 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 	}
 	if o.language != "" && engine.LanguageName(o.language) == "" {
 		return usageError{fmt.Errorf("--language: %q is neither a language's code nor its English name", o.language)}
+	}
+	if o.target != "" && engine.LanguageName(o.target) == "" {
+		return usageError{fmt.Errorf("--to: %q is neither a language's code nor its English name", o.target)}
 	}
 	if o.beams < 1 || o.beams > engine.MaxBeams {
 		return usageError{fmt.Errorf("--beams must be between 1 and %d, got %d", engine.MaxBeams, o.beams)}
@@ -181,7 +185,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	}}
 	for s, err := range l.Transcribe(ctx, engine.TranscribeRequest{
 		Source: source, TranscribeOptions: engine.TranscribeOptions{
-			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Words: o.words,
+			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words,
 			Beams: o.beams, Chunked: o.chunked, Without: o.guards, Info: &known,
 		},
 	}) {

@@ -22,7 +22,8 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	cutter := &chunker{g: t.gate, most: framesPerPlace * t.m.config.encoder.places * audio.FrameStep}
+	most := framesPerPlace * t.m.config.encoder.places * audio.FrameStep
+	cutter := vad.NewCutter(t.gate, most, most)
 	var pending []chan result
 	show := func() error {
 		r := <-pending[0]
@@ -31,7 +32,7 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 			return r.err
 		}
 		for _, s := range r.list {
-			if !emit(t.placed(s, r.at, r.pieces)) {
+			if !emit(s.Placed(r.at, r.pieces)) {
 				return errStopped
 			}
 		}
@@ -43,7 +44,7 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 		}
 	}
 	for {
-		ch, err := cutter.next(ctx)
+		ch, err := cutter.Next(ctx)
 		if err == io.EOF {
 			break
 		}
@@ -54,9 +55,9 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			r := result{at: ch.at, pieces: ch.pieces}
-			samples := audio.Samples(ch.audio)
-			c := t.newClip(audio.NewReader(&samples), ch.at)
+			r := result{at: ch.At, pieces: ch.Pieces}
+			samples := audio.Samples(ch.Audio)
+			c := t.newClip(audio.NewReader(&samples), ch.At)
 			for r.err == nil {
 				var list []Segment
 				list, r.err = c.next(ctx)
@@ -85,11 +86,11 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 const chunksAtATime = 4
 
 // detect finds out the language of the first chunks. Without any it stays open.
-func (t *transcriber) detect(ctx context.Context, cutter *chunker) error {
+func (t *transcriber) detect(ctx context.Context, cutter *vad.Cutter) error {
 	var v vote
-	var seen []chunk
+	var seen []vad.Chunk
 	for !v.sure() {
-		ch, err := cutter.next(ctx)
+		ch, err := cutter.Next(ctx)
 		if err == io.EOF {
 			break
 		}
@@ -97,7 +98,7 @@ func (t *transcriber) detect(ctx context.Context, cutter *chunker) error {
 			return err
 		}
 		seen = append(seen, ch)
-		s := audio.Samples(ch.audio)
+		s := audio.Samples(ch.Audio)
 		c := t.newClip(audio.NewReader(&s), 0)
 		n, err := c.frames.Need(ctx, c.window)
 		if err != nil {
@@ -110,92 +111,9 @@ func (t *transcriber) detect(ctx context.Context, cutter *chunker) error {
 			return err
 		}
 	}
-	cutter.back = seen
+	cutter.Return(seen)
 	if v.windows > 0 {
 		v.settle(t.o)
 	}
 	return nil
-}
-
-// A chunker cuts speech into chunks of at most a window: at the ends of
-// stretches where they leave more than a third of it, else where it is quietest
-// near the end.
-type chunker struct {
-	g    *vad.Gate
-	most int     // samples of a chunk
-	back []chunk // to be returned once more
-	buf  []float32
-	from int   // place of buf[0] in what the gate sent
-	cuts []int // ends of stretches in buf
-	eof  bool
-}
-
-// A chunk is audio with its place in what a gate sent, and where that came from.
-type chunk struct {
-	audio  []float32
-	at     int
-	pieces []vad.Piece
-}
-
-// next returns the next chunk; io.EOF after the last.
-func (c *chunker) next(ctx context.Context) (chunk, error) {
-	if len(c.back) > 0 {
-		ch := c.back[0]
-		c.back = c.back[1:]
-		return ch, nil
-	}
-	for len(c.buf) < c.most && !c.eof {
-		block := make([]float32, min(audio.Block, c.most-len(c.buf)))
-		n, end, err := c.g.Read(ctx, block)
-		c.buf = append(c.buf, block[:n]...)
-		if end {
-			c.cuts = append(c.cuts, len(c.buf))
-		}
-		if err == io.EOF {
-			c.eof = true
-		} else if err != nil {
-			return chunk{}, err
-		}
-	}
-	if len(c.buf) == 0 {
-		return chunk{}, io.EOF
-	}
-	n := len(c.buf)
-	if !c.eof {
-		n = quietest(c.buf)
-		for _, at := range c.cuts {
-			if at > c.most/3 {
-				n = at
-			}
-		}
-	}
-	c.g.Forget(c.from)
-	out := chunk{append([]float32(nil), c.buf[:n]...), c.from, append([]vad.Piece(nil), c.g.Pieces()...)}
-	c.buf = append(c.buf[:0], c.buf[n:]...)
-	c.from += n
-	var left []int
-	for _, at := range c.cuts {
-		if at > n {
-			left = append(left, at-n)
-		}
-	}
-	c.cuts = left
-	return out, nil
-}
-
-// quietest returns the middle of the tenth of a second with the least energy in
-// the last three seconds of x.
-func quietest(x []float32) int {
-	const span = audio.Rate / 10
-	best, at := float32(-1), len(x)
-	for from := max(0, len(x)-3*audio.Rate); from+span <= len(x); from += span / 2 {
-		var sum float32
-		for _, v := range x[from : from+span] {
-			sum += v * v
-		}
-		if best < 0 || sum < best {
-			best, at = sum, from+span/2
-		}
-	}
-	return at
 }

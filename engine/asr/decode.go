@@ -235,7 +235,7 @@ func (w *window) decode(ctx context.Context, o *decodeOptions, temperature float
 		avgLogprob: won.sum / float64(len(won.tokens)+1),
 	}
 	d.text = strings.TrimSpace(m.text(d.tokens))
-	d.ratio = compressionRatio(d.text)
+	d.ratio = CompressionRatio(d.text)
 	return d, nil
 }
 

@@ -5,12 +5,22 @@ import (
 	"fmt"
 	"math"
 
+	"quern/engine/asr/audio"
 	"quern/engine/asr/vad"
 	"quern/engine/token"
 )
 
 // ErrOptions marks options that ask for what there is not.
 var ErrOptions = errors.New("bad transcription options")
+
+// An OptionError is an option that a model does not know, by the name it has in requests. It
+// wraps ErrOptions.
+type OptionError struct{ Name, Message string }
+
+func (e *OptionError) Error() string { return e.Message }
+
+// Unwrap returns ErrOptions.
+func (e *OptionError) Unwrap() error { return ErrOptions }
 
 // A Guard is one of the measures against text that was not spoken.
 type Guard uint
@@ -77,6 +87,9 @@ func GuardNamed(name string) (Guard, bool) {
 type Options struct {
 	Language  string // code or English name; "" is found out from the first window
 	Translate bool   // to English
+	Target    string // code or name of the language to translate to; "" is Translate's, or what is spoken
+	// NoPunctuation leaves out punctuation and capitals, where the model can.
+	NoPunctuation bool
 
 	Prompt   string   // text before the audio, for names and style
 	Keywords []string // words that may occur; they join the prompt of every window
@@ -147,6 +160,27 @@ type Segment struct {
 	Repaired bool
 }
 
+// Placed returns s with times of the source: at is the sample its clip begins at in
+// what a Gate sent, pieces is where that came from. It writes to the words of s.
+func (s Segment) Placed(at int, pieces []vad.Piece) Segment {
+	move := func(seconds float64, end bool) float64 {
+		n := at + int(math.Round(seconds*audio.Rate))
+		if len(pieces) > 0 {
+			n = vad.SourceSample(pieces, n, end)
+		}
+		return math.Round(float64(n)/audio.Rate*100) / 100
+	}
+	s.Seek = int(math.Round(move(float64(s.Seek)/audio.FrameRate, false) * audio.FrameRate))
+	s.Start, s.End = move(s.Start, false), move(s.End, true)
+	s.End = max(s.Start, s.End)
+	for i := range s.Words {
+		w := &s.Words[i]
+		w.Start, w.End = move(w.Start, false), move(w.End, true)
+		w.End = max(w.Start, w.End)
+	}
+	return s
+}
+
 // A Word is a word with its times, punctuation included.
 type Word struct {
 	Text        string // with the space before it
@@ -179,6 +213,15 @@ func (o Options) resolved(m *Model) (Options, error) {
 	}
 	if !m.Multilingual() {
 		o.Language = "en"
+	}
+	if target := LanguageCode(o.Target); o.Target != "" {
+		if target != "en" {
+			return o, &OptionError{"target_language", "the model translates to English only"}
+		}
+		o.Translate = true
+	}
+	if o.NoPunctuation {
+		return o, &OptionError{"punctuation", "the model writes punctuation as it was trained to; leave punctuation out"}
 	}
 	if o.Translate && !m.Translates() {
 		return o, fmt.Errorf("%w: the model does not translate", ErrOptions)

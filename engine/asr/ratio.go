@@ -5,10 +5,10 @@ import (
 	"compress/zlib"
 )
 
-// compressionRatio is how much smaller zlib makes a text: loops compress well.
+// CompressionRatio is how much smaller zlib makes a text: loops compress well.
 // The threshold of 2.4 was found with zlib, whose last block is not empty as
 // Go's is; those bytes are taken off.
-func compressionRatio(text string) float64 {
+func CompressionRatio(text string) float64 {
 	if text == "" {
 		return 0
 	}

@@ -12,7 +12,6 @@ import (
 	"context"
 	"io"
 	"iter"
-	"math"
 	"strings"
 
 	"quern/engine/asr/audio"
@@ -36,17 +35,17 @@ func (m *Model) Transcribe(ctx context.Context, src audio.Source, o Options) ite
 		}
 		*o.Info = Info{Language: o.Language, Probability: 1}
 		t := &transcriber{m: m, o: &o}
-		count := &counter{Source: src}
+		count := &audio.Counter{Source: src}
 		t.read = audio.NewReader(count)
 		if o.on(GuardVAD) || o.Chunked {
 			if !o.on(GuardVAD) {
-				o.Detector = everything{}
+				o.Detector = vad.Everything{}
 			}
 			t.gate = vad.NewGate(t.read, o.Detector, o.Speech)
 			t.read = t.gate.Fill
 		}
 		emit := func(s Segment) bool {
-			o.Info.Duration = float64(count.n) / audio.Rate
+			o.Info.Duration = float64(count.N) / audio.Rate
 			s.ID = t.count
 			t.count++
 			return yield(s, nil)
@@ -56,7 +55,7 @@ func (m *Model) Transcribe(ctx context.Context, src audio.Source, o Options) ite
 		} else {
 			err = t.clip(ctx, emit)
 		}
-		o.Info.Duration, o.Info.Speech = float64(count.n)/audio.Rate, float64(count.n)/audio.Rate
+		o.Info.Duration, o.Info.Speech = float64(count.N)/audio.Rate, float64(count.N)/audio.Rate
 		if t.gate != nil {
 			o.Info.Speech = float64(t.gate.Passed()) / audio.Rate
 		}
@@ -64,24 +63,6 @@ func (m *Model) Transcribe(ctx context.Context, src audio.Source, o Options) ite
 			yield(Segment{}, err)
 		}
 	}
-}
-
-// everything is a Detector that takes all for speech.
-type everything struct{}
-
-func (everything) Listen() vad.Listener   { return everything{} }
-func (everything) Hear([]float32) float32 { return 1 }
-
-// counter is a Source that counts.
-type counter struct {
-	audio.Source
-	n int
-}
-
-func (c *counter) Read(dst []float32) (int, error) {
-	n, err := c.Source.Read(dst)
-	c.n += max(0, n)
-	return n, err
 }
 
 // A transcriber is one transcription.
@@ -105,7 +86,7 @@ func (t *transcriber) clip(ctx context.Context, emit func(Segment) bool) error {
 			return err
 		}
 		for _, s := range list {
-			if !emit(t.placed(s, 0, t.pieces())) {
+			if !emit(s.Placed(0, t.pieces())) {
 				return errStopped
 			}
 		}
@@ -120,27 +101,6 @@ func (t *transcriber) pieces() []vad.Piece {
 		return nil
 	}
 	return t.gate.Pieces()
-}
-
-// placed returns s with times of the source: at is where its clip begins in
-// what was sent, pieces is where that came from.
-func (t *transcriber) placed(s Segment, at int, pieces []vad.Piece) Segment {
-	move := func(seconds float64, end bool) float64 {
-		n := at + int(math.Round(seconds*audio.Rate))
-		if len(pieces) > 0 {
-			n = vad.SourceSample(pieces, n, end)
-		}
-		return math.Round(float64(n)/audio.Rate*100) / 100
-	}
-	s.Seek = int(math.Round(move(float64(s.Seek)/audio.FrameRate, false) * audio.FrameRate))
-	s.Start, s.End = move(s.Start, false), move(s.End, true)
-	s.End = max(s.Start, s.End)
-	for i := range s.Words {
-		w := &s.Words[i]
-		w.Start, w.End = move(w.Start, false), move(w.End, true)
-		w.End = max(w.Start, w.End)
-	}
-	return s
 }
 
 // A clip is audio transcribed window by window.

@@ -25,7 +25,7 @@ type Kinds interface {
 	Describe(id, path string, o engine.ModelOptions) (*About, error)
 	// IsFile reports whether a file found in a folder is a model by itself.
 	IsFile(path string) bool
-	// IsFolder reports whether a folder with config.json, which holds entries, is one
+	// IsFolder reports whether a folder with one of the markers, which holds entries, is one
 	// model.
 	IsFolder(path string, entries []fs.DirEntry) bool
 }

@@ -31,6 +31,10 @@ type finding struct {
 // owner/repository/file and one more.
 const maxDepth = 4
 
+// markers are the files one of which a folder that is a model has: Hugging Face's
+// description, or the tokens of a recogniser.
+var markers = []string{"config.json", "tokens.txt", "vocab.txt"}
+
 // scan lists the folder's models. Each directory is read once. What may be a model is
 // looked into when it is new or has changed, and one that cannot be served is logged
 // then.
@@ -72,7 +76,7 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 		}
 		found[path] = finding{mark, n}
 	}
-	if slices.ContainsFunc(entries, func(d fs.DirEntry) bool { return d.Name() == "config.json" && !d.IsDir() }) {
+	if slices.ContainsFunc(entries, func(d fs.DirEntry) bool { return slices.Contains(markers, d.Name()) && !d.IsDir() }) {
 		id := cmp.Or(rel, filepath.Base(f.path))
 		look(dir, stamp(dir, entries...), func() (*Entry, error) {
 			if !c.o.Kinds.IsFolder(dir, entries) {

@@ -19,6 +19,7 @@ type kind struct {
 	not     []string // what weights match by accident
 	label   func(stem string) (rest, label string)
 	merge   bool     // files that differ in rest alone belong together: encoder and decoder
+	fill    bool     // of those that another type lacks the plain ones are taken
 	several bool     // a repository holds models of different sizes
 	folder  bool     // the folder is the model, not the file
 	beside  []string // what comes along when it is there
@@ -26,7 +27,7 @@ type kind struct {
 
 // Files that tell how text becomes tokens.
 var tokenizer = []string{"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-	"added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "rwkv_vocab_*.txt", "chat_template.jinja", "chat_template.json"}
+	"added_tokens.json", "vocab.json", "vocab.txt", "tokens.txt", "merges.txt", "rwkv_vocab_*.txt", "chat_template.jinja", "chat_template.json"}
 
 // kinds is the table of what quern pulls. Where a repository holds a model
 // twice, the kind named first counts.
@@ -57,6 +58,28 @@ var kinds = []kind{
 			"preprocessor_config.json", "normalizer.json", "modules.json", "sentence_bert_config.json",
 			"config_sentence_transformers.json", "1_Pooling/config.json",
 			"*_Dense/config.json", "*_Dense/model.safetensors", "*_LogitScore/config.json"}, tokenizer...),
+	},
+	{
+		// Parakeet and Canary as onnx-asr names their graphs.
+		name:    "nemo",
+		needs:   []string{"vocab.txt", "encoder-model.*onnx"},
+		weights: []string{"*-model.*onnx"},
+		label:   onnxLabel,
+		merge:   true,
+		fill:    true,
+		folder:  true,
+		beside:  []string{"vocab.txt", "config.json"},
+	},
+	{
+		// And as sherpa-onnx does: encoder, decoder, joiner.
+		name:    "nemo",
+		needs:   []string{"tokens.txt", "encoder.*onnx"},
+		weights: []string{"*er.*onnx"},
+		label:   onnxLabel,
+		merge:   true,
+		fill:    true,
+		folder:  true,
+		beside:  []string{"tokens.txt"},
 	},
 	{
 		name:    "onnx",
@@ -98,7 +121,7 @@ var preferred = func() []string {
 var preferredONNX = []string{"F32", "F16", "Q8", "QUANTIZED", "INT8", "UINT8", "Q4F16", "Q4", "BNB4"}
 
 func (k *kind) preferred() []string {
-	if k.name == "onnx" || k.name == "kokoro" {
+	if k.name == "onnx" || k.name == "kokoro" || k.name == "nemo" {
 		return append([]string{""}, preferredONNX...)
 	}
 	return preferred
@@ -106,7 +129,7 @@ func (k *kind) preferred() []string {
 
 var (
 	ggmlType  = regexp.MustCompile(`(?i)(?:^|_)(I?Q[1-8](?:_[0-9A-Z]+)*|TQ[12]_0|BF16|FP?16|FP?32|MXFP4(?:_MOE)?|NVFP4)$`)
-	onnxType  = regexp.MustCompile(`(?i)_(fp16|fp32|q[248]|q4f16|q8f16|u?int8|uint8f16|bnb4|quantized|O[1-4]|qu?int8(?:_[0-9a-z]+)*)$`)
+	onnxType  = regexp.MustCompile(`(?i)[._](fp16|fp32|q[248]|q4f16|q8f16|u?int8|uint8f16|bnb4|quantized|O[1-4]|qu?int8(?:_[0-9a-z]+)*)$`)
 	shardName = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})$`)
 )
 
@@ -204,7 +227,7 @@ func (v *variant) all() []File {
 // isData recognises the tensors an ONNX file keeps in a file of its own.
 func isData(p string) bool {
 	base := path.Base(p)
-	return strings.Contains(base, ".onnx_data") || strings.HasSuffix(base, ".onnx.data")
+	return strings.Contains(base, ".onnx_data") || strings.HasSuffix(base, ".onnx.data") || strings.HasSuffix(base, ".weights")
 }
 
 // variants finds the models in files, of every kind, in the order of kinds.
@@ -265,9 +288,31 @@ func (k *kind) variants(files []File) []*variant {
 		v.files = append(v.files, f)
 	}
 	for _, v := range out {
+		if k.fill {
+			v.fill(out)
+		}
 		v.addData(files)
 	}
 	return out
+}
+
+// fill adds the plain files of those that v lacks in its own type.
+func (v *variant) fill(all []*variant) {
+	name := func(f File) string {
+		stem, _ := shardStem(f.Path)
+		rest, _ := v.kind.label(stem)
+		return rest
+	}
+	for _, plain := range all {
+		if plain == v || plain.label != "F32" || plain.rest != v.rest {
+			continue
+		}
+		for _, f := range plain.files {
+			if strings.HasSuffix(f.Path, ".onnx") && !slices.ContainsFunc(v.files, func(g File) bool { return name(g) == name(f) }) {
+				v.files = append(v.files, f)
+			}
+		}
+	}
 }
 
 // addData adds the files ONNX graphs keep their tensors in.
@@ -277,7 +322,7 @@ func (v *variant) addData(files []File) {
 			continue
 		}
 		for _, w := range v.files {
-			if strings.HasSuffix(w.Path, ".onnx") && strings.HasPrefix(f.Path, w.Path) {
+			if strings.HasSuffix(w.Path, ".onnx") && (strings.HasPrefix(f.Path, w.Path) || f.Path == strings.TrimSuffix(w.Path, ".onnx")+".weights") {
 				v.files = append(v.files, f)
 				break
 			}
@@ -285,9 +330,10 @@ func (v *variant) addData(files []File) {
 	}
 }
 
-// narrow keeps the file at p, and what belongs to it alone.
+// narrow keeps the file at p, and what belongs to it alone. Of kinds whose files are of no
+// use alone it keeps all.
 func (v *variant) narrow(p string, files []File) *variant {
-	if !v.kind.merge {
+	if !v.kind.merge || v.kind.fill {
 		return v
 	}
 	n := *v

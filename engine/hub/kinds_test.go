@@ -18,6 +18,10 @@ func TestPick(t *testing.T) {
 	kokoro := []string{"config.json", "kokoro-v1_0.pth", "voices/af.pt", "voices/am.pt", "samples/x.wav", "VOICES.md"}
 	kokoroONNX := []string{"config.json", "tokenizer.json", "onnx/model.onnx", "onnx/model_q8f16.onnx", "voices/af.bin"}
 	whisper := []string{"ggml-tiny.bin", "ggml-base.bin", "ggml-base-q5_1.bin", "ggml-base.en.bin", "README.md"}
+	parakeet := []string{".gitattributes", "README.md", "config.json", "decoder_joint-model.int8.onnx", "decoder_joint-model.onnx", "encoder-model.int8.onnx", "encoder-model.onnx", "encoder-model.onnx.data", "nemo128.onnx", "vocab.txt"}
+	sherpa := []string{"README.md", "decoder.onnx", "encoder.onnx", "encoder.weights", "encoder.int8.onnx", "joiner.onnx", "joiner.int8.onnx", "tokens.txt", "test_wavs/0.wav"}
+	canary := []string{"decoder.int8.onnx", "encoder.int8.onnx", "tokens.txt", "test_wavs/en.wav"}
+	ctc := []string{"config.json", "model.int8.onnx", "model.onnx", "vocab.txt"}
 	for _, tt := range []struct {
 		name   string
 		ref    string
@@ -48,6 +52,14 @@ func TestPick(t *testing.T) {
 		{"ONNX by type", "o/n:q4", onnx, "config.json tokenizer.json onnx/decoder_model_merged_q4.onnx onnx/encoder_model_q4.onnx", false, nil, ""},
 		{"Kokoro", "o/n", kokoro, "config.json voices/af.pt voices/am.pt kokoro-v1_0.pth", false, nil, ""},
 		{"Kokoro as ONNX", "o/n", kokoroONNX, "config.json tokenizer.json voices/af.bin onnx/model.onnx", true, nil, ""},
+		{"Parakeet", "o/n", parakeet, "config.json vocab.txt encoder-model.onnx.data decoder_joint-model.onnx encoder-model.onnx", true, nil, ""},
+		{"Parakeet in 8 bits", "o/n:int8", parakeet, "config.json vocab.txt decoder_joint-model.int8.onnx encoder-model.int8.onnx", false, nil, ""},
+		{"Parakeet by a file", "o/n/encoder-model.int8.onnx", parakeet, "config.json vocab.txt decoder_joint-model.int8.onnx encoder-model.int8.onnx", false, nil, ""},
+		{"Parakeet of sherpa-onnx", "o/n", sherpa, "tokens.txt encoder.weights decoder.onnx encoder.onnx joiner.onnx", true, nil, ""},
+		{"in 8 bits, as far as there are", "o/n:int8", sherpa, "tokens.txt encoder.int8.onnx joiner.int8.onnx decoder.onnx", false, nil, ""},
+		{"Canary", "o/n", canary, "tokens.txt decoder.int8.onnx encoder.int8.onnx", false, nil, ""},
+		{"CTC", "o/n", ctc, "config.json vocab.txt model.onnx", true, nil, ""},
+		{"CTC in 8 bits", "o/n:INT8", ctc, "config.json vocab.txt model.int8.onnx", false, nil, ""},
 		{"Whisper, which one?", "o/n", whisper, "", false, ErrAmbiguous, "ggml-tiny.bin"},
 		{"Whisper by file", "o/n/ggml-base.en.bin", whisper, "ggml-base.en.bin", false, nil, ""},
 		{"Whisper by type", "o/n:q5_1", whisper, "ggml-base-q5_1.bin", false, nil, ""},

@@ -11,6 +11,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/conformer"
 	"quern/engine/catalog"
 	"quern/engine/graph"
 	"quern/engine/lm"
@@ -47,6 +48,7 @@ var kinds = []kind{
 	{is: isFormant, describe: sound(engine.KindSpeech, "formant", "built in"), open: openFormant, needs: asFile(0), voices: formantVoices},
 	{is: tts.IsKokoro, describe: sound(engine.KindSpeech, "kokoro", "kokoro"), open: openKokoro, needs: asFile(soundMemory), voices: tts.KokoroVoices, use: "quern say --model "},
 	{is: isDetector, use: "--vad "},
+	{is: conformer.IsModel, describe: describeConformer, open: openConformer, needs: needsConformer, use: "quern transcribe --model "},
 	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX, tell: tellONNX},
@@ -145,7 +147,7 @@ func (files) IsFolder(path string, entries []fs.DirEntry) bool {
 			return false
 		}
 	}
-	return found || serve.Is(path)
+	return found || serve.Is(path) || conformer.IsModel(path)
 }
 
 // An opening is what a kind is given to load a model.

@@ -7,6 +7,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/conformer"
 	"quern/engine/asr/vad"
 	"quern/engine/catalog"
 	"quern/engine/onnx/serve"
@@ -14,6 +15,7 @@ import (
 	"quern/engine/speech"
 	"quern/engine/transcribe"
 	"quern/engine/tts"
+	fonnx "quern/formats/onnx"
 )
 
 // soundMemory is how often its file a model of sound takes of memory: weights are read as
@@ -37,13 +39,15 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 }
 
 func openWhisper(ctx context.Context, p *opening) (residency.Model, error) {
-	return p.recogniser(ctx, func(path string) (*asr.Model, error) {
+	return p.recogniser(ctx, soundMemory*p.n.About().SizeBytes, func(path string) (transcribe.Recogniser, error) {
 		return asr.Open(ctx, path, p.backend, asr.OpenOptions{Watch: p.watch()})
 	})
 }
 
 func openWhisperONNX(ctx context.Context, p *opening) (residency.Model, error) {
-	return p.recogniser(ctx, func(path string) (*asr.Model, error) { return serve.Whisper(ctx, path, p.graphs()) })
+	return p.recogniser(ctx, soundMemory*p.n.About().SizeBytes, func(path string) (transcribe.Recogniser, error) {
+		return serve.Whisper(ctx, path, p.graphs())
+	})
 }
 
 // detectorOf reads the detector of speech of a recogniser; nil is the built-in one.
@@ -70,10 +74,44 @@ func (e *Engine) Detector(recogniser string) (engine.Detector, error) {
 	return d, err
 }
 
-// recogniser loads what listens.
-func (p *opening) recogniser(ctx context.Context, open func(path string) (*asr.Model, error)) (residency.Model, error) {
+// describeConformer reads what the files of a Parakeet or Canary tell.
+func describeConformer(_, path string, _ *engine.ModelOptions) (*catalog.About, error) {
+	i, err := conformer.Describe(path)
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.About{ModelInfo: engine.ModelInfo{Kind: engine.KindTranscription, Architecture: i.Architecture(), Format: "onnx", Quantization: i.Number, SizeBytes: i.Size}}, nil
+}
+
+// needsConformer is what the weights and the longest window take.
+func needsConformer(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
+	i, err := conformer.Describe(n.About().Path)
+	if err != nil {
+		return 0, err
+	}
+	return i.Memory + i.Work, nil
+}
+
+func openConformer(ctx context.Context, p *opening) (residency.Model, error) {
+	needs, err := needsConformer(ctx, p.Engine, p.n)
+	if err != nil {
+		return nil, err
+	}
+	return p.recogniser(ctx, needs, func(path string) (transcribe.Recogniser, error) {
+		m, err := conformer.Open(ctx, path, conformer.OpenOptions{Compile: func(ctx context.Context, g *fonnx.Model) (conformer.Graph, error) {
+			return p.graphs().Graph(ctx, g)
+		}})
+		if err == nil && m.Batches() != "" {
+			p.log.InfoContext(ctx, "windows of sound are not run together", "model", p.n.ID, "why", m.Batches())
+		}
+		return m, err
+	})
+}
+
+// recogniser loads what listens and needs so much memory.
+func (p *opening) recogniser(ctx context.Context, needs int64, open func(path string) (transcribe.Recogniser, error)) (residency.Model, error) {
 	about := p.n.About()
-	if err := p.load.Room(ctx, soundMemory*about.SizeBytes); err != nil {
+	if err := p.load.Room(ctx, needs); err != nil {
 		return nil, err
 	}
 	detector, err := detectorOf(p.n)

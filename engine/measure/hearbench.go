@@ -6,8 +6,12 @@ import (
 	"time"
 
 	"quern/engine/asr"
+	"quern/engine/asr/conformer"
 	"quern/engine/device"
+	"quern/engine/graph"
 	"quern/engine/lm"
+	"quern/engine/onnx/serve"
+	fonnx "quern/formats/onnx"
 	"quern/kernels"
 	"quern/kernels/threads"
 )
@@ -36,7 +40,40 @@ type HearingBenchResult struct {
 
 // IsHearing reports whether path is a recogniser, which BenchHearing measures
 // and Bench does not.
-func IsHearing(path string) bool { return asr.IsModel(path) }
+func IsHearing(path string) bool { return asr.IsModel(path) || conformer.IsModel(path) }
+
+// An ear is a recogniser that can be measured.
+type ear interface {
+	Measure(ctx context.Context, o asr.MeasureOptions) (asr.Timing, error)
+	CacheBytes() int64
+	Close() error
+}
+
+// openEar opens a recogniser and says how many bytes its files have.
+func openEar(ctx context.Context, path string, backend graph.Backend, windows int) (ear, int64, error) {
+	if !conformer.IsModel(path) {
+		m, err := asr.Open(ctx, path, backend, asr.OpenOptions{Windows: windows})
+		if err != nil {
+			return nil, 0, err
+		}
+		size, err := lm.SizeOf(path)
+		return m, size, err
+	}
+	info, err := conformer.Describe(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	m, err := conformer.Open(ctx, path, conformer.OpenOptions{Compile: func(ctx context.Context, g *fonnx.Model) (conformer.Graph, error) {
+		return serve.Host{Processor: backend, Limit: conformerLimit}.Graph(ctx, g)
+	}})
+	if err != nil {
+		return nil, 0, err
+	}
+	return m, info.Size, nil
+}
+
+// conformerLimit is the memory that the values of a graph may take.
+const conformerLimit = 8 << 30
 
 // BenchHearing measures how fast a recogniser encodes a window of audio and
 // writes tokens, with nothing else running. Of the options Prompt, CacheType and
@@ -55,12 +92,10 @@ func BenchHearing(ctx context.Context, o BenchOptions) (HearingBenchResult, erro
 		return HearingBenchResult{}, err
 	}
 	defer backend.Close()
-	m, err := asr.Open(ctx, o.Path, backend, asr.OpenOptions{Windows: o.Batch})
-	if err != nil {
-		return HearingBenchResult{}, err
+	m, size, err := openEar(ctx, o.Path, backend, o.Batch)
+	if m != nil {
+		defer m.Close()
 	}
-	defer m.Close()
-	size, err := lm.SizeOf(o.Path)
 	if err != nil {
 		return HearingBenchResult{}, err
 	}

@@ -10,14 +10,25 @@ import (
 
 	"quern/engine"
 	"quern/engine/asr"
+	"quern/engine/asr/audio"
+	"quern/engine/asr/conformer"
 	"quern/engine/asr/vad"
 	"quern/engine/budget"
 )
 
+// A Recogniser writes down speech: package asr's or another. Errors of options wrap
+// asr.ErrOptions; those that name the option are *asr.OptionError.
+type Recogniser interface {
+	Transcribe(ctx context.Context, src audio.Source, o asr.Options) iter.Seq2[asr.Segment, error]
+	Translates() bool
+	CacheBytes() int64
+	Close() error
+}
+
 // A Model is a recogniser that is loaded.
 type Model struct {
 	id       string
-	model    *asr.Model
+	model    Recogniser
 	detector vad.Detector // nil is asr's own
 	size     int64
 	queue    budget.Queue
@@ -27,7 +38,7 @@ type Model struct {
 
 // New makes a model of a recogniser whose files have size bytes. It admits that many
 // requests, those that wait included, and took so long to load.
-func New(id string, m *asr.Model, detector vad.Detector, size int64, admits int, took time.Duration) *Model {
+func New(id string, m Recogniser, detector vad.Detector, size int64, admits int, took time.Duration) *Model {
 	return &Model{id: id, model: m, detector: detector, size: size, queue: budget.Queue{Most: admits}, took: took}
 }
 
@@ -45,6 +56,15 @@ func (m *Model) Stats() engine.ModelStats {
 
 // Languages returns the codes of the languages that recognisers know.
 func Languages() []string { return asr.Languages() }
+
+// A Conformer is what the files of a Parakeet or Canary tell.
+type Conformer = conformer.Info
+
+// IsConformer reports whether path is a Parakeet or Canary, or one of its files.
+func IsConformer(path string) bool { return conformer.IsModel(path) }
+
+// Describe reads what the files of a Parakeet or Canary tell.
+func Describe(path string) (*Conformer, error) { return conformer.Describe(path) }
 
 // OpenDetector reads a detector of speech, Silero's. Of path "" it is nil, which
 // recognition takes for the built-in one.
@@ -86,7 +106,10 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 		}
 		for s, err := range m.model.Transcribe(ctx, r.Source, o) {
 			if err != nil {
-				if errors.Is(err, asr.ErrOptions) {
+				var named *asr.OptionError
+				if errors.As(err, &named) {
+					err = engine.Errorf(engine.CodeUnsupportedParam, named.Name, "model %q: %s", m.id, named.Message)
+				} else if errors.Is(err, asr.ErrOptions) {
 					err = engine.Errorf(engine.CodeInvalidValue, "", "%v", err)
 				}
 				yield(engine.Segment{}, err)

@@ -19,16 +19,13 @@ const (
 	pastOfTime = fftSize / 2 // samples a frame sees before its time, and after it
 )
 
-// A MelBank turns samples into the logarithms of mel bands.
-//
-// Slaney, "Auditory Toolbox", 1998: triangles of equal area over a scale that
-// is linear below 1 kHz and logarithmic above.
+// A MelBank turns samples into the logarithms of mel bands, whose triangles are
+// Slaney's.
 type MelBank struct {
-	bands   int
-	hann    [fftSize]float64
-	first   []int       // bin each triangle begins at
-	weights [][]float32 // and its values from there on
-	plan    *fourier.Real[float64]
+	triangles
+	bands int
+	hann  [fftSize]float64
+	plan  *fourier.Real[float64]
 }
 
 // NewMelBank returns the triangles of a number of bands.
@@ -37,27 +34,7 @@ func NewMelBank(bands int) *MelBank {
 	for i := range m.hann {
 		m.hann[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/fftSize)
 	}
-	edges := make([]float64, bands+2) // Hz
-	top := toMel(Rate / 2)
-	for i := range edges {
-		edges[i] = toHz(top * float64(i) / float64(bands+1))
-	}
-	for b := range bands {
-		low, mid, high := edges[b], edges[b+1], edges[b+2]
-		first, w := 0, []float32(nil)
-		for bin := range spectrum {
-			hz := float64(bin) * Rate / fftSize
-			v := min((hz-low)/(mid-low), (high-hz)/(high-mid))
-			if v <= 0 {
-				continue
-			}
-			if w == nil {
-				first = bin
-			}
-			w = append(w, float32(v*2/(high-low)))
-		}
-		m.first, m.weights = append(m.first, first), append(m.weights, w)
-	}
+	m.triangles = slaney(bands, fftSize)
 	return m
 }
 
@@ -70,29 +47,6 @@ func MelFilters(bands int) (filters []float32, bins int) {
 		copy(filters[b*spectrum+m.first[b]:], w)
 	}
 	return filters, spectrum
-}
-
-// The scale: 3 mel for 200 Hz up to 1 kHz, then 27 mel for a factor of 6.4.
-const (
-	melPerHz = 3.0 / 200
-	kneeHz   = 1000.0
-	kneeMel  = kneeHz * melPerHz
-)
-
-var melPerLog = 27 / math.Log(6.4)
-
-func toMel(hz float64) float64 {
-	if hz < kneeHz {
-		return hz * melPerHz
-	}
-	return kneeMel + math.Log(hz/kneeHz)*melPerLog
-}
-
-func toHz(mel float64) float64 {
-	if mel < kneeMel {
-		return mel / melPerHz
-	}
-	return kneeHz * math.Exp((mel-kneeMel)/melPerLog)
 }
 
 // floor is the least power a band is said to have.
@@ -114,12 +68,7 @@ func (m *MelBank) frame(dst, x []float32) float32 {
 	}
 	top := float32(math.Inf(-1))
 	for b := range m.bands {
-		var sum float32
-		first := m.first[b]
-		for i, w := range m.weights[b] {
-			sum += w * power[first+i]
-		}
-		dst[b] = float32(math.Log10(float64(max(sum, floor))))
+		dst[b] = float32(math.Log10(float64(max(m.sum(b, power[:]), floor))))
 		top = max(top, dst[b])
 	}
 	return top

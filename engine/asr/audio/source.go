@@ -1,5 +1,6 @@
-// Package audio has what Whisper hears: 16 kHz samples from a Source, and their
-// log-mel Spectrogram.
+// Package audio has what networks hear: 16 kHz samples from a Source, the log-mel
+// Spectrogram of Whisper, which follows a source, and the Features of others, which are
+// of a piece as a whole.
 package audio
 
 import (
@@ -25,6 +26,19 @@ func (s *Samples) Read(dst []float32) (int, error) {
 	n := copy(dst, *s)
 	*s = (*s)[n:]
 	return n, nil
+}
+
+// A Counter is a Source that counts the samples of another.
+type Counter struct {
+	Source
+	N int
+}
+
+// Read implements Source.
+func (c *Counter) Read(dst []float32) (int, error) {
+	n, err := c.Source.Read(dst)
+	c.N += max(0, n)
+	return n, err
 }
 
 // ErrSource is returned for sources that make no progress.

@@ -33,11 +33,11 @@ const hiddenStates = "encoder_hidden_states"
 type Decoder struct {
 	Vocab int // logits of a token
 
-	first, next *session // for a sequence's start, and for what follows; often one
-	past        []past   // empty: the graph takes none
-	size        int      // tokens of a block
-	perBlock    int      // floats
-	oneByOne    bool     // next was made for one token at a time
+	first, next *Graph // for a sequence's start, and for what follows; often one
+	past        []past // empty: the graph takes none
+	size        int    // tokens of a block
+	perBlock    int    // floats
+	oneByOne    bool   // next was made for one token at a time
 	logits      []float32
 	rows        []graph.Row
 	handout     graph.Handout
@@ -104,13 +104,13 @@ func (s *step) positions() []int64 {
 // Decoder makes what runs the graphs of a language model whose cache has blocks of
 // that many tokens. It fails for one that continues what an encoder read.
 func (h *Head) Decoder(ctx context.Context, on Host, size int) (*Decoder, error) {
-	first, err := on.session(ctx, h.graph)
+	first, err := on.Graph(ctx, h.graph)
 	if err != nil {
 		return nil, err
 	}
 	next := first
 	if h.second != nil {
-		if next, err = on.session(ctx, h.second); err != nil {
+		if next, err = on.Graph(ctx, h.second); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +122,7 @@ func (h *Head) Decoder(ctx context.Context, on Host, size int) (*Decoder, error)
 		return nil, fmt.Errorf("%w: a decoder that continues what an encoder read, which no endpoint for text does", model.ErrUnsupported)
 	}
 	// One token says how many logits it has.
-	out, err := d.first.run(ctx, d.inputs(d.first, &step{tokens: []int64{0}, keep: 1}, nil))
+	out, err := d.first.Run(ctx, d.inputs(d.first, &step{tokens: []int64{0}, keep: 1}, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -145,9 +145,9 @@ func (d *Decoder) BlockBytes() int64 { return 4 * int64(d.perBlock) }
 func (d *Decoder) Cache(blocks int) graph.Cache { return newCache(d.perBlock, blocks) }
 
 // newDecoder makes a decoder whose cache has blocks of that many tokens.
-func newDecoder(first, next *session, size int) (*Decoder, error) {
+func newDecoder(first, next *Graph, size int) (*Decoder, error) {
 	d := &Decoder{first: first, next: next, size: size, oneByOne: first != next}
-	for _, g := range []*session{first, next} {
+	for _, g := range []*Graph{first, next} {
 		for _, in := range g.inputs {
 			if !strings.HasPrefix(in.Name, pastPrefix) && decoderInputs[in.Name] == nil {
 				return nil, fmt.Errorf("%w: the decoder wants an input %q %s, which quern cannot give", model.ErrUnsupported, in.Name, describeDims(in.Type.Dims))
@@ -172,7 +172,7 @@ func newDecoder(first, next *session, size int) (*Decoder, error) {
 		}
 		p := past{in: in.Name, out: "present." + name, elem: in.Type.Elem, heads: int(dims[1].Size), dim: int(dims[3].Size),
 			cross: strings.Contains(name, ".encoder."), size: size, offset: d.perBlock}
-		for _, g := range []*session{first, next} {
+		for _, g := range []*Graph{first, next} {
 			if p.cross && g != first {
 				continue // it stays as it was
 			}
@@ -214,7 +214,7 @@ func (d *Decoder) whole(s *step, c *cache) {
 }
 
 // inputs makes what g reads in a step.
-func (d *Decoder) inputs(g *session, s *step, c *cache) map[string]*onnx.Tensor {
+func (d *Decoder) inputs(g *Graph, s *step, c *cache) map[string]*onnx.Tensor {
 	in := make(map[string]*onnx.Tensor)
 	for i := range g.inputs {
 		v := &g.inputs[i]
@@ -335,7 +335,7 @@ func (d *Decoder) advance(ctx context.Context, s *step, c *cache, want []int32, 
 	if s.past == 0 {
 		g = d.first
 	}
-	out, err := g.run(ctx, d.inputs(g, s, c))
+	out, err := g.Run(ctx, d.inputs(g, s, c))
 	if err != nil {
 		return err
 	}

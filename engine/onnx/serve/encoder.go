@@ -116,7 +116,7 @@ type text struct {
 // An Encoder runs graphs that read whole texts. Texts of similar length go
 // together, padded to the longest and masked.
 type Encoder struct {
-	*session
+	*Graph
 	out    string // the output that is read
 	pooled bool   // it has one row for a text
 	pool   pooling
@@ -170,11 +170,11 @@ var (
 // Encoder makes what runs the graph of a model that reads whole texts. A run takes about
 // budget tokens, padding included.
 func (h *Head) Encoder(ctx context.Context, on Host, v *token.Vocab, budget int) (*Encoder, error) {
-	g, err := on.session(ctx, h.graph)
+	g, err := on.Graph(ctx, h.graph)
 	if err != nil {
 		return nil, err
 	}
-	x := &Encoder{session: g, budget: budget, pad: v.Special(token.PAD)}
+	x := &Encoder{Graph: g, budget: budget, pad: v.Special(token.PAD)}
 	if h.config.Pad != nil {
 		x.pad = *h.config.Pad
 	}
@@ -232,7 +232,7 @@ func (x *Encoder) batch(ctx context.Context, texts []text, of []int, long int, f
 		}
 		in[v.Name] = tensorOf(v, numbers, len(of), long)
 	}
-	out, err := x.run(ctx, in)
+	out, err := x.Graph.Run(ctx, in)
 	if err != nil {
 		return err
 	}

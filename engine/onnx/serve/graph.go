@@ -22,8 +22,8 @@ type Host struct {
 	Limit int64 // bytes a graph may take
 }
 
-// A session is a graph that takes turns on the processor with other models.
-type session struct {
+// A Graph is a graph that is ready to run and takes turns on the processor with other models.
+type Graph struct {
 	mu      sync.Mutex // of a run, taken before the turn: one that gives way may not be waited for by who has it
 	of      *onnx.Session
 	host    Host
@@ -32,8 +32,9 @@ type session struct {
 	outputs []fonnx.Value
 }
 
-func (h Host) session(ctx context.Context, m *fonnx.Model) (*session, error) {
-	g := &session{host: h, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
+// Graph prepares a graph, which must stay open while it is used.
+func (h Host) Graph(ctx context.Context, m *fonnx.Model) (*Graph, error) {
+	g := &Graph{host: h, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
 	// Exporters give one name to sizes that differ at the start of a text, where
 	// the past is empty, so names bind nothing here.
 	for _, in := range m.Graph.Inputs {
@@ -61,7 +62,8 @@ func askedInputs(g *fonnx.Graph) []fonnx.Value {
 	return slices.DeleteFunc(slices.Clone(g.Inputs), func(v fonnx.Value) bool { return given[v.Name] })
 }
 
-func (g *session) run(ctx context.Context, in map[string]*onnx.Tensor) (out map[string]*onnx.Tensor, err error) {
+// Run computes the outputs of g, as onnx.Session does, when it is g's turn.
+func (g *Graph) Run(ctx context.Context, in map[string]*onnx.Tensor) (out map[string]*onnx.Tensor, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if turn := g.host.Processor.Do(ctx, func(_ *threads.Pool, yield func()) {

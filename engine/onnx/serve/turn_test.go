@@ -37,7 +37,7 @@ func TestONNXTurns(t *testing.T) {
 	}
 	backend := cpu.Open(2)
 	defer backend.Close()
-	g, err := Host{Processor: backend, Limit: 1 << 30}.session(t.Context(), m)
+	g, err := Host{Processor: backend, Limit: 1 << 30}.Graph(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestONNXTurns(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 3 {
 		callers.Go(func() {
-			out, err := g.run(t.Context(), in(trips))
+			out, err := g.Run(t.Context(), in(trips))
 			if err != nil {
 				t.Error(err)
 				return
@@ -78,7 +78,7 @@ func TestONNXTurns(t *testing.T) {
 	defer cancel()
 	run := &observed{Context: ctx, begun: make(chan bool)}
 	callers.Go(func() {
-		if _, err := g.run(run, in(math.MaxInt64)); !errors.Is(err, context.Canceled) {
+		if _, err := g.Run(run, in(math.MaxInt64)); !errors.Is(err, context.Canceled) {
 			t.Errorf("the run ended with %v", err)
 		}
 	})

@@ -54,7 +54,7 @@ func Whisper(ctx context.Context, path string, on Host) (_ *asr.Model, err error
 	if err = safetensors.Beside(&set.Meta, f.dir); err != nil {
 		return nil, err
 	}
-	var graphs [3]*session
+	var graphs [3]*Graph
 	for i, at := range []string{encoder, f.main, f.past} {
 		if at == "" {
 			continue
@@ -64,7 +64,7 @@ func Whisper(ctx context.Context, path string, on Host) (_ *asr.Model, err error
 			return nil, err
 		}
 		set.OnClose(file.Close)
-		if graphs[i], err = on.session(ctx, file); err != nil {
+		if graphs[i], err = on.Graph(ctx, file); err != nil {
 			return nil, err
 		}
 	}
@@ -89,12 +89,12 @@ func Whisper(ctx context.Context, path string, on Host) (_ *asr.Model, err error
 
 // A listener runs an encoder graph for package asr.
 type listener struct {
-	*session
+	*Graph
 	in  *fonnx.Value
 	out string
 }
 
-func newListener(g *session) (*listener, error) {
+func newListener(g *Graph) (*listener, error) {
 	if len(g.inputs) != 1 || len(g.inputs[0].Type.Dims) != 3 || len(g.outputs) == 0 {
 		return nil, fmt.Errorf("%w: an encoder that takes %s; Whisper's takes features of (windows, bands, frames)", model.ErrUnsupported, describeValues(g.inputs))
 	}
@@ -118,7 +118,7 @@ func (x *listener) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([]
 			t.F[b*frames+f] = in.Features[f*bands+b]
 		}
 	}
-	out, err := x.run(ctx, map[string]*onnx.Tensor{x.in.Name: t})
+	out, err := x.Graph.Run(ctx, map[string]*onnx.Tensor{x.in.Name: t})
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package onnxtest_test
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
+	"testing/fstest"
 
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
@@ -34,5 +36,21 @@ func TestRoundTrip(t *testing.T) {
 		for i, n := range got.Graph.Nodes {
 			t.Errorf("node %d: got %+v, want %+v", i, n, want.Graph.Nodes[i])
 		}
+	}
+}
+
+// TestBeside reads metadata, and a constant whose data lie in another file.
+func TestBeside(t *testing.T) {
+	b := onnxtest.New(17)
+	w := onnxtest.FloatTensor([]int{2}, 1, 2)
+	b.Output("y", b.Node("Identity", []string{b.Weight(w)}), onnx.Float, 2)
+	b.Model.Meta = map[string]string{"a": "b", "none": ""}
+	data := onnxtest.MarshalBeside(&b.Model, func(*onnx.Tensor) *onnxtest.Place { return &onnxtest.Place{File: "w.bin", Offset: 3, Length: 8} })
+	m, err := onnx.Parse(data, fstest.MapFS{"w.bin": {Data: append([]byte("xyz"), w.Data...)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Graph.Initializers[0].Data; !bytes.Equal(got, w.Data) || !reflect.DeepEqual(m.Meta, b.Model.Meta) {
+		t.Errorf("data %v, metadata %v; want %v, %v", got, m.Meta, w.Data, b.Model.Meta)
 	}
 }

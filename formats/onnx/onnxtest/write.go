@@ -7,28 +7,54 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"quern/formats/onnx"
 )
 
-// Marshal writes a model as Parse of package onnx reads it. Meta and sparse
-// tensors are left out.
+// Marshal writes a model as Parse of package onnx reads it. Sparse tensors are left out.
 //
 // ONNX, onnx/onnx.proto3; Protocol Buffers, "Encoding".
 func Marshal(m *onnx.Model) []byte {
+	return MarshalBeside(m, inline)
+}
+
+func inline(*onnx.Tensor) *Place { return nil }
+
+// A Place is where the data of a tensor lie in another file.
+type Place struct {
+	File           string // beside the model's
+	Offset, Length int64
+}
+
+// MarshalBeside is Marshal of a model some of whose constants lie in other files: of those
+// for which place is not nil. Their Data are not looked at.
+func MarshalBeside(m *onnx.Model, place func(*onnx.Tensor) *Place) []byte {
 	var b message
 	b.int(1, m.IR)
 	b.text(2, m.Producer)
-	b.bytes(7, graph(m.Graph))
+	b.bytes(7, graph(m.Graph, place))
 	for _, f := range m.Functions {
 		b.bytes(25, function(f))
 	}
 	b.opsets(8, m.Opsets)
+	for _, key := range slices.Sorted(maps.Keys(m.Meta)) {
+		b.bytes(14, pair(key, m.Meta[key]))
+	}
+	return b
+}
+
+func pair(key, value string) []byte {
+	var b message
+	b.text(1, key)
+	b.text(2, value)
 	return b
 }
 
 // MarshalTensor writes a tensor as a file of its own.
-func MarshalTensor(t *onnx.Tensor) []byte {
+func MarshalTensor(t *onnx.Tensor) []byte { return tensor(t, nil) }
+
+func tensor(t *onnx.Tensor, at *Place) []byte {
 	var b message
 	for _, d := range t.Shape {
 		b.tag(1, 0)
@@ -39,7 +65,13 @@ func MarshalTensor(t *onnx.Tensor) []byte {
 		b.bytes(6, []byte(s))
 	}
 	b.text(8, t.Name)
-	if t.Type != onnx.String {
+	switch {
+	case at != nil:
+		b.bytes(13, pair("location", at.File))
+		b.bytes(13, pair("offset", strconv.FormatInt(at.Offset, 10)))
+		b.bytes(13, pair("length", strconv.FormatInt(at.Length, 10)))
+		b.int(14, 1) // EXTERNAL
+	case t.Type != onnx.String:
 		b.bytes(9, t.Data)
 	}
 	return b
@@ -89,14 +121,14 @@ func (b *message) opsets(field uint64, list map[string]int64) {
 	}
 }
 
-func graph(g *onnx.Graph) []byte {
+func graph(g *onnx.Graph, place func(*onnx.Tensor) *Place) []byte {
 	var b message
 	for _, n := range g.Nodes {
 		b.bytes(1, node(n))
 	}
 	b.text(2, g.Name)
 	for _, t := range g.Initializers {
-		b.bytes(5, MarshalTensor(t))
+		b.bytes(5, tensor(t, place(t)))
 	}
 	for _, v := range g.Inputs {
 		b.bytes(11, value(v))
@@ -139,7 +171,7 @@ func attr(name string, a *onnx.Attr) []byte {
 	case onnx.AttrTensor:
 		b.bytes(5, MarshalTensor(a.T))
 	case onnx.AttrGraph:
-		b.bytes(6, graph(a.G))
+		b.bytes(6, graph(a.G, inline))
 	}
 	for _, v := range a.Floats {
 		b.float(7, v)
@@ -153,7 +185,7 @@ func attr(name string, a *onnx.Attr) []byte {
 		b.bytes(10, MarshalTensor(t))
 	}
 	for _, g := range a.Graphs {
-		b.bytes(11, graph(g))
+		b.bytes(11, graph(g, inline))
 	}
 	return b
 }

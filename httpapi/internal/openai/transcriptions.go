@@ -24,12 +24,8 @@ type transcription struct {
 // transcriptions answers POST /v1/audio/transcriptions.
 func (a api) transcriptions(c *server.Call) error {
 	return a.transcribe(c, func(f *body.Form, r *transcription) {
-		r.Language = f.Str("language")
-		if strings.EqualFold(r.Language, "auto") {
-			r.Language = ""
-		}
-		if r.Language != "" && engine.LanguageName(r.Language) == "" {
-			f.Invalid("language", "must be an ISO 639-1 code, an English name or auto, got %.60q", r.Language)
+		if r.Target = f.Str("target_language"); r.Target != "" && engine.LanguageName(r.Target) == "" {
+			f.Invalid("target_language", "must be an ISO 639-1 code or an English name, got %.60q", r.Target)
 		}
 		r.streamed = f.Boolean("stream")
 		granularities := f.Values("timestamp_granularities")
@@ -55,14 +51,10 @@ func (a api) transcriptions(c *server.Call) error {
 	})
 }
 
-// translations answers POST /v1/audio/translations.
+// translations answers POST /v1/audio/translations, which are to English. The language is
+// that spoken.
 func (a api) translations(c *server.Call) error {
-	return a.transcribe(c, func(f *body.Form, r *transcription) {
-		r.Translate, r.segments = true, true
-		if f.Str("language") != "" {
-			f.Refuse(engine.CodeUnsupportedParam, "language", "a translation is always to English; the language spoken is found out")
-		}
-	})
+	return a.transcribe(c, func(f *body.Form, r *transcription) { r.Translate, r.segments = true, true })
 }
 
 // transcribe reads what both endpoints have in common, then what own reads, and
@@ -80,6 +72,14 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 	}
 	file := f.File()
 	r.Prompt = f.Str("prompt")
+	r.Language = f.Str("language")
+	if strings.EqualFold(r.Language, "auto") {
+		r.Language = ""
+	}
+	if r.Language != "" && engine.LanguageName(r.Language) == "" {
+		f.Invalid("language", "must be an ISO 639-1 code, an English name or auto, got %.60q", r.Language)
+	}
+	r.NoPunctuation = f.Off("punctuation")
 	for _, name := range []string{"vad", "vad_filter"} {
 		r.AllSound = f.Off(name) || r.AllSound
 	}

@@ -72,6 +72,18 @@ var fuseCases = []fuseCase{
 		y := writtenNorm(b, sum)
 		return writtenNorm(b, b.Node("Add", []string{b.Node("Add", []string{writtenInt8(b, y, "x", 16, 16), y}), sum}))
 	}},
+	{"int8 convolution", []string{"convolution of bytes"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Add", []string{writtenConv(b, x, 5, 3, 1), weights(b, 1, 5, 1)})
+	}},
+	{"int8 convolution of each channel, its bias first and of fewer ranks", []string{"convolution of bytes"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Add", []string{weights(b, 3, 1), writtenConv(b, x, 3, 1, 3)})
+	}},
+	{"int8 convolution without bias", []string{"convolution of bytes"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Tanh", []string{writtenConv(b, x, 5, 3, 1)})
+	}},
+	{"int8 convolution with a bias of steps", []string{"convolution of bytes"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Add", []string{writtenConv(b, x, 5, 3, 1), weights(b, 16)})
+	}},
 	{"attention", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
 		head := func(perm ...int64) string {
 			y := b.Node("Reshape", []string{b.Node("Mul", []string{x, weights(b, 16)}), b.List(0, 0, 4, 4)})
@@ -120,6 +132,20 @@ var fuseCases = []fuseCase{
 		y := b.Node("MatMul", []string{x, weights(b, 16, 5)})
 		return b.Node("Mul", []string{b.Node("Add", []string{y, weights(b, 5)}), y})
 	}},
+}
+
+// writtenConv is a convolution of x, (2, 3, 16), by filters of three taps.
+func writtenConv(b *onnxtest.Builder, x string, out, in int, groups int64) string {
+	q := []string{"cq", "cs", "cz"}
+	b.Named(q, "DynamicQuantizeLinear", []string{x})
+	w := &onnx.Tensor{Type: onnx.Uint8, Shape: []int{out, in, 3}}
+	for i := range out * in * 3 {
+		w.Data = append(w.Data, byte(i*37+11))
+	}
+	zero := b.Weight(&onnx.Tensor{Type: onnx.Uint8, Shape: []int{}, Data: []byte{120}})
+	y := b.Node("ConvInteger", []string{q[0], b.Weight(w), q[2], zero}, onnxtest.IntList("kernel_shape", 3), onnxtest.IntList("pads", 1, 1), onnxtest.Int("group", groups))
+	y = b.Node("Cast", []string{y}, onnxtest.Int("to", int64(onnx.Float)))
+	return b.Node("Mul", []string{y, b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.01)})})
 }
 
 func writtenNorm(b *onnxtest.Builder, x string, axis ...int64) string {

@@ -51,6 +51,34 @@ func convInteger(c *run.Call) []*tensor.Tensor {
 	return run.One(out)
 }
 
+// ConvFloats is ConvInteger, whose node n stands for the attributes and whose inputs are the
+// first of c, with sums made floats, times scale, plus the number of their channel in
+// bias, which may be nil. The sums never become a tensor of integers.
+func ConvFloats(c *run.Call, n *onnx.Node, scale float32, bias []float32) *tensor.Tensor {
+	as := *c
+	as.Node = n
+	v := newIntegers(&as, 0, 1, 2, 3)
+	steps, m := image.Volume(v.Out), v.w.Shape[0]
+	out := c.Blank(onnx.Float, v.Shape(v.Batch, m)...)
+	if out.Len() == 0 {
+		return out
+	}
+	convolve(c, v, func(channel, from int, sums []int32) {
+		to := out.F[channel*steps+from:][:len(sums)]
+		if bias == nil {
+			for i, s := range sums {
+				to[i] = float32(s) * scale
+			}
+			return
+		}
+		add := bias[channel%m]
+		for i, s := range sums {
+			to[i] = float32(float32(s)*scale) + add // rounded twice, as the operators do
+		}
+	})
+	return out
+}
+
 // linearConv is a convolution of quantised numbers, quantised again.
 func linearConv(c *run.Call) []*tensor.Tensor {
 	v := newIntegers(c, 0, 3, 2, 5)

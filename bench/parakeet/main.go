@@ -1,0 +1,67 @@
+// Command parakeet writes recognisers of random weights and the sizes that are published,
+// and compares quern with ONNX Runtime (onnxruntime-node) and sherpa-onnx
+// (sherpa-onnx-node) on them. Run it from the root of the repository:
+//
+//	(cd bench/parakeet && npm install --ignore-scripts)
+//	go run ./bench/parakeet -gen FOLDER -size 0.6b-v2 -int8   # without -int8: f32
+//	go run ./bench/parakeet -encoder FOLDER -peers bench/parakeet
+//	go run ./bench/parakeet -whole FOLDER -peers bench/parakeet
+//	go run ./bench/parakeet -hour FOLDER
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+type options struct {
+	threads, runs int
+	seconds       float64
+	peers, script string
+}
+
+func main() {
+	var o options
+	gen := flag.String("gen", "", "write a model to `folder`")
+	size := flag.String("size", "0.6b-v2", "its size: 0.6b-v2, 0.6b-v3 or small")
+	int8s := flag.Bool("int8", false, "its products are of bytes")
+	encoder := flag.String("encoder", "", "compare the encoder of the model in `folder` with ONNX Runtime")
+	whole := flag.String("whole", "", "compare recognition with the model in `folder` with sherpa-onnx")
+	hour := flag.String("hour", "", "transcribe an hour with the model in `folder`, and tell the memory that takes")
+	flag.IntVar(&o.threads, "threads", 2, "threads of both programs")
+	flag.IntVar(&o.runs, "runs", 5, "runs of each program, in turn")
+	flag.Float64Var(&o.seconds, "seconds", 20, "of sound in a run; of -hour 3600 unless said")
+	flag.StringVar(&o.peers, "peers", filepath.Join("bench", "parakeet"), "`folder` with node_modules")
+	flag.StringVar(&o.script, "script", filepath.Join("bench", "parakeet", "peer.mjs"), "that runs the peers")
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "seconds" })
+	var err error
+	switch {
+	case *gen != "":
+		s, ok := published[*size]
+		if !ok {
+			err = fmt.Errorf("there is no size %q", *size)
+			break
+		}
+		err = generate(*gen, s, *int8s)
+	case *encoder != "":
+		err = compareEncoder(*encoder, o)
+	case *whole != "":
+		err = compareWhole(*whole, o)
+	case *hour != "":
+		if !said {
+			o.seconds = 3600
+		}
+		err = anHour(*hour, o)
+	default:
+		err = errors.New("want -gen, -encoder, -whole or -hour; see -help")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "parakeet:", err)
+		os.Exit(1)
+	}
+}
