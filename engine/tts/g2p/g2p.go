@@ -74,6 +74,8 @@ type G2P struct {
 	words   *lexicon
 	gb      map[string]string    // British words the rules get wrong
 	pairs   map[string]homograph // by lower-case word
+	near    map[string][]collocation
+	names   map[string]string    // that spelling and dictionary get wrong, US
 	misaki  [2]map[string]tagged // by accent; nil without dictionaries
 	model   *graphone.Model
 	guesses memory
@@ -96,8 +98,10 @@ func New(o Options) (*G2P, error) {
 	if g.model, err = graphone.Parse(raw); err != nil {
 		return nil, err
 	}
-	g.gb = british()
+	g.gb = wordList(britishData)
 	g.pairs = homographs()
+	g.near = collocations()
+	g.names = wordList(nameData)
 	if o.Dictionaries != nil {
 		if g.misaki, err = readMisaki(o.Dictionaries); err != nil {
 			return nil, fmt.Errorf("g2p: %w", err)

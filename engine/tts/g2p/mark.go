@@ -29,7 +29,7 @@ var signs = map[rune]string{
 var emoji = map[rune]string{
 	'😀': "grinning face", '😂': "tears of joy", '🤣': "rolling on the floor laughing", '😊': "smiling face", '😍': "heart eyes", '😉': "winking face",
 	'😎': "sunglasses face", '😢': "crying face", '😭': "sobbing face", '😡': "angry face", '🤔': "thinking face", '😱': "screaming face", '🙏': "folded hands",
-	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '💔': "broken heart", '🔥': "fire",
+	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '♥': "heart", '💔': "broken heart", '🔥': "fire",
 	'✨': "sparkles", '🎉': "party popper", '🚀': "rocket", '⭐': "star", '💯': "one hundred points", '✅': "check mark", '❌': "cross mark", '⚠': "warning",
 	'☀': "sun", '🌍': "globe", '🐶': "dog face", '🐱': "cat face", '☕': "coffee", '🍕': "pizza", '💡': "light bulb", '🎵': "musical note",
 }
@@ -49,7 +49,21 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.add(item{Token: Token{Text: rest[:k], Kind: Punctuation, Phonemes: p}}, k)
 	}
+	if k, words := power(rest); k > 0 && (joins(before) || before == ')') {
+		s.space()
+		s.put(words, k)
+		s.operator(false)
+		return
+	}
+	for _, c := range comparisons {
+		if strings.HasPrefix(rest, c.sign) {
+			s.say(c.say, len(c.sign))
+			return
+		}
+	}
 	switch {
+	case r == '.' && spaced && unicode.IsLetter(next):
+		s.say("dot", n) // .NET
 	case r == '.' && strings.HasPrefix(rest, "..."):
 		head := rest[:min(len(rest), 64)]
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
@@ -72,9 +86,18 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			s.space()
 		}
 		s.i += n
+	case r == '@' && !joins(before) && unicode.IsLetter(next):
+		k := n
+		for k < len(rest) && k < 64 && (isLetter(rest[k]) || isDigit(rest[k]) || rest[k] == '_') {
+			k++
+		}
+		s.space()
+		s.put(append([]string{"at"}, partsOf(rest[n:k])...), k)
 	case r == '#':
 		word := ""
 		switch {
+		case unicode.IsDigit(next) && !digitsOnly(rest[n:]):
+			word = "hashtag"
 		case unicode.IsDigit(next):
 			word = "number"
 		case unicode.IsLetter(next) && !joins(before):
@@ -99,6 +122,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	default:
 		s.i += n
 	}
+}
+
+// digitsOnly reports whether no letter stands behind the digits s begins with.
+func digitsOnly(s string) bool {
+	return !unicode.IsLetter(firstRune(strings.TrimLeft(s[:min(len(s), 24)], "0123456789")))
 }
 
 // say puts words between spaces; none are a space.
