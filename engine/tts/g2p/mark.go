@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -33,6 +34,8 @@ var emoji = map[rune]string{
 	'✨': "sparkles", '🎉': "party popper", '🚀': "rocket", '⭐': "star", '💯': "one hundred points", '✅': "check mark", '❌': "cross mark", '⚠': "warning",
 	'☀': "sun", '🌍': "globe", '🐶': "dog face", '🐱': "cat face", '☕': "coffee", '🍕': "pizza", '💡': "light bulb", '🎵': "musical note",
 }
+
+var breakTag = lazy(`^<break\s+time\s*=\s*["']([0-9]{1,6}(?:\.[0-9]{1,6})?m?s)["']\s*/?>$`)
 
 // mark reads one rune that begins neither a word nor a number.
 func (s *scanner) mark(r rune, n int, before rune) {
@@ -107,8 +110,15 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.say(word, n)
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
-		s.space() // a tag
-		s.i += strings.IndexByte(rest, '>') + 1
+		s.space() // a tag; of break, as ElevenLabs writes it in texts, the time counts
+		k := strings.IndexByte(rest, '>') + 1
+		if m := breakTag().FindStringSubmatch(rest[:k]); m != nil {
+			if d, err := time.ParseDuration(m[1]); err == nil {
+				s.add(item{Token: Token{Text: rest[:k], Kind: Pause, Pause: min(d, time.Minute)}}, k)
+				return
+			}
+		}
+		s.i += k
 	case r == '!' && next == '[': // a picture
 		s.i += n
 	case marks[r] != "":

@@ -28,6 +28,8 @@ type scanner struct {
 	links    []link
 	chunkEnd int // end of the run without spaces that i is in
 	quoted   bool
+	lexicons []*UserLexicon
+	replaced int // bytes that their aliases have put in
 	matchEnd int // where the match of the pattern that is tried ends
 }
 
@@ -82,6 +84,9 @@ func (s *scanner) step() {
 		return
 	}
 	if !joins(before) {
+		if len(s.lexicons) > 0 && s.own(rest) {
+			return
+		}
 		if k, words := address(s.text[s.i:s.chunkEnd], before); k > 0 {
 			s.put(words, k)
 			return

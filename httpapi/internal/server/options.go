@@ -30,7 +30,7 @@ type Engine interface {
 	// Needs tells what a model takes of memory.
 	Needs(ctx context.Context, name string) (engine.Needs, error)
 	// Phonemize tells how a text is pronounced.
-	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
+	Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error)
 	Stats() engine.Stats
 }
 
