@@ -47,8 +47,8 @@ func (s *scanner) numeral(w, after string) []string {
 		return nil
 	}
 	last := s.lastWord()
-	following := strings.ToLower(strings.TrimPrefix(after, " "))
-	following = following[:wordLen(following[:min(len(following), 24)])]
+	following := strings.ToLower(strings.TrimPrefix(after[:min(len(after), 24)], " "))
+	following = following[:wordLen(following)]
 	small := stem != strings.ToUpper(stem)
 	ordinary := below(n%1000, false)
 	if n >= 1000 {

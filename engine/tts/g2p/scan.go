@@ -92,7 +92,7 @@ func (s *scanner) step() {
 			return
 		}
 	}
-	if unicode.IsDigit(r) || strings.ContainsRune(numberSigns, r) {
+	if unicode.IsDigit(r) || strings.ContainsRune(numberSigns, r) && !(strings.ContainsRune("+-−.('’", r) && !beginsNumber(rest[n:])) {
 		if s.number(rest, before, r) {
 			return
 		}
@@ -106,6 +106,16 @@ func (s *scanner) step() {
 	default:
 		s.mark(r, n, before)
 	}
+}
+
+// beginsNumber reports whether a digit stands at the beginning of s, behind a sign or
+// a point at most.
+func beginsNumber(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == '.' || r == '(' {
+		r = firstRune(s[n:])
+	}
+	return unicode.IsDigit(r) || strings.ContainsRune(currencyMarks, r)
 }
 
 // add appends an item for the next n bytes.

@@ -112,7 +112,7 @@ func table() []row {
 		{key: "models[].vad", flag: "vad", section: Models, commands: "serve transcribe", file: true, parse: detector,
 			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
 		{key: "models[].lexicon", flag: "lexicon", section: Models, commands: "serve say", file: true, parse: lexicon,
-			help: "`file` of words and how voices say them: PLS, JSON, or a word and its phonemes a line", example: "names.pls"},
+			help: "`file` of words and how voices say them: PLS, JSON, or a word and its phonemes a line", unset: "none", example: "names.pls"},
 		{key: "models[].adapters", section: Models, file: true, example: "{sql: adapters/sql.gguf}",
 			help: "LoRA adapters by name, GGUF files or folders as PEFT writes them; requests call the model NAME:ADAPTER"},
 		{key: "models[].adapter_scales", section: Models, in: between(-100, 100), unset: "1", example: "{sql: 0.5}",
