@@ -27,6 +27,10 @@ type Options struct {
 	Device    string // "auto" (or ""), "cpu", "cuda", "cuda:0,1"
 	GPULayers *int   // how many layers of a model, the last ones, run on GPUs; nil means all
 
+	// InFileOrder has the processor use weights as they lie in the file only, and not copy
+	// those that are multiplied faster in another order.
+	InFileOrder bool
+
 	LoadTimeout time.Duration // how long a request waits for its model; 0 means DefaultLoadTimeout
 	MemoryWait  time.Duration // how long a request waits for memory that models in use hold; 0 means DefaultMemoryWait
 	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means DefaultKeepAlive, negative never

@@ -1,6 +1,7 @@
 // Package kernels holds the arithmetic of forward passes on the CPU, in packages
 // by what they compute: quant (number types and their dot products), vec, gemm,
-// matmul, attention, conv and recurrent, on the workers of threads; and fourier.
+// matmul, attention, conv and recurrent, on the workers of threads; fourier; and
+// bandwidth, which measures what bounds them.
 // The package itself only names the instruction set level in force.
 //
 // Activations are float32, row-major, one row per token. A function writes dst

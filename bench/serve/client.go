@@ -150,33 +150,15 @@ func (c *client) stream(ctx context.Context, p prompt) streamed {
 	return s
 }
 
-const maxLine = 1 << 20
-
+// read takes the events of a stream that was asked for at start.
 func (s *streamed) read(body io.Reader, start time.Time) error {
 	var text strings.Builder
 	var last time.Time
 	finished := false
 	s.tokens = -1
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data:")
-		if !ok {
-			continue // a comment or the blank line after an event
-		}
-		data = strings.TrimSpace(data)
-		if data == "[DONE]" {
-			s.text = text.String()
-			switch {
-			case !finished:
-				return errors.New("the stream has no finish_reason")
-			case s.tokens < 0:
-				return errors.New("the stream has no usage")
-			}
-			return nil
-		}
+	err := events(body, func(data []byte) error {
 		var k chunk
-		if err := json.Unmarshal([]byte(data), &k); err != nil {
+		if err := json.Unmarshal(data, &k); err != nil {
 			return fmt.Errorf("event %q: %w", data, err)
 		}
 		if k.Error != nil {
@@ -199,6 +181,37 @@ func (s *streamed) read(body io.Reader, start time.Time) error {
 			if ch.FinishReason != nil {
 				finished, s.reason = true, *ch.FinishReason
 			}
+		}
+		return nil
+	})
+	s.text = text.String()
+	switch {
+	case err != nil:
+		return err
+	case !finished:
+		return errors.New("the stream has no finish_reason")
+	case s.tokens < 0:
+		return errors.New("the stream has no usage")
+	}
+	return nil
+}
+
+const maxLine = 1 << 20
+
+// events calls f with the data of every event, and says whether the stream ended as it should.
+func events(body io.Reader, f func(data []byte) error) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		if !ok {
+			continue // a comment or the blank line after an event
+		}
+		if data = bytes.TrimSpace(data); string(data) == "[DONE]" {
+			return nil
+		}
+		if err := f(data); err != nil {
+			return err
 		}
 	}
 	if err := lines.Err(); err != nil {

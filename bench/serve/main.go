@@ -7,17 +7,25 @@
 // to end. Any difference, error or unfinished stream makes it exit with 1.
 //
 //	go run ./bench/serve -url http://127.0.0.1:8080 -n 64 -d 1m -pid PID
+//
+// With -against it compares servers instead, which have to run already, with the same file:
+//
+//	go run ./bench/serve -against quern=http://127.0.0.1:8080 -against ik=http://127.0.0.1:8081 \
+//		-streams 1,16,64 -prompt 64,512 -max-tokens 128 -d 30s
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,8 +47,23 @@ type options struct {
 
 func main() {
 	var o options
+	var vs contest
 	var asJSON bool
 	var growth int64
+	flag.Func("against", "`NAME=URL` of a server to compare, repeatable", func(s string) error {
+		name, url, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return errors.New("want NAME=URL")
+		}
+		vs.names, vs.urls = append(vs.names, name), append(vs.urls, url)
+		return nil
+	})
+	vs.streams, vs.prompts = []int{1, 16}, []int{64, 512}
+	flag.Func("streams", "with -against, streams open at the same time, in `numbers` with commas (default 1,16)", numbers(&vs.streams))
+	flag.Func("prompt", "with -against, tokens of the prompts, in `numbers` with commas (default 64,512)", numbers(&vs.prompts))
+	flag.IntVar(&vs.long, "long", 0, "with -against, tokens of one long prompt in the middle of each run")
+	flag.IntVar(&vs.vocab, "vocab", 32000, "with -against, tokens of the model's vocabulary")
+	flag.IntVar(&vs.rounds, "rounds", 3, "with -against, runs of each server")
 	flag.StringVar(&o.url, "url", "http://127.0.0.1:8080", "where the server listens")
 	flag.StringVar(&o.key, "key", os.Getenv("QUERN_API_KEY"), "API key (default $QUERN_API_KEY)")
 	flag.StringVar(&o.model, "model", "", "model to ask (default the server's default)")
@@ -62,6 +85,14 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if len(vs.names) > 0 {
+		vs.rate, vs.maxTokens, vs.length = o.rate, o.maxTokens, o.length
+		if !vs.compare(ctx) {
+			stop()
+			os.Exit(1)
+		}
+		return
+	}
 	r, err := run(ctx, o, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
@@ -79,6 +110,38 @@ func main() {
 	if len(r.Problems) > 0 {
 		os.Exit(1)
 	}
+}
+
+// numbers reads a list of positive numbers.
+func numbers(into *[]int) func(string) error {
+	return func(s string) error {
+		*into = nil
+		for f := range strings.SplitSeq(s, ",") {
+			n, err := strconv.Atoi(f)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%q is not a number from 1 up", f)
+			}
+			*into = append(*into, n)
+		}
+		return nil
+	}
+}
+
+// compare runs a contest and prints its table. It says whether nothing went wrong.
+func (c *contest) compare(ctx context.Context) bool {
+	heats, err := c.against(ctx, os.Stderr)
+	if err == nil {
+		err = c.table(os.Stdout, heats)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "serve:", err)
+		return false
+	}
+	problems := c.problems(heats)
+	for _, p := range problems {
+		fmt.Fprintln(os.Stderr, "PROBLEM", p)
+	}
+	return len(problems) == 0
 }
 
 // run does the whole measurement. Its error means that it could not be done;

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -76,20 +75,6 @@ func (r *report) fill(t *tally, took time.Duration) {
 	if t.more > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("and %d more", t.more))
 	}
-}
-
-// percentiles returns the 50th, 90th and 99th percentile and the maximum, by
-// nearest rank, in milliseconds; zeros when there are no durations.
-func percentiles(d []time.Duration) (p [4]float64) {
-	if len(d) == 0 {
-		return p
-	}
-	slices.Sort(d)
-	for i, share := range []int{50, 90, 99, 100} {
-		rank := (len(d)*share + 99) / 100
-		p[i] = float64(d[max(rank, 1)-1].Microseconds()) / 1000
-	}
-	return p
 }
 
 func (r *report) print(out io.Writer) (err error) {

@@ -25,6 +25,7 @@ var arrows = []struct {
 	{"kernels/offheap", []string{"golang.org/x/sys/..."}},
 	{"kernels/threads", []string{"golang.org/x/sys/..."}},
 	{"kernels/fourier", nil},
+	{"kernels/bandwidth", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},
 	{"kernels/vec", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},
 	{"kernels/dot", []string{"quern/kernels/internal/isa", "quern/kernels/quant"}},
 	{"kernels/gemm", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},

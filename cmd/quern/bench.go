@@ -25,7 +25,7 @@ type benchReport struct {
 	Load              float64   `json:"load_s"`
 	PeakRSS           int64     `json:"peak_rss_bytes"`
 	Read              float64   `json:"read_gb_per_s"`         // weights and KV cache read while decoding
-	MachineRead       float64   `json:"machine_read_gb_per_s"` // what memory gives a plain loop
+	MachineRead       float64   `json:"machine_read_gb_per_s"` // what memory gives a reader of its own
 	Threads           int       `json:"threads"`
 	CPULevel          string    `json:"cpu_level"`
 	Device            string    `json:"device"`
@@ -103,6 +103,7 @@ same model before it was quantised.`,
 			bars, loading := a.progress("measuring"), a.progress("loading")
 			defer loading.Wait()
 			name := filepath.Base(file)
+			var peak int64
 			o := measure.BenchOptions{
 				Progress:  func(done, of int) { bars.Update(name, float64(done)/float64(of)) },
 				Loading:   func(done float64) { loading.Update(name, done) },
@@ -110,6 +111,10 @@ same model before it was quantised.`,
 				Threads:   s.Threads,
 				Device:    s.Device,
 				GPULayers: s.Layers(),
+
+				InFileOrder: !s.Repack,
+				Measured:    func() { peak = rss.Peak() },
+
 				Prompt:    pp,
 				Generate:  tg,
 				Batch:     batch,
@@ -143,7 +148,7 @@ same model before it was quantised.`,
 				PromptPerSecond:   r.PromptPerSecond,
 				GeneratePerSecond: r.GeneratePerSecond,
 				Load:              r.Load.Seconds(),
-				PeakRSS:           rss.Peak(),
+				PeakRSS:           peak,
 				Read:              r.ReadBytesPerSecond / 1e9,
 				MachineRead:       r.MachineReadBytesPerSecond / 1e9,
 				Threads:           r.Threads,

@@ -16,13 +16,22 @@ import (
 // A Backend owns the worker pool. Its Execs take turns on it, so that models
 // answering at the same time share the machine.
 type Backend struct {
-	turn *turn // held by the Exec that runs
-	pool *threads.Pool
+	turn   *turn // held by the Exec that runs
+	pool   *threads.Pool
+	repack bool
+	copies copies
 }
 
 // Open starts a backend with the given number of compute threads.
 func Open(n int) *Backend {
-	return &Backend{turn: newTurn(), pool: threads.NewPool(max(1, n))}
+	return &Backend{turn: newTurn(), pool: threads.NewPool(max(1, n)), repack: true, copies: copies{of: map[matrix]*copied{}}}
+}
+
+// InFileOrder has matrices used as they lie in their files, without copies of those that are
+// multiplied faster in another order. It is called before Compile, and returns b.
+func (b *Backend) InFileOrder() *Backend {
+	b.repack = false
+	return b
 }
 
 // Close stops the workers. Execs and caches must be closed before.
@@ -43,7 +52,8 @@ type exec struct {
 	tables  []*ropeTable
 	vectors map[*weights.Tensor][]float32
 	limits  graph.Limits
-	ends    []int32 // (rows) length of each row's sequence; nil unless a row looks ahead
+	copied  map[matrix]*copied // of the Backend's copies
+	ends    []int32            // (rows) length of each row's sequence; nil unless a row looks ahead
 
 	batched map[[3]int]*attention.BatchAttention // by heads, key heads and their width
 	queries []attention.Query                    // (rows) of the attention at work
@@ -69,9 +79,9 @@ type exec struct {
 // Memory implements graph.Backend.
 func (b *Backend) Memory() int64 { return Available() }
 
-// Compile implements graph.Backend. Weights stay where they are, and no device can be
-// lost.
-func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) (graph.Exec, error) {
+// Compile implements graph.Backend. Weights stay where they are but for those that are
+// repacked, and no device can be lost.
+func (b *Backend) Compile(ctx context.Context, p *graph.Program, w graph.Watch) (graph.Exec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -83,8 +93,13 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) 
 	for _, n := range p.Buffers {
 		e.buffers = append(e.buffers, make([]float32, n))
 	}
+	if err := e.repack(ctx, w); err != nil {
+		e.release()
+		return nil, err
+	}
 	for _, s := range p.Steps {
 		if err := e.bind(s); err != nil {
+			e.release()
 			return nil, err
 		}
 	}
@@ -92,7 +107,7 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, _ graph.Watch) 
 }
 
 // vector returns a small weight (a norm, a bias) as float32, decoded once.
-// Matrices are used from the mapped file as they are.
+// Matrices are used from the mapped file as they are, or as they were repacked.
 func (e *exec) vector(t *weights.Tensor) []float32 {
 	if t == nil {
 		return nil
@@ -108,6 +123,7 @@ func (e *exec) vector(t *weights.Tensor) []float32 {
 
 func (e *exec) Close() error {
 	e.buffers, e.steps, e.vectors, e.acts = nil, nil, nil, acts{}
+	e.release()
 	return nil
 }
 

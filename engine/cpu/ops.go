@@ -276,6 +276,9 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 		return fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", in, w.Name, w.Type)
 	}
 	m := matmul.NewMatMul(w.Type, w.Data, out, in, e.vector(op.Bias))
+	if k := e.copied[matrixOf(w)]; k != nil {
+		m.UseInterleaved(k.data)
+	}
 	x, with := s.In[0], m.With()
 	if with == quant.F32 {
 		e.steps = append(e.steps, func() {

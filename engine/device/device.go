@@ -17,7 +17,9 @@ import (
 type Options struct {
 	Threads int  // of the processor; 0: physical cores
 	Layers  *int // how many layers, the last ones, run on GPUs; nil: all
-	Log     *slog.Logger
+	// InFileOrder has the processor use matrices as they lie in the file; see cpu.Backend.
+	InFileOrder bool
+	Log         *slog.Logger
 }
 
 // A device is one way to run Programs.
@@ -42,7 +44,11 @@ func openCPU(_ []int, o Options) (graph.Backend, error) {
 	if o.Threads <= 0 {
 		o.Threads = threads.Cores()
 	}
-	return cpu.Open(o.Threads), nil
+	b := cpu.Open(o.Threads)
+	if o.InFileOrder {
+		b.InFileOrder()
+	}
+	return b, nil
 }
 
 // findDevice returns the places in the table that a name stands for, the one to

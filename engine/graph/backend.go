@@ -35,6 +35,9 @@ type Watch struct {
 	// Placed is told during Compile how many bytes of weights have gone to the
 	// device. It is not called where weights stay where they are.
 	Placed func(done, total int64)
+	// Copied is told during Compile of weights that the Exec has a copy of in an order of its
+	// own: it reads data, a part of a tensor's Data, no more.
+	Copied func(data []byte)
 	// Lost is told before Run returns an error that wraps ErrLost.
 	Lost func(error)
 }

@@ -72,7 +72,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.backend, e.device, err = device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, Log: o.Log}); err != nil {
+	if e.backend, e.device, err = device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, InFileOrder: o.InFileOrder, Log: o.Log}); err != nil {
 		return nil, err
 	}
 	if e.o.MemoryLimit <= 0 {

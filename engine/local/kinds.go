@@ -151,6 +151,7 @@ type opening struct {
 	n     *catalog.Entry
 	load  *residency.Load
 	start time.Time
+	file  *weights.Set // of the model's files, once it is open, or nil
 }
 
 // How far a load is when its parts end.
@@ -162,7 +163,7 @@ const (
 
 // open loads a model; ctx stops that, and is not needed afterwards.
 func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) (residency.Model, error) {
-	m, err := kindOf(n.About().Path).open(ctx, &opening{e, n, l, time.Now()})
+	m, err := kindOf(n.About().Path).open(ctx, &opening{Engine: e, n: n, load: l, start: time.Now()})
 	if err != nil {
 		return nil, err // not a Model that holds a nil pointer
 	}
@@ -170,12 +171,17 @@ func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) 
 	return m, nil
 }
 
-// watch shows how far the upload of the model's weights to the device is, and has the
-// model unloaded when the device loses it.
+// watch shows how far the upload of the model's weights to the device is, gives back the
+// file's part of those that were copied, and has the model unloaded when the device loses it.
 func (p *opening) watch() graph.Watch {
 	return graph.Watch{
 		Placed: func(done, total int64) {
 			p.progress(p.n, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
+		},
+		Copied: func(data []byte) {
+			if p.file != nil {
+				p.file.Forget(data)
+			}
 		},
 		Lost: func(error) { p.models.Lose(p.n) },
 	}

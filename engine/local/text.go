@@ -105,6 +105,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 		return nil, err
 	}
 	p.progress(n, loadStart)
+	p.file = m.Raw
 	err = m.Set.FillContext(ctx, func(done, total int64) {
 		p.progress(n, loadStart+(loadFilled-loadStart)*float64(done)/float64(max(1, total)))
 	})

@@ -32,10 +32,15 @@ type BenchOptions struct {
 	CacheType quant.Type // F16 when Invalid
 	Quantize  string     // as ModelOptions.Quantize
 
+	InFileOrder bool // as engine.Options.InFileOrder
+
 	// Loading, when not nil, is told how far the load is, 0 to 1.
 	Loading func(done float64)
 	// Progress, when not nil, is told of each repetition done.
 	Progress func(done, of int)
+	// Measured, when not nil, is called when speeds are measured, before all weights of the
+	// file are read to find out how fast memory is.
+	Measured func()
 }
 
 // A BenchResult is what Bench measured. Speeds are medians.
@@ -90,7 +95,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
-	backend, name, err := device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers})
+	backend, name, err := device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, InFileOrder: o.InFileOrder})
 	if err != nil {
 		return BenchResult{}, err
 	}
@@ -100,7 +105,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
-	exec, err := backend.Compile(ctx, p, graph.Watch{})
+	exec, err := backend.Compile(ctx, p, graph.Watch{Copied: file.Forget})
 	if err != nil {
 		return BenchResult{}, err
 	}
@@ -189,6 +194,9 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	// of Depth tokens and on average half of those generated.
 	kv := float64(cache.Bytes()) / float64(per*lm.BlockSize) * (float64(o.Depth) + float64(o.Generate)/2)
 	res.ReadBytesPerSecond = res.GeneratePerSecond / float64(o.Batch) * (float64(p.WeightBytes()) + kv)
+	if o.Measured != nil {
+		o.Measured()
+	}
 	var data [][]byte
 	for t := range set.All() {
 		data = append(data, t.Data)

@@ -92,7 +92,7 @@ func Open(path string) (*weights.Set, error) {
 		return nil, err
 	}
 	for _, m := range maps {
-		set.OnClose(m.Close)
+		set.Keep(m)
 	}
 	return set, nil
 }

@@ -56,7 +56,7 @@ func Open(path string) (*weights.Set, error) {
 		return nil, err
 	}
 	for _, m := range mapped {
-		set.OnClose(m.Close)
+		set.Keep(m)
 	}
 	return set, nil
 }

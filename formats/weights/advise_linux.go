@@ -7,3 +7,6 @@ import "golang.org/x/sys/unix"
 // less. Reading ahead (MADV_WILLNEED, MADV_SEQUENTIAL) gained nothing. Where
 // there are no huge pages the advice has no effect and its error no meaning.
 func advise(data []byte) { _ = unix.Madvise(data, unix.MADV_HUGEPAGE) }
+
+// forget gives back the memory of a mapped file's pages.
+func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }

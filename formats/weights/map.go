@@ -1,6 +1,10 @@
 package weights
 
-import "errors"
+import (
+	"errors"
+	"os"
+	"unsafe"
+)
 
 // A Mapping is a file's bytes, mapped read-only where the system can and read
 // into memory where it cannot. Writing to them faults.
@@ -16,6 +20,25 @@ type Mapping struct {
 
 // Bytes returns the whole file. The slice is invalid after Close.
 func (m *Mapping) Bytes() []byte { return m.data }
+
+// Forget tells the system that data, a part of the file, is not read soon: its memory is
+// given back, and read from the file again if it is. Bytes that are none of the file's are
+// left alone.
+func (m *Mapping) Forget(data []byte) {
+	if len(data) == 0 || len(m.data) == 0 || m.unmap == nil {
+		return
+	}
+	from := uintptr(unsafe.Pointer(&data[0])) - uintptr(unsafe.Pointer(&m.data[0]))
+	if from >= uintptr(len(m.data)) || uintptr(len(data)) > uintptr(len(m.data))-from {
+		return
+	}
+	// Whole pages only: others lie in them too.
+	page := uintptr(os.Getpagesize())
+	first, end := (from+page-1)/page*page, (from+uintptr(len(data)))/page*page
+	if first < end {
+		forget(m.data[first:end])
+	}
+}
 
 // Close unmaps the file. A second Close does nothing.
 func (m *Mapping) Close() error {

@@ -47,3 +47,34 @@ func TestMapFileErrors(t *testing.T) {
 		t.Error("a directory: no error")
 	}
 }
+
+// What is forgotten is read from the file again, and what is not of the file is left alone.
+func TestForget(t *testing.T) {
+	const n = 1 << 20
+	want := make([]byte, n)
+	for i := range want {
+		want[i] = byte(i * 7)
+	}
+	path := filepath.Join(t.TempDir(), "m")
+	if err := os.WriteFile(path, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := weights.MapFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &weights.Set{}
+	set.Keep(m)
+	own := bytes.Clone(want)
+	data := m.Bytes()
+	for _, part := range [][]byte{data, data[5:], data[:5], data[5000 : n-5000], data[n-1:], nil, own, own[4096:]} {
+		set.Forget(part)
+		if !bytes.Equal(data, want) || !bytes.Equal(own, want) {
+			t.Fatalf("bytes changed after %d of them were forgotten", len(part))
+		}
+	}
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.Forget(own) // a closed mapping has nothing to give back
+}

@@ -131,6 +131,7 @@ type Set struct {
 	order  []*Tensor
 	byName map[string]*Tensor
 	close  []func() error
+	maps   []*Mapping
 	fill   []func() error
 	raws   []*Raw
 }
@@ -147,6 +148,20 @@ func (s *Set) Add(t *Tensor) error {
 	s.byName[t.Name] = t
 	s.order = append(s.order, t)
 	return nil
+}
+
+// Keep has the Set close a mapping that its tensors lie in.
+func (s *Set) Keep(m *Mapping) {
+	s.maps = append(s.maps, m)
+	s.OnClose(m.Close)
+}
+
+// Forget gives back the memory of data, a part of a tensor's Data that is not read soon,
+// where a mapped file holds it too.
+func (s *Set) Forget(data []byte) {
+	for _, m := range s.maps {
+		m.Forget(data)
+	}
 }
 
 // OnClose registers a function Close runs, last registered first.

@@ -111,11 +111,16 @@ func sumX(a *file, v, t int) {
 	a.f("VADDPS %s, %s, %s", x(t), x(v), x(v))
 }
 
-// prefetch prefetches the lines of one step of so many bytes, dist bytes beyond {w}.
+// prefetch prefetches the lines of one step of so many bytes, dist bytes beyond {w}, on CPUs
+// that do not do so by themselves.
 func prefetch(a *file, dist, bytes int) {
+	by := a.fresh("fetched")
+	a.f("CMPB ·fetchesAhead(SB), $0")
+	a.f("JNE %s", by)
 	for i := 0; i < bytes; i += 64 {
 		a.f("PREFETCHT0 %d({w})", dist+i)
 	}
+	a.l(by)
 }
 
 // genDots writes the dot kernels, by level and type.

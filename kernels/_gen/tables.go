@@ -8,9 +8,11 @@ var outputs = []struct {
 }{
 	{"dot/dot_amd64", genDots},
 	{"dot/panel_amd64", genPanels},
+	{"dot/interleaved_amd64", genInterleaved},
 	{"dot/panel_amx_amd64", genAMXPanels},
 	{"dot/split_amx_amd64", genSplit},
 	{"quant/act_amd64", genActs},
+	{"bandwidth/read_amd64", genRead},
 	{"threads/pause_amd64", genPause},
 	{"vec/vec_amd64", genVec},
 	{"vec/point_amd64", genPoints},

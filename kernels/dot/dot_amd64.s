@@ -434,9 +434,13 @@ row:
 	VPXOR X14, X14, X14
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched1
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched1:
 	VMOVQ        4(SI), X4
 	VMOVD        12(SI), X6
 	VPSRLD       $4, X6, X7
@@ -549,9 +553,13 @@ row:
 	VPXOR X14, X14, X14
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched2
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched2:
 	VMOVQ        4(SI), X4
 	VMOVD        12(SI), X6
 	VPSRLD       $4, X6, X7
@@ -688,10 +696,14 @@ row:
 	VPXOR X14, X14, X14
 
 block:
-	PREFETCHT0      1536(SI)
-	PREFETCHT0      1600(SI)
-	PREFETCHT0      1664(SI)
-	PREFETCHT0      1728(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched3
+	PREFETCHT0 1536(SI)
+	PREFETCHT0 1600(SI)
+	PREFETCHT0 1664(SI)
+	PREFETCHT0 1728(SI)
+
+fetched3:
 	VPMOVSXBW       192(SI), Y8
 	VPXOR           Y11, Y11, Y11
 	VPMADDWD        256(R13), Y8, Y15
@@ -786,8 +798,12 @@ row:
 	VPXOR X14, X14, X14
 
 block:
-	PREFETCHT0      2048(SI)
-	PREFETCHT0      2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched4
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched4:
 	VMOVQ           96(SI), X8
 	VPSRLW          $4, X8, X11
 	VPUNPCKLQDQ     X11, X8, X8
@@ -892,8 +908,12 @@ row:
 	VPXOR X14, X14, X14
 
 block:
-	PREFETCHT0      2048(SI)
-	PREFETCHT0      2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched5
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched5:
 	VMOVDQU         (SI), X7
 	VPAND           X4, X7, X8
 	VPSRLW          $4, X7, X7
@@ -983,11 +1003,15 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
-	PREFETCHT0   2240(SI)
-	PREFETCHT0   2304(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched6
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+	PREFETCHT0 2240(SI)
+	PREFETCHT0 2304(SI)
+
+fetched6:
 	VPXOR        X6, X6, X6
 	VPINSRW      $0, 0(SI), X6, X6
 	VPINSRW      $1, 34(SI), X6, X6
@@ -1131,9 +1155,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0     2048(SI)
-	PREFETCHT0     2112(SI)
-	PREFETCHT0     2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched7
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched7:
 	VPXOR          X6, X6, X6
 	VPINSRW        $0, 0(SI), X6, X6
 	VPINSRW        $1, 18(SI), X6, X6
@@ -1299,9 +1327,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0     2048(SI)
-	PREFETCHT0     2112(SI)
-	PREFETCHT0     2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched8
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched8:
 	VMOVD          0(SI), X6
 	VPINSRD        $1, 20(SI), X6, X6
 	VPINSRD        $2, 40(SI), X6, X6
@@ -1477,9 +1509,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0     2048(SI)
-	PREFETCHT0     2112(SI)
-	PREFETCHT0     2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched9
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched9:
 	VPXOR          X6, X6, X6
 	VPINSRW        $0, 0(SI), X6, X6
 	VPINSRW        $1, 22(SI), X6, X6
@@ -1664,9 +1700,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0     2048(SI)
-	PREFETCHT0     2112(SI)
-	PREFETCHT0     2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched10
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched10:
 	VMOVD          0(SI), X6
 	VPINSRD        $1, 24(SI), X6, X6
 	VPINSRD        $2, 48(SI), X6, X6
@@ -1860,9 +1900,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0     2048(SI)
-	PREFETCHT0     2112(SI)
-	PREFETCHT0     2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched11
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched11:
 	VPXOR          X6, X6, X6
 	VPINSRW        $0, 0(SI), X6, X6
 	VPINSRW        $1, 18(SI), X6, X6
@@ -2034,9 +2078,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0     2048(SI)
-	PREFETCHT0     2112(SI)
-	PREFETCHT0     2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched12
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched12:
 	VMOVD          0(SI), X6
 	VPINSRD        $1, 17(SI), X6, X6
 	VPINSRD        $2, 34(SI), X6, X6
@@ -2218,9 +2266,13 @@ row:
 	VPXOR X14, X14, X14
 
 block:
-	PREFETCHT0    2048(SI)
-	PREFETCHT0    2112(SI)
-	PREFETCHT0    2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched13
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched13:
 	VPBROADCASTD  4(SI), Y6
 	VPSRLVD       iq4Low<>+0(SB), Y6, Y6
 	VPAND         dword15<>+0(SB), Y6, Y6
@@ -3255,9 +3307,13 @@ row:
 	VPXOR X0, X0, X0
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched14
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched14:
 	VMOVQ        4(SI), X4
 	VMOVD        12(SI), X6
 	VPSRLD       $4, X6, X7
@@ -3370,9 +3426,13 @@ row:
 	VPXOR X0, X0, X0
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched15
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched15:
 	VMOVQ        4(SI), X4
 	VMOVD        12(SI), X6
 	VPSRLD       $4, X6, X7
@@ -3512,10 +3572,14 @@ row:
 	VPXOR X0, X0, X0
 
 block:
-	PREFETCHT0   1536(SI)
-	PREFETCHT0   1600(SI)
-	PREFETCHT0   1664(SI)
-	PREFETCHT0   1728(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched16
+	PREFETCHT0 1536(SI)
+	PREFETCHT0 1600(SI)
+	PREFETCHT0 1664(SI)
+	PREFETCHT0 1728(SI)
+
+fetched16:
 	VMOVDQU      192(SI), X3
 	VPXOR        Y4, Y4, Y4
 	VPMOVSXBW    X3, Y6
@@ -3671,8 +3735,12 @@ row:
 	VPXOR X0, X0, X0
 
 block:
-	PREFETCHT0   1536(SI)
-	PREFETCHT0   1600(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched17
+	PREFETCHT0 1536(SI)
+	PREFETCHT0 1600(SI)
+
+fetched17:
 	VMOVDQA      X1, X4
 	VMOVQ        96(SI), X8
 	VPSRLW       $4, X8, X11
@@ -3828,8 +3896,12 @@ row:
 	VPXOR X0, X0, X0
 
 block:
-	PREFETCHT0   1536(SI)
-	PREFETCHT0   1600(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched18
+	PREFETCHT0 1536(SI)
+	PREFETCHT0 1600(SI)
+
+fetched18:
 	VMOVDQU      (SI), X3
 	VPSRLW       $4, X3, X12
 	VPAND        X1, X12, X12
@@ -3957,9 +4029,13 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched19
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched19:
 	VMOVDQU      2(SI), Y4
 	VMOVDQU      0(R15), Y5
 	VPSIGNB      Y4, Y4, Y8
@@ -4093,8 +4169,12 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched20
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched20:
 	VMOVDQU      2(SI), X4
 	VPSRLW       $4, X4, X5
 	VINSERTI128  $1, X5, Y4, Y4
@@ -4247,8 +4327,12 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched21
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched21:
 	VMOVDQU      4(SI), X4
 	VPSRLW       $4, X4, X5
 	VINSERTI128  $1, X5, Y4, Y4
@@ -4402,8 +4486,12 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched22
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched22:
 	VMOVDQU      6(SI), X4
 	VPSRLW       $4, X4, X5
 	VINSERTI128  $1, X5, Y4, Y4
@@ -4589,8 +4677,12 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched23
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched23:
 	VMOVDQU      8(SI), X4
 	VPSRLW       $4, X4, X5
 	VINSERTI128  $1, X5, Y4, Y4
@@ -4771,8 +4863,12 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched24
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched24:
 	VMOVDQU      2(SI), X4
 	VPSRLW       $4, X4, X5
 	VINSERTI128  $1, X5, Y4, Y4
@@ -4926,8 +5022,12 @@ row:
 	JZ    single
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched25
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+
+fetched25:
 	VMOVDQU      1(SI), X4
 	VPSRLW       $4, X4, X5
 	VINSERTI128  $1, X5, Y4, Y4
@@ -5085,9 +5185,13 @@ row:
 	VPXOR X0, X0, X0
 
 block:
-	PREFETCHT0   2048(SI)
-	PREFETCHT0   2112(SI)
-	PREFETCHT0   2176(SI)
+	CMPB       ·fetchesAhead(SB), $0
+	JNE        fetched26
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+
+fetched26:
 	VPBROADCASTD 4(SI), Y6
 	VPSRLVD      iq4Low<>+0(SB), Y6, Y6
 	VPAND        dword15<>+0(SB), Y6, Y6

@@ -7,6 +7,9 @@ import (
 	"quern/kernels/quant"
 )
 
+// fetchesAhead is read by the assembly.
+var fetchesAhead = isa.FetchesAhead()
+
 // fast holds the assembly by level and type. Where a level has none for a type, the level
 // below serves.
 var fast = [3][quant.Count]fastDot{
@@ -80,6 +83,20 @@ var panels = [3][quant.Count]panelKernel{
 		quant.Q5_K:   {16, 256, 78, packQ5KAVX512, tileK8MAVX512},
 		quant.Q6_K:   {16, 256, 89, packQ6KAVX512, tileK16OAVX512},
 	},
+}
+
+// interleaves holds the assembly for rows that are interleaved. Types that memory bounds as
+// they are gain nothing.
+var interleaves = [quant.Count]*interleavedKernel{
+	quant.Q4_K: {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
+	quant.Q5_K: {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
+}
+
+func interleavedOf(t quant.Type) *interleavedKernel {
+	if isa.Current() < isa.AVX512 {
+		return nil
+	}
+	return interleaves[t]
 }
 
 var sums = [3][quant.Count]fastSum{

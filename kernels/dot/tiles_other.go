@@ -23,3 +23,5 @@ func dotSplit(quant.Type, []float32, int, []byte, int, int, Split, []byte, int) 
 func floatTilesOf(quant.Type) *floatTiles { return &floatTiles{} }
 
 func sumTilesOf(quant.Type) *sumTiles { return &sumTiles{} }
+
+func interleavedOf(quant.Type) *interleavedKernel { return nil }

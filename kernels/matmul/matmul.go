@@ -20,6 +20,9 @@ type MatMul struct {
 	row     int       // bytes of a weight row
 	bias    []float32 // (out) or nil
 
+	interleaved []byte // the first sixteens rows as dot.Interleave wrote them, or nil
+	sixteens    int
+
 	// The call in progress.
 	dst     []float32
 	x       []byte
@@ -42,6 +45,25 @@ func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
 	m.region.F = m.chunk
 	m.fill.F = func(_, i int) { m.split.Fill(i, m.x, m.xStride) }
 	return m
+}
+
+// Interleaves is how many rows of a matrix (out, in) of type t are multiplied faster when
+// they are interleaved: the first ones, 0 for none.
+func Interleaves(t quant.Type, out, in int) int {
+	if !dot.Interleaves(t, in) || dot.Splits(t) {
+		return 0
+	}
+	return out / dot.Sixteen * dot.Sixteen
+}
+
+// UseInterleaved has the first rows multiplied as dot.Interleave wrote them to w, which is
+// kept, instead of as they are. There are as many as Interleaves says. Results stay the same.
+func (m *MatMul) UseInterleaved(w []byte) {
+	m.sixteens = Interleaves(m.typ, m.out, m.in)
+	if m.sixteens == 0 || len(w) != m.sixteens*m.row {
+		panic(fmt.Sprintf("matmul: %d interleaved rows of a %d×%d matrix of %v in %d bytes", m.sixteens, m.out, m.in, m.typ, len(w)))
+	}
+	m.interleaved = w
 }
 
 // With returns the type activations must have.
@@ -98,6 +120,9 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 	}
 	share := (m.out + p.Workers() - 1) / p.Workers()
 	m.rows = chunkRows(m.row, share, batch)
+	if m.interleaved != nil {
+		m.rows = (m.rows + dot.Sixteen - 1) / dot.Sixteen * dot.Sixteen
+	}
 	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
 	if dot.Splits(m.typ) {
 		m.rows = splitRows(m.row, share, batch)
@@ -115,11 +140,17 @@ func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch in
 func (m *MatMul) chunk(_, c int) {
 	r0 := c * m.rows
 	r1 := min(r0+m.rows, m.out)
-	w := m.w[r0*m.row : r1*m.row]
 	if m.split != nil {
-		dot.SplitRows(m.typ, m.dst[r0:], m.out, w, r1-r0, m.in, *m.split, m.x, m.xStride)
+		dot.SplitRows(m.typ, m.dst[r0:], m.out, m.w[r0*m.row:r1*m.row], r1-r0, m.in, *m.split, m.x, m.xStride)
 	} else {
-		dot.Rows(m.typ, m.dst[r0:], m.out, w, r1-r0, m.in, m.x, m.xStride, m.batch)
+		at := r0
+		if end := min(r1, m.sixteens); at < end {
+			dot.InterleavedRows(m.typ, m.dst[at:], m.out, m.interleaved[at*m.row:], end-at, m.in, m.x, m.xStride, m.batch)
+			at = end
+		}
+		if at < r1 {
+			dot.Rows(m.typ, m.dst[at:], m.out, m.w[at*m.row:r1*m.row], r1-at, m.in, m.x, m.xStride, m.batch)
+		}
 	}
 	if m.bias == nil {
 		return

@@ -48,6 +48,7 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		VoiceAliases: s.VoiceAliases,
 		Defaults:     map[engine.Kind]string{},
 		Threads:      s.Threads,
+		InFileOrder:  !s.Repack,
 		Device:       s.Device,
 		GPULayers:    s.Layers(),
 		LoadTimeout:  s.LoadTimeout.std(),

@@ -49,6 +49,7 @@ type Settings struct {
 	Threads     int    `yaml:"threads"`
 	Device      string `yaml:"device"`
 	GPULayers   int    `yaml:"gpu_layers"`
+	Repack      bool   `yaml:"repack"`
 	MemoryLimit Size   `yaml:"memory_limit"`
 
 	DefaultMaxTokens  int            `yaml:"default_max_tokens"`

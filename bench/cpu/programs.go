@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"quern/bench/internal/must"
+	"quern/bench/internal/stat"
+)
+
+// A measurement is one run, as `quern bench --json` and llama.mjs print it. What a program
+// does not tell is 0.
+type measurement struct {
+	Prompt      float64 `json:"pp_tokens_per_s"`
+	Generate    float64 `json:"tg_tokens_per_s"`
+	Load        float64 `json:"load_s,omitempty"`
+	RSS         float64 `json:"peak_rss_bytes,omitempty"`
+	Read        float64 `json:"read_gb_per_s,omitempty"`         // quern only
+	MachineRead float64 `json:"machine_read_gb_per_s,omitempty"` // quern only
+	CPULevel    string  `json:"cpu_level,omitempty"`
+}
+
+// A program is quern, or a peer in one of its modes.
+type program struct {
+	Name string        `json:"name"`
+	Mode string        `json:"mode,omitempty"` // the flags of the mode
+	Runs []measurement `json:"runs"`
+
+	args []string
+	read func(out []byte) (measurement, error)
+}
+
+func (p *program) title() string { return strings.TrimSpace(p.Name + " " + p.Mode) }
+
+// measure runs the program once.
+func (p *program) measure(ctx context.Context) (err error) {
+	defer must.Catch(&err)
+	var out bytes.Buffer
+	peak := must.Get(execute(ctx, &out, p.args...))
+	m, err := p.read(out.Bytes())
+	if err != nil {
+		return fmt.Errorf("%s printed %q: %w", filepath.Base(p.args[0]), out.String(), err)
+	}
+	if m.Prompt <= 0 || m.Generate <= 0 {
+		return fmt.Errorf("%s measured nothing: %s", filepath.Base(p.args[0]), out.String())
+	}
+	if m.RSS == 0 {
+		m.RSS = peak
+	}
+	p.Runs = append(p.Runs, m)
+	return nil
+}
+
+// programs are quern, which is first, and its peers.
+func (c *comparison) programs(ctx context.Context, binary, file string) ([]*program, error) {
+	// One run each: the runs are interleaved here.
+	counts := []string{
+		"--threads", strconv.Itoa(c.Threads), "--pp", strconv.Itoa(c.PP), "--tg", strconv.Itoa(c.TG),
+		"--batch", strconv.Itoa(c.Batch), "--depth", strconv.Itoa(c.Depth), "--reps", "1",
+	}
+	out := []*program{{Name: "quern", args: append([]string{binary, "bench", file, "--json"}, counts...), read: readOurs}}
+	if c.node {
+		script := filepath.Join("bench", "peers", "llama.mjs")
+		out = append(out, &program{Name: "node-llama-cpp", args: append([]string{"node", script, file}, counts...), read: readOurs})
+	}
+	for _, t := range c.benches {
+		if c.Batch != 1 || c.Depth != 0 {
+			return nil, fmt.Errorf("%s: llama-bench decodes one sequence from an empty context; leave it out with -batch and -depth", t.name)
+		}
+		modes, err := modesOf(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, mode := range modes {
+			args := append([]string{t.path, "-m", file, "-t", strconv.Itoa(c.Threads), "-p", strconv.Itoa(c.PP), "-n", strconv.Itoa(c.TG), "-r", "1", "-o", "json"}, mode...)
+			out = append(out, &program{Name: t.name, Mode: strings.Join(mode, " "), args: args, read: readLlamaBench})
+		}
+	}
+	return out, nil
+}
+
+// modesOf returns the ways in which a llama-bench may be fastest: as it comes, and with
+// the weights repacked while loading where it can (ik_llama.cpp's -rtr).
+func modesOf(ctx context.Context, t tool) ([][]string, error) {
+	var help bytes.Buffer
+	// llama-bench ends its help with status 0 or 1, by its version.
+	var exit *exec.ExitError
+	if _, err := execute(ctx, &help, t.path, "--help"); err != nil && !errors.As(err, &exit) {
+		return nil, err
+	}
+	modes := [][]string{nil}
+	if strings.Contains(help.String(), "-rtr,") {
+		modes = append(modes, []string{"-rtr", "1"})
+	}
+	return modes, nil
+}
+
+func readOurs(out []byte) (m measurement, err error) { return m, json.Unmarshal(out, &m) }
+
+// readLlamaBench reads what llama-bench prints with -o json: an entry for the prompt and
+// one for the reply.
+func readLlamaBench(out []byte) (m measurement, err error) {
+	var tests []struct {
+		Prompt   int     `json:"n_prompt"`
+		Generate int     `json:"n_gen"`
+		Speed    float64 `json:"avg_ts"`
+	}
+	if i := bytes.IndexByte(out, '['); i > 0 {
+		out = out[i:] // what it says of the device comes before
+	}
+	if err := json.Unmarshal(out, &tests); err != nil {
+		return m, err
+	}
+	for _, t := range tests {
+		switch {
+		case t.Prompt > 0 && t.Generate == 0:
+			m.Prompt = t.Speed
+		case t.Generate > 0 && t.Prompt == 0:
+			m.Generate = t.Speed
+		}
+	}
+	return m, nil
+}
+
+// latest tells how fast each program was just now.
+func latest(programs []*program) string {
+	var b strings.Builder
+	for i, p := range programs {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		m := p.Runs[len(p.Runs)-1]
+		fmt.Fprintf(&b, "%s %.1f and %.1f tokens/s", p.title(), m.Prompt, m.Generate)
+	}
+	return b.String()
+}
+
+// execute runs a program and returns the most memory it had resident, in bytes, 0 where the
+// system does not say. What it says to stderr is shown when it fails.
+func execute(ctx context.Context, out *bytes.Buffer, args ...string) (peak float64, err error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if out != nil {
+		cmd.Stdout = out
+	}
+	if err := cmd.Run(); err != nil {
+		return 0, fmt.Errorf("%s: %w\n%s", filepath.Base(args[0]), err, bytes.TrimSpace(errs.Bytes()))
+	}
+	return stat.PeakRSS(cmd.ProcessState), nil
+}

@@ -1,0 +1,122 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quern/engine/graph"
+	"quern/formats/weights"
+	"quern/kernels/matmul"
+	"quern/kernels/quant"
+)
+
+// repacked is a matrix large enough to be copied, with rows left over, and a part of it.
+func repacked() (whole, part *weights.Tensor) {
+	const out, in = 16*8 + 5, 1024
+	whole = tensor(rand.New(rand.NewPCG(4, 4)), "w", quant.Q4_K, out, in)
+	row := len(whole.Data) / out
+	return whole, &weights.Tensor{Name: "part", Type: quant.Q4_K, Shape: []int{out - 3, in}, Data: whole.Data[:(out-3)*row]}
+}
+
+// record compiles a Program of one product with each of the matrices.
+func record(t *testing.T, b *Backend, w graph.Watch, matrices ...*weights.Tensor) graph.Exec {
+	t.Helper()
+	g := graph.NewBuilder(20, 20)
+	x := g.Embed(g.Tokens(), tensor(rand.New(rand.NewPCG(5, 5)), "embed", quant.F32, 11, 1024))
+	var y []graph.Value
+	for _, m := range matrices {
+		y = append(y, g.Take(g.Linear(x, m, nil), g.Wanted()))
+	}
+	p, err := g.Compile(y...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := b.Compile(t.Context(), p, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// results runs batches of one row and of several.
+func results(t *testing.T, e graph.Exec) (out []float32) {
+	t.Helper()
+	for _, rows := range []int{1, 2, 20} {
+		in := &graph.Batch{Tables: [][]int32{nil}}
+		for i := range rows {
+			in.Tokens, in.Positions = append(in.Tokens, int32(i*3%11)), append(in.Positions, int32(i))
+			in.Seq, in.Want = append(in.Seq, 0), append(in.Want, int32(i))
+		}
+		got, err := e.Run(t.Context(), in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range got {
+			out = append(out, g...)
+		}
+	}
+	return out
+}
+
+// Copies change no bit, are shared by Programs, are told of once, and are given back.
+func TestRepack(t *testing.T) {
+	whole, part := repacked()
+	if matmul.Interleaves(quant.Q4_K, 16, 1024) == 0 {
+		t.Skip("this CPU multiplies no type faster in another order")
+	}
+	plain := Open(2).InFileOrder()
+	defer plain.Close()
+	want := results(t, record(t, plain, graph.Watch{}, whole, part, whole))
+	if len(plain.copies.of) != 0 {
+		t.Errorf("in file order: %d copies", len(plain.copies.of))
+	}
+
+	b := Open(2)
+	defer b.Close()
+	var told []int
+	w := graph.Watch{Copied: func(data []byte) {
+		if &data[0] != &whole.Data[0] {
+			t.Error("told of other weights")
+		}
+		told = append(told, len(data))
+	}}
+	first, second := record(t, b, w, whole, part, whole), record(t, b, w, whole)
+	row := len(whole.Data) / whole.Shape[0]
+	if wants := []int{128 * row, 128 * row}; !slices.Equal(told, wants) {
+		t.Errorf("told of copies of %d bytes, want %d: the whole and its part, once each", told, wants)
+	}
+	if !slices.Equal(results(t, first), want) {
+		t.Error("results differ from those in file order")
+	}
+	if err := first.Close(); err != nil || len(b.copies.of) != 1 {
+		t.Errorf("after the first was closed: %d copies, %v; want that of the second", len(b.copies.of), err)
+	}
+	results(t, second)
+	if err := second.Close(); err != nil || len(b.copies.of) != 0 {
+		t.Errorf("after both were closed: %d copies, %v", len(b.copies.of), err)
+	}
+}
+
+// A load that is given up leaves no copies.
+func TestRepackCancelled(t *testing.T) {
+	whole, part := repacked()
+	if matmul.Interleaves(quant.Q4_K, 16, 1024) == 0 {
+		t.Skip("this CPU multiplies no type faster in another order")
+	}
+	b := Open(1)
+	defer b.Close()
+	g := graph.NewBuilder(2, 2)
+	x := g.Embed(g.Tokens(), tensor(rand.New(rand.NewPCG(5, 5)), "embed", quant.F32, 11, 1024))
+	p, err := g.Compile(g.Linear(x, whole, nil), g.Linear(x, part, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	_, err = b.Compile(ctx, p, graph.Watch{Copied: func([]byte) { stop() }})
+	if !errors.Is(err, context.Canceled) || len(b.copies.of) != 0 {
+		t.Errorf("Compile = %v with %d copies left, want %v and none", err, len(b.copies.of), context.Canceled)
+	}
+}
