@@ -87,7 +87,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = false
 		case counted:
-			if !digit && !(small && (w == "p" || w == "pp") && romanNumber(next[:wordLen(next)]) > 0) || len(w) == 1 && !small {
+			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
 			}
 			stop = false
@@ -102,7 +102,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
 		case anywhere:
-			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) {
+			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
 				continue
 			}
 			if strings.Contains(" cf viz tel ", " "+strings.ToLower(w)+" ") {
@@ -150,6 +150,8 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	}
 	return false
 }
+
+var dayParts = set("morning afternoon evening night nights mornings")
 
 var directions = map[string]string{"N": "North", "S": "South", "E": "East", "W": "West"}
 

@@ -9,6 +9,10 @@ import (
 var arithmetic = []pattern{
 	{re(`24/7`), func(m []string, s *scanner) []string { return []string{"twenty", "four", "seven"} }},
 	{re(`50[-–/]50`), func(m []string, s *scanner) []string { return []string{"fifty", "fifty"} }},
+	// 9.8/10
+	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
+		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
+	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
 		return join(fraction(m[1], m[2], m[3], s.accent), s.unitAfter(m[1] == "" && atoi(m[2]) < atoi(m[3])))
 	}},

@@ -209,7 +209,7 @@ var proportions = set("ratio odds scale aspect proportion proportions")
 
 func sayTime(m []string, s *scanner) []string {
 	h, min := atoi(m[1]), atoi(m[2])
-	for k := 1; k <= 3; k++ {
+	for k := 1; k <= 10; k++ {
 		if proportions[s.wordBack(k)] {
 			return nil
 		}

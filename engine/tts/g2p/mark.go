@@ -81,7 +81,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		} else {
 			punct("”", n)
 		}
-	case r == '~' && unicode.IsDigit(next):
+	case r == '$' && unicode.IsLetter(next):
+		s.say("dollar", n)
+	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
 		// Markdown, word joins and quotes: a break between words at most.

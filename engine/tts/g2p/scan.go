@@ -266,11 +266,24 @@ func (s *scanner) number(rest string, before, r rune) bool {
 	if r < '0' || r > '9' {
 		return false
 	}
-	k := 0
-	for k < len(rest) && rest[k] >= '0' && rest[k] <= '9' {
-		k++
+	k := digitRun(rest)
+	words := cardinal(rest[:k], s.accent)
+	if rest := rest[k:]; strings.HasPrefix(rest, ".") {
+		if n := digitRun(rest[1:]); n > 0 { // 802.11ac
+			words = join(words, []string{"point"}, cardinal(rest[1:1+n], s.accent))
+			k += 1 + n
+		}
 	}
-	s.put(cardinal(rest[:k], s.accent), k)
+	s.put(words, k)
 	s.operator(true)
 	return true
+}
+
+// digitRun is how many digits s begins with.
+func digitRun(s string) int {
+	k := 0
+	for k < len(s) && isDigit(s[k]) {
+		k++
+	}
+	return k
 }

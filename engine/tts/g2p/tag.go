@@ -116,6 +116,8 @@ func (p *speaker) tag(i int) string {
 			return "NP"
 		}
 		return "NN"
+	case haves[before2] && (pronouns[before] || thirds[before]): // have you read
+		return "VBN"
 	case pronouns[before]:
 		if before2 == "some" || before2 == "the" || p.next != "" || before != "who" {
 			return "VBP"
@@ -132,7 +134,7 @@ func (p *speaker) tag(i int) string {
 		return ""
 	case modals[before2] && objects[before]: // let me present
 		return "VB"
-	case pluralNoun(before) && !singular[before2] && (ends || objects[p.next]) && p.next != "of":
+	case pluralNoun(before) && !singular[before2] && (ends || objects[p.next] || determiners[p.next]) && p.next != "of":
 		return "VBP" // metals contract when cold
 	case objects[p.next]:
 		if determiners[before2] || p.proper(i) {
@@ -231,13 +233,17 @@ func (p *speaker) choose(w, tag string, i int) string {
 		}
 		// Only he, she and it put an s on their verb.
 		said := h.said["NN"]
-		if verb := h.said["VB"]; said == "" || verb != "" && (tag == "VBD" || tag == "" && objects[p.next]) {
+		subject := determiners[p.previous(i, 2)] && p.next != "" && !preps[p.next] && !beForms[p.next] && !particles[p.next]
+		if verb := h.said["VB"]; said == "" || verb != "" && (tag == "VBD" || tag == "" && objects[p.next] || tag == "NN" && subject) {
 			said = verb
 		}
 		return plus(said, ending(said, US))
 	}
 	if said := h.said["NNP"]; said != "" && p.named(i) && (w == "polish" || locative[p.previous(i, 1)]) {
 		return said
+	}
+	if tag == "VBN" && h.said["JJ"] != "" && haves[p.previous(i, 1)] && p.next != "" && !objects[p.next] && !preps[p.next] && !particles[p.next] {
+		tag = "JJ" // they have separate rooms
 	}
 	for _, c := range choices[tag] {
 		if said := h.said[c]; said != "" {

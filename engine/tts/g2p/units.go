@@ -67,6 +67,9 @@ var measures = []pattern{
 	{re(`(\d{1,2})['’′]\s?(\d{1,2}(?:\.\d+)?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, decimal(m[2], s.accent), []string{s.named1(m[2], "inch", "inches")})
 	}},
+	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
+	}},
 	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
 		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] {
 			return nil
@@ -88,7 +91,7 @@ var measures = []pattern{
 		if m[3] != "" {
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
 		}
-		return out
+		return join(out, s.unitAfter(false))
 	}},
 	{re(`(` + numeral + `)[x×]`), func(m []string, s *scanner) []string {
 		if rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "); rest != "" && strings.Contains("+-−=^²³", string(firstRune(rest))) {
@@ -122,7 +125,8 @@ var unitBehind = lazy(`^ ?(` + unitNames + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 func (s *scanner) unitAfter(single bool) []string {
 	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]
 	m := unitBehind().FindStringSubmatch(rest)
-	if m == nil || joins(firstRune(rest[len(m[0]):])) || m[1] == "in" || len(m[1]) == 1 && m[2] == "" {
+	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" ||
+		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
 		return nil
 	}
 	name := units[strings.ReplaceAll(m[1], "μ", "µ")]
