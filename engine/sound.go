@@ -47,6 +47,9 @@ type Lexicon = tts.Lexicon
 // ParseLexicon reads one: PLS, JSON or lines; see tts.ParseLexicon.
 func ParseLexicon(text string) (*Lexicon, error) { return tts.ParseLexicon([]byte(text)) }
 
+// OpenLexicon reads one from a file.
+func OpenLexicon(file string) (*Lexicon, error) { return tts.OpenLexicon(file) }
+
 // IsSSML reports whether a text is a document of SSML.
 func IsSSML(text string) bool { return tts.IsSSML(text) }
 

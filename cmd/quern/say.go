@@ -19,7 +19,6 @@ import (
 	"quern/codecs"
 	"quern/engine"
 	"quern/engine/local"
-	"quern/engine/speech"
 	"quern/engine/wholefile"
 	"quern/httpapi/spool"
 )
@@ -38,8 +37,8 @@ func (a *app) sayCmd() *cobra.Command {
 		Short: "Speak a text into an audio file, or aloud",
 		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
 (.mp3, .wav, .flac, .opus, .pcm, .ulaw, .alaw). The file appears when it is whole. With
---play it is heard, and written only if --out names it. A text that begins with <speak> is SSML. Without a Kokoro model the voice
-that is built in speaks: intelligible, and plainly a robot.`,
+--play it is heard, and written only if --out names it. A text that begins with <speak> is
+SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly a robot.`,
 		Example: `  quern say -o hello.wav Hello there.
   quern say --play Hello there.
   quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,
@@ -248,7 +247,7 @@ func (a *app) phonemizeCmd() *cobra.Command {
 			defer e.Close()
 			request := engine.PhonemizeRequest{Text: text, Language: language, SSML: engine.IsSSML(text)}
 			if lexicon != "" {
-				if request.Lexicon, err = speech.OpenLexicon(lexicon); err != nil {
+				if request.Lexicon, err = engine.OpenLexicon(lexicon); err != nil {
 					return usageError{fmt.Errorf("--lexicon: %w", err)}
 				}
 			}

@@ -4,7 +4,6 @@ package speech
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -46,25 +45,9 @@ func (m *Model) Lexicon(file string) error {
 	if file == "" {
 		return nil
 	}
-	l, err := OpenLexicon(file)
+	l, err := tts.OpenLexicon(file)
 	m.lexicon = l
 	return err
-}
-
-// OpenLexicon reads a file; see tts.ParseLexicon.
-func OpenLexicon(file string) (*tts.Lexicon, error) {
-	st, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return nil, err
-	case st.IsDir() || st.Size() > g2p.MaxLexicon:
-		return nil, fmt.Errorf("a lexicon is a file of at most %d bytes", g2p.MaxLexicon)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return tts.ParseLexicon(data)
 }
 
 // Bytes is the memory of the weights.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/ssml"
@@ -36,6 +37,22 @@ type Lexicon = g2p.UserLexicon
 
 // ParseLexicon reads one; see g2p.ParseLexicon.
 func ParseLexicon(data []byte) (*Lexicon, error) { return g2p.ParseLexicon(data) }
+
+// OpenLexicon reads a file; see ParseLexicon.
+func OpenLexicon(file string) (*Lexicon, error) {
+	st, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case st.IsDir() || st.Size() > g2p.MaxLexicon:
+		return nil, fmt.Errorf("a lexicon is a file of at most %d bytes", g2p.MaxLexicon)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLexicon(data)
+}
 
 // A Text is what is to be read, and how.
 type Text struct {

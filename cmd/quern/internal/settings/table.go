@@ -9,7 +9,6 @@ import (
 	"quern/engine"
 	"quern/engine/device"
 	"quern/engine/quantize"
-	"quern/engine/speech"
 	"quern/engine/transcribe"
 	"quern/engine/wire"
 	"quern/httpapi"
@@ -268,7 +267,7 @@ func lexicon(s string) (string, error) {
 	if s == "" {
 		return s, nil
 	}
-	_, err := speech.OpenLexicon(s)
+	_, err := engine.OpenLexicon(s)
 	return s, err
 }
 
