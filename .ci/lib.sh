@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec </dev/null
+fixtures=$(cd .. && pwd)/shared/fixtures # where that is
 
 STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE=golang.org/x/tools/cmd/deadcode@v0.42.0
@@ -68,13 +69,12 @@ build_reranker() {
   [ -d "$shared/reranker" ] || go run ./bench/onnx -reranker "$shared/reranker"
 }
 
-# start_server: quern with the built-in model and, where ../shared is, a recogniser and
+# start_server FLAG...: quern with the built-in model and, where ../shared is, a recogniser and
 # a reranker. Sets $base, $key and $server; stop_server ends it.
 start_server() {
   build_quern
   need curl curl ca-certificates
   key=ci-$RANDOM$RANDOM$RANDOM
-  fixtures=$(cd .. && pwd)/shared/fixtures
   cat >"$scratch/quern.yaml" <<YAML
 listen: 127.0.0.1:0
 aliases: {ci/tiny: quern-tiny}
@@ -85,7 +85,7 @@ YAML
       "$fixtures/whisper/hf_tiny" "$shared/reranker" >>"$scratch/quern.yaml"
   fi
   : >"$scratch/out" # the loop below may read it before the server's shell opens it
-  QUERN_API_KEY=$key "$shared/quern" serve --config "$scratch/quern.yaml" >"$scratch/out" 2>"$scratch/log" &
+  QUERN_API_KEY=$key "$shared/quern" serve --config "$scratch/quern.yaml" "$@" >"$scratch/out" 2>"$scratch/log" &
   server=$!
   base=
   for _ in $(seq 300); do

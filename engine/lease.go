@@ -33,8 +33,13 @@ type Lease interface {
 	Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
 	// Rerank scores documents by a query, with a reranker or an embedding model.
 	Rerank(ctx context.Context, r RerankRequest) (RerankResult, error)
+	// Classify says which of a classifier's labels texts have.
+	Classify(ctx context.Context, r ClassifyRequest) (ClassifyResult, error)
 	// Tokenize shows the tokens of a prompt, however long it is.
 	Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error)
+	// Infill shows the prompt that has the model fill in a text: its tokens are for Generate.
+	// A model without tokens for that is refused.
+	Infill(ctx context.Context, r InfillRequest) (TokenizeResult, error)
 	// Detokenize returns the text of tokens, control tokens spelled out, in pieces of
 	// whole characters. They are made as they are read, which may be more than once
 	// and when the lease is over; a piece lasts until the next. The text breaks off

@@ -10,12 +10,13 @@ type Kind string
 
 // The kinds.
 const (
-	KindChat          Kind = "chat"
-	KindCompletion    Kind = "completion"
-	KindEmbedding     Kind = "embedding"
-	KindRerank        Kind = "rerank"
-	KindTranscription Kind = "transcription"
-	KindSpeech        Kind = "speech"
+	KindChat           Kind = "chat"
+	KindCompletion     Kind = "completion"
+	KindEmbedding      Kind = "embedding"
+	KindRerank         Kind = "rerank"
+	KindClassification Kind = "classification"
+	KindTranscription  Kind = "transcription"
+	KindSpeech         Kind = "speech"
 )
 
 // A ModelInfo describes a model without loading it.
@@ -46,9 +47,35 @@ type Needs struct {
 	Why   error // it does not fit, even alone: what to change; nil when it fits
 }
 
+// Details are what a model's files and options say beyond ModelInfo.
+type Details struct {
+	Template   string // of chats, in Jinja; "" without one
+	BOS, EOS   string // the texts of these tokens, "" without one
+	Infill     bool   // the vocabulary has the tokens to fill in the middle
+	Parameters int64  // 0 when not known
+	Slots      int    // sequences decoded together, as asked for; 0 of models without
+	Sampling   Sampling
+}
+
 // Stats is a snapshot of what operators and gateways watch.
 type Stats struct {
 	Models []ModelStats
+	Disk   *DiskStats // nil without Options.PrefixCache
+}
+
+// DiskStats describe the prefix cache on disk, of all models together. Counters count from
+// the start.
+type DiskStats struct {
+	Bytes, Blocks int64 // there are
+	Limit         int64 // of bytes
+
+	Hits    int64 // blocks read
+	Misses  int64 // look-ups that found none, or no more where there had been
+	Writes  int64 // blocks written
+	Dropped int64 // blocks not written, since the disk was slow or had failed
+	Evicted int64 // blocks removed for others
+	Damaged int64 // files that were not what they should be; they are removed
+	Errors  int64 // of the disk
 }
 
 // ModelStats describes one resident text model. Counters count from its load.
@@ -58,6 +85,7 @@ type ModelStats struct {
 
 	Waiting int // requests queued
 	Running int // sequences in the batch
+	Slots   int // sequences the batch has room for; 0 of models that make no text
 
 	Blocks     int // KV blocks in the pool
 	BlocksUsed int // of them held by running sequences
@@ -69,6 +97,7 @@ type ModelStats struct {
 	Steps           int64 // of the batch
 	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
 	PrefixHits      int64 // of them found
+	DiskHits        int64 // tokens read from the prefix cache on disk
 	Preemptions     int64
 	LoadSeconds     float64
 	WeightBytes     int64

@@ -38,12 +38,21 @@ type Options struct {
 
 	Defaulted ModelOptions // what a ModelOptions field left zero falls back to (Name and Path unused)
 
+	PrefixCache PrefixCache // blocks of prompts that outlive the process
+
 	NoToolFallback bool // refuse tools where a template shows none, instead of describing them to the model
 
 	Log *slog.Logger // nil discards
 
 	// Progress, when not nil, is told how far a model's load is, 0 to 1.
 	Progress func(model string, done float64)
+}
+
+// A PrefixCache is a folder for keys and values of prompts and replies, which are found there
+// after a restart. Servers may share it.
+type PrefixCache struct {
+	Dir  string // made where it is missing, but not the folder above it; "" keeps nothing
+	Size int64  // bytes it may take; 0 means DefaultPrefixCache
 }
 
 // What options that are zero stand for. The settings of quern name these too, so that a
@@ -58,6 +67,8 @@ const (
 	DefaultBatch     = 512  // rows of a step
 	DefaultContext   = 8192 // most tokens of one request
 	DefaultCacheType = quant.F16
+
+	DefaultPrefixCache = 16 << 30 // bytes on disk
 
 	DefaultTemperature = 1 // of sampling
 )
@@ -77,7 +88,7 @@ type ModelOptions struct {
 	Slots         int        // sequences decoded together; 0 means DefaultSlots
 	Queue         int        // requests that may wait; 0 means DefaultQueue
 	Batch         int        // rows of one step; 0 means DefaultBatch
-	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on GPUs also BF16 or F8_E4M3; 0 means DefaultCacheType
+	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on the CPU also Q4_0, on GPUs BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	ChatTemplate  string     // overrides the file's
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text

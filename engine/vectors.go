@@ -32,12 +32,21 @@ type EmbedResult struct {
 // A RerankRequest asks how well documents answer a query.
 type RerankRequest struct {
 	Query     string
+	Queries   []string // in place of Query, one for each document
 	Documents []string
 	Truncate  bool // cut what is too long instead of refusing it
 
 	DocumentTokens int // of a document no more than these are read; 0 means as many as fit
 
 	KeepAlive *time.Duration // as GenerateRequest's
+}
+
+// QueryOf is the query of a document.
+func (r *RerankRequest) QueryOf(document int) string {
+	if r.Queries != nil {
+		return r.Queries[document]
+	}
+	return r.Query
 }
 
 // A RerankResult holds one score per document, in order; higher is better.
@@ -49,4 +58,21 @@ type RerankRequest struct {
 type RerankResult struct {
 	Scores       []float32
 	PromptTokens int
+}
+
+// A ClassifyRequest asks for the classes of texts.
+type ClassifyRequest struct {
+	Inputs   []EmbedInput
+	Truncate bool // keep the head of inputs that are too long instead of refusing them
+	Logits   bool // in place of probabilities
+
+	KeepAlive *time.Duration // as GenerateRequest's
+}
+
+// A ClassifyResult holds the probabilities of all labels for each input, in order. They sum
+// to 1, unless the model was trained to give texts several labels.
+type ClassifyResult struct {
+	Labels        []string
+	Probabilities [][]float32
+	PromptTokens  int
 }

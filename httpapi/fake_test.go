@@ -26,6 +26,7 @@ const (
 	chatModel   = "stub/chat:Q4_K_M"
 	embedModel  = "stub-embed"
 	baseModel   = "stub-base" // no chat template
+	classModel  = "stub-class"
 	fakeContext = 8192
 )
 
@@ -42,6 +43,7 @@ type fake struct {
 	output  atomic.Int64
 	last    atomic.Pointer[engine.GenerateRequest]
 	seen    atomic.Pointer[engine.EmbedRequest]
+	filled  atomic.Pointer[engine.InfillRequest]
 	spoken  atomic.Pointer[engine.SpeakRequest]
 	heard   atomic.Pointer[engine.TranscribeRequest]
 
@@ -59,6 +61,7 @@ var fakeModels = []engine.ModelInfo{
 	},
 	{ID: "stub-chat", AliasOf: chatModel, Kind: engine.KindChat, Created: time.Unix(1767000000, 0), ContextLength: fakeContext, Status: "loaded"},
 	{ID: embedModel, Kind: engine.KindEmbedding, Created: time.Unix(1767000001, 0), ContextLength: 512, Status: "unloaded", Format: "gguf"},
+	{ID: classModel, Kind: engine.KindClassification, Capabilities: []string{"classification"}, Status: "unloaded", Format: "safetensors"},
 	{ID: voiceModel, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "loaded"},
 	{ID: earModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription"}, Status: "loaded"},
 	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
@@ -99,6 +102,8 @@ type actions interface {
 	Generate(context.Context, engine.GenerateRequest) iter.Seq2[engine.Event, error]
 	Embed(context.Context, engine.EmbedRequest) (engine.EmbedResult, error)
 	Rerank(context.Context, engine.RerankRequest) (engine.RerankResult, error)
+	Classify(context.Context, engine.ClassifyRequest) (engine.ClassifyResult, error)
+	Infill(context.Context, engine.InfillRequest) (engine.TokenizeResult, error)
 	Tokenize(context.Context, engine.TokenizeRequest) (engine.TokenizeResult, error)
 	Detokenize(context.Context, []token.ID) (iter.Seq[[]byte], error)
 	Transcribe(context.Context, engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
@@ -362,7 +367,7 @@ func (f *fake) reply(ctx context.Context, r engine.GenerateRequest, yield func(e
 	if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(ids), Constrained: r.ToolChoice.Required || r.ToolChoice.Names != nil}, nil) {
 		return
 	}
-	done := engine.Event{Type: engine.PromptDone, CachedTokens: len(ids) / 2}
+	done := engine.Event{Type: engine.PromptDone, PromptTokens: len(ids), CachedTokens: len(ids) / 2}
 	if r.PromptLogprobs {
 		for i, id := range ids {
 			lp := f.logprob(f.word(id), r.Sample.Top)
@@ -497,7 +502,7 @@ func (f *fake) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte]
 
 func (f *fake) Stats() engine.Stats {
 	return engine.Stats{Models: []engine.ModelStats{{
-		Model: chatModel, Kind: engine.KindChat, Running: int(f.running.Load()), Blocks: 64, BlocksUsed: 16, BlockSize: 16,
+		Model: chatModel, Kind: engine.KindChat, Running: int(f.running.Load()), Slots: 4, Blocks: 64, BlocksUsed: 16, BlockSize: 16,
 		PromptTokens: 100, GeneratedTokens: f.output.Load(), LoadSeconds: 1.5, WeightBytes: 1 << 20, CacheBytes: 1 << 16,
 	}}}
 }

@@ -55,3 +55,62 @@ func FuzzChat(f *testing.F) {
 		}
 	})
 }
+
+// fuzzed are the endpoints whose bodies are JSON, in each dialect, with bodies to begin from.
+var fuzzed = []struct{ path, body string }{
+	{"/v1/completions", `{"prompt":["a",""],"suffix":"b","logprobs":2,"best_of":3,"n":2,"logit_bias":[[1,false]],"stop":["x"]}`},
+	{"/v1/embeddings", `{"input":[[1,2],[3]],"encoding_format":"base64","dimensions":4}`},
+	{"/v1/responses", `{"input":[{"role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}],"store":false,"reasoning":{"effort":"low"},"text":{"format":{"type":"json_object"}}}`},
+	{"/v1/messages", `{"max_tokens":5,"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"t","content":"x"}]}],"thinking":{"type":"enabled","budget_tokens":9},"tools":[{"name":"f","input_schema":{"type":"object"}}]}`},
+	{"/v1/messages/count_tokens", `{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":""},{"type":"tool_use","id":"a","name":"f","input":{}}]}]}`},
+	{"/api/chat", `{"model":"stub-chat","messages":[{"role":"user","content":"a","images":[]}],"options":{"num_predict":2,"stop":["x"],"mirostat":0},"format":{"type":"object"},"think":"low","keep_alive":"5m"}`},
+	{"/api/generate", `{"model":"stub-chat","prompt":"a","suffix":"b","raw":true,"stream":false}`},
+	{"/api/embed", `{"model":"stub-embed","input":["a","b"],"truncate":false}`},
+	{"/api/show", `{"name":"stub-chat:latest"}`},
+	{"/completion", `{"prompt":[1,2],"n_predict":2,"samplers":["top_k","infill"],"response_fields":["a/b"],"n_probs":3,"t_max_predict_ms":1,"stream":true}`},
+	{"/infill", `{"input_prefix":"a","input_suffix":"b","input_extra":[{"filename":"f","text":"t"}],"prompt":"c"}`},
+	{"/apply-template", `{"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f"}}]}`},
+	{"/tokenize", `{"content":"a","with_pieces":true}`},
+	{"/detokenize", `{"tokens":[1]}`},
+	{"/v1/score", `{"text_1":["a"],"text_2":["b","c"],"truncate_prompt_tokens":-1}`},
+	{"/v1/classify", `{"input":"a","use_activation":false}`},
+	{"/v1/rerank", `{"query":"q","documents":["a",{"text":"b"}],"top_n":1}`},
+}
+
+// FuzzDialects sends any body to any of them: the answer is a reply, or a 4xx that is JSON and
+// says why.
+func FuzzDialects(f *testing.F) {
+	for i, e := range fuzzed {
+		f.Add(i, e.body)
+		f.Add(i, `{"model":null,"stream":true}`)
+	}
+	e := &fake{}
+	e.generate = func(_ context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
+		begin := engine.Event{Type: engine.Admitted, PromptTokens: 1, Constrained: true}
+		if !yield(begin, nil) || !yield(engine.Event{Type: engine.PromptDone}, nil) {
+			return
+		}
+		for i := range max(r.N, 1) {
+			if !yield(engine.Event{Type: engine.Delta, Index: i, Text: "a\n"}, nil) || !yield(engine.Event{Type: engine.Finish, Index: i, Reason: engine.ReasonStop}, nil) {
+				return
+			}
+		}
+		yield(done, nil)
+	}
+	a := newAPI(f, httpapi.Options{Engine: e})
+	f.Fuzz(func(t *testing.T, i int, body string) {
+		path := fuzzed[uint(i)%uint(len(fuzzed))].path
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost"+path, strings.NewReader(body)))
+		switch {
+		case w.Code == 200:
+		case w.Code >= 400 && w.Code < 500 || w.Code == 501:
+			var b struct{ Error json.RawMessage }
+			if err := json.Unmarshal(w.Body.Bytes(), &b); err != nil || len(b.Error) < 3 {
+				t.Errorf("%s: %d %s: %v", path, w.Code, w.Body, err)
+			}
+		default:
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	})
+}

@@ -181,7 +181,7 @@ func TestOllamaRefused(t *testing.T) {
 		{"/api/chat", userX + `,"think":"a lot"`, "think must be one of"},
 		{"/api/chat", userX + `,"logprobs":true`, "logprobs is not supported"},
 		{"/api/chat", userX + `,"tools":[{"type":"function"}]`, "tools[0].function is required"},
-		{"/api/generate", `"prompt":"x","suffix":"y"`, "suffix is not supported"},
+		{"/api/generate", `"prompt":"x","suffix":"y","system":"z"`, "system has no place before a suffix"},
 		{"/api/generate", `"prompt":"x","context":[1]`, "context is not supported"},
 		{"/api/generate", `"prompt":"x","template":"y"`, "template is not supported"},
 		{"/api/generate", `"prompt":"x","raw":true,"system":"y"`, "raw gives the model the prompt as it is"},

@@ -16,16 +16,16 @@ import (
 // Rerank scores a document by the share of its words the query has.
 func (f *fake) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
 	var res engine.RerankResult
-	for _, d := range r.Documents {
+	for i, d := range r.Documents {
 		words := strings.Fields(d)
 		found := 0
 		for _, w := range words {
-			if strings.Contains(" "+r.Query+" ", " "+w+" ") {
+			if strings.Contains(" "+r.QueryOf(i)+" ", " "+w+" ") {
 				found++
 			}
 		}
 		res.Scores = append(res.Scores, float32(found)/float32(max(1, len(words))))
-		res.PromptTokens += len(words) + len(strings.Fields(r.Query))
+		res.PromptTokens += len(words) + len(strings.Fields(r.QueryOf(i)))
 	}
 	if !r.Truncate {
 		res.Scores[0] = 9 // tells the test

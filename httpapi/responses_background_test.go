@@ -2,10 +2,12 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quern/engine"
@@ -68,6 +70,25 @@ func TestBackground(t *testing.T) {
 	if now := decoded[responseOf](t, ask(t, s, "POST", path+"/cancel", "")); now.Status != "completed" {
 		t.Errorf("cancelled when it was over: %+v", now)
 	}
+}
+
+// TestBackgroundStalls: one that makes no progress for stall_timeout fails, and stops.
+func TestBackgroundStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, steps, gone := stepping()
+		s := newBubble(t, httpapi.Options{Engine: f, Stall: time.Minute})
+		r := respond(t, s, `"input":"x","background":true`)
+		begin := time.Now()
+		steps <- "one "
+		if err := <-gone; !errors.Is(err, context.Canceled) || time.Since(begin) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		synctest.Wait()
+		now := decoded[responseOf](t, ask(t, s, "GET", "/v1/responses/"+r.ID, ""))
+		if now.Status != "failed" || now.Error == nil || !strings.Contains(now.Error.Message, "stall_timeout") {
+			t.Errorf("%+v", now)
+		}
+	})
 }
 
 // TestBackgroundStreamedAgain: the events of a response in the background can be read from

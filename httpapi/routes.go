@@ -4,11 +4,13 @@ import (
 	"quern/httpapi/internal/anthropic"
 	"quern/httpapi/internal/cohere"
 	"quern/httpapi/internal/eleven"
+	"quern/httpapi/internal/llama"
 	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
 	"quern/httpapi/internal/realtime"
 	"quern/httpapi/internal/responses"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/vllm"
 )
 
 // dialects are all that is answered. To add one is to write its package and its line.
@@ -23,6 +25,8 @@ func dialects(a *server.API) []server.Dialect {
 		{Routes: responses.Routes(a)},
 		{Routes: realtime.Routes(a)},
 		{Routes: cohere.Routes(a)},
+		{Routes: llama.Routes(a)},
+		{Routes: vllm.Routes(a)},
 		{Routes: anthropic.Routes(a), Fail: anthropic.Fail},
 		{Routes: ollama.Routes(a), Fail: ollama.Fail},
 		{Routes: append(eleven.Routes(a), server.Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),

@@ -230,7 +230,9 @@ func TestValidation(t *testing.T) {
 		{"best_of streamed", text, `{"prompt":"a","best_of":2,"stream":true}`, 400, "invalid_value", "best_of"},
 		{"logprobs", text, `{"prompt":"a","logprobs":6}`, 400, "invalid_value", "logprobs"},
 		{"logprobs a boolean", text, `{"prompt":"a","logprobs":true}`, 400, "invalid_type", "logprobs"},
-		{"suffix", text, `{"prompt":"a","suffix":"b"}`, 400, "unsupported_parameter", "suffix"},
+		{"suffix", text, `{"prompt":"a","suffix":"b","model":"stub-base"}`, 400, "unsupported_parameter", "suffix"},
+		{"suffix and echo", text, `{"prompt":"a","suffix":"b","echo":true}`, 400, "invalid_value", "echo"},
+		{"suffix behind tokens", text, `{"prompt":[1,2],"suffix":"b","model":"stub-chat"}`, 400, "invalid_value", "prompt"},
 		{"embedding model", text, `{"prompt":"a","model":"stub-embed"}`, 400, "model_not_supported", "model"},
 
 		{"no input", embed, `{}`, 400, "missing_required_parameter", "input"},

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Real SDKs against a server: LangChain, Vercel's, Anthropic's, Ollama's and OpenAI's for
-# responses, in JavaScript and Go (bench/clients), and OpenAI's and ElevenLabs'
-# (../shared/clients, where that is).
+# Real programs against a server: LangChain, LlamaIndex, Mastra, Continue's adapters, an MCP
+# server's tools, the SDKs of Vercel, Anthropic, Ollama and OpenAI for responses, in JavaScript
+# and Go, and what llama-server's clients ask (bench/clients), and the SDKs of OpenAI and
+# ElevenLabs (../shared/clients, where that is).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 # checks WANT SCRIPT: runs a script in this folder and wants at least WANT checks to pass.
@@ -13,7 +14,18 @@ checks() {
   [ "${passed:-0}" -ge "$want" ] || fail "$script: only ${passed:-0} checks passed, want $want"
 }
 
+# go_checks WANT NAME FOLDER: the same for a program in Go.
+go_checks() {
+  local want=$1 name=$2
+  (cd "$3" && go build -o "../$name" .)
+  "./$name" -base "$base" -key "$key" | tee "$scratch/checks" || fail "$name"
+  grep -q "^$want passed, 0 failed" "$scratch/checks" || fail "not all of the $want checks of $name passed"
+}
+
 need node nodejs npm
+export MASTRA_TELEMETRY_DISABLED=1
+build_quern
+go run ./bench/infill "$scratch/infill.gguf"
 start_server
 cp -r bench/clients "$scratch/bench"
 cd "$scratch/bench"
@@ -23,15 +35,22 @@ checks 59 vercel.mjs
 checks 16 anthropic.mjs
 checks 11 ollama.mjs
 checks 23 responses.mjs
-(cd openaigo && go build -o ../openai-go .)
-./openai-go -base "$base" -key "$key" | tee "$scratch/checks" || fail openai-go
-grep -q '^6 passed, 0 failed' "$scratch/checks" || fail "not all of the 6 checks of openai-go passed"
+checks 8 llamaindex.mjs
+checks 7 mastra.mjs
+checks 10 mcp.mjs
+checks 13 continue.mjs
+go_checks 6 openai-go openaigo
+go_checks 8 anthropic-sdk-go anthropicgo
+stop_server
+start_server --builtin --model "quern-tiny-infill=$scratch/infill.gguf"
+checks 12 llamaserver.mjs
+stop_server
 
 if [ ! -d "$fixtures" ]; then
   echo "skipped: ../shared is not here"
-  stop_server
   exit
 fi
+start_server
 cp -r "$fixtures/../clients" "$scratch/clients"
 cd "$scratch/clients"
 npm_install

@@ -58,14 +58,15 @@ together.
 
 With --quality the perplexity of the model on the file TEXT is measured instead, and
 with --against how far its predictions are from those of another file: that of the
-same model before it was quantised.`,
+same model before it was quantised, or its own, whose KV cache is of F16 then.`,
 		Example: `  quern bench quern-tiny
   quern bench model.gguf
   quern bench model.gguf --threads 4 --json
   quern bench model.gguf --batch 8 --pp 128 --tg 64
   quern bench model.gguf --depth 32768 --tg 32 --cache-type q8_0
   quern bench ggml-base.bin --tg 100
-  quern bench --quality model-q4_k_m.gguf book.txt --against model-f16.gguf`,
+  quern bench --quality model-q4_k_m.gguf book.txt --against model-f16.gguf
+  quern bench --quality model.gguf book.txt --cache-type q4_0 --against model.gguf`,
 		Args: benchArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pp < 1 || tg < 1 || batch < 1 || reps < 1 || window < 1 {
@@ -76,7 +77,7 @@ same model before it was quantised.`,
 			}
 			var err error
 			if quality {
-				err = idle(cmd, "--quality measures no speed", "pp", "tg", "batch", "depth", "reps", "cache-type", "gpu-layers")
+				err = idle(cmd, "--quality measures no speed", "pp", "tg", "batch", "depth", "reps", "gpu-layers")
 			} else {
 				err = idle(cmd, "it belongs to --quality", "against", "window")
 			}

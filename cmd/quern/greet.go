@@ -34,6 +34,9 @@ var greetings = []struct {
 	{engine.KindRerank, "Documents are ranked", func(g *greeting, m engine.ModelInfo) string {
 		return g.post("/v1/rerank", "", g.body(m, "query", "capital of France", "documents", []string{"Paris is the capital of France.", "Rome is in Italy."}))
 	}},
+	{engine.KindClassification, "Texts are classified", func(g *greeting, m engine.ModelInfo) string {
+		return g.post("/v1/classify", "", g.body(m, "input", "What a lovely day."))
+	}},
 	{engine.KindTranscription, "Speech is written down", func(g *greeting, m engine.ModelInfo) string {
 		// A recording needs no file when the voice that is built in makes it.
 		hear := g.curl("/v1/audio/transcriptions") + " -F file=@- -F " + quote("model="+m.ID)

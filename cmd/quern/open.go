@@ -210,12 +210,13 @@ func isText(k engine.Kind) bool { return k != engine.KindSpeech && k != engine.K
 
 // commands says what a model of each kind is for.
 var commands = map[engine.Kind]string{
-	engine.KindChat:          "quern run %s",
-	engine.KindCompletion:    "quern run %s",
-	engine.KindEmbedding:     "quern serve --model %s",
-	engine.KindRerank:        "quern serve --model %s",
-	engine.KindSpeech:        "quern say --model %s TEXT",
-	engine.KindTranscription: "quern transcribe --model %s FILE",
+	engine.KindChat:           "quern run %s",
+	engine.KindCompletion:     "quern run %s",
+	engine.KindEmbedding:      "quern serve --model %s",
+	engine.KindRerank:         "quern serve --model %s",
+	engine.KindClassification: "quern serve --model %s",
+	engine.KindSpeech:         "quern say --model %s TEXT",
+	engine.KindTranscription:  "quern transcribe --model %s FILE",
 }
 
 // unfit says that the model called name is not for use, and what it is for.

@@ -50,7 +50,7 @@ func (a *app) quality(ctx context.Context, s *settings.Loaded, model, text, agai
 	name := filepath.Base(model)
 	r, err := measure.Quality(ctx, measure.QualityOptions{
 		Path: model, Against: against, Text: string(b), Context: window, Threads: s.Threads, Device: s.Device,
-		Quantize: s.ModelDefaults.Quantize,
+		Quantize: s.ModelDefaults.Quantize, CacheType: s.ModelDefaults.CacheNumber(),
 		Progress: func(done float64) { bars.Update(name, done) },
 	})
 	bars.Wait()

@@ -334,12 +334,13 @@ func (n *Entry) About() *About { return n.about.Load() }
 
 // capabilities lists what a kind of model can be asked for.
 var capabilities = map[engine.Kind][]string{
-	engine.KindChat:          {"chat", "completion", "embedding"},
-	engine.KindCompletion:    {"completion", "embedding"},
-	engine.KindEmbedding:     {"embedding"},
-	engine.KindRerank:        {"rerank"},
-	engine.KindSpeech:        {"speech"},
-	engine.KindTranscription: {"transcription"},
+	engine.KindChat:           {"chat", "completion", "embedding"},
+	engine.KindCompletion:     {"completion", "embedding"},
+	engine.KindEmbedding:      {"embedding"},
+	engine.KindRerank:         {"rerank"},
+	engine.KindClassification: {"classification"},
+	engine.KindSpeech:         {"speech"},
+	engine.KindTranscription:  {"transcription"},
 }
 
 // Sound reports whether a model speaks or listens, one request after the other.

@@ -45,8 +45,11 @@ type Call struct {
 // MaxTools bounds the tools of one request.
 const MaxTools = 128
 
-// ToolName matches the names that tools may have.
-var ToolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// ToolName matches the names that tools may have; MaxToolName is how long they are in most
+// dialects.
+var ToolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+const MaxToolName = 64
 
 // A Tool is a function the model may call, as the client described it.
 type Tool struct {

@@ -3,10 +3,13 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"quern/engine/graph"
+	"quern/kernels"
 	"quern/kernels/attention"
 	"quern/kernels/offheap"
+	"quern/kernels/quant"
 )
 
 // A cache is the keys and values of each pool's layers, those of one shape together.
@@ -109,6 +112,62 @@ func (c *cache) Copy(near int, dst, src int32) {
 func (c *cache) CopyState(dst, src int32) {
 	n := c.spec.State
 	copy(c.states[int(dst)*n:(int(dst)+1)*n], c.states[int(src)*n:])
+}
+
+// Numerics implements graph.Portable: each level has kernels of its own, and lays keys out as
+// they read them.
+func (c *cache) Numerics() string { return runtime.GOARCH + " " + kernels.Level() }
+
+// blocks calls f for every layer of a pool: with the bytes of block b there, and with those of
+// data, a whole block, that go with them.
+func (c *cache) blocks(near int, b int32, data []byte, f func(block, data []byte)) error {
+	if want := c.spec.BlockBytes(near); int64(len(data)) != want {
+		return fmt.Errorf("cpu: %d bytes of a block of %d", len(data), want)
+	}
+	for _, k := range c.kept {
+		if k.Near != near {
+			continue
+		}
+		for l := range k.layers {
+			block := k.kv.Block(l, b)
+			f(block, data[:len(block)])
+			data = data[len(block):]
+		}
+	}
+	return nil
+}
+
+// Read implements graph.Portable.
+func (c *cache) Read(dst []byte, near int, b int32) error {
+	return c.blocks(near, b, dst, func(block, data []byte) { copy(data, block) })
+}
+
+// Write implements graph.Portable.
+func (c *cache) Write(near int, b int32, src []byte) error {
+	return c.blocks(near, b, src, func(block, data []byte) { copy(block, data) })
+}
+
+// state is the bytes of a slot.
+func (c *cache) state(slot int32, data []byte) ([]byte, error) {
+	if want := c.spec.StateBytes(); int64(len(data)) != want {
+		return nil, fmt.Errorf("cpu: %d bytes of states of %d", len(data), want)
+	}
+	n := c.spec.State
+	return quant.Floats(c.states[int(slot)*n : (int(slot)+1)*n]), nil
+}
+
+// ReadState implements graph.Portable.
+func (c *cache) ReadState(dst []byte, slot int32) error {
+	state, err := c.state(slot, dst)
+	copy(dst, state)
+	return err
+}
+
+// WriteState implements graph.Portable.
+func (c *cache) WriteState(slot int32, src []byte) error {
+	state, err := c.state(slot, src)
+	copy(state, src)
+	return err
 }
 
 func (c *cache) Bytes() int64 {

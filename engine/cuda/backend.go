@@ -228,6 +228,15 @@ func (b *Backend) compileHost(ctx context.Context, p *graph.Program) (graph.Exec
 	return hostExec{e}, nil
 }
 
+// Place implements graph.Placer.
+func (e hostExec) Place(kv graph.Cache) error {
+	if c, ok := kv.(*cache); ok {
+		_, err := c.whole()
+		return err
+	}
+	return nil
+}
+
 func (e hostExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
 	if c, ok := kv.(*cache); ok {
 		host, err := c.whole()

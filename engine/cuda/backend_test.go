@@ -90,3 +90,29 @@ func TestUnlikeLayers(t *testing.T) {
 		t.Errorf("%d bytes, want %d", whole.Bytes(), spec.Bytes())
 	}
 }
+
+// States are of Programs that run on the processor, to which their cache moves.
+func TestStatesOnTheProcessor(t *testing.T) {
+	for _, layers := range []int{AllLayers, 0} {
+		b := open(t, driver.NewFake(1, gigabyte), layers, 0)
+		kv, err := b.NewCache(graph.CacheSpec{Layers: graph.Alike(2, 1, 64), Blocks: 4, BlockSize: 4, Type: quant.F16, State: 2, States: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (hostExec{}).Place(kv); err != nil {
+			t.Fatal(err)
+		}
+		c, got := kv.(graph.Portable), make([]byte, 8)
+		if err := c.WriteState(0, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
+			t.Fatal(err)
+		}
+		c.CopyState(2, 0)
+		if err := c.ReadState(got, 2); err != nil || got[7] != 8 {
+			t.Errorf("%d layers on the device: a copy of states is %v, %v", layers, got, err)
+		}
+		if c.ReadState(got[:7], 2) == nil || c.WriteState(0, got[:7]) == nil {
+			t.Error("seven bytes are taken for states of eight")
+		}
+		kv.Close()
+	}
+}

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"quern/engine/graph"
 	gpu "quern/kernels/cuda"
@@ -127,8 +128,133 @@ func (c *cache) Copy(near int, dst, src int32) {
 	})
 }
 
-// CopyState implements graph.Cache. No Program that runs here has states.
-func (c *cache) CopyState(dst, src int32) {}
+// Numerics implements graph.Portable.
+func (c *cache) Numerics() string {
+	if c.all != nil {
+		return numerics(c.all)
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "cuda %d", c.b.o.Driver.Version())
+	for i, held := range c.slabs {
+		d := c.b.devices[i]
+		fmt.Fprintf(&s, ", layers %d to %d on %s %d wgmma %v", held.layers.from, held.layers.to, d.info.Name, d.info.Capability, d.wgmma)
+	}
+	if c.host != nil {
+		s.WriteString(", " + numerics(c.host))
+	}
+	return s.String()
+}
+
+// numerics are those of a cache of the processor.
+func numerics(host graph.Cache) string { return host.(graph.Portable).Numerics() }
+
+// Read implements graph.Portable.
+func (c *cache) Read(dst []byte, near int, b int32) error {
+	return c.move(near, b, dst,
+		func(host graph.Portable, data []byte) error { return host.Read(data, near, b) },
+		func(d *device, at driver.Ptr, data []byte) error {
+			if err := d.stream.Download(d.stage[0][:len(data)], at); err != nil {
+				return err
+			}
+			err := d.stream.Sync()
+			copy(data, d.stage[0])
+			return err
+		})
+}
+
+// Write implements graph.Portable.
+func (c *cache) Write(near int, b int32, src []byte) error {
+	return c.move(near, b, src,
+		func(host graph.Portable, data []byte) error { return host.Write(near, b, data) },
+		func(d *device, at driver.Ptr, data []byte) error {
+			copy(d.stage[0], data)
+			if err := d.stream.Upload(at, d.stage[0][:len(data)]); err != nil {
+				return err
+			}
+			return d.stream.Sync()
+		})
+}
+
+// move goes through a block of a pool, data: what the processor has of it, then the layers of
+// the devices, in parts that fit a stage.
+func (c *cache) move(near int, b int32, data []byte, host func(graph.Portable, []byte) error, part func(d *device, at driver.Ptr, data []byte) error) error {
+	if c.all != nil {
+		return host(c.all.(graph.Portable), data)
+	}
+	if want := c.spec.BlockBytes(near); int64(len(data)) != want {
+		return fmt.Errorf("cuda: %d bytes of a block of %d", len(data), want)
+	}
+	if c.host != nil {
+		lower := c.spec
+		lower.Layers = c.spec.Layers[:c.b.hostLayers(len(c.spec.Layers))]
+		n := lower.BlockBytes(near)
+		if err := host(c.host.(graph.Portable), data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return c.b.do(func() error {
+		if err := c.b.lost(c.age); err != nil {
+			return err
+		}
+		for i, held := range c.slabs {
+			d := c.b.devices[i]
+			if err := d.ctx.Enter(); err != nil {
+				return err
+			}
+			if err := d.stream.Sync(); err != nil { // the stage is free then
+				return err
+			}
+			for l := held.layers.from; l < held.layers.to; l++ {
+				if c.spec.Layers[l].Near != near {
+					continue
+				}
+				block, _ := c.spec.LayerBytes(l)
+				at := held.at + driver.Ptr(c.between(held.layers.from, l)+int64(b)*block)
+				for block > 0 {
+					n := min(block, stageBytes)
+					if err := part(d, at, data[:n]); err != nil {
+						return err
+					}
+					at, data, block = at+driver.Ptr(n), data[n:], block-n
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// ReadState implements graph.Portable.
+func (c *cache) ReadState(dst []byte, slot int32) error {
+	if whole, ok := c.stateful().(graph.Portable); ok {
+		return whole.ReadState(dst, slot)
+	}
+	return nil
+}
+
+// WriteState implements graph.Portable.
+func (c *cache) WriteState(slot int32, src []byte) error {
+	if whole, ok := c.stateful().(graph.Portable); ok {
+		return whole.WriteState(slot, src)
+	}
+	return nil
+}
+
+// CopyState implements graph.Cache.
+func (c *cache) CopyState(dst, src int32) {
+	if whole := c.stateful(); whole != nil {
+		whole.CopyState(dst, src)
+	}
+}
+
+// stateful is the cache that has states, which are of Programs that run on the processor only;
+// nil before one has.
+func (c *cache) stateful() graph.Cache {
+	if c.all == nil && c.host != nil && c.b.hostLayers(len(c.spec.Layers)) == len(c.spec.Layers) {
+		return c.host
+	}
+	return c.all
+}
 
 // Bytes implements graph.Cache.
 func (c *cache) Bytes() int64 {

@@ -17,14 +17,17 @@ type Encoder interface {
 	Run(ctx context.Context, texts [][]token.ID, types [][]int64) ([][]float32, error)
 }
 
-// A Model is a loaded model that makes vectors of texts or, with a pairing, scores pairs
-// of them: then its vectors have one number.
+// A Model is a loaded model that makes vectors of texts; with a pairing it scores pairs of
+// them, and its vectors have one number; with labels it classifies them, and its vectors
+// have a logit for each.
 type Model struct {
 	lm.Reader
 	Training
 	encoder Encoder
 	width   int      // numbers of a vector
 	pair    *pairing // nil: no reranker
+	labels  []string // nil: no classifier
+	many    bool     // a text may have several labels
 }
 
 // New makes a model of vectors with width numbers; 0 has one text encoded to see.

@@ -3,7 +3,6 @@ package embed
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"quern/engine"
 	"quern/engine/lm"
@@ -54,13 +53,19 @@ const pairWave = 1 << 20
 // pairs scores documents with a reranker.
 func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.RerankResult, err error) {
 	room := max(0, m.Context-m.pair.special)
-	query, nq, err := m.part(ctx, r.Query, room, r.Truncate)
-	if err != nil {
-		return engine.RerankResult{}, err
-	}
-	first := &pairText{r.Query, query, !nq.Least}
+	var nq lm.Size
+	firsts := make([]*pairText, len(r.Documents))
 	documents := make([]*pairText, len(r.Documents))
 	for i, d := range r.Documents {
+		if q := r.QueryOf(i); i > 0 && q == firsts[i-1].text {
+			firsts[i] = firsts[i-1]
+		} else {
+			var query []token.ID
+			if query, nq, err = m.part(ctx, q, room, r.Truncate); err != nil {
+				return engine.RerankResult{}, err
+			}
+			firsts[i] = &pairText{q, query, !nq.Least}
+		}
 		most, head := room, r.Truncate
 		if k := r.DocumentTokens; k > 0 && k < room {
 			most, head = k, true
@@ -85,7 +90,7 @@ func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.
 		var types [][]int64
 		for n := 0; done+len(texts) < len(documents) && n < pairWave; {
 			i := done + len(texts)
-			t, of, err := m.joined(ctx, first, documents[i], room, r.Truncate, fmt.Sprintf("documents[%d]", i))
+			t, of, err := m.joined(ctx, firsts[i], documents[i], room, r.Truncate, fmt.Sprintf("documents[%d]", i))
 			if err != nil {
 				return engine.RerankResult{}, err
 			}
@@ -105,7 +110,7 @@ func (m *Model) pairs(ctx context.Context, r *engine.RerankRequest) (res engine.
 		return engine.RerankResult{}, engine.Errorf(engine.CodeEngineFailure, "", "a score is not finite")
 	}
 	for i, x := range res.Scores {
-		res.Scores[i] = float32(1 / (1 + math.Exp(-float64(x))))
+		res.Scores[i] = sigmoid(x)
 	}
 	return res, nil
 }
@@ -118,7 +123,15 @@ func (m *Model) part(ctx context.Context, text string, room int, head bool) ([]t
 // cosines scores documents by their vectors, each with the text before it that
 // the model was trained with.
 func (m *Model) cosines(ctx context.Context, r *engine.RerankRequest) (engine.RerankResult, error) {
-	inputs := []engine.EmbedInput{{Text: m.query + r.Query}}
+	var inputs []engine.EmbedInput
+	queries := map[string]int{} // where each is among inputs
+	for i := range r.Documents {
+		if q := r.QueryOf(i); !has(queries, q) {
+			queries[q] = len(inputs)
+			inputs = append(inputs, engine.EmbedInput{Text: m.query + q})
+		}
+	}
+	first := len(inputs) // of the documents
 	for _, d := range r.Documents {
 		if n := r.DocumentTokens; n > 0 {
 			ids, all, err := m.part(ctx, d, n, true)
@@ -132,23 +145,29 @@ func (m *Model) cosines(ctx context.Context, r *engine.RerankRequest) (engine.Re
 		inputs = append(inputs, engine.EmbedInput{Text: m.document + d})
 	}
 	res, err := m.vectors(ctx, &engine.EmbedRequest{Inputs: inputs, Truncate: r.Truncate}, "", func(i int) string {
-		if i == 0 {
+		if i < first {
 			return "query"
 		}
-		return fmt.Sprintf("documents[%d]", i-1)
+		return fmt.Sprintf("documents[%d]", i-first)
 	})
 	if err != nil {
 		return engine.RerankResult{}, err
 	}
 	out := engine.RerankResult{PromptTokens: res.PromptTokens}
-	for _, v := range res.Vectors[1:] {
+	for i, v := range res.Vectors[first:] {
+		query := res.Vectors[queries[r.QueryOf(i)]]
 		var dot float64
 		for i, x := range v {
-			dot += float64(x) * float64(res.Vectors[0][i])
+			dot += float64(x) * float64(query[i])
 		}
 		out.Scores = append(out.Scores, float32(dot))
 	}
 	return out, nil
+}
+
+func has(m map[string]int, key string) bool {
+	_, ok := m[key]
+	return ok
 }
 
 // longestFirst returns how much of two texts is kept so that both fit n tokens:

@@ -59,3 +59,9 @@ type Exec interface {
 	Run(ctx context.Context, in *Batch, kv Cache) ([][]float32, error)
 	io.Closer
 }
+
+// A Placer is an Exec that runs elsewhere than the Cache was made for. Place moves the Cache
+// there, which Run does too; it is empty then.
+type Placer interface {
+	Place(Cache) error
+}

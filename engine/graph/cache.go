@@ -14,7 +14,7 @@ type CacheSpec struct {
 	Blocks    int        // in the pool, for layers whose rows see everything
 	Near      []Near     // of layers whose rows do not: those that see equally far share blocks
 	BlockSize int        // tokens per block
-	Type      quant.Type // F32, F16 or Q8_0
+	Type      quant.Type // F32, F16, Q8_0 or Q4_0
 
 	State  int // float32s of the states of one sequence, see Limits.State
 	States int // slots for them
@@ -76,6 +76,24 @@ type Cache interface {
 	// Bytes is the memory the cache occupies.
 	Bytes() int64
 	io.Closer
+}
+
+// A Portable is a Cache whose blocks and states can be kept elsewhere and brought back. What
+// Read gives is for Write of a cache with the same CacheSpec, but for its numbers of blocks and
+// slots, and the same Numerics. Like Copy, nothing here may be called during a Run.
+type Portable interface {
+	Cache
+	// Numerics names what the bits of keys, values and states depend on, and their order in
+	// memory, beside the Program and its weights.
+	Numerics() string
+	// Read copies block b of a pool to dst, which is CacheSpec.BlockBytes of that pool long.
+	Read(dst []byte, near int, b int32) error
+	// Write makes src, as Read gave it, the contents of block b.
+	Write(near int, b int32, src []byte) error
+	// ReadState copies the states of a slot to dst, CacheSpec.StateBytes long.
+	ReadState(dst []byte, slot int32) error
+	// WriteState makes src the states of a slot.
+	WriteState(slot int32, src []byte) error
 }
 
 // Alike are n layers of one shape whose rows see everything.
@@ -142,9 +160,12 @@ func (s *CacheSpec) BlockBytes(near int) (n int64) {
 	return n
 }
 
+// StateBytes is what the states of one sequence take.
+func (s *CacheSpec) StateBytes() int64 { return 4 * int64(s.State) }
+
 // Bytes is the memory of keys, values and states.
 func (s *CacheSpec) Bytes() int64 {
-	n := s.BlockBytes(0)*int64(s.Blocks) + 4*int64(s.State)*int64(s.States)
+	n := s.BlockBytes(0)*int64(s.Blocks) + s.StateBytes()*int64(s.States)
 	for i, near := range s.Near {
 		n += s.BlockBytes(i+1) * int64(near.Blocks)
 	}

@@ -148,6 +148,8 @@ func makes(c *model.Config) string {
 	switch {
 	case c.Pairs:
 		return "a score of a pair of texts"
+	case c.Labels != nil:
+		return "a class of a text"
 	case Embeds(c):
 		return fmt.Sprintf("a vector of %d numbers", cmp.Or(c.Vector, c.Hidden))
 	}

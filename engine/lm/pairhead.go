@@ -15,6 +15,7 @@ type Published struct {
 	Type          string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`
 	Labels        map[string]string `json:"id2label"`
+	Problem       string            `json:"problem_type"`
 }
 
 // Made reports whether the model was made for one of these uses, such as "ForCausalLM".
@@ -31,6 +32,9 @@ func pairsTexts(raw, set *weights.Set) bool {
 	pooling, _ := set.Meta.Int("bert.pooling_type")
 	types, ok := set.Tensor("token_types.weight")
 	tokenizer := raw.Meta.String("tokenizer.ggml.model")
+	if out, ok := set.Tensor("cls.output.weight"); ok && len(out.Shape) == 2 && out.Shape[0] > 1 {
+		return false // it classifies texts
+	}
 	return pooling == int64(model.PoolRank) && ok && len(types.Shape) == 2 && types.Shape[0] > 1 && (tokenizer == "" || tokenizer == "bert")
 }
 

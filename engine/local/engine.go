@@ -18,6 +18,7 @@ import (
 	"quern/engine/catalog"
 	"quern/engine/device"
 	"quern/engine/graph"
+	"quern/engine/kv/disk"
 	"quern/engine/lm"
 	"quern/engine/residency"
 	"quern/engine/speech"
@@ -31,6 +32,8 @@ type Engine struct {
 	ctx context.Context // of all work; ends with Close
 
 	backend graph.Backend
+	disk    *disk.Store            // of prompts' blocks; nil without
+	program func() (string, error) // hash of this program
 	device  string
 	catalog *catalog.Catalog
 	models  *residency.Keeper
@@ -74,6 +77,10 @@ func New(o engine.Options) (_ *Engine, err error) {
 	}
 	if e.backend, e.device, err = device.Open(o.Device, device.Options{Threads: o.Threads, Layers: o.GPULayers, InFileOrder: o.InFileOrder, Log: o.Log}); err != nil {
 		return nil, err
+	}
+	if c := o.PrefixCache; c.Dir != "" {
+		e.disk = disk.Open(disk.Options{Dir: c.Dir, Size: cmp.Or(c.Size, engine.DefaultPrefixCache), Log: o.Log})
+		e.program = sync.OnceValues(lm.Program)
 	}
 	if e.o.MemoryLimit <= 0 {
 		e.o.MemoryLimit = e.backend.Memory()
@@ -126,6 +133,9 @@ func (e *Engine) Preload(ctx context.Context) error {
 // Close cancels all work, waits for it and releases every model.
 func (e *Engine) Close() error {
 	e.models.Close()
+	if e.disk != nil {
+		e.disk.Close()
+	}
 	return e.backend.Close()
 }
 
@@ -261,12 +271,11 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 	if a := n.About(); out.Bytes > 0 || a.Remote {
 		return out, nil
 	}
-	select {
-	case e.planning <- struct{}{}:
-		defer func() { <-e.planning }()
-	case <-ctx.Done():
-		return out, ctx.Err()
+	leave, err := e.plan(ctx)
+	if err != nil {
+		return out, err
 	}
+	defer leave()
 	out.Bytes, err = kindOf(n.About().Path).needs(ctx, e, n.Entry)
 	var known *engine.Error
 	switch {
@@ -283,6 +292,13 @@ func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 // Stats takes a snapshot of the resident models.
 func (e *Engine) Stats() engine.Stats {
 	var s engine.Stats
+	if e.disk != nil {
+		d := e.disk.Stats()
+		s.Disk = &engine.DiskStats{
+			Bytes: d.Bytes, Blocks: d.Files, Limit: cmp.Or(e.o.PrefixCache.Size, engine.DefaultPrefixCache),
+			Hits: d.Hits, Misses: d.Misses, Writes: d.Writes, Dropped: d.Dropped, Evicted: d.Evicted, Damaged: d.Damaged, Errors: d.Errors,
+		}
+	}
 	for _, n := range e.catalog.List() {
 		e.models.Look(n, func(m residency.Model, waiting int) {
 			i := m.Stats()

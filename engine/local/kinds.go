@@ -27,6 +27,7 @@ type kind struct {
 	describe describer
 	open     opener
 	needs    needer
+	tell     teller                                 // nil tells nothing
 	voices   func(path string) ([]tts.Voice, error) // of models that speak
 	adapts   bool                                   // takes adapters
 	use      string                                 // the option of quern's commands that takes such a file; "": any does
@@ -46,8 +47,8 @@ var kinds = []kind{
 	{is: isDetector, use: "--vad "},
 	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
-	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX},
-	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, adapts: true},
+	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX, tell: tellONNX},
+	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, tell: tellText, adapts: true},
 }
 
 // kindOf returns the kind of a model's file.

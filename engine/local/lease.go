@@ -130,8 +130,11 @@ func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 
 // Rerank implements engine.Lease.
 func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.RerankResult, error) {
-	if k := l.info.Kind; k == engine.KindChat || k == engine.KindCompletion {
+	switch l.info.Kind {
+	case engine.KindChat, engine.KindCompletion:
 		return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q makes text; reranking needs a reranker or an embedding model", l.ID)
+	case engine.KindClassification:
+		return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q classifies texts; reranking needs a reranker or an embedding model", l.ID)
 	}
 	m, done, err := begin(l, "", r.KeepAlive, vectors)
 	if err != nil {
@@ -139,6 +142,16 @@ func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.Rera
 	}
 	defer done()
 	return m.With(l.adapter).Rerank(ctx, r)
+}
+
+// Classify implements engine.Lease.
+func (l *lease) Classify(ctx context.Context, r engine.ClassifyRequest) (engine.ClassifyResult, error) {
+	m, done, err := begin(l, engine.KindClassification, r.KeepAlive, vectors)
+	if err != nil {
+		return engine.ClassifyResult{}, err
+	}
+	defer done()
+	return m.With(l.adapter).Classify(ctx, r)
 }
 
 // Tokenize implements engine.Lease.
@@ -149,6 +162,16 @@ func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 	}
 	defer done()
 	return m.Tokenize(ctx, r)
+}
+
+// Infill implements engine.Lease.
+func (l *lease) Infill(ctx context.Context, r engine.InfillRequest) (engine.TokenizeResult, error) {
+	m, done, err := begin(l, engine.KindCompletion, nil, text)
+	if err != nil {
+		return engine.TokenizeResult{}, err
+	}
+	defer done()
+	return m.Infill(ctx, r)
 }
 
 // Detokenize implements engine.Lease.

@@ -68,7 +68,7 @@ func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	}
 	o := n.Options.Defaulted()
 	switch h.Kind {
-	case engine.KindEmbedding, engine.KindRerank:
+	case engine.KindEmbedding, engine.KindRerank, engine.KindClassification:
 		err = m.encodes(ctx, p, h, &o)
 	default:
 		err = m.decodes(ctx, p, h, &o)
@@ -115,8 +115,12 @@ func (m *textModel) encodes(ctx context.Context, p *opening, h *serve.Head, o *e
 		return err
 	}
 	p.progress(p.n, loadFilled)
-	if h.Kind == engine.KindRerank {
+	switch h.Kind {
+	case engine.KindRerank:
 		m.vectors, err = embed.NewReranker(ctx, m.Reader(p.texts), x, &h.Meta, "")
+		return err
+	case engine.KindClassification:
+		m.vectors, err = embed.NewClassifier(ctx, m.Reader(p.texts), x, m.Config.Labels, m.Config.Many)
 		return err
 	}
 	m.vectors, err = embed.New(ctx, m.Reader(p.texts), embed.TrainingOf(&h.Meta, m.ID, p.n.About().Path, &p.n.Options), x, 0)

@@ -31,7 +31,11 @@ func TestONNXRefused(t *testing.T) {
 		name, says string
 		dir        string
 	}{
-		{"a classifier", "a classifier of 3 labels", rowsModel(t, classifier(3, "BertForSequenceClassification"), nil, logits(3))},
+		{"a regression", "a regression of 3 numbers", rowsModel(t, func() map[string]any {
+			c := classifier(3, "BertForSequenceClassification")
+			c["problem_type"] = "regression"
+			return c
+		}(), nil, logits(3))},
 		{"a decoder of images", `an input "pixel_values"`, rowsModel(t, classifier(1, "GPT2LMHeadModel"), nil, func(b *onnxtest.Builder, rows string) {
 			b.Input("pixel_values", fonnx.Float, "batch", 3, "height", "width")
 			b.Output("logits", rows, fonnx.Float, "batch", "tokens", 3)

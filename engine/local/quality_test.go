@@ -11,6 +11,7 @@ import (
 	"quern/engine/builtin"
 	"quern/engine/measure"
 	"quern/engine/sample"
+	"quern/kernels/quant"
 )
 
 // TestQuality holds the perplexity against the log-probabilities requests get,
@@ -52,6 +53,12 @@ func TestQuality(t *testing.T) {
 	}
 	if want := math.Exp(loss / float64(n)); r.Tokens != len(in.Tokens) || r.Scored != n || math.Abs(r.Perplexity/want-1) > 1e-3 {
 		t.Errorf("perplexity %g of %d in %d tokens, want %g of %d in %d", r.Perplexity, r.Scored, r.Tokens, want, n, len(in.Tokens))
+	}
+	for typ, most := range map[quant.Type]float64{quant.F32: 1e-3, quant.Q8_0: 5e-3, quant.Q4_0: 0.1} {
+		r, err := measure.Quality(t.Context(), measure.QualityOptions{Path: tiny, Against: tiny, CacheType: typ, Text: text, Context: window})
+		if err != nil || r.Reference.MeanKL == 0 || r.Reference.MeanKL > most {
+			t.Errorf("a cache of %v: %+v, %v; want a divergence up to %g", typ, r.Reference, err, most)
+		}
 	}
 	for _, o := range []measure.QualityOptions{{Path: tiny, Text: "short"}, {Path: tiny, Against: small, Text: text}, {Path: "../model/testdata/bert-mean-Q8_0.gguf", Text: text}} {
 		if _, err := measure.Quality(t.Context(), o); err == nil {

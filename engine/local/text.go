@@ -24,10 +24,12 @@ type textModel struct {
 	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
+	slots       int           // sequences decoded together; 0 in models that make no text
 	adapted     []string      // what requests call the model with each adapter
 
 	text    *textgen.Model
 	exec    graph.Exec // of text; nil in models that make none
+	disk    *sched.Disk
 	cache   graph.Cache
 	vectors *embed.Model    // nil in models that make none
 	encoder *embed.Recorded // of recorded models
@@ -56,6 +58,8 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	switch {
 	case c.Pairs:
 		a.Kind = engine.KindRerank
+	case c.Labels != nil:
+		a.Kind = engine.KindClassification
 	case lm.Embeds(c):
 		a.Kind = engine.KindEmbedding
 	case file.Meta.String("tokenizer.chat_template") != "" || o.ChatTemplate != "":
@@ -76,6 +80,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			m.Close()
 		}
 	}()
+	stamp := lm.StampFiles(about.Path)
 	if m.Raw, err = lm.Open(about.Path); err != nil {
 		return nil, err
 	}
@@ -115,6 +120,10 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err = m.Low.FillContext(ctx, nil); err != nil {
 		return nil, err
 	}
+	sum, err := m.hash(ctx, p, stamp)
+	if err != nil {
+		return nil, err
+	}
 	m.fingerprint = lm.Fingerprint(about.Quantization, m.Set, m.Low)
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
@@ -128,6 +137,9 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 			return nil, err
 		}
 		p.progress(n, loadCompiled)
+		if err = m.keeps(ctx, p, &plan.KV, sum); err != nil {
+			return nil, err
+		}
 		o.Slots = plan.Running
 		if err = m.answers(p, &o, &plan.KV, plan.Program.Rows, plan.Program.Want); err != nil {
 			return nil, err
@@ -135,6 +147,43 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	}
 	m.took = time.Since(p.start)
 	return m, nil
+}
+
+// hash is that of m's weights, nil where no blocks are kept on disk. stamp is of m's files before
+// they were opened. Backends may give the files' memory back once they have what they need, so
+// weights are hashed before that.
+func (m *textModel) hash(ctx context.Context, p *opening, stamp string) ([]byte, error) {
+	if p.disk == nil || lm.Embeds(m.Config) {
+		return nil, nil
+	}
+	program, err := p.program()
+	if err != nil {
+		p.log.WarnContext(ctx, "prefix cache: the program cannot be read, so nothing is kept", "err", err)
+		return nil, nil
+	}
+	if stamp != lm.StampFiles(p.n.About().Path) {
+		stamp = "" // they are being changed
+	}
+	return m.Hash(ctx, p.disk, stamp, program)
+}
+
+// keeps has blocks of m's cache kept on disk, where weights have a hash.
+func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, weights []byte) error {
+	if weights == nil {
+		return nil
+	}
+	if x, ok := m.exec.(graph.Placer); ok {
+		if err := x.Place(m.cache); err != nil {
+			return err
+		}
+	}
+	program, _ := p.program()
+	roots, err := m.Roots(ctx, weights, program, m.cache.(graph.Portable).Numerics(), kv)
+	if err != nil {
+		return err
+	}
+	m.disk = &sched.Disk{Store: p.disk, Roots: roots, Spec: kv}
+	return nil
 }
 
 // needsText plans a text model as openText does.
@@ -176,7 +225,7 @@ func (m *textModel) prompt() string {
 	return prompt
 }
 
-// embeds has a recorded m make vectors, or score pairs of texts.
+// embeds has a recorded m make vectors, classify texts, or score pairs of them.
 func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 	if lm.Embeds(m.Config) { // others compile it when they are first asked for a vector
 		if err = m.encoder.Open(); err != nil {
@@ -184,6 +233,10 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 		}
 	}
 	reader := m.Reader(p.texts)
+	if m.Config.Labels != nil {
+		m.vectors, err = embed.NewClassifier(ctx, reader, m.encoder, m.Config.Labels, m.Config.Many)
+		return err
+	}
 	if m.Config.Pairs {
 		m.vectors, err = embed.NewReranker(ctx, reader, m.encoder, &m.Raw.Meta, m.prompt())
 		return err
@@ -194,9 +247,11 @@ func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
 
 // answers starts the scheduler of m over its cache, which is as kv says.
 func (m *textModel) answers(p *opening, o *engine.ModelOptions, kv *graph.CacheSpec, rows, want int) error {
+	m.slots = o.Slots
 	return m.text.Start(p.ctx, sched.Options{
 		Exec: m.exec, Cache: m.cache, Blocks: kv.Blocks, BlockSize: lm.BlockSize, Near: kv.Near,
 		Budget: rows, MaxWant: want, Slots: o.Slots, Queue: o.Queue, States: m.Config != nil && m.Config.State > 0, Snapshots: o.Slots, Adapters: len(m.Adapters),
+		Disk: m.disk,
 	})
 }
 
@@ -240,10 +295,10 @@ func (m *textModel) Stats() engine.ModelStats {
 	}
 	return engine.ModelStats{
 		Adapters: adapters,
-		Model:    m.ID, Waiting: s.Waiting, Running: s.Running,
+		Model:    m.ID, Waiting: s.Waiting, Running: s.Running, Slots: m.slots,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
-		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, Preemptions: s.Preemptions,
+		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, DiskHits: s.DiskHits, Preemptions: s.Preemptions,
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.estimate.Weights, CacheBytes: m.cacheBytes(), Fingerprint: m.fingerprint,
 	}
 }

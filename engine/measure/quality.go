@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,14 @@ import (
 type QualityOptions struct {
 	Path     string
 	Quantize string // as ModelOptions.Quantize
-	Against  string // the reference: the same model in more bits; "" for none
-	Text     string
-	Context  int // tokens of a window; 0: 512
-	Threads  int // 0: physical cores
-	Device   string
+	// CacheType is that of the model's KV cache; 0 means engine.DefaultCacheType, which is the
+	// reference's.
+	CacheType quant.Type
+	Against   string // the reference: the same model in more bits; "" for none
+	Text      string
+	Context   int // tokens of a window; 0: 512
+	Threads   int // 0: physical cores
+	Device    string
 
 	// Progress, when not nil, is told how much of the text is done, 0 to 1.
 	Progress func(done float64)
@@ -68,14 +72,14 @@ func Quality(ctx context.Context, o QualityOptions) (QualityResult, error) {
 		return QualityResult{}, err
 	}
 	defer backend.Close()
-	m, err := openScorer(ctx, backend, o.Path, o.Quantize, &o)
+	m, err := openScorer(ctx, backend, o.Path, o.Quantize, cmp.Or(o.CacheType, engine.DefaultCacheType), &o)
 	if err != nil {
 		return QualityResult{}, err
 	}
 	defer m.close()
 	var ref *scorer
 	if o.Against != "" {
-		if ref, err = openScorer(ctx, backend, o.Against, "", &o); err != nil {
+		if ref, err = openScorer(ctx, backend, o.Against, "", engine.DefaultCacheType, &o); err != nil {
 			return QualityResult{}, fmt.Errorf("%s: %w", o.Against, err)
 		}
 		defer ref.close()
@@ -130,7 +134,7 @@ type scorer struct {
 	table []int32
 }
 
-func openScorer(ctx context.Context, backend graph.Backend, path, quantize string, o *QualityOptions) (s *scorer, err error) {
+func openScorer(ctx context.Context, backend graph.Backend, path, quantize string, cache quant.Type, o *QualityOptions) (s *scorer, err error) {
 	s = &scorer{m: &lm.File{ID: path}, rows: 64}
 	defer func() {
 		if err != nil {
@@ -166,7 +170,7 @@ func openScorer(ctx context.Context, backend graph.Backend, path, quantize strin
 	for i := range blocks {
 		s.table = append(s.table, int32(i))
 	}
-	s.cache, err = backend.NewCache(p.CacheSpec(blocks, lm.BlockSize, 1, quant.F16))
+	s.cache, err = backend.NewCache(p.CacheSpec(blocks, lm.BlockSize, 1, cache))
 	return s, err
 }
 

@@ -21,12 +21,14 @@ type Config struct {
 	Context int // tokens the model was made for
 	Eps     float32
 	Rope    RopeConfig
-	Pooling Pooling // of embeddings, when the file says so
-	Encoder bool    // every token sees its whole text: it makes embeddings, not logits
-	Vector  int     // numbers of a vector where layers follow the pooling, see Projector; 0 where none do
-	Pairs   bool    // it scores pairs of texts: a vector is one number
-	Second  int     // added to tokens of the second text of a pair
-	Window  int     // tokens a layer with a sliding window sees, 0 when there is none
+	Pooling Pooling  // of embeddings, when the file says so
+	Encoder bool     // every token sees its whole text: it makes embeddings, not logits
+	Vector  int      // numbers of a vector where layers follow the pooling, see Projector; 0 where none do
+	Pairs   bool     // it scores pairs of texts: a vector is one number
+	Labels  []string // of a classifier: what the numbers of a vector are the logits of
+	Many    bool     // of a classifier: a text may have several of its labels
+	Second  int      // added to tokens of the second text of a pair
+	Window  int      // tokens a layer with a sliding window sees, 0 when there is none
 
 	// Of a mixture of experts: how many a layer has, how many a token uses, and
 	// the width inside one, which is FF when the file does not say.

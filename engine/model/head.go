@@ -24,7 +24,8 @@ const SecondTexts = "bert." + secondTexts
 const secondTexts = "second_texts"
 
 // headed is a model with a head: the layers that sentence-transformers put behind the
-// pooling, or those that make one number of it, the score of a pair of texts.
+// pooling, or those that make numbers of it: one, the score of a pair of texts, or one for
+// each label of a classifier.
 type headed struct {
 	LM
 	layers []headLayer
@@ -98,7 +99,7 @@ func (m *headed) dense(r *reader, t *tensors) {
 	}
 }
 
-// scorers are the architectures that may score pairs of texts: which rows of a text they
+// scorers are the architectures that may score pairs of texts, or classify texts: which rows of a text they
 // pool, and what comes between that and the score.
 //
 // Devlin et al., "BERT", 2019, §4; the layer before the score is that of the published
@@ -114,13 +115,13 @@ var scorers = map[string]struct {
 	"qwen3":        {pool: PoolLast},
 }
 
-// scores finds the head of a model that scores pairs.
+// scores finds the head of a model that scores pairs, or classifies.
 func (m *headed) scores(r *reader, t *tensors) {
 	c := m.Config()
 	t.set.scores = true
 	s, ok := scorers[c.Arch]
 	if !ok {
-		r.refuse("pooling_type", "is %d: quern scores pairs of texts with models of other architectures", PoolRank)
+		r.refuse("pooling_type", "is %d: quern scores and classifies texts with models of other architectures", PoolRank)
 		return
 	}
 	c.Pooling, c.Pairs = s.pool, true
@@ -132,7 +133,7 @@ func (m *headed) scores(r *reader, t *tensors) {
 		c.Second = c.Vocab
 	}
 	if _, ok := t.set.Tensor("cls.weight"); s.act != "" && !ok {
-		t.err = fmt.Errorf("%w: a %s that scores pairs without cls.weight, the layer before the score; some converters leave it out: use the model's SafeTensors", ErrUnsupported, c.Arch)
+		t.err = fmt.Errorf("%w: a %s that scores texts without cls.weight, the layer before the score; some converters leave it out: use the model's SafeTensors", ErrUnsupported, c.Arch)
 		return
 	}
 	if s.act != "" {
@@ -142,27 +143,64 @@ func (m *headed) scores(r *reader, t *tensors) {
 		}
 		m.layers = append(m.layers, l)
 	}
-	out, ok := t.set.Tensor("cls.output.weight")
-	if ok && len(out.Shape) == 2 && out.Shape[0] == 2 && c.Arch == "qwen3" {
-		m.layers = append(m.layers, headLayer{linear: linear{w: t.yesNo(r, c.Hidden)}, act: "identity"})
+	n := 1
+	if out, ok := t.set.Tensor("cls.output.weight"); ok && len(out.Shape) == 2 && out.Shape[1] == c.Hidden {
+		n = out.Shape[0]
+	}
+	labels := r.labels(n)
+	if n == 2 && c.Arch == "qwen3" && (labels == nil || slices.Equal(labels, yesNo)) {
+		m.layers = append(m.layers, headLayer{linear: linear{w: t.yesNo(c.Hidden)}, act: "identity"})
 		return
 	}
-	if ok && len(out.Shape) == 2 && out.Shape[1] == c.Hidden && out.Shape[0] != 1 {
-		t.err = fmt.Errorf("%w: a classifier of %d labels; a reranker has one", ErrUnsupported, out.Shape[0])
-		return
+	if slices.Equal(labels, []string{yesNo[1], yesNo[0]}) {
+		r.refuse("classifier.output_labels", "is %v, want %v", labels, yesNo) // a reranker, and its prompt, the other way round
 	}
-	m.layers = append(m.layers, headLayer{linear: t.linear("cls.output", 1, c.Hidden), act: "identity"})
+	if n > 1 {
+		c.Pairs, c.Labels = false, Labels(labels, n)
+		c.Many = r.oneOf("classifier.problem_type", single, single, many) == many
+	}
+	m.layers = append(m.layers, headLayer{linear: t.linear("cls.output", n, c.Hidden), act: "identity"})
 }
+
+// What the labels of a classifier are to a text.
+const (
+	single = "single_label_classification"
+	many   = "multi_label_classification"
+)
+
+// labels reads what n numbers are the logits of, nil where the file does not say.
+func (r *reader) labels(n int) []string {
+	v, ok := r.value("classifier.output_labels")
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]string)
+	if !ok || len(list) != n {
+		r.fail("classifier.output_labels", "is %.100s, want %d texts", fmt.Sprint(v), n)
+		return nil
+	}
+	return list
+}
+
+// Labels names n classes as Transformers does where there are no names for all.
+func Labels(names []string, n int) []string {
+	if len(names) == n {
+		return names
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("LABEL_%d", i)
+	}
+	return out
+}
+
+// yesNo are the two labels of a reranker that answers with a word.
+var yesNo = []string{"yes", "no"}
 
 // yesNo is the row of yes less that of no: the softmax of both is the sigmoid of their
 // difference, which is what becomes of every score.
-func (t *tensors) yesNo(r *reader, n int) *weights.Tensor {
+func (t *tensors) yesNo(n int) *weights.Tensor {
 	w := t.need("cls.output.weight", 2, n)
-	if v, ok := r.value("classifier.output_labels"); ok {
-		if labels, _ := v.([]string); !slices.Equal(labels, []string{"yes", "no"}) {
-			r.refuse("classifier.output_labels", "is %.100s, want yes and no", fmt.Sprint(v))
-		}
-	}
 	if t.err != nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"quern/formats/weights"
@@ -161,6 +162,30 @@ func (c *hfConfig) headName(hf string) string {
 	return ""
 }
 
+// labels are the names of a classifier's classes, nil where config.json does not name all.
+func (c *hfConfig) labels() []string {
+	m, _ := c.m["id2label"].(map[string]any)
+	names := make(map[string]string, len(m))
+	for k, v := range m {
+		names[k], _ = v.(string)
+	}
+	return LabelNames(names)
+}
+
+// LabelNames puts the names of classes, known by their numbers, in order; nil where one is
+// missing.
+func LabelNames(names map[string]string) []string {
+	var out []string
+	for i := range len(names) {
+		name, ok := names[strconv.Itoa(i)]
+		if !ok {
+			return nil
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
 // RerankTemplate is the key of the text that a pair of texts is put into, with {query} and
 // {document} for them, where a model wants one.
 const RerankTemplate = "tokenizer.chat_template.rerank"
@@ -171,7 +196,7 @@ const QwenRerank = "<|im_start|>system\nJudge whether the Document meets the req
 	"<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n<Query>: {query}\n<Document>: {document}<|im_end|>\n" +
 	"<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
-// scoring says so of a model that scores pairs of texts.
+// scoring says so of a model that scores pairs of texts, or classifies them.
 func (c *hfConfig) scoring(set *weights.Set, meta *weights.Meta, put func(string, any)) {
 	switch {
 	case c.scores():
@@ -186,11 +211,20 @@ func (c *hfConfig) scoring(set *weights.Set, meta *weights.Meta, put func(string
 		return
 	}
 	put("pooling_type", int64(PoolRank))
+	labels := c.labels()
+	switch {
+	case c.yesNo != nil:
+		put("classifier.output_labels", yesNo) // how llama.cpp knows that there are two
+	case labels != nil:
+		put("classifier.output_labels", labels)
+		if p, ok := c.m["problem_type"].(string); ok && len(labels) > 1 {
+			put("classifier.problem_type", p)
+		}
+	}
 	switch c.kind {
 	case "qwen3":
-		meta.Set(RerankTemplate, QwenRerank)
-		if c.yesNo != nil {
-			put("classifier.output_labels", []string{"yes", "no"}) // how llama.cpp knows that there are two
+		if len(labels) < 2 || c.yesNo != nil {
+			meta.Set(RerankTemplate, QwenRerank)
 		}
 	case "modernbert":
 		pool, _ := c.first("classifier_pooling").(string)

@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -11,8 +12,10 @@ import (
 	"testing"
 
 	"quern/engine/graph"
+	"quern/engine/kv/disk"
 	"quern/engine/sample"
 	"quern/engine/token"
+	"quern/kernels/quant"
 )
 
 // A fakeCache keeps, for every slot of every block, the token and the position
@@ -46,6 +49,56 @@ func (c *fakeCache) Copy(near int, dst, src int32) {
 }
 
 func (c *fakeCache) CopyState(dst, src int32) { c.states[dst] = c.states[src] }
+
+// Portable: a token of a block and its place are eight bytes, a state sixteen.
+func (c *fakeCache) Numerics() string { return "fake" }
+
+func (c *fakeCache) Read(dst []byte, near int, b int32) error {
+	if near > 0 {
+		return c.near[near-1].Read(dst, 0, b)
+	}
+	for i, lists := range [][]int32{c.tokens, c.places} {
+		for k, v := range lists[int(b)*c.size:][:c.size] {
+			binary.LittleEndian.PutUint32(dst[4*(i*c.size+k):], uint32(v))
+		}
+	}
+	return nil
+}
+
+func (c *fakeCache) Write(near int, b int32, src []byte) error {
+	if near > 0 {
+		return c.near[near-1].Write(0, b, src)
+	}
+	for i, lists := range [][]int32{c.tokens, c.places} {
+		for k := range c.size {
+			lists[int(b)*c.size+k] = int32(binary.LittleEndian.Uint32(src[4*(i*c.size+k):]))
+		}
+	}
+	return nil
+}
+
+func (c *fakeCache) ReadState(dst []byte, slot int32) error {
+	binary.LittleEndian.PutUint64(dst, c.states[slot].hash)
+	binary.LittleEndian.PutUint64(dst[8:], uint64(c.states[slot].at))
+	return nil
+}
+
+func (c *fakeCache) WriteState(slot int32, src []byte) error {
+	c.states[slot] = fakeState{binary.LittleEndian.Uint64(src), int32(binary.LittleEndian.Uint64(src[8:]))}
+	return nil
+}
+
+// addDisk gives o a disk for the cache of a fake.
+func addDisk(o *Options, s *disk.Store) {
+	spec := &graph.CacheSpec{Blocks: o.Blocks, BlockSize: o.BlockSize, Type: quant.F32, Near: o.Near, State: 4, Layers: graph.Alike(1+len(o.Near), 1, 1)}
+	for i := range spec.Layers {
+		spec.Layers[i].Near = i
+	}
+	o.Disk = &Disk{Store: s, Spec: spec}
+	for a := range 1 + o.Adapters {
+		o.Disk.Roots = append(o.Disk.Roots, disk.Root("fake", fmt.Sprint(a, o.BlockSize, o.Near, o.States)))
+	}
+}
 
 func (c *fakeCache) Bytes() int64 { return 0 }
 func (c *fakeCache) Close() error { return nil }

@@ -39,6 +39,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	}
 	s.admit()
 	s.grow()
+	s.bring()
 	s.loads = s.loads[:0]
 	for _, q := range s.running {
 		s.extend(q)

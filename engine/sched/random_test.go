@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quern/engine/graph"
+	"quern/engine/kv/disk"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -86,7 +87,7 @@ func (c *client) verify(o *Options) error {
 }
 
 // tally is what the simulations came across, to be sure they are worth it.
-type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited int }
+type tally struct{ steps, requests, tokens, preempted, hits, forks, forced, failed, cancelled, full, waited, disk int }
 
 func (a *tally) add(b tally) {
 	a.steps += b.steps
@@ -100,10 +101,11 @@ func (a *tally) add(b tally) {
 	a.cancelled += b.cancelled
 	a.full += b.full
 	a.waited += b.waited
+	a.disk += b.disk
 }
 
 // simulate runs one random schedule and checks all that comes out.
-func simulate(t testing.TB, seed uint64) (sum tally, err error) {
+func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	upTo := func(n int) int { return 1 + rng.IntN(n) }
 	o := Options{
@@ -133,6 +135,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	}
 	if seed%4 < 2 {
 		o.Adapters = int(1 + seed%2)
+	}
+	if store != nil {
+		addDisk(&o, store)
 	}
 	s, e := newFake(t, o)
 	if seed%2 == 0 {
@@ -235,6 +240,9 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	}
 	turn := func() (bool, error) {
 		more := s.turn(ctx)
+		if !more && slices.ContainsFunc(s.running, func(q *sequence) bool { return q.onDisk.fetch != nil }) {
+			<-s.wake
+		}
 		return more, s.audit()
 	}
 	pick := func() *client { return clients[rng.IntN(len(clients))] }
@@ -314,6 +322,7 @@ func simulate(t testing.TB, seed uint64) (sum tally, err error) {
 	sum.preempted = int(s.stats.preempts.Load())
 	sum.hits = int(s.stats.hits.Load())
 	sum.forced = int(s.stats.forced.Load())
+	sum.disk = int(s.stats.disk.Load())
 	return sum, nil
 }
 
@@ -326,7 +335,7 @@ func TestRandom(t *testing.T) {
 	}
 	var sum tally
 	for seed := range n {
-		one, err := simulate(t, seed)
+		one, err := simulate(t, seed, nil)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

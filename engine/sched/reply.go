@@ -27,6 +27,7 @@ func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 		}
 	}
 	s.keep(q, from)
+	s.spill(q, from)
 	s.drop(q)
 	if q.computed < len(q.tokens) {
 		return

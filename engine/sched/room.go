@@ -62,6 +62,7 @@ func (s *Scheduler) place(q *sequence) bool {
 	}
 	s.takeSlot(q)
 	s.restore(q)
+	s.fetch(q)
 	return true
 }
 
@@ -174,6 +175,7 @@ func (s *Scheduler) leave(q *sequence) {
 		}
 	}
 	s.vacate(q)
+	q.onDisk.drop()
 	// There may be room now, or another head.
 	s.blocked = nil
 }

@@ -80,6 +80,10 @@ type Options struct {
 	// Adapters is how many adapters the Exec has; sequences of different ones share no blocks.
 	Adapters int
 
+	// Disk, where it is not nil, keeps the blocks of the prefix cache across restarts. The
+	// Cache is graph.Portable then, and a Slots' states go with Snapshots.
+	Disk *Disk
+
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
 
 	Log *slog.Logger // nil discards
@@ -113,6 +117,7 @@ type Scheduler struct {
 	near    []*kv.Near // by Options.Near
 	found   []int32    // blocks of the prefix cache
 	states  states
+	disk    kept
 	running []*sequence // oldest first
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted
@@ -153,6 +158,7 @@ type Stats struct {
 	ForcedTokens    int64 // of them, those that were not drawn
 	PrefixQueries   int64 // prompt tokens looked up in the prefix cache
 	PrefixHits      int64 // of them found
+	DiskHits        int64 // tokens of sequences that were found on the disk, of the prompt or of a reply
 	Preemptions     int64
 }
 
@@ -164,6 +170,7 @@ type counters struct {
 	adapters                                                  [][2]atomic.Int64 // waiting and running
 	waiting, running, used                                    atomic.Int64
 	steps, prompt, generated, forced, queries, hits, preempts atomic.Int64
+	disk                                                      atomic.Int64
 }
 
 // New checks o and returns a Scheduler whose Run is to be called.
@@ -204,6 +211,11 @@ func New(o Options) (*Scheduler, error) {
 	}
 	if o.States {
 		s.newStates()
+	}
+	if o.Disk != nil {
+		if err := s.openDisk(o.Disk); err != nil {
+			return nil, err
+		}
 	}
 	s.stats.adapters = make([][2]atomic.Int64, o.Adapters)
 	s.counts = make([][2]int64, o.Adapters+1)
@@ -247,6 +259,7 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	j.serial = s.box.serial
 	s.box.serial++
 	j.st.detach = context.AfterFunc(ctx, func() { j.st.cancel(ctx.Err()) })
+	s.seek(j.seqs[0])
 	s.box.jobs = append(s.box.jobs, j)
 	s.nudge()
 	return j.st, nil
@@ -278,6 +291,7 @@ func (s *Scheduler) newJob(ctx context.Context, r Request) *job {
 		gone:   make(chan struct{}),
 	}
 	j.seqs = []*sequence{s.newSequence(j, 0, r.Prompt)}
+	s.disk.name(j.seqs[0], s.o.BlockSize)
 	j.Prompt = nil // the sequences have it
 	return j
 }
@@ -312,6 +326,7 @@ func (s *Scheduler) Stats() Stats {
 		ForcedTokens:    c.forced.Load(),
 		PrefixQueries:   c.queries.Load(),
 		PrefixHits:      c.hits.Load(),
+		DiskHits:        c.disk.Load(),
 		Preemptions:     c.preempts.Load(),
 	}
 }

@@ -63,6 +63,7 @@ type sequence struct {
 	near      []kv.Trail
 	slot      int32 // of states, noSlot without
 	full      bool  // was stalled when this turn gave out blocks
+	onDisk    onDisk
 	sampler   *sample.Sampler
 	ban       []token.ID // what is barred once Min is reached
 }
@@ -98,7 +99,7 @@ func (q *sequence) reads() bool {
 
 // load describes q to plan.
 func (q *sequence) load() load {
-	l := load{rows: len(q.tokens) - q.computed, last: !q.NoTokens, full: q.full}
+	l := load{rows: len(q.tokens) - q.computed, last: !q.NoTokens, full: q.full || q.onDisk.fetch != nil}
 	l.reply = q.done && l.rows <= q.recent
 	if q.PromptLogprobs && !q.done {
 		l.from = max(0, q.scored-q.computed)

@@ -166,7 +166,7 @@ func (g *generation) run() error {
 		switch ev.Type {
 		case sched.PromptDone:
 			g.done.CachedTokens = ev.Prompt.Cached
-			more = g.yield(engine.Event{Type: engine.PromptDone, CachedTokens: ev.Prompt.Cached, Prompt: g.logprobs(ev.Prompt.Logprobs)}, nil)
+			more = g.yield(engine.Event{Type: engine.PromptDone, PromptTokens: g.done.PromptTokens, CachedTokens: ev.Prompt.Cached, Prompt: g.logprobs(ev.Prompt.Logprobs)}, nil)
 		case sched.Token:
 			more = g.token(ev.Seq, ev.Token)
 		case sched.Finish:

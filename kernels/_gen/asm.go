@@ -143,6 +143,15 @@ func (a *file) bytes(name string, b []byte) string {
 	return name + "<>"
 }
 
+// bytesOf is n bytes.
+func bytesOf(n int, f func(i int) byte) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = f(i)
+	}
+	return b
+}
+
 // words is n little-endian words.
 func words(n int, f func(i int) uint16) []byte {
 	b := make([]byte, 2*n)

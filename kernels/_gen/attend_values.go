@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A value tile is a sum tile (see sumTile) over values of the cache, with as many results
 // at once as registers allow, so that the queries of a head share each loaded vector:
@@ -11,15 +14,15 @@ import "fmt"
 // and p the queries. Rows are added in ascending order, so bits do not depend on the
 // tile.
 //
-// Q8_0 is first converted to d·q, which is exact. AVX-512 takes factors from memory: Zen 4
+// Q8_0 and Q4_0 are first converted to d·q, which is exact. AVX-512 takes factors from memory: Zen 4
 // broadcasts to a register with the units that widen F16, at 12 % of all cycles.
 
 // valueStrips is how many vectors of columns are held in registers, by the
-// number of results: enough sums to hide the latency of FMA. A block of Q8_0 is
+// number of results: enough sums to hide the latency of FMA. A block of Q8_0 or Q4_0 is
 // two vectors of AVX-512, four of AVX2.
 func valueStrips(t string, v vec, batch int) []int {
 	switch {
-	case t == "Q8_0":
+	case blocked(t):
 		return []int{2}
 	case v.lanes == 8 && batch > 3, batch == 8:
 		return []int{2, 1}
@@ -35,16 +38,19 @@ const attendParams = "dst *float32, dstStride, n int, w *byte, rows, stride int,
 // genAttend writes what attention does with one block of the cache.
 func genAttend(a *file) {
 	genSoftmax(a)
-	genScoresQ80(a)
-	for _, t := range []string{"F16", "F32", "Q8_0"} {
+	genScores(a)
+	for _, t := range []string{"F16", "F32", "Q8_0", "Q4_0"} {
 		for _, v := range vecs {
 			most := 8
 			if v.lanes == 8 {
 				most = 6
+				if t == "Q4_0" { // registers of two constants
+					most = 5
+				}
 			}
 			for b := most; b > 0; b-- {
 				valueTile(a, t, v, b, false)
-				if t != "Q8_0" {
+				if !blocked(t) {
 					valueTile(a, t, v, b, true)
 				}
 			}
@@ -55,10 +61,7 @@ func genAttend(a *file) {
 // valueTile writes a value tile, or a score tile, of batch results: columns in strips of
 // vectors in registers, to which every row is added. {ahead} prefetches as it goes.
 func valueTile(a *file, t string, v vec, batch int, scores bool) {
-	typ := t
-	if t == "Q8_0" {
-		typ = "Q80"
-	}
+	typ := strings.Replace(t, "_", "", 1)
 	kind, doc := "values", "adds rows of %s to %d results"
 	if scores {
 		kind, doc = "scores", "sums rows of %s to %d results"
@@ -75,14 +78,14 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		"pStride", "R10",
 		"pStride3", "R14", // three times that
 		"w", "SI", // next row of these columns
-		"half", "R15", // of a block of Q8_0 for AVX2, 0 or 16
+		"half", "R15", // of a block for AVX2, 0 or 16
 		"ahead", "DX", "p", "R11",
 		"rows", "CX", // left
 	)
 	left := a.arg("n")
 	a.load("dst", "dstStride", "ahead", "w=columns", "stride", "p", "pStride")
 	a.f("LEAQ ({pStride})({pStride}*2), {pStride3}")
-	halves := t == "Q8_0" && v.lanes == 8
+	halves := blocked(t) && v.lanes == 8
 	if halves {
 		a.f("XORL {half}, {half}")
 	}
@@ -100,7 +103,19 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 				}
 			}
 		}
+		if t == "Q4_0" {
+			a.f("MOVL $8, AX")
+			a.f("VMOVD AX, %s", x(batch*strip+strip+1))
+			a.f("VPBROADCASTD %s, %s", x(batch*strip+strip+1), v.reg(batch*strip+strip+1))
+		}
 		a.l(top)
+		if t == "Q4_0" && halves { // moves the low or the high bits to the top
+			a.f("MOVQ {half}, AX")
+			a.f("SHRQ $2, AX")
+			a.f("NEGQ AX")
+			a.f("ADDQ $28, AX")
+			a.f("VMOVQ AX, %s", x(batch*strip+strip+2))
+		}
 		a.f("CMPQ %s, $%d", left, strip*v.lanes)
 		a.f("JLT %s", done)
 		if scores {
@@ -118,7 +133,7 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		a.load("rows")
 		a.l(next)
 		bytes := strip * v.lanes
-		if t != "Q8_0" {
+		if !blocked(t) {
 			bytes *= elem(t)
 		}
 		for i := 0; i < bytes; i += 64 {
@@ -126,8 +141,11 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		}
 		factor := func(b int) string { return upTo8(b, 0, "factors", "pStride") }
 		load := func(i, r int) { loadFloats(a, t, mem(i*v.lanes*elem(t), "{w}"), v.reg(r)) }
-		if t == "Q8_0" {
+		switch t {
+		case "Q8_0":
 			load = loadQ80(a, v, batch*strip+strip)
+		case "Q4_0":
+			load = loadQ40(a, v, batch*strip+strip)
 		}
 		valueRow(a, v, batch, strip, load, factor)
 		a.f("ADDQ {stride}, {w}")
@@ -143,10 +161,10 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		case halves: // the second half of a block, or the next block
 			a.f("XORL $16, {half}")
 			a.f("JNZ %sHalf", top)
-			a.f("ADDQ $34, {columns}")
+			a.f("ADDQ $%d, {columns}", blockBytes[t])
 			a.l(top + "Half")
-		case t == "Q8_0":
-			a.f("ADDQ $34, {columns}")
+		case blocked(t):
+			a.f("ADDQ $%d, {columns}", blockBytes[t])
 		default:
 			a.f("ADDQ $%d, {columns}", strip*v.lanes*elem(t))
 		}
@@ -194,16 +212,51 @@ func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func
 	}
 }
 
-// loadQ80 reads the scale of the block at {w} to register d and returns the function
-// that reads vector i of the block, times the scale, to register r. With AVX2 {half}
-// is where in the block vector 0 begins.
-func loadQ80(a *file, v vec, d int) func(i, r int) {
+// blockBytes are those of a block of 32.
+var blockBytes = map[string]int{"Q8_0": 34, "Q4_0": 18}
+
+func blocked(t string) bool { return blockBytes[t] > 0 }
+
+// loadQ40 is loadQ80 for Q4_0, whose first 16 values are low bits and whose others are high.
+// Register d+1 has 8 in every lane, and with AVX2 d+2 how far bits are from the top.
+func loadQ40(a *file, v vec, d int) func(i, r int) {
+	loadScale(a, v, d)
+	return func(i, r int) {
+		w := v.reg(r)
+		if v.lanes == 8 {
+			a.f("VPMOVZXBD %s, %s", mem(2+i*v.lanes, "{w}"), w)
+			a.f("VPSLLD %s, %s, %s", x(d+2), w, w)
+			a.f("VPSRLD $28, %s, %s", w, w)
+		} else {
+			a.f("VPMOVZXBD %s, %s", mem(2, "{w}"), w)
+			if i == 0 {
+				a.f("VPSLLD $28, %s, %s", w, w)
+				a.f("VPSRLD $28, %s, %s", w, w)
+			} else {
+				a.f("VPSRLD $4, %s, %s", w, w)
+			}
+		}
+		a.f("VPSUBD %s, %s, %s", v.reg(d+1), w, w)
+		a.f("VCVTDQ2PS %s, %s", w, w)
+		a.f("VMULPS %s, %s, %s", v.reg(d), w, w)
+	}
+}
+
+// loadScale reads the scale of the block at {w} to all lanes of register d.
+func loadScale(a *file, v vec, d int) {
 	narrow := x(d)
 	if v.lanes == 16 {
 		narrow = y(d)
 	}
 	a.f("VPBROADCASTW ({w}), %s", narrow)
 	a.f("VCVTPH2PS %s, %s", narrow, v.reg(d))
+}
+
+// loadQ80 reads the scale of the block at {w} to register d and returns the function
+// that reads vector i of the block, times the scale, to register r. With AVX2 {half}
+// is where in the block vector 0 begins.
+func loadQ80(a *file, v vec, d int) func(i, r int) {
+	loadScale(a, v, d)
 	return func(i, r int) {
 		at := mem(2+i*v.lanes, "{w}")
 		if v.lanes == 8 {

@@ -2,8 +2,10 @@ package main
 
 import "fmt"
 
-// Sixteen weight rows are interleaved when the dwords of each block lie side by side: dword c
-// of row r is 64·c + 4·r bytes into the block of the sixteen. A vector then holds the same
+// Sixteen weight rows are interleaved when the dwords of each block lie side by side: the one
+// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins
+// with a half that makes its bytes no whole dwords, the halves come first, side by side, and
+// the rest follows by the same rule. A vector then holds the same
 // four bytes of every row, so that nothing is transposed, sums are not folded, and scales
 // and terms are those of sixteen rows at once.
 //
@@ -25,6 +27,15 @@ func genInterleaved(a *file) {
 		p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
 		p.begin(t.name)
 		packQ45K(&p, t.high)
+	}
+	for _, t := range blocks32 {
+		if t.name != "Q40" && t.name != "Q50" {
+			continue
+		}
+		interleaved32{a, t}.dot()
+		p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
+		p.begin(t.name)
+		t.pack(&p)
 	}
 }
 

@@ -267,8 +267,12 @@ func (t block32) pack(p *pack) {
 	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(t.bytes)
-	p.columns(0, col, tmp)
+	if !p.interleaved {
+		p.columns(0, col, tmp)
+	}
 	switch {
+	case p.interleaved: // d of every row comes first
+		a.f("VCVTPH2PS ({rows0}), %s", v(tmp))
 	case t.e8:
 		p.op("VPAND", p.dfill(0xff), v(col), v(tmp))
 		e8m0(a, v, tmp, tmp+1, tmp+2)
@@ -282,12 +286,14 @@ func (t block32) pack(p *pack) {
 		a.f("VMULPS %s, %s, %s", sym(minus, 0), v(tmp), v(tmp))
 		p.put(tmp, 9)
 	}
-	switch t.high {
-	case 2:
+	switch {
+	case p.interleaved && t.high > 0:
+		a.f("VMOVDQU64 %d({rows0}), %s", p.lanes*t.high, v(held))
+	case t.high == 2:
 		a.f("VPSRLD $16, %s, %s", v(col), v(held))
 		a.f("VPSLLD $16, %s, %s", v(col+1), v(col+1))
 		p.op("VPOR", v(col+1), v(held), v(held))
-	case 4:
+	case t.high == 4:
 		a.f("%s %s, %s", p.mov(), v(col+1), v(held))
 	}
 	if t.whole {

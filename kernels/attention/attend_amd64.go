@@ -31,6 +31,18 @@ func scoresQ80AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int
 func scoresQ80AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
 //go:noescape
+func scoresQ40AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresQ40AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresQ40AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresQ40AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
 func valuesF16AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
 //go:noescape
@@ -239,3 +251,42 @@ func valuesQ80AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, 
 
 //go:noescape
 func valuesQ80AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesQ40AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)

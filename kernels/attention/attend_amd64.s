@@ -1148,6 +1148,662 @@ block:
 	VZEROUPPER
 	RET
 
+// scoresQ40AVX512x4 multiplies keys of Q4_0 that lie by dimension with 4 queries.
+//
+// func scoresQ40AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresQ40AVX512x4(SB), NOSPLIT, $0-72
+	MOVL         $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z31
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         n+16(FP), R11
+	SHLQ         $2, R11
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVQ         ahead+64(FP), DX
+
+keys:
+	MOVQ   R9, SI
+	MOVQ   R11, AX
+	SHRQ   $1, AX
+	MOVQ   R9, R15
+	SUBQ   w+24(FP), R15
+	ADDQ   R9, R15
+	ADDQ   AX, R15
+	MOVQ   p+48(FP), BX
+	LEAQ   256(BX), R13
+	MOVQ   rows+32(FP), CX
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+
+block:
+	VPBROADCASTD     32(R13), Z0
+	VPSRAD           $4, Z0, Z0
+	VMOVDQA64        Z0, Z1
+	VPBROADCASTD     32(R13)(R10*1), Z2
+	VPSRAD           $4, Z2, Z2
+	VMOVDQA64        Z2, Z3
+	VPBROADCASTD     32(R13)(R10*2), Z4
+	VPSRAD           $4, Z4, Z4
+	VMOVDQA64        Z4, Z5
+	VPBROADCASTD     32(R13)(R14*1), Z6
+	VPSRAD           $4, Z6, Z6
+	VMOVDQA64        Z6, Z7
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z16
+	VPSRLD           $4, Z16, Z20
+	VPANDD           Z31, Z16, Z16
+	VPANDD           Z31, Z20, Z20
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z17
+	VPSRLD           $4, Z17, Z21
+	VPANDD           Z31, Z17, Z17
+	VPANDD           Z31, Z21, Z21
+	VPDPBUSD.BCST    0(BX), Z16, Z0
+	VPDPBUSD.BCST    16(BX), Z20, Z0
+	VPDPBUSD.BCST    0(BX), Z17, Z1
+	VPDPBUSD.BCST    16(BX), Z21, Z1
+	VPDPBUSD.BCST    0(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    16(BX)(R10*1), Z20, Z2
+	VPDPBUSD.BCST    0(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    16(BX)(R10*1), Z21, Z3
+	VPDPBUSD.BCST    0(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    16(BX)(R10*2), Z20, Z4
+	VPDPBUSD.BCST    0(BX)(R10*2), Z17, Z5
+	VPDPBUSD.BCST    16(BX)(R10*2), Z21, Z5
+	VPDPBUSD.BCST    0(BX)(R14*1), Z16, Z6
+	VPDPBUSD.BCST    16(BX)(R14*1), Z20, Z6
+	VPDPBUSD.BCST    0(BX)(R14*1), Z17, Z7
+	VPDPBUSD.BCST    16(BX)(R14*1), Z21, Z7
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z16
+	VPSRLD           $4, Z16, Z20
+	VPANDD           Z31, Z16, Z16
+	VPANDD           Z31, Z20, Z20
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z17
+	VPSRLD           $4, Z17, Z21
+	VPANDD           Z31, Z17, Z17
+	VPANDD           Z31, Z21, Z21
+	VPDPBUSD.BCST    4(BX), Z16, Z0
+	VPDPBUSD.BCST    20(BX), Z20, Z0
+	VPDPBUSD.BCST    4(BX), Z17, Z1
+	VPDPBUSD.BCST    20(BX), Z21, Z1
+	VPDPBUSD.BCST    4(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    20(BX)(R10*1), Z20, Z2
+	VPDPBUSD.BCST    4(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    20(BX)(R10*1), Z21, Z3
+	VPDPBUSD.BCST    4(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    20(BX)(R10*2), Z20, Z4
+	VPDPBUSD.BCST    4(BX)(R10*2), Z17, Z5
+	VPDPBUSD.BCST    20(BX)(R10*2), Z21, Z5
+	VPDPBUSD.BCST    4(BX)(R14*1), Z16, Z6
+	VPDPBUSD.BCST    20(BX)(R14*1), Z20, Z6
+	VPDPBUSD.BCST    4(BX)(R14*1), Z17, Z7
+	VPDPBUSD.BCST    20(BX)(R14*1), Z21, Z7
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z16
+	VPSRLD           $4, Z16, Z20
+	VPANDD           Z31, Z16, Z16
+	VPANDD           Z31, Z20, Z20
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z17
+	VPSRLD           $4, Z17, Z21
+	VPANDD           Z31, Z17, Z17
+	VPANDD           Z31, Z21, Z21
+	VPDPBUSD.BCST    8(BX), Z16, Z0
+	VPDPBUSD.BCST    24(BX), Z20, Z0
+	VPDPBUSD.BCST    8(BX), Z17, Z1
+	VPDPBUSD.BCST    24(BX), Z21, Z1
+	VPDPBUSD.BCST    8(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    24(BX)(R10*1), Z20, Z2
+	VPDPBUSD.BCST    8(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    24(BX)(R10*1), Z21, Z3
+	VPDPBUSD.BCST    8(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    24(BX)(R10*2), Z20, Z4
+	VPDPBUSD.BCST    8(BX)(R10*2), Z17, Z5
+	VPDPBUSD.BCST    24(BX)(R10*2), Z21, Z5
+	VPDPBUSD.BCST    8(BX)(R14*1), Z16, Z6
+	VPDPBUSD.BCST    24(BX)(R14*1), Z20, Z6
+	VPDPBUSD.BCST    8(BX)(R14*1), Z17, Z7
+	VPDPBUSD.BCST    24(BX)(R14*1), Z21, Z7
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z16
+	VPSRLD           $4, Z16, Z20
+	VPANDD           Z31, Z16, Z16
+	VPANDD           Z31, Z20, Z20
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z17
+	VPSRLD           $4, Z17, Z21
+	VPANDD           Z31, Z17, Z17
+	VPANDD           Z31, Z21, Z21
+	VPDPBUSD.BCST    12(BX), Z16, Z0
+	VPDPBUSD.BCST    28(BX), Z20, Z0
+	VPDPBUSD.BCST    12(BX), Z17, Z1
+	VPDPBUSD.BCST    28(BX), Z21, Z1
+	VPDPBUSD.BCST    12(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    28(BX)(R10*1), Z20, Z2
+	VPDPBUSD.BCST    12(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    28(BX)(R10*1), Z21, Z3
+	VPDPBUSD.BCST    12(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    28(BX)(R10*2), Z20, Z4
+	VPDPBUSD.BCST    12(BX)(R10*2), Z17, Z5
+	VPDPBUSD.BCST    28(BX)(R10*2), Z21, Z5
+	VPDPBUSD.BCST    12(BX)(R14*1), Z16, Z6
+	VPDPBUSD.BCST    28(BX)(R14*1), Z20, Z6
+	VPDPBUSD.BCST    12(BX)(R14*1), Z17, Z7
+	VPDPBUSD.BCST    28(BX)(R14*1), Z21, Z7
+	ADDQ             R11, R15
+	PREFETCHT1       (SI)(DX*1)
+	VCVTPH2PS        0(SI), Z18
+	VCVTPH2PS        32(SI), Z19
+	VCVTDQ2PS        Z0, Z0
+	VMULPS           Z18, Z0, Z0
+	VFMADD231PS.BCST 0(R13), Z0, Z8
+	VCVTDQ2PS        Z1, Z1
+	VMULPS           Z19, Z1, Z1
+	VFMADD231PS.BCST 0(R13), Z1, Z9
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z18, Z2, Z2
+	VFMADD231PS.BCST 0(R13)(R10*1), Z2, Z10
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z19, Z3, Z3
+	VFMADD231PS.BCST 0(R13)(R10*1), Z3, Z11
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z18, Z4, Z4
+	VFMADD231PS.BCST 0(R13)(R10*2), Z4, Z12
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z19, Z5, Z5
+	VFMADD231PS.BCST 0(R13)(R10*2), Z5, Z13
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z18, Z6, Z6
+	VFMADD231PS.BCST 0(R13)(R14*1), Z6, Z14
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z19, Z7, Z7
+	VFMADD231PS.BCST 0(R13)(R14*1), Z7, Z15
+	ADDQ             R8, SI
+	ADDQ             AX, R15
+	ADDQ             $32, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              block
+	MOVQ             DI, AX
+	VMOVUPS          Z8, 0(AX)
+	VMOVUPS          Z9, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z10, 0(AX)
+	VMOVUPS          Z11, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z12, 0(AX)
+	VMOVUPS          Z13, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z14, 0(AX)
+	VMOVUPS          Z15, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $64, R9
+	SUBQ             $32, n+16(FP)
+	JNZ              keys
+	VZEROUPPER
+	RET
+
+// scoresQ40AVX512x3 multiplies keys of Q4_0 that lie by dimension with 3 queries.
+//
+// func scoresQ40AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresQ40AVX512x3(SB), NOSPLIT, $0-72
+	MOVL         $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z31
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         n+16(FP), R11
+	SHLQ         $2, R11
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVQ         ahead+64(FP), DX
+
+keys:
+	MOVQ   R9, SI
+	MOVQ   R11, AX
+	SHRQ   $1, AX
+	MOVQ   R9, R15
+	SUBQ   w+24(FP), R15
+	ADDQ   R9, R15
+	ADDQ   AX, R15
+	MOVQ   p+48(FP), BX
+	LEAQ   256(BX), R13
+	MOVQ   rows+32(FP), CX
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+
+block:
+	VPBROADCASTD     32(R13), Z0
+	VPSRAD           $4, Z0, Z0
+	VMOVDQA64        Z0, Z1
+	VPBROADCASTD     32(R13)(R10*1), Z2
+	VPSRAD           $4, Z2, Z2
+	VMOVDQA64        Z2, Z3
+	VPBROADCASTD     32(R13)(R10*2), Z4
+	VPSRAD           $4, Z4, Z4
+	VMOVDQA64        Z4, Z5
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z12
+	VPSRLD           $4, Z12, Z16
+	VPANDD           Z31, Z12, Z12
+	VPANDD           Z31, Z16, Z16
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z13
+	VPSRLD           $4, Z13, Z17
+	VPANDD           Z31, Z13, Z13
+	VPANDD           Z31, Z17, Z17
+	VPDPBUSD.BCST    0(BX), Z12, Z0
+	VPDPBUSD.BCST    16(BX), Z16, Z0
+	VPDPBUSD.BCST    0(BX), Z13, Z1
+	VPDPBUSD.BCST    16(BX), Z17, Z1
+	VPDPBUSD.BCST    0(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    16(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    0(BX)(R10*1), Z13, Z3
+	VPDPBUSD.BCST    16(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    0(BX)(R10*2), Z12, Z4
+	VPDPBUSD.BCST    16(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    0(BX)(R10*2), Z13, Z5
+	VPDPBUSD.BCST    16(BX)(R10*2), Z17, Z5
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z12
+	VPSRLD           $4, Z12, Z16
+	VPANDD           Z31, Z12, Z12
+	VPANDD           Z31, Z16, Z16
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z13
+	VPSRLD           $4, Z13, Z17
+	VPANDD           Z31, Z13, Z13
+	VPANDD           Z31, Z17, Z17
+	VPDPBUSD.BCST    4(BX), Z12, Z0
+	VPDPBUSD.BCST    20(BX), Z16, Z0
+	VPDPBUSD.BCST    4(BX), Z13, Z1
+	VPDPBUSD.BCST    20(BX), Z17, Z1
+	VPDPBUSD.BCST    4(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    20(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    4(BX)(R10*1), Z13, Z3
+	VPDPBUSD.BCST    20(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    4(BX)(R10*2), Z12, Z4
+	VPDPBUSD.BCST    20(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    4(BX)(R10*2), Z13, Z5
+	VPDPBUSD.BCST    20(BX)(R10*2), Z17, Z5
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z12
+	VPSRLD           $4, Z12, Z16
+	VPANDD           Z31, Z12, Z12
+	VPANDD           Z31, Z16, Z16
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z13
+	VPSRLD           $4, Z13, Z17
+	VPANDD           Z31, Z13, Z13
+	VPANDD           Z31, Z17, Z17
+	VPDPBUSD.BCST    8(BX), Z12, Z0
+	VPDPBUSD.BCST    24(BX), Z16, Z0
+	VPDPBUSD.BCST    8(BX), Z13, Z1
+	VPDPBUSD.BCST    24(BX), Z17, Z1
+	VPDPBUSD.BCST    8(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    24(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    8(BX)(R10*1), Z13, Z3
+	VPDPBUSD.BCST    24(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    8(BX)(R10*2), Z12, Z4
+	VPDPBUSD.BCST    24(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    8(BX)(R10*2), Z13, Z5
+	VPDPBUSD.BCST    24(BX)(R10*2), Z17, Z5
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z12
+	VPSRLD           $4, Z12, Z16
+	VPANDD           Z31, Z12, Z12
+	VPANDD           Z31, Z16, Z16
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z13
+	VPSRLD           $4, Z13, Z17
+	VPANDD           Z31, Z13, Z13
+	VPANDD           Z31, Z17, Z17
+	VPDPBUSD.BCST    12(BX), Z12, Z0
+	VPDPBUSD.BCST    28(BX), Z16, Z0
+	VPDPBUSD.BCST    12(BX), Z13, Z1
+	VPDPBUSD.BCST    28(BX), Z17, Z1
+	VPDPBUSD.BCST    12(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    28(BX)(R10*1), Z16, Z2
+	VPDPBUSD.BCST    12(BX)(R10*1), Z13, Z3
+	VPDPBUSD.BCST    28(BX)(R10*1), Z17, Z3
+	VPDPBUSD.BCST    12(BX)(R10*2), Z12, Z4
+	VPDPBUSD.BCST    28(BX)(R10*2), Z16, Z4
+	VPDPBUSD.BCST    12(BX)(R10*2), Z13, Z5
+	VPDPBUSD.BCST    28(BX)(R10*2), Z17, Z5
+	ADDQ             R11, R15
+	PREFETCHT1       (SI)(DX*1)
+	VCVTPH2PS        0(SI), Z14
+	VCVTPH2PS        32(SI), Z15
+	VCVTDQ2PS        Z0, Z0
+	VMULPS           Z14, Z0, Z0
+	VFMADD231PS.BCST 0(R13), Z0, Z6
+	VCVTDQ2PS        Z1, Z1
+	VMULPS           Z15, Z1, Z1
+	VFMADD231PS.BCST 0(R13), Z1, Z7
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z14, Z2, Z2
+	VFMADD231PS.BCST 0(R13)(R10*1), Z2, Z8
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z15, Z3, Z3
+	VFMADD231PS.BCST 0(R13)(R10*1), Z3, Z9
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z14, Z4, Z4
+	VFMADD231PS.BCST 0(R13)(R10*2), Z4, Z10
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z15, Z5, Z5
+	VFMADD231PS.BCST 0(R13)(R10*2), Z5, Z11
+	ADDQ             R8, SI
+	ADDQ             AX, R15
+	ADDQ             $32, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              block
+	MOVQ             DI, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z8, 0(AX)
+	VMOVUPS          Z9, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z10, 0(AX)
+	VMOVUPS          Z11, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $64, R9
+	SUBQ             $32, n+16(FP)
+	JNZ              keys
+	VZEROUPPER
+	RET
+
+// scoresQ40AVX512x2 multiplies keys of Q4_0 that lie by dimension with 2 queries.
+//
+// func scoresQ40AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresQ40AVX512x2(SB), NOSPLIT, $0-72
+	MOVL         $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z31
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         n+16(FP), R11
+	SHLQ         $2, R11
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVQ         ahead+64(FP), DX
+
+keys:
+	MOVQ   R9, SI
+	MOVQ   R11, AX
+	SHRQ   $1, AX
+	MOVQ   R9, R15
+	SUBQ   w+24(FP), R15
+	ADDQ   R9, R15
+	ADDQ   AX, R15
+	MOVQ   p+48(FP), BX
+	LEAQ   256(BX), R13
+	MOVQ   rows+32(FP), CX
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+block:
+	VPBROADCASTD     32(R13), Z0
+	VPSRAD           $4, Z0, Z0
+	VMOVDQA64        Z0, Z1
+	VPBROADCASTD     32(R13)(R10*1), Z2
+	VPSRAD           $4, Z2, Z2
+	VMOVDQA64        Z2, Z3
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z8
+	VPSRLD           $4, Z8, Z12
+	VPANDD           Z31, Z8, Z8
+	VPANDD           Z31, Z12, Z12
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z9
+	VPSRLD           $4, Z9, Z13
+	VPANDD           Z31, Z9, Z9
+	VPANDD           Z31, Z13, Z13
+	VPDPBUSD.BCST    0(BX), Z8, Z0
+	VPDPBUSD.BCST    16(BX), Z12, Z0
+	VPDPBUSD.BCST    0(BX), Z9, Z1
+	VPDPBUSD.BCST    16(BX), Z13, Z1
+	VPDPBUSD.BCST    0(BX)(R10*1), Z8, Z2
+	VPDPBUSD.BCST    16(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    0(BX)(R10*1), Z9, Z3
+	VPDPBUSD.BCST    16(BX)(R10*1), Z13, Z3
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z8
+	VPSRLD           $4, Z8, Z12
+	VPANDD           Z31, Z8, Z8
+	VPANDD           Z31, Z12, Z12
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z9
+	VPSRLD           $4, Z9, Z13
+	VPANDD           Z31, Z9, Z9
+	VPANDD           Z31, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z8, Z0
+	VPDPBUSD.BCST    20(BX), Z12, Z0
+	VPDPBUSD.BCST    4(BX), Z9, Z1
+	VPDPBUSD.BCST    20(BX), Z13, Z1
+	VPDPBUSD.BCST    4(BX)(R10*1), Z8, Z2
+	VPDPBUSD.BCST    20(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    4(BX)(R10*1), Z9, Z3
+	VPDPBUSD.BCST    20(BX)(R10*1), Z13, Z3
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z8
+	VPSRLD           $4, Z8, Z12
+	VPANDD           Z31, Z8, Z8
+	VPANDD           Z31, Z12, Z12
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z9
+	VPSRLD           $4, Z9, Z13
+	VPANDD           Z31, Z9, Z9
+	VPANDD           Z31, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z8, Z0
+	VPDPBUSD.BCST    24(BX), Z12, Z0
+	VPDPBUSD.BCST    8(BX), Z9, Z1
+	VPDPBUSD.BCST    24(BX), Z13, Z1
+	VPDPBUSD.BCST    8(BX)(R10*1), Z8, Z2
+	VPDPBUSD.BCST    24(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    8(BX)(R10*1), Z9, Z3
+	VPDPBUSD.BCST    24(BX)(R10*1), Z13, Z3
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z8
+	VPSRLD           $4, Z8, Z12
+	VPANDD           Z31, Z8, Z8
+	VPANDD           Z31, Z12, Z12
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z9
+	VPSRLD           $4, Z9, Z13
+	VPANDD           Z31, Z9, Z9
+	VPANDD           Z31, Z13, Z13
+	VPDPBUSD.BCST    12(BX), Z8, Z0
+	VPDPBUSD.BCST    28(BX), Z12, Z0
+	VPDPBUSD.BCST    12(BX), Z9, Z1
+	VPDPBUSD.BCST    28(BX), Z13, Z1
+	VPDPBUSD.BCST    12(BX)(R10*1), Z8, Z2
+	VPDPBUSD.BCST    28(BX)(R10*1), Z12, Z2
+	VPDPBUSD.BCST    12(BX)(R10*1), Z9, Z3
+	VPDPBUSD.BCST    28(BX)(R10*1), Z13, Z3
+	ADDQ             R11, R15
+	PREFETCHT1       (SI)(DX*1)
+	VCVTPH2PS        0(SI), Z10
+	VCVTPH2PS        32(SI), Z11
+	VCVTDQ2PS        Z0, Z0
+	VMULPS           Z10, Z0, Z0
+	VFMADD231PS.BCST 0(R13), Z0, Z4
+	VCVTDQ2PS        Z1, Z1
+	VMULPS           Z11, Z1, Z1
+	VFMADD231PS.BCST 0(R13), Z1, Z5
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z10, Z2, Z2
+	VFMADD231PS.BCST 0(R13)(R10*1), Z2, Z6
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z11, Z3, Z3
+	VFMADD231PS.BCST 0(R13)(R10*1), Z3, Z7
+	ADDQ             R8, SI
+	ADDQ             AX, R15
+	ADDQ             $32, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              block
+	MOVQ             DI, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $64, R9
+	SUBQ             $32, n+16(FP)
+	JNZ              keys
+	VZEROUPPER
+	RET
+
+// scoresQ40AVX512x1 multiplies keys of Q4_0 that lie by dimension with 1 queries.
+//
+// func scoresQ40AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresQ40AVX512x1(SB), NOSPLIT, $0-72
+	MOVL         $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z31
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         n+16(FP), R11
+	SHLQ         $2, R11
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVQ         ahead+64(FP), DX
+
+keys:
+	MOVQ   R9, SI
+	MOVQ   R11, AX
+	SHRQ   $1, AX
+	MOVQ   R9, R15
+	SUBQ   w+24(FP), R15
+	ADDQ   R9, R15
+	ADDQ   AX, R15
+	MOVQ   p+48(FP), BX
+	LEAQ   256(BX), R13
+	MOVQ   rows+32(FP), CX
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+block:
+	VPBROADCASTD     32(R13), Z0
+	VPSRAD           $4, Z0, Z0
+	VMOVDQA64        Z0, Z1
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z4
+	VPSRLD           $4, Z4, Z8
+	VPANDD           Z31, Z4, Z4
+	VPANDD           Z31, Z8, Z8
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z5
+	VPSRLD           $4, Z5, Z9
+	VPANDD           Z31, Z5, Z5
+	VPANDD           Z31, Z9, Z9
+	VPDPBUSD.BCST    0(BX), Z4, Z0
+	VPDPBUSD.BCST    16(BX), Z8, Z0
+	VPDPBUSD.BCST    0(BX), Z5, Z1
+	VPDPBUSD.BCST    16(BX), Z9, Z1
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z4
+	VPSRLD           $4, Z4, Z8
+	VPANDD           Z31, Z4, Z4
+	VPANDD           Z31, Z8, Z8
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z5
+	VPSRLD           $4, Z5, Z9
+	VPANDD           Z31, Z5, Z5
+	VPANDD           Z31, Z9, Z9
+	VPDPBUSD.BCST    4(BX), Z4, Z0
+	VPDPBUSD.BCST    20(BX), Z8, Z0
+	VPDPBUSD.BCST    4(BX), Z5, Z1
+	VPDPBUSD.BCST    20(BX), Z9, Z1
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z4
+	VPSRLD           $4, Z4, Z8
+	VPANDD           Z31, Z4, Z4
+	VPANDD           Z31, Z8, Z8
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z5
+	VPSRLD           $4, Z5, Z9
+	VPANDD           Z31, Z5, Z5
+	VPANDD           Z31, Z9, Z9
+	VPDPBUSD.BCST    8(BX), Z4, Z0
+	VPDPBUSD.BCST    24(BX), Z8, Z0
+	VPDPBUSD.BCST    8(BX), Z5, Z1
+	VPDPBUSD.BCST    24(BX), Z9, Z1
+	ADDQ             R11, R15
+	PREFETCHT1       0(R15)(DX*1)
+	VMOVDQU32        0(R15), Z4
+	VPSRLD           $4, Z4, Z8
+	VPANDD           Z31, Z4, Z4
+	VPANDD           Z31, Z8, Z8
+	PREFETCHT1       64(R15)(DX*1)
+	VMOVDQU32        64(R15), Z5
+	VPSRLD           $4, Z5, Z9
+	VPANDD           Z31, Z5, Z5
+	VPANDD           Z31, Z9, Z9
+	VPDPBUSD.BCST    12(BX), Z4, Z0
+	VPDPBUSD.BCST    28(BX), Z8, Z0
+	VPDPBUSD.BCST    12(BX), Z5, Z1
+	VPDPBUSD.BCST    28(BX), Z9, Z1
+	ADDQ             R11, R15
+	PREFETCHT1       (SI)(DX*1)
+	VCVTPH2PS        0(SI), Z6
+	VCVTPH2PS        32(SI), Z7
+	VCVTDQ2PS        Z0, Z0
+	VMULPS           Z6, Z0, Z0
+	VFMADD231PS.BCST 0(R13), Z0, Z2
+	VCVTDQ2PS        Z1, Z1
+	VMULPS           Z7, Z1, Z1
+	VFMADD231PS.BCST 0(R13), Z1, Z3
+	ADDQ             R8, SI
+	ADDQ             AX, R15
+	ADDQ             $32, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              block
+	MOVQ             DI, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $64, R9
+	SUBQ             $32, n+16(FP)
+	JNZ              keys
+	VZEROUPPER
+	RET
+
 // valuesF16AVX512x8 adds rows of F16 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
 //
 // func valuesF16AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
@@ -11334,6 +11990,1157 @@ row2:
 	XORL         $16, R15
 	JNZ          strip2Half
 	ADDQ         $34, R9
+
+strip2Half:
+	SUBQ $16, n+16(FP)
+	JMP  strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x8 adds rows of Q4_0 to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x8(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X19
+	VPBROADCASTD X19, Z19
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y18
+	VCVTPH2PS        Y18, Z18
+	VPMOVZXBD        2(SI), Z16
+	VPSLLD           $28, Z16, Z16
+	VPSRLD           $28, Z16, Z16
+	VPSUBD           Z19, Z16, Z16
+	VCVTDQ2PS        Z16, Z16
+	VMULPS           Z18, Z16, Z16
+	VPMOVZXBD        2(SI), Z17
+	VPSRLD           $4, Z17, Z17
+	VPSUBD           Z19, Z17, Z17
+	VCVTDQ2PS        Z17, Z17
+	VMULPS           Z18, Z17, Z17
+	VFMADD231PS.BCST 0(BX), Z16, Z0
+	VFMADD231PS.BCST 0(BX), Z17, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z16, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z17, Z3
+	VFMADD231PS.BCST 0(BX)(R10*2), Z16, Z4
+	VFMADD231PS.BCST 0(BX)(R10*2), Z17, Z5
+	VFMADD231PS.BCST 0(BX)(R14*1), Z16, Z6
+	VFMADD231PS.BCST 0(BX)(R14*1), Z17, Z7
+	VFMADD231PS.BCST 0(R13), Z16, Z8
+	VFMADD231PS.BCST 0(R13), Z17, Z9
+	VFMADD231PS.BCST 0(R13)(R10*1), Z16, Z10
+	VFMADD231PS.BCST 0(R13)(R10*1), Z17, Z11
+	VFMADD231PS.BCST 0(R13)(R10*2), Z16, Z12
+	VFMADD231PS.BCST 0(R13)(R10*2), Z17, Z13
+	VFMADD231PS.BCST 0(R13)(R14*1), Z16, Z14
+	VFMADD231PS.BCST 0(R13)(R14*1), Z17, Z15
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z8, 0(AX)
+	VMOVUPS          Z9, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z10, 0(AX)
+	VMOVUPS          Z11, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z12, 0(AX)
+	VMOVUPS          Z13, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z14, 0(AX)
+	VMOVUPS          Z15, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x7 adds rows of Q4_0 to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x7(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X17
+	VPBROADCASTD X17, Z17
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y16
+	VCVTPH2PS        Y16, Z16
+	VPMOVZXBD        2(SI), Z14
+	VPSLLD           $28, Z14, Z14
+	VPSRLD           $28, Z14, Z14
+	VPSUBD           Z17, Z14, Z14
+	VCVTDQ2PS        Z14, Z14
+	VMULPS           Z16, Z14, Z14
+	VPMOVZXBD        2(SI), Z15
+	VPSRLD           $4, Z15, Z15
+	VPSUBD           Z17, Z15, Z15
+	VCVTDQ2PS        Z15, Z15
+	VMULPS           Z16, Z15, Z15
+	VFMADD231PS.BCST 0(BX), Z14, Z0
+	VFMADD231PS.BCST 0(BX), Z15, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z14, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z15, Z3
+	VFMADD231PS.BCST 0(BX)(R10*2), Z14, Z4
+	VFMADD231PS.BCST 0(BX)(R10*2), Z15, Z5
+	VFMADD231PS.BCST 0(BX)(R14*1), Z14, Z6
+	VFMADD231PS.BCST 0(BX)(R14*1), Z15, Z7
+	VFMADD231PS.BCST 0(R13), Z14, Z8
+	VFMADD231PS.BCST 0(R13), Z15, Z9
+	VFMADD231PS.BCST 0(R13)(R10*1), Z14, Z10
+	VFMADD231PS.BCST 0(R13)(R10*1), Z15, Z11
+	VFMADD231PS.BCST 0(R13)(R10*2), Z14, Z12
+	VFMADD231PS.BCST 0(R13)(R10*2), Z15, Z13
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z8, 0(AX)
+	VMOVUPS          Z9, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z10, 0(AX)
+	VMOVUPS          Z11, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z12, 0(AX)
+	VMOVUPS          Z13, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x6 adds rows of Q4_0 to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x6(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X15
+	VPBROADCASTD X15, Z15
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y14
+	VCVTPH2PS        Y14, Z14
+	VPMOVZXBD        2(SI), Z12
+	VPSLLD           $28, Z12, Z12
+	VPSRLD           $28, Z12, Z12
+	VPSUBD           Z15, Z12, Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z14, Z12, Z12
+	VPMOVZXBD        2(SI), Z13
+	VPSRLD           $4, Z13, Z13
+	VPSUBD           Z15, Z13, Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z14, Z13, Z13
+	VFMADD231PS.BCST 0(BX), Z12, Z0
+	VFMADD231PS.BCST 0(BX), Z13, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z12, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z13, Z3
+	VFMADD231PS.BCST 0(BX)(R10*2), Z12, Z4
+	VFMADD231PS.BCST 0(BX)(R10*2), Z13, Z5
+	VFMADD231PS.BCST 0(BX)(R14*1), Z12, Z6
+	VFMADD231PS.BCST 0(BX)(R14*1), Z13, Z7
+	VFMADD231PS.BCST 0(R13), Z12, Z8
+	VFMADD231PS.BCST 0(R13), Z13, Z9
+	VFMADD231PS.BCST 0(R13)(R10*1), Z12, Z10
+	VFMADD231PS.BCST 0(R13)(R10*1), Z13, Z11
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z8, 0(AX)
+	VMOVUPS          Z9, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z10, 0(AX)
+	VMOVUPS          Z11, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x5 adds rows of Q4_0 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x5(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X13
+	VPBROADCASTD X13, Z13
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y12
+	VCVTPH2PS        Y12, Z12
+	VPMOVZXBD        2(SI), Z10
+	VPSLLD           $28, Z10, Z10
+	VPSRLD           $28, Z10, Z10
+	VPSUBD           Z13, Z10, Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z12, Z10, Z10
+	VPMOVZXBD        2(SI), Z11
+	VPSRLD           $4, Z11, Z11
+	VPSUBD           Z13, Z11, Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z12, Z11, Z11
+	VFMADD231PS.BCST 0(BX), Z10, Z0
+	VFMADD231PS.BCST 0(BX), Z11, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z10, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z11, Z3
+	VFMADD231PS.BCST 0(BX)(R10*2), Z10, Z4
+	VFMADD231PS.BCST 0(BX)(R10*2), Z11, Z5
+	VFMADD231PS.BCST 0(BX)(R14*1), Z10, Z6
+	VFMADD231PS.BCST 0(BX)(R14*1), Z11, Z7
+	VFMADD231PS.BCST 0(R13), Z10, Z8
+	VFMADD231PS.BCST 0(R13), Z11, Z9
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	ADDQ             $4, R13
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z8, 0(AX)
+	VMOVUPS          Z9, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x4 adds rows of Q4_0 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x4(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X11
+	VPBROADCASTD X11, Z11
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y10
+	VCVTPH2PS        Y10, Z10
+	VPMOVZXBD        2(SI), Z8
+	VPSLLD           $28, Z8, Z8
+	VPSRLD           $28, Z8, Z8
+	VPSUBD           Z11, Z8, Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VPMOVZXBD        2(SI), Z9
+	VPSRLD           $4, Z9, Z9
+	VPSUBD           Z11, Z9, Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z10, Z9, Z9
+	VFMADD231PS.BCST 0(BX), Z8, Z0
+	VFMADD231PS.BCST 0(BX), Z9, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z8, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z9, Z3
+	VFMADD231PS.BCST 0(BX)(R10*2), Z8, Z4
+	VFMADD231PS.BCST 0(BX)(R10*2), Z9, Z5
+	VFMADD231PS.BCST 0(BX)(R14*1), Z8, Z6
+	VFMADD231PS.BCST 0(BX)(R14*1), Z9, Z7
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z6, 0(AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x3 adds rows of Q4_0 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x3(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X9
+	VPBROADCASTD X9, Z9
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y8
+	VCVTPH2PS        Y8, Z8
+	VPMOVZXBD        2(SI), Z6
+	VPSLLD           $28, Z6, Z6
+	VPSRLD           $28, Z6, Z6
+	VPSUBD           Z9, Z6, Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VPMOVZXBD        2(SI), Z7
+	VPSRLD           $4, Z7, Z7
+	VPSUBD           Z9, Z7, Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z8, Z7, Z7
+	VFMADD231PS.BCST 0(BX), Z6, Z0
+	VFMADD231PS.BCST 0(BX), Z7, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z6, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z7, Z3
+	VFMADD231PS.BCST 0(BX)(R10*2), Z6, Z4
+	VFMADD231PS.BCST 0(BX)(R10*2), Z7, Z5
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z4, 0(AX)
+	VMOVUPS          Z5, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x2 adds rows of Q4_0 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x2(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X7
+	VPBROADCASTD X7, Z7
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y6
+	VCVTPH2PS        Y6, Z6
+	VPMOVZXBD        2(SI), Z4
+	VPSLLD           $28, Z4, Z4
+	VPSRLD           $28, Z4, Z4
+	VPSUBD           Z7, Z4, Z4
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VPMOVZXBD        2(SI), Z5
+	VPSRLD           $4, Z5, Z5
+	VPSUBD           Z7, Z5, Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z6, Z5, Z5
+	VFMADD231PS.BCST 0(BX), Z4, Z0
+	VFMADD231PS.BCST 0(BX), Z5, Z1
+	VFMADD231PS.BCST 0(BX)(R10*1), Z4, Z2
+	VFMADD231PS.BCST 0(BX)(R10*1), Z5, Z3
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             R12, AX
+	VMOVUPS          Z2, 0(AX)
+	VMOVUPS          Z3, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX512x1 adds rows of Q4_0 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX512x1(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	MOVL         $8, AX
+	VMOVD        AX, X5
+	VPBROADCASTD X5, Z5
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1       0(SI)(DX*1)
+	VPBROADCASTW     (SI), Y4
+	VCVTPH2PS        Y4, Z4
+	VPMOVZXBD        2(SI), Z2
+	VPSLLD           $28, Z2, Z2
+	VPSRLD           $28, Z2, Z2
+	VPSUBD           Z5, Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z4, Z2, Z2
+	VPMOVZXBD        2(SI), Z3
+	VPSRLD           $4, Z3, Z3
+	VPSUBD           Z5, Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z4, Z3, Z3
+	VFMADD231PS.BCST 0(BX), Z2, Z0
+	VFMADD231PS.BCST 0(BX), Z3, Z1
+	ADDQ             R8, SI
+	ADDQ             $4, BX
+	DECQ             CX
+	JNZ              row2
+	MOVQ             DI, AX
+	VMOVUPS          Z0, 0(AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $128, DI
+	ADDQ             $18, R9
+	SUBQ             $32, n+16(FP)
+	JMP              strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX2x5 adds rows of Q4_0 to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX2x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX2x5(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	XORL         R15, R15
+	MOVL         $8, AX
+	VMOVD        AX, X13
+	VPBROADCASTD X13, Y13
+
+strip2:
+	MOVQ    R15, AX
+	SHRQ    $2, AX
+	NEGQ    AX
+	ADDQ    $28, AX
+	VMOVQ   AX, X14
+	CMPQ    n+16(FP), $16
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y8
+	VMOVUPS 32(AX), Y9
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	VPBROADCASTW (SI), X12
+	VCVTPH2PS    X12, Y12
+	VPMOVZXBD    2(SI), Y10
+	VPSLLD       X14, Y10, Y10
+	VPSRLD       $28, Y10, Y10
+	VPSUBD       Y13, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMULPS       Y12, Y10, Y10
+	VPMOVZXBD    10(SI), Y11
+	VPSLLD       X14, Y11, Y11
+	VPSRLD       $28, Y11, Y11
+	VPSUBD       Y13, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VMULPS       Y12, Y11, Y11
+	VBROADCASTSS 0(BX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 0(BX)(R10*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 0(BX)(R10*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 0(BX)(R14*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 0(R13), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Y0, 0(AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y2, 0(AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y4, 0(AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y6, 0(AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y8, 0(AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         $64, DI
+	XORL         $16, R15
+	JNZ          strip2Half
+	ADDQ         $18, R9
+
+strip2Half:
+	SUBQ $16, n+16(FP)
+	JMP  strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX2x4 adds rows of Q4_0 to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX2x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX2x4(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	XORL         R15, R15
+	MOVL         $8, AX
+	VMOVD        AX, X11
+	VPBROADCASTD X11, Y11
+
+strip2:
+	MOVQ    R15, AX
+	SHRQ    $2, AX
+	NEGQ    AX
+	ADDQ    $28, AX
+	VMOVQ   AX, X12
+	CMPQ    n+16(FP), $16
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y6
+	VMOVUPS 32(AX), Y7
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	VPBROADCASTW (SI), X10
+	VCVTPH2PS    X10, Y10
+	VPMOVZXBD    2(SI), Y8
+	VPSLLD       X12, Y8, Y8
+	VPSRLD       $28, Y8, Y8
+	VPSUBD       Y11, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y10, Y8, Y8
+	VPMOVZXBD    10(SI), Y9
+	VPSLLD       X12, Y9, Y9
+	VPSRLD       $28, Y9, Y9
+	VPSUBD       Y11, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VBROADCASTSS 0(BX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 0(BX)(R10*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 0(BX)(R10*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 0(BX)(R14*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Y0, 0(AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y2, 0(AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y4, 0(AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y6, 0(AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         $64, DI
+	XORL         $16, R15
+	JNZ          strip2Half
+	ADDQ         $18, R9
+
+strip2Half:
+	SUBQ $16, n+16(FP)
+	JMP  strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX2x3 adds rows of Q4_0 to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX2x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX2x3(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	XORL         R15, R15
+	MOVL         $8, AX
+	VMOVD        AX, X9
+	VPBROADCASTD X9, Y9
+
+strip2:
+	MOVQ    R15, AX
+	SHRQ    $2, AX
+	NEGQ    AX
+	ADDQ    $28, AX
+	VMOVQ   AX, X10
+	CMPQ    n+16(FP), $16
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y4
+	VMOVUPS 32(AX), Y5
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	VPBROADCASTW (SI), X8
+	VCVTPH2PS    X8, Y8
+	VPMOVZXBD    2(SI), Y6
+	VPSLLD       X10, Y6, Y6
+	VPSRLD       $28, Y6, Y6
+	VPSUBD       Y9, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VPMOVZXBD    10(SI), Y7
+	VPSLLD       X10, Y7, Y7
+	VPSRLD       $28, Y7, Y7
+	VPSUBD       Y9, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VBROADCASTSS 0(BX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 0(BX)(R10*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 0(BX)(R10*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Y0, 0(AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y2, 0(AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y4, 0(AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         $64, DI
+	XORL         $16, R15
+	JNZ          strip2Half
+	ADDQ         $18, R9
+
+strip2Half:
+	SUBQ $16, n+16(FP)
+	JMP  strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX2x2 adds rows of Q4_0 to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX2x2(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	XORL         R15, R15
+	MOVL         $8, AX
+	VMOVD        AX, X7
+	VPBROADCASTD X7, Y7
+
+strip2:
+	MOVQ    R15, AX
+	SHRQ    $2, AX
+	NEGQ    AX
+	ADDQ    $28, AX
+	VMOVQ   AX, X8
+	CMPQ    n+16(FP), $16
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Y2
+	VMOVUPS 32(AX), Y3
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	VPBROADCASTW (SI), X6
+	VCVTPH2PS    X6, Y6
+	VPMOVZXBD    2(SI), Y4
+	VPSLLD       X8, Y4, Y4
+	VPSRLD       $28, Y4, Y4
+	VPSUBD       Y7, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPMOVZXBD    10(SI), Y5
+	VPSLLD       X8, Y5, Y5
+	VPSRLD       $28, Y5, Y5
+	VPSUBD       Y7, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VBROADCASTSS 0(BX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 0(BX)(R10*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Y0, 0(AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Y2, 0(AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         $64, DI
+	XORL         $16, R15
+	JNZ          strip2Half
+	ADDQ         $18, R9
+
+strip2Half:
+	SUBQ $16, n+16(FP)
+	JMP  strip2
+
+done2:
+	VZEROUPPER
+	RET
+
+// valuesQ40AVX2x1 adds rows of Q4_0 to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesQ40AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesQ40AVX2x1(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), R12
+	MOVQ         ahead+64(FP), DX
+	MOVQ         w+24(FP), R9
+	MOVQ         stride+40(FP), R8
+	MOVQ         p+48(FP), R11
+	MOVQ         pStride+56(FP), R10
+	LEAQ         (R10)(R10*2), R14
+	XORL         R15, R15
+	MOVL         $8, AX
+	VMOVD        AX, X5
+	VPBROADCASTD X5, Y5
+
+strip2:
+	MOVQ    R15, AX
+	SHRQ    $2, AX
+	NEGQ    AX
+	ADDQ    $28, AX
+	VMOVQ   AX, X6
+	CMPQ    n+16(FP), $16
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	VPBROADCASTW (SI), X4
+	VCVTPH2PS    X4, Y4
+	VPMOVZXBD    2(SI), Y2
+	VPSLLD       X6, Y2, Y2
+	VPSRLD       $28, Y2, Y2
+	VPSUBD       Y5, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VPMOVZXBD    10(SI), Y3
+	VPSLLD       X6, Y3, Y3
+	VPSRLD       $28, Y3, Y3
+	VPSUBD       Y5, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS 0(BX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Y0, 0(AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         $64, DI
+	XORL         $16, R15
+	JNZ          strip2Half
+	ADDQ         $18, R9
 
 strip2Half:
 	SUBQ $16, n+16(FP)

@@ -14,17 +14,20 @@ import (
 // tokens is then a vector: scores are sums of vectors, nothing is added across lanes,
 // and a loaded vector serves all queries of the head. Q8_0 has, for every 32 dimensions,
 // the BlockSize scales and then int8 of (8, BlockSize, 4), four dimensions of a token
-// together. Latents stay as they are, since their values are read token by token. It must be
+// together; Q4_0 the scales and (4, BlockSize, 4) bytes, of eight. Latents stay as they are, since their values are read token by token. It must be
 // called before the first Put.
 func (kv *KV) KeysByDimension() {
 	t := attendTilesOf(kv.Type)
 	kv.byDim = !kv.latent() && len(t.scores) > 0 && kv.BlockSize%t.lanes == 0
-	if kv.Type == quant.Q8_0 && kv.HeadDim > maxQ8Dim {
+	if kv.quantised() && kv.HeadDim > maxQ8Dim {
 		kv.byDim = false
 	}
 }
 
-// maxQ8Dim is the largest headDim for which keys of Q8_0 are stored by dimension: a
+// quantised reports whether queries are quantised for the cache's type.
+func (kv *KV) quantised() bool { return kv.Type.Layout().With != quant.F32 }
+
+// maxQ8Dim is the largest headDim for which keys of such types are stored by dimension: a
 // query is quantised to one group of ActQ8_32.
 const maxQ8Dim = 256
 
@@ -37,10 +40,11 @@ func (kv *KV) moveKey(keys, row []byte, slot int, back bool) {
 		move2(keys[2*slot:], 2*size, row, back)
 	case quant.F32:
 		move4(keys[4*slot:], 4*size, row, back)
-	case quant.Q8_0:
-		for ; len(row) > 0; keys, row = keys[34*size:], row[34:] {
+	case quant.Q8_0, quant.Q4_0:
+		bytes := kv.Type.Layout().Bytes
+		for ; len(row) > 0; keys, row = keys[bytes*size:], row[bytes:] {
 			move2(keys[2*slot:], 2*size, row[:2], back)
-			move4(keys[2*size+4*slot:], 4*size, row[2:34], back)
+			move4(keys[2*size+4*slot:], 4*size, row[2:bytes], back)
 		}
 	}
 }
@@ -101,7 +105,7 @@ func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens in
 
 // Scores writes q·Kᵀ for one query q (headDim) and the first len(dst) tokens of
 // a sequence to dst; table names the sequence's blocks in order. It is for callers that
-// need the scores themselves. With a cache of Q8_0 it allocates.
+// need the scores themselves. With a cache of Q8_0 or Q4_0 it allocates.
 func (kv *KV) Scores(dst, q []float32, layer, head int, table []int32) {
 	size, dim := kv.BlockSize, kv.HeadDim
 	if len(q) != dim || len(dst) > len(table)*size {
@@ -114,7 +118,7 @@ func (kv *KV) Scores(dst, q []float32, layer, head int, table []int32) {
 	}
 	for t := 0; t < len(dst); t += size {
 		keys, out := kv.keys(layer, table[t/size], head), dst[t:min(t+size, len(dst))]
-		if kv.byDim && kv.Type != quant.Q8_0 {
+		if kv.byDim && !kv.quantised() {
 			clear(out)
 			dot.AddRows(kv.Type, out, keys, len(keys)/dim, q)
 			continue

@@ -17,7 +17,7 @@ func TestKeysByDimension(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 2))
 		bound := 1e-5
-		for _, typ := range []quant.Type{quant.F32, quant.F16, quant.Q8_0} {
+		for _, typ := range []quant.Type{quant.F32, quant.F16, quant.Q8_0, quant.Q4_0} {
 			for _, size := range []int{5, 16, 32, 48} {
 				for _, dim := range []int{24, 64, 160} {
 					const layers, kvHeads, group, blocks = 2, 2, 3, 12
@@ -123,7 +123,7 @@ func TestScores(t *testing.T) {
 			typ   quant.Type
 			byDim bool
 			bound float64
-		}{{quant.F32, false, 1e-5}, {quant.F32, true, 1e-5}, {quant.F16, false, 1e-5}, {quant.F16, true, 1e-5}, {quant.Q8_0, false, 4e-2}, {quant.Q8_0, true, 4e-2}} {
+		}{{quant.F32, false, 1e-5}, {quant.F32, true, 1e-5}, {quant.F16, false, 1e-5}, {quant.F16, true, 1e-5}, {quant.Q8_0, false, 4e-2}, {quant.Q8_0, true, 4e-2}, {quant.Q4_0, false, 4e-2}, {quant.Q4_0, true, 4e-2}} {
 			const size, kvHeads, dim, tokens = 16, 2, 64, 37
 			kv, err := NewKV(tt.typ, 2, 4, size, kvHeads, dim)
 			if err != nil {

@@ -27,6 +27,10 @@ var attendTileLevels = [...][quant.Q8_0 + 1]attendTiles{
 			lanes:  32,
 			values: []sumTile{valuesQ80AVX2x1, valuesQ80AVX2x2, valuesQ80AVX2x3, valuesQ80AVX2x4, valuesQ80AVX2x5, valuesQ80AVX2x6},
 		},
+		quant.Q4_0: {
+			lanes:  32,
+			values: []sumTile{valuesQ40AVX2x1, valuesQ40AVX2x2, valuesQ40AVX2x3, valuesQ40AVX2x4, valuesQ40AVX2x5},
+		},
 	},
 	isa.AVX512: {
 		quant.F32: {
@@ -43,6 +47,11 @@ var attendTileLevels = [...][quant.Q8_0 + 1]attendTiles{
 			lanes:  32,
 			values: []sumTile{valuesQ80AVX512x1, valuesQ80AVX512x2, valuesQ80AVX512x3, valuesQ80AVX512x4, valuesQ80AVX512x5, valuesQ80AVX512x6, valuesQ80AVX512x7, valuesQ80AVX512x8},
 			scores: []sumTile{scoresQ80AVX512x1, scoresQ80AVX512x2, scoresQ80AVX512x3, scoresQ80AVX512x4},
+		},
+		quant.Q4_0: {
+			lanes:  32,
+			values: []sumTile{valuesQ40AVX512x1, valuesQ40AVX512x2, valuesQ40AVX512x3, valuesQ40AVX512x4, valuesQ40AVX512x5, valuesQ40AVX512x6, valuesQ40AVX512x7, valuesQ40AVX512x8},
+			scores: []sumTile{scoresQ40AVX512x1, scoresQ40AVX512x2, scoresQ40AVX512x3, scoresQ40AVX512x4},
 		},
 	},
 }

@@ -16,7 +16,7 @@ import (
 func TestSumValues(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 1))
-		for _, typ := range []quant.Type{quant.F32, quant.F16, quant.Q8_0} {
+		for _, typ := range []quant.Type{quant.F32, quant.F16, quant.Q8_0, quant.Q4_0} {
 			for _, dim := range []int{8, 32, 40, 64, 96, 128} {
 				kv, err := NewKV(typ, 1, 1, 16, 1, dim)
 				if err != nil {

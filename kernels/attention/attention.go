@@ -17,7 +17,7 @@ import (
 // head's scores over a block are one small matrix product. KeysByDimension swaps the
 // last two dimensions of keys. A cache of latents has no values of its own; see NewLatents.
 type KV struct {
-	Type                           quant.Type // F32, F16 or Q8_0
+	Type                           quant.Type // F32, F16, Q8_0 or Q4_0
 	Layers, Blocks, BlockSize      int
 	KVHeads, HeadDim, ValueDim     int
 	Data                           []byte
@@ -59,8 +59,8 @@ func NewLatents(t quant.Type, layers, blocks, blockSize, keyDim, valueDim int) (
 }
 
 func newKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim, valueDim int) (*KV, error) {
-	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 {
-		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32 or Q8_0", t)
+	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 && t != quant.Q4_0 {
+		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32, Q8_0 or Q4_0", t)
 	}
 	token, ok := t.Size(headDim)
 	if !ok {
@@ -100,11 +100,16 @@ func (kv *KV) values(layer int, block int32, head int) []byte {
 	return kv.Data[at : at+kv.head]
 }
 
+// Block is the bytes of a block in a layer: its keys, then its values.
+func (kv *KV) Block(layer int, block int32) []byte {
+	at := layer*kv.layerBytes + int(block)*kv.block
+	return kv.Data[at : at+kv.block]
+}
+
 // Copy copies block src to block dst in every layer.
 func (kv *KV) Copy(dst, src int32) {
 	for l := range kv.Layers {
-		at := kv.Data[l*kv.layerBytes:]
-		copy(at[int(dst)*kv.block:(int(dst)+1)*kv.block], at[int(src)*kv.block:])
+		copy(kv.Block(l, dst), kv.Block(l, src))
 	}
 }
 

@@ -22,7 +22,7 @@ func TestBatchAttention(t *testing.T) {
 		for _, c := range []struct {
 			typ   quant.Type
 			byDim bool
-		}{{quant.F16, false}, {quant.F16, true}, {quant.F32, false}, {quant.F32, true}, {quant.Q8_0, false}, {quant.Q8_0, true}} {
+		}{{quant.F16, false}, {quant.F16, true}, {quant.F32, false}, {quant.F32, true}, {quant.Q8_0, false}, {quant.Q8_0, true}, {quant.Q4_0, false}, {quant.Q4_0, true}} {
 			typ := c.typ
 			r := rand.New(rand.NewPCG(6, 1))
 			kv, err := NewKV(typ, layers, blocks, size, kvHeads, dim)
@@ -201,6 +201,8 @@ func BenchmarkBatchAttention(b *testing.B) {
 		{quant.F32, 1, decode, 64, []int{1, 4, 8}},
 		{quant.Q8_0, 1, decode, 64, []int{1, 4, 8}},
 		{quant.Q8_0, 1, decode, 128, []int{1, 4, 8}},
+		{quant.Q4_0, 1, decode, 64, []int{1, 4, 8}},
+		{quant.Q4_0, 1, decode, 128, []int{1, 4, 8}},
 		{quant.F16, 512, 512, 64, []int{1, 8}},
 		{quant.F16, 64, 8192, 64, []int{8}},
 	} {

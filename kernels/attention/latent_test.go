@@ -16,7 +16,7 @@ import (
 func TestLatents(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		const size, heads, keyDim, valueDim, tokens, rows = 32, 16, 96, 64, 2500, 5
-		for _, typ := range []quant.Type{quant.F16, quant.F32, quant.Q8_0} {
+		for _, typ := range []quant.Type{quant.F16, quant.F32, quant.Q8_0, quant.Q4_0} {
 			r := rand.New(rand.NewPCG(6, 4))
 			blocks := tokens/size + 1
 			whole, err := NewKV(typ, 2, blocks, size, 1, keyDim)
@@ -67,7 +67,7 @@ func TestLatentSizes(t *testing.T) {
 	for _, tt := range []struct {
 		typ        quant.Type
 		key, value int
-	}{{quant.F16, 64, 64}, {quant.F16, 64, 0}, {quant.Q8_0, 64, 48}} {
+	}{{quant.F16, 64, 64}, {quant.F16, 64, 0}, {quant.Q8_0, 64, 48}, {quant.Q4_0, 64, 48}} {
 		if _, err := NewLatents(tt.typ, 1, 1, 32, tt.key, tt.value); err == nil {
 			t.Errorf("values of %d in keys of %d %v", tt.value, tt.key, tt.typ)
 		}

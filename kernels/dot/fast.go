@@ -166,6 +166,15 @@ func addRowsGo(t quant.Type, dst []float32, w []byte, stride, rowBytes int, p []
 					dst[b+i] += float32(f * float32(d*float32(int8(q))))
 				}
 			}
+		case quant.Q4_0:
+			for b := 0; b < len(dst); b += 32 {
+				blk := row[b/32*18 : b/32*18+18]
+				d := half(blk)
+				for i, q := range blk[2:] {
+					dst[b+i] += float32(f * float32(d*float32(int32(q&15)-8)))
+					dst[b+i+16] += float32(f * float32(d*float32(int32(q>>4)-8)))
+				}
+			}
 		default:
 			v := make([]float32, len(dst))
 			t.Layout().Decode(v, row)

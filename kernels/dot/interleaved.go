@@ -1,8 +1,8 @@
 package dot
 
 import (
+	"encoding/binary"
 	"fmt"
-	"unsafe"
 
 	"quern/kernels/quant"
 )
@@ -19,40 +19,36 @@ type interleavedKernel struct {
 // Interleaves reports whether rows of n weights of type t are multiplied faster when they are
 // interleaved, at the level in force: types whose products are bound by instructions.
 func Interleaves(t quant.Type, n int) bool {
-	return interleavedOf(t) != nil && n > 0 && n%quant.GroupLen == 0
+	return interleavedOf(t) != nil && n > 0 && n%t.Layout().Block == 0
 }
 
 // Interleave writes rows of n weights of type t to dst so that in every block of the file's
-// layout the dwords of sixteen rows lie side by side. dst takes as many bytes as w; rows are
-// a multiple of sixteen, and Interleaves(t, n) holds.
+// layout the dwords of sixteen rows lie side by side: the one at byte i of row r at
+// 16·i + 4·r. Where a block is no whole number of dwords, its first half comes first, of each
+// row. dst takes as many bytes as w; rows are a multiple of sixteen, and Interleaves(t, n)
+// holds.
 func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 	rowBytes, _ := t.Size(n)
 	if !Interleaves(t, n) || rows%Sixteen != 0 || len(w) < rows*rowBytes || len(dst) < rows*rowBytes {
 		panic(fmt.Sprintf("dot: Interleave of %d×%d %v in %d bytes into %d", rows, n, t, len(w), len(dst)))
 	}
-	block := t.Layout().Bytes / 4
-	in, out := dwords(w[:rows*rowBytes]), dwords(dst[:rows*rowBytes])
-	stride := rowBytes / 4
-	for ; len(in) > 0; in = in[Sixteen*stride:] {
-		for b := 0; b < stride; b += block {
+	block := t.Layout().Bytes
+	half := block % 4
+	for w = w[:rows*rowBytes]; len(w) > 0; w = w[Sixteen*rowBytes:] {
+		for at := 0; at < rowBytes; at += block {
+			out := dst[:Sixteen*block]
+			dst = dst[Sixteen*block:]
 			for r := range Sixteen {
-				row := in[r*stride+b:][:block]
-				to := out[r:]
-				for c, v := range row {
-					to[Sixteen*c] = v
+				row := w[r*rowBytes+at:][:block]
+				if half != 0 {
+					copy(out[2*r:2*r+2], row)
+				}
+				for i := half; i < block; i += 4 {
+					binary.LittleEndian.PutUint32(out[Sixteen*i+4*r:], binary.LittleEndian.Uint32(row[i:]))
 				}
 			}
-			out = out[Sixteen*block:]
 		}
 	}
-}
-
-// dwords is b as dwords; amd64 reads them wherever they lie.
-func dwords(b []byte) []uint32 {
-	if len(b) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4)
 }
 
 // InterleavedRows is Rows for rows that Interleave wrote; they are a multiple of sixteen. The

@@ -17,3 +17,15 @@ func interleavedQ5KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float
 
 //go:noescape
 func packInterleavedQ5KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ40AVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedQ50AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ50AVX512(panel, w *byte, rowBytes, blocks, ahead int)

@@ -20,12 +20,15 @@ func interleave(typ quant.Type, w []byte, rows, n int) []byte {
 func TestInterleavedRows(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for typ := range quant.All() {
-			if !Interleaves(typ, 256) {
+			if !Interleaves(typ, 256) { // a multiple of every block
 				continue
 			}
 			l := typ.Layout()
 			r := rand.New(rand.NewPCG(6, uint64(typ)))
-			for _, n := range []int{256, 512, 768, 2304} {
+			for _, n := range []int{32, 96, 256, 288, 512, 576, 768, 1056, 2304} {
+				if n%l.Block != 0 {
+					continue
+				}
 				size, _ := typ.Size(n)
 				for _, rows := range []int{16, 48} {
 					w := randomWeights(t, r, typ, rows, n)

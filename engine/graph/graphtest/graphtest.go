@@ -62,6 +62,7 @@ func Backend(t *testing.T, open func(t *testing.T) graph.Backend) {
 	Exec(t, x, kv, vocab)
 	testBatches(t, x, kv)
 	testCopy(t, x, kv)
+	testPortable(t, x, kv)
 }
 
 // program is a small model with one layer.
@@ -346,5 +347,40 @@ func testCopy(t *testing.T, x graph.Exec, kv graph.Cache) {
 	}
 	if slices.Equal(original, next(6, 1)) {
 		t.Error("what a block holds does not matter")
+	}
+}
+
+// testPortable: who goes on from blocks that were taken out and brought back elsewhere sees
+// what they held.
+func testPortable(t *testing.T, x graph.Exec, kv graph.Cache) {
+	c, ok := kv.(graph.Portable)
+	if !ok {
+		t.Fatalf("%T is not portable", kv)
+	}
+	if c.Numerics() == "" {
+		t.Error("it does not say what its bits depend on")
+	}
+	run(t, x, batch([]int32{2, 7, 1}, []int32{1, 5}), kv)
+	next := func(table ...int32) []float32 {
+		return run(t, x, &graph.Batch{Tokens: []int32{9}, Positions: []int32{3}, Seq: []int32{0}, Tables: [][]int32{table}, Want: []int32{0}}, kv)
+	}
+	const bytes = 2 * 2 * hidden * size
+	data := make([]byte, bytes)
+	if err := c.Read(data, 0, 5); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(0, 3, data); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(next(5, 2), next(3, 4)) {
+		t.Error("a block that was brought back holds something else")
+	}
+	if slices.Equal(next(5, 2), next(6, 1)) {
+		t.Error("what a block holds does not matter")
+	}
+	for _, n := range []int{0, bytes - 1, bytes + 1} {
+		if c.Read(make([]byte, n), 0, 5) == nil || c.Write(0, 3, make([]byte, n)) == nil {
+			t.Errorf("%d bytes are taken for a block of %d", n, bytes)
+		}
 	}
 }

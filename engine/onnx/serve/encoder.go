@@ -184,14 +184,14 @@ func (h *Head) Encoder(ctx context.Context, on Host, v *token.Vocab, budget int)
 	rank := func(out fonnx.Value, n int) bool { return len(out.Type.Dims) == n || out.Type.Dims == nil }
 	find := func(n int, names ...string) bool {
 		for _, out := range g.outputs {
-			if x.out == "" && rank(out, n) && (out.Name == "logits") == (h.Kind == engine.KindRerank) && (len(names) == 0 || slices.Contains(names, out.Name)) {
+			if x.out == "" && rank(out, n) && (out.Name == "logits") == h.scores() && (len(names) == 0 || slices.Contains(names, out.Name)) {
 				x.out, x.pooled = out.Name, n == 2
 			}
 		}
 		return x.out != ""
 	}
 	switch {
-	case h.Kind == engine.KindRerank && find(2, "logits"):
+	case h.scores() && find(2, "logits"):
 	case h.Kind == engine.KindEmbedding && (find(2, textOutputs...) || find(3, rowOutputs...) || find(3) || find(2)):
 	default:
 		return nil, fmt.Errorf("%w: no output of the graph is known: %s", model.ErrUnsupported, describeValues(g.outputs))

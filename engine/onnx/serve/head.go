@@ -213,13 +213,21 @@ func (h *Head) findKind() (engine.Kind, error) {
 	case decoder:
 		return engine.KindCompletion, nil
 	case h.config.Made(lm.Scores):
-		if n := h.labels(); n != 1 {
-			return "", fmt.Errorf("%w: a classifier of %d labels; a reranker has one", model.ErrUnsupported, n)
+		if n := h.labels(); n > maxLabels {
+			return "", fmt.Errorf("%w: a classifier of %d labels; the limit is %d", model.ErrUnsupported, n, maxLabels)
+		} else if n > 1 {
+			if h.config.Problem == "regression" {
+				return "", fmt.Errorf("%w: a regression of %d numbers", model.ErrUnsupported, n)
+			}
+			return engine.KindClassification, knownInputs(askedInputs(h.graph.Graph))
 		}
 		return engine.KindRerank, knownInputs(askedInputs(h.graph.Graph))
 	}
 	return engine.KindEmbedding, knownInputs(askedInputs(h.graph.Graph))
 }
+
+// maxLabels is far above what is published.
+const maxLabels = 1 << 20
 
 // labels is how many classes a classifier tells apart. Transformers takes two
 // where config.json is silent.
@@ -274,13 +282,23 @@ func (h *Head) context() int {
 	return n
 }
 
+// scores reports whether the graph gives logits of texts.
+func (h *Head) scores() bool {
+	return h.Kind == engine.KindRerank || h.Kind == engine.KindClassification
+}
+
 // Config is what the other parts of the engine ask of a model. Hidden is
 // not known before the graph has run.
 func (h *Head) Config() model.Config {
-	return model.Config{
+	c := model.Config{
 		Arch: h.config.Type, Vocab: h.config.Vocab, Context: h.context(),
-		Encoder: h.Kind == engine.KindEmbedding || h.Kind == engine.KindRerank,
+		Encoder: h.Kind == engine.KindEmbedding || h.scores(),
 	}
+	if h.Kind == engine.KindClassification {
+		c.Labels = model.Labels(model.LabelNames(h.config.Labels), h.labels())
+		c.Many = h.config.Problem == "multi_label_classification"
+	}
+	return c
 }
 
 // Size is the bytes of the graphs and the weights beside them.

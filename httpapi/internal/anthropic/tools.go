@@ -14,9 +14,12 @@ var toolMembers = map[string]string{
 	"eager_input_streaming": "", "input_examples": "",
 }
 
+// longestName is how long names of tools may be.
+const longestName = 128
+
 // readTools reads the tools a reply may call, and how. None are left where it may call none.
 func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
-	var tools ask.Tools
+	tools := ask.Tools{Longest: longestName}
 	tools.Read(o, func(t *body.Object) {
 		if kind := t.Str("type"); kind != "" && kind != "custom" {
 			t.Refuse(engine.CodeUnsupportedParam, t.Path(), "%s is of type %.60q, which only its vendor's servers or models know; describe it by a name and an input_schema", t.Path(), kind)

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
@@ -23,6 +24,20 @@ func Schema(o *body.Object, name string) *engine.Constraint {
 		c.Source = string(v.Raw)
 	default:
 		v.Wrong("a JSON Schema, which is an object")
+		return nil
+	}
+	return c
+}
+
+// Grammar reads a grammar in llama.cpp's GBNF; a blank one is none, as clients of
+// llama-server send it.
+func Grammar(o *body.Object, name string) *engine.Constraint {
+	v, ok := o.Get(name)
+	if !ok {
+		return nil
+	}
+	c := &engine.Constraint{Form: engine.FormGrammar, Source: v.Str(), Param: v.Path()}
+	if strings.TrimSpace(c.Source) == "" {
 		return nil
 	}
 	return c

@@ -143,10 +143,14 @@ func Random() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
+// readBias reads what is added to logits: OpenAI's object, or llama-server's list of pairs.
 func readBias(o *body.Object) map[token.ID]float32 {
 	v, ok := o.Get("logit_bias")
 	if !ok {
 		return nil
+	}
+	if v.Kind() == '[' {
+		return biasPairs(v)
 	}
 	bias := v.Object()
 	if bias == nil {
@@ -166,6 +170,47 @@ func readBias(o *body.Object) map[token.ID]float32 {
 		out[token.ID(id)] = float32(v.Number(-100, 100))
 	}
 	return out
+}
+
+// biasPairs reads pairs of a token and what is added to its logit, false for never.
+func biasPairs(v body.Value) map[token.ID]float32 {
+	out := map[token.ID]float32{}
+	for pair := range v.Items() {
+		var parts []body.Value
+		for item := range pair.Items() {
+			if len(parts) == 2 {
+				pair.Invalid("must be a token id and a number")
+				return nil
+			}
+			parts = append(parts, item)
+		}
+		if len(parts) != 2 || parts[0].Kind() != '0' {
+			pair.Invalid("must be a token id and a number; texts are not supported, so send their tokens")
+			return nil
+		}
+		id := token.ID(parts[0].Integer(0, math.MaxInt32))
+		if string(parts[1].Raw) == "false" {
+			out[id] = -100
+			continue
+		}
+		out[id] = float32(parts[1].Number(-100, 100))
+	}
+	return out
+}
+
+// A Draw is a way to draw a token that there is not here, and what switches it off.
+type Draw struct {
+	Name string
+	Off  float64
+}
+
+// RefuseDraws refuses those that are on.
+func RefuseDraws(o *body.Object, draws []Draw) {
+	for _, d := range draws {
+		if v, ok := o.Get(d.Name); ok && v.Number(-math.MaxFloat64, math.MaxFloat64) != d.Off {
+			v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; leave it out, or set it to %v", v.Path(), d.Off)
+		}
+	}
 }
 
 // What a request may stop at.

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"quern/engine"
@@ -12,8 +13,9 @@ import (
 
 // Tools are the functions a reply may call, each under a name of its own.
 type Tools struct {
-	List  []chat.Tool // as chats spell them
-	names []string
+	Longest int         // of the names; 0 is as in most dialects
+	List    []chat.Tool // as chats spell them
+	names   []string
 }
 
 // Len is how many there are.
@@ -56,9 +58,10 @@ func (t *Tools) Add(f *body.Object, schema string, raw []byte) {
 		return
 	}
 	text := name.Str()
+	longest := cmp.Or(t.Longest, chat.MaxToolName)
 	switch {
-	case !chat.ToolName.MatchString(text):
-		name.Invalid("must be 1 to 64 letters, digits, _ and -, got %.80q", text)
+	case !chat.ToolName.MatchString(text) || len(text) > longest:
+		name.Invalid("must be 1 to %d letters, digits, _ and -, got %.150q", longest, text)
 	case t.Has(text):
 		name.Invalid("is the name of another tool: %q", text)
 	}

@@ -159,7 +159,23 @@ var (
 	// latest time.
 	descLoRA = &desc{"vllm:lora_requests_info", "When this was so, in Unix seconds: adapters that requests run and wait with, and how many may be in a batch.",
 		[]string{"max_lora", "running_lora_adapters", "waiting_lora_adapters"}, false}
-	descHits = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
+	descDisk = []struct {
+		*desc
+		of func(*engine.DiskStats) int64
+	}{
+		{&desc{"prefix_cache_disk_bytes", "Size of the prefix cache on disk.", nil, false}, func(d *engine.DiskStats) int64 { return d.Bytes }},
+		{&desc{"prefix_cache_disk_limit_bytes", "Most that it may take.", nil, false}, func(d *engine.DiskStats) int64 { return d.Limit }},
+		{&desc{"prefix_cache_disk_blocks", "KV blocks there.", nil, false}, func(d *engine.DiskStats) int64 { return d.Blocks }},
+		{&desc{"prefix_cache_disk_hits_total", "Blocks read from there.", nil, true}, func(d *engine.DiskStats) int64 { return d.Hits }},
+		{&desc{"prefix_cache_disk_misses_total", "Look-ups that found none there, or no more where there had been.", nil, true}, func(d *engine.DiskStats) int64 { return d.Misses }},
+		{&desc{"prefix_cache_disk_writes_total", "Blocks written.", nil, true}, func(d *engine.DiskStats) int64 { return d.Writes }},
+		{&desc{"prefix_cache_disk_writes_dropped_total", "Blocks that were not written, since the disk was slow or had failed.", nil, true}, func(d *engine.DiskStats) int64 { return d.Dropped }},
+		{&desc{"prefix_cache_disk_evictions_total", "Blocks removed for others.", nil, true}, func(d *engine.DiskStats) int64 { return d.Evicted }},
+		{&desc{"prefix_cache_disk_damaged_total", "Files that were not what they should be, and were removed.", nil, true}, func(d *engine.DiskStats) int64 { return d.Damaged }},
+		{&desc{"prefix_cache_disk_errors_total", "Errors of the disk.", nil, true}, func(d *engine.DiskStats) int64 { return d.Errors }},
+	}
+	descDiskHits = &desc{"prefix_cache_disk_hit_tokens_total", "Tokens whose keys and values were read from disk.", byModel, true}
+	descHits     = &desc{"vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.", byModel, true}
 )
 
 // report puts the state of every text model. Models that are not resident
@@ -168,7 +184,13 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 	put(descTemp, float64(s.temp.Used()))
 	resident := map[string]bool{}
 	var running, waiting []string // adapters
-	for _, m := range s.e.Stats().Models {
+	stats := s.e.Stats()
+	if stats.Disk != nil {
+		for _, d := range descDisk {
+			put(d.desc, float64(d.of(stats.Disk)))
+		}
+	}
+	for _, m := range stats.Models {
 		if resident[m.Model] {
 			continue
 		}
@@ -177,6 +199,9 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		put(descLoad, m.LoadSeconds, m.Model)
 		put(descMemory, float64(m.WeightBytes), m.Model, "weights")
 		put(descMemory, float64(m.CacheBytes), m.Model, "kv_cache")
+		if stats.Disk != nil {
+			put(descDiskHits, float64(m.DiskHits), m.Model)
+		}
 		if !s.vllm {
 			continue
 		}

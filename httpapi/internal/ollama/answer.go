@@ -1,12 +1,14 @@
 package ollama
 
 import (
+	"context"
 	"strings"
 	"time"
 
 	"quern/engine"
 	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/stream"
 	"quern/httpapi/internal/turn"
@@ -57,7 +59,7 @@ type chunk interface{ with(head, ended) any }
 type spelled struct {
 	chunk func(text, thinking string, calls []call) any
 	kinds []engine.Kind
-	shape func(engine.ModelInfo) // gives the request its prompt, for the model; may be nil
+	shape func(context.Context, engine.ModelInfo) error // gives the request its prompt, for the model; may be nil
 }
 
 // answer has the model answer r.
@@ -70,11 +72,13 @@ func (a api) answer(c *server.Call, r *ask.Chat, more common, as spelled) error 
 	if info.ContextLength > 0 && more.context > info.ContextLength {
 		c.Warn("options.num_ctx is more than the context this server gives the model; raise context_length in the configuration")
 	}
-	if as.shape != nil {
-		as.shape(info)
-	}
 	ctx, cancel := turn.Time(a.API, c, r.Stream)
 	defer cancel()
+	if as.shape != nil {
+		if err := as.shape(ctx, info); err != nil {
+			return fault.Classify(ctx, err)
+		}
+	}
 	asked, err := r.Turn(ctx, a.API, c)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"quern/engine"
@@ -91,14 +92,48 @@ func (a api) running(c *server.Call) error {
 }
 
 // capabilities are those of a model as the dialect calls them.
-func capabilities(m engine.ModelInfo) []string {
+func capabilities(m engine.ModelInfo, d engine.Details) []string {
+	out := []string{"completion"}
 	switch m.Kind {
 	case engine.KindEmbedding:
 		return []string{"embedding"}
 	case engine.KindChat:
-		return []string{"completion", "tools"}
+		out = append(out, "tools")
 	}
-	return []string{"completion"}
+	if d.Infill {
+		out = append(out, "insert")
+	}
+	return out
+}
+
+// parameterSize spells a number of parameters, "7.2B"; "" when it is not known.
+func parameterSize(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1e9, "B"}, {1e6, "M"}, {1e3, "K"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f%s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return ""
+}
+
+// parameters spells a model's own sampling values, one a line.
+func parameters(s engine.Sampling) string {
+	var b strings.Builder
+	for _, p := range []struct {
+		name  string
+		value *float32
+	}{{"temperature", s.Temperature}, {"top_p", s.TopP}, {"min_p", s.MinP}, {"repeat_penalty", s.RepeatPenalty}} {
+		if p.value != nil {
+			fmt.Fprintf(&b, "%-30s %v\n", p.name, *p.value)
+		}
+	}
+	if s.TopK != nil {
+		fmt.Fprintf(&b, "%-30s %d\n", "top_k", *s.TopK)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (a api) show(c *server.Call, o *body.Object) error {
@@ -111,10 +146,19 @@ func (a api) show(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
+	d, err := server.InTime(a.API, c, a.Options.Engine.Describe, m.ID)
+	if err != nil {
+		return err
+	}
 	known := map[string]any{"general.architecture": m.Architecture}
+	if d.Parameters > 0 {
+		known["general.parameter_count"] = d.Parameters
+	}
 	if m.ContextLength > 0 {
 		known[m.Architecture+".context_length"] = m.ContextLength
 	}
+	about := newDetails(m)
+	about.Parameters = parameterSize(d.Parameters)
 	return a.WriteJSON(c, 200, struct {
 		Modelfile    string         `json:"modelfile"`
 		Parameters   string         `json:"parameters"`
@@ -123,7 +167,7 @@ func (a api) show(c *server.Call, o *body.Object) error {
 		Info         map[string]any `json:"model_info"`
 		Capabilities []string       `json:"capabilities"`
 		Modified     string         `json:"modified_at"`
-	}{Details: newDetails(m), Info: known, Capabilities: capabilities(m), Modified: a.modified(m)})
+	}{Parameters: parameters(d.Sampling), Template: d.Template, Details: about, Info: known, Capabilities: capabilities(m, d), Modified: a.modified(m)})
 }
 
 func (a api) version(c *server.Call) error {

@@ -12,11 +12,8 @@ import (
 var machine = []string{"num_batch", "num_gpu", "main_gpu", "num_thread", "use_mmap", "use_mlock", "low_vram", "numa", "f16_kv", "vocab_only",
 	"num_keep", "penalize_newline", "draft_num_predict", "mirostat_tau", "mirostat_eta"}
 
-// otherDraws are ways to draw a token that there are not here, and what switches each off.
-var otherDraws = []struct {
-	name string
-	off  float64
-}{{"mirostat", 0}, {"tfs_z", 1}}
+// otherDraws are ways to draw a token that there are not here.
+var otherDraws = []ask.Draw{{Name: "mirostat", Off: 0}, {Name: "tfs_z", Off: 1}}
 
 // readOptions reads the object options into s. It returns the context that is asked for, 0
 // where none is.
@@ -49,11 +46,7 @@ func readOptions(o *body.Object, s *ask.Sampling) (context int) {
 		s.FrequencyPenalty = *x
 	}
 	s.Stop = ask.Stop(p, "stop")
-	for _, other := range otherDraws {
-		if v, ok := p.Get(other.name); ok && v.Number(-math.MaxFloat64, math.MaxFloat64) != other.off {
-			v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; leave it out, or set it to %v", v.Path(), other.off)
-		}
-	}
+	ask.RefuseDraws(p, otherDraws)
 	p.Ignore(machine...)
 	return int(p.Integer("num_ctx", 0, 1, math.MaxInt32))
 }

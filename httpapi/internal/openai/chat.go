@@ -174,17 +174,33 @@ func (r *chatRequest) choice(i int, s *turn.Sequence) chatChoice {
 	return c
 }
 
-// render answers with the prompt a chat request would give the model.
-func (a api) render(c *server.Call, o *body.Object) error {
+// rendered finds the prompt a chat request would give the model.
+func (a api) rendered(c *server.Call, o *body.Object) (info engine.ModelInfo, res engine.TokenizeResult, err error) {
 	r, err := a.readChat(c, o)
 	if err != nil {
-		return err
+		return info, res, err
 	}
-	info, err := r.Open(a.API, c)
+	if info, err = r.Open(a.API, c); err != nil {
+		return info, res, err
+	}
+	res, err = server.InTime(a.API, c, c.Lease.Tokenize, engine.TokenizeRequest{Prompt: r.Prompt})
+	return info, res, err
+}
+
+// applyTemplate answers with that prompt as llama-server does.
+func (a api) applyTemplate(c *server.Call, o *body.Object) error {
+	_, res, err := a.rendered(c, o)
 	if err != nil {
 		return err
 	}
-	res, err := server.InTime(a.API, c, c.Lease.Tokenize, engine.TokenizeRequest{Prompt: r.Prompt})
+	return a.WriteJSON(c, 200, struct {
+		Prompt string `json:"prompt"`
+	}{res.Text})
+}
+
+// render answers with it and its tokens.
+func (a api) render(c *server.Call, o *body.Object) error {
+	info, res, err := a.rendered(c, o)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/ask"
@@ -24,7 +23,8 @@ type textRequest struct {
 	stream   bool
 	usage    usageWanted
 	echo     bool
-	logprobs int // -1 when not asked for
+	suffix   string // what the reply is to end before; "" is nothing
+	logprobs int    // -1 when not asked for
 	echoed   []string
 }
 
@@ -52,8 +52,8 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 	if r.stream && r.bestOf > r.sampling.N {
 		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of greater than n cannot be streamed: the best is only known at the end; got %d with n = %d", r.bestOf, r.sampling.N)
 	}
-	if v, ok := o.Get("suffix"); ok && v.Str() != "" {
-		o.Refuse(engine.CodeUnsupportedParam, "suffix", "suffix needs a model with fill-in-the-middle tokens, which this server does not support yet; leave it out")
+	if r.suffix = o.Str("suffix"); r.suffix != "" && r.echo {
+		o.Refuse(engine.CodeInvalidValue, "echo", "echo and suffix cannot be used together; leave one of them out")
 	}
 	return r, a.Finish(c, o)
 }
@@ -85,6 +85,24 @@ func (r *textRequest) request(i int, d engine.Sampling) engine.GenerateRequest {
 	return q
 }
 
+// infill has prompts lead to the suffix.
+func (r *textRequest) infill(ctx context.Context, l engine.Lease) error {
+	if r.suffix == "" {
+		return nil
+	}
+	for i, p := range r.prompts {
+		if p.Tokens != nil {
+			return fault.New(engine.CodeInvalidValue, "prompt", "a prompt before a suffix must be text, not tokens")
+		}
+		res, err := l.Infill(ctx, engine.InfillRequest{Prefix: p.Text, Suffix: r.suffix, Param: "suffix"})
+		if err != nil {
+			return fault.Classify(ctx, err)
+		}
+		r.prompts[i] = engine.EmbedInput{Tokens: res.Tokens}
+	}
+	return nil
+}
+
 // maxEcho bounds the text of echoed prompts, each of which is answered n times: a
 // token of a few digits may stand for more than a hundred bytes.
 const maxEcho = 64 << 20
@@ -99,18 +117,11 @@ func (r *textRequest) spell(ctx context.Context, l engine.Lease) error {
 	for i, p := range r.prompts {
 		r.echoed[i] = p.Text
 		if p.Tokens != nil {
-			text, err := l.Detokenize(ctx, p.Tokens)
+			text, err := ask.Spelled(ctx, l, p.Tokens)
 			if err != nil {
-				return fault.Classify(ctx, err)
+				return err
 			}
-			var b strings.Builder
-			for piece := range text {
-				b.Write(piece)
-			}
-			if ctx.Err() != nil {
-				return fault.Classify(ctx, ctx.Err())
-			}
-			r.echoed[i] = b.String()
+			r.echoed[i] = text
 		}
 		if total += len(r.echoed[i]) * r.sampling.N; total > maxEcho {
 			return fault.New(engine.CodeInvalidValue, "echo", "echo would return more than %d bytes of prompts; send fewer prompts, a smaller n or leave it out", maxEcho)
@@ -149,6 +160,9 @@ func (a api) completions(c *server.Call, o *body.Object) error {
 		return err
 	}
 	if err := r.spell(ctx, c.Lease); err != nil {
+		return err
+	}
+	if err := r.infill(ctx, c.Lease); err != nil {
 		return err
 	}
 	head := newHead("cmpl-", "text_completion", info)

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"strings"
-
 	"quern/engine"
 	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
@@ -19,12 +17,12 @@ type formField struct {
 var formFields = []formField{
 	{"response_format", responseFormat},
 	{"json_schema", ask.Schema},
-	{"grammar", grammarField},
+	{"grammar", ask.Grammar},
 	{"regex", regexField},
 	{"guided_json", ask.Schema},
 	{"guided_regex", regexField},
 	{"guided_choice", choiceField},
-	{"guided_grammar", grammarField},
+	{"guided_grammar", ask.Grammar},
 	{"structured_outputs", structuredOutputs},
 }
 
@@ -33,7 +31,7 @@ var structuredFields = []formField{
 	{"json", ask.Schema},
 	{"regex", regexField},
 	{"choice", choiceField},
-	{"grammar", grammarField},
+	{"grammar", ask.Grammar},
 	{"json_object", objectField},
 }
 
@@ -110,24 +108,12 @@ func responseFormat(o *body.Object, name string) *engine.Constraint {
 	return nil
 }
 
-func grammarField(o *body.Object, name string) *engine.Constraint {
-	c := textField(o, name, engine.FormGrammar)
-	if c != nil && strings.TrimSpace(c.Source) == "" {
-		return nil // what clients of llama-server send for none
-	}
-	return c
-}
-
 func regexField(o *body.Object, name string) *engine.Constraint {
-	return textField(o, name, engine.FormRegex)
-}
-
-func textField(o *body.Object, name string, form engine.Form) *engine.Constraint {
 	v, ok := o.Get(name)
 	if !ok {
 		return nil
 	}
-	return &engine.Constraint{Form: form, Source: v.Str(), Param: v.Path()}
+	return &engine.Constraint{Form: engine.FormRegex, Source: v.Str(), Param: v.Path()}
 }
 
 // maxChoices bounds the texts a reply may be one of.

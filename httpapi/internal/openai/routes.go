@@ -11,6 +11,7 @@ func Routes(s *server.API) []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: "/v1/chat/completions", Handle: a.Object(a.chatCompletions), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/chat/completions/render", Handle: a.Object(a.render), Work: true, Bare: true},
+		{Method: "POST", Path: "/apply-template", Handle: a.Object(a.applyTemplate), Work: true},
 		{Method: "POST", Path: "/v1/completions", Handle: a.Object(a.completions), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/embeddings", Handle: a.Object(a.embeddings), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/audio/transcriptions", Handle: a.transcriptions, Work: true, Bare: true},
@@ -24,6 +25,7 @@ func Routes(s *server.API) []server.Route {
 		{Method: "GET", Path: "/v1/models/*id", Handle: a.getModel, Bare: true},
 		{Method: "POST", Path: "/v1/models/load", Handle: a.Object(a.loadModel), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/models/unload", Handle: a.Object(a.unloadModel), Bare: true},
+		{Method: "POST", Path: "/v1/models/*id/cache/warm", Handle: a.Object(a.warm), Work: true, Bare: true},
 		{Method: "DELETE", Path: "/v1/models/*id", Handle: a.Managing(a.removeModel), Bare: true},
 		{Method: "POST", Path: "/v1/models/pull", Handle: a.Managing(a.Object(a.pullModel)), Bare: true},
 		{Method: "GET", Path: "/v1/pulls", Handle: a.Managing(a.listPulls), Bare: true},

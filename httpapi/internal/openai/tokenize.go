@@ -21,7 +21,11 @@ var textKinds = []engine.Kind{engine.KindChat, engine.KindCompletion, engine.Kin
 func (a api) tokenize(c *server.Call, o *body.Object) error {
 	model := o.Str("model")
 	r := engine.TokenizeRequest{AddSpecial: o.Boolean("add_special_tokens", true)}
-	pieces := o.Boolean("return_token_strs", false)
+	r.AddSpecial = o.Boolean("add_special", r.AddSpecial) // llama-server's name
+	strs, pieces := o.Boolean("return_token_strs", false), o.Boolean("with_pieces", false)
+	if !o.Boolean("parse_special", true) {
+		o.Refuse(engine.CodeUnsupportedParam, "parse_special", "parse_special: false is not supported; leave it out")
+	}
 	switch {
 	case o.Has("messages"):
 		r.Prompt.Messages = readMessages(o)
@@ -50,14 +54,37 @@ func (a api) tokenize(c *server.Call, o *body.Object) error {
 	}
 	return a.WriteMade(c.R.Context(), c, func(w *bufio.Writer) {
 		w.WriteString(`{"tokens":`)
-		writeList(w, res.Tokens, func(b []byte, id token.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })
+		writeList(w, res.Tokens, func(b []byte, id token.ID) []byte {
+			if pieces {
+				return appendPiece(b, id, res.Bytes(id))
+			}
+			return strconv.AppendInt(b, int64(id), 10)
+		})
 		fmt.Fprintf(w, `,"count":%d,"max_model_len":%d`, len(res.Tokens), res.Context)
-		if pieces {
+		if strs {
 			w.WriteString(`,"token_strs":`)
 			writeList(w, res.Tokens, func(b []byte, id token.ID) []byte { return appendToken(b, res.Bytes(id)) })
 		}
 		w.WriteString("}\n")
 	})
+}
+
+// appendPiece appends a token and its text as llama-server does: a string, or bytes where
+// they are no characters.
+func appendPiece(b []byte, id token.ID, piece []byte) []byte {
+	b = strconv.AppendInt(append(b, `{"id":`...), int64(id), 10)
+	b = append(b, `,"piece":`...)
+	if utf8.Valid(piece) {
+		return append(server.AppendString(b, piece), '}')
+	}
+	b = append(b, '[')
+	for i, x := range piece {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(x), 10)
+	}
+	return append(b, "]}"...)
 }
 
 // appendToken appends a JSON string that says the bytes of a token.

@@ -221,7 +221,7 @@ func (r *response) generate(ctx context.Context, l engine.Lease, ask []chat.Mess
 	defer t.Close()
 	var cutter sentences
 	count := func() { r.used = t.SoFar() }
-	err = t.Each(ctx, func(ev turn.Event) error {
+	err = t.Each(ctx, 0, func(ev turn.Event) error {
 		switch ev.Type {
 		case engine.Delta:
 			if err := r.s.main(ctx, func() { count(); r.say(ev.Text) }); err != nil {

@@ -169,7 +169,7 @@ func (a *api) make(ctx context.Context, r *request, e *entry, p *reply) (err err
 	}
 	t := r.start(ctx, a, l, p)
 	defer t.Close()
-	if err := t.Each(ctx, func(ev turn.Event) error {
+	if err := t.Each(ctx, a.Options.Stall, func(ev turn.Event) error {
 		if ev.Type != engine.Admitted {
 			return p.Event(ev)
 		}

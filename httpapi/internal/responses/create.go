@@ -56,7 +56,7 @@ func (a *api) create(c *server.Call, o *body.Object) error {
 		s.Fail = func(_ *stream.Writer, e *fault.Error) error { return p.fail(e) }
 		return a.EndStream(c, s, t.Stream(ctx, s, a.Options.Stall, p))
 	}
-	if err := t.Each(ctx, p.Event); err != nil {
+	if err := t.Each(ctx, 0, p.Event); err != nil {
 		return err
 	}
 	if err := p.End(); err != nil {

@@ -32,6 +32,7 @@ type API struct {
 	Started time.Time
 
 	router *httprouter.Router
+	inner  []inner
 	routes []Route
 	log    *slog.Logger
 	floods reqlog.Floods

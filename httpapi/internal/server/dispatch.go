@@ -57,6 +57,11 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		guard.Preflight(w, r, allowed)
 		return
 	}
+	if c := a.inside(r); c != nil {
+		c.W = w
+		a.dispatch(c)
+		return
+	}
 	a.router.ServeHTTP(w, r)
 }
 

@@ -29,6 +29,8 @@ type Engine interface {
 	Unload(name string) error
 	// Needs tells what a model takes of memory.
 	Needs(ctx context.Context, name string) (engine.Needs, error)
+	// Describe tells what a model's files say of it, whether or not it is loaded.
+	Describe(ctx context.Context, name string) (engine.Details, error)
 	// Phonemize tells how a text is pronounced.
 	Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error)
 	Stats() engine.Stats

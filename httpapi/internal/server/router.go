@@ -70,6 +70,10 @@ func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 	r.HandleOPTIONS = false // ServeHTTP answers them
 	r.HandleMethodNotAllowed = true
 	for _, rt := range a.routes {
+		if before, behind, ok := strings.Cut(rt.Path, "*id/"); ok {
+			a.inner = append(a.inner, inner{rt, before, "/" + behind})
+			continue
+		}
 		h := func(w http.ResponseWriter, req *http.Request, ps httprouter.Params) {
 			a.dispatch(&Call{W: w.(*response), R: req, Route: &rt, Params: ps})
 		}
@@ -99,6 +103,33 @@ func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 		return fault.New(fault.CodeMethod, "", "%s is not allowed at %.200s; the Allow header lists what is", r.Method, r.URL.Path)
 	})
 	return r
+}
+
+// An inner route is of something that belongs to a model: what is named between two parts of its
+// path, which may have slashes and so is none of httprouter's.
+type inner struct {
+	route          Route
+	before, behind string
+}
+
+// inside returns the inner route of a request, if it is of one.
+func (a *API) inside(r *http.Request) *Call {
+	for _, n := range a.inner {
+		paths := []string{n.before}
+		if n.route.Bare {
+			paths = append(paths, strings.TrimPrefix(n.before, "/v1"))
+		}
+		for _, before := range paths {
+			id, ok := strings.CutPrefix(r.URL.Path, before)
+			if !ok {
+				continue
+			}
+			if id, ok = strings.CutSuffix(id, n.behind); ok && id != "" && r.Method == n.route.Method {
+				return &Call{R: r, Route: &n.route, Params: httprouter.Params{{Key: "id", Value: id}}}
+			}
+		}
+	}
+	return nil
 }
 
 // NotBuilt answers paths clients know and this server has nothing behind.

@@ -31,7 +31,7 @@ func Relay[T any](ctx context.Context, s *Writer, stall time.Duration, items <-c
 			if len(items) > 0 {
 				break // it is the client that was slow
 			}
-			err = fault.New(fault.CodeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", stall)
+			err = Stalled(stall)
 		case <-ctx.Done():
 			err = fault.Classify(ctx, ctx.Err())
 		}
@@ -39,6 +39,11 @@ func Relay[T any](ctx context.Context, s *Writer, stall time.Duration, items <-c
 			return err
 		}
 	}
+}
+
+// Stalled is for who waits for a model that made no progress for so long.
+func Stalled(stall time.Duration) error {
+	return fault.New(fault.CodeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", stall)
 }
 
 // Work streams what work sends, which each writes. The work runs beside the stream, at

@@ -18,6 +18,7 @@ import (
 	"quern/engine"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/metrics"
+	"quern/httpapi/internal/stream"
 )
 
 // parallelPrompts is how many prompts of one request are with the engine at
@@ -171,8 +172,10 @@ func (g *Turn) count(ev Event) {
 
 // A Reply is the whole answer to one prompt.
 type Reply struct {
-	Prompt    []engine.Logprob // of the prompt's tokens, where they were asked for
-	Sequences []Sequence
+	Prompt       []engine.Logprob // of the prompt's tokens, where they were asked for
+	PromptTokens int
+	CachedTokens int // of them, taken from the cache
+	Sequences    []Sequence
 }
 
 // A Sequence is one of the texts a prompt was answered with.
@@ -201,7 +204,7 @@ func (s *Sequence) Reasoning() string { return s.reasoning.String() }
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
 func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 	replies := make([]Reply, g.prompts)
-	err := g.Each(ctx, func(ev Event) error {
+	err := g.Each(ctx, 0, func(ev Event) error {
 		r := &replies[ev.PromptIndex]
 		if r.Sequences == nil {
 			r.Sequences = make([]Sequence, g.sequences)
@@ -215,18 +218,25 @@ func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 	return replies, nil
 }
 
-// Each hands the events to take as they come, until it fails. ctx is that of Start.
-func (g *Turn) Each(ctx context.Context, take func(Event) error) error {
+// Each hands the events to take as they come, until it fails. ctx is that of Start. It ends
+// when there is no event for stall, not positive for ever, after the first.
+func (g *Turn) Each(ctx context.Context, stall time.Duration, take func(Event) error) error {
+	var late <-chan time.Time
 	for {
 		select {
 		case ev, ok := <-g.items:
 			if !ok {
 				return g.err()
 			}
+			if stall > 0 {
+				late = time.After(stall)
+			}
 			g.count(ev)
 			if err := take(ev); err != nil {
 				return err
 			}
+		case <-late:
+			return stream.Stalled(stall)
 		case <-ctx.Done():
 			return fault.Classify(ctx, ctx.Err())
 		}
@@ -235,7 +245,7 @@ func (g *Turn) Each(ctx context.Context, take func(Event) error) error {
 
 func (r *Reply) add(ev Event) {
 	if ev.Type == engine.PromptDone {
-		r.Prompt = ev.Prompt
+		r.Prompt, r.PromptTokens, r.CachedTokens = ev.Prompt, ev.PromptTokens, ev.CachedTokens
 	}
 	if ev.Index < 0 || ev.Index >= len(r.Sequences) {
 		return

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { get } from './api'
 import { recall, remember } from './ui/memory'
 
-export type Kind = 'chat' | 'completion' | 'embedding' | 'rerank' | 'speech' | 'transcription'
+export type Kind = 'chat' | 'completion' | 'embedding' | 'rerank' | 'classification' | 'speech' | 'transcription'
 
 // A Model is what GET /v1/models says of one.
 export interface Model {

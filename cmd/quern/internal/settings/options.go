@@ -56,6 +56,7 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		KeepAlive:    s.KeepAlive.std(),
 		MemoryLimit:  int64(s.MemoryLimit),
 		Defaulted:    s.ModelDefaults.options(),
+		PrefixCache:  engine.PrefixCache{Dir: s.PrefixCache.Dir, Size: int64(s.PrefixCache.Size)},
 		Log:          log,
 
 		NoToolFallback: s.Tools.Fallback == "error",
@@ -64,12 +65,13 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 		o.Models = append(o.Models, m.options())
 	}
 	for kind, name := range map[engine.Kind]string{
-		engine.KindChat:          s.Defaults.Chat,
-		engine.KindCompletion:    s.Defaults.Completion,
-		engine.KindEmbedding:     s.Defaults.Embedding,
-		engine.KindRerank:        s.Defaults.Rerank,
-		engine.KindSpeech:        s.Defaults.Speech,
-		engine.KindTranscription: s.Defaults.Transcription,
+		engine.KindChat:           s.Defaults.Chat,
+		engine.KindCompletion:     s.Defaults.Completion,
+		engine.KindEmbedding:      s.Defaults.Embedding,
+		engine.KindRerank:         s.Defaults.Rerank,
+		engine.KindClassification: s.Defaults.Classification,
+		engine.KindSpeech:         s.Defaults.Speech,
+		engine.KindTranscription:  s.Defaults.Transcription,
 	} {
 		if name != "" {
 			o.Defaults[kind] = name
@@ -124,7 +126,7 @@ func (m *Model) adapters() []engine.Adapter {
 }
 
 var cacheTypes = map[string]quant.Type{
-	"f16": quant.F16, "f32": quant.F32, "q8_0": quant.Q8_0, "bf16": quant.BF16, "fp8": quant.F8_E4M3,
+	"f16": quant.F16, "f32": quant.F32, "q8_0": quant.Q8_0, "q4_0": quant.Q4_0, "bf16": quant.BF16, "fp8": quant.F8_E4M3,
 }
 
 // APIOptions translates s for httpapi.New.

@@ -45,6 +45,7 @@ type Settings struct {
 	KeepAlive     Duration          `yaml:"keep_alive"`
 	LoadTimeout   Duration          `yaml:"load_timeout"`
 	MemoryWait    Duration          `yaml:"memory_wait"`
+	PrefixCache   prefixCache       `yaml:"prefix_cache"`
 
 	Threads     int    `yaml:"threads"`
 	Device      string `yaml:"device"`
@@ -78,13 +79,19 @@ type hubSettings struct {
 	Pull      bool   `yaml:"pull"`
 }
 
+type prefixCache struct {
+	Dir  string `yaml:"dir"`
+	Size Size   `yaml:"size"`
+}
+
 type defaultModels struct {
-	Chat          string `yaml:"chat"`
-	Completion    string `yaml:"completion"`
-	Embedding     string `yaml:"embedding"`
-	Rerank        string `yaml:"rerank"`
-	Speech        string `yaml:"speech"`
-	Transcription string `yaml:"transcription"`
+	Chat           string `yaml:"chat"`
+	Completion     string `yaml:"completion"`
+	Embedding      string `yaml:"embedding"`
+	Rerank         string `yaml:"rerank"`
+	Classification string `yaml:"classification"`
+	Speech         string `yaml:"speech"`
+	Transcription  string `yaml:"transcription"`
 }
 
 // A Model is one entry of models. Fields left out take model_defaults'.

@@ -58,6 +58,11 @@ const tasks: Record<Kind, Task> = {
     body: () => ({ query: 'capital of France', documents: ['Paris is the capital of France.', 'Rome is in Italy.'] }),
     show: ['print(answer["results"])', 'console.log(answer.results)'],
   },
+  classification: {
+    path: '/classify',
+    body: () => ({ input: 'What a lovely day.' }),
+    show: ['print(answer["data"])', 'console.log(answer.data)'],
+  },
   speech: {
     path: '/audio/speech',
     body: () => ({ voice: 'alloy', input: 'Hello there.' }),

@@ -17,7 +17,7 @@ interface Detail extends Model {
   removable: boolean
 }
 
-const kinds: Record<Kind, string> = { chat: 'Chat', completion: 'Text', embedding: 'Embeddings', rerank: 'Ranking', speech: 'Speech', transcription: 'Listening' }
+const kinds: Record<Kind, string> = { chat: 'Chat', completion: 'Text', embedding: 'Embeddings', rerank: 'Ranking', classification: 'Classes', speech: 'Speech', transcription: 'Listening' }
 const places: Partial<Record<Kind, string>> = { chat: 'chat', speech: 'speak', transcription: 'listen' }
 
 // every is how often the list is asked for while it is looked at.

@@ -8,7 +8,7 @@ import { Failed } from '../ui/failure'
 import { configurations, programs, type Snippet, type Use } from '../use/snippets'
 
 // What each kind of model is used for, in the order it is offered.
-const purposes = { chat: 'Chat', completion: 'Continue a text', embedding: 'Embed', rerank: 'Rank', speech: 'Speak', transcription: 'Transcribe' }
+const purposes = { chat: 'Chat', completion: 'Continue a text', embedding: 'Embed', rerank: 'Rank', classification: 'Classify', speech: 'Speak', transcription: 'Transcribe' }
 
 export default function UseIt() {
   const [failure, fail] = useState<unknown>(null)

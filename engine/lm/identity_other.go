@@ -1,0 +1,7 @@
+//go:build !linux
+
+package lm
+
+import "io/fs"
+
+func changes(fs.FileInfo) string { return "" }

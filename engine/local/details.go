@@ -1,0 +1,95 @@
+package local
+
+import (
+	"cmp"
+	"context"
+
+	"quern/engine"
+	"quern/engine/catalog"
+	"quern/engine/lm"
+	"quern/engine/onnx/serve"
+	"quern/engine/token"
+	"quern/formats/weights"
+)
+
+// A teller adds what a model's files say of it.
+type teller func(n *catalog.Entry, d *engine.Details) error
+
+// Describe tells what a model's files and options say of it, whether or not it is loaded.
+// Like Needs it reads one model at a time.
+func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, error) {
+	n, err := e.catalog.Lookup(name)
+	if err != nil {
+		return engine.Details{}, err
+	}
+	d := engine.Details{Sampling: n.Options.Sampling}
+	a := n.About()
+	if a.Remote {
+		return d, nil
+	}
+	if !a.Sound() {
+		d.Slots = n.Options.Defaulted().Slots
+	}
+	tell := kindOf(a.Path).tell
+	if tell == nil {
+		return d, nil
+	}
+	leave, err := e.plan(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer leave()
+	if err := tell(n.Entry, &d); err != nil {
+		return d, engine.Errorf(engine.CodeEngineFailure, "", "the files of model %q cannot be read", n.ID).Because(err)
+	}
+	return d, nil
+}
+
+// plan waits until nothing else is read for what is only asked about.
+func (e *Engine) plan(ctx context.Context) (leave func(), err error) {
+	select {
+	case e.planning <- struct{}{}:
+		return func() { <-e.planning }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// tellText tells of a recorded model.
+func tellText(n *catalog.Entry, d *engine.Details) error {
+	set, err := lm.Open(n.About().Path)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	for w := range set.All() {
+		d.Parameters += int64(w.Elems())
+	}
+	return tellTokens(&set.Meta, n, d)
+}
+
+// tellONNX tells of a model whose network is a graph.
+func tellONNX(n *catalog.Entry, d *engine.Details) error {
+	h, err := serve.Read(n.About().Path)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return tellTokens(&h.Meta, n, d)
+}
+
+// tellTokens tells what a tokenizer's file says.
+func tellTokens(meta *weights.Meta, n *catalog.Entry, d *engine.Details) error {
+	d.Template = cmp.Or(n.Options.ChatTemplate, meta.String("tokenizer.chat_template"))
+	spec, err := token.From(meta)
+	if err != nil {
+		return err
+	}
+	v, err := token.New(spec)
+	if err != nil {
+		return err
+	}
+	d.BOS, d.EOS = v.Text(v.Special(token.BOS)), v.Text(v.Special(token.EOS))
+	d.Infill = v.Special(token.FIMPrefix) != token.None && v.Special(token.FIMSuffix) != token.None && v.Special(token.FIMMiddle) != token.None
+	return nil
+}

@@ -1,0 +1,136 @@
+package llama
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"quern/engine"
+	"quern/httpapi/internal/ask"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
+)
+
+// A request is a body of either endpoint, checked.
+type request struct {
+	model    string
+	prompts  []engine.EmbedInput
+	texts    []string // of the prompts, as they are told
+	fill     *engine.InfillRequest
+	sampling ask.Sampling
+	none     bool // only the prompt is read
+	stream   bool
+	tokens   bool          // their ids are told
+	probs    int           // alternatives of each token; 0 tells of none
+	limit    time.Duration // of generating, once there is a line; 0 is none
+	fields   []string      // of the answer; nil is all
+}
+
+// otherDraws are ways to draw a token that there are not here.
+var otherDraws = []ask.Draw{{Name: "mirostat", Off: 0}, {Name: "tfs_z", Off: 1}, {Name: "dry_multiplier", Off: 0}, {Name: "xtc_probability", Off: 0},
+	{Name: "dynatemp_range", Off: 0}, {Name: "top_n_sigma", Off: -1}, {Name: "n_indent", Off: 0}}
+
+// unused are fields without effect here: about slots and caches, which look after
+// themselves, and the shape of draws that are off.
+var unused = []string{"n_keep", "n_discard", "id_slot", "min_keep", "n_cache_reuse", "t_max_prompt_ms", "sse_ping_interval", "penalize_nl",
+	"mirostat_tau", "mirostat_eta", "dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n", "dry_sequence_breakers",
+	"user", "api_key"}
+
+// read reads what both endpoints share.
+func (a api) read(c *server.Call, o *body.Object) *request {
+	r := &request{
+		model:    o.Str("model"),
+		sampling: ask.ReadSampling(o),
+		stream:   o.Boolean("stream", false),
+		tokens:   o.Boolean("return_tokens", false),
+		probs:    int(o.Integer("n_probs", 0, 0, server.MostLogprobs)),
+		limit:    time.Duration(o.Integer("t_max_predict_ms", 0, math.MinInt32, math.MaxInt32)) * time.Millisecond,
+	}
+	r.tokens = r.tokens || r.stream
+	s := &r.sampling
+	s.N = int(o.Integer("n", 1, 1, int64(a.Options.MaxN)))
+	s.N = int(o.Integer("n_cmpl", int64(s.N), 1, int64(a.Options.MaxN)))
+	if v, ok := o.Get("seed"); !ok || string(v.Raw) == "-1" || s.Seed == anySeed {
+		s.Seed = uint64(uint32(ask.Random())) % anySeed // it is told, and clients' numbers have 53 bits
+	}
+	s.MaxTokens = -1
+	for _, name := range []string{"max_tokens", "n_predict"} { // the latter counts
+		if n := o.Integer(name, -1, math.MinInt32, math.MaxInt32); n >= 0 {
+			s.MaxTokens, r.none = int(n), n == 0
+		}
+	}
+	if s.Constraint = ask.Schema(o, "json_schema"); s.Constraint == nil {
+		s.Constraint = ask.Grammar(o, "grammar")
+	} else if ask.Grammar(o, "grammar") != nil {
+		o.Refuse(engine.CodeInvalidValue, "grammar", "json_schema and grammar both say what form the reply has; send only one of them")
+	}
+	readSamplers(c, o, s)
+	ask.RefuseDraws(o, otherDraws)
+	for _, name := range []string{"lora", "post_sampling_probs", "grammar_lazy", "grammar_triggers"} {
+		if v, ok := o.Get(name); ok && string(v.Raw) != "[]" && string(v.Raw) != "false" {
+			v.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported; leave it out", name)
+		}
+	}
+	for _, name := range []string{"timings_per_token", "return_progress"} {
+		if o.Boolean(name, false) {
+			c.Warn(name + " has no effect: the last chunk tells the timings")
+		}
+	}
+	for v := range o.Items("response_fields") {
+		if len(r.fields) == maxFields {
+			v.Invalid("is one too many; name at most %d", maxFields)
+			break
+		}
+		r.fields = append(r.fields, v.Str())
+	}
+	o.Ignore(unused...)
+	return r
+}
+
+// maxFields bounds the fields of an answer that are asked for by name.
+const maxFields = 256
+
+// samplers are the filters of a draw by llama.cpp's names, and what leaves each out.
+var samplers = map[string]func(*ask.Sampling){
+	"top_k":       func(s *ask.Sampling) { s.TopK = new(int) },
+	"top_p":       func(s *ask.Sampling) { s.TopP = new(float32(1)) },
+	"min_p":       func(s *ask.Sampling) { s.MinP = new(float32) },
+	"typ_p":       func(s *ask.Sampling) { s.TypicalP = new(float32) },
+	"temperature": func(s *ask.Sampling) { s.Temperature = new(float32(1)) },
+	"penalties": func(s *ask.Sampling) {
+		s.RepeatPenalty, s.FrequencyPenalty, s.PresencePenalty = new(float32(1)), 0, 0
+	},
+}
+
+// offSamplers do nothing here, as they do nothing there unless their fields are set.
+var offSamplers = []string{"dry", "xtc", "top_n_sigma"}
+
+// readSamplers reads which filters a draw has: those that are not named are left out. Their
+// order is this server's.
+func readSamplers(c *server.Call, o *body.Object, s *ask.Sampling) {
+	v, ok := o.Get("samplers")
+	if !ok {
+		return
+	}
+	named := map[string]bool{}
+	var other []string
+	for item := range v.Items() {
+		name := item.Str()
+		if name == "typical_p" {
+			name = "typ_p"
+		}
+		if samplers[name] == nil && !slices.Contains(offSamplers, name) && len(other) < maxFields {
+			other = append(other, name)
+		}
+		named[name] = true
+	}
+	for name, leaveOut := range samplers {
+		if !named[name] {
+			leaveOut(s)
+		}
+	}
+	if other != nil {
+		c.Warn("samplers: not here, and left out: " + strings.Join(other, ", "))
+	}
+}

@@ -1,1 +1,0 @@
-import{g as n,h as o,j as r,k as i,s}from"./chunk-VBM6FMK2.js";var l=n(null),c=(...e)=>(l.value??[]).filter(t=>e.includes(t.type));async function m(){let{data:e}=await s("v1/models");return l.value=e}var a=n(r("model")??"");function f(e){a.value=e,i("model",e)}var g=o(()=>{let e=c("chat");return e.find(t=>t.id===a.value)??e[0]});export{l as a,c as b,m as c,f as d,g as e};

@@ -1,0 +1,1 @@
+import{g as n,h as o,j as r,k as i,s}from"./chunk-VBM6FMK2.js";var a=n(null),c=(...e)=>(a.value??[]).filter(t=>e.includes(t.type));async function m(){let{data:e}=await s("v1/models");return a.value=e}var l=n(r("model")??"");function f(e){l.value=e,i("model",e)}var g=o(()=>{let e=c("chat");return e.find(t=>t.id===l.value)??e[0]});export{a,c as b,m as c,f as d,g as e};
